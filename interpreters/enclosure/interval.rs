@@ -1,15 +1,16 @@
-//! Intervals of floats: arithmetic rounded outwards, and sums.
+//! Intervals of floats: arithmetic with outward rounding, and sums.
 //!
-//! Law: a result holds the exact result, and the one rounded to its element type, for all numbers that the operands
-//! hold. Bounds are `f64`; those of a value of `f32` are numbers of that type. Whether rounding has moved a result, and
-//! to which side, is computed without an error (T. J. Dekker, "A floating-point technique for extending the available
-//! precision", 1971), so what is exact stays exact.
+//! Law: a result contains the exact result, and the one rounded to its element type, for all numbers in the operands.
+//! Bounds are `f64`; those of a value of `f32` are numbers of that type. The sign of each rounding error is computed
+//! exactly (T. J. Dekker, "A floating-point technique for extending the available precision", 1971), so an exact result
+//! is not widened.
 
 use super::Cell;
 use super::range::LineBounds;
 use crate::dtype::DType;
 
-/// The numbers from `lo` to `hi`, and NaN if `nan`. An infinite bound is among the numbers. Zero stands for both zeros.
+/// The numbers from `lo` to `hi`, and NaN if `nan`. An infinite bound belongs to the interval. Zero stands for both
+/// zeros.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Interval {
     pub(super) lo: f64,
@@ -19,10 +20,10 @@ pub(super) struct Interval {
 
 /// All numbers.
 pub(super) const LINE: Interval = Interval { lo: f64::NEG_INFINITY, hi: f64::INFINITY, nan: false };
-/// All numbers and NaN: nothing is known.
+/// All numbers and NaN: no information.
 pub(super) const ANYTHING: Interval = Interval { nan: true, ..LINE };
 
-/// The distance from 1 to the next number, and the largest number.
+/// The machine epsilon (the distance from 1 to the next number), and the largest number.
 fn precision(dtype: DType) -> (f64, f64) {
     match dtype {
         DType::F32 => (f32::EPSILON.into(), f32::MAX.into()),
@@ -30,15 +31,15 @@ fn precision(dtype: DType) -> (f64, f64) {
     }
 }
 
-/// The interval around a rounded result: `rest` has the sign of what rounding has taken away, or is NaN if that is not
-/// known.
+/// The interval around a rounded result: `rest` has the sign of the exact result minus the rounded one, or is NaN if
+/// that is not known.
 fn around(rounded: f64, rest: f64) -> Interval {
     let lo = if rest >= 0.0 { rounded } else { rounded.next_down() };
     let hi = if rest <= 0.0 { rounded } else { rounded.next_up() };
     Interval::between(lo, hi)
 }
 
-/// What rounding takes away is a number as long as the result is larger than this.
+/// The rounding error of a result larger than this is a representable number.
 const SMALL: f64 = 1e-250;
 
 fn sum(x: f64, y: f64) -> Interval {
@@ -77,7 +78,7 @@ impl Interval {
         Interval::between(x, x)
     }
 
-    /// The numbers between these; nothing is known if one of them is NaN.
+    /// The interval between two bounds; no information if a bound is NaN.
     pub(super) fn between(lo: f64, hi: f64) -> Interval {
         if lo <= hi { Interval { lo, hi, nan: false } } else { ANYTHING }
     }
@@ -95,7 +96,7 @@ impl Interval {
         self.lo == f64::NEG_INFINITY || self.hi == f64::INFINITY
     }
 
-    /// The one number of this interval.
+    /// The number, if the interval contains exactly one.
     pub(super) fn known(self) -> Option<f64> {
         (self.lo == self.hi && !self.nan).then_some(self.lo)
     }
@@ -106,7 +107,7 @@ impl Interval {
         [least, self.lo.abs().max(self.hi.abs())]
     }
 
-    /// The part of this interval within `[lo, hi]`, in which all its numbers are known to be.
+    /// The interval clamped to `[lo, hi]`, in which its numbers are known to lie.
     pub(super) fn within(self, [lo, hi]: [f64; 2]) -> Interval {
         Interval { lo: self.lo.clamp(lo, hi), hi: self.hi.clamp(lo, hi), nan: self.nan }
     }
@@ -115,7 +116,7 @@ impl Interval {
         Interval { lo: -self.hi, hi: -self.lo, nan: self.nan }
     }
 
-    /// Rounded outwards to numbers of an element type, and by so many more of them.
+    /// Widened outwards to numbers of an element type, and by `steps` more such numbers at both ends.
     pub(super) fn widened(self, steps: u32, dtype: DType) -> Interval {
         let (mut lo, mut hi) = (self.lo, self.hi);
         match dtype {
@@ -133,7 +134,7 @@ impl Interval {
         Interval { lo, hi, nan: self.nan }
     }
 
-    /// Wider by so many units of the last place of 1, or of the largest number if that is larger.
+    /// Widened by `units` machine epsilons, times the largest absolute value if that exceeds 1.
     pub(super) fn blurred(self, units: f64, dtype: DType) -> Interval {
         let by = units * precision(dtype).0 * self.magnitudes()[1].max(1.0);
         if units == 0.0 || by.is_infinite() {
@@ -143,26 +144,26 @@ impl Interval {
         }
     }
 
-    /// All that a function gives that is monotone in each of its arguments, whose values that are NaN do not count.
+    /// The range of a function that is monotone in each of its arguments; NaN at a corner is ignored.
     pub(super) fn corners(self, other: Interval, f: impl Fn(f64, f64) -> Interval) -> Interval {
         let all = [f(self.lo, other.lo), f(self.lo, other.hi), f(self.hi, other.lo), f(self.hi, other.hi)];
         let numbers = all.into_iter().filter(|part| !part.nan);
         numbers.reduce(Interval::hull).unwrap_or(ANYTHING).or_nan(self.nan || other.nan)
     }
 
-    /// `x y`, where zero times infinity is NaN.
+    /// `x y`, with NaN for zero times infinity.
     pub(super) fn product(self, other: Interval) -> Interval {
         let nan = (self.holds(0.0) && other.has_infinity()) || (self.has_infinity() && other.holds(0.0));
         self.corners(other, product).or_nan(nan)
     }
 
-    /// `x y`, where zero times anything is zero.
+    /// `x y`, with zero for zero times anything.
     pub(super) fn guarded_product(self, other: Interval) -> Interval {
         let is_zero = |x: Interval| x.known() == Some(0.0);
         if is_zero(self) || is_zero(other) { Interval::point(0.0) } else { self.corners(other, product) }
     }
 
-    /// `x / y`: any number if the divisor may be zero.
+    /// `x / y`; all numbers if the divisor may be zero.
     pub(super) fn quotient(self, other: Interval) -> Interval {
         let infinite = self.has_infinity() && other.has_infinity();
         if other.holds(0.0) {
@@ -181,15 +182,15 @@ impl Interval {
 
 /// A sum of intervals in any order.
 ///
-/// The bounds of the exact sum are added up outwards. A rounded sum of `n` terms is, in any order, not further from the
-/// exact one than `n` units of the last place of the sum of absolute values (N. J. Higham, "Accuracy and Stability of
-/// Numerical Algorithms", 2002, section 4.2); one of two terms is rounded once.
+/// The bounds of the exact sum are accumulated with outward rounding. A rounded sum of `n` terms differs, in any order,
+/// from the exact one by at most `n` units of the last place of the sum of absolute values (N. J. Higham, "Accuracy and
+/// Stability of Numerical Algorithms", 2002, section 4.2); a sum of two terms is rounded once.
 #[derive(Clone, Debug)]
 pub(super) struct OutwardSum {
     lo: f64,
     hi: f64,
     nan: bool,
-    /// At least the sum of absolute values, and the number of terms that are not zero.
+    /// An upper bound of the sum of absolute values, and the number of terms that are not zero.
     size: f64,
     count: usize,
     /// A further error.
@@ -252,7 +253,7 @@ impl Cell for Interval {
             let error = all.count as f64 * epsilon * all.size + all.blur;
             (lo, hi) = ((lo - error).next_down(), (hi + error).next_up());
             if all.size + error > largest {
-                // Some order of the terms may have infinite sums on the way, of both signs.
+                // In some order of the terms, partial sums may be infinite, of both signs.
                 lo = if negative { f64::NEG_INFINITY } else { lo };
                 hi = if positive { f64::INFINITY } else { hi };
                 nan |= negative && positive;

@@ -1,10 +1,10 @@
-//! `Enclosure`: bounds of each element of a value, where the inputs lie within bounds.
+//! `Enclosure`: bounds of each element of a value, for inputs within bounds (interval arithmetic).
 //!
-//! An element is an interval: of floats, which may hold NaN besides; of integers; or of masks, which hold, do not hold,
-//! or either. Each operation gives an interval that holds what the operation gives for all numbers of its operands, so
-//! a program is evaluated on a whole box at once, and so is its derivative, at dual numbers over this interpreter
+//! An element is an interval: of floats, which may contain NaN besides; of integers; or of masks, which are true, false
+//! or undecided. Each operation gives an interval that contains its results for all elements of its operands, so a
+//! program is evaluated on a whole box at once, and so is its derivative, at dual numbers over this interpreter
 //! (R. E. Moore, R. B. Kearfott, M. J. Cloud, "Introduction to Interval Analysis", 2009; IEEE 1788, whose intervals
-//! hold neither NaN nor infinity as a value, unlike these).
+//! contain neither NaN nor infinity, unlike these).
 //!
 //! Law: for inputs within their intervals, each element of each value of the program lies in its interval: the value in
 //! exact arithmetic wherever that is defined, and the value that arrays compute, whose operations are rounded, with
@@ -12,8 +12,9 @@
 //! operation, and not for a program in which a value is used more than once: `x - x` and `x x` of one value are sharp,
 //! `x (1 - x)` is not.
 //!
-//! Conventions: zero stands for both zeros, so what sees the sign of a zero (`1 / x`) is not bounded near zero. A value
-//! that may be NaN has bounds that are NaN. A choice that is not decided gives the hull of both branches.
+//! Conventions: zero stands for both zeros, so an operation that sees the sign of a zero (`1 / x`) is unbounded near
+//! zero. A value that may be NaN has bounds that are NaN. A selection by an undecided mask gives the hull of both
+//! branches.
 //!
 //! | module | contents |
 //! |---|---|
@@ -44,9 +45,9 @@ use range::{Range, Search};
 /// An element: an interval of floats or of integers.
 trait Cell: Copy + PartialEq + 'static {
     const ZERO: Self;
-    /// A sum on the way.
+    /// The accumulator of a sum.
     type Sum: Default + Clone;
-    /// A bound.
+    /// The type of bounds.
     type End: PartialOrd + Copy;
     /// Both bounds, and whether the element may be NaN.
     fn bounds(self) -> range::LineBounds<Self::End>;
@@ -65,7 +66,7 @@ enum Elements {
     Whole(Rc<[Range]>),
 }
 
-/// The same for elements of one operand, or of two, of either kind.
+/// Evaluates an expression for the elements of one operand, or of two of one kind: floats, or integers.
 macro_rules! each_kind {
     ($x:expr, $v:ident => $body:expr) => {
         match &$x {
@@ -86,7 +87,7 @@ fn mixed() -> ! {
     unreachable!("the rule of the operation has let different element types pass")
 }
 
-/// A value of which bounds are known: programs are run at it by [`enclose`](fn@crate::enclose).
+/// A value by its bounds; [`enclose`](fn@crate::enclose) runs programs at this interpreter.
 #[derive(Clone, Debug)]
 pub struct Enclosure {
     shape: Shape,
@@ -95,7 +96,7 @@ pub struct Enclosure {
 }
 
 impl Enclosure {
-    /// The values between two arrays of one shape and element type. A bound that is NaN says that nothing is known.
+    /// The values between two arrays of one shape and element type. A bound that is NaN gives no information.
     ///
     /// # Errors
     /// When the arrays differ in shape or element type, or a lower bound is larger than the upper one.
@@ -144,7 +145,7 @@ impl Enclosure {
         Enclosure { shape: shape.into(), dtype, of }
     }
 
-    /// Elements made one by one of floats of this shape.
+    /// A value of this shape with these floats as elements.
     fn floats(&self, dtype: DType, of: Vec<Interval>) -> Enclosure {
         Enclosure::of(&self.shape, dtype, Elements::Floats(of.into()))
     }
@@ -161,7 +162,7 @@ impl Enclosure {
         if let Elements::Whole(v) = &self.of { v } else { mixed() }
     }
 
-    /// Whether both are one value, whatever it is.
+    /// Whether both are the same value of the program, by identity.
     fn is(&self, other: &Enclosure) -> bool {
         match (&self.of, &other.of) {
             (Elements::Floats(a), Elements::Floats(b)) => Rc::ptr_eq(a, b),
@@ -188,7 +189,7 @@ impl Enclosure {
         a.whole(DType::Bool, of)
     }
 
-    /// Positions in the lines along an axis: one for each line, or one for each element.
+    /// The positions of a search along an axis: one for each line, or one for each element.
     fn positions(&self, axis: usize, into: &[usize], search: Search) -> Enclosure {
         let (n, inner) = (self.shape[axis], size(&self.shape[axis + 1..]));
         let each = if into.len() == self.shape.len() { n } else { 1 };
@@ -206,7 +207,7 @@ impl Enclosure {
     }
 }
 
-/// Where the lines along an axis start, in order.
+/// The starts of the lines along an axis, in order.
 fn starts(shape: &[usize], axis: usize) -> impl Iterator<Item = usize> {
     let (outer, n, inner) = (size(&shape[..axis]), shape[axis], size(&shape[axis + 1..]));
     (0..outer).flat_map(move |i| (0..inner).map(move |j| i * n * inner + j))
@@ -237,7 +238,7 @@ fn contract<C: Cell>(op: &Contract, a: &[C], b: &[C], same: bool, dtype: DType) 
     totals(&sums, dtype)
 }
 
-/// The rows that an index may choose, and whether it may be out of bounds.
+/// The rows that an index may select, and whether it may be out of bounds.
 fn rows(axes: &[usize], ix: &[&[Range]], k: usize) -> (Vec<usize>, bool) {
     let (mut rows, mut outside) = (vec![0], false);
     for (n, ix) in axes.iter().zip(ix) {
@@ -275,9 +276,9 @@ fn scatter<C: Cell>(axes: &[usize], len: usize, base: &[C], ix: &[&[Range]], v: 
     totals(&sums, dtype)
 }
 
-/// A Fourier transform by its definition. The error of a fast one is measured by the sum of all absolute values; it
-/// grows as the logarithm of `n`, and where a factor of `n` is prime as the root, too. On the way numbers may be `n`
-/// times as large.
+/// A Fourier transform by its definition. The error of a fast transform is bounded relative to the sum of all absolute
+/// values; it grows with the logarithm of `n`, and with the root of a large prime factor of `n`. Intermediate values
+/// may be `n` times as large.
 fn fourier(x: &[Interval], shape: &[usize], [parts, axis]: [usize; 2], conjugate: bool, dtype: DType) -> Vec<Interval> {
     let (n, step, imaginary) = (shape[axis], size(&shape[axis + 1..]), size(&shape[parts + 1..]));
     let turn = |m: usize| {
@@ -441,7 +442,7 @@ impl BaseTensor for Enclosure {
         Enclosure::of(&shape, dtype, of)
     }
 
-    /// Of an index that is not decided: the hull of what may be read.
+    /// For an undecided index: the hull of all elements that may be read.
     fn gather(&self, ix: &[Self]) -> Self {
         let shape = kinds::gather(&self.shape, &ix.iter().map(Enclosure::kind).collect::<Vec<_>>());
         let (axes, row) = self.shape.split_at(ix.len());
@@ -451,7 +452,7 @@ impl BaseTensor for Enclosure {
         Enclosure::of(&shape, self.dtype, of)
     }
 
-    /// At an index that is not decided, wherever it may be: the hull of the sums with and without the element.
+    /// For an undecided index, at each position where it may be: the hull of the sums with and without the element.
     fn scatter_add(self, ix: &[Self], v: &Self) -> Self {
         kinds::scatter_add(self.kind(), &ix.iter().map(Enclosure::kind).collect::<Vec<_>>(), v.kind());
         let (axes, row) = self.shape.split_at(ix.len());
@@ -479,7 +480,7 @@ impl BaseTensor for Enclosure {
         trips::map_accum((n, reverse), init, xs, Enclosure::row, step)
     }
 
-    /// While the end is not decided, the carry is the hull of those with and without a further trip.
+    /// While the end is undecided, the carry is the hull of the carries before and after a further trip.
     fn repeat(most: Option<usize>, init: Vec<Self>, step: WhileFn<'_, Self>) -> Vec<Self> {
         let mut carry = init;
         for trip in 0..most.unwrap_or(usize::MAX) {
@@ -496,7 +497,7 @@ impl BaseTensor for Enclosure {
         carry
     }
 
-    /// Nothing is known of the rounding of linear algebra, and nothing of code of the host.
+    /// There are no bounds on the rounding errors of linear algebra, and none on the results of code of the host.
     fn call(op: &Call, args: &[Self]) -> Vec<Self> {
         op.results(&args.iter().map(Enclosure::kind).collect::<Vec<_>>());
         match op {
@@ -513,7 +514,7 @@ impl BaseTensor for Enclosure {
         }
     }
 
-    /// The primal program says what the results are.
+    /// Evaluates the primal program.
     fn custom(rule: &Arc<Custom>, args: &[Self]) -> Vec<Self> {
         let CustomKind::While { most } = rule.kind() else { return interpret(rule.primal(), args.to_vec()) };
         let (carry, captured) = args.split_at(rule.primal().outputs().len());
@@ -542,7 +543,7 @@ impl Report for Enclosure {
     }
 }
 
-/// A known array is a constant here.
+/// An array is a constant.
 impl Lift<Array> for Enclosure {
     fn lift(a: Array) -> Self {
         Enclosure::constant(a)

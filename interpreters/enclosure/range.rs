@@ -1,7 +1,7 @@
 //! Ranges of integers and of masks, and the operations without derivatives.
 //!
-//! A mask is a range of the integers 0 (it does not hold) and 1 (it holds). Integers wrap around: where a bound does,
-//! nothing is known.
+//! A mask is a range of the integers 0 (false) and 1 (true). Integers wrap around on overflow: if a bound overflows,
+//! the result is the range of all integers.
 
 use super::Cell;
 use super::interval::Interval;
@@ -23,7 +23,7 @@ impl Range {
         Range { lo: x, hi: x }
     }
 
-    /// A mask that may hold, and may not.
+    /// A mask that may be true, may be false, or both.
     pub(super) fn mask(may_hold: bool, may_not: bool) -> Range {
         Range { lo: i64::from(!may_not), hi: i64::from(may_hold) }
     }
@@ -32,7 +32,7 @@ impl Range {
         (self.lo == self.hi).then_some(self.lo)
     }
 
-    /// All integers, if one of these is none.
+    /// The range between two bounds; all integers if a bound is out of range.
     fn between(lo: i128, hi: i128) -> Range {
         match (i64::try_from(lo), i64::try_from(hi)) {
             (Ok(lo), Ok(hi)) => Range { lo, hi },
@@ -74,10 +74,10 @@ impl Range {
             IntBinary::Quot if zero => [-self.size(), self.size()],
             IntBinary::Quot => self.corners(other, |x, y| x / y),
             IntBinary::Rem => {
-                // Of the sign of x, not larger than x, and smaller than y unless that is zero.
+                // The remainder has the sign of x, and is not larger than x, and smaller than y unless y is zero.
                 let most = if zero { self.size() } else { self.size().min(other.size() - 1) };
                 match other.known().filter(|y| *y != 0 && self.lo.wrapping_div(*y) == self.hi.wrapping_div(*y)) {
-                    // All quotients are equal, so remainders are as far apart as numbers.
+                    // All quotients are equal, so the remainders at the ends are the bounds.
                     Some(y) => [self.lo, self.hi].map(|x| x.wrapping_rem(y).into()),
                     None => [if self.lo < 0 { -most } else { 0 }, if self.hi > 0 { most } else { 0 }],
                 }
@@ -132,7 +132,7 @@ pub(super) fn compare<X: PartialOrd>(op: Compare, (x, a): LineBounds<X>, (y, b):
     let nan = a || b;
     let [may_be_less, may_be_more] = [x[0] < y[1], x[1] > y[0]].map(|may| may && !same);
     let may_be_equal = same || (x[0] <= y[1] && y[0] <= x[1]);
-    // What the comparison says of numbers that are less, equal, more, and of NaN.
+    // The result of the comparison for numbers that are less, equal, greater, and for NaN.
     let [less, equal, more, unordered] = match op {
         Compare::Eq => [false, true, false, false],
         Compare::Ne => [true, false, true, true],
@@ -151,7 +151,7 @@ pub(super) fn step(op: FloatStep, x: Interval) -> Interval {
     Interval { lo: op.apply(x.lo), hi: op.apply(x.hi), nan: x.nan }
 }
 
-/// Truncated towards zero; NaN becomes 0.
+/// Truncation towards zero; NaN becomes 0.
 pub(super) fn to_int(x: Interval) -> Range {
     let numbers = Range { lo: x.lo as i64, hi: x.hi as i64 };
     if x.nan { numbers.hull(Range::ZERO) } else { numbers }
@@ -160,7 +160,7 @@ pub(super) fn to_int(x: Interval) -> Range {
 /// Bounds of an element of a line, and whether it may be NaN.
 pub(super) type LineBounds<X> = ([X; 2], bool);
 
-/// Whether an element is, for sure, not NaN and before another one in sorted order.
+/// Whether an element is certainly not NaN and certainly before another one in sorted order.
 fn surely_before<X: PartialOrd>(
     (x, nan): &LineBounds<X>,
     (y, _): &LineBounds<X>,
@@ -171,7 +171,7 @@ fn surely_before<X: PartialOrd>(
     !nan && (mine < others || (earlier && mine == others))
 }
 
-/// What is searched in a line.
+/// A search along a line: for the extremum, or the sorted order.
 #[derive(Clone, Copy)]
 pub(super) enum Search {
     /// The position of the extremum, see [`Discrete::ArgMax`](crate::ops::Discrete::ArgMax).
@@ -181,7 +181,7 @@ pub(super) enum Search {
 }
 
 impl Search {
-    /// The positions from the first to the last that may be found.
+    /// The ranges of the positions that may be found.
     pub(super) fn of<X: PartialOrd>(self, line: &[LineBounds<X>]) -> Vec<Range> {
         match self {
             Search::Extremum { largest } => vec![extremum(line, largest)],
@@ -190,7 +190,7 @@ impl Search {
     }
 }
 
-/// An element that may be NaN may be taken.
+/// The range of the position of the extremum; an element that may be NaN may be the extremum.
 fn extremum<X: PartialOrd>(line: &[LineBounds<X>], largest: bool) -> Range {
     let beaten = |k: usize| (0..line.len()).any(|j| j != k && surely_before(&line[j], &line[k], j < k, largest));
     let places = || (0..line.len()).filter(|k| line[*k].1 || !beaten(*k));
@@ -198,7 +198,8 @@ fn extremum<X: PartialOrd>(line: &[LineBounds<X>], largest: bool) -> Range {
     Range { lo: first, hi: last }
 }
 
-/// An element stands at any place that so many others leave to it as may be before and after it.
+/// The range of each element's position in sorted order, from the numbers of elements that are certainly before and
+/// after it.
 fn sorted<X: PartialOrd>(line: &[LineBounds<X>], descending: bool) -> Vec<Range> {
     let n = line.len();
     let before = |j: usize, k: usize| j != k && surely_before(&line[j], &line[k], j < k, descending);

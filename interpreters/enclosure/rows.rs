@@ -1,8 +1,8 @@
-//! Bounds of the elementwise functions of floats, from where each rises and falls and from how exact it is.
+//! Bounds of the elementwise functions of floats, from their intervals of monotonicity and their errors.
 //!
-//! Law: a row holds all values of the function on an interval, exact and as the kernels compute them. So a value at an
-//! end of the interval is widened by more than twice the error of a kernel (`tests/language/accuracy.rs`, and 2 units
-//! for kernels of compiled programs): once for that value, and once for values within.
+//! Law: the bounds contain all values of the function on an interval, exact and as the kernels compute them. So a value
+//! at an end of the interval is widened by more than twice the error of a kernel (`tests/language/accuracy.rs`, and 2
+//! units for kernels of compiled programs): once for the value at the end, and once for values within.
 
 use std::f64::consts::PI;
 
@@ -11,7 +11,7 @@ use super::interval::{ANYTHING, Interval, LINE, quotient, root};
 use crate::dtype::DType;
 use crate::ops::{Binary, Course, POSITIVE, Property, Unary};
 
-/// The value at one number.
+/// The enclosure of the value at one number.
 fn at(op: Unary, x: f64, dtype: DType) -> Interval {
     let value = if op == Unary::Square {
         Interval::point(x).square()
@@ -26,15 +26,14 @@ fn at(op: Unary, x: f64, dtype: DType) -> Interval {
     value.blurred(2.0 * error.of_one, dtype).widened(2 * error.floats, dtype)
 }
 
-/// Whether there is an integer that leaves this remainder after division by `period` from `lo` to `hi`, or near to
-/// them.
+/// Whether there is a number `rest + k period`, for an integer `k`, between `lo` and `hi`, or close to them.
 fn meets(lo: f64, hi: f64, period: f64, rest: f64) -> bool {
     let near = |t: f64| 1e-15 * (t.abs() + 1.0);
     let first = ((lo - near(lo) - rest) / period).ceil() * period + rest;
     first <= hi + near(hi) || !(hi - lo).is_finite()
 }
 
-/// All values on an interval.
+/// The range of a unary function on an interval.
 pub(super) fn unary(op: Unary, x: Interval, dtype: DType) -> Interval {
     if let Some(values) = by_poles(op, x, dtype) {
         return values.or_nan(x.nan);
@@ -64,7 +63,7 @@ pub(super) fn unary(op: Unary, x: Interval, dtype: DType) -> Interval {
     values.within(graph.range).or_nan(x.nan || lo > x.lo || hi < x.hi)
 }
 
-/// Values on an interval that has poles, or may have.
+/// The range on an interval that contains poles, or may contain them.
 fn by_poles(op: Unary, x: Interval, dtype: DType) -> Option<Interval> {
     if !op.is(Property::CourseRightOfZero) {
         return None;
@@ -93,7 +92,7 @@ fn by_poles(op: Unary, x: Interval, dtype: DType) -> Option<Interval> {
     Some(ANYTHING)
 }
 
-/// All values on two intervals.
+/// The range of a binary function on two intervals.
 pub(super) fn binary(op: Binary, x: Interval, y: Interval, dtype: DType) -> Interval {
     let nan = x.nan || y.nan;
     let values = match op {
@@ -130,7 +129,7 @@ pub(super) fn binary(op: Binary, x: Interval, y: Interval, dtype: DType) -> Inte
     values.widened(0, dtype).or_nan(nan)
 }
 
-/// All values of a function of a value and itself, where that is less than of two equal intervals.
+/// The range of a binary function of a value and itself, if that is smaller than the range on two equal intervals.
 pub(super) fn of_itself(op: Binary, x: Interval, dtype: DType) -> Option<Interval> {
     let nan = x.has_infinity() || x.nan;
     match op {
@@ -149,7 +148,7 @@ fn added(x: Interval, y: Interval, dtype: DType) -> Interval {
     Interval::total(&sum, dtype)
 }
 
-/// `x^y`. Of numbers that are not negative it is monotone in each argument; others have powers at integers alone.
+/// `x^y`: monotone in each argument for `x >= 0`, and defined for negative `x` at integers `y` alone.
 fn power(x: Interval, y: Interval, dtype: DType) -> Interval {
     let at = |a: f64, b: f64| {
         let value = Interval::point(a.powf(b)).widened(6, dtype);
@@ -161,7 +160,7 @@ fn power(x: Interval, y: Interval, dtype: DType) -> Interval {
         Some(n) if n % 2.0 == 0.0 => at(least, n).hull(at(largest, n)),
         Some(n) if n < 0.0 && x.holds(0.0) => LINE,
         Some(n) => at(x.lo, n).hull(at(x.hi, n)),
-        // The sign of a zero counts at odd integers.
+        // At odd negative integers, the result depends on the sign of a zero base.
         None if x.holds(0.0) && y.lo < 0.0 && y.known().is_none() => LINE.or_nan(x.lo < 0.0),
         None if x.lo >= 0.0 => x.corners(y, at),
         None => {
@@ -171,7 +170,7 @@ fn power(x: Interval, y: Interval, dtype: DType) -> Interval {
     }
 }
 
-/// The angle of the points of a rectangle: of its corners, unless the line where angles jump goes through it.
+/// The angle of the points of a rectangle: the hull of the angles of its corners, unless it meets the branch cut.
 fn angle(ordinate: Interval, abscissa: Interval, dtype: DType) -> Interval {
     let at = |y: f64, x: f64| Interval::point(y.atan2(x)).widened(6, dtype);
     if ordinate.holds(0.0) && abscissa.lo <= 0.0 {
@@ -180,10 +179,11 @@ fn angle(ordinate: Interval, abscissa: Interval, dtype: DType) -> Interval {
     ordinate.corners(abscissa, at)
 }
 
-/// Of positive numbers and one order of 2 or more: it rises where the order is even, and falls where it is odd.
+/// The polygamma function of positive numbers, for one order of 2 or more: increasing for even orders, and decreasing
+/// for odd ones.
 fn polygamma(x: Interval, order: Interval, dtype: DType) -> Interval {
     let n = order.lo.round();
-    // Beyond, the values are exponentials of sums.
+    // For larger orders, the kernel computes exponentials of sums, whose error is not bounded here.
     let one = (2.0..=170.0).contains(&n) && n - order.lo <= 0.25 && order.hi - n <= 0.25;
     if !one || x.lo <= 0.0 || x.nan {
         return ANYTHING;
@@ -192,8 +192,8 @@ fn polygamma(x: Interval, order: Interval, dtype: DType) -> Interval {
     at(x.lo).hull(at(x.hi))
 }
 
-/// `x / (x^2 + y^2)`. For positive `x` it falls with `|y|`, rises with `x` up to `|y|` and falls from there; it is odd
-/// in `x`.
+/// `x / (x^2 + y^2)`: odd in `x`; for positive `x` decreasing in `|y|`, increasing in `x` up to `|y|`, and decreasing
+/// from there on.
 fn recip_real(x: Interval, y: Interval, dtype: DType) -> Interval {
     if (x.holds(0.0) && y.holds(0.0)) || x.has_infinity() || y.has_infinity() {
         return ANYTHING;

@@ -1,7 +1,7 @@
-//! Accumulators: where the cotangents of efficient CHAD add up.
+//! Accumulators: cells in which efficient CHAD accumulates the cotangents of a context.
 //!
-//! Law: what is taken from a cell is the sum of what was added to it, so that adding to a part of a context costs nothing
-//! for its other parts.
+//! Law: the value taken from a cell is the sum of the values added to it. Adding to one component of a context has no
+//! cost for its other components.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -27,7 +27,7 @@ impl<T> Clone for Cell<T> {
 }
 
 impl<T: BaseTensor> Cell<T> {
-    /// An empty one.
+    /// An empty accumulator.
     pub(super) fn new() -> Self {
         Cell(Rc::new(RefCell::new(Slot::Empty)))
     }
@@ -53,7 +53,7 @@ impl<T: BaseTensor> Cell<T> {
             }
         };
         if matches!((&v, &*self.0.borrow()), (Val::Nil, Slot::Parts(..))) {
-            // The unit of a pair without tangents adds nothing.
+            // The unit is the zero of a type without tangents.
             return;
         }
         let before = self.take();
@@ -61,7 +61,7 @@ impl<T: BaseTensor> Cell<T> {
         self.0.replace(Slot::Sum(sum));
     }
 
-    /// The cells of the parts of a pair.
+    /// The cells of the components of a pair.
     fn parts(&self) -> (Cell<T>, Cell<T>) {
         if let Slot::Parts(a, b) = &*self.0.borrow() {
             return (a.clone(), b.clone());
@@ -71,7 +71,7 @@ impl<T: BaseTensor> Cell<T> {
         (a, b)
     }
 
-    /// The cell of a case of a sum; none if it is not known which case it is, or the other one.
+    /// The cell of a case of a sum; `None` if the case is not known, or is the other one.
     fn case(&self, left: bool) -> Option<Cell<T>> {
         match &*self.0.borrow() {
             Slot::Case(case, cell) => return (*case == left).then(|| cell.clone()),
@@ -83,7 +83,7 @@ impl<T: BaseTensor> Cell<T> {
         Some(cell)
     }
 
-    /// The sum of what was added, which leaves the cell empty.
+    /// Takes the sum of the added values, which leaves the cell empty.
     pub(super) fn take(&self) -> Val<T> {
         match self.0.replace(Slot::Empty) {
             Slot::Empty => Val::Zero,
@@ -100,13 +100,13 @@ impl<T: BaseTensor> Cell<T> {
     }
 }
 
-/// Where a vector goes.
+/// The destination of a vector.
 pub(super) enum Place<T: 'static> {
-    /// It is not needed.
+    /// None: the vector is not needed.
     Nowhere,
-    /// To a cell.
+    /// A cell.
     To(Cell<T>),
-    /// The parts of a pair go to these places.
+    /// A destination for each component of a pair.
     Parts(Rc<(Place<T>, Place<T>)>),
 }
 
@@ -121,7 +121,7 @@ impl<T> Clone for Place<T> {
 }
 
 impl<T: BaseTensor> Place<T> {
-    /// The place of a pair.
+    /// The destination of a pair.
     pub(super) fn both(first: Place<T>, second: Place<T>) -> Self {
         match (&first, &second) {
             (Place::Nowhere, Place::Nowhere) => Place::Nowhere,
@@ -129,7 +129,7 @@ impl<T: BaseTensor> Place<T> {
         }
     }
 
-    /// The places of the parts of a pair.
+    /// The destinations of the components of a pair.
     pub(super) fn parts(&self) -> (Place<T>, Place<T>) {
         match self {
             Place::Nowhere => (Place::Nowhere, Place::Nowhere),
@@ -141,7 +141,7 @@ impl<T: BaseTensor> Place<T> {
         }
     }
 
-    /// The place of a case of a sum, if it is known to be of this case.
+    /// The destination of a case of a sum, if the sum is known to be of this case.
     pub(super) fn case(&self, left: bool) -> Option<Place<T>> {
         match self {
             Place::Nowhere => Some(Place::Nowhere),
@@ -150,7 +150,7 @@ impl<T: BaseTensor> Place<T> {
         }
     }
 
-    /// The place of what goes to both; none if one vector would be added twice.
+    /// The destination of a vector that goes to both; `None` if one vector would be added twice.
     pub(super) fn merge(self, other: Place<T>) -> Option<Place<T>> {
         match (self, other) {
             (Place::Nowhere, place) | (place, Place::Nowhere) => Some(place),

@@ -5,7 +5,7 @@
 //! rule of "CHAD", sections 7.4 and 7.5, in the combinators of Fig. 8, and rustc checks the types of the rules. Law
 //! (Corollary 7.1): each is the only functor that preserves the structure and maps primitives to their derivatives.
 //!
-//! What takes the place of derivatives is a parameter ([`Generators`]): any commutative monoid will do (section 11.3).
+//! The derivatives of primitives are a parameter ([`Generators`]), which may use any commutative monoid (section 11.3).
 
 use std::marker::PhantomData;
 use std::panic::Location;
@@ -16,7 +16,7 @@ use crate::higher::{
     Monoid, Mu, Obj, Parity, Primitive, Prod, Signature, Stack, Sum, Target, Unit,
 };
 
-/// What a transformation does with arrays and primitive operations.
+/// The action of a transformation on arrays and primitive operations.
 pub trait Generators: Sized + 'static {
     /// The cotangents of arrays.
     type Cotangent<const D: usize, E: Element>: Linear;
@@ -40,8 +40,9 @@ impl Generators for Derivatives {
     }
 }
 
-/// What flows from results to the inputs they depend on, as values of a monoid: every input of an operation gets what
-/// its results get. With sets of results, the results that depend on each input; with numbers, the number of paths.
+/// Dependency analysis: values of a monoid that are propagated from results to the inputs on which they depend. Every
+/// input of an operation gets the sum of the values of its results. With sets of results as the monoid, an input gets
+/// the results that depend on it; with numbers, the number of paths.
 pub struct Dependency<M>(PhantomData<M>);
 
 impl<M: Monoid> Generators for Dependency<M> {
@@ -54,7 +55,7 @@ impl<M: Monoid> Generators for Dependency<M> {
     }
 }
 
-/// Formal derivatives over the ring of two elements: what changes a result that counts is odd.
+/// Formal derivatives over the ring of two elements, of functions of truth values.
 pub struct Booleans;
 
 impl Generators for Booleans {
@@ -67,7 +68,7 @@ impl Generators for Booleans {
     }
 }
 
-/// Types of reverse mode ("CHAD", section 7.5).
+/// The types of reverse mode ("CHAD", section 7.5).
 pub struct Backwards<G>(PhantomData<G>);
 
 impl<G: Generators> Functor for Backwards<G> {
@@ -76,7 +77,7 @@ impl<G: Generators> Functor for Backwards<G> {
     type Fun2<A: Obj, B: Obj> = Copower<P1<A, Self>, P2<B, Self>>;
 }
 
-/// Types of forward mode ("CHAD", section 7.4).
+/// The types of forward mode ("CHAD", section 7.4).
 pub struct Forwards;
 
 impl Functor for Forwards {
@@ -98,7 +99,7 @@ impl Functor for Forwards {
 /// needs::<Reverse<Reverse<Run<Array>>>>();
 /// ```
 ///
-/// Other monoids than derivatives have no loops over arrays:
+/// Other generators than derivatives have no loops over arrays:
 ///
 /// ```compile_fail,E0277
 /// use polygrad::Array;
@@ -198,7 +199,8 @@ impl<T: Target, G: Generators> Language for Reverse<T, G> {
         T::pair(T::test(), T::zero())
     }
 
-    /// The state of the loop is a state of the program with the linear function back to the context and the start.
+    /// The state of the loop is a state of the program, with the linear function from its cotangent to those of the
+    /// context and of the initial state.
     fn iterate<C: Obj, S: Obj, R: Obj>(step: Self::Hom<Prod<C, S>, Sum<S, R>>) -> Self::Hom<Prod<C, S>, R> {
         // In the context ((c, (s, k)), (r, r')): r', then <c', s'> -> <c', 0> + k s'. So k runs once, and last.
         let ran = T::then(T::pair(T::fst(), T::then(T::snd(), T::fst())), step);
@@ -221,8 +223,8 @@ impl<T: Target, G: Generators> Language for Reverse<T, G> {
         T::pair(T::unroll_primal::<Backwards<G>, S>(), T::lroll::<Backwards<G>, _, S>())
     }
 
-    /// The function calls itself; so does the function from its arguments to cotangents of the context. Both run the
-    /// body, which stands in the program once.
+    /// The function is recursive, and so is the function from its arguments to cotangents of the context. Both run the
+    /// body, which occurs in the program once.
     fn fix<C: Obj, A: Obj, B: Obj>(body: Self::Hom<Prod<Prod<C, Fun<A, B>>, A>, B>) -> Self::Hom<C, Fun<A, B>> {
         let (shared, call) = shared_body::<T, _, _, _, _>(body);
         let primal = T::fix(T::then(call, T::pair(T::fst(), T::lcomp(T::snd(), T::lsnd()))));
@@ -237,8 +239,8 @@ impl<T: Target, G: Generators> Language for Reverse<T, G> {
     }
 }
 
-/// A body in the context `((c, f), x)` as a function of `(f, x)` in the context `c`, and what calls this function where
-/// it stands beside `c`.
+/// A body in the context `((c, f), x)` as a function of `(f, x)` in the context `c`, and the program that calls this
+/// function in a context with the function beside `c`.
 fn shared_body<T: Target, C: Obj, F: Obj, X: Obj, R: Obj>(
     body: T::Hom<Prod<Prod<C, F>, X>, R>,
 ) -> (T::Hom<C, Fun<Prod<F, X>, R>>, T::Hom<Prod<Prod<Prod<C, Fun<Prod<F, X>, R>>, F>, X>, R>) {
@@ -353,7 +355,8 @@ impl<T: Target> Language for Forward<T> {
         T::pair(T::test(), T::zero())
     }
 
-    /// The state of the loop is a state of the program with the linear function from the context and the start.
+    /// The state of the loop is a state of the program, with the linear function from the tangents of the context and
+    /// of the initial state to its tangent.
     fn iterate<C: Obj, S: Obj, R: Obj>(step: Self::Hom<Prod<C, S>, Sum<S, R>>) -> Self::Hom<Prod<C, S>, R> {
         let ran = T::then(T::pair(T::fst(), T::then(T::snd(), T::fst())), step);
         let so_far = T::then(T::fst(), T::then(T::snd(), T::snd()));
@@ -373,7 +376,7 @@ impl<T: Target> Language for Forward<T> {
         T::pair(T::unroll_primal::<Forwards, S>(), T::lunroll::<Forwards, _, S>())
     }
 
-    /// The function calls itself; so does the function from its arguments to its tangents. Both run the body.
+    /// The function is recursive, and so is the function from its arguments to its tangents. Both run the body.
     fn fix<C: Obj, A: Obj, B: Obj>(body: Self::Hom<Prod<Prod<C, Fun<A, B>>, A>, B>) -> Self::Hom<C, Fun<A, B>> {
         let (shared, call) = shared_body::<T, _, _, _, _>(body);
         let along = T::lcomp(T::lpair(T::zero(), T::lid()), T::snd());

@@ -1,9 +1,9 @@
-//! Functions chosen by a condition that is not known while a program is traced. The tangent of a chosen function is
-//! that of what it captured.
+//! Selection between functions by a mask that is not known while a program is traced.
 //!
-//! Both functions run, and their results are selected from. They captured different things, so the tangent of the chosen
-//! function is the pair of both tangents, of which the condition takes one. Law: where the mask holds, the chosen value and
-//! its pullback are the first ones, elsewhere the second ones.
+//! The tangent of a function is that of its captured values. Both functions run, and the mask selects between their
+//! results. They capture different values, so the tangent of the selected function is the pair of both tangents, of
+//! which the mask selects one. Law: where the mask holds, the selected value and its pullback are the first ones,
+//! elsewhere the second ones.
 
 use std::rc::Rc;
 
@@ -12,8 +12,8 @@ use super::value::{Val, choose};
 use crate::array::Array;
 use crate::base::BaseTensor;
 
-/// The first value where the mask holds, the second elsewhere; and the parts of the chosen value's tangent that are those
-/// of the first and the second value.
+/// The first value where the mask holds, the second elsewhere; and the linear functions from the tangent of the
+/// selected value to those of the first and the second value.
 pub(super) fn chosen<T: BaseTensor>(mask: &T, a: &Val<T>, b: &Val<T>) -> (Val<T>, [Lin<T>; 2]) {
     if !a.has_function() && !b.has_function() {
         return (Val::select(mask, a.clone(), b.clone()), [Lin::id(), Lin::id()]);
@@ -36,12 +36,13 @@ pub(super) fn chosen<T: BaseTensor>(mask: &T, a: &Val<T>, b: &Val<T>) -> (Val<T>
     }
 }
 
-/// Two functions on the parts of a pair.
+/// Two linear functions on the components of a pair.
 fn beside<T: BaseTensor>(f: Lin<T>, g: Lin<T>) -> Lin<T> {
     Lin::pair(Lin::fst().then(f), Lin::snd().then(g))
 }
 
-/// The chosen function. Its pullback gives the tangents of both environments, and the selected one of the argument.
+/// The selected function. Its pullback gives the cotangents of both environments, and the selected cotangent of the
+/// argument.
 fn function<T: BaseTensor>(mask: &T, a: Val<T>, b: Val<T>) -> Val<T> {
     let mask = mask.clone();
     Val::fun(move |x| {
@@ -55,7 +56,7 @@ fn function<T: BaseTensor>(mask: &T, a: Val<T>, b: Val<T>) -> Val<T> {
     })
 }
 
-/// A value of a sum: where it is of the left case, its left and its right part.
+/// The parts of a value of a sum: the mask of the left case, and the values of the left and the right case.
 pub(super) fn cases<T: BaseTensor>(v: &Val<T>) -> (T, Val<T>, Val<T>) {
     let truth = |b: bool| T::constant(Array::scalar(b));
     match v {
@@ -80,7 +81,7 @@ fn sum<T: BaseTensor>(mask: &T, a: &Val<T>, b: &Val<T>) -> (Val<T>, [Lin<T>; 2])
     (value, [part(a.clone(), to_left_a, to_right_a), part(b.clone(), to_left_b, to_right_b)])
 }
 
-/// From a tangent of the chosen value to that of a value `of` which it was chosen from.
+/// The linear function from a tangent of the selected value to that of `of`, one of the two values.
 fn part<T: BaseTensor>(of: Val<T>, to_left: Lin<T>, to_right: Lin<T>) -> Lin<T> {
     Lin::operation(move |mode, v| {
         let (_, left, right) = cases(&v);

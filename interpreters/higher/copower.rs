@@ -1,8 +1,9 @@
 //! Copowers: formal sums of points with vectors.
 //!
-//! An entry is one point with a vector, or an array of points with an array of vectors, which the derivative of `map`
-//! makes: so the sum over all elements of an array is one loop, and no list of pairs is ever built ("CHAD", section
-//! 9.4). Law: a copower is a quotient. Nothing outside of the closure-tangents of [`crate::interpreters::higher::curry`] sees entries.
+//! An entry is one point with a vector, or an array of points with an array of vectors, as in the derivative of `map`:
+//! so the sum over all elements of an array is one loop, and no list of pairs is built ("CHAD", section 9.4). Law: a
+//! copower is a quotient: only the tangents of functions in [`crate::interpreters::higher::curry`] access single
+//! entries.
 
 use super::loops::{Trip, sweep};
 use super::value::Val;
@@ -46,12 +47,12 @@ impl<T: BaseTensor> Bag<T> {
         Bag::of(Entries::One(a, v))
     }
 
-    /// Every element of an array with the vector at its position.
+    /// The elements of an array, each with the vector at its position.
     pub(super) fn zip(xs: Val<T>, vs: Val<T>) -> Self {
         Bag::of(Entries::Zip(xs, vs))
     }
 
-    /// The entries of both.
+    /// The sum of two copowers: the entries of both.
     pub(super) fn both(self, other: Bag<T>) -> Self {
         Bag::of(Entries::Both(self, other))
     }
@@ -79,7 +80,7 @@ impl<T: BaseTensor> Bag<T> {
         bags.fold(first, Bag::both)
     }
 
-    /// Shows `f` of every entry; an array of entries gives the sum of its results.
+    /// Calls `show` with `f` of every entry; for an array of entries, with the sum of the results.
     pub(super) fn fold(&self, f: &dyn Fn(Val<T>, Val<T>) -> Val<T>, show: &mut dyn FnMut(Val<T>)) {
         for entry in self.entries() {
             match entry {
@@ -89,7 +90,7 @@ impl<T: BaseTensor> Bag<T> {
         }
     }
 
-    /// The sum of `f` of the elements of two arrays.
+    /// The sum of `f` over the pairs of elements of two arrays.
     pub(super) fn summed(xs: Val<T>, vs: Val<T>, f: &dyn Fn(Val<T>, Val<T>) -> Val<T>) -> Val<T> {
         if vs.is_zero() {
             return Val::Zero;

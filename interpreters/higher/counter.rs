@@ -1,28 +1,28 @@
-//! Operation counter: zeros and additions of (co)tangents that linear functions make, pairs included.
+//! Operation counter: the zeros and additions of (co)tangents that linear functions compute, those of pairs included.
 //!
-//! Efficient CHAD is a claim about these numbers: `n` lets cost a multiple of `n` of them, not of its square.
+//! Efficient CHAD makes a claim about these numbers: for `n` lets they grow with `n`, not with its square.
 
 use super::value::Val;
 use crate::base::BaseTensor;
 use crate::interpreters::scope;
 
-/// What linear functions did.
+/// The operations of linear functions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Zeros made.
+    /// The number of zeros.
     pub zeros: usize,
-    /// Additions.
+    /// The number of additions.
     pub additions: usize,
 }
 
 impl Tally {
-    /// Both.
+    /// The number of zeros and additions.
     pub fn total(&self) -> usize {
         self.zeros + self.additions
     }
 }
 
-/// The result of `f`, and the work of the linear functions over `T` that ran.
+/// The result of `f`, and the operations of the linear functions over `T` that ran.
 pub fn tallied<T: BaseTensor, R>(f: impl FnOnce() -> R) -> (R, Tally) {
     scope::observed::<Val<T>, Tally, R>(f)
 }

@@ -1,11 +1,11 @@
-//! Differentiable curry: reverse mode by giving another meaning to functions.
+//! Differentiable curry: reverse mode in which functions have tangents.
 //!
-//! A morphism takes a value to a value and a pullback: `A -> (B, T[B] -> T[A])` ("The Differentiable Curry", section 3).
-//! What the tangent of a function is, is a parameter. [`CurryLists`]: the list of its calls, each with the tangent of
-//! its result (Figs. 3 and 6); the pullback of `curry` runs the function again for each. [`CurryClosures`]: the tangent
-//! of what the function has captured (section 5, Fig. 5); nothing runs twice, so the work of nested functions is linear
-//! where that of lists is exponential. Uniform values make the type of captured values, which Fig. 5 hides in an
-//! existential, one that needs no cast.
+//! A morphism takes a value to a value and a pullback: `A -> (B, T[B] -> T[A])` ("The Differentiable Curry", section
+//! 3). The type of tangents of functions is a parameter. [`CurryLists`]: the list of calls of the function, each with
+//! the tangent of its result (Figs. 3 and 6); the pullback of `curry` runs the function again for each call.
+//! [`CurryClosures`]: the tangent of the captured values (section 5, Fig. 5); no function runs twice, so the work of
+//! nested functions is linear, while that of lists is exponential. Fig. 5 hides the type of captured values in an
+//! existential; here all values have one type ([`Val`]), so no cast is needed.
 //!
 //! Laws: the equations of cartesian closed categories hold up to the equality of cotangents, not of lists; both
 //! instances, and CHAD, have the same derivatives.
@@ -30,18 +30,18 @@ use crate::higher::{
     Arrays, Ccc, Expr, Fun, Ground, Language, Mask, Mu, Obj, Primitive, Prod, Signature, Stack, Sum, Unit,
 };
 
-/// What the tangent of a function is.
+/// The tangents of functions.
 pub trait FunctionTangent: Sized + 'static {
-    /// The function that `f` is of its second argument, with the first one captured; and its pullback.
+    /// The function of the second component of `f`'s argument, with the first component captured; and its pullback.
     fn curry<T: BaseTensor>(f: Closure<T>, x: Val<T>) -> Val<T>;
 
-    /// The pullback to a function and its argument, from that to its environment and argument.
+    /// The pullback to a function and its argument, from the pullback to its environment and argument.
     fn call<T: BaseTensor>(argument: Val<T>, pullback: Lin<T>) -> Lin<T>;
 
-    /// The function that may call itself, and its pullback.
+    /// A recursive function, and its pullback.
     fn fix<T: BaseTensor>(body: Closure<T>, g: Val<T>) -> Val<T>;
 
-    /// Values with pullbacks of one type, chosen by a mask that is not known.
+    /// Selects between values with pullbacks of one type by a mask that is not known.
     fn choose<T: BaseTensor>(mask: &T, then: Val<T>, otherwise: Val<T>) -> Val<T> {
         Val::select(mask, then, otherwise)
     }
@@ -62,7 +62,8 @@ pub type CurryLists<T> = Curry<T, Calls>;
 /// Reverse mode in which the tangent of a function is that of its environment.
 pub type CurryClosures<T> = Curry<T, Environment>;
 
-/// A morphism, of the types that the context says. No function, since each pair of types would have one of its own.
+/// A morphism of the types that the context determines. A macro, since a function would be instantiated for each pair
+/// of types.
 macro_rules! typed {
     ($run:expr) => {
         Differentiable { run: $run, types: PhantomData }
@@ -139,7 +140,7 @@ impl FunctionTangent for Environment {
     fn fix<T: BaseTensor>(body: Closure<T>, g: Val<T>) -> Val<T> {
         let function = recursive("fix", move |own, x| {
             let ran = body.at(Val::pair(Val::pair(g.clone(), own), x));
-            // The function captures what its inner calls capture.
+            // The function captures the values that its inner calls capture.
             let both = Lin::fst().then(Lin::fst().plus(Lin::snd()));
             with(ran.fst(), ran.snd().lin().then(Lin::pair(both, Lin::snd())))
         });
@@ -153,9 +154,9 @@ impl FunctionTangent for Environment {
     }
 }
 
-// What morphisms do, without their types, as in `untyped`.
+// Morphisms without their types, as in `untyped`.
 
-/// A function whose pullback needs nothing of the argument.
+/// A function whose pullback does not depend on the argument.
 fn plain<T: BaseTensor>(value: fn(Val<T>) -> Val<T>, pullback: fn() -> Lin<T>) -> Closure<T> {
     Closure::new(move |x| with(value(x), pullback()))
 }
@@ -176,12 +177,12 @@ fn pair<T: BaseTensor>(f: Closure<T>, g: Closure<T>) -> Closure<T> {
     })
 }
 
-/// From the cotangent of the first part to that of the pair.
+/// From the cotangent of the first component to that of the pair.
 fn to_first<T: BaseTensor>() -> Lin<T> {
     Lin::pair(Lin::id(), Lin::zero())
 }
 
-/// From the cotangent of the second part to that of the pair.
+/// From the cotangent of the second component to that of the pair.
 fn to_second<T: BaseTensor>() -> Lin<T> {
     Lin::pair(Lin::zero(), Lin::id())
 }
@@ -238,7 +239,7 @@ fn iterate<T: BaseTensor>(step: Closure<T>) -> Closure<T> {
             ran.fst()
         };
         let result = iterated(x.snd(), &step, &|_| None);
-        // From the cotangent of a state to those of the context and of the start.
+        // From the cotangent of a state to those of the context and of the initial state.
         let mut back = Lin::pair(Lin::zero(), Lin::id());
         let mut pullbacks = pullbacks.into_inner().into_iter().peekable();
         while let Some(pullback) = pullbacks.next() {
@@ -380,8 +381,8 @@ impl<T: BaseTensor, K: FunctionTangent> Arrays for Curry<T, K> {
 }
 
 impl<T: BaseTensor, K: FunctionTangent> Curry<T, K> {
-    /// The tangent that a program pulls back to a value that is made by another one, as it is: that of a function is the
-    /// list of its calls, not summed up, or that of its environment. The cotangent of the result is `g`.
+    /// The cotangent that `program` pulls back to the value of `make`, in its representation: for a function, the list
+    /// of its calls, not summed, or the cotangent of its environment. The cotangent of the result is `g`.
     ///
     /// Two lists may be different and stand for the same tangent ("The Differentiable Curry", section 4.1).
     pub fn raw_tangent<A: Ground, P: Obj, B: Ground>(

@@ -1,13 +1,13 @@
-//! The conditions that the trips of a loop decide.
+//! Branch decisions in the trips of a loop: later trips follow the decisions of the first.
 //!
-//! A loop of an interpreter that keeps something of every trip, such as reverse mode, must do the same in every trip. So
-//! while a loop of values is tried, every trip decides as the first one did, and whether a condition has gone the other
-//! way is told at the end: then the trips run one after the other. Law: a trip that follows another runs the operations of
-//! that trip, in order.
+//! A loop of an interpreter that keeps residuals of every trip, such as reverse mode, must run the same operations in
+//! every trip. So while values run in one loop, every trip takes the branches of the first trip. If a condition differs
+//! in some trip, the result is discarded, and the trips run one after the other. Law: a trip that follows another runs
+//! the operations of that trip, in order.
 
 use std::cell::RefCell;
 
-/// The decisions of a trip, and how far another trip has followed them.
+/// The decisions of the first trip, and the progress of a trip that follows them.
 #[derive(Default)]
 struct Path {
     decisions: Vec<bool>,
@@ -17,7 +17,7 @@ struct Path {
 }
 
 impl Path {
-    /// What is decided where the condition is `holds`.
+    /// The decision for a condition with the value `holds`.
     fn decide(&mut self, holds: bool) -> bool {
         let Some(next) = self.next.as_mut() else {
             self.decisions.push(holds);
@@ -35,7 +35,7 @@ thread_local! {
     static PATHS: RefCell<Vec<Path>> = const { RefCell::new(Vec::new()) };
 }
 
-/// What is decided where a known condition is `holds`: outer loops see their own decisions, whatever inner loops follow.
+/// The decision for a known condition with the value `holds`, by all running loops, the outermost first.
 pub(super) fn decide(holds: bool) -> bool {
     PATHS.with_borrow_mut(|paths| paths.iter_mut().fold(holds, |holds, path| path.decide(holds)))
 }
@@ -57,7 +57,7 @@ impl Followed {
         PATHS.with_borrow_mut(|paths| paths[self.0].next = Some(0));
     }
 
-    /// Whether a trip decided otherwise than the first one.
+    /// Whether a condition in a later trip differs from the decision of the first trip.
     pub(super) fn differs(&self) -> bool {
         PATHS.with_borrow(|paths| paths[self.0].differs)
     }

@@ -1,8 +1,8 @@
 //! Programs of the target language as terms of the lambda calculus: linear functions are functions, copowers are sums.
 //!
-//! This is the concrete target language of "CHAD", section 9.2: [`Lambda`] is the text of a program, which
-//! [`simplify`](Lambda::simplify) makes legible by the rules of Table 1 there, and [`linear`](Lambda::linear)
-//! runs. Law: a simplified term has the values of the term.
+//! This is the concrete target language of "CHAD", section 9.2: [`Lambda`] is a program as a term, which
+//! [`simplify`](Lambda::simplify) simplifies by the rules of Table 1 there, and [`linear`](Lambda::linear) runs. Law: a
+//! simplified term has the values of the original term.
 
 use std::rc::Rc;
 
@@ -22,7 +22,7 @@ pub use primitive::AnyPrimitive;
 /// A term; terms share their parts.
 type E = Shared<Exp>;
 
-/// A variable: binders have different numbers in one term.
+/// A variable; all binders of a term have distinct numbers.
 type Name = u32;
 
 #[derive(Clone)]
@@ -47,11 +47,11 @@ enum Op {
     Inr,
     Test,
     Prim(Rc<dyn AnyPrimitive>),
-    /// The derivative of a primitive, at a point, of a tangent.
+    /// The derivative of a primitive at a point, applied to a tangent.
     Push(Rc<dyn AnyPrimitive>),
-    /// The transposed derivative of a primitive, at a point, of a cotangent.
+    /// The transposed derivative of a primitive at a point, applied to a cotangent.
     Pull(Rc<dyn AnyPrimitive>),
-    /// The formal derivative of a function of truth values, at a point, of parities.
+    /// The formal derivative of a function of truth values at a point, applied to parities.
     Differences(Rc<dyn AnyPrimitive>),
     Spread(Layout, Layout),
     Zero,
@@ -76,7 +76,7 @@ enum Op {
     CastRight,
 }
 
-/// The text of a program as a closed term.
+/// A program as a closed term.
 #[derive(Clone)]
 pub struct Lambda {
     inputs: Vec<Name>,
@@ -84,7 +84,7 @@ pub struct Lambda {
     next: Name,
 }
 
-/// New names.
+/// A supply of new names.
 struct Names(Name);
 
 impl Names {
@@ -189,7 +189,7 @@ fn input(layout: &Layout, names: &mut Names, inputs: &mut Vec<Name>) -> E {
     }
 }
 
-/// A linear function that is a function of the values of two others.
+/// The term of a linear function that combines the values of two others.
 fn linear_of((f, g): (&Node, &Node), names: &mut Names, x: &E, join: impl FnOnce(&mut Names, E, E, E) -> E) -> E {
     let f = concrete(f, names, x.clone());
     names.let_(f, |names, f| {
@@ -198,7 +198,7 @@ fn linear_of((f, g): (&Node, &Node), names: &mut Names, x: &E, join: impl FnOnce
     })
 }
 
-/// A linear function of the value of a term.
+/// The term of a linear function that depends on the value of a term.
 fn linear_from(a: &Node, names: &mut Names, x: E, body: impl FnOnce(&mut Names, E, E) -> E) -> E {
     let a = concrete(a, names, x);
     names.let_(a, |names, a| names.lam(|names, v| body(names, a, v)))
@@ -279,7 +279,7 @@ fn concrete(node: &Node, names: &mut Names, x: E) -> E {
     }
 }
 
-/// [`concrete`] of a combinator that makes a linear function.
+/// [`concrete`] for a combinator whose value is a linear function.
 fn concrete_linear(node: &Node, names: &mut Names, x: E) -> E {
     let _leave = called();
     match node {

@@ -1,8 +1,8 @@
-//! Primitive operations whose type is not known here, and their derivatives as terms.
+//! Primitive operations with erased types, and their derivatives as terms.
 //!
-//! The derivative of a primitive of numbers is written out: it is recorded by running the primitive at dual numbers
+//! The derivative of a primitive of scalars is written out: it is recorded by running the primitive at dual numbers
 //! over terms, and read back operation by operation. So the text of a derivative comes from the tables of derivatives,
-//! as its numbers do. The derivative of a primitive of arrays stands as it is.
+//! as its values do. The derivative of a primitive of arrays is one operation of the term.
 
 use std::rc::Rc;
 
@@ -15,19 +15,19 @@ use crate::program::{NodeId, Op as Operation, Program, Term};
 
 /// A primitive operation.
 pub trait AnyPrimitive {
-    /// Its name.
+    /// The name of the primitive.
     fn name(&self) -> String;
-    /// The parts of its argument and of its result.
+    /// The layouts of the argument and of the result.
     fn layouts(&self) -> [Layout; 2];
-    /// Its results.
+    /// The results, at arrays.
     fn arrays(&self, args: &[Array]) -> Vec<Array>;
-    /// The tangents of its results.
+    /// The tangents of the results, at arrays.
     fn push_arrays(&self, at: &[Array], x_dots: &[Option<Array>]) -> Tangents<Array>;
-    /// The cotangents of its arguments.
+    /// The cotangents of the arguments, at arrays.
     fn pull_arrays(&self, at: &[Array], y_bars: &[Option<Array>]) -> Tangents<Array>;
-    /// The tangents of its results, recorded.
+    /// The tangents of the results, recorded.
     fn push_terms(&self, at: &[Term], x_dots: &[Option<Term>]) -> Tangents<Term>;
-    /// The cotangents of its arguments, recorded.
+    /// The cotangents of the arguments, recorded.
     fn pull_terms(&self, at: &[Term], y_bars: &[Option<Term>]) -> Tangents<Term>;
 }
 
@@ -84,7 +84,7 @@ fn joined(layout: &Layout, leaves: &mut dyn Iterator<Item = E>) -> E {
     }
 }
 
-/// Variables for the leaves, if all are numbers.
+/// Variables for the leaves; returns whether all leaves are scalars.
 fn numbers(layout: &Layout, into: &mut Vec<Term>) -> bool {
     match layout {
         Layout::Unit => true,
@@ -97,10 +97,11 @@ fn numbers(layout: &Layout, into: &mut Vec<Term>) -> bool {
     }
 }
 
-/// What a derivative records: from points and (co)tangents to (co)tangents.
+/// A derivative that is recorded: from points and (co)tangents to (co)tangents.
 type Record<'a> = &'a dyn Fn(&[Term], &[Option<Term>]) -> Tangents<Term>;
 
-/// A derivative of numbers, written out: its layouts are those of the point, the argument and the result.
+/// A derivative of scalars, written out; the layouts are those of the point, the argument and the result. `None` if
+/// some leaf is no scalar.
 fn written(layouts: [&Layout; 3], x: &E, v: &E, record: Record<'_>) -> Option<E> {
     let [at, from, to] = layouts;
     let (mut points, mut vectors, mut of_result) = (Vec::new(), Vec::new(), Vec::new());
@@ -121,7 +122,7 @@ fn written(layouts: [&Layout; 3], x: &E, v: &E, record: Record<'_>) -> Option<E>
     Some(joined(to, &mut leaves))
 }
 
-/// The results of a program of numbers, as terms; none if it has other operations than functions of numbers.
+/// The results of a program of scalars, as terms; `None` if it has other operations than functions of scalars.
 fn read(program: &Program, inputs: &[E]) -> Option<Vec<E>> {
     let mut values: Vec<E> = Vec::new();
     for node in program.nodes() {

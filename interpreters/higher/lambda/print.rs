@@ -12,7 +12,7 @@ struct Printer {
     count: usize,
 }
 
-/// How tightly a text binds.
+/// The precedence of a text.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Tight {
     Block,

@@ -1,4 +1,4 @@
-//! Terms, run with arrays.
+//! Evaluation of terms with arrays.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -28,8 +28,8 @@ impl Lambda {
         self.value(inputs).primals(&B::layout())
     }
 
-    /// The linear part of the value of a transformed program, from `V` to `W`, at a (co)tangent: a leaf for each of
-    /// `W`, none where it is zero.
+    /// The linear part of the value of a transformed program, from `V` to `W`, at a (co)tangent: one leaf for each leaf
+    /// of `W`, `None` for zero.
     pub fn linear<V: Ground, W: Ground>(&self, inputs: &[Array], v: &V::Value<Array>) -> Vec<Option<Array>> {
         let mut leaves = Vec::new();
         self.value(inputs).snd().apply(Val::of_value::<V>(v)).leaves(&W::layout(), &mut leaves);
@@ -90,7 +90,7 @@ fn operation(o: &Op, v: &[Value]) -> Value {
         Op::Inl => Val::Left(Rc::new(v[0].clone())),
         Op::Inr => Val::Right(Rc::new(v[0].clone())),
         Op::Test => Val::choice(v[0].leaf()),
-        // A tangent operation of a symbolic zero.
+        // An operation on tangents, at a symbolic zero.
         Op::Prim(_) if v[0].is_zero() => Val::Zero,
         Op::Prim(p) => primitive(p, &v[0]),
         Op::Push(_) | Op::Pull(_) if v[1].is_zero() => Val::Zero,
@@ -133,7 +133,7 @@ fn operation(o: &Op, v: &[Value]) -> Value {
     }
 }
 
-/// A primitive; of numbers, some of which are symbolic zeros, in a derivative that is written out.
+/// Runs a primitive; in a derivative that is written out, some of the scalars may be symbolic zeros.
 fn primitive(p: &Rc<dyn AnyPrimitive>, x: &Value) -> Value {
     let ([from, to], mut leaves) = (p.layouts(), Vec::new());
     x.leaves(&from, &mut leaves);

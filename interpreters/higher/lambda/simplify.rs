@@ -1,7 +1,7 @@
-//! The simplifications of "CHAD", Table 1, and what they need beside them.
+//! The simplifications of "CHAD", Table 1, and the rules that they need besides.
 //!
-//! Law: no rule does work again, or work that was not done: a value is moved into a function only if it costs nothing
-//! there. So a function that is called at several places is copied to them only if it is small.
+//! Law: no rule duplicates work, or adds work: a value is moved into a function only if it has no cost there. So a
+//! function with several calls is inlined only if it is small.
 
 use std::collections::HashMap;
 
@@ -9,12 +9,12 @@ use super::super::recursion::called;
 use super::{E, Exp, Lambda, Name, Names, Op, app, op, pair, plus, var, zero};
 use crate::release::Shared;
 
-/// A rule: the term in place of this one, if the rule applies to it.
+/// A rule: the simplified term; `None` if the rule does not apply.
 type Rule = fn(&mut Names, &E) -> Option<E>;
 
-/// The rules by the names of Table 1, where `sum f bag` is `sum (map f bag)`. `plusLet` is `letProj`, for any operation
-/// that needs its operand; `plusFun` and
-/// `caseBeta` are none of Table 1: there, functions are not added, and there are no sums.
+/// The rules by the names of Table 1, where `sum f bag` is `sum (map f bag)`. `plusLet` is `letProj` for any operation
+/// that is strict in its operand; `plusFun` and `caseBeta` are not in Table 1: there, functions are not added, and
+/// there are no sums.
 const TABLE: &[(&str, Rule)] = &[
     ("lamAppLet", lam_app_let),
     ("letRotate", let_rotate),
@@ -56,7 +56,7 @@ impl Lambda {
     fn simplified(&self) -> (Lambda, Vec<&'static str>) {
         let mut pass = Pass { names: Names(self.next), used: Vec::new(), changed: true };
         let mut body = self.body.clone();
-        // Each pass makes the term smaller in some order; the bound is far beyond what any program needs.
+        // Each pass makes the term smaller in some order; the bound is far more than any program needs.
         for _ in 0..200 {
             pass.changed = false;
             body = pass.term(&body);
@@ -103,12 +103,12 @@ impl Pass {
     }
 }
 
-/// The term with another one in the place of a variable. Binders of copies are renamed, so that they differ.
+/// Substitutes a term for a variable. Binders of copies are renamed, so that all binders are distinct.
 fn replace(names: &mut Names, e: &E, x: Name, by: &E) -> E {
     replaced(names, e, x, by).unwrap_or_else(|| e.clone())
 }
 
-/// [`replace`], if the variable stands in the term.
+/// [`replace`], if the variable occurs in the term.
 fn replaced(names: &mut Names, e: &E, x: Name, by: &E) -> Option<E> {
     let _leave = called();
     let mut changed = false;
@@ -158,7 +158,7 @@ fn renamed(names: &mut Names, e: &E, map: &mut HashMap<Name, Name>) -> E {
     }
 }
 
-/// How often a variable is used: within a function or a branch, more than once.
+/// The number of uses of a variable at run time; a use in a function or a branch counts as more than one.
 fn uses(e: &E, x: Name) -> usize {
     let _leave = called();
     match &**e {
@@ -168,7 +168,7 @@ fn uses(e: &E, x: Name) -> usize {
     }
 }
 
-/// How often a variable stands in a term.
+/// The number of occurrences of a variable in a term.
 fn occurrences(e: &E, x: Name) -> usize {
     let _leave = called();
     match &**e {
@@ -179,7 +179,7 @@ fn occurrences(e: &E, x: Name) -> usize {
     }
 }
 
-/// Whether a term costs nothing wherever it stands.
+/// Whether a term has no cost at run time.
 fn cheap(e: &E) -> bool {
     match &**e {
         Exp::Var(_) => true,
@@ -190,7 +190,7 @@ fn cheap(e: &E) -> bool {
     }
 }
 
-/// The size of functions that are copied to the places where they are called.
+/// The largest size of a function that is inlined at several calls.
 const SMALL: usize = 30;
 
 fn args(e: &E, is: fn(&Op) -> bool) -> Option<&[E]> {
@@ -251,7 +251,7 @@ fn let_inline(names: &mut Names, e: &E) -> Option<E> {
     (once || cheap(a) || (function && a.size() <= SMALL)).then(|| replace(names, body, *x, a))
 }
 
-/// `fst <a, b> ~> a`, `snd <a, b> ~> b`; and both parts of zero.
+/// `fst <a, b> ~> a`, `snd <a, b> ~> b`; and the components of zero are zero.
 fn pair_proj(_: &mut Names, e: &E) -> Option<E> {
     let first = args(e, |o| matches!(o, Op::Fst));
     let parts = first.or_else(|| args(e, |o| matches!(o, Op::Snd)))?;
@@ -280,8 +280,8 @@ fn same(a: &E, b: &E) -> bool {
     }
 }
 
-/// `fst (let x = a in e) ~> let x = a in fst e`, and so for the operand of any operation that needs it: `letProj`,
-/// `plusLet`.
+/// `fst (let x = a in e) ~> let x = a in fst e`, and likewise for the operand of any operation that is strict in it:
+/// `letProj`, `plusLet`.
 fn let_float(_: &mut Names, e: &E) -> Option<E> {
     let Exp::Op(o, parts) = &**e else { return None };
     if !matches!(o, Op::Fst | Op::Snd | Op::Plus | Op::App | Op::CastLeft | Op::CastRight | Op::Sum | Op::Prim(_)) {
@@ -381,7 +381,7 @@ fn map_pair_split(names: &mut Names, e: &E) -> Option<E> {
     Some(let_(y, parts[1].clone(), maps))
 }
 
-/// `map (\x. zero) a ~> zero`, and so for two arrays.
+/// `map (\x. zero) a ~> zero`, and likewise for two arrays.
 fn map_zero(_: &mut Names, e: &E) -> Option<E> {
     if let Some(parts) = args(e, |o| matches!(o, Op::Map)) {
         return (is_zero(&parts[0]) || is_zero(&as_lam(&parts[0])?.1)).then(zero);
