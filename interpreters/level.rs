@@ -1,8 +1,8 @@
-//! Levels: to which differentiation, and to the trip of which loop, a tangent or a series belongs.
+//! Levels: the differentiation, and the trip of a loop, to which a tangent or a series belongs.
 //!
 //! Law: values of two differentiations of one level never mix, and a variable of a loop is used in its own trip alone:
-//! whatever breaks this is a [`LevelFault`]. Loops of such values are loops of `T` over groups, a primal and what moves.
-//! Shared by the interpreters of forward mode; no interpreter.
+//! any violation is a [`LevelFault`]. Loops of such values are loops of `T` over groups: a primal and its tangents or
+//! coefficients, the *moving* part. Shared by the interpreters of forward mode; no interpreter itself.
 
 use std::cell::Cell;
 
@@ -17,13 +17,13 @@ thread_local! {
 pub(super) enum Owner {
     /// The differentiation with this number.
     Sweep(u64),
-    /// No known differentiation: the tangent started as zeros in the loop with this number. Inner loops have larger
+    /// Not yet known: the tangent was initialized with zeros for the loop with this number. Inner loops have larger
     /// numbers.
     Loop(u64),
 }
 
 impl Owner {
-    /// The common owner of two tangents, or nothing where there is none.
+    /// The common owner of two tangents; `None` if there is none.
     pub(super) fn meet(self, other: Owner) -> Option<Owner> {
         match (self, other) {
             (Owner::Sweep(a), Owner::Sweep(b)) => (a == b).then_some(self),
@@ -33,7 +33,7 @@ impl Owner {
     }
 }
 
-/// One trip of a loop, by the numbers that loop and trip were given when they began.
+/// One trip of a loop, by the numbers of the loop and of the trip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Within {
     pub(super) start: u64,
@@ -51,8 +51,8 @@ impl Within {
     }
 }
 
-/// The differentiation that a tangent belongs to, and the innermost trip of a loop whose variables the tangent is made
-/// of.
+/// The differentiation that a tangent belongs to, and the innermost trip of a loop on whose variables the tangent
+/// depends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct LevelId {
     pub(super) owner: Owner,
@@ -80,12 +80,12 @@ impl LevelId {
     }
 }
 
-/// What is wrong where two values meet.
+/// The error of an operation on two values whose levels do not fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LevelFault {
-    /// They belong to two differentiations.
+    /// The values belong to two differentiations.
     Mixed,
-    /// One of them is a variable of a loop, of another trip.
+    /// One of the values is a variable of another trip of a loop.
     EarlierTrip,
 }
 
@@ -96,20 +96,20 @@ pub(super) const EARLIER_TRIP: &str = "loop: a loop variable may be used only in
 pub(super) const ESCAPED: &str = "loop: a loop variable may be used only inside its closure, but the result depends on one that escaped; return it \
                                   from the step instead";
 
-/// A value of an interpreter over `T`: a primal and what moves beside it.
+/// A value of an interpreter over `T`: a primal and its moving part (tangents or coefficients).
 pub(super) trait Moving<T: BaseTensor>: BaseTensor {
-    /// The level of what moves; [`LevelId::ANY`] if nothing does.
+    /// The level of the moving part; [`LevelId::ANY`] if there is none.
     fn level(&self) -> LevelId;
 
-    /// The primal, followed by what moves if the value `moves`: as many values of `T` for each value.
+    /// The primal, followed by the moving part if `moves`: of the same size for each value.
     fn grouped(self, moves: bool) -> Group<T>;
 
-    /// A primal, and what moves at this level if the group has it.
+    /// The value of a group, whose moving part, if there is one, has this level.
     fn of_group(group: Group<T>, level: LevelId) -> Self;
 }
 
-/// One loop of `T` over primals and what moves beside them. Every float of the carry and of the outputs moves inside the
-/// loop; what moves is dropped at the end if no differentiation contributes to it.
+/// One loop of `T` over primals and moving parts. Every float of the carry and of the outputs has a moving part inside
+/// of the loop, which is dropped at the end if no differentiation contributes to it.
 #[track_caller]
 pub(super) fn map_accum<T: BaseTensor, V: Moving<T>>(
     (n, reverse): (usize, bool),
@@ -121,7 +121,7 @@ pub(super) fn map_accum<T: BaseTensor, V: Moving<T>>(
     for value in init.iter().chain(xs) {
         level = level.meet(value.level())?;
     }
-    // What moves in the carry has one level in all trips, so that all trips treat it alike.
+    // The moving part of the carry has one level in all trips, so that all trips run the same operations.
     let start = fresh();
     let unknown = LevelId { owner: Owner::Loop(start), within: Within::NO_LOOP };
     let mut level = level.meet(unknown)?;

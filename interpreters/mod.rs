@@ -1,24 +1,24 @@
-//! The interpreters: each gives one meaning to the language, by implementing
-//! [`BaseTensor`]. In reading order:
+//! The interpreters: each gives one meaning to the language, by implementing [`BaseTensor`]. In reading order:
 //!
 //! * [`concrete`]: evaluation. The meaning of a program is its value.
 //! * [`dual`]: forward-mode differentiation over any interpreter: a value and its tangent.
 //! * [`jet`]: Taylor series over any interpreter: a value and the coefficients of its powers.
-//! * [`adval`]: reverse-mode differentiation over any interpreter: a value and a `Delta` term, the
-//!   linear map from the inputs' tangents to the value's, evaluated backwards.
+//! * [`adval`]: reverse-mode differentiation over any interpreter: a value and a `Delta` term, the linear map from the
+//!   tangents of the inputs to that of the value, of which the transpose is evaluated.
 //! * [`shapes`]: the smallest interpreter. The meaning of a program is the shapes it computes.
 //! * [`sparsity`]: the inputs on which each element of a value depends.
 //! * [`enclosure`]: bounds of each element of a value, for inputs within bounds.
-//! * [`count`]: the cost of a program, in any interpreter.
-//! * [`transcript`]: the text of a program, written while it runs, in any interpreter.
-//! * [`watch`]: a program observed value by value, in any interpreter: where a NaN comes from, what is out of bounds.
-//! * [`higher`]: instances of the higher-order language, whose tensors are those of any interpreter.
+//! * [`count`]: the cost of a program, over any interpreter.
+//! * [`transcript`]: the text of a program, written while it runs, over any interpreter.
+//! * [`watch`]: observation of each value of a program, over any interpreter: origins of NaN, indices out of bounds.
+//! * [`higher`]: instances of the higher-order language, with tensors of any interpreter.
 //!
-//! `level`, `scope` and `trips` are no interpreters: the levels of tangents, the notes of observers, and the loop of the
-//! interpreters that go trip by trip. Compiled programs run in [`backend`](crate::backend).
+//! `level`, `scope` and `trips` are no interpreters: they have the levels of tangents, the state of observers, and the
+//! loop of interpreters that run trip by trip. Compiled programs run in [`backend`](crate::backend).
 //!
 //! Law: no interpreter names another. An interpreter over an interpreter is generic in it, so interpreters nest in any
-//! order and to any depth. This list alone chooses between them: see `run_once`, `push_primitive` and `pull_primitive`.
+//! order and to any depth. This module alone chooses between interpreters: see `run_once`, `push_primitive` and
+//! `pull_primitive`.
 
 use crate::array::Array;
 use crate::base::{BaseTensor, Lift};
@@ -54,7 +54,8 @@ pub use sparsity::Sparsity;
 pub use transcript::Transcript;
 pub use watch::Watch;
 
-/// The results of a program of arrays that runs once: compiled, where that is worth the time it takes.
+/// The results of a program of arrays that runs once: compiled if compilation is estimated to pay, otherwise
+/// interpreted.
 pub(crate) fn run_once(program: &Program, inputs: Vec<Array>) -> Vec<Array> {
     if crate::backend::is_off() || !crate::backend::pays_once(program) {
         return interpret(program, inputs);
@@ -62,10 +63,10 @@ pub(crate) fn run_once(program: &Program, inputs: Vec<Array>) -> Vec<Array> {
     crate::backend::compile(program).run(&inputs)
 }
 
-/// (Co)tangents of tensors; none where they are zero.
+/// (Co)tangents of tensors; `None` for zeros.
 pub(crate) type Tangents<T> = Vec<Option<T>>;
 
-/// The tangents of the results of a primitive, from those of its arguments: it runs at dual numbers.
+/// The tangents of the results of a primitive, from those of its arguments: the primitive runs at dual numbers.
 pub(crate) fn push_primitive<T: BaseTensor, P: Primitive>(p: &P, at: &[T], x_dots: &[Option<T>]) -> Tangents<T> {
     if x_dots.iter().all(Option::is_none) {
         return vec![None; leaves(&P::Cod::layout())];
@@ -83,7 +84,7 @@ pub(crate) fn push_primitive<T: BaseTensor, P: Primitive>(p: &P, at: &[T], x_dot
     results.iter().map(|y| y.dtype().is_float().then(|| sweep.result(y).1)).collect()
 }
 
-/// The cotangents of the arguments of a primitive, from those of its results: it runs at dual numbers.
+/// The cotangents of the arguments of a primitive, from those of its results: the primitive runs in reverse mode.
 pub(crate) fn pull_primitive<T: BaseTensor, P: Primitive>(p: &P, at: &[T], y_bars: &[Option<T>]) -> Tangents<T> {
     let mut sweep = adval::Sweep::new();
     let inputs: Vec<ADVal<T>> = at.iter().map(|x| sweep.input(x)).collect();

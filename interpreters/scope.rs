@@ -1,7 +1,7 @@
-//! The notes of an observing interpreter while its verb runs: a stack per thread.
+//! The state of observing interpreters while their verbs run: a stack per thread.
 //!
-//! Law: an observation belongs to the innermost running verb for that very type of value. So verbs nest, over other
-//! interpreters and over themselves; constants need no handle to be observed; and nothing is left behind when a verb
+//! Law: an observation belongs to the innermost running verb for its type of values. So verbs nest, over other
+//! interpreters and over themselves; constants are observed without a handle; and the state is removed when a verb
 //! ends, by return or by panic. Other threads are not observed.
 
 use std::any::{Any, TypeId};
@@ -15,7 +15,7 @@ thread_local! {
     static RUNNING: RefCell<Vec<Entry>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Ends a scope, however it is left.
+/// A guard that ends a scope, by return or by panic.
 struct Leave;
 
 impl Drop for Leave {

@@ -1,9 +1,8 @@
-//! `Shapes`: the smallest interpreter. A value is its shape and element type; nothing is computed.
+//! `Shapes`: the smallest interpreter. A value is its shape and element type; no elements are computed.
 //!
 //! Law: this interpreter accepts a program exactly when evaluation does, with the same message at the same line,
-//! because both apply the checks of [`crate::ops`]. There are two exceptions: programs that look at numbers, because
-//! there are none here, so [`peek`](Report::peek) shows nothing, as while a program is traced; and arrays for which
-//! there is no memory.
+//! because both apply the checks of [`crate::ops`]. There are two exceptions: programs that branch on values, since
+//! [`peek`](Report::peek) gives none here, as while a program is traced; and arrays that do not fit into memory.
 
 use std::sync::Arc;
 
@@ -17,8 +16,7 @@ use crate::shape::{Shape, Show, check_possible};
 
 /// A value of which only shape and element type are known.
 ///
-/// A tensor of this interpreter costs nothing, whatever its shape; programs are run at it by
-/// [`check`](fn@crate::check).
+/// A tensor of this interpreter has no cost, whatever its shape; [`check`](fn@crate::check) runs programs at it.
 ///
 /// ```
 /// use polygrad::{Tensor, interpreters::Shapes};
@@ -156,7 +154,7 @@ impl Staging for Shapes {
 
 impl Report for Shapes {}
 
-/// A value of any interpreter is a constant here.
+/// A value of any interpreter is a constant.
 impl<T: BaseTensor> Lift<T> for Shapes {
     fn lift(t: T) -> Self {
         Shapes::new(t.shape(), t.dtype())

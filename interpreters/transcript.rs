@@ -1,13 +1,14 @@
-//! `Transcript<T>`: the text of a program, written while it runs, over any interpreter `T`. A value is a value of `T`
-//! and the number of the line that made it.
+//! `Transcript<T>`: the text of a program, written while it runs, over any interpreter `T`.
+//!
+//! A value is a value of `T` and the number of the line that computes it.
 //!
 //! Law: the text depends on the program and on the shapes of its inputs, and on `T` only where constants show their
-//! numbers. The first trip of a loop is written, and stands for all.
+//! values. The first trip of a loop is written, and stands for all trips.
 //!
-//! A transcript is an instance of its own, and no mark of an observation (`watch`), for the reasons that `count` states,
-//! and since the text is not made of results alone: a loop has lines where it begins, where a trip ends and where it
-//! ends, with new names for all that goes in and comes out, and a function with rules is one line, into which an
-//! observation looks.
+//! A transcript is an interpreter of its own, and no mark of an observation (`watch`), for the reasons that `count`
+//! states, and since the text has more lines than results: a loop has lines at its start, at the end of a trip and at
+//! its end, with new names for its variables and results; and a function with rules is one line, while an observation
+//! observes the operations in it.
 //!
 //! ```text
 //! t0 : f64 [3] = input
@@ -38,7 +39,7 @@ struct Log {
     next: usize,
     /// The number of loops around the current line.
     depth: usize,
-    /// Whether this trip of a loop is in the text already; then it uses up no numbers either.
+    /// Whether lines are suppressed, since a trip of the loop is in the text already; numbers are not used up either.
     muted: bool,
 }
 
@@ -106,7 +107,7 @@ impl<T: BaseTensor> Transcript<T> {
         value
     }
 
-    /// How lines refer to this value: by name, or by its number if it is a constant.
+    /// The text by which lines refer to this value: its name, or its number if it is a constant.
     fn label(&self) -> String {
         if let Some(name) = self.name {
             return format!("t{name}");

@@ -1,4 +1,4 @@
-//! Loops trip by trip, for interpreters whose values differ from trip to trip.
+//! Unrolled loops, for interpreters whose values differ from trip to trip.
 
 use crate::base::{BaseTensor, Trip, TripFn};
 use crate::dtype::DType;

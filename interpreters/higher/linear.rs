@@ -1,10 +1,11 @@
-//! Linear functions as data, and how they run.
+//! Linear functions as data, and their evaluation.
 //!
-//! A linear function is made by the operations of "CHAD", Fig. 8, and by nothing else: the fields are private. It runs
-//! in one of two ways. [`Mode::Tuples`] is the text of "CHAD": the cotangent of a variable is a vector of the type of
-//! its context, zero elsewhere. [`Mode::Cells`] is efficient CHAD: vectors are added to cells (`accumulators.rs`), and what only
-//! moves vectors says in which cells they end. Laws: both give the same results, up to the order of sums; a linear
-//! function runs, and is dropped, without recursion, so a loop of any number of steps goes back.
+//! Only the operations of "CHAD", Fig. 8, construct linear functions: the fields are private. There are two modes of
+//! evaluation. [`Mode::Tuples`] is that of "CHAD": the cotangent of a variable is a vector of the type of its context,
+//! zero elsewhere. [`Mode::Cells`] is efficient CHAD: vectors are added to cells (`accumulators.rs`), and functions
+//! that only move vectors determine the destination cells. Laws: both modes give the same results, up to the order of
+//! sums; a linear function is evaluated, and dropped, without recursion, so the reverse pass of a loop may have any
+//! number of steps.
 
 use std::rc::Rc;
 
@@ -17,7 +18,7 @@ use crate::base::BaseTensor;
 use crate::higher::Layout;
 use crate::release::Shared;
 
-/// How a linear function runs.
+/// The mode of evaluation of a linear function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// By tuples of vectors.
@@ -26,10 +27,10 @@ pub enum Mode {
     Cells,
 }
 
-/// The function of an operation that is no combination of others.
+/// The code of a linear function that is no combination of others.
 type Operation<T> = Rc<dyn Fn(Mode, Val<T>) -> Val<T>>;
 
-/// A linear function. Those it combines, and those that others capture, may be as many as a program was long.
+/// A linear function. The functions that it combines or captures may be as many as the program is long.
 pub struct Lin<T: 'static> {
     node: Shared<Node<T>>,
     /// The number of nodes of a function that only moves vectors; 0 of any other.
@@ -42,7 +43,7 @@ impl<T> Clone for Lin<T> {
     }
 }
 
-/// The largest function that moves vectors: where they end is found by recursion.
+/// The largest number of nodes of a function that only moves vectors: its destinations are found by recursion.
 const LARGEST: u8 = 100;
 
 enum Node<T: 'static> {
@@ -66,34 +67,34 @@ enum Node<T: 'static> {
     Operation(Operation<T>),
 }
 
-/// What is left to do while a linear function runs. There is one current vector.
+/// A pending task of an evaluation, which has one current vector.
 enum Task<T: 'static> {
-    /// The function of the current vector is the next one.
+    /// Replaces the current vector by the function of it.
     Apply(Lin<T>),
-    /// The function of a vector is the next one.
+    /// Replaces the current vector by the function of this vector.
     ApplyTo(Lin<T>, Val<T>),
-    /// The function of the current vector goes to a place.
+    /// Adds the function of the current vector to a destination.
     Send(Lin<T>, Place<T>),
-    /// The function of a vector goes to a place.
+    /// Adds the function of this vector to a destination.
     SendOf(Lin<T>, Val<T>, Place<T>),
-    /// What a cell holds is the next vector.
+    /// Takes the current vector from a cell.
     Take(Cell<T>),
-    /// The function of a vector is joined to the current one.
+    /// Joins the current vector with the function of this vector.
     Second(Lin<T>, Val<T>, Join<T>),
-    /// The current vector is joined to this one.
+    /// Joins this vector with the current one.
     Join(Val<T>, Join<T>),
-    /// Of a pair, the first part is added to the function of the second part.
+    /// Adds the first component of the current pair to the function of its second component.
     Bound(Lin<T>),
 }
 
-/// How two results become one.
+/// The combination of two results.
 enum Join<T> {
     Pair,
     Plus,
     Select(T),
 }
 
-/// A vector of a case that did not run.
+/// Fails for a vector of a case that did not run.
 #[cold]
 fn other_case() -> ! {
     unreachable!("the cotangent of a sum is of the case of its value")
@@ -185,7 +186,7 @@ impl<T: BaseTensor> Lin<T> {
         Lin::of(Node::Select(mask, f, g))
     }
 
-    /// A linear function of the host language. The caller sees to it that it is linear.
+    /// A linear function of the host language. The caller ensures that it is linear.
     pub(super) fn operation(f: impl Fn(Mode, Val<T>) -> Val<T> + 'static) -> Self {
         Lin::of(Node::Operation(Rc::new(f)))
     }
@@ -237,7 +238,7 @@ impl<T: BaseTensor> Lin<T> {
         current
     }
 
-    /// The result at a vector, if that is done with; otherwise the next current vector, with tasks for the rest.
+    /// The result at a vector, or the next current vector with tasks for the rest of the evaluation.
     fn apply(&self, mode: Mode, v: Val<T>, tasks: &mut Vec<Task<T>>) -> Val<T> {
         match (self.node(), mode) {
             (Node::Then(f, g), _) => tasks.extend([Task::Apply(g.clone()), Task::Apply(f.clone())]),
@@ -268,7 +269,7 @@ impl<T: BaseTensor> Lin<T> {
         v
     }
 
-    /// Adds the result at a vector to a place, or leaves tasks that do.
+    /// Adds the result at a vector to a destination, or appends tasks that do.
     fn send(&self, v: Val<T>, place: Place<T>, tasks: &mut Vec<Task<T>>) {
         if v.is_zero() || matches!(place, Place::Nowhere) {
             return;
@@ -326,7 +327,7 @@ impl<T: BaseTensor> Lin<T> {
         }
     }
 
-    /// The place in which the argument ends where the result goes to a place, if the function only moves it.
+    /// The destination of the argument such that the result gets to `place`, if the function only moves vectors.
     fn end(&self, place: &Place<T>) -> Option<Place<T>> {
         if self.moves == 0 {
             return None;

@@ -1,8 +1,8 @@
 //! Loops over arrays whose trips compute values of the higher-order language.
 //!
-//! One loop of the tensors' interpreter does all: its carry, elements and outputs are the tensors within the values.
-//! Where the values hold what no array can hold (a function that captures an element, cases that differ from trip to
-//! trip), the trips run one after the other. Law: both ways give the same values.
+//! If possible, all trips are one loop of the interpreter of tensors: its carries, elements and outputs are the tensors
+//! within the values. If values contain parts that no array can represent (a function that captures an element, cases
+//! that differ from trip to trip), the trips run one after the other. Law: both ways give the same values.
 
 use std::rc::Rc;
 
@@ -15,14 +15,14 @@ use crate::base::BaseTensor;
 use crate::ops::Linear;
 use crate::source::mistake;
 
-/// What a trip makes: the next carry, outputs to be stacked, and values to be added up.
+/// The results of a trip: the next carry, an output to be stacked, and a value to be summed.
 pub(super) struct Trip<T: 'static> {
     pub(super) carry: Val<T>,
     pub(super) out: Val<T>,
     pub(super) sum: Val<T>,
 }
 
-/// The shape of a value: where its tensors are.
+/// The structure of a value around its tensors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Skeleton {
     Zero,
@@ -32,7 +32,7 @@ enum Skeleton {
     Bag(Vec<(bool, Skeleton, Skeleton)>),
 }
 
-/// The tensors of a value, in order; nothing if it holds more than tensors.
+/// Appends the tensors of a value, in order; `None` if it contains other leaves.
 fn flatten<T: BaseTensor>(v: &Val<T>, into: &mut Vec<T>) -> Option<Skeleton> {
     Some(match v {
         Val::Zero => Skeleton::Zero,
@@ -61,12 +61,12 @@ fn flatten<T: BaseTensor>(v: &Val<T>, into: &mut Vec<T>) -> Option<Skeleton> {
     })
 }
 
-/// How the tensors of a value are put back.
+/// How a value is rebuilt from tensors.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Way {
-    /// As they are.
+    /// From the tensors themselves.
     Same,
-    /// Stacks of them are added up.
+    /// From the sums of stacked tensors along the outermost axis.
     Sum,
 }
 
@@ -97,7 +97,7 @@ fn rebuild<T: BaseTensor>(skeleton: &Skeleton, way: Way, leaves: &mut dyn Iterat
     }
 }
 
-/// The value with the two outer axes of each tensor made one.
+/// The value with the two outermost axes of each tensor merged.
 fn merged<T: BaseTensor>(v: &Val<T>) -> Val<T> {
     each_leaf(v, &|t| {
         let shape = t.shape();
@@ -106,14 +106,14 @@ fn merged<T: BaseTensor>(v: &Val<T>) -> Val<T> {
     })
 }
 
-/// A function of each tensor of a value that consists of tensors.
+/// Applies a function to each tensor of a value that consists of tensors.
 fn each_leaf<T: BaseTensor>(v: &Val<T>, f: &dyn Fn(&T) -> T) -> Val<T> {
     let mut leaves = Vec::new();
     let skeleton = flatten(v, &mut leaves).expect("a value that consists of tensors");
     rebuild(&skeleton, Way::Same, &mut leaves.iter().map(f))
 }
 
-/// The number of elements along the outer axis of all tensors.
+/// The common length of the outermost axis of all tensors.
 fn length<T: BaseTensor>(op: &str, v: &Val<T>) -> usize {
     let mut leaves = Vec::new();
     flatten(v, &mut leaves);
@@ -131,7 +131,7 @@ fn length<T: BaseTensor>(op: &str, v: &Val<T>) -> usize {
     first
 }
 
-/// One trip for each element along the outer axis of `xs`, in order or in reverse.
+/// One trip for each element along the outermost axis of `xs`, in order or in reverse.
 pub(super) fn sweep<T: BaseTensor>(
     op: &str,
     reverse: bool,
@@ -142,7 +142,7 @@ pub(super) fn sweep<T: BaseTensor>(
     looped(op, reverse, carry.clone(), xs, step).unwrap_or_else(|| unrolled(op, reverse, carry, xs, step))
 }
 
-/// What a loop learns in its first trip.
+/// The structure of the results of a loop, from its first trip.
 struct First {
     out: Skeleton,
     sum: Skeleton,
@@ -150,8 +150,8 @@ struct First {
     split: usize,
 }
 
-/// The trips as one loop, if all values consist of tensors, in the same places in every trip. Of no trips, what is stacked
-/// is known, whatever else the values hold.
+/// The trips as one loop; `None` if some value does not consist of tensors, or its structure differs between trips. For
+/// a loop without trips, the stacked outputs are known in any case.
 fn looped<T: BaseTensor>(
     op: &str,
     reverse: bool,
@@ -211,8 +211,8 @@ fn looped<T: BaseTensor>(
     })
 }
 
-/// A loop of steps that end by a condition that is not known, as a recorded loop: `first` is what the first step gave. Nothing
-/// if a state or a result is more than tensors, or changes its form.
+/// An iteration whose end depends on a condition that is not known, as a recorded loop: `first` is the result of the
+/// first step. `None` if a state or a result does not consist of tensors, or changes its structure.
 pub(super) fn repeated<T: BaseTensor>(first: &Val<T>, step: &dyn Fn(Val<T>) -> Val<T>) -> Option<Val<T>> {
     let (go, state, result) = cases(first);
     let mut init = vec![go];
@@ -235,15 +235,15 @@ pub(super) fn repeated<T: BaseTensor>(first: &Val<T>, step: &dyn Fn(Val<T>) -> V
     fits.then(|| rebuild(&of_result, Way::Same, &mut last.into_iter().skip(split)))
 }
 
-/// Steps that are known to go on stand in a recorded program one after the other, up to so many.
+/// The largest number of steps with a known condition that a recorded program contains one after the other.
 pub(super) const STEPS: usize = 1000;
 
-/// [`repeated`], from a state whose step is known to go on: the steps that follow are recorded as a loop.
+/// [`repeated`], from a state whose step is known to continue: the following steps are recorded as a loop.
 pub(super) fn resumed<T: BaseTensor>(state: &Val<T>, step: &dyn Fn(Val<T>) -> Val<T>) -> Option<Val<T>> {
     let go = T::constant(Array::scalar(true));
     let mut init = vec![go.clone()];
     let of_state = flatten(state, &mut init)?;
-    // A loop that nothing uses shows the form of the result.
+    // An unused loop determines the structure of the result.
     let mut result = None;
     T::repeat(None, init, &mut |carry| {
         let (_, _, ended) = cases(&step(rebuild(&of_state, Way::Same, &mut carry[1..].iter().cloned())));
@@ -280,7 +280,7 @@ fn unrolled<T: BaseTensor>(
     Trip { carry, out: stacked(op, &outs), sum }
 }
 
-/// The outputs of all trips along a new outer axis.
+/// The outputs of all trips, stacked along a new outermost axis.
 fn stacked<T: BaseTensor>(op: &str, outs: &[Val<T>]) -> Val<T> {
     let whole = outs.iter().find(|v| !v.is_zero());
     match whole {

@@ -3,10 +3,10 @@
 //! * [`Val`], [`Lin`] and [`Bag`], values, linear functions and copowers;
 //! * [`Run`], evaluation;
 //! * [`chad`], differentiation over any target with linear functions;
-//! * [`curry`], differentiation by another meaning of functions;
+//! * [`curry`], differentiation in which functions have tangents;
 //! * [`optic`], differentiation by optics, to any order;
 //! * [`Syntax`], the text of a program, and [`Lambda`], as a term that is simplified, printed and run;
-//! * [`tallied`], the work of linear functions, counted.
+//! * [`tallied`], a count of the operations of linear functions.
 //!
 //! Law: no instance names an interpreter of tensors, nor an interpreter an instance. A transformation of programs is
 //! generic in its target.
@@ -45,7 +45,7 @@ pub use run::{Morphism, Run};
 pub use syntax::{Code, Syntax};
 pub use value::{AnyMonoid, Val};
 
-/// An instance that goes backwards: a morphism gives a value, and a pullback of cotangents.
+/// An instance of reverse mode: a morphism gives a value, and a pullback of cotangents.
 pub trait Backward<T: BaseTensor>: Arrays {
     /// The value at an argument, paired with its pullback.
     fn pulled<A: Obj, B: Obj>(program: &Self::Hom<A, B>, x: Val<T>) -> Val<T>;

@@ -1,26 +1,27 @@
-//! Recursion ends before the stack does.
+//! A limit on the depth of calls: recursion that is too deep fails with a message, before the stack overflows.
 //!
-//! A function that calls itself is a call of the host language within a call, and so is any function that calls another,
-//! be it through `fix`, a recursive type, or functions that capture each other. Law: calls that have no end, or none within
-//! the stack of a thread, are refused in words, since a stack that overflows ends the program without any.
+//! A call of a function of the higher-order language is a nested call of the host language, be it through `fix`, a
+//! recursive type, or functions that capture each other. Law: recursion that does not end, or not within the stack of a
+//! thread, panics with a message, since a stack overflow would abort the process without one.
 
 use std::cell::Cell;
 use std::panic::Location;
 
 use crate::source::{mistake, written_at};
 
-/// The stack that the calls of a recursion may take: half of what a thread has by default.
+/// The bytes of stack for the calls of a recursion: half of the default stack of a thread.
 const STACK: usize = 1 << 20;
 
-/// The stack that all calls may take: a recursion by `fix` reaches its own end first, whose message has its place.
+/// The bytes of stack for all calls. A recursion by `fix` reaches its own, smaller limit first, whose message has the
+/// place of the function.
 const CALLS: usize = STACK + (1 << 18);
 
 thread_local! {
-    /// The place of the outermost call on the stack.
+    /// The stack address of the outermost call.
     static OUTERMOST: Cell<Option<usize>> = const { Cell::new(None) };
 }
 
-/// The outermost call; it ends however the call ends.
+/// A guard for the outermost call: resets its address when the call ends, by return or panic.
 pub(super) struct Leave;
 
 impl Drop for Leave {
@@ -29,7 +30,8 @@ impl Drop for Leave {
     }
 }
 
-/// What holds while a call runs. Panics by `refuse` if the call is deeper than `limit` within the outermost one.
+/// Enters a call, and returns the guard if it is the outermost. Panics by `refuse` if the call is more than `limit`
+/// bytes of stack below the outermost one.
 fn entered(limit: usize, refuse: &dyn Fn()) -> Option<Leave> {
     let local = 0_u8;
     let here = std::ptr::from_ref(&local).addr();
@@ -43,7 +45,7 @@ fn entered(limit: usize, refuse: &dyn Fn()) -> Option<Leave> {
     None
 }
 
-/// A call of a function that may call itself, and that was written at this place.
+/// Runs a call of a recursive function that was written at this place.
 pub(super) fn within_stack<R>(op: &str, at: Option<&'static Location<'static>>, call: impl FnOnce() -> R) -> R {
     let refuse = || {
         let message = format!(
@@ -60,7 +62,7 @@ pub(super) fn within_stack<R>(op: &str, at: Option<&'static Location<'static>>, 
     call()
 }
 
-/// What holds while any function runs, or any part of a program is translated.
+/// Enters a call of any function, or of the translation of any part of a program.
 pub(super) fn called() -> Option<Leave> {
     entered(CALLS, &refuse_calls)
 }

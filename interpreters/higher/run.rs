@@ -1,7 +1,8 @@
 //! `Run<T>`: evaluation. The meaning of a program is a function of values, with tensors of any interpreter `T`.
 //!
-//! Laws: at `T = Array` this is the reference. At an interpreter that records, the result is a first-order program: all
-//! functions have run. A transformed program over this instance is the transformed program, evaluated.
+//! Laws: at `T = Array`, this instance is the reference. At an interpreter that records, the result is a first-order
+//! program, since all functions have been applied. A transformation over this instance evaluates the transformed
+//! program.
 
 use std::marker::PhantomData;
 use std::panic::Location;
@@ -23,7 +24,8 @@ use crate::higher::{
 /// Evaluation with tensors of the interpreter `T`.
 pub struct Run<T>(PhantomData<T>);
 
-/// A morphism, of the types that the context says. No function, since each pair of types would have one of its own.
+/// A morphism of the types that the context determines. A macro, since a function would be instantiated for each pair
+/// of types.
 macro_rules! typed {
     ($run:expr) => {
         Morphism { run: $run, types: PhantomData }

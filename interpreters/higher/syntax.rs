@@ -1,8 +1,8 @@
 //! `Syntax`: the meaning of a program is its text.
 //!
-//! A morphism is a tree of the combinators that made it, unsimplified, with a method to count its nodes: no
-//! transformation makes a program more than a constant factor larger ("CHAD", Corollary 7.2). The text of a
-//! transformed program is a term of the lambda calculus ([`Lambda`]), to be simplified, printed and run.
+//! A morphism is the tree of its combinators, unsimplified. Its size shows that a transformation makes a program larger
+//! by a constant factor at most ("CHAD", Corollary 7.2). The tree of a transformed program is translated to a term of
+//! the lambda calculus ([`Lambda`]), to be simplified, printed and run.
 
 use std::marker::PhantomData;
 use std::rc::Rc;
@@ -18,7 +18,8 @@ use crate::release::Shared;
 /// Programs as text.
 pub struct Syntax;
 
-/// A text, of the types that the context says. No function, since each pair of types would have one of its own.
+/// A text of the types that the context determines. A macro, since a function would be instantiated for each pair of
+/// types.
 macro_rules! code {
     ($node:expr) => {
         Code { node: Shared::new($node), types: PhantomData }
@@ -37,7 +38,7 @@ impl<A, B> Clone for Code<A, B> {
     }
 }
 
-/// A combinator. Those with parts are named after the methods of [`Ccc`], [`Language`] and [`Target`].
+/// A combinator, named after a method of [`Ccc`], [`Language`] or [`Target`].
 pub(super) enum Node {
     Id,
     Then(Shared<Node>, Shared<Node>),
@@ -87,7 +88,7 @@ pub(super) enum Node {
 }
 
 impl Node {
-    /// The parts.
+    /// The combinators that this one combines.
     fn parts(&self) -> [Option<&Shared<Node>>; 2] {
         match self {
             Node::Then(a, b) | Node::Bind(a, b) | Node::Pair(a, b) | Node::Case(a, b) | Node::Plus(a, b) => {
@@ -206,7 +207,7 @@ impl Language for Syntax {
         code!(Node::Iterate(step.node))
     }
 
-    /// Terms have no types, so a value of a recursive type is its parts there, as in the next methods.
+    /// Terms are untyped, so a value of a recursive type is represented by its parts, as in the next methods.
     fn roll<S: Signature>() -> Code<S::Of<Mu<S>>, Mu<S>> {
         code!(Node::Id)
     }

@@ -1,8 +1,8 @@
-//! What the morphisms of [`Run`](super::Run) do, without their types.
+//! The untyped implementation of the morphisms of [`Run`](super::Run).
 //!
-//! Values are of one type, and so is what works on them: a function here is compiled once for an interpreter of tensors,
-//! where the method that names the types of a morphism is compiled for each combination of types in a program, of which
-//! a transformed program has thousands. So a method only names types, and has no closure of its own.
+//! All values have one type ([`Val`]), so a function of this module is compiled once for an interpreter of tensors,
+//! while a typed method is instantiated for each combination of types in a program, of which a transformed program has
+//! thousands. So a typed method only adds types, and contains no closure.
 
 use std::panic::Location;
 use std::rc::Rc;
@@ -82,7 +82,7 @@ pub(super) fn case<T: BaseTensor>(left: Closure<T>, right: Closure<T>) -> Closur
     })
 }
 
-/// What `f` does, with its mistakes at a place.
+/// `f`, whose errors are reported at a place.
 pub(super) fn placed<T: BaseTensor>(f: Closure<T>, at: &'static Location<'static>) -> Closure<T> {
     Closure::new(move |x| written_at(at, || f.at(x)))
 }
@@ -105,8 +105,8 @@ pub(super) fn fix<T: BaseTensor>(body: Closure<T>) -> Closure<T> {
     })
 }
 
-/// Steps until one is the right case. What it is may be known to `recorded`, of the first step that is not known, or of the
-/// left case after many steps, of which there may be many more.
+/// Repeats a step until its result is the right case. `recorded` may give the final result as a recorded loop: from the
+/// first step whose case is not known, or from a step of the left case after many steps.
 pub(super) fn iterated<T: BaseTensor>(
     mut state: Val<T>,
     step: &dyn Fn(Val<T>) -> Val<T>,
@@ -140,7 +140,7 @@ pub(super) fn iterated<T: BaseTensor>(
     }
 }
 
-/// The function that may call itself: of itself and its argument.
+/// A recursive function, from a function of itself and its argument.
 pub(super) fn recursive<T: BaseTensor>(op: &'static str, call: impl Fn(Val<T>, Val<T>) -> Val<T> + 'static) -> Val<T> {
     fn function<T: BaseTensor>(
         name: (&'static str, Option<&'static Location<'static>>),
@@ -151,7 +151,7 @@ pub(super) fn recursive<T: BaseTensor>(op: &'static str, call: impl Fn(Val<T>, V
     function((op, written()), Rc::new(call))
 }
 
-/// A value of a recursive type, which is its parts.
+/// A value of a recursive type, represented by its parts; checks its depth.
 pub(super) fn rolled<T: BaseTensor>(parts: Val<T>) -> Val<T> {
     if parts.is_deeper_than(DEEPEST) {
         mistake(&format!(
@@ -166,22 +166,22 @@ pub(super) fn sum<T: BaseTensor>(a: Closure<T>, b: Closure<T>) -> Closure<T> {
     Closure::new(move |x| a.at(x.clone()).plus(b.at(x)))
 }
 
-/// A linear function that needs no more than the context.
+/// A linear function that does not depend on the context.
 pub(super) fn constantly<T: BaseTensor>(l: fn() -> Lin<T>) -> Closure<T> {
     Closure::new(move |_| Val::Lin(l()))
 }
 
-/// The linear function that a value makes.
+/// The linear function that `make` constructs from a value.
 pub(super) fn of_value<T: BaseTensor>(f: Closure<T>, make: fn(Val<T>) -> Lin<T>) -> Closure<T> {
     Closure::new(move |x| Val::Lin(make(f.at(x))))
 }
 
-/// A linear function of two linear functions, each of the same context.
+/// The combination of two linear functions in the same context.
 pub(super) fn both<T: BaseTensor>(f: Closure<T>, g: Closure<T>, join: fn(Lin<T>, Lin<T>) -> Lin<T>) -> Closure<T> {
     Closure::new(move |x| Val::Lin(join(f.at(x.clone()).lin(), g.at(x).lin())))
 }
 
-/// What gives every part of one layout the cotangents of another.
+/// The linear function that gives every part of one layout the sum of all parts of another.
 pub(super) fn spread<T: BaseTensor>(from: Layout, to: Layout) -> Closure<T> {
     Closure::new(move |_| Val::Lin(Lin::spread(from.clone(), to.clone())))
 }
@@ -221,7 +221,7 @@ pub(super) fn pulled<T: BaseTensor, P: Primitive>(p: P) -> Closure<T> {
     })
 }
 
-/// For each argument of a function of truth values, which results change with it.
+/// For each argument of a function of truth values, whether each result changes with it.
 fn changes<T: BaseTensor, P: Primitive>(p: &P, at: &[T]) -> Vec<Vec<bool>> {
     let truth = |values: &[T]| {
         let known = values.iter().map(|t| if t.shape().is_empty() { known(t) } else { None });
@@ -256,19 +256,20 @@ pub(super) fn differences<T: BaseTensor, P: Primitive>(p: P) -> Closure<T> {
     })
 }
 
-/// The function of every element, on values.
+/// Applies a function to every element, on values.
 pub(super) fn mapped<T: BaseTensor>(f: &dyn Fn(Val<T>) -> Val<T>, xs: &Val<T>) -> Val<T> {
     sweep("map", false, Val::Nil, xs, &|_, x| Trip { carry: Val::Nil, out: f(x), sum: Val::Zero }).out
 }
 
-/// A fold on values: all states but the last, and the last.
+/// A left fold on values: all states before the final one, stacked, and the final state.
 pub(super) fn scanned<T: BaseTensor>(f: &dyn Fn(Val<T>) -> Val<T>, start: Val<T>, xs: &Val<T>) -> (Val<T>, Val<T>) {
     let step = |state: Val<T>, x| Trip { carry: f(Val::pair(state.clone(), x)), out: state, sum: Val::Zero };
     let swept = sweep("fold", false, start, xs, &step);
     (swept.out, swept.carry)
 }
 
-/// A fold backwards: `f` takes a state and an element, and the cotangent of the next state to those of both.
+/// The reverse pass of a fold: `f` takes a state, an element, and the cotangent of the next state to the cotangents of
+/// both.
 pub(super) fn unfolded<T: BaseTensor>(f: &dyn Fn(Val<T>, Val<T>) -> Val<T>, trips: &Val<T>, last: Val<T>) -> Val<T> {
     let step = |ct: Val<T>, at: Val<T>| {
         let parts = f(at, ct.clone());
@@ -278,8 +279,8 @@ pub(super) fn unfolded<T: BaseTensor>(f: &dyn Fn(Val<T>, Val<T>) -> Val<T>, trip
     Val::pair(swept.carry, swept.out)
 }
 
-/// A fold of tangents: `f` takes a state and an element, and their tangents to that of the next state; `v` are the
-/// tangents of the function, the first state and the elements.
+/// The tangents of a fold: `f` takes a state, an element, and their tangents to the tangent of the next state; `v` are
+/// the tangents of the function, the initial state and the elements.
 pub(super) fn tangent_folded<T: BaseTensor>(
     f: &dyn Fn(Val<T>, Val<T>) -> Val<T>,
     trips: &Val<T>,
@@ -303,12 +304,12 @@ pub(super) fn fold<T: BaseTensor>(x: Val<T>) -> Val<T> {
     scanned(&|a| x.fst().apply(a), x.snd().fst(), &x.snd().snd()).1
 }
 
-/// [`map`] by the values of a function that gives its derivative, too.
+/// [`map`] by the primal values of a function that returns its derivative, too.
 pub(super) fn map_primal<T: BaseTensor>(x: Val<T>) -> Val<T> {
     mapped(&|a| x.fst().apply(a).fst(), &x.snd())
 }
 
-/// All states but the last, and the last, by the values of a function that gives its derivative, too.
+/// [`scanned`] by the primal values of a function that returns its derivative, too.
 pub(super) fn scan_primal<T: BaseTensor>(x: Val<T>) -> Val<T> {
     let (states, last) = scanned(&|a| x.fst().apply(a).fst(), x.snd().fst(), &x.snd().snd());
     Val::pair(states, last)
@@ -322,7 +323,7 @@ pub(super) fn map_function<T: BaseTensor>(xs: Val<T>) -> Lin<T> {
     Lin::operation(move |_, f| mapped(&|a| f.apply(a), &xs))
 }
 
-/// The linear function that a function with its derivative, and what it is applied to, make.
+/// The linear function constructed from a function with its derivative, and from its arguments.
 pub(super) fn of_values<T: BaseTensor>(
     f: Closure<T>,
     xs: Closure<T>,

@@ -1,9 +1,9 @@
 //! Values of higher-order programs: one type for all objects.
 //!
-//! Programs are typed at their surface, by the codes of [`crate::higher::object`]; the values inside are of this one
-//! type, so user code instantiates little. Laws: a value of a type never stands where one of another is needed (the
-//! typed surface sees to that, so a match that fails is a fault of this library); [`Val::Zero`] is the zero of every
-//! type with addition, at no cost, whatever the shapes.
+//! Programs are typed at their surface, by the codes of [`crate::higher::object`]; values have this one type, so user
+//! code instantiates little. Laws: a value has the type that its use requires (the typed surface ensures that, so a
+//! match that fails is a bug of this library); [`Val::Zero`] is the zero of every type with addition, at no cost, for
+//! any shapes.
 
 use std::any::Any;
 use std::rc::Rc;
@@ -22,8 +22,8 @@ use crate::release::Shared;
 use crate::source::mistake;
 use crate::tree::Tree;
 
-/// A function of values. Functions that call each other, or capture each other, may be as many as a program was long: so
-/// calls that nest deeper than the stack are refused, and what is captured is released.
+/// A function of values. Chains of functions that call or capture each other may be as long as the program: calls that
+/// nest too deep for the stack are refused, and captured values are released without recursion.
 pub struct Closure<T: 'static>(Shared<dyn Fn(Val<T>) -> Val<T>>);
 
 impl<T> Clone for Closure<T> {
@@ -59,7 +59,7 @@ pub enum Val<T: 'static> {
     Left(Rc<Val<T>>),
     /// The right case of a sum.
     Right(Rc<Val<T>>),
-    /// The left case where the mask holds, the right one elsewhere: a choice that is not known while a program is traced.
+    /// The left case where the mask holds, otherwise the right one: a case that is not known while a program is traced.
     Either(Rc<(T, Val<T>, Val<T>)>),
     /// A function.
     Fun(Closure<T>),
@@ -89,7 +89,7 @@ impl<T: Clone> Clone for Val<T> {
     }
 }
 
-/// A monoid whose type is not known here.
+/// A value of a monoid with its type erased.
 pub trait AnyMonoid {
     /// The sum with a value of the same type.
     fn sum(&self, other: &dyn AnyMonoid) -> Rc<dyn AnyMonoid>;
@@ -107,7 +107,7 @@ impl<M: Monoid> AnyMonoid for M {
     }
 }
 
-/// The fault of a value of another type than the program's.
+/// Fails for a value of another type than the program's: a bug of this library.
 #[cold]
 fn mistyped(needed: &str) -> ! {
     unreachable!("a value of a typed program is {needed}")
@@ -118,7 +118,7 @@ impl<T: BaseTensor> Val<T> {
         Val::Fun(Closure::new(f))
     }
 
-    /// A pair; of zeros, zero.
+    /// A pair; a pair of zeros is zero.
     pub(super) fn pair(a: Val<T>, b: Val<T>) -> Self {
         if a.is_zero() && b.is_zero() { Val::Zero } else { Val::Pair(Rc::new((a, b))) }
     }
@@ -145,7 +145,7 @@ impl<T: BaseTensor> Val<T> {
         }
     }
 
-    /// The function, applied.
+    /// Applies the function.
     pub(crate) fn apply(&self, x: Val<T>) -> Val<T> {
         match self {
             Val::Fun(f) => f.at(x),
@@ -168,7 +168,7 @@ impl<T: BaseTensor> Val<T> {
         }
     }
 
-    /// The entries of a copower; none in zero.
+    /// The entries of a copower; `None` for zero.
     pub(super) fn bag(&self) -> Option<Bag<T>> {
         match self {
             Val::Bag(b) => Some(b.clone()),
@@ -178,7 +178,7 @@ impl<T: BaseTensor> Val<T> {
         }
     }
 
-    /// The sum, in any type with addition.
+    /// The sum, of any type with addition.
     pub(super) fn plus(self, other: Val<T>) -> Val<T> {
         counter::addition::<T>();
         match (self, other) {
@@ -263,8 +263,8 @@ impl<T: BaseTensor> Val<T> {
         }
     }
 
-    /// The value that `f` makes of the left case, or `g` of the right one; both, if it is not known which. The zero of a
-    /// sum of vectors has no case, and what becomes of it is zero.
+    /// `f` of the value of the left case, or `g` of that of the right case; a selection between both if the case is not
+    /// known. The zero of a sum of vectors has no case, and gives zero.
     pub(super) fn split(&self, f: impl FnOnce(Val<T>) -> Val<T>, g: impl FnOnce(Val<T>) -> Val<T>) -> Val<T> {
         match self {
             Val::Left(v) => f((**v).clone()),
@@ -288,7 +288,7 @@ impl<T: BaseTensor> Val<T> {
         }
     }
 
-    /// The leaves of the value; none where it is zero, or has no tangents.
+    /// Appends the leaves of the value; `None` for zeros, and for types without tangents.
     pub(crate) fn leaves(&self, layout: &Layout, into: &mut Vec<Option<T>>) {
         match layout {
             Layout::Unit => {}
@@ -300,8 +300,8 @@ impl<T: BaseTensor> Val<T> {
         }
     }
 
-    /// The leaves of a primal value. A number that is zero may be a cotangent, which is a primal value at the next order
-    /// of differentiation.
+    /// The leaves of a primal value. A scalar may be a symbolic zero: a cotangent, which is a primal value at the next
+    /// order of differentiation.
     pub(crate) fn primals(&self, layout: &Layout) -> Vec<T> {
         let mut found = Vec::new();
         self.collect_primals(layout, &mut found);
@@ -320,7 +320,7 @@ impl<T: BaseTensor> Val<T> {
         }
     }
 
-    /// The (co)tangent with zeros written out, where the primal value `like` has floats.
+    /// The (co)tangent with explicit zeros for the floats of the primal value `like`.
     pub(super) fn conform(self, like: &Val<T>) -> Val<T> {
         match (self, like) {
             (Val::Zero, Val::Leaf(t)) if t.dtype().is_float() => Val::Leaf(T::zeros(t.shape(), t.dtype())),
@@ -330,7 +330,7 @@ impl<T: BaseTensor> Val<T> {
     }
 }
 
-/// Whether the mask holds, if that is known; in a trip of a loop, whether it is decided to hold.
+/// Whether the mask holds, if that is known; in the trips of a loop, by the decision of the first trip.
 pub(super) fn known<T: BaseTensor>(mask: &T) -> Option<bool> {
     let holds = match mask.peek()?.values::<bool>()? {
         Values::Splat(b) => b,
@@ -339,7 +339,7 @@ pub(super) fn known<T: BaseTensor>(mask: &T) -> Option<bool> {
     Some(decide(holds))
 }
 
-/// `then` where the mask, a single one, holds.
+/// `then` if the mask, a scalar, holds, else `otherwise`.
 pub(super) fn choose<T: BaseTensor>(mask: &T, then: &T, otherwise: &T) -> T {
     let scalar = then.shape().is_empty();
     let wide = if scalar { mask.clone() } else { mask.linear(&Linear::replicate(then.shape(), &[])) };
@@ -356,7 +356,7 @@ impl<T: BaseTensor> Val<T> {
         }
     }
 
-    /// A (co)tangent, in which the unit is zero.
+    /// The (co)tangent with units replaced by zeros.
     pub(super) fn without_units(self) -> Val<T> {
         match self {
             Val::Nil => Val::Zero,
@@ -366,7 +366,7 @@ impl<T: BaseTensor> Val<T> {
         }
     }
 
-    /// The (co)tangent with zeros written out, where the rows of the primal values `stack` have floats.
+    /// The (co)tangent with explicit zeros for the floats of the rows of the primal values `stack`.
     pub(super) fn conform_row(self, stack: &Val<T>) -> Val<T> {
         match (self, stack) {
             (Val::Zero, Val::Leaf(t)) if t.dtype().is_float() => Val::Leaf(T::zeros(&t.shape()[1..], t.dtype())),
@@ -384,7 +384,7 @@ impl<T: BaseTensor> Val<T> {
         Val::of_leaves(&A::layout(), &mut x.leaves().into_iter().map(Some))
     }
 
-    /// The (co)tangent of a ground value of the host language; zeros of these shapes where it is zero.
+    /// The (co)tangent as a ground value of the host language, with explicit zeros of the shapes of `x`.
     pub(crate) fn tangent_like<A: Ground>(&self, x: &A::Value<T>) -> A::Value<T> {
         let mut leaves = Vec::new();
         self.leaves(&A::layout(), &mut leaves);
@@ -394,7 +394,7 @@ impl<T: BaseTensor> Val<T> {
         A::read(&mut filled.collect::<Vec<T>>().into_iter())
     }
 
-    /// Whether more than so many cases and pairs lie within each other.
+    /// Whether cases and pairs are nested more than `limit` deep.
     pub(super) fn is_deeper_than(&self, limit: usize) -> bool {
         let mut work = vec![(self, 0)];
         while let Some((v, depth)) = work.pop() {
@@ -411,7 +411,7 @@ impl<T: BaseTensor> Val<T> {
         false
     }
 
-    /// Whether there is a function among the parts.
+    /// Whether the value contains a function.
     pub(super) fn has_function(&self) -> bool {
         match self {
             Val::Fun(_) | Val::Lin(_) => true,
@@ -423,7 +423,7 @@ impl<T: BaseTensor> Val<T> {
     }
 }
 
-/// Values of a monoid in the places of leaves.
+/// Values whose leaves are values of a monoid.
 impl<T: BaseTensor> Val<T> {
     pub(crate) fn of_marks<M: Monoid>(layout: &Layout, marks: &mut dyn Iterator<Item = M>) -> Val<T> {
         match layout {

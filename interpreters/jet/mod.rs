@@ -1,11 +1,10 @@
 //! `Jet<T>`: Taylor series over any interpreter `T`.
 //!
-//! A value is a polynomial in one number `t`, up to a power that the expansion has chosen: a primal, and the coefficients
-//! of `t`, `t^2`, .. unless they are known zeros. Every operation gives the coefficients of its result, so a program run on
-//! `x + v t` gives all derivatives along `v` at once, at a cost that grows as the square of the order. This is the Taylor
-//! mode that "Dual arrays", section 2.2, names as future work; the method is that of A. Griewank and
-//! A. Walther, "Evaluating Derivatives" (2008), chapter 13, with the recurrences derived from the table of rows
-//! (the module `series`).
+//! A value is a truncated power series in `t`, up to the order of the expansion: a primal, and the coefficients of `t`,
+//! `t^2`, .. unless they are known zeros. Every operation computes the coefficients of its result, so a program run on
+//! `x + v t` gives all derivatives along `v` at once, at a cost that grows as the square of the order. This is the
+//! Taylor mode that "Dual arrays", section 2.2, names as future work; the method is that of A. Griewank and A. Walther,
+//! "Evaluating Derivatives" (2008), chapter 13, with recurrences derived from the tables of rows (the module `series`).
 //!
 //! Laws: the primal part equals the value at `T`; coefficient `k` is the `k`-th derivative along `t`, divided by `k!`.
 //! Integers and masks have no coefficients. Series of two expansions of one level never mix.
@@ -50,7 +49,7 @@ thread_local! {
     static RUNNING: RefCell<Vec<(u64, usize)>> = const { RefCell::new(Vec::new()) };
 }
 
-/// The order of series whose expansion is not known yet: the highest of all that run.
+/// The order of a series whose expansion is not known yet: the highest order of all running expansions.
 fn highest() -> usize {
     RUNNING.with_borrow(|running| running.iter().map(|(_, order)| *order).max().unwrap_or(0))
 }
@@ -103,7 +102,7 @@ impl<T: BaseTensor> Jet<T> {
         self.rest.as_ref().map_or(0, |(_, rest)| rest.len())
     }
 
-    /// The coefficient of a power after the first.
+    /// The coefficient of `t^k`, for `k > 0`.
     fn coefficient(&self, k: usize) -> Option<&T> {
         self.rest.as_ref().and_then(|(_, rest)| rest.get(k - 1)?.as_ref())
     }
@@ -113,7 +112,7 @@ impl<T: BaseTensor> Jet<T> {
         std::iter::once(Some(self.primal.clone())).chain(rest).collect()
     }
 
-    /// This primal, and coefficients made from each of those of this value.
+    /// A primal, with coefficients that are computed one by one from those of this value.
     fn along(&self, primal: T, f: impl Fn(&T) -> T) -> Self {
         let Some((level, rest)) = &self.rest else { return Jet::constant_of(primal) };
         let site = primal.site();
@@ -121,7 +120,7 @@ impl<T: BaseTensor> Jet<T> {
         Jet::of(primal, *level, rest)
     }
 
-    /// A value whose coefficient `k` is made of those of operands.
+    /// A value whose coefficient `k` is computed from the coefficients `k` of operands.
     #[track_caller]
     fn each<'a>(
         primal: T,
@@ -139,7 +138,7 @@ impl<T: BaseTensor> Jet<T> {
         Jet::of(primal, level, rest)
     }
 
-    /// A row of a table.
+    /// An elementwise operation: a row of a table.
     #[track_caller]
     fn row(op: &Op<NodeId>, primal: T, operands: &[&Self]) -> Self {
         let order = operands.iter().map(|x| x.order()).max().unwrap_or(0);
@@ -155,7 +154,7 @@ impl<T: BaseTensor> Jet<T> {
         Jet::of(primal, level, all.into_iter().skip(1))
     }
 
-    /// The first powers alone.
+    /// The series truncated to a lower order.
     fn truncated(&self, order: usize) -> Self {
         match &self.rest {
             Some((level, rest)) if order > 0 => Jet::of(self.primal.clone(), *level, rest.iter().take(order).cloned()),
@@ -172,8 +171,8 @@ impl<T: BaseTensor> Jet<T> {
     }
 }
 
-/// The results of a function with a rule for tangents. The rule at series of one order less gives the derivatives of the
-/// results, hence one coefficient more; so it runs once for each coefficient.
+/// The results of a function with a rule for tangents. The rule at series of one order less gives the derivatives of
+/// the results, hence one coefficient more; so it runs once for each coefficient.
 #[track_caller]
 fn by_rule<T: BaseTensor>(args: &[Jet<T>], results: Vec<T>, rule: Rule<'_, T>) -> Vec<Jet<T>> {
     let order = args.iter().map(Jet::order).max().unwrap_or(0);
@@ -379,7 +378,8 @@ impl<T: BaseTensor> BaseTensor for Jet<T> {
         by_rule(args, results, &|x, y, dx| rules::call(op, x, y, dx))
     }
 
-    /// Runs the rule for tangents at series; a function without rules runs as it is, since nothing is kept.
+    /// Runs the rule for tangents at series; a function without rules runs as a plain function, since no residuals are
+    /// kept.
     ///
     /// # Panics
     /// When the function has rules, and none for tangents.
@@ -420,7 +420,7 @@ impl<T: BaseTensor> BaseTensor for Jet<T> {
         }
     }
 
-    /// Where numbers are unknown and nothing moves, this is the loop of `T`.
+    /// If values are unknown and no value has coefficients, this is the loop of `T`.
     fn repeat(most: Option<usize>, init: Vec<Self>, step: WhileFn<'_, Self>) -> Vec<Self> {
         let known = !T::records() && init[0].peek().is_some();
         if let (Some(most), true, true) = (most, known, T::runs_all_trips()) {
@@ -455,7 +455,8 @@ impl<T: BaseTensor> Staging for Jet<T> {
             still &= results.iter().all(|y| y.rest.is_none());
             results.into_iter().map(|y| y.primal).collect()
         })?;
-        // A series would be that of a captured value, which the program of the primal values does not know.
+        // A result with coefficients depends on a captured value with some, which the program of primal values does not
+        // have.
         still.then(|| (program, captured.into_iter().map(Jet::constant_of).collect()))
     }
 

@@ -1,4 +1,4 @@
-//! The Taylor coefficients of elementwise functions, from the one table of rows.
+//! The Taylor coefficients of elementwise functions, derived from the partials of their rows.
 //!
 //! Let `y = f(x)` with `x = x_0 + x_1 t + ..`. By the chain rule `y' = p x'`, where `p` is the partial of the row, so
 //!
@@ -7,11 +7,12 @@
 //! ```
 //!
 //! with the guard of the partial as the product `(.)`. The formula of the partial is recorded once, as a program of `x`
-//! and `y`; its operations become series of a system in which equal operations are one, and whose partials are recorded
-//! in turn. All series advance one coefficient at a time. So the classical recurrences appear by themselves: `tanh` is
-//! a function of itself, `sin` leads to `cos` and back to `sin`.
+//! and `y`; its operations become series of a system, in which equal operations are one series, and the partials of
+//! these operations are recorded in turn. All series advance one coefficient at a time. So the classical recurrences
+//! result without further rules: the partial of `tanh` is a function of `tanh`, `sin` leads to `cos` and back to `sin`.
 //!
-//! Law: a coefficient needs a partial to one order less, so the system is finite, and costs the square of the order.
+//! Law: a coefficient needs a partial to one order less, so the system is finite, and its cost grows as the square of
+//! the order.
 
 use super::Coefficients;
 use crate::array::{Array, with_elem};
@@ -29,7 +30,7 @@ struct Row {
     partials: Vec<(Guard, Option<usize>)>,
 }
 
-/// The row of an operation, recorded on numbers.
+/// The row of an operation, recorded on scalars.
 #[track_caller]
 fn row(op: &Op<NodeId>, dtype: DType) -> Row {
     let variable = || Term::variable(&[], dtype);
@@ -143,7 +144,7 @@ fn add<T: BaseTensor>(sum: Option<T>, term: Option<T>) -> Option<T> {
     }
 }
 
-/// A number times a value.
+/// The product of a constant and a value.
 pub(super) fn scaled<T: BaseTensor>(x: &T, c: f64) -> T {
     if c == 1.0 {
         return x.clone();
@@ -168,7 +169,7 @@ pub(super) fn convolved<T: BaseTensor>(
 }
 
 impl<T: BaseTensor> System<T> {
-    /// The series of an operation: a new one, unless there is one.
+    /// The series of an operation: an existing one, or a new one.
     fn id(&mut self, op: Op<NodeId>) -> NodeId {
         if let Some(id) = self.of.get(&op) {
             return *id;
@@ -180,7 +181,7 @@ impl<T: BaseTensor> System<T> {
         id
     }
 
-    /// Makes all series that are needed for a series up to this order.
+    /// Adds all series on which a series up to this order depends.
     #[track_caller]
     fn expand(&mut self, id: NodeId, order: usize) {
         let mut work = vec![(id, order)];
@@ -235,7 +236,7 @@ impl<T: BaseTensor> System<T> {
         all.filter(|along| self.all[along.operand as usize].moves).collect()
     }
 
-    /// Coefficient `k` of a series, of which those before are known, as are those of its operands.
+    /// Coefficient `k` of a series, from its earlier coefficients and those of its operands.
     fn coefficient(&mut self, id: NodeId, k: usize) -> Option<T> {
         let series = &self.all[id as usize];
         if k > 0 && !series.moves {
@@ -278,8 +279,8 @@ impl<T: BaseTensor> System<T> {
         }
     }
 
-    /// Coefficient `k > 0` of `z = x / y`: since `z y = x`, it is `(x_k - sum over j = 1 ..= k of y_j z_(k - j)) / y_0`, and 0
-    /// where the sum is 0.
+    /// Coefficient `k > 0` of `z = x / y`: since `z y = x`, it is `(x_k - sum over j = 1 ..= k of y_j z_(k - j)) /
+    /// y_0`, and 0 where the sum is 0.
     fn quotient(&mut self, id: NodeId, (x, y): (NodeId, NodeId), k: usize) -> Option<T> {
         let known = |a: NodeId| &self.all[a as usize].known[..];
         let product = convolved(&known(y)[1..], known(id), k - 1, |y, z| y.binary(Binary::Mul, z));

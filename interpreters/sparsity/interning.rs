@@ -1,23 +1,24 @@
-//! Interning cache: arrays of dependences that were made recently are stored once.
+//! Interning cache: recent arrays of dependences are stored once.
 //!
-//! Law: equal arrays made within a while are one array, so what depends on the same inputs element by element is seen to
-//! by a look at the addresses; a combination of the same arrays is made once. What is forgotten is only made again.
+//! Law: equal arrays that are computed close together are one array, so a comparison of addresses shows that values
+//! depend on the same inputs element by element; a combination of the same arrays is computed once. An entry that has
+//! been evicted is only computed again.
 
 use std::collections::VecDeque;
 use std::rc::Rc;
 
 use super::Pair;
 
-/// How many arrays, and how many combinations of them, are remembered.
+/// The capacity of the cache, for arrays and for combinations of arrays.
 const MOST: usize = 32;
 
-/// Shorter arrays are not worth a look.
+/// The least length of an array that is cached.
 const SHORT: usize = 64;
 
 /// The pairs of an array, shared.
 pub(super) type Pairs = Rc<[Pair]>;
 
-/// What was made lately.
+/// The recent arrays and combinations.
 #[derive(Default)]
 pub(super) struct Lately {
     arrays: VecDeque<(u64, Pairs)>,
@@ -33,7 +34,7 @@ fn push<T>(queue: &mut VecDeque<T>, new: T) {
 }
 
 impl Lately {
-    /// An equal array, be it another one.
+    /// The cached array equal to this one, or this one, which is cached.
     pub(super) fn shared(&mut self, new: Vec<Pair>) -> Pairs {
         if new.len() < SHORT {
             return new.into();
@@ -50,7 +51,7 @@ impl Lately {
         new
     }
 
-    /// The combination of two arrays, if it is remembered.
+    /// The combination of two arrays, if it is cached.
     pub(super) fn combination(&self, a: &Pairs, b: &Pairs, linear: bool) -> Option<Pairs> {
         let same =
             |[x, y]: &[Pairs; 2]| (Rc::ptr_eq(a, x) && Rc::ptr_eq(b, y)) || (Rc::ptr_eq(a, y) && Rc::ptr_eq(b, x));
@@ -58,7 +59,7 @@ impl Lately {
         found.map(|(_, _, result)| result.clone())
     }
 
-    /// Remembers the combination of two arrays.
+    /// Caches the combination of two arrays.
     pub(super) fn combine(&mut self, a: &Pairs, b: &Pairs, linear: bool, result: &Pairs) {
         if result.len() >= SHORT {
             push(&mut self.combined, ([a.clone(), b.clone()], linear, result.clone()));
@@ -79,7 +80,7 @@ mod tests {
         lately.combine(&a, &c, true, &c);
         assert!(lately.combination(&c, &b, true).is_some());
         assert!(lately.combination(&a, &c, false).is_none());
-        // What is forgotten is made anew.
+        // An evicted array is computed again.
         (3..3 + MOST as u32).for_each(|k| drop(lately.shared(new(k))));
         assert!(!Rc::ptr_eq(&a, &lately.shared(new(1))));
     }

@@ -1,13 +1,13 @@
-//! `Sparsity<T>`: which elements depend on which elements of the inputs.
+//! `Sparsity<T>`: for each element of a value, the elements of the inputs on which it depends.
 //!
-//! An element has two sets of inputs: those on which it depends, and among these those on which it does not depend
-//! linearly. So the sets of the results are the sparsity of the Jacobian, and say which of its elements are constant. What
-//! depends on no input is computed by `T`: indices, masks and factors that are known choose exactly. A choice by values that
-//! depend on inputs is a choice of anything. The method is that of A. Griewank and A. Walther, "Evaluating Derivatives"
-//! (2008), section 7.1, for arrays.
+//! An element has two sets of inputs: those on which it depends, and the subset of those on which it depends
+//! nonlinearly. So the sets of the results are the sparsity pattern of the Jacobian, and determine which of its
+//! elements are constant. Values that depend on no input are computed by `T`, so known indices, masks and factors
+//! select exactly. For a selection by values that depend on inputs, any alternative may be selected. The method is that
+//! of A. Griewank and A. Walther, "Evaluating Derivatives" (2008), section 7.1, for arrays.
 //!
-//! Law: an element of a Jacobian that is not in the sets is zero at all inputs, since no reading drops a dependence: what is
-//! not known is the union of all it can be.
+//! Law: an element of a Jacobian that is not in the sets is zero at all inputs: the analysis is conservative, and gives
+//! the union of all alternatives if the selection is not known.
 
 mod interning;
 mod sets;
@@ -28,12 +28,12 @@ use crate::shape::{Shape, size};
 use interning::{Lately, Pairs};
 use sets::{NONE, SetId, Sets};
 
-/// The inputs on which an element depends, and those on which it does not depend linearly.
+/// The inputs on which an element depends, and those on which it depends nonlinearly.
 type Pair = [SetId; 2];
 
 const CONSTANT: Pair = [NONE, NONE];
 
-/// The sets of one reading.
+/// The sets of one analysis.
 #[derive(Default)]
 struct Table {
     sets: Sets,
@@ -47,18 +47,18 @@ struct Dependences {
     of: Pairs,
 }
 
-/// A value of which is known on what it depends; or, where it depends on no input, the value of `T`.
+/// A value with the dependences of its elements; or, if it depends on no input, with its value of `T`.
 #[derive(Clone)]
 pub struct Sparsity<T> {
     shape: Shape,
     dtype: DType,
     /// The value, if it depends on no input.
     known: Option<T>,
-    /// Nothing if no element has a derivative.
+    /// The dependences; `None` if no element has a derivative.
     on: Option<Dependences>,
 }
 
-/// The inputs of one reading, and what results depend on.
+/// One analysis: makes inputs, and gives the dependences of results.
 #[derive(Default)]
 pub struct Reading {
     table: Rc<RefCell<Table>>,
@@ -66,7 +66,8 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// An input, whose elements have the next numbers if they are floats; others depend on nothing, and are not known.
+    /// An input. Its elements get the next numbers if they are floats; otherwise the input is unknown data without
+    /// dependences.
     pub fn input<T: BaseTensor>(&mut self, shape: &[usize], dtype: DType) -> Sparsity<T> {
         let shape = Shape::from_slice(shape);
         if !dtype.is_float() {
@@ -80,8 +81,8 @@ impl Reading {
         Sparsity { shape, dtype, known: None, on: Some(on) }
     }
 
-    /// Calls `row` for each element of a result, with the numbers of the inputs on which the element depends, in order,
-    /// each with whether it depends on that input linearly.
+    /// Calls `row` for each element of a result, with the numbers of the input elements on which it depends, in order,
+    /// each with whether the dependence is linear.
     pub fn result<T: BaseTensor>(&self, y: &Sparsity<T>, mut row: impl FnMut(&mut dyn Iterator<Item = (usize, bool)>)) {
         let table = self.table.borrow();
         for k in 0..size(&y.shape) {
@@ -98,9 +99,9 @@ impl<T: BaseTensor> Sparsity<T> {
         Sparsity { shape: known.shape().into(), dtype: known.dtype(), known: Some(known), on: None }
     }
 
-    /// A value that depends on no input, and is not known: data that differs from run to run. A choice by it is a choice of
-    /// anything, and its product with what depends on inputs does so without being linear, as it is not the same at all
-    /// data.
+    /// A value that depends on no input, and is not known: data that differ from run to run. A selection by it may
+    /// select any alternative, and its product with a value that depends on inputs counts as nonlinear, since the
+    /// coefficients of the linear map differ from run to run.
     pub fn unknown(shape: &[usize], dtype: DType) -> Self {
         Sparsity { shape: shape.into(), dtype, known: None, on: None }
     }
@@ -122,8 +123,8 @@ impl<T: BaseTensor> Sparsity<T> {
         args.into_iter().map(|x| x.known.clone()).collect()
     }
 
-    /// A value of this shape whose elements are made of those of operands, of which at least one depends on inputs;
-    /// unknown if none does.
+    /// A value of this shape whose dependences are computed from those of operands; unknown if no operand depends on
+    /// inputs.
     fn made<'a>(
         (shape, dtype): (&[usize], DType),
         operands: impl IntoIterator<Item = &'a Self>,
@@ -141,7 +142,7 @@ impl<T: BaseTensor> Sparsity<T> {
         Sparsity { shape: shape.into(), dtype, known: None, on: Some(Dependences { table, of }) }
     }
 
-    /// The numbers of a known value, if some are zero.
+    /// The mask of the zeros of a known value, if there are any.
     fn zeros_of(&self) -> Option<Vec<bool>> {
         let known = self.known.as_ref()?.peek()?.cast::<f64>().to_vec::<f64>().ok()?;
         known.contains(&0.0).then(|| known.into_iter().map(|x| x == 0.0).collect())
@@ -152,7 +153,7 @@ impl<T: BaseTensor> Sparsity<T> {
         self.known.as_ref()?.peek()?.to_vec::<i64>().ok()
     }
 
-    /// Results each of which depends on all operands.
+    /// Results whose elements depend on all elements of all operands.
     fn all_of_all(args: &[Self], results: Vec<(Shape, DType)>) -> Vec<Self> {
         let made = |(shape, dtype): (Shape, DType)| {
             Sparsity::made((&shape, dtype), args, |u| {
@@ -175,7 +176,7 @@ impl<T: BaseTensor> Sparsity<T> {
         Sparsity { shape, dtype: self.dtype, known, on }
     }
 
-    /// The same inputs, on none of which the elements depend linearly. Not known.
+    /// An unknown value with the same dependences, all nonlinear.
     fn bent(&self) -> Self {
         let Some(on) = &self.on else { return Sparsity::unknown(&self.shape, self.dtype) };
         if on.of.iter().all(|[all, bent]| all == bent) {
@@ -185,7 +186,7 @@ impl<T: BaseTensor> Sparsity<T> {
         Sparsity { known: None, on: Some(Dependences { of, ..on.clone() }), ..self.clone() }
     }
 
-    /// What depends, element by element, on two operands of one shape. Not known.
+    /// An unknown value that depends, element by element, on two operands of one shape.
     fn combined(&self, other: &Self, linear: bool) -> Self {
         let alone = |one: &Self| if linear { Sparsity { known: None, ..one.clone() } } else { one.bent() };
         let (a, b) = match (&self.on, &other.on) {
@@ -207,7 +208,7 @@ impl<T: BaseTensor> Sparsity<T> {
         new
     }
 
-    /// What a value is that is one of two; which one depends on inputs, or on what is not known.
+    /// A value that is one of two, selected by values that depend on inputs or are unknown.
     fn either(&self, other: &Self) -> Self {
         self.combined(other, false)
     }
@@ -229,7 +230,7 @@ impl Unions<'_> {
         [self.0.union(a[0], b[0]), self.0.union(a[1], b[1])]
     }
 
-    /// The same inputs, on none of which the element depends linearly.
+    /// The same dependences, all nonlinear.
     fn bent(&mut self, a: Pair) -> Pair {
         [a[0], a[0]]
     }
@@ -244,8 +245,8 @@ impl Unions<'_> {
         [0, 1].map(|k| self.0.union_of(&mut pairs.clone().map(|pair| pair[k]).collect()))
     }
 
-    /// For each of `len` places the sum of the terms that go there. `visit` calls its argument with place and term, about
-    /// `count` times.
+    /// For each of `len` positions, the dependences of the sum of the terms there. `visit` calls its argument with
+    /// position and term, about `count` times.
     fn sums(
         &mut self,
         len: usize,
@@ -298,16 +299,16 @@ impl<T: BaseTensor> BaseTensor for Sparsity<T> {
         }
         kinds::binary(op, self.kind(), other.kind());
         let product = matches!(op, Binary::Mul | Binary::MulNoNan);
-        // A factor that is not known may depend on inputs, even if it has no derivative.
+        // An unknown factor may depend on inputs, even if it has no derivative.
         let linear = matches!(op, Binary::Add | Binary::Sub)
             || (product && (self.known.is_some() || other.known.is_some()))
             || (op == Binary::Div && other.known.is_some());
-        // Where a known factor is zero, so is the product.
+        // If a known factor is zero, the product is a constant zero.
         let zeros = if product { self.zeros_of().or_else(|| other.zeros_of()) } else { None };
         match &zeros {
             None => self.combined(other, linear),
             Some(zeros) => Sparsity::made(self.kind(), [self, other], |u| {
-                // Linear, as the factor is known.
+                // The dependence stays linear, since the factor is known.
                 let of = |k: usize| if zeros[k] { CONSTANT } else { u.both(self.at(k), other.at(k)) };
                 (0..size(&self.shape)).map(of).collect()
             }),
@@ -337,7 +338,7 @@ impl<T: BaseTensor> BaseTensor for Sparsity<T> {
                         otherwise.at(k)
                     }
                 }
-                // Which one depends on inputs.
+                // The mask depends on inputs.
                 None => u.bent_both(then.at(k), otherwise.at(k)),
             };
             (0..size(&then.shape)).map(of).collect()
@@ -445,7 +446,7 @@ impl<T: BaseTensor> BaseTensor for Sparsity<T> {
             let len = rows.len;
             let before = |k: usize| self.at(k);
             let Some(known) = &rows.known else {
-                // Each row may go anywhere.
+                // Each row may be added at any position.
                 let any = |e: usize, u: &mut Unions<'_>| {
                     let any = u.sum((0..rows.count).map(|k| v.at(k * len + e)));
                     u.bent(any)
@@ -479,12 +480,12 @@ impl<T: BaseTensor> BaseTensor for Sparsity<T> {
         })
     }
 
-    /// Trip by trip.
+    /// The loop is unrolled.
     fn map_accum(n: usize, reverse: bool, init: Vec<Self>, xs: &[Self], step: TripFn<'_, Self>) -> Trip<Self> {
         trips::map_accum((n, reverse), init, xs, Sparsity::row, step)
     }
 
-    /// Where the end is not known, the carry depends on whatever it can after any number of trips.
+    /// If the end is not known, the carry has the union of its dependences after any number of trips.
     fn repeat(most: Option<usize>, init: Vec<Self>, step: WhileFn<'_, Self>) -> Vec<Self> {
         let (mut carry, mut left) = (init, most.unwrap_or(usize::MAX));
         while left > 0 {
@@ -513,7 +514,7 @@ impl<T: BaseTensor> BaseTensor for Sparsity<T> {
         Sparsity::all_of_all(args, op.results(&args.iter().map(Sparsity::kind).collect::<Vec<_>>()))
     }
 
-    /// The rule for tangents says what the results depend on; without one they depend on all arguments.
+    /// The rule for tangents determines the dependences of the results; without one they depend on all arguments.
     fn custom(rule: &Arc<Custom>, args: &[Self]) -> Vec<Self> {
         if let Some(values) = Sparsity::all_known(args) {
             return T::custom(rule, &values).into_iter().map(Sparsity::of_known).collect();
@@ -540,7 +541,7 @@ impl<T: BaseTensor> BaseTensor for Sparsity<T> {
             .iter()
             .map(|x| if x.on.is_some() { x.clone() } else { Sparsity::of_known(T::zeros(&x.shape, x.dtype)) });
         let tangents = interpret(jvp, args.iter().map(still).chain(results).chain(dots).collect());
-        // Linear in the tangents, but not in what the rule reads.
+        // The rule is linear in the tangents, but its coefficients depend on the arguments.
         tangents.iter().map(Sparsity::bent).collect()
     }
 }
@@ -567,7 +568,7 @@ impl<T: BaseTensor> Report for Sparsity<T> {
     }
 }
 
-/// The rows that indices choose.
+/// The rows that indices select.
 struct Rows {
     /// The number of indices.
     count: usize,

@@ -1,9 +1,11 @@
-//! Sets of numbers: many elements of an array depend on the same inputs.
+//! Sets of input numbers, stored once: many elements of an array depend on the same inputs.
 //!
-//! Law: a union is a name of the numbers of both. A union with a subset is the set itself; large sets that are equal have
-//! one name, small ones often do, where that costs nothing. For the elements of arrays are united in order, and their small
-//! sets lie in that order in memory: to write one costs less than to look for it. A set of one number is its own name and
-//! takes no memory, others take four bytes a number.
+//! A set is referred to by a name. A set of one number is its own name and takes no memory, others take four bytes a
+//! number.
+//!
+//! Law: the name of a union refers to the numbers of both sets. A union with a subset is the set itself. Equal large
+//! sets have one name. Equal small sets may have several: they are stored in the order of the elements of arrays, and
+//! to store one again costs less than to look it up.
 
 /// The name of a set: a number marked as [`SINGLE`], or a position among the other sets.
 pub(super) type SetId = u32;
@@ -14,27 +16,28 @@ pub(super) const NONE: SetId = 0;
 /// Marks the names of sets of one number.
 const SINGLE: SetId = 1 << 31;
 
-/// How many unions are remembered: as many as stay in cache.
+/// The number of unions that are cached: as many as fit into a processor cache.
 const LATELY: usize = 1 << 12;
 
-/// Sets with more numbers than this are looked for before they are stored.
+/// Sets with more numbers than this are looked up before they are stored.
 const SMALL: usize = 32;
 
-/// A union that was made, under the names of its parts in order.
+/// A cached union: the names of its parts in order, and its own.
 type Union = [SetId; 3];
 
-/// All sets of one reading.
+/// All sets of one analysis.
 pub(super) struct Sets {
-    /// The numbers of the sets, one after the other, each in order.
+    /// The numbers of the sets, concatenated, each in order.
     numbers: Vec<u32>,
-    /// Where each set begins, and the end.
+    /// The start of each set, and the end of the last.
     starts: Vec<usize>,
-    /// Names of large sets at the places of their hashes, or at the next free ones: a power of two, at most half full.
+    /// A hash table of the names of large sets with linear probing; its length is a power of two, and it is at most
+    /// half full.
     names: Vec<SetId>,
     named: usize,
-    /// Unions at the places of their hashes; a later one replaces an earlier one.
+    /// A cache of unions by hash; a later union replaces an earlier one.
     lately: Vec<Union>,
-    /// The numbers of the union that is being made.
+    /// The numbers of the union that is being computed.
     both: Vec<u32>,
 }
 
@@ -51,7 +54,7 @@ impl Default for Sets {
     }
 }
 
-/// A place in a table whose length is a power of two.
+/// The hash of a set as a position in a table whose length is a power of two.
 fn place(numbers: &[u32], len: usize) -> usize {
     let hash = numbers.iter().fold(0u64, |h, n| (h.rotate_left(5) ^ u64::from(*n)).wrapping_mul(0x9E37_79B9_7F4A_7C15));
     ((hash ^ (hash >> 32)).wrapping_mul(0xD6E8_FEB8_6659_FD93) >> (64 - len.trailing_zeros())) as usize
@@ -64,7 +67,7 @@ impl Sets {
         SINGLE | number
     }
 
-    /// The numbers of a set, in order; `one` has room for that of a set of one.
+    /// The numbers of a set, in order; `one` is the storage for a set of one number.
     pub(super) fn numbers<'a>(&'a self, id: SetId, one: &'a mut u32) -> &'a [u32] {
         if id & SINGLE != 0 {
             *one = id & !SINGLE;
@@ -77,7 +80,7 @@ impl Sets {
         &self.numbers[self.starts[id as usize]..self.starts[id as usize + 1]]
     }
 
-    /// The numbers of both sets.
+    /// The union of two sets.
     pub(super) fn union(&mut self, a: SetId, b: SetId) -> SetId {
         if a == b || b == NONE {
             return a;
@@ -95,7 +98,7 @@ impl Sets {
         id
     }
 
-    /// The numbers of all sets, whose names may be put in another order. The unions in between are not kept, so a sum of
+    /// The union of many sets; the order of their names may change. Intermediate unions are not stored, so a sum of
     /// many terms takes memory for its own set alone.
     pub(super) fn union_of(&mut self, ids: &mut Vec<SetId>) -> SetId {
         ids.sort_unstable();
@@ -184,7 +187,7 @@ impl Sets {
         self.names = names;
     }
 
-    /// Whether two names are of the same set.
+    /// Whether two names refer to equal sets.
     pub(super) fn same(&self, a: SetId, b: SetId) -> bool {
         a == b || self.numbers(a, &mut 0) == self.numbers(b, &mut 0)
     }

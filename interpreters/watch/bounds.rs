@@ -1,8 +1,8 @@
-//! Reads and writes at indices out of bounds.
+//! Observation of reads and writes at indices out of bounds.
 //!
-//! Law: a read out of bounds gives 0. The mark of a value says which of its elements are computed from such zeros. So
-//! the report tells apart the reads whose zeros no result depends on, because a selection did not choose the zeros. A
-//! derivative reads and writes where its program does, so only the program is reported.
+//! Law: a read out of bounds gives 0. The mark of a value has the elements that are computed from such zeros. So the
+//! report distinguishes reads on whose zeros no result depends, for instance because a selection takes the other
+//! branch. A derivative reads and writes at the indices of its program, so only operations of the program are reported.
 
 use std::fmt;
 
@@ -18,7 +18,7 @@ use crate::program::Op;
 use crate::shape::{Show, size};
 use crate::source::SourceLine;
 
-/// What is done at an index.
+/// The kind of an access at an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Access {
     /// An element is read: `at`, `gather`, `take`. Out of bounds it is 0.
@@ -79,8 +79,8 @@ impl fmt::Display for OutOfBounds {
 pub struct Bounds {
     /// Reads whose zeros a result depends on, and writes that drop a number other than 0.
     pub faults: Vec<OutOfBounds>,
-    /// Reads whose zeros no result depends on, since `select` or `cond` chose the other branch, or nothing uses them;
-    /// and writes that drop zeros.
+    /// Reads on whose zeros no result depends, since `select` or `cond` takes the other branch, or no operation uses
+    /// them; and writes that drop zeros.
     pub harmless: Vec<OutOfBounds>,
 }
 
@@ -157,7 +157,7 @@ impl<T: BaseTensor> Reads<T> {
         operand.0.iter().for_each(|(number, ones)| self.add(*number, f(ones)));
     }
 
-    /// The mark without reads that no element depends on.
+    /// The mark without reads on which no element depends.
     fn pruned(mut self) -> Self {
         self.0.retain(|(_, ones)| any(ones));
         self
@@ -250,7 +250,7 @@ impl<T: BaseTensor> Reads<T> {
         let mut mark = base.mark.clone();
         let plain: Vec<T> = ix.iter().map(|i| i.value.clone()).collect();
         mark.through(&v.mark, |ones| constant::<T>(base.shape(), 0.0).scatter_add(&plain, ones));
-        // If an index depends on a read, the read decides where a number is added: it counts as a read that matters.
+        // If an index depends on a read, the read determines the position of an addition, so it matters.
         ix.iter().for_each(|i| i.mark.shown(notes));
         let dropped = |positions: &T| dropped(&v.value, positions);
         if let Some(PartOf::Derivative(_)) = &made.source.part_of {
@@ -400,7 +400,7 @@ impl<T: BaseTensor> Mark<T> for Reads<T> {
         Reads(columns.into_iter().map(|(number, rows)| (number, stack(n, rows))).collect())
     }
 
-    /// The host language may branch on what it sees, so the reads matter.
+    /// The host language may branch on a value that it inspects, so the reads on which the value depends matter.
     fn shown(&self, notes: &mut Notes) {
         self.0.iter().for_each(|(number, _)| notes.matters(*number));
     }

@@ -1,9 +1,9 @@
-//! Where a NaN or an infinity comes from.
+//! Observation of the origin of a NaN or an infinity.
 //!
-//! Law: a value is marked exactly if it has an element that is not finite. The mark names the first operation, on the
-//! way to this value, that made such an element from finite operands; and, if the element was an infinity, the
-//! operation that made a NaN from it. If several operations made such elements of one array, the mark names one of
-//! these operations.
+//! Law: a value is marked exactly if it has an element that is not finite. The mark names the first operation among
+//! those on which the value depends that computes a non-finite element from finite operands; and, if that element is an
+//! infinity, the operation that computes a NaN from it. If several operations compute non-finite elements of one array,
+//! the mark names one of them.
 
 use std::fmt;
 use std::rc::Rc;
@@ -16,14 +16,15 @@ use crate::program::Op;
 use crate::shape::Show;
 use crate::source::SourceLine;
 
-/// Where a NaN or an infinity first appears. Prints as a few lines: the operation, its operands, and what it leads to.
+/// The origin of a NaN or an infinity. Prints as a few lines: the operation, its operands, and the result that it
+/// reaches.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NotFinite {
-    /// The operation that makes it, with its parameters: `ln`, `sum axis=1`; or `the input x.0`, `a constant`.
+    /// The operation that computes it, with its parameters: `ln`, `sum axis=1`; or `the input x.0`, `a constant`.
     pub operation: String,
-    /// The operation of the program whose derivative this operation is a part of.
+    /// The operation of the program to whose derivative this operation belongs.
     pub derivative_of: Option<String>,
-    /// The function with derivative rules of its own that this operation is a part of.
+    /// The function with derivative rules to which this operation belongs.
     pub function: Option<String>,
     /// The user's line; of a derivative, the line of the operation that is differentiated. `None` for inputs.
     pub place: Option<SourceLine>,
@@ -39,20 +40,20 @@ pub struct NotFinite {
     pub operands: Vec<Summary>,
     /// The positions of the trips of the loops around the operation, the outermost loop first.
     pub trips: Vec<usize>,
-    /// The operation that makes a NaN from this infinity.
+    /// The operation that computes a NaN from this infinity.
     pub then: Option<Box<NotFinite>>,
     /// The first result that the element reaches: its path, as in the names of recorded programs.
     pub reaches: String,
 }
 
-/// An operand in a few numbers.
+/// A summary of an operand.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Summary {
     /// The shape.
     pub shape: Vec<usize>,
     /// The element type.
     pub dtype: DType,
-    /// The element at the index of the result, of an operand of the same shape.
+    /// The element at the index of the result, if the operand has the same shape.
     pub at: Option<f64>,
     /// The smallest and the largest finite element.
     pub range: Option<(f64, f64)>,
@@ -244,12 +245,12 @@ fn first_bad(a: &Array) -> Option<usize> {
     })
 }
 
-/// An operation that made an element that is not finite.
+/// An operation that computed an element that is not finite.
 struct Event {
     /// Earlier events have smaller numbers.
     number: usize,
     report: NotFinite,
-    /// The infinity from which this NaN was made.
+    /// The infinity from which this NaN was computed.
     of: Option<Rc<Event>>,
 }
 
@@ -283,7 +284,7 @@ impl Origin {
     }
 }
 
-/// The operands that an element of the result is computed from.
+/// The operands from which an element of the result is computed.
 fn read<'v, T: BaseTensor>(made: &Made<'_, 'v, T, Origin>, a: &Array, at: usize) -> Vec<&'v Watch<T, Origin>> {
     let mut operands = Vec::new();
     made.op.operands(&mut |x| operands.push(*x));
@@ -332,7 +333,7 @@ impl<T: BaseTensor> Mark<T> for Origin {
         let Some(a) = made.result.peek() else { return Origin(None) };
         let Some(at) = first_bad(&a) else { return Origin(None) };
         let of = match cause(made, &a, at) {
-            // This operation made a NaN, though its operand had no NaN but an infinity.
+            // This operation computed a NaN from an operand with an infinity and without a NaN.
             Some(event) if element(&a, at).is_nan() && !event.report.value.is_nan() => Some(event.clone()),
             Some(event) => return Origin(Some(event.clone())),
             None => None,

@@ -1,10 +1,12 @@
-//! `Watch<T, M>`: a program observed value by value, over any interpreter `T`. A value is a value of `T`, the operation
-//! that made it, and a [`Mark`]: what an observation notes about it.
+//! `Watch<T, M>`: observation of each value of a program, over any interpreter `T`.
+//!
+//! A value is a value of `T`, the operation that computed it, and a [`Mark`]: the data that an observation attaches to
+//! the value.
 //!
 //! Laws: the values are those of `T`. An operation is identified by its name and the user's line; an operation of a
-//! derivative, also by the operation that is differentiated. Only values that `T` shows ([`Report::peek`]) can be
-//! marked, so nothing is noted where nothing is computed. A trip of a loop is known by its position along the loop's
-//! axis.
+//! derivative, also by the operation that is differentiated. Only values that `T` reveals ([`Report::peek`]) can be
+//! marked, so there are no marks while a program is traced. A trip of a loop is identified by its position along the
+//! loop's axis.
 
 mod bounds;
 mod finite;
@@ -26,9 +28,9 @@ use crate::source::{Site, SourceLine};
 pub use bounds::{Access, Bounds, OutOfBounds, Reads};
 pub use finite::{NotFinite, Origin, Summary};
 
-/// What an observation notes about a value.
+/// The data that an observation attaches to a value.
 pub trait Mark<T: BaseTensor>: Clone + Default + 'static {
-    /// What is noted about the program.
+    /// The data that an observation collects about the program.
     type Log: Default + 'static;
 
     /// The mark of the result of an operation.
@@ -37,37 +39,37 @@ pub trait Mark<T: BaseTensor>: Clone + Default + 'static {
     /// The mark of the subarray `row` at a position of the outermost axis of a value with this mark.
     fn row(&self, row: &T, position: usize) -> Self;
 
-    /// The mark of `n` stacked rows, of which these positions have these marks.
+    /// The mark of `n` stacked rows, given the marks of the rows at some positions.
     fn stacked(n: usize, rows: Vec<(usize, Self)>) -> Self;
 
-    /// Notes that the host language looks at the value.
+    /// Records that the host language inspects the value.
     fn shown(&self, _log: &mut Self::Log) {}
 }
 
-/// A value as it is made.
+/// A value that has just been computed.
 pub struct Made<'a, 'v, T, M> {
     /// The operation and its operands.
     pub op: &'a Op<&'v Watch<T, M>>,
     /// The value.
     pub result: &'a T,
-    /// The operation in words.
+    /// The operation as it is reported.
     pub source: &'a Source,
     /// The positions of the running trips, of the outermost loop first.
     pub trips: &'a [usize],
 }
 
-/// An operation of a program in words.
+/// An operation of a program as it is reported.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Source {
     /// The operation: `ln`, or `sum axis=1`.
     pub operation: String,
-    /// What the operation is a part of, if that is not the program itself.
+    /// The whole to which the operation belongs, if that is not the program itself.
     pub part_of: Option<PartOf>,
     /// The user's line; `None` for inputs.
     pub place: Option<&'static Location<'static>>,
 }
 
-/// What an operation is a part of.
+/// The whole to which an operation belongs.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum PartOf {
     /// The derivative of this operation, of any order.
@@ -82,7 +84,7 @@ impl Source {
         self.place.map(SourceLine::from)
     }
 
-    /// What an operation in the derivative of this one is a part of.
+    /// The whole to which an operation in the derivative of this one belongs.
     fn derivative(&self) -> PartOf {
         match &self.part_of {
             Some(PartOf::Derivative(of)) => PartOf::Derivative(of.clone()),
@@ -113,9 +115,9 @@ struct Around {
 /// The state of an observation.
 struct Observation<L> {
     sources: IndexSet<Source>,
-    /// The operation whose derivative the next operations are a part of.
+    /// The operation to whose derivative the next operations belong.
     within: Site,
-    /// The function with derivative rules that the next operations are a part of, and where it is applied.
+    /// The function with derivative rules to which the next operations belong, and the place of its application.
     function: Option<(String, &'static Location<'static>)>,
     loops: Vec<Around>,
     trips: Vec<usize>,
@@ -135,8 +137,8 @@ impl<L: Default> Default for Observation<L> {
     }
 }
 
-/// Whether a place is in the sources of this library. An operation there is a part of a larger one, so the place of the
-/// loop around it says more.
+/// Whether a place is in the sources of this library. An operation there is part of a larger one, so the place of the
+/// loop around it is reported instead.
 fn is_library(place: &Location<'_>) -> bool {
     // This file is `src/../..` to the compiler, as its module is declared in `src/`.
     let sources = file!().rfind("..").unwrap_or_default();
@@ -154,7 +156,7 @@ impl<L> Observation<L> {
         u32::try_from(k + 1).map_or(Site::UNKNOWN, |number| Site { number, place: None })
     }
 
-    /// An operation at a place in words, with what the operation is a part of.
+    /// An operation at a place as it is reported, with the whole to which it belongs.
     fn placed(&self, operation: String, place: &'static Location<'static>) -> Source {
         if let Some(whole) = self.source(self.within) {
             return Source { operation, part_of: Some(whole.derivative()), place: whole.place };
@@ -231,7 +233,7 @@ impl<T: BaseTensor, M: Mark<T>> Watch<T, M> {
     }
 }
 
-/// An operation in words: its name and its parameters.
+/// The text of an operation: its name and its parameters.
 fn words<R>(op: &Op<R>) -> String {
     match op {
         Op::Input(_) => "the input".into(),
@@ -336,7 +338,7 @@ impl<T: BaseTensor, M: Mark<T>> BaseTensor for Watch<T, M> {
         results.map(|(value, Watch { mark, .. })| Watch { value, site, mark }).collect()
     }
 
-    /// The loop of `T`. Values go through it without their marks, which are put back at each trip.
+    /// The loop of `T`, over values without their marks, which are attached again in each trip.
     fn map_accum(n: usize, reverse: bool, init: Vec<Self>, xs: &[Self], step: TripFn<'_, Self>) -> Trip<Self> {
         let around = Around { place: Location::caller(), empty: n == 0 };
         observation::<T, M, _>(|seen| {
@@ -420,7 +422,7 @@ impl<T: BaseTensor, M: Mark<T>> Report for Watch<T, M> {
 }
 
 impl<T: BaseTensor, M: Mark<T>> Watch<T, M> {
-    /// Data from below: reports name the place of the lift.
+    /// Data lifted from a lower level: reports name the place of the lift.
     #[track_caller]
     fn data(value: T) -> Self {
         let zeros = || Array::zeros(value.shape(), value.dtype());

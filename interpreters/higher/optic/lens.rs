@@ -1,8 +1,8 @@
 //! Optics of the host language, with their residual in the type, or hidden ("dP guide", sections I to III).
 //!
-//! Law: two representatives are one optic if they do the same to every function between their results
-//! ([`act`](Optic::act)); their residuals may differ. A hidden residual names the representative that made it, and any
-//! other one refuses it.
+//! Law: two representatives are one optic if [`act`](Optic::act) gives the same for every function between their
+//! results; their residuals may differ. A hidden residual names the representative that made it, and every other
+//! representative refuses it.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -33,7 +33,7 @@ impl<M, A, A2, B, B2> Clone for Optic<M, A, A2, B, B2> {
 }
 
 impl<M: 'static, A: 'static, A2: 'static, B: 'static, B2: 'static> Optic<M, A, A2, B, B2> {
-    /// The optic with these two ways.
+    /// The optic with these two functions: forward and back.
     ///
     /// ```
     /// use polygrad::interpreters::higher::optic::lens::Optic;
@@ -52,7 +52,7 @@ impl<M: 'static, A: 'static, A2: 'static, B: 'static, B2: 'static> Optic<M, A, A
         (self.l)(a)
     }
 
-    /// The way back.
+    /// The way back: from the residual and a cotangent of the result.
     pub fn right(&self, m: M, b: B2) -> A2 {
         (self.r)(m, b)
     }
@@ -69,7 +69,7 @@ impl<M: 'static, A: 'static, A2: 'static, B: 'static, B2: 'static> Optic<M, A, A
         (b, move |c| r(m, c))
     }
 
-    /// The other optic in the hole of this one. The residual is that of both.
+    /// The composition of two optics. Its residual is the pair of their residuals.
     pub fn then<N: 'static, C: 'static, C2: 'static>(
         &self,
         next: &Optic<N, B, B2, C, C2>,
@@ -85,7 +85,7 @@ impl<M: 'static, A: 'static, A2: 'static, B: 'static, B2: 'static> Optic<M, A, A
         )
     }
 
-    /// Both optics, on the parts of pairs.
+    /// Two optics, on the components of pairs.
     pub fn beside<N: 'static, C: 'static, C2: 'static, D: 'static, D2: 'static>(
         &self,
         other: &Optic<N, C, C2, D, D2>,
@@ -164,7 +164,7 @@ pub struct Residual {
 }
 
 impl Residual {
-    /// The residual itself, for those who know its type.
+    /// The residual, for callers that know its type.
     pub fn inspect<M: 'static>(&self) -> Option<&M> {
         self.value.downcast_ref()
     }
@@ -217,14 +217,14 @@ impl<A: 'static, A2: 'static, B: 'static, B2: 'static> HiddenOptic<A, A2, B, B2>
         (b, move |c| this.right(m, c))
     }
 
-    /// The other optic in the hole of this one.
+    /// The composition of two optics.
     pub fn then<C: 'static, C2: 'static>(&self, next: &HiddenOptic<B, B2, C, C2>) -> HiddenOptic<A, A2, C, C2> {
         let open = |o: &HiddenOptic<A, A2, B, B2>| Optic { l: o.l.clone(), r: o.r.clone() };
         open(self).then(&Optic { l: next.l.clone(), r: next.r.clone() }).hide()
     }
 }
 
-/// Two cases of one type as that type ("dP guide", equation 10). The residual is the history: which case it was.
+/// Two cases of one type as that type ("dP guide", equation 10). The residual is the history: the case.
 pub fn join<A: 'static, A2: 'static>() -> Optic<Either<(), ()>, Either<A, A>, Either<A2, A2>, A, A2> {
     Optic::new(
         |either| match either {
@@ -238,16 +238,15 @@ pub fn join<A: 'static, A2: 'static>() -> Optic<Either<(), ()>, Either<A, A>, Ei
     )
 }
 
-/// What copying, deleting and branching mean: these structures of programs do not lift to optics in one way only ("dP
-/// guide", section III.C).
+/// The meaning of copies and deletions in optics, which is not unique ("dP guide", section III.C).
 pub trait Policy<A, A2>: 'static {
-    /// Two copies of a value.
+    /// The way forward of a copy.
     fn split(&self, a: A) -> (A, A);
-    /// What goes back for two copies.
+    /// The way back of a copy.
     fn merge(&self, a: A2, b: A2) -> A2;
-    /// What happens to a value that is deleted.
+    /// The way forward of a deletion.
     fn discard(&self, a: A);
-    /// What goes back for a value that was deleted.
+    /// The way back of a deletion.
     fn restore(&self) -> A2;
 }
 
@@ -263,14 +262,14 @@ pub fn delete<A: 'static, A2: 'static>(policy: &Rc<impl Policy<A, A2>>) -> Optic
     Optic::new(move |a| ((), there.discard(a)), move |(), ()| back.restore())
 }
 
-/// What branching on a condition means. The condition is deleted by it, so this does not lift to optics in one way only,
+/// The meaning of a branch on a condition in optics. A branch deletes the condition, so its meaning is not unique
 /// either.
 pub trait BranchPolicy<A, A2, C, C2>: 'static {
-    /// What the way back needs.
+    /// The residual.
     type Kept: 'static;
-    /// Whether the condition holds, and the value for the branch that runs.
+    /// The way forward: the residual, whether the condition holds, and the value for the branch that runs.
     fn part(&self, a: A, condition: C) -> (Self::Kept, bool, A);
-    /// What goes back for the value and for the condition.
+    /// The way back: for the value and for the condition.
     fn rejoin(&self, kept: Self::Kept, a: A2) -> (A2, C2);
 }
 

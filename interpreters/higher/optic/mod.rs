@@ -3,7 +3,7 @@
 //! [`lens`]: optics of the host language. [`ReverseOptic`]: reverse mode as an optic functor on programs of wires
 //! ([`Monoidal`]). It is itself a category of this kind, so it nests: a program at `ReverseOptic<ReverseOptic<C>>` is
 //! its second-order optic, of four programs ("dP guide", section V.B). Laws: the transform of a composition is the
-//! composition of transforms, as optics, that is, in what they do; residuals may differ.
+//! composition of transforms, as optics: their actions are equal, and residuals may differ.
 
 use std::marker::PhantomData;
 
@@ -24,57 +24,57 @@ pub use stages::{Stage, Staged, stars, woven};
 pub use wired::wired;
 use wired::{connected, recorded};
 
-/// The language of [`Monoidal`] without types: what a category of programs of wires implements. Each order of nesting
-/// compiles these methods once, where typed ones would be compiled for every type they meet.
+/// The untyped methods of [`Monoidal`], which a category of programs of wires implements. They are compiled once for
+/// each order of nesting, while typed methods would be instantiated for every type.
 pub trait Wiring: Sized + 'static {
     /// Morphisms.
     type Morphism: Clone + 'static;
 
-    /// See [`Monoidal`], as the other methods.
+    /// The identity; see [`Monoidal`] for all methods.
     fn id() -> Self::Morphism;
     /// `f`, then `g`.
     fn then(f: Self::Morphism, g: Self::Morphism) -> Self::Morphism;
-    /// Both, on the parts of a pair.
+    /// `f` on the first component of a pair, `g` on the second.
     fn beside(f: Self::Morphism, g: Self::Morphism) -> Self::Morphism;
-    /// The parts of a pair exchanged.
+    /// Exchanges the components of a pair.
     fn swap() -> Self::Morphism;
-    /// Brackets to the right.
+    /// Reassociates nested pairs to the right.
     fn assoc() -> Self::Morphism;
-    /// Brackets to the left.
+    /// Reassociates nested pairs to the left.
     fn unassoc() -> Self::Morphism;
-    /// A unit before the value.
+    /// Adds a unit as first component.
     fn intro() -> Self::Morphism;
-    /// No unit before the value.
+    /// Removes a unit that is the first component.
     fn elim() -> Self::Morphism;
-    /// Two copies.
+    /// Copies a value.
     fn copy() -> Self::Morphism;
-    /// Nothing.
+    /// Deletes a value.
     fn delete() -> Self::Morphism;
-    /// The sum.
+    /// The sum of two values.
     fn add() -> Self::Morphism;
     /// Zero.
     fn zero() -> Self::Morphism;
-    /// A known number.
+    /// A constant number.
     fn constant(x: f64) -> Self::Morphism;
     /// A function of a number.
     fn unary(op: Unary) -> Self::Morphism;
     /// A function of two numbers.
     fn binary(op: Binary) -> Self::Morphism;
-    /// Whether two numbers compare so.
+    /// The comparison of two numbers.
     fn compare(op: Compare) -> Self::Morphism;
-    /// The value as a case that the mask says.
+    /// The value as the case that the mask determines.
     fn branch() -> Self::Morphism;
     /// One program for each case.
     fn either(f: Self::Morphism, g: Self::Morphism) -> Self::Morphism;
-    /// The value, whichever case it is.
+    /// The value of either case.
     fn join() -> Self::Morphism;
-    /// Cases of pairs as pairs of cases.
+    /// A sum of pairs as a pair of sums.
     fn split() -> Self::Morphism;
-    /// Pairs of one case as a case of pairs.
+    /// A pair of sums of the same case as a sum of pairs.
     fn unsplit() -> Self::Morphism;
-    /// The value of a sum, with its case before it: `A + B -> (1 + 1) * (A + B)`.
+    /// Adds the case of a sum as first component: `A + B -> (1 + 1) * (A + B)`.
     fn tagged() -> Self::Morphism;
-    /// The value as a case that another value of a sum says: `(1 + 1) * A -> A + A`.
+    /// The value as the case of another value of a sum: `(1 + 1) * A -> A + A`.
     fn inject() -> Self::Morphism;
 }
 
@@ -184,9 +184,9 @@ impl<W: Wiring> Monoidal for W {
     }
 }
 
-/// An instance whose morphisms say nothing of types inside.
+/// An instance whose morphisms have the same representation at all types.
 pub trait Uniform: Target {
-    /// The same morphism at other types. The caller sees to it that values of these types meet.
+    /// The same morphism at other types. The caller ensures that the types fit.
     fn retyped<A: Obj, B: Obj, C: Obj, D: Obj>(f: Self::Hom<A, B>) -> Self::Hom<C, D>;
 }
 
@@ -202,7 +202,7 @@ impl Uniform for Syntax {
     }
 }
 
-/// The type of all values, where types are not looked at.
+/// The type of all values, where types are erased.
 type Any = Unit;
 
 /// Programs of wires, in a cartesian closed category.
@@ -229,7 +229,8 @@ impl<C: Uniform> Wires<C> {
         C::retyped(C::inr::<Any, Any>())
     }
 
-    /// A program of a context for each case of the value beside it, which may be the zero of a sum.
+    /// One program for each case of the second component, in the context of the first; the value may be the zero of a
+    /// sum.
     fn chosen(left: C::Hom<Any, Any>, right: C::Hom<Any, Any>) -> C::Hom<Any, Any> {
         let of = |f| C::retyped::<Any, Any, Prod<Any, Any>, Any>(f);
         C::retyped(C::case::<Any, Any, Any, Any>(of(left), of(right)))
@@ -332,7 +333,7 @@ impl<C: Uniform> Wiring for Wires<C> {
         Self::cases(of(Self::left), of(Self::right))
     }
 
-    /// One of both may be the zero of a sum, which has no case: the case is that of the other.
+    /// One of the two values may be the zero of a sum, which has no case: the case is that of the other value.
     fn unsplit() -> Self::Morphism {
         let first = |case| C::then(Self::paired(C::id(), C::zero()), case);
         let second = |case| C::then(Self::paired(C::zero(), C::id()), case);
@@ -372,9 +373,9 @@ fn iso<C: Wiring>(there: C::Morphism, back: C::Morphism) -> Pair<C::Morphism> {
     Pair { l: C::then(there, C::intro()), r }
 }
 
-/// What an optic makes of a program between its results: forward, the program, and back ("dP guide", section V.A). With
-/// the optic of `f`, this is the derivative operator within a program (Snippet 21), and at a nested instance its
-/// transform (Snippets 22 and 23).
+/// The action of an optic on a program between its results: the way forward, the program, and the way back ("dP guide",
+/// section V.A). With the optic of `f`, it is the derivative operator within a program (Snippet 21), and at a nested
+/// instance the transform of that operator (Snippets 22 and 23).
 pub fn act<C: Wiring, A: Obj, B: Obj>(optic: &Wire<ReverseOptic<C>, A, B>, program: Wire<C, B, B>) -> Wire<C, A, A> {
     let Pair { l, r } = optic.inner.clone();
     Wire::of(C::then(C::then(l, C::beside(C::id(), program.inner)), r))
@@ -446,7 +447,7 @@ impl<C: Wiring> Wiring for ReverseOptic<C> {
         Pair { l, r: connected::<C>(&back) }
     }
 
-    /// The residual is the operands.
+    /// The residual is the pair of operands.
     fn binary(op: Binary) -> Self::Morphism {
         let back = recorded(3, |v| pull_primitive(&Pointwise2::<0>(op), &v[..2], &[Some(v[2].clone())]));
         let l = C::then(C::copy(), C::beside(C::id(), C::binary(op)));
@@ -457,7 +458,7 @@ impl<C: Wiring> Wiring for ReverseOptic<C> {
         iso::<C>(C::compare(op), C::then(C::delete(), C::zero()))
     }
 
-    /// The policy of a deletion: nothing goes back for the condition.
+    /// The policy of deletion: the way back gives zero for the condition.
     fn branch() -> Self::Morphism {
         iso::<C>(C::branch(), C::then(C::join(), beside_zero::<C>()))
     }
@@ -468,7 +469,7 @@ impl<C: Wiring> Wiring for ReverseOptic<C> {
         Pair { l, r: C::then(C::unsplit(), C::either(f.r, g.r)) }
     }
 
-    /// Equation 10, with its smaller residual: the history alone, that is, which case ran.
+    /// Equation 10, with the smaller residual: the history alone, that is, the case that ran.
     fn join() -> Self::Morphism {
         Pair { l: C::then(C::tagged(), C::beside(C::id(), C::join())), r: C::inject() }
     }
@@ -490,7 +491,7 @@ impl<C: Wiring> Wiring for ReverseOptic<C> {
     }
 }
 
-/// `A -> A * B`, with zero beside the value.
+/// `A -> A * B`, with zero as second component.
 fn beside_zero<C: Wiring>() -> C::Morphism {
     C::then(C::intro(), C::then(C::beside(C::zero(), C::id()), C::swap()))
 }

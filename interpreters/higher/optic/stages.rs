@@ -1,8 +1,8 @@
 //! The programs of a nested optic, one after the other.
 //!
-//! An optic of order `n` consists of `2^n` programs, which take turns: a value goes in on one side, and comes out on
-//! the other. Their order is that of "dP guide", section VII.B: that of the order below with `l` in front, and reversed
-//! with `r`. This is the second encoding of derivatives there, with which the first one, by nesting, agrees.
+//! An optic of order `n` consists of `2^n` programs, which run in turn, each from an input to an output. Their order is
+//! that of "dP guide", section VII.B: the order of level `n - 1` with `l` in front, then its reverse with `r` in front.
+//! This is the second encoding of derivatives there; it agrees with the first one, by nesting.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -15,9 +15,9 @@ use crate::higher::{Ground, Obj};
 
 /// One program of a nested optic.
 pub struct Stage<T: 'static> {
-    /// Which one: the way forward (`l`) or back (`r`) at each level, from the outermost.
+    /// The program's label: the way forward (`l`) or back (`r`) at each level, from the outermost.
     pub label: String,
-    /// It may keep something for a later stage.
+    /// The code, which may store a residual for a later stage.
     run: Closure<T>,
 }
 
@@ -28,7 +28,7 @@ impl<T> Clone for Stage<T> {
 }
 
 impl<T: BaseTensor> Stage<T> {
-    /// The value that comes out for a value that goes in. Stages run in order, each once for each run of the one before.
+    /// The output for an input. Stages run in order, each once for each run of the previous one.
     pub fn take<A: Ground, B: Ground>(&self, x: &A::Value<T>) -> B::Value<T> {
         let y = self.run.at(Val::of_value::<A>(x));
         let mut leaves = Vec::new();
@@ -88,7 +88,7 @@ pub fn woven<T: BaseTensor>(f: &[Stage<T>], g: &[Stage<T>]) -> Vec<Stage<T>> {
     stages.collect()
 }
 
-/// The number of stars of each stage ("dP guide", section V.C): how often it goes back.
+/// The number of stars of each stage ("dP guide", section V.C): the number of levels at which it is a way back.
 pub fn stars<T>(stages: &[Stage<T>]) -> Vec<usize> {
     stages.iter().map(|stage| stage.label.matches('r').count()).collect()
 }

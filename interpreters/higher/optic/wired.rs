@@ -1,6 +1,6 @@
-//! Recorded programs of numbers as programs of wires.
+//! Translation of recorded programs of scalars to programs of wires.
 //!
-//! Law: the wires of a program have its values, and their optics its derivatives.
+//! Law: the program of wires has the values of the recorded program, and its optic the derivatives.
 
 use super::{Wire, Wiring};
 use crate::dtype::DType;
@@ -8,15 +8,16 @@ use crate::higher::Obj;
 use crate::ops::Discrete;
 use crate::program::{NodeId, Op, Program, Term};
 
-/// The program of a derivative of numbers, from the tables: it runs at variables.
+/// The program of a derivative of scalars from the tables, traced at variables.
 pub(super) fn recorded(inputs: usize, f: impl FnOnce(&[Term]) -> Vec<Option<Term>>) -> Program {
     let variables: Vec<Term> = (0..inputs).map(|_| Term::variable(&[], DType::F64)).collect();
     let results: Vec<Term> = f(&variables).into_iter().flatten().collect();
     Term::program(&variables, &results, &[]).expect("a closed program")
 }
 
-/// A first-order program of numbers as a program of wires; a selection by a comparison becomes a branch. Its inputs are the numbers of `A`, its results those of `B`,
-/// each from left to right, and all in brackets to the left: `((x, y), z)`.
+/// A first-order program of numbers as a program of wires; a selection by a comparison becomes a branch. Its inputs are
+/// the numbers of `A`, its results those of `B`, each from left to right, and all in brackets to the left: `((x, y),
+/// z)`.
 ///
 /// # Panics
 /// When the program has other values than numbers, or loops, or chooses by other conditions than comparisons.
@@ -40,7 +41,7 @@ pub fn wired<C: Wiring, A: Obj, B: Obj>(program: &Program) -> Wire<C, A, B> {
     Wire::of(connected::<C>(program))
 }
 
-/// A program of functions of numbers as wires. The context of an operation is `(((), v), w)`: all values so far.
+/// A program of functions of scalars as wires. The context of an operation is `(((), v), w)`: all values so far.
 pub(super) fn connected<C: Wiring>(program: &Program) -> C::Morphism {
     let count = program.inputs().len();
     let (mut so_far, mut depth) = (inputs::<C>(count), count);
@@ -99,12 +100,12 @@ fn read<C: Wiring>(depth: usize, node: NodeId) -> C::Morphism {
     path
 }
 
-/// The first part of a pair.
+/// The first component of a pair.
 fn first<C: Wiring>() -> C::Morphism {
     C::then(C::then(C::beside(C::id(), C::delete()), C::swap()), C::elim())
 }
 
-/// The second part of a pair.
+/// The second component of a pair.
 fn second<C: Wiring>() -> C::Morphism {
     C::then(C::beside(C::delete(), C::id()), C::elim())
 }
