@@ -9,10 +9,10 @@ use std::rc::Rc;
 
 use super::Pair;
 
-/// The capacity of the cache, for arrays and for combinations of arrays.
+/// The largest number of arrays, and of combinations of arrays, that are kept.
 const MOST: usize = 32;
 
-/// The least length of an array that is cached.
+/// The least length of an array that is kept.
 const SHORT: usize = 64;
 
 /// The pairs of an array, shared.
