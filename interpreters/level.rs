@@ -163,7 +163,7 @@ pub(super) fn map_accum<T: BaseTensor, V: Moving<T>>(
         return Err(fault);
     }
     let known = |mut group: Group<T>| {
-        // Nothing of a known differentiation reached this group.
+        // No known differentiation has contributed to this group.
         if level.owner == unknown.owner {
             group.truncate(1);
         }

@@ -121,7 +121,7 @@ impl BaseTensor for Shapes {
         Shapes { shape, dtype: parts[0].dtype }
     }
 
-    /// One trip stands for all.
+    /// The step runs once.
     fn repeat(_most: Option<usize>, init: Vec<Self>, step: WhileFn<'_, Self>) -> Vec<Self> {
         kinds::or_panic(kinds::try_carry(
             "while_loop",
@@ -131,7 +131,7 @@ impl BaseTensor for Shapes {
         init
     }
 
-    /// One trip stands for all: shapes do not change from trip to trip.
+    /// The step runs once: shapes do not change from trip to trip.
     fn map_accum(n: usize, _reverse: bool, init: Vec<Self>, xs: &[Self], step: TripFn<'_, Self>) -> Trip<Self> {
         kinds::sequences(n, xs.iter().map(|x| &x.shape[..]));
         let elements: Vec<Shapes> = xs.iter().map(|x| Shapes::new(&x.shape[1..], x.dtype)).collect();

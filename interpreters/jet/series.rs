@@ -279,8 +279,8 @@ impl<T: BaseTensor> System<T> {
         }
     }
 
-    /// Coefficient `k > 0` of `z = x / y`: since `z y = x`, it is `(x_k - sum over j = 1 ..= k of y_j z_(k - j)) /
-    /// y_0`, and 0 where the sum is 0.
+    /// Coefficient `k > 0` of `z = x / y`. Since `z y = x`, it is `(x_k - sum_j y_j z_(k - j)) / y_0` with `j` from 1
+    /// to `k`, and 0 where that numerator is 0.
     fn quotient(&mut self, id: NodeId, (x, y): (NodeId, NodeId), k: usize) -> Option<T> {
         let known = |a: NodeId| &self.all[a as usize].known[..];
         let product = convolved(&known(y)[1..], known(id), k - 1, |y, z| y.binary(Binary::Mul, z));

@@ -310,9 +310,9 @@ fn read<'v, T: BaseTensor>(made: &Made<'_, 'v, T, Origin>, a: &Array, at: usize)
     }
 }
 
-/// The event of the marked operand that an element of the result comes from: an operand that is not finite at the same
-/// index, if there is one; among these, for a NaN, one whose event made a NaN; among these, the one with the earliest
-/// event.
+/// The event of the marked operand that is the cause of a non-finite element of the result: preferably an operand that
+/// is not finite at the same index; among several, for a NaN, preferably one whose event is a NaN; among the remaining,
+/// the one with the earliest event.
 fn cause<'v, T: BaseTensor>(made: &Made<'_, 'v, T, Origin>, a: &Array, at: usize) -> Option<&'v Rc<Event>> {
     let operands = read(made, a, at);
     let is_nan = element(a, at).is_nan();

@@ -1,6 +1,6 @@
-//! The compiled plan as text: passes, kernels, loops, buffers and estimates, which say why a program is slow.
+//! The compiled plan as text: passes, kernel calls, loops, buffers and estimates, by which slow steps are found.
 //!
-//! Law: the text depends on the program alone, but for measured times.
+//! Law: the text depends on the program alone, except for measured times.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -194,7 +194,7 @@ fn straight(code: &RegisterCode) -> String {
     }
 }
 
-/// How often the views of a group are copied over all tiles; empty if every view is read in place.
+/// The number of copies of views over all tiles of a group; empty if every view is read in place.
 fn copied_views(code: &tile::TileCode) -> String {
     let (mut copied, mut all) = (0, 0);
     for (start, len) in code.tiles(0..code.size) {
@@ -212,7 +212,7 @@ fn copied_views(code: &tile::TileCode) -> String {
 
 /// An operation executed by the interpreter of arrays.
 fn interpreted(call: &Interpreted) -> String {
-    // The last line of a program is a brace; the line before says what is returned.
+    // The last line of a program is a brace; the line before it has the operation that is returned.
     let text = call.program.to_string();
     let line = text.lines().rev().nth(1).unwrap_or_default();
     format!("interpreted: {}", line.trim().trim_start_matches("return "))

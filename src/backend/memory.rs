@@ -31,8 +31,8 @@ use std::ptr::NonNull;
 use crate::backend::ir::step::{BufferId, LINE, RowOperand};
 use crate::dtype::{DType, Elem};
 
-/// The largest alignment for which the allocator returns zeroed pages of the system untouched: for a larger one, the
-/// standard library writes the zeros itself.
+/// An alignment for which the allocator returns zeroed pages of the system without writing them: for a large alignment,
+/// the standard library writes the zeros itself.
 const NATURAL: usize = align_of::<u64>();
 
 /// Zeroed bytes that start at a cache line. For pages of a large block that no run touches, the system provides no

@@ -282,7 +282,7 @@ impl Executable {
 /// The memory of an [`Executable`] while it runs, for callers that keep it: see [`Executable::run_into`].
 pub struct Workspace {
     memory: Memory,
-    /// Keeps what the memory points to.
+    /// The plan, whose constants the memory refers to.
     plan: Arc<CompiledPlan>,
 }
 

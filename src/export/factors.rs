@@ -263,8 +263,7 @@ impl Region {
     }
 
     /// One step of iterative refinement: eigenvectors whose error is about the square of that of `v`, which XLA
-    /// computes to about half of the digits. The correction is of first order in the off-diagonal elements of `v^T a
-    /// v`.
+    /// computes to about half of the digits. The correction is of first order in the off-diagonal part of `v^T a v`.
     fn refined(&mut self, a: &HloValue, v: &HloValue, w: &HloValue) -> HloValue {
         let rank = a.shape.len();
         let batch: Vec<usize> = (0..rank - 2).collect();

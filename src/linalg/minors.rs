@@ -1,9 +1,9 @@
 //! The derivatives of minors, and with them the derivatives of the determinant beyond the first.
 //!
-//! Laws: the determinant is a polynomial, and so is each rule for matrices of at most [`MOST`] rows: made of additions
-//! and products alone, right at every matrix and for derivatives of any order. Larger matrices are eliminated up to
-//! [`LAST`] rows and columns with the smallest pivots, whose determinant is such a polynomial; what is eliminated must
-//! be regular, which [`Matrix::Pivots`] says.
+//! Laws: the determinant is a polynomial, and so is each rule for matrices of at most [`MOST`] rows: it consists of
+//! additions and products alone, and is right at every matrix and for derivatives of any order. Of a larger matrix, all
+//! but [`LAST`] rows and columns are eliminated, in the order of [`Matrix::Pivots`]; the determinant of the rest, with
+//! the smallest pivots, is such a polynomial. The eliminated block must be regular.
 
 use super::algebra::OrTransposed::{As, T};
 use super::algebra::*;
@@ -22,8 +22,9 @@ pub(super) fn minors<U: BaseTensor>(without: u8, a: &U, y: &U, da: &U) -> Option
     (usize::from(without) < n).then(|| expanded(without, a, da))
 }
 
-/// The minor without `I` and `J` changes by the sum, over a row `i` and a column `j` more, of `da_ij` times the minor
-/// without these, too; times -1 if the members of `I` less than `i` and of `J` less than `j` are odd in number.
+/// The tangent of the minor without the rows `I` and the columns `J`: the sum over all rows `i` not in `I` and columns
+/// `j` not in `J` of `da_ij` times the minor without `I`, `i`, `J` and `j`. A term has the sign -1 if the number of
+/// members of `I` less than `i` plus that of members of `J` less than `j` is odd.
 fn expanded<U: BaseTensor>(without: u8, a: &U, da: &U) -> U {
     let n = a.shape()[a.shape().len() - 1];
     let (size, left) = (usize::from(without), n - usize::from(without));
@@ -93,9 +94,8 @@ fn sum<U: BaseTensor>(parts: &[U]) -> U {
     parts[1..].iter().fold(parts[0].clone(), |sum, x| plus(&sum, x))
 }
 
-/// The tangent of the cofactors `y` of a large matrix. With the pivots in order, `a = [b c; d e]`, `i = b^-1`, `x = i
-/// c`,
-/// `z = d i`, `s = e - d x` and the cofactors `k` of `s`, the cofactors of `a` are
+/// The tangent of the cofactors `y` of a large matrix. With the pivots in order, `a = [b c; d e]`, `i = b^-1`,
+/// `x = i c`, `z = d i`, `s = e - d x` and the cofactors `k` of `s`, the cofactors of `a` are
 /// `det(b) [det(s) i^T + z^T k x^T, -z^T k; -k x^T, k]`.
 fn of_large<U: BaseTensor>(a: &U, y: &U, da: &U) -> U {
     let results = U::call(&Call::Matrix(Matrix::Pivots), std::slice::from_ref(a));

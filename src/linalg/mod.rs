@@ -103,8 +103,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     }
 
     /// The Cholesky factor of a symmetric positive definite matrix: `l`, lower triangular with a positive diagonal,
-    /// with
-    /// `l l^T = a`.
+    /// with `l l^T = a`.
     ///
     /// For a matrix that is not symmetric, the factor of `(a + a^T) / 2`; so the gradient is symmetric. NaN if the
     /// symmetric part is not positive definite. Giles 2008, section 4.1 of the extended version.

@@ -56,7 +56,7 @@ where
     /// The function `f`, recorded for parameters like `start`.
     ///
     /// # Panics
-    /// When `f` looks at values, or a variable of a loop escapes from it.
+    /// When `f` inspects values, or a variable of a loop escapes from it.
     #[track_caller]
     pub fn new(f: impl Fn(&P::With<Term>) -> Tensor<Term, 0>, start: &P) -> Self {
         Problem::new_with(|x, _: &()| f(x), start, &())
@@ -71,7 +71,7 @@ where
     /// The function `f`, recorded for parameters like `start`, with these data.
     ///
     /// # Panics
-    /// When `f` looks at values, or a variable of a loop escapes from it.
+    /// When `f` inspects values, or a variable of a loop escapes from it.
     #[track_caller]
     pub fn new_with(f: impl Fn(&P::With<Term>, &Q::With<Term>) -> Tensor<Term, 0>, start: &P, data: &Q) -> Self {
         Problem {

@@ -1,7 +1,7 @@
 //! Learning rates as functions of the number of updates.
 //!
 //! Law: a rate is a formula of a scalar tensor, so a recorded step computes it from the count in its state, and no
-//! program is recorded anew when the rate changes.
+//! program is recorded again when the rate changes.
 
 use std::f64::consts::PI;
 

@@ -1,12 +1,12 @@
 //! The layouts of the structs of the C interface that are used.
 //!
-//! Laws of the interface: a struct begins with its size in bytes and a pointer to extensions; fields are only ever
-//! appended; so a plugin that knows less reads a prefix, and one that knows more sees from the size which fields are
-//! there. The layouts are those of the header `pjrt_c_api.h` of OpenXLA, compared at versions 0.33, 0.81 and 0.113, and
-//! agree in what is used here.
+//! Laws of the interface: a struct begins with its size in bytes and a pointer to extensions; new versions only append
+//! fields. So an older plugin reads a prefix of a struct, and a newer plugin determines from the size which fields
+//! exist. The layouts are those of the header `pjrt_c_api.h` of OpenXLA: its versions 0.33, 0.81 and 0.113 agree in all
+//! fields used here.
 //!
-//! Arguments of calls end with a reserve of zeros, which counts as part of them ([`Args`]): plugins refuse structs that
-//! are shorter than their own, and in every field that has been appended so far zero means that it is not used.
+//! Arguments of calls end with a reserve of zeros, which is included in their size ([`Args`]): plugins refuse structs
+//! that are shorter than their own, and zero means "not used" in every field that has been appended so far.
 
 use std::ffi::{c_char, c_void};
 use std::ptr;

@@ -1,4 +1,4 @@
-//! Runs exported programs in process by a PJRT plugin.
+//! Runs exported programs in the calling process, by a PJRT plugin.
 //!
 //! PJRT is the interface by which JAX, PyTorch and others use compilers for CPUs, GPUs and TPUs. A plugin is a shared
 //! library that is named at run time; this crate compiles without any plugin.

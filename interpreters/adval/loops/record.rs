@@ -1,7 +1,7 @@
 //! Recording of a loop: one loop of `T` computes the primal values, and one body per kind of trip has the delta terms.
 //!
 //! Law: as in [`super`]. Whether a result has a tangent is the least fixpoint over the carry, so a value that depends
-//! on no differentiated value costs nothing in the derivative.
+//! on no differentiated value has no cost in the derivative.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -43,7 +43,7 @@ pub(in super::super) fn in_a_loop() -> bool {
 
 /// The record of the trips of a loop.
 struct Recorder<T: 'static> {
-    /// Ids from here on were born inside the loop.
+    /// The first id of the loop: values with smaller ids are older than the loop.
     start: Id,
     bodies: Vec<Body>,
     which: Vec<usize>,
@@ -61,7 +61,7 @@ struct Recorder<T: 'static> {
 
 /// The arguments of one trip, by id.
 struct Arguments {
-    /// Ids from here on were born in this trip.
+    /// The first id of the trip: values with smaller ids are older than the trip.
     base: Id,
     places: Vec<(Id, TermPlace)>,
     /// The ids of the elements of the sequences, ascending.

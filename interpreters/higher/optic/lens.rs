@@ -273,7 +273,7 @@ pub trait BranchPolicy<A, A2, C, C2>: 'static {
     fn rejoin(&self, kept: Self::Kept, a: A2) -> (A2, C2);
 }
 
-/// The condition is deleted, by the policy of deletions: a zero goes back for it, or a poison value.
+/// The condition is deleted, by the policy of deletions: the way back gives a zero for it, or a poison value.
 pub struct ByDeletion<P>(
     /// The policy of deletions.
     pub P,

@@ -16,8 +16,7 @@ pub(super) fn recorded(inputs: usize, f: impl FnOnce(&[Term]) -> Vec<Option<Term
 }
 
 /// A first-order program of numbers as a program of wires; a selection by a comparison becomes a branch. Its inputs are
-/// the numbers of `A`, its results those of `B`, each from left to right, and all in brackets to the left: `((x, y),
-/// z)`.
+/// the numbers of `A`, its results those of `B`, each from left to right, nested to the left: `((x, y), z)`.
 ///
 /// # Panics
 /// When the program has other values than numbers, or loops, or chooses by other conditions than comparisons.

@@ -110,9 +110,8 @@ impl Lowering {
         Some(LoweredValue::through(buf, access.moved(at)))
     }
 
-    /// A view of an array times a constant, as the constant times the view of the array; `None` if it is no such
-    /// product.
-    /// `sizes` are the numbers of elements of the view and of the array.
+    /// A view of an array times a constant, as the constant times the view of the array; `None` if `known` is no such
+    /// product. `sizes` are the numbers of elements of the view and of the array.
     fn scaled(
         &mut self,
         known: &LoweredValue,

@@ -3,9 +3,9 @@
 //! If the rows of a step are independent, the step runs in parts of consecutive rows, each on the next idle thread. A
 //! buffer to which all rows add has a private copy in each part; the copies are summed in order at the end.
 //!
-//! Law: the parts of a step depend on the program alone, so results do not depend on the number of threads. A buffer
-//! that the step writes is either accessed row by row or only added to. Products of arrays are partitioned by their
-//! kernels.
+//! Law: results do not depend on the number of threads, since the parts of a step that accumulates depend on the
+//! program alone. A buffer that a partitioned step writes is either accessed row by row or only added to. Products of
+//! arrays are partitioned by their kernels.
 
 use super::row_blocks;
 use crate::backend::ir::elementwise::ElementwiseOp;

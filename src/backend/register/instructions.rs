@@ -274,8 +274,7 @@ impl Opcode {
     }
 
     /// The form of a plain instruction that takes the last result for the operand of index `operand`, with its
-    /// operands.
-    /// `square` says that the last result is both factors of a product.
+    /// operands. `square` says that the last result is both factors of a product.
     pub(crate) fn with_last(
         self,
         operand: usize,

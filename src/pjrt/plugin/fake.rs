@@ -43,7 +43,7 @@ logged!(buffer_destroy, Handle, "buffer gone");
 logged!(event_destroy, Handle, "event gone");
 logged!(event_await, Handle, "waited");
 
-/// A function that sets some fields.
+/// Defines a function that sets some fields.
 macro_rules! gives {
     ($name:ident, $fields:ty, $($field:ident = $value:expr),+) => {
         unsafe extern "C" fn $name(args: *mut Args<$fields>) -> Opaque {

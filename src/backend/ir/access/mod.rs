@@ -286,8 +286,7 @@ impl StridedAccess {
     }
 
     /// The access to the part of a result that `concat` writes from one operand: of an array `[outer, whole, inner]`,
-    /// the
-    /// `rows` rows from `before` on along the middle axis.
+    /// the `rows` rows from `before` on along the middle axis.
     pub(crate) fn block(outer: usize, rows: usize, inner: usize, whole: usize, before: usize) -> StridedAccess {
         let axis = |len: usize, stride: usize| Axis { len, stride: stride as i64, lo: 0, hi: len };
         let axes = SmallVec::from_slice(&[axis(outer, whole * inner), axis(rows * inner, 1)]);

@@ -318,7 +318,8 @@ impl<'a> Finder<'a> {
         if terms.iter().any(|(term, _)| self.is_one(*term)) {
             return None;
         }
-        // A term that is a product of two values saves as many passes in a form, together with one of the sums.
+        // A form would absorb a term that is a product of two values, together with one of the sums: that saving is
+        // lost.
         let products = terms.iter().filter(|(term, _)| self.is_product(*term)).count();
         let gain = inside.len().saturating_sub(products);
         if gain == 0 {
