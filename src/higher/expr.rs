@@ -314,7 +314,7 @@ pub fn filter<C: Arrays, G: Obj, A: Stack>(
     Expr(C::then(C::pair(holds.0, xs.0), C::written(C::filter::<A>(), Location::caller())))
 }
 
-/// The elements at which the function holds, at their places, and another value at the other places.
+/// The elements for which the predicate holds, at their positions, and another value at the other positions.
 ///
 /// ```
 /// use polygrad::higher::{Arrays, Expr, Real, Vector, fun1, keep, lam, num};

@@ -2,8 +2,8 @@
 //!
 //! The cost of a cheap operation is that of its reads and writes of the first-level cache, so a sum of two products
 //! with a pass for each operation costs three times the minimum. The selection visits the operations of a group from
-//! the last to the first; for each it takes the largest form of the table, or sum with constant weights, that computes
-//! it.
+//! the last to the first; each is computed by the largest form of the table, or sum with constant weights, that
+//! applies.
 //!
 //! Law: a value is absorbed only if one operation of the group uses it, and it is not stored. A superinstruction has
 //! the bits of the operations that it stands for.

@@ -93,7 +93,7 @@ fn each_row_has_the_bits_of_its_operations() {
         let (name, arity) = (rule.form.name(), arity(&rule.tree));
         let mut seen = false;
         for (dtype, n) in [DType::F64, DType::F32].into_iter().flat_map(|dtype| LENGTHS.map(|n| (dtype, n))) {
-            // Each set of operands that are one number, but not all.
+            // For each proper subset of the operands: broadcast those, and no others.
             for ones in 0..(1 << arity) - 1 {
                 let (program, inputs) = of_four(n, dtype, ones, &|x| vec![term(&rule.tree, x)]);
                 let executable = compile(&program);
