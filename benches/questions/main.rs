@@ -9,6 +9,7 @@ mod gathers;
 mod harness;
 mod interpreters;
 mod loops;
+mod matrices;
 mod products;
 mod tiny;
 mod views;
@@ -22,6 +23,7 @@ fn main() {
     elementwise::run();
     views::run();
     products::run();
+    matrices::run();
     convolutions::run();
     gathers::run();
     tiny::run();

@@ -103,6 +103,7 @@ impl Generator<'_> {
                     Step::RowBlocks(Box::new(RowBlocks { rows, block, steps, first, local, whole, uses }))
                 }
                 Step::KernelCall(whole) => Step::KernelCall(whole),
+                Step::Matrices(call) => Step::Matrices(call),
                 Step::Interpreted(call) => Step::Interpreted(call),
             };
             if let Step::Pass(code) = &step {

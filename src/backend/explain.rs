@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::backend::codegen::{CompiledPlan, CompiledStep, PassCode};
 use crate::backend::ir::elementwise::ElementwiseOp;
 use crate::backend::ir::fusion::FusedOp;
-use crate::backend::ir::step::{Interpreted, KernelCall, KernelOp, LoopStep, RowBlocks, Step, Storage};
+use crate::backend::ir::step::{Interpreted, KernelCall, KernelOp, LoopStep, MatrixCall, RowBlocks, Step, Storage};
 use crate::backend::register::RegisterCode;
 use crate::backend::tile::group::TileOp;
 use crate::backend::tile::superinstructions::Superinstructions;
@@ -45,7 +45,7 @@ pub(crate) fn superinstructions(steps: &[CompiledStep]) -> Superinstructions {
             Step::Pass(PassCode::Register(code)) => code.counts(),
             Step::Loop(l) => superinstructions(&l.body),
             Step::RowBlocks(blocks) => superinstructions(&blocks.steps),
-            Step::KernelCall(_) | Step::Interpreted(_) => Superinstructions::default(),
+            Step::KernelCall(_) | Step::Matrices(_) | Step::Interpreted(_) => Superinstructions::default(),
         };
         all.cheap += of.cheap;
         all.inside += of.inside;
@@ -78,6 +78,10 @@ impl Lines<'_> {
                         (true, n) => format!("of at most {n} trips"),
                     };
                     format!("loop {trips}, {} carried{stacked}, {} bytes a trip", l.carries.len(), l.bytes)
+                }
+                Step::Matrices(call) => {
+                    let MatrixCall { op, sizes: [m, n], count, .. } = **call;
+                    format!("{} of {count} matrices {m} x {n}", op.name())
                 }
                 Step::Interpreted(call) => interpreted(call),
                 Step::RowBlocks(blocks) => {

@@ -110,6 +110,8 @@ machine! {
     short_product: f64 = 0.2, measured questions "small products";
     /// Nanoseconds of a product in loops.
     looped_product: f64 = 0.3, measured questions "products with a matrix";
+    /// Nanoseconds of a product of a factorisation of a small matrix.
+    factor_product: f64 = 0.3, measured questions "small matrices";
 
     // The start of an operation.
 

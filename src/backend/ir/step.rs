@@ -9,7 +9,7 @@ use super::fusion::FusionGroup;
 use crate::dtype::DType;
 use crate::kernels::contract::PlannedContraction;
 use crate::kernels::loop_nest::Nest;
-use crate::ops::Reduce;
+use crate::ops::{Matrix, Reduce};
 use crate::program::Program;
 use crate::shape::Shape;
 
@@ -71,6 +71,8 @@ pub(crate) enum Step<P> {
     KernelCall(Box<KernelCall>),
     /// A loop.
     Loop(Box<LoopStep<P>>),
+    /// An operation of linear algebra on a batch of matrices.
+    Matrices(Box<MatrixCall>),
     /// An operation without a kernel here, executed by the interpreter of arrays.
     Interpreted(Box<Interpreted>),
     /// Fused steps that run together on one block of rows after another.
@@ -163,6 +165,24 @@ pub(crate) enum KernelOp {
     Transpose(Box<Nest<2>>),
     /// Elements moved through views; the flag says that they are accumulated, since several have one position.
     Affine(Box<Nest<2>>, bool),
+}
+
+/// An operation of linear algebra on the matrices of a batch.
+#[derive(Debug)]
+pub(crate) struct MatrixCall {
+    pub(crate) op: Matrix,
+    /// The rows and the columns of a matrix.
+    pub(crate) sizes: [usize; 2],
+    /// The number of matrices.
+    pub(crate) count: usize,
+    /// About the number of multiplications.
+    pub(crate) work: usize,
+    /// The element type of the matrices.
+    pub(crate) dtype: DType,
+    /// The operands, each with its number of elements; the fourth one is of integers.
+    pub(crate) operands: SmallVec<[(StepOperand, usize); 4]>,
+    /// The results, each with its number of elements and its element type.
+    pub(crate) out: SmallVec<[(BufferId, usize, DType); 3]>,
 }
 
 /// The loop of a transposition that is a loop over `rows` rows of the operand, of the result, or of both, and which of
@@ -282,6 +302,10 @@ impl FusedStep {
                 l.captured.iter().for_each(|buf| f(*buf, false));
             }
             Step::RowBlocks(blocks) => blocks.steps.iter().for_each(|step| step.buffers(f)),
+            Step::Matrices(call) => {
+                call.operands.iter().for_each(|(operand, _)| f(operand.buf, false));
+                call.out.iter().for_each(|(out, ..)| f(*out, true));
+            }
             Step::Interpreted(call) => {
                 call.operands.iter().for_each(|(operand, _)| f(operand.buf, false));
                 call.out.iter().for_each(|out| f(*out, true));
@@ -295,7 +319,7 @@ impl FusedStep {
             Step::Pass(group) => group.cleared().for_each(|(buf, _)| f(buf)),
             Step::KernelCall(whole) => f(whole.out),
             Step::RowBlocks(blocks) => blocks.steps.iter().for_each(|step| step.cleared(f)),
-            Step::Loop(_) | Step::Interpreted(_) => {}
+            Step::Loop(_) | Step::Matrices(_) | Step::Interpreted(_) => {}
         }
     }
 }

@@ -152,7 +152,7 @@ impl Lowering {
             let first = steps.partition_point(|step| *step < from).max(steps.len().saturating_sub(8));
             let group = |step: &usize| match &frame.steps[*step] {
                 Step::Pass(group) => group,
-                Step::KernelCall(_) | Step::Loop(_) | Step::Interpreted(_) | Step::RowBlocks(_) => {
+                Step::KernelCall(_) | Step::Loop(_) | Step::Matrices(_) | Step::Interpreted(_) | Step::RowBlocks(_) => {
                     unreachable!("a group is listed")
                 }
             };
@@ -172,7 +172,7 @@ impl Lowering {
     pub(crate) fn group_at(&mut self, step: usize) -> &mut FusionGroup {
         match &mut self.frame().steps[step] {
             Step::Pass(group) => group,
-            Step::KernelCall(_) | Step::Loop(_) | Step::Interpreted(_) | Step::RowBlocks(_) => {
+            Step::KernelCall(_) | Step::Loop(_) | Step::Matrices(_) | Step::Interpreted(_) | Step::RowBlocks(_) => {
                 unreachable!("the step is a group")
             }
         }

@@ -11,10 +11,10 @@ use super::{LoweredValue, Lowering};
 use crate::backend::ir::access::{StridedAccess, positions};
 use crate::backend::ir::elementwise::ElementwiseOp;
 use crate::backend::ir::fusion::{FusedOp, GatherOp, ValueId};
-use crate::backend::ir::step::{BufferId, Interpreted, KernelCall, KernelOp, Step, Storage};
+use crate::backend::ir::step::{BufferId, Interpreted, KernelCall, KernelOp, MatrixCall, Step, Storage};
 use crate::dtype::DType;
 use crate::kernels::contract::PlannedContraction;
-use crate::ops::{Binary, Contract, Discrete, FloatStep, Linear, Reduce, View};
+use crate::ops::{Binary, Call, Contract, Discrete, FloatStep, Linear, Matrix, Reduce, View};
 use crate::program::{Builder, Node, NodeId, Op, Program, Slot as Named};
 use crate::shape::{Shape, size};
 
@@ -92,7 +92,10 @@ impl Lowering {
             Op::Call(call, args) => {
                 let kinds: Vec<_> = args.iter().map(|a| scope.program.nodes()[*a as usize].kind()).collect();
                 let results = call.results(&kinds);
-                LoweredValue::Many(self.interpreted(scope, node, &results))
+                LoweredValue::Many(match call {
+                    Call::Matrix(op) => self.matrices(scope, *op, args, &results),
+                    Call::External(_) => self.interpreted(scope, node, &results),
+                })
             }
             Op::Custom(rule, args) if rule.is_while() => {
                 let kinds: Vec<_> = args.iter().map(|a| scope.kind(*a)).collect();
@@ -399,6 +402,31 @@ impl Lowering {
             before += rows;
         }
         LoweredValue::Dense(out, 0)
+    }
+
+    /// An operation of linear algebra.
+    fn matrices(
+        &mut self,
+        scope: &mut Scope<'_>,
+        op: Matrix,
+        args: &[NodeId],
+        results: &[(Shape, DType)],
+    ) -> Vec<LoweredValue> {
+        let kinds: Vec<_> = args.iter().map(|a| scope.program.nodes()[*a as usize].kind()).collect();
+        let work = op.work(&kinds);
+        let (batch, [m, n]) = scope.shape(args[0]).split_last_chunk().expect("a matrix has two axes");
+        let (count, sizes) = (size(batch), [*m, *n]);
+        let dtype = scope.kind(args[0]).0;
+        let mut operands = SmallVec::new();
+        for a in args {
+            let (dtype, n) = scope.kind(*a);
+            operands.push((self.operand(&mut scope.known[*a as usize], dtype, n), n));
+        }
+        let result = |(shape, dtype): &(Shape, DType)| (self.workspace(*dtype, size(shape)), size(shape), *dtype);
+        let out: SmallVec<[_; 3]> = results.iter().map(result).collect();
+        let values = out.iter().map(|(out, ..)| LoweredValue::Dense(*out, 0)).collect();
+        self.push(Step::Matrices(Box::new(MatrixCall { op, sizes, count, work, dtype, operands, out })));
+        values
     }
 
     /// An operation with one result that the interpreter of arrays executes.

@@ -68,7 +68,8 @@ impl Partition {
             Step::Loop(l) if l.ends => return None,
             Step::Loop(l) => loop_rows(l, buffers)?,
             Step::KernelCall(whole) => whole_rows(whole, step, buffers)?,
-            Step::Interpreted(_) => return None,
+            // Its matrices are shared by threads when it runs.
+            Step::Matrices(_) | Step::Interpreted(_) => return None,
         };
         let sums = sums(step, &uses, buffers)?;
         let bytes: usize = sums.iter().map(SharedSum::bytes).sum();
@@ -217,7 +218,7 @@ fn loop_parts(l: &LoopStep<FusionGroup>) -> f64 {
         work += nanoseconds(step);
         starts += match step {
             Step::Pass(group) => MACHINE.tile_call * group.len() as f64,
-            Step::KernelCall(_) | Step::Loop(_) | Step::RowBlocks(_) => 2.0 * MACHINE.tile_call,
+            Step::KernelCall(_) | Step::Loop(_) | Step::RowBlocks(_) | Step::Matrices(_) => 2.0 * MACHINE.tile_call,
             Step::Interpreted(_) => 0.0,
         };
     }
@@ -244,6 +245,7 @@ fn nanoseconds(step: &FusedStep) -> f64 {
         }
         Step::Loop(l) => size(l.n) * l.body.iter().map(nanoseconds).sum::<f64>(),
         Step::RowBlocks(blocks) => blocks.steps.iter().map(nanoseconds).sum(),
+        Step::Matrices(call) => MACHINE.factor_product * size(call.work),
         Step::Interpreted(_) => 0.0,
     }
 }

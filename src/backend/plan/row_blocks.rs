@@ -125,7 +125,7 @@ pub(crate) fn by_rows(step: &FusedStep, rows: usize, buffers: &[Buffer]) -> Opti
     match step {
         Step::Pass(group) => group_by_rows(group, rows, buffers),
         Step::KernelCall(whole) => whole_by_rows(whole, rows, buffers),
-        Step::Loop(_) | Step::Interpreted(_) | Step::RowBlocks(_) => None,
+        Step::Loop(_) | Step::Matrices(_) | Step::Interpreted(_) | Step::RowBlocks(_) => None,
     }
 }
 
@@ -202,7 +202,7 @@ pub(crate) fn suggestions(step: &FusedStep, f: &mut dyn FnMut(usize)) {
             KernelOp::Transpose(nest) => nest.axes().iter().for_each(|axis| f(axis.len)),
             KernelOp::Gather(..) | KernelOp::Scatter(..) | KernelOp::Affine(..) => {}
         },
-        Step::Loop(_) | Step::Interpreted(_) | Step::RowBlocks(_) => {}
+        Step::Loop(_) | Step::Matrices(_) | Step::Interpreted(_) | Step::RowBlocks(_) => {}
     }
 }
 

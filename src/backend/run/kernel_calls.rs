@@ -6,12 +6,14 @@ use smallvec::SmallVec;
 
 use super::Memory;
 use crate::array::{with_elem, with_num};
-use crate::backend::ir::step::{BufferId, KernelCall, KernelOp, RowRange, StepOperand, transposed_by_rows};
+use crate::backend::ir::step::{BufferId, KernelCall, KernelOp, MatrixCall, RowRange, StepOperand, transposed_by_rows};
 use crate::cost::MACHINE;
 use crate::dtype::{Elem, Num};
 use crate::kernels::elementwise::{self, Isa};
 use crate::kernels::indexing::{self, Blocks};
 use crate::kernels::loop_nest::Nest;
+use crate::kernels::matrix::Real;
+use crate::kernels::matrix::batch::{self, MatrixOperands, MatrixResults};
 use crate::kernels::{reduce, threads, views};
 use crate::ops::Reduce;
 
@@ -136,6 +138,40 @@ impl Memory {
     /// The operands after the first: indices.
     fn indices(&self, whole: &KernelCall) -> SmallVec<[&[i64]; 4]> {
         (1..whole.operands.len()).map(|k| self.operand::<i64>(whole, k)).collect()
+    }
+
+    /// Runs an operation of linear algebra.
+    pub(crate) fn matrices<E: Real>(&mut self, call: &MatrixCall) {
+        // A number for all elements is rare: no matrix of equal elements has factors.
+        let full = |(operand, n): &(StepOperand, usize)| {
+            if operand.one && *n != 1 { vec![self.slice::<E>(operand, 1)[0]; *n] } else { Vec::new() }
+        };
+        let repeated: SmallVec<[Vec<E>; 3]> = call.operands.iter().take(3).map(full).collect();
+        let floats = call.operands.iter().zip(&repeated).map(|((operand, n), repeated)| match repeated.is_empty() {
+            true => self.slice::<E>(operand, *n),
+            false => repeated,
+        });
+        let positions = call.operands.get(3).map_or_else(Vec::new, |(operand, n)| match operand.one {
+            true => vec![self.slice::<i64>(operand, 1)[0]; *n],
+            false => Vec::new(),
+        });
+        let positions = match (call.operands.get(3), positions.is_empty()) {
+            (Some((operand, n)), true) => self.slice::<i64>(operand, *n),
+            (_, _) => &positions,
+        };
+        let (mut floats_out, mut integers): (SmallVec<[&mut [E]; 3]>, &mut [i64]) = (SmallVec::new(), &mut []);
+        for (out, n, dtype) in &call.out {
+            // Safety: see `memory.rs`; no two results share a buffer.
+            unsafe {
+                match dtype.is_float() {
+                    true => floats_out.push(self.table.write(*out, 0, *n)),
+                    false => integers = self.table.write(*out, 0, *n),
+                }
+            }
+        }
+        let operands = MatrixOperands { floats: floats.collect(), positions };
+        let results = MatrixResults { floats: floats_out, integers };
+        batch::run(call.op, call.sizes, (call.count, call.work), &operands, results);
     }
 
     fn product<E: Num>(&mut self, whole: &KernelCall) {

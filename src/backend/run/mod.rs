@@ -11,7 +11,7 @@ mod workers;
 
 use std::time::{Duration, Instant};
 
-use crate::array::{Array, Values, pool, with_elem};
+use crate::array::{Array, Values, pool, with_elem, with_float};
 use crate::backend::codegen::{CompiledPlan, CompiledStep, PassCode};
 use crate::backend::ir::step::{
     Buffer, BufferId, Carry, Interpreted, LoopStep, RowOperand, RowRange, States, Step, StepOperand, Storage,
@@ -174,6 +174,7 @@ impl Memory {
             Step::Pass(PassCode::Register(code)) => register::run(code, &mut self.table, &mut self.registers, self.isa),
             Step::KernelCall(whole) => self.whole(whole, frame.span, frame.all),
             Step::Loop(l) => self.trips(l, frame),
+            Step::Matrices(call) => with_float!(call.dtype, E => self.matrices::<E>(call)),
             Step::Interpreted(call) => self.call(call),
             Step::RowBlocks(blocks) => self.blocks(blocks, frame.span),
         }

@@ -1,13 +1,15 @@
-//! Linear algebra of one matrix, partly by the crate nalgebra.
+//! Linear algebra of one matrix, partly by the crate nalgebra, and of batches of matrices.
 //!
 //! Laws: results are defined by [`crate::ops::Matrix`]. A matrix with an element that is not finite, or without the
 //! result that is asked for, gives NaN everywhere, and integers that are still positions; right-hand sides of zeros give
 //! zeros. Vectors whose sign is free have it so that their largest element is positive.
 
+pub(crate) mod batch;
 mod blocks;
 mod exponential;
 mod minors;
 mod orthogonal;
+mod small;
 
 use nalgebra::{DMatrix, RealField, SVD, SymmetricEigen};
 
@@ -173,7 +175,7 @@ fn determinant<E: Real>(n: usize, a: &[E]) -> (Vec<E>, bool, bool) {
 
 /// The product of numbers, with another sign if that is odd, as a number and a power of two: no product on the way leaves
 /// the range of floats.
-fn product<E: Real>(x: Vec<E>, odd: bool) -> (E, i64) {
+fn product<E: Real>(x: impl IntoIterator<Item = E>, odd: bool) -> (E, i64) {
     x.into_iter().fold((if odd { -E::ONE } else { E::ONE }, 0), |(product, size), x| {
         let of = exponent([x].into_iter());
         let next = product * scaled(x, -of);
@@ -188,18 +190,24 @@ pub(crate) fn det<E: Real>(n: usize, a: &[E]) -> E {
     if !finite {
         return nan();
     }
-    let (product, size) = product(diagonal, odd);
+    scaled_product(product(diagonal, odd))
+}
+
+/// A number times a power of two.
+fn scaled_product<E: Real>((product, size): (E, i64)) -> E {
     scaled(product, size)
 }
 
 /// The sign of the determinant, and the logarithm of its absolute value.
 pub(crate) fn slogdet<E: Real>(n: usize, a: &[E]) -> (E, E) {
-    let (diagonal, mut odd, finite) = determinant(n, a);
-    if !finite {
-        return (nan(), nan());
-    }
+    let (diagonal, odd, finite) = determinant(n, a);
+    if finite { sign_and_log(n, |i| diagonal[i], odd) } else { (nan(), nan()) }
+}
+
+/// The sign of a product, another one if it is odd, and the sum of the logarithms of the absolute values.
+fn sign_and_log<E: Real>(n: usize, x: impl Fn(usize) -> E, mut odd: bool) -> (E, E) {
     let mut log = E::ZERO;
-    for x in diagonal {
+    for x in (0..n).map(x) {
         if x == E::ZERO {
             return (E::ZERO, <E as num_traits::Float>::neg_infinity());
         }

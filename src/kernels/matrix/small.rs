@@ -1,0 +1,573 @@
+//! Operations of linear algebra on batches of small matrices: a lane of a vector register for each matrix.
+//!
+//! Laws: those of the module above. A matrix has the same bits in any lane and alone, since all lanes compute the same
+//! operations and no instruction set fuses a product and a sum here. What depends on the data of a matrix, such as an
+//! exchange of rows, is a selection between two values of the lane.
+#![allow(clippy::needless_range_loop, reason = "rows and lanes are indices of several arrays")]
+
+mod cofactors;
+
+use super::batch::{MatrixOperands, MatrixResults};
+use super::{Real, abs, nan, product, scaled_product};
+use crate::kernels::isa::{Isa, Kernel, Machine, dispatch};
+use crate::ops::Matrix;
+
+/// The most rows of a matrix that is small.
+pub(crate) const MOST: usize = 8;
+
+/// Matrices that are computed at once.
+const LANES: usize = 8;
+
+/// A number of each of `L` matrices.
+type Lanes<E, const L: usize> = [E; L];
+
+/// The elements of `L` matrices, row by row.
+type Square<E, const L: usize> = [Lanes<E, L>; MOST * MOST];
+
+/// A column of each of `L` matrices.
+type Column<E, const L: usize> = [Lanes<E, L>; MOST];
+
+/// The operations that have a kernel here.
+#[derive(Clone, Copy)]
+enum Small {
+    Cholesky,
+    Inverse,
+    Det,
+    SlogDet,
+    Cofactors,
+    Lu,
+    LuFactor,
+    Solve { transposed: bool },
+    SolveTriangular { lower: bool, transposed: bool, unit: bool },
+}
+
+impl Small {
+    /// The kernel of an operation on matrices of `n` rows.
+    fn of(op: Matrix, n: usize) -> Option<Small> {
+        if n == 0 || n > MOST {
+            return None;
+        }
+        match op {
+            Matrix::Cholesky => Some(Small::Cholesky),
+            Matrix::Inverse => Some(Small::Inverse),
+            Matrix::Det => Some(Small::Det),
+            Matrix::SlogDet => Some(Small::SlogDet),
+            Matrix::Minors { without: 1 } => Some(Small::Cofactors),
+            Matrix::Lu => Some(Small::Lu),
+            Matrix::LuFactor => Some(Small::LuFactor),
+            Matrix::Solve { transposed } => Some(Small::Solve { transposed }),
+            Matrix::SolveTriangular { lower, transposed, unit } => {
+                Some(Small::SolveTriangular { lower, transposed, unit })
+            }
+            Matrix::Minors { .. } | Matrix::Pivots | Matrix::Qr | Matrix::Eigh | Matrix::Svd => None,
+            Matrix::Lstsq | Matrix::Expm | Matrix::ExpmTangent { .. } => None,
+        }
+    }
+}
+
+/// Runs an operation on `count` matrices of `n` rows, if they are small and there is a kernel; says whether.
+pub(crate) fn run<E: Real>(
+    op: Matrix,
+    n: usize,
+    count: usize,
+    operands: &MatrixOperands<'_, E>,
+    results: &mut MatrixResults<'_, E>,
+) -> bool {
+    let Some(op) = Small::of(op, n) else { return false };
+    // A few matrices take less time one by one than with idle lanes. One by one they take little stack, too.
+    let together = if count % LANES > 2 { count } else { count - count % LANES };
+    if together > 0 {
+        dispatch(Isa::detect(), Batch::<E, LANES> { op, n, count, range: [0, together], operands, results });
+    }
+    if together < count {
+        dispatch(Isa::detect(), Batch::<E, 1> { op, n, count, range: [together, count], operands, results });
+    }
+    true
+}
+
+/// A run of an operation, `L` matrices at once.
+struct Batch<'a, 'b, 'c, E, const L: usize> {
+    op: Small,
+    n: usize,
+    /// The number of matrices of the operands.
+    count: usize,
+    /// The first of the matrices of the run, and the first behind them.
+    range: [usize; 2],
+    operands: &'b MatrixOperands<'a, E>,
+    results: &'b mut MatrixResults<'c, E>,
+}
+
+impl<E: Real, const L: usize> Kernel for Batch<'_, '_, '_, E, L> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<M: Machine>(mut self) {
+        let [first, end] = self.range;
+        for first in (first..end).step_by(L) {
+            self.lanes(first, L.min(end - first));
+        }
+    }
+}
+
+impl<E: Real, const L: usize> Batch<'_, '_, '_, E, L> {
+    /// The operation on the matrices from `first` on, `live` of them; the other lanes repeat the last of these.
+    #[inline(always)]
+    fn lanes(&mut self, first: usize, live: usize) {
+        let (n, size) = (self.n, self.n * self.n);
+        let at = Live { first, live };
+        let mut a: Square<E, L> = [[E::ZERO; L]; MOST * MOST];
+        match self.op {
+            Small::Solve { transposed } => {
+                at.load(self.operands.floats[2], &mut a[..size]);
+                self.solve(at, &a, transposed);
+            }
+            Small::SolveTriangular { lower, transposed, unit } => {
+                at.load(self.operands.floats[0], &mut a[..size]);
+                self.solve_triangular(at, &a, [lower, transposed, unit]);
+            }
+            Small::Cholesky => {
+                at.load(self.operands.floats[0], &mut a[..size]);
+                cholesky(n, &mut a);
+                at.store(&a[..size], self.results.floats[0]);
+            }
+            Small::Cofactors => self.cofactors(at),
+            Small::Inverse | Small::Det | Small::SlogDet | Small::Lu | Small::LuFactor => {
+                at.load(self.operands.floats[0], &mut a[..size]);
+                self.factored(at, &mut a);
+            }
+        }
+    }
+
+    /// What is made of the factors of the matrices `a`.
+    #[inline(always)]
+    fn factored(&mut self, at: Live, a: &mut Square<E, L>) {
+        let (n, size) = (self.n, self.n * self.n);
+        let finite = are_finite(&a[..size]);
+        let Factors { order, odd } = factor(n, a);
+        let has_factors = are_finite(&a[..size]);
+        match self.op {
+            Small::Lu | Small::LuFactor => {
+                fill_unless(&finite, &mut a[..size]);
+                if let Small::LuFactor = self.op {
+                    at.store(&a[..size], self.results.floats[0]);
+                } else {
+                    let [lower, upper] = apart(n, a);
+                    at.store(&lower[..size], self.results.floats[0]);
+                    at.store(&upper[..size], self.results.floats[1]);
+                }
+                for l in 0..at.live {
+                    for i in 0..n {
+                        self.results.integers[(at.first + l) * n + i] = if finite[l] { order[i][l] } else { i as i64 };
+                    }
+                }
+            }
+            Small::Inverse => {
+                let mut inverse = inverse(n, a, &order);
+                let mut good = is_regular(n, a);
+                for l in 0..L {
+                    good[l] &= finite[l] && has_factors[l];
+                }
+                fill_unless(&good, &mut inverse[..size]);
+                at.store(&inverse[..size], self.results.floats[0]);
+            }
+            Small::Det | Small::SlogDet => self.determinant(at, a, odd, finite, has_factors),
+            Small::Cholesky | Small::Cofactors | Small::Solve { .. } | Small::SolveTriangular { .. } => {
+                unreachable!("the operation is made of factors")
+            }
+        }
+    }
+
+    /// The determinant, or its sign and the logarithm of its absolute value.
+    #[inline(always)]
+    fn determinant(&mut self, at: Live, lu: &Square<E, L>, odd: [bool; L], finite: [bool; L], has_factors: [bool; L]) {
+        let n = self.n;
+        let (det, in_range) = diagonal_product(n, lu, &odd);
+        for l in 0..at.live {
+            let good = finite[l] && has_factors[l];
+            let diagonal = |i: usize| lu[i * n + i][l];
+            if let Small::Det = self.op {
+                let det = match (good, in_range[l]) {
+                    (true, true) => det[l],
+                    (true, false) => scaled_product(product((0..n).map(diagonal), odd[l])),
+                    (false, _) => nan(),
+                };
+                self.results.floats[0][at.first + l] = det;
+                continue;
+            }
+            let (sign, log) = if good { super::sign_and_log(n, diagonal, odd[l]) } else { (nan(), nan()) };
+            self.results.floats[0][at.first + l] = sign;
+            self.results.floats[1][at.first + l] = log;
+        }
+    }
+
+    /// The solutions with the factors `lu`.
+    #[inline(always)]
+    fn solve(&mut self, at: Live, lu: &Square<E, L>, transposed: bool) {
+        let n = self.n;
+        let (b, p) = (self.operands.floats[1], self.operands.positions);
+        let columns = b.len() / self.count / n;
+        let zero = at.are_zero::<E, L>(b, n * columns);
+        let (mut good, finite) = (is_regular(n, lu), are_finite(&lu[..n * n]));
+        for l in 0..L {
+            good[l] &= finite[l];
+        }
+        let part = |lower: bool| Triangle {
+            strides: if transposed { [1, n] } else { [n, 1] },
+            lower: lower != transposed,
+            unit: lower,
+        };
+        let row = |i: usize, l: usize| p[at.matrix(l) * n + i] as usize;
+        for c in 0..columns {
+            let mut x: Column<E, L> = [[E::ZERO; L]; MOST];
+            for i in 0..n {
+                for l in 0..L {
+                    let from = if transposed { i } else { row(i, l) };
+                    x[i][l] = b[at.matrix(l) * n * columns..][..n * columns][from * columns + c];
+                }
+            }
+            substitute(n, lu, part(!transposed), &mut x);
+            substitute(n, lu, part(transposed), &mut x);
+            fill_unless(&good, &mut x[..n]);
+            let out = &mut *self.results.floats[0];
+            for l in 0..at.live {
+                let out = &mut out[(at.first + l) * n * columns..][..n * columns];
+                for i in 0..n {
+                    let to = if transposed { row(i, l) } else { i };
+                    out[to * columns + c] = if zero[l] { E::ZERO } else { x[i][l] };
+                }
+            }
+        }
+    }
+
+    /// The solutions with a triangle of the matrices `a`: lower or not, transposed or not, with ones on the diagonal or
+    /// not.
+    #[inline(always)]
+    fn solve_triangular(&mut self, at: Live, a: &Square<E, L>, [lower, transposed, unit]: [bool; 3]) {
+        let n = self.n;
+        let b = self.operands.floats[1];
+        let columns = b.len() / self.count / n;
+        let zero = at.are_zero::<E, L>(b, n * columns);
+        let mut good = if unit { [true; L] } else { is_regular(n, a) };
+        for i in 0..n {
+            let counts = if lower { 0..i + 1 } else { i..n };
+            for j in counts.filter(|j| !(unit && *j == i)) {
+                let finite = are_finite(&a[i * n + j..][..1]);
+                for l in 0..L {
+                    good[l] &= finite[l];
+                }
+            }
+        }
+        let strides = if transposed { [1, n] } else { [n, 1] };
+        for c in 0..columns {
+            let mut x: Column<E, L> = [[E::ZERO; L]; MOST];
+            for i in 0..n {
+                for l in 0..L {
+                    x[i][l] = b[at.matrix(l) * n * columns..][..n * columns][i * columns + c];
+                }
+            }
+            substitute(n, a, Triangle { strides, lower: lower != transposed, unit }, &mut x);
+            fill_unless(&good, &mut x[..n]);
+            let out = &mut *self.results.floats[0];
+            for l in 0..at.live {
+                for i in 0..n {
+                    let to = ((at.first + l) * n + i) * columns + c;
+                    out[to] = if zero[l] { E::ZERO } else { x[i][l] };
+                }
+            }
+        }
+    }
+
+    /// The minors without a row and a column, with their signs.
+    #[inline(always)]
+    fn cofactors(&mut self, at: Live) {
+        let (n, size) = (self.n, self.n * self.n);
+        let mut a: Square<E, L> = [[E::ZERO; L]; MOST * MOST];
+        at.load(self.operands.floats[0], &mut a[..size]);
+        let out = cofactors::cofactors(n, &a);
+        let moderate = cofactors::are_moderate(&a[..size]);
+        at.store(&out[..size], self.results.floats[0]);
+        for l in (0..at.live).filter(|l| !moderate[*l]) {
+            let matrix = (at.first + l) * size..(at.first + l + 1) * size;
+            super::minors(n, 1, &self.operands.floats[0][matrix.clone()], &mut self.results.floats[0][matrix]);
+        }
+    }
+}
+
+/// The determinants, and whether no product on the way left the range of normal floats: then powers of two taken out of
+/// the factors change no bit.
+#[inline(always)]
+fn diagonal_product<E: Real, const L: usize>(n: usize, lu: &Square<E, L>, odd: &[bool; L]) -> (Lanes<E, L>, [bool; L]) {
+    let (least, most) = (<E as num_traits::Float>::min_positive_value(), <E as num_traits::Float>::max_value());
+    let (mut det, mut in_range) = (odd.map(|odd| if odd { -E::ONE } else { E::ONE }), [true; L]);
+    for i in 0..n {
+        for l in 0..L {
+            det[l] *= lu[i * n + i][l];
+            let size = abs(det[l]);
+            in_range[l] &= size >= least && size <= most;
+        }
+    }
+    (det, in_range)
+}
+
+/// The inverses, of the factors.
+#[inline(always)]
+fn inverse<E: Real, const L: usize>(n: usize, lu: &Square<E, L>, order: &Column<i64, L>) -> Square<E, L> {
+    let mut inverse: Square<E, L> = [[E::ZERO; L]; MOST * MOST];
+    for j in 0..n {
+        let mut x: Column<E, L> = [[E::ZERO; L]; MOST];
+        for i in 0..n {
+            for l in 0..L {
+                x[i][l] = if order[i][l] == j as i64 { E::ONE } else { E::ZERO };
+            }
+        }
+        substitute(n, lu, Triangle { strides: [n, 1], lower: true, unit: true }, &mut x);
+        substitute(n, lu, Triangle { strides: [n, 1], lower: false, unit: false }, &mut x);
+        for i in 0..n {
+            inverse[i * n + j] = x[i];
+        }
+    }
+    inverse
+}
+
+/// The matrices of a run of lanes: `live` of them from the first on.
+#[derive(Clone, Copy)]
+struct Live {
+    first: usize,
+    live: usize,
+}
+
+impl Live {
+    /// The matrix of a lane; a lane without one repeats the last.
+    #[inline(always)]
+    fn matrix(self, lane: usize) -> usize {
+        self.first + lane.min(self.live - 1)
+    }
+
+    /// Reads as many elements of each matrix as `to` has.
+    #[inline(always)]
+    fn load<E: Real, const L: usize>(self, from: &[E], to: &mut [Lanes<E, L>]) {
+        let size = to.len();
+        for l in 0..L {
+            let from = &from[self.matrix(l) * size..][..size];
+            for k in 0..size {
+                to[k][l] = from[k];
+            }
+        }
+    }
+
+    /// Writes the elements of each matrix.
+    #[inline(always)]
+    fn store<E: Real, const L: usize>(self, from: &[Lanes<E, L>], to: &mut [E]) {
+        let size = from.len();
+        for l in 0..self.live {
+            let to = &mut to[(self.first + l) * size..][..size];
+            for k in 0..size {
+                to[k] = from[k][l];
+            }
+        }
+    }
+
+    /// Whether the elements of each matrix, so many, are zeros.
+    #[inline(always)]
+    fn are_zero<E: Real, const L: usize>(self, b: &[E], size: usize) -> [bool; L] {
+        let mut zero = [true; L];
+        for l in 0..L {
+            zero[l] = b[self.matrix(l) * size..][..size].iter().all(|x| *x == E::ZERO);
+        }
+        zero
+    }
+}
+
+/// Whether all elements are finite.
+#[inline(always)]
+fn are_finite<E: Real, const L: usize>(x: &[Lanes<E, L>]) -> [bool; L] {
+    // What is finite becomes 0, and everything else NaN.
+    let mut sum = [E::ZERO; L];
+    for x in x {
+        for l in 0..L {
+            sum[l] += x[l] * E::ZERO;
+        }
+    }
+    sum.map(|sum| sum == E::ZERO)
+}
+
+/// Whether no element of the diagonal is zero.
+#[inline(always)]
+fn is_regular<E: Real, const L: usize>(n: usize, a: &Square<E, L>) -> [bool; L] {
+    let mut regular = [true; L];
+    for i in 0..n {
+        for l in 0..L {
+            regular[l] &= a[i * n + i][l] != E::ZERO;
+        }
+    }
+    regular
+}
+
+/// Fills lanes that are not good with NaN.
+#[inline(always)]
+fn fill_unless<E: Real, const L: usize>(good: &[bool; L], x: &mut [Lanes<E, L>]) {
+    if good.iter().all(|good| *good) {
+        return;
+    }
+    for x in x {
+        for l in 0..L {
+            x[l] = if good[l] { x[l] } else { nan() };
+        }
+    }
+}
+
+/// The lower triangular factors of the symmetric parts; NaN where there is none.
+#[inline(always)]
+fn cholesky<E: Real, const L: usize>(n: usize, a: &mut Square<E, L>) {
+    let half = E::of_f64(0.5);
+    let mut good = are_finite(&a[..n * n]);
+    for i in 0..n {
+        for j in 0..i + 1 {
+            let (x, y) = (a[i * n + j], a[j * n + i]);
+            for l in 0..L {
+                a[i * n + j][l] = (x[l] + y[l]) * half;
+            }
+        }
+    }
+    for j in 0..n {
+        for k in 0..j {
+            let factor = a[j * n + k];
+            for i in j..n {
+                let x = a[i * n + k];
+                for l in 0..L {
+                    a[i * n + j][l] -= x[l] * factor[l];
+                }
+            }
+        }
+        let mut pivot = a[j * n + j];
+        for l in 0..L {
+            good[l] &= pivot[l] > E::ZERO;
+            pivot[l] = num_traits::Float::sqrt(pivot[l]);
+        }
+        a[j * n + j] = pivot;
+        for i in j + 1..n {
+            for l in 0..L {
+                a[i * n + j][l] /= pivot[l];
+            }
+        }
+        for i in 0..j {
+            a[i * n + j] = [E::ZERO; L];
+        }
+    }
+    fill_unless(&good, &mut a[..n * n]);
+}
+
+/// The row of each matrix at each row of its factors, and whether that order is odd.
+struct Factors<const L: usize> {
+    order: Column<i64, L>,
+    odd: [bool; L],
+}
+
+/// Replaces matrices by their factors, with the largest pivots of each column, the first of equal ones.
+#[inline(always)]
+fn factor<E: Real, const L: usize>(n: usize, a: &mut Square<E, L>) -> Factors<L> {
+    let mut order: Column<i64, L> = [[0; L]; MOST];
+    let mut odd = [false; L];
+    for i in 0..n {
+        order[i] = [i as i64; L];
+    }
+    for k in 0..n {
+        let (mut best, mut at) = (a[k * n + k].map(abs), [k; L]);
+        for i in k + 1..n {
+            for l in 0..L {
+                let size = abs(a[i * n + k][l]);
+                let larger = size > best[l];
+                best[l] = if larger { size } else { best[l] };
+                at[l] = if larger { i } else { at[l] };
+            }
+        }
+        for i in k + 1..n {
+            let here = at.map(|at| at == i);
+            if !here.iter().any(|here| *here) {
+                continue;
+            }
+            for j in 0..n {
+                exchange(&here, a, k * n + j, i * n + j);
+            }
+            exchange(&here, &mut order, k, i);
+            for l in 0..L {
+                odd[l] ^= here[l];
+            }
+        }
+        let pivot = a[k * n + k];
+        for i in k + 1..n {
+            let mut factor = a[i * n + k];
+            for l in 0..L {
+                // A column of zeros is done.
+                factor[l] = if pivot[l] == E::ZERO { factor[l] } else { factor[l] / pivot[l] };
+            }
+            a[i * n + k] = factor;
+            for j in k + 1..n {
+                let above = a[k * n + j];
+                for l in 0..L {
+                    a[i * n + j][l] -= factor[l] * above[l];
+                }
+            }
+        }
+    }
+    Factors { order, odd }
+}
+
+/// Exchanges two elements in some lanes.
+#[inline(always)]
+fn exchange<T: Copy, const L: usize>(lanes: &[bool; L], x: &mut [[T; L]], i: usize, j: usize) {
+    let (first, second) = (x[i], x[j]);
+    for l in 0..L {
+        x[i][l] = if lanes[l] { second[l] } else { first[l] };
+        x[j][l] = if lanes[l] { first[l] } else { second[l] };
+    }
+}
+
+/// The factors of matrices in two matrices: the unit lower triangle and the upper triangle.
+#[inline(always)]
+fn apart<E: Real, const L: usize>(n: usize, lu: &Square<E, L>) -> [Square<E, L>; 2] {
+    let (mut lower, mut upper) = ([[E::ZERO; L]; MOST * MOST], [[E::ZERO; L]; MOST * MOST]);
+    for i in 0..n {
+        for j in 0..n {
+            let part = if j < i { &mut lower } else { &mut upper };
+            part[i * n + j] = lu[i * n + j];
+        }
+        lower[i * n + i] = [E::ONE; L];
+    }
+    [lower, upper]
+}
+
+/// A triangle of matrices: its element at `(i, j)` is that at `i strides[0] + j strides[1]`.
+#[derive(Clone, Copy)]
+struct Triangle {
+    strides: [usize; 2],
+    lower: bool,
+    unit: bool,
+}
+
+/// Replaces columns by the solutions with a triangle.
+#[inline(always)]
+fn substitute<E: Real, const L: usize>(n: usize, a: &Square<E, L>, triangle: Triangle, x: &mut Column<E, L>) {
+    let Triangle { strides: [down, right], lower, unit } = triangle;
+    for step in 0..n {
+        let j = if lower { step } else { n - 1 - step };
+        let mut known = x[j];
+        if !unit {
+            let pivot = a[j * n + j];
+            for l in 0..L {
+                known[l] /= pivot[l];
+            }
+            x[j] = known;
+        }
+        let rows = if lower { j + 1..n } else { 0..j };
+        for i in rows {
+            let factor = a[i * down + j * right];
+            for l in 0..L {
+                x[i][l] -= factor[l] * known[l];
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
