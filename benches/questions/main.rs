@@ -11,6 +11,7 @@ mod interpreters;
 mod loops;
 mod matrices;
 mod products;
+mod sorting;
 mod tiny;
 mod views;
 mod ways;
@@ -26,6 +27,7 @@ fn main() {
     matrices::run();
     convolutions::run();
     gathers::run();
+    sorting::run();
     tiny::run();
     ways::run();
     compiling::run();

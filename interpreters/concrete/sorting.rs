@@ -5,7 +5,7 @@
 use super::views::linear;
 use crate::array::{Array, Values, pool};
 use crate::dtype::{DType, Num};
-use crate::kernels;
+use crate::kernels::sorting::{self, Lines, Room};
 use crate::ops::Linear;
 use crate::shape::{self, Shape};
 
@@ -21,6 +21,7 @@ pub(super) fn argsort<E: Num>(x: &Array, axis: usize, descending: bool) -> Array
         return linear(&Linear::replicate(sizes, &[axis]), &Array::iota(len));
     };
     let mut out = pool::any::<i64>(v.len());
-    kernels::sorting::argsort(v, len, inner, descending, &mut out, &mut Vec::with_capacity(len));
+    let whole = 0..len;
+    sorting::argsort(v, Lines { len, inner, descending }, &[whole], &mut out, &mut Room::default());
     Array::dense(Shape::from_slice(sizes), out)
 }

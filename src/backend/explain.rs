@@ -155,6 +155,13 @@ impl Lines<'_> {
             }
             KernelOp::Extremum(op, len, _) => format!("{} of lines of {len}; {bytes} bytes", op.name()),
             KernelOp::Position(op, len, _) => format!("arg{} of lines of {len}; {bytes} bytes", op.name()),
+            KernelOp::ArgSort(lines, ranks) => {
+                let asked: usize = ranks.iter().map(ExactSizeIterator::len).sum();
+                match asked == lines.len {
+                    true => format!("argsort of lines of {}; {bytes} bytes", lines.len),
+                    false => format!("selection of {asked} ranks of lines of {}; {bytes} bytes", lines.len),
+                }
+            }
             KernelOp::Gather(_, block) => format!("gather of blocks of {block}; {bytes} bytes"),
             KernelOp::Scatter(_, block, _) => format!("scatter_add of blocks of {block}; {bytes} bytes"),
             KernelOp::Transpose(_) => format!("elements in another order; {bytes} bytes"),

@@ -100,6 +100,8 @@ machine! {
     tile_gather: f64 = 2.5, measured questions "gathers";
     /// Nanoseconds of an element of a gather, scatter or view by a kernel of its own.
     gather: f64 = 2.0, measured questions "gathers";
+    /// Nanoseconds of a comparison of two elements that are sorted or selected.
+    sorted: f64 = 1.0, measured questions "sorting and selection";
     /// Nanoseconds of an element that a kernel for extrema reads.
     extremum: f64 = 0.5, measured anchors "C5.softmax_xent.1024x1000";
     /// Nanoseconds of an element that a kernel for positions of extrema, or for transpositions, reads.

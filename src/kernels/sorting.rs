@@ -1,37 +1,224 @@
-//! Stable argsort, line by line along an axis.
+//! Stable argsort line by line along an axis, or the positions of some ranks alone by selection.
 //!
-//! Law: stable in both directions, and NaN comes last in both.
+//! Laws: stable in both directions, and NaN comes last in both; the positions of a rank do not depend on which other
+//! ranks are asked for.
+//!
+//! An element and its position are one integer, of which no two are equal, so the order that an unstable sort or a
+//! selection finds is that of a stable sort.
 
-use std::cmp::Ordering;
+use std::ops::Range;
 
-use crate::dtype::Num;
+use crate::dtype::{DType, Num};
 
-/// Writes the positions of the elements of each line in sorted order. An array is blocks of `len` rows of `inner`
-/// elements; line `k` of a block is made of element `k` of each row. `line` is memory for one line, kept by the caller.
-pub(crate) fn argsort<E: Num>(
-    v: &[E],
-    len: usize,
-    inner: usize,
-    descending: bool,
-    out: &mut [i64],
-    line: &mut Vec<(E, i64)>,
-) {
+/// How lines lie in an array, and in which order their positions are written: the array is blocks of `len` rows of
+/// `inner` elements; line `k` of a block is made of element `k` of each row.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lines {
+    pub(crate) len: usize,
+    pub(crate) inner: usize,
+    pub(crate) descending: bool,
+}
+
+/// Memory for one line, kept by the caller.
+#[derive(Debug, Default)]
+pub(crate) struct Room {
+    narrow: Vec<u64>,
+    wide: Vec<u128>,
+}
+
+/// Writes the positions of the elements of each line in sorted order, at the ranks of ascending ranges that do not
+/// overlap; what lies at other ranks stays.
+pub(crate) fn argsort<E: Num>(v: &[E], lines: Lines, ranks: &[Range<usize>], out: &mut [i64], room: &mut Room) {
+    let is_narrow = E::DTYPE == DType::F32 && u32::try_from(lines.len).is_ok();
+    match is_narrow {
+        true => sorted(v, lines, ranks, out, &mut room.narrow),
+        false => sorted(v, lines, ranks, out, &mut room.wide),
+    }
+}
+
+/// An element and its position as one integer.
+trait Keyed: Copy + Ord {
+    fn new(key: u64, position: usize) -> Self;
+    fn position(self) -> i64;
+}
+
+/// A key of 32 bits, and a position of as many.
+impl Keyed for u64 {
+    #[inline]
+    fn new(key: u64, position: usize) -> u64 {
+        key << 32 | position as u64
+    }
+
+    #[inline]
+    fn position(self) -> i64 {
+        (self & u64::from(u32::MAX)) as i64
+    }
+}
+
+/// A key of 64 bits, and a position of as many.
+impl Keyed for u128 {
+    #[inline]
+    fn new(key: u64, position: usize) -> u128 {
+        u128::from(key) << 64 | position as u128
+    }
+
+    #[inline]
+    fn position(self) -> i64 {
+        self as u64 as i64
+    }
+}
+
+/// An integer that is smaller where an element comes earlier, equal where elements are equal, and largest for NaN: of 32
+/// bits for `f32`.
+#[inline]
+fn key<E: Num>(x: E, descending: bool) -> u64 {
+    let (sign, all) = if E::DTYPE == DType::F32 { (1 << 31, u64::from(u32::MAX)) } else { (1 << 63, u64::MAX) };
+    #[allow(clippy::eq_op)]
+    if x != x {
+        return all;
+    }
+    // Both zeros are one element.
+    let bits = if x == E::ZERO { 0 } else { x.bits() };
+    let key = match E::DTYPE {
+        // Larger magnitudes of negative floats come first.
+        DType::F64 | DType::F32 if bits & sign != 0 => !bits & all,
+        DType::F64 | DType::F32 | DType::I64 | DType::Bool => bits ^ sign,
+    };
+    if descending { !key & all } else { key }
+}
+
+fn sorted<E: Num, K: Keyed>(v: &[E], lines: Lines, ranks: &[Range<usize>], out: &mut [i64], line: &mut Vec<K>) {
+    let Lines { len, inner, descending } = lines;
     for start in (0..v.len()).step_by((len * inner).max(1)) {
         for first in start..start + inner {
-            line.clear();
-            line.extend((0..len).map(|i| (v[first + i * inner], i as i64)));
-            // Positions break ties, so the order is that of a stable sort, which would allocate.
-            line.sort_unstable_by(|(a, i), (b, j)| order(*a, *b, descending).then(i.cmp(j)));
-            for (i, (_, position)) in line.iter().enumerate() {
-                out[first + i * inner] = *position;
+            // Few ranks from the first on are a small part of a long line: most elements are compared with one.
+            if let [Range { start: 0, end }] = ranks
+                && *end <= len / 16
+            {
+                first_ones((0..len).map(|i| K::new(key(v[first + i * inner], descending), i)), *end, line);
+            } else {
+                line.clear();
+                line.extend((0..len).map(|i| K::new(key(v[first + i * inner], descending), i)));
+                select(line, ranks);
+            }
+            for rank in ranks.iter().cloned().flatten() {
+                out[first + rank * inner] = line[rank].position();
             }
         }
     }
 }
 
-/// The order of two elements; an element that cannot be compared is NaN.
-fn order<E: Num>(a: E, b: E, descending: bool) -> Ordering {
-    let forward = if descending { b.partial_cmp(&a) } else { a.partial_cmp(&b) };
-    #[allow(clippy::eq_op)]
-    forward.unwrap_or_else(|| (a != a).cmp(&(b != b)))
+/// Leaves the first `count` elements, sorted: a buffer of twice as many is cut when it is full.
+fn first_ones<K: Keyed>(mut elements: impl Iterator<Item = K>, count: usize, line: &mut Vec<K>) {
+    line.clear();
+    if count == 0 {
+        return;
+    }
+    line.extend(elements.by_ref().take(2 * count));
+    let cut = |line: &mut Vec<K>| {
+        let (_, last, _) = line.select_nth_unstable(count - 1);
+        let last = *last;
+        line.truncate(count);
+        last
+    };
+    let mut last = cut(line);
+    for x in elements {
+        if x < last {
+            line.push(x);
+            if line.len() == 2 * count {
+                last = cut(line);
+            }
+        }
+    }
+    line.sort_unstable();
+    line.truncate(count);
+}
+
+/// Puts the elements of some ranks in their places.
+fn select<K: Keyed>(line: &mut [K], ranks: &[Range<usize>]) {
+    // What lies before has elements that come earlier.
+    let mut from = 0;
+    for Range { start, end } in ranks.iter().filter(|ranks| !ranks.is_empty()).cloned() {
+        if start > from {
+            line[from..].select_nth_unstable(start - from);
+        }
+        let rest = &mut line[start..];
+        if end - start < rest.len() {
+            rest.select_nth_unstable(end - start - 1);
+        }
+        rest[..end - start].sort_unstable();
+        from = end;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::array::Rng;
+    use crate::dtype::Elem;
+
+    /// The positions by a stable sort of the elements themselves.
+    fn defined<E: Num>(line: &[E], descending: bool) -> Vec<i64> {
+        let mut order: Vec<i64> = (0..line.len() as i64).collect();
+        order.sort_by(|i, j| {
+            let (a, b) = (line[*i as usize], line[*j as usize]);
+            let forward = if descending { b.partial_cmp(&a) } else { a.partial_cmp(&b) };
+            #[allow(clippy::eq_op)]
+            forward.unwrap_or_else(|| (a != a).cmp(&(b != b)))
+        });
+        order
+    }
+
+    /// Ranges of ranks: all, the first, some in the middle with the last, none.
+    fn some_ranks(len: usize) -> Vec<Vec<Range<usize>>> {
+        let middle = len / 2;
+        let mut all = vec![vec![0..len], vec![0..len.min(1)], vec![0..len / 16], vec![]];
+        if len > 4 {
+            all.push(vec![middle - 1..middle + 1, len - 1..len]);
+            all.push(vec![1..3, 3..middle.max(3), len - 1..len]);
+        }
+        all
+    }
+
+    fn positions_are_those_of_a_stable_sort<E: Num>(of: impl Fn(f64) -> E, special: &[E]) {
+        let mut rng = Rng::new(5);
+        for len in [0, 1, 2, 3, 5, 17, 64, 100, 333] {
+            for inner in [1, 3] {
+                for descending in [false, true] {
+                    let v: Vec<E> = (0..2 * len * inner)
+                        .map(|_| match rng.below(4) {
+                            0 => special[rng.below(special.len())],
+                            1 => of(rng.below(5) as f64 - 2.0),
+                            _ => of((rng.below(2001) as f64 - 1000.0) * 37.5),
+                        })
+                        .collect();
+                    for ranks in some_ranks(len) {
+                        let (mut out, mut room) = (vec![-1; v.len()], Room::default());
+                        argsort(&v, Lines { len, inner, descending }, &ranks, &mut out, &mut room);
+                        for line in 0..2 * inner {
+                            let first = line / inner * len * inner + line % inner;
+                            let at = |rank: usize| first + rank * inner;
+                            let known = defined(&(0..len).map(|i| v[at(i)]).collect::<Vec<_>>(), descending);
+                            for rank in 0..len {
+                                let is_asked = ranks.iter().any(|ranks| ranks.contains(&rank));
+                                let wanted = if is_asked { known[rank] } else { -1 };
+                                assert_eq!(out[at(rank)], wanted, "rank {rank} of {len}, {ranks:?}");
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn positions_of_every_element_type_are_those_of_a_stable_sort() {
+        let (inf, nan) = (f64::INFINITY, f64::NAN);
+        let special = [0.0, -0.0, nan, -nan, inf, -inf, f64::MAX, f64::MIN, 5e-324, -5e-324];
+        positions_are_those_of_a_stable_sort(|x| x, &special);
+        positions_are_those_of_a_stable_sort(|x| x as f32, &special.map(|x| x as f32));
+        positions_are_those_of_a_stable_sort(|x| x as i64, &[i64::MIN, i64::MAX, 0, -1, 1]);
+        assert_eq!(key(f64::NAN, false), u64::MAX);
+        assert_eq!([f32::ZERO, -0.0].map(|x| key(x, true)), [(1 << 31) - 1; 2]);
+    }
 }

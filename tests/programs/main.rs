@@ -43,6 +43,7 @@ mod rules;
 mod saved;
 mod scalars;
 mod scale;
+mod selection;
 mod staging;
 mod states;
 mod vectorize;

@@ -9,6 +9,7 @@ use super::fusion::FusionGroup;
 use crate::dtype::DType;
 use crate::kernels::contract::PlannedContraction;
 use crate::kernels::loop_nest::Nest;
+use crate::kernels::sorting::Lines;
 use crate::ops::{Matrix, Reduce};
 use crate::program::Program;
 use crate::shape::Shape;
@@ -155,6 +156,8 @@ pub(crate) enum KernelOp {
     Extremum(Reduce, usize, usize),
     /// The position of the extremum along one axis, as for `Extremum`.
     Position(Reduce, usize, usize),
+    /// The positions of the elements along one axis in sorted order, at some ranks: ascending ranges without overlap.
+    ArgSort(Lines, Ranks),
     /// A gather of subarrays from a table, the first operand, at the indices that are the other operands: the sizes of
     /// the indexed axes, and the number of elements of a subarray.
     Gather(Vec<usize>, usize),
@@ -166,6 +169,9 @@ pub(crate) enum KernelOp {
     /// Elements moved through views; the flag says that they are accumulated, since several have one position.
     Affine(Box<Nest<2>>, bool),
 }
+
+/// Ranks of a sorted line: ascending ranges that do not overlap.
+pub(crate) type Ranks = SmallVec<[Range<usize>; 2]>;
 
 /// An operation of linear algebra on the matrices of a batch.
 #[derive(Debug)]

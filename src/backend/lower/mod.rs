@@ -9,6 +9,7 @@
 mod interchange;
 mod loops;
 mod operations;
+mod ranks;
 mod views;
 
 use std::collections::HashMap;

@@ -4,16 +4,20 @@
 //!
 //! Law: an operand is updated in place only if no other operation uses its value, under any alias.
 
+use std::collections::HashMap;
+
 use smallvec::SmallVec;
 
+use super::ranks::ranks_read;
 use super::views::as_read;
 use super::{LoweredValue, Lowering};
 use crate::backend::ir::access::{StridedAccess, positions};
 use crate::backend::ir::elementwise::ElementwiseOp;
 use crate::backend::ir::fusion::{FusedOp, GatherOp, ValueId};
-use crate::backend::ir::step::{BufferId, Interpreted, KernelCall, KernelOp, MatrixCall, Step, Storage};
+use crate::backend::ir::step::{BufferId, Interpreted, KernelCall, KernelOp, MatrixCall, Ranks, Step, Storage};
 use crate::dtype::DType;
 use crate::kernels::contract::PlannedContraction;
+use crate::kernels::sorting::Lines;
 use crate::ops::{Binary, Call, Contract, Discrete, FloatStep, Linear, Matrix, Reduce, View};
 use crate::program::{Builder, Node, NodeId, Op, Program, Slot as Named};
 use crate::shape::{Shape, size};
@@ -26,6 +30,8 @@ pub(crate) struct Scope<'p> {
     life: Vec<NodeId>,
     /// For each value, the value of which it is an alias, or itself.
     root: Vec<NodeId>,
+    /// For each sorting permutation, the ranks that other operations read.
+    ranks: HashMap<NodeId, Ranks>,
     /// Whether each input may be updated in place: only carries of a loop may.
     owned: &'p [bool],
 }
@@ -165,7 +171,13 @@ impl Lowering {
                 let (len, inner) = line(scope.shape(args[0]), *axis);
                 return self.whole(scope, KernelOp::Position(reduce, len, inner), &[args[0]], node);
             }
-            Discrete::ArgSort { .. } => return self.call(scope, node),
+            Discrete::ArgSort { axis, descending } => {
+                self.spread(scope, args[0]);
+                let (len, inner) = line(scope.shape(args[0]), *axis);
+                let ranks = scope.ranks.get(&k).cloned().unwrap_or_default();
+                let op = KernelOp::ArgSort(Lines { len, inner, descending: *descending }, ranks);
+                return self.whole(scope, op, &[args[0]], node);
+            }
             Discrete::Compare(_) | Discrete::And | Discrete::Or | Discrete::Not | Discrete::FloatStep(_) => {}
             Discrete::IntUnary(_) | Discrete::IntBinary(_) | Discrete::ToInt | Discrete::ToFloat(_) => {}
         }
@@ -528,7 +540,8 @@ impl<'p> Scope<'p> {
                 life[of] = life[of].max(time);
             }
         }
-        Scope { program, known: Vec::with_capacity(nodes.len()), life, root, owned }
+        let ranks = ranks_read(program);
+        Scope { program, known: Vec::with_capacity(nodes.len()), life, root, ranks, owned }
     }
 
     /// Element type and number of elements.

@@ -239,6 +239,11 @@ fn nanoseconds(step: &FusedStep) -> f64 {
                 KernelOp::Product(product) => product.nanoseconds(),
                 KernelOp::Extremum(..) => MACHINE.extremum * size(read),
                 KernelOp::Position(..) | KernelOp::Transpose(_) => MACHINE.position * size(read),
+                KernelOp::ArgSort(lines, ranks) => {
+                    let asked: usize = ranks.iter().map(ExactSizeIterator::len).sum();
+                    let compared = 4.0 + size(asked.max(1)).log2() * size(asked) / size(lines.len.max(1));
+                    MACHINE.sorted * compared * size(read)
+                }
                 KernelOp::Gather(..) => MACHINE.gather * size(whole.size),
                 KernelOp::Scatter(..) | KernelOp::Affine(..) => MACHINE.gather * size(read),
             }

@@ -14,7 +14,7 @@ use crate::kernels::indexing::{self, Blocks};
 use crate::kernels::loop_nest::Nest;
 use crate::kernels::matrix::Real;
 use crate::kernels::matrix::batch::{self, MatrixOperands, MatrixResults};
-use crate::kernels::{reduce, threads, views};
+use crate::kernels::{reduce, sorting, threads, views};
 use crate::ops::Reduce;
 
 /// The extremum of a long contiguous line, from the extrema of its parts. The parts do not depend on the number of
@@ -78,6 +78,13 @@ impl Memory {
                     Reduce::Min { .. } => reduce::positions(x, *len, *inner, out, |x, y| x < y),
                 }
             }),
+            KernelOp::ArgSort(lines, ranks) => {
+                let mut room = std::mem::take(&mut self.sorting);
+                with_num!(whole.dtype, E => {
+                    sorting::argsort(self.lines::<E>(whole, span), *lines, ranks, self.rows::<i64>(whole, span), &mut room);
+                });
+                self.sorting = room;
+            }
             KernelOp::Gather(sizes, block) => with_elem!(whole.dtype, E => {
                 let (table, ix, block) = (self.operand::<E>(whole, 0), self.indices(whole), *block);
                 // The parts write disjoint ranges of the result.

@@ -24,6 +24,7 @@ use crate::backend::tile::machine;
 use crate::dtype::Elem;
 use crate::kernels::contract::Scratch;
 use crate::kernels::elementwise::Isa;
+use crate::kernels::sorting::Room;
 use crate::program::interpret;
 
 /// The rows for which steps run, and the partitions of steps.
@@ -53,6 +54,8 @@ pub(crate) struct Memory {
     pub(crate) others: Vec<Memory>,
     pub(crate) isa: Isa,
     pub(crate) scratch: Scratch,
+    /// Memory for a line that is sorted.
+    pub(crate) sorting: Room,
     /// The results of the last run, whose memory the next one takes if the caller has dropped them.
     pub(crate) results: Vec<Array>,
     /// The total time and the number of executions of each step, if they are measured.
@@ -87,6 +90,7 @@ impl Memory {
             others: Vec::new(),
             isa,
             scratch: Scratch::default(),
+            sorting: Room::default(),
             results: Vec::new(),
             clock: None,
         })
