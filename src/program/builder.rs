@@ -1,7 +1,8 @@
-//! Making programs: operation by operation, each at most once.
+//! Construction of programs, operation by operation, with hash-consing and local rewrite rules.
 //!
-//! Law: the program of a builder means what the calls said, up to rounding. Equal operations are one (hash-consing),
-//! unused operations are left out, and the local rules of [`crate::rewrite`] are applied during construction.
+//! Law: the program of a builder computes the values that the calls describe, up to rounding. Equal operations are
+//! merged (hash-consing), operations without uses are dropped, and the local rules of [`crate::rewrite`] are applied
+//! during construction.
 
 use super::{Loop, Node, NodeId, Op, Program, Slot, reach};
 use crate::dtype::DType;
@@ -17,12 +18,12 @@ use crate::source::Place;
 /// The deepest nesting of rules that call each other.
 const DEEPEST: u32 = 24;
 
-/// What rules may assume.
+/// The assumptions of rewrite rules.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Assumed {
     /// All numbers are finite.
     pub(crate) fast: bool,
-    /// The zeros around written numbers are those of basis vectors, whose products are left out.
+    /// The zeros around written numbers are those of basis vectors: products with these zeros are left out.
     pub(crate) basis: bool,
 }
 
@@ -31,9 +32,9 @@ pub(crate) struct Assumed {
 pub struct Builder {
     inputs: Vec<Slot>,
     nodes: Vec<Node>,
-    /// Where each operation was written, if that is known.
+    /// The source place of each operation, if that is known.
     places: Vec<Place>,
-    /// Where the operations that are added now were written.
+    /// The source place of the operations that are added now.
     place: Place,
     /// Only looked up, never iterated over, so that its order has no effect.
     known: Table<Op<NodeId>, NodeId>,
@@ -73,18 +74,18 @@ impl Builder {
         Builder { literal: true, ..Builder::default() }
     }
 
-    /// The builder with which a pass rebuilds a program: with what rules may assume, and with a log of the rules that
-    /// fired if `logged`.
+    /// An empty program for a pass that rebuilds another program, with the assumptions of rules; with a log of the
+    /// rules that fired, if `logged`.
     pub(crate) fn rebuilding(assumed: Assumed, logged: bool) -> Builder {
         Builder { assumed, log: logged.then(Vec::new), ..Builder::default() }
     }
 
-    /// What rules may assume.
+    /// The assumptions of rules.
     pub(crate) fn assumes(&self) -> Assumed {
         self.assumed
     }
 
-    /// The operations that are added from now on were written here; returns what was said before.
+    /// Sets the source place of the operations that are added from now on; returns the previous place.
     pub(crate) fn placed(&mut self, place: Place) -> Place {
         std::mem::replace(&mut self.place, place)
     }
@@ -131,22 +132,24 @@ impl Builder {
         self.sign_unseen
     }
 
-    /// Whether a value is known to be zeros of positive sign.
+    /// Whether a value is a constant of zeros of positive sign, stored as one element.
     pub(crate) fn is_zero(&self, id: NodeId) -> bool {
         matches!(&self.node(id).op, Op::Constant(c) if c.is_zero())
     }
 
-    /// The number of an equal operation that exists already.
+    /// The number of an existing operation that equals this one.
     pub(crate) fn known(&self, op: &Op<NodeId>) -> Option<NodeId> {
         self.known.get(op).copied()
     }
 
-    /// An operation as a number times two or more factors, if it is a product of few.
+    /// An operation as a number times a product of two or more factors; `None` for other operations, for many factors and
+    /// for numbers of extreme size.
     pub(crate) fn factors(&self, op: &Op<NodeId>) -> Option<Multiple> {
         self.products.factors(&self.nodes, op)
     }
 
-    /// A product of these factors that exists already and is used, and the number by which it is a multiple of them.
+    /// A value in use that is a multiple of the product of these factors, and the number by which the product is
+    /// multiplied.
     pub(crate) fn product(&self, factors: &Factors) -> Option<(NodeId, f64)> {
         self.products.find(factors).filter(|(id, _)| self.is_used(*id))
     }
@@ -232,13 +235,14 @@ impl Builder {
         facts
     }
 
-    /// The axis and interval on which a mask holds (`true`) or does not hold (`false`), if there are such.
+    /// For a mask that depends on the index along one axis alone: the axis, an interval of its indices, and whether the
+    /// mask holds inside (`true`) or outside (`false`).
     pub(crate) fn interval(&self, mask: NodeId) -> Option<(usize, std::ops::Range<usize>, bool)> {
         self.facts.mask(mask)?.interval()
     }
 
-    /// Where a mask holds (`true`) or does not hold (`false`) on a diagonal alone: the two axes, and how much larger
-    /// the index along the first is.
+    /// For a mask that holds (`true`), or does not hold (`false`), on a diagonal alone: both axes, the index along the
+    /// first minus the index along the second, and which of the two.
     pub(crate) fn diagonal(&self, mask: NodeId) -> Option<(usize, usize, i64, bool)> {
         self.facts.mask(mask)?.diagonal()
     }

@@ -1,22 +1,22 @@
-//! Which programs are equal, known when a program is made.
+//! Equality classes of programs, decided when a program is made.
 //!
-//! All programs that are equal have one class, and no others have it. So to compare bodies is to compare two numbers,
-//! however often bodies share bodies: structural comparison would visit a body once for each path to it, which is
-//! exponentially often where loops nest.
+//! All equal programs have one class, and all others have other classes. So the comparison of two bodies is the
+//! comparison of two numbers, however often bodies share bodies: a structural comparison would visit a body once for
+//! each path to it, which is exponentially often in nested loops.
 //!
-//! Law: two programs that are there at the same time have the same class if and only if their inputs, operations and
-//! outputs are equal. A program is compared, when it is made, with one program of each class of its hash; the programs
-//! in its loops have classes already, so the comparison does not go into them.
+//! Law: two programs that exist at the same time have the same class if and only if their inputs, operations and
+//! outputs are equal. A new program is compared with one program of each class with the same hash; the programs within
+//! its operations have classes already, so the comparison does not descend into them.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use super::Inner;
 
-/// A hash, a class of programs with this hash, and a number of the program.
+/// The hash of a program, the class among the programs with this hash, and the number of the program.
 pub(super) type ClassKey = (u64, u64, u64);
 
-/// All programs that are there.
+/// All programs that exist.
 struct Known {
     programs: BTreeMap<ClassKey, Weak<Inner>>,
     next: u64,
@@ -24,9 +24,10 @@ struct Known {
 
 static KNOWN: Mutex<Known> = Mutex::new(Known { programs: BTreeMap::new(), next: 0 });
 
-/// The program with its class.
+/// Gives the program its class, and registers it.
 pub(super) fn classed(mut inner: Inner) -> Arc<Inner> {
-    // Those that were compared: one of them may end with its last other owner, but not while the table is locked.
+    // The compared programs are dropped after the lock is released: if one of them loses its last owner here, its
+    // `drop` takes the lock.
     let mut compared: Vec<Arc<Inner>> = Vec::new();
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     let number = known.next;
@@ -34,7 +35,7 @@ pub(super) fn classed(mut inner: Inner) -> Arc<Inner> {
     let (hash, mut from, mut class) = (inner.key.0, 0, number);
     'classes: loop {
         let mut one = None;
-        // A program that ends now has left the table soon.
+        // A program that cannot be upgraded is being dropped, and waits for the lock to leave the table.
         for (key, other) in known.programs.range((hash, from, 0)..=(hash, u64::MAX, u64::MAX)) {
             if let Some(other) = other.upgrade() {
                 one = Some((key.1, other));

@@ -1,9 +1,9 @@
-//! What a program costs, without running it.
+//! The cost of a program, from shapes and element types, without a run.
 //!
-//! Laws: the [`Cost`] of a program is what [`count`](fn@crate::inspect::count) counts while the program is
-//! interpreted, trip by trip; a base that is used later is copied before it is changed in place. The time is an estimate
-//! made of the same numbers, with a weight for each kind of operation: it orders programs that do the same, and says no
-//! more.
+//! Laws: the [`Cost`] of a program is the cost that [`count`](fn@crate::inspect::count) counts while the program is
+//! interpreted, trip by trip; a base with a later use is copied before it is changed in place. The estimated time is
+//! computed from this cost, with a weight for each kind of work: estimates order programs that compute the same values,
+//! and predict no time.
 
 use super::{NodeId, Op, Program};
 use crate::cost::{Cost, Estimate, Work};
@@ -12,7 +12,7 @@ use crate::ops::{Discrete, FloatStep, Linear, Property, View};
 use crate::shape::size;
 
 impl Program {
-    /// What a run costs.
+    /// The estimated cost of a run.
     pub(crate) fn estimate(&self) -> Estimate {
         *self.inner.asked.estimate.get_or_init(|| {
             let of = (0..self.nodes().len()).map(|k| self.estimate_of(k as NodeId));
@@ -36,12 +36,12 @@ impl Program {
         Estimate::of_loop(l.n, own, l.body.estimate())
     }
 
-    /// The cost of an operation that has no program of its own.
+    /// The cost of an operation that runs no other program.
     fn cost_of(&self, id: NodeId) -> Cost {
         let (nodes, node) = (self.nodes(), &self.nodes()[id as usize]);
         let of = |a: NodeId| nodes[a as usize].kind();
         let all = |ids: &[NodeId]| ids.iter().map(|a| of(*a)).collect::<Vec<Kind<'_>>>();
-        // The copy of a base that another operation needs.
+        // The copy of a base that another operation reads later.
         let copied = |base: NodeId| {
             let copy = Cost { calls: 0, ..Cost::copy(of(base)) };
             if self.last_use()[base as usize] == id { Cost::default() } else { copy }
@@ -80,7 +80,7 @@ impl Program {
     }
 }
 
-/// What the time of an operation depends on.
+/// The kind of work, which weighs the time of an operation.
 fn work(op: &Op<NodeId>) -> Work {
     if matches!(op, Op::Contract(..)) {
         Work::Products
@@ -104,7 +104,7 @@ pub(crate) fn is_function(op: &Op<NodeId>) -> bool {
     }
 }
 
-/// Whether neighbours of the result are no neighbours of the operand, as in a transposition.
+/// Whether adjacent elements of the result are not adjacent in the operand, as in a transposition.
 fn is_out_of_order(op: &Linear) -> bool {
     let strided = |view: &View| {
         let (axes, rank) = (view.shape().len(), view.source().len());

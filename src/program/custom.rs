@@ -1,16 +1,17 @@
 //! Functions with derivative rules of their own.
 //!
-//! Law: the value of a [`Custom`] is that of its primal program in every interpreter; its derivative, at any order, is
-//! given by its rules. Rules are programs, and are differentiated like any other.
+//! Law: the value of a [`Custom`] is that of its primal program in every interpreter (of a while loop, that of the
+//! primal program repeated); its derivative, at any order, is given by its kind ([`CustomKind`]). Rules are programs,
+//! and are differentiated like any other.
 //!
-//! There are four kinds ([`CustomKind`]). A [checkpointed](Custom::checkpointed) function has the derivative of its program.
-//! What is special about such a function is memory: reverse mode keeps its arguments alone, and runs the program again to know
-//! the values in between. Its transposed derivative is a function of the same kind, so the law about memory holds at every
-//! order, and no pass moves the second run out of where it is asked for.
+//! A [checkpointed](Custom::checkpointed) function has the derivative of its program, and needs less memory: reverse
+//! mode keeps its arguments alone, and runs the program again to recompute the intermediate values. Its transposed
+//! derivative is a checkpointed function, too, so this law about memory holds at every order, and no pass hoists the
+//! second run.
 //!
-//! A function that [solves linear equations](Custom::solve) has a derivative that applies the function itself, and its
-//! transposed one, to what the equation says. A program cannot hold itself, so interpreters know that formula, and it holds at
-//! every order.
+//! A function that [solves linear equations](Custom::solve) has a derivative that consists of the tangent of the
+//! left-hand side and of the function itself, or the function that solves the transposed equations. A program cannot
+//! contain itself, so interpreters know that formula, which holds at every order.
 
 use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
@@ -21,10 +22,10 @@ use crate::dtype::DType;
 use crate::ops::kinds::Kind;
 use crate::shape::Show;
 
-/// A closed function, of whose derivative more is known than its program says.
+/// A closed program with knowledge about its derivative: rules, recomputation, linear equations, or repetition.
 ///
-/// Made by [`custom_jvp`](crate::custom_jvp()), [`custom_vjp`](crate::custom_vjp()), [`checkpoint`](crate::checkpoint()),
-/// [`while_loop`](crate::while_loop()) and the solvers of equations.
+/// Made by [`custom_jvp`](crate::custom_jvp()), [`custom_vjp`](crate::custom_vjp()),
+/// [`checkpoint`](crate::checkpoint()), [`while_loop`](crate::while_loop()) and the solvers of equations.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Custom {
     name: String,
@@ -33,7 +34,7 @@ pub struct Custom {
     derived: Memo,
 }
 
-/// What a function is beside its program, from which its derivative follows.
+/// The kind of a function, which determines its derivative.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum CustomKind {
     /// The derivative is that of the rules, of which there is one at least: see [`Custom::new`].
@@ -54,30 +55,31 @@ pub enum CustomKind {
     },
 }
 
-/// What is known of linear equations beside their solution: see [`Custom::solve`].
+/// Linear equations, as programs beside the solution: see [`Custom::solve`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct LinearEquations {
-    /// How the left-hand side moves: `(given, y, given_dot) -> a_dot y`.
+    /// The left-hand side with the tangent of the matrix: `(given, y, given_dot) -> a_dot y`.
     pub moved: Program,
-    /// The solution of the transposed equations, and how their left-hand side moves.
+    /// The same programs for the transposed equations: the solution, and the left-hand side.
     pub transposed: Transposed,
 }
 
-/// The solution of transposed equations, and how their left-hand side moves: see [`Custom::solve`].
+/// The solution of the transposed equations, and their left-hand side with the tangent of the matrix: see
+/// [`Custom::solve`].
 pub type Transposed = (Program, Program);
 
-/// Which linear program of a function that is differentiated by its program: the arguments that are differentiated, and for which results
-/// cotangents are given; no results are named for the program of tangents.
+/// The key of a derived function: a mark for each argument that is differentiated, and for each result that has a
+/// cotangent; `None` for a function of tangents. Without marks: a while loop over values and tangents.
 pub(crate) type Derivative = (Vec<bool>, Option<Vec<bool>>);
 
-/// A checkpointed function, and which of its possible inputs it takes.
+/// A derived function, and for each possible input whether the function takes it.
 #[derive(Clone, Debug)]
 pub(crate) struct Taking {
     pub(crate) rule: Arc<Custom>,
     pub(crate) takes: Vec<bool>,
 }
 
-/// The linear programs that were made so far: they follow from the function, and are no part of it.
+/// A cache of the derived functions: they follow from the function, and are no part of its equality.
 #[derive(Clone, Debug, Default)]
 struct Memo(Arc<Mutex<BTreeMap<Derivative, Taking>>>);
 
@@ -163,8 +165,8 @@ impl Custom {
         Custom { name: name.to_owned(), primal, kind, derived: Memo::default() }
     }
 
-    /// A function with the derivative of its program, of which reverse mode keeps the arguments alone: it runs the
-    /// program again.
+    /// A checkpointed function: its derivative is that of its program, but reverse mode keeps the arguments alone, and
+    /// runs the program again.
     ///
     /// ```
     /// use polygrad::{BaseTensor, DType, ops::Unary, program::{Custom, Term}};
@@ -177,30 +179,30 @@ impl Custom {
         Custom::of_kind(name, primal, CustomKind::Checkpointed)
     }
 
-    /// What the function is beside its program.
+    /// The kind of the function.
     pub fn kind(&self) -> &CustomKind {
         &self.kind
     }
 
-    /// Whether reverse mode runs the program of the function again: see [`Custom::checkpointed`].
+    /// Whether the function is checkpointed, so that reverse mode runs its program again: see [`Custom::checkpointed`].
     pub fn is_checkpointed(&self) -> bool {
         self.kind == CustomKind::Checkpointed
     }
 
-    /// Whether the function repeats its program: see [`Custom::while_loop`].
+    /// Whether the function is a while loop: see [`Custom::while_loop`].
     pub fn is_while(&self) -> bool {
         matches!(self.kind, CustomKind::While { .. })
     }
 
-    /// A function that solves linear equations: `primal : (given, b) -> y` with `a(given) y = b`, where `given` are any
-    /// number of values, and `y` is like `b`; `moved : (given, y, given_dot) -> a_dot y`. Both programs of `transposed` are
-    /// of the equations with the transposed matrix.
+    /// A function that solves linear equations: `primal : (given, b) -> y` with `a(given) y = b`, for any number of
+    /// values `given`, and `y` with the shape and element type of `b`; `moved : (given, y, given_dot) -> a_dot y`.
+    /// `transposed` has both programs for the transposed matrix.
     ///
-    /// The derivative is that of the equations, `y_dot = a^-1 (b_dot - a_dot y)`, in both modes and at every order: it is
-    /// exact as far as the solution is, however that was found.
+    /// The derivative is that of the equations, `y_dot = a^-1 (b_dot - a_dot y)`, in both modes and at every order: it
+    /// is as exact as the solution, whatever method computes the solution.
     ///
     /// # Errors
-    /// When a program takes or returns other shapes or element types than these.
+    /// When a program takes or returns other shapes or element types than these, or there is no right-hand side.
     ///
     /// ```
     /// use polygrad::{BaseTensor, DType, Tensor, ops::Binary, program::{Custom, Term}, tensor};
@@ -234,12 +236,12 @@ impl Custom {
         Ok(Custom::of_kind(name, primal, CustomKind::Solve(Box::new(LinearEquations { moved, transposed }))))
     }
 
-    /// The linear equations that the function [solves](Custom::solve), if it does.
+    /// The linear equations of a function that [solves](Custom::solve) them.
     pub fn solves(&self) -> Option<&LinearEquations> {
         if let CustomKind::Solve(equations) = &self.kind { Some(equations) } else { None }
     }
 
-    /// The function that solves the transposed equations.
+    /// The function that solves the transposed equations, if this function solves equations.
     pub(crate) fn transposed(&self) -> Option<Arc<Custom>> {
         let LinearEquations { moved, transposed } = self.solves()?;
         let back = LinearEquations { moved: transposed.1.clone(), transposed: (self.primal.clone(), moved.clone()) };
@@ -256,12 +258,13 @@ impl Custom {
         std::iter::once(&self.primal).chain(others.into_iter().flatten())
     }
 
-    /// A function that runs a program again and again, while the first value of its carry, a mask of rank 0, holds. The
-    /// program takes the carry, then values that stay the same, and returns the next carry. Without a bound the
-    /// function has a derivative in forward mode alone.
+    /// A while loop: a function that repeats a program while the first value of the carry, a mask of rank 0, holds, at
+    /// most `most` times. The program takes the carry, then captured values, and returns the next carry. Without a
+    /// bound the function has a derivative in forward mode alone.
     ///
     /// # Errors
-    /// When the program does not return its first inputs anew, or the first one is no mask of rank 0.
+    /// When the outputs of the program do not have the kinds of its first inputs, or the first output is no mask of
+    /// rank 0.
     ///
     /// ```
     /// use polygrad::{BaseTensor, DType, ops::Unary, program::{Custom, Term}};
@@ -281,7 +284,8 @@ impl Custom {
         }
     }
 
-    /// Whether the function has no derivative in reverse mode: it, or a function that it runs, has no bound.
+    /// Whether the function has no derivative in reverse mode, since it, or a function that it runs, is a while loop
+    /// without a bound.
     pub(crate) fn is_unbounded(&self) -> bool {
         match &self.kind {
             CustomKind::While { most: None } => true,
@@ -293,13 +297,14 @@ impl Custom {
         }
     }
 
-    /// The checkpointed function of another program and of this name, which takes those inputs that the program uses.
+    /// The checkpointed function of another program, under the name of this function and without the inputs that the
+    /// program does not use.
     pub(crate) fn checkpointed_as(&self, program: &Program) -> Taking {
         let (program, takes) = without_unused_inputs(program);
         Taking { rule: Arc::new(Custom::checkpointed(&self.name, program)), takes }
     }
 
-    /// A linear program of a function that is differentiated by its program, made with `make` if there is none yet.
+    /// The derived function with this key from the cache, or made with `make` on first use.
     pub(crate) fn derived(&self, which: Derivative, make: impl FnOnce() -> Taking) -> Taking {
         let known = || self.derived.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(linear) = known().get(&which) {
@@ -315,7 +320,7 @@ impl Custom {
         &self.name
     }
 
-    /// The function itself: `x -> y`.
+    /// The program of the values, `x -> y`; of a while loop, one trip.
     pub fn primal(&self) -> &Program {
         &self.primal
     }
@@ -330,7 +335,7 @@ impl Custom {
         if let CustomKind::Rules { vjp, .. } = &self.kind { vjp.as_ref() } else { None }
     }
 
-    /// The rule for tangents, or why there is none.
+    /// The rule for tangents, or a message if there is none.
     pub(crate) fn require_jvp(&self) -> Result<&Program, String> {
         self.jvp().ok_or_else(|| {
             format!(
@@ -354,12 +359,13 @@ impl Custom {
         Custom::of_kind(&self.name, primal, kind)
     }
 
-    /// The same function with another program for its values.
+    /// The same function with another primal program.
     pub(crate) fn with_primal(&self, primal: Program) -> Custom {
         Custom { primal, derived: Memo::default(), ..self.clone() }
     }
 
-    /// The function with each of its programs rewritten by a function of its own: the primal program, and rules or equations.
+    /// The function with each of its programs rewritten by the closure for its role: solutions and values, rules for
+    /// tangents, rules for cotangents, left-hand sides.
     pub(crate) fn map_each(
         &self,
         primal: &mut dyn FnMut(&Program) -> Program,
@@ -381,7 +387,7 @@ impl Custom {
         Custom::of_kind(&self.name, now, kind)
     }
 
-    /// Whether the function accepts arguments of these kinds.
+    /// An error unless the function accepts arguments of these kinds.
     pub(crate) fn accepts(&self, args: &[Kind<'_>]) -> Result<(), String> {
         fit("arguments", args, &kinds(self.primal.inputs()).collect::<Vec<_>>())
     }

@@ -1,6 +1,6 @@
 //! The uses of values in a program, and copies of parts of a program.
 //!
-//! Law: each function makes one pass over the operations, forwards or backwards; operands come before their uses.
+//! Law: each function traverses the operations once, forwards or backwards; operands come before their uses.
 
 use std::collections::BTreeMap;
 
@@ -14,8 +14,8 @@ pub(super) fn uses(nodes: &[Node], results: &[NodeId]) -> Vec<u32> {
     uses
 }
 
-/// Marks all values that the marked values depend on. The operands of a value that is not `through` are marked only if
-/// another value needs them.
+/// Marks all values that the marked values depend on. A marked value for which `through` is false does not mark its
+/// operands.
 pub(crate) fn reach(nodes: &[Node], marks: &mut [bool], through: impl Fn(usize) -> bool) {
     for k in (0..nodes.len()).rev() {
         if marks[k] && through(k) {
@@ -24,12 +24,12 @@ pub(crate) fn reach(nodes: &[Node], marks: &mut [bool], through: impl Fn(usize) 
     }
 }
 
-/// Which inputs of a program its marked results depend on; each result of an inner loop is treated by itself.
+/// For each input of a program, whether a marked result depends on it; each result of an inner loop is treated by itself.
 fn inputs_needed(program: &Program, results: &[bool]) -> Vec<bool> {
     let nodes = program.nodes();
     let mut live = vec![false; nodes.len()];
     program.results().iter().zip(results).for_each(|(r, needed)| live[*r as usize] |= needed);
-    // For each loop, the needed results.
+    // The needed results of each loop.
     let mut wanted: BTreeMap<NodeId, Vec<bool>> = BTreeMap::new();
     for (k, node) in nodes.iter().enumerate().rev().filter(|(_, node)| !matches!(node.op, Op::Input(_))) {
         if !live[k] {
@@ -53,13 +53,13 @@ fn inputs_needed(program: &Program, results: &[bool]) -> Vec<bool> {
     live
 }
 
-/// For a loop of which these results are needed: all needed results, carries among them, and the needed inputs of its
-/// body.
+/// The needed results of a loop and the needed inputs of its body, if these results of the loop are needed: a carry is
+/// also needed if a needed result depends on it.
 pub(crate) fn results_needed(l: &Loop<NodeId>, results: &[bool]) -> (Vec<bool>, Vec<bool>) {
     let mut results = results.to_vec();
     results.resize(l.body.results().len(), false);
     if l.n == 0 {
-        // The last carries are the initial ones, whatever the body does.
+        // Without trips, the final carries are the initial carries, whatever the body computes.
         let carried = (0..l.body.inputs().len()).map(|k| k < l.init.len() && results[k]);
         let inputs = carried.collect();
         return (results, inputs);
@@ -75,7 +75,7 @@ pub(crate) fn results_needed(l: &Loop<NodeId>, results: &[bool]) -> (Vec<bool>, 
 }
 
 impl Program {
-    /// The same program with other values of it as results.
+    /// The same program with other values of it as results, under the same names.
     pub(crate) fn with_results(&self, results: &[NodeId]) -> Program {
         let mut b = Builder::literal();
         let inputs = b.inputs(self.inputs(), &[]);
@@ -90,7 +90,7 @@ impl Program {
         uses(self.nodes(), self.results())
     }
 
-    /// For each loop, and each function without rules, which of its results are used.
+    /// For each loop and each checkpointed function, the results that are used.
     pub(crate) fn results_taken(&self) -> Vec<Option<Vec<bool>>> {
         let mut taken = vec![None; self.nodes().len()];
         for (k, node) in self.nodes().iter().enumerate() {
@@ -111,7 +111,8 @@ impl Program {
         taken
     }
 
-    /// The same program with these names and without its first inputs, if it does not use them.
+    /// The same program without its first `count` inputs and with these names of the others; `None` if it uses a
+    /// removed input.
     pub(crate) fn without_first_inputs(&self, count: usize, names: &[String]) -> Option<Program> {
         if self.uses()[..count].iter().any(|uses| *uses > 0) {
             return None;
@@ -129,7 +130,7 @@ impl Program {
 }
 
 impl Builder {
-    /// Copies every operation of a program all of whose operands have a number here.
+    /// Copies every operation of a program whose operands all have a number in this builder.
     pub(crate) fn follow(&mut self, program: &Program, numbers: &mut [Option<NodeId>]) {
         for (k, node) in program.nodes().iter().enumerate().skip(program.inputs().len()) {
             let mut known = numbers[k].is_none();
@@ -143,7 +144,8 @@ impl Builder {
         }
     }
 
-    /// Adds some inputs of a program, in this order, and every operation that depends on those alone.
+    /// Adds the inputs of a program with these positions, in this order, and every operation that depends on these
+    /// inputs alone.
     pub(crate) fn taken(&mut self, program: &Program, order: impl IntoIterator<Item = usize>) -> Vec<Option<NodeId>> {
         let mut numbers = vec![None; program.nodes().len()];
         for k in order {
@@ -160,7 +162,7 @@ mod tests {
     use crate::dtype::DType;
     use crate::shape::Shape;
 
-    /// The next carry is an element of a sequence: what the loop starts with is needed if there are no trips, and only then.
+    /// The next carry is an element of a sequence: the initial carry is needed if there are no trips, and only then.
     #[test]
     fn what_a_loop_without_trips_starts_with_is_needed() {
         for n in [0, 2] {

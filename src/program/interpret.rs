@@ -1,4 +1,4 @@
-//! Interpretation: a program at any instance of the language.
+//! Interpretation: runs a program at any instance of the language.
 
 use super::graph::uses;
 use super::{Loop, Node, NodeId, Op, Program};
@@ -11,16 +11,16 @@ use crate::source::{Restored, placed};
 /// The value of an operation.
 enum Value<T> {
     One(T),
-    /// The results of a loop or of a function with rules, each until its output is read.
+    /// The results of an operation with several results, each until its output is read.
     Many(Vec<Option<T>>),
-    /// The operand of a linear operation whose evaluation is left to a sum.
+    /// The operand of a linear operation that a later sum evaluates.
     Deferred(T),
 }
 
 /// Runs a program at the interpreter `T`: the outputs, from values of the inputs.
 ///
-/// Every operation of the program becomes one call of [`BaseTensor`]. A value is dropped after its last use, and passed
-/// by value to an operation that can reuse it. The operations run in a loop, without recursion.
+/// Every operation of the program becomes one call of [`BaseTensor`]. A value is dropped after its last use, and moved
+/// into an operation that can reuse its memory. The operations run in a loop, without recursion.
 ///
 /// # Panics
 /// When there is not one value of the right shape and element type per input.
@@ -40,7 +40,8 @@ pub fn interpret<T: BaseTensor>(program: &Program, inputs: Vec<T>) -> Vec<T> {
     run(program, inputs)
 }
 
-/// Panics in the name of a verb unless there is one value of the right shape and element type per input.
+/// Panics, with the name of a verb in the message, unless there is one value of the right shape and element type per
+/// input.
 #[track_caller]
 pub(crate) fn check_inputs<T: BaseTensor>(verb: &str, program: &Program, inputs: &[T]) {
     if inputs.len() != program.inputs().len() {
@@ -68,7 +69,7 @@ pub(crate) fn check_inputs<T: BaseTensor>(verb: &str, program: &Program, inputs:
 fn run<T: BaseTensor>(program: &Program, inputs: Vec<T>) -> Vec<T> {
     let mut values: Vec<Option<Value<T>>> = Vec::with_capacity(program.nodes().len());
     let last_use = program.last_use();
-    // What is recorded for an operation was written where the operation was.
+    // The operations that an interpreter records have the source places of the operations of the program.
     let outer = placed(None);
     let _restored = Restored(outer);
     let waits = |a: NodeId| program.inner.deferred[a as usize];
@@ -115,7 +116,7 @@ fn run<T: BaseTensor>(program: &Program, inputs: Vec<T>) -> Vec<T> {
             Op::Concat(axis, parts) => Value::One(T::concat(*axis, &all(&values, parts))),
             Op::Loop(l) => {
                 let init = l.init.iter().enumerate();
-                // The carry is passed by value: a loop that is its only owner updates it in place.
+                // The carry is moved: a loop that is its only owner updates it in place.
                 let once = |i: usize| l.init[i + 1..].iter().chain(&l.xs).chain(&l.captured).all(|a| *a != l.init[i]);
                 let init = init.map(
                     |(i, a)| {
@@ -160,7 +161,7 @@ pub(super) fn run_loop<T: BaseTensor, R>(l: &Loop<R>, init: Vec<T>, xs: Vec<T>, 
     })
 }
 
-/// The sum of a value and of a deferred linear operation; in place, in a copy if the value has a later use.
+/// The sum of a value and of a deferred linear operation: in place, or in a copy if the value has a later use.
 fn add_up<T: BaseTensor>(
     program: &Program,
     values: &mut [Option<Value<T>>],
@@ -172,15 +173,16 @@ fn add_up<T: BaseTensor>(
     else {
         unreachable!("linear operations are deferred once")
     };
-    // A base that is used again is copied, which costs less than to make all of the linear operation's result.
+    // A copy of the base costs less than an array of the result of the linear operation.
     let base = if last { take(values, base) } else { get(values, base).clone() };
     base.accumulate_linear(op, &x)
 }
 
-/// Which operations are deferred to the sum that is their only use: views that write each place once, or few places, so
-/// that adding their result costs no more than making it. A deferred view adds nothing, not even 0, to the places that
-/// it does not write; so the other summand must never be -0, or no operation of the program may see the sign of zero of
-/// the sum. Results of the program are not seen, also if it is a body: what sees the results of the loop is outside.
+/// The operations that are deferred to the sum that is their only use: views that write each place at most once, or
+/// that have fewer positions than places, so that accumulating their result costs no more than computing it. A deferred
+/// view adds nothing, not even 0, to the places that it does not write; so the other summand must never be -0, or no
+/// operation of the program may see the sign of zero of the sum. Results of the program count as unseen, also those of
+/// a body, whose readers are outside of the body.
 pub(super) fn deferred(nodes: &[Node], results: &[NodeId]) -> Vec<bool> {
     let uses = uses(nodes, results);
     let mut deferred = vec![false; nodes.len()];

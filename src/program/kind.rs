@@ -1,7 +1,7 @@
 //! The kinds of operations: shape and element type of the result, from those of the operands.
 //!
-//! Law: a program all of whose operations pass here runs in every interpreter; the checks are those of evaluation, as
-//! results instead of panics.
+//! Law: a program whose operations all pass these checks runs in every interpreter; the checks are those of evaluation,
+//! with an error in place of a panic.
 
 use super::{Builder, Constant, Loop, NodeId, Op, Slot};
 use crate::dtype::DType;
@@ -60,7 +60,7 @@ impl Builder {
     /// Shape and element type of the result of an operation on existing operands.
     ///
     /// # Errors
-    /// When the operands do not fit; the same sentence that evaluation panics with, for most operations.
+    /// When the operands do not fit. For most operations the message is that of the panic during evaluation.
     pub fn try_kind(&self, op: &Op<NodeId>) -> Result<(Shape, DType), String> {
         let of = |id: &NodeId| self.kind_of(*id);
         let like = |(shape, dtype): Kind<'_>| (Shape::from_slice(shape), dtype);

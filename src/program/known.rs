@@ -1,8 +1,8 @@
-//! What a term is known to be while a program is traced.
+//! Values of terms that depend on no variable, computed while a program is traced.
 //!
-//! A term that depends on no variable has a value at once, whoever runs the recorded program later. It is computed when it
-//! is asked for, operation by operation in the order of the trace, and kept beside the term. Law: the value is that of the
-//! operations at known arrays, so what the host language decides by it is what it would decide there.
+//! Such a value does not depend on the inputs of a later run. It is computed when it is asked for, operation by
+//! operation in the order of the trace, and cached in the term. Law: the value is that of the same operations on
+//! arrays, so host code that branches on the value takes the branch that it takes on arrays.
 
 use std::cell::OnceCell;
 
@@ -13,24 +13,25 @@ use crate::base::BaseTensor;
 use crate::ops::Call;
 use crate::shape::size;
 
-/// What a recorded operation may compute to be known: a counter or a small table, at a cost that nobody notices.
+/// The largest number of elements of an operation that is computed while a program is traced: enough for a counter or a
+/// small table, at a negligible cost.
 const LARGEST: usize = 4096;
 
-/// The values of an operation's results, as far as they are asked for.
+/// The values of the results of an operation, computed on demand.
 pub(super) enum KnownResults {
-    /// They depend on a variable, or are not to be computed while a program is traced.
+    /// The values depend on a variable, or are not computed while a program is traced.
     Never,
-    /// They depend on no variable; one for each result, once computed.
+    /// The values depend on no variable: one for each result, once computed.
     Once(OnceCell<Box<[Array]>>),
 }
 
 impl KnownResults {
-    /// What can be known of an operation whose result has this shape.
+    /// Whether the values of an operation can be known, if its result has this shape.
     pub(super) fn of(op: &Op<Term>, shape: &[usize]) -> KnownResults {
         let small = match op {
             // A variable is unknown, and a constant needs no computation.
             Op::Input(_) | Op::Constant(_) => false,
-            // Code of the host runs when the program runs, and a function with rules may be a loop without an end.
+            // Host code runs when the program runs, and a function with rules may be a loop without an end.
             Op::Call(Call::External(_), _) | Op::Custom(..) => false,
             Op::Call(Call::Matrix(_), args) => args.iter().all(|a| size(a.sizes()) <= LARGEST),
             Op::Loop(l) => elements(l) <= LARGEST,
@@ -48,7 +49,8 @@ impl KnownResults {
     }
 }
 
-/// The elements that all trips of a loop compute at the least.
+/// An estimate of the elements that all trips of a loop compute: those of the results, and one for each operation of
+/// the body.
 fn elements(l: &Loop<Term>) -> usize {
     let results =
         l.body.outputs().iter().map(|slot| size(&slot.shape)).fold(l.body.nodes().len(), usize::saturating_add);
@@ -69,7 +71,8 @@ impl Term {
         }
     }
 
-    /// The value, if it depends on no variable. Uses a work list, because terms are as deep as the traced program was long.
+    /// The value of a term that depends on no variable. Uses a work list, because terms are as deep as the traced
+    /// program was long.
     pub(crate) fn value(&self) -> Option<Array> {
         if let Some(constant) = self.as_constant() {
             return Some(constant.clone());

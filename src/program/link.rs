@@ -1,4 +1,5 @@
-//! Code of the host in programs: a saved program names it, and is linked to it when it is loaded.
+//! Host code in programs: a saved program has the names of host functions, and is linked to the functions after
+//! loading.
 //!
 //! Law: linking changes the functions behind names, and nothing else of a program.
 
@@ -11,9 +12,9 @@ use super::{Builder, Op, Program};
 use crate::ops::{Call, External};
 
 impl Program {
-    /// The host code that the program calls, also in its loops and in functions with rules.
+    /// The external functions that the program calls, also in its loops and in functions with rules.
     pub fn externals(&self) -> Vec<Arc<External>> {
-        // Only looked up; the order is that of the programs.
+        // The set is only looked up: the order of the result is that of the programs.
         let (mut found, mut known) = (Vec::new(), HashSet::new());
         for program in self.distinct(programs_of).into_iter().rev() {
             for node in program.nodes() {
@@ -27,7 +28,7 @@ impl Program {
         found
     }
 
-    /// Whether host code, not counting that in functions with rules, takes what depends on the first inputs.
+    /// Whether host code outside of functions with rules may get a value that depends on the first `first` inputs.
     pub(crate) fn calls_host_on(&self, first: usize) -> bool {
         let mut depends: Vec<bool> = Vec::with_capacity(self.nodes().len());
         self.nodes().iter().enumerate().any(|(k, node)| {
@@ -46,11 +47,12 @@ impl Program {
         })
     }
 
-    /// The program with the host code that it names, by name; code that is linked already stays if there is no other.
+    /// Links the external functions of the program by name. A function that is linked already stays if `with` has no
+    /// function of its name.
     ///
     /// # Errors
-    /// When a name that is not linked yet is not among these, or one takes or returns other shapes than the program
-    /// says.
+    /// When a function that is not linked yet is missing in `with`, or a function in `with` takes or returns other
+    /// shapes or element types than the program says.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -99,7 +101,7 @@ impl Program {
     }
 
     fn relinked(&self, by: &mut dyn FnMut(&Arc<External>) -> Arc<External>) -> Program {
-        // Each program once: those inside come first.
+        // Each program is rebuilt once, after the programs inside of it.
         let mut linked: HashMap<u64, Program> = HashMap::new();
         for program in self.distinct(programs_of) {
             let mut b = Builder::literal();

@@ -1,13 +1,13 @@
 //! Programs as data: tracing records them, passes rewrite them, interpreters run them.
 //!
 //! A [`Program`] is a list of operations in which operands come before their uses: flat, typed, hash-consed (no two
-//! operations are equal), closed, with named inputs and outputs. The body of a loop is a program of its own whose
-//! captured values are inputs. A program is `Send + Sync`, `UnwindSafe`, cheap to clone and printable. Two programs are
-//! equal if all their parts are, names included; that is known when they are made (`class.rs`).
+//! operations are equal), closed, with named inputs and outputs. The body of a loop is a program of its own, which gets
+//! captured values as inputs. A program is `Send + Sync`, `UnwindSafe`, cheap to clone and printable. Two programs are
+//! equal if all their parts are, names included; equality is decided when a program is made (`class.rs`).
 //!
 //! Laws: [`interpret`] alone gives a program a meaning, and it commutes with every operation: it is the unique
-//! homomorphism from the initial algebra ("Dual arrays", appendix C.3). Nothing here
-//! recurses over the length of a program, only over the nesting of its loops.
+//! homomorphism from the initial algebra ("Dual arrays", appendix C.3). No function here recurses over the length of a
+//! program, only over the nesting of its loops.
 
 mod builder;
 mod class;
@@ -57,9 +57,10 @@ pub type NodeId = u32;
 pub struct Node {
     /// The operation.
     pub op: Op<NodeId>,
-    /// The shape of its result; without meaning for a loop, which has several results.
+    /// The shape of its result; without meaning for an operation with several results: a loop, a call or a function
+    /// with rules.
     pub shape: Shape,
-    /// The element type of its result.
+    /// The element type of its result; without meaning for an operation with several results.
     pub dtype: DType,
 }
 
@@ -87,7 +88,7 @@ pub struct Program {
     inner: Arc<Inner>,
 }
 
-/// By its class: see `class.rs`.
+/// Equality of classes: see `class.rs`.
 impl PartialEq for Program {
     fn eq(&self, other: &Program) -> bool {
         self.class() == other.class()
@@ -96,7 +97,7 @@ impl PartialEq for Program {
 
 impl Eq for Program {}
 
-/// By what was computed when the program was made: a body is looked up with its loop many times.
+/// The hash that was computed when the program was made, since a body is hashed with each loop that runs it.
 impl Hash for Program {
     fn hash<H: Hasher>(&self, state: &mut H) {
         state.write_u64(self.inner.key.0);
@@ -117,14 +118,14 @@ struct Inner {
     /// For each node whether it is a view whose only user is a sum, which can add the view to its other operand in
     /// place.
     deferred: Vec<bool>,
-    /// Where each operation was written, if that is known; no part of what a program is.
+    /// The source place of each operation, if that is known; no part of the equality of programs.
     places: Vec<Place>,
-    /// What is asked of a body once for each loop that runs it.
+    /// Cached answers to questions that each loop asks about its body.
     asked: Asked,
 }
 
 impl Inner {
-    /// Whether two programs are equal, if the programs in their operations are compared by class.
+    /// Whether two programs are equal, where programs within operations are compared by class.
     fn is_alike(&self, other: &Inner) -> bool {
         self.inputs == other.inputs
             && self.outputs == other.outputs
@@ -162,7 +163,8 @@ impl Program {
         Program { inner: class::classed(inner) }
     }
 
-    /// The number that all programs equal to this one have while it is there, and no others.
+    /// The number of the class: among all programs that exist at one time, equal programs have one number, and others
+    /// have other numbers.
     pub(crate) fn class(&self) -> u64 {
         self.inner.key.1
     }
@@ -192,7 +194,7 @@ impl Program {
         &self.inner.last_use
     }
 
-    /// Where an operation was written, if that is known.
+    /// The source place of an operation, if that is known.
     pub(crate) fn place(&self, id: NodeId) -> Place {
         self.inner.places.get(id as usize).copied().flatten()
     }
@@ -202,13 +204,13 @@ impl Program {
         self.inner.deferred[id as usize]
     }
 
-    /// The number of operations, without inputs and constants, with those in the bodies of loops. A body that several
-    /// loops share counts once.
+    /// The number of operations without inputs, constants and [`Op::Output`], with those of the programs that operations
+    /// run. A body that several loops share counts once.
     pub fn size(&self) -> usize {
         self.operations(run_by).filter(counts).count()
     }
 
-    /// The number of operations of the program itself.
+    /// The size of the program itself, without bodies.
     fn own_size(&self) -> usize {
         self.nodes().iter().map(|node| &node.op).filter(counts).count()
     }

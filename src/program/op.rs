@@ -1,8 +1,8 @@
 //! One operation of the language as data.
 //!
 //! Law: an [`Op`] is a functor in `R`, the type of references to its operands: a pointer while a program is traced
-//! ([`Term`](super::Term)), a number in a [`Program`]. Equality is structural, and bitwise for constants, so equal
-//! operations on equal operands are one.
+//! ([`Term`](super::Term)), a number in a [`Program`]. Equality is structural, and bitwise for constants, so
+//! hash-consing merges equal operations on equal operands.
 
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::array::{Array, Values, with_elem};
 use crate::dtype::Elem;
 use crate::ops::{Binary, Call, Contract, Discrete, IntBinary, Linear, Reduce, Unary};
 
-/// A known array; equality is bitwise.
+/// A constant array; equality is bitwise.
 #[derive(Clone, Debug)]
 pub struct Constant(
     /// The array.
@@ -22,7 +22,7 @@ pub struct Constant(
 );
 
 impl Constant {
-    /// Whether the array is zeros of positive sign, stored as one number.
+    /// Whether the array is zeros of positive sign, stored as one element.
     pub(crate) fn is_zero(&self) -> bool {
         with_elem!(self.0.dtype(), E => self.0.splat::<E>().is_some_and(|x| x.same_bits(E::ZERO)))
     }
@@ -39,7 +39,7 @@ impl PartialEq for Constant {
             (Values::Dense(x), Values::Dense(y)) => {
                 std::ptr::eq(x, y) || x.iter().zip(y).all(|(x, y)| x.same_bits(*y))
             }
-            // Equal in value, but not in cost.
+            // Equal in value, but of another cost.
             (Values::Splat(_), Values::Dense(_)) | (Values::Dense(_), Values::Splat(_)) => false,
         })
     }
@@ -51,7 +51,7 @@ impl Hash for Constant {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.0.shape().hash(state);
         self.0.dtype().hash(state);
-        // Some elements of a long array tell most constants apart; equality compares all of them.
+        // A sample of the elements of a long array distinguishes most constants; equality compares all elements.
         const ALL: usize = 1 << 12;
         with_elem!(self.0.dtype(), E => {
             let values = self.0.typed::<E>();
@@ -72,7 +72,7 @@ impl Hash for Constant {
 pub enum Op<R> {
     /// An input of the program, by position; a variable while tracing, by the number that names it.
     Input(u64),
-    /// A known array.
+    /// A constant array.
     Constant(Constant),
     /// An elementwise function.
     Unary(Unary, R),
@@ -80,7 +80,7 @@ pub enum Op<R> {
     Binary(Binary, R, R),
     /// An operation with derivative zero.
     Discrete(Discrete, SmallVec<[R; 2]>),
-    /// Mask, value where the mask holds, value elsewhere.
+    /// Selection: a mask, the value where the mask holds, and the value elsewhere.
     Select([R; 3]),
     /// A linear operation.
     Linear(Box<Linear>, R),
@@ -88,15 +88,15 @@ pub enum Op<R> {
     Contract(Box<Contract>, R, R),
     /// The extremum of each line along an axis.
     Reduce(Reduce, R),
-    /// Subarrays of the first operand at the indices.
+    /// A gather: the subarrays of the first operand at the indices.
     Gather(R, Vec<R>),
-    /// The first operand with subarrays of the last added at the indices.
+    /// A scatter-add: the first operand, with the subarrays of the last operand added at the indices.
     ScatterAdd(R, Vec<R>, R),
-    /// The operands one after the other along an axis.
+    /// The concatenation of the operands along an axis.
     Concat(usize, Vec<R>),
     /// A loop; it has several results.
     Loop(Box<Loop<R>>),
-    /// Linear algebra or code of the host; it has several results.
+    /// Linear algebra or host code; it has several results.
     Call(Call, Vec<R>),
     /// A function with derivative rules of its own; it has several results.
     Custom(Arc<Custom>, Vec<R>),
@@ -117,7 +117,7 @@ pub struct Loop<R> {
     pub init: Vec<R>,
     /// The sequences.
     pub xs: Vec<R>,
-    /// Values from outside, the same in every trip.
+    /// The captured values: values from outside of the body, the same in every trip.
     pub captured: Vec<R>,
 }
 
@@ -140,7 +140,7 @@ impl<R> Op<R> {
         }
     }
 
-    /// The operands of a sum of floats or integers.
+    /// The operands, if the operation is a sum of floats or integers.
     pub(crate) fn added(&self) -> Option<[&R; 2]> {
         if let Op::Binary(Binary::Add, a, b) = self {
             return Some([a, b]);

@@ -1,18 +1,19 @@
-//! Rebuilding a program, the one traversal of every pass that rewrites operation by operation. It is given a function
-//! that makes the new form of an operation.
+//! Rebuilding a program: the traversal of every pass that rewrites operation by operation.
+//!
+//! The traversal calls a given function, which makes the new form of an operation.
 //!
 //! Law: the traversal goes from operands to results and makes each operation once, so it is linear in the length of the
-//! program. It keeps inputs, outputs and their names, and resolves the outputs of loops and of functions with rules,
-//! each of which may have become another value. A pass itself rewrites the programs inside of an operation.
+//! program. It keeps inputs, outputs and their names, and resolves the outputs of operations with several results, each
+//! of which may have become another value. Programs inside of an operation are left to the pass.
 
 use super::{Builder, Node, NodeId, Op, Program};
 
 /// The new form of an operation.
 #[derive(Clone, Debug)]
 pub(crate) enum Rebuilt {
-    /// One value, or a loop or function with rules whose outputs are read as before.
+    /// One value, or an operation with several results whose outputs are read as before.
     One(NodeId),
-    /// The used results of a loop or function with rules.
+    /// The used results of an operation with several results.
     Many(Vec<Option<NodeId>>),
 }
 
@@ -33,7 +34,7 @@ impl Now {
         op.map(&mut |a| self.of(*a))
     }
 
-    /// The same operation, up to the rules of the builder.
+    /// The same operation on the new forms of its operands, up to the rules of the builder.
     pub(crate) fn again(&self, b: &mut Builder, node: &Node) -> Rebuilt {
         if let Op::Output(of, position) = node.op
             && let Rebuilt::Many(results) = &self.0[of as usize]

@@ -1,8 +1,8 @@
-//! Functions that run their program again and again, until it says that it ends.
+//! While loops: functions that repeat a program while a mask in its carry holds.
 //!
 //! The program takes a carry, whose first value is a mask of rank 0, and captured values; it returns the next carry. A
-//! trip runs while that mask holds. Law: a bounded function is the loop of that many trips in which a trip after the end
-//! changes nothing ([`bounded`](crate::checkpoint::bounded)); its derivatives are those of that loop.
+//! trip runs while that mask holds. Law: a function with a bound equals the loop of that many trips in which a trip
+//! after the end returns its carry ([`bounded`](crate::checkpoint::bounded)); its derivatives are those of that loop.
 
 use super::{Custom, CustomKind, Program, Term, interpret};
 use crate::base::BaseTensor;
@@ -15,7 +15,8 @@ pub(crate) fn known<T: BaseTensor>(mask: &T) -> Option<bool> {
 }
 
 impl Custom {
-    /// What the function gives. Where numbers are unknown, one trip stands for all.
+    /// The results of the function. Where the mask has no known value, or programs are recorded, one trip stands for
+    /// all.
     pub(crate) fn value<T: BaseTensor>(&self, args: Vec<T>) -> Vec<T> {
         let CustomKind::While { most } = self.kind() else { return interpret(self.primal(), args) };
         let most = most.unwrap_or(usize::MAX);
@@ -37,7 +38,7 @@ impl Custom {
     }
 }
 
-/// One trip that changes nothing unless the first value of the carry, a mask, holds.
+/// One masked trip: the next carry if the first value of the carry, a mask, holds, and otherwise the carry itself.
 pub(crate) fn held<T: BaseTensor>(carry: Vec<T>, step: &mut dyn FnMut(Vec<T>) -> Vec<T>) -> Vec<T> {
     let go = carry[0].clone();
     let next = step(carry.clone());
@@ -47,7 +48,7 @@ pub(crate) fn held<T: BaseTensor>(carry: Vec<T>, step: &mut dyn FnMut(Vec<T>) ->
     chosen
 }
 
-/// A mask of rank 0, or one for each row, repeated to a shape.
+/// A mask of rank 0, or with an element for each row, broadcast to a shape.
 pub(crate) fn like<T: BaseTensor>(mask: &T, shape: &[usize]) -> T {
     if mask.shape() == shape {
         return mask.clone();
@@ -56,8 +57,9 @@ pub(crate) fn like<T: BaseTensor>(mask: &T, shape: &[usize]) -> T {
     mask.linear(&Linear::replicate(shape, &axes))
 }
 
-/// The program of a function on stacks of `n`, some of which have ended before others: from the program on stacks,
-/// whose first input is a mask for each, with a further mask in front that says whether any goes on.
+/// The program of a while loop on stacks of `n` elements, which may end at different trips. `batched` is the program on
+/// stacks, whose first input is a mask with a value for each element; the result has one more mask in front, of rank 0:
+/// whether any element goes on.
 pub(crate) fn together(batched: &Program, n: usize) -> Program {
     let mut variables = vec![Term::variable(&[], DType::Bool)];
     variables.extend(Term::variables(batched.inputs()));
@@ -67,13 +69,13 @@ pub(crate) fn together(batched: &Program, n: usize) -> Program {
     closed(&variables, &next)
 }
 
-/// Whether a mask of `n` holds anywhere.
+/// Whether any element of a mask of `n` elements holds.
 pub(crate) fn any<T: BaseTensor>(mask: &T, n: usize) -> T {
     let count = T::discrete(&Discrete::ToInt, &[mask]).linear(&Linear::sum(&[n], &[0]));
     T::discrete(&Discrete::Compare(Compare::Gt), &[&count, &T::zeros(&[], DType::I64)])
 }
 
-/// The program from variables to results.
+/// The program from variables to results that depend on no other variables.
 pub(crate) fn closed(inputs: &[Term], results: &[Term]) -> Program {
     match Term::program(inputs, results, &[]) {
         Ok(program) => program,

@@ -2,8 +2,8 @@
 //!
 //! A saved program is a plain list: the version of the format, then closed programs, the bodies of loops before the
 //! loops, the program itself last. Laws: a loaded program equals the saved one. A program that loads runs: every
-//! operation passes the checks of tracing, and the stated kind of its result is the computed one. Everything else is an
-//! error in words, never a panic, and nothing recurses over the contents of a file.
+//! operation passes the checks of tracing, and the stated kind of its result is the computed one. A file that breaks a
+//! law gives an error message, never a panic, and no function recurses over the contents of a file.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -85,7 +85,7 @@ impl<'de> Deserialize<'de> for Format {
 #[serde(deny_unknown_fields)]
 struct SavedProgram {
     inputs: Vec<SavedSlot>,
-    /// Numbered after the inputs.
+    /// The operations, numbered after the inputs.
     operations: Vec<SavedNode>,
     outputs: Vec<SavedOutput>,
 }

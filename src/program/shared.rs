@@ -1,9 +1,9 @@
-//! Programs in which loops share bodies.
+//! Shared bodies: questions and traversals that visit each distinct program once.
 //!
-//! A body that several loops run is one program. What is made of it once for each of these loops grows exponentially where such
-//! loops nest: `n` bodies of two loops each, which run the body before, are `2^n` loops. So what is asked of a body is kept
-//! with it, walks over programs visit each once, and a program that would be very much larger without sharing
-//! ([`Program::is_shared`]) is neither rewritten nor compiled loop by loop.
+//! A body that several loops run is one program. Work that is done for each loop grows exponentially if such loops
+//! nest: with `n` bodies, each of two loops that run the body before, there are `2^n` loops. So answers about a body
+//! are cached with the body, traversals visit each distinct program once, and a program that would be very much larger
+//! without sharing ([`Program::is_shared`]) is neither rewritten nor compiled loop by loop.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -14,7 +14,7 @@ use crate::cost::Estimate;
 /// A question about the inputs of a program, given a mark for each of its results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Question {
-    /// Whether an operation sees the sign of zero of an input, if one outside sees that of the marked results.
+    /// Whether an operation sees the sign of zero of an input, if operations outside see those of the marked results.
     Signs,
     /// Whether the marked results depend on an input.
     Needs,
@@ -23,7 +23,7 @@ pub(crate) enum Question {
 /// A mark for each result, or for each input.
 type Marks = Vec<bool>;
 
-/// What was asked of a program so far: it follows from the program, and is no part of it.
+/// Cached answers to questions about a program: they follow from the program, and are no part of its equality.
 #[derive(Debug, Default)]
 pub(super) struct Asked {
     inputs: Mutex<BTreeMap<(Question, Marks), Marks>>,
@@ -33,7 +33,7 @@ pub(super) struct Asked {
     calls_host: OnceLock<bool>,
 }
 
-/// The programs that an operation runs: the body of a loop, or what a function computes, without its rules.
+/// The program that an operation runs: the body of a loop, or the primal program of a function, without its rules.
 pub(crate) fn run_by<R>(op: &Op<R>) -> Option<&Program> {
     match op {
         Op::Loop(l) => Some(&l.body),
@@ -44,13 +44,13 @@ pub(crate) fn run_by<R>(op: &Op<R>) -> Option<&Program> {
     }
 }
 
-/// The program that an operation runs as a part of the program around it: the body of a loop, or what a function
-/// without rules computes.
+/// The program that an operation runs as a part of the program around it: the body of a loop, or the program of a
+/// checkpointed function.
 pub(crate) fn part_of<R>(op: &Op<R>) -> Option<&Program> {
     run_by(op).filter(|_| !matches!(op, Op::Custom(c, _) if !c.is_checkpointed()))
 }
 
-/// All programs of an operation, with the rules of a function.
+/// All programs of an operation, the rules of a function included.
 pub(crate) fn programs_of<R>(op: &Op<R>) -> impl Iterator<Item = &Program> {
     let body = if let Op::Loop(l) = op { Some(&l.body) } else { None };
     let custom = if let Op::Custom(c, _) = op { Some(c) } else { None };
@@ -58,7 +58,7 @@ pub(crate) fn programs_of<R>(op: &Op<R>) -> impl Iterator<Item = &Program> {
 }
 
 impl Program {
-    /// The program and those inside of it, each once, after those inside of it.
+    /// The program and the programs inside of it, each once, inner programs before outer ones.
     pub(crate) fn distinct<'a, I: Iterator<Item = &'a Program>>(
         &'a self,
         inside: impl Fn(&'a Op<NodeId>) -> I,
@@ -69,7 +69,7 @@ impl Program {
             let rest = program.nodes()[at..].iter().enumerate();
             let mut inner = rest.flat_map(|(k, node)| inside(&node.op).map(move |p| (at + k, p)));
             match inner.find(|(_, p)| known.insert(p.class())) {
-                // An operation may have further programs.
+                // The search resumes at the same operation, which may have further programs.
                 Some((k, inner)) => open.extend([(program, k), (inner, 0)]),
                 None => found.push(program),
             }
@@ -77,9 +77,9 @@ impl Program {
         found
     }
 
-    /// The operations of the program and of the programs inside of it, each operation before those that it runs. Each
-    /// program is entered once, however many operations run it. `inside` says which programs of an operation are
-    /// entered: [`run_by`], [`part_of`], [`programs_of`], or a choice among these.
+    /// The operations of the program and of the programs inside of it, in pre-order: each operation comes before those
+    /// that it runs. Each program is entered once, however many operations run it. `inside` says which programs of an
+    /// operation are entered: [`run_by`], [`part_of`], [`programs_of`], or a choice among these.
     pub(crate) fn operations<'a, I: IntoIterator<Item = &'a Program>>(
         &'a self,
         inside: impl Fn(&'a Op<NodeId>) -> I,
@@ -101,7 +101,7 @@ impl Program {
         })
     }
 
-    /// An answer about the inputs, from those that were found before, or found now.
+    /// The answer to a question about the inputs, given marks of the results: from the cache, or computed by `find`.
     pub(crate) fn answered(&self, question: Question, results: &[bool], find: impl FnOnce() -> Vec<bool>) -> Vec<bool> {
         let known = || self.inner.asked.inputs.lock().unwrap_or_else(PoisonError::into_inner);
         let key = (question, results.to_vec());
@@ -120,14 +120,14 @@ impl Program {
         *self.inner.asked.unrolled.get_or_init(all)
     }
 
-    /// Whether loops share bodies so much that what is done for each loop takes much longer than the program is long: without
-    /// sharing it would have more than sixteen times as many operations, and many.
+    /// Whether work for each loop would take much longer than work for each distinct program: without sharing, there
+    /// would be more than `2^14 + 16 s` operations, where `s` is the [size](Program::size).
     pub(crate) fn is_shared(&self) -> bool {
         const MANY: usize = 1 << 14;
         self.unrolled() > MANY && (self.unrolled() - MANY) / 16 > self.size()
     }
 
-    /// Whether the program runs a function without a bound, other than in a function with a rule for cotangents.
+    /// Whether the program runs a while loop without a bound, other than in a function with a rule for cotangents.
     pub(super) fn is_unbounded(&self) -> bool {
         let find = || {
             let mut all =
@@ -137,7 +137,7 @@ impl Program {
         *self.inner.asked.unbounded.get_or_init(find)
     }
 
-    /// Whether host code, not counting that in functions with rules, takes what depends on any input.
+    /// Whether host code outside of functions with rules may get a value that depends on an input.
     pub(super) fn calls_host(&self) -> bool {
         *self.inner.asked.calls_host.get_or_init(|| self.calls_host_on(self.inputs().len()))
     }
@@ -157,7 +157,7 @@ mod tests {
         Slot { name: String::new(), shape: Shape::new(), dtype: DType::F64 }
     }
 
-    /// A program from a number to a number, made of these operations one after the other.
+    /// A program from a scalar to a scalar: these operations, one after the other.
     fn chain(operations: &[&dyn Fn(NodeId) -> Op<NodeId>]) -> Program {
         let mut b = Builder::literal();
         let mut x = b.input(number());
@@ -189,7 +189,7 @@ mod tests {
         move |x| Op::Unary(op, x)
     }
 
-    /// The functions of one number among these operations, in order.
+    /// The elementwise functions of one argument among these operations, in order.
     fn unaries<'a>(operations: impl Iterator<Item = &'a Op<NodeId>>) -> Vec<Unary> {
         operations.filter_map(|op| if let Op::Unary(op, _) = op { Some(*op) } else { None }).collect()
     }
@@ -210,7 +210,7 @@ mod tests {
         assert_eq!(unaries(whole.operations(|_| None)), [Unary::Exp, Unary::Tanh, Unary::Sqrt]);
     }
 
-    /// Which programs of a function are entered.
+    /// `inside` decides which programs of a function are entered.
     #[test]
     fn the_programs_of_a_function_are_entered_as_asked() {
         let mut b = Builder::literal();
@@ -225,7 +225,7 @@ mod tests {
         assert_eq!(unaries(whole.operations(programs_of)), [Unary::Sin, Unary::Cos, Unary::Exp]);
     }
 
-    /// Of `2^20` loops in each other, each body is entered once.
+    /// In a nest of `2^20` loops with shared bodies, each body is entered once.
     #[test]
     fn shared_bodies_are_entered_once() {
         let mut body = chain(&[&unary(Unary::Sin)]);
@@ -236,7 +236,7 @@ mod tests {
         assert_eq!(body.operations(run_by).count(), 20 * 5 + 2);
     }
 
-    /// What was found before is the answer to the same question about the same results, and to no other one.
+    /// A cached answer is given for the same question about the same results, and for no other.
     #[test]
     fn answers_are_kept_by_question_and_results() {
         let mut b = Builder::literal();

@@ -1,4 +1,4 @@
-//! Terms: programs while they are being traced.
+//! Terms: the graph of operations that tracing builds, before it becomes a program.
 //!
 //! A term is an operation on other terms, reference-counted. Sharing is observed: a value that the traced code uses
 //! twice is one term with two owners. [`Term::program`] makes the closed [`Program`] of some terms.
@@ -25,7 +25,7 @@ use crate::source::{Place, place_of};
 #[derive(Clone)]
 pub struct Term(Rc<Traced>);
 
-/// What is known of a term is written at once, when it has been computed: a panic before leaves it unknown.
+/// Known values are stored in one step, after they have been computed: a panic before leaves them unknown.
 impl UnwindSafe for Term {}
 impl RefUnwindSafe for Term {}
 
@@ -42,7 +42,7 @@ thread_local! {
     static NEXT: Cell<u64> = const { Cell::new(1) };
 }
 
-/// A new id, larger than all before on this thread. Terms never leave their thread.
+/// A new id, larger than all earlier ids of this thread. Terms never leave their thread.
 fn fresh() -> u64 {
     NEXT.with(|next| {
         let id = next.get();
@@ -59,12 +59,12 @@ impl Term {
         Term(Rc::new(Traced { id: fresh(), op, shape, dtype, place: place_of(Location::caller()), known }))
     }
 
-    /// Where the operation was written, if that is known.
+    /// The source place of the operation, if that is known.
     pub(crate) fn place(&self) -> Place {
         self.0.place
     }
 
-    /// What is known of its values.
+    /// The known values of the results of the operation.
     pub(super) fn known(&self) -> &KnownResults {
         &self.0.known
     }
@@ -116,7 +116,7 @@ impl Term {
         NEXT.with(Cell::get)
     }
 
-    /// The terms among these and their operands, at any depth, that are not older than `start`, by id. Uses a work
+    /// The terms that the results depend on, and the results, without terms older than `start`, by id. Uses a work
     /// list, because terms are as deep as the traced program was long.
     fn reachable(results: &[Term], start: u64) -> BTreeMap<u64, Term> {
         let mut found = BTreeMap::new();
@@ -162,7 +162,7 @@ impl Term {
         Ok(tracing.program(results, false))
     }
 
-    /// The terms that depend on some variables, with the variables.
+    /// The ids of the variables, and of the terms among `young` that depend on them.
     fn inside(young: &BTreeMap<u64, Term>, variables: &[Term]) -> BTreeSet<u64> {
         let mut inside: BTreeSet<u64> = variables.iter().map(|v| v.0.id).collect();
         for (id, term) in young {
@@ -175,22 +175,23 @@ impl Term {
         inside
     }
 
-    /// Which results depend on the variables. No other term that depends on them is older than `start`.
+    /// Which results depend on the variables. Every other term that depends on the variables must have an id of at
+    /// least `start`.
     pub(crate) fn moving(variables: &[Term], results: &[Term], start: u64) -> Vec<bool> {
         let inside = Term::inside(&Term::reachable(results, start), variables);
         results.iter().map(|r| inside.contains(&r.0.id)).collect()
     }
 
-    /// The body of a loop, and the values it captures. The body is a program from the variables, then the captured
-    /// values, to the results. Everything that does not depend on the variables is computed outside, once.
+    /// The body of a loop, and the values that it captures. The body is a program from the variables, then the captured
+    /// values, to the results. Terms that do not depend on the variables are computed outside, once.
     pub(crate) fn body(variables: &[Term], results: &[Term], start: u64) -> (Program, Vec<Term>) {
         let young = Term::reachable(results, start);
         let inside = Term::inside(&young, variables);
         Term::closed(variables, results, &young, &inside)
     }
 
-    /// The program of a function that made every term that is not older than `start`, and the values it captures. The
-    /// program is a program from the variables, then the captured values, to the results.
+    /// The program of a function, and the values that it captures: a program from the variables, then the captured
+    /// values, to the results. The terms that are not older than `start` are those of the function.
     pub(crate) fn closure(variables: &[Term], results: &[Term], start: u64) -> (Program, Vec<Term>) {
         let young = Term::reachable(results, start);
         let made = young.iter().filter(|(_, term)| !matches!(term.op(), Op::Input(_))).map(|(id, _)| *id);
@@ -198,7 +199,7 @@ impl Term {
         Term::closed(variables, results, &young, &inside)
     }
 
-    /// The program of the terms inside, and the values it captures, which are outside.
+    /// The program of the terms in `inside`, and the captured values, which are the terms outside that it uses.
     fn closed(
         variables: &[Term],
         results: &[Term],
@@ -284,10 +285,11 @@ impl Tracing {
     }
 }
 
-/// Terms are as deep as the traced program was long, so they are released.
+/// Terms are as deep as the traced program was long: operands are dropped by [`release`], in bounded stack.
 impl Drop for Traced {
     fn drop(&mut self) {
-        // A term of which no operand has its last owner here holds nothing up, however often it uses another.
+        // If each operand has more owners than this term has operands, another owner keeps it alive, however often this
+        // term uses the operand: no drop follows from this drop.
         let (mut count, mut fewest) = (0, usize::MAX);
         self.op.operands(&mut |a| {
             count += 1;
