@@ -142,8 +142,8 @@ impl Builder {
         self.known.get(op).copied()
     }
 
-    /// An operation as a number times a product of two or more factors; `None` for other operations, for many factors and
-    /// for numbers of extreme size.
+    /// An operation as a number times a product of two or more factors; `None` for other operations, for many factors
+    /// and for numbers of extreme size.
     pub(crate) fn factors(&self, op: &Op<NodeId>) -> Option<Multiple> {
         self.products.factors(&self.nodes, op)
     }

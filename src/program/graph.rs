@@ -24,7 +24,8 @@ pub(crate) fn reach(nodes: &[Node], marks: &mut [bool], through: impl Fn(usize) 
     }
 }
 
-/// For each input of a program, whether a marked result depends on it; each result of an inner loop is treated by itself.
+/// For each input of a program, whether a marked result depends on it; each result of an inner loop is treated by
+/// itself.
 fn inputs_needed(program: &Program, results: &[bool]) -> Vec<bool> {
     let nodes = program.nodes();
     let mut live = vec![false; nodes.len()];

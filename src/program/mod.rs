@@ -204,8 +204,8 @@ impl Program {
         self.inner.deferred[id as usize]
     }
 
-    /// The number of operations without inputs, constants and [`Op::Output`], with those of the programs that operations
-    /// run. A body that several loops share counts once.
+    /// The number of operations without inputs, constants and [`Op::Output`], with those of the programs that
+    /// operations run. A body that several loops share counts once.
     pub fn size(&self) -> usize {
         self.operations(run_by).filter(counts).count()
     }

@@ -10,7 +10,7 @@ use crate::base::BaseTensor;
 use crate::dtype::Elem;
 use crate::tensor::Tensor;
 
-/// Shows several trees, which are numbered.
+/// Shows trees to a visitor, each under its position.
 fn numbered<T: BaseTensor, P: Tree<T>>(trees: &[P], visitor: &mut dyn Visitor<T>) {
     for (k, p) in trees.iter().enumerate() {
         visitor.enter(PathStep::Item(k));
@@ -106,7 +106,7 @@ impl<T: BaseTensor, K: Ord + Display + Clone + Plain, P: Tree<T>> Tree<T> for BT
     fn visit(&self, visitor: &mut dyn Visitor<T>) {
         for (name, p) in self {
             visitor.enter(PathStep::Name(name));
-            // Names that read alike may differ.
+            // Different names may print alike, so the name is also shown as plain data.
             visitor.plain(name);
             p.visit(visitor);
             visitor.leave();
@@ -185,7 +185,7 @@ tuples! {
     A 0, B 1, C 2, D 3, F 4, G 5, H 6, I 7;
 }
 
-/// No tensor at all: for a type that mentions the interpreter and holds none of its values.
+/// A tree without leaves, for types that mention the interpreter and hold no tensors.
 impl<T: BaseTensor> Tree<T> for PhantomData<T> {
     type With<U: BaseTensor> = PhantomData<U>;
     fn map<U: BaseTensor>(&self, _: &mut dyn FnMut(&T) -> U) -> PhantomData<U> {

@@ -18,22 +18,22 @@ use crate::shape::{Shape, Show};
 /// Data without tensors in a tree, such as a size, a name or a choice: every type that is `Clone + PartialEq + Debug`,
 /// and can be sent between threads.
 ///
-/// Data are the same if they are equal and print alike; plain numbers are the same if their bits are.
+/// Data are the same if they are equal and have the same `Debug` text; plain floats are the same if their bits are.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be plain data in a tree",
     note = "a field whose type does not mention the interpreter is plain data: `Clone + PartialEq + Debug + Send + Sync`"
 )]
 pub trait Plain: Debug + Send + Sync + 'static {
-    /// Whether a program may take one for the other.
+    /// Whether a program recorded for one of the data may be run for the other.
     fn is_same(&self, other: &dyn Plain) -> bool;
 
     /// A copy of the data.
     fn shared(&self) -> Arc<dyn Plain>;
 
-    /// The data, to find out the type.
+    /// The data as [`Any`], for a downcast to their type.
     fn any(&self) -> &dyn Any;
 
-    /// The data, whatever the type.
+    /// The data as a trait object.
     fn plain(&self) -> &dyn Plain;
 }
 
@@ -56,7 +56,7 @@ impl<X: Clone + PartialEq + Debug + Send + Sync + 'static> Plain for X {
 }
 
 /// Whether two data are the same to a program. `0.0 == -0.0`, but their reciprocals differ, and no NaN equals itself:
-/// floats are compared by their bits, and what may contain some as text, too.
+/// floats are compared by their bits, and data that may contain floats are compared by their `Debug` text, too.
 fn same<X: PartialEq + Debug + 'static>(a: &X, b: &X) -> bool {
     let (x, y): (&dyn Any, &dyn Any) = (a, b);
     if let (Some(x), Some(y)) = (x.downcast_ref::<f64>(), y.downcast_ref::<f64>()) {
@@ -69,7 +69,7 @@ fn same<X: PartialEq + Debug + 'static>(a: &X, b: &X) -> bool {
     a == b && (is_exact || format!("{a:?}") == format!("{b:?}"))
 }
 
-/// What a recorded program depends on, besides numbers: the key under which it is kept. See [`Tree::key`].
+/// The data that a recorded program depends on, besides numbers: the key under which it is kept. See [`Tree::key`].
 #[derive(Clone, Default)]
 pub struct Key {
     parts: Vec<Part>,
@@ -87,7 +87,7 @@ enum Part {
     Leave,
 }
 
-/// A [`Step`] that is kept.
+/// A [`PathStep`] that owns its name.
 #[derive(Clone)]
 enum Label {
     Field(&'static str),
@@ -119,7 +119,7 @@ impl Label {
         match (self, step) {
             (Label::Field(a), PathStep::Field(b)) | (Label::Variant(a), PathStep::Variant(b)) => *a == b,
             (Label::Item(a), PathStep::Item(b)) => *a == b,
-            // The name itself follows, as data.
+            // The name itself follows as plain data, which are compared.
             (Label::Name(_), PathStep::Name(_)) => true,
             (Label::Field(_) | Label::Item(_) | Label::Name(_) | Label::Variant(_), _) => false,
         }
@@ -137,7 +137,7 @@ impl Part {
         }
     }
 
-    /// What a message calls the next part of a structure.
+    /// The words of a message for this part of a structure.
     fn words(&self) -> String {
         match self {
             Part::Leaf(..) => String::from("a tensor"),
@@ -152,7 +152,7 @@ impl Part {
 }
 
 impl Key {
-    /// Whether this is the key of a tree. Costs less than to make the key of the tree.
+    /// Whether this is the key of a tree; costs less than making the key of the tree.
     ///
     /// ```
     /// use polygrad::{Tree, tensor};
@@ -163,23 +163,23 @@ impl Key {
         self.is_shown(|visitor: &mut dyn Visitor<T>| tree.visit(visitor))
     }
 
-    /// The key of everything that is shown.
+    /// The key of the structure that `show` shows to a visitor.
     pub(crate) fn shown<T: BaseTensor>(show: impl FnOnce(&mut dyn Visitor<T>)) -> Key {
         let mut key = Key::default();
         show(&mut key);
         key
     }
 
-    /// Whether this is the key of everything that is shown.
+    /// Whether this is the key of the structure that `show` shows to a visitor.
     pub(crate) fn is_shown<T: BaseTensor>(&self, show: impl FnOnce(&mut dyn Visitor<T>)) -> bool {
         let mut comparison = Comparison { rest: &self.parts, equal: true };
         show(&mut comparison);
         comparison.equal && comparison.rest.is_empty()
     }
 
-    /// Where and how what is shown differs first from what this is the key of.
+    /// The first difference between the structure of this key and the one that `show` shows to a visitor.
     pub(crate) fn difference_to<T: BaseTensor>(&self, show: impl Fn(&mut dyn Visitor<T>)) -> Option<Difference> {
-        // Comparing needs no memory; only a difference is worth a key.
+        // The comparison allocates nothing; only a difference needs a second key.
         if self.is_shown(&show) { None } else { self.difference(&Key::shown(&show)) }
     }
 
@@ -207,7 +207,7 @@ impl PartialEq for Key {
     }
 }
 
-/// The paths of leaves and of plain data, each with what it must be.
+/// The paths of leaves, of plain data and of variants, each with the required value.
 impl Debug for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (mut path, mut map) = (Path::default(), f.debug_map());
@@ -250,7 +250,7 @@ impl<T: BaseTensor> Visitor<T> for Key {
     }
 }
 
-/// What is shown, compared with a key.
+/// The comparison of a shown structure with a key.
 struct Comparison<'a> {
     rest: &'a [Part],
     equal: bool,
@@ -299,14 +299,14 @@ pub(crate) type LeafKind = (Vec<usize>, DType);
 pub(crate) enum Difference {
     /// A leaf has another shape or element type.
     Leaf { at: String, needed: LeafKind, given: LeafKind },
-    /// Plain data are others.
+    /// Plain data differ.
     Plain { at: String, needed: String, given: String },
-    /// There is something else.
+    /// The structures have different parts.
     Structure { at: String, needed: String, given: String },
 }
 
 impl Difference {
-    /// Where two structures differ, as the end of a sentence, and what each of them has there.
+    /// The place where two structures differ, as the end of a sentence, and the words for each of them at that place.
     pub(crate) fn words(self) -> (String, String, String) {
         let (at, needed, given) = match self {
             Difference::Plain { at, needed, given } | Difference::Structure { at, needed, given } => {

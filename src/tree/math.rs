@@ -23,13 +23,13 @@ use crate::tensor::{Condition, Tensor, stretch};
 /// }
 /// ```
 pub trait TreeMath<T: BaseTensor>: Tree<T, With<T> = Self> {
-    /// A function of the table at every element of every float leaf.
+    /// A [`Unary`] function of every element of every float leaf.
     #[track_caller]
     fn unary(&self, op: Unary) -> Self {
         map_floats(self, &mut |leaf| leaf.unary(op))
     }
 
-    /// A function of the table at every pair of elements of the float leaves.
+    /// A [`Binary`] function of every pair of elements of the float leaves.
     ///
     /// ```
     /// use polygrad::ops::{Binary, Unary};
@@ -134,8 +134,8 @@ pub trait TreeMath<T: BaseTensor>: Tree<T, With<T> = Self> {
         Tensor::from_raw(total.unwrap_or_else(|| T::zeros(&[], DType::F64)))
     }
 
-    /// The length `sqrt(dot(self, self))`. At length 0, a zero cotangent gives a zero derivative and any other gives
-    /// one that is not finite, as for `sqrt`.
+    /// The Euclidean norm `sqrt(dot(self, self))`. At norm 0 the derivative is that of `sqrt`: zero for a zero
+    /// cotangent, and not finite for any other.
     #[track_caller]
     fn norm(&self) -> Tensor<T, 0> {
         Tensor::from_raw(self.dot(self).raw().unary(Unary::Sqrt))
@@ -144,8 +144,8 @@ pub trait TreeMath<T: BaseTensor>: Tree<T, With<T> = Self> {
 
 impl<T: BaseTensor, P: Tree<T, With<T> = P>> TreeMath<T> for P {}
 
-/// `then` if the scalar condition holds and `otherwise` if not, leaf by leaf: [`cond`](crate::cond()) of trees, such as states
-/// of a loop. Both are computed.
+/// `then` if the scalar condition holds and `otherwise` if not, leaf by leaf: [`cond`](crate::cond()) of trees, such as
+/// states of a loop. Both trees are computed.
 ///
 /// ```
 /// use polygrad::{tensor, tree};

@@ -13,7 +13,7 @@
 //! | this one | the trait |
 //! | `impls` | tensors, tuples and containers as trees |
 //! | `stacked` | stacks of structs |
-//! | `visit` | one walk over a tree: leaves, plain data, names |
+//! | `visit` | the traversal of a tree: leaves, plain data, paths |
 //! | `key` | what a recorded program depends on, besides numbers |
 //! | `math` | arithmetic |
 //! | `parameters` | the leaves by name, saved and loaded |
@@ -115,10 +115,10 @@ pub trait Tree<T: BaseTensor>: Sized {
     #[track_caller]
     fn map<U: BaseTensor>(&self, f: &mut dyn FnMut(&T) -> U) -> Self::With<U>;
 
-    /// Shows the leaves and everything beside them to a visitor, in the order of [`map`](Tree::map).
+    /// Shows the leaves and all data beside them to a visitor, in the order of [`map`](Tree::map).
     ///
-    /// Whatever a program may branch on must be shown: sizes of containers, variants of enums, plain fields. Otherwise
-    /// a recorded program would be run for a structure it was not recorded for.
+    /// All data that a program may branch on must be shown: sizes of containers, variants of enums, plain fields.
+    /// Otherwise a recorded program would be run for a structure it was not recorded for.
     fn visit(&self, visitor: &mut dyn Visitor<T>);
 
     /// All leaves, in order.
@@ -161,8 +161,8 @@ pub trait Tree<T: BaseTensor>: Sized {
         names
     }
 
-    /// What a recorded program depends on besides the numbers in the leaves: their shapes and element types, the
-    /// structure, and the plain data.
+    /// The key of the tree: shapes and element types of the leaves, the structure, and the plain data. A recorded
+    /// program depends on these, besides the numbers in the leaves.
     ///
     /// ```
     /// use polygrad::tree::{Keep, Tree};
@@ -223,8 +223,8 @@ pub trait Tree<T: BaseTensor>: Sized {
         self.with_leaves(ravel::unravel(&leaves, vector.raw()))
     }
 
-    /// This tree as a constant of a level above, see [`Tensor::lift`]: so a structure from outside enters a function
-    /// that a verb runs.
+    /// This tree as a constant of a level above, see [`Tensor::lift`]: the way in which a structure from outside enters
+    /// a function that a verb runs.
     ///
     /// ```
     /// use polygrad::{BaseTensor, Tensor, Tree, grad, tensor};
@@ -238,7 +238,7 @@ pub trait Tree<T: BaseTensor>: Sized {
         self.map(&mut |leaf| U::lift(leaf.clone()))
     }
 
-    /// The structure of `self` with `f` of the leaves of both trees at each place.
+    /// The structure of `self`, with `f` applied to each pair of leaves of both trees, in order.
     ///
     /// # Panics
     /// When the trees differ in the number of leaves, or in the shape or element type of one.

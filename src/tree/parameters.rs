@@ -1,7 +1,7 @@
-//! Parameters by name: what is saved of a tree, and loaded into one.
+//! Parameters by name: the leaves of a tree, saved and loaded.
 //!
-//! Law: loading what was saved gives the same tree, bit by bit. A file that does not fit is refused before anything is
-//! made of it.
+//! Law: loading saved parameters gives the same tree, to the bit. A file that does not fit the tree is refused as a
+//! whole.
 
 use std::collections::BTreeMap;
 
@@ -54,7 +54,7 @@ pub enum ParameterError {
         /// The name.
         name: String,
     },
-    /// The file has no tensor for one of the tree.
+    /// The file has no tensor for a leaf of the tree.
     #[error(
         "load: the file needs a tensor `{name}`, but it has none of this name; load it into the tree it was saved from"
     )]
@@ -62,7 +62,7 @@ pub enum ParameterError {
         /// The name in the tree.
         name: String,
     },
-    /// The tree has no tensor for one of the file.
+    /// The tree has no leaf for a tensor of the file.
     #[error(
         "load: the tree needs a tensor `{name}`, but it has none of this name; load the file into the tree it was saved from"
     )]
@@ -70,7 +70,7 @@ pub enum ParameterError {
         /// The name in the file.
         name: String,
     },
-    /// A tensor of the file has another shape or element type than that of the tree.
+    /// A tensor of the file has another shape or element type than the leaf of the tree.
     #[error(
         "load: `{name}` must be {} {} as in the tree, but in the file it is {} {}; load it into the tree it was saved from",
         .needed.1, Show(&.needed.0), .given.1, Show(&.given.0)
@@ -83,7 +83,7 @@ pub enum ParameterError {
         /// Shape and element type in the file.
         given: (Vec<usize>, DType),
     },
-    /// The file is none of its format, or has a tensor that an array cannot be.
+    /// The file is malformed, or has a tensor that no array can hold.
     #[error("load: the file must be one of parameters, but {fact}; save it anew")]
     File {
         /// What is wrong.
@@ -112,7 +112,7 @@ impl Parameters {
         &self.tensors
     }
 
-    /// A tree of the structure of `tree`, plain fields included, with these tensors. Nothing is changed in `tree`.
+    /// A tree with the structure and the plain fields of `tree`, and these tensors as leaves. `tree` is not changed.
     ///
     /// # Errors
     /// When a name is missing or unknown, or a tensor has another shape or element type.

@@ -1,4 +1,4 @@
-//! Trees as vectors: the float leaves one after the other.
+//! Trees as vectors: the concatenated elements of the float leaves.
 //!
 //! Law: `x.unravel(&x.ravel()) == x`. Elements of `f32` are exact as `f64`; integers and masks are no part of the
 //! vector.
@@ -28,7 +28,8 @@ pub(crate) fn raveled_size<T: BaseTensor>(leaves: &[T]) -> usize {
     leaves.iter().filter(|leaf| leaf.dtype().is_float()).map(|leaf| size(leaf.shape())).sum()
 }
 
-/// The leaves with the elements of a vector of the [`raveled_size`] in the float ones; the others stay as they are.
+/// The leaves with the elements of a vector in the float leaves, in order; the other leaves stay. The vector has
+/// [`raveled_size`] elements.
 #[track_caller]
 pub(crate) fn unravel<T: BaseTensor>(leaves: &[T], vector: &T) -> Vec<T> {
     let (mut start, mut out) = (0, Vec::with_capacity(leaves.len()));

@@ -1,9 +1,9 @@
 //! Stacks of structs.
 //!
-//! A struct fixes the ranks of its fields: `weights: Tensor<T, 2>`. In a stack of such structs each leaf has a rank more,
-//! and Rust cannot say `Tensor<T, { D + 1 }>` for each field of any struct, nor which rank a field would have in a type
-//! that is generic in one rank. So the stack of a struct is of another type, with the leaves of all and the structure
-//! of one, and what is in it is read by the row, or by the field.
+//! A struct fixes the ranks of its fields: `weights: Tensor<T, 2>`. In a stack of such structs each leaf has one more
+//! axis, but Rust can neither express `Tensor<T, { D + 1 }>` for each field of any struct, nor derive the rank of a
+//! field in a struct that is generic in one rank. So a stack has a type of its own, with the stacked leaves of all rows
+//! and the structure of one row, and is read by row or by field.
 //!
 //! Law: row `k` of `Stacked::new(rows)` is `rows[k]`; a stack is a tree with the paths of a row.
 
@@ -17,11 +17,11 @@ use crate::ops::Linear;
 use crate::shape::{Shape, Show};
 use crate::tensor::{Above, Outputs, Rank, Rows, Tensor, next};
 
-/// Rows of one structure, stacked: what a loop runs over, and what it returns, where a row is a struct or an enum that
+/// A stack of rows of one structure: a sequence of a loop, or its stacked outputs, if a row is a struct or an enum that
 /// derives [`Tree`](trait@Tree).
 ///
-/// It has the leaves of a row with a new outermost axis, under the same paths, and is a tree itself: parameters of many
-/// equal layers, for instance. Plain data are those of one row, and the same in all.
+/// A stack has the leaves of a row with a new outermost axis, under the same paths, and is a tree itself: parameters of
+/// many equal layers, for instance. Plain data are the same in all rows, and stored once.
 ///
 /// ```
 /// use polygrad::tree::Stacked;
@@ -55,7 +55,7 @@ use crate::tensor::{Above, Outputs, Rank, Rows, Tensor, next};
 /// ```
 #[derive(Clone, PartialEq)]
 pub struct Stacked<T, S> {
-    /// The structure of a row, with zeros for numbers.
+    /// A row with zeros in its leaves, for the structure.
     like: S,
     leaves: Vec<T>,
     rows: usize,
@@ -65,7 +65,7 @@ impl<T: BaseTensor, S: Tree<T, With<T> = S>> Stacked<T, S> {
     /// The stack of these rows.
     ///
     /// # Panics
-    /// When there are none, or two differ in structure, in plain data, or in the shape of a leaf.
+    /// When there are none, or two differ in structure, in plain data, or in the shape or element type of a leaf.
     #[track_caller]
     pub fn new(rows: &[S]) -> Self {
         let Some(first) = rows.first() else {
@@ -97,7 +97,7 @@ impl<T: BaseTensor, S: Tree<T, With<T> = S>> Stacked<T, S> {
         self.rows == 0
     }
 
-    /// A row.
+    /// Row `k`.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -106,7 +106,7 @@ impl<T: BaseTensor, S: Tree<T, With<T> = S>> Stacked<T, S> {
     /// ```
     ///
     /// # Panics
-    /// When there are not so many.
+    /// When `k` is not below the number of rows.
     #[track_caller]
     pub fn row(&self, k: usize) -> S {
         if k >= self.rows {
@@ -115,7 +115,7 @@ impl<T: BaseTensor, S: Tree<T, With<T> = S>> Stacked<T, S> {
         self.made(&mut |leaf| leaf.linear(&Linear::row(leaf.shape(), 0, k)))
     }
 
-    /// The row at an index that is computed; zeros where there is none.
+    /// The row at a computed index; zeros where the index is out of bounds.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -134,7 +134,7 @@ impl<T: BaseTensor, S: Tree<T, With<T> = S>> Stacked<T, S> {
         (0..self.rows).map(|k| self.row(k)).collect()
     }
 
-    /// A tensor of all rows: the stack of a part of a row.
+    /// The stack of one tensor of a row, over all rows.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -144,7 +144,7 @@ impl<T: BaseTensor, S: Tree<T, With<T> = S>> Stacked<T, S> {
     /// ```
     ///
     /// # Panics
-    /// When the tensor is no part of the row.
+    /// When the tensor that `part` returns is no part of the row.
     #[track_caller]
     pub fn field<const M: usize, const D: usize, E: Elem>(
         &self,
@@ -169,14 +169,14 @@ impl<T: BaseTensor, S: Tree<T, With<T> = S>> Stacked<T, S> {
         }
     }
 
-    /// A row whose leaves are made of the stacked ones.
+    /// A row whose leaves are computed from the stacked leaves by `of`.
     #[track_caller]
     fn made(&self, of: &mut dyn FnMut(&T) -> T) -> S {
         let mut leaves = self.leaves.iter();
         self.like.map(&mut |_| of(next(&mut leaves)))
     }
 
-    /// The stack of some rows like this one.
+    /// The stack of rows with the structure of `row`; `parts` are the stacked leaves.
     #[doc(hidden)]
     pub fn of_rows_like(row: &S, parts: &mut dyn Iterator<Item = T>) -> Self {
         let leaves: Vec<T> = (0..row.count()).map(|_| next(parts)).collect();
@@ -200,7 +200,8 @@ impl<T: BaseTensor, S: Tree<T>> Tree<T> for Stacked<T, S> {
         let leaves: Vec<U> = self.leaves.iter().map(f).collect();
         same_count("map", self.like.count(), leaves.len());
         let mut stacks = leaves.iter();
-        // No tensor has as many axes as stand for those of a leaf without a row.
+        // A mapped leaf of rank 0 has no rows: no tensor has the rank 9 that stands for its rows, so the map of the row
+        // panics.
         let like = self.like.map(&mut |_| {
             let stack = next(&mut stacks);
             U::zeros(stack.shape().get(1..).unwrap_or(&[0; 9]), stack.dtype())
@@ -217,7 +218,7 @@ impl<T: BaseTensor, S: Tree<T>> Tree<T> for Stacked<T, S> {
     }
 }
 
-/// Shows stacks in place of the leaves of a row.
+/// A visitor of a row that shows the stacked leaves in place of those of the row.
 struct Stacks<'a, T> {
     leaves: std::slice::Iter<'a, T>,
     visitor: &'a mut dyn Visitor<T>,
@@ -241,7 +242,7 @@ impl<T> Visitor<T> for Stacks<'_, T> {
     }
 }
 
-/// The stacks by the paths of a row.
+/// The element type and shape of each stacked leaf, by its path.
 impl<T: BaseTensor, S: Tree<T>> Debug for Stacked<T, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let stacks = self.names().into_iter().zip(&self.leaves);

@@ -1,10 +1,10 @@
-//! One walk over a tree shows everything in it.
+//! Visitors: one traversal of a tree shows its leaves, its plain data and its structure.
 
 use std::fmt::{Display, Write};
 
 use super::Plain;
 
-/// What sees the contents of a tree, in order: see [`Tree::visit`](super::Tree::visit).
+/// A visitor of the contents of a tree, in order: see [`Tree::visit`](super::Tree::visit).
 ///
 /// ```
 /// use polygrad::tree::{PathStep, Tree, Visitor};
@@ -28,7 +28,7 @@ pub trait Visitor<T> {
     /// Data that is no leaf.
     fn plain(&mut self, _data: &dyn Plain) {}
 
-    /// What follows, up to the [`leave`](Visitor::leave) that belongs to this call, is this part of the structure.
+    /// The start of a part of the structure; it ends at the matching [`leave`](Visitor::leave).
     fn enter(&mut self, _step: PathStep<'_>) {}
 
     /// The end of a part.
@@ -40,15 +40,15 @@ pub trait Visitor<T> {
 pub enum PathStep<'a> {
     /// A field of a struct.
     Field(&'static str),
-    /// A part of a tuple, an array or a vector.
+    /// An element of a tuple, an array or a vector, by its position.
     Item(usize),
-    /// An entry of a map.
+    /// An entry of a map, by its name.
     Name(&'a dyn Display),
-    /// A variant of an enum, which names no leaf.
+    /// A variant of an enum; it is no part of the paths of leaves.
     Variant(&'static str),
 }
 
-/// A function of each leaf as a visitor.
+/// A function of each leaf, as a visitor.
 pub(super) struct LeafVisitor<F>(pub(super) F);
 
 impl<T, F: FnMut(&T)> Visitor<T> for LeafVisitor<F> {
@@ -57,11 +57,11 @@ impl<T, F: FnMut(&T)> Visitor<T> for LeafVisitor<F> {
     }
 }
 
-/// The path to what a visitor sees.
+/// The path of the part that a visitor is in.
 #[derive(Clone, Default)]
 pub(super) struct Path {
     text: String,
-    /// The lengths of the paths to the parts that contain this one.
+    /// The lengths of the paths of the enclosing parts.
     outer: Vec<usize>,
 }
 
@@ -92,7 +92,7 @@ impl Path {
     }
 }
 
-/// The paths of all leaves.
+/// A visitor that lists the paths of all leaves.
 pub(super) struct Paths<'a> {
     at: Path,
     out: &'a mut Vec<String>,

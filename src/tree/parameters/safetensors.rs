@@ -1,4 +1,4 @@
-//! Parameters as a safetensors file: the format of the crate of this name, which reads and checks it.
+//! Parameters as a safetensors file, which the crate `safetensors` reads, checks and writes.
 
 use safetensors::tensor::{Dtype, SafeTensors, TensorView, serialize};
 
@@ -44,7 +44,7 @@ fn array(name: &str, view: &TensorView<'_>) -> Result<Array, ParameterError> {
     }
 }
 
-/// The bytes in groups of the size of an element.
+/// The bytes of each element.
 fn words<const N: usize>(data: &[u8]) -> impl Iterator<Item = [u8; N]> + '_ {
     data.as_chunks::<N>().0.iter().copied()
 }
