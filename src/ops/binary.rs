@@ -1,7 +1,7 @@
 //! Elementwise functions of two float arguments of one shape: one row each.
 //!
-//! Law: as for [`Unary`](super::Unary): a row is everything, the method of [`Tensor`](crate::Tensor) included. Broadcasting is
-//! the typed surface's business; here both shapes are equal.
+//! Law: as for [`Unary`](super::Unary), a row defines everything, the method of [`Tensor`](crate::Tensor) included.
+//! Broadcasting is left to the typed surface; here both shapes are equal.
 
 use std::f64::consts::LN_2;
 
@@ -81,12 +81,12 @@ macro_rules! binary_ops {
                 match self { $( Binary::$Op => [($xlo, $xhi), ($ylo, $yhi)], )* }
             }
 
-            /// What becomes of the sign of a zero, for each operand.
+            /// The effect of the sign of a zero operand, for each operand.
             pub(crate) fn zeros(self) -> [ZeroSign; 2] {
                 match self { $( Binary::$Op => [ZeroSign::$first_zero, ZeroSign::$second_zero], )* }
             }
 
-            /// What is known of the function.
+            /// The properties of the row.
             pub(crate) fn properties(self) -> Properties {
                 match self { $( Binary::$Op => const { Properties::of(&[$(Property::$property),*]) }, )* }
             }
@@ -153,7 +153,8 @@ impl Binary {
     }
 }
 
-/// The rows, which are given to a macro: here to that of the table, in [`crate::tensor`] to that of the methods.
+/// The rows as the argument of a macro: of the macro of the table here, and of that of the methods in
+/// [`crate::tensor`].
 macro_rules! binary_rows {
     ($then:ident) => {
         $then! {
@@ -208,9 +209,9 @@ macro_rules! binary_rows {
                 properties: [Transcendental],
                 example: ([2.0, 3.0], &tensor([3.0, 2.0])) => [8.0, 9.0],
             }
-            /// Power `x^(y - 1)`, as exact as a power with an exponent that is not rounded: of it the derivative of `pow` is
-            /// made. Partials `(y - 1) x^(y - 2)`, taken as 0 where `y = 1`, and `x^(y - 1) ln x`, taken as 0 where `x = 0` and
-            /// `y >= 1`.
+            /// Power `x^(y - 1)`, as exact as if `y - 1` were not rounded: the derivative of `pow` is computed from it.
+            /// Partials `(y - 1) x^(y - 2)`, taken as 0 where `y = 1`, and `x^(y - 1) ln x`, taken as 0 where `x = 0`
+            /// and `y >= 1`.
             pow_less_one => PowLessOne {
                 written: method,
                 kernel: |x, y| special::pow_less_one(x, y),
@@ -234,9 +235,9 @@ macro_rules! binary_rows {
                 properties: [Transcendental],
                 example: ([0.0], &tensor([1.0])) => [0.0],
             }
-            /// Real part of the reciprocal of the complex number `x + i y`: `x / (x^2 + y^2)`, without overflow on the way; the
-            /// partials of `atan2` are such parts. Partials `(y^2 - x^2) / (x^2 + y^2)^2` and `-2 x y / (x^2 + y^2)^2`, NaN at
-            /// the origin.
+            /// Real part of the reciprocal of the complex number `x + i y`: `x / (x^2 + y^2)`, without overflow of the
+            /// squares; the partials of `atan2` are such real parts. Partials `(y^2 - x^2) / (x^2 + y^2)^2` and
+            /// `-2 x y / (x^2 + y^2)^2`, NaN at the origin.
             recip_real => RecipReal {
                 written: method,
                 kernel: |x, y| special::recip_real(x, y),
@@ -249,8 +250,8 @@ macro_rules! binary_rows {
                 properties: [Intermediate],
                 example: ([3.0], 4.0) => [0.12],
             }
-            /// Length of the vector `(x, y)`: `sqrt(x^2 + y^2)`, without overflow on the way. Partials `x / hypot` and
-            /// `y / hypot`, by convention 0 at the origin.
+            /// Length of the vector `(x, y)`: `sqrt(x^2 + y^2)`, without overflow of the squares. Partials `x / hypot`
+            /// and `y / hypot`, by convention 0 at the origin.
             hypot => Hypot {
                 written: method,
                 kernel: |x, y| x.hypot(y),
@@ -260,9 +261,9 @@ macro_rules! binary_rows {
                 properties: [Transcendental, NeverMinusZero],
                 example: ([3.0], 4.0) => [5.0],
             }
-            /// The absolute value of `x` with the sign of `y`, which counts for zeros too; NaN counts as positive, since no
-            /// operation keeps its sign. Partials 1 where the signs of `x` and `y` agree, -1 where they differ, by convention 0
-            /// where `x` is 0; and 0 in `y`.
+            /// The absolute value of `x` with the sign of `y`, also where `y` is a zero; NaN counts as positive, since
+            /// operations do not preserve the sign of NaN. Partials 1 where the signs of `x` and `y` agree, -1 where
+            /// they differ, by convention 0 where `x` is 0; and 0 in `y`.
             copysign => Copysign {
                 written: method,
                 kernel: |x, y| if y.is_nan() { x.abs() } else { x.copysign(y) },
@@ -272,7 +273,8 @@ macro_rules! binary_rows {
                 properties: [Intermediate],
                 example: ([3.0, -3.0], -0.0) => [-3.0, -3.0],
             }
-            /// Smaller of two; NaN if either is. The derivative goes to the chosen one, on ties to the first.
+            /// Smaller of both arguments; NaN if either is. The derivative is that of the chosen argument, on ties of
+            /// the first.
             min => Min {
                 written: function,
                 kernel: |x, y| if x <= y || x.is_nan() { x } else { y },
@@ -284,7 +286,8 @@ macro_rules! binary_rows {
                 zeros: [HandsOn, HandsOn],
                 properties: [Intermediate, KeepsMinusZeroOut],
             }
-            /// Larger of two; NaN if either is. The derivative goes to the chosen one, on ties to the first.
+            /// Larger of both arguments; NaN if either is. The derivative is that of the chosen argument, on ties of
+            /// the first.
             max => Max {
                 written: function,
                 kernel: |x, y| if x >= y || x.is_nan() { x } else { y },
@@ -302,7 +305,7 @@ macro_rules! binary_rows {
                 written: method,
                 kernel: |x, y| {
                     let larger = if x > y || x.is_nan() { x } else { y };
-                    // Equal infinities have no difference.
+                    // The difference of equal infinities is NaN.
                     if x == y { x + F::of_f64(LN_2) } else { larger + (-(x - y).abs()).exp().ln_1p() }
                 },
                 partials: |x, y, z| [(x - y).map(Unary::Sigmoid).singular(), (y - x).map(Unary::Sigmoid).singular()],
@@ -311,9 +314,10 @@ macro_rules! binary_rows {
                 properties: [Transcendental],
                 example: ([1000.0, 0.0], f64::NEG_INFINITY) => [1000.0, 0.0],
             }
-            /// Derivative of order `y` of `digamma` at `x`: the function itself for 0, `trigamma` for 1. NaN where the order is no integer or
-            /// negative; at 0 and the negative integers NaN for even orders, which have opposite infinities on either side, and `inf` for odd ones.
-            /// Partials `polygamma(x, y + 1)`, and 0 in `y`, which is rounded if it is less than a quarter away from an integer.
+            /// Derivative of order `y` of `digamma` at `x`: `digamma` itself for order 0, `trigamma` for order 1. An
+            /// order that is at most a quarter away from an integer is rounded; other orders and negative orders give
+            /// NaN. At 0 and the negative integers NaN for even orders, which have opposite infinities on either side,
+            /// and `inf` for odd orders. Partials `polygamma(x, y + 1)`, and 0 in `y`.
             polygamma => Polygamma {
                 written: function,
                 kernel: |x, y| F::of_f64(special::polygamma(x.as_f64(), y.as_f64())),
@@ -355,7 +359,7 @@ fn grown<T: BaseTensor>(x: &Val<T>, not_negative: &Val<T>, power: &Val<T>) -> Va
     x.is(Compare::Eq, &x.c(0.0)).and(not_negative).select(&x.c(0.0), &power.mul_no_nan(&x.map(Unary::Ln)))
 }
 
-/// The mask of the places where the kernel chooses the first argument.
+/// The mask of the elements for which the kernel chooses the first argument.
 fn takes_first<T: BaseTensor>(op: Compare, x: &Val<T>, y: &Val<T>) -> Val<T> {
     x.is(op, y).or(&x.is(Compare::Ne, x))
 }
@@ -382,12 +386,12 @@ mod tests {
         NUMBERS.iter().flat_map(|x| [*x, -x]).chain([f64::NAN])
     }
 
-    /// The function where one operand, of this number, is a zero, and the other one is `x`.
+    /// The function at a zero in this operand, and at `x` in the other.
     fn with_zero<F: Float>(f: Binary, operand: usize, zero: F, x: F) -> F {
         if operand == 0 { f.apply(zero, x) } else { f.apply(x, zero) }
     }
 
-    /// The partials there.
+    /// The partials at a zero in this operand, and at `x` in the other.
     fn partials_with_zero(f: Binary, operand: usize, zero: f64, x: f64) -> [Option<f64>; 2] {
         let [a, b] = if operand == 0 { [zero, x] } else { [x, zero] };
         let [a, b, z] = [a, b, f.apply(a, b)].map(Array::scalar);
@@ -422,7 +426,7 @@ mod tests {
         zeros_do::<f32>();
     }
 
-    /// The exponent 0 of `pow` is among them: the partials are those of the sum of both signs.
+    /// The exponent 0 of `pow` is one of the cases.
     #[test]
     fn signs_of_zeros_that_are_not_seen_change_no_derivative() {
         for f in Binary::ALL {
@@ -447,7 +451,8 @@ mod tests {
         for f in Binary::ALL {
             for (x, y) in numbers().flat_map(|x| numbers().map(move |y| (x, y))) {
                 let (wide, narrow) = (f.apply(x, y), f.apply(x as f32, y as f32));
-                // The narrower zeros of numbers that are not are left out.
+                // A number may round to a zero of the narrower type, so the zeros among the arguments are found for
+                // each type.
                 let of_minus_zero = is(x) || is(y);
                 let of_narrow = is(f64::from(x as f32)) || is(f64::from(y as f32));
                 let kept = f.is(Property::KeepsMinusZeroOut);

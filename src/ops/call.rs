@@ -1,7 +1,7 @@
-//! Calls: operations on whole arrays that are no loops over elements, with any number of operands and results.
+//! Calls: opaque operations on whole arrays, with any number of operands and results.
 //!
-//! Law: a call is opaque to every rule and pass, which may move it, leave it out if nothing needs it, and do equal ones
-//! once.
+//! Law: no rule or pass looks inside of a call. A pass may move a call, drop it if no operation needs its results, and
+//! merge equal calls.
 
 use super::External;
 use super::kinds::{Kind, or_panic};
@@ -16,7 +16,7 @@ use std::sync::Arc;
 pub enum Call {
     /// Linear algebra.
     Matrix(Matrix),
-    /// Code of the host.
+    /// Host code.
     External(Arc<External>),
 }
 
@@ -66,7 +66,7 @@ impl Call {
         }
     }
 
-    /// About the number of operations on numbers.
+    /// The approximate number of arithmetic operations; 1 for host code.
     pub(crate) fn work(&self, args: &[Kind<'_>]) -> usize {
         match self {
             Call::Matrix(op) => op.work(args),

@@ -11,7 +11,7 @@ use super::view::{CheckSide, View, clip, interval, within_reach};
 use crate::shape::{Show, size};
 
 impl View {
-    /// The composition of two views: index `i` looks at `self(outer(i))`. `None` if the composition is no view, because
+    /// The composition of two views: index `i` maps to `self(outer(i))`. `None` if the composition is no view, because
     /// `outer` leaves the box of this view at indices that neither a box nor the range of the source excludes, or
     /// because an index would overflow.
     ///
@@ -27,7 +27,7 @@ impl View {
     /// ```
     ///
     /// # Panics
-    /// When `outer` does not look at an array of this view's iteration space.
+    /// When the source of `outer` is not the iteration space of this view.
     #[track_caller]
     pub fn after(&self, outer: &View) -> Option<View> {
         if outer.source != self.shape {
@@ -70,8 +70,8 @@ impl View {
         }
         let out =
             View { source: self.source.clone(), shape: outer.shape.clone(), bounds, matrix, offset, empty }.tightened();
-        // A slanted side is no side of a box, so there is a composition only if that side excludes no index that is in
-        // range.
+        // A slanted check is no side of a box, so the composition is a view only if the check excludes no index that is
+        // in range.
         let middle = View { bounds: out.bounds.clone(), ..outer.clone() };
         let cuts = |k: usize| {
             let (lo, hi) = middle.range(k);
@@ -80,8 +80,8 @@ impl View {
         (out.is_empty() || !slanted.into_iter().any(cuts)).then_some(out)
     }
 
-    /// Whether any index along this axis, even outside of the iteration space, lies in the box exactly if it looks at
-    /// something in range.
+    /// Whether any index along this axis, even outside of the iteration space, lies in the box if and only if a row of
+    /// the matrix maps it into the range of the source.
     fn is_range(&self, axis: usize) -> bool {
         let (lo, hi) = self.bounds[axis];
         (0..self.source.len()).any(|k| {
@@ -92,9 +92,9 @@ impl View {
         })
     }
 
-    /// The inverse view: if this view looks at place `t` from index `i`, the result looks at `i` from `t`, and at
-    /// nothing from places at which this view does not look. `None` if that is no view, or if two indices look at one
-    /// place: each axis of the iteration space must move one axis of the source by steps of one.
+    /// The inverse view: if this view maps index `i` to `t`, the result maps `t` to `i`, and is out of bounds at
+    /// indices that this view does not reach. `None` if that is no view, or if two indices map to one: each axis of the
+    /// iteration space must move one axis of the source by steps of one.
     pub fn inverse(&self) -> Option<View> {
         let (source, shape) = (self.source(), self.shape());
         if self.is_empty() || size(shape) == 0 {
@@ -127,7 +127,7 @@ impl View {
 }
 
 impl Linear {
-    /// The operation `x -> self(first(x))` as one operation, or `None` if it is not one.
+    /// The operation `x -> self(first(x))` as one operation; `None` if there is no such operation.
     ///
     /// # Panics
     /// When the shapes do not fit.

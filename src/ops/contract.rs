@@ -128,7 +128,8 @@ impl Contract {
         Ok((Shape::from_slice(self.out.source()), a.1))
     }
 
-    /// For each axis of the iteration space, whether it moves `a`, `b` and `out`.
+    /// For each axis of the iteration space, whether it moves (has a nonzero coefficient in) the views of `a`, `b` and
+    /// the result.
     pub fn roles(&self) -> SmallVec<[[bool; 3]; 6]> {
         let moves = |view: &View, axis: usize| (0..view.source().len()).any(|k| view.row(k)[axis] != 0);
         (0..self.a.shape().len()).map(|i| [&self.a, &self.b, &self.out].map(|v| moves(v, i))).collect()
@@ -136,8 +137,8 @@ impl Contract {
 }
 
 impl Contract {
-    /// The text of the operation applied: its familiar name or its views, and the operands, which are names or texts in
-    /// brackets. `matmul a b.t`, `contract [i<3, j<2] a[i + j] * b[j] -> [i]`.
+    /// The printed form of the operation, applied to operands that are names or texts in brackets: its familiar name or
+    /// its views. `matmul a b.t`, `contract [i<3, j<2] a[i + j] * b[j] -> [i]`.
     pub fn applied(&self, a: &str, b: &str) -> String {
         let transposed = |yes: bool| if yes { ".t" } else { "" };
         match self.familiar() {

@@ -35,14 +35,14 @@ macro_rules! rows {
                 match self { $( $Enum::$Op => concat!($($doc, "\n"),*), )* }
             }
 
-            /// The operation on numbers.
+            /// The operation on elements.
             #[inline]
             pub fn apply<$($E: $bound)?>(self, $($arg: $ty),*) -> $out {
                 match self { $( $Enum::$Op => ($kernel) $call, )* }
             }
 
-            /// The operation on each of these operands; the loop is inside the match so that each kernel is
-            /// compiled, and vectorised, on its own.
+            /// The operation on each tuple of operands; the loop is inside the match so that each kernel is compiled,
+            /// and vectorised, on its own.
             #[allow(unused_parens)]
             pub fn each<$($E: $bound)?>(self, operands: impl ExactSizeIterator<Item = ($($ty),*)>) -> Vec<$out> {
                 match self { $( $Enum::$Op => pool::collected(operands.map(|$call| ($kernel) $call)), )* }
@@ -72,15 +72,15 @@ rows! {
 rows! {
     /// Step functions from floats to floats, and the identity that stops gradients.
     FloatStep<E: Float> (x: E) (x) -> E;
-    /// Largest integer not above.
+    /// Largest integer that is not above the argument.
     Floor "floor" => |x: E| x.floor(),
-    /// Smallest integer not below.
+    /// Smallest integer that is not below the argument.
     Ceil "ceil" => |x: E| x.ceil(),
     /// Nearest integer, halves away from zero.
     Round "round" => |x: E| x.round(),
     /// -1, 0 or 1 by sign; NaN for NaN, 0 for both zeros.
     Sign "sign" => |x: E| if x > E::ZERO { E::ONE } else if x < E::ZERO { -E::ONE } else if x.is_nan() { x } else { E::ZERO },
-    /// The same value, with derivative zero by decree.
+    /// The same value, with derivative zero by convention.
     StopGradient "stop_gradient" => |x| x,
 }
 
@@ -106,9 +106,9 @@ rows! {
     Quot "quot" => |x: i64, y: i64| if y == 0 { x } else { x.wrapping_div(y) },
     /// Remainder with the sign of `x`; `x rem 0 = x`.
     Rem "rem" => |x: i64, y: i64| if y == 0 { x } else { x.wrapping_rem(y) },
-    /// Smaller.
+    /// Smaller of both.
     Min "min" => std::cmp::min,
-    /// Larger.
+    /// Larger of both.
     Max "max" => std::cmp::max,
 }
 
@@ -125,7 +125,7 @@ impl IntBinary {
 /// An operation with derivative zero.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Discrete {
-    /// Two tensors to a mask.
+    /// A comparison of two tensors, to a mask.
     Compare(Compare),
     /// Both masks hold.
     And,
@@ -133,11 +133,11 @@ pub enum Discrete {
     Or,
     /// The mask does not hold.
     Not,
-    /// Floats to floats.
+    /// A step function of floats.
     FloatStep(FloatStep),
-    /// One integer tensor to another.
+    /// A function of one integer tensor.
     IntUnary(IntUnary),
-    /// Two integer tensors to another.
+    /// A function of two integer tensors.
     IntBinary(IntBinary),
     /// Floats to integers: truncated towards zero, saturating, NaN to 0; masks to 0 and 1.
     ToInt,
@@ -158,7 +158,7 @@ pub enum Discrete {
     ArgSort {
         /// The axis the lines run along.
         axis: usize,
-        /// From the largest to the smallest instead.
+        /// Whether the order is from the largest to the smallest.
         descending: bool,
     },
     /// The integers `0, 1, .., n - 1`.
@@ -201,7 +201,7 @@ impl Discrete {
     /// Shape and element type of the result.
     ///
     /// # Panics
-    /// When the operands do not fit, with both shapes or the element type.
+    /// When the operands do not fit; the message has both shapes or the element type.
     #[track_caller]
     pub fn result(&self, args: &[Kind<'_>]) -> (Shape, DType) {
         or_panic(self.try_result(args))
@@ -210,7 +210,7 @@ impl Discrete {
     /// [`result`](Discrete::result), with the message as an error.
     ///
     /// # Errors
-    /// When the operands do not fit, with both shapes or the element type.
+    /// When the operands do not fit; the message has both shapes or the element type.
     pub fn try_result(&self, args: &[Kind<'_>]) -> Result<(Shape, DType), String> {
         let name = self.name();
         if args.len() != self.arity() {

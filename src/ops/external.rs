@@ -1,8 +1,8 @@
-//! Code of the host as an operation: a solver, a table, a simulator.
+//! Host code as an operation: a solver, a table, a simulator.
 //!
-//! Laws: the operation runs when the program runs, once for each time that the program says so, in every interpreter;
-//! it is known by its name, and two are equal if they have one name and one function. It has no derivative of its own: a
-//! derivative that meets it panics in words, unless a rule stands around it ([`crate::custom_vjp()`]).
+//! Laws: in every interpreter, the function runs when the program runs, once for each execution of the operation. Two
+//! operations are equal if they have the same name, shapes and function. The operation has no derivative: a derivative
+//! of it panics with a message, unless the operation is in a function with rules ([`crate::custom_vjp()`]).
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -19,28 +19,27 @@ use crate::shape::{Shape, Show};
 /// A function of arrays.
 pub type HostFunction = dyn Fn(&[Array]) -> Vec<Array> + Send + Sync;
 
-/// A call for each of so many elements: which of the arguments are stacks of an argument for each.
+/// A batch of calls: the number of elements, and which of the arguments are stacks with a row for each element.
 pub type BatchedCall = (usize, Vec<bool>);
 
-/// Code of the host, with the shapes and element types that it takes and returns.
+/// A host function, with the shapes and element types that it takes and returns.
 #[derive(Clone)]
 pub struct External {
     name: String,
     takes: Vec<(Shape, DType)>,
     returns: Vec<(Shape, DType)>,
-    /// In bulk: the function is called for each element, innermost axis first.
+    /// The batches, innermost first: the function is called for each element.
     each: Vec<BatchedCall>,
-    /// None for the name of a function that is not known, as in a program that was saved.
+    /// `None` for a function that is not linked, as in a program that was saved.
     function: Option<Arc<HostFunction>>,
 }
 
-/// What code of the host keeps between its calls is its own: a panic in it leaves no array half written, and the next call
-/// is one like any other.
+/// Host code owns its state: a panic in it leaves no array half written, and a later call is a call like any other.
 impl UnwindSafe for External {}
 impl RefUnwindSafe for External {}
 
 impl External {
-    /// A function under a name.
+    /// A host function under a name.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -61,12 +60,12 @@ impl External {
         External { name: name.to_owned(), takes, returns, each: Vec::new(), function: Some(function) }
     }
 
-    /// The name of a function that [`Program::link`](crate::program::Program::link) will give.
+    /// The operation of a function that [`Program::link`](crate::program::Program::link) provides.
     pub fn unlinked(name: &str, takes: Vec<(Shape, DType)>, returns: Vec<(Shape, DType)>) -> External {
         External { name: name.to_owned(), takes, returns, each: Vec::new(), function: None }
     }
 
-    /// Whether the function is known.
+    /// Whether the function is linked.
     pub fn is_linked(&self) -> bool {
         self.function.is_some()
     }
@@ -86,13 +85,13 @@ impl External {
         &self.returns
     }
 
-    /// The axes over which the function is called for each element, innermost first.
+    /// The batches of calls, innermost first.
     pub fn each(&self) -> &[BatchedCall] {
         &self.each
     }
 
-    /// The function for each of `n` elements: marked arguments are stacks along a new outermost axis, and all results
-    /// are.
+    /// The function called for each of `n` elements: marked arguments are stacks along a new outermost axis, and so are
+    /// all results.
     pub fn batched(&self, n: usize, stacked: Vec<bool>) -> External {
         let mut external = self.clone();
         external.each.push((n, stacked));
@@ -104,7 +103,7 @@ impl External {
         External { function: other.function.clone(), ..self.clone() }
     }
 
-    /// Shapes and element types of what the operation takes.
+    /// Shapes and element types of the operands, with the axes of batches.
     fn arguments(&self) -> Vec<(Shape, DType)> {
         let under = |k: usize| self.each.iter().filter(move |(_, stacked)| stacked[k]).map(|(n, _)| *n).rev();
         let stack =
@@ -112,12 +111,12 @@ impl External {
         self.takes.iter().enumerate().map(stack).collect()
     }
 
-    /// Shapes and element types of what the operation returns.
+    /// Shapes and element types of the results, with the axes of batches.
     pub(crate) fn results(&self) -> Vec<(Shape, DType)> {
         (0..self.returns.len()).filter_map(|k| self.result(k)).collect()
     }
 
-    /// Shape and element type of one of what the operation returns.
+    /// Shape and element type of one result, with the axes of batches.
     pub(crate) fn result(&self, position: usize) -> Option<(Shape, DType)> {
         let (shape, dtype) = self.returns.get(position)?;
         let under = self.each.iter().map(|(n, _)| *n).rev();
@@ -127,7 +126,7 @@ impl External {
     /// Runs the function, for each element in order.
     ///
     /// # Errors
-    /// When the function is not known, or returns other arrays than it says.
+    /// When the function is not linked, or returns arrays of other shapes or element types than it declares.
     pub fn run(&self, args: &[Array]) -> Result<Vec<Array>, String> {
         let Some(function) = &self.function else {
             return Err(format!(
@@ -138,7 +137,7 @@ impl External {
         self.over(&self.each, &**function, args)
     }
 
-    /// The results for each element along these axes.
+    /// The results for each element of these batches.
     fn over(&self, each: &[BatchedCall], function: &HostFunction, args: &[Array]) -> Result<Vec<Array>, String> {
         let Some(((n, stacked), inner)) = each.split_last() else { return self.once(function, args) };
         let mut rows: Vec<Vec<Array>> = vec![Vec::with_capacity(*n); self.returns.len()];
@@ -177,7 +176,7 @@ impl External {
     /// Shapes and element types of the results.
     ///
     /// # Errors
-    /// When the arguments are not what the function takes.
+    /// When the arguments do not fit the function and its batches.
     pub fn try_results(&self, args: &[Kind<'_>]) -> Result<Vec<(Shape, DType)>, String> {
         match misfit(args, &self.arguments()) {
             None => Ok(self.results()),
@@ -190,7 +189,7 @@ impl External {
     }
 }
 
-/// The first difference between values and what they should be.
+/// The first difference between the given and the needed shapes and element types.
 fn misfit(given: &[Kind<'_>], needed: &[(Shape, DType)]) -> Option<String> {
     if given.len() != needed.len() {
         return Some(format!("{} arrays where {} are needed", given.len(), needed.len()));

@@ -1,8 +1,8 @@
 //! The familiar names of linear and bilinear operations: the inverse of their constructors.
 //!
-//! Views, contractions and their adjoints are data, which people call sums, slices and matrix products. Law: a name is
-//! found by making the operation of that name and comparing, so a name and the shapes of the operands determine what an
-//! operation computes. An operation without a name is printed as views.
+//! Views, contractions and their adjoints are data; their familiar names are sums, slices, matrix products. Law: a name
+//! is found by making the operation of that name and comparing, so a name and the shapes of the operands determine the
+//! operation. An operation without a name is printed as views.
 
 use std::fmt;
 
@@ -21,7 +21,7 @@ pub struct Cut {
     pub start: usize,
     /// The number of positions.
     pub len: usize,
-    /// The distance of neighboring positions.
+    /// The distance between neighbouring positions.
     pub step: usize,
 }
 
@@ -37,11 +37,12 @@ pub enum Familiar {
     Sum(Shape),
     /// [`Linear::replicate`] along new outermost axes of these sizes.
     Replicate(Shape),
-    /// [`Linear::replicate`] into a shape, of an argument whose axes become the ones named second.
+    /// [`Linear::replicate`] to a shape; the second list has the axes of the result that the axes of the argument
+    /// become.
     ReplicateInto(Shape, Shape),
-    /// Axes of size 1 repeated into this shape.
+    /// A broadcast: axes of size 1 are repeated to this shape.
     Broadcast(Shape),
-    /// Sums along axes that stay, with size 1: the adjoint of [`Broadcast`](Familiar::Broadcast).
+    /// Sums to this shape along axes that stay, with size 1: the adjoint of [`Broadcast`](Familiar::Broadcast).
     SumTo(Shape),
     /// [`Linear::permute`].
     Permute(Shape),
@@ -102,7 +103,7 @@ fn inverse(perm: &[usize]) -> Shape {
     out
 }
 
-/// The name of an operation, adjoints of named operations left out.
+/// The name of an operation that is not the adjoint of a named operation.
 fn own_name(op: &Linear) -> Option<Familiar> {
     match op {
         _ if op.is_identity() => Some(Familiar::Identity),
@@ -119,13 +120,13 @@ fn own_name(op: &Linear) -> Option<Familiar> {
     }
 }
 
-/// The axes that a view names, if it is [`View::axes`] of some.
+/// The axes by which [`View::axes`] makes this view, if there are such.
 fn axes_of(view: &View) -> Option<Shape> {
     let shape = view.shape();
     let mut axes = Shape::new();
     for (k, n) in view.source().iter().enumerate() {
         let moved = view.row(k).iter().position(|m| *m != 0);
-        // An axis of size 1 leaves no coefficients; mostly the axes are named in order.
+        // A coefficient of an axis of size 1 is 0, so the axis is guessed: axes are mostly named in order.
         let next = axes.last().map_or(0, |last| last + 1);
         let fits = |j: &usize| shape[*j] == *n && !axes.contains(j);
         axes.push(moved.or_else(|| (next..shape.len()).find(fits)).or_else(|| (0..next).find(fits))?);
@@ -134,7 +135,7 @@ fn axes_of(view: &View) -> Option<Shape> {
     (fits && View::axes(shape, &axes) == *view).then_some(axes)
 }
 
-/// The name of an operation that reads its argument at some axes of the result: repetition, permutation, a diagonal.
+/// The name of an operation that reads its argument at some axes of the result: a broadcast, permutation or diagonal.
 fn selection(op: &Linear, from: &View) -> Option<Familiar> {
     let (shape, source) = (from.shape(), from.source());
     if let Some(new) = shape.len().checked_sub(source.len()).filter(|new| shape[*new..] == *source) {
@@ -167,7 +168,7 @@ fn selection(op: &Linear, from: &View) -> Option<Familiar> {
     (stretched && broadcast(source, shape) == *op).then(|| Familiar::Broadcast(Shape::from_slice(shape)))
 }
 
-/// The operation that repeats axes of size 1.
+/// The broadcast that repeats axes of size 1.
 fn broadcast(source: &[usize], shape: &[usize]) -> Linear {
     let rank = shape.len();
     let mut matrix: SmallVec<[i64; 16]> = SmallVec::from_elem(0, rank * rank);
@@ -207,7 +208,7 @@ fn cuts(op: &Linear, from: &View) -> Option<Familiar> {
     (composed(source, steps.into_iter())? == *op).then_some(Familiar::Slice(found))
 }
 
-/// One operation after the other.
+/// The composition of operations on an argument of this shape, in order.
 fn composed(shape: &[usize], mut steps: impl Iterator<Item = Linear>) -> Option<Linear> {
     steps.try_fold(Linear::read(View::identity(shape)), |before, step| step.after(&before))
 }
@@ -234,7 +235,7 @@ fn window(op: &Linear, from: &View) -> Option<Familiar> {
         if size == 0 || size > source[axis] {
             return None;
         }
-        // If there is only one window, the stride has left no trace.
+        // With one window alone, the view does not depend on the stride.
         let stride = if shape[axis] > 1 { from.row(axis)[axis] } else { (source[axis] - size + 1) as i64 };
         let stride = usize::try_from(stride).ok().filter(|s| *s > 0)?;
         let whole = (source[axis] - size) / stride + 1 == shape[axis];
@@ -312,7 +313,7 @@ impl fmt::Display for Axes<'_> {
     }
 }
 
-/// A product by its name, and which operands enter with their last two axes exchanged.
+/// A product by its name, and for each operand whether it enters with its last two axes exchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Product {
     /// The name: `dot`, `outer`, `matmul`, `matvec`, `vecmat` or `batched_matmul`.
@@ -323,11 +324,11 @@ pub struct Product {
     pub right: bool,
 }
 
-/// A name, which operands are transposed, and the axes of `a`, `b` and the result.
+/// The name, the transposed operands, and the axes of `a`, `b` and the result.
 type Pattern = (&'static str, [bool; 2], [&'static [usize]; 3]);
 
-/// Products of matrices and vectors: the axes of `a`, `b` and the result in a space whose axes are numbered in the
-/// order in which `a`, then `b`, have them.
+/// Products of matrices and vectors: the axes of `a`, `b` and the result, in an iteration space whose axes are numbered
+/// in their order in `a`, then in `b`.
 const PRODUCTS: [Pattern; 12] = [
     ("matvec", [false, false], [&[0, 1], &[1], &[0]]),
     ("matvec", [true, false], [&[0, 1], &[0], &[1]]),
@@ -383,8 +384,8 @@ impl Contract {
         self.a.shape().len() == rank && self.is_product_in_some_order(&sizes, axes, &mut Shape::new())
     }
 
-    /// Whether some order of the axes of the iteration space makes this the product; `order` has the names of the first
-    /// axes.
+    /// Whether some order of the axes of the iteration space makes this the product; `order` is the beginning of such
+    /// an order.
     fn is_product_in_some_order(&self, sizes: &[usize], axes: [&[usize]; 3], order: &mut Shape) -> bool {
         let space = self.a.shape();
         if order.len() == space.len() {

@@ -1,9 +1,9 @@
-//! The graph of a function of one float: where it is defined, where its values lie, where it rises and falls.
+//! The graph of a function of one float: domain, range and monotonicity.
 //!
-//! Law: columns of the rows of [`Unary`](super::Unary). What they say holds for the exact function, and for the kernel up
-//! to the error of its row.
+//! Law: the graph is given by columns of the rows of [`Unary`](super::Unary). These hold for the exact function, and
+//! for the kernel up to the error of its row.
 
-/// Where a function rises and falls. One that is level rises and falls.
+/// The monotonicity of a function, not strict: a constant function both rises and falls.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Course {
     Rises,
@@ -12,32 +12,33 @@ pub(crate) enum Course {
     Valley(f64),
     /// Rises up to a number, and falls from there.
     Peak(f64),
-    /// A sine wave with peaks at these even multiples of pi.
+    /// A sine wave with peaks at `(peak + 2 k) pi` for all integers `k`.
     Wave {
         peak: f64,
     },
-    /// Rises between poles, which are at these multiples of pi and all that are 1 apart.
+    /// Rises between poles, which are at `(c + k) pi` for this number `c` and all integers `k`.
     Poles(f64),
 }
 
-/// What is known of the graph of a function.
+/// Monotonicity, domain and range of a function.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Graph {
-    /// Where it rises and falls: of rows with [`CourseRightOfZero`](super::Property::CourseRightOfZero), of positive
+    /// The monotonicity; for rows with [`CourseRightOfZero`](super::Property::CourseRightOfZero), that on positive
     /// arguments.
     pub(crate) course: Course,
-    /// Elsewhere the function is NaN.
+    /// The domain, a closed interval: elsewhere the function is NaN.
     pub(crate) defined: [f64; 2],
-    /// Values lie within.
+    /// A closed interval that contains all values.
     pub(crate) range: [f64; 2],
 }
 
-/// More than the error of every kernel of a row, the vector kernels of compiled programs included.
+/// A bound of the error of every kernel of a row, the vector kernels of compiled programs included.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct KernelError {
-    /// In numbers of the element type.
+    /// The number of steps between neighbouring floats of the element type.
     pub(crate) floats: u32,
-    /// To which so many units in the last place of 1 are added, of functions with zeros that the kernel does not know.
+    /// The number of units in the last place of 1 that are added, for a function near whose zeros the kernel has an
+    /// absolute error.
     pub(crate) of_one: f64,
 }
 
@@ -46,7 +47,7 @@ pub(crate) const POSITIVE: [f64; 2] = [0.0, f64::INFINITY];
 pub(crate) const FINITE: [f64; 2] = [f64::MIN, f64::MAX];
 pub(crate) const UNIT: [f64; 2] = [-1.0, 1.0];
 
-/// Where lgamma is least.
+/// The positive argument at which `lgamma` has its minimum.
 pub(crate) const LEAST_GAMMA: f64 = 1.461_632_144_968_362_3;
 
 #[cfg(test)]
@@ -68,9 +69,9 @@ mod tests {
         all
     }
 
-    /// The direction between two numbers in order, if the function has one there.
+    /// Whether the function rises from one number to the next, if it rises or falls all the way.
     fn rises(course: Course, x: f64, y: f64) -> Option<bool> {
-        // Where both lie between the same multiples of pi, for sure.
+        // The number of the interval between multiples of pi that contains both numbers, if that is certain.
         let period = |shift: f64| {
             let (a, b) = (x / PI - shift, y / PI - shift);
             let near = |t: f64| (t - t.round()).abs() < 1e-9;
@@ -86,7 +87,7 @@ mod tests {
         }
     }
 
-    /// How far values near to this one may be from exact ones.
+    /// The allowed error of the difference of two values near `y`.
     fn slack<F: Float>(f: Unary, y: f64) -> f64 {
         let (unit, least) = match F::DTYPE {
             DType::F32 => (f64::from(f32::EPSILON), 1e-45),

@@ -1,4 +1,4 @@
-//! Checks and result shapes of the operations that are not in a family: selection, indexing, concatenation, loops.
+//! Checks and result shapes: elementwise functions, selection, indexing, concatenation, loops.
 //!
 //! Law: an interpreter that computes or traces checks an operation by calling its check, once; the message is made
 //! here, in one grammar: `<op>: <requirement>, but <fact>; <way out>`. A mistake in a program panics; data from a file
@@ -28,7 +28,7 @@ pub(crate) fn check_axis(op: &str, axis: usize, shape: &[usize]) {
     or_panic(try_axis(op, axis, shape));
 }
 
-/// Whether `axis` is one of the axes of `shape`.
+/// An error unless `axis` is one of the axes of `shape`.
 pub(crate) fn try_axis(op: &str, axis: usize, shape: &[usize]) -> Result<(), String> {
     if axis >= shape.len() {
         return Err(format!(
@@ -239,8 +239,8 @@ pub fn try_concat(axis: usize, parts: &[Kind<'_>]) -> Result<Shape, String> {
 #[track_caller]
 pub fn stacked(n: usize, shape: &[usize]) -> Shape {
     let out = std::iter::once(n).chain(shape.iter().copied()).collect::<Shape>();
-    // The message says `loop` for every loop: only the caller knows the name of the loop, but the shapes that the trips
-    // return are first known here.
+    // The message says `loop` for every loop: only the caller knows the name of the loop, but the shapes of the outputs
+    // are known only here, after a trip.
     check_possible("loop", &out);
     out
 }

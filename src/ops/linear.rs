@@ -106,8 +106,8 @@ impl Linear {
         Linear::Affine { from: View::identity(shape), into: View::axes(shape, &kept) }
     }
 
-    /// Repetition into `shape`: axis `k` of the argument becomes axis `axes[k]`, and along every
-    /// other axis the elements are repeated. The adjoint of the sum over those.
+    /// Broadcast to `shape`: axis `k` of the argument becomes axis `axes[k]`, and along every other axis the elements
+    /// are repeated. The adjoint of the sum over these other axes.
     ///
     /// # Panics
     /// When an axis is not one of `shape`, or no array can have that shape.
@@ -195,9 +195,8 @@ impl Linear {
         Linear::read(View::affine(shape, &rest, &matrix, &offset))
     }
 
-    /// The argument within zeros: `before` and `after` of them along each axis.
-    /// `out[before + i] = t[i]`, and
-    /// axis `k` grows to `before[k] + shape[k] + after[k]`.
+    /// The argument padded with zeros: `before` and `after` are their numbers along each axis.
+    /// `out[before + i] = t[i]`, and axis `k` grows to `before[k] + shape[k] + after[k]`.
     ///
     /// # Panics
     /// When there are not as many widths as axes, or no array can be as large.
@@ -239,11 +238,10 @@ impl Linear {
         Linear::read(shifted(shape, shape, axis, -1, shape[axis] as i64 - 1))
     }
 
-    /// The elements with equal indices along two axes: the first of them stays, the second disappears.
-    /// `out[i] = t[i, i]`.
+    /// The elements with equal indices along two axes: the first axis stays, the second disappears. `out[i] = t[i, i]`.
     ///
     /// # Panics
-    /// When they are not two axes of one size.
+    /// When `first` and `second` are not two axes of one size.
     #[track_caller]
     pub fn diagonal(shape: &[usize], first: usize, second: usize) -> Linear {
         check_axis("diagonal", first, shape);
@@ -461,7 +459,7 @@ impl Linear {
     }
 }
 
-/// Whether there is a Fourier transform of complex numbers with these two axes.
+/// An error unless there is a Fourier transform of complex numbers with these two axes.
 pub(crate) fn check_fourier(shape: &[usize], parts: usize, axis: usize) -> Result<(), String> {
     let (is_axis, rank) = (parts.max(axis) < shape.len() && parts != axis, shape.len());
     if !is_axis || shape[parts] != 2 {
@@ -474,7 +472,7 @@ pub(crate) fn check_fourier(shape: &[usize], parts: usize, axis: usize) -> Resul
     Ok(())
 }
 
-/// The view that looks at `step * i + start` along one axis and at `i` along the others.
+/// The view that maps `i` to `step * i + start` along one axis, and to `i` along the others.
 fn shifted(source: &[usize], shape: &[usize], axis: usize, step: i64, start: i64) -> View {
     let rank = source.len();
     let mut matrix: SmallVec<[i64; 16]> = SmallVec::from_elem(0, rank * rank);
@@ -485,8 +483,8 @@ fn shifted(source: &[usize], shape: &[usize], axis: usize, step: i64, start: i64
 }
 
 impl Linear {
-    /// The text of the operation applied: its familiar name or its views, and the argument, which is a name or a text
-    /// in brackets. `sum axis=0 x`, `view [i<3, j<2] -> x[i + j] into [5, 2] at [2*i, j]`.
+    /// The printed form of the operation, applied to an argument that is a name or a text in brackets: its familiar
+    /// name or its views. `sum axis=0 x`, `view [i<3, j<2] -> x[i + j] into [5, 2] at [2*i, j]`.
     pub fn applied(&self, x: &str) -> String {
         match (self.familiar(), self) {
             (Some(name), _) => format!("{name} {x}"),

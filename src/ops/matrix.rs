@@ -1,8 +1,8 @@
 //! Operations of linear algebra, on the matrices along the last two axes; other axes are a batch.
 //!
-//! Laws: each is one operation in every interpreter. A matrix that has no result (not positive definite, singular) gives
-//! NaN, and does not disturb the others of its batch; the solution of a right-hand side of zeros is zeros. Derivatives
-//! are in [`crate::linalg`], and are made of these operations.
+//! Laws: each is one operation in every interpreter. A matrix without the result (not positive definite, singular)
+//! gives NaN, and does not disturb the others of its batch; a right-hand side of zeros has the solution zeros.
+//! Derivatives are in [`crate::linalg`], and consist of these operations.
 
 use smallvec::{SmallVec, smallvec};
 
@@ -11,12 +11,12 @@ use super::minors;
 use crate::dtype::DType;
 use crate::shape::{Shape, Show, size};
 
-/// The sizes of an operation: of its matrix, and of its second operand.
+/// The sizes of the operands for one matrix of the batch.
 #[derive(Clone, Copy)]
 struct Sizes {
     m: usize,
     n: usize,
-    /// The smaller one of both.
+    /// The smaller of `m` and `n`.
     k: usize,
     /// The columns of the second operand; 1 without one.
     columns: usize,
@@ -29,7 +29,7 @@ impl Sizes {
         Some(Sizes { m: *m, n: *n, k: (*m).min(*n), columns })
     }
 
-    /// The product of all sizes of the matrix, and the smaller one again.
+    /// `m n k`, to which the work of a factorization is proportional.
     fn cube(self) -> usize {
         self.square().saturating_mul(self.k)
     }
@@ -48,9 +48,9 @@ enum Extent {
 use Extent::{Float, Int};
 
 /// The table. A row: the operation with the values of its fields, each with a name in printed programs; the number of
-/// operands; whether the matrix must be square; the operand in which the operation is linear, with the others fixed, and its
-/// adjoint in this operand, if that is one of these operations, too; whether a column of the second operand decides a column
-/// of the result alone; the results; and about the number of additions and multiplications.
+/// operands; whether the matrix must be square; the operand in which the operation is linear, with the others fixed,
+/// and the adjoint in this operand, if that is one of these operations, too; whether each column of the result depends
+/// on one column of the second operand; the results; and the approximate number of additions and multiplications.
 macro_rules! matrix_ops {
     ($(
         $(#[$doc:meta])*
@@ -78,7 +78,7 @@ macro_rules! matrix_ops {
             pub fn name(self) -> &'static str {
                 match self {
                     $($(matrix_ops!(@ $Op $value) => $name,)*)*
-                    // No operation leaves out so many rows.
+                    // `try_matrix` refuses other numbers of rows.
                     Matrix::Minors { .. } => "minors",
                 }
             }
@@ -93,14 +93,14 @@ macro_rules! matrix_ops {
                 match self { $(Matrix::$Op { .. } => $square,)* }
             }
 
-            /// The operand in which the operation is linear, with the others fixed, if its [`adjoint`](Matrix::adjoint) in
-            /// this operand is one of these operations, too.
+            /// The operand in which the operation is linear, with the others fixed, if its [`adjoint`](Matrix::adjoint)
+            /// in this operand is one of these operations, too.
             pub fn linear_in(self) -> Option<usize> {
                 match self { $(Matrix::$Op { .. } => matrix_ops!(@or $(Some($linear);)? None),)* }
             }
 
-            /// The adjoint in the operand in which the operation [is linear](Matrix::linear_in): the same operation with the
-            /// other matrices transposed. Other operations are their own.
+            /// The adjoint in the operand in which the operation [is linear](Matrix::linear_in): the same operation
+            /// with the other matrices transposed. An operation that is not linear gives itself.
             pub fn adjoint(self) -> Matrix {
                 match self {
                     $(#[allow(unused_variables)] Matrix::$Op $({ $($field),* })? => matrix_ops!(@or $($adjoint;)? self),)*
@@ -122,7 +122,7 @@ macro_rules! matrix_ops {
                 }
             }
 
-            /// About the number of additions and multiplications for one matrix of these sizes.
+            /// The approximate number of additions and multiplications for one matrix of these sizes.
             fn work_of_one(self, sizes: Sizes) -> usize {
                 match self {
                     $(#[allow(unused_variables)] Matrix::$Op $({ $($field),* })? => {
@@ -164,12 +164,12 @@ matrix_ops! {
         results: |_| [Float(smallvec![])],
         work: |s| s.cube() / 3 * 2,
     }
-    /// The minors without so many rows and columns: the determinants of what is left where these are taken out of the
-    /// matrix, a row for each set of rows and a column for each set of columns (with the set as a number whose bits are
-    /// the positions, these are in ascending order), with another sign where the sum of all positions is odd. Without one
-    /// row and column: the cofactors, the derivatives of the determinant.
+    /// The minors with `without` rows and columns left out: the determinants of the submatrices that remain, a row for
+    /// each set of rows that is left out, and a column for each set of columns. The sets are in ascending order as bit
+    /// masks. The sign of a minor is reversed if the sum of all positions that are left out is odd. With one row and
+    /// column left out: the cofactors, the derivatives of the determinant.
     Minors(
-        /// From 1 to 8; 1 for matrices of more than 8 rows.
+        /// The number of rows, and of columns, that are left out: from 1 to 8; 1 for matrices of more than 8 rows.
         without: u8
     ) {
         names: [
@@ -187,9 +187,9 @@ matrix_ops! {
             without => minors::count(s.n, without.into()) << s.n.min(minors::MOST),
         },
     }
-    /// The rows and the columns in the order of elimination with the largest pivots of all, as two rows of positions, and
-    /// -1 or 1 as these orders are together odd or even; NaN instead where more than 4 pivots are small: not above the
-    /// first one times the square root of the rounding unit. Without a derivative.
+    /// The orders of rows and columns in an elimination with complete pivoting, as two rows of positions, and the sign
+    /// of both permutations together, 1 if even and -1 if odd; NaN instead if more than 4 pivots are small, that is, at
+    /// most the first pivot times the square root of the machine epsilon. Without a derivative.
     Pivots {
         names: [() "pivots"],
         operands: 1,
@@ -205,7 +205,8 @@ matrix_ops! {
         results: |_| [Float(smallvec![]), Float(smallvec![])],
         work: |s| s.cube() / 3 * 2,
     }
-    /// `l`, unit lower triangular, `u`, upper triangular, and the row of `a` at each row of `l u`.
+    /// The factorization with partial pivoting: `l`, unit lower triangular, `u`, upper triangular, and for each row of
+    /// `l u` the number of the row of `a`.
     Lu {
         names: [() "lu"],
         operands: 1,
@@ -213,7 +214,8 @@ matrix_ops! {
         results: |Sizes { n, .. }| [Float(smallvec![n, n]), Float(smallvec![n, n]), Int(smallvec![n])],
         work: |s| s.cube() / 3 * 2,
     }
-    /// `l` and `u` in one matrix, and the row of `a` at each row of `l u`; without a derivative, for [`Matrix::Solve`].
+    /// `l` and `u` of [`Matrix::Lu`] in one matrix, and for each row of `l u` the number of the row of `a`; without a
+    /// derivative, for [`Matrix::Solve`].
     LuFactor {
         names: [() "lu_factor"],
         operands: 1,
@@ -221,9 +223,9 @@ matrix_ops! {
         results: |Sizes { n, .. }| [Float(smallvec![n, n]), Int(smallvec![n])],
         work: |s| s.cube() / 3 * 2,
     }
-    /// `x` with `a x = b`, of `a`, `b` and the factors of `a`.
+    /// `x` with `a x = b`. The operands are `a`, `b` and the results of [`Matrix::LuFactor`] for `a`.
     Solve(
-        /// Whether `a^T x = b` instead.
+        /// Whether `a^T x = b` is solved instead.
         transposed: bool
     ) {
         names: [(transposed: false) "solve", (transposed: true) "solve.t"],
@@ -234,13 +236,13 @@ matrix_ops! {
         results: |Sizes { n, columns, .. }| [Float(smallvec![n, columns])],
         work: |s| s.square().saturating_mul(s.columns.saturating_mul(2)),
     }
-    /// `x` with `a x = b`, of `a` and `b`, where only a triangle of `a` counts.
+    /// `x` with `a x = b` for a triangular matrix: only one triangle of `a` is read. The operands are `a` and `b`.
     SolveTriangular(
-        /// Whether that is the lower triangle.
+        /// Whether the lower triangle is read; otherwise the upper one.
         lower: bool,
-        /// Whether `a^T x = b` instead.
+        /// Whether `a^T x = b` is solved instead.
         transposed: bool,
-        /// Whether ones stand on the diagonal, whatever is there.
+        /// Whether the diagonal is taken as ones, whatever its elements are.
         unit: bool
     ) {
         names: [
@@ -276,7 +278,8 @@ matrix_ops! {
         results: |Sizes { n, .. }| [Float(smallvec![n]), Float(smallvec![n, n])],
         work: |s| s.cube().saturating_mul(9),
     }
-    /// `u`, `s` in descending order and `v^T`, with `u diag(s) v^T = a`, as many columns and rows as singular values.
+    /// The singular value decomposition: `u`, `s` in descending order and `v^T`, with `u diag(s) v^T = a`. `u` has a
+    /// column, and `v^T` a row, for each singular value.
     Svd {
         names: [() "svd"],
         operands: 1,
@@ -284,7 +287,7 @@ matrix_ops! {
         results: |Sizes { m, n, k, .. }| [Float(smallvec![m, k]), Float(smallvec![k]), Float(smallvec![k, n])],
         work: |s| s.cube().saturating_mul(20),
     }
-    /// `x` with the smallest `|a x - b|`, of `a` and `b`.
+    /// The least-squares solution, `x` with the smallest `|a x - b|`. The operands are `a` and `b`.
     Lstsq {
         names: [() "lstsq"],
         operands: 2,
@@ -293,7 +296,7 @@ matrix_ops! {
         results: |Sizes { n, columns, .. }| [Float(smallvec![n, columns])],
         work: |s| s.cube().saturating_mul(4),
     }
-    /// `e^a = sum_k a^k / k!`.
+    /// The matrix exponential, `e^a = sum_k a^k / k!`.
     Expm {
         names: [() "expm"],
         operands: 1,
@@ -301,9 +304,9 @@ matrix_ops! {
         results: |Sizes { n, .. }| [Float(smallvec![n, n])],
         work: |s| s.cube().saturating_mul(20),
     }
-    /// The derivative of `e^a` in the direction `e`, of `a` and `e`.
+    /// The derivative of the matrix exponential of `a` in the direction `e`. The operands are `a` and `e`.
     ExpmTangent(
-        /// Whether it is that of `e^(a^T)`.
+        /// Whether the exponential is that of `a^T`.
         transposed: bool
     ) {
         names: [(transposed: false) "expm_tangent", (transposed: true) "expm_tangent.t"],
@@ -350,7 +353,7 @@ impl Matrix {
         Ok(self.extents(sizes).iter().map(result).collect())
     }
 
-    /// Whether a matrix of this shape is one that the operation takes.
+    /// An error unless the operation takes a matrix of this shape.
     pub(crate) fn try_matrix(self, a: &[usize]) -> Result<(), String> {
         let name = self.name();
         let [.., m, n] = a else {
@@ -381,7 +384,7 @@ impl Matrix {
         Ok(())
     }
 
-    /// Whether a second operand fits the matrix.
+    /// An error unless the second operand fits the matrix.
     fn right(self, a: &[usize], b: &[usize]) -> Result<(), String> {
         let rows = a.len() - 2;
         let fits = b.len() == a.len() && b[..=rows] == a[..=rows];
@@ -398,7 +401,7 @@ impl Matrix {
         ))
     }
 
-    /// About the number of additions and multiplications.
+    /// The approximate number of additions and multiplications.
     pub(crate) fn work(self, args: &[Kind<'_>]) -> usize {
         let Some(sizes) = Sizes::of(args) else { return 0 };
         let batch = &args[0].0[..args[0].0.len() - 2];

@@ -1,28 +1,30 @@
-//! Which rows and columns a minor leaves out: sets of numbers as bits, in the order of these bits as numbers.
+//! The sets of rows or columns that minors leave out, as bit masks in ascending order.
 
-/// The most rows of a matrix whose minors are made without divisions, a product for each set of columns.
+/// The largest number of rows of a matrix whose minors are computed without divisions, by expansion over all sets of
+/// columns.
 pub(crate) const MOST: usize = 8;
 
-/// The rows and columns of a larger matrix that are not eliminated, for the derivatives of its minors.
+/// The number of rows and columns of a larger matrix that elimination leaves, for the derivatives of its minors.
 pub(crate) const LAST: usize = 4;
 
-/// The sets of `size` of the numbers below `n`, in order.
+/// The sets of `size` numbers below `n`, in ascending order.
 pub(crate) fn sets(n: usize, size: usize) -> Vec<u32> {
     (0..1u32 << n).filter(|set| set.count_ones() as usize == size).collect()
 }
 
-/// The number of sets of `size` of the numbers below `n`.
+/// The number of sets of `size` numbers below `n`.
 pub(crate) fn count(n: usize, size: usize) -> usize {
     (0..size).fold(1, |count, k| if k < n { count * (n - k) / (k + 1) } else { 0 })
 }
 
-/// The numbers in a set, in order.
+/// The numbers in a set, in ascending order.
 pub(crate) fn members(set: u32) -> impl Iterator<Item = usize> {
     (0..u32::BITS as usize).filter(move |k| set >> k & 1 == 1)
 }
 
-/// Each set of `size` numbers below `n` with one number more: the number, the position of the larger set among those of
-/// its size, and -1 or 1 as an odd or even number of members is less than it. Row by row, a row for each set.
+/// The sets with one more number, a row for each set of `size` numbers below `n`: the added number, the position of the
+/// larger set among the sets of its size, and a sign: -1 if the number of members less than the added number is odd,
+/// and 1 if it is even.
 pub(crate) fn larger(n: usize, size: usize) -> [Vec<i64>; 3] {
     let next = sets(n, size + 1);
     let mut found = [Vec::new(), Vec::new(), Vec::new()];
@@ -38,8 +40,9 @@ pub(crate) fn larger(n: usize, size: usize) -> [Vec<i64>; 3] {
     found
 }
 
-/// Each set of `size` of the numbers below `n` with one member less, as [`larger`]; the sign counts the members that are
-/// more than the one that is left out.
+/// The sets with one member less, a row for each set of `size` numbers below `n`, as in [`larger`]: the removed member,
+/// the position of the smaller set, and a sign: -1 if the number of members greater than the removed member is odd, and
+/// 1 if it is even.
 pub(crate) fn smaller(n: usize, size: usize) -> [Vec<i64>; 3] {
     let before = sets(n, size - 1);
     let mut found = [Vec::new(), Vec::new(), Vec::new()];

@@ -13,8 +13,8 @@
 //!
 //! Selection, indexing, concatenation and loops stand alone; their shape rules are in [`kinds`].
 //!
-//! Law: everything an interpreter must know about an operation is said here, once, without
-//! naming an interpreter. No `_ =>` arm stands for these operations: rustc is the checklist.
+//! Law: all facts about an operation that an interpreter needs stand here, once, without naming an interpreter. No
+//! `_ =>` arm stands for these operations: rustc is the checklist.
 //!
 #![doc = include_str!("../../docs/operations.md")]
 

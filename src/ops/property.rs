@@ -1,48 +1,49 @@
 //! Properties of elementwise functions: parity, cost and signs of zero, as columns of their rows.
 //!
-//! Law: a row says one cost. Parity and signs of zero are those of the kernel, which tests of the rows compare them
-//! with; costs are as measured.
+//! Law: a row has exactly one cost, as measured. Parity and signs of zero are those of the kernel, as tests check for
+//! each row.
 
-/// What rules and estimates ask of an elementwise function.
+/// A property of an elementwise function that rules and estimates read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Property {
     /// `f(-x) = f(x)`.
     Even,
     /// `f(-x) = -f(x)`.
     Odd,
-    /// It takes about as long as it takes to read the operands: a sum, a product, a sign.
+    /// The cost is about that of reading the operands: a sum, a product, a sign.
     Arithmetic,
-    /// Its cost is between those of a product and of a quotient, or depends on the kernel that runs.
+    /// The cost is between those of a product and of a quotient, or depends on the kernel that runs.
     Intermediate,
-    /// It takes as long as a few products: one quotient or root.
+    /// The cost is that of a few products: one quotient or root.
     Division,
-    /// It takes as long as many products: a series, a table, or several quotients and roots.
+    /// The cost is that of many products: a series, a table, or several quotients and roots.
     Transcendental,
     /// No value is -0.
     NeverMinusZero,
     /// No value is -0 where no operand is.
     KeepsMinusZeroOut,
-    /// Values or derivatives tell +0 from -0, even where the sign of the result is not seen.
+    /// Values or derivatives differ for +0 and -0 by more than the sign of a zero result.
     SeesSignOfZero,
-    /// It is its own absolute value, with its derivatives: no value is negative, and where one is 0 the derivative is a
-    /// 0 that hides infinite cotangents.
+    /// The function is its own absolute value, derivatives included: no value is negative, and where a value is 0, the
+    /// derivative is 0, with a guard against infinite cotangents.
     OwnAbsolute,
-    /// There are poles at 0, or there and left of it: the course of the function is that for positive arguments.
+    /// There is a pole at 0, and there may be poles left of 0: the course of the function is that for positive
+    /// arguments.
     CourseRightOfZero,
 }
 
-/// What a function does with the sign of an operand that is zero.
+/// The effect of the sign of a zero operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ZeroSign {
     /// Values and derivatives are the same for both signs.
     Hides,
-    /// The sign of a result that is zero depends on it, and nothing else.
+    /// The sign affects only the sign of a zero result.
     HandsOn,
     /// Values or derivatives may tell +0 from -0.
     Sees,
 }
 
-/// The properties of a row, a bit each: rules ask for them of each operation that is made.
+/// The properties of a row as a bit set: rules test the properties of each operation that is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Properties(u16);
 
@@ -68,7 +69,7 @@ mod tests {
     use super::{Properties, Property};
     use crate::ops::{Binary, Unary};
 
-    /// The number of costs that a row says.
+    /// The number of properties of a row that are costs.
     fn costs(properties: Properties) -> usize {
         let costs = [Property::Arithmetic, Property::Intermediate, Property::Division, Property::Transcendental];
         costs.into_iter().filter(|cost| properties.has(*cost)).count()

@@ -2,7 +2,7 @@
 //!
 //! Laws: the result is, to the bit, the element that [`gather`](crate::BaseTensor::gather) reads at the
 //! [`position`](Reduce::position) of the extremum. So the derivative is `gather` at that position, and the position is
-//! computed only if there is a tangent or a term to be read.
+//! computed only if a tangent, or a term of a derivative, reads it.
 
 use std::fmt;
 
@@ -74,8 +74,8 @@ impl Reduce {
         }
     }
 
-    /// The indices at which `gather` reads, in an array of shape `source`, the elements at these positions of their
-    /// lines.
+    /// The indices at which `gather` reads the elements at these positions of their lines, from an array of shape
+    /// `source`.
     ///
     /// ```
     /// use polygrad::{Array, BaseTensor, ops::Reduce};

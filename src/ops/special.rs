@@ -3,8 +3,8 @@
 //! Law: kernels that are not generic compute in `f64` for every float type, so results of a narrower type are correctly
 //! rounded almost everywhere. `tests/language/accuracy.rs` bounds the errors.
 //!
-//! `digamma`, `trigamma` and `polygamma`: the argument is raised above [`LARGE`] by the recurrence and put into the asymptotic
-//! series there; negative arguments are reflected.
+//! `digamma`, `trigamma` and `polygamma`: the recurrence raises the argument above [`LARGE`], where the asymptotic
+//! series is evaluated; negative arguments are reflected.
 
 use std::f64::consts::{LN_2, PI};
 
@@ -57,7 +57,7 @@ pub(super) fn gaussian(x: f64) -> f64 {
     (-leading * leading).exp() * (1.0 - rest * (1.0 - rest * (0.5 - rest / 6.0)))
 }
 
-/// `x^(y - 1)`, corrected for what the rounding of `y - 1` loses.
+/// `x^(y - 1)`, corrected for the rounding error of `y - 1`.
 pub(super) fn pow_less_one<F: Float>(x: F, y: F) -> F {
     let less = y - F::ONE;
     let power = x.powf(less);
@@ -79,7 +79,7 @@ pub(super) fn recip_real<F: Float>(x: F, y: F) -> F {
     x / length / length
 }
 
-/// Half of the root of pi: the nearest float, and the remainder.
+/// Half of the square root of pi: the nearest float, and the remainder.
 const HALF_SQRT_PI: [f64; 2] = [0.886_226_925_452_758, -3.833_293_249_912_9e-17];
 
 /// The inverse of the error function, odd. An approximation with an error below 2e-3 (S. Winitzki, 2008) is improved by
@@ -110,7 +110,7 @@ pub(super) fn erfinv(y: f64) -> f64 {
     x.copysign(y)
 }
 
-/// From here on the asymptotic series, cut off as below, are exact to rounding.
+/// From this argument on, the truncated asymptotic series are exact to rounding.
 const LARGE: f64 = 12.0;
 
 /// The Bernoulli numbers `B_2, B_4, .., B_16`.
@@ -159,14 +159,16 @@ pub(super) fn trigamma(x: f64) -> f64 {
     (1.0 + 0.5 / x + series(z, |_, b| b)) / x + below
 }
 
-/// How far an order may be from an integer: orders are integers, of which a computed one is rounded.
+/// The largest distance of an order from an integer: a computed order may have a rounding error.
 const ORDER_SLACK: f64 = 0.25;
 
-/// The derivative of order `order` of [`digamma`]. NaN where the order is no integer or negative, and at the poles where it is even, as
-/// infinities have opposite signs there; infinite at the other poles.
+/// The derivative of order `order` of [`digamma`]. NaN for orders that are negative or no integers, and at the poles
+/// for even orders, since the infinities on both sides of the pole have opposite signs; infinite at the poles for odd
+/// orders.
 ///
-/// `psi_n(x) = psi_n(f) - (-1)^n (psi_n(g) - psi_n(1 - x))` for negative `x`, where `f` and `g` are the distances of `x` from the integers
-/// below and above: the poles between `x` and 0 are those of two series that end, by which nothing cancels but what does in the function.
+/// `psi_n(x) = psi_n(f) - (-1)^n (psi_n(g) - psi_n(1 - x))` for negative `x`, where `f` and `g` are the distances of
+/// `x` from the integers below and above: the poles between `x` and 0 are those of two finite series, so terms cancel
+/// only where the function itself cancels.
 pub(super) fn polygamma(x: f64, order: f64) -> f64 {
     let n = order.round();
     if !(n >= 0.0 && (order - n).abs() <= ORDER_SLACK && n.is_finite()) || x.is_nan() {
@@ -191,8 +193,8 @@ pub(super) fn polygamma(x: f64, order: f64) -> f64 {
     both - polygamma_size(1.0 - x, n)
 }
 
-/// `n! sum_k 1 / (x + k)^(n + 1)` for positive `x` and `n >= 2`: the terms up to [`LARGE`] and more, since the series takes the longer the
-/// larger the order is, and the rest by the series
+/// `n! sum_k 1 / (x + k)^(n + 1)` for positive `x` and `n >= 2`: the terms with `x + k` below `LARGE + 1.5 n`, since
+/// the asymptotic series needs a larger argument for a larger order, and the rest by the asymptotic series
 /// `1 / (n y^n) + 1 / (2 y^(n + 1)) + sum_k B_2k (n + 1) .. (n + 2k - 1) / ((2k)! y^(n + 2k))`.
 fn polygamma_size(x: f64, n: f64) -> f64 {
     if x.is_infinite() {
@@ -217,9 +219,9 @@ fn polygamma_size(x: f64, n: f64) -> f64 {
         let k = 2.0 * (k + 1) as f64;
         factor *= (n + k) * (n + k + 1.0) / ((k + 1.0) * (k + 2.0)) * z;
     }
-    // Below the bound the series is none.
+    // Below the bound, the rest does not change the rounded sum.
     let whole = if part <= HIDDEN { terms } else { terms + part * rest };
-    // Neither power is out of range where the result is not.
+    // Neither power is out of range if the result is in range.
     let lower = (n / 2.0).floor();
     if n <= MOST_FACTORIAL {
         let factorial = (1..=n as u32).map(f64::from).product::<f64>();
@@ -228,10 +230,11 @@ fn polygamma_size(x: f64, n: f64) -> f64 {
     (libm::lgamma(n + 1.0) - (n + 1.0) * x.ln() + whole.ln()).exp()
 }
 
-/// Terms below this are hidden by the first, which is 1.
+/// Terms below this bound do not change the rounded sum, whose first term is 1.
 const HIDDEN: f64 = f64::EPSILON / 64.0;
 
-/// More terms than this count for no argument and order: of those below `1.5 n` all but the first 62 are hidden by the first.
+/// A bound of the number of terms for all arguments and orders: of the terms with `x + k` below `1.5 n`, only the first
+/// 62 can change the rounded sum.
 const MOST_TERMS: u32 = 64;
 
 /// The largest number whose factorial is a float.

@@ -1,9 +1,10 @@
 //! Elementwise functions of one float argument: one row each.
 //!
-//! Law: a row is everything. Kernel, derivative, test domain, graph, error and properties stand side by side here,
-//! and whatever holds for all rows is made from them. An operation is named elsewhere for what is peculiar to it alone
-//! (rewriting, its text in StableHLO), in matches that rustc completes; `tests/language/variants.rs` finds lists of
-//! operations that it does not complete, and `tests/derivatives/laws.rs` checks each row against finite differences.
+//! Law: a row defines everything. Kernel, derivative, test domain, graph, error and properties stand side by side here,
+//! and code for all rows is generated from them. Other modules name an operation only for facts that it shares with no
+//! other row (rewriting, its text in StableHLO), in matches that rustc completes; `tests/language/variants.rs` finds
+//! lists of operations that rustc does not complete, and `tests/derivatives/laws.rs` checks each row against finite
+//! differences.
 //!
 //! The two tables are closed under differentiation: every derivative is made of rows.
 
@@ -57,17 +58,17 @@ macro_rules! unary_ops {
                 match self { $( Unary::$Op => ($lo, $hi), )* }
             }
 
-            /// Where the function is defined, where its values lie, and where it rises and falls.
+            /// Domain, range and monotonicity of the function.
             pub(crate) fn graph(self) -> Graph {
                 match self { $( Unary::$Op => Graph { course: $course, defined: $defined, range: $range }, )* }
             }
 
-            /// How far values of any kernel of the row may be from exact ones.
+            /// A bound of the error of all kernels of the row.
             pub(crate) fn error(self) -> KernelError {
                 match self { $( Unary::$Op => KernelError { floats: $error, of_one: 0.0 $(+ $error_of_one)? }, )* }
             }
 
-            /// What is known of the function.
+            /// The properties of the row.
             pub(crate) fn properties(self) -> Properties {
                 match self { $( Unary::$Op => const { Properties::of(&[$(Property::$property),*]) }, )* }
             }
@@ -131,7 +132,8 @@ fn c<F: Float>(x: f64) -> F {
     F::of_f64(x)
 }
 
-/// The rows, which are given to a macro: here to that of the table, in [`crate::tensor`] to that of the methods.
+/// The rows as the argument of a macro: of the macro of the table here, and of that of the methods in
+/// [`crate::tensor`].
 macro_rules! unary_rows {
     ($then:ident) => {
         $then! {
@@ -195,7 +197,7 @@ macro_rules! unary_rows {
                 properties: [Transcendental, NeverMinusZero, OwnAbsolute],
                 example: 0.0 => 1.0,
             }
-            /// Natural logarithm; `-inf` at 0 and NaN below. Derivative `1 / x`, a number below 0, too.
+            /// Natural logarithm; `-inf` at 0 and NaN below. Derivative `1 / x`, which is not NaN below 0.
             ln => Ln {
                 kernel: |x| x.ln(),
                 derivative: |x, _y| x.map(Unary::Recip).singular(),
@@ -205,8 +207,8 @@ macro_rules! unary_rows {
                 properties: [Transcendental, SeesSignOfZero],
                 example: 1.0 => 0.0,
             }
-            /// `ln(1 + x)`, accurate near 0; `-inf` at -1 and NaN below. Derivative `1 / (1 + x)`, a number
-            /// below -1, too.
+            /// `ln(1 + x)`, accurate near 0; `-inf` at -1 and NaN below. Derivative `1 / (1 + x)`, which is not NaN
+            /// below -1.
             log1p => Log1p {
                 kernel: |x| x.ln_1p(),
                 derivative: |x, _y| (1.0 + x).map(Unary::Recip).singular(),
@@ -266,7 +268,8 @@ macro_rules! unary_rows {
                 properties: [Odd, Transcendental],
                 example: 0.0 => 0.0,
             }
-            /// Arc cosine; NaN outside `[-1, 1]`. Derivative `-1 / sqrt(1 - x^2)`, infinite at the ends and NaN outside.
+            /// Arc cosine; NaN outside `[-1, 1]`. Derivative `-1 / sqrt(1 - x^2)`, infinite at the ends and NaN
+            /// outside.
             acos => Acos {
                 kernel: |x| x.acos(),
                 derivative: |x, _y| (-one_minus_square(x).map(Unary::Sqrt).map(Unary::Recip)).singular(),
@@ -349,7 +352,7 @@ macro_rules! unary_rows {
                 example: 1.0 => 0.0,
             }
             /// Inverse hyperbolic tangent; infinite at -1 and 1, NaN beyond. Derivative `1 / (1 - x^2)`, infinite at
-            /// the ends and a number beyond, too.
+            /// the ends and not NaN beyond.
             atanh => Atanh {
                 kernel: |x| c(special::atanh(x.as_f64())),
                 derivative: |x, _y| one_minus_square(x).map(Unary::Recip).singular(),
@@ -393,7 +396,7 @@ macro_rules! unary_rows {
                 properties: [Transcendental, NeverMinusZero],
                 example: 1000.0 => 1000.0,
             }
-            /// Bell curve `e^(-x^2)`, accurate where `x^2` is large. Derivative `-2 x e^(-x^2)`.
+            /// Gaussian function `e^(-x^2)`, accurate where `x^2` is large. Derivative `-2 x e^(-x^2)`.
             gaussian => Gaussian {
                 kernel: |x| c(special::gaussian(x.as_f64())),
                 derivative: |x, y| (-2.0 * (x * y)).plain(),
@@ -425,11 +428,12 @@ macro_rules! unary_rows {
                 properties: [Transcendental],
                 example: 0.0 => 1.0,
             }
-            /// Inverse of the error function: the number whose `erf` is `x`; infinite at -1 and 1, NaN beyond. Derivative
-            /// `sqrt(pi) / 2 e^(y^2)` with `y = erfinv x`, infinite at the ends.
+            /// Inverse of the error function: the number whose `erf` is `x`; infinite at -1 and 1, NaN beyond.
+            /// Derivative `sqrt(pi) / 2 e^(y^2)` with `y = erfinv x`, infinite at the ends.
             ///
-            /// `2^(1/2) erfinv(2 p - 1)` is the quantile `p` of the standard normal distribution. Near the ends the rounding of
-            /// `y` counts in the derivative as often as `2 y^2` is large.
+            /// `2^(1/2) erfinv(2 p - 1)` is the quantile `p` of the standard normal distribution. A relative error of
+            /// `y` gives a relative error of the derivative that is `2 y^2` times as large, so the rounding of `y`
+            /// counts near the ends.
             erfinv => Erfinv {
                 kernel: |x| c(special::erfinv(x.as_f64())),
                 derivative: |_x, y| (1.0 / FRAC_2_SQRT_PI * y.mul_no_nan(y).map(Unary::Exp)).singular(),
@@ -454,8 +458,8 @@ macro_rules! unary_rows {
             /// Digamma function, the derivative of `lgamma`; NaN at 0 and the negative integers, where it has
             /// opposite infinities on either side. Derivative `trigamma x`.
             ///
-            /// The error in `f64` is below `4e-15` relative to the larger of `|digamma x|` and 1, where `x` is not so
-            /// near to a negative integer that its own rounding counts for more.
+            /// The error in `f64` is below `4e-15` relative to the larger of `|digamma x|` and 1, unless `x` is so near
+            /// to a negative integer that the rounding of `x` itself has a larger effect.
             digamma => Digamma {
                 kernel: |x| c(special::digamma(x.as_f64())),
                 derivative: |x, _y| x.map(Unary::Trigamma).singular(),
@@ -468,8 +472,8 @@ macro_rules! unary_rows {
             /// Trigamma function, the second derivative of `lgamma`; `inf` at 0 and the negative integers.
             /// Derivative `polygamma(x, 2)`.
             ///
-            /// The relative error in `f64` is below `2e-15`, where `x` is not so near to a negative integer that its
-            /// own rounding counts for more.
+            /// The relative error in `f64` is below `2e-15`, unless `x` is so near to a negative integer that the
+            /// rounding of `x` itself has a larger effect.
             trigamma => Trigamma {
                 kernel: |x| c(special::trigamma(x.as_f64())),
                 derivative: |x, _y| x.with(Binary::Polygamma, &x.c(2.0)).singular(),
@@ -530,7 +534,7 @@ mod tests {
             let is = |x: f64| x.to_bits() == (-0.0f64).to_bits();
             for x in NUMBERS.iter().flat_map(|x| [*x, -x]) {
                 assert!(is(x) || !is(f.apply(x)), "{} at {x}", f.name());
-                // Numbers that are zeros of the narrower type are other arguments.
+                // A number may round to a zero of the narrower type, and is another argument then.
                 let narrow = x as f32;
                 assert!(is(narrow.into()) || !is(f.apply(narrow).into()), "{} at {narrow}", f.name());
             }
@@ -545,7 +549,7 @@ mod tests {
                 let (y, narrow) = (f.apply(x), f.apply(x as f32));
                 assert_eq!(y.abs().to_bits(), y.to_bits(), "{} at {x}", f.name());
                 assert_eq!(narrow.abs().to_bits(), narrow.to_bits(), "{} at {x}", f.name());
-                // There `abs` has the derivative 0, which also hides an infinite cotangent.
+                // `abs` has the derivative 0 at 0, which also hides an infinite cotangent.
                 let [at, of] = [x, y].map(Array::scalar);
                 let slope = f.derivative(&at, &of);
                 let is_zero = slope.value.is_some_and(|d| d.item::<f64>() == Ok(0.0)) && slope.guard != Guard::Plain;

@@ -1,9 +1,11 @@
-//! The right-hand sides of the derivative tables: arithmetic on tensors of any interpreter, and guards of partials. A
-//! right-hand side is written as a formula; a guard keeps a partial derivative from infinities.
+//! Derivative formulas of the tables: arithmetic on tensors of any interpreter, and guards of partials.
 //!
-//! Law: **total values do not make derivatives total.** A partial can be infinite or NaN where the
-//! value is fine (`sqrt` at 0), and a branch that was not taken hands down a cotangent of zero;
-//! `0 * inf` must not become NaN on the way. So every partial says how it is multiplied.
+//! The right-hand side of a derivative is a formula of values of the type `Val`; a guard says how a partial derivative
+//! that may be infinite multiplies a tangent or cotangent.
+//!
+//! Law: **total values do not make derivatives total.** A partial can be infinite or NaN where the value is fine
+//! (`sqrt` at 0), and a branch that was not taken hands down a cotangent of zero; `0 * inf` must not become NaN on the
+//! way. So every partial has a guard.
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
@@ -20,13 +22,13 @@ pub enum Guard {
     MinusOne,
     /// `p * ct`.
     Plain,
-    /// `p` can be non-finite at finite operands: where `ct` is zero the product is zero.
+    /// `p` can be infinite or NaN at finite operands: where `ct` is zero the product is zero.
     Singular,
-    /// `p` chooses: where `p` is zero the product is zero, whatever `ct` is.
+    /// `p` selects: where `p` is zero the product is zero, whatever `ct` is.
     Mask,
 }
 
-/// Where the value of a partial comes from. A partial that is an operand keeps the id of the operand.
+/// The origin of the value of a partial. A partial that is an operand keeps the id of the operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PartialOrigin {
     /// The first operand of the operation.
@@ -42,11 +44,11 @@ pub enum PartialOrigin {
 /// A partial derivative: the guard, the value unless the guard determines it, and the origin of the value.
 #[derive(Clone, Debug)]
 pub struct Partial<T> {
-    /// How the partial multiplies.
+    /// The guard of the product with a tangent or cotangent.
     pub guard: Guard,
     /// The value of the partial; absent exactly for [`Guard::One`] and [`Guard::MinusOne`].
     pub value: Option<T>,
-    /// Where the value comes from.
+    /// The origin of the value.
     pub origin: PartialOrigin,
 }
 
@@ -97,7 +99,7 @@ fn computed<T>(t: T) -> Val<T> {
 }
 
 impl<T> Val<T> {
-    /// A tensor and where it comes from.
+    /// A tensor with its origin.
     pub(super) fn from(t: T, origin: PartialOrigin) -> Val<T> {
         Val(t, origin)
     }
@@ -158,11 +160,11 @@ impl<T: BaseTensor> Val<T> {
     pub(super) fn plain(self) -> Partial<T> {
         self.guarded(Guard::Plain)
     }
-    /// A partial that can be non-finite at finite operands.
+    /// A partial that can be infinite or NaN at finite operands.
     pub(super) fn singular(self) -> Partial<T> {
         self.guarded(Guard::Singular)
     }
-    /// A partial that chooses.
+    /// A partial that selects.
     pub(super) fn mask(self) -> Partial<T> {
         self.guarded(Guard::Mask)
     }

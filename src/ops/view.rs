@@ -1,12 +1,12 @@
 //! Affine views of an array by an iteration space.
 //!
-//! A view maps an index `i` of its iteration space, if `i` lies in the view's box, to the index `M i + c` of its
-//! source; outside the box, and where that index is out of range, the view looks at nothing. Reading nothing gives 0,
-//! adding to nothing does nothing. Slices, pads, permutations, reversals, diagonals, strides, windows, replication and
-//! reduction are all views.
+//! A view is a partial map from the indices of an iteration space to the indices of an array, its source: an index `i`
+//! in the box of the view maps to `M i + c`. Outside of the box, and where `M i + c` is no index of the source, the
+//! view is *out of bounds*: a read gives 0, an addition has no effect. Slices, pads, permutations, reversals,
+//! diagonals, strides, windows, replication and reduction are all views.
 //!
-//! Law: views are data and closed under composition if the composite is again a view; [`View::after`] may be `None`,
-//! but never loses a zero. Offsets are host numbers.
+//! Law: views are data. The composition [`View::after`] of two views is exact, zeros of reads out of bounds included,
+//! or `None` if it is no view. Offsets are host numbers.
 
 use std::fmt;
 
@@ -15,14 +15,14 @@ use smallvec::SmallVec;
 use super::kinds::{check_axis, or_panic};
 use crate::shape::{MAX_SIZE, Shape, Show, check_possible, try_possible, try_rank};
 
-/// A half-open interval per axis of the iteration space.
+/// The box of a view: a half-open interval per axis of the iteration space.
 pub(super) type IterationBox = SmallVec<[(usize, usize); 6]>;
 
 /// Matrix, offset and box of a view.
 #[cfg(feature = "serde")]
 pub(crate) type ViewParts<'a> = (&'a [i64], &'a [i64], &'a [(usize, usize)]);
 
-/// An affine map from an iteration space into the indices of an array, with a box.
+/// A partial affine map from an iteration space to the indices of an array, restricted to a box.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct View {
     pub(super) source: Shape,
@@ -36,8 +36,8 @@ pub struct View {
 }
 
 impl View {
-    /// The view of an array of shape `source` by an iteration space of shape `shape`: index `i`
-    /// looks at `M i + c`, with `M` given row-major, a row per axis of the source.
+    /// The view of an array of shape `source` by an iteration space of shape `shape`: index `i` maps to `M i + c`, with
+    /// `M` given row-major, a row per axis of the source.
     ///
     /// ```
     /// use polygrad::ops::View;
@@ -46,8 +46,9 @@ impl View {
     /// ```
     ///
     /// # Panics
-    /// When `matrix` or `offset` have the wrong number of entries; when the source cannot be the shape of an array, or
-    /// the iteration space has too many axes, or an axis of it or an index that is looked at is too large for one.
+    /// When `matrix` or `offset` has the wrong number of entries; when no array can have the shape of the source; when
+    /// the iteration space has too many axes, or an axis of more than [`MAX_SIZE`] positions; or when an index
+    /// `M i + c` is too large for the arithmetic.
     #[track_caller]
     pub fn affine(source: &[usize], shape: &[usize], matrix: &[i64], offset: &[i64]) -> View {
         or_panic(View::try_affine(source, shape, matrix, offset))
@@ -101,7 +102,7 @@ impl View {
         .tightened())
     }
 
-    /// Every index looks at itself.
+    /// Every index maps to itself.
     ///
     /// # Panics
     /// When there are too many axes.
@@ -111,8 +112,8 @@ impl View {
         View::axes(shape, &axes)
     }
 
-    /// Index `i` looks at `[i[axes[0]], i[axes[1]], ..]`: the axes not named are ignored, an axis
-    /// named twice gives the diagonal. The source has the sizes of the named axes.
+    /// Index `i` maps to `[i[axes[0]], i[axes[1]], ..]`: axes that are not named are ignored, an axis that is named
+    /// twice gives the diagonal. The source has the sizes of the named axes.
     ///
     /// # Panics
     /// When an axis is not one of the iteration space, or there are too many.
@@ -133,7 +134,7 @@ impl View {
     }
 
     /// A view from its parts, if they fit: as many entries as there are axes, a box inside the iteration space, and
-    /// indices within the range of the arithmetic. Without parts, the view that looks at nothing.
+    /// indices within the range of the arithmetic. Without parts, the view that is out of bounds everywhere.
     #[cfg(feature = "serde")]
     pub(crate) fn from_parts(source: &[usize], shape: &[usize], parts: Option<ViewParts<'_>>) -> Option<View> {
         // The matrix has an entry for each pair of axes.
@@ -154,7 +155,7 @@ impl View {
         Some(bounds.iter().enumerate().fold(whole, |view, (axis, (lo, hi))| view.clipped(axis, *lo, *hi)))
     }
 
-    /// The shape of the array that is looked at.
+    /// The shape of the source, the array that indices map to.
     pub fn source(&self) -> &[usize] {
         &self.source
     }
@@ -164,7 +165,7 @@ impl View {
         &self.shape
     }
 
-    /// The box: outside it the view looks at nothing.
+    /// The box: outside of it the view is out of bounds.
     pub fn bounds(&self) -> &[(usize, usize)] {
         &self.bounds
     }
@@ -184,7 +185,7 @@ impl View {
         &self.offset
     }
 
-    /// Whether every index looks at itself.
+    /// Whether every index maps to itself.
     pub fn is_identity(&self) -> bool {
         let columns = self.shape.len();
         // In the canonical form an axis of size 1 has no coefficients, and all empty views of one shape and source are
@@ -198,8 +199,9 @@ impl View {
                     && (0..columns).all(|k| self.row(k).iter().enumerate().all(|(j, m)| *m == own(k, j)))))
     }
 
-    /// Whether no two indices of the box look at the same place, by a sufficient criterion: each
-    /// axis along which the box is longer than one element moves some axis of the source that no other such axis moves.
+    /// Whether no two indices of the box map to the same index, by a sufficient criterion: each axis along which the
+    /// box is longer than one element moves an axis of the source (has a nonzero coefficient for it) that no other such
+    /// axis moves.
     pub fn is_injective(&self) -> bool {
         let moves_alone = |axis: usize| {
             (0..self.source.len()).any(|k| {
@@ -210,8 +212,8 @@ impl View {
         (0..self.shape.len()).all(|axis| self.width(axis) <= 1 || moves_alone(axis))
     }
 
-    /// For each axis of the source, the size of the axis of the iteration space that is its index, if there is one for
-    /// every axis of the source.
+    /// For each axis of the source, the size of the axis of the iteration space that is its index; `None` if another
+    /// expression is the index of an axis of the source.
     pub(super) fn axes_sizes(&self) -> Option<Shape> {
         let size = |k: usize| {
             let mut moving = self.row(k).iter().enumerate().filter(|(_, m)| **m != 0);
@@ -230,12 +232,12 @@ impl View {
         hi - lo
     }
 
-    /// Whether the box is empty: the view looks at nothing at all.
+    /// Whether the box is empty: the view is out of bounds everywhere.
     pub fn is_empty(&self) -> bool {
         self.empty
     }
 
-    /// The index that `index` looks at, or nothing. The meaning of a view, element by element.
+    /// The index that `index` maps to; `None` out of bounds. This is the meaning of a view, element by element.
     pub fn at(&self, index: &[usize]) -> Option<Shape> {
         let inside = index.iter().zip(&self.bounds).all(|(i, (lo, hi))| lo <= i && i < hi);
         if self.empty || !inside {
@@ -263,7 +265,7 @@ impl View {
         range
     }
 
-    /// Whether every index of the box looks at something.
+    /// Whether no index of the box is out of bounds.
     pub fn is_total_in_box(&self) -> bool {
         self.is_empty()
             || (0..self.source.len()).all(|k| {
@@ -272,14 +274,13 @@ impl View {
             })
     }
 
-    /// Whether every index of the iteration space looks at something.
+    /// Whether no index of the iteration space is out of bounds.
     pub fn is_total(&self) -> bool {
         let whole = self.bounds.iter().zip(&self.shape).all(|((lo, hi), n)| *lo == 0 && hi == n);
         self.shape.contains(&0) || (!self.empty && whole && self.is_total_in_box())
     }
 
-    /// This view restricted to a box along one axis of the iteration space.
-    /// The new side is `lo <= i < hi`.
+    /// This view restricted to the indices with `lo <= i < hi` along one axis of the iteration space.
     ///
     /// # Panics
     /// When the iteration space has no such axis.
@@ -289,12 +290,13 @@ impl View {
         if self.empty || side == *bound {
             return self;
         }
-        // The ranges of the source are sides of the box already, so what changes is the side, or everything.
+        // The range checks of the source are sides of the box already, so this side changes, or the whole view becomes
+        // empty.
         *bound = side;
         if side.0 < side.1 { self } else { self.emptied() }
     }
 
-    /// The view restricted to these axes of the iteration space, where it does not depend on the others.
+    /// The view over these axes of the iteration space alone; it must not depend on the other axes.
     pub(crate) fn restricted(&self, axes: &[usize]) -> View {
         let rows = 0..self.source.len();
         View {
@@ -308,8 +310,8 @@ impl View {
         .tightened()
     }
 
-    /// The same view under a new outermost axis of size `n` of both the iteration space and the source.
-    /// Index `[b, i]` looks at `[b, self(i)]`.
+    /// The same view under a new outermost axis of size `n` of both the iteration space and the source. Index `[b, i]`
+    /// maps to `[b, self(i)]`.
     ///
     /// # Panics
     /// When no array can be as large as the source then is.
@@ -326,8 +328,8 @@ impl View {
         out.tightened()
     }
 
-    /// The same view under a new outermost axis of size `n` of the iteration space, which it ignores.
-    /// Index `[b, i]` looks at `self(i)`.
+    /// The same view under a new outermost axis of size `n` of the iteration space, which it ignores. Index `[b, i]`
+    /// maps to `self(i)`.
     ///
     /// # Panics
     /// When no axis can have `n` positions, or there are too many axes.
@@ -345,9 +347,8 @@ impl View {
         out.tightened()
     }
 
-    /// The canonical form: range checks that are sides of a box become the box, an empty box is
-    /// empty along every axis, a view of an array without elements has an empty box, and an axis of size 1 has no
-    /// coefficients.
+    /// The canonical form: range checks that are sides of a box become the box, an empty box is empty along every axis,
+    /// a view of an array without elements has an empty box, and an axis of size 1 has no coefficients.
     pub(super) fn tightened(mut self) -> View {
         let columns = self.shape.len();
         for k in 0..self.source.len() {
@@ -359,12 +360,13 @@ impl View {
             let row = SmallVec::<[i64; 6]>::from_slice(&self.matrix[k * columns..(k + 1) * columns]);
             self.empty |= clip(&mut self.bounds, &row, self.offset[k], 0, self.source[k] as i64) == CheckSide::Outside;
         }
-        // A row that several axes move is no side of a box, so it does not tell that its axis has no index.
+        // The range check of a row that several axes move is no side of a box, so an empty axis of the source is found
+        // here.
         self.empty |= self.source.contains(&0) || self.bounds.iter().any(|(lo, hi)| lo >= hi);
         if self.empty { self.emptied() } else { self }
     }
 
-    /// The view of the same shapes that looks at nothing.
+    /// The view of the same shapes that is out of bounds everywhere.
     fn emptied(mut self) -> View {
         self.bounds.iter_mut().for_each(|b| *b = (0, 0));
         self.matrix.iter_mut().for_each(|m| *m = 0);
@@ -462,7 +464,7 @@ impl fmt::Display for Space<'_> {
     }
 }
 
-/// The place at which a view looks, and the sides of its box if that is not the whole space: `[i - 1, j; 1<=i<4]`.
+/// The index to which a view maps, and the sides of its box if that is not the whole space: `[i - 1, j; 1<=i<4]`.
 pub(crate) struct ShownView<'a>(pub(crate) &'a View);
 
 impl fmt::Display for ShownView<'_> {
