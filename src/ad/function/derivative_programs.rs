@@ -1,4 +1,8 @@
-//! Derivative programs: what a [`Function`](crate::ad::function::Function) runs, its program or a derivative of it.
+//! Derivative programs: the recorded program, or a derivative of it, as a [`Function`](crate::ad::function::Function)
+//! runs it.
+//!
+//! Law: a derivative program is closed. Its inputs are those of the recorded program; a direction, tangents or
+//! cotangents come between the arguments and the data.
 
 use crate::ad::modes::{ChosenProgram, Mode, Wanted};
 use crate::ad::pipeline::dual;
@@ -9,29 +13,30 @@ use crate::interpreters::dual::{Dual, Forward};
 use crate::passes::{Options, optimize_with};
 use crate::program::{Program, Slot, Term, interpret};
 
-/// A program made of a recorded one.
+/// The program that is derived from a recorded program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Derived {
     /// The program itself.
     Value,
-    /// A gradient, Jacobian or Hessian, in the mode that takes the least time.
+    /// A gradient, Jacobian or Hessian, in the mode with the least estimated time, unless a mode is requested.
     By(Wanted),
     /// The derivative of this order of a function of one number.
     Nth(usize),
-    /// The Hessian times a direction, which comes after the arguments.
+    /// The product of the Hessian and a direction, whose leaves are inputs after the arguments.
     Hvp,
-    /// Values, and their tangents for those that come after the arguments.
+    /// Values, and their tangents; the tangents of the arguments are inputs after the arguments.
     Jvp,
-    /// Values, and the cotangents of the arguments for those of the results that come after the arguments.
+    /// Values, and the cotangents of the arguments; the cotangents of the results are inputs after the arguments.
     Vjp,
 }
 
-/// The lowest order at which one Taylor expansion is tried. `tests/derivatives/taylor.rs` prints the operations of both
-/// ways: in programs that grow with each derivative an expansion has fewer from about order 6 on.
+/// The lowest order at which one Taylor expansion is tried. `tests/derivatives/taylor.rs` prints the numbers of
+/// operations of both methods: in programs that grow with each derivative, an expansion has fewer operations from about
+/// order 6 on.
 const EXPANDED: usize = 4;
 
-/// The `n`-th derivative of a program in its first input, a number: by one Taylor expansion or by derivatives of
-/// derivatives, whichever has fewer operations.
+/// The `n`-th derivative of a program in its first input, a number: by one Taylor expansion or by repeated
+/// differentiation, whichever has fewer operations.
 fn nth(program: Program, n: usize, options: Options) -> Program {
     let expanded = (n >= EXPANDED).then(|| optimize_with(&symbolic::nth_in_first(&program, n), options));
     let mut again = program;
@@ -45,7 +50,7 @@ fn nth(program: Program, n: usize, options: Options) -> Program {
 }
 
 impl Derived {
-    /// The options of the last pass.
+    /// The options of the last optimization.
     pub(crate) fn last(self, options: Options) -> Options {
         if let Derived::By(wanted) = self { wanted.last(options) } else { options }
     }
@@ -53,7 +58,7 @@ impl Derived {
     /// The derivative of a program in its first `count` inputs; the other inputs are data.
     ///
     /// # Errors
-    /// When there is none.
+    /// When the derivative does not exist.
     pub(crate) fn of(
         self,
         program: &Program,
@@ -78,8 +83,8 @@ impl Derived {
     }
 }
 
-/// The program from inputs to results. The names of further inputs, which come after the first `count`, are those of
-/// others with a mark.
+/// The program from inputs (arguments, further inputs, data) to results. A further input has the name of its slot with
+/// the suffix `mark`, such as `x_dot`; without a name, it is called `y_bar`, or `y0_bar` if there are several.
 pub(crate) fn closed(
     program: &Program,
     further: &[Slot],
@@ -103,14 +108,14 @@ pub(crate) fn closed(
     }
 }
 
-/// The inputs of a program as variables, arguments apart from data.
+/// The inputs of a program as variables: the arguments, and the data.
 pub(crate) fn split(program: &Program, count: usize) -> (Vec<Term>, Vec<Term>) {
     let mut x = Term::variables(program.inputs());
     let data = x.split_off(count);
     (x, data)
 }
 
-/// The tangents of the results alone.
+/// The program of the tangents of the results, without the values.
 fn push(program: &Program, count: usize) -> Result<Program, Fault> {
     let (x, data) = split(program, count);
     let x_dot = Term::variables(&program.inputs()[..count]);
@@ -139,7 +144,7 @@ fn vjp(program: &Program, count: usize) -> Result<Program, Fault> {
     Ok(closed(program, program.outputs(), "bar", &[x, y_bar, data], &results))
 }
 
-/// The pullback of a program at arguments that are known before the cotangents.
+/// The pullback of a program in two parts: the primal part runs before the cotangents are known.
 pub(crate) struct Pullback {
     /// From the arguments and data to the values and residuals.
     pub(crate) primal: Program,
@@ -151,7 +156,7 @@ impl Pullback {
     /// The pullback of a program in its first `count` inputs.
     ///
     /// # Errors
-    /// When there is none.
+    /// When the derivative does not exist.
     pub(crate) fn of(program: &Program, count: usize) -> Result<Pullback, Fault> {
         let x = Term::variables(program.inputs());
         let (sweep, y) = dual(program, &x, count);

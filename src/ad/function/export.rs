@@ -1,4 +1,4 @@
-//! Functions as StableHLO.
+//! Export of a [`Function`] as a StableHLO module.
 
 use super::Function;
 use super::record::paths;
@@ -7,8 +7,8 @@ use crate::export::{Exported, Unsupported};
 use crate::tree::Tree;
 
 impl<P, Q, Y> Function<P, Q, Y> {
-    /// The program that runs, as the text of a StableHLO module of this name: its function `main` takes the leaves of the
-    /// argument and those of the data, and gives the leaves of the result. See [`crate::export`].
+    /// The program that runs, as the text of a StableHLO module of this name: its function `main` maps the leaves of
+    /// the argument and of the data to the leaves of the result. See [`crate::export`].
     ///
     /// ```
     /// use polygrad::{Function, tensor};
@@ -28,8 +28,9 @@ impl<P, Q, Y> Function<P, Q, Y> {
 }
 
 impl<P, Q, Y: Tree<Array>> Function<P, Q, Y> {
-    /// The program that runs, as text, and the names, shapes and element types of what it takes and gives. An input is
-    /// called as in the program, `x.w` or `data.0`; an output as in the program, or by its path in the result, `y.0.w`.
+    /// The program that runs, as the text of a StableHLO module, with its signature: the names, shapes and element
+    /// types of inputs and outputs. The name of an input is that in the program, such as `x.w` or `data.0`; the name of
+    /// an output is that in the program, or, without a name there, the path in the result, such as `y.0.w`.
     ///
     /// ```
     /// use polygrad::{Function, tensor};

@@ -1,4 +1,6 @@
-//! `Jit`: a function recorded again for each new shape, structure or plain field, and kept.
+//! `Jit`: a function that is recorded for each new key (shapes, structure, plain fields), with a cache of programs.
+//!
+//! Law: a call gives the results of the [`Function`] that is recorded for the key of its arguments and data.
 
 use std::fmt;
 use std::panic::{RefUnwindSafe, UnwindSafe};
@@ -12,15 +14,15 @@ use crate::tree::Tree;
 /// Records a function for arguments and data like these.
 type Recorder<P, Q, Y> = dyn Fn(&P, &Q) -> Function<P, Q, Y> + Send + Sync;
 
-/// A function that is recorded when it is first called, and again for arguments of another [key](Tree::key): shapes,
-/// structure or plain fields. Recorded programs are kept: at most [`LIMIT`](Jit::LIMIT) of them, or as many as
-/// [`keeping`](Jit::keeping) says; the one that was not called for the longest time is dropped for a new one.
+/// A function that is recorded at its first call, and again for arguments of another [key](Tree::key): shapes,
+/// structure or plain fields. Recorded programs are cached: at most [`LIMIT`](Jit::LIMIT) of them, or the number given
+/// to [`keeping`](Jit::keeping). A new program replaces the least recently used one.
 ///
 /// The type can be named in a struct, see [`Gradient`]. A `Jit` can be called from several threads; threads that meet a
 /// new key at the same time may each record it.
 ///
-/// Everything in an argument but the numbers in its leaves belongs to its key. So a number that changes from call to
-/// call, such as a count of steps, is a tensor and no plain field: otherwise every call records.
+/// Everything in an argument but the elements of its leaves belongs to its key. So a number that changes from call to
+/// call, such as a count of steps, should be a tensor and not a plain field: otherwise every call records.
 ///
 /// ```
 /// use polygrad::{Jit, Tensor, tensor};
@@ -33,13 +35,13 @@ type Recorder<P, Q, Y> = dyn Fn(&P, &Q) -> Function<P, Q, Y> + Send + Sync;
 /// ```
 pub struct Jit<P, Q, Y> {
     record: Box<Recorder<P, Q, Y>>,
-    /// The last called comes first.
+    /// The most recently used function comes first.
     kept: Mutex<Vec<Arc<Function<P, Q, Y>>>>,
     limit: usize,
     options: FunctionOptions,
 }
 
-/// Value and gradient of a scalar function of parameters `P` and data `Q`, as a type that one can name.
+/// Value and gradient of a scalar function of parameters `P` and data `Q`, as a type that a struct can name.
 ///
 /// ```
 /// use polygrad::tree::TreeMath;
@@ -80,7 +82,7 @@ pub struct Jit<P, Q, Y> {
 pub type Gradient<P, Q = ()> = Jit<P, Q, (Tensor<Array, 0>, P)>;
 
 impl<P, Q, Y> Jit<P, Q, Y> {
-    /// The number of recorded programs that are kept, unless [`keeping`](Jit::keeping) says another.
+    /// The largest number of cached programs, unless [`keeping`](Jit::keeping) sets another.
     pub const LIMIT: usize = 32;
 
     /// A function made by a constructor of [`Function`], which is called for each new key.
@@ -96,7 +98,7 @@ impl<P, Q, Y> Jit<P, Q, Y> {
         Jit { record: Box::new(record), kept: Mutex::new(Vec::new()), limit: Self::LIMIT, options }
     }
 
-    /// Keeps at most so many recorded programs, and at least one.
+    /// Caches at most `limit` recorded programs, and at least one.
     ///
     /// ```
     /// use polygrad::{Jit, Tensor, tensor};
@@ -112,7 +114,7 @@ impl<P, Q, Y> Jit<P, Q, Y> {
         self
     }
 
-    /// Records with other options from now on, and forgets what was recorded.
+    /// Records with other options from now on, and clears the cache.
     ///
     /// ```
     /// use polygrad::{FunctionOptions, Jit, Tensor, tensor};
@@ -126,19 +128,19 @@ impl<P, Q, Y> Jit<P, Q, Y> {
         self
     }
 
-    /// The number of recorded programs that are kept now.
+    /// The number of cached programs.
     pub fn kept(&self) -> usize {
         self.list().len()
     }
 
-    /// Nothing that is done to the list can leave it broken.
+    /// The cached functions. A poisoned lock is ignored, since no operation on the list can leave it inconsistent.
     fn list(&self) -> MutexGuard<'_, Vec<Arc<Function<P, Q, Y>>>> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A recording that panics is not kept, and nothing that is done to the list of the others can leave it broken: the next
-/// call records again.
+/// A recording that panics is not cached, and no operation on the list of cached functions can leave it inconsistent:
+/// the next call records again.
 impl<P, Q, Y: RefUnwindSafe> UnwindSafe for Jit<P, Q, Y> {}
 impl<P, Q, Y: RefUnwindSafe> RefUnwindSafe for Jit<P, Q, Y> {}
 
@@ -146,7 +148,7 @@ impl<P: Tree<Array>, Q: Tree<Array>, Y> Jit<P, Q, Y> {
     /// The results for these arguments and data.
     ///
     /// # Panics
-    /// When the function cannot be recorded: it looks at values, or a variable of a loop escapes from it.
+    /// When the function cannot be recorded: it looks at values, or a variable of a loop escapes from the loop.
     #[track_caller]
     pub fn call_with(&self, x: &P, data: &Q) -> Y {
         match self.function(x, data).run_with(x, data) {
@@ -168,11 +170,11 @@ impl<P: Tree<Array>, Q: Tree<Array>, Y> Jit<P, Q, Y> {
         if let Some(known) = known {
             return known;
         }
-        // Recorded without the lock: other threads go on, and a program that calls this function while it is recorded
-        // does not wait for itself.
+        // The lock is not held while the function is recorded: other threads go on, and a recorded program that calls
+        // this function does not deadlock.
         let new = Arc::new((self.record)(x, data).with_options(self.options));
         let mut kept = self.list();
-        // Another thread may have recorded the same.
+        // Another thread may have recorded for the same key meanwhile.
         Self::known(&mut kept, x, data).unwrap_or_else(|| {
             kept.insert(0, new.clone());
             kept.truncate(self.limit);
@@ -180,7 +182,7 @@ impl<P: Tree<Array>, Q: Tree<Array>, Y> Jit<P, Q, Y> {
         })
     }
 
-    /// The kept function for arguments and data like these, which becomes the last called.
+    /// The cached function for arguments and data like these, which becomes the most recently used one.
     fn known(kept: &mut [Arc<Function<P, Q, Y>>], x: &P, data: &Q) -> Option<Arc<Function<P, Q, Y>>> {
         let place = kept.iter().position(|function| function.fits(x, data))?;
         kept[..=place].rotate_right(1);
@@ -199,7 +201,7 @@ impl<P: Tree<Array>, Y> Jit<P, (), Y> {
     }
 }
 
-/// How many recorded programs are kept, of how many at most.
+/// Shows the number of cached programs, and the limit.
 impl<P, Q, Y> fmt::Debug for Jit<P, Q, Y> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Jit({} of at most {} programs)", self.kept(), self.limit)

@@ -1,4 +1,4 @@
-//! The constructors of [`Jit`], a table of rows: each records by the constructor of [`Function`] of the same name.
+//! The constructors of [`Jit`], as a table: each records by the constructor of [`Function`] of the same name.
 
 use super::record::KnownTensor;
 use super::{Function, Jit};
@@ -8,9 +8,11 @@ use crate::program::Term;
 use crate::tensor::{Plus, Rank, Tensor};
 use crate::tree::Tree;
 
-/// A row: the names of the two forms; what the types of arguments and results are generic in, and what the function is
-/// generic in beside them; the type of the argument, what the function takes for it and what it returns; the data of the
-/// plain form and of the one with data `Q`, from which the constructor of [`Function`] gets the latter; and the results.
+/// A row has, in order: the names of the plain form and of the form with data; the generic parameters of the impl,
+/// those of the constructor, and bounds; the type of the argument, the type that the function takes for it, and the
+/// type that the function returns; the type of the data of the plain form and of the form with data `Q`, with a pattern
+/// and an expression that select the part of the latter for the constructor of [`Function`]; and the type of the
+/// results.
 macro_rules! constructors {
     ($(
         $(#[$doc:meta])*

@@ -106,7 +106,7 @@ impl<E: Float, const N: usize, const R: usize> Function<KnownTensor<N, E>, (), K
     }
 }
 
-/// Two results, which are tensors.
+/// The two output arrays, as tensors.
 fn two<P, const M: usize, const R: usize, E: Float>(
     _: &WithValue<M, R, E>,
     _: &P,
@@ -115,7 +115,7 @@ fn two<P, const M: usize, const R: usize, E: Float>(
     (Tensor::from_raw(leaves.remove(0)), Tensor::from_raw(leaves.remove(0)))
 }
 
-/// A value, and a matrix, which is the last result.
+/// The last output as a matrix, and the others in the structure of the value.
 fn value_and_matrix<P, Y: Tree<Array, With<Array> = Y>>(
     (y, _): &(Y, KnownTensor<2, f64>),
     _: &P,

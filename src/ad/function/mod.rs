@@ -1,4 +1,7 @@
 //! `Function`: a program traced once, differentiated once, and run many times.
+//!
+//! Law: a run computes the recorded program, or its derivative, for inputs of the key for which the program was traced;
+//! other inputs are a [`RunError`].
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -32,28 +35,31 @@ pub use jit::{Gradient, Jit};
 pub(super) use record::{RecordedFunction, record_at};
 pub(super) use static_arguments::Fixed;
 
-/// A staged function from arguments `P` and data `Q` to results `Y`, all trees of arrays: a program or a derivative of
-/// one.
+/// A staged function from arguments `P` and data `Q` to results `Y`, all trees of arrays: a recorded program, or a
+/// derivative of it.
 ///
-/// A `Function` is data: it can be sent to other threads and run from several at once, printed (its
-/// [`program`](Function::program)), and run on any inputs like those for which it was traced: of the same shapes,
-/// structure and plain fields. [`Jit`](super::Jit) traces again for others. After a run that panics, in code of the host, the
-/// next one is like any other: it is `UnwindSafe`.
+/// A `Function` is data: it can be sent to other threads, run from several threads at once, and printed (its
+/// [`program`](Function::program)). It runs on inputs of the shapes, element types, structure and plain fields for
+/// which it was traced; [`Jit`](super::Jit) traces again for others. A `Function` is `UnwindSafe`: if code of the host
+/// panics in a run, later runs are not affected.
 ///
-/// | constructor | runs on | gives |
+/// | constructor | inputs | results |
 /// |---|---|---|
-/// | [`stage`](Function::stage) | `x` | what `f` gives |
-/// | [`grad`](Function::grad), [`value_and_grad`](Function::value_and_grad) | `x` | a tree like `x` |
-/// | [`jacobian`](Function::jacobian), [`value_and_jacobian`](Function::value_and_jacobian), [`hessian`](Function::hessian) | one tensor | one tensor |
+/// | [`stage`](Function::stage) | `x` | the results of `f` |
+/// | [`grad`](Function::grad) | `x` | a tree like `x` |
+/// | [`value_and_grad`](Function::value_and_grad) | `x` | the value, and a tree like `x` |
+/// | [`jacobian`](Function::jacobian), [`hessian`](Function::hessian) | one tensor | one tensor |
+/// | [`value_and_jacobian`](Function::value_and_jacobian) | one tensor | the result of `f`, and one tensor |
 /// | [`nth_derivative`](Function::nth_derivative) | one number | one number |
-/// | [`jacobian_matrix`](Function::jacobian_matrix), [`value_and_jacobian_matrix`](Function::value_and_jacobian_matrix), [`hessian_matrix`](Function::hessian_matrix) | `x` | a matrix over raveled trees |
+/// | [`jacobian_matrix`](Function::jacobian_matrix) | `x` | a matrix over raveled trees |
+/// | [`value_and_jacobian_matrix`](Function::value_and_jacobian_matrix) | `x` | the results of `f`, and a matrix |
+/// | [`hessian_matrix`](Function::hessian_matrix) | `x` | a matrix over the raveled `x` |
 /// | [`hvp`](Function::hvp) | `x`, and a direction like `x` | a tree like `x` |
 /// | [`jvp`](Function::jvp) | `x`, and a tangent like `x` | the results and their tangents |
 /// | [`vjp`](Function::vjp) | `x`, and a cotangent like the results | the results, and a tree like `x` |
 ///
-/// Each has a form with data, such as [`grad_with`](Function::grad_with); then it is
-/// [`run_with`](Function::run_with) data. A direction, tangent or cotangent comes before the data:
-/// `run_with(&x, &(v, data))`.
+/// Each constructor has a form with data, such as [`grad_with`](Function::grad_with); [`run_with`](Function::run_with)
+/// then takes the data. A direction, tangent or cotangent comes before the data: `run_with(&x, &(v, data))`.
 ///
 /// ```
 /// use polygrad::{Function, tensor};
@@ -67,24 +73,25 @@ pub(super) use static_arguments::Fixed;
 pub struct Function<P, Q, Y> {
     /// The program as recorded.
     recorded: Program,
-    /// What is computed of it, in how many of its first inputs.
+    /// The derivative that is computed, and the number of first inputs that are differentiated.
     derived: (Derived, usize),
     options: FunctionOptions,
     /// The derived program.
     program: Program,
-    /// The modes that were chosen, the last one last.
+    /// The chosen modes, in the order of the differentiations.
     choices: Vec<Choice>,
-    /// The program that runs.
+    /// The derived program after the last optimization: the program that runs.
     ready: Program,
-    /// The same, compiled before the first run.
+    /// The program that runs, compiled at its first use.
     executable: OnceLock<Executable>,
-    /// Zeros in the structure of the results, each stored as one number.
+    /// Zeros in the structure of the results; an array of zeros is stored as one number.
     template: Y,
-    /// The results in their structure. What is shaped like the argument is made from the argument.
+    /// Builds the results from the template, the argument and the output arrays; a result like the argument has the
+    /// structure of the argument.
     assemble: fn(&Y, &P, Vec<Array>) -> Y,
-    /// What the trace depends on.
+    /// The key of the arguments and data for which the program was traced.
     key: Key,
-    /// Which data are constants of the program, and no inputs.
+    /// The leaves of the data that are constants of the program instead of inputs.
     fixed: Fixed,
     inputs: PhantomData<fn(&P, &Q)>,
 }
@@ -105,29 +112,29 @@ pub enum RunError {
         /// Shape and element type given.
         given: (Vec<usize>, DType),
     },
-    /// Data beside the tensors are others than in the trace, which may have branched on them.
+    /// A plain field has another value than in the trace, which may have branched on it.
     #[error(
         "run: the field `{name}` was traced as {needed}, but it is {given}; stage the function again for this value"
     )]
     Field {
-        /// The path to the data.
+        /// The path to the field.
         name: String,
-        /// The data in the trace, as text.
+        /// The value in the trace, as text.
         needed: String,
-        /// The data given, as text.
+        /// The given value, as text.
         given: String,
     },
-    /// The structure is not that of the trace.
+    /// The structure of a tree differs from that in the trace.
     #[error("run: `{name}` was traced with {needed}, but it has {given}; stage the function again for this structure")]
     Structure {
         /// The path to the part that differs.
         name: String,
-        /// What the trace had there.
+        /// The structure of this part in the trace, as text.
         needed: String,
-        /// What was given.
+        /// The given structure, as text.
         given: String,
     },
-    /// Integers or masks in the data are others than in the trace, and the program depends on them: see
+    /// Integers or masks in the data differ from those in the trace, which are constants of the program: see
     /// [`sparse_jacobian_with`](crate::sparse_jacobian_with).
     #[error(
         "run: `{name}` was traced as {needed}, but it is {given}; record the function again for these integers and masks, \
@@ -153,7 +160,7 @@ impl From<Difference> for RunError {
     }
 }
 
-/// How a [`Function`] is made ready to run, see [`Function::with_options`].
+/// Options for the differentiation, optimization and execution of a [`Function`], see [`Function::with_options`].
 ///
 /// ```
 /// use polygrad::{Function, FunctionOptions, tensor};
@@ -173,7 +180,7 @@ pub struct FunctionOptions {
 }
 
 impl FunctionOptions {
-    /// The options a function has unless it is given others.
+    /// The default options.
     ///
     /// ```
     /// use polygrad::FunctionOptions;
@@ -183,8 +190,8 @@ impl FunctionOptions {
         FunctionOptions::default()
     }
 
-    /// Whether all numbers count as finite and intermediate results as within range, see
-    /// [`Options::fast_math`]. Applies to the function before it is differentiated and to its derivative.
+    /// Whether passes may assume that all numbers are finite and all intermediate results within range, see
+    /// [`Options::fast_math`]. The option applies before and after the program is differentiated.
     ///
     /// ```
     /// use polygrad::{Function, FunctionOptions, tensor};
@@ -218,9 +225,9 @@ impl FunctionOptions {
 }
 
 impl FunctionOptions {
-    /// The mode in which the derivative is computed, instead of the one that takes the least time by an estimate; of a
-    /// Hessian the mode of the second derivative, that of the gradient, which is then computed in reverse mode. Values,
-    /// products with derivatives and [`nth_derivative`](Function::nth_derivative) have no choice.
+    /// The mode in which the derivative is computed, instead of the mode with the least estimated time. For a Hessian,
+    /// this is the mode in which the gradient is differentiated; the gradient itself is then computed in reverse mode.
+    /// Values, products with derivatives and [`nth_derivative`](Function::nth_derivative) have no choice of mode.
     ///
     /// ```
     /// use polygrad::{Function, FunctionOptions, Mode, tensor};
@@ -236,8 +243,9 @@ impl FunctionOptions {
         self
     }
 
-    /// Loops are cut in segments, of which a derivative in reverse mode keeps the states at the ends alone: see
-    /// [`checkpoint`](crate::checkpoint()). Every outermost loop whose trips must run one after the other is cut.
+    /// Cuts loops in segments, so that a derivative in reverse mode keeps only the states at the boundaries of
+    /// segments, and runs each segment again: see [`checkpoint`](crate::checkpoint()). Every outermost loop is cut
+    /// whose trips must run one after the other.
     ///
     /// ```
     /// use polygrad::{Checkpoint, Function, FunctionOptions, Tensor, iterate, tensor};
@@ -254,21 +262,21 @@ impl FunctionOptions {
         self
     }
 
-    /// What passes are told that make a function with these options ready.
+    /// The settings of passes for a function with these options.
     fn settings(&self) -> Settings {
         Settings { options: self.passes, checkpoint: self.checkpoint, ..Settings::DEFAULT }
     }
 
-    /// The recorded program as it is differentiated.
+    /// The recorded program after the passes that run before it is differentiated, which cut loops in segments.
     fn cut(&self, recorded: &Program) -> Program {
         after(Phase::BeforeDerivative, recorded, &self.settings())
     }
 }
 
-/// Something that shows a tree to a visitor.
+/// A function that shows a tree to a visitor.
 type Shown<'a> = &'a dyn Fn(&mut dyn Visitor<Array>);
 
-/// Shows both arguments of a function.
+/// Shows arguments and data to a visitor, as the fields `x` and `data`.
 fn both(x: Shown<'_>, data: Shown<'_>, visitor: &mut dyn Visitor<Array>) {
     for (name, tree) in [("x", x), ("data", data)] {
         visitor.enter(PathStep::Field(name));
@@ -277,13 +285,13 @@ fn both(x: Shown<'_>, data: Shown<'_>, visitor: &mut dyn Visitor<Array>) {
     }
 }
 
-/// What a function is made of.
+/// The parts of a new [`Function`].
 struct Parts<P, Y> {
     derived: Derived,
     recorded: Program,
-    /// The number of inputs that are arguments and no data.
+    /// The number of inputs that are arguments; the other inputs are data.
     count: usize,
-    /// The names of the last results.
+    /// The names of the last outputs; earlier outputs keep the names in the program.
     names: Vec<String>,
     template: Y,
     assemble: fn(&Y, &P, Vec<Array>) -> Y,
@@ -292,7 +300,7 @@ struct Parts<P, Y> {
 
 impl<P, Q, Y> Function<P, Q, Y> {
     /// # Panics
-    /// When the program has no such derivative.
+    /// When the program does not have the derivative.
     #[track_caller]
     fn of(parts: Parts<P, Y>) -> Self {
         let Parts { derived, recorded, count, names, template, assemble, key } = parts;
@@ -330,11 +338,11 @@ impl<P, Q, Y> Function<P, Q, Y> {
         }
     }
 
-    /// This function made ready anew, with other options.
+    /// The same function with other options: its recorded program is differentiated and optimized again.
     ///
     /// # Panics
-    /// When the derivative does not exist in the [mode](FunctionOptions::mode) that is asked for: a function in it has no
-    /// rule for tangents.
+    /// When the program cannot be differentiated in the requested [mode](FunctionOptions::mode), since a function in it
+    /// has no rule for tangents.
     ///
     /// ```
     /// use polygrad::{Function, FunctionOptions, tensor};
@@ -367,7 +375,7 @@ impl<P, Q, Y> Function<P, Q, Y> {
         self
     }
 
-    /// The program before the last optimization: as it was recorded, or its derivative.
+    /// The program before the last optimization: the recorded program, or its derivative.
     ///
     /// ```
     /// use polygrad::{Function, tensor};
@@ -378,7 +386,7 @@ impl<P, Q, Y> Function<P, Q, Y> {
         &self.program
     }
 
-    /// The program that runs: in bulk, and simplified.
+    /// The program that runs: vectorized and simplified.
     ///
     /// ```
     /// use polygrad::{Function, build1, tensor};
@@ -391,7 +399,7 @@ impl<P, Q, Y> Function<P, Q, Y> {
 }
 
 impl<P, Q, Y> Function<P, Q, Y> {
-    /// The program compiled: it says what a run does and how long each step takes ([`Executable::explain`],
+    /// The compiled program: it reports the steps of a run and their times ([`Executable::explain`],
     /// [`Executable::profile`]), and runs without allocation ([`Executable::run_into`]).
     ///
     /// ```
@@ -403,9 +411,9 @@ impl<P, Q, Y> Function<P, Q, Y> {
         self.executable.get_or_init(|| compile(&self.ready))
     }
 
-    /// Why the function runs as it does: the [`Mode`] of each derivative, with the estimates of those that were
-    /// compared, the [passes](crate::passes::pipeline()) that changed the program before its derivative, after it and
-    /// before the plan, and what a run does ([`Executable::explain`]).
+    /// A report on how the function runs: the [`Mode`] of each derivative, with the estimates of the candidates that
+    /// were compared; the [passes](crate::passes::pipeline()) that changed the program before it was differentiated,
+    /// after that, and before the plan; and the steps of a run ([`Executable::explain`]).
     ///
     /// ```
     /// use polygrad::{Function, Tensor, iterate, tensor};
@@ -446,8 +454,8 @@ impl<P: Tree<Array>, Q: Tree<Array>, Y> Function<P, Q, Y> {
     /// The results for these arguments and data.
     ///
     /// # Errors
-    /// When an input has another shape or element type than the one the function was traced with, or the structure or a
-    /// plain field is another.
+    /// When the shape or element type of an input, the structure, or a plain field differs from the trace: see
+    /// [`RunError`].
     ///
     /// ```
     /// use polygrad::{Function, tensor};
@@ -464,7 +472,7 @@ impl<P: Tree<Array>, Q: Tree<Array>, Y> Function<P, Q, Y> {
         Ok(self.assembled(x, self.results(inputs)))
     }
 
-    /// The data that are inputs of the program.
+    /// The leaves of the data that are inputs of the program.
     pub(super) fn constants(&self, data: &Q) -> Vec<Array> {
         self.fixed.others(data.leaves())
     }
@@ -478,7 +486,7 @@ impl<P: Tree<Array>, Q: Tree<Array>, Y> Function<P, Q, Y> {
         self.fixed.compared(data)
     }
 
-    /// Results in their structure.
+    /// The output arrays in the structure of the results.
     pub(super) fn assembled(&self, x: &P, results: Vec<Array>) -> Y {
         (self.assemble)(&self.template, x, results)
     }
@@ -516,7 +524,7 @@ impl<P: Tree<Array>, Y> Function<P, (), Y> {
     }
 }
 
-/// The program that runs.
+/// Shows the program that runs.
 impl<P, Q, Y> fmt::Debug for Function<P, Q, Y> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Function({})", self.ready)

@@ -1,5 +1,7 @@
-//! The constructors of [`Function`] for products with derivatives. The products are those of a Hessian or Jacobian with
-//! a direction, and of a cotangent with a Jacobian.
+//! The constructors of [`Function`] for products with derivatives: `hvp`, `jvp` and `vjp`.
+//!
+//! The products are those of a Hessian with a direction, of a Jacobian with a tangent, and of a cotangent with a
+//! Jacobian.
 
 use super::derivative_programs::Derived;
 use super::record::{RecordedFunction, key, pair, paths, record, zeros, zeros_like};

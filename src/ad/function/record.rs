@@ -1,4 +1,4 @@
-//! What the constructors of [`Function`] have in common: a function is recorded, and the recorded program has a key.
+//! Recording: the program, the key and the template of results, from which all constructors make a [`Function`].
 
 use super::derivative_programs::Derived;
 use super::static_arguments::Fixed;
@@ -10,7 +10,7 @@ use crate::program::{Program, Term};
 use crate::tensor::Tensor;
 use crate::tree::{Key, PathStep, Tree, Visitor};
 
-/// A tensor of known numbers.
+/// A tensor whose elements are known.
 pub(super) type KnownTensor<const D: usize, E> = Tensor<Array, D, E>;
 
 /// A function recorded for some arguments and data.
@@ -21,7 +21,7 @@ pub(in crate::ad) struct RecordedFunction<Z> {
     pub(super) results: Z,
 }
 
-/// Records `f` for arguments and data like these, whose numbers do not matter.
+/// Records `f` for arguments and data like these: of these shapes, element types and structure, whatever the elements.
 #[track_caller]
 pub(super) fn record<P, Q, Z>(f: impl Fn(&P::With<Term>, &Q::With<Term>) -> Z, x: &P, data: &Q) -> RecordedFunction<Z>
 where
@@ -32,7 +32,7 @@ where
     record_at(f, x, data, &Fixed::default())
 }
 
-/// Records `f` for arguments like these, and for data like these, of which the fixed ones are constants of the program.
+/// Records `f` for arguments and data like these, with the fixed leaves of the data as constants of the program.
 #[track_caller]
 pub(in crate::ad) fn record_at<P, Q, Z>(
     f: impl Fn(&P::With<Term>, &Q::With<Term>) -> Z,
@@ -53,7 +53,7 @@ where
     RecordedFunction { program: closed(&inputs, &results.leaves(), &names), count, results }
 }
 
-// What does not depend on the type of a function is compiled once, not for each function of a user's program.
+// Helpers that are not generic in the type of a function are compiled once, not for each function of a user's program.
 
 pub(super) fn variables(leaves: &[Array]) -> Vec<Term> {
     leaves.iter().map(|a| Term::variable(a.shape(), a.dtype())).collect()
@@ -67,15 +67,15 @@ fn closed(inputs: &[Term], results: &[Term], names: &[String]) -> Program {
     }
 }
 
-/// What makes a value of results: of a value of the same structure, the argument, and the results.
+/// Builds the results of a run from a template of their structure, the argument, and the output arrays.
 pub(super) type Assemble<P, Y> = fn(&Y, &P, Vec<Array>) -> Y;
 
-/// Results in the structure of a value.
+/// The output arrays in the structure of the template.
 pub(super) fn in_place<P, Y: Tree<Array, With<Array> = Y>>(template: &Y, _: &P, leaves: Vec<Array>) -> Y {
     template.with_leaves(leaves)
 }
 
-/// One result, which is a tensor.
+/// The only output array, as a tensor.
 pub(super) fn single<P, const R: usize, E: Float>(
     _: &KnownTensor<R, E>,
     _: &P,
@@ -105,7 +105,7 @@ pub(super) fn key(x: Shown<'_>, data: Shown<'_>) -> Key {
     Key::shown(|visitor: &mut dyn Visitor<Array>| both(x, data, visitor))
 }
 
-/// Shows two trees as the parts of a pair.
+/// Shows two trees as the items of a pair.
 pub(super) fn pair(a: Shown<'_>, b: Shown<'_>, visitor: &mut dyn Visitor<Array>) {
     for (k, part) in [a, b].into_iter().enumerate() {
         visitor.enter(PathStep::Item(k));
@@ -115,8 +115,8 @@ pub(super) fn pair(a: Shown<'_>, b: Shown<'_>, visitor: &mut dyn Visitor<Array>)
 }
 
 impl<P: Tree<Array>, Q: Tree<Array>, Y> Function<P, Q, Y> {
-    /// A derivative of `f` that takes the arguments and the data of `f`, and whose structure does not depend on its
-    /// results.
+    /// A derivative of `f` that has the inputs of `f`, and results whose structure does not depend on the results of
+    /// `f`.
     #[track_caller]
     pub(super) fn derived<Z: Tree<Term>>(
         derived: Derived,
@@ -129,7 +129,7 @@ impl<P: Tree<Array>, Q: Tree<Array>, Y> Function<P, Q, Y> {
         Function::of_program(derived, (program, count), (x, data), names, (template, assemble))
     }
 
-    /// A function of arguments and data like these: a recorded program, and what is computed of it.
+    /// A function of arguments and data like these, from a recorded program and the derivative to compute.
     #[track_caller]
     pub(super) fn of_program(
         derived: Derived,
@@ -144,8 +144,8 @@ impl<P: Tree<Array>, Q: Tree<Array>, Y> Function<P, Q, Y> {
 }
 
 impl<P: Tree<Array>, Q: Tree<Array>> Function<P, Q, Tensor<Array, 1>> {
-    /// A function of arguments like `x`, and of data like these, that is a program with one result, a vector. The fixed data
-    /// are constants of the program.
+    /// A function of arguments and data like these, whose program has one result, a vector of length `len`. The fixed
+    /// leaves of the data are constants of the program.
     #[track_caller]
     pub(in crate::ad) fn made(program: Program, (x, data): (&P, &Q), fixed: Fixed, len: usize) -> Self {
         let mut function = Function::of(Parts {

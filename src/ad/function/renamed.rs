@@ -1,6 +1,6 @@
 //! Former names of the verbs of `Function`, deprecated: programs written against the last release still compile.
 //!
-//! Law: a former name is its verb, and nothing else. The names leave with the next release.
+//! Law: a former name calls its verb, and does nothing else. The next release removes these names.
 
 use super::Function;
 use crate::array::Array;

@@ -1,7 +1,7 @@
 //! Static arguments: data that are constants of a recorded program.
 //!
-//! Law: a program in which data are constants runs for these data alone; others are an error, and never an input that the
-//! program does not look at.
+//! Law: a program in which data are constants runs for these data alone; other data are an error, and are never
+//! ignored.
 
 use super::RunError;
 use super::record::{paths, variables};
@@ -12,22 +12,22 @@ use crate::program::Term;
 use crate::shape::Show;
 use crate::tree::Tree;
 
-/// Which leaves of the data are constants of the program, with their elements. By default none is.
+/// The leaves of the data that are constants of the program, with their elements. By default there are none.
 #[derive(Clone, Debug, Default)]
 pub(in crate::ad) struct Fixed {
-    /// For each leaf its elements, if it is a constant; nothing, if none is.
+    /// For each leaf of the data, its elements if it is a constant; empty if no leaf is a constant.
     leaves: Vec<Option<Array>>,
 }
 
 impl Fixed {
-    /// Integers and masks are constants, floats are not.
+    /// Makes the integers and masks of the data constants; floats remain inputs.
     pub(in crate::ad) fn integers<Q: Tree<Array>>(data: &Q) -> Fixed {
         let leaves: Vec<Option<Array>> =
             data.leaves().into_iter().map(|leaf| (!leaf.dtype().is_float()).then_some(leaf)).collect();
         if leaves.iter().all(Option::is_none) { Fixed::default() } else { Fixed { leaves } }
     }
 
-    /// The data as a program takes them: constants, and variables.
+    /// A term for each leaf of the data: a constant, or a variable.
     pub(super) fn terms(&self, given: &[Array]) -> Vec<Term> {
         let mut terms = variables(given);
         for k in (0..given.len()).filter(|k| self.has(*k)) {
@@ -41,7 +41,7 @@ impl Fixed {
         self.leaves.get(leaf).is_some_and(Option::is_some)
     }
 
-    /// Of what belongs to the leaves of the data, that which belongs to the inputs of the program.
+    /// From a list with an item for each leaf of the data, the items of the leaves that are inputs of the program.
     pub(super) fn others<X>(&self, of_leaves: Vec<X>) -> Vec<X> {
         let of_all = of_leaves.into_iter().enumerate();
         of_all.filter(|(k, _)| !self.has(*k)).map(|(_, x)| x).collect()
@@ -66,7 +66,7 @@ impl Fixed {
     }
 }
 
-/// The first element that differs.
+/// The error for the first element that differs.
 fn difference<E: Elem>(path: &str, needed: &Array, given: &Array) -> RunError {
     let (a, b) = (needed.typed::<E>(), given.typed::<E>());
     let first = (0..needed.size()).find(|k| a.get(*k) != b.get(*k)).expect("arrays that differ");

@@ -10,12 +10,12 @@ use crate::program::Term;
 use crate::tensor::Tensor;
 use crate::tree::Tree;
 
-/// Results in the structure of the argument.
+/// The output arrays in the structure of the argument.
 fn like_argument<P: Tree<Array, With<Array> = P>>(_: &P, x: &P, leaves: Vec<Array>) -> P {
     x.with_leaves(leaves)
 }
 
-/// A number, and the other results in the structure of the argument.
+/// The first output as a number, and the others in the structure of the argument.
 fn value_and_like_argument<P, E: Float>(
     _: &(KnownTensor<0, E>, P),
     x: &P,
@@ -55,10 +55,10 @@ where
 }
 
 impl<P: Tree<Array>, Y: Tree<Array, With<Array> = Y>> Function<P, (), Y> {
-    /// Records `f` for an argument like `x`, whose numbers do not matter.
+    /// Records `f` for arguments like `x`: of its shapes, element types and structure, whatever the elements.
     ///
     /// # Panics
-    /// When `f` looks at values, or a variable of a loop escapes from it. The same holds for the other constructors.
+    /// When `f` looks at values, or a variable of a loop escapes from the loop. The other constructors panic alike.
     ///
     /// ```
     /// use polygrad::{Function, tensor};
