@@ -1,4 +1,6 @@
-//! Candidates: the derivative of a program in each mode.
+//! Candidates: the derivative program for each way.
+//!
+//! Law: all candidates give the same results, up to rounding.
 
 use super::{Form, Mode, Task, Wanted, Way};
 use crate::ad::function::derivative_programs::{closed, jvp, split};
@@ -57,10 +59,10 @@ fn leaves<U: BaseTensor>(x: &[U], vector: &U) -> Vec<U> {
 }
 
 impl Task<'_> {
-    /// The derivative, made in a way.
+    /// The derivative program for a way.
     ///
     /// # Errors
-    /// When there is none.
+    /// When the derivative does not exist.
     pub(super) fn by(&self, way: Way) -> Result<Program, Fault> {
         let (x, data) = split(self.program, self.count);
         let results = match way {
@@ -107,8 +109,8 @@ impl Task<'_> {
         results
     }
 
-    /// The program from arguments and data to values, and to the tangents for each basis vector that are not known to
-    /// be zero; and which those are.
+    /// The program from arguments and data to values and to the tangents for each basis vector, without the tangents
+    /// that are known to be zero; and for each tangent, whether it is a result.
     fn in_lanes(&self, x: &[Term]) -> (Program, Vec<bool>) {
         let (n, jvp) = (self.inputs(), jvp(self.program, self.count));
         let mut b = Builder::new();
@@ -132,7 +134,7 @@ impl Task<'_> {
     }
 }
 
-/// The constant like `x` that is 1 at an element.
+/// The constant of the shape of `x` that is 1 at one element and 0 at the others.
 fn one_hot(b: &mut Builder, x: &Term, at: usize) -> NodeId {
     let mut elements = vec![0.0; size(x.shape())];
     elements[at] = 1.0;

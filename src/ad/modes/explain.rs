@@ -1,11 +1,11 @@
-//! Choices as text: what a user reads to learn why a derivative is computed as it is.
+//! Reports on choices: the text that tells a user why a derivative is computed as it is.
 
 use std::fmt::{self, Display, Write};
 
 use super::Way;
 use crate::cost::Estimate;
 
-/// Why a derivative is computed in a way.
+/// The reason for a choice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Why {
     /// The user asked for the mode.
@@ -20,7 +20,7 @@ pub(super) enum Why {
     Estimates(Vec<(Way, Estimate)>),
 }
 
-/// A way that was chosen.
+/// A chosen way, with its reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Choice {
     pub(super) verb: &'static str,
@@ -54,7 +54,7 @@ impl Display for Choice {
     }
 }
 
-/// Choices as text, a line each, and one for each estimate.
+/// The text of choices: a line for each choice, and for each estimate.
 pub(crate) fn explained(choices: &[Choice]) -> String {
     let mut text = String::new();
     for choice in choices {

@@ -1,18 +1,18 @@
-//! Mode by cost: a derivative is computed forwards or backwards, whichever takes less time by an estimate.
+//! Choice of the mode of differentiation by cost: forward or reverse, whichever has the least estimated time.
 //!
-//! A program has several derivatives, equal up to rounding. [`Wanted::made`] makes those that may be the fastest,
-//! optimizes each, estimates how long it takes from what it computes and moves ([`Program::estimate`], loops by their
-//! trips), and takes the fastest. Where shapes or the kind of the program decide, only one is made. This is the one place that chooses:
-//! constructors of [`Function`](super::Function) and plain verbs ask it.
+//! A program has several derivative programs, equal up to rounding. [`Wanted::made`] generates those that may be the
+//! fastest, optimizes each, estimates its time from its work and memory traffic ([`Program::estimate`], with the
+//! numbers of trips of loops), and takes the fastest. If shapes or the operations of the program decide, only one is
+//! generated. No other module chooses: constructors of [`Function`](super::Function) and plain verbs ask this one.
 //!
-//! | way | computes | for |
+//! | way | evaluates | for |
 //! |---|---|---|
-//! | [`Way::Pull`] | the delta term backwards, for each result | few results |
-//! | [`Way::Push`] | the delta term forwards, for each input | few inputs |
-//! | [`Way::Lanes`] | tangents side by side in the loops of the values, which keep nothing | very few inputs, loops |
+//! | [`Way::Pull`] | the delta term backwards, once for each result | few results |
+//! | [`Way::Push`] | the delta term forwards, once for each input | few inputs |
+//! | [`Way::Lanes`] | all tangents in the loops of the values, without residuals | very few inputs, loops |
 //!
-//! Laws: the choice depends on the program and the options alone; the way that comes first is taken unless another is
-//! faster by more than the estimate is good for; a mode that the user asks for is taken.
+//! Laws: the choice depends on the program and the options alone; the first way is taken unless another way is faster
+//! by more than the error of the estimates; a mode that the user requests is taken.
 
 mod candidates;
 mod explain;
@@ -33,8 +33,8 @@ pub(crate) use explain::{Choice, explained};
 
 /// The mode in which a derivative is computed.
 ///
-/// The verbs choose by estimated time. [`jacobian_by`](crate::jacobian_by()) and
-/// [`FunctionOptions::mode`](crate::FunctionOptions::mode) ask for one.
+/// The verbs choose the mode with the least estimated time. [`jacobian_by`](crate::jacobian_by()) and
+/// [`FunctionOptions::mode`](crate::FunctionOptions::mode) request a mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// One evaluation per input element: best for few inputs.
@@ -43,14 +43,14 @@ pub enum Mode {
     Reverse,
 }
 
-/// How the derivative of a program is made.
+/// A way to compute a derivative: one of the derivative programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
     /// The delta term is evaluated backwards.
     Pull,
     /// The delta term is evaluated forwards.
     Push,
-    /// The program is run at dual numbers, whose tangents are side by side.
+    /// The program runs at dual numbers, with the tangents for all basis vectors side by side.
     Lanes,
 }
 
@@ -76,23 +76,23 @@ impl Display for Way {
 /// The form of a derivative.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
-    /// Of one tensor in one tensor: the axes of the result, then those of the argument.
+    /// The derivative of one tensor in one tensor: the axes of the result, then those of the argument.
     Tensor,
-    /// A matrix over raveled trees.
+    /// The derivative of a tree in a tree: a matrix over raveled trees.
     Matrix,
-    /// Of one number: leaves like those of the argument.
+    /// The gradient of one number: leaves like those of the argument.
     Leaves,
 }
 
-/// A derivative that has a mode.
+/// A derivative for which a mode is chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Wanted {
     /// Its name in messages.
     verb: &'static str,
     form: Form,
-    /// Whether the values are results, too; they come first.
+    /// Whether the values are results, too, before the derivatives.
     value: bool,
-    /// Whether it is that of a gradient, so that it is symmetric.
+    /// Whether the differentiated function is a gradient, so that the derivative is symmetric.
     second: bool,
 }
 
@@ -117,16 +117,17 @@ impl Wanted {
         Wanted { verb, form, value, second: false }
     }
 
-    /// The options of the last pass: the columns of a matrix of derivatives are products with basis vectors.
+    /// The options of the last optimization, which may assume of a matrix of derivatives that its columns are products
+    /// with basis vectors.
     pub(crate) fn last(self, options: Options) -> Options {
         Options { basis: self.form != Form::Leaves, ..options }
     }
 
-    /// The fastest derivative of a program in its first `count` inputs. A Hessian is made of a gradient, which is
-    /// computed in reverse mode if a mode is asked for.
+    /// The fastest derivative program of a program in its first `count` inputs. A Hessian is the derivative of a
+    /// gradient, which is computed in reverse mode if a mode is requested.
     ///
     /// # Errors
-    /// When there is none.
+    /// When the derivative does not exist.
     pub(crate) fn made(
         self,
         program: &Program,
@@ -147,7 +148,7 @@ impl Wanted {
     }
 }
 
-/// A derivative of an optimized program in its first inputs.
+/// The task to differentiate an optimized program in its first inputs.
 #[derive(Clone, Copy)]
 struct Task<'a> {
     wanted: Wanted,
@@ -156,14 +157,14 @@ struct Task<'a> {
     count: usize,
 }
 
-/// Up to so many inputs, tangents may be computed side by side.
+/// The largest number of input elements whose tangents may be computed side by side.
 const FEW: usize = 4;
 
-/// Where there are more than so many times as many inputs as results, or the other way round, shapes decide.
+/// Shapes decide if there are more than this many times as many inputs as results, or results as inputs.
 const RATIO: usize = 4;
 
-/// A way is taken before those that come first if it takes less than this part of their time: a numerator and a
-/// denominator.
+/// A later way is taken instead of an earlier one if its time is less than this fraction of that of the earlier one:
+/// numerator and denominator.
 const LESS: (u64, u64) = (7, 8);
 
 fn elements(slots: &[Slot]) -> usize {
@@ -193,23 +194,23 @@ impl Task<'_> {
     }
 }
 
-/// A derivative, and why it is computed as it is.
+/// A derivative program, and the reasons for the ways that were chosen.
 pub(crate) struct ChosenProgram {
     pub(crate) program: Program,
-    /// The same, optimized with the last options, if it was compared with others.
+    /// The program after the last optimization, if it was compared with other candidates.
     pub(crate) ready: Option<Program>,
     pub(crate) choices: Vec<Choice>,
 }
 
 impl ChosenProgram {
-    /// A derivative that is made in one way.
+    /// A derivative program without a choice of ways.
     pub(crate) fn only(program: Program) -> ChosenProgram {
         ChosenProgram { program, ready: None, choices: Vec::new() }
     }
 }
 
 impl Task<'_> {
-    /// The ways that may be the fastest, the one that is taken if none is faster first, and why there are no others.
+    /// The ways that may be the fastest, the default first, and the reason why there are no others.
     fn ways(&self, asked: Option<Mode>) -> (Vec<Way>, Why) {
         let (n, m, loops) = (self.inputs(), self.results(), has_loops(self.program));
         let ruled = without_tangents(self.program).is_some();
@@ -224,12 +225,13 @@ impl Task<'_> {
             None => {}
         }
         if self.wanted.form == Form::Leaves {
-            // After a loop, tangents need what cotangents need: only those within the loop can be faster.
+            // A delta term that is evaluated after a loop reads the same residuals forwards and backwards: only
+            // tangents within the loop can be faster.
             return ([reverse, lanes].concat(), if n > FEW { Why::Shapes } else { Why::Kind });
         }
         if self.wanted.second {
-            // Rows are columns. Both modes evaluate the same term: backwards its rows need not be moved, forwards its
-            // loops carry less.
+            // A Hessian is symmetric, so its rows are its columns, and both modes evaluate the same term: in reverse
+            // mode the result needs no transposition, in forward mode loops carry less.
             return (if loops { forward } else { reverse }, Why::Kind);
         }
         if n > RATIO.saturating_mul(m) {
@@ -249,10 +251,11 @@ impl Task<'_> {
         (ways, Why::Kind)
     }
 
-    /// The ways, or the first of them if the derivative runs `once` and that takes less time than to make others.
+    /// The ways; the first way alone, if the derivative runs `once` and its estimated time is less than that of
+    /// generating other candidates.
     ///
     /// # Errors
-    /// When there is no derivative in the mode that is asked for.
+    /// When no array can hold the derivative, or a function has no rule for tangents and forward mode is requested.
     fn ways_worth(&self, asked: Option<Mode>, once: bool) -> Result<(Vec<Way>, Why), Fault> {
         possible(self.wanted, &self.program.inputs()[..self.count], self.program.outputs())?;
         if let (Some(Mode::Forward), Some(custom)) = (asked, without_tangents(self.program)) {
@@ -266,10 +269,10 @@ impl Task<'_> {
         Ok((ways, why))
     }
 
-    /// The fastest derivative.
+    /// The derivative program with the least estimated time.
     ///
     /// # Errors
-    /// When there is none.
+    /// When the derivative does not exist.
     fn fastest(&self, asked: Option<Mode>, options: Options, once: bool) -> Result<ChosenProgram, Fault> {
         let (ways, why) = self.ways_worth(asked, once)?;
         let (verb, inputs, results) = (self.wanted.verb, self.inputs(), self.results());
@@ -294,10 +297,10 @@ impl Task<'_> {
     }
 }
 
-/// The gradient of a program of one number in all inputs, forwards and side by side, however many there are: for tests.
+/// The gradient of a scalar program in all inputs, whatever their number, with tangents side by side: for tests.
 ///
 /// # Panics
-/// When there is none.
+/// When the gradient does not exist.
 pub(crate) fn gradient_side_by_side(program: &Program) -> Program {
     let task = Task { wanted: Wanted::gradient(false), program, count: program.inputs().len() };
     match task.by(Way::Lanes) {
@@ -316,7 +319,7 @@ fn contractions(program: &Program) -> usize {
     program.nodes().iter().filter(|node| matches!(node.op, Op::Contract(..))).count()
 }
 
-/// A function without a rule for tangents, which forward mode needs.
+/// A function in the program without a rule for tangents, which forward mode needs; `None` if all functions have one.
 fn without_tangents(program: &Program) -> Option<&Custom> {
     fn function(op: &Op<NodeId>) -> Option<&Custom> {
         if let Op::Custom(custom, _) = op { Some(custom) } else { None }

@@ -1,4 +1,5 @@
-//! Laws of the choice, on a table of programs: tall, wide and square, with and without loops, of few inputs and many.
+//! Tests of the laws of the choice, on programs that are tall, wide or square, with or without loops, of few or many
+//! inputs.
 
 use super::{Form, LESS, Task, Wanted, Way, Why};
 use crate::array::Array;
@@ -17,7 +18,7 @@ struct Row {
     count: usize,
     program: Program,
     inputs: Vec<Array>,
-    /// What is taken, and whether others were made.
+    /// The expected way, and whether it is compared with others.
     taken: (Way, bool),
 }
 
@@ -53,7 +54,7 @@ fn layers(sizes: &[usize], x: &[Vector]) -> Vector {
     sizes.iter().zip(&x[1..]).fold(x[0].clone(), |h, (m, w)| layer(*m, w, &h))
 }
 
-/// A state that many steps with some parameters change.
+/// A state after `n` steps with some parameters.
 fn steps(n: usize, p: &Vector, u: &Vector) -> Vector {
     iterate(n, u.clone(), |_, u: Vector| {
         let flow = 0.1 * p.at([0]) * (u.roll(0, 1) - &u);
@@ -66,7 +67,7 @@ fn states(p: &Vector, x: &Vector) -> Vector {
     scan(p.at([0]), x, |h: Number, x: &Number| cond(h.gt(2.0), 0.5 * &h, &h * p.at([0]) * x + 0.1))
 }
 
-/// A point that moves with four parameters.
+/// The product of position and speed after `n` steps of an equation of motion with four parameters.
 fn orbit(n: usize, p: &Vector) -> Vector {
     let [stiffness, friction, force, push] = [0, 1, 2, 3].map(|k| p.at([k]));
     let (x, v) = iterate(n, (p.at([0]), p.at([1])), |_, (x, v): (Number, Number)| {
@@ -106,7 +107,7 @@ fn table() -> Vec<Row> {
 }
 
 impl Row {
-    /// The program whose derivative has the mode: a gradient, if it is for a Hessian.
+    /// The program that is differentiated: for a Hessian, the gradient.
     fn first(&self) -> Program {
         let ready = optimize(&self.program);
         if !self.wanted.second {
@@ -116,7 +117,7 @@ impl Row {
         optimize(&gradient.by(Way::Pull).expect("a gradient"))
     }
 
-    /// Every derivative there is, optimized.
+    /// The derivative program for every way, optimized.
     fn all(&self) -> Vec<(Way, Program)> {
         let program = self.first();
         let task = Task { wanted: self.wanted, program: &program, count: self.count };
@@ -147,8 +148,8 @@ fn every_way_gives_the_same() {
     }
 }
 
-/// What is taken is the fastest of those that were made, as far as the estimates are good for, and what was not made
-/// would not be twice as fast.
+/// The chosen way is the fastest of those that were compared, up to the error of the estimates, and at most twice as
+/// slow as any other way.
 #[test]
 fn nothing_is_faster_than_what_is_taken() {
     for row in table() {
@@ -175,7 +176,7 @@ fn the_choice_repeats() {
     }
 }
 
-/// The cost of a program is what is counted while it runs.
+/// The estimated cost of a program is the cost that is counted while the program runs.
 #[test]
 fn the_estimate_is_what_is_counted() {
     for row in table() {

@@ -1,8 +1,8 @@
-//! The modes of the plain verbs.
+//! The choice of modes for the plain verbs.
 //!
-//! Law: where the function of a verb is recorded as a program, the mode is that of a [`Function`](crate::Function); but
-//! where the program runs once, other derivatives are made only if the program runs longer than it takes to make them.
-//! Where the function is not recorded, the numbers of inputs and results decide.
+//! Law: if the function of a verb is recorded, its mode is that of a [`Function`](crate::Function), except that a
+//! program that runs once is compared with other candidates only if its run takes longer than to generate these. If the
+//! function is not recorded, the numbers of inputs and results decide.
 
 use std::any::TypeId;
 
@@ -18,17 +18,16 @@ fn slots<U: BaseTensor>(values: &[U]) -> Vec<Slot> {
     values.iter().map(slot).collect()
 }
 
-/// Whether what a verb records at `T` runs once: it is no part of another program.
+/// Whether the program that a verb records at `T` runs once, since it is not part of another program.
 fn runs_once<T: BaseTensor>() -> bool {
     TypeId::of::<T>() != TypeId::of::<T::Trace>()
 }
 
 impl Wanted {
-    /// The values, if they are asked for, and the derivatives of a function of traced values in the first `count` of
-    /// these.
+    /// The values, if requested, and the derivatives, of a function of traced values in its first `count` inputs.
     ///
     /// # Errors
-    /// When there are none.
+    /// When the derivatives do not exist.
     pub(in crate::ad) fn first<T: BaseTensor>(
         self,
         asked: Option<Mode>,
@@ -42,10 +41,10 @@ impl Wanted {
         }
     }
 
-    /// The second derivatives of a scalar function of traced values in the first `count` of these.
+    /// The second derivatives of a scalar function of traced values in its first `count` inputs.
     ///
     /// # Errors
-    /// When there are none.
+    /// When the derivatives do not exist.
     pub(in crate::ad) fn second<T: BaseTensor>(
         self,
         inputs: &[T::Trace],
@@ -75,7 +74,7 @@ impl Wanted {
     ) -> Result<Vec<U>, Fault> {
         let task = Task { wanted: self, program, count };
         if let [way @ (Way::Pull | Way::Push)] = *task.ways_worth(asked, once)?.0 {
-            // The derivative need not be a program of its own.
+            // The delta term is evaluated at the inputs, without a derivative program.
             let (sweep, y) = dual(program, inputs, count);
             return self.results(&sweep, &y, &inputs[..count], way.mode());
         }
