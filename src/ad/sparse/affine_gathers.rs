@@ -1,11 +1,12 @@
-//! Affine gathers: elements at known places, as few slices where the places are regular.
+//! Affine gathers: elements at known places, as a few slices if the places are regular.
 //!
-//! The matrix of a loop over observations repeats: from one observation to the next each place goes up by a step, mostly by
-//! one. Then the elements are some slices of the passes side by side, which the operations before write at once, while a
-//! gather reads an index for each element, and all that is gathered from must be in memory. (Where most places go up by more,
-//! as in a band whose columns take turns in three passes, slices that skip elements take half as long again as the gather.)
+//! The matrix of a loop over observations is periodic: from one observation to the next, each place increases by a
+//! constant step, mostly by one. Then the elements are a few slices of the results of the passes, side by side, which
+//! are fused with the operations before, while a gather reads an index for each element from an operand that must be in
+//! memory. (If most places increase by more than one, as in a band matrix whose columns alternate among three passes,
+//! strided slices take half as long again as the gather.)
 //!
-//! Law: what is read is the gather at these places.
+//! Law: the result is that of the gather at these places.
 
 use crate::array::Array;
 use crate::base::BaseTensor;
@@ -14,13 +15,14 @@ use crate::program::Term;
 use crate::shape::size;
 use crate::tree::ravel::ravel;
 
-/// How many slices there may be, and how many elements there are at least for each; one element in so many may be one of
-/// a slice that skips others.
+/// The largest number of slices.
 const MOST: usize = 64;
+/// The smallest mean number of elements of a slice.
 const AT_LEAST: usize = 8;
+/// At most one element in this many may be in a slice with a step larger than one.
 const SKIPPING: usize = 4;
 
-/// So many rows are enough to take these for the rows of what repeats.
+/// The number of rows after which a width counts as the period.
 const ENOUGH: usize = 32;
 
 /// The elements of a vector at these places.
@@ -28,7 +30,7 @@ pub(super) fn gathered(vector: &Term, places: Vec<i64>) -> Term {
     vector.gather(&[Term::constant(Array::new(&[places.len()], places))])
 }
 
-/// The elements of a vector at these places, by slices if the places are those of few.
+/// The elements of a vector at these places, by slices if a few slices have these places.
 pub(super) fn read(vector: &Term, places: Vec<i64>) -> Term {
     match runs(&places) {
         Some(runs) => ravel(&runs.iter().map(|run| run.read(vector)).collect::<Vec<Term>>()),
@@ -36,7 +38,7 @@ pub(super) fn read(vector: &Term, places: Vec<i64>) -> Term {
     }
 }
 
-/// Places in rows: those of a column go up by one step from row to row.
+/// Places in rows: in each column, the place increases by a constant step from row to row.
 #[derive(Debug, PartialEq, Eq)]
 struct Run {
     rows: usize,
@@ -55,7 +57,7 @@ impl Run {
     }
 }
 
-/// The places as few runs, if they are.
+/// The places as runs; `None` if these would take too many slices, or too many with steps larger than one.
 fn runs(places: &[i64]) -> Option<Vec<Run>> {
     let (mut runs, mut rest, mut slices, mut skipping) = (Vec::new(), places, 0, 0);
     while !rest.is_empty() {
@@ -74,7 +76,7 @@ fn runs(places: &[i64]) -> Option<Vec<Run>> {
     Some(runs)
 }
 
-/// The width of the rows that come first: the least one that repeats often enough, or that which does so most often.
+/// The width of the first rows: the least width that repeats `ENOUGH` times, or else the width that repeats most often.
 fn width(places: &[i64]) -> usize {
     let mut best = (0, 1);
     for width in 1..=MOST.min(places.len()) {
@@ -89,7 +91,7 @@ fn width(places: &[i64]) -> usize {
     best.1
 }
 
-/// The number of rows of this width that come first, at most so many: each column goes up by one step.
+/// The number of first rows of this width, at most `most`, such that each column increases by a constant positive step.
 fn rows(places: &[i64], width: usize, most: usize) -> usize {
     let step = |k: usize| places[k] - places[k - width];
     let differs = |k: &usize| step(*k) < 1 || (*k >= 2 * width && step(*k) != step(k - width));
@@ -104,7 +106,7 @@ mod tests {
     use crate::dtype::DType;
     use crate::program::interpret;
 
-    /// Runs of so many rows of this width, and of this step from row to row.
+    /// The places of runs, each of a number of rows, a width, and a step from row to row.
     fn places(runs: &[(usize, usize, i64)], seed: u64) -> Vec<i64> {
         let mut all = Vec::new();
         for (k, (rows, width, step)) in runs.iter().enumerate() {
@@ -149,7 +151,8 @@ mod tests {
         assert_eq!(found(&[(1000, 28, 1), (500, 1, 1)]), Some(vec![(1000, 28), (500, 1)]));
         assert_eq!(found(&[(100, 64, 1)]), Some(vec![(100, 64)]));
         assert_eq!(found(&[(1000, 28, 1), (400, 6, 2)]), Some(vec![(1000, 28), (400, 6)]));
-        // Too many slices, too few elements for each, what does not repeat, what skips or repeats elements.
+        // No slices: too many slices, too few elements for each, places without a period, steps larger than one, steps
+        // below one.
         assert_eq!(found(&[(100, 65, 1)]), None);
         assert_eq!(found(&[(5, 28, 1)]), None);
         assert_eq!(found(&[(1, 3000, 1)]), None);

@@ -1,16 +1,18 @@
-//! Colours of rows and columns: what has one colour is computed in one pass.
+//! Colourings of rows and columns: all rows, or columns, of one colour are computed in one pass.
 //!
-//! Greedy colourings, in order of falling degree: A. H. Gebremedhin, F. Manne and A. Pothen, "What color is your Jacobian?
-//! Graph coloring for computing derivatives" (2005), sections 3 and 4. Law: the elements of the matrix can be read off the
-//! sums of columns (or rows) of one colour. A colouring takes time in proportion to the elements times the colours at most,
-//! and none at all where it is known beforehand that it has too many.
+//! Greedy colourings, in the order of descending degree: A. H. Gebremedhin, F. Manne and A. Pothen, "What color is your
+//! Jacobian? Graph coloring for computing derivatives" (2005), sections 3 and 4.
+//!
+//! Law: the elements of the matrix can be read off the sums of the columns (or rows) of one colour. A colouring takes
+//! time in proportion to the number of elements times the number of colours at most, and none if a row is known
+//! beforehand to need too many colours.
 
 use super::lists::Lists;
 
 /// A colour for each row or column.
 pub(super) type Colors = Vec<u32>;
 
-/// The colour of what has none yet.
+/// The mark of a vertex without a colour.
 const NO: u32 = u32::MAX;
 
 /// The smallest colour that is not forbidden; `forbidden[c] == v` forbids `c` to `v`.
@@ -26,15 +28,15 @@ fn forbid(forbidden: &mut Vec<usize>, color: u32, v: usize) {
     forbidden[color] = v;
 }
 
-/// All numbers, those with most neighbours first.
+/// The vertices in the order of descending degree.
 fn by_degree(neighbours: &Lists) -> Vec<usize> {
     let mut order: Vec<usize> = (0..neighbours.count()).collect();
     order.sort_by_key(|v| std::cmp::Reverse(neighbours.of(*v).len()));
     order
 }
 
-/// Colours such that no two columns of one colour have an element in one row, unless it takes more than `most`. With rows
-/// for columns and columns for rows, colours of rows.
+/// A colouring in which no two columns of one colour have an element in one row; `None` if it takes more than `most`
+/// colours. With rows and columns exchanged, it is a colouring of the rows.
 pub(super) fn columns(of_columns: &Lists, of_rows: &Lists, most: usize) -> Option<Colors> {
     // The columns of one row need a colour each.
     if of_rows.longest() > most {
@@ -56,7 +58,7 @@ pub(super) fn columns(of_columns: &Lists, of_rows: &Lists, most: usize) -> Optio
     Some(colors)
 }
 
-/// Colours such that no two neighbours have one: enough for the diagonal.
+/// A colouring in which no two neighbours have one colour, which suffices for the diagonal of a symmetric matrix.
 pub(super) fn neighbours_apart(neighbours: &Lists) -> Colors {
     let mut colors = vec![NO; neighbours.count()];
     let mut forbidden = Vec::new();
@@ -69,23 +71,27 @@ pub(super) fn neighbours_apart(neighbours: &Lists) -> Colors {
     colors
 }
 
-/// A colour among the neighbours of one, with the neighbour that got it first.
+/// A colour among the neighbours of a vertex, the first neighbour that got it, and whether another neighbour has it,
+/// too.
 struct Seen {
     color: u32,
     first: usize,
     again: bool,
 }
 
-/// Star colours of a symmetric matrix: no two neighbours have one colour, and no path of four has two.
+/// Star colouring of a symmetric matrix: no two neighbours have one colour, and no path of four vertices has two
+/// colours.
 ///
-/// Neighbours of what has no colour have different ones, so whatever gets a colour is no inner part of a path of two
-/// colours. It is no end of one, either, if it avoids the colours of those neighbours of a neighbour whose colour another
-/// of their neighbours has, too. These are written down when the second one gets that colour; so a neighbour costs as many
-/// steps as there are colours, however many neighbours it has.
+/// The neighbours of a vertex without a colour all have different colours. So a vertex `v` that gets a colour is no
+/// inner vertex of a path of two colours. It is no end of a path `v, w, u, x` of two colours either, if it avoids the
+/// colour of each neighbour `u` of a neighbour `w` such that another neighbour `x` of `u` has the colour of `w`. The
+/// colours of such `u` are listed for `w` and for `x` when the second of these gets the common colour; so a neighbour
+/// `w` costs as many steps as there are colours, however many neighbours it has.
 pub(super) fn stars(neighbours: &Lists) -> Colors {
     let mut colors = vec![NO; neighbours.count()];
     let mut forbidden = Vec::new();
-    // For each the colours among its neighbours, and the colours of those neighbours that see its colour again.
+    // For each vertex, the colours among its neighbours; and the colours of those of its neighbours that have another
+    // neighbour of its colour.
     let mut seen: Vec<Vec<Seen>> = colors.iter().map(|_| Vec::new()).collect();
     let mut centres: Vec<Vec<u32>> = vec![Vec::new(); neighbours.count()];
     for v in by_degree(neighbours) {
@@ -124,7 +130,7 @@ mod tests {
     use super::*;
     use crate::array::Rng;
 
-    /// A symmetric matrix with a diagonal, and some numbers that meet many others.
+    /// A symmetric pattern with a diagonal, in which a few vertices have many neighbours.
     fn symmetric(n: usize, seed: u64) -> Lists {
         let mut rng = Rng::new(seed);
         let mut below = |k: usize| (rng.uniform([1], 0.0, k as f64).to_vec()[0] as usize).min(k - 1);

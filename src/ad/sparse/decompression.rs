@@ -1,6 +1,7 @@
-//! Decompression: where the elements of a sparse matrix are in the passes, and the program that reads them.
+//! Decompression: the program that reads the elements of a sparse matrix off the results of the passes.
 //!
-//! Law: what is here depends on the recorded program alone, not on the types of a user's function, so it is compiled once.
+//! Law: the results of the program are the values of the entries of the pattern, in order. This module depends on the
+//! recorded program alone and is not generic in the types of a user's function, so it is compiled once.
 
 use super::coloring::{self, Colors};
 use super::function::SparseFunction;
@@ -65,11 +66,13 @@ impl PatternValues {
         PatternValues { pattern: merged.map_or(of_reads, |merged| merged.pattern), mode, passes, program }
     }
 
-    /// The matrix of which `gradient` is the gradient.
+    /// The Hessian of the function that has this gradient.
     pub(super) fn of_hessian(gradient: &Subject) -> PatternValues {
         let pattern = SparsityPattern::read(gradient).symmetric();
         let colors = coloring::stars(pattern.rows());
-        // In the pass of the colour of a column, a row has the sum of the elements of that colour: read where there is one.
+        // In the pass of a colour, a row has the sum of its elements in the columns of this colour. An element that is
+        // alone in this sum is read there; any other element is read as its mirror image, in the pass of the colour of
+        // its row.
         let (mut alone, mut last) = (vec![true; pattern.len()], vec![None; coloring::count(&colors)]);
         for (place, (i, j)) in pattern.entries().enumerate() {
             if let Some((row, other)) = last[colors[j] as usize].replace((i, place))
@@ -83,7 +86,7 @@ impl PatternValues {
         PatternValues { pattern, mode: Mode::Forward, passes, program }
     }
 
-    /// The diagonal of the matrix of which `gradient` is the gradient.
+    /// The diagonal of the Hessian of the function that has this gradient.
     pub(super) fn of_diagonal(gradient: &Subject) -> PatternValues {
         let whole = SparsityPattern::read(gradient).symmetric();
         let (n, colors) = (whole.shape().0, coloring::neighbours_apart(whole.rows()));
@@ -93,7 +96,8 @@ impl PatternValues {
     }
 }
 
-/// The passes, and the program of elements of the Hessian: for each the column whose pass has it, and the row.
+/// The number of passes, and the program of elements of the Hessian: for each element, `places` has the column whose
+/// pass contains it, and its row.
 fn by_columns(gradient: &Subject, colors: &Colors, places: impl Iterator<Item = (usize, usize)>) -> (usize, Program) {
     let (inputs, passes) = (Term::variables(gradient.program.inputs()), coloring::count(colors));
     let results = passed(gradient, colors, passes, &|seed| pushed(gradient, &inputs, seed));
@@ -101,9 +105,9 @@ fn by_columns(gradient: &Subject, colors: &Colors, places: impl Iterator<Item = 
     (passes, closed(&gradient.program, &inputs, taken(&results, places)))
 }
 
-/// The mode that takes less time by the number of its passes, of which one of reverse mode costs about one and a half of
-/// forward mode, and its colours: of columns of a pattern, or of rows of the pattern in what is read of the inputs. What
-/// can be no better than the other is not coloured.
+/// The mode whose passes cost less, and its colours: of the columns of the pattern in the inputs, or of the rows of the
+/// pattern in the copies. One pass of reverse mode costs about as much as one and a half passes of forward mode. A
+/// colouring that cannot be better than that of the other mode is not made.
 fn chosen(of_inputs: &SparsityPattern, of_reads: &SparsityPattern) -> (Mode, Colors) {
     let of_columns = of_inputs.rows().turned(of_inputs.shape().1, |_, _| ());
     let forward = |most: usize| coloring::columns(&of_columns, of_inputs.rows(), most);

@@ -19,7 +19,7 @@ pub struct SparseFunction<P, Q = ()> {
 }
 
 impl<P, Q> SparseFunction<P, Q> {
-    /// Where the matrix may have elements that are not zero.
+    /// The positions of the elements that can be nonzero.
     pub fn pattern(&self) -> &SparsityPattern {
         &self.pattern
     }
@@ -29,13 +29,13 @@ impl<P, Q> SparseFunction<P, Q> {
         self.passes
     }
 
-    /// Whether the passes are those of forward or of reverse mode.
+    /// The mode of the passes, forward or reverse.
     pub fn mode(&self) -> Mode {
         self.mode
     }
 
     /// The function from the argument and data to the values of the [`entries`](SparsityPattern::entries), in order.
-    /// Integers and masks in the data are no inputs of its [`program`](Function::program), but constants.
+    /// Integers and masks in the data are constants of its [`program`](Function::program), and no inputs.
     pub fn function(&self) -> &Function<P, Q, Tensor<Array, 1>> {
         &self.function
     }
@@ -45,7 +45,7 @@ impl<P: Tree<Array>, Q: Tree<Array>> SparseFunction<P, Q> {
     /// The matrix for this argument and these data.
     ///
     /// # Errors
-    /// As for [`Function::run_with`]; and when integers or masks in the data are others than those for which the matrix was
+    /// As for [`Function::run_with`]; and when integers or masks in the data differ from those for which the matrix was
     /// recorded.
     pub fn run_with(&self, x: &P, data: &Q) -> Result<Triplets, RunError> {
         let values = self.values_with(x, data)?;
@@ -72,10 +72,10 @@ impl<P: Tree<Array>> SparseFunction<P> {
         self.run_with(x, &())
     }
 
-    /// The values of the [`entries`](SparsityPattern::entries) for this argument: those of the matrix in compressed rows,
-    /// whose [`row_pointers`](SparsityPattern::row_pointers) and [`columns`](SparsityPattern::columns) the pattern has.
-    /// [`SparsityPattern::by_columns`] puts them in the order of compressed columns. A run of the
-    /// [`function`](SparseFunction::function) gives them as a tensor, without the copy that a `Vec` is.
+    /// The values of the [`entries`](SparsityPattern::entries) for this argument, in the order of compressed rows; the
+    /// pattern has the [`row_pointers`](SparsityPattern::row_pointers) and [`columns`](SparsityPattern::columns).
+    /// [`SparsityPattern::by_columns`] permutes them to the order of compressed columns. A run of the
+    /// [`function`](SparseFunction::function) returns the values as a tensor, without the copy to a `Vec`.
     ///
     /// # Errors
     /// As for [`Function::run`].

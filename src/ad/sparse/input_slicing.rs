@@ -1,11 +1,12 @@
-//! Input slicing: what a program reads of its inputs, apart from what it computes of that.
+//! Input slicing: a program in two parts, of which the first copies elements of the inputs, and the second computes.
 //!
-//! An observation sees one camera; but all that see the same camera share its columns, so no two of these rows can be
-//! computed in one pass of reverse mode. They can in copies: of what indices and views choose from the inputs, each
-//! observation has its own. The elements of the matrix are those of the copies, added up where a row reads an element
-//! twice.
+//! In bundle adjustment, an observation depends on one camera; but all observations of a camera share its columns, so
+//! no two of these rows can be computed in one pass of reverse mode. With copies they can: each observation has its own
+//! copy of the elements that indices and views select from the inputs. The elements of the matrix are those of the
+//! copies, added up if a row reads an input element twice.
 //!
-//! Law: `rest` after `reads` is the program, and each copy is an element of the inputs or 0.
+//! Law: the composition of `reads` and `rest` is the program, and each element of a copy is an element of the inputs or
+//! 0.
 
 use std::num::NonZeroU32;
 
@@ -23,19 +24,19 @@ pub(super) struct SlicedProgram {
     pub(super) reads: Program,
     /// From the copies, which have the columns, and the inputs that have none, to the results.
     pub(super) rest: Subject,
-    /// For each copy the input element that it is, if it is not 0.
+    /// For each element of the copies, the input element; `None` for 0.
     pub(super) sources: Vec<InputElement>,
 }
 
 /// The number of an input element, from 1 on.
 pub(super) type InputElement = Option<NonZeroU32>;
 
-/// How many elements may be read for each element of the results. What reads more is no sparse matrix, or its rows read the
-/// same elements over and over.
+/// The largest number of elements of copies for each element of the results. A program that reads more has no sparse
+/// matrix, or its rows read the same elements over and over.
 const MOST: usize = 16;
 
 impl SlicedProgram {
-    /// `None` if nothing is read but whole inputs, or too much is.
+    /// `None` if the program reads only whole inputs, or too many elements.
     pub(super) fn of(subject: &Subject) -> Option<SlicedProgram> {
         let program = &subject.program;
         let copies = copies(subject);
@@ -56,7 +57,7 @@ impl SlicedProgram {
     }
 }
 
-/// Which values have for elements only elements of the inputs that have columns, or zeros.
+/// For each value, whether each of its elements is an element of the inputs that have columns, or 0.
 fn copies(subject: &Subject) -> Vec<bool> {
     let nodes = subject.program.nodes();
     let mut copies = vec![false; nodes.len()];
@@ -87,7 +88,7 @@ fn is_choice(op: &Linear) -> bool {
     }
 }
 
-/// The copies that something else is computed of, or that are results.
+/// The copies that are results, or operands of operations that are no copies.
 fn frontier(program: &Program, copies: &[bool]) -> Vec<NodeId> {
     let mut needed = vec![false; copies.len()];
     for (k, node) in program.nodes().iter().enumerate().filter(|(k, _)| !copies[*k]) {
@@ -98,7 +99,7 @@ fn frontier(program: &Program, copies: &[bool]) -> Vec<NodeId> {
     (0..copies.len()).filter(|k| needed[*k] && copies[*k]).map(|k| k as NodeId).collect()
 }
 
-/// The program from these values and the inputs that have no columns.
+/// The program from the values of the frontier and the inputs that have no columns to the results.
 fn rest(subject: &Subject, frontier: &[NodeId]) -> Option<Subject> {
     let program = &subject.program;
     let mut b = Builder::literal();
@@ -116,12 +117,14 @@ fn rest(subject: &Subject, frontier: &[NodeId]) -> Option<Subject> {
     Some(Subject { program: b.finish(&results?, &[]), count: frontier.len() })
 }
 
-/// The input elements that are read, found by reading their numbers: from 1 on, since zeros are read where there is nothing.
+/// The input elements of the copies, found by a run of `reads` on the numbers of the input elements: from 1 on, since
+/// positions out of bounds read 0.
 fn sources(subject: &Subject, reads: &Program) -> Vec<InputElement> {
     sources_from(1, subject, reads)
 }
 
-/// [`sources`], numbered from `next` on. The numbers are f64, whatever the inputs are: those of f32 are exact up to 2^24 alone.
+/// [`sources`], numbered from `next` on. The numbers are f64, whatever the element types of the inputs, since integers
+/// in f32 are exact up to 2^24 alone.
 fn sources_from(mut next: usize, subject: &Subject, reads: &Program) -> Vec<InputElement> {
     let reads = in_f64(reads);
     let input = |(k, slot): (usize, &Slot)| {
@@ -137,7 +140,7 @@ fn sources_from(mut next: usize, subject: &Subject, reads: &Program) -> Vec<Inpu
     copies.map(|number| NonZeroU32::new(number as u32)).collect()
 }
 
-/// A program that moves elements, with f64 in the place of other floats.
+/// The program, which only moves elements, with f64 in the place of other floats.
 fn in_f64(reads: &Program) -> Program {
     let wide = |dtype: DType| if dtype.is_float() { DType::F64 } else { dtype };
     let mut b = Builder::literal();
@@ -154,7 +157,7 @@ mod tests {
     use crate::ad::sparse::input_slicing::*;
     use crate::program::Term;
 
-    /// As for the last of more than 2^24 inputs, without making these.
+    /// Numbers as large as for more than 2^24 inputs, without these inputs.
     #[test]
     fn numbers_of_f32_inputs_are_exact_beyond_its_integers() {
         for dtype in [DType::F32, DType::F64] {

@@ -1,9 +1,11 @@
-//! Lists of numbers, one after the other: the columns of each row of a matrix, or the rows of each column.
+//! Lists of numbers in compressed form: the columns of each row of a matrix, or the rows of each column.
+//!
+//! Law: list `k` is `items[starts[k]..starts[k + 1]]`.
 
 /// Several lists of numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Lists {
-    /// Where each list begins, and the end.
+    /// The start of each list, and the end of the last list.
     pub(super) starts: Vec<usize>,
     pub(super) items: Vec<usize>,
 }
@@ -16,7 +18,7 @@ impl Default for Lists {
 }
 
 impl Lists {
-    /// One list more: the items since the last one.
+    /// Ends a list, whose items are those since the end of the last list.
     pub(super) fn end(&mut self) {
         self.starts.push(self.items.len());
     }
@@ -30,7 +32,7 @@ impl Lists {
         &self.items[self.starts[list]..self.starts[list + 1]]
     }
 
-    /// The list and the value of each item.
+    /// The number of the list and the value, for each item.
     pub(super) fn pairs(&self) -> impl ExactSizeIterator<Item = (usize, usize)> + Clone {
         let mut list = 0;
         self.items.iter().enumerate().map(move |(place, item)| {
@@ -46,8 +48,8 @@ impl Lists {
         self.starts.windows(2).map(|ends| ends[1] - ends[0]).max().unwrap_or(0)
     }
 
-    /// For each of `count` items the lists that have it, in order. `moved` is told for each place among the items which
-    /// place has the same pair in the result.
+    /// The transpose: for each of `count` values, the lists that contain it, in ascending order. `moved(from, to)` is
+    /// called for each item with its index here and the index of the same pair in the transpose.
     pub(super) fn turned(&self, count: usize, mut moved: impl FnMut(usize, usize)) -> Lists {
         let mut starts = vec![0; count + 1];
         self.items.iter().for_each(|item| starts[item + 1] += 1);

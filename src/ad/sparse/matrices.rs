@@ -3,7 +3,7 @@
 use crate::interpreters::Concrete;
 use crate::tensor::Tensor;
 
-/// The elements of a matrix that may not be zero.
+/// The elements of a matrix that can be nonzero, as triplets.
 ///
 /// ```
 /// use polygrad::{Tensor, sparse_jacobian, tensor};
@@ -30,7 +30,7 @@ pub struct Triplets {
 pub struct CompressedRows {
     /// The numbers of rows and columns.
     pub shape: (usize, usize),
-    /// Where the elements of each row begin, and the end: one number more than there are rows.
+    /// The index of the first element of each row, and the number of elements: one number more than there are rows.
     pub row_pointers: Vec<usize>,
     /// The column of each element.
     pub columns: Vec<usize>,
@@ -38,13 +38,14 @@ pub struct CompressedRows {
     pub values: Vec<f64>,
 }
 
-/// A matrix in compressed columns: the elements from `column_pointers[j]` up to `column_pointers[j + 1]` are those of column
-/// `j`.
+/// A matrix in compressed columns: the elements from `column_pointers[j]` up to `column_pointers[j + 1]` are those of
+/// column `j`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CompressedColumns {
     /// The numbers of rows and columns.
     pub shape: (usize, usize),
-    /// Where the elements of each column begin, and the end: one number more than there are columns.
+    /// The index of the first element of each column, and the number of elements: one number more than there are
+    /// columns.
     pub column_pointers: Vec<usize>,
     /// The row of each element.
     pub rows: Vec<usize>,
@@ -52,8 +53,9 @@ pub struct CompressedColumns {
     pub values: Vec<f64>,
 }
 
-/// Where the elements of each of `count` lines begin, and the end; the number of the other line, and the value of each
-/// element. Elements of one line keep their order.
+/// Compresses elements of line, other index and value: the index of the first element of each of `count` lines, and the
+/// number of elements; the other index of each element; and the value of each element. Elements of one line keep their
+/// order.
 fn compressed(
     count: usize,
     elements: impl Iterator<Item = (usize, usize, f64)> + Clone,
@@ -74,7 +76,7 @@ fn compressed(
 }
 
 impl Triplets {
-    /// The matrix with its zeros.
+    /// The dense matrix.
     pub fn to_dense(&self) -> Tensor<Concrete, 2> {
         let (rows, columns) = self.shape;
         let mut all = vec![0.0; rows * columns];
@@ -89,7 +91,8 @@ impl Triplets {
         CompressedRows { shape: self.shape, row_pointers, columns, values }
     }
 
-    /// The matrix in compressed columns. For many runs see [`SparsityPattern::by_columns`](crate::SparsityPattern::by_columns).
+    /// The matrix in compressed columns. For many runs see
+    /// [`SparsityPattern::by_columns`](crate::SparsityPattern::by_columns).
     pub fn to_columns(&self) -> CompressedColumns {
         let turned = self.elements.iter().map(|(i, j, x)| (*j, *i, *x));
         let (column_pointers, rows, values) = compressed(self.shape.1, turned);

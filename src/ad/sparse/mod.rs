@@ -1,20 +1,29 @@
-//! Jacobians and Hessians with few elements that are not zero, in few passes.
+//! Sparse Jacobians and Hessians, by few passes of forward or reverse mode.
 //!
-//! A program is recorded and read at [`Sparsity`](crate::Sparsity), which says what depends on what; rows or columns that
-//! share no element get one colour; a pass computes all of one colour, and the elements are read off the passes. All of this
-//! is a [`Function`], recorded once. Rows and columns are the elements of the raveled trees, as in
+//! A program is recorded and interpreted at [`Sparsity`](crate::Sparsity), which finds the inputs on which each result
+//! depends. Columns that share no row, or rows that share no column, get the same colour; one pass computes the sum of
+//! all columns, or rows, of one colour; the elements are read off the results of the passes. All of this is one
+//! [`Function`], recorded once. Rows and columns are the elements of the raveled trees, as in
 //! [`jacobian_matrix`](crate::jacobian_matrix).
 //!
-//! Law: the pattern holds for all that a run may be given. Of data, integers and masks say which elements there are: which
-//! camera sees which point. So these are constants of the recorded program, as if the function had captured them, and a run
-//! with others is an error. (As inputs they would not be known when the program is read, an index would choose anything, and
-//! the matrix would be full.) Floats in the data may be others in each run. They are inputs without columns, whose values are
-//! as unknown to the reading as those of the argument, and so are indices and masks that are computed from them.
+//! Law: the pattern holds for all inputs of a run. Integers and masks in the data determine which elements exist: for
+//! example, which camera sees which point. So they are constants of the recorded program, as if the function had
+//! captured them, and a run with others is an error. (As inputs they would be unknown to the analysis, an index could
+//! select any element, and the matrix would be dense.) Floats in the data may differ from run to run. They are inputs
+//! without columns, whose values are as unknown to the analysis as those of the argument, and so are indices and masks
+//! that are computed from them.
 //!
-//! `subject`: which inputs have columns; `lists` and `pattern`: patterns in compressed rows and columns; `coloring`: colours;
-//! `reads`: what a program copies from its inputs before it computes; `passes`: the passes, and how elements are read off
-//! them; `places`: elements at known places; `elements`: the program of all this; `function`: the recorded matrix;
-//! `matrices`: the elements as triplets and in compressed form; `foreign`: as matrices of other crates.
+//! | module | contents |
+//! |---|---|
+//! | `seeding` | the program that is differentiated, and its inputs with columns |
+//! | `lists`, `pattern` | patterns in compressed rows and columns |
+//! | `coloring` | colours of rows and columns |
+//! | `input_slicing` | the input elements that a program copies before it computes |
+//! | `passes` | the passes, and the elements in their results |
+//! | `affine_gathers` | gathers at regular places, as slices |
+//! | `decompression` | the program of all elements |
+//! | `function` | the recorded matrix |
+//! | `matrices`, `foreign` | the elements as triplets, in compressed form, and as matrices of other crates |
 
 mod affine_gathers;
 mod coloring;
@@ -41,14 +50,15 @@ pub use matrices::{CompressedColumns, CompressedRows, Triplets};
 pub use pattern::{ColumnPattern, SparsityPattern};
 use seeding::Subject;
 
-/// The Jacobian of a function from trees to trees, by as many passes as its pattern has colours: `J[i, j] = d y[i] / d x[j]`,
-/// where `x` and `y` are the raveled trees.
+/// The Jacobian of a function from trees to trees, by as many passes as its pattern has colours:
+/// `J[i, j] = d y[i] / d x[j]`, where `x` and `y` are the raveled trees.
 ///
-/// The pattern is that of the recorded program, for all numbers in `x`; indices and masks that the function captures are
-/// read as they are. Columns that share no row are computed in one pass of forward mode, or rows that read nothing in
-/// common in one of reverse mode, whichever is cheaper by the number of passes. Rows read apart what indices and views
-/// choose for each of them, be it the same element: in bundle adjustment an observation reads its own copy of its camera,
-/// so the rows take as many passes as one observation has errors, and their columns 14.
+/// The pattern is that of the recorded program, for all values of `x`; captured indices and masks are used as they are.
+/// A pass of forward mode computes columns that share no row, a pass of reverse mode computes rows that share no
+/// column, and the mode whose passes cost less is taken. In reverse mode, elements that indices and views select from
+/// the inputs count as copies, one for each row that selects them, even if they are the same element. So in bundle
+/// adjustment, where each observation reads its own copy of its camera, reverse mode takes as many passes as one
+/// observation has errors, and forward mode takes 14.
 ///
 /// ```
 /// use polygrad::{Mode, Tensor, sparse_jacobian, tensor};
@@ -65,12 +75,12 @@ use seeding::Subject;
 /// ```
 ///
 /// # Cost
-/// To record takes time and memory in proportion to the elements of the values in the program and of the matrix, as long
-/// as each depends on few inputs: bundle adjustment with 49 cameras, 7776 points and 31843 observations, 920000 elements,
-/// takes 0.15 s and 70 MB, and 40 times as many observations 9 s and 2 GB. A run takes 5 ms there, as one in which
-/// each observation computes its own block of derivatives.
+/// To record takes time and memory in proportion to the number of elements of the values in the program and of the
+/// matrix, if each element depends on few inputs: bundle adjustment with 49 cameras, 7776 points and 31843
+/// observations, 920000 elements, takes 0.15 s and 70 MB; 40 times as many observations take 9 s and 2 GB. A run of the
+/// former takes 5 ms, as long as a program in which each observation computes its own block of derivatives.
 ///
-/// Columns are coloured by A. H. Gebremedhin, F. Manne and A. Pothen (2005), section 3.
+/// Columns are coloured by the greedy algorithm of A. H. Gebremedhin, F. Manne and A. Pothen (2005), section 3.
 ///
 /// # Panics
 /// When `f` looks at values.
@@ -79,12 +89,13 @@ pub fn sparse_jacobian<P: Tree<Array>, Y: Tree<Term>>(f: impl Fn(&P::With<Term>)
     sparse_jacobian_with(|x, _: &()| f(x), x, &())
 }
 
-/// [`sparse_jacobian`] of a function that also takes `data` that is not differentiated: `J[i, j] = d y[i] / d x[j]`, for data
-/// like these.
+/// [`sparse_jacobian`] of a function that also takes `data` that is not differentiated: `J[i, j] = d y[i] / d x[j]`,
+/// for data like these.
 ///
-/// Integers and masks in the data are a part of the matrix, as those that the function captures: the pattern is that of
-/// their numbers, and [`run_with`](SparseFunction::run_with) others is an error. Floats in the data may be others in each run:
-/// the pattern is that of all of them, so an index or a mask that is computed from floats chooses anything.
+/// Integers and masks in the data are constants of the recorded program, like captured ones: the pattern is that for
+/// their values, and [`run_with`](SparseFunction::run_with) others is an error. Floats in the data may differ from run
+/// to run: the pattern holds for all of their values, so an index or a mask that is computed from floats may select any
+/// element.
 ///
 /// ```
 /// use polygrad::{Concrete, Tensor, sparse_jacobian_with, tensor};
@@ -120,8 +131,8 @@ pub fn sparse_jacobian_with<P: Tree<Array>, Q: Tree<Array>, Y: Tree<Term>>(
     PatternValues::of_jacobian(&subject).function((x, data), fixed)
 }
 
-/// The Hessian of a scalar function of a tree, by as many passes as its pattern has star colours: symmetric, with both
-/// halves.
+/// The Hessian of a scalar function of a tree, by as many passes as its pattern has star colours. The matrix is
+/// symmetric, and the pattern has both triangles.
 ///
 /// ```
 /// use polygrad::{Tensor, sparse_hessian, tensor};
@@ -143,8 +154,8 @@ pub fn sparse_hessian<P: Tree<Array>, E: Float>(
     sparse_hessian_with(|x, _: &()| f(x), x, &())
 }
 
-/// [`sparse_hessian`] of a function that also takes `data` that is not differentiated, of which integers and masks are a part
-/// of the matrix: see [`sparse_jacobian_with`].
+/// [`sparse_hessian`] of a function that also takes `data` that is not differentiated. Integers and masks in the data
+/// are constants of the recorded program: see [`sparse_jacobian_with`].
 ///
 /// ```
 /// use polygrad::{Tensor, sparse_hessian_with, tensor};
@@ -171,8 +182,9 @@ pub fn sparse_hessian_with<P: Tree<Array>, Q: Tree<Array>, E: Float>(
     PatternValues::of_hessian(&gradient).function((x, data), fixed)
 }
 
-/// The diagonal of the Hessian of a scalar function of a tree, as a function of the raveled tree's elements in order: by as
-/// many passes as it takes colours to tell neighbours apart; by one, if no two elements meet.
+/// The diagonal of the Hessian of a scalar function of a tree, in the order of the elements of the raveled tree. The
+/// passes are as many as the colours that distinguish adjacent elements in the pattern of the Hessian: one pass, if the
+/// Hessian is diagonal.
 ///
 /// ```
 /// use polygrad::{Tensor, hessian_diagonal, tensor};
@@ -192,8 +204,8 @@ pub fn hessian_diagonal<P: Tree<Array>, E: Float>(
     hessian_diagonal_with(|x, _: &()| f(x), x, &())
 }
 
-/// [`hessian_diagonal`] of a function that also takes `data` that is not differentiated, of which integers and masks are a
-/// part of the matrix: see [`sparse_jacobian_with`].
+/// [`hessian_diagonal`] of a function that also takes `data` that is not differentiated. Integers and masks in the data
+/// are constants of the recorded program: see [`sparse_jacobian_with`].
 ///
 /// ```
 /// use polygrad::{Tensor, hessian_diagonal_with, tensor};
@@ -227,7 +239,8 @@ fn recorded<P: Tree<Array>, Q: Tree<Array>, Y: Tree<Term>>(
     (Subject { program: optimize(&program), count }, fixed)
 }
 
-/// The optimized gradient, in all floats of the argument.
+/// The program of the optimized gradient in all floats of the argument, in which integers and masks of the data are
+/// constants.
 #[track_caller]
 fn gradient<P: Tree<Array>, Q: Tree<Array>, E: Float>(
     f: impl Fn(&P::With<Term>, &Q::With<Term>) -> Tensor<Term, 0, E>,

@@ -1,7 +1,7 @@
-//! The passes of a sparse matrix, and how its elements are read off these.
+//! The passes of a sparse matrix, and the elements in their results.
 //!
-//! Law: a pass gives the sum of the columns of one colour, or that of the rows, in the raveled arguments alone; so each
-//! element of the matrix stands at one known place of the results of all passes.
+//! Law: a pass computes the sum of the columns, or of the rows, of one colour, where arguments alone have columns. So
+//! each element of the matrix is at one known place in the concatenated results of all passes.
 
 use super::affine_gathers;
 use super::coloring::Colors;
@@ -20,21 +20,22 @@ use crate::tree::ravel::{ravel, unravel};
 
 /// The results of passes.
 pub(super) struct Passes {
-    /// One after the other; nothing, if there are no passes.
+    /// The results of all passes, concatenated; `None` if there are no passes.
     results: Option<Term>,
-    /// Whether each pass has operations of its own.
+    /// Whether the passes are unrolled, each with operations of its own, instead of a loop over the passes.
     apart: bool,
 }
 
-/// So few passes are made one by one, where that is as cheap as all of them in one loop.
+/// The largest number of passes that are unrolled, if the unrolled passes cost no more than a loop.
 const FEW: usize = 4;
 
-/// How many products a sum may have in passes that are made one by one.
+/// The largest number of products in each sum of a contraction, if passes are unrolled.
 const SUMMED: usize = 16;
 
-/// Whether each operation of a program takes as long for several passes at once as for these one by one: elementwise
-/// operations, views and their like. Made one by one, they keep the rows of the program, so that the passes are computed
-/// together for some rows at a time. Not so loops, which would run again for each pass, and products that read a large matrix.
+/// Whether each operation of a program takes as long for several passes at once as for the passes one by one:
+/// elementwise operations, views and the like. Unrolled passes keep the rows of the program, so they are computed
+/// together in row blocks. Loops are excluded, since they would run again for each pass, and so are products that read
+/// a large matrix.
 fn is_bulk(program: &Program) -> bool {
     program.nodes().iter().all(|node| match &node.op {
         Op::Input(_) | Op::Constant(_) | Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) => true,
@@ -44,7 +45,8 @@ fn is_bulk(program: &Program) -> bool {
     })
 }
 
-/// For each colour one pass, forward along the sum of the columns or backward from that of the rows of this colour.
+/// One pass for each of `count` colours: forward along the sum of the columns of the colour, or backward from the sum
+/// of its rows. `pass` gets this sum of basis vectors as its seed.
 pub(super) fn passed(subject: &Subject, colors: &Colors, count: usize, pass: &dyn Fn(&Term) -> Term) -> Passes {
     if count == 0 {
         return Passes { results: None, apart: false };
@@ -66,7 +68,7 @@ pub(super) fn passed(subject: &Subject, colors: &Colors, count: usize, pass: &dy
     Passes { results: Some(results), apart: false }
 }
 
-/// The elements at these places of the results of all passes; without passes, none.
+/// The elements at these places of the results of all passes; without passes, there are no places.
 pub(super) fn taken(passes: &Passes, places: Vec<i64>) -> Term {
     match &passes.results {
         Some(results) if passes.apart => affine_gathers::read(results, places),
@@ -75,7 +77,7 @@ pub(super) fn taken(passes: &Passes, places: Vec<i64>) -> Term {
     }
 }
 
-/// The sums of elements at these places that are one element of the merged pattern.
+/// The elements of the merged pattern: sums of the elements at these places.
 pub(super) fn added(passes: &Passes, places: &[i64], merged: &Merged) -> Term {
     let first = taken(passes, merged.first.iter().map(|place| places[*place]).collect());
     if merged.further.is_empty() {
@@ -85,7 +87,7 @@ pub(super) fn added(passes: &Passes, places: &[i64], merged: &Merged) -> Term {
     first.scatter_add(&[Term::constant(Array::new(&[to.len()], to))], &taken(passes, from))
 }
 
-/// The inputs of what computes with what is read: the copies, and the inputs that have no columns.
+/// The inputs of the part of a sliced program that computes: the copies, and the inputs that have no columns.
 pub(super) fn copied(subject: &Subject, reads: &SlicedProgram, inputs: &[Term]) -> Vec<Term> {
     interpret(&reads.reads, inputs.to_vec()).into_iter().chain(subject.part(inputs, false)).collect()
 }
@@ -99,7 +101,7 @@ pub(super) fn closed(program: &Program, inputs: &[Term], value: Term) -> Program
     }
 }
 
-/// The raveled tangents of the results.
+/// The raveled tangents of the results, for raveled tangents of the inputs that have columns.
 pub(super) fn pushed(subject: &Subject, inputs: &[Term], seed: &Term) -> Term {
     let sweep = Forward::new();
     let mut tangents = unravel(&subject.part(inputs, true), seed).into_iter();
@@ -111,7 +113,7 @@ pub(super) fn pushed(subject: &Subject, inputs: &[Term], seed: &Term) -> Term {
     ravel(&results.iter().filter(|y| y.dtype().is_float()).map(|y| sweep.result(y).1).collect::<Vec<Term>>())
 }
 
-/// The raveled cotangents of the inputs that have columns.
+/// The raveled cotangents of the inputs that have columns, for raveled cotangents of the results.
 pub(super) fn pulled(subject: &Subject, inputs: &[Term], seed: &Term) -> Term {
     let mut sweep = Sweep::new();
     let dual = |(k, x): (usize, &Term)| {

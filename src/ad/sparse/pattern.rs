@@ -1,7 +1,7 @@
-//! Where a matrix may have elements that are not zero: rows of columns, or columns of rows.
+//! Sparsity patterns: the elements of a matrix that can be nonzero, by rows or by columns.
 //!
-//! Law: the elements come by rows, those of a row by columns, each once; a pattern by columns has the same elements, and
-//! knows the place of each among those by rows.
+//! Law: the entries are in row-major order, each once. A pattern by columns has the same entries in column-major order,
+//! with the index of each in row-major order.
 
 use super::input_slicing::InputElement;
 use super::lists::Lists;
@@ -11,7 +11,7 @@ use crate::interpreters::Concrete;
 use crate::interpreters::sparsity::{Reading, Sparsity};
 use crate::program::{Slot, interpret};
 
-/// Where a matrix may have elements that are not zero, in compressed rows.
+/// The positions of the elements of a matrix that can be nonzero (the entries), in compressed rows.
 ///
 /// ```
 /// use polygrad::{Tensor, sparse_jacobian, tensor};
@@ -35,27 +35,28 @@ impl SparsityPattern {
         (self.rows.count(), self.width)
     }
 
-    /// The number of elements that may not be zero.
+    /// The number of entries.
     pub fn len(&self) -> usize {
         self.rows.items.len()
     }
 
-    /// Whether all elements are zero.
+    /// Whether there are no entries, so that all elements are zero.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Row and column of each element that may not be zero, by rows.
+    /// Row and column of each entry, in row-major order.
     pub fn entries(&self) -> impl ExactSizeIterator<Item = (usize, usize)> + Clone {
         self.rows.pairs()
     }
 
-    /// For each of the [`entries`](Self::entries), whether it is the same at all arguments and data: the row is linear in the column.
+    /// For each of the [`entries`](Self::entries), whether its value is the same for all arguments and data, since the
+    /// result of the row is linear in the input of the column.
     pub fn constant(&self) -> &[bool] {
         &self.constant
     }
 
-    /// Where the entries of each row begin, and the end: one number more than there are rows.
+    /// The index of the first entry of each row, and the number of entries: one number more than there are rows.
     pub fn row_pointers(&self) -> &[usize] {
         &self.rows.starts
     }
@@ -72,7 +73,7 @@ impl SparsityPattern {
         ColumnPattern { height: self.rows.count(), columns, order }
     }
 
-    /// The pattern of the Jacobian of a program in all inputs that have columns, for all numbers in all inputs.
+    /// The pattern of the Jacobian of a program in all inputs that have columns, for all values of all inputs.
     pub(super) fn read(subject: &Subject) -> SparsityPattern {
         let mut reading = Reading::default();
         let input = |(k, slot): (usize, &Slot)| match subject.has_columns(k) {
@@ -94,7 +95,7 @@ impl SparsityPattern {
         SparsityPattern { width: subject.width(), rows, constant }
     }
 
-    /// The pattern of a diagonal, and which of its elements are constant.
+    /// The pattern of a diagonal; for each of its elements, whether it is constant.
     pub(super) fn diagonal(constant: Vec<bool>) -> SparsityPattern {
         let n = constant.len();
         SparsityPattern { width: n, rows: Lists { starts: (0..=n).collect(), items: (0..n).collect() }, constant }
@@ -104,13 +105,15 @@ impl SparsityPattern {
         &self.rows
     }
 
-    /// Whether the element of the diagonal in this row is the same at all arguments and data.
+    /// Whether the element of the diagonal in this row is the same for all arguments and data; an element without an
+    /// entry is 0.
     pub(super) fn is_constant_at(&self, row: usize) -> bool {
         let found = self.rows.of(row).binary_search(&row);
         found.map_or(true, |at| self.constant[self.rows.starts[row] + at])
     }
 
-    /// What this pattern and its transpose have in common: what is symmetric has zeros where either has.
+    /// The intersection of this pattern and its transpose: an element of a symmetric matrix is zero if the pattern has
+    /// no entry for the element or for its mirror image.
     pub(super) fn symmetric(&self) -> SparsityPattern {
         let turned = self.by_columns();
         let (mut rows, mut constant) = (Lists::default(), Vec::new());
@@ -129,7 +132,8 @@ impl SparsityPattern {
         SparsityPattern { width: self.width, rows, constant }
     }
 
-    /// The pattern of the same rows in the columns of which the present ones are copies.
+    /// The pattern of the same rows in the columns of the input elements, where the present columns are copies of
+    /// these. Entries of one row for copies of one input element are merged.
     pub(super) fn of_copies(&self, sources: &[InputElement], width: usize) -> Merged {
         let (mut rows, mut constant) = (Lists::default(), Vec::new());
         let (mut first, mut further) = (Vec::new(), Vec::new());
@@ -156,18 +160,18 @@ impl SparsityPattern {
     }
 }
 
-/// A pattern whose elements are sums of elements of another one.
+/// A pattern whose elements are sums of elements of another pattern.
 pub(super) struct Merged {
     pub(super) pattern: SparsityPattern,
-    /// For each element the place of the first summand.
+    /// For each entry, the index of the first summand in the other pattern.
     pub(super) first: Vec<usize>,
-    /// The others: the place of the sum, and that of the summand.
+    /// The further summands: the index of the entry, and that of the summand.
     pub(super) further: Vec<(usize, usize)>,
 }
 
-/// A [`SparsityPattern`] in compressed columns, and the places of its elements among those by rows.
+/// A [`SparsityPattern`] in compressed columns, with the index of each entry in the order by rows.
 ///
-/// It is made once, and puts the values of each run in order.
+/// It is made once, and permutes the values of each run.
 ///
 /// ```
 /// use polygrad::{Tensor, sparse_jacobian, tensor};
@@ -194,25 +198,25 @@ impl ColumnPattern {
         (self.height, self.columns.count())
     }
 
-    /// Where the elements of each column begin, and the end: one number more than there are columns.
+    /// The index of the first entry of each column, and the number of entries: one number more than there are columns.
     pub fn column_pointers(&self) -> &[usize] {
         &self.columns.starts
     }
 
-    /// The row of each element, by columns.
+    /// The row of each entry, in column-major order.
     pub fn rows(&self) -> &[usize] {
         &self.columns.items
     }
 
-    /// The place of each element, by columns, among the elements by rows.
+    /// For each entry in column-major order, its index in row-major order.
     pub fn order(&self) -> &[usize] {
         &self.order
     }
 
-    /// Values by columns, from values by rows.
+    /// The values in column-major order, from the values in row-major order.
     ///
     /// # Panics
-    /// When there is not one value for each element.
+    /// When the number of values is not that of the entries.
     #[track_caller]
     pub fn values(&self, by_rows: &[f64]) -> Vec<f64> {
         let mut by_columns = vec![0.0; self.order.len()];
@@ -220,10 +224,10 @@ impl ColumnPattern {
         by_columns
     }
 
-    /// [`values`](Self::values), written to those of a matrix that has this pattern.
+    /// [`values`](Self::values), written to the values of a matrix that has this pattern.
     ///
     /// # Panics
-    /// When there is not one value for each element, or not one place.
+    /// When the number of values, or the length of the destination, is not the number of entries.
     #[track_caller]
     pub fn fill(&self, by_rows: &[f64], by_columns: &mut [f64]) {
         let n = self.order.len();

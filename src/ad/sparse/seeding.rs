@@ -1,7 +1,7 @@
 //! Seeding: the recorded program that is differentiated, and which of its inputs have columns.
 //!
-//! Law: the columns are the elements of the floats among the arguments, in order. Data and integers have none, and are not
-//! known to those who read the program.
+//! Law: the columns are the elements of the float arguments, in order. Data and integers have no columns, and their
+//! values are unknown to the analysis of the pattern.
 
 use crate::ad::symbolic;
 use crate::passes::optimize;
@@ -16,7 +16,7 @@ pub(super) struct Subject {
 }
 
 impl Subject {
-    /// The optimized gradient of a number, in all floats among the arguments.
+    /// The optimized gradient of a scalar program in all float arguments.
     #[track_caller]
     pub(super) fn gradient(&self) -> Subject {
         let wrt: Vec<usize> = self.inputs(true).map(|(k, _)| k).collect();

@@ -1,4 +1,4 @@
-//! The sparse matrices of `faer`.
+//! Conversions to the sparse matrices of `faer`.
 //!
 //! ```
 //! use faer::sparse::{SparseColMat, SymbolicSparseColMat};

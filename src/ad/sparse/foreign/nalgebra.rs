@@ -1,4 +1,4 @@
-//! The matrices of `nalgebra_sparse`.
+//! Conversions to the sparse matrices of `nalgebra_sparse`.
 //!
 //! ```
 //! use nalgebra_sparse::CscMatrix;
@@ -46,7 +46,7 @@ impl From<&Triplets> for CscMatrix<f64> {
     }
 }
 
-/// A pattern of so many lines, from where they begin, and what is in them.
+/// A pattern of `lines` rows or columns, from the starts of these and the indices in each.
 fn made((lines, others): (usize, usize), starts: &[usize], items: &[usize]) -> pattern::SparsityPattern {
     let made = pattern::SparsityPattern::try_from_offsets_and_indices(lines, others, starts.to_vec(), items.to_vec());
     made.expect("the elements of a line come in order, each once")
