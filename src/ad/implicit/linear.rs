@@ -1,8 +1,8 @@
-//! Linear equations with the derivative of a program as their matrix: by the matrix, or by products with it.
+//! Linear equations whose matrix is the derivative of a program: by factorization, or by products with the matrix.
 //!
-//! Law: the solution of `a y = b` with `a = df/dx` has the derivative `a^-1 (b_dot - a_dot y)` in both modes and at every
-//! order, however it was found ([`Custom::solve`]). Conjugate gradients: Hestenes and Stiefel (1952). GMRES: Saad and Schultz (1986), with each direction
-//! made orthogonal twice.
+//! Law: the solution of `a y = b` with `a = df/dx` has the derivative `a^-1 (b_dot - a_dot y)` in both modes and at
+//! every order, however it was found ([`Custom::solve`]). Sources: conjugate gradients, Hestenes and Stiefel (1952);
+//! GMRES, Saad and Schultz (1986), here with each direction orthogonalized twice.
 
 use std::sync::Arc;
 
@@ -16,21 +16,23 @@ use crate::shape::size;
 use crate::tensor::Tensor;
 use crate::tree::ravel::{ravel, unravel};
 
-/// How linear equations are solved.
+/// A method for linear equations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LinearSolver {
-    /// By the factors of the matrix.
+    /// By a factorization of the matrix.
     Dense,
-    /// By conjugate gradients with at most so many products: for symmetric positive definite matrices, as at a minimum.
+    /// By conjugate gradients, with at most this number of products with the matrix: for symmetric positive definite
+    /// matrices, as at a minimum.
     ConjugateGradients(usize),
-    /// By GMRES, begun anew after so many products, ten times at most: for any matrix.
+    /// By GMRES, restarted after this number of products with the matrix, in at most ten cycles: for any regular
+    /// matrix.
     Gmres(usize),
 }
 
 type Vector<T> = Tensor<T, 1>;
 type Matrix<T> = Tensor<T, 2>;
 
-/// The times that GMRES begins anew.
+/// The largest number of cycles of GMRES.
 const RESTARTS: usize = 10;
 
 /// The solution of `df/dx y = right`.
@@ -47,7 +49,8 @@ pub(super) fn solve<T: BaseTensor>(of: &Recorded, solver: &Solver, x: &[T], p: &
     }
 }
 
-/// The solution of `(df/dx + c damping) y = right`, where `c` is the size of `df/dx` along the right-hand side.
+/// The solution of `(df/dx + c damping I) y = right`, where `c` is the ratio of the maximum norms of `df/dx right` and
+/// `right`.
 pub(super) fn damped(of: &Recorded, solver: &Solver, x: &[Term], p: &[Term], right: &Term, damping: &Term) -> Term {
     let (right, damping) = (Vector::from_raw(right.clone()), Tensor::<Term, 0>::from_raw(damping.clone()));
     match solver.linear {
@@ -67,7 +70,7 @@ pub(super) fn damped(of: &Recorded, solver: &Solver, x: &[Term], p: &[Term], rig
     }
 }
 
-/// The size of an image beside that of a vector; 1 where there is none.
+/// The ratio of the maximum norms of an image and its vector; 1 if the ratio is not positive.
 fn along(x: &Vector<Term>, image: &Vector<Term>) -> Tensor<Term, 0> {
     let [x, image] = [x, image].map(|x| Tensor::<Term, 0>::from_raw(largest(x.raw())));
     let ratio = image / x;
@@ -90,7 +93,7 @@ fn matrix<T: BaseTensor>(of: &Recorded, x: &[T], p: &[T]) -> Matrix<T> {
     Matrix::from_raw(rows.swap_remove(0))
 }
 
-/// The program `(x, p, v) -> df/dx v`, or `-> (df/dx)^T v`, of vectors.
+/// The program `(x, p, v) -> df/dx v`, or `(x, p, v) -> (df/dx)^T v`, where `v` and the result are vectors.
 fn products(of: &Recorded, transposed: bool) -> Program {
     let given = Term::variables(of.program.inputs());
     let (x, p) = given.split_at(of.unknowns);
@@ -113,7 +116,7 @@ fn product<T: BaseTensor>(program: &Program, given: &[T], v: &Vector<T>) -> Vect
     Vector::from_raw(interpret(program, inputs).swap_remove(0))
 }
 
-/// `(x, p, right) -> y`, with the derivative of the equation.
+/// The function `(x, p, right) -> y` that solves `df/dx y = right` by products, with the derivative of these equations.
 fn by_products(of: &Recorded, solver: &Solver) -> Arc<Custom> {
     let programs = |transposed: bool| {
         let there = products(of, transposed);
@@ -133,7 +136,7 @@ fn by_products(of: &Recorded, solver: &Solver) -> Arc<Custom> {
     }
 }
 
-/// The solution by products.
+/// The solution by an iteration over products with the matrix.
 fn iterate(by: &dyn Fn(&Vector<Term>) -> Vector<Term>, right: &Vector<Term>, solver: &Solver) -> Vector<Term> {
     match solver.linear {
         LinearSolver::Gmres(most) => gmres(by, right, most.min(right.shape()[0]).max(1), solver.relative),
@@ -142,7 +145,7 @@ fn iterate(by: &dyn Fn(&Vector<Term>) -> Vector<Term>, right: &Vector<Term>, sol
     }
 }
 
-/// Whether a residual is larger than a part of the right-hand side, by squares.
+/// Whether a residual exceeds `tolerance` times the right-hand side; both are given by their squared norms.
 fn remains(residual: &Tensor<Term, 0>, right: &Tensor<Term, 0>, tolerance: f64) -> Term {
     exceeds(residual.raw(), (right * (tolerance * tolerance)).raw())
 }
@@ -188,9 +191,9 @@ fn gmres(by: &dyn Fn(&Vector<Term>) -> Vector<Term>, right: &Vector<Term>, m: us
     Vector::from_raw(carry[1].clone())
 }
 
-/// The vector among `r, a r, .., a^(m-1) r` with the smallest residual.
+/// The vector in the Krylov space of `r, a r, .., a^(m-1) r` with the smallest residual.
 fn correction(by: &dyn Fn(&Vector<Term>) -> Vector<Term>, r: &Vector<Term>, m: usize) -> Vector<Term> {
-    // A direction of no length stands for one that is not needed: the space is exhausted.
+    // A zero vector stands for a direction that is not needed, since the Krylov space is exhausted.
     let unit = |v: &Vector<Term>, length: &Tensor<Term, 0>| {
         let one = Tensor::<Term, 0>::scalar(1.0);
         let scale = length.gt(0.0).select(length.max(f64::MIN_POSITIVE).recip(), &(one * 0.0));
@@ -210,11 +213,11 @@ fn correction(by: &dyn Fn(&Vector<Term>) -> Vector<Term>, r: &Vector<Term>, m: u
         let rest = &image - along.vecmat(&basis);
         let more = basis.matvec(&rest);
         let rest = rest - more.vecmat(&basis);
-        // What rounding leaves of a vector within the space is nothing.
+        // An image within the space leaves only rounding errors, which count as 0.
         let (left, all) = (rest.square().sum().sqrt(), image.square().sum().sqrt());
         let left = left.gt(&all * 1e-14).select(&left, Tensor::scalar(0.0));
         let next = unit(&rest, &left);
-        // A direction that is not needed has a column of its own, so that its coefficient is 0.
+        // The column of a direction that is not needed has an element of its own, so that its coefficient is 0.
         let idle = v.square().sum().gt(0.0).select(&left, Tensor::scalar(1.0));
         let column = along + more + place(&(&at + 1), m + 1).times(&idle);
         let added: Matrix<Term> = place(&(&at + 1), m + 1).outer(&next);

@@ -1,9 +1,9 @@
-//! Results that an equation decides: roots, fixed points, minima. Their derivatives are those of the equation.
+//! Implicit functions: roots, fixed points and minima, whose derivatives are those of the equation.
 //!
-//! Law (the implicit function theorem): where `f(x(p), p) = 0` and `df/dx` is regular, `x_dot = -(df/dx)^-1 df/dp p_dot`.
-//! This is the rule of a function with a rule of its own ([`Custom`]), so it does not matter how `x` was found, nothing
-//! of the search is kept, and the derivative of the rule gives the next order. Blondel et al., "Efficient and modular
-//! implicit differentiation" (2022), section 2.
+//! Law (the implicit function theorem): if `f(x(p), p) = 0` and `df/dx` is regular, `x_dot = -(df/dx)^-1 df/dp p_dot`.
+//! This is the derivative rule of a function with rules ([`Custom`]), so the derivative does not depend on the search
+//! for `x`, no residual of the search is stored, and derivatives of higher orders are those of the rule. Source:
+//! Blondel et al., "Efficient and modular implicit differentiation" (2022), section 2.
 
 mod linear;
 mod ode;
@@ -24,7 +24,7 @@ use crate::tree::ravel::{ravel, unravel};
 pub use linear::LinearSolver;
 pub use ode::{Ode, odeint};
 
-/// How an equation is solved.
+/// Settings for the solution of an equation.
 ///
 /// ```
 /// use polygrad::{LinearSolver, Solver};
@@ -33,17 +33,18 @@ pub use ode::{Ode, odeint};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Solver {
-    /// The search ends with a step that is at most this part of the largest unknown, ..
+    /// The relative tolerance: the search ends with a step whose largest element is at most
+    /// `relative * max |x| + absolute`, where `x` are the unknowns.
     pub relative: f64,
-    /// .. and this: of the size of unknowns that count as 0.
+    /// The absolute tolerance, in the unit of the unknowns: unknowns of this size count as 0.
     pub absolute: f64,
-    /// The most steps; a search that has not ended after these gives NaN.
+    /// The largest number of steps; a search that has not ended after these gives NaN.
     pub steps: usize,
-    /// How linear equations are solved, in the search and in the derivative.
+    /// The method for linear equations, in the search and in the derivative.
     pub linear: LinearSolver,
 }
 
-/// A relative tolerance of `1e-12`, no absolute one, 100 steps, and matrices.
+/// A relative tolerance of `1e-12`, no absolute tolerance, 100 steps, and factorizations of matrices.
 impl Default for Solver {
     fn default() -> Self {
         Solver { relative: 1e-12, absolute: 0.0, steps: 100, linear: LinearSolver::Dense }
@@ -51,13 +52,13 @@ impl Default for Solver {
 }
 
 impl Solver {
-    /// The same with this relative tolerance.
+    /// The same settings with this relative tolerance.
     pub fn relative(self, relative: f64) -> Solver {
         Solver { relative, ..self }
     }
 
-    /// The same with this absolute tolerance, in the unit of the unknowns. One is needed where all unknowns may be 0 and
-    /// rounding keeps the equation from being exact there.
+    /// The same settings with this absolute tolerance, in the unit of the unknowns. An absolute tolerance is needed if
+    /// all unknowns may be 0 and rounding keeps the equation from being exact there.
     ///
     /// ```
     /// use polygrad::{Solver, tensor};
@@ -69,12 +70,12 @@ impl Solver {
         Solver { absolute, ..self }
     }
 
-    /// The same with at most so many steps.
+    /// The same settings with at most this number of steps.
     pub fn steps(self, steps: usize) -> Solver {
         Solver { steps, ..self }
     }
 
-    /// The same with linear equations solved in this way.
+    /// The same settings with this method for linear equations.
     pub fn linear(self, linear: LinearSolver) -> Solver {
         Solver { linear, ..self }
     }
@@ -168,10 +169,11 @@ impl Solver {
 
 /// The root of `f(x, p) = 0` in `x`, by Newton's method from `start`, as a function of the parameters `p`.
 ///
-/// Derivatives of any order in `p`, in both modes, by the implicit function theorem; those in `start` are zero. `f` is
-/// recorded for the shapes of its arguments and may use only these; it returns a tree like `start`. The search does not know of
-/// units: it ends with a step that is small beside the largest unknown, or that is what rounding leaves. A root that is not
-/// found within the steps of the [`Solver`], or at which `df/dx` is singular, is NaN, or has NaN as derivative.
+/// Derivatives of any order in `p` exist in both modes, by the implicit function theorem; derivatives in `start` are
+/// zero. `f` is recorded for the shapes of its arguments, depends on these alone, and returns a tree like `start`. The
+/// search does not depend on the unit of the unknowns: it ends with a step that is small relative to the largest
+/// unknown, or at the level of rounding. A root that is not found within the steps of the [`Solver`] is NaN; if `df/dx`
+/// is singular there, the root or its derivative is NaN.
 ///
 /// ```
 /// use polygrad::{BaseTensor, Tensor, grad, root, tensor};
@@ -201,7 +203,7 @@ where
 
 /// The `x` with `x = f(x, p)`, by iteration from `start`, as a function of the parameters `p`.
 ///
-/// Derivatives as those of [`root`], of `f(x, p) - x`.
+/// Derivatives are those of the [`root`] of `f(x, p) - x`.
 ///
 /// ```
 /// use polygrad::{BaseTensor, Tensor, fixed_point, grad, tensor};
@@ -229,10 +231,10 @@ where
     Solver::default().fixed_point(f, start, parameters)
 }
 
-/// The `x` at which `f(x, p)` has a minimum near `start`, by Newton's method, damped where it climbs, as a function of
-/// the parameters `p`.
+/// The `x` at which `f(x, p)` has a minimum near `start`, by damped Newton's method, as a function of the parameters
+/// `p`.
 ///
-/// Derivatives as those of [`root`], of the gradient of `f` in `x`.
+/// Derivatives are those of the [`root`] of the gradient of `f` in `x`.
 ///
 /// ```
 /// use polygrad::{BaseTensor, Tensor, jacobian, minimize, tensor};
@@ -264,7 +266,7 @@ where
     Solver::default().minimize(f, start, parameters)
 }
 
-/// The first inputs of a program and its outputs in words, unless they are alike.
+/// The shapes and element types of the first inputs of a program and of its outputs, as text, if they differ.
 fn unlike(program: &Program, first: usize) -> Option<[String; 2]> {
     let kinds = |slots: &[Slot]| slots.iter().map(|s| (s.shape.clone(), s.dtype)).collect::<Vec<_>>();
     let (needed, given) = (kinds(&program.inputs()[..first]), kinds(program.outputs()));
@@ -283,7 +285,7 @@ struct Recorded {
     unknowns: usize,
 }
 
-/// A function with rules for its derivative that the solvers made, which fit.
+/// A function with derivative rules that a solver generates, which always fit.
 fn with_rules(name: &str, primal: Program, jvp: Option<Program>, vjp: Option<Program>) -> Arc<Custom> {
     match Custom::new(name, primal, jvp, vjp) {
         Ok(custom) => Arc::new(custom),
@@ -321,7 +323,7 @@ impl Recorded {
         Recorded { name, program: closed(name, &[x, p].concat(), &results), unknowns }
     }
 
-    /// The same, whose results are like the unknowns.
+    /// The same function, after a check that its results have the shapes and element types of the unknowns.
     #[track_caller]
     fn like_the_start(self) -> Recorded {
         if let Some([needed, given]) = unlike(&self.program, self.unknowns) {
@@ -339,7 +341,7 @@ impl Recorded {
         interpret(&self.program, [x, p].concat())
     }
 
-    /// The unknowns that `solved` finds, with the derivative of the equation.
+    /// The unknowns that the program `solved` finds, with the derivative of the equation.
     #[track_caller]
     fn applied<T, X, P>(&self, solved: Program, equation: Program, solver: &Solver, start: &X, p: &P) -> X::With<T>
     where

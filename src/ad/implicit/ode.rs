@@ -1,9 +1,11 @@
-//! Solutions of ordinary differential equations, with steps as long as an error allows.
+//! Solutions of ordinary differential equations, by a Runge-Kutta method of order 5 with adaptive step lengths.
 //!
-//! Laws. Forward mode: the derivative of the solution is the solution of the equation of the derivative,
-//! `v' = df/dx v + df/dp p_dot` beside `x' = f`, with steps of its own. Reverse mode: the gradient is the exact derivative of the
-//! steps that the solution took, at lengths that stay (`adjoint`). Steps: Dormand and Prince (1980), of order 5 with an error of
-//! order 4; their lengths: Hairer, Norsett and Wanner, "Solving ordinary differential equations I", section II.4.
+//! Laws. Forward mode: the derivative of the solution is the solution of the variational equation
+//! `v' = df/dx v + df/dp p_dot` beside `x' = f`, with step lengths of its own. Reverse mode: the gradient is the exact
+//! derivative of the steps of the computed solution, at constant step lengths (`adjoint`).
+//!
+//! Sources: the steps are those of Dormand and Prince (1980), of order 5 with an error estimate of order 4; their
+//! lengths follow Hairer, Norsett and Wanner, "Solving ordinary differential equations I", section II.4.
 
 mod adjoint;
 
@@ -21,7 +23,7 @@ use crate::tensor::Tensor;
 use crate::tree::Tree;
 use crate::tree::ravel::{ravel, unravel};
 
-/// How differential equations are solved.
+/// Settings for the solution of differential equations.
 ///
 /// ```
 /// use polygrad::Ode;
@@ -29,16 +31,19 @@ use crate::tree::ravel::{ravel, unravel};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ode {
-    /// The error of a step is at most this part of each number of the state, and a hundredth of this part of the largest one so far, ..
+    /// The relative tolerance: in a number `x` of the state, a step may have the error
+    /// `relative * (|x| + m / 100) + absolute`, where `m` is the largest absolute value in the state so far. The root
+    /// mean square of the errors, each divided by this allowed error, is at most 1.
     pub relative: f64,
-    /// .. and this, in the unit of the state.
+    /// The absolute tolerance, in the unit of the state.
     pub absolute: f64,
-    /// The most steps between two times, those that were too long among them; a solution that needs more is NaN. Reverse mode has memory
-    /// for twice the square root of so many states, and makes the steps again once or twice.
+    /// The largest number of steps between two times, rejected steps included; a solution that needs more steps is NaN.
+    /// Reverse mode stores about twice the square root of this number of states, and computes the steps again once or
+    /// twice.
     pub steps: usize,
 }
 
-/// A relative error of `1e-8`, no absolute one, and 10,000 steps.
+/// A relative tolerance of `1e-8`, no absolute tolerance, and 10,000 steps.
 impl Default for Ode {
     fn default() -> Self {
         Ode { relative: 1e-8, absolute: 0.0, steps: 10_000 }
@@ -52,17 +57,17 @@ type Mask = Tensor<Term, 0, bool>;
 type Rate<'a> = &'a dyn Fn(&Number, &Vector) -> Vector;
 
 impl Ode {
-    /// The same with this relative error.
+    /// The same settings with this relative tolerance.
     pub fn relative(self, relative: f64) -> Ode {
         Ode { relative, ..self }
     }
 
-    /// The same with this absolute error.
+    /// The same settings with this absolute tolerance.
     pub fn absolute(self, absolute: f64) -> Ode {
         Ode { absolute, ..self }
     }
 
-    /// The same with at most so many steps between two times.
+    /// The same settings with at most this number of steps between two times.
     pub fn steps(self, steps: usize) -> Ode {
         Ode { steps, ..self }
     }
@@ -110,15 +115,18 @@ impl Ode {
     }
 }
 
-/// The solution of `x' = f(x, t, p)` at each of these times, the first of which is that of the start.
+/// The solution of `x' = f(x, t, p)` at each of these times; `start` is the state at the first time.
 ///
-/// Times may fall, and be equal. Derivatives in start, times and parameters: forward mode solves the equation of the derivative beside
-/// that of the state, reverse mode transposes the steps of the solution, which it makes again; those of higher orders differentiate
-/// these. A solution that does not exist up to a time, or needs more steps than [`Ode`] says, is NaN from there on. Tolerances are those
-/// of the state: derivatives, which have units of their own, have errors of the order of those of the solution (in reverse mode up to some
-/// 20 times these), beside the largest of them. A derivative in a time is a rate, which errors of the state change by `df/dx` times as
-/// much. For stiff equations steps are as long as is stable: at loose tolerances reverse mode has errors of that size in parameters, too.
-/// `f` is recorded for the shapes of its arguments and may use only these.
+/// Times may decrease, and be equal. A solution that does not exist up to a time, or needs more steps than [`Ode`]
+/// allows, is NaN from there on. `f` is recorded for the shapes of its arguments, and depends on these alone.
+///
+/// There are derivatives in start, times and parameters: forward mode solves the variational equation beside the
+/// equation of the state; reverse mode transposes the steps of the solution, which it computes again; derivatives of
+/// higher orders differentiate these. Tolerances apply to the state. Derivatives, which have units of their own, have
+/// errors relative to the largest derivative of the order of those of the solution, in reverse mode up to some 20 times
+/// these. A derivative in a time is a rate, which errors of the state change by `df/dx` times as much. For stiff
+/// equations, stability limits the step lengths: at loose tolerances, reverse mode has errors of that size in
+/// parameters, too.
 ///
 /// ```
 /// use polygrad::{BaseTensor, Tensor, grad, odeint, tensor};
@@ -155,7 +163,7 @@ fn number(x: f64) -> Number {
     Number::scalar(x)
 }
 
-/// The largest absolute value of each number of the states.
+/// For each number of the state, its largest absolute value among the states.
 fn most(states: &Tensor<Term, 2>) -> Vector {
     states.stop_gradient().abs().max_axis(0)
 }
@@ -182,8 +190,9 @@ impl Equation {
         Equation { program, states, times, settings }
     }
 
-    /// `(start, times, p) -> (states, lengths, tops)`, with the equations of its derivatives: a row for each time, and for the start of
-    /// each interval the length of the first step and the largest number so far, from which its steps can be made again.
+    /// The function `(start, times, p) -> (states, lengths, tops)`, with its derivative rules: a row of states for each
+    /// time; and for each interval the length of the first step and the largest number so far at the start, from which
+    /// the steps of the interval can be computed again.
     fn function(&self) -> Arc<Custom> {
         with_rules("odeint", self.primal(), Some(self.tangent()), Some(self.adjoint()))
     }
@@ -234,7 +243,7 @@ impl Equation {
             let (rate, rate_dot) = moved.split_at(moved.len() / 2);
             crate::tensor::concat(0, [Vector::from_raw(ravel(rate)), Vector::from_raw(ravel(rate_dot))])
         };
-        // A later start is a start from where the solution was before.
+        // A start that is later by `t_dot` is a start at the same time with the state changed by `-f t_dot`.
         let first = u_dot - self.rate(x, &t.at([0]), p).times(&t_dot.at([0]));
         let results = self.results(n);
         let states = Tensor::<Term, 2>::from_raw(results[0].clone());
@@ -256,7 +265,8 @@ impl Equation {
         Tensor::from_raw(rates[0].clone())
     }
 
-    /// The states at all times, a row for each; the length of the first step of each interval, and the largest number before it.
+    /// The states at all times, a row for each; and for each interval the length of the first step, and the largest
+    /// number so far at the start.
     fn through(&self, of: &Moving<'_>, start: &Vector, t: &Vector) -> Vec<Term> {
         let trips = self.times - 1;
         let rows = [t.slice(0, 0..trips), t.slice(0, 1..)].map(Tensor::into_raw);
@@ -274,8 +284,9 @@ impl Equation {
         vec![states.into_raw(), each[1].clone(), each[2].clone()]
     }
 
-    /// The size of an error beside those that are allowed in a vector, where `top` has the largest numbers so far: that of the part where it
-    /// is largest. Derivatives have units of their own, so what is allowed in them is the part of them that is allowed of the state.
+    /// The size of an error relative to the allowed error: the root mean square over each part, and the maximum over
+    /// the parts. `top` has the largest numbers so far. Derivatives have units of their own, so the error that is
+    /// allowed in them is relative, as that of the state.
     fn size(&self, of: &Moving<'_>, error: &Vector, x: &Vector, top: &Vector) -> Number {
         let Ode { relative, absolute, .. } = self.settings;
         let mut sizes = of.ranges().map(|range| {
@@ -286,7 +297,8 @@ impl Equation {
             } else if absolute == 0.0 {
                 scale * relative
             } else {
-                // Where the state is below its tolerance nothing is known of derivatives.
+                // The absolute tolerance relative to the state, with a bound: a state below its tolerance says nothing
+                // about derivatives.
                 let state = Number::from_raw(largest(of.state.raw()));
                 let part = (number(absolute) / state.max(f64::MIN_POSITIVE)).min(f64::max(relative, 1e-3));
                 scale.times(&(part + relative))
@@ -298,10 +310,11 @@ impl Equation {
         sizes.fold(first, |size, other| size.max(&other))
     }
 
-    /// From a state, the length of the next step and the largest numbers so far, to the same at another time.
+    /// The solution over an interval: from the state, the length of the next step and the largest numbers so far at the
+    /// start to those at the end.
     ///
-    /// The derivative is that of the steps, at lengths that stay: all but the last, which ends where the interval does. An empty interval
-    /// has a step, too, of length 0, so that the state depends on both of its ends.
+    /// The derivative is that of the steps at constant lengths, except for the last step, whose length is the rest of
+    /// the interval. An empty interval has a step of length 0, so that the state depends on both ends of the interval.
     fn between(&self, of: &Moving<'_>, at: At, way: &Way) -> At {
         let init = self.begun(of, at, way);
         let carry = Term::repeat(Some(self.settings.steps), init, &mut |carry| self.attempt(of, way, &carry).carry);
@@ -310,7 +323,8 @@ impl Equation {
         (x, Number::from_raw(carry[4].clone()), Vector::from_raw(carry[5].clone()))
     }
 
-    /// What the steps of an interval carry: whether they go on, time, state, rate, the length of the next one, and the largest numbers.
+    /// The initial carry of the steps of an interval: whether the steps continue, time, state, rate, length of the next
+    /// step, and largest numbers so far.
     fn begun(&self, of: &Moving<'_>, (x, step, top): At, way: &Way) -> Vec<Term> {
         let step = step.gt(0.0).select(&step, (&way.to - &way.from).abs().stop_gradient() * 1e-6);
         let top = top.max(of.largest(&x));
@@ -319,7 +333,7 @@ impl Equation {
         vec![on, way.from.raw().clone(), x.into_raw(), rate.into_raw(), step.into_raw(), top.into_raw()]
     }
 
-    /// A step that is made if its error is allowed.
+    /// An attempt at a step, which is accepted if its error is allowed.
     fn attempt(&self, of: &Moving<'_>, way: &Way, carry: &[Term]) -> Attempt {
         let [t, step] = [1, 4].map(|k| Number::from_raw(carry[k].clone()));
         let [x, k, top] = [2, 3, 5].map(|k| Vector::from_raw(carry[k].clone()));
@@ -335,12 +349,13 @@ impl Equation {
         let good = error.le(1.0);
         let factor = error.max(1e-8).powf(-0.2) * 0.9;
         let factor = good.select(factor.clamp(0.2, 10.0), factor.clamp(0.2, 0.9));
-        // NaN, too, makes the step shorter.
+        // An error of NaN makes the step shorter, too.
         let factor = factor.is_nan().select(number(0.2), &factor);
-        // A step that ended at the time says little of what comes.
+        // A step that was cut at the end of the interval does not shorten the next step.
         let length = h.stop_gradient().abs() * factor;
         let length = (&good & &whole).select(length.max(&step), &length);
-        // From where there is no rate, and by steps that do not change the time, no step leads on.
+        // The steps end without a solution if the rate is NaN, or if a rejected step leads to a step too short to
+        // change the time.
         let shortest = t.abs() * f64::EPSILON + left.abs() * 1e-30;
         let lost = k.sum().is_nan() | (!&good & length.le(shortest.stop_gradient()));
         let t = good.select(&moved, &t);
@@ -364,7 +379,8 @@ impl Way {
     }
 }
 
-/// What a step leaves, as [`Equation::begun`] says; its length, whether it would end where the interval does, and whether it was made.
+/// The result of an attempt at a step: the next carry, as [`Equation::begun`] describes it; the length of the step;
+/// whether it reaches the end of the interval; and whether it was accepted.
 struct Attempt {
     carry: Vec<Term>,
     h: Number,
@@ -372,23 +388,23 @@ struct Attempt {
     good: Mask,
 }
 
-/// A state, the length of the next step, and for each number the largest so far of those beside which it is small or large.
+/// A state, the length of the next step, and for each number the largest absolute value so far in its part.
 type At = (Vector, Number, Vector);
 
-/// What moves: a state, and beside it derivatives, with the rate of all.
+/// The integrated values: a state, in forward mode its tangents, too, and the rate of all.
 struct Moving<'a> {
     rate: Rate<'a>,
-    /// The variables that the rate reads, beside time and state; nothing for a program that is not differentiated, since it is one of
-    /// values, which have derivatives of their own.
+    /// The variables that the rate reads besides time and state; `None` for the primal program, which is not
+    /// differentiated, since its function has derivative rules.
     reads: Option<Vec<Term>>,
     /// The lengths of the parts, each of which has a unit of its own; the first is the state.
     parts: &'a [usize],
-    /// The largest number of the state, or a vector of it, as far as it is known before.
+    /// A vector whose largest number is that of the states, if the states are known before.
     state: Vector,
 }
 
 impl Moving<'_> {
-    /// The positions of the parts that are not empty, and of the state.
+    /// The ranges of the parts that are not empty, and of the state.
     fn ranges(&self) -> impl Iterator<Item = std::ops::Range<usize>> {
         let mut end = 0;
         let ranges = self.parts.iter().map(move |n| {
@@ -398,7 +414,7 @@ impl Moving<'_> {
         ranges.filter(|range| range.start == 0 || !range.is_empty())
     }
 
-    /// For each number the largest of its part.
+    /// For each number, the largest absolute value in its part.
     fn largest(&self, x: &Vector) -> Vector {
         let x = x.stop_gradient();
         let of = |range: std::ops::Range<usize>| {
@@ -408,8 +424,9 @@ impl Moving<'_> {
         crate::tensor::concat(0, self.ranges().map(of).collect::<Vec<Vector>>())
     }
 
-    /// A step, whose derivative is finite where its results are not: there it is that of a step of length 0. Such a step is not made, so its
-    /// cotangents are 0, but 0 times what is not finite would be NaN.
+    /// A step whose derivative is finite even if its results are not: then it is the derivative of a step of length 0.
+    /// Such a step is rejected, so its cotangents are 0, but the product of 0 and a partial derivative that is not
+    /// finite would be NaN.
     fn step(&self, t: &Number, x: &Vector, first: &Vector, h: &Number) -> (Vector, Vector, Vector) {
         let Some(reads) = &self.reads else { return step_of(self.rate, t, x, first, h) };
         let args = [t.raw(), x.raw(), first.raw(), h.raw()].map(Clone::clone);
@@ -441,7 +458,8 @@ impl Moving<'_> {
         (next, there, error)
     }
 
-    /// The length of a first step, by the change of the parts that are not 0; 0 if nothing is known.
+    /// The length of the first step: a hundredth of the least time in which a part that is not 0 changes by its own
+    /// size, at the present rate; 0 if there is no such part.
     fn first(&self, t: &Number, x: &Vector) -> Number {
         let change = (self.rate)(t, x);
         let fastest = self.ranges().fold(number(0.0), |fastest, range| {

@@ -1,7 +1,7 @@
-//! The searches: Newton's method, iteration, and Newton's method for minima, damped.
+//! Searches for roots, fixed points and minima: Newton's method, iteration, and damped Newton's method.
 //!
-//! Law: a search is a program from start and parameters to unknowns. It ends after a step that is small, and gives NaN
-//! if none is.
+//! Law: a search is a program from start and parameters to unknowns. It ends after a small step, and gives NaN if no
+//! step is small.
 
 use super::{Recorded, Solver, closed, linear};
 use crate::array::Array;
@@ -12,7 +12,7 @@ use crate::program::repeat::like;
 use crate::program::{Program, Term};
 use crate::tree::ravel::{ravel, unravel};
 
-/// A number.
+/// A constant of rank 0.
 fn number<T: BaseTensor>(x: f64) -> T {
     T::constant(Array::scalar(x))
 }
@@ -30,7 +30,7 @@ pub(super) fn exceeds<T: BaseTensor>(x: &T, y: &T) -> T {
     T::discrete(&Discrete::Compare(Compare::Gt), &[x, y])
 }
 
-/// `then` if a mask of rank 0 holds.
+/// `then` if a mask of rank 0 holds, and otherwise `otherwise`.
 pub(super) fn choose<T: BaseTensor>(mask: &T, then: &T, otherwise: &T) -> T {
     T::select(&like(mask, then.shape()), then, otherwise)
 }
@@ -44,20 +44,23 @@ pub(super) fn nan_if<T: BaseTensor>(mask: &T, x: &T) -> T {
 struct Step {
     /// The next unknowns, as a vector.
     next: Term,
-    /// What was added to the unknowns, or would have been.
+    /// The change of the unknowns up to its sign, also of a step that is rejected.
     change: Term,
-    /// Whether the search goes on, however short the step is, and whether it goes on at all; `None`: both are as the step is.
+    /// Two masks: whether the search continues however short the step is, and whether it continues at all. With `None`,
+    /// the length of the step decides alone.
     goes: Option<[Term; 2]>,
-    /// What else is carried.
+    /// The further values that the search carries.
     others: Vec<Term>,
 }
 
-/// So many steps in a row that are no shorter than the shortest one, and short: what is left is rounding.
+/// The number of successive steps, none shorter than the shortest step before them, after which a short step counts as
+/// rounding.
 const STALLED: f64 = 6.0;
 
-/// A search as a program: a step takes the unknowns, as a vector, and what else is carried, to the next ones. It ends with a step that is
-/// small beside the largest unknown. Rounding may keep it from that, where the equation has numbers that are larger than its unknowns: so it
-/// ends as well where short steps become no shorter, `short` of the largest unknown so far.
+/// A search as a program. `step` maps the unknowns, as a vector, and the further carried values to the next ones. The
+/// search ends with a step that is small relative to the largest unknown. Rounding may prevent such a step if the
+/// equation has numbers larger than its unknowns: so the search also ends once short steps become no shorter, where a
+/// step is short if it is less than `short` times the largest unknown so far.
 fn searched(of: &Recorded, solver: &Solver, short: f64, others: Vec<Term>, step: &mut Next<'_>) -> Program {
     let inputs = Term::variables(of.program.inputs());
     let (start, p) = inputs.split_at(of.unknowns);
@@ -87,11 +90,11 @@ fn searched(of: &Recorded, solver: &Solver, short: f64, others: Vec<Term>, step:
         };
         [vec![goes_on, next, shortest, since, top], others].concat()
     });
-    // A search that would go on has not ended.
+    // A search that would continue after the last step has not ended.
     closed(of.name, &inputs, &unravel(start, &nan_if(&carry[0], &carry[1])))
 }
 
-/// From the unknowns as a vector, what else is carried, the unknowns and the parameters to a step.
+/// A step, from the unknowns as a vector, the further carried values, the unknowns, and the parameters.
 type Next<'a> = dyn FnMut(&Term, &[Term], &[Term], &[Term]) -> Step + 'a;
 
 fn and(x: &Term, y: &Term) -> Term {
@@ -102,7 +105,8 @@ fn not(x: &Term) -> Term {
     Term::discrete(&Discrete::Not, &[x])
 }
 
-/// Newton's method. Near a root its steps become much shorter, each than the one before, so steps that do not are short by rounding.
+/// Newton's method. Near a root, each step is much shorter than the one before, so short steps that do not become
+/// shorter are rounding.
 pub(super) fn newton(of: &Recorded, solver: &Solver) -> Program {
     searched(of, solver, solver.relative.sqrt(), Vec::new(), &mut |now, _, x, p| {
         let change = linear::solve(of, solver, x, p, &ravel(&of.at(x, p)));
@@ -110,7 +114,8 @@ pub(super) fn newton(of: &Recorded, solver: &Solver) -> Program {
     })
 }
 
-/// `x` becomes `f(x, p)`. Steps may become longer for a while on the way.
+/// Fixed-point iteration: `x` becomes `f(x, p)`. Steps may become longer for some time during the search, so only steps
+/// close to the tolerance count as short.
 pub(super) fn iteration(of: &Recorded, solver: &Solver) -> Program {
     searched(of, solver, 1e3 * solver.relative, Vec::new(), &mut |now, _, x, p| {
         let next = ravel(&of.at(x, p));
@@ -127,9 +132,9 @@ pub(super) fn difference(of: &Recorded) -> Program {
     closed(of.name, &inputs, &results)
 }
 
-/// Newton's method for a minimum: to the second derivative a multiple of the identity is added, which grows where the
-/// objective does, and shrinks where it does not (Levenberg and Marquardt). The multiple is one of the curvature along the slope, so that
-/// the search knows of no units.
+/// Damped Newton's method for a minimum (Levenberg and Marquardt): a multiple of the identity is added to the Hessian.
+/// The factor grows after a step that increases the objective, and shrinks after any other step. It is relative to the
+/// curvature along the gradient, so that the search does not depend on units.
 pub(super) fn damped(objective: &Recorded, slope: &Recorded, solver: &Solver) -> Program {
     searched(objective, solver, solver.relative.sqrt(), vec![number(1e-3)], &mut |now, others, x, p| {
         let damping = &others[0];
@@ -137,13 +142,13 @@ pub(super) fn damped(objective: &Recorded, slope: &Recorded, solver: &Solver) ->
         let next = now.binary(Binary::Sub, &change);
         let value = |x: &[Term]| cast(&objective.at(x, p)[0]);
         let (before, after) = (value(x), value(&unravel(x, &next)));
-        // NaN is no progress, either.
+        // An objective of NaN is no progress, either.
         let better = Term::discrete(&Discrete::Compare(Compare::Le), &[&after, &before]);
         let damping =
             choose(&better, &damping.binary(Binary::Mul, &number(0.1)), &damping.binary(Binary::Mul, &number(10.0)));
         let stuck = exceeds(&damping, &number(1e12));
         let chosen = choose(&better, &next, now);
-        // Without progress in any direction there is no minimum.
+        // If even the shortest steps, along the gradient, make no progress, the search ends with NaN.
         let goes = Some([not(&better), not(&stuck)]);
         Step { next: nan_if(&stuck, &chosen), change, goes, others: vec![damping] }
     })

@@ -1,11 +1,16 @@
-//! The transposed steps of a solution.
+//! The discrete adjoint of the solution of a differential equation: its accepted steps, transposed.
 //!
-//! Law: the gradient is the exact derivative of the solution that was computed, the composition of its accepted steps, at lengths that
-//! stay: all but the last of an interval, which ends where the interval does. So the way back never integrates: where states come
-//! together, it reads the states of the way there. Of these the state at the start of each interval is kept, and the steps of one
-//! interval at a time are made again: once to mark the state at the start of each segment, some 2 sqrt(steps) states in all, and once more
-//! from these, segment by segment, the last one first. Checkpoints: Griewank and Walther, "Evaluating derivatives", chapter 12; derivatives
-//! of steps at lengths that stay: Eberhard and Bischof (1999), "Automatic differentiation of numerical integration algorithms".
+//! Law: the gradient is the exact derivative of the computed solution, which is the composition of its accepted steps
+//! at constant lengths, except for the last step of an interval, whose length is the rest of the interval. So the
+//! reverse pass never integrates backwards, which is unstable where solutions converge: it reads the states of the
+//! forward pass.
+//!
+//! The forward pass stores the state, the step length and the largest number at the start of each interval. The reverse
+//! pass computes the steps of one interval at a time again: once to store the state at the start of each segment, some
+//! 2 sqrt(steps) states in all, and once more from these states, segment by segment, the last segment first.
+//!
+//! Sources. Checkpoints: Griewank and Walther, "Evaluating derivatives", chapter 12. Derivatives of steps at constant
+//! lengths: Eberhard and Bischof (1999), "Automatic differentiation of numerical integration algorithms".
 
 use super::super::closed;
 use super::{At, Equation, Mask, Moving, Number, Rate, Vector, Way, step_of};
@@ -21,19 +26,21 @@ use super::super::search::{largest, nan_if};
 type Count = Tensor<Term, 0, i64>;
 type Rows = Tensor<Term, 2>;
 
-/// A segment is no shorter than that so many numbers hold its steps: that much memory costs less than making the steps again.
+/// A segment has at least as many steps as fit into this many numbers: this much memory costs less than to compute the
+/// steps again.
 const NUMBERS: usize = 1 << 10;
 
 /// The number of values that steps carry, as [`Equation::begun`] gives them.
 const CARRIED: usize = 6;
 
-/// The accepted steps of a segment: a row of time, length, whether the interval ends there, and state for each, and their number.
+/// The accepted steps of a segment: for each a row of its time, its length, whether the interval ends with it, and its
+/// state; and the number of steps.
 struct Taken {
     rows: Rows,
     count: Count,
 }
 
-/// The way back through the intervals.
+/// The reverse pass over the intervals.
 struct Back<'a> {
     equation: &'a Equation,
     of: &'a Moving<'a>,
@@ -91,7 +98,8 @@ impl Equation {
         closed("odeint", &[args.clone(), results.to_vec(), bars.to_vec()].concat(), &results_bar)
     }
 
-    /// The transposed step, with its first stage, in all but the leaves of the state, of which those that are no floats are constants.
+    /// The transposed step, its first stage included, in all inputs but the leaves of the state; of these leaves it
+    /// reads only those that are not floats, which are constants.
     fn pulled_step(&self) -> Program {
         let args = Term::variables(self.program.inputs());
         let (x, p) = (&args[..self.states], &args[self.states + 1..]);
@@ -105,7 +113,7 @@ impl Equation {
         symbolic::vjp_in(&closed("odeint", &inputs, &[next.into_raw()]), &moving)
     }
 
-    /// The most steps of a segment of an interval.
+    /// The largest number of steps in a segment of an interval.
     fn segment(&self, n: usize) -> usize {
         let most = self.settings.steps;
         (most.isqrt() + 1).max(NUMBERS / (n + 3)).min(most).max(1)
@@ -113,8 +121,9 @@ impl Equation {
 }
 
 impl Back<'_> {
-    /// From the cotangent of the state at the end of an interval, 0 for both ends, and that of the parameters so far, to those of the state
-    /// at its start, of both ends and of the parameters: NaN without a solution.
+    /// The reverse pass over an interval. `bars` are the cotangents of the state at the end, of both ends of the
+    /// interval (0 so far), and of the parameters so far; the results are the cotangents of the state at the start, of
+    /// both ends, and of the parameters. They are NaN without a solution.
     fn interval(&self, at: At, way: &Way, lost: &Mask, bars: Vec<Term>) -> Vec<Term> {
         let n = at.0.shape()[0];
         let steps = self.equation.segment(n);
@@ -130,7 +139,7 @@ impl Back<'_> {
         bars.iter().map(|bar| nan_if(missed.raw(), bar)).collect()
     }
 
-    /// The time at which the steps end, and the cotangents.
+    /// The reverse pass over an interval of several segments: the time at which the steps end, and the cotangents.
     fn segments(
         &self,
         init: Vec<Term>,
@@ -163,7 +172,7 @@ impl Back<'_> {
             let bars = self.through(&Taken { rows: Rows::from_raw(carry[2].clone()), count }, bars);
             let more = k.gt(0);
             let k = k - 1;
-            // Without an earlier one, nothing is made again, but what is read is a state.
+            // Without an earlier segment no steps are computed again, but the mark that is read must hold a state.
             let at = self.marked(&marks.at([k.max(0)]), &more);
             let (_, taken) = self.taken(at, way, steps);
             [vec![more.into_raw(), k.into_raw(), taken.rows.into_raw(), taken.count.into_raw()], bars].concat()
@@ -171,12 +180,12 @@ impl Back<'_> {
         (end, done[4..].to_vec())
     }
 
-    /// No steps.
+    /// A segment without steps, with room for so many.
     fn none(&self, steps: usize, n: usize) -> Taken {
         Taken { rows: Rows::zeros([steps, n + 3]), count: count(0) }
     }
 
-    /// At most so many attempts at a step from here, and those that were made.
+    /// At most `steps` attempts at a step from this carry: the last carry, and the accepted steps.
     fn taken(&self, mut init: Vec<Term>, way: &Way, steps: usize) -> (Vec<Term>, Taken) {
         let Taken { rows, count: none } = self.none(steps, init[2].shape()[0]);
         init.extend([rows.into_raw(), none.into_raw()]);
@@ -188,7 +197,7 @@ impl Back<'_> {
             let whole = made.whole.to_float::<f64>();
             let head = crate::tensor::stack([Number::from_raw(t.clone()), made.h, whole]);
             let row = crate::tensor::concat(0, [head, Vector::from_raw(x.clone())]);
-            // A step that is not made has no place.
+            // A rejected step is written out of bounds, so that nothing is written.
             let place = made.good.select(&k, count(steps as i64));
             let rows = rows.add_at([&place], &row);
             let k = k + made.good.to_int();
@@ -198,7 +207,7 @@ impl Back<'_> {
         (done, Taken { rows: Rows::from_raw(own[0].clone()), count: Count::from_raw(own[1].clone()) })
     }
 
-    /// What steps carry at a mark.
+    /// The carry of the steps that start at a mark.
     fn marked(&self, row: &Vector, on: &Mask) -> Vec<Term> {
         let [t, step, top] = [0, 1, 2].map(|k| row.at([k]));
         let x = row.slice(0, 3..);
@@ -207,7 +216,8 @@ impl Back<'_> {
         vec![on.raw().clone(), t.into_raw(), x.into_raw(), rate.into_raw(), step.into_raw(), top.into_raw()]
     }
 
-    /// The cotangents of state, both ends and parameters before these steps, from those after them.
+    /// The reverse pass over these steps: from the cotangents of the state, both ends of the interval and the
+    /// parameters after the steps to those before them.
     fn through(&self, taken: &Taken, bars: Vec<Term>) -> Vec<Term> {
         let most = taken.rows.shape()[0];
         let init = vec![taken.count.gt(0).into_raw(), (&taken.count - 1).into_raw()];
@@ -222,7 +232,8 @@ impl Back<'_> {
             let mut bar = || pulled.pop().expect("a cotangent for each argument");
             let (h_bar, u_bar) = (Number::from_raw(bar()), bar());
             let g = Vector::from_raw(carry[5].clone()) + Vector::from_raw(ravel(&pulled[2..]));
-            // Every step begins as much later as the interval does; the last one ends with it.
+            // The time of each step moves with the start of the interval; the last step ends with the interval, so its
+            // length depends on both ends.
             let ends = Number::from_raw(whole).gt(0.5).select(&h_bar, Number::scalar(0.0));
             let from_bar = from_bar + Number::from_raw(pulled[1].clone()) - &ends;
             let (on, k) = (k.gt(0), k - 1);
@@ -232,7 +243,7 @@ impl Back<'_> {
     }
 }
 
-/// Time, length of the next step, largest number and state.
+/// A mark: time, length of the next step, largest number, and state.
 fn mark(carry: &[Term]) -> Vector {
     let [t, step] = [1, 4].map(|k| Number::from_raw(carry[k].clone()));
     let head = crate::tensor::stack([t, step.stop_gradient(), Number::from_raw(largest(&carry[5])).stop_gradient()]);
