@@ -1,5 +1,4 @@
-//! Derivative programs: the recorded program, or a derivative of it, as a [`Function`](crate::ad::function::Function)
-//! runs it.
+//! Derivative programs: the recorded program of a [`Function`](crate::ad::function::Function), or a derivative of it.
 //!
 //! Law: a derivative program is closed. Its inputs are those of the recorded program; a direction, tangents or
 //! cotangents come between the arguments and the data.

@@ -1,10 +1,10 @@
 //! Sparse Jacobians and Hessians, by few passes of forward or reverse mode.
 //!
 //! A program is recorded and interpreted at [`Sparsity`](crate::Sparsity), which finds the inputs on which each result
-//! depends. Columns that share no row, or rows that share no column, get the same colour; one pass computes the sum of
-//! all columns, or rows, of one colour; the elements are read off the results of the passes. All of this is one
-//! [`Function`], recorded once. Rows and columns are the elements of the raveled trees, as in
-//! [`jacobian_matrix`](crate::jacobian_matrix).
+//! depends. Columns that share no row, or rows that share no column, may get one colour (a Hessian gets a star
+//! colouring); one pass computes the sum of all columns, or rows, of one colour; the elements are read off the results
+//! of the passes. All of this is one [`Function`](crate::Function), recorded once. Rows and columns are the elements of
+//! the raveled trees, as in [`jacobian_matrix`](crate::jacobian_matrix).
 //!
 //! Law: the pattern holds for all inputs of a run. Integers and masks in the data determine which elements exist: for
 //! example, which camera sees which point. So they are constants of the recorded program, as if the function had
