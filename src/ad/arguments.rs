@@ -1,9 +1,9 @@
-//! The arguments of a verb as one list of inputs.
+//! The arguments of a verb, differentiated tree and data, as one list of inputs.
 
 use crate::base::BaseTensor;
 use crate::tree::Tree;
 
-/// A tree that is differentiated and data that is not.
+/// A tree in which a verb differentiates, and data in which it does not.
 pub(super) struct Arguments<'a, T, P, Q> {
     x: &'a P,
     data: &'a Q,
@@ -21,7 +21,7 @@ impl<'a, T: BaseTensor, P: Tree<T>, Q: Tree<T>> Arguments<'a, T, P, Q> {
         Arguments { x, data, inputs, count }
     }
 
-    /// A function of the tree and the data, at other values in the order of the inputs.
+    /// Calls a function of the tree and the data on other values, given in the order of the inputs.
     #[track_caller]
     pub(super) fn call<U: BaseTensor, Y>(&self, f: &impl Fn(&P::With<U>, &Q::With<U>) -> Y, values: &[U]) -> Y {
         let (leaves, constants) = values.split_at(self.count);

@@ -1,7 +1,8 @@
-//! `check`: does a program fit its arguments? The program runs at [`Shapes`], so nothing is computed.
+//! `check`: shapes and element types of the results of a program, or its first mistake, without computing elements.
 //!
-//! Law: a program is accepted exactly when its evaluation would be; a mistake is reported with the message and the line
-//! with which evaluation would panic. Programs that look at numbers are refused at the line where they do.
+//! The program runs at [`Shapes`]. Law: a program is accepted exactly when evaluation would accept it; a mistake is
+//! reported with the message and the line of the panic of evaluation. There are two exceptions: a program that looks at
+//! values is refused at the line where it does, and arrays that do not fit into memory are accepted.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -19,7 +20,7 @@ use crate::tree::Tree;
 pub struct ShapeError {
     /// The message with which evaluation would panic.
     pub message: String,
-    /// The user's line; `None` if another panic hook was installed since and did not call this one.
+    /// The user's line; `None` if another panic hook was installed later that does not call the hook of `check`.
     pub place: Option<SourceLine>,
 }
 
@@ -37,12 +38,12 @@ impl std::error::Error for ShapeError {}
 thread_local! {
     /// Whether a check is running on this thread.
     static CHECKING: Cell<bool> = const { Cell::new(false) };
-    /// The place of the last panic of a check on this thread.
+    /// The source location of the last panic of a check on this thread.
     static PLACE: RefCell<Option<SourceLine>> = const { RefCell::new(None) };
 }
 
-/// The panic hook that prints nothing while a check runs on the panicking thread, and notes the place of the panic,
-/// which only a hook is told. Every other panic goes to the previous hook.
+/// Installs a panic hook. For a mistake found by a check on the panicking thread, the hook records the source location,
+/// which only panic hooks receive, and prints nothing. It passes every other panic on to the previous hook.
 fn install_hook() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -56,8 +57,8 @@ fn install_hook() {
     });
 }
 
-/// The message of a panic, if the panic is one of the language. Messages of the language, and no others, have the
-/// grammar `<op>: <requirement>, but <fact>; <way out>`.
+/// The message of a panic, if the language has raised the panic: messages of the language are recognised by their
+/// grammar, `<op>: <requirement>, but <fact>; <way out>`.
 fn mistake(payload: &(dyn Any + Send)) -> Option<&str> {
     let text = payload.downcast_ref::<&str>().copied();
     let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str))?;
@@ -66,11 +67,11 @@ fn mistake(payload: &(dyn Any + Send)) -> Option<&str> {
     (!op.is_empty() && !op.contains(char::is_whitespace) && fact.contains("; ")).then_some(text)
 }
 
-/// The results of a program as shapes, or its first mistake. Nothing is computed: only the structure, shapes and
-/// element types of `example` are used, so tensors of [`Shapes`], which cost nothing, do as well as data.
+/// The shapes and element types of the results of a program, or its first mistake.
 ///
-/// A mistake is what the language refuses; any other panic of the program is passed on to the caller. Values of the
-/// caller enter the program through `lift`.
+/// No element is computed: only the structure, shapes and element types of `example` are used, so `example` may consist
+/// of tensors of [`Shapes`], which store no elements. A mistake is a panic that the language raises; any other panic of
+/// the program is passed on to the caller. Values of the caller enter the program through `lift`.
 ///
 /// ```
 /// use polygrad::{BaseTensor, Tensor, check, interpreters::Shapes};
@@ -86,14 +87,14 @@ fn mistake(payload: &(dyn Any + Send)) -> Option<&str> {
 /// ```
 ///
 /// # Errors
-/// When the language refuses the program, with its message and line. This needs `panic = "unwind"`, which is the
-/// default: with `panic = "abort"` a mistake ends the process, with its message.
+/// The first mistake, with its message and line. This needs `panic = "unwind"`, which is the default: with
+/// `panic = "abort"`, a mistake prints its message and ends the process.
 ///
-/// The first call installs a panic hook. The hook passes panics on to the previous one, except for mistakes that a
-/// thread finds while it checks, which are not printed.
+/// The first call installs a panic hook, which passes all panics on to the previous hook, except for mistakes that a
+/// check finds; these are not printed.
 ///
 /// # Panics
-/// When the program panics for another reason.
+/// When the program panics with a message that is not one of the language.
 pub fn check<T, P, Y>(program: impl FnOnce(&P::With<Shapes>) -> Y, example: &P) -> Result<Y, ShapeError>
 where
     T: BaseTensor,
@@ -109,7 +110,7 @@ where
     Ok(results.expect("a program that is not refused gives results"))
 }
 
-/// Runs a program, and catches its first mistake. This is compiled once, not for each program.
+/// Runs a program, and catches its first mistake. Not generic in the program, so that it is compiled once.
 fn refused(run: &mut dyn FnMut()) -> Result<(), ShapeError> {
     install_hook();
     let outer = CHECKING.replace(true);

@@ -1,9 +1,9 @@
-//! `check_gradient`: are the derivatives of a function those of its values?
+//! `check_gradient`: compares reverse mode, forward mode and finite differences of a function.
 //!
-//! Law: reverse mode, forward mode and central finite differences are computed from one run of the function each, at
-//! one type, dual numbers over dual numbers, so that a closure can be checked. Steps are in proportion to the entries,
-//! are halved until the extrapolated slopes agree, and never make a disagreement acceptable: the tolerance is relative
-//! to the slope, and the only allowance beside it is for the rounding of the values.
+//! The function runs for all three at one interpreter, dual numbers over dual numbers, so that a closure can be
+//! checked. Central differences are extrapolated (Ridders' method): the first step is proportional to the entry, and
+//! steps are halved until the extrapolated slopes agree. Law: a spread of the finite differences never enlarges the
+//! tolerance, which is relative to the slope, plus an allowance for the rounding error of the values.
 
 use std::fmt;
 
@@ -17,23 +17,23 @@ use crate::shape::Show;
 use crate::tensor::Tensor;
 use crate::tree::Tree;
 
-/// The level at which a checked function runs: reverse mode over forward mode.
+/// The interpreter at which a checked function runs: dual numbers of reverse mode over dual numbers of forward mode.
 pub type Checked = ADVal<Dual<Concrete>>;
 
-/// Why the derivatives of a function are not those of its values. Prints as a sentence, also in `unwrap`.
+/// A disagreement between the derivatives of a function. Prints as a sentence, also in `unwrap`.
 #[derive(Clone, PartialEq)]
 pub enum GradientError {
-    /// The gradient is not the slope of the values.
+    /// The gradient differs from finite differences of the values.
     Slope {
         /// The worst entry: the path of its leaf, and its index there.
         entry: String,
         /// The entry of the gradient.
         gradient: f64,
-        /// The slope that finite differences give.
+        /// The slope by finite differences.
         slope: f64,
-        /// How far the finite differences are from each other: large at a kink or a pole.
+        /// The error estimate of the slope, from the differences between extrapolations: large at a kink or a pole.
         spread: f64,
-        /// The number of entries that are wrong.
+        /// The number of entries whose derivatives differ.
         wrong: usize,
         /// The number of entries that were compared.
         compared: usize,
@@ -49,9 +49,9 @@ pub enum GradientError {
     },
     /// A value or derivative is infinite or NaN.
     NotFinite {
-        /// Which: `the value`, `the gradient at x[2]`, `each value next to x[2]`.
+        /// The name of the value or derivative: `the value`, `the gradient at x[2]`, `each value next to x[2]`.
         what: String,
-        /// The number.
+        /// The infinity or NaN.
         number: f64,
     },
 }
@@ -90,15 +90,15 @@ impl std::error::Error for GradientError {}
 
 /// Compares the derivatives of a scalar function with each other and with finite differences.
 ///
-/// Reverse mode is compared with forward mode along random directions, and with central finite differences entry by
-/// entry; of a function with more than 256 entries, at 256 of them and along random directions. The error names the
-/// worst entry.
+/// Reverse mode is compared with forward mode along random directions, and with central finite differences in each
+/// entry. If there are more than 256 entries, finite differences are taken in 256 random entries, and along the random
+/// directions. The error names the worst entry.
 ///
 /// The tolerance is `1e-6` relative to the slope, and `1e-2` if an argument or the result is `f32`; [`GradientCheck`]
-/// has options. The function must be smooth nearby: at a kink (`relu`, `abs` or `max` of equal numbers at 0) the
-/// derivative is a convention, and finite differences give the mean of both slopes. The derivatives of a function that
-/// rounds, compares or stops gradients differ from its slopes, too. Slopes that are small beside the rounding of the
-/// values are not seen: about `1e-12` of the value for `f64`.
+/// has options. The function must be smooth in a neighbourhood of `x`: at a kink (`relu` or `abs` at 0, `max` of equal
+/// numbers) the derivative is a convention, and finite differences give the mean of the one-sided slopes. If a function
+/// rounds, compares or stops gradients, its derivatives differ from its slopes, too. Wrong derivatives below about
+/// `1e-12` of the value, for `f64`, are hidden by the rounding error of the values.
 ///
 /// ```
 /// use polygrad::{check_gradient, tensor};
@@ -115,7 +115,7 @@ impl std::error::Error for GradientError {}
 /// When derivatives differ, or are not finite.
 ///
 /// # Panics
-/// When the function has a rule for cotangents alone, by `custom_vjp`, so that there is no forward mode; then use
+/// When the function has no forward mode, because it applies a `custom_vjp` whose rule has no transpose; then use
 /// [`GradientCheck`] with `forward: false`.
 #[track_caller]
 pub fn check_gradient<P, E>(f: impl Fn(&P::With<Checked>) -> Tensor<Checked, 0, E>, x: &P) -> Result<(), GradientError>
@@ -126,7 +126,7 @@ where
     GradientCheck::default().run(|x, _: &()| f(x), x, &())
 }
 
-/// [`check_gradient`] of a function that also takes data.
+/// [`check_gradient`] of a function that also takes data that is not differentiated.
 ///
 /// ```
 /// use polygrad::{check_gradient_with, tensor};
@@ -150,7 +150,7 @@ where
     GradientCheck::default().run(f, x, data)
 }
 
-/// [`check_gradient`] for tests.
+/// [`check_gradient`] for tests: panics if derivatives differ.
 ///
 /// ```
 /// use polygrad::{assert_gradient, tensor};
@@ -168,7 +168,7 @@ where
     assert_gradient_with(|x, _: &()| f(x), x, &());
 }
 
-/// [`assert_gradient`] of a function that also takes data.
+/// [`assert_gradient`] of a function that also takes data that is not differentiated.
 ///
 /// ```
 /// use polygrad::{assert_gradient_with, tensor};
@@ -192,7 +192,7 @@ pub fn assert_gradient_with<P, Q, E>(
     }
 }
 
-/// How [`check_gradient`] compares.
+/// The options of [`check_gradient`].
 ///
 /// ```
 /// use polygrad::{GradientCheck, tensor};
@@ -201,15 +201,16 @@ pub fn assert_gradient_with<P, Q, E>(
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct GradientCheck {
-    /// The largest difference, relative to the slope; `None` for `1e-6`, and `1e-2` with `f32`.
+    /// The largest accepted difference, relative to the slope. `None` stands for `1e-6`, or `1e-2` if an argument or
+    /// the result is `f32`.
     pub tolerance: Option<f64>,
     /// The number of random directions.
     pub directions: usize,
-    /// The number of entries that are compared, at random if there are more.
+    /// The largest number of entries that are compared; random entries are chosen if there are more.
     pub entries: usize,
-    /// Whether forward mode is compared.
+    /// Whether reverse mode is compared with forward mode.
     pub forward: bool,
-    /// The seed of directions and entries.
+    /// The seed of the random directions and entries.
     pub seed: u64,
 }
 
@@ -220,7 +221,7 @@ impl Default for GradientCheck {
 }
 
 impl GradientCheck {
-    /// The check.
+    /// Runs the check of `f` at `x`, with these options.
     ///
     /// # Errors
     /// When derivatives differ, or are not finite.
@@ -244,19 +245,20 @@ impl GradientCheck {
     }
 }
 
-/// A known array at the level of the check.
+/// An array as a constant at the level of the check.
 fn known(a: Array) -> Checked {
     Lift::<Dual<Concrete>, Next>::lift(<Dual<Concrete> as BaseTensor>::constant(a))
 }
 
-/// A function at a point: its float entries, by number.
+/// A function at a point, whose float entries are numbered in the order of the leaves.
 struct Point<'a> {
     leaves: Vec<Array>,
     paths: Vec<String>,
-    /// The number of the first entry of each leaf, and at last the number of all entries.
+    /// For each leaf, the number of its first entry; then the count of all entries.
     starts: Vec<usize>,
     x: Vec<f64>,
-    /// The size of a step of each entry: the size of the entry, or the root mean square of its leaf if that is larger.
+    /// The unit of the steps of each entry: the absolute value of the entry, or the root mean square of its leaf if
+    /// that is larger; 1 for a leaf of zeros.
     scales: Vec<f64>,
     run: &'a dyn Fn(Vec<Checked>) -> Checked,
 }
@@ -267,26 +269,26 @@ fn numbers(a: &Array) -> Vec<f64> {
     a.iter::<f64>().map(Iterator::collect).unwrap_or_default()
 }
 
-/// A slope by finite differences.
+/// A slope by finite differences, with its error estimates.
 #[derive(Clone, Copy)]
 struct Slope {
     value: f64,
     spread: f64,
-    /// What the rounding of the values can do to the slope.
+    /// A bound of the error of the slope that the rounding of the values causes.
     noise: f64,
 }
 
 /// The first step along a direction; each next step is half as large.
 const FIRST_STEP: f64 = 0.02;
-/// The largest number of extrapolations of a difference quotient: small, so that steps across a kink soon have no
-/// effect.
+/// The largest number of extrapolations of a difference quotient: small, so that a step across a kink affects few later
+/// extrapolations.
 const ORDER: usize = 3;
 /// The largest number of steps.
 const STEPS: usize = 16;
 
-/// The slope at 0 of a function, from central differences with ever smaller steps, extrapolated (Ridders' method): the
-/// extrapolation whose neighbors are nearest. `at(h)` gives the difference quotient and its noise, or nothing where the
-/// function is not finite.
+/// The slope of a function at 0, by Richardson extrapolation of central differences with decreasing steps (Ridders'
+/// method): the extrapolation with the smallest difference from its neighbours in the table. `at(h)` gives the
+/// difference quotient and its noise, or `None` if there is no finite quotient.
 fn slope(tolerance: f64, at: &dyn Fn(f64) -> Option<(f64, f64)>) -> Option<Slope> {
     let (mut before, mut best): (Vec<f64>, Option<Slope>) = (Vec::new(), None);
     let mut h = FIRST_STEP;
@@ -316,7 +318,7 @@ fn slope(tolerance: f64, at: &dyn Fn(f64) -> Option<(f64, f64)>) -> Option<Slope
     best
 }
 
-/// The difference between two derivatives, as a multiple of the allowed difference: above 1 it is wrong.
+/// The difference between two derivatives, as a multiple of the allowed difference: above 1, the derivatives disagree.
 fn excess(gradient: f64, slope: &Slope, size: f64, tolerance: f64) -> f64 {
     let allowed = tolerance * gradient.abs().max(slope.value.abs()).max(size) + slope.noise;
     ratio((gradient - slope.value).abs(), allowed)
@@ -395,7 +397,7 @@ impl<'a> Point<'a> {
         numbers(&sweep.result(y.primal()).1).first().copied().unwrap_or(f64::NAN)
     }
 
-    /// The slope of the values along a direction; `epsilon` is the precision of the values.
+    /// The slope of the values along a direction; `epsilon` is the machine epsilon of the values.
     fn slope(&self, direction: &[f64], tolerance: f64, epsilon: f64) -> Option<Slope> {
         let rounded = |entries: &mut [f64]| {
             let arrays = self.arrays(entries);
@@ -408,7 +410,7 @@ impl<'a> Point<'a> {
             let (mut up, mut down) = (moved(h), moved(-h));
             let mut width = 2.0 * h;
             if lone {
-                // The width of the step after the entry is rounded to its element type.
+                // The exact width of the step, after the entry is rounded to its element type.
                 rounded(&mut up);
                 rounded(&mut down);
                 let k = direction.iter().position(|d| *d != 0.0)?;
@@ -457,7 +459,7 @@ impl<'a> Point<'a> {
         Ok(())
     }
 
-    /// A direction with one entry.
+    /// The direction of one entry, scaled by the unit of its steps.
     fn unit(&self, entry: usize) -> Vec<f64> {
         let mut direction = vec![0.0; self.x.len()];
         direction[entry] = self.scales[entry];
@@ -484,8 +486,8 @@ impl<'a> Point<'a> {
         Err(GradientError::Modes { entry: self.name(entry), reverse: reverse / scale, forward: forward / scale })
     }
 
-    /// An entry with a large part in a difference along a direction, by bisection: of two halves of the direction, the
-    /// one with the larger difference is kept.
+    /// An entry that contributes much to a difference along a direction, by bisection: of two halves of the direction,
+    /// the half with the larger difference is kept.
     fn halved(&self, direction: &[f64], off: &dyn Fn(&[f64]) -> f64) -> usize {
         let (mut low, mut high) = (0, direction.len());
         while high - low > 1 {
@@ -495,7 +497,7 @@ impl<'a> Point<'a> {
                 part[low..high].copy_from_slice(&direction[low..high]);
                 off(&part)
             };
-            // A difference that is no number counts as the largest.
+            // A difference that is NaN counts as the largest.
             let [lower, upper] =
                 [part(low, middle), part(middle, high)].map(|d| if d.is_nan() { f64::INFINITY } else { d });
             if lower < upper { low = middle } else { high = middle }

@@ -1,8 +1,8 @@
-//! Derivatives by a user's rule.
+//! `custom_jvp` and `custom_vjp`: functions whose derivative is given by a user's rule.
 //!
-//! Function and rule are recorded when they are applied, as data that every interpreter can run ([`Custom`]). Law: the
-//! derivative of the result is given by the rule, in forward and reverse mode and at every order, since the rule is
-//! itself differentiated.
+//! Function and rule are recorded when the function is applied, as programs that every interpreter can run
+//! ([`Custom`]). Law: the derivative of the result is given by the rule, in forward and reverse mode and at every
+//! order, since the rule is itself differentiated.
 
 use std::sync::Arc;
 
@@ -14,12 +14,13 @@ use crate::tree::Tree;
 /// Applies a function whose derivative is given by a rule for tangents.
 ///
 /// `f : P -> Y` and `rule : (x, f(x), x_dot) -> y_dot`, which must be linear in `x_dot`; reverse mode transposes the
-/// rule. Function and rule are recorded for the shapes of `x`, and may use only their arguments. `name` is the name of
-/// the function in printed programs. Leaves of `x_dot` and `y_dot` at integers and masks are ignored.
+/// rule. Function and rule are recorded for the shapes of `x`, and may depend only on their arguments and on constants.
+/// `name` is the name of the function in printed programs. Leaves of `x_dot` and `y_dot` at integers and masks are
+/// ignored.
 ///
 /// # Panics
-/// When the tangents that the rule returns are not like the results of `f`; when `f` or `rule` use a value from
-/// outside, or look at values.
+/// When the tangents that the rule returns differ in number, shapes or element types from the results of `f`; when `f`
+/// or `rule` depends on another variable, or looks at values.
 ///
 /// ```
 /// use polygrad::{Tensor, custom_jvp, grad, tensor};
@@ -59,15 +60,16 @@ where
 
 /// Applies a function whose derivative is given by a rule for cotangents.
 ///
-/// `f : P -> Y` and `rule : (x, f(x), y_bar) -> x_bar`. If the rule is linear in `y_bar`, forward mode transposes it;
-/// otherwise (a clipped gradient) forward mode is an error, and it matters how often the function is applied: equal
-/// applications in a recorded program are one, so the rule sees the sum of their cotangents. Function and rule are
-/// recorded for the shapes of `x`, and may use only their arguments. `name` is the name of the function in printed
-/// programs. Leaves of `x_bar` and `y_bar` at integers and masks are ignored.
+/// `f : P -> Y` and `rule : (x, f(x), y_bar) -> x_bar`. If the rule is linear in `y_bar`, forward mode transposes the
+/// rule. If the rule is not linear (a clipped gradient), or passes `y_bar` to code of the host, forward mode is an
+/// error. If the rule is not linear, the gradient depends on common subexpression elimination: equal applications in a
+/// recorded program are merged, so the rule receives the sum of their cotangents. Function and rule are recorded for
+/// the shapes of `x`, and may depend only on their arguments and on constants. `name` is the name of the function in
+/// printed programs. Leaves of `x_bar` and `y_bar` at integers and masks are ignored.
 ///
 /// # Panics
-/// When the cotangents that the rule returns are not like the leaves of `x`; when `f` or `rule` use a value from
-/// outside, or look at values.
+/// When the cotangents that the rule returns differ in number, shapes or element types from the leaves of `x`; when `f`
+/// or `rule` depends on another variable, or looks at values.
 ///
 /// ```
 /// use polygrad::{Tensor, custom_vjp, grad, tensor};
@@ -110,11 +112,11 @@ where
     }
 }
 
-/// The ways out if a rule does not fit its function.
+/// The last part of the error message if the results of a rule do not fit its function.
 const TANGENTS: &str = "return a tangent for each leaf of what the function returns, of its shape and element type";
 const COTANGENTS: &str = "return a cotangent for each leaf of the argument, of its shape and element type";
 
-/// The function with its rules, or its fault with a way out.
+/// The function with its rules, or the error followed by the advice `way_out`.
 fn fitting(made: Result<Custom, String>, way_out: &str) -> Result<Arc<Custom>, String> {
     made.map(Arc::new).map_err(|fact| format!("{fact}; {way_out}"))
 }
@@ -124,8 +126,8 @@ fn closed(inputs: &[Term], results: &[Term]) -> Result<Program, String> {
         .map_err(|_| String::from("it uses a value from outside; pass that as an argument"))
 }
 
-/// `(x, y, x_dot) -> y_dot` from a rule `(x, y, y_bar) -> x_bar` with `known` inputs before `y_bar`, if the rule is
-/// linear in `y_bar`.
+/// The transpose `(x, y, x_dot) -> y_dot` of a rule `(x, y, y_bar) -> x_bar` with `known` inputs before `y_bar`, if the
+/// rule is linear in `y_bar`.
 fn transposed(vjp: &Program, known: usize) -> Option<Program> {
     let inputs = Term::variables(vjp.inputs());
     let (fixed, bars) = inputs.split_at(known);

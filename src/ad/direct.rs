@@ -1,12 +1,11 @@
-//! The verbs that differentiate by running the program. Every call runs the program at dual numbers, with the host
-//! language's own control flow.
+//! The verbs that differentiate by running the program at dual numbers, with the host language's own control flow.
 //!
 //! A function is differentiated in its first argument, which is a [`Tree`] of tensors. The function runs at the level
-//! above the caller's: [`ADVal<T>`](ADVal) for the reverse verbs, [`Dual<T>`](Dual) for `jvp`. Values of the caller's
-//! level enter through `lift`, or as data. Verbs nest.
+//! above the caller's: [`ADVal<T>`](ADVal) for the verbs that record a delta term, [`Dual<T>`](Dual) for `jvp`. Values
+//! of the caller's level enter through `lift`, or as data. Verbs nest.
 //!
-//! A program may branch on a value that it computed, which [`Tensor::peek`](crate::Tensor::peek) or `item` shows; the
-//! derivative is that of the branch taken.
+//! A program may look at the values that it computes ([`Tensor::peek`](crate::Tensor::peek), `item`) and branch on
+//! them; the derivative is that of the branch taken.
 
 pub use super::taylor::direct::taylor;
 
@@ -22,8 +21,8 @@ use crate::tree::Tree;
 /// Value and gradient of a scalar function of `x`, which also takes `data` that is not differentiated.
 ///
 /// `f : (P, Q) -> scalar`; returns `f(x, data)` and the tree of partial derivatives in the leaves of `x`,
-/// each with the shape and element type of its leaf; zeros for integers and masks. This is the base verb: the others
-/// are short forms.
+/// each with the shape and element type of its leaf; zeros for integers and masks. [`value_and_grad`], [`grad`] and
+/// [`grad_with`] are short forms of this verb.
 ///
 /// # Panics
 /// When the result depends on a differentiated value that is not in `x`.
@@ -115,8 +114,8 @@ where
 
 /// The value of a function and its pullback.
 ///
-/// `vjp : (P -> Y) -> P -> (Y, Y -o P)`. The pullback takes a cotangent, a tree like the value, to the
-/// cotangent of `x`. It can be called any number of times; the program runs once.
+/// `vjp : (P -> Y) -> P -> (Y, Y -o P)`. The pullback maps a cotangent of the value, a tree of the same structure, to
+/// the cotangent of `x`. The program runs once; the pullback can be called any number of times.
 ///
 /// ```
 /// use polygrad::{direct, tensor::{Tensor, tensor}};
@@ -168,16 +167,17 @@ where
     )
 }
 
-/// The tree as constants of the level above.
+/// The tree, lifted to the level above as constants.
 fn constants<U: BaseTensor + Lift<T>, T: BaseTensor, Q: Tree<T>>(data: &Q) -> Q::With<U> {
     data.map(&mut |leaf| U::lift(leaf.clone()))
 }
 
-/// The value of a function and its pushforward: the derivative there, as a linear map.
+/// The value of a function and its pushforward: the derivative at `x`, as a linear map.
 ///
-/// `linearize : (P -> Y) -> P -> (Y, P -o Y)`. The pushforward takes a tangent, a tree like `x`, to the tangent of the
-/// value. It can be called any number of times. The program runs once; its term, which [`vjp`] evaluates backwards, is
-/// evaluated forwards. For a single direction [`jvp`] is cheaper: it records nothing.
+/// `linearize : (P -> Y) -> P -> (Y, P -o Y)`. The pushforward maps a tangent of `x`, a tree of the same structure, to
+/// the tangent of the value. The program runs once; the pushforward can be called any number of times. It evaluates the
+/// delta term forwards, which the pullback of [`vjp`] evaluates backwards. For a single direction, [`jvp`] is cheaper:
+/// it records no delta term.
 ///
 /// ```
 /// use polygrad::{direct, tensor::{Tensor, tensor}};
@@ -189,7 +189,7 @@ fn constants<U: BaseTensor + Lift<T>, T: BaseTensor, Q: Tree<T>>(data: &Q) -> Q:
 /// ```
 ///
 /// # Panics
-/// The pushforward panics when a leaf of its argument is not like that of `x`.
+/// The pushforward panics when a leaf of its argument differs in shape or element type from that of `x`.
 #[track_caller]
 pub fn linearize<'a, T, P, Y>(f: impl Fn(&P::With<ADVal<T>>) -> Y, x: &P) -> (Y::With<T>, LinearMap<'a, P, Y::With<T>>)
 where
@@ -229,11 +229,11 @@ where
 
 /// The value of a function and its directional derivative along `x_dot`.
 ///
-/// `jvp : (P -> Y) -> (P, P) -> (Y, Y)`, forward mode: nothing is recorded, and the cost is a small
-/// multiple of the function's. Leaves of `x_dot` at integers and masks are ignored.
+/// `jvp : (P -> Y) -> (P, P) -> (Y, Y)`, forward mode: no delta term is recorded, and the cost is a small multiple of
+/// the cost of the function. The values of leaves of `x_dot` at integers and masks are ignored.
 ///
 /// # Panics
-/// When a leaf of `x_dot` is not like that of `x`.
+/// When a leaf of `x_dot` differs in shape or element type from that of `x`.
 ///
 /// ```
 /// use polygrad::{direct, tensor::{Tensor, tensor}};

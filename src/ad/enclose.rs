@@ -1,4 +1,4 @@
-//! `enclose`: verified bounds of a program, and of its derivatives, over a box.
+//! `enclose`: verified bounds of a program, and of its derivatives, over a box, by interval arithmetic.
 
 use super::function::{Function, RunError};
 use crate::array::Array;
@@ -6,23 +6,24 @@ use crate::base::BaseTensor;
 use crate::interpreters::Enclosure;
 use crate::tree::Tree;
 
-/// Bounds of all values of a function for arguments within bounds: `lower <= f(x) <= upper` for every `x` of the box,
-/// element by element.
+/// Bounds of the results of a function over a box: `lower <= f(x) <= upper` for every `x` of the box, element by
+/// element.
 ///
 /// `f : P -> Y`, of any number and shapes of results; integers and masks have bounds, too. The bounds hold for the
-/// value in exact arithmetic and for the value that the library computes: each operation is rounded outwards, by as
-/// much as its kernel may err. Bounds are sharp where each value is used once; a value that is used again counts as
-/// another one that lies in the same interval. The excess of `f(box)` shrinks with the width of the box, and that of the
-/// mean value form `f(c) + f'(box) (box - c)` with the square of the width.
+/// value in exact arithmetic and for the value that the library computes: each operation is rounded outwards by the
+/// error bound of its kernel. Bounds are sharp if each value is used once; several uses of a value are bounded as if
+/// they were independent values of the same interval. The excess width of `f(box)` is of first order in the width of
+/// the box, that of the mean value form `f(c) + f'(box) (box - c)` of second order.
 ///
-/// Derivatives within `f` are bounded in the same way: `direct::grad` at bounds gives bounds of all slopes in the box.
-/// By the mean value theorem these tell monotonicity and bound differences where `f` is continuous; at a kink they hold
-/// the slopes of both sides, but derivatives know nothing of jumps (`floor`, a choice between unlike values).
+/// Derivatives within `f` are bounded in the same way: `direct::grad` at intervals gives bounds of all slopes in the
+/// box. By the mean value theorem, bounds of slopes prove monotonicity and bound differences of values where `f` is
+/// continuous; at a kink they contain the slopes of both sides, but derivatives ignore jumps (`floor`, a selection
+/// between branches with different values).
 ///
-/// Conventions: a bound is NaN where the value may be NaN, so that no comparison with it holds; a bound of an argument
-/// that is NaN says that nothing is known. Bounds may be infinite, of arguments too. Zero stands for both zeros: a
-/// quotient is not bounded where the divisor may be 0. A choice that is not decided is bounded by both branches. Arrays
-/// enter `f` by `lift`, as numbers without error.
+/// Conventions: a bound is NaN where the value may be NaN, so that no comparison with the bound holds; an argument with
+/// a NaN bound is unknown. Bounds may be infinite, also those of arguments. Zero stands for both signed zeros: a
+/// quotient is unbounded where the divisor may be 0. An undecided selection is bounded by the hull of both branches.
+/// Arrays enter `f` by `lift`, as exact values.
 ///
 /// Method: R. E. Moore, R. B. Kearfott, M. J. Cloud, "Introduction to Interval Analysis" (2009), chapters 2, 5 and 6.
 ///
@@ -33,15 +34,15 @@ use crate::tree::Tree;
 /// }
 /// let (lower, upper) = enclose(f, &tensor(0.0), &tensor(0.5));
 /// assert!(lower.item() > -0.48 && lower.item() <= -0.479 && upper.item() >= 0.25 && upper.item() < 0.26);
-/// // From 0.5 to 1 the function rises, since all slopes are positive.
+/// // From 0.5 to 1 the function is increasing, since all slopes are positive.
 /// let (slope, _) = enclose(|x| direct::grad(f, x), &tensor(0.5), &tensor(1.0));
 /// assert!(slope.item() > 0.1);
 /// ```
 ///
 /// # Panics
 /// When the two trees differ in structure, shapes or element types, or a lower bound is larger than the upper one; when
-/// `f` looks at a value that bounds do not decide, or needs linear algebra or code of the host; when bounds do not
-/// decide when a loop ends that has no bound.
+/// `f` looks at a value whose bounds differ, or calls linear algebra or code of the host; when bounds do not decide at
+/// which trip a `while_loop` ends.
 #[track_caller]
 pub fn enclose<P, Y>(f: impl FnOnce(&P::With<Enclosure>) -> Y, lower: &P, upper: &P) -> (Y::With<Array>, Y::With<Array>)
 where
@@ -51,7 +52,7 @@ where
     enclose_with(|x, ()| f(x), lower, upper, &())
 }
 
-/// [`enclose`] of a function that also takes `data` that is known exactly.
+/// [`enclose`] of a function that also takes `data` with exact values.
 ///
 /// ```
 /// use polygrad::{enclose_with, tensor};
@@ -77,15 +78,15 @@ where
     (y.map(&mut Enclosure::lower), y.map(&mut Enclosure::upper))
 }
 
-/// Data, which is known.
+/// Data as intervals of one point.
 fn exactly<Q: Tree<Array>>(data: &Q) -> Q::With<Enclosure> {
     data.map(&mut |leaf| Enclosure::constant(leaf.clone()))
 }
 
-/// The leaves of a box.
+/// The leaves of a box as intervals.
 #[track_caller]
 fn box_of<P: Tree<Array>>(lower: &P, upper: &P) -> Vec<Enclosure> {
-    // Both trees are compared here, because a closure does not know who calls it.
+    // The structures are compared here, so that a panic reports the caller's line, which a closure cannot.
     let mut pairs = Vec::new();
     lower.zip_map(upper, &mut |a, b| {
         pairs.push((a.clone(), b.clone()));
@@ -109,7 +110,7 @@ fn boxes(pairs: &[(Array, Array)]) -> Vec<Enclosure> {
 }
 
 impl<P: Tree<Array>, Q: Tree<Array>, Y> Function<P, Q, Y> {
-    /// Bounds of all results for arguments from `lower` to `upper`, see [`enclose`]: of the program that runs.
+    /// Bounds of the results of the optimized program for arguments from `lower` to `upper`, see [`enclose`].
     ///
     /// # Errors
     /// As for [`run_with`](Function::run_with).
@@ -137,7 +138,7 @@ impl<P: Tree<Array>, Q: Tree<Array>, Y> Function<P, Q, Y> {
 }
 
 impl<P: Tree<Array>, Y> Function<P, (), Y> {
-    /// Bounds of all results for arguments from `lower` to `upper`, see [`enclose`].
+    /// Bounds of the results of the optimized program for arguments from `lower` to `upper`, see [`enclose`].
     ///
     /// # Errors
     /// As for [`run_with`](Function::run_with).

@@ -1,4 +1,4 @@
-//! Code of the host in a program.
+//! `external`: code of the host as an operation of a program.
 
 use std::sync::Arc;
 
@@ -9,18 +9,18 @@ use crate::tree::Tree;
 
 /// Runs code of the host (a solver, a table, a simulator) as an operation of the program.
 ///
-/// `f` takes the numbers of `x` and returns numbers like `like`, which says how many there are and of which shapes. It
-/// runs when the program runs, not when it is recorded: once for each run of the operation, which is left out where
-/// nothing needs its results, so it should depend on its arguments alone. In bulk it runs once for each element, in
-/// order. `name` is its name in printed and saved programs; a loaded program is linked to its code by
-/// [`Program::link`](crate::program::Program::link).
+/// `f` takes the arrays of `x` and returns arrays with the shapes and element types of `like`. `f` runs when the
+/// program runs, not when the program is recorded: once for each execution of the operation. An operation whose results
+/// are unused may be removed, so `f` should be a pure function of its arguments. Vectorized over an axis, the operation
+/// runs `f` once for each index of the axis, in order. `name` stands for `f` in printed and saved programs; a loaded
+/// program is linked to its code by [`Program::link`](crate::program::Program::link).
 ///
-/// It has no derivative of its own: where one is asked for, give a rule with [`custom_vjp`](crate::custom_vjp()) or
-/// [`custom_jvp`](crate::custom_jvp()), which may call code of the host, too; or stop the gradient of its arguments. See
-/// [the guide](crate::guide).
+/// The operation has no derivative. To differentiate a program that contains it, give a rule with
+/// [`custom_vjp`](crate::custom_vjp()) or [`custom_jvp`](crate::custom_jvp()), which may call code of the host, too; or
+/// stop the gradient of the arguments. See [the guide](crate::guide).
 ///
 /// # Panics
-/// When `f` returns other shapes or element types than those of `like`; when a derivative is asked for and there is no
+/// When `f` returns other shapes or element types than those of `like`; when the operation is differentiated without a
 /// rule.
 ///
 /// ```

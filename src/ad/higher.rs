@@ -1,4 +1,5 @@
-//! Verbs of higher-order programs.
+//! The verbs of higher-order programs ([`crate::higher`]): evaluation, differentiation, staging and dependency
+//! analysis.
 
 #![allow(clippy::type_complexity, reason = "the type of a program is its typing rule")]
 
@@ -31,7 +32,7 @@ pub fn run<A: Ground, B: Ground, T: BaseTensor>(program: Expr<Run<T>, A, B>, x: 
     B::read(&mut y.primals(&B::layout()).into_iter())
 }
 
-/// Value and pullback of a program, by any instance that goes backwards: CHAD or differentiable curry.
+/// Value and pullback of a program, by any instance of reverse mode: CHAD or differentiable curry.
 ///
 /// ```
 /// use polygrad::Array;
@@ -70,11 +71,11 @@ where
     (value, LinearMap::new(pull))
 }
 
-/// The cotangent of `x` for a cotangent of the value, by an instance whose linear functions run in this [`Mode`]. The
-/// other verbs run them by cells.
+/// The cotangent of `x` for a cotangent of the value, with linear functions evaluated in the given [`Mode`]. The other
+/// verbs of reverse mode evaluate linear functions by cells.
 ///
 /// # Panics
-/// When the cotangent is not like the value.
+/// When the cotangent differs from the value in shape or element type.
 #[track_caller]
 pub fn pullback_by<C: Backward<T>, A: Ground, B: Ground, T: BaseTensor>(
     program: Expr<C, A, B>,
@@ -89,10 +90,11 @@ pub fn pullback_by<C: Backward<T>, A: Ground, B: Ground, T: BaseTensor>(
     ran.snd().lin().run(mode, Val::of_value::<B>(y_bar)).tangent_like::<A>(x)
 }
 
-/// Value and pullback of a program, by [`CurryClosures`], whose work is a multiple of that of the program.
+/// Value and pullback of a program, by [`CurryClosures`], whose work is at most a constant multiple of the work of the
+/// program.
 ///
-/// `vjp : (A -> B) -> A -> (B, B -o A)`. The pullback takes a cotangent, a tree like the value, to that of `x`; integers
-/// and masks have the cotangent zero.
+/// `vjp : (A -> B) -> A -> (B, B -o A)`. The pullback maps a cotangent of the value, a tree of the same structure, to
+/// the cotangent of `x`; integers and masks have the cotangent zero.
 ///
 /// ```
 /// use polygrad::higher::{Expr, Language, Real, fun1, lam, let_};
@@ -112,7 +114,7 @@ pub fn vjp<A: Ground, B: Ground, T: BaseTensor>(
     vjp_by(program, x)
 }
 
-/// Value and gradient of a program with one number as its result, by [`CurryClosures`].
+/// Value and gradient of a program whose result is a scalar, by [`CurryClosures`].
 ///
 /// ```
 /// use polygrad::higher::{Expr, Language, Real, fun1, lam};
@@ -131,7 +133,7 @@ pub fn value_and_grad<A: Ground, T: BaseTensor>(
     value_and_grad_by(program, x)
 }
 
-/// [`value_and_grad`] by any instance that goes backwards.
+/// [`value_and_grad`] by any instance of reverse mode.
 #[track_caller]
 pub fn value_and_grad_by<C: Backward<T>, A: Ground, T: BaseTensor>(
     program: Expr<C, A, Real>,
@@ -143,7 +145,7 @@ pub fn value_and_grad_by<C: Backward<T>, A: Ground, T: BaseTensor>(
     (Real::read(&mut ran.fst().primals(&Real::layout()).into_iter()), gradient)
 }
 
-/// Gradient of a program with one number as its result, by [`CurryClosures`].
+/// Gradient of a program whose result is a scalar, by [`CurryClosures`].
 #[track_caller]
 pub fn grad<A: Ground, T: BaseTensor>(program: Expr<CurryClosures<T>, A, Real>, x: &A::Value<T>) -> A::Value<T> {
     value_and_grad(program, x).1
@@ -163,7 +165,7 @@ pub fn grad<A: Ground, T: BaseTensor>(program: Expr<CurryClosures<T>, A, Real>, 
 /// ```
 ///
 /// # Panics
-/// When a leaf of `x_dot` is not like that of `x`.
+/// When a leaf of `x_dot` differs in shape or element type from that of `x`.
 #[track_caller]
 pub fn jvp<A: Ground, B: Ground, T: BaseTensor>(
     program: Expr<Forward<Run<T>>, A, B>,
@@ -179,8 +181,8 @@ pub fn jvp<A: Ground, B: Ground, T: BaseTensor>(
     (value, tangent)
 }
 
-/// The gradient of a program with one number as its result, and the Hessian times `v`: the program runs at dual
-/// numbers, by [`CurryClosures`].
+/// The gradient of a program whose result is a scalar, and the Hessian times `v`: reverse mode by [`CurryClosures`], at
+/// dual numbers.
 ///
 /// ```
 /// use polygrad::higher::{Expr, Language, Real, fun1, lam};
@@ -192,7 +194,7 @@ pub fn jvp<A: Ground, B: Ground, T: BaseTensor>(
 /// ```
 ///
 /// # Panics
-/// When a leaf of `v` is not like that of `x`.
+/// When a leaf of `v` differs in shape or element type from that of `x`.
 #[track_caller]
 pub fn hvp<A: Ground, T: BaseTensor>(
     program: Expr<CurryClosures<Dual<T>>, A, Real>,
@@ -210,9 +212,10 @@ pub fn hvp<A: Ground, T: BaseTensor>(
     (A::read(&mut first.into_iter()), A::read(&mut second.into_iter()))
 }
 
-/// The first-order program of a higher-order one, at inputs like these: all functions have run.
+/// The first-order program of a higher-order program, for inputs with the shapes of `like`. All applications of
+/// functions are evaluated while the program is traced, so no function is left.
 ///
-/// Inputs and results are the leaves, in order. The program is optimized, and runs like any other.
+/// Inputs and results of the first-order program are the leaves, in order. The program is optimized.
 ///
 /// ```
 /// use polygrad::higher::{Arrays, Expr, Prod, Real, Vector, fun2, lam, map};
@@ -227,24 +230,24 @@ pub fn hvp<A: Ground, T: BaseTensor>(
 /// ```
 ///
 /// # Panics
-/// When the program looks at numbers that depend on inputs: in recursion that a condition ends, and in `iterate` with a state
-/// that is more than tensors.
+/// When control flow depends on values of inputs and cannot be recorded: recursion that ends by a condition on inputs,
+/// and an `iterate` whose state contains more than tensors.
 #[track_caller]
 pub fn stage<A: Ground, B: Ground>(program: Expr<Run<Term>, A, B>, like: &A::Value<Array>) -> Program {
     staged::<A>(like, |inputs| program.hom().at(inputs).primals(&B::layout()))
 }
 
-/// The first-order program of the value and the gradient of a higher-order one, at inputs like these, by
-/// [`CurryClosures`]. Its results are the value, and the leaves of the gradient.
+/// The first-order program of the value and the gradient of a higher-order program, for inputs with the shapes of
+/// `like`, by [`CurryClosures`]. Its results are the value and the leaves of the gradient.
 ///
 /// # Panics
-/// As [`stage`]; and in `iterate` whose number of steps depends on inputs.
+/// As [`stage`]; and when the number of steps of an `iterate` depends on inputs.
 #[track_caller]
 pub fn stage_grad<A: Ground>(program: Expr<CurryClosures<Term>, A, Real>, like: &A::Value<Array>) -> Program {
     stage_grad_by(program, like)
 }
 
-/// [`stage_grad`] by any instance that goes backwards.
+/// [`stage_grad`] by any instance of reverse mode.
 #[track_caller]
 pub fn stage_grad_by<C: Backward<Term>, A: Ground>(program: Expr<C, A, Real>, like: &A::Value<Array>) -> Program {
     staged::<A>(like, |inputs| {
@@ -254,9 +257,12 @@ pub fn stage_grad_by<C: Backward<Term>, A: Ground>(program: Expr<C, A, Real>, li
     })
 }
 
-/// What the inputs of a program get from its results: each result leaf starts with a mark, and every operation adds up
-/// the marks of its results for each of its inputs. With sets of results as marks, the results that depend on an input;
-/// with the number 1, the number of paths from it.
+/// Dependency analysis: for each leaf of the input, the sum of the marks of the result leaves over all paths from the
+/// input to a result.
+///
+/// Marks are values of a monoid. They are propagated backwards: each operand of an operation receives the sum of the
+/// marks of the operation's results. With sets of results as marks, an input receives the set of the results that
+/// depend on it; with the number 1, the number of paths.
 ///
 /// ```
 /// use polygrad::higher::{Expr, Language, Monoid, Prod, Real, fun2};
@@ -276,8 +282,8 @@ pub fn stage_grad_by<C: Backward<Term>, A: Ground>(program: Expr<C, A, Real>, li
 /// ```
 ///
 /// # Panics
-/// When there are not as many marks as leaves of the result, or when the program chooses by a condition that is not
-/// known.
+/// When the number of marks differs from the number of leaves of the result, or when the program branches on a mask
+/// that is not known.
 #[track_caller]
 pub fn dependencies<M: Monoid, A: Ground, B: Ground, T: BaseTensor>(
     program: Expr<Reverse<Run<T>, Dependency<M>>, A, B>,
@@ -296,8 +302,9 @@ pub fn dependencies<M: Monoid, A: Ground, B: Ground, T: BaseTensor>(
     pullback.run(Mode::Cells, marks).marks(&A::layout())
 }
 
-/// Which inputs of a program of truth values change its result: the formal derivatives over the ring of two elements, by
-/// CHAD ("CHAD", section 11.3). Each input is one truth value.
+/// The formal derivatives of a program of scalar masks over the ring of two elements, in each input, by CHAD ("CHAD",
+/// section 11.3). Addition is exclusive or, multiplication is conjunction. The derivative in an input that the program
+/// uses once says whether negating the input changes the result.
 ///
 /// ```
 /// use polygrad::higher::primitive::Logic;
@@ -313,7 +320,7 @@ pub fn dependencies<M: Monoid, A: Ground, B: Ground, T: BaseTensor>(
 /// ```
 ///
 /// # Panics
-/// When the program has other values than single, known truth values.
+/// When the program computes values other than scalar masks, or a mask is not known.
 #[track_caller]
 pub fn formal_derivatives<A: Ground, T: BaseTensor>(
     program: Expr<Reverse<Run<T>, Booleans>, A, Mask>,
@@ -324,7 +331,7 @@ pub fn formal_derivatives<A: Ground, T: BaseTensor>(
     pullback.run(Mode::Cells, one).marks::<Parity>(&A::layout()).into_iter().map(|p| p.0).collect()
 }
 
-/// The optimized program of a function of variables like these.
+/// The optimized program of a function, traced at variables with the shapes of `like`.
 #[track_caller]
 fn staged<A: Ground>(like: &A::Value<Array>, f: impl FnOnce(Val<Term>) -> Vec<Term>) -> Program {
     let variables: Vec<Term> = like.leaves().iter().map(|x| Term::variable(x.shape(), x.dtype())).collect();
@@ -335,7 +342,7 @@ fn staged<A: Ground>(like: &A::Value<Array>, f: impl FnOnce(Val<Term>) -> Vec<Te
     }
 }
 
-/// Whether (co)tangents have the shapes and element types of the values they belong to.
+/// An error unless (co)tangents have the shapes and element types of their values.
 fn check_like<T: BaseTensor>(verb: &str, what: &str, values: &[T], tangents: &[T]) -> Result<(), String> {
     for (x, t) in values.iter().zip(tangents) {
         if x.shape() != t.shape() || x.dtype() != t.dtype() {

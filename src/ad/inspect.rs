@@ -1,8 +1,8 @@
-//! The verbs that show how a program runs: its cost, its text, where a NaN comes from, what is read out of bounds.
+//! The verbs that observe a run: its cost, its text, the origin of a NaN, and reads and writes out of bounds.
 //!
-//! Law: the program runs as it would without the verb. The verbs run at any level: around a gradient they show the
-//! operations of the gradient, and inside a gradient they are differentiated. They show the program as it is written,
-//! not a recorded program that a verb has optimized.
+//! Law: the values of the program are those of a run without the verb. The verbs run at any level: around a gradient
+//! they observe the operations of the gradient, and inside a gradient they are differentiated. They observe the program
+//! as it is written, not an optimized program.
 
 use crate::base::{BaseTensor, Lift};
 use crate::interpreters::watch::{Mark, Origin, Reads};
@@ -15,7 +15,7 @@ pub use crate::interpreters::watch::{Access, Bounds, NotFinite, OutOfBounds, Sum
 
 /// The value of a program, and its cost: calls, work and bytes by family of operations.
 ///
-/// Only operations that run during the program are counted, so a pullback must be called inside of it.
+/// Only operations that run inside the program are counted, so a pullback must be called inside the program, too.
 ///
 /// ```
 /// use polygrad::inspect::{Family, count};
@@ -24,7 +24,7 @@ pub use crate::interpreters::watch::{Access, Bounds, NotFinite, OutOfBounds, Sum
 /// let (y, tally) = count(|x| a.lift().matvec(x).sum(), &x);
 /// assert_eq!(y.item(), 21.0);
 /// assert_eq!(tally.of(Family::Contract).work, 2 * 2 * 3);
-/// // The same of the gradient.
+/// // The cost of the gradient.
 /// let (_, tally) = count(|x| direct::grad(|x| x.sin().sum(), x), &x);
 /// assert_eq!(tally.of(Family::Unary).calls, 2);
 /// ```
@@ -40,8 +40,8 @@ where
     (y.map(&mut |leaf| leaf.value().clone()), tally)
 }
 
-/// The value of a program, and its text: a line for each operation, in the order in which they ran. The first trip of a
-/// loop is written.
+/// The value of a program, and its text: a line for each operation, in the order of execution. Of a loop, only the
+/// first trip is written.
 ///
 /// ```
 /// use polygrad::{Tensor, inspect::transcript, tensor};
@@ -71,14 +71,15 @@ where
     (y.map(&mut |leaf| leaf.value().clone()), text)
 }
 
-/// Where the first NaN or infinity appears that a result of a program depends on: the operation at the user's line,
-/// with its operands and the index of the element; `None` if all results are finite.
+/// The origin of the first NaN or infinity on which a result of a program depends: the operation with the user's line,
+/// its operands, and the index of the element; `None` if all results are finite.
 ///
-/// If an infinity comes first and an operation makes a NaN of it, the report has both. A NaN or infinity that no result
-/// depends on is not reported: one in a branch that is not chosen, or `exp` of a large number whose reciprocal is
-/// taken. NaN and infinities that the program is given, in `x` or as constants, are reported as such.
+/// If a later operation turns an infinity into NaN, the report names both operations. A NaN or infinity on which no
+/// result depends is not reported: an element of a branch that is not selected, or `exp` of a large number whose
+/// reciprocal is taken. NaN and infinities in `x`, in data or in constants are reported as inputs or constants.
 ///
-/// Around a gradient the verb finds what the derivative makes, and names the operation that is differentiated.
+/// Around a gradient, the verb observes the operations of the derivative, and the report also names the operation that
+/// is differentiated.
 ///
 /// ```
 /// use polygrad::inspect::first_nan;
@@ -94,8 +95,7 @@ where
 /// println!("{found}");
 /// ```
 ///
-/// The program must be one that can be evaluated: while a program is traced there are no numbers, and the result is
-/// `None`.
+/// The program must be evaluated, not traced: a traced program has no values, so the result is `None`.
 #[track_caller]
 pub fn first_nan<T, P, Y>(program: impl FnOnce(&P::With<Watch<T, Origin>>) -> Y, x: &P) -> Option<NotFinite>
 where
@@ -137,15 +137,17 @@ where
     Origin::report(&results, &paths)
 }
 
-/// The operations of a program that read or write out of bounds, each at the user's line with its axis, index and size.
+/// The operations of a program that read or write out of bounds, each with the user's line, axis, index and size.
 ///
-/// Reading out of bounds gives 0, and writing there does nothing, see [`BaseTensor`]; so a wrong index is no error.
-/// This verb finds it: `faults` are the reads whose zeros a result depends on, and the writes that drop a number.
-/// A guarded read, as in `cond(&i.eq(0), 0.0, x.at([i - 1]))`, happens, too, since both branches are computed; but a
-/// result depends on its zero only if the selection chooses it. Such reads are in `harmless`. A product with a mask of
-/// zeros and ones is no guard: the result counts as dependent.
+/// A read out of bounds gives 0, and a write out of bounds has no effect, see [`BaseTensor`]; so evaluation does not
+/// report a wrong index. This verb does: `faults` are the reads on whose zeros a result depends, and the writes that
+/// drop a value. A guarded read, as in `cond(&i.eq(0), 0.0, x.at([i - 1]))`, also reads out of bounds, since both
+/// branches are computed; but a result depends on its zero only if the selection chooses the branch. Reads on whose
+/// zeros no result depends are in `harmless`. A product with a mask of zeros and ones is no guard: the result counts as
+/// dependent.
 ///
-/// Padding and windows read within bounds. Around a gradient the reads of the differentiated program are found.
+/// Padding and windows are not reads out of bounds. Around a gradient, the reads of the differentiated program are
+/// reported.
 ///
 /// ```
 /// use polygrad::inspect::bounds;
@@ -154,11 +156,11 @@ where
 /// let found = bounds(|x| build1(3, |i| x.at([i + 1]) - x.at([i])), &x);
 /// assert_eq!((found.faults.len(), found.faults[0].index, found.faults[0].size), (1, 3, 3));
 /// println!("{found}");
-/// // A program that reads within bounds.
+/// // All reads of this program are within bounds.
 /// assert!(bounds(|x| build1(2, |i| x.at([i + 1]) - x.at([i])), &x).faults.is_empty());
 /// ```
 ///
-/// The program must be one that can be evaluated: while a program is traced there are no indices, and nothing is found.
+/// The program must be evaluated, not traced: a traced program has no index values, so no access is reported.
 #[track_caller]
 pub fn bounds<T, P, Y>(program: impl FnOnce(&P::With<Watch<T, Reads<T>>>) -> Y, x: &P) -> Bounds
 where
@@ -193,7 +195,7 @@ where
     notes.report(&results)
 }
 
-/// The leaves as inputs of an observed program, which reports call by their paths.
+/// The leaves as inputs of an observed program; reports name an input by the path of its leaf.
 fn inputs<T: BaseTensor, P: Tree<T>, M: Mark<T>>(x: &P, name: &str) -> P::With<Watch<T, M>> {
     let mut paths = Vec::new();
     x.paths(name, &mut paths);

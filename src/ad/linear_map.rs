@@ -1,4 +1,4 @@
-//! A derivative at a point, as the verbs return it.
+//! `LinearMap`: the derivative at a point as a callable linear map, as the verbs return it.
 
 use std::cell::Cell;
 use std::fmt::Display;
@@ -13,35 +13,35 @@ use std::rc::Rc;
 /// let x = tensor([1.0, 2.0]);
 /// let (_, pullback) = direct::vjp(|x| x.square(), &x);
 /// assert_eq!(pullback(&tensor([1.0, 1.0])), tensor([2.0, 4.0]));
-/// // Where a function is asked for, a closure calls it.
+/// // As an argument of type `Fn`, pass a closure that calls the map.
 /// let several: Vec<_> = [tensor([1.0, 0.0]), tensor([0.0, 1.0])].iter().map(|y_bar| pullback(y_bar)).collect();
 /// assert_eq!(several, [tensor([2.0, 0.0]), tensor([0.0, 4.0])]);
 /// ```
 ///
 /// # Panics
-/// A call panics when its argument has not the structure, shapes and element types that it must have; the message names
-/// the place of the call.
+/// A call panics when its argument differs in structure, shapes or element types from the value, for a pullback, or
+/// from the argument of the function, for a pushforward; the message names the line of the call.
 pub struct LinearMap<'a, A, B> {
     map: Box<dyn Fn(&A) -> B + 'a>,
     caller: Rc<Cell<&'static Location<'static>>>,
 }
 
 impl<'a, A, B> LinearMap<'a, A, B> {
-    /// The map of this function, whose errors are messages for the caller.
+    /// The map computed by this function; the map panics with the errors of the function.
     #[track_caller]
     pub(super) fn new<F: Display>(f: impl Fn(&A) -> Result<B, F> + 'a) -> Self {
         let caller = Rc::new(Cell::new(Location::caller()));
         let at = caller.clone();
         let map = move |x: &A| match f(x) {
             Ok(y) => y,
-            // A panic inside a closure shows the line of the closure, so the words show the line of the call.
+            // A panic inside a closure reports the line of the closure, so the message has the line of the call.
             Err(message) => panic!("{message} (called at {})", at.get()),
         };
         LinearMap { map: Box::new(map), caller }
     }
 }
 
-/// What makes `map(&x)` a call; it notes the place of the call.
+/// Dereferencing makes `map(&x)` a call, and records the line of the call.
 impl<'a, A, B> Deref for LinearMap<'a, A, B> {
     type Target = dyn Fn(&A) -> B + 'a;
 

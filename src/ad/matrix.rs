@@ -18,13 +18,13 @@ use crate::tensor::Tensor;
 use crate::tree::Tree;
 use crate::tree::ravel::{ravel, raveled_size, unravel};
 
-/// Where the function of a second derivative runs: two levels above the trace.
+/// The interpreter at which the function of a second derivative runs, two levels above the trace.
 type Second<T> = ADVal<ADVal<<T as Staging>::Trace>>;
 
 /// The Jacobian of a function from trees to trees: `J[i, j] = d y[i] / d x[j]`, where `x` and `y` are the raveled
 /// trees.
 ///
-/// Computed by columns, in forward mode, or by rows, in reverse mode, whichever takes less time by an estimate.
+/// Computed column by column in forward mode, or row by row in reverse mode, whichever has the lower estimated time.
 ///
 /// ```
 /// use polygrad::{jacobian_matrix, tensor};
@@ -123,7 +123,7 @@ where
     }
 }
 
-/// The Jacobian matrix, and the results if they are asked for.
+/// The Jacobian matrix, and the results if `value` is set.
 #[track_caller]
 fn matrix_of<T, P, Q, Y>(
     value: bool,
@@ -155,7 +155,7 @@ where
 
 /// The Hessian of a scalar function of a tree: `H[i, j] = d^2 f / d x[i] d x[j]`, where `x` is the raveled tree.
 ///
-/// Computed in the mode that takes less time by an estimate, over the gradient.
+/// Computed as the Jacobian of the gradient, in the mode with the lower estimated time.
 ///
 /// ```
 /// use polygrad::{hessian_matrix, tensor};
@@ -207,7 +207,7 @@ where
     Tensor::from_raw(results.remove(0))
 }
 
-/// The matrix of the derivatives of the raveled results in the raveled inputs of the sweep, whose primals are `x`.
+/// The Jacobian matrix of the raveled results in the raveled inputs of the sweep, whose primals are `x`.
 pub(super) fn jacobian_of<U: BaseTensor>(sweep: &Sweep<U>, y: &[ADVal<U>], x: &[U], mode: Mode) -> Result<U, Fault> {
     let primals: Vec<U> = y.iter().map(|y| y.primal().clone()).collect();
     let (m, n) = (raveled_size(&primals), raveled_size(x));

@@ -1,19 +1,19 @@
-//! The user's verbs, which differentiate, at every level.
+//! The verbs: the functions that differentiate or analyse a user's program, at every level of nesting.
 //!
 //! * the plain verbs ([`grad`], [`value_and_grad`], ..) trace: at `Concrete` a program is recorded, optimized,
-//!   differentiated, optimized again and run; inside another program it becomes part of that program;
+//!   differentiated, optimized again and run; inside another program, the derivative becomes part of that program;
 //! * [`direct`] runs the program at dual numbers, with the host language's own control flow;
 //! * [`Function`] is traced and differentiated once and run many times, [`Jit`] once for each shape and structure: a
-//!   plain verb in a loop traces and differentiates at every call, which takes 30 to 170 times as long as a small
-//!   program runs;
-//! * [`symbolic`] maps programs to programs;
+//!   plain verb in a loop traces and differentiates at every call, which takes 30 to 170 times as long as one run of a
+//!   small program;
+//! * [`symbolic`] maps programs to their derivative programs;
 //! * [`custom_jvp`] and [`custom_vjp`] apply a function that has a derivative rule of its own;
 //! * [`external`] runs code of the host as an operation;
-//! * [`enclose`] gives bounds of a program and of its derivatives over a box;
-//! * [`check`] and [`inspect`] read a program without differentiating it; [`check_gradient`] compares derivatives with
-//!   finite differences.
+//! * [`enclose`] computes bounds of a program and of its derivatives over a box;
+//! * [`check`] finds mistakes in shapes and element types, [`inspect`] reports costs and faults of a run,
+//!   [`check_gradient`] compares derivatives with finite differences.
 //!
-//! This and the list of modules are the only places in `src/` that name interpreters.
+//! This folder and `src/lib.rs`, which lists the modules, are the only places in `src/` that name interpreters.
 
 mod arguments;
 mod check;

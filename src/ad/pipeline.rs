@@ -1,12 +1,14 @@
 //! The pipeline of every verb that records: record, optimize, differentiate, optimize.
 //!
-//! The plain verbs take a function of dual numbers, which cannot run at anything else. When such a verb records, the
-//! primal part of the function's result is the recorded program of its value. That program is optimized and then run at
-//! dual numbers, so the derivative is that of the optimized program, as for a [`Function`](crate::Function). Within
-//! another program the values that the function captures are further inputs of the recorded program.
+//! The plain verbs take a function of dual numbers, which can run at no other interpreter. To record the function, a
+//! verb runs it at dual numbers over terms: the primal of the result is the term of the value, so it gives the program.
+//! That program is optimized and interpreted at dual numbers, so the derivative is that of the optimized program, as
+//! for a [`Function`](crate::Function). If the verb is part of another program, the values that the function captures
+//! are further inputs of the recorded program.
 //!
-//! Law: passes do not change the derivative of a program, but they change its cost: a pass may simplify a program and
-//! still not recognise the same pattern in the derivative.
+//! Law: passes do not change the derivative of a program. They change its cost, which is why the program is optimized
+//! before it is differentiated: a pattern that a pass recognises in a program may not be recognisable in the
+//! derivative.
 
 use std::any::TypeId;
 
@@ -28,13 +30,13 @@ pub(super) type Forwards<'a, T> = &'a dyn Fn(&[Dual<<T as Staging>::Trace>]) -> 
 pub(super) type Twice<'a, T> =
     &'a dyn Fn(&[ADVal<ADVal<<T as Staging>::Trace>>]) -> ADVal<ADVal<<T as Staging>::Trace>>;
 
-/// A differentiation and its values, inputs or results.
+/// A differentiation, and its inputs or results.
 pub(super) type Differentiated<U> = (Sweep<U>, Vec<ADVal<U>>);
 
 /// Values with their tangents.
 type Paired<U> = Vec<(U, U)>;
 
-/// Inputs of a new sweep, the first `count` of them; the others are constants.
+/// A new sweep, and its dual numbers: the first `count` values are inputs of the sweep, the others constants.
 pub(super) fn started<U: BaseTensor>(inputs: &[U], count: usize) -> Differentiated<U> {
     let mut sweep = Sweep::new();
     let (leaves, data) = inputs.split_at(count);
@@ -43,21 +45,22 @@ pub(super) fn started<U: BaseTensor>(inputs: &[U], count: usize) -> Differentiat
     (sweep, duals)
 }
 
-/// A program at dual numbers, differentiated in its first `count` inputs.
+/// Interprets a program at dual numbers, to be differentiated in its first `count` inputs.
 pub(super) fn dual<U: BaseTensor>(program: &Program, inputs: &[U], count: usize) -> Differentiated<U> {
     let (sweep, duals) = started(inputs, count);
     (sweep, interpret(program, duals))
 }
 
-/// What a verb differentiates.
+/// The program that a verb differentiates.
 pub(super) enum VerbSource<U: 'static> {
     /// A recorded and optimized program, with its inputs.
     Recorded(Program, Vec<U>),
-    /// A function that was run at dual numbers, since it cannot be recorded.
+    /// The results of a function that cannot be recorded, run at dual numbers.
     Run(Differentiated<U>),
 }
 
-/// A function of traced values, to be differentiated in the first `count` of these.
+/// Records a function of traced values, or runs it at dual numbers; it is to be differentiated in the first `count`
+/// inputs.
 pub(super) fn source<T: BaseTensor>(inputs: &[T::Trace], count: usize, f: Dually<'_, T>) -> VerbSource<T::Trace> {
     let at = |inputs: &[T::Trace]| {
         let (sweep, duals) = started(inputs, count);
@@ -70,7 +73,7 @@ pub(super) fn source<T: BaseTensor>(inputs: &[T::Trace], count: usize, f: Dually
     }
 }
 
-/// The results of a function of traced values, differentiated in the first `count` of these.
+/// The results of a function of traced values at dual numbers, to be differentiated in the first `count` inputs.
 pub(super) fn reverse<T: BaseTensor>(inputs: &[T::Trace], count: usize, f: Dually<'_, T>) -> Differentiated<T::Trace> {
     match source::<T>(inputs, count, f) {
         VerbSource::Recorded(program, inputs) => dual(&program, &inputs, count),
@@ -79,7 +82,7 @@ pub(super) fn reverse<T: BaseTensor>(inputs: &[T::Trace], count: usize, f: Duall
 }
 
 /// The optimized program of a function of traced values, if `T` traces at another interpreter, which records programs:
-/// then the function captures no values.
+/// such a program has no captured values.
 pub(super) fn closed<T: BaseTensor>(inputs: &[T::Trace], count: usize, f: Dually<'_, T>) -> Option<Program> {
     if TypeId::of::<T>() == TypeId::of::<T::Trace>() {
         return None;
@@ -88,18 +91,18 @@ pub(super) fn closed<T: BaseTensor>(inputs: &[T::Trace], count: usize, f: Dually
     T::recorded(inputs, &mut |inputs| value(inputs)).map(|(program, _)| program)
 }
 
-/// The values of a function of traced values, and their tangents. Values without a tangent, which come last, are
-/// constants.
+/// The results of a function of traced values, with their tangents. Tangents are given for the first inputs; the other
+/// inputs are constants.
 ///
 /// # Errors
-/// When a result has a tangent that is not one of this derivative.
+/// When the tangent of a result belongs to another differentiation, or to a variable of a loop.
 pub(super) fn forward<T: BaseTensor>(
     inputs: &[T::Trace],
     tangents: &[T::Trace],
     f: Forwards<'_, T>,
 ) -> Result<Paired<T::Trace>, String> {
     let sweep = Forward::new();
-    // A program is recorded of values, whose tangents do not matter.
+    // A program of the primal values is recorded, so the inputs have no tangents.
     let still = |values: &[T::Trace]| values.iter().map(|x| Dual::lift(x.clone())).collect::<Vec<_>>();
     let (leaves, data) = inputs.split_at(tangents.len());
     let moving = || {
@@ -114,11 +117,11 @@ pub(super) fn forward<T: BaseTensor>(
     results.iter().map(|y| sweep.try_result(y)).collect()
 }
 
-/// A scalar function of traced values, to be differentiated twice in the first `count` of these; one that was run is
-/// given as its gradient, which can be differentiated again.
+/// Records a scalar function of traced values that is to be differentiated twice in the first `count` inputs. If the
+/// function cannot be recorded, it is run, and the result is its gradient at dual numbers, for the second derivative.
 ///
 /// # Errors
-/// When the function is not one of its arguments alone.
+/// When the result depends on a differentiated value that is no input.
 pub(super) fn source_of_gradient<T: BaseTensor>(
     inputs: &[T::Trace],
     count: usize,
@@ -138,11 +141,12 @@ pub(super) fn source_of_gradient<T: BaseTensor>(
     Ok(VerbSource::Run((outer, inner.try_pull(&[y], vec![one])?)))
 }
 
-/// The gradient of a scalar function of traced values in the first `count` of these, which can be differentiated again
-/// in them. A recorded gradient is optimized before and after the first derivative.
+/// The gradient of a scalar function of traced values in the first `count` inputs, at dual numbers, so that it can be
+/// differentiated again in the same inputs. If the function is recorded, the program is optimized before and after the
+/// first derivative.
 ///
 /// # Errors
-/// When the function is not one of its arguments alone.
+/// When the result depends on a differentiated value that is no input.
 pub(super) fn gradient<T: BaseTensor>(
     inputs: &[T::Trace],
     count: usize,

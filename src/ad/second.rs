@@ -1,7 +1,7 @@
-//! Jacobians, Hessians, and derivatives of higher order, on top of the first-order machinery.
+//! Jacobians, Hessians, Hessian-vector products, and derivatives of order `n` of tensor functions.
 //!
-//! All of them trace like the plain verbs. One run of the program serves every row or column: its delta term is
-//! evaluated in a loop over basis vectors, forward or transposed.
+//! The verbs trace like the plain verbs. One run of the program serves every row or column of a Jacobian: the delta
+//! term is evaluated in a loop over basis vectors, forward or transposed.
 
 use super::arguments::Arguments;
 use super::function::derivative_programs::Derived;
@@ -19,13 +19,13 @@ use crate::shape::{Shape, Show, size};
 use crate::tensor::{Plus, Rank, Tensor};
 use crate::tree::Tree;
 
-/// Where the function of a second derivative runs: two levels above the trace.
+/// The interpreter at which the function of a second derivative runs, two levels above the trace.
 type Second<T> = ADVal<ADVal<<T as Staging>::Trace>>;
 
 /// The Jacobian: `J[i.., j..] = d f(x)[i..] / d x[j..]`, the output's axes first.
 ///
-/// Computed by columns, in forward mode, or by rows, in reverse mode, whichever takes less time by an estimate; see
-/// [`Mode`] and [`jacobian_by`].
+/// Computed column by column in forward mode, or row by row in reverse mode, whichever has the lower estimated time;
+/// see [`Mode`] and [`jacobian_by`].
 ///
 /// ```
 /// use polygrad::{Tensor, jacobian, tensor};
@@ -152,7 +152,7 @@ where
     Tensor::from_raw(jacobian_of(Some(mode), false, f, x, data).remove(0))
 }
 
-/// The value, if it is asked for, and the Jacobian.
+/// The value, if `value` is set, and the Jacobian.
 #[track_caller]
 fn jacobian_of<T, Q, const N: usize, const M: usize, E: Float>(
     mode: Option<Mode>,
@@ -172,7 +172,7 @@ where
     })
 }
 
-/// The derivatives of every element of `y` in every element of the one input of the sweep, of shape `x`.
+/// The derivatives of every element of `y` in every element of the only input of the sweep, of shape `x`.
 pub(super) fn derivatives<U: BaseTensor>(sweep: &Sweep<U>, y: &ADVal<U>, x: &[usize], mode: Mode) -> Result<U, Fault> {
     let (shape, dtype) = (Shape::from_slice(y.shape()), y.dtype());
     let both: Shape = shape.iter().chain(x).copied().collect();
@@ -215,7 +215,8 @@ pub(super) fn each_basis_vector<U: BaseTensor>(
 
 /// The Hessian of a scalar function: `H[i.., j..] = d^2 f(x) / d x[i..] d x[j..]`.
 ///
-/// For `n` elements `n` evaluations of the derivative of the gradient, in the mode that takes less time by an estimate.
+/// The derivative of the gradient is evaluated `n` times for an `x` of `n` elements, in the mode with the lower
+/// estimated time.
 ///
 /// ```
 /// use polygrad::{Tensor, hessian, tensor};
@@ -261,7 +262,7 @@ where
     Tensor::from_raw(results.remove(0))
 }
 
-/// The Hessian of a scalar function times a direction: `H v`, without computing `H`; forward over reverse.
+/// The product `H v` of the Hessian of a scalar function and a direction, without computing `H`; forward over reverse.
 ///
 /// ```
 /// use polygrad::{hvp, tensor};
@@ -270,7 +271,7 @@ where
 /// ```
 ///
 /// # Panics
-/// When a leaf of `v` is not like that of `x`.
+/// When a leaf of `v` differs in shape or element type from that of `x`.
 #[track_caller]
 pub fn hvp<T, P, E>(
     f: impl Fn(&P::With<ADVal<ADVal<T::Trace>>>) -> Tensor<ADVal<ADVal<T::Trace>>, 0, E>,
@@ -294,7 +295,7 @@ where
 /// ```
 ///
 /// # Panics
-/// When a leaf of `v` is not like that of `x`.
+/// When a leaf of `v` differs in shape or element type from that of `x`.
 #[track_caller]
 pub fn hvp_with<T, P, Q, E>(
     f: impl Fn(&P::With<Second<T>>, &Q::With<Second<T>>) -> Tensor<Second<T>, 0, E>,
@@ -320,7 +321,7 @@ where
     x.with_leaves(results)
 }
 
-/// Panics unless the leaves of a direction are like those of the argument.
+/// Panics unless the leaves of a direction agree with those of the argument in number, shapes and element types.
 #[track_caller]
 fn check_direction<T: BaseTensor>(x: &[T], v: &[T]) {
     if x.len() != v.len() {
@@ -344,9 +345,11 @@ fn check_direction<T: BaseTensor>(x: &[T], v: &[T]) {
     }
 }
 
-/// The `n`-th derivative of a function of one number, `n` chosen at run time; the 0-th is the function.
+/// The `n`-th derivative of a scalar function of a scalar, for an `n` that is chosen at run time; the 0-th derivative
+/// is the function.
 ///
-/// Repeats forward differentiation of the recorded program, which is optimized each time.
+/// The recorded program is differentiated `n` times in forward mode, and optimized each time. For `n >= 4`, one Taylor
+/// expansion of order `n` replaces the repetition if its program has fewer operations.
 ///
 /// ```
 /// use polygrad::{Tensor, nth_derivative, tensor};

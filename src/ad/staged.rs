@@ -1,8 +1,9 @@
 //! The plain verbs: differentiation by tracing.
 //!
-//! At `Concrete` a verb records the program, optimizes it, differentiates the optimized program, optimizes that, and
-//! runs it ([`pipeline`]); if a program is being traced or differentiated, the verb becomes part of that program. The
-//! verbs of [`direct`](super::direct) run the program at dual numbers instead, with the host language's own branches.
+//! At `Concrete` a verb records the program, optimizes it, differentiates the optimized program, optimizes the
+//! derivative, and runs it ([`pipeline`]); if a program is being traced or differentiated, the derivative becomes part
+//! of that program. The verbs of [`direct`](super::direct) run the program at dual numbers instead, with the host
+//! language's own control flow.
 
 use std::cell::RefCell;
 use std::fmt::Display;
@@ -24,16 +25,16 @@ use crate::tree::Tree;
 /// Value and gradient of a scalar function of `x`, which also takes `data` that is not differentiated.
 ///
 /// `f : (P, Q) -> scalar`; returns `f(x, data)` and the tree of partial derivatives in the leaves of `x`,
-/// each with the shape and element type of its leaf; zeros for integers and masks. This is the base verb: the others
-/// are short forms.
+/// each with the shape and element type of its leaf; zeros for integers and masks. [`value_and_grad`], [`grad`] and
+/// [`grad_with`] are short forms of this verb.
 ///
-/// Every call records the program and differentiates it anew, which costs far more than to run it if arrays are small.
-/// In a loop, use a [`Function`](super::Function), which is recorded once, or a [`Jit`](super::Jit), which is recorded
-/// once for each shape.
+/// Every call records the program and differentiates it anew, which costs far more than a run if arrays are small. In a
+/// loop, use a [`Function`](super::Function), which is recorded once, or a [`Jit`](super::Jit), which is recorded once
+/// for each shape.
 ///
 /// # Panics
-/// When `f` looks at values (use [`direct`](super::direct)), or its result depends on a differentiated value that
-/// is not in `x`.
+/// When `f` looks at values (`item`, `peek`; use [`direct`](super::direct)), or its result depends on a differentiated
+/// value that is not in `x`.
 ///
 /// ```
 /// use polygrad::{Tensor, tensor, value_and_grad_with};
@@ -62,10 +63,11 @@ where
     (Tensor::from_raw(results.remove(0)), x.with_leaves(gradient))
 }
 
-/// [`Staging::trace`] of a program that may have no derivative.
+/// [`Staging::trace`] of a function `f` that may fail.
 ///
 /// # Panics
-/// When there is no derivative. The panic is here, because a closure does not know its caller's line.
+/// When `f` returns an error. The panic is raised here, since a panic inside the closure would not report the caller's
+/// line.
 #[track_caller]
 pub(super) fn traced<T: BaseTensor, F: Display>(
     inputs: &[T],
@@ -78,7 +80,7 @@ pub(super) fn traced<T: BaseTensor, F: Display>(
     }
 }
 
-/// [`traced`], with the fault as an error.
+/// [`traced`], with the error of `f` as an error.
 #[track_caller]
 fn try_traced<T: BaseTensor, F>(
     inputs: &[T],
@@ -155,12 +157,13 @@ where
 
 /// The value of a function and its pullback.
 ///
-/// `vjp : (P -> Y) -> P -> (Y, Y -o P)`. The pullback takes a cotangent, a tree like the value, to the
-/// cotangent of `x`. It can be called any number of times: `f` is recorded and run once, and its derivative at `x` is a
-/// linear program, which is run for each cotangent.
+/// `vjp : (P -> Y) -> P -> (Y, Y -o P)`. The pullback maps a cotangent of the value, a tree of the same structure, to
+/// the cotangent of `x`. `f` is recorded and run once; its derivative at `x` is a linear program, and each call of the
+/// pullback runs that program.
 ///
 /// # Panics
-/// When `f` looks at values; the pullback, when a leaf of its argument is not like that of the value.
+/// When `f` looks at values. The pullback panics when a leaf of its argument differs in shape or element type from that
+/// of the value.
 ///
 /// ```
 /// use polygrad::{Tensor, tensor, vjp};
@@ -212,7 +215,7 @@ where
         leaves
     };
     let values = T::trace(&arguments.inputs, Options::default(), &mut |inputs| {
-        // A closed program is run below, together with what its derivative needs.
+        // A program without captured values runs below, and computes the residuals of its derivative, too.
         if let Some(program) = pipeline::closed::<T>(inputs, arguments.count, &run) {
             traced = Some(Ok(program));
             return Vec::new();
@@ -226,7 +229,7 @@ where
     let program = match traced {
         Ok(program) => program,
         Err((sweep, results)) => {
-            // The values are part of an outer program, and the term of the one run serves all cotangents.
+            // The values are part of an outer program. The delta term of one run serves all cotangents.
             let pullback = move |y_bar: &Y::With<T>| {
                 let cotangents =
                     try_traced(&y_bar.leaves(), Options::default(), |y_bar| sweep.try_pull(&results, y_bar.to_vec()));
@@ -255,10 +258,10 @@ where
 
 /// The value of a function and its directional derivative along `x_dot`, forward mode.
 ///
-/// `jvp : (P -> Y) -> (P, P) -> (Y, Y)`. Leaves of `x_dot` at integers and masks are ignored.
+/// `jvp : (P -> Y) -> (P, P) -> (Y, Y)`. The values of leaves of `x_dot` at integers and masks are ignored.
 ///
 /// # Panics
-/// When a leaf of `x_dot` is not like that of `x`, or `f` looks at values.
+/// When a leaf of `x_dot` differs in shape or element type from that of `x`, or `f` looks at values.
 ///
 /// ```
 /// use polygrad::{Tensor, jvp, tensor};
@@ -299,7 +302,7 @@ where
     let (arguments, tangents) = (Arguments::new(x, data), x_dot.leaves());
     super::direct::one_tangent_each(arguments.count, tangents.len());
     for (primal, tangent) in arguments.inputs.iter().zip(&tangents) {
-        // Checked here, because a closure does not know who calls it.
+        // Checked here, so that a panic reports the caller's line, which a closure cannot.
         Forward::new().input(primal, tangent);
     }
     let inputs = [&arguments.inputs[..], &tangents].concat();

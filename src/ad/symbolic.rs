@@ -1,11 +1,11 @@
 //! Derivatives of programs, as programs.
 //!
 //! A program is interpreted at dual numbers over terms, and the resulting delta term is evaluated at terms, forward or
-//! transposed: the recorded terms are the derivative program ("Dual arrays", section
-//! 7.3, without a separate symbolic evaluator, because terms are an interpreter like any other).
+//! transposed: the recorded terms are the derivative program ("Dual arrays", section 7.3, without a separate symbolic
+//! evaluator, because terms are an interpreter like any other).
 //!
-//! Law: the results are programs of the same language, so every function here applies to them again; derivatives of
-//! order `n` are made by repetition.
+//! Law: the results are programs of the same language, so every function of this module applies to its results again,
+//! and repetition gives derivatives of any order.
 
 use crate::array::Array;
 use crate::base::{BaseTensor, Lift};
@@ -21,7 +21,8 @@ fn names(slots: &[Slot]) -> Vec<String> {
     slots.iter().map(|slot| slot.name.clone()).collect()
 }
 
-/// The names of tangents or cotangents of these slots: of `x` or `y` if a slot has no name.
+/// The names of tangents or cotangents of these slots: `<name>_<mark>`. In place of a missing name stands `letter`,
+/// with the number of the slot if there are several.
 fn marked(slots: &[Slot], letter: &str, mark: &str) -> Vec<String> {
     let mark = |(k, slot): (usize, &Slot)| match (slot.name.is_empty(), slots.len()) {
         (false, _) => format!("{}_{mark}", slot.name),
@@ -31,7 +32,7 @@ fn marked(slots: &[Slot], letter: &str, mark: &str) -> Vec<String> {
     slots.iter().enumerate().map(mark).collect()
 }
 
-/// The program of terms that depend on these variables alone.
+/// The program with these inputs and results. The results depend on no other variable.
 fn closed(inputs: &[Term], results: &[Term], names: &[String]) -> Program {
     match Term::program(inputs, results, names) {
         Ok(program) => program,
@@ -39,10 +40,10 @@ fn closed(inputs: &[Term], results: &[Term], names: &[String]) -> Program {
     }
 }
 
-/// For each input, whether a derivative is taken in it.
+/// For each input of the program, whether its number is in `wrt`.
 ///
 /// # Panics
-/// When there is no such input.
+/// When a number in `wrt` is not the number of an input.
 #[track_caller]
 fn chosen(op: &str, program: &Program, wrt: &[usize]) -> Vec<bool> {
     let count = program.inputs().len();
@@ -68,9 +69,10 @@ fn dual(program: &Program, inputs: &[Term], wrt: &[bool]) -> (Sweep<Term>, Vec<A
     (sweep, results)
 }
 
-/// `vjp : (x -> y) -> ((x, y_bar) -> (y, x_bar))`: value and cotangents of the inputs `wrt`.
+/// `vjp : (x -> y) -> ((x, y_bar) -> (y, x_bar))`: values, and cotangents of the inputs `wrt`, in the order of the
+/// inputs.
 ///
-/// Inputs that are integers or masks, or that no output depends on, get zeros.
+/// The cotangents of integers, of masks and of inputs on which no output depends are zeros.
 ///
 /// ```
 /// use polygrad::program::interpret;
@@ -83,7 +85,7 @@ fn dual(program: &Program, inputs: &[Term], wrt: &[bool]) -> (Sweep<Term>, Vec<A
 /// ```
 ///
 /// # Panics
-/// When a position in `wrt` is not one of an input.
+/// When a number in `wrt` is not the number of an input.
 #[track_caller]
 pub fn vjp_in(program: &Program, wrt: &[usize]) -> Program {
     let (x, y_bar) = (Term::variables(program.inputs()), Term::variables(program.outputs()));
@@ -95,7 +97,7 @@ pub fn vjp_in(program: &Program, wrt: &[usize]) -> Program {
     closed(&inputs, &results, &names)
 }
 
-/// [`vjp_in`] every input.
+/// [`vjp_in`] for all inputs.
 ///
 /// ```
 /// use polygrad::program::interpret;
@@ -109,7 +111,8 @@ pub fn vjp(program: &Program) -> Program {
     vjp_in(program, &every(program))
 }
 
-/// `value_and_grad : (x -> y) -> (x -> (y, x_bar))` for one scalar float output, in the inputs `wrt`.
+/// `value_and_grad : (x -> y) -> (x -> (y, x_bar))` for one scalar float output: the value, and the partial derivatives
+/// in the inputs `wrt`, in the order of the inputs.
 ///
 /// ```
 /// use polygrad::program::interpret;
@@ -122,7 +125,8 @@ pub fn vjp(program: &Program) -> Program {
 /// ```
 ///
 /// # Panics
-/// When there is not exactly one output, or it is not a scalar float, or a position in `wrt` is not one of an input.
+/// When there is not exactly one output, or it is not a scalar float, or a number in `wrt` is not the number of an
+/// input.
 #[track_caller]
 pub fn value_and_grad_in(program: &Program, wrt: &[usize]) -> Program {
     let x = Term::variables(program.inputs());
@@ -131,7 +135,7 @@ pub fn value_and_grad_in(program: &Program, wrt: &[usize]) -> Program {
     closed(&x, &results, &names(program.inputs()))
 }
 
-/// [`value_and_grad_in`] every input.
+/// [`value_and_grad_in`] for all inputs.
 ///
 /// ```
 /// use polygrad::program::interpret;
@@ -148,7 +152,7 @@ pub fn value_and_grad(program: &Program) -> Program {
     value_and_grad_in(program, &every(program))
 }
 
-/// `grad : (x -> y) -> (x -> x_bar)` for one scalar float output, in every input.
+/// `grad : (x -> y) -> (x -> x_bar)` for one scalar float output: the partial derivatives in all inputs.
 ///
 /// ```
 /// use polygrad::program::interpret;
@@ -165,7 +169,7 @@ pub fn grad(program: &Program) -> Program {
     grad_in(program, &every(program))
 }
 
-/// [`grad`] in the inputs `wrt`.
+/// [`grad`] in the inputs `wrt` only, in the order of the inputs.
 ///
 /// ```
 /// use polygrad::program::interpret;
@@ -178,7 +182,8 @@ pub fn grad(program: &Program) -> Program {
 /// ```
 ///
 /// # Panics
-/// When there is not exactly one output, or it is not a scalar float, or a position in `wrt` is not one of an input.
+/// When there is not exactly one output, or it is not a scalar float, or a number in `wrt` is not the number of an
+/// input.
 #[track_caller]
 pub fn grad_in(program: &Program, wrt: &[usize]) -> Program {
     let x = Term::variables(program.inputs());
@@ -203,7 +208,7 @@ fn scalar_gradient(program: &Program, x: &[Term], wrt: &[usize]) -> (Term, Vec<T
     (y[0].primal().clone(), sweep.pull(&y, vec![one]))
 }
 
-/// `jvp : (x -> y) -> ((x, x_dot) -> (y, y_dot))`, forward mode.
+/// `jvp : (x -> y) -> ((x, x_dot) -> (y, y_dot))`, forward mode: values, and their tangents.
 ///
 /// ```
 /// use polygrad::program::interpret;
@@ -217,7 +222,7 @@ pub fn jvp(program: &Program) -> Program {
     jvp_in(program, &every(program))
 }
 
-/// [`jvp`] in the inputs `wrt`: the program takes tangents of these alone, in their order.
+/// [`jvp`] in the inputs `wrt`: the program takes the tangents of these inputs alone, in the order of the inputs.
 ///
 /// ```
 /// use polygrad::program::interpret;
@@ -230,7 +235,7 @@ pub fn jvp(program: &Program) -> Program {
 /// ```
 ///
 /// # Panics
-/// When a position in `wrt` is not one of an input.
+/// When a number in `wrt` is not the number of an input.
 #[track_caller]
 pub fn jvp_in(program: &Program, wrt: &[usize]) -> Program {
     let wrt = chosen("jvp_in", program, wrt);
@@ -250,7 +255,7 @@ pub fn jvp_in(program: &Program, wrt: &[usize]) -> Program {
     closed(&inputs, &results, &names)
 }
 
-/// A program split into a part that does not depend on the tangents, and a linear program that does.
+/// A derivative split into the program of primal values, and a program that is linear in the tangents.
 #[derive(Clone, Debug)]
 pub struct Linearized {
     /// `x -> (y, residuals)`.
@@ -269,15 +274,15 @@ pub struct Linearized {
 /// let split = symbolic::linearize(f.program());
 /// let mut values = interpret(&split.primal, vec![Array::from([1.0, 3.0])]);
 /// assert_eq!(values[0], Array::from([1.0, 9.0]));
-/// // The tangent takes the place of the result, before the residuals.
+/// // The inputs of the linear program: the tangent, in place of the result, and the residuals.
 /// values[0] = Array::from([1.0, 0.5]);
 /// assert_eq!(interpret(&split.linear, values), [Array::from([2.0, 3.0])]);
 /// ```
 pub fn linearize(program: &Program) -> Linearized {
     let x = Term::variables(program.inputs());
     let x_dot = Term::variables(program.inputs());
-    // Uses the delta term, whose loops carry tangents alone: forward dual numbers would compute primals and tangents in
-    // one loop.
+    // By the delta term, whose loops carry tangents alone: dual numbers in forward mode would carry primals and
+    // tangents in one loop.
     let (sweep, y) = dual(program, &x, &vec![true; program.inputs().len()]);
     let y_dot = sweep.push(&y, x_dot.clone());
     let (linear, residuals) = Term::body(&x_dot, &y_dot, 0);
@@ -317,7 +322,7 @@ pub fn transpose(linear: &Program, count: usize) -> Program {
     }
 }
 
-/// [`transpose`], if the program is linear.
+/// [`transpose`], with an error if the program is not linear.
 pub(super) fn try_transpose(linear: &Program, count: usize) -> Result<Program, String> {
     let x = Term::variables(linear.inputs());
     let y_bar = Term::variables(linear.outputs());
@@ -328,7 +333,7 @@ pub(super) fn try_transpose(linear: &Program, count: usize) -> Result<Program, S
     let names: Vec<String> =
         marked(linear.outputs(), "y", "bar").into_iter().chain(names(&linear.inputs()[count..])).collect();
     Term::program(&inputs, &x_bar, &names).or_else(|fault| {
-        // The linear inputs may be used only by values that a linear loop carries along and that no result needs:
+        // The only remaining uses of the linear inputs may be carries of a linear loop on which no result depends:
         // simplification removes these.
         let all: Vec<Term> = x[..count].iter().chain(&inputs).cloned().collect();
         let simple = simplify(&Term::program(&all, &x_bar, &[])?);
@@ -336,7 +341,7 @@ pub(super) fn try_transpose(linear: &Program, count: usize) -> Result<Program, S
     })
 }
 
-/// The derivative of a program of one number, as a program of one number: `x -> y'`.
+/// The derivative `x -> y'` of a program with one scalar input and one output.
 ///
 /// ```
 /// use polygrad::program::interpret;
@@ -349,7 +354,7 @@ pub(super) fn try_transpose(linear: &Program, count: usize) -> Result<Program, S
 /// ```
 ///
 /// # Panics
-/// When the program has not one scalar float input and one output.
+/// When the program has not exactly one input, a scalar float, and one output.
 #[track_caller]
 pub fn derivative(program: &Program) -> Program {
     let ([_], [_]) = (program.inputs(), program.outputs()) else {
@@ -362,7 +367,7 @@ pub fn derivative(program: &Program) -> Program {
     derivative_in_first(program)
 }
 
-/// [`derivative`] in the first input; the others are constants.
+/// [`derivative`] in the first input; the other inputs are constants.
 #[track_caller]
 pub(super) fn derivative_in_first(program: &Program) -> Program {
     let x = &program.inputs()[0];
@@ -378,7 +383,7 @@ pub(super) fn derivative_in_first(program: &Program) -> Program {
     closed(&variables, &[sweep.result(&y[0]).1], &names(program.inputs()))
 }
 
-/// The `n`-th derivative in the first input, a number, by one Taylor expansion; the others are constants.
+/// The `n`-th derivative in the first input, a scalar, by one Taylor expansion; the other inputs are constants.
 #[track_caller]
 pub(super) fn nth_in_first(program: &Program, n: usize) -> Program {
     let x = &program.inputs()[0];

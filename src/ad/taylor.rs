@@ -1,7 +1,7 @@
-//! Taylor mode: all derivatives along a curve at once, and tensors of derivatives from those along straight lines.
+//! Taylor mode: all derivatives along a curve at once, and derivative tensors from derivatives along straight lines.
 //!
-//! The program runs at series ([`Jet`]), whose cost grows as the square of the order; to differentiate again and again
-//! costs a little less for few orders, and its cube for many.
+//! The program runs at truncated power series ([`Jet`]), at a cost that grows as the square of the order. Repeated
+//! differentiation costs a little less for low orders, and as much as the cube of the order for high ones.
 
 use std::cell::RefCell;
 
@@ -21,9 +21,9 @@ use crate::tree::Tree;
 /// The Taylor coefficients of `t -> f(x + t v)` at `t = 0`, from the power 0 to `order`: coefficient `k` is the `k`-th
 /// derivative of `f` at `x` along `v`, divided by `k!`.
 ///
-/// `f : P -> Y`, of any number and shapes of results. One run of the program on series: of quadratic cost in the order.
-/// Integers and masks have the coefficient 0 after the first. Method: A. Griewank and A. Walther, "Evaluating
-/// Derivatives" (2008), chapter 13.
+/// `f : P -> Y`, of any number and shapes of results. The program runs once, on power series, at a cost that grows as
+/// the square of the order. For integers and masks, coefficient 0 is the value, and the other coefficients are zeros.
+/// Method: A. Griewank and A. Walther, "Evaluating Derivatives" (2008), chapter 13.
 ///
 /// ```
 /// use polygrad::{Tensor, taylor, tensor};
@@ -34,7 +34,7 @@ use crate::tree::Tree;
 /// ```
 ///
 /// # Panics
-/// When `f` looks at values, or `v` is not like `x`.
+/// When `f` looks at values, or `v` differs from `x` in structure, shapes or element types.
 #[track_caller]
 pub fn taylor<T, P, Y>(f: impl Fn(&P::With<Jet<T::Trace>>) -> Y, x: &P, v: &P, order: usize) -> Vec<Y::With<T>>
 where
@@ -54,7 +54,7 @@ where
 /// ```
 ///
 /// # Panics
-/// When `f` looks at values, or `v` is not like `x`.
+/// When `f` looks at values, or `v` differs from `x` in structure, shapes or element types.
 #[track_caller]
 pub fn taylor_with<T, P, Q, Y>(
     f: impl Fn(&P::With<Jet<T::Trace>>, &Q::With<Jet<T::Trace>>) -> Y,
@@ -72,8 +72,8 @@ where
     along(f, &[x, v], data, order)
 }
 
-/// The Taylor coefficients of `f` along the curve `curve[0] + curve[1] t + curve[2] t^2 + ..`, from the power 0 to `order`.
-/// Powers that the curve does not give are zero.
+/// The Taylor coefficients of `f` along the curve `curve[0] + curve[1] t + curve[2] t^2 + ..`, from the power 0 to
+/// `order`. Coefficients of the curve beyond the end of `curve` are zeros.
 ///
 /// ```
 /// use polygrad::{taylor_along, tensor};
@@ -83,7 +83,8 @@ where
 /// ```
 ///
 /// # Panics
-/// When `f` looks at values, the curve has no coefficient, or one of them is not like the first.
+/// When `f` looks at values, `curve` is empty, or one of its coefficients differs from the first in structure, shapes
+/// or element types.
 #[track_caller]
 pub fn taylor_along<T, P, Y>(f: impl Fn(&P::With<Jet<T::Trace>>) -> Y, curve: &[P], order: usize) -> Vec<Y::With<T>>
 where
@@ -120,7 +121,7 @@ where
     along(f, &curve.iter().collect::<Vec<&P>>(), data, order)
 }
 
-/// The coefficients of a function along a curve.
+/// The Taylor coefficients of a function along a curve.
 #[track_caller]
 fn along<T, P, Q, Y>(
     f: impl Fn(&P::With<Jet<T::Trace>>, &Q::With<Jet<T::Trace>>) -> Y,
@@ -142,7 +143,7 @@ where
     for c in &powers {
         one_direction_each(arguments.count, c.len());
         for (x, c) in arguments.inputs.iter().zip(c) {
-            // Checked here, because a closure does not know who calls it.
+            // Checked here, so that a panic reports the caller's line, which a closure cannot.
             Expansion::new(0).input(&[x.clone(), c.clone()]);
         }
     }
@@ -175,11 +176,11 @@ fn one_direction_each(leaves: usize, directions: usize) {
     }
 }
 
-/// A function of series.
+/// A function of power series.
 type Expands<'a, T> = &'a dyn Fn(&[Jet<<T as Staging>::Trace>]) -> Vec<Jet<<T as Staging>::Trace>>;
 
-/// The coefficients of the results, power by power; the first inputs have coefficients of these powers, the others are
-/// constants.
+/// The coefficients of the results, power by power. `powers` has, for each power from 1 on, the coefficients of the
+/// first inputs; the other inputs are constants.
 fn expanded<T: BaseTensor>(
     inputs: &[T::Trace],
     powers: &[&[T::Trace]],
@@ -195,7 +196,7 @@ fn expanded<T: BaseTensor>(
         };
         inputs.iter().enumerate().map(series).collect::<Vec<_>>()
     };
-    // The optimized program is expanded, where there is one.
+    // If the function can be recorded, its optimized program is expanded.
     let recorded = T::recorded(inputs, &mut |inputs| f(&still(inputs)).iter().map(|y| y.primal().clone()).collect());
     let results = match recorded {
         Some((program, captured)) => interpret(&program, [moving(), still(&captured)].concat()),
@@ -212,10 +213,11 @@ fn expanded<T: BaseTensor>(
 
 /// All partial derivatives of order `D` of a scalar function of a vector: a symmetric tensor of `D` axes.
 ///
-/// They are sums of the derivatives along as few straight lines as there are different partial derivatives,
-/// `(n + D - 1)! / (D! (n - 1)!)`, which are expanded in bulk: A. Griewank, J. Utke and A. Walther, "Evaluating higher
-/// derivative tensors by forward propagation of univariate Taylor series" (2000), section 3. Rounding grows with `D`: the
-/// weights of the lines have both signs.
+/// The partial derivatives are linear combinations of univariate Taylor coefficients along straight lines, as many
+/// lines as there are distinct partial derivatives: `(n + D - 1)! / (D! (n - 1)!)`. The expansions are the trips of a
+/// loop without a carry, so they run in bulk. Method: A. Griewank, J. Utke and A. Walther, "Evaluating higher
+/// derivative tensors by forward propagation of univariate Taylor series" (2000), section 3. The rounding error grows
+/// with `D`, since the weights of the linear combinations have both signs.
 ///
 /// ```
 /// use polygrad::{Tensor, derivative_tensor, tensor};
@@ -282,7 +284,8 @@ pub fn derivative_tensor_with<const D: usize, T: BaseTensor, Q: Tree<T>, E: Floa
     Tensor::from_raw(results.remove(0))
 }
 
-/// The directions along which to expand, and for each element of the tensor, in order, the weights of the coefficients.
+/// The directions of the lines, and for each element of the tensor, in order, the weights of the coefficients along the
+/// lines.
 fn lines_and_weights(n: usize, order: usize) -> (Vec<Vec<f64>>, Vec<Vec<f64>>) {
     let lines = exponents(n, order);
     let row = |i: &[usize]| lines.iter().map(|j| weight(i, j, order)).collect::<Vec<f64>>();
@@ -301,7 +304,7 @@ fn lines_and_weights(n: usize, order: usize) -> (Vec<Vec<f64>>, Vec<Vec<f64>>) {
     (lines.iter().map(|j| j.iter().map(|x| *x as f64).collect()).collect(), weights)
 }
 
-/// All lists of `n` exponents with this sum.
+/// All multi-indices of `n` exponents with this sum.
 fn exponents(n: usize, sum: usize) -> Vec<Vec<usize>> {
     let mut all = vec![(Vec::new(), sum)];
     for k in 0..n {
@@ -314,12 +317,12 @@ fn exponents(n: usize, sum: usize) -> Vec<Vec<usize>> {
     all.into_iter().filter(|(_, left)| *left == 0).map(|(i, _)| i).collect()
 }
 
-/// The weight of the coefficient along `j` in the partial derivative of exponents `i`:
+/// The weight of the Taylor coefficient along `j` in the partial derivative of multi-index `i`:
 /// the sum over all `0 < k <= i` of `(-1)^|i - k| C(i, k) C(d k / |k|, j) (|k| / d)^d`.
 fn weight(i: &[usize], j: &[usize], d: usize) -> f64 {
     let mut total = if d == 0 { 1.0 } else { 0.0 };
     let mut k = vec![0; i.len()];
-    // All k up to i, counted up.
+    // Enumerates all k <= i, as a counter of mixed radix.
     while let Some(at) = (0..i.len()).find(|at| k[*at] < i[*at]) {
         k[at] += 1;
         k[..at].fill(0);
@@ -340,14 +343,14 @@ fn binomial(x: f64, k: usize) -> f64 {
 }
 
 pub(super) mod direct {
-    //! The verb that runs the program at series of values of `T`.
+    //! `direct::taylor`, which runs the program at power series of values of `T`.
 
     use super::{Expansion, Jet};
     use crate::base::BaseTensor;
     use crate::tree::Tree;
 
-    /// The Taylor coefficients of `t -> f(x + t v)` at `t = 0`, from the power 0 to `order`, by running `f`: see
-    /// [`taylor`](crate::taylor()). The host language may look at values and decide.
+    /// The Taylor coefficients of `t -> f(x + t v)` at `t = 0`, from the power 0 to `order`, by running `f` on power
+    /// series: see [`taylor`](crate::taylor()). `f` may look at values and branch on them.
     ///
     /// ```
     /// use polygrad::{direct, tensor};
@@ -356,7 +359,7 @@ pub(super) mod direct {
     /// ```
     ///
     /// # Panics
-    /// When `v` is not like `x`, or `f` mixes series of two expansions.
+    /// When `v` differs from `x` in structure, shapes or element types, or `f` mixes series of two expansions.
     #[track_caller]
     pub fn taylor<T, P, Y>(f: impl Fn(&P::With<Jet<T>>) -> Y, x: &P, v: &P, order: usize) -> Vec<Y::With<T>>
     where
