@@ -1,20 +1,20 @@
-//! Loops cut in segments, of which a derivative keeps the states at the ends alone.
+//! Checkpointed loops: a loop is cut into segments, so that reverse mode stores only the states between segments.
 //!
 //! A loop of `n` trips becomes a loop over segments; a segment is a loop that reverse mode runs again
-//! ([`BaseTensor::again`]) to know the states within. A segment may itself be cut. So a derivative holds the states at
-//! the ends of the segments, and, for one segment of each level at a time, the states within.
+//! ([`BaseTensor::again`]) to recompute its states. A segment may itself be cut. So a derivative stores the states
+//! between the segments of each level, and the states inside one segment of each level at a time.
 //!
-//! Where a number of states is given, segments may differ in length. The reverse pass comes to the last segments first,
-//! and then the states at their ends are no longer needed: so earlier segments have more room, and may be longer. With
-//! each segment shorter than the one before, `s` states and `r` runs of each trip are enough for `C(s + r - 2, r)`
-//! trips (the binomial schedules of Griewank and Walther, "Algorithm 799: revolve", 2000, where the states of a segment
-//! that is run are kept together); segments of one length are enough for `(s / r)^r`. A program has each
-//! length as a loop of its own, so there are few lengths at a level, and no more than save a run of the loop: three for two
-//! runs (`0.375 s^2` trips, where the binomial schedule does `0.5 s^2` and one length `0.25 s^2`), two for three runs (`0.068 s^3`
-//! instead of `0.167 s^3` and `0.037 s^3`), one beyond.
+//! If a number of states is given, segments may differ in length. The reverse pass processes the last segments first
+//! and then frees the states between them, so more states are left for earlier segments, which may be longer. With each
+//! segment shorter than the segment before, `s` states and `r` runs of each trip suffice for `C(s + r - 2, r)` trips
+//! (the binomial schedules of Griewank and Walther, "Algorithm 799: revolve", 2000, in which the states of a running
+//! segment are stored together); segments of equal length suffice for `(s / r)^r` trips. Each length is a loop of its
+//! own in a program, so a level has few lengths, and only as many as save a run of the loop: three lengths for two runs
+//! (`0.375 s^2` trips, between `0.5 s^2` of the binomial schedule and `0.25 s^2` of equal lengths), two lengths for
+//! three runs (`0.068 s^3` trips, between `0.167 s^3` and `0.037 s^3`), and one length for more runs.
 //!
-//! Law: the trips, their order and their results are those of the loop. So are the cotangents of a carry; those of
-//! captured values are added up segment by segment.
+//! Law: the trips, their order and their results are those of the uncut loop, and so are the cotangents of carries. The
+//! cotangents of captured values are accumulated segment by segment, so they are equal up to the order of a sum.
 
 use std::rc::Rc;
 
@@ -27,7 +27,7 @@ use crate::program::repeat::{closed, held};
 use crate::program::{Node, Op, Program, Term, interpret};
 use crate::shape::size;
 
-/// How a loop is cut in segments, so that its derivative in reverse mode keeps few states: see
+/// The rule by which loops are cut into segments, so that derivatives in reverse mode store few states: see
 /// [`checkpoint`](crate::checkpoint()).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Checkpoint(Limit);
@@ -36,24 +36,24 @@ pub struct Checkpoint(Limit);
 enum Limit {
     /// The length of a segment.
     Every(usize),
-    /// The number of states that are kept at once.
+    /// The largest number of states that are stored at a time.
     States(usize),
 }
 
-/// A trip of a loop that may run again.
+/// The body of a loop: a function that owns its captured values, since trips may run again after the loop has ended.
 pub(crate) type RerunTrip<T> = Rc<dyn Fn(Vec<T>, &[T]) -> Trip<T>>;
 
-/// A loop over segments, each a loop of `every` trips but for the last one, which may be shorter.
+/// Checkpointing by segments of `every` trips; the last segment may be shorter.
 ///
-/// A loop of `n` trips keeps for its derivative in reverse mode `n` states, and what else a trip computes that the
-/// derivative needs. Cut in segments it keeps `n / every` states, and in the reverse pass those of the trips of one
-/// segment, which runs a second time for this: the time of one more run of the loop for a memory of about `2 sqrt n`
-/// states, if `every` is about `sqrt n`. The methods have the names of the loops that they cut, and run the same trips.
-/// The body must own what it captures (`move`), since it runs again after the loop has ended.
+/// A derivative in reverse mode stores `n` states of a loop of `n` trips, and the residuals of each trip. If the loop
+/// is cut into segments, the derivative stores `n / every` states, and in the reverse pass the states and residuals of
+/// one segment at a time, which runs a second time: for `every` of about `sqrt n`, a memory of about `2 sqrt n` states,
+/// at the cost of one more run of the loop. Each method has the name of the loop that it cuts, and runs the same trips.
+/// The body must own its captured values (`move`), since it runs again after the loop has ended.
 ///
-/// Recorded programs and [`direct`](crate::direct) verbs save memory alike; where a `direct` verb runs while a program
-/// is recorded, its derivative keeps all states. Gradients have the bits of those of the loop, but for sums over trips,
-/// which are added up segment by segment.
+/// Recorded programs and [`direct`](crate::direct) verbs save the same memory. If a `direct` verb runs while a program
+/// is being recorded, its derivative stores all states. Gradients are equal to the bit to those of the uncut loop,
+/// except for sums over trips, which are accumulated segment by segment.
 ///
 /// ```
 /// use polygrad::{BaseTensor, Tensor, checkpoint, direct, grad, iterate, tensor};
@@ -84,13 +84,14 @@ pub fn checkpoint(every: usize) -> Checkpoint {
 }
 
 impl Checkpoint {
-    /// Segments within segments, such that a derivative in reverse mode keeps at most so many states at once, and runs the
-    /// loop as few times as that allows.
+    /// Checkpointing by nested segments: a derivative in reverse mode stores at most `states` states of a loop at a
+    /// time, and runs the loop as few times as this limit allows.
     ///
-    /// `s` states and `r` runs of the loop, the first one counted, are enough for `(s / r)^r` trips in segments of equal
-    /// length. In a recorded program the first segments may be longer than the last ones, whose states are gone by the
-    /// time they are needed: that is enough for `1.5` (`r = 2`) and `1.8` (`r = 3`) times as many trips. A loop of fewer
-    /// trips than states is not cut. No loop can do with fewer than about `2 log2 n` states.
+    /// `s` states and `r` runs of the loop, including the first, suffice for `(s / r)^r` trips in segments of equal
+    /// length. In a recorded program, the first segments may be longer than the last segments, whose states are freed
+    /// before the first segments run again: this suffices for `1.5` (`r = 2`) and `1.8` (`r = 3`) times as many trips.
+    /// A loop of at most `s` trips is not cut. Nested segments need at least about `2 log2 n` states for `n` trips; if
+    /// `states` is smaller, the derivative stores this least number.
     ///
     /// ```
     /// use polygrad::tensor::Checkpoint;
@@ -104,7 +105,7 @@ impl Checkpoint {
     /// ```
     ///
     /// # Panics
-    /// When there are no states.
+    /// When `states` is 0.
     #[track_caller]
     pub fn states(states: usize) -> Checkpoint {
         if states == 0 {
@@ -115,8 +116,8 @@ impl Checkpoint {
         Checkpoint(Limit::States(states))
     }
 
-    /// The segments of a loop of `n` trips; of one length at each level, unless states are let go as soon as the reverse
-    /// pass no longer needs them.
+    /// The segments of a loop of `n` trips. The segments of a level have equal lengths, unless the reverse pass frees a
+    /// state after its last use (`lets_go`).
     pub(crate) fn plan(self, n: usize, lets_go: bool) -> SegmentPlan {
         match self.0 {
             Limit::Every(every) if every < n => SegmentPlan::of(n, [(n / every, every, SegmentPlan::whole())]),
@@ -130,7 +131,7 @@ impl Checkpoint {
                 let enough = settings.find(|shares| shares.capacity(states) >= n);
                 match enough {
                     Some(shares) => shares.plan(n, states),
-                    // No number of runs is enough: as few states as there can be.
+                    // No number of runs suffices: the plan with the fewest states.
                     None => SegmentPlan::of_few_states(n),
                 }
             }
@@ -138,7 +139,8 @@ impl Checkpoint {
     }
 }
 
-/// The most lengths of segments at a level, for so many runs of the loop: each is a loop in the program.
+/// The largest number of segment lengths of a level, given the number of runs of the loop. Each length is a loop of the
+/// program.
 fn lengths(runs: usize) -> usize {
     match runs {
         2 => 3,
@@ -147,18 +149,18 @@ fn lengths(runs: usize) -> usize {
     }
 }
 
-/// How a loop is cut: segments in the order of the trips. Without segments it is not cut.
+/// The segments of a loop, in the order of the trips; none if the loop is not cut.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub(crate) struct SegmentPlan {
     groups: SmallVec<[Group; 4]>,
 }
 
-/// Segments of equal length, one after the other.
+/// Consecutive segments of equal length.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Group {
     count: usize,
     len: usize,
-    /// How each is cut.
+    /// The plan of each segment.
     inner: Rc<SegmentPlan>,
 }
 
@@ -173,7 +175,7 @@ impl SegmentPlan {
         self.groups.is_empty()
     }
 
-    /// Segments of these counts and lengths, as many as `n` trips need; the last one may be shorter.
+    /// Segments with these counts and lengths, as many as `n` trips need; the last segment may be shorter.
     fn of(n: usize, segments: impl IntoIterator<Item = (usize, usize, SegmentPlan)>) -> SegmentPlan {
         let (mut left, mut groups) = (n, SmallVec::<[Group; 4]>::new());
         for (count, len, inner) in segments {
@@ -185,7 +187,7 @@ impl SegmentPlan {
                 left = 0;
             }
         }
-        // What is left is done by segments like the last ones.
+        // The remaining trips are cut into segments like the last ones.
         if let (true, Some(last)) = (left > 0, groups.last().cloned()) {
             let count = left / last.len;
             groups.extend((count > 0).then(|| Group { count, ..last.clone() }));
@@ -199,16 +201,16 @@ impl SegmentPlan {
         SegmentPlan { groups }
     }
 
-    /// The same for fewer trips.
+    /// The plan for fewer trips, `n`.
     fn shortened(&self, n: usize) -> SegmentPlan {
         if self.groups.first().is_none_or(|first| n <= first.len) {
-            // The trips of one segment keep as many states as it does.
+            // All trips fit into the first segment, so its inner plan keeps the limit of states.
             return self.groups.first().map_or_else(SegmentPlan::whole, |first| first.inner.shortened(n));
         }
         SegmentPlan::of(n, self.groups.iter().map(|g| (g.count, g.len, (*g.inner).clone())))
     }
 
-    /// Segments in as many levels as keep fewer states.
+    /// Segments of about equal numbers at each level, with the number of levels that stores the fewest states.
     fn of_few_states(n: usize) -> SegmentPlan {
         let mut best = SegmentPlan::whole();
         for levels in 1..n.max(2).ilog2() as usize {
@@ -220,8 +222,8 @@ impl SegmentPlan {
         best
     }
 
-    /// The states that are kept at once, if those of later segments are let go: those at the ends of segments up to one,
-    /// and those within it.
+    /// The largest number of states stored at a time, if the states of later segments are freed: over all segments, the
+    /// states between segments up to the end of this segment, and the states inside it.
     fn kept(&self, n: usize) -> usize {
         if self.is_whole() {
             return n;
@@ -234,14 +236,14 @@ impl SegmentPlan {
         most
     }
 
-    /// How often a trip runs in all.
+    /// The number of executions of trips, over all trips.
     #[cfg(test)]
     fn runs(&self, n: usize) -> usize {
         n + self.groups.iter().map(|group| group.count * group.inner.runs(group.len)).sum::<usize>()
     }
 }
 
-/// So many levels of segments, each cut in about as many parts.
+/// A plan with this number of levels, in which segments of all levels are cut into about equally many parts.
 fn even(n: usize, levels: usize) -> SegmentPlan {
     let parts = (n as f64).powf(1.0 / (levels + 1) as f64).ceil() as usize;
     let lengths = (1..=levels as u32).map(|k| parts.saturating_pow(k)).filter(|len| *len < n);
@@ -254,17 +256,19 @@ fn even(n: usize, levels: usize) -> SegmentPlan {
     plan.1
 }
 
-/// How states are shared between the ends of segments of several lengths and what is within them.
+/// The shares of states stored between segments, for several segment lengths; the other states are left for the inside
+/// of a segment.
 struct Shares {
-    /// For so many runs of the loop, less two: the part of the states that are left which goes to the ends of the segments
-    /// of each length.
+    /// Indexed by the number of runs of the loop minus 2: for each segment length, longest first, the share of the
+    /// remaining states that is stored between segments of this length.
     of_runs: Vec<SmallVec<[f64; 3]>>,
 }
 
 impl Shares {
-    /// For so many runs, with so many lengths at a level: as the number `s` of states grows, `c s^r` trips are done, and the
-    /// share `x` of the longest segments makes `c = x (1 - x)^(r - 1) a + (1 - x)^r b` largest, where `a` is the `c` of one run
-    /// less, and `b` that of one length less.
+    /// The shares for this number `r` of runs and this number of lengths of a level. For large numbers `s` of states,
+    /// `c s^r` trips are possible. The share `x` of the longest segments maximizes
+    /// `c = x (1 - x)^(r - 1) a + (1 - x)^r b`, where `a` is the `c` for one run less, and `b` the `c` for one length
+    /// less.
     fn new(runs: usize, lengths: usize) -> Shares {
         let (mut of_runs, mut a) = (Vec::new(), 1.0);
         for runs in 2..=runs {
@@ -282,8 +286,8 @@ impl Shares {
         Shares { of_runs }
     }
 
-    /// The numbers of segments of each length, each with the states that are left within one of its segments; and how
-    /// these are shared.
+    /// For each segment length, longest first: the number of segments, and the number of states that are left for the
+    /// inside of one segment.
     fn counts(of_runs: &[SmallVec<[f64; 3]>], states: usize) -> Vec<(usize, usize)> {
         let Some(shares) = of_runs.last() else { return Vec::new() };
         let (mut left, mut counts) = (states, Vec::new());
@@ -306,12 +310,12 @@ impl Shares {
         Self::counts(of_runs, states).into_iter().map(trips).fold(0, usize::saturating_add)
     }
 
-    /// How many trips so many states are enough for.
+    /// The largest number of trips for which these states suffice.
     fn capacity(&self, states: usize) -> usize {
         self.trips(self.of_runs.len() + 1, states)
     }
 
-    /// The segments of `n` trips, with no more states than they need.
+    /// The segments of `n` trips, with the smallest number of states that suffices.
     fn plan(&self, n: usize, states: usize) -> SegmentPlan {
         self.cut(self.of_runs.len() + 1, n, states)
     }
@@ -333,7 +337,7 @@ impl Shares {
     }
 }
 
-/// [`BaseTensor::map_accum`], cut in segments.
+/// [`BaseTensor::map_accum`], cut into the segments of a plan.
 #[track_caller]
 pub(crate) fn map_accum<T: BaseTensor>(
     plan: &SegmentPlan,
@@ -387,7 +391,7 @@ pub(crate) fn map_accum<T: BaseTensor>(
     (carry, (0..outputs).map(joined).collect())
 }
 
-/// Some rows of a stack.
+/// The `count` rows of a stack from row `start` on.
 fn part<T: BaseTensor>(x: &T, start: usize, count: usize) -> T {
     if (start, count) == (0, x.shape()[0]) {
         x.clone()
@@ -408,8 +412,8 @@ fn trips<T: BaseTensor>(x: &T) -> T {
     x.linear(&Linear::reshape(x.shape(), &[&[count * len], &x.shape()[2..]].concat()))
 }
 
-/// The program of a function of at most so many trips as a loop. Many trips are cut in segments, unless what all of them
-/// compute stays in cache.
+/// The program of a `while` loop with at most `most` trips, as a loop of `most` trips of which those after the end are
+/// masked. The loop is cut into segments, unless it has few trips or the values of all trips stay in cache.
 pub(crate) fn bounded(body: &Program, most: usize) -> Program {
     let variables = Term::variables(body.inputs());
     let (init, captured) = variables.split_at(body.outputs().len());
@@ -424,7 +428,7 @@ pub(crate) fn bounded(body: &Program, most: usize) -> Program {
     closed(&variables, &carry)
 }
 
-/// The derivative of so few trips keeps all states.
+/// The largest number of trips of a masked loop that is never cut, so that its derivative stores all states.
 const FEW: usize = 64;
 
 /// The bytes of all values that a program computes.
@@ -487,8 +491,9 @@ mod tests {
 
     type Known = std::collections::BTreeMap<(usize, usize, bool), Option<usize>>;
 
-    /// How often trips run at least, in all, with so many states: by trying all lengths of the first segment. Those of a
-    /// loop that is not `cut` run once, if there are enough states.
+    /// The smallest number of executions of trips with this number of states, by exhaustive search over the length of
+    /// the first segment. `cut`: the trips have run before, and run again here as segments. A loop that is not `cut`
+    /// runs its trips once if there are enough states.
     fn fewest(n: usize, states: usize, cut: bool, known: &mut Known) -> Option<usize> {
         if n == 0 || (!cut && n <= states) {
             return Some(n);
@@ -498,13 +503,13 @@ mod tests {
         }
         let mut best: Option<usize> = None;
         for first in 1..=if cut { n } else { n - 1 } {
-            // The state at its start is kept while what comes after it is done.
+            // The state at the start of the first segment is stored while the later trips are processed.
             let Some(left) = states.checked_sub(1) else { break };
             let within = fewest(first, left, false, known);
             let Some(all) = within.zip(fewest(n - first, left, true, known)).map(|(a, b)| a + b) else { continue };
             best = Some(best.map_or(all, |best| best.min(all)));
         }
-        // A loop that is cut runs once to know the states at the ends.
+        // A loop first runs once, to compute the states between its segments.
         let best = best.map(|runs| if cut { runs } else { n + runs });
         known.insert((n, states, cut), best);
         best
@@ -512,7 +517,7 @@ mod tests {
 
     #[test]
     fn segments_of_any_length_do_what_the_binomial_schedule_does() {
-        // Each segment shorter than the one before.
+        // Each segment is shorter than the segment before.
         for states in [5, 8, 13, 40] {
             assert_eq!(Shares::new(2, states).capacity(states), binomial(states, 2));
         }
@@ -537,7 +542,7 @@ mod tests {
         }
     }
 
-    /// What several lengths save, as the documentation says.
+    /// The runs of the loop with equal lengths and with several lengths, as `docs/guide/loops.md` has them.
     #[test]
     fn several_lengths_save_runs() {
         let runs = |n: usize, states: usize, lets_go: bool| {
