@@ -1,4 +1,4 @@
-//! Arithmetic of numbers of any element type: an elementwise function of floats, or an operation of integers.
+//! Arithmetic that is generic in the element type: the operation of floats, or the operation of integers.
 
 use crate::base::BaseTensor;
 use crate::dtype::{DType, Num};
@@ -26,7 +26,7 @@ binary! {
     sub_op: Sub Sub,
     /// The product; integers wrap around.
     mul_op: Mul Mul,
-    /// The quotient: IEEE for floats, truncated for integers.
+    /// The quotient: IEEE for floats; truncated for integers, where `x / 0 = x`.
     div_op: Div Quot,
     /// The smaller number.
     min_op: Min Min,
@@ -50,7 +50,7 @@ macro_rules! unary {
 }
 
 unary! {
-    /// The negative number; integers wrap around.
+    /// The negation; integers wrap around.
     neg_op: Neg Neg,
     /// The absolute value; integers wrap around.
     abs_op: Abs Abs,

@@ -1,8 +1,8 @@
-//! Scans by an associative operation, in logarithmic depth.
+//! Prefix scans by an associative operation, in logarithmic depth.
 //!
-//! Law: the operation is applied to stacks of rows, each time to half as many as before, so a recorded program has no
-//! loop, and about `2 n` applications in `2 log2 n` bulk operations. Blelloch, *Prefix sums and their applications*,
-//! CMU-CS-90-190, 1990.
+//! Law: the operation is applied to stacks of rows, each level of the recursion to half as many rows as the level
+//! before, so a recorded program has no loop, and about `2 n` applications in `2 log2 n` bulk operations. Blelloch,
+//! *Prefix sums and their applications*, CMU-CS-90-190, 1990.
 
 use std::cell::OnceCell;
 
@@ -12,14 +12,14 @@ use crate::base::BaseTensor;
 use crate::ops::Linear;
 use crate::shape::Shape;
 
-/// What applies the operation to pairs of rows of two stacks.
+/// Applies the operation to each pair of rows of two stacks.
 type Combine<'a, T> = &'a dyn Fn(&[T], &[T]) -> Vec<T>;
 
 /// All prefixes of the rows, combined by `f`: `y[0] = x[0]`, `y[i] = f(y[i - 1], x[i])`, if `f` is associative.
 ///
-/// The order of the operations is another than that of a [`scan`](crate::scan()), and none waits for all before it: so
-/// `f(f(a, b), c)` must be `f(a, f(b, c))`, up to rounding; nothing checks that. Linear recurrences are of this kind: the
-/// composition of maps `h -> a h + b` is `(a1, b1), (a2, b2) -> (a2 a1, a2 b1 + b2)`.
+/// The operations are grouped in another way than in a [`scan`](crate::scan()), in a tree instead of a chain: so
+/// `f(f(a, b), c)` must equal `f(a, f(b, c))`, up to rounding, which is not checked. Linear recurrences are of this
+/// kind: the composition of maps `h -> a h + b` is `(a1, b1), (a2, b2) -> (a2 a1, a2 b1 + b2)`.
 ///
 /// ```
 /// use polygrad::{associative_scan, tensor};
@@ -30,7 +30,7 @@ type Combine<'a, T> = &'a dyn Fn(&[T], &[T]) -> Vec<T>;
 /// ```
 ///
 /// # Panics
-/// When sequences differ in length, or `f` returns what is not like a row.
+/// When sequences differ in length, or a result of `f` has another shape or structure than a row.
 #[track_caller]
 pub fn associative_scan<T, X, R, S>(xs: X, f: impl Fn(&R, &R) -> R) -> S
 where
@@ -77,8 +77,8 @@ fn prefixes<T: BaseTensor>(xs: &[T], combine: Combine<'_, T>) -> Vec<T> {
     if n == 1 {
         return xs.to_vec();
     }
-    // Neighbours are combined in pairs. The prefixes of the pairs are every second result; each combined with one more row
-    // gives the others.
+    // Neighbors are combined in pairs. The prefixes of the pairs are the results at odd positions; each of these
+    // combined with the next row is the result at the next, even position.
     let (odds, evens) = (n / 2, n - n / 2);
     let (even, odd) = (rows(xs, 0, evens, 2), rows(xs, 1, odds, 2));
     let at_odd = prefixes(&combine(&rows(&even, 0, odds, 1), &odd), combine);
@@ -91,7 +91,7 @@ fn prefixes<T: BaseTensor>(xs: &[T], combine: Combine<'_, T>) -> Vec<T> {
     at_even.iter().zip(&at_odd).map(|(even, odd)| woven(even, odd)).collect()
 }
 
-/// The rows of two stacks in turns; the first may have one more.
+/// The rows of two stacks in alternation; the first stack may have one more row.
 fn woven<T: BaseTensor>(even: &T, odd: &T) -> T {
     let count = odd.shape()[0];
     let shape = |outer: &[usize]| outer.iter().chain(&odd.shape()[1..]).copied().collect::<Shape>();

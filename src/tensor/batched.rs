@@ -1,11 +1,11 @@
-//! The function that `vmap` returns.
+//! The function that `vmap` returns; its errors name the location of the call.
 
 use std::cell::Cell;
 use std::ops::Deref;
 use std::panic::Location;
 use std::rc::Rc;
 
-/// Panics inside of a closure. The panic shows the line of the closure, so the words show the line of the call.
+/// Panics inside of a closure. Rust reports the line of the closure, so the message names the line of the call.
 pub(super) fn stop(message: &str, call: &Location<'_>) -> ! {
     panic!("{message} (called at {call})")
 }
@@ -20,15 +20,15 @@ pub(super) fn stop(message: &str, call: &Location<'_>) -> ! {
 /// ```
 ///
 /// # Panics
-/// A call panics when sequences differ in length, or the results of two rows in shape; the message names the place of
-/// the call.
+/// A call panics when sequences differ in length, or the results of two rows in shape; the message names the location
+/// of the call.
 pub struct Batched<'a, X, S> {
     map: Box<dyn Fn(X) -> S + 'a>,
     caller: Rc<Cell<&'static Location<'static>>>,
 }
 
 impl<'a, X, S> Batched<'a, X, S> {
-    /// The function whose errors are messages for the caller. It is given the place of the call.
+    /// Wraps `f`, to which each call passes its location. A call panics with the error of `f` and this location.
     #[track_caller]
     pub(super) fn new(f: impl Fn(X, &'static Location<'static>) -> Result<S, String> + 'a) -> Self {
         let caller = Rc::new(Cell::new(Location::caller()));
@@ -41,7 +41,7 @@ impl<'a, X, S> Batched<'a, X, S> {
     }
 }
 
-/// What makes `function(xs)` a call; it notes the place of the call.
+/// `function(xs)` calls the target of this dereference, which notes the location of the call.
 impl<'a, X, S> Deref for Batched<'a, X, S> {
     type Target = dyn Fn(X) -> S + 'a;
 

@@ -1,6 +1,6 @@
-//! Loops that are cut in segments, see [`checkpoint`](crate::checkpoint()).
+//! Loops with a carry, cut in segments that reverse mode runs again, see [`checkpoint`](crate::checkpoint()).
 //!
-//! Law: each is the loop of the same name, and differs in what a derivative in reverse mode keeps.
+//! Law: each runs the trips of the loop of the same name; only the states that reverse mode keeps differ.
 
 use std::cell::OnceCell;
 use std::rc::Rc;
@@ -17,7 +17,7 @@ use crate::tree::Tree;
 /// The name of a loop and whether it runs in reverse.
 type Which = (&'static str, bool);
 
-/// What a row of these sequences is like: the body outlives them.
+/// A row of zeros of these sequences, as a template: the body outlives the sequences, so it cannot borrow them.
 fn like<T: BaseTensor, R>(xs: &impl Rows<T, R>) -> CarryTree<R> {
     let mut sequences = Vec::new();
     xs.sequences(&mut sequences);
@@ -50,7 +50,8 @@ impl Checkpoint {
             template.get_or_init(|| emptied(&y));
             check.returned(leaves(c), y.leaves(), alike)
         });
-        // Where numbers are known, the terms of all segments live until the reverse pass ends.
+        // If numbers are known, the terms of all segments are alive until the reverse pass ends, so no state is freed
+        // before.
         let lets_go = T::records() || init.iter().chain(&xs).all(|value| value.peek().is_none());
         let (last, outputs) = crate::checkpoint::map_accum(&self.plan(n, lets_go), (n, reverse), init, &xs, &step);
         trips.so_far();

@@ -1,11 +1,12 @@
 //! Convolution and pooling.
 //!
 //! Law: a convolution is one contraction, whose views hold stride and dilation; both its derivatives are contractions
-//! with the same views. Padding is written out first, so that the loops of the contraction run over whole boxes and
-//! become matrix products. The maxima of small windows are a maximum of strided slices, one for each place in a window,
-//! in row-major order; so the first of equal elements is chosen, as in a reduction of the windows.
+//! with the same views. The input is padded by an operation of its own, so that no access of the contraction is out of
+//! bounds and its loops become matrix products. The maxima of small windows are an elementwise maximum of strided
+//! slices, one for each position in a window, in row-major order; so the first of equal elements is chosen, as in a
+//! reduction of the windows.
 //!
-//! As is usual for networks, the kernel is not reversed: strictly these are cross-correlations.
+//! As is usual for neural networks, the kernel is not reversed: strictly speaking, these are cross-correlations.
 
 use smallvec::SmallVec;
 
@@ -177,7 +178,7 @@ impl<const S: usize> Conv<S> {
         matrix[rank + channel] = 1;
         for k in 0..S {
             let row = 2 + k;
-            // A step that is larger than the padded input is never made.
+            // A step longer than the padded input is never taken, so it is clamped, which also makes it fit `i64`.
             matrix[row * rank + at_moved + k] = self.stride[k].min(padded[row]) as i64;
             matrix[row * rank + at_kernel + k] = self.dilation[k].min(padded[row]) as i64;
         }
@@ -211,8 +212,8 @@ impl<T: BaseTensor, E: Num> Tensor<T, 3, E> {
         Tensor::from_raw(how.apply("conv1d", self.raw(), kernel.raw()))
     }
 
-    /// The largest element of each window of `size` elements along the last axis, one every `stride`. The
-    /// derivative goes to the first largest.
+    /// The largest element of each window of `size` elements along the last axis; a window starts every `stride`
+    /// elements. The derivative goes to the first largest element.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -250,8 +251,8 @@ impl<T: BaseTensor, E: Num> Tensor<T, 4, E> {
         Tensor::from_raw(how.apply("conv2d", self.raw(), kernel.raw()))
     }
 
-    /// The largest element of each window of `size` elements over the last two axes, one every `stride`. The
-    /// derivative goes to the first largest, row by row.
+    /// The largest element of each window of `size` elements over the last two axes; a window starts every `stride`
+    /// elements. The derivative goes to the first largest element in row-major order.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -266,8 +267,8 @@ impl<T: BaseTensor, E: Num> Tensor<T, 4, E> {
         let shape = self.raw().shape();
         check_window("max_pool2d", shape, size, stride);
         let [height, width] = [0, 1].map(|k| (shape[2 + k] - size[k]) / stride[k] + 1);
-        // The elements of slices and maxima: of whole windows, or of rows and then of columns. No product of sizes
-        // wraps.
+        // Cost model: the elements of all slices and maxima, for whole windows, or for rows and then columns of
+        // windows. In floats, as products of sizes may overflow.
         let small = size[0].saturating_mul(size[1]) <= SLICES;
         let elements = |window: usize, rows: usize| (2.0 * window as f64 - 1.0) * rows as f64 * width as f64;
         let by_axis = elements(size[1], shape[2]) + elements(size[0], height);
@@ -278,13 +279,13 @@ impl<T: BaseTensor, E: Num> Tensor<T, 4, E> {
             let out = [shape[0], shape[1], height, width];
             return largest(self, places.map(|at| Linear::read(View::affine(shape, &out, &matrix, &at))));
         }
-        // Along rows first, so that the first largest element, row by row, is chosen.
+        // Along rows first, so that the first largest element in row-major order is chosen.
         window_max(&window_max(self, 3, size[1], stride[1]), 2, size[0], stride[0])
     }
 }
 
 impl<T: BaseTensor, E: Float> Tensor<T, 3, E> {
-    /// The mean of each window of `size` elements along the last axis, one every `stride`.
+    /// The mean of each window of `size` elements along the last axis; a window starts every `stride` elements.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -301,7 +302,7 @@ impl<T: BaseTensor, E: Float> Tensor<T, 3, E> {
 }
 
 impl<T: BaseTensor, E: Float> Tensor<T, 4, E> {
-    /// The mean of each window of `size` elements over the last two axes, one every `stride`.
+    /// The mean of each window of `size` elements over the last two axes; a window starts every `stride` elements.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -319,7 +320,8 @@ impl<T: BaseTensor, E: Float> Tensor<T, 4, E> {
     }
 }
 
-/// The largest number of slices that a maximum of windows is made of; larger windows are reduced.
+/// The largest size of windows whose maxima are an elementwise maximum of slices; larger windows are reduced along an
+/// axis.
 const SLICES: usize = 16;
 
 /// The largest elements of the windows along an axis.
@@ -338,7 +340,7 @@ fn window_max<T: BaseTensor, const D: usize, E: Num>(
     Tensor::from_raw(windows.reduce(Reduce::Max { axis: axis + 1 }))
 }
 
-/// The elementwise maximum of several views of `x`; of equal elements the first view's is chosen.
+/// The elementwise maximum of several views of `x`; of equal elements, that of the first view is chosen.
 fn largest<T: BaseTensor, const D: usize, E: Num>(
     x: &Tensor<T, D, E>,
     views: impl Iterator<Item = Linear>,
@@ -349,7 +351,7 @@ fn largest<T: BaseTensor, const D: usize, E: Num>(
     }
 }
 
-/// The sums of the windows along an axis, without making the windows.
+/// The sums of the windows along an axis; windows and sum are one operation if they compose.
 #[track_caller]
 fn window_sums<T: BaseTensor, const D: usize, E: Num>(
     x: &Tensor<T, D, E>,

@@ -1,7 +1,8 @@
-//! Products, and running sums, products and extrema.
+//! Products, and prefix sums, products, extrema and log-sum-exps along an axis.
 //!
-//! Law: every result is computed with `+`, `*`, `min` or `max` alone, in a tree of logarithmic depth and linear work,
-//! never by dividing a total; so the derivative of a product is right where factors are zero.
+//! Law: every result is computed by its associative operation alone (`+`, `*`, `min`, `max` or log-add-exp), in a tree
+//! of logarithmic depth and linear work, never by division of a total; so the derivative of a product is right where
+//! factors are zero.
 
 use super::Tensor;
 use super::arithmetic::{add_op, max_op, min_op, mul_op};
@@ -13,7 +14,8 @@ use crate::dtype::{Float, Num};
 use crate::ops::{Binary, Linear};
 use crate::shape::Shape;
 
-/// An associative operation; not a function pointer, which would not know the user's line.
+/// An associative operation; not a function pointer, since a call through a pointer loses the user's line
+/// (`track_caller`).
 #[derive(Clone, Copy)]
 enum Combine {
     Sum,
@@ -65,15 +67,15 @@ fn product<T: BaseTensor, E: Num>(x: &T, axis: usize) -> T {
     }
 }
 
-/// The combination of each element with all before it along an axis.
+/// The prefixes along an axis: the combination of each element with all elements before it.
 #[track_caller]
 fn prefixes<T: BaseTensor, E: Num>(x: &T, axis: usize, combine: Combine) -> T {
     let n = x.shape()[axis];
     if n <= 1 {
         return x.clone();
     }
-    // Neighbors are combined in pairs. The prefixes of the pairs are every second result; each combined with one more
-    // element gives the others.
+    // Neighbors are combined in pairs. The prefixes of the pairs are the results at odd positions; each of these
+    // combined with the next element is the result at the next, even position.
     let (odds, evens) = (n / 2, n - n / 2);
     let even = every(x, axis, 0, evens, 2);
     let pairs = combine.apply::<T, E>(&every(&even, axis, 0, odds, 1), &every(x, axis, 1, odds, 2));
@@ -84,7 +86,7 @@ fn prefixes<T: BaseTensor, E: Num>(x: &T, axis: usize, combine: Combine) -> T {
     at_even.linear(&woven(&at_even, 0)).accumulate_linear(&woven(&at_odd, 1), &at_odd)
 }
 
-/// The prefixes of each line along `axis`, from its first or from its last element on.
+/// The prefixes of each line along `axis`, or, in reverse, its suffixes.
 #[track_caller]
 fn running<T: BaseTensor, const D: usize, E: Num>(
     op: &str,
@@ -100,8 +102,8 @@ fn running<T: BaseTensor, const D: usize, E: Num>(
 
 /// Products.
 impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
-    /// The product of all elements; 1 if there are none. The derivative in an element is the product of all
-    /// others, also where elements are zero.
+    /// The product of all elements; 1 if there are none. The derivative in an element is the product of all other
+    /// elements, also where elements are zero.
     ///
     /// ```
     /// use polygrad::{direct, tensor};
@@ -114,8 +116,8 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
         self.flatten().prod_axis(0)
     }
 
-    /// The product of each line along `axis`, which disappears; 1 if its size is 0. The derivative in an
-    /// element is the product of all others of its line, also where elements are zero.
+    /// The product of each line along `axis`, which disappears; 1 if its size is 0. The derivative in an element is the
+    /// product of all other elements of its line, also where elements are zero.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -136,7 +138,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
 
 /// Running sums, products and extrema.
 impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
-    /// The sum of each element and all before it along `axis`: `y[i] = x[0] + .. + x[i]`. Its adjoint is
+    /// The sum of each element and all elements before it along `axis`: `y[i] = x[0] + .. + x[i]`. Its adjoint is
     /// [`cumsum_reverse`](Tensor::cumsum_reverse).
     ///
     /// ```
@@ -151,7 +153,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
         running("cumsum", self, axis, false, Combine::Sum)
     }
 
-    /// The sum of each element and all after it along `axis`: `y[i] = x[i] + .. + x[n - 1]`.
+    /// The sum of each element and all elements after it along `axis`: `y[i] = x[i] + .. + x[n - 1]`.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -165,7 +167,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
         running("cumsum_reverse", self, axis, true, Combine::Sum)
     }
 
-    /// The product of each element and all before it along `axis`: `y[i] = x[0] * .. * x[i]`. The derivative
+    /// The product of each element and all elements before it along `axis`: `y[i] = x[0] * .. * x[i]`. The derivative
     /// is right also where elements are zero.
     ///
     /// ```
@@ -180,7 +182,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
         running("cumprod", self, axis, false, Combine::Product)
     }
 
-    /// The product of each element and all after it along `axis`: `y[i] = x[i] * .. * x[n - 1]`.
+    /// The product of each element and all elements after it along `axis`: `y[i] = x[i] * .. * x[n - 1]`.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -194,8 +196,8 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
         running("cumprod_reverse", self, axis, true, Combine::Product)
     }
 
-    /// The largest of each element and all before it along `axis`; NaN from the first NaN on. The derivative
-    /// goes to the first of the largest.
+    /// The largest of each element and all elements before it along `axis`; NaN from the first NaN on. The derivative
+    /// goes to the first largest element.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -209,8 +211,8 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
         running("cummax", self, axis, false, Combine::Max)
     }
 
-    /// The largest of each element and all after it along `axis`; NaN up to the last NaN. The derivative goes
-    /// to the last of the largest.
+    /// The largest of each element and all elements after it along `axis`; NaN up to the last NaN. The derivative goes
+    /// to the last largest element.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -224,8 +226,8 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
         running("cummax_reverse", self, axis, true, Combine::Max)
     }
 
-    /// The smallest of each element and all before it along `axis`; NaN from the first NaN on. The derivative
-    /// goes to the first of the smallest.
+    /// The smallest of each element and all elements before it along `axis`; NaN from the first NaN on. The derivative
+    /// goes to the first smallest element.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -239,8 +241,8 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
         running("cummin", self, axis, false, Combine::Min)
     }
 
-    /// The smallest of each element and all after it along `axis`; NaN up to the last NaN. The derivative goes
-    /// to the last of the smallest.
+    /// The smallest of each element and all elements after it along `axis`; NaN up to the last NaN. The derivative goes
+    /// to the last smallest element.
     ///
     /// ```
     /// use polygrad::tensor;

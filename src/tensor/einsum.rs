@@ -1,8 +1,8 @@
-//! Sums of products named by the letters of their axes.
+//! `einsum`: sums of products that are specified by a letter for each axis.
 //!
 //! Law: a specification is a set of views of one iteration space with an axis per letter, one view for each operand and
-//! one for the result. So one operand is one linear operation, two are one contraction, and more are contracted from
-//! left to right.
+//! one for the result. So one operand needs one linear operation, two operands need one contraction, and more operands
+//! are contracted from left to right.
 
 use smallvec::SmallVec;
 
@@ -60,7 +60,7 @@ type Labels = SmallVec<[char; 6]>;
 /// The sum of products in which every axis has a letter: the elements of the operands with equal letters
 /// at equal positions are multiplied, and summed over all letters that the result does not have.
 ///
-/// `"ij,jk->ik"` is the matrix product. Spaces are ignored. A letter twice in one operand is its diagonal, as in
+/// `"ij,jk->ik"` is the matrix product. Spaces are ignored. A letter twice in one operand reads its diagonal, as in
 /// `"ii->"`, the trace. Three and more operands are multiplied from left to right; a letter is summed over as soon as
 /// no later operand has it.
 ///
@@ -77,9 +77,9 @@ type Labels = SmallVec<[char; 6]>;
 /// ```
 ///
 /// # Panics
-/// When the specification has no `->` or something else than letters, commas and spaces, when it names
-/// another number of operands or axes than there are or a size twice with different values, or when the
-/// result has a letter twice or one that no operand has.
+/// When the specification has no `->`, or another character than letters, commas and spaces; when the number of
+/// operands, or of the axes of an operand or of the result, is another than in the specification; when axes of one
+/// letter differ in size; or when the result has a letter twice, or a letter that no operand has.
 #[track_caller]
 pub fn einsum<T: BaseTensor, const D: usize, E: Num>(spec: &str, operands: impl Operands<T, E>) -> Tensor<T, D, E> {
     einsum_of(spec, operands.operands())
@@ -119,7 +119,7 @@ fn parse(spec: &str) -> (Vec<Labels>, Labels) {
     (operands, output)
 }
 
-/// The letters of one part of the specification, which starts at character `start`.
+/// The letters of one part of the specification; the part starts at character `start`.
 #[track_caller]
 fn labels(spec: &str, part: &str, start: usize) -> Labels {
     let mut labels = Labels::new();
@@ -211,7 +211,7 @@ fn check_output(spec: &str, inputs: &[Labels], output: &[char]) {
     }
 }
 
-/// The letters of some tensors, each once, those of `first` before the others.
+/// The distinct letters of some tensors; those of `first` come first.
 fn space<'a>(first: &[char], labels: impl IntoIterator<Item = &'a char>) -> Labels {
     let mut space = Labels::from_slice(first);
     for label in labels {
@@ -222,13 +222,13 @@ fn space<'a>(first: &[char], labels: impl IntoIterator<Item = &'a char>) -> Labe
     space
 }
 
-/// The letters of some tensors that are still needed, each once.
+/// The distinct letters of some tensors that the result or a later operand has.
 fn needed<'a>(labels: impl IntoIterator<Item = &'a char>, later: &[Labels], output: &[char]) -> Labels {
     let all = space(&[], labels);
     all.into_iter().filter(|l| output.contains(l) || later.iter().any(|labels| labels.contains(l))).collect()
 }
 
-/// One tensor with other letters: diagonals taken, axes summed over and exchanged.
+/// One tensor with axes `into` instead of `labels`: takes diagonals, sums over axes, and permutes axes.
 #[track_caller]
 fn rearranged<T: BaseTensor>(sizes: &Sizes, x: &T, labels: &[char], into: &[char]) -> T {
     if labels == into {

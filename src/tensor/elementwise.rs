@@ -1,7 +1,7 @@
-//! Elementwise functions beyond the operators: of two tensors, comparisons, selection, conversions.
+//! Elementwise functions beyond the operators: functions of two tensors, comparisons, selection, conversions.
 //!
-//! Law: operands are broadcast like those of operators, and a host number may stand for a tensor ([`Operand`]). The
-//! functions of floats come from their tables, in `ops/unary.rs` and `ops/binary.rs`.
+//! Law: operands are broadcast like those of operators, and a host number may stand for a tensor ([`Operand`]). Most
+//! functions of floats are rows of the tables in `ops/unary.rs` and `ops/binary.rs`, whose methods are in `tables`.
 
 use std::borrow::Cow;
 
@@ -13,13 +13,15 @@ use crate::dtype::{Elem, Float, Num};
 use crate::ops::{Binary, Compare, Discrete, FloatStep, IntBinary, Linear};
 
 impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
-    /// The derivative of this order of [`digamma`](Tensor::digamma), which is the one of order 0; that of order 1 is
-    /// [`trigamma`](Tensor::trigamma). At 0 and the negative integers `inf` where the order is odd, and NaN where it is even, as infinities
-    /// have opposite signs on either side.
+    /// The polygamma function: the derivative of order `order` of [`digamma`](Tensor::digamma). Order 0 is `digamma`,
+    /// order 1 is [`trigamma`](Tensor::trigamma). At 0 and the negative integers: `inf` for odd orders, and NaN for
+    /// even orders, as the limits from both sides are infinities of opposite signs.
     ///
-    /// For `x > 0` it is `(-1)^(n + 1) n! sum_k 1 / (x + k)^(n + 1)`. The relative error in `f64` is below `1e-14` up to the order 20, and
-    /// below `1e-13` up to 170, beyond which values are exponentials of logarithms; for negative `x` relative to the largest such sum at the distances of `x` from the integers beside it.
-    /// Abramowitz and Stegun, "Handbook of mathematical functions" (1964), section 6.4.
+    /// For `x > 0` and order `n >= 1` the value is `(-1)^(n + 1) n! sum_k 1 / (x + k)^(n + 1)`. The relative error in
+    /// `f64` is below `1e-14` up to order 20, and below `1e-13` up to order 170; beyond, values are computed as
+    /// exponentials of logarithms. For negative `x` the error is relative to the larger of the two such sums at the
+    /// distances of `x` from its neighboring integers. Abramowitz and Stegun, "Handbook of mathematical functions"
+    /// (1964), section 6.4.
     ///
     /// ```
     /// use polygrad::{grad, tensor};
@@ -53,8 +55,8 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
         Tensor::from_raw(T::discrete(&Discrete::Compare(op), &[&a, &b]))
     }
 
-    /// The mask of where `self == other`, elementwise and broadcast; IEEE for floats. The operator `==` compares two
-    /// whole tensors of known numbers.
+    /// The mask of `self == other`, elementwise and broadcast; IEEE for floats. The operator `==` compares two whole
+    /// tensors of known numbers.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -65,7 +67,7 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
         self.compare(Compare::Eq, other)
     }
 
-    /// The mask of where `self != other`, elementwise and broadcast; true at NaN.
+    /// The mask of `self != other`, elementwise and broadcast; true at NaN.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -76,7 +78,7 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
         self.compare(Compare::Ne, other)
     }
 
-    /// The mask of where `self < other`, elementwise and broadcast; false at NaN.
+    /// The mask of `self < other`, elementwise and broadcast; false at NaN.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -87,7 +89,7 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
         self.compare(Compare::Lt, other)
     }
 
-    /// The mask of where `self <= other`, elementwise and broadcast; false at NaN.
+    /// The mask of `self <= other`, elementwise and broadcast; false at NaN.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -98,7 +100,7 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
         self.compare(Compare::Le, other)
     }
 
-    /// The mask of where `self > other`, elementwise and broadcast; false at NaN.
+    /// The mask of `self > other`, elementwise and broadcast; false at NaN.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -109,7 +111,7 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
         self.compare(Compare::Gt, other)
     }
 
-    /// The mask of where `self >= other`, elementwise and broadcast; false at NaN.
+    /// The mask of `self >= other`, elementwise and broadcast; false at NaN.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -122,7 +124,8 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
 }
 
 impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
-    /// The smaller of each pair; NaN if either is. The derivative goes to the chosen one, on ties to `self`.
+    /// The smaller element of each pair; NaN if either is NaN. The derivative goes to the chosen element, on ties to
+    /// that of `self`.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -134,7 +137,8 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
         Tensor::from_raw(min_op::<_, E>(&a, &b))
     }
 
-    /// The larger of each pair; NaN if either is. The derivative goes to the chosen one, on ties to `self`.
+    /// The larger element of each pair; NaN if either is NaN. The derivative goes to the chosen element, on ties to
+    /// that of `self`.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -148,8 +152,8 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
         Tensor::from_raw(max_op::<_, E>(&a, &b))
     }
 
-    /// Each element brought between `lo` and `hi`; NaN stays. The derivative is 1 from `lo` to `hi`, both
-    /// included, and 0 outside. Where `lo > hi` the result is `hi`.
+    /// Each element clamped to the interval from `lo` to `hi`; NaN stays NaN. The derivative is 1 from `lo` to `hi`,
+    /// both included, and 0 outside. Where `lo > hi` the result is `hi`.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -186,7 +190,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     }
 }
 
-/// A scalar tensor repeated into a shape.
+/// A scalar tensor broadcast to a shape.
 #[track_caller]
 pub(super) fn repeated<'a, T: BaseTensor, E: Elem>(s: &'a Tensor<T, 0, E>, shape: &[usize]) -> Cow<'a, T> {
     if shape.is_empty() {
@@ -311,7 +315,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
         self.step(FloatStep::Round)
     }
 
-    /// The same values, as a constant for differentiation: derivative 0.
+    /// The same values, as constants for differentiation: derivative 0.
     ///
     /// ```
     /// use polygrad::{Tensor, grad, tensor};
@@ -323,7 +327,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
         self.step(FloatStep::StopGradient)
     }
 
-    /// The nearest values of another float type; linear, so the derivative passes.
+    /// The nearest values of another float type; linear: the tangent is cast likewise, the cotangent back.
     ///
     /// ```
     /// use polygrad::tensor;

@@ -1,7 +1,7 @@
-//! Tensors brought up to a higher rank, and reductions that keep their axis: how lower ranks stand beside higher ones.
+//! Explicit broadcasting to a higher rank, and reductions that keep their axis with size 1.
 //!
 //! Law: the axes of a tensor are the last ones of the result, as in `NumPy`; leading axes are new. An operator never
-//! does this silently, because on a square matrix a vector could be meant for rows or for columns.
+//! broadcasts in this way by itself, because on a square matrix a vector could be meant for rows or for columns.
 
 use super::Tensor;
 use super::operators::stretch;
@@ -34,8 +34,8 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
         Tensor::from_raw(self.raw().linear(&Linear::replicate(&shape, &axes)))
     }
 
-    /// This tensor repeated along new leading axes, and along axes of size 1, into the shape of `like`: a bias beside a
-    /// batch. Its axes are the last ones of `like`.
+    /// This tensor broadcast to the shape of `like`: repeated along new leading axes, and along axes of size 1. Its
+    /// axes are the last ones of `like`, as those of a bias beside a batch.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -76,7 +76,7 @@ macro_rules! keeps {
             $(#[$doc])*
             ///
             /// # Panics
-            /// When there is no such axis, and where the reduction without `keep` does.
+            /// When there is no such axis, and when the reduction that drops the axis panics.
             #[track_caller]
             pub fn $name<const M: usize>(&self, axis: usize $(, $arg: $Arg)*) -> Self
             where

@@ -1,9 +1,9 @@
-//! Discrete Fourier transforms along an axis, and convolution by way of them.
+//! Discrete Fourier transforms along an axis, and convolution by Fourier transforms.
 //!
-//! A complex tensor is two tensors of one shape, its real and its imaginary part. Laws: one operation of the language,
-//! [`Linear::fourier`], makes all of these, and its adjoint is the transform with the other sign, so derivatives of any
-//! order are transforms; the other axes are a batch. As in NumPy and JAX the inverse is divided by `n`, the transform
-//! is not.
+//! A complex tensor is two tensors of one shape, its real and its imaginary part. Laws: every transform is the
+//! operation [`Linear::fourier`] of the language, whose adjoint is the transform with the opposite sign in the
+//! exponent, so derivatives of any order are transforms; the other axes are a batch. As in NumPy and JAX the inverse is
+//! divided by `n`, the transform is not.
 
 use super::Tensor;
 use super::arithmetic::mul_op;
@@ -17,7 +17,7 @@ use crate::shape::{Shape, Show, check_possible};
 /// A complex tensor: real and imaginary part.
 pub type Complex<T, const D: usize, E = f64> = (Tensor<T, D, E>, Tensor<T, D, E>);
 
-/// Panics unless both parts have one shape, with this axis.
+/// Panics unless both parts have one shape, and that has this axis.
 #[track_caller]
 fn check_parts(op: &str, re: &[usize], im: &[usize], axis: usize) {
     check_axis(op, axis, re);
@@ -30,7 +30,7 @@ fn check_parts(op: &str, re: &[usize], im: &[usize], axis: usize) {
     }
 }
 
-/// The shape of both parts of a complex tensor, one after the other along a new outermost axis.
+/// The shape of both parts of a complex tensor, stacked along a new outermost axis.
 #[track_caller]
 fn both(op: &str, shape: &[usize]) -> Shape {
     let both: Shape = std::iter::once(2).chain(shape.iter().copied()).collect();
@@ -38,7 +38,7 @@ fn both(op: &str, shape: &[usize]) -> Shape {
     both
 }
 
-/// A tensor as one row along a new outermost axis.
+/// A tensor with a new outermost axis of size 1.
 #[track_caller]
 fn as_row<T: BaseTensor>(x: &T) -> T {
     let shape: Shape = std::iter::once(1).chain(x.shape().iter().copied()).collect();
@@ -46,14 +46,14 @@ fn as_row<T: BaseTensor>(x: &T) -> T {
     x.linear(&Linear::replicate(&shape, &axes))
 }
 
-/// The transform, not scaled, of a tensor with the parts along its outermost axis.
+/// The unscaled transform along `axis` of a complex tensor whose parts are stacked along a new outermost axis.
 #[track_caller]
 fn transformed<T: BaseTensor>(x: &T, axis: usize, conjugate: bool) -> T {
     let op = Linear::fourier(x.shape(), 0, axis + 1);
     x.linear(&if conjugate { op.adjoint() } else { op })
 }
 
-/// One of the parts.
+/// Part `k` of a complex tensor whose parts are stacked.
 #[track_caller]
 fn part<T: BaseTensor, const D: usize, E: Float>(x: &T, k: usize) -> Tensor<T, D, E> {
     Tensor::from_raw(x.linear(&Linear::row(x.shape(), 0, k)))
@@ -112,7 +112,8 @@ pub fn ifft<T: BaseTensor, const D: usize, E: Float>(
     (part::<T, D, E>(&y, 0).scale(scale), part::<T, D, E>(&y, 1).scale(scale))
 }
 
-/// The [`fft`] of real numbers: its first `n / 2 + 1` elements along `axis`, of which the others are the conjugates.
+/// The [`fft`] of real numbers: its first `n / 2 + 1` elements along `axis`. Element `n - k` is the conjugate of
+/// element `k`.
 ///
 /// ```
 /// use polygrad::tensor;
@@ -135,7 +136,7 @@ pub fn rfft<T: BaseTensor, const D: usize, E: Float>(x: &Tensor<T, D, E>, axis: 
         );
     }
     both("rfft", shape);
-    // The imaginary part is padding.
+    // The imaginary part is zero padding.
     let mut after: Shape = shape.iter().map(|_| 0).collect();
     let before: Shape = std::iter::once(0).chain(after.iter().copied()).collect();
     after.insert(0, 1);
@@ -145,8 +146,8 @@ pub fn rfft<T: BaseTensor, const D: usize, E: Float>(x: &Tensor<T, D, E>, axis: 
     (part(&half, 0), part(&half, 1))
 }
 
-/// The inverse of [`rfft`], of which the result had size `n` along `axis`. Imaginary parts that the transform of real
-/// numbers does not have, of the first element and for even `n` of the last, count as 0.
+/// The inverse of [`rfft`], with a result of size `n` along `axis`. The imaginary part of the first element, and for
+/// even `n` of the last, counts as 0, since it is 0 in the transform of real numbers.
 ///
 /// ```
 /// use polygrad::tensor;
@@ -177,7 +178,8 @@ pub fn irfft<T: BaseTensor, const D: usize, E: Float>(
     let mut whole = both("irfft", shape);
     whole[axis + 1] = n;
     check_possible("irfft", &whole);
-    // An element and its conjugate add up to twice the real part; the first, and the middle one, is its own conjugate.
+    // An element and its conjugate contribute twice the real part; the first element, and for even `n` the middle one,
+    // is its own conjugate.
     let weight = |k: usize| if k == 0 || 2 * k == n { 1.0 } else { 2.0 } / n as f64;
     let weights = Array::from((0..shape[axis]).map(|k| E::of_f64(weight(k))).collect::<Vec<E>>());
     let weights = T::constant(weights).linear(&Linear::replicate(half.shape(), &[axis + 1]));
@@ -188,8 +190,8 @@ pub fn irfft<T: BaseTensor, const D: usize, E: Float>(
     part(&transformed(&half.linear(&Linear::pad(half.shape(), &none, &after)), axis, true), 0)
 }
 
-/// The convolution of lines along `axis`, in full: `y[k] = sum_j x[j] w[k - j]` with the size `n + m - 1`. By Fourier
-/// transforms, in time proportional to `(n + m) ln (n + m)`; the other axes are broadcast.
+/// The full convolution along `axis`: `y[k] = sum_j x[j] w[k - j]`, of size `n + m - 1`, by Fourier transforms in time
+/// proportional to `(n + m) ln (n + m)`; the other axes are broadcast.
 ///
 /// The rounding errors are relative to the largest elements. For a short `w` [`conv1d`](Tensor::conv1d) is faster.
 ///
@@ -201,7 +203,8 @@ pub fn irfft<T: BaseTensor, const D: usize, E: Float>(
 /// ```
 ///
 /// # Panics
-/// When there is no such axis, one of the two is empty along it, or other sizes differ and none of them is 1.
+/// When there is no such axis, `x` or `w` has size 0 along it, or sizes along another axis differ and none of them is
+/// 1.
 #[track_caller]
 pub fn fft_convolve<T: BaseTensor, const D: usize, E: Float>(
     x: &Tensor<T, D, E>,
@@ -217,7 +220,7 @@ pub fn fft_convolve<T: BaseTensor, const D: usize, E: Float>(
             Show(w.raw().shape())
         );
     }
-    // Powers of two are fastest; what wraps around meets zeros.
+    // Powers of two are fastest; elements that a circular convolution wraps around meet the zeros of the padding.
     let (full, size) = (n + m - 1, (n + m - 1).next_power_of_two());
     let [(a, b), (c, d)] = [x, w].map(|t| {
         let mut widths = [(0, 0); D];

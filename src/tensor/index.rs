@@ -1,7 +1,7 @@
-//! Reading and adding at computed positions.
+//! Gather and scatter-add: reads and additions at computed positions.
 //!
-//! Law: total. Reading out of bounds, negative included, gives 0; adding there does nothing. Indices
-//! are integer tensors and ordinary terms of the program; a host number is a constant one.
+//! Law: total. A read at an index out of bounds, which includes negative indices, gives 0; an addition there does
+//! nothing. Indices are integer tensors, ordinary values of the program; a host number is a constant index.
 
 use super::Tensor;
 use super::rank::{Above, Plus, Rank};
@@ -46,12 +46,12 @@ impl<T: BaseTensor> ScalarIndex<T> for i64 {
 
 impl<T: BaseTensor> ScalarIndex<T> for usize {
     fn index(&self) -> Tensor<T, 0, i64> {
-        // No array has so many elements that saturation would bring the index back into bounds.
+        // The saturated index is out of bounds, too: no array is so large.
         Tensor::scalar(i64::try_from(*self).unwrap_or(i64::MAX))
     }
 }
 
-/// `K` indices, of the `K` outer axes: an array `[i, j]`, or a tuple `(i, 0)` where they differ in type.
+/// `K` indices into the `K` outermost axes: an array `[i, j]`, or a tuple `(i, 0)` if the types of the indices differ.
 pub trait Indices<T, const K: usize> {
     /// The indices as integer tensors.
     #[doc(hidden)]
@@ -81,16 +81,16 @@ tuple_indices! {
 }
 
 /// One of the indices of [`gather`](Tensor::gather) and [`scatter_add`](Tensor::scatter_add): an integer tensor of rank
-/// `S`, owned or borrowed, or a host integer, which stands for its repetition.
+/// `S`, owned or borrowed, or a host integer, which is broadcast.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an index tensor of rank {S}",
     label = "an index tensor is a `Tensor<T, {S}, i64>`, owned or borrowed, or an integer of type `i32`, `i64` or `usize`"
 )]
 pub trait IndexTensor<T, const S: usize> {
-    /// The shape, which a number does not have.
+    /// The shape; `None` for a number.
     #[doc(hidden)]
     fn shape(&self) -> Option<&[usize]>;
-    /// The index tensor; a number takes this shape.
+    /// The index tensor; a number is broadcast to this shape.
     #[doc(hidden)]
     fn place(&self, shape: &[usize]) -> T;
 }
@@ -127,14 +127,14 @@ macro_rules! repeated {
 }
 repeated!(i32, i64, usize);
 
-/// `K` index tensors of one shape of rank `S`, for the `K` outer axes: an array, or a tuple where they differ in type.
+/// `K` index tensors of one shape of rank `S`, into the `K` outermost axes: an array, or a tuple if their types differ.
 pub trait IndexTensors<T, const S: usize, const K: usize> {
-    /// The index tensors; nothing if all are numbers, which have no shape, and `S` is above 0.
+    /// The index tensors; `None` if `S` is above 0 and all are numbers, which have no shape.
     #[doc(hidden)]
     fn places(&self) -> Option<[T; K]>;
 }
 
-/// The common shape of index tensors, unless all are numbers.
+/// The common shape of index tensors; `None` if `S` is above 0 and all are numbers.
 fn common<'a, const S: usize>(mut shapes: impl Iterator<Item = Option<&'a [usize]>>) -> Option<&'a [usize]> {
     shapes.find_map(|shape| shape).or((S == 0).then_some(&[]))
 }
@@ -175,8 +175,8 @@ fn places<T, const S: usize, const K: usize>(op: &str, ix: &impl IndexTensors<T,
 }
 
 impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
-    /// The subarray at `K` indices of the `K` outer axes; an element if there are as many as axes. Zeros
-    /// where an index is out of bounds.
+    /// The subarray at `K` indices into the `K` outermost axes; an element if `K` is the rank. Zeros if an index is out
+    /// of bounds.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -206,15 +206,16 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
         Tensor::from_raw(self.raw().gather(&ix.indices()))
     }
 
-    /// The subarrays at many places: `K` index tensors of one shape, for the `K` outer axes. The result has
-    /// their shape, followed by the axes that are not indexed. Zeros where an index is out of bounds.
+    /// The subarrays at many positions: `K` index tensors of one shape, into the `K` outermost axes. The shape of the
+    /// result is that of the index tensors, followed by the sizes of the axes that are not indexed. Zeros where an
+    /// index is out of bounds.
     ///
     /// ```
     /// use polygrad::tensor;
     /// let x = tensor([[1.0, 2.0], [3.0, 4.0]]);
     /// assert_eq!(x.gather([&tensor([1, 0, 1]), &tensor([0, 1, 7])]), tensor([3.0, 2.0, 0.0]));
     /// assert_eq!(x.gather([&tensor([1, 1])]), tensor([[3.0, 4.0], [3.0, 4.0]]));
-    /// // Owned, borrowed, numbers: in a tuple, what they are may differ.
+    /// // A tuple may mix owned and borrowed tensors, and numbers.
     /// let i = tensor([1, 0, 1]);
     /// assert_eq!(x.gather((&i, 1)), tensor([4.0, 2.0, 4.0]));
     /// assert_eq!(x.gather((&i, 1 - &i)), tensor([3.0, 2.0, 3.0]));
@@ -232,7 +233,8 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
         Tensor::from_raw(self.raw().gather(&places("gather", &ix)))
     }
 
-    /// The subarrays at the positions `ix` of the outermost axis, one after the other; zeros out of bounds.
+    /// The subarrays at the positions `ix` of the outermost axis, in the order of `ix`; zeros for a position out of
+    /// bounds.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -248,8 +250,8 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
 }
 
 impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
-    /// This tensor with the subarrays of `v` added at many places, those that [`gather`](Tensor::gather) reads:
-    /// repeated places add up, places out of bounds are dropped. In place if `self` has no other owner.
+    /// This tensor with the subarrays of `v` added at the positions that [`gather`](Tensor::gather) reads: subarrays
+    /// for one position add up, those for positions out of bounds are dropped. In place if `self` has no other owner.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -258,8 +260,8 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When the index tensors differ in shape, `S` is above 0 and all are numbers, or `v` has not the shape of what
-    /// `gather` reads.
+    /// When the index tensors differ in shape, `S` is above 0 and all are numbers, or `v` has another shape than the
+    /// result of `gather`.
     #[track_caller]
     pub fn scatter_add<I, const K: usize, const S: usize, const M: usize, const R: usize>(
         self,
@@ -276,8 +278,8 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
 }
 
 impl<T: BaseTensor, const D: usize> Tensor<T, D, i64> {
-    /// A new innermost axis of size `n` that is 1 at the position this tensor gives and 0 elsewhere; all
-    /// zeros for a position out of bounds.
+    /// Each element `i` as a line of size `n` along a new innermost axis, with 1 at position `i` and 0 elsewhere; all
+    /// zeros if `i` is out of bounds.
     ///
     /// ```
     /// use polygrad::tensor;

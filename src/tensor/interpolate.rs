@@ -1,22 +1,22 @@
-//! Linear interpolation, between points of a line and on regular grids.
+//! Piecewise linear interpolation, between points in one dimension and on regular grids.
 //!
-//! Law: the values at the neighbours are read at computed positions, and the weights are polynomials in the
-//! coordinates; so interpolation is differentiated in coordinates and values. Outside, the nearest point on the border
-//! counts, and the derivative in the coordinate is 0.
+//! Law: the values at the neighboring points are gathered at computed positions, and the weights are polynomials in the
+//! coordinates; so interpolation is differentiable in coordinates and values. Outside, the value is that of the nearest
+//! point on the border, and the derivative in the coordinate is 0.
 
 use super::Tensor;
 use crate::base::BaseTensor;
 use crate::dtype::Float;
 use crate::shape::Show;
 
-/// A coordinate as the position below and the weight of the position above, of `n`.
+/// A coordinate on an axis of `n` points, clamped: the position below, and the weight of the position above.
 fn cell<T: BaseTensor, const D: usize, E: Float>(
     x: &Tensor<T, D, E>,
     n: usize,
 ) -> (Tensor<T, D, i64>, Tensor<T, D, E>) {
     let last = E::of_f64((n - 1) as f64);
     let x = x.clamp(E::ZERO, last);
-    // At the end of the grid the last cell counts: its slope is the derivative from within.
+    // The last point belongs to the last cell: the derivative there is the slope of this cell.
     let below = x.to_int().min((n as i64 - 2).max(0));
     let weight = x - below.to_float::<E>();
     (below, weight)
@@ -30,12 +30,13 @@ fn one_less<T: BaseTensor, const D: usize, E: Float>(x: &Tensor<T, D, E>) -> Ten
 
 impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     /// The piecewise linear function through the points `(xp[k], fp[k])`, at each element; `fp[0]` before the first
-    /// point and the last of `fp` behind the last. NaN at NaN.
+    /// point, and the last element of `fp` after the last point. NaN at NaN.
     ///
-    /// The derivative in the argument is the slope of the line, at a point that of the line behind it (at the last
-    /// point, before it), and 0 outside. Those in `xp` and `fp` are those of the formula. `numpy.interp` of NumPy.
+    /// The derivative in the argument is the slope of the piece, at a point the slope of the piece after it (at the
+    /// last point, before it), and 0 outside. The derivatives in `xp` and `fp` are those of the formula. The function
+    /// is `numpy.interp`.
     ///
-    /// `xp` must increase strictly; that is not checked, as it may be computed. Then results have no meaning.
+    /// `xp` must increase strictly. This is not checked, as `xp` may be computed; otherwise results are meaningless.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -59,7 +60,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
             Tensor::from_raw(t.raw().gather(&[at.raw().clone()]))
         };
         if n == 1 {
-            // Nothing of the argument is left but its NaN.
+            // With one point the result depends on the argument only where that is NaN.
             let all = read(fp, &Tensor::zeros(self.shape()));
             return self.is_nan().select(E::nan(), all);
         }
@@ -70,12 +71,12 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
         read(fp, &below) * one_less(&weight) + read(fp, &above) * weight
     }
 
-    /// The values of this regular grid between its points, by linear interpolation along each axis: `at[k]` holds
-    /// coordinates along axis `k`, in units of the grid, so 1.5 lies halfway between the positions 1 and 2. Coordinates
-    /// outside are moved to the border. `map_coordinates` of SciPy and JAX with order 1 and mode `nearest`.
+    /// Multilinear interpolation between the points of this regular grid: `at[k]` holds coordinates along axis `k`, in
+    /// units of the grid, so 1.5 lies halfway between the positions 1 and 2. Coordinates outside are clamped to the
+    /// border. The function is `map_coordinates` of SciPy and JAX with order 1 and mode `nearest`.
     ///
-    /// The derivative in a coordinate is the slope within the cell, at a point of the grid that of the cell behind it
-    /// (at the last point, before it), and 0 outside. A point in `K` dimensions reads `2^K` elements.
+    /// The derivative in a coordinate is the slope in the cell, at a point of the grid the slope in the cell after it
+    /// (at the last point, before it), and 0 outside. On a grid of rank `D` each result reads at most `2^D` elements.
     ///
     /// ```
     /// use polygrad::tensor;

@@ -1,4 +1,4 @@
-//! Tensors of known numbers: their elements, with and without a copy, equality and printing.
+//! Tensors of known numbers: access to their elements with and without a copy, equality and printing.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -29,9 +29,8 @@ impl<const D: usize, E: Elem> Tensor<Array, D, E> {
         }
     }
 
-    /// The elements in row-major order, if they are stored one by one, or there is only one; a tensor of one repeated
-    /// value, such as zeros, stores that value once. Nothing is copied. [`elements`](Tensor::elements) is for every
-    /// tensor.
+    /// The elements in row-major order, without a copy; `None` if the tensor stores one repeated value, such as zeros,
+    /// for several elements. [`elements`](Tensor::elements) is for every tensor.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -78,7 +77,7 @@ impl<const D: usize, E: Elem> Tensor<Array, D, E> {
     /// ```
     ///
     /// # Errors
-    /// When rank, sizes or element type differ, with both.
+    /// When rank, sizes or element type differ; the error names both.
     pub fn nested<X: TryFrom<Array, Error = ArrayError>>(&self) -> Result<X, ArrayError> {
         X::try_from(self.raw.clone())
     }
@@ -96,7 +95,7 @@ impl<const D: usize, E> From<Tensor<Array, D, E>> for Array {
     }
 }
 
-/// A shape of known rank: what is drawn is a tensor.
+/// A shape whose rank rustc knows: random arrays of this shape are tensors.
 impl<const D: usize> Drawn for [usize; D] {
     type Out<E: Elem> = Tensor<Array, D, E>;
     fn sizes(&self) -> &[usize] {

@@ -1,8 +1,8 @@
-//! `einsum!`: sums of products whose letters rustc reads.
+//! `einsum!`: sums of products whose specification is checked at compile time.
 //!
-//! Law: the value is that of [`einsum`](super::einsum()) with the same text. Functions that run while the program is
-//! compiled count the letters of each operand and of the result, so every rank is known to rustc, and refuse a text
-//! that `einsum` would refuse.
+//! Law: the value is that of [`einsum`](super::einsum()) with the same specification. `const` functions count the
+//! letters of each operand and of the result, so rustc knows every rank, and reject at compile time each specification
+//! that `einsum` rejects.
 
 use std::marker::PhantomData;
 
@@ -11,8 +11,8 @@ use super::einsum::einsum_of;
 use crate::base::BaseTensor;
 use crate::dtype::Num;
 
-/// The sum of products in which every axis has a letter, as [`einsum`](fn@crate::einsum), with the letters checked and
-/// all ranks fixed while the program is compiled: nothing needs to be annotated.
+/// The sum of products in which every axis has a letter, as [`einsum`](fn@crate::einsum), with letters checked and all
+/// ranks known at compile time: no type annotation is needed.
 ///
 /// ```
 /// use polygrad::{einsum, tensor};
@@ -90,7 +90,7 @@ impl<T: BaseTensor, E: Num> Named<T, E> {
     }
 }
 
-/// The sum of products of these operands; the text is known to be right.
+/// The sum of products of these operands, after [`check`] of the specification.
 #[track_caller]
 pub fn product<T: BaseTensor, const D: usize, E: Num>(
     spec: &str,
@@ -151,8 +151,10 @@ const fn has(spec: &[u8], start: usize, end: usize, letter: u8) -> bool {
     false
 }
 
+/// Checks a specification for this number of operands.
+///
 /// # Panics
-/// While the program is compiled: when the text is not one of so many operands.
+/// At compile time: when the specification is malformed, or names another number of operands than `operands`.
 pub const fn check(spec: &str, operands: usize) {
     let spec = spec.as_bytes();
     let arrow = arrow(spec);

@@ -1,11 +1,10 @@
-//! Building by index, maps, folds and loops with a carry.
+//! Arrays built by index, maps, folds and loops with a carry.
 //!
-//! Law: all of these are [`BaseTensor::map_accum`] on flattened structures. An interpreter may call a body once per
-//! trip or once for all trips, so the body is a function of its arguments and of values from outside, which it may use
-//! freely.
+//! Law: each loop is [`BaseTensor::map_accum`] on the leaves of its structures. An interpreter may call a body once per
+//! trip or once for all trips, so the result of a body may depend on its arguments and on captured values alone.
 //!
 //! Rows and indices are passed by reference, so that `|x| x * x` is a body; carries are passed by value, so that a body
-//! that adds to its carry can do so in place. What can be a row or an output stands in `rows`.
+//! that adds to its carry can do so in place. The types of rows and outputs are in `rows`.
 
 use std::cell::OnceCell;
 use std::panic::Location;
@@ -31,7 +30,7 @@ pub(super) fn sequences<T: BaseTensor, R>(op: &str, xs: &impl Rows<T, R>) -> (us
     }
 }
 
-/// [`sequences`], with the message as an error.
+/// [`sequences`], with an error in place of a panic.
 #[track_caller]
 fn try_sequences<T: BaseTensor, R>(op: &str, xs: &impl Rows<T, R>) -> Result<(usize, Vec<T>), String> {
     let mut out = Vec::new();
@@ -51,16 +50,16 @@ fn try_sequences<T: BaseTensor, R>(op: &str, xs: &impl Rows<T, R>) -> Result<(us
     }
 }
 
-/// The leaves of a structure, without other owners if they had none before.
+/// The leaves of a structure. The structure is dropped, so leaves that had no other owner have none now.
 pub(super) fn leaves<T: BaseTensor, C: Tree<T>>(c: C) -> Vec<T> {
     c.leaves()
 }
 
-/// The structure of a carry, into which its leaves are put back.
+/// The structure of a carry, without its leaves.
 pub(super) struct CarryTree<C>(pub(super) C);
 
 impl<C> CarryTree<C> {
-    /// Takes a carry apart. The kept structure owns none of the values, so that the first trip already is their only
+    /// The structure and the leaves of a carry. The structure owns no leaf, so that already the first trip is the only
     /// owner.
     pub(super) fn open<T: BaseTensor>(c: C) -> (CarryTree<C>, Vec<T>)
     where
@@ -79,7 +78,7 @@ impl<C> CarryTree<C> {
     }
 }
 
-/// The loop behind all loops with a carry.
+/// The implementation of the loops with a carry, but for those that stack it.
 #[track_caller]
 fn run<T: BaseTensor, C: Tree<T, With<T> = C>, R, Y: Outputs<T, S>, S>(
     op: &'static str,
@@ -101,12 +100,12 @@ fn run<T: BaseTensor, C: Tree<T, With<T> = C>, R, Y: Outputs<T, S>, S>(
     (carry.close(last), stacked(&template, outputs))
 }
 
-/// A structure with zeros in its leaves: it owns none of the values.
+/// A structure with zeros in place of its leaves, which it does not own.
 pub(super) fn emptied<T: BaseTensor, Y: Tree<T, With<T> = Y>>(y: &Y) -> Y {
     y.map(&mut |t| T::zeros(t.shape(), t.dtype()))
 }
 
-/// The stacks of the outputs of all trips, which are like the first ones.
+/// The stacks of the outputs of all trips, in the structure of the first.
 pub(super) fn stacked<T: BaseTensor, Y: Outputs<T, S>, S>(first: &OnceCell<Y>, outputs: Vec<T>) -> S {
     match first.get() {
         Some(first) => first.stacked(&mut outputs.into_iter()),
@@ -157,8 +156,8 @@ where
     }))
 }
 
-/// A loop per size around a body that must always return one shape. The results of the body are checked here, since the
-/// inner loops run inside the outer ones, where the user's line is unknown.
+/// Nested loops, one for each size, around a body whose results must have one shape. The shapes are checked here, since
+/// inner loops run in the bodies of outer loops, where the user's line is unknown.
 #[track_caller]
 fn built<T: BaseTensor>(op: &str, sizes: &[usize], body: &dyn Fn(&[T]) -> T) -> T {
     check_possible(op, sizes);
@@ -167,7 +166,7 @@ fn built<T: BaseTensor>(op: &str, sizes: &[usize], body: &dyn Fn(&[T]) -> T) -> 
     let out = build_raw(sizes, &[], &|ix: &[T]| {
         let element = body(ix);
         let shape = first.get_or_init(|| {
-            // One loop reports a result that is too large at the caller's line; a loop within it cannot.
+            // A single loop reports a result that is too large at the user's line; a nested loop cannot.
             if sizes.len() > 1 {
                 let whole = [sizes, element.shape()].concat();
                 try_possible(op, &whole).unwrap_or_else(|message| stop(&message, call));
@@ -190,7 +189,7 @@ fn built<T: BaseTensor>(op: &str, sizes: &[usize], body: &dyn Fn(&[T]) -> T) -> 
     out
 }
 
-/// One loop per size; `outer` are the positions in the loops around this one.
+/// One loop for each size; `outer` holds the positions in the enclosing loops.
 #[track_caller]
 fn build_raw<T: BaseTensor>(sizes: &[usize], outer: &[T], body: &dyn Fn(&[T]) -> T) -> T {
     let Some((n, rest)) = sizes.split_first() else {
@@ -221,9 +220,10 @@ pub fn map<T: BaseTensor, X: Rows<T, R>, R, Y: Outputs<T, S>, S>(xs: X, f: impl 
 
 /// The function that applies `f` to each row of a stack, and stacks the results.
 ///
-/// `vmap f = xs -> map(xs, f)`: `f` is written for one example and used for a batch. Values from outside are the same
-/// for every row. Derivatives may stand inside (`vmap` of a gradient) and around (the gradient of a sum over `vmap`). A
-/// recorded program processes all rows in bulk; a program that runs directly processes one after the other.
+/// `vmap f = xs -> map(xs, f)`: `f` is written for one example and used for a batch. Captured values are the same for
+/// every row. Derivatives compose with `vmap` inside (`vmap` of a gradient) and outside (the gradient of a sum over
+/// `vmap`). A recorded program processes all rows in bulk; a program that runs directly processes one row after the
+/// other.
 ///
 /// ```
 /// use polygrad::{Tensor, grad, tensor, vmap};
@@ -235,7 +235,7 @@ pub fn map<T: BaseTensor, X: Rows<T, R>, R, Y: Outputs<T, S>, S>(xs: X, f: impl 
 ///
 /// # Panics
 /// The function that it returns panics when sequences differ in length, or the results of two rows in shape; the
-/// message names the place of the call.
+/// message names the location of the call.
 pub fn vmap<'a, T, X, R, Y, S>(f: impl Fn(&R) -> Y + 'a) -> Batched<'a, X, S>
 where
     T: BaseTensor,
@@ -279,8 +279,8 @@ fn mapped<T: BaseTensor, X: Rows<T, R>, R, Y: Outputs<T, S>, S>(op: &'static str
     }
 }
 
-/// [`mapped`] over tensors of one length, with a message as an error. Without a caller whose line a panic shows, `call`
-/// is the place of the call.
+/// [`mapped`] over tensors of one length, with an error in place of a panic. `call` is the location of the call, if a
+/// panic here would not report it.
 #[track_caller]
 fn try_mapped<T: BaseTensor, R, Y: Outputs<T, S>, S>(
     op: &'static str,
@@ -305,8 +305,8 @@ fn try_mapped<T: BaseTensor, R, Y: Outputs<T, S>, S>(
     Ok(stacked(&template, outputs))
 }
 
-/// A loop over rows, in order: `f(carry, row)` returns the next carry and an output. The result is the
-/// last carry, and the outputs stacked.
+/// A loop over rows, in order: `f(carry, row)` returns the next carry and an output. The result is the final carry, and
+/// the stacked outputs.
 ///
 /// ```
 /// use polygrad::{map_accum, tensor};
@@ -332,7 +332,7 @@ where
     run("map_accum", sequences("map_accum", &xs), false, init.start(), |parts| xs.row(parts), f)
 }
 
-/// [`map_accum`] from the last row to the first; each output stands at the position of its row.
+/// [`map_accum`] from the last row to the first; each output has the position of its row.
 ///
 /// ```
 /// use polygrad::{map_accum_reverse, tensor};
@@ -380,7 +380,7 @@ where
     run("fold", sequences("fold", &xs), false, init.start(), |parts| xs.row(parts), |c, x| (f(c, x), ())).0
 }
 
-/// All carries of a [`fold`], stacked: the initial one first, so there is one more than there are rows.
+/// All carries of a [`fold`], stacked, from the initial carry on: one more than there are rows.
 ///
 /// ```
 /// use polygrad::{scan, tensor};
@@ -400,7 +400,7 @@ where
     scanned("scan", sequences("scan", &xs), init.start(), |parts| xs.row(parts), f)
 }
 
-/// [`scan`], in the name of a loop.
+/// [`scan`], with the name of the user's loop in errors.
 #[track_caller]
 fn scanned<T: BaseTensor, C: Outputs<T, S>, R, S>(
     op: &'static str,
@@ -411,7 +411,7 @@ fn scanned<T: BaseTensor, C: Outputs<T, S>, R, S>(
 ) -> S {
     let first = init.leaves();
     for carry in &first {
-        // One row more than there are trips.
+        // There is one more row than there are trips.
         let rows = std::iter::once(n.saturating_add(1));
         check_possible(op, &rows.chain(carry.shape().iter().copied()).collect::<Shape>());
     }
@@ -451,7 +451,7 @@ where
     run("iterate", trip_numbers("iterate", n), false, init.start(), trip_number, |c, i| (f(i, c), ())).0
 }
 
-/// All carries of an [`iterate`], stacked: the initial one first, so there are `n + 1`.
+/// All `n + 1` carries of an [`iterate`], stacked, from the initial carry on.
 ///
 /// ```
 /// use polygrad::{iterate_all, tensor};
@@ -475,7 +475,7 @@ pub(super) fn trip_number<T: BaseTensor>(parts: &mut dyn Iterator<Item = T>) -> 
     Tensor::from_raw(next(parts))
 }
 
-/// The rows of a loop over the numbers of its trips.
+/// The sequence of a loop over the numbers of its trips.
 #[track_caller]
 pub(super) fn trip_numbers<T: BaseTensor>(op: &str, n: usize) -> (usize, Vec<T>) {
     check_possible(op, &[n]);

@@ -1,7 +1,7 @@
-//! Questions with a yes or no: about floats, and about all elements of a mask.
+//! Predicates of floats (NaN, finite, infinite), and reductions of masks (any, all).
 //!
-//! Law: masks have no derivative. The questions about floats are comparisons, those about masks are counts, so a line
-//! without elements has a definite answer: none of them holds, and all of them do.
+//! Law: masks have no derivative. The predicates of floats are comparisons; the reductions of masks count the elements
+//! that hold, so over no elements `any` is false and `all` is true.
 
 use super::Tensor;
 use super::rank::{Above, Rank};
@@ -10,7 +10,7 @@ use crate::base::BaseTensor;
 use crate::dtype::Float;
 
 impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
-    /// The mask of where an element is NaN.
+    /// The mask of the elements that are NaN.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -21,7 +21,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
         self.ne(self)
     }
 
-    /// The mask of where an element is a number: neither infinite nor NaN.
+    /// The mask of the elements that are finite: neither infinite nor NaN.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -32,7 +32,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
         self.abs().lt(E::infinity())
     }
 
-    /// The mask of where an element is infinite, of either sign.
+    /// The mask of the elements that are infinite, of either sign.
     ///
     /// ```
     /// use polygrad::tensor;

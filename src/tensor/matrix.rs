@@ -1,7 +1,7 @@
-//! Parts of matrices: triangles and diagonals.
+//! Triangles, diagonals and traces of matrices.
 //!
-//! Law: all of these are linear. The diagonal `k` of a matrix holds the elements at `[i, i + k]`: 0 is the
-//! main one, positive ones lie above it and negative ones below.
+//! Law: each function of a matrix or vector is linear. The diagonal `k` of a matrix holds the elements at `[i, i + k]`:
+//! 0 is the main one, positive ones lie above it and negative ones below.
 
 use super::Tensor;
 use super::rank::{Plus, Rank};
@@ -11,7 +11,8 @@ use crate::dtype::{Elem, Num};
 use crate::ops::{Compare, Discrete, IntBinary, Linear, View};
 use crate::shape::{Show, check_possible};
 
-/// Ones where `column - row` compares to `k`, over the last two axes of a shape.
+/// The mask of the elements for which the comparison `op` of `column - row` and `k` holds, over the last two axes of a
+/// shape.
 pub(crate) fn band<T: BaseTensor>(shape: &[usize], op: Compare, k: i64) -> T {
     let (rows, columns) = (shape.len() - 2, shape.len() - 1);
     let matrix = &shape[rows..];
@@ -102,8 +103,8 @@ impl<T: BaseTensor, E: Num> Tensor<T, 2, E> {
 }
 
 impl<T: BaseTensor, E: Elem> Tensor<T, 1, E> {
-    /// The square matrix with these elements on its diagonal and zeros elsewhere; the way back is
-    /// [`diagonal`](Tensor::diagonal).
+    /// The square matrix with these elements on its diagonal and zeros elsewhere; [`diagonal`](Tensor::diagonal) reads
+    /// them back.
     ///
     /// ```
     /// use polygrad::tensor;

@@ -1,47 +1,51 @@
-//! The typed surface, in which user programs are written.
+//! The typed surface, in which user programs are written: tensors whose rank and element type rustc checks.
 //!
-//! [`Tensor<T, D, E>`](Tensor) is a thin wrapper around a value of any interpreter `T` that makes rank
-//! and element type part of the Rust type. Law: it adds no operation; every method is a few calls of
-//! [`BaseTensor`], so a program means the same in every interpreter.
+//! [`Tensor<T, D, E>`](Tensor) is a thin wrapper around a value of any interpreter `T` that makes rank and element type
+//! part of the Rust type. Law: the wrapper adds no operation; every method is a few calls of [`BaseTensor`], so a
+//! program means the same in every interpreter.
 //!
 //! | file | contents |
 //! |---|---|
 //! | this one | the type, constructors, shapes |
 //! | `known` | tensors of known numbers: their elements, equality, printing |
 //! | `operators` | `+ - * / %`, unary `-`, and `& \| !` of masks, with broadcasting |
-//! | `arithmetic` | what arithmetic of an element type is in the language |
+//! | `arithmetic` | arithmetic by element type: operations of floats or of integers |
 //! | `tables` | the elementwise functions of floats that have a row in `ops/unary.rs` and `ops/binary.rs` |
 //! | `elementwise` | functions of two tensors, comparisons, selection, conversions |
-//! | `structure` | views, reshaping |
-//! | `parts` | stacking, concatenation, `cond`; owned, borrowed and numbers as arguments |
-//! | `expand` | lower ranks beside higher ones: `up_to`, `expand`, reductions that keep their axis |
-//! | `reduce` | mean, extrema, softmax and relatives |
+//! | `structure` | sums, views, reshaping |
+//! | `parts` | stacking, concatenation, `cond`, and the types of their arguments |
+//! | `expand` | broadcasting to a higher rank (`up_to`, `expand`), reductions that keep their axis |
+//! | `reduce` | mean, variance, norm, extrema, log-sum-exp, softmax |
 //! | `product` | dot, matrix and outer products |
-//! | `einsum`, `letters` | sums of products named by letters, which rustc reads in `einsum!` |
+//! | `einsum`, `letters` | sums of products with a letter for each axis; `einsum!` checks the letters at compile time |
 //! | `conv` | convolution and pooling |
-//! | `cumulative` | products; running sums, products and extrema |
-//! | `sort` | sorting, reading along an axis |
-//! | `matrix` | triangles and diagonals |
-//! | `stats` | variance, standard deviation, norms of lines, median and quantiles |
+//! | `cumulative` | products; prefix sums, products and extrema |
+//! | `sort` | sorting, gathers along an axis |
+//! | `matrix` | triangles, diagonals, traces |
+//! | `stats` | variance, standard deviation, norms along an axis, median and quantiles |
 //! | `masks` | NaN, infinities, any and all |
 //! | `nonlinear` | activations and losses |
 //! | `rearrange` | roll, tile, differences, cross and Kronecker products |
-//! | `update` | replacing and adding at positions |
+//! | `update` | replacement and addition at given positions |
 //! | `segments` | sums and extrema by group; search in a sorted vector |
 //! | [`fft`] | Fourier transforms, and convolution through them |
 //! | `interpolate` | linear interpolation, on lines and on regular grids |
-//! | `index` | reading and adding at indices |
-//! | `loops` | building by index, maps, folds, loops with a carry |
-//! | `rows` | what loops run over, and what their trips return |
+//! | `index` | gather and scatter-add |
+//! | `loops` | arrays built by index, maps, folds, loops with a carry |
+//! | `rows` | the sequences that loops run over, and the outputs of their trips |
+//! | `trips` | checks of the carries and outputs of trips |
+//! | `batched` | the function that `vmap` returns |
 //! | `checkpoint` | loops with a carry that are cut in segments |
-//! | `associative` | scans by an associative operation |
-//! | `repeat` | loops that end by themselves |
+//! | `associative` | prefix scans by an associative operation |
+//! | `repeat` | `while` loops |
+//! | `rank` | relations between ranks, which rustc checks |
+//! | `serial` | saving and loading by `serde` |
 //! | `foreign` | conversions from and to the arrays and matrices of other crates |
 //!
-//! Three more laws of the surface. **Broadcasting:** operands of equal rank may differ along axes
-//! where one has size 1, which is repeated; a tensor of rank 0 stands beside any rank, other ranks are never promoted.
-//! **Host numbers** stand for a tensor of that one number. **Shapes are static:** they are known while the program is
-//! traced, and a mistake panics at the line of the user's call.
+//! Three more laws of the surface. **Broadcasting:** operands of equal rank may differ in size along an axis if one of
+//! the sizes is 1, which is repeated; a tensor of rank 0 is broadcast to any rank; other ranks are never promoted.
+//! **Host numbers** are uniform tensors: every element is that number. **Shapes are static:** they are known while the
+//! program is traced, and a wrong shape panics at the line of the user's call.
 
 use std::marker::PhantomData;
 
@@ -107,7 +111,7 @@ pub(crate) use rows::next;
 pub use rows::{Outputs, Rows};
 pub use stats::Norm;
 
-/// An array of rank `D` with elements `E`, in whatever interpreter `T` the program runs.
+/// An array of rank `D` with elements `E`, as a value of the interpreter `T` in which the program runs.
 ///
 /// ```
 /// use polygrad::{BaseTensor, Tensor, tensor};
@@ -136,8 +140,8 @@ pub use stats::Norm;
 /// }
 /// ```
 ///
-/// A tensor of rank 0 stands beside tensors of any rank, as a number does. Other ranks are never promoted, and element
-/// types never converted:
+/// A tensor of rank 0 is broadcast to any rank, as a number is. Other ranks are never promoted, and element types never
+/// converted:
 ///
 /// ```
 /// use polygrad::tensor;
@@ -171,7 +175,7 @@ impl<T: Clone, const D: usize, E> Clone for Tensor<T, D, E> {
 
 /// The tensor of known numbers written as nested arrays, as a `Vec`, or as one number.
 ///
-/// This constructor is not generic in the interpreter, so nothing needs to be annotated. Generic programs use
+/// This constructor is not generic in the interpreter, so no type annotation is needed. Generic programs use
 /// [`Tensor::constant`].
 ///
 /// ```
@@ -217,7 +221,8 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
         self.raw
     }
 
-    /// This tensor as a constant of a level above: so a value from outside enters a function that a verb runs.
+    /// This tensor as a constant of a higher level: in this way a function that a verb differentiates uses a captured
+    /// value.
     ///
     /// ```
     /// use polygrad::{grad, hessian, tensor, Tensor};
@@ -228,8 +233,9 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
     /// assert_eq!(h, tensor([[6.0, 0.0], [0.0, 8.0]]));
     /// ```
     ///
-    /// Which level, and how far above (`I`), is inferred from where the result is used. Where nothing says it, as
-    /// before a method call, a type does: `let k: Tensor<Dual<_>, 1> = k.lift();`. Without `lift`, levels do not mix:
+    /// The level, and its distance from this one (`I`), are inferred from the use of the result. If the use does not
+    /// determine the level, as before a method call, a type annotation does: `let k: Tensor<Dual<_>, 1> = k.lift();`.
+    /// Without `lift`, levels do not mix:
     ///
     /// ```compile_fail,E0277
     /// use polygrad::{ADVal, BaseTensor, Tensor};
@@ -242,7 +248,7 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
         Tensor::from_raw(U::lift(self.raw.clone()))
     }
 
-    /// The tensor of known numbers `a`.
+    /// The numbers `a` as a constant tensor.
     ///
     /// ```
     /// use polygrad::{BaseTensor, Tensor, tensor};
@@ -252,8 +258,8 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
     /// assert_eq!(weighted(&tensor([3.0, 4.0])), tensor(11.0));
     /// ```
     ///
-    /// A tensor of known numbers can be `a`, too: so it enters a function that is being traced or differentiated,
-    /// whatever the level.
+    /// `a` may be a tensor of known numbers, too: in this way a function that is traced or differentiated, at any
+    /// level, uses a captured tensor.
     ///
     /// ```
     /// use polygrad::{Tensor, grad, tensor};
@@ -284,7 +290,7 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
         Tensor::from_raw(T::constant(Array::new(&shape, elements)))
     }
 
-    /// The tensor of this shape whose elements are what a function of the host language gives at their indices.
+    /// The tensor of this shape whose element at each index is the result of a function of the host language.
     ///
     /// ```
     /// use polygrad::{Concrete, Tensor, tensor};
@@ -390,12 +396,14 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
         self.size() == 0
     }
 
-    /// The numbers in this tensor, if they are known: `None` of what depends on inputs while a program is being traced.
+    /// The numbers in this tensor, if they are known; `None` if the tensor depends on inputs of a program that is being
+    /// traced.
     ///
-    /// The host language may look at the numbers and decide: an ordinary `if` or `while` on a primal value is dynamic
-    /// control flow, and works in every interpreter that computes. While a program is traced, only numbers that depend on no
-    /// input are known (of at most 4096 elements, unless they are written as a constant; and not those of code of the host,
-    /// of functions with rules and of long loops); for others the program uses [`cond`] or [`select`](Tensor::select).
+    /// The host language may branch on the numbers: an ordinary `if` or `while` on a primal value is dynamic control
+    /// flow, and works in every interpreter that computes. While a program is traced, the known tensors are the
+    /// constants, and the results of operations on known tensors that have at most 4096 elements and are no results of
+    /// host code, of functions with rules or of long loops; on other tensors the program branches by [`cond`] or
+    /// [`select`](Tensor::select).
     ///
     /// ```
     /// use polygrad::{Array, Function, Tensor, tensor};
@@ -428,8 +436,8 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When there is not exactly one element, and while a program is being traced, if the value depends on an input: there is
-    /// no number then, see [`Tensor::peek`].
+    /// When there is not exactly one element, or, while a program is being traced, when the value is not known, see
+    /// [`Tensor::peek`].
     #[track_caller]
     pub fn item(&self) -> E {
         let Some(a) = self.peek() else {
@@ -447,14 +455,14 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
         }
     }
 
-    /// The result of one linear operation.
+    /// Applies one linear operation.
     #[track_caller]
     fn view<const R: usize>(&self, op: &Linear) -> Tensor<T, R, E> {
         Tensor::from_raw(self.raw.linear(op))
     }
 }
 
-/// Panics: the value does not fit the type it was given.
+/// Panics: rank or element type of the value is not that of the Rust type.
 #[cold]
 #[track_caller]
 fn mistyped(rank: usize, elem: DType, shape: &[usize], dtype: DType) -> ! {

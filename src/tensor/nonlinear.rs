@@ -1,7 +1,7 @@
-//! Activations and losses of networks.
+//! Activation functions and losses of neural networks.
 //!
-//! Law: made of rows of the tables, in the form that keeps its digits in the tails; so the derivatives are those of the
-//! rows.
+//! Law: each is a composition of rows of the tables, in a form without cancellation in the tails; so the derivatives
+//! follow from those of the rows.
 
 use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI, SQRT_2};
 
@@ -14,8 +14,8 @@ use crate::ops::Binary;
 use crate::shape::{Shape, Show};
 
 impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
-    /// Gaussian error linear unit: `x` times the probability that a standard normal number is below `x`,
-    /// `x erfc(-x / sqrt 2) / 2`. Accurate for large negative `x`; NaN at `-inf`. Hendrycks and Gimpel, 2016.
+    /// Gaussian error linear unit: `x` times the cumulative distribution function of the standard normal distribution
+    /// at `x`, `x erfc(-x / sqrt 2) / 2`. Accurate for large negative `x`; NaN at `-inf`. Hendrycks and Gimpel, 2016.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -53,12 +53,13 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
         self * self.sigmoid()
     }
 
-    /// The cross entropy of the distributions whose logits are the lines along `axis`, and of a label each:
-    /// `ln(sum_k e^x[k]) - x[label]`, without overflow. One loss for each line; `mean` or `sum` make one number.
+    /// The cross entropy of logits and labels: for each line `x` of logits along `axis` and its label,
+    /// `ln(sum_k e^x[k]) - x[label]`, without overflow. One loss for each line; `mean` or `sum` reduces them to one
+    /// number.
     ///
-    /// The derivative is [`softmax`](Tensor::softmax) less 1 at the label. A label out of bounds, such as -1, is none:
-    /// its loss and derivative are 0. A line with an infinite logit has loss `inf`, a finite number or NaN, as the
-    /// formula has.
+    /// The derivative is [`softmax`](Tensor::softmax) less 1 at the label. A label out of bounds, such as -1, is
+    /// ignored: its loss and derivative are 0. The loss of a line with an infinite logit is `inf`, finite or NaN, as
+    /// the formula is.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -89,10 +90,10 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
         (labels.ge(0) & labels.lt(n as i64)).select(total.ln() - chosen, E::ZERO)
     }
 
-    /// The cross entropy of the distributions whose logits are the lines along `axis`, and of the probabilities `p`, of
-    /// the same shape: `-sum_k p[k] log_softmax(x)[k]`, without overflow. One loss for each line.
+    /// The cross entropy of logits and probabilities `p` of the same shape: for each line `x` of logits along `axis`,
+    /// `-sum_k p[k] log_softmax(x)[k]`, without overflow. One loss for each line.
     ///
-    /// A probability of 0 counts nothing, also where the logit is `-inf`. The derivative in the logits is
+    /// A term of probability 0 is 0, also where the logit is `-inf`. The derivative in the logits is
     /// `softmax(x) sum(p) - p`. Rows of [`one_hot`](Tensor::one_hot) give [`cross_entropy`](Tensor::cross_entropy).
     ///
     /// ```

@@ -1,11 +1,11 @@
 //! Arithmetic and logical operators, in all ownership forms, with tensors and host numbers.
 //!
-//! Law: an operator is one operation of the language after broadcasting. The host number stands for
-//! a tensor of that one number, so it costs O(1) whatever the shape; a tensor of rank 0 is repeated.
+//! Law: an operator is one operation of the language after broadcasting. A host number becomes a uniform constant,
+//! which takes O(1) memory whatever the shape; a tensor of rank 0 is broadcast.
 //!
-//! Each operator has one implementation per ownership of its left side, generic in what stands on the right
-//! ([`RightSide`]). What cannot stand there is said by the bounds of `RightSide`, one trait and one message for each
-//! reason: [`Level`], [`Beside`], [`SameElements`].
+//! Each operator has one implementation per ownership of its left side, generic in the right side ([`RightSide`]). The
+//! bounds of the implementations of `RightSide` reject other right sides, with one trait, and one message of rustc, for
+//! each reason: another level ([`Level`]), another rank ([`Beside`]), other elements ([`SameElements`]).
 //!
 //! An owned left side is moved: `y - y.mean()` does not compile if `y` is a tensor and no reference; write
 //! `&y - y.mean()`.
@@ -25,7 +25,7 @@ use crate::dtype::{DType, Elem, Num};
 use crate::ops::{Discrete, IntBinary, Linear, View};
 use crate::shape::{Shape, Show, check_possible, same};
 
-/// The common shape of two operands of equal rank: along each axis the sizes are equal, or one is 1.
+/// The common shape of two operands of equal rank. Panics unless along each axis the sizes are equal, or one is 1.
 #[track_caller]
 pub(super) fn broadcast_shape(op: &str, a: &[usize], b: &[usize]) -> Shape {
     let mut out = Shape::from_slice(a);
@@ -45,7 +45,7 @@ pub(super) fn broadcast_shape(op: &str, a: &[usize], b: &[usize]) -> Shape {
     out
 }
 
-/// `t` repeated along its axes of size 1, or from rank 0, into `shape`, if the two are known to fit.
+/// `t` broadcast to `shape`: from rank 0, or along its axes of size 1. The caller has checked that the shapes fit.
 #[track_caller]
 pub(crate) fn stretch<'a, T: BaseTensor>(t: &'a T, shape: &[usize]) -> Cow<'a, T> {
     if same(t.shape(), shape) {
@@ -64,7 +64,7 @@ pub(crate) fn stretch<'a, T: BaseTensor>(t: &'a T, shape: &[usize]) -> Cow<'a, T
 }
 
 /// The right side of an operator whose left side is a tensor of rank `D` with elements `E`: a tensor, owned or
-/// borrowed, of the same rank or one side of rank 0, or a number of type `E`.
+/// borrowed, where both ranks are equal or one is 0; or a number of type `E`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot stand beside a tensor of rank {D} with elements `{E}`",
     label = "neither a tensor nor a number of type `{E}`",
@@ -77,11 +77,11 @@ pub trait RightSide<T: BaseTensor, const D: usize, E> {
     /// The value of a tensor; `None` for a number, which fits every shape.
     #[doc(hidden)]
     fn value(&self) -> Option<&T>;
-    /// The operand in the shape that both operands were broadcast to.
+    /// The operand, broadcast to the common shape.
     #[doc(hidden)]
     #[track_caller]
     fn in_shape(&self, shape: &[usize]) -> Cow<'_, T>;
-    /// The value as the result.
+    /// The result, from its value.
     #[doc(hidden)]
     #[track_caller]
     fn result(raw: T) -> Self::Out;
@@ -172,7 +172,7 @@ impl<T: BaseTensor, const D: usize, E: Elem> RightSide<T, D, E> for E {
 
 impl<T: BaseTensor, const D: usize, E: Elem> Operand<T, D, E> for E {}
 
-/// An operation on two values of different shapes, of which one may have rank 0, in their common shape.
+/// Two operands of different shapes, one of which may have rank 0, broadcast to their common shape.
 #[cold]
 #[inline(never)]
 #[track_caller]
@@ -184,12 +184,13 @@ fn broadcast<T: BaseTensor>(name: &str, a: &T, b: &T) -> [T; 2] {
     [stretch(a, &shape).into_owned(), stretch(b, &shape).into_owned()]
 }
 
-/// A host number as a tensor of the shape of `like`.
+/// A host number as a uniform constant of the shape of `like`.
 fn splat<T: BaseTensor, E: Elem>(x: E, like: &T) -> T {
     T::constant(Array::full(like.shape(), x))
 }
 
-// These operations are for one element type each; they are generic in form, because the macros call them.
+// Each of these operations has one element type; they are generic because the macros call every operation with an
+// element type as argument.
 
 #[track_caller]
 fn rem_op<T: BaseTensor, E: Num>(a: &T, b: &T) -> T {
@@ -209,7 +210,7 @@ fn or_op<T: BaseTensor, E: Elem>(a: &T, b: &T) -> T {
     T::discrete(&Discrete::Or, &[a, b])
 }
 
-/// One operator with a tensor of element type `$E` on the left, and anything beside it on the right.
+/// An operator with a borrowed tensor of element type `$E` on the left, and any right side.
 macro_rules! borrowed {
     ($Trait:ident $method:ident, $name:literal, [$($bound:tt)*] $E:ty, $op:ident) => {
         impl<T: BaseTensor, const D: usize, X: RightSide<T, D, $E>, $($bound)*> $Trait<X> for &Tensor<T, D, $E> {
@@ -230,7 +231,7 @@ macro_rules! borrowed {
     };
 }
 
-/// The same with an owned left side, for operators that cannot reuse it.
+/// The same with an owned left side, for operators that cannot reuse its memory.
 macro_rules! owned {
     ($Trait:ident $method:ident, [$($bound:tt)*] $E:ty) => {
         impl<T: BaseTensor, const D: usize, X: RightSide<T, D, $E>, $($bound)*> $Trait<X> for Tensor<T, D, $E> {
@@ -243,7 +244,7 @@ macro_rules! owned {
     };
 }
 
-/// `x op= y` for everything that `x op y` takes and that keeps the rank.
+/// `x op= y` for each right side of `x op y` with which the result has the rank of `x`.
 macro_rules! assign {
     ($Trait:ident $method:ident, $name:literal, [$($bound:tt)*] $E:ty, $op:ident) => {
         impl<T: BaseTensor, const D: usize, X: Operand<T, D, $E>, $($bound)*> $Trait<X> for Tensor<T, D, $E> {
@@ -266,7 +267,7 @@ macro_rules! assign {
     };
 }
 
-/// A number of a known type on the left.
+/// A number of a concrete type on the left.
 macro_rules! number_left {
     ($Trait:ident $method:ident, $op:ident, $($E:ty)*) => { $(
         impl<T: BaseTensor, const D: usize> $Trait<&Tensor<T, D, $E>> for $E {
@@ -319,7 +320,8 @@ impl<T: BaseTensor, const D: usize, E: Num, X: Operand<T, D, E>> AddAssign<X> fo
     fn add_assign(&mut self, other: X) {
         let raw = match other.value() {
             Some(b) if same(self.raw().shape(), b.shape()) => {
-                // Afterwards the left side has no other owner, so the sum can reuse it.
+                // `self` gives up its share of the left side, so the sum can reuse the memory if there is no other
+                // owner.
                 let left = std::mem::replace(self, Tensor::from_raw(b.clone()));
                 left.into_raw().accumulate(b)
             }
@@ -351,7 +353,7 @@ number_left!(Rem rem, rem_op, i64);
     note = "write `2.0` beside floats; for a variable `n`, `n as f64`"
 )]
 pub trait TakesIntegers: Num {
-    /// The integer, which has this type.
+    /// The integer as a number of this type.
     #[doc(hidden)]
     fn of(n: i64) -> Self;
 }
@@ -362,7 +364,8 @@ impl TakesIntegers for i64 {
     }
 }
 
-/// An integer on the left, generic in the element type for the sake of the message.
+/// An integer on the left, generic in the element type so that rustc reports an unfit tensor by the message of
+/// [`TakesIntegers`].
 macro_rules! integer_left {
     ($($Trait:ident $method:ident, $op:ident;)*) => { $(
         impl<T: BaseTensor, const D: usize, E: TakesIntegers> $Trait<&Tensor<T, D, E>> for i64 {

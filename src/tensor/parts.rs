@@ -1,8 +1,9 @@
-//! Several tensors and numbers as one argument, and the parts of a tensor. Such arguments are the parts of `stack` and
-//! `concat`, the branches of `cond`, and the start of a loop.
+//! `stack`, `unstack`, `concat` and `cond`, whose arguments may be owned or borrowed tensors, or numbers.
+//!
+//! The traits of these arguments are here, and that of the first carry of a loop.
 //!
 //! Law: owned, borrowed and mixed arguments mean the same. The type of an argument determines rank and element type, so
-//! nothing is annotated.
+//! no annotation is needed.
 
 use std::borrow::Cow;
 
@@ -103,7 +104,7 @@ tuples! {
     A 0, B 1, C 2, F 3, G 4, H 5, I 6, J 7;
 }
 
-/// The parts one after the other along an axis; they may differ in size only there.
+/// The concatenation of the parts along an axis; only along this axis their sizes may differ.
 ///
 /// ```
 /// use polygrad::{concat, tensor};
@@ -119,7 +120,7 @@ pub fn concat<T: BaseTensor, const D: usize, E: Elem>(axis: usize, parts: impl P
     Tensor::from_raw(T::concat(axis, &parts.parts()))
 }
 
-/// The parts, all of one shape, along a new outermost axis.
+/// The parts, all of one shape, stacked along a new outermost axis.
 ///
 /// ```
 /// use polygrad::{stack, tensor};
@@ -158,7 +159,8 @@ where
 }
 
 impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
-    /// The subarrays at all positions of the outermost axis, of which there are as many as the pattern has names.
+    /// The `N` subarrays at the positions of the outermost axis; `N` is inferred from the pattern to which they are
+    /// bound.
     ///
     /// ```
     /// use polygrad::{BaseTensor, Tensor, grad, tensor};
@@ -172,7 +174,7 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When the outermost axis has another size.
+    /// When the outermost axis has another size than `N`.
     #[track_caller]
     pub fn unstack<const N: usize, const M: usize>(&self) -> [Tensor<T, M, E>; N]
     where
@@ -200,7 +202,7 @@ pub trait Branch<T: BaseTensor, const D: usize, E> {
     /// The value of a tensor; `None` for a number.
     #[doc(hidden)]
     fn value(&self) -> Option<&T>;
-    /// The branch in this shape.
+    /// The branch as a value of this shape.
     #[doc(hidden)]
     fn of_shape(&self, shape: &[usize]) -> Cow<'_, T>;
 }
@@ -259,8 +261,8 @@ impl<T, X: Condition<T>> Condition<T> for &X {
     }
 }
 
-/// `then` if the scalar condition holds and `otherwise` if not: [`select`](Tensor::select) with one truth
-/// value for all elements. Both are computed, and have one shape; a number has the shape of the other.
+/// `then` if the scalar condition holds and `otherwise` if not: [`select`](Tensor::select) with one truth value for all
+/// elements. Both branches are computed, and have one shape; a number has the shape of the other branch.
 ///
 /// ```
 /// use polygrad::{cond, tensor};

@@ -1,4 +1,4 @@
-//! Products that add up: dot, matrix and outer products.
+//! Products of tensors as contractions: dot, matrix and outer products.
 //!
 //! Law: each product is one contraction, so its derivatives are contractions, too.
 
@@ -53,7 +53,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
         contract([self.raw(), other.raw()], a, [&all, &all, &[]])
     }
 
-    /// The products of all pairs: the axes of `self`, then those of `other`.
+    /// The outer product: the products of all pairs of elements. The axes of `self` come before those of `other`.
     ///
     /// ```
     /// use polygrad::tensor;

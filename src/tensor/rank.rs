@@ -1,5 +1,7 @@
-//! Rank arithmetic that rustc checks, by relations between const generics. Each relation has exactly one answer, so
-//! that every rank is inferred.
+//! Rank arithmetic that rustc checks: relations between ranks, as traits on const generics.
+//!
+//! Law: in [`Above`] and [`Plus`], all but one of the ranks determine the last one, so that rustc infers it; [`Beside`]
+//! determines the rank of a result.
 
 use super::Tensor;
 use crate::base::BaseTensor;
@@ -22,7 +24,7 @@ pub struct Rank<const D: usize>;
 /// }
 /// ```
 ///
-/// Without it the helper does not compile:
+/// Without the bound the function does not compile:
 ///
 /// ```compile_fail,E0277
 /// use polygrad::{BaseTensor, Tensor};
@@ -37,7 +39,8 @@ pub struct Rank<const D: usize>;
 )]
 pub trait Above<const M: usize> {}
 
-/// `Rank<D>: Plus<K, M>` says `D = K + M`: indexing with `K` indices, building with `K` variables.
+/// `Rank<D>: Plus<K, M>` says `D = K + M`: the bound of functions that index with `K` indices, or build an array by `K`
+/// variables.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not the sum of the two ranks required here",
     label = "the number of indices or named axes, and the rank of what is left, must add up to this rank",
@@ -45,7 +48,7 @@ pub trait Above<const M: usize> {}
 )]
 pub trait Plus<const K: usize, const M: usize> {}
 
-/// `Rank<R>: AtLeast<D>` says `R >= D`: a tensor of rank `D` is brought up to rank `R`.
+/// `Rank<R>: AtLeast<D>` says `R >= D`: a tensor of rank `D` can be broadcast to rank `R`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is below the rank {D} of this tensor",
     label = "a tensor is brought up to its own rank or a higher one",
@@ -105,10 +108,10 @@ plus! {
     8: 0 8, 1 7, 2 6, 3 5, 4 4, 5 3, 6 2, 7 1, 8 0;
 }
 
-/// `Rank<D>: Beside<F>` says that tensors of these ranks stand on the two sides of an operator: the ranks are equal, or
-/// one is 0.
+/// `Rank<D>: Beside<F>` says that tensors of these ranks can be the two operands of an operator: the ranks are equal,
+/// or one is 0.
 ///
-/// Code that is generic in the rank and uses a scalar tensor in an operator states it:
+/// Code that is generic in the rank needs this bound for an operator with a scalar tensor:
 ///
 /// ```
 /// use polygrad::tensor::{Beside, Rank};
@@ -131,14 +134,14 @@ plus! {
 pub trait Beside<const F: usize> {
     /// The result: a tensor of the larger rank.
     type Out<T: BaseTensor, E: Elem>;
-    /// The value as the result.
+    /// The result, from its value.
     #[doc(hidden)]
     #[track_caller]
     fn result<T: BaseTensor, E: Elem>(raw: T) -> Self::Out<T, E>;
 }
 
-/// `Rank<D>: Takes<F>` says that a tensor of rank `F` stands beside one of rank `D` where the result has rank `D`: `F`
-/// is `D` or 0.
+/// `Rank<D>: Takes<F>` says that a tensor of rank `F` can be the second operand beside a tensor of rank `D` with a
+/// result of rank `D`: `F` is `D` or 0.
 #[diagnostic::on_unimplemented(
     message = "a tensor of rank {F} cannot stand here beside one of `{Self}`: the result has the rank of the left side, so the other rank must \
                be equal or 0",

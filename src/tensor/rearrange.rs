@@ -1,7 +1,7 @@
-//! Rolls, tiles, differences of neighbours, and two products that are made of them.
+//! Cyclic shifts, tilings, differences of neighbors, cross products and Kronecker products.
 //!
-//! Law: made of slices, concatenation, replication and one contraction, so the adjoints are of the same kind: that of a
-//! roll is the roll back, that of a tiling the sum of the tiles.
+//! Law: each is a composition of slices, concatenation, replication, elementwise arithmetic and contraction. The
+//! adjoint of a cyclic shift is the shift back, the adjoint of a tiling the sum over the tiles.
 
 use smallvec::SmallVec;
 
@@ -20,7 +20,7 @@ fn part<T: BaseTensor>(x: &T, axis: usize, start: usize, len: usize) -> T {
     x.linear(&Linear::slice(x.shape(), axis, start, len, 1))
 }
 
-/// Each line along an axis moved forwards, around its end.
+/// Each line along an axis shifted cyclically, towards larger positions.
 #[track_caller]
 fn rolled<T: BaseTensor>(x: &T, axis: usize, by: i64) -> T {
     let n = x.shape()[axis];
@@ -32,7 +32,7 @@ fn rolled<T: BaseTensor>(x: &T, axis: usize, by: i64) -> T {
 }
 
 impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
-    /// Each line along `axis` moved forwards by `shift` places, around its end: `y[i] = x[(i - shift) mod n]`.
+    /// Each line along `axis` shifted cyclically by `shift` positions: `y[i] = x[(i - shift) mod n]`.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -65,7 +65,8 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
         let own = self.raw().shape();
         let out: Shape = own.iter().zip(times).map(|(n, r)| n.saturating_mul(r)).collect();
         check_possible("tile", &out);
-        // Axis `k` becomes two: the number of the tile, and the place in it.
+        // Axis `k` becomes two axes: the number of the tile, and the position in the tile; the former is left out if it
+        // has size 1.
         let (mut spread, mut axes) = (Shape::new(), SmallVec::<[usize; 6]>::new());
         for (n, r) in own.iter().zip(times) {
             if r != 1 {
@@ -112,7 +113,8 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When the last axis of one has not size 3, or sizes along another axis differ and none of them is 1.
+    /// When the last axis of either tensor has another size than 3, or sizes along another axis differ and none of them
+    /// is 1.
     #[track_caller]
     pub fn cross<const M: usize>(&self, other: &Self) -> Self
     where

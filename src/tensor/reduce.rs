@@ -1,4 +1,4 @@
-//! Statistics, extrema and soft extrema.
+//! Reductions: extrema and their positions, mean, variance, norm, log-sum-exp, softmax.
 //!
 //! Law: the derivatives stated here follow from the operations used; formulas are stable, so no intermediate overflows
 //! where the result does not. Plain sums are in `structure`, with the other linear operations.
@@ -12,7 +12,7 @@ use crate::dtype::{Elem, Float, Num};
 use crate::ops::{Discrete, Linear, Reduce};
 use crate::shape::Show;
 
-/// Panics if an extremum is taken over no elements.
+/// Panics if a reduction that needs an element gets none.
 #[track_caller]
 pub(super) fn nonempty(op: &str, n: usize, shape: &[usize]) {
     if n == 0 {
@@ -79,8 +79,8 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
         self.position("argmin_axis", Discrete::ArgMin { axis }, axis)
     }
 
-    /// The largest element of each line along `axis`; NaN if one is. The derivative goes to the first
-    /// largest element.
+    /// The largest element of each line along `axis`; NaN if an element of the line is NaN. The derivative goes to the
+    /// first largest element.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -97,8 +97,8 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
         self.extremum("max_axis", Reduce::Max { axis })
     }
 
-    /// The smallest element of each line along `axis`; NaN if one is. The derivative goes to the first
-    /// smallest element.
+    /// The smallest element of each line along `axis`; NaN if an element of the line is NaN. The derivative goes to the
+    /// first smallest element.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -116,7 +116,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
         self.extremum("min_axis", Reduce::Min { axis })
     }
 
-    /// The largest element; NaN if one is. The derivative goes to the first largest element.
+    /// The largest element; NaN if an element is NaN. The derivative goes to the first largest element.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -132,7 +132,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
         self.flatten().max_axis(0)
     }
 
-    /// The smallest element; NaN if one is. The derivative goes to the first smallest element.
+    /// The smallest element; NaN if an element is NaN. The derivative goes to the first smallest element.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -211,8 +211,8 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
         self.sum_axis(axis) / E::of_f64(self.raw().shape()[axis] as f64)
     }
 
-    /// The variance of all elements as a population: the mean of the squared distances from the mean,
-    /// divided by their number and not by one less. NaN if there are none.
+    /// The population variance of all `n` elements: the sum of the squared distances from the mean, divided by `n`, not
+    /// by `n - 1`. NaN if there are none.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -242,8 +242,8 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
         (self - self.spread(axis, &self.mean_axis(axis))).square().mean_axis(axis)
     }
 
-    /// The Euclidean norm: the root of the sum of all squares, without overflow on the way. The derivative
-    /// is `x / |x|`, by convention 0 where all elements are.
+    /// The Euclidean norm: the root of the sum of all squares, without intermediate overflow. The derivative is
+    /// `x / |x|`, by convention 0 if all elements are 0.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -254,7 +254,8 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
         if self.is_empty() {
             return self.sum();
         }
-        // Elements are scaled by the largest. The scale may count as a constant: the result does not depend on it.
+        // Elements are divided by the largest absolute value. For derivatives this scale may be a constant, since the
+        // result does not depend on it.
         let top = self.stop_gradient().abs().max_all();
         let unit = (top.gt(E::ZERO) & top.lt(E::infinity())).select(&top, E::ONE);
         let x: Self = Tensor::from_raw(arithmetic::div_op::<T, E>(self.raw(), &repeated(&unit, self.raw().shape())));
@@ -262,14 +263,14 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
         sum.gt(E::ZERO).select(sum.sqrt(), sum.stop_gradient()) * unit
     }
 
-    /// A value per line along `axis`, repeated into the shape of `self`.
+    /// One value for each line along `axis`, broadcast to the shape of `self`.
     #[track_caller]
     pub(super) fn spread<const M: usize, F: Elem>(&self, axis: usize, t: &Tensor<T, M, F>) -> Tensor<T, D, F> {
         t.view(&Linear::replicate(self.raw().shape(), &other_axes(M, axis)))
     }
 
-    /// Each element minus the largest of its line along `axis` (0 if that is infinite or NaN), and those largest
-    /// elements. The largest counts as a constant.
+    /// `x - m` and `m`, where `m` is the maximum of each line along `axis`, or 0 if the maximum is infinite or NaN. For
+    /// derivatives `m` is a constant.
     #[track_caller]
     pub(super) fn shifted<const M: usize>(&self, op: &str, axis: usize) -> (Self, Tensor<T, M, E>)
     where
@@ -320,7 +321,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
         total.gt(E::ZERO).select(total.ln(), total.stop_gradient().ln()) + top
     }
 
-    /// Exponentials divided by their sum along `axis`, without overflow: positive, with sum 1 along `axis`.
+    /// Exponentials divided by their sum along `axis`, without overflow: not negative, with sum 1 along `axis`.
     ///
     /// NaN for a line of `-inf` alone, and where an element is `inf`.
     ///

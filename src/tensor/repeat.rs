@@ -1,6 +1,6 @@
-//! Loops that end by themselves.
+//! `while` loops: a condition on the carry decides whether another trip runs.
 //!
-//! Law: [`BaseTensor::repeat`], whose carry has a mask in front that says whether another trip runs.
+//! Law: each is one [`BaseTensor::repeat`], whose carry starts with the value of the condition, a mask of rank 0.
 
 use super::Tensor;
 use super::loops::{CarryTree, leaves};
@@ -12,10 +12,11 @@ use crate::tree::Tree;
 
 /// A loop that runs while a condition on its carry holds: `while go(c) { c = f(c) }`.
 ///
-/// Nobody knows how many trips there will be, so recorded programs have derivatives in forward mode alone ([`jvp`](crate::jvp)):
-/// reverse mode would have to keep a state of each trip. [`while_loop_within`] has a bound, and both modes; a `direct` verb
-/// runs the loop in the host language, trip by trip, and differentiates what ran. A recorded loop ends as soon as the
-/// condition does not hold. In a batch, rows that have ended wait for the others.
+/// The number of trips is unknown, so recorded programs have derivatives in forward mode alone ([`jvp`](crate::jvp)):
+/// reverse mode would have to keep the state of each trip. [`while_loop_within`] has a bound on the number of trips,
+/// and both modes; a `direct` verb runs the loop in the host language, trip by trip, and differentiates the trips that
+/// ran. A recorded loop ends as soon as the condition does not hold. In a batch, rows that have ended wait for the
+/// others.
 ///
 /// ```
 /// use polygrad::{BaseTensor, Tensor, jvp, tensor, while_loop};
@@ -39,11 +40,12 @@ where
     repeat("while_loop", None, init.start(), go, f)
 }
 
-/// [`while_loop`] with at most so many trips, and with derivatives in both modes.
+/// [`while_loop`] with at most `most` trips, and with derivatives in both modes.
 ///
-/// Reverse mode runs a recorded loop again, as one of `most` trips, of which those after the end change nothing; it keeps
-/// about `2 sqrt(most)` states, or `most` if these are few. So its time is that of `most` trips: a bound should be near.
-/// A `direct` verb runs the loop as it runs [`while_loop`], unless it stands in another loop: then `most` trips run there, too.
+/// Reverse mode runs a recorded loop again, as a loop of `most` trips, in which the trips after the end keep the carry;
+/// it keeps about `2 sqrt(most)` states, or `most` states if these are few. So its time is that of `most` trips: the
+/// bound should be close. A `direct` verb runs the loop as it runs [`while_loop`], unless the loop is in the body of
+/// another loop: then `most` trips run there, too.
 ///
 /// ```
 /// use polygrad::{BaseTensor, Tensor, grad, tensor, while_loop_within};
@@ -81,7 +83,7 @@ fn repeat<T: BaseTensor, C: Tree<T, With<T> = C>>(
         let next = f(structure.close(carry.split_off(1)));
         let alike = trips.alike(&next, &());
         let (mut next, _) = trips.returned(leaves(next), Vec::new(), alike);
-        // A loop whose carry does not fit ends.
+        // A loop whose carry changes its shape or structure ends at once.
         let fault = trips.have_fault();
         let go = if fault { T::zeros(&[], DType::Bool) } else { go(&structure.close(next.clone())).into_raw() };
         next.insert(0, go);

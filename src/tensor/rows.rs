@@ -1,11 +1,11 @@
-//! What loops run over, and what their trips return: tensors, and structures of tensors.
+//! The sequences that loops run over, and the outputs of their trips: tensors, and structures of tensors.
 //!
-//! Law: each type of a stack determines the type of its rows, and vice versa ([`Rows`], [`Outputs`]), so closures need no
-//! annotations. A stack of tensors is a tensor, one rank up; a stack of a tuple, array or container is a tuple, array or
-//! container of stacks. A struct fixes the ranks of its fields, so its stack is of another type,
-//! [`Stacked`](crate::tree::Stacked), which has the same leaves, one rank up.
+//! Law: each type of a stack determines the type of its rows, and vice versa ([`Rows`], [`Outputs`]), so closures need
+//! no annotations. A stack of tensors is a tensor of rank one higher; a stack of tuples, arrays or containers is a
+//! tuple, array or container of stacks. A struct fixes the ranks of its fields, so its stack is of another type,
+//! [`Stacked`](crate::tree::Stacked), which has the same leaves with rank one higher.
 //!
-//! The structure of outputs is that of the first trip; `trips` checks that the others have it, too.
+//! The structure of outputs is that of the first trip; `trips` checks that the outputs of later trips have it, too.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -18,16 +18,16 @@ use crate::dtype::Elem;
 use crate::shape::check_possible;
 use crate::tree::{Keep, Plain, Tree};
 
-/// The argument of a loop: a tensor, which the loop runs over by its outermost axis; a range of numbers; the stack of a
-/// struct ([`Stacked`](crate::tree::Stacked)); or a tuple, array, `Vec`, `Option`, `Box` or `BTreeMap` of these side by
-/// side. `R` is the argument of one trip.
+/// The sequences of a loop: a tensor, whose rows lie along its outermost axis; a range of numbers; the stack of a
+/// struct ([`Stacked`](crate::tree::Stacked)); or a tuple, array, `Vec`, `Option`, `Box` or `BTreeMap` of sequences of
+/// one length. `R` is the row of one trip.
 #[diagnostic::on_unimplemented(
     message = "a loop cannot run over `{Self}`",
     label = "a tensor of rank 1 or more is needed, a range of numbers of type `usize`, or a tuple or `Vec` of these",
     note = "a loop over structs runs over their stack: `Stacked::new(&structs)`"
 )]
 pub trait Rows<T, R> {
-    /// The tensors, in order.
+    /// Pushes the tensors of the sequences, in order.
     #[doc(hidden)]
     #[track_caller]
     fn sequences(&self, out: &mut Vec<T>);
@@ -36,20 +36,21 @@ pub trait Rows<T, R> {
     fn row(&self, parts: &mut dyn Iterator<Item = T>) -> R;
 }
 
-/// The results of one trip of a loop: a tensor, `()`, a struct or enum that derives [`Tree`](trait@Tree), or a tuple, array, `Vec`,
-/// `Option`, `Box` or `BTreeMap` of these. `S` is the results of all trips: each tensor with a new outermost axis, in the
-/// same structure; in place of a struct or enum its stack ([`Stacked`](crate::tree::Stacked)).
+/// The outputs of one trip of a loop: a tensor, `()`, a struct or enum that derives [`Tree`](trait@Tree), or a tuple,
+/// array, `Vec`, `Option`, `Box` or `BTreeMap` of these. `S` is the type of the stacked outputs of all trips: the same
+/// structure, with a new outermost axis for each tensor, and a stack ([`Stacked`](crate::tree::Stacked)) in place of a
+/// struct or enum.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be stacked",
     label = "the body of a loop must return a tensor here, or a tuple, `Vec` or struct of tensors"
 )]
 pub trait Outputs<T: BaseTensor, S>: Tree<T, With<T> = Self> {
-    /// The results of all trips from the stacked tensors.
+    /// The outputs of all trips, from the stacked tensors.
     #[doc(hidden)]
     fn stacked(&self, parts: &mut dyn Iterator<Item = T>) -> S;
 }
 
-/// The next tensor; there are as many as the rebuilt structure has leaves.
+/// The next tensor; there is one for each leaf of the structure that is rebuilt.
 pub(crate) fn next<T>(parts: &mut dyn Iterator<Item = T>) -> T {
     match parts.next() {
         Some(t) => t,
@@ -69,12 +70,12 @@ where
     }
 }
 
-/// A range of integers: a loop over their number, without rows of its own.
+/// A range of integers: the row of a trip is one integer of the range.
 impl<T: BaseTensor> Rows<T, Tensor<T, 0, i64>> for Range<usize> {
     fn sequences(&self, out: &mut Vec<T>) {
         check_possible("range", &[self.len()]);
         let positions = Tensor::<T, 1, i64>::iota(self.len());
-        // No array is so large that an index is above the largest integer.
+        // A saturated start is out of bounds of every array, as the start itself is.
         let start = i64::try_from(self.start).unwrap_or(i64::MAX);
         out.push(if start == 0 { positions } else { positions + start }.into_raw());
     }

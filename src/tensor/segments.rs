@@ -1,7 +1,7 @@
-//! Sums and extrema by group.
+//! Segment reductions (sums and extrema of rows by group), and search in a sorted vector.
 //!
-//! Law: row `i` of a tensor belongs to the group `ids[i]`, and the result has a row for each group. As for every
-//! position, a group out of bounds is none: its rows count nowhere.
+//! Law: row `i` of a tensor belongs to the group `ids[i]`, and the result has a row for each group. Rows of a group out
+//! of bounds are dropped, as all computed positions out of bounds are.
 
 use super::Tensor;
 use super::rank::{Above, Rank};
@@ -24,7 +24,7 @@ fn check_ids(op: &str, shape: &[usize], ids: &[usize]) {
 
 impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     /// The sums of the rows of each of `n` groups: `y[g] = sum of x[i] where ids[i] = g`; 0 for a group without rows.
-    /// Rows of a group out of bounds are dropped. The derivative of a row is that of the sum of its group.
+    /// Rows of a group out of bounds are dropped. The cotangent of a row is that of the sum of its group.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -48,8 +48,8 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
 }
 
 impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
-    /// The largest elements of the rows of each of `n` groups, position by position; `-inf` for a group without rows,
-    /// and NaN where a row has one. Rows of a group out of bounds are dropped. The derivative goes to the first largest
+    /// The elementwise maximum of the rows of each of `n` groups; `-inf` for a group without rows, and NaN where a row
+    /// of the group has NaN. Rows of a group out of bounds are dropped. The derivative goes to the first largest
     /// element.
     ///
     /// The rows are sorted, so `m` rows take time proportional to `m ln m`.
@@ -70,7 +70,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
         self.segment_extremum("segment_max", ids, n, true)
     }
 
-    /// The smallest elements of the rows of each of `n` groups, see [`segment_max`](Tensor::segment_max); `inf` for a
+    /// The elementwise minimum of the rows of each of `n` groups, see [`segment_max`](Tensor::segment_max); `inf` for a
     /// group without rows.
     ///
     /// ```
@@ -99,30 +99,31 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
         let mut out = Shape::from_slice(shape);
         out[0] = n;
         check_possible(op, &out);
-        // Groups out of bounds are group `n`, which is left out.
+        // Groups out of bounds become group `n`, which is no row of the result.
         let n_id = n as i64;
         let ids = (ids.ge(0) & ids.lt(n_id)).select(ids, n_id);
         let counts = Tensor::<T, 1, i64>::ones([shape[0]]).segment_sum(&ids, n);
         let starts = counts.cumsum(0) - &counts;
-        // In each column, rows by value and then, as sorting is stable, by group: the extremum of a group is its first.
+        // In each column, rows are sorted by value and then, stably, by group: the first row of a group is its
+        // extremum.
         let by_value = if largest { self.argsort_descending(0) } else { self.argsort(0) };
         let groups: Tensor<T, D, i64> = Tensor::from_raw(ids.raw().gather(&[by_value.raw().clone()]));
         let order = by_value.take_along(0, &groups.argsort(0));
         let along =
             |t: &Tensor<T, 1, i64>| Tensor::<T, D, i64>::from_raw(t.raw().linear(&Linear::replicate(&out, &[0])));
-        // A group without rows starts where the next one does, or behind the end.
+        // The start of a group without rows is that of the next group, or out of bounds: its element is replaced below.
         let found = self.take_along(0, &order.take_along(0, &along(&starts)));
         let none = if largest { E::neg_infinity() } else { E::infinity() };
         let extremum = along(&counts).gt(0).select(found, none);
-        // NaN is last in sorted order, so it is looked for.
+        // NaN sorts last, so the first row of a group does not show it: NaN is counted apart.
         let broken = self.is_nan().to_int().segment_sum(&ids, n);
         broken.gt(0).select(E::nan(), extremum)
     }
 }
 
 impl<T: BaseTensor, E: Num> Tensor<T, 1, E> {
-    /// For each element of `x`, the number of elements of this sorted vector that are at most as large: the position at
-    /// which the element is inserted behind its equals. 0 for NaN.
+    /// For each element of `x`, the number of elements of this ascending vector that are at most as large: the position
+    /// at which the element is inserted after equal elements. 0 for NaN.
     ///
     /// By bisection: `m` elements in a vector of size `n` take time proportional to `m ln n`.
     ///
@@ -133,8 +134,8 @@ impl<T: BaseTensor, E: Num> Tensor<T, 1, E> {
     #[track_caller]
     pub fn search_sorted<const D: usize>(&self, x: &Tensor<T, D, E>) -> Tensor<T, D, i64> {
         let mut found = Tensor::<T, D, i64>::zeros(x.shape());
-        // The number lies from `found` to `found + rest`. Half of these are excluded by one element, always within
-        // bounds.
+        // The result is in `found ..= found + rest`. A comparison with one element, which is within bounds, halves this
+        // range.
         let mut rest = self.len() as i64;
         while rest > 0 {
             let half = (rest + 1) / 2;

@@ -1,4 +1,4 @@
-//! Saving and loading tensors: as the values behind them, whose rank and element type are checked on loading.
+//! Saving and loading of tensors by `serde`: as their values, whose rank and element type are checked on loading.
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -8,7 +8,7 @@ use crate::base::BaseTensor;
 use crate::dtype::Elem;
 use crate::shape::Show;
 
-/// Saved as the array it is.
+/// A tensor is saved as its value: a [`Concrete`](crate::Concrete) one as its array.
 ///
 /// ```
 /// use polygrad::{Concrete, Tensor, tensor};
@@ -23,7 +23,8 @@ impl<T: Serialize, const D: usize, E> Serialize for Tensor<T, D, E> {
     }
 }
 
-/// Loads what [`Serialize`] saved. Another rank or element type is an error that says both.
+/// Loads a tensor that [`Serialize`] saved. Another rank or element type is an error, whose message says what is needed
+/// and what was saved.
 impl<'de, T: BaseTensor + Deserialize<'de>, const D: usize, E: Elem> Deserialize<'de> for Tensor<T, D, E> {
     fn deserialize<S: Deserializer<'de>>(deserializer: S) -> Result<Self, S::Error> {
         let raw = T::deserialize(deserializer)?;

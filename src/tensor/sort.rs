@@ -1,7 +1,7 @@
-//! Sorting, and reading along an axis at the positions found.
+//! Sorting along an axis, and gathers at the positions that sorting finds.
 //!
-//! Law: positions have no derivative, values do: each value is read by one gather at integer positions, so its
-//! cotangent goes to the element it came from.
+//! Law: positions have no derivative, values do: values are gathered at integer positions, so the cotangent of a value
+//! goes to its element in the operand.
 
 use super::Tensor;
 use super::structure::check_axis;
@@ -23,7 +23,7 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When there is no such axis, or the shapes differ along another.
+    /// When there is no such axis, or the shapes differ along another axis.
     #[track_caller]
     pub fn take_along(&self, axis: usize, ix: &Tensor<T, D, i64>) -> Self {
         let (own, shape) = (self.raw().shape(), ix.raw().shape());

@@ -1,7 +1,8 @@
-//! Standard deviations, norms of lines, medians and quantiles.
+//! Variance with degrees of freedom, standard deviation, norms along an axis, medians and quantiles.
 //!
-//! Law: at the kinks, where a deviation or a norm is 0, its derivative is 0 by convention. Order statistics
-//! read the elements at the positions that [`argsort`](Tensor::argsort) finds, so their derivative goes to those.
+//! Law: at the kinks, where a standard deviation or a norm is 0, its derivative is 0 by convention. Order statistics
+//! gather elements at the positions that [`argsort`](Tensor::argsort) finds, so their derivative goes to these
+//! elements.
 
 use super::Tensor;
 use super::rank::{Above, Rank};
@@ -11,7 +12,7 @@ use crate::base::BaseTensor;
 use crate::dtype::Float;
 use crate::ops::Linear;
 
-/// How the sizes of elements are put together, see [`Tensor::norm_axis`].
+/// The order of a norm, see [`Tensor::norm_axis`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Norm {
     /// The sum of the absolute values.
@@ -22,7 +23,7 @@ pub enum Norm {
     Infinity,
 }
 
-/// What a sum of `n` squared distances is divided by.
+/// The divisor of a sum of `n` squared distances: `n - ddof`, or NaN if that is not positive.
 fn divisor<E: Float>(n: usize, ddof: usize) -> E {
     if n > ddof { E::of_f64((n - ddof) as f64) } else { E::nan() }
 }
@@ -33,7 +34,7 @@ fn root<T: BaseTensor, const D: usize, E: Float>(x: &Tensor<T, D, E>) -> Tensor<
     x.eq(E::ZERO).select(E::ZERO, x.sqrt())
 }
 
-/// Where a quantile of `n` sorted elements lies: a position, and how far it is from there to the next.
+/// The position `q (n - 1)` of the quantile `q` in `n` sorted elements: integer part, and fraction.
 #[track_caller]
 fn split(op: &str, q: f64, n: usize) -> (usize, f64) {
     if !(0.0..=1.0).contains(&q) {
@@ -45,9 +46,9 @@ fn split(op: &str, q: f64, n: usize) -> (usize, f64) {
 
 /// Variance and standard deviation.
 impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
-    /// The variance of all elements, with `ddof` degrees of freedom less than elements: the sum of the squared
-    /// distances from the mean, divided by their number less `ddof`. 0 gives [`var`](Tensor::var), 1 the unbiased
-    /// estimate from a sample. NaN if there are not more elements than `ddof`.
+    /// The variance of all `n` elements with divisor `n - ddof`: the sum of the squared distances from the mean,
+    /// divided by `n - ddof`. `ddof = 0` gives [`var`](Tensor::var), `ddof = 1` the unbiased estimate from a sample.
+    /// NaN if `n <= ddof`.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -77,8 +78,8 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
         squares.sum_axis(axis) / divisor::<E>(self.raw().shape()[axis], ddof)
     }
 
-    /// The standard deviation of all elements as a population: the root of [`var`](Tensor::var). The derivative is
-    /// `(x - mean) / (n std)`, by convention 0 where the deviation is 0.
+    /// The population standard deviation of all elements: the root of [`var`](Tensor::var). The derivative is
+    /// `(x - mean) / (n std)`, by convention 0 if the deviation is 0.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -107,8 +108,9 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
         root(&self.var_axis(axis))
     }
 
-    /// The standard deviation of all elements with `ddof` degrees of freedom less than elements, the root of
-    /// [`var_ddof`](Tensor::var_ddof): 1 is usual for a sample. The derivative is 0 where the deviation is.
+    /// The standard deviation of all `n` elements with divisor `n - ddof`, the root of [`var_ddof`](Tensor::var_ddof):
+    /// `ddof = 1` is usual for a sample. The derivative is `(x - mean) / ((n - ddof) std)`, by convention 0 if the
+    /// deviation is 0.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -140,10 +142,11 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
 
 /// Norms.
 impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
-    /// The norm of each line along `axis`, which disappears, without overflow on the way; 0 if its size is 0.
+    /// The norm of each line along `axis`, which disappears, without intermediate overflow; 0 if the axis has size 0.
     ///
-    /// The derivative is the sign of each element for [`Norm::One`], `x / |x|` for [`Norm::Two`], and the sign of the
-    /// first largest element for [`Norm::Infinity`]; by convention 0 where all elements of the line are.
+    /// The derivative is the sign of each element for [`Norm::One`], `x / |x|` for [`Norm::Two`], and, for
+    /// [`Norm::Infinity`], the sign of the first element of largest absolute value, at this element alone; by
+    /// convention 0 for a line of zeros.
     ///
     /// ```
     /// use polygrad::{tensor, tensor::Norm};
@@ -168,7 +171,8 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
             Norm::One => self.abs().sum_axis(axis),
             Norm::Infinity => self.abs().max_axis(axis),
             Norm::Two => {
-                // Elements are scaled by the largest of their line, which may count as a constant.
+                // Elements are divided by the largest absolute value of their line. For derivatives this scale may be a
+                // constant, since the result does not depend on it.
                 let top: Tensor<T, M, E> = self.stop_gradient().abs().max_axis(axis);
                 let unit = (top.gt(E::ZERO) & top.lt(E::infinity())).select(&top, E::ONE);
                 let x = self / self.spread(axis, &unit);
@@ -180,10 +184,10 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
 
 /// Order statistics.
 impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
-    /// The quantile `q` of each line along `axis`, which disappears: the element at `q (n - 1)` of the sorted line,
-    /// linearly interpolated between its neighbours. NaN for a line with a NaN.
+    /// The quantile `q` of each line along `axis`, which disappears: the element at position `q (n - 1)` of the sorted
+    /// line, linearly interpolated between the neighboring positions. NaN for a line with a NaN.
     ///
-    /// The derivative goes to these one or two elements; of equal elements, to those that come first in the line.
+    /// The derivative goes to these one or two elements; equal elements are sorted stably, in their order in the line.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -217,12 +221,12 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
             true => read(low).scale(1.0 - fraction) + read(low + 1).scale(fraction),
             false => read(low),
         };
-        // NaN is last in the sorted line, so it is seen there.
+        // NaN sorts last, so the last element of the sorted line shows whether the line has one.
         let last = if fraction > 0.0 { low + 1 } else { low };
         if last == n - 1 { y } else { read(n - 1).is_nan().select(E::nan(), y) }
     }
 
-    /// From each line along `axis`, which disappears, the element at a position; 0 if that is out of bounds.
+    /// From each line along `axis`, which disappears, the element at a position; 0 if the position is out of bounds.
     #[track_caller]
     pub(super) fn pick<const M: usize>(&self, axis: usize, positions: &Tensor<T, M, i64>) -> Tensor<T, M, E> {
         let shape = positions.raw().shape();

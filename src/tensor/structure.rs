@@ -1,7 +1,7 @@
-//! Moving elements: views, reshaping, concatenation.
+//! Linear operations of arrays: sums, replication, axes, slices, padding, windows, reshapes.
 //!
-//! Law: all of these are linear, and none computes anything. Parts of an array are taken at host positions; for
-//! positions that depend on values, see `index`.
+//! Law: each method is at most one [`Linear`] operation; but for the sums, none does arithmetic. Slices are taken at
+//! host positions; for positions that depend on values, see `index`.
 
 use std::ops::{Bound, RangeBounds};
 
@@ -15,7 +15,7 @@ use crate::ops::Linear;
 pub(super) use crate::ops::kinds::check_axis;
 use crate::shape::{Shape, Show, check_possible};
 
-/// The axes of a tensor of rank `rank + 1` without the axis `axis`.
+/// The axes of a tensor of rank `rank + 1` other than `axis`.
 pub(super) fn other_axes(rank: usize, axis: usize) -> SmallVec<[usize; 6]> {
     (0..=rank).filter(|a| *a != axis).collect()
 }
@@ -188,7 +188,7 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
         self.view(&Linear::row(shape, axis, 0))
     }
 
-    /// Axes of size 1 repeated into `shape`; the other sizes must be those of `shape` already.
+    /// This tensor with its axes of size 1 repeated to the sizes in `shape`; its other sizes must be those of `shape`.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -196,7 +196,7 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When another size than 1 would have to change.
+    /// When a size is neither 1 nor that of `shape`.
     #[track_caller]
     pub fn broadcast_to(&self, shape: [usize; D]) -> Self {
         let own = self.raw().shape();
@@ -296,7 +296,7 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
         self.view(&Linear::slice(shape, axis, start, (end - start).div_ceil(step), step))
     }
 
-    /// This tensor within zeros: `(before, after)` zeros along each axis.
+    /// This tensor padded with zeros: `(before, after)` along each axis.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -322,8 +322,8 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
         self.view(&Linear::reverse(self.raw().shape(), axis))
     }
 
-    /// The elements with equal positions along two axes of one size: axis `first` stays, axis `second`
-    /// disappears.
+    /// The elements with equal positions along two axes of one size: axis `first` becomes the axis of the diagonal,
+    /// axis `second` disappears.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -340,8 +340,8 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
         self.view(&Linear::diagonal(self.raw().shape(), first, second))
     }
 
-    /// Windows of `size` neighbours along one axis, one every `stride`: the axis becomes the number of the window, and
-    /// a new axis after it the position within the window.
+    /// Windows of `size` neighbors along one axis, one starting every `stride` positions: the axis becomes the axis of
+    /// windows, followed by a new axis of the positions within a window. `y[w, p] = x[stride * w + p]`.
     ///
     /// ```
     /// use polygrad::tensor;

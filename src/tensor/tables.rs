@@ -1,4 +1,4 @@
-//! The methods that the tables of elementwise functions have a row for, with the documentation of the row.
+//! Methods for the rows of the tables of elementwise functions, with the documentation of each row.
 
 use super::{Operand, Tensor};
 use crate::base::BaseTensor;
@@ -67,7 +67,7 @@ macro_rules! binary_methods {
             $(example: ($ax:expr, $ay:expr) => $value:expr,)?
         }
     )*) => {
-        /// Elementwise functions of two floats, of which the second may be a number.
+        /// Elementwise functions of two tensors of floats, of which the second may be a number.
         impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
             $( binary_methods! { @surface $written, $name, $Op, [$($doc)*], [$($ax, $ay, $value)?] } )*
         }

@@ -1,9 +1,8 @@
-//! Checks of what the trips of a loop return, reported with the name of the loop that the user called, at the user's
-//! line.
+//! Checks of the carries and outputs of the trips of a loop, with errors that name the user's loop, at the user's line.
 //!
-//! Interpreters check [`BaseTensor::map_accum`] under that name only, and the closure of a trip does not know the
-//! user's line. So a mistake in a trip is noted, the loop goes on with zeros of the right shapes, and [`Trips::end`]
-//! reports the mistake.
+//! Interpreters report errors under the name `map_accum` only ([`BaseTensor::map_accum`]), and in the closure of a trip
+//! the user's line is unknown. So the first error of a trip is noted, the loop continues with zeros of the right
+//! shapes, and [`Trips::end`] reports the error.
 
 use std::cell::{OnceCell, RefCell};
 
@@ -18,19 +17,19 @@ use crate::tree::{Key, Tree};
 pub(super) struct Trips {
     op: &'static str,
     carry: Vec<(Shape, DType)>,
-    /// The carry with everything beside its leaves, and the outputs of the first trip.
+    /// The structures of the initial carry and of the outputs of the first trip, plain data included.
     structure: (Key, OnceCell<Key>),
-    /// The outputs of the first trip.
+    /// Shapes and element types of the outputs of the first trip.
     outputs: OnceCell<Vec<(Shape, DType)>>,
     fault: OnceCell<String>,
-    /// How the stacks are stored so far, where that is known.
+    /// The storage of each stack after the trips so far; `None` before its first known row.
     stored: RefCell<Vec<Option<Stored>>>,
 }
 
-/// How a stack of known numbers is stored.
+/// The storage of a stack of known numbers.
 #[derive(Clone, PartialEq)]
 enum Stored {
-    /// As this number, which is every element of it.
+    /// Uniform: every element is this number.
     Number(Array),
     /// Element by element.
     Elements,
@@ -53,7 +52,7 @@ fn zeros<T: BaseTensor>((shape, dtype): &(Shape, DType)) -> T {
 }
 
 impl Trips {
-    /// The trips of a loop that has the name `op` and starts with this carry.
+    /// The trips of a loop with the name `op` and this initial carry.
     ///
     /// # Panics
     /// When there are more trips than an array can have elements.
@@ -70,7 +69,8 @@ impl Trips {
         }
     }
 
-    /// Whether the structures that a trip returned are those of the carry and of the outputs of the first trip.
+    /// An error unless the carry and the outputs of a trip have the structures of the initial carry and of the outputs
+    /// of the first trip.
     pub(super) fn alike<T: BaseTensor, C: Tree<T>, Y: Tree<T>>(&self, carry: &C, outputs: &Y) -> Result<(), String> {
         let op = self.op;
         if let Some(difference) = self.structure.0.difference_to::<T>(|visitor| carry.visit(visitor)) {
@@ -91,7 +91,7 @@ impl Trips {
         Ok(())
     }
 
-    /// What one trip returned, or zeros of the right shapes if that does not fit.
+    /// The carry and the outputs of one trip; if these do not fit, notes the error and gives zeros of the right shapes.
     pub(super) fn returned<T: BaseTensor>(&self, carry: Vec<T>, outputs: Vec<T>, alike: Result<(), String>) -> Trip<T> {
         match self.check(&carry, &outputs).and(alike) {
             Ok(()) => (carry, outputs),
@@ -121,7 +121,8 @@ impl Trips {
         self.fault.get().is_some()
     }
 
-    /// Panics if a trip has returned values that do not fit; trips may run again later.
+    /// Panics if a trip has returned values that do not fit. The checks go on, as the trips of a checkpointed loop may
+    /// run again.
     #[track_caller]
     pub(super) fn so_far(&self) {
         if let Some(fault) = self.fault.get() {
@@ -129,8 +130,9 @@ impl Trips {
         }
     }
 
-    /// Whether the outputs of `n` trips like the first one can be stacked. Asked before the first trip has
-    /// [`returned`](Trips::returned); every later trip fits the first.
+    /// An error if the outputs of `n` trips, stacked, have more elements than an array can have. Only the outputs of
+    /// the first trip are looked at, before it has [`returned`](Trips::returned): those of later trips have the same
+    /// shapes.
     pub(super) fn stackable<T: BaseTensor>(&self, n: usize, outputs: &[T]) -> Result<(), String> {
         if self.outputs.get().is_some() {
             return Ok(());
@@ -138,8 +140,8 @@ impl Trips {
         outputs.iter().try_for_each(|y| try_possible(self.op, &[&[n], y.shape()].concat()))
     }
 
-    /// Whether there is memory for the stacks of `n` trips, if these have numbers. A stack is stored as one number as
-    /// long as the rows are that number.
+    /// An error if there is no memory for the stacks of `n` trips, in an interpreter that computes. A stack is stored
+    /// as one number as long as all its rows are that number repeated.
     pub(super) fn storable<T: BaseTensor>(&self, n: usize, outputs: &[T]) -> Result<(), String> {
         if T::records() {
             return Ok(());

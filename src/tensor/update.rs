@@ -1,7 +1,7 @@
-//! A tensor with some elements replaced or added to, as a new tensor.
+//! Functional updates: a tensor with the elements at some positions replaced, or added to.
 //!
-//! Law: `set` and `set_slice` replace, so the derivative in the tensor is 0 where it is replaced, and all of it goes to
-//! the new elements. As elsewhere, a computed position out of bounds is no mistake: nothing is replaced or added there.
+//! Law: `set` and `set_slice` replace, so the derivative in a replaced element is 0, and the cotangent goes to the new
+//! element. As elsewhere, a computed position out of bounds is no error: nothing is replaced or added there.
 
 use smallvec::SmallVec;
 
@@ -14,7 +14,8 @@ use crate::dtype::{Elem, Num};
 use crate::ops::{Compare, Discrete, Linear};
 use crate::shape::Show;
 
-/// The positions of a new part along an axis: where it starts, and where it ends.
+/// The start and the end of a new part along an axis. Panics unless the part lies within the axis and has the other
+/// sizes of the whole.
 #[track_caller]
 fn place(op: &str, axis: usize, start: usize, whole: &[usize], part: &[usize]) -> [usize; 2] {
     check_axis(op, axis, whole);
@@ -31,7 +32,7 @@ fn place(op: &str, axis: usize, start: usize, whole: &[usize], part: &[usize]) -
     [start, end]
 }
 
-/// Panics unless a new part has the shape of what stands at its place.
+/// Panics unless a new part has the shape of the subarray that it replaces or is added to.
 #[track_caller]
 fn fits(op: &str, place: &[usize], part: &[usize]) {
     if place != part {
@@ -44,13 +45,12 @@ fn fits(op: &str, place: &[usize], part: &[usize]) {
 }
 
 impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
-    /// This tensor with `v` at `K` indices of the `K` outer axes, what [`at`](Tensor::at) reads there: an element if
-    /// there are as many indices as axes, a row or larger subarray else. Nothing changes where an index is out of
-    /// bounds.
+    /// This tensor with the subarray at `K` indices into the `K` outermost axes, which [`at`](Tensor::at) reads,
+    /// replaced by `v`; the subarray is an element if `K` is the rank. Nothing changes if an index is out of bounds.
     ///
-    /// Every element is written anew, so `set` in a loop of `n` trips takes `n` times the size of the tensor. An array
-    /// that is filled position by position is a [`build`](crate::build); if each position depends on those before,
-    /// start with zeros and use [`add_at`](Tensor::add_at), which works in place.
+    /// `set` copies the whole tensor, so in a loop of `n` trips its time is proportional to `n` times the size of the
+    /// tensor. To fill an array position by position use [`build`](crate::build); if elements depend on earlier
+    /// elements, start with zeros and use [`add_at`](Tensor::add_at), which works in place.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -61,7 +61,7 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When `v` has not the shape of what `at` reads.
+    /// When `v` has another shape than the subarray that `at` reads.
     #[track_caller]
     pub fn set<I, const K: usize, const M: usize>(&self, ix: I, v: &Tensor<T, M, E>) -> Self
     where
@@ -94,7 +94,7 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When there is no such axis, `v` reaches over its end, or the shapes differ along another axis.
+    /// When there is no such axis, `v` extends beyond its end, or the shapes differ along another axis.
     #[track_caller]
     pub fn set_slice(&self, axis: usize, start: usize, v: &Self) -> Self {
         let shape = self.raw().shape();
@@ -113,8 +113,8 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
 }
 
 impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
-    /// This tensor with `v` added at `K` indices of the `K` outer axes, to what [`at`](Tensor::at) reads there. In
-    /// place if `self` has no other owner; nothing changes where an index is out of bounds.
+    /// This tensor with `v` added to the subarray at `K` indices into the `K` outermost axes, which [`at`](Tensor::at)
+    /// reads. In place if `self` has no other owner; nothing changes if an index is out of bounds.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -124,7 +124,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When `v` has not the shape of what `at` reads.
+    /// When `v` has another shape than the subarray that `at` reads.
     #[track_caller]
     pub fn add_at<I, const K: usize, const M: usize>(self, ix: I, v: &Tensor<T, M, E>) -> Self
     where
@@ -145,7 +145,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When there is no such axis, `v` reaches over its end, or the shapes differ along another axis.
+    /// When there is no such axis, `v` extends beyond its end, or the shapes differ along another axis.
     #[track_caller]
     pub fn add_slice(self, axis: usize, start: usize, v: &Self) -> Self {
         let [start, end] = place("add_slice", axis, start, self.raw().shape(), v.raw().shape());

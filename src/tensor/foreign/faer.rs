@@ -1,4 +1,4 @@
-//! The matrices and columns of `faer`.
+//! Conversions from and to the matrices and columns of `faer`.
 //!
 //! ```
 //! use faer::{Mat, MatRef, mat};
@@ -17,7 +17,7 @@ use crate::array::{Array, Elems};
 use crate::dtype::Elem;
 use crate::tensor::Tensor;
 
-/// The one value that an array repeats, if it is stored so.
+/// The repeated value of an array that is stored as one repeated value.
 fn repeated<E: Elem>(a: &Array) -> Option<&E> {
     let Array::Shared(stored) = a else { return None };
     match stored.data.of::<E>()? {
@@ -26,7 +26,7 @@ fn repeated<E: Elem>(a: &Array) -> Option<&E> {
     }
 }
 
-/// A view, without a copy: its rows are contiguous. One repeated value is seen with strides 0.
+/// A view, without a copy: its rows are contiguous. One repeated value becomes a view with strides 0.
 impl<'a, E: Elem> From<&'a Tensor<Array, 2, E>> for MatRef<'a, E> {
     fn from(t: &'a Tensor<Array, 2, E>) -> Self {
         let [n, m] = t.shape();
@@ -38,7 +38,7 @@ impl<'a, E: Elem> From<&'a Tensor<Array, 2, E>> for MatRef<'a, E> {
     }
 }
 
-/// A view, without a copy. One repeated value is seen with stride 0.
+/// A view, without a copy. One repeated value becomes a view with stride 0.
 impl<'a, E: Elem> From<&'a Tensor<Array, 1, E>> for ColRef<'a, E> {
     fn from(t: &'a Tensor<Array, 1, E>) -> Self {
         match (t.as_slice(), repeated(t.array())) {

@@ -1,7 +1,7 @@
 //! Conversions from and to the arrays and matrices of other crates.
 //!
-//! Law: there and back is the identity; indices mean the same on both sides, whatever the order in memory. A conversion
-//! whose rank is known to rustc is `From`; one that checks the rank is `TryFrom`.
+//! Law: a conversion to another crate and back is the identity; an element has the same indices on both sides, whatever
+//! the order in memory. A conversion whose rank is known to rustc is `From`; one that checks the rank is `TryFrom`.
 //!
 //! | conversion | copies |
 //! |---|---|

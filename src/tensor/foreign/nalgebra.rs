@@ -1,4 +1,4 @@
-//! The vectors and matrices of `nalgebra`.
+//! Conversions from and to the vectors and matrices of `nalgebra`.
 //!
 //! ```
 //! use nalgebra::{DMatrix, DVector, Matrix2};

@@ -1,4 +1,4 @@
-//! The arrays of `ndarray`.
+//! Conversions from and to the arrays of `ndarray`.
 //!
 //! ```
 //! use ndarray::{Array2, ArrayView2, array};
@@ -35,7 +35,7 @@ fn moved<D: Dimension, E: Elem>(a: NdArray<E, D>) -> Array {
     Array::new(&shape, elements)
 }
 
-/// A copy of a view in row-major order; of any number of axes.
+/// A copy in row-major order, of a view or an array of any rank.
 impl<S: Data<Elem = E>, D: Dimension, E: Elem> From<&ArrayBase<S, D>> for Array {
     fn from(a: &ArrayBase<S, D>) -> Array {
         copied(a)
@@ -49,7 +49,7 @@ impl<D: Dimension, E: Elem> From<ArrayBase<OwnedRepr<E>, D>> for Array {
     }
 }
 
-/// A view of any number of axes, without a copy.
+/// A view of any rank, without a copy.
 impl<'a, E: Elem> TryFrom<&'a Array> for ArrayView<'a, E, IxDyn> {
     type Error = ArrayError;
     fn try_from(a: &'a Array) -> Result<Self, ArrayError> {
@@ -57,7 +57,7 @@ impl<'a, E: Elem> TryFrom<&'a Array> for ArrayView<'a, E, IxDyn> {
     }
 }
 
-/// The view of an array; one repeated value is seen with stride 0. `None` if the element type is another one.
+/// The view of an array; one repeated value becomes a view with stride 0. `None` if the element type differs.
 fn view<'a, E: Elem, D: Dimension>(a: &'a Array, shape: D) -> Option<ArrayView<'a, E, D>> {
     if let Some(elements) = a.as_slice() {
         return ArrayView::from_shape(shape, elements).ok();
@@ -89,7 +89,7 @@ where
     }
 }
 
-/// Of an array whose rank is known at run time.
+/// Conversion of an array whose rank is known at run time alone; without a copy if the layout is standard.
 ///
 /// ```
 /// use ndarray::ArrayD;
