@@ -6,7 +6,7 @@ use super::{owned_elements, reduce, sorting};
 use crate::array::{Array, Values, pool, with_elem, with_float, with_num};
 use crate::base::BaseTensor;
 use crate::dtype::{DType, Elem, Float, Num};
-use crate::ops::{Binary, Discrete, FloatStep, IntBinary, Unary, kinds};
+use crate::ops::{Binary, Discrete, FloatStep, IntBinary, Reduce, Unary, kinds};
 use crate::shape::Shape;
 
 /// Shape and element type, as the checks take them.
@@ -133,10 +133,10 @@ fn discrete_array(op: &Discrete, args: &[&Array]) -> Array {
             (_, _) => map(x, |x: bool| f64::from(u8::from(x))),
         },
         (Discrete::ArgMax { axis }, [x]) => {
-            with_num!(x.dtype(), E => reduce::positions::<E>(x, *axis, |x, y| x > y), else refused(op))
+            with_num!(x.dtype(), E => reduce::positions::<E>(x, Reduce::Max { axis: *axis }), else refused(op))
         }
         (Discrete::ArgMin { axis }, [x]) => {
-            with_num!(x.dtype(), E => reduce::positions::<E>(x, *axis, |x, y| x < y), else refused(op))
+            with_num!(x.dtype(), E => reduce::positions::<E>(x, Reduce::Min { axis: *axis }), else refused(op))
         }
         (Discrete::ArgSort { axis, descending }, [x]) => {
             with_num!(x.dtype(), E => sorting::argsort::<E>(x, *axis, *descending), else refused(op))

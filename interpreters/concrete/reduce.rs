@@ -7,6 +7,7 @@ use super::elementwise::kind;
 use crate::array::{Array, Values, pool, with_num};
 use crate::dtype::Num;
 use crate::kernels;
+use crate::kernels::isa::Isa;
 use crate::ops::Reduce;
 use crate::shape::{self, Shape};
 
@@ -14,32 +15,27 @@ use crate::shape::{self, Shape};
 #[track_caller]
 pub(super) fn reduce(op: Reduce, x: &Array) -> Array {
     let (shape, dtype) = op.result(kind(x));
-    let axis = op.axis();
-    with_num!(dtype, E => match op {
-        Reduce::Max { .. } => extrema::<E>(x, axis, shape, |x, y| x > y),
-        Reduce::Min { .. } => extrema::<E>(x, axis, shape, |x, y| x < y),
-    }, else unreachable!("the rule of {op} has let a mask pass"))
+    with_num!(dtype, E => extrema::<E>(x, op, shape), else unreachable!("the rule of {op} has let a mask pass"))
 }
 
 /// The position of the extremum in each line.
-pub(super) fn positions<E: Num>(x: &Array, axis: usize, beats: impl Fn(E, E) -> bool + Copy) -> Array {
+pub(super) fn positions<E: Num>(x: &Array, op: Reduce) -> Array {
+    let axis = op.axis();
     let mut out = Shape::from_slice(x.shape());
     out.remove(axis);
     let Values::Dense(v) = x.typed::<E>() else { return Array::full(&out, 0i64) };
-    let (len, inner) = line(x, axis);
     let mut positions = pool::full(0i64, shape::size(&out));
-    kernels::reduce::positions(v, len, inner, &mut positions, beats);
+    kernels::reduce::positions(Isa::detect(), op, v, line(x, axis), &mut positions);
     Array::dense(out, positions)
 }
 
-fn extrema<E: Num>(x: &Array, axis: usize, out: Shape, beats: impl Fn(E, E) -> bool + Copy) -> Array {
+fn extrema<E: Num>(x: &Array, op: Reduce, out: Shape) -> Array {
     let v = match x.typed::<E>() {
         Values::Splat(x) => return Array::full(&out, x),
         Values::Dense(v) => v,
     };
-    let (len, inner) = line(x, axis);
     let mut extrema = pool::any::<E>(shape::size(&out));
-    kernels::reduce::extrema(v, len, inner, &mut extrema, beats);
+    kernels::reduce::extrema(Isa::detect(), op, v, line(x, op.axis()), &mut extrema);
     Array::dense(out, extrema)
 }
 

@@ -1,101 +1,404 @@
-//! Extrema along an axis, and their positions.
+//! Extrema along an axis and their positions, for each instruction set, by the kernel that suits the shape.
 //!
 //! An array is `outer` blocks of `len` rows of `inner` elements; line `k` of a block is made of element `k` of each
 //! row. Law: the value is, to the bit, the element at the position: the first NaN of the line if there is one,
-//! otherwise the first of the largest or smallest elements. Among equal numbers only zeros differ in their bits.
+//! otherwise the first of the largest or smallest elements. Among equal numbers only zeros differ in their bits, and
+//! among NaN their payloads; a kernel whose lanes do not keep the order of a line searches the line for these.
+//!
+//! | shape | kernel |
+//! |---|---|
+//! | contiguous lines of fewer than [`WIDE`] elements | a lane for each of [`WIDE`] lines |
+//! | other contiguous lines | lanes along the line; the last lanes read elements again, which changes no extremum |
+//! | rows of fewer than [`WIDE`] elements | [`WIDE`] rows are one row of lanes |
+//! | other rows | a lane for each column, in registers or, of long rows, in the output |
+#![allow(clippy::needless_range_loop, reason = "indices are inlined with certainty, iterators are not")]
 
-use crate::dtype::Num;
+use std::hint::select_unpredictable;
+use std::marker::PhantomData;
 
-/// The number of lanes in which a contiguous line is reduced, so that the loop is vectorised.
-const LANES: usize = 16;
+use super::isa::{Isa, Kernel, Machine, dispatch};
+use crate::dtype::{Elem, Num};
+use crate::ops::Reduce;
 
-/// The number of lines whose positions are found together.
+/// The number of lanes; a multiple for long lines.
+const WIDE: usize = 8;
+
+/// The lanes of long lines, and of positions.
+const LONG: usize = 32;
+
+/// The columns of long rows that are reduced together: their results stay in the first level of cache.
+const COLUMNS: usize = 512;
+
+/// The columns whose positions are found together.
 const LINES: usize = 64;
 
-/// The extremum of each line, which has at least one element: `beats(x, y)` says whether `x` is better than `y`.
-pub(crate) fn extrema<E: Num>(v: &[E], len: usize, inner: usize, out: &mut [E], beats: impl Fn(E, E) -> bool + Copy) {
-    if inner == 1 {
-        return out.iter_mut().zip(v.chunks_exact(len)).for_each(|(o, line)| *o = extremum(line, beats));
-    }
-    for (best, block) in out.chunks_exact_mut(inner.max(1)).zip(v.chunks_exact((len * inner).max(1))) {
-        best.copy_from_slice(&block[..inner]);
-        for row in block.chunks_exact(inner).skip(1) {
-            for (best, x) in best.iter_mut().zip(row) {
-                *best = if replaces(*x, *best, beats) { *x } else { *best };
-            }
-        }
+/// An extremum: the largest element, or the smallest.
+trait Side {
+    /// Whether an earlier element is not beaten by a later one, neither being NaN.
+    fn holds<E: Elem>(best: E, x: E) -> bool;
+}
+
+struct Largest;
+
+impl Side for Largest {
+    #[inline(always)]
+    fn holds<E: Elem>(best: E, x: E) -> bool {
+        x <= best
     }
 }
 
-/// The position of the extremum in each line, which has at least one element.
-pub(crate) fn positions<E: Num>(
-    v: &[E],
-    len: usize,
-    inner: usize,
-    out: &mut [i64],
-    beats: impl Fn(E, E) -> bool + Copy,
-) {
-    if inner == 1 {
-        let place = |line: &[E]| {
-            let best = extremum(line, beats);
-            line.iter().position(|x| same(*x, best)).unwrap_or_default() as i64
-        };
-        return out.iter_mut().zip(v.chunks_exact(len)).for_each(|(o, line)| *o = place(line));
-    }
-    let mut lines = [E::ZERO; LINES];
-    for (positions, block) in out.chunks_exact_mut(inner.max(1)).zip(v.chunks_exact((len * inner).max(1))) {
-        for (part, positions) in positions.chunks_mut(LINES).enumerate() {
-            let columns = part * LINES..part * LINES + positions.len();
-            let best = &mut lines[..positions.len()];
-            best.copy_from_slice(&block[columns.clone()]);
-            positions.fill(0);
-            for (i, row) in block.chunks_exact(inner).enumerate().skip(1) {
-                for ((x, best), position) in row[columns.clone()].iter().zip(&mut *best).zip(&mut *positions) {
-                    if replaces(*x, *best, beats) {
-                        *best = *x;
-                        *position = i as i64;
-                    }
-                }
-            }
-        }
+struct Smallest;
+
+impl Side for Smallest {
+    #[inline(always)]
+    fn holds<E: Elem>(best: E, x: E) -> bool {
+        x >= best
     }
 }
 
-/// The extremum of a contiguous line with at least one element.
-fn extremum<E: Num>(line: &[E], beats: impl Fn(E, E) -> bool + Copy) -> E {
-    let fold = |best: E, x: &E| if replaces(*x, best, beats) { *x } else { best };
-    let Some((first, rest)) = line.split_first_chunk::<LANES>() else {
-        return line[1..].iter().fold(line[0], fold);
-    };
-    let mut lanes = *first;
-    let chunks = rest.chunks_exact(LANES);
-    let tail = chunks.remainder();
-    for chunk in chunks {
-        for (best, x) in lanes.iter_mut().zip(chunk) {
-            *best = fold(*best, x);
+#[inline(always)]
+#[allow(clippy::eq_op, reason = "only NaN differs from itself")]
+fn is_nan<E: Elem>(x: E) -> bool {
+    x != x
+}
+
+#[inline(always)]
+fn same<E: Elem>(x: E, y: E) -> bool {
+    (x == y) | (is_nan(x) & is_nan(y))
+}
+
+/// Whether the extremum so far stays beside a later element: NaN beats every number. The comparison is false for a
+/// later NaN.
+#[inline(always)]
+fn stays<E: Elem, S: Side>(best: E, x: E) -> bool {
+    S::holds(best, x) | is_nan(best)
+}
+
+#[inline(always)]
+fn better<E: Elem, S: Side>(best: E, x: E) -> E {
+    // A branch would become a conditional store, which vectors do slowly.
+    select_unpredictable(stays::<E, S>(best, x), best, x)
+}
+
+/// Whether elements that are the same may differ in their bits.
+#[inline(always)]
+fn has_several_bits<E: Elem>(x: E) -> bool {
+    E::DTYPE.is_float() && ((x == E::ZERO) | is_nan(x))
+}
+
+/// The extremum of lanes, folded in halves.
+#[inline(always)]
+fn folded<E: Elem, S: Side>(lanes: &mut [E]) -> E {
+    let mut n = lanes.len();
+    while n > 1 {
+        n /= 2;
+        for i in 0..n {
+            lanes[i] = better::<E, S>(lanes[i], lanes[i + n]);
         }
     }
-    let best = lanes[1..].iter().chain(tail).fold(lanes[0], fold);
-    // The lanes do not tell which of two zeros, or of two NaN, came first.
-    if best == E::ZERO || is_nan(best) {
-        return line.iter().copied().find(|x| same(*x, best)).unwrap_or(best);
+    lanes[0]
+}
+
+/// The extremum of at least `W` contiguous elements, up to the bits of zeros and NaN.
+#[inline(always)]
+fn line_in_lanes<E: Elem, S: Side, const W: usize>(x: &[E]) -> E {
+    let mut best = [x[0]; W];
+    let (chunks, tail) = x.as_chunks::<W>();
+    for k in 0..chunks.len() {
+        for i in 0..W {
+            best[i] = better::<E, S>(best[i], chunks[k][i]);
+        }
+    }
+    if !tail.is_empty() {
+        let last = &x[x.len() - W..];
+        for i in 0..W {
+            best[i] = better::<E, S>(best[i], last[i]);
+        }
+    }
+    folded::<E, S>(&mut best)
+}
+
+/// The extremum of at least [`WIDE`] contiguous elements.
+#[inline(always)]
+fn of_line<E: Elem, S: Side>(x: &[E]) -> E {
+    let best = if x.len() < 2 * LONG { line_in_lanes::<E, S, WIDE>(x) } else { line_in_lanes::<E, S, LONG>(x) };
+    if has_several_bits(best) { x.iter().copied().find(|x| same(*x, best)).unwrap_or(best) } else { best }
+}
+
+/// The extrema of `R` contiguous lines of `n` elements, and their positions, if these are wanted.
+#[inline(always)]
+fn of_lines<E: Elem, S: Side, const R: usize>(x: &[E], n: usize, positions: Option<&mut [i64; R]>) -> [E; R] {
+    let mut best = [x[0]; R];
+    for i in 0..R {
+        best[i] = x[i * n];
+    }
+    if let Some(positions) = positions {
+        *positions = [0; R];
+        for k in 1..n {
+            for i in 0..R {
+                let stays = stays::<E, S>(best[i], x[i * n + k]);
+                best[i] = select_unpredictable(stays, best[i], x[i * n + k]);
+                positions[i] = select_unpredictable(stays, positions[i], k as i64);
+            }
+        }
+    } else {
+        for k in 1..n {
+            for i in 0..R {
+                best[i] = better::<E, S>(best[i], x[i * n + k]);
+            }
+        }
     }
     best
 }
 
-/// Whether `x`, which comes later, replaces the extremum so far: NaN beats every number.
-#[inline]
-fn replaces<E: Num>(x: E, best: E, beats: impl Fn(E, E) -> bool) -> bool {
-    beats(x, best) | (is_nan(x) & !is_nan(best))
+/// The first position of an element that is in the line.
+#[inline(always)]
+fn first_position<E: Elem>(x: &[E], best: E) -> i64 {
+    let mut at = 0;
+    // Chunk by chunk, so that a long line is not searched to its end.
+    while at < x.len() {
+        let chunk = &x[at..(at + 4 * LONG).min(x.len())];
+        let mut first = [i64::MAX; WIDE];
+        let (parts, tail) = chunk.as_chunks::<WIDE>();
+        for k in 0..parts.len() {
+            for i in 0..WIDE {
+                let here = select_unpredictable(same(parts[k][i], best), (k * WIDE + i) as i64, i64::MAX);
+                first[i] = first[i].min(here);
+            }
+        }
+        for i in 0..tail.len() {
+            let here = select_unpredictable(same(tail[i], best), (parts.len() * WIDE + i) as i64, i64::MAX);
+            first[i] = first[i].min(here);
+        }
+        let mut least = first[0];
+        for i in 1..WIDE {
+            least = least.min(first[i]);
+        }
+        if least < i64::MAX {
+            return at as i64 + least;
+        }
+        at += chunk.len();
+    }
+    0
 }
 
-#[inline]
-#[allow(clippy::eq_op, reason = "only NaN differs from itself")]
-fn is_nan<E: Num>(x: E) -> bool {
-    x != x
+/// The extrema of the columns of a block whose rows have fewer than [`WIDE`] elements.
+#[inline(always)]
+fn narrow_columns<E: Elem, S: Side>(block: &[E], out: &mut [E]) {
+    let n = out.len();
+    let lanes = n * WIDE;
+    if block.len() < 2 * lanes {
+        out.copy_from_slice(&block[..n]);
+        let mut at = n;
+        while at < block.len() {
+            let row = &block[at..][..n];
+            for i in 0..n {
+                out[i] = better::<E, S>(out[i], row[i]);
+            }
+            at += n;
+        }
+        return;
+    }
+    let mut best = [block[0]; WIDE * WIDE];
+    best[..lanes].copy_from_slice(&block[..lanes]);
+    let (whole, rest) = block.split_at(block.len() - block.len() % lanes);
+    let mut at = lanes;
+    while at < whole.len() {
+        let (x, best) = (&whole[at..][..lanes], &mut best[..lanes]);
+        for i in 0..lanes {
+            best[i] = better::<E, S>(best[i], x[i]);
+        }
+        at += lanes;
+    }
+    for i in 0..rest.len() {
+        best[i] = better::<E, S>(best[i], rest[i]);
+    }
+    let mut rows = WIDE;
+    while rows > 1 {
+        rows /= 2;
+        for i in 0..rows * n {
+            best[i] = better::<E, S>(best[i], best[i + rows * n]);
+        }
+    }
+    for i in 0..n {
+        let found = best[i];
+        out[i] = if has_several_bits(found) {
+            block.iter().skip(i).step_by(n).copied().find(|x| same(*x, found)).unwrap_or(found)
+        } else {
+            found
+        };
+    }
 }
 
-#[inline]
-fn same<E: Num>(x: E, y: E) -> bool {
-    x == y || (is_nan(x) && is_nan(y))
+/// The extrema of `W` columns, the first of which starts the slice, of rows of `n` elements.
+#[inline(always)]
+fn of_columns<E: Elem, S: Side, const W: usize>(x: &[E], n: usize, out: &mut [E]) {
+    let mut best = [x[0]; W];
+    best.copy_from_slice(&x[..W]);
+    let mut at = n;
+    while at + W <= x.len() {
+        let x = &x[at..][..W];
+        for i in 0..W {
+            best[i] = better::<E, S>(best[i], x[i]);
+        }
+        at += n;
+    }
+    out.copy_from_slice(&best);
 }
+
+/// The extrema of the columns of a block whose rows have at least [`WIDE`] elements.
+#[inline(always)]
+fn wide_columns<E: Elem, S: Side>(block: &[E], out: &mut [E]) {
+    let n = out.len();
+    let mut column = 0;
+    while n >= COLUMNS && column < n {
+        let width = COLUMNS.min(n - column);
+        let best = &mut out[column..][..width];
+        best.copy_from_slice(&block[column..][..width]);
+        let mut at = n + column;
+        while at < block.len() {
+            let x = &block[at..][..width];
+            for i in 0..width {
+                best[i] = better::<E, S>(best[i], x[i]);
+            }
+            at += n;
+        }
+        column += width;
+    }
+    while column + LONG <= n {
+        of_columns::<E, S, LONG>(&block[column..], n, &mut out[column..][..LONG]);
+        column += LONG;
+    }
+    // The last columns may be reduced twice, with the same result.
+    while column < n {
+        let start = column.min(n - WIDE);
+        of_columns::<E, S, WIDE>(&block[start..], n, &mut out[start..][..WIDE]);
+        column = start + WIDE;
+    }
+}
+
+struct Extrema<'a, E, S> {
+    side: PhantomData<S>,
+    x: &'a [E],
+    len: usize,
+    inner: usize,
+    out: &'a mut [E],
+}
+
+impl<E: Elem, S: Side> Kernel for Extrema<'_, E, S> {
+    type Output = ();
+    #[inline(always)]
+    fn run<M: Machine>(self) {
+        let Extrema { side: _, x, len, inner, out } = self;
+        if inner > 1 {
+            for k in 0..out.len() / inner {
+                let (block, out) = (&x[k * len * inner..][..len * inner], &mut out[k * inner..][..inner]);
+                if inner < WIDE { narrow_columns::<E, S>(block, out) } else { wide_columns::<E, S>(block, out) }
+            }
+            return;
+        }
+        let mut line = 0;
+        if len >= WIDE {
+            while line < out.len() {
+                out[line] = of_line::<E, S>(&x[line * len..][..len]);
+                line += 1;
+            }
+        }
+        while line + WIDE <= out.len() {
+            let found = of_lines::<E, S, WIDE>(&x[line * len..][..WIDE * len], len, None);
+            out[line..][..WIDE].copy_from_slice(&found);
+            line += WIDE;
+        }
+        while line < out.len() {
+            [out[line]] = of_lines::<E, S, 1>(&x[line * len..][..len], len, None);
+            line += 1;
+        }
+    }
+}
+
+/// The extremum of each line, which has at least one element.
+pub(crate) fn extrema<E: Num>(isa: Isa, op: Reduce, x: &[E], (len, inner): (usize, usize), out: &mut [E]) {
+    match op {
+        Reduce::Max { .. } => dispatch(isa, Extrema { side: PhantomData::<Largest>, x, len, inner, out }),
+        Reduce::Min { .. } => dispatch(isa, Extrema { side: PhantomData::<Smallest>, x, len, inner, out }),
+    }
+}
+
+struct Positions<'a, E, S> {
+    side: PhantomData<S>,
+    x: &'a [E],
+    len: usize,
+    inner: usize,
+    out: &'a mut [i64],
+}
+
+impl<E: Elem, S: Side> Kernel for Positions<'_, E, S> {
+    type Output = ();
+    #[inline(always)]
+    fn run<M: Machine>(self) {
+        let Positions { side: _, x, len, inner, out } = self;
+        if inner > 1 {
+            for k in 0..out.len() / inner {
+                let (block, out) = (&x[k * len * inner..][..len * inner], &mut out[k * inner..][..inner]);
+                let mut column = 0;
+                while column < inner {
+                    let width = LINES.min(inner - column);
+                    column_positions::<E, S>(&block[column..], inner, &mut out[column..][..width]);
+                    column += width;
+                }
+            }
+            return;
+        }
+        let mut line = 0;
+        if len >= 2 * WIDE {
+            while line < out.len() {
+                let x = &x[line * len..][..len];
+                out[line] = first_position(x, of_line::<E, S>(x));
+                line += 1;
+            }
+        }
+        let mut positions = [0; WIDE];
+        while line + WIDE <= out.len() {
+            of_lines::<E, S, WIDE>(&x[line * len..][..WIDE * len], len, Some(&mut positions));
+            out[line..][..WIDE].copy_from_slice(&positions);
+            line += WIDE;
+        }
+        while line < out.len() {
+            let mut position = [0];
+            of_lines::<E, S, 1>(&x[line * len..][..len], len, Some(&mut position));
+            [out[line]] = position;
+            line += 1;
+        }
+    }
+}
+
+/// The positions of the extrema of at most [`LINES`] columns of rows of `n` elements.
+#[inline(always)]
+fn column_positions<E: Elem, S: Side>(x: &[E], n: usize, out: &mut [i64]) {
+    let width = out.len();
+    let mut lanes = [x[0]; LINES];
+    let best = &mut lanes[..width];
+    best.copy_from_slice(&x[..width]);
+    out.fill(0);
+    let (mut row, mut at) = (1, n);
+    while at + width <= x.len() {
+        let x = &x[at..][..width];
+        for i in 0..width {
+            let stays = stays::<E, S>(best[i], x[i]);
+            best[i] = select_unpredictable(stays, best[i], x[i]);
+            out[i] = select_unpredictable(stays, out[i], row);
+        }
+        (row, at) = (row + 1, at + n);
+    }
+}
+
+/// The position of the extremum in each line, which has at least one element.
+pub(crate) fn positions<E: Num>(isa: Isa, op: Reduce, x: &[E], (len, inner): (usize, usize), out: &mut [i64]) {
+    match op {
+        Reduce::Max { .. } => dispatch(isa, Positions { side: PhantomData::<Largest>, x, len, inner, out }),
+        Reduce::Min { .. } => dispatch(isa, Positions { side: PhantomData::<Smallest>, x, len, inner, out }),
+    }
+}
+
+#[cfg(test)]
+mod tests;

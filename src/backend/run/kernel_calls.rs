@@ -9,7 +9,7 @@ use crate::array::{with_elem, with_num};
 use crate::backend::ir::step::{BufferId, KernelCall, KernelOp, MatrixCall, RowRange, StepOperand, transposed_by_rows};
 use crate::cost::MACHINE;
 use crate::dtype::{Elem, Num};
-use crate::kernels::elementwise::{self, Isa};
+use crate::kernels::elementwise::Isa;
 use crate::kernels::indexing::{self, Blocks};
 use crate::kernels::loop_nest::Nest;
 use crate::kernels::matrix::Real;
@@ -28,30 +28,14 @@ fn in_parts<E: Num>(line: &[E], of_line: impl Fn(&[E]) -> E + Sync) -> E {
 
 /// The extrema of lines of `len` elements with stride `inner`.
 fn extrema<E: Num>(isa: Isa, op: Reduce, x: &[E], (len, inner): (usize, usize), out: &mut [E]) {
-    let largest = matches!(op, Reduce::Max { .. });
-    let (of_line, with_row) = match largest {
-        true => (elementwise::max as fn(Isa, &[E]) -> E, elementwise::max_to as fn(Isa, &[E], &mut [E])),
-        false => (elementwise::min as fn(Isa, &[E]) -> E, elementwise::min_to as fn(Isa, &[E], &mut [E])),
+    let of_line = |line: &[E]| {
+        let mut best = E::ZERO;
+        reduce::extrema(isa, op, line, (line.len(), 1), std::slice::from_mut(&mut best));
+        best
     };
-    if inner == 1 && len >= 2 * MACHINE.line_part {
-        return out
-            .iter_mut()
-            .zip(x.chunks_exact(len))
-            .for_each(|(out, line)| *out = in_parts(line, |x| of_line(isa, x)));
-    }
-    if inner == 1 && len >= MACHINE.isa_run {
-        return out.iter_mut().zip(x.chunks_exact(len)).for_each(|(out, line)| *out = of_line(isa, line));
-    }
-    if inner >= MACHINE.isa_run {
-        for (best, block) in out.chunks_exact_mut(inner).zip(x.chunks_exact(len * inner)) {
-            best.copy_from_slice(&block[..inner]);
-            block.chunks_exact(inner).skip(1).for_each(|row| with_row(isa, row, best));
-        }
-        return;
-    }
-    match largest {
-        true => reduce::extrema(x, len, inner, out, |x, y| x > y),
-        false => reduce::extrema(x, len, inner, out, |x, y| x < y),
+    match inner == 1 && len >= 2 * MACHINE.line_part {
+        true => out.iter_mut().zip(x.chunks_exact(len)).for_each(|(out, line)| *out = in_parts(line, of_line)),
+        false => reduce::extrema(isa, op, x, (len, inner), out),
     }
 }
 
@@ -72,11 +56,7 @@ impl Memory {
                 extrema(self.isa, *op, self.lines::<E>(whole, span), (*len, *inner), self.rows(whole, span));
             }),
             KernelOp::Position(op, len, inner) => with_num!(whole.dtype, E => {
-                let (x, out) = (self.lines::<E>(whole, span), self.rows::<i64>(whole, span));
-                match op {
-                    Reduce::Max { .. } => reduce::positions(x, *len, *inner, out, |x, y| x > y),
-                    Reduce::Min { .. } => reduce::positions(x, *len, *inner, out, |x, y| x < y),
-                }
+                reduce::positions(self.isa, *op, self.lines::<E>(whole, span), (*len, *inner), self.rows(whole, span));
             }),
             KernelOp::ArgSort(lines, ranks) => {
                 let mut room = std::mem::take(&mut self.sorting);

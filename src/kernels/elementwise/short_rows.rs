@@ -7,7 +7,9 @@
     reason = "indices are inlined with certainty, iterators are not"
 )]
 
-use super::reductions::sum_in;
+use std::hint::select_unpredictable;
+
+use super::reductions::total;
 use crate::dtype::{Elem, Num};
 use crate::kernels::isa::{Isa, Kernel, Machine, dispatch};
 
@@ -55,9 +57,13 @@ impl<E: Elem> Kernel for Spread<'_, E> {
     fn run<M: Machine>(self) {
         let Spread { x, stride, n, out } = self;
         match n {
+            1 => return spread_rows::<E, 1>(x, stride, out),
             2 => return spread_rows::<E, 2>(x, stride, out),
             3 => return spread_rows::<E, 3>(x, stride, out),
             4 => return spread_rows::<E, 4>(x, stride, out),
+            5 => return spread_rows::<E, 5>(x, stride, out),
+            6 => return spread_rows::<E, 6>(x, stride, out),
+            7 => return spread_rows::<E, 7>(x, stride, out),
             _ => {}
         }
         for r in 0..out.len() / n {
@@ -66,8 +72,8 @@ impl<E: Elem> Kernel for Spread<'_, E> {
             for k in 0..chunks.len() {
                 chunks[k] = [x; WIDE];
             }
-            for i in 0..tail.len() {
-                tail[i] = x;
+            if let (false, Some(last)) = (tail.is_empty(), out.last_chunk_mut::<WIDE>()) {
+                *last = [x; WIDE];
             }
         }
     }
@@ -91,20 +97,27 @@ impl<E: Elem> Kernel for Copy<'_, E> {
     fn run<M: Machine>(self) {
         let Copy { x, stride, n, out } = self;
         match n {
+            1 => return copy_rows::<E, 1>(x, stride, out),
             2 => return copy_rows::<E, 2>(x, stride, out),
             3 => return copy_rows::<E, 3>(x, stride, out),
             4 => return copy_rows::<E, 4>(x, stride, out),
+            5 => return copy_rows::<E, 5>(x, stride, out),
+            6 => return copy_rows::<E, 6>(x, stride, out),
+            7 => return copy_rows::<E, 7>(x, stride, out),
             _ => {}
         }
         for r in 0..out.len() / n {
             let (x, out) = (&x[r * stride..][..n], &mut out[r * n..][..n]);
             let (to, rest) = out.as_chunks_mut::<WIDE>();
-            let (from, tail) = x.as_chunks::<WIDE>();
+            let (from, _) = x.as_chunks::<WIDE>();
             for k in 0..to.len() {
                 to[k] = from[k];
             }
-            for i in 0..rest.len() {
-                rest[i] = tail[i];
+            // What is left over is moved with elements that are moved already.
+            if let (false, Some(to), Some(from)) =
+                (rest.is_empty(), out.last_chunk_mut::<WIDE>(), x.last_chunk::<WIDE>())
+            {
+                *to = *from;
             }
         }
     }
@@ -151,11 +164,60 @@ impl<E: Num> Kernel for SumEach<'_, E> {
     #[inline(always)]
     fn run<M: Machine>(self) {
         let SumEach { x, n, stride, out } = self;
-        for r in 0..x.len() / n {
-            let sum = sum_in::<E, WIDE>(&x[r * n..][..n]);
+        if n >= WIDE {
+            for r in 0..x.len() / n {
+                let sum = sum_of_lanes(&x[r * n..][..n]);
+                out[r * stride] = out[r * stride].plus(sum);
+            }
+            return;
+        }
+        // The lanes are rows, so that the additions of a row, which wait for each other, leave no unit idle.
+        let (rows, mut r) = (x.len() / n, 0);
+        while r + WIDE <= rows {
+            let sums = sums_of_rows::<E, WIDE>(&x[r * n..][..WIDE * n], n);
+            for i in 0..WIDE {
+                out[(r + i) * stride] = out[(r + i) * stride].plus(sums[i]);
+            }
+            r += WIDE;
+        }
+        while r < rows {
+            let [sum] = sums_of_rows::<E, 1>(&x[r * n..][..n], n);
             out[r * stride] = out[r * stride].plus(sum);
+            r += 1;
         }
     }
+}
+
+/// The sums of `R` rows of `n` elements, each from the first element to the last.
+#[inline(always)]
+fn sums_of_rows<E: Num, const R: usize>(x: &[E], n: usize) -> [E; R] {
+    let mut sums = [E::ZERO; R];
+    for k in 0..n {
+        for i in 0..R {
+            sums[i] = sums[i].plus(x[i * n + k]);
+        }
+    }
+    sums
+}
+
+/// The sum of at least [`WIDE`] elements in lanes. The last lanes add up what is left over: a read of the last [`WIDE`]
+/// elements, of which those that were added before count as zeros, which change no sum that starts from zero.
+#[inline(always)]
+fn sum_of_lanes<E: Num>(x: &[E]) -> E {
+    let mut lanes = [E::ZERO; WIDE];
+    let (chunks, tail) = x.as_chunks::<WIDE>();
+    for k in 0..chunks.len() {
+        for i in 0..WIDE {
+            lanes[i] = lanes[i].plus(chunks[k][i]);
+        }
+    }
+    if !tail.is_empty() {
+        let (last, done) = (&x[x.len() - WIDE..], WIDE - tail.len());
+        for i in 0..WIDE {
+            lanes[i] = lanes[i].plus(select_unpredictable(i < done, E::ZERO, last[i]));
+        }
+    }
+    total(lanes)
 }
 
 /// Adds the sum of each row of `n` elements to a number, `stride` after that of the row before.
@@ -174,31 +236,67 @@ impl<E: Num> Kernel for SumAll<'_, E> {
     fn run<M: Machine>(self) {
         let SumAll { x, out } = self;
         let n = out.len();
-        let rows = x.len() / n;
-        let mut column = 0;
+        if n < WIDE {
+            return sum_narrow(x, out);
+        }
         // Columns stay in registers while the rows go by.
+        let mut column = 0;
         while column + WIDE <= n {
-            let mut sums = [E::ZERO; WIDE];
-            for i in 0..WIDE {
-                sums[i] = out[column + i];
-            }
-            for r in 0..rows {
-                let x = &x[r * n + column..][..WIDE];
-                for i in 0..WIDE {
-                    sums[i] = sums[i].plus(x[i]);
-                }
-            }
+            let sums = sum_columns(&x[column..], n, &out[column..][..WIDE]);
             out[column..][..WIDE].copy_from_slice(&sums);
             column += WIDE;
         }
-        while column < n {
-            let mut sum = out[column];
-            for r in 0..rows {
-                sum = sum.plus(x[r * n + column]);
-            }
-            out[column] = sum;
-            column += 1;
+        if column < n {
+            // The last columns, of which those that are done are added up once more and dropped.
+            let sums = sum_columns(&x[n - WIDE..], n, &out[n - WIDE..]);
+            out[column..].copy_from_slice(&sums[WIDE - (n - column)..]);
         }
+    }
+}
+
+/// The sums of [`WIDE`] columns of rows of `n` elements, from a start on.
+#[inline(always)]
+fn sum_columns<E: Num>(x: &[E], n: usize, start: &[E]) -> [E; WIDE] {
+    let mut sums = [E::ZERO; WIDE];
+    sums.copy_from_slice(start);
+    let mut at = 0;
+    while at + WIDE <= x.len() {
+        let x = &x[at..][..WIDE];
+        for i in 0..WIDE {
+            sums[i] = sums[i].plus(x[i]);
+        }
+        at += n;
+    }
+    sums
+}
+
+/// Adds rows of fewer than [`WIDE`] elements to the output: [`WIDE`] rows are one row of lanes.
+#[inline(always)]
+fn sum_narrow<E: Num>(x: &[E], out: &mut [E]) {
+    let n = out.len();
+    let lanes = n * WIDE;
+    let mut sums = [E::ZERO; WIDE * WIDE];
+    let (whole, rest) = x.split_at(x.len() - x.len() % lanes);
+    let mut at = 0;
+    while at < whole.len() {
+        let (x, sums) = (&whole[at..][..lanes], &mut sums[..lanes]);
+        for i in 0..lanes {
+            sums[i] = sums[i].plus(x[i]);
+        }
+        at += lanes;
+    }
+    for i in 0..rest.len() {
+        sums[i] = sums[i].plus(rest[i]);
+    }
+    let mut rows = WIDE;
+    while rows > 1 {
+        rows /= 2;
+        for i in 0..rows * n {
+            sums[i] = sums[i].plus(sums[i + rows * n]);
+        }
+    }
+    for i in 0..n {
+        out[i] = out[i].plus(sums[i]);
     }
 }
 

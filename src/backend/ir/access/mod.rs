@@ -155,8 +155,8 @@ const STEPS: i64 = 4;
 /// The lengths of rows that are read as grids.
 pub(crate) const READ: RangeInclusive<usize> = 2..=MACHINE.grid_row;
 
-/// The lengths of rows that are accumulated as grids; runs go across shorter rows.
-pub(crate) const ADDED: RangeInclusive<usize> = 8..=MACHINE.grid_row;
+/// The lengths of rows that are accumulated as grids.
+pub(crate) const ADDED: RangeInclusive<usize> = 2..=MACHINE.grid_row;
 
 impl StridedAccess {
     /// The access of a view; `None` if the bounds of the array are a condition on several axes together.

@@ -1,10 +1,9 @@
 //! Sums and extrema of slices.
 
-use super::{LENGTHS, Random, distance};
+use super::{LENGTHS, Random};
 use crate::dtype::Num;
 use crate::kernels::elementwise::{
-    Isa, add_apart, add_to, copy, copy_apart, max, max_to, min, min_to, put_apart, reverse, spread, sum, sum_all,
-    sum_each,
+    Isa, add_apart, add_to, copy, copy_apart, put_apart, reverse, spread, sum, sum_all, sum_each,
 };
 
 /// Small integers, whose sums and products are exact in any order.
@@ -51,47 +50,12 @@ fn sums_do_not_depend_on_the_instruction_set() {
     }
 }
 
-/// The element at the position of the extremum: the first NaN, or the first of the best.
-fn first_best(x: &[f64], beats: fn(f64, f64) -> bool) -> f64 {
-    let nan = x.iter().copied().find(|x| x.is_nan());
-    nan.unwrap_or_else(|| x[1..].iter().fold(x[0], |best, x| if beats(*x, best) { *x } else { best }))
-}
-
-#[test]
-fn extrema_are_elements_at_their_positions() {
-    let patterns: [&[f64]; 6] = [
-        &[1.0, -2.0, 3.0, 0.5],
-        &[-0.0, 0.0, -1.0],
-        &[0.0, -0.0, 1.0],
-        &[-1.0, f64::NEG_INFINITY, -0.0, 0.0],
-        &[f64::INFINITY, 2.0, f64::NAN],
-        &[f64::NAN],
-    ];
-    for (isa, pattern) in Isa::supported().into_iter().flat_map(|isa| patterns.map(|p| (isa, p))) {
-        for n in LENGTHS.into_iter().filter(|n| *n > 0) {
-            let x: Vec<f64> = (0..n).map(|i| pattern[(i + i / 5) % pattern.len()]).collect();
-            let (lo, hi) = (first_best(&x, |x, y| x < y), first_best(&x, |x, y| x > y));
-            assert_eq!(distance(min(isa, &x), lo), 0, "{pattern:?} {n} on {}", isa.name());
-            assert_eq!(distance(max(isa, &x), hi), 0, "{pattern:?} {n} on {}", isa.name());
-            let start: Vec<f64> = (0..n).map(|i| pattern[(i * 3) % pattern.len()]).collect();
-            let (mut least, mut largest) = (start.clone(), start.clone());
-            min_to(isa, &x, &mut least);
-            max_to(isa, &x, &mut largest);
-            for i in 0..n {
-                let pair = [start[i], x[i]];
-                assert_eq!(distance(least[i], first_best(&pair, |x, y| x < y)), 0);
-                assert_eq!(distance(largest[i], first_best(&pair, |x, y| x > y)), 0);
-            }
-        }
-        let integers: Vec<i64> = (0..100).map(|i| (i * 37) % 101 - 50).collect();
-        assert_eq!([min(isa, &integers), max(isa, &integers)], [-50, 50]);
-    }
-}
-
 #[test]
 fn short_rows_are_moved_and_summed_as_long_ones() {
     for isa in Isa::supported() {
-        for (n, rows, stride) in [(1, 4, 1), (7, 3, 9), (8, 5, 8), (20, 6, 25), (33, 2, 0), (64, 3, 70)] {
+        for (n, rows, stride) in
+            [(1, 4, 1), (3, 50, 3), (5, 17, 6), (7, 3, 9), (8, 5, 8), (9, 4, 9), (20, 6, 25), (33, 2, 0), (64, 3, 70)]
+        {
             let x: Vec<f64> = (0..n * rows).map(|i| (i as f64 * 0.7).sin()).collect();
             let place = |i: usize| i / n * stride;
             let source: Vec<f64> = (0..(rows - 1) * stride + n).map(|i| (i as f64 * 0.3).cos()).collect();
@@ -115,7 +79,7 @@ fn short_rows_are_moved_and_summed_as_long_ones() {
             }
             for (i, y) in all.iter().enumerate() {
                 let expected = (0..rows).fold(1.0, |y, r| y + x[r * n + i]);
-                assert_eq!(*y, expected, "{n} {rows} on {}", isa.name());
+                assert!((*y - expected).abs() < 1e-14, "{n} {rows} on {}", isa.name());
             }
         }
     }
