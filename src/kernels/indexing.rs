@@ -1,28 +1,29 @@
 //! Gather and scatter-add of subarrays at indices.
 //!
-//! Law: an index out of bounds, a negative one included, reads zeros and writes nothing. Subarrays are added in the
-//! order of the indices.
+//! Law: at an index out of bounds, also a negative one, a gather reads zeros and a scatter-add writes nothing.
+//! Subarrays are added in the order of the indices.
 
 use crate::dtype::{Elem, Num};
 
-/// The flat position of index `i` of an axis, within the subarray at position `outer`.
+/// Appends index `i` of an axis of `size` positions to the flat index `outer` of the axes before it; `None` if `i` is
+/// out of bounds.
 #[inline]
 pub(crate) fn step(outer: usize, i: i64, size: usize) -> Option<usize> {
-    // A negative index becomes a huge one.
+    // As an unsigned number, a negative index is out of bounds, too.
     ((i as u64) < size as u64).then(|| outer * size + i as usize)
 }
 
-/// The subarrays that indices name.
+/// A list of subarrays, given by their indices.
 #[derive(Clone, Copy)]
 pub(crate) struct Blocks<'a> {
     /// The sizes of the indexed axes.
     pub(crate) indexed: &'a [usize],
-    /// The indices in each indexed axis; a list of one index stands for as many equal ones as needed.
+    /// For each indexed axis, the list of the indices; a list of length 1 is broadcast.
     pub(crate) ix: &'a [&'a [i64]],
 }
 
 impl Blocks<'_> {
-    /// The number of the subarray at position `i` of the lists of indices, if it is in bounds.
+    /// The flat index of subarray `i` of the list; `None` if one of its indices is out of bounds.
     #[inline]
     pub(crate) fn at(&self, i: usize) -> Option<usize> {
         let index = |ix: &[i64]| if let [one] = ix { *one } else { ix[i] };
@@ -30,7 +31,7 @@ impl Blocks<'_> {
     }
 }
 
-/// Writes the subarrays of `table`, of `block` elements each, at the indices one after the other.
+/// Gathers the subarrays of `table` at the indices, of `block` elements each, one after the other into `out`.
 pub(crate) fn gather<E: Elem>(table: &[E], indexed: &[usize], ix: &[&[i64]], block: usize, out: &mut [E]) {
     if let ([ix], 1) = (ix, block)
         && ix.len() == out.len()
@@ -41,7 +42,7 @@ pub(crate) fn gather<E: Elem>(table: &[E], indexed: &[usize], ix: &[&[i64]], blo
     }
     let blocks = Blocks { indexed, ix };
     match (ix, indexed) {
-        // Lists as long as the result: an index of each is read in turn.
+        // No list is broadcast, so the loop does not test for that.
         (&[ix], &[n]) if ix.len() * block == out.len() => copy(table, block, out, |i| step(0, ix[i], n)),
         (&[ix, jx], &[n, m]) if [ix.len(), jx.len()].iter().all(|len| len * block == out.len()) => {
             copy(table, block, out, |i| step(step(0, ix[i], n)?, jx[i], m));
@@ -50,7 +51,8 @@ pub(crate) fn gather<E: Elem>(table: &[E], indexed: &[usize], ix: &[&[i64]], blo
     }
 }
 
-/// Writes the subarrays of `table` at the places `at` one after the other.
+/// Copies subarrays of `table` one after the other into `out`: `at(i)` is the number of subarray `i`, and `None` stands
+/// for zeros.
 fn copy<E: Elem>(table: &[E], block: usize, out: &mut [E], at: impl Fn(usize) -> Option<usize>) {
     match block {
         2 => copy_short::<E, 2>(table, out, at),
@@ -67,7 +69,7 @@ fn copy<E: Elem>(table: &[E], block: usize, out: &mut [E], at: impl Fn(usize) ->
     }
 }
 
-/// The same for subarrays of `N` elements: a copy of a known length is a few instructions and no call.
+/// [`copy`] for subarrays of `N` elements: a copy of constant length is a few instructions, without a call.
 fn copy_short<E: Elem, const N: usize>(table: &[E], out: &mut [E], at: impl Fn(usize) -> Option<usize>) {
     let (blocks, _) = table.as_chunks::<N>();
     for (i, place) in out.as_chunks_mut::<N>().0.iter_mut().enumerate() {

@@ -1,9 +1,10 @@
-//! Dispatch to the instruction set of the machine: the only calls of code that is compiled for a certain one.
+//! Dispatch of kernels to the instruction set of the processor: each kernel is compiled once for each set.
 //!
-//! Register code (`backend/register`) has addresses of its own of functions that need [`Isa::has_fma`].
+//! Functions that are compiled for an instruction set are called here alone, but for those that register code
+//! (`backend/register`) calls by address, which need [`Isa::has_fma`].
 //!
-//! Law: an [`Isa`] above the baseline exists only if the processor has its features, since [`Isa::supported`] alone
-//! makes one. So the unsafe calls of [`dispatch`] are sound.
+//! Law: a value of [`Isa`] above the baseline exists only if the processor has the features, since
+//! [`Isa::supported`] alone constructs such values. So the unsafe calls of [`dispatch`] are sound.
 #![allow(unsafe_code)]
 
 use std::sync::OnceLock;
@@ -14,7 +15,7 @@ pub(crate) struct Isa(Level);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Level {
-    /// What the target of the build has: SSE2 on x86-64.
+    /// The features of the build target: SSE2 on x86-64.
     Baseline,
     /// AVX2 and fused multiply-add.
     #[cfg(target_arch = "x86_64")]
@@ -25,7 +26,7 @@ enum Level {
 }
 
 impl Isa {
-    /// What every processor has that runs the program.
+    /// The features of the build target, which every processor that runs the program has.
     pub(crate) const BASELINE: Isa = Isa(Level::Baseline);
 
     /// The instruction sets of this processor, from the baseline to the best.
@@ -44,7 +45,7 @@ impl Isa {
     }
 
     /// The best instruction set, or the one that the environment variable `POLYGRAD_ISA` names (`baseline`, `avx2`,
-    /// `avx512`) if the processor has it. The answer is found once.
+    /// `avx512`) if the processor has it; chosen once per process.
     pub(crate) fn detect() -> Isa {
         static CHOSEN: OnceLock<Isa> = OnceLock::new();
         *CHOSEN.get_or_init(|| {
@@ -72,7 +73,7 @@ impl Isa {
     }
 }
 
-/// What a kernel may rely on while it is compiled.
+/// Properties of the machine that are constants while a kernel is compiled.
 pub(crate) trait Machine: Copy {
     /// Whether a fused multiply-add is one instruction.
     const FMA: bool;
@@ -94,13 +95,14 @@ impl Machine for Fused {
     const FMA: bool = true;
 }
 
-/// A loop that is compiled once for each instruction set. `run` and all it calls for each element must be inlined.
+/// A loop that is compiled once for each instruction set. `run` and all functions that it calls for each element must
+/// be inlined: a function that is not inlined is compiled for the baseline.
 pub(crate) trait Kernel {
     type Output;
     fn run<M: Machine>(self) -> Self::Output;
 }
 
-/// Runs a kernel as compiled for an instruction set.
+/// Runs the version of a kernel that is compiled for an instruction set.
 #[inline]
 pub(crate) fn dispatch<K: Kernel>(isa: Isa, kernel: K) -> K::Output {
     match isa.0 {

@@ -1,8 +1,8 @@
 //! Loop nests: several views of one iteration space become loops over contiguous or strided runs.
 //!
-//! Law: a nest visits each index at which all its views look at something exactly once, in some order, and gives the
-//! flat positions they look at, which lie in their arrays. The order depends on shapes and views alone, so results are
-//! reproducible to the bit.
+//! Law: a nest visits each index that all its views map into their arrays exactly once, in some order, and gives the
+//! offsets of the elements in the flat arrays. The order depends on shapes and views alone, so results are reproducible
+//! to the bit.
 
 use std::ops::Range;
 
@@ -14,11 +14,11 @@ use crate::shape::MAX_SIZE;
 /// A loop nest over `K` arrays.
 #[derive(Clone)]
 pub(crate) struct Nest<const K: usize> {
-    /// The flat position in each array at which the loops start.
+    /// The offset in each array at which the loops start.
     base: [i64; K],
-    /// Outermost first.
+    /// The loops, outermost first.
     axes: SmallVec<[Axis<K>; 6]>,
-    /// The range checks that the box does not imply: indices that several axes together put out of range.
+    /// The range checks that the box of the loops does not imply: those of indices that depend on several loops.
     sides: SmallVec<[RangeCheck; 1]>,
 }
 
@@ -27,23 +27,23 @@ pub(crate) struct Nest<const K: usize> {
 pub(crate) struct Axis<const K: usize> {
     /// The number of steps.
     pub(crate) len: usize,
-    /// The distance of a step in each array.
+    /// The stride of a step in each array.
     pub(crate) strides: [i64; K],
-    /// The column of the loop in the sides.
+    /// The column of the loop in the rows of the range checks.
     column: usize,
 }
 
 impl<const K: usize> Axis<K> {
-    /// A loop without sides.
+    /// A loop of a nest without range checks.
     pub(crate) fn plain(len: usize, strides: [i64; K]) -> Axis<K> {
         Axis { len, strides, column: 0 }
     }
 }
 
-/// The condition `0 <= at + sum row * index < size` on an index of an array.
+/// The condition `0 <= at + sum_i row[i] * index[i] < size` on the index along an axis of an array.
 #[derive(Clone)]
 pub(crate) struct RangeCheck {
-    /// Which array of the nest.
+    /// The number of the array among those of the nest.
     pub(crate) array: usize,
     pub(crate) at: i64,
     pub(crate) size: i64,
@@ -51,8 +51,8 @@ pub(crate) struct RangeCheck {
 }
 
 impl<const K: usize> Nest<K> {
-    /// The nest of views of one iteration space, or `None` if no index looks at something in all of them. An array
-    /// marked as `single` stores one element for all.
+    /// The nest of views of one iteration space; `None` if the boxes do not intersect, or a range check never holds. An
+    /// array marked as `single` is stored as one element for all indices.
     pub(crate) fn new(views: [&View; K], single: [bool; K]) -> Option<Nest<K>> {
         let mut bounds: SmallVec<[(usize, usize); 6]> = SmallVec::from_slice(views[0].bounds());
         for view in &views[1..] {
@@ -86,7 +86,7 @@ impl<const K: usize> Nest<K> {
                     nest.sides.push(RangeCheck { array: k, at, size, row: SmallVec::from_slice(row) });
                 }
                 if !single[k] {
-                    // An index out of range is never visited, but the flat position of such an index may overflow.
+                    // Indices out of range are never visited, but their offsets may overflow.
                     nest.base[k] = nest.base[k].wrapping_add(at.wrapping_mul(stride));
                     for (axis, m) in nest.axes[..rank].iter_mut().zip(row) {
                         axis.strides[k] = axis.strides[k].wrapping_add(m.wrapping_mul(stride));
@@ -99,8 +99,9 @@ impl<const K: usize> Nest<K> {
         Some(nest)
     }
 
-    /// Makes fewer and longer loops with the same visits: no loop of one step, forward in the last array, the smallest
-    /// strides innermost, adjacent loops merged if they form one.
+    /// The canonical loops with the same visits: loops of one step are dropped, loops with a negative stride in the
+    /// last array that they move in are reversed, the loops are sorted by descending stride, and two adjacent loops are
+    /// merged if the stride of the outer one is the extent of the inner one in every array.
     fn normalize(&mut self) {
         self.axes.retain(|axis| axis.len > 1);
         for axis in &mut self.axes {
@@ -116,7 +117,7 @@ impl<const K: usize> Nest<K> {
                 }
             }
         }
-        // A loop that moves in no array repeats the other loops; it is best outermost.
+        // A loop with stride 0 in all arrays repeats the other loops, and becomes the outermost one.
         let width = |axis: &Axis<K>| match axis.strides.iter().fold(0u64, |sum, s| sum.saturating_add(s.unsigned_abs()))
         {
             0 => u64::MAX,
@@ -147,12 +148,12 @@ impl<const K: usize> Nest<K> {
         &self.axes
     }
 
-    /// Whether the loops visit a whole box.
+    /// Whether the loops visit all their indices: no range check is left.
     pub(crate) fn is_box(&self) -> bool {
         self.sides.is_empty()
     }
 
-    /// The flat position in each array at which the loops start.
+    /// The offset in each array at which the loops start.
     pub(crate) fn base(&self) -> [i64; K] {
         self.base
     }
@@ -162,25 +163,26 @@ impl<const K: usize> Nest<K> {
         self.sides.iter()
     }
 
-    /// The innermost loop.
+    /// The innermost loop; one step, if the nest has no loops.
     pub(crate) fn inner(&self) -> Axis<K> {
         self.axes.last().copied().unwrap_or(Axis { len: 1, strides: [1; K], column: 0 })
     }
 
-    /// This nest without the loops at some places.
+    /// This nest without the loops of these numbers.
     pub(crate) fn without(&self, places: &[usize]) -> Nest<K> {
         let mut rest = self.clone();
         rest.axes = (0..self.axes.len()).filter(|i| !places.contains(i)).map(|i| self.axes[i]).collect();
         rest
     }
 
-    /// This nest with the loops at these places, in this order; where there is none, a loop of one step.
+    /// This nest with its loops in another order, given by their numbers; `None` stands for a loop of one step.
     pub(crate) fn in_order(&self, places: &[Option<usize>]) -> Nest<K> {
         let axis = |place: &Option<usize>| place.map_or(Axis::plain(1, [0; K]), |place| self.axes[place]);
         Nest { base: self.base, axes: places.iter().map(axis).collect(), sides: self.sides.clone() }
     }
 
-    /// Some steps of the loop at a place, for arrays of which there are the elements from `first` on.
+    /// The part of this nest with a range of the steps of one loop, given by its number; the slices of the arrays begin
+    /// with the elements `first`.
     pub(crate) fn part(&self, place: usize, steps: Range<usize>, first: [i64; K]) -> Nest<K> {
         let mut part = self.clone();
         let axis = &mut part.axes[place];
@@ -190,15 +192,15 @@ impl<const K: usize> Nest<K> {
         part
     }
 
-    /// This nest at distances from where it starts, for arrays of which there are the elements from `first` on.
+    /// This nest with the start moved by `by`; the slices of the arrays begin with the elements `first`.
     pub(crate) fn moved(&self, by: [i64; K], first: [i64; K]) -> Nest<K> {
         let base = std::array::from_fn(|k| self.base[k] + by[k] - first[k]);
         Nest { base, ..self.clone() }
     }
 
-    /// The loops, of the first `count`, that run over so many rows of one of the arrays of these sizes at least, and
-    /// whether each does so for each array: a step touches the elements of its row alone. `inner` are further loops
-    /// inside.
+    /// The loops that run over rows: the numbers of those loops, among the first `count`, of which each step touches
+    /// only the elements of one of `rows` rows of an array, and for which arrays this is so (at least one). `sizes` are
+    /// the numbers of elements of the arrays, and `inner` are further loops inside of the nest.
     pub(crate) fn by_rows(
         &self,
         sizes: [usize; K],
@@ -221,14 +223,14 @@ impl<const K: usize> Nest<K> {
         places.map(move |place| (place, touched(place))).filter(|(_, by_rows)| by_rows.contains(&true))
     }
 
-    /// The loop around the innermost loop.
+    /// The loop around the innermost loop; one step, if there is none.
     pub(crate) fn middle(&self) -> Axis<K> {
         let outer = self.axes.len().checked_sub(2).map(|place| self.axes[place]);
         outer.unwrap_or(Axis { len: 1, strides: [0; K], column: 0 })
     }
 
-    /// Calls `body` once per run of the innermost loop, with the flat positions of its start and its length; the run
-    /// continues in the strides of [`inner`](Self::inner).
+    /// Calls `body` once per run of the innermost loop, with the offsets of its start and its length; the elements of a
+    /// run are the strides of [`inner`](Self::inner) apart.
     #[inline]
     pub(crate) fn run(&self, mut body: impl FnMut([usize; K], usize)) {
         let steps = self.middle().strides;
@@ -239,8 +241,8 @@ impl<const K: usize> Nest<K> {
         });
     }
 
-    /// Calls `body` once per panel, with the flat positions of its start, its number of runs, and their length; each
-    /// run is one step of [`middle`](Self::middle) after the previous one.
+    /// Calls `body` once per panel, with the offsets of its start, its number of runs, and their length. A panel is one
+    /// execution of the two innermost loops: each run is one step of [`middle`](Self::middle) after the previous one.
     #[inline]
     pub(crate) fn panels(&self, mut body: impl FnMut([usize; K], usize, usize)) {
         self.each_panel(&mut body);
@@ -262,7 +264,7 @@ impl<const K: usize> Nest<K> {
         }
     }
 
-    /// Calls `body` once per run, cut to the interval that the sides leave, as a panel of one run.
+    /// Calls `body` once per run, clipped to the interval in which all range checks hold, as a panel of one run.
     fn run_within_sides(&self, body: &mut dyn FnMut([usize; K], usize, usize)) {
         let inner = self.inner();
         let outer = &self.axes[..self.axes.len().saturating_sub(1)];
@@ -284,7 +286,7 @@ impl<const K: usize> Nest<K> {
         }
     }
 
-    /// Calls `body` once per visit, with the flat positions.
+    /// Calls `body` once per visit, with the offsets of the elements.
     #[inline]
     pub(crate) fn points(&self, mut body: impl FnMut([usize; K])) {
         let strides = self.inner().strides;
@@ -296,19 +298,19 @@ impl<const K: usize> Nest<K> {
     }
 }
 
-/// Flat positions after some steps.
+/// The offsets after a number of steps.
 #[inline]
 pub(crate) fn stepped<const K: usize>(start: [usize; K], strides: [i64; K], steps: usize) -> [usize; K] {
     std::array::from_fn(|k| (start[k] as i64).wrapping_add(strides[k].wrapping_mul(steps as i64)) as usize)
 }
 
 impl RangeCheck {
-    /// What a step of a loop adds to the index.
+    /// The coefficient of a loop in the checked index.
     pub(crate) fn moved_by<const K: usize>(&self, axis: &Axis<K>) -> i64 {
         self.row[axis.column]
     }
 
-    /// The interval of `j` in which `0 <= at + m * j < size`.
+    /// The half-open interval of `j` in which `0 <= at + m * j < size`.
     fn interval(&self, at: i64, m: i64) -> (i64, i64) {
         let up = |a: i64, b: i64| -(-a).div_euclid(b);
         match m {
@@ -322,7 +324,7 @@ impl RangeCheck {
     }
 }
 
-/// Iterates over some loops and keeps the flat positions.
+/// Iterates over the indices of some loops, and keeps the offsets of the current index.
 struct Odometer<'a, const K: usize> {
     axes: &'a [Axis<K>],
     index: SmallVec<[usize; 6]>,

@@ -1,18 +1,18 @@
 //! Kernels: loops over slices, shared by the interpreter of arrays and by compiled plans.
 //!
-//! Law: a kernel reads slices and writes into a slice of its caller's; it allocates no result, knows no array, and
-//! names no interpreter. What it computes is defined by the operation in [`crate::ops`] that its module names.
+//! Law: a kernel reads slices and writes into a slice of its caller; it allocates no result, knows no array, and names
+//! no interpreter. The operation in [`crate::ops`] that its module names defines the result.
 //!
 //! | module | computes |
 //! |---|---|
 //! | `loop_nest` | nothing: it turns affine views into loops over runs |
-//! | `isa` | nothing: it runs a loop as compiled for the instruction set of the machine |
-//! | `threads` | nothing: it shares work out |
+//! | `isa` | nothing: it dispatches a loop to the instruction set of the processor |
+//! | `threads` | nothing: it runs jobs on several threads |
 //! | `elementwise` | rows of the tables, reductions and superinstructions over slices |
 //! | `contract` | bilinear operations: gemm, gemv, implicit GEMM, inner products |
-//! | `views` | copies and sums through views |
+//! | `views` | copies and accumulation through views |
 //! | `indexing` | gather, scatter-add |
-//! | `reduce`, `sorting` | extrema and their positions, positions in sorted order |
+//! | `reduce`, `sorting` | extrema and their positions, argsort |
 //! | `matrix` | linear algebra |
 
 pub(crate) mod contract;

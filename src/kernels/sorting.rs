@@ -1,17 +1,17 @@
-//! Stable argsort line by line along an axis, or the positions of some ranks alone by selection.
+//! Stable argsort along an axis; if only some ranks are needed, by selection.
 //!
-//! Laws: stable in both directions, and NaN comes last in both; the positions of a rank do not depend on which other
-//! ranks are asked for.
+//! Laws: ascending and descending order are both stable, with NaN last. The position at a rank does not depend on the
+//! other ranks that are requested.
 //!
-//! An element and its position are one integer, of which no two are equal, so the order that an unstable sort or a
-//! selection finds is that of a stable sort.
+//! A sort key of an element and its position are packed in one integer. These integers are distinct, so an unstable
+//! sort or a selection of them gives the order of a stable sort.
 
 use std::ops::Range;
 
 use crate::dtype::{DType, Num};
 
-/// How lines lie in an array, and in which order their positions are written: the array is blocks of `len` rows of
-/// `inner` elements; line `k` of a block is made of element `k` of each row.
+/// The layout of the lines of an array, and the direction of the order: the array consists of blocks of `len` rows of
+/// `inner` elements; line `k` of a block consists of element `k` of each row.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lines {
     pub(crate) len: usize,
@@ -19,15 +19,15 @@ pub(crate) struct Lines {
     pub(crate) descending: bool,
 }
 
-/// Memory for one line, kept by the caller.
+/// Scratch memory for the packed keys and positions of one line, kept by the caller.
 #[derive(Debug, Default)]
 pub(crate) struct Room {
     narrow: Vec<u64>,
     wide: Vec<u128>,
 }
 
-/// Writes the positions of the elements of each line in sorted order, at the ranks of ascending ranges that do not
-/// overlap; what lies at other ranks stays.
+/// Argsort of each line: at each requested rank of the line, writes the position of the element of this rank. `ranks`
+/// are ascending, disjoint ranges; at other ranks, `out` is unchanged.
 pub(crate) fn argsort<E: Num>(v: &[E], lines: Lines, ranks: &[Range<usize>], out: &mut [i64], room: &mut Room) {
     let is_narrow = E::DTYPE == DType::F32 && u32::try_from(lines.len).is_ok();
     match is_narrow {
@@ -36,13 +36,13 @@ pub(crate) fn argsort<E: Num>(v: &[E], lines: Lines, ranks: &[Range<usize>], out
     }
 }
 
-/// An element and its position as one integer.
+/// An integer that packs a sort key (high bits) and a position (low bits).
 trait Keyed: Copy + Ord {
     fn new(key: u64, position: usize) -> Self;
     fn position(self) -> i64;
 }
 
-/// A key of 32 bits, and a position of as many.
+/// A key and a position of 32 bits each.
 impl Keyed for u64 {
     #[inline]
     fn new(key: u64, position: usize) -> u64 {
@@ -55,7 +55,7 @@ impl Keyed for u64 {
     }
 }
 
-/// A key of 64 bits, and a position of as many.
+/// A key and a position of 64 bits each.
 impl Keyed for u128 {
     #[inline]
     fn new(key: u64, position: usize) -> u128 {
@@ -68,8 +68,8 @@ impl Keyed for u128 {
     }
 }
 
-/// An integer that is smaller where an element comes earlier, equal where elements are equal, and largest for NaN: of 32
-/// bits for `f32`.
+/// The sort key of an element: an unsigned integer in the requested order, equal for equal elements and largest for
+/// NaN; of 32 bits for `f32`, of 64 bits for other types.
 #[inline]
 fn key<E: Num>(x: E, descending: bool) -> u64 {
     let (sign, all) = if E::DTYPE == DType::F32 { (1 << 31, u64::from(u32::MAX)) } else { (1 << 63, u64::MAX) };
@@ -77,10 +77,10 @@ fn key<E: Num>(x: E, descending: bool) -> u64 {
     if x != x {
         return all;
     }
-    // Both zeros are one element.
+    // Zeros of both signs have one key.
     let bits = if x == E::ZERO { 0 } else { x.bits() };
     let key = match E::DTYPE {
-        // Larger magnitudes of negative floats come first.
+        // Among negative floats, larger magnitudes come first.
         DType::F64 | DType::F32 if bits & sign != 0 => !bits & all,
         DType::F64 | DType::F32 | DType::I64 | DType::Bool => bits ^ sign,
     };
@@ -91,7 +91,7 @@ fn sorted<E: Num, K: Keyed>(v: &[E], lines: Lines, ranks: &[Range<usize>], out: 
     let Lines { len, inner, descending } = lines;
     for start in (0..v.len()).step_by((len * inner).max(1)) {
         for first in start..start + inner {
-            // Few ranks from the first on are a small part of a long line: most elements are compared with one.
+            // For the first few ranks of a long line, most elements are rejected by one comparison.
             if let [Range { start: 0, end }] = ranks
                 && *end <= len / 16
             {
@@ -108,7 +108,8 @@ fn sorted<E: Num, K: Keyed>(v: &[E], lines: Lines, ranks: &[Range<usize>], out: 
     }
 }
 
-/// Leaves the first `count` elements, sorted: a buffer of twice as many is cut when it is full.
+/// Partial sort: leaves the first `count` elements, in order, in `line`. Whenever this buffer holds `2 * count`
+/// elements, it is cut to the first `count` of them by selection.
 fn first_ones<K: Keyed>(mut elements: impl Iterator<Item = K>, count: usize, line: &mut Vec<K>) {
     line.clear();
     if count == 0 {
@@ -134,9 +135,9 @@ fn first_ones<K: Keyed>(mut elements: impl Iterator<Item = K>, count: usize, lin
     line.truncate(count);
 }
 
-/// Puts the elements of some ranks in their places.
+/// Multiple selection: moves the elements of the requested ranks to their sorted positions.
 fn select<K: Keyed>(line: &mut [K], ranks: &[Range<usize>]) {
-    // What lies before has elements that come earlier.
+    // Elements before this position come earlier in the order than those from it on.
     let mut from = 0;
     for Range { start, end } in ranks.iter().filter(|ranks| !ranks.is_empty()).cloned() {
         if start > from {
@@ -157,7 +158,7 @@ mod tests {
     use crate::array::Rng;
     use crate::dtype::Elem;
 
-    /// The positions by a stable sort of the elements themselves.
+    /// The definition: the positions by a stable sort of the elements themselves.
     fn defined<E: Num>(line: &[E], descending: bool) -> Vec<i64> {
         let mut order: Vec<i64> = (0..line.len() as i64).collect();
         order.sort_by(|i, j| {

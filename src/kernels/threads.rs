@@ -1,12 +1,12 @@
-//! Work shared by the threads of the pool of the caller.
+//! Execution of independent jobs on the threads of the `rayon` pool in which the caller runs.
 //!
-//! Law: no result depends on the number of threads, nor on which of them does a part. Without the feature `rayon`, or in
-//! a pool of one thread, the caller does all the work.
+//! Law: no result depends on the number of threads, or on the thread that runs a job. Without the feature `rayon`, or
+//! in a pool of one thread, the caller runs all jobs.
 //!
-//! The threads are those of the pool of `rayon` in which the caller runs, so users limit them as they limit that pool:
-//! by `RAYON_NUM_THREADS`, or by `ThreadPool::install`. The caller begins at once and takes one job after the other; it
-//! waits for threads that have begun a job, not for those that are late. So a busy machine costs no more than the call
-//! for help, a few microseconds.
+//! Users limit the threads as they limit the pool: by `RAYON_NUM_THREADS`, or by `ThreadPool::install`. The caller asks
+//! other threads for help, begins at once and takes one job after the other. It waits for threads that have begun a
+//! job, but not for threads that have not started yet. So on a busy machine, sharing costs only the call for help, a
+//! few microseconds.
 //!
 //! Unsafe code, as this module is allowed by name to have: a thread of the pool calls a function that lives in a frame
 //! of the caller.
@@ -17,12 +17,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::cost::MACHINE;
 
-/// The number of threads that share work of so many nanoseconds.
+/// The number of threads for an amount of work in nanoseconds: 1 below the threshold of the machine.
 pub(crate) fn number(work: f64) -> usize {
     if work < MACHINE.thread { 1 } else { available() }
 }
 
-/// The number of threads that there are.
+/// The number of threads of the pool.
 pub(crate) fn available() -> usize {
     #[cfg(feature = "rayon")]
     return rayon::current_num_threads();
@@ -30,7 +30,7 @@ pub(crate) fn available() -> usize {
     return 1;
 }
 
-/// Does all jobs, on so many threads at most.
+/// Calls `work` with each job, on at most `threads` threads.
 pub(crate) fn share<J: Send>(threads: usize, jobs: impl IntoIterator<Item = J>, work: impl Fn(J) + Sync) {
     if threads < 2 {
         return jobs.into_iter().for_each(work);
@@ -48,12 +48,12 @@ pub(crate) fn share<J: Send>(threads: usize, jobs: impl IntoIterator<Item = J>, 
     });
 }
 
-/// The number of calls for help that no thread has heard yet.
+/// The number of calls for help that no thread has taken up yet.
 #[cfg(feature = "rayon")]
 static UNHEARD: AtomicUsize = AtomicUsize::new(0);
 
-/// The address of a function in a frame of the caller. A thread that comes late has the address of a frame that is gone,
-/// so it is no reference.
+/// The address of a function in a stack frame of the caller. It is no reference, since for a thread that comes late the
+/// frame may be gone.
 #[cfg(feature = "rayon")]
 #[derive(Clone, Copy)]
 struct Lent(*const (dyn Fn() + Sync));
@@ -71,7 +71,7 @@ impl Lent {
     }
 }
 
-/// Calls a function, and lets so many other threads call it, too, if they come before the caller is done.
+/// Calls a function, and lets up to `helpers` other threads call it, too, if they come before the caller is done.
 #[cfg(feature = "rayon")]
 fn with_help(helpers: usize, work: &(dyn Fn() + Sync)) {
     use gate::{Gate, GateGuard};
@@ -80,7 +80,7 @@ fn with_help(helpers: usize, work: &(dyn Fn() + Sync)) {
     let function = Lent(unsafe { std::mem::transmute::<&(dyn Fn() + Sync), *const (dyn Fn() + Sync)>(work) });
     let guard = GateGuard(&gate);
     for _ in 0..helpers {
-        // Where all threads are busy, calls that nobody has heard do not pile up.
+        // If all threads are busy, calls for help do not pile up.
         if UNHEARD.load(Ordering::Relaxed) >= 2 * available() {
             break;
         }
@@ -113,7 +113,7 @@ mod gate {
     /// Set when no thread may enter any more; the other bits count the threads inside.
     const CLOSED: usize = 1 << (usize::BITS - 1);
 
-    /// How often the caller looks at the gate before it sleeps.
+    /// How often the caller polls the gate before it parks.
     const LOOKS: usize = 2000;
 
     /// Lets threads in until it is closed, and knows when all have left.
@@ -142,7 +142,7 @@ mod gate {
             }
         }
 
-        /// Hands on the panic of a thread.
+        /// Resumes the panic of a thread in the caller, if there was one.
         pub(crate) fn check(&self) {
             let payload = self.panic.lock().expect("nothing panics while a panic is kept").take();
             if let Some(payload) = payload {
@@ -167,8 +167,9 @@ mod gate {
     }
 }
 
-/// Runs in a pool of so many threads, whatever the machine has. The thread that runs is one of them: so all that is handed
-/// from thread to thread goes by way of this module, which `make tsan` watches, and none by way of the pool.
+/// Runs `work` in a pool of `threads` threads, however many the machine has. The calling thread is one of the pool, so
+/// that all communication between threads goes through this module, which `make tsan` checks, and none through the
+/// pool.
 #[cfg(all(test, feature = "rayon"))]
 pub(crate) fn with_threads(threads: usize, work: impl FnOnce() + Send) {
     std::thread::scope(|scope| {

@@ -1,7 +1,7 @@
-//! Copies and sums of elements through a loop nest of two views.
+//! Copies and accumulation of elements through a loop nest of two views, of a source and of a result.
 //!
-//! Law: every visit of the nest moves one element. Where several visits go to one place, a kernel may choose only the
-//! order of the sum.
+//! Law: every visit of the nest copies or adds one element. If several visits add to one element, a kernel may choose
+//! only the order of the sum.
 
 use smallvec::SmallVec;
 
@@ -9,12 +9,13 @@ use super::loop_nest::{Nest, stepped};
 use crate::cost::MACHINE;
 use crate::dtype::{Elem, Num};
 
-/// Copies the elements of `source` to their places, all of which are distinct; other places keep what they have.
+/// Copies the visited elements of `source` to `out`; no two visits write to one element. Other elements of `out` are
+/// unchanged.
 pub(crate) fn copy<E: Elem>(nest: &Nest<2>, source: &[E], out: &mut [E]) {
     walk(nest, source, out, |o, x| *o = x);
 }
 
-/// Adds the elements of `source` to `sum` at their places.
+/// Adds the visited elements of `source` to those of `sum`.
 pub(crate) fn add<E: Num>(nest: &Nest<2>, source: &[E], sum: &mut [E]) {
     match nest.inner().strides {
         [1, 0] => nest.run(|[i, o], len| sum[o] = sum[o].plus(total(&source[i..i + len]))),
@@ -24,8 +25,8 @@ pub(crate) fn add<E: Num>(nest: &Nest<2>, source: &[E], sum: &mut [E]) {
     }
 }
 
-/// The number of times a nest writes to each of the `size` places of its second array, if it is the same number for
-/// all.
+/// The number of visits to each of the `size` elements of the second array, if it is the same for all of them; `None`
+/// if it is not, or if the loops do not show it.
 pub(crate) fn hits(nest: &Nest<2>, size: usize) -> Option<usize> {
     let mut count = 1usize;
     let mut covered = 1;
@@ -39,7 +40,7 @@ pub(crate) fn hits(nest: &Nest<2>, size: usize) -> Option<usize> {
     (nest.is_box() && covered == size).then_some(count)
 }
 
-/// Whether a nest writes to each of the `size` places of its second array, and to each once.
+/// Whether a nest visits each of the `size` elements of its second array exactly once.
 pub(crate) fn covers(nest: &Nest<2>, size: usize) -> bool {
     let mut axes: SmallVec<[(i64, usize); 6]> = nest.axes().iter().map(|axis| (axis.strides[1], axis.len)).collect();
     axes.sort_unstable();
@@ -52,7 +53,7 @@ pub(crate) fn covers(nest: &Nest<2>, size: usize) -> bool {
     nest.is_box() && whole && covered == size as i64
 }
 
-/// Adds runs that are contiguous on both sides and go to one place, four at a time.
+/// Adds runs that are contiguous in both arrays and go to the same elements, four at a time.
 fn add_rows<E: Num>(nest: &Nest<2>, v: &[E], sum: &mut [E]) {
     let steps = nest.middle().strides;
     nest.panels(|start, count, len| {
@@ -73,7 +74,8 @@ fn add_rows<E: Num>(nest: &Nest<2>, v: &[E], sum: &mut [E]) {
     });
 }
 
-/// Puts each visited element of `source` to its place; the body is chosen by the strides of the innermost loop.
+/// Calls `put` with each visited element of `out` and that of `source`; the loop body is chosen by the strides of the
+/// innermost loop.
 fn walk<E: Elem>(nest: &Nest<2>, source: &[E], out: &mut [E], put: impl Fn(&mut E, E) + Copy) {
     match nest.inner().strides {
         [1, 1] => nest.run(|[i, o], len| {
@@ -98,8 +100,8 @@ fn walk<E: Elem>(nest: &Nest<2>, source: &[E], out: &mut [E], put: impl Fn(&mut 
     }
 }
 
-/// The places of two loops that transpose a matrix: one is contiguous in the source alone, the other
-/// in the result alone, and both go forward.
+/// The numbers of two loops that transpose a matrix: the first is contiguous in the source alone, the second in the
+/// result alone, and both go forward.
 fn crossing(nest: &Nest<2>) -> Option<[usize; 2]> {
     if !nest.is_box() {
         return None;
@@ -111,8 +113,8 @@ fn crossing(nest: &Nest<2>) -> Option<[usize; 2]> {
 /// The side of the square tiles in which matrices are transposed.
 const TILE: usize = MACHINE.transposed_tile;
 
-/// Walks a nest that transposes matrices tile by tile, so that lines of cache are used whole on both
-/// sides. The places are those of the loops contiguous in `source` and in `out`.
+/// Visits a nest that transposes matrices tile by tile, so that whole cache lines are used in both arrays. `places` are
+/// the numbers of the loops that are contiguous in `source` and in `out`.
 fn exchange<E: Elem>(nest: &Nest<2>, places: [usize; 2], source: &[E], out: &mut [E], put: impl Fn(&mut E, E) + Copy) {
     let [across, along] = places.map(|place| nest.axes()[place]);
     let (down, step) = (across.strides[1] as usize, along.strides[0] as usize);
@@ -144,7 +146,7 @@ fn exchange<E: Elem>(nest: &Nest<2>, places: [usize; 2], source: &[E], out: &mut
     });
 }
 
-/// One row of a tile, of a length known to the compiler.
+/// One row of a tile, as an array of constant length.
 #[inline]
 fn tile_row<E>(v: &[E]) -> &[E; TILE] {
     match v.first_chunk() {
@@ -153,7 +155,7 @@ fn tile_row<E>(v: &[E]) -> &[E; TILE] {
     }
 }
 
-/// The sum, in eight interleaved partial sums.
+/// The sum, by eight interleaved partial sums.
 fn total<E: Num>(v: &[E]) -> E {
     let mut sums = [E::ZERO; 8];
     let chunks = v.chunks_exact(8);
@@ -164,7 +166,7 @@ fn total<E: Num>(v: &[E]) -> E {
     folded(sums).plus(rest)
 }
 
-/// The sum of `len` elements from `start`, a stride apart.
+/// The sum of `len` elements from `start` on, with a stride.
 fn total_strided<E: Num>(v: &[E], start: usize, stride: i64, len: usize) -> E {
     let at = |i: usize| v[(start as i64 + stride * i as i64) as usize];
     let mut sums = [E::ZERO; 8];

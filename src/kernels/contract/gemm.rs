@@ -1,6 +1,6 @@
 //! Plain matrix products (gemm), by the crate `gemm`.
 //!
-//! Law: `matmul` is safe. It checks that all matrices lie within their slices before it passes pointers on.
+//! Law: `matmul` is safe: it checks that all matrices lie within their slices before it passes pointers to the crate.
 //!
 //! Unsafe code, as this module is allowed by name to have: the crate takes raw pointers and strides, so operands that
 //! are transposed or parts of larger arrays need no copy.
@@ -23,18 +23,18 @@ pub(crate) struct Matmul {
     pub(crate) depth: Axis<3>,
 }
 
-/// Adds the product of the matrices that start at these positions to the matrix in `out`. `E` is `f64` or `f32`.
+/// Adds the product of the matrices that start at the offsets `at` to the matrix in `out`. `E` is `f64` or `f32`.
 ///
 /// # Panics
-/// When a matrix is not within its slice, or two elements of the result have one place.
+/// When a matrix is not within its slice, or two elements of the result coincide.
 pub(crate) fn matmul<E: Num>(product: &Matmul, at: [usize; 3], a: &[E], b: &[E], out: &mut [E]) {
     matmul_times(E::ONE, product, at, a, b, out);
 }
 
-/// [`matmul`], with the product times a number.
+/// [`matmul`] with the product times `factor`.
 ///
 /// # Panics
-/// When a matrix is not within its slice, or two elements of the result have one place.
+/// When a matrix is not within its slice, or two elements of the result coincide.
 fn matmul_times<E: Num>(factor: E, product: &Matmul, at: [usize; 3], a: &[E], b: &[E], out: &mut [E]) {
     keep_freed_memory();
     let Matmul { rows, columns, depth } = product;
@@ -44,9 +44,8 @@ fn matmul_times<E: Num>(factor: E, product: &Matmul, at: [usize; 3], a: &[E], b:
     let (down, right) = ((rows.len, rows.strides[2]), (columns.len, columns.strides[2]));
     assert!(within(out.len(), at[2], [down, right]));
     assert!(down.1 > 0 && right.1 > 0 && (down.0 as i64 * down.1 <= right.1 || right.0 as i64 * right.1 <= down.1));
-    // SAFETY: all positions that the loops reach from `at` lie in the slices, which live through the
-    // call and of which only `out` is written; its positions are distinct. The crate multiplies
-    // both float types.
+    // SAFETY: all offsets that the loops reach from `at` lie in the slices, which live through the call and of which
+    // only `out` is written; the offsets in `out` are distinct. The crate multiplies both float types.
     unsafe {
         gemm::gemm(
             rows.len,
@@ -72,8 +71,9 @@ fn matmul_times<E: Num>(factor: E, product: &Matmul, at: [usize; 3], a: &[E], b:
     }
 }
 
-/// Takes the product of two matrices from a third, whose rows are so far apart: `out -= a b`, with so many rows,
-/// columns and products for each sum. Factors are slices with the distances of their rows and of their columns.
+/// Subtracts a matrix product: `out -= a b`, with `a` of `rows` by `depth` and `b` of `depth` by `columns` elements.
+/// The strides `of_a` and `of_b` are those of rows and of columns, `of_out` is that of rows; rows of `out` are
+/// contiguous.
 pub(crate) fn subtract_product<E: Num + std::ops::Neg<Output = E>>(
     [rows, columns, depth]: [usize; 3],
     (a, of_a): (&[E], [usize; 2]),
@@ -88,20 +88,20 @@ pub(crate) fn subtract_product<E: Num + std::ops::Neg<Output = E>>(
     matmul_times(-E::ONE, &product, [0; 3], a, b, out);
 }
 
-/// Asks the allocator of the system to keep the memory of what is freed, once for the process.
+/// Makes the allocator of the system keep freed memory, once per process, by allocating and freeing a large block.
 ///
-/// The crate takes and gives back a block for each product. The allocator of the GNU C library returns such a block to
-/// the system at once, unless it has seen a larger one given back, and every page of the next one is fetched anew: that
-/// takes as long as the product. Elsewhere, nothing happens.
+/// The crate allocates and frees a block for each product. The allocator of the GNU C library returns such a block to
+/// the system at once, unless a larger block has been freed before, and then every page of the next block faults, which
+/// takes as long as the product. Other allocators are not affected.
 fn keep_freed_memory() {
     static ASKED: Once = Once::new();
     ASKED.call_once(|| drop(black_box(Vec::<u8>::with_capacity(KEPT))));
 }
 
-/// The bytes of the largest block that the allocator keeps.
+/// The number of bytes of the block: freed blocks up to this size are kept.
 const KEPT: usize = 16 << 20;
 
-/// Whether two loops that start at a position stay below `len`.
+/// Whether all offsets that two loops reach from `start` on are less than `len`.
 fn within(len: usize, start: usize, loops: [(usize, i64); 2]) -> bool {
     let (mut lo, mut hi) = (start as i128, start as i128);
     for (n, stride) in loops {

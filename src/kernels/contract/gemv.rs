@@ -1,6 +1,6 @@
-//! Matrix-vector products, in both layouts: inner products of rows (gemv), and scaled rows added up (axpy).
+//! Matrix-vector products, in both layouts: inner products of rows (dot), and sums of scaled rows (axpy).
 //!
-//! Law: each is a sum of products in some order, which depends on the lengths alone.
+//! Law: the order of each sum depends on the lengths alone.
 
 #![allow(clippy::needless_range_loop, reason = "adapters of iterators are compiled for the baseline")]
 
@@ -13,7 +13,7 @@ pub(crate) fn dot<E: Num, const L: usize>(v: &[E], w: &[E]) -> E {
     sum
 }
 
-/// `out[i] += sum_k x[k] * v[k][i]`, from the first to the last, for lines of at least `isa_run` elements.
+/// `out[i] += sum_k x[k] * v[k][i]`, in order of `k`, for lines of at least `isa_run` elements.
 pub(crate) fn add_scaled<E: Num, const C: usize>(x: [E; C], v: [&[E]; C], out: &mut [E]) {
     dispatch(Isa::detect(), AddScaled { x, v, out });
 }
@@ -47,7 +47,8 @@ impl<E: Num, const C: usize, const L: usize> Kernel for Dots<'_, E, C, L> {
                 }
             }
         }
-        // What follows indexes sums by numbers that are no constants, so it has a copy: `sums` stays in registers.
+        // The code below indexes the sums by numbers that are no constants, so it has a copy: `sums` stays in
+        // registers.
         let mut tail = [[E::ZERO; L]; C];
         for k in 0..C {
             for l in 0..L {

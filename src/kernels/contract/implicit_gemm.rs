@@ -1,9 +1,9 @@
-//! Implicit GEMM: convolutions and their adjoints as matrix products whose window matrix (im2col) is packed, never stored.
+//! Implicit GEMM: convolutions and their adjoints as matrix products whose window matrix (im2col) is never stored.
 //!
-//! An axis of the iteration space moves the left operand and the result (a row), the right operand and the result (a
-//! column), or both operands (a step of the sum). Positions are affine, so a place in an operand is the sum of two
-//! parts, which may overlap as windows do: the matrix of windows is packed in parts that stay in the cache, and never
-//! written out.
+//! Each axis of the iteration space moves the left operand and the result (rows), the right operand and the result
+//! (columns), or both operands (steps of the sum). Views are affine, so the offset of an element of an operand is the
+//! sum of the offsets of its row or column and of its step; different sums may be equal, since windows overlap. Blocks
+//! of the window matrix are packed into panels that stay in cache.
 //!
 //! Law: every visit of the nest contributes one product; an index out of bounds contributes nothing.
 
@@ -16,10 +16,10 @@ use crate::dtype::{DType, Num};
 use crate::kernels::isa::{Isa, Kernel, Machine, dispatch};
 use crate::kernels::loop_nest::{Axis, Nest};
 
-/// The range checks of an array, as an [`Origin`] has them.
+/// The range checks of an array, as in [`ProductStart`].
 type Checks = SmallVec<[(usize, i64, i64); SIDES]>;
 
-/// A product, planned.
+/// The plan of a product.
 pub(crate) struct Packed {
     base: [i64; 3],
     /// The loops around the product, which move all arrays or none.
@@ -27,23 +27,23 @@ pub(crate) struct Packed {
     rows: Group,
     columns: Group,
     steps: Group,
-    /// The arrays of the rows and of the columns.
+    /// The numbers of the operands that have the rows and the columns.
     operands: [usize; 2],
     checks: SmallVec<[Check; 2]>,
 }
 
-/// A range check: `0 <= at + .. < size` for an index of an array.
+/// A range check: `0 <= at + .. < size` for an index along an axis of an array.
 struct Check {
     array: usize,
     at: i64,
     size: i64,
-    /// What each of the loops around adds.
+    /// The coefficients of the loops around.
     around: SmallVec<[i64; 2]>,
 }
 
-/// Several loops, one after the other in one numbering.
+/// Several nested loops, whose steps are numbered in row-major order.
 struct Group {
-    /// Outermost first: the number of trips, and what one adds.
+    /// The loops, outermost first: the number of steps, and the offsets that a step adds.
     axes: SmallVec<[(usize, Offsets); 4]>,
     len: usize,
 }
@@ -55,7 +55,8 @@ impl Group {
         Group { axes, len }
     }
 
-    /// Lists the lines from a number on in pieces of one loop each, which start and end at distances from it.
+    /// Lists `len` lines from number `from` on in pieces of one loop each; `start` and `end` of a piece count from
+    /// `from`.
     fn list(&self, from: usize, len: usize, pieces: &mut Vec<StepRange>) {
         pieces.clear();
         let one = (1, Offsets::default());
@@ -74,7 +75,7 @@ impl Group {
         }
     }
 
-    /// The places from a number on.
+    /// Writes the offsets of the lines from number `from` on.
     fn fill(&self, from: usize, places: &mut [Offsets], pieces: &mut Vec<StepRange>) {
         self.list(from, places.len(), pieces);
         for piece in pieces {
@@ -84,14 +85,15 @@ impl Group {
     }
 }
 
-/// Memory for packed parts of operands.
+/// Scratch memory of kernels for one element type: packed panels, lists of offsets, copies of operands and partial
+/// results.
 pub(crate) struct Room<E> {
     pub(crate) rows: Vec<E>,
     pub(crate) columns: Vec<E>,
     steps: Vec<Offsets>,
     column_places: Vec<Offsets>,
     pieces: Vec<StepRange>,
-    /// Operands between zeros.
+    /// Copies of operands that are padded with zeros.
     pub(crate) padded: [Vec<E>; 2],
     /// The results of parts of a sum.
     pub(crate) results: Vec<E>,
@@ -135,7 +137,7 @@ impl Packed {
             let rows = nest.axes().iter().filter(|axis| is_row(moves(axis), left));
             rows.map(|axis| axis.len).fold(1, usize::saturating_mul)
         };
-        // Rows are summed side by side in registers, so the rows are the loop in which the result is contiguous.
+        // Rows are the SIMD lanes, so the result should be contiguous along them, unless the last tiles waste too much.
         let contiguous = nest.axes().iter().rev().find(|axis| moves(axis)[2])?;
         let lanes = lanes(dtype)?;
         let waste = |left: usize| (size(left).next_multiple_of(lanes) * size(1 - left)) as f64;
@@ -188,20 +190,20 @@ impl Packed {
         })
     }
 
-    /// The numbers of rows, columns and steps, and of products of matrices.
+    /// The numbers of rows, columns, steps of the sum, and matrix products.
     pub(crate) fn sizes(&self) -> [usize; 4] {
         let times = self.around.iter().map(|axis| axis.len).product();
         [self.rows.len, self.columns.len, self.steps.len, times]
     }
 
-    /// Whether tiles are filled well enough, and often enough, for packing to pay.
+    /// Whether the matrices are large enough for packing to pay.
     pub(crate) fn pays(&self) -> bool {
         let [rows, columns, steps, _] = self.sizes();
         rows >= 4 && columns >= 2 && steps >= 2 && rows.saturating_mul(columns).saturating_mul(steps) >= MACHINE.packed
     }
 
-    /// Adds the products to `out`; `false`, with nothing done, if a zero would stand for an element out of bounds
-    /// beside an infinity or NaN.
+    /// Adds the products to `out`; `false`, with nothing done, if the zero for an element out of bounds might be
+    /// multiplied by an infinity or NaN.
     pub(crate) fn run<E: Num>(&self, isa: Isa, a: &[E], b: &[E], out: &mut [E], room: &mut Room<E>) -> bool {
         let operands = self.operands.map(|k| [a, b][k]);
         for check in &self.checks {
@@ -209,7 +211,7 @@ impl Packed {
                 return false;
             }
         }
-        // The branches are constants, so that no other tiles are compiled.
+        // The conditions are constants, so that only the tiles of one type are compiled.
         if const { matches!(E::DTYPE, DType::F32) } {
             dispatch(isa, Job::<E, 16> { plan: self, operands, out, room });
         } else if const { matches!(E::DTYPE, DType::F64) } {
@@ -220,7 +222,8 @@ impl Packed {
         true
     }
 
-    /// The positions and the range checks of the three arrays at an index of the loops around.
+    /// The offsets at which the product starts in the three arrays, and their range checks, at an index of the loops
+    /// around.
     fn start(&self, index: &[usize]) -> ([i64; 3], [Checks; 3]) {
         let mut base = self.base;
         for (axis, i) in self.around.iter().zip(index) {
@@ -244,7 +247,7 @@ fn lanes(dtype: DType) -> Option<usize> {
     }
 }
 
-/// A run of a product with tiles of `R` rows.
+/// An execution of a plan with tiles of `R` rows.
 struct Job<'j, E, const R: usize> {
     plan: &'j Packed,
     operands: [&'j [E]; 2],

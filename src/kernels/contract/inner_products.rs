@@ -1,9 +1,10 @@
-//! Matrix products as long inner products along runs of both operands: adjoints of convolutions in the kernel.
+//! Matrix products as long inner products along runs of both operands, for adjoints of convolutions in the kernel.
 //!
-//! A tile of some rows and columns is summed in registers along the runs, several elements of a run side by side, and
-//! the sides are added up at the end. Operands are read where they lie, so windows that overlap need no copy, and the
-//! sum may be long: it goes in parts, during which the columns of a tile stay in the first cache. What is left of runs
-//! that are no multiple of the sides is packed, for all runs of a part together.
+//! The inner products of a tile of rows and columns are summed in registers along the runs, with one SIMD lane for each
+//! of several neighbouring elements; the lanes are added at the end. Operands are read in place, so windows that
+//! overlap need no copy. A long sum is computed in parts, in which the columns of a tile stay in the first level of
+//! cache. If the length of runs is no multiple of the number of lanes, their remainders are packed, for all runs of a
+//! part together.
 //!
 //! Law: every visit of the nest contributes one product. The order of the sum depends on the shapes alone.
 
@@ -24,18 +25,19 @@ const COLUMNS: usize = 6;
 /// A product, planned.
 pub(crate) struct Sums {
     base: [i64; 3],
-    /// The places of the rows in their operand and in the result, and those of the columns.
+    /// For each row, its offsets in its operand and in the result; `columns` likewise.
     rows: Vec<[i64; 2]>,
     columns: Vec<[i64; 2]>,
     /// The loops of the sum around the runs, and the length of a run.
     steps: SmallVec<[Axis<3>; 4]>,
     run: usize,
-    /// The operands of the rows and of the columns.
+    /// The numbers of the operands that have the rows and the columns.
     operands: [usize; 2],
 }
 
 impl Sums {
-    /// The plan of a nest whose sum goes along runs, if tiles pay.
+    /// The plan of a nest whose innermost loop is a run of both operands; `None` for other nests, or if tiles do not
+    /// pay.
     pub(crate) fn new(nest: &Nest<3>, dtype: DType) -> Option<Sums> {
         let (inner, mut steps) = (nest.inner(), SmallVec::new());
         if !nest.is_box() || !dtype.is_float() || inner.strides != [1, 1, 0] || inner.len < MACHINE.summed_run {
@@ -62,7 +64,7 @@ impl Sums {
         Some(Sums { base: nest.base(), rows, columns, steps, run: inner.len, operands })
     }
 
-    /// The numbers of rows, columns and steps.
+    /// The numbers of rows, columns, and steps of the sum.
     pub(crate) fn sizes(&self) -> [usize; 3] {
         [self.rows.len(), self.columns.len(), self.steps.iter().map(|axis| axis.len).product::<usize>() * self.run]
     }
@@ -70,7 +72,7 @@ impl Sums {
     /// Adds the products to `out`.
     pub(crate) fn run<E: Num>(&self, isa: Isa, a: &[E], b: &[E], out: &mut [E], room: &mut Room<E>) {
         let operands = self.operands.map(|k| [a, b][k]);
-        // The branches are constants, so that no other tiles are compiled.
+        // The conditions are constants, so that only the tiles of one type are compiled.
         if const { matches!(E::DTYPE, DType::F32) } {
             dispatch(isa, Job::<E, 8> { plan: self, operands, out, room });
         } else if const { matches!(E::DTYPE, DType::F64) } {
@@ -81,7 +83,7 @@ impl Sums {
     }
 }
 
-/// The places of all steps of some loops, in an operand and in the result.
+/// The offsets of all indices of some loops, in an operand and in the result.
 fn places(axes: &[Axis<3>], operand: usize) -> Vec<[i64; 2]> {
     let mut places = vec![[0, 0]];
     for axis in axes {
@@ -95,7 +97,7 @@ fn places(axes: &[Axis<3>], operand: usize) -> Vec<[i64; 2]> {
     places
 }
 
-/// A part of a run: its places in the operands of rows and columns, and its length.
+/// A part of a run: its offsets in the operands of rows and columns, and its length.
 #[derive(Clone, Copy)]
 struct Piece {
     at: [i64; 2],
@@ -106,7 +108,7 @@ struct Piece {
 struct Parts<'p> {
     plan: &'p Sums,
     index: SmallVec<[usize; 4]>,
-    /// The places of the current run, and how much of it is over.
+    /// The offsets of the current run, the number of its elements that are listed already, and whether all runs are.
     at: [i64; 2],
     done: usize,
     over: bool,
@@ -152,7 +154,7 @@ impl<'p> Parts<'p> {
     }
 }
 
-/// A run of a product with `L` elements side by side.
+/// An execution of a plan with `L` lanes.
 struct Job<'j, E, const L: usize> {
     plan: &'j Sums,
     operands: [&'j [E]; 2],
@@ -176,7 +178,7 @@ impl<E: Num, const L: usize> Kernel for Job<'_, E, L> {
                 pack::<E, L>(self.operands[0], rows, 0, &pieces, width, packed_rows);
                 pack::<E, L>(self.operands[1], columns, 1, &pieces, width, packed_columns);
             }
-            // First the whole chunks of runs, then what is left, which lies packed.
+            // First the whole chunks of runs, then their packed remainders.
             for packed in 0..1 + usize::from(left > 0) {
                 self.part::<M>(&pieces, if packed == 1 { width } else { 0 });
             }
@@ -184,7 +186,7 @@ impl<E: Num, const L: usize> Kernel for Job<'_, E, L> {
     }
 }
 
-/// Copies what is left of the pieces of each line, and zeros up to a width.
+/// Packs the remainders of the pieces of each line, padded with zeros to `width` elements.
 fn pack<E: Num, const L: usize>(
     v: &[E],
     lines: &[[i64; 2]],
@@ -204,8 +206,8 @@ fn pack<E: Num, const L: usize>(
 }
 
 impl<E: Num, const L: usize> Job<'_, E, L> {
-    /// Adds the products of the whole chunks of some pieces; or, if `packed` is not 0, those of packed lines of so many
-    /// elements.
+    /// Adds the products of the whole chunks of some pieces; or, if `packed` is not 0, those of the packed remainders,
+    /// with `packed` elements to a line.
     #[inline(always)]
     fn part<M: Machine>(&mut self, pieces: &[Piece], packed: usize) {
         let Sums { rows, columns, base, .. } = self.plan;
@@ -215,7 +217,7 @@ impl<E: Num, const L: usize> Job<'_, E, L> {
             _ => ([&self.room.rows[..], &self.room.columns[..]], &whole[..]),
         };
         let line = |k: usize, places: &[[i64; 2]]| {
-            // Lines that are not there repeat the last.
+            // Lines of a tile beyond the last repeat the last; their sums are not used.
             let k = k.min(places.len() - 1);
             if packed == 0 { places[k][0] } else { (k * packed) as i64 }
         };
@@ -243,10 +245,10 @@ impl<E: Num, const L: usize> Job<'_, E, L> {
     }
 }
 
-/// A line, as many elements at a time as lie side by side.
+/// A line in chunks of one element for each lane.
 type Chunks<'v, E, const L: usize> = &'v [[E; L]];
 
-/// The products of some rows and columns over the whole chunks of the pieces.
+/// The inner products of the rows and columns of a tile over the whole chunks of the pieces.
 #[inline(always)]
 fn tile<M: Machine, E: Num, const L: usize>(
     [a, b]: [&[E]; 2],
@@ -276,7 +278,7 @@ fn tile<M: Machine, E: Num, const L: usize>(
             }
         }
     }
-    // What follows halves the sides, so it has a copy: the sums stay in registers.
+    // The lanes are added in a copy, so that the sums above stay in registers.
     let mut totals = [[E::ZERO; COLUMNS]; ROWS];
     for r in 0..ROWS {
         for c in 0..COLUMNS {
@@ -301,8 +303,8 @@ mod tests {
     use crate::ops::{Contract, View};
     use crate::shape::size;
 
-    /// The adjoint of a convolution in its kernel: sums over images and positions, for each channel of both and each
-    /// place of the window.
+    /// The adjoint of a convolution in its kernel: sums over images and positions, for each input channel, each output
+    /// channel, and each position in the window.
     fn adjoint([images, left, right, window, high, wide]: [usize; 6], swapped: bool) -> Contract {
         let space = [left, right, window, window, images, high, wide];
         let image = [images, left, high + window - 1, wide + window - 1];
@@ -314,7 +316,7 @@ mod tests {
         if swapped { Contract::new(result, image, kernel) } else { Contract::new(image, result, kernel) }
     }
 
-    /// The definition of a contraction whose views look at something everywhere.
+    /// The definition of a contraction whose views are total.
     fn defined(op: &Contract, a: &[f64], b: &[f64]) -> Vec<f64> {
         let mut out = vec![0.0; size(op.out.source())];
         let shape = op.a.shape();
@@ -332,7 +334,7 @@ mod tests {
         out
     }
 
-    /// Small integers: their sums are exact in any order.
+    /// Small integers, whose sums are exact in any order.
     fn integers(n: usize, by: usize) -> Vec<f64> {
         (0..n).map(|i| ((i * by) % 11) as f64 - 5.0).collect()
     }

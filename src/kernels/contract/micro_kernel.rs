@@ -1,10 +1,10 @@
 //! The micro-kernel of implicit GEMM: packed panels of both operands, and a block of the result summed in registers.
 //!
-//! Law: a tile is the product of the lines and steps whose places it is given. An element outside of a range check is
-//! packed as zero if it is read, and dropped if it is written; so the product is exact only if what such zeros are
-//! multiplied by is finite, which callers check.
+//! Law: a tile is the product of the lines and steps whose offsets are given. An element outside of a range check is
+//! packed as zero if it is read, and dropped if it is written; so the product is right only if the numbers that such
+//! zeros are multiplied by are finite, which callers check.
 //!
-//! The loops are plain loops over numbers: an adapter of the standard library that is not inlined is compiled for the
+//! Loops run over indices: an iterator adapter of the standard library that is not inlined is compiled for the
 //! baseline.
 
 #![allow(
@@ -22,18 +22,18 @@ pub(crate) const SIDES: usize = 4;
 /// The number of columns of a tile.
 pub(crate) const COLUMNS: usize = 6;
 
-/// Where a row, a column or a step of the sum is.
+/// The offsets of a row, a column or a step of the sum.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Offsets {
-    /// The distances from the start: of a row or column in its operand and in the result, of a step in the operands of
+    /// The offsets from the start: of a row or column in its operand and in the result, of a step in the operands of
     /// the rows and of the columns.
     pub(crate) at: [i64; 2],
-    /// What it adds to the index that each range check looks at.
+    /// The summand of the row, column or step in the index of each range check.
     pub(crate) sides: [i64; SIDES],
 }
 
 impl Offsets {
-    /// This place after some steps of a loop.
+    /// The offsets after a number of steps of a loop.
     #[inline(always)]
     pub(crate) fn stepped(&self, by: &Offsets, steps: usize) -> Offsets {
         let n = steps as i64;
@@ -56,7 +56,7 @@ pub(crate) struct ProductStart<'a> {
     pub(crate) checks: &'a [(usize, i64, i64)],
 }
 
-/// Whether some lines are within range at a step.
+/// Whether all, some or no lines are within range at a step.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fit {
     Whole,
@@ -64,15 +64,15 @@ enum Fit {
     Nothing,
 }
 
-/// Up to `W` rows or columns, which are in a few loops.
+/// Up to `W` consecutive rows or columns, in pieces of one loop each.
 pub(crate) struct Lines<'p, const W: usize> {
     pieces: &'p [StepRange],
     len: usize,
-    /// The least and the largest contribution to each range check.
+    /// The least and the largest summand of the lines in each range check.
     ranges: [(i64, i64); SIDES],
 }
 
-/// Neighboring steps of one loop: lines from `start` to `end`.
+/// Consecutive steps of one loop: the lines from `start` to `end`.
 pub(crate) struct StepRange {
     pub(crate) start: usize,
     pub(crate) end: usize,
@@ -81,7 +81,7 @@ pub(crate) struct StepRange {
 }
 
 impl StepRange {
-    /// The distance of a line from the first in the operand (`k` is 0) or the result (1).
+    /// The offset of a line in the operand (`k` is 0) or in the result (1).
     #[inline(always)]
     fn at(&self, k: usize, i: usize) -> i64 {
         self.first.at[k].wrapping_add(self.by.at[k].wrapping_mul((i - self.start) as i64))
@@ -107,7 +107,7 @@ impl<'p, const W: usize> Lines<'p, W> {
         Lines { pieces, len, ranges }
     }
 
-    /// The first line, if all are neighbors in the operand or the result, and as many as can be.
+    /// The offset of the first line, if there are `W` lines that are contiguous in the operand or in the result.
     #[inline(always)]
     fn whole(&self, k: usize) -> Option<i64> {
         match self.pieces {
@@ -116,7 +116,7 @@ impl<'p, const W: usize> Lines<'p, W> {
         }
     }
 
-    /// Whether the lines are in runs of neighbors.
+    /// Whether the lines are in contiguous runs, of three lines or more on average.
     #[inline(always)]
     fn in_runs(&self, k: usize) -> bool {
         let mut in_runs = self.pieces.len() * 3 <= self.len;
@@ -142,7 +142,7 @@ impl<'p, const W: usize> Lines<'p, W> {
         fit
     }
 
-    /// Calls `each` with every line that is within range, and its distance from the first. Not for inner loops.
+    /// Calls `each` with every line that is within range, and its offset. Too slow for inner loops.
     fn valid(&self, k: usize, origin: &ProductStart<'_>, other: &Offsets, mut each: impl FnMut(usize, i64)) {
         for piece in self.pieces {
             let mut place = piece.first;
@@ -159,7 +159,7 @@ impl<'p, const W: usize> Lines<'p, W> {
     }
 }
 
-/// Packs the elements of an operand on some lines at some steps; `K` says whether the lines are rows (0) or columns
+/// Packs the elements of an operand at the given lines and steps; `K` says whether the lines are rows (0) or columns
 /// (1).
 #[inline(always)]
 pub(crate) fn pack<E: Num, const K: usize, const W: usize>(
@@ -197,7 +197,7 @@ pub(crate) fn pack<E: Num, const K: usize, const W: usize>(
     }
 }
 
-/// The elements of all lines at one step, which are within range.
+/// Reads the elements of all lines at one step; all are within range.
 #[inline(always)]
 fn read_line<E: Num, const W: usize>(v: &[E], base: i64, lines: &Lines<'_, W>, to: &mut [E; W]) {
     if let Some(first) = lines.whole(0) {
@@ -213,7 +213,7 @@ fn read_line<E: Num, const W: usize>(v: &[E], base: i64, lines: &Lines<'_, W>, t
     }
 }
 
-/// Like [`pack`], if the steps go through the array in runs: each line is read run by run.
+/// [`pack`] for steps that are contiguous runs in the array: each line is read run by run.
 #[inline(always)]
 fn pack_across<E: Num, const K: usize, const W: usize>(
     v: &[E],
@@ -222,7 +222,7 @@ fn pack_across<E: Num, const K: usize, const W: usize>(
     steps: &[Offsets],
     to: &mut [[E; W]],
 ) {
-    // Lines that are not there repeat the first: what is packed for them is not used.
+    // Lines beyond the last repeat the first; the elements that are packed for them are not used.
     let mut at = [base.wrapping_add(lines.pieces[0].first.at[0]); W];
     for piece in lines.pieces {
         for i in piece.start..piece.end {
@@ -251,7 +251,7 @@ fn pack_across<E: Num, const K: usize, const W: usize>(
     }
 }
 
-/// The `W` elements from a position on.
+/// The `W` elements from an offset on.
 #[inline(always)]
 fn chunk<E, const W: usize>(v: &[E], at: i64) -> &[E; W] {
     match v[at as usize..].first_chunk() {
@@ -284,7 +284,7 @@ pub(crate) fn multiply<M: Machine, E: Num, const R: usize, const C: usize>(
     }
 }
 
-/// Adds a tile to the result; its first columns are those that are given.
+/// Adds the first columns of a tile to the result, as many as `columns` has.
 #[inline(always)]
 pub(crate) fn add<E: Num, const R: usize>(
     sums: &[[E; R]; COLUMNS],
@@ -307,7 +307,7 @@ pub(crate) fn add<E: Num, const R: usize>(
     }
 }
 
-/// Adds a column of a tile, which is within range.
+/// Adds a column of a tile; all its elements are within range.
 #[inline(always)]
 fn add_line<E: Num, const R: usize>(sums: &[E; R], rows: &Lines<'_, R>, base: i64, out: &mut [E]) {
     if let Some(first) = rows.whole(1) {

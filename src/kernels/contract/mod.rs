@@ -1,20 +1,19 @@
 //! Contractions: sums of products over a loop nest of three arrays, by the kernel that suits the nest.
 //!
-//! Law: every visit of the nest contributes one product, also where a factor is zero, so NaN and infinities are not
-//! lost; an index out of bounds of any of the arrays contributes nothing. A kernel may choose only the order of the
-//! sum.
+//! Law: every visit of the nest contributes one product, also if a factor is zero, so NaN and infinities are not lost;
+//! an index out of bounds of any of the arrays contributes nothing. A kernel may choose only the order of the sum.
 //!
-//! | module | computes | where |
+//! | module | computes | used for |
 //! |---|---|---|
-//! | `tiles` | products with short axes, in registers | where runs are shorter than `short_run`, and for many matrices of fewer than `small_matrix` products each |
-//! | `gemm` | plain matrix products | from `packed` products on, many from `plain` on |
-//! | `implicit_gemm`, `micro_kernel` | products whose rows, columns or sums are several axes: convolutions and their adjoints | from `packed` products on |
-//! | `inner_products` | products that are summed along runs of both operands | runs from `summed_run`, sums from `summed` on |
-//! | `gemv` | products of a matrix and a vector | runs from `isa_run`, inner products from `isa_sum` on |
-//! | `windows` | nothing: it brings products of windows in the form that `implicit_gemm` does best | |
-//! | `partition` | products in parts, on several threads | from `thread` nanoseconds on |
+//! | `tiles` | products with short axes, in registers | runs shorter than `short_run`, and batches of matrices of fewer than `small_matrix` products each |
+//! | `gemm` | plain matrix products | matrices from `packed` products on, in a batch from `plain` products on |
+//! | `implicit_gemm`, `micro_kernel` | products with several axes for rows, columns or the sum: convolutions and their adjoints | matrices from `packed` products on |
+//! | `inner_products` | products that are summed along runs of both operands | runs from `summed_run` elements, sums from `summed` products on |
+//! | `gemv` | products of a matrix and a vector | runs from `isa_run`, inner products from `isa_sum` elements on |
+//! | `windows` | nothing: it brings convolutions into the form that `implicit_gemm` packs best | |
+//! | `partition` | contractions in parts, on several threads | contractions from `thread` nanoseconds on |
 //!
-//! The borders are in `src/cost/machine.rs`.
+//! The thresholds are constants of `src/cost/machine.rs`.
 
 pub(crate) mod gemm;
 mod gemv;
@@ -44,7 +43,7 @@ use partition::{add_apart, apart};
 use tiles::Tiles;
 use windows::{Pad, all_finite, prepared};
 
-/// A bilinear operation planned once for its shapes: `out[O i] += a[A i] * b[B i]`.
+/// A contraction `out[O i] += a[A i] * b[B i]`, planned once for its shapes.
 pub(crate) struct PlannedContraction {
     /// The numbers of elements of the three arrays as they are stored.
     sizes: [usize; 3],
@@ -53,36 +52,36 @@ pub(crate) struct PlannedContraction {
     pub(crate) kernel: Kernel,
 }
 
-/// What runs.
+/// The kernel of a contraction, with its plan.
 pub(crate) enum Kernel {
-    /// No index is within all three arrays.
+    /// No index is in bounds of all three arrays.
     Nothing,
     /// A matrix product for each visit of the loops around it.
     Matrix { product: Matmul, around: Nest<3> },
-    /// Matrix products of which an operand is packed from several axes, if need be from a copy between zeros: the loops
-    /// that are packed, and those that stand by.
+    /// Implicit GEMM: the plan, the padding of operands with zeros, the loops of the plan (`nest`), and the loops of
+    /// the contraction as given (`loops`), which run instead if a zero of the padding would meet an infinity or NaN.
     Packed { plan: Box<Packed>, pads: Box<[Option<Pad>; 2]>, nest: Box<Nest<3>>, loops: Nest<3> },
-    /// Sums along runs, in registers.
+    /// Inner products along runs, summed in registers.
     Sums { plan: Box<Sums>, nest: Nest<3> },
-    /// Sums in registers, tile by tile.
+    /// Products with short axes, summed in registers tile by tile.
     Tiles(Box<Tiles>),
     /// Loops over runs.
     Loops(Nest<3>),
-    /// The sum of several products, each of which has memory of its own.
+    /// A sum in several parts, each with a result of its own; the results are added in order.
     Apart(Vec<Kernel>),
 }
 
-/// Memory that products use while they run. A caller that keeps it between runs saves its allocation.
+/// Scratch memory of contractions. A caller that keeps it between runs saves its allocation.
 #[derive(Default)]
 pub(crate) struct Scratch {
     f64: Room<f64>,
     f32: Room<f32>,
-    /// For products on other threads.
+    /// The scratch memory of other threads.
     pub(crate) others: Vec<Scratch>,
 }
 
 impl Scratch {
-    /// The memory for an element type.
+    /// The scratch memory for an element type; `None` for a type other than `f64` and `f32`.
     pub(crate) fn room<E: Num>(&mut self) -> Option<&mut Room<E>> {
         let Scratch { f64, f32, .. } = self;
         let rooms: [&mut dyn Any; 2] = [f64, f32];
@@ -123,11 +122,11 @@ impl PlannedContraction {
         self.kernel.run([a, b], out, fresh && covers, scratch, threads);
     }
 
-    /// The loops of which the outer ones may run in parts, and the number of these.
+    /// The loop nest whose outermost loops may run in parts, and the number of these loops.
     fn outer(&self) -> Option<(&Nest<3>, usize)> {
         match &self.kernel {
             Kernel::Matrix { around, .. } => Some((around, around.axes().len())),
-            // The innermost loop is a run, which stays long.
+            // The innermost loop is not cut, so that runs stay long.
             Kernel::Loops(nest) => nest.is_box().then_some((nest, nest.axes().len().saturating_sub(1))),
             Kernel::Tiles(tiles) => Some(tiles.outer()),
             Kernel::Nothing | Kernel::Packed { .. } | Kernel::Sums { .. } | Kernel::Apart(_) => None,
@@ -141,8 +140,8 @@ impl PlannedContraction {
         }
     }
 
-    /// The loop that runs over so many rows of one of the arrays at least, and whether it does so for each: each step
-    /// touches the elements of its row alone.
+    /// The loop that may run in parts over rows: its number, and for which arrays each of its steps touches only the
+    /// elements of one of `rows` rows (for at least one).
     pub(crate) fn by_rows(&self, rows: usize) -> Option<(usize, [bool; 3])> {
         let (outer, count) = self.outer()?;
         let inner: &[Axis<3>] = match &self.kernel {
@@ -153,7 +152,8 @@ impl PlannedContraction {
         outer.by_rows(self.sizes, count, inner, rows).next()
     }
 
-    /// Adds the products of some steps of the loop at a place. Of each array there are the elements from `first` on.
+    /// Adds the products of a range of steps of one loop, given by its number. The slices of the arrays begin with the
+    /// elements `first`.
     pub(crate) fn run_part<E: Num>(
         &self,
         (place, steps): (usize, Range<usize>),
@@ -178,7 +178,7 @@ impl PlannedContraction {
         self.kernel.nanoseconds()
     }
 
-    /// Which kernel runs, in words.
+    /// The kernel and its sizes, in words.
     pub(crate) fn describe(&self) -> String {
         match &self.kernel {
             Kernel::Nothing => "nothing".to_owned(),
@@ -203,13 +203,14 @@ impl PlannedContraction {
         }
     }
 
-    /// Whether loops over runs are the kernel, and the runs are short: a pass over the products costs less then.
+    /// Whether the kernel is loops over short runs, or products of narrow matrices: an elementwise pass over the
+    /// products takes less time then.
     pub(crate) fn has_short_runs(&self) -> bool {
         self.kernel.has_short_runs()
     }
 
-    /// The number of floating-point operations of a run: a product and a sum for each index, those out of bounds
-    /// included if several axes together decide which are.
+    /// The number of floating-point operations of a run: a product and a sum for each index of the loops, also for
+    /// indices that range checks exclude.
     pub(crate) fn flops(&self) -> usize {
         self.visits.saturating_mul(2)
     }
@@ -226,12 +227,13 @@ impl Kernel {
         }
     }
 
-    /// Adds the products to `out`, on so many threads at most.
+    /// Adds the products to `out`, on at most `threads` threads.
     pub(crate) fn add<E: Num>(&self, a: &[E], b: &[E], out: &mut [E], scratch: &mut Scratch, threads: usize) {
         self.run([a, b], out, false, scratch, threads);
     }
 
-    /// [`add`](Self::add), or, if `fresh`, sets `out` to the products: only for tiles that cover it.
+    /// [`add`](Self::add); or, if `fresh`, sets `out` to the products, which is allowed only for tiles that cover
+    /// `out`.
     fn run<E: Num>(&self, [a, b]: [&[E]; 2], out: &mut [E], fresh: bool, scratch: &mut Scratch, threads: usize) {
         if threads > 1 && self.share([a, b], out, fresh, scratch, threads) {
             return;
@@ -259,7 +261,7 @@ impl Kernel {
     }
 }
 
-/// What loops over runs do, in words.
+/// The description of loops over runs.
 fn loops(nest: &Nest<3>) -> &'static str {
     match nest.inner().strides {
         [_, _, 0] => "loops, sums innermost",
@@ -267,15 +269,15 @@ fn loops(nest: &Nest<3>) -> &'static str {
     }
 }
 
-/// The plan of a product of windows that is prepared for packing, if it needs that and packing pays.
+/// The plan of a convolution, or of an adjoint, that is prepared for packing, if it needs preparation and packing pays.
 fn windows(op: &Contract, dtype: DType) -> Option<(Packed, [Option<Pad>; 2], Nest<3>)> {
     let (op, pads) = prepared(op)?;
     let nest = Nest::new([&op.a, &op.b, &op.out], [false; 3])?;
     Packed::new(&nest, dtype).filter(Packed::pays).map(|plan| (plan, pads, nest))
 }
 
-/// Adds the products to `out`; `false`, with nothing done, if a zero beside an operand would meet an infinity or NaN, or
-/// if there is no memory for a copy of an operand.
+/// Adds the products to `out`; `false`, with nothing done, if a zero of the padding would be multiplied by an infinity
+/// or NaN, or if there is no memory for a padded operand.
 fn packed<E: Num>(plan: &Packed, pads: &[Option<Pad>; 2], v: [&[E]; 2], out: &mut [E], room: &mut Room<E>) -> bool {
     let Some(copies) = between_zeros(pads, v, room) else { return false };
     let operand = |k: usize| copies[k].as_deref().unwrap_or(v[k]);
@@ -284,8 +286,8 @@ fn packed<E: Num>(plan: &Packed, pads: &[Option<Pad>; 2], v: [&[E]; 2], out: &mu
     done
 }
 
-/// The operands that are copied between zeros; nothing if a zero beside an operand would meet an infinity or NaN, or if
-/// there is no memory for the copies.
+/// The copies of the operands that are padded with zeros; `None` if a zero of the padding would be multiplied by an
+/// infinity or NaN, or if there is no memory for the copies.
 pub(crate) fn between_zeros<E: Num>(
     pads: &[Option<Pad>; 2],
     v: [&[E]; 2],
@@ -302,7 +304,7 @@ pub(crate) fn between_zeros<E: Num>(
     Some([copy(0)?, copy(1)?])
 }
 
-/// The kernel that suits the loops of a nest.
+/// The kernel for the loops of a nest.
 fn choose(nest: Nest<3>, dtype: DType) -> Kernel {
     if !dtype.is_float() {
         return Kernel::Loops(nest);
@@ -318,7 +320,7 @@ fn choose(nest: Nest<3>, dtype: DType) -> Kernel {
     }
 }
 
-/// The kernel that suits the loops of a nest of floats, of those but tiles.
+/// The kernel for the loops of a nest of floats, other than tiles.
 fn choose_other(nest: Nest<3>, dtype: DType) -> Kernel {
     let large = |m: &Matmul| m.rows.len * m.columns.len * m.depth.len >= MACHINE.plain && !is_narrow(m);
     let matrix = as_matmul(&nest);
@@ -339,23 +341,24 @@ fn choose_other(nest: Nest<3>, dtype: DType) -> Kernel {
     }
 }
 
-/// Whether a matrix product is so narrow that a pass over the products costs less.
+/// Whether a matrix product is so narrow that an elementwise pass over the products takes less time.
 fn is_narrow(product: &Matmul) -> bool {
     let least = product.rows.len.min(product.columns.len).min(product.depth.len);
     least * product.depth.len < MACHINE.short_run
 }
 
-/// How often a nest runs its body.
+/// The number of visits of a nest, those that range checks exclude included.
 pub(crate) fn repeats(nest: &Nest<3>) -> usize {
     nest.axes().iter().fold(1, |n, axis| n.saturating_mul(axis.len))
 }
 
-/// The matrix product in the innermost loops of a nest, if packing matrices for it pays, and the loops around it.
+/// The matrix product of the innermost loops that form one, and the loops around it; `None` if there is none, or if it
+/// is too small for packing.
 fn as_matmul(nest: &Nest<3>) -> Option<(Matmul, Nest<3>)> {
     if !nest.is_box() {
         return None;
     }
-    // The innermost loop that moves exactly these two arrays.
+    // The innermost loop that moves exactly the two arrays that are marked.
     let find = |moves: [bool; 3]| nest.axes().iter().rposition(|axis| axis.strides.map(|s| s != 0) == moves);
     let (m, n, k) = (find([true, false, true])?, find([false, true, true])?, find([true, true, false])?);
     let [rows, columns, depth] = [m, n, k].map(|i| nest.axes()[i]);
@@ -364,14 +367,14 @@ fn as_matmul(nest: &Nest<3>) -> Option<(Matmul, Nest<3>)> {
     (worth && are_apart(&rows, &columns)).then(|| (Matmul { rows, columns, depth }, nest.without(&[m, n, k])))
 }
 
-/// Whether no two elements of a product are written to one place.
+/// Whether the elements of a matrix product are distinct elements of the result.
 fn are_apart(rows: &Axis<3>, columns: &Axis<3>) -> bool {
     let reach = |axis: &Axis<3>| axis.strides[2].checked_mul(axis.len as i64);
     let within = |inner: &Axis<3>, outer: &Axis<3>| reach(inner).is_some_and(|reach| reach <= outer.strides[2]);
     within(rows, columns) || within(columns, rows)
 }
 
-/// Adds the products run by run; the body is chosen by the strides of the innermost loop.
+/// Adds the products run by run; the loop body is chosen by the strides of the innermost loop.
 fn add_runs<E: Num>(nest: &Nest<3>, a: &[E], b: &[E], out: &mut [E]) {
     match nest.inner().strides {
         [1, 1, 0] => add_dots(nest, a, b, out),
@@ -395,8 +398,8 @@ fn add_dots<E: Num>(nest: &Nest<3>, a: &[E], b: &[E], out: &mut [E]) {
     }
 }
 
-/// Like [`add_dots`], for two runs at a time that share the operand `common`. `place` says which operand of the nest is
-/// `v` and which is `common`.
+/// [`add_dots`] for two runs at a time that share the operand `common`. `place` has the numbers that `v` and `common`
+/// have among the operands of the nest.
 fn add_pairs<E: Num>(nest: &Nest<3>, place: [usize; 2], v: &[E], common: &[E], out: &mut [E]) {
     let steps = nest.middle().strides;
     nest.panels(|start, count, len| {
@@ -405,7 +408,7 @@ fn add_pairs<E: Num>(nest: &Nest<3>, place: [usize; 2], v: &[E], common: &[E], o
             let at = stepped(start, steps, row);
             (&v[at[place[0]]..at[place[0]] + len], at[2])
         };
-        // Long rows one after the other: memory is read fastest in one stream.
+        // Long rows are summed one after the other, since memory is read fastest in one stream.
         let pairs = if len >= MACHINE.isa_sum { 0 } else { count / 2 };
         for pair in 0..pairs {
             let ((v, o), (w, p)) = (at(2 * pair), at(2 * pair + 1));
@@ -420,8 +423,8 @@ fn add_pairs<E: Num>(nest: &Nest<3>, place: [usize; 2], v: &[E], common: &[E], o
     });
 }
 
-/// Adds products in runs that are contiguous in the result and in `v` and have one factor in `x`: four at a time if
-/// they write to one place. `place` says which operand of the nest is `x` and which is `v`.
+/// Adds products in runs that are contiguous in the result and in `v` and have one factor in `x`: four runs at a time
+/// if they add to the same elements. `place` has the numbers that `x` and `v` have among the operands of the nest.
 fn add_rows<E: Num>(nest: &Nest<3>, place: [usize; 2], x: &[E], v: &[E], out: &mut [E]) {
     let steps = nest.middle().strides;
     nest.panels(|start, count, len| {
@@ -454,7 +457,7 @@ fn add_rows<E: Num>(nest: &Nest<3>, place: [usize; 2], x: &[E], v: &[E], out: &m
     });
 }
 
-/// The sum of products, in interleaved partial sums.
+/// The inner product, by interleaved partial sums.
 #[inline(never)]
 fn dot<E: Num>(v: &[E], w: &[E]) -> E {
     if w.len() >= MACHINE.isa_sum {
@@ -471,7 +474,7 @@ fn dot<E: Num>(v: &[E], w: &[E]) -> E {
     folded(sums).plus(rest)
 }
 
-/// Two sums of products with one common operand.
+/// Two inner products with one common operand.
 #[inline(never)]
 fn dots<E: Num>(v: &[E], w: &[E], common: &[E]) -> [E; 2] {
     let mut sums = [[E::ZERO; 8]; 2];
@@ -489,7 +492,7 @@ fn dots<E: Num>(v: &[E], w: &[E], common: &[E]) -> [E; 2] {
     [folded(sums[0]).plus(rest(v_rest)), folded(sums[1]).plus(rest(w_rest))]
 }
 
-/// Like [`dot`], for elements some strides apart.
+/// [`dot`] for strided operands.
 fn dot_strided<E: Num>(a: &[E], b: &[E], start: [usize; 2], strides: [i64; 2], len: usize) -> E {
     let at = |k: usize, i: usize| (start[k] as i64 + strides[k] * i as i64) as usize;
     let term = |i: usize| a[at(0, i)].mul(b[at(1, i)]);

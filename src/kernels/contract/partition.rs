@@ -1,11 +1,12 @@
-//! Parallel partition of contractions: along the result, or along the sum where the result is small.
+//! Parallel partition of contractions: along the result, or, if the result is small, along the sum.
 //!
-//! A product is cut along the loop whose steps write parts of the result that lie one after the other, in as many parts
-//! as there are threads. Where the result is small, the sum is cut instead: each part has a result of its own, and these
-//! are added in order.
+//! A contraction is cut along the loop whose steps write consecutive parts of the result, in as many parts as there are
+//! threads. If the result is small, the sum is cut instead: each part has a result of its own, and these results are
+//! added in order.
 //!
-//! Law: a product has the same bits on any number of threads. A cut along the result leaves the order of every sum as
-//! it is, so it may be where there is a thread; a cut of the sum changes the order, so it depends on the shapes alone.
+//! Law: a contraction has the same bits on any number of threads. A cut along the result does not change the order of
+//! any sum, so it may depend on the number of threads; a cut of the sum changes the order, so it depends on the shapes
+//! alone.
 
 use std::ops::Range;
 
@@ -18,19 +19,19 @@ use crate::kernels::loop_nest::{Axis, Nest};
 use crate::kernels::threads;
 use crate::shape::check_room;
 
-/// Lines are summed several together, so a cut leaves a multiple of so many before it.
+/// Kernels compute this many neighbouring lines together, so cuts between lines are at multiples of it.
 const TOGETHER: usize = 8;
 
 /// The largest number of parts of a sum.
 const MOST: usize = 32;
 
-/// The loop along which a product is cut.
+/// The loop along which a contraction is cut.
 struct Cut {
     place: usize,
     axis: Axis<3>,
-    /// The position in the result at which its first step writes.
+    /// The first offset in the result that the loop writes to.
     start: usize,
-    /// The number of steps that stay together.
+    /// Cuts are at multiples of this number of steps.
     together: usize,
 }
 
@@ -39,7 +40,8 @@ impl Cut {
         nest.is_box().then(|| Cut::outermost(nest.axes(), nest.base(), together))?
     }
 
-    /// The loop with the longest steps in the result, if all that a step writes lies before what the next one writes.
+    /// The loop with the largest stride in the result, if all offsets that a step writes to are less than those of the
+    /// next step.
     fn outermost(axes: &[Axis<3>], base: [i64; 3], together: usize) -> Option<Cut> {
         let place = (0..axes.len()).max_by_key(|k| axes[*k].strides[2])?;
         let axis = axes[place];
@@ -114,7 +116,7 @@ impl Kernel {
         true
     }
 
-    /// The loop along which parts of the result lie one after the other.
+    /// The loop along which the kernel is cut: its steps write consecutive parts of the result.
     fn cut(&self) -> Option<Cut> {
         match self {
             Kernel::Matrix { product, around } => {
@@ -133,8 +135,8 @@ impl Kernel {
         }
     }
 
-    /// Some steps of the loop that is cut, for a result of which there are the elements from this one on. Operands
-    /// between zeros are given as such.
+    /// The kernel for a range of steps of the loop that is cut; the slice of the result begins with element `start`.
+    /// Padded operands are given as padded copies.
     fn part(&self, cut: &Cut, steps: Range<usize>, start: usize, dtype: DType) -> Option<Kernel> {
         let first = [0, 0, start as i64];
         match self {
@@ -167,7 +169,8 @@ impl Kernel {
     }
 }
 
-/// Loops whose result is small are cut along the sum, if so many nanoseconds are worth it; other kernels stay.
+/// Cuts loops with a small result along the sum, if they take at least `worth` nanoseconds; returns other kernels
+/// unchanged.
 pub(crate) fn apart(kernel: Kernel, size: usize, worth: f64) -> Kernel {
     let Kernel::Loops(nest) = &kernel else { return kernel };
     let time = kernel.nanoseconds();
@@ -184,7 +187,7 @@ pub(crate) fn apart(kernel: Kernel, size: usize, worth: f64) -> Kernel {
     Kernel::Apart((0..parts).map(|k| Kernel::Loops(nest.part(place, step(k)..step(k + 1), [0; 3]))).collect())
 }
 
-/// Adds the sums of several parts to `out`, in order.
+/// Computes the parts of a sum on several threads, each into a result of its own, and adds these to `out` in order.
 pub(crate) fn add_apart<E: Num>(
     parts: &[Kernel],
     a: &[E],
@@ -222,7 +225,7 @@ mod tests {
     use crate::ops::{Contract, View};
     use crate::shape::size;
 
-    /// Numbers that are no multiples of each other.
+    /// Pseudorandom numbers between -1/2 and 1/2, so that sums round.
     fn numbers<E: Float>(n: usize, seed: u64) -> Vec<E> {
         let mut state = seed;
         let mut next = || {
@@ -232,7 +235,7 @@ mod tests {
         (0..n).map(|_| E::of_f64(next())).collect()
     }
 
-    /// Products by each kernel, of sizes that several threads can divide, evenly and not.
+    /// Contractions for each kernel, of sizes that threads divide evenly or not.
     fn products() -> Vec<(&'static str, Contract)> {
         let axes = |space: &[usize], of: &[usize]| View::axes(space, of);
         let product = |name, space: &[usize], [a, b, out]: [&[usize]; 3]| {

@@ -1,11 +1,11 @@
-//! Products with short axes: tiles of the result are summed in registers, operands are read where they lie.
+//! Products with short axes: tiles of the result are summed in registers, and operands are read in place.
 //!
-//! Elements of a tile lie side by side along one loop, the lanes; its rows share what one operand has in these lanes.
-//! Nothing is packed, unless many rows share lanes that are apart, so a product costs little beside its elements: many
-//! matrices of a few rows and columns, updates of low rank, narrow matrices.
+//! A tile has SIMD lanes along one loop over the result, and rows along another loop; all rows share the elements of
+//! one operand in the lanes. Nothing is packed, unless many rows share strided lanes, so a product has little overhead.
+//! Tiles serve batches of small matrices, updates of low rank, and narrow matrices.
 //!
-//! Law: each element of the result is the sum of its products one after the other, in an order that depends on the loops
-//! of the sum alone. So neither tiles nor parts change a bit.
+//! Law: each element of the result is a sequential sum of its products, in an order that depends on the loops of the
+//! sum alone. So results are the same to the bit for any tiles and any partition.
 
 #![allow(clippy::needless_range_loop, reason = "adapters of iterators are compiled for the baseline")]
 
@@ -23,22 +23,23 @@ const ROWS: usize = 4;
 /// The largest number of lanes of a tile.
 const LANES: usize = 8;
 
-/// The largest number of steps of the loops of a sum but the longest: these are listed.
+/// The largest number of steps that all loops of a sum but the longest have together: these steps are listed.
 const LISTED: usize = 64;
 
-/// A product, planned.
+/// The plan of a product.
 #[derive(Clone)]
 pub(crate) struct Tiles {
-    /// The loops: those around, rows, lanes, and those of the sum, of which the last is the longest.
+    /// The loops: those around the tiles, rows, lanes, and those of the sum, of which the last is the longest.
     nest: Nest<3>,
+    /// The number of the loops around the tiles.
     around: usize,
-    /// The operand that moves with the rows, and the one whose lanes the rows share.
+    /// The numbers of the operand that moves with the rows, and of the operand whose lanes the rows share.
     operands: [usize; 2],
-    /// Where the operands are at each step of the loops of the sum but the last.
+    /// The offsets in both operands at each step of the loops of the sum but the last.
     sums: SmallVec<[[i64; 2]; 1]>,
 }
 
-/// A loop, with its distances in the operand of the rows, in that of the lanes, and in the result.
+/// A loop, with its strides in the operand of the rows, in the operand that the rows share, and in the result.
 #[derive(Clone, Copy)]
 struct Loop {
     len: usize,
@@ -46,7 +47,8 @@ struct Loop {
 }
 
 impl Tiles {
-    /// The plan of a nest, if there are lanes.
+    /// The plan of a nest; `None` if no loop can be lanes, the loops have range checks, two steps over the result write
+    /// to one element, or too many steps of the sum would be listed.
     pub(crate) fn new(nest: &Nest<3>) -> Option<Tiles> {
         let axes = nest.axes();
         let moves = |place: usize, k: usize| axes[place].strides[k] != 0;
@@ -91,7 +93,7 @@ impl Tiles {
         Some(Tiles { nest: nest.in_order(&order), around, operands, sums: steps })
     }
 
-    /// The loops, and how many of them, the first, may run in parts.
+    /// The loop nest, and the number of its outermost loops that may run in parts.
     pub(crate) fn outer(&self) -> (&Nest<3>, usize) {
         (&self.nest, self.around + 2)
     }
@@ -101,14 +103,15 @@ impl Tiles {
         &self.nest.axes()[self.around + 2..]
     }
 
-    /// Whether each element of a result of this size has products.
+    /// Whether each element of a result of this size is computed.
     pub(crate) fn covers(&self, size: usize) -> bool {
         let [rows, lanes, _, times] = self.sizes();
         rows * lanes * times == size
     }
 
-    /// Whether tiles take less time than a pass over the products: not if lanes of both operands are apart, if nothing
-    /// is summed but in many outer products, or if sums are so long that they are cut in parts.
+    /// Whether tiles take less time than an elementwise pass over the products: not if the lanes of both operands are
+    /// strided, if there is no sum (but for a batch of outer products), or if sums are so long that they are cut in
+    /// parts.
     pub(crate) fn beat_passes(&self) -> bool {
         let [rows, _, steps, times] = self.sizes();
         let lanes = self.nest.axes()[self.around + 1].strides;
@@ -116,18 +119,18 @@ impl Tiles {
         !apart && (steps > 1 || (rows > 1 && times > 1)) && steps < MACHINE.sum_products
     }
 
-    /// Whether tiles take less time than the other kernels for matrices: many small ones are multiplied.
+    /// Whether tiles take less time than the other kernels for matrices: in a batch of small matrices.
     pub(crate) fn beat_matrices(&self) -> bool {
         let [rows, lanes, steps, times] = self.sizes();
         times > 1 && rows.saturating_mul(lanes).saturating_mul(steps) < MACHINE.small_matrix
     }
 
-    /// The same with other steps of a loop that may run in parts.
+    /// The same plan for a part of the nest.
     pub(crate) fn part(&self, nest: Nest<3>) -> Tiles {
         Tiles { nest, ..self.clone() }
     }
 
-    /// The numbers of rows, lanes and steps, and of products.
+    /// The numbers of rows, lanes, steps of the sum, and matrix products.
     pub(crate) fn sizes(&self) -> [usize; 4] {
         let axes = self.nest.axes();
         let times = axes[..self.around].iter().map(|axis| axis.len).product();
@@ -135,7 +138,7 @@ impl Tiles {
         [axes[self.around].len, axes[self.around + 1].len, steps, times]
     }
 
-    /// Adds the products to `out`; if `fresh`, sets it to them.
+    /// Adds the products to `out`; or, if `fresh`, sets `out` to the products.
     pub(crate) fn run<E: Num>(&self, isa: Isa, v: [&[E]; 2], out: &mut [E], fresh: bool, room: &mut Room<E>) {
         let [p, q] = self.operands;
         let by = |axis: &Axis<3>| Loop { len: axis.len, by: [axis.strides[p], axis.strides[q], axis.strides[2]] };
@@ -161,7 +164,7 @@ impl Tiles {
     }
 }
 
-/// Whether no two steps of the loops over the result write to one place.
+/// Whether no two steps of the loops over the result write to one element, by a sufficient criterion.
 fn are_apart(axes: &[Axis<3>]) -> bool {
     let mut loops: SmallVec<[(i64, usize); 6]> = axes.iter().map(|axis| (axis.strides[2], axis.len)).collect();
     loops.retain(|(by, _)| *by != 0);
@@ -174,7 +177,7 @@ fn are_apart(axes: &[Axis<3>]) -> bool {
     })
 }
 
-/// Which loops are lanes and rows, and the operand whose lanes the rows share.
+/// The numbers of the loops that are lanes and rows, and of the operand whose lanes the rows share.
 #[derive(Clone, Copy)]
 struct Shape {
     lanes: usize,
@@ -183,17 +186,17 @@ struct Shape {
 }
 
 impl Shape {
-    /// The instructions for a product, about.
+    /// An estimate of the number of instructions per product.
     fn cost(&self, axes: &[Axis<3>], depth: usize) -> f64 {
         let lanes = &axes[self.lanes];
         let rows = self.rows.map_or(1, |rows| axes[rows].len);
         let together = rows.min(ROWS) as f64;
         let width = lanes.len.next_power_of_two().min(LANES);
         let filled = lanes.len as f64 / lanes.len.div_ceil(width) as f64;
-        // Each lane is read or written alone if lanes are apart.
+        // Strided lanes are read or written one by one.
         let access = |k: usize| if matches!(lanes.strides[k], 0 | 1) { 1.0 } else { width as f64 };
         let shared = match access(self.shared) {
-            // What many rows share is packed.
+            // Strided lanes that many rows share are packed.
             apart if rows > ROWS => 1.0 + apart * together / rows as f64,
             apart => apart,
         };
@@ -202,7 +205,7 @@ impl Shape {
     }
 }
 
-/// A run of a product.
+/// The parameters of an execution of a plan.
 struct Job<'j, E> {
     at: [i64; 3],
     around: SmallVec<[Loop; 4]>,
@@ -215,14 +218,15 @@ struct Job<'j, E> {
     fresh: bool,
 }
 
-/// A run with tiles of `P` lanes. `BOTH` says whether both operands move along these.
+/// An execution with tiles of `P` lanes. `BOTH` says whether both operands move along the lanes.
 struct Run<'j, E, const P: usize, const BOTH: bool> {
     tiles: Job<'j, E>,
     out: &'j mut [E],
     room: &'j mut Room<E>,
 }
 
-/// The operand that rows share: where it is, and its distances along lanes and depth.
+/// The operand that rows share, in place or packed: its elements, the offsets of listed steps, and its strides along
+/// lanes and depth.
 #[derive(Clone, Copy)]
 struct Shared<'s, E> {
     v: &'s [E],
@@ -301,7 +305,7 @@ impl<E: Num, const P: usize, const BOTH: bool> Kernel for Run<'_, E, P, BOTH> {
 }
 
 impl<E: Num, const P: usize, const BOTH: bool> Run<'_, E, P, BOTH> {
-    /// Copies so many lanes of the operand that rows share, tile by tile.
+    /// Packs `count` lanes of the operand that rows share, tile by tile.
     #[inline(always)]
     fn pack(&self, at: i64, count: usize, to: &mut Vec<E>) {
         let Job { lanes, depth, sums, y, .. } = &self.tiles;
@@ -322,7 +326,7 @@ impl<E: Num, const P: usize, const BOTH: bool> Run<'_, E, P, BOTH> {
         }
     }
 
-    /// The products of all rows and some lanes; tiles are so far apart in the operand that rows share.
+    /// Computes all rows of `count` lanes; `apart` is the stride of tiles in the operand that rows share.
     #[inline(always)]
     fn panel<M: Machine>(&mut self, at: [i64; 3], count: usize, shared: Shared<'_, E>, apart: i64) {
         let Job { rows, .. } = self.tiles;
@@ -339,7 +343,7 @@ impl<E: Num, const P: usize, const BOTH: bool> Run<'_, E, P, BOTH> {
         }
     }
 
-    /// The products of `R` rows and some lanes.
+    /// Computes `R` rows of `count` lanes.
     #[inline(always)]
     fn row_block<M: Machine, const R: usize>(&mut self, at: [i64; 3], count: usize, shared: Shared<'_, E>, apart: i64) {
         let by = self.tiles.lanes.by;
@@ -351,7 +355,7 @@ impl<E: Num, const P: usize, const BOTH: bool> Run<'_, E, P, BOTH> {
         }
     }
 
-    /// The products of `R` rows and at most `P` lanes.
+    /// Computes a tile: `R` rows of at most `P` lanes.
     #[inline(always)]
     fn tile<M: Machine, const R: usize>(&mut self, at: [i64; 3], count: usize, shared: Shared<'_, E>) {
         let Job { rows, lanes, depth, x, fresh, .. } = self.tiles;
@@ -377,7 +381,7 @@ impl<E: Num, const P: usize, const BOTH: bool> Run<'_, E, P, BOTH> {
         }
         let (at, by) = (at[2] as usize, rows.by[2] as usize);
         if lanes.by[2] != 1 {
-            // A copy: sums that are lent stay in no registers.
+            // A copy, since an array whose address is passed on does not stay in registers.
             let lent = sums;
             write_apart(self.out, [at, by, lanes.by[2] as usize], &lent, count, fresh);
             return;
@@ -395,7 +399,7 @@ impl<E: Num, const P: usize, const BOTH: bool> Run<'_, E, P, BOTH> {
     }
 }
 
-/// Some lanes, which are so far apart; others are any numbers.
+/// Reads `count` lanes with stride `apart`; the numbers in other lanes are unspecified.
 #[inline(always)]
 fn read<E: Num, const P: usize>(v: &[E], at: i64, apart: i64, count: usize) -> [E; P] {
     if apart == 1
@@ -412,8 +416,8 @@ fn read<E: Num, const P: usize>(v: &[E], at: i64, apart: i64, count: usize) -> [
     lanes
 }
 
-/// Adds the first `C` lanes of some rows to a result, or sets it to them: where the first row is, and how far apart the
-/// rows are.
+/// Adds the first `C` lanes of the rows of a tile to the result, or, if `fresh`, sets the result to them; `at` is the
+/// offset of the first row, and `by` the stride of rows.
 #[inline(always)]
 fn write<E: Num, const R: usize, const P: usize, const C: usize>(
     out: &mut [E],
@@ -435,7 +439,7 @@ fn write<E: Num, const R: usize, const P: usize, const C: usize>(
     }
 }
 
-/// [`write`] for lanes that are apart.
+/// [`write`] for strided lanes, the first `count`.
 #[inline(never)]
 fn write_apart<E: Num, const R: usize, const P: usize>(
     out: &mut [E],

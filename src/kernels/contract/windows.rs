@@ -1,10 +1,12 @@
-//! Canonical form of products of windows: the sum innermost, and operands padded with zeros, with no index out of range.
+//! Canonical form of convolutions and their adjoints: windows only in operands, which are padded with zeros.
 //!
-//! The adjoint of a convolution adds each product to a place that a loop over positions and a loop over the window move
-//! together. With their sum as the loop over positions, the window only moves the operands, so it is a loop of the sum.
-//! An operand that is then looked at out of range, as a padded image is, is copied between zeros once.
+//! The adjoint of a convolution in its image adds each product at index `i + m j`, where `i` runs over positions and
+//! `j` over the window. The change of variables (a shear) to `i + m j` and `j` makes the loop over the window move only
+//! the operands, so that it is a loop of the sum. An operand that is then read out of range, as a padded image is, is
+//! copied once with zeros around it.
 //!
-//! Law: the prepared product has the visits of the given one, and products with zeros beside the operands.
+//! Law: the prepared contraction has the products of the given one, and otherwise only products with zeros of the
+//! padding.
 
 use smallvec::SmallVec;
 
@@ -14,15 +16,15 @@ use crate::kernels::views;
 use crate::ops::{Contract, View};
 use crate::shape::{Shape, size};
 
-/// An operand between zeros.
+/// The padding of an operand with zeros.
 pub(crate) struct Pad {
-    /// From the operand to its place.
+    /// The copy of the operand into the padded array, which has `size` elements.
     nest: Nest<2>,
     size: usize,
 }
 
 impl Pad {
-    /// Copies an operand between zeros, if there is memory for it.
+    /// Copies an operand into the padded array `to`; `false` if there is no memory for it.
     pub(crate) fn run<E: Elem>(&self, v: &[E], to: &mut Vec<E>) -> bool {
         to.clear();
         if to.try_reserve_exact(self.size).is_err() {
@@ -34,7 +36,8 @@ impl Pad {
     }
 }
 
-/// The product in the form that packs best, with the operands that it needs between zeros; nothing if it has that form.
+/// The contraction in canonical form, and the padding of each operand that needs one; `None` if the contraction has
+/// that form already, or if the boxes of its views do not intersect.
 pub(crate) fn prepared(op: &Contract) -> Option<(Contract, [Option<Pad>; 2])> {
     let sheared = sheared(op);
     let op = sheared.as_ref().unwrap_or(op);
@@ -54,14 +57,15 @@ pub(crate) fn prepared(op: &Contract) -> Option<(Contract, [Option<Pad>; 2])> {
 
 type Bounds = SmallVec<[(usize, usize); 6]>;
 
-/// The box in which all three views look at something.
+/// The intersection of the boxes of the three views.
 fn common(op: &Contract) -> Bounds {
     let sides = |axis: usize| [&op.a, &op.b, &op.out].map(|view| view.bounds()[axis]);
     let both = |axis: usize| sides(axis).into_iter().reduce(|x, y| (x.0.max(y.0), x.1.min(y.1))).unwrap_or_default();
     (0..op.a.shape().len()).map(both).collect()
 }
 
-/// The view of the operand between as many zeros as it looks at, if it looks at some and these are not too many.
+/// The view of the padded operand, and the padding, if the view reads out of range, and if the padded operand is at
+/// most about twice as large.
 fn padded(view: &View, bounds: &[(usize, usize)]) -> Option<(View, Pad)> {
     let source = view.source();
     let (mut large, mut offset, mut before) = (Shape::new(), Vec::new(), Vec::new());
@@ -93,12 +97,11 @@ fn clipped(view: View, bounds: &[(usize, usize)]) -> View {
     bounds.iter().enumerate().fold(view, |view, (axis, (lo, hi))| view.clipped(axis, *lo, *hi))
 }
 
-/// The product with sums of loops in place of loops, until no two loops that move different operands move the result to
-/// one place; nothing if there are none.
+/// Applies [`shear`] to pairs of loops as often as possible; `None` if there is no such pair.
 fn sheared(op: &Contract) -> Option<Contract> {
     let rank = op.a.shape().len();
     let mut done: Option<Contract> = None;
-    // Each step makes a loop one of the sum.
+    // Each shear turns a loop over the result into a loop of the sum, so there are at most `rank` of them.
     for _ in 0..rank {
         let now = done.as_ref().unwrap_or(op);
         let pairs = (0..rank).flat_map(|i| (0..rank).map(move |j| (i, j))).filter(|(i, j)| i != j);
@@ -108,7 +111,8 @@ fn sheared(op: &Contract) -> Option<Contract> {
     done
 }
 
-/// The product with `i + m j` as loop `i`, if the result then does not move with loop `j`.
+/// The contraction with `i + m j` as loop `i`, for loops that move one operand each, if the result then does not move
+/// with loop `j`.
 fn shear(op: &Contract, i: usize, j: usize) -> Option<Contract> {
     let moves = |view: &View, axis: usize| (0..view.source().len()).any(|k| view.row(k)[axis] != 0);
     let own = match [i, j].map(|axis| [&op.a, &op.b].map(|view| moves(view, axis))) {
@@ -145,7 +149,7 @@ fn shear(op: &Contract, i: usize, j: usize) -> Option<Contract> {
     Some(Contract::new(changed(&op.a)?, changed(&op.b)?, changed(&op.out)?))
 }
 
-/// How often loop `i` moves the result as far as loop `j` does, if that is a number.
+/// The integer `m` for which a step of loop `j` moves the result as far as `m` steps of loop `i`, if there is one.
 fn ratio(out: &View, i: usize, j: usize) -> Option<i64> {
     let mut ratio = None;
     for k in 0..out.source().len() {
@@ -158,8 +162,8 @@ fn ratio(out: &View, i: usize, j: usize) -> Option<i64> {
     ratio.filter(|m| *m != 0)
 }
 
-/// Whether a loop goes through all indices along an axis of an operand that nothing else moves: then its bounds are
-/// those of the operand.
+/// Whether a loop alone is the index along an axis of an operand, and runs over all its positions: then the bounds of
+/// the loop are those of the operand.
 fn is_whole_index(view: &View, axis: usize, (first, end): (usize, usize)) -> bool {
     (0..view.source().len()).any(|k| {
         let row = view.row(k);
@@ -179,7 +183,8 @@ mod tests {
     use crate::kernels::contract::windows::*;
     use crate::kernels::contract::{PlannedContraction, Scratch};
 
-    /// A convolution along a line, and its adjoint in the line: `shape` is `[y, d, c, o]`.
+    /// A convolution in one dimension, or its adjoint in the image. `shape` has the numbers of positions, window
+    /// positions, input channels and output channels.
     fn line(shape: [usize; 4], n: usize, [stride, dilation, offset]: [i64; 3], adjoint: bool) -> Contract {
         let [y, d, c, o] = shape;
         let small = View::axes(&shape, &[3, 0]);

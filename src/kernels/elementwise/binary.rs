@@ -22,7 +22,7 @@ impl<E: Real> GuardedZip<E> for Pow {
 #[derive(Clone, Copy, Default)]
 struct LogAddExp;
 
-/// Right at all arguments.
+/// Accurate at all arguments.
 impl<E: Real> GuardedZip<E> for LogAddExp {
     #[inline(always)]
     fn at<M: Machine>(self, x: E, y: E) -> (E, bool) {
@@ -46,8 +46,8 @@ impl<E: Real> GuardedZip<E> for Atan2 {
     }
 }
 
-/// Chooses the loop of a row: the row itself compiled for each instruction set (`rows`), a vector kernel, which may ask
-/// the row at some arguments (`guarded`), or one loop for all rows that call a library (`library`).
+/// Chooses the loop of a row: the row itself compiled for each instruction set (`rows`), a vector kernel, which may
+/// fall back to the row at some arguments (`guarded`), or one loop for all rows that call a library (`library`).
 macro_rules! by_row {
     ($isa:ident, $op:ident, $x:ident, $y:ident, $out:ident; rows: $($R:ident)*; guarded: $($G:ident)*; library: $($L:ident)*;) => {
         match $op {
@@ -70,18 +70,18 @@ pub(crate) fn binary<E: Real>(isa: Isa, op: Binary, x: Arg<'_, E>, y: Arg<'_, E>
 
 /// A row as a function of two numbers, with the bits that a loop over slices gives it.
 pub(crate) trait BinaryFunction {
-    /// Whether machines differ: if not, the row itself is the function.
+    /// Whether bits depend on the machine; if not, the row itself is the function.
     const BY_MACHINE: bool;
     fn at<M: Machine>(x: f64, y: f64) -> f64;
 }
 
-/// What is done with the function that a row is.
+/// A computation that is generic in the function of a row.
 pub(crate) trait UseBinary {
     type Output;
     fn with<F: BinaryFunction>(self) -> Self::Output;
 }
 
-/// A vector kernel that asks the row at some arguments.
+/// A vector kernel that falls back to the row at some arguments.
 struct Careful<F>(std::marker::PhantomData<F>);
 
 impl<F: GuardedZip<f64> + Default> BinaryFunction for Careful<F> {
@@ -112,7 +112,7 @@ macro_rules! as_function {
     };
 }
 
-/// Uses a row as a function of two numbers.
+/// Runs a computation that is generic in the function of a row.
 pub(crate) fn binary_function<U: UseBinary>(op: Binary, f: U) -> U::Output {
     as_function! {
         op, f;

@@ -6,8 +6,8 @@ use crate::dtype::Elem;
 use crate::kernels::isa::{Isa, Machine};
 use crate::ops::{Compare, FloatStep, IntBinary, IntUnary};
 
-/// Runs `$run` for the row that `$op` is, so that each row has a loop of its own. The row is a constant, not a captured
-/// value.
+/// Runs `$run` with the constant `ROW` equal to `$op`, so that each row has a loop of its own. A captured value would
+/// not be a constant.
 macro_rules! by_row {
     ($op:expr, $Enum:ident: $($Op:ident)*; ROW => $run:expr) => {
         match $op { $( $Enum::$Op => { const ROW: $Enum = $Enum::$Op; $run } )* }
@@ -51,11 +51,11 @@ pub(crate) fn not(isa: Isa, x: &[bool], out: &mut [bool]) {
 
 /// An element type that is converted to integers and floats.
 pub(crate) trait Convert: Elem {
-    /// Truncated towards zero, saturating, NaN to 0; masks to 0 and 1.
+    /// Floats are truncated towards zero and saturate, and NaN gives 0; masks give 0 and 1.
     fn to_int(self) -> i64;
-    /// The nearest `f64`; masks to 0 and 1.
+    /// The nearest `f64`; masks give 0 and 1.
     fn to_f64(self) -> f64;
-    /// The nearest `f32`; masks to 0 and 1.
+    /// The nearest `f32`; masks give 0 and 1.
     fn to_f32(self) -> f32;
 }
 
@@ -89,7 +89,7 @@ pub(crate) fn to_float<A: Convert, E: Real>(isa: Isa, x: &[A], out: &mut [E]) {
     each(isa, TableRow(E::converted::<A>), x, out);
 }
 
-/// The choice of a mask.
+/// Selection by a mask.
 #[derive(Clone, Copy)]
 struct Choose;
 

@@ -2,7 +2,7 @@
 //!
 //! Law: a form has the bits of the rows that it stands for, applied one after the other: products are rounded before
 //! they are added, on every machine. A pass over a tile is bound by its reads and writes, so a fused multiply-add would
-//! gain nothing; and where `x y` and `z w` are equal numbers, `x y - z w` is 0.
+//! save no time; and without it, `x y - z w` is 0 if the rounded products are equal.
 
 #![allow(clippy::needless_range_loop, reason = "indices are inlined with certainty, iterators are not")]
 
@@ -11,14 +11,15 @@ use super::loops::{Arg, Triple, Zip, pairs, triples};
 use crate::kernels::isa::{Isa, Kernel, Machine, dispatch};
 use crate::ops::Unary;
 
-/// Declares forms of two to four floats: the variants of [`Form`], and types by whose names the loops are compiled.
+/// Declares forms of two to four floats: the variants of [`Form`], and a type for each, so that each has a loop of its
+/// own.
 macro_rules! forms {
     (
         pairs: { $($(#[doc = $pdoc:literal])* $P:ident $pname:literal: |$px:ident, $py:ident| $pvalue:expr;)* }
         triples: { $($(#[doc = $tdoc:literal])* $T:ident $tname:literal: |$tx:ident, $ty:ident, $tz:ident| $tvalue:expr;)* }
         quads: { $($(#[doc = $qdoc:literal])* $Q:ident $qname:literal: |$qx:ident, $qy:ident, $qz:ident, $qw:ident| $qvalue:expr;)* }
     ) => {
-        /// What a superinstruction computes from two to four floats.
+        /// The function of two to four floats that a superinstruction computes.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub(crate) enum Form {
             $( $(#[doc = $pdoc])* $P, )*
@@ -39,7 +40,7 @@ macro_rules! forms {
                 }
             }
 
-            /// How many of the first operands are slices; the others may be one number for all elements.
+            /// The number of first operands that must be slices; the others may be scalars.
             pub(crate) fn slices(self) -> usize {
                 match self {
                     $( Form::$P )|* | $( Form::$T )|* => 1,
@@ -79,7 +80,10 @@ macro_rules! forms {
             }
         )*
 
-        /// A form at each position. The first operands are [slices](Form::slices).
+        /// Computes a form at each position; its first operands are [slices](Form::slices).
+        ///
+        /// # Panics
+        /// When one of these is a scalar, or an operand is shorter than the output.
         pub(crate) fn form<E: Real>(isa: Isa, form: Form, args: &[Arg<'_, E>], out: &mut [E]) {
             let slice = |k: usize| match args[k] {
                 Arg::Slice(x) => x,
@@ -113,7 +117,7 @@ impl<E: Copy, F: Quad<E>> Kernel for Quads<'_, F, E> {
     fn run<M: Machine>(self) {
         let Quads { f, args: [x, y, z, w], out } = self;
         let n = out.len();
-        // With the lengths checked here, the loop checks no index.
+        // With lengths that are checked here, the loop has no bounds checks.
         let (x, y, z, w) = (&x[..n], &y[..n], &z[..n], &w[..n]);
         for i in 0..n {
             out[i] = f.at(x[i], y[i], z[i], w[i]);
@@ -161,8 +165,8 @@ struct Combination<'a, E, const K: usize> {
     out: &'a mut [E],
 }
 
-/// The loop for each number of terms. Each term has a name: of the elements of an array, the compiler does not see that
-/// all have the length of the output.
+/// The loop for each number of terms. Each term is a variable of its own: for the elements of an array, the compiler
+/// does not infer that all slices have the length of the output.
 macro_rules! combinations {
     ($($K:literal: $($term:ident $k:literal)*;)*) => { $(
         impl<E: Real> Kernel for Combination<'_, E, $K> {
@@ -193,7 +197,7 @@ combinations! {
     8: a 0 b 1 c 2 d 3 e 4 f 5 g 6 h 7;
 }
 
-/// The most terms of a linear combination.
+/// The largest number of terms of a linear combination.
 pub(crate) const MAX_TERMS: usize = 8;
 
 /// `((constant + weights[0] terms[0]) + weights[1] terms[1]) + ..`, for one to eight terms.

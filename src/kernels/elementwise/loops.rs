@@ -13,7 +13,7 @@ pub(crate) enum Arg<'a, E> {
     Scalar(E),
 }
 
-/// An operand of a loop over positions: it has an element at each.
+/// An operand of a loop over positions, with an element at each position.
 pub(crate) trait At: Copy {
     type Element;
     fn at(self, i: usize) -> Self::Element;
@@ -49,38 +49,38 @@ impl<E: Copy> At for Same<E> {
     }
 }
 
-/// A function of three numbers that may be compiled in several ways.
+/// A function of three numbers that is compiled for each kind of machine.
 pub(crate) trait Triple<A, B, R>: Copy {
     fn at<M: Machine>(self, x: A, y: B, z: B) -> R;
 }
 
-/// A function of one number that may be compiled in several ways.
+/// A function of one number that is compiled for each kind of machine.
 pub(crate) trait Map<A, R>: Copy {
     fn at<M: Machine>(self, x: A) -> R;
 }
 
-/// A function of two numbers that may be compiled in several ways.
+/// A function of two numbers that is compiled for each kind of machine.
 pub(crate) trait Zip<A, B, R>: Copy {
     fn at<M: Machine>(self, x: A, y: B) -> R;
 }
 
-/// A function of one number with arguments at which the row must be asked instead.
+/// A function of one number that is accurate only at ordinary arguments; at others, the loop falls back to the row.
 pub(crate) trait Guarded<E>: Map<E, E> {
-    /// Whether the function is right at this argument.
+    /// Whether the function is accurate at this argument.
     fn is_ordinary(x: E) -> bool;
     /// The row.
     fn row(x: E) -> E;
 }
 
-/// A function of two numbers that says at which arguments the row must be asked instead.
+/// A function of two numbers that is accurate only at some arguments; at others, the loop falls back to the row.
 pub(crate) trait GuardedZip<E>: Copy {
-    /// The function, and whether it is right.
+    /// The result, and whether it is accurate.
     fn at<M: Machine>(self, x: E, y: E) -> (E, bool);
     /// The row.
     fn row(x: E, y: E) -> E;
 }
 
-/// A function that is the same on every machine: a row of a table.
+/// A function that has the same bits on every machine: a row of a table.
 #[derive(Clone, Copy)]
 pub(crate) struct TableRow<F>(pub(crate) F);
 
@@ -98,7 +98,7 @@ impl<A, B, R, F: Fn(A, B) -> R + Copy> Zip<A, B, R> for TableRow<F> {
     }
 }
 
-/// A function of two numbers whose first is given.
+/// A function of two numbers with a constant first argument.
 #[derive(Clone, Copy)]
 struct First<F, A>(F, A);
 
@@ -109,7 +109,7 @@ impl<A: Copy, B, R, F: Zip<A, B, R>> Map<B, R> for First<F, A> {
     }
 }
 
-/// A function of two numbers whose second is given.
+/// A function of two numbers with a constant second argument.
 #[derive(Clone, Copy)]
 struct Second<F, B>(F, B);
 
@@ -132,7 +132,7 @@ impl<A: Copy, R, F: Map<A, R>> Kernel for Each<'_, F, A, R> {
     fn run<M: Machine>(self) {
         let Each { f, x, out } = self;
         let n = out.len();
-        // With the lengths known to be equal, the loop checks no index.
+        // With lengths that are known to be equal, the loop has no bounds checks.
         let x = &x[..n];
         for i in 0..n {
             out[i] = f.at::<M>(x[i]);
@@ -140,7 +140,7 @@ impl<A: Copy, R, F: Map<A, R>> Kernel for Each<'_, F, A, R> {
     }
 }
 
-/// How many elements share a test for arguments that are not ordinary.
+/// The number of elements that share one test for arguments that are not ordinary.
 const BLOCK: usize = 256;
 
 struct EachGuarded<'a, F, E> {
@@ -167,7 +167,7 @@ impl<E: Copy, F: Guarded<E>> Kernel for EachGuarded<'_, F, E> {
     }
 }
 
-/// Asks the row where the argument is not ordinary.
+/// Recomputes the elements whose arguments are not ordinary, by the row.
 #[cold]
 #[inline(never)]
 fn mend<E: Copy, F: Guarded<E>>(x: &[E], out: &mut [E]) {
@@ -202,7 +202,7 @@ impl<E: Copy, F: GuardedZip<E>> Kernel for PairsGuarded<'_, F, E> {
     }
 }
 
-/// Asks the row where the function is not right.
+/// Recomputes the elements at which the function is not accurate, by the row.
 #[cold]
 #[inline(never)]
 fn mend_pairs<M: Machine, E: Copy, F: GuardedZip<E>>(f: F, x: &[E], y: &[E], out: &mut [E]) {
@@ -254,7 +254,7 @@ where
     fn run<M: Machine>(self) {
         let Triples { f, x, y, z, out } = self;
         let n = out.len();
-        // With the lengths checked here, the loop checks no index.
+        // With lengths that are checked here, the loop has no bounds checks.
         assert!(x.len() == n && y.fits(n) && z.fits(n), "an operand has the length of the output");
         for i in 0..n {
             out[i] = f.at::<M>(x[i], y.at(i), z.at(i));
@@ -285,14 +285,14 @@ pub(crate) fn each<A: Copy, R>(isa: Isa, f: impl Map<A, R>, x: &[A], out: &mut [
     dispatch(isa, Each { f, x, out });
 }
 
-/// The function at each element, where most of the time goes into a library: one loop is enough for all machines.
+/// The function at each element, for functions that spend most of the time in a library: one loop serves all machines.
 pub(crate) fn each_by_library<E: Copy>(f: impl Fn(E) -> E, x: &[E], out: &mut [E]) {
     assert_eq!(x.len(), out.len(), "an operand has the length of the output");
     out.iter_mut().zip(x).for_each(|(out, x)| *out = f(*x));
 }
 
-/// The function at each pair of elements, where most of the time goes into a library: one loop is enough for all
-/// machines and operands.
+/// The function at each pair of elements, for functions that spend most of the time in a library: one loop serves all
+/// machines and kinds of operands.
 pub(crate) fn pairs_by_library<E: Copy>(f: impl Fn(E, E) -> E, x: Arg<'_, E>, y: Arg<'_, E>, out: &mut [E]) {
     let at = |arg: Arg<'_, E>, i: usize| match arg {
         Arg::Slice(v) => v[i],
@@ -303,7 +303,7 @@ pub(crate) fn pairs_by_library<E: Copy>(f: impl Fn(E, E) -> E, x: Arg<'_, E>, y:
     }
 }
 
-/// The function at each element, or the row where that is not ordinary.
+/// The function at each ordinary element, and the row at the others.
 pub(crate) fn each_guarded<E: Copy>(isa: Isa, f: impl Guarded<E>, x: &[E], out: &mut [E]) {
     assert_eq!(x.len(), out.len(), "an operand has the length of the output");
     dispatch(isa, EachGuarded { f, x, out });
@@ -333,8 +333,8 @@ pub(crate) fn pairs<A: Copy, B: Copy, R: Copy>(
     }
 }
 
-/// The function at each pair of elements, or the row where that is not right. One number in place of a slice is spread
-/// over a block: so there is one loop, not one for each kind of operand, and the function takes much longer than that.
+/// The function at each pair of elements at which it is accurate, and the row at the others. A scalar operand is
+/// broadcast over a block, so that one loop serves all kinds of operands; the function takes much longer than that.
 pub(crate) fn pairs_guarded<E: Copy>(isa: Isa, f: impl GuardedZip<E>, x: Arg<'_, E>, y: Arg<'_, E>, out: &mut [E]) {
     let fits = |arg: Arg<'_, E>| if let Arg::Slice(v) = arg { v.len() == out.len() } else { true };
     assert!(fits(x) && fits(y), "an operand has the length of the output");

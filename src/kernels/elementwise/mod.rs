@@ -1,11 +1,11 @@
 //! Elementwise kernels: rows of the tables, reductions and superinstructions over slices, for several instruction sets.
 //!
-//! Law: a row of the tables in [`crate::ops`] is the meaning of a kernel. A row without a vector kernel is applied by
-//! its `apply`. A vector kernel agrees with the row at special values (NaN, infinities, signed zeros), and elsewhere
-//! within the bounds that the tests of this module state; so results on two machines may differ by rounding.
+//! Law: a row of the tables in [`crate::ops`] defines the function of a kernel. A row without a vector kernel is
+//! computed by its `apply`. A vector kernel agrees with the row at special values (NaN, infinities, signed zeros), and
+//! elsewhere within the bounds that the tests of this module state; so results on two machines may differ by rounding.
 //!
 //! Conventions: all slices of a call have one length, and the output overlaps no operand, which the types ensure.
-//! Callers cut long arrays into tiles that stay in the first cache.
+//! Callers cut long arrays into tiles that stay in the first level of cache.
 
 mod binary;
 mod discrete;
@@ -33,7 +33,7 @@ pub(crate) use unary::{UnaryFunction, UseUnary, unary, unary_function};
 
 /// The float types that have kernels: `f64` and `f32`.
 pub(crate) trait Real: math::Elementary {
-    /// Another element as this type.
+    /// The conversion of an element of another type.
     fn converted<A: discrete::Convert>(x: A) -> Self;
 }
 

@@ -1,16 +1,15 @@
 //! Reductions of slices to numbers, and accumulation in place.
 //!
-//! Law: a sum has a fixed number of partial sums, and no product is fused into one, so results do not depend on the
-//! instruction set.
+//! Law: the number of partial sums is fixed, so results do not depend on the instruction set.
 #![allow(clippy::needless_range_loop, reason = "indices are inlined with certainty, iterators are not")]
 
 use crate::dtype::Num;
 use crate::kernels::isa::{Isa, Kernel, Machine, dispatch};
 
-/// The number of partial sums; a quarter as many for slices shorter than twice that.
+/// The number of partial sums of a slice of at least twice as many elements; a quarter of this for shorter slices.
 const LANES: usize = 32;
 
-/// Adds neighbours until one number is left.
+/// The sum of lanes: adds the second half to the first until one number is left.
 #[inline(always)]
 pub(super) fn total<E: Num, const N: usize>(mut lanes: [E; N]) -> E {
     let mut n = N;
@@ -70,7 +69,7 @@ impl<E: Num> Kernel for Add<'_, E> {
     }
 }
 
-/// Adds each element to the output.
+/// Adds `x` to the output, element by element.
 pub(crate) fn add_to<E: Num>(isa: Isa, x: &[E], out: &mut [E]) {
     assert_eq!(x.len(), out.len(), "the operand has the length of the output");
     dispatch(isa, Add { x, out });

@@ -1,6 +1,6 @@
 //! Kernels over many short rows in one call, since a call for each would take longer than the row.
 //!
-//! Law: as in `reductions.rs`, a sum has a fixed number of partial sums, so results do not depend on the instruction set.
+//! Law: as in `reductions.rs`, the number of partial sums is fixed, so results do not depend on the instruction set.
 #![allow(
     clippy::needless_range_loop,
     clippy::manual_memcpy,
@@ -13,10 +13,10 @@ use super::reductions::total;
 use crate::dtype::{Elem, Num};
 use crate::kernels::isa::{Isa, Kernel, Machine, dispatch};
 
-/// The number of elements that are moved or added together.
+/// The number of elements that are copied or added together.
 const WIDE: usize = 8;
 
-/// Rows of a length that the compiler knows.
+/// [`spread`] for rows of constant length.
 #[inline(always)]
 fn spread_rows<E: Elem, const N: usize>(x: &[E], stride: usize, out: &mut [E]) {
     let (rows, _) = out.as_chunks_mut::<N>();
@@ -32,7 +32,7 @@ fn spread_rows<E: Elem, const N: usize>(x: &[E], stride: usize, out: &mut [E]) {
     }
 }
 
-/// Rows of a length that the compiler knows.
+/// [`copy`] for rows of constant length.
 #[inline(always)]
 fn copy_rows<E: Elem, const N: usize>(x: &[E], stride: usize, out: &mut [E]) {
     let (rows, _) = out.as_chunks_mut::<N>();
@@ -79,7 +79,7 @@ impl<E: Elem> Kernel for Spread<'_, E> {
     }
 }
 
-/// Fills each row of `n` elements of the output with one number, `stride` after that of the row before.
+/// Fills row `r` of the output, of `n` elements, with the number `x[r * stride]`.
 pub(crate) fn spread<E: Elem>(isa: Isa, x: &[E], stride: usize, n: usize, out: &mut [E]) {
     dispatch(isa, Spread { x, stride, n, out });
 }
@@ -123,7 +123,7 @@ impl<E: Elem> Kernel for Copy<'_, E> {
     }
 }
 
-/// Copies rows of `n` elements, each `stride` after the row before.
+/// Copies rows of `n` elements: row `r` from `x[r * stride]` on.
 pub(crate) fn copy<E: Elem>(isa: Isa, x: &[E], stride: usize, n: usize, out: &mut [E]) {
     dispatch(isa, Copy { x, stride, n, out });
 }
@@ -146,7 +146,7 @@ impl<E: Elem> Kernel for Reverse<'_, E> {
     }
 }
 
-/// Copies elements from the last to the first.
+/// Copies elements in reverse order.
 pub(crate) fn reverse<E: Elem>(isa: Isa, x: &[E], out: &mut [E]) {
     assert_eq!(x.len(), out.len(), "the operand has the length of the output");
     dispatch(isa, Reverse { x, out });
@@ -220,7 +220,7 @@ fn sum_of_lanes<E: Num>(x: &[E]) -> E {
     total(lanes)
 }
 
-/// Adds the sum of each row of `n` elements to a number, `stride` after that of the row before.
+/// Adds the sum of row `r` of `x`, of `n` elements, to `out[r * stride]`.
 pub(crate) fn sum_each<E: Num>(isa: Isa, x: &[E], n: usize, stride: usize, out: &mut [E]) {
     dispatch(isa, SumEach { x, n, stride, out });
 }

@@ -1,16 +1,17 @@
-//! Strided kernels: pooling windows, every other element, and their adjoints.
+//! Copies and accumulation of strided elements: for pooling windows, slices with a step, and their adjoints.
 //!
-//! Law: as in `short_rows.rs`; what lies between the elements stays as it is.
+//! Law: as in `short_rows.rs`, results do not depend on the instruction set; the elements between strided ones are
+//! unchanged.
 #![allow(clippy::needless_range_loop, reason = "indices are inlined with certainty, iterators are not")]
 
 use crate::dtype::{Elem, Num};
 use crate::kernels::isa::{Isa, Kernel, Machine, dispatch};
 
-/// A row of elements, `S` apart in `x`.
+/// Copies a row of elements with stride `S` in `x`.
 #[inline(always)]
 fn copy_row<E: Elem, const S: usize>(x: &[E], out: &mut [E]) {
     let last = out.len() - 1;
-    // Nothing lies behind the last element.
+    // `x` ends at the last element, which is no whole chunk.
     out[last] = x[last * S];
     let (x, _) = x[..last * S].as_chunks::<S>();
     let out = &mut out[..x.len()];
@@ -19,7 +20,8 @@ fn copy_row<E: Elem, const S: usize>(x: &[E], out: &mut [E]) {
     }
 }
 
-/// A row of elements, `S` apart in `out`. Whole chunks are written, with what they had in between, so that vectors are.
+/// Puts a row of elements with stride `S` in `out`. Whole chunks are read and written, with the elements in between
+/// unchanged, so that the loop is vectorised.
 #[inline(always)]
 fn put_row<E: Elem, const S: usize>(x: &[E], out: &mut [E], put: impl Fn(E, E) -> E) {
     let last = x.len() - 1;
@@ -61,7 +63,7 @@ impl<E: Elem> Kernel for Copy<'_, E> {
     }
 }
 
-/// Copies rows of `n` elements, of which the strides are those from row to row and from element to element.
+/// Copies rows of `n` elements; `strides` are those of rows and of elements in `x`.
 pub(crate) fn copy_apart<E: Elem>(isa: Isa, x: &[E], strides: (usize, usize), n: usize, out: &mut [E]) {
     dispatch(isa, Copy { x, strides, n, out });
 }
@@ -95,12 +97,12 @@ impl<E: Elem, F: Fn(E, E) -> E + std::marker::Copy> Kernel for Put<'_, E, F> {
     }
 }
 
-/// Writes rows of `n` elements to places of which the strides are those from row to row and from element to element.
+/// Writes rows of `n` elements; `strides` are those of rows and of elements in `out`.
 pub(crate) fn put_apart<E: Elem>(isa: Isa, x: &[E], strides: (usize, usize), n: usize, out: &mut [E]) {
     dispatch(isa, Put { x, strides, n, out, put: |_, x| x });
 }
 
-/// Adds rows of `n` elements to places of which the strides are those from row to row and from element to element.
+/// Adds rows of `n` elements to the output; `strides` are those of rows and of elements in `out`.
 pub(crate) fn add_apart<E: Num>(isa: Isa, x: &[E], strides: (usize, usize), n: usize, out: &mut [E]) {
     dispatch(isa, Put { x, strides, n, out, put: |sum: E, x: E| sum.plus(x) });
 }

@@ -7,7 +7,7 @@ use crate::dtype::DType;
 use crate::kernels::isa::{Isa, Machine};
 use crate::ops::Unary;
 
-/// Declares functions of one float: types by whose names the loops are compiled.
+/// Declares functions of one float, each as a type, so that each has a loop of its own.
 macro_rules! functions {
     ($($Op:ident: |$x:ident, $E:ident, $M:ident| $value:expr $(, if $ordinary:expr)?;)*) => {
         $(
@@ -56,9 +56,9 @@ functions! {
     Cosh: |x, E, M| derived::cosh::<E, M>(x), if derived::has_exponential(x);
 }
 
-/// Gives a macro the kernel of each row: the row itself compiled for each instruction set (`rows`), a vector kernel (`kernels`),
-/// one that is exact enough for `f32` alone (`narrow`), one that asks
-/// the row at some arguments (`guarded`), or one loop for all rows that call a library (`library`).
+/// Passes the kernel of each row to a macro: the row itself compiled for each instruction set (`rows`), a vector kernel
+/// (`kernels`), one that is accurate enough for `f32` alone (`narrow`), one that falls back to the row at some
+/// arguments (`guarded`), or one loop for all rows that call a library (`library`).
 macro_rules! with_kernels {
     ($then:ident!($($given:ident),*)) => {
         $then! {
@@ -92,12 +92,12 @@ pub(crate) fn unary<E: Real>(isa: Isa, op: Unary, x: &[E], out: &mut [E]) {
 
 /// A row as a function of one number, with the bits that a loop over a slice gives it.
 pub(crate) trait UnaryFunction {
-    /// Whether machines differ: if not, the row itself is the function.
+    /// Whether bits depend on the machine; if not, the row itself is the function.
     const BY_MACHINE: bool;
     fn at<M: Machine>(x: f64) -> f64;
 }
 
-/// What is done with the function that a row is.
+/// A computation that is generic in the function of a row.
 pub(crate) trait UseUnary {
     type Output;
     fn with<F: UnaryFunction>(self) -> Self::Output;
@@ -114,7 +114,7 @@ impl<F: Map<f64, f64> + Default> UnaryFunction for Kernel<F> {
     }
 }
 
-/// A vector kernel that asks the row at some arguments.
+/// A vector kernel that falls back to the row at some arguments.
 struct Careful<F>(std::marker::PhantomData<F>);
 
 impl<F: Guarded<f64> + Default> UnaryFunction for Careful<F> {
@@ -125,7 +125,7 @@ impl<F: Guarded<f64> + Default> UnaryFunction for Careful<F> {
     }
 }
 
-/// Chooses the function of a row, in `f64`: where no kernel is exact enough, the row itself.
+/// Chooses the function of a row in `f64`: the row itself, if no kernel is accurate enough.
 macro_rules! as_function {
     ($op:ident, $f:ident; rows: $($R:ident)*; kernels: $($K:ident)*; narrow: $($N:ident)*; guarded: $($G:ident)*; library: $($L:ident)*;) => {
         as_function! { @ $op, $f; rows: $($R)* $($N)* $($L)*; kernels: $($K)*; guarded: $($G)*; }
@@ -149,7 +149,7 @@ macro_rules! as_function {
     };
 }
 
-/// Uses a row as a function of one number.
+/// Runs a computation that is generic in the function of a row.
 pub(crate) fn unary_function<U: UseUnary>(op: Unary, f: U) -> U::Output {
     with_kernels!(as_function!(op, f))
 }

@@ -1,6 +1,6 @@
-//! Operations of linear algebra on the matrices of a batch, one after the other or in lanes, on several threads.
+//! Operations of linear algebra on the matrices of a batch, one after the other or in SIMD lanes, on several threads.
 //!
-//! Law: the matrices of a batch do not see each other, so no result depends on the number of threads.
+//! Law: the result for a matrix depends on this matrix alone, so no result depends on the number of threads.
 
 use smallvec::SmallVec;
 
@@ -9,20 +9,20 @@ use crate::cost::MACHINE;
 use crate::kernels::{matrix, threads};
 use crate::ops::Matrix;
 
-/// The operands of an operation: those of floats, and the positions among them.
+/// The operands of an operation: the arrays of floats, and the array of positions (a permutation), if there is one.
 pub(crate) struct MatrixOperands<'a, E> {
     pub(crate) floats: SmallVec<[&'a [E]; 3]>,
     pub(crate) positions: &'a [i64],
 }
 
-/// The results of an operation: those of floats, and the integers among them.
+/// The results of an operation: the arrays of floats, and the array of integers, if there is one.
 pub(crate) struct MatrixResults<'a, E> {
     pub(crate) floats: SmallVec<[&'a mut [E]; 3]>,
     pub(crate) integers: &'a mut [i64],
 }
 
 impl<'a, E> MatrixOperands<'a, E> {
-    /// Those of the matrices from `from` to `to`, of `count`.
+    /// The operands of the matrices from `from` to `to`, of `count` matrices.
     fn part(&self, [from, to]: [usize; 2], count: usize) -> MatrixOperands<'a, E> {
         let floats = self.floats.iter().map(|x| &x[x.len() / count * from..x.len() / count * to]).collect();
         let each = self.positions.len() / count;
@@ -31,7 +31,7 @@ impl<'a, E> MatrixOperands<'a, E> {
 }
 
 impl<E> MatrixResults<'_, E> {
-    /// Those of the matrices from `from` to `to`, of `count`.
+    /// The results of the matrices from `from` to `to`, of `count` matrices.
     fn part(&mut self, [from, to]: [usize; 2], count: usize) -> MatrixResults<'_, E> {
         let range = |len: usize| len / count * from..len / count * to;
         let floats = self.floats.iter_mut().map(|x| {
@@ -42,7 +42,7 @@ impl<E> MatrixResults<'_, E> {
         MatrixResults { floats: floats.collect(), integers: &mut self.integers[here] }
     }
 
-    /// Those of the first `k` matrices, of `count`, and those of the others.
+    /// The results of the first `k` matrices, of `count` matrices, and the results of the others.
     fn split(self, k: usize, count: usize) -> [Self; 2] {
         let (integers, other) = self.integers.split_at_mut(self.integers.len() / count * k);
         let (mut floats, mut others) = (SmallVec::new(), SmallVec::new());
@@ -55,7 +55,7 @@ impl<E> MatrixResults<'_, E> {
     }
 }
 
-/// Runs an operation on `count` matrices of `m` rows and `n` columns, which takes about so many multiplications in all.
+/// Runs an operation on `count` matrices of `m` rows and `n` columns; `work` is about the number of multiplications.
 pub(crate) fn run<E: Real>(
     op: Matrix,
     [m, n]: [usize; 2],
@@ -70,7 +70,7 @@ pub(crate) fn run<E: Real>(
     if threads < 2 || count < 2 {
         return serial(op, [m, n], count, operands, &mut results);
     }
-    // More parts than threads, since threads come late.
+    // More parts than threads, since other threads may begin late.
     let part = count.div_ceil(4 * threads).next_multiple_of(small::MOST).min(count);
     let mut parts = Vec::with_capacity(count.div_ceil(part));
     let mut from = 0;
@@ -149,7 +149,7 @@ fn one<E: Real>(op: Matrix, [m, n]: [usize; 2], operands: &MatrixOperands<'_, E>
     }
 }
 
-/// The results that are floats, of which an operation has so many.
+/// The `N` results of floats of an operation.
 fn floats_of<'o, 'e, E, const N: usize>(op: Matrix, out: &'o mut [&'e mut [E]]) -> &'o mut [&'e mut [E]; N] {
     match out.try_into() {
         Ok(results) => results,
@@ -157,7 +157,7 @@ fn floats_of<'o, 'e, E, const N: usize>(op: Matrix, out: &'o mut [&'e mut [E]]) 
     }
 }
 
-/// The result that is floats, of which an operation has one.
+/// The one result of floats of an operation.
 fn only<'o, E>(op: Matrix, out: &'o mut [&mut [E]]) -> &'o mut [E] {
     let [only] = floats_of::<E, 1>(op, out);
     only

@@ -1,25 +1,26 @@
-//! Blocked factorisations and triangular solves of large matrices, by recursion on halves.
+//! Blocked factorizations and triangular solves of large matrices, by recursion on halves.
 //!
-//! Law: the result is that of the factorisation of nalgebra, which does blocks of a few rows, up to rounding. Matrices
-//! are row by row; the recursion is as deep as the logarithm of the size.
+//! Law: up to rounding, the result is that of nalgebra, which factorizes the blocks at the ends of the recursion.
+//! Matrices are row-major; the depth of the recursion is logarithmic in the size.
 
 use nalgebra::{DMatrix, DVector};
 
 use super::Real;
 use crate::kernels::contract::gemm::subtract_product;
 
-/// The largest block that is not halved.
+/// The largest number of rows of a block that is not halved.
 const BLOCK: usize = 32;
 
-/// A triangle: the elements of a matrix row by row, `n` to a row, from a row and column on; or those of its transpose.
+/// A triangle of a row-major matrix of `n` rows and columns, or of its transpose.
 #[derive(Clone, Copy)]
 pub(crate) struct TriangleView<'a, E> {
     pub(crate) of: &'a [E],
     pub(crate) n: usize,
     /// Whether the elements are those of the transposed matrix.
     pub(crate) transposed: bool,
-    /// Whether the triangle, after a transposition, is the lower one.
+    /// Whether the triangle, after the transposition, is the lower one.
     pub(crate) lower: bool,
+    /// Whether ones stand on the diagonal, whatever the elements there are.
     pub(crate) unit: bool,
 }
 
@@ -38,14 +39,15 @@ impl<E: Real> TriangleView<'_, E> {
         self.unit || (0..self.n).all(|i| self.at(i, i) != E::ZERO)
     }
 
-    /// Replaces the `columns` columns of `b`, row by row, by the solution.
+    /// Replaces the `columns` columns of the row-major matrix `b` by the solutions.
     pub(crate) fn solve(&self, b: &mut [E], columns: usize) {
         if columns > 0 {
             self.part(0, self.n, b, columns);
         }
     }
 
-    /// The rows from `from` to `to`, to which all others have contributed; `b` holds these rows.
+    /// Solves for the rows from `from` to `to`; `b` holds these rows of the right-hand side, from which the
+    /// contributions of all rows that are solved before have been subtracted.
     fn part(&self, from: usize, to: usize, b: &mut [E], columns: usize) {
         let len = to - from;
         if len <= BLOCK {
@@ -85,15 +87,15 @@ impl<E: Real> TriangleView<'_, E> {
     }
 }
 
-/// The elements of a matrix, row by row.
+/// Writes the elements of a matrix in row-major order.
 pub(crate) fn copy_rows<E: Real>(x: &DMatrix<E>, out: &mut [E]) {
     for (row, out) in x.row_iter().zip(out.chunks_exact_mut(x.ncols().max(1))) {
         row.iter().zip(out).for_each(|(x, out)| *out = *x);
     }
 }
 
-/// Replaces the lower triangle of the part of a matrix from row and column `from` to `to` by its Cholesky factor;
-/// says whether it has one.
+/// Replaces the lower triangle of the diagonal block from row and column `from` to `to` by its Cholesky factor; `false`
+/// if there is none.
 pub(crate) fn cholesky<E: Real>(a: &mut [E], n: usize, from: usize, to: usize) -> bool {
     let len = to - from;
     if len <= 2 * BLOCK {
@@ -111,7 +113,7 @@ pub(crate) fn cholesky<E: Real>(a: &mut [E], n: usize, from: usize, to: usize) -
     if !cholesky(a, n, from, middle) {
         return false;
     }
-    // The rows below, as columns: `l11 x = a21^T`, and `l21 = x^T`.
+    // The rows below the first half, as columns: `l11 x = a21^T`, and `l21 = x^T`.
     let (rows, below) = (middle - from, to - middle);
     let mut x = vec![E::ZERO; rows * below];
     for i in 0..below {
@@ -131,14 +133,14 @@ pub(crate) fn cholesky<E: Real>(a: &mut [E], n: usize, from: usize, to: usize) -
     cholesky(a, n, middle, to)
 }
 
-/// A part of a matrix, from a row and column on, of so many rows and columns.
+/// A copy of a block of a matrix: `at` is its first row and column, `size` its numbers of rows and columns.
 fn copied<E: Real>(a: &[E], n: usize, at: [usize; 2], size: [usize; 2]) -> Vec<E> {
     let row = |i: usize| &a[(at[0] + i) * n + at[1]..][..size[1]];
     (0..size[0]).flat_map(row).copied().collect()
 }
 
-/// Replaces the columns from `from` to `to` of a square matrix by their factors `l` and `u`, with the largest pivots
-/// in the rows from `from` on; rows are exchanged whole, and their numbers `order` with them.
+/// LU factorization in place, with partial pivoting, of the columns from `from` to `to` of a square matrix, in the rows
+/// from `from` on. Whole rows are exchanged, and the elements of `order` with them.
 pub(crate) fn lu<E: Real>(a: &mut [E], n: usize, from: usize, to: usize, order: &mut [i64]) {
     let width = to - from;
     if width <= BLOCK {

@@ -1,22 +1,22 @@
-//! The exponential of a matrix and its derivative, by scaling and squaring.
+//! The matrix exponential and its derivative, by Padé approximants with scaling and squaring.
 //!
-//! Laws: the number of products is bounded by the range of the exponents of floats, whatever the numbers are. Rows and
-//! columns that no element connects do not see each other, so a diagonal matrix gives exponentials of numbers. The
-//! derivative is that of the same steps, with a direction of any size, as the derivative is linear in the direction.
+//! Laws: the number of matrix products is bounded, since the exponents of floats are. Rows and columns that no nonzero
+//! elements connect are computed apart, so a diagonal matrix gives the exponentials of its elements. The derivative is
+//! that of the same steps; as it is linear in the direction, the direction is scaled first, and may have any size.
 //!
-//! The number of squarings and the degree follow A. Al-Mohy and N. Higham, "A new scaling and squaring algorithm for the
-//! matrix exponential" (2009), the derivative "Computing the Frechet derivative of the matrix exponential" (2009) by the
-//! same authors.
+//! The number of squarings and the degree follow A. Al-Mohy and N. Higham, "A new scaling and squaring algorithm for
+//! the matrix exponential" (2009); the derivative follows "Computing the Frechet derivative of the matrix exponential"
+//! (2009) by the same authors.
 
 use nalgebra::DMatrix;
 
 use super::{Real, abs, exponent, nan, scaled};
 
-/// The degrees of rational functions, and the norms up to which each one and its derivative are exact to rounding.
+/// The degrees of Padé approximants, each with the norm up to which it and its derivative are exact to rounding.
 const DOUBLE: &[(usize, f64)] = &[(3, 1.0e-2), (5, 2.0e-1), (7, 7.8e-1), (13, 4.25)];
 const SINGLE: &[(usize, f64)] = &[(3, 3.0e-1), (5, 1.4), (7, 3.2)];
 
-/// A matrix, and its derivative in a direction.
+/// A matrix, and its tangent, if a derivative is computed.
 struct Pair<E: Real> {
     x: DMatrix<E>,
     dx: Option<DMatrix<E>>,
@@ -47,13 +47,14 @@ impl<E: Real> Pair<E> {
     }
 }
 
-/// The largest sum of the absolute values of a column, as its logarithm to base 2.
+/// The base-2 logarithm of the 1-norm, the largest column sum of absolute values.
 fn log_norm<E: Real>(x: &DMatrix<E>) -> f64 {
     let column = |j: usize| x.column(j).iter().map(|x| abs(*x).as_f64()).sum::<f64>();
     (0..x.ncols()).map(column).fold(0.0, f64::max).log2()
 }
 
-/// The exponential of a matrix, or its derivative in the direction `e`; all elements are finite.
+/// The exponential of the matrix of elements `at(i, j)`, or its derivative in the direction `e`; all elements are
+/// finite.
 pub(crate) fn exponential<E: Real>(n: usize, at: &dyn Fn(usize, usize) -> E, e: Option<&[E]>, out: &mut [E]) {
     out.fill(E::ZERO);
     let connected = |i: usize, j: usize| at(i, j) != E::ZERO || e.is_some_and(|e| e[i * n + j] != E::ZERO);
@@ -77,7 +78,7 @@ pub(crate) fn exponential<E: Real>(n: usize, at: &dyn Fn(usize, usize) -> E, e: 
     }
 }
 
-/// The rows and columns that elements connect, in parts.
+/// The connected components of the graph of rows and columns.
 fn parts(n: usize, connected: &dyn Fn(usize, usize) -> bool) -> Vec<Vec<usize>> {
     let mut left: Vec<usize> = (0..n).collect();
     let mut parts = Vec::new();
@@ -100,12 +101,12 @@ fn parts(n: usize, connected: &dyn Fn(usize, usize) -> bool) -> Vec<Vec<usize>> 
     parts
 }
 
-/// The exponential of a matrix and its derivative.
+/// The exponential of a matrix and its derivative, by scaling and squaring.
 fn squared<E: Real>(a: Pair<E>) -> Pair<E> {
     let n = a.x.nrows();
     let digits = -<E as num_traits::Float>::epsilon().as_f64().log2();
     let table = if digits > 30.0 { DOUBLE } else { SINGLE };
-    // With a norm of at most one no power overflows.
+    // The matrix is scaled to a norm of at most 1, so that no power overflows.
     let size = exponent(a.x.iter().copied()) + (n as f64).log2().ceil() as i64 + 1;
     let b = Pair { x: a.x.map(|x| scaled(x, -size)), dx: a.dx.as_ref().map(|dx| dx.map(|x| scaled(x, -size))) };
     let two = b.times(&b);
@@ -128,7 +129,7 @@ fn squared<E: Real>(a: Pair<E>) -> Pair<E> {
             log = log.min(eight.max(mean(&(&four.x * &six.x), 10.0)));
         }
     }
-    // `log` is -inf for matrices of which a small power is zero.
+    // `log` is `-inf` for matrices of which a small power is 0.
     let mut times = (log - largest.log2()).ceil().max(0.0) as i64;
     times += further(&b.x, size - times, last, digits);
     let mut x = rational(&b, powers, size - times, last);
@@ -139,8 +140,8 @@ fn squared<E: Real>(a: Pair<E>) -> Pair<E> {
         let is_still = |a: &DMatrix<E>, b: &DMatrix<E>| a.iter().zip(b).all(equal);
         let stays = is_still(&x.x, &next.x) && x.dx.as_ref().zip(next.dx.as_ref()).is_none_or(|(a, b)| is_still(a, b));
         x = next;
-        // Each squaring doubles the relative error: after as many as there are digits, no digit of a number is right but of
-        // one that has left the range.
+        // Each squaring doubles the relative error: after as many squarings as the mantissa has bits, a result is
+        // determined only if it has left the range, as 0 or infinity.
         let undecided = |x: &DMatrix<E>| x.iter().any(|x| num_traits::Float::is_finite(*x) && *x != E::ZERO);
         let open = undecided(&x.x) || x.dx.as_ref().is_some_and(undecided);
         if open && done as f64 >= digits {
@@ -153,8 +154,8 @@ fn squared<E: Real>(a: Pair<E>) -> Pair<E> {
     x
 }
 
-/// How many more squarings the error of a rational function of this degree needs at `2^size b`, by the powers of the
-/// absolute values.
+/// The number of further squarings that the backward error of the Padé approximant of this degree needs at `2^size b`,
+/// estimated by a power of the matrix of absolute values.
 fn further<E: Real>(b: &DMatrix<E>, size: i64, degree: usize, digits: f64) -> i64 {
     let n = b.nrows();
     let mut sums = vec![1.0; n];
@@ -162,7 +163,7 @@ fn further<E: Real>(b: &DMatrix<E>, size: i64, degree: usize, digits: f64) -> i6
     let mut log = 0.0;
     for _ in 0..2 * degree + 1 {
         sums = (0..n).map(|j| (0..n).map(|i| sums[i] * abs(b[(i, j)]).as_f64()).sum()).collect();
-        // One step after the other has numbers near one.
+        // The sums are divided by the largest one in each step, so that they neither overflow nor vanish.
         let most = sums.iter().fold(0.0f64, |most, x| most.max(*x));
         if most == 0.0 {
             return 0;
@@ -177,7 +178,7 @@ fn further<E: Real>(b: &DMatrix<E>, size: i64, degree: usize, digits: f64) -> i6
     (excess / steps).ceil().max(0.0) as i64
 }
 
-/// The rational function of a degree that is the exponential near zero, at `2^size b`; the powers are those of `b`.
+/// The Padé approximant of the exponential of this degree at `2^size b`; `powers` are `b^2`, `b^4` and `b^6`.
 fn rational<E: Real>(b: &Pair<E>, powers: [&Pair<E>; 3], size: i64, degree: usize) -> Pair<E> {
     // The coefficients `c_j = (2 m - j)! m! / ((2 m)! (m - j)! j!)`.
     let mut c = vec![1.0];
@@ -196,7 +197,7 @@ fn rational<E: Real>(b: &Pair<E>, powers: [&Pair<E>; 3], size: i64, degree: usiz
             sum.combined(power, |sum, power| sum + power * c)
         })
     };
-    // The even powers, from the coefficient `odd` on.
+    // The polynomial in even powers whose coefficients are every second one from `c[odd]` on.
     let half = |odd: usize| {
         let low = sum(odd).plus_diagonal(E::of_f64(c[odd]));
         if degree <= 7 {

@@ -1,13 +1,15 @@
 //! Minors of a matrix, and elimination with complete pivoting.
 //!
-//! Laws: no minor is divided by anything, so a singular matrix has its minors like any other. Rows and columns times
-//! powers of two move minors by these, and no product on the way leaves the range of floats if the minors do not.
+//! Laws: a singular matrix has minors like any other, since the inverse is used only for well-conditioned matrices.
+//! Scaling rows and columns by powers of two scales the minors, and no partial product leaves the range of floats if
+//! the minors do not.
 
 use super::blocks::TriangleView;
 use super::{Real, abs, determinant, exponent, inverse, is_finite, nan, product, scaled};
 use crate::ops::minors;
 
-/// A matrix with elements up to one in each row and column, and the powers of two by which these were divided.
+/// An equilibrated matrix, whose rows and columns are divided by powers of two so that the elements are at most 1 in
+/// absolute value, and the exponents of these powers.
 struct Balanced<E> {
     elements: Vec<E>,
     rows: Vec<i64>,
@@ -15,7 +17,7 @@ struct Balanced<E> {
 }
 
 fn balanced<E: Real>(n: usize, a: &[E]) -> Balanced<E> {
-    // Only powers are divided twice, so that no element leaves the range between.
+    // Both exponents are found before elements are scaled, once, so that no element leaves the range in between.
     let powers: Vec<Option<i64>> = a.iter().map(|x| (*x != E::ZERO).then(|| exponent([*x].into_iter()))).collect();
     let most = |of: &dyn Fn(usize) -> Option<i64>| (0..n).filter_map(of).max().unwrap_or(0);
     let rows: Vec<i64> = (0..n).map(|i| most(&|j| powers[i * n + j])).collect();
@@ -24,7 +26,8 @@ fn balanced<E: Real>(n: usize, a: &[E]) -> Balanced<E> {
     Balanced { elements, rows, columns }
 }
 
-/// The minors without so many rows and columns, with the signs of the derivatives of the determinant.
+/// The minors with `without` rows and columns left out, with the signs that they have as derivatives of the
+/// determinant.
 pub(crate) fn minors<E: Real>(n: usize, without: usize, a: &[E], out: &mut [E]) {
     if out.is_empty() {
         return;
@@ -39,7 +42,8 @@ pub(crate) fn minors<E: Real>(n: usize, without: usize, a: &[E], out: &mut [E]) 
     let (all, sets) = ((1u32 << n) - 1, minors::sets(n, without));
     let mut of_columns = vec![E::ZERO; 1 << n];
     for (rows, out) in sets.iter().zip(out.chunks_exact_mut(sets.len())) {
-        // Of the first rows that are left, as many as there are columns in the set: expanded by the last of them.
+        // Laplace expansion: the minor of each set of columns, and of as many of the first rows that are left, is
+        // expanded along the last of these rows.
         let left: Vec<usize> = minors::members(all & !rows).collect();
         of_columns[0] = E::ONE;
         for set in 1..=all {
@@ -63,8 +67,8 @@ pub(crate) fn minors<E: Real>(n: usize, without: usize, a: &[E], out: &mut [E]) 
     }
 }
 
-/// The cofactors of a large matrix: by the inverse if that is exact, else by elimination with the largest pivots of all,
-/// which come last if they are small.
+/// The cofactors of a large matrix: by the inverse and the determinant if the matrix is well-conditioned, otherwise by
+/// elimination with complete pivoting, in which small pivots come last.
 fn cofactors<E: Real>(n: usize, b: &Balanced<E>, out: &mut [E]) {
     let (whole_rows, whole_columns) = (b.rows.iter().sum::<i64>(), b.columns.iter().sum::<i64>());
     let mut give = |i: usize, j: usize, x: E, size: i64| {
@@ -84,7 +88,7 @@ fn cofactors<E: Real>(n: usize, b: &Balanced<E>, out: &mut [E]) {
     }
     let Eliminated { lu, rows, columns, odd } = eliminated(n, &b.elements);
     let (upper, size) = adjugate_of_upper(n, &lu);
-    // The transposed product of the adjugate and the inverse of the unit lower triangle.
+    // The transpose of `adj(u) l^-1`, as `l^-T adj(u)^T`.
     (0..n * n).for_each(|at| x[at] = upper[at % n * n + at / n]);
     TriangleView { of: &lu, n, transposed: true, lower: false, unit: true }.solve(&mut x, n);
     for at in 0..n * n {
@@ -92,8 +96,8 @@ fn cofactors<E: Real>(n: usize, b: &Balanced<E>, out: &mut [E]) {
     }
 }
 
-/// The adjugate of the upper triangle of a matrix, and the power of two by which to multiply it: that of one row and
-/// column more is made of that of the rows and columns before by products alone.
+/// The adjugate of the upper triangle of a matrix, and the exponent of the power of two by which to multiply it. The
+/// adjugate of the leading block with one more row and column follows from that of the block before without a division.
 fn adjugate_of_upper<E: Real>(n: usize, u: &[E]) -> (Vec<E>, i64) {
     let (mut adjugate, mut det, mut size) = (vec![E::ZERO; n * n], E::ONE, 0);
     for k in 0..n {
@@ -114,7 +118,7 @@ fn adjugate_of_upper<E: Real>(n: usize, u: &[E]) -> (Vec<E>, i64) {
     (adjugate, size)
 }
 
-/// The factors of a matrix with other orders of rows and columns, and whether these are together odd.
+/// The LU factors of a matrix with permuted rows and columns, both permutations, and whether their product is odd.
 struct Eliminated<E> {
     lu: Vec<E>,
     rows: Vec<usize>,
@@ -122,7 +126,8 @@ struct Eliminated<E> {
     odd: bool,
 }
 
-/// Elimination with the largest element that is left as the next pivot, the first of equal ones.
+/// Elimination with complete pivoting: the next pivot is the element that is left with the largest absolute value, and
+/// among equal ones the first in the row-major order of the matrix.
 fn eliminated<E: Real>(n: usize, a: &[E]) -> Eliminated<E> {
     let (mut lu, mut rows, mut columns) = (a.to_vec(), (0..n).collect::<Vec<usize>>(), (0..n).collect::<Vec<usize>>());
     let mut odd = false;
@@ -161,8 +166,8 @@ fn eliminated<E: Real>(n: usize, a: &[E]) -> Eliminated<E> {
     Eliminated { lu, rows, columns, odd }
 }
 
-/// The orders of rows and columns, as positions of the matrix, and -1 or 1 as they are together odd or even; NaN where the
-/// last pivot that derivatives divide by is small.
+/// The permutations of rows and columns by complete pivoting, and the sign of their product; NaN in place of the sign
+/// if the last pivot that derivatives divide by, the one before the last [`minors::LAST`], is small.
 pub(crate) fn pivots<E: Real>(n: usize, a: &[E], rows: &mut [i64], columns: &mut [i64]) -> E {
     if !is_finite(a) {
         (0..n).for_each(|i| (rows[i], columns[i]) = (i as i64, i as i64));

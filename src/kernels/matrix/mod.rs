@@ -1,8 +1,9 @@
-//! Linear algebra of one matrix, partly by the crate nalgebra, and of batches of matrices.
+//! Dense linear algebra on one matrix, partly by the crate nalgebra, and on batches of matrices.
 //!
-//! Laws: results are defined by [`crate::ops::Matrix`]. A matrix with an element that is not finite, or without the
-//! result that is asked for, gives NaN everywhere, and integers that are still positions; right-hand sides of zeros give
-//! zeros. Vectors whose sign is free have it so that their largest element is positive.
+//! Laws: [`crate::ops::Matrix`] defines the results. A matrix with an element that is not finite, or without a result
+//! (singular, not positive definite), gives NaN in all floats, and still valid positions in integers; right-hand sides
+//! of zeros give zeros. The sign of an eigenvector, or of a pair of singular vectors, is such that the element of the
+//! (left) vector with the largest absolute value is positive.
 
 pub(crate) mod batch;
 mod blocks;
@@ -39,13 +40,13 @@ fn is_zero<E: Real>(x: &[E]) -> bool {
     x.iter().all(|x| *x == E::ZERO)
 }
 
-/// The exponent of the power of two above all absolute values; 0 if there is no number but zero.
+/// The exponent `e` with `2^(e - 1) <= max |x| < 2^e`; 0 if the maximum is 0 or infinite.
 fn exponent<E: Real>(x: impl Iterator<Item = E>) -> i64 {
     let most = x.fold(0.0f64, |most, x| most.max(abs(x).as_f64()));
     if most == 0.0 || !most.is_finite() {
         return 0;
     }
-    // A subnormal number becomes a normal one first.
+    // A subnormal number is scaled to a normal one first, so that the bits have its exponent.
     let (most, shift) = if most < f64::MIN_POSITIVE { (most * 2f64.powi(100), 100) } else { (most, 0) };
     ((most.to_bits() >> 52) & 0x7ff) as i64 - 1022 - shift
 }
@@ -62,7 +63,7 @@ fn scaled<E: Real>(mut x: E, power: i64) -> E {
     x
 }
 
-/// The lower triangular factor of the symmetric part of a matrix.
+/// The lower Cholesky factor of the symmetric part of a matrix.
 pub(crate) fn cholesky<E: Real>(n: usize, a: &[E], l: &mut [E]) {
     let half = E::of_f64(0.5);
     for i in 0..n {
@@ -73,11 +74,12 @@ pub(crate) fn cholesky<E: Real>(n: usize, a: &[E], l: &mut [E]) {
     if n > 0 && !(is_finite(a) && blocks::cholesky(l, n, 0, n)) {
         return l.fill(nan());
     }
-    // Products of blocks reach above the diagonal.
+    // The blocked factorization writes above the diagonal, too.
     (0..n).for_each(|i| l[i * n + i + 1..(i + 1) * n].fill(E::ZERO));
 }
 
-/// The factors of a matrix, `l` below the diagonal and `u` from it on, and the row of `a` at each row.
+/// The LU factors of a matrix in one matrix, `l` below the diagonal and `u` on and above it, and the permutation: the
+/// row of `a` at each row of `l u`.
 pub(crate) fn lu_factor<E: Real>(n: usize, a: &[E], lu: &mut [E], p: &mut [i64]) {
     p.iter_mut().enumerate().for_each(|(i, p)| *p = i as i64);
     if !is_finite(a) {
@@ -89,7 +91,7 @@ pub(crate) fn lu_factor<E: Real>(n: usize, a: &[E], lu: &mut [E], p: &mut [i64])
     }
 }
 
-/// The factors of a matrix apart.
+/// The LU factors of a matrix as two matrices, and the permutation as in [`lu_factor`].
 pub(crate) fn lu<E: Real>(n: usize, a: &[E], l: &mut [E], u: &mut [E], p: &mut [i64]) {
     lu_factor(n, a, u, p);
     for i in 0..n {
@@ -104,7 +106,7 @@ pub(crate) fn lu<E: Real>(n: usize, a: &[E], l: &mut [E], u: &mut [E], p: &mut [
     }
 }
 
-/// The solution with the factors of a matrix.
+/// The solution of `a x = b`, or of `a^T x = b` if `transposed`, by the LU factors of `a`.
 pub(crate) fn solve<E: Real>(n: usize, (lu, p): (&[E], &[i64]), transposed: bool, b: &[E], x: &mut [E]) {
     let columns = b.len().checked_div(n).unwrap_or(0);
     if is_zero(b) {
@@ -128,8 +130,8 @@ pub(crate) fn solve<E: Real>(n: usize, (lu, p): (&[E], &[i64]), transposed: bool
     }
 }
 
-/// The solution with a triangle of a matrix: lower or not, of the transposed matrix or not, with ones on the diagonal
-/// or not.
+/// The solution of a triangular system with a triangle of `a`: the lower or the upper one, of the system with the
+/// transposed triangle or not, with a unit diagonal or not.
 pub(crate) fn solve_triangular<E: Real>(n: usize, a: &[E], [lower, transposed, unit]: [bool; 3], b: &[E], x: &mut [E]) {
     let columns = b.len().checked_div(n).unwrap_or(0);
     if is_zero(b) {
@@ -153,7 +155,8 @@ pub(crate) fn solve_triangular<E: Real>(n: usize, a: &[E], [lower, transposed, u
     triangle.solve(x, columns);
 }
 
-/// The factors of a matrix, the sign of their permutation, and whether they are finite.
+/// The LU factorization for a determinant: the diagonal of `u`, whether the permutation is odd, and whether all
+/// elements of the factors are finite.
 fn determinant<E: Real>(n: usize, a: &[E]) -> (Vec<E>, bool, bool) {
     let (mut lu, mut p) = (vec![E::ZERO; n * n], vec![0; n]);
     lu_factor(n, a, &mut lu, &mut p);
@@ -173,7 +176,7 @@ fn determinant<E: Real>(n: usize, a: &[E]) -> (Vec<E>, bool, bool) {
     (diagonal, odd, finite)
 }
 
-/// The product of numbers, with another sign if that is odd, as a number and a power of two: no product on the way leaves
+/// The product of numbers, negated if `odd`, as a float and the exponent of a power of two: no partial product leaves
 /// the range of floats.
 fn product<E: Real>(x: impl IntoIterator<Item = E>, odd: bool) -> (E, i64) {
     x.into_iter().fold((if odd { -E::ONE } else { E::ONE }, 0), |(product, size), x| {
@@ -184,7 +187,7 @@ fn product<E: Real>(x: impl IntoIterator<Item = E>, odd: bool) -> (E, i64) {
     })
 }
 
-/// The determinant.
+/// The determinant, by the LU factorization.
 pub(crate) fn det<E: Real>(n: usize, a: &[E]) -> E {
     let (diagonal, odd, finite) = determinant(n, a);
     if !finite {
@@ -204,7 +207,8 @@ pub(crate) fn slogdet<E: Real>(n: usize, a: &[E]) -> (E, E) {
     if finite { sign_and_log(n, |i| diagonal[i], odd) } else { (nan(), nan()) }
 }
 
-/// The sign of a product, another one if it is odd, and the sum of the logarithms of the absolute values.
+/// The sign of the product of `n` numbers, flipped if `odd`, and the logarithm of its absolute value; 0 and `-inf` if
+/// the product is 0.
 fn sign_and_log<E: Real>(n: usize, x: impl Fn(usize) -> E, mut odd: bool) -> (E, E) {
     let mut log = E::ZERO;
     for x in (0..n).map(x) {
@@ -217,7 +221,7 @@ fn sign_and_log<E: Real>(n: usize, x: impl Fn(usize) -> E, mut odd: bool) -> (E,
     (if odd { -E::ONE } else { E::ONE }, log)
 }
 
-/// The inverse.
+/// The inverse, by the LU factorization.
 pub(crate) fn inverse<E: Real>(n: usize, a: &[E], out: &mut [E]) {
     let (mut lu, mut p, mut one) = (vec![E::ZERO; n * n], vec![0; n], vec![E::ZERO; n * n]);
     lu_factor(n, a, &mut lu, &mut p);
@@ -225,7 +229,7 @@ pub(crate) fn inverse<E: Real>(n: usize, a: &[E], out: &mut [E]) {
     solve(n, (&lu, &p), false, &one, out);
 }
 
-/// The factors `q`, with orthonormal columns, and `r`, upper triangular with a diagonal that is not negative.
+/// The QR factors: `q` with orthonormal columns, and `r`, upper triangular with a diagonal that is not negative.
 pub(crate) fn qr<E: Real>([m, n]: [usize; 2], a: &[E], q: &mut [E], r: &mut [E]) {
     if m == 0 || n == 0 {
         return q.fill(E::ZERO);
@@ -242,7 +246,7 @@ fn points_down<E: Real>(x: impl Iterator<Item = E>) -> bool {
     x.fold(E::ZERO, |largest, x| if abs(x) > abs(largest) { x } else { largest }) < E::ZERO
 }
 
-/// The most steps of an iteration, for a matrix of this size.
+/// The largest number of iterations for the eigenvalues or singular values of a matrix of this size.
 fn steps(n: usize) -> usize {
     100 * n.max(10)
 }
@@ -268,7 +272,7 @@ pub(crate) fn eigh<E: Real>(n: usize, a: &[E], w: &mut [E], v: &mut [E]) {
     }
 }
 
-/// The singular values in descending order, with the vectors on both sides.
+/// The singular values in descending order, with the left singular vectors as columns and the right ones as rows.
 pub(crate) fn svd<E: Real>([m, n]: [usize; 2], a: &[E], u: &mut [E], s: &mut [E], vt: &mut [E]) {
     let k = m.min(n);
     let epsilon = <E as num_traits::Float>::epsilon();
@@ -288,7 +292,7 @@ pub(crate) fn svd<E: Real>([m, n]: [usize; 2], a: &[E], u: &mut [E], s: &mut [E]
     }
 }
 
-/// The least-squares solution.
+/// The least-squares solution, by the QR factorization.
 pub(crate) fn lstsq<E: Real>([m, n]: [usize; 2], a: &[E], b: &[E], x: &mut [E]) {
     let columns = b.len().checked_div(m).unwrap_or(0);
     if is_zero(b) || n == 0 {
@@ -302,7 +306,7 @@ pub(crate) fn lstsq<E: Real>([m, n]: [usize; 2], a: &[E], b: &[E], x: &mut [E]) 
     solve_triangular(n, &r, [false, false, false], &rows, x);
 }
 
-/// The exponential.
+/// The matrix exponential.
 pub(crate) fn expm<E: Real>(n: usize, a: &[E], out: &mut [E]) {
     if !is_finite(a) {
         return out.fill(nan());
@@ -310,7 +314,7 @@ pub(crate) fn expm<E: Real>(n: usize, a: &[E], out: &mut [E]) {
     exponential::exponential(n, &|i, j| a[i * n + j], None, out);
 }
 
-/// The derivative of the exponential in the direction `e`.
+/// The derivative of the matrix exponential at `a`, or at `a^T` if `transposed`, in the direction `e`.
 pub(crate) fn expm_tangent<E: Real>(n: usize, a: &[E], transposed: bool, e: &[E], out: &mut [E]) {
     if is_zero(e) {
         return out.fill(E::ZERO);

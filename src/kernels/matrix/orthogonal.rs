@@ -1,11 +1,12 @@
-//! QR factorisation by Householder reflections.
+//! QR factorization by Householder reflections.
 //!
-//! Laws: columns times powers of two give the same `q`, and the columns of `r` times these powers, to the bit where all
-//! numbers are in range. A column is as exact as its largest element below the rows that are done, however small that is.
+//! Laws: scaling the columns by powers of two leaves `q` the same and scales the columns of `r`, to the bit if all
+//! numbers are in range. The rounding error of a column in the rows that remain is relative to its largest element
+//! there, however small that is.
 
 use super::{Real, exponent, scaled};
 
-/// A matrix by columns.
+/// A column-major matrix.
 struct Columns<E> {
     elements: Vec<E>,
     rows: usize,
@@ -16,7 +17,7 @@ impl<E: Real> Columns<E> {
         &mut self.elements[j * self.rows..(j + 1) * self.rows]
     }
 
-    /// Reflects the columns from `from` on, at the rows that `v` ends at.
+    /// Applies the reflection `I - tau v v^T` to the last `v.len()` rows of the columns from `from` on.
     fn reflect(&mut self, v: &[E], tau: E, from: usize) {
         let first = self.rows - v.len();
         for column in self.elements.chunks_exact_mut(self.rows).skip(from) {
@@ -27,8 +28,8 @@ impl<E: Real> Columns<E> {
     }
 }
 
-/// The vector and the factor of the reflection of `x` to a multiple of the first unit vector, and that
-/// multiple. `None` for zeros below the first element.
+/// The Householder reflection `I - tau v v^T` that maps `x` to a multiple of the first unit vector: `v`, whose first
+/// element is 1, `tau`, and the multiple. `None` if all elements below the first are 0.
 fn reflection<E: Real>(x: &[E]) -> Option<(Vec<E>, E, E)> {
     let size = exponent(x.iter().copied());
     let x: Vec<E> = x.iter().map(|x| scaled(*x, -size)).collect();
@@ -42,7 +43,8 @@ fn reflection<E: Real>(x: &[E]) -> Option<(Vec<E>, E, E)> {
     Some((v, -rest / onto, scaled(onto, size)))
 }
 
-/// `q`, with orthonormal columns, and `r`, upper triangular with a diagonal that is not negative; all elements are finite.
+/// The QR factors: `q` with orthonormal columns, and `r`, upper triangular with a diagonal that is not negative; all
+/// elements of `a` are finite.
 pub(crate) fn factors<E: Real>([m, n]: [usize; 2], a: &[E], q: &mut [E], r: &mut [E]) {
     let k = m.min(n);
     let sizes: Vec<i64> = (0..n).map(|j| exponent((0..m).map(|i| a[i * n + j]))).collect();

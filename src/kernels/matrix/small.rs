@@ -1,8 +1,8 @@
-//! Operations of linear algebra on batches of small matrices: a lane of a vector register for each matrix.
+//! Operations of linear algebra on batches of small matrices: one lane of a vector register for each matrix.
 //!
-//! Laws: those of the module above. A matrix has the same bits in any lane and alone, since all lanes compute the same
-//! operations and no instruction set fuses a product and a sum here. What depends on the data of a matrix, such as an
-//! exchange of rows, is a selection between two values of the lane.
+//! Laws: those of the parent module. The result for a matrix has the same bits in any lane and alone, since all lanes
+//! execute the same operations, and no instruction set fuses a product and a sum here. A decision that depends on the
+//! elements of a matrix, such as an exchange of rows, is a selection between two values of its lane.
 #![allow(clippy::needless_range_loop, reason = "rows and lanes are indices of several arrays")]
 
 mod cofactors;
@@ -12,16 +12,16 @@ use super::{Real, abs, nan, product, scaled_product};
 use crate::kernels::isa::{Isa, Kernel, Machine, dispatch};
 use crate::ops::Matrix;
 
-/// The most rows of a matrix that is small.
+/// The largest number of rows of a small matrix.
 pub(crate) const MOST: usize = 8;
 
-/// Matrices that are computed at once.
+/// The number of matrices that are computed at once.
 const LANES: usize = 8;
 
-/// A number of each of `L` matrices.
+/// One number for each of `L` matrices.
 type Lanes<E, const L: usize> = [E; L];
 
-/// The elements of `L` matrices, row by row.
+/// The elements of `L` matrices in row-major order.
 type Square<E, const L: usize> = [Lanes<E, L>; MOST * MOST];
 
 /// A column of each of `L` matrices.
@@ -65,7 +65,7 @@ impl Small {
     }
 }
 
-/// Runs an operation on `count` matrices of `n` rows, if they are small and there is a kernel; says whether.
+/// Runs an operation on `count` matrices of `n` rows; `false`, with nothing done, if there is no kernel for them.
 pub(crate) fn run<E: Real>(
     op: Matrix,
     n: usize,
@@ -74,7 +74,7 @@ pub(crate) fn run<E: Real>(
     results: &mut MatrixResults<'_, E>,
 ) -> bool {
     let Some(op) = Small::of(op, n) else { return false };
-    // A few matrices take less time one by one than with idle lanes. One by one they take little stack, too.
+    // One or two matrices that remain take less time, and less stack, one by one than with idle lanes.
     let together = if count % LANES > 2 { count } else { count - count % LANES };
     if together > 0 {
         dispatch(Isa::detect(), Batch::<E, LANES> { op, n, count, range: [0, together], operands, results });
@@ -85,13 +85,13 @@ pub(crate) fn run<E: Real>(
     true
 }
 
-/// A run of an operation, `L` matrices at once.
+/// An execution of an operation, `L` matrices at once.
 struct Batch<'a, 'b, 'c, E, const L: usize> {
     op: Small,
     n: usize,
-    /// The number of matrices of the operands.
+    /// The number of matrices in the operands.
     count: usize,
-    /// The first of the matrices of the run, and the first behind them.
+    /// The first of the matrices of this execution, and one past the last.
     range: [usize; 2],
     operands: &'b MatrixOperands<'a, E>,
     results: &'b mut MatrixResults<'c, E>,
@@ -110,7 +110,7 @@ impl<E: Real, const L: usize> Kernel for Batch<'_, '_, '_, E, L> {
 }
 
 impl<E: Real, const L: usize> Batch<'_, '_, '_, E, L> {
-    /// The operation on the matrices from `first` on, `live` of them; the other lanes repeat the last of these.
+    /// Runs the operation on `live` matrices from `first` on; the other lanes repeat the last of these.
     #[inline(always)]
     fn lanes(&mut self, first: usize, live: usize) {
         let (n, size) = (self.n, self.n * self.n);
@@ -138,7 +138,7 @@ impl<E: Real, const L: usize> Batch<'_, '_, '_, E, L> {
         }
     }
 
-    /// What is made of the factors of the matrices `a`.
+    /// The results that are made of the LU factors of the matrices `a`.
     #[inline(always)]
     fn factored(&mut self, at: Live, a: &mut Square<E, L>) {
         let (n, size) = (self.n, self.n * self.n);
@@ -177,7 +177,7 @@ impl<E: Real, const L: usize> Batch<'_, '_, '_, E, L> {
         }
     }
 
-    /// The determinant, or its sign and the logarithm of its absolute value.
+    /// The determinants, or their signs and the logarithms of their absolute values.
     #[inline(always)]
     fn determinant(&mut self, at: Live, lu: &Square<E, L>, odd: [bool; L], finite: [bool; L], has_factors: [bool; L]) {
         let n = self.n;
@@ -200,7 +200,7 @@ impl<E: Real, const L: usize> Batch<'_, '_, '_, E, L> {
         }
     }
 
-    /// The solutions with the factors `lu`.
+    /// The solutions of the systems with the LU factors `lu`.
     #[inline(always)]
     fn solve(&mut self, at: Live, lu: &Square<E, L>, transposed: bool) {
         let n = self.n;
@@ -239,8 +239,8 @@ impl<E: Real, const L: usize> Batch<'_, '_, '_, E, L> {
         }
     }
 
-    /// The solutions with a triangle of the matrices `a`: lower or not, transposed or not, with ones on the diagonal or
-    /// not.
+    /// The solutions of triangular systems with a triangle of the matrices `a`: lower or upper, transposed or not, with
+    /// a unit diagonal or not.
     #[inline(always)]
     fn solve_triangular(&mut self, at: Live, a: &Square<E, L>, [lower, transposed, unit]: [bool; 3]) {
         let n = self.n;
@@ -277,7 +277,7 @@ impl<E: Real, const L: usize> Batch<'_, '_, '_, E, L> {
         }
     }
 
-    /// The minors without a row and a column, with their signs.
+    /// The cofactors; matrices whose products may leave the range of floats are left to the kernel for any size.
     #[inline(always)]
     fn cofactors(&mut self, at: Live) {
         let (n, size) = (self.n, self.n * self.n);
@@ -293,8 +293,8 @@ impl<E: Real, const L: usize> Batch<'_, '_, '_, E, L> {
     }
 }
 
-/// The determinants, and whether no product on the way left the range of normal floats: then powers of two taken out of
-/// the factors change no bit.
+/// The determinants, and whether all partial products are normal floats: then scaling by powers of two, as for one
+/// matrix, would change no bit.
 #[inline(always)]
 fn diagonal_product<E: Real, const L: usize>(n: usize, lu: &Square<E, L>, odd: &[bool; L]) -> (Lanes<E, L>, [bool; L]) {
     let (least, most) = (<E as num_traits::Float>::min_positive_value(), <E as num_traits::Float>::max_value());
@@ -309,7 +309,7 @@ fn diagonal_product<E: Real, const L: usize>(n: usize, lu: &Square<E, L>, odd: &
     (det, in_range)
 }
 
-/// The inverses, of the factors.
+/// The inverses, by the LU factors and the permutation.
 #[inline(always)]
 fn inverse<E: Real, const L: usize>(n: usize, lu: &Square<E, L>, order: &Column<i64, L>) -> Square<E, L> {
     let mut inverse: Square<E, L> = [[E::ZERO; L]; MOST * MOST];
@@ -329,7 +329,7 @@ fn inverse<E: Real, const L: usize>(n: usize, lu: &Square<E, L>, order: &Column<
     inverse
 }
 
-/// The matrices of a run of lanes: `live` of them from the first on.
+/// The matrices that are in the lanes: `live` matrices from `first` on.
 #[derive(Clone, Copy)]
 struct Live {
     first: usize,
@@ -337,13 +337,13 @@ struct Live {
 }
 
 impl Live {
-    /// The matrix of a lane; a lane without one repeats the last.
+    /// The number of the matrix of a lane; an idle lane repeats the last matrix.
     #[inline(always)]
     fn matrix(self, lane: usize) -> usize {
         self.first + lane.min(self.live - 1)
     }
 
-    /// Reads as many elements of each matrix as `to` has.
+    /// Reads the elements of each matrix, as many as `to` has.
     #[inline(always)]
     fn load<E: Real, const L: usize>(self, from: &[E], to: &mut [Lanes<E, L>]) {
         let size = to.len();
@@ -367,7 +367,7 @@ impl Live {
         }
     }
 
-    /// Whether the elements of each matrix, so many, are zeros.
+    /// For each lane, whether all `size` elements of its matrix are zeros.
     #[inline(always)]
     fn are_zero<E: Real, const L: usize>(self, b: &[E], size: usize) -> [bool; L] {
         let mut zero = [true; L];
@@ -378,10 +378,10 @@ impl Live {
     }
 }
 
-/// Whether all elements are finite.
+/// For each lane, whether all elements are finite.
 #[inline(always)]
 fn are_finite<E: Real, const L: usize>(x: &[Lanes<E, L>]) -> [bool; L] {
-    // What is finite becomes 0, and everything else NaN.
+    // A finite number times 0 is 0, an infinity or NaN times 0 is NaN.
     let mut sum = [E::ZERO; L];
     for x in x {
         for l in 0..L {
@@ -391,7 +391,7 @@ fn are_finite<E: Real, const L: usize>(x: &[Lanes<E, L>]) -> [bool; L] {
     sum.map(|sum| sum == E::ZERO)
 }
 
-/// Whether no element of the diagonal is zero.
+/// For each lane, whether no element of the diagonal is zero.
 #[inline(always)]
 fn is_regular<E: Real, const L: usize>(n: usize, a: &Square<E, L>) -> [bool; L] {
     let mut regular = [true; L];
@@ -416,7 +416,7 @@ fn fill_unless<E: Real, const L: usize>(good: &[bool; L], x: &mut [Lanes<E, L>])
     }
 }
 
-/// The lower triangular factors of the symmetric parts; NaN where there is none.
+/// The lower Cholesky factors of the symmetric parts, in place; NaN in lanes without one.
 #[inline(always)]
 fn cholesky<E: Real, const L: usize>(n: usize, a: &mut Square<E, L>) {
     let half = E::of_f64(0.5);
@@ -457,13 +457,13 @@ fn cholesky<E: Real, const L: usize>(n: usize, a: &mut Square<E, L>) {
     fill_unless(&good, &mut a[..n * n]);
 }
 
-/// The row of each matrix at each row of its factors, and whether that order is odd.
+/// The permutation of an LU factorization, as the row of the matrix at each row of the factors, and whether it is odd.
 struct Factors<const L: usize> {
     order: Column<i64, L>,
     odd: [bool; L],
 }
 
-/// Replaces matrices by their factors, with the largest pivots of each column, the first of equal ones.
+/// LU factorization in place, with partial pivoting; among equal candidates, the first row has the pivot.
 #[inline(always)]
 fn factor<E: Real, const L: usize>(n: usize, a: &mut Square<E, L>) -> Factors<L> {
     let mut order: Column<i64, L> = [[0; L]; MOST];
@@ -498,7 +498,7 @@ fn factor<E: Real, const L: usize>(n: usize, a: &mut Square<E, L>) -> Factors<L>
         for i in k + 1..n {
             let mut factor = a[i * n + k];
             for l in 0..L {
-                // A column of zeros is done.
+                // A column of zeros needs no elimination.
                 factor[l] = if pivot[l] == E::ZERO { factor[l] } else { factor[l] / pivot[l] };
             }
             a[i * n + k] = factor;
@@ -523,7 +523,7 @@ fn exchange<T: Copy, const L: usize>(lanes: &[bool; L], x: &mut [[T; L]], i: usi
     }
 }
 
-/// The factors of matrices in two matrices: the unit lower triangle and the upper triangle.
+/// LU factors as two matrices: the unit lower triangle and the upper triangle.
 #[inline(always)]
 fn apart<E: Real, const L: usize>(n: usize, lu: &Square<E, L>) -> [Square<E, L>; 2] {
     let (mut lower, mut upper) = ([[E::ZERO; L]; MOST * MOST], [[E::ZERO; L]; MOST * MOST]);
@@ -537,7 +537,7 @@ fn apart<E: Real, const L: usize>(n: usize, lu: &Square<E, L>) -> [Square<E, L>;
     [lower, upper]
 }
 
-/// A triangle of matrices: its element at `(i, j)` is that at `i strides[0] + j strides[1]`.
+/// A triangle of matrices: its element `(i, j)` is the element `i strides[0] + j strides[1]` of the matrix.
 #[derive(Clone, Copy)]
 struct Triangle {
     strides: [usize; 2],
@@ -545,7 +545,7 @@ struct Triangle {
     unit: bool,
 }
 
-/// Replaces columns by the solutions with a triangle.
+/// Replaces a column by the solution of the triangular system, by forward or back substitution.
 #[inline(always)]
 fn substitute<E: Real, const L: usize>(n: usize, a: &Square<E, L>, triangle: Triangle, x: &mut Column<E, L>) {
     let Triangle { strides: [down, right], lower, unit } = triangle;

@@ -16,7 +16,7 @@ fn product([batch, rows, columns, depth]: [usize; 4], turned: [bool; 3], inner: 
     Contract::new(view(turned[0], [1, 3]), view(turned[1], [3, 2]), view(turned[2], [1, 2]))
 }
 
-/// The places of the three arrays at an index.
+/// The offsets in the three arrays at an index.
 fn places([n, i, j, k]: [usize; 4], of: [usize; 4], turned: [bool; 3], inner: bool) -> [usize; 3] {
     let [batch, rows, columns, depth] = of;
     let place = |turned: bool, (i, m): (usize, usize), (j, l): (usize, usize)| {
@@ -34,7 +34,7 @@ fn numbers<E: Float>(n: usize, seed: usize) -> Vec<E> {
     (0..n).map(|i| E::of_f64(((i * 7919 + seed * 104_729) % 1009) as f64 / 1009.0 - 0.5)).collect()
 }
 
-/// Added to `start`: the sums of products, each from the first to the last.
+/// The definition: the sums of products, each in order from the first to the last, added to `start`.
 fn defined<E: Float>(
     [a, b]: [&[E]; 2],
     start: &[E],
@@ -65,7 +65,8 @@ fn orders() -> impl Iterator<Item = ([bool; 3], bool)> + Clone {
     (0..16).map(|k| ([k & 1 == 1, k & 2 == 2, k & 4 == 4], k & 8 == 8))
 }
 
-/// Tiles on every instruction set, from zeros and added, and the kernel that is chosen.
+/// Checks tiles on every instruction set, with `out` set and added to, and the kernel that is chosen; returns whether
+/// there are tiles.
 fn check<E: Float>(of: [usize; 4], turned: [bool; 3], inner: bool, v: [&[E]; 2]) -> bool {
     let op = product(of, turned, inner);
     let [batch, rows, columns, _] = of;
@@ -116,7 +117,7 @@ fn small_products_are_sums_from_the_first_product_to_the_last() {
     assert!(tiles > 2000, "{tiles}");
 }
 
-/// Lanes that are several tiles long, or apart and shared by many rows.
+/// Lanes of several tiles, and strided lanes that many rows share.
 #[test]
 fn long_axes_are_products_too() {
     for of in [[1, 37, 19, 3], [1, 3, 3000, 2], [2, 5, 21, 17], [1, 700, 5, 4], [40, 2, 9, 3]] {
@@ -151,7 +152,7 @@ fn hostile_numbers_stay_in_their_sums() {
     }
 }
 
-/// Rows times numbers, and inner products of rows, are passes that others join.
+/// Rows times numbers, and inner products of rows, stay elementwise passes, with which other operations can be fused.
 #[test]
 fn passes_stay_passes() {
     let [rows, numbers] = [View::axes(&[50_000, 3], &[0, 1]), View::axes(&[50_000, 3], &[0])];

@@ -1,8 +1,8 @@
-//! The error function and its complement: an odd polynomial in the middle, and `e^(-x^2)` times a smooth function
-//! outside.
+//! The error function and its complement: an odd polynomial for `|x| < 1`, otherwise `e^(-x^2)` times a smooth
+//! function.
 //!
-//! In `f64`, the complement would err by up to `x^2` units of the last place, so the row is asked instead; rounded to
-//! `f32`, it is exact.
+//! In `f64`, the error of the complement would be up to `x^2` units of the last place, so the row is used instead;
+//! rounded to `f32`, the complement is exact to rounding.
 
 use super::{Elementary, horner};
 use crate::kernels::isa::Machine;
@@ -58,7 +58,7 @@ fn middle_and_outside<M: Machine>(x: f64) -> (f64, f64) {
     let a = if x.abs() > END { END } else { x.abs() };
     let inverse = 1.0 / (a + 4.0);
     let smooth = inverse * horner::<f64, M>((a - 4.0) * inverse, OUTSIDE);
-    // The rounding error of the square is not corrected: where the square is large, `erf` is near 1.
+    // The rounding error of the square is not corrected: if the square is large, `erf` is near 1.
     (middle, f64::exponential::<M>(-a * a) * smooth)
 }
 

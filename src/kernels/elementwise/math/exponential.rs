@@ -9,7 +9,7 @@ use crate::kernels::isa::Machine;
 trait Layout: Copy + 'static {
     /// The unsigned integer of the same width.
     type Bits;
-    /// The bits of the mantissa.
+    /// The number of stored bits of the mantissa.
     const MANTISSA: u32;
     /// The exponent field of 1.
     const BIAS: Self::Bits;
@@ -30,7 +30,7 @@ trait Layout: Copy + 'static {
     const MINUS_ONE_BELOW: Self;
     /// Up to this absolute value, `e^x - 1` rounds to `x`.
     const IDENTITY: Self;
-    /// From here on upwards, `x + 1` is too near to the end of the range.
+    /// From here on upwards, `x + 1` is too near to the end of the range for `ln (1 + x)`.
     const LARGE: Self;
     /// `(e^x - 1 - x) / x^2` for `|x| <= ln 2 / 2`.
     const EXPONENTIAL: &'static [Self];
@@ -95,7 +95,8 @@ impl Layout for f32 {
 trait Parts: Layout + Sized {
     /// The nearest integer `n` to `x / ln 2`, in the low bits of a float, and `x - n ln 2`.
     fn reduce<M: Machine>(x: Self) -> (Self, Self);
-    /// `scale e^r - less`, for `less` near to the scale or much smaller: what is lost in the leading sum is added last.
+    /// `scale e^r - less`, for `less` near to the scale or much smaller; the rounding error of the leading sum is added
+    /// last.
     fn scaled_less<M: Machine>(scale: Self, less: Self, r: Self) -> Self;
     /// `f`, `k` and `2^-k` with `x = 2^k (1 + f)` and `1 + f` between the roots of 1/2 and of 2.
     fn split(x: Self) -> (Self, Self, Self);
@@ -113,7 +114,7 @@ macro_rules! elementary {
 
             #[inline(always)]
             fn exponential<M: Machine>(x: $F) -> $F {
-                // Written so that NaN passes.
+                // Comparisons and not `min` and `max`, so that NaN is kept.
                 let x = if x < Self::ZERO_BELOW { Self::ZERO_BELOW } else { x };
                 let x = if x > Self::INFINITE_ABOVE { Self::INFINITE_ABOVE } else { x };
                 let (rounded, r) = Self::reduce::<M>(x);
@@ -197,7 +198,8 @@ macro_rules! elementary {
             #[inline(always)]
             fn gaussian<M: Machine>(x: $F) -> $F {
                 let a = if x.abs() > 40.0 { 40.0 } else { x.abs() };
-                // The rounding error of the square would count as often as the square is large.
+                // Corrected for the rounding error of the square, which grows with the square and is the relative error
+                // of the result.
                 let (square, lost) = <$F as Power>::square::<M>(a);
                 let y = Self::exponential::<M>(-square);
                 Self::multiply_add::<M>(-lost, y, y)
@@ -278,7 +280,7 @@ macro_rules! elementary {
 
             #[inline(always)]
             fn split(x: $F) -> ($F, $F, $F) {
-                // The mantissa overflows into the exponent field where the number is above the root of 2.
+                // The sum of mantissas carries into the exponent field if the number is above the root of 2.
                 let one = Self::BIAS << Self::MANTISSA;
                 let bits = x.to_bits().wrapping_add(one - Self::ROOT_HALF);
                 let field = bits >> Self::MANTISSA;
@@ -314,7 +316,7 @@ pub(crate) fn fraction_and_exponent(x: f64) -> (f64, f64) {
     (f, k)
 }
 
-/// `e^(x + rest)` for a small rest, where the result and its reciprocal are normal numbers.
+/// `e^(x + rest)` for a small rest, if the result and its reciprocal are normal numbers.
 #[inline(always)]
 pub(crate) fn exponential_of_parts<M: Machine>(x: f64, rest: f64) -> f64 {
     let rounded = f64::multiply_add::<M>(x, f64::LOG2_E, f64::ROUND);

@@ -1,5 +1,7 @@
-//! The inverse tangent, and angles of points. The number is compared with four others whose inverse tangents are known,
-//! and the tangent of the difference of the angles is so small that a polynomial gives it.
+//! The inverse tangent, and angles of points.
+//!
+//! Argument reduction: `atan x = atan c + atan t` with `t = (x - c) / (1 + c x)`, for the nearest `c` of 0, 1/2, 1, 3/2
+//! and infinity, whose inverse tangents are constants; then `|t| <= 7/16`, and a polynomial gives `atan t`.
 //!
 //! `f32` is computed in `f64`, and rounded.
 
@@ -32,7 +34,7 @@ const KNOWN: [[f64; 2]; 5] = [
     [FRAC_PI_2, 6.123_233_995_736_766e-17],
 ];
 
-/// From these numbers on, the next of the known ones is nearer.
+/// The thresholds from which on the next `c` is used.
 const BETWEEN: [f64; 4] = [7.0 / 16.0, 11.0 / 16.0, 19.0 / 16.0, 39.0 / 16.0];
 
 /// The inverse tangent.
@@ -57,15 +59,15 @@ pub(crate) fn arctangent<M: Machine>(x: f64) -> f64 {
     (high + (t + (odd + low))).copysign(x)
 }
 
-/// The angle of the point `(x, y)`, and whether that is right: an extreme quotient, or a coordinate that is no ordinary
-/// number, is left to the row.
+/// The angle of the point `(x, y)`, and whether it is accurate: points with extreme quotients or coordinates are left
+/// to the row.
 #[inline(always)]
 pub(crate) fn angle<M: Machine>(y: f64, x: f64) -> (f64, bool) {
     let (a, b) = (y.abs(), x.abs());
     let steep = a > b;
     let quotient = if steep { b / a } else { a / b };
     let acute = arctangent::<M>(quotient);
-    // Counted from the nearest axis.
+    // The angle is measured from the nearest axis.
     let [high, low] = if steep { KNOWN[4] } else { [0.0, 0.0] };
     let sign = if steep { -1.0 } else { 1.0 };
     let right = high + (sign * acute + low);
@@ -87,7 +89,7 @@ pub(crate) fn arccosine<M: Machine>(x: f64) -> f64 {
     angle::<M>(((1.0 - x) * (1.0 + x)).sqrt(), x).0
 }
 
-/// Whether a number is a sine whose angle is computed here.
+/// Whether the inverse sine and cosine of a number are accurate here.
 #[inline(always)]
 pub(crate) fn is_ordinary(x: f64) -> bool {
     (x.abs() < 1.0) & (x.abs() > 1e-200)

@@ -1,10 +1,10 @@
 //! Elementary functions without branches, which the compiler vectorises when they are called in a loop.
 //!
-//! Law: each function is accurate to the bound that `tests/` states for it wherever its `ordinary` predicate holds
-//! (everywhere if it has none), and agrees with its row at NaN, infinities and zeros of both signs there. At other
-//! arguments it returns anything; the loop asks the row.
+//! Law: if its predicate holds for an argument (always, if it has none), a function is accurate to the bound that
+//! `tests/` states, and agrees with its row at NaN, infinities and zeros of both signs. At other arguments its result
+//! is unspecified, and the loop falls back to the row.
 //!
-//! * [`Elementary`]: what each float type computes in its own way: `exponential.rs` (exponentials and logarithms),
+//! * [`Elementary`]: the functions that each float type implements: `exponential.rs` (exponentials and logarithms),
 //!   `trigonometric.rs`, `power.rs`, `error.rs`, `inverse.rs`.
 //! * `derived.rs`: functions made of these.
 //!
@@ -21,7 +21,7 @@ mod trigonometric;
 use crate::dtype::Float;
 use crate::kernels::isa::Machine;
 
-/// The functions of a float type from which others are made.
+/// The elementary functions of a float type.
 pub(crate) trait Elementary: Float {
     /// `a b + c`, rounded once where the machine has an instruction for that.
     fn multiply_add<M: Machine>(a: Self, b: Self, c: Self) -> Self;
@@ -44,7 +44,7 @@ pub(crate) trait Elementary: Float {
     /// `sin x / cos x`, if `x` [`is_small_angle`](Elementary::is_small_angle).
     fn tangent<M: Machine>(x: Self) -> Self;
 
-    /// `x^y`, and whether that is right.
+    /// `x^y`, and whether the result is accurate.
     fn power<M: Machine>(x: Self, y: Self) -> (Self, bool);
     /// `e^(-x^2)`.
     fn gaussian<M: Machine>(x: Self) -> Self;
@@ -58,21 +58,21 @@ pub(crate) trait Elementary: Float {
     fn arcsine<M: Machine>(x: Self) -> Self;
     /// The inverse cosine, if `x` [`is_inner_sine`](Elementary::is_inner_sine).
     fn arccosine<M: Machine>(x: Self) -> Self;
-    /// The angle of the point `(x, y)`, and whether that is right.
+    /// The angle of the point `(x, y)`, and whether the result is accurate.
     fn angle<M: Machine>(y: Self, x: Self) -> (Self, bool);
 
-    /// Whether a number has a logarithm that is computed here.
+    /// The predicate of [`logarithm`](Elementary::logarithm).
     fn is_normal_and_positive(x: Self) -> bool;
-    /// Whether one more than a number has a logarithm that is computed here.
+    /// The predicate of [`logarithm_of_one_plus`](Elementary::logarithm_of_one_plus).
     fn exceeds_minus_one(x: Self) -> bool;
-    /// Whether a number is a sine, not 0 and not that of a right angle.
+    /// The predicate of inverse sine and cosine: `|x| < 1`, and `x` neither 0 nor tiny.
     fn is_inner_sine(x: Self) -> bool;
     /// Whether an angle is so small that its reduction is exact; false for NaN.
     fn is_small_angle(x: Self) -> bool;
 }
 
-/// A polynomial at `x`, by Horner's rule. A loop over indices: `fold` of a reversed iterator is a call of a function
-/// for no instruction set in builds that are split in many units.
+/// A polynomial at `x`, by Horner's rule. The loop is over indices, since `fold` of a reversed iterator becomes a call
+/// of a function compiled for the baseline in builds with many codegen units.
 #[inline(always)]
 fn horner<E: Elementary, M: Machine>(x: E, coefficients: &[E]) -> E {
     let mut k = coefficients.len() - 1;
@@ -84,7 +84,7 @@ fn horner<E: Elementary, M: Machine>(x: E, coefficients: &[E]) -> E {
     sum
 }
 
-/// Up to four terms of a polynomial from this coefficient on.
+/// Up to four terms of a polynomial from coefficient `k` on, divided by `x^k`.
 #[inline(always)]
 fn terms<E: Elementary, M: Machine>(x: E, square: E, coefficients: &[E], k: usize) -> E {
     match coefficients.len() - k {
@@ -102,9 +102,9 @@ fn terms<E: Elementary, M: Machine>(x: E, square: E, coefficients: &[E], k: usiz
     }
 }
 
-/// A polynomial at `x`, whose square is known: groups of four terms that do not wait for each other, by Horner's
-/// rule in the fourth power. Code on single numbers, which waits for each function, so waits for less than half as many
-/// multiplications in a row; a loop over a slice does one more.
+/// A polynomial at `x`, given the square of `x`: independent groups of four terms are combined by Horner's rule in
+/// `x^4`. Scalar code, which is bound by latency, so has less than half as many dependent multiplications; a loop over
+/// a slice has one more multiplication per element.
 #[inline(always)]
 fn polynomial<E: Elementary, M: Machine>(x: E, square: E, coefficients: &[E]) -> E {
     let fourth = square * square;

@@ -21,8 +21,7 @@ const TAIL: &[f64] = &[
     0.13087499024340296,
 ];
 
-/// From here on, in absolute value, an exponent is left to the row, as are results that are not between `e^-700` and
-/// `e^700`.
+/// Exponents from this absolute value on are left to the row, as are results that are not between `e^-700` and `e^700`.
 const HUGE_EXPONENT: f64 = 1e280;
 const LARGE_LOGARITHM: f64 = 700.0;
 
@@ -38,7 +37,7 @@ fn product<M: Machine>(a: f64, b: f64) -> (f64, f64) {
     if M::FMA {
         return (high, a.mul_add(b, -high));
     }
-    // Halves of 26 bits have exact products.
+    // Veltkamp's splitting: products of halves of 26 bits are exact.
     let half = |x: f64| {
         let wide = x * 134_217_729.0;
         let leading = wide - (wide - x);
@@ -48,14 +47,14 @@ fn product<M: Machine>(a: f64, b: f64) -> (f64, f64) {
     (high, ((a0 * b0 - high) + a0 * b1 + a1 * b0) + a1 * b1)
 }
 
-/// A sum and its rounding error, where the first number is zero or not the smaller one.
+/// A sum and its rounding error, if the first number is 0 or not smaller in absolute value (Fast2Sum).
 #[inline(always)]
 fn sum(a: f64, b: f64) -> (f64, f64) {
     let high = a + b;
     (high, (a - high) + b)
 }
 
-/// The product of two numbers in two parts.
+/// The product of two numbers of two parts each, in two parts.
 #[inline(always)]
 fn product_of_parts<M: Machine>((a, a1): (f64, f64), (b, b1): (f64, f64)) -> (f64, f64) {
     let (high, low) = product::<M>(a, b);
@@ -65,14 +64,14 @@ fn product_of_parts<M: Machine>((a, a1): (f64, f64), (b, b1): (f64, f64)) -> (f6
 /// `k ln 2 + ln (1 + f)` in two parts, of about 64 bits, for `1 + f` between the roots of 1/2 and of 2.
 #[inline(always)]
 fn logarithm<M: Machine>(f: f64, k: f64) -> (f64, f64) {
-    // s = f / (2 + f), where 2 + f is exact in two parts.
+    // s = f / (2 + f), with 2 + f exact in two parts.
     let number = 1.0 + f;
     let (whole, part) = (1.0 + number, number - ((1.0 + number) - 1.0));
     let inverse = 1.0 / whole;
     let s = f * inverse;
     let (back, lost) = product::<M>(s, whole);
     let s = (s, inverse * ((f - back) - madd::<M>(s, part, lost)));
-    // ln (1 + f) = 2 s + s z (2/3 + z tail), where z is the square of s.
+    // ln (1 + f) = 2 s + s z (2/3 + z tail) with z = s^2.
     let z = product_of_parts::<M>(s, s);
     let (p, lost) = sum(TWO_THIRDS[0], z.0 * crate::kernels::elementwise::math::horner::<f64, M>(z.0, TAIL));
     let cubic = product_of_parts::<M>(s, product_of_parts::<M>(z, (p, lost + TWO_THIRDS[1])));
@@ -84,7 +83,7 @@ fn logarithm<M: Machine>(f: f64, k: f64) -> (f64, f64) {
 
 /// A float type in which powers are computed.
 pub(crate) trait Power: Sized {
-    /// `x^y`, and whether that is right.
+    /// `x^y`, and whether the result is accurate.
     fn power_of<M: Machine>(x: Self, y: Self) -> (Self, bool);
     /// The square of a number, and its rounding error.
     fn square<M: Machine>(x: Self) -> (Self, Self);
@@ -106,7 +105,7 @@ impl Power for f64 {
     }
 }
 
-/// In `f64`, whose rounding errors do not count.
+/// Computed in `f64`, whose rounding errors are negligible in `f32`.
 impl Power for f32 {
     #[inline(always)]
     fn power_of<M: Machine>(x: f32, y: f32) -> (f32, bool) {

@@ -1,4 +1,4 @@
-//! Sine, cosine and tangent: the angle is reduced by an integer, or half an odd integer, times pi.
+//! Sine, cosine and tangent: a multiple of `pi / 2` in several parts is subtracted from the angle (Cody and Waite).
 
 use super::{Elementary, horner, polynomial};
 use crate::kernels::isa::Machine;
@@ -54,32 +54,32 @@ fn madd<M: Machine>(a: f64, b: f64, c: f64) -> f64 {
     f64::multiply_add::<M>(a, b, c)
 }
 
-/// The number with its sign flipped if the lowest of the bits is set.
+/// The number, negated if the lowest of the bits is set.
 #[inline(always)]
 fn flip(x: f64, bits: u64) -> f64 {
     f64::from_bits(x.to_bits() ^ (bits << 63))
 }
 
-/// `x - n pi / 2` and what its rounding loses, for `n` of at most 20 bits.
+/// `x - n pi / 2` and its rounding error, for `n` of at most 20 bits.
 #[inline(always)]
 fn remainder<M: Machine>(x: f64, n: f64) -> (f64, f64) {
     let half = 0.5 * n;
     let near = madd::<M>(-half, PI[0], x);
     let step = half * PI[1];
-    // Where the difference is small, both subtractions are exact.
+    // If the difference is small, both subtractions are exact.
     let r = near - step;
     let more = madd::<M>(half, PI[2], step - (near - r));
     let sum = r - more;
     (sum, madd::<M>(-half, PI[3], (r - sum) - more))
 }
 
-/// The nearest integer to `x / pi`, or to `x / pi + 1/2`, in the low bits of a float.
+/// The nearest integer to `x / pi + offset`, in the low bits of a float.
 #[inline(always)]
 fn turns<M: Machine>(x: f64, offset: f64) -> f64 {
     madd::<M>(x, std::f64::consts::FRAC_1_PI, offset) + ROUND
 }
 
-/// Sine and cosine of the remainder of an angle, and the number of right angles taken off in the low bits.
+/// Sine and cosine of the remainder of an angle, and the number of right angles that are subtracted, in the low bits.
 #[inline(always)]
 fn quarters<M: Machine>(x: f64) -> (f64, f64, u64) {
     let rounded = madd::<M>(x, std::f64::consts::FRAC_2_PI, ROUND);
@@ -133,7 +133,7 @@ impl Angle for f64 {
     }
 }
 
-/// The sine of `x - n pi`, or of its negative if `n` is odd, to the precision of `f32`.
+/// The sine of `x - n pi`, negated if the integer in the low bits of `rounded` is odd, to the precision of `f32`.
 #[inline(always)]
 fn short<M: Machine>(x: f64, rounded: f64, n: f64) -> f64 {
     // The product with the leading part is exact, so the error is that of the rest of pi, 2^-86, times n.
@@ -142,7 +142,7 @@ fn short<M: Machine>(x: f64, rounded: f64, n: f64) -> f64 {
     flip(madd::<M>(r, z * horner::<f64, M>(z, &SHORT_SINE), r), rounded.to_bits())
 }
 
-/// In `f64`, whose products are exact here.
+/// Computed in `f64`, in which the products of the reduction are exact.
 impl Angle for f32 {
     const LIMIT: f32 = 1_048_576.0;
 

@@ -1,8 +1,9 @@
-//! How far the vector kernels are from exact results. They are compared at recorded points, at hostile numbers, and at
-//! random ones, where the correctly rounded functions of `core-math` are the oracle.
+//! The errors of the vector kernels: at recorded points, at special values, and at random points.
 //!
-//! Distances are numbers of floats between a result and the correctly rounded one: 1 means an error below 1.5 units of
-//! the last place. `POLYGRAD_MATH_POINTS=2000000` tries as many points for each function, and prints the largest
+//! At random points, the correctly rounded functions of `core-math` are the oracle.
+//!
+//! A distance is the number of floats between a result and the correctly rounded one: 1 means an error below 1.5 units
+//! of the last place. `POLYGRAD_MATH_POINTS=2000000` tests as many points for each function, and prints the largest
 //! distances.
 
 use super::{HOSTILE, Random, distance, hostile};
@@ -22,16 +23,16 @@ const CASES: &[Case] = &[
     (Unary::Cos, 1, 1, [-1e6, 1e6], core_math::cos),
     (Unary::Tan, 2, 1, [-1e6, 1e6], core_math::tan),
     (Unary::Sinh, 2, 2, [-712.0, 712.0], core_math::sinh),
-    // Beyond 709 the row is asked, which errs by 2.
+    // Beyond 709 the loop falls back to the row, which errs by 2.
     (Unary::Cosh, 2, 2, [-712.0, 712.0], core_math::cosh),
     (Unary::Erf, 2, 1, [-7.0, 7.0], core_math::erf),
-    // In `f64` this is the row, which errs by 3.
+    // In `f64` the kernel is the row, which errs by 3.
     (Unary::Erfc, 4, 1, [-7.0, 28.0], core_math::erfc),
     (Unary::Asin, 2, 1, [-1.0, 1.0], core_math::asin),
     (Unary::Acos, 2, 1, [-1.0, 1.0], core_math::acos),
     (Unary::Atan, 1, 1, [-50.0, 50.0], core_math::atan),
     (Unary::Tanh, 2, 2, [-22.0, 22.0], core_math::tanh),
-    // The oracles of these are formulas, which err by 1 or 2 themselves: the recorded points are exact.
+    // The oracles of these rows are formulas that err by 1 or 2 themselves; the recorded points are exact.
     (Unary::Sigmoid, 3, 2, [-740.0, 40.0], |x| Unary::Sigmoid.apply(x)),
     (Unary::Softplus, 3, 2, [-740.0, 40.0], |x| Unary::Softplus.apply(x)),
     (Unary::Sech2, 4, 4, [-350.0, 350.0], |x| Unary::Sech2.apply(x)),
@@ -57,7 +58,7 @@ fn computed<E: Real>(isa: Isa, op: Unary, x: &[E]) -> Vec<E> {
     out
 }
 
-/// The largest distance from the oracle, and where it is.
+/// The largest distance from the oracle, and its argument.
 fn worst<E: Real>(x: &[E], y: &[E], exact: &[E]) -> (u64, E) {
     let all = x.iter().zip(y.iter().zip(exact)).map(|(x, (y, exact))| (distance(*y, *exact), *x));
     all.fold((0, E::ZERO), |worst, one| if one.0 > worst.0 { one } else { worst })
@@ -91,10 +92,10 @@ fn random_points_are_within_the_bounds() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// A row, and where in its piece an argument lies.
+/// A row, and the relative position of an argument in its interval of argument reduction, modulo 1.
 type Piece = (Unary, fn(f64) -> f64);
 
-/// Rows that err by little more than a rounding, and where in its piece an argument lies: from there on a polynomial computes.
+/// Rows that err by little more than a rounding. On each interval of argument reduction one polynomial is evaluated.
 const PIECES: &[Piece] = &[
     (Unary::Exp, |x| x / std::f64::consts::LN_2 + 0.5),
     (Unary::Expm1, |x| x / std::f64::consts::LN_2 + 0.5),
@@ -104,9 +105,10 @@ const PIECES: &[Piece] = &[
     (Unary::Cos, |x| x / std::f64::consts::FRAC_PI_2 + 0.5),
 ];
 
-/// The mean of the signed distances in each eighth of the pieces. As the exact values lie anywhere between floats, a mean
-/// of distances is the mean of the errors: it shows errors that are much smaller than a distance of 1, as that of a
-/// wrong last digit of a coefficient. The mean of an eighth of the points varies by 0.02.
+/// The mean of the signed distances in each eighth of the intervals, as a message if it is not near 0. As the exact
+/// values lie anywhere between floats, a mean of distances is the mean of the errors: it shows errors that are much
+/// smaller than a distance of 1, as that of a wrong last digit of a coefficient. The mean of an eighth of the points
+/// varies by 0.02.
 fn biased(isa: Isa, (op, place): (Unary, fn(f64) -> f64), x: &[f64], exact: &[f64]) -> Option<String> {
     let (mut sums, mut counts) = ([0.0; 8], [0.0; 8]);
     for ((x, y), exact) in x.iter().zip(computed(isa, op, x)).zip(exact) {
@@ -154,8 +156,8 @@ fn recorded_points_are_within_the_bounds() {
         let exact: Vec<f64> = rows.iter().map(|row| row[1]).collect();
         for isa in Isa::supported() {
             let (distance, at) = worst(&x, &computed(isa, case.0, &x), &exact);
-            // At huge angles the row is asked, which errs by 8 at the float nearest to a multiple of pi / 2, and the
-            // tangent by 15.
+            // At huge angles the loop falls back to the row, which errs by 8 at the float nearest to a multiple of pi /
+            // 2, and the tangent by 15.
             let bound = if at.abs() > 1e6 { 15 } else { case.1 };
             if distance > bound {
                 wrong.push(format!("{} on {}: {distance} at {at:?}", case.0.name(), isa.name()));
@@ -171,7 +173,7 @@ fn hostile_numbers<E: Real>() {
         for isa in Isa::supported() {
             for (x, y) in x.iter().zip(computed(isa, *op, &x)) {
                 let row = op.apply(*x);
-                // The row and the kernel may err to different sides.
+                // The errors of the row and of the kernel may have different signs.
                 let far = if bound::<E>(*op) == 0 { 0 } else { bound::<E>(*op) + 2 };
                 let (name, isa) = (op.name(), isa.name());
                 assert!(distance(y, row) <= far, "{name} {} on {isa} at {x:?}: {y:?}, the row has {row:?}", E::DTYPE);
@@ -256,7 +258,7 @@ fn random_angles_are_within_the_bounds() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// The largest distance of a row of two arguments from the row, which may err to the other side.
+/// The largest distance of the kernel of a row of two arguments from the row, whose error may have the other sign.
 fn bound_of_two(op: Binary) -> u64 {
     let far = [(Binary::Pow, 3), (Binary::LogAddExp, 4), (Binary::Atan2, 3)];
     far.iter().find(|far| far.0 == op).map_or(0, |far| far.1)
@@ -294,7 +296,7 @@ fn hostile_pairs_give_what_the_row_gives() {
     hostile_pairs::<f32>();
 }
 
-/// The bounds that use the column hold both for the row and for its vector kernel.
+/// The bounds of errors in the tables hold both for a row and for its vector kernel.
 #[test]
 fn the_errors_of_rows_are_those_of_vector_kernels_too() {
     for op in Unary::ALL {

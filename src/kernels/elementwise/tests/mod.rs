@@ -7,7 +7,7 @@ mod slices;
 use super::{Isa, Real};
 use crate::dtype::DType;
 
-/// Numbers at which functions have no ordinary value, or only just have one.
+/// Special values, and numbers at or near the ends of the domains and ranges of functions.
 const HOSTILE: [f64; 32] = [
     0.0,
     -0.0,
@@ -46,7 +46,7 @@ const HOSTILE: [f64; 32] = [
 /// Lengths around those of vectors and tiles.
 const LENGTHS: [usize; 14] = [0, 1, 7, 8, 9, 31, 63, 64, 65, 255, 256, 257, 600, 1000];
 
-/// A sequence of numbers without a pattern.
+/// A generator of pseudorandom numbers (xorshift).
 struct Random(u64);
 
 impl Random {
@@ -73,8 +73,8 @@ impl Random {
     }
 }
 
-/// The number of floats between two numbers; 0 for NaN twice and for equal bits; a large number if one alone is NaN, or
-/// if zeros or infinities differ.
+/// The distance of two numbers in the order of floats: 0 for equal bits and for two NaN; very large if one alone is
+/// NaN, or for different zeros or infinities.
 fn distance<E: Real>(x: E, y: E) -> u64 {
     let special = |x: E| x.is_nan() || x.is_infinite() || x == E::ZERO;
     if x.same_bits(y) || (x.is_nan() && y.is_nan()) {
@@ -97,7 +97,7 @@ fn place<E: Real>(x: E) -> i64 {
     if bits < 0 { lowest.wrapping_sub(bits) } else { bits }
 }
 
-/// A slice of this length made of hostile numbers.
+/// A vector of `len` hostile numbers, in an order that depends on `seed`.
 fn hostile<E: Real>(len: usize, seed: usize) -> Vec<E> {
     (0..len).map(|i| E::of_f64(HOSTILE[(i * 7 + i / 32 + seed) % HOSTILE.len()])).collect()
 }

@@ -13,14 +13,15 @@ fn same<E: Real>(x: &[E], y: &[E]) -> bool {
     x.len() == y.len() && x.iter().zip(y).all(|(x, y)| distance(*x, *y) == 0)
 }
 
-/// What a loop over positions fills.
+/// An array of `n` elements, `start` at first, that a loop over positions has written to.
 fn filled<E: Elem>(n: usize, start: E, run: impl FnOnce(&mut [E])) -> Vec<E> {
     let mut out = vec![start; n];
     run(&mut out);
     out
 }
 
-/// An element has the same result wherever in a slice it is, alone too: vectors and the rest of a loop round alike.
+/// The result at an element does not depend on its position in a slice, nor on the length of the slice: the vectorised
+/// part and the remainder of a loop round alike.
 fn positions<E: Real>() {
     let all: Vec<E> = (0..LENGTHS[13]).map(|i| E::of_f64((i as f64 * 0.37).sin() * 9.0)).collect();
     for isa in Isa::supported() {
@@ -56,7 +57,7 @@ fn results_do_not_depend_on_positions() {
     positions::<f32>();
 }
 
-/// What a form is, by rows.
+/// The definition of a form by rows.
 fn by_rows<E: Real>(form: Form, [x, y, z, w]: [E; 4]) -> E {
     match form {
         Form::DifferenceSquare => Unary::Square.apply(x - y),
@@ -78,7 +79,7 @@ fn forms<E: Real>() {
     for (isa, n) in Isa::supported().into_iter().flat_map(|isa| LENGTHS.map(|n| (isa, n))) {
         let args: [Vec<E>; 4] = [0, 5, 11, 17].map(|seed| hostile(n, seed));
         for (op, scalars) in Form::ALL.iter().flat_map(|op| (0..4).map(move |scalars| (*op, scalars))) {
-            // Which of the operands that need not be slices are one number.
+            // The bits of `scalars` say which of the operands that need not be slices are scalars.
             let arg = |k: usize| match k >= op.slices() && scalars >> (k - 1) & 1 == 1 {
                 true => Arg::Scalar(E::of_f64(-2.5)),
                 false => Arg::Slice(&args[k][..]),
@@ -130,7 +131,7 @@ fn combinations_add_in_order() {
     combinations::<f32>();
 }
 
-/// Sine and cosine together err as each alone does, and have the same bits.
+/// Sine and cosine computed together have the bits and the error of each computed alone.
 fn sines<E: Real>() {
     let x: Vec<E> = (0..700).map(|i| E::of_f64(f64::from(i) * 0.173 - 60.0)).chain(hostile(64, 0)).collect();
     for isa in Isa::supported() {

@@ -1,17 +1,17 @@
-//! Cofactors of small matrices: by the inverse where that is exact, and by expansion.
+//! Cofactors of small matrices: by the inverse if it is accurate, otherwise by Laplace expansion.
 //!
-//! Law: cofactors by expansion are sums of products, without a division, so a singular matrix has its cofactors like any
-//! other. Each lane is one or the other by its own matrix alone.
+//! Law: cofactors by expansion are sums of products, without a division, so a singular matrix has its cofactors like
+//! any other. The choice for a lane depends on its own matrix alone.
 #![allow(clippy::needless_range_loop, reason = "rows and lanes are indices of several arrays")]
 
 use super::{Factors, Lanes, MOST, Square, diagonal_product, factor, inverse};
 use crate::dtype::DType;
 use crate::kernels::matrix::{Real, abs};
 
-/// The least rows of a matrix whose cofactors take less time by its inverse than by expansion.
+/// The smallest number of rows for which cofactors take less time by the inverse than by expansion.
 const EXPANDED: usize = 5;
 
-/// The minors without a row and a column, with their signs.
+/// The cofactors: the minors with one row and one column left out, with their signs.
 #[inline(always)]
 pub(super) fn cofactors<E: Real, const L: usize>(n: usize, a: &Square<E, L>) -> Square<E, L> {
     if n < EXPANDED {
@@ -29,7 +29,8 @@ pub(super) fn cofactors<E: Real, const L: usize>(n: usize, a: &Square<E, L>) -> 
     out
 }
 
-/// The cofactors: the minors of the first rows, for all sets of as many columns, are expanded by the last of these rows.
+/// The cofactors by Laplace expansion: for each row that is left out, the minors of the first remaining rows and of
+/// each set of as many columns are expanded along the last of these rows.
 #[inline(always)]
 fn by_expansion<E: Real, const L: usize>(n: usize, a: &Square<E, L>) -> Square<E, L> {
     let all = (1usize << n) - 1;
@@ -63,8 +64,8 @@ fn by_expansion<E: Real, const L: usize>(n: usize, a: &Square<E, L>) -> Square<E
     out
 }
 
-/// The cofactors by the inverse, where that loses few digits, and whether it does: a matrix that is nearly singular, or
-/// badly scaled, has them by expansion.
+/// The cofactors as the transposed inverse times the determinant, and for each lane whether they are accurate: they are
+/// not if the matrix is nearly singular or badly scaled.
 #[inline(always)]
 fn by_inverse<E: Real, const L: usize>(n: usize, a: &Square<E, L>) -> (Square<E, L>, [bool; L]) {
     let mut lu = *a;
@@ -88,7 +89,7 @@ fn by_inverse<E: Real, const L: usize>(n: usize, a: &Square<E, L>) -> (Square<E,
     (out, good)
 }
 
-/// The largest sums of absolute values of a row.
+/// The infinity norms: the largest row sums of absolute values.
 #[inline(always)]
 fn row_norm<E: Real, const L: usize>(n: usize, a: &Square<E, L>) -> Lanes<E, L> {
     let mut norm = [E::ZERO; L];
@@ -106,7 +107,7 @@ fn row_norm<E: Real, const L: usize>(n: usize, a: &Square<E, L>) -> Lanes<E, L> 
     norm
 }
 
-/// Whether products of up to [`MOST`] elements that are not zero neither overflow nor become subnormal.
+/// For each lane, whether no product of up to [`MOST`] of its nonzero elements overflows or is subnormal.
 #[inline(always)]
 pub(super) fn are_moderate<E: Real, const L: usize>(x: &[Lanes<E, L>]) -> [bool; L] {
     let power = if E::DTYPE == DType::F64 { 100 } else { 12 };

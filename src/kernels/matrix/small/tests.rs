@@ -1,4 +1,4 @@
-//! Tests of small matrices in lanes: against the same operations matrix by matrix, and alone against in a batch.
+//! Tests of linear algebra in lanes: against the kernels for any size, and a matrix alone against the same in a batch.
 
 use crate::dtype::DType;
 use crate::kernels::matrix::batch::{self, MatrixOperands, MatrixResults};
@@ -42,10 +42,10 @@ fn matrices<E: Real>(n: usize, count: usize, numbers: &mut Numbers) -> Vec<E> {
     all
 }
 
-/// The results of an operation: those of floats, and those of integers.
+/// The results of an operation: the arrays of floats, and the integers.
 type Found<E> = (Vec<Vec<E>>, Vec<i64>);
 
-/// The sizes of the results of an operation for one matrix.
+/// The sizes of the results of an operation for one matrix: of each array of floats, and of the integers.
 fn sizes(op: Matrix, n: usize, columns: usize) -> (Vec<usize>, usize) {
     match op {
         Matrix::Det => (vec![1], 0),
@@ -59,7 +59,7 @@ fn sizes(op: Matrix, n: usize, columns: usize) -> (Vec<usize>, usize) {
     }
 }
 
-/// Runs an operation on so many matrices.
+/// Runs an operation on `count` matrices.
 fn run<E: Real>(op: Matrix, n: usize, count: usize, floats: &[&[E]], positions: &[i64], columns: usize) -> Found<E> {
     let (of_floats, of_integers) = sizes(op, n, columns);
     let mut out: Vec<Vec<E>> = of_floats.iter().map(|size| vec![E::ZERO; size * count]).collect();
@@ -70,11 +70,12 @@ fn run<E: Real>(op: Matrix, n: usize, count: usize, floats: &[&[E]], positions: 
     (out, integers)
 }
 
-/// What is checked of an operation, with the numbers of rows and columns, and operands of floats and of integers.
+/// A check of an operation: its arguments are the numbers of rows and of columns of the right-hand side, and the
+/// operands of floats and of integers.
 type Check<'a, E> = &'a dyn Fn(Matrix, [usize; 2], &[&[E]], &[i64]);
 
-/// Calls `check` with each operation, with the number of rows, of columns of the right-hand side, and with operands for
-/// so many matrices.
+/// Calls `check` with each operation, with each number of rows, with several numbers of columns of the right-hand side,
+/// and with operands for `count` matrices.
 fn each<E: Real>(count: usize, check: Check<'_, E>) {
     let mut numbers = Numbers(7);
     for n in 1..=MOST {
@@ -92,7 +93,7 @@ fn each<E: Real>(count: usize, check: Check<'_, E>) {
     }
 }
 
-/// The parts of arrays of a matrix.
+/// The elements of matrix `k` in an array of `count` matrices.
 fn part<T>(all: &[T], k: usize, count: usize) -> &[T] {
     let each = all.len() / count;
     &all[each * k..each * (k + 1)]
@@ -120,7 +121,7 @@ fn a_matrix_has_the_same_bits_alone_and_in_a_batch() {
     same_alone::<f32>();
 }
 
-/// The operation by the code for matrices of any size.
+/// The operation by the kernels for one matrix of any size.
 fn of_any_size<E: Real>(op: Matrix, n: usize, x: &[&[E]], p: &[i64], columns: usize) -> Found<E> {
     let (of_floats, of_integers) = sizes(op, n, columns);
     let mut out: Vec<Vec<E>> = of_floats.iter().map(|size| vec![E::ZERO; *size]).collect();
@@ -154,7 +155,7 @@ fn agree<E: Real>(tolerance: f64) {
             let operands: Vec<&[E]> = floats.iter().map(|x| part(x, k, count)).collect();
             let (known, order) = of_any_size(op, n, &operands, part(positions, k, count), columns);
             let name = format!("{} of {n} rows, matrix {k}", op.name());
-            // Two equal rows have no last pivot, or one of rounding errors.
+            // Of a matrix with two equal rows, the last pivot is 0 or a rounding error.
             let is_rounding = k % 9 == 4 && n > 2;
             for (found, known) in found.iter().zip(&known) {
                 let found = part(found, k, count);
