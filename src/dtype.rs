@@ -1,6 +1,6 @@
-//! Element types: the closed list of them, and the traits of code that is generic in its element type.
+//! Element types: the closed list of element types, and the traits of code that is generic in the element type.
 //!
-//! Law: every [`Elem`] type has exactly one [`DType`], and no place in the crate assumes a particular float type: code
+//! Law: every [`Elem`] type has exactly one [`DType`], and no code in the crate assumes a particular float type: code
 //! for floats is generic in [`Float`].
 
 use std::fmt;
@@ -30,7 +30,7 @@ impl DType {
         }
     }
 
-    /// The bytes of one element.
+    /// The number of bytes of one element.
     #[inline]
     pub(crate) fn width(self) -> usize {
         match self {
@@ -40,7 +40,7 @@ impl DType {
         }
     }
 
-    /// The element type of this name.
+    /// The element type with this [`name`](DType::name).
     #[cfg(feature = "serde")]
     pub(crate) fn of_name(name: &str) -> Option<DType> {
         DType::ALL.into_iter().find(|dtype| dtype.name() == name)
@@ -71,24 +71,24 @@ mod sealed {
     impl Sealed for bool {}
 }
 
-/// A type for each element type, such as the vectors of elements.
+/// A family of types, one for each element type, such as vectors of elements.
 #[doc(hidden)]
 pub trait ElemFamily {
-    /// The type for this element type.
+    /// The type of the family for this element type.
     type Of<E: Elem>;
 }
 
-/// A value of one of the types of a family. So what holds elements of any type is written beside what it is, and here only
-/// that the element types are these.
+/// A value of one of the types of a family. Code that stores elements of any type defines a family of its own; the list
+/// of the element types is here alone.
 #[doc(hidden)]
 pub enum Member<F: ElemFamily> {
-    /// Of 64-bit floats.
+    /// The member for 64-bit floats.
     F64(F::Of<f64>),
-    /// Of 32-bit floats.
+    /// The member for 32-bit floats.
     F32(F::Of<f32>),
-    /// Of 64-bit integers.
+    /// The member for 64-bit integers.
     I64(F::Of<i64>),
-    /// Of truth values.
+    /// The member for truth values.
     Bool(F::Of<bool>),
 }
 
@@ -107,10 +107,10 @@ pub trait Elem:
     /// The bits of an element, for hashing: equal if [`same_bits`](Elem::same_bits) holds.
     #[doc(hidden)]
     fn bits(self) -> u64;
-    /// A member of a family that is one of this type.
+    /// The member of a family for this element type.
     #[doc(hidden)]
     fn member<F: ElemFamily>(of: F::Of<Self>) -> Member<F>;
-    /// The member, if it is one of this type.
+    /// The value of a member, if it is the member for this element type.
     #[doc(hidden)]
     fn of_member<F: ElemFamily>(member: Member<F>) -> Option<F::Of<Self>>;
 }
@@ -125,7 +125,7 @@ pub trait Num: Elem + num_traits::NumCast {
     /// `a * b`, wrapping for integers; the element kernel of contractions.
     #[doc(hidden)]
     fn mul(self, other: Self) -> Self;
-    /// `a * b + c`, rounded once, wrapping for integers. One instruction on machines that have it, otherwise slow.
+    /// `a * b + c`, rounded once, wrapping for integers. Slow on machines without an instruction for it.
     #[doc(hidden)]
     fn fused(self, factor: Self, sum: Self) -> Self;
 }

@@ -1,12 +1,12 @@
-//! A fast hash for tables of operations, which are looked up for each operation of a program several times.
+//! A fast hash function for lookup tables of operations, which are used several times per operation of a program.
 //!
-//! Law: a table with this hash is only looked up, never iterated over; so the hash changes no result. It multiplies and
-//! rotates, a word at a time, and is no defence against inputs that were chosen to collide.
+//! Law: tables with this hash are only looked up, never iterated over, so the hash changes no result. The hash rotates
+//! and multiplies, a word at a time, and does not resist inputs that are chosen to collide.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// A table that is only looked up.
+/// A hash table that is only looked up, never iterated over.
 pub(crate) type Table<K, V> = HashMap<K, V, BuildHasherDefault<Quick>>;
 
 /// The state of a hash.
@@ -52,7 +52,7 @@ impl Hasher for Quick {
         self.word(x as u64);
     }
 
-    /// The upper bits, which depend on all of the words, come last, where tables look first.
+    /// Rotated, so that the upper bits, which depend on all words, become the low bits, by which tables index.
     fn finish(&self) -> u64 {
         self.0.rotate_left(26)
     }
@@ -73,7 +73,7 @@ mod tests {
                 hash.finish() % 1024
             };
             let places: BTreeSet<u64> = (0..512).map(place).collect();
-            // 512 places chosen at random are about 400 different ones.
+            // 512 random places have about 400 different values.
             assert!(places.len() > 300, "step {step}: {} places", places.len());
         }
     }

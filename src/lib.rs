@@ -1,6 +1,6 @@
 #![doc = include_str!("../README.md")]
 
-// What `#[derive(Tree)]` writes names this crate, also within it.
+// The code that `#[derive(Tree)]` generates names this crate, also within the crate.
 #[allow(unused_extern_crates)]
 extern crate self as polygrad;
 
@@ -31,26 +31,27 @@ pub mod tensor;
 mod text;
 pub mod tree;
 
-// The interpreters stand beside the language, not inside it; they are modules of this crate all the same.
+// The interpreters are in a folder beside the language, not inside of it, but they are modules of this crate.
 #[path = "../interpreters/mod.rs"]
 pub mod interpreters;
 
-/// What the tests of this crate look into, and no program needs: it may change with every version.
+/// Functions for the tests of this crate, of no use to programs; they may change with every version.
 #[doc(hidden)]
 pub mod internals {
     use crate::backend::Executable;
     use crate::program::Program;
 
-    /// Compiles a program so that steps run by rows wherever they can, however small arrays are, and loops over small arrays
-    /// as over large ones.
+    /// Compiles a program with the smallest thresholds: steps run in row blocks if they can, however small arrays are,
+    /// and loops over small arrays run as loops over large arrays.
     pub fn compile_in_small_blocks(program: &Program) -> Executable {
         crate::backend::compile_in_small_blocks(program)
     }
 
-    /// The gradient of a program of one number in all inputs, forwards and side by side, however many there are.
+    /// The gradient of a program with one number as its result, in all inputs, in forward mode: the tangents for all
+    /// input elements side by side, however many there are.
     ///
     /// # Panics
-    /// When there is none.
+    /// When there is no such gradient.
     pub fn gradient_side_by_side(program: &Program) -> Program {
         crate::ad::gradient_side_by_side(program)
     }

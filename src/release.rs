@@ -1,9 +1,10 @@
-//! Values that hold others like them, as deep as a program was long, dropped in little stack.
+//! Dropping of long chains of values, such as the terms of a program, in a bounded part of the stack.
 //!
-//! The references from one value to the next are released where the language does it, so who is the last owner needs no
-//! thought: it may hold a value once, twice, or within a closure. Only the depth is watched: what would be dropped deeper
-//! than [`DEEPEST`] waits until the stack is free again. Law: whatever holds its parts through [`release`] is dropped in a
-//! bounded part of the stack.
+//! References between values are dropped by the rules of Rust, so the last owner may be any value, or a closure. Only
+//! the depth of nested drops is bounded: values that would be dropped deeper than [`DEEPEST`] are put on a list, which
+//! the outermost drop empties.
+//!
+//! Law: a value that drops its parts through [`release`] is dropped in a bounded part of the stack.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -11,19 +12,20 @@ use std::mem::ManuallyDrop;
 use std::ops::Deref;
 use std::rc::Rc;
 
-/// How many releases may lie within each other: a few kilobytes of stack, even without optimization.
+/// The largest number of nested releases: a few kilobytes of stack, even without optimization.
 const DEEPEST: u32 = 16;
 
 thread_local! {
-    /// The number of releases that are running.
+    /// The number of nested releases that are running.
     static DEPTH: Cell<u32> = const { Cell::new(0) };
 
-    /// What is to be dropped by the outermost release that is running. It is empty when none is, so nothing is lost when
-    /// the thread ends; and a list that is never dropped itself serves drops at the end of a thread, too.
+    /// The values that the outermost running release will drop. The list is empty if no release is running, so nothing
+    /// is leaked when the thread ends; and since the list itself is never dropped, drops at the end of a thread can use
+    /// it.
     static LATER: ManuallyDrop<RefCell<Vec<Box<dyn Any>>>> = const { ManuallyDrop::new(RefCell::new(Vec::new())) };
 }
 
-/// Restores the depth, however a drop ends.
+/// Restores the depth when a drop returns or panics.
 struct Leave(u32);
 
 impl Drop for Leave {
@@ -32,7 +34,7 @@ impl Drop for Leave {
     }
 }
 
-/// Drops a value that may hold others which are released when they are dropped.
+/// Drops a value whose parts may be dropped by nested releases: now, or, at the largest depth, later.
 pub(crate) fn release<X: 'static>(x: X) {
     let depth = DEPTH.get();
     if depth == DEEPEST {
@@ -53,9 +55,9 @@ pub(crate) fn release<X: 'static>(x: X) {
     }
 }
 
-/// A reference to a value that may hold others like it: the last one releases the value.
+/// A counted reference to a value that may hold references to others; the last reference releases the value.
 pub(crate) struct Shared<X: ?Sized + 'static>(
-    /// Taken only by [`drop`](Drop::drop).
+    /// `None` only after [`drop`](Drop::drop) has taken the reference.
     Option<Rc<X>>,
 );
 

@@ -1,4 +1,4 @@
-//! Shapes: the sizes of an array along its axes, outermost first. Row-major throughout.
+//! Shapes: the sizes of an array along its axes, outermost first. Arrays are row-major throughout.
 
 use std::fmt;
 
@@ -6,21 +6,23 @@ use smallvec::SmallVec;
 
 use crate::source::mistake;
 
-/// The sizes of the axes, outermost first; empty for a scalar. Up to six without allocation.
+/// The sizes of the axes, outermost first; empty for a scalar. Up to six sizes are stored without an allocation.
 pub type Shape = SmallVec<[usize; 6]>;
 
-/// The largest number of elements of an array: with the widest elements they are `isize::MAX` bytes.
+/// The largest number of elements of an array: as many of the widest elements have at most `isize::MAX` bytes.
 ///
-/// All element types have this limit, so that a conversion never exceeds it. The shape of an array is checked where the
-/// shape is made. An iteration space of a view has this limit along each axis.
+/// All element types have this limit, so that a conversion never exceeds it. A shape of an array is checked when it is
+/// made. An iteration space of a view has this limit along each axis.
 pub const MAX_SIZE: usize = isize::MAX as usize / 8;
 
-/// The largest number of axes of an array, and of the iteration space of a view. Views have a number for each pair of axes of
-/// both, and rules compare axes with axes: what takes a moment for a few axes takes minutes for thousands.
+/// The largest number of axes of an array, and of the iteration space of a view.
+///
+/// A view has a coefficient for each pair of an axis of the array and an axis of the iteration space, and rules compare
+/// axes with axes, so the time grows at least with the square of the number of axes: it would be minutes for thousands.
 pub const MAX_RANK: usize = 128;
 
 /// The number of elements of an array of this shape: the product of its sizes. An iteration space may be larger than
-/// any array; its size counts as `MAX_SIZE + 1` then, so that small multiples of sizes do not overflow.
+/// any array; then the result is `MAX_SIZE + 1`, so that small multiples of sizes do not overflow.
 ///
 /// ```
 /// use polygrad::shape::{MAX_SIZE, size};
@@ -31,8 +33,9 @@ pub fn size(shape: &[usize]) -> usize {
     shape.iter().fold(1usize, |all, n| all.saturating_mul(*n)).min(MAX_SIZE + 1)
 }
 
-/// Whether an array can have this shape: it has at most [`MAX_RANK`] axes, and the product of their sizes, zeros left out, is at
-/// most [`MAX_SIZE`]. So the product of the sizes of any of its axes, and the number of bytes, fit into `isize`.
+/// Whether an array can have this shape: it has at most [`MAX_RANK`] axes, and the product of their sizes, zeros left
+/// out, is at most [`MAX_SIZE`]. So the product of the sizes of any of its axes, and the number of bytes, fit into
+/// `isize`.
 ///
 /// ```
 /// use polygrad::shape::{MAX_RANK, MAX_SIZE, is_possible};
@@ -44,7 +47,7 @@ pub fn is_possible(shape: &[usize]) -> bool {
     shape.len() <= MAX_RANK && shape.iter().fold(1usize, |all, n| all.saturating_mul((*n).max(1))) <= MAX_SIZE
 }
 
-/// Whether an array can have this shape, which would be that of a result of `op`.
+/// An error unless an array can have this shape, which is that of a result of `op`.
 #[inline]
 pub(crate) fn try_possible(op: &str, shape: &[usize]) -> Result<(), String> {
     if is_possible(shape) { Ok(()) } else { Err(impossible(op, shape)) }
@@ -62,7 +65,7 @@ fn impossible(op: &str, shape: &[usize]) -> String {
     )
 }
 
-/// Whether a shape, or an iteration space, has no more axes than there can be.
+/// An error unless a shape, or an iteration space, has at most [`MAX_RANK`] axes.
 #[inline]
 pub(crate) fn try_rank(op: &str, shape: &[usize]) -> Result<(), String> {
     if shape.len() <= MAX_RANK { Ok(()) } else { Err(too_many_axes(op, shape.len())) }
@@ -76,7 +79,7 @@ fn too_many_axes(op: &str, rank: usize) -> String {
     )
 }
 
-/// Panics unless an array can have this shape, which would be that of a result of `op`.
+/// Panics unless an array can have this shape, which is that of a result of `op`.
 #[inline]
 #[track_caller]
 pub(crate) fn check_possible(op: &str, shape: &[usize]) {
@@ -85,8 +88,8 @@ pub(crate) fn check_possible(op: &str, shape: &[usize]) {
     }
 }
 
-/// Panics unless there is memory for the elements of an array of this possible shape. Small arrays are not asked for:
-/// where there is no memory for them, there is none for the message.
+/// Panics unless there is memory for the elements of an array of this possible shape. The memory of small arrays is not
+/// checked: without memory for them, there is none for the message.
 #[inline]
 #[track_caller]
 pub(crate) fn check_room<E>(shape: &[usize]) {
@@ -95,7 +98,7 @@ pub(crate) fn check_room<E>(shape: &[usize]) {
     }
 }
 
-/// [`check_room`] for elements of so many bytes, with the message as an error.
+/// [`check_room`] for elements of `width` bytes, with the message as an error.
 #[inline]
 pub(crate) fn try_room(shape: &[usize], width: usize) -> Result<(), String> {
     const LARGE: usize = 1 << 24;
@@ -110,21 +113,21 @@ pub(crate) fn try_room(shape: &[usize], width: usize) -> Result<(), String> {
     ))
 }
 
-/// The shape of a scalar. It points somewhere: comparing a slice of nothing at a dangling address can
-/// cost more than the operation on the scalar itself.
+/// The shape of a scalar: an empty slice at a valid address, since a comparison of empty slices at dangling addresses
+/// can cost more than the operation on the scalar itself.
 #[inline]
 pub(crate) fn scalar() -> &'static [usize] {
     static SOMEWHERE: [usize; 1] = [0];
     &SOMEWHERE[..0]
 }
 
-/// Whether two shapes are equal; quick for scalars.
+/// Whether two shapes are equal, with a quick path for scalars.
 #[inline]
 pub(crate) fn same(a: &[usize], b: &[usize]) -> bool {
     a.len() == b.len() && (a.is_empty() || a == b)
 }
 
-/// Row-major strides, in elements: how far apart neighbours along each axis are.
+/// Row-major strides: for each axis, the distance of neighbours in elements.
 pub fn strides(shape: &[usize]) -> SmallVec<[i64; 6]> {
     let mut out: SmallVec<[i64; 6]> = SmallVec::from_elem(1, shape.len());
     for axis in (1..shape.len()).rev() {

@@ -1,13 +1,13 @@
-//! Places in the source text of programs.
+//! Places: the source lines at which the operations of programs were written.
 
 use std::cell::Cell;
 use std::fmt;
 use std::panic::Location;
 
-/// A place in a source file.
+/// A place in a source file: line and column.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SourceLine {
-    /// The file, as the compiler was given it.
+    /// The path of the file, as it was given to the compiler.
     pub file: String,
     /// The line, from 1.
     pub line: u32,
@@ -28,10 +28,11 @@ impl fmt::Display for SourceLine {
     }
 }
 
-/// The number of an operation of a program, by which an interpreter that reports on operations knows it.
+/// The number of an operation of a program, by which an interpreter that reports on operations identifies the
+/// operation.
 ///
-/// The other interpreters pass sites on: the derivative of an operation runs long after the operation, and says with
-/// [`attribute`](crate::base::Report::attribute) whose derivative it is.
+/// Other interpreters pass sites on: the derivative of an operation runs long after the operation, and names the
+/// operation with [`attribute`](crate::base::Report::attribute).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Site {
     pub(crate) number: u32,
@@ -44,21 +45,22 @@ impl Site {
     pub const UNKNOWN: Site = Site { number: 0, place: None };
 }
 
-/// Where an operation of a recorded program was written, if that is known. No part of what a program is.
+/// The place at which an operation of a recorded program was written, if it is known. Programs that differ only in
+/// places are equal.
 pub(crate) type Place = Option<&'static Location<'static>>;
 
 thread_local! {
-    /// Where the operations that are recorded now were written, if the caller is not that place: the operation of a
-    /// program that is interpreted, or the one whose derivative runs.
+    /// The place of the operations that are being recorded, if it is not that of the caller: the place of the operation
+    /// that is being interpreted, or of the operation whose derivative runs.
     static PLACE: Cell<Place> = const { Cell::new(None) };
 }
 
-/// The operations that are recorded from now on were written here; returns what was said before.
+/// Sets the place of the operations that are recorded from now on; returns the place that was set before.
 pub(crate) fn placed(to: Place) -> Place {
     PLACE.replace(to)
 }
 
-/// Says at its end where operations are written.
+/// A guard that sets the place of recorded operations when it is dropped.
 pub(crate) struct Restored(pub(crate) Place);
 
 impl Drop for Restored {
@@ -67,12 +69,12 @@ impl Drop for Restored {
     }
 }
 
-/// The place of an operation that this caller records.
+/// The place of an operation that is recorded by a caller at this location.
 pub(crate) fn place_of(caller: &'static Location<'static>) -> Place {
     PLACE.get().or_else(written).or_else(|| outside(caller).then_some(caller))
 }
 
-/// Whether a place is in the user's source, and neither here nor in the standard library.
+/// Whether a place is in the user's source, and neither in this crate nor in the standard library.
 fn outside(at: &Location<'_>) -> bool {
     let root = file!().strip_suffix("src/source.rs").unwrap_or_default();
     // All modules are reached through `src/`.
@@ -81,11 +83,11 @@ fn outside(at: &Location<'_>) -> bool {
 }
 
 thread_local! {
-    /// Where the running operation of a program of functions was written.
+    /// The place at which the running operation was written, if operations run later than they are written.
     static WRITTEN: Cell<Option<&'static Location<'static>>> = const { Cell::new(None) };
 }
 
-/// Restores the place of the operation around one, however that ends.
+/// Restores the place of the enclosing operation when an operation returns or panics.
 struct Leave(Option<&'static Location<'static>>);
 
 impl Drop for Leave {
@@ -94,13 +96,13 @@ impl Drop for Leave {
     }
 }
 
-/// Runs an operation that was written elsewhere: its mistakes name that place.
+/// Runs an operation that was written at another place: panics on mistakes name this place.
 pub(crate) fn written_at<R>(at: &'static Location<'static>, f: impl FnOnce() -> R) -> R {
     let _leave = Leave(WRITTEN.replace(Some(at)));
     f()
 }
 
-/// Where the running operation was written, if it runs later.
+/// The place at which the running operation was written, if it runs later than it was written.
 pub(crate) fn written() -> Option<&'static Location<'static>> {
     WRITTEN.get()
 }

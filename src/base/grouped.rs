@@ -1,15 +1,15 @@
-//! Loops of an interpreter over `T`, whose values are groups of values of `T`.
+//! Loops of interpreters over `T` whose values are groups of values of `T`, such as a primal and a tangent.
 //!
-//! Law: a group keeps its size in every trip.
+//! Law: a group has the same size in every trip.
 
 use smallvec::SmallVec;
 
 use super::{BaseTensor, Trip};
 
-/// A value of an interpreter over `T`, as the values of `T` that it consists of, such as a primal and a tangent.
+/// A value of an interpreter over `T`, as the list of the values of `T` that it consists of.
 pub type Group<T> = SmallVec<[T; 2]>;
 
-/// One trip of a loop on groups: from the carry and the current elements of the sequences.
+/// One trip of a loop on groups: a function of the carry and the current elements of the sequences.
 pub type GroupedStep<'a, T> = &'a mut dyn FnMut(Vec<Group<T>>, Vec<Group<T>>) -> Trip<Group<T>>;
 
 /// A loop of `T` for an interpreter over `T`, whose values are groups of values of `T`.
@@ -45,7 +45,7 @@ pub fn map_accum_grouped<T: BaseTensor>(
 ) -> Trip<Group<T>> {
     let sizes = |groups: &[Group<T>]| groups.iter().map(|group| group.len()).collect::<Vec<usize>>();
     let (of_carry, of_elements, mut of_outputs) = (sizes(&init), sizes(xs), None);
-    // A panic inside of the closure would show its line, so what does not fit is reported after the loop.
+    // A panic inside of the closure would show the line of the closure, so a misfit is reported after the loop.
     let mut misfit: Option<[Vec<usize>; 2]> = None;
     let flat: Vec<T> = xs.iter().flatten().cloned().collect();
     let (carry, outputs) =

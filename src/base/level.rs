@@ -1,6 +1,6 @@
-//! Levels of nested differentiation: which values stand beside which, and how a value goes up.
+//! Levels of nested differentiation: types keep the levels apart, and a value is lifted from a lower to a higher one.
 //!
-//! Law: values of two levels never meet in one operation; a value goes up by [`Lift`], and never down.
+//! Law: no operation has operands of two levels. A value is lifted to a higher level by [`Lift`], and never lowered.
 
 use std::marker::PhantomData;
 
@@ -16,11 +16,11 @@ pub struct Beyond<I>(PhantomData<I>);
 
 /// A tensor of a lower level as a constant of a level above.
 ///
-/// A program that differentiates inside a program works at two levels; a value of the outer one
-/// enters the inner one through [`Tensor::lift`](crate::Tensor::lift). Mixing them is a type error.
+/// A program that differentiates inside a program has two levels; a value of the outer level enters the inner level
+/// through [`Tensor::lift`](crate::Tensor::lift). Operands of two levels in one operation are a type error.
 ///
-/// `I` is the distance between the levels, [`Next`] or [`Beyond`], which rustc infers: an interpreter over `U` takes
-/// the values that enter `U`, which is the next level, and those that `U` can lift, which is beyond it.
+/// `I` is the distance between the levels, which rustc infers: an interpreter over `U` lifts the values that enter `U`
+/// ([`Next`]), and the values that `U` itself can lift ([`Beyond`]).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a level above `{T}`",
     label = "values of `{T}` cannot be lifted to this level",
@@ -32,7 +32,7 @@ pub trait Lift<T, I = Next>: BaseTensor {
     fn lift(t: T) -> Self;
 }
 
-/// `T: Level<U>` says that `T` and `U` are one level: tensors stand beside tensors of their own level only.
+/// `T: Level<U>` says that `T` and `U` are one level: all operands of an operation are tensors of one level.
 #[diagnostic::on_unimplemented(
     message = "a tensor of another level stands here: `{U}` beside `{Self}`",
     label = "a tensor of the level `{Self}` is needed here",
@@ -40,7 +40,7 @@ pub trait Lift<T, I = Next>: BaseTensor {
             or pass it as data to the form of the verb with data, such as `grad_with`"
 )]
 pub trait Level<U>: BaseTensor {
-    /// The value, which is one of this level.
+    /// The value, which is a value of this level.
     fn level(u: &U) -> &Self;
 }
 

@@ -1,11 +1,13 @@
-//! `BaseTensor`: the language. A program is a generic function over `T: BaseTensor`; everything
-//! else is an interpreter, that is, an instance of this trait.
+//! `BaseTensor`: the language, as a trait in tagless-final style.
+//!
+//! A program is a generic function over `T: BaseTensor`; everything else is an interpreter, that is, an instance of
+//! this trait.
 //!
 //! Law: an instance is a meaning. The primal values of a program are the same in every instance; instances differ in
-//! what they carry along (derivatives, shapes, syntax). An instance has sixteen required methods:
-//! three that make and describe values, and one for each family of operations of [`crate::ops`]. Each is implemented
-//! once. Beside the language stand [`Staging`], how programs of the instance are recorded, and [`Report`], what of its
-//! values can be shown.
+//! the other data of their values (derivatives, shapes, syntax). An instance has sixteen required methods: three that
+//! make and describe values, and one for each family of operations of [`crate::ops`]. Each is implemented once. Two
+//! traits stand beside the language: [`Staging`] says how programs of the instance are recorded, and [`Report`] what is
+//! known of its values.
 //!
 //! User code does not call these methods: it uses [`Tensor`](crate::Tensor), whose rank and element type rustc checks,
 //! and needs the single bound `T: BaseTensor`.
@@ -36,24 +38,24 @@ pub type Trip<T> = (Vec<T>, Vec<T>);
 /// One trip of a loop: a function of the carry and the current elements of the sequences.
 pub type TripFn<'a, T> = &'a mut dyn FnMut(Vec<T>, &[T]) -> Trip<T>;
 
-/// A function of values that a derivative may keep, to run it again.
+/// A function of values that a derivative may store, to run it again in the reverse pass.
 pub type Again<T> = Rc<dyn Fn(&[T]) -> Vec<T>>;
 
-/// One trip of a loop that ends by itself: the next carry.
+/// One trip of a loop with a condition: a function from the carry to the next carry.
 pub type WhileFn<'a, T> = &'a mut dyn FnMut(Vec<T>) -> Vec<T>;
 
-/// The operations of the language; an interpreter is an implementation.
+/// The operations of the language; an interpreter is an implementation of this trait.
 ///
-/// Shapes and element types are known at run time, and before any number is computed. Operands
-/// that do not fit are mistakes in the program: they panic, with both shapes, at the caller's line.
+/// Shapes and element types are known at run time, before any element is computed. Operands that do not fit are
+/// mistakes in the program: the operation panics, with both shapes, at the caller's line.
 ///
 /// # Laws
-/// * Totality: reading at an index out of bounds, negative included, gives 0; scattering there does
-///   nothing; integer division by zero has a value (see [`crate::ops::IntBinary`]).
+/// * Totality: reading at an index out of bounds, also at a negative one, gives 0; scattering there does nothing;
+///   integer division by zero has a value (see [`crate::ops::IntBinary`]).
 /// * Selection is strict: both branches are computed. Values computed in the branch not taken never reach a derivative,
 ///   see [`crate::ops::Guard`].
 pub trait BaseTensor: Clone + 'static + Staging + Report {
-    /// A known array.
+    /// A constant: a known array.
     #[track_caller]
     fn constant(a: Array) -> Self;
 
@@ -87,37 +89,36 @@ pub trait BaseTensor: Clone + 'static + Staging + Report {
     #[track_caller]
     fn contract(op: &Contract, a: &Self, b: &Self) -> Self;
 
-    /// The extremum of each line along an axis, which disappears: the first of equal elements, the first NaN if there
-    /// is one.
+    /// The extremum of each line along an axis, which is dropped: the first of equal elements, or the first NaN if
+    /// there is one.
     #[track_caller]
     fn reduce(&self, op: Reduce) -> Self;
 
-    /// The subarrays of `self` at the indices `ix`, which index its outer axes: integer tensors of
-    /// one common shape, which the result's shape starts with. Out of bounds reads 0.
+    /// The subarrays of `self` at the indices `ix` into its outer axes: integer tensors of one common shape, with which
+    /// the shape of the result begins. An index out of bounds reads 0.
     #[track_caller]
     fn gather(&self, ix: &[Self]) -> Self;
 
-    /// `self` with the subarrays of `v` added at the indices `ix`: the adjoint of [`gather`](Self::gather)
-    /// in `v`. Repeated indices add up, indices out of bounds are dropped. In place if nobody else
-    /// holds `self`.
+    /// `self` with the subarrays of `v` added at the indices `ix`: the adjoint of [`gather`](Self::gather) in `v`.
+    /// Subarrays at equal indices are all added, those at indices out of bounds are dropped. In place if `self` has no
+    /// other owner.
     #[track_caller]
     fn scatter_add(self, ix: &[Self], v: &Self) -> Self;
 
-    /// The parts one after the other along an axis; they may differ in size only there.
+    /// The concatenation of the parts along an axis; they may differ in size only along this axis.
     #[track_caller]
     fn concat(axis: usize, parts: &[Self]) -> Self;
 
     /// A loop of `n` trips over the outermost axis of `xs`, in order or in reverse.
     ///
-    /// `step(carry, x)` takes the carry by value, starting from `init`, and the elements of `xs` at the
-    /// current position; it returns the next carry, of the same shapes, and outputs. The result is
-    /// the last carry and the outputs, stacked at the positions they were computed at. `step` may
-    /// use any value from outside, and is called once per trip or once for all of them, so it must
-    /// not count its calls; for `n = 0` it is called once on zeros, to learn the shapes.
+    /// `step(carry, x)` takes the carry by value, `init` at first, and the elements of `xs` at the current position; it
+    /// returns the next carry, of the same shapes, and outputs. The results are the last carry, and the outputs stacked
+    /// at the positions at which they were computed. `step` may capture any value, and is called once per trip or once
+    /// for all trips, so it must not count its calls; for `n = 0` it is called once on zeros, to find the shapes.
     #[track_caller]
     fn map_accum(n: usize, reverse: bool, init: Vec<Self>, xs: &[Self], step: TripFn<'_, Self>) -> Trip<Self>;
 
-    /// An operation of linear algebra, or code of the host: any number of operands and results.
+    /// A call: an operation of linear algebra, or code of the host, with any number of operands and results.
     #[track_caller]
     fn call(op: &Call, args: &[Self]) -> Vec<Self>;
 
@@ -125,22 +126,23 @@ pub trait BaseTensor: Clone + 'static + Staging + Report {
     /// given by its rules.
     ///
     /// # Panics
-    /// When the arguments are not what it takes; or in forward mode, when there is no rule for tangents.
+    /// When the arguments do not fit the function; or in forward mode, when there is no rule for tangents.
     #[track_caller]
     fn custom(rule: &Arc<Custom>, args: &[Self]) -> Vec<Self>;
 
-    /// The results of `f`, which may use values from outside. An interpreter that keeps values for a derivative in
-    /// reverse mode keeps the arguments alone, and runs `f` again; one that records programs records that.
+    /// The results of `f`, which may capture values, as a function that the reverse pass runs again: an interpreter
+    /// that stores values for a derivative in reverse mode stores only the arguments, and one that records programs
+    /// records a function that is run again.
     #[track_caller]
     fn again(f: &Again<Self>, args: &[Self]) -> Vec<Self> {
         f(args)
     }
 
-    /// A loop that ends by itself: `step` takes a carry to the next one while the first value of the carry, a mask of
+    /// A loop with a condition: `step` maps the carry to the next carry while the first value of the carry, a mask of
     /// rank 0, holds, and at most `most` times.
     ///
-    /// Where that mask is known, the host language runs the trips. Elsewhere a loop with a bound is one of that many trips, of
-    /// which those after the end change nothing.
+    /// If the mask is known, the host language runs the trips. Otherwise a loop with a bound runs all `most` trips;
+    /// once the mask does not hold, a trip leaves the carry unchanged.
     ///
     /// # Panics
     /// When the mask is unknown and there is no bound.
@@ -178,7 +180,7 @@ pub trait BaseTensor: Clone + 'static + Staging + Report {
 pub(crate) fn repeated<T: BaseTensor>(most: Option<usize>, init: Vec<T>, step: WhileFn<'_, T>) -> Vec<T> {
     let (mut carry, mut left) = (init, most.unwrap_or(usize::MAX));
     while left > 0 {
-        // What is recorded is one loop if it can be one.
+        // A program that is recorded gets one loop if there is a bound, even if the mask is known.
         match (known(&carry[0]).filter(|_| most.is_none() || !T::records()), most) {
             (Some(true), _) => carry = step(carry),
             (Some(false), _) => break,

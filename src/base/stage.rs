@@ -1,6 +1,6 @@
-//! Staging: the interpreter at which the programs of an instance are recorded, and how.
+//! Staging: the interpreter at which the programs of an instance are recorded, and how they are recorded.
 //!
-//! Law: a traced program has the values that it has without a trace.
+//! Law: tracing changes no value of a program.
 
 use super::BaseTensor;
 use crate::program::Program;
@@ -9,16 +9,16 @@ use crate::rewrite::Options;
 /// A program over a list of values, at the interpreter where `T` traces.
 pub type Traced<'a, T> = &'a mut dyn FnMut(&[<T as Staging>::Trace]) -> Vec<<T as Staging>::Trace>;
 
-/// A program, and the values that it captures: its last inputs.
+/// A program, and the captured values, which are its last inputs.
 pub type Recorded<T> = (Program, Vec<T>);
 
-/// How programs of an interpreter are recorded: what the verbs ask of it.
+/// How programs of an interpreter are recorded, for the verbs.
 ///
-/// An interpreter that neither records nor hands its programs on has itself as [`Trace`](Self::Trace), and a
+/// An interpreter that neither records programs nor passes them on has itself as [`Trace`](Self::Trace), and a
 /// [`trace`](Self::trace) that runs the program: `f(inputs)`.
 pub trait Staging: Sized {
-    /// The interpreter at which the plain verbs run their program: one that records the program if values are known
-    /// numbers, this one if a program is being traced or differentiated already.
+    /// The interpreter at which the plain verbs run their program: an interpreter that records the program if values
+    /// are known numbers, and this interpreter if a program is being traced or differentiated already.
     type Trace: BaseTensor + Enter<Self>;
 
     /// The results of `f` on these values, by way of [`Trace`](Self::Trace): if that is another interpreter, the
@@ -29,28 +29,29 @@ pub trait Staging: Sized {
     #[track_caller]
     fn trace(inputs: &[Self], options: Options, f: Traced<'_, Self>) -> Vec<Self>;
 
-    /// The optimized program of `f` at inputs of a [`trace`](Self::trace), and the values it captures, if the trace
+    /// The optimized program of `f` at inputs of a [`trace`](Self::trace), and the captured values, if the trace
     /// records a program. The plain verbs differentiate this program, so the derivative is that of an optimized
     /// program.
     fn recorded(inputs: &[Self::Trace], f: Traced<'_, Self>) -> Option<Recorded<Self::Trace>> {
         Self::Trace::staged(inputs, f)
     }
 
-    /// The optimized program of a function of values like these, and the values it captures, if this interpreter
-    /// records programs and `f` does not depend on other values that are being differentiated.
+    /// The optimized program of a function of values of these shapes and element types, and the captured values, if
+    /// this interpreter records programs and `f` does not depend on other values that are being differentiated.
     fn staged(_inputs: &[Self], _f: &mut dyn FnMut(&[Self]) -> Vec<Self>) -> Option<Recorded<Self>> {
         None
     }
 
-    /// Whether a loop with a bound runs as many trips as there can be, even where numbers say when it ends: the trips of a
-    /// loop around it that is being recorded must leave as much behind as each other.
+    /// Whether a loop with a condition and a bound runs all its trips, even if known numbers determine its end: in the
+    /// body of a loop that is being recorded, all trips must record the same residuals.
     #[doc(hidden)]
     fn runs_all_trips() -> bool {
         false
     }
 
-    /// Whether operations are recorded: numbers that depend on inputs are unknown, whatever [`peek`](Self::peek) shows of
-    /// others, and what the host language repeats stands in the recorded program as often.
+    /// Whether operations are recorded. Then numbers that depend on inputs are unknown (other numbers may be known, and
+    /// [`peek`](super::Report::peek) shows them), and operations that the host language repeats are recorded as often
+    /// as they run.
     #[doc(hidden)]
     fn records() -> bool {
         false
