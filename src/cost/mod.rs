@@ -1,13 +1,13 @@
-//! The one model of cost: what was measured, and what operations, steps and programs cost by it.
+//! The cost model: measured constants of the machine, and the costs of operations, steps and programs.
 //!
-//! | module | what |
+//! | module | contents |
 //! |---|---|
 //! | [`machine`] | [`MACHINE`]: each measured constant, with its unit and a command |
 //! | [`operation`] | [`Cost`]: the work and the bytes of an operation, from shapes and element types |
 //! | [`step`] | the time of an elementwise operation of a step, from the columns of its row |
 //! | [`program`] | [`Estimate`]: the time of a compiled run, from the costs of its operations |
 //!
-//! Law: a constant of time, or of the size of a cache, stands in [`machine`] alone; `tests/language/constants.rs` looks
+//! Law: constants of time, and of the sizes of caches, are in [`machine`] alone; `tests/language/constants.rs` searches
 //! for others.
 
 mod machine;

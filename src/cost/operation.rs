@@ -1,10 +1,10 @@
 //! The cost of an operation, from shapes and element types alone.
 //!
-//! Law: this is the only model of work and of bytes: the counting interpreter, passes and rules that compare two
-//! programs, and tests that bound one program by another all use it, and the estimate of the time of a compiled run
-//! (`src/cost/program.rs`) weighs it. A cost follows the operation, not an implementation: an operation reads the
-//! elements it looks at and writes its result; one that updates its operand in place writes the updated elements, and
-//! the caller adds a copy of an operand that has another owner.
+//! Law: this is the only model of work and of bytes. It is used by the counting interpreter, by passes and rules that
+//! compare two programs, and by tests that bound one program by another; the estimate of the time of a compiled run
+//! (`src/cost/program.rs`) weighs it. A cost is that of the operation, not of an implementation: an operation reads the
+//! elements that its views map to, and writes its result; an operation that updates an operand in place writes the
+//! updated elements, and the caller adds the cost of a copy if the operand has another owner.
 
 use std::iter::Sum;
 use std::ops::{Add, AddAssign};
@@ -18,9 +18,10 @@ use crate::shape::size;
 pub struct Cost {
     /// The number of operations.
     pub calls: u64,
-    /// Elements computed or moved; a contraction counts two for each point of its iteration space, a product and a sum.
+    /// The number of elements computed or moved; a contraction counts a product and a sum for each point of its
+    /// iteration space.
     pub work: u64,
-    /// Bytes read and written.
+    /// The number of bytes read and written.
     pub bytes: u64,
 }
 
@@ -57,13 +58,13 @@ impl Cost {
         Cost { calls: 1, work: work as u64, bytes: bytes as u64 }
     }
 
-    /// The cost of so many repetitions.
+    /// The cost of `n` repetitions.
     pub(crate) fn times(self, n: usize) -> Cost {
         let times = |x: u64| x.saturating_mul(n as u64);
         Cost { calls: times(self.calls), work: times(self.work), bytes: times(self.bytes) }
     }
 
-    /// An operation that hands its operand on.
+    /// An operation that returns its operand.
     pub(crate) fn same() -> Cost {
         Cost::one(0, 0)
     }
@@ -101,7 +102,8 @@ impl Cost {
         Cost::one(size(value.0), bytes(value).saturating_mul(3))
     }
 
-    /// A contraction: each operand is read at most once per element, and at most once per point.
+    /// A contraction: of each operand, the number of elements that are read is the number of points of the iteration
+    /// space, or of elements of the operand, whichever is less.
     pub(crate) fn contract(op: &Contract, a: Kind<'_>, b: Kind<'_>, result: Kind<'_>) -> Cost {
         let points = points(&[&op.a, &op.b, &op.out]);
         let read = |(shape, dtype): Kind<'_>| points.min(size(shape)).saturating_mul(dtype.width());
@@ -114,13 +116,14 @@ impl Cost {
         Cost::one(op.work(operands), moved)
     }
 
-    /// A gather: the indices are read, and the elements they refer to are read and written.
+    /// A gather: the indices are read, and the elements at the indices are read and written.
     pub(crate) fn gather<'a>(ix: impl IntoIterator<Item = Kind<'a>>, result: Kind<'a>) -> Cost {
         let indices: usize = ix.into_iter().map(bytes).fold(0, usize::saturating_add);
         Cost::one(size(result.0), bytes(result).saturating_mul(2).saturating_add(indices))
     }
 
-    /// A scatter into a base, in place: the indices and values are read, and the places read and written.
+    /// A scatter into a base, in place: the indices and values are read, and the elements at the indices are read and
+    /// written.
     pub(crate) fn scatter<'a>(ix: impl IntoIterator<Item = Kind<'a>>, values: Kind<'a>) -> Cost {
         let indices: usize = ix.into_iter().map(bytes).fold(0, usize::saturating_add);
         Cost::one(size(values.0), bytes(values).saturating_mul(3).saturating_add(indices))
@@ -131,8 +134,8 @@ impl Cost {
         Cost::one(size(result.0), bytes(result).saturating_mul(2))
     }
 
-    /// A loop itself, without the operations in its trips: an operation per trip, and each row that is read or stacked
-    /// is moved.
+    /// A loop without the operations of its body: one element of work per trip, and a copy of each row that is read or
+    /// stacked.
     pub(crate) fn trips<'a>(n: usize, stacks: impl IntoIterator<Item = Kind<'a>>) -> Cost {
         let (mut work, mut moved) = (n, 0usize);
         for stack in stacks {
@@ -143,7 +146,7 @@ impl Cost {
     }
 }
 
-/// The number of points of an iteration space from which all of these views look at something.
+/// The number of points of an iteration space that are in the boxes of all of these views.
 fn points(views: &[&View]) -> usize {
     let widths = (0..views[0].shape().len()).map(|axis| {
         let bounds = views.iter().map(|v| v.bounds()[axis]);
@@ -160,13 +163,13 @@ fn reads(op: &Linear) -> usize {
     }
 }
 
-/// The number of elements that a linear operation moves or writes. A reshape keeps the elements in their order and
-/// moves nothing.
+/// The number of elements that a linear operation moves or writes; none for a reshape, which keeps the order of
+/// elements.
 pub(crate) fn moves(op: &Linear) -> usize {
     match op {
         Linear::Reshape { .. } => 0,
         Linear::Affine { .. } | Linear::Cast { .. } => reads(op).max(size(op.output_shape())),
-        // About 5 n log n operations on n complex numbers; here half of that for each of the parts.
+        // About 5 n log n operations for n complex numbers; real and imaginary part count half of that each.
         Linear::Fourier { shape, axis, .. } => {
             let stages = (usize::BITS - shape[*axis].leading_zeros()) as usize;
             size(shape).saturating_mul(stages.saturating_mul(5) / 2)

@@ -1,29 +1,29 @@
 //! The time of a compiled program, estimated from the costs of its operations.
 //!
-//! Laws: the time of a program is the sum of the times of its operations, and that of a loop is as many times the time
-//! of its body, beside what its trips take themselves. Times are whole tenths of nanoseconds, so sums have no order.
-//! The estimate orders programs that do the same, and says no more.
+//! Laws: the time of a program is the sum of the times of its operations; the time of a loop is `n` times the time of
+//! its body and the overhead of its trips. Times are whole tenths of nanoseconds, so sums do not depend on their order.
+//! The estimate ranks programs that compute the same values; it does not predict a time.
 
 use super::{Cost, MACHINE};
 
-/// What a run of a program costs.
+/// The estimated cost of a run of a program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Estimate {
     pub(crate) cost: Cost,
-    /// The time that a compiled run takes, about, in tenths of nanoseconds.
+    /// The estimated time of a compiled run, in tenths of nanoseconds.
     pub(crate) time: u64,
 }
 
-/// What the time of an operation depends on, beside its cost.
+/// The kind of work of an operation, which determines the time per element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Work {
     /// A pass over elements in their order.
     Elements,
     /// A transcendental function of each element.
     Functions,
-    /// Elements move alone, since their neighbours go elsewhere.
+    /// Elements are moved one by one, since neighbours do not stay neighbours.
     Moves,
-    /// Products, and their sums.
+    /// Products and their sums.
     Products,
 }
 
@@ -32,7 +32,7 @@ pub(crate) const fn tenths(nanoseconds: f64) -> u64 {
     (10.0 * nanoseconds + 0.5) as u64
 }
 
-/// The constants of the machine that estimates weigh with, in tenths of nanoseconds.
+/// The constants of the machine that are the weights of estimates, in tenths of nanoseconds.
 mod weights {
     use super::{MACHINE, tenths};
 
@@ -44,7 +44,7 @@ mod weights {
     pub(super) const FUNCTION: u64 = tenths(MACHINE.element_function);
     pub(super) const MOVED: u64 = tenths(MACHINE.moved);
     pub(super) const FAR: u64 = tenths(MACHINE.far_number);
-    /// The products of a tenth of a nanosecond.
+    /// The number of products in a tenth of a nanosecond.
     pub(super) const PRODUCTS: u64 = (0.1 / MACHINE.product + 0.5) as u64;
 }
 
@@ -54,7 +54,7 @@ impl Estimate {
         Estimate { cost, time: time(work, cost) }
     }
 
-    /// A loop of `n` trips, of which `own` is the cost without the operations of the body.
+    /// A loop of `n` trips; `own` is its cost without the operations of the body.
     pub(crate) fn of_loop(n: usize, own: Cost, body: Estimate) -> Estimate {
         let elements = own.work.saturating_mul(weights::ELEMENT);
         let time = (n as u64).saturating_mul(weights::NUMBER).saturating_add(elements).saturating_add(far(own));
@@ -70,13 +70,13 @@ impl Estimate {
     }
 }
 
-/// The time in which large arrays are read and written.
+/// The time to read and write large arrays, beside the time of their elements; 0 for arrays that fit in cache.
 fn far(cost: Cost) -> u64 {
     let numbers = cost.bytes / 8;
     if numbers < MACHINE.level2_beside as u64 / 8 { 0 } else { numbers.saturating_mul(weights::FAR) }
 }
 
-/// The time that an operation of this cost takes.
+/// The estimated time of an operation of this cost.
 fn time(work: Work, cost: Cost) -> u64 {
     if cost.work == 0 {
         return 0;
@@ -85,7 +85,7 @@ fn time(work: Work, cost: Cost) -> u64 {
         return if work == Work::Functions { weights::FUNCTION_OF_NUMBER } else { weights::NUMBER };
     }
     let (call, elements) = match work {
-        // A product and a sum are counted as two.
+        // The work counts a product and its sum as two.
         Work::Products => (weights::CONTRACTION, cost.work / (2 * weights::PRODUCTS)),
         Work::Functions => (weights::CALL, cost.work.saturating_mul(weights::FUNCTION)),
         Work::Moves => (weights::CALL, cost.work.saturating_mul(weights::MOVED)),
@@ -98,7 +98,7 @@ fn time(work: Work, cost: Cost) -> u64 {
 mod tests {
     use super::*;
 
-    /// No constant loses a digit where it becomes a whole number.
+    /// All constants are whole tenths of nanoseconds, so the conversion rounds none.
     #[test]
     fn weights_are_exact() {
         let m = MACHINE;
@@ -120,7 +120,7 @@ mod tests {
         assert_eq!(Estimate::of_loop(0, own, body).time, 10 * weights::ELEMENT);
     }
 
-    /// What is larger than a cache takes longer than its elements.
+    /// Arrays larger than a cache take longer than the time of their elements.
     #[test]
     fn large_arrays_are_far() {
         let of = |bytes: u64| Estimate::of(Work::Elements, Cost { calls: 1, work: 1000, bytes }).time;

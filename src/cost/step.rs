@@ -1,17 +1,18 @@
-//! The time of an elementwise operation of a step: nanoseconds for an element of 8 bytes, on one thread.
+//! The time of an elementwise operation of a step: nanoseconds per element of 8 bytes, on one thread.
 //!
-//! Law: the time follows from the cost in the row, so a new row needs no entry here, and arithmetic takes least.
+//! Law: the time follows from the properties in the row of the operation, so a new row needs no entry here. Arithmetic
+//! takes least time.
 
 use super::MACHINE;
 use crate::ops::{Binary, Property, Unary};
 
-/// The nanoseconds of an element of a function of one argument. A reciprocal and a root weigh as much as other
-/// functions.
+/// The nanoseconds per element of a function of one argument. Reciprocals and roots count as much as other functions
+/// that are no arithmetic.
 pub(crate) fn unary(op: Unary) -> f64 {
     if op.is(Property::Arithmetic) { MACHINE.arithmetic } else { MACHINE.tile_function }
 }
 
-/// The nanoseconds of an element of a function of two arguments.
+/// The nanoseconds per element of a function of two arguments.
 pub(crate) fn binary(op: Binary) -> f64 {
     if op.is(Property::Arithmetic) {
         MACHINE.arithmetic
