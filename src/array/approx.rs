@@ -1,15 +1,14 @@
 //! The comparison traits of the `approx` crate, for tests with tolerances.
 //!
-//! Law: arrays of different shapes or element types are never close. Floats are compared element by
-//! element in their own type, with the tolerance rounded to it; integers and masks are compared
-//! exactly, whatever the tolerance.
+//! Law: arrays of different shapes or element types are never close. Floats are compared element by element in their
+//! own type, with tolerances rounded to this type; integers and masks are compared exactly, for any tolerance.
 
 use approx::{AbsDiffEq, RelativeEq, UlpsEq};
 
 use super::{Array, Values};
 use crate::dtype::{DType, Elem};
 
-/// Whether all pairs of elements are close; O(1) for two repeated values.
+/// Whether all pairs of elements are close; O(1) for two arrays of one repeated value each.
 fn all<E: Elem>(a: &Array, b: &Array, close: impl Fn(E, E) -> bool) -> bool {
     match (a.typed::<E>(), b.typed::<E>()) {
         (Values::Splat(x), Values::Splat(y)) => a.size() == 0 || close(x, y),
@@ -17,7 +16,8 @@ fn all<E: Elem>(a: &Array, b: &Array, close: impl Fn(E, E) -> bool) -> bool {
     }
 }
 
-/// Whether two arrays fit and all their elements are close, by one criterion per float type.
+/// Whether two arrays have one shape and element type, and all their elements are close, by a criterion for each float
+/// type.
 fn close(a: &Array, b: &Array, f64s: impl Fn(f64, f64) -> bool, f32s: impl Fn(f32, f32) -> bool) -> bool {
     a.shape() == b.shape()
         && a.dtype() == b.dtype()
@@ -41,7 +41,7 @@ impl AbsDiffEq for Array {
     }
 }
 
-/// Elements differ by at most `epsilon`, or by `max_relative` of the larger one.
+/// Elements differ by at most `epsilon`, or by at most `max_relative` times the larger absolute value.
 impl RelativeEq for Array {
     fn default_max_relative() -> f64 {
         f64::EPSILON
@@ -57,7 +57,7 @@ impl RelativeEq for Array {
     }
 }
 
-/// Elements differ by at most `epsilon`, or by `max_ulps` representable numbers.
+/// Elements differ by at most `epsilon`, or by at most `max_ulps` units in the last place.
 impl UlpsEq for Array {
     fn default_max_ulps() -> u32 {
         f64::default_max_ulps()

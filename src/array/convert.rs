@@ -1,7 +1,7 @@
 //! Conversions between arrays and plain Rust data: scalars, nested arrays, vectors.
 //!
-//! Law: there and back is the identity. A conversion that cannot fail is `From`; one that can (ragged rows, another
-//! shape or element type) is `TryFrom`, with an error that names both sides.
+//! Law: a conversion and the conversion back give the same data. A conversion that cannot fail is `From`; a conversion
+//! that can fail (ragged rows, another shape or element type) is `TryFrom`, with an error that names both sides.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -12,13 +12,13 @@ use super::{Array, Elems, Values};
 use crate::dtype::{DType, Elem};
 use crate::shape::{self, MAX_RANK, MAX_SIZE};
 
-/// The reason why data is not the array that was asked for.
+/// The reason why data cannot be converted to the requested array, or an array to the requested data.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ArrayError {
     /// The number of elements is not the size of the shape.
     #[error("array: the number of elements must be {needed} for shape {shape:?}, but it is {given}; change either")]
     Length {
-        /// The shape asked for.
+        /// The requested shape.
         shape: Vec<usize>,
         /// The size of the shape.
         needed: usize,
@@ -32,7 +32,7 @@ pub enum ArrayError {
         shape.len()
     )]
     Size {
-        /// The shape asked for.
+        /// The requested shape.
         shape: Vec<usize>,
     },
     /// The rows of a nested vector differ in length.
@@ -48,31 +48,31 @@ pub enum ArrayError {
         /// The length of the row.
         given: usize,
     },
-    /// The element type is another one.
+    /// The array has another element type.
     #[error("array: elements of {needed} were asked for, but they are {given}; convert the array first")]
     DType {
-        /// The element type asked for.
+        /// The requested element type.
         needed: DType,
         /// The element type of the array.
         given: DType,
     },
-    /// The shape is another one.
+    /// The array has another shape.
     #[error("array: shape {needed:?} was asked for, but it is {given:?}; reshape the array first")]
     Shape {
-        /// The shape asked for.
+        /// The requested shape.
         needed: Vec<usize>,
         /// The shape of the array.
         given: Vec<usize>,
     },
-    /// The number of axes is another one.
+    /// The array has another number of axes.
     #[error("array: rank {needed} was asked for, but the shape is {shape:?}; reshape the array or use `to_vec`")]
     Rank {
-        /// The rank asked for.
+        /// The requested rank.
         needed: usize,
         /// The shape of the array.
         shape: Vec<usize>,
     },
-    /// There is not exactly one element.
+    /// The array does not have exactly one element.
     #[error("array: exactly one element was asked for, but the shape is {shape:?}; use `to_vec` for all of them")]
     NotOne {
         /// The shape of the array.
@@ -85,12 +85,12 @@ fn path(row: &[usize]) -> String {
     row.iter().map(usize::to_string).collect::<Vec<_>>().join(", ")
 }
 
-/// Data that is an array of rank `D` with elements `E`, mostly by its type alone.
+/// Data that converts to an array of rank `D` with elements `E`, which its type determines, but for [`Array`] itself.
 ///
-/// Every type but `Array` has one implementation, so rank and element type are inferred from the data:
-/// scalars have rank 0, `[E; N]`, `Vec<E>` and slices rank 1, `[[E; M]; N]` and `Vec<[E; M]>`
-/// rank 2, and so on up to 4. A tensor of known numbers is such data, too. The rank and the element type of an
-/// [`Array`] are known when the program runs, so a type must say what they are to be.
+/// Every type but `Array` has one implementation, so rank and element type are inferred from the data: scalars have
+/// rank 0, `[E; N]`, `Vec<E>` and slices rank 1, `[[E; M]; N]` and `Vec<[E; M]>` rank 2, and so on up to 4. A tensor of
+/// known numbers is such data, too. The rank and the element type of an [`Array`] are known only at run time, so the
+/// caller must state the expected ones.
 ///
 /// ```
 /// use polygrad::array::Nested;
@@ -107,13 +107,13 @@ pub trait Nested<const D: usize, E: Elem> {
     fn into_array(self) -> Array;
 }
 
-/// One row per type: its rank, its shape, and its elements as a vector.
+/// Implements [`Nested`] from a row per type: its rank, its shape, and its elements as a vector.
 macro_rules! nested {
     ($( [$($generics:tt)*] $Data:ty, $rank:literal, |$x:ident| $shape:expr, $elements:expr; )*) => { $(
         impl<$($generics)*> Nested<$rank, E> for $Data {
             fn into_array(self) -> Array {
                 let $x = self;
-                // The product of the sizes of an array without elements may be too large for one.
+                // May panic: an array without elements may have other sizes whose product is too large.
                 Array::new(&$shape, $elements)
             }
         }
@@ -143,7 +143,7 @@ nested! {
         |x| [N, M, K, J], x.as_flattened().as_flattened().as_flattened().to_vec();
 }
 
-/// Whether it has the rank and the element type is checked where it becomes a tensor.
+/// Rank and element type are not checked here, but by the conversion to a tensor.
 impl<const D: usize, E: Elem> Nested<D, E> for Array {
     fn into_array(self) -> Array {
         self
@@ -157,7 +157,7 @@ impl<E: Elem> FromIterator<E> for Array {
     }
 }
 
-/// Rows as an array of rank 2; no rows make the shape `[0, 0]`.
+/// Rows as an array of rank 2; without rows, the shape is `[0, 0]`.
 impl<E: Elem> TryFrom<Vec<Vec<E>>> for Array {
     type Error = ArrayError;
     fn try_from(rows: Vec<Vec<E>>) -> Result<Array, ArrayError> {
@@ -169,7 +169,7 @@ impl<E: Elem> TryFrom<Vec<Vec<E>>> for Array {
     }
 }
 
-/// Rows of rows as an array of rank 3; an empty vector gives size 0 along its inner axes.
+/// Vectors of rows as an array of rank 3; if a vector is empty, the sizes of inner axes that it leaves open are 0.
 impl<E: Elem> TryFrom<Vec<Vec<Vec<E>>>> for Array {
     type Error = ArrayError;
     fn try_from(blocks: Vec<Vec<Vec<E>>>) -> Result<Array, ArrayError> {
@@ -189,7 +189,7 @@ fn same_length(row: &[usize], needed: usize, given: usize) -> Result<(), ArrayEr
     if needed == given { Ok(()) } else { Err(ArrayError::Ragged { row: row.to_vec(), needed, given }) }
 }
 
-/// The conversion back, from an array by reference, and by value through it.
+/// Implements the conversions back: from an array by reference, and by value through the former.
 macro_rules! back {
     ($( [$($generics:tt)*] $Data:ty, |$a:ident| $body:expr; )*) => { $(
         impl<$($generics)*> TryFrom<&Array> for $Data {
@@ -226,7 +226,7 @@ back! {
     };
 }
 
-/// The array itself, if rank and element type are right.
+/// The array itself, if it has this rank and element type.
 fn ranked<E: Elem>(a: &Array, needed: usize) -> Result<&Array, ArrayError> {
     if a.rank() != needed {
         return Err(ArrayError::Rank { needed, shape: a.shape().to_vec() });
@@ -237,7 +237,7 @@ fn ranked<E: Elem>(a: &Array, needed: usize) -> Result<&Array, ArrayError> {
     Ok(a)
 }
 
-/// The elements, if shape and element type are right.
+/// The elements, if the array has this shape and element type.
 fn shaped<'a, E: Elem>(a: &'a Array, needed: &[usize]) -> Result<Values<'a, E>, ArrayError> {
     if a.shape() != needed {
         return Err(ArrayError::Shape { needed: needed.to_vec(), given: a.shape().to_vec() });
@@ -257,9 +257,9 @@ impl Array {
         Ok((0..shape::size(self.shape())).map(move |i| values.get(i)))
     }
 
-    /// The elements in row-major order, if they are stored one by one, or there is only one; an array of one repeated
-    /// value, such as zeros, stores that value once. Nothing is copied. [`elements`](Array::elements) is for every
-    /// array.
+    /// The elements in row-major order, without a copy, if they are stored one by one, or if there is at most one
+    /// element. `None` for an array of one repeated value, such as zeros, which stores that value once; for such
+    /// arrays, too, use [`elements`](Array::elements).
     ///
     /// ```
     /// use polygrad::{Array, DType};

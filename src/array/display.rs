@@ -1,7 +1,7 @@
-//! Printing arrays: `Display` for reading, `Debug` for telling values apart.
+//! Printing of arrays: `Display` for readers, `Debug` to distinguish values.
 //!
-//! Law: the printed text is bounded. If there are more than 1000 elements, only the first and the last three along each
-//! axis are read, so printing costs the same however large the array is.
+//! Law: the printed text is bounded for each rank. Of more than 1000 elements, only the first and the last three along
+//! each axis are read, so the time does not depend on the sizes of the axes.
 
 use std::fmt::{self, Write};
 
@@ -9,21 +9,21 @@ use super::{Array, with_elem};
 use crate::dtype::{DType, Elem, Float};
 use crate::shape::{Show, strides};
 
-/// Arrays with more elements are abbreviated.
+/// The largest number of elements that are all printed.
 const THRESHOLD: usize = 1000;
-/// The number of items that stay at each end of an abbreviated axis.
+/// The number of items that are shown at each end of an abbreviated axis.
 const EDGE: usize = 3;
-/// The width at which `Display` breaks rows.
+/// The width of lines, in characters, at which `Display` breaks rows.
 const COLUMNS: usize = 80;
 /// The largest number of decimals that `Display` shows unless a precision is given.
 const DECIMALS: usize = 8;
 
 /// Nested brackets with aligned columns, as NumPy prints.
 ///
-/// All floats of an array have the same number of decimals: as many as the elements need and at most 8, or those of the
-/// precision (`{:.3}`). Floats that these would not show (from 1e8 on, below 1e-4) are printed with an exponent. More
-/// than 1000 elements are abbreviated with `...`. A rank-0 array prints as its number, in full; an empty one as `[]`
-/// with its shape.
+/// All floats of an array have the same number of decimals: as many as the elements need, at most 8, or the given
+/// precision (`{:.3}`). Without a precision, if an absolute value other than 0 is at least 1e8 or less than 1e-4, all
+/// floats are printed with an exponent. More than 1000 elements are abbreviated with `...`. A rank-0 array prints as
+/// its number, in full; an empty array as `[]` with its shape.
 ///
 /// ```
 /// use polygrad::Array;
@@ -52,8 +52,8 @@ impl fmt::Display for Array {
     }
 }
 
-/// One line, `Array(f64, [2, 2], [[1.0, 2.5], [-3.0, 4.0]])`: element type, shape and values in full,
-/// abbreviated beyond 1000 elements.
+/// One line, `Array(f64, [2, 2], [[1.0, 2.5], [-3.0, 4.0]])`: element type, shape, and the elements in full precision;
+/// more than 1000 elements are abbreviated.
 impl fmt::Debug for Array {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Array({}, {}, ", self.dtype(), Show(self.shape()))?;
@@ -66,12 +66,12 @@ impl fmt::Debug for Array {
     }
 }
 
-/// A float alone: as Rust prints it to tell it from others, unless a precision was given.
+/// A float of rank 0: in full precision, as by `Debug`, unless a precision is given.
 fn number<E: Elem>(f: &mut fmt::Formatter<'_>, x: &E) -> fmt::Result {
     if f.precision().is_some() { fmt::Display::fmt(x, f) } else { fmt::Debug::fmt(x, f) }
 }
 
-/// Floats with one number of decimals, or with exponents.
+/// The texts of floats with one number of decimals, all with exponents or all without.
 fn float_words<E: Float + fmt::LowerExp>(elements: &[E], precision: Option<usize>) -> Vec<String> {
     if let Some(decimals) = precision {
         return elements.iter().map(|x| format!("{x:.decimals$}")).collect();
@@ -96,7 +96,7 @@ fn most_decimals(words: impl Iterator<Item = String>) -> usize {
     words.filter_map(decimals).max().unwrap_or(1).min(DECIMALS)
 }
 
-/// The visible positions along each axis of an array; `None` stands for a gap.
+/// The positions that are printed along each axis of an array; `None` stands for a gap.
 struct Visible {
     axes: Vec<Vec<Option<usize>>>,
 }
@@ -106,7 +106,7 @@ impl Visible {
         let size = a.size();
         let axis = |n: usize| -> Vec<Option<usize>> {
             match size {
-                // If one axis is empty, nothing is visible along the others, however long they are.
+                // An array without elements has no visible positions, however long its other axes are.
                 0 => Vec::new(),
                 _ if size > THRESHOLD && n > 2 * EDGE => {
                     (0..EDGE).map(Some).chain([None]).chain((n - EDGE..n).map(Some)).collect()
@@ -131,7 +131,7 @@ impl Visible {
         positions.into_iter().map(|p| values.get(p)).collect()
     }
 
-    /// Writes the block at `depth`: one row a line, blank lines between matrices.
+    /// Writes the block at `depth`: one line for each row, and blank lines between matrices.
     fn write_block(&self, f: &mut fmt::Formatter<'_>, words: &mut Words<'_>, depth: usize) -> fmt::Result {
         let (indent, below) = (depth + 1, self.axes.len() - depth - 1);
         if below == 0 {
@@ -150,7 +150,7 @@ impl Visible {
         f.write_char(']')
     }
 
-    /// Writes a row of aligned words, broken if it gets too long.
+    /// Writes a row of aligned words, with line breaks if it is too long.
     fn write_row(&self, f: &mut fmt::Formatter<'_>, words: &mut Words<'_>, indent: usize) -> fmt::Result {
         f.write_char('[')?;
         let mut column = indent;
@@ -159,7 +159,7 @@ impl Visible {
                 Some(_) => words.next_padded(),
                 None => "...".to_string(),
             };
-            // The closing brackets must fit as well.
+            // The closing brackets must fit in the line, too.
             if k > 0 && column + 1 + word.len() + indent > COLUMNS {
                 write!(f, "\n{:indent$}", "")?;
                 column = indent;
@@ -173,7 +173,7 @@ impl Visible {
         f.write_char(']')
     }
 
-    /// Writes the block at `depth` on one line, with commas; at the last depth one word.
+    /// Writes the block at `depth` on one line, with commas; below the last axis, writes one word.
     fn write_line(&self, f: &mut fmt::Formatter<'_>, words: &mut Words<'_>, depth: usize) -> fmt::Result {
         let Some(shown) = self.axes.get(depth) else {
             return f.write_str(&words.next_padded());
@@ -192,7 +192,7 @@ impl Visible {
     }
 }
 
-/// Printed elements in order, all of one width.
+/// The texts of the printed elements in order, padded to one width.
 struct Words<'a> {
     rest: std::slice::Iter<'a, String>,
     width: usize,

@@ -1,39 +1,39 @@
-//! What an array stores, by element type: rank-0 arrays and data as members of the families of [`dtype`](crate::dtype).
+//! Access to stored elements by their type: rank-0 arrays and data as members of [families](crate::dtype).
 
 use std::marker::PhantomData;
 
 use super::{Array, Data, Elems};
 use crate::dtype::{Elem, ElemFamily, Member};
 
-/// One element.
+/// The family of elements.
 struct One;
 
 impl ElemFamily for One {
     type Of<E: Elem> = E;
 }
 
-/// One element by reference.
+/// The family of references to an element.
 struct OneRef<'a>(PhantomData<&'a ()>);
 
 impl<'a> ElemFamily for OneRef<'a> {
     type Of<E: Elem> = &'a E;
 }
 
-/// Elements.
+/// The family of stored elements.
 struct All;
 
 impl ElemFamily for All {
     type Of<E: Elem> = Elems<E>;
 }
 
-/// Elements by reference.
+/// The family of references to stored elements.
 struct AllRef<'a>(PhantomData<&'a ()>);
 
 impl<'a> ElemFamily for AllRef<'a> {
     type Of<E: Elem> = &'a Elems<E>;
 }
 
-/// Elements by mutable reference.
+/// The family of mutable references to stored elements.
 struct AllMut<'a>(PhantomData<&'a ()>);
 
 impl<'a> ElemFamily for AllMut<'a> {
@@ -66,7 +66,7 @@ impl Array {
 }
 
 impl Data {
-    /// These elements.
+    /// The data with these elements.
     #[inline]
     pub(crate) fn new<E: Elem>(elements: Elems<E>) -> Data {
         match E::member::<All>(elements) {
@@ -88,7 +88,7 @@ impl Data {
         })
     }
 
-    /// The elements to be changed, if they are of type `E`.
+    /// The elements as a mutable reference, if they are of type `E`.
     #[inline]
     pub(crate) fn of_mut<E: Elem>(&mut self) -> Option<&mut Elems<E>> {
         E::of_member::<AllMut<'_>>(match self {

@@ -1,11 +1,12 @@
-//! `Array`: plain data. A shape, an element type and row-major elements.
+//! `Array`: plain data, with a shape, an element type and row-major elements.
 //!
-//! Law: an array is a value: immutable while shared, cheap to clone, `Send + Sync`, and at most 16 bytes wide. A rank-0
-//! array is stored in the handle itself, everything else behind one `Arc`. An array of one repeated value stores that
-//! value once, so zeros and ones cost O(1) whatever their shape. Rank 0 and sizes of 0 are ordinary cases.
+//! Law: an array is a value: immutable while shared, cheap to clone, `Send + Sync`, and at most 16 bytes wide. The
+//! element of a rank-0 array is stored in the handle itself, any other array behind one `Arc`. An array of one repeated
+//! value stores that value once, so zeros and ones take O(1) time and memory for any shape. Rank 0 and sizes of 0 are
+//! ordinary cases.
 //!
-//! This module knows no operation of the language: the operations are in [`crate::ops`], and their effect on arrays is
-//! in `interpreters/concrete`.
+//! This module has no operation of the language: the operations are in [`crate::ops`], and their interpretation on
+//! arrays is in `interpreters/concrete`.
 
 use std::sync::Arc;
 
@@ -29,8 +30,8 @@ pub(crate) use serial::refused;
 
 /// A dense n-dimensional array of `f64`, `f32`, `i64` or `bool`.
 ///
-/// A clone shares the elements. A thread keeps the memory of large arrays that are gone for the next ones, at most 64
-/// MB for each element type, until it ends.
+/// A clone shares the elements. A thread keeps the memory of large arrays that have been dropped, for new arrays, until
+/// the thread ends: at most 64 MB for each element type.
 ///
 /// ```
 /// use polygrad::Array;
@@ -48,7 +49,7 @@ pub enum Array {
     I64(i64),
     /// A rank-0 array of `bool`.
     Bool(bool),
-    /// Everything of rank 1 and above.
+    /// An array of rank 1 or more.
     #[doc(hidden)]
     Shared(Arc<Stored>),
 }
@@ -77,7 +78,7 @@ pub enum Data {
     Bool(Elems<bool>),
 }
 
-/// Elements, or one element standing for all.
+/// Elements, stored one by one or as one repeated value.
 #[doc(hidden)]
 #[derive(Clone)]
 pub enum Elems<E> {
@@ -87,7 +88,7 @@ pub enum Elems<E> {
     Dense(Vec<E>),
 }
 
-/// The elements of an array as a kernel reads them.
+/// A borrowed view of the elements of an array, as kernels read them.
 #[derive(Clone, Copy, Debug)]
 pub enum Values<'a, E> {
     /// Every element has this value.
@@ -97,7 +98,7 @@ pub enum Values<'a, E> {
 }
 
 impl<E: Elem> Values<'_, E> {
-    /// The element at a flat row-major position.
+    /// The element at a flat row-major index.
     #[inline]
     pub fn get(&self, i: usize) -> E {
         match self {
@@ -107,7 +108,7 @@ impl<E: Elem> Values<'_, E> {
     }
 }
 
-/// Runs one body for the element type of an array, bound to a type name.
+/// Runs a body that is generic in the element type: binds a type name to the Rust type of a [`DType`].
 macro_rules! with_elem {
     ($dtype:expr, $E:ident => $body:expr) => {
         match $dtype {
@@ -132,8 +133,8 @@ macro_rules! with_elem {
 }
 pub(crate) use with_elem;
 
-/// Runs one body for the number type that an element type is; another for masks, which a caller leaves out if it has
-/// checked that there are none.
+/// [`with_elem`] for number types; masks run another body, which is left out if the caller has checked that there are
+/// no masks.
 macro_rules! with_num {
     ($dtype:expr, $E:ident => $body:expr) => {
         $crate::array::with_num!($dtype, $E => $body, else unreachable!("an operation of numbers has no masks"))
@@ -153,7 +154,7 @@ macro_rules! with_num {
 }
 pub(crate) use with_num;
 
-/// Runs one body for the float type that an element type, already checked, is.
+/// [`with_elem`] for float types; the caller has checked that the element type is one.
 macro_rules! with_float {
     ($dtype:expr, $E:ident => $body:expr) => {
         match $dtype {
@@ -267,7 +268,7 @@ impl Array {
         Array::dense(Shape::from_slice(&[n]), (0..n as i64).collect())
     }
 
-    /// `n` evenly spaced values from `start` to `stop`, both included; just `start` when `n` is 1.
+    /// `n` evenly spaced values from `start` to `stop`, both included; only `start` if `n` is 1.
     ///
     /// ```
     /// use polygrad::Array;
@@ -325,7 +326,7 @@ impl Array {
         }
     }
 
-    /// An array from parts that are known to fit.
+    /// An array of a shape and elements that are known to fit.
     pub(crate) fn dense<E: Elem>(shape: Shape, elements: Vec<E>) -> Array {
         debug_assert_eq!(shape::size(&shape), elements.len());
         if shape.is_empty() {
@@ -371,7 +372,7 @@ impl Array {
         }
     }
 
-    /// The elements, dense or as one repeated value; `None` if they are not of type `E`.
+    /// The elements, as stored: one by one or as one repeated value; `None` if they are not of type `E`.
     pub fn values<E: Elem>(&self) -> Option<Values<'_, E>> {
         if let Array::Shared(s) = self {
             return s.data.of::<E>().map(|e| match e {
@@ -391,7 +392,7 @@ impl Array {
         }
     }
 
-    /// The one value of all elements, if they are stored as one.
+    /// The value of all elements, if they are stored as one repeated value.
     pub(crate) fn splat<E: Elem>(&self) -> Option<E> {
         match self.values::<E>()? {
             Values::Splat(x) => Some(x),
@@ -454,7 +455,7 @@ impl Array {
         })
     }
 
-    /// The elements as a mutable row-major slice: in place if the array has no other owner, after one copy otherwise.
+    /// The elements as a mutable row-major slice; copied before if the array has another owner.
     #[track_caller]
     pub(crate) fn make_dense<E: Elem>(&mut self) -> &mut [E] {
         if !matches!(self, Array::Shared(_)) {
@@ -499,8 +500,8 @@ impl Array {
         })
     }
 
-    /// Every element converted to `E` as Rust's `as` would for numbers: floats to integers
-    /// truncate and saturate, NaN becomes 0; masks become 0 and 1.
+    /// Every element converted to `E` as by Rust's `as` for numbers: from floats to integers, elements are truncated
+    /// and saturate, and NaN becomes 0; masks become 0 and 1.
     ///
     /// ```
     /// use polygrad::Array;
@@ -516,7 +517,7 @@ impl Array {
         }
         fn float<E: Num>(x: f64) -> E {
             match E::DTYPE {
-                // The cast truncates and saturates; a checked cast would refuse.
+                // `as` truncates and saturates; the checked cast of a float out of range gives `None`.
                 DType::I64 => num_traits::cast(x as i64).unwrap_or(E::ZERO),
                 DType::F64 | DType::F32 | DType::Bool => num_traits::cast(x).unwrap_or(E::ZERO),
             }

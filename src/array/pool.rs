@@ -1,9 +1,11 @@
-//! The memory of arrays that are gone, kept for the next ones. A large array returned to the system and taken again
-//! costs a page fault for each page, which is more than most operations on it.
+//! A pool of the memory of large arrays that have been dropped, for reuse by new arrays of the same thread.
 //!
-//! Law: a thread keeps at most [`BYTES`] bytes in at most [`BUFFERS`] buffers for each element type, the oldest given
-//! up first, and returns all of it when it ends. Arrays below [`SMALL`] bytes are left to the allocator, which does
-//! these well. Memory that cannot be had is a panic in words: all arrays that the interpreter fills take theirs here.
+//! Memory that is returned to the system and allocated again causes a page fault for each page, which takes more time
+//! than most operations on the array.
+//!
+//! Law: a thread keeps at most [`BYTES`] bytes in at most [`BUFFERS`] buffers for each element type; the oldest buffers
+//! are freed first, and all of them when the thread ends. Arrays below [`SMALL`] bytes are left to the allocator. If
+//! memory cannot be allocated, the panic has a message, as all arrays that the interpreter fills are allocated here.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -12,13 +14,13 @@ use super::{Data, Elems, Stored};
 use crate::dtype::Elem;
 use crate::shape::check_room;
 
-/// The most bytes of each element type that a thread keeps.
+/// The largest number of bytes that a thread keeps for each element type.
 const BYTES: usize = 64 << 20;
 
-/// The most buffers of each element type that a thread keeps.
+/// The largest number of buffers that a thread keeps for each element type.
 const BUFFERS: usize = 32;
 
-/// The bytes from which on an array is kept.
+/// The least number of bytes of a buffer that is kept.
 const SMALL: usize = 32 << 10;
 
 /// The buffers of one element type, oldest first.
@@ -30,10 +32,10 @@ struct Shelf<E> {
 impl<E> Shelf<E> {
     const EMPTY: Shelf<E> = Shelf { buffers: Vec::new(), bytes: 0 };
 
-    /// A buffer of at least this capacity, and at most twice that.
+    /// Takes a buffer of at least this capacity and at most about twice that.
     fn take(&mut self, len: usize) -> Option<Vec<E>> {
         let fits = |v: &Vec<E>| len <= v.capacity() && v.capacity() / 2 <= len;
-        // The newest is the likeliest to be in a cache.
+        // The newest buffer is the most likely to be in a cache.
         let found = self.buffers.iter().rposition(fits)?;
         let buffer = self.buffers.remove(found);
         self.bytes -= buffer.capacity() * size_of::<E>();
@@ -70,7 +72,7 @@ impl Pool {
     }
 }
 
-/// As many elements, each of any value.
+/// A vector of `len` elements with unspecified values.
 #[track_caller]
 pub(crate) fn any<E: Elem>(len: usize) -> Vec<E> {
     match recycled(len) {
@@ -82,7 +84,7 @@ pub(crate) fn any<E: Elem>(len: usize) -> Vec<E> {
     }
 }
 
-/// As many elements of one value. Zeros of the system are not written.
+/// A vector of `len` elements of one value. Zeros in new memory of the system are not written again.
 #[track_caller]
 pub(crate) fn full<E: Elem>(x: E, len: usize) -> Vec<E> {
     match recycled(len) {
@@ -97,7 +99,7 @@ pub(crate) fn full<E: Elem>(x: E, len: usize) -> Vec<E> {
     }
 }
 
-/// No elements, with room for as many.
+/// An empty vector with capacity for `len` elements.
 #[track_caller]
 pub(crate) fn empty<E: Elem>(len: usize) -> Vec<E> {
     match recycled(len) {
@@ -112,7 +114,7 @@ pub(crate) fn empty<E: Elem>(len: usize) -> Vec<E> {
     }
 }
 
-/// The elements of an iterator.
+/// The elements of an iterator as a vector.
 #[inline]
 #[track_caller]
 pub(crate) fn collected<E: Elem>(elements: impl ExactSizeIterator<Item = E>) -> Vec<E> {
@@ -121,12 +123,12 @@ pub(crate) fn collected<E: Elem>(elements: impl ExactSizeIterator<Item = E>) -> 
     v
 }
 
-/// As many elements of the past, if there are.
+/// A vector of `len` elements with unspecified values in a buffer of the pool, if there is a fitting one.
 fn recycled<E: Elem>(len: usize) -> Option<Vec<E>> {
     if len.saturating_mul(size_of::<E>()) < SMALL {
         return None;
     }
-    // Arrays are made, too, while a thread ends.
+    // `try_with`, since arrays are also made after the pool of an ending thread is dropped.
     let take = |pool: &RefCell<Pool>| pool.borrow_mut().shelf::<E>().and_then(|shelf| shelf.take(len));
     let mut v = POOL.try_with(take).ok().flatten()?;
     v.resize(len, E::ZERO);
@@ -140,7 +142,7 @@ fn give<E: Elem>(elems: &mut Elems<E>) {
         return;
     }
     let v = std::mem::take(v);
-    // While a thread ends, its arrays are freed.
+    // Without a pool, as when a thread ends, the buffer is freed.
     let _ = POOL.try_with(|pool| {
         if let Some(shelf) = pool.borrow_mut().shelf::<E>() {
             shelf.give(v);
@@ -185,7 +187,7 @@ mod tests {
         assert_eq!(kept(), (0, 0));
         drop(Array::new(&[len - 1], vec![1.0; len - 1]));
         assert_eq!(kept(), (0, 0), "small arrays are left to the allocator");
-        // As many as there may be, then more bytes than there may be.
+        // More buffers than are kept, then more bytes than are kept.
         let many: Vec<Array> = (0..BUFFERS + 3).map(|_| Array::new(&[len], vec![1.0; len])).collect();
         drop(many);
         assert_eq!(kept(), (BUFFERS, BUFFERS * SMALL));

@@ -1,24 +1,26 @@
-//! Seeded random numbers: `Rng`, and arrays of them.
+//! Seeded random numbers: the generator `Rng`, and arrays of random numbers.
 //!
-//! Law: the same seed gives the same numbers everywhere, for good. The generator is splitmix64, which uses integer
-//! arithmetic alone; uniform numbers are exact, normal numbers as exact as the platform's `ln`.
+//! Law: a seed gives the same numbers on every platform and in every version. The generator is splitmix64, which uses
+//! integer arithmetic alone; uniform numbers are the same to the bit, normal numbers up to the error of the platform's
+//! `ln`.
 
 use super::Array;
 use crate::dtype::{DType, Elem, Float};
 use crate::shape::{self, Shape};
 
-/// The shape of what is drawn: sizes in an array make a tensor of that rank, borrowed sizes an [`Array`].
+/// A shape of random numbers, which determines the type of the result: sizes in a Rust array give a tensor of this
+/// rank, borrowed sizes give an [`Array`].
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a shape",
     label = "sizes are needed: `[n, d]` for a tensor, `&[n, d]` for an `Array`"
 )]
 pub trait Drawn {
-    /// What is drawn.
+    /// The type of the result.
     type Out<E: Elem>;
     /// The sizes.
     #[doc(hidden)]
     fn sizes(&self) -> &[usize];
-    /// The array as what is drawn.
+    /// The array as the result.
     #[doc(hidden)]
     #[track_caller]
     fn drawn<E: Elem>(a: Array) -> Self::Out<E>;
@@ -41,7 +43,7 @@ borrowed_sizes! { [] &[usize]; [const N: usize] &[usize; N]; [] &Vec<usize>; [] 
 
 /// A seeded generator of random numbers: splitmix64.
 ///
-/// Fast, portable and good enough for initial values, shuffles and tests; not for secrets.
+/// Fast, portable, and good enough for initial values, shuffles and tests; not for cryptography.
 ///
 /// ```
 /// use polygrad::array::Rng;
@@ -51,10 +53,10 @@ borrowed_sizes! { [] &[usize]; [const N: usize] &[usize; N]; [] &Vec<usize>; [] 
 ///
 /// # Dropout and noise
 ///
-/// A program has no random numbers of its own: it is recorded once, and a number drawn while it is recorded would be
-/// the same in every run. Random numbers are data. The host draws a mask or noise for each run, and passes it beside
-/// the parameters; so a run can be repeated, and a derivative is that of a known function. A dropped element has
-/// derivative 0, and those that are kept are divided by the probability of being kept, so that the mean stays.
+/// A program has no random numbers of its own: it is recorded once, and a number that is drawn while it is recorded
+/// would be the same in every run. Random numbers are data: the host draws a mask or noise for each run, and passes it
+/// beside the parameters. So a run can be repeated, and its derivative is that of a known function. A dropped element
+/// has derivative 0, and kept elements are divided by the probability of being kept, so that the mean is the same.
 ///
 /// ```
 /// use polygrad::array::Rng;
@@ -86,7 +88,7 @@ pub struct Rng {
 }
 
 impl Rng {
-    /// A generator that starts from this seed.
+    /// The generator with this seed.
     ///
     /// ```
     /// use polygrad::array::Rng;
@@ -114,7 +116,7 @@ impl Rng {
         z ^ (z >> 31)
     }
 
-    /// A generator for another stream of numbers; `self` advances by one draw.
+    /// A generator of another stream of numbers, seeded by one draw of `self`.
     ///
     /// ```
     /// use polygrad::array::Rng;
@@ -136,8 +138,8 @@ impl Rng {
         (self.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
 
-    /// A number of the standard normal distribution, by Marsaglia's polar method: two uniform
-    /// numbers a try, about 1.27 tries on average.
+    /// A number of the standard normal distribution, by Marsaglia's polar method: two uniform numbers per try, about
+    /// 1.27 tries on average.
     ///
     /// ```
     /// use polygrad::array::Rng;
@@ -171,8 +173,8 @@ impl Rng {
             panic!("below: needs a positive bound, but it is 0; leave out the draw when there is nothing to choose");
         }
         let n = n as u64;
-        // The upper half of draw * n is uniform once the draws behind an incomplete last round are
-        // rejected: those whose lower half is below 2^64 mod n.
+        // The upper half of draw * n is uniform if draws whose lower half is less than 2^64 mod n are rejected: then
+        // each result has the same number of draws (Lemire).
         let rejected = n.wrapping_neg() % n;
         loop {
             let product = u128::from(self.next_u64()) * u128::from(n);
@@ -182,7 +184,7 @@ impl Rng {
         }
     }
 
-    /// Brings the items into a random order, every order equally likely (Fisher and Yates).
+    /// Permutes the items at random, with equal probability of all permutations (Fisher and Yates).
     ///
     /// ```
     /// use polygrad::array::Rng;
@@ -211,8 +213,8 @@ impl Rng {
         order
     }
 
-    /// Floats of type `f64` uniform in
-    /// `[lo, hi)`; `hi` itself can only come from rounding. A shape of known rank makes a tensor, a slice of sizes an array.
+    /// Floats of type `f64` uniform in `[lo, hi)`; `hi` itself can only come from rounding. Sizes in a Rust array give
+    /// a tensor of this rank, borrowed sizes give an [`Array`].
     ///
     /// ```
     /// use polygrad::{Array, array::Rng, tensor};
@@ -230,8 +232,8 @@ impl Rng {
         self.uniform_as::<f64, S>(shape, lo, hi)
     }
 
-    /// An array of floats of type `E` uniform in `[lo, hi)`; `hi` itself can only come from rounding.
-    /// One draw an element: for `f32` its upper 24 bits are used, for `f64` 53.
+    /// Floats of type `E` uniform in `[lo, hi)`; `hi` itself can only come from rounding. Each element takes one draw,
+    /// of which the upper 24 bits are used for `f32`, and the upper 53 bits for `f64`.
     ///
     /// # Panics
     /// When `lo` is above `hi` or one of them is not finite; when no array can have this shape, or there is no memory
@@ -249,8 +251,8 @@ impl Rng {
         }))
     }
 
-    /// Floats of type `f64` of the normal distribution with this mean and standard deviation. A shape of known rank
-    /// makes a tensor, a slice of sizes an array.
+    /// Floats of type `f64` of the normal distribution with this mean and standard deviation. Sizes in a Rust array
+    /// give a tensor of this rank, borrowed sizes give an [`Array`].
     ///
     /// ```
     /// use polygrad::{Array, array::Rng, tensor};
@@ -265,8 +267,8 @@ impl Rng {
         self.normal_as::<f64, S>(shape, mean, sd)
     }
 
-    /// An array of floats of type `E` of the normal distribution with this mean and standard
-    /// deviation: [`gaussian`](Rng::gaussian) draws, scaled, shifted and rounded.
+    /// Floats of type `E` of the normal distribution with this mean and standard deviation: draws of
+    /// [`gaussian`](Rng::gaussian), scaled, shifted and rounded.
     ///
     /// # Panics
     /// When the standard deviation is negative or NaN; when no array can have this shape, or there is no memory for it.
@@ -304,8 +306,8 @@ impl Array {
         Rng::new(seed).uniform(shape, lo, hi)
     }
 
-    /// An array of `f64` of the normal distribution with this mean and standard deviation: the first
-    /// draws of [`Rng::new(seed)`](Rng::new).
+    /// An array of `f64` of the normal distribution with this mean and standard deviation: the first draws of
+    /// [`Rng::new(seed)`](Rng::new).
     ///
     /// ```
     /// use polygrad::{Array, array::Rng};

@@ -1,8 +1,8 @@
-//! Saving and loading arrays.
+//! Saving and loading of arrays by `serde`.
 //!
-//! Law: a loaded array equals the saved one to the bit, NaN and the storage as one repeated value included. Elements
-//! are text, as short as possible, because formats differ in their treatment of floats. A file that does not fit is an
-//! error.
+//! Law: a loaded array equals the saved array to the bit, also in the bits of NaN, and is stored alike (as one repeated
+//! value or one by one). Elements are saved as text, as short as possible, since formats differ in their treatment of
+//! floats. Data that does not fit is an error.
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -11,7 +11,7 @@ use super::{Array, Values, with_elem};
 use crate::dtype::{DType, Elem};
 use crate::shape::{MAX_RANK, Show, is_possible, size};
 
-/// An array in a file.
+/// The saved form of an array.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Saved {
@@ -30,7 +30,7 @@ enum Elements {
     Each(String),
 }
 
-/// An element as text and back.
+/// The conversion of an element to text and back.
 trait Word: Elem {
     fn of_word(word: &str) -> Option<Self>;
 
@@ -38,7 +38,7 @@ trait Word: Elem {
         if self.is_itself() { format!("{self:?}") } else { format!("NaN:{:x}", self.bits()) }
     }
 
-    /// Whether the element equals itself: it is not NaN.
+    /// Whether the element equals itself, that is, is not NaN.
     fn is_itself(self) -> bool {
         self.partial_cmp(&self).is_some()
     }
@@ -86,7 +86,7 @@ impl Serialize for Array {
     }
 }
 
-/// Loads what [`Serialize`] saved. Anything else is an error that says what is wrong.
+/// Loads the form that [`Serialize`] saves. For other data, the error names the misfit.
 impl<'de> Deserialize<'de> for Array {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Array, D::Error> {
         load(Saved::deserialize(deserializer)?).map_err(D::Error::custom)
