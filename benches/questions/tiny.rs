@@ -2,7 +2,7 @@
 
 use std::hint::black_box;
 
-use polygrad::{Array, BaseTensor, Function, Tensor, tensor};
+use polygrad::{Array, BaseTensor, Function, Tensor, concat, stack, tensor};
 
 use crate::harness::{case, compare};
 
@@ -32,7 +32,59 @@ fn log_density<T: BaseTensor>(
     -0.5 * residual.square().sum() - n * log_sigma - 0.5 * w.square().sum() - 0.5 * b.square()
 }
 
+/// The orientation and the position of the end of an arm of 7 joints, as 12 numbers.
+fn arm<T: BaseTensor>(q: &Tensor<T, 1>) -> Tensor<T, 1> {
+    let q: [Tensor<T, 0>; 7] = q.unstack();
+    let (zero, one) = (Tensor::<T, 0>::constant(0.0), Tensor::<T, 0>::constant(1.0));
+    let (mut turn, mut end) = (Tensor::<T, 2>::eye(3), Tensor::<T, 1>::zeros([3]));
+    for (k, q) in q.iter().enumerate() {
+        let (s, c) = (q.sin(), q.cos());
+        let rows = match k % 2 {
+            0 => [c.clone(), -&s, zero.clone(), s, c, zero.clone(), zero.clone(), zero.clone(), one.clone()],
+            _ => [c.clone(), zero.clone(), s.clone(), zero.clone(), one.clone(), zero.clone(), -&s, zero.clone(), c],
+        };
+        turn = turn.matmul(&stack::<_, 0, 1, _>(rows).reshape([3, 3]));
+        end = end + turn.matvec(&Tensor::constant([0.1, 0.02 * k as f64, 0.3]));
+    }
+    concat(0, [turn.flatten(), end])
+}
+
+/// A network with one hidden layer of `n` numbers, for one observation.
+fn network<T: BaseTensor>((a, b, x): &(Tensor<T, 2>, Tensor<T, 2>, Tensor<T, 1>)) -> Tensor<T, 0> {
+    b.matvec(&a.matvec(x).tanh()).square().sum()
+}
+
+/// From which size on are arrays faster than scalars?
+fn programs_of_small_arrays() {
+    let angles = Tensor::constant(Array::uniform(&[7], -1.0, 1.0, 5));
+    let reach = |q: &Tensor<_, 1>| (arm(q) - Tensor::full([12], 0.3)).square().sum();
+    let both = Function::value_and_grad(reach, &angles);
+    let executable = both.executable();
+    let (mut workspace, inputs) = (executable.workspace(), [angles.raw().clone()]);
+    let mut outputs = executable.run(&inputs);
+    compare(
+        "programs of small arrays: the reach of an arm of 7 joints and its gradient",
+        "run",
+        vec![case("Executable::run_into", 1, || executable.run_into(&mut workspace, &inputs, &mut outputs))],
+    );
+    for n in [2, 3, 4, 6, 8, 12, 16] {
+        let matrix = |rows, columns, seed| Tensor::constant(Array::uniform(&[rows, columns], -1.0, 1.0, seed));
+        let parameters = (matrix(n, n, 6), matrix(n, n, 7), Tensor::constant(Array::uniform(&[n], -1.0, 1.0, 8)));
+        let both = Function::value_and_grad(network, &parameters);
+        let executable = both.executable();
+        let (a, b, x) = &parameters;
+        let (mut workspace, inputs) = (executable.workspace(), [a.raw(), b.raw(), x.raw()].map(Array::clone));
+        let mut outputs = executable.run(&inputs);
+        compare(
+            &format!("programs of small arrays: a network of {n} numbers and its gradient"),
+            "run",
+            vec![case("Executable::run_into", 1, || executable.run_into(&mut workspace, &inputs, &mut outputs))],
+        );
+    }
+}
+
 pub(crate) fn run() {
+    programs_of_small_arrays();
     let x = tensor(0.7);
     let both = Function::value_and_grad(ten, &x);
     let executable = both.executable();

@@ -12,6 +12,7 @@ use crate::array::{Array, Data, Elems, Values, pool, with_elem, with_num};
 use crate::dtype::{DType, Elem, Num};
 use crate::kernels;
 use crate::kernels::indexing::{Blocks, scatter_add_one, step};
+use crate::kernels::isa::Isa;
 use crate::ops::kinds;
 use crate::shape::{self, Shape, check_room};
 
@@ -76,7 +77,7 @@ fn gather_blocks(t: &Array, ix: &[Array]) -> Array {
         Values::Dense(v) => {
             check_room::<E>(&out);
             let mut read = pool::any::<E>(count * block);
-            kernels::indexing::gather(v, indexed, &ix, block, &mut read);
+            kernels::indexing::gather(Isa::detect(), v, indexed, &ix, block, &mut read);
             Array::dense(out, read)
         }
     })
@@ -133,10 +134,10 @@ fn add_blocks<E: Num>(base: &mut Array, ix: &[Array], v: &Array, count: usize) {
     let block = shape::size(rest);
     let typed: SmallVec<[_; 4]> = ix.iter().map(Array::typed::<i64>).collect();
     let ix = lists(&typed);
-    let sum = base.make_dense::<E>();
+    let (sum, blocks) = (base.make_dense::<E>(), Blocks { indexed, ix: &ix });
     match v.typed::<E>() {
-        Values::Splat(x) => scatter_add_one(sum, Blocks { indexed, ix: &ix }, count, block, x),
-        Values::Dense(v) => kernels::indexing::scatter_add(sum, indexed, &ix, block, v),
+        Values::Splat(x) => scatter_add_one(Isa::detect(), sum, blocks, count, block, x),
+        Values::Dense(v) => kernels::indexing::scatter_add(Isa::detect(), sum, blocks, block, v),
     }
 }
 

@@ -44,7 +44,7 @@ pub use check_gradient::{
 pub use custom::{custom_jvp, custom_vjp};
 pub use enclose::{enclose, enclose_with};
 pub use external::external;
-pub use function::{Function, FunctionOptions, Gradient, Jit, RunError};
+pub use function::{FlatFunction, Function, FunctionOptions, Gradient, Jit, RunError};
 pub use implicit::{LinearSolver, Ode, Solver, fixed_point, minimize, odeint, root};
 pub use linear_map::LinearMap;
 pub use matrix::{

@@ -184,6 +184,18 @@ machine! {
     /// Most scalar operations of a body: longer code does not stay in the caches of the processor.
     numbers_operations: usize = 2000, seen anchors "E3.horner.1000";
 
+    /// Most elements, on average, of the arrays of a program without loops that is rewritten with scalars.
+    small_elements: usize = 64, measured questions "programs of small arrays";
+    /// Nanoseconds of an operation on a small array in such a program, beside those of an operation that is fused: steps,
+    /// views that are copied.
+    small_operation: f64 = 30.0, measured questions "programs of small arrays";
+    /// Most elements of one array of such a program.
+    program_numbers: usize = 256, measured questions "programs of small arrays";
+    /// Most positions of one of its views or contractions.
+    program_positions: usize = 1024, measured questions "programs of small arrays";
+    /// Most scalar operations of such a program.
+    program_operations: usize = 4000, measured questions "programs of small arrays";
+
     // Kernels.
 
     /// Least elements for which loops compiled for the instruction set of the machine are called.

@@ -3,6 +3,11 @@
 //! Law: at an index out of bounds, also a negative one, a gather reads zeros and a scatter-add writes nothing.
 //! Subarrays are added in the order of the indices.
 
+#![allow(clippy::needless_range_loop, reason = "indices are inlined with certainty, iterators are not")]
+
+use std::hint::select_unpredictable;
+
+use super::isa::{Isa, Kernel, Machine, dispatch};
 use crate::dtype::{Elem, Num};
 
 /// Appends index `i` of an axis of `size` positions to the flat index `outer` of the axes before it; `None` if `i` is
@@ -31,66 +36,157 @@ impl Blocks<'_> {
     }
 }
 
-/// Gathers the subarrays of `table` at the indices, of `block` elements each, one after the other into `out`.
-pub(crate) fn gather<E: Elem>(table: &[E], indexed: &[usize], ix: &[&[i64]], block: usize, out: &mut [E]) {
-    if let ([ix], 1) = (ix, block)
-        && ix.len() == out.len()
-    {
-        let read = |i: i64| usize::try_from(i).ok().and_then(|i| table.get(i)).copied().unwrap_or(E::ZERO);
-        out.iter_mut().zip(*ix).for_each(|(o, i)| *o = read(*i));
-        return;
-    }
-    let blocks = Blocks { indexed, ix };
-    match (ix, indexed) {
-        // No list is broadcast, so the loop does not test for that.
-        (&[ix], &[n]) if ix.len() * block == out.len() => copy(table, block, out, |i| step(0, ix[i], n)),
-        (&[ix, jx], &[n, m]) if [ix.len(), jx.len()].iter().all(|len| len * block == out.len()) => {
-            copy(table, block, out, |i| step(step(0, ix[i], n)?, jx[i], m));
-        }
-        _ => copy(table, block, out, |i| blocks.at(i)),
-    }
+/// The number of flat indices that are computed together.
+const CHUNK: usize = 256;
+
+/// The flat indices of some subarrays of a list; -1 for a subarray that is out of bounds.
+struct FlatIndices<'a> {
+    blocks: Blocks<'a>,
+    start: usize,
+    out: &'a mut [i64],
 }
 
-/// Copies subarrays of `table` one after the other into `out`: `at(i)` is the number of subarray `i`, and `None` stands
-/// for zeros.
-fn copy<E: Elem>(table: &[E], block: usize, out: &mut [E], at: impl Fn(usize) -> Option<usize>) {
-    match block {
-        2 => copy_short::<E, 2>(table, out, at),
-        3 => copy_short::<E, 3>(table, out, at),
-        4 => copy_short::<E, 4>(table, out, at),
-        _ => {
-            for (i, place) in out.chunks_exact_mut(block.max(1)).enumerate() {
-                match at(i) {
-                    Some(at) => place.copy_from_slice(&table[at * block..(at + 1) * block]),
-                    None => place.fill(E::ZERO),
+impl Kernel for FlatIndices<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn run<M: Machine>(self) {
+        let FlatIndices { blocks: Blocks { indexed, ix }, start, out } = self;
+        out.fill(0);
+        for k in 0..ix.len() {
+            let n = indexed[k] as i64;
+            if let [index] = *ix[k] {
+                for i in 0..out.len() {
+                    out[i] = stepped(out[i], index, n);
+                }
+            } else {
+                let index = &ix[k][start..][..out.len()];
+                for i in 0..out.len() {
+                    out[i] = stepped(out[i], index[i], n);
                 }
             }
         }
     }
 }
 
-/// [`copy`] for subarrays of `N` elements: a copy of constant length is a few instructions, without a call.
-fn copy_short<E: Elem, const N: usize>(table: &[E], out: &mut [E], at: impl Fn(usize) -> Option<usize>) {
-    let (blocks, _) = table.as_chunks::<N>();
-    for (i, place) in out.as_chunks_mut::<N>().0.iter_mut().enumerate() {
-        *place = at(i).map_or([E::ZERO; N], |at| blocks[at]);
+/// [`step`] with -1 for `None`.
+#[inline(always)]
+fn stepped(outer: i64, i: i64, size: i64) -> i64 {
+    let within = (outer >= 0) & ((i as u64) < size as u64);
+    select_unpredictable(within, outer.wrapping_mul(size).wrapping_add(i), -1)
+}
+
+impl Blocks<'_> {
+    /// Calls `body` with the flat indices of consecutive subarrays, `count` in all, and the number of the first of them.
+    /// A flat index is negative, or not less than the number of subarrays, if the subarray is out of bounds.
+    fn each_chunk(self, isa: Isa, count: usize, mut body: impl FnMut(usize, &[i64])) {
+        if let [ix] = self.ix
+            && ix.len() == count
+        {
+            return body(0, ix);
+        }
+        let mut flat = [0; CHUNK];
+        let mut start = 0;
+        while start < count {
+            let flat = &mut flat[..CHUNK.min(count - start)];
+            dispatch(isa, FlatIndices { blocks: self, start, out: flat });
+            body(start, flat);
+            start += flat.len();
+        }
     }
 }
 
-/// Adds the subarrays of `v`, of `block` elements each, to those of `sum` at the indices.
-pub(crate) fn scatter_add<E: Num>(sum: &mut [E], indexed: &[usize], ix: &[&[i64]], block: usize, v: &[E]) {
+/// The element at an index of a table without its first elements, `before` of them; 0 out of bounds.
+#[inline(always)]
+fn element<E: Elem>(table: &[E], before: usize, i: i64) -> E {
+    let at = usize::try_from(i).ok().and_then(|i| i.checked_sub(before));
+    at.and_then(|i| table.get(i)).copied().unwrap_or(E::ZERO)
+}
+
+/// Gathers elements at the indices, of a table without its first elements, `before` of them, which no index names.
+pub(crate) fn gather_elements<E: Elem>(
+    isa: Isa,
+    (table, before): (&[E], usize),
+    indexed: &[usize],
+    ix: &[&[i64]],
+    out: &mut [E],
+) {
+    Blocks { indexed, ix }.each_chunk(isa, out.len(), |start, flat| {
+        let out = &mut out[start..][..flat.len()];
+        for i in 0..out.len() {
+            out[i] = element(table, before, flat[i]);
+        }
+    });
+}
+
+/// Gathers the subarrays of `table` at the indices, of `block` elements each, one after the other into `out`.
+pub(crate) fn gather<E: Elem>(isa: Isa, table: &[E], indexed: &[usize], ix: &[&[i64]], block: usize, out: &mut [E]) {
     let blocks = Blocks { indexed, ix };
-    for (i, v) in v.chunks_exact(block.max(1)).enumerate() {
-        let Some(at) = blocks.at(i) else { continue };
-        sum[at * block..(at + 1) * block].iter_mut().zip(v).for_each(|(s, x)| *s = s.plus(*x));
+    match block {
+        0 => {}
+        1 => gather_elements(isa, (table, 0), indexed, ix, out),
+        2 => gather_short::<E, 2>(isa, table, blocks, out),
+        3 => gather_short::<E, 3>(isa, table, blocks, out),
+        4 => gather_short::<E, 4>(isa, table, blocks, out),
+        _ => blocks.each_chunk(isa, out.len() / block, |start, flat| {
+            for (flat, out) in flat.iter().zip(out[start * block..].chunks_exact_mut(block)) {
+                match subarray(*flat, table.len() / block) {
+                    Some(at) => out.copy_from_slice(&table[at * block..][..block]),
+                    None => out.fill(E::ZERO),
+                }
+            }
+        }),
+    }
+}
+
+/// [`gather`] of subarrays of `N` elements: a copy of constant length is a few instructions, without a call.
+fn gather_short<E: Elem, const N: usize>(isa: Isa, table: &[E], blocks: Blocks<'_>, out: &mut [E]) {
+    let ((table, _), (out, _)) = (table.as_chunks::<N>(), out.as_chunks_mut::<N>());
+    blocks.each_chunk(isa, out.len(), |start, flat| {
+        let out = &mut out[start..][..flat.len()];
+        for i in 0..out.len() {
+            out[i] = subarray(flat[i], table.len()).map_or([E::ZERO; N], |at| table[at]);
+        }
+    });
+}
+
+/// The number of a subarray, if there is one with this flat index.
+#[inline(always)]
+fn subarray(flat: i64, count: usize) -> Option<usize> {
+    usize::try_from(flat).ok().filter(|at| *at < count)
+}
+
+/// Adds the subarrays of `v`, of `block` elements each, to those of `sum` at the indices.
+pub(crate) fn scatter_add<E: Num>(isa: Isa, sum: &mut [E], blocks: Blocks<'_>, block: usize, v: &[E]) {
+    match block {
+        0 => {}
+        1 => blocks.each_chunk(isa, v.len(), |start, flat| {
+            let v = &v[start..][..flat.len()];
+            for i in 0..v.len() {
+                if let Some(sum) = usize::try_from(flat[i]).ok().and_then(|at| sum.get_mut(at)) {
+                    *sum = sum.plus(v[i]);
+                }
+            }
+        }),
+        _ => blocks.each_chunk(isa, v.len() / block, |start, flat| {
+            for (flat, v) in flat.iter().zip(v[start * block..].chunks_exact(block)) {
+                let Some(at) = subarray(*flat, sum.len() / block) else { continue };
+                let sum = &mut sum[at * block..][..block];
+                for i in 0..block {
+                    sum[i] = sum[i].plus(v[i]);
+                }
+            }
+        }),
     }
 }
 
 /// Adds `x` to each element of the subarrays of `sum` at `count` indices.
-pub(crate) fn scatter_add_one<E: Num>(sum: &mut [E], blocks: Blocks<'_>, count: usize, block: usize, x: E) {
-    for at in (0..count).filter_map(|i| blocks.at(i)) {
-        sum[at * block..(at + 1) * block].iter_mut().for_each(|s| *s = s.plus(x));
-    }
+pub(crate) fn scatter_add_one<E: Num>(isa: Isa, sum: &mut [E], blocks: Blocks<'_>, count: usize, block: usize, x: E) {
+    let subarrays = sum.len() / block.max(1);
+    blocks.each_chunk(isa, count, |_, flat| {
+        for at in flat.iter().filter_map(|flat| subarray(*flat, subarrays)) {
+            sum[at * block..(at + 1) * block].iter_mut().for_each(|s| *s = s.plus(x));
+        }
+    });
 }
 
 #[cfg(test)]
@@ -111,7 +207,7 @@ mod tests {
                 let size = indexed.iter().product::<usize>() * block;
                 let table: Vec<f64> = (1..=size).map(|k| k as f64).collect();
                 let mut out = vec![-1.0; 6 * block];
-                gather(&table, &indexed, &lists, block, &mut out);
+                gather(Isa::detect(), &table, &indexed, &lists, block, &mut out);
                 for (k, x) in out.iter().enumerate() {
                     let index = |list: &[i64]| list[(k / block) % list.len()];
                     let inside = lists.iter().zip(&indexed).all(|(list, n)| (0..*n as i64).contains(&index(list)));

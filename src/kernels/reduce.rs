@@ -9,13 +9,14 @@
 //! |---|---|
 //! | contiguous lines of fewer than [`WIDE`] elements | a lane for each of [`WIDE`] lines |
 //! | other contiguous lines | lanes along the line; the last lanes read elements again, which changes no extremum |
-//! | rows of fewer than [`WIDE`] elements | [`WIDE`] rows are one row of lanes |
+//! | rows of fewer than [`WIDE`] elements | several rows are one row of lanes |
 //! | other rows | a lane for each column, in registers or, of long rows, in the output |
 #![allow(clippy::needless_range_loop, reason = "indices are inlined with certainty, iterators are not")]
 
 use std::hint::select_unpredictable;
 use std::marker::PhantomData;
 
+use super::elementwise::rows_in_lanes;
 use super::isa::{Isa, Kernel, Machine, dispatch};
 use crate::dtype::{Elem, Num};
 use crate::ops::Reduce;
@@ -186,7 +187,8 @@ fn first_position<E: Elem>(x: &[E], best: E) -> i64 {
 #[inline(always)]
 fn narrow_columns<E: Elem, S: Side>(block: &[E], out: &mut [E]) {
     let n = out.len();
-    let lanes = n * WIDE;
+    let mut rows = rows_in_lanes(n);
+    let lanes = n * rows;
     if block.len() < 2 * lanes {
         out.copy_from_slice(&block[..n]);
         let mut at = n;
@@ -213,7 +215,6 @@ fn narrow_columns<E: Elem, S: Side>(block: &[E], out: &mut [E]) {
     for i in 0..rest.len() {
         best[i] = better::<E, S>(best[i], rest[i]);
     }
-    let mut rows = WIDE;
     while rows > 1 {
         rows /= 2;
         for i in 0..rows * n {

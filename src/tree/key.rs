@@ -177,6 +177,23 @@ impl Key {
         comparison.equal && comparison.rest.is_empty()
     }
 
+    /// The key of the arguments without data, and that of the data, of a key of both as fields.
+    pub(crate) fn of_both(&self) -> (Key, Key) {
+        let mut depth = 0usize;
+        let ends = |part: &Part| {
+            match part {
+                Part::Enter(_) => depth += 1,
+                Part::Leave => depth -= 1,
+                Part::Leaf(..) | Part::Plain(_) => {}
+            }
+            depth == 0
+        };
+        let end = self.parts.iter().position(ends).map_or(0, |k| k + 1);
+        let (x, data) = self.parts.split_at(end);
+        let nothing = [Part::Enter(Label::Field("data")), Part::Leave];
+        (Key { parts: [x, &nothing].concat() }, Key { parts: data.to_vec() })
+    }
+
     /// The first difference between the structure of this key and the one that `show` shows to a visitor.
     pub(crate) fn difference_to<T: BaseTensor>(&self, show: impl Fn(&mut dyn Visitor<T>)) -> Option<Difference> {
         // The comparison allocates nothing; only a difference needs a second key.

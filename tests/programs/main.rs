@@ -31,6 +31,7 @@ mod export;
 mod functions;
 mod hostile;
 mod kept;
+mod known_data;
 mod lengths;
 mod memory;
 mod neighbours;

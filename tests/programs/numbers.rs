@@ -11,7 +11,8 @@ use polygrad::passes::replace_scalars;
 use polygrad::program::{Program, Term, interpret};
 use polygrad::shape::size;
 use polygrad::{
-    Array, BaseTensor, Concrete, DType, Function, Tensor, iterate, scan, stack, tensor, while_loop, while_loop_within,
+    Array, BaseTensor, Concrete, DType, Function, Tensor, concat, iterate, scan, stack, tensor, while_loop,
+    while_loop_within,
 };
 
 use crate::support::{assert_close, random_contract, random_linear, random_view};
@@ -135,6 +136,83 @@ fn random(seed: u64) -> (Program, Vec<Array>) {
         });
     let results = [carry, outputs].concat();
     (Term::program(&variables, &results, &[]).expect("a closed program"), inputs)
+}
+
+/// A random program without loops, and inputs for it.
+fn random_straight(seed: u64) -> (Program, Vec<Array>) {
+    let rng = &mut Rng::new(seed);
+    let shapes: [&[usize]; 5] = [&[], &[2], &[3], &[2, 2], &[9, 2]];
+    let inputs: Vec<Array> = shapes
+        .iter()
+        .map(|shape| Array::new(shape, (0..size(shape)).map(|_| rng.below(7) as f64 - 3.0).collect()))
+        .collect();
+    let variables: Vec<Term> = inputs.iter().map(|x| Term::variable(x.shape(), x.dtype())).collect();
+    let mut floats = variables[..4].to_vec();
+    floats.push(Term::constant(Array::from([1.0, 0.0, -2.0])));
+    let mut pool = Pool { floats, indices: Vec::new(), table: variables[4].clone() };
+    let at = variables[1].linear(&Linear::row(&[2], 0, 1));
+    pool.indices.push(Term::discrete(&Discrete::ToInt, &[&at]));
+    for _ in 0..[2, 5, 12, 30][rng.below(4)] {
+        if let Some(term) = operation(&pool, rng).filter(|term| (1..=MOST).contains(&size(term.shape()))) {
+            pool.floats.push(bounded(&term));
+        }
+    }
+    let results: Vec<Term> = (0..1 + rng.below(3)).map(|_| pool.float(rng)).collect();
+    (Term::program(&variables, &results, &[]).expect("a closed program"), inputs)
+}
+
+#[test]
+fn random_programs_of_small_arrays_have_the_same_results() {
+    let mut replaced = 0;
+    for seed in 0..300 {
+        let (program, inputs) = random_straight(seed);
+        let expected = interpret(&program, inputs.clone());
+        let numbers = replace_scalars(&program);
+        assert_eq!(interpret(&numbers, inputs.clone()), expected, "seed {seed}: {program}\n{numbers}");
+        assert_eq!(compile(&program).run(&inputs), expected, "seed {seed}: {program}\n{numbers}");
+        replaced += usize::from(numbers != program);
+    }
+    assert!((50..300).contains(&replaced), "{replaced} programs run on scalars");
+}
+
+/// The orientation and the position of the end of an arm of 7 joints.
+fn arm<T: BaseTensor>(q: &Vector<T>) -> Vector<T> {
+    let q: [Number<T>; 7] = q.unstack();
+    let (zero, one) = (Number::<T>::constant(0.0), Number::<T>::constant(1.0));
+    let (mut turn, mut end) = (Matrix::<T>::eye(3), Vector::<T>::zeros([3]));
+    for (k, q) in q.iter().enumerate() {
+        let (s, c) = (q.sin(), q.cos());
+        let rows = match k % 2 {
+            0 => [c.clone(), -&s, zero.clone(), s, c, zero.clone(), zero.clone(), zero.clone(), one.clone()],
+            _ => [c.clone(), zero.clone(), s.clone(), zero.clone(), one.clone(), zero.clone(), -&s, zero.clone(), c],
+        };
+        turn = turn.matmul(&stack::<_, 0, 1, _>(rows).reshape([3, 3]));
+        end = end + turn.matvec(&Tensor::constant([0.1, 0.02 * k as f64, 0.3]));
+    }
+    concat(0, [turn.flatten(), end])
+}
+
+#[test]
+fn programs_of_small_arrays_run_on_scalars_where_that_takes_less_time() {
+    let angles: Vector<Concrete> = Tensor::constant(Array::uniform(&[7], -1.0, 1.0, 5));
+    let reach = |q: &Vector<_>| (arm(q) - Vector::full([12], 0.3)).square().sum();
+    for (name, text) in [
+        ("arm", Function::stage(arm, &angles).explain()),
+        ("gradient of the reach of an arm", Function::value_and_grad(reach, &angles).explain()),
+    ] {
+        assert!(text.contains("  numbers: ") && !text.contains("product: "), "{name}: {text}");
+    }
+    let slope = Function::grad(reach, &angles);
+    let expected = interpret(slope.optimized(), vec![angles.raw().clone()]);
+    assert_close("gradient of the reach", &expected[0], slope.run(&angles).expect("as traced").raw(), 1e-13);
+    // Large products stay.
+    let network = |n: usize| {
+        let of = |shape: &[usize]| Array::uniform(shape, -1.0, 1.0, 6);
+        let (a, x): (Matrix<Concrete>, Vector<Concrete>) = (Tensor::constant(of(&[n, n])), Tensor::constant(of(&[n])));
+        Function::grad(|(a, x): &(Matrix<_>, Vector<_>)| a.matvec(&a.matvec(x).tanh()).square().sum(), &(a, x))
+            .explain()
+    };
+    assert!(network(3).contains("  numbers: ") && network(24).contains("product: "), "{}\n{}", network(3), network(24));
 }
 
 #[test]
@@ -283,6 +361,6 @@ fn large_values_and_operations_without_a_form_stay() {
         })
     };
     same(Function::stage(solved, &of(2)).optimized());
-    // No loop, no number.
-    same(Function::stage(|x: &Vector<_>| x * x.sum(), &of(2)).optimized());
+    // Without a loop, arrays of many elements.
+    same(Function::stage(|x: &Vector<_>| x * x.sum(), &of(200)).optimized());
 }

@@ -20,8 +20,10 @@ use crate::tree::{Difference, Key, PathStep, Tree, Visitor};
 
 pub(super) mod derivative_programs;
 mod export;
+mod flat;
 mod jit;
 mod jit_verbs;
+mod known_data;
 mod matrices;
 mod products;
 mod record;
@@ -31,6 +33,7 @@ mod verbs;
 
 use super::modes::{Choice, ChosenProgram, Mode, explained};
 use derivative_programs::Derived;
+pub use flat::FlatFunction;
 pub use jit::{Gradient, Jit};
 pub(super) use record::{RecordedFunction, record_at};
 pub(super) use static_arguments::Fixed;

@@ -75,7 +75,7 @@ impl Memory {
                     let here = k * part..k * part + out.len() / block.max(1);
                     let here = |len: usize| if len > 1 { here.clone() } else { 0..len };
                     let ix: SmallVec<[&[i64]; 4]> = ix.iter().map(|ix| &ix[here(ix.len())]).collect();
-                    indexing::gather(table, sizes, &ix, block, out);
+                    indexing::gather(self.isa, table, sizes, &ix, block, out);
                 });
             }),
             KernelOp::Scatter(sizes, block, fresh) => {
@@ -206,11 +206,10 @@ impl Memory {
     fn scatter<E: Num>(&self, whole: &KernelCall, sizes: &[usize], block: usize) {
         let (v, ix, out) = (self.operand::<E>(whole, 0), self.indices(whole), self.out::<E>(whole));
         let (operand, len) = &whole.operands[0];
-        if operand.one {
-            let blocks = Blocks { indexed: sizes, ix: &ix };
-            indexing::scatter_add_one(out, blocks, len / block.max(1), block, v[0]);
-        } else {
-            indexing::scatter_add(out, sizes, &ix, block, v);
+        let blocks = Blocks { indexed: sizes, ix: &ix };
+        match operand.one {
+            true => indexing::scatter_add_one(self.isa, out, blocks, len / block.max(1), block, v[0]),
+            false => indexing::scatter_add(self.isa, out, blocks, block, v),
         }
     }
 }

@@ -143,17 +143,20 @@ impl TileGroup {
         rows.into_iter().map(|(row, count)| (count, row)).max().map_or(0, |(_, row)| row)
     }
 
-    /// The length of a tile, at most a given one, that is a multiple of the most frequent period of periodic views:
-    /// these read the same elements in each tile.
+    /// The length of a tile, at most a given one, that is a multiple of the most frequent period of periodic views, which
+    /// read the same elements in each tile, or of the rows that a sum adds up, of which no tile has a part.
     pub(crate) fn periodic(&self, tile: usize) -> usize {
         if self.size < 2 * tile {
             return tile;
         }
         let mut periods: HashMap<usize, usize> = HashMap::new();
         for node in &self.nodes {
-            if let (Some(FusedOp::View(_, access)), None) = (node.item.lowered(), node.stored)
-                && let Some(period) = access.period().filter(|period| 2 * period <= tile)
-            {
+            let period = match (node.item.lowered(), node.stored) {
+                (Some(FusedOp::View(_, access)), None) => access.period(),
+                (Some(FusedOp::Add(_, access, _)), _) => access.row(),
+                (_, _) => None,
+            };
+            if let Some(period) = period.filter(|period| 2 * period <= tile) {
                 *periods.entry(period).or_default() += 1;
             }
         }

@@ -7,6 +7,8 @@
 
 use std::ops::Range;
 
+use smallvec::SmallVec;
+
 use super::group::{TileOp, Weights};
 use super::{Instruction, ResolvedView, TileCode, TileOperand, ViewOperand};
 use crate::array::{with_elem, with_float, with_num};
@@ -17,6 +19,7 @@ use crate::backend::ir::step::{BufferId, RowRange};
 use crate::backend::memory::{AddressTable, Block};
 use crate::dtype::{DType, Elem, Num};
 use crate::kernels::elementwise::{self, Arg as Operand, Isa, MAX_TERMS, Real};
+use crate::kernels::indexing;
 
 /// The tile that is being computed.
 pub(crate) struct Tile<'a> {
@@ -349,19 +352,8 @@ impl<'a> Tile<'a> {
 
     /// Gathers from a table, whose elements from `first` on are in memory: no index refers to an earlier one.
     fn gather<E: Elem>(&self, (table, first): (&[E], usize), sizes: &[usize], ix: &[TileOperand], out: &mut [E]) {
-        if let [ix] = ix {
-            let ix = self.slice::<i64>(*ix);
-            let at = |i: &i64| usize::try_from(*i).ok().and_then(|i| i.checked_sub(first));
-            let read = |i: &i64| at(i).and_then(|i| table.get(i)).copied().unwrap_or(E::ZERO);
-            return out.iter_mut().zip(ix).for_each(|(out, i)| *out = read(i));
-        }
-        for (k, out) in out.iter_mut().enumerate() {
-            let place = ix.iter().zip(sizes).try_fold(0usize, |at, (ix, size)| {
-                let i = self.slice::<i64>(*ix)[k];
-                ((i as u64) < *size as u64).then(|| at * size + i as usize)
-            });
-            *out = place.map_or(E::ZERO, |place| table[place - first]);
-        }
+        let ix: SmallVec<[&[i64]; 4]> = ix.iter().map(|ix| self.slice(*ix)).collect();
+        indexing::gather_elements(self.isa, (table, first), sizes, &ix, out);
     }
 
     fn put<E: Elem>(&self, buf: BufferId, access: &StridedAccess, a: TileOperand) {

@@ -16,6 +16,9 @@ use crate::kernels::isa::{Isa, Kernel, Machine, dispatch};
 /// The number of elements that are copied or added together.
 const WIDE: usize = 8;
 
+/// The same of long rows.
+const LONG: usize = 32;
+
 /// [`spread`] for rows of constant length.
 #[inline(always)]
 fn spread_rows<E: Elem, const N: usize>(x: &[E], stride: usize, out: &mut [E]) {
@@ -166,7 +169,8 @@ impl<E: Num> Kernel for SumEach<'_, E> {
         let SumEach { x, n, stride, out } = self;
         if n >= WIDE {
             for r in 0..x.len() / n {
-                let sum = sum_of_lanes(&x[r * n..][..n]);
+                let row = &x[r * n..][..n];
+                let sum = if n < 2 * LONG { sum_of_lanes::<E, WIDE>(row) } else { sum_of_lanes::<E, LONG>(row) };
                 out[r * stride] = out[r * stride].plus(sum);
             }
             return;
@@ -200,20 +204,20 @@ fn sums_of_rows<E: Num, const R: usize>(x: &[E], n: usize) -> [E; R] {
     sums
 }
 
-/// The sum of at least [`WIDE`] elements in lanes. The last lanes add up what is left over: a read of the last [`WIDE`]
-/// elements, of which those that were added before count as zeros, which change no sum that starts from zero.
+/// The sum of at least `W` elements in lanes. The last lanes add up the remainder: a read of the last `W` elements, of
+/// which those that were added before count as zeros, which change no sum that starts from zero.
 #[inline(always)]
-fn sum_of_lanes<E: Num>(x: &[E]) -> E {
-    let mut lanes = [E::ZERO; WIDE];
-    let (chunks, tail) = x.as_chunks::<WIDE>();
+fn sum_of_lanes<E: Num, const W: usize>(x: &[E]) -> E {
+    let mut lanes = [E::ZERO; W];
+    let (chunks, tail) = x.as_chunks::<W>();
     for k in 0..chunks.len() {
-        for i in 0..WIDE {
+        for i in 0..W {
             lanes[i] = lanes[i].plus(chunks[k][i]);
         }
     }
     if !tail.is_empty() {
-        let (last, done) = (&x[x.len() - WIDE..], WIDE - tail.len());
-        for i in 0..WIDE {
+        let (last, done) = (&x[x.len() - W..], W - tail.len());
+        for i in 0..W {
             lanes[i] = lanes[i].plus(select_unpredictable(i < done, E::ZERO, last[i]));
         }
     }
@@ -241,28 +245,33 @@ impl<E: Num> Kernel for SumAll<'_, E> {
         }
         // Columns stay in registers while the rows go by.
         let mut column = 0;
+        while column + LONG <= n {
+            let sums = sum_columns::<E, LONG>(&x[column..], n, &out[column..][..LONG]);
+            out[column..][..LONG].copy_from_slice(&sums);
+            column += LONG;
+        }
         while column + WIDE <= n {
-            let sums = sum_columns(&x[column..], n, &out[column..][..WIDE]);
+            let sums = sum_columns::<E, WIDE>(&x[column..], n, &out[column..][..WIDE]);
             out[column..][..WIDE].copy_from_slice(&sums);
             column += WIDE;
         }
         if column < n {
             // The last columns, of which those that are done are added up once more and dropped.
-            let sums = sum_columns(&x[n - WIDE..], n, &out[n - WIDE..]);
+            let sums = sum_columns::<E, WIDE>(&x[n - WIDE..], n, &out[n - WIDE..]);
             out[column..].copy_from_slice(&sums[WIDE - (n - column)..]);
         }
     }
 }
 
-/// The sums of [`WIDE`] columns of rows of `n` elements, from a start on.
+/// The sums of `W` columns of rows of `n` elements, added to a start.
 #[inline(always)]
-fn sum_columns<E: Num>(x: &[E], n: usize, start: &[E]) -> [E; WIDE] {
-    let mut sums = [E::ZERO; WIDE];
+fn sum_columns<E: Num, const W: usize>(x: &[E], n: usize, start: &[E]) -> [E; W] {
+    let mut sums = [E::ZERO; W];
     sums.copy_from_slice(start);
     let mut at = 0;
-    while at + WIDE <= x.len() {
-        let x = &x[at..][..WIDE];
-        for i in 0..WIDE {
+    while at + W <= x.len() {
+        let x = &x[at..][..W];
+        for i in 0..W {
             sums[i] = sums[i].plus(x[i]);
         }
         at += n;
@@ -270,11 +279,12 @@ fn sum_columns<E: Num>(x: &[E], n: usize, start: &[E]) -> [E; WIDE] {
     sums
 }
 
-/// Adds rows of fewer than [`WIDE`] elements to the output: [`WIDE`] rows are one row of lanes.
+/// Adds rows of fewer than [`WIDE`] elements to the output: as many rows as fit are one row of lanes.
 #[inline(always)]
 fn sum_narrow<E: Num>(x: &[E], out: &mut [E]) {
     let n = out.len();
-    let lanes = n * WIDE;
+    let mut rows = rows_in_lanes(n);
+    let lanes = n * rows;
     let mut sums = [E::ZERO; WIDE * WIDE];
     let (whole, rest) = x.split_at(x.len() - x.len() % lanes);
     let mut at = 0;
@@ -288,7 +298,6 @@ fn sum_narrow<E: Num>(x: &[E], out: &mut [E]) {
     for i in 0..rest.len() {
         sums[i] = sums[i].plus(rest[i]);
     }
-    let mut rows = WIDE;
     while rows > 1 {
         rows /= 2;
         for i in 0..rows * n {
@@ -298,6 +307,16 @@ fn sum_narrow<E: Num>(x: &[E], out: &mut [E]) {
     for i in 0..n {
         out[i] = out[i].plus(sums[i]);
     }
+}
+
+/// The largest power of two of rows of `n` elements, fewer than [`WIDE`], that `WIDE * WIDE` lanes have room for.
+#[inline(always)]
+pub(crate) fn rows_in_lanes(n: usize) -> usize {
+    let mut rows = WIDE;
+    while 2 * rows * n <= WIDE * WIDE {
+        rows *= 2;
+    }
+    rows
 }
 
 /// Adds all rows, of the length of the output, to the output.

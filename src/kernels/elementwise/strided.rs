@@ -35,6 +35,33 @@ fn put_row<E: Elem, const S: usize>(x: &[E], out: &mut [E], put: impl Fn(E, E) -
     }
 }
 
+/// Rows of `N` elements whose columns are contiguous in `x`, `step` apart.
+#[inline(always)]
+fn interleave<E: Elem, const N: usize>(x: &[E], step: usize, out: &mut [E]) {
+    let (rows, _) = out.as_chunks_mut::<N>();
+    let mut columns = [x; N];
+    for k in 0..N {
+        columns[k] = &x[k * step..][..rows.len()];
+    }
+    for r in 0..rows.len() {
+        for k in 0..N {
+            rows[r][k] = columns[k][r];
+        }
+    }
+}
+
+/// Rows of `N` elements whose columns are contiguous in `out`, `step` apart.
+#[inline(always)]
+fn separate<E: Elem, const N: usize>(x: &[E], step: usize, out: &mut [E], put: impl Fn(E, E) -> E) {
+    let (rows, _) = x.as_chunks::<N>();
+    for k in 0..N {
+        let column = &mut out[k * step..][..rows.len()];
+        for r in 0..rows.len() {
+            column[r] = put(column[r], rows[r][k]);
+        }
+    }
+}
+
 struct Copy<'a, E> {
     x: &'a [E],
     strides: (usize, usize),
@@ -47,6 +74,15 @@ impl<E: Elem> Kernel for Copy<'_, E> {
     #[inline(always)]
     fn run<M: Machine>(self) {
         let Copy { x, strides: (row, step), n, out } = self;
+        match (row, n) {
+            (1, 2) => return interleave::<E, 2>(x, step, out),
+            (1, 3) => return interleave::<E, 3>(x, step, out),
+            (1, 4) => return interleave::<E, 4>(x, step, out),
+            (1, 5) => return interleave::<E, 5>(x, step, out),
+            (1, 6) => return interleave::<E, 6>(x, step, out),
+            (1, 7) => return interleave::<E, 7>(x, step, out),
+            _ => {}
+        }
         for r in 0..out.len() / n {
             let (x, out) = (&x[r * row..][..(n - 1) * step + 1], &mut out[r * n..][..n]);
             match step {
@@ -81,6 +117,17 @@ impl<E: Elem, F: Fn(E, E) -> E + std::marker::Copy> Kernel for Put<'_, E, F> {
     #[inline(always)]
     fn run<M: Machine>(self) {
         let Put { x, strides: (row, step), n, out, put } = self;
+        // Columns that overlap are written in the order of the rows.
+        let apart = row == 1 && x.len() / n <= step;
+        match n {
+            2 if apart => return separate::<E, 2>(x, step, out, put),
+            3 if apart => return separate::<E, 3>(x, step, out, put),
+            4 if apart => return separate::<E, 4>(x, step, out, put),
+            5 if apart => return separate::<E, 5>(x, step, out, put),
+            6 if apart => return separate::<E, 6>(x, step, out, put),
+            7 if apart => return separate::<E, 7>(x, step, out, put),
+            _ => {}
+        }
         for r in 0..x.len() / n {
             let (x, out) = (&x[r * n..][..n], &mut out[r * row..][..(n - 1) * step + 1]);
             match step {

@@ -7,9 +7,8 @@ use std::collections::{BTreeSet, HashMap};
 
 use smallvec::SmallVec;
 
-use super::is_small;
+use super::Limits;
 use crate::array::{Array, with_elem};
-use crate::cost::MACHINE;
 use crate::dtype::DType;
 use crate::ops::{Binary, Compare, Contract, Discrete, IntBinary, Linear, Reduce, View};
 use crate::program::{Builder, Constant, Node, NodeId, Op, Program, is_function};
@@ -39,6 +38,7 @@ pub(super) struct ScalarBody {
     captured: BTreeSet<NodeId>,
     /// Whether values that are not small stay arrays, since the body contains loops.
     mixed: bool,
+    limits: Limits,
     /// How many more operations may be added.
     left: usize,
     /// The elements of values that were read before, by position; only looked up.
@@ -46,12 +46,13 @@ pub(super) struct ScalarBody {
 }
 
 impl ScalarBody {
-    pub(super) fn new(b: Builder, captured: &[NodeId], mixed: bool) -> ScalarBody {
+    pub(super) fn new(b: Builder, captured: &[NodeId], mixed: bool, limits: Limits) -> ScalarBody {
         ScalarBody {
             b,
             captured: captured.iter().copied().collect(),
             mixed,
-            left: MACHINE.numbers_operations,
+            limits,
+            left: limits.operations,
             read: HashMap::new(),
         }
     }
@@ -183,7 +184,7 @@ impl ScalarBody {
     /// The elements of a small value as numbers.
     fn numbers(&mut self, program: &Program, known: &[ScalarValue], a: NodeId) -> Option<SmallVec<[NodeId; 8]>> {
         let node = &program.nodes()[a as usize];
-        if !is_small(&node.shape) {
+        if !self.limits.is_small(&node.shape) {
             return None;
         }
         let of = |self_: &mut ScalarBody, at| {
@@ -229,7 +230,7 @@ impl ScalarBody {
 
     /// The elements of the result of an operation.
     fn small(&mut self, program: &Program, node: &Node, known: &[ScalarValue]) -> Option<Elements> {
-        if !is_small(&node.shape) {
+        if !self.limits.is_small(&node.shape) {
             return None;
         }
         let shape = |a: NodeId| &program.nodes()[a as usize].shape[..];
@@ -255,7 +256,7 @@ impl ScalarBody {
                     Some((0..size(from)).map(|at| self.element(&known[*a as usize], from, at)).collect())
                 }
                 Linear::Cast { from, into, shape } => {
-                    if size(shape) > MACHINE.numbers_narrow {
+                    if size(shape) > self.limits.narrow {
                         return None;
                     }
                     let numbers = self.numbers(program, known, *a)?;
@@ -295,8 +296,8 @@ impl ScalarBody {
         let mut wide = node.dtype == DType::F64;
         node.op.operands(&mut |a| wide |= program.nodes()[*a as usize].dtype == DType::F64);
         wide |= is_logic(&node.op);
-        let most = if is_function(&node.op) { MACHINE.numbers_function } else { MACHINE.numbers };
-        if size(&node.shape) > if wide { most } else { MACHINE.numbers_narrow } {
+        let most = if is_function(&node.op) { self.limits.functions } else { self.limits.elements };
+        if size(&node.shape) > if wide { most } else { self.limits.narrow } {
             return None;
         }
         let mut operands: SmallVec<[SmallVec<[NodeId; 8]>; 3]> = SmallVec::new();
@@ -355,8 +356,7 @@ impl ScalarBody {
     /// Elements that are moved through views, or added up where several reach one place.
     fn moved(&mut self, known: &ScalarValue, (from, into): (&View, &View), dtype: DType) -> Option<Elements> {
         let space = from.shape();
-        let most =
-            if dtype == DType::F64 || into.is_injective() { MACHINE.numbers_positions } else { MACHINE.numbers_narrow };
+        let most = if dtype == DType::F64 || into.is_injective() { self.limits.positions } else { self.limits.narrow };
         if size(space) > most {
             return None;
         }
@@ -378,7 +378,7 @@ impl ScalarBody {
     /// Sums of products.
     fn contracted(&mut self, op: &Contract, [a, b]: [&ScalarValue; 2], dtype: DType) -> Option<Elements> {
         let space = op.out.shape();
-        if size(space) > if dtype == DType::F64 { MACHINE.numbers_positions } else { MACHINE.numbers_narrow } {
+        if size(space) > if dtype == DType::F64 { self.limits.positions } else { self.limits.narrow } {
             return None;
         }
         let mut terms: Vec<SmallVec<[NodeId; 4]>> = vec![SmallVec::new(); size(op.out.source())];
@@ -511,7 +511,7 @@ impl ScalarBody {
             {
                 of.extend(inside.iter().map(|i| self.integer(*i)));
                 Some(self.op(Op::Gather(*id, of.to_vec()))?)
-            } else if is_small(shape) {
+            } else if self.limits.is_small(shape) {
                 let mut found = self.number(None, node.dtype);
                 for line in 0..size(indexed) {
                     let place = index(line, indexed);

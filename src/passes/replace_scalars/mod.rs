@@ -1,4 +1,4 @@
-//! Scalar replacement: the body of a loop over small arrays is rewritten as operations on scalars.
+//! Scalar replacement: a program, or the body of a loop, over small arrays is rewritten as operations on scalars.
 //!
 //! A trip of a compiled loop runs each operation on an array as a step over memory, some tens of nanoseconds however few
 //! elements there are; a loop of nothing but numbers runs as code on registers, about a nanosecond an operation. So a
@@ -8,7 +8,8 @@
 //! put together in the body: the code on registers knows their elements by name, so that costs nothing.
 //!
 //! A body is rewritten as a whole or not at all: if it computes a larger array, or an operation that has no form by
-//! numbers, it stays as it is. Only where loops are in it, what is large stays beside what is small.
+//! numbers, it stays as it is. A program without loops is rewritten alike, with larger arrays, if the scalars are
+//! estimated to take less time than the arrays (`by_whole`). Only where loops are in it, what is large stays beside what is small.
 //!
 //! Law: each number is computed by the operations that computed the element, so it has the same bits, but for sums,
 //! whose order may be another, and the signs of zeros in `x + pad y`. Only the plan of a run asks for this pass: other
@@ -16,8 +17,8 @@
 
 mod elements;
 
-use crate::cost::MACHINE;
-use crate::program::{Builder, Custom, Loop, NodeId, Op, Program, Rebuilt, run_by};
+use crate::cost::{MACHINE, tenths};
+use crate::program::{Builder, Custom, Loop, Node, NodeId, Op, Program, Rebuilt, run_by};
 use crate::shape::size;
 use elements::{ScalarBody, ScalarValue};
 
@@ -31,7 +32,24 @@ use elements::{ScalarBody, ScalarValue};
 /// assert!(text.contains("row 0 x - 0.1 * row 0 h0"), "{text}");
 /// ```
 pub fn replace_scalars(program: &Program) -> Program {
-    if program.is_shared() { program.clone() } else { by_loops(program).unwrap_or_else(|| program.clone()) }
+    if program.is_shared() {
+        return program.clone();
+    }
+    by_loops(program).or_else(|| by_whole(program)).unwrap_or_else(|| program.clone())
+}
+
+/// A program without loops as operations on scalars; `None` if arrays are estimated to take less time.
+fn by_whole(program: &Program) -> Option<Program> {
+    let is_array = |node: &Node| !matches!(node.op, Op::Input(_) | Op::Constant(_)) && !node.shape.is_empty();
+    let arrays = program.nodes().iter().filter(|node| is_array(node)).count();
+    let elements: usize = program.nodes().iter().filter(|node| is_array(node)).map(|node| size(&node.shape)).sum();
+    // Arrays of more elements on average are never worth a scalar each.
+    if arrays == 0 || elements > arrays * MACHINE.small_elements || has_loops(program) {
+        return None;
+    }
+    let scalars = by_numbers(program, 0, Limits::PROGRAM)?;
+    let overhead = (arrays as u64).saturating_mul(tenths(MACHINE.small_operation));
+    (scalars.estimate().time < program.estimate().time.saturating_add(overhead)).then_some(scalars)
 }
 
 /// The program with other loops; nothing, if none is over small arrays.
@@ -84,15 +102,15 @@ fn body(program: &Program, captured: usize) -> Option<Program> {
     let whole = inner.as_ref().unwrap_or(program);
     // A body of scalars alone stays as it is.
     let arrays = whole.nodes().iter().any(|node| !matches!(node.op, Op::Input(_)) && !node.shape.is_empty());
-    let numbers = if arrays { by_numbers(whole, captured) } else { None };
+    let numbers = if arrays { by_numbers(whole, captured, Limits::BODY) } else { None };
     numbers.or(inner)
 }
 
-/// The body number by number, if it is small.
-fn by_numbers(program: &Program, captured: usize) -> Option<Program> {
+/// The program number by number, if it is small; `captured` is the number of its first input that lies in memory.
+fn by_numbers(program: &Program, captured: usize, limits: Limits) -> Option<Program> {
     let mut b = Builder::literal();
     let inputs = b.inputs(program.inputs(), &[]);
-    let mut body = ScalarBody::new(b, &inputs[captured..], has_loops(program));
+    let mut body = ScalarBody::new(b, &inputs[captured..], has_loops(program), limits);
     let results = body.program(program, inputs.into_iter().map(ScalarValue::Whole).collect())?;
     let kinds = program.outputs().iter().map(|slot| (&slot.shape[..], slot.dtype));
     let results: Option<Vec<NodeId>> =
@@ -101,7 +119,42 @@ fn by_numbers(program: &Program, captured: usize) -> Option<Program> {
     Some(body.b.finish(&results?, &names))
 }
 
-/// Whether an array becomes numbers.
-fn is_small(shape: &[usize]) -> bool {
-    (1..=MACHINE.numbers).contains(&size(shape))
+/// The largest arrays that are replaced by scalars.
+#[derive(Clone, Copy)]
+struct Limits {
+    /// The most elements of an array.
+    elements: usize,
+    /// The most elements of an array whose transcendental function is replaced.
+    functions: usize,
+    /// The most elements of an array of another type than `f64`.
+    narrow: usize,
+    /// The most positions of a view or a contraction.
+    positions: usize,
+    /// The most scalar operations.
+    operations: usize,
+}
+
+impl Limits {
+    /// In the body of a loop.
+    const BODY: Limits = Limits {
+        elements: MACHINE.numbers,
+        functions: MACHINE.numbers_function,
+        narrow: MACHINE.numbers_narrow,
+        positions: MACHINE.numbers_positions,
+        operations: MACHINE.numbers_operations,
+    };
+
+    /// In a program without loops, whose time decides.
+    const PROGRAM: Limits = Limits {
+        elements: MACHINE.program_numbers,
+        functions: MACHINE.program_numbers,
+        positions: MACHINE.program_positions,
+        operations: MACHINE.program_operations,
+        ..Limits::BODY
+    };
+
+    /// Whether an array becomes numbers.
+    fn is_small(&self, shape: &[usize]) -> bool {
+        (1..=self.elements).contains(&size(shape))
+    }
 }

@@ -90,7 +90,7 @@ pub(crate) struct Grid {
     /// The place of the first position.
     pub(crate) place: usize,
     pub(crate) row_stride: usize,
-    /// At most [`STEPS`].
+    /// At most [`STEPS`], unless `row_stride` is 1.
     pub(crate) stride: usize,
 }
 
@@ -149,14 +149,17 @@ impl Holed {
     }
 }
 
-/// The largest stride within the rows of a grid.
+/// The largest stride within the rows of a grid, unless the rows interleave: the elements of each column are contiguous.
 const STEPS: i64 = 4;
+
+/// The length under which rows are short: they interleave columns, and a few of them are no grid.
+const SHORT_ROW: usize = 8;
 
 /// The lengths of rows that are read as grids.
 pub(crate) const READ: RangeInclusive<usize> = 2..=MACHINE.grid_row;
 
-/// The lengths of rows that are accumulated as grids.
-pub(crate) const ADDED: RangeInclusive<usize> = 2..=MACHINE.grid_row;
+/// The lengths of rows that are accumulated as grids: a tile has several of them.
+pub(crate) const ADDED: RangeInclusive<usize> = 2..=MACHINE.tile / 2;
 
 impl StridedAccess {
     /// The access of a view; `None` if the bounds of the array are a condition on several axes together.
@@ -361,11 +364,13 @@ impl StridedAccess {
     ) -> bool {
         let [outer @ .., rows, inner] = &self.axes[..] else { return false };
         let n = inner.len;
-        if !lengths.contains(&n) || rows.stride < 0 || !(0..=STEPS).contains(&inner.stride) || !self.is_total() {
+        let interleaved = rows.stride == 1 && inner.stride > STEPS && n < SHORT_ROW;
+        let steps = (0..=STEPS).contains(&inner.stride) || interleaved;
+        if !lengths.contains(&n) || rows.stride < 0 || !steps || !self.is_total() {
             return false;
         }
         // Few short rows are no grids: runs go across them, along the axis around them.
-        if n < *ADDED.start() && rows.len * n < 64 && !outer.is_empty() {
+        if n < SHORT_ROW && rows.len * n < 64 && !outer.is_empty() {
             return false;
         }
         let (mut at, end) = (start, start + len);

@@ -88,10 +88,11 @@ fn short_rows_are_moved_and_summed_as_long_ones() {
 #[test]
 fn elements_apart_are_moved_and_added_one_by_one() {
     for isa in Isa::supported() {
-        for step in 2..6 {
-            for (n, rows, row) in
-                [(1, 1, 0), (1, 4, 3), (2, 3, 50), (7, 3, 7 * step), (16, 5, 64), (33, 2, 0), (64, 3, 1)]
-            {
+        for step in [2, 3, 4, 5, 40] {
+            let rows = [(1, 1, 0), (1, 4, 3), (2, 3, 50), (7, 3, 7 * step), (16, 5, 64), (33, 2, 0), (64, 3, 1)];
+            // Columns that interleave, some of which overlap.
+            let columns = [(2, 40, 1), (3, 7, 1), (4, 3, 1), (5, 33, 1), (6, 2, 1), (7, 9, 1)];
+            for (n, rows, row) in rows.into_iter().chain(columns) {
                 let x: Vec<f32> = (0..n * rows).map(|i| (i as f32 * 0.7).sin()).collect();
                 let place = |i: usize| i / n * row + i % n * step;
                 let source: Vec<f32> = (0..place(n * rows - 1) + 1).map(|i| (i as f32 * 0.3).cos()).collect();

@@ -1,0 +1,112 @@
+//! Functions for known data: what depends on the data alone is computed once.
+
+use std::marker::PhantomData;
+use std::sync::OnceLock;
+
+use super::derivative_programs::Derived;
+use super::static_arguments::Fixed;
+use super::{Function, FunctionOptions, RunError};
+use crate::array::Array;
+use crate::backend::{self, compile};
+use crate::passes::{optimize_with, partially_evaluated};
+use crate::program::{Program, Slot, interpret};
+use crate::tree::{Key, PathStep, Tree, Visitor};
+
+impl<P: Tree<Array>, Q: Tree<Array>, Y: Clone> Function<P, Q, Y> {
+    /// The function for these data: the parts of its program that depend on the data alone run now, and their results
+    /// become constants, of any size. The new function takes the arguments alone.
+    ///
+    /// It pays where many runs have the same data: a model that is fitted to one table, a posterior that is sampled.
+    /// The program is differentiated again, as the known parts may change which way is cheapest. Code of the host
+    /// ([`external`](crate::external())) still runs in each run. Of a product with a derivative, such as
+    /// [`hvp_with`](Function::hvp_with), the direction is a part of the data.
+    ///
+    /// ```
+    /// use polygrad::{Function, tensor};
+    /// let (w, x) = (tensor([1.0, 2.0]), tensor([[3.0, 4.0], [0.5, 1.0]]));
+    /// // The weights meet the Gram matrix of the data, which is computed once.
+    /// let f = Function::grad_with(|w, x| 0.5 * w.dot(&x.t().matmul(x).matvec(w)), &w, &x);
+    /// let known = f.with_data(&x)?;
+    /// assert_eq!(known.run(&w)?, f.run_with(&w, &x)?);
+    /// assert!(known.optimized().size() < f.optimized().size());
+    /// # Ok::<(), polygrad::RunError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When the data differ from the trace in structure, shapes, element types or plain fields: see [`RunError`].
+    ///
+    /// # Panics
+    /// As [`with_options`](Function::with_options).
+    #[track_caller]
+    pub fn with_data(&self, data: &Q) -> Result<Function<P, (), Y>, RunError> {
+        let (key, of_data) = self.key.of_both();
+        let show = |visitor: &mut dyn Visitor<Array>| {
+            visitor.enter(PathStep::Field("data"));
+            data.visit(visitor);
+            visitor.leave();
+        };
+        if let Some(difference) = of_data.difference_to(show) {
+            return Err(RunError::from(difference));
+        }
+        self.fixed.compared(data)?;
+        let mut further = self.constants(data);
+        let count = self.derived.1;
+        let constants = further.split_off(further.len() - (self.recorded.inputs().len() - count));
+        Ok(self.at(constants, further, key))
+    }
+
+    /// The function for these inputs of the recorded program, and for these inputs that the derivative has before them,
+    /// such as a direction.
+    #[track_caller]
+    fn at(&self, constants: Vec<Array>, further: Vec<Array>, key: Key) -> Function<P, (), Y> {
+        let ((derived, count), options) = (self.derived, self.options);
+        let arguments = |others: Vec<Array>| (0..count).map(|_| None).chain(others.into_iter().map(Some)).collect();
+        let (known, given): (Vec<Option<Array>>, Vec<Option<Array>>) = (arguments(constants), arguments(further));
+        let recorded = partially_evaluated(&self.recorded, &known, |program, inputs| options.once(program, inputs));
+        let made = match derived.of(&options.cut(&recorded), count, options.mode, options.passes) {
+            Ok(made) => made,
+            Err(fault) => panic!("{fault}"),
+        };
+        let names = |slots: &[Slot]| slots.iter().map(|slot| slot.name.clone()).collect::<Vec<String>>();
+        let (inputs, outputs) = (names(&self.program.inputs()[..given.len()]), names(self.program.outputs()));
+        let inputs: Vec<&str> = inputs.iter().map(String::as_str).collect();
+        let outputs: Vec<&str> = outputs.iter().map(String::as_str).collect();
+        let named = |program: &Program| program.named(&inputs, &outputs);
+        let program = named(&made.program);
+        let ready = made.ready.unwrap_or_else(|| optimize_with(&program, derived.last(options.passes)));
+        // A derivative of constants has operations on constants, too.
+        let ready = partially_evaluated(&named(&ready), &given, |program, inputs| options.once(program, inputs));
+        let ready = optimize_with(&ready, derived.last(options.passes));
+        let choices = made.choices;
+        // A program for a known direction is a program of its own.
+        let (recorded, derived, program) = match given.len() == count {
+            true => (recorded, derived, program),
+            false => (ready.clone(), Derived::Value, ready.clone()),
+        };
+        Function {
+            recorded,
+            derived: (derived, count),
+            options,
+            program,
+            choices,
+            ready,
+            executable: OnceLock::new(),
+            template: self.template.clone(),
+            assemble: self.assemble,
+            key,
+            fixed: Fixed::default(),
+            inputs: PhantomData,
+        }
+    }
+}
+
+impl FunctionOptions {
+    /// The results of a program that runs once.
+    fn once(&self, program: &Program, inputs: Vec<Array>) -> Vec<Array> {
+        let program = optimize_with(program, self.passes);
+        match self.interpreted || backend::is_off() {
+            true => interpret(&program, inputs),
+            false => compile(&program).run_fitting(&inputs),
+        }
+    }
+}

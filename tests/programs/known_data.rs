@@ -1,0 +1,164 @@
+//! Functions for known data, and functions over slices.
+//!
+//! Law: a function for known data has the results of the function with these data; what depends on the data alone is no
+//! operation of its program. A function over slices has the results of the function over trees, leaf by leaf.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use polygrad::{
+    Array, BaseTensor, Concrete, Function, FunctionOptions, RunError, Tensor, Tree, cond, iterate, map, tensor,
+};
+
+use crate::support::assert_close;
+
+type Number<T> = Tensor<T, 0>;
+type Vector<T> = Tensor<T, 1>;
+type Matrix<T> = Tensor<T, 2>;
+
+fn uniform<const D: usize>(shape: [usize; D], seed: u64) -> Tensor<Concrete, D> {
+    Tensor::constant(Array::uniform(&shape, -1.0, 1.0, seed))
+}
+
+/// The names of a table, its numbers and its classes.
+type Data<T> = (Matrix<T>, Vector<T>, Tensor<T, 1, i64>);
+
+fn data() -> Data<Concrete> {
+    (uniform([20, 3], 1), uniform([20], 2), Tensor::constant(Array::from((0..20).map(|i| i % 4).collect::<Vec<i64>>())))
+}
+
+type Loss = fn(
+    &(Vector<polygrad::program::Term>, Number<polygrad::program::Term>),
+    &Data<polygrad::program::Term>,
+) -> Number<polygrad::program::Term>;
+
+/// Objectives in weights and a scale, with data.
+fn losses() -> [(&'static str, Loss); 6] {
+    [
+        ("regression", |(w, s), (x, y, _)| (x.standardized().matvec(w) * s.exp() - y).square().sum()),
+        ("Gram matrix", |(w, s), (x, _, _)| w.dot(&x.t().matmul(x).matvec(w)) * s),
+        ("classes", |(w, s), (x, _, k)| (x.take(k).matvec(w) - k.to_float::<f64>()).sin().sum() * s),
+        ("rows", |(w, s), (x, y, _)| map((x, y), |(x, y)| (x * y.exp()).dot(w)).square().sum() + s),
+        ("loop", |(w, s), (x, _, _)| {
+            iterate(4, w, |_, w: Vector<_>| w + 0.1 * x.t().matmul(x).matvec(&(s * x.row(0)))).square().sum()
+        }),
+        ("data alone", |_, (x, y, _)| x.square().sum() + cond(y.sum().gt(0.0), y.at([0]), y.at([1]))),
+    ]
+}
+
+trait Standardized {
+    fn standardized(&self) -> Self;
+}
+
+impl<T: BaseTensor> Standardized for Matrix<T> {
+    fn standardized(&self) -> Self {
+        (self - self.mean_keep(0)) / self.std_keep(0)
+    }
+}
+
+#[test]
+fn functions_for_known_data_have_the_same_results() {
+    let (x, data) = ((uniform([3], 3), tensor(0.3)), data());
+    for (name, loss) in losses() {
+        let both = Function::value_and_grad_with(loss, &x, &data);
+        let known = both.with_data(&data).expect("data as traced");
+        assert_eq!(known.optimized().inputs().len(), 2, "{name}: {}", known.optimized());
+        let (a, b) = (both.run_with(&x, &data).expect("as traced"), known.run(&x).expect("as traced"));
+        for (a, b) in a.leaves().iter().zip(&b.leaves()) {
+            assert_close(name, a, b, 1e-12);
+        }
+        let interpreted = both.with_options(FunctionOptions::new().interpreted(true));
+        let c = interpreted.with_data(&data).expect("data as traced").run(&x).expect("as traced");
+        for (b, c) in b.leaves().iter().zip(&c.leaves()) {
+            assert_close(name, b, c, 1e-12);
+        }
+    }
+}
+
+#[test]
+fn what_depends_on_the_data_alone_is_computed_once() {
+    let (x, data) = ((uniform([3], 3), tensor(0.3)), data());
+    let of = |k: usize| Function::grad_with(losses()[k].1, &x, &data).with_data(&data).expect("data as traced");
+    // The product of two matrices is gone, and so is all that only the data reach.
+    let text = of(1).optimized().to_string();
+    assert!(!text.contains("k<20") && text.contains("f64[3, 3]"), "{text}");
+    assert_eq!(of(5).optimized().size(), 0, "{}", of(5).optimized());
+    // Elements that are repeated stay where they are read.
+    let wide = |s: &Number<_>, y: &Vector<_>| (s * y.replicate::<2>(1000)).sum();
+    let y = uniform([10], 4);
+    let program = Function::stage_with(wide, &tensor(2.0), &y).with_data(&y).expect("data as traced");
+    assert!(program.optimized().to_string().len() < 2000, "{}", program.optimized());
+}
+
+#[test]
+fn a_direction_is_a_part_of_the_data() {
+    let (w, v, x) = (uniform([3], 3), uniform([3], 4), uniform([20, 3], 1));
+    let loss = |w: &Vector<_>, x: &Matrix<_>| x.matvec(w).sin().square().sum();
+    let f = Function::hvp_with(loss, &w, &x);
+    let known = f.with_data(&(v.clone(), x.clone())).expect("data as traced");
+    let expected = f.run_with(&w, &(v, x)).expect("as traced");
+    assert_close("hvp", expected.raw(), known.run(&w).expect("as traced").raw(), 1e-12);
+    let fast = known.with_options(FunctionOptions::new().fast_math(true));
+    assert_close("hvp", expected.raw(), fast.run(&w).expect("as traced").raw(), 1e-12);
+}
+
+#[test]
+fn other_data_are_an_error() {
+    let (x, data) = ((uniform([3], 3), tensor(0.3)), data());
+    let f = Function::grad_with(losses()[0].1, &x, &data);
+    let short = (uniform([19, 3], 1), data.1.clone(), data.2.clone());
+    let Err(RunError::Input { name, .. }) = f.with_data(&short) else { panic!("the data are shorter") };
+    assert_eq!(name, "data.0");
+    let known = f.with_data(&data).expect("data as traced");
+    let Err(RunError::Input { name, .. }) = known.run(&(uniform([2], 3), tensor(0.3))) else {
+        panic!("a shorter argument")
+    };
+    assert_eq!(name, "x.0");
+    // Options given later hold for passes and execution.
+    let fast = known.with_options(FunctionOptions::new().fast_math(true));
+    assert!(fast.run(&x).is_ok());
+}
+
+#[test]
+fn functions_over_slices_have_the_results_of_functions_over_trees() {
+    let (x, data) = ((uniform([3], 3), tensor(0.3)), data());
+    for (name, loss) in losses() {
+        let known = Function::value_and_grad_with(loss, &x, &data).with_data(&data).expect("data as traced");
+        let mut flat = known.flat::<f64>();
+        assert_eq!([flat.arguments(), flat.results()], [4, 5]);
+        for shift in [0.0, 0.5] {
+            let moved = (&x.0 + shift, &x.1 - shift);
+            let (value, (dw, ds)) = known.run(&moved).expect("as traced");
+            let raveled: Vec<f64> = moved.ravel().elements().to_vec();
+            let mut results = [f64::NAN; 5];
+            flat.run(&raveled, &mut results);
+            let mut gradient = [f64::NAN; 4];
+            assert_eq!(flat.value_and_grad(&raveled, &mut gradient), value.item(), "{name}");
+            let expected = [vec![value.item()], dw.elements().to_vec(), vec![ds.item()]].concat();
+            assert_eq!(results[..], expected[..], "{name}");
+            assert_eq!(gradient[..], expected[1..], "{name}");
+        }
+    }
+}
+
+#[test]
+fn slices_that_do_not_fit_are_refused_in_words() {
+    fn message(f: impl FnOnce()) -> String {
+        let fault = catch_unwind(AssertUnwindSafe(f)).expect_err("a mistake");
+        fault.downcast_ref::<String>().expect("a text").clone()
+    }
+    let f = Function::stage(|x: &Vector<_>| x.square(), &tensor([1.0, 2.0]));
+    let mut flat = f.flat::<f64>();
+    let text = message(|| flat.run(&[1.0], &mut [0.0; 2]));
+    assert!(text.starts_with("run: the slices must have 2 and 2 elements, but they have 1 and 2"), "{text}");
+    let text = message(|| assert!(flat.value_and_grad(&[1.0, 2.0], &mut [0.0]) > 0.0));
+    assert!(text.starts_with("value_and_grad: the first result must be a number, but it has shape [2]"), "{text}");
+    let text = message(|| drop(f.flat::<f32>()));
+    assert!(
+        text.starts_with("flat: all arguments and results must have elements f32, but `x` has elements f64"),
+        "{text}"
+    );
+    let single = Function::grad(|x: &Tensor<_, 1, f32>| x.square().sum(), &tensor([1.0f32, 2.0]));
+    let mut results = [0.0; 2];
+    single.flat::<f32>().run(&[3.0, 4.0], &mut results);
+    assert_eq!(results, [6.0, 8.0]);
+}
