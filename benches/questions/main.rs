@@ -5,6 +5,7 @@
 mod compiling;
 mod convolutions;
 mod elementwise;
+mod fourier;
 mod gathers;
 mod harness;
 mod interpreters;
@@ -28,6 +29,7 @@ fn main() {
     convolutions::run();
     gathers::run();
     sorting::run();
+    fourier::run();
     tiny::run();
     ways::run();
     compiling::run();

@@ -14,6 +14,7 @@ use crate::backend::register::RegisterCode;
 use crate::backend::tile::group::TileOp;
 use crate::backend::tile::superinstructions::Superinstructions;
 use crate::backend::tile::{self, TileOperand};
+use crate::kernels::fourier::Transform;
 use crate::program::Program;
 
 /// Total time and number of executions of each step, and the number of runs.
@@ -162,6 +163,7 @@ impl Lines<'_> {
                     false => format!("selection of {asked} ranks of lines of {}; {bytes} bytes", lines.len),
                 }
             }
+            KernelOp::Fourier(transform) => format!("{}; {bytes} bytes", fourier(transform)),
             KernelOp::Gather(_, block) => format!("gather of blocks of {block}; {bytes} bytes"),
             KernelOp::Scatter(_, block, _) => format!("scatter_add of blocks of {block}; {bytes} bytes"),
             KernelOp::Transpose(_) => format!("elements in another order; {bytes} bytes"),
@@ -170,6 +172,15 @@ impl Lines<'_> {
             }
         }
     }
+}
+
+/// A Fourier transform, with what is known of its operand and read of its result.
+fn fourier(transform: &Transform) -> String {
+    let (lines, n) = transform.lines();
+    let real = if transform.has_real_operand() { "real " } else { "" };
+    let read = if transform.has_real_result() { ", real parts read" } else { "" };
+    let half = if transform.is_halved() { ", by half the length" } else { "" };
+    format!("fourier of {lines} {real}lines of {n}{read}{half}; {} operations", transform.operations())
 }
 
 /// Names, each with its multiplicity.

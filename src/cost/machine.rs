@@ -103,6 +103,12 @@ machine! {
     gather: f64 = 2.0, measured questions "gathers";
     /// Nanoseconds per comparison of two elements in sorting or selection.
     sorted: f64 = 1.0, measured questions "sorting and selection";
+    /// Nanoseconds of an arithmetic operation of a Fourier transform, of which a line of `n` numbers takes `5 n log n`.
+    transformed: f64 = 0.06, measured questions "Fourier transforms";
+    /// Least number of lines whose elements are neighbours that are transformed together.
+    transformed_lines: usize = 8, seen questions "Fourier transforms";
+    /// Greatest length of lines that are moved to and from a transform position by position, not line by line.
+    short_line: usize = 32, measured questions "Fourier transforms";
     /// Nanoseconds per element that a kernel for extrema reads.
     extremum: f64 = 0.5, measured anchors "C5.softmax_xent.1024x1000";
     /// Nanoseconds per element that a kernel for positions of extrema, or for transpositions, reads.

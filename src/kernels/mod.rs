@@ -11,12 +11,14 @@
 //! | `elementwise` | rows of the tables, reductions and superinstructions over slices |
 //! | `contract` | bilinear operations: gemm, gemv, implicit GEMM, inner products |
 //! | `views` | copies and accumulation through views |
+//! | `fourier` | Fourier transforms |
 //! | `indexing` | gather, scatter-add |
 //! | `reduce`, `sorting` | extrema and their positions, argsort |
 //! | `matrix` | linear algebra |
 
 pub(crate) mod contract;
 pub(crate) mod elementwise;
+pub(crate) mod fourier;
 pub(crate) mod indexing;
 pub(crate) mod isa;
 pub(crate) mod loop_nest;

@@ -12,6 +12,7 @@
 //! of the caller.
 #![allow(unsafe_code)]
 
+use std::marker::PhantomData;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -46,6 +47,54 @@ pub(crate) fn share<J: Send>(threads: usize, jobs: impl IntoIterator<Item = J>, 
             work(job);
         }
     });
+}
+
+/// Columns of a matrix that is stored row by row: what one job writes of an array.
+///
+/// Law: no element belongs to two of those that are cut of one array, so each has its elements for itself.
+pub(crate) struct Columns<'a, E> {
+    start: *mut E,
+    /// The number of elements of all rows, and of one.
+    len: usize,
+    row: usize,
+    from: usize,
+    to: usize,
+    array: PhantomData<&'a mut [E]>,
+}
+
+// SAFETY: it is a mutable borrow of its elements.
+unsafe impl<E: Send> Send for Columns<'_, E> {}
+
+impl<'a, E> Columns<'a, E> {
+    /// All of an array.
+    pub(crate) fn whole(array: &'a mut [E]) -> Columns<'a, E> {
+        let len = array.len();
+        Columns { start: array.as_mut_ptr(), len, row: len, from: 0, to: len, array: PhantomData }
+    }
+
+    /// The columns from one of these ends to the next, of a matrix with rows of so many elements.
+    pub(crate) fn cut(array: &'a mut [E], row: usize, ends: impl IntoIterator<Item = usize>) -> Vec<Columns<'a, E>> {
+        let (start, len) = (array.as_mut_ptr(), array.len());
+        let mut from = 0;
+        let next = |end: usize| {
+            let end = end.clamp(from, row);
+            Columns { start, len, row, from: std::mem::replace(&mut from, end), to: end, array: PhantomData }
+        };
+        ends.into_iter().map(next).collect()
+    }
+
+    /// Neighbouring elements of one row, by the place of the first one in the array.
+    ///
+    /// # Panics
+    /// When one of them is in no row or in none of the columns.
+    #[inline]
+    pub(crate) fn run(&mut self, at: usize, len: usize) -> &mut [E] {
+        let column = if self.row == self.len { at } else { at % self.row.max(1) };
+        let inside = self.from <= column && len <= self.to && column <= self.to - len;
+        assert!(inside && at <= self.len && len <= self.len - at, "the elements belong to the columns");
+        // SAFETY: the elements lie in the array, and no other borrow that was cut of it has them.
+        unsafe { std::slice::from_raw_parts_mut(self.start.add(at), len) }
+    }
 }
 
 /// The number of calls for help that no thread has taken up yet.
@@ -197,6 +246,50 @@ mod tests {
                 assert_eq!(done, vec![1; n]);
             }
         });
+    }
+
+    #[test]
+    fn columns_are_written_by_one_job_each() {
+        with_threads(3, || {
+            for (rows, row) in [(1, 7), (5, 12), (12, 1), (0, 4)] {
+                let mut array = vec![0; rows * row];
+                let columns = Columns::cut(&mut array, row, [0, row / 3, row / 2, row]);
+                assert_eq!(columns.len(), 4);
+                share(3, columns.into_iter().enumerate(), |(job, mut columns)| {
+                    for r in 0..rows {
+                        let (from, to) = (columns.from, columns.to);
+                        columns.run(r * row + from, to - from).fill(job);
+                    }
+                });
+                let owner = |c: usize| {
+                    if c < row / 3 {
+                        1
+                    } else if c < row / 2 {
+                        2
+                    } else {
+                        3
+                    }
+                };
+                assert!(array.iter().enumerate().all(|(at, job)| *job == owner(at % row)), "{rows} x {row}");
+            }
+        });
+    }
+
+    #[test]
+    fn elements_of_other_columns_are_refused() {
+        let mut array = [0; 12];
+        let refused = |at: usize, len: usize| {
+            let mut array = array;
+            let mut columns = Columns::cut(&mut array, 4, [2, 4]).swap_remove(1);
+            let run = std::panic::AssertUnwindSafe(|| columns.run(at, len).len());
+            std::panic::catch_unwind(run).is_err()
+        };
+        assert!(!refused(2, 2) && !refused(11, 1) && !refused(6, 1));
+        for (at, len) in [(1, 1), (0, 2), (3, 2), (2, 3), (14, 1), (12, 1), (usize::MAX, 2)] {
+            assert!(refused(at, len), "{len} from {at} on");
+        }
+        assert_eq!(Columns::whole(&mut array).run(0, 12).len(), 12);
+        assert_eq!(Columns::<f64>::whole(&mut []).run(0, 0).len(), 0);
     }
 
     #[test]

@@ -120,8 +120,8 @@ impl Visitor for Gallery {
 /// Operations of linear algebra that allocate at every size.
 const ALLOCATING: [&str; 7] = ["qr of", "eigh of", "svd of", "lstsq of", "expm", "pivots of", "minors."];
 
-/// Asserts that a run into memory that was there before allocates nothing, unless an operation is interpreted, such as
-/// sorting and Fourier transforms, or is one of those of linear algebra that allocate.
+/// Asserts that a run into memory that was there before allocates nothing, unless an operation is interpreted,
+/// or is one of those of linear algebra that allocate.
 #[track_caller]
 fn assert_allocates_nothing(executable: &Executable, inputs: &[Array], name: &str) {
     if ALLOCATING.iter().chain(&["interpreted"]).any(|text| count(executable, text) > 0) {

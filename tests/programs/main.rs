@@ -28,6 +28,7 @@ mod choices;
 mod compiled;
 mod composed;
 mod export;
+mod fourier;
 mod functions;
 mod hostile;
 mod kept;

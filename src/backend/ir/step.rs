@@ -8,6 +8,7 @@ use smallvec::SmallVec;
 use super::fusion::FusionGroup;
 use crate::dtype::DType;
 use crate::kernels::contract::PlannedContraction;
+use crate::kernels::fourier::Transform;
 use crate::kernels::loop_nest::Nest;
 use crate::kernels::sorting::Lines;
 use crate::ops::{Matrix, Reduce};
@@ -158,6 +159,8 @@ pub(crate) enum KernelOp {
     Position(Reduce, usize, usize),
     /// The positions of the elements along one axis in sorted order, at some ranks: ascending ranges without overlap.
     ArgSort(Lines, Ranks),
+    /// The Fourier transforms of lines.
+    Fourier(Box<Transform>),
     /// A gather of subarrays from a table, the first operand, at the indices that are the other operands: the sizes of
     /// the indexed axes, and the number of elements of a subarray.
     Gather(Vec<usize>, usize),

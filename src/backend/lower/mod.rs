@@ -6,6 +6,7 @@
 //! Law: steps run in the order of their numbers. A buffer may be read from the step `ready` on; a step that updates a
 //! buffer in place comes after all steps that read the old value.
 
+mod fourier;
 mod interchange;
 mod loops;
 mod operations;

@@ -8,6 +8,7 @@ use std::collections::HashMap;
 
 use smallvec::SmallVec;
 
+use super::fourier::Transforms;
 use super::ranks::ranks_read;
 use super::views::as_read;
 use super::{LoweredValue, Lowering};
@@ -32,6 +33,8 @@ pub(crate) struct Scope<'p> {
     root: Vec<NodeId>,
     /// For each sorting permutation, the ranks that other operations read.
     ranks: HashMap<NodeId, Ranks>,
+    /// The Fourier transforms.
+    pub(super) transforms: Transforms,
     /// Whether each input may be updated in place: only carries of a loop may.
     owned: &'p [bool],
 }
@@ -51,6 +54,9 @@ impl Lowering {
     fn node(&mut self, scope: &mut Scope<'_>, k: NodeId, node: &Node, inputs: &[LoweredValue]) -> LoweredValue {
         let n = size(&node.shape);
         let dtype = node.dtype;
+        if scope.transforms.has_inside(k) {
+            return LoweredValue::Deferred;
+        }
         self.settle_operands(scope, &node.op, n);
         match &node.op {
             Op::Input(i) => inputs[*i as usize].clone(),
@@ -69,7 +75,7 @@ impl Lowering {
                 self.elementwise(n, dtype, &operands, |v| ElementwiseOp::Select([v[0], v[1], v[2]]))
             }
             Op::Linear(..) if scope.program.is_deferred(k) => LoweredValue::Deferred,
-            Op::Linear(op, a) => self.linear(scope, op, *a, node),
+            Op::Linear(op, a) => self.linear(scope, k, op, *a, node),
             Op::Contract(op, a, b) => self.bilinear(scope, op, *a, *b, node),
             Op::Reduce(op, a) => {
                 self.spread(scope, *a);
@@ -250,7 +256,7 @@ impl Lowering {
             None => (StridedAccess::new(into), self.seen(&mut scope.known[*source as usize], from, dtype, n)),
         };
         let (Some(access), Some(mut seen)) = (access, seen) else {
-            let mut added = added.unwrap_or_else(|| self.linear(scope, op, *source, node));
+            let mut added = added.unwrap_or_else(|| self.linear(scope, of, op, *source, node));
             self.settle_sum(scope, base, &mut added);
             let operands = [scope.operand(base), (&added, dtype)];
             return Some(
@@ -540,8 +546,13 @@ impl<'p> Scope<'p> {
                 life[of] = life[of].max(time);
             }
         }
+        let transforms = Transforms::of(program);
+        for (k, a) in transforms.sources() {
+            let of = root[a as usize] as usize;
+            life[of] = life[of].max(k);
+        }
         let ranks = ranks_read(program);
-        Scope { program, known: Vec::with_capacity(nodes.len()), life, root, ranks, owned }
+        Scope { program, known: Vec::with_capacity(nodes.len()), life, root, ranks, transforms, owned }
     }
 
     /// Element type and number of elements.

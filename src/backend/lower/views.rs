@@ -17,7 +17,14 @@ use crate::program::{Node, NodeId};
 use crate::shape::size;
 
 impl Lowering {
-    pub(crate) fn linear(&mut self, scope: &mut Scope<'_>, op: &Linear, a: NodeId, node: &Node) -> LoweredValue {
+    pub(crate) fn linear(
+        &mut self,
+        scope: &mut Scope<'_>,
+        k: NodeId,
+        op: &Linear,
+        a: NodeId,
+        node: &Node,
+    ) -> LoweredValue {
         if op.is_identity() {
             return scope.known[a as usize].clone();
         }
@@ -42,7 +49,7 @@ impl Lowering {
                 self.sink(seen, out, access, into, !into.is_injective());
                 LoweredValue::Dense(out, 0)
             }
-            Linear::Fourier { .. } => self.call(scope, node),
+            Linear::Fourier { .. } => self.fourier(scope, k, node),
         }
     }
 
@@ -151,11 +158,15 @@ impl Lowering {
 /// The view by which the result of a linear operation reads its operand; `None` if several elements are added at one
 /// position, or if less than a quarter of the positions are written.
 pub(crate) fn as_read(from: &View, into: &View) -> Option<View> {
+    let is_sparse = !into.is_identity() && positions(into) < size(into.source()) / 4;
+    if is_sparse { None } else { read_view(from, into) }
+}
+
+/// The view by which the result of a linear operation reads its operand; `None` if several elements are added at one
+/// position.
+pub(super) fn read_view(from: &View, into: &View) -> Option<View> {
     if into.is_identity() {
         return Some(from.clone());
-    }
-    if positions(into) < size(into.source()) / 4 {
-        return None;
     }
     let inverse = into.inverse()?;
     if from.is_identity() { Some(inverse) } else { from.after(&inverse) }

@@ -244,6 +244,7 @@ fn nanoseconds(step: &FusedStep) -> f64 {
                     let compared = 4.0 + size(asked.max(1)).log2() * size(asked) / size(lines.len.max(1));
                     MACHINE.sorted * compared * size(read)
                 }
+                KernelOp::Fourier(transform) => transform.nanoseconds(),
                 KernelOp::Gather(..) => MACHINE.gather * size(whole.size),
                 KernelOp::Scatter(..) | KernelOp::Affine(..) => MACHINE.gather * size(read),
             }

@@ -173,6 +173,8 @@ fn whole_by_rows(whole: &KernelCall, rows: usize, buffers: &[Buffer]) -> Option<
             let (_, [from, into]) = transposed_by_rows(nest, whole.size, rows)?;
             (rows, [from, true, into])
         }
+        // Its lines are shared by threads when it runs.
+        KernelOp::Fourier(_) => return None,
         KernelOp::Gather(..) | KernelOp::Scatter(..) | KernelOp::Affine(..) => return None,
     };
     if whole.size == 0 || !lines.is_multiple_of(rows) {
@@ -202,7 +204,7 @@ pub(crate) fn suggestions(step: &FusedStep, f: &mut dyn FnMut(usize)) {
             KernelOp::ArgSort(lines, _) => f(whole.size / (lines.len * lines.inner).max(1)),
             KernelOp::Product(product) => product.outer_sizes(f),
             KernelOp::Transpose(nest) => nest.axes().iter().for_each(|axis| f(axis.len)),
-            KernelOp::Gather(..) | KernelOp::Scatter(..) | KernelOp::Affine(..) => {}
+            KernelOp::Fourier(_) | KernelOp::Gather(..) | KernelOp::Scatter(..) | KernelOp::Affine(..) => {}
         },
         Step::Loop(_) | Step::Matrices(_) | Step::Interpreted(_) | Step::RowBlocks(_) => {}
     }

@@ -5,7 +5,7 @@
 use smallvec::SmallVec;
 
 use super::Memory;
-use crate::array::{with_elem, with_num};
+use crate::array::{with_elem, with_float, with_num};
 use crate::backend::ir::step::{BufferId, KernelCall, KernelOp, MatrixCall, RowRange, StepOperand, transposed_by_rows};
 use crate::cost::MACHINE;
 use crate::dtype::{Elem, Num};
@@ -65,6 +65,13 @@ impl Memory {
                 });
                 self.sorting = room;
             }
+            KernelOp::Fourier(transform) => with_float!(whole.dtype, E => {
+                let mut room = std::mem::take(&mut self.transforms);
+                let operands: SmallVec<[&[E]; 2]> = (0..whole.operands.len()).map(|k| self.operand(whole, k)).collect();
+                transform.run(&operands, self.out::<E>(whole), &mut room);
+                drop(operands);
+                self.transforms = room;
+            }),
             KernelOp::Gather(sizes, block) => with_elem!(whole.dtype, E => {
                 let (table, ix, block) = (self.operand::<E>(whole, 0), self.indices(whole), *block);
                 // The parts write disjoint ranges of the result.

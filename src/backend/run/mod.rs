@@ -24,6 +24,7 @@ use crate::backend::tile::machine;
 use crate::dtype::Elem;
 use crate::kernels::contract::Scratch;
 use crate::kernels::elementwise::Isa;
+use crate::kernels::fourier;
 use crate::kernels::sorting::Room;
 use crate::program::interpret;
 
@@ -56,6 +57,8 @@ pub(crate) struct Memory {
     pub(crate) scratch: Scratch,
     /// Memory for a line that is sorted.
     pub(crate) sorting: Room,
+    /// Memory for lines that are transformed.
+    pub(crate) transforms: fourier::Room,
     /// The results of the last run, whose memory the next one takes if the caller has dropped them.
     pub(crate) results: Vec<Array>,
     /// The total time and the number of executions of each step, if they are measured.
@@ -91,6 +94,7 @@ impl Memory {
             isa,
             scratch: Scratch::default(),
             sorting: Room::default(),
+            transforms: fourier::Room::default(),
             results: Vec::new(),
             clock: None,
         })

@@ -1,0 +1,374 @@
+//! Discrete Fourier transforms of the lines of an array, planned once, of half the length for real lines.
+//!
+//! The crate `rustfft` transforms lines of complex numbers.
+//!
+//! `out[k] = sum_j t[j] e^(-2 pi i j k / n)`, with `+` in the exponent of the conjugate transform. Of even length `n`
+//! are transformed as `n / 2` complex numbers a line whose imaginary parts are all zeros, and any line of whose result
+//! the real parts alone are read. All numbers are `f64` within: those of `f32` are converted where lines are gathered,
+//! since `rustfft` compiles for seconds for each element type.
+//!
+//! Laws: a line sees no other line, so no bit depends on the number of threads nor on what is transformed beside it. The
+//! elements of the line decide whether it is real, not what is known of them: a program that knows more computes the same
+//! bits. The sign of a zero in the operand is not seen. Errors are relative to the largest element of the line. A line with
+//! a NaN or an infinity has some in its result; at which positions is not said.
+
+mod lines;
+mod real;
+
+use std::panic::AssertUnwindSafe;
+use std::sync::{Arc, OnceLock};
+
+use rustfft::num_complex::Complex;
+use rustfft::{Fft, FftDirection, FftPlanner};
+use smallvec::SmallVec;
+
+use crate::cost::MACHINE;
+use crate::dtype::Float;
+use crate::kernels::threads::{self, Columns};
+use lines::{Lines, MOST};
+use real::Halves;
+
+/// A transform of one length. A run changes nothing of it, so a panic leaves it whole.
+type Plan = AssertUnwindSafe<Arc<dyn Fft<f64>>>;
+
+fn plan(n: usize, direction: FftDirection) -> Plan {
+    AssertUnwindSafe(FftPlanner::new().plan_fft(n, direction))
+}
+
+/// A complex number.
+type Number = Complex<f64>;
+
+/// Where the elements of one part, real or imaginary, of the operand lie.
+#[derive(Clone, Debug)]
+pub(crate) struct PartSource {
+    /// The number of the operand.
+    pub(crate) operand: usize,
+    /// The place of the first element of the first line; it may be a hole, and lie outside.
+    pub(crate) base: i64,
+    /// The stride of each axis of the lines, and of the axis that is transformed, in the order of the result's axes.
+    pub(crate) strides: SmallVec<[i64; 4]>,
+    /// The positions along the line that have elements; others are zeros.
+    pub(crate) seen: (usize, usize),
+}
+
+/// What is read of the result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PartsRead {
+    /// Whether real and imaginary parts are.
+    pub(crate) parts: [bool; 2],
+    /// How many positions of a line are, from the first on.
+    pub(crate) len: usize,
+}
+
+/// Axes of the lines whose lines have one stride.
+#[derive(Clone, Copy, Debug)]
+struct Batch {
+    len: usize,
+    from: [i64; 2],
+    into: usize,
+}
+
+/// A planned transform.
+pub(crate) struct Transform {
+    n: usize,
+    /// The number of the transformed axis among the strides of a source.
+    along: usize,
+    direction: FftDirection,
+    sources: [Option<PartSource>; 2],
+    reads: PartsRead,
+    /// The axes of the lines, outermost first; at least one. Those of the last one are computed together.
+    batch: SmallVec<[Batch; 4]>,
+    /// The place of the first element of each part in the result, and the stride along a line.
+    into: [usize; 2],
+    step: usize,
+    /// The transforms of `n` complex numbers, and of half as many; each is planned where a line needs it.
+    whole: OnceLock<Plan>,
+    halves: OnceLock<Halves>,
+}
+
+/// How a line is transformed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// As complex numbers.
+    Complex,
+    /// As real numbers, two of which are one complex number.
+    RealOperand,
+    /// As the spectrum of real numbers, two of which are one complex number of the result.
+    RealResult,
+}
+
+/// Memory for the lines that one thread transforms together.
+#[derive(Debug, Default)]
+struct LineRoom {
+    lines: Vec<Number>,
+    /// A complex line of which the real part of the result is read.
+    whole: Vec<Number>,
+    scratch: Vec<Number>,
+}
+
+/// Memory for lines, kept by the caller.
+#[derive(Debug, Default)]
+pub(crate) struct Room(Vec<LineRoom>);
+
+impl Transform {
+    /// The transform along `axis` of a result of this shape, whose parts lie along the axis `parts`. A part without a
+    /// source is zero.
+    pub(crate) fn new(
+        shape: &[usize],
+        [parts, axis]: [usize; 2],
+        conjugate: bool,
+        sources: [Option<PartSource>; 2],
+        reads: PartsRead,
+    ) -> Transform {
+        let stride = |k: usize| shape[k + 1..].iter().product::<usize>();
+        let mut batch: SmallVec<[Batch; 4]> = SmallVec::new();
+        let outer = (0..shape.len()).filter(|k| *k != parts);
+        for (at, k) in outer.enumerate().filter(|(_, k)| *k != axis && shape[*k] != 1) {
+            let from = [0, 1].map(|p| sources[p].as_ref().map_or(0, |source: &PartSource| source.strides[at]));
+            let next = Batch { len: shape[k], from, into: stride(k) };
+            match batch.last_mut() {
+                Some(last)
+                    if last.into == next.into * next.len
+                        && (0..2).all(|p| last.from[p] == next.from[p] * next.len as i64) =>
+                {
+                    *last = Batch { len: last.len * next.len, ..next };
+                }
+                Some(_) | None => batch.push(next),
+            }
+        }
+        if batch.is_empty() {
+            batch.push(Batch { len: 1, from: [0; 2], into: shape.iter().product() });
+        }
+        let direction = if conjugate { FftDirection::Inverse } else { FftDirection::Forward };
+        let transform = Transform {
+            n: shape[axis],
+            along: axis - usize::from(parts < axis),
+            direction,
+            sources,
+            reads,
+            batch,
+            into: [0, stride(parts)],
+            step: stride(axis),
+            whole: OnceLock::new(),
+            halves: OnceLock::new(),
+        };
+        // What is known to be needed is planned now.
+        match transform.is_halved() {
+            true => transform.halves().is_some(),
+            false => transform.whole().len() > 0,
+        };
+        transform
+    }
+
+    /// The transform of an array of this shape, all of which is read.
+    pub(crate) fn of_array(shape: &[usize], [parts, axis]: [usize; 2], conjugate: bool) -> Transform {
+        let stride = |k: usize| shape[k + 1..].iter().product::<usize>() as i64;
+        let source = |part: i64| PartSource {
+            operand: 0,
+            base: part * stride(parts),
+            strides: (0..shape.len()).filter(|k| *k != parts).map(stride).collect(),
+            seen: (0, shape[axis]),
+        };
+        let reads = PartsRead { parts: [true; 2], len: shape[axis] };
+        Transform::new(shape, [parts, axis], conjugate, [Some(source(0)), Some(source(1))], reads)
+    }
+
+    /// Whether every line is transformed as half as many complex numbers.
+    pub(crate) fn is_halved(&self) -> bool {
+        self.n.is_multiple_of(2) && (self.has_real_operand() || self.has_real_result())
+    }
+
+    /// Whether the imaginary part of the operand is known to be zero.
+    pub(crate) fn has_real_operand(&self) -> bool {
+        self.sources[1].is_none()
+    }
+
+    /// Whether the real part of the result alone is read.
+    pub(crate) fn has_real_result(&self) -> bool {
+        !self.reads.parts[1]
+    }
+
+    /// The number of lines, and their length.
+    pub(crate) fn lines(&self) -> (usize, usize) {
+        (self.batch.iter().map(|axis| axis.len).product(), self.n)
+    }
+
+    /// About the number of arithmetic operations.
+    pub(crate) fn operations(&self) -> usize {
+        let (lines, n) = self.lines();
+        let stages = (usize::BITS - n.leading_zeros()) as usize;
+        let all = lines.saturating_mul(n).saturating_mul(5 * stages);
+        if self.is_halved() { all / 2 } else { all }
+    }
+
+    /// A rough estimate of the time on one thread.
+    pub(crate) fn nanoseconds(&self) -> f64 {
+        MACHINE.transformed * self.operations() as f64
+    }
+
+    fn whole(&self) -> &Plan {
+        self.whole.get_or_init(|| plan(self.n, self.direction))
+    }
+
+    /// The transform of half the length, if there is one.
+    fn halves(&self) -> Option<&Halves> {
+        let even = self.n > 0 && self.n.is_multiple_of(2);
+        even.then(|| self.halves.get_or_init(|| Halves::new(self.n, self.direction)))
+    }
+
+    /// Runs the transform. What is not read of the result stays as it is.
+    pub(crate) fn run<E: Float>(&self, operands: &[&[E]], out: &mut [E], room: &mut Room) {
+        if out.is_empty() {
+            return;
+        }
+        let threads = threads::number(self.nanoseconds());
+        let (cut, axis) = self.batch.iter().enumerate().rev().max_by_key(|(_, axis)| axis.len).expect("an axis");
+        let (cut, axis) = match threads {
+            0 | 1 => (cut, Batch { len: 1, ..*axis }),
+            _ => (cut, *axis),
+        };
+        // More parts than threads, since threads come late; whole cache lines of columns stay together.
+        let part =
+            axis.len.div_ceil(4 * threads).next_multiple_of(if self.step > 1 { MACHINE.transformed_lines } else { 1 });
+        let count = axis.len.div_ceil(part);
+        room.0.resize_with(room.0.len().max(count), LineRoom::default);
+        if count < 2 {
+            return self.lines_of(operands, &mut Columns::whole(out), None, &mut room.0[0]);
+        }
+        let ends = (1..=count).map(|k| (k * part).min(axis.len));
+        let columns = Columns::cut(out, axis.len * axis.into, ends.map(|end| end * axis.into));
+        let jobs = columns.into_iter().zip(&mut room.0).enumerate();
+        threads::share(threads, jobs, |(k, (mut out, room))| {
+            let here = (k * part, (k * part + part).min(axis.len));
+            self.lines_of(operands, &mut out, Some((cut, here)), room);
+        });
+    }
+
+    /// Transforms the lines of a part of one of the axes of lines, or all.
+    fn lines_of<E: Float>(
+        &self,
+        operands: &[&[E]],
+        out: &mut Columns<'_, E>,
+        cut: Option<(usize, (usize, usize))>,
+        room: &mut LineRoom,
+    ) {
+        let range = |k: usize| match cut {
+            Some((cut, here)) if cut == k => here,
+            Some(_) | None => (0, self.batch[k].len),
+        };
+        let (near, outer) = self.batch.split_last().expect("an axis");
+        let (first, end) = range(outer.len());
+        let count: usize = (0..outer.len()).map(|k| range(k).1 - range(k).0).product();
+        // Lines whose elements are neighbours are many together, for long rows of the array; otherwise short lines are.
+        let few = MACHINE.transformed_lines;
+        let wide = |n: usize| (MACHINE.level2_beside / 2 / size_of::<Number>() / n).next_multiple_of(few).max(few);
+        let most = match self.step {
+            1 => MACHINE.level1 / 4 / size_of::<Number>() / self.n,
+            _ if self.has_real_result() => wide(2 * self.n),
+            _ => wide(self.n),
+        };
+        let most = most.clamp(1, MOST);
+        for index in 0..count {
+            let mut rest = index;
+            let mut lines = self.first_lines();
+            for (k, axis) in outer.iter().enumerate().rev() {
+                let (lo, hi) = range(k);
+                lines.advance(axis, lo + rest % (hi - lo));
+                rest /= hi - lo;
+            }
+            lines.advance(near, first);
+            let mut at = first;
+            while at < end {
+                lines.count = most.min(end - at);
+                self.together(operands, out, lines, room);
+                lines.advance(near, lines.count);
+                at += lines.count;
+            }
+        }
+    }
+
+    /// Lines beside each other, from the first on.
+    fn first_lines(&self) -> Lines {
+        let near = self.batch.last().expect("an axis");
+        let base = |p: usize| self.sources[p].as_ref().map_or(0, |source| source.base);
+        Lines { from: [base(0), base(1)], next: near.from, into: self.into, next_into: near.into, count: 1 }
+    }
+
+    /// Transforms a few lines that lie beside each other.
+    fn together<E: Float>(&self, operands: &[&[E]], out: &mut Columns<'_, E>, lines: Lines, room: &mut LineRoom) {
+        let even = self.n.is_multiple_of(2);
+        let otherwise = if self.has_real_result() && even { Way::RealResult } else { Way::Complex };
+        if !even {
+            return self.transform(operands, out, lines, otherwise, room);
+        }
+        if self.has_real_operand() {
+            return self.transform(operands, out, lines, Way::RealOperand, room);
+        }
+        let mut real = [false; MOST];
+        let real = &mut real[..lines.count];
+        self.find_real(operands, lines, real);
+        let mut at = 0;
+        for same in real.chunk_by(PartialEq::eq) {
+            let way = if same[0] { Way::RealOperand } else { otherwise };
+            let lines = Lines { count: same.len(), ..lines.only(at) };
+            self.transform(operands, out, lines, way, room);
+            at += same.len();
+        }
+    }
+
+    /// The distance of lines of so many numbers in memory: lines whose length is a multiple of many cache lines would
+    /// share few places of the cache.
+    fn pitch(&self, len: usize) -> usize {
+        if self.step > 1 && len.is_multiple_of(64) { len + 4 } else { len }
+    }
+
+    /// Transforms a few lines in one way.
+    fn transform<E: Float>(
+        &self,
+        operands: &[&[E]],
+        out: &mut Columns<'_, E>,
+        lines: Lines,
+        way: Way,
+        room: &mut LineRoom,
+    ) {
+        let halves = self.halves().filter(|_| way != Way::Complex);
+        let fft: &dyn Fft<f64> = &***halves.map_or_else(|| self.whole(), |halves| &halves.fft);
+        let len = fft.len();
+        let pitch = self.pitch(len);
+        let LineRoom { lines: memory, whole, scratch } = room;
+        grow(memory, pitch * lines.count);
+        grow(scratch, fft.get_inplace_scratch_len());
+        let memory = &mut memory[..pitch * lines.count];
+        match way {
+            Way::Complex => self.gather_complex(operands, lines, memory, pitch),
+            Way::RealOperand => self.gather_pairs(operands, lines, memory, pitch),
+            Way::RealResult => {
+                let wide = self.pitch(self.n);
+                grow(whole, wide * lines.count);
+                let whole = &mut whole[..wide * lines.count];
+                self.gather_complex(operands, lines, whole, wide);
+                real::fold_all((whole, wide), self.n, memory, pitch);
+            }
+        }
+        if let (Way::RealResult, Some(halves)) = (way, halves) {
+            real::turn_all(memory, [pitch, len], &halves.back);
+        }
+        match pitch == len {
+            true => fft.process_with_scratch(memory, scratch),
+            false => {
+                memory.chunks_exact_mut(pitch).for_each(|line| fft.process_with_scratch(&mut line[..len], scratch));
+            }
+        }
+        if let (Way::RealOperand, Some(halves)) = (way, halves) {
+            real::turn_all(memory, [pitch, len], &halves.forth);
+        }
+        self.scatter(out, lines, way, memory, pitch);
+    }
+}
+
+/// Makes room for so many numbers.
+fn grow(v: &mut Vec<Number>, len: usize) {
+    if v.len() < len {
+        v.resize(len, Number::default());
+    }
+}
