@@ -1,8 +1,9 @@
 //! The choice of modes for the plain verbs.
 //!
 //! Law: if the function of a verb is recorded, its mode is that of a [`Function`](crate::Function), except that a
-//! program that runs once is compared with other candidates only if its run takes longer than to generate these. If the
-//! function is not recorded, the numbers of inputs and results decide.
+//! program that runs once is compared with other candidates only if its run takes longer than to generate these. The
+//! derivative of a nested verb is optimized by itself, so the outer program holds the operations of a
+//! [`Function`](crate::Function). If the function is not recorded, the numbers of inputs and results decide.
 
 use std::any::TypeId;
 
@@ -10,7 +11,7 @@ use super::{Form, Mode, Task, Wanted, Way, elements, possible};
 use crate::ad::pipeline::{Differentiated, Dually, Twice, VerbSource, dual, source, source_of_gradient};
 use crate::base::BaseTensor;
 use crate::interpreters::adval::Fault;
-use crate::passes::{Options, optimize};
+use crate::passes::{Options, optimize, optimize_with};
 use crate::program::{Program, Slot, interpret};
 
 fn slots<U: BaseTensor>(values: &[U]) -> Vec<Slot> {
@@ -73,13 +74,15 @@ impl Wanted {
         once: bool,
     ) -> Result<Vec<U>, Fault> {
         let task = Task { wanted: self, program, count };
-        if let [way @ (Way::Pull | Way::Push)] = *task.ways_worth(asked, once)?.0 {
+        if once && let [way @ (Way::Pull | Way::Push)] = *task.ways_worth(asked, once)?.0 {
             // The delta term is evaluated at the inputs, without a derivative program.
             let (sweep, y) = dual(program, inputs, count);
             return self.results(&sweep, &y, &inputs[..count], way.mode());
         }
         let made = task.fastest(asked, Options::default(), once)?;
-        Ok(interpret(made.ready.as_ref().unwrap_or(&made.program), inputs.to_vec()))
+        // Another program is optimized without the options of this verb, and may have hidden its structure by then.
+        let ready = made.ready.unwrap_or_else(|| optimize_with(&made.program, self.last(Options::default())));
+        Ok(interpret(&ready, inputs.to_vec()))
     }
 
     /// The derivatives of a function that was run at dual numbers, in arguments whose primals are `x`.

@@ -10,6 +10,7 @@ mod contractions;
 mod costs;
 mod experts;
 mod near;
+mod nested;
 mod padding;
 mod pipeline;
 mod refused;
