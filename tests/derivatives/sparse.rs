@@ -170,6 +170,45 @@ fn known_structures_have_known_numbers_of_passes() {
     assert_eq!(hessian_diagonal(|x: &Vector<_>| x.exp().sum(), &x).passes(), 1);
 }
 
+/// A matrix of zeros and of some other numbers, with full rows and columns: elements are read off both modes together.
+#[test]
+fn full_rows_and_columns_take_passes_of_both_modes() {
+    let mut rng = Rng::new(4);
+    for (m, n) in [(12, 12), (18, 10), (9, 15)] {
+        for (rows, columns) in [(1, 1), (2, 1), (1, 2), (3, 3), (0, 1), (1, 0)] {
+            let (mut numbers, mut kept) =
+                (rng.uniform([m, n], 0.5, 1.5).to_vec(), rng.uniform([m, n], 0.0, 1.0).to_vec());
+            (0..m * n).filter(|k| k / n < rows || k % n < columns).for_each(|k| kept[k] = 0.0);
+            numbers.iter_mut().zip(&kept).filter(|(_, kept)| **kept > 0.1).for_each(|(x, _)| *x = 0.0);
+            let numbers = Tensor::<Concrete, 2>::new([m, n], numbers);
+            // Rows share the sines; or each reads inputs for itself, the first ones twice.
+            let of_sines = |x: &Vector<Term>| Tensor::constant(numbers.clone()).matvec(&x.sin());
+            let of_copies = |x: &Vector<Term>| {
+                let all: Tensor<Term, 2> = x.replicate(m);
+                let first: Tensor<Term, 1> = x.slice(0, 0..1).sum().replicate(m);
+                (Tensor::constant(numbers.clone()) * all.square()).sum_axis::<1>(1)
+                    + first * all.slice(1, 0..1).sum_axis::<1>(1)
+            };
+            let x = point(n, 7);
+            let what = format!("{m} x {n}, {rows} rows and {columns} columns");
+            let j = sparse_jacobian(of_sines, &x);
+            assert_same(&what, &j, &x, &jacobian_of(of_sines, &x));
+            let longest = |lines: Vec<usize>| lines.into_iter().max().unwrap_or(0);
+            let one = longest(j.pattern().row_pointers().windows(2).map(|ends| ends[1] - ends[0]).collect());
+            let other =
+                longest(j.pattern().by_columns().column_pointers().windows(2).map(|ends| ends[1] - ends[0]).collect());
+            assert!(j.passes() <= one.min(other), "{what}: {} passes", j.passes());
+            assert!((rows, columns) != (1, 1) || j.passes_by(Mode::Forward) * j.passes_by(Mode::Reverse) > 0, "{what}");
+            let j = sparse_jacobian(of_copies, &x);
+            assert_same(&what, &j, &x, &jacobian_of(of_copies, &x));
+        }
+    }
+}
+
+fn jacobian_of(f: impl Fn(&Vector<Term>) -> Vector<Term>, x: &Vector<Concrete>) -> Tensor<Concrete, 2> {
+    polygrad::Function::jacobian_matrix(f, x).run(x).expect("the same point")
+}
+
 /// Leaves that are no floats are read like others, and have no columns; what they choose may be anything.
 #[test]
 fn indices_among_the_inputs_choose_anything() {

@@ -12,8 +12,8 @@ use super::lists::Lists;
 /// A colour for each row or column.
 pub(super) type Colors = Vec<u32>;
 
-/// The mark of a vertex without a colour.
-const NO: u32 = u32::MAX;
+/// The mark of a vertex that has no colour yet, or is in no pass.
+pub(super) const NO: u32 = u32::MAX;
 
 /// The smallest colour that is not forbidden; `forbidden[c] == v` forbids `c` to `v`.
 fn smallest(forbidden: &[usize], v: usize) -> u32 {
@@ -36,7 +36,7 @@ fn by_degree(neighbours: &Lists) -> Vec<usize> {
 }
 
 /// A colouring in which no two columns of one colour have an element in one row; `None` if it takes more than `most`
-/// colours. With rows and columns exchanged, it is a colouring of the rows.
+/// colours. With rows and columns exchanged, it is a colouring of the rows. A column without elements is in no pass.
 pub(super) fn columns(of_columns: &Lists, of_rows: &Lists, most: usize) -> Option<Colors> {
     // The columns of one row need a colour each.
     if of_rows.longest() > most {
@@ -44,7 +44,7 @@ pub(super) fn columns(of_columns: &Lists, of_rows: &Lists, most: usize) -> Optio
     }
     let mut colors = vec![NO; of_columns.count()];
     let mut forbidden = Vec::new();
-    for v in by_degree(of_columns) {
+    for v in by_degree(of_columns).into_iter().take_while(|v| !of_columns.of(*v).is_empty()) {
         for w in of_columns.of(v).iter().flat_map(|row| of_rows.of(*row)) {
             if colors[*w] != NO {
                 forbid(&mut forbidden, colors[*w], v);
@@ -122,7 +122,7 @@ pub(super) fn stars(neighbours: &Lists) -> Colors {
 
 /// The number of colours.
 pub(super) fn count(colors: &[u32]) -> usize {
-    colors.iter().max().map_or(0, |c| *c as usize + 1)
+    colors.iter().filter(|color| **color != NO).max().map_or(0, |color| *color as usize + 1)
 }
 
 #[cfg(test)]

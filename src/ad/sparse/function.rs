@@ -13,8 +13,8 @@ use crate::tree::Tree;
 #[derive(Debug)]
 pub struct SparseFunction<P, Q = ()> {
     pub(super) pattern: SparsityPattern,
-    pub(super) mode: Mode,
-    pub(super) passes: usize,
+    /// Of forward and of reverse mode.
+    pub(super) passes: [usize; 2],
     pub(super) function: Function<P, Q, Tensor<Array, 1>>,
 }
 
@@ -24,14 +24,34 @@ impl<P, Q> SparseFunction<P, Q> {
         &self.pattern
     }
 
-    /// The number of passes of forward or reverse mode that a run makes: the number of colours.
+    /// The number of passes of forward and reverse mode that a run makes: the number of colours.
     pub fn passes(&self) -> usize {
-        self.passes
+        self.passes.iter().sum()
     }
 
-    /// The mode of the passes, forward or reverse.
+    /// The number of passes of one mode: some matrices take passes of both.
+    ///
+    /// ```
+    /// use polygrad::{Mode, Tensor, concat, sparse_jacobian, tensor};
+    /// let x = tensor([1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+    /// // An arrow: a full row, a full column, and a diagonal.
+    /// let arrow = |x: &Tensor<_, 1>| {
+    ///     let y = x.exp();
+    ///     concat(0, [&y.sum().reshape([1]), &y.slice(0, 1..).times(&y.at([0]))])
+    /// };
+    /// let j = sparse_jacobian(arrow, &x);
+    /// assert_eq!((j.passes_by(Mode::Forward), j.passes_by(Mode::Reverse)), (2, 1));
+    /// ```
+    pub fn passes_by(&self, mode: Mode) -> usize {
+        match mode {
+            Mode::Forward => self.passes[0],
+            Mode::Reverse => self.passes[1],
+        }
+    }
+
+    /// The mode of most passes.
     pub fn mode(&self) -> Mode {
-        self.mode
+        if self.passes[1] > self.passes[0] { Mode::Reverse } else { Mode::Forward }
     }
 
     /// The function from the argument and data to the values of the [`entries`](SparsityPattern::entries), in order.

@@ -48,6 +48,16 @@ impl Lists {
         self.starts.windows(2).map(|ends| ends[1] - ends[0]).max().unwrap_or(0)
     }
 
+    /// The items that are kept, in the same lists.
+    pub(super) fn filtered(&self, keep: impl Fn(usize, usize) -> bool) -> Lists {
+        let mut kept = Lists::default();
+        for list in 0..self.count() {
+            kept.items.extend(self.of(list).iter().filter(|item| keep(list, **item)));
+            kept.end();
+        }
+        kept
+    }
+
     /// The transpose: for each of `count` values, the lists that contain it, in ascending order. `moved(from, to)` is
     /// called for each item with its index here and the index of the same pair in the transpose.
     pub(super) fn turned(&self, count: usize, mut moved: impl FnMut(usize, usize)) -> Lists {

@@ -18,6 +18,7 @@
 //! | `seeding` | the program that is differentiated, and its inputs with columns |
 //! | `lists`, `pattern` | patterns in compressed rows and columns |
 //! | `coloring` | colours of rows and columns |
+//! | `bicoloring` | colours of rows and columns together, for passes of both modes |
 //! | `input_slicing` | the input elements that a program copies before it computes |
 //! | `passes` | the passes, and the elements in their results |
 //! | `affine_gathers` | gathers at regular places, as slices |
@@ -26,6 +27,7 @@
 //! | `matrices`, `foreign` | the elements as triplets, in compressed form, and as matrices of other crates |
 
 mod affine_gathers;
+mod bicoloring;
 mod coloring;
 mod decompression;
 mod foreign;
@@ -55,9 +57,10 @@ use seeding::Subject;
 ///
 /// The pattern is that of the recorded program, for all values of `x`; captured indices and masks are used as they are.
 /// A pass of forward mode computes columns that share no row, a pass of reverse mode computes rows that share no
-/// column, and the mode whose passes cost less is taken. In reverse mode, elements that indices and views select from
-/// the inputs count as copies, one for each row that selects them, even if they are the same element. So in bundle
-/// adjustment, where each observation reads its own copy of its camera, reverse mode takes as many passes as one
+/// column. The mode whose passes cost less is taken, or passes of both modes if some rows and some columns are full. In
+/// reverse mode, elements that indices and views select from the inputs count as copies, one for each row that selects
+/// them, even if they are the same element. So in bundle adjustment, where each observation reads its own copy of its
+/// camera, reverse mode takes as many passes as one
 /// observation has errors, and forward mode takes 14.
 ///
 /// ```

@@ -4,7 +4,7 @@
 //! each element of the matrix is at one known place in the concatenated results of all passes.
 
 use super::affine_gathers;
-use super::coloring::Colors;
+use super::coloring::{Colors, NO};
 use super::input_slicing::SlicedProgram;
 use super::pattern::Merged;
 use super::seeding::Subject;
@@ -24,6 +24,17 @@ pub(super) struct Passes {
     results: Option<Term>,
     /// Whether the passes are unrolled, each with operations of its own, instead of a loop over the passes.
     apart: bool,
+}
+
+impl Passes {
+    /// These passes, and others after them.
+    pub(super) fn and(self, others: Passes) -> Passes {
+        let results = match (self.results, others.results) {
+            (Some(first), Some(second)) => Some(Term::concat(0, &[first, second])),
+            (first, second) => first.or(second),
+        };
+        Passes { results, apart: self.apart && others.apart }
+    }
 }
 
 /// The largest number of passes that are unrolled, if the unrolled passes cost no more than a loop.
@@ -49,7 +60,7 @@ fn is_bulk(program: &Program) -> bool {
 /// of its rows. `pass` gets this sum of basis vectors as its seed.
 pub(super) fn passed(subject: &Subject, colors: &Colors, count: usize, pass: &dyn Fn(&Term) -> Term) -> Passes {
     if count == 0 {
-        return Passes { results: None, apart: false };
+        return Passes { results: None, apart: true };
     }
     if count == 1 || count <= FEW && is_bulk(&subject.program) {
         let seed = |color: u32| {
@@ -60,7 +71,8 @@ pub(super) fn passed(subject: &Subject, colors: &Colors, count: usize, pass: &dy
         return Passes { results: Some(Term::concat(0, &all)), apart: true };
     }
     let mut seeds = vec![0.0; count * colors.len()];
-    colors.iter().enumerate().for_each(|(k, color)| seeds[*color as usize * colors.len() + k] = 1.0);
+    let colored = colors.iter().enumerate().filter(|(_, color)| **color != NO);
+    colored.for_each(|(k, color)| seeds[*color as usize * colors.len() + k] = 1.0);
     let seeds = Term::constant(Array::new(&[count, colors.len()], seeds));
     let (_, stack) =
         Term::map_accum(count, false, Vec::new(), &[seeds], &mut |_, seed| (Vec::new(), vec![pass(&seed[0])]));
@@ -77,13 +89,16 @@ pub(super) fn taken(passes: &Passes, places: Vec<i64>) -> Term {
     }
 }
 
-/// The elements of the merged pattern: sums of the elements at these places.
-pub(super) fn added(passes: &Passes, places: &[i64], merged: &Merged) -> Term {
-    let first = taken(passes, merged.first.iter().map(|place| places[*place]).collect());
-    if merged.further.is_empty() {
+/// The elements of the merged pattern: sums of the elements at these places. An element that has a place of its own in
+/// forward passes, `whole`, is read there.
+pub(super) fn added(passes: &Passes, whole: &[Option<i64>], places: &[i64], merged: &Merged) -> Term {
+    let place = |(whole, first): (&Option<i64>, &usize)| whole.unwrap_or(places[*first]);
+    let first = taken(passes, whole.iter().zip(&merged.first).map(place).collect());
+    let parts = merged.further.iter().filter(|(to, _)| whole[*to].is_none());
+    let (to, from): (Vec<i64>, Vec<i64>) = parts.map(|(to, from)| (*to as i64, places[*from])).unzip();
+    if to.is_empty() {
         return first;
     }
-    let (to, from): (Vec<i64>, Vec<i64>) = merged.further.iter().map(|(to, from)| (*to as i64, places[*from])).unzip();
     first.scatter_add(&[Term::constant(Array::new(&[to.len()], to))], &taken(passes, from))
 }
 
