@@ -192,8 +192,8 @@ machine! {
 
     /// Most elements, on average, of the arrays of a program without loops that is rewritten with scalars.
     small_elements: usize = 64, measured questions "programs of small arrays";
-    /// Nanoseconds of an operation on a small array in such a program, beside those of an operation that is fused: steps,
-    /// views that are copied.
+    /// Nanoseconds of a step over small arrays in such a program, or of a view that is copied, beside those of a fused
+    /// operation.
     small_operation: f64 = 30.0, measured questions "programs of small arrays";
     /// Most elements of one array of such a program.
     program_numbers: usize = 256, measured questions "programs of small arrays";
@@ -229,6 +229,8 @@ machine! {
     summed: usize = 256, seen questions "convolutions";
     /// Steps of a part of such a sum, whose lines stay in the first level of cache; a multiple of all numbers of lanes.
     summed_steps: usize = 1024, seen questions "convolutions";
+    /// Columns of long rows whose extrema are found together: they stay in the first level of cache.
+    extremum_columns: usize = 512, seen questions "elementwise";
     /// Side of the square tiles in which matrices are transposed: one or two cache lines.
     transposed_tile: usize = 16, seen questions "views of a million";
 }

@@ -18,6 +18,7 @@ use std::marker::PhantomData;
 
 use super::elementwise::rows_in_lanes;
 use super::isa::{Isa, Kernel, Machine, dispatch};
+use crate::cost::MACHINE;
 use crate::dtype::{Elem, Num};
 use crate::ops::Reduce;
 
@@ -27,8 +28,8 @@ const WIDE: usize = 8;
 /// The lanes of long lines, and of positions.
 const LONG: usize = 32;
 
-/// The columns of long rows that are reduced together: their results stay in the first level of cache.
-const COLUMNS: usize = 512;
+/// The columns of long rows that are reduced together.
+const COLUMNS: usize = MACHINE.extremum_columns;
 
 /// The columns whose positions are found together.
 const LINES: usize = 64;

@@ -25,6 +25,10 @@ pub(crate) fn programs(log: &mut Log) {
     log.panics(|| run.run(&[]));
     log.panics(|| run.run_into(&mut run.workspace(), &[Array::from([1.0, 2.0])], &mut [Array::scalar(0.0)]));
     log.panics(|| run.run_into(&mut other.workspace(), &[Array::from([1.0, 2.0])], &mut [Array::from([0.0, 0.0])]));
+    let squares = Function::stage(|x: &Tensor<_, 1>| x.square(), &tensor([1.0, 2.0]));
+    log.panics(|| squares.flat::<f64>().run(&[1.0], &mut [0.0; 2]));
+    log.panics(|| squares.flat::<f64>().value_and_grad(&[1.0, 2.0], &mut [0.0]));
+    log.panics(|| squares.flat::<f32>());
     log.panics(|| square.named(&["x"], &[]));
     log.panics(|| symbolic::grad(both));
     log.panics(|| symbolic::value_and_grad_in(square, &[0]));

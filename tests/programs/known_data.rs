@@ -3,8 +3,6 @@
 //! Law: a function for known data has the results of the function with these data; what depends on the data alone is no
 //! operation of its program. A function over slices has the results of the function over trees, leaf by leaf.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
 use polygrad::{
     Array, BaseTensor, Concrete, Function, FunctionOptions, RunError, Tensor, Tree, cond, iterate, map, tensor,
 };
@@ -141,22 +139,7 @@ fn functions_over_slices_have_the_results_of_functions_over_trees() {
 }
 
 #[test]
-fn slices_that_do_not_fit_are_refused_in_words() {
-    fn message(f: impl FnOnce()) -> String {
-        let fault = catch_unwind(AssertUnwindSafe(f)).expect_err("a mistake");
-        fault.downcast_ref::<String>().expect("a text").clone()
-    }
-    let f = Function::stage(|x: &Vector<_>| x.square(), &tensor([1.0, 2.0]));
-    let mut flat = f.flat::<f64>();
-    let text = message(|| flat.run(&[1.0], &mut [0.0; 2]));
-    assert!(text.starts_with("run: the slices must have 2 and 2 elements, but they have 1 and 2"), "{text}");
-    let text = message(|| assert!(flat.value_and_grad(&[1.0, 2.0], &mut [0.0]) > 0.0));
-    assert!(text.starts_with("value_and_grad: the first result must be a number, but it has shape [2]"), "{text}");
-    let text = message(|| drop(f.flat::<f32>()));
-    assert!(
-        text.starts_with("flat: all arguments and results must have elements f32, but `x` has elements f64"),
-        "{text}"
-    );
+fn functions_over_slices_have_any_float() {
     let single = Function::grad(|x: &Tensor<_, 1, f32>| x.square().sum(), &tensor([1.0f32, 2.0]));
     let mut results = [0.0; 2];
     single.flat::<f32>().run(&[3.0, 4.0], &mut results);

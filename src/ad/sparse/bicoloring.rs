@@ -41,7 +41,7 @@ pub(super) struct Bicoloring {
 
 /// The elements of a matrix by rows and by columns. A row of reverse mode has an element for each copy of an input
 /// element that the row reads.
-pub(super) struct Elements<'a> {
+pub(super) struct MatrixElements<'a> {
     of_inputs: &'a Lists,
     of_columns: Lists,
     of_copies: &'a Lists,
@@ -50,15 +50,15 @@ pub(super) struct Elements<'a> {
     sources: Option<&'a [InputElement]>,
 }
 
-impl<'a> Elements<'a> {
+impl<'a> MatrixElements<'a> {
     pub(super) fn new(
         of_inputs: &'a SparsityPattern,
         of_copies: &'a SparsityPattern,
         sources: Option<&'a [InputElement]>,
-    ) -> Elements<'a> {
+    ) -> MatrixElements<'a> {
         let of_columns = of_inputs.rows().turned(of_inputs.shape().1, |_, _| ());
         let copies = of_copies.shape().1;
-        Elements { of_inputs: of_inputs.rows(), of_columns, of_copies: of_copies.rows(), copies, sources }
+        MatrixElements { of_inputs: of_inputs.rows(), of_columns, of_copies: of_copies.rows(), copies, sources }
     }
 
     /// The column of a copy, if it is not 0.
@@ -152,7 +152,7 @@ impl Bicoloring {
     }
 
     /// Whether the element in a row and a column is read off a forward pass.
-    pub(super) fn is_forward(&self, elements: &Elements<'_>, row: usize, column: usize) -> bool {
+    pub(super) fn is_forward(&self, elements: &MatrixElements<'_>, row: usize, column: usize) -> bool {
         elements.is_forward(self.division, row, column)
     }
 }
@@ -187,9 +187,9 @@ mod tests {
     }
 
     /// The elements of a matrix without copies.
-    fn elements(lists: &Lists, n: usize) -> Elements<'_> {
+    fn elements(lists: &Lists, n: usize) -> MatrixElements<'_> {
         let of_columns = lists.turned(n, |_, _| ());
-        Elements { of_inputs: lists, of_columns, of_copies: lists, copies: n, sources: None }
+        MatrixElements { of_inputs: lists, of_columns, of_copies: lists, copies: n, sources: None }
     }
 
     /// Whether exactly one of these lines has a colour, which is one.
@@ -240,8 +240,13 @@ mod tests {
                 of_inputs.end();
             }
             let of_columns = of_inputs.turned(n, |_, _| ());
-            let all =
-                Elements { of_inputs: &of_inputs, of_columns, of_copies: &of_copies, copies, sources: Some(&sources) };
+            let all = MatrixElements {
+                of_inputs: &of_inputs,
+                of_columns,
+                of_copies: &of_copies,
+                copies,
+                sources: Some(&sources),
+            };
             let by_copies = of_copies.turned(copies, |_, _| ());
             let divisions = [2, 3, 5].into_iter().flat_map(|k| [Division::ShortRows(k), Division::LongColumns(k)]);
             for colors in divisions.map(|division| all.colored(division, usize::MAX).expect("colours")) {

@@ -3,7 +3,7 @@
 //! Law: the results of the program are the values of the entries of the pattern, in order. This module depends on the
 //! recorded program alone and is not generic in the types of a user's function, so it is compiled once.
 
-use super::bicoloring::Elements;
+use super::bicoloring::MatrixElements;
 use super::coloring::{self, Colors};
 use super::function::SparseFunction;
 use super::input_slicing::SlicedProgram;
@@ -37,7 +37,7 @@ impl PatternValues {
         let of_reads = SparsityPattern::read(reads.as_ref().map_or(subject, |reads| &reads.rest));
         let merged = reads.as_ref().map(|reads| of_reads.of_copies(&reads.sources, subject.width()));
         let pattern = merged.as_ref().map_or(&of_reads, |merged| &merged.pattern);
-        let elements = Elements::new(pattern, &of_reads, reads.as_ref().map(|reads| &reads.sources[..]));
+        let elements = MatrixElements::new(pattern, &of_reads, reads.as_ref().map(|reads| &reads.sources[..]));
         let colors = elements.colors();
         let inputs = Term::variables(subject.program.inputs());
         let (forward, reverse) = (coloring::count(&colors.columns), coloring::count(&colors.rows));

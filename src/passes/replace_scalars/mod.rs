@@ -18,6 +18,7 @@
 mod elements;
 
 use crate::cost::{MACHINE, tenths};
+use crate::ops::Linear;
 use crate::program::{Builder, Custom, Loop, Node, NodeId, Op, Program, Rebuilt, run_by};
 use crate::shape::size;
 use elements::{ScalarBody, ScalarValue};
@@ -48,8 +49,21 @@ fn by_whole(program: &Program) -> Option<Program> {
         return None;
     }
     let scalars = by_numbers(program, 0, Limits::PROGRAM)?;
-    let overhead = (arrays as u64).saturating_mul(tenths(MACHINE.small_operation));
+    let steps = 1 + program.nodes().iter().filter(|node| is_array(node) && !is_elementwise(&node.op)).count();
+    let overhead = (steps as u64).saturating_mul(tenths(MACHINE.small_operation));
     (scalars.estimate().time < program.estimate().time.saturating_add(overhead)).then_some(scalars)
+}
+
+/// Whether an operation is one of a pass over elements, which may be fused with others.
+fn is_elementwise(op: &Op<NodeId>) -> bool {
+    match op {
+        Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) | Op::Output(..) => true,
+        Op::Linear(op, _) => matches!(**op, Linear::Reshape { .. }),
+        Op::Input(_) | Op::Constant(_) | Op::Contract(..) | Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) => {
+            false
+        }
+        Op::Concat(..) | Op::Loop(_) | Op::Custom(..) | Op::Call(..) => false,
+    }
 }
 
 /// The program with other loops; nothing, if none is over small arrays.

@@ -2,10 +2,12 @@
 
 use super::*;
 use crate::array::{Array, with_float};
-use crate::backend::compile;
+use crate::backend::ir::limits::Limits;
+use crate::backend::{Executable, compile_within};
 use crate::base::BaseTensor;
 use crate::dtype::{DType, Float};
 use crate::ops::Linear;
+use crate::passes::Settings;
 use crate::program::{Program, Term, interpret};
 
 /// An array with zeros of both signs, infinities, NaN, subnormal and large numbers among others.
@@ -17,6 +19,12 @@ fn hostile(n: usize, seed: usize, dtype: DType) -> Array {
     };
     let all = Array::new(&[n], (0..n).map(number).collect::<Vec<f64>>());
     if dtype == DType::F32 { all.cast::<f32>() } else { all }
+}
+
+/// Compiles a program to tiles, however few elements there are.
+fn compile(program: &Program) -> Executable {
+    let passes = Settings { scalar_replacement: false, ..Settings::DEFAULT };
+    compile_within(program, Limits { passes, ..Limits::DEFAULT })
 }
 
 /// The bits of the elements as double precision; all NaN are one.
