@@ -12,6 +12,7 @@ mod interpreters;
 mod loops;
 mod matrices;
 mod products;
+mod scans;
 mod sorting;
 mod tiny;
 mod views;
@@ -28,6 +29,7 @@ fn main() {
     matrices::run();
     convolutions::run();
     gathers::run();
+    scans::run();
     sorting::run();
     fourier::run();
     tiny::run();

@@ -7,7 +7,9 @@ use super::elementwise::{accumulate, map};
 use super::is_zero;
 use crate::array::{Array, Values, pool, with_elem, with_num};
 use crate::dtype::{DType, Elem, Num};
+use crate::kernels::isa::Isa;
 use crate::kernels::loop_nest::Nest;
+use crate::kernels::scan::{self, Line};
 use crate::kernels::views::{add, copy, covers, hits};
 use crate::ops::{Linear, View};
 use crate::shape::{self, Shape, check_room};
@@ -30,6 +32,9 @@ pub(super) fn linear(op: &Linear, t: &Array) -> Array {
         Linear::Cast { from: DType::F64, .. } => map(t, |x: f64| x as f32),
         Linear::Cast { .. } => map(t, |x: f32| f64::from(x)),
         Linear::Fourier { parts, axis, conjugate, .. } => super::fourier::fourier(t, *parts, *axis, *conjugate),
+        Linear::PrefixSum { axis, reverse, .. } => {
+            with_num!(dtype, E => prefix_sums::<E>(t, *axis, *reverse), else unreachable!("the rule has let masks be added up"))
+        }
     }
 }
 
@@ -101,6 +106,22 @@ fn add_through<E: Num>(from: &View, into: &View, t: &Array, sum: &mut [E]) {
     let source = t.typed::<E>();
     let Some(nest) = Nest::new([from, into], [t.splat::<E>().is_some(), false]) else { return };
     add(&nest, elements(&source), sum);
+}
+
+/// The prefix sums of each line along an axis, or, in reverse, the suffix sums.
+#[track_caller]
+fn prefix_sums<E: Num>(t: &Array, axis: usize, reverse: bool) -> Array {
+    let shape = t.shape();
+    if is_zero::<E>(t) {
+        return Array::full(shape, E::ZERO);
+    }
+    check_room::<E>(shape);
+    let mut t = t.clone();
+    let x = t.make_dense::<E>();
+    let mut out = pool::any(x.len());
+    let line = Line { len: shape[axis], inner: shape::size(&shape[axis + 1..]), reverse };
+    scan::prefix_sums(Isa::detect(), x, line, &mut out);
+    Array::dense(Shape::from_slice(shape), out)
 }
 
 /// The elements as a slice; a uniform array is a slice of one element, read with strides of 0.

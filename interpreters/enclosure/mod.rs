@@ -312,6 +312,21 @@ fn fourier(x: &[Interval], shape: &[usize], [parts, axis]: [usize; 2], conjugate
     out
 }
 
+/// The prefix sums of each line along an axis, or, in reverse, the suffix sums.
+fn prefix_sums<C: Cell>(x: &[C], shape: &[usize], axis: usize, reverse: bool, dtype: DType) -> Vec<C> {
+    let (n, inner) = (shape[axis], size(&shape[axis + 1..]));
+    let mut out = x.to_vec();
+    for start in starts(shape, axis) {
+        let mut sum = C::Sum::default();
+        for k in 0..n {
+            let at = start + inner * if reverse { n - 1 - k } else { k };
+            C::add(&mut sum, x[at]);
+            out[at] = C::total(&sum, dtype);
+        }
+    }
+    out
+}
+
 impl BaseTensor for Enclosure {
     fn constant(a: Array) -> Self {
         let (shape, dtype) = (a.shape(), a.dtype());
@@ -407,6 +422,9 @@ impl BaseTensor for Enclosure {
             }
             Linear::Fourier { shape, parts, axis, conjugate } => {
                 Elements::Floats(fourier(self.as_floats(), shape, [*parts, *axis], *conjugate, dtype).into())
+            }
+            Linear::PrefixSum { shape, axis, reverse } => {
+                each_kind!(self.of, v => prefix_sums(v, shape, *axis, *reverse, dtype))
             }
         };
         Enclosure::of(op.output_shape(), dtype, of)

@@ -366,6 +366,18 @@ impl<T: BaseTensor> BaseTensor for Sparsity<T> {
                 let all = u.sum(self.pairs());
                 vec![all; size(shape)]
             }),
+            Linear::PrefixSum { axis, reverse, .. } => Sparsity::made((shape, dtype), [self], |u| {
+                let (n, inner) = (shape[*axis], size(&shape[axis + 1..]));
+                let mut sums: Vec<Pair> = (0..size(shape)).map(|k| self.at(k)).collect();
+                for k in 0..size(shape) {
+                    let k = if *reverse { size(shape) - 1 - k } else { k };
+                    if k / inner % n != if *reverse { n - 1 } else { 0 } {
+                        let before = if *reverse { k + inner } else { k - inner };
+                        sums[k] = u.both(sums[before], sums[k]);
+                    }
+                }
+                sums
+            }),
         }
     }
 

@@ -365,6 +365,7 @@ impl<T: BaseTensor> Mark<T> for Reads<T> {
                     mark.through(&x.mark, |ones| ones_where_positive(&ones.linear(&whole).linear(&whole.adjoint())));
                     return mark.pruned();
                 }
+                // Of a view or of prefix sums, the sums of ones are positive where an element is read.
                 mark.through(&x.mark, |ones| ones_where_positive(&ones.linear(op)));
                 mark
             }

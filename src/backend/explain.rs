@@ -156,6 +156,10 @@ impl Lines<'_> {
             }
             KernelOp::Extremum(op, len, _) => format!("{} of lines of {len}; {bytes} bytes", op.name()),
             KernelOp::Position(op, len, _) => format!("arg{} of lines of {len}; {bytes} bytes", op.name()),
+            KernelOp::PrefixSum(line) => {
+                let name = if line.reverse { "suffix_sum" } else { "prefix_sum" };
+                format!("{name} of lines of {}; {bytes} bytes", line.len)
+            }
             KernelOp::ArgSort(lines, ranks) => {
                 let asked: usize = ranks.iter().map(ExactSizeIterator::len).sum();
                 match asked == lines.len {

@@ -111,6 +111,8 @@ machine! {
     short_line: usize = 32, measured questions "Fourier transforms";
     /// Nanoseconds per element that a kernel for extrema reads.
     extremum: f64 = 0.5, measured anchors "C5.softmax_xent.1024x1000";
+    /// Nanoseconds per element of a running sum.
+    scanned: f64 = 0.4, measured questions "running sums";
     /// Nanoseconds per element that a kernel for positions of extrema, or for transpositions, reads.
     position: f64 = 1.0, measured questions "views of a million";
     /// Nanoseconds per product in a kernel for large matrices.

@@ -84,7 +84,7 @@ impl Cost {
     pub(crate) fn linear(op: &Linear, operand: Kind<'_>, result: Kind<'_>) -> Cost {
         let moved = match op {
             Linear::Reshape { .. } => 0,
-            Linear::Affine { .. } | Linear::Cast { .. } | Linear::Fourier { .. } => {
+            Linear::Affine { .. } | Linear::Cast { .. } | Linear::Fourier { .. } | Linear::PrefixSum { .. } => {
                 reads(op).saturating_mul(operand.1.width()).saturating_add(bytes(result))
             }
         };
@@ -159,7 +159,8 @@ fn points(views: &[&View]) -> usize {
 fn reads(op: &Linear) -> usize {
     match op {
         Linear::Affine { from, into } => points(&[from, into]),
-        Linear::Reshape { .. } | Linear::Cast { .. } | Linear::Fourier { .. } => size(op.input_shape()),
+        Linear::Reshape { .. } | Linear::Cast { .. } => size(op.input_shape()),
+        Linear::Fourier { shape, .. } | Linear::PrefixSum { shape, .. } => size(shape),
     }
 }
 
@@ -168,7 +169,9 @@ fn reads(op: &Linear) -> usize {
 pub(crate) fn moves(op: &Linear) -> usize {
     match op {
         Linear::Reshape { .. } => 0,
-        Linear::Affine { .. } | Linear::Cast { .. } => reads(op).max(size(op.output_shape())),
+        Linear::Affine { .. } | Linear::Cast { .. } | Linear::PrefixSum { .. } => {
+            reads(op).max(size(op.output_shape()))
+        }
         // About 5 n log n operations for n complex numbers; real and imaginary part count half of that each.
         Linear::Fourier { shape, axis, .. } => {
             let stages = (usize::BITS - shape[*axis].leading_zeros()) as usize;

@@ -244,6 +244,26 @@ impl Region {
         self.op(format!("stablehlo.iota dim = {axis} : "), shape, Ty::I64)
     }
 
+    /// The prefix sums along an axis, or, in reverse, the suffix sums: sums over the last `2^k` elements for each `k`,
+    /// since StableHLO has no scan.
+    pub(super) fn prefix_sum(&mut self, x: &HloValue, axis: usize, reverse: bool) -> HloValue {
+        let (n, mut sums, mut width) = (x.shape[axis], x.clone(), 1);
+        while width < n {
+            let mut parts: Vec<_> = x.shape.iter().map(|n| (0, *n, 1)).collect();
+            let mut widths = vec![[0; 3]; x.shape.len()];
+            if reverse {
+                (parts[axis], widths[axis][1]) = ((width, n, 1), width);
+            } else {
+                (parts[axis], widths[axis][0]) = ((0, n - width, 1), width);
+            }
+            let others = self.slice(&sums, &parts);
+            let others = self.pad(&others, &widths);
+            sums = self.binary("add", &sums, &others);
+            width *= 2;
+        }
+        sums
+    }
+
     /// The reduction (`add`, `maximum`, `and`, ..) over axes, which are dropped.
     pub(super) fn reduce(&mut self, name: &str, x: &HloValue, start: f64, axes: &[usize]) -> HloValue {
         if axes.is_empty() {

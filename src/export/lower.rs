@@ -243,6 +243,7 @@ impl Lower<'_> {
             Linear::Reshape { into, .. } => self.code.reshape(a, into),
             Linear::Cast { into, .. } => self.code.convert(a, Ty::of(*into)),
             Linear::Fourier { parts, axis, conjugate, .. } => self.code.fourier(a, *parts, *axis, *conjugate),
+            Linear::PrefixSum { axis, reverse, .. } => self.code.prefix_sum(a, *axis, *reverse),
         }
     }
 }

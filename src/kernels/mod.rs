@@ -14,6 +14,7 @@
 //! | `fourier` | Fourier transforms |
 //! | `indexing` | gather, scatter-add |
 //! | `reduce`, `sorting` | extrema and their positions, argsort |
+//! | `scan` | prefix sums along an axis |
 //! | `matrix` | linear algebra |
 
 pub(crate) mod contract;
@@ -24,6 +25,7 @@ pub(crate) mod isa;
 pub(crate) mod loop_nest;
 pub(crate) mod matrix;
 pub(crate) mod reduce;
+pub(crate) mod scan;
 pub(crate) mod sorting;
 pub(crate) mod threads;
 pub(crate) mod views;

@@ -160,7 +160,8 @@ impl Linear {
             (Linear::Reshape { from, .. }, Linear::Reshape { into, .. }) => {
                 Some(Linear::Reshape { from: from.clone(), into: into.clone() })
             }
-            (Linear::Affine { .. } | Linear::Reshape { .. } | Linear::Cast { .. } | Linear::Fourier { .. }, _) => None,
+            (Linear::Affine { .. } | Linear::Reshape { .. } | Linear::Cast { .. }, _) => None,
+            (Linear::Fourier { .. } | Linear::PrefixSum { .. }, _) => None,
         }
     }
 }

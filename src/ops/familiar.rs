@@ -64,6 +64,8 @@ pub enum Familiar {
     Cast(DType),
     /// [`Linear::fourier`]: axis, axis of the parts, and whether it is the conjugate one.
     Fourier(usize, usize, bool),
+    /// [`Linear::prefix_sum`]: axis, and whether the sums are those of suffixes.
+    PrefixSum(usize, bool),
     /// The adjoint of the operation of that name, which takes an argument of that shape.
     Adjoint(Box<Familiar>, Shape),
 }
@@ -110,6 +112,7 @@ fn own_name(op: &Linear) -> Option<Familiar> {
         Linear::Reshape { into, .. } => Some(Familiar::Reshape(into.clone())),
         Linear::Cast { into, .. } => Some(Familiar::Cast(*into)),
         Linear::Fourier { parts, axis, conjugate, .. } => Some(Familiar::Fourier(*axis, *parts, *conjugate)),
+        Linear::PrefixSum { axis, reverse, .. } => Some(Familiar::PrefixSum(*axis, *reverse)),
         Linear::Affine { from, into } if into.is_identity() => {
             selection(op, from).or_else(|| cuts(op, from)).or_else(|| row(op, from)).or_else(|| window(op, from))
         }
@@ -296,6 +299,8 @@ impl fmt::Display for Familiar {
                 let sign = if *conjugate { " conjugate" } else { "" };
                 write!(f, "fourier axis={axis} parts={parts}{sign}")
             }
+            Familiar::PrefixSum(axis, false) => write!(f, "prefix_sum axis={axis}"),
+            Familiar::PrefixSum(axis, true) => write!(f, "suffix_sum axis={axis}"),
             Familiar::Adjoint(name, shape) => write!(f, "adjoint ({name}) {}", Show(shape)),
         }
     }

@@ -54,6 +54,16 @@ pub enum Linear {
         /// Whether the sign in the exponent is `+`.
         conjugate: bool,
     },
+    /// The prefix sums of each line along one axis: `out[i] = t[0] + .. + t[i]`; in reverse the suffix sums,
+    /// `out[i] = t[i] + .. + t[n - 1]`. Each is the adjoint of the other. Integers wrap.
+    PrefixSum {
+        /// The shape of argument and result.
+        shape: Shape,
+        /// The axis that the lines run along.
+        axis: usize,
+        /// Whether the sums run from the last element of a line to the first.
+        reverse: bool,
+    },
 }
 
 impl Linear {
@@ -337,12 +347,31 @@ impl Linear {
         Linear::Fourier { shape: Shape::from_slice(shape), parts, axis, conjugate: false }
     }
 
+    /// The prefix sums along `axis`: `out[i] = t[0] + .. + t[i]`. The adjoint has the suffix sums,
+    /// `out[i] = t[i] + .. + t[n - 1]`.
+    ///
+    /// ```
+    /// use polygrad::{Array, BaseTensor, ops::Linear};
+    /// let sums = Linear::prefix_sum(&[3], 0);
+    /// let x = Array::new(&[3], vec![1., 2., 3.]);
+    /// assert_eq!(x.linear(&sums), Array::new(&[3], vec![1., 3., 6.]));
+    /// assert_eq!(x.linear(&sums.adjoint()), Array::new(&[3], vec![6., 5., 3.]));
+    /// ```
+    ///
+    /// # Panics
+    /// When there is no such axis.
+    #[track_caller]
+    pub fn prefix_sum(shape: &[usize], axis: usize) -> Linear {
+        check_axis("prefix_sum", axis, shape);
+        Linear::PrefixSum { shape: Shape::from_slice(shape), axis, reverse: false }
+    }
+
     /// The shape the argument must have.
     pub fn input_shape(&self) -> &[usize] {
         match self {
             Linear::Affine { from, .. } => from.source(),
             Linear::Reshape { from, .. } => from,
-            Linear::Cast { shape, .. } | Linear::Fourier { shape, .. } => shape,
+            Linear::Cast { shape, .. } | Linear::Fourier { shape, .. } | Linear::PrefixSum { shape, .. } => shape,
         }
     }
 
@@ -351,7 +380,7 @@ impl Linear {
         match self {
             Linear::Affine { into, .. } => into.source(),
             Linear::Reshape { into, .. } => into,
-            Linear::Cast { shape, .. } | Linear::Fourier { shape, .. } => shape,
+            Linear::Cast { shape, .. } | Linear::Fourier { shape, .. } | Linear::PrefixSum { shape, .. } => shape,
         }
     }
 
@@ -364,6 +393,7 @@ impl Linear {
             Linear::Fourier { shape, parts, axis, conjugate } => {
                 Linear::Fourier { shape, parts, axis, conjugate: !conjugate }
             }
+            Linear::PrefixSum { shape, axis, reverse } => Linear::PrefixSum { shape, axis, reverse: !reverse },
         }
     }
 
@@ -383,6 +413,9 @@ impl Linear {
             Linear::Fourier { shape, parts, axis, conjugate } => {
                 Linear::Fourier { shape: under(shape), parts: parts + 1, axis: axis + 1, conjugate: *conjugate }
             }
+            Linear::PrefixSum { shape, axis, reverse } => {
+                Linear::PrefixSum { shape: under(shape), axis: axis + 1, reverse: *reverse }
+            }
         }
     }
 
@@ -393,6 +426,7 @@ impl Linear {
             Linear::Reshape { from, into } => from == into,
             Linear::Cast { from, into, .. } => from == into,
             Linear::Fourier { shape, axis, .. } => shape[*axis] == 1,
+            Linear::PrefixSum { shape, axis, .. } => shape[*axis] <= 1,
         }
     }
 
@@ -444,10 +478,19 @@ impl Linear {
                 }
                 dtype
             }
+            Linear::PrefixSum { .. } => {
+                if dtype == DType::Bool {
+                    return Err(format!(
+                        "prefix_sum: needs numbers to add up, but the argument is a mask of shape {}; convert it with to_int first",
+                        Show(shape)
+                    ));
+                }
+                dtype
+            }
         })
     }
 
-    /// The name of the operation in messages: `sum`, `view`, `reshape`, `cast` or `fourier`.
+    /// The name of the operation in messages: `sum`, `view`, `reshape`, `cast`, `fourier` or `prefix_sum`.
     pub fn name(&self) -> &'static str {
         match self {
             Linear::Affine { from, into } if from.is_identity() && !into.is_injective() => "sum",
@@ -455,6 +498,7 @@ impl Linear {
             Linear::Reshape { .. } => "reshape",
             Linear::Cast { .. } => "cast",
             Linear::Fourier { .. } => "fourier",
+            Linear::PrefixSum { .. } => "prefix_sum",
         }
     }
 }
@@ -489,7 +533,10 @@ impl Linear {
         match (self.familiar(), self) {
             (Some(name), _) => format!("{name} {x}"),
             (None, Linear::Affine { from, into }) => moves(from, into, x),
-            (None, Linear::Reshape { .. } | Linear::Cast { .. } | Linear::Fourier { .. }) => {
+            (
+                None,
+                Linear::Reshape { .. } | Linear::Cast { .. } | Linear::Fourier { .. } | Linear::PrefixSum { .. },
+            ) => {
                 unreachable!("all but views are familiar")
             }
         }

@@ -181,7 +181,7 @@ fn is_copy(op: &Op<NodeId>) -> bool {
     match op {
         Op::Linear(op, _) => match **op {
             Linear::Affine { .. } | Linear::Reshape { .. } | Linear::Cast { .. } => true,
-            Linear::Fourier { .. } => false,
+            Linear::Fourier { .. } | Linear::PrefixSum { .. } => false,
         },
         Op::Concat(..) | Op::Gather(..) | Op::ScatterAdd(..) => true,
         Op::Input(_) | Op::Constant(_) | Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) => false,

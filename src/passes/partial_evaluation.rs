@@ -92,7 +92,7 @@ fn repeats(program: &Program, id: NodeId) -> bool {
                 into.is_identity() && size(&program.nodes()[*a as usize].shape) < size(&node.shape)
             }
             Linear::Reshape { .. } => repeats(program, *a),
-            Linear::Cast { .. } | Linear::Fourier { .. } => false,
+            Linear::Cast { .. } | Linear::Fourier { .. } | Linear::PrefixSum { .. } => false,
         },
         Op::Input(_) | Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) | Op::Contract(..) => false,
         Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) | Op::Concat(..) | Op::Loop(_) => false,

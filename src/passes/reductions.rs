@@ -230,7 +230,9 @@ fn summand(body: &Program, id: NodeId) -> Summand {
     match &node.op {
         Op::Linear(op, a) => match &**op {
             Linear::Affine { from, into } => Summand::Linear(Box::new((from.clone(), into.clone())), *a),
-            Linear::Reshape { .. } | Linear::Cast { .. } | Linear::Fourier { .. } => plain(body, id),
+            Linear::Reshape { .. } | Linear::Cast { .. } | Linear::Fourier { .. } | Linear::PrefixSum { .. } => {
+                plain(body, id)
+            }
         },
         Op::Contract(op, x, y) => Summand::Contract(op.clone(), *x, *y),
         _ => plain(body, id),

@@ -271,7 +271,7 @@ fn is_cheap(op: &Op<NodeId>) -> bool {
         Op::Linear(op, _) => match &**op {
             Linear::Affine { from, .. } => size(from.shape()) <= size(op.output_shape()),
             Linear::Reshape { .. } | Linear::Cast { .. } => true,
-            Linear::Fourier { .. } => false,
+            Linear::Fourier { .. } | Linear::PrefixSum { .. } => false,
         },
         Op::Input(_) | Op::Contract(..) | Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) => false,
         Op::Concat(..) | Op::Loop(_) | Op::Custom(..) | Op::Call(..) | Op::Output(..) => false,

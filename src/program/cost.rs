@@ -113,6 +113,6 @@ fn is_out_of_order(op: &Linear) -> bool {
     };
     match op {
         Linear::Affine { from, into } => strided(from) || strided(into),
-        Linear::Reshape { .. } | Linear::Cast { .. } | Linear::Fourier { .. } => false,
+        Linear::Reshape { .. } | Linear::Cast { .. } | Linear::Fourier { .. } | Linear::PrefixSum { .. } => false,
     }
 }

@@ -15,6 +15,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::{Builder, Constant, Custom, CustomKind, LinearEquations, Loop, Node, NodeId, Op, Program, Slot};
 use crate::array::{Array, refused};
 use crate::dtype::DType;
+use crate::ops::kinds::try_axis;
 use crate::ops::{
     Binary, Call, Compare, Contract, Discrete, External, FloatStep, IntBinary, IntUnary, Linear, Matrix, Reduce, Unary,
     View, check_fourier,
@@ -132,6 +133,11 @@ enum SavedOp {
         parts: usize,
         axis: usize,
         conjugate: bool,
+        of: NodeId,
+    },
+    PrefixSum {
+        axis: usize,
+        reverse: bool,
         of: NodeId,
     },
     Contract {
@@ -274,6 +280,9 @@ impl Saving {
                 Linear::Cast { into, .. } => SavedOp::Cast(into.name().to_owned(), *of),
                 Linear::Fourier { parts, axis, conjugate, .. } => {
                     SavedOp::Fourier { parts: *parts, axis: *axis, conjugate: *conjugate, of: *of }
+                }
+                Linear::PrefixSum { axis, reverse, .. } => {
+                    SavedOp::PrefixSum { axis: *axis, reverse: *reverse, of: *of }
                 }
             },
             Op::Contract(op, x, y) => {
@@ -474,6 +483,12 @@ impl Loading<'_> {
                 let shape = Shape::from_slice(self.builder.kind_of(of).0);
                 check_fourier(&shape, parts, axis)?;
                 Op::Linear(Box::new(Linear::Fourier { shape, parts, axis, conjugate }), of)
+            }
+            SavedOp::PrefixSum { axis, reverse, of } => {
+                let of = self.value(of)?;
+                let shape = Shape::from_slice(self.builder.kind_of(of).0);
+                try_axis("prefix_sum", axis, &shape)?;
+                Op::Linear(Box::new(Linear::PrefixSum { shape, axis, reverse }), of)
             }
             SavedOp::Contract { a, b, out, of: [x, y] } => {
                 let (a, b, out) = (load_view(a)?, load_view(b)?, load_view(out)?);

@@ -25,6 +25,7 @@ pub(crate) fn adds_up(op: &Linear) -> bool {
         Linear::Affine { into, .. } => !into.is_injective(),
         Linear::Reshape { .. } | Linear::Cast { .. } => false,
         Linear::Fourier { .. } => true,
+        Linear::PrefixSum { .. } => !op.is_identity(),
     }
 }
 
@@ -32,7 +33,7 @@ pub(crate) fn adds_up(op: &Linear) -> bool {
 /// in an order of its own.
 fn mixes(op: &Linear) -> bool {
     match op {
-        Linear::Affine { .. } | Linear::Reshape { .. } | Linear::Cast { .. } => false,
+        Linear::Affine { .. } | Linear::Reshape { .. } | Linear::Cast { .. } | Linear::PrefixSum { .. } => false,
         Linear::Fourier { .. } => true,
     }
 }

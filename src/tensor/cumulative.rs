@@ -1,11 +1,11 @@
 //! Products, and prefix sums, products, extrema and log-sum-exps along an axis.
 //!
-//! Law: every result is computed by its associative operation alone (`+`, `*`, `min`, `max` or log-add-exp), in a tree
-//! of logarithmic depth and linear work, never by division of a total; so the derivative of a product is right where
-//! factors are zero.
+//! Law: every result is computed by its associative operation alone (`+`, `*`, `min`, `max` or log-add-exp), never by
+//! division of a total; so the derivative of a product is right where factors are zero. Prefix sums are one operation of
+//! the language; the others are trees of logarithmic depth and linear work.
 
 use super::Tensor;
-use super::arithmetic::{add_op, max_op, min_op, mul_op};
+use super::arithmetic::{max_op, min_op, mul_op};
 use super::rank::{Above, Rank};
 use super::structure::check_axis;
 use crate::array::Array;
@@ -18,7 +18,6 @@ use crate::shape::Shape;
 /// (`track_caller`).
 #[derive(Clone, Copy)]
 enum Combine {
-    Sum,
     Product,
     Min,
     Max,
@@ -30,7 +29,6 @@ impl Combine {
     #[track_caller]
     fn apply<T: BaseTensor, E: Num>(self, a: &T, b: &T) -> T {
         match self {
-            Combine::Sum => add_op::<_, E>(a, b),
             Combine::Product => mul_op::<_, E>(a, b),
             Combine::Min => min_op::<_, E>(a, b),
             Combine::Max => max_op::<_, E>(a, b),
@@ -100,6 +98,19 @@ fn running<T: BaseTensor, const D: usize, E: Num>(
     Tensor::from_raw(turned(&prefixes::<T, E>(&turned(x.raw()), axis, combine)))
 }
 
+/// The prefix sums of each line along `axis`, or, in reverse, its suffix sums.
+#[track_caller]
+fn prefix_sums<T: BaseTensor, const D: usize, E: Num>(
+    op: &str,
+    x: &Tensor<T, D, E>,
+    axis: usize,
+    reverse: bool,
+) -> Tensor<T, D, E> {
+    check_axis(op, axis, x.raw().shape());
+    let sums = Linear::prefix_sum(x.raw().shape(), axis);
+    Tensor::from_raw(x.raw().linear(&if reverse { sums.adjoint() } else { sums }))
+}
+
 /// Products.
 impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     /// The product of all elements; 1 if there are none. The derivative in an element is the product of all other
@@ -150,7 +161,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     /// When there is no such axis.
     #[track_caller]
     pub fn cumsum(&self, axis: usize) -> Self {
-        running("cumsum", self, axis, false, Combine::Sum)
+        prefix_sums("cumsum", self, axis, false)
     }
 
     /// The sum of each element and all elements after it along `axis`: `y[i] = x[i] + .. + x[n - 1]`.
@@ -164,7 +175,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     /// When there is no such axis.
     #[track_caller]
     pub fn cumsum_reverse(&self, axis: usize) -> Self {
-        running("cumsum_reverse", self, axis, true, Combine::Sum)
+        prefix_sums("cumsum_reverse", self, axis, true)
     }
 
     /// The product of each element and all elements before it along `axis`: `y[i] = x[0] * .. * x[i]`. The derivative

@@ -51,6 +51,8 @@ pub(crate) fn language<T: BaseTensor>(x: &T, log: &mut Log) {
     log.panics(|| T::discrete(&Discrete::ArgMin { axis: 1 }, &[&T::zeros(&[3, 0], DType::F64)]));
 
     log.panics(|| mask.reduce(Reduce::Max { axis: 0 }));
+    log.panics(|| mask.linear(&Linear::prefix_sum(mask.shape(), 0)));
+    log.panics(|| Linear::prefix_sum(&[2, 3], 2));
     log.panics(|| x.reduce(Reduce::Min { axis: 2 }));
     log.panics(|| T::zeros(&[3, 0], DType::F64).reduce(Reduce::Max { axis: 1 }));
 

@@ -107,6 +107,8 @@ fn assignment(op: &Linear, out: &str, t: &str) -> String {
             let sign = if *conjugate { "" } else { "-" };
             format!("`{out}[k] = sum_j {t}[j] e^({sign}2 pi i j k / n)`")
         }
+        Linear::PrefixSum { reverse: false, .. } => format!("`{out}[i] = sum_(j <= i) {t}[j]`"),
+        Linear::PrefixSum { reverse: true, .. } => format!("`{out}[i] = sum_(j >= i) {t}[j]`"),
     }
 }
 
@@ -214,6 +216,7 @@ fn linear(out: &mut String) {
         ("reshape", Linear::reshape(&[2, 3], &[6])),
         ("cast", Linear::cast(&[3], polygrad::DType::F64, polygrad::DType::F32)),
         ("fourier", Linear::fourier(&[2, 8], 0, 1)),
+        ("prefix_sum", Linear::prefix_sum(&[8], 0)),
     ];
     for (name, op) in operations {
         let meaning = doc_above("src/ops/linear.rs", &format!("pub fn {name}("));

@@ -448,7 +448,10 @@ fn is_small(program: &Program) -> bool {
             && match &node.op {
                 Op::Linear(op, _) => match &**op {
                     Linear::Affine { from, .. } => few(from.shape()),
-                    Linear::Reshape { .. } | Linear::Cast { .. } | Linear::Fourier { .. } => true,
+                    Linear::Reshape { .. }
+                    | Linear::Cast { .. }
+                    | Linear::Fourier { .. }
+                    | Linear::PrefixSum { .. } => true,
                 },
                 Op::Contract(op, ..) => few(op.a.shape()),
                 Op::Loop(l) => l.n <= 50 && is_small(&l.body),

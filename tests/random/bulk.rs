@@ -38,7 +38,8 @@ fn repeated(program: &Program, times: u64) -> [u64; 2] {
                     };
                     [elements, 2 * elements * width]
                 }
-                Linear::Reshape { .. } | Linear::Cast { .. } | Linear::Fourier { .. } => [0, 0],
+                Linear::Reshape { .. } | Linear::Cast { .. } => [0, 0],
+                Linear::Fourier { .. } | Linear::PrefixSum { .. } => [0, 0],
             },
             Op::Loop(l) => repeated(&l.body, l.n as u64),
             Op::Custom(c, _) => repeated(c.primal(), 1),

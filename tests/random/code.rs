@@ -89,6 +89,10 @@ impl Code for Linear {
                 let adjoint = if *conjugate { ".adjoint()" } else { "" };
                 format!("Linear::fourier(&{:?}, {parts}, {axis}){adjoint}", &shape[..])
             }
+            Linear::PrefixSum { shape, axis, reverse } => {
+                let adjoint = if *reverse { ".adjoint()" } else { "" };
+                format!("Linear::prefix_sum(&{:?}, {axis}){adjoint}", &shape[..])
+            }
         }
     }
 }

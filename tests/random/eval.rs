@@ -380,6 +380,7 @@ impl<T: BaseTensor> Pool<T> {
             Linear::Affine { into, .. } if !into.is_injective() => a = a.number(),
             Linear::Affine { .. } | Linear::Reshape { .. } => {}
             Linear::Fourier { .. } => a = a.float(),
+            Linear::PrefixSum { .. } => a = a.number(),
             Linear::Cast { from, .. } => a = a.of_type(*from),
         }
         let a = a.of_shape(op.input_shape());
@@ -393,10 +394,14 @@ impl<T: BaseTensor> Pool<T> {
                 let times = 2.0 * shape[*axis] as f64;
                 product(a.within, (-times, times))
             }
+            Linear::PrefixSum { shape, axis, .. } => {
+                let times = shape[*axis] as f64;
+                hull((0.0, 0.0), product(a.within, (times, times)))
+            }
         };
         let adds = match op {
             Linear::Affine { into, .. } => !into.is_injective(),
-            Linear::Fourier { .. } => true,
+            Linear::Fourier { .. } | Linear::PrefixSum { .. } => true,
             Linear::Reshape { .. } | Linear::Cast { .. } => false,
         };
         let t = a.t.linear(op);

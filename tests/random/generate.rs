@@ -346,7 +346,8 @@ impl Maker {
         }
         // Sums of infinities of both signs are NaN, wherever a transform adds them.
         if self.tame && dtype.is_float() && self.rng.below(10) == 0 {
-            return Step::Linear(self.fourier(), a);
+            let op = if shape.is_empty() || self.rng.below(2) == 0 { self.fourier() } else { self.prefix_sum(&shape) };
+            return Step::Linear(op, a);
         }
         let op = random_linear(&mut self.rng, &shape);
         let dear = matches!(&op, Linear::Affine { from, .. } if size(from.shape()) > self.extents.dearest());
@@ -362,6 +363,12 @@ impl Maker {
         let (parts, axis) = (self.rng.below(shape.len() + 1), self.rng.below(shape.len()));
         shape.insert(parts, 2);
         let op = Linear::fourier(&shape, parts, axis + usize::from(parts <= axis));
+        if self.rng.below(2) == 0 { op } else { op.adjoint() }
+    }
+
+    /// Prefix or suffix sums along an axis.
+    fn prefix_sum(&mut self, shape: &[usize]) -> Linear {
+        let op = Linear::prefix_sum(shape, self.rng.below(shape.len()));
         if self.rng.below(2) == 0 { op } else { op.adjoint() }
     }
 

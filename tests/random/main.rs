@@ -292,6 +292,7 @@ fn random_programs_are_about_everything() {
         "linear reshape",
         "linear cast",
         "linear fourier",
+        "linear prefix_sum",
         "reduce max",
         "reduce min",
         "gather by 2",

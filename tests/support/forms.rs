@@ -71,7 +71,7 @@ fn is_read(program: &Program, uses: &[u32], of: NodeId, indexed: usize, elements
             }
             Linear::Cast { .. } => false,
             // Each element depends on a whole line.
-            Linear::Fourier { .. } => true,
+            Linear::Fourier { .. } | Linear::PrefixSum { .. } => true,
         },
         _ => !keeps_zero(program, of),
     }

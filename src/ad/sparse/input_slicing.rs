@@ -84,7 +84,7 @@ fn is_choice(op: &Linear) -> bool {
     match op {
         Linear::Affine { into, .. } => into.is_injective(),
         Linear::Reshape { .. } => true,
-        Linear::Cast { .. } | Linear::Fourier { .. } => false,
+        Linear::Cast { .. } | Linear::Fourier { .. } | Linear::PrefixSum { .. } => false,
     }
 }
 

@@ -10,6 +10,7 @@ use crate::dtype::DType;
 use crate::kernels::contract::PlannedContraction;
 use crate::kernels::fourier::Transform;
 use crate::kernels::loop_nest::Nest;
+use crate::kernels::scan::Line;
 use crate::kernels::sorting::Lines;
 use crate::ops::{Matrix, Reduce};
 use crate::program::Program;
@@ -157,6 +158,8 @@ pub(crate) enum KernelOp {
     Extremum(Reduce, usize, usize),
     /// The position of the extremum along one axis, as for `Extremum`.
     Position(Reduce, usize, usize),
+    /// The prefix sums, or the suffix sums, along one axis.
+    PrefixSum(Line),
     /// The positions of the elements along one axis in sorted order, at some ranks: ascending ranges without overlap.
     ArgSort(Lines, Ranks),
     /// The Fourier transforms of lines.

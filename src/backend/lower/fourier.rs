@@ -86,6 +86,7 @@ impl Transforms {
                     Op::Linear(op, _) => match &**op {
                         Linear::Affine { from, .. } => Some(from),
                         Linear::Reshape { .. } | Linear::Cast { .. } | Linear::Fourier { .. } => None,
+                        Linear::PrefixSum { .. } => None,
                     },
                     Op::Input(_) | Op::Constant(_) | Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) => None,
                     Op::Select(_) | Op::Contract(..) | Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) => None,

@@ -310,7 +310,7 @@ impl Lowering {
     }
 
     /// Stores a broadcast value element by element, for kernels without broadcast operands.
-    fn spread(&mut self, scope: &mut Scope<'_>, a: NodeId) {
+    pub(super) fn spread(&mut self, scope: &mut Scope<'_>, a: NodeId) {
         let (dtype, n) = scope.kind(a);
         if let known @ LoweredValue::One(..) = &scope.known[a as usize] {
             scope.known[a as usize] = LoweredValue::Dense(self.copied(&known.clone(), dtype, n), 0);
@@ -589,7 +589,9 @@ fn named_anew(op: &Op<NodeId>) -> Option<NodeId> {
         Op::Linear(op, a) => match &**op {
             Linear::Reshape { .. } => Some(*a),
             Linear::Affine { from, into } if as_read(from, into).is_some() => Some(*a),
-            Linear::Affine { .. } | Linear::Cast { .. } | Linear::Fourier { .. } => op.is_identity().then_some(*a),
+            Linear::Affine { .. } | Linear::Cast { .. } | Linear::Fourier { .. } | Linear::PrefixSum { .. } => {
+                op.is_identity().then_some(*a)
+            }
         },
         Op::Discrete(Discrete::FloatStep(FloatStep::StopGradient) | Discrete::ToInt, args) => Some(args[0]),
         Op::Discrete(..) | Op::Input(_) | Op::Constant(_) | Op::Unary(..) | Op::Binary(..) | Op::Select(_) => None,

@@ -12,6 +12,7 @@ use crate::backend::ir::fusion::FusedOp;
 use crate::backend::ir::step::{BufferId, KernelOp, Storage};
 use crate::dtype::DType;
 use crate::kernels::loop_nest::Nest;
+use crate::kernels::scan::Line;
 use crate::ops::{Binary, Linear, View};
 use crate::program::{Node, NodeId};
 use crate::shape::size;
@@ -50,6 +51,11 @@ impl Lowering {
                 LoweredValue::Dense(out, 0)
             }
             Linear::Fourier { .. } => self.fourier(scope, k, node),
+            Linear::PrefixSum { shape, axis, reverse } => {
+                self.spread(scope, a);
+                let line = Line { len: shape[*axis], inner: size(&shape[axis + 1..]), reverse: *reverse };
+                self.whole(scope, KernelOp::PrefixSum(line), &[a], node)
+            }
         }
     }
 

@@ -14,7 +14,7 @@ use crate::kernels::indexing::{self, Blocks};
 use crate::kernels::loop_nest::Nest;
 use crate::kernels::matrix::Real;
 use crate::kernels::matrix::batch::{self, MatrixOperands, MatrixResults};
-use crate::kernels::{reduce, sorting, threads, views};
+use crate::kernels::{reduce, scan, sorting, threads, views};
 use crate::ops::Reduce;
 
 /// The extremum of a long contiguous line, from the extrema of its parts. The parts do not depend on the number of
@@ -57,6 +57,9 @@ impl Memory {
             }),
             KernelOp::Position(op, len, inner) => with_num!(whole.dtype, E => {
                 reduce::positions(self.isa, *op, self.lines::<E>(whole, span), (*len, *inner), self.rows(whole, span));
+            }),
+            KernelOp::PrefixSum(line) => with_num!(whole.dtype, E => {
+                scan::prefix_sums(self.isa, self.lines::<E>(whole, span), *line, self.rows(whole, span));
             }),
             KernelOp::ArgSort(lines, ranks) => {
                 let mut room = std::mem::take(&mut self.sorting);

@@ -265,6 +265,9 @@ impl ScalarBody {
                     numbers.into_iter().map(each).collect()
                 }
                 Linear::Fourier { .. } => None,
+                Linear::PrefixSum { shape, axis, reverse } => {
+                    self.prefix_sums(&known[*a as usize], (shape, *axis, *reverse), node.dtype)
+                }
             },
             Op::Contract(op, a, b) => self.contracted(op, [&known[*a as usize], &known[*b as usize]], node.dtype),
             Op::Gather(a, ix) => self.gathered(program, known, (*a, ix), node),
@@ -373,6 +376,27 @@ impl ScalarBody {
             return Some(terms.into_iter().map(|terms| terms.first().copied()).collect());
         }
         terms.into_iter().map(|terms| self.sum(&terms, dtype)).collect()
+    }
+
+    /// The prefix sums of each line along an axis, or, in reverse, the suffix sums, added in the order of the kernel.
+    fn prefix_sums(&mut self, known: &ScalarValue, op: (&Shape, usize, bool), dtype: DType) -> Option<Elements> {
+        let (shape, axis, reverse) = op;
+        if dtype != DType::F64 && size(shape) > self.limits.narrow {
+            return None;
+        }
+        let (len, inner) = (shape[axis], size(&shape[axis + 1..]));
+        let mut out: Elements = SmallVec::from_elem(None, size(shape));
+        for line in 0..size(shape) / len.max(1) {
+            let mut terms: SmallVec<[NodeId; 2]> = SmallVec::new();
+            for i in 0..len {
+                let i = if reverse { len - 1 - i } else { i };
+                let at = (line / inner * len + i) * inner + line % inner;
+                terms.extend(self.element(known, shape, at));
+                out[at] = self.sum(&terms, dtype)?;
+                terms = out[at].into_iter().collect();
+            }
+        }
+        Some(out)
     }
 
     /// Sums of products.

@@ -333,7 +333,7 @@ fn linear(x: &Integers, op: &Linear) -> Option<Integers> {
             Some(Integers { form: x.form.as_ref().and_then(|f| through(f, op)), ..x.clone() })
         }
         Linear::Affine { into, .. } if into.is_injective() => x.or_zero(),
-        Linear::Affine { .. } | Linear::Cast { .. } | Linear::Fourier { .. } => None,
+        Linear::Affine { .. } | Linear::Cast { .. } | Linear::Fourier { .. } | Linear::PrefixSum { .. } => None,
         Linear::Reshape { .. } => Some(Integers { form: x.form.as_ref().and_then(|f| through(f, op)), ..x.clone() }),
     }
     .filter(|x| x.form.is_some() || (x.lo, x.hi) != (i64::MIN, i64::MAX))
@@ -345,7 +345,7 @@ pub(super) fn through(form: &DigitSum, op: &Linear) -> Option<DigitSum> {
         Linear::Affine { from, into } if into.is_identity() && from.is_total() => {
             form.substituted(&|axis| DigitSum::linear(from.shape(), from.row(axis), from.offset()[axis]))
         }
-        Linear::Affine { .. } | Linear::Cast { .. } | Linear::Fourier { .. } => None,
+        Linear::Affine { .. } | Linear::Cast { .. } | Linear::Fourier { .. } | Linear::PrefixSum { .. } => None,
         Linear::Reshape { from, into } => {
             let strides: SmallVec<[i64; 6]> = (0..into.len()).map(|k| size(&into[k + 1..]) as i64).collect();
             let flat = DigitSum::linear(into, &strides, 0)?;

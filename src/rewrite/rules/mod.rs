@@ -375,7 +375,7 @@ fn reads_little(op: &Op<NodeId>, operands: &[Array]) -> bool {
         Op::Linear(op, _) => match &**op {
             Linear::Affine { from, .. } => size(from.shape()) <= FOLDED,
             Linear::Reshape { .. } | Linear::Cast { .. } => true,
-            Linear::Fourier { shape, .. } => size(shape) <= FOLDED,
+            Linear::Fourier { shape, .. } | Linear::PrefixSum { shape, .. } => size(shape) <= FOLDED,
         },
         // A gather reads at most as many elements of the array as the result has.
         Op::Gather(..) => operands[1..].iter().all(|ix| ix.size() <= FOLDED),

@@ -42,7 +42,7 @@ pub(super) fn reading(op: &Linear) -> Option<View> {
         Linear::Affine { from, into } if into.is_identity() => Some(from.clone()),
         Linear::Affine { from, into } => from.after(&into.inverse()?),
         Linear::Reshape { from, into } => split(from, into),
-        Linear::Cast { .. } | Linear::Fourier { .. } => None,
+        Linear::Cast { .. } | Linear::Fourier { .. } | Linear::PrefixSum { .. } => None,
     }
 }
 

@@ -93,7 +93,7 @@ fn operations(op: &Op<NodeId>) -> Vec<Op<NodeId>> {
                 reads.chain(writes).map(|op| Op::Linear(Box::new(op), *a)).collect()
             }
             Linear::Reshape { .. } | Linear::Cast { .. } => Vec::new(),
-            Linear::Fourier { .. } => vec![Op::Linear(Box::new(op.adjoint()), *a)],
+            Linear::Fourier { .. } | Linear::PrefixSum { .. } => vec![Op::Linear(Box::new(op.adjoint()), *a)],
         },
         Op::Contract(op, a, b) => {
             let mut near = Vec::new();
