@@ -92,7 +92,7 @@ fn serial<E: Real>(
     operands: &MatrixOperands<'_, E>,
     results: &mut MatrixResults<'_, E>,
 ) {
-    if small::run(op, n, count, operands, results) {
+    if small::run(op, [m, n], count, operands, results) {
         return;
     }
     for k in 0..count {

@@ -5,19 +5,18 @@
 //! the minors do not.
 
 use super::blocks::TriangleView;
-use super::{Real, abs, determinant, exponent, inverse, is_finite, nan, product, scaled};
+use super::{Real, abs, exponent, inverse_of_factors, is_finite, is_odd, lu_factor, nan, product, scaled};
 use crate::ops::minors;
 
-/// An equilibrated matrix, whose rows and columns are divided by powers of two so that the elements are at most 1 in
-/// absolute value, and the exponents of these powers.
-struct Balanced<E> {
-    elements: Vec<E>,
-    rows: Vec<i64>,
-    columns: Vec<i64>,
+/// A matrix with elements up to one in each row and column, and the powers of two by which these were divided.
+pub(super) struct Balanced<E> {
+    pub(super) elements: Vec<E>,
+    pub(super) rows: Vec<i64>,
+    pub(super) columns: Vec<i64>,
 }
 
-fn balanced<E: Real>(n: usize, a: &[E]) -> Balanced<E> {
-    // Both exponents are found before elements are scaled, once, so that no element leaves the range in between.
+pub(super) fn balanced<E: Real>(n: usize, a: &[E]) -> Balanced<E> {
+    // Only powers are divided twice, so that no element leaves the range between.
     let powers: Vec<Option<i64>> = a.iter().map(|x| (*x != E::ZERO).then(|| exponent([*x].into_iter()))).collect();
     let most = |of: &dyn Fn(usize) -> Option<i64>| (0..n).filter_map(of).max().unwrap_or(0);
     let rows: Vec<i64> = (0..n).map(|i| most(&|j| powers[i * n + j])).collect();
@@ -67,8 +66,15 @@ pub(crate) fn minors<E: Real>(n: usize, without: usize, a: &[E], out: &mut [E]) 
     }
 }
 
-/// The cofactors of a large matrix: by the inverse and the determinant if the matrix is well-conditioned, otherwise by
-/// elimination with complete pivoting, in which small pivots come last.
+/// The condition number up to which cofactors are those of the inverse. The determinant and the inverse are made of the
+/// same factors, so what the smallest singular value loses in one it gains in the other: the error is about that of the
+/// rounding unit times the quotient of the largest singular value and the second smallest one, as by any elimination.
+pub(super) fn most_condition<E: Real>() -> f64 {
+    <E as num_traits::Float>::epsilon().as_f64().powf(-2.0 / 3.0)
+}
+
+/// The cofactors of a large matrix: by the inverse if that is exact, else by elimination with the largest pivots of all,
+/// which come last if they are small.
 fn cofactors<E: Real>(n: usize, b: &Balanced<E>, out: &mut [E]) {
     let (whole_rows, whole_columns) = (b.rows.iter().sum::<i64>(), b.columns.iter().sum::<i64>());
     let mut give = |i: usize, j: usize, x: E, size: i64| {
@@ -77,12 +83,11 @@ fn cofactors<E: Real>(n: usize, b: &Balanced<E>, out: &mut [E]) {
     let norm = |x: &[E]| {
         (0..n).map(|i| x[i * n..(i + 1) * n].iter().map(|x| abs(*x).as_f64()).sum::<f64>()).fold(0.0, f64::max)
     };
-    let mut x = vec![E::ZERO; n * n];
-    inverse(n, &b.elements, &mut x);
-    let most = <E as num_traits::Float>::epsilon().as_f64().powf(-0.25);
-    if is_finite(&x) && norm(&x) * norm(&b.elements) <= most {
-        let (diagonal, odd, _) = determinant(n, &b.elements);
-        let (det, size) = product(diagonal, odd);
+    let (mut x, mut lu, mut p) = (vec![E::ZERO; n * n], vec![E::ZERO; n * n], vec![0; n]);
+    lu_factor(n, &b.elements, &mut lu, &mut p);
+    inverse_of_factors(n, (&lu, &p), &mut x);
+    if is_finite(&x) && norm(&x) * norm(&b.elements) <= most_condition::<E>() {
+        let (det, size) = product((0..n).map(|i| lu[i * n + i]), is_odd(&p));
         (0..n * n).for_each(|at| give(at % n, at / n, x[at] * det, size));
         return;
     }

@@ -155,14 +155,11 @@ pub(crate) fn solve_triangular<E: Real>(n: usize, a: &[E], [lower, transposed, u
     triangle.solve(x, columns);
 }
 
-/// The LU factorization for a determinant: the diagonal of `u`, whether the permutation is odd, and whether all
-/// elements of the factors are finite.
-fn determinant<E: Real>(n: usize, a: &[E]) -> (Vec<E>, bool, bool) {
-    let (mut lu, mut p) = (vec![E::ZERO; n * n], vec![0; n]);
-    lu_factor(n, a, &mut lu, &mut p);
+/// Whether an order of rows is odd.
+fn is_odd(p: &[i64]) -> bool {
     let mut odd = false;
-    let mut seen = vec![false; n];
-    for start in 0..n {
+    let mut seen = vec![false; p.len()];
+    for start in 0..p.len() {
         let (mut at, mut length) = (start, 0);
         while !seen[at] {
             seen[at] = true;
@@ -171,9 +168,16 @@ fn determinant<E: Real>(n: usize, a: &[E]) -> (Vec<E>, bool, bool) {
         }
         odd ^= length > 0 && length % 2 == 0;
     }
+    odd
+}
+
+/// The diagonal of the factors of a matrix, whether their order of rows is odd, and whether they are finite.
+fn determinant<E: Real>(n: usize, a: &[E]) -> (Vec<E>, bool, bool) {
+    let (mut lu, mut p) = (vec![E::ZERO; n * n], vec![0; n]);
+    lu_factor(n, a, &mut lu, &mut p);
     let diagonal: Vec<E> = (0..n).map(|i| lu[i * n + i]).collect();
     let finite = is_finite(&lu);
-    (diagonal, odd, finite)
+    (diagonal, is_odd(&p), finite)
 }
 
 /// The product of numbers, negated if `odd`, as a float and the exponent of a power of two: no partial product leaves
@@ -223,10 +227,16 @@ fn sign_and_log<E: Real>(n: usize, x: impl Fn(usize) -> E, mut odd: bool) -> (E,
 
 /// The inverse, by the LU factorization.
 pub(crate) fn inverse<E: Real>(n: usize, a: &[E], out: &mut [E]) {
-    let (mut lu, mut p, mut one) = (vec![E::ZERO; n * n], vec![0; n], vec![E::ZERO; n * n]);
+    let (mut lu, mut p) = (vec![E::ZERO; n * n], vec![0; n]);
     lu_factor(n, a, &mut lu, &mut p);
+    inverse_of_factors(n, (&lu, &p), out);
+}
+
+/// The inverse of the matrix with these factors.
+fn inverse_of_factors<E: Real>(n: usize, factors: (&[E], &[i64]), out: &mut [E]) {
+    let mut one = vec![E::ZERO; n * n];
     (0..n).for_each(|i| one[i * n + i] = E::ONE);
-    solve(n, (&lu, &p), false, &one, out);
+    solve(n, factors, false, &one, out);
 }
 
 /// The QR factors: `q` with orthonormal columns, and `r`, upper triangular with a diagonal that is not negative.

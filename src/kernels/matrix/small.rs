@@ -1,16 +1,21 @@
 //! Operations of linear algebra on batches of small matrices: one lane of a vector register for each matrix.
 //!
-//! Laws: those of the parent module. The result for a matrix has the same bits in any lane and alone, since all lanes
-//! execute the same operations, and no instruction set fuses a product and a sum here. A decision that depends on the
-//! elements of a matrix, such as an exchange of rows, is a selection between two values of its lane.
+//! Laws: those of the module above. A matrix has the same bits in any lane and alone, since all lanes compute the same
+//! operations and no instruction set fuses a product and a sum here, but for the errors of products, which are exact in
+//! any way (`closed`). What depends on the data of a matrix, such as an
+//! exchange of rows, is a selection between two values of the lane.
 #![allow(clippy::needless_range_loop, reason = "rows and lanes are indices of several arrays")]
 
+mod closed;
 mod cofactors;
+mod lanes;
+mod reflections;
 
 use super::batch::{MatrixOperands, MatrixResults};
 use super::{Real, abs, nan, product, scaled_product};
 use crate::kernels::isa::{Isa, Kernel, Machine, dispatch};
 use crate::ops::Matrix;
+use lanes::{LaneNumbers, Live, are_finite, fill_unless, is_regular};
 
 /// The largest number of rows of a small matrix.
 pub(crate) const MOST: usize = 8;
@@ -18,19 +23,17 @@ pub(crate) const MOST: usize = 8;
 /// The number of matrices that are computed at once.
 const LANES: usize = 8;
 
-/// One number for each of `L` matrices.
-type Lanes<E, const L: usize> = [E; L];
-
-/// The elements of `L` matrices in row-major order.
-type Square<E, const L: usize> = [Lanes<E, L>; MOST * MOST];
+/// The elements of `L` matrices, row by row.
+type Square<E, const L: usize> = [LaneNumbers<E, L>; MOST * MOST];
 
 /// A column of each of `L` matrices.
-type Column<E, const L: usize> = [Lanes<E, L>; MOST];
+type Column<E, const L: usize> = [LaneNumbers<E, L>; MOST];
 
 /// The operations that have a kernel here.
 #[derive(Clone, Copy)]
 enum Small {
     Cholesky,
+    Qr,
     Inverse,
     Det,
     SlogDet,
@@ -42,13 +45,14 @@ enum Small {
 }
 
 impl Small {
-    /// The kernel of an operation on matrices of `n` rows.
-    fn of(op: Matrix, n: usize) -> Option<Small> {
-        if n == 0 || n > MOST {
+    /// The kernel of an operation on matrices of `m` rows and `n` columns.
+    fn of(op: Matrix, [m, n]: [usize; 2]) -> Option<Small> {
+        if m == 0 || n == 0 || m > MOST || n > MOST {
             return None;
         }
         match op {
             Matrix::Cholesky => Some(Small::Cholesky),
+            Matrix::Qr => Some(Small::Qr),
             Matrix::Inverse => Some(Small::Inverse),
             Matrix::Det => Some(Small::Det),
             Matrix::SlogDet => Some(Small::SlogDet),
@@ -59,28 +63,39 @@ impl Small {
             Matrix::SolveTriangular { lower, transposed, unit } => {
                 Some(Small::SolveTriangular { lower, transposed, unit })
             }
-            Matrix::Minors { .. } | Matrix::Pivots | Matrix::Qr | Matrix::Eigh | Matrix::Svd => None,
+            Matrix::Minors { .. } | Matrix::Pivots | Matrix::Eigh | Matrix::Svd => None,
             Matrix::Lstsq | Matrix::Expm | Matrix::ExpmTangent { .. } => None,
         }
     }
 }
 
-/// Runs an operation on `count` matrices of `n` rows; `false`, with nothing done, if there is no kernel for them.
+impl Small {
+    /// Whether matrices of two and three rows have the result by a formula.
+    fn has_formula(self) -> bool {
+        match self {
+            Small::Inverse | Small::Det | Small::SlogDet | Small::Cofactors => true,
+            Small::Cholesky | Small::Qr | Small::Lu | Small::LuFactor => false,
+            Small::Solve { .. } | Small::SolveTriangular { .. } => false,
+        }
+    }
+}
+
+/// Runs an operation on `count` matrices of `m` rows and `n` columns, if they are small and there is a kernel; says whether.
 pub(crate) fn run<E: Real>(
     op: Matrix,
-    n: usize,
+    sizes: [usize; 2],
     count: usize,
     operands: &MatrixOperands<'_, E>,
     results: &mut MatrixResults<'_, E>,
 ) -> bool {
-    let Some(op) = Small::of(op, n) else { return false };
-    // One or two matrices that remain take less time, and less stack, one by one than with idle lanes.
+    let Some(op) = Small::of(op, sizes) else { return false };
+    // A few matrices take less time one by one than with idle lanes. One by one they take little stack, too.
     let together = if count % LANES > 2 { count } else { count - count % LANES };
     if together > 0 {
-        dispatch(Isa::detect(), Batch::<E, LANES> { op, n, count, range: [0, together], operands, results });
+        dispatch(Isa::detect(), Batch::<E, LANES> { op, sizes, count, range: [0, together], operands, results });
     }
     if together < count {
-        dispatch(Isa::detect(), Batch::<E, 1> { op, n, count, range: [together, count], operands, results });
+        dispatch(Isa::detect(), Batch::<E, 1> { op, sizes, count, range: [together, count], operands, results });
     }
     true
 }
@@ -88,8 +103,9 @@ pub(crate) fn run<E: Real>(
 /// An execution of an operation, `L` matrices at once.
 struct Batch<'a, 'b, 'c, E, const L: usize> {
     op: Small,
-    n: usize,
-    /// The number of matrices in the operands.
+    /// The numbers of rows and of columns of a matrix.
+    sizes: [usize; 2],
+    /// The number of matrices of the operands.
     count: usize,
     /// The first of the matrices of this execution, and one past the last.
     range: [usize; 2],
@@ -104,7 +120,7 @@ impl<E: Real, const L: usize> Kernel for Batch<'_, '_, '_, E, L> {
     fn run<M: Machine>(mut self) {
         let [first, end] = self.range;
         for first in (first..end).step_by(L) {
-            self.lanes(first, L.min(end - first));
+            self.lanes::<M>(first, L.min(end - first));
         }
     }
 }
@@ -112,9 +128,14 @@ impl<E: Real, const L: usize> Kernel for Batch<'_, '_, '_, E, L> {
 impl<E: Real, const L: usize> Batch<'_, '_, '_, E, L> {
     /// Runs the operation on `live` matrices from `first` on; the other lanes repeat the last of these.
     #[inline(always)]
-    fn lanes(&mut self, first: usize, live: usize) {
-        let (n, size) = (self.n, self.n * self.n);
+    fn lanes<M: Machine>(&mut self, first: usize, live: usize) {
+        let (n, size) = (self.sizes[1], self.sizes[1] * self.sizes[1]);
         let at = Live { first, live };
+        match (self.op.has_formula(), n) {
+            (true, 2) => return self.closed::<M, 2>(at),
+            (true, 3) => return self.closed::<M, 3>(at),
+            (_, _) => {}
+        }
         let mut a: Square<E, L> = [[E::ZERO; L]; MOST * MOST];
         match self.op {
             Small::Solve { transposed } => {
@@ -130,6 +151,7 @@ impl<E: Real, const L: usize> Batch<'_, '_, '_, E, L> {
                 cholesky(n, &mut a);
                 at.store(&a[..size], self.results.floats[0]);
             }
+            Small::Qr => self.qr(at),
             Small::Cofactors => self.cofactors(at),
             Small::Inverse | Small::Det | Small::SlogDet | Small::Lu | Small::LuFactor => {
                 at.load(self.operands.floats[0], &mut a[..size]);
@@ -141,7 +163,7 @@ impl<E: Real, const L: usize> Batch<'_, '_, '_, E, L> {
     /// The results that are made of the LU factors of the matrices `a`.
     #[inline(always)]
     fn factored(&mut self, at: Live, a: &mut Square<E, L>) {
-        let (n, size) = (self.n, self.n * self.n);
+        let (n, size) = (self.sizes[1], self.sizes[1] * self.sizes[1]);
         let finite = are_finite(&a[..size]);
         let Factors { order, odd } = factor(n, a);
         let has_factors = are_finite(&a[..size]);
@@ -171,7 +193,7 @@ impl<E: Real, const L: usize> Batch<'_, '_, '_, E, L> {
                 at.store(&inverse[..size], self.results.floats[0]);
             }
             Small::Det | Small::SlogDet => self.determinant(at, a, odd, finite, has_factors),
-            Small::Cholesky | Small::Cofactors | Small::Solve { .. } | Small::SolveTriangular { .. } => {
+            Small::Cholesky | Small::Qr | Small::Cofactors | Small::Solve { .. } | Small::SolveTriangular { .. } => {
                 unreachable!("the operation is made of factors")
             }
         }
@@ -180,7 +202,7 @@ impl<E: Real, const L: usize> Batch<'_, '_, '_, E, L> {
     /// The determinants, or their signs and the logarithms of their absolute values.
     #[inline(always)]
     fn determinant(&mut self, at: Live, lu: &Square<E, L>, odd: [bool; L], finite: [bool; L], has_factors: [bool; L]) {
-        let n = self.n;
+        let n = self.sizes[1];
         let (det, in_range) = diagonal_product(n, lu, &odd);
         for l in 0..at.live {
             let good = finite[l] && has_factors[l];
@@ -203,7 +225,7 @@ impl<E: Real, const L: usize> Batch<'_, '_, '_, E, L> {
     /// The solutions of the systems with the LU factors `lu`.
     #[inline(always)]
     fn solve(&mut self, at: Live, lu: &Square<E, L>, transposed: bool) {
-        let n = self.n;
+        let n = self.sizes[1];
         let (b, p) = (self.operands.floats[1], self.operands.positions);
         let columns = b.len() / self.count / n;
         let zero = at.are_zero::<E, L>(b, n * columns);
@@ -243,7 +265,7 @@ impl<E: Real, const L: usize> Batch<'_, '_, '_, E, L> {
     /// a unit diagonal or not.
     #[inline(always)]
     fn solve_triangular(&mut self, at: Live, a: &Square<E, L>, [lower, transposed, unit]: [bool; 3]) {
-        let n = self.n;
+        let n = self.sizes[1];
         let b = self.operands.floats[1];
         let columns = b.len() / self.count / n;
         let zero = at.are_zero::<E, L>(b, n * columns);
@@ -280,13 +302,13 @@ impl<E: Real, const L: usize> Batch<'_, '_, '_, E, L> {
     /// The cofactors; matrices whose products may leave the range of floats are left to the kernel for any size.
     #[inline(always)]
     fn cofactors(&mut self, at: Live) {
-        let (n, size) = (self.n, self.n * self.n);
+        let (n, size) = (self.sizes[1], self.sizes[1] * self.sizes[1]);
         let mut a: Square<E, L> = [[E::ZERO; L]; MOST * MOST];
         at.load(self.operands.floats[0], &mut a[..size]);
-        let out = cofactors::cofactors(n, &a);
-        let moderate = cofactors::are_moderate(&a[..size]);
+        let mut out: Square<E, L> = [[E::ZERO; L]; MOST * MOST];
+        let in_range = cofactors::cofactors(n, &a, &mut out);
         at.store(&out[..size], self.results.floats[0]);
-        for l in (0..at.live).filter(|l| !moderate[*l]) {
+        for l in (0..at.live).filter(|l| !in_range[*l]) {
             let matrix = (at.first + l) * size..(at.first + l + 1) * size;
             super::minors(n, 1, &self.operands.floats[0][matrix.clone()], &mut self.results.floats[0][matrix]);
         }
@@ -296,7 +318,11 @@ impl<E: Real, const L: usize> Batch<'_, '_, '_, E, L> {
 /// The determinants, and whether all partial products are normal floats: then scaling by powers of two, as for one
 /// matrix, would change no bit.
 #[inline(always)]
-fn diagonal_product<E: Real, const L: usize>(n: usize, lu: &Square<E, L>, odd: &[bool; L]) -> (Lanes<E, L>, [bool; L]) {
+fn diagonal_product<E: Real, const L: usize>(
+    n: usize,
+    lu: &Square<E, L>,
+    odd: &[bool; L],
+) -> (LaneNumbers<E, L>, [bool; L]) {
     let (least, most) = (<E as num_traits::Float>::min_positive_value(), <E as num_traits::Float>::max_value());
     let (mut det, mut in_range) = (odd.map(|odd| if odd { -E::ONE } else { E::ONE }), [true; L]);
     for i in 0..n {
@@ -329,94 +355,7 @@ fn inverse<E: Real, const L: usize>(n: usize, lu: &Square<E, L>, order: &Column<
     inverse
 }
 
-/// The matrices that are in the lanes: `live` matrices from `first` on.
-#[derive(Clone, Copy)]
-struct Live {
-    first: usize,
-    live: usize,
-}
-
-impl Live {
-    /// The number of the matrix of a lane; an idle lane repeats the last matrix.
-    #[inline(always)]
-    fn matrix(self, lane: usize) -> usize {
-        self.first + lane.min(self.live - 1)
-    }
-
-    /// Reads the elements of each matrix, as many as `to` has.
-    #[inline(always)]
-    fn load<E: Real, const L: usize>(self, from: &[E], to: &mut [Lanes<E, L>]) {
-        let size = to.len();
-        for l in 0..L {
-            let from = &from[self.matrix(l) * size..][..size];
-            for k in 0..size {
-                to[k][l] = from[k];
-            }
-        }
-    }
-
-    /// Writes the elements of each matrix.
-    #[inline(always)]
-    fn store<E: Real, const L: usize>(self, from: &[Lanes<E, L>], to: &mut [E]) {
-        let size = from.len();
-        for l in 0..self.live {
-            let to = &mut to[(self.first + l) * size..][..size];
-            for k in 0..size {
-                to[k] = from[k][l];
-            }
-        }
-    }
-
-    /// For each lane, whether all `size` elements of its matrix are zeros.
-    #[inline(always)]
-    fn are_zero<E: Real, const L: usize>(self, b: &[E], size: usize) -> [bool; L] {
-        let mut zero = [true; L];
-        for l in 0..L {
-            zero[l] = b[self.matrix(l) * size..][..size].iter().all(|x| *x == E::ZERO);
-        }
-        zero
-    }
-}
-
-/// For each lane, whether all elements are finite.
-#[inline(always)]
-fn are_finite<E: Real, const L: usize>(x: &[Lanes<E, L>]) -> [bool; L] {
-    // A finite number times 0 is 0, an infinity or NaN times 0 is NaN.
-    let mut sum = [E::ZERO; L];
-    for x in x {
-        for l in 0..L {
-            sum[l] += x[l] * E::ZERO;
-        }
-    }
-    sum.map(|sum| sum == E::ZERO)
-}
-
-/// For each lane, whether no element of the diagonal is zero.
-#[inline(always)]
-fn is_regular<E: Real, const L: usize>(n: usize, a: &Square<E, L>) -> [bool; L] {
-    let mut regular = [true; L];
-    for i in 0..n {
-        for l in 0..L {
-            regular[l] &= a[i * n + i][l] != E::ZERO;
-        }
-    }
-    regular
-}
-
-/// Fills lanes that are not good with NaN.
-#[inline(always)]
-fn fill_unless<E: Real, const L: usize>(good: &[bool; L], x: &mut [Lanes<E, L>]) {
-    if good.iter().all(|good| *good) {
-        return;
-    }
-    for x in x {
-        for l in 0..L {
-            x[l] = if good[l] { x[l] } else { nan() };
-        }
-    }
-}
-
-/// The lower Cholesky factors of the symmetric parts, in place; NaN in lanes without one.
+/// The lower triangular factors of the symmetric parts; NaN where there is none.
 #[inline(always)]
 fn cholesky<E: Real, const L: usize>(n: usize, a: &mut Square<E, L>) {
     let half = E::of_f64(0.5);

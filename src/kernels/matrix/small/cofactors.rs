@@ -4,20 +4,28 @@
 //! any other. The choice for a lane depends on its own matrix alone.
 #![allow(clippy::needless_range_loop, reason = "rows and lanes are indices of several arrays")]
 
-use super::{Factors, Lanes, MOST, Square, diagonal_product, factor, inverse};
+use super::lanes::LaneNumbers;
+use super::{Factors, MOST, Square, diagonal_product, factor, inverse};
 use crate::dtype::DType;
+use crate::kernels::matrix::minors::most_condition;
 use crate::kernels::matrix::{Real, abs};
 
 /// The smallest number of rows for which cofactors take less time by the inverse than by expansion.
 const EXPANDED: usize = 5;
 
-/// The cofactors: the minors with one row and one column left out, with their signs.
+/// How many times larger than the others a row may be in a matrix whose cofactors are made of its inverse: errors are
+/// relative to the whole matrix there.
+const APART: f64 = 256.0;
+
+/// The minors without a row and a column, with their signs, and whether no product on the way left the range of floats.
 #[inline(always)]
-pub(super) fn cofactors<E: Real, const L: usize>(n: usize, a: &Square<E, L>) -> Square<E, L> {
+pub(super) fn cofactors<E: Real, const L: usize>(n: usize, a: &Square<E, L>, out: &mut Square<E, L>) -> [bool; L] {
+    let moderate = are_moderate(&a[..n * n], if E::DTYPE == DType::F64 { 100 } else { 12 });
     if n < EXPANDED {
-        return by_expansion(n, a);
+        *out = by_expansion(n, a);
+        return moderate;
     }
-    let (mut out, good) = by_inverse(n, a);
+    let mut good = by_inverse(n, a, out);
     if !good.iter().all(|good| *good) {
         let expanded = by_expansion(n, a);
         for k in 0..n * n {
@@ -25,8 +33,11 @@ pub(super) fn cofactors<E: Real, const L: usize>(n: usize, a: &Square<E, L>) -> 
                 out[k][l] = if good[l] { out[k][l] } else { expanded[k][l] };
             }
         }
+        for l in 0..L {
+            good[l] |= moderate[l];
+        }
     }
-    out
+    good
 }
 
 /// The cofactors by Laplace expansion: for each row that is left out, the minors of the first remaining rows and of
@@ -67,17 +78,20 @@ fn by_expansion<E: Real, const L: usize>(n: usize, a: &Square<E, L>) -> Square<E
 /// The cofactors as the transposed inverse times the determinant, and for each lane whether they are accurate: they are
 /// not if the matrix is nearly singular or badly scaled.
 #[inline(always)]
-fn by_inverse<E: Real, const L: usize>(n: usize, a: &Square<E, L>) -> (Square<E, L>, [bool; L]) {
+fn by_inverse<E: Real, const L: usize>(n: usize, a: &Square<E, L>, out: &mut Square<E, L>) -> [bool; L] {
     let mut lu = *a;
     let Factors { order, odd } = factor(n, &mut lu);
     let x = inverse(n, &lu, &order);
     let (det, mut good) = diagonal_product(n, &lu, &odd);
-    let most = E::of_f64(<E as num_traits::Float>::epsilon().as_f64().powf(-0.25));
-    let (size, of_inverse) = (row_norm(n, a), row_norm(n, &x));
-    let mut out: Square<E, L> = [[E::ZERO; L]; MOST * MOST];
+    let most = E::of_f64(most_condition::<E>());
+    let (of_rows, of_columns) = (norms(n, a, [n, 1]), norms(n, a, [1, n]));
+    let of_inverse = norms(n, &x, [n, 1]);
+    let apart = E::of_f64(APART);
     for l in 0..L {
         // False for NaN.
-        good[l] &= size[l] * of_inverse[l] <= most;
+        good[l] &= of_rows.most[l] * of_inverse.most[l] <= most;
+        good[l] &= of_rows.most[l] <= apart * of_rows.least[l];
+        good[l] &= of_columns.most[l] <= apart * of_columns.least[l];
     }
     for i in 0..n {
         for j in 0..n {
@@ -86,31 +100,38 @@ fn by_inverse<E: Real, const L: usize>(n: usize, a: &Square<E, L>) -> (Square<E,
             }
         }
     }
-    (out, good)
+    good
 }
 
-/// The infinity norms: the largest row sums of absolute values.
+/// The largest and the least sums of absolute values of a row.
+struct Norms<E, const L: usize> {
+    most: LaneNumbers<E, L>,
+    least: LaneNumbers<E, L>,
+}
+
+/// The norms of rows, or of columns: the distances from row to row and along a row.
 #[inline(always)]
-fn row_norm<E: Real, const L: usize>(n: usize, a: &Square<E, L>) -> Lanes<E, L> {
-    let mut norm = [E::ZERO; L];
+fn norms<E: Real, const L: usize>(n: usize, a: &Square<E, L>, [down, right]: [usize; 2]) -> Norms<E, L> {
+    let (mut most, mut least) = ([E::ZERO; L], [<E as num_traits::Float>::infinity(); L]);
     for i in 0..n {
         let mut sum = [E::ZERO; L];
         for j in 0..n {
+            let x = a[i * down + j * right];
             for l in 0..L {
-                sum[l] += abs(a[i * n + j][l]);
+                sum[l] += abs(x[l]);
             }
         }
         for l in 0..L {
-            norm[l] = if sum[l] > norm[l] { sum[l] } else { norm[l] };
+            most[l] = if sum[l] > most[l] { sum[l] } else { most[l] };
+            least[l] = if sum[l] < least[l] { sum[l] } else { least[l] };
         }
     }
-    norm
+    Norms { most, least }
 }
 
-/// For each lane, whether no product of up to [`MOST`] of its nonzero elements overflows or is subnormal.
+/// Whether all elements that are not zero are at most two to this power, and at least two to the opposite one.
 #[inline(always)]
-pub(super) fn are_moderate<E: Real, const L: usize>(x: &[Lanes<E, L>]) -> [bool; L] {
-    let power = if E::DTYPE == DType::F64 { 100 } else { 12 };
+pub(super) fn are_moderate<E: Real, const L: usize>(x: &[LaneNumbers<E, L>], power: i32) -> [bool; L] {
     let (least, most) = (E::of_f64(2f64.powi(-power)), E::of_f64(2f64.powi(power)));
     let mut moderate = [true; L];
     for x in x {

@@ -1,6 +1,7 @@
 //! Tests of linear algebra in lanes: against the kernels for any size, and a matrix alone against the same in a batch.
 
 use crate::dtype::DType;
+use crate::kernels::isa::{Isa, dispatch};
 use crate::kernels::matrix::batch::{self, MatrixOperands, MatrixResults};
 use crate::kernels::matrix::small::MOST;
 use crate::kernels::matrix::{self, Real};
@@ -8,7 +9,7 @@ use crate::ops::Matrix;
 
 /// The operations that have a kernel for small matrices.
 fn operations() -> Vec<Matrix> {
-    let has_kernel = |op: &&Matrix| super::Small::of(**op, 3).is_some();
+    let has_kernel = |op: &&Matrix| super::Small::of(**op, [3, 3]).is_some();
     Matrix::ALL.iter().filter(has_kernel).copied().collect()
 }
 
@@ -51,10 +52,11 @@ fn sizes(op: Matrix, n: usize, columns: usize) -> (Vec<usize>, usize) {
         Matrix::Det => (vec![1], 0),
         Matrix::SlogDet => (vec![1, 1], 0),
         Matrix::Lu => (vec![n * n; 2], n),
+        Matrix::Qr => (vec![n * n; 2], 0),
         Matrix::LuFactor => (vec![n * n], n),
         Matrix::Solve { .. } | Matrix::SolveTriangular { .. } => (vec![n * columns], 0),
         Matrix::Cholesky | Matrix::Inverse | Matrix::Minors { .. } => (vec![n * n], 0),
-        Matrix::Pivots | Matrix::Qr | Matrix::Eigh | Matrix::Svd => unreachable!("no kernel"),
+        Matrix::Pivots | Matrix::Eigh | Matrix::Svd => unreachable!("no kernel"),
         Matrix::Lstsq | Matrix::Expm | Matrix::ExpmTangent { .. } => unreachable!("no kernel"),
     }
 }
@@ -136,12 +138,16 @@ fn of_any_size<E: Real>(op: Matrix, n: usize, x: &[&[E]], p: &[i64], columns: us
             let [l, u] = &mut out[..] else { unreachable!("there are two factors") };
             matrix::lu(n, x[0], l, u, &mut order);
         }
+        Matrix::Qr => {
+            let [q, r] = &mut out[..] else { unreachable!("there are two factors") };
+            matrix::qr([n, n], x[0], q, r);
+        }
         Matrix::LuFactor => matrix::lu_factor(n, x[0], &mut out[0], &mut order),
         Matrix::Solve { transposed } => matrix::solve(n, (x[2], p), transposed, x[1], &mut out[0]),
         Matrix::SolveTriangular { lower, transposed, unit } => {
             matrix::solve_triangular(n, x[0], [lower, transposed, unit], x[1], &mut out[0]);
         }
-        Matrix::Pivots | Matrix::Qr | Matrix::Eigh | Matrix::Svd => unreachable!("no kernel"),
+        Matrix::Pivots | Matrix::Eigh | Matrix::Svd => unreachable!("no kernel"),
         Matrix::Lstsq | Matrix::Expm | Matrix::ExpmTangent { .. } => unreachable!("no kernel"),
     }
     (out, order)
@@ -174,6 +180,125 @@ fn agree<E: Real>(tolerance: f64) {
 fn small_matrices_have_the_results_of_the_code_for_any_size() {
     agree::<f64>(1e-9);
     agree::<f32>(2e-3);
+}
+
+/// All instruction sets of the processor compute the same bits.
+fn same_everywhere<E: Real>() {
+    let count = 19;
+    each::<E>(count, &|op, [n, columns], floats, positions| {
+        let (of_floats, of_integers) = sizes(op, n, columns);
+        let by = |isa: Isa| {
+            let mut out: Vec<Vec<E>> = of_floats.iter().map(|size| vec![E::ZERO; size * count]).collect();
+            let mut integers = vec![0; of_integers * count];
+            let operands = MatrixOperands { floats: floats.iter().copied().collect(), positions };
+            let floats_out = out.iter_mut().map(|x| &mut x[..]).collect();
+            let mut results = MatrixResults { floats: floats_out, integers: &mut integers };
+            let (op, operands) = (super::Small::of(op, [n, n]).expect("there is a kernel"), &operands);
+            dispatch(
+                isa,
+                super::Batch::<E, 8> { op, sizes: [n, n], count, range: [0, count], operands, results: &mut results },
+            );
+            drop(results);
+            let bits = |x: &Vec<E>| x.iter().map(|x| x.as_f64().to_bits()).collect::<Vec<_>>();
+            (out.iter().map(bits).collect::<Vec<_>>(), integers)
+        };
+        let known = by(Isa::BASELINE);
+        for isa in Isa::supported() {
+            assert!(by(isa) == known, "{} of {n} rows by {}", op.name(), isa.name());
+        }
+    });
+}
+
+#[test]
+fn instruction_sets_change_no_bit() {
+    same_everywhere::<f64>();
+    same_everywhere::<f32>();
+}
+
+/// Determinants, inverses and cofactors by formulas scale to the bit, also where products leave the range of floats.
+fn formulas_scale<E: Real>(logs: &[i32]) {
+    let power = |log: i32| E::of_f64(2f64.powi(log));
+    for n in [2, 3] {
+        let mut numbers = Numbers(11);
+        let a: Vec<E> = (0..16 * n * n).map(|_| E::of_f64(numbers.next())).collect();
+        for (op, degree) in
+            [(Matrix::Det, n as i32), (Matrix::Inverse, -1), (Matrix::Minors { without: 1 }, n as i32 - 1)]
+        {
+            let known = run(op, n, 16, &[&a], &[], 0).0.remove(0);
+            for log in logs {
+                let moved: Vec<E> = a.iter().map(|x| *x * power(*log)).collect();
+                let found = run(op, n, 16, &[&moved], &[], 0).0.remove(0);
+                for (x, y) in found.iter().zip(&known) {
+                    let y = crate::kernels::matrix::scaled(*y, i64::from(degree * log));
+                    assert_eq!(x.as_f64(), y.as_f64(), "{} of {n} rows at 2^{log}", op.name());
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn formulas_scale_with_the_matrix() {
+    formulas_scale::<f64>(&[-320, -290, 100, 310, 320]);
+    formulas_scale::<f32>(&[-35, -27, 10, 39]);
+}
+
+/// Factors of matrices with more rows than columns, and the other way round, by their definition and at every scale.
+fn rectangles<E: Real>(logs: &[i64]) {
+    for [m, n] in [[5, 3], [3, 5], [8, 1], [1, 8], [8, 7], [6, 8]] {
+        let (k, count, mut numbers) = (m.min(n), 11, Numbers(5));
+        let mut a: Vec<E> = (0..count * m * n).map(|_| E::of_f64(numbers.next())).collect();
+        // A column of zeros, and one that depends on the first.
+        (0..m).for_each(|i| a[i * n] = E::ZERO);
+        (0..m).for_each(|i| a[m * n + i * n + n - 1] = a[m * n + i * n]);
+        let factors = |a: &[E]| {
+            let (mut q, mut r) = (vec![E::ZERO; count * m * k], vec![E::ZERO; count * k * n]);
+            let operands = MatrixOperands { floats: [a].into_iter().collect(), positions: &[] };
+            let results = MatrixResults { floats: [&mut q[..], &mut r[..]].into_iter().collect(), integers: &mut [] };
+            batch::run(Matrix::Qr, [m, n], (count, 0), &operands, results);
+            (q, r)
+        };
+        let (q, r) = factors(&a);
+        let epsilon = <E as num_traits::Float>::epsilon().as_f64();
+        for at in 0..count * m * n {
+            let (matrix, i, j) = (at / (m * n), at / n % m, at % n);
+            let term = |p: usize| q[(matrix * m + i) * k + p].as_f64() * r[(matrix * k + p) * n + j].as_f64();
+            let product: f64 = (0..k).map(term).sum();
+            assert!((product - a[at].as_f64()).abs() <= 20.0 * epsilon, "{m} rows, {n} columns");
+        }
+        for at in 0..count * k * k {
+            let (matrix, i, j) = (at / (k * k), at / k % k, at % k);
+            let term = |p: usize| q[(matrix * m + p) * k + i].as_f64() * q[(matrix * m + p) * k + j].as_f64();
+            let product: f64 = (0..m).map(term).sum();
+            assert!((product - f64::from(u8::from(i == j))).abs() <= 20.0 * epsilon, "{m} rows, {n} columns");
+        }
+        for log in logs {
+            let power = |at: usize| if at % n % 2 == 0 { *log } else { -log };
+            let moved: Vec<E> = a.iter().enumerate().map(|(at, x)| matrix::scaled(*x, power(at))).collect();
+            let (same, other) = factors(&moved);
+            let back: Vec<E> = other.iter().enumerate().map(|(at, x)| matrix::scaled(*x, -power(at))).collect();
+            assert!(same == q && back == r, "{m} rows, {n} columns at 2^{log}");
+        }
+    }
+}
+
+#[test]
+fn small_rectangles_have_factors_at_every_scale() {
+    rectangles::<f64>(&[100, 450, 900]);
+    rectangles::<f32>(&[20, 55, 100]);
+}
+
+/// Of a matrix that is nearly of rank one, the minors of two rows cancel to the last digits.
+#[test]
+fn formulas_are_exact_where_they_cancel() {
+    let e = 2f64.powi(-30);
+    let a = [1.0, 1.0 + e, 1.0 - e, 1.0 - e, 1.0, 1.0 + e, 1.0 + e, 1.0 - e, 1.0 + 3.0 * e];
+    // The matrix is circulant, but for `2 e` in the last place.
+    let det = 9.0 * e * e + 2.0 * e * (e * e);
+    let found = run(Matrix::Det, 3, 1, &[&a[..]], &[], 0).0.remove(0)[0];
+    assert!((found - det).abs() <= 1e-7 * det, "{found} is not {det}");
+    let known = 2f64.powi(-60);
+    assert_eq!(run(Matrix::Det, 2, 1, &[&[1.0 + e, 1.0, 1.0 + 2.0 * e, 1.0 + e]], &[], 0).0.remove(0), [known]);
 }
 
 #[test]
