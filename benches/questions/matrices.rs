@@ -1,4 +1,5 @@
-//! Linear algebra of many small matrices, over the sizes up to which a lane of a vector register is one matrix.
+//! Linear algebra: of many small matrices, over the sizes up to which a lane of a vector register is one matrix, and of
+//! one matrix, over the sizes at which its factorisation is cut in blocks.
 
 use polygrad::ops::{Binary, Call, Matrix};
 use polygrad::{Array, BaseTensor};
@@ -19,4 +20,16 @@ pub(crate) fn run() {
         }
     }
     compare("small matrices", "n cubed", cases);
+    let mut cases = Vec::new();
+    for n in [9, 16, 20, 32, 50, 64, 100, 128, 200, 300, 500] {
+        let diagonal =
+            Array::new(&[n, n], (0..n * n).map(|at| if at % (n + 1) == 0 { n as f64 } else { 0.0 }).collect());
+        let a = Array::uniform(&[n, n], -1.0, 1.0, 5).binary(Binary::Add, &diagonal);
+        for op in [Matrix::LuFactor, Matrix::Inverse, Matrix::Cholesky, Matrix::Qr, Matrix::Minors { without: 1 }] {
+            let a = a.clone();
+            let run = move || Array::call(&Call::Matrix(op), std::slice::from_ref(&a));
+            cases.push(case(format!("{} of {n} x {n}", op.name()), n * n * n, run));
+        }
+    }
+    compare("one matrix", "n cubed", cases);
 }

@@ -216,7 +216,9 @@ machine! {
     packed: usize = 512, measured questions "matrix products";
     /// Products of a matrix product from which on a batch of them is faster with packed operands than in tiles.
     small_matrix: usize = 2048, measured questions "small products";
-    /// Elements of the lanes of tiles that stay in the first level of cache while all rows are multiplied by them.
+    /// Products of an update of a factorisation from which on packing its factors pays.
+    packed_update: usize = 200_000, measured questions "one matrix";
+    /// Elements of the lanes of tiles that stay in the first level while all rows are multiplied by them.
     small_panel: usize = 2048, seen questions "small products";
     /// Products of a matrix product from which on a batch of plain products is as fast as one implicit GEMM.
     plain: usize = 16384, seen questions "convolutions";

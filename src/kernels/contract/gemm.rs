@@ -7,6 +7,7 @@
 #![allow(unsafe_code)]
 
 use std::hint::black_box;
+use std::ops::Range;
 use std::sync::Once;
 
 use crate::dtype::Num;
@@ -28,14 +29,6 @@ pub(crate) struct Matmul {
 /// # Panics
 /// When a matrix is not within its slice, or two elements of the result coincide.
 pub(crate) fn matmul<E: Num>(product: &Matmul, at: [usize; 3], a: &[E], b: &[E], out: &mut [E]) {
-    matmul_times(E::ONE, product, at, a, b, out);
-}
-
-/// [`matmul`] with the product times `factor`.
-///
-/// # Panics
-/// When a matrix is not within its slice, or two elements of the result coincide.
-fn matmul_times<E: Num>(factor: E, product: &Matmul, at: [usize; 3], a: &[E], b: &[E], out: &mut [E]) {
     keep_freed_memory();
     let Matmul { rows, columns, depth } = product;
     assert!(E::DTYPE.is_float(), "matrices of {} are not multiplied here", E::DTYPE);
@@ -62,7 +55,7 @@ fn matmul_times<E: Num>(factor: E, product: &Matmul, at: [usize; 3], a: &[E], b:
             columns.strides[1] as isize,
             depth.strides[1] as isize,
             E::ONE,
-            factor,
+            E::ONE,
             false,
             false,
             false,
@@ -71,29 +64,74 @@ fn matmul_times<E: Num>(factor: E, product: &Matmul, at: [usize; 3], a: &[E], b:
     }
 }
 
-/// Subtracts a matrix product: `out -= a b`, with `a` of `rows` by `depth` and `b` of `depth` by `columns` elements.
-/// The strides `of_a` and `of_b` are those of rows and of columns, `of_out` is that of rows; rows of `out` are
-/// contiguous.
-pub(crate) fn subtract_product<E: Num + std::ops::Neg<Output = E>>(
+/// Takes the product of two matrices from a part of a matrix `x`, whose rows are `stride` apart: of so many rows, columns
+/// and products for each sum. The result and the right factor are the parts of `x` from two elements on. The left factor
+/// is a part of `x`, too, or elsewhere, from an element on and with distances of its rows and of its columns.
+///
+/// # Panics
+/// When a matrix is not within its slice, or the result overlaps a factor.
+pub(crate) fn subtract_within<E: Num + std::ops::Neg<Output = E>>(
     [rows, columns, depth]: [usize; 3],
-    (a, of_a): (&[E], [usize; 2]),
-    (b, of_b): (&[E], [usize; 2]),
-    (out, of_out): (&mut [E], usize),
+    (a, a_at, [down, right]): (Option<&[E]>, usize, [usize; 2]),
+    (x, stride): (&mut [E], usize),
+    [c_at, b_at]: [usize; 2],
 ) {
-    let product = Matmul {
-        rows: Axis::plain(rows, [of_a[0] as i64, 0, of_out as i64]),
-        columns: Axis::plain(columns, [0, of_b[1] as i64, 1]),
-        depth: Axis::plain(depth, [of_a[1] as i64, of_b[0] as i64, 0]),
+    keep_freed_memory();
+    assert!(E::DTYPE.is_float(), "matrices of {} are not multiplied here", E::DTYPE);
+    let of_a = [(rows, down as i64), (depth, right as i64)];
+    assert!(within(a.map_or(x.len(), <[E]>::len), a_at, of_a));
+    assert!(within(x.len(), b_at, [(depth, stride as i64), (columns, 1)]));
+    assert!(within(x.len(), c_at, [(rows, stride as i64), (columns, 1)]));
+    // Parts as rows and columns of `x`.
+    let part = |at: usize, rows: usize, columns: usize| {
+        assert!(at % stride + columns <= stride, "a part ends at the end of a row");
+        [at / stride..at / stride + rows, at % stride..at % stride + columns]
     };
-    matmul_times(-E::ONE, &product, [0; 3], a, b, out);
+    let apart = |p: &[Range<usize>; 2], q: &[Range<usize>; 2]| {
+        (0..2).any(|axis| p[axis].end <= q[axis].start || q[axis].end <= p[axis].start)
+    };
+    let c = part(c_at, rows, columns);
+    assert!(apart(&c, &part(b_at, depth, columns)));
+    if a.is_none() {
+        assert!([down, right] == [stride, 1] || [down, right] == [1, stride]);
+        let (high, wide) = if right == 1 { (rows, depth) } else { (depth, rows) };
+        assert!(apart(&c, &part(a_at, high, wide)));
+    }
+    let to = x.as_mut_ptr();
+    // SAFETY: all positions that the loops reach lie in the slices, which live through the call. Those that are written lie
+    // in `x`, are distinct, and are none that is read. The crate multiplies both float types.
+    unsafe {
+        let from = a.map_or(to.cast_const(), <[E]>::as_ptr);
+        gemm::gemm(
+            rows,
+            columns,
+            depth,
+            to.add(c_at),
+            1,
+            stride as isize,
+            true,
+            from.add(a_at),
+            right as isize,
+            down as isize,
+            to.cast_const().add(b_at),
+            1,
+            stride as isize,
+            E::ONE,
+            -E::ONE,
+            false,
+            false,
+            false,
+            gemm::Parallelism::None,
+        );
+    }
 }
 
 /// Makes the allocator of the system keep freed memory, once per process, by allocating and freeing a large block.
 ///
-/// The crate allocates and frees a block for each product. The allocator of the GNU C library returns such a block to
-/// the system at once, unless a larger block has been freed before, and then every page of the next block faults, which
-/// takes as long as the product. Other allocators are not affected.
-fn keep_freed_memory() {
+/// The crate takes and gives back a block for each product. The allocator of the GNU C library returns such a block to
+/// the system at once, unless it has seen a larger one given back, and every page of the next one is fetched anew: that
+/// takes as long as the product. Elsewhere, nothing happens.
+pub(crate) fn keep_freed_memory() {
     static ASKED: Once = Once::new();
     ASKED.call_once(|| drop(black_box(Vec::<u8>::with_capacity(KEPT))));
 }

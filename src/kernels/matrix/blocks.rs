@@ -1,15 +1,10 @@
 //! Blocked factorizations and triangular solves of large matrices, by recursion on halves.
 //!
-//! Law: up to rounding, the result is that of nalgebra, which factorizes the blocks at the ends of the recursion.
-//! Matrices are row-major; the depth of the recursion is logarithmic in the size.
-
-use nalgebra::{DMatrix, DVector};
+//! Laws: pivots are the largest elements of their columns, the first of equal ones. Halves are whole vectors of rows and
+//! columns, and the recursion is as deep as the logarithm of the size.
 
 use super::Real;
-use crate::kernels::contract::gemm::subtract_product;
-
-/// The largest number of rows of a block that is not halved.
-const BLOCK: usize = 32;
+use super::rows::{AlignedRows, MatrixFactor, TRIANGLE, TriangleBlock, lanes};
 
 /// A triangle of a row-major matrix of `n` rows and columns, or of its transpose.
 #[derive(Clone, Copy)]
@@ -24,162 +19,168 @@ pub(crate) struct TriangleView<'a, E> {
     pub(crate) unit: bool,
 }
 
-impl<E: Real> TriangleView<'_, E> {
-    fn strides(&self) -> [usize; 2] {
-        if self.transposed { [1, self.n] } else { [self.n, 1] }
-    }
-
-    fn at(&self, row: usize, column: usize) -> E {
-        let [down, right] = self.strides();
-        self.of[row * down + column * right]
-    }
-
+impl<'a, E: Real> TriangleView<'a, E> {
     /// Whether the triangle has an inverse.
     pub(crate) fn is_regular(&self) -> bool {
-        self.unit || (0..self.n).all(|i| self.at(i, i) != E::ZERO)
+        self.unit || (0..self.n).all(|i| self.of[i * (self.n + 1)] != E::ZERO)
+    }
+
+    fn factor(&self) -> MatrixFactor<'a, E> {
+        let strides = if self.transposed { [1, self.n] } else { [self.n, 1] };
+        MatrixFactor { of: Some(self.of), at: 0, strides }
     }
 
     /// Replaces the `columns` columns of the row-major matrix `b` by the solutions.
     pub(crate) fn solve(&self, b: &mut [E], columns: usize) {
-        if columns > 0 {
-            self.part(0, self.n, b, columns);
+        if columns == 0 || self.n == 0 {
+            return;
         }
+        let mut x = AlignedRows::of(b, columns);
+        self.solve_rows(&mut x, columns);
+        x.copy_to(b, columns);
     }
 
-    /// Solves for the rows from `from` to `to`; `b` holds these rows of the right-hand side, from which the
-    /// contributions of all rows that are solved before have been subtracted.
-    fn part(&self, from: usize, to: usize, b: &mut [E], columns: usize) {
-        let len = to - from;
-        if len <= BLOCK {
-            return self.block(from, to, b, columns);
-        }
-        let half = len / 2;
-        let middle = from + half;
-        let (upper, lower) = b.split_at_mut(half * columns);
-        let [down, right] = self.strides();
-        let first = |row: usize, column: usize| &self.of[row * down + column * right..];
-        if self.lower {
-            self.part(from, middle, upper, columns);
-            let sizes = [len - half, columns, half];
-            subtract_product(sizes, (first(middle, from), [down, right]), (upper, [columns, 1]), (lower, columns));
-            self.part(middle, to, lower, columns);
-        } else {
-            self.part(middle, to, lower, columns);
-            let sizes = [half, columns, len - half];
-            subtract_product(sizes, (first(from, middle), [down, right]), (lower, [columns, 1]), (upper, columns));
-            self.part(from, middle, upper, columns);
-        }
-    }
-
-    fn block(&self, from: usize, to: usize, b: &mut [E], columns: usize) {
-        let len = to - from;
-        let a = DMatrix::from_fn(len, len, |i, j| match i == j && self.unit {
-            true => E::ONE,
-            false => self.at(from + i, from + j),
-        });
-        let mut x = DMatrix::from_row_slice(len, columns, b);
-        if self.lower {
-            a.solve_lower_triangular_unchecked_mut(&mut x);
-        } else {
-            a.solve_upper_triangular_unchecked_mut(&mut x);
-        }
-        copy_rows(&x, b);
+    pub(super) fn solve_rows(&self, x: &mut AlignedRows<E>, columns: usize) {
+        let part = Part { a: self.factor(), lower: self.lower, unit: self.unit, filled: FilledColumns::Full(columns) };
+        part.solve(x, [0, 0], [0, self.n]);
     }
 }
 
-/// Writes the elements of a matrix in row-major order.
-pub(crate) fn copy_rows<E: Real>(x: &DMatrix<E>, out: &mut [E]) {
-    for (row, out) in x.row_iter().zip(out.chunks_exact_mut(x.ncols().max(1))) {
-        row.iter().zip(out).for_each(|(x, out)| *out = *x);
+/// The columns of a right-hand side that may not be zeros.
+#[derive(Clone, Copy)]
+enum FilledColumns {
+    /// So many.
+    Full(usize),
+    /// In each row those up to the diagonal.
+    Lower,
+}
+
+impl FilledColumns {
+    fn columns(self, to: usize) -> usize {
+        match self {
+            FilledColumns::Full(columns) => columns,
+            FilledColumns::Lower => to,
+        }
     }
 }
 
-/// Replaces the lower triangle of the diagonal block from row and column `from` to `to` by its Cholesky factor; `false`
-/// if there is none.
-pub(crate) fn cholesky<E: Real>(a: &mut [E], n: usize, from: usize, to: usize) -> bool {
-    let len = to - from;
-    if len <= 2 * BLOCK {
-        let symmetric = DMatrix::from_fn(len, len, |i, j| a[(from + i.max(j)) * n + from + i.min(j)]);
-        let Some(factor) = nalgebra::Cholesky::new(symmetric) else { return false };
-        let l = factor.l_dirty();
-        for i in 0..len {
-            for j in 0..=i {
-                a[(from + i) * n + from + j] = l[(i, j)];
-            }
+/// A triangle, and the columns of the right-hand side.
+#[derive(Clone, Copy)]
+struct Part<'a, E> {
+    a: MatrixFactor<'a, E>,
+    lower: bool,
+    unit: bool,
+    filled: FilledColumns,
+}
+
+impl<E: Real> Part<'_, E> {
+    /// Replaces the rows from `from` to `to`, to which all others have contributed, by the solution. The right-hand side is
+    /// the part of the matrix at `at`.
+    fn solve(&self, x: &mut AlignedRows<E>, at: [usize; 2], [from, to]: [usize; 2]) {
+        let (len, columns) = (to - from, self.filled.columns(to));
+        if len <= TRIANGLE {
+            let triangle = TriangleBlock { of: self.a.from(from, from), rows: len, lower: self.lower, unit: self.unit };
+            return x.solve_block([at[0] + from, at[1]], columns, triangle);
         }
-        return true;
+        let middle = from + (len / 2).next_multiple_of(TRIANGLE);
+        let (first, second) = ([at[0] + from, at[1]], [at[0] + middle, at[1]]);
+        if self.lower {
+            self.solve(x, at, [from, middle]);
+            let sizes = [to - middle, self.filled.columns(middle), middle - from];
+            x.subtract(second, self.a.from(middle, from), first, sizes);
+            self.solve(x, at, [middle, to]);
+        } else {
+            self.solve(x, at, [middle, to]);
+            x.subtract(first, self.a.from(from, middle), second, [middle - from, columns, to - middle]);
+            self.solve(x, at, [from, middle]);
+        }
     }
-    let middle = from + len / 2;
-    if !cholesky(a, n, from, middle) {
+}
+
+/// The inverse of a matrix with these factors, and with an order of its rows.
+pub(super) fn inverse<E: Real>(n: usize, lu: &[E], order: &[i64], out: &mut [E]) {
+    let mut x = AlignedRows::zeros(n, n);
+    let stride = x.stride;
+    x.all().chunks_exact_mut(stride).enumerate().for_each(|(i, row)| row[i] = E::ONE);
+    let a = MatrixFactor { of: Some(lu), at: 0, strides: [n, 1] };
+    Part { a, lower: true, unit: true, filled: FilledColumns::Lower }.solve(&mut x, [0, 0], [0, n]);
+    Part { a, lower: false, unit: false, filled: FilledColumns::Full(n) }.solve(&mut x, [0, 0], [0, n]);
+    for (i, out) in out.chunks_exact_mut(n).enumerate() {
+        x.row(i).iter().zip(order).for_each(|(x, to)| out[*to as usize] = *x);
+    }
+}
+
+/// Replaces the upper triangle of a symmetric matrix by the transposed Cholesky factor; says whether it has one.
+pub(super) fn cholesky<E: Real>(x: &mut AlignedRows<E>, [from, to]: [usize; 2]) -> bool {
+    let block = lanes::<E>();
+    if to - from <= block {
+        return cholesky_block(x, [from, to]);
+    }
+    let middle = from + ((to - from) / 2).next_multiple_of(block);
+    if !cholesky(x, [from, middle]) {
         return false;
     }
-    // The rows below the first half, as columns: `l11 x = a21^T`, and `l21 = x^T`.
-    let (rows, below) = (middle - from, to - middle);
-    let mut x = vec![E::ZERO; rows * below];
-    for i in 0..below {
-        for k in 0..rows {
-            x[k * below + i] = a[(middle + i) * n + from + k];
-        }
-    }
-    let first = copied(a, n, [from, from], [rows, rows]);
-    TriangleView { of: &first, n: rows, transposed: false, lower: true, unit: false }.solve(&mut x, below);
-    for i in 0..below {
-        for k in 0..rows {
-            a[(middle + i) * n + from + k] = x[k * below + i];
-        }
-    }
-    let last = &mut a[middle * n + middle..];
-    subtract_product([below, below, rows], (&x, [1, below]), (&x, [below, 1]), (last, n));
-    cholesky(a, n, middle, to)
+    // The transposed triangle is a lower one.
+    let a = MatrixFactor { strides: [1, x.stride], ..x.part(from, from) };
+    let part = Part { a, lower: true, unit: false, filled: FilledColumns::Full(to - middle) };
+    part.solve(x, [from, middle], [0, middle - from]);
+    subtract_square(x, [from, middle], [middle, to]);
+    cholesky(x, [middle, to])
 }
 
-/// A copy of a block of a matrix: `at` is its first row and column, `size` its numbers of rows and columns.
-fn copied<E: Real>(a: &[E], n: usize, at: [usize; 2], size: [usize; 2]) -> Vec<E> {
-    let row = |i: usize| &a[(at[0] + i) * n + at[1]..][..size[1]];
-    (0..size[0]).flat_map(row).copied().collect()
+/// Takes from the upper triangle of the rows and columns from `from` to `to` the product of the transposed rows `above` and
+/// these rows.
+fn subtract_square<E: Real>(x: &mut AlignedRows<E>, above: [usize; 2], [from, to]: [usize; 2]) {
+    let depth = above[1] - above[0];
+    let mut update = |rows: [usize; 2], columns: [usize; 2]| {
+        let a = MatrixFactor { strides: [1, x.stride], ..x.part(above[0], rows[0]) };
+        let sizes = [rows[1] - rows[0], columns[1] - columns[0], depth];
+        x.subtract([rows[0], columns[0]], a, [above[0], columns[0]], sizes);
+    };
+    if to - from <= 2 * lanes::<E>() {
+        return update([from, to], [from, to]);
+    }
+    let middle = from + ((to - from) / 2).next_multiple_of(lanes::<E>());
+    update([from, middle], [middle, to]);
+    subtract_square(x, above, [from, middle]);
+    subtract_square(x, above, [middle, to]);
 }
 
-/// LU factorization in place, with partial pivoting, of the columns from `from` to `to` of a square matrix, in the rows
-/// from `from` on. Whole rows are exchanged, and the elements of `order` with them.
-pub(crate) fn lu<E: Real>(a: &mut [E], n: usize, from: usize, to: usize, order: &mut [i64]) {
-    let width = to - from;
-    if width <= BLOCK {
-        return lu_block(a, n, from, to, order);
-    }
-    let middle = from + width / 2;
-    lu(a, n, from, middle, order);
-    let (rows, columns, below) = (middle - from, to - middle, n - middle);
-    let first = copied(a, n, [from, from], [rows, rows]);
-    let mut right = copied(a, n, [from, middle], [rows, columns]);
-    TriangleView { of: &first, n: rows, transposed: false, lower: true, unit: true }.solve(&mut right, columns);
-    for (i, row) in right.chunks_exact(columns).enumerate() {
-        a[(from + i) * n + middle..][..columns].copy_from_slice(row);
-    }
-    if below > 0 {
-        let left = copied(a, n, [middle, from], [below, rows]);
-        let rest = &mut a[middle * n + middle..];
-        subtract_product([below, columns, rows], (&left, [rows, 1]), (&right, [columns, 1]), (rest, n));
-    }
-    lu(a, n, middle, to, order);
-}
-
-fn lu_block<E: Real>(a: &mut [E], n: usize, from: usize, to: usize, order: &mut [i64]) {
-    let (rows, width) = (n - from, to - from);
-    let panel = DMatrix::from_row_slice(rows, width, &copied(a, n, [from, from], [rows, width]));
-    let factors = nalgebra::LU::new(panel);
-    let mut moved = DVector::from_fn(rows, |i, _| i);
-    factors.p().permute_rows(&mut moved);
-    let changed: Vec<usize> = (0..rows).filter(|i| moved[*i] != *i).collect();
-    let sources: Vec<Vec<E>> = changed.iter().map(|i| a[(from + moved[*i]) * n..][..n].to_vec()).collect();
-    let numbers: Vec<i64> = changed.iter().map(|i| order[from + moved[*i]]).collect();
-    for ((i, row), number) in changed.iter().zip(&sources).zip(numbers) {
-        a[(from + i) * n..][..n].copy_from_slice(row);
-        order[from + i] = number;
-    }
-    let packed = factors.lu_internal();
-    for i in 0..rows {
-        for j in 0..width {
-            a[(from + i) * n + from + j] = packed[(i, j)];
+fn cholesky_block<E: Real>(x: &mut AlignedRows<E>, [from, to]: [usize; 2]) -> bool {
+    let stride = x.stride;
+    let x = x.all();
+    for k in from..to {
+        let (above, below) = x.split_at_mut((k + 1) * stride);
+        let row = &mut above[k * stride..][k..to];
+        if !(row[0] > E::ZERO) {
+            return false;
+        }
+        let pivot = num_traits::Float::sqrt(row[0]);
+        row[0] = pivot;
+        row[1..].iter_mut().for_each(|x| *x /= pivot);
+        for (i, other) in (1..).zip(below.chunks_exact_mut(stride).take(to - k - 1)) {
+            let factor = row[i];
+            other[k..to].iter_mut().zip(&*row).for_each(|(x, y)| *x -= factor * *y);
         }
     }
+    true
 }
+
+/// Replaces the columns from `from` to `to` of a square matrix by their factors `l` and `u`, with the largest pivots
+/// in the rows from `from` on; rows are exchanged whole, and their numbers `order` with them.
+pub(super) fn lu<E: Real>(x: &mut AlignedRows<E>, n: usize, [from, to]: [usize; 2], order: &mut [i64]) {
+    let block = lanes::<E>();
+    if to - from <= block {
+        return x.factor_panel([from, to, n], order);
+    }
+    let middle = from + ((to - from) / 2).next_multiple_of(block);
+    lu(x, n, [from, middle], order);
+    let columns = to - middle;
+    let part = Part { a: x.part(from, from), lower: true, unit: true, filled: FilledColumns::Full(columns) };
+    part.solve(x, [from, middle], [0, middle - from]);
+    x.subtract([middle, middle], x.part(middle, from), [from, middle], [n - middle, columns, middle - from]);
+    lu(x, n, [middle, to], order);
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,4 +1,4 @@
-//! Dense linear algebra on one matrix, partly by the crate nalgebra, and on batches of matrices.
+//! Linear algebra of one matrix, in blocks, and of batches of matrices; eigenvalues by the crate nalgebra.
 //!
 //! Laws: [`crate::ops::Matrix`] defines the results. A matrix with an element that is not finite, or without a result
 //! (singular, not positive definite), gives NaN in all floats, and still valid positions in integers; right-hand sides
@@ -10,13 +10,15 @@ mod blocks;
 mod exponential;
 mod minors;
 mod orthogonal;
+mod rows;
 mod small;
 
 use nalgebra::{DMatrix, RealField, SVD, SymmetricEigen};
 
 use crate::dtype::{DType, Float};
-use blocks::{TriangleView, copy_rows};
+use blocks::TriangleView;
 pub(crate) use minors::{minors, pivots};
+use rows::AlignedRows;
 
 /// A float type of both this crate and nalgebra.
 pub(crate) trait Real: Float + RealField {}
@@ -51,6 +53,12 @@ fn exponent<E: Real>(x: impl Iterator<Item = E>) -> i64 {
     ((most.to_bits() >> 52) & 0x7ff) as i64 - 1022 - shift
 }
 
+/// `2^power`, if that is a normal number.
+fn power_of_two<E: Real>(power: i64) -> Option<E> {
+    let most = if E::DTYPE == DType::F64 { 1000 } else { 120 };
+    (power.abs() <= most).then(|| E::of_f64(2f64.powi(power as i32)))
+}
+
 /// `x 2^power`, rounded where it is subnormal.
 fn scaled<E: Real>(mut x: E, power: i64) -> E {
     let step = if E::DTYPE == DType::F64 { 1000 } else { 120 };
@@ -66,16 +74,18 @@ fn scaled<E: Real>(mut x: E, power: i64) -> E {
 /// The lower Cholesky factor of the symmetric part of a matrix.
 pub(crate) fn cholesky<E: Real>(n: usize, a: &[E], l: &mut [E]) {
     let half = E::of_f64(0.5);
-    for i in 0..n {
-        for j in 0..n {
-            l[i * n + j] = if j > i { E::ZERO } else { (a[i * n + j] + a[j * n + i]) * half };
-        }
+    let mut x = AlignedRows::zeros(n, n);
+    let stride = x.stride;
+    for (i, row) in x.all().chunks_exact_mut(stride).enumerate() {
+        (i..n).for_each(|j| row[j] = (a[j * n + i] + a[i * n + j]) * half);
     }
-    if n > 0 && !(is_finite(a) && blocks::cholesky(l, n, 0, n)) {
+    if n > 0 && !(is_finite(a) && blocks::cholesky(&mut x, [0, n])) {
         return l.fill(nan());
     }
-    // The blocked factorization writes above the diagonal, too.
-    (0..n).for_each(|i| l[i * n + i + 1..(i + 1) * n].fill(E::ZERO));
+    l.fill(E::ZERO);
+    for j in 0..n {
+        (j..n).zip(&x.row(j)[j..n]).for_each(|(i, x)| l[i * n + j] = *x);
+    }
 }
 
 /// The LU factors of a matrix in one matrix, `l` below the diagonal and `u` on and above it, and the permutation: the
@@ -85,9 +95,10 @@ pub(crate) fn lu_factor<E: Real>(n: usize, a: &[E], lu: &mut [E], p: &mut [i64])
     if !is_finite(a) {
         return lu.fill(nan());
     }
-    lu.copy_from_slice(a);
     if n > 0 {
-        blocks::lu(lu, n, 0, n, p);
+        let mut x = AlignedRows::of(a, n);
+        blocks::lu(&mut x, n, [0, n], p);
+        x.copy_to(lu, n);
     }
 }
 
@@ -234,9 +245,14 @@ pub(crate) fn inverse<E: Real>(n: usize, a: &[E], out: &mut [E]) {
 
 /// The inverse of the matrix with these factors.
 fn inverse_of_factors<E: Real>(n: usize, factors: (&[E], &[i64]), out: &mut [E]) {
-    let mut one = vec![E::ZERO; n * n];
-    (0..n).for_each(|i| one[i * n + i] = E::ONE);
-    solve(n, factors, false, &one, out);
+    let (lu, p) = factors;
+    let upper = TriangleView { of: lu, n, transposed: false, lower: false, unit: false };
+    if !(is_finite(lu) && upper.is_regular()) {
+        return out.fill(nan());
+    }
+    if n > 0 {
+        blocks::inverse(n, lu, p, out);
+    }
 }
 
 /// The QR factors: `q` with orthonormal columns, and `r`, upper triangular with a diagonal that is not negative.
@@ -311,8 +327,7 @@ pub(crate) fn lstsq<E: Real>([m, n]: [usize; 2], a: &[E], b: &[E], x: &mut [E]) 
     let (mut q, mut r) = (vec![E::ZERO; m * n], vec![E::ZERO; n * n]);
     qr([m, n], a, &mut q, &mut r);
     let right = DMatrix::from_row_slice(m, n, &q).tr_mul(&DMatrix::from_row_slice(m, columns, b));
-    let mut rows = vec![E::ZERO; n * columns];
-    copy_rows(&right, &mut rows);
+    let rows: Vec<E> = (0..n * columns).map(|at| right[(at / columns, at % columns)]).collect();
     solve_triangular(n, &r, [false, false, false], &rows, x);
 }
 
