@@ -4,7 +4,8 @@
 //! columns, and the recursion is as deep as the logarithm of the size.
 
 use super::Real;
-use super::rows::{AlignedRows, MatrixFactor, TRIANGLE, TriangleBlock, lanes};
+use super::rows::{AlignedRows, MatrixFactor, TRIANGLE, TriangleBlock, inner, lanes, multiply_add};
+use crate::kernels::isa::{Isa, Kernel, Machine, dispatch};
 
 /// A triangle of a row-major matrix of `n` rows and columns, or of its transpose.
 #[derive(Clone, Copy)]
@@ -35,6 +36,9 @@ impl<'a, E: Real> TriangleView<'a, E> {
         if columns == 0 || self.n == 0 {
             return;
         }
+        if columns == 1 {
+            return dispatch(Isa::detect(), OneColumn { a: *self, x: b });
+        }
         let mut x = AlignedRows::of(b, columns);
         self.solve_rows(&mut x, columns);
         x.copy_to(b, columns);
@@ -43,6 +47,39 @@ impl<'a, E: Real> TriangleView<'a, E> {
     pub(super) fn solve_rows(&self, x: &mut AlignedRows<E>, columns: usize) {
         let part = Part { a: self.factor(), lower: self.lower, unit: self.unit, filled: FilledColumns::Full(columns) };
         part.solve(x, [0, 0], [0, self.n]);
+    }
+}
+
+/// The solution with a triangle for one column, along the rows of the matrix.
+struct OneColumn<'x, 'a, E> {
+    a: TriangleView<'a, E>,
+    x: &'x mut [E],
+}
+
+impl<E: Real> Kernel for OneColumn<'_, '_, E> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<M: Machine>(self) {
+        let OneColumn { a: TriangleView { of, n, transposed, lower, unit }, x } = self;
+        for step in 0..n {
+            let i = if lower { step } else { n - 1 - step };
+            let row = &of[i * n..(i + 1) * n];
+            // The elements of the row beside the diagonal that count: of the transposed matrix they are a column.
+            let beside = if lower != transposed { 0..i } else { i + 1..n };
+            if !transposed {
+                x[i] -= inner::<M, E>(&row[beside.clone()], &x[beside.clone()]);
+            }
+            if !unit {
+                x[i] /= row[i];
+            }
+            if transposed {
+                let factor = -x[i];
+                for (x, a) in x[beside.clone()].iter_mut().zip(&row[beside]) {
+                    *x = multiply_add::<M, E>(factor, *a, *x);
+                }
+            }
+        }
     }
 }
 
@@ -152,7 +189,8 @@ fn cholesky_block<E: Real>(x: &mut AlignedRows<E>, [from, to]: [usize; 2]) -> bo
     for k in from..to {
         let (above, below) = x.split_at_mut((k + 1) * stride);
         let row = &mut above[k * stride..][k..to];
-        if !(row[0] > E::ZERO) {
+        let is_positive = row[0] > E::ZERO;
+        if !is_positive {
             return false;
         }
         let pivot = num_traits::Float::sqrt(row[0]);

@@ -7,16 +7,13 @@
 //! storage-efficient WY representation for products of Householder transformations" (1989).
 #![allow(clippy::needless_range_loop, reason = "rows and lanes are indices of several arrays")]
 
-use super::rows::{AlignedRows, MatrixFactor, multiply_add};
+use super::rows::{AlignedRows, LANES, MatrixFactor, inner, multiply_add};
 use super::{Real, abs, exponent, power_of_two, scaled};
 use crate::dtype::DType;
 use crate::kernels::isa::{Isa, Kernel, Machine, dispatch};
 
 /// The reflections that are applied at once: whole vectors of columns.
 const TOGETHER: usize = 16;
-
-/// The lanes of a sum of products.
-const LANES: usize = 16;
 
 /// Columns of a matrix and of `q`, as rows: the vectors of the reflections take the place of the former.
 struct Columns<E: Real> {
@@ -74,26 +71,6 @@ impl<E: Real> Kernel for Inner<'_, E> {
     fn run<M: Machine>(self) -> E {
         inner::<M, E>(self.x, self.y)
     }
-}
-
-#[inline(always)]
-fn inner<M: Machine, E: Real>(x: &[E], y: &[E]) -> E {
-    let ((x, x_rest), (y, y_rest)) = (x.as_chunks::<LANES>(), y.as_chunks::<LANES>());
-    let mut sums = [E::ZERO; LANES];
-    for (x, y) in x.iter().zip(y) {
-        for l in 0..LANES {
-            sums[l] = multiply_add::<M, E>(x[l], y[l], sums[l]);
-        }
-    }
-    let rest = x_rest.iter().zip(y_rest).fold(E::ZERO, |sum, (x, y)| multiply_add::<M, E>(*x, *y, sum));
-    let mut width = LANES / 2;
-    while width > 0 {
-        for l in 0..width {
-            sums[l] += sums[l + width];
-        }
-        width /= 2;
-    }
-    sums[0] + rest
 }
 
 /// Reflects rows, from an element on.

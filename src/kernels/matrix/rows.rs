@@ -16,6 +16,9 @@ const VECTOR: usize = 64;
 /// The largest number of rows of a tile of a product.
 const ROWS: usize = 6;
 
+/// The lanes of a sum of products along a row.
+pub(super) const LANES: usize = 16;
+
 /// The most rows of a triangle that is solved in registers.
 pub(super) const TRIANGLE: usize = 8;
 
@@ -146,6 +149,27 @@ impl<E: Real> AlignedRows<E> {
 #[inline(always)]
 pub(super) fn multiply_add<M: Machine, E: Real>(a: E, b: E, c: E) -> E {
     if M::FMA { a.fused(b, c) } else { c + a * b }
+}
+
+/// The sum of products.
+#[inline(always)]
+pub(super) fn inner<M: Machine, E: Real>(x: &[E], y: &[E]) -> E {
+    let ((x, x_rest), (y, y_rest)) = (x.as_chunks::<LANES>(), y.as_chunks::<LANES>());
+    let mut sums = [E::ZERO; LANES];
+    for (x, y) in x.iter().zip(y) {
+        for l in 0..LANES {
+            sums[l] = multiply_add::<M, E>(x[l], y[l], sums[l]);
+        }
+    }
+    let rest = x_rest.iter().zip(y_rest).fold(E::ZERO, |sum, (x, y)| multiply_add::<M, E>(*x, *y, sum));
+    let mut width = LANES / 2;
+    while width > 0 {
+        for l in 0..width {
+            sums[l] += sums[l + width];
+        }
+        width /= 2;
+    }
+    sums[0] + rest
 }
 
 /// `C -= A B`.

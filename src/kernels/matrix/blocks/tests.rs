@@ -101,7 +101,7 @@ fn orthogonal<E: Real>([m, n]: [usize; 2]) {
         assert!(r[i * n + i] >= E::ZERO && r[i * n..i * n + i].iter().all(|x| *x == E::ZERO));
     }
     // Columns times powers of two, beyond the range of squares.
-    let powers = |j: usize| if j % 2 == 0 { 100 } else { -60 };
+    let powers = |j: usize| if j.is_multiple_of(2) { 100 } else { -60 };
     let moved: Vec<E> = (0..m * n).map(|at| matrix::scaled(a[at], powers(at % n))).collect();
     let (mut same, mut other) = (q.clone(), r.clone());
     matrix::qr([m, n], &moved, &mut same, &mut other);

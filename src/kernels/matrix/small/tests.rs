@@ -273,7 +273,7 @@ fn rectangles<E: Real>(logs: &[i64]) {
             assert!((product - f64::from(u8::from(i == j))).abs() <= 20.0 * epsilon, "{m} rows, {n} columns");
         }
         for log in logs {
-            let power = |at: usize| if at % n % 2 == 0 { *log } else { -log };
+            let power = |at: usize| if (at % n).is_multiple_of(2) { *log } else { -log };
             let moved: Vec<E> = a.iter().enumerate().map(|(at, x)| matrix::scaled(*x, power(at))).collect();
             let (same, other) = factors(&moved);
             let back: Vec<E> = other.iter().enumerate().map(|(at, x)| matrix::scaled(*x, -power(at))).collect();
