@@ -10,7 +10,7 @@ use crate::dtype::DType;
 use crate::kernels::contract::gemm;
 use crate::kernels::isa::{Isa, Kernel, Machine, dispatch};
 
-/// The bytes of the largest vector, which is as long as a line of the cache.
+/// The bytes of the largest vector.
 const VECTOR: usize = 64;
 
 /// The largest number of rows of a tile of a product.

@@ -13,9 +13,9 @@ use crate::kernels::matrix::{Real, abs};
 /// The smallest number of rows for which cofactors take less time by the inverse than by expansion.
 const EXPANDED: usize = 5;
 
-/// How many times larger than the others a row may be in a matrix whose cofactors are made of its inverse: errors are
-/// relative to the whole matrix there.
-const APART: f64 = 256.0;
+/// The power of two by which a row may be larger than the others in a matrix whose cofactors are made of its inverse:
+/// errors are relative to the whole matrix there.
+const APART: i32 = 8;
 
 /// The minors without a row and a column, with their signs, and whether no product on the way left the range of floats.
 #[inline(always)]
@@ -86,7 +86,7 @@ fn by_inverse<E: Real, const L: usize>(n: usize, a: &Square<E, L>, out: &mut Squ
     let most = E::of_f64(most_condition::<E>());
     let (of_rows, of_columns) = (norms(n, a, [n, 1]), norms(n, a, [1, n]));
     let of_inverse = norms(n, &x, [n, 1]);
-    let apart = E::of_f64(APART);
+    let apart = E::of_f64(2f64.powi(APART));
     for l in 0..L {
         // False for NaN.
         good[l] &= of_rows.most[l] * of_inverse.most[l] <= most;
