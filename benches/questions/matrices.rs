@@ -25,7 +25,10 @@ pub(crate) fn run() {
         let diagonal =
             Array::new(&[n, n], (0..n * n).map(|at| if at % (n + 1) == 0 { n as f64 } else { 0.0 }).collect());
         let a = Array::uniform(&[n, n], -1.0, 1.0, 5).binary(Binary::Add, &diagonal);
-        for op in [Matrix::LuFactor, Matrix::Inverse, Matrix::Cholesky, Matrix::Qr, Matrix::Minors { without: 1 }] {
+        let factors = [Matrix::LuFactor, Matrix::Inverse, Matrix::Cholesky, Matrix::Qr, Matrix::Minors { without: 1 }];
+        let spectra = [Matrix::Eigh, Matrix::Svd];
+        // Beyond, they take seconds.
+        for op in factors.into_iter().chain(spectra.into_iter().filter(|_| n <= 200)) {
             let a = a.clone();
             let run = move || Array::call(&Call::Matrix(op), std::slice::from_ref(&a));
             cases.push(case(format!("{} of {n} x {n}", op.name()), n * n * n, run));

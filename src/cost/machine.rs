@@ -216,6 +216,8 @@ machine! {
     packed: usize = 512, measured questions "matrix products";
     /// Products of a matrix product from which on a batch of them is faster with packed operands than in tiles.
     small_matrix: usize = 2048, measured questions "small products";
+    /// Rows from which on eigenvalues take less time by faer than by nalgebra.
+    large_spectrum: usize = 60, seen questions "one matrix";
     /// Products of an update of a factorisation from which on packing its factors pays.
     packed_update: usize = 200_000, measured questions "one matrix";
     /// Elements of the lanes of tiles that stay in the first level while all rows are multiplied by them.

@@ -20,7 +20,8 @@
 //! A matrix without a result gives NaN in every interpreter, and so do derivatives that do not exist; the methods of
 //! tensors of known values whose names begin with `try_` give an error instead. The matrices of a batch are
 //! independent. Factors with free signs have normalized signs, as each method says, so that results are the same
-//! everywhere. Eigenvalues and singular values come from the crate nalgebra.
+//! everywhere. Eigenvalues and singular values come from the crate nalgebra, or from
+//! faer where the feature of this name is on.
 //!
 //! Scaling a matrix by a power of two scales factors, solutions and derivatives as the formulas say, to the bit, for
 //! elements of 1e-300 to 1e300 (in `f32` of 1e-37 to 1e37): only a result that is itself out of range overflows, as

@@ -1,11 +1,12 @@
-//! The matrices and columns of `faer`: there and back is the identity, and indices mean the same on both sides.
+//! The matrices and columns of `faer`: there and back is the identity, and indices mean the same on both sides; and what
+//! it computes.
 //!
 //! A binary of its own, compiled with the feature `faer` alone (`make faer`).
 
 use faer::sparse::{SparseColMat, SparseRowMat, SymbolicSparseColMat, SymbolicSparseRowMat};
 use faer::{Col, ColRef, Mat, MatRef, col, mat};
 use polygrad::program::Term;
-use polygrad::{Concrete, Elem, Tensor, sparse_jacobian, tensor};
+use polygrad::{Array, Concrete, Elem, Tensor, sparse_jacobian, tensor};
 
 fn place<E: Elem, const D: usize>(x: &Tensor<Concrete, D, E>) -> Option<*const E> {
     x.as_slice().map(<[E]>::as_ptr)
@@ -87,4 +88,36 @@ fn sparse_matrices_have_the_elements_of_triplets() {
     assert_eq!((made.val(), made.to_dense()), (by_rows.val(), by_rows.to_dense()));
     let made = SparseColMat::new(SymbolicSparseColMat::from(&columns), columns.values(&values));
     assert_eq!((made.val(), made.to_dense()), (by_columns.val(), by_columns.to_dense()));
+}
+
+/// Eigenvalues and singular values multiply to the matrix, and scale with it to the bit.
+#[test]
+fn factors_are_what_they_should_be() {
+    for n in [1, 2, 5, 17, 60] {
+        let a = Tensor::<Concrete, 2>::from_raw(Array::normal(&[n, n], 0.0, 1.0, n as u64));
+        let near = |x: &Tensor<Concrete, 2>, y: &Tensor<Concrete, 2>| {
+            assert!((x - y).abs().max_all().item() <= 1e-12 * n as f64, "{n} rows");
+        };
+        let one = Tensor::<Concrete, 2>::eye(n);
+        let symmetric = (&a + &a.t()) * 0.5;
+        let (w, v) = symmetric.eigh::<1>();
+        near(&symmetric.matmul(&v), &(&v * w.expand::<2>()));
+        near(&v.t().matmul(&v), &one);
+        assert!(w.to_vec().is_sorted());
+        let power = 2f64.powi(700);
+        assert_eq!((&symmetric * power).eigh::<1>(), (&w * power, v));
+        for rows in [n, n + 3] {
+            let a = Tensor::<Concrete, 2>::from_raw(Array::normal(&[rows, n], 0.0, 1.0, 9));
+            for a in [a.t(), a] {
+                let (u, s, vt) = a.svd::<1>();
+                near(&(&u * s.expand::<2>()).matmul(&vt), &a);
+                near(&u.t().matmul(&u), &one);
+                near(&vt.matmul(&vt.t()), &one);
+                assert!(s.to_vec().is_sorted_by(|x, y| x >= y));
+                assert_eq!((&a * power).svd::<1>(), (u, s * power, vt));
+            }
+        }
+    }
+    let bad = tensor([[1.0, f64::NAN], [0.0, 1.0]]);
+    assert!(bad.eigh::<1>().0.to_vec().iter().chain(&bad.svd::<1>().1.to_vec()).all(|x| x.is_nan()));
 }

@@ -1,4 +1,4 @@
-//! Linear algebra of one matrix, in blocks, and of batches of matrices; eigenvalues by the crate nalgebra.
+//! Linear algebra of one matrix, in blocks, and of batches of matrices; eigenvalues by another crate.
 //!
 //! Laws: [`crate::ops::Matrix`] defines the results. A matrix with an element that is not finite, or without a result
 //! (singular, not positive definite), gives NaN in all floats, and still valid positions in integers; right-hand sides
@@ -12,8 +12,9 @@ mod minors;
 mod orthogonal;
 mod rows;
 mod small;
+mod spectral;
 
-use nalgebra::{DMatrix, RealField, SVD, SymmetricEigen};
+use nalgebra::{DMatrix, RealField};
 
 use crate::dtype::{DType, Float};
 use blocks::TriangleView;
@@ -21,7 +22,7 @@ pub(crate) use minors::{minors, pivots};
 use rows::AlignedRows;
 
 /// A float type of both this crate and nalgebra.
-pub(crate) trait Real: Float + RealField {}
+pub(crate) trait Real: Float + RealField + spectral::Spectral {}
 
 impl Real for f64 {}
 impl Real for f32 {}
@@ -272,27 +273,27 @@ fn points_down<E: Real>(x: impl Iterator<Item = E>) -> bool {
     x.fold(E::ZERO, |largest, x| if abs(x) > abs(largest) { x } else { largest }) < E::ZERO
 }
 
-/// The largest number of iterations for the eigenvalues or singular values of a matrix of this size.
-fn steps(n: usize) -> usize {
-    100 * n.max(10)
+/// A matrix over the power of two above all its elements, and the exponent of that power.
+fn divided<E: Real>(a: impl Iterator<Item = E> + Clone) -> (Vec<E>, i64) {
+    let size = exponent(a.clone());
+    let power = power_of_two::<E>(-size);
+    (a.map(|x| power.map_or_else(|| scaled(x, -size), |power| x * power)).collect(), size)
 }
 
 /// The eigenvalues of the symmetric part of a matrix in ascending order, and the eigenvectors as columns.
 pub(crate) fn eigh<E: Real>(n: usize, a: &[E], w: &mut [E], v: &mut [E]) {
     let half = E::of_f64(0.5);
-    let symmetric = || DMatrix::from_fn(n, n, |i, j| (a[i * n + j] + a[j * n + i]) * half);
-    let epsilon = <E as num_traits::Float>::epsilon();
-    let found = if is_finite(a) && n > 0 { SymmetricEigen::try_new(symmetric(), epsilon, steps(n)) } else { None };
-    let Some(found) = found else {
+    let symmetric = (0..n * n).map(|at| a[at] * half + a[at % n * n + at / n] * half);
+    let (unit, size) = divided(symmetric);
+    let Some([values, vectors]) = (if is_finite(a) && n > 0 { E::eigen(n, &unit) } else { None }) else {
         w.fill(nan());
         return v.fill(nan());
     };
     let mut order: Vec<usize> = (0..n).collect();
-    order
-        .sort_by(|i, j| found.eigenvalues[*i].partial_cmp(&found.eigenvalues[*j]).unwrap_or(std::cmp::Ordering::Equal));
+    order.sort_by(|i, j| values[*i].partial_cmp(&values[*j]).unwrap_or(std::cmp::Ordering::Equal));
     for (k, from) in order.into_iter().enumerate() {
-        w[k] = found.eigenvalues[from];
-        let vector = found.eigenvectors.column(from);
+        w[k] = scaled(values[from], size);
+        let vector = &vectors[from * n..(from + 1) * n];
         let down = points_down(vector.iter().copied());
         vector.iter().enumerate().for_each(|(i, x)| v[i * n + k] = if down { -*x } else { *x });
     }
@@ -301,20 +302,20 @@ pub(crate) fn eigh<E: Real>(n: usize, a: &[E], w: &mut [E], v: &mut [E]) {
 /// The singular values in descending order, with the left singular vectors as columns and the right ones as rows.
 pub(crate) fn svd<E: Real>([m, n]: [usize; 2], a: &[E], u: &mut [E], s: &mut [E], vt: &mut [E]) {
     let k = m.min(n);
-    let epsilon = <E as num_traits::Float>::epsilon();
-    let matrix = || DMatrix::from_row_slice(m, n, a);
-    let found = if is_finite(a) && k > 0 { SVD::try_new(matrix(), true, true, epsilon, steps(k)) } else { None };
-    let Some(SVD { u: Some(left), v_t: Some(right), singular_values }) = found else {
+    let (unit, size) = divided(a.iter().copied());
+    let found = if is_finite(a) && k > 0 { E::singular([m, n], &unit) } else { None };
+    let Some([left, values, right]) = found else {
         u.fill(nan());
         s.fill(nan());
         return vt.fill(nan());
     };
     for j in 0..k {
-        s[j] = singular_values[j];
-        let down = points_down(left.column(j).iter().copied());
+        s[j] = scaled(values[j], size);
+        let (left, right) = (&left[j * m..(j + 1) * m], &right[j * n..(j + 1) * n]);
+        let down = points_down(left.iter().copied());
         let turned = |x: E| if down { -x } else { x };
-        (0..m).for_each(|i| u[i * k + j] = turned(left[(i, j)]));
-        (0..n).for_each(|i| vt[j * n + i] = turned(right[(j, i)]));
+        left.iter().enumerate().for_each(|(i, x)| u[i * k + j] = turned(*x));
+        vt[j * n..(j + 1) * n].iter_mut().zip(right).for_each(|(to, x)| *to = turned(*x));
     }
 }
 
