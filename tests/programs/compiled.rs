@@ -372,10 +372,10 @@ fn scaled_arrays_are_looked_at_where_they_lie() {
 #[test]
 fn parts_are_written_to_their_place() {
     let x = Tensor::<Concrete, 2>::new([2, 100], (0..200).map(f64::from).collect());
-    let f = Function::stage(|x: &Tensor<_, 2>| -> Tensor<_, 3> { stack([x.sin(), x.cos()]) }, &x);
+    let f = Function::stage(|x: &Tensor<_, 2>| -> Tensor<_, 3> { stack([x.square(), x.abs()]) }, &x);
     let executable = f.executable();
     assert_eq!(count(executable, "group of"), 1, "{}", executable.explain());
-    assert_eq!(f.run(&x), Ok(stack([x.sin(), x.cos()])));
+    assert_eq!(f.run(&x), Ok(stack([x.square(), x.abs()])));
 }
 
 #[test]
@@ -418,13 +418,13 @@ fn inputs_of_one_repeated_value_are_written_out() {
 #[test]
 fn results_that_are_inputs_are_not_copied() {
     let x = Tensor::<Concrete, 1>::linspace(0.3, 0.7, 200);
-    let f = Function::stage(|x| (x.clone(), x.sin(), x.clone()), &x);
+    let f = Function::stage(|x| (x.clone(), x.square(), x.clone()), &x);
     assert_eq!(count(f.executable(), "group of"), 1, "{}", f.executable().explain());
     for _ in 0..3 {
-        assert_eq!(f.run(&x), Ok((x.clone(), x.sin(), x.clone())));
+        assert_eq!(f.run(&x), Ok((x.clone(), x.square(), x.clone())));
     }
     let y = &x + 1.0;
-    assert_eq!(f.run(&y), Ok((y.clone(), y.sin(), y.clone())));
+    assert_eq!(f.run(&y), Ok((y.clone(), y.square(), y.clone())));
 }
 
 #[test]
