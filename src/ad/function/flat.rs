@@ -2,8 +2,10 @@
 //!
 //! Law: a run computes what [`Function::run`] computes, and allocates nothing.
 
+use std::marker::PhantomData;
+
 use super::Function;
-use crate::array::Array;
+use crate::array::{Array, Values};
 use crate::backend::{Executable, Workspace};
 use crate::dtype::Float;
 use crate::program::Slot;
@@ -17,13 +19,13 @@ pub struct FlatFunction<'f, E: Float = f64> {
     results: Vec<Array>,
     /// The number of elements of all arguments, and of all results.
     sizes: [usize; 2],
-    element: std::marker::PhantomData<E>,
+    element: PhantomData<E>,
 }
 
 impl<P, Y> Function<P, (), Y> {
     /// The function over slices: the argument is the elements of all leaves in order, as
-    /// [`ravel`](crate::Tree::ravel) writes them, and so is the result. It is what optimizers, samplers and solvers of
-    /// other crates take. A function with data is one after [`with_data`](Function::with_data).
+    /// [`ravel`](crate::Tree::ravel) writes them, and so is the result. Optimizers, samplers and solvers of other crates
+    /// take such functions. A function with data is converted by [`with_data`](Function::with_data) first.
     ///
     /// ```
     /// use polygrad::{Function, tensor};
@@ -59,7 +61,7 @@ impl<P, Y> Function<P, (), Y> {
             inputs: arrays(program.inputs()),
             results: arrays(program.outputs()),
             sizes: [count(program.inputs()), count(program.outputs())],
-            element: std::marker::PhantomData,
+            element: PhantomData,
         }
     }
 }
@@ -145,10 +147,9 @@ impl<E: Float> FlatFunction<'_, E> {
         let mut rest = out;
         for result in &self.results[first..] {
             let (here, after) = rest.split_at_mut(result.size());
-            let elements = result.typed::<E>();
-            match elements {
-                crate::array::Values::Dense(elements) => here.copy_from_slice(elements),
-                crate::array::Values::Splat(x) => here.fill(x),
+            match result.typed::<E>() {
+                Values::Dense(elements) => here.copy_from_slice(elements),
+                Values::Splat(x) => here.fill(x),
             }
             rest = after;
         }
