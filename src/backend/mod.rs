@@ -157,8 +157,8 @@ impl Executable {
     /// The number of cheap elementwise operations, of those in superinstructions, and of superinstructions.
     ///
     /// ```
-    /// use polygrad::{Function, backend::compile, tensor};
-    /// let f = Function::stage(|x| x.square() * 2.0 + x, &tensor([1.0, 2.0]));
+    /// use polygrad::{Function, Tensor, backend::compile};
+    /// let f = Function::stage(|x: &Tensor<_, 1>| x.square() * 2.0 + x, &Tensor::linspace(0.0, 1.0, 100));
     /// let found = compile(f.optimized()).superinstructions();
     /// assert_eq!((found.cheap, found.inside, found.count), (3, 2, 1));
     /// ```

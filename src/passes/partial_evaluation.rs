@@ -49,10 +49,8 @@ impl Uses {
         let nodes = program.nodes();
         let mut uses: Vec<Use> = Vec::with_capacity(nodes.len());
         for node in nodes {
-            let mut dynamic = match &node.op {
-                Op::Input(i) => known[*i as usize].is_none(),
-                op => calls_host(op),
-            };
+            let mut dynamic =
+                if let Op::Input(i) = &node.op { known[*i as usize].is_none() } else { calls_host(&node.op) };
             node.op.operands(&mut |a| dynamic |= uses[*a as usize] == Use::Dynamic);
             uses.push(if dynamic { Use::Dynamic } else { Use::Static });
         }

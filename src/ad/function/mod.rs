@@ -406,8 +406,8 @@ impl<P, Q, Y> Function<P, Q, Y> {
     /// [`Executable::profile`]), and runs without allocation ([`Executable::run_into`]).
     ///
     /// ```
-    /// use polygrad::{Function, tensor};
-    /// let f = Function::stage(|x| x.sin() + x.cos(), &tensor([1.0, 2.0]));
+    /// use polygrad::{Function, Tensor};
+    /// let f = Function::stage(|x: &Tensor<_, 1>| x.sin() + x.cos(), &Tensor::linspace(0.0, 1.0, 100));
     /// assert!(f.executable().explain().contains("sin_cos"));
     /// ```
     pub fn executable(&self) -> &Executable {
