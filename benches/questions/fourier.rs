@@ -12,16 +12,16 @@ pub(crate) fn run() {
     let mut cases = Vec::new();
     for n in [16, 64, 256, 1000, 1024, 4061, 4093, 4096, 10_000, 65_536] {
         let units = n * (n as f64).log2() as usize;
-        let (x, y) = (random([1, n], 3), random([1, n], 4));
-        let whole = Function::stage(|(x, y): (&Tensor<_, 2>, &Tensor<_, 2>)| fft(x, y, 1), (&x, &y));
-        cases.push(case(format!("{n} complex numbers"), units, move || whole.run((&x, &y))));
+        let both = (random([1, n], 3), random([1, n], 4));
+        let whole = Function::stage(|(x, y): &(Tensor<_, 2>, Tensor<_, 2>)| fft(x, y, 1), &both);
+        cases.push(case(format!("{n} complex numbers"), units, move || whole.run(&both)));
         let x = random([1, n], 3);
         let real = Function::stage(|x: &Tensor<_, 2>| rfft(x, 1), &x);
         cases.push(case(format!("{n} real numbers"), units, move || real.run(&x)));
         let x = random([1, n], 3);
-        let (re, im) = rfft(&x, 1);
-        let back = Function::stage(|(re, im): (&Tensor<_, 2>, &Tensor<_, 2>)| irfft(re, im, n, 1), (&re, &im));
-        cases.push(case(format!("{n} real numbers, back"), units, move || back.run((&re, &im))));
+        let half = rfft(&x, 1);
+        let back = Function::stage(|(re, im): &(Tensor<_, 2>, Tensor<_, 2>)| irfft(re, im, n, 1), &half);
+        cases.push(case(format!("{n} real numbers, back"), units, move || back.run(&half)));
     }
     for (rows, columns) in [(10_000, 4), (2500, 16), (512, 77), (256, 256), (40, 1024)] {
         let units = |n: usize| rows * columns * (n as f64).log2() as usize;

@@ -44,7 +44,7 @@ fn arm<T: BaseTensor>(q: &Tensor<T, 1>) -> Tensor<T, 1> {
             _ => [c.clone(), zero.clone(), s.clone(), zero.clone(), one.clone(), zero.clone(), -&s, zero.clone(), c],
         };
         turn = turn.matmul(&stack::<_, 0, 1, _>(rows).reshape([3, 3]));
-        end = end + turn.matvec(&Tensor::constant([0.1, 0.02 * k as f64, 0.3]));
+        end += turn.matvec(&Tensor::constant([0.1, 0.02 * k as f64, 0.3]));
     }
     concat(0, [turn.flatten(), end])
 }
