@@ -28,7 +28,7 @@ impl<P: Tree<Array>, Q: Tree<Array>, Y: Clone> Function<P, Q, Y> {
     /// let f = Function::grad_with(|w, x| 0.5 * w.dot(&x.t().matmul(x).matvec(w)), &w, &x);
     /// let known = f.with_data(&x)?;
     /// assert_eq!(known.run(&w)?, f.run_with(&w, &x)?);
-    /// assert!(known.optimized().to_string().contains("f64[2, 2](9.25, 12.5, 12.5, 17.0)"));
+    /// assert_eq!((f.optimized().inputs().len(), known.optimized().inputs().len()), (2, 1));
     /// # Ok::<(), polygrad::RunError>(())
     /// ```
     ///
