@@ -20,6 +20,7 @@
 //! | `coloring` | colours of rows and columns |
 //! | `bicoloring` | colours of rows and columns together, for passes of both modes |
 //! | `input_slicing` | the input elements that a program copies before it computes |
+//! | `row_program` | the program of one row, if all rows are treated alike |
 //! | `passes` | the passes, and the elements in their results |
 //! | `affine_gathers` | gathers at regular places, as slices |
 //! | `decompression` | the program of all elements |
@@ -37,6 +38,7 @@ mod lists;
 mod matrices;
 mod passes;
 mod pattern;
+mod row_program;
 mod seeding;
 
 use super::function::{Fixed, RecordedFunction, record_at};

@@ -5,6 +5,7 @@
 
 use super::input_slicing::InputElement;
 use super::lists::Lists;
+use super::row_program::RowProgram;
 use super::seeding::Subject;
 use crate::base::BaseTensor;
 use crate::interpreters::Concrete;
@@ -73,8 +74,17 @@ impl SparsityPattern {
         ColumnPattern { height: self.rows.count(), columns, order }
     }
 
-    /// The pattern of the Jacobian of a program in all inputs that have columns, for all values of all inputs.
+    /// The pattern of the Jacobian of a program in all inputs that have columns, for all values of all inputs. If all
+    /// rows of all values are computed alike, one of them is read.
     pub(super) fn read(subject: &Subject) -> SparsityPattern {
+        let Some(rows) = RowProgram::of(subject) else { return SparsityPattern::read_whole(subject) };
+        let row = SparsityPattern::read_whole(&rows.row);
+        let (all, constant) = rows.all(&row.rows, &row.constant);
+        SparsityPattern { width: subject.width(), rows: all, constant }
+    }
+
+    /// [`read`](Self::read), element by element.
+    pub(super) fn read_whole(subject: &Subject) -> SparsityPattern {
         let mut reading = Reading::default();
         let input = |(k, slot): (usize, &Slot)| match subject.has_columns(k) {
             true => reading.input(&slot.shape, slot.dtype),
@@ -240,5 +250,119 @@ impl ColumnPattern {
             );
         }
         by_columns.iter_mut().zip(&self.order).for_each(|(to, from)| *to = by_rows[*from]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::array::Array;
+    use crate::ops::{Binary, Compare, Contract, Discrete, Linear, Reduce, Unary, View};
+    use crate::program::Term;
+    use crate::{DType, Tensor};
+
+    type Rows = Tensor<Term, 2>;
+
+    /// A program of a stack of rows, a list of numbers with columns, and a row of data.
+    fn subject(f: impl Fn(&Rows, &Tensor<Term, 1>, &Tensor<Term, 1>) -> Vec<Term>) -> Subject {
+        let inputs: Vec<Term> = [&[5, 3][..], &[5], &[3]].map(|shape| Term::variable(shape, DType::F64)).to_vec();
+        let [x, w, data] = [0, 1, 2].map(|k| inputs[k].clone());
+        let results = f(&Tensor::from_raw(x), &Tensor::from_raw(w), &Tensor::from_raw(data));
+        Subject { program: Term::program(&inputs, &results, &[]).expect("closed"), count: 2 }
+    }
+
+    #[track_caller]
+    fn same(subject: &Subject, is_by_rows: bool) {
+        assert_eq!(RowProgram::of(subject).is_some(), is_by_rows, "{}", subject.program);
+        assert_eq!(SparsityPattern::read(subject), SparsityPattern::read_whole(subject), "{}", subject.program);
+    }
+
+    /// What rows alone depend on is read in one row.
+    #[test]
+    fn the_pattern_of_one_row_is_that_of_all() {
+        same(&subject(|x, w, _| vec![(x.sin() * 2.0).into_raw(), w.square().into_raw()]), true);
+        same(&subject(|x, w, _| vec![(x.sum_axis::<1>(1) * w).into_raw()]), true);
+        same(&subject(|x, _, data| vec![(x * data.replicate(5)).into_raw()]), true);
+        same(&subject(|x, _, _| vec![x.slice(1, 1..3).reverse(1).pad([(0, 0), (2, 1)]).into_raw()]), true);
+        same(&subject(|x, w, _| vec![x.max_axis::<1>(1).into_raw(), (w * 3.0).into_raw()]), true);
+        same(
+            &subject(|x, w, _| vec![x.reshape::<3>([5, 1, 3]).into_raw(), w.reshape::<2>([5, 1]).exp().into_raw()]),
+            true,
+        );
+        // A product of each row with a known matrix that has zeros, and of rows with each other.
+        let known = Tensor::<Term, 2>::constant([[1.0, 0.0], [0.0, 2.0], [3.0, 0.0]]);
+        same(&subject(|x, _, _| vec![x.matmul(&known).into_raw()]), true);
+        same(&subject(|x, _, _| vec![(x * x.sin()).sum_axis::<1>(1).into_raw()]), true);
+        // Known rows that differ, with zeros at the same places.
+        let differ = Tensor::<Term, 2>::from_raw(Term::constant(Array::new(
+            &[5, 3],
+            (0..15).map(|k| if k % 3 == 1 { 0.0 } else { f64::from(k) + 1.0 }).collect(),
+        )));
+        same(&subject(|x, _, _| vec![(x * &differ).into_raw()]), true);
+        same(&subject(|x, _, _| vec![(&differ - x).square().into_raw()]), true);
+    }
+
+    /// What differs from row to row, or depends on other rows, is read element by element.
+    #[test]
+    fn rows_that_differ_are_read_one_by_one() {
+        same(&subject(|x, _, _| vec![x.reverse(0).into_raw()]), false);
+        same(&subject(|x, w, _| vec![x.cumsum(0).into_raw(), w.clone().into_raw()]), false);
+        same(&subject(|x, _, _| vec![x.row::<1>(0).replicate::<2>(5).into_raw()]), false);
+        same(&subject(|x, _, _| vec![x.slice(0, 1..5).pad([(0, 1), (0, 0)]).into_raw()]), false);
+        same(&subject(|x, _, _| vec![x.sum_axis::<1>(0).replicate::<2>(5).into_raw()]), false);
+        same(&subject(|x, _, _| vec![x.max_axis::<1>(0).into_raw()]), false);
+        same(&subject(|x, w, _| vec![w.clone().into_raw(), x.sum().into_raw()]), false);
+        same(&subject(|x, _, data| vec![x.matvec(data).sum().into_raw()]), false);
+        same(
+            &subject(|x, w, _| vec![x.take(&Tensor::constant([4, 3, 2, 1, 0])).into_raw(), w.clone().into_raw()]),
+            false,
+        );
+        // Zeros and masks at other places in other rows.
+        let zeros = Tensor::<Term, 1>::constant([0.0, 1.0, 2.0, 3.0, 4.0]);
+        same(&subject(|_, w, _| vec![(w * &zeros).into_raw()]), false);
+        same(&subject(|_, w, _| vec![zeros.gt(2.5).select(w.square(), w.sin()).into_raw()]), false);
+        let places = Tensor::<Term, 1>::constant([1.0, 2.0, 3.0, 4.0, 5.0]);
+        same(&subject(|_, w, _| vec![places.gt(2.5).select(w.square(), w * 0.0).into_raw()]), false);
+    }
+
+    /// Views with offsets, bounds and steps, rows in the middle of the iteration space, and a square stack.
+    #[test]
+    fn views_of_rows_are_views_of_each_row() {
+        let x = || Term::variable(&[5, 3], DType::F64);
+        let of = |make: &dyn Fn(&Term) -> Term| {
+            let x = x();
+            Subject { program: Term::program(&[x.clone()], &[make(&x)], &[]).expect("closed"), count: 1 }
+        };
+        let late = View::affine(&[5, 3], &[2, 5, 4], &[0, 1, 0, 1, 0, 1], &[0, -1]).clipped(2, 1, 3);
+        let into = View::affine(&[5, 2], &[2, 5, 4], &[0, 1, 0, 1, 0, 0], &[0, 0]);
+        same(&of(&|x| x.linear(&Linear::Affine { from: late.clone(), into: into.clone() })), true);
+        // Rows two at a time, and rows that move.
+        let skew = View::affine(&[5, 3], &[5, 3], &[1, 0, 1, 1], &[0, 0]);
+        let whole = View::identity(&[5, 3]);
+        same(&of(&|x| x.linear(&Linear::Affine { from: skew.clone(), into: whole.clone() })), false);
+        let square = Term::variable(&[3, 3], DType::F64);
+        let turned = square.linear(&Linear::permute(&[3, 3], &[1, 0]));
+        for (y, by_rows) in
+            [(turned.clone(), false), (square.binary(Binary::Mul, &turned), false), (square.unary(Unary::Exp), true)]
+        {
+            same(&Subject { program: Term::program(&[square.clone()], &[y], &[]).expect("closed"), count: 1 }, by_rows);
+        }
+        let product = Contract::axes(&[3, 3, 3], &[0, 1], &[1, 2], &[0, 2]);
+        let known = Term::constant(Array::from([[1.0, 0.0, 2.0], [0.0, 3.0, 0.0], [1.0, 1.0, 1.0]]));
+        // The known matrix is a stack of three different rows, too: then nothing is known of rows.
+        for (a, b) in [(&square, &known), (&known, &square), (&square, &square)] {
+            let product = Term::contract(&product, a, b);
+            same(
+                &Subject { program: Term::program(&[square.clone()], &[product], &[]).expect("closed"), count: 1 },
+                false,
+            );
+        }
+        let least = |x: &Term| x.reduce(Reduce::all(1)[1]).linear(&Linear::replicate(&[5, 3], &[0]));
+        same(&of(&least), true);
+        let mask = |x: &Term| {
+            let mask = Term::discrete(&Discrete::Compare(Compare::Lt), &[x, &x.unary(Unary::Sin)]);
+            Term::select(&mask, x, &x.unary(Unary::Square))
+        };
+        same(&of(&mask), true);
     }
 }
