@@ -331,7 +331,7 @@ mod tests {
         let x = || Term::variable(&[5, 3], DType::F64);
         let of = |make: &dyn Fn(&Term) -> Term| {
             let x = x();
-            Subject { program: Term::program(&[x.clone()], &[make(&x)], &[]).expect("closed"), count: 1 }
+            Subject { program: Term::program(std::slice::from_ref(&x), &[make(&x)], &[]).expect("closed"), count: 1 }
         };
         let late = View::affine(&[5, 3], &[2, 5, 4], &[0, 1, 0, 1, 0, 1], &[0, -1]).clipped(2, 1, 3);
         let into = View::affine(&[5, 2], &[2, 5, 4], &[0, 1, 0, 1, 0, 0], &[0, 0]);
@@ -345,7 +345,13 @@ mod tests {
         for (y, by_rows) in
             [(turned.clone(), false), (square.binary(Binary::Mul, &turned), false), (square.unary(Unary::Exp), true)]
         {
-            same(&Subject { program: Term::program(&[square.clone()], &[y], &[]).expect("closed"), count: 1 }, by_rows);
+            same(
+                &Subject {
+                    program: Term::program(std::slice::from_ref(&square), &[y], &[]).expect("closed"),
+                    count: 1,
+                },
+                by_rows,
+            );
         }
         let product = Contract::axes(&[3, 3, 3], &[0, 1], &[1, 2], &[0, 2]);
         let known = Term::constant(Array::from([[1.0, 0.0, 2.0], [0.0, 3.0, 0.0], [1.0, 1.0, 1.0]]));
@@ -353,7 +359,10 @@ mod tests {
         for (a, b) in [(&square, &known), (&known, &square), (&square, &square)] {
             let product = Term::contract(&product, a, b);
             same(
-                &Subject { program: Term::program(&[square.clone()], &[product], &[]).expect("closed"), count: 1 },
+                &Subject {
+                    program: Term::program(std::slice::from_ref(&square), &[product], &[]).expect("closed"),
+                    count: 1,
+                },
                 false,
             );
         }
