@@ -1,5 +1,5 @@
-//! The matrices and columns of `faer`: there and back is the identity, and indices mean the same on both sides; and what
-//! it computes.
+//! The matrices and columns of `faer`: there and back is the identity, and indices mean the same on both sides; and
+//! what it computes.
 //!
 //! A binary of its own, compiled with the feature `faer` alone (`make faer`).
 

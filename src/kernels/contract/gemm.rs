@@ -64,9 +64,10 @@ pub(crate) fn matmul<E: Num>(product: &Matmul, at: [usize; 3], a: &[E], b: &[E],
     }
 }
 
-/// Takes the product of two matrices from a part of a matrix `x`, whose rows are `stride` apart: of so many rows, columns
-/// and products for each sum. The result and the right factor are the parts of `x` from two elements on. The left factor
-/// is a part of `x`, too, or elsewhere, from an element on and with distances of its rows and of its columns.
+/// Takes the product of two matrices from a part of a matrix `x`, whose rows are `stride` apart: of so many rows,
+/// columns and products for each sum. The result and the right factor are the parts of `x` from two elements on. The
+/// left factor is a part of `x`, too, or elsewhere, from an element on and with distances of its rows and of its
+/// columns.
 ///
 /// # Panics
 /// When a matrix is not within its slice, or the result overlaps a factor.
@@ -98,8 +99,8 @@ pub(crate) fn subtract_within<E: Num + std::ops::Neg<Output = E>>(
         assert!(apart(&c, &part(a_at, high, wide)));
     }
     let to = x.as_mut_ptr();
-    // SAFETY: all positions that the loops reach lie in the slices, which live through the call. Those that are written lie
-    // in `x`, are distinct, and are none that is read. The crate multiplies both float types.
+    // SAFETY: all positions that the loops reach lie in the slices, which live through the call. Those that are
+    // written lie in `x`, are distinct, and are none that is read. The crate multiplies both float types.
     unsafe {
         let from = a.map_or(to.cast_const(), <[E]>::as_ptr);
         gemm::gemm(

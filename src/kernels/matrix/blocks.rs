@@ -1,7 +1,7 @@
 //! Blocked factorizations and triangular solves of large matrices, by recursion on halves.
 //!
-//! Laws: pivots are the largest elements of their columns, the first of equal ones. Halves are whole vectors of rows and
-//! columns, and the recursion is as deep as the logarithm of the size.
+//! Laws: pivots are the largest elements of their columns, the first of equal ones. Halves are whole vectors of rows
+//! and columns, and the recursion is as deep as the logarithm of the size.
 
 use super::Real;
 use super::rows::{AlignedRows, MatrixFactor, TRIANGLE, TriangleBlock, inner, lanes, multiply_add};
@@ -111,8 +111,8 @@ struct Part<'a, E> {
 }
 
 impl<E: Real> Part<'_, E> {
-    /// Replaces the rows from `from` to `to`, to which all others have contributed, by the solution. The right-hand side is
-    /// the part of the matrix at `at`.
+    /// Replaces the rows from `from` to `to`, to which all others have contributed, by the solution. The right-hand
+    /// side is the part of the matrix at `at`.
     fn solve(&self, x: &mut AlignedRows<E>, at: [usize; 2], [from, to]: [usize; 2]) {
         let (len, columns) = (to - from, self.filled.columns(to));
         if len <= TRIANGLE {
@@ -165,8 +165,8 @@ pub(super) fn cholesky<E: Real>(x: &mut AlignedRows<E>, [from, to]: [usize; 2]) 
     cholesky(x, [middle, to])
 }
 
-/// Takes from the upper triangle of the rows and columns from `from` to `to` the product of the transposed rows `above` and
-/// these rows.
+/// Takes from the upper triangle of the rows and columns from `from` to `to` the product of the transposed rows
+/// `above` and these rows.
 fn subtract_square<E: Real>(x: &mut AlignedRows<E>, above: [usize; 2], [from, to]: [usize; 2]) {
     let depth = above[1] - above[0];
     let mut update = |rows: [usize; 2], columns: [usize; 2]| {

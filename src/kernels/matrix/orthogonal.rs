@@ -24,8 +24,8 @@ struct Columns<E: Real> {
     factors: Vec<E>,
 }
 
-/// Replaces `x` by the vector of the reflection that takes it to a multiple of the first unit vector: returns the factor
-/// of the reflection and that multiple. `None` for zeros below the first element.
+/// Replaces `x` by the vector of the reflection that takes it to a multiple of the first unit vector: returns the
+/// factor of the reflection and that multiple. `None` for zeros below the first element.
 fn reflection<E: Real>(x: &mut [E]) -> Option<(E, E)> {
     if x[1..].iter().all(|x| *x == E::ZERO) {
         return None;
@@ -126,8 +126,8 @@ impl<E: Real> Columns<E> {
         if below == 0 {
             return;
         }
-        // One below the other: the vectors as columns, their products with each other, the triangle, the products of the
-        // rows with the vectors, and these times the triangle.
+        // One below the other: the vectors as columns, their products with each other, the triangle, the products of
+        // the rows with the vectors, and these times the triangle.
         let [gram, triangle, first, second] = [depth, depth + count, depth + 2 * count, depth + 2 * count + below];
         let mut w = AlignedRows::zeros(second + below, count);
         for (k, line) in (from..to).map(|j| &self.x.row(j)[from..self.m]).enumerate() {

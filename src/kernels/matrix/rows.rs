@@ -1,7 +1,7 @@
 //! Matrices in rows of whole vectors, and the kernels of blocked factorisations on parts of them.
 //!
-//! Laws: a sum of products is taken in the order of its terms, in a vector or alone, so neither tiles nor the width of the
-//! machine change a bit. Elements behind the last column are zeros, and stay so.
+//! Laws: the order of a sum of products depends on sizes alone, so neither tiles nor the width of vectors change a bit.
+//! Elements behind the last column are zeros, and stay so.
 #![allow(clippy::needless_range_loop, reason = "rows and lanes are indices of several arrays")]
 
 use super::{Real, abs};
@@ -31,12 +31,13 @@ pub(super) const fn lanes<E: Real>() -> usize {
 pub(super) struct AlignedRows<E> {
     memory: Vec<E>,
     start: usize,
-    /// The distance of rows, an odd number of vectors: so rows that follow each other are in different sets of the cache.
+    /// The distance of rows, an odd number of vectors: so rows that follow each other are in different sets of the
+    /// cache.
     pub(super) stride: usize,
 }
 
-/// A factor of a product, or a triangle: in the matrix of the result or elsewhere, from an element on, with the distances
-/// of its rows and of its columns, of which one is 1.
+/// A factor of a product, or a triangle: in the matrix of the result or elsewhere, from an element on, with the
+/// distances of its rows and of its columns, of which one is 1.
 #[derive(Clone, Copy)]
 pub(super) struct MatrixFactor<'a, E> {
     pub(super) of: Option<&'a [E]>,
@@ -95,8 +96,8 @@ impl<E: Real> AlignedRows<E> {
         MatrixFactor { of: None, at: row * self.stride + column, strides: [self.stride, 1] }
     }
 
-    /// Takes a product from the part at a row and column with so many rows and columns, each a sum of so many: the right
-    /// factor is the part of this matrix at `b`. The part is whole vectors.
+    /// Takes a product from the part at a row and column with so many rows and columns, each a sum of so many: the
+    /// right factor is the part of this matrix at `b`. The part is whole vectors.
     pub(super) fn subtract(&mut self, c: [usize; 2], a: MatrixFactor<'_, E>, b: [usize; 2], sizes: [usize; 3]) {
         let [rows, columns, depth] = sizes;
         if rows == 0 || columns == 0 || depth == 0 {
@@ -132,8 +133,8 @@ impl<E: Real> AlignedRows<E> {
         }
     }
 
-    /// Replaces the columns of a vector by their factors `l` and `u`, from the row of the same number on, with the largest
-    /// pivots; rows are exchanged whole, and their numbers `order` with them.
+    /// Replaces the columns of a vector by their factors `l` and `u`, from the row of the same number on, with the
+    /// largest pivots; rows are exchanged whole, and their numbers `order` with them.
     pub(super) fn factor_panel(&mut self, [from, to, rows]: [usize; 3], order: &mut [i64]) {
         let stride = self.stride;
         let x = self.all();

@@ -80,7 +80,8 @@ impl Small {
     }
 }
 
-/// Runs an operation on `count` matrices of `m` rows and `n` columns, if they are small and there is a kernel; says whether.
+/// Runs an operation on `count` matrices of `m` rows and `n` columns, if they are small and there is a kernel; says
+/// whether.
 pub(crate) fn run<E: Real>(
     op: Matrix,
     sizes: [usize; 2],

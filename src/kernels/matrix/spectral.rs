@@ -16,7 +16,8 @@ fn is_large(n: usize) -> bool {
 pub(crate) trait Spectral: Sized {
     /// The eigenvalues of a symmetric matrix of `n` rows in any order, and the eigenvectors one after the other.
     fn eigen(n: usize, a: &[Self]) -> Option<[Vec<Self>; 2]>;
-    /// The vectors on the left one after the other, the singular values in descending order, and the vectors on the right.
+    /// The vectors on the left one after the other, the singular values in descending order, and the vectors on the
+    /// right.
     fn singular(sizes: [usize; 2], a: &[Self]) -> Option<[Vec<Self>; 3]>;
 }
 

@@ -120,8 +120,8 @@ impl<E: Real, const L: usize> Batch<'_, '_, '_, E, L> {
         self.results.floats[1][matrix] = if size == 0 { log } else { log + E::of_f64(size as f64 * 2f64.ln()) };
     }
 
-    /// The operation on a matrix whose products may leave the range of floats: its rows and columns are divided by powers
-    /// of two first, which changes no other bit.
+    /// The operation on a matrix whose products may leave the range of floats: its rows and columns are divided by
+    /// powers of two first, which changes no other bit.
     #[inline(never)]
     fn balanced<const N: usize>(&mut self, matrix: usize) {
         let place = matrix * N * N;

@@ -1,4 +1,4 @@
-//! LaneNumbers: numbers of several matrices side by side, how matrices are read and written, and what is asked of all lanes.
+//! Lanes: numbers of several matrices side by side, how matrices are read and written, and what is asked of all lanes.
 #![allow(clippy::needless_range_loop, reason = "rows and lanes are indices of several arrays")]
 
 use super::Square;
