@@ -21,9 +21,11 @@
 //! | `interval` | arithmetic of floats rounded outwards, sums |
 //! | `rows` | elementwise functions of floats |
 //! | `range` | integers, masks, positions |
+//! | `recurrence` | linear recurrences, prefix products |
 
 mod interval;
 mod range;
+mod recurrence;
 mod rows;
 
 use std::rc::Rc;
@@ -34,7 +36,7 @@ use crate::array::Array;
 use crate::base::{BaseTensor, Lift, Report, Staging, Traced, Trip, TripFn, WhileFn};
 use crate::dtype::DType;
 use crate::kernels::loop_nest::Nest;
-use crate::ops::{Binary, Call, Compare, Contract, Discrete, IntBinary, Linear, Reduce, Unary, View, kinds};
+use crate::ops::{Binary, Call, Compare, Contract, Discrete, IntBinary, Linear, Matrix, Reduce, Unary, View, kinds};
 use crate::passes::Options;
 use crate::program::repeat::{held, known};
 use crate::program::{Custom, CustomKind, interpret};
@@ -519,6 +521,10 @@ impl BaseTensor for Enclosure {
     fn call(op: &Call, args: &[Self]) -> Vec<Self> {
         op.results(&args.iter().map(Enclosure::kind).collect::<Vec<_>>());
         match op {
+            Call::Matrix(Matrix::PrefixProduct) => vec![recurrence::recurrence(&args[0], None, false)],
+            Call::Matrix(Matrix::Recurrence { transposed }) => {
+                vec![recurrence::recurrence(&args[0], Some(&args[1]), *transposed)]
+            }
             Call::Matrix(op) => panic!(
                 "{}: operands must be numbers, but they are bounds, and there are no bounds of its results; write it with sums \
                  and products, or give its results as data",

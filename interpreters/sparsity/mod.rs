@@ -10,6 +10,7 @@
 //! the union of all alternatives if the selection is not known.
 
 mod interning;
+mod recurrence;
 mod sets;
 
 use std::cell::RefCell;
@@ -21,7 +22,7 @@ use crate::array::Array;
 use crate::base::{BaseTensor, Report, Staging, Traced, Trip, TripFn, WhileFn};
 use crate::dtype::DType;
 use crate::kernels::loop_nest::Nest;
-use crate::ops::{Binary, Call, Contract, Discrete, Linear, Reduce, Unary, kinds};
+use crate::ops::{Binary, Call, Contract, Discrete, Linear, Matrix, Reduce, Unary, kinds};
 use crate::passes::Options;
 use crate::program::{Custom, CustomKind, interpret};
 use crate::shape::{Shape, size};
@@ -523,7 +524,14 @@ impl<T: BaseTensor> BaseTensor for Sparsity<T> {
         if let Some(values) = Sparsity::all_known(args) {
             return T::call(op, &values).into_iter().map(Sparsity::of_known).collect();
         }
-        Sparsity::all_of_all(args, op.results(&args.iter().map(Sparsity::kind).collect::<Vec<_>>()))
+        let results = op.results(&args.iter().map(Sparsity::kind).collect::<Vec<_>>());
+        match op {
+            Call::Matrix(Matrix::PrefixProduct) => vec![recurrence::recurrence(&args[0], None, false)],
+            Call::Matrix(Matrix::Recurrence { transposed }) => {
+                vec![recurrence::recurrence(&args[0], Some(&args[1]), *transposed)]
+            }
+            Call::Matrix(_) | Call::External(_) => Sparsity::all_of_all(args, results),
+        }
     }
 
     /// The rule for tangents determines the dependences of the results; without one they depend on all arguments.

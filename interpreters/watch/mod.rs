@@ -322,7 +322,12 @@ impl<T: BaseTensor, M: Mark<T>> BaseTensor for Watch<T, M> {
 
     fn call(op: &Call, args: &[Self]) -> Vec<Self> {
         let operation = Op::Call(op.clone(), all(args));
-        T::call(op, &values(args)).into_iter().map(|result| Watch::made(&operation, result)).collect()
+        let mut results = Vec::new();
+        // Not in a closure, which does not know the line of the caller.
+        for result in T::call(op, &values(args)) {
+            results.push(Watch::made(&operation, result));
+        }
+        results
     }
 
     /// The values are those of `T`, which may differentiate by the rule; the primal program is observed.

@@ -42,7 +42,52 @@ impl Region {
             Matrix::Expm => vec![self.matrix_exponential(a)],
             Matrix::ExpmTangent { transposed } => vec![self.exponential_tangent(a, &args[1], transposed)],
             Matrix::Svd => self.svd(a).into(),
+            Matrix::PrefixProduct => vec![self.recurrence(a, None, false)],
+            Matrix::Recurrence { transposed } => vec![self.recurrence(a, Some(&args[1]), transposed)],
         }
+    }
+
+    /// The recurrences along the rows, or without right-hand sides the prefix products: for each power of two below the
+    /// number of rows, those of the last rows, of so many of them, are applied to what is before.
+    fn recurrence(&mut self, a: &HloValue, b: Option<&HloValue>, transposed: bool) -> HloValue {
+        if a.shape.contains(&0) {
+            return a.clone();
+        }
+        let (axis, m) = (a.shape.len() - 2, a.shape[a.shape.len() - 2]);
+        let part = |code: &mut Region, x: &HloValue, start: usize, end: usize| {
+            let mut parts: Vec<_> = x.shape.iter().map(|n| (0, *n, 1)).collect();
+            parts[axis] = (start, end, 1);
+            code.slice(x, &parts)
+        };
+        // The factor of each row: transposed, that of the next one, and any at the last row.
+        let mut factors = a.clone();
+        if transposed && m > 1 {
+            let parts = [part(self, a, 1, m), part(self, a, 0, 1)];
+            factors = self.concat(axis, &parts);
+        }
+        let (mut y, mut width) = (b.cloned(), 1);
+        while width < m {
+            // Rows that have rows at this distance before them, these rows, and the rows that have none.
+            let [here, before, others] = match transposed {
+                false => [(width, m), (0, m - width), (0, width)],
+                true => [(0, m - width), (width, m), (m - width, m)],
+            };
+            let [mut factor, earlier] = [here, before].map(|(start, end)| part(self, &factors, start, end));
+            let joined = |code: &mut Region, new: HloValue, old: &HloValue| {
+                let old = part(code, old, others.0, others.1);
+                code.concat(axis, &if transposed { [new, old] } else { [old, new] })
+            };
+            if let Some(value) = &y {
+                let [now, then] = [here, before].map(|(start, end)| part(self, value, start, end));
+                let added = self.binary("multiply", &factor, &then);
+                let sum = self.binary("add", &now, &added);
+                y = Some(joined(self, sum, value));
+            }
+            factor = self.binary("multiply", &factor, &earlier);
+            factors = joined(self, factor, &factors);
+            width *= 2;
+        }
+        y.unwrap_or(factors)
     }
 
     /// The matrices with their last two axes exchanged.

@@ -14,7 +14,7 @@
 //! | `fourier` | Fourier transforms |
 //! | `indexing` | gather, scatter-add |
 //! | `reduce`, `sorting` | extrema and their positions, argsort |
-//! | `scan` | prefix sums along an axis |
+//! | `scan`, `recurrence` | prefix sums; linear recurrences and prefix products |
 //! | `matrix` | linear algebra |
 
 pub(crate) mod contract;
@@ -24,6 +24,7 @@ pub(crate) mod indexing;
 pub(crate) mod isa;
 pub(crate) mod loop_nest;
 pub(crate) mod matrix;
+pub(crate) mod recurrence;
 pub(crate) mod reduce;
 pub(crate) mod scan;
 pub(crate) mod sorting;

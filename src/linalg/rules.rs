@@ -60,6 +60,8 @@ fn tangents<U: BaseTensor>(op: Matrix, x: &[U], y: &[U], dx: &[Tangent<U>]) -> V
         Matrix::Lstsq => vec![Some(lstsq(x, &y[0], dx))],
         Matrix::Expm => vec![Some(one(Matrix::ExpmTangent { transposed: false }, &[a.clone(), given()]))],
         Matrix::ExpmTangent { transposed } => vec![expm_tangent(transposed, x, dx)],
+        Matrix::PrefixProduct => vec![Some(prefix_product(a, &y[0], &given()))],
+        Matrix::Recurrence { transposed } => vec![recurrence(transposed, x, &y[0], dx)],
     }
 }
 
@@ -202,4 +204,28 @@ fn expm_tangent<U: BaseTensor>(transposed: bool, x: &[U], dx: &[Tangent<U>]) -> 
     let right = columns(&result, n, n);
     let upper = right.linear(&Linear::slice(right.shape(), rank - 2, 0, n, 1));
     both(moved, Some(upper))
+}
+
+/// `dy[i] = a[i] dy[i - 1] + da[i] y[i - 1]`, a recurrence, where 1 stands before the first product.
+fn prefix_product<U: BaseTensor>(a: &U, y: &U, da: &U) -> U {
+    let (rank, m) = (a.shape().len(), a.shape()[a.shape().len() - 2]);
+    if m == 0 {
+        return da.clone();
+    }
+    let first = rows(y, 0, 1);
+    let before = U::concat(rank - 2, &[number(first.shape(), y.dtype(), 1.0), rows(y, 0, m - 1)]);
+    one(Matrix::Recurrence { transposed: false }, &[a.clone(), times(da, &before)])
+}
+
+/// `dy[i] = a[i] dy[i - 1] + db[i] + da[i] y[i - 1]`, or transposed with `i + 1` for `i` in `a`, and for `i - 1`. What
+/// `da` adds is never at the first value.
+fn recurrence<U: BaseTensor>(transposed: bool, x: &[U], y: &U, dx: &[Tangent<U>]) -> Tangent<U> {
+    let (rank, m) = (y.shape().len(), y.shape()[y.shape().len() - 2]);
+    let moved = dx[0].as_ref().filter(|_| m > 0).map(|da| {
+        let (from, place) = if transposed { (1, 0) } else { (0, 1) };
+        let added = times(&rows(da, 1, m - 1), &rows(y, from, m - 1));
+        added.linear(&Linear::slice(y.shape(), rank - 2, place, m - 1, 1).adjoint())
+    });
+    let right = both(dx[1].clone(), moved)?;
+    Some(one(Matrix::Recurrence { transposed }, &[x[0].clone(), right]))
 }

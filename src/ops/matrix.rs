@@ -1,7 +1,9 @@
 //! Operations of linear algebra, on the matrices along the last two axes; other axes are a batch.
 //!
 //! Laws: each is one operation in every interpreter. A matrix without the result (not positive definite, singular)
-//! gives NaN, and does not disturb the others of its batch; a right-hand side of zeros has the solution zeros.
+//! gives NaN, and does not disturb the others of its batch; a right-hand side of zeros has the solution zeros. Of
+//! recurrences and prefix products instead, a number that is not finite reaches what follows in its column, as products
+//! and sums of numbers hand it on.
 //! Derivatives are in [`crate::linalg`], and consist of these operations.
 
 use smallvec::{SmallVec, smallvec};
@@ -304,6 +306,28 @@ matrix_ops! {
         results: |Sizes { n, .. }| [Float(smallvec![n, n])],
         work: |s| s.cube().saturating_mul(20),
     }
+    /// The prefix products of each column: `y[i] = a[0] .. a[i]`. Of any matrix.
+    PrefixProduct {
+        names: [() "prefix_product"],
+        operands: 1,
+        square: false,
+        results: |Sizes { m, n, .. }| [Float(smallvec![m, n])],
+        work: |s| s.square(),
+    }
+    /// The first-order linear recurrence of each column: `y[0] = b[0]`, `y[i] = b[i] + a[i] y[i - 1]`, that is, the
+    /// solution of a system with a bidiagonal matrix, `1` on and `-a` below the diagonal. The operands are `a`, of which
+    /// the first row is not read, and `b`, of any one shape.
+    Recurrence(
+        /// Whether the transposed system is solved: `y[i] = b[i] + a[i + 1] y[i + 1]`.
+        transposed: bool
+    ) {
+        names: [(transposed: false) "recurrence", (transposed: true) "recurrence.t"],
+        operands: 2,
+        square: false,
+        linear: 1, adjoint: Matrix::Recurrence { transposed: !transposed },
+        results: |Sizes { m, n, .. }| [Float(smallvec![m, n])],
+        work: |s| s.square().saturating_mul(2),
+    }
     /// The derivative of the matrix exponential of `a` in the direction `e`. The operands are `a` and `e`.
     ExpmTangent(
         /// Whether the exponential is that of `a^T`.
@@ -388,8 +412,8 @@ impl Matrix {
     fn right(self, a: &[usize], b: &[usize]) -> Result<(), String> {
         let rows = a.len() - 2;
         let fits = b.len() == a.len() && b[..=rows] == a[..=rows];
-        let square = !matches!(self, Matrix::ExpmTangent { .. }) || b == a;
-        if fits && square {
+        let alike = !matches!(self, Matrix::ExpmTangent { .. } | Matrix::Recurrence { .. }) || b == a;
+        if fits && alike {
             return Ok(());
         }
         Err(format!(

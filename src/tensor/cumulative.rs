@@ -1,8 +1,10 @@
 //! Products, and prefix sums, products, extrema and log-sum-exps along an axis.
 //!
 //! Law: every result is computed by its associative operation alone (`+`, `*`, `min`, `max` or log-add-exp), never by
-//! division of a total; so the derivative of a product is right where factors are zero. Prefix sums are one operation of
-//! the language; the others are trees of logarithmic depth and linear work.
+//! division of a total; so the derivative of a product is right where factors are zero. Prefix sums, and prefix
+//! products of floats, are operations of the language; the derivative of the latter is a linear recurrence (E. Martin
+//! and C. Cundy, *Parallelizing linear recurrent neural nets over sequence length*, 2018). The others are trees of
+//! logarithmic depth and linear work.
 
 use super::Tensor;
 use super::arithmetic::{max_op, min_op, mul_op};
@@ -11,8 +13,8 @@ use super::structure::check_axis;
 use crate::array::Array;
 use crate::base::BaseTensor;
 use crate::dtype::{Float, Num};
-use crate::ops::{Binary, Linear};
-use crate::shape::Shape;
+use crate::ops::{Binary, Call, Linear, Matrix};
+use crate::shape::{Shape, Show, size};
 
 /// An associative operation; not a function pointer, since a call through a pointer loses the user's line
 /// (`track_caller`).
@@ -111,6 +113,35 @@ fn prefix_sums<T: BaseTensor, const D: usize, E: Num>(
     Tensor::from_raw(x.raw().linear(&if reverse { sums.adjoint() } else { sums }))
 }
 
+/// An operation along the rows of matrices, along an axis of arrays of one shape.
+#[track_caller]
+fn along<T: BaseTensor>(op: Matrix, axis: usize, args: &[&T]) -> T {
+    let shape = args[0].shape();
+    let sizes = [size(&shape[..axis]), shape[axis], size(&shape[axis + 1..])];
+    let mut operands = Vec::new();
+    for x in args {
+        operands.push(x.linear(&Linear::reshape(shape, &sizes)));
+    }
+    let y = T::call(&Call::Matrix(op), &operands).swap_remove(0);
+    y.linear(&Linear::reshape(&sizes, shape))
+}
+
+/// The prefix products of each line along `axis`, or, in reverse, its suffix products.
+#[track_caller]
+fn products<T: BaseTensor, const D: usize, E: Num>(
+    op: &str,
+    x: &Tensor<T, D, E>,
+    axis: usize,
+    reverse: bool,
+) -> Tensor<T, D, E> {
+    if !E::DTYPE.is_float() {
+        return running(op, x, axis, reverse, Combine::Product);
+    }
+    check_axis(op, axis, x.raw().shape());
+    let turned = |x: &T| if reverse { x.linear(&Linear::reverse(x.shape(), axis)) } else { x.clone() };
+    Tensor::from_raw(turned(&along(Matrix::PrefixProduct, axis, &[&turned(x.raw())])))
+}
+
 /// Products.
 impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     /// The product of all elements; 1 if there are none. The derivative in an element is the product of all other
@@ -190,7 +221,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     /// When there is no such axis.
     #[track_caller]
     pub fn cumprod(&self, axis: usize) -> Self {
-        running("cumprod", self, axis, false, Combine::Product)
+        products("cumprod", self, axis, false)
     }
 
     /// The product of each element and all elements after it along `axis`: `y[i] = x[i] * .. * x[n - 1]`.
@@ -204,7 +235,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     /// When there is no such axis.
     #[track_caller]
     pub fn cumprod_reverse(&self, axis: usize) -> Self {
-        running("cumprod_reverse", self, axis, true, Combine::Product)
+        products("cumprod_reverse", self, axis, true)
     }
 
     /// The largest of each element and all elements before it along `axis`; NaN from the first NaN on. The derivative
@@ -268,8 +299,34 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     }
 }
 
-/// Running soft extrema.
+/// Linear recurrences, and running soft extrema.
 impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
+    /// The first-order linear recurrence along `axis` with these terms and factors: `y[0] = x[0]` and
+    /// `y[i] = x[i] + a[i] y[i - 1]`. The first factor of a line is not read.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// // Exponential smoothing.
+    /// let y = tensor([1.0, 0.0, 4.0]).linear_recurrence(&tensor([0.0, 0.5, 0.5]), 0);
+    /// assert_eq!(y, tensor([1.0, 0.5, 4.25]));
+    /// ```
+    ///
+    /// # Panics
+    /// When there is no such axis, or the shapes differ.
+    #[track_caller]
+    pub fn linear_recurrence(&self, factors: &Self, axis: usize) -> Self {
+        let (shape, other) = (self.raw().shape(), factors.raw().shape());
+        check_axis("linear_recurrence", axis, shape);
+        if shape != other {
+            panic!(
+                "linear_recurrence: there must be a factor for each term, but the shapes are {} and {}; replicate one",
+                Show(shape),
+                Show(other)
+            );
+        }
+        Tensor::from_raw(along(Matrix::Recurrence { transposed: false }, axis, &[factors.raw(), self.raw()]))
+    }
+
     /// The logarithm of the running sum of exponentials along `axis`, without overflow:
     /// `y[i] = ln(e^x[0] + .. + e^x[i])`.
     ///

@@ -88,6 +88,8 @@ functions! {
     greatest = |x| x.reshape::<2>([3, 2]).max_axis::<1>(1);
     sorted = |x| x.sort(0).slice(0, 0..2);
     scanned = |x| x.cumsum(0);
+    multiplied = |x| x.cumprod(0);
+    recurrent = |x| (x.linear_recurrence(&x.reverse(0), 0) * x).slice(0, 1..5);
     carried = |x| iterate(3, x.clone(), |i, c: Vector<T>| c.scatter_add([&i.reshape([1])], &x.at([i]).square().reshape([1])));
     folded = |x| fold(Tensor::scalar(1.0), x, |c: Tensor<T, 0>, x: &Tensor<T, 0>| (c * x).sin()).reshape([1]);
     built = |x| build1(5, |i| x.at([i]) * x.at([&(i + 1)]));

@@ -138,6 +138,8 @@ fn vocabulary<T: BaseTensor>(x: &Tensor<T, 2>, log: &mut Log) {
     log.panics(|| x.cumsum(2));
     log.panics(|| x.cumsum_reverse(2));
     log.panics(|| x.cumprod(2));
+    log.panics(|| x.linear_recurrence(x, 2));
+    log.panics(|| x.linear_recurrence(&x.slice(0, 1..), 0));
     log.panics(|| x.cummax(2));
     log.panics(|| x.cummin_reverse(2));
     log.panics(|| x.trace());

@@ -12,7 +12,9 @@ use polygrad::array::Rng;
 use polygrad::backend::compile;
 use polygrad::base::Report;
 use polygrad::interpreters::Enclosure;
-use polygrad::ops::{Binary, Compare, Contract, Discrete, FloatStep, IntBinary, IntUnary, Linear, Reduce, Unary, View};
+use polygrad::ops::{
+    Binary, Call, Compare, Contract, Discrete, FloatStep, IntBinary, IntUnary, Linear, Matrix, Reduce, Unary, View,
+};
 use polygrad::program::Term;
 use polygrad::{Array, BaseTensor, DType, Float};
 
@@ -432,6 +434,15 @@ families! {
     transformed_three |x, n, i, m| {
         let rows = x.linear(&Linear::slice(&[3, 4], 1, 0, 2, 1));
         rows.linear(&Linear::fourier(&[3, 2], 1, 0))
+    };
+    summed_before |x, n, i, m| x.linear(&Linear::prefix_sum(&[3, 4], 0));
+    summed_after |x, n, i, m| x.linear(&Linear::prefix_sum(&[3, 4], 1).adjoint());
+    multiplied_before |x, n, i, m| T::call(&Call::Matrix(Matrix::PrefixProduct), std::slice::from_ref(x)).swap_remove(0);
+    recurrent |x, n, i, m| {
+        T::call(&Call::Matrix(Matrix::Recurrence { transposed: false }), &[x.clone(), x.clone()]).swap_remove(0)
+    };
+    recurrent_backwards |x, n, i, m| {
+        T::call(&Call::Matrix(Matrix::Recurrence { transposed: true }), &[x.clone(), x.clone()]).swap_remove(0)
     };
     largest |x, n, i, m| x.reduce(Reduce::Max { axis: 0 });
     smallest |x, n, i, m| x.reduce(Reduce::Min { axis: 1 });

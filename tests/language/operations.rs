@@ -310,6 +310,16 @@ fn matrices(out: &mut String) {
         ("svd", "Svd {", "with `p = u^T a_dot v`: `diag(p)`, and as for `eigh` with `f_ij = 1 / (s_j^2 - s_i^2)`"),
         ("lstsq", "Lstsq {", "with `a = q r`: `r^-1 (q^T (b_dot - a_dot x) + r^-T a_dot^T (b - a x))`"),
         ("expm", "Expm {", "`expm_tangent(a, a_dot)`"),
+        (
+            "prefix_product",
+            "PrefixProduct {",
+            "`recurrence(a, c)`, where `c[0] = a_dot[0]` and `c[i] = a_dot[i] y[i - 1]`",
+        ),
+        (
+            "recurrence, recurrence.t",
+            "Recurrence(",
+            "`recurrence(a, c)`, where `c[0] = b_dot[0]` and `c[i] = b_dot[i] + a_dot[i] y[i - 1]`; the same transposed",
+        ),
         ("expm_tangent", "ExpmTangent(", "linear in `e`; for `a` a block of the same of a matrix of twice the size"),
     ];
     for op in Matrix::ALL {

@@ -3,7 +3,7 @@
 
 use polygrad::array::Rng;
 use polygrad::direct::{grad, jvp, vjp};
-use polygrad::{ADVal, Array, BaseTensor, Concrete, Tensor, tensor};
+use polygrad::{ADVal, Array, BaseTensor, Concrete, DType, Float, Function, Tensor, scan, tensor, vmap};
 
 use crate::blind::Blind;
 
@@ -172,6 +172,71 @@ fn the_adjoint_of_a_running_sum_runs_backwards() {
         assert_eq!(pullback(&ct), ct.cumsum_reverse(0));
         let (_, pullback) = vjp(|x: &Tensor<_, 2>| x.cumsum_reverse(0), &x);
         assert_eq!(pullback(&ct), ct.cumsum(0));
+    }
+}
+
+/// Prefix and suffix sums of one layout: compiled as interpreted, to the bit, batched as one by one, and close to the
+/// definition in `f64`.
+fn sums_agree<E: Float>(x: &Tensor<Concrete, 3, E>, axis: usize) {
+    let both = |x: &Tensor<_, 3, E>| (x.cumsum(axis), x.cumsum_reverse(axis));
+    let sums = both(x);
+    let staged = Function::stage(|x: &Tensor<_, 3, E>| (x.cumsum(axis), x.cumsum_reverse(axis)), x);
+    let compiled = staged.run(x).expect("the same shape");
+    assert_eq!([&sums.0, &sums.1].map(Tensor::to_vec), [&compiled.0, &compiled.1].map(Tensor::to_vec));
+    if axis > 0 {
+        let rows: Tensor<Concrete, 3, E> = vmap(|row: &Tensor<Concrete, 2, E>| row.cumsum(axis - 1))(x);
+        assert_eq!(rows.to_vec(), sums.0.to_vec());
+    }
+    let wide = |x: &Tensor<Concrete, 3, E>| -> Vec<f64> { x.to_vec().iter().map(|x| x.as_f64()).collect() };
+    let (n, inner) = (x.shape()[axis], x.shape()[axis + 1..].iter().product::<usize>());
+    let (x, up, down) = (wide(x), wide(&sums.0), wide(&sums.1));
+    for k in 0..x.len() {
+        let (at, first) = (k / inner % n, k - k / inner % n * inner);
+        let sum = |from: usize, to: usize| (from..to).map(|i| x[first + i * inner]).sum::<f64>();
+        let error = 1e3 * n as f64 * if E::DTYPE == DType::F32 { 1e-7 } else { 1e-16 };
+        assert!((up[k] - sum(0, at + 1)).abs() <= error && (down[k] - sum(at, n)).abs() <= error);
+    }
+}
+
+#[test]
+fn running_sums_of_every_layout_are_sums() {
+    for shape in [[2, 3, 5], [1, 1, 700], [11, 1, 70], [70, 1, 3], [3, 1100, 1], [2, 90, 33], [2, 5, 300], [1, 0, 4]] {
+        for axis in 0..3 {
+            let x: Tensor<Concrete, 3> = Tensor::constant(Array::uniform(&shape, -1.0, 1.0, 7));
+            sums_agree(&x, axis);
+            sums_agree(&x.cast::<f32>(), axis);
+        }
+    }
+}
+
+/// A weighted sum of the squares of the values of recurrences along the first axis, trip by trip.
+fn recurrences_by_loop<T: BaseTensor>(x: &Tensor<T, 2>, a: &Tensor<T, 2>) -> Tensor<T, 0> {
+    let [n, m] = x.shape();
+    let y: Tensor<T, 2> = scan(Tensor::zeros([m]), (x, a), |y, (x, a)| x + a * y);
+    weighted(&y.slice(0, 1..n + 1))
+}
+
+fn weighted<T: BaseTensor>(y: &Tensor<T, 2>) -> Tensor<T, 0> {
+    (y.square() * Tensor::linspace(0.5, 1.5, y.shape().iter().product()).reshape(y.shape())).sum()
+}
+
+#[test]
+fn linear_recurrences_are_loops() {
+    type Pair<T> = (Tensor<T, 2>, Tensor<T, 2>);
+    for (n, m) in [(1, 1), (2, 3), (7, 9), (70, 1), (600, 1), (300, 2), (40, 33), (0, 3)] {
+        let x: Pair<Concrete> = (
+            Tensor::constant(Array::uniform(&[n, m], -1.0, 1.0, 3)),
+            Tensor::constant(Array::uniform(&[n, m], -1.1, 1.1, 4)),
+        );
+        let close = |a: Pair<Concrete>, b: Pair<Concrete>| {
+            for (a, b) in [(a.0, b.0), (a.1, b.1)].iter().flat_map(|(a, b)| a.to_vec().into_iter().zip(b.to_vec())) {
+                assert!((a - b).abs() <= 1e-11 * (1.0 + a.abs()), "{a} and {b} of {n} x {m}");
+            }
+        };
+        let known = grad(|(x, a): &Pair<_>| recurrences_by_loop(x, a), &x);
+        close(grad(|(x, a): &Pair<_>| weighted(&x.linear_recurrence(a, 0)), &x), known.clone());
+        let turned = |(x, a): &(Tensor<_, 2>, Tensor<_, 2>)| weighted(&x.t().linear_recurrence(&a.t(), 1).t());
+        close(Function::grad(turned, &x).run(&x).expect("the same shapes"), known);
     }
 }
 

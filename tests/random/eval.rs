@@ -315,6 +315,8 @@ impl<T: BaseTensor> Pool<T> {
                 call(op, &[&[regular, b], &factors[..]].concat())
             }
             Matrix::SolveTriangular { .. } | Matrix::Lstsq => call(op, &[regular, b]),
+            Matrix::Recurrence { .. } => call(op, &[a, b]),
+            Matrix::PrefixProduct => call(op, &[a]),
             Matrix::Cholesky | Matrix::Inverse | Matrix::SlogDet | Matrix::Qr => call(op, &[regular]),
             // Polynomials: of any matrix.
             Matrix::Det | Matrix::Minors { .. } => call(op, &[a]),

@@ -33,6 +33,9 @@ const MATRICES: &[Matrix] = &[
     Matrix::Qr,
     Matrix::Lstsq,
     Matrix::Expm,
+    Matrix::PrefixProduct,
+    Matrix::Recurrence { transposed: false },
+    Matrix::Recurrence { transposed: true },
 ];
 
 /// Which extents the inputs of a program have.

@@ -6,7 +6,8 @@ use smallvec::SmallVec;
 
 use super::{Real, small};
 use crate::cost::MACHINE;
-use crate::kernels::{matrix, threads};
+use crate::kernels::isa::Isa;
+use crate::kernels::{matrix, recurrence, threads};
 use crate::ops::Matrix;
 
 /// The operands of an operation: the arrays of floats, and the array of positions (a permutation), if there is one.
@@ -92,13 +93,37 @@ fn serial<E: Real>(
     operands: &MatrixOperands<'_, E>,
     results: &mut MatrixResults<'_, E>,
 ) {
-    if small::run(op, [m, n], count, operands, results) {
+    if small::run(op, [m, n], count, operands, results) || along_rows(op, [m, n], operands, results) {
         return;
     }
     for k in 0..count {
         let here = [k, k + 1];
         one(op, [m, n], &operands.part(here, count), results.part(here, count));
     }
+}
+
+/// Runs an operation along the rows of all matrices; `false`, with nothing done, if the operation is another one.
+fn along_rows<E: Real>(
+    op: Matrix,
+    sizes: [usize; 2],
+    operands: &MatrixOperands<'_, E>,
+    results: &mut MatrixResults<'_, E>,
+) -> bool {
+    let floats = &operands.floats;
+    match op {
+        Matrix::PrefixProduct => {
+            recurrence::prefix_products(Isa::detect(), floats[0], sizes, only(op, &mut results.floats));
+        }
+        Matrix::Recurrence { transposed } => {
+            let out = only(op, &mut results.floats);
+            recurrence::recurrences(Isa::detect(), [floats[0], floats[1]], sizes, transposed, out);
+        }
+        Matrix::Cholesky | Matrix::Inverse | Matrix::Det | Matrix::Minors { .. } | Matrix::Pivots => return false,
+        Matrix::SlogDet | Matrix::Lu | Matrix::LuFactor | Matrix::Solve { .. } => return false,
+        Matrix::SolveTriangular { .. } | Matrix::Qr | Matrix::Eigh | Matrix::Svd => return false,
+        Matrix::Lstsq | Matrix::Expm | Matrix::ExpmTangent { .. } => return false,
+    }
+    true
 }
 
 /// The operation on one matrix.
@@ -146,6 +171,7 @@ fn one<E: Real>(op: Matrix, [m, n]: [usize; 2], operands: &MatrixOperands<'_, E>
         Matrix::Lstsq => matrix::lstsq([m, n], a, floats[1], only(op, out)),
         Matrix::Expm => matrix::expm(n, a, only(op, out)),
         Matrix::ExpmTangent { transposed } => matrix::expm_tangent(n, a, transposed, floats[1], only(op, out)),
+        Matrix::PrefixProduct | Matrix::Recurrence { .. } => unreachable!("all matrices run at once"),
     }
 }
 

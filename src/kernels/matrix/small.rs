@@ -65,6 +65,7 @@ impl Small {
             }
             Matrix::Minors { .. } | Matrix::Pivots | Matrix::Eigh | Matrix::Svd => None,
             Matrix::Lstsq | Matrix::Expm | Matrix::ExpmTangent { .. } => None,
+            Matrix::PrefixProduct | Matrix::Recurrence { .. } => None,
         }
     }
 }

@@ -58,6 +58,7 @@ fn sizes(op: Matrix, n: usize, columns: usize) -> (Vec<usize>, usize) {
         Matrix::Cholesky | Matrix::Inverse | Matrix::Minors { .. } => (vec![n * n], 0),
         Matrix::Pivots | Matrix::Eigh | Matrix::Svd => unreachable!("no kernel"),
         Matrix::Lstsq | Matrix::Expm | Matrix::ExpmTangent { .. } => unreachable!("no kernel"),
+        Matrix::PrefixProduct | Matrix::Recurrence { .. } => unreachable!("no kernel"),
     }
 }
 
@@ -149,6 +150,7 @@ fn of_any_size<E: Real>(op: Matrix, n: usize, x: &[&[E]], p: &[i64], columns: us
         }
         Matrix::Pivots | Matrix::Eigh | Matrix::Svd => unreachable!("no kernel"),
         Matrix::Lstsq | Matrix::Expm | Matrix::ExpmTangent { .. } => unreachable!("no kernel"),
+        Matrix::PrefixProduct | Matrix::Recurrence { .. } => unreachable!("no kernel"),
     }
     (out, order)
 }
