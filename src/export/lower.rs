@@ -215,7 +215,7 @@ impl Lower<'_> {
                 self.code.concat(*axis, &parts)
             }
             Op::Loop(l) => {
-                let seen = self.signs.results[k].take().unwrap_or_default();
+                let seen = self.signs.results.remove(&(k as NodeId)).unwrap_or_default();
                 return self.map_accum(l, &seen).map(Made::Many);
             }
             Op::Call(Call::Matrix(op), args) => {

@@ -135,15 +135,15 @@ impl Simplifier {
             let made = if let Op::Loop(_) = node.op
                 && let Op::Loop(l) = now.op(&node.op)
             {
-                let taken = taken[k as usize].take().unwrap_or_default();
-                let seen = seen.results[k as usize].take().unwrap_or_default();
+                let taken = taken.remove(&k).unwrap_or_default();
+                let seen = seen.results.remove(&k).unwrap_or_default();
                 b.sign_seen(true);
                 Rebuilt::Many(self.rebuilt_loop(b, k, *l, taken, &seen))
             } else if let Op::Custom(custom, args) = &node.op
                 && custom.is_checkpointed()
             {
                 let args = args.iter().map(|a| now.of(*a)).collect();
-                Rebuilt::Many(self.rebuilt_again(b, k, custom, args, taken[k as usize].take().unwrap_or_default()))
+                Rebuilt::Many(self.rebuilt_again(b, k, custom, args, taken.remove(&k).unwrap_or_default()))
             } else if let Op::Custom(custom, args) = &node.op
                 && custom.is_while()
             {

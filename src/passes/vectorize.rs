@@ -37,16 +37,19 @@ pub fn vectorize(program: &Program) -> Program {
 
 /// [`vectorize`] of a program; `seen` says for which results an operation outside sees the sign of zero, none if empty.
 fn vectorized(program: &Program, seen: &[bool]) -> Program {
+    if !program.nodes().iter().any(|node| matches!(node.op, Op::Loop(_) | Op::Custom(..))) {
+        return program.clone();
+    }
     let mut seen = Seen::of(program, seen);
     let mut b = Builder::new();
     let inputs = b.inputs(program.inputs(), &[]);
     let mut taken = program.results_taken();
     program.rebuilt(b, inputs, &mut |b, k, node, now| {
         if let Op::Loop(l) = &node.op {
-            let taken = taken[k as usize].take().unwrap_or_default();
+            let taken = taken.remove(&k).unwrap_or_default();
             let of = |ids: &[NodeId]| ids.iter().map(|a| now.of(*a)).collect::<Vec<NodeId>>();
             let (init, xs, captured) = (of(&l.init), of(&l.xs), of(&l.captured));
-            let seen = seen.results[k as usize].take().unwrap_or_default();
+            let seen = seen.results.remove(&k).unwrap_or_default();
             let kept = |(k, seen)| (k < l.init.len() || taken[k]).then_some(seen);
             let seen: Vec<bool> = seen.into_iter().enumerate().filter_map(kept).collect();
             let body = vectorized(&without_dead_outputs(l, &taken), &seen);

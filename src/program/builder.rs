@@ -6,7 +6,7 @@
 
 use super::{Loop, Node, NodeId, Op, Program, Slot, reach};
 use crate::dtype::DType;
-use crate::hash::Table;
+use crate::hash::{Numbered, hash_of};
 use crate::rewrite::facts::{self, Fact, Facts};
 use crate::rewrite::products::{Factors, Multiple, Products};
 use crate::rewrite::rules;
@@ -36,8 +36,8 @@ pub struct Builder {
     places: Vec<Place>,
     /// The source place of the operations that are added now.
     place: Place,
-    /// Only looked up, never iterated over, so that its order has no effect.
-    known: Table<Op<NodeId>, NodeId>,
+    /// The numbers of the operations.
+    known: Numbered,
     facts: Facts,
     products: Products,
     orders: Orders,
@@ -137,9 +137,23 @@ impl Builder {
         matches!(&self.node(id).op, Op::Constant(c) if c.is_zero())
     }
 
+    /// The number of the operation with this hash, if there is one.
+    fn numbered(&self, hash: u64, op: &Op<NodeId>) -> Option<NodeId> {
+        self.known.find(hash, |id| self.nodes[id as usize].op == *op)
+    }
+
+    /// Makes room for further operations.
+    pub(crate) fn reserve(&mut self, further: usize) {
+        self.nodes.reserve(further);
+        self.places.reserve(further);
+        self.known.reserve(further);
+        self.facts.reserve(further);
+        self.never_minus_zero.reserve(further);
+    }
+
     /// The number of an existing operation that equals this one.
     pub(crate) fn known(&self, op: &Op<NodeId>) -> Option<NodeId> {
-        self.known.get(op).copied()
+        self.numbered(hash_of(op), op)
     }
 
     /// An operation as a number times a product of two or more factors; `None` for other operations, for many factors
@@ -175,9 +189,9 @@ impl Builder {
         }
         let id = self.nodes.len() as NodeId;
         let op = Op::Input(u64::from(id));
-        self.nodes.push(Node { op: op.clone(), shape: slot.shape.clone(), dtype: slot.dtype });
+        self.known.insert(hash_of(&op), id);
+        self.nodes.push(Node { op, shape: slot.shape.clone(), dtype: slot.dtype });
         self.places.push(None);
-        self.known.insert(op, id);
         self.facts.push(None);
         self.never_minus_zero.push(!slot.dtype.is_float());
         self.inputs.push(slot);
@@ -199,19 +213,20 @@ impl Builder {
 
     /// The result of an operation to which no rule is applied.
     pub(crate) fn cons(&mut self, op: Op<NodeId>, shape: Shape, dtype: DType) -> NodeId {
-        if let Some(id) = self.known.get(&op) {
-            return *id;
+        let hash = hash_of(&op);
+        if let Some(id) = self.numbered(hash, &op) {
+            return id;
         }
         let id = NodeId::try_from(self.nodes.len()).expect("a program has fewer than 2^32 operations");
         let facts = facts::known(self, &op, &shape, dtype);
         self.facts.push(facts);
         let never = signs::is_never_minus_zero(&op, dtype, &|a| self.never_minus_zero[a as usize]);
         self.never_minus_zero.push(never);
-        self.nodes.push(Node { op: op.clone(), shape, dtype });
+        self.known.insert(hash, id);
+        self.nodes.push(Node { op, shape, dtype });
         self.places.push(self.place);
         let is_used = |id: NodeId| self.uses.get(id as usize).is_some_and(|uses| *uses > 0);
         self.products.push(&self.nodes, id, &is_used);
-        self.known.insert(op, id);
         id
     }
 
@@ -280,19 +295,30 @@ impl Builder {
     /// assert_eq!((program.size(), program.outputs()[0].name.as_str()), (1, "y"));
     /// ```
     pub fn finish(self, results: &[NodeId], names: &[String]) -> Program {
-        let mut live = vec![false; self.nodes.len()];
-        live[..self.inputs.len()].fill(true);
+        let Builder { inputs, mut nodes, mut places, known, facts, products, orders, .. } = self;
+        drop((known, facts, products, orders));
+        let mut live = vec![false; nodes.len()];
+        live[..inputs.len()].fill(true);
         results.iter().for_each(|r| live[*r as usize] = true);
-        reach(&self.nodes, &mut live, |_| true);
-        let mut numbers = vec![0; self.nodes.len()];
-        let mut nodes: Vec<Node> = Vec::new();
-        let mut places: Vec<Place> = Vec::new();
-        for (k, node) in self.nodes.into_iter().enumerate().filter(|(k, _)| live[*k]) {
-            numbers[k] = nodes.len() as NodeId;
-            places.push(self.places[k]);
-            nodes.push(Node { op: node.op.map(&mut |a| numbers[*a as usize]), ..node });
-        }
+        reach(&nodes, &mut live, |_| true);
+        // In place: a long program is not held twice.
+        let mut numbers = vec![0; nodes.len()];
+        let (mut k, mut next) = (0, 0);
+        nodes.retain_mut(|node| {
+            let id = k;
+            k += 1;
+            if live[id] {
+                numbers[id] = next;
+                next += 1;
+                node.op.operands_mut(&mut |a| *a = numbers[*a as usize]);
+            }
+            live[id]
+        });
+        nodes.shrink_to_fit();
+        let mut is_live = live.iter();
+        places.retain(|_| is_live.next() == Some(&true));
+        places.shrink_to_fit();
         let results = results.iter().map(|r| numbers[*r as usize]).collect();
-        Program::new(self.inputs, nodes, places, results, names)
+        Program::new(inputs, nodes, places, results, names)
     }
 }

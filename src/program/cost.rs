@@ -14,7 +14,7 @@ use crate::shape::size;
 impl Program {
     /// The estimated cost of a run.
     pub(crate) fn estimate(&self) -> Estimate {
-        *self.inner.asked.estimate.get_or_init(|| {
+        *self.inner.code.asked.estimate.get_or_init(|| {
             let of = (0..self.nodes().len()).map(|k| self.estimate_of(k as NodeId));
             of.fold(Estimate::default(), Estimate::plus)
         })

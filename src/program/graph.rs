@@ -92,19 +92,19 @@ impl Program {
     }
 
     /// For each loop and each checkpointed function, the results that are used.
-    pub(crate) fn results_taken(&self) -> Vec<Option<Vec<bool>>> {
-        let mut taken = vec![None; self.nodes().len()];
+    pub(crate) fn results_taken(&self) -> BTreeMap<NodeId, Vec<bool>> {
+        let mut taken = BTreeMap::new();
         for (k, node) in self.nodes().iter().enumerate() {
             if let Op::Loop(l) = &node.op {
-                taken[k] = Some(vec![false; l.body.results().len()]);
+                taken.insert(k as NodeId, vec![false; l.body.results().len()]);
             }
             if let Op::Custom(c, _) = &node.op
                 && c.is_checkpointed()
             {
-                taken[k] = Some(vec![false; c.primal().results().len()]);
+                taken.insert(k as NodeId, vec![false; c.primal().results().len()]);
             }
             if let Op::Output(of, position) = &node.op
-                && let Some(taken) = &mut taken[*of as usize]
+                && let Some(taken) = taken.get_mut(of)
             {
                 taken[*position] = true;
             }

@@ -72,7 +72,7 @@ fn run<T: BaseTensor>(program: &Program, inputs: Vec<T>) -> Vec<T> {
     // The operations that an interpreter records have the source places of the operations of the program.
     let outer = placed(None);
     let _restored = Restored(outer);
-    let waits = |a: NodeId| program.inner.deferred[a as usize];
+    let waits = |a: NodeId| program.is_deferred(a);
     let mut inputs = inputs.into_iter();
     for (k, node) in program.nodes().iter().enumerate() {
         let k = k as NodeId;

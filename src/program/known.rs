@@ -22,7 +22,7 @@ pub(super) enum KnownResults {
     /// The values depend on a variable, or are not computed while a program is traced.
     Never,
     /// The values depend on no variable: one for each result, once computed.
-    Once(OnceCell<Box<[Array]>>),
+    Once(Box<OnceCell<Box<[Array]>>>),
 }
 
 impl KnownResults {
@@ -45,7 +45,7 @@ impl KnownResults {
         };
         let mut closed = small;
         op.operands(&mut |a| closed &= a.is_closed());
-        if closed { KnownResults::Once(OnceCell::new()) } else { KnownResults::Never }
+        if closed { KnownResults::Once(Box::default()) } else { KnownResults::Never }
     }
 }
 

@@ -44,7 +44,7 @@ pub(crate) use shared::{Question, part_of, run_by};
 pub use term::Term;
 
 use crate::dtype::DType;
-use crate::hash::Quick;
+use crate::hash::hash_of;
 use crate::ops::kinds::Kind;
 use crate::shape::Shape;
 use crate::source::Place;
@@ -110,6 +110,15 @@ struct Inner {
     key: class::ClassKey,
     inputs: Vec<Slot>,
     outputs: Vec<Slot>,
+    /// Shared by programs that differ in names alone.
+    code: Arc<Code>,
+}
+
+/// What a program computes, without names.
+#[derive(Debug)]
+struct Code {
+    /// The hash of operations and results.
+    hash: u64,
     /// The inputs come first, in order.
     nodes: Vec<Node>,
     results: Vec<NodeId>,
@@ -127,10 +136,9 @@ struct Inner {
 impl Inner {
     /// Whether two programs are equal, where programs within operations are compared by class.
     fn is_alike(&self, other: &Inner) -> bool {
-        self.inputs == other.inputs
-            && self.outputs == other.outputs
-            && self.results == other.results
-            && self.nodes == other.nodes
+        let (a, b) = (&self.code, &other.code);
+        let is_same = || Arc::ptr_eq(a, b) || a.results == b.results && a.nodes == b.nodes;
+        self.inputs == other.inputs && self.outputs == other.outputs && is_same()
     }
 }
 
@@ -149,18 +157,20 @@ impl Program {
         for result in &results {
             last_use[*result as usize] = nodes.len() as NodeId;
         }
+        let (deferred, hash) = (interpret::deferred(&nodes, &results), hash_of(&(&nodes, &results)));
+        let code = Code { hash, nodes, results, last_use, deferred, places, asked: Asked::default() };
+        Program::of(inputs, Arc::new(code), names)
+    }
+
+    /// The program of this code, with names.
+    fn of(inputs: Vec<Slot>, code: Arc<Code>, names: &[String]) -> Program {
         let slot = |(k, id): (usize, &NodeId)| {
-            let node = &nodes[*id as usize];
+            let node = &code.nodes[*id as usize];
             Slot { name: names.get(k).cloned().unwrap_or_default(), shape: node.shape.clone(), dtype: node.dtype }
         };
-        let outputs = results.iter().enumerate().map(slot).collect();
-        let deferred = interpret::deferred(&nodes, &results);
-        let outputs: Vec<Slot> = outputs;
-        let mut hash = Quick::default();
-        (&inputs, &outputs, &nodes, &results).hash(&mut hash);
-        let (key, asked) = ((hash.finish(), 0, 0), Asked::default());
-        let inner = Inner { key, inputs, outputs, nodes, results, last_use, deferred, places, asked };
-        Program { inner: class::classed(inner) }
+        let outputs: Vec<Slot> = code.results.iter().enumerate().map(slot).collect();
+        let key = (hash_of(&(&inputs, &outputs, code.hash)), 0, 0);
+        Program { inner: class::classed(Inner { key, inputs, outputs, code }) }
     }
 
     /// The number of the class: among all programs that exist at one time, equal programs have one number, and others
@@ -181,27 +191,27 @@ impl Program {
 
     /// The operations, operands before uses; the inputs are the first.
     pub fn nodes(&self) -> &[Node] {
-        &self.inner.nodes
+        &self.inner.code.nodes
     }
 
     /// The numbers of the operations that are the outputs.
     pub fn results(&self) -> &[NodeId] {
-        &self.inner.results
+        &self.inner.code.results
     }
 
     /// For each operation its last user; the operation itself if it has none, and the number of operations for outputs.
     pub fn last_use(&self) -> &[NodeId] {
-        &self.inner.last_use
+        &self.inner.code.last_use
     }
 
     /// The source place of an operation, if that is known.
     pub(crate) fn place(&self, id: NodeId) -> Place {
-        self.inner.places.get(id as usize).copied().flatten()
+        self.inner.code.places.get(id as usize).copied().flatten()
     }
 
     /// Whether an operation is a view whose only user, a sum, adds it to the other operand in place.
     pub(crate) fn is_deferred(&self, id: NodeId) -> bool {
-        self.inner.deferred[id as usize]
+        self.inner.code.deferred[id as usize]
     }
 
     /// The number of operations without inputs, constants and [`Op::Output`], with those of the programs that
@@ -241,7 +251,6 @@ impl Program {
         }
         let slots = self.inputs().iter().zip(inputs).map(|(s, n)| Slot { name: (*n).to_owned(), ..s.clone() });
         let names: Vec<String> = outputs.iter().map(|n| (*n).to_owned()).collect();
-        let places = self.inner.places.clone();
-        Program::new(slots.collect(), self.nodes().to_vec(), places, self.results().to_vec(), &names)
+        Program::of(slots.collect(), self.inner.code.clone(), &names)
     }
 }

@@ -140,6 +140,24 @@ impl<R> Op<R> {
         }
     }
 
+    /// Calls `f` on every operand, in order, to change it.
+    pub(crate) fn operands_mut(&mut self, f: &mut dyn FnMut(&mut R)) {
+        match self {
+            Op::Input(_) | Op::Constant(_) => {}
+            Op::Unary(_, a) | Op::Linear(_, a) | Op::Reduce(_, a) | Op::Output(a, _) => f(a),
+            Op::Binary(_, a, b) | Op::Contract(_, a, b) => {
+                f(a);
+                f(b);
+            }
+            Op::Discrete(_, args) => args.iter_mut().for_each(f),
+            Op::Select(args) => args.iter_mut().for_each(f),
+            Op::Gather(a, ix) => std::iter::once(a).chain(ix).for_each(f),
+            Op::ScatterAdd(a, ix, v) => std::iter::once(a).chain(ix).chain(std::iter::once(v)).for_each(f),
+            Op::Concat(_, parts) | Op::Call(_, parts) | Op::Custom(_, parts) => parts.iter_mut().for_each(f),
+            Op::Loop(l) => l.init.iter_mut().chain(&mut l.xs).chain(&mut l.captured).for_each(f),
+        }
+    }
+
     /// The operands, if the operation is a sum of floats or integers.
     pub(crate) fn added(&self) -> Option<[&R; 2]> {
         if let Op::Binary(Binary::Add, a, b) = self {

@@ -52,7 +52,8 @@ impl Builder {
     /// Rebuilds the operations of a program on these inputs with `make`.
     pub(crate) fn remade(&mut self, program: &Program, inputs: Vec<NodeId>, make: Make<'_>) -> Now {
         let mut now = Now(inputs.into_iter().map(Rebuilt::One).collect());
-        now.0.reserve(program.nodes().len() - now.0.len());
+        now.0.reserve_exact(program.nodes().len() - now.0.len());
+        self.reserve(program.nodes().len() - now.0.len());
         for (k, node) in program.nodes().iter().enumerate().skip(now.0.len()) {
             let before = self.placed(program.place(k as NodeId));
             let made = make(self, k as NodeId, node, &now);

@@ -103,7 +103,7 @@ impl Program {
 
     /// The answer to a question about the inputs, given marks of the results: from the cache, or computed by `find`.
     pub(crate) fn answered(&self, question: Question, results: &[bool], find: impl FnOnce() -> Vec<bool>) -> Vec<bool> {
-        let known = || self.inner.asked.inputs.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = || self.inner.code.asked.inputs.lock().unwrap_or_else(PoisonError::into_inner);
         let key = (question, results.to_vec());
         if let Some(inputs) = known().get(&key) {
             return inputs.clone();
@@ -117,7 +117,7 @@ impl Program {
     pub(crate) fn unrolled(&self) -> usize {
         let of = |node: &Node| run_by(&node.op).map_or(0, Program::unrolled);
         let all = || self.nodes().iter().map(of).fold(self.own_size(), usize::saturating_add);
-        *self.inner.asked.unrolled.get_or_init(all)
+        *self.inner.code.asked.unrolled.get_or_init(all)
     }
 
     /// Whether work for each loop would take much longer than work for each distinct program: without sharing, there
@@ -134,12 +134,12 @@ impl Program {
                 self.operations(|op| run_by(op).filter(|_| !matches!(op, Op::Custom(c, _) if c.vjp().is_some())));
             all.any(|op| matches!(op, Op::Custom(c, _) if *c.kind() == CustomKind::While { most: None }))
         };
-        *self.inner.asked.unbounded.get_or_init(find)
+        *self.inner.code.asked.unbounded.get_or_init(find)
     }
 
     /// Whether host code outside of functions with rules may get a value that depends on an input.
     pub(super) fn calls_host(&self) -> bool {
-        *self.inner.asked.calls_host.get_or_init(|| self.calls_host_on(self.inputs().len()))
+        *self.inner.code.asked.calls_host.get_or_init(|| self.calls_host_on(self.inputs().len()))
     }
 }
 

@@ -7,7 +7,7 @@
 //! an interpreter of the language.
 
 use std::cell::Cell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::panic::{Location, RefUnwindSafe, UnwindSafe};
 use std::rc::Rc;
 
@@ -16,6 +16,7 @@ use super::{Builder, Node, NodeId, Op, Program, Slot};
 use crate::array::Array;
 use crate::base::BaseTensor;
 use crate::dtype::DType;
+use crate::hash::Table;
 use crate::release::release;
 use crate::rewrite::signs::Seen;
 use crate::shape::{Shape, check_possible};
@@ -118,14 +119,16 @@ impl Term {
 
     /// The terms that the results depend on, and the results, without terms older than `start`, by id. Uses a work
     /// list, because terms are as deep as the traced program was long.
-    fn reachable(results: &[Term], start: u64) -> BTreeMap<u64, Term> {
-        let mut found = BTreeMap::new();
+    fn reachable(results: &[Term], start: u64) -> Vec<&Term> {
+        let (mut found, mut known): (Vec<&Term>, Ids<()>) = (Vec::new(), Ids::default());
         let mut work: Vec<&Term> = results.iter().collect();
         while let Some(term) = work.pop() {
-            if term.0.id >= start && found.insert(term.0.id, term.clone()).is_none() {
+            if term.0.id >= start && known.insert(term.0.id, ()).is_none() {
+                found.push(term);
                 term.op().operands(&mut |a| work.push(a));
             }
         }
+        found.sort_unstable_by_key(|term| term.0.id);
         found
     }
 
@@ -147,8 +150,10 @@ impl Term {
         for (k, input) in inputs.iter().enumerate() {
             tracing.input(input, names.get(k).cloned().unwrap_or_default());
         }
-        for (id, term) in &Term::reachable(results, 0) {
-            if tracing.numbers.contains_key(id) {
+        let all = Term::reachable(results, 0);
+        tracing.reserve(all.len());
+        for term in all {
+            if tracing.numbers.contains_key(&term.0.id) {
                 continue;
             }
             if let Op::Input(_) = term.op() {
@@ -163,13 +168,13 @@ impl Term {
     }
 
     /// The ids of the variables, and of the terms among `young` that depend on them.
-    fn inside(young: &BTreeMap<u64, Term>, variables: &[Term]) -> BTreeSet<u64> {
-        let mut inside: BTreeSet<u64> = variables.iter().map(|v| v.0.id).collect();
-        for (id, term) in young {
+    fn inside(young: &[&Term], variables: &[Term]) -> Ids<()> {
+        let mut inside: Ids<()> = variables.iter().map(|v| (v.0.id, ())).collect();
+        for term in young {
             let mut moving = false;
-            term.op().operands(&mut |a| moving |= inside.contains(&a.0.id));
+            term.op().operands(&mut |a| moving |= inside.contains_key(&a.0.id));
             if moving {
-                inside.insert(*id);
+                inside.insert(term.0.id, ());
             }
         }
         inside
@@ -179,7 +184,7 @@ impl Term {
     /// least `start`.
     pub(crate) fn moving(variables: &[Term], results: &[Term], start: u64) -> Vec<bool> {
         let inside = Term::inside(&Term::reachable(results, start), variables);
-        results.iter().map(|r| inside.contains(&r.0.id)).collect()
+        results.iter().map(|r| inside.contains_key(&r.0.id)).collect()
     }
 
     /// The body of a loop, and the values that it captures. The body is a program from the variables, then the captured
@@ -194,35 +199,30 @@ impl Term {
     /// values, to the results. The terms that are not older than `start` are those of the function.
     pub(crate) fn closure(variables: &[Term], results: &[Term], start: u64) -> (Program, Vec<Term>) {
         let young = Term::reachable(results, start);
-        let made = young.iter().filter(|(_, term)| !matches!(term.op(), Op::Input(_))).map(|(id, _)| *id);
-        let inside: BTreeSet<u64> = made.chain(variables.iter().map(|v| v.0.id)).collect();
+        let made = young.iter().filter(|term| !matches!(term.op(), Op::Input(_)));
+        let inside: Ids<()> = made.copied().chain(variables).map(|term| (term.0.id, ())).collect();
         Term::closed(variables, results, &young, &inside)
     }
 
     /// The program of the terms in `inside`, and the captured values, which are the terms outside that it uses.
-    fn closed(
-        variables: &[Term],
-        results: &[Term],
-        young: &BTreeMap<u64, Term>,
-        inside: &BTreeSet<u64>,
-    ) -> (Program, Vec<Term>) {
+    fn closed(variables: &[Term], results: &[Term], young: &[&Term], inside: &Ids<()>) -> (Program, Vec<Term>) {
         let mut captured: BTreeMap<u64, Term> = BTreeMap::new();
         let mut capture = |term: &Term| {
             // Constants are part of the body: capturing them would gain nothing.
-            if !inside.contains(&term.0.id) && term.as_constant().is_none() {
+            if !inside.contains_key(&term.0.id) && term.as_constant().is_none() {
                 captured.insert(term.0.id, term.clone());
             }
         };
-        for (_, term) in young.iter().filter(|(id, _)| inside.contains(id)) {
-            term.op().operands(&mut |a| capture(a));
-        }
+        let made = || young.iter().copied().filter(|term| inside.contains_key(&term.0.id));
+        made().for_each(|term| term.op().operands(&mut |a| capture(a)));
         results.iter().for_each(&mut capture);
         let captured: Vec<Term> = captured.into_values().collect();
 
         let mut tracing = Tracing::default();
+        tracing.reserve(variables.len() + captured.len() + young.len());
         variables.iter().chain(&captured).for_each(|input| tracing.input(input, String::new()));
-        for (id, term) in young.iter().filter(|(id, _)| inside.contains(id)) {
-            if !tracing.numbers.contains_key(id) {
+        for term in made() {
+            if !tracing.numbers.contains_key(&term.0.id) {
                 tracing.operation(term);
             }
         }
@@ -230,16 +230,26 @@ impl Term {
     }
 }
 
+/// Something for each of some terms, by id.
+type Ids<V> = Table<u64, V>;
+
 /// The operations of a trace in order, before simplification: uses come after operands.
 #[derive(Default)]
 struct Tracing {
     inputs: Vec<Slot>,
     nodes: Vec<Node>,
     places: Vec<Place>,
-    numbers: BTreeMap<u64, NodeId>,
+    numbers: Ids<NodeId>,
 }
 
 impl Tracing {
+    /// Makes room for further operations.
+    fn reserve(&mut self, further: usize) {
+        self.nodes.reserve_exact(further);
+        self.places.reserve_exact(further);
+        self.numbers.reserve(further);
+    }
+
     fn input(&mut self, term: &Term, name: String) {
         self.inputs.push(Slot { name, shape: term.0.shape.clone(), dtype: term.0.dtype });
         let position = self.nodes.len() as u64;
@@ -274,6 +284,8 @@ impl Tracing {
         let seen = Seen::of_nodes(&self.nodes, results.iter().copied().filter(|_| seen));
         let mut builder = Builder::new();
         let count = self.inputs.len();
+        drop(self.numbers);
+        builder.reserve(self.nodes.len());
         let mut now: Vec<NodeId> = self.inputs.into_iter().map(|slot| builder.input(slot)).collect();
         for (k, node) in self.nodes.into_iter().enumerate().skip(count) {
             builder.sign_seen(seen.values[k]);

@@ -12,6 +12,8 @@
 //! contractions add to +0, so they hand on nothing and are never -0 (underflow excepted). The results of a program are
 //! not seen.
 
+use std::collections::BTreeMap;
+
 use super::{Constant, NodeId, Op};
 use crate::array::{Values, with_elem};
 use crate::dtype::{DType, Elem};
@@ -84,7 +86,7 @@ pub(crate) struct Seen {
     /// Whether the value is never -0, by its number.
     pub(crate) never_minus_zero: Vec<bool>,
     /// For each loop, whether the sign is seen, by the results of its body.
-    pub(crate) results: Vec<Option<Vec<bool>>>,
+    pub(crate) results: BTreeMap<NodeId, Vec<bool>>,
 }
 
 impl Seen {
@@ -100,19 +102,19 @@ impl Seen {
         for node in nodes {
             never.push(is_never_minus_zero(&node.op, node.dtype, &|a| never[a as usize]));
         }
-        let (values, results) = (vec![false; nodes.len()], vec![None; nodes.len()]);
+        let (values, results) = (vec![false; nodes.len()], BTreeMap::new());
         let mut seen = Seen { values, results, never_minus_zero: never };
         from.for_each(|id| seen.values[id as usize] = true);
         for (k, node) in nodes.iter().enumerate().rev() {
             if let Op::Loop(l) = &node.op {
-                let of_body = seen.results[k].get_or_insert_with(|| vec![false; l.body.results().len()]);
+                let of_body = seen.results.entry(k as NodeId).or_insert_with(|| vec![false; l.body.results().len()]);
                 let inputs = inside(&l.body, of_body, l.init.len());
                 let operands = l.init.iter().chain(&l.xs).chain(&l.captured);
                 operands.zip(inputs).for_each(|(a, by)| seen.values[*a as usize] |= by);
             } else if let Op::Output(of, position) = &node.op
                 && let Op::Loop(l) = &nodes[*of as usize].op
             {
-                let of_body = seen.results[*of as usize].get_or_insert_with(|| vec![false; l.body.results().len()]);
+                let of_body = seen.results.entry(*of).or_insert_with(|| vec![false; l.body.results().len()]);
                 of_body[*position] |= seen.values[k];
             } else {
                 let by = seen.values[k];

@@ -20,6 +20,24 @@ thread_local! {
     static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
     static BYTES: Cell<usize> = const { Cell::new(0) };
     static ZEROED: Cell<usize> = const { Cell::new(0) };
+    /// The bytes that are held now, and the most that were: what one thread gives back for another may count as less than none.
+    static HELD: Cell<isize> = const { Cell::new(0) };
+    static MOST: Cell<isize> = const { Cell::new(0) };
+}
+
+fn hold(bytes: isize) {
+    let _ = HELD.try_with(|held| {
+        held.set(held.get() + bytes);
+        let _ = MOST.try_with(|most| most.set(most.get().max(held.get())));
+    });
+}
+
+/// The most bytes that something holds at once on this thread, beside those that were held before.
+pub(crate) fn most_held_by(run: impl FnOnce()) -> usize {
+    let before = HELD.with(Cell::get);
+    MOST.with(|most| most.set(before));
+    run();
+    usize::try_from(MOST.with(Cell::get) - before).unwrap_or(0)
 }
 
 /// The bytes that something allocates on this thread, given back or not.
@@ -45,6 +63,7 @@ unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
         let _ = BYTES.try_with(|bytes| bytes.set(bytes.get() + layout.size()));
+        hold(layout.size() as isize);
         // SAFETY: as required of the caller.
         unsafe { System.alloc(layout) }
     }
@@ -53,11 +72,22 @@ unsafe impl GlobalAlloc for Counting {
         let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
         let _ = BYTES.try_with(|bytes| bytes.set(bytes.get() + layout.size()));
         let _ = ZEROED.try_with(|bytes| bytes.set(bytes.get() + layout.size()));
+        hold(layout.size() as isize);
         // SAFETY: as required of the caller.
         unsafe { System.alloc_zeroed(layout) }
     }
 
+    /// A long array grows where it is, so it is not held twice.
+    unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
+        let _ = BYTES.try_with(|bytes| bytes.set(bytes.get() + size));
+        hold(size as isize - layout.size() as isize);
+        // SAFETY: as required of the caller.
+        unsafe { System.realloc(at, layout, size) }
+    }
+
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        hold(-(layout.size() as isize));
         // SAFETY: as required of the caller.
         unsafe { System.dealloc(at, layout) }
     }

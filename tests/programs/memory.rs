@@ -1,4 +1,4 @@
-//! Memory of compiled runs that is large, or that cannot be had.
+//! Memory of recorded programs; memory of compiled runs that is large, or that cannot be had.
 //!
 //! Law: a run that has no memory is a panic in words before any result is written, and the process goes on; memory that a
 //! run does not touch is not written, so it is not had.
@@ -11,7 +11,33 @@ use polygrad::program::{Program, Term};
 use polygrad::shape::MAX_SIZE;
 use polygrad::{Array, BaseTensor, DType, Function, Tensor, iterate_all, tensor};
 
-use crate::compiled::{bytes_of, zeroed_of};
+use crate::compiled::{bytes_of, most_held_by, zeroed_of};
+
+/// So many operations in a chain, which use their inputs again and again.
+fn chain(x: &Tensor<Term, 1>, n: usize) -> Tensor<Term, 0> {
+    let (a, b) = (x.at([0]), x.at([1]));
+    (0..n).fold(a.clone(), |y, k| match k % 4 {
+        0 => y.sin(),
+        1 => &y * &a,
+        2 => &y + &b,
+        _ => &y * 0.5,
+    })
+}
+
+/// Neither the memory of a recording nor that of a derivative grows faster than the program.
+#[test]
+fn a_recorded_operation_takes_few_bytes() {
+    let x = tensor([0.3, 0.5]);
+    let bytes = |n: usize| {
+        let whole = most_held_by(|| drop(Function::stage(|x: &Tensor<Term, 1>| chain(x, n), &x))) / n;
+        let gradient = most_held_by(|| drop(Function::grad(|x: &Tensor<Term, 1>| chain(x, n), &x))) / n;
+        [whole, gradient]
+    };
+    let (few, many) = (bytes(5_000), bytes(20_000));
+    // The gradient has nearly three operations for each of the function.
+    assert!(many[0] <= 1000 && many[1] <= 3000, "{many:?} bytes an operation");
+    assert!(many.iter().zip(few).all(|(many, few)| 10 * many <= 11 * few), "{few:?} and {many:?} bytes an operation");
+}
 
 /// The words of a panic.
 #[track_caller]

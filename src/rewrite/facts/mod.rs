@@ -59,6 +59,10 @@ impl Facts {
         self.0.push(known.map(Box::new));
     }
 
+    pub(crate) fn reserve(&mut self, further: usize) {
+        self.0.reserve(further);
+    }
+
     pub(crate) fn get(&self, id: NodeId) -> Option<Fact> {
         self.0[id as usize].as_deref().cloned().map(Fact)
     }
