@@ -51,7 +51,7 @@ fn assert_agrees(program: &Program, inputs: &[Array], tolerance: f64) {
     }
 }
 
-const LENGTHS: [usize; 16] = [1, 2, 3, 4, 5, 6, 7, 8, 15, 16, 31, 34, 62, 64, 100, 130];
+const LENGTHS: [usize; 11] = [1, 2, 3, 4, 6, 7, 8, 31, 34, 64, 100];
 
 /// Every layout of a transform of three axes and the parts.
 fn layouts(n: usize) -> impl Iterator<Item = (Vec<usize>, usize, usize)> {
@@ -124,7 +124,7 @@ fn real_operands_and_parts_of_results_agree() {
 /// Operands that are padded along the line, reversed, or taken from another order of the axes, in each part.
 #[test]
 fn operands_are_read_through_views() {
-    for n in [5, 6, 8, 33, 40] {
+    for n in [6, 33, 40] {
         for (shape, parts, axis) in layouts(n) {
             let mut part = shape.clone();
             part[parts] = 1;
@@ -333,6 +333,17 @@ fn values_that_are_read_through_have_other_users() {
         vec![a.binary(Binary::Add, &b).linear(&op)]
     });
     assert_agrees(&p, &both, 0.0);
+    // What is joined would be updated in place, if the transform did not read it later.
+    let small = random(&[1, 3], 21);
+    let three = [x.clone(), y.clone(), small];
+    let p = program(&three, |v| {
+        let [a, b] = [0, 1].map(|k| v[k].unary(Unary::Abs));
+        let joined = Term::concat(0, &[a.clone(), b.clone()]);
+        let placed = v[2].linear(&Linear::pad(&[1, 3], &[0, 4], &[0, 23]));
+        let sum = a.binary(Binary::Add, &placed).unary(Unary::Abs);
+        vec![joined.linear(&op), sum]
+    });
+    assert_agrees(&p, &three, 0.0);
     // Nothing but zeros.
     let p = program(&both, |v| {
         let nothing =
