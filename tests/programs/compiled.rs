@@ -563,7 +563,8 @@ fn views_that_see_parts_move_what_both_see() {
         let reads =
             [View::identity(&shape), View::axes(&shape, &[1]), View::axes(&shape, &[0]), View::axes(&shape, &[])];
         for (reading, writing) in reads.iter().flat_map(|a| reads.iter().map(move |b| (a, b))) {
-            for k in 0..256 {
+            // 3 has no factor in common with 16: every box is read and written, and the pairs differ from shape to shape.
+            for k in (shape[1] % 3..256).step_by(if shape == [3, 3] { 1 } else { 3 }) {
                 let cut = |view: &View, k: usize| {
                     let (rows, columns) =
                         ([(0, 0), (1, 0), (0, 1), (1, 1)][k % 4], [(0, 1), (1, 0), (1, 1), (2, 0)][k / 4]);

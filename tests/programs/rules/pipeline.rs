@@ -69,6 +69,10 @@ impl Visitor for SameHessian {
     fn visit<O: Objective>(&mut self) {
         let seen = |leaves: &Leaves<Array>| Leaves(leaves.0.iter().cloned().map(Seen).collect());
         let (x, data) = (O::inputs(), O::data());
+        // The longest have the longest Hessians by far, and no operation of their own.
+        if Function::stage_with(|x: &Leaves<_>, data: &Leaves<_>| O::eval(x, data), &x, &data).program().size() > 80 {
+            return;
+        }
         type Twice = ADVal<ADVal<Ast>>;
         hessian_matrix_with(|x: &Leaves<Twice>, data: &Leaves<_>| O::eval(x, data), &seen(&x), &seen(&data));
         let plain = nameless(&programs().pop().expect("a program ran"));
