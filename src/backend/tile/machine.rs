@@ -389,6 +389,7 @@ impl<'a> Tile<'a> {
             match (grid.stride, stride) {
                 (0, _) => elementwise::sum_each(self.isa, x, n, stride, out),
                 (1, 0) => elementwise::sum_all(self.isa, x, out),
+                (2.., 0) if grid.rows > 2 => self.sum_all_apart(x, n, grid.stride, out),
                 (2.., _) => elementwise::add_apart(self.isa, x, (stride, grid.stride), n, out),
                 (1, _) => (0..grid.rows)
                     .for_each(|r| elementwise::add_to(self.isa, &x[r * n..][..n], &mut out[r * stride..][..n])),
@@ -406,6 +407,16 @@ impl<'a> Tile<'a> {
                 (step, _) => each(out, run.stride, |out, i| *out = out.plus(x[i * step]), run.len),
             }
         });
+    }
+
+    /// Adds all rows, of `n` elements, to elements of the output that are `stride` apart.
+    fn sum_all_apart<E: Num>(&self, x: &[E], n: usize, stride: usize, out: &mut [E]) {
+        let mut sums = [E::ZERO; *ADDED.end()];
+        let sums = &mut sums[..n];
+        elementwise::sum_all(self.isa, x, sums);
+        for i in 0..n {
+            out[i * stride] = out[i * stride].plus(sums[i]);
+        }
     }
 
     /// Calls `body` for each run of a writing access, with the part of the buffer from the lowest element of the run to

@@ -90,7 +90,7 @@ pub(crate) struct Grid {
     /// The place of the first position.
     pub(crate) place: usize,
     pub(crate) row_stride: usize,
-    /// At most [`STEPS`], unless `row_stride` is 1.
+    /// At most [`STEPS`], unless `row_stride` is 0 or 1.
     pub(crate) stride: usize,
 }
 
@@ -149,7 +149,8 @@ impl Holed {
     }
 }
 
-/// The largest stride within the rows of a grid, unless the rows interleave: the elements of each column are contiguous.
+/// The largest stride within the rows of a grid, unless the rows interleave, so that the elements of each column are
+/// contiguous, or all rows have the same places.
 const STEPS: i64 = 4;
 
 /// The length under which rows are short: they interleave columns, and a few of them are no grid.
@@ -365,7 +366,7 @@ impl StridedAccess {
         let [outer @ .., rows, inner] = &self.axes[..] else { return false };
         let n = inner.len;
         let interleaved = rows.stride == 1 && inner.stride > STEPS && n < SHORT_ROW;
-        let steps = (0..=STEPS).contains(&inner.stride) || interleaved;
+        let steps = (0..=STEPS).contains(&inner.stride) || inner.stride > STEPS && (rows.stride == 0 || interleaved);
         if !lengths.contains(&n) || rows.stride < 0 || !steps || !self.is_total() {
             return false;
         }
