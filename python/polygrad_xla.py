@@ -65,7 +65,8 @@ class Program:
                     f"{self.name}: 64-bit types must be on for {leaf}, but they are off; "
                     'say jax.config.update("jax_enable_x64", True) first'
                 )
-        self._call = self._exported(text, platform or jax.default_backend()).call
+        # The name of a backend may be that of several platforms: "gpu" is "cuda" or "rocm" to `jax.export`.
+        self._call = self._exported(text, platform or jax.export.default_export_platform()).call
 
     def _exported(self, text, platform):
         """An exported function whose program is the text. Its shell is a function of the same types, of which nothing stays: to
