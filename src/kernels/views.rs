@@ -100,55 +100,134 @@ fn walk<E: Elem>(nest: &Nest<2>, source: &[E], out: &mut [E], put: impl Fn(&mut 
     }
 }
 
-/// The numbers of two loops that transpose a matrix: the first is contiguous in the source alone, the second in the
-/// result alone, and both go forward.
+/// The numbers of two loops that transpose a matrix: neighbouring steps of the first are neighbours in the source alone,
+/// forward or backward, those of the second in the result alone, and both go forward in the result.
 fn crossing(nest: &Nest<2>) -> Option<[usize; 2]> {
     if !nest.is_box() {
         return None;
     }
     let find = |test: fn([i64; 2]) -> bool| nest.axes().iter().position(|axis| test(axis.strides));
-    Some([find(|[s, t]| s == 1 && t > 1)?, find(|[s, t]| s > 1 && t == 1)?])
+    Some([find(|[s, t]| s.abs() == 1 && t > 1)?, find(|[s, t]| s > 1 && t == 1)?])
 }
 
 /// The side of the square tiles in which matrices are transposed.
 const TILE: usize = MACHINE.transposed_tile;
 
+/// A matrix that is transposed: `across` steps that are neighbours in the source, and `along` steps that are neighbours
+/// in the result.
+struct Crossing {
+    across: usize,
+    along: usize,
+    /// The stride of a step along in the source, and of a step across in the result.
+    step: usize,
+    down: usize,
+    /// Whether steps across go backward in the source.
+    back: bool,
+}
+
 /// Visits a nest that transposes matrices tile by tile, so that whole cache lines are used in both arrays. `places` are
 /// the numbers of the loops that are contiguous in `source` and in `out`.
 fn exchange<E: Elem>(nest: &Nest<2>, places: [usize; 2], source: &[E], out: &mut [E], put: impl Fn(&mut E, E) + Copy) {
     let [across, along] = places.map(|place| nest.axes()[place]);
-    let (down, step) = (across.strides[1] as usize, along.strides[0] as usize);
-    let whole = [across.len / TILE * TILE, along.len / TILE * TILE];
-    let zeros = [E::ZERO; TILE];
-    nest.without(&places).points(|[i, o]| {
-        for j in (0..whole[1]).step_by(TILE) {
-            for k in (0..whole[0]).step_by(TILE) {
-                let mut rows = [&zeros; TILE];
-                for (r, row) in rows.iter_mut().enumerate() {
-                    *row = tile_row(&source[i + k + (j + r) * step..]);
-                }
-                for r in 0..TILE {
-                    let start = o + (k + r) * down + j;
-                    let place = &mut out[start..start + TILE];
-                    place.iter_mut().zip(&rows).for_each(|(o, row)| put(o, row[r]));
-                }
+    let matrix = Crossing {
+        across: across.len,
+        along: along.len,
+        step: along.strides[0] as usize,
+        down: across.strides[1] as usize,
+        back: across.strides[0] < 0,
+    };
+    nest.without(&places).points(|[i, o]| matrix.exchange(i, o, source, out, put));
+}
+
+impl Crossing {
+    /// Visits one matrix, whose elements start at `i` in the source and at `o` in the result.
+    fn exchange<E: Elem>(&self, i: usize, o: usize, source: &[E], out: &mut [E], put: impl Fn(&mut E, E) + Copy) {
+        let whole = self.along / TILE * TILE;
+        for j in (0..whole).step_by(TILE) {
+            let mut k = 0;
+            while k + TILE <= self.across {
+                self.tile::<E, TILE>((i, o), (k, j), source, out, put);
+                k += TILE;
+            }
+            if k + 8 <= self.across {
+                self.tile::<E, 8>((i, o), (k, j), source, out, put);
+                k += 8;
+            }
+            if k + 4 <= self.across {
+                self.tile::<E, 4>((i, o), (k, j), source, out, put);
+                k += 4;
+            }
+            if k + 2 <= self.across {
+                self.tile::<E, 2>((i, o), (k, j), source, out, put);
+                k += 2;
+            }
+            if k < self.across {
+                self.tile::<E, 1>((i, o), (k, j), source, out, put);
             }
         }
-        let mut edge = |k: usize, j: usize| {
-            let (start, end) = (o + k * down + j, o + k * down + along.len);
-            let run = source[i + k + j * step..].iter().step_by(step);
-            out[start..end].iter_mut().zip(run).for_each(|(o, x)| put(o, *x));
-        };
-        if whole[1] < along.len {
-            (0..whole[0]).for_each(|k| edge(k, whole[1]));
+        if whole < self.along {
+            self.rest((i, o), whole, source, out, put);
         }
-        (whole[0]..across.len).for_each(|k| edge(k, 0));
-    });
+    }
+
+    /// Visits the last steps along, fewer than [`TILE`], from `j` on.
+    fn rest<E: Elem>(
+        &self,
+        (i, o): (usize, usize),
+        j: usize,
+        source: &[E],
+        out: &mut [E],
+        put: impl Fn(&mut E, E) + Copy,
+    ) {
+        let (zeros, n) = ([E::ZERO; TILE], self.along - j);
+        let whole = self.across / TILE * TILE;
+        for k in (0..whole).step_by(TILE) {
+            let mut columns = [&zeros; TILE];
+            let start = if self.back { i + 1 - k - TILE } else { i + k } + j * self.step;
+            for (c, column) in columns[..n].iter_mut().enumerate() {
+                *column = tile_row(&source[start + c * self.step..]);
+            }
+            for r in 0..TILE {
+                let place = &mut out[o + (k + r) * self.down + j..][..n];
+                let row = if self.back { TILE - 1 - r } else { r };
+                place.iter_mut().zip(&columns).for_each(|(o, column)| put(o, column[row]));
+            }
+        }
+        for k in whole..self.across {
+            let start = if self.back { i - k } else { i + k } + j * self.step;
+            let run = source[start..].iter().step_by(self.step);
+            out[o + k * self.down + j..][..n].iter_mut().zip(run).for_each(|(o, x)| put(o, *x));
+        }
+    }
+
+    /// Visits `N` steps across from `k` on, and [`TILE`] steps along from `j` on.
+    #[inline(always)]
+    fn tile<E: Elem, const N: usize>(
+        &self,
+        (i, o): (usize, usize),
+        (k, j): (usize, usize),
+        source: &[E],
+        out: &mut [E],
+        put: impl Fn(&mut E, E) + Copy,
+    ) {
+        let zeros = [E::ZERO; N];
+        let mut rows = [&zeros; TILE];
+        // Backward, the last of the steps has the lowest offset.
+        let start = if self.back { i + 1 - k - N } else { i + k } + j * self.step;
+        for (r, row) in rows.iter_mut().enumerate() {
+            *row = tile_row(&source[start + r * self.step..]);
+        }
+        for r in 0..N {
+            let place = &mut out[o + (k + r) * self.down + j..][..TILE];
+            let column = if self.back { N - 1 - r } else { r };
+            place.iter_mut().zip(&rows).for_each(|(o, row)| put(o, row[column]));
+        }
+    }
 }
 
 /// One row of a tile, as an array of constant length.
 #[inline]
-fn tile_row<E>(v: &[E]) -> &[E; TILE] {
+fn tile_row<E, const N: usize>(v: &[E]) -> &[E; N] {
     match v.first_chunk() {
         Some(row) => row,
         None => unreachable!("tiles lie in the matrix"),

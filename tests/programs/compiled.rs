@@ -15,6 +15,7 @@ use polygrad::tree::TreeMath;
 use polygrad::{Array, BaseTensor, Concrete, DType, Function, FunctionOptions, Tensor, build1, iterate, stack, tensor};
 
 use crate::gallery::{self, Leaves, Objective, Visitor};
+use crate::support::floats;
 
 thread_local! {
     static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
@@ -585,6 +586,51 @@ fn views_that_see_parts_move_what_both_see() {
                 let found = compile(&program).run(std::slice::from_ref(&x));
                 assert_eq!(found, interpret(&program, vec![x]), "{from} into {into}");
             }
+        }
+    }
+}
+
+/// Matrices that are transposed, with rows or columns in reverse order: every element is where the view says.
+#[test]
+fn transposed_and_reversed_matrices_have_their_elements() {
+    for (n, m) in [(1, 1), (3, 17), (16, 10), (33, 40), (70, 5), (18, 31), (2, 50), (41, 12)] {
+        let x = Array::new(&[m, n], (0..n * m).map(|k| k as f64).collect::<Vec<f64>>());
+        for (back, down) in [(false, false), (true, false), (false, true), (true, true)] {
+            let sign = |reversed: bool| if reversed { -1 } else { 1 };
+            let start = |reversed: bool, n: usize| if reversed { n as i64 - 1 } else { 0 };
+            let matrix = [0, sign(down), sign(back), 0];
+            let view = View::affine(&[m, n], &[n, m], &matrix, &[start(down, m), start(back, n)]);
+            let whole = View::identity(&[n, m]);
+            let function = |x: &Tensor<Term, 2>| -> Tensor<Term, 2> {
+                Tensor::from_raw(x.raw().linear(&Linear::affine(view.clone(), whole.clone())))
+            };
+            let found = Function::stage(function, &Tensor::from_raw(x.clone()))
+                .run(&Tensor::from_raw(x.clone()))
+                .expect("one matrix fits");
+            let at = |i: usize, n: usize, reversed: bool| if reversed { n - 1 - i } else { i };
+            let expected: Vec<f64> = (0..n * m).map(|k| (at(k % m, m, down) * n + at(k / m, n, back)) as f64).collect();
+            assert_eq!(floats(found.raw()), expected, "{n} {m} {back} {down}");
+        }
+    }
+}
+
+/// Arrays of short rows that are padded, permuted and reversed, under an operation: boxes between holes are read.
+#[test]
+fn short_rows_with_holes_are_read() {
+    for (shape, before, after) in
+        [([9, 5, 4], [2, 0, 1], [0, 3, 2]), ([40, 2, 7], [0, 1, 2], [1, 1, 0]), ([3, 30, 1], [1; 3], [4; 3])]
+    {
+        let x = Array::new(&shape, (0..shape.iter().product()).map(|k: usize| k as f64 + 1.0).collect::<Vec<f64>>());
+        let x = Tensor::<Concrete, 3>::from_raw(x);
+        for order in [[0, 1, 2], [2, 1, 0], [1, 0, 2], [0, 2, 1]] {
+            let padded = |x: &Tensor<Term, 3>| {
+                let pads: [(usize, usize); 3] = std::array::from_fn(|k| (before[k], after[k]));
+                x.pad(pads).permute(order).reverse(2).exp()
+            };
+            let function = Function::stage(padded, &x);
+            let found = function.run(&x).expect("the array fits");
+            let expected = interpret(function.optimized(), vec![x.raw().clone()]);
+            assert_eq!(floats(found.raw()), floats(&expected[0]), "{shape:?} {order:?}");
         }
     }
 }

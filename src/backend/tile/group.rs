@@ -20,17 +20,27 @@ pub(crate) enum TileOp<V> {
     Lowered(FusedOp<V>),
     /// A superinstruction.
     Form(Form, SmallVec<[V; 4]>),
-    /// A sum with constant weights.
+    /// A sum with weights that are the same for all elements.
     Weighted(Box<Weights>, SmallVec<[V; 4]>),
     /// The sine and the cosine of a value: the operand, and the second result.
     SinCos(V, V),
 }
 
-/// The constants of a sum with constant weights; each is exact in the element type of the group.
+/// The weight of a term of a sum, the same for all elements.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Weight {
+    /// A constant, which is exact in the element type of the group.
+    Known(f64),
+    /// The element of a buffer, times 1 or -1.
+    Read { buf: BufferId, at: usize, sign: f64 },
+}
+
+/// The numbers of a sum with weights.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Weights {
+    /// A constant summand, exact in the element type of the group.
     pub(crate) constant: Option<f64>,
-    pub(crate) weights: SmallVec<[f64; MAX_TERMS]>,
+    pub(crate) weights: SmallVec<[Weight; MAX_TERMS]>,
 }
 
 impl<V> TileOp<V> {

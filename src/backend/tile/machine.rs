@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
-use super::group::{TileOp, Weights};
+use super::group::{TileOp, Weight, Weights};
 use super::{Instruction, ResolvedView, TileCode, TileOperand, ViewOperand};
 use crate::array::{with_elem, with_float, with_num};
 use crate::backend::ir::access::{ADDED, Footprint, READ, Run, StridedAccess};
@@ -267,7 +267,15 @@ impl<'a> Tile<'a> {
     fn weighted<E: Real>(&self, sum: &Weights, terms: &[TileOperand], out: TileOperand) {
         let (mut slices, mut weights) = ([&[][..]; MAX_TERMS], [E::ZERO; MAX_TERMS]);
         for (k, (term, weight)) in terms.iter().zip(&sum.weights).enumerate() {
-            (slices[k], weights[k]) = (self.slice(*term), E::of_f64(*weight));
+            let weight = match *weight {
+                Weight::Known(number) => E::of_f64(number),
+                Weight::Read { buf, at, sign } => {
+                    // Safety: see `memory.rs`.
+                    let elements = unsafe { self.table.read::<E>(buf, at, 1) };
+                    elements[0] * E::of_f64(sign)
+                }
+            };
+            (slices[k], weights[k]) = (self.slice(*term), weight);
         }
         let n = terms.len();
         let constant = sum.constant.map(E::of_f64);
@@ -310,7 +318,7 @@ impl<'a> Tile<'a> {
                 step => elementwise::copy_apart(self.isa, source, (stride, step), n, out),
             }
         });
-        if grids || self.straight_with_holes(buf, access, out) {
+        if grids || self.straight_with_holes(buf, access, out) || self.boxes(buf, access, out) {
             return;
         }
         access.runs(self.start, self.len, |run| {
@@ -348,6 +356,27 @@ impl<'a> Tile<'a> {
         out.copy_from_slice(unsafe { self.table.read::<E>(buf, place, self.len) });
         holed.holes(self.len, |range| out[range].fill(E::ZERO));
         true
+    }
+
+    /// Copies the boxes between the holes of short rows, and writes zeros to the holes. Returns whether the positions are
+    /// such boxes.
+    fn boxes<E: Elem>(&self, buf: BufferId, access: &StridedAccess, out: &mut [E]) -> bool {
+        let mut end = 0;
+        let are_boxes = access.boxes(self.start, self.len, |filled| {
+            let width = (filled.rows - 1) * filled.pitch + filled.len;
+            out[end..filled.at + width].fill(E::ZERO);
+            end = filled.at + width;
+            let (lowest, reach) = filled.reach();
+            // Safety: see `memory.rs`; the elements of a box lie between its lowest place and its highest.
+            let source = unsafe { self.table.read::<E>(buf, lowest, reach) };
+            let strides = (filled.row_stride, filled.stride);
+            let out = &mut out[filled.at..][..width];
+            elementwise::copy_box(self.isa, (source, filled.place - lowest), strides, (filled.len, filled.pitch), out);
+        });
+        if are_boxes {
+            out[end..].fill(E::ZERO);
+        }
+        are_boxes
     }
 
     /// Gathers from a table, whose elements from `first` on are in memory: no index refers to an earlier one.

@@ -46,6 +46,19 @@ impl<E: Real> GuardedZip<E> for Atan2 {
     }
 }
 
+#[derive(Clone, Copy, Default)]
+struct Hypot;
+
+impl<E: Real> GuardedZip<E> for Hypot {
+    #[inline(always)]
+    fn at<M: Machine>(self, x: E, y: E) -> (E, bool) {
+        derived::hypot::<E, M>(x, y)
+    }
+    fn row(x: E, y: E) -> E {
+        Binary::Hypot.apply(x, y)
+    }
+}
+
 /// Chooses the loop of a row: the row itself compiled for each instruction set (`rows`), a vector kernel, which may
 /// fall back to the row at some arguments (`guarded`), or one loop for all rows that call a library (`library`).
 macro_rules! by_row {
@@ -63,8 +76,8 @@ pub(crate) fn binary<E: Real>(isa: Isa, op: Binary, x: Arg<'_, E>, y: Arg<'_, E>
     by_row! {
         isa, op, x, y, out;
         rows: Add Sub Mul Div Copysign Min Max MulNoNan;
-        guarded: LogAddExp Pow Atan2;
-        library: PowLessOne RecipReal Hypot Polygamma;
+        guarded: LogAddExp Pow Atan2 Hypot;
+        library: PowLessOne RecipReal Polygamma;
     }
 }
 
@@ -116,7 +129,7 @@ macro_rules! as_function {
 pub(crate) fn binary_function<U: UseBinary>(op: Binary, f: U) -> U::Output {
     as_function! {
         op, f;
-        rows: Add Sub Mul Div Copysign Min Max MulNoNan PowLessOne RecipReal Hypot Polygamma;
-        guarded: LogAddExp Pow Atan2;
+        rows: Add Sub Mul Div Copysign Min Max MulNoNan PowLessOne RecipReal Polygamma;
+        guarded: LogAddExp Pow Atan2 Hypot;
     }
 }

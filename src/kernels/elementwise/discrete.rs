@@ -29,8 +29,59 @@ pub(crate) fn int_unary(isa: Isa, op: IntUnary, x: &[i64], out: &mut [i64]) {
     by_row!(op, IntUnary: Neg Abs; ROW => each(isa, TableRow(|x| ROW.apply(x)), x, out))
 }
 
+/// The least number of quotients for which a reciprocal is computed.
+const DIVIDED: usize = 16;
+
+/// Division by one number, as a multiplication by its reciprocal.
+///
+/// Source: T. Granlund, P. L. Montgomery, "Division by Invariant Integers using Multiplication", PLDI 1994, figure 5.2:
+/// for `l >= log2 |d|` and `m = 1 + floor(2^(63 + l) / |d|)`, the quotient of `x` is `m x / 2^(63 + l)`, rounded
+/// towards 0.
+#[derive(Clone, Copy)]
+struct Divisor {
+    number: i64,
+    /// `m - 2^64`.
+    multiplier: i64,
+    /// `l - 1`.
+    shift: u32,
+}
+
+impl Divisor {
+    /// A divisor that is not 0.
+    fn new(number: i64) -> Divisor {
+        let size = number.unsigned_abs();
+        let log = (64 - (size - 1).leading_zeros()).max(1);
+        let multiplier = 1 + (1u128 << (63 + log)) / u128::from(size);
+        Divisor { number, multiplier: multiplier as u64 as i64, shift: log - 1 }
+    }
+
+    #[inline(always)]
+    fn quot(self, x: i64) -> i64 {
+        let high = ((i128::from(self.multiplier) * i128::from(x)) >> 64) as i64;
+        let (sign, sign_of_divisor) = (x >> 63, self.number >> 63);
+        let size = (x.wrapping_add(high) >> self.shift).wrapping_sub(sign);
+        (size ^ sign_of_divisor).wrapping_sub(sign_of_divisor)
+    }
+
+    #[inline(always)]
+    fn rem(self, x: i64) -> i64 {
+        x.wrapping_sub(self.quot(x).wrapping_mul(self.number))
+    }
+}
+
 /// The function of each pair of integers.
 pub(crate) fn int_binary(isa: Isa, op: IntBinary, x: Arg<'_, i64>, y: Arg<'_, i64>, out: &mut [i64]) {
+    if let (Arg::Slice(x), Arg::Scalar(number)) = (x, y)
+        && number != 0
+        && x.len() >= DIVIDED
+    {
+        let by = Divisor::new(number);
+        match op {
+            IntBinary::Quot => return each(isa, TableRow(|x| by.quot(x)), x, out),
+            IntBinary::Rem => return each(isa, TableRow(|x| by.rem(x)), x, out),
+            IntBinary::Add | IntBinary::Sub | IntBinary::Mul | IntBinary::Min | IntBinary::Max => {}
+        }
+    }
     by_row!(op, IntBinary: Add Sub Mul Quot Rem Min Max; ROW => pairs(isa, TableRow(|x, y| ROW.apply(x, y)), x, y, out))
 }
 

@@ -28,7 +28,7 @@ pub(crate) use isa::{Fused, Isa, WithoutFma};
 pub(crate) use loops::Arg;
 pub(crate) use reductions::{add_to, sum};
 pub(crate) use short_rows::{copy, reverse, rows_in_lanes, spread, sum_all, sum_each};
-pub(crate) use strided::{add_apart, copy_apart, put_apart};
+pub(crate) use strided::{add_apart, copy_apart, copy_box, put_apart};
 pub(crate) use unary::{UnaryFunction, UseUnary, unary, unary_function};
 
 /// The float types that have kernels: `f64` and `f32`.

@@ -104,6 +104,75 @@ pub(crate) fn copy_apart<E: Elem>(isa: Isa, x: &[E], strides: (usize, usize), n:
     dispatch(isa, Copy { x, strides, n, out });
 }
 
+struct CopyBox<'a, E> {
+    x: &'a [E],
+    first: usize,
+    strides: (i64, i64),
+    n: usize,
+    pitch: usize,
+    out: &'a mut [E],
+}
+
+impl<E: Elem> CopyBox<'_, E> {
+    /// Rows of `N` neighbours.
+    #[inline(always)]
+    fn rows<const N: usize>(self) {
+        for r in 0..self.out.len().div_ceil(self.pitch) {
+            let start = (self.first as i64 + self.strides.0 * r as i64) as usize;
+            self.out[r * self.pitch..][..N].copy_from_slice(&self.x[start..][..N]);
+        }
+    }
+}
+
+impl<E: Elem> Kernel for CopyBox<'_, E> {
+    type Output = ();
+    #[inline(always)]
+    fn run<M: Machine>(self) {
+        match (self.strides.1, self.n) {
+            (_, 1) => return self.rows::<1>(),
+            (1, 2) => return self.rows::<2>(),
+            (1, 3) => return self.rows::<3>(),
+            (1, 4) => return self.rows::<4>(),
+            (1, 5) => return self.rows::<5>(),
+            (1, 6) => return self.rows::<6>(),
+            (1, 7) => return self.rows::<7>(),
+            (1, 8) => return self.rows::<8>(),
+            _ => {}
+        }
+        let CopyBox { x, first, strides: (row, step), n, pitch, out } = self;
+        for r in 0..out.len().div_ceil(pitch) {
+            let start = (first as i64 + row * r as i64) as usize;
+            let out = &mut out[r * pitch..][..n];
+            match step {
+                1 => out.copy_from_slice(&x[start..][..n]),
+                -1 => {
+                    let x = &x[start + 1 - n..][..n];
+                    for i in 0..n {
+                        out[i] = x[n - 1 - i];
+                    }
+                }
+                step => {
+                    for i in 0..n {
+                        out[i] = x[(start as i64 + step * i as i64) as usize];
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Copies rows of `n` elements to rows that are `pitch` apart; `strides` are those of rows and of elements in `x`, whose
+/// first element is given. The elements between the rows are unchanged, and the output ends with the last row.
+pub(crate) fn copy_box<E: Elem>(
+    isa: Isa,
+    (x, first): (&[E], usize),
+    strides: (i64, i64),
+    (n, pitch): (usize, usize),
+    out: &mut [E],
+) {
+    dispatch(isa, CopyBox { x, first, strides, n, pitch, out });
+}
+
 struct Put<'a, E, F> {
     x: &'a [E],
     strides: (usize, usize),

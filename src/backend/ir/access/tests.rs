@@ -37,6 +37,14 @@ fn views() -> Vec<View> {
         View::affine(&[5, 6], &[5], &[1, 1], &[0, 0]),
         View::affine(&[5, 6], &[5], &[1, 1], &[0, -1]).clipped(0, 1, 5),
         View::affine(&[5, 7], &[9, 5], &[0, 1, 0, 0], &[0, 3]),
+        View::affine(&[3, 4, 5], &[4, 6, 9], &[1, 0, 0, 0, 1, 0, 0, 0, 1], &[0, -1, -2])
+            .clipped(0, 0, 3)
+            .clipped(1, 1, 5)
+            .clipped(2, 2, 7),
+        View::affine(&[3, 4, 5], &[5, 7, 6], &[0, 1, 0, 1, 0, 0, 0, 0, -1], &[-2, 0, 5])
+            .clipped(0, 0, 4)
+            .clipped(1, 2, 5)
+            .clipped(2, 1, 6),
         View::axes(&[3, 9], &[1]),
         View::axes(&[3, 9], &[0]),
         View::affine(&[4, 10], &[2, 2, 9], &[2, 1, 0, 0, 0, 1], &[0, 1]),
@@ -45,7 +53,7 @@ fn views() -> Vec<View> {
 
 #[test]
 fn an_access_over_any_range_gives_the_places_of_the_view() {
-    let (mut grids, mut straights) = (0, 0);
+    let (mut grids, mut boxes, mut straights) = (0, 0, 0);
     for view in &views() {
         let (access, expected) = (StridedAccess::new(view).expect("a box"), places(view));
         assert_eq!(access.is_total(), expected.iter().all(Option::is_some), "{view}");
@@ -71,6 +79,20 @@ fn an_access_over_any_range_gives_the_places_of_the_view() {
                     }
                 });
                 assert!(!are_grids || by_grids == seen, "{view} {start} {len}");
+                let mut by_boxes = vec![None; len];
+                let are_boxes = access.boxes(start, len, |filled| {
+                    let (lowest, reach) = filled.reach();
+                    for i in 0..filled.rows {
+                        for j in 0..filled.len {
+                            let moved = filled.row_stride * i as i64 + filled.stride * j as i64;
+                            let place = (filled.place as i64 + moved) as usize;
+                            assert!((lowest..lowest + reach).contains(&place), "{view} {start} {len}");
+                            by_boxes[filled.at + i * filled.pitch + j] = Some(place);
+                        }
+                    }
+                });
+                assert!(!are_boxes || by_boxes == seen, "{view} {start} {len}");
+                boxes += usize::from(are_boxes);
                 let same = |at: &dyn Fn(usize) -> usize| (0..len).all(|i| seen[i] == Some(at(i)));
                 let (right, straight) = match access.footprint(start, len) {
                     Footprint::Contiguous(place) => (same(&|i| place + i), true),
@@ -85,7 +107,7 @@ fn an_access_over_any_range_gives_the_places_of_the_view() {
             }
         }
     }
-    assert!(grids > 0 && straights > 0);
+    assert!(grids > 0 && boxes > 0 && straights > 0);
 }
 
 #[test]

@@ -2,8 +2,7 @@
 //!
 //! The cost of a cheap operation is that of its reads and writes of the first-level cache, so a sum of two products
 //! with a pass for each operation costs three times the minimum. The selection visits the operations of a group from
-//! the last to the first; each is computed by the largest form of the table, or sum with constant weights, that
-//! applies.
+//! the last to the first; each is computed by the largest form of the table, or sum with weights, that applies.
 //!
 //! Law: a value is absorbed only if one operation of the group uses it, and it is not stored. A superinstruction has
 //! the bits of the operations that it stands for.
@@ -18,7 +17,7 @@ use smallvec::SmallVec;
 use crate::backend::ir::elementwise::ElementwiseOp;
 use crate::backend::ir::fusion::{FusedNode, FusedOp, GroupNode, ValueId};
 use crate::backend::ir::step::BufferId;
-use crate::backend::tile::group::{TileNode, TileOp, Weights};
+use crate::backend::tile::group::{TileNode, TileOp, Weight, Weights};
 use crate::kernels::elementwise::{Form, MAX_TERMS};
 use crate::ops::{Binary, Property, Unary};
 
@@ -283,11 +282,17 @@ impl<'a> Finder<'a> {
         }
     }
 
-    /// The longest sum with constant weights whose result is this value.
+    /// The weight that is a broadcast element.
+    fn weight(&self, v: ValueId) -> Option<Weight> {
+        let FusedOp::One(buf, at) = self.node(v).item else { return None };
+        Some((self.number)(buf, at).map_or(Weight::Read { buf, at, sign: 1.0 }, Weight::Known))
+    }
+
+    /// The longest sum with weights whose result is this value.
     fn weighted(&self, v: ValueId) -> Option<Candidate> {
         let mut inside: SmallVec<[ValueId; 8]> = SmallVec::new();
         // From the last term to the first.
-        let mut terms: SmallVec<[(ValueId, f64); MAX_TERMS]> = SmallVec::new();
+        let mut terms: SmallVec<[(ValueId, Weight); MAX_TERMS]> = SmallVec::new();
         let (mut sum, mut constant) = (v, None);
         while let Some((before, last, sign)) = self.sum(sum) {
             // A constant term is the first summand, so it ends the search.
@@ -354,22 +359,26 @@ impl<'a> Finder<'a> {
         }
     }
 
-    /// A term of a sum as a value and its weight: if the term is a negation or a product with a constant, it is
+    /// A term of a sum as a value and its weight: if the term is a negation or a product with a broadcast element, it is
     /// absorbed.
-    fn term(&self, v: ValueId, sign: f64, inside: &mut SmallVec<[ValueId; 8]>) -> (ValueId, f64) {
+    fn term(&self, v: ValueId, sign: f64, inside: &mut SmallVec<[ValueId; 8]>) -> (ValueId, Weight) {
         let weighted = if let Some((Unary::Neg, x)) = self.unary(v) {
-            Some((x, -1.0))
+            Some((x, Weight::Known(-1.0)))
         } else if let Some((Binary::Mul, x, y)) = self.binary(v) {
-            self.constant(y).map(|c| (x, c)).or_else(|| self.constant(x).map(|c| (y, c)))
+            self.weight(y).map(|weight| (x, weight)).or_else(|| self.weight(x).map(|weight| (y, weight)))
         } else {
             None
         };
         match weighted.filter(|(x, _)| self.is_free(v) && !self.is_one(*x)) {
             Some((x, weight)) => {
                 inside.push(v);
-                (x, sign * weight)
+                let signed = match weight {
+                    Weight::Known(number) => Weight::Known(sign * number),
+                    Weight::Read { buf, at, .. } => Weight::Read { buf, at, sign },
+                };
+                (x, signed)
             }
-            None => (v, sign),
+            None => (v, Weight::Known(sign)),
         }
     }
 

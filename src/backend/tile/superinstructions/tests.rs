@@ -1,4 +1,4 @@
-//! Compares each row of the table, and sums with constant weights, with the same operations without superinstructions.
+//! Compares each row of the table, and sums with weights, with the same operations without superinstructions.
 
 use super::*;
 use crate::array::{Array, with_float};
@@ -6,7 +6,7 @@ use crate::backend::ir::limits::Limits;
 use crate::backend::{Executable, compile_within};
 use crate::base::BaseTensor;
 use crate::dtype::{DType, Float};
-use crate::ops::Linear;
+use crate::ops::{Linear, View};
 use crate::passes::Settings;
 use crate::program::{Program, Term, interpret};
 
@@ -137,15 +137,18 @@ fn full(n: usize, dtype: DType, x: f64) -> Term {
 }
 
 #[test]
-fn sums_with_constant_weights_have_the_bits_of_their_operations() {
+fn sums_with_weights_have_the_bits_of_their_operations() {
     for (dtype, n) in [DType::F64, DType::F32].into_iter().flat_map(|dtype| LENGTHS.map(|n| (dtype, n))) {
         for (length, shape) in (1..12).flat_map(|length| (0..6).map(move |shape| (length, shape))) {
             let (program, inputs) = of_four(n, dtype, 0, &|x| {
                 let term = |k: usize| {
                     let scaled = x[k % 4].binary(Binary::Mul, &full(n, dtype, 0.1 + k as f64));
-                    match (k + shape) % 4 {
+                    let element = View::affine(&[n], &[n], &[0], &[(k % n) as i64]);
+                    let element = x[3].linear(&Linear::affine(element, View::identity(&[n])));
+                    match (k + shape) % 5 {
                         0 => x[k % 4].clone(),
                         1 => scaled.unary(Unary::Neg),
+                        2 => element.binary(Binary::Mul, &x[k % 3]),
                         _ => scaled,
                     }
                 };

@@ -58,6 +58,18 @@ pub(crate) fn cosh<E: Elementary, M: Machine>(x: E) -> E {
     c::<E>(0.5) * (y + E::ONE / y)
 }
 
+/// `sqrt(x^2 + y^2)`, and whether the result is accurate: no square is out of range, unless the other number is larger
+/// by far.
+#[inline(always)]
+pub(crate) fn hypot<E: Elementary, M: Machine>(x: E, y: E) -> (E, bool) {
+    let (x, y) = (x.abs(), y.abs());
+    // The same for both orders of the arguments.
+    let (large, small) = if x < y { (y, x) } else { (x, y) };
+    let range = if size_of::<E>() == size_of::<f64>() { 1e150 } else { 1e15 };
+    let accurate = (large < E::of_f64(range)) & (large > E::of_f64(1.0 / range)) & (small >= E::ZERO);
+    (E::multiply_add::<M>(large, large, small * small).sqrt(), accurate)
+}
+
 /// `ln (e^x + e^y)`; the exponent is never positive.
 #[inline(always)]
 pub(crate) fn logaddexp<E: Elementary, M: Machine>(x: E, y: E) -> E {

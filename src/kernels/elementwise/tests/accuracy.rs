@@ -260,7 +260,7 @@ fn random_angles_are_within_the_bounds() {
 
 /// The largest distance of the kernel of a row of two arguments from the row, whose error may have the other sign.
 fn bound_of_two(op: Binary) -> u64 {
-    let far = [(Binary::Pow, 3), (Binary::LogAddExp, 4), (Binary::Atan2, 3)];
+    let far = [(Binary::Pow, 3), (Binary::LogAddExp, 4), (Binary::Atan2, 3), (Binary::Hypot, 2)];
     far.iter().find(|far| far.0 == op).map_or(0, |far| far.1)
 }
 

@@ -190,8 +190,10 @@ fn discrete_rows_are_the_rows() {
         for op in IntBinary::ALL {
             let got = filled(n, 5, |out| int_binary(isa, *op, Arg::Slice(x), Arg::Slice(y), out));
             assert!((0..n).all(|i| got[i] == op.apply(x[i], y[i])), "{}", op.name());
-            let got = filled(n, 5, |out| int_binary(isa, *op, Arg::Slice(x), Arg::Scalar(-3), out));
-            assert!((0..n).all(|i| got[i] == op.apply(x[i], -3)), "{}", op.name());
+            for by in [-3, 0, 1, -1, 2, 7, -10, 641, 1 << 62, i64::MAX, i64::MIN] {
+                let got = filled(n, 5, |out| int_binary(isa, *op, Arg::Slice(x), Arg::Scalar(by), out));
+                assert!((0..n).all(|i| got[i] == op.apply(x[i], by)), "{} by {by}", op.name());
+            }
         }
         let both = filled(n, true, |out| and(isa, Arg::Slice(a), Arg::Slice(b), out));
         let either = filled(n, true, |out| or(isa, Arg::Slice(a), Arg::Slice(b), out));
