@@ -237,8 +237,10 @@ machine! {
     summed_steps: usize = 1024, seen questions "convolutions";
     /// Columns of long rows whose extrema are found together: they stay in the first level of cache.
     extremum_columns: usize = 512, seen questions "elementwise";
-    /// Side of the square tiles in which matrices are transposed: one or two cache lines.
+    /// Steps along the result of a tile in which matrices are transposed: one or two cache lines.
     transposed_tile: usize = 16, seen questions "views of a million";
+    /// Steps along the result of a block of such tiles, whose part of the source stays in cache.
+    transposed_block: usize = 256, seen questions "views of a million";
 }
 
 #[cfg(test)]

@@ -3,6 +3,8 @@
 //! Law: every visit of the nest copies or adds one element. If several visits add to one element, a kernel may choose
 //! only the order of the sum.
 
+use std::ops::Range;
+
 use smallvec::SmallVec;
 
 use super::loop_nest::{Nest, stepped};
@@ -110,8 +112,11 @@ fn crossing(nest: &Nest<2>) -> Option<[usize; 2]> {
     Some([find(|[s, t]| s.abs() == 1 && t > 1)?, find(|[s, t]| s > 1 && t == 1)?])
 }
 
-/// The side of the square tiles in which matrices are transposed.
+/// The number of steps along of a tile.
 const TILE: usize = MACHINE.transposed_tile;
+
+/// The number of steps along of which the source stays in cache.
+const BLOCK: usize = MACHINE.transposed_block;
 
 /// A matrix that is transposed: `across` steps that are neighbours in the source, and `along` steps that are neighbours
 /// in the result.
@@ -136,42 +141,81 @@ fn exchange<E: Elem>(nest: &Nest<2>, places: [usize; 2], source: &[E], out: &mut
         down: across.strides[1] as usize,
         back: across.strides[0] < 0,
     };
-    nest.without(&places).points(|[i, o]| matrix.exchange(i, o, source, out, put));
+    nest.without(&places).points(|[i, o]| matrix.exchange((i, o), source, out, put));
 }
 
 impl Crossing {
     /// Visits one matrix, whose elements start at `i` in the source and at `o` in the result.
-    fn exchange<E: Elem>(&self, i: usize, o: usize, source: &[E], out: &mut [E], put: impl Fn(&mut E, E) + Copy) {
+    fn exchange<E: Elem>(&self, (i, o): (usize, usize), source: &[E], out: &mut [E], put: impl Fn(&mut E, E) + Copy) {
+        if self.back {
+            self.blocks::<E, true>((i, o), source, out, put);
+        } else {
+            self.blocks::<E, false>((i, o), source, out, put);
+        }
+    }
+
+    /// Visits blocks of [`BLOCK`] steps along, whose part of the source stays in cache while the steps across go by.
+    fn blocks<E: Elem, const BACK: bool>(
+        &self,
+        start: (usize, usize),
+        source: &[E],
+        out: &mut [E],
+        put: impl Fn(&mut E, E) + Copy,
+    ) {
         let whole = self.along / TILE * TILE;
-        for j in (0..whole).step_by(TILE) {
+        for first in (0..whole).step_by(BLOCK) {
+            let block = first..whole.min(first + BLOCK);
             let mut k = 0;
-            while k + TILE <= self.across {
-                self.tile::<E, TILE>((i, o), (k, j), source, out, put);
-                k += TILE;
-            }
-            if k + 8 <= self.across {
-                self.tile::<E, 8>((i, o), (k, j), source, out, put);
+            while k + 8 <= self.across {
+                self.tiles::<E, 8, BACK>(start, k, block.clone(), source, out, put);
                 k += 8;
             }
             if k + 4 <= self.across {
-                self.tile::<E, 4>((i, o), (k, j), source, out, put);
+                self.tiles::<E, 4, BACK>(start, k, block.clone(), source, out, put);
                 k += 4;
             }
             if k + 2 <= self.across {
-                self.tile::<E, 2>((i, o), (k, j), source, out, put);
+                self.tiles::<E, 2, BACK>(start, k, block.clone(), source, out, put);
                 k += 2;
             }
             if k < self.across {
-                self.tile::<E, 1>((i, o), (k, j), source, out, put);
+                self.tiles::<E, 1, BACK>(start, k, block, source, out, put);
             }
         }
         if whole < self.along {
-            self.rest((i, o), whole, source, out, put);
+            self.rest::<E, BACK>(start, whole, source, out, put);
+        }
+    }
+
+    /// Visits `N` steps across from `k` on, and a range of steps along, [`TILE`] at a time.
+    #[inline(always)]
+    fn tiles<E: Elem, const N: usize, const BACK: bool>(
+        &self,
+        (i, o): (usize, usize),
+        k: usize,
+        block: Range<usize>,
+        source: &[E],
+        out: &mut [E],
+        put: impl Fn(&mut E, E) + Copy,
+    ) {
+        // Backward, the last of the steps has the lowest offset.
+        let start = if BACK { i + 1 - k - N } else { i + k };
+        let zeros = [E::ZERO; N];
+        for j in block.step_by(TILE) {
+            let mut rows = [&zeros; TILE];
+            for (r, row) in rows.iter_mut().enumerate() {
+                *row = tile_row(&source[start + (j + r) * self.step..]);
+            }
+            for r in 0..N {
+                let place = &mut out[o + (k + r) * self.down + j..][..TILE];
+                let column = if BACK { N - 1 - r } else { r };
+                place.iter_mut().zip(&rows).for_each(|(o, row)| put(o, row[column]));
+            }
         }
     }
 
     /// Visits the last steps along, fewer than [`TILE`], from `j` on.
-    fn rest<E: Elem>(
+    fn rest<E: Elem, const BACK: bool>(
         &self,
         (i, o): (usize, usize),
         j: usize,
@@ -183,44 +227,20 @@ impl Crossing {
         let whole = self.across / TILE * TILE;
         for k in (0..whole).step_by(TILE) {
             let mut columns = [&zeros; TILE];
-            let start = if self.back { i + 1 - k - TILE } else { i + k } + j * self.step;
+            let start = if BACK { i + 1 - k - TILE } else { i + k } + j * self.step;
             for (c, column) in columns[..n].iter_mut().enumerate() {
                 *column = tile_row(&source[start + c * self.step..]);
             }
             for r in 0..TILE {
                 let place = &mut out[o + (k + r) * self.down + j..][..n];
-                let row = if self.back { TILE - 1 - r } else { r };
+                let row = if BACK { TILE - 1 - r } else { r };
                 place.iter_mut().zip(&columns).for_each(|(o, column)| put(o, column[row]));
             }
         }
         for k in whole..self.across {
-            let start = if self.back { i - k } else { i + k } + j * self.step;
+            let start = if BACK { i - k } else { i + k } + j * self.step;
             let run = source[start..].iter().step_by(self.step);
             out[o + k * self.down + j..][..n].iter_mut().zip(run).for_each(|(o, x)| put(o, *x));
-        }
-    }
-
-    /// Visits `N` steps across from `k` on, and [`TILE`] steps along from `j` on.
-    #[inline(always)]
-    fn tile<E: Elem, const N: usize>(
-        &self,
-        (i, o): (usize, usize),
-        (k, j): (usize, usize),
-        source: &[E],
-        out: &mut [E],
-        put: impl Fn(&mut E, E) + Copy,
-    ) {
-        let zeros = [E::ZERO; N];
-        let mut rows = [&zeros; TILE];
-        // Backward, the last of the steps has the lowest offset.
-        let start = if self.back { i + 1 - k - N } else { i + k } + j * self.step;
-        for (r, row) in rows.iter_mut().enumerate() {
-            *row = tile_row(&source[start + r * self.step..]);
-        }
-        for r in 0..N {
-            let place = &mut out[o + (k + r) * self.down + j..][..TILE];
-            let column = if self.back { N - 1 - r } else { r };
-            place.iter_mut().zip(&rows).for_each(|(o, row)| put(o, row[column]));
         }
     }
 }

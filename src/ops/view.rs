@@ -310,6 +310,19 @@ impl View {
         .tightened()
     }
 
+    /// The view at the index `i` along one axis of the iteration space, over the other axes.
+    pub(crate) fn at_step(&self, axis: usize, i: usize) -> View {
+        let (lo, hi) = self.bounds[axis];
+        let others: SmallVec<[usize; 6]> = (0..self.shape.len()).filter(|other| *other != axis).collect();
+        let fixed =
+            (0..self.source.len()).map(|k| self.offset[k].wrapping_add(self.row(k)[axis].wrapping_mul(i as i64)));
+        let mut view = View { offset: fixed.collect(), ..self.clone() };
+        if !(lo..hi).contains(&i) {
+            view = view.emptied();
+        }
+        view.restricted(&others)
+    }
+
     /// The same view under a new outermost axis of size `n` of both the iteration space and the source. Index `[b, i]`
     /// maps to `[b, self(i)]`.
     ///

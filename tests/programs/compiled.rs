@@ -625,12 +625,49 @@ fn short_rows_with_holes_are_read() {
         for order in [[0, 1, 2], [2, 1, 0], [1, 0, 2], [0, 2, 1]] {
             let padded = |x: &Tensor<Term, 3>| {
                 let pads: [(usize, usize); 3] = std::array::from_fn(|k| (before[k], after[k]));
-                x.pad(pads).permute(order).reverse(2).exp()
+                x.pad(pads).permute(order).reverse(2).square()
             };
             let function = Function::stage(padded, &x);
             let found = function.run(&x).expect("the array fits");
             let expected = interpret(function.optimized(), vec![x.raw().clone()]);
             assert_eq!(floats(found.raw()), floats(&expected[0]), "{shape:?} {order:?}");
+        }
+    }
+}
+
+/// Sums over windows that overlap, along either axis, with steps, in windows of every length around the largest that
+/// becomes a sum of views.
+#[test]
+fn sums_over_overlapping_windows_agree() {
+    for (length, step) in (1..11).flat_map(|length| (1..4).map(move |step| (length, step))) {
+        let (n, m) = (23, 17);
+        let x = Array::new(&[n, m], (0..n * m).map(|k| (k as f64 * 0.7).sin()).collect::<Vec<f64>>());
+        for axis in [0, 1] {
+            let count = ([n, m][axis] - length) / step + 1;
+            let (rows, columns) = if axis == 0 { (count, m) } else { (n, count) };
+            let steps = |own: usize| if own == axis { (step as i64, 1) } else { (1, 0) };
+            let ((r, r_in), (c, c_in)) = (steps(0), steps(1));
+            // Windows innermost, and between the axes.
+            for [i, j, k] in [[0, 1, 2], [0, 2, 1]] {
+                let mut shape = [0; 3];
+                (shape[i], shape[j], shape[k]) = (rows, columns, length);
+                let (mut from, mut into) = ([0; 6], [0; 6]);
+                (from[i], from[3 + j], into[i], into[3 + j]) = (r, c, 1, 1);
+                (from[k], from[3 + k]) = (r_in, c_in);
+                let from = View::affine(&[n, m], &shape, &from, &[0, 0]);
+                let into = View::affine(&[rows, columns], &shape, &into, &[0, 0]);
+                let sums = |x: &Tensor<Term, 2>| -> Tensor<Term, 2> {
+                    Tensor::from_raw(x.raw().linear(&Linear::affine(from.clone(), into.clone())))
+                };
+                let x = Tensor::<Concrete, 2>::from_raw(x.clone());
+                let found = Function::stage(sums, &x).run(&x).expect("the array fits");
+                let at = |row: usize, column: usize| floats(x.raw())[row * m + column];
+                for (k, sum) in floats(found.raw()).into_iter().enumerate() {
+                    let (row, column) = (k / columns * r as usize, k % columns * c as usize);
+                    let terms = (0..length).map(|l| at(row + l * r_in as usize, column + l * c_in as usize));
+                    assert!((sum - terms.sum::<f64>()).abs() < 1e-13, "{length} {step} {axis} {k}");
+                }
+            }
         }
     }
 }

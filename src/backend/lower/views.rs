@@ -3,6 +3,8 @@
 //! Law: the operand of a view is in memory. For the product of a stored array with a constant, the array is viewed and
 //! the elements that are read are scaled: the product is not stored for the view.
 
+use smallvec::SmallVec;
+
 use super::operations::Scope;
 use super::{LoweredValue, Lowering, known_number};
 use crate::array::Array;
@@ -42,6 +44,9 @@ impl Lowering {
                 {
                     return seen;
                 }
+                if let Some(sum) = self.window_sum(&mut scope.known[a as usize], (from, into), dtype, of) {
+                    return sum;
+                }
                 let Some(seen) = self.seen(&mut scope.known[a as usize], from, dtype, of) else {
                     return self.moved(scope, from, into, a, node);
                 };
@@ -57,6 +62,30 @@ impl Lowering {
                 self.whole(scope, KernelOp::PrefixSum(line), &[a], node)
             }
         }
+    }
+
+    /// The sums over short windows that overlap, as sums of views, one for each position within the window; `None` for
+    /// other moves. The elements of windows would be copied one window after the other, several times each.
+    fn window_sum(
+        &mut self,
+        known: &mut LoweredValue,
+        (from, into): (&View, &View),
+        dtype: DType,
+        of: usize,
+    ) -> Option<LoweredValue> {
+        let axis = window(from, into).filter(|_| dtype.is_float())?;
+        let views: Option<SmallVec<[View; WINDOW]>> =
+            (0..from.shape()[axis]).map(|j| as_read(&from.at_step(axis, j), &into.at_step(axis, j))).collect();
+        let n = size(into.source());
+        // From +0 on, as sums are: -0 alone has the sum +0.
+        let mut sum = self.constant(&Array::zeros(into.source(), dtype));
+        for view in &views? {
+            let seen = self.seen(known, view, dtype, of)?;
+            sum = self.elementwise(n, dtype, &[(&sum, dtype), (&seen, dtype)], |v| {
+                ElementwiseOp::Binary(Binary::Add, v[0], v[1])
+            });
+        }
+        Some(sum)
     }
 
     /// Writes a value to a buffer through a view, with zeros where nothing is written; with `adds`, accumulates it on
@@ -159,6 +188,25 @@ impl Lowering {
             None => self.constant(&Array::zeros(&node.shape, node.dtype)),
         }
     }
+}
+
+/// The longest window that becomes a sum of views.
+const WINDOW: usize = 8;
+
+/// The axis of the positions of a move along which overlapping windows are summed, if they are, and if every element of
+/// the result is a sum.
+fn window(from: &View, into: &View) -> Option<usize> {
+    let stride = |axis: usize| {
+        let source = from.source();
+        (0..source.len()).map(|k| from.row(k)[axis] * size(&source[k + 1..]) as i64).sum::<i64>().abs()
+    };
+    let summed = |axis: usize| (0..into.source().len()).all(|k| into.row(k)[axis] == 0);
+    let mut axes = (0..into.shape().len()).filter(|axis| summed(*axis) && into.shape()[*axis] > 1);
+    let axis = axes.next().filter(|_| axes.next().is_none())?;
+    let (n, step) = (into.shape()[axis], stride(axis));
+    let overlap = |other: usize| other != axis && (1..n as i64 * step).contains(&stride(other));
+    let covers = into.is_total() && positions(into) == size(into.source()) * n;
+    (n <= WINDOW && covers && (0..into.shape().len()).any(overlap)).then_some(axis)
 }
 
 /// The view by which the result of a linear operation reads its operand; `None` if several elements are added at one

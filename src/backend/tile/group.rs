@@ -24,6 +24,8 @@ pub(crate) enum TileOp<V> {
     Weighted(Box<Weights>, SmallVec<[V; 4]>),
     /// The sine and the cosine of a value: the operand, and the second result.
     SinCos(V, V),
+    /// Adds the products of two values to one element of a buffer.
+    AddProducts(BufferId, usize, [V; 2]),
 }
 
 /// The weight of a term of a sum, the same for all elements.
@@ -51,6 +53,7 @@ impl<V> TileOp<V> {
             TileOp::Form(form, args) => TileOp::Form(form, args.into_iter().map(f).collect()),
             TileOp::Weighted(weights, args) => TileOp::Weighted(weights, args.into_iter().map(f).collect()),
             TileOp::SinCos(a, second) => TileOp::SinCos(f(a), f(second)),
+            TileOp::AddProducts(buf, at, factors) => TileOp::AddProducts(buf, at, factors.map(f)),
         }
     }
 
@@ -61,7 +64,11 @@ impl<V> TileOp<V> {
 
     /// The buffer that the operation writes.
     pub(crate) fn writes(&self) -> Option<BufferId> {
-        if let TileOp::Lowered(op) = self { op.writes() } else { None }
+        match self {
+            TileOp::Lowered(op) => op.writes(),
+            TileOp::AddProducts(buf, ..) => Some(*buf),
+            TileOp::Form(..) | TileOp::Weighted(..) | TileOp::SinCos(..) => None,
+        }
     }
 
     /// The index of the first operand that may be one broadcast element; all later ones may be, too.
@@ -75,7 +82,7 @@ impl<V> TileOp<V> {
                 ElementwiseOp::FloatStep(..) | ElementwiseOp::Convert(..) => None,
             },
             TileOp::Form(form, _) => Some(form.slices()),
-            TileOp::Lowered(_) | TileOp::Weighted(..) | TileOp::SinCos(..) => None,
+            TileOp::Lowered(_) | TileOp::Weighted(..) | TileOp::SinCos(..) | TileOp::AddProducts(..) => None,
         }
     }
 }
@@ -87,6 +94,7 @@ impl<V: Copy> TileOp<V> {
             TileOp::Lowered(op) => op.operands(),
             TileOp::Form(_, args) | TileOp::Weighted(_, args) => args.clone(),
             TileOp::SinCos(a, _) => SmallVec::from_slice(&[*a]),
+            TileOp::AddProducts(_, _, factors) => SmallVec::from_slice(factors),
         }
     }
 }

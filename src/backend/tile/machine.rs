@@ -172,7 +172,7 @@ impl<'a> Tile<'a> {
     }
 
     pub(crate) fn run(&self, instruction: &Instruction) {
-        let Instruction { item, dtype, operand: _, out } = instruction;
+        let Instruction { item, dtype, operand, out } = instruction;
         let (isa, out) = (self.isa, *out);
         match item {
             TileOp::Lowered(op) => self.lowered(op, instruction),
@@ -182,6 +182,12 @@ impl<'a> Tile<'a> {
                 elementwise::form::<E>(isa, *form, &operands, self.out(out));
             }),
             TileOp::Weighted(weights, terms) => with_float!(*dtype, E => self.weighted::<E>(weights, terms, out)),
+            TileOp::AddProducts(buf, at, [x, y]) => with_float!(*operand, E => {
+                let sum = elementwise::sum_of_products::<E>(isa, self.slice(*x), self.slice(*y));
+                // Safety: see `memory.rs`.
+                let out = unsafe { self.table.write::<E>(*buf, *at, 1) };
+                out[0] = out[0].plus(sum);
+            }),
             TileOp::SinCos(a, second) => {
                 with_float!(*dtype, E => elementwise::sin_cos::<E>(isa, self.slice(*a), self.out(out), self.out(*second)))
             }

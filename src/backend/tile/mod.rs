@@ -206,7 +206,9 @@ impl Maker<'_> {
             TileOp::Lowered(FusedOp::One(buf, at)) => TileOperand::One(*buf, *at),
             TileOp::Lowered(FusedOp::View(buf, access)) if stored.is_none() => return self.view(*buf, access, dtype),
             TileOp::SinCos(x, second) => return self.sines((dtype, stored), *x, *second),
-            TileOp::Lowered(_) | TileOp::Form(..) | TileOp::Weighted(..) => return self.computed(op, dtype, stored),
+            TileOp::Lowered(_) | TileOp::Form(..) | TileOp::Weighted(..) | TileOp::AddProducts(..) => {
+                return self.computed(op, dtype, stored);
+            }
         };
         if let Some(buf) = stored {
             let item = op.clone().map(|_| arg);

@@ -26,7 +26,7 @@ pub(crate) use discrete::{and, compare, float_step, int_binary, int_unary, not, 
 pub(crate) use fused::{Form, MAX_TERMS, form, linear_combination, sin_cos};
 pub(crate) use isa::{Fused, Isa, WithoutFma};
 pub(crate) use loops::Arg;
-pub(crate) use reductions::{add_to, sum};
+pub(crate) use reductions::{add_to, sum, sum_of_products};
 pub(crate) use short_rows::{copy, reverse, rows_in_lanes, spread, sum_all, sum_each};
 pub(crate) use strided::{add_apart, copy_apart, copy_box, put_apart};
 pub(crate) use unary::{UnaryFunction, UseUnary, unary, unary_function};

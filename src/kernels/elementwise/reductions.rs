@@ -3,6 +3,7 @@
 //! Law: the number of partial sums is fixed, so results do not depend on the instruction set.
 #![allow(clippy::needless_range_loop, reason = "indices are inlined with certainty, iterators are not")]
 
+use super::Real;
 use crate::dtype::Num;
 use crate::kernels::isa::{Isa, Kernel, Machine, dispatch};
 
@@ -50,6 +51,40 @@ fn sum_in<E: Num, const N: usize>(x: &[E]) -> E {
 /// The sum of all elements.
 pub(crate) fn sum<E: Num>(isa: Isa, x: &[E]) -> E {
     dispatch(isa, Sum(x))
+}
+
+struct SumOfProducts<'a, E>(&'a [E], &'a [E]);
+
+impl<E: Real> Kernel for SumOfProducts<'_, E> {
+    type Output = E;
+    #[inline(always)]
+    fn run<M: Machine>(self) -> E {
+        let SumOfProducts(x, y) = self;
+        if x.len() < 2 * LANES { products_in::<E, { LANES / 4 }>(x, y) } else { products_in::<E, LANES>(x, y) }
+    }
+}
+
+#[inline(always)]
+fn products_in<E: Real, const N: usize>(x: &[E], y: &[E]) -> E {
+    let mut lanes = [E::ZERO; N];
+    let ((x, x_tail), (y, y_tail)) = (x.as_chunks::<N>(), y.as_chunks::<N>());
+    let y = &y[..x.len()];
+    for k in 0..x.len() {
+        for i in 0..N {
+            lanes[i] = lanes[i] + x[k][i] * y[k][i];
+        }
+    }
+    let y_tail = &y_tail[..x_tail.len()];
+    for i in 0..x_tail.len() {
+        lanes[i] = lanes[i] + x_tail[i] * y_tail[i];
+    }
+    total(lanes)
+}
+
+/// The sum of the products of pairs of elements, with the bits of the sum of the rounded products.
+pub(crate) fn sum_of_products<E: Real>(isa: Isa, x: &[E], y: &[E]) -> E {
+    assert_eq!(x.len(), y.len(), "each element has a factor");
+    dispatch(isa, SumOfProducts(x, y))
 }
 
 struct Add<'a, E> {

@@ -3,6 +3,7 @@
 //! The cost of a cheap operation is that of its reads and writes of the first-level cache, so a sum of two products
 //! with a pass for each operation costs three times the minimum. The selection visits the operations of a group from
 //! the last to the first; each is computed by the largest form of the table, or sum with weights, that applies.
+//! A product whose sum is one element is computed by that sum.
 //!
 //! Law: a value is absorbed only if one operation of the group uses it, and it is not stored. A superinstruction has
 //! the bits of the operations that it stands for.
@@ -220,6 +221,9 @@ impl<'a> Finder<'a> {
 
     /// The superinstruction with the result of this operation that saves most passes.
     fn best(&self, k: usize) -> Option<Candidate> {
+        if let FusedOp::Add(buf, access, v) = &self.nodes[k].item {
+            return self.sum_of_products(*buf, access.constant()?, *v);
+        }
         if !matches!(self.nodes[k].item, FusedOp::Elementwise(ElementwiseOp::Unary(..) | ElementwiseOp::Binary(..))) {
             return None;
         }
@@ -231,6 +235,18 @@ impl<'a> Finder<'a> {
             }
         }
         best
+    }
+
+    /// The sum of a product to one element.
+    fn sum_of_products(&self, buf: BufferId, at: usize, product: ValueId) -> Option<Candidate> {
+        let factors = match (self.unary(product), self.binary(product)) {
+            (Some((Unary::Square, x)), _) => [x, x],
+            (_, Some((Binary::Mul, x, y))) => [x, y],
+            (_, _) => return None,
+        };
+        let suits = self.is_free(product) && !factors.iter().any(|factor| self.is_one(*factor));
+        let item = TileOp::AddProducts(buf, at, factors);
+        suits.then(|| Candidate { item, inside: SmallVec::from_slice(&[product]), gain: 1 })
     }
 
     fn form(&self, rule: &Rule, v: ValueId) -> Option<Candidate> {

@@ -174,6 +174,30 @@ fn sums_with_weights_have_the_bits_of_their_operations() {
 }
 
 #[test]
+fn sums_of_products_have_the_bits_of_sums_of_their_products() {
+    for (dtype, n) in [DType::F64, DType::F32].into_iter().flat_map(|dtype| LENGTHS.map(|n| (dtype, n))) {
+        let total = |x: &Term| {
+            let onto = View::affine(&[], &[n], &[], &[]);
+            x.linear(&Linear::affine(View::identity(&[n]), onto))
+        };
+        let finite = |x: &Term| x.unary(Unary::Tanh);
+        for square in [true, false] {
+            let product = |x: &[Term; 4]| match square {
+                true => finite(&x[0]).unary(Unary::Square),
+                false => finite(&x[0]).binary(Binary::Mul, &finite(&x[1])),
+            };
+            let (program, inputs) = of_four(n, dtype, 0, &|x| vec![total(&product(x))]);
+            let executable = compile(&program);
+            assert!(executable.explain().contains("sum of products"), "{}", executable.explain());
+            // The product is a result, too: it is stored.
+            let (stored, _) = of_four(n, dtype, 0, &|x| vec![total(&product(x)), product(x)]);
+            let (found, apart) = (executable.run(&inputs), compile(&stored).run(&inputs));
+            assert_eq!(bits(&found[0]), bits(&apart[0]), "{dtype} {n} {square}");
+        }
+    }
+}
+
+#[test]
 fn what_is_needed_elsewhere_is_not_absorbed() {
     // A product with two uses, a product that is a result, and `z - (x - y)`, which is no row of the table.
     let used_twice = |[x, y, z, w]: &[Term; 4]| {
