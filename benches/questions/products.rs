@@ -55,16 +55,22 @@ pub(crate) fn run() {
         ],
     );
     small();
+    vectors();
 }
 
 /// Many small matrices, and products with a short axis, over the sizes that decide between kernels.
 fn small() {
     let array = |shape: &[usize]| Array::uniform(shape, -1.0, 1.0, 9);
     let mut cases = Vec::new();
-    for n in [2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 24] {
-        let (a, b) = (array(&[2000, n, n]), array(&[2000, n, n]));
-        let product = Contract::axes(&[2000, n, n, n], &[0, 1, 3], &[0, 3, 2], &[0, 1, 2]);
-        cases.push(case(format!("2000 of {n} x {n}"), 2000 * n * n * n, move || Array::contract(&product, &a, &b)));
+    for n in [2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 16, 17, 24, 32, 48, 64, 96] {
+        let batch = if n < 20 { 2000 } else { 100 };
+        let (a, b) = (array(&[batch, n, n]), array(&[batch, n, n]));
+        for (name, right) in [("", [0, 3, 2]), (", transposed", [0, 2, 3])] {
+            let product = Contract::axes(&[batch, n, n, n], &[0, 1, 3], &right, &[0, 1, 2]);
+            let (a, b) = (a.clone(), b.clone());
+            let run = move || Array::contract(&product, &a, &b);
+            cases.push(case(format!("{batch} of {n} x {n}{name}"), batch * n * n * n, run));
+        }
     }
     for k in [1, 2, 3, 4, 8, 16] {
         let (a, b) = (array(&[20000, k]), array(&[k, 10]));
@@ -77,4 +83,22 @@ fn small() {
         cases.push(case(format!("{n} columns"), 200_000 * n, move || Array::contract(&product, &a, &b)));
     }
     compare("small products", "multiplication and addition", cases);
+}
+
+/// Products of a matrix with a vector from either side, over the lengths of rows that decide how they are summed.
+fn vectors() {
+    let array = |shape: &[usize]| Array::uniform(shape, -1.0, 1.0, 9);
+    let mut cases = Vec::new();
+    for len in [2, 3, 5, 8, 9, 12, 15, 16, 20, 31, 32, 48, 64, 65, 100, 200] {
+        for count in [4, 100_000 / len] {
+            let (a, x, y) = (array(&[count, len]), array(&[len]), array(&[count]));
+            let matvec = Contract::axes(&[count, len], &[0, 1], &[1], &[0]);
+            let vecmat = Contract::axes(&[count, len], &[0], &[0, 1], &[1]);
+            let b = a.clone();
+            let name = format!("{count} rows of {len}");
+            cases.push(case(format!("A x, {name}"), count * len, move || Array::contract(&matvec, &b, &x)));
+            cases.push(case(format!("y A, {name}"), count * len, move || Array::contract(&vecmat, &y, &a)));
+        }
+    }
+    compare("products with a vector", "multiplication and addition", cases);
 }

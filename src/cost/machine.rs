@@ -210,12 +210,19 @@ machine! {
     isa_run: usize = 32, measured questions "arrays of";
     /// Least elements of an inner product for which such loops are called.
     isa_sum: usize = 128, measured questions "products with a matrix";
+    /// Least elements of a matrix for which a product with a vector is a call of its own.
+    gemv: usize = 32, measured questions "products with a vector";
+    /// Longest rows that are summed in registers, not in the result.
+    gemv_row: usize = 64, measured questions "products with a vector";
+    /// Rows of few elements from which on four sums in turn are faster than one, in which each sum waits for the last.
+    turns: usize = 512, measured questions "products with a vector";
     /// Length below which the overhead of a run exceeds the time of its elements.
     short_run: usize = 16, seen anchors "A.gmm.d10k25n1000";
     /// Least products of a matrix product whose operands are worth packing.
     packed: usize = 512, measured questions "matrix products";
-    /// Products of a matrix product from which on a batch of them is faster with packed operands than in tiles.
-    small_matrix: usize = 2048, measured questions "small products";
+    /// Elements of the operand that the rows of a product share, up to which tiles that read it in place are faster than
+    /// packed operands.
+    shared_panel: usize = 4096, measured questions "small products";
     /// Rows from which on eigenvalues take less time by faer than by nalgebra.
     large_spectrum: usize = 60, seen questions "one matrix";
     /// Products of an update of a factorisation from which on packing its factors pays.

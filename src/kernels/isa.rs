@@ -9,6 +9,8 @@
 
 use std::sync::OnceLock;
 
+use crate::dtype::Num;
+
 /// An instruction set that this processor has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Isa(Level);
@@ -116,6 +118,29 @@ pub(crate) fn dispatch<K: Kernel>(isa: Isa, kernel: K) -> K::Output {
     }
 }
 
+/// [`dispatch`] for a kernel that is not compiled for the baseline, nor, unless it is `WIDE`, for AVX-512; `None`, with
+/// nothing run, on the baseline.
+#[inline]
+pub(crate) fn dispatch_fused<const WIDE: bool, K: Kernel>(isa: Isa, kernel: K) -> Option<K::Output> {
+    match isa.0 {
+        Level::Baseline => {
+            drop(kernel);
+            None
+        }
+        // SAFETY: the processor has the features, or this value of `Isa` would not exist.
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx2 => Some(unsafe { avx2(kernel) }),
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx512 => Some(if const { WIDE } {
+            // SAFETY: as above.
+            unsafe { avx512(kernel) }
+        } else {
+            // SAFETY: as above; a processor with AVX-512 has the features of AVX2.
+            unsafe { avx2(kernel) }
+        }),
+    }
+}
+
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
 fn avx2<K: Kernel>(kernel: K) -> K::Output {
@@ -126,4 +151,75 @@ fn avx2<K: Kernel>(kernel: K) -> K::Output {
 #[target_feature(enable = "avx2,fma,avx512f,avx512dq,avx512vl,avx512bw")]
 fn avx512<K: Kernel>(kernel: K) -> K::Output {
     kernel.run::<Fused>()
+}
+
+/// Runs a body for each number from 0 to less than a constant, at most 8, as a loop that is unrolled before all others:
+/// the compiler does not unroll loops with large bodies, and arrays that they index do not stay in registers.
+macro_rules! unrolled {
+    (for $i:ident in $count:expr, $body:block) => {
+        unrolled!(@ $i $count, $body, 0 1 2 3 4 5 6 7)
+    };
+    (@ $i:ident $count:expr, $body:block, $($n:literal)*) => {$(
+        if const { $n < $count } {
+            let $i = const { if $n < $count { $n } else { 0 } };
+            $body
+        }
+    )*};
+}
+pub(crate) use unrolled;
+
+/// The transposed matrix of four lines, by shuffles of the vectors that every processor of the target has: the compiler
+/// moves the elements one by one.
+#[inline(always)]
+pub(crate) fn transposed<E: Num>(lines: [&[E; 4]; 4]) -> [[E; 4]; 4] {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{
+            __m128, __m128d, _mm_movehl_ps, _mm_movelh_ps, _mm_unpackhi_pd, _mm_unpackhi_ps, _mm_unpacklo_pd,
+            _mm_unpacklo_ps,
+        };
+        use std::mem::transmute_copy;
+        if const { size_of::<E>() == 4 } {
+            // SAFETY: four elements of four bytes are a vector of 16 bytes, and its bits are moved unchanged.
+            return unsafe {
+                let [a, b, c, d]: [__m128; 4] = [0, 1, 2, 3].map(|k| transmute_copy(lines[k]));
+                let (ab, cd) = (_mm_unpacklo_ps(a, b), _mm_unpacklo_ps(c, d));
+                let (x, y) = (_mm_unpackhi_ps(a, b), _mm_unpackhi_ps(c, d));
+                let of = [_mm_movelh_ps(ab, cd), _mm_movehl_ps(cd, ab), _mm_movelh_ps(x, y), _mm_movehl_ps(y, x)];
+                transmute_copy(&of)
+            };
+        }
+        if const { size_of::<E>() == 8 } {
+            // SAFETY: two elements of eight bytes are a vector of 16 bytes, and its bits are moved unchanged.
+            return unsafe {
+                let v: [[__m128d; 2]; 4] = [0, 1, 2, 3].map(|k| transmute_copy(lines[k]));
+                let low = |k: usize, l: usize| _mm_unpacklo_pd(v[l][k], v[l + 1][k]);
+                let high = |k: usize, l: usize| _mm_unpackhi_pd(v[l][k], v[l + 1][k]);
+                let line = |k: usize| [[low(k, 0), low(k, 2)], [high(k, 0), high(k, 2)]];
+                transmute_copy(&[line(0), line(1)])
+            };
+        }
+    }
+    let element = |step: usize| [lines[0][step], lines[1][step], lines[2][step], lines[3][step]];
+    [element(0), element(1), element(2), element(3)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::transposed;
+    use crate::dtype::Num;
+
+    fn check<E: Num>(number: impl Fn(usize) -> E) {
+        let lines = [0, 1, 2, 3].map(|l| [0, 1, 2, 3].map(|k| number(4 * l + k)));
+        let columns = transposed(lines.each_ref());
+        assert!((0..16).all(|i| columns[i % 4][i / 4].same_bits(lines[i / 4][i % 4])));
+    }
+
+    #[test]
+    fn lines_are_transposed() {
+        check(|i| i as f32 - 7.5);
+        check(|i| i as f64 - 7.5);
+        check(|i| i as i64 - 7);
+        check(|i| if i % 2 == 0 { f32::NAN } else { -0.0 });
+    }
 }

@@ -44,13 +44,14 @@ impl Memory {
     pub(crate) fn whole(&mut self, whole: &KernelCall, span: RowRange, all: &[BufferId]) {
         match &whole.op {
             KernelOp::Product(_) if span.rows == 1 => with_num!(whole.dtype, E => self.product::<E>(whole)),
-            KernelOp::Product(_) => {
+            KernelOp::Product(product) => {
                 let (width, here) = (whole.dtype.width(), !all.contains(&whole.out));
-                if here || span.from == 0 {
+                let fresh = here && product.sets_rows(span.rows);
+                if !fresh && (here || span.from == 0) {
                     let rows = if here { span } else { RowRange::ALL };
                     self.table.clear(whole.out, rows.of(whole.size * width));
                 }
-                with_num!(whole.dtype, E => self.product_rows::<E>(whole, span));
+                with_num!(whole.dtype, E => self.product_rows::<E>(whole, span, fresh));
             }
             KernelOp::Extremum(op, len, inner) => with_num!(whole.dtype, E => {
                 extrema(self.isa, *op, self.lines::<E>(whole, span), (*len, *inner), self.rows(whole, span));
@@ -178,7 +179,8 @@ impl Memory {
         self.scratch = scratch;
     }
 
-    fn product_rows<E: Num>(&self, whole: &KernelCall, span: RowRange) {
+    /// Adds the products of a range of rows; or, if `fresh`, sets the rows to them.
+    fn product_rows<E: Num>(&self, whole: &KernelCall, span: RowRange, fresh: bool) {
         let KernelOp::Product(product) = &whole.op else { unreachable!("the operation is a product") };
         let (buffer, _) = product.by_rows(span.rows).expect("the product runs in these rows");
         // An operand that has memory for one row block is read from its first element in memory on.
@@ -195,7 +197,8 @@ impl Memory {
         let (first, n) = self.table.extent::<E>(whole.out);
         // Safety: see `memory.rs`.
         let out = unsafe { self.table.write::<E>(whole.out, first, n.min(whole.size)) };
-        product.run_part((buffer, span.from..span.to), [first_a, first_b, first as i64], a, b, out);
+        let first = [first_a, first_b, first as i64];
+        product.run_part((buffer, span.from..span.to), first, [a, b], out, fresh);
     }
 
     fn turn<E: Elem>(&self, whole: &KernelCall, nest: &Nest<2>, span: RowRange) {

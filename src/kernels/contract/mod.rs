@@ -5,11 +5,12 @@
 //!
 //! | module | computes | used for |
 //! |---|---|---|
-//! | `tiles` | products with short axes, in registers | runs shorter than `short_run`, and batches of matrices of fewer than `small_matrix` products each |
+//! | `unrolled` | batches of matrices with sums of at most 8 products and at most 8 columns | the same as `tiles`, if results lie in one piece |
+//! | `tiles` | products with short axes, in registers | runs shorter than `short_run`, and matrices that share an operand of at most `shared_panel` elements |
 //! | `gemm` | plain matrix products | matrices from `packed` products on, in a batch from `plain` products on |
 //! | `implicit_gemm`, `micro_kernel` | products with several axes for rows, columns or the sum: convolutions and their adjoints | matrices from `packed` products on |
 //! | `inner_products` | products that are summed along runs of both operands | runs from `summed_run` elements, sums from `summed` products on |
-//! | `gemv` | products of a matrix and a vector | runs from `isa_run`, inner products from `isa_sum` elements on |
+//! | `gemv` | products of a matrix and a vector | matrices from `gemv` elements on |
 //! | `windows` | nothing: it brings convolutions into the form that `implicit_gemm` packs best | |
 //! | `partition` | contractions in parts, on several threads | contractions from `thread` nanoseconds on |
 //!
@@ -22,6 +23,7 @@ mod inner_products;
 mod micro_kernel;
 mod partition;
 mod tiles;
+mod unrolled;
 mod windows;
 
 use std::any::Any;
@@ -36,7 +38,7 @@ use crate::dtype::{DType, Num};
 use crate::ops::Contract;
 use crate::shape::{Show, size};
 use gemm::{Matmul, matmul};
-use gemv::add_scaled;
+use gemv::{Rows, is_gemv};
 use implicit_gemm::{Packed, Room};
 use inner_products::Sums;
 use partition::{add_apart, apart};
@@ -152,21 +154,36 @@ impl PlannedContraction {
         outer.by_rows(self.sizes, count, inner, rows).next()
     }
 
-    /// Adds the products of a range of steps of one loop, given by its number. The slices of the arrays begin with the
+    /// Whether [`run_part`](Self::run_part) can set all elements of the result in a part of `rows` rows.
+    pub(crate) fn sets_rows(&self, rows: usize) -> bool {
+        let covers = matches!(&self.kernel, Kernel::Tiles(tiles) if tiles.covers(self.sizes[2]));
+        covers && self.by_rows(rows).is_some_and(|(_, by_rows)| by_rows[2])
+    }
+
+    /// Adds the products of a range of steps of one loop, given by its number; or, if `fresh`, which needs
+    /// [`sets_rows`](Self::sets_rows), sets the rows of the result to them. The slices of the arrays begin with the
     /// elements `first`.
     pub(crate) fn run_part<E: Num>(
         &self,
         (place, steps): (usize, Range<usize>),
         first: [i64; 3],
-        a: &[E],
-        b: &[E],
+        [a, b]: [&[E]; 2],
         out: &mut [E],
+        fresh: bool,
     ) {
-        let part = self.outer().expect("the loops may run in parts").0.part(place, steps, first);
+        let outer = self.outer().expect("the loops may run in parts").0;
+        let count = steps.len() as i64;
+        let part = outer.part(place, steps, first);
         match &self.kernel {
             Kernel::Matrix { product, .. } => part.points(|at| matmul(product, at, a, b, out)),
             Kernel::Loops(_) => add_runs(&part, a, b, out),
-            Kernel::Tiles(tiles) => tiles.part(part).run(Isa::detect(), [a, b], out, false, &mut Room::default()),
+            Kernel::Tiles(tiles) => {
+                // Elements that are set lie before those of the next part.
+                let end =
+                    if fresh { part.base()[2] + outer.axes()[place].strides[2] * count } else { out.len() as i64 };
+                let out = &mut out[..end as usize];
+                tiles.part(part).run(Isa::detect(), [a, b], out, fresh, &mut Room::default());
+            }
             Kernel::Nothing | Kernel::Packed { .. } | Kernel::Sums { .. } | Kernel::Apart(_) => {
                 unreachable!("the loops of this kernel do not run in parts")
             }
@@ -193,7 +210,8 @@ impl PlannedContraction {
             Kernel::Sums { plan, .. } => format!("sums along runs {}", Show(&plan.sizes())),
             Kernel::Tiles(tiles) => {
                 let [rows, lanes, steps, times] = tiles.sizes();
-                format!("matrix product in registers {} x {times}", Show(&[rows, lanes, steps]))
+                let how = if tiles.is_unrolled() { ", unrolled" } else { "" };
+                format!("matrix product in registers {} x {times}{how}", Show(&[rows, lanes, steps]))
             }
             Kernel::Loops(nest) => loops(nest).to_owned(),
             Kernel::Apart(parts) => {
@@ -206,7 +224,7 @@ impl PlannedContraction {
     /// Whether the kernel is loops over short runs, or products of narrow matrices: an elementwise pass over the
     /// products takes less time then.
     pub(crate) fn has_short_runs(&self) -> bool {
-        self.kernel.has_short_runs()
+        self.kernel.has_short_runs(true)
     }
 
     /// The number of floating-point operations of a run: a product and a sum for each index of the loops, also for
@@ -217,10 +235,13 @@ impl PlannedContraction {
 }
 
 impl Kernel {
-    /// Whether the kernel is loops over short runs, or multiplies narrow matrices.
-    fn has_short_runs(&self) -> bool {
+    /// Whether the kernel is loops over short runs, or multiplies narrow matrices; products with vectors do not count, if
+    /// `but_gemv`.
+    fn has_short_runs(&self, but_gemv: bool) -> bool {
         match self {
-            Kernel::Loops(nest) => nest.is_box() && nest.inner().len < MACHINE.short_run,
+            Kernel::Loops(nest) => {
+                nest.is_box() && nest.inner().len < MACHINE.short_run && !(but_gemv && is_gemv(nest))
+            }
             Kernel::Matrix { product, .. } => is_narrow(product),
             Kernel::Nothing | Kernel::Packed { .. } | Kernel::Sums { .. } => false,
             Kernel::Tiles(_) | Kernel::Apart(_) => false,
@@ -312,7 +333,7 @@ fn choose(nest: Nest<3>, dtype: DType) -> Kernel {
     let tiles = Tiles::new(&nest);
     let kernel = choose_other(nest, dtype);
     match tiles {
-        Some(tiles) if kernel.has_short_runs() && tiles.beat_passes() => Kernel::Tiles(Box::new(tiles)),
+        Some(tiles) if kernel.has_short_runs(false) && tiles.beat_passes() => Kernel::Tiles(Box::new(tiles)),
         Some(tiles) if matches!(kernel, Kernel::Matrix { .. } | Kernel::Packed { .. }) && tiles.beat_matrices() => {
             Kernel::Tiles(Box::new(tiles))
         }
@@ -391,68 +412,39 @@ fn add_runs<E: Num>(nest: &Nest<3>, a: &[E], b: &[E], out: &mut [E]) {
 
 /// Adds products in runs that are contiguous in both operands and sum to one element.
 fn add_dots<E: Num>(nest: &Nest<3>, a: &[E], b: &[E], out: &mut [E]) {
-    match nest.middle().strides {
-        [_, 0, _] => add_pairs(nest, [0, 1], a, b, out),
-        [0, _, _] => add_pairs(nest, [1, 0], b, a, out),
-        [_, _, _] => nest.run(|[i, j, o], len| out[o] = out[o].plus(dot(&a[i..i + len], &b[j..j + len]))),
-    }
-}
-
-/// [`add_dots`] for two runs at a time that share the operand `common`. `place` has the numbers that `v` and `common`
-/// have among the operands of the nest.
-fn add_pairs<E: Num>(nest: &Nest<3>, place: [usize; 2], v: &[E], common: &[E], out: &mut [E]) {
     let steps = nest.middle().strides;
+    let (v, common, [of_v, of_common]) = match steps {
+        [_, 0, _] => (a, b, [0, 1]),
+        [0, _, _] => (b, a, [1, 0]),
+        [_, _, _] => {
+            return nest.run(|[i, j, o], len| out[o] = out[o].plus(dot(&a[i..i + len], &b[j..j + len])));
+        }
+    };
     nest.panels(|start, count, len| {
-        let common = &common[start[place[1]]..start[place[1]] + len];
-        let at = |row: usize| {
-            let at = stepped(start, steps, row);
-            (&v[at[place[0]]..at[place[0]] + len], at[2])
-        };
-        // Long rows are summed one after the other, since memory is read fastest in one stream.
-        let pairs = if len >= MACHINE.isa_sum { 0 } else { count / 2 };
-        for pair in 0..pairs {
-            let ((v, o), (w, p)) = (at(2 * pair), at(2 * pair + 1));
-            let [x, y] = dots(v, w, common);
-            out[o] = out[o].plus(x);
-            out[p] = out[p].plus(y);
-        }
-        for row in 2 * pairs..count {
-            let (v, o) = at(row);
-            out[o] = out[o].plus(dot(v, common));
-        }
+        let rows = Rows { v, at: start[of_v], by: steps[of_v], count, len };
+        gemv::add_dots(rows, &common[start[of_common]..], out, [start[2] as i64, steps[2]]);
     });
 }
 
-/// Adds products in runs that are contiguous in the result and in `v` and have one factor in `x`: four runs at a time
-/// if they add to the same elements. `place` has the numbers that `x` and `v` have among the operands of the nest.
+/// Adds products in runs that are contiguous in the result and in `v` and have one factor in `x`. `place` has the
+/// numbers that `x` and `v` have among the operands of the nest.
 fn add_rows<E: Num>(nest: &Nest<3>, place: [usize; 2], x: &[E], v: &[E], out: &mut [E]) {
     let steps = nest.middle().strides;
     nest.panels(|start, count, len| {
-        let at = |row: usize| {
-            let at = stepped(start, steps, row);
-            (x[at[place[0]]], &v[at[place[1]]..at[place[1]] + len], at[2])
-        };
-        let blocks = if steps[2] == 0 { count / 4 } else { 0 };
-        for block in 0..blocks {
-            let [r0, r1, r2, r3] = [0, 1, 2, 3].map(|k| at(4 * block + k));
-            if len >= MACHINE.isa_run {
-                let (x, v) = ([r0.0, r1.0, r2.0, r3.0], [r0.1, r1.1, r2.1, r3.1]);
-                add_scaled(x, v, &mut out[r0.2..r0.2 + len]);
+        // Rows that are added to the same elements are one call.
+        let (calls, count) = if steps[2] == 0 { (1, count) } else { (count, 1) };
+        for call in 0..calls {
+            let at = stepped(start, steps, call);
+            if len * count < MACHINE.isa_run {
+                for row in 0..count {
+                    let at = stepped(at, steps, row);
+                    let (x, v) = (x[at[place[0]]], &v[at[place[1]]..][..len]);
+                    out[at[2]..][..len].iter_mut().zip(v).for_each(|(o, y)| *o = o.plus(x.mul(*y)));
+                }
                 continue;
             }
-            let rows = r0.1.iter().zip(r1.1).zip(r2.1.iter().zip(r3.1));
-            out[r0.2..r0.2 + len].iter_mut().zip(rows).for_each(|(o, ((v0, v1), (v2, v3)))| {
-                let first = o.plus(r0.0.mul(*v0)).plus(r1.0.mul(*v1));
-                *o = first.plus(r2.0.mul(*v2)).plus(r3.0.mul(*v3));
-            });
-        }
-        for row in 4 * blocks..count {
-            let (x, v, o) = at(row);
-            if len >= MACHINE.isa_run {
-                add_scaled([x], [v], &mut out[o..o + len]);
-                continue;
-            }
-            out[o..o + len].iter_mut().zip(v).for_each(|(o, y)| *o = o.plus(x.mul(*y)));
+            let rows = Rows { v, at: at[place[1]], by: steps[place[1]], count, len };
+            gemv::add_scaled(x, [at[place[0]] as i64, steps[place[0]]], rows, &mut out[at[2]..]);
         }
     });
 }
@@ -461,7 +453,7 @@ fn add_rows<E: Num>(nest: &Nest<3>, place: [usize; 2], x: &[E], v: &[E], out: &m
 #[inline(never)]
 fn dot<E: Num>(v: &[E], w: &[E]) -> E {
     if w.len() >= MACHINE.isa_sum {
-        return gemv::dot::<E, 32>(v, w);
+        return gemv::dot(v, w);
     }
     let mut sums = [E::ZERO; 8];
     let ((x, x_rest), (y, y_rest)) = (v.as_chunks::<8>(), w.as_chunks::<8>());
@@ -472,24 +464,6 @@ fn dot<E: Num>(v: &[E], w: &[E]) -> E {
     }
     let rest = x_rest.iter().zip(y_rest).fold(E::ZERO, |sum, (x, y)| sum.plus(x.mul(*y)));
     folded(sums).plus(rest)
-}
-
-/// Two inner products with one common operand.
-#[inline(never)]
-fn dots<E: Num>(v: &[E], w: &[E], common: &[E]) -> [E; 2] {
-    let mut sums = [[E::ZERO; 8]; 2];
-    let ((v, v_rest), (w, w_rest)) = (v.as_chunks::<8>(), w.as_chunks::<8>());
-    let (c, c_rest) = common.as_chunks::<8>();
-    for ((x, y), c) in v.iter().zip(w).zip(c) {
-        for k in 0..8 {
-            sums[0][k] = sums[0][k].plus(x[k].mul(c[k]));
-        }
-        for k in 0..8 {
-            sums[1][k] = sums[1][k].plus(y[k].mul(c[k]));
-        }
-    }
-    let rest = |rest: &[E]| rest.iter().zip(c_rest).fold(E::ZERO, |sum, (x, y)| sum.plus(x.mul(*y)));
-    [folded(sums[0]).plus(rest(v_rest)), folded(sums[1]).plus(rest(w_rest))]
 }
 
 /// [`dot`] for strided operands.

@@ -10,6 +10,7 @@
 
 use std::ops::Range;
 
+use super::gemv::sums_in_turn;
 use super::implicit_gemm::Packed;
 use super::inner_products::Sums;
 use super::{Kernel, Scratch, between_zeros, repeats};
@@ -128,9 +129,14 @@ impl Kernel {
             Kernel::Sums { nest, .. } => Cut::of(nest, 1),
             Kernel::Tiles(tiles) => {
                 let (nest, count) = tiles.outer();
-                Cut::outermost(&nest.axes()[..count], nest.base(), TOGETHER)
+                let cut = Cut::outermost(&nest.axes()[..count], nest.base(), 1)?;
+                // The last two loops are rows and lanes.
+                Some(Cut { together: if cut.place + 2 < count { 1 } else { TOGETHER }, ..cut })
             }
-            Kernel::Loops(nest) => Cut::of(nest, TOGETHER),
+            // Sums whose order depends on the length of a row are not cut along it.
+            Kernel::Loops(nest) => {
+                Cut::of(nest, TOGETHER).filter(|cut| !(sums_in_turn(nest) && cut.place + 1 == nest.axes().len()))
+            }
             Kernel::Nothing | Kernel::Apart(_) => None,
         }
     }

@@ -2,6 +2,7 @@
 
 use crate::dtype::Float;
 use crate::kernels::contract::tiles::*;
+use crate::kernels::contract::unrolled::Unrolled;
 use crate::kernels::contract::{PlannedContraction, Scratch};
 use crate::ops::{Contract, View};
 
@@ -152,6 +153,36 @@ fn hostile_numbers_stay_in_their_sums() {
     }
 }
 
+/// Unrolled code computes batches of every length, also those whose last matrices have nothing behind them, and only
+/// the results of the batch.
+#[test]
+fn batches_of_very_small_matrices_are_unrolled() {
+    let mut unrolled = 0;
+    for (n, of) in sizes().enumerate() {
+        for turned in [[false; 3], [true, false, false], [false, true, false], [true, true, false]] {
+            let of = [1 + n % 7, of[0], of[1].min(8), of[2].min(8)];
+            let [batch, rows, columns, depth] = of;
+            let op = product(of, turned, false);
+            let Some(plan) = Nest::new([&op.a, &op.b, &op.out], [false; 3]).and_then(|nest| Unrolled::new(&nest))
+            else {
+                continue;
+            };
+            unrolled += 1;
+            let (a, b) = (numbers::<f32>(batch * rows * depth, 1), numbers::<f32>(batch * depth * columns, 2));
+            for isa in Isa::supported() {
+                let size = batch * rows * columns;
+                let mut out = vec![7.0; size + 20];
+                let done = plan.run(isa, [&a, &b], &mut out[..size]);
+                assert_eq!(done, isa.has_fma(), "{of:?}");
+                let expected = defined([&a[..], &b[..]], &vec![0.0; size], of, (turned, false), isa);
+                assert!(!done || same(&out[..size], &expected), "{of:?} {turned:?} {}", isa.name());
+                assert!(out[size..].iter().all(|x| *x == 7.0), "{of:?}");
+            }
+        }
+    }
+    assert!(unrolled > 1000, "{unrolled}");
+}
+
 /// Rows times numbers, and inner products of rows, stay elementwise passes, with which other operations can be fused.
 #[test]
 fn passes_stay_passes() {
@@ -172,5 +203,9 @@ fn tiles_are_chosen() {
     {
         let plan = PlannedContraction::new(&product(of, [false; 3], false), crate::dtype::DType::F64, [false; 2]);
         assert!(plan.describe().starts_with("matrix product in registers"), "{of:?}: {}", plan.describe());
+    }
+    for of in [[2000, 4, 4, 4], [2000, 4, 1, 4], [2000, 2, 2, 1], [1, 100_000, 3, 3], [2000, 7, 8, 5]] {
+        let plan = PlannedContraction::new(&product(of, [false; 3], false), crate::dtype::DType::F32, [false; 2]);
+        assert!(plan.describe().ends_with("unrolled"), "{of:?}: {}", plan.describe());
     }
 }
