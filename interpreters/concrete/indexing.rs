@@ -8,8 +8,8 @@ use smallvec::SmallVec;
 use super::elementwise::{accumulate, kind};
 use super::is_zero;
 use super::views::elements;
-use crate::array::{Array, Data, Elems, Values, pool, with_elem, with_num};
-use crate::dtype::{DType, Elem, Num};
+use crate::array::{Array, Data, Elems, Values, pool, with_elem, with_float, with_num};
+use crate::dtype::{DType, Elem, Float, Num};
 use crate::kernels;
 use crate::kernels::indexing::{Blocks, scatter_add_one, step};
 use crate::kernels::isa::Isa;
@@ -156,6 +156,25 @@ pub(super) fn concat(axis: usize, parts: &[Array]) -> Array {
             Some(_) | None => interleaved::<E>(axis, parts, out),
         }
     })
+}
+
+/// The elements of arrays of floats, one array after the other, as one vector of `f64`.
+#[track_caller]
+pub(super) fn joined(parts: &[Array]) -> Array {
+    let n = parts.iter().map(Array::size).sum();
+    let first = parts.first().and_then(Array::splat::<f64>);
+    if let Some(x) = first.filter(|x| parts.iter().all(|p| p.splat::<f64>().is_some_and(|y| y.same_bits(*x)))) {
+        return Array::full(&[n], x);
+    }
+    check_room::<f64>(&[n]);
+    let mut v: Vec<f64> = pool::empty(n);
+    for part in parts {
+        with_float!(part.dtype(), E => match part.typed::<E>() {
+            Values::Splat(x) => v.resize(v.len() + part.size(), x.as_f64()),
+            Values::Dense(x) => v.extend(x.iter().map(|x| x.as_f64())),
+        });
+    }
+    Array::dense(Shape::from_slice(&[n]), v)
 }
 
 #[track_caller]

@@ -116,6 +116,14 @@ impl BaseTensor for Array {
         loops::map_accum(n, reverse, init, xs, step)
     }
 
+    fn section(&self, start: usize, shape: &[usize], dtype: DType) -> Self {
+        views::section(self, start, shape, dtype)
+    }
+
+    fn joined(parts: &[Self]) -> Self {
+        indexing::joined(parts)
+    }
+
     #[inline]
     fn accumulate(self, other: &Self) -> Self {
         elementwise::accumulate(self, other)

@@ -5,8 +5,9 @@
 
 use super::elementwise::{accumulate, map};
 use super::is_zero;
-use crate::array::{Array, Values, pool, with_elem, with_num};
-use crate::dtype::{DType, Elem, Num};
+use crate::array::{Array, Values, pool, with_elem, with_float, with_num};
+use crate::base::ravel;
+use crate::dtype::{DType, Elem, Float, Num};
 use crate::kernels::isa::Isa;
 use crate::kernels::loop_nest::Nest;
 use crate::kernels::scan::{self, Line};
@@ -36,6 +37,34 @@ pub(super) fn linear(op: &Linear, t: &Array) -> Array {
             with_num!(dtype, E => prefix_sums::<E>(t, *axis, *reverse), else unreachable!("the rule has let masks be added up"))
         }
     }
+}
+
+/// Consecutive elements of a vector of floats, from `start` on, in this shape and float type.
+#[track_caller]
+pub(super) fn section(vector: &Array, start: usize, shape: &[usize], dtype: DType) -> Array {
+    fn copied<E: Float, F: Float>(x: &[E], shape: &[usize]) -> Array {
+        match shape {
+            [] => Array::scalar(float::<E, F>(x[0])),
+            _ => {
+                check_room::<F>(shape);
+                Array::dense(Shape::from_slice(shape), pool::collected(x.iter().map(|x| float::<E, F>(*x))))
+            }
+        }
+    }
+    let end = start + shape::size(shape);
+    if vector.rank() != 1 || end > vector.size() {
+        return ravel::section(vector, start, shape, dtype);
+    }
+    with_float!(vector.dtype(), E => with_float!(dtype, F => match vector.typed::<E>() {
+        Values::Splat(x) => Array::full(shape, float::<E, F>(x)),
+        Values::Dense(x) => copied::<E, F>(&x[start..end], shape),
+    }))
+}
+
+/// A float of another type, rounded.
+#[inline(always)]
+fn float<E: Float, F: Float>(x: E) -> F {
+    F::of_f64(x.as_f64())
 }
 
 /// `base + op(t)`, in place; in a copy of `base` if that has another owner.

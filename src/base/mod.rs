@@ -14,6 +14,7 @@
 
 mod grouped;
 mod level;
+pub(crate) mod ravel;
 mod report;
 mod stage;
 
@@ -155,6 +156,18 @@ pub trait BaseTensor: Clone + 'static + Staging + Report {
     #[track_caller]
     fn zeros(shape: &[usize], dtype: DType) -> Self {
         Self::constant(Array::zeros(shape, dtype))
+    }
+
+    /// Consecutive elements of a vector, from `start` on, as a tensor of this shape and float type.
+    #[track_caller]
+    fn section(&self, start: usize, shape: &[usize], dtype: DType) -> Self {
+        ravel::section(self, start, shape, dtype)
+    }
+
+    /// The elements of float tensors, one tensor after the other, as one vector of `f64`.
+    #[track_caller]
+    fn joined(parts: &[Self]) -> Self {
+        ravel::joined(parts)
     }
 
     /// `self + other` for numbers of any type; in place if `self` has no other owner.

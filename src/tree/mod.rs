@@ -212,15 +212,15 @@ pub trait Tree<T: BaseTensor>: Sized {
     /// When the vector has not as many elements as [`ravel`](Tree::ravel) has.
     #[track_caller]
     fn unravel(&self, vector: &Tensor<T, 1>) -> Self::With<T> {
-        let leaves = self.leaves();
-        let (needed, given) = (ravel::raveled_size(&leaves), vector.len());
+        let (mut needed, given) = (0, vector.len());
+        self.visit(&mut visit::LeafVisitor(|leaf: &T| needed += ravel::raveled_size(std::slice::from_ref(leaf))));
         if needed != given {
             panic!(
                 "unravel: the vector must have an element for each number of the tree, but they have {given} and {needed}; ravel a tree of \
                  this structure"
             );
         }
-        self.with_leaves(ravel::unravel(&leaves, vector.raw()))
+        ravel::unraveled(self, vector.raw())
     }
 
     /// This tree as a constant of a level above, see [`Tensor::lift`]: the way in which a structure from outside enters

@@ -2,7 +2,7 @@
 
 use polygrad::array::Rng;
 use polygrad::{
-    Array, BaseTensor, Concrete, Tensor, Tree, grad, hessian, hessian_matrix, hessian_matrix_with, hvp,
+    Array, BaseTensor, Concrete, Function, Tensor, Tree, grad, hessian, hessian_matrix, hessian_matrix_with, hvp,
     jacobian_matrix, jacobian_matrix_with, jvp, tensor, value_and_jacobian_matrix, vjp,
 };
 
@@ -51,6 +51,36 @@ fn assert_close(a: &Tensor<Concrete, 1>, b: &Tensor<Concrete, 1>) {
     for (x, y) in a.to_vec().iter().zip(b.to_vec()) {
         assert!((x - y).abs() <= 2e-6 * x.abs().max(1.0), "{a} {b}");
     }
+}
+
+#[test]
+fn arrays_are_raveled_at_once_as_by_linear_operations() {
+    type Leaves<T> =
+        (Tensor<T, 0>, (Tensor<T, 2>, Tensor<T, 1, f32>), Tensor<T, 1, i64>, Tensor<T, 0, f32>, Tensor<T, 3>);
+    let x: Leaves<Concrete> = (
+        tensor(-0.0),
+        (tensor([[f64::NAN, 1.0, 1e-320], [f64::INFINITY, -0.0, 0.1]]), tensor([0.1f32, f32::MIN_POSITIVE / 4.0])),
+        tensor([1, 2]),
+        tensor(f32::NEG_INFINITY),
+        Tensor::zeros([2, 0, 3]),
+    );
+    let bits = |x: &Tensor<Concrete, 1>| x.to_vec().iter().map(|x| x.to_bits()).collect::<Vec<u64>>();
+    let ravel = Function::stage(|x: &Leaves<_>| x.ravel(), &x);
+    let vector = x.ravel();
+    assert_eq!(bits(&vector), bits(&ravel.run(&x).expect("as traced")));
+    let unravel = Function::stage(|(x, v): &(Leaves<_>, Tensor<_, 1>)| x.unravel(v), &(x.clone(), vector.clone()));
+    for other in [vector.clone(), (&vector * 3.0 - 1e-40), Tensor::full([vector.len()], -0.0)] {
+        let (a, b) = (x.unravel(&other), unravel.run(&(x.clone(), other)).expect("as traced"));
+        assert_eq!(a.key(), b.key());
+        assert_eq!(bits(&a.ravel()), bits(&b.ravel()));
+        assert_eq!(a.2, x.2);
+    }
+    // Equal elements are stored as one.
+    let equal = (Tensor::<Concrete, 1>::full([3], 2.0), Tensor::<Concrete, 2>::full([2, 2], 2.0));
+    assert_eq!(equal.ravel(), Tensor::full([7], 2.0));
+    assert_eq!(equal.unravel(&Tensor::full([7], 5.0)).1, Tensor::full([2, 2], 5.0));
+    let none: Vec<Tensor<Concrete, 1>> = Vec::new();
+    assert_eq!(none.ravel().len(), 0);
 }
 
 #[test]
