@@ -33,6 +33,12 @@ pub fn size(shape: &[usize]) -> usize {
     shape.iter().fold(1usize, |all, n| all.saturating_mul(*n)).min(MAX_SIZE + 1)
 }
 
+/// Whether two shapes are equal, without the call that a comparison of slices is: most have few axes.
+#[inline]
+pub(crate) fn are_equal(a: &[usize], b: &[usize]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(m, n)| m == n)
+}
+
 /// Whether an array can have this shape: it has at most [`MAX_RANK`] axes, and the product of their sizes, zeros left
 /// out, is at most [`MAX_SIZE`]. So the product of the sizes of any of its axes, and the number of bytes, fit into
 /// `isize`.

@@ -1,6 +1,7 @@
 //! Access to stored elements by their type: rank-0 arrays and data as members of [families](crate::dtype).
 
 use std::marker::PhantomData;
+use std::ptr;
 
 use super::{Array, Data, Elems};
 use crate::dtype::{Elem, ElemFamily, Member};
@@ -62,6 +63,33 @@ impl Array {
             Array::Bool(x) => Member::Bool(x),
             Array::Shared(_) => return None,
         })
+    }
+}
+
+impl<E> Elems<E> {
+    /// The address of the elements, if they are stored one by one.
+    #[inline]
+    fn address(&self) -> Option<*const u8> {
+        if let Elems::Dense(elements) = self { Some(elements.as_ptr().cast()) } else { None }
+    }
+}
+
+impl Array {
+    /// The address of the elements, if they are stored one by one.
+    #[inline]
+    pub(crate) fn address(&self) -> Option<*const u8> {
+        match self {
+            Array::F64(x) => Some(ptr::from_ref(x).cast()),
+            Array::F32(x) => Some(ptr::from_ref(x).cast()),
+            Array::I64(x) => Some(ptr::from_ref(x).cast()),
+            Array::Bool(x) => Some(ptr::from_ref(x).cast()),
+            Array::Shared(stored) => match &stored.data {
+                Data::F64(elements) => elements.address(),
+                Data::F32(elements) => elements.address(),
+                Data::I64(elements) => elements.address(),
+                Data::Bool(elements) => elements.address(),
+            },
+        }
     }
 }
 

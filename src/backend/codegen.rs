@@ -13,7 +13,7 @@ use super::lower::known_number;
 use super::plan::halo::FullPass;
 use super::plan::partition::Partition;
 use super::plan::{Plan, ResultSource};
-use super::register::{self, RegisterCode};
+use super::register::{self, Numbers, RegisterCode};
 use super::tile;
 use crate::array::Array;
 
@@ -34,8 +34,10 @@ pub(crate) struct CompiledPlan {
     /// The number of steps, those of bodies included.
     pub(crate) count: usize,
     pub(crate) buffers: Vec<Buffer>,
+    /// The number of inputs, whose buffers come first.
+    pub(crate) inputs: usize,
     pub(crate) constants: Vec<Array>,
-    /// Location of each result. The first buffers are the inputs.
+    /// Location of each result.
     pub(crate) outputs: Vec<ResultSource>,
     /// Bytes of the workspace block, of the registers of the largest group, and of the partial sums of a partitioned
     /// step.
@@ -55,7 +57,7 @@ impl CompiledPlan {
 
 /// Generates the code of a plan.
 pub(crate) fn generate(plan: Plan, limits: Limits) -> CompiledPlan {
-    let Plan { steps, buffers, constants, outputs, bytes } = plan;
+    let Plan { steps, buffers, inputs, constants, outputs, bytes } = plan;
     let number = |buf: BufferId, at: usize| match buffers[buf as usize].storage {
         Storage::Constant(k) => known_number(&constants[k], at),
         Storage::Input | Storage::Output | Storage::Workspace(_) | Storage::Loop => None,
@@ -65,11 +67,8 @@ pub(crate) fn generate(plan: Plan, limits: Limits) -> CompiledPlan {
     let steps = generator.steps(steps, Some(limits.halo), true);
     let Generator { next: count, registers, parts, .. } = generator;
     let sums = parts.iter().flatten().map(|parts| parts.all_bytes()).max().unwrap_or_default();
-    CompiledPlan { steps, count, buffers, constants, outputs, bytes, registers, sums, parts }
+    CompiledPlan { steps, count, buffers, inputs, constants, outputs, bytes, registers, sums, parts }
 }
-
-/// The value of an element of a buffer, if it is known at compile time.
-type Numbers<'a> = &'a dyn Fn(BufferId, usize) -> Option<f64>;
 
 struct Generator<'a> {
     buffers: &'a [Buffer],
@@ -118,7 +117,7 @@ impl Generator<'_> {
 
     fn group(&mut self, group: FusionGroup, halo: Option<(usize, usize)>) -> PassCode {
         if group.size == 1 {
-            return PassCode::Register(Box::new(register::group(&group, self.buffers)));
+            return PassCode::Register(Box::new(register::group(&group, self.buffers, self.number)));
         }
         let whole = halo.map(|limits| FullPass { buffers: self.buffers, limits });
         PassCode::Tile(group.code(self.number, whole))
@@ -126,7 +125,7 @@ impl Generator<'_> {
 
     fn trips(&mut self, l: LoopStep<FusionGroup>, halo: Option<(usize, usize)>, whole: bool) -> CompiledStep {
         if l.stacked() == 0
-            && let Some(code) = register::trips(&l, self.buffers)
+            && let Some(code) = register::trips(&l, self.buffers, self.number)
         {
             return Step::Pass(PassCode::Register(Box::new(code)));
         }

@@ -40,10 +40,11 @@ mod tests;
 pub(crate) mod tile;
 
 use std::fmt;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use crate::array::{Array, with_elem};
 use crate::cost::{Cost, MACHINE};
+use crate::dtype::Elem;
 use crate::kernels::elementwise::Isa;
 use crate::passes::{self, Phase};
 use crate::program::{Program, Slot, check_inputs};
@@ -53,6 +54,7 @@ use ir::limits::Limits;
 use outline::outlined;
 use plan::ResultSource;
 use run::Memory;
+use run::idle::{IdleMemories, TakenMemory};
 pub use tile::superinstructions::Superinstructions;
 
 /// A compiled program, which runs many times.
@@ -69,8 +71,7 @@ pub struct Executable {
     program: Program,
     plan: Arc<CompiledPlan>,
     /// Memories of finished runs, which later runs reuse.
-    #[allow(clippy::vec_box, reason = "a memory is large: each run would move one twice")]
-    idle: Mutex<Vec<Box<Memory>>>,
+    idle: IdleMemories,
 }
 
 /// Whether the environment asks for interpretation: `POLYGRAD_INTERPRET=1`.
@@ -100,7 +101,7 @@ pub(crate) fn compile_in_small_blocks(program: &Program) -> Executable {
 fn compile_within(program: &Program, limits: Limits) -> Executable {
     if program.is_shared() {
         let plan = compile_apart(&outlined(program, limits), limits).plan;
-        return Executable { program: program.clone(), plan, idle: Mutex::new(Vec::new()) };
+        return Executable { program: program.clone(), plan, idle: IdleMemories::default() };
     }
     compile_apart(program, limits)
 }
@@ -109,7 +110,7 @@ fn compile_within(program: &Program, limits: Limits) -> Executable {
 fn compile_apart(program: &Program, limits: Limits) -> Executable {
     let whole = passes::after(Phase::BeforePlan, program, &limits.passes);
     let plan = Arc::new(codegen::generate(plan::plan(&whole, limits), limits));
-    Executable { program: program.clone(), plan, idle: Mutex::new(Vec::new()) }
+    Executable { program: program.clone(), plan, idle: IdleMemories::default() }
 }
 
 impl Executable {
@@ -179,28 +180,18 @@ impl Executable {
     /// [`run`](Self::run) for inputs that are known to fit.
     #[track_caller]
     pub(crate) fn run_fitting(&self, inputs: &[Array]) -> Vec<Array> {
-        let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        let memory = idle().pop();
-        let mut memory = match memory {
-            Some(memory) => memory,
-            None => Box::new(self.memory()),
-        };
-        // If the caller has dropped all results of the last run, their arrays are reused.
-        let last = std::mem::take(&mut memory.results);
-        let mut outputs = if last.iter().all(Array::is_unique) && !last.is_empty() { last } else { self.outputs() };
-        memory.run(&self.plan, inputs, &mut outputs);
-        // Scalar results have no memory that could be reused.
-        if outputs.iter().any(|out| out.rank() > 0) {
-            memory.results.clone_from(&outputs);
-        }
-        for (result, found) in memory.results.iter_mut().zip(&self.plan.outputs) {
-            // A result that is an input shares the caller's memory, which is not retained.
-            if let ResultSource::Input(_) = found {
-                *result = Array::zeros(result.shape(), result.dtype());
-            }
-        }
-        idle().push(memory);
-        outputs
+        let mut run = self.start();
+        run.inputs().extend_from_slice(inputs);
+        run.execute();
+        let results = run.results().to_vec();
+        run.end();
+        results
+    }
+
+    /// Takes memory for a run.
+    #[track_caller]
+    pub(crate) fn start(&self) -> StartedRun<'_> {
+        StartedRun { executable: self, taken: self.idle.take(|| self.memory()) }
     }
 
     /// Memory for runs by [`run_into`](Self::run_into), one run at a time: zeroed pages, for which the system provides
@@ -230,8 +221,9 @@ impl Executable {
     #[track_caller]
     pub fn run_into(&self, workspace: &mut Workspace, inputs: &[Array], outputs: &mut [Array]) {
         check_inputs("run_into", &self.program, inputs);
-        let kinds = self.program.outputs().iter().map(|slot| (&slot.shape[..], slot.dtype));
-        if !kinds.eq(outputs.iter().map(|out| (out.shape(), out.dtype()))) {
+        let slots = self.program.outputs();
+        let fit = |(slot, out): (&Slot, &Array)| slot.is_of(out.shape(), out.dtype());
+        if slots.len() != outputs.len() || !slots.iter().zip(&*outputs).all(fit) {
             let kind = |shape: &[usize], dtype| format!("{dtype} {}", Show(shape));
             let needed: Vec<String> = self.program.outputs().iter().map(|s| kind(&s.shape, s.dtype)).collect();
             let given: Vec<String> = outputs.iter().map(|out| kind(out.shape(), out.dtype())).collect();
@@ -250,6 +242,13 @@ impl Executable {
         workspace.memory.run(&self.plan, inputs, outputs);
     }
 
+    /// Writes the results for these inputs into slices: see `Memory::run_flat`. All inputs and results have elements
+    /// `E`, the slices have the right lengths, and the workspace is that of this executable.
+    pub(crate) fn run_flat<E: Elem>(&self, workspace: &mut Workspace, x: &[E], results: [&mut [E]; 2]) {
+        debug_assert!(Arc::ptr_eq(&workspace.plan, &self.plan));
+        workspace.memory.run_flat(&self.plan, x, results);
+    }
+
     /// New memory for a run.
     #[track_caller]
     fn memory(&self) -> Memory {
@@ -263,19 +262,69 @@ impl Executable {
         memory
     }
 
+    /// A new array for a result.
+    fn output(&self, k: usize) -> Array {
+        let slot = &self.program.outputs()[k];
+        let mut out = Array::zeros(&slot.shape, slot.dtype);
+        if out.rank() > 0 && matches!(self.plan.outputs[k], ResultSource::Buffer(_)) {
+            with_elem!(slot.dtype, E => {
+                out.make_dense::<E>();
+            });
+        }
+        out
+    }
+
     /// New arrays for the results.
-    #[track_caller]
     fn outputs(&self) -> Vec<Array> {
-        let zeros = |(slot, found): (&Slot, &ResultSource)| {
-            let mut out = Array::zeros(&slot.shape, slot.dtype);
-            if out.rank() > 0 && matches!(found, ResultSource::Buffer(_)) {
-                with_elem!(slot.dtype, E => {
-                    out.make_dense::<E>();
-                });
+        (0..self.plan.outputs.len()).map(|k| self.output(k)).collect()
+    }
+}
+
+/// A run of an [`Executable`] on memory of an earlier run: the caller writes the inputs, executes the program, reads
+/// the results, and ends the run. A run that is not ended leaves no memory.
+pub(crate) struct StartedRun<'e> {
+    executable: &'e Executable,
+    taken: TakenMemory<'e>,
+}
+
+impl StartedRun<'_> {
+    /// The inputs, of which there are none yet. They must fit.
+    pub(crate) fn inputs(&mut self) -> &mut Vec<Array> {
+        &mut self.taken.memory.inputs
+    }
+
+    /// Runs the program on the inputs, and drops the inputs.
+    pub(crate) fn execute(&mut self) {
+        let (executable, memory) = (self.executable, &mut *self.taken.memory);
+        let (mut inputs, mut results) = (std::mem::take(&mut memory.inputs), std::mem::take(&mut memory.results));
+        // The arrays of the results of the last run are reused where the caller has dropped them.
+        if results.is_empty() {
+            results = executable.outputs();
+        } else {
+            let shared = results.iter_mut().enumerate().filter(|(_, result)| !result.is_unique());
+            shared.for_each(|(k, result)| *result = executable.output(k));
+        }
+        memory.run(&executable.plan, &inputs, &mut results);
+        inputs.clear();
+        (memory.inputs, memory.results) = (inputs, results);
+    }
+
+    /// The results, until the run ends.
+    pub(crate) fn results(&self) -> &[Array] {
+        &self.taken.memory.results
+    }
+
+    /// Leaves the memory to the next run.
+    pub(crate) fn end(mut self) {
+        let memory = &mut *self.taken.memory;
+        memory.inputs.clear();
+        for (result, found) in memory.results.iter_mut().zip(&self.executable.plan.outputs) {
+            // A result that is an input shares the caller's memory, which is not retained.
+            if let ResultSource::Input(_) = found {
+                *result = Array::zeros(result.shape(), result.dtype());
             }
-            out
-        };
-        self.program.outputs().iter().zip(&self.plan.outputs).map(zeros).collect()
+        }
+        self.taken.give_back();
     }
 }
 

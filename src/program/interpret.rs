@@ -52,7 +52,7 @@ pub(crate) fn check_inputs<T: BaseTensor>(verb: &str, program: &Program, inputs:
         );
     }
     for (slot, value) in program.inputs().iter().zip(inputs) {
-        if slot.shape[..] != *value.shape() || slot.dtype != value.dtype() {
+        if !slot.is_of(value.shape(), value.dtype()) {
             panic!(
                 "{verb}: input `{}` must be {} {}, but the value is {} {}; convert it, or trace the program for it",
                 slot.name,

@@ -46,7 +46,7 @@ pub use term::Term;
 use crate::dtype::DType;
 use crate::hash::hash_of;
 use crate::ops::kinds::Kind;
-use crate::shape::Shape;
+use crate::shape::{Shape, are_equal};
 use crate::source::Place;
 
 /// The number of an operation within its program.
@@ -80,6 +80,14 @@ pub struct Slot {
     pub shape: Shape,
     /// The element type.
     pub dtype: DType,
+}
+
+impl Slot {
+    /// Whether a value of this shape and element type fits.
+    #[inline]
+    pub(crate) fn is_of(&self, shape: &[usize], dtype: DType) -> bool {
+        are_equal(&self.shape, shape) && self.dtype == dtype
+    }
 }
 
 /// A closed program; see the [module](self).

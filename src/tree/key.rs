@@ -13,7 +13,7 @@ use super::Tree;
 use super::visit::{Path, PathStep, Visitor};
 use crate::base::BaseTensor;
 use crate::dtype::DType;
-use crate::shape::{Shape, Show};
+use crate::shape::{Shape, Show, are_equal};
 
 /// Data without tensors in a tree, such as a size, a name or a choice: every type that is `Clone + PartialEq + Debug`,
 /// and can be sent between threads.
@@ -115,9 +115,10 @@ impl Label {
         }
     }
 
+    #[inline]
     fn is(&self, step: PathStep<'_>) -> bool {
         match (self, step) {
-            (Label::Field(a), PathStep::Field(b)) | (Label::Variant(a), PathStep::Variant(b)) => *a == b,
+            (Label::Field(a), PathStep::Field(b)) | (Label::Variant(a), PathStep::Variant(b)) => are_names(a, b),
             (Label::Item(a), PathStep::Item(b)) => *a == b,
             // The name itself follows as plain data, which are compared.
             (Label::Name(_), PathStep::Name(_)) => true,
@@ -172,8 +173,25 @@ impl Key {
 
     /// Whether this is the key of the structure that `show` shows to a visitor.
     pub(crate) fn is_shown<T: BaseTensor>(&self, show: impl FnOnce(&mut dyn Visitor<T>)) -> bool {
-        let mut comparison = Comparison { rest: &self.parts, equal: true };
+        let mut comparison = Comparison { rest: &self.parts, equal: true, taken: |_: &T| {} };
         show(&mut comparison);
+        comparison.equal && comparison.rest.is_empty()
+    }
+
+    /// Whether this is the key of the fields `x` and `data` that these functions show to a visitor. The leaves of both
+    /// are appended to a list, up to the first difference.
+    pub(crate) fn takes<T: BaseTensor>(
+        &self,
+        x: &dyn Fn(&mut dyn Visitor<T>),
+        data: &dyn Fn(&mut dyn Visitor<T>),
+        leaves: &mut Vec<T>,
+    ) -> bool {
+        let mut comparison = Comparison { rest: &self.parts, equal: true, taken: |leaf: &T| leaves.push(leaf.clone()) };
+        for (name, tree) in [("x", x), ("data", data)] {
+            comparison.next(|part| matches!(part, Part::Enter(Label::Field(field)) if are_names(field, name)));
+            tree(&mut comparison);
+            comparison.next(|part| matches!(part, Part::Leave));
+        }
         comparison.equal && comparison.rest.is_empty()
     }
 
@@ -267,13 +285,15 @@ impl<T: BaseTensor> Visitor<T> for Key {
     }
 }
 
-/// The comparison of a shown structure with a key.
-struct Comparison<'a> {
+/// The comparison of a shown structure with a key, which calls a function with each equal leaf.
+struct Comparison<'a, F> {
     rest: &'a [Part],
     equal: bool,
+    taken: F,
 }
 
-impl Comparison<'_> {
+impl<F> Comparison<'_, F> {
+    #[inline(always)]
     fn next(&mut self, fits: impl FnOnce(&Part) -> bool) {
         if !self.equal {
             return;
@@ -288,11 +308,20 @@ impl Comparison<'_> {
     }
 }
 
-impl<T: BaseTensor> Visitor<T> for Comparison<'_> {
+/// Whether two names are equal: most are one text, which needs no comparison.
+#[inline]
+fn are_names(a: &'static str, b: &'static str) -> bool {
+    std::ptr::eq(a, b) || a == b
+}
+
+impl<T: BaseTensor, F: FnMut(&T)> Visitor<T> for Comparison<'_, F> {
     fn leaf(&mut self, leaf: &T) {
         self.next(
-            |part| matches!(part, Part::Leaf(shape, dtype) if shape[..] == *leaf.shape() && *dtype == leaf.dtype()),
+            |part| matches!(part, Part::Leaf(shape, dtype) if are_equal(shape, leaf.shape()) && *dtype == leaf.dtype()),
         );
+        if self.equal {
+            (self.taken)(leaf);
+        }
     }
 
     fn plain(&mut self, data: &dyn Plain) {

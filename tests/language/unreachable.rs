@@ -50,7 +50,6 @@ const ALLOWED: &[(&str, &str, usize, &str)] = &[
         2,
         "called for products, with the element type of the result",
     ),
-    ("run/mod.rs", "the array is stored element by element", 1, "inputs and constants are, or are one number"),
     ("run/mod.rs", "the result has this element type", 1, "an array has the type that it names"),
     ("run/workers.rs", "masks are not added", 1, "the partition shares no sum of masks"),
     (

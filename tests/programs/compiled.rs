@@ -420,6 +420,32 @@ fn loops_run_in_place_and_allocate_nothing() {
 }
 
 #[test]
+fn a_function_allocates_only_what_its_caller_keeps() {
+    let numbers = (tensor(0.5), [tensor(1.5), tensor(-2.0)], tensor([3.0, 4.0, 5.0]));
+    let f = Function::value_and_grad(
+        |(a, [b, c], d): &(Tensor<_, 0>, [Tensor<_, 0>; 2], Tensor<_, 1>)| (d.sin() * a * b).sum() + c * c * a,
+        &numbers,
+    );
+    let first = f.run(&numbers).expect("as traced");
+    for _ in 0..2 {
+        // Arrays of results that are dropped serve the next run.
+        drop(f.run(&numbers).expect("as traced"));
+        let before = ALLOCATIONS.get();
+        let (value, slope) = f.run(&numbers).expect("as traced");
+        let arrays = ALLOCATIONS.get() - before;
+        assert_eq!((value, slope.0, slope.1), (first.0.clone(), first.1.0.clone(), first.1.1.clone()));
+        // The array of the results of `map` on two trees is a vector of theirs.
+        assert!(arrays <= 1, "{arrays} allocations");
+    }
+    // A result that is kept is not changed by later runs.
+    let kept = f.run(&numbers).expect("as traced");
+    let other = (tensor(0.1), numbers.1.clone(), tensor([0.0, 1.0, 2.0]));
+    let changed = f.run(&other).expect("as traced");
+    assert_eq!(kept.1.2, first.1.2);
+    assert_ne!(changed.1.2, first.1.2);
+}
+
+#[test]
 fn carries_may_change_places_and_stay() {
     // The carries are exchanged, one is kept, and one is updated in place at an index.
     let f = Function::stage(

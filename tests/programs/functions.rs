@@ -3,15 +3,15 @@
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Barrier};
+use std::sync::{Arc, Barrier, OnceLock};
 
 use polygrad::array::Rng;
 use polygrad::internals::gradient_side_by_side;
 use polygrad::program::{Program, Term, interpret};
 use polygrad::{
     ADVal, Array, BaseTensor, Concrete, Function, FunctionOptions, Gradient, Jit, RunError, Tensor, Tree, custom_vjp,
-    direct, fold, grad, grad_with, hessian_matrix_with, hessian_with, hvp_with, jacobian, jacobian_matrix_with,
-    jacobian_with, jvp_with, nth_derivative_with, symbolic, tensor, value_and_grad_with,
+    direct, external, fold, grad, grad_with, hessian_matrix_with, hessian_with, hvp_with, jacobian,
+    jacobian_matrix_with, jacobian_with, jvp_with, nth_derivative_with, symbolic, tensor, value_and_grad_with,
     value_and_jacobian_matrix_with, value_and_jacobian_with, vjp, vjp_with,
 };
 
@@ -365,4 +365,38 @@ fn former_names_are_the_verbs() {
         Function::value_and_grad_with(|w, x| w.dot(x), &w, &x).optimized().to_string(),
     ];
     assert_eq!(renamed, verbs);
+}
+
+/// A number, and the number three times.
+type Outcome = (Tensor<Concrete, 0>, Tensor<Concrete, 1>);
+
+#[test]
+fn a_function_runs_within_itself_and_on_several_threads() {
+    static SUM: OnceLock<Function<Tensor<Concrete, 0>, (), Outcome>> = OnceLock::new();
+    // f(x) = x + f(x - 1) for positive x, and f(x) = x otherwise: code of the host runs the function.
+    let below = |x: &Tensor<Concrete, 0>| match x.item() > 0.0 {
+        true => SUM.get().expect("recorded").run(&(x - 1.0)).expect("as traced").0,
+        false => tensor(0.0),
+    };
+    let f = Function::stage(
+        |x: &Tensor<_, 0>| (external("below", below, &tensor(0.0), x) + x, x.replicate::<1>(3) * 2.0),
+        &tensor(0.0),
+    );
+    let f = SUM.get_or_init(|| f);
+    let checked = |x: f64| {
+        let (sum, thrice) = f.run(&tensor(x)).expect("as traced");
+        assert_eq!((sum.item(), thrice), (x * (x + 1.0) / 2.0, Tensor::full([3], 2.0 * x)));
+    };
+    checked(5.0);
+    std::thread::scope(|scope| {
+        for thread in 0..4 {
+            scope.spawn(move || (0..20).for_each(|k| checked(f64::from((thread + k) % 5))));
+        }
+    });
+    // An argument that does not fit leaves no trace in later runs.
+    let g = Function::stage(|x: &(Tensor<_, 1>, Tensor<_, 1>)| &x.0 * &x.1, &(tensor([1.0, 2.0]), tensor([3.0, 4.0])));
+    for _ in 0..2 {
+        assert_eq!(g.run(&(tensor([1.0, 2.0]), tensor([3.0, 4.0]))).expect("as traced"), tensor([3.0, 8.0]));
+        assert!(g.run(&(tensor([1.0, 2.0]), tensor([3.0]))).is_err());
+    }
 }

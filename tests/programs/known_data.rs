@@ -145,3 +145,22 @@ fn functions_over_slices_have_any_float() {
     single.flat::<f32>().run(&[3.0, 4.0], &mut results);
     assert_eq!(results, [6.0, 8.0]);
 }
+
+#[test]
+fn functions_over_slices_hand_on_arguments_and_constants() {
+    let x = (uniform([3], 1), tensor(0.5), Tensor::<Concrete, 1>::zeros([0]), uniform([2, 2], 2));
+    let f = Function::stage(
+        |(v, s, none, m): &(Vector<_>, Number<_>, Vector<_>, Matrix<_>)| {
+            let constant = Tensor::<_, 1>::full([2], 7.0);
+            ((v.clone(), m.t(), s.clone(), none.clone()), (v * s, v * s, constant, m.clone(), s + 1.0))
+        },
+        &x,
+    );
+    let mut flat = f.flat::<f64>();
+    for shift in [0.0, 0.25] {
+        let moved = (&x.0 + shift, &x.1 - shift, x.2.clone(), &x.3 * shift);
+        let mut results = vec![f64::NAN; flat.results()];
+        flat.run(&moved.ravel().to_vec(), &mut results);
+        assert_eq!(results, f.run(&moved).expect("as traced").ravel().to_vec());
+    }
+}

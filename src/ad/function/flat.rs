@@ -5,7 +5,6 @@
 use std::marker::PhantomData;
 
 use super::Function;
-use crate::array::{Array, Values};
 use crate::backend::{Executable, Workspace};
 use crate::dtype::Float;
 use crate::program::Slot;
@@ -15,8 +14,6 @@ use crate::shape::{Show, size};
 pub struct FlatFunction<'f, E: Float = f64> {
     executable: &'f Executable,
     workspace: Workspace,
-    inputs: Vec<Array>,
-    results: Vec<Array>,
     /// The number of elements of all arguments, and of all results.
     sizes: [usize; 2],
     element: PhantomData<E>,
@@ -52,14 +49,11 @@ impl<P, Y> Function<P, (), Y> {
                 slot.dtype
             );
         }
-        let arrays = |slots: &[Slot]| slots.iter().map(|slot| Array::zeros(&slot.shape, slot.dtype)).collect();
         let count = |slots: &[Slot]| slots.iter().map(|slot| size(&slot.shape)).sum();
         let executable = self.executable();
         FlatFunction {
             executable,
             workspace: executable.workspace(),
-            inputs: arrays(program.inputs()),
-            results: arrays(program.outputs()),
             sizes: [count(program.inputs()), count(program.outputs())],
             element: PhantomData,
         }
@@ -93,8 +87,7 @@ impl<E: Float> FlatFunction<'_, E> {
     #[track_caller]
     pub fn run(&mut self, x: &[E], results: &mut [E]) {
         self.check("run", x.len(), results.len(), self.sizes[1]);
-        self.execute(x);
-        self.write(0, results);
+        self.executable.run_flat(&mut self.workspace, x, [results, &mut []]);
     }
 
     /// The value for an argument, the first of the results; the others, its gradient, are written.
@@ -103,18 +96,18 @@ impl<E: Float> FlatFunction<'_, E> {
     /// When the first result is no number, or the slices have not the sizes of the argument and of the other results.
     #[track_caller]
     pub fn value_and_grad(&mut self, x: &[E], gradient: &mut [E]) -> E {
-        let Some(value) = self.results.first().filter(|value| value.rank() == 0) else {
+        let first = self.executable.program().outputs().first();
+        let Some(_) = first.filter(|value| value.shape.is_empty()) else {
             panic!(
                 "value_and_grad: the first result must be a number, but it has shape {}; make the function by \
                  Function::value_and_grad, or call run",
-                Show(self.results.first().map_or(&[], |result| result.shape()))
+                Show(first.map_or(&[], |result| &result.shape))
             );
         };
-        debug_assert_eq!(value.dtype(), E::DTYPE, "checked when the function was made");
         self.check("value_and_grad", x.len(), gradient.len(), self.sizes[1] - 1);
-        self.execute(x);
-        self.write(1, gradient);
-        self.results[0].typed::<E>().get(0)
+        let mut value = [E::ZERO];
+        self.executable.run_flat(&mut self.workspace, x, [&mut value, gradient]);
+        value[0]
     }
 
     #[track_caller]
@@ -125,33 +118,6 @@ impl<E: Float> FlatFunction<'_, E> {
                  that of the leaves of argument and result",
                 self.sizes[0]
             );
-        }
-    }
-
-    #[track_caller]
-    fn execute(&mut self, x: &[E]) {
-        let mut rest = x;
-        for input in &mut self.inputs {
-            let (here, after) = rest.split_at(input.size());
-            match (input.rank(), here) {
-                (0, [x]) => *input = Array::scalar(*x),
-                (_, _) => input.make_dense::<E>().copy_from_slice(here),
-            }
-            rest = after;
-        }
-        self.executable.run_into(&mut self.workspace, &self.inputs, &mut self.results);
-    }
-
-    /// Writes the results from one on.
-    fn write(&self, first: usize, out: &mut [E]) {
-        let mut rest = out;
-        for result in &self.results[first..] {
-            let (here, after) = rest.split_at_mut(result.size());
-            match result.typed::<E>() {
-                Values::Dense(elements) => here.copy_from_slice(elements),
-                Values::Splat(x) => here.fill(x),
-            }
-            rest = after;
         }
     }
 }

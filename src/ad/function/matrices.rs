@@ -3,7 +3,7 @@
 use super::super::modes::Wanted;
 use super::Function;
 use super::derivative_programs::Derived;
-use super::record::{Assemble, KnownTensor, RecordedFunction, record, single, zeros};
+use super::record::{Assemble, KnownTensor, RecordedFunction, next_of, record, single, zeros};
 use crate::array::Array;
 use crate::dtype::Float;
 use crate::program::Term;
@@ -110,19 +110,19 @@ impl<E: Float, const N: usize, const R: usize> Function<KnownTensor<N, E>, (), K
 fn two<P, const M: usize, const R: usize, E: Float>(
     _: &WithValue<M, R, E>,
     _: &P,
-    mut leaves: Vec<Array>,
+    leaves: &[Array],
 ) -> WithValue<M, R, E> {
-    (Tensor::from_raw(leaves.remove(0)), Tensor::from_raw(leaves.remove(0)))
+    (Tensor::from_raw(leaves[0].clone()), Tensor::from_raw(leaves[1].clone()))
 }
 
 /// The last output as a matrix, and the others in the structure of the value.
 fn value_and_matrix<P, Y: Tree<Array, With<Array> = Y>>(
     (y, _): &(Y, KnownTensor<2, f64>),
     _: &P,
-    mut leaves: Vec<Array>,
+    mut leaves: &[Array],
 ) -> (Y, KnownTensor<2, f64>) {
-    let matrix = leaves.split_off(y.count()).remove(0);
-    (y.with_leaves(leaves), Tensor::from_raw(matrix))
+    let value = next_of(y, &mut leaves);
+    (value, Tensor::from_raw(leaves[0].clone()))
 }
 
 /// A value and its Jacobian.

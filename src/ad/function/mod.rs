@@ -35,6 +35,7 @@ use super::modes::{Choice, ChosenProgram, Mode, explained};
 use derivative_programs::Derived;
 pub use flat::FlatFunction;
 pub use jit::{Gradient, Jit};
+use record::Assemble;
 pub(super) use record::{RecordedFunction, record_at};
 pub(super) use static_arguments::Fixed;
 
@@ -91,7 +92,7 @@ pub struct Function<P, Q, Y> {
     template: Y,
     /// Builds the results from the template, the argument and the output arrays; a result like the argument has the
     /// structure of the argument.
-    assemble: fn(&Y, &P, Vec<Array>) -> Y,
+    assemble: Assemble<P, Y>,
     /// The key of the arguments and data for which the program was traced.
     key: Key,
     /// The leaves of the data that are constants of the program instead of inputs.
@@ -297,7 +298,7 @@ struct Parts<P, Y> {
     /// The names of the last outputs; earlier outputs keep the names in the program.
     names: Vec<String>,
     template: Y,
-    assemble: fn(&Y, &P, Vec<Array>) -> Y,
+    assemble: Assemble<P, Y>,
     key: Key,
 }
 
@@ -469,10 +470,41 @@ impl<P: Tree<Array>, Q: Tree<Array>, Y> Function<P, Q, Y> {
     /// # Ok::<(), polygrad::RunError>(())
     /// ```
     pub fn run_with(&self, x: &P, data: &Q) -> Result<Y, RunError> {
-        self.fitting(x, data)?;
-        let mut inputs = x.leaves();
-        inputs.extend(self.constants(data));
-        Ok(self.assembled(x, self.results(inputs)))
+        self.attempted(x, data).ok_or_else(|| self.difference(x, data))
+    }
+
+    /// The results for these arguments and data; `None` if the function does not run on them.
+    pub(super) fn attempted(&self, x: &P, data: &Q) -> Option<Y> {
+        if self.options.interpreted || backend::is_off() {
+            return self.interpreted(x, data);
+        }
+        // Before it is compiled, a function is only compared.
+        let Some(executable) = self.executable.get() else {
+            return if self.fits(x, data) { self.on(self.executable(), x, data) } else { None };
+        };
+        self.on(executable, x, data)
+    }
+
+    /// [`attempted`](Self::attempted) by the compiled program.
+    fn on(&self, executable: &Executable, x: &P, data: &Q) -> Option<Y> {
+        // One visit compares the structure and takes the leaves.
+        let mut run = executable.start();
+        let fits = self.key.takes(&|v| x.visit(v), &|v| data.visit(v), run.inputs()) && self.fixed.taken(run.inputs());
+        let y = fits.then(|| {
+            run.execute();
+            self.assembled(x, run.results())
+        });
+        run.end();
+        y
+    }
+
+    /// [`attempted`](Self::attempted) by the interpreter of arrays.
+    fn interpreted(&self, x: &P, data: &Q) -> Option<Y> {
+        self.fits(x, data).then(|| {
+            let mut inputs = x.leaves();
+            inputs.extend(self.constants(data));
+            self.assembled(x, &interpret(&self.ready, inputs))
+        })
     }
 
     /// The leaves of the data that are inputs of the program.
@@ -489,16 +521,18 @@ impl<P: Tree<Array>, Q: Tree<Array>, Y> Function<P, Q, Y> {
         self.fixed.compared(data)
     }
 
-    /// The output arrays in the structure of the results.
-    pub(super) fn assembled(&self, x: &P, results: Vec<Array>) -> Y {
-        (self.assemble)(&self.template, x, results)
+    /// The reason why the function does not run on these arguments and data.
+    #[cold]
+    fn difference(&self, x: &P, data: &Q) -> RunError {
+        match self.fitting(x, data) {
+            Err(error) => error,
+            Ok(()) => unreachable!("a tree shows the same structure at each visit"),
+        }
     }
 
-    fn results(&self, inputs: Vec<Array>) -> Vec<Array> {
-        if self.options.interpreted || backend::is_off() {
-            return interpret(&self.ready, inputs);
-        }
-        self.executable().run_fitting(&inputs)
+    /// The output arrays in the structure of the results.
+    pub(super) fn assembled(&self, x: &P, results: &[Array]) -> Y {
+        (self.assemble)(&self.template, x, results)
     }
 
     /// Whether the function runs on these arguments and data.

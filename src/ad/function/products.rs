@@ -4,7 +4,7 @@
 //! Jacobian.
 
 use super::derivative_programs::Derived;
-use super::record::{RecordedFunction, key, pair, paths, record, zeros, zeros_like};
+use super::record::{RecordedFunction, all_of, key, next_of, pair, paths, record, zeros, zeros_like};
 use super::{Function, Parts};
 use crate::array::Array;
 use crate::dtype::Float;
@@ -27,7 +27,7 @@ impl<P: Tree<Array, With<Array> = P>, V> Function<P, V, P> {
             count,
             names: paths(x, "hvp"),
             template: zeros_like(x),
-            assemble: |_, x, leaves| x.with_leaves(leaves),
+            assemble: |_, x, leaves| all_of(x, leaves),
             key,
         })
     }
@@ -85,9 +85,9 @@ impl<P: Tree<Array>, V, Y: Tree<Array, With<Array> = Y>> Function<P, V, (Y, Y)> 
             count,
             names: Vec::new(),
             template: (zeros(&results), zeros(&results)),
-            assemble: |(y, _), _, mut leaves| {
-                let tangents = leaves.split_off(leaves.len() / 2);
-                (y.with_leaves(leaves), y.with_leaves(tangents))
+            assemble: |(y, _), _, leaves| {
+                let (values, tangents) = leaves.split_at(leaves.len() / 2);
+                (all_of(y, values), all_of(y, tangents))
             },
             key,
         })
@@ -149,8 +149,8 @@ impl<P: Tree<Array, With<Array> = P>, V, Y: Tree<Array, With<Array> = Y>> Functi
             names: paths(x, "x_bar"),
             template: (y, zeros_like(x)),
             assemble: |(y, _), x, mut leaves| {
-                let cotangents = leaves.split_off(y.count());
-                (y.with_leaves(leaves), x.with_leaves(cotangents))
+                let values = next_of(y, &mut leaves);
+                (values, all_of(x, leaves))
             },
             key,
         })

@@ -68,20 +68,34 @@ fn closed(inputs: &[Term], results: &[Term], names: &[String]) -> Program {
 }
 
 /// Builds the results of a run from a template of their structure, the argument, and the output arrays.
-pub(super) type Assemble<P, Y> = fn(&Y, &P, Vec<Array>) -> Y;
+pub(super) type Assemble<P, Y> = fn(&Y, &P, &[Array]) -> Y;
+
+/// The next of the output arrays in the structure of a tree.
+pub(super) fn next_of<P: Tree<Array>>(tree: &P, leaves: &mut &[Array]) -> P::With<Array> {
+    tree.map(&mut |_| match leaves.split_first() {
+        Some((first, rest)) => {
+            *leaves = rest;
+            first.clone()
+        }
+        None => unreachable!("a tree has more leaves in one map than in another"),
+    })
+}
+
+/// The output arrays in the structure of a tree.
+pub(super) fn all_of<P: Tree<Array>>(tree: &P, mut leaves: &[Array]) -> P::With<Array> {
+    let all = next_of(tree, &mut leaves);
+    assert!(leaves.is_empty(), "a tree has fewer leaves in one map than in another");
+    all
+}
 
 /// The output arrays in the structure of the template.
-pub(super) fn in_place<P, Y: Tree<Array, With<Array> = Y>>(template: &Y, _: &P, leaves: Vec<Array>) -> Y {
-    template.with_leaves(leaves)
+pub(super) fn in_place<P, Y: Tree<Array, With<Array> = Y>>(template: &Y, _: &P, leaves: &[Array]) -> Y {
+    all_of(template, leaves)
 }
 
 /// The only output array, as a tensor.
-pub(super) fn single<P, const R: usize, E: Float>(
-    _: &KnownTensor<R, E>,
-    _: &P,
-    mut leaves: Vec<Array>,
-) -> KnownTensor<R, E> {
-    Tensor::from_raw(leaves.remove(0))
+pub(super) fn single<P, const R: usize, E: Float>(_: &KnownTensor<R, E>, _: &P, leaves: &[Array]) -> KnownTensor<R, E> {
+    Tensor::from_raw(leaves[0].clone())
 }
 
 /// Zeros in the structure of recorded results.
@@ -154,7 +168,7 @@ impl<P: Tree<Array>, Q: Tree<Array>> Function<P, Q, Tensor<Array, 1>> {
             recorded: program,
             names: Vec::new(),
             template: Tensor::from_raw(Array::zeros(&[len], DType::F64)),
-            assemble: |_, _, mut results| Tensor::from_raw(results.remove(0)),
+            assemble: |_, _, results| Tensor::from_raw(results[0].clone()),
             key: key(&|v| x.visit(v), &|v| data.visit(v)),
         });
         function.fixed = fixed;

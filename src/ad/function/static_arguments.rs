@@ -47,6 +47,23 @@ impl Fixed {
         of_all.filter(|(k, _)| !self.has(*k)).map(|(_, x)| x).collect()
     }
 
+    /// Leaves the inputs of the program of the leaves of arguments and data; returns whether the others, which are
+    /// constants of the program, have the elements of the constants.
+    pub(super) fn taken(&self, leaves: &mut Vec<Array>) -> bool {
+        if self.leaves.is_empty() {
+            return true;
+        }
+        let first = leaves.len() - self.leaves.len();
+        let same = |(fixed, given): (&Option<Array>, &Array)| fixed.as_ref().is_none_or(|fixed| fixed == given);
+        let all = self.leaves.iter().zip(&leaves[first..]).all(same);
+        let mut k = 0;
+        leaves.retain(|_| {
+            k += 1;
+            k <= first || !self.has(k - 1 - first)
+        });
+        all
+    }
+
     /// An error unless data of the same shapes and element types have the elements of the constants.
     pub(super) fn compared<Q: Tree<Array>>(&self, data: &Q) -> Result<(), RunError> {
         if self.leaves.is_empty() {

@@ -3,7 +3,7 @@
 use super::super::modes::Wanted;
 use super::Function;
 use super::derivative_programs::Derived;
-use super::record::{Assemble, KnownTensor, RecordedFunction, in_place, paths, record, zeros, zeros_like};
+use super::record::{Assemble, KnownTensor, RecordedFunction, all_of, in_place, paths, record, zeros, zeros_like};
 use crate::array::Array;
 use crate::dtype::Float;
 use crate::program::Term;
@@ -11,21 +11,16 @@ use crate::tensor::Tensor;
 use crate::tree::Tree;
 
 /// The output arrays in the structure of the argument.
-fn like_argument<P: Tree<Array, With<Array> = P>>(_: &P, x: &P, leaves: Vec<Array>) -> P {
-    x.with_leaves(leaves)
+fn like_argument<P: Tree<Array, With<Array> = P>>(_: &P, x: &P, leaves: &[Array]) -> P {
+    all_of(x, leaves)
 }
 
 /// The first output as a number, and the others in the structure of the argument.
-fn value_and_like_argument<P, E: Float>(
-    _: &(KnownTensor<0, E>, P),
-    x: &P,
-    mut leaves: Vec<Array>,
-) -> (KnownTensor<0, E>, P)
+fn value_and_like_argument<P, E: Float>(_: &(KnownTensor<0, E>, P), x: &P, leaves: &[Array]) -> (KnownTensor<0, E>, P)
 where
     P: Tree<Array, With<Array> = P>,
 {
-    let gradient = leaves.split_off(1);
-    (Tensor::from_raw(leaves.remove(0)), x.with_leaves(gradient))
+    (Tensor::from_raw(leaves[0].clone()), all_of(x, &leaves[1..]))
 }
 
 impl<P, Q, Y> Function<P, Q, Y>

@@ -17,14 +17,24 @@ use crate::shape::size;
 pub(crate) enum ResultSource {
     /// In a buffer that the run writes.
     Buffer(BufferId),
-    /// The result is this input.
-    Input(usize),
+    /// The result is this input, and its buffer.
+    Input(BufferId),
+}
+
+impl ResultSource {
+    /// The buffer of the result; the buffers of the inputs come first.
+    pub(crate) fn buffer(self, buffers: &[Buffer]) -> (BufferId, &Buffer) {
+        let (ResultSource::Buffer(buf) | ResultSource::Input(buf)) = self;
+        (buf, &buffers[buf as usize])
+    }
 }
 
 /// A plan: the steps of a program, and the buffers they read and write.
 pub(crate) struct Plan {
     pub(crate) steps: Vec<FusedStep>,
     pub(crate) buffers: Vec<Buffer>,
+    /// The number of inputs.
+    pub(crate) inputs: usize,
     pub(crate) constants: Vec<Array>,
     /// Location of each result. The first buffers are the inputs.
     pub(crate) outputs: Vec<ResultSource>,
@@ -51,7 +61,7 @@ pub(crate) fn plan(program: &Program, limits: Limits) -> Plan {
                 && let Some(input) = program.inputs().get(*buffer as usize)
                 && input.shape == buf.shape
             {
-                return ResultSource::Input(*buffer as usize);
+                return ResultSource::Input(*buffer);
             }
             let buffer = lowering.result(known, buf.dtype, size(&buf.shape));
             // A scalar result is read from the workspace.
@@ -72,5 +82,5 @@ pub(crate) fn plan(program: &Program, limits: Limits) -> Plan {
     let Lowering { mut buffers, constants, .. } = lowering;
     let mut steps = row_blocks::form(steps, &mut buffers, &kept, limits);
     let bytes = buffers::assign(&mut buffers, &mut steps, &kept);
-    Plan { steps, buffers, constants, outputs, bytes }
+    Plan { steps, buffers, inputs: inputs.len(), constants, outputs, bytes }
 }

@@ -408,10 +408,11 @@ impl<'a> Maker<'a> {
     /// the body does not compute.
     fn starts(&mut self) -> Option<()> {
         let values = self.values;
+        let mut starts = Vec::new();
         for carried in &values.carries {
             let register = self.take()?;
             self.registers[carried.value as usize] = Some(register);
-            self.straight.loads.push((register, values.list[carried.value as usize].1, carried.init));
+            starts.push((register, values.list[carried.value as usize].1, carried.init));
         }
         let mask = values.carries.first().filter(|_| values.ends);
         self.straight.goes = mask.map(|carried| self.of(carried.value));
@@ -420,16 +421,16 @@ impl<'a> Maker<'a> {
             ValueOrigin::Initial(start) => Some((v, *start, *dtype)),
             ValueOrigin::Carry | ValueOrigin::Row(_) | ValueOrigin::Computed(..) => None,
         };
-        let mut starts: Vec<(usize, InitialValue, DType)> =
+        let mut initial: Vec<(usize, InitialValue, DType)> =
             values.list.iter().enumerate().filter_map(is_start).collect();
-        starts.sort_by_key(|(_, start, _)| match start {
+        initial.sort_by_key(|(_, start, _)| match start {
             InitialValue::Buffer(buf, at) => (0, u64::from(*buf), *at),
-            InitialValue::Integer(x) => (1, *x as u64, 0),
+            InitialValue::Number(x) => (1, *x as u64, 0),
         });
-        for (v, start, dtype) in starts {
+        for (v, start, dtype) in initial {
             let register = self.take()?;
             self.registers[v] = Some(register);
-            self.straight.loads.push((register, dtype, start));
+            starts.push((register, dtype, start));
         }
         for (v, (origin, _)) in values.list.iter().enumerate() {
             match origin {
@@ -446,7 +447,7 @@ impl<'a> Maker<'a> {
                 ValueOrigin::Initial(_) | ValueOrigin::Carry | ValueOrigin::Computed(..) => {}
             }
         }
-        self.gather_loads();
+        self.loads(starts);
         for (v, element) in &values.outputs {
             let computed = matches!(values.list[*v as usize].0, ValueOrigin::Computed(..));
             if let (false, Some(bytes)) = (computed, self.in_code(*v, *element)) {
@@ -456,14 +457,20 @@ impl<'a> Maker<'a> {
         Some(())
     }
 
-    /// Merges loads of consecutive elements into consecutive registers to block loads.
-    fn gather_loads(&mut self) {
-        let mut single = Vec::new();
-        for (register, dtype, start) in std::mem::take(&mut self.straight.loads) {
-            let (InitialValue::Buffer(buf, at), 8) = (start, dtype.width()) else {
-                single.push((register, dtype, start));
-                continue;
+    /// Appends the loads of initial values: those of consecutive elements into consecutive registers as block loads.
+    fn loads(&mut self, starts: Vec<(Register, DType, InitialValue)>) {
+        for (register, dtype, start) in starts {
+            let (buf, at) = match start {
+                InitialValue::Buffer(buf, at) => (buf, at),
+                InitialValue::Number(x) => {
+                    self.straight.numbers.push((register, x));
+                    continue;
+                }
             };
+            if dtype.width() != 8 {
+                self.straight.loads.push((register, dtype, buf, at));
+                continue;
+            }
             match self.straight.blocks.last_mut() {
                 Some((first, of, from, len))
                     if *of == buf && *from + *len == at && usize::from(*first) + *len == usize::from(register) =>
@@ -473,7 +480,6 @@ impl<'a> Maker<'a> {
                 Some(_) | None => self.straight.blocks.push((register, buf, at, 1)),
             }
         }
-        self.straight.loads = single;
     }
 
     /// Appends a selected instruction, one of a run of length `len`, with its registers.

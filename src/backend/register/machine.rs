@@ -5,7 +5,7 @@
 #![allow(unsafe_code)]
 
 use super::fixed_point::FixedPoint;
-use super::{InitialValue, InstructionOperands, Opcode, Register, RegisterCode, RegisterOp, StridedElement, functions};
+use super::{InstructionOperands, Opcode, Register, RegisterCode, RegisterOp, StridedElement, functions};
 use crate::array::with_elem;
 use crate::backend::ir::step::BufferId;
 use crate::backend::memory::{AddressTable, Block};
@@ -32,29 +32,19 @@ pub(crate) fn run(code: &RegisterCode, table: &mut AddressTable, registers: &mut
     let (bytes, at) = (registers.bytes(), registers.start());
     let table = &*table;
     let file = File { at, bytes, tile: Tile::new(table, at, bytes, isa), isa, code };
-    for (register, dtype, start) in &code.loads {
-        match start {
-            InitialValue::Buffer(buf, at) => file.load(*register, *dtype, table, *buf, *at),
-            InitialValue::Integer(x) => file.put(*register, *x),
-        }
-    }
     for (register, buf, at, len) in &code.blocks {
         file.load_block(*register, table, *buf, *at, *len);
     }
-    match &code.affine {
-        Some(affine) => affine.run(code, &file, table),
-        None => {
-            file.addresses(code, table);
-            let mut last = code.last.map_or(0.0, |register| file.get(register));
-            // Checking masks for a fixed point would slow short trips.
-            if code.goes.is_some() || code.idle.is_some() {
-                file.trips_by_masks(code, last);
-            } else {
-                for trip in 0..code.n {
-                    last = file.trip(code, if code.reverse { code.n - 1 - trip } else { trip }, last);
-                }
-            }
-        }
+    for (register, dtype, buf, at) in &code.loads {
+        file.load(*register, *dtype, table, *buf, *at);
+    }
+    for (register, x) in &code.numbers {
+        file.put(*register, *x);
+    }
+    if code.is_straight {
+        file.chains(code, 0, 0.0);
+    } else {
+        file.trips(code, table);
     }
     for (register, dtype, buf, at) in &code.stores {
         file.store(*register, *dtype, table, *buf, *at);
@@ -190,6 +180,24 @@ impl File<'_> {
         }
     }
 
+    /// The trips of a loop. A separate function from straight code, which does without most of these lists and tests:
+    /// they would cost as much as some operations.
+    #[inline(never)]
+    fn trips(&self, code: &RegisterCode, table: &AddressTable) {
+        if let Some(affine) = &code.affine {
+            return affine.run(code, self, table);
+        }
+        self.addresses(code, table);
+        let mut last = code.last.map_or(0.0, |register| self.get(register));
+        // Checking masks for a fixed point would slow short trips.
+        if code.goes.is_some() || code.idle.is_some() {
+            return self.trips_by_masks(code, last);
+        }
+        for trip in 0..code.n {
+            last = self.trip(code, if code.reverse { code.n - 1 - trip } else { trip }, last);
+        }
+    }
+
     /// The trips of a loop with an early exit or a fixed-point check. A separate function from the plain loop, whose
     /// code is shorter without these checks: they would cost a tenth of a trip of two instructions.
     #[inline(never)]
@@ -221,11 +229,18 @@ impl File<'_> {
             DType::Bool => unsafe { *at.cast::<bool>() = *self.cell::<bool>(out.register) },
         };
         self.each(&code.early, i, store);
+        last = self.chains(code, i, last);
+        self.each(&code.late, i, store);
+        last
+    }
+
+    /// The code of a trip, without the loads before it and the stores after it.
+    #[inline(always)]
+    fn chains(&self, code: &RegisterCode, i: usize, mut last: f64) -> f64 {
         for chain in code.steps.chunks(CHAIN + 1) {
             // Safety: the last step of a chain stops.
             last = unsafe { (chain[0].run)(chain.as_ptr(), self.at, i, last, self) };
         }
-        self.each(&code.late, i, store);
         last
     }
 

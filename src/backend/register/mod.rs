@@ -86,8 +86,8 @@ enum RegisterOp {
 pub(crate) enum InitialValue {
     /// An element of a buffer.
     Buffer(BufferId, usize),
-    /// An integer.
-    Integer(i64),
+    /// A known number: an integer, or the bits of a float.
+    Number(i64),
 }
 
 /// An element of a buffer whose address advances with the trips.
@@ -121,11 +121,15 @@ enum NoChange {
 pub(crate) struct RegisterCode {
     /// Buffers, with their bytes, that are filled with zeros first.
     pub(crate) cleared: Vec<(BufferId, usize)>,
-    pub(crate) loads: Vec<(Register, DType, InitialValue)>,
+    /// Elements of buffers that registers hold first, and their places; and known numbers, as their bits.
+    pub(crate) loads: Vec<(Register, DType, BufferId, usize)>,
+    numbers: Vec<(Register, i64)>,
     /// Block loads: first register, buffer, first element, count.
     blocks: Vec<(Register, BufferId, usize, usize)>,
     /// The operands of the instructions of all runs.
     runs: Vec<InstructionOperands>,
+    /// Whether the code is that of a group: it runs once, without elements that move.
+    is_straight: bool,
     /// The number of trips, 1 for a group, and whether indices descend.
     pub(crate) n: usize,
     pub(crate) reverse: bool,
@@ -154,15 +158,20 @@ pub(crate) struct RegisterCode {
     pub(crate) bytes: usize,
 }
 
+/// The value of an element of a buffer of `f64`, if it is known at compile time.
+pub(crate) type Numbers<'a> = &'a dyn Fn(BufferId, usize) -> Option<f64>;
+
 /// The code of a group of one position.
-pub(crate) fn group(group: &FusionGroup, buffers: &[Buffer]) -> RegisterCode {
-    let values = ssa::SsaValues::of_group(group, buffers);
-    assign::code(values).expect("a group has fewer values than there are registers")
+pub(crate) fn group(group: &FusionGroup, buffers: &[Buffer], number: Numbers<'_>) -> RegisterCode {
+    let values = ssa::SsaValues::of_group(group, buffers).with_numbers(number);
+    let mut code = assign::code(values).expect("a group has fewer values than there are registers");
+    code.is_straight = code.affine.is_none() && code.goes.is_none() && code.moving().next().is_none();
+    code
 }
 
 /// The code of a loop of scalars; `None` if the body is not of scalars, or needs more registers than there are.
-pub(crate) fn trips(l: &LoopStep<FusionGroup>, buffers: &[Buffer]) -> Option<RegisterCode> {
-    assign::code(ssa::SsaValues::of_loop(l, buffers)?)
+pub(crate) fn trips(l: &LoopStep<FusionGroup>, buffers: &[Buffer], number: Numbers<'_>) -> Option<RegisterCode> {
+    assign::code(ssa::SsaValues::of_loop(l, buffers)?.with_numbers(number))
 }
 
 impl RegisterCode {

@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 
 use smallvec::SmallVec;
 
-use super::InitialValue;
+use super::{InitialValue, Numbers};
 use crate::backend::ir::access::StridedAccess;
 use crate::backend::ir::elementwise::ElementwiseOp;
 use crate::backend::ir::fusion::{FusedOp, FusionGroup, GatherOp, ValueId};
@@ -167,6 +167,22 @@ impl SsaValues {
         Some(values)
     }
 
+    /// The values with those elements of `f64` as numbers that are known at compile time.
+    pub(crate) fn with_numbers(mut self, number: Numbers<'_>) -> SsaValues {
+        let known = |start: &InitialValue| match start {
+            InitialValue::Buffer(buf, at) => number(*buf, *at).map(|x| InitialValue::Number(x.to_bits() as i64)),
+            InitialValue::Number(_) => None,
+        };
+        for (origin, _) in self.list.iter_mut().filter(|(_, dtype)| *dtype == DType::F64) {
+            if let ValueOrigin::Initial(start) = origin
+                && let Some(number) = known(start)
+            {
+                *start = number;
+            }
+        }
+        self
+    }
+
     fn push(&mut self, origin: ValueOrigin, dtype: DType) -> ValueId {
         self.list.push((origin, dtype));
         (self.list.len() - 1) as ValueId
@@ -183,7 +199,7 @@ impl SsaValues {
             return *value;
         }
         let origin = match self.rows.get(&buf) {
-            _ if self.zeros.contains(&buf) => ValueOrigin::Initial(InitialValue::Integer(0)),
+            _ if self.zeros.contains(&buf) => ValueOrigin::Initial(InitialValue::Number(0)),
             Some(row) => ValueOrigin::Row(Element { first: row.first + at, ..*row }),
             None => ValueOrigin::Initial(InitialValue::Buffer(buf, at)),
         };
@@ -230,7 +246,7 @@ impl SsaValues {
             place
         };
         let number =
-            |self_: &mut SsaValues, x: usize| self_.push(ValueOrigin::Initial(InitialValue::Integer(x as i64)), dtype);
+            |self_: &mut SsaValues, x: usize| self_.push(ValueOrigin::Initial(InitialValue::Number(x as i64)), dtype);
         match item {
             FusedOp::Read(buf, at) => self.read(*buf, *at + position, dtype),
             FusedOp::One(buf, at) => self.read(*buf, *at, dtype),

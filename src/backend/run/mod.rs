@@ -5,6 +5,7 @@
 
 #![allow(unsafe_code)]
 
+pub(crate) mod idle;
 mod kernel_calls;
 mod row_blocks;
 mod workers;
@@ -59,6 +60,8 @@ pub(crate) struct Memory {
     pub(crate) sorting: Room,
     /// Memory for lines that are transformed.
     pub(crate) transforms: fourier::Room,
+    /// The inputs of a run, if the run has no others.
+    pub(crate) inputs: Vec<Array>,
     /// The results of the last run, whose memory the next one takes if the caller has dropped them.
     pub(crate) results: Vec<Array>,
     /// The total time and the number of executions of each step, if they are measured.
@@ -76,7 +79,10 @@ impl Memory {
             match buffer.storage {
                 // Safety: the planner has given the buffer these bytes of the block, which lives as long as the table.
                 Storage::Workspace(at) => unsafe { memory.table.set(buf, start.wrapping_add(at), buffer.bytes()) },
-                Storage::Constant(k) => memory.set_array(buf, buffer, &plan.constants[k]),
+                Storage::Constant(k) => {
+                    let dense = memory.set_array(buf, buffer, &plan.constants[k]);
+                    debug_assert!(dense, "a constant is stored element by element");
+                }
                 Storage::Input | Storage::Output | Storage::Loop => {}
             }
         }
@@ -95,23 +101,19 @@ impl Memory {
             scratch: Scratch::default(),
             sorting: Room::default(),
             transforms: fourier::Room::default(),
+            inputs: Vec::new(),
             results: Vec::new(),
             clock: None,
         })
     }
 
-    /// Sets a buffer to the elements of an array, which is stored element by element and is only read.
-    fn set_array(&mut self, buf: BufferId, buffer: &Buffer, array: &Array) {
-        with_elem!(buffer.dtype, E => {
-            let elements: &[E] = match (array.as_scalar::<E>(), array.values::<E>()) {
-                (Some(x), _) => std::slice::from_ref(x),
-                (None, Some(Values::Dense(v))) => v,
-                (None, _) => unreachable!("the array is stored element by element"),
-            };
-            debug_assert_eq!(elements.len(), buffer.size);
-            // Safety: no step writes inputs or constants; the caller keeps the array during the run.
-            unsafe { self.table.set(buf, elements.as_ptr().cast_mut().cast(), buffer.bytes()) }
-        });
+    /// Sets a buffer to the elements of an array, which is only read; returns whether the array stores them one by one.
+    fn set_array(&mut self, buf: BufferId, buffer: &Buffer, array: &Array) -> bool {
+        debug_assert_eq!((array.size(), array.dtype()), (buffer.size, buffer.dtype));
+        let Some(at) = array.address() else { return false };
+        // Safety: no step writes inputs or constants; the caller keeps the array during the run.
+        unsafe { self.table.set(buf, at.cast_mut(), buffer.bytes()) }
+        true
     }
 
     /// Sets a buffer to a slice that the run writes.
@@ -122,24 +124,17 @@ impl Memory {
 
     /// Runs a plan on inputs that fit, into outputs that fit.
     pub(crate) fn run(&mut self, plan: &CompiledPlan, inputs: &[Array], outputs: &mut [Array]) {
-        // Inputs that store one element for many are written out. The buffers of the inputs come first.
-        let mut dense: Vec<Array> = Vec::new();
-        for (buf, array) in (0..).zip(inputs) {
-            let buffer = &plan.buffers[buf as usize];
-            if is_repeated(array) {
-                let mut array = array.clone();
-                with_elem!(array.dtype(), E => {
-                    array.make_dense::<E>();
-                });
-                self.set_array(buf, buffer, &array);
-                dense.push(array);
-            } else {
-                self.set_array(buf, buffer, array);
-            }
+        // The buffers of the inputs come first.
+        let mut dense = true;
+        for ((buf, buffer), array) in (0..).zip(&plan.buffers).zip(inputs) {
+            dense &= self.set_array(buf, buffer, array);
+        }
+        if !dense {
+            return self.run_written_out(plan, inputs, outputs);
         }
         for (found, out) in plan.outputs.iter().zip(&mut *outputs) {
             match found {
-                ResultSource::Input(k) => *out = inputs[*k].clone(),
+                ResultSource::Input(buf) => *out = inputs[*buf as usize].clone(),
                 ResultSource::Buffer(buf) => {
                     let buffer = &plan.buffers[*buf as usize];
                     if let Storage::Output = buffer.storage {
@@ -154,6 +149,55 @@ impl Memory {
                 // Safety: the run has written the buffer.
                 with_elem!(out.dtype(), E => *out = Array::scalar(unsafe { self.table.read::<E>(*buf, 0, 1) }[0]));
             }
+        }
+    }
+
+    /// [`run`](Self::run) for inputs some of which store one element for many: these are written out.
+    #[cold]
+    fn run_written_out(&mut self, plan: &CompiledPlan, inputs: &[Array], outputs: &mut [Array]) {
+        let mut written_out = inputs.to_vec();
+        for array in written_out.iter_mut().filter(|array| array.address().is_none()) {
+            with_elem!(array.dtype(), E => {
+                array.make_dense::<E>();
+            });
+        }
+        self.run(plan, &written_out, outputs);
+        for (found, out) in plan.outputs.iter().zip(outputs) {
+            if let ResultSource::Input(buf) = found {
+                *out = inputs[*buf as usize].clone();
+            }
+        }
+    }
+
+    /// Runs a plan all of whose inputs and results have elements of one type, on slices in place: the elements of all
+    /// inputs, one input after the other, and those of all results, first into one slice and then into another.
+    pub(crate) fn run_flat<E: Elem>(&mut self, plan: &CompiledPlan, x: &[E], results: [&mut [E]; 2]) {
+        let mut at = 0;
+        for (buf, buffer) in (0..).zip(&plan.buffers[..plan.inputs]) {
+            let input = &x[at..at + buffer.size];
+            // Safety: no step writes inputs; the caller lends the slice for the run.
+            unsafe { self.table.set(buf, input.as_ptr().cast_mut().cast(), size_of_val(input)) }
+            at += buffer.size;
+        }
+        let [first, second] = results;
+        let mut parts = Parts([&mut *first, &mut *second]);
+        for found in &plan.outputs {
+            let (buf, buffer) = found.buffer(&plan.buffers);
+            let part = parts.next(buffer.size);
+            if let (ResultSource::Buffer(_), Storage::Output) = (found, buffer.storage) {
+                self.set_output(buf, part);
+            }
+        }
+        self.steps(&plan.steps, 0, Context { parts: &plan.parts, ..Context::ALL });
+        let mut parts = Parts([first, second]);
+        for found in &plan.outputs {
+            let (buf, buffer) = found.buffer(&plan.buffers);
+            let part = parts.next(buffer.size);
+            if let (ResultSource::Buffer(_), Storage::Output) = (found, buffer.storage) {
+                continue;
+            }
+            // Safety: the run has written the buffer, or it is an input.
+            part.copy_from_slice(unsafe { self.table.read::<E>(buf, 0, buffer.size) });
         }
     }
 
@@ -322,7 +366,18 @@ impl Memory {
     }
 }
 
-/// Whether an array stores one element for many.
-fn is_repeated(array: &Array) -> bool {
-    array.rank() > 0 && with_elem!(array.dtype(), E => matches!(array.values::<E>(), Some(Values::Splat(_))))
+/// The elements of results, one result after the other, in two slices.
+struct Parts<'a, E>([&'a mut [E]; 2]);
+
+impl<'a, E> Parts<'a, E> {
+    /// The slice of the next result, of `len` elements; no result lies in both slices.
+    fn next(&mut self, len: usize) -> &'a mut [E] {
+        let Parts([here, after]) = self;
+        if here.len() < len {
+            std::mem::swap(here, after);
+        }
+        let (part, rest) = std::mem::take(here).split_at_mut(len);
+        *here = rest;
+        part
+    }
 }

@@ -153,5 +153,5 @@ impl<E> Triple<bool, E, E> for Choose {
 
 /// `x` where the mask holds and `y` elsewhere.
 pub(crate) fn select<E: Elem>(isa: Isa, mask: &[bool], x: Arg<'_, E>, y: Arg<'_, E>, out: &mut [E]) {
-    triples(isa, Choose, mask, x, y, out);
+    triples(isa, Choose, mask, &x, &y, out);
 }

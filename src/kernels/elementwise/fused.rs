@@ -91,7 +91,7 @@ macro_rules! forms {
             };
             match form {
                 $( Form::$P => pairs(isa, $P, Arg::Slice(slice(0)), args[1], out), )*
-                $( Form::$T => triples(isa, $T, slice(0), args[1], args[2], out), )*
+                $( Form::$T => triples(isa, $T, slice(0), &args[1], &args[2], out), )*
                 $( Form::$Q => {
                     dispatch(isa, Quads { f: $Q, args: [slice(0), slice(1), slice(2), slice(3)], out });
                 } )*

@@ -267,15 +267,16 @@ pub(crate) fn triples<A: Copy, B: Copy, R>(
     isa: Isa,
     f: impl Triple<A, B, R>,
     x: &[A],
-    y: Arg<'_, B>,
-    z: Arg<'_, B>,
+    // By reference: a copy of two words that have just been written one by one waits for both writes.
+    y: &Arg<'_, B>,
+    z: &Arg<'_, B>,
     out: &mut [R],
 ) {
     match (y, z) {
-        (Arg::Slice(y), Arg::Slice(z)) => dispatch(isa, Triples { f, x, y, z, out }),
-        (Arg::Slice(y), Arg::Scalar(z)) => dispatch(isa, Triples { f, x, y, z: Same(z), out }),
-        (Arg::Scalar(y), Arg::Slice(z)) => dispatch(isa, Triples { f, x, y: Same(y), z, out }),
-        (Arg::Scalar(y), Arg::Scalar(z)) => dispatch(isa, Triples { f, x, y: Same(y), z: Same(z), out }),
+        (Arg::Slice(y), Arg::Slice(z)) => dispatch(isa, Triples { f, x, y: *y, z: *z, out }),
+        (Arg::Slice(y), Arg::Scalar(z)) => dispatch(isa, Triples { f, x, y: *y, z: Same(*z), out }),
+        (Arg::Scalar(y), Arg::Slice(z)) => dispatch(isa, Triples { f, x, y: Same(*y), z: *z, out }),
+        (Arg::Scalar(y), Arg::Scalar(z)) => dispatch(isa, Triples { f, x, y: Same(*y), z: Same(*z), out }),
     }
 }
 
