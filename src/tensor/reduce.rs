@@ -301,8 +301,9 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     /// The logarithm of the sum of the exponentials of each line along `axis`, without overflow. The
     /// derivative is the softmax.
     ///
-    /// `-inf` for a line of `-inf` alone or without elements, with derivative 0; `inf` if an element is
-    /// `inf`, with derivative NaN.
+    /// `-inf` for a line of `-inf` alone or without elements, with derivative 0; `inf` if an element is `inf`, with
+    /// derivative NaN, unless the line has two elements: for them the derivative is that of
+    /// [`logaddexp`](Tensor::logaddexp), 1 and 0.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -316,9 +317,24 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     where
         Rank<D>: Above<M>,
     {
+        if self.raw().shape().get(axis) == Some(&2) {
+            return self.logsumexp_of_two(axis);
+        }
         let (x, top) = self.shifted("logsumexp_axis", axis);
         let total: Tensor<T, M, E> = x.exp().sum_axis(axis);
         total.gt(E::ZERO).select(total.ln(), total.stop_gradient().ln()) + top
+    }
+
+    /// [`logsumexp_axis`](Self::logsumexp_axis) of lines of two elements, which one operation computes.
+    #[track_caller]
+    fn logsumexp_of_two<const M: usize>(&self, axis: usize) -> Tensor<T, M, E>
+    where
+        Rank<D>: Above<M>,
+    {
+        let [a, b] = [0, 1].map(|k| self.view::<M>(&Linear::row(self.raw().shape(), axis, k)));
+        let y = a.logaddexp(&b);
+        // The derivative of `logaddexp` at two infinities is NaN.
+        y.gt(E::neg_infinity()).select(&y, y.stop_gradient())
     }
 
     /// Exponentials divided by their sum along `axis`, without overflow: not negative, with sum 1 along `axis`.

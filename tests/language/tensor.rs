@@ -362,6 +362,34 @@ fn soft_extrema_are_stable() {
 }
 
 #[test]
+fn lines_of_two_have_the_logsumexp_of_longer_lines() {
+    let inf = f64::INFINITY;
+    let some = [0.0, -0.0, 1.5, -700.0, 1e300, -1e300, f64::MIN_POSITIVE, -inf, inf, f64::NAN];
+    for (x, y) in some.iter().flat_map(|x| some.map(|y| (*x, y))) {
+        let (two, three) = (tensor([x, y]), tensor([x, y, -inf]));
+        let (a, b) = (two.logsumexp().item(), three.logsumexp().item());
+        assert!(
+            a == b || (a.is_nan() && b.is_nan()) || (a - b).abs() <= 4e-16 * b.abs().max(1.0),
+            "{x}, {y}: {a} and {b}"
+        );
+        if x.max(y) == inf {
+            continue;
+        }
+        let slope = |at: &Tensor<Concrete, 1>| direct::grad(|x: &Tensor<_, 1>| x.logsumexp(), at).to_vec();
+        let curve = |at: &Tensor<Concrete, 1>| {
+            direct::grad(|x: &Tensor<_, 1>| polygrad::grad(|x: &Tensor<_, 1>| x.logsumexp(), x).at([0]), at).to_vec()
+        };
+        for (a, b) in slope(&two).iter().chain(&curve(&two)).zip(slope(&three)[..2].iter().chain(&curve(&three)[..2])) {
+            assert!((a.is_nan() && b.is_nan()) || (a - b).abs() <= 1e-15, "{x}, {y}: {a} and {b}");
+        }
+    }
+    let rows = tensor([[0.5f32, -1.0], [3.0, 3.0], [-90.0, 90.0]]);
+    let longer = concat(1, [&rows, &Tensor::<Concrete, 2, f32>::full([3, 1], f32::NEG_INFINITY)]);
+    close(&(rows.logsumexp_axis(1) - longer.logsumexp_axis(1)).cast(), &[0.0; 3]);
+    close(&(rows.t().logsumexp_axis(0) - longer.logsumexp_axis(1)).cast(), &[0.0; 3]);
+}
+
+#[test]
 fn soft_extrema_of_infinities() {
     let inf = f64::INFINITY;
     let rows = tensor([[-inf, -inf], [0.0, -inf], [inf, 0.0]]);
