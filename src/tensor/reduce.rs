@@ -332,9 +332,12 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
         Rank<D>: Above<M>,
     {
         let [a, b] = [0, 1].map(|k| self.view::<M>(&Linear::row(self.raw().shape(), axis, k)));
-        let y = a.logaddexp(&b);
-        // The derivative of `logaddexp` at two infinities is NaN.
-        y.gt(E::neg_infinity()).select(&y, y.stop_gradient())
+        // Two elements of `-inf` have no difference: `logaddexp` gets another number in place of one of them, so that
+        // derivatives are 0 at every order.
+        let top = a.max(&b).stop_gradient();
+        let some = top.gt(E::neg_infinity());
+        let y = a.logaddexp(&some.select(&b, E::ZERO));
+        some.select(&y, &top)
     }
 
     /// Exponentials divided by their sum along `axis`, without overflow: not negative, with sum 1 along `axis`.

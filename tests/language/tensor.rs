@@ -372,7 +372,7 @@ fn lines_of_two_have_the_logsumexp_of_longer_lines() {
             a == b || (a.is_nan() && b.is_nan()) || (a - b).abs() <= 4e-16 * b.abs().max(1.0),
             "{x}, {y}: {a} and {b}"
         );
-        if x.max(y) == inf {
+        if x.max(y) == inf || x.is_nan() || y.is_nan() {
             continue;
         }
         let slope = |at: &Tensor<Concrete, 1>| direct::grad(|x: &Tensor<_, 1>| x.logsumexp(), at).to_vec();
