@@ -24,7 +24,7 @@ mod vectorize;
 pub use crate::rewrite::{Options, Rule, rules};
 pub use checkpoint_loops::checkpoint_loops;
 use inline::inline;
-pub(crate) use partial_evaluation::partially_evaluated;
+pub(crate) use partial_evaluation::{constants_evaluated, partially_evaluated};
 pub(crate) use pipeline::after;
 pub use pipeline::{Keeps, Pass, Phase, Settings, changed_by, pipeline};
 use rematerialize::rematerialize;

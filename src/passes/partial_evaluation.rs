@@ -5,12 +5,14 @@
 //! static values that dynamic operations read are *stored*: they become constants of the program. A static value that
 //! repeats the elements of a smaller one is not stored, since the repetition costs nothing where it is read.
 //!
+//! Of a program without known inputs, the results of operations on its constants become constants where that pays.
+//!
 //! Law: the program has the results of the original one for the known inputs, and as many operations at most. Code of
 //! the host runs in every run, also if its operands are known.
 
-use crate::array::Array;
+use crate::array::{Array, with_elem};
 use crate::ops::{Call, Discrete, Linear};
-use crate::program::{Builder, Constant, NodeId, Op, Program, Slot, run_by};
+use crate::program::{Builder, Constant, Node, NodeId, Op, Program, Slot, run_by};
 use crate::shape::size;
 
 /// The program in the inputs that are not known; `known` has an item for each input, and `run` runs the static part.
@@ -19,14 +21,105 @@ pub(crate) fn partially_evaluated(
     known: &[Option<Array>],
     run: impl FnOnce(&Program, Vec<Array>) -> Vec<Array>,
 ) -> Program {
-    let uses = Uses::of(program, known);
-    let (before, of) = static_part(program, known, &uses);
+    evaluated(program, known, &Uses::of(program, known, |id| repeats(program, id)), run)
+}
+
+/// The program in which the results of operations on large constants are constants, where reading these takes no longer
+/// than computing them; nothing, if there are none.
+pub(crate) fn constants_evaluated(
+    program: &Program,
+    run: impl FnOnce(&Program, Vec<Array>) -> Vec<Array>,
+) -> Option<Program> {
+    let is_large = |node: &Node| matches!(&node.op, Op::Constant(_)) && read(node) > 1;
+    if !program.nodes().iter().any(is_large) {
+        return None;
+    }
+    let known = vec![None; program.inputs().len()];
+    let pays = Pays::of(program);
+    // Of an operation with several results, the results are stored.
+    let several = |id: NodeId| matches!(program.nodes()[id as usize].op, Op::Loop(_) | Op::Custom(..) | Op::Call(..));
+    let uses = Uses::of(program, &known, |id| !pays.0[id as usize] || several(id));
+    uses.0.contains(&Use::Stored).then(|| evaluated(program, &known, &uses, run))
+}
+
+fn evaluated(
+    program: &Program,
+    known: &[Option<Array>],
+    uses: &Uses,
+    run: impl FnOnce(&Program, Vec<Array>) -> Vec<Array>,
+) -> Program {
+    let (before, of) = static_part(program, known, uses);
     let inputs: Vec<Array> = known.iter().flatten().cloned().collect();
     let values = if of.is_empty() { Vec::new() } else { run(&before, inputs) };
     let mut stored: Vec<Option<Array>> = vec![None; program.nodes().len()];
     of.into_iter().zip(values).for_each(|(id, value)| stored[id as usize] = Some(value));
     known.iter().enumerate().for_each(|(k, input)| stored[k].clone_from(input));
-    dynamic_part(program, &uses, &stored)
+    dynamic_part(program, uses, &stored)
+}
+
+/// Whether each value is worth a constant: it depends on a large constant, and a run that reads the value reads no more
+/// elements than a run that computes the value.
+struct Pays(Vec<bool>);
+
+impl Pays {
+    fn of(program: &Program) -> Pays {
+        let nodes = program.nodes();
+        // For each value, the elements that a run reads if the value is no constant, and whether the value is one.
+        let (mut reads, mut pays): (Vec<usize>, Vec<bool>) = (Vec::new(), Vec::new());
+        for (k, node) in nodes.iter().enumerate() {
+            let mut all = 0usize;
+            node.op.operands(&mut |a| all = all.saturating_add(reads[*a as usize]));
+            let n = size(&node.shape);
+            let worth = match Work::of(&node.op) {
+                Work::None => matches!(&node.op, Op::Output(of, _) if pays[*of as usize]),
+                Work::ElementByElement => n <= all && !repeats(program, k as NodeId),
+                Work::More => all > 0,
+            };
+            reads.push(if let Op::Constant(_) = &node.op {
+                read(node)
+            } else if worth {
+                n
+            } else {
+                all
+            });
+            pays.push(worth);
+        }
+        Pays(pays)
+    }
+}
+
+/// The elements that a run reads of a constant, unless they are all equal.
+fn read(node: &Node) -> usize {
+    let Op::Constant(constant) = &node.op else { return 0 };
+    let one = with_elem!(node.dtype, E => constant.0.splat::<E>().is_some());
+    if one { 0 } else { constant.0.size() }
+}
+
+/// How much an operation computes for each element of its result.
+enum Work {
+    /// Nothing: a name, or a view, which the operation that reads it follows.
+    None,
+    ElementByElement,
+    /// A sum, a search, or a program.
+    More,
+}
+
+impl Work {
+    fn of(op: &Op<NodeId>) -> Work {
+        match op {
+            Op::Input(_) | Op::Constant(_) | Op::Discrete(Discrete::Iota { .. }, _) | Op::Output(..) => Work::None,
+            Op::Linear(op, _) => match &**op {
+                Linear::Affine { into, .. } if !into.is_identity() => Work::ElementByElement,
+                Linear::Affine { .. } | Linear::Reshape { .. } => Work::None,
+                Linear::Cast { .. } => Work::ElementByElement,
+                Linear::Fourier { .. } | Linear::PrefixSum { .. } => Work::More,
+            },
+            Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) => Work::ElementByElement,
+            Op::Gather(..) | Op::ScatterAdd(..) | Op::Concat(..) => Work::ElementByElement,
+            Op::Contract(op, ..) if size(op.a.shape()) <= size(op.out.source()) => Work::ElementByElement,
+            Op::Contract(..) | Op::Reduce(..) | Op::Loop(_) | Op::Custom(..) | Op::Call(..) => Work::More,
+        }
+    }
 }
 
 /// What becomes of a value of the program.
@@ -45,7 +138,8 @@ enum Use {
 struct Uses(Vec<Use>);
 
 impl Uses {
-    fn of(program: &Program, known: &[Option<Array>]) -> Uses {
+    /// The uses of values, of which those that are read and stay are repeated.
+    fn of(program: &Program, known: &[Option<Array>], stays: impl Fn(NodeId) -> bool) -> Uses {
         let nodes = program.nodes();
         let mut uses: Vec<Use> = Vec::with_capacity(nodes.len());
         for node in nodes {
@@ -56,8 +150,7 @@ impl Uses {
         }
         let read = |uses: &mut Vec<Use>, a: NodeId| {
             if uses[a as usize] == Use::Static {
-                let repeated = repeats(program, a);
-                uses[a as usize] = if repeated { Use::Repeated } else { Use::Stored };
+                uses[a as usize] = if stays(a) { Use::Repeated } else { Use::Stored };
             }
         };
         program.results().iter().for_each(|r| read(&mut uses, *r));

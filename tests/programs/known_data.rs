@@ -3,6 +3,7 @@
 //! Law: a function for known data has the results of the function with these data; what depends on the data alone is no
 //! operation of its program. A function over slices has the results of the function over trees, leaf by leaf.
 
+use polygrad::program::{Op, Term};
 use polygrad::{
     Array, BaseTensor, Concrete, Function, FunctionOptions, RunError, Tensor, Tree, cond, iterate, map, tensor,
 };
@@ -163,4 +164,45 @@ fn functions_over_slices_hand_on_arguments_and_constants() {
         flat.run(&moved.ravel().to_vec(), &mut results);
         assert_eq!(results, f.run(&moved).expect("as traced").ravel().to_vec());
     }
+}
+
+fn known<const D: usize>(x: &Tensor<Concrete, D>) -> Tensor<Term, D> {
+    Tensor::constant(x.raw().clone())
+}
+
+#[test]
+fn operations_on_large_constants_run_once() {
+    let (a, w) = (uniform([40, 9], 1), uniform([9], 2));
+    let (lines, column) = (a.clone(), uniform([40], 3));
+    let f = Function::value_and_grad(
+        move |w: &Vector<_>| {
+            let (a, c): (Matrix<Term>, Vector<Term>) = (known(&lines), known(&column));
+            let scaled = (&a - a.mean_keep(0)).exp() * 2.0;
+            w.dot(&scaled.t().matmul(&scaled).matvec(w)) + a.matvec(w).dot(&c.cumsum(0))
+        },
+        &w,
+    );
+    // All that is left of the constants are a matrix and a vector.
+    let (recorded, run) = (f.optimized().to_string(), f.executable().program().to_string());
+    assert!(recorded.contains("exp"), "{recorded}");
+    assert!(run.matches("f64[").count() == 3 && !run.contains("exp"), "{run}");
+    let found = f.run(&w).expect("as traced").leaves();
+    let interpreted = f.with_options(FunctionOptions::new().interpreted(true)).run(&w).expect("as traced");
+    for (x, y) in found.iter().zip(&interpreted.leaves()) {
+        assert_close("constants", x, y, 1e-12);
+    }
+}
+
+#[test]
+fn constants_that_would_grow_are_computed_in_each_run() {
+    let (u, v) = (uniform([300], 1), uniform([300], 2));
+    let outer =
+        Function::stage(move |s: &Number<_>| (known(&u).outer::<1, 2>(&known(&v)) + s).sin().sum(), &tensor(2.0));
+    let program = outer.executable().program();
+    let largest = program
+        .nodes()
+        .iter()
+        .filter(|node| matches!(node.op, Op::Constant(_)))
+        .map(|node| node.shape.iter().product());
+    assert!(largest.max() <= Some(300usize), "{program}");
 }

@@ -102,7 +102,7 @@ impl<P: Tree<Array>, Q: Tree<Array>, Y: Clone> Function<P, Q, Y> {
 
 impl FunctionOptions {
     /// The results of a program that runs once.
-    fn once(&self, program: &Program, inputs: Vec<Array>) -> Vec<Array> {
+    pub(super) fn once(&self, program: &Program, inputs: Vec<Array>) -> Vec<Array> {
         let program = optimize_with(program, self.passes);
         match self.interpreted || backend::is_off() {
             true => interpret(&program, inputs),

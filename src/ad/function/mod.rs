@@ -13,7 +13,7 @@ use crate::array::Array;
 use crate::backend::{self, Executable, compile};
 use crate::checkpoint::Checkpoint;
 use crate::dtype::DType;
-use crate::passes::{Options, Phase, Settings, after, changed_by, optimize_with};
+use crate::passes::{Options, Phase, Settings, after, changed_by, constants_evaluated, optimize_with};
 use crate::program::{Program, interpret};
 use crate::shape::Show;
 use crate::tree::{Difference, Key, PathStep, Tree, Visitor};
@@ -403,8 +403,9 @@ impl<P, Q, Y> Function<P, Q, Y> {
 }
 
 impl<P, Q, Y> Function<P, Q, Y> {
-    /// The compiled program: it reports the steps of a run and their times ([`Executable::explain`],
-    /// [`Executable::profile`]), and runs without allocation ([`Executable::run_into`]).
+    /// The compiled program, in which the results of operations on large constants are constants: it reports the steps
+    /// of a run and their times ([`Executable::explain`], [`Executable::profile`]), and runs without allocation
+    /// ([`Executable::run_into`]).
     ///
     /// ```
     /// use polygrad::{Function, Tensor};
@@ -412,7 +413,10 @@ impl<P, Q, Y> Function<P, Q, Y> {
     /// assert!(f.executable().explain().contains("sin_cos"));
     /// ```
     pub fn executable(&self) -> &Executable {
-        self.executable.get_or_init(|| compile(&self.ready))
+        self.executable.get_or_init(|| {
+            let known = constants_evaluated(&self.ready, |program, inputs| self.options.once(program, inputs));
+            compile(known.as_ref().unwrap_or(&self.ready))
+        })
     }
 
     /// A report on how the function runs: the [`Mode`] of each derivative, with the estimates of the candidates that
