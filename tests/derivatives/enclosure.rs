@@ -5,23 +5,19 @@
 
 use std::collections::BTreeSet;
 
-use crate::agree::any::{self, Any, Level};
+use crate::agree::Case;
+use crate::agree::any::{self, Any};
 use crate::gallery::{self, Leaves, Objective, Visitor};
 use crate::panics::caught;
 use polygrad::array::Rng;
 use polygrad::ops::Binary;
 use polygrad::program::Term;
 use polygrad::{
-    ADVal, Array, BaseTensor, Concrete, DType, Dual, Enclosure, Function, Jet, Tensor, Tree, direct, enclose, grad,
-    hessian, taylor, tensor, while_loop, while_loop_within,
+    Array, BaseTensor, Concrete, DType, Enclosure, Function, Jet, Tensor, Tree, direct, enclose, grad, hessian, taylor,
+    tensor, while_loop, while_loop_within,
 };
 
 type Point = Leaves<Concrete>;
-
-/// The objective at an interpreter.
-fn at<O: Objective, L: Level>(x: &Leaves<L>) -> Tensor<L, 0> {
-    any::at(|x| O::eval::<Any>(x, &O::data().map(&mut |a| Any::constant(a.clone()))), x)
-}
 
 fn floats(p: &[Array]) -> Vec<f64> {
     p.iter().flat_map(|a| a.cast::<f64>().to_vec().expect("converted to f64")).collect()
@@ -80,43 +76,42 @@ impl Findings {
     }
 }
 
-impl Visitor for Findings {
-    fn visit<O: Objective>(&mut self) {
+impl Findings {
+    /// Every way to compute values and derivatives of an objective.
+    fn examine(&mut self, case: &Case) {
         self.visited += 1;
-        let x = O::inputs();
-        let direction = |leaf: &Array| Array::full_as(leaf.shape(), leaf.dtype(), 0.5);
-        let recorded = Function::grad(|x: &Leaves<Term>| at::<O, Term>(x), &x);
-        let value: Way<'_> = ("value", &|x| vec![at::<O, Array>(x).into_raw()], &|a, b| {
-            sides(enclose(|x: &Leaves<Enclosure>| Leaves(vec![at::<O, Enclosure>(x).into_raw()]), a, b))
+        let x = &case.inputs;
+        let v = x.map(&mut |leaf| Array::full_as(leaf.shape(), leaf.dtype(), 0.5));
+        let recorded = Function::grad(|x: &Leaves<Term>| case.at(x), x);
+        let slope = |x: &Leaves<Any>| case.slope(x, &v);
+        let value: Way<'_> = ("value", &|x| vec![case.at(x).into_raw()], &|a, b| {
+            sides(enclose(|x: &Leaves<Enclosure>| Leaves(vec![case.at(x).into_raw()]), a, b))
         });
-        let gradient: Way<'_> =
-            ("gradient", &|x| direct::grad(|x: &Leaves<ADVal<Array>>| at::<O, _>(x), x).0, &|a, b| {
-                sides(enclose(|x: &Leaves<Enclosure>| direct::grad(|x: &Leaves<ADVal<_>>| at::<O, _>(x), x), a, b))
-            });
-        let tangent: Way<'_> = (
-            "tangent",
-            &|x| vec![direct::jvp(|x: &Leaves<Dual<_>>| at::<O, _>(x), x, &x.map(&mut |a| direction(a))).1.into_raw()],
-            &|a, b| {
-                let run = |x: &Leaves<Enclosure>| {
-                    let v = a.map(&mut |a| Enclosure::constant(direction(a)));
-                    Leaves(vec![direct::jvp(|x: &Leaves<Dual<_>>| at::<O, _>(x), x, &v).1.into_raw()])
-                };
-                sides(enclose(run, a, b))
-            },
-        );
+        let gradient: Way<'_> = ("gradient", &|x| case.gradient(x).0, &|a, b| {
+            sides(enclose(|x: &Leaves<Enclosure>| case.gradient(x), a, b))
+        });
+        let tangent: Way<'_> = ("tangent", &|x| vec![any::at(slope, x).into_raw()], &|a, b| {
+            sides(enclose(|x: &Leaves<Enclosure>| Leaves(vec![any::at(slope, x).into_raw()]), a, b))
+        });
         let program: Way<'_> = ("recorded gradient", &|x| recorded.run(x).expect("the inputs fit").0, &|a, b| {
             sides(recorded.enclose(a, b).expect("the inputs fit"))
         });
         for way in [value, gradient, tangent, program] {
             // The end is a panic, too, so that one that is expected prints nothing.
             let words = caught(|| {
-                self.look(O::NAME, &x, way);
+                self.look(case.name, x, way);
                 panic!("looked at")
             });
             if words.message != "looked at" {
-                self.refused.push((O::NAME, words.message));
+                self.refused.push((case.name, words.message));
             }
         }
+    }
+}
+
+impl Visitor for Findings {
+    fn visit<O: Objective>(&mut self) {
+        self.examine(&Case::of::<O>());
     }
 }
 

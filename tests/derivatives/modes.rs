@@ -8,6 +8,7 @@ use polygrad::{
     iterate, jacobian, jacobian_by, tensor, value_and_grad, value_and_jacobian,
 };
 
+use crate::agree::Case;
 use crate::gallery::{self, Leaves, Objective, Visitor};
 
 type Number<T> = Tensor<T, 0>;
@@ -61,17 +62,23 @@ impl Modes {
 /// The largest number of inputs of which a Hessian is compared.
 const MOST: usize = 8;
 
+impl Modes {
+    fn look(&mut self, case: &Case) {
+        let (x, data) = (&case.inputs, &case.data);
+        let at = (10.0 * case.tolerance, x, data);
+        let eval = |x: &Leaves<Term>, data: &Leaves<Term>| case.with(x, data);
+        let gradient = Function::grad_with(eval, x, data);
+        self.compare(&format!("{}: gradient", case.name), at, gradient, |y: Leaves<Array>| y.0);
+        if floats(&x.0).len() <= MOST {
+            let hessian = Function::hessian_matrix_with(eval, x, data);
+            self.compare(&format!("{}: Hessian", case.name), at, hessian, |y: Tensor<_, 2>| vec![y.into_raw()]);
+        }
+    }
+}
+
 impl Visitor for Modes {
     fn visit<O: Objective>(&mut self) {
-        let (x, data) = (O::inputs(), O::data());
-        let at = (10.0 * O::TOLERANCE, &x, &data);
-        let eval = |x: &Leaves<Term>, data: &Leaves<Term>| O::eval(x, data);
-        let gradient = Function::grad_with(eval, &x, &data);
-        self.compare(&format!("{}: gradient", O::NAME), at, gradient, |y: Leaves<Array>| y.0);
-        if floats(&x.0).len() <= MOST {
-            let hessian = Function::hessian_matrix_with(eval, &x, &data);
-            self.compare(&format!("{}: Hessian", O::NAME), at, hessian, |y: Tensor<_, 2>| vec![y.into_raw()]);
-        }
+        self.look(&Case::of::<O>());
     }
 }
 

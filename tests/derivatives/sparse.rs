@@ -12,6 +12,7 @@ use polygrad::{
     while_loop_within,
 };
 
+use crate::agree::Case;
 use crate::gallery::{self, Leaves, Objective, Visitor};
 use crate::support::assert_close;
 
@@ -103,6 +104,29 @@ functions! {
     floored = |x| x * x.floor() + x.times(&x.at([0]).ceil());
 }
 
+/// Compares the Hessian of an objective, unless it has many inputs.
+fn hessian_is_dense(case: &Case) {
+    let (x, name, bound) = (&case.inputs, case.name, case.tolerance.max(1e-8));
+    if x.0.iter().map(|leaf| leaf.shape().iter().product::<usize>()).sum::<usize>() > 12 {
+        return;
+    }
+    let f = |x: &Leaves<Term>| case.at(x);
+    let dense = hessian_matrix_of(f, x);
+    let h = sparse_hessian(f, x);
+    let found = h.run(x).expect("the same point").to_dense();
+    let size = dense.abs().flatten().to_vec().into_iter().fold(1.0, f64::max);
+    for (a, b) in found.flatten().to_vec().into_iter().zip(dense.flatten().to_vec()) {
+        assert!((a - b).abs() <= bound * size, "{name}: {found:?} and {dense:?}");
+    }
+    let diagonal = hessian_diagonal(f, x);
+    assert!(diagonal.passes() <= h.passes().max(1), "{name}");
+    let found = diagonal.run(x).expect("the same point");
+    for (k, (_, _, value)) in found.elements.iter().enumerate() {
+        let known = dense.at([k as i64, k as i64]).item();
+        assert!((value - known).abs() <= bound * size, "{name}, element {k}: {value} and {known}");
+    }
+}
+
 /// The Hessians of the gallery.
 #[test]
 fn hessians_are_those_of_the_dense_matrix() {
@@ -110,32 +134,7 @@ fn hessians_are_those_of_the_dense_matrix() {
     struct Hessians;
     impl Visitor for Hessians {
         fn visit<O: Objective>(&mut self) {
-            let x = O::inputs();
-            if x.0.iter().map(|leaf| leaf.shape().iter().product::<usize>()).sum::<usize>() > 12 {
-                return;
-            }
-            let f = |x: &Leaves<Term>| {
-                let data = O::data().map(&mut |a| Term::constant(a.clone()));
-                O::eval(x, &data)
-            };
-            let dense = hessian_matrix_of(f, &x);
-            let h = sparse_hessian(f, &x);
-            let found = h.run(&x).expect("the same point").to_dense();
-            let size = dense.abs().flatten().to_vec().into_iter().fold(1.0, f64::max);
-            for (a, b) in found.flatten().to_vec().into_iter().zip(dense.flatten().to_vec()) {
-                assert!((a - b).abs() <= O::TOLERANCE.max(1e-8) * size, "{}: {found:?} and {dense:?}", O::NAME);
-            }
-            let diagonal = hessian_diagonal(f, &x);
-            assert!(diagonal.passes() <= h.passes().max(1), "{}", O::NAME);
-            let found = diagonal.run(&x).expect("the same point");
-            for (k, (_, _, value)) in found.elements.iter().enumerate() {
-                let known = dense.at([k as i64, k as i64]).item();
-                assert!(
-                    (value - known).abs() <= O::TOLERANCE.max(1e-8) * size,
-                    "{}, element {k}: {value} and {known}",
-                    O::NAME
-                );
-            }
+            hessian_is_dense(&Case::of::<O>());
         }
     }
     gallery::each_apart::<Hessians>();

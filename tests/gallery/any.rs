@@ -1,28 +1,71 @@
 //! `Any`: a value of one of several interpreters, chosen while the program runs.
 //!
 //! A generic program is compiled anew for every interpreter it is used at; for many programs and many nestings that
-//! takes minutes. At `Any` it is compiled once, and each operation is passed to the interpreter of its operands. The
-//! module around this one has the [`Leaves`] of a gallery, and lists the interpreters in a macro `interpreters`. Law:
-//! an interpreter sees the same operations as if the program were compiled for it.
+//! takes minutes. At `Any` it is compiled once, and each operation is passed to the interpreter of its operands. An
+//! interpreter may itself be one over `Any`, so `ADVal<Any>` and `Dual<Any>` give every nesting. The module around this
+//! one has the [`Leaves`] of a gallery, and lists the interpreters in a macro `interpreters`. Law: an interpreter sees
+//! the same operations as if the program were compiled for it, and has the same interpreter below it.
 
-use std::cell::Cell;
+use std::cell::RefCell;
+use std::rc::Rc;
 use std::sync::Arc;
 
-use polygrad::base::{Report, Staging, Traced, Trip, TripFn, WhileFn};
+use polygrad::base::{Again, Recorded, Report, Staging, Traced, Trip, TripFn, WhileFn};
 use polygrad::ops::{Binary, Call, Contract, Discrete, Linear, Reduce, Unary};
 use polygrad::passes::Options;
 use polygrad::program::{Custom, Term};
+use polygrad::source::Site;
 use polygrad::{ADVal, Array, BaseTensor, Concrete, DType, Dual, Shapes, Tensor};
 
 use super::gallery::Leaves;
 
 thread_local! {
-    static CURRENT: Cell<Option<Which>> = const { Cell::new(None) };
+    /// The interpreters of the programs that are running, the innermost last: each is over the one before.
+    static PATH: RefCell<Vec<Which>> = const { RefCell::new(Vec::new()) };
 }
 
 /// The interpreter of the program that is running: what its constants are made in.
-pub(crate) fn current() -> Which {
-    CURRENT.get().expect("a program at Any runs only within `at`")
+fn current() -> Which {
+    PATH.with_borrow(|path| *path.last().expect("a program at Any runs only within `at`"))
+}
+
+/// The interpreters of the program that is running, the outermost first.
+#[allow(dead_code, reason = "not every user of `Any` looks at it")]
+pub(crate) fn path() -> Vec<Which> {
+    PATH.with_borrow(Clone::clone)
+}
+
+/// A guard: while it lives, a program runs at an interpreter over the current one.
+struct Above;
+
+impl Above {
+    fn new(which: Which) -> Above {
+        PATH.with_borrow_mut(|path| path.push(which));
+        Above
+    }
+}
+
+impl Drop for Above {
+    fn drop(&mut self) {
+        PATH.with_borrow_mut(|path| path.pop());
+    }
+}
+
+/// A guard: while it lives, the current interpreter computes by the one below it.
+struct Below(Which);
+
+impl Below {
+    fn new(which: Which) -> Below {
+        let current = PATH.with_borrow_mut(Vec::pop);
+        assert_eq!(current, Some(which), "an operation on values of another level");
+        Below(which)
+    }
+}
+
+impl Drop for Below {
+    fn drop(&mut self) {
+        PATH.with_borrow_mut(|path| path.push(self.0));
+    }
 }
 
 /// An interpreter whose values can be [`Any`].
@@ -34,17 +77,15 @@ pub(crate) trait Level: BaseTensor {
     fn unwrap(any: Any) -> Self;
 }
 
-/// The program `f` at the interpreter `L`.
-pub(crate) fn at<L: Level>(f: impl Fn(&Leaves<Any>) -> Tensor<Any, 0>, x: &Leaves<L>) -> Tensor<L, 0> {
+/// The program `f` at the interpreter `L`, which is over the current one.
+pub(crate) fn at<L: Level>(f: impl FnOnce(&Leaves<Any>) -> Tensor<Any, 0>, x: &Leaves<L>) -> Tensor<L, 0> {
     Tensor::from_raw(lists_at(|x| vec![f(&Leaves(x)).into_raw()], &x.0).remove(0))
 }
 
-/// The program `f`, of a list of values, at the interpreter `L`.
+/// The program `f`, of a list of values, at the interpreter `L`, which is over the current one.
 pub(crate) fn lists_at<L: Level>(f: impl FnOnce(Vec<Any>) -> Vec<Any>, x: &[L]) -> Vec<L> {
-    let before = CURRENT.replace(Some(L::WHICH));
-    let y = f(wrapped(x));
-    CURRENT.set(before);
-    unwrapped(y)
+    let _above = Above::new(L::WHICH);
+    unwrapped(f(wrapped(x)))
 }
 
 fn wrapped<L: Level>(values: &[L]) -> Vec<Any> {
@@ -61,16 +102,30 @@ fn all<L: Level>(values: &[Any]) -> Vec<L> {
 
 fn map_accum<L: Level>(n: usize, reverse: bool, init: Vec<Any>, xs: &[Any], step: TripFn<'_, Any>) -> Trip<Any> {
     let (last, stacked) = L::map_accum(n, reverse, unwrapped(init), &all::<L>(xs), &mut |carry, x| {
-        let carry = carry.into_iter().map(L::wrap).collect();
-        let (carry, outputs) = step(carry, &wrapped(x));
+        let _above = Above::new(L::WHICH);
+        let (carry, outputs) = step(wrapped(&carry), &wrapped(x));
         (unwrapped(carry), unwrapped(outputs))
     });
     (wrapped(&last), wrapped(&stacked))
 }
 
 fn repeat<L: Level>(most: Option<usize>, init: Vec<Any>, step: WhileFn<'_, Any>) -> Vec<Any> {
-    let last = L::repeat(most, unwrapped(init), &mut |carry| unwrapped(step(carry.into_iter().map(L::wrap).collect())));
+    let last = L::repeat(most, unwrapped(init), &mut |carry| {
+        let _above = Above::new(L::WHICH);
+        unwrapped(step(wrapped(&carry)))
+    });
     wrapped(&last)
+}
+
+fn again<L: Level>(f: &Again<Any>, args: &[Any]) -> Vec<Any> {
+    let f = f.clone();
+    let at: Again<L> = Rc::new(move |x: &[L]| lists_at(|x| f(&x), x));
+    wrapped(&L::again(&at, &all(args)))
+}
+
+fn staged<L: Level>(inputs: &[Any], f: &mut dyn FnMut(&[Any]) -> Vec<Any>) -> Option<Recorded<Any>> {
+    let (program, captured) = L::staged(&all::<L>(inputs), &mut |x| lists_at(|x| f(&x), x))?;
+    Some((program, wrapped(&captured)))
 }
 
 fn discrete<L: Level>(op: &Discrete, args: &[&Any]) -> Any {
@@ -88,12 +143,23 @@ macro_rules! levels {
         /// A value of one of the interpreters.
         #[allow(clippy::upper_case_acronyms)]
         #[derive(Clone)]
-        pub(crate) enum Any { $($Name($L)),* }
+        pub(crate) enum Any { $($Name(Rc<$L>)),* }
+
+        /// `$expression` at the type of the current interpreter, which computes by the one below it.
+        macro_rules! currently {
+            ($Current:ident => $expression:expr) => {
+                match current() { $(Which::$Name => {
+                    type $Current = $L;
+                    let _below = Below::new(Which::$Name);
+                    $expression
+                })* }
+            };
+        }
 
         $(impl Level for $L {
             const WHICH: Which = Which::$Name;
             fn wrap(self) -> Any {
-                Any::$Name(self)
+                Any::$Name(Rc::new(self))
             }
             fn of(any: &Any) -> &Self {
                 let Any::$Name(value) = any else { panic!("a value of another interpreter, not {:?}", Self::WHICH) };
@@ -101,13 +167,16 @@ macro_rules! levels {
             }
             fn unwrap(any: Any) -> Self {
                 let Any::$Name(value) = any else { panic!("a value of another interpreter, not {:?}", Self::WHICH) };
-                value
+                Rc::unwrap_or_clone(value)
             }
         })*
 
         impl BaseTensor for Any {
             fn constant(a: Array) -> Self {
-                match current() { $(Which::$Name => <$L>::constant(a).wrap(),)* }
+                currently!(L => L::constant(a).wrap())
+            }
+            fn zeros(shape: &[usize], dtype: DType) -> Self {
+                currently!(L => L::zeros(shape, dtype).wrap())
             }
             fn shape(&self) -> &[usize] {
                 match self { $(Any::$Name(t) => t.shape(),)* }
@@ -116,52 +185,55 @@ macro_rules! levels {
                 match self { $(Any::$Name(t) => t.dtype(),)* }
             }
             fn unary(&self, op: Unary) -> Self {
-                match self { $(Any::$Name(t) => t.unary(op).wrap(),)* }
+                currently!(L => L::of(self).unary(op).wrap())
             }
             fn binary(&self, op: Binary, other: &Self) -> Self {
-                match self { $(Any::$Name(t) => t.binary(op, Level::of(other)).wrap(),)* }
+                currently!(L => L::of(self).binary(op, L::of(other)).wrap())
             }
             fn discrete(op: &Discrete, args: &[&Self]) -> Self {
-                match current() { $(Which::$Name => discrete::<$L>(op, args),)* }
+                currently!(L => discrete::<L>(op, args))
             }
             fn select(mask: &Self, then: &Self, otherwise: &Self) -> Self {
-                match mask { $(Any::$Name(m) => <$L>::select(m, Level::of(then), Level::of(otherwise)).wrap(),)* }
+                currently!(L => L::select(L::of(mask), L::of(then), L::of(otherwise)).wrap())
             }
             fn linear(&self, op: &Linear) -> Self {
-                match self { $(Any::$Name(t) => t.linear(op).wrap(),)* }
+                currently!(L => L::of(self).linear(op).wrap())
             }
             fn contract(op: &Contract, a: &Self, b: &Self) -> Self {
-                match a { $(Any::$Name(a) => <$L>::contract(op, a, Level::of(b)).wrap(),)* }
+                currently!(L => L::contract(op, L::of(a), L::of(b)).wrap())
             }
             fn reduce(&self, op: Reduce) -> Self {
-                match self { $(Any::$Name(t) => t.reduce(op).wrap(),)* }
+                currently!(L => L::of(self).reduce(op).wrap())
             }
             fn gather(&self, ix: &[Self]) -> Self {
-                match self { $(Any::$Name(t) => t.gather(&all::<$L>(ix)).wrap(),)* }
+                currently!(L => L::of(self).gather(&all::<L>(ix)).wrap())
             }
             fn scatter_add(self, ix: &[Self], v: &Self) -> Self {
-                match self { $(Any::$Name(t) => t.scatter_add(&all::<$L>(ix), Level::of(v)).wrap(),)* }
+                currently!(L => <L as Level>::unwrap(self).scatter_add(&all::<L>(ix), L::of(v)).wrap())
             }
             fn concat(axis: usize, parts: &[Self]) -> Self {
-                match current() { $(Which::$Name => <$L>::concat(axis, &all::<$L>(parts)).wrap(),)* }
+                currently!(L => L::concat(axis, &all::<L>(parts)).wrap())
             }
             fn map_accum(n: usize, reverse: bool, init: Vec<Self>, xs: &[Self], step: TripFn<'_, Any>) -> Trip<Self> {
-                match current() { $(Which::$Name => map_accum::<$L>(n, reverse, init, xs, step),)* }
+                currently!(L => map_accum::<L>(n, reverse, init, xs, step))
             }
             fn repeat(most: Option<usize>, init: Vec<Self>, step: WhileFn<'_, Any>) -> Vec<Self> {
-                match current() { $(Which::$Name => repeat::<$L>(most, init, step),)* }
+                currently!(L => repeat::<L>(most, init, step))
             }
             fn call(op: &Call, args: &[Self]) -> Vec<Self> {
-                match current() { $(Which::$Name => wrapped(&<$L>::call(op, &all::<$L>(args))),)* }
+                currently!(L => wrapped(&L::call(op, &all::<L>(args))))
             }
             fn custom(rule: &Arc<Custom>, args: &[Self]) -> Vec<Self> {
-                match current() { $(Which::$Name => wrapped(&<$L>::custom(rule, &all::<$L>(args))),)* }
+                currently!(L => wrapped(&L::custom(rule, &all::<L>(args))))
+            }
+            fn again(f: &Again<Self>, args: &[Self]) -> Vec<Self> {
+                currently!(L => again::<L>(f, args))
             }
             fn accumulate(self, other: &Self) -> Self {
-                match self { $(Any::$Name(t) => t.accumulate(Level::of(other)).wrap(),)* }
+                currently!(L => <L as Level>::unwrap(self).accumulate(L::of(other)).wrap())
             }
             fn accumulate_linear(self, op: &Linear, other: &Self) -> Self {
-                match self { $(Any::$Name(t) => t.accumulate_linear(op, Level::of(other)).wrap(),)* }
+                currently!(L => <L as Level>::unwrap(self).accumulate_linear(op, L::of(other)).wrap())
             }
         }
 
@@ -170,11 +242,26 @@ macro_rules! levels {
             fn trace(inputs: &[Self], _: Options, f: Traced<'_, Self>) -> Vec<Self> {
                 f(inputs)
             }
+            fn staged(inputs: &[Self], f: &mut dyn FnMut(&[Self]) -> Vec<Self>) -> Option<Recorded<Self>> {
+                currently!(L => staged::<L>(inputs, f))
+            }
+            fn runs_all_trips() -> bool {
+                currently!(L => L::runs_all_trips())
+            }
+            fn records() -> bool {
+                currently!(L => L::records())
+            }
         }
 
         impl Report for Any {
             fn peek(&self) -> Option<Array> {
                 match self { $(Any::$Name(t) => t.peek(),)* }
+            }
+            fn site(&self) -> Site {
+                match self { $(Any::$Name(t) => t.site(),)* }
+            }
+            fn attribute(to: Site) -> Site {
+                currently!(L => L::attribute(to))
             }
         }
     };
