@@ -118,56 +118,85 @@ pub(super) fn map_accum<T: BaseTensor, V: Moving<T>>(
     step: TripFn<'_, V>,
 ) -> Result<Trip<V>, LevelFault> {
     let mut level = LevelId::ANY;
-    for value in init.iter().chain(xs) {
-        level = level.meet(value.level())?;
+    for values in [&init[..], xs] {
+        for value in values {
+            level = level.meet(value.level())?;
+        }
     }
     // The moving part of the carry has one level in all trips, so that all trips run the same operations.
     let start = fresh();
     let unknown = LevelId { owner: Owner::Loop(start), within: Within::NO_LOOP };
     let mut level = level.meet(unknown)?;
     let inside = level.owner;
-    let float = |v: &V| v.dtype().is_float();
-    let moving: Vec<bool> = init.iter().map(float).collect();
-    let state: Vec<Group<T>> = init.into_iter().zip(&moving).map(|(c, moves)| c.grouped(*moves)).collect();
-    let sequences: Vec<Group<T>> = xs.iter().map(|x| x.clone().grouped(x.level() != LevelId::ANY)).collect();
+    let mut moving: Vec<bool> = Vec::with_capacity(init.len());
+    for c in &init {
+        moving.push(c.dtype().is_float());
+    }
+    let state = grouped(init, &moving);
+    let mut sequences: Vec<Group<T>> = Vec::with_capacity(xs.len());
+    for x in xs {
+        sequences.push(x.clone().grouped(x.level() != LevelId::ANY));
+    }
 
     let mut fault = None;
     let (finals, stacks) = map_accum_grouped(n, reverse, state, &sequences, &mut |carry, elements| {
         let this = Within { start, trip: fresh() };
         let within = |owner| LevelId { owner, within: this };
-        let carry = carry.into_iter().map(|group| V::of_group(group, within(inside))).collect();
-        let elements = elements.into_iter().zip(xs).map(|(group, x)| V::of_group(group, within(x.level().owner)));
-        let (carry, outputs) = step(carry, &elements.collect::<Vec<V>>());
-        for value in carry.iter().chain(&outputs) {
-            let mut found = value.level();
-            if found.within.start >= start {
-                fault = fault.or((found.within != this).then_some(LevelFault::EarlierTrip));
-                found.within = Within::NO_LOOP;
-            }
-            match level.meet(found) {
-                Ok(both) => level = both,
-                Err(found) => fault = Some(found),
+        let mut values = Vec::with_capacity(elements.len());
+        for (k, group) in elements.into_iter().enumerate() {
+            values.push(V::of_group(group, within(xs[k].level().owner)));
+        }
+        let (carry, outputs) = step(of_groups(carry, within(inside)), &values);
+        let mut moves: Vec<bool> = Vec::with_capacity(outputs.len());
+        for y in &outputs {
+            moves.push(y.dtype().is_float());
+        }
+        for values in [&carry, &outputs] {
+            for value in values {
+                let mut found = value.level();
+                if found.within.start >= start {
+                    fault = fault.or((found.within != this).then_some(LevelFault::EarlierTrip));
+                    found.within = Within::NO_LOOP;
+                }
+                match level.meet(found) {
+                    Ok(both) => level = both,
+                    Err(found) => fault = Some(found),
+                }
             }
         }
         // The groups have the same sizes as before the trip: if an element type has changed, the check of `T`
         // reports it.
-        let mut before = moving.iter().copied();
-        let of_carry = |c: V| c.grouped(before.next().unwrap_or(false));
-        let of_output = |y: V| {
-            let moves = float(&y);
-            y.grouped(moves)
-        };
-        (carry.into_iter().map(of_carry).collect(), outputs.into_iter().map(of_output).collect())
+        (grouped(carry, &moving), grouped(outputs, &moves))
     });
     if let Some(fault) = fault {
         return Err(fault);
     }
-    let known = |mut group: Group<T>| {
-        // No known differentiation has contributed to this group.
-        if level.owner == unknown.owner {
-            group.truncate(1);
+    let (mut finals, mut stacks) = (finals, stacks);
+    // No known differentiation has contributed to these groups.
+    if level.owner == unknown.owner {
+        for groups in [&mut finals, &mut stacks] {
+            for group in groups {
+                group.truncate(1);
+            }
         }
-        V::of_group(group, level)
-    };
-    Ok((finals.into_iter().map(known).collect(), stacks.into_iter().map(known).collect()))
+    }
+    Ok((of_groups(finals, level), of_groups(stacks, level)))
+}
+
+/// The values as groups, with a moving part where this says so.
+fn grouped<T: BaseTensor, V: Moving<T>>(values: Vec<V>, moving: &[bool]) -> Vec<Group<T>> {
+    let mut groups = Vec::with_capacity(values.len());
+    for (k, value) in values.into_iter().enumerate() {
+        groups.push(value.grouped(moving.get(k).copied().unwrap_or(false)));
+    }
+    groups
+}
+
+/// The values of groups, whose moving parts have this level.
+fn of_groups<T: BaseTensor, V: Moving<T>>(groups: Vec<Group<T>>, level: LevelId) -> Vec<V> {
+    let mut values = Vec::with_capacity(groups.len());
+    for group in groups {
+        values.push(V::of_group(group, level));
+    }
+    values
 }

@@ -6,10 +6,10 @@
 //!
 //! Law: primal values are those of `T::call`, and rules are made of calls, so rules apply again at every level below.
 
-use super::custom::{moved, still, tangent};
-use super::delta::{Delta, Factor};
-use super::pull::{Env, Residual};
-use super::{ADVal, primals};
+use super::custom::{moved, stills, tangent};
+use super::delta::{Delta, mapped};
+use super::pull::{Env, Residual, values};
+use super::{ADVal, are_constants, constants, factors, primals, site};
 use crate::base::BaseTensor;
 use crate::linalg::rules;
 use crate::ops::Call;
@@ -25,7 +25,7 @@ pub(super) struct Called<F, R> {
 
 impl<F, R> Called<F, R> {
     pub(super) fn map<G, S>(&self, f: &mut dyn FnMut(&F) -> G, r: &mut dyn FnMut(&R) -> S) -> Called<G, S> {
-        Called { op: self.op.clone(), known: self.known.iter().map(f).collect(), to: r(&self.to) }
+        Called { op: self.op.clone(), known: mapped(&self.known, f), to: r(&self.to) }
     }
 
     /// The cotangent of the operand.
@@ -49,7 +49,7 @@ impl<F, R> Called<F, R> {
         F: Residual<T>,
     {
         let place = op.linear_in().expect("the term of a call is linear");
-        let mut args: Vec<T> = self.known.iter().map(|f| f.get(env).clone()).collect();
+        let mut args = values(&self.known, env);
         args.insert(place, x);
         T::call(op, &args).swap_remove(0)
     }
@@ -59,29 +59,41 @@ impl<F, R> Called<F, R> {
 #[track_caller]
 pub(super) fn apply<T: BaseTensor>(op: &Call, args: &[ADVal<T>]) -> Vec<ADVal<T>> {
     let results = T::call(op, &primals(args));
-    let mut moving = args.iter().enumerate().filter(|(_, a)| a.node.is_some());
-    let (first, second) = (moving.next(), moving.next());
-    let Some((place, arg)) = first else { return results.into_iter().map(ADVal::constant_of).collect() };
-    if let (Some(to), None, true) = (&arg.node, second, op.linear_in() == Some(place)) {
-        let others = args.iter().enumerate().filter(|(k, _)| *k != place);
-        let known: Vec<Factor<T>> = others.map(|(_, a)| a.factor()).collect();
-        let term =
-            |y| ADVal::of(y, Delta::Call(Box::new(Called { op: op.clone(), known: known.clone(), to: to.clone() })));
-        return results.into_iter().map(term).collect();
+    if are_constants(args) {
+        return constants(results);
     }
-    by_rule(op, args, results)
+    let Some(place) = op.linear_in() else { return by_rule(op, args, results) };
+    for (k, arg) in args.iter().enumerate() {
+        if k != place && arg.node.is_some() {
+            return by_rule(op, args, results);
+        }
+    }
+    let Some(to) = &args[place].node else { return by_rule(op, args, results) };
+    let mut known = factors(args);
+    known.remove(place);
+    let mut duals = Vec::with_capacity(results.len());
+    for y in results {
+        let term = Called { op: op.clone(), known: known.clone(), to: to.clone() };
+        duals.push(ADVal::of(y, Delta::Call(Box::new(term))));
+    }
+    duals
 }
 
 /// Runs the rule at values whose tangents are those of the operands.
 #[track_caller]
 fn by_rule<T: BaseTensor>(op: &Call, args: &[ADVal<T>], results: Vec<T>) -> Vec<ADVal<T>> {
-    let x: Vec<ADVal<T>> = args.iter().map(still).collect();
-    let y: Vec<ADVal<T>> = results.iter().cloned().map(ADVal::constant_of).collect();
-    let tangents: Vec<Option<ADVal<T>>> = args.iter().map(tangent).collect();
-    let site = results.first().map(T::site).unwrap_or_default();
+    let (x, y) = (stills(args), constants(results.clone()));
+    let mut tangents: Vec<Option<ADVal<T>>> = Vec::with_capacity(args.len());
+    for arg in args {
+        tangents.push(tangent(arg));
+    }
     // No closure here, so that a derivative that does not exist is reported at the caller's line.
-    let before = T::attribute(site);
-    let tangents = rules::call(op, &x, &y, &tangents);
+    let before = T::attribute(site(&results));
+    let mut tangents = rules::call(op, &x, &y, &tangents).into_iter();
     T::attribute(before);
-    results.into_iter().zip(tangents).map(|(y, tangent)| moved(y, tangent)).collect()
+    let mut duals = Vec::with_capacity(results.len());
+    for y in results {
+        duals.push(moved(y, tangents.next().flatten()));
+    }
+    duals
 }

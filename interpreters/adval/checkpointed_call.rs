@@ -10,17 +10,15 @@
 
 use std::any::Any;
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::rc::Rc;
 
-use indexmap::IndexMap;
-
-use super::delta::{Delta, Given, Id, SharedTerm, fresh, reachable};
-use super::pull::{self, Env, Fault, Residual, Update};
+use super::delta::{Delta, Given, Id, SharedTerm, fresh, mapped, mapped_options, present, reachable};
+use super::pull::{self, Env, Fault, Residual, Update, values};
 use super::push::{self, TermTangents};
-use super::{ADVal, differentiable, primals};
+use super::{ADVal, are_constants, constants, differentiable, factors, outputs, primals, terms};
 use crate::base::{Again, BaseTensor, Report, Staging, WhileFn, repeated};
-use crate::dtype::DType;
 use crate::program::repeat::held;
 
 /// A function of dual numbers, identified by its address.
@@ -46,22 +44,28 @@ pub(super) struct Applied<F, R> {
     args: Vec<F>,
     /// The tangents of the arguments.
     to: Vec<Option<R>>,
-    /// The terms that the function captures, in ascending order of the ids by which the function refers to them.
-    captured: Vec<(Id, R)>,
+    /// The terms that the function captures.
+    captured: Vec<R>,
+    /// The ids by which the function refers to these terms, ascending.
+    ids: Vec<Id>,
 }
 
 impl<F, R> Applied<F, R> {
     pub(super) fn map<G, S>(&self, f: &mut dyn FnMut(&F) -> G, r: &mut dyn FnMut(&R) -> S) -> Applied<G, S> {
         Applied {
             code: self.code.clone(),
-            args: self.args.iter().map(f).collect(),
-            to: self.to.iter().map(|to| to.as_ref().map(&mut *r)).collect(),
-            captured: self.captured.iter().map(|(id, to)| (*id, r(to))).collect(),
+            args: mapped(&self.args, f),
+            to: mapped_options(&self.to, r),
+            captured: mapped(&self.captured, r),
+            ids: self.ids.clone(),
         }
     }
 
     pub(super) fn refs<'a>(&'a self, r: &mut dyn FnMut(&'a R)) {
-        self.to.iter().flatten().chain(self.captured.iter().map(|(_, to)| to)).for_each(r);
+        present(&self.to, r);
+        for to in &self.captured {
+            r(to);
+        }
     }
 
     /// Runs the function again: the arguments as new inputs, and the results.
@@ -72,11 +76,11 @@ impl<F, R> Applied<F, R> {
         let Some(f) = self.code.0.downcast_ref::<Again<ADVal<T>>>() else {
             unreachable!("a term is evaluated at the interpreter that it was recorded at")
         };
-        let dual = |(value, to): (&F, &Option<R>)| {
-            let value = value.get(env).clone();
-            if to.is_some() { ADVal::variable(value, Given::Argument) } else { ADVal::constant_of(value) }
-        };
-        let args: Vec<ADVal<T>> = self.args.iter().zip(&self.to).map(dual).collect();
+        let mut args: Vec<ADVal<T>> = Vec::with_capacity(self.args.len());
+        for (k, value) in values(&self.args, env).into_iter().enumerate() {
+            let moves = self.to[k].is_some();
+            args.push(if moves { ADVal::variable(value, Given::Argument) } else { ADVal::constant_of(value) });
+        }
         let results = f(&args);
         (args, results)
     }
@@ -92,17 +96,27 @@ impl<F, R> Applied<F, R> {
         let first = fresh();
         let (args, results) = self.run(env);
         let mut seeds = Vec::new();
-        for (result, ct) in results.iter().zip(cts) {
-            if let (Some(node), Some(ct)) = (&result.node, ct) {
+        for (k, ct) in cts.into_iter().enumerate() {
+            if let (Some(node), Some(ct)) = (&results[k].node, ct) {
                 seeds.push((node, ct));
             }
         }
-        let inputs: Vec<Id> = args.iter().filter(|arg| arg.node.is_some()).map(|arg| arg.id).collect();
-        let outside: Vec<Id> = self.captured.iter().map(|(id, _)| *id).collect();
-        let (of_args, of_captured) = known(pull::reverse(seeds, first, &inputs, &outside));
-        let targets = self.to.iter().flatten().chain(self.captured.iter().map(|(_, to)| to));
-        for (to, ct) in targets.zip(of_args.into_iter().chain(of_captured)) {
-            if let Some(ct) = ct {
+        let mut inputs: Vec<Id> = Vec::new();
+        for arg in &args {
+            if arg.node.is_some() {
+                inputs.push(arg.id);
+            }
+        }
+        let (mut of_args, mut of_captured) = known(pull::reverse(seeds, first, &inputs, &self.ids));
+        let mut next = 0;
+        present(&self.to, &mut |to| {
+            if let Some(ct) = of_args[next].take() {
+                emit(to, Update::Add(ct));
+            }
+            next += 1;
+        });
+        for (k, to) in self.captured.iter().enumerate() {
+            if let Some(ct) = of_captured[k].take() {
                 emit(to, Update::Add(ct));
             }
         }
@@ -119,15 +133,16 @@ impl<F, R> Applied<F, R> {
         let first = fresh();
         let (args, results) = self.run(env);
         // Captured terms have smaller ids than the inputs.
-        let captured = self.captured.iter().map(|(id, to)| (*id, of(to, 0)));
-        let mut inputs: Vec<(Id, Option<T>)> = captured.collect();
-        for (arg, to) in args.iter().zip(&self.to) {
+        let mut inputs: Vec<(Id, Option<T>)> = Vec::new();
+        for (k, to) in self.captured.iter().enumerate() {
+            inputs.push((self.ids[k], of(to, 0)));
+        }
+        for (k, to) in self.to.iter().enumerate() {
             if let Some(to) = to {
-                inputs.push((arg.id, of(to, 0)));
+                inputs.push((args[k].id, of(to, 0)));
             }
         }
-        let results: Vec<Option<&Rc<SharedTerm<T>>>> = results.iter().map(|y| y.node.as_ref()).collect();
-        known(push::forward(&results, first, &inputs)).into_iter().collect()
+        TermTangents::from_vec(known(push::forward(&terms(&results), first, &inputs)))
     }
 }
 
@@ -140,24 +155,27 @@ fn known<X>(result: Result<X, Fault>) -> X {
 }
 
 /// The terms that a function captures.
-type Captured<T> = Rc<RefCell<IndexMap<Id, Rc<SharedTerm<T>>>>>;
+type Captured<T> = Rc<RefCell<BTreeMap<Id, Rc<SharedTerm<T>>>>>;
 
 /// The function on values of `T`, which records the terms that it captures.
 fn primal<T: BaseTensor>(f: &Again<ADVal<T>>, captured: &Captured<T>) -> Again<T> {
     let (f, captured) = (f.clone(), captured.clone());
     Rc::new(move |args: &[T]| {
         let base = fresh();
-        let results = f(&args.iter().cloned().map(ADVal::constant_of).collect::<Vec<ADVal<T>>>());
+        let results = f(&constants(args.to_vec()));
         let mut note = |node: &Rc<SharedTerm<T>>| {
             if node.id < base {
                 captured.borrow_mut().insert(node.id, node.clone());
             }
         };
-        results.iter().filter_map(|y| y.node.as_ref()).for_each(&mut note);
-        for node in reachable(results.iter().filter_map(|y| y.node.as_ref()), base).into_values() {
+        let nodes = terms(&results);
+        for node in nodes.iter().flatten() {
+            note(node);
+        }
+        for node in reachable(&nodes, base) {
             node.delta.refs(&mut note);
         }
-        results.into_iter().map(|y| y.primal).collect()
+        primals(&results)
     })
 }
 
@@ -166,29 +184,33 @@ fn primal<T: BaseTensor>(f: &Again<ADVal<T>>, captured: &Captured<T>) -> Again<T
 pub(super) fn apply<T: BaseTensor>(f: &Again<ADVal<T>>, args: &[ADVal<T>]) -> Vec<ADVal<T>> {
     let captured = Captured::default();
     let results = T::again(&primal(f, &captured), &primals(args));
-    let mut captured: Vec<(Id, Rc<SharedTerm<T>>)> = captured.take().into_iter().collect();
-    if captured.is_empty() && args.iter().all(|arg| arg.node.is_none()) {
-        return results.into_iter().map(ADVal::constant_of).collect();
+    let (mut of, mut ids) = (Vec::new(), Vec::new());
+    for (id, node) in captured.take() {
+        ids.push(id);
+        of.push(node);
+    }
+    if of.is_empty() && are_constants(args) {
+        return constants(results);
     }
     if T::records() || results.iter().any(|y| y.peek().is_none()) {
         // The function cannot run again at variables of a loop that has ended: the derivative is that of a plain
         // run. A recorded program of the primal values still contains the checkpointed function.
-        return f(args).into_iter().zip(results).map(|(y, primal)| ADVal { primal, ..y }).collect();
+        return with_primals(f(args), results);
     }
-    captured.sort_by_key(|(id, _)| *id);
-    let term = Applied {
-        code: Code(Rc::new(f.clone()), Rc::as_ptr(f).cast()),
-        args: args.iter().map(ADVal::factor).collect(),
-        to: args.iter().map(|arg| arg.node.clone()).collect(),
-        captured,
-    };
-    let site = results.first().map(T::site).unwrap_or_default();
-    let of: Rc<SharedTerm<T>> =
-        Rc::new(SharedTerm { id: fresh(), dtype: DType::F64, site, shape: None, delta: Delta::Again(Box::new(term)) });
-    let result = |(k, y): (usize, T)| {
-        if differentiable(&y) { ADVal::of(y, Delta::Output(of.clone(), k)) } else { ADVal::constant_of(y) }
-    };
-    results.into_iter().enumerate().map(result).collect()
+    let code = Code(Rc::new(f.clone()), Rc::as_ptr(f).cast());
+    let term = Applied { code, args: factors(args), to: terms(args), captured: of, ids };
+    outputs(results, Delta::Again(Box::new(term)))
+}
+
+/// Dual numbers with other primal values.
+fn with_primals<T: BaseTensor>(duals: Vec<ADVal<T>>, mut primals: Vec<T>) -> Vec<ADVal<T>> {
+    let mut moved = Vec::with_capacity(duals.len());
+    primals.reverse();
+    for dual in duals {
+        let primal = primals.pop().expect("one primal value for each dual number");
+        moved.push(ADVal { primal, ..dual });
+    }
+    moved
 }
 
 /// A loop with an early exit, of dual numbers.
@@ -212,18 +234,18 @@ pub(super) fn repeat<T: BaseTensor>(
             Some(_) | None => repeated(most, init, step),
         };
     }
-    let mut still = init.iter().all(|c| c.node.is_none());
+    let mut still = are_constants(&init);
     let values = T::repeat(most, primals(&init), &mut |carry| {
-        let next = step(carry.into_iter().map(ADVal::constant_of).collect());
-        still &= next.iter().all(|c| c.node.is_none());
-        next.into_iter().map(|c| c.primal).collect()
+        let next = step(constants(carry));
+        still &= are_constants(&next);
+        primals(&next)
     });
     let duals = match most {
-        _ if still => return values.into_iter().map(ADVal::constant_of).collect(),
+        _ if still => return constants(values),
         Some(most) => all(init, most, step),
         None => values.iter().map(unbounded).collect(),
     };
-    duals.into_iter().zip(values).map(|(y, primal)| ADVal { primal, ..y }).collect()
+    with_primals(duals, values)
 }
 
 /// A result of a loop without a bound on the number of trips.

@@ -15,10 +15,10 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::delta::{Delta, Edge, Factor, SharedTerm, fresh};
-use super::pull::{Env, Residual, Update};
-use super::push::TermTangents;
-use super::{ADVal, Sweep, differentiable, primals};
+use super::delta::{Delta, Edge, Factor, SharedTerm, fresh, mapped, mapped_options, present};
+use super::pull::{Env, Residual, Update, values};
+use super::push::{TermTangents, one};
+use super::{ADVal, Sweep, are_constants, constants, factors, outputs, primals, site, terms};
 use crate::base::{BaseTensor, attributed};
 use crate::checkpoint::bounded;
 use crate::dtype::DType;
@@ -43,14 +43,14 @@ impl<F, R> Ruled<F, R> {
     pub(super) fn map<G, S>(&self, f: &mut dyn FnMut(&F) -> G, r: &mut dyn FnMut(&R) -> S) -> Ruled<G, S> {
         Ruled {
             rule: self.rule.clone(),
-            args: self.args.iter().map(&mut *f).collect(),
-            results: self.results.iter().map(f).collect(),
-            to: self.to.iter().map(|to| to.as_ref().map(&mut *r)).collect(),
+            args: mapped(&self.args, f),
+            results: mapped(&self.results, f),
+            to: mapped_options(&self.to, r),
         }
     }
 
     pub(super) fn refs<'a>(&'a self, r: &mut dyn FnMut(&'a R)) {
-        self.to.iter().flatten().for_each(r);
+        present(&self.to, r);
     }
 
     /// The arguments and results of the function, which are the first inputs of a rule.
@@ -58,7 +58,9 @@ impl<F, R> Ruled<F, R> {
     where
         F: Residual<T>,
     {
-        self.args.iter().chain(&self.results).map(|f| f.get(env).clone()).collect()
+        let mut known = values(&self.args, env);
+        known.append(&mut values(&self.results, env));
+        known
     }
 
     pub(super) fn pull<'d, T: BaseTensor>(
@@ -80,9 +82,9 @@ impl<F, R> Ruled<F, R> {
         let outputs = self.rule.primal().outputs();
         cts.resize_with(outputs.len(), || None);
         let mut inputs = self.known(env);
-        inputs.extend(cts.into_iter().zip(outputs).map(|(ct, slot)| ct.unwrap_or_else(|| zeros(slot))));
-        for (to, ct) in self.to.iter().zip(interpret(vjp, inputs)) {
-            if let Some(to) = to {
+        append(&mut inputs, cts, outputs);
+        for (k, ct) in interpret(vjp, inputs).into_iter().enumerate() {
+            if let Some(to) = &self.to[k] {
                 emit(to, Update::Add(ct));
             }
         }
@@ -97,21 +99,32 @@ impl<F, R> Ruled<F, R> {
         F: Residual<T>,
     {
         if self.rule.solves().is_some() {
-            let tangent = self.to.iter().flatten().find_map(|to| of(to, 0));
-            return [tangent.map(|tangent| self.solved(&self.rule, env, tangent))].into_iter().collect();
+            let [Some(to)] = &self.to[..] else { unreachable!("the right-hand side alone has a tangent") };
+            return one(of(to, 0).map(|tangent| self.solved(&self.rule, env, tangent)));
         }
         if has_no_rules(&self.rule) {
             return self.push_again(env, of);
         }
         let jvp = forward_rule(&self.rule);
         let mut inputs = self.known(env);
-        let slots = self.rule.primal().inputs();
-        let tangents = self.to.iter().zip(slots).map(|(to, slot)| {
-            let tangent = to.as_ref().and_then(|to| of(to, 0));
-            tangent.unwrap_or_else(|| zeros(slot))
-        });
-        inputs.extend(tangents);
-        interpret(jvp, inputs).into_iter().map(Some).collect()
+        append(&mut inputs, self.tangents(of), self.rule.primal().inputs());
+        let mut tangents = TermTangents::new();
+        for tangent in interpret(jvp, inputs) {
+            tangents.push(Some(tangent));
+        }
+        tangents
+    }
+
+    /// The tangents of the arguments.
+    fn tangents<T>(&self, of: &mut dyn FnMut(&R, usize) -> Option<T>) -> Vec<Option<T>> {
+        let mut tangents = Vec::with_capacity(self.to.len());
+        for to in &self.to {
+            tangents.push(match to {
+                Some(to) => of(to, 0),
+                None => None,
+            });
+        }
+        tangents
     }
 }
 
@@ -140,35 +153,74 @@ impl<F, R> Ruled<F, R> {
         F: Residual<T>,
     {
         cts.resize_with(self.rule.primal().outputs().len(), || None);
-        let moving: Vec<bool> = self.to.iter().map(Option::is_some).collect();
-        let given: Vec<bool> = cts.iter().map(Option::is_some).collect();
-        let which = (moving.clone(), Some(given.clone()));
-        let linear =
-            self.rule.derived(which, || self.rule.checkpointed_as(&transposed(&once(&self.rule), &moving, &given)));
-        let cotangents = linear.applied(self.known(env), cts.into_iter().flatten());
-        self.to.iter().flatten().zip(cotangents).for_each(|(to, ct)| emit(to, Update::Add(ct)));
+        let linear = transposed_rule(&self.rule, &are_some(&self.to), &are_some(&cts));
+        let mut cotangents = linear.applied(self.known(env), cts).into_iter();
+        present(&self.to, &mut |to| {
+            if let Some(ct) = cotangents.next() {
+                emit(to, Update::Add(ct));
+            }
+        });
     }
 
     fn push_again<T: BaseTensor>(&self, env: &Env<'_, T>, of: &mut dyn FnMut(&R, usize) -> Option<T>) -> TermTangents<T>
     where
         F: Residual<T>,
     {
-        let tangents: Vec<Option<T>> = self.to.iter().map(|to| to.as_ref().and_then(|to| of(to, 0))).collect();
-        let moving: Vec<bool> = tangents.iter().map(Option::is_some).collect();
-        let primal = self.rule.primal();
-        let linear = self
-            .rule
-            .derived((moving.clone(), None), || self.rule.checkpointed_as(&pushed(&once(&self.rule), &moving)));
-        let mut tangents = linear.applied(self.known(env), tangents.into_iter().flatten()).into_iter();
-        primal.outputs().iter().map(|slot| tangents.next().filter(|_| slot.dtype.is_float())).collect()
+        let tangents = self.tangents(of);
+        let linear = pushed_rule(&self.rule, &are_some(&tangents));
+        let mut pushed = linear.applied(self.known(env), tangents).into_iter();
+        let mut tangents = TermTangents::new();
+        for slot in self.rule.primal().outputs() {
+            let tangent = pushed.next();
+            tangents.push(if slot.dtype.is_float() { tangent } else { None });
+        }
+        tangents
     }
+}
+
+/// Appends values to the inputs of a rule, zeros where there is none.
+fn append<T: BaseTensor>(inputs: &mut Vec<T>, found: Vec<Option<T>>, slots: &[Slot]) {
+    for (k, value) in found.into_iter().enumerate() {
+        inputs.push(match value {
+            Some(value) => value,
+            None => zeros(&slots[k]),
+        });
+    }
+}
+
+fn are_some<X>(all: &[Option<X>]) -> Vec<bool> {
+    let mut are = Vec::with_capacity(all.len());
+    for x in all {
+        are.push(x.is_some());
+    }
+    are
+}
+
+/// The linear function from the given cotangents of a function without rules to those of its `moving` arguments.
+fn transposed_rule(rule: &Custom, moving: &[bool], given: &[bool]) -> Taking {
+    let which = (moving.to_vec(), Some(given.to_vec()));
+    rule.derived(which, || rule.checkpointed_as(&transposed(&once(rule), moving, given)))
+}
+
+/// The linear function from the tangents of the `moving` arguments of a function without rules to those of its results.
+fn pushed_rule(rule: &Custom, moving: &[bool]) -> Taking {
+    rule.derived((moving.to_vec(), None), || rule.checkpointed_as(&pushed(&once(rule), moving)))
 }
 
 impl Taking {
     /// The results for these primal values, and tangents or cotangents.
-    fn applied<T: BaseTensor>(&self, known: Vec<T>, linear: impl Iterator<Item = T>) -> Vec<T> {
-        let inputs = known.into_iter().chain(linear).zip(&self.takes);
-        T::custom(&self.rule, &inputs.filter_map(|(value, takes)| takes.then_some(value)).collect::<Vec<T>>())
+    fn applied<T: BaseTensor>(&self, known: Vec<T>, linear: Vec<Option<T>>) -> Vec<T> {
+        let mut all = known;
+        for value in linear.into_iter().flatten() {
+            all.push(value);
+        }
+        let mut taken = Vec::with_capacity(all.len());
+        for (k, value) in all.into_iter().enumerate() {
+            if self.takes[k] {
+                taken.push(value);
+            }
+        }
+        T::custom(&self.rule, &taken)
     }
 }
 
@@ -243,46 +295,44 @@ pub(super) fn forward_rule(rule: &Custom) -> &crate::program::Program {
 #[track_caller]
 pub(super) fn apply<T: BaseTensor>(rule: &Arc<Custom>, args: &[ADVal<T>]) -> Vec<ADVal<T>> {
     let results = T::custom(rule, &primals(args));
-    if args.iter().all(|a| a.node.is_none()) {
-        return results.into_iter().map(ADVal::constant_of).collect();
+    if are_constants(args) {
+        return constants(results);
     }
     if rule.jvp().is_some() && rule.vjp().is_none() {
         return by_tangents(rule, args, results);
     }
     if let Some(equations) = rule.solves() {
-        return results.into_iter().map(|y| solution(rule, &equations.moved, args, y)).collect();
+        let mut solutions = Vec::with_capacity(results.len());
+        for y in results {
+            solutions.push(solution(rule, &equations.moved, args, y));
+        }
+        return solutions;
     }
-    let kept = results.iter().filter(|_| !has_no_rules(rule));
-    let term = Ruled {
-        rule: rule.clone(),
-        args: args.iter().map(ADVal::factor).collect(),
-        results: kept.map(|y| Factor { value: y.clone(), id: fresh() }).collect(),
-        to: args.iter().map(|a| a.node.clone()).collect(),
-    };
-    let site = results.first().map(T::site).unwrap_or_default();
-    let of =
-        Rc::new(SharedTerm { id: fresh(), dtype: DType::F64, site, shape: None, delta: Delta::Custom(Box::new(term)) });
-    let result = |(k, y): (usize, T)| {
-        if differentiable(&y) { ADVal::of(y, Delta::Output(of.clone(), k)) } else { ADVal::constant_of(y) }
-    };
-    results.into_iter().enumerate().map(result).collect()
+    let mut term = Ruled { rule: rule.clone(), args: factors(args), results: Vec::new(), to: terms(args) };
+    if !has_no_rules(rule) {
+        for y in &results {
+            term.results.push(Factor { value: y.clone(), id: fresh() });
+        }
+    }
+    outputs(results, Delta::Custom(Box::new(term)))
 }
 
 /// A solution of linear equations.
 fn solution<T: BaseTensor>(rule: &Arc<Custom>, change: &Program, args: &[ADVal<T>], y: T) -> ADVal<T> {
     let (given, right) = args.split_at(args.len() - 1);
-    let tangent =
-        |arg: &ADVal<T>| tangent(arg).unwrap_or_else(|| ADVal::constant_of(T::zeros(arg.shape(), arg.dtype())));
-    let mut right_dot = tangent(&right[0]);
-    let known: Vec<ADVal<T>> = given.iter().map(still).collect();
-    if given.iter().any(|a| a.node.is_some()) {
-        let inputs = known.iter().cloned().chain([ADVal::constant_of(y.clone())]).chain(given.iter().map(tangent));
-        let change = attributed::<T, _>(y.site(), || interpret(change, inputs.collect()));
+    let mut right_dot = tangent_or_zeros(&right[0]);
+    let known = stills(given);
+    if !are_constants(given) {
+        let mut inputs = known.clone();
+        inputs.push(ADVal::constant_of(y.clone()));
+        for arg in given {
+            inputs.push(tangent_or_zeros(arg));
+        }
+        let change = attributed::<T, _>(y.site(), || interpret(change, inputs));
         right_dot = right_dot.binary(Binary::Sub, &change[0]);
     }
     let Some(to) = &right_dot.node else { return ADVal::constant_of(y) };
-    let args = known.iter().map(ADVal::factor).collect();
-    let term = Ruled { rule: rule.clone(), args, results: Vec::new(), to: vec![Some(to.clone())] };
+    let term = Ruled { rule: rule.clone(), args: factors(&known), results: Vec::new(), to: vec![Some(to.clone())] };
     let site = y.site();
     let of =
         Rc::new(SharedTerm { id: fresh(), dtype: DType::F64, site, shape: None, delta: Delta::Custom(Box::new(term)) });
@@ -291,20 +341,35 @@ fn solution<T: BaseTensor>(rule: &Arc<Custom>, change: &Program, args: &[ADVal<T
 
 /// Runs the rule for tangents at values whose tangents are those of the arguments.
 fn by_tangents<T: BaseTensor>(rule: &Arc<Custom>, args: &[ADVal<T>], results: Vec<T>) -> Vec<ADVal<T>> {
-    let mut inputs: Vec<ADVal<T>> = args.iter().map(still).collect();
-    inputs.extend(results.iter().cloned().map(ADVal::constant_of));
-    for (arg, slot) in args.iter().zip(rule.primal().inputs()) {
-        inputs.push(tangent(arg).unwrap_or_else(|| ADVal::constant_of(zeros(slot))));
+    let mut inputs = stills(args);
+    inputs.append(&mut constants(results.clone()));
+    for arg in args {
+        inputs.push(tangent_or_zeros(arg));
     }
-    let site = results.first().map(T::site).unwrap_or_default();
     let forward = forward_rule(rule);
-    let tangents = attributed::<T, _>(site, || interpret(forward, inputs));
-    results.into_iter().zip(tangents).map(|(y, tangent)| moved(y, Some(tangent))).collect()
+    let tangents = attributed::<T, _>(site(&results), || interpret(forward, inputs));
+    let (mut duals, mut tangents) = (Vec::with_capacity(results.len()), tangents.into_iter());
+    for y in results {
+        duals.push(moved(y, tangents.next()));
+    }
+    duals
 }
 
-/// The value of an argument of a rule without its tangent; the id of the value stays the same.
-pub(super) fn still<T: BaseTensor>(arg: &ADVal<T>) -> ADVal<T> {
-    ADVal { primal: arg.primal.clone(), id: arg.id, node: None }
+/// The values of arguments of a rule without their tangents; the ids of the values stay the same.
+pub(super) fn stills<T: BaseTensor>(args: &[ADVal<T>]) -> Vec<ADVal<T>> {
+    let mut stills = Vec::with_capacity(args.len());
+    for arg in args {
+        stills.push(ADVal { primal: arg.primal.clone(), id: arg.id, node: None });
+    }
+    stills
+}
+
+/// The tangent of an argument of a rule, as a value; zeros without a term if it has none.
+fn tangent_or_zeros<T: BaseTensor>(arg: &ADVal<T>) -> ADVal<T> {
+    match tangent(arg) {
+        Some(tangent) => tangent,
+        None => ADVal::constant_of(T::zeros(arg.shape(), arg.dtype())),
+    }
 }
 
 /// The tangent of an argument of a rule, as a value: zeros with the term of the argument.

@@ -9,7 +9,6 @@
 //! the operation under it. No function of this module recurses over the depth of a term.
 
 use std::cell::Cell;
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use super::call::Called;
@@ -18,6 +17,7 @@ use super::custom::Ruled;
 use super::loops::LoopTerm;
 use crate::base::BaseTensor;
 use crate::dtype::DType;
+use crate::hash::Table;
 use crate::ops::{Contract, Guard, Linear, Reduce};
 use crate::release::release;
 use crate::shape::Shape;
@@ -229,6 +229,31 @@ impl<F, R> Delta<F, R> {
     }
 }
 
+/// The parts of a term, mapped. Terms are mapped for every interpreter: without iterators, much less is compiled.
+pub(super) fn mapped<X, Y>(all: &[X], f: &mut dyn FnMut(&X) -> Y) -> Vec<Y> {
+    let mut mapped = Vec::with_capacity(all.len());
+    for x in all {
+        mapped.push(f(x));
+    }
+    mapped
+}
+
+/// The parts that there are, mapped.
+pub(super) fn mapped_options<X, Y>(all: &[Option<X>], f: &mut dyn FnMut(&X) -> Y) -> Vec<Option<Y>> {
+    let mut mapped = Vec::with_capacity(all.len());
+    for x in all {
+        mapped.push(x.as_ref().map(&mut *f));
+    }
+    mapped
+}
+
+/// Calls a function on the parts that there are.
+pub(super) fn present<'a, X>(all: &'a [Option<X>], f: &mut dyn FnMut(&'a X)) {
+    for x in all.iter().flatten() {
+        f(x);
+    }
+}
+
 /// A shared term at top level.
 pub(super) struct SharedTerm<T: 'static> {
     pub(super) id: Id,
@@ -251,17 +276,17 @@ impl<T: BaseTensor> SharedTerm<T> {
 }
 
 /// All terms reachable from these by references, with ids from `base` on, without inputs, by id.
-pub(super) fn reachable<'a, T>(
-    from: impl Iterator<Item = &'a Rc<SharedTerm<T>>>,
-    base: Id,
-) -> BTreeMap<Id, &'a Rc<SharedTerm<T>>> {
-    let mut found = BTreeMap::new();
-    let mut work: Vec<&Rc<SharedTerm<T>>> = from.collect();
+pub(super) fn reachable<T>(from: &[Option<Rc<SharedTerm<T>>>], base: Id) -> Vec<&Rc<SharedTerm<T>>> {
+    let (mut found, mut seen) = (Vec::new(), Table::default());
+    let mut work: Vec<&Rc<SharedTerm<T>>> = Vec::new();
+    present(from, &mut |node| work.push(node));
     while let Some(node) = work.pop() {
-        if node.id >= base && !matches!(node.delta, Delta::Input(_)) && found.insert(node.id, node).is_none() {
+        if node.id >= base && !matches!(node.delta, Delta::Input(_)) && seen.insert(node.id, ()).is_none() {
+            found.push(node);
             node.delta.refs(&mut |to| work.push(to));
         }
     }
+    found.sort_unstable_by_key(|node| node.id);
     found
 }
 

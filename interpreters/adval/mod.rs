@@ -104,9 +104,76 @@ impl<T: BaseTensor> ADVal<T> {
     }
 }
 
+// These functions are compiled for every interpreter, and once for all who call them: iterators would be compiled anew
+// for every closure.
+
 /// The primal values of several dual ones.
 fn primals<T: BaseTensor>(values: &[ADVal<T>]) -> Vec<T> {
-    values.iter().map(|v| v.primal.clone()).collect()
+    let mut primals = Vec::with_capacity(values.len());
+    for value in values {
+        primals.push(value.primal.clone());
+    }
+    primals
+}
+
+/// Values without tangents.
+fn constants<T: BaseTensor>(primals: Vec<T>) -> Vec<ADVal<T>> {
+    let mut constants = Vec::with_capacity(primals.len());
+    for primal in primals {
+        constants.push(ADVal::constant_of(primal));
+    }
+    constants
+}
+
+/// Values as coefficients in the term of another value.
+fn factors<T: BaseTensor>(values: &[ADVal<T>]) -> Vec<Factor<T>> {
+    let mut factors = Vec::with_capacity(values.len());
+    for value in values {
+        factors.push(value.factor());
+    }
+    factors
+}
+
+/// The terms of values.
+fn terms<T: BaseTensor>(values: &[ADVal<T>]) -> Vec<Option<Rc<SharedTerm<T>>>> {
+    let mut terms = Vec::with_capacity(values.len());
+    for value in values {
+        terms.push(value.node.clone());
+    }
+    terms
+}
+
+/// Whether no value has a term.
+fn are_constants<T: BaseTensor>(values: &[ADVal<T>]) -> bool {
+    for value in values {
+        if value.node.is_some() {
+            return false;
+        }
+    }
+    true
+}
+
+/// The operation that made the first of these values.
+fn site<T: BaseTensor>(values: &[T]) -> Site {
+    match values.first() {
+        Some(value) => value.site(),
+        None => Site::default(),
+    }
+}
+
+/// The results of an operation with several results, whose derivative is one term.
+fn outputs<T: BaseTensor>(results: Vec<T>, delta: TopDelta<T>) -> Vec<ADVal<T>> {
+    let site = site(&results);
+    let of = Rc::new(SharedTerm { id: fresh(), dtype: DType::F64, site, shape: None, delta });
+    let mut outputs = Vec::with_capacity(results.len());
+    for (k, y) in results.into_iter().enumerate() {
+        outputs.push(if differentiable(&y) {
+            ADVal::of(y, Delta::Output(of.clone(), k))
+        } else {
+            ADVal::constant_of(y)
+        });
+    }
+    outputs
 }
 
 impl<T: BaseTensor> BaseTensor for ADVal<T> {
@@ -213,11 +280,14 @@ impl<T: BaseTensor> BaseTensor for ADVal<T> {
 
     fn concat(axis: usize, parts: &[Self]) -> Self {
         let primal = T::concat(axis, &primals(parts));
-        if parts.iter().all(|p| p.node.is_none()) {
+        if are_constants(parts) {
             return ADVal::constant_of(primal);
         }
-        let parts = parts.iter().map(|p| (Shape::from_slice(p.shape()), p.node.clone())).collect();
-        ADVal::of(primal, Delta::Concat(axis, parts))
+        let mut of = Vec::with_capacity(parts.len());
+        for part in parts {
+            of.push((Shape::from_slice(part.shape()), part.node.clone()));
+        }
+        ADVal::of(primal, Delta::Concat(axis, of))
     }
 
     fn map_accum(n: usize, reverse: bool, init: Vec<Self>, xs: &[Self], step: TripFn<'_, Self>) -> Trip<Self> {
@@ -274,16 +344,15 @@ impl<T: BaseTensor> Staging for ADVal<T> {
     }
 
     fn staged(inputs: &[Self], f: &mut dyn FnMut(&[Self]) -> Vec<Self>) -> Option<Recorded<Self>> {
-        let values: Vec<T> = inputs.iter().map(|x| x.primal.clone()).collect();
         let mut still = true;
-        let (program, captured) = T::staged(&values, &mut |values| {
-            let results = f(&values.iter().cloned().map(ADVal::constant_of).collect::<Vec<Self>>());
-            still &= results.iter().all(|y| y.node.is_none());
-            results.into_iter().map(|y| y.primal).collect()
+        let (program, captured) = T::staged(&primals(inputs), &mut |values| {
+            let results = f(&constants(values.to_vec()));
+            still &= are_constants(&results);
+            primals(&results)
         })?;
         // A result with a tangent depends on a captured value with one, which the program of primal values does not
         // have.
-        still.then(|| (program, captured.into_iter().map(ADVal::constant_of).collect()))
+        if still { Some((program, constants(captured))) } else { None }
     }
 
     fn runs_all_trips() -> bool {
@@ -370,19 +439,35 @@ impl<T: BaseTensor> Sweep<T> {
     /// When a result depends on a differentiated value that is no input of this sweep, or there is not one cotangent of
     /// the same shape and element type per result.
     pub fn try_pull(&self, results: &[ADVal<T>], cotangents: Vec<T>) -> Result<Vec<T>, Fault> {
-        let kinds: Vec<(&[usize], DType)> = results.iter().map(|result| (result.shape(), result.dtype())).collect();
+        let mut kinds: Vec<(&[usize], DType)> = Vec::with_capacity(results.len());
+        for result in results {
+            kinds.push((result.shape(), result.dtype()));
+        }
         Fault::of_cotangents(&kinds, &cotangents)?;
         let mut seeds = Vec::new();
-        for (result, ct) in results.iter().zip(cotangents) {
-            seeds.extend(result.node.as_ref().map(|node| (node, ct)));
+        for (k, ct) in cotangents.into_iter().enumerate() {
+            if let Some(node) = &results[k].node {
+                seeds.push((node, ct));
+            }
         }
-        let ids: Vec<Id> = self.inputs.iter().filter_map(|(id, _)| *id).collect();
-        let mut found = pull::reverse(seeds, self.first, &ids, &[])?.0.into_iter();
-        let mut take = |(id, zero): &(Option<Id>, T)| {
-            let ct = id.and_then(|_| found.next().flatten());
-            ct.unwrap_or_else(|| zero.clone())
-        };
-        Ok(self.inputs.iter().map(&mut take).collect())
+        let mut ids: Vec<Id> = Vec::with_capacity(self.inputs.len());
+        for (id, _) in &self.inputs {
+            ids.extend(*id);
+        }
+        let (mut found, _) = pull::reverse(seeds, self.first, &ids, &[])?;
+        let (mut all, mut next) = (Vec::with_capacity(self.inputs.len()), 0);
+        for (id, zero) in &self.inputs {
+            let mut ct = None;
+            if id.is_some() {
+                ct = found[next].take();
+                next += 1;
+            }
+            all.push(match ct {
+                Some(ct) => ct,
+                None => zero.clone(),
+            });
+        }
+        Ok(all)
     }
 
     /// The tangents of results, in order, from tangents of the inputs: the derivative itself, by forward
@@ -428,9 +513,14 @@ impl<T: BaseTensor> Sweep<T> {
             }
             known.extend(id.map(|id| (id, Some(tangent))));
         }
-        let nodes: Vec<Option<&Rc<SharedTerm<T>>>> = results.iter().map(|r| r.node.as_ref()).collect();
-        let zero = |r: &ADVal<T>| T::zeros(r.shape(), r.dtype());
-        let found = push::forward(&nodes, self.first, &known)?.into_iter();
-        Ok(found.zip(results).map(|(t, r)| t.unwrap_or_else(|| zero(r))).collect())
+        let found = push::forward(&terms(results), self.first, &known)?;
+        let mut tangents = Vec::with_capacity(results.len());
+        for (k, t) in found.into_iter().enumerate() {
+            tangents.push(match t {
+                Some(t) => t,
+                None => T::zeros(results[k].shape(), results[k].dtype()),
+            });
+        }
+        Ok(tangents)
     }
 }

@@ -11,7 +11,8 @@ use smallvec::SmallVec;
 use thiserror::Error;
 
 use super::delta::{Delta, Edge, Factor, Given, Id, SharedTerm};
-use crate::base::{BaseTensor, attributed};
+use super::push::indices;
+use crate::base::BaseTensor;
 use crate::dtype::DType;
 use crate::ops::Linear;
 use crate::shape::{Shape, Show};
@@ -33,6 +34,15 @@ impl<T> Residual<T> for Factor<T> {
     fn get<'a>(&'a self, _env: &'a Env<'_, T>) -> &'a T {
         &self.value
     }
+}
+
+/// The values that the factors of a term represent.
+pub(super) fn values<T: Clone, F: Residual<T>>(factors: &[F], env: &Env<'_, T>) -> Vec<T> {
+    let mut values = Vec::with_capacity(factors.len());
+    for factor in factors {
+        values.push(factor.get(env).clone());
+    }
+    values
 }
 
 /// The cotangent of a term: of one value, or of each result of a loop.
@@ -148,14 +158,13 @@ pub(super) fn pull<'d, T: BaseTensor, F: Residual<T>, R>(
             emit(&m.of, Update::Scatter(Box::new(Scatter { shape: m.source.clone(), dtype: m.dtype, ix }), ct.one()));
         }
         Delta::Gather(g) => {
-            let ix = g.ix.iter().map(|i| i.get(env).clone()).collect();
+            let ix = indices(&g.ix, env);
             emit(&g.of, Update::Scatter(Box::new(Scatter { shape: g.source.clone(), dtype: g.dtype, ix }), ct.one()));
         }
         Delta::ScatterAdd(s) => {
             let ct = ct.one();
             if let Some(to) = &s.v {
-                let ix: SmallVec<[T; 2]> = s.ix.iter().map(|i| i.get(env).clone()).collect();
-                emit(to, Update::Add(ct.gather(&ix)));
+                emit(to, Update::Add(ct.gather(&indices(&s.ix, env))));
             }
             if let Some(to) = &s.base {
                 emit(to, Update::Add(ct));
@@ -234,11 +243,16 @@ pub(super) fn reverse<T: BaseTensor>(
     inputs: &[Id],
     outside: &[Id],
 ) -> Result<(Found<T>, Found<T>), Fault> {
-    let mut cotangents: Found<T> = inputs.iter().map(|_| None).collect();
-    let mut before: Found<T> = outside.iter().map(|_| None).collect();
-    let last = results.iter().map(|(node, _)| node.id).max().unwrap_or(first);
+    let (mut cotangents, mut before): (Found<T>, Found<T>) = (Vec::new(), Vec::new());
+    cotangents.resize_with(inputs.len(), || None);
+    before.resize_with(outside.len(), || None);
+    let mut last = first;
+    for (node, _) in &results {
+        last = last.max(node.id);
+    }
     let pages = (last.saturating_sub(first) as usize) / PAGE + 1;
-    let mut pending = Pending { first, pages: (0..pages).map(|_| None).collect() };
+    let mut pending = Pending { first, pages: Vec::new() };
+    pending.pages.resize_with(pages, || None);
     let mut young = true;
     for (node, ct) in results {
         young &= pending.add(node, Update::Add(ct), outside, &mut before);
@@ -252,11 +266,11 @@ pub(super) fn reverse<T: BaseTensor>(
                 if node.delta.is_unbounded() {
                     return Err(Fault::Unbounded);
                 }
-                attributed::<T, _>(node.site, || {
-                    pull(&node.delta, &env, ct, &mut |to, update| {
-                        young &= pending.add(to, update, outside, &mut before);
-                    });
+                let outer = T::attribute(node.site);
+                pull(&node.delta, &env, ct, &mut |to, update| {
+                    young &= pending.add(to, update, outside, &mut before);
                 });
+                T::attribute(outer);
                 continue;
             };
             match inputs.binary_search(&node.id) {

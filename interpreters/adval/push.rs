@@ -13,7 +13,7 @@ use smallvec::SmallVec;
 
 use super::delta::{Delta, Edge, Id, SharedTerm, reachable};
 use super::pull::{Env, Fault, Residual};
-use crate::base::{BaseTensor, attributed};
+use crate::base::BaseTensor;
 
 /// The tangents of a term: one, or one for each result of a loop; `None` for a known zero.
 pub(super) type TermTangents<T> = SmallVec<[Option<T>; 1]>;
@@ -26,11 +26,13 @@ pub(super) struct TangentTable<T> {
 
 impl<T: Clone> TangentTable<T> {
     pub(super) fn new(uses: Vec<usize>) -> Self {
-        TangentTable { tangents: uses.iter().map(|_| TermTangents::new()).collect(), uses }
+        let mut tangents = Vec::new();
+        tangents.resize_with(uses.len(), TermTangents::new);
+        TangentTable { tangents, uses }
     }
 
     pub(super) fn set(&mut self, at: usize, tangent: T) {
-        self.set_all(at, SmallVec::from_iter([Some(tangent)]));
+        self.set_all(at, one(Some(tangent)));
     }
 
     pub(super) fn set_all(&mut self, at: usize, tangents: TermTangents<T>) {
@@ -40,11 +42,21 @@ impl<T: Clone> TangentTable<T> {
     /// The `k`-th tangent at a position; its last use moves it out of the table, so that it can be updated in place.
     pub(super) fn take(&mut self, at: usize, k: usize) -> Option<T> {
         self.uses[at] -= 1;
+        let found = self.tangents[at].get_mut(k)?;
         if self.uses[at] > 0 {
-            return self.tangents[at].get(k).cloned().flatten();
+            return found.clone();
         }
-        std::mem::take(&mut self.tangents[at]).into_iter().nth(k).flatten()
+        let found = found.take();
+        self.tangents[at].clear();
+        found
     }
+}
+
+/// The tangent of a term that has one value.
+pub(super) fn one<T>(tangent: Option<T>) -> TermTangents<T> {
+    let mut one = TermTangents::new();
+    one.push(tangent);
+    one
 }
 
 fn sum<T: BaseTensor>(a: Option<T>, b: Option<T>) -> Option<T> {
@@ -99,12 +111,23 @@ pub(super) fn push<T: BaseTensor, F: Residual<T>, R>(
             }
         }
         Delta::Concat(axis, parts) => {
-            let parts: Vec<_> = parts.iter().map(|(s, to)| (s, to.as_ref().and_then(|to| of(to, 0)))).collect();
-            let dtype = parts.iter().find_map(|(_, t)| t.as_ref()).map(T::dtype);
-            dtype.map(|dtype| {
-                let parts = parts.into_iter().map(|(shape, t)| t.unwrap_or_else(|| T::zeros(shape, dtype)));
-                T::concat(*axis, &parts.collect::<Vec<T>>())
-            })
+            let (mut tangents, mut dtype) = (Vec::with_capacity(parts.len()), None);
+            for (_, to) in parts {
+                let tangent = to.as_ref().and_then(|to| of(to, 0));
+                if let Some(tangent) = &tangent {
+                    dtype = dtype.or(Some(tangent.dtype()));
+                }
+                tangents.push(tangent);
+            }
+            let Some(dtype) = dtype else { return one(None) };
+            let mut all = Vec::with_capacity(parts.len());
+            for (k, tangent) in tangents.into_iter().enumerate() {
+                all.push(match tangent {
+                    Some(tangent) => tangent,
+                    None => T::zeros(&parts[k].0, dtype),
+                });
+            }
+            Some(T::concat(*axis, &all))
         }
         Delta::Loop(l) => return l.push(env, of),
         Delta::Call(c) => of(&c.to, 0).map(|tangent| c.push(env, tangent)),
@@ -112,11 +135,16 @@ pub(super) fn push<T: BaseTensor, F: Residual<T>, R>(
         Delta::Again(a) => return a.push(env, of),
         Delta::Output(from, k) => of(from, *k),
     };
-    SmallVec::from_iter([tangent])
+    one(tangent)
 }
 
-fn indices<T: BaseTensor, F: Residual<T>>(ix: &[F], env: &Env<'_, T>) -> SmallVec<[T; 2]> {
-    ix.iter().map(|i| i.get(env).clone()).collect()
+/// The values of the indices of a gather or scatter.
+pub(super) fn indices<T: BaseTensor, F: Residual<T>>(ix: &[F], env: &Env<'_, T>) -> SmallVec<[T; 2]> {
+    let mut indices = SmallVec::new();
+    for i in ix {
+        indices.push(i.get(env).clone());
+    }
+    indices
 }
 
 /// The forward pass: from tangents of the inputs, given with the ids of their terms in ascending order, to those of the
@@ -126,23 +154,34 @@ fn indices<T: BaseTensor, F: Residual<T>>(ix: &[F], env: &Env<'_, T>) -> SmallVe
 /// When a result depends on a differentiated value that is no input: one of another derivative of the
 /// same level, or a loop variable that left its loop.
 pub(super) fn forward<T: BaseTensor>(
-    results: &[Option<&Rc<SharedTerm<T>>>],
+    results: &[Option<Rc<SharedTerm<T>>>],
     first: Id,
     inputs: &[(Id, Option<T>)],
 ) -> Result<Vec<Option<T>>, Fault> {
-    let terms = reachable(results.iter().copied().flatten(), first);
-    let ids: Vec<Id> = terms.keys().copied().collect();
+    let terms = reachable(results, first);
+    let mut ids: Vec<Id> = Vec::with_capacity(terms.len());
+    for node in &terms {
+        ids.push(node.id);
+    }
     let mut uses = vec![0; ids.len()];
-    let mut used = |to: &Rc<SharedTerm<T>>| ids.binary_search(&to.id).into_iter().for_each(|at| uses[at] += 1);
-    terms.values().for_each(|node| node.delta.refs(&mut used));
-    results.iter().copied().flatten().for_each(&mut used);
+    let mut used = |to: &Rc<SharedTerm<T>>| {
+        if let Ok(at) = ids.binary_search(&to.id) {
+            uses[at] += 1;
+        }
+    };
+    for node in &terms {
+        node.delta.refs(&mut used);
+    }
+    for result in results.iter().flatten() {
+        used(result);
+    }
 
     let mut table = TangentTable::new(uses);
     let (mut young, mut escape) = (true, None);
     let mut of = |table: &mut TangentTable<T>, to: &Rc<SharedTerm<T>>, k: usize| match ids.binary_search(&to.id) {
         Ok(at) => table.take(at, k),
         Err(_) => {
-            let input = inputs.binary_search_by_key(&to.id, |(id, _)| *id).ok();
+            let input = inputs.binary_search_by(|(id, _)| id.cmp(&to.id)).ok();
             young &= input.is_some() || to.id >= first;
             if let (None, Delta::Input(given)) = (input, &to.delta)
                 && to.id >= first
@@ -153,14 +192,24 @@ pub(super) fn forward<T: BaseTensor>(
         }
     };
     let env = Env { held: &[], stacked: &[], elements: &[] };
-    if terms.values().any(|node| node.delta.is_unbounded()) {
-        return Err(Fault::Unbounded);
+    for node in &terms {
+        if node.delta.is_unbounded() {
+            return Err(Fault::Unbounded);
+        }
     }
-    for (at, node) in terms.values().enumerate() {
-        let tangents = attributed::<T, _>(node.site, || push(&node.delta, &env, &mut |to, k| of(&mut table, to, k)));
+    for (at, node) in terms.iter().enumerate() {
+        let before = T::attribute(node.site);
+        let tangents = push(&node.delta, &env, &mut |to, k| of(&mut table, to, k));
+        T::attribute(before);
         table.set_all(at, tangents);
     }
-    let tangents = results.iter().map(|result| result.and_then(|node| of(&mut table, node, 0))).collect();
+    let mut tangents = Vec::with_capacity(results.len());
+    for result in results {
+        tangents.push(match result {
+            Some(node) => of(&mut table, node, 0),
+            None => None,
+        });
+    }
     match (escape, young) {
         (Some(escape), _) => Err(escape),
         (None, false) => Err(Fault::Outside),

@@ -3,6 +3,9 @@
 use crate::base::BaseTensor;
 use crate::tree::Tree;
 
+/// A function of a tree and of data, both trees of `T`, at the interpreter `U`.
+pub(super) type OfBoth<'a, T, U, P, Q, Y> = &'a dyn Fn(&<P as Tree<T>>::With<U>, &<Q as Tree<T>>::With<U>) -> Y;
+
 /// A tree in which a verb differentiates, and data in which it does not.
 pub(super) struct Arguments<'a, T, P, Q> {
     x: &'a P,
@@ -23,7 +26,7 @@ impl<'a, T: BaseTensor, P: Tree<T>, Q: Tree<T>> Arguments<'a, T, P, Q> {
 
     /// Calls a function of the tree and the data on other values, given in the order of the inputs.
     #[track_caller]
-    pub(super) fn call<U: BaseTensor, Y>(&self, f: &impl Fn(&P::With<U>, &Q::With<U>) -> Y, values: &[U]) -> Y {
+    pub(super) fn call<U: BaseTensor, Y>(&self, f: OfBoth<'_, T, U, P, Q, Y>, values: &[U]) -> Y {
         let (leaves, constants) = values.split_at(self.count);
         f(&self.x.with_leaves(leaves.to_vec()), &self.data.with_leaves(constants.to_vec()))
     }

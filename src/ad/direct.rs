@@ -9,7 +9,9 @@
 
 pub use super::taylor::direct::taylor;
 
+use super::arguments::OfBoth;
 use super::linear_map::LinearMap;
+use super::pipeline::started;
 use crate::base::{BaseTensor, Lift};
 use crate::dtype::Float;
 use crate::interpreters::adval::{ADVal, Fault, Sweep};
@@ -45,12 +47,42 @@ where
     Q: Tree<T>,
     E: Float,
 {
-    let mut sweep = Sweep::new();
-    let inputs = x.map(&mut |leaf| sweep.input(leaf));
+    value_and_grad_of(&f, x, data)
+}
+
+// The verbs of users are generic in the type of the function, and thin: these functions are compiled once for the types
+// of arguments and results.
+
+/// [`value_and_grad_with`].
+#[track_caller]
+fn value_and_grad_of<T, P, Q, E>(
+    f: OfBoth<'_, T, ADVal<T>, P, Q, Tensor<ADVal<T>, 0, E>>,
+    x: &P,
+    data: &Q,
+) -> (Tensor<T, 0, E>, P::With<T>)
+where
+    T: BaseTensor,
+    P: Tree<T>,
+    Q: Tree<T>,
+    E: Float,
+{
+    let (sweep, inputs) = inputs(x);
     let y = f(&inputs, &constants(data)).into_raw();
     let one = T::constant(crate::array::Array::ones(&Shape::new(), E::DTYPE));
     let gradient = sweep.pull(std::slice::from_ref(&y), vec![one]);
     (Tensor::from_raw(y.primal().clone()), x.with_leaves(gradient))
+}
+
+/// A new sweep, and the argument as its inputs.
+fn inputs<T: BaseTensor, P: Tree<T>>(x: &P) -> (Sweep<T>, P::With<ADVal<T>>) {
+    let leaves = x.leaves();
+    let (sweep, duals) = started(&leaves, leaves.len());
+    (sweep, x.with_leaves(duals))
+}
+
+/// The primal values of a tree.
+fn primals<T: BaseTensor, Y: Tree<ADVal<T>>>(y: &Y) -> Y::With<T> {
+    y.map(&mut |leaf| leaf.primal().clone())
 }
 
 /// Value and gradient of a scalar function.
@@ -70,7 +102,7 @@ where
     P: Tree<T>,
     E: Float,
 {
-    value_and_grad_with(|x, _: &()| f(x), x, &())
+    value_and_grad_of(&|x, _: &()| f(x), x, &())
 }
 
 /// Gradient of a scalar function: the tree of partial derivatives in the leaves of `x`.
@@ -87,7 +119,7 @@ where
     P: Tree<T>,
     E: Float,
 {
-    value_and_grad(f, x).1
+    value_and_grad_of(&|x, _: &()| f(x), x, &()).1
 }
 
 /// [`grad`] of a function that also takes `data` that is not differentiated.
@@ -109,7 +141,7 @@ where
     Q: Tree<T>,
     E: Float,
 {
-    value_and_grad_with(f, x, data).1
+    value_and_grad_of(&f, x, data).1
 }
 
 /// The value of a function and its pullback.
@@ -133,7 +165,7 @@ where
     P: Tree<T>,
     Y: Tree<ADVal<T>>,
 {
-    vjp_with(|x, _: &()| f(x), x, &())
+    vjp_of(&|x, _: &()| f(x), x, &())
 }
 
 /// [`vjp`] of a function that also takes `data` that is not differentiated.
@@ -157,12 +189,28 @@ where
     Q: Tree<T>,
     Y: Tree<ADVal<T>>,
 {
-    let mut sweep = Sweep::new();
-    let y = f(&x.map(&mut |leaf| sweep.input(leaf)), &constants(data));
+    vjp_of(&f, x, data)
+}
+
+/// [`vjp_with`].
+#[allow(clippy::type_complexity, reason = "the type says what is mapped to what")]
+#[track_caller]
+fn vjp_of<'a, T, P, Q, Y>(
+    f: OfBoth<'_, T, ADVal<T>, P, Q, Y>,
+    x: &'a P,
+    data: &Q,
+) -> (Y::With<T>, LinearMap<'a, Y::With<T>, P::With<T>>)
+where
+    T: BaseTensor,
+    P: Tree<T>,
+    Q: Tree<T>,
+    Y: Tree<ADVal<T>>,
+{
+    let (sweep, inputs) = inputs(x);
+    let y = f(&inputs, &constants(data));
     let results = y.leaves();
-    let value = y.map(&mut |leaf| leaf.primal().clone());
     (
-        value,
+        primals(&y),
         LinearMap::new(move |ct: &Y::With<T>| Ok::<_, Fault>(x.with_leaves(sweep.try_pull(&results, ct.leaves())?))),
     )
 }
@@ -197,7 +245,7 @@ where
     P: Tree<T> + 'a,
     Y: Tree<ADVal<T>> + 'a,
 {
-    linearize_with(|x, _: &()| f(x), x, &())
+    linearize_of(&|x, _: &()| f(x), x, &())
 }
 
 /// [`linearize`] of a function that also takes `data` that is not differentiated.
@@ -220,11 +268,29 @@ where
     Q: Tree<T>,
     Y: Tree<ADVal<T>> + 'a,
 {
-    let mut sweep = Sweep::new();
-    let y = f(&x.map(&mut |leaf| sweep.input(leaf)), &constants(data));
+    linearize_of(&f, x, data)
+}
+
+/// [`linearize_with`].
+#[track_caller]
+fn linearize_of<'a, T, P, Q, Y>(
+    f: OfBoth<'_, T, ADVal<T>, P, Q, Y>,
+    x: &P,
+    data: &Q,
+) -> (Y::With<T>, LinearMap<'a, P, Y::With<T>>)
+where
+    T: BaseTensor,
+    P: Tree<T> + 'a,
+    Q: Tree<T>,
+    Y: Tree<ADVal<T>> + 'a,
+{
+    let (sweep, inputs) = inputs(x);
+    let y = f(&inputs, &constants(data));
     let results = y.leaves();
-    let value = y.map(&mut |leaf| leaf.primal().clone());
-    (value, LinearMap::new(move |x_dot: &P| Ok::<_, Fault>(y.with_leaves(sweep.try_push(&results, x_dot.leaves())?))))
+    (
+        primals(&y),
+        LinearMap::new(move |x_dot: &P| Ok::<_, Fault>(y.with_leaves(sweep.try_push(&results, x_dot.leaves())?))),
+    )
 }
 
 /// The value of a function and its directional derivative along `x_dot`.
@@ -248,7 +314,7 @@ where
     P: Tree<T>,
     Y: Tree<Dual<T>>,
 {
-    jvp_with(|x, _: &()| f(x), x, x_dot, &())
+    jvp_of(&|x, _: &()| f(x), x, x_dot, &())
 }
 
 /// [`jvp`] of a function that also takes `data` that is not differentiated.
@@ -271,6 +337,18 @@ where
     Q: Tree<T>,
     Y: Tree<Dual<T>>,
 {
+    jvp_of(&f, x, x_dot, data)
+}
+
+/// [`jvp_with`].
+#[track_caller]
+fn jvp_of<T, P, Q, Y>(f: OfBoth<'_, T, Dual<T>, P, Q, Y>, x: &P, x_dot: &P, data: &Q) -> (Y::With<T>, Y::With<T>)
+where
+    T: BaseTensor,
+    P: Tree<T>,
+    Q: Tree<T>,
+    Y: Tree<Dual<T>>,
+{
     let sweep = Forward::new();
     let (primals, tangents) = (x.leaves(), x_dot.leaves());
     one_tangent_each(primals.len(), tangents.len());
@@ -279,11 +357,12 @@ where
         inputs.push(sweep.input(primal, tangent));
     }
     let y = f(&x.with_leaves(inputs), &constants(data));
-    let mut parts = Vec::new();
+    let (mut values, mut tangents) = (Vec::new(), Vec::new());
     for leaf in y.leaves() {
-        parts.push(sweep.result(&leaf));
+        let (value, tangent) = sweep.result(&leaf);
+        values.push(value);
+        tangents.push(tangent);
     }
-    let (values, tangents) = parts.into_iter().unzip();
     (y.with_leaves(values), y.with_leaves(tangents))
 }
 

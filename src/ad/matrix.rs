@@ -5,15 +5,14 @@
 
 use std::cell::RefCell;
 
-use super::arguments::Arguments;
+use super::arguments::{Arguments, OfBoth};
 use super::modes::{Mode, Wanted};
 use super::second::each_basis_vector;
-use super::staged::traced;
+use super::staged::{first, second};
 use crate::base::{BaseTensor, Staging};
 use crate::dtype::{DType, Float};
 use crate::interpreters::adval::{ADVal, Fault, Sweep};
 use crate::ops::Linear;
-use crate::passes::Options;
 use crate::tensor::Tensor;
 use crate::tree::Tree;
 use crate::tree::ravel::{ravel, raveled_size, unravel};
@@ -68,7 +67,7 @@ where
     Q: Tree<T>,
     Y: Tree<ADVal<T::Trace>>,
 {
-    matrix_of(false, f, x, data).1
+    matrix_of(false, &f, x, data).1
 }
 
 /// The results of a function from trees to trees, and their [`jacobian_matrix`].
@@ -91,7 +90,7 @@ where
     P: Tree<T>,
     Y: Tree<ADVal<T::Trace>>,
 {
-    value_and_jacobian_matrix_with(|x, _: &()| f(x), x, &())
+    value_and_matrix(matrix_of(true, &|x, _: &()| f(x), x, &()))
 }
 
 /// [`value_and_jacobian_matrix`] of a function that also takes `data` that is not differentiated.
@@ -117,9 +116,14 @@ where
     Q: Tree<T>,
     Y: Tree<ADVal<T::Trace>>,
 {
-    match matrix_of(true, f, x, data) {
-        (Some(y), matrix) => (y, matrix),
-        (None, _) => unreachable!("the values were asked for"),
+    value_and_matrix(matrix_of(true, &f, x, data))
+}
+
+/// The value and the matrix of [`matrix_of`].
+fn value_and_matrix<Y, M>((y, matrix): (Option<Y>, M)) -> (Y, M) {
+    match y {
+        Some(y) => (y, matrix),
+        None => unreachable!("the values were asked for"),
     }
 }
 
@@ -127,7 +131,7 @@ where
 #[track_caller]
 fn matrix_of<T, P, Q, Y>(
     value: bool,
-    f: impl Fn(&P::With<ADVal<T::Trace>>, &Q::With<ADVal<T::Trace>>) -> Y,
+    f: OfBoth<'_, T, ADVal<T::Trace>, P, Q, Y>,
     x: &P,
     data: &Q,
 ) -> (Option<Y::With<T>>, Tensor<T, 2>)
@@ -137,17 +141,14 @@ where
     Q: Tree<T>,
     Y: Tree<ADVal<T::Trace>>,
 {
-    let (arguments, wanted) = (Arguments::new(x, data), Wanted::jacobian_matrix(value));
-    let template = RefCell::new(None);
-    let mut results = traced(&arguments.inputs, wanted.last(Options::default()), |inputs| {
-        let run = |duals: &[ADVal<T::Trace>]| {
-            let y = arguments.call(&f, duals);
-            let leaves = y.leaves();
-            template.replace(Some(y));
-            leaves
-        };
-        wanted.first::<T>(None, inputs, arguments.count, &run)
-    });
+    let (arguments, template) = (Arguments::new(x, data), RefCell::new(None));
+    let run = |duals: &[ADVal<T::Trace>]| {
+        let y = arguments.call(f, duals);
+        let leaves = y.leaves();
+        template.replace(Some(y));
+        leaves
+    };
+    let mut results = first::<T>(Wanted::jacobian_matrix(value), None, &arguments.inputs, arguments.count, &run);
     let matrix = results.split_off(results.len() - 1).remove(0);
     let y = template.into_inner().filter(|_| value).map(|y| y.with_leaves(results));
     (y, Tensor::from_raw(matrix))
@@ -173,7 +174,7 @@ where
     P: Tree<T>,
     E: Float,
 {
-    hessian_matrix_with(|x, _: &()| f(x), x, &())
+    hessian_matrix_of(&|x, _: &()| f(x), x, &())
 }
 
 /// [`hessian_matrix`] of a function that also takes `data` that is not differentiated.
@@ -199,11 +200,25 @@ where
     Q: Tree<T>,
     E: Float,
 {
+    hessian_matrix_of(&f, x, data)
+}
+
+/// [`hessian_matrix_with`].
+#[track_caller]
+fn hessian_matrix_of<T, P, Q, E>(
+    f: OfBoth<'_, T, Second<T>, P, Q, Tensor<Second<T>, 0, E>>,
+    x: &P,
+    data: &Q,
+) -> Tensor<T, 2>
+where
+    T: BaseTensor,
+    P: Tree<T>,
+    Q: Tree<T>,
+    E: Float,
+{
     let arguments = Arguments::new(x, data);
-    let mut results = traced(&arguments.inputs, Wanted::HESSIAN_MATRIX.last(Options::default()), |inputs| {
-        let run = |duals: &[Second<T>]| arguments.call(&f, duals).into_raw();
-        Wanted::HESSIAN_MATRIX.second::<T>(inputs, arguments.count, &run)
-    });
+    let run = |duals: &[Second<T>]| arguments.call(f, duals).into_raw();
+    let mut results = second::<T>(Wanted::HESSIAN_MATRIX, &arguments.inputs, arguments.count, &run);
     Tensor::from_raw(results.remove(0))
 }
 
@@ -213,11 +228,11 @@ pub(super) fn jacobian_of<U: BaseTensor>(sweep: &Sweep<U>, y: &[ADVal<U>], x: &[
     let (m, n) = (raveled_size(&primals), raveled_size(x));
     match mode {
         Mode::Reverse => {
-            each_basis_vector(&[m], DType::F64, |ct| Ok(vec![ravel(&sweep.try_pull(y, unravel(&primals, &ct))?)]))
+            each_basis_vector(&[m], DType::F64, &|ct| Ok(vec![ravel(&sweep.try_pull(y, unravel(&primals, &ct))?)]))
         }
         Mode::Forward => {
             let column = |x_dot: U| Ok(vec![ravel(&sweep.try_push(y, unravel(x, &x_dot))?)]);
-            let columns = each_basis_vector(&[n], DType::F64, column)?;
+            let columns = each_basis_vector(&[n], DType::F64, &column)?;
             Ok(columns.linear(&Linear::permute(&[n, m], &[1, 0])))
         }
     }

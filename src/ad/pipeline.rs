@@ -40,8 +40,13 @@ type Paired<U> = Vec<(U, U)>;
 pub(super) fn started<U: BaseTensor>(inputs: &[U], count: usize) -> Differentiated<U> {
     let mut sweep = Sweep::new();
     let (leaves, data) = inputs.split_at(count);
-    let mut duals: Vec<ADVal<U>> = leaves.iter().map(|leaf| sweep.input(leaf)).collect();
-    duals.extend(data.iter().map(|leaf| <ADVal<U> as Lift<U>>::lift(leaf.clone())));
+    let mut duals: Vec<ADVal<U>> = Vec::with_capacity(inputs.len());
+    for leaf in leaves {
+        duals.push(sweep.input(leaf));
+    }
+    for leaf in data {
+        duals.push(<ADVal<U> as Lift<U>>::lift(leaf.clone()));
+    }
     (sweep, duals)
 }
 
@@ -49,6 +54,15 @@ pub(super) fn started<U: BaseTensor>(inputs: &[U], count: usize) -> Differentiat
 pub(super) fn dual<U: BaseTensor>(program: &Program, inputs: &[U], count: usize) -> Differentiated<U> {
     let (sweep, duals) = started(inputs, count);
     (sweep, interpret(program, duals))
+}
+
+/// The primal values of dual numbers.
+pub(super) fn primals<U: BaseTensor>(duals: &[ADVal<U>]) -> Vec<U> {
+    let mut primals = Vec::with_capacity(duals.len());
+    for dual in duals {
+        primals.push(dual.primal().clone());
+    }
+    primals
 }
 
 /// The program that a verb differentiates.
@@ -66,7 +80,7 @@ pub(super) fn source<T: BaseTensor>(inputs: &[T::Trace], count: usize, f: Dually
         let (sweep, duals) = started(inputs, count);
         (sweep, f(&duals))
     };
-    let recorded = T::recorded(inputs, &mut |inputs| at(inputs).1.iter().map(|y| y.primal().clone()).collect());
+    let recorded = T::recorded(inputs, &mut |inputs| primals(&at(inputs).1));
     match recorded {
         Some((program, captured)) => VerbSource::Recorded(program, [inputs, &captured].concat()),
         None => VerbSource::Run(at(inputs)),
@@ -87,8 +101,8 @@ pub(super) fn closed<T: BaseTensor>(inputs: &[T::Trace], count: usize, f: Dually
     if TypeId::of::<T>() == TypeId::of::<T::Trace>() {
         return None;
     }
-    let value = |inputs: &[T::Trace]| f(&started(inputs, count).1).iter().map(|y| y.primal().clone()).collect();
-    T::recorded(inputs, &mut |inputs| value(inputs)).map(|(program, _)| program)
+    let recorded = T::recorded(inputs, &mut |inputs| primals(&f(&started(inputs, count).1)));
+    recorded.map(|(program, _)| program)
 }
 
 /// The results of a function of traced values, with their tangents. Tangents are given for the first inputs; the other
@@ -103,18 +117,40 @@ pub(super) fn forward<T: BaseTensor>(
 ) -> Result<Paired<T::Trace>, String> {
     let sweep = Forward::new();
     // A program of the primal values is recorded, so the inputs have no tangents.
-    let still = |values: &[T::Trace]| values.iter().map(|x| Dual::lift(x.clone())).collect::<Vec<_>>();
+    let recorded = T::recorded(inputs, &mut |inputs| {
+        let mut primals = Vec::new();
+        for y in f(&still(inputs)) {
+            primals.push(y.primal().clone());
+        }
+        primals
+    });
     let (leaves, data) = inputs.split_at(tangents.len());
-    let moving = || {
-        let duals: Vec<Dual<T::Trace>> = leaves.iter().zip(tangents).map(|(x, dot)| sweep.input(x, dot)).collect();
-        [duals, still(data)].concat()
-    };
-    let recorded = T::recorded(inputs, &mut |inputs| f(&still(inputs)).iter().map(|y| y.primal().clone()).collect());
+    let mut moving = Vec::with_capacity(inputs.len());
+    for (k, x) in leaves.iter().enumerate() {
+        moving.push(sweep.input(x, &tangents[k]));
+    }
+    moving.append(&mut still(data));
     let results = match recorded {
-        Some((program, captured)) => interpret(&program, [moving(), still(&captured)].concat()),
-        None => f(&moving()),
+        Some((program, captured)) => {
+            moving.append(&mut still(&captured));
+            interpret(&program, moving)
+        }
+        None => f(&moving),
     };
-    results.iter().map(|y| sweep.try_result(y)).collect()
+    let mut pairs = Vec::with_capacity(results.len());
+    for y in &results {
+        pairs.push(sweep.try_result(y)?);
+    }
+    Ok(pairs)
+}
+
+/// Dual numbers without tangents.
+fn still<U: BaseTensor>(values: &[U]) -> Vec<Dual<U>> {
+    let mut still = Vec::with_capacity(values.len());
+    for x in values {
+        still.push(<Dual<U> as Lift<U>>::lift(x.clone()));
+    }
+    still
 }
 
 /// Records a scalar function of traced values that is to be differentiated twice in the first `count` inputs. If the

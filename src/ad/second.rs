@@ -3,11 +3,11 @@
 //! The verbs trace like the plain verbs. One run of the program serves every row or column of a Jacobian: the delta
 //! term is evaluated in a loop over basis vectors, forward or transposed.
 
-use super::arguments::Arguments;
+use super::arguments::{Arguments, OfBoth};
 use super::function::derivative_programs::Derived;
 use super::modes::{Mode, Wanted};
 use super::pipeline;
-use super::staged::traced;
+use super::staged::{first, second, traced};
 use crate::array::Array;
 use crate::base::{BaseTensor, Staging};
 use crate::dtype::{DType, Float};
@@ -21,6 +21,12 @@ use crate::tree::Tree;
 
 /// The interpreter at which the function of a second derivative runs, two levels above the trace.
 type Second<T> = ADVal<ADVal<<T as Staging>::Trace>>;
+
+/// Traced values with terms.
+type First<T> = ADVal<<T as Staging>::Trace>;
+
+/// A function of a tensor and of data, both of `T`, at the interpreter `U`.
+type OfTensor<'a, T, U, const N: usize, E, Q, Y> = OfBoth<'a, T, U, Tensor<T, N, E>, Q, Y>;
 
 /// The Jacobian: `J[i.., j..] = d f(x)[i..] / d x[j..]`, the output's axes first.
 ///
@@ -41,7 +47,7 @@ where
     T: BaseTensor,
     Rank<R>: Plus<M, N>,
 {
-    Tensor::from_raw(jacobian_of(None, false, |x, _: &()| f(x), x, &()).remove(0))
+    Tensor::from_raw(jacobian_of(None, false, &|x, _: &()| f(x), x, &()).remove(0))
 }
 
 /// [`jacobian`] of a function that also takes `data` that is not differentiated.
@@ -63,7 +69,7 @@ where
     Q: Tree<T>,
     Rank<R>: Plus<M, N>,
 {
-    Tensor::from_raw(jacobian_of(None, false, f, x, data).remove(0))
+    Tensor::from_raw(jacobian_of(None, false, &f, x, data).remove(0))
 }
 
 /// Value and [`jacobian`].
@@ -82,7 +88,7 @@ where
     T: BaseTensor,
     Rank<R>: Plus<M, N>,
 {
-    let mut results = jacobian_of(None, true, |x, _: &()| f(x), x, &());
+    let mut results = jacobian_of(None, true, &|x, _: &()| f(x), x, &());
     (Tensor::from_raw(results.remove(0)), Tensor::from_raw(results.remove(0)))
 }
 
@@ -105,7 +111,7 @@ where
     Q: Tree<T>,
     Rank<R>: Plus<M, N>,
 {
-    let mut results = jacobian_of(None, true, f, x, data);
+    let mut results = jacobian_of(None, true, &f, x, data);
     (Tensor::from_raw(results.remove(0)), Tensor::from_raw(results.remove(0)))
 }
 
@@ -126,7 +132,7 @@ where
     T: BaseTensor,
     Rank<R>: Plus<M, N>,
 {
-    Tensor::from_raw(jacobian_of(Some(mode), false, |x, _: &()| f(x), x, &()).remove(0))
+    Tensor::from_raw(jacobian_of(Some(mode), false, &|x, _: &()| f(x), x, &()).remove(0))
 }
 
 /// [`jacobian_with`] in a given mode.
@@ -149,7 +155,7 @@ where
     Q: Tree<T>,
     Rank<R>: Plus<M, N>,
 {
-    Tensor::from_raw(jacobian_of(Some(mode), false, f, x, data).remove(0))
+    Tensor::from_raw(jacobian_of(Some(mode), false, &f, x, data).remove(0))
 }
 
 /// The value, if `value` is set, and the Jacobian.
@@ -157,7 +163,7 @@ where
 fn jacobian_of<T, Q, const N: usize, const M: usize, E: Float>(
     mode: Option<Mode>,
     value: bool,
-    f: impl Fn(&Tensor<ADVal<T::Trace>, N, E>, &Q::With<ADVal<T::Trace>>) -> Tensor<ADVal<T::Trace>, M, E>,
+    f: OfTensor<'_, T, First<T>, N, E, Q, Tensor<First<T>, M, E>>,
     x: &Tensor<T, N, E>,
     data: &Q,
 ) -> Vec<T>
@@ -165,11 +171,9 @@ where
     T: BaseTensor,
     Q: Tree<T>,
 {
-    let (arguments, wanted) = (Arguments::new(x, data), Wanted::jacobian(value));
-    traced(&arguments.inputs, wanted.last(Options::default()), |inputs| {
-        let run = |duals: &[ADVal<T::Trace>]| vec![arguments.call(&f, duals).into_raw()];
-        wanted.first::<T>(mode, inputs, arguments.count, &run)
-    })
+    let arguments = Arguments::new(x, data);
+    let run = |duals: &[ADVal<T::Trace>]| vec![arguments.call(f, duals).into_raw()];
+    first::<T>(Wanted::jacobian(value), mode, &arguments.inputs, arguments.count, &run)
 }
 
 /// The derivatives of every element of `y` in every element of the only input of the sweep, of shape `x`.
@@ -178,11 +182,11 @@ pub(super) fn derivatives<U: BaseTensor>(sweep: &Sweep<U>, y: &ADVal<U>, x: &[us
     let both: Shape = shape.iter().chain(x).copied().collect();
     match mode {
         Mode::Reverse => {
-            let rows = each_basis_vector(&shape, dtype, |ct| sweep.try_pull(std::slice::from_ref(y), vec![ct]))?;
+            let rows = each_basis_vector(&shape, dtype, &|ct| sweep.try_pull(std::slice::from_ref(y), vec![ct]))?;
             Ok(rows.linear(&Linear::reshape(rows.shape(), &both)))
         }
         Mode::Forward => {
-            let columns = each_basis_vector(x, dtype, |x_dot| sweep.try_push(std::slice::from_ref(y), vec![x_dot]))?;
+            let columns = each_basis_vector(x, dtype, &|x_dot| sweep.try_push(std::slice::from_ref(y), vec![x_dot]))?;
             let (m, n) = (size(&shape), size(x));
             let flat = columns.linear(&Linear::reshape(columns.shape(), &[n, m]));
             let rows = flat.linear(&Linear::permute(&[n, m], &[1, 0]));
@@ -195,7 +199,7 @@ pub(super) fn derivatives<U: BaseTensor>(sweep: &Sweep<U>, y: &ADVal<U>, x: &[us
 pub(super) fn each_basis_vector<U: BaseTensor>(
     shape: &[usize],
     dtype: DType,
-    f: impl Fn(U) -> Result<Vec<U>, Fault>,
+    f: &dyn Fn(U) -> Result<Vec<U>, Fault>,
 ) -> Result<U, Fault> {
     let n = size(shape);
     let positions = U::discrete(&Discrete::Iota { n }, &[]);
@@ -203,14 +207,19 @@ pub(super) fn each_basis_vector<U: BaseTensor>(
     let mut escape = None;
     let (_, mut stacks) = U::map_accum(n, false, Vec::new(), &[positions], &mut |_, position| {
         let flat = U::zeros(&[n], dtype).scatter_add(position, &one);
-        let result = f(flat.linear(&Linear::reshape(&[n], shape))).map(|mut results| results.swap_remove(0));
-        let stand_in = |e| {
-            escape = Some(e);
-            flat
+        let result = match f(flat.linear(&Linear::reshape(&[n], shape))) {
+            Ok(mut results) => results.swap_remove(0),
+            Err(e) => {
+                escape = Some(e);
+                flat
+            }
         };
-        (Vec::new(), vec![result.unwrap_or_else(stand_in)])
+        (Vec::new(), vec![result])
     });
-    escape.map_or_else(|| Ok(stacks.remove(0)), Err)
+    match escape {
+        Some(fault) => Err(fault),
+        None => Ok(stacks.remove(0)),
+    }
 }
 
 /// The Hessian of a scalar function: `H[i.., j..] = d^2 f(x) / d x[i..] d x[j..]`.
@@ -232,7 +241,7 @@ where
     T: BaseTensor,
     Rank<R>: Plus<N, N>,
 {
-    hessian_with(|x, _: &()| f(x), x, &())
+    hessian_of(&|x, _: &()| f(x), x, &())
 }
 
 /// [`hessian`] of a function that also takes `data` that is not differentiated.
@@ -254,11 +263,23 @@ where
     Q: Tree<T>,
     Rank<R>: Plus<N, N>,
 {
+    hessian_of(&f, x, data)
+}
+
+/// [`hessian_with`].
+#[track_caller]
+fn hessian_of<T, Q, const N: usize, const R: usize, E: Float>(
+    f: OfTensor<'_, T, Second<T>, N, E, Q, Tensor<Second<T>, 0, E>>,
+    x: &Tensor<T, N, E>,
+    data: &Q,
+) -> Tensor<T, R, E>
+where
+    T: BaseTensor,
+    Q: Tree<T>,
+{
     let arguments = Arguments::new(x, data);
-    let mut results = traced(&arguments.inputs, Wanted::HESSIAN.last(Options::default()), |inputs| {
-        let run = |duals: &[Second<T>]| arguments.call(&f, duals).into_raw();
-        Wanted::HESSIAN.second::<T>(inputs, arguments.count, &run)
-    });
+    let run = |duals: &[Second<T>]| arguments.call(f, duals).into_raw();
+    let mut results = second::<T>(Wanted::HESSIAN, &arguments.inputs, arguments.count, &run);
     Tensor::from_raw(results.remove(0))
 }
 
@@ -283,7 +304,7 @@ where
     P: Tree<T>,
     E: Float,
 {
-    hvp_with(|x, _: &()| f(x), x, v, &())
+    hvp_of(&|x, _: &()| f(x), x, v, &())
 }
 
 /// [`hvp`] of a function that also takes `data` that is not differentiated.
@@ -309,12 +330,24 @@ where
     Q: Tree<T>,
     E: Float,
 {
+    hvp_of(&f, x, v, data)
+}
+
+/// [`hvp_with`].
+#[track_caller]
+fn hvp_of<T, P, Q, E>(f: OfBoth<'_, T, Second<T>, P, Q, Tensor<Second<T>, 0, E>>, x: &P, v: &P, data: &Q) -> P::With<T>
+where
+    T: BaseTensor,
+    P: Tree<T>,
+    Q: Tree<T>,
+    E: Float,
+{
     let (arguments, tangents) = (Arguments::new(x, data), v.leaves());
     check_direction(&arguments.inputs[..arguments.count], &tangents);
     let inputs = [&arguments.inputs[..], &tangents].concat();
-    let results = traced(&inputs, Options::default(), |inputs| {
+    let results = traced(&inputs, Options::default(), &mut |inputs| {
         let (inputs, tangents) = inputs.split_at(arguments.inputs.len());
-        let run = |duals: &[Second<T>]| arguments.call(&f, duals).into_raw();
+        let run = |duals: &[Second<T>]| arguments.call(f, duals).into_raw();
         let (sweep, gradient) = pipeline::gradient::<T>(inputs, arguments.count, &run)?;
         sweep.try_push(&gradient, tangents.to_vec())
     });
@@ -364,7 +397,7 @@ pub fn nth_derivative<T: BaseTensor, E: Float>(
     n: usize,
     x: &Tensor<T, 0, E>,
 ) -> Tensor<T, 0, E> {
-    nth_derivative_with(|x, _: &()| f(x), n, x, &())
+    nth_derivative_of(&|x, _: &()| f(x), n, x, &())
 }
 
 /// [`nth_derivative`] of a function that also takes `data` that is not differentiated.
@@ -380,6 +413,17 @@ pub fn nth_derivative<T: BaseTensor, E: Float>(
 #[track_caller]
 pub fn nth_derivative_with<T: BaseTensor, Q: Tree<T>, E: Float>(
     f: impl Fn(&Tensor<Term, 0, E>, &Q::With<Term>) -> Tensor<Term, 0, E>,
+    n: usize,
+    x: &Tensor<T, 0, E>,
+    data: &Q,
+) -> Tensor<T, 0, E> {
+    nth_derivative_of(&f, n, x, data)
+}
+
+/// [`nth_derivative_with`].
+#[track_caller]
+fn nth_derivative_of<T: BaseTensor, Q: Tree<T>, E: Float>(
+    f: OfBoth<'_, T, Term, Tensor<T, 0, E>, Q, Tensor<Term, 0, E>>,
     n: usize,
     x: &Tensor<T, 0, E>,
     data: &Q,

@@ -8,12 +8,12 @@
 use std::cell::RefCell;
 use std::fmt::Display;
 
-use super::arguments::Arguments;
+use super::arguments::{Arguments, OfBoth};
 use super::function::derivative_programs::Pullback;
 use super::linear_map::LinearMap;
-use super::modes::Wanted;
+use super::modes::{Mode, Wanted};
 use super::pipeline;
-use crate::base::BaseTensor;
+use crate::base::{BaseTensor, Staging};
 use crate::dtype::{DType, Float};
 use crate::interpreters::adval::{ADVal, Fault};
 use crate::interpreters::dual::{Dual, Forward};
@@ -54,14 +54,56 @@ where
     Q: Tree<T>,
     E: Float,
 {
+    value_and_grad_of(&f, x, data)
+}
+
+// The verbs of users are generic in the type of the function, and thin: these functions are compiled once for the types
+// of arguments and results, and what follows the arguments as a list once for an interpreter.
+
+/// [`value_and_grad_with`].
+#[track_caller]
+fn value_and_grad_of<T, P, Q, E>(
+    f: OfBoth<'_, T, First<T>, P, Q, Tensor<First<T>, 0, E>>,
+    x: &P,
+    data: &Q,
+) -> (Tensor<T, 0, E>, P::With<T>)
+where
+    T: BaseTensor,
+    P: Tree<T>,
+    Q: Tree<T>,
+    E: Float,
+{
     let arguments = Arguments::new(x, data);
-    let mut results = traced(&arguments.inputs, Options::default(), |inputs| {
-        let run = |duals: &[ADVal<T::Trace>]| vec![arguments.call(&f, duals).into_raw()];
-        Wanted::gradient(true).first::<T>(None, inputs, arguments.count, &run)
-    });
+    let run = |duals: &[ADVal<T::Trace>]| vec![arguments.call(f, duals).into_raw()];
+    let mut results = first::<T>(Wanted::gradient(true), None, &arguments.inputs, arguments.count, &run);
     let gradient = results.split_off(1);
     (Tensor::from_raw(results.remove(0)), x.with_leaves(gradient))
 }
+
+/// The first derivatives that are wanted, of a function of a list of values in the first `count` of them.
+#[track_caller]
+pub(super) fn first<T: BaseTensor>(
+    wanted: Wanted,
+    mode: Option<Mode>,
+    inputs: &[T],
+    count: usize,
+    f: pipeline::Dually<'_, T>,
+) -> Vec<T> {
+    traced(inputs, wanted.last(Options::default()), &mut |inputs| wanted.first::<T>(mode, inputs, count, f))
+}
+
+/// The second derivatives that are wanted, of a function of a list of values in the first `count` of them.
+#[track_caller]
+pub(super) fn second<T: BaseTensor>(wanted: Wanted, inputs: &[T], count: usize, f: pipeline::Twice<'_, T>) -> Vec<T> {
+    traced(inputs, wanted.last(Options::default()), &mut |inputs| wanted.second::<T>(inputs, count, f))
+}
+
+/// Traced values with terms.
+type First<T> = ADVal<<T as Staging>::Trace>;
+
+/// A function of traced values that may fail.
+pub(super) type Fallible<'a, T, F> =
+    &'a mut dyn FnMut(&[<T as Staging>::Trace]) -> Result<Vec<<T as Staging>::Trace>, F>;
 
 /// [`Staging::trace`] of a function `f` that may fail.
 ///
@@ -69,11 +111,7 @@ where
 /// When `f` returns an error. The panic is raised here, since a panic inside the closure would not report the caller's
 /// line.
 #[track_caller]
-pub(super) fn traced<T: BaseTensor, F: Display>(
-    inputs: &[T],
-    options: Options,
-    f: impl FnMut(&[T::Trace]) -> Result<Vec<T::Trace>, F>,
-) -> Vec<T> {
+pub(super) fn traced<T: BaseTensor, F: Display>(inputs: &[T], options: Options, f: Fallible<'_, T, F>) -> Vec<T> {
     match try_traced(inputs, options, f) {
         Ok(results) => results,
         Err(fault) => panic!("{fault}"),
@@ -82,19 +120,19 @@ pub(super) fn traced<T: BaseTensor, F: Display>(
 
 /// [`traced`], with the error of `f` as an error.
 #[track_caller]
-fn try_traced<T: BaseTensor, F>(
-    inputs: &[T],
-    options: Options,
-    mut f: impl FnMut(&[T::Trace]) -> Result<Vec<T::Trace>, F>,
-) -> Result<Vec<T>, F> {
+fn try_traced<T: BaseTensor, F>(inputs: &[T], options: Options, f: Fallible<'_, T, F>) -> Result<Vec<T>, F> {
     let mut fault = None;
-    let results = T::trace(inputs, options, &mut |inputs| {
-        f(inputs).unwrap_or_else(|e| {
+    let results = T::trace(inputs, options, &mut |inputs| match f(inputs) {
+        Ok(results) => results,
+        Err(e) => {
             fault = Some(e);
             Vec::new()
-        })
+        }
     });
-    fault.map_or(Ok(results), Err)
+    match fault {
+        Some(fault) => Err(fault),
+        None => Ok(results),
+    }
 }
 
 /// Value and gradient of a scalar function.
@@ -114,7 +152,7 @@ where
     P: Tree<T>,
     E: Float,
 {
-    value_and_grad_with(|x, _: &()| f(x), x, &())
+    value_and_grad_of(&|x, _: &()| f(x), x, &())
 }
 
 /// Gradient of a scalar function: the tree of partial derivatives in the leaves of `x`.
@@ -130,7 +168,7 @@ where
     P: Tree<T>,
     E: Float,
 {
-    value_and_grad(f, x).1
+    value_and_grad_of(&|x, _: &()| f(x), x, &()).1
 }
 
 /// [`grad`] of a function that also takes `data` that is not differentiated.
@@ -152,7 +190,7 @@ where
     Q: Tree<T>,
     E: Float,
 {
-    value_and_grad_with(f, x, data).1
+    value_and_grad_of(&f, x, data).1
 }
 
 /// The value of a function and its pullback.
@@ -182,7 +220,7 @@ where
     P: Tree<T>,
     Y: Tree<ADVal<T::Trace>>,
 {
-    vjp_with(move |x, _: &()| f(x), x, &())
+    vjp_of(&|x, _: &()| f(x), x, &())
 }
 
 /// [`vjp`] of a function that also takes `data` that is not differentiated.
@@ -206,10 +244,27 @@ where
     Q: Tree<T>,
     Y: Tree<ADVal<T::Trace>>,
 {
+    vjp_of(&f, x, data)
+}
+
+/// [`vjp_with`].
+#[allow(clippy::type_complexity, reason = "the type says what is mapped to what")]
+#[track_caller]
+fn vjp_of<'a, T, P, Q, Y>(
+    f: OfBoth<'_, T, ADVal<T::Trace>, P, Q, Y>,
+    x: &'a P,
+    data: &Q,
+) -> (Y::With<T>, LinearMap<'a, Y::With<T>, P::With<T>>)
+where
+    T: BaseTensor,
+    P: Tree<T>,
+    Q: Tree<T>,
+    Y: Tree<ADVal<T::Trace>>,
+{
     let arguments = Arguments::new(x, data);
     let (template, mut traced) = (RefCell::new(None), None);
     let run = |duals: &[ADVal<T::Trace>]| {
-        let y = arguments.call(&f, duals);
+        let y = arguments.call(f, duals);
         let leaves = y.leaves();
         template.replace(Some(y));
         leaves
@@ -221,7 +276,7 @@ where
             return Vec::new();
         }
         let (sweep, y) = pipeline::reverse::<T>(inputs, arguments.count, &run);
-        let values = y.iter().map(|leaf| leaf.primal().clone()).collect();
+        let values = pipeline::primals(&y);
         traced = Some(Err((sweep, y)));
         values
     });
@@ -231,8 +286,8 @@ where
         Err((sweep, results)) => {
             // The values are part of an outer program. The delta term of one run serves all cotangents.
             let pullback = move |y_bar: &Y::With<T>| {
-                let cotangents =
-                    try_traced(&y_bar.leaves(), Options::default(), |y_bar| sweep.try_pull(&results, y_bar.to_vec()));
+                let mut pull = |y_bar: &[T::Trace]| sweep.try_pull(&results, y_bar.to_vec());
+                let cotangents = try_traced(&y_bar.leaves(), Options::default(), &mut pull);
                 cotangents.map(|cotangents| x.with_leaves(cotangents))
             };
             return (y.with_leaves(values), LinearMap::new(pullback));
@@ -276,7 +331,7 @@ where
     P: Tree<T>,
     Y: Tree<Dual<T::Trace>>,
 {
-    jvp_with(|x, _: &()| f(x), x, x_dot, &())
+    jvp_of(&|x, _: &()| f(x), x, x_dot, &())
 }
 
 /// [`jvp`] of a function that also takes `data` that is not differentiated.
@@ -299,6 +354,18 @@ where
     Q: Tree<T>,
     Y: Tree<Dual<T::Trace>>,
 {
+    jvp_of(&f, x, x_dot, data)
+}
+
+/// [`jvp_with`].
+#[track_caller]
+fn jvp_of<T, P, Q, Y>(f: OfBoth<'_, T, Dual<T::Trace>, P, Q, Y>, x: &P, x_dot: &P, data: &Q) -> (Y::With<T>, Y::With<T>)
+where
+    T: BaseTensor,
+    P: Tree<T>,
+    Q: Tree<T>,
+    Y: Tree<Dual<T::Trace>>,
+{
     let (arguments, tangents) = (Arguments::new(x, data), x_dot.leaves());
     super::direct::one_tangent_each(arguments.count, tangents.len());
     for (primal, tangent) in arguments.inputs.iter().zip(&tangents) {
@@ -307,16 +374,21 @@ where
     }
     let inputs = [&arguments.inputs[..], &tangents].concat();
     let template = RefCell::new(None);
-    let mut results = traced(&inputs, Options::default(), |inputs| {
+    let mut results = traced(&inputs, Options::default(), &mut |inputs| {
         let (inputs, tangents) = inputs.split_at(arguments.inputs.len());
         let results = pipeline::forward::<T>(inputs, tangents, &|duals| {
-            let y = arguments.call(&f, duals);
+            let y = arguments.call(f, duals);
             let leaves = y.leaves();
             template.replace(Some(y));
             leaves
         })?;
-        let (values, tangents): (Vec<_>, Vec<_>) = results.into_iter().unzip();
-        Ok::<_, String>(values.into_iter().chain(tangents).collect())
+        let (mut values, mut tangents) = (Vec::new(), Vec::new());
+        for (value, tangent) in results {
+            values.push(value);
+            tangents.push(tangent);
+        }
+        values.append(&mut tangents);
+        Ok::<_, String>(values)
     });
     let Some(template) = template.into_inner() else { unreachable!("tracing runs the program") };
     let tangents = results.split_off(results.len() / 2);

@@ -149,7 +149,7 @@ where
     }
     let inputs: Vec<T> = arguments.inputs.iter().chain(powers.iter().flatten()).cloned().collect();
     let template = RefCell::new(None);
-    let mut results = traced(&inputs, Options::default(), |inputs| {
+    let mut results = traced(&inputs, Options::default(), &mut |inputs| {
         let (inputs, powers) = inputs.split_at(arguments.inputs.len());
         let powers: Vec<&[T::Trace]> = powers.chunks(arguments.count.max(1)).collect();
         expanded::<T>(inputs, &powers, order, &|jets| {
@@ -262,7 +262,7 @@ pub fn derivative_tensor_with<const D: usize, T: BaseTensor, Q: Tree<T>, E: Floa
         let all = rows.iter().flatten().map(|x| E::of_f64(*x)).collect::<Vec<E>>();
         T::Trace::constant(Array::new(&[rows.len(), columns], all))
     };
-    let mut results = traced(&arguments.inputs, Options::default(), |inputs| {
+    let mut results = traced(&arguments.inputs, Options::default(), &mut |inputs| {
         let run = |jets: &[Jet<T::Trace>]| vec![arguments.call(&f, jets).into_raw()];
         let mut fault = None;
         let directions = numbers(&lines, n);

@@ -78,12 +78,7 @@ fn run<T: BaseTensor>(program: &Program, inputs: Vec<T>) -> Vec<T> {
         let k = k as NodeId;
         placed(program.place(k).or(outer));
         let dies = |a: NodeId| last_use[a as usize] == k;
-        // The deferred operand of a sum.
-        let waiting = node.op.added().and_then(|[a, b]| match (waits(*a), waits(*b)) {
-            (_, true) => Some((*a, *b)),
-            (true, false) => Some((*b, *a)),
-            (false, false) => None,
-        });
+        let waiting = waiting(program, &node.op);
         let value = match &node.op {
             Op::Input(_) => Value::One(inputs.next().expect("as many inputs as the program says")),
             Op::Constant(c) => Value::One(T::constant(c.0.clone())),
@@ -100,8 +95,11 @@ fn run<T: BaseTensor>(program: &Program, inputs: Vec<T>) -> Vec<T> {
             }
             Op::Binary(op, a, b) => Value::One(get(&values, *a).binary(*op, get(&values, *b))),
             Op::Discrete(op, args) => {
-                let args: Vec<&T> = args.iter().map(|a| get(&values, *a)).collect();
-                Value::One(T::discrete(op, &args))
+                let mut operands = Vec::with_capacity(args.len());
+                for a in args {
+                    operands.push(get(&values, *a));
+                }
+                Value::One(T::discrete(op, &operands))
             }
             Op::Select([mask, a, b]) => Value::One(T::select(get(&values, *mask), get(&values, *a), get(&values, *b))),
             Op::Linear(op, a) => Value::One(get(&values, *a).linear(op)),
@@ -115,20 +113,18 @@ fn run<T: BaseTensor>(program: &Program, inputs: Vec<T>) -> Vec<T> {
             }
             Op::Concat(axis, parts) => Value::One(T::concat(*axis, &all(&values, parts))),
             Op::Loop(l) => {
-                let init = l.init.iter().enumerate();
                 // The carry is moved: a loop that is its only owner updates it in place.
-                let once = |i: usize| l.init[i + 1..].iter().chain(&l.xs).chain(&l.captured).all(|a| *a != l.init[i]);
-                let init = init.map(
-                    |(i, a)| {
-                        if dies(*a) && once(i) { take(&mut values, *a) } else { get(&values, *a).clone() }
-                    },
-                );
-                let init = init.collect();
-                let (carry, outputs) = run_loop(l, init, all(&values, &l.xs), all(&values, &l.captured));
-                Value::Many(carry.into_iter().chain(outputs).map(Some).collect())
+                let mut init = Vec::with_capacity(l.init.len());
+                for (i, a) in l.init.iter().enumerate() {
+                    let last = dies(*a) && is_read_once(l, i);
+                    init.push(if last { take(&mut values, *a) } else { get(&values, *a).clone() });
+                }
+                let (mut results, mut outputs) = run_loop(l, init, all(&values, &l.xs), all(&values, &l.captured));
+                results.append(&mut outputs);
+                several(results)
             }
-            Op::Call(op, args) => Value::Many(T::call(op, &all(&values, args)).into_iter().map(Some).collect()),
-            Op::Custom(c, args) => Value::Many(T::custom(c, &all(&values, args)).into_iter().map(Some).collect()),
+            Op::Call(op, args) => several(T::call(op, &all(&values, args))),
+            Op::Custom(c, args) => several(T::custom(c, &all(&values, args))),
             Op::Output(a, i) => match &mut values[*a as usize] {
                 // Each output is read once, as equal operations are one.
                 Some(Value::Many(results)) => Value::One(results[*i].take().expect("a result of a loop is used once")),
@@ -145,16 +141,45 @@ fn run<T: BaseTensor>(program: &Program, inputs: Vec<T>) -> Vec<T> {
             values[k as usize] = None;
         }
     }
-    let results = program.results();
-    let later = |i: usize| results[i + 1..].contains(&results[i]);
-    let out = |(i, a): (usize, &NodeId)| if later(i) { get(&values, *a).clone() } else { take(&mut values, *a) };
-    results.iter().enumerate().map(out).collect()
+    let (results, mut outputs) = (program.results(), Vec::new());
+    for (i, a) in results.iter().enumerate() {
+        let later = results[i + 1..].contains(a);
+        outputs.push(if later { get(&values, *a).clone() } else { take(&mut values, *a) });
+    }
+    outputs
+}
+
+// This file is compiled for every interpreter: what does not depend on it stands outside, and iterators, which would be
+// compiled anew for every closure, are loops.
+
+/// The other operand of a sum and its deferred operand, if it has one.
+fn waiting(program: &Program, op: &Op<NodeId>) -> Option<(NodeId, NodeId)> {
+    let [a, b] = op.added()?;
+    match (program.is_deferred(*a), program.is_deferred(*b)) {
+        (_, true) => Some((*a, *b)),
+        (true, false) => Some((*b, *a)),
+        (false, false) => None,
+    }
+}
+
+/// Whether a loop reads the value of a carry only there.
+fn is_read_once(l: &Loop<NodeId>, carry: usize) -> bool {
+    l.init[carry + 1..].iter().chain(&l.xs).chain(&l.captured).all(|a| *a != l.init[carry])
+}
+
+fn several<T>(results: Vec<T>) -> Value<T> {
+    let mut several = Vec::with_capacity(results.len());
+    for result in results {
+        several.push(Some(result));
+    }
+    Value::Many(several)
 }
 
 pub(super) fn run_loop<T: BaseTensor, R>(l: &Loop<R>, init: Vec<T>, xs: Vec<T>, captured: Vec<T>) -> Trip<T> {
     let carried = init.len();
     T::map_accum(l.n, l.reverse, init, &xs, &mut |mut inputs, elements| {
-        inputs.extend(elements.iter().chain(&captured).cloned());
+        inputs.extend_from_slice(elements);
+        inputs.extend_from_slice(&captured);
         let mut carry = run(&l.body, inputs);
         let outputs = carry.split_off(carried);
         (carry, outputs)
@@ -220,5 +245,9 @@ fn take<T>(values: &mut [Option<Value<T>>], a: NodeId) -> T {
 }
 
 fn all<T: Clone>(values: &[Option<Value<T>>], ids: &[NodeId]) -> Vec<T> {
-    ids.iter().map(|a| get(values, *a).clone()).collect()
+    let mut all = Vec::with_capacity(ids.len());
+    for a in ids {
+        all.push(get(values, *a).clone());
+    }
+    all
 }

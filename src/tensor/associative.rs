@@ -49,7 +49,7 @@ where
         let (_, stacks) = T::map_accum(left[0].shape()[0], false, Vec::new(), &both, &mut |_, rows| {
             let (left, right) = rows.split_at(left.len());
             let combined = f(&row(left), &row(right));
-            let difference = key.difference_to::<T>(|visitor| combined.visit(visitor));
+            let difference = key.difference_to::<T>(&|visitor| combined.visit(visitor));
             let made = if difference.is_none() { combined.leaves() } else { left.to_vec() };
             difference.map(|difference| fault.get_or_init(|| difference.words()));
             (Vec::new(), made)

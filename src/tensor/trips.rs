@@ -11,7 +11,7 @@ use crate::base::{BaseTensor, Trip};
 use crate::dtype::DType;
 use crate::ops::kinds;
 use crate::shape::{Shape, check_possible, try_possible, try_room};
-use crate::tree::{Key, Tree};
+use crate::tree::{Difference, Key, Tree};
 
 /// The trips of one loop.
 pub(super) struct Trips {
@@ -40,7 +40,11 @@ fn kind<T: BaseTensor>(t: &T) -> (&[usize], DType) {
 }
 
 fn owned<T: BaseTensor>(values: &[T]) -> Vec<(Shape, DType)> {
-    values.iter().map(|t| (Shape::from_slice(t.shape()), t.dtype())).collect()
+    let mut kinds = Vec::with_capacity(values.len());
+    for t in values {
+        kinds.push((Shape::from_slice(t.shape()), t.dtype()));
+    }
+    kinds
 }
 
 fn borrowed((shape, dtype): &(Shape, DType)) -> (&[usize], DType) {
@@ -49,6 +53,22 @@ fn borrowed((shape, dtype): &(Shape, DType)) -> (&[usize], DType) {
 
 fn zeros<T: BaseTensor>((shape, dtype): &(Shape, DType)) -> T {
     T::zeros(shape, *dtype)
+}
+
+fn carry_changes(op: &str, difference: Difference) -> String {
+    let (at, before, after) = difference.words();
+    format!(
+        "{op}: the carry must keep its structure, but{at} {before} became {after}; keep what is no tensor, and carry as a tensor \
+         what changes"
+    )
+}
+
+fn outputs_change(op: &str, difference: Difference) -> String {
+    let (at, before, after) = difference.words();
+    format!(
+        "{op}: outputs of all trips must have one structure, but{at} {before} was followed by {after}; return as a tensor what \
+         changes"
+    )
 }
 
 impl Trips {
@@ -72,23 +92,14 @@ impl Trips {
     /// An error unless the carry and the outputs of a trip have the structures of the initial carry and of the outputs
     /// of the first trip.
     pub(super) fn alike<T: BaseTensor, C: Tree<T>, Y: Tree<T>>(&self, carry: &C, outputs: &Y) -> Result<(), String> {
-        let op = self.op;
-        if let Some(difference) = self.structure.0.difference_to::<T>(|visitor| carry.visit(visitor)) {
-            let (at, before, after) = difference.words();
-            return Err(format!(
-                "{op}: the carry must keep its structure, but{at} {before} became {after}; keep what is no tensor, and carry as a tensor \
-                 what changes"
-            ));
+        if let Some(difference) = self.structure.0.difference_to::<T>(&|visitor| carry.visit(visitor)) {
+            return Err(carry_changes(self.op, difference));
         }
         let first = self.structure.1.get_or_init(|| outputs.key());
-        if let Some(difference) = first.difference_to::<T>(|visitor| outputs.visit(visitor)) {
-            let (at, before, after) = difference.words();
-            return Err(format!(
-                "{op}: outputs of all trips must have one structure, but{at} {before} was followed by {after}; return as a tensor what \
-                 changes"
-            ));
+        match first.difference_to::<T>(&|visitor| outputs.visit(visitor)) {
+            Some(difference) => Err(outputs_change(self.op, difference)),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// The carry and the outputs of one trip; if these do not fit, notes the error and gives zeros of the right shapes.

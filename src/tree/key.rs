@@ -161,18 +161,18 @@ impl Key {
     /// assert!(key.is_of(&tensor([3.0, 4.0])) && !key.is_of(&tensor([3.0])));
     /// ```
     pub fn is_of<T: BaseTensor, P: Tree<T>>(&self, tree: &P) -> bool {
-        self.is_shown(|visitor: &mut dyn Visitor<T>| tree.visit(visitor))
+        self.is_shown(&|visitor: &mut dyn Visitor<T>| tree.visit(visitor))
     }
 
     /// The key of the structure that `show` shows to a visitor.
-    pub(crate) fn shown<T: BaseTensor>(show: impl FnOnce(&mut dyn Visitor<T>)) -> Key {
+    pub(crate) fn shown<T: BaseTensor>(show: &dyn Fn(&mut dyn Visitor<T>)) -> Key {
         let mut key = Key::default();
         show(&mut key);
         key
     }
 
     /// Whether this is the key of the structure that `show` shows to a visitor.
-    pub(crate) fn is_shown<T: BaseTensor>(&self, show: impl FnOnce(&mut dyn Visitor<T>)) -> bool {
+    pub(crate) fn is_shown<T: BaseTensor>(&self, show: &dyn Fn(&mut dyn Visitor<T>)) -> bool {
         let mut comparison = Comparison { rest: &self.parts, equal: true, taken: |_: &T| {} };
         show(&mut comparison);
         comparison.equal && comparison.rest.is_empty()
@@ -213,9 +213,9 @@ impl Key {
     }
 
     /// The first difference between the structure of this key and the one that `show` shows to a visitor.
-    pub(crate) fn difference_to<T: BaseTensor>(&self, show: impl Fn(&mut dyn Visitor<T>)) -> Option<Difference> {
+    pub(crate) fn difference_to<T: BaseTensor>(&self, show: &dyn Fn(&mut dyn Visitor<T>)) -> Option<Difference> {
         // The comparison allocates nothing; only a difference needs a second key.
-        if self.is_shown(&show) { None } else { self.difference(&Key::shown(&show)) }
+        if self.is_shown(show) { None } else { self.difference(&Key::shown(show)) }
     }
 
     fn difference(&self, other: &Key) -> Option<Difference> {

@@ -158,7 +158,7 @@ impl<T: BaseTensor, P: Tree<T, With<T> = P>> TreeMath<T> for P {}
 /// When the trees differ in anything but the numbers in their leaves.
 #[track_caller]
 pub fn cond<T: BaseTensor, P: Tree<T, With<T> = P>>(condition: impl Condition<T>, then: &P, otherwise: &P) -> P {
-    if let Some(difference) = then.key().difference_to::<T>(|visitor| otherwise.visit(visitor)) {
+    if let Some(difference) = then.key().difference_to::<T>(&|visitor| otherwise.visit(visitor)) {
         let (at, then, otherwise) = difference.words();
         panic!(
             "cond: both trees must be alike but for the numbers in their leaves, but{at} {then} stands beside {otherwise}; make one \

@@ -173,7 +173,7 @@ pub trait Tree<T: BaseTensor>: Sized {
     /// assert_ne!(key, (tensor([1.0]), Keep(4)).key());
     /// ```
     fn key(&self) -> Key {
-        Key::shown(|visitor| self.visit(visitor))
+        Key::shown(&|visitor| self.visit(visitor))
     }
 
     /// The same structure with other leaves, given in order: the inverse of [`leaves`](Tree::leaves).

@@ -17,7 +17,7 @@ mod record;
 
 use std::rc::Rc;
 
-use super::delta::{Delta, SharedTerm};
+use super::delta::{Delta, SharedTerm, mapped, mapped_options, present};
 use super::pull::{Env, Residual};
 use crate::base::BaseTensor;
 use crate::dtype::DType;
@@ -85,57 +85,85 @@ fn zeros<T: BaseTensor>(kind: &Kind) -> T {
     T::zeros(&kind.0, kind.1)
 }
 
-/// The term of a loop: its bodies, and the values and terms that they refer to.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct LoopTerm<F, R> {
-    n: usize,
-    reverse: bool,
-    bodies: Rc<[Body]>,
-    /// The number of the body of each trip, in the order of the trips; empty if there is one body.
-    which: Rc<[usize]>,
-    /// For each carry, its kind, whether it has a tangent, and its initial tangent.
-    carry: Vec<(Kind, bool, Option<R>)>,
-    /// For each sequence, the kind of an element, and the tangent.
-    elements: Vec<(Kind, Option<R>)>,
-    /// For each stacked output, the kind of an element, and whether it has a tangent.
-    outputs: Vec<(Kind, bool)>,
-    captured: Vec<(Kind, R)>,
-    held: Vec<F>,
-    residuals: Vec<F>,
-    /// The sequences whose elements are factors in the terms.
-    factors: Vec<F>,
+/// The tangent or cotangent, zeros if there is none.
+fn or_zeros<T: BaseTensor>(found: Option<T>, kind: &Kind) -> T {
+    match found {
+        Some(found) => found,
+        None => zeros(kind),
+    }
 }
 
-impl<F, R> LoopTerm<F, R> {
-    pub(super) fn map<G, S>(&self, f: &mut dyn FnMut(&F) -> G, r: &mut dyn FnMut(&R) -> S) -> LoopTerm<G, S> {
-        LoopTerm {
-            n: self.n,
-            reverse: self.reverse,
-            bodies: self.bodies.clone(),
-            which: self.which.clone(),
-            carry: self.carry.iter().map(|(k, a, to)| (k.clone(), *a, to.as_ref().map(&mut *r))).collect(),
-            elements: self.elements.iter().map(|(k, to)| (k.clone(), to.as_ref().map(&mut *r))).collect(),
-            outputs: self.outputs.clone(),
-            captured: self.captured.iter().map(|(k, to)| (k.clone(), r(to))).collect(),
-            held: self.held.iter().map(&mut *f).collect(),
-            residuals: self.residuals.iter().map(&mut *f).collect(),
-            factors: self.factors.iter().map(f).collect(),
-        }
-    }
+/// A loop without the values and terms that its bodies refer to. What is computed from it alone is compiled once, for
+/// all interpreters.
+#[derive(Debug, PartialEq)]
+pub(super) struct Form {
+    n: usize,
+    reverse: bool,
+    bodies: Vec<Body>,
+    /// The number of the body of each trip, in the order of the trips; empty if there is one body.
+    which: Vec<usize>,
+    /// For each carry, its kind, and whether it has a tangent.
+    carry: Vec<(Kind, bool)>,
+    /// For each sequence, the kind of an element, and whether it has a tangent.
+    elements: Vec<(Kind, bool)>,
+    /// For each stacked output, the kind of an element, and whether it has a tangent.
+    outputs: Vec<(Kind, bool)>,
+    captured: Vec<Kind>,
+    /// The number of residuals of a trip.
+    residuals: usize,
+    /// The number of sequences whose elements are factors in the terms.
+    factors: usize,
+}
 
-    /// Whether a trip contains a loop without a bound.
-    pub(super) fn is_unbounded(&self) -> bool {
-        self.bodies.iter().any(|body| body.terms.iter().any(Delta::is_unbounded))
-    }
-
-    pub(super) fn refs<'a>(&'a self, r: &mut dyn FnMut(&'a R)) {
-        self.carry.iter().filter_map(|(_, _, to)| to.as_ref()).for_each(&mut *r);
-        self.elements.iter().filter_map(|(_, to)| to.as_ref()).for_each(&mut *r);
-        self.captured.iter().for_each(|(_, to)| r(to));
+impl Form {
+    /// The body of a trip.
+    fn body(&self, trip: Option<usize>) -> &Body {
+        let which = trip.and_then(|trip| self.which.get(trip));
+        &self.bodies[which.map_or(0, |which| *which)]
     }
 
     /// The positions of the carry that have a tangent.
     fn live(&self) -> Vec<usize> {
         (0..self.carry.len()).filter(|k| self.carry[*k].1).collect()
+    }
+}
+
+/// The term of a loop: its form, and the values and terms that its bodies refer to.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct LoopTerm<F, R> {
+    form: Rc<Form>,
+    /// For each carry, its initial tangent.
+    carry: Vec<Option<R>>,
+    /// For each sequence, its tangent.
+    elements: Vec<Option<R>>,
+    captured: Vec<R>,
+    held: Vec<F>,
+    /// The residuals, then the sequences whose elements are factors in the terms.
+    sequences: Vec<F>,
+}
+
+impl<F, R> LoopTerm<F, R> {
+    pub(super) fn map<G, S>(&self, f: &mut dyn FnMut(&F) -> G, r: &mut dyn FnMut(&R) -> S) -> LoopTerm<G, S> {
+        LoopTerm {
+            form: self.form.clone(),
+            carry: mapped_options(&self.carry, r),
+            elements: mapped_options(&self.elements, r),
+            captured: mapped(&self.captured, r),
+            held: mapped(&self.held, f),
+            sequences: mapped(&self.sequences, f),
+        }
+    }
+
+    /// Whether a trip contains a loop without a bound.
+    pub(super) fn is_unbounded(&self) -> bool {
+        self.form.bodies.iter().any(|body| body.terms.iter().any(Delta::is_unbounded))
+    }
+
+    pub(super) fn refs<'a>(&'a self, r: &mut dyn FnMut(&'a R)) {
+        present(&self.carry, r);
+        present(&self.elements, r);
+        for to in &self.captured {
+            r(to);
+        }
     }
 }

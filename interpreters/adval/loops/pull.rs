@@ -5,9 +5,9 @@
 //! is NaN.
 
 use super::super::delta::Delta;
-use super::super::pull::{Cotangent, Env, Residual, Update, accumulate, accumulate_one, pull};
-use super::{Body, LoopTerm, TermPlace, zeros};
-use crate::base::{BaseTensor, Trip, attributed};
+use super::super::pull::{Cotangent, Env, Residual, Update, accumulate, accumulate_one, pull, values};
+use super::{Body, Form, LoopTerm, TermPlace, or_zeros, zeros};
+use crate::base::{BaseTensor, Trip};
 
 /// The numbers of the values that a cotangent reaches, ascending.
 struct Reached {
@@ -26,26 +26,78 @@ struct Marks {
     more: bool,
 }
 
+/// The cotangents that are pending in a transposed trip.
+struct Found<T> {
+    terms: Vec<Option<Cotangent<T>>>,
+    carry: Vec<Option<T>>,
+    elements: Vec<Option<T>>,
+    captured: Vec<Option<T>>,
+}
+
+impl<T: BaseTensor> Found<T> {
+    fn add(&mut self, to: TermPlace, update: Update<T>) {
+        let slot = match to {
+            TermPlace::Local(k) => return accumulate(&mut self.terms[k], update),
+            TermPlace::Carry(k) => &mut self.carry[k],
+            TermPlace::Element(k) => &mut self.elements[k],
+            TermPlace::Captured(k) => &mut self.captured[k],
+        };
+        *slot = Some(accumulate_one(slot.take(), update));
+    }
+}
+
+fn none<X>(count: usize) -> Vec<Option<X>> {
+    let mut none = Vec::new();
+    none.resize_with(count, || None);
+    none
+}
+
 impl<F, R> LoopTerm<F, R> {
     /// The transposed loop: from the cotangents of the results, carry first, to the cotangents of the initial carry, of
     /// the sequences and of captured values.
     pub(in super::super) fn pull<'d, T: BaseTensor>(
         &'d self,
         env: &Env<'_, T>,
-        mut cts: Vec<Option<T>>,
+        cts: Vec<Option<T>>,
         emit: &mut dyn FnMut(&'d R, Update<T>),
     ) where
         F: Residual<T>,
     {
-        cts.resize_with(self.carry.len() + self.outputs.len(), || None);
-        let reached = self.reached(&cts.iter().map(Option::is_some).collect::<Vec<bool>>());
-        let live = &reached.carry;
-        let mut init: Vec<T> =
-            live.iter().map(|k| cts[*k].take().unwrap_or_else(|| zeros(&self.carry[*k].0))).collect();
-        init.extend(reached.captured.iter().map(|k| zeros::<T>(&self.captured[*k].0)));
+        let (reached, [carry, captured, elements]) =
+            self.form.pull(&values(&self.held, env), values(&self.sequences, env), cts);
+        for (k, ct) in carry.into_iter().enumerate() {
+            if let Some(to) = &self.carry[reached.carry[k]] {
+                emit(to, Update::Add(ct));
+            }
+        }
+        for (k, ct) in captured.into_iter().enumerate() {
+            emit(&self.captured[reached.captured[k]], Update::Add(ct));
+        }
+        for (k, ct) in elements.into_iter().enumerate() {
+            if let Some(to) = &self.elements[reached.elements[k]] {
+                emit(to, Update::Add(ct));
+            }
+        }
+    }
+}
 
-        let held: Vec<T> = self.held.iter().map(|f| f.get(env).clone()).collect();
-        let mut xs: Vec<T> = self.residuals.iter().chain(&self.factors).map(|f| f.get(env).clone()).collect();
+impl Form {
+    /// The transposed loop, at values held and sequences of residuals and factors: what the cotangents of the results
+    /// reach, and the cotangents of the initial carry, of captured values and of the sequences.
+    fn pull<T: BaseTensor>(&self, held: &[T], mut xs: Vec<T>, mut cts: Vec<Option<T>>) -> (Reached, [Vec<T>; 3]) {
+        cts.resize_with(self.carry.len() + self.outputs.len(), || None);
+        let mut seeded = Vec::with_capacity(cts.len());
+        for ct in &cts {
+            seeded.push(ct.is_some());
+        }
+        let reached = self.reached(&seeded);
+        let mut init = Vec::new();
+        for k in &reached.carry {
+            init.push(or_zeros(cts[*k].take(), &self.carry[*k].0));
+        }
+        for k in &reached.captured {
+            init.push(zeros(&self.captured[*k]));
+        }
         let mut seeds: Vec<usize> = Vec::new();
         for (k, ct) in cts.into_iter().enumerate() {
             if let Some(ct) = ct {
@@ -57,31 +109,14 @@ impl<F, R> LoopTerm<F, R> {
         let mut step = |carry: Vec<T>, x: &[T]| {
             calls += 1;
             // The transposed trips run in the opposite order.
-            let body = self.n.checked_sub(calls).and_then(|trip| self.which.get(trip)).map_or(0, |w| *w);
-            let (stacked, x) = x.split_at(self.residuals.len());
-            let (elements, cts) = x.split_at(self.factors.len());
-            self.pull_trip(
-                &self.bodies[body],
-                &Env { held: &held, stacked, elements },
-                &reached,
-                carry,
-                seeds.iter().copied().zip(cts),
-            )
+            let body = self.body(self.n.checked_sub(calls));
+            let (stacked, x) = x.split_at(self.residuals);
+            let (elements, cts) = x.split_at(self.factors);
+            self.pull_trip(body, &Env { held, stacked, elements }, &reached, carry, (&seeds, cts))
         };
-        let (mut finals, stacks) = T::map_accum(self.n, !self.reverse, init, &xs, &mut step);
-
-        let captured = finals.split_off(live.len());
-        for (k, ct) in live.iter().zip(finals) {
-            if let Some(to) = &self.carry[*k].2 {
-                emit(to, Update::Add(ct));
-            }
-        }
-        for (k, ct) in reached.captured.iter().zip(captured) {
-            emit(&self.captured[*k].1, Update::Add(ct));
-        }
-        for (to, ct) in reached.elements.iter().filter_map(|k| self.elements[*k].1.as_ref()).zip(stacks) {
-            emit(to, Update::Add(ct));
-        }
+        let (mut carry, elements) = T::map_accum(self.n, !self.reverse, init, &xs, &mut step);
+        let captured = carry.split_off(reached.carry.len());
+        (reached, [carry, captured, elements])
     }
 
     /// The values on which the results with a cotangent depend: the least fixpoint over the carries, over all bodies.
@@ -93,7 +128,7 @@ impl<F, R> LoopTerm<F, R> {
             elements: vec![false; self.elements.len()],
             more: false,
         };
-        let tangents = self.carry.iter().map(|(_, has, _)| *has).chain(self.outputs.iter().map(|(_, has)| *has));
+        let tangents = self.carry.iter().chain(&self.outputs).map(|(_, has)| *has);
         if seeded.iter().zip(tangents).all(|(seeded, has)| *seeded || !has) {
             // All results have cotangents, and bodies contain only terms on which some result depends.
             marks.captured.fill(true);
@@ -110,7 +145,7 @@ impl<F, R> LoopTerm<F, R> {
         Reached {
             carry: marked(&marks.results[..carried]).into_iter().filter(|k| self.carry[*k].1).collect(),
             captured: marked(&marks.captured),
-            elements: marked(&marks.elements).into_iter().filter(|k| self.elements[*k].1.is_some()).collect(),
+            elements: marked(&marks.elements).into_iter().filter(|k| self.elements[*k].1).collect(),
         }
     }
 
@@ -143,11 +178,11 @@ impl<F, R> LoopTerm<F, R> {
             match term {
                 Delta::Output(of, index) => mark(&mut terms, *of, *index),
                 Delta::Loop(l) => {
-                    of.resize(l.carry.len() + l.outputs.len(), false);
-                    let reached = l.reached(&of);
-                    let carry = reached.carry.iter().filter_map(|k| l.carry[*k].2);
-                    let captured = reached.captured.iter().map(|k| l.captured[*k].1);
-                    let elements = reached.elements.iter().filter_map(|k| l.elements[*k].1);
+                    of.resize(l.form.carry.len() + l.form.outputs.len(), false);
+                    let reached = l.form.reached(&of);
+                    let carry = reached.carry.iter().filter_map(|k| l.carry[*k]);
+                    let captured = reached.captured.iter().map(|k| l.captured[*k]);
+                    let elements = reached.elements.iter().filter_map(|k| l.elements[*k]);
                     carry.chain(captured).chain(elements).for_each(|to| mark(&mut terms, to, 0));
                 }
                 Delta::Input(_)
@@ -171,45 +206,52 @@ impl<F, R> LoopTerm<F, R> {
     }
 
     /// One transposed trip: `carry` consists of the cotangents of the carries that are reached, then of captured
-    /// values.
-    fn pull_trip<'x, T: BaseTensor>(
+    /// values; outputs have these positions and cotangents.
+    fn pull_trip<T: BaseTensor>(
         &self,
         body: &Body,
         env: &Env<'_, T>,
         reached: &Reached,
         mut carry: Vec<T>,
-        outputs: impl Iterator<Item = (usize, &'x T)>,
+        (seeds, cts): (&[usize], &[T]),
     ) -> Trip<T> {
         let live = &reached.carry;
-        let mut captured: Vec<Option<T>> = self.captured.iter().map(|_| None).collect();
-        reached.captured.iter().zip(carry.split_off(live.len())).for_each(|(k, ct)| captured[*k] = Some(ct));
-        let mut before: Vec<Option<T>> = self.carry.iter().map(|_| None).collect();
-        let mut elements: Vec<Option<T>> = self.elements.iter().map(|_| None).collect();
-        let mut pending: Vec<Option<Cotangent<T>>> = body.terms.iter().map(|_| None).collect();
-        let mut add = |pending: &mut Vec<Option<Cotangent<T>>>, to: TermPlace, update: Update<T>| {
-            let slot = match to {
-                TermPlace::Local(k) => return accumulate(&mut pending[k], update),
-                TermPlace::Carry(k) => &mut before[k],
-                TermPlace::Element(k) => &mut elements[k],
-                TermPlace::Captured(k) => &mut captured[k],
-            };
-            *slot = Some(accumulate_one(slot.take(), update));
+        let mut found = Found {
+            terms: none(body.terms.len()),
+            carry: none(self.carry.len()),
+            elements: none(self.elements.len()),
+            captured: none(self.captured.len()),
         };
-        let results = live.iter().copied().zip(carry).chain(outputs.map(|(k, ct)| (k, ct.clone())));
-        for (k, ct) in results {
-            if let Some(to) = body.results[k] {
-                add(&mut pending, to, Update::Add(ct));
+        for (k, ct) in carry.split_off(live.len()).into_iter().enumerate() {
+            found.captured[reached.captured[k]] = Some(ct);
+        }
+        for (k, ct) in carry.into_iter().enumerate() {
+            if let Some(to) = body.results[live[k]] {
+                found.add(to, Update::Add(ct));
             }
         }
-        for (k, (term, site)) in body.terms.iter().zip(&body.sites).enumerate().rev() {
-            if let Some(ct) = pending[k].take() {
-                attributed::<T, _>(*site, || pull(term, env, ct, &mut |to, update| add(&mut pending, *to, update)));
+        for (k, ct) in cts.iter().enumerate() {
+            if let Some(to) = body.results[seeds[k]] {
+                found.add(to, Update::Add(ct.clone()));
             }
         }
-        let mut next: Vec<T> =
-            live.iter().map(|k| before[*k].take().unwrap_or_else(|| zeros(&self.carry[*k].0))).collect();
-        next.extend(captured.into_iter().flatten());
-        let sequence = |k: &usize| elements[*k].take().unwrap_or_else(|| zeros(&self.elements[*k].0));
-        (next, reached.elements.iter().map(sequence).collect())
+        for k in (0..body.terms.len()).rev() {
+            if let Some(ct) = found.terms[k].take() {
+                let before = T::attribute(body.sites[k]);
+                pull(&body.terms[k], env, ct, &mut |to, update| found.add(*to, update));
+                T::attribute(before);
+            }
+        }
+        let (mut next, mut elements) = (Vec::new(), Vec::new());
+        for k in live {
+            next.push(or_zeros(found.carry[*k].take(), &self.carry[*k].0));
+        }
+        for k in &reached.captured {
+            next.push(or_zeros(found.captured[*k].take(), &self.captured[*k]));
+        }
+        for k in &reached.elements {
+            elements.push(or_zeros(found.elements[*k].take(), &self.elements[*k].0));
+        }
+        (next, elements)
     }
 }

@@ -2,10 +2,17 @@
 //!
 //! Law: the derivative of the recorded loop, from the same bodies that [`super::pull`] transposes.
 
-use super::super::pull::{Env, Residual};
+use super::super::pull::{Env, Residual, values};
 use super::super::push::{TangentTable, TermTangents, push};
-use super::{Body, Kind, LoopTerm, TermPlace, zeros};
-use crate::base::{BaseTensor, attributed};
+use super::{Body, Form, Kind, LoopTerm, TermPlace, or_zeros};
+use crate::base::BaseTensor;
+
+/// Tangents of the references of a loop; `None` for known zeros.
+struct Tangents<T> {
+    carry: Vec<Option<T>>,
+    elements: Vec<Option<T>>,
+    captured: Vec<Option<T>>,
+}
 
 impl<F, R> LoopTerm<F, R> {
     /// The tangent loop: from the tangents of the references, given by `of`, to the tangents of the results, carry
@@ -18,56 +25,90 @@ impl<F, R> LoopTerm<F, R> {
     where
         F: Residual<T>,
     {
-        let live = self.live();
-        let mut tangent = |to: &Option<R>| to.as_ref().and_then(|to| of(to, 0));
-        let start = |k: &usize| tangent(&self.carry[*k].2).unwrap_or_else(|| zeros(&self.carry[*k].0));
-        let init: Vec<T> = live.iter().map(start).collect();
-        let mut moving = Vec::new();
-        let mut xs: Vec<T> = self.residuals.iter().chain(&self.factors).map(|f| f.get(env).clone()).collect();
-        for (k, (_, to)) in self.elements.iter().enumerate() {
-            if let Some(t) = tangent(to) {
+        let mut tangents = Tangents { carry: Vec::new(), elements: Vec::new(), captured: Vec::new() };
+        for (to, found) in [(&self.carry, &mut tangents.carry), (&self.elements, &mut tangents.elements)] {
+            for to in to {
+                found.push(to.as_ref().and_then(|to| of(to, 0)));
+            }
+        }
+        for to in &self.captured {
+            tangents.captured.push(of(to, 0));
+        }
+        self.form.push(&values(&self.held, env), values(&self.sequences, env), tangents)
+    }
+}
+
+impl Form {
+    /// The tangent loop, at values held and sequences of residuals and factors.
+    fn push<T: BaseTensor>(&self, held: &[T], mut xs: Vec<T>, tangents: Tangents<T>) -> TermTangents<T> {
+        let (live, active) = (self.live(), self.active());
+        let uses: Vec<Vec<usize>> = self.bodies.iter().map(|body| self.uses(body, &active)).collect();
+        let Tangents { carry, elements, captured } = tangents;
+        let (mut init, mut moving) = (Vec::new(), Vec::new());
+        for (k, t) in carry.into_iter().enumerate() {
+            if self.carry[k].1 {
+                init.push(or_zeros(t, &self.carry[k].0));
+            }
+        }
+        for (k, t) in elements.into_iter().enumerate() {
+            if let Some(t) = t {
                 moving.push(k);
                 xs.push(t);
             }
         }
-        let captured: Vec<Option<T>> = self.captured.iter().map(|(_, to)| of(to, 0)).collect();
-        let held: Vec<T> = self.held.iter().map(|f| f.get(env).clone()).collect();
-        // The results with a tangent, and their kinds.
-        let carried = self.carry.len();
-        let active = live.iter().map(|k| (*k, &self.carry[*k].0));
-        let outputs = self.outputs.iter().enumerate().filter(|(_, (_, has))| *has);
-        let active: Vec<(usize, &Kind)> = active.chain(outputs.map(|(k, (kind, _))| (carried + k, kind))).collect();
-        let uses: Vec<Vec<usize>> = self.bodies.iter().map(|body| self.uses(body, &active)).collect();
-
         let mut calls = 0;
         let (finals, stacks) = T::map_accum(self.n, self.reverse, init, &xs, &mut |carry, x| {
-            let which = self.which.get(calls).map_or(0, |w| *w);
+            let which = self.which.get(calls).map_or(0, |which| *which);
             calls += 1;
-            let (stacked, x) = x.split_at(self.residuals.len());
-            let (factors, elements) = x.split_at(self.factors.len());
+            let (stacked, x) = x.split_at(self.residuals);
+            let (factors, elements) = x.split_at(self.factors);
             let mut table = TangentTable::new(uses[which].clone());
-            live.iter().zip(carry).for_each(|(k, t)| table.set(self.at(TermPlace::Carry(*k)), t));
-            moving.iter().zip(elements).for_each(|(k, t)| table.set(self.at(TermPlace::Element(*k)), t.clone()));
+            for (k, t) in carry.into_iter().enumerate() {
+                table.set(self.at(TermPlace::Carry(live[k])), t);
+            }
+            for (k, t) in elements.iter().enumerate() {
+                table.set(self.at(TermPlace::Element(moving[k])), t.clone());
+            }
             for (k, t) in captured.iter().enumerate() {
-                t.iter().for_each(|t| table.set(self.at(TermPlace::Captured(k)), t.clone()));
+                if let Some(t) = t {
+                    table.set(self.at(TermPlace::Captured(k)), t.clone());
+                }
             }
             let body = &self.bodies[which];
-            let env = Env { held: &held, stacked, elements: factors };
-            for (k, (term, site)) in body.terms.iter().zip(&body.sites).enumerate() {
-                let mut of = |to: &TermPlace, i| table.take(self.at(*to), i);
-                let tangents = attributed::<T, _>(*site, || push(term, &env, &mut of));
-                table.set_all(self.at(TermPlace::Local(k)), tangents);
+            self.push_trip(body, &Env { held, stacked, elements: factors }, &mut table);
+            let mut next = Vec::with_capacity(active.len());
+            for (k, kind) in &active {
+                let found = body.results[*k].and_then(|to| table.take(self.at(to), 0));
+                next.push(or_zeros(found, kind));
             }
-            let result = |(k, kind): &(usize, &Kind)| {
-                body.results[*k].and_then(|to| table.take(self.at(to), 0)).unwrap_or_else(|| zeros(kind))
-            };
-            let mut next: Vec<T> = active.iter().map(result).collect();
             let outputs = next.split_off(live.len());
             (next, outputs)
         });
-        let mut tangents: TermTangents<T> = (0..carried + self.outputs.len()).map(|_| None).collect();
-        active.iter().zip(finals.into_iter().chain(stacks)).for_each(|((k, _), t)| tangents[*k] = Some(t));
+        let mut tangents = TermTangents::new();
+        tangents.resize_with(self.carry.len() + self.outputs.len(), || None);
+        for (k, t) in finals.into_iter().enumerate() {
+            tangents[active[k].0] = Some(t);
+        }
+        for (k, t) in stacks.into_iter().enumerate() {
+            tangents[active[live.len() + k].0] = Some(t);
+        }
         tangents
+    }
+
+    /// The tangents of the terms of a trip.
+    fn push_trip<T: BaseTensor>(&self, body: &Body, env: &Env<'_, T>, table: &mut TangentTable<T>) {
+        for (k, term) in body.terms.iter().enumerate() {
+            let before = T::attribute(body.sites[k]);
+            let tangents = push(term, env, &mut |to: &TermPlace, i| table.take(self.at(*to), i));
+            T::attribute(before);
+            table.set_all(self.at(TermPlace::Local(k)), tangents);
+        }
+    }
+
+    /// The results with a tangent, and their kinds.
+    fn active(&self) -> Vec<(usize, &Kind)> {
+        let results = self.carry.iter().chain(&self.outputs).enumerate();
+        results.filter(|(_, (_, has))| *has).map(|(k, (kind, _))| (k, kind)).collect()
     }
 
     /// The position of the tangent of a reference in the table of a trip.

@@ -8,10 +8,10 @@ use std::rc::Rc;
 
 use indexmap::IndexMap;
 
-use super::super::delta::{Delta, Factor, Given, Id, SharedTerm, fresh, reachable};
+use super::super::delta::{Delta, Factor, Given, Id, SharedTerm, fresh, mapped_options, reachable};
 use super::super::pull::Fault;
 use super::super::{ADVal, differentiable};
-use super::{Body, BodySource, Kind, LoopTerm, TermPlace, kind, node_kind, zeros};
+use super::{Body, BodySource, Form, Kind, LoopTerm, TermPlace, kind, node_kind, zeros};
 use crate::base::{BaseTensor, Group, Trip, TripFn, map_accum_grouped};
 use crate::dtype::DType;
 use crate::shape::{Shape, Show};
@@ -71,8 +71,15 @@ struct Arguments {
 impl<T: BaseTensor> Recorder<T> {
     /// Records one trip and returns its residuals.
     fn record(&mut self, arguments: &Arguments, results: &[&ADVal<T>]) -> Vec<T> {
-        let found = reachable(results.iter().filter_map(|r| r.node.as_ref()), arguments.base);
-        let ids: Vec<Id> = found.keys().copied().collect();
+        let mut nodes = Vec::with_capacity(results.len());
+        for result in results {
+            nodes.push(result.node.clone());
+        }
+        let found = reachable(&nodes, arguments.base);
+        let mut ids: Vec<Id> = Vec::with_capacity(found.len());
+        for node in &found {
+            ids.push(node.id);
+        }
         let mut stacked: IndexMap<Id, T> = IndexMap::new();
         let mut escaped = None;
         let (mut terms, mut sites) = (Vec::with_capacity(ids.len()), Vec::with_capacity(ids.len()));
@@ -88,11 +95,11 @@ impl<T: BaseTensor> Recorder<T> {
                 TermPlace::Local(0)
             })
         };
-        for node in found.values() {
+        for node in &found {
             terms.push(node.delta.map(&mut slot, &mut place));
             sites.push(node.site);
         }
-        let results = results.iter().map(|r| r.node.as_ref().map(&mut place)).collect();
+        let results = mapped_options(&nodes, &mut place);
         if let Some(fault) = escaped {
             self.fault.get_or_insert(fault.to_string());
         }
@@ -107,68 +114,79 @@ impl<T: BaseTensor> Recorder<T> {
 
     /// The residuals, if they have the kinds of the first trip's, so that the loop can stack them.
     fn checked(&mut self, residuals: Vec<T>) -> Vec<T> {
-        let kinds: Vec<Kind> = residuals.iter().map(kind).collect();
+        let mut kinds = Vec::with_capacity(residuals.len());
+        for residual in &residuals {
+            kinds.push(kind(residual));
+        }
         let first = self.residuals.get_or_insert_with(|| kinds.clone());
         if *first == kinds {
             return residuals;
         }
-        let show = |kinds: &[Kind]| {
-            let kinds: Vec<String> = kinds.iter().map(|(s, d)| format!("{d} {}", Show(s))).collect();
-            if kinds.is_empty() { String::from("none") } else { kinds.join(" and ") }
-        };
-        let fault = format!(
-            "loop: every trip must keep the same residuals for the derivative, but the first kept {}, another {}; choose with \
-             select or cond instead of a host branch",
-            show(first),
-            show(&kinds)
-        );
-        let stand_ins = first.iter().map(zeros).collect();
+        let mut stand_ins = Vec::with_capacity(first.len());
+        for kind in &*first {
+            stand_ins.push(zeros(kind));
+        }
+        let fault = other_residuals(first, &kinds);
         self.fault.get_or_insert(fault);
         stand_ins
     }
+}
 
-    /// For each sequence, whether results depend on its elements; other sequences get no cotangent, not even zeros.
-    fn used_elements(&self, count: usize) -> Vec<bool> {
-        let mut used = vec![false; count];
-        let mut look = |to: &TermPlace| {
-            if let TermPlace::Element(k) = to {
-                used[*k] = true;
-            }
-        };
-        for body in &self.bodies {
-            body.terms.iter().for_each(|term| term.refs(&mut look));
-            body.results.iter().flatten().for_each(&mut look);
+/// The fault of a trip whose residuals have other kinds than those of the first.
+fn other_residuals(first: &[Kind], kinds: &[Kind]) -> String {
+    let show = |kinds: &[Kind]| {
+        let kinds: Vec<String> = kinds.iter().map(|(s, d)| format!("{d} {}", Show(s))).collect();
+        if kinds.is_empty() { String::from("none") } else { kinds.join(" and ") }
+    };
+    format!(
+        "loop: every trip must keep the same residuals for the derivative, but the first kept {}, another {}; choose with \
+         select or cond instead of a host branch",
+        show(first),
+        show(kinds)
+    )
+}
+
+/// For each sequence, whether results depend on its elements; other sequences get no cotangent, not even zeros.
+fn used_elements(bodies: &[Body], count: usize) -> Vec<bool> {
+    let mut used = vec![false; count];
+    let mut look = |to: &TermPlace| {
+        if let TermPlace::Element(k) = to {
+            used[*k] = true;
         }
-        used
+    };
+    for body in bodies {
+        body.terms.iter().for_each(|term| term.refs(&mut look));
+        body.results.iter().flatten().for_each(&mut look);
     }
+    used
+}
 
-    /// For each result, whether it has a tangent, given the initial carries that have one: the least fixpoint.
-    fn activity(&self, mut carry: Vec<bool>) -> Vec<bool> {
-        loop {
-            let mut active = carry.clone();
-            active.resize(carry.len() + self.outputs, false);
-            for body in &self.bodies {
-                let mut terms: Vec<bool> = Vec::with_capacity(body.terms.len());
-                let is = |to: TermPlace, terms: &[bool]| match to {
-                    TermPlace::Carry(k) => carry[k],
-                    TermPlace::Element(_) | TermPlace::Captured(_) => true,
-                    TermPlace::Local(k) => terms[k],
-                };
-                for term in &body.terms {
-                    let mut any = matches!(term, Delta::Unbounded);
-                    term.refs(&mut |to| any |= is(*to, &terms));
-                    terms.push(any);
-                }
-                for (k, result) in body.results.iter().enumerate() {
-                    active[k] |= result.is_some_and(|to| is(to, &terms));
-                }
+/// For each result, whether it has a tangent, given the initial carries that have one: the least fixpoint.
+fn activity(bodies: &[Body], outputs: usize, mut carry: Vec<bool>) -> Vec<bool> {
+    loop {
+        let mut active = carry.clone();
+        active.resize(carry.len() + outputs, false);
+        for body in bodies {
+            let mut terms: Vec<bool> = Vec::with_capacity(body.terms.len());
+            let is = |to: TermPlace, terms: &[bool]| match to {
+                TermPlace::Carry(k) => carry[k],
+                TermPlace::Element(_) | TermPlace::Captured(_) => true,
+                TermPlace::Local(k) => terms[k],
+            };
+            for term in &body.terms {
+                let mut any = matches!(term, Delta::Unbounded);
+                term.refs(&mut |to| any |= is(*to, &terms));
+                terms.push(any);
             }
-            if active[..carry.len()] == carry[..] {
-                return active;
+            for (k, result) in body.results.iter().enumerate() {
+                active[k] |= result.is_some_and(|to| is(to, &terms));
             }
-            active.truncate(carry.len());
-            carry = active;
         }
+        if active[..carry.len()] == carry[..] {
+            return active;
+        }
+        active.truncate(carry.len());
+        carry = active;
     }
 }
 
@@ -225,43 +243,55 @@ pub(in super::super) fn map_accum<T: BaseTensor>(
         outputs: 0,
         fault: None,
     };
-    let carry_kinds: Vec<Kind> = init.iter().map(|c| kind(&c.primal)).collect();
+    let mut carry_kinds: Vec<Kind> = Vec::with_capacity(init.len());
     let before = if n == 0 { init.clone() } else { Vec::new() };
-    let (primals, tangents): (Vec<Group<T>>, Vec<_>) =
-        init.into_iter().map(|c| (Group::from_iter([c.primal]), c.node)).unzip();
-    let sequences: Vec<Group<T>> = xs.iter().map(|x| Group::from_iter([x.primal.clone()])).collect();
+    let (mut primals, mut tangents) = (Vec::with_capacity(init.len()), Vec::with_capacity(init.len()));
+    for c in init {
+        carry_kinds.push(kind(&c.primal));
+        primals.push(grouped(c.primal));
+        tangents.push(c.node);
+    }
+    let mut sequences: Vec<Group<T>> = Vec::with_capacity(xs.len());
+    for x in xs {
+        sequences.push(grouped(x.primal.clone()));
+    }
     let mut element_kinds: Vec<Kind> = Vec::new();
 
     let recording = Recording::start();
-    let (finals, mut stacks) = map_accum_grouped(n, reverse, primals, &sequences, &mut |carry, elements| {
+    let (finals, mut stacks) = map_accum_grouped(n, reverse, primals, &sequences, &mut |values, current| {
         let base = fresh();
-        let mut places = Vec::new();
-        let carry: Vec<ADVal<T>> = carry
-            .into_iter()
-            .flatten()
-            .map(|c| if differentiable(&c) { ADVal::variable(c, Given::Loop) } else { ADVal::constant_of(c) })
-            .collect();
-        let elements: Vec<ADVal<T>> = elements
-            .into_iter()
-            .flatten()
-            .zip(xs)
-            .map(|(e, x)| if x.node.is_some() { ADVal::variable(e, Given::Loop) } else { ADVal::constant_of(e) })
-            .collect();
-        places.extend(
-            carry.iter().enumerate().filter(|(_, c)| c.node.is_some()).map(|(k, c)| (c.id, TermPlace::Carry(k))),
-        );
-        places.extend(
-            elements.iter().enumerate().filter(|(_, e)| e.node.is_some()).map(|(k, e)| (e.id, TermPlace::Element(k))),
-        );
-        let ids = elements.iter().map(|e| e.id).collect();
-        element_kinds = elements.iter().map(|e| kind(&e.primal)).collect();
+        let (mut places, mut ids) = (Vec::new(), Vec::new());
+        let (mut carry, mut elements) = (Vec::with_capacity(values.len()), Vec::with_capacity(current.len()));
+        for (k, group) in values.into_iter().enumerate() {
+            let value = alone(group);
+            let moves = differentiable(&value);
+            let c = argument(value, moves);
+            if moves {
+                places.push((c.id, TermPlace::Carry(k)));
+            }
+            carry.push(c);
+        }
+        element_kinds.clear();
+        for (k, group) in current.into_iter().enumerate() {
+            let moves = xs[k].node.is_some();
+            let e = argument(alone(group), moves);
+            if moves {
+                places.push((e.id, TermPlace::Element(k)));
+            }
+            ids.push(e.id);
+            element_kinds.push(kind(&e.primal));
+            elements.push(e);
+        }
         let (carry, outputs) = step(carry, &elements);
         recorder.outputs = outputs.len();
-        let results: Vec<&ADVal<T>> = carry.iter().chain(&outputs).collect();
+        let mut results: Vec<&ADVal<T>> = Vec::with_capacity(carry.len() + outputs.len());
+        results.extend(&carry);
+        results.extend(&outputs);
         let residuals = recorder.record(&Arguments { base, places, elements: ids }, &results);
-        let primals = |values: Vec<ADVal<T>>| values.into_iter().map(|y| Group::from_iter([y.primal]));
         // The residuals are the last group.
-        (primals(carry).collect(), primals(outputs).chain([residuals.into()]).collect())
+        let mut stacked = groups(outputs);
+        stacked.push(residuals.into());
+        (groups(carry), stacked)
     });
 
     drop(recording);
@@ -275,39 +305,87 @@ pub(in super::super) fn map_accum<T: BaseTensor>(
         // Without trips, values captured by the step get no cotangent, not even zeros.
         return (before, stacks.into_iter().map(ADVal::constant_of).collect());
     }
-    let active = recorder.activity(tangents.iter().map(Option::is_some).collect());
+    let mut moves = Vec::with_capacity(tangents.len());
+    for to in &tangents {
+        moves.push(to.is_some());
+    }
+    let active = activity(&recorder.bodies, recorder.outputs, moves);
     let carried = finals.len();
-    let output_kinds = stacks.iter().map(|y| (Shape::from_slice(&y.shape()[1..]), y.dtype())).collect::<Vec<Kind>>();
-    finals.append(&mut stacks);
-    let several = recorder.bodies.len() > 1;
-    let used = recorder.used_elements(xs.len());
-    let term = LoopTerm {
+    let mut form = Form {
         n,
         reverse,
-        which: if several { recorder.which.into() } else { Rc::new([]) },
-        bodies: recorder.bodies.into(),
-        carry: carry_kinds.into_iter().zip(tangents).enumerate().map(|(k, (kind, to))| (kind, active[k], to)).collect(),
-        elements: (element_kinds.into_iter().zip(xs).zip(used))
-            .map(|((kind, x), used)| (kind, x.node.clone().filter(|_| used)))
-            .collect(),
-        outputs: output_kinds.into_iter().zip(active[carried..].iter().copied()).collect(),
-        captured: recorder.captured.into_values().map(|node| (node_kind(&node), node)).collect(),
-        held: recorder.held.into_iter().map(|(id, value)| Factor { value, id }).collect(),
-        residuals: residuals.into_iter().map(|value| Factor { value, id: fresh() }).collect(),
-        factors: recorder.factors.into_keys().map(|k| xs[k].factor()).collect(),
+        which: if recorder.bodies.len() > 1 { recorder.which } else { Vec::new() },
+        carry: carry_kinds.into_iter().zip(active.iter().copied()).collect(),
+        elements: Vec::new(),
+        outputs: Vec::with_capacity(stacks.len()),
+        captured: Vec::with_capacity(recorder.captured.len()),
+        residuals: residuals.len(),
+        factors: recorder.factors.len(),
+        bodies: recorder.bodies,
     };
+    for (k, y) in stacks.iter().enumerate() {
+        form.outputs.push(((Shape::from_slice(&y.shape()[1..]), y.dtype()), active[carried + k]));
+    }
+    finals.append(&mut stacks);
+    let used = used_elements(&form.bodies, xs.len());
+    let mut elements = Vec::with_capacity(xs.len());
+    for (k, kind) in element_kinds.into_iter().enumerate() {
+        let to = if used[k] { xs[k].node.clone() } else { None };
+        form.elements.push((kind, to.is_some()));
+        elements.push(to);
+    }
+    let (mut captured, mut held, mut sequences) = (Vec::new(), Vec::new(), Vec::new());
+    for (_, node) in recorder.captured {
+        form.captured.push(node_kind(&node));
+        captured.push(node);
+    }
+    for (id, value) in recorder.held {
+        held.push(Factor { value, id });
+    }
+    for value in residuals {
+        sequences.push(Factor { value, id: fresh() });
+    }
+    for (k, ()) in recorder.factors {
+        sequences.push(xs[k].factor());
+    }
+    let term = LoopTerm { form: Rc::new(form), carry: tangents, elements, captured, held, sequences };
     let site = finals.first().map(T::site).unwrap_or_default();
     let term = active.contains(&true).then(|| {
         Rc::new(SharedTerm { id: fresh(), dtype: DType::F64, site, shape: None, delta: Delta::Loop(Box::new(term)) })
     });
-    let mut results: Vec<ADVal<T>> = finals
-        .into_iter()
-        .enumerate()
-        .map(|(k, primal)| match &term {
+    let mut results: Vec<ADVal<T>> = Vec::with_capacity(finals.len());
+    for (k, primal) in finals.into_iter().enumerate() {
+        results.push(match &term {
             Some(of) if active[k] => ADVal::of(primal, Delta::Output(of.clone(), k)),
             Some(_) | None => ADVal::constant_of(primal),
-        })
-        .collect();
+        });
+    }
     let outputs = results.split_off(carried);
     (results, outputs)
+}
+
+/// A value of the loop of `T` that belongs to one dual number.
+fn grouped<T>(value: T) -> Group<T> {
+    let mut group = Group::new();
+    group.push(value);
+    group
+}
+
+/// The value of such a group.
+fn alone<T>(mut group: Group<T>) -> T {
+    group.pop().expect("a group of one value")
+}
+
+/// The primal values, each a group.
+fn groups<T>(values: Vec<ADVal<T>>) -> Vec<Group<T>> {
+    let mut groups = Vec::with_capacity(values.len() + 1);
+    for value in values {
+        groups.push(grouped(value.primal));
+    }
+    groups
+}
+
+/// An argument of a trip, with a tangent or without.
+fn argument<T: BaseTensor>(value: T, moves: bool) -> ADVal<T> {
+    if moves { ADVal::variable(value, Given::Loop) } else { ADVal::constant_of(value) }
 }

@@ -45,7 +45,7 @@ impl<P: Tree<Array>, Q: Tree<Array>, Y: Clone> Function<P, Q, Y> {
             data.visit(visitor);
             visitor.leave();
         };
-        if let Some(difference) = of_data.difference_to(show) {
+        if let Some(difference) = of_data.difference_to(&show) {
             return Err(RunError::from(difference));
         }
         self.fixed.compared(data)?;

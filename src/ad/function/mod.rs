@@ -519,7 +519,7 @@ impl<P: Tree<Array>, Q: Tree<Array>, Y> Function<P, Q, Y> {
     /// An error unless the function runs on these arguments and data.
     pub(super) fn fitting(&self, x: &P, data: &Q) -> Result<(), RunError> {
         let show = |visitor: &mut dyn Visitor<Array>| both(&|v| x.visit(v), &|v| data.visit(v), visitor);
-        if let Some(difference) = self.key.difference_to(show) {
+        if let Some(difference) = self.key.difference_to(&show) {
             return Err(RunError::from(difference));
         }
         self.fixed.compared(data)
@@ -541,7 +541,7 @@ impl<P: Tree<Array>, Q: Tree<Array>, Y> Function<P, Q, Y> {
 
     /// Whether the function runs on these arguments and data.
     fn fits(&self, x: &P, data: &Q) -> bool {
-        self.key.is_shown(|visitor: &mut dyn Visitor<Array>| both(&|v| x.visit(v), &|v| data.visit(v), visitor))
+        self.key.is_shown(&|visitor: &mut dyn Visitor<Array>| both(&|v| x.visit(v), &|v| data.visit(v), visitor))
             && self.fixed.compared(data).is_ok()
     }
 }

@@ -3,6 +3,7 @@
 use super::derivative_programs::Derived;
 use super::static_arguments::Fixed;
 use super::{Function, Parts, Shown, both};
+use crate::ad::arguments::OfBoth;
 use crate::array::Array;
 use crate::base::BaseTensor;
 use crate::dtype::{DType, Float};
@@ -29,7 +30,7 @@ where
     Q: Tree<Array>,
     Z: Tree<Term>,
 {
-    record_at(f, x, data, &Fixed::default())
+    record_by(&f, x, data, &Fixed::default())
 }
 
 /// Records `f` for arguments and data like these, with the fixed leaves of the data as constants of the program.
@@ -40,6 +41,17 @@ pub(in crate::ad) fn record_at<P, Q, Z>(
     data: &Q,
     fixed: &Fixed,
 ) -> RecordedFunction<Z>
+where
+    P: Tree<Array>,
+    Q: Tree<Array>,
+    Z: Tree<Term>,
+{
+    record_by(&f, x, data, fixed)
+}
+
+/// [`record_at`], compiled once for the types of arguments and results.
+#[track_caller]
+fn record_by<P, Q, Z>(f: OfBoth<'_, Array, Term, P, Q, Z>, x: &P, data: &Q, fixed: &Fixed) -> RecordedFunction<Z>
 where
     P: Tree<Array>,
     Q: Tree<Array>,
@@ -116,7 +128,7 @@ pub(super) fn paths<P: Tree<Array>>(x: &P, root: &str) -> Vec<String> {
 
 /// The key of a function of these arguments.
 pub(super) fn key(x: Shown<'_>, data: Shown<'_>) -> Key {
-    Key::shown(|visitor: &mut dyn Visitor<Array>| both(x, data, visitor))
+    Key::shown(&|visitor: &mut dyn Visitor<Array>| both(x, data, visitor))
 }
 
 /// Shows two trees as the items of a pair.
