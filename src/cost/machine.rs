@@ -214,6 +214,8 @@ machine! {
     gemv: usize = 32, measured questions "products with a vector";
     /// Longest rows that are summed in registers, not in the result.
     gemv_row: usize = 64, measured questions "products with a vector";
+    /// Elements of a long result that stay in the first level of cache while rows are added.
+    gemv_part: usize = 1024, seen questions "products with a vector";
     /// Rows of few elements from which on four sums in turn are faster than one, in which each sum waits for the last.
     turns: usize = 512, measured questions "products with a vector";
     /// Length below which the overhead of a run exceeds the time of its elements.

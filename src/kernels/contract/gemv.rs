@@ -22,9 +22,6 @@ const SHORT: usize = 8;
 /// The number of rows that are added to long results together.
 const TOGETHER: usize = 8;
 
-/// The elements of a long result that stay in the first level of cache while rows are added.
-const PART: usize = 1024;
-
 /// Whether the two innermost loops are a product of a matrix and a vector that is worth a call.
 pub(super) fn is_gemv(nest: &Nest<3>) -> bool {
     let (inner, rows) = (nest.inner(), nest.middle());
@@ -131,16 +128,16 @@ impl<E: Num, const L: usize> Dots<'_, E, L> {
         }
         let mut sums = [[E::ZERO; L]; R];
         for c in 0..common.len() {
-            unrolled!(for r in R, {
+            for r in 0..R {
                 for l in 0..L {
                     sums[r][l] = fused::<M, E>(whole[r][c][l], common[c][l], sums[r][l]);
                 }
-            });
+            }
         }
-        unrolled!(for r in R, {
+        for r in 0..R {
             let out = &mut self.out[(self.places[0] + self.places[1] * (row + r) as i64) as usize];
             *out = out.plus(total::<M, E, L>(sums[r], rests[r], rest));
-        });
+        }
     }
 }
 
@@ -235,8 +232,13 @@ impl<E: Num, const L: usize, const MOST: usize> Scaled<'_, E, L, MOST> {
             });
             row += 4;
         }
-        // A copy, since an array whose address is passed on does not stay in registers.
-        let lent = sums;
+        // A copy, element by element, since an array whose address is passed on does not stay in registers.
+        let mut lent = [[E::ZERO; L]; 4];
+        unrolled!(for turn in 4, {
+            for l in 0..L {
+                lent[turn][l] = sums[turn][l];
+            }
+        });
         self.end_turns::<M>(lent, roomy);
     }
 
@@ -266,11 +268,10 @@ impl<E: Num, const L: usize, const MOST: usize> Scaled<'_, E, L, MOST> {
         }
         let roomy = self.roomy(starts[C - 1] + L);
         let mut sums = [[E::ZERO; L]; C];
+        let before = self.before(starts);
         unrolled!(for c in C, {
             for l in 0..L {
-                if starts[c] + l < len {
-                    sums[c][l] = self.out[starts[c] + l];
-                }
+                sums[c][l] = before[c][l];
             }
         });
         for row in 0..roomy {
@@ -283,8 +284,23 @@ impl<E: Num, const L: usize, const MOST: usize> Scaled<'_, E, L, MOST> {
             });
         }
         // A copy, as above.
-        let lent = sums;
+        let mut lent = [[E::ZERO; L]; C];
+        unrolled!(for c in C, {
+            for l in 0..L {
+                lent[c][l] = sums[c][l];
+            }
+        });
         self.end_vectors::<M, C>(lent, roomy, starts, lane);
+    }
+
+    /// The numbers in the result before rows are added; zeros beyond its end.
+    #[inline(never)]
+    fn before<const C: usize>(&self, starts: [usize; C]) -> [[E; L]; C] {
+        let mut before = [[E::ZERO; L]; C];
+        for (before, start) in before.iter_mut().zip(starts) {
+            before.iter_mut().zip(&self.out[start..]).for_each(|(before, x)| *before = *x);
+        }
+        before
     }
 
     /// The rest of [`vectors`](Self::vectors), from a row on.
@@ -317,7 +333,7 @@ impl<E: Num, const L: usize, const MOST: usize> Scaled<'_, E, L, MOST> {
         let Rows { count, len, .. } = self.rows;
         let mut first = 0;
         while first < len {
-            let part = PART.min(len - first);
+            let part = MACHINE.gemv_part.min(len - first);
             let mut row = 0;
             while row + TOGETHER <= count {
                 self.together::<M, TOGETHER>(row, first, part);
