@@ -191,7 +191,13 @@ impl Executable {
     /// Takes memory for a run.
     #[track_caller]
     pub(crate) fn start(&self) -> StartedRun<'_> {
-        StartedRun { executable: self, taken: self.idle.take(|| self.memory()) }
+        let (idle, place) = self.idle.take();
+        // No closure: the message about memory names the caller.
+        let memory = match idle {
+            Some(memory) => memory,
+            None => Box::new(self.memory()),
+        };
+        StartedRun { executable: self, taken: TakenMemory { memory, place } }
     }
 
     /// Memory for runs by [`run_into`](Self::run_into), one run at a time: zeroed pages, for which the system provides

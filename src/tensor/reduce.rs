@@ -336,7 +336,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
         // derivatives are 0 at every order.
         let top = a.max(&b).stop_gradient();
         let some = top.gt(E::neg_infinity());
-        let y = a.logaddexp(&some.select(&b, E::ZERO));
+        let y = a.logaddexp(some.select(&b, E::ZERO));
         some.select(&y, &top)
     }
 

@@ -15,9 +15,9 @@ use polygrad::{Array, BaseTensor, DType, Tensor, custom_vjp, direct, tensor};
 use crate::support::on_a_stack_of;
 
 /// A stack that a recursion over [`LONG`] operations would overflow: 160 bytes each.
-const STACK: usize = 160 << 10;
+const STACK: usize = 320 << 10;
 
-const LONG: usize = 1000;
+const LONG: usize = 2000;
 
 /// An operation with one value as all of its operands.
 pub(super) type Step<T> = Box<dyn Fn(&T) -> T>;

@@ -96,7 +96,7 @@ fn or_zeros<T: BaseTensor>(found: Option<T>, kind: &Kind) -> T {
 /// A loop without the values and terms that its bodies refer to. What is computed from it alone is compiled once, for
 /// all interpreters.
 #[derive(Debug, PartialEq)]
-pub(super) struct Form {
+pub(super) struct LoopForm {
     n: usize,
     reverse: bool,
     bodies: Vec<Body>,
@@ -115,7 +115,7 @@ pub(super) struct Form {
     factors: usize,
 }
 
-impl Form {
+impl LoopForm {
     /// The body of a trip.
     fn body(&self, trip: Option<usize>) -> &Body {
         let which = trip.and_then(|trip| self.which.get(trip));
@@ -131,7 +131,7 @@ impl Form {
 /// The term of a loop: its form, and the values and terms that its bodies refer to.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct LoopTerm<F, R> {
-    form: Rc<Form>,
+    form: Rc<LoopForm>,
     /// For each carry, its initial tangent.
     carry: Vec<Option<R>>,
     /// For each sequence, its tangent.

@@ -6,7 +6,7 @@
 
 use super::super::delta::Delta;
 use super::super::pull::{Cotangent, Env, Residual, Update, accumulate, accumulate_one, pull, values};
-use super::{Body, Form, LoopTerm, TermPlace, or_zeros, zeros};
+use super::{Body, LoopForm, LoopTerm, TermPlace, or_zeros, zeros};
 use crate::base::{BaseTensor, Trip};
 
 /// The numbers of the values that a cotangent reaches, ascending.
@@ -81,7 +81,7 @@ impl<F, R> LoopTerm<F, R> {
     }
 }
 
-impl Form {
+impl LoopForm {
     /// The transposed loop, at values held and sequences of residuals and factors: what the cotangents of the results
     /// reach, and the cotangents of the initial carry, of captured values and of the sequences.
     fn pull<T: BaseTensor>(&self, held: &[T], mut xs: Vec<T>, mut cts: Vec<Option<T>>) -> (Reached, [Vec<T>; 3]) {

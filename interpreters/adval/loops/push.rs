@@ -4,7 +4,7 @@
 
 use super::super::pull::{Env, Residual, values};
 use super::super::push::{TangentTable, TermTangents, push};
-use super::{Body, Form, Kind, LoopTerm, TermPlace, or_zeros};
+use super::{Body, Kind, LoopForm, LoopTerm, TermPlace, or_zeros};
 use crate::base::BaseTensor;
 
 /// Tangents of the references of a loop; `None` for known zeros.
@@ -38,7 +38,7 @@ impl<F, R> LoopTerm<F, R> {
     }
 }
 
-impl Form {
+impl LoopForm {
     /// The tangent loop, at values held and sequences of residuals and factors.
     fn push<T: BaseTensor>(&self, held: &[T], mut xs: Vec<T>, tangents: Tangents<T>) -> TermTangents<T> {
         let (live, active) = (self.live(), self.active());

@@ -11,7 +11,7 @@ use indexmap::IndexMap;
 use super::super::delta::{Delta, Factor, Given, Id, SharedTerm, fresh, mapped_options, reachable};
 use super::super::pull::Fault;
 use super::super::{ADVal, differentiable};
-use super::{Body, BodySource, Form, Kind, LoopTerm, TermPlace, kind, node_kind, zeros};
+use super::{Body, BodySource, Kind, LoopForm, LoopTerm, TermPlace, kind, node_kind, zeros};
 use crate::base::{BaseTensor, Group, Trip, TripFn, map_accum_grouped};
 use crate::dtype::DType;
 use crate::shape::{Shape, Show};
@@ -311,7 +311,7 @@ pub(in super::super) fn map_accum<T: BaseTensor>(
     }
     let active = activity(&recorder.bodies, recorder.outputs, moves);
     let carried = finals.len();
-    let mut form = Form {
+    let mut form = LoopForm {
         n,
         reverse,
         which: if recorder.bodies.len() > 1 { recorder.which } else { Vec::new() },

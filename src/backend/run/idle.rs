@@ -17,28 +17,33 @@ pub(crate) struct IdleMemories {
     others: Mutex<Vec<Box<Memory>>>,
 }
 
-/// A memory that a run has taken, and the place to which the memory returns.
-pub(crate) struct TakenMemory<'e> {
-    pub(crate) memory: Box<Memory>,
-    place: Option<MutexGuard<'e, Option<Box<Memory>>>>,
+/// The place to which the memory of a run returns.
+pub(crate) struct Place<'e> {
+    first: Option<MutexGuard<'e, Option<Box<Memory>>>>,
     idle: &'e IdleMemories,
 }
 
+/// A memory that a run has taken, and the place to which the memory returns.
+pub(crate) struct TakenMemory<'e> {
+    pub(crate) memory: Box<Memory>,
+    pub(crate) place: Place<'e>,
+}
+
 impl IdleMemories {
-    /// An idle memory, or else a new one. No operation on the places can leave them inconsistent, so it does not matter
-    /// whether a run has panicked.
+    /// An idle memory, if there is one, and the place to which the memory of the run returns. No operation on the places
+    /// can leave them inconsistent, so it does not matter whether a run has panicked.
     #[inline]
-    pub(crate) fn take(&self, new: impl FnOnce() -> Memory) -> TakenMemory<'_> {
-        let mut place = match self.first.try_lock() {
-            Ok(place) => Some(place),
-            Err(TryLockError::Poisoned(place)) => Some(place.into_inner()),
+    pub(crate) fn take(&self) -> (Option<Box<Memory>>, Place<'_>) {
+        let mut first = match self.first.try_lock() {
+            Ok(first) => Some(first),
+            Err(TryLockError::Poisoned(first)) => Some(first.into_inner()),
             Err(TryLockError::WouldBlock) => None,
         };
-        let idle = match &mut place {
-            Some(place) => place.take(),
+        let idle = match &mut first {
+            Some(first) => first.take(),
             None => self.others.lock().unwrap_or_else(PoisonError::into_inner).pop(),
         };
-        TakenMemory { memory: idle.unwrap_or_else(|| Box::new(new())), place, idle: self }
+        (idle, Place { first, idle: self })
     }
 }
 
@@ -46,9 +51,9 @@ impl TakenMemory<'_> {
     /// Leaves the memory to the next run.
     #[inline]
     pub(crate) fn give_back(self) {
-        let TakenMemory { memory, place, idle } = self;
-        match place {
-            Some(mut place) => *place = Some(memory),
+        let TakenMemory { memory, place: Place { first, idle } } = self;
+        match first {
+            Some(mut first) => *first = Some(memory),
             None => idle.others.lock().unwrap_or_else(PoisonError::into_inner).push(memory),
         }
     }

@@ -231,9 +231,7 @@ impl<E: Num, const K: usize, const P: usize, const LEFT: bool, const RIGHT: bool
             } else {
                 for k in 0..K {
                     let b = &b[k * columns..][..P];
-                    for l in 0..P {
-                        right[k][l] = b[l];
-                    }
+                    right[k].copy_from_slice(b);
                 }
             }
             let mut left: [&[E]; K] = [&[]; K];
