@@ -17,7 +17,7 @@ use crate::cost::MACHINE;
 use crate::dtype::{DType, Num};
 use crate::kernels::isa::{Isa, dispatch};
 use crate::kernels::loop_nest::{Axis, Nest};
-use panels::{Job, Loop, ROWS, Run};
+use panels::{Job, ROWS, Run, TileLoop};
 
 /// The number of lanes of a tile, in the estimate of its cost.
 const LANES: usize = 8;
@@ -168,7 +168,7 @@ impl Tiles {
             return;
         }
         let [p, q] = self.operands;
-        let by = |axis: &Axis<3>| Loop { len: axis.len, by: [axis.strides[p], axis.strides[q], axis.strides[2]] };
+        let by = |axis: &Axis<3>| TileLoop { len: axis.len, by: [axis.strides[p], axis.strides[q], axis.strides[2]] };
         let axes = self.nest.axes();
         let base = self.nest.base();
         let tiles = Job::<'_, E> {

@@ -20,7 +20,7 @@ pub(super) const ROWS: usize = 6;
 
 /// A loop, with its strides in the operand of the rows, in the operand that the rows share, and in the result.
 #[derive(Clone, Copy)]
-pub(super) struct Loop {
+pub(super) struct TileLoop {
     pub(super) len: usize,
     pub(super) by: [i64; 3],
 }
@@ -28,10 +28,10 @@ pub(super) struct Loop {
 /// The parameters of an execution of a plan.
 pub(super) struct Job<'j, E> {
     pub(super) at: [i64; 3],
-    pub(super) around: SmallVec<[Loop; 4]>,
-    pub(super) rows: Loop,
-    pub(super) lanes: Loop,
-    pub(super) depth: Loop,
+    pub(super) around: SmallVec<[TileLoop; 4]>,
+    pub(super) rows: TileLoop,
+    pub(super) lanes: TileLoop,
+    pub(super) depth: TileLoop,
     pub(super) sums: &'j [[i64; 2]],
     pub(super) x: &'j [E],
     pub(super) y: &'j [E],
@@ -80,7 +80,7 @@ impl<E: Num, const P: usize, const H: usize, const BOTH: bool> Kernel for Run<'_
         let around = std::mem::take(&mut self.tiles.around);
         let (inner, outer) = match around.split_last() {
             Some((inner, outer)) => (*inner, outer),
-            None => (Loop { len: 1, by: [0; 3] }, &[][..]),
+            None => (TileLoop { len: 1, by: [0; 3] }, &[][..]),
         };
         let mut index: SmallVec<[usize; 4]> = SmallVec::from_elem(0, outer.len());
         let mut start = self.tiles.at;
