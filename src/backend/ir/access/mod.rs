@@ -11,13 +11,17 @@
 //! are short, runs go along the next axis around them, so that runs are long anyway.
 #![allow(clippy::needless_range_loop, reason = "indices are inlined with certainty, iterators are not")]
 
-use std::ops::{Range, RangeInclusive};
+mod grids;
+
+use std::ops::Range;
 
 use smallvec::SmallVec;
 
 use crate::cost::MACHINE;
 use crate::ops::View;
 use crate::shape;
+
+pub(crate) use grids::{ADDED, READ};
 
 /// One axis of an iteration space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -79,54 +83,6 @@ pub(crate) struct Run {
     pub(crate) stride: i64,
 }
 
-/// Consecutive short rows of positions, whose places have one stride from row to row and one within a row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Grid {
-    /// The first position within the range.
-    pub(crate) at: usize,
-    pub(crate) rows: usize,
-    /// The length of a row.
-    pub(crate) len: usize,
-    /// The place of the first position.
-    pub(crate) place: usize,
-    pub(crate) row_stride: usize,
-    /// At most [`STEPS`], unless `row_stride` is 0 or 1.
-    pub(crate) stride: usize,
-}
-
-impl Grid {
-    /// The number of elements from the first place to the last.
-    pub(crate) fn reach(&self) -> usize {
-        (self.rows - 1) * self.row_stride + (self.len - 1) * self.stride + 1
-    }
-}
-
-/// The positions of a range that are no holes, as a box: rows of positions, with one stride of places from row to row
-/// and one within a row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct FilledBox {
-    /// The first position within the range.
-    pub(crate) at: usize,
-    pub(crate) rows: usize,
-    /// The number of positions from row to row.
-    pub(crate) pitch: usize,
-    /// The length of a row.
-    pub(crate) len: usize,
-    /// The place of the first position.
-    pub(crate) place: usize,
-    pub(crate) row_stride: i64,
-    pub(crate) stride: i64,
-}
-
-impl FilledBox {
-    /// The lowest place, and the number of elements from the lowest place to the highest.
-    pub(crate) fn reach(&self) -> (usize, usize) {
-        let (rows, row) = (self.row_stride * (self.rows as i64 - 1), self.stride * (self.len as i64 - 1));
-        let lowest = self.place as i64 + rows.min(0) + row.min(0);
-        (lowest as usize, (rows.abs() + row.abs()) as usize + 1)
-    }
-}
-
 /// The places of a range of positions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Footprint {
@@ -174,22 +130,6 @@ impl Holed {
         }
     }
 }
-
-/// The largest stride within the rows of a grid, unless the rows interleave, so that the elements of each column are
-/// contiguous, or all rows have the same places.
-const STEPS: i64 = 4;
-
-/// The length under which rows are short: they interleave columns, and a few of them are no grid.
-const SHORT_ROW: usize = 8;
-
-/// The least number of positions of two axes that become one box.
-const SMALL_BOX: usize = 32;
-
-/// The lengths of rows that are read as grids.
-pub(crate) const READ: RangeInclusive<usize> = 2..=MACHINE.grid_row;
-
-/// The lengths of rows that are accumulated as grids: a tile has several of them.
-pub(crate) const ADDED: RangeInclusive<usize> = 2..=MACHINE.tile / 2;
 
 impl StridedAccess {
     /// The access of a view; `None` if the bounds of the array are a condition on several axes together.
@@ -381,88 +321,6 @@ impl StridedAccess {
             f(steps * axis.len);
             steps * axis.len
         });
-    }
-
-    /// Calls `body` for each grid of the positions `start .. start + len`; returns whether the access consists of grids
-    /// whose row length is in `lengths`.
-    pub(crate) fn grids(
-        &self,
-        lengths: RangeInclusive<usize>,
-        start: usize,
-        len: usize,
-        mut body: impl FnMut(Grid),
-    ) -> bool {
-        let [outer @ .., rows, inner] = &self.axes[..] else { return false };
-        let n = inner.len;
-        let interleaved = rows.stride == 1 && inner.stride > STEPS && n < SHORT_ROW;
-        let steps = (0..=STEPS).contains(&inner.stride) || inner.stride > STEPS && (rows.stride == 0 || interleaved);
-        if !lengths.contains(&n) || rows.stride < 0 || !steps || !self.is_total() {
-            return false;
-        }
-        // Few short rows are no grids: runs go across them, along the axis around them.
-        if n < SHORT_ROW && rows.len * n < 64 && !outer.is_empty() {
-            return false;
-        }
-        let (mut at, end) = (start, start + len);
-        while at < end {
-            let (row, j) = (at / n, at % n);
-            let (mut rest, i) = (row / rows.len, row % rows.len);
-            let mut place = self.base + rows.stride * i as i64 + inner.stride * j as i64;
-            for axis in outer.iter().rev() {
-                (place, rest) = (place + axis.stride * (rest % axis.len) as i64, rest / axis.len);
-            }
-            // A row that the range cuts becomes a grid of its own.
-            let (count, width) = match end - at {
-                left if j > 0 || left < n => (1, left.min(n - j)),
-                left => ((left / n).min(rows.len - i), n),
-            };
-            let (row_stride, stride) = (rows.stride as usize, inner.stride as usize);
-            body(Grid { at: at - start, rows: count, len: width, place: place as usize, row_stride, stride });
-            at += count * width;
-        }
-        true
-    }
-
-    /// Calls `body` for each box of the positions `start .. start + len` that are no holes; returns whether the access
-    /// has holes and consists of short rows, of which many are in one box.
-    pub(crate) fn boxes(&self, start: usize, len: usize, mut body: impl FnMut(FilledBox)) -> bool {
-        let [outer @ .., rows, inner] = &self.axes[..] else { return false };
-        let n = inner.len;
-        if self.is_total() || !READ.contains(&n) || rows.len * n < SMALL_BOX && !outer.is_empty() {
-            return false;
-        }
-        let (mut at, end) = (start, start + len);
-        while at < end {
-            let (row, j) = (at / n, at % n);
-            let (mut rest, i) = (row / rows.len, row % rows.len);
-            let (mut place, mut inside) = (self.base, true);
-            for axis in outer.iter().rev() {
-                let k = rest % axis.len;
-                (place, rest) = (place.wrapping_add(axis.stride.wrapping_mul(k as i64)), rest / axis.len);
-                inside &= axis.lo <= k && k < axis.hi;
-            }
-            // A row that the range cuts becomes a box of its own.
-            let (count, width) = match end - at {
-                left if j > 0 || left < n => (1, left.min(n - j)),
-                left => ((left / n).min(rows.len - i), n),
-            };
-            let (first, last) = (rows.lo.max(i), rows.hi.min(i + count));
-            let (from, to) = (inner.lo.max(j), inner.hi.min(j + width));
-            if inside && first < last && from < to {
-                let moved = rows.stride.wrapping_mul(first as i64).wrapping_add(inner.stride.wrapping_mul(from as i64));
-                body(FilledBox {
-                    at: at - start + (first - i) * n + (from - j),
-                    rows: last - first,
-                    pitch: n,
-                    len: to - from,
-                    place: place.wrapping_add(moved) as usize,
-                    row_stride: rows.stride,
-                    stride: inner.stride,
-                });
-            }
-            at += count * width;
-        }
-        true
     }
 
     /// The footprint of the positions `start .. start + len`: `Strided` unless they lie in one row without holes, or

@@ -1,0 +1,173 @@
+//! Grids and boxes: the positions of a range in bands of rows along the last two axes of an access.
+//!
+//! Law: the grids of a range, and the boxes of a range with its holes, have the places that the runs of the range have.
+
+use std::ops::RangeInclusive;
+
+use super::{Axis, StridedAccess};
+use crate::cost::MACHINE;
+
+/// The largest stride within the rows of a grid, unless the rows interleave, so that the elements of each column are
+/// contiguous, or all rows have the same places.
+const STEPS: i64 = 4;
+
+/// The length under which rows are short: they interleave columns, and a few of them are no grid.
+const SHORT_ROW: usize = 8;
+
+/// The least number of positions of two axes that become one box.
+const SMALL_BOX: usize = 32;
+
+/// The lengths of rows that are read as grids.
+pub(crate) const READ: RangeInclusive<usize> = 2..=MACHINE.grid_row;
+
+/// The lengths of rows that are accumulated as grids: a tile has several of them.
+pub(crate) const ADDED: RangeInclusive<usize> = 2..=MACHINE.tile / 2;
+
+/// Consecutive short rows of positions, whose places have one stride from row to row and one within a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Grid {
+    /// The first position within the range.
+    pub(crate) at: usize,
+    pub(crate) rows: usize,
+    /// The length of a row.
+    pub(crate) len: usize,
+    /// The place of the first position.
+    pub(crate) place: usize,
+    pub(crate) row_stride: usize,
+    /// At most [`STEPS`], unless `row_stride` is 0 or 1.
+    pub(crate) stride: usize,
+}
+
+impl Grid {
+    /// The number of elements from the first place to the last.
+    pub(crate) fn reach(&self) -> usize {
+        (self.rows - 1) * self.row_stride + (self.len - 1) * self.stride + 1
+    }
+}
+
+/// Consecutive rows of positions, with one index of all axes but the last two; or a part of one row.
+struct Band {
+    /// The first position within the range.
+    at: usize,
+    /// The index of the first row and of the first column, and the numbers of rows and of columns.
+    row: usize,
+    column: usize,
+    rows: usize,
+    width: usize,
+    /// The place of the index 0 of the last two axes.
+    place: i64,
+    /// Whether the other axes have no hole there.
+    inside: bool,
+}
+
+/// The positions of a range that are no holes, as a box: rows of positions, with one stride of places from row to row
+/// and one within a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FilledBox {
+    /// The first position within the range.
+    pub(crate) at: usize,
+    pub(crate) rows: usize,
+    /// The number of positions from row to row.
+    pub(crate) pitch: usize,
+    /// The length of a row.
+    pub(crate) len: usize,
+    /// The place of the first position.
+    pub(crate) place: usize,
+    pub(crate) row_stride: i64,
+    pub(crate) stride: i64,
+}
+
+impl FilledBox {
+    /// The lowest place, and the number of elements from the lowest place to the highest.
+    pub(crate) fn reach(&self) -> (usize, usize) {
+        let (rows, row) = (self.row_stride * (self.rows as i64 - 1), self.stride * (self.len as i64 - 1));
+        let lowest = self.place as i64 + rows.min(0) + row.min(0);
+        (lowest as usize, (rows.abs() + row.abs()) as usize + 1)
+    }
+}
+
+impl StridedAccess {
+    /// Calls `body` for each grid of the positions `start .. start + len`; returns whether the access consists of grids
+    /// whose row length is in `lengths`.
+    pub(crate) fn grids(
+        &self,
+        lengths: RangeInclusive<usize>,
+        start: usize,
+        len: usize,
+        mut body: impl FnMut(Grid),
+    ) -> bool {
+        let [outer @ .., rows, inner] = &self.axes[..] else { return false };
+        let n = inner.len;
+        let interleaved = rows.stride == 1 && inner.stride > STEPS && n < SHORT_ROW;
+        let steps = (0..=STEPS).contains(&inner.stride) || inner.stride > STEPS && (rows.stride == 0 || interleaved);
+        if !lengths.contains(&n) || rows.stride < 0 || !steps || !self.is_total() {
+            return false;
+        }
+        // Few short rows are no grids: runs go across them, along the axis around them.
+        if n < SHORT_ROW && rows.len * n < 64 && !outer.is_empty() {
+            return false;
+        }
+        let (row_stride, stride) = (rows.stride as usize, inner.stride as usize);
+        self.bands((outer, [rows, inner]), (start, len), |Band { at, row, column, rows, width, place, inside: _ }| {
+            let place = place + row_stride as i64 * row as i64 + stride as i64 * column as i64;
+            body(Grid { at, rows, len: width, place: place as usize, row_stride, stride });
+        });
+        true
+    }
+
+    /// Calls `body` for each box of the positions `start .. start + len` that are no holes; returns whether the access
+    /// has holes and consists of short rows, of which many are in one box.
+    pub(crate) fn boxes(&self, start: usize, len: usize, mut body: impl FnMut(FilledBox)) -> bool {
+        let [outer @ .., rows, inner] = &self.axes[..] else { return false };
+        let n = inner.len;
+        if self.is_total() || !READ.contains(&n) || rows.len * n < SMALL_BOX && !outer.is_empty() {
+            return false;
+        }
+        self.bands((outer, [rows, inner]), (start, len), |band| {
+            let (first, last) = (rows.lo.max(band.row), rows.hi.min(band.row + band.rows));
+            let (from, to) = (inner.lo.max(band.column), inner.hi.min(band.column + band.width));
+            if band.inside && first < last && from < to {
+                let moved = rows.stride.wrapping_mul(first as i64).wrapping_add(inner.stride.wrapping_mul(from as i64));
+                body(FilledBox {
+                    at: band.at + (first - band.row) * n + (from - band.column),
+                    rows: last - first,
+                    pitch: n,
+                    len: to - from,
+                    place: band.place.wrapping_add(moved) as usize,
+                    row_stride: rows.stride,
+                    stride: inner.stride,
+                });
+            }
+        });
+        true
+    }
+
+    /// Calls `body` for each band of the positions `start .. start + len`, given the axes around the last two, and these.
+    #[inline(always)]
+    fn bands(
+        &self,
+        (outer, [rows, inner]): (&[Axis], [&Axis; 2]),
+        (start, len): (usize, usize),
+        mut body: impl FnMut(Band),
+    ) {
+        let n = inner.len;
+        let (mut at, end) = (start, start + len);
+        while at < end {
+            let (whole, column) = (at / n, at % n);
+            let (mut rest, row) = (whole / rows.len, whole % rows.len);
+            let (mut place, mut inside) = (self.base, true);
+            for axis in outer.iter().rev() {
+                let k = rest % axis.len;
+                (place, rest) = (place.wrapping_add(axis.stride.wrapping_mul(k as i64)), rest / axis.len);
+                inside &= axis.lo <= k && k < axis.hi;
+            }
+            // A row that the range cuts becomes a band of its own.
+            let (count, width) = match end - at {
+                left if column > 0 || left < n => (1, left.min(n - column)),
+                left => ((left / n).min(rows.len - row), n),
+            };
+            body(Band { at: at - start, row, column, rows: count, width, place, inside });
+            at += count * width;
+        }
+    }
+}
