@@ -134,8 +134,8 @@ fn the_ball_learns_and_the_samples_have_the_moments() {
 
 #[test]
 fn the_transformer_learns() {
-    let last = transformer::train(15, &mut Vec::new()).expect("a report can be written");
-    assert!(last < 2.8, "the loss of a uniform guess is 3.4, and after 15 updates it is {last}");
+    let last = transformer::train(8, &mut Vec::new()).expect("a report can be written");
+    assert!(last < 3.1, "the loss of a uniform guess is 3.4, and after 8 updates it is {last}");
 }
 
 #[test]

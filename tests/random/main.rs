@@ -127,18 +127,18 @@ mod tame {
 
     #[test]
     fn one_half_of_the_programs_agrees() {
-        agree(seeds(0, 44).step_by(2));
+        agree(seeds(0, 30).step_by(2));
     }
 
     #[test]
     fn the_other_half_of_the_programs_agrees() {
-        agree(seeds(0, 44).skip(1).step_by(2));
+        agree(seeds(0, 30).skip(1).step_by(2));
     }
 }
 
 #[test]
 fn wild_programs_agree() {
-    for seed in seeds(10_000, 44) {
+    for seed in seeds(10_000, 30) {
         check::assert_agree(&generate::recipe(seed, false));
     }
 }
@@ -146,7 +146,7 @@ fn wild_programs_agree() {
 /// Numbers at which functions have kinks, poles and ties.
 #[test]
 fn singular_programs_agree() {
-    for seed in seeds(20_000, 44) {
+    for seed in seeds(20_000, 30) {
         check::assert_agree(&generate::singular(seed));
     }
 }
@@ -154,7 +154,7 @@ fn singular_programs_agree() {
 /// Long axes of which little is read: values, signs of zeros and first derivatives.
 #[test]
 fn programs_with_long_axes_agree() {
-    let (mut rules, seeds) = (BTreeSet::new(), seeds(40_000, 50));
+    let (mut rules, seeds) = (BTreeSet::new(), seeds(40_000, 30));
     let asked = [Question::Outputs, Question::Signs, Question::Gradient];
     let usual = seeds.clone().count() >= 50;
     for seed in seeds {

@@ -160,7 +160,7 @@ const TRIPS: usize = 3;
 /// The largest objectives that are compared, and the largest derivatives that are put into a loop, so that the test is
 /// quick: larger ones where POLYGRAD_FUZZ is set.
 fn largest() -> [usize; 2] {
-    if std::env::var_os("POLYGRAD_FUZZ").is_some() { [40, 60] } else { [14, 24] }
+    if std::env::var_os("POLYGRAD_FUZZ").is_some() { [40, 60] } else { [11, 18] }
 }
 
 /// The optimized program of the nested verb in a loop, and the inputs of that program.
