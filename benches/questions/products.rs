@@ -1,7 +1,7 @@
 //! What do products cost, next to the matrix kernel itself?
 
 use polygrad::ops::{Binary, Contract, Linear};
-use polygrad::{Array, BaseTensor};
+use polygrad::{Array, BaseTensor, Concrete, Function, Tensor, einsum};
 
 use crate::harness::{case, compare};
 
@@ -56,6 +56,28 @@ pub(crate) fn run() {
     );
     small();
     vectors();
+    outer_products();
+}
+
+/// Outer products, alone and followed by an elementwise operation, over the lengths of rows that decide between a kernel
+/// and an elementwise pass.
+fn outer_products() {
+    type Pair = (Tensor<Concrete, 2>, Tensor<Concrete, 2>);
+    let mut cases = Vec::new();
+    for len in [2, 3, 5, 7, 8, 9, 12, 16, 24, 31, 32, 48, 64, 100, 173, 200] {
+        for (batch, name) in [(1, "one"), (200_000 / (len * len), "batch of squares")] {
+            let rows = 200_000 / (batch * len);
+            let array = |shape: &[usize]| Tensor::from_raw(Array::uniform(shape, -1.0, 1.0, 9));
+            let x: Pair = (array(&[batch, rows]), array(&[batch, len]));
+            let alone = |(x, y): &(Tensor<_, 2>, Tensor<_, 2>)| -> Tensor<_, 3> { einsum("bi,bj->bij", [x, y]) };
+            let squared = Function::stage(move |x: &(Tensor<_, 2>, Tensor<_, 2>)| alone(x).square(), &x);
+            let alone = Function::stage(alone, &x);
+            let (y, count) = (x.clone(), batch * rows * len);
+            cases.push(case(format!("{name}, rows of {len}"), count, move || alone.run(&x)));
+            cases.push(case(format!("{name}, rows of {len}, squared"), count, move || squared.run(&y)));
+        }
+    }
+    compare("outer products", "element", cases);
 }
 
 /// Many small matrices, and products with a short axis, over the sizes that decide between kernels.

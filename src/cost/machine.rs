@@ -162,6 +162,10 @@ machine! {
     tile: usize = 1024, seen anchors "C1.chain.1e6";
     /// Least length of a row that has tiles of its own.
     tile_row: usize = 192, seen anchors "C7.heat.256x100";
+    /// Least length of a row of an outer product that is computed elementwise.
+    outer_row: usize = 9, seen questions "outer products";
+    /// The same, for a batch of outer products.
+    batch_outer_row: usize = 32, seen questions "outer products";
     /// Longest rows that are read or accumulated as grids: longer rows are runs that are worth a call each.
     grid_row: usize = 64, seen questions "convolutions";
     /// Least positions of a group whose halo is computed apart.

@@ -244,7 +244,9 @@ impl Lowering {
         let (mut x, mut y) = (seen(a, &op.a)?, seen(b, &op.b)?);
         self.agree(n, dtype, [&mut x, &mut y]);
         // A group copies views of short rows tile by tile, which costs more than the kernel.
-        let short = |access: &StridedAccess| access.row().is_none_or(|row| row < MACHINE.tile_row);
+        let least =
+            |access: &StridedAccess| if access.rank() > 2 { MACHINE.batch_outer_row } else { MACHINE.outer_row };
+        let short = |access: &StridedAccess| access.row().is_none_or(|row| row < least(access));
         let copied = |known: &LoweredValue| matches!(known, LoweredValue::View(_, access) if short(access));
         if self.interchanged(n, &[(&x, dtype), (&y, dtype)]).is_none() && (copied(&x) || copied(&y)) {
             return None;

@@ -80,7 +80,8 @@ impl Unrolled {
         }
         // The loops that move the first operand alone, the second alone, both and no result, and all arrays.
         let mut kinds: [SmallVec<[Axis<3>; 2]>; 4] = Default::default();
-        for axis in nest.axes() {
+        // A loop of one step moves nothing, whatever its strides.
+        for axis in nest.axes().iter().filter(|axis| axis.len != 1) {
             let kind = match axis.strides.map(|stride| stride != 0) {
                 [true, false, true] => 0,
                 [false, true, true] => 1,

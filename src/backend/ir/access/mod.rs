@@ -377,6 +377,11 @@ impl StridedAccess {
         (whole && matches!(inner.stride, 0 | 1)).then_some(inner.len)
     }
 
+    /// The number of axes, of which neighbours that are walked as one are one.
+    pub(crate) fn rank(&self) -> usize {
+        self.axes.len()
+    }
+
     /// The number of positions after which the places repeat, if they do.
     pub(crate) fn period(&self) -> Option<usize> {
         let [Axis { stride: 0, .. }, rest @ ..] = &self.axes[..] else { return None };

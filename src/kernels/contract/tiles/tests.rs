@@ -183,6 +183,19 @@ fn batches_of_very_small_matrices_are_unrolled() {
     assert!(unrolled > 1000, "{unrolled}");
 }
 
+/// A part of the rows, as of a row block, has the code of the whole.
+#[test]
+fn parts_of_very_small_products_are_unrolled() {
+    for of in [[1, 3000, 2, 1], [1, 3000, 8, 1], [3000, 2, 2, 1], [3000, 4, 1, 4], [1, 3000, 3, 3]] {
+        let op = product(of, [false; 3], false);
+        let tiles = Nest::new([&op.a, &op.b, &op.out], [false; 3]).and_then(|nest| Tiles::new(&nest)).expect("tiles");
+        assert!(tiles.is_unrolled(), "{of:?}");
+        let place = tiles.outer().0.axes().iter().position(|axis| axis.len == 3000).expect("a loop over rows");
+        let part = tiles.part(tiles.outer().0.part(place, 100..200, [0; 3]));
+        assert!(part.is_unrolled(), "{of:?}");
+    }
+}
+
 /// Rows times numbers, and inner products of rows, stay elementwise passes, with which other operations can be fused.
 #[test]
 fn passes_stay_passes() {
