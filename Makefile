@@ -1,5 +1,5 @@
 # `make check` is what CI runs after the README's test command.
-.PHONY: test check fuzz faer nalgebra-sparse files pjrt xla xla-sharded xla-speed check-all miri tsan bless pictures doc bench anchors gradbench side-by-side perf size
+.PHONY: test check fuzz faer nalgebra-sparse files pjrt xla xla-sharded xla-speed check-all miri tsan bless pictures doc bench laws anchors gradbench side-by-side perf size
 
 # All features but `faer`, which compiles for minutes, and `nalgebra-sparse`: `make faer` and `make nalgebra-sparse` test them.
 FEATURES = approx,argmin,nalgebra,ndarray,pjrt,safetensors,serde
@@ -118,7 +118,13 @@ doc:
 	cargo doc --no-deps --features $(FEATURES) --open
 
 bench:
-	cargo bench
+	cargo bench --bench questions --bench gallery
+
+# Laws over pairs of programs, by counts of instructions, where valgrind is installed: the whole costs at most its parts, a batch
+# at most its members, a longer axis at most half more. make laws [LAWS='part of a name']
+LAWS =
+laws:
+	cargo bench --bench laws -- $(LAWS)
 
 # Compares the results of all workloads of the example `anchors` with the recorded ones.
 anchors:

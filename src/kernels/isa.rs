@@ -108,7 +108,7 @@ pub(crate) trait Kernel {
 #[inline]
 pub(crate) fn dispatch<K: Kernel>(isa: Isa, kernel: K) -> K::Output {
     match isa.0 {
-        Level::Baseline => kernel.run::<WithoutFma>(),
+        Level::Baseline => baseline(kernel),
         // SAFETY: the processor has the features, or this value of `Isa` would not exist.
         #[cfg(target_arch = "x86_64")]
         Level::Avx2 => unsafe { avx2(kernel) },
@@ -116,6 +116,12 @@ pub(crate) fn dispatch<K: Kernel>(isa: Isa, kernel: K) -> K::Output {
         #[cfg(target_arch = "x86_64")]
         Level::Avx512 => unsafe { avx512(kernel) },
     }
+}
+
+/// A function of its own, so that the frame of [`dispatch`] is not that of a kernel, too.
+#[inline(never)]
+fn baseline<K: Kernel>(kernel: K) -> K::Output {
+    kernel.run::<WithoutFma>()
 }
 
 /// [`dispatch`] for a kernel that is not compiled for the baseline, nor, unless it is `WIDE`, for AVX-512; `None`, with

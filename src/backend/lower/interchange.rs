@@ -11,16 +11,13 @@ use smallvec::SmallVec;
 
 use super::operations::Scope;
 use super::{LoweredValue, Lowering};
-use crate::array::Array;
-use crate::backend::ir::access::{AxisOrder, StridedAccess, positions};
-use crate::backend::ir::elementwise::ElementwiseOp;
+use crate::backend::ir::access::{AxisOrder, StridedAccess};
 use crate::backend::ir::step::{BufferId, KernelCall, KernelOp, Step, StepOperand};
-use crate::cost::MACHINE;
 use crate::dtype::DType;
 use crate::kernels::loop_nest::Nest;
-use crate::ops::{Contract, Discrete, Linear, View};
-use crate::program::{Node, NodeId, Op};
-use crate::shape::{Shape, size};
+use crate::ops::{Discrete, Linear, View};
+use crate::program::{NodeId, Op};
+use crate::shape::Shape;
 
 type Operands = SmallVec<[LoweredValue; 4]>;
 
@@ -35,7 +32,7 @@ impl LoweredValue {
     }
 
     /// The order of the axes of a permuted value, or the order in which a view has stride 1.
-    fn axis_order(&self) -> Option<AxisOrder> {
+    pub(super) fn axis_order(&self) -> Option<AxisOrder> {
         match self {
             LoweredValue::Permuted(_, turn) => Some((**turn).clone()),
             LoweredValue::View(_, access) => access.axis_order(),
@@ -47,7 +44,7 @@ impl LoweredValue {
     }
 
     /// Whether neighbouring positions have one element: stride 0 along the innermost axis.
-    fn is_still(&self) -> bool {
+    pub(super) fn is_still(&self) -> bool {
         match self {
             LoweredValue::One(..) => true,
             LoweredValue::View(_, access) => access.steps() == 0,
@@ -182,94 +179,10 @@ impl Lowering {
         })));
         *known = LoweredValue::Dense(out, 0);
     }
-
-    /// Lowers a bilinear operation, whose operands may be permuted.
-    pub(crate) fn bilinear(
-        &mut self,
-        scope: &mut Scope<'_>,
-        op: &Contract,
-        a: NodeId,
-        b: NodeId,
-        node: &Node,
-    ) -> LoweredValue {
-        let mut op = op.clone();
-        let mut own: SmallVec<[(NodeId, LoweredValue); 2]> = SmallVec::new();
-        for (id, view) in [(a, &mut op.a), (b, &mut op.b)] {
-            let known = &scope.known[id as usize];
-            // An operand that occurs twice has been replaced by its permuted form already.
-            let turn = own.iter().find(|(other, _)| *other == id).map_or(known, |(_, known)| known).axis_order();
-            let Some(turn) =
-                turn.filter(|_| matches!(known, LoweredValue::Permuted(..)) || own.iter().any(|o| o.0 == id))
-            else {
-                continue;
-            };
-            match reordered(view, &turn) {
-                Some(new) => {
-                    *view = new;
-                    if let LoweredValue::Permuted(inner, _) = known {
-                        let inner = (**inner).clone();
-                        own.push((id, std::mem::replace(&mut scope.known[id as usize], inner)));
-                    }
-                }
-                None => self.settle(scope, id),
-            }
-        }
-        let result = match self.plain_product(scope, &op, a, b, node) {
-            Some(product) => product,
-            None => self.product(scope, &op, a, b, node),
-        };
-        own.into_iter().for_each(|(id, known)| scope.known[id as usize] = known);
-        result
-    }
-
-    /// A bilinear operation without contracted axes, as an elementwise product; `None` if its views are partial, or if
-    /// the kernel is cheaper.
-    fn plain_product(
-        &mut self,
-        scope: &mut Scope<'_>,
-        op: &Contract,
-        a: NodeId,
-        b: NodeId,
-        node: &Node,
-    ) -> Option<LoweredValue> {
-        let (n, dtype) = (size(&node.shape), node.dtype);
-        if positions(&op.out) != n || [&op.a, &op.b, &op.out].iter().any(|view| !view.is_total()) {
-            return None;
-        }
-        let back = op.out.inverse()?;
-        let mut seen = |id: NodeId, view: &View| {
-            let of = scope.kind(id).1;
-            self.seen(&mut scope.known[id as usize], &view.after(&back)?, dtype, of)
-        };
-        let (mut x, mut y) = (seen(a, &op.a)?, seen(b, &op.b)?);
-        self.agree(n, dtype, [&mut x, &mut y]);
-        // A group copies views of short rows tile by tile, which costs more than the kernel.
-        let least =
-            |access: &StridedAccess| if access.rank() > 2 { MACHINE.batch_outer_row } else { MACHINE.outer_row };
-        let short = |access: &StridedAccess| access.row().is_none_or(|row| row < least(access));
-        let copied = |known: &LoweredValue| matches!(known, LoweredValue::View(_, access) if short(access));
-        if self.interchanged(n, &[(&x, dtype), (&y, dtype)]).is_none() && (copied(&x) || copied(&y)) {
-            return None;
-        }
-        // Superinstructions take a broadcast element only as a later operand, not as the first.
-        if x.is_still() {
-            std::mem::swap(&mut x, &mut y);
-        }
-        let product =
-            self.elementwise(n, dtype, &[(&x, dtype), (&y, dtype)], |v| ElementwiseOp::product(dtype, v[0], v[1]));
-        if !dtype.is_float() {
-            return Some(product);
-        }
-        // The product is added to 0, as in a contraction, so that -0 becomes 0.
-        let zero = self.constant(&Array::zeros(&node.shape, dtype));
-        Some(
-            self.elementwise(n, dtype, &[(&product, dtype), (&zero, dtype)], |v| ElementwiseOp::sum(dtype, v[0], v[1])),
-        )
-    }
 }
 
 /// A view of an array as a view of the permuted array; `None` if the axes of the order are not those of the array.
-fn reordered(view: &View, turn: &AxisOrder) -> Option<View> {
+pub(super) fn reordered(view: &View, turn: &AxisOrder) -> Option<View> {
     if *view.source() != turn.lens[..] || view.is_empty() {
         return None;
     }
@@ -284,6 +197,7 @@ fn reordered(view: &View, turn: &AxisOrder) -> Option<View> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::backend::ir::access::positions;
 
     /// The places of all positions of an access.
     fn places(access: &StridedAccess, n: usize) -> Vec<Option<i64>> {

@@ -17,9 +17,8 @@ use crate::backend::ir::elementwise::ElementwiseOp;
 use crate::backend::ir::fusion::{FusedOp, GatherOp, ValueId};
 use crate::backend::ir::step::{BufferId, Interpreted, KernelCall, KernelOp, MatrixCall, Ranks, Step, Storage};
 use crate::dtype::DType;
-use crate::kernels::contract::PlannedContraction;
 use crate::kernels::sorting::Lines;
-use crate::ops::{Binary, Call, Contract, Discrete, FloatStep, Linear, Matrix, Reduce, View};
+use crate::ops::{Binary, Call, Discrete, FloatStep, Linear, Matrix, Reduce};
 use crate::program::{Builder, Node, NodeId, Op, Program, Slot as Named};
 use crate::shape::{Shape, size};
 
@@ -317,59 +316,6 @@ impl Lowering {
         }
     }
 
-    /// A bilinear operation, by its kernel or as a group.
-    pub(crate) fn product(
-        &mut self,
-        scope: &mut Scope<'_>,
-        op: &Contract,
-        a: NodeId,
-        b: NodeId,
-        node: &Node,
-    ) -> LoweredValue {
-        let mut singles = [false; 2];
-        for (single, operand) in singles.iter_mut().zip([a, b]) {
-            let (dtype, n) = scope.kind(operand);
-            *single = self.operand(&mut scope.known[operand as usize], dtype, n).one;
-        }
-        let product = PlannedContraction::new(op, node.dtype, singles);
-        if (product.has_short_runs() || is_dot_through_views(op, node))
-            && let Some(sum) = self.short_product(scope, op, a, b, node)
-        {
-            return sum;
-        }
-        self.whole(scope, KernelOp::Product(Box::new(product)), &[a, b], node)
-    }
-
-    /// A bilinear operation as a group over all products, which are accumulated; `None` if an operand is out of bounds
-    /// somewhere: a group would multiply the 0 there with a NaN of the other operand.
-    fn short_product(
-        &mut self,
-        scope: &mut Scope<'_>,
-        op: &Contract,
-        a: NodeId,
-        b: NodeId,
-        node: &Node,
-    ) -> Option<LoweredValue> {
-        let access = StridedAccess::new(&op.out)?;
-        if !op.a.is_total() || !op.b.is_total() || !access.is_total() {
-            return None;
-        }
-        let n = positions(&op.out);
-        let dtype = node.dtype;
-        let mut seen = |lowering: &mut Lowering, id: NodeId, view: &View| {
-            let of = scope.kind(id).1;
-            lowering.seen(&mut scope.known[id as usize], view, dtype, of)
-        };
-        let (mut a, mut b) = (seen(self, a, &op.a)?, seen(self, b, &op.b)?);
-        self.agree(n, dtype, [&mut a, &mut b]);
-        let product =
-            self.elementwise(n, dtype, &[(&a, dtype), (&b, dtype)], |v| ElementwiseOp::product(dtype, v[0], v[1]));
-        let out = self.workspace(dtype, size(&node.shape));
-        // Accumulated on zeros even if each position has one product, so that -0 becomes 0 as in a contraction.
-        self.sink(product, out, access, &op.out, true);
-        Some(LoweredValue::Dense(out, 0))
-    }
-
     /// Appends a kernel call with a new buffer for its result.
     pub(crate) fn whole(
         &mut self,
@@ -481,13 +427,6 @@ impl Lowering {
         self.push(Step::Interpreted(Box::new(Interpreted { program, operands, out: out.clone() })));
         out.into_iter().map(|out| LoweredValue::Dense(out, 0)).collect()
     }
-}
-
-/// Whether an operation is an inner product of operands that are read through views: a group may compute other
-/// operations in the same pass.
-fn is_dot_through_views(op: &Contract, node: &Node) -> bool {
-    let straight = |view: &View| StridedAccess::new(view).is_some_and(|access| access.straight().is_some());
-    size(&node.shape) == 1 && !(straight(&op.a) && straight(&op.b))
 }
 
 /// The number of elements along an axis, and their stride.

@@ -12,13 +12,13 @@ use smallvec::SmallVec;
 use super::group::{TileOp, Weight, Weights};
 use super::{Instruction, ResolvedView, TileCode, TileOperand, ViewOperand};
 use crate::array::{with_elem, with_float, with_num};
-use crate::backend::ir::access::{ADDED, Footprint, READ, Run, StridedAccess};
+use crate::backend::ir::access::{ADDED, Footprint, GridStack, READ, Run, StackPart, StridedAccess};
 use crate::backend::ir::elementwise::ElementwiseOp;
 use crate::backend::ir::fusion::{FusedOp, GatherOp};
 use crate::backend::ir::step::{BufferId, RowRange};
 use crate::backend::memory::{AddressTable, Block};
 use crate::dtype::{DType, Elem, Num};
-use crate::kernels::elementwise::{self, Arg as Operand, Isa, MAX_TERMS, Real};
+use crate::kernels::elementwise::{self, Arg as Operand, Isa, MAX_TERMS, Real, StackShape};
 use crate::kernels::indexing;
 
 /// The tile that is being computed.
@@ -313,6 +313,17 @@ impl<'a> Tile<'a> {
     }
 
     fn view<E: Elem>(&self, buf: BufferId, access: &StridedAccess, out: &mut [E]) {
+        let stacks = access.stacks(self.start, self.len, |part| match part {
+            StackPart::Stack(stack) => {
+                // Safety: see `memory.rs`; the elements of a stack lie between its first and its last.
+                let source = unsafe { self.table.read::<E>(buf, stack.place, stack.reach()) };
+                elementwise::copy_stack(self.isa, source, stack_shape(&stack), &mut out[stack.at..][..stack.size()]);
+            }
+            StackPart::Cut(at, len) => self.view_runs(buf, access, (at, len), &mut out[at - self.start..][..len]),
+        });
+        if stacks {
+            return;
+        }
         let grids = access.grids(READ, self.start, self.len, |grid| {
             let (n, stride) = (grid.len, grid.row_stride);
             let out = &mut out[grid.at..][..grid.rows * n];
@@ -327,7 +338,12 @@ impl<'a> Tile<'a> {
         if grids || self.straight_with_holes(buf, access, out) || self.boxes(buf, access, out) {
             return;
         }
-        access.runs(self.start, self.len, |run| {
+        self.view_runs(buf, access, (self.start, self.len), out);
+    }
+
+    /// Copies a range of positions run by run.
+    fn view_runs<E: Elem>(&self, buf: BufferId, access: &StridedAccess, range: (usize, usize), out: &mut [E]) {
+        access.runs(range.0, range.1, |run| {
             let out = &mut out[run.at..run.at + (run.len - 1) * run.step + 1];
             let Some(place) = run.place else {
                 return match run.step {
@@ -404,7 +420,7 @@ impl<'a> Tile<'a> {
         if apart {
             return;
         }
-        self.places::<E>(buf, access, |out, run| {
+        self.places::<E>(buf, access, (self.start, self.len), |out, run| {
             let x = &x[run.at..run.at + (run.len - 1) * run.step + 1];
             match (run.step, run.stride) {
                 (1, 1) => out.copy_from_slice(x),
@@ -416,6 +432,18 @@ impl<'a> Tile<'a> {
 
     fn add<E: Num>(&self, buf: BufferId, access: &StridedAccess, a: TileOperand) {
         let x = self.slice::<E>(a);
+        let stacks = access.inner_stride() != 0
+            && access.stacks(self.start, self.len, |part| match part {
+                StackPart::Stack(stack) => {
+                    // Safety: see `memory.rs`.
+                    let out = unsafe { self.table.write::<E>(buf, stack.place, stack.reach()) };
+                    elementwise::add_stack(self.isa, &x[stack.at..][..stack.size()], stack_shape(&stack), out);
+                }
+                StackPart::Cut(at, len) => self.add_runs(buf, access, (at, len), &x[at - self.start..][..len]),
+            });
+        if stacks {
+            return;
+        }
         let grids = access.grids(ADDED, self.start, self.len, |grid| {
             let (n, stride) = (grid.len, grid.row_stride);
             let x = &x[grid.at..][..grid.rows * n];
@@ -430,10 +458,14 @@ impl<'a> Tile<'a> {
                     .for_each(|r| elementwise::add_to(self.isa, &x[r * n..][..n], &mut out[r * stride..][..n])),
             }
         });
-        if grids {
-            return;
+        if !grids {
+            self.add_runs(buf, access, (self.start, self.len), x);
         }
-        self.places::<E>(buf, access, |out, run| {
+    }
+
+    /// Adds a range of positions run by run.
+    fn add_runs<E: Num>(&self, buf: BufferId, access: &StridedAccess, range: (usize, usize), x: &[E]) {
+        self.places::<E>(buf, access, range, |out, run| {
             let x = &x[run.at..run.at + (run.len - 1) * run.step + 1];
             match (run.step, run.stride) {
                 (1, 0) => out[0] = out[0].plus(elementwise::sum(self.isa, x)),
@@ -456,8 +488,14 @@ impl<'a> Tile<'a> {
 
     /// Calls `body` for each run of a writing access, with the part of the buffer from the lowest element of the run to
     /// the highest.
-    fn places<E: Elem>(&self, buf: BufferId, access: &StridedAccess, mut body: impl FnMut(&mut [E], Run)) {
-        access.runs(self.start, self.len, |run| {
+    fn places<E: Elem>(
+        &self,
+        buf: BufferId,
+        access: &StridedAccess,
+        range: (usize, usize),
+        mut body: impl FnMut(&mut [E], Run),
+    ) {
+        access.runs(range.0, range.1, |run| {
             let Some(place) = run.place else { return };
             let reach = (run.len - 1) * run.stride.unsigned_abs() as usize;
             let lowest = if run.stride < 0 { place - reach } else { place };
@@ -465,6 +503,11 @@ impl<'a> Tile<'a> {
             body(unsafe { self.table.write(buf, lowest, reach + 1) }, run);
         });
     }
+}
+
+/// The shape and the strides of a stack.
+fn stack_shape(stack: &GridStack) -> StackShape {
+    StackShape { rows: stack.rows, len: stack.len, strides: stack.strides }
 }
 
 /// Calls `body` for each element of a strided run, with its index in the run.

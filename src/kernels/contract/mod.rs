@@ -227,6 +227,12 @@ impl PlannedContraction {
         self.kernel.has_short_runs(true)
     }
 
+    /// The operand that a call packs, along a loop of this stride and length: if it is stored in the order of that loop,
+    /// parts of the rows share one packing.
+    pub(crate) fn packs(&self) -> Option<(usize, i64, usize)> {
+        if let Kernel::Tiles(tiles) = &self.kernel { tiles.packs() } else { None }
+    }
+
     /// The number of floating-point operations of a run: a product and a sum for each index of the loops, also for
     /// indices that range checks exclude.
     pub(crate) fn flops(&self) -> usize {

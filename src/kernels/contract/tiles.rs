@@ -102,6 +102,15 @@ impl Tiles {
         self.unrolled.is_some()
     }
 
+    /// The operand whose strided lanes more rows share than one tile has, with the stride and the number of lanes: each
+    /// call packs it.
+    pub(crate) fn packs(&self) -> Option<(usize, i64, usize)> {
+        let [rows, lanes] = [self.around, self.around + 1].map(|place| &self.nest.axes()[place]);
+        let shared = self.operands[1];
+        let stride = lanes.strides[shared];
+        (self.unrolled.is_none() && !matches!(stride, 0 | 1) && rows.len > ROWS).then_some((shared, stride, lanes.len))
+    }
+
     /// Whether each element of a result of this size is computed.
     pub(crate) fn covers(&self, size: usize) -> bool {
         let [rows, lanes, _, times] = self.sizes();

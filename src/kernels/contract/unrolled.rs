@@ -14,13 +14,13 @@ use std::ops::Range;
 use smallvec::SmallVec;
 
 use crate::dtype::Num;
-use crate::kernels::isa::{Isa, Kernel, Machine, dispatch_fused};
+use crate::kernels::isa::{Isa, Kernel, Machine, dispatch_fused, transposed};
 use crate::kernels::loop_nest::{Axis, Nest};
 
 /// The largest number of products of a sum, and of columns.
 const MOST: usize = 8;
 
-/// The same, if an operand is transposed.
+/// The same, if both operands are transposed.
 const TRANSPOSED: usize = 4;
 
 /// Calls the code for a length of the sum in one list and the number of columns, rounded up, in another.
@@ -124,7 +124,7 @@ impl Unrolled {
             (_, [true, true]) => Order::BothTransposed,
             (_, _) => return None,
         };
-        let most = if order == Order::Rows { MOST } else { TRANSPOSED };
+        let most = if order == Order::BothTransposed { TRANSPOSED } else { MOST };
         let by = by.map(|by| by as usize);
         let plan = Unrolled { base, rows, columns, depth, batch, by, order, operands: [left, right] };
         (columns.max(depth) <= most).then_some(plan)
@@ -168,8 +168,8 @@ impl Unrolled {
         let run = Run { job, a, b, out };
         match self.order {
             Order::Rows => by_depth!(self, isa, run, false, false, [1 2 3 4 5 6 7 8], [1 2 4 8]),
-            Order::LeftTransposed => by_depth!(self, isa, run, true, false, [1 2 3 4], [1 2 4]),
-            Order::RightTransposed => by_depth!(self, isa, run, false, true, [1 2 3 4], [1 2 4]),
+            Order::LeftTransposed => by_depth!(self, isa, run, true, false, [1 2 3 4 5 6 7 8], [1 2 4 8]),
+            Order::RightTransposed => by_depth!(self, isa, run, false, true, [1 2 3 4 5 6 7 8], [1 2 4 8]),
             Order::BothTransposed => by_depth!(self, isa, run, true, true, [1 2 3 4], [1 2 4]),
         }
     }
@@ -224,7 +224,22 @@ impl<E: Num, const K: usize, const P: usize, const LEFT: bool, const RIGHT: bool
             let mut right = [[E::ZERO; P]; K];
             if RIGHT {
                 let b = &b[..P * K];
-                for k in 0..K {
+                // Squares of four by shuffles, and what is left one by one.
+                let squares = if P >= 4 { K / 4 * 4 } else { 0 };
+                let mut k = 0;
+                while k < squares {
+                    let mut l = 0;
+                    while l < P {
+                        let line = |j: usize| b[(l + j) * K + k..].first_chunk::<4>().expect("four columns are left");
+                        let square = transposed([line(0), line(1), line(2), line(3)]);
+                        for j in 0..4 {
+                            right[k + j][l..l + 4].copy_from_slice(&square[j]);
+                        }
+                        l += 4;
+                    }
+                    k += 4;
+                }
+                for k in squares..K {
                     for l in 0..P {
                         right[k][l] = b[l * K + k];
                     }

@@ -14,6 +14,7 @@ mod loops;
 mod math;
 mod reductions;
 mod short_rows;
+mod stacks;
 mod strided;
 #[cfg(test)]
 mod tests;
@@ -28,6 +29,7 @@ pub(crate) use isa::{Fused, Isa, WithoutFma};
 pub(crate) use loops::Arg;
 pub(crate) use reductions::{add_to, sum, sum_of_products};
 pub(crate) use short_rows::{copy, reverse, rows_in_lanes, spread, sum_all, sum_each};
+pub(crate) use stacks::{StackShape, add_stack, copy_stack};
 pub(crate) use strided::{add_apart, copy_apart, copy_box, put_apart};
 pub(crate) use unary::{UnaryFunction, UseUnary, unary, unary_function};
 

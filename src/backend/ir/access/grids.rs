@@ -14,6 +14,13 @@ const STEPS: i64 = 4;
 /// The length under which rows are short: they interleave columns, and a few of them are no grid.
 const SHORT_ROW: usize = 8;
 
+/// The most positions of a grid in a stack: larger grids are worth a call each, and so are grids of longer rows.
+const STACKED: usize = 256;
+const SMALL_GRID: usize = 64;
+
+/// The least number of grids that are a stack.
+const LEAST: usize = 3;
+
 /// The least number of positions of two axes that become one box.
 const SMALL_BOX: usize = 32;
 
@@ -43,6 +50,42 @@ impl Grid {
     pub(crate) fn reach(&self) -> usize {
         (self.rows - 1) * self.row_stride + (self.len - 1) * self.stride + 1
     }
+}
+
+/// Consecutive small grids of one shape, whose places have one stride from grid to grid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct GridStack {
+    /// The first position within the range.
+    pub(crate) at: usize,
+    pub(crate) grids: usize,
+    pub(crate) rows: usize,
+    /// The length of a row.
+    pub(crate) len: usize,
+    /// The place of the first position.
+    pub(crate) place: usize,
+    /// The strides from grid to grid, from row to row, and within a row.
+    pub(crate) strides: [usize; 3],
+}
+
+impl GridStack {
+    /// The number of positions.
+    pub(crate) fn size(&self) -> usize {
+        self.grids * self.rows * self.len
+    }
+
+    /// The number of elements from the first place to the last.
+    pub(crate) fn reach(&self) -> usize {
+        let [grid, row, step] = self.strides;
+        (self.grids - 1) * grid + (self.rows - 1) * row + (self.len - 1) * step + 1
+    }
+}
+
+/// A part of a range that consists of small grids.
+pub(crate) enum StackPart {
+    /// Whole grids.
+    Stack(GridStack),
+    /// A part of one grid: the first position of the access, and the number of positions.
+    Cut(usize, usize),
 }
 
 /// Consecutive rows of positions, with one index of all axes but the last two; or a part of one row.
@@ -112,6 +155,43 @@ impl StridedAccess {
             let place = place + row_stride as i64 * row as i64 + stride as i64 * column as i64;
             body(Grid { at, rows, len: width, place: place as usize, row_stride, stride });
         });
+        true
+    }
+
+    /// Calls `body` for each stack of small grids among the positions `start .. start + len`, and for what is cut off at
+    /// both ends, in order; returns whether the access consists of stacks.
+    pub(crate) fn stacks(&self, start: usize, len: usize, mut body: impl FnMut(StackPart)) -> bool {
+        let [outer @ .., grids, rows, inner] = &self.axes[..] else { return false };
+        let size = rows.len * inner.len;
+        let strides = [grids.stride, rows.stride, inner.stride];
+        // Transposed rows are read tile by tile.
+        let crossing = inner.stride > STEPS && rows.stride == 1;
+        let most = if inner.len <= SHORT_ROW { STACKED } else { SMALL_GRID };
+        let small = size <= most && READ.contains(&inner.len) && grids.len >= LEAST;
+        if !small || crossing || !self.is_total() || strides.iter().any(|stride| *stride < 0) {
+            return false;
+        }
+        let (mut at, end) = (start, start + len);
+        while at < end {
+            let (grid, within) = (at / size, at % size);
+            let first = grid % grids.len;
+            let count = if within > 0 { 0 } else { ((end - at) / size).min(grids.len - first) };
+            if count == 0 {
+                let next = (at - within + size).min(end);
+                body(StackPart::Cut(at, next - at));
+                at = next;
+                continue;
+            }
+            let (mut outside, mut place) = (grid / grids.len, self.base + grids.stride * first as i64);
+            for axis in outer.iter().rev() {
+                place += axis.stride * (outside % axis.len) as i64;
+                outside /= axis.len;
+            }
+            let (place, strides) = (place as usize, strides.map(|stride| stride as usize));
+            let stack = GridStack { at: at - start, grids: count, rows: rows.len, len: inner.len, place, strides };
+            body(StackPart::Stack(stack));
+            at += count * size;
+        }
         true
     }
 

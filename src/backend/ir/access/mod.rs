@@ -21,7 +21,7 @@ use crate::cost::MACHINE;
 use crate::ops::View;
 use crate::shape;
 
-pub(crate) use grids::{ADDED, READ};
+pub(crate) use grids::{ADDED, GridStack, READ, StackPart};
 
 /// One axis of an iteration space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -375,6 +375,11 @@ impl StridedAccess {
         let [_, .., inner] = &self.axes[..] else { return None };
         let whole = (inner.lo, inner.hi) == (0, inner.len);
         (whole && matches!(inner.stride, 0 | 1)).then_some(inner.len)
+    }
+
+    /// The stride along the innermost axis; 0 if there is none.
+    pub(crate) fn inner_stride(&self) -> i64 {
+        self.axes.last().map_or(0, |axis| axis.stride)
     }
 
     /// The number of axes, of which neighbours that are walked as one are one.

@@ -48,12 +48,15 @@ fn views() -> Vec<View> {
         View::axes(&[3, 9], &[1]),
         View::axes(&[3, 9], &[0]),
         View::affine(&[4, 10], &[2, 2, 9], &[2, 1, 0, 0, 0, 1], &[0, 1]),
+        View::axes(&[5, 3, 4], &[0, 2]),
+        View::axes(&[4, 3, 2], &[1, 0]),
+        View::axes(&[2, 4, 3, 2], &[0, 2, 1]),
     ]
 }
 
 #[test]
 fn an_access_over_any_range_gives_the_places_of_the_view() {
-    let (mut grids, mut boxes, mut straights) = (0, 0, 0);
+    let (mut grids, mut boxes, mut stacks, mut straights) = (0, 0, 0, 0);
     for view in &views() {
         let (access, expected) = (StridedAccess::new(view).expect("a box"), places(view));
         assert_eq!(access.is_total(), expected.iter().all(Option::is_some), "{view}");
@@ -79,6 +82,26 @@ fn an_access_over_any_range_gives_the_places_of_the_view() {
                     }
                 });
                 assert!(!are_grids || by_grids == seen, "{view} {start} {len}");
+                let mut by_stacks = Vec::new();
+                let are_stacks = access.stacks(start, len, |part| match part {
+                    StackPart::Stack(stack) => {
+                        assert_eq!(stack.at, by_stacks.len(), "{view} {start} {len}");
+                        let [grid, row, step] = stack.strides;
+                        let within = stack.place..stack.place + stack.reach();
+                        for i in 0..stack.size() {
+                            let (g, r) = (i / stack.len / stack.rows, i / stack.len % stack.rows);
+                            let place = stack.place + grid * g + row * r + step * (i % stack.len);
+                            assert!(within.contains(&place), "{view} {start} {len}");
+                            by_stacks.push(Some(place));
+                        }
+                    }
+                    StackPart::Cut(at, count) => {
+                        assert_eq!(at - start, by_stacks.len(), "{view} {start} {len}");
+                        by_stacks.extend_from_slice(&expected[at..at + count]);
+                    }
+                });
+                assert!(!are_stacks || by_stacks == seen, "{view} {start} {len}");
+                stacks += usize::from(are_stacks);
                 let mut by_boxes = vec![None; len];
                 let are_boxes = access.boxes(start, len, |filled| {
                     let (lowest, reach) = filled.reach();
@@ -107,7 +130,7 @@ fn an_access_over_any_range_gives_the_places_of_the_view() {
             }
         }
     }
-    assert!(grids > 0 && boxes > 0 && straights > 0);
+    assert!(grids > 0 && boxes > 0 && stacks > 0 && straights > 0);
 }
 
 #[test]

@@ -212,7 +212,7 @@ impl<E: Num, const P: usize, const H: usize, const BOTH: bool> Run<'_, E, P, H, 
     /// Computes `R` rows of a panel.
     #[inline(always)]
     fn row_block<M: Machine, const R: usize>(&mut self, at: [i64; 3], panel: Panel, lent: &mut [Vec<E>; 2]) {
-        let Job { rows, depth, sums, x, .. } = self.tiles;
+        let Job { rows, lanes, depth, sums, x, .. } = self.tiles;
         let steps = sums.len() * depth.len;
         let [packed, room] = lent;
         // Rows are read where they lie if the rows or the steps of the sum are neighbours.
@@ -229,7 +229,15 @@ impl<E: Num, const P: usize, const H: usize, const BOTH: bool> Run<'_, E, P, H, 
             }
         }
         let rows_packed = apart.then_some(&room[..]);
-        let (mut lane, mut place) = (0, 0);
+        let straight = !BOTH && !panel.packs && sums.len() == 1 && lanes.by == [0, 1, 1];
+        let done = match depth.len {
+            1 if straight => self.short_sums::<M, R, 1>(at, panel),
+            2 if straight => self.short_sums::<M, R, 2>(at, panel),
+            3 if straight => self.short_sums::<M, R, 3>(at, panel),
+            4 if straight => self.short_sums::<M, R, 4>(at, panel),
+            _ => 0,
+        };
+        let (mut lane, mut place) = (done, 0);
         while lane < panel.count {
             if panel.count - lane <= H {
                 let place = self.place::<H>(panel.first + lane, place);
@@ -240,6 +248,52 @@ impl<E: Num, const P: usize, const H: usize, const BOTH: bool> Run<'_, E, P, H, 
             }
             (lane, place) = (lane + P, place + steps * P);
         }
+    }
+
+    /// Computes whole tiles of `R` rows with sums of `K` products, whose lanes are neighbours in the shared operand and in
+    /// the result; the number of lanes that have been computed. The overhead of a tile would outweigh such short sums.
+    #[inline(always)]
+    fn short_sums<M: Machine, const R: usize, const K: usize>(&mut self, at: [i64; 3], panel: Panel) -> usize {
+        let Job { rows, depth, x, y, fresh, .. } = self.tiles;
+        let (count, by) = (panel.count / P, rows.by[2] as usize);
+        if count == 0 || by < count * P {
+            return 0;
+        }
+        let mut left = [[E::ZERO; K]; R];
+        let mut right: [&[[E; P]]; K] = [&[]; K];
+        unrolled!(for k in K, {
+            unrolled!(for r in R, {
+                left[r][k] = x[(at[0] + rows.by[0] * r as i64 + depth.by[0] * k as i64) as usize];
+            });
+            let from = (at[1] + depth.by[1] * k as i64) as usize + panel.first;
+            right[k] = &y[from..][..count * P].as_chunks().0[..count];
+        });
+        let mut rest = &mut self.out[at[2] as usize + panel.first..];
+        let out: [&mut [[E; P]]; R] = std::array::from_fn(|_| {
+            let end = by.min(rest.len());
+            let (row, behind) = std::mem::take(&mut rest).split_at_mut(end);
+            rest = behind;
+            &mut row[..count * P].as_chunks_mut().0[..count]
+        });
+        for tile in 0..count {
+            let mut sums = [[E::ZERO; P]; R];
+            unrolled!(for k in K, {
+                let y = &right[k][tile];
+                unrolled!(for r in R, {
+                    for l in 0..P {
+                        let sum = sums[r][l];
+                        sums[r][l] = if M::FMA { left[r][k].fused(y[l], sum) } else { sum.plus(left[r][k].mul(y[l])) };
+                    }
+                });
+            });
+            unrolled!(for r in R, {
+                let out = &mut out[r][tile];
+                for l in 0..P {
+                    out[l] = (if fresh { E::ZERO } else { out[l] }).plus(sums[r][l]);
+                }
+            });
+        }
+        count * P
     }
 
     /// Computes a tile: `R` rows of at most `W` lanes.
