@@ -12,6 +12,8 @@ use polygrad::{
     while_loop_within,
 };
 
+use crate::gallery::gradbench::programs::particle;
+
 type Number<T> = Tensor<T, 0>;
 
 /// Newton's method for the square root of `a`, which it captures, and the number of its trips.
@@ -398,5 +400,25 @@ fn values_and_derivatives_share_a_loop() {
         all_near(&y.to_vec(), &place(None, &p).to_vec(), 1e-14);
         all_near(&slopes.to_vec(), &differences(&p), 1e-7);
         all_near(&dot.to_vec(), &slopes.matvec(&p.sin()).to_vec(), 1e-12);
+    }
+}
+
+/// The same of a loop whose trips take derivatives themselves.
+#[test]
+fn values_and_derivatives_of_a_simulation_share_a_loop() {
+    let w = tensor(0.3);
+    for inner in [Mode::Forward, Mode::Reverse] {
+        let f = Function::stage(
+            move |w: &Number<_>| -> (Number<_>, Number<_>) {
+                let slope = jacobian_by(Mode::Forward, |w| particle::miss(inner, (40, 8e-3), w), w);
+                (particle::miss(inner, (40, 8e-3), w), slope)
+            },
+            &w,
+        );
+        assert_eq!(loops(f.optimized()), [1, 0], "{}", f.optimized());
+        let (_, slope) = f.run(&w).expect("a number");
+        let at = |w: f64| particle::miss(inner, (40, 8e-3), &tensor(w)).item();
+        let expected = (at(0.3 + 1e-5) - at(0.3 - 1e-5)) / 2e-5;
+        all_near(&[slope.item()], &[expected], 1e-6);
     }
 }
