@@ -422,3 +422,21 @@ fn values_and_derivatives_of_a_simulation_share_a_loop() {
         all_near(&[slope.item()], &[expected], 1e-6);
     }
 }
+
+/// Loops that start alike, and end apart or one after the other.
+#[test]
+fn other_loops_are_not_joined() {
+    fn last<T: BaseTensor>(limit: f64, a: &Number<T>, y: &Number<T>) -> (Number<T>, Number<T>) {
+        let go = |c: &(Number<T>, Number<T>)| c.0.lt(limit);
+        while_loop((Tensor::scalar(1.0), y.clone()), go, |(x, y)| (x + a, y * 2.0))
+    }
+    let apart = Function::stage(|a| (last(5.0, a, a), last(9.0, a, a)), &tensor(1.0));
+    assert_eq!(loops(apart.optimized()), [2, 0], "{}", apart.optimized());
+    let ((x, y), (z, w)) = apart.run(&tensor(1.0)).expect("a number");
+    all_near(&[x.item(), y.item(), z.item(), w.item()], &[5.0, 16.0, 9.0, 256.0], 0.0);
+    let in_turn = Function::stage(|a| last(5.0, a, &last(5.0, a, a).1), &tensor(1.0));
+    assert_eq!(loops(in_turn.optimized()), [2, 0], "{}", in_turn.optimized());
+    assert_eq!(in_turn.run(&tensor(1.0)).expect("a number").1.item(), 256.0);
+    let alike = Function::stage(|a| (last(5.0, a, a), last(5.0, a, &a.sin())), &tensor(1.0));
+    assert_eq!(loops(alike.optimized()), [1, 0], "{}", alike.optimized());
+}
