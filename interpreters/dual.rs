@@ -19,8 +19,8 @@ use crate::dtype::DType;
 use crate::linalg::rules;
 use crate::ops::{Binary, Call, Contract, Discrete, Linear, Partial, Reduce, Unary};
 use crate::passes::Options;
-use crate::program::repeat::held;
-use crate::program::{Custom, CustomKind, Program, Slot, Taking, Term, interpret};
+use crate::program::repeat::{WithTangents, held, with_tangents};
+use crate::program::{Custom, Derivative, Program, Term, interpret};
 use crate::source::Site;
 
 /// The common level of two tangents.
@@ -459,25 +459,27 @@ impl Forward {
     }
 }
 
-/// A function that repeats its program, with tangents beside the floats of the carry and the captured floats.
-fn repeated_with_tangents<T: BaseTensor>(rule: &Arc<Custom>, args: &[Dual<T>]) -> Vec<Dual<T>> {
-    let carried = rule.primal().outputs().len();
+/// A function that repeats its program, with tangents beside the values that move.
+fn repeated_with_tangents<T: BaseTensor>(rule: &Custom, args: &[Dual<T>]) -> Vec<Dual<T>> {
     let mut level = LevelId::ANY;
     for arg in args {
         level = meet(level, arg.level());
     }
-    let has = |arg: &Dual<T>| arg.dtype().is_float();
-    let both = rule.derived((Vec::new(), None), || with_tangents(rule));
-    let (carry, captured) = args.split_at(carried);
-    let tangents = |of: &[Dual<T>]| of.iter().filter(|arg| has(arg)).map(Dual::tangent_or_zero).collect::<Vec<T>>();
-    let inputs = [primals(carry), tangents(carry), primals(captured), tangents(captured)].concat();
-    let mut results = T::custom(&both.rule, &inputs);
-    let mut dots = results.split_off(carried).into_iter();
-    let pair = |primal: T| {
-        let tangent = if primal.dtype().is_float() { dots.next().map(|dot| (level, dot)) } else { None };
-        Dual { primal, tangent }
-    };
+    let apart = |arg: &Dual<T>| (arg.primal.clone(), arg.tangent.as_ref().map(|(_, dot)| dot.clone()));
+    let results = with_tangents(rule, |moving| Derivative::Paired { moving }, args.iter().map(apart).collect(), &trip);
+    let pair = |(primal, dot): (T, Option<T>)| Dual { primal, tangent: dot.map(|dot| (level, dot)) };
     results.into_iter().map(pair).collect()
+}
+
+/// One trip of a function that repeats its program.
+fn trip(program: &Program, args: WithTangents<Term>) -> WithTangents<Term> {
+    let sweep = Forward::new();
+    let dual = |(x, dot): (Term, Option<Term>)| match dot {
+        Some(dot) => sweep.input(&x, &dot),
+        None => Dual::constant_of(x),
+    };
+    let results = interpret(program, args.into_iter().map(dual).collect());
+    results.into_iter().map(|y| (y.primal, y.tangent.map(|(_, dot)| dot))).collect()
 }
 
 /// The tangent of a solution `y` of linear equations: `a^-1 (b_dot - a_dot y)`.
@@ -492,32 +494,4 @@ fn solved<T: BaseTensor>(rule: &Arc<Custom>, moved: &Program, args: &[Dual<T>], 
         }
         T::custom(rule, &[primals(given), vec![right_dot]].concat()).swap_remove(0)
     })
-}
-
-/// The function that repeats a program with tangents.
-fn with_tangents(rule: &Custom) -> Taking {
-    let (carry, captured) = rule.primal().inputs().split_at(rule.primal().outputs().len());
-    let sweep = Forward::new();
-    let variable = |slot: &Slot| Term::variable(&slot.shape, slot.dtype);
-    let dual = |slot: &Slot| {
-        let (x, dot) = (variable(slot), variable(slot));
-        let value = sweep.input(&x, &dot);
-        (x, Some(dot).filter(|_| slot.dtype.is_float()), value)
-    };
-    let (mut inputs, mut values) = (Vec::new(), Vec::new());
-    for slots in [carry, captured] {
-        let duals: Vec<(Term, Option<Term>, Dual<Term>)> = slots.iter().map(dual).collect();
-        inputs.extend(duals.iter().map(|(x, _, _)| x.clone()));
-        inputs.extend(duals.iter().filter_map(|(_, dot, _)| dot.clone()));
-        values.extend(duals.into_iter().map(|(_, _, value)| value));
-    }
-    let (next, dots): (Vec<Term>, Vec<Term>) = interpret(rule.primal(), values).iter().map(|y| sweep.result(y)).unzip();
-    let dots = dots.into_iter().zip(carry).filter_map(|(dot, slot)| slot.dtype.is_float().then_some(dot));
-    let results: Vec<Term> = next.into_iter().chain(dots).collect();
-    let most = if let CustomKind::While { most } = rule.kind() { *most } else { None };
-    let made = Term::program(&inputs, &results, &[]).and_then(|body| Custom::while_loop(rule.name(), body, most));
-    match made {
-        Ok(both) => Taking { takes: vec![true; inputs.len()], rule: Arc::new(both) },
-        Err(message) => unreachable!("a program with tangents is closed: {message}"),
-    }
 }

@@ -55,6 +55,14 @@ pub mod internals {
     pub fn gradient_side_by_side(program: &Program) -> Program {
         crate::ad::gradient_side_by_side(program)
     }
+
+    /// [`gradient_side_by_side`] with one stack for the tangents of a value.
+    ///
+    /// # Panics
+    /// When there is no such gradient.
+    pub fn gradient_in_stacks(program: &Program) -> Program {
+        crate::ad::gradient_in_stacks(program)
+    }
 }
 pub use ad::{
     Checked, ColumnPattern, CompressedColumns, CompressedRows, FlatFunction, Function, FunctionOptions, Gradient,

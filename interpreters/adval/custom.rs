@@ -5,7 +5,8 @@
 //! so records the terms of a linear map.
 //!
 //! A function without rules becomes a term that keeps the arguments alone. Evaluated, it applies a linear program,
-//! which runs the function again and is itself a function without rules. The linear program is traced once.
+//! which runs the function again and is itself a function without rules. The linear program is traced once. Forwards, a
+//! while loop runs again as a loop over values and tangents, which ends where the loop ends, with or without a bound.
 //!
 //! A function that solves linear equations becomes a term that is linear in the right-hand side, whose transposed
 //! evaluation solves the transposed equations; the tangents of the other arguments change the right-hand side.
@@ -24,7 +25,8 @@ use crate::checkpoint::bounded;
 use crate::dtype::DType;
 use crate::ops::{Binary, Guard};
 use crate::passes::optimize;
-use crate::program::{Custom, CustomKind, Program, Slot, Taking, Term, interpret};
+use crate::program::repeat::{WithTangents, with_tangents};
+use crate::program::{Custom, CustomKind, Derivative, Program, Slot, Taking, Term, interpret};
 
 /// A function with a rule for cotangents: it has one tangent per result.
 #[derive(Clone, Debug, PartialEq)]
@@ -167,6 +169,11 @@ impl<F, R> Ruled<F, R> {
         F: Residual<T>,
     {
         let tangents = self.tangents(of);
+        if self.rule.is_while() {
+            let args = self.known(env).into_iter().zip(tangents).collect();
+            let pushed = with_tangents(&self.rule, |moving| Derivative::Pushed { moving }, args, &trip);
+            return pushed.into_iter().map(|(_, tangent)| tangent).collect();
+        }
         let linear = pushed_rule(&self.rule, &are_some(&tangents));
         let mut pushed = linear.applied(self.known(env), tangents).into_iter();
         let mut tangents = TermTangents::new();
@@ -198,13 +205,14 @@ fn are_some<X>(all: &[Option<X>]) -> Vec<bool> {
 
 /// The linear function from the given cotangents of a function without rules to those of its `moving` arguments.
 fn transposed_rule(rule: &Custom, moving: &[bool], given: &[bool]) -> Taking {
-    let which = (moving.to_vec(), Some(given.to_vec()));
+    let which = Derivative::Transposed { moving: moving.to_vec(), given: given.to_vec() };
     rule.derived(which, || rule.checkpointed_as(&transposed(&once(rule), moving, given)))
 }
 
-/// The linear function from the tangents of the `moving` arguments of a function without rules to those of its results.
+/// The linear function from the tangents of the `moving` arguments of a checkpointed function to those of its results.
 fn pushed_rule(rule: &Custom, moving: &[bool]) -> Taking {
-    rule.derived((moving.to_vec(), None), || rule.checkpointed_as(&pushed(&once(rule), moving)))
+    let which = Derivative::Pushed { moving: moving.to_vec() };
+    rule.derived(which, || rule.checkpointed_as(&pushed(rule.primal(), moving)))
 }
 
 impl Taking {
@@ -246,6 +254,20 @@ fn traced(program: &Program, moving: &[bool]) -> (Vec<Term>, Sweep<Term>, Vec<AD
     let duals = x.iter().zip(moving).map(dual).collect();
     let y = interpret(program, duals);
     (x, sweep, y)
+}
+
+/// One trip of a while loop, with tangents: those of the delta term of the trip.
+fn trip(program: &Program, args: WithTangents<Term>) -> WithTangents<Term> {
+    let mut sweep = Sweep::new();
+    let dual = |(x, dot): &(Term, Option<Term>)| match dot {
+        Some(_) => sweep.input(x),
+        None => ADVal::constant_of(x.clone()),
+    };
+    let duals = args.iter().map(dual).collect();
+    let y = interpret(program, duals);
+    let dots = args.into_iter().filter_map(|(_, dot)| dot).collect();
+    let y_dot = sweep.push(&y, dots);
+    y.into_iter().zip(y_dot).map(|(y, dot)| (y.primal, y.node.map(|_| dot))).collect()
 }
 
 fn variable(slot: &Slot) -> Term {

@@ -216,11 +216,11 @@ impl<F, R> Delta<F, R> {
         }
     }
 
-    /// Whether the term contains a loop without a bound, which no evaluation of terms can run.
-    pub(super) fn is_unbounded(&self) -> bool {
+    /// Whether the term contains a loop without a bound that its evaluation, `backwards` or forwards, cannot run.
+    pub(super) fn is_unbounded(&self, backwards: bool) -> bool {
         match self {
-            Delta::Custom(c) => c.is_unbounded(),
-            Delta::Loop(l) => l.is_unbounded(),
+            Delta::Custom(c) => backwards && c.is_unbounded(),
+            Delta::Loop(l) => l.is_unbounded(backwards),
             Delta::Unbounded => true,
             Delta::Input(_) | Delta::Scale(_) | Delta::Scale2(..) | Delta::Select { .. } | Delta::Linear(..) => false,
             Delta::Contract(_) | Delta::Reduce(_) | Delta::Gather(_) | Delta::ScatterAdd(_) => false,

@@ -193,7 +193,7 @@ pub(super) fn forward<T: BaseTensor>(
     };
     let env = Env { held: &[], stacked: &[], elements: &[] };
     for node in &terms {
-        if node.delta.is_unbounded() {
+        if node.delta.is_unbounded(false) {
             return Err(Fault::Unbounded);
         }
     }

@@ -52,7 +52,7 @@ pub use matrix::{
     value_and_jacobian_matrix_with,
 };
 pub use modes::Mode;
-pub(crate) use modes::gradient_side_by_side;
+pub(crate) use modes::{gradient_in_stacks, gradient_side_by_side};
 pub use second::{
     hessian, hessian_with, hvp, hvp_with, jacobian, jacobian_by, jacobian_by_with, jacobian_with, nth_derivative,
     nth_derivative_with, value_and_jacobian, value_and_jacobian_with,

@@ -15,7 +15,8 @@ use std::fmt;
 use super::propagate_one_hot::propagate_one_hot;
 use super::vectorize::is_bulk;
 use super::{
-    Options, checkpoint_loops, inline, rematerialize, replace_scalars, simplify_with, sink, split_index_sets, vectorize,
+    Options, checkpoint_loops, inline, join_while_loops, rematerialize, replace_scalars, simplify_with, sink,
+    split_index_sets, vectorize,
 };
 use crate::checkpoint::Checkpoint;
 use crate::program::{Assumed, Op, Program, part_of};
@@ -127,6 +128,15 @@ const SPLIT_INDEX_SETS: Pass = Pass {
     run: |program, _| Some(split_index_sets(program)).filter(|split| split != program),
 };
 
+const JOIN_WHILE_LOOPS: Pass = Pass {
+    name: "join_while_loops",
+    law: "values have the same bits, and derivatives are the same up to the order of sums; loops that end by themselves \
+          after the same trip are one",
+    phase: Phase::Optimize,
+    keeps: Keeps::Values,
+    run: |program, _| join_while_loops::joined(program),
+};
+
 const PROPAGATE_ONE_HOT: Pass = Pass {
     name: "propagate_one_hot",
     law: "with the option `basis`, products with the zeros around written numbers are left out, also those with NaN; \
@@ -173,11 +183,12 @@ const REPLACE_SCALARS: Pass = Pass {
 };
 
 /// Every pass, in the order in which passes first run.
-static PASSES: [&Pass; 9] = [
+static PASSES: [&Pass; 10] = [
     &CHECKPOINT_LOOPS,
     &VECTORIZE,
     &SIMPLIFY,
     &SPLIT_INDEX_SETS,
+    &JOIN_WHILE_LOOPS,
     &PROPAGATE_ONE_HOT,
     &INLINE,
     &SINK,
@@ -228,6 +239,7 @@ const fn groups(phase: Phase) -> &'static [Group] {
             Group { rounds: Rounds::While(has_build), passes: &[&VECTORIZE, &SIMPLIFY] },
             // At least one round for each axis along which a choice is made; each may enable another.
             Group { rounds: Rounds::WhileTheFirstChanges(4), passes: &[&SPLIT_INDEX_SETS, &SIMPLIFY] },
+            Group { rounds: Rounds::WhileTheFirstChanges(1), passes: &[&JOIN_WHILE_LOOPS, &SIMPLIFY] },
             Group { rounds: Rounds::WhileTheFirstChanges(1), passes: &[&PROPAGATE_ONE_HOT, &SIMPLIFY] },
         ],
         Phase::BeforePlan => {

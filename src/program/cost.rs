@@ -1,11 +1,12 @@
 //! The cost of a program, from shapes and element types, without a run.
 //!
 //! Laws: the [`Cost`] of a program is the cost that [`count`](fn@crate::inspect::count) counts while the program is
-//! interpreted, trip by trip; a base with a later use is copied before it is changed in place. The estimated time is
-//! computed from this cost, with a weight for each kind of work: estimates order programs that compute the same values,
-//! and predict no time.
+//! interpreted, trip by trip; a base with a later use is copied before it is changed in place. A while loop counts as
+//! all trips that its bound allows, as its derivative in reverse mode runs; without a bound, as one. The estimated time
+//! is computed from this cost, with a weight for each kind of work: estimates order programs that compute the same
+//! values, and predict no time.
 
-use super::{NodeId, Op, Program};
+use super::{CustomKind, NodeId, Op, Program};
 use crate::cost::{Cost, Estimate, Work};
 use crate::ops::kinds::Kind;
 use crate::ops::{Discrete, FloatStep, Linear, Property, View};
@@ -23,7 +24,11 @@ impl Program {
     fn estimate_of(&self, id: NodeId) -> Estimate {
         let op = &self.nodes()[id as usize].op;
         if let Op::Custom(rule, _) = op {
-            return rule.primal().estimate();
+            let one = rule.primal().estimate();
+            return match rule.kind() {
+                CustomKind::While { most } => Estimate::of_loop(most.unwrap_or(1), Cost::default(), one),
+                CustomKind::Rules { .. } | CustomKind::Checkpointed | CustomKind::Solve(_) => one,
+            };
         }
         let Op::Loop(l) = op else {
             return Estimate::of(work(op), self.cost_of(id));

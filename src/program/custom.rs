@@ -68,9 +68,16 @@ pub struct LinearEquations {
 /// [`Custom::solve`].
 pub type Transposed = (Program, Program);
 
-/// The key of a derived function: a mark for each argument that is differentiated, and for each result that has a
-/// cotangent; `None` for a function of tangents. Without marks: a while loop over values and tangents.
-pub(crate) type Derivative = (Vec<bool>, Option<Vec<bool>>);
+/// The key of a derived function. `moving` marks the arguments that are differentiated.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Derivative {
+    /// The function of tangents that follows from the delta term.
+    Pushed { moving: Vec<bool> },
+    /// The function of cotangents; `given` marks the results that have a cotangent.
+    Transposed { moving: Vec<bool>, given: Vec<bool> },
+    /// A while loop over values and tangents, whose trip computes them in pairs.
+    Paired { moving: Vec<bool> },
+}
 
 /// A derived function, and for each possible input whether the function takes it.
 #[derive(Clone, Debug)]

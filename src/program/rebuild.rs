@@ -21,6 +21,18 @@ pub(crate) enum Rebuilt {
 pub(crate) struct Now(Vec<Rebuilt>);
 
 impl Now {
+    /// No operation but the inputs, for a pass that makes the operations of a program in another order.
+    pub(crate) fn inputs(program: &Program, inputs: &[NodeId]) -> Now {
+        let mut now = vec![Rebuilt::Many(Vec::new()); program.nodes().len()];
+        now.iter_mut().zip(inputs).for_each(|(now, id)| *now = Rebuilt::One(*id));
+        Now(now)
+    }
+
+    /// Sets the new form of an operation.
+    pub(crate) fn set(&mut self, id: NodeId, made: Rebuilt) {
+        self.0[id as usize] = made;
+    }
+
     /// The new number of an operation with one value.
     pub(crate) fn of(&self, id: NodeId) -> NodeId {
         match &self.0[id as usize] {

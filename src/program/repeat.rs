@@ -3,8 +3,13 @@
 //! The program takes a carry, whose first value is a mask of rank 0, and captured values; it returns the next carry. A
 //! trip runs while that mask holds. Law: a function with a bound equals the loop of that many trips in which a trip
 //! after the end returns its carry ([`bounded`](crate::checkpoint::bounded)); its derivatives are those of that loop.
+//!
+//! Its tangents need no bound: they are carried beside the values by one function of the same kind ([`with_tangents`]),
+//! which ends where the values end.
 
-use super::{Custom, CustomKind, Program, Term, interpret};
+use std::sync::Arc;
+
+use super::{Custom, CustomKind, Derivative, Program, Taking, Term, interpret};
 use crate::base::BaseTensor;
 use crate::dtype::DType;
 use crate::ops::{Compare, Discrete, Linear};
@@ -73,6 +78,71 @@ pub(crate) fn together(batched: &Program, n: usize) -> Program {
 pub(crate) fn any<T: BaseTensor>(mask: &T, n: usize) -> T {
     let count = T::discrete(&Discrete::ToInt, &[mask]).linear(&Linear::sum(&[n], &[0]));
     T::discrete(&Discrete::Compare(Compare::Gt), &[&count, &T::zeros(&[], DType::I64)])
+}
+
+/// Values with their tangents, `None` for a known zero.
+pub(crate) type WithTangents<T> = Vec<(T, Option<T>)>;
+
+/// The results of a program for values with tangents: the derivative rule of one trip.
+pub(crate) type TripRule<'a> = &'a dyn Fn(&Program, WithTangents<Term>) -> WithTangents<Term>;
+
+/// The results of a while loop for arguments with tangents, by a loop over values and tangents, under a key for the
+/// marks of the arguments that have tangents.
+pub(crate) fn with_tangents<T: BaseTensor>(
+    rule: &Custom,
+    key: fn(Vec<bool>) -> Derivative,
+    args: WithTangents<T>,
+    trip: TripRule<'_>,
+) -> WithTangents<T> {
+    let moving: Vec<bool> = args.iter().map(|(_, dot)| dot.is_some()).collect();
+    let both = rule.derived(key(moving.clone()), || carrying_tangents(rule, moving, trip));
+    let moves = &both.takes[args.len()..];
+    let carried = rule.primal().outputs().len();
+    let (mut inputs, mut dots) = (Vec::with_capacity(2 * args.len()), Vec::new());
+    for (k, (x, dot)) in args.into_iter().enumerate() {
+        if k == carried {
+            inputs.append(&mut dots);
+        }
+        if moves[k] {
+            dots.push(dot.unwrap_or_else(|| T::zeros(x.shape(), x.dtype())));
+        }
+        inputs.push(x);
+    }
+    inputs.append(&mut dots);
+    let mut results = T::custom(&both.rule, &inputs);
+    let mut dots = results.split_off(carried).into_iter();
+    let with = |(x, moves): (T, &bool)| (x, if *moves { dots.next() } else { None });
+    results.into_iter().zip(moves).map(with).collect()
+}
+
+/// The while loop that carries tangents beside values: first the values of the carry, then their tangents, then the
+/// same of the captured values. It takes all values, and the tangents of those that move in some trip.
+fn carrying_tangents(rule: &Custom, mut moving: Vec<bool>, trip: TripRule<'_>) -> Taking {
+    let (slots, carried) = (rule.primal().inputs(), rule.primal().outputs().len());
+    let x = Term::variables(slots);
+    // Tangents are added to the carry until each trip returns what it takes: a least fixpoint.
+    let (dots, next) = loop {
+        let dot = |(x, moves): (&Term, &bool)| moves.then(|| Term::variable(x.shape(), x.dtype()));
+        let dots: Vec<Option<Term>> = x.iter().zip(&moving).map(dot).collect();
+        let next = trip(rule.primal(), x.iter().cloned().zip(dots.iter().cloned()).collect());
+        let new = |k: &usize| next[*k].1.is_some() && !moving[*k];
+        let new: Vec<usize> = (0..carried).filter(new).collect();
+        if new.is_empty() {
+            break (dots, next);
+        }
+        new.into_iter().for_each(|k| moving[k] = true);
+    };
+    let all = |x: &[Term], dots: &[Option<Term>]| [x.to_vec(), dots.iter().flatten().cloned().collect()].concat();
+    let inputs = [all(&x[..carried], &dots[..carried]), all(&x[carried..], &dots[carried..])].concat();
+    let mut results: Vec<Term> = next.iter().map(|(y, _)| y.clone()).collect();
+    for ((y, dot), _) in next.into_iter().zip(&moving).filter(|(_, moves)| **moves) {
+        results.push(dot.unwrap_or_else(|| Term::zeros(y.shape(), y.dtype())));
+    }
+    let most = if let CustomKind::While { most } = rule.kind() { *most } else { None };
+    match Custom::while_loop(rule.name(), closed(&inputs, &results), most) {
+        Ok(both) => Taking { rule: Arc::new(both), takes: [vec![true; x.len()], moving].concat() },
+        Err(message) => unreachable!("a carry with tangents is a carry: {message}"),
+    }
 }
 
 /// The program from variables to results that depend on no other variables.

@@ -128,7 +128,7 @@ impl Program {
     }
 
     /// Whether the program runs a while loop without a bound, other than in a function with a rule for cotangents.
-    pub(super) fn is_unbounded(&self) -> bool {
+    pub(crate) fn is_unbounded(&self) -> bool {
         let find = || {
             let mut all =
                 self.operations(|op| run_by(op).filter(|_| !matches!(op, Op::Custom(c, _) if c.vjp().is_some())));

@@ -12,8 +12,8 @@ use crate::tree::Tree;
 
 /// A loop that runs while a condition on its carry holds: `while go(c) { c = f(c) }`.
 ///
-/// The number of trips is unknown, so recorded programs have derivatives in forward mode alone ([`jvp`](crate::jvp)):
-/// reverse mode would have to keep the state of each trip. [`while_loop_within`] has a bound on the number of trips,
+/// The number of trips is unknown, so recorded programs have derivatives in forward mode alone ([`jvp`](crate::jvp),
+/// [`jacobian`](crate::jacobian())): reverse mode would have to keep the state of each trip. [`while_loop_within`] has a bound on the number of trips,
 /// and both modes; a `direct` verb runs the loop in the host language, trip by trip, and differentiates the trips that
 /// ran. A recorded loop ends as soon as the condition does not hold. In a batch, rows that have ended wait for the
 /// others.

@@ -4,11 +4,15 @@
 
 use polygrad::backend::compile;
 use polygrad::inspect::{Family, count};
-use polygrad::program::Program;
+use polygrad::passes::optimize;
+use polygrad::program::{Program, interpret};
 use polygrad::{
-    Array, BaseTensor, Concrete, Function, FunctionOptions, Tensor, direct, fold, grad, hessian, hvp, jvp, map, tensor,
-    vjp, vmap, while_loop, while_loop_within,
+    Array, BaseTensor, Concrete, Function, FunctionOptions, Mode, Tensor, direct, fold, grad, hessian, hvp, jacobian,
+    jacobian_by, jvp, map, symbolic, tensor, value_and_grad, value_and_jacobian, vjp, vmap, while_loop,
+    while_loop_within,
 };
+
+use crate::gallery::gradbench::programs::particle;
 
 type Number<T> = Tensor<T, 0>;
 
@@ -189,4 +193,250 @@ fn programs_with_such_loops_are_printed_and_saved() {
         let run = compile(&loaded).run(&[Array::scalar(9.0)]);
         near(run[0].item().expect("a number"), 3.0);
     }
+}
+
+/// A point that moves until it has left a ball, drawn by a force with some parameters; and the number of its trips.
+fn thrown<T: BaseTensor>(most: Option<usize>, p: &Tensor<T, 1>) -> (Tensor<T, 1>, Number<T>) {
+    let go = |c: &(Tensor<T, 1>, Tensor<T, 1>, Number<T>)| c.0.square().sum().lt(4.0);
+    let step = |(x, v, trips): (Tensor<T, 1>, Tensor<T, 1>, Number<T>)| {
+        let v = &v - 0.2 * (&x * p.slice(0, ..2)).sin() + 0.1 * p.at([p.len() as i64 - 1]);
+        (&x + 0.2 * &v, v, trips + 1.0)
+    };
+    let start = (p.slice(0, ..2) * 0.1, Tensor::constant([1.0, 0.5]), Tensor::scalar(0.0));
+    let (x, v, trips) = match most {
+        None => while_loop(start, go, step),
+        Some(most) => while_loop_within(most, start, go, step),
+    };
+    (x * v.exp(), trips)
+}
+
+fn place<T: BaseTensor>(most: Option<usize>, p: &Tensor<T, 1>) -> Tensor<T, 1> {
+    thrown(most, p).0
+}
+
+/// The parameters, of which some take no part.
+fn parameters(n: usize) -> Tensor<Concrete, 1> {
+    Tensor::from_raw(Array::uniform(&[n], 0.2, 0.8, 3))
+}
+
+/// Central differences, as columns.
+fn differences(p: &Tensor<Concrete, 1>) -> Vec<f64> {
+    let (n, h) = (p.len(), 1e-6);
+    let moved = |k: usize, by: f64| {
+        let e: Vec<f64> = p.to_vec().into_iter().enumerate().map(|(j, x)| if j == k { x + by } else { x }).collect();
+        place(None, &Tensor::from_raw(Array::from(e))).to_vec()
+    };
+    let column = |k: usize| -> Vec<f64> {
+        moved(k, h).into_iter().zip(moved(k, -h)).map(|(a, b)| (a - b) / (2.0 * h)).collect()
+    };
+    let columns: Vec<Vec<f64>> = (0..n).map(column).collect();
+    (0..2).flat_map(|row| columns.iter().map(move |c| c[row]).collect::<Vec<f64>>()).collect()
+}
+
+#[track_caller]
+fn all_near(found: &[f64], expected: &[f64], tolerance: f64) {
+    assert_eq!(found.len(), expected.len());
+    for (a, b) in found.iter().zip(expected) {
+        assert!((a - b).abs() <= tolerance * b.abs().max(1.0), "{found:?} is not {expected:?}");
+    }
+}
+
+/// The number of loops in a program, those that end by themselves and others.
+fn loops(program: &Program) -> [usize; 2] {
+    let text = program.to_string();
+    ["while", "loop"].map(|word| text.matches(&format!("= {word}")).count())
+}
+
+/// Few parameters have tangents side by side, many have stacks.
+#[test]
+fn forward_mode_is_one_loop() {
+    for n in [3, 4, 5, 9] {
+        let p = parameters(n);
+        let (y, trips) = thrown(None, &p);
+        assert!((5.0..80.0).contains(&trips.item()), "{}", trips.item());
+        let expected = differences(&p);
+        for most in [None, Some(80)] {
+            let forward = FunctionOptions::new().mode(Mode::Forward);
+            let both = Function::value_and_jacobian(|p| place(most, p), &p).with_options(forward);
+            assert_eq!(loops(both.optimized()), [1, 0], "{n} parameters, {most:?}\n{}", both.optimized());
+            let (value, slopes): (_, Tensor<Concrete, 2>) = both.run(&p).expect("the same shape");
+            all_near(&value.to_vec(), &y.to_vec(), 1e-14);
+            all_near(&slopes.to_vec(), &expected, 1e-7);
+            let slopes = slopes.to_vec();
+            let plain: Tensor<Concrete, 2> = jacobian_by(Mode::Forward, |p| place(most, p), &p);
+            all_near(&plain.to_vec(), &slopes, 1e-13);
+            let (value, plain): (_, Tensor<Concrete, 2>) = value_and_jacobian(|p| place(most, p), &p);
+            all_near(&[value.to_vec(), plain.to_vec()].concat(), &[y.to_vec(), slopes.clone()].concat(), 1e-12);
+            // One direction, by dual numbers and by the delta term.
+            let x_dot = parameters(n).cos();
+            let product: Vec<f64> =
+                slopes.chunks(n).map(|row| row.iter().zip(x_dot.to_vec()).map(|(a, b)| a * b).sum()).collect();
+            let push = Function::jvp(|p| place(most, p), &p);
+            assert_eq!(loops(push.optimized()), [1, 0]);
+            all_near(&push.run_with(&p, &x_dot).expect("the same shapes").1.to_vec(), &product, 1e-12);
+            all_near(&direct::linearize(|p| place(most, p), &p).1(&x_dot).to_vec(), &product, 1e-12);
+            let split = symbolic::linearize(Function::stage(|p| place(most, p), &p).program());
+            assert_eq!(loops(&optimize(&split.linear)), [1, 0]);
+            if most.is_some() {
+                let reverse: Tensor<Concrete, 2> = jacobian_by(Mode::Reverse, |p| place(most, p), &p);
+                all_near(&reverse.to_vec(), &slopes, 1e-12);
+                // The linear program has a transposed one.
+                let x_bar = symbolic::vjp(Function::stage(|p| place(most, p), &p).program());
+                let y_bar = Array::from([0.3, -2.0]);
+                let back = interpret(&x_bar, vec![p.raw().clone(), y_bar.clone()]).pop().expect("a cotangent");
+                let mut primal = interpret(&split.primal, vec![p.raw().clone()]);
+                primal[0] = y_bar;
+                let transposed = symbolic::transpose(&split.linear, 1);
+                let by_parts = interpret(&transposed, primal).remove(0);
+                let floats = |a: &Array| a.to_vec::<f64>().expect("floats");
+                all_near(&floats(&by_parts), &floats(&back), 1e-12);
+            }
+        }
+    }
+}
+
+#[test]
+fn without_a_bound_there_is_forward_mode() {
+    let p = parameters(9);
+    // One result in nine inputs, which is why a bounded loop has reverse mode.
+    let slopes: Tensor<Concrete, 1> = jacobian(|p| place(None, p).sum(), &p);
+    let expected: Tensor<Concrete, 1> = grad(|p| place(Some(80), p).sum(), &p);
+    all_near(&slopes.to_vec(), &expected.to_vec(), 1e-12);
+    let told = Function::<_, _, Tensor<_, 1>>::jacobian(|p| place(None, p).sum(), &p).explain();
+    assert!(told.starts_with("jacobian, 1 result in 9 inputs: forward, in stacks, since a while loop has no bound"));
+    let fails = std::panic::catch_unwind(|| grad(|p| place(None, p).sum(), &parameters(9)));
+    assert!(fails.is_err(), "a gradient is computed backwards");
+}
+
+fn energy<T: BaseTensor>(p: &Tensor<T, 1>) -> Number<T> {
+    place(Some(80), p).square().sum()
+}
+
+/// Derivatives of derivatives, in each pair of modes, and in a batch.
+#[test]
+fn forward_mode_nests() {
+    for n in [3, 6] {
+        let p = parameters(n);
+        let expected: Tensor<Concrete, 2> = hessian(energy, &p);
+        let expected = expected.to_vec();
+        let h = 1e-5;
+        for k in 0..n {
+            let moved = |by: f64| {
+                let e: Vec<f64> =
+                    p.to_vec().into_iter().enumerate().map(|(j, x)| if j == k { x + by } else { x }).collect();
+                grad(energy, &Tensor::<Concrete, 1>::from_raw(Array::from(e))).to_vec()
+            };
+            let row: Vec<f64> = moved(h).into_iter().zip(moved(-h)).map(|(a, b)| (a - b) / (2.0 * h)).collect();
+            all_near(&row, &expected[k * n..(k + 1) * n], 1e-6);
+        }
+        for (outer, inner) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+            let mode = |k: usize| [Mode::Forward, Mode::Reverse][k];
+            let second = |p: &Tensor<_, 1>| -> Tensor<Concrete, 2> {
+                jacobian_by(mode(outer), |p| jacobian_by(mode(inner), energy, p), p)
+            };
+            all_near(&second(&p).to_vec(), &expected, 1e-10);
+            let staged = Function::stage(
+                move |p| -> Tensor<_, 2> {
+                    let inner = move |p: &Tensor<_, 1>| -> Tensor<_, 1> { jacobian_by(mode(inner), energy, p) };
+                    jacobian_by(mode(outer), inner, p)
+                },
+                &p,
+            );
+            all_near(&staged.run(&p).expect("the same shape").to_vec(), &expected, 1e-10);
+            if (outer, inner) == (0, 0) {
+                assert_eq!(loops(staged.optimized()), [1, 0], "{}", staged.optimized());
+            }
+        }
+        // Rows end one after the other.
+        let rows = Tensor::<Concrete, 2>::from_raw(Array::uniform(&[4, n], 0.1, 0.9, 5));
+        let each: Tensor<Concrete, 2> =
+            vmap(|p: &Tensor<Concrete, 1>| -> Tensor<_, 1> { jacobian_by(Mode::Forward, energy, p) })(&rows);
+        for k in 0..4 {
+            let row: Tensor<Concrete, 1> = rows.row(k);
+            all_near(&each.row::<1>(k).to_vec(), &grad(energy, &row).to_vec(), 1e-12);
+        }
+    }
+}
+
+/// A value that does not move has no tangent: the counter, and the point that is captured.
+#[test]
+fn the_loop_carries_values_and_tangents_that_move() {
+    fn f<T: BaseTensor>(x: &Number<T>, y: &Number<T>) -> Number<T> {
+        let go = |c: &(Number<T>, Number<T>)| c.1.lt(y);
+        while_loop_within(50, (x.clone(), Tensor::scalar(0.0)), go, |(x, k)| (x.sin() * y, k + 1.0)).0
+    }
+    let (x, y) = (tensor(0.5), tensor(3.0));
+    let g = Function::jvp_with(f, &x, &y);
+    let text = "\
+program(x: f64, x_dot: f64, data: f64) {
+  t0 = 0.0 < data
+  (_, t1, _, t2) = while, 50 times at most (e0 = t0, e1 = x, e2 = 0.0, e3 = x_dot, e4 = data) {
+    t3 = e2 + 1.0
+    next (t3 < e4, e4 * sin e1, t3, e4 * (e3 * cos e1))
+  }
+  return (t1, t2)
+}";
+    assert_eq!(g.optimized().to_string(), text);
+    let value = value_and_grad(|x| f(x, &Tensor::scalar(3.0)), &x);
+    let (v, dot) = g.run_with(&x, &(tensor(1.0), y)).expect("numbers");
+    all_near(&[v.item(), dot.item()], &[value.0.item(), value.1.item()], 1e-14);
+}
+
+/// The value of a function and its derivative, taken apart, run one loop.
+#[test]
+fn values_and_derivatives_share_a_loop() {
+    for (n, most) in [(3, None), (3, Some(80)), (6, Some(80))] {
+        let p = parameters(n);
+        let f = Function::stage(
+            move |p: &Tensor<_, 1>| -> (Tensor<_, 1>, Tensor<_, 2>, Tensor<_, 1>) {
+                let slopes = jacobian_by(Mode::Forward, |p| place(most, p), p);
+                (place(most, p), slopes, jvp(|p| place(most, p), p, &p.sin()).1)
+            },
+            &p,
+        );
+        assert!(loops(f.program())[0] >= 3);
+        assert_eq!(loops(f.optimized()), [1, 0], "{}", f.optimized());
+        let (y, slopes, dot) = f.run(&p).expect("the same shape");
+        all_near(&y.to_vec(), &place(None, &p).to_vec(), 1e-14);
+        all_near(&slopes.to_vec(), &differences(&p), 1e-7);
+        all_near(&dot.to_vec(), &slopes.matvec(&p.sin()).to_vec(), 1e-12);
+    }
+}
+
+/// The same of a loop whose trips take derivatives themselves.
+#[test]
+fn values_and_derivatives_of_a_simulation_share_a_loop() {
+    let w = tensor(0.3);
+    for inner in [Mode::Forward, Mode::Reverse] {
+        let f = Function::stage(
+            move |w: &Number<_>| -> (Number<_>, Number<_>) {
+                let slope = jacobian_by(Mode::Forward, |w| particle::miss(inner, (40, 8e-3), w), w);
+                (particle::miss(inner, (40, 8e-3), w), slope)
+            },
+            &w,
+        );
+        assert_eq!(loops(f.optimized()), [1, 0], "{}", f.optimized());
+        let (_, slope) = f.run(&w).expect("a number");
+        let at = |w: f64| particle::miss(inner, (40, 8e-3), &tensor(w)).item();
+        let expected = (at(0.3 + 1e-5) - at(0.3 - 1e-5)) / 2e-5;
+        all_near(&[slope.item()], &[expected], 1e-6);
+    }
+}
+
+/// Loops that start alike, and end apart or one after the other.
+#[test]
+fn other_loops_are_not_joined() {
+    fn last<T: BaseTensor>(limit: f64, a: &Number<T>, y: &Number<T>) -> (Number<T>, Number<T>) {
+        let go = |c: &(Number<T>, Number<T>)| c.0.lt(limit);
+        while_loop((Tensor::scalar(1.0), y.clone()), go, |(x, y)| (x + a, y * 2.0))
+    }
+    let apart = Function::stage(|a| (last(5.0, a, a), last(9.0, a, a)), &tensor(1.0));
+    assert_eq!(loops(apart.optimized()), [2, 0], "{}", apart.optimized());
+    let ((x, y), (z, w)) = apart.run(&tensor(1.0)).expect("a number");
+    all_near(&[x.item(), y.item(), z.item(), w.item()], &[5.0, 16.0, 9.0, 256.0], 0.0);
+    let in_turn = Function::stage(|a| last(5.0, a, &last(5.0, a, a).1), &tensor(1.0));
+    assert_eq!(loops(in_turn.optimized()), [2, 0], "{}", in_turn.optimized());
+    assert_eq!(in_turn.run(&tensor(1.0)).expect("a number").1.item(), 256.0);
+    let alike = Function::stage(|a| (last(5.0, a, a), last(5.0, a, &a.sin())), &tensor(1.0));
+    assert_eq!(loops(alike.optimized()), [1, 0], "{}", alike.optimized());
 }

@@ -141,6 +141,25 @@ fn recurrence(rng: &mut Rng) -> Program {
     symbolic::grad(&closed(&inputs, sum(&carry[0].binary(Binary::Add, &rows))))
 }
 
+/// A loop that ends by itself, once more with its tangents.
+fn ending(rng: &mut Rng) -> Program {
+    let inputs = [(); 3].map(|()| Term::variable(&[3], DType::F64));
+    let [x, y, _] = &inputs;
+    let most = [None, Some(20)][rng.below(2)];
+    let limit = Term::constant(Array::from(1.0 + rng.below(8) as f64));
+    let goes = |trips: &Term| Term::discrete(&Discrete::Compare(Compare::Lt), &[trips, &limit]);
+    let start = Term::constant(Array::from(0.0));
+    let last = Term::repeat(most, vec![goes(&start), x.clone(), start.clone()], &mut |carry| {
+        let inner = smooth(rng, &carry[1], y);
+        let trips = carry[2].binary(Binary::Add, &Term::constant(Array::from(1.0)));
+        vec![goes(&trips), smooth(rng, &inner, &carry[1]).unary(Unary::Tanh), trips]
+    });
+    let program = closed(&inputs[..2], sum(&last[1]));
+    let jvp = symbolic::jvp_in(&program, &[0]);
+    let results = [interpret(&program, inputs[..2].to_vec()), interpret(&jvp, inputs.to_vec())].concat();
+    Term::program(&inputs, &results, &[]).expect("a closed program")
+}
+
 /// The Hessian of a sum of functions of the elements of a vector, of their differences, too: few diagonals.
 fn hessian(rng: &mut Rng) -> Program {
     let n = 12 + rng.below(8);
@@ -203,6 +222,7 @@ fn each_pass_alone_keeps_its_law() {
     for seed in seeds(62_000, 12) {
         try_family(choices, seed, whole(), &mut changed);
         try_family(recurrence, seed, whole(), &mut changed);
+        try_family(ending, seed, whole(), &mut changed);
         try_family(hessian, seed, basis, &mut changed);
     }
     let usual = std::env::var_os("POLYGRAD_FUZZ").is_none();

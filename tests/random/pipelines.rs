@@ -10,10 +10,10 @@ use std::sync::LazyLock;
 use polygrad::backend::{Executable, compile};
 use polygrad::direct::{self, grad, jvp};
 use polygrad::export::{Exported, Unsupported};
-use polygrad::internals::{compile_in_small_blocks, gradient_side_by_side};
+use polygrad::internals::{compile_in_small_blocks, gradient_in_stacks, gradient_side_by_side};
 use polygrad::ops::{Binary, Discrete, External, FloatStep};
 use polygrad::passes::{Options, checkpoint_loops, optimize, simplify, simplify_with, vectorize};
-use polygrad::program::{Program, Term, interpret};
+use polygrad::program::{Program, Slot, Term, interpret};
 use polygrad::tree::TreeMath;
 use polygrad::{
     ADVal, Array, BaseTensor, Concrete, DType, Dual, Function, Shapes, Tensor, Tree, checkpoint, hvp, sparse_jacobian,
@@ -183,6 +183,9 @@ pub(crate) const PIPELINES: &[Pipeline] = &[
     row(Gradient, "vectorized, simplified, forwards, side by side, optimized", false, |case| {
         interpret(&optimize(&case.side_by_side(&simplify(case.vectorized()))), case.x.0.clone())
     }),
+    row(Gradient, "forwards, in stacks, optimized", false, |case| {
+        interpret(&optimize(&gradient_in_stacks(case.program())), case.x.0.clone())
+    }),
     row(Gradient, "symbolic gradient, exported, evaluated", true, |case| exported(case.gradient(), &case.x.0)),
     row(Gradient, "everything simplified and vectorized, exported, evaluated", true, |case| {
         let gradient = symbolic::grad(&simplify(case.vectorized()));
@@ -209,6 +212,9 @@ pub(crate) const PIPELINES: &[Pipeline] = &[
         let split = symbolic::linearize(case.program());
         let residuals = interpret(&split.primal, case.x.0.clone()).split_off(1);
         interpret(&split.linear, case.v.0.iter().cloned().chain(residuals).collect())
+    }),
+    row(Slope, "value and symbolic jvp in one program, optimized", false, |case| {
+        run(&case.value_and_slope(), &case.with(&case.v)).split_off(2)
     }),
     row(Slope, "gradient along v", false, |case| vec![grad(|x| case.at(x), &case.x).dot(&case.v).into_raw()]),
     row(Curvature, "jvp of grad by running", true, |case| {
@@ -442,6 +448,16 @@ impl Case {
 
     pub(crate) fn gradient(&self) -> &Program {
         self.gradient.get_or_init(|| symbolic::grad(self.program()))
+    }
+
+    /// The program of the loss, once more with its tangent, optimized together.
+    fn value_and_slope(&self) -> Program {
+        let jvp = symbolic::jvp(self.program());
+        let variable = |slot: &Slot| Term::variable(&slot.shape, slot.dtype);
+        let inputs: Vec<Term> = jvp.inputs().iter().map(variable).collect();
+        let value = interpret(self.program(), inputs[..self.x.0.len()].to_vec());
+        let results = [value, interpret(&jvp, inputs.clone())].concat();
+        optimize(&Term::program(&inputs, &results, &[]).expect("a closed program"))
     }
 
     /// The gradient of a program of the loss with tangents side by side, if there are not too many.

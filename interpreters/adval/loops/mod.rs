@@ -154,9 +154,9 @@ impl<F, R> LoopTerm<F, R> {
         }
     }
 
-    /// Whether a trip contains a loop without a bound.
-    pub(super) fn is_unbounded(&self) -> bool {
-        self.form.bodies.iter().any(|body| body.terms.iter().any(Delta::is_unbounded))
+    /// Whether a trip contains a loop without a bound that an evaluation in this direction cannot run.
+    pub(super) fn is_unbounded(&self, backwards: bool) -> bool {
+        self.form.bodies.iter().any(|body| body.terms.iter().any(|term| term.is_unbounded(backwards)))
     }
 
     pub(super) fn refs<'a>(&'a self, r: &mut dyn FnMut(&'a R)) {

@@ -11,7 +11,7 @@ use crate::array::Array;
 use crate::base::BaseTensor;
 use crate::dtype::DType;
 use crate::interpreters::adval::{ADVal, Fault, Sweep};
-use crate::ops::Linear;
+use crate::ops::{Discrete, Linear};
 use crate::passes::multi_tangent::{LaneValue, multi_tangent};
 use crate::program::{Builder, Constant, NodeId, Op, Program, Slot, Term, interpret};
 use crate::shape::{Shape, size};
@@ -66,9 +66,10 @@ impl Task<'_> {
     pub(super) fn by(&self, way: Way) -> Result<Program, Fault> {
         let (x, data) = split(self.program, self.count);
         let results = match way {
-            // Without inputs there are no lanes.
+            // Without inputs there are no tangents.
             Way::Lanes if self.inputs() > 0 => self.by_lanes(&x, &data),
-            Way::Pull | Way::Push | Way::Lanes => {
+            Way::Stacks if self.inputs() > 0 => self.by_stacks(&x, &data),
+            Way::Pull | Way::Push | Way::Lanes | Way::Stacks => {
                 let (sweep, y) = dual(self.program, &[&x[..], &data].concat(), self.count);
                 self.wanted.results(&sweep, &y, &x, way.mode())?
             }
@@ -95,18 +96,51 @@ impl Task<'_> {
             flat.linear(&Linear::reshape(flat.shape(), &[1, size(flat.shape())]))
         };
         let rows: Vec<Term> = (0..n).map(&mut row).collect();
-        let columns = Term::concat(0, &rows);
-        let m = columns.shape()[1];
+        results.extend(self.of_columns(x, &Term::concat(0, &rows)));
+        results
+    }
+
+    /// Values and derivatives by dual numbers, with the tangents for all basis vectors as stacks.
+    fn by_stacks(&self, x: &[Term], data: &[Term]) -> Vec<Term> {
+        let (n, outputs, jvp) = (self.inputs(), self.program.outputs().len(), jvp(self.program, self.count));
+        let positions = Term::discrete(&Discrete::Iota { n }, &[]);
+        let dtype = if self.wanted.form == Form::Tensor { x[0].dtype() } else { DType::F64 };
+        let one = Term::constant(Array::ones(&[], dtype));
+        // A trip for each basis vector, in which the values are the same: vectorized, they are computed once.
+        let (_, stacks) = Term::map_accum(n, false, Vec::new(), &[positions], &mut |_, position| {
+            let x_dot = Term::zeros(&[n], dtype).scatter_add(position, &one);
+            let x_dot = match self.wanted.form {
+                Form::Tensor => vec![x_dot.linear(&Linear::reshape(&[n], x[0].shape()))],
+                Form::Matrix | Form::Leaves => unravel(x, &x_dot),
+            };
+            let mut y = interpret(&jvp, [x, &x_dot, data].concat());
+            let y_dot = y.split_off(outputs);
+            y.push(match self.wanted.form {
+                Form::Tensor => y_dot[0].linear(&Linear::reshape(y_dot[0].shape(), &[size(y_dot[0].shape())])),
+                Form::Matrix | Form::Leaves => ravel(&y_dot),
+            });
+            (Vec::new(), y)
+        });
+        let first = |stack: &Term| {
+            let row = stack.linear(&Linear::slice(stack.shape(), 0, 0, 1, 1));
+            row.linear(&Linear::reshape(row.shape(), &stack.shape()[1..]))
+        };
+        let values = stacks[..outputs].iter().filter(|_| self.wanted.value).map(first);
+        values.chain(self.of_columns(x, &stacks[outputs])).collect()
+    }
+
+    /// The derivatives in their form, from the tangents for each basis vector as a row.
+    fn of_columns(&self, x: &[Term], columns: &Term) -> Vec<Term> {
+        let (n, m) = (columns.shape()[0], columns.shape()[1]);
         let matrix = columns.linear(&Linear::permute(&[n, m], &[1, 0]));
         match self.wanted.form {
             Form::Tensor => {
-                let both: Shape = outputs[0].shape.iter().chain(x[0].shape()).copied().collect();
-                results.push(matrix.linear(&Linear::reshape(&[m, n], &both)));
+                let both: Shape = self.program.outputs()[0].shape.iter().chain(x[0].shape()).copied().collect();
+                vec![matrix.linear(&Linear::reshape(&[m, n], &both))]
             }
-            Form::Matrix => results.push(matrix),
-            Form::Leaves => results.extend(leaves(x, &matrix.linear(&Linear::reshape(&[m, n], &[n])))),
+            Form::Matrix => vec![matrix],
+            Form::Leaves => leaves(x, &matrix.linear(&Linear::reshape(&[m, n], &[n]))),
         }
-        results
     }
 
     /// The program from arguments and data to values and to the tangents for each basis vector, without the tangents

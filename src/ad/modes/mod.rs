@@ -10,6 +10,10 @@
 //! | [`Way::Pull`] | the delta term backwards, once for each result | few results |
 //! | [`Way::Push`] | the delta term forwards, once for each input | few inputs |
 //! | [`Way::Lanes`] | all tangents in the loops of the values, without residuals | very few inputs, loops |
+//! | [`Way::Stacks`] | the same, in one stack for the tangents of a value | few inputs, loops that end by themselves |
+//!
+//! The delta term of a loop that ends by itself keeps no values of trips: evaluated, it runs the values again. So
+//! tangents beside the values take the place of [`Way::Push`] there.
 //!
 //! Laws: the choice depends on the program and the options alone; the first way is taken unless another way is faster
 //! by more than the error of the estimates; a mode that the user requests is taken.
@@ -52,13 +56,15 @@ enum Way {
     Push,
     /// The program runs at dual numbers, with the tangents for all basis vectors side by side.
     Lanes,
+    /// The program runs at dual numbers, with the tangents for all basis vectors as one stack.
+    Stacks,
 }
 
 impl Way {
     fn mode(self) -> Mode {
         match self {
             Way::Pull => Mode::Reverse,
-            Way::Push | Way::Lanes => Mode::Forward,
+            Way::Push | Way::Lanes | Way::Stacks => Mode::Forward,
         }
     }
 }
@@ -69,6 +75,7 @@ impl Display for Way {
             Way::Pull => "reverse",
             Way::Push => "forward",
             Way::Lanes => "forward, side by side",
+            Way::Stacks => "forward, in stacks",
         })
     }
 }
@@ -216,12 +223,16 @@ impl Task<'_> {
         let ruled = without_tangents(self.program).is_some();
         let few = loops && (1..=FEW).contains(&n) && !ruled;
         let lanes = if few { vec![Way::Lanes] } else { Vec::new() };
-        let forward = [vec![Way::Push], lanes.clone()].concat();
+        let ends = self.program.nodes().iter().any(|node| is_while(&node.op));
+        let forward = if ends { [lanes.clone(), vec![Way::Stacks]] } else { [vec![Way::Push], lanes.clone()] }.concat();
         let reverse = vec![Way::Pull];
         match asked {
             Some(Mode::Forward) => return (forward, Why::Asked),
             Some(Mode::Reverse) => return (reverse, Why::Asked),
             None if ruled => return (reverse, Why::Rules),
+            None if self.wanted.form != Form::Leaves && self.program.is_unbounded() => {
+                return (forward, Why::Unbounded);
+            }
             None => {}
         }
         if self.wanted.form == Form::Leaves {
@@ -302,8 +313,17 @@ impl Task<'_> {
 /// # Panics
 /// When the gradient does not exist.
 pub(crate) fn gradient_side_by_side(program: &Program) -> Program {
+    gradient_by(Way::Lanes, program)
+}
+
+/// [`gradient_side_by_side`] with tangents in stacks.
+pub(crate) fn gradient_in_stacks(program: &Program) -> Program {
+    gradient_by(Way::Stacks, program)
+}
+
+fn gradient_by(way: Way, program: &Program) -> Program {
     let task = Task { wanted: Wanted::gradient(false), program, count: program.inputs().len() };
-    match task.by(Way::Lanes) {
+    match task.by(way) {
         Ok(gradient) => gradient,
         Err(fault) => panic!("{fault}"),
     }
@@ -311,7 +331,12 @@ pub(crate) fn gradient_side_by_side(program: &Program) -> Program {
 
 /// Whether a program has loops.
 fn has_loops(program: &Program) -> bool {
-    program.nodes().iter().any(|node| matches!(node.op, Op::Loop(_)))
+    program.nodes().iter().any(|node| matches!(node.op, Op::Loop(_)) || is_while(&node.op))
+}
+
+/// Whether an operation is a loop that ends by itself.
+fn is_while(op: &Op<NodeId>) -> bool {
+    matches!(op, Op::Custom(custom, _) if custom.is_while())
 }
 
 /// The number of contractions outside of loops.

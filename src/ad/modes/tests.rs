@@ -1,7 +1,7 @@
 //! Tests of the laws of the choice, on programs that are tall, wide or square, with or without loops, of few or many
 //! inputs.
 
-use super::{Form, LESS, Task, Wanted, Way, Why};
+use super::{Form, LESS, Task, Wanted, Way, Why, is_while};
 use crate::array::Array;
 use crate::base::{BaseTensor, Lift};
 use crate::cost::Estimate;
@@ -9,7 +9,7 @@ use crate::dtype::DType;
 use crate::interpreters::Count;
 use crate::passes::{Options, optimize, optimize_with};
 use crate::program::{Program, Term, interpret};
-use crate::tensor::{Tensor, cond, fold, iterate, scan};
+use crate::tensor::{Tensor, cond, fold, iterate, scan, while_loop_within};
 
 /// A derivative of a program in its first inputs.
 struct Row {
@@ -77,6 +77,16 @@ fn orbit(n: usize, p: &Vector) -> Vector {
     (x * v).reshape([1])
 }
 
+/// A state after `n` steps, of a loop that ends by itself at its bound.
+fn settled(n: usize, p: &Vector, u: &Vector) -> Vector {
+    let go = |(_, k): &(Vector, Number)| k.lt(n as f64);
+    let step = |(u, k): (Vector, Number)| {
+        let last = p.at([p.len() as i64 - 1]);
+        (&u + 0.1 * p.at([0]) * (u.roll(0, 1) - &u).sin() - 0.1 * last * &u, k + 1.0)
+    };
+    while_loop_within(n, (u.clone(), Tensor::scalar(0.0)), go, step).0
+}
+
 fn table() -> Vec<Row> {
     let (jacobian, gradient) = (Wanted::jacobian(true), Wanted::gradient(true));
     let recurrent =
@@ -98,6 +108,14 @@ fn table() -> Vec<Row> {
         row("gradient in four numbers, loop", gradient, &[4], (Way::Pull, true), |x| orbit(100, &x[0])),
         row("gradient in one of four numbers, loop", gradient, &[4, 300], (Way::Lanes, true), |x| states(&x[0], &x[1])),
         row("gradient in many numbers, loop", gradient, &[9, 64], (Way::Pull, false), |x| steps(9, &x[0], &x[1])),
+        row("one input, loop that ends", jacobian, &[1, 64], (Way::Lanes, true), |x| settled(20, &x[0], &x[1])),
+        row("nine inputs, loop that ends", jacobian, &[9, 64], (Way::Stacks, false), |x| settled(20, &x[0], &x[1])),
+        row("gradient in one number, loop that ends", gradient, &[1, 64], (Way::Lanes, true), |x| {
+            settled(100, &x[0], &x[1])
+        }),
+        row("Hessian in one number, loop that ends", Wanted::HESSIAN, &[1, 16], (Way::Pull, false), |x| {
+            settled(10, &x[0], &x[1])
+        }),
         row("Hessian without loops", Wanted::HESSIAN, &[12], (Way::Pull, false), |x| x[0].sin() * x[0].roll(0, 1)),
         row("Hessian in two numbers, loop", Wanted::HESSIAN, &[2, 512], (Way::Lanes, true), |x| {
             steps(30, &x[0], &x[1])
@@ -122,7 +140,9 @@ impl Row {
         let program = self.first();
         let task = Task { wanted: self.wanted, program: &program, count: self.count };
         let lanes = task.inputs() <= 9;
-        let ways = [Way::Pull, Way::Push, Way::Lanes].into_iter().filter(|way| *way != Way::Lanes || lanes);
+        let ends = program.nodes().iter().any(|node| is_while(&node.op));
+        let ways = [(Way::Pull, true), (Way::Push, !ends), (Way::Lanes, lanes), (Way::Stacks, ends)];
+        let ways = ways.into_iter().filter_map(|(way, has)| has.then_some(way));
         let options = self.wanted.last(Options::default());
         ways.map(|way| (way, optimize_with(&task.by(way).expect("a derivative"), options))).collect()
     }

@@ -162,7 +162,7 @@ pub(super) fn sum_of_product(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dt
     if !b.once(*a) || size(shape) >= points || points == 0 || product == 0 || !dtype.is_float() {
         return None;
     }
-    let product = Product::of(b, &[(*a, from.clone())], into.clone(), is_own_product);
+    let product = Product::of(b, &[(*a, from.clone())], into.clone(), is_own_product_of_values);
     // A number is no factor of a contraction.
     if product.factors.len() < 2
         || points > elements(b, *a)
@@ -237,6 +237,12 @@ pub(super) fn sum_of_terms(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtyp
     }
     let (x, y) = (linearly(b, (**op).clone(), x), linearly(b, (**op).clone(), y));
     Some(b.add(Op::Binary(sum, x, y), shape.clone(), dtype))
+}
+
+/// Whether a value is a product with one use whose factors are no numbers.
+fn is_own_product_of_values(b: &Builder, id: NodeId) -> bool {
+    let scaled = matches!(b.node(id).op, Op::Binary(_, x, y) if number(b, x).is_some() || number(b, y).is_some());
+    is_own_product(b, id) && !scaled
 }
 
 /// A sum of products: `out[O i] += x[X i] * y[Y i] * ..`.

@@ -219,7 +219,13 @@ pub(super) fn contractions() -> Vec<Case> {
             let (y, z) = (lin(b, Linear::replicate(&[3, 4], &[1]), v[1]), rep(b, v[2]));
             let (p, q) = (mul(b, v[0], y), mul(b, v[0], z));
             let r = mul(b, p, z);
-            vec![lin(b, Linear::sum(&[3, 4], &[1]), q), sum_all(b, r)]
+            // The number stays with its factor.
+            let k = b.apply(Op::Constant(Constant(Array::full(&[3], 3.0))));
+            let scaled = mul(b, k, v[2]);
+            let scaled = rep(b, scaled);
+            let s = mul(b, v[0], scaled);
+            let s = lin(b, Linear::sum(&[3, 4], &[1]), s);
+            vec![lin(b, Linear::sum(&[3, 4], &[1]), q), sum_all(b, r), s]
         }),
         case("mul_into_replicated", &[X, A], |b, v| {
             let x = rep(b, v[0]);
