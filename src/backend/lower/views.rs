@@ -101,7 +101,7 @@ impl Lowering {
         dtype: DType,
         of: usize,
     ) -> Option<LoweredValue> {
-        let spread = Spread::new(from, into).filter(|_| dtype.is_float())?;
+        let spread = WindowSpread::new(from, into).filter(|_| dtype.is_float())?;
         let phases: Option<SmallVec<[_; 4]>> = (0..spread.step).map(|first| spread.phase(first)).collect();
         let phases = phases?;
         let n = size(into.source());
@@ -262,7 +262,7 @@ fn window(from: &View, into: &View) -> Option<usize> {
 }
 
 /// A move that adds each element at several neighbouring positions, as the adjoint of sums over windows does.
-struct Spread<'v> {
+struct WindowSpread<'v> {
     from: &'v View,
     into: &'v View,
     /// The axes of the positions within a window, and of the windows.
@@ -273,9 +273,9 @@ struct Spread<'v> {
     step: usize,
 }
 
-impl Spread<'_> {
+impl WindowSpread<'_> {
     /// The move, if windows are short and overlap, and if each position of the other axes is read and written alone.
-    fn new<'v>(from: &'v View, into: &'v View) -> Option<Spread<'v>> {
+    fn new<'v>(from: &'v View, into: &'v View) -> Option<WindowSpread<'v>> {
         let axes = 0..into.shape().len();
         let moved = |view: &View, axis: usize| (0..view.source().len()).any(|k| view.row(k)[axis] != 0);
         let mut still = axes.clone().filter(|axis| into.shape()[*axis] > 1 && !moved(from, *axis));
@@ -292,12 +292,12 @@ impl Spread<'_> {
         let n = into.shape()[within];
         let overlap = into.row(along)[within] == 1 && step < n && n <= WINDOW;
         let total = from.is_total() && into.is_total();
-        (plain && written && overlap && total).then_some(Spread { from, into, within, windows, along, step })
+        (plain && written && overlap && total).then_some(WindowSpread { from, into, within, windows, along, step })
     }
 
     /// The views whose sum is every `step`-th element of the result from `first` on, and where that sum is written.
     fn phase(&self, first: usize) -> Option<(SmallVec<[View; WINDOW]>, View)> {
-        let Spread { from, into, within, windows, along, step } = *self;
+        let WindowSpread { from, into, within, windows, along, step } = *self;
         let count = (into.shape()[within] - first).div_ceil(step);
         // The steps of the axis of windows are the elements of the result.
         let mut space = Shape::from_slice(into.shape());

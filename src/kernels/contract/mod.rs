@@ -28,6 +28,7 @@ mod windows;
 
 use std::any::Any;
 use std::ops::Range;
+use std::slice::from_ref;
 
 use super::isa::Isa;
 use super::loop_nest::{Axis, Nest, stepped};
@@ -125,10 +126,8 @@ impl PlannedContraction {
     pub(crate) fn run<E: Num>(&self, a: &[E], b: &[E], out: &mut [E], fresh: bool, scratch: &mut Scratch) {
         assert_eq!([a.len(), b.len(), out.len()], self.sizes, "the arrays have the sizes of the plan");
         let threads = threads::number(self.nanoseconds());
-        let covers = match &self.kernel {
-            Kernel::Padded(padded) => matches!(&padded.parts[..], [Kernel::Tiles(tiles)] if tiles.covers(out.len())),
-            kernel => matches!(kernel, Kernel::Tiles(tiles) if tiles.covers(out.len())),
-        };
+        let only = if let Kernel::Padded(padded) = &self.kernel { &padded.parts[..] } else { from_ref(&self.kernel) };
+        let covers = matches!(only, [Kernel::Tiles(tiles)] if tiles.covers(out.len()));
         if fresh && !covers {
             out.fill(E::ZERO);
         }
@@ -339,8 +338,8 @@ fn loops(nest: &Nest<3>) -> &'static str {
     }
 }
 
-/// The kernels of a convolution, or of an adjoint, that is prepared for them, if it needs preparation, and if that gives
-/// phases or a product of matrices.
+/// The kernels of a convolution, or of an adjoint, that is prepared for them, if it needs preparation, and if that makes
+/// products of matrices of it.
 fn windows(op: &Contract, nest: &Nest<3>, dtype: DType) -> Option<Padded> {
     let is_matrix = |kernel: &Kernel| match kernel {
         Kernel::Matrix { .. } | Kernel::Packed { .. } | Kernel::Sums { .. } | Kernel::Tiles(_) => true,
@@ -355,8 +354,7 @@ fn windows(op: &Contract, nest: &Nest<3>, dtype: DType) -> Option<Padded> {
     if let Some(Prepared { parts, pads }) = prepared(op) {
         let kernel = |op: &Contract| Some(choose(Nest::new([&op.a, &op.b, &op.out], [false; 3])?, dtype));
         let parts: Vec<Kernel> = parts.iter().map(kernel).collect::<Option<_>>()?;
-        let pays = parts.len() > 1 || parts.iter().all(is_matrix);
-        return pays.then(|| Padded { pads, parts, loops: nest.clone() });
+        return parts.iter().any(is_matrix).then(|| Padded { pads, parts, loops: nest.clone() });
     }
     let (run, padded, pad) = joined(nest, [size(op.a.source()), size(op.b.source())])?;
     let plan = Box::new(Sums::new(&run, dtype)?);
