@@ -242,6 +242,14 @@ machine! {
     packed_steps: usize = 256, seen questions "convolutions";
     /// Panels of columns that are packed at once: the packed columns stay in the second level of cache.
     packed_panels: usize = 42, seen questions "convolutions";
+    /// Columns of an implicit GEMM from which on it is faster than tiles whose lanes are not contiguous.
+    packed_columns: usize = 12, seen questions "convolutions";
+    /// Length of contiguous runs from which on loops over runs add windows as fast as tiles.
+    window_run: usize = 256, seen questions "convolutions";
+    /// Products of a convolution of stride 2 or more that are worth a kernel call of their own.
+    phase: usize = 4096, seen questions "convolutions";
+    /// Nanoseconds of adding one sum of products to a result in which windows overlap.
+    window_sum: f64 = 1.0, seen questions "convolutions";
     /// Least length of a run along which tiles of inner products are summed.
     summed_run: usize = 16, seen questions "convolutions";
     /// Least steps of the sum of such tiles.

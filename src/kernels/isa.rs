@@ -79,6 +79,8 @@ impl Isa {
 pub(crate) trait Machine: Copy {
     /// Whether a fused multiply-add is one instruction.
     const FMA: bool;
+    /// Whether there are 32 vector registers, of 64 bytes, not 16.
+    const WIDE: bool = false;
 }
 
 /// A machine without fused multiply-add.
@@ -95,6 +97,15 @@ pub(crate) struct Fused;
 
 impl Machine for Fused {
     const FMA: bool = true;
+}
+
+/// A machine with fused multiply-add and 32 registers.
+#[derive(Clone, Copy)]
+pub(crate) struct Wide;
+
+impl Machine for Wide {
+    const FMA: bool = true;
+    const WIDE: bool = true;
 }
 
 /// A loop that is compiled once for each instruction set. `run` and all functions that it calls for each element must
@@ -156,7 +167,7 @@ fn avx2<K: Kernel>(kernel: K) -> K::Output {
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma,avx512f,avx512dq,avx512vl,avx512bw")]
 fn avx512<K: Kernel>(kernel: K) -> K::Output {
-    kernel.run::<Fused>()
+    kernel.run::<Wide>()
 }
 
 /// Runs a body for each number from 0 to less than a constant, at most 8, as a loop that is unrolled before all others:

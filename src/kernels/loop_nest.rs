@@ -99,6 +99,11 @@ impl<const K: usize> Nest<K> {
         Some(nest)
     }
 
+    /// The nest of these loops, outermost first, without range checks.
+    pub(crate) fn of_box(base: [i64; K], axes: SmallVec<[Axis<K>; 6]>) -> Nest<K> {
+        Nest { base, axes, sides: SmallVec::new() }
+    }
+
     /// The canonical loops with the same visits: loops of one step are dropped, loops with a negative stride in the
     /// last array that they move in are reversed, the loops are sorted by descending stride, and two adjacent loops are
     /// merged if the stride of the outer one is the extent of the inner one in every array.

@@ -27,6 +27,7 @@ mod blocks;
 mod choices;
 mod compiled;
 mod composed;
+mod convolutions;
 mod export;
 mod fourier;
 mod functions;

@@ -17,7 +17,7 @@ use crate::kernels::loop_nest::Nest;
 use crate::kernels::scan::Line;
 use crate::ops::{Binary, Linear, View};
 use crate::program::{Node, NodeId};
-use crate::shape::size;
+use crate::shape::{Shape, size};
 
 impl Lowering {
     pub(crate) fn linear(
@@ -43,6 +43,9 @@ impl Lowering {
                     && let Some(seen) = self.seen(&mut scope.known[a as usize], &read, dtype, of)
                 {
                     return seen;
+                }
+                if let Some(sums) = self.window_spread(&mut scope.known[a as usize], (from, into), dtype, of) {
+                    return sums;
                 }
                 if let Some(sum) = self.window_sum(&mut scope.known[a as usize], (from, into), dtype, of) {
                     return sum;
@@ -86,6 +89,55 @@ impl Lowering {
             });
         }
         Some(sum)
+    }
+
+    /// The adjoint of sums over short windows that overlap: each element of the result is the sum of those of the windows
+    /// that contain it, as a sum of views; `None` for other moves. If windows begin every `s` elements, every `s`-th
+    /// element of the result is in windows at the same distances, and these elements are written together.
+    fn window_spread(
+        &mut self,
+        known: &mut LoweredValue,
+        (from, into): (&View, &View),
+        dtype: DType,
+        of: usize,
+    ) -> Option<LoweredValue> {
+        let spread = WindowSpread::new(from, into).filter(|_| dtype.is_float())?;
+        let phases: Option<SmallVec<[_; 4]>> = (0..spread.step).map(|first| spread.phase(first)).collect();
+        let phases = phases?;
+        let n = size(into.source());
+        let written = |(_, into): &(SmallVec<[View; WINDOW]>, View)| positions(into);
+        let covers = phases.iter().map(written).sum::<usize>() == n;
+        let whole = matches!(&phases[..], [(_, into)] if into.is_identity());
+        let (mut out, mut after) = (None, 0);
+        for (views, into) in &phases {
+            let space = into.shape();
+            // From +0 on, as sums are: -0 alone has the sum +0.
+            let mut sum = self.constant(&Array::zeros(space, dtype));
+            for view in views {
+                let seen = self.seen(known, view, dtype, of)?;
+                sum = self.elementwise(size(space), dtype, &[(&sum, dtype), (&seen, dtype)], |v| {
+                    ElementwiseOp::Binary(Binary::Add, v[0], v[1])
+                });
+            }
+            if whole {
+                return Some(sum);
+            }
+            self.in_order(&mut sum, dtype, size(space));
+            let first = out.is_none();
+            let out = *out.get_or_insert_with(|| self.workspace(dtype, n));
+            // The result is cleared before the first phase is written.
+            let step = self.group_for(size(space), &[(&sum, dtype)], after);
+            let value = self.within(step, &sum, dtype);
+            let bytes = self.at(out).bytes();
+            let group = self.group_at(step);
+            if first && !covers {
+                group.clear(out, bytes);
+            }
+            group.push(FusedOp::Put(out, StridedAccess::new(into)?, value), dtype);
+            self.writes(out, step);
+            after = step;
+        }
+        out.map(|out| LoweredValue::Dense(out, 0))
     }
 
     /// Writes a value to a buffer through a view, with zeros where nothing is written; with `adds`, accumulates it on
@@ -207,6 +259,66 @@ fn window(from: &View, into: &View) -> Option<usize> {
     let overlap = |other: usize| other != axis && (1..n as i64 * step).contains(&stride(other));
     let covers = into.is_total() && positions(into) == size(into.source()) * n;
     (n <= WINDOW && covers && (0..into.shape().len()).any(overlap)).then_some(axis)
+}
+
+/// A move that adds each element at several neighbouring positions, as the adjoint of sums over windows does.
+struct WindowSpread<'v> {
+    from: &'v View,
+    into: &'v View,
+    /// The axes of the positions within a window, and of the windows.
+    within: usize,
+    windows: usize,
+    /// The axis of the result along which windows lie, and the distance of neighbouring windows.
+    along: usize,
+    step: usize,
+}
+
+impl WindowSpread<'_> {
+    /// The move, if windows are short and overlap, and if each position of the other axes is read and written alone.
+    fn new<'v>(from: &'v View, into: &'v View) -> Option<WindowSpread<'v>> {
+        let axes = 0..into.shape().len();
+        let moved = |view: &View, axis: usize| (0..view.source().len()).any(|k| view.row(k)[axis] != 0);
+        let mut still = axes.clone().filter(|axis| into.shape()[*axis] > 1 && !moved(from, *axis));
+        let within = still.next().filter(|_| still.next().is_none())?;
+        let along = (0..into.source().len()).find(|k| into.row(*k)[within] != 0)?;
+        let windows = axes.clone().find(|axis| *axis != within && into.row(along)[*axis] != 0)?;
+        let alone = |k: usize| into.row(k).iter().filter(|m| **m != 0).count() == if k == along { 2 } else { 1 };
+        let unit = |k: usize| k == along || into.row(k).iter().all(|m| matches!(m, 0 | 1)) && into.source()[k] > 1;
+        let once = |axis: usize| (0..into.source().len()).filter(|k| into.row(*k)[axis] != 0).count() <= 1;
+        let rows = (0..into.source().len()).filter(|k| into.source()[*k] > 1);
+        let plain = rows.clone().all(|k| alone(k) && unit(k)) && axes.clone().all(once);
+        let written = axes.clone().all(|axis| into.shape()[axis] == 1 || moved(into, axis));
+        let step = usize::try_from(into.row(along)[windows]).ok()?;
+        let n = into.shape()[within];
+        let overlap = into.row(along)[within] == 1 && step < n && n <= WINDOW;
+        let total = from.is_total() && into.is_total();
+        (plain && written && overlap && total).then_some(WindowSpread { from, into, within, windows, along, step })
+    }
+
+    /// The views whose sum is every `step`-th element of the result from `first` on, and where that sum is written.
+    fn phase(&self, first: usize) -> Option<(SmallVec<[View; WINDOW]>, View)> {
+        let WindowSpread { from, into, within, windows, along, step } = *self;
+        let count = (into.shape()[within] - first).div_ceil(step);
+        // The steps of the axis of windows are the elements of the result.
+        let mut space = Shape::from_slice(into.shape());
+        let n = space[windows];
+        (space[windows], space[within]) = (n + count - 1, 1);
+        let matrix = |view: &View| -> SmallVec<[i64; 16]> {
+            (0..view.source().len()).flat_map(|k| view.row(k).iter().copied()).collect()
+        };
+        let read = |t: usize| {
+            let column = |k: usize| from.row(k)[windows] * t as i64;
+            let offset: SmallVec<[i64; 6]> = (0..from.source().len()).map(|k| from.offset()[k] - column(k)).collect();
+            let view = View::try_affine(from.source(), &space, &matrix(from), &offset).ok()?;
+            Some(view.clipped(windows, t, t + n))
+        };
+        let mut offset = SmallVec::<[i64; 6]>::from_slice(into.offset());
+        offset[along] += first as i64;
+        let written = View::try_affine(into.source(), &space, &matrix(into), &offset).ok()?;
+        let kept: SmallVec<[usize; 6]> = (0..space.len()).filter(|axis| *axis != within).collect();
+        let views: Option<_> = (0..count).map(|t| Some(read(t)?.restricted(&kept))).collect();
+        Some((views?, written.restricted(&kept)))
+    }
 }
 
 /// The view by which the result of a linear operation reads its operand; `None` if several elements are added at one

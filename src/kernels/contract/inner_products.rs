@@ -15,12 +15,12 @@ use smallvec::SmallVec;
 use super::implicit_gemm::Room;
 use crate::cost::MACHINE;
 use crate::dtype::{DType, Num};
-use crate::kernels::isa::{Isa, Kernel, Machine, dispatch};
+use crate::kernels::isa::{Isa, Kernel, Machine, dispatch, unrolled};
 use crate::kernels::loop_nest::{Axis, Nest};
 
-/// The numbers of rows and columns of a tile.
-const ROWS: usize = 2;
-const COLUMNS: usize = 6;
+/// The number of columns of a tile. A tile has two rows, or four if there are 32 registers, so that sums fill them: each
+/// is two vectors of AVX2, or one of AVX-512.
+const COLUMNS: usize = 3;
 
 /// A product, planned.
 pub(crate) struct Sums {
@@ -54,9 +54,11 @@ impl Sums {
         }
         let count = |axes: &[Axis<3>]| axes.iter().fold(1, |n: usize, axis| n.saturating_mul(axis.len));
         let [m, n] = [count(&lines[0]), count(&lines[1])];
-        let filled = |m: usize, n: usize| m.next_multiple_of(ROWS).saturating_mul(n.next_multiple_of(COLUMNS));
+        let filled = |m: usize, n: usize| m.saturating_mul(n.next_multiple_of(COLUMNS));
         let wasteful = filled(m, n).min(filled(n, m)) > m.saturating_mul(n).saturating_mul(3) / 2;
-        if wasteful || count(&steps).saturating_mul(inner.len) < MACHINE.summed {
+        // Sums of whole runs with one loop around them are products with a vector.
+        let is_gemv = steps.is_empty() && lines.iter().map(Vec::len).sum::<usize>() < 2;
+        if wasteful || is_gemv || count(&steps).saturating_mul(inner.len) < MACHINE.summed {
             return None;
         }
         let operands = if filled(m, n) <= filled(n, m) { [0, 1] } else { [1, 0] };
@@ -74,9 +76,9 @@ impl Sums {
         let operands = self.operands.map(|k| [a, b][k]);
         // The conditions are constants, so that only the tiles of one type are compiled.
         if const { matches!(E::DTYPE, DType::F32) } {
-            dispatch(isa, Job::<E, 8> { plan: self, operands, out, room });
+            dispatch(isa, Job::<E, 16> { plan: self, operands, out, room });
         } else if const { matches!(E::DTYPE, DType::F64) } {
-            dispatch(isa, Job::<E, 4> { plan: self, operands, out, room });
+            dispatch(isa, Job::<E, 8> { plan: self, operands, out, room });
         } else {
             unreachable!("only floats are summed here");
         }
@@ -178,9 +180,17 @@ impl<E: Num, const L: usize> Kernel for Job<'_, E, L> {
                 pack::<E, L>(self.operands[0], rows, 0, &pieces, width, packed_rows);
                 pack::<E, L>(self.operands[1], columns, 1, &pieces, width, packed_columns);
             }
-            // First the whole chunks of runs, then their packed remainders.
-            for packed in 0..1 + usize::from(left > 0) {
-                self.part::<M>(&pieces, if packed == 1 { width } else { 0 });
+            let mut row = 0;
+            while row < self.plan.rows.len() {
+                let most = if M::WIDE { 4 } else { 2 };
+                let count = most.min(self.plan.rows.len() - row);
+                match count {
+                    1 => self.rows::<M, 1>(row, &pieces, width),
+                    2 => self.rows::<M, 2>(row, &pieces, width),
+                    3 => self.rows::<M, 3>(row, &pieces, width),
+                    _ => self.rows::<M, 4>(row, &pieces, width),
+                }
+                row += count;
             }
         }
     }
@@ -206,40 +216,32 @@ fn pack<E: Num, const L: usize>(
 }
 
 impl<E: Num, const L: usize> Job<'_, E, L> {
-    /// Adds the products of the whole chunks of some pieces; or, if `packed` is not 0, those of the packed remainders,
-    /// with `packed` elements to a line.
+    /// Adds the products of `R` rows with all columns over some pieces: first over their whole chunks, then over their
+    /// packed remainders, with `width` elements to a line.
     #[inline(always)]
-    fn part<M: Machine>(&mut self, pieces: &[Piece], packed: usize) {
+    fn rows<M: Machine, const R: usize>(&mut self, row: usize, pieces: &[Piece], width: usize) {
         let Sums { rows, columns, base, .. } = self.plan;
-        let whole = [Piece { at: [0, 0], len: packed }];
-        let (operands, pieces) = match packed {
-            0 => (self.operands, pieces),
-            _ => ([&self.room.rows[..], &self.room.columns[..]], &whole[..]),
-        };
-        let line = |k: usize, places: &[[i64; 2]]| {
-            // Lines of a tile beyond the last repeat the last; their sums are not used.
-            let k = k.min(places.len() - 1);
-            if packed == 0 { places[k][0] } else { (k * packed) as i64 }
-        };
-        let (mut row, mut column) = (0, 0);
-        while row < rows.len() {
-            let (mut x, mut y) = ([0; ROWS], [0; COLUMNS]);
-            for r in 0..ROWS {
-                x[r] = line(row + r, rows);
-            }
+        let packed = [&self.room.rows[..], &self.room.columns[..]];
+        let remainders = [Piece { at: [0, 0], len: width }];
+        let remainders = &remainders[..usize::from(width > 0)];
+        let (mut x, mut from) = ([0; R], [0; R]);
+        for r in 0..R {
+            (x[r], from[r]) = (rows[row + r][0], ((row + r) * width) as i64);
+        }
+        for column in (0..columns.len()).step_by(COLUMNS) {
+            let (mut y, mut along) = ([0; COLUMNS], [0; COLUMNS]);
             for c in 0..COLUMNS {
-                y[c] = line(column + c, columns);
+                // Columns of a tile beyond the last repeat the last; their sums are not used.
+                let place = (column + c).min(columns.len() - 1);
+                (y[c], along[c]) = (columns[place][0], (place * width) as i64);
             }
-            let sums = tile::<M, E, L>(operands, x, y, pieces);
-            for r in 0..ROWS.min(rows.len() - row) {
-                for c in 0..COLUMNS.min(columns.len() - column) {
+            let sums = tile::<M, E, R, L>([[E::ZERO; L]; COLUMNS].map(|zeros| [zeros; R]), self.operands, x, y, pieces);
+            let sums = tile::<M, E, R, L>(sums, packed, from, along, remainders);
+            for c in 0..COLUMNS.min(columns.len() - column) {
+                for r in 0..R {
                     let out = &mut self.out[(base[2] + rows[row + r][1] + columns[column + c][1]) as usize];
-                    *out = out.plus(sums[r][c]);
+                    *out = out.plus(total(sums[c][r]));
                 }
-            }
-            column += COLUMNS;
-            if column >= columns.len() {
-                (row, column) = (row + ROWS, 0);
             }
         }
     }
@@ -248,52 +250,55 @@ impl<E: Num, const L: usize> Job<'_, E, L> {
 /// A line in chunks of one element for each lane.
 type Chunks<'v, E, const L: usize> = &'v [[E; L]];
 
-/// The inner products of the rows and columns of a tile over the whole chunks of the pieces.
+/// The lanes of the sums of a tile, for each column and row.
+type TileSums<E, const R: usize, const L: usize> = [[[E; L]; R]; COLUMNS];
+
+/// Sums, and the inner products of the rows and columns of a tile over the whole chunks of the pieces.
 #[inline(always)]
-fn tile<M: Machine, E: Num, const L: usize>(
+fn tile<M: Machine, E: Num, const R: usize, const L: usize>(
+    mut sums: TileSums<E, R, L>,
     [a, b]: [&[E]; 2],
-    x: [i64; ROWS],
+    x: [i64; R],
     y: [i64; COLUMNS],
     pieces: &[Piece],
-) -> [[E; COLUMNS]; ROWS] {
-    let mut sums = [[[E::ZERO; L]; COLUMNS]; ROWS];
+) -> TileSums<E, R, L> {
     for k in 0..pieces.len() {
         let Piece { at, len } = pieces[k];
         let len = len / L * L;
-        let (mut u, mut v): ([Chunks<'_, E, L>; ROWS], [Chunks<'_, E, L>; COLUMNS]) = ([&[]; ROWS], [&[]; COLUMNS]);
-        for r in 0..ROWS {
+        let (mut u, mut v): ([Chunks<'_, E, L>; R], [Chunks<'_, E, L>; COLUMNS]) = ([&[]; R], [&[]; COLUMNS]);
+        for r in 0..R {
             u[r] = &a[(x[r] + at[0]) as usize..][..len].as_chunks::<L>().0[..len / L];
         }
         for c in 0..COLUMNS {
             v[c] = &b[(y[c] + at[1]) as usize..][..len].as_chunks::<L>().0[..len / L];
         }
         for i in 0..len / L {
-            for c in 0..COLUMNS {
-                for r in 0..ROWS {
+            unrolled!(for c in COLUMNS, {
+                unrolled!(for r in R, {
+                    let (x, y) = (&u[r][i], &v[c][i]);
                     for l in 0..L {
-                        let (x, y, sum) = (u[r][i][l], v[c][i][l], sums[r][c][l]);
-                        sums[r][c][l] = if M::FMA { x.fused(y, sum) } else { sum.plus(x.mul(y)) };
+                        let sum = sums[c][r][l];
+                        sums[c][r][l] = if M::FMA { x[l].fused(y[l], sum) } else { sum.plus(x[l].mul(y[l])) };
                     }
-                }
-            }
+                });
+            });
         }
     }
-    // The lanes are added in a copy, so that the sums above stay in registers.
-    let mut totals = [[E::ZERO; COLUMNS]; ROWS];
-    for r in 0..ROWS {
-        for c in 0..COLUMNS {
-            let mut sides = sums[r][c];
-            let mut width = L;
-            while width > 1 {
-                width /= 2;
-                for l in 0..width {
-                    sides[l] = sides[l].plus(sides[l + width]);
-                }
-            }
-            totals[r][c] = sides[0];
+    sums
+}
+
+/// The sum of the lanes. A function of its own, of a copy of the lanes: the compiler would compute the lanes of several
+/// sums together, and shuffle them within the loop above; sums that are referred to would not stay in registers.
+#[inline(never)]
+fn total<E: Num, const L: usize>(lanes: [E; L]) -> E {
+    let (mut sides, mut width) = (lanes, L);
+    while width > 1 {
+        width /= 2;
+        for l in 0..width {
+            sides[l] = sides[l].plus(sides[l + width]);
         }
     }
-    totals
+    sides[0]
 }
 
 #[cfg(test)]

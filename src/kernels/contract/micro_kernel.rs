@@ -204,8 +204,18 @@ fn read_line<E: Num, const W: usize>(v: &[E], base: i64, lines: &Lines<'_, W>, t
         *to = *chunk(v, base.wrapping_add(first));
         return;
     }
+    let are_few = lines.pieces.len() <= 2;
     for piece in lines.pieces {
         let mut at = base.wrapping_add(piece.first.at[0]);
+        // A long run is read as if all lines continued it, and written from its first line on.
+        let start = at.wrapping_sub(piece.start as i64);
+        if are_few && piece.by.at[0] == 1 && start >= 0 && start as usize + W <= v.len() {
+            let (run, first) = (*chunk::<E, W>(v, start), piece.start);
+            for i in 0..W {
+                to[i] = if i < first { to[i] } else { run[i] };
+            }
+            continue;
+        }
         for x in &mut to[piece.start..piece.end] {
             *x = v[at as usize];
             at = at.wrapping_add(piece.by.at[0]);

@@ -11,7 +11,7 @@
 //! | `implicit_gemm`, `micro_kernel` | products with several axes for rows, columns or the sum: convolutions and their adjoints | matrices from `packed` products on |
 //! | `inner_products` | products that are summed along runs of both operands | runs from `summed_run` elements, sums from `summed` products on |
 //! | `gemv` | products of a matrix and a vector | matrices from `gemv` elements on |
-//! | `windows` | nothing: it brings convolutions into the form that `implicit_gemm` packs best | |
+//! | `windows` | nothing: it brings convolutions and their adjoints into the form that other kernels compute best | |
 //! | `partition` | contractions in parts, on several threads | contractions from `thread` nanoseconds on |
 //!
 //! The thresholds are constants of `src/cost/machine.rs`.
@@ -28,6 +28,7 @@ mod windows;
 
 use std::any::Any;
 use std::ops::Range;
+use std::slice::from_ref;
 
 use super::isa::Isa;
 use super::loop_nest::{Axis, Nest, stepped};
@@ -43,7 +44,7 @@ use implicit_gemm::{Packed, Room};
 use inner_products::Sums;
 use partition::{add_apart, apart};
 use tiles::Tiles;
-use windows::{Pad, all_finite, prepared};
+use windows::{Pad, Prepared, all_finite, joined, prepared};
 
 /// A contraction `out[O i] += a[A i] * b[B i]`, planned once for its shapes.
 pub(crate) struct PlannedContraction {
@@ -60,9 +61,11 @@ pub(crate) enum Kernel {
     Nothing,
     /// A matrix product for each visit of the loops around it.
     Matrix { product: Matmul, around: Nest<3> },
-    /// Implicit GEMM: the plan, the padding of operands with zeros, the loops of the plan (`nest`), and the loops of
-    /// the contraction as given (`loops`), which run instead if a zero of the padding would meet an infinity or NaN.
-    Packed { plan: Box<Packed>, pads: Box<[Option<Pad>; 2]>, nest: Box<Nest<3>>, loops: Nest<3> },
+    /// Implicit GEMM: the plan, and its loops, which run instead if a zero that stands for an element out of range would
+    /// meet an infinity or NaN.
+    Packed { plan: Box<Packed>, nest: Nest<3> },
+    /// Other kernels, on operands that are padded with zeros.
+    Padded(Box<Padded>),
     /// Inner products along runs, summed in registers.
     Sums { plan: Box<Sums>, nest: Nest<3> },
     /// Products with short axes, summed in registers tile by tile.
@@ -71,6 +74,14 @@ pub(crate) enum Kernel {
     Loops(Nest<3>),
     /// A sum in several parts, each with a result of its own; the results are added in order.
     Apart(Vec<Kernel>),
+}
+
+/// Kernels that together have the products of a contraction, but for zeros of the padding.
+pub(crate) struct Padded {
+    pads: [Option<Pad>; 2],
+    parts: Vec<Kernel>,
+    /// The loops of the contraction as given, which run instead if a zero of the padding would meet an infinity or NaN.
+    loops: Nest<3>,
 }
 
 /// Scratch memory of contractions. A caller that keeps it between runs saves its allocation.
@@ -100,11 +111,9 @@ impl PlannedContraction {
             return PlannedContraction { sizes, visits: 0, kernel: Kernel::Nothing };
         };
         let visits = repeats(&nest);
-        let windows = if dtype.is_float() && singles == [false; 2] { windows(op, dtype) } else { None };
+        let windows = if dtype.is_float() && singles == [false; 2] { windows(op, &nest, dtype) } else { None };
         let kernel = match windows {
-            Some((plan, pads, packed)) => {
-                Kernel::Packed { plan: Box::new(plan), pads: Box::new(pads), nest: Box::new(packed), loops: nest }
-            }
+            Some(padded) => Kernel::Padded(Box::new(padded)),
             None => apart(choose(nest, dtype), sizes[2], MACHINE.thread),
         };
         PlannedContraction { sizes, visits, kernel }
@@ -117,7 +126,8 @@ impl PlannedContraction {
     pub(crate) fn run<E: Num>(&self, a: &[E], b: &[E], out: &mut [E], fresh: bool, scratch: &mut Scratch) {
         assert_eq!([a.len(), b.len(), out.len()], self.sizes, "the arrays have the sizes of the plan");
         let threads = threads::number(self.nanoseconds());
-        let covers = matches!(&self.kernel, Kernel::Tiles(tiles) if tiles.covers(out.len()));
+        let only = if let Kernel::Padded(padded) = &self.kernel { &padded.parts[..] } else { from_ref(&self.kernel) };
+        let covers = matches!(only, [Kernel::Tiles(tiles)] if tiles.covers(out.len()));
         if fresh && !covers {
             out.fill(E::ZERO);
         }
@@ -131,7 +141,9 @@ impl PlannedContraction {
             // The innermost loop is not cut, so that runs stay long.
             Kernel::Loops(nest) => nest.is_box().then_some((nest, nest.axes().len().saturating_sub(1))),
             Kernel::Tiles(tiles) => Some(tiles.outer()),
-            Kernel::Nothing | Kernel::Packed { .. } | Kernel::Sums { .. } | Kernel::Apart(_) => None,
+            Kernel::Nothing | Kernel::Packed { .. } | Kernel::Padded(_) | Kernel::Sums { .. } | Kernel::Apart(_) => {
+                None
+            }
         }
     }
 
@@ -149,7 +161,8 @@ impl PlannedContraction {
         let inner: &[Axis<3>] = match &self.kernel {
             Kernel::Matrix { product, .. } => &[product.rows, product.columns, product.depth],
             Kernel::Tiles(tiles) => tiles.sum(),
-            Kernel::Nothing | Kernel::Packed { .. } | Kernel::Sums { .. } | Kernel::Loops(_) | Kernel::Apart(_) => &[],
+            Kernel::Nothing | Kernel::Packed { .. } | Kernel::Padded(_) => &[],
+            Kernel::Sums { .. } | Kernel::Loops(_) | Kernel::Apart(_) => &[],
         };
         outer.by_rows(self.sizes, count, inner, rows).next()
     }
@@ -184,7 +197,7 @@ impl PlannedContraction {
                 let out = &mut out[..end as usize];
                 tiles.part(part).run(Isa::detect(), [a, b], out, fresh, &mut Room::default());
             }
-            Kernel::Nothing | Kernel::Packed { .. } | Kernel::Sums { .. } | Kernel::Apart(_) => {
+            Kernel::Nothing | Kernel::Packed { .. } | Kernel::Padded(_) | Kernel::Sums { .. } | Kernel::Apart(_) => {
                 unreachable!("the loops of this kernel do not run in parts")
             }
         }
@@ -197,28 +210,7 @@ impl PlannedContraction {
 
     /// The kernel and its sizes, in words.
     pub(crate) fn describe(&self) -> String {
-        match &self.kernel {
-            Kernel::Nothing => "nothing".to_owned(),
-            Kernel::Matrix { product, around } => {
-                let sizes = [product.rows.len, product.columns.len, product.depth.len];
-                format!("matrix product {} x {}", Show(&sizes), repeats(around))
-            }
-            Kernel::Packed { plan, .. } => {
-                let [rows, columns, steps, times] = plan.sizes();
-                format!("packed matrix product {} x {times}", Show(&[rows, columns, steps]))
-            }
-            Kernel::Sums { plan, .. } => format!("sums along runs {}", Show(&plan.sizes())),
-            Kernel::Tiles(tiles) => {
-                let [rows, lanes, steps, times] = tiles.sizes();
-                let how = if tiles.is_unrolled() { ", unrolled" } else { "" };
-                format!("matrix product in registers {} x {times}{how}", Show(&[rows, lanes, steps]))
-            }
-            Kernel::Loops(nest) => loops(nest).to_owned(),
-            Kernel::Apart(parts) => {
-                let nest = parts.iter().find_map(|part| if let Kernel::Loops(nest) = part { Some(nest) } else { None });
-                format!("{}, in {} parts", nest.map_or("nothing", loops), parts.len())
-            }
-        }
+        self.kernel.describe()
     }
 
     /// Whether the kernel is loops over short runs, or products of narrow matrices: an elementwise pass over the
@@ -249,7 +241,7 @@ impl Kernel {
                 nest.is_box() && nest.inner().len < MACHINE.short_run && !(but_gemv && is_gemv(nest))
             }
             Kernel::Matrix { product, .. } => is_narrow(product),
-            Kernel::Nothing | Kernel::Packed { .. } | Kernel::Sums { .. } => false,
+            Kernel::Nothing | Kernel::Packed { .. } | Kernel::Padded(_) | Kernel::Sums { .. } => false,
             Kernel::Tiles(_) | Kernel::Apart(_) => false,
         }
     }
@@ -260,7 +252,7 @@ impl Kernel {
     }
 
     /// [`add`](Self::add); or, if `fresh`, sets `out` to the products, which is allowed only for tiles that cover
-    /// `out`.
+    /// `out`, of padded operands or not.
     fn run<E: Num>(&self, [a, b]: [&[E]; 2], out: &mut [E], fresh: bool, scratch: &mut Scratch, threads: usize) {
         if threads > 1 && self.share([a, b], out, fresh, scratch, threads) {
             return;
@@ -272,10 +264,18 @@ impl Kernel {
             }
             Kernel::Nothing => {}
             Kernel::Matrix { product, around } => around.points(|at| matmul(product, at, a, b, out)),
-            Kernel::Packed { plan, pads, loops, .. } => {
-                let done = scratch.room().is_some_and(|room| packed(plan, pads, [a, b], out, room));
+            Kernel::Packed { plan, nest } => {
+                let done = scratch.room().is_some_and(|room| plan.run(Isa::detect(), a, b, out, room));
                 if !done {
-                    add_runs(loops, a, b, out);
+                    add_runs(nest, a, b, out);
+                }
+            }
+            Kernel::Padded(padded) => {
+                if !padded.run([a, b], out, fresh, scratch, threads) {
+                    if fresh {
+                        out.fill(E::ZERO);
+                    }
+                    add_runs(&padded.loops, a, b, out);
                 }
             }
             Kernel::Sums { plan, .. } => {
@@ -288,6 +288,54 @@ impl Kernel {
     }
 }
 
+impl Kernel {
+    /// The kernel and its sizes, in words.
+    fn describe(&self) -> String {
+        match self {
+            Kernel::Nothing => "nothing".to_owned(),
+            Kernel::Matrix { product, around } => {
+                let sizes = [product.rows.len, product.columns.len, product.depth.len];
+                format!("matrix product {} x {}", Show(&sizes), repeats(around))
+            }
+            Kernel::Packed { plan, .. } => {
+                let [rows, columns, steps, times] = plan.sizes();
+                format!("packed matrix product {} x {times}", Show(&[rows, columns, steps]))
+            }
+            Kernel::Padded(padded) => match &padded.parts[..] {
+                [part] => part.describe(),
+                parts => format!("{}, and {} more phases", parts[0].describe(), parts.len() - 1),
+            },
+            Kernel::Sums { plan, .. } => format!("sums along runs {}", Show(&plan.sizes())),
+            Kernel::Tiles(tiles) => {
+                let [rows, lanes, steps, times] = tiles.sizes();
+                let how = if tiles.is_unrolled() { ", unrolled" } else { "" };
+                format!("matrix product in registers {} x {times}{how}", Show(&[rows, lanes, steps]))
+            }
+            Kernel::Loops(nest) => loops(nest).to_owned(),
+            Kernel::Apart(parts) => {
+                let nest = parts.iter().find_map(|part| if let Kernel::Loops(nest) = part { Some(nest) } else { None });
+                format!("{}, in {} parts", nest.map_or("nothing", loops), parts.len())
+            }
+        }
+    }
+}
+
+impl Padded {
+    /// Adds the products to `out`, or, if `fresh`, sets `out` to them; `false`, with nothing done, if a zero of the padding
+    /// would be multiplied by an infinity or NaN, or if there is no memory for a padded operand.
+    fn run<E: Num>(&self, v: [&[E]; 2], out: &mut [E], fresh: bool, scratch: &mut Scratch, threads: usize) -> bool {
+        let Some(copies) = scratch.room().and_then(|room| between_zeros(&self.pads, v, room)) else { return false };
+        let operand = |k: usize| copies[k].as_deref().unwrap_or(v[k]);
+        for part in &self.parts {
+            part.run([operand(0), operand(1)], out, fresh, scratch, threads);
+        }
+        if let Some(room) = scratch.room() {
+            room.keep(copies);
+        }
+        true
+    }
+}
+
 /// The description of loops over runs.
 fn loops(nest: &Nest<3>) -> &'static str {
     match nest.inner().strides {
@@ -296,21 +344,29 @@ fn loops(nest: &Nest<3>) -> &'static str {
     }
 }
 
-/// The plan of a convolution, or of an adjoint, that is prepared for packing, if it needs preparation and packing pays.
-fn windows(op: &Contract, dtype: DType) -> Option<(Packed, [Option<Pad>; 2], Nest<3>)> {
-    let (op, pads) = prepared(op)?;
-    let nest = Nest::new([&op.a, &op.b, &op.out], [false; 3])?;
-    Packed::new(&nest, dtype).filter(Packed::pays).map(|plan| (plan, pads, nest))
-}
-
-/// Adds the products to `out`; `false`, with nothing done, if a zero of the padding would be multiplied by an infinity
-/// or NaN, or if there is no memory for a padded operand.
-fn packed<E: Num>(plan: &Packed, pads: &[Option<Pad>; 2], v: [&[E]; 2], out: &mut [E], room: &mut Room<E>) -> bool {
-    let Some(copies) = between_zeros(pads, v, room) else { return false };
-    let operand = |k: usize| copies[k].as_deref().unwrap_or(v[k]);
-    let done = plan.run(Isa::detect(), operand(0), operand(1), out, room);
-    room.keep(copies);
-    done
+/// The kernels of a convolution, or of an adjoint, that is prepared for them, if it needs preparation, and if that makes
+/// products of matrices of it.
+fn windows(op: &Contract, nest: &Nest<3>, dtype: DType) -> Option<Padded> {
+    let is_matrix = |kernel: &Kernel| match kernel {
+        Kernel::Matrix { .. } | Kernel::Packed { .. } | Kernel::Sums { .. } | Kernel::Tiles(_) => true,
+        Kernel::Nothing | Kernel::Padded(_) | Kernel::Loops(_) | Kernel::Apart(_) => false,
+    };
+    let is_long = matches!(nest.inner().strides, [0, 1, 1] | [1, 0, 1])
+        && nest.inner().len >= MACHINE.window_run
+        && repeats(nest) < MACHINE.short_run.saturating_mul(size(op.out.source()));
+    if is_long && matches!(choose(nest.clone(), dtype), Kernel::Loops(_)) {
+        return None;
+    }
+    if let Some(Prepared { parts, pads }) = prepared(op) {
+        let kernel = |op: &Contract| Some(choose(Nest::new([&op.a, &op.b, &op.out], [false; 3])?, dtype));
+        let parts: Vec<Kernel> = parts.iter().map(kernel).collect::<Option<_>>()?;
+        return parts.iter().any(is_matrix).then(|| Padded { pads, parts, loops: nest.clone() });
+    }
+    let (run, padded, pad) = joined(nest, [size(op.a.source()), size(op.b.source())])?;
+    let plan = Box::new(Sums::new(&run, dtype)?);
+    let mut pads = [None, None];
+    pads[padded] = Some(pad);
+    Some(Padded { pads, parts: vec![Kernel::Sums { plan, nest: run }], loops: nest.clone() })
 }
 
 /// The copies of the operands that are padded with zeros; `None` if a zero of the padding would be multiplied by an
@@ -320,7 +376,7 @@ pub(crate) fn between_zeros<E: Num>(
     v: [&[E]; 2],
     room: &mut Room<E>,
 ) -> Option<[Option<Vec<E>>; 2]> {
-    if (0..2).any(|k| pads[k].is_some() && !all_finite(v[1 - k])) {
+    if (0..2).any(|k| pads[k].as_ref().is_some_and(|pad| pad.zeros) && !all_finite(v[1 - k])) {
         return None;
     }
     let mut copy = |k: usize| {
@@ -338,13 +394,28 @@ fn choose(nest: Nest<3>, dtype: DType) -> Kernel {
     }
     let tiles = Tiles::new(&nest);
     let kernel = choose_other(nest, dtype);
+    let beats = |tiles: &Tiles| match &kernel {
+        Kernel::Matrix { .. } => tiles.beat_matrices(),
+        Kernel::Packed { plan, .. } => {
+            let [_, columns, steps, _] = plan.sizes();
+            let large = columns >= MACHINE.packed_columns && steps >= MACHINE.short_run;
+            tiles.beat_matrices() && (tiles.is_in_place() || (!large && tiles.is_near(dtype)))
+        }
+        Kernel::Nothing | Kernel::Padded(_) | Kernel::Sums { .. } | Kernel::Tiles(_) => false,
+        Kernel::Loops(_) | Kernel::Apart(_) => false,
+    };
     match tiles {
-        Some(tiles) if kernel.has_short_runs(false) && tiles.beat_passes() => Kernel::Tiles(Box::new(tiles)),
-        Some(tiles) if matches!(kernel, Kernel::Matrix { .. } | Kernel::Packed { .. }) && tiles.beat_matrices() => {
+        Some(tiles) if (kernel.has_short_runs(false) || is_apart(&kernel)) && tiles.beat_passes() => {
             Kernel::Tiles(Box::new(tiles))
         }
+        Some(tiles) if beats(&tiles) => Kernel::Tiles(Box::new(tiles)),
         Some(_) | None => kernel,
     }
+}
+
+/// Whether the kernel is loops that write elements one by one.
+fn is_apart(kernel: &Kernel) -> bool {
+    matches!(kernel, Kernel::Loops(nest) if !matches!(nest.inner().strides, [_, _, 0 | 1]))
 }
 
 /// The kernel for the loops of a nest of floats, other than tiles.
@@ -360,9 +431,7 @@ fn choose_other(nest: Nest<3>, dtype: DType) -> Kernel {
         (Some((product, around)), Some(plan)) if repeats(&around) <= plan.sizes()[3] || large(&product) => {
             Kernel::Matrix { product, around }
         }
-        (_, Some(plan)) if plan.pays() => {
-            Kernel::Packed { plan: Box::new(plan), pads: Box::default(), nest: Box::new(nest.clone()), loops: nest }
-        }
+        (_, Some(plan)) if plan.pays() => Kernel::Packed { plan: Box::new(plan), nest },
         (Some((product, around)), _) => Kernel::Matrix { product, around },
         (None, _) => Kernel::Loops(nest),
     }

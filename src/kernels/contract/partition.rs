@@ -13,7 +13,7 @@ use std::ops::Range;
 use super::gemv::sums_in_turn;
 use super::implicit_gemm::Packed;
 use super::inner_products::Sums;
-use super::{Kernel, Scratch, between_zeros, repeats};
+use super::{Kernel, Scratch, repeats};
 use crate::cost::MACHINE;
 use crate::dtype::{DType, Num};
 use crate::kernels::loop_nest::{Axis, Nest};
@@ -63,6 +63,7 @@ impl Kernel {
                 MACHINE.tiled_product * rows * columns * depth * repeats(around) as f64
             }
             Kernel::Packed { nest, .. } => MACHINE.tiled_product * repeats(nest) as f64,
+            Kernel::Padded(padded) => padded.parts.iter().map(Kernel::nanoseconds).sum(),
             Kernel::Sums { nest, .. } => MACHINE.tiled_product * repeats(nest) as f64,
             Kernel::Tiles(tiles) => MACHINE.short_product * repeats(tiles.outer().0) as f64,
             Kernel::Loops(nest) => MACHINE.looped_product * repeats(nest) as f64,
@@ -88,17 +89,6 @@ impl Kernel {
         let Some(parts) = (0..count).map(part).collect::<Option<Vec<Kernel>>>().filter(|parts| parts.len() > 1) else {
             return false;
         };
-        let copies = match self {
-            Kernel::Packed { pads, .. } => scratch.room().and_then(|room| between_zeros(pads, [a, b], room)),
-            Kernel::Nothing
-            | Kernel::Matrix { .. }
-            | Kernel::Sums { .. }
-            | Kernel::Tiles(_)
-            | Kernel::Loops(_)
-            | Kernel::Apart(_) => Some(Default::default()),
-        };
-        let Some(copies) = copies else { return false };
-        let (a, b) = (copies[0].as_deref().unwrap_or(a), copies[1].as_deref().unwrap_or(b));
         let mut others = std::mem::take(&mut scratch.others);
         others.resize_with(count.max(others.len()), Scratch::default);
         let mut rest = &mut out[place(0)..];
@@ -111,9 +101,6 @@ impl Kernel {
         }
         threads::share(count, jobs, |((part, scratch), out)| part.run([a, b], out, fresh, scratch, 1));
         scratch.others = others;
-        if let Some(room) = scratch.room() {
-            room.keep(copies);
-        }
         true
     }
 
@@ -137,12 +124,12 @@ impl Kernel {
             Kernel::Loops(nest) => {
                 Cut::of(nest, TOGETHER).filter(|cut| !(sums_in_turn(nest) && cut.place + 1 == nest.axes().len()))
             }
-            Kernel::Nothing | Kernel::Apart(_) => None,
+            // Each of the kernels is cut on its own.
+            Kernel::Nothing | Kernel::Padded(_) | Kernel::Apart(_) => None,
         }
     }
 
     /// The kernel for a range of steps of the loop that is cut; the slice of the result begins with element `start`.
-    /// Padded operands are given as padded copies.
     fn part(&self, cut: &Cut, steps: Range<usize>, start: usize, dtype: DType) -> Option<Kernel> {
         let first = [0, 0, start as i64];
         match self {
@@ -159,7 +146,7 @@ impl Kernel {
             Kernel::Packed { nest, .. } => {
                 let nest = nest.part(cut.place, steps, first);
                 let plan = Box::new(Packed::new(&nest, dtype)?);
-                Some(Kernel::Packed { plan, pads: Box::default(), nest: Box::new(nest.clone()), loops: nest })
+                Some(Kernel::Packed { plan, nest })
             }
             Kernel::Sums { nest, .. } => {
                 let nest = nest.part(cut.place, steps, first);
@@ -170,7 +157,7 @@ impl Kernel {
                 Some(Kernel::Tiles(Box::new(tiles.part(nest))))
             }
             Kernel::Loops(nest) => Some(Kernel::Loops(nest.part(cut.place, steps, first))),
-            Kernel::Nothing | Kernel::Apart(_) => None,
+            Kernel::Nothing | Kernel::Padded(_) | Kernel::Apart(_) => None,
         }
     }
 }
@@ -294,9 +281,14 @@ mod tests {
             let whole = run(&product.kernel, 1);
             for threads in [2, 3, 7] {
                 assert!(run(&product.kernel, threads) == whole, "{name}: {}, {threads} threads", product.describe());
-                let shared =
-                    product.kernel.share([&a, &b], &mut numbers::<E>(n, 3), false, &mut Scratch::default(), threads);
-                assert!(shared || threads > 3, "{name}: {} is cut", product.describe());
+                let is_cut = |kernel: &Kernel| kernel.cut().is_some_and(|cut| cut.axis.len > cut.together);
+                let parts = match &product.kernel {
+                    Kernel::Padded(padded) => Some(&padded.parts[..]),
+                    Kernel::Nothing | Kernel::Matrix { .. } | Kernel::Packed { .. } | Kernel::Sums { .. } => None,
+                    Kernel::Tiles(_) | Kernel::Loops(_) | Kernel::Apart(_) => None,
+                };
+                let cut = parts.unwrap_or(std::slice::from_ref(&product.kernel)).iter().all(is_cut);
+                assert!(cut || threads > 3, "{name}: {} is cut", product.describe());
             }
         }
     }

@@ -138,6 +138,21 @@ impl Tiles {
         self.unrolled.is_some() || short || lanes.saturating_mul(steps) <= MACHINE.shared_panel
     }
 
+    /// Whether lanes are contiguous in the result and in the operand that rows share, so that nothing is packed.
+    pub(crate) fn is_in_place(&self) -> bool {
+        let lanes = self.nest.axes()[self.around + 1].strides;
+        lanes[2] == 1 && matches!(lanes[self.operands[1]], 0 | 1)
+    }
+
+    /// Whether lanes fill tiles, and those that are not packed, since few rows share them, lie in few cache lines.
+    pub(crate) fn is_near(&self, dtype: DType) -> bool {
+        let [rows, lanes, ..] = self.sizes();
+        let apart = self.nest.axes()[self.around + 1].strides[self.operands[1]];
+        let width = if dtype == DType::F32 { 16 } else { 8 };
+        let filled = lanes >= width || lanes <= width / 2;
+        filled && (rows > ROWS || apart.unsigned_abs() as usize <= LANES)
+    }
+
     /// The same plan for a part of the nest.
     pub(crate) fn part(&self, nest: Nest<3>) -> Tiles {
         let unrolled = self.unrolled.and_then(|_| Unrolled::new(&nest));
