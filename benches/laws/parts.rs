@@ -57,7 +57,7 @@ pub(crate) fn laws() -> Vec<Law> {
             .insert_axis::<2>(0));
         composed!(laws, "transposed, tanh", s, |x: &M<_>| x.t(), [n, m], |x: &M<_>| x.tanh());
         composed!(laws, "reversed, plus", s, |x: &M<_>| x.reverse(1), s, |x: &M<_>| x + 0.5);
-        composed!(laws, "twice, exp", s, |x: &M<_>| concat(1, &[x, x]), [m, 2 * n], |x: &M<_>| x.exp());
+        composed!(laws, "twice, exp", s, |x: &M<_>| concat(1, [x, x]), [m, 2 * n], |x: &M<_>| x.exp());
         composed!(laws, "rolled, squared", s, |x: &M<_>| x.roll(1, 1), s, |x: &M<_>| x.square());
         composed!(laws, "padded, sums", s, |x: &M<_>| x.pad([(0, 0), (1, 1)]), [m, n + 2], |x: &M<_>| x
             .sum_axis::<1>(1)

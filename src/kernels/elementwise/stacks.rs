@@ -47,9 +47,7 @@ fn copy_rows<E: Elem, const N: usize>(x: &[E], shape: StackShape, out: &mut [E])
         let (x, out) = (&x[grid * g..], &mut out[rows * g..][..rows]);
         for r in 0..rows {
             let x = &x[row * r..][..N];
-            for i in 0..N {
-                out[r][i] = x[i];
-            }
+            out[r].copy_from_slice(x);
         }
     }
 }
@@ -100,9 +98,7 @@ fn add_rows<E: Num, const N: usize>(x: &[E], shape: StackShape, out: &mut [E]) {
         if row == 0 {
             let out = &mut out[..N];
             let mut sums = [E::ZERO; N];
-            for i in 0..N {
-                sums[i] = out[i];
-            }
+            sums.copy_from_slice(out);
             for r in 0..rows {
                 for i in 0..N {
                     sums[i] = sums[i].plus(x[r][i]);
