@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 use super::group::{TileOp, Weight, Weights};
 use super::{Instruction, ResolvedView, TileCode, TileOperand, ViewOperand};
 use crate::array::{with_elem, with_float, with_num};
-use crate::backend::ir::access::{ADDED, Footprint, GridStack, READ, Run, StackPart, StridedAccess};
+use crate::backend::ir::access::{ADDED, Footprint, GridStack, READ, Run, StridedAccess};
 use crate::backend::ir::elementwise::ElementwiseOp;
 use crate::backend::ir::fusion::{FusedOp, GatherOp};
 use crate::backend::ir::step::{BufferId, RowRange};
@@ -313,13 +313,10 @@ impl<'a> Tile<'a> {
     }
 
     fn view<E: Elem>(&self, buf: BufferId, access: &StridedAccess, out: &mut [E]) {
-        let stacks = access.stacks(self.start, self.len, |part| match part {
-            StackPart::Stack(stack) => {
-                // Safety: see `memory.rs`; the elements of a stack lie between its first and its last.
-                let source = unsafe { self.table.read::<E>(buf, stack.place, stack.reach()) };
-                elementwise::copy_stack(self.isa, source, stack_shape(&stack), &mut out[stack.at..][..stack.size()]);
-            }
-            StackPart::Cut(at, len) => self.view_runs(buf, access, (at, len), &mut out[at - self.start..][..len]),
+        let stacks = access.stacks(self.start, self.len, |stack| {
+            // Safety: see `memory.rs`; the elements of a stack lie between its first and its last.
+            let source = unsafe { self.table.read::<E>(buf, stack.place, stack.reach()) };
+            elementwise::copy_stack(self.isa, source, stack_shape(&stack), &mut out[stack.at..][..stack.size()]);
         });
         if stacks {
             return;
@@ -338,12 +335,7 @@ impl<'a> Tile<'a> {
         if grids || self.straight_with_holes(buf, access, out) || self.boxes(buf, access, out) {
             return;
         }
-        self.view_runs(buf, access, (self.start, self.len), out);
-    }
-
-    /// Copies a range of positions run by run.
-    fn view_runs<E: Elem>(&self, buf: BufferId, access: &StridedAccess, range: (usize, usize), out: &mut [E]) {
-        access.runs(range.0, range.1, |run| {
+        access.runs(self.start, self.len, |run| {
             let out = &mut out[run.at..run.at + (run.len - 1) * run.step + 1];
             let Some(place) = run.place else {
                 return match run.step {
@@ -420,7 +412,7 @@ impl<'a> Tile<'a> {
         if apart {
             return;
         }
-        self.places::<E>(buf, access, (self.start, self.len), |out, run| {
+        self.places::<E>(buf, access, |out, run| {
             let x = &x[run.at..run.at + (run.len - 1) * run.step + 1];
             match (run.step, run.stride) {
                 (1, 1) => out.copy_from_slice(x),
@@ -433,13 +425,10 @@ impl<'a> Tile<'a> {
     fn add<E: Num>(&self, buf: BufferId, access: &StridedAccess, a: TileOperand) {
         let x = self.slice::<E>(a);
         let stacks = access.inner_stride() != 0
-            && access.stacks(self.start, self.len, |part| match part {
-                StackPart::Stack(stack) => {
-                    // Safety: see `memory.rs`.
-                    let out = unsafe { self.table.write::<E>(buf, stack.place, stack.reach()) };
-                    elementwise::add_stack(self.isa, &x[stack.at..][..stack.size()], stack_shape(&stack), out);
-                }
-                StackPart::Cut(at, len) => self.add_runs(buf, access, (at, len), &x[at - self.start..][..len]),
+            && access.stacks(self.start, self.len, |stack| {
+                // Safety: see `memory.rs`.
+                let out = unsafe { self.table.write::<E>(buf, stack.place, stack.reach()) };
+                elementwise::add_stack(self.isa, &x[stack.at..][..stack.size()], stack_shape(&stack), out);
             });
         if stacks {
             return;
@@ -458,14 +447,10 @@ impl<'a> Tile<'a> {
                     .for_each(|r| elementwise::add_to(self.isa, &x[r * n..][..n], &mut out[r * stride..][..n])),
             }
         });
-        if !grids {
-            self.add_runs(buf, access, (self.start, self.len), x);
+        if grids {
+            return;
         }
-    }
-
-    /// Adds a range of positions run by run.
-    fn add_runs<E: Num>(&self, buf: BufferId, access: &StridedAccess, range: (usize, usize), x: &[E]) {
-        self.places::<E>(buf, access, range, |out, run| {
+        self.places::<E>(buf, access, |out, run| {
             let x = &x[run.at..run.at + (run.len - 1) * run.step + 1];
             match (run.step, run.stride) {
                 (1, 0) => out[0] = out[0].plus(elementwise::sum(self.isa, x)),
@@ -488,14 +473,8 @@ impl<'a> Tile<'a> {
 
     /// Calls `body` for each run of a writing access, with the part of the buffer from the lowest element of the run to
     /// the highest.
-    fn places<E: Elem>(
-        &self,
-        buf: BufferId,
-        access: &StridedAccess,
-        range: (usize, usize),
-        mut body: impl FnMut(&mut [E], Run),
-    ) {
-        access.runs(range.0, range.1, |run| {
+    fn places<E: Elem>(&self, buf: BufferId, access: &StridedAccess, mut body: impl FnMut(&mut [E], Run)) {
+        access.runs(self.start, self.len, |run| {
             let Some(place) = run.place else { return };
             let reach = (run.len - 1) * run.stride.unsigned_abs() as usize;
             let lowest = if run.stride < 0 { place - reach } else { place };

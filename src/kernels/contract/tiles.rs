@@ -208,8 +208,9 @@ impl Tiles {
             reaches: fresh && self.in_one_piece(),
         };
         match tiles.lanes.by[0] == 0 {
-            true => dispatch(isa, Run::<E, P, H, false> { tiles, out, room }),
-            false => dispatch(isa, Run::<E, P, H, true> { tiles, out, room }),
+            true if tiles.has_short_sums() => dispatch(isa, Run::<E, P, H, false, true> { tiles, out, room }),
+            true => dispatch(isa, Run::<E, P, H, false, false> { tiles, out, room }),
+            false => dispatch(isa, Run::<E, P, H, true, false> { tiles, out, room }),
         }
     }
 

@@ -80,14 +80,6 @@ impl GridStack {
     }
 }
 
-/// A part of a range that consists of small grids.
-pub(crate) enum StackPart {
-    /// Whole grids.
-    Stack(GridStack),
-    /// A part of one grid: the first position of the access, and the number of positions.
-    Cut(usize, usize),
-}
-
 /// Consecutive rows of positions, with one index of all axes but the last two; or a part of one row.
 struct Band {
     /// The first position within the range.
@@ -158,39 +150,37 @@ impl StridedAccess {
         true
     }
 
-    /// Calls `body` for each stack of small grids among the positions `start .. start + len`, and for what is cut off at
-    /// both ends, in order; returns whether the access consists of stacks.
-    pub(crate) fn stacks(&self, start: usize, len: usize, mut body: impl FnMut(StackPart)) -> bool {
+    /// Calls `body` for each stack of small grids among the positions `start .. start + len`, in order: whole grids, rows
+    /// of one grid, or a part of one row. Returns whether the access consists of small grids.
+    pub(crate) fn stacks(&self, start: usize, len: usize, mut body: impl FnMut(GridStack)) -> bool {
         let [outer @ .., grids, rows, inner] = &self.axes[..] else { return false };
-        let size = rows.len * inner.len;
+        let (n, size) = (inner.len, rows.len * inner.len);
         let strides = [grids.stride, rows.stride, inner.stride];
         // Transposed rows are read tile by tile.
         let crossing = inner.stride > STEPS && rows.stride == 1;
-        let most = if inner.len <= SHORT_ROW { STACKED } else { SMALL_GRID };
-        let small = size <= most && READ.contains(&inner.len) && grids.len >= LEAST;
+        let most = if n <= SHORT_ROW { STACKED } else { SMALL_GRID };
+        let small = size <= most && READ.contains(&n) && grids.len >= LEAST;
         if !small || crossing || !self.is_total() || strides.iter().any(|stride| *stride < 0) {
             return false;
         }
         let (mut at, end) = (start, start + len);
         while at < end {
-            let (grid, within) = (at / size, at % size);
-            let first = grid % grids.len;
-            let count = if within > 0 { 0 } else { ((end - at) / size).min(grids.len - first) };
-            if count == 0 {
-                let next = (at - within + size).min(end);
-                body(StackPart::Cut(at, next - at));
-                at = next;
-                continue;
-            }
-            let (mut outside, mut place) = (grid / grids.len, self.base + grids.stride * first as i64);
+            let (column, row, grid, left) = (at % n, at % size / n, at / size % grids.len, end - at);
+            let (count, height, width) = match (column, row) {
+                (0, 0) if left >= size => ((left / size).min(grids.len - grid), rows.len, n),
+                (0, _) if left >= n => (1, (left / n).min(rows.len - row), n),
+                (_, _) => (1, 1, left.min(n - column)),
+            };
+            let mut place = self.base;
+            let mut outside = at / size / grids.len;
             for axis in outer.iter().rev() {
                 place += axis.stride * (outside % axis.len) as i64;
                 outside /= axis.len;
             }
+            place += strides.iter().zip([grid, row, column]).map(|(stride, k)| stride * k as i64).sum::<i64>();
             let (place, strides) = (place as usize, strides.map(|stride| stride as usize));
-            let stack = GridStack { at: at - start, grids: count, rows: rows.len, len: inner.len, place, strides };
-            body(StackPart::Stack(stack));
-            at += count * size;
+            body(GridStack { at: at - start, grids: count, rows: height, len: width, place, strides });
+            at += count * height * width;
         }
         true
     }

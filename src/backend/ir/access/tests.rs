@@ -83,21 +83,15 @@ fn an_access_over_any_range_gives_the_places_of_the_view() {
                 });
                 assert!(!are_grids || by_grids == seen, "{view} {start} {len}");
                 let mut by_stacks = Vec::new();
-                let are_stacks = access.stacks(start, len, |part| match part {
-                    StackPart::Stack(stack) => {
-                        assert_eq!(stack.at, by_stacks.len(), "{view} {start} {len}");
-                        let [grid, row, step] = stack.strides;
-                        let within = stack.place..stack.place + stack.reach();
-                        for i in 0..stack.size() {
-                            let (g, r) = (i / stack.len / stack.rows, i / stack.len % stack.rows);
-                            let place = stack.place + grid * g + row * r + step * (i % stack.len);
-                            assert!(within.contains(&place), "{view} {start} {len}");
-                            by_stacks.push(Some(place));
-                        }
-                    }
-                    StackPart::Cut(at, count) => {
-                        assert_eq!(at - start, by_stacks.len(), "{view} {start} {len}");
-                        by_stacks.extend_from_slice(&expected[at..at + count]);
+                let are_stacks = access.stacks(start, len, |stack| {
+                    assert_eq!(stack.at, by_stacks.len(), "{view} {start} {len}");
+                    let [grid, row, step] = stack.strides;
+                    let within = stack.place..stack.place + stack.reach();
+                    for i in 0..stack.size() {
+                        let (g, r) = (i / stack.len / stack.rows, i / stack.len % stack.rows);
+                        let place = stack.place + grid * g + row * r + step * (i % stack.len);
+                        assert!(within.contains(&place), "{view} {start} {len}");
+                        by_stacks.push(Some(place));
                     }
                 });
                 assert!(!are_stacks || by_stacks == seen, "{view} {start} {len}");

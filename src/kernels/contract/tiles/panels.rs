@@ -18,6 +18,9 @@ use crate::kernels::isa::{Kernel, Machine, transposed, unrolled};
 /// The largest number of rows of a tile.
 pub(super) const ROWS: usize = 6;
 
+/// The longest sum that whole tiles compute by code of its own.
+const SHORT_SUM: usize = 4;
+
 /// A loop, with its strides in the operand of the rows, in the operand that the rows share, and in the result.
 #[derive(Clone, Copy)]
 pub(super) struct TileLoop {
@@ -41,8 +44,8 @@ pub(super) struct Job<'j, E> {
 }
 
 /// An execution with tiles of `P` lanes, and of `H` for what is left. `BOTH` says whether both operands move along the
-/// lanes.
-pub(super) struct Run<'j, E, const P: usize, const H: usize, const BOTH: bool> {
+/// lanes, and `SHORT` whether the job [has short sums](Job::has_short_sums).
+pub(super) struct Run<'j, E, const P: usize, const H: usize, const BOTH: bool, const SHORT: bool> {
     pub(super) tiles: Job<'j, E>,
     pub(super) out: &'j mut [E],
     pub(super) room: &'j mut Room<E>,
@@ -71,7 +74,16 @@ fn moved(at: [i64; 3], by: [i64; 3], steps: usize) -> [i64; 3] {
     [at[0] + by[0] * n, at[1] + by[1] * n, at[2] + by[2] * n]
 }
 
-impl<E: Num, const P: usize, const H: usize, const BOTH: bool> Kernel for Run<'_, E, P, H, BOTH> {
+impl<E> Job<'_, E> {
+    /// Whether sums are so short that whole tiles are worth code of their own, and lanes are neighbours.
+    pub(super) fn has_short_sums(&self) -> bool {
+        self.sums.len() == 1 && self.depth.len <= SHORT_SUM && self.lanes.by == [0, 1, 1]
+    }
+}
+
+impl<E: Num, const P: usize, const H: usize, const BOTH: bool, const SHORT: bool> Kernel
+    for Run<'_, E, P, H, BOTH, SHORT>
+{
     type Output = ();
 
     #[inline(always)]
@@ -110,7 +122,7 @@ impl<E: Num, const P: usize, const H: usize, const BOTH: bool> Kernel for Run<'_
     }
 }
 
-impl<E: Num, const P: usize, const H: usize, const BOTH: bool> Run<'_, E, P, H, BOTH> {
+impl<E: Num, const P: usize, const H: usize, const BOTH: bool, const SHORT: bool> Run<'_, E, P, H, BOTH, SHORT> {
     /// Computes one matrix. `held` is the offset of the panel that is packed.
     #[inline(always)]
     fn matrix<M: Machine>(&mut self, at: [i64; 3], lent: &mut [Vec<E>; 2], held: &mut Option<i64>) {
@@ -212,7 +224,7 @@ impl<E: Num, const P: usize, const H: usize, const BOTH: bool> Run<'_, E, P, H, 
     /// Computes `R` rows of a panel.
     #[inline(always)]
     fn row_block<M: Machine, const R: usize>(&mut self, at: [i64; 3], panel: Panel, lent: &mut [Vec<E>; 2]) {
-        let Job { rows, lanes, depth, sums, x, .. } = self.tiles;
+        let Job { rows, depth, sums, x, .. } = self.tiles;
         let steps = sums.len() * depth.len;
         let [packed, room] = lent;
         // Rows are read where they lie if the rows or the steps of the sum are neighbours.
@@ -229,12 +241,12 @@ impl<E: Num, const P: usize, const H: usize, const BOTH: bool> Run<'_, E, P, H, 
             }
         }
         let rows_packed = apart.then_some(&room[..]);
-        let straight = !BOTH && !panel.packs && sums.len() == 1 && lanes.by == [0, 1, 1];
         let done = match depth.len {
-            1 if straight => self.short_sums::<M, R, 1>(at, panel),
-            2 if straight => self.short_sums::<M, R, 2>(at, panel),
-            3 if straight => self.short_sums::<M, R, 3>(at, panel),
-            4 if straight => self.short_sums::<M, R, 4>(at, panel),
+            _ if !SHORT || panel.packs => 0,
+            1 => self.short_sums::<M, R, 1>(at, panel),
+            2 => self.short_sums::<M, R, 2>(at, panel),
+            3 => self.short_sums::<M, R, 3>(at, panel),
+            4 => self.short_sums::<M, R, 4>(at, panel),
             _ => 0,
         };
         let (mut lane, mut place) = (done, 0);
