@@ -15,7 +15,9 @@ use super::{LoweredValue, Lowering};
 use crate::backend::ir::access::{StridedAccess, positions};
 use crate::backend::ir::elementwise::ElementwiseOp;
 use crate::backend::ir::fusion::{FusedOp, GatherOp, ValueId};
-use crate::backend::ir::step::{BufferId, Interpreted, KernelCall, KernelOp, MatrixCall, Ranks, Step, Storage};
+use crate::backend::ir::step::{
+    BufferId, Interpreted, KernelCall, KernelOp, MatrixCall, Ranks, Step, StepOperand, Storage,
+};
 use crate::dtype::DType;
 use crate::kernels::sorting::Lines;
 use crate::ops::{Binary, Call, Discrete, FloatStep, Linear, Matrix, Reduce};
@@ -345,7 +347,19 @@ impl Lowering {
                 (self.operand(&mut scope.known[*a as usize], dtype, n), n)
             })
             .collect();
-        self.push(Step::KernelCall(Box::new(KernelCall { op, dtype, operands, out, size: n })));
+        self.call_kernel(op, dtype, operands, out, n)
+    }
+
+    /// Appends a kernel call with these operands, whose result are `size` elements of `out`.
+    pub(crate) fn call_kernel(
+        &mut self,
+        op: KernelOp,
+        dtype: DType,
+        operands: SmallVec<[(StepOperand, usize); 4]>,
+        out: BufferId,
+        size: usize,
+    ) -> LoweredValue {
+        self.push(Step::KernelCall(Box::new(KernelCall { op, dtype, operands, out, size })));
         LoweredValue::Dense(out, 0)
     }
 

@@ -11,7 +11,7 @@ use super::{LoweredValue, Lowering};
 use crate::array::Array;
 use crate::backend::ir::access::{AxisOrder, StridedAccess, positions};
 use crate::backend::ir::elementwise::ElementwiseOp;
-use crate::backend::ir::step::{KernelCall, KernelOp, Step, StepOperand};
+use crate::backend::ir::step::{KernelOp, StepOperand};
 use crate::cost::MACHINE;
 use crate::kernels::contract::PlannedContraction;
 use crate::ops::{Contract, View};
@@ -165,8 +165,7 @@ impl Lowering {
         let (n, dtype) = (size(&node.shape), node.dtype);
         let out = self.workspace(dtype, n);
         let op = KernelOp::Product(Box::new(PlannedContraction::new(&op, dtype, singles)));
-        self.push(Step::KernelCall(Box::new(KernelCall { op, dtype, operands, out, size: n })));
-        Some(LoweredValue::Dense(out, 0))
+        Some(self.call_kernel(op, dtype, operands, out, n))
     }
 
     /// A bilinear operation as a group over all products, which are accumulated; `None` if an operand is out of bounds

@@ -12,13 +12,13 @@ use smallvec::SmallVec;
 use super::group::{TileOp, Weight, Weights};
 use super::{Instruction, ResolvedView, TileCode, TileOperand, ViewOperand};
 use crate::array::{with_elem, with_float, with_num};
-use crate::backend::ir::access::{ADDED, Footprint, GridStack, READ, Run, StridedAccess};
+use crate::backend::ir::access::{ADDED, Footprint, READ, Run, StridedAccess};
 use crate::backend::ir::elementwise::ElementwiseOp;
 use crate::backend::ir::fusion::{FusedOp, GatherOp};
 use crate::backend::ir::step::{BufferId, RowRange};
 use crate::backend::memory::{AddressTable, Block};
 use crate::dtype::{DType, Elem, Num};
-use crate::kernels::elementwise::{self, Arg as Operand, Isa, MAX_TERMS, Real, StackShape};
+use crate::kernels::elementwise::{self, Arg as Operand, Isa, MAX_TERMS, Real};
 use crate::kernels::indexing;
 
 /// The tile that is being computed.
@@ -316,7 +316,7 @@ impl<'a> Tile<'a> {
         let stacks = access.stacks(self.start, self.len, |stack| {
             // Safety: see `memory.rs`; the elements of a stack lie between its first and its last.
             let source = unsafe { self.table.read::<E>(buf, stack.place, stack.reach()) };
-            elementwise::copy_stack(self.isa, source, stack_shape(&stack), &mut out[stack.at..][..stack.size()]);
+            elementwise::copy_stack(self.isa, source, stack.shape, &mut out[stack.at..][..stack.size()]);
         });
         if stacks {
             return;
@@ -428,7 +428,7 @@ impl<'a> Tile<'a> {
             && access.stacks(self.start, self.len, |stack| {
                 // Safety: see `memory.rs`.
                 let out = unsafe { self.table.write::<E>(buf, stack.place, stack.reach()) };
-                elementwise::add_stack(self.isa, &x[stack.at..][..stack.size()], stack_shape(&stack), out);
+                elementwise::add_stack(self.isa, &x[stack.at..][..stack.size()], stack.shape, out);
             });
         if stacks {
             return;
@@ -482,11 +482,6 @@ impl<'a> Tile<'a> {
             body(unsafe { self.table.write(buf, lowest, reach + 1) }, run);
         });
     }
-}
-
-/// The shape and the strides of a stack.
-fn stack_shape(stack: &GridStack) -> StackShape {
-    StackShape { rows: stack.rows, len: stack.len, strides: stack.strides }
 }
 
 /// Calls `body` for each element of a strided run, with its index in the run.

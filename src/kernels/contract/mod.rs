@@ -286,9 +286,7 @@ impl Kernel {
             Kernel::Apart(parts) => add_apart(parts, a, b, out, scratch, threads),
         }
     }
-}
 
-impl Kernel {
     /// The kernel and its sizes, in words.
     fn describe(&self) -> String {
         match self {

@@ -115,11 +115,11 @@ fn padded(parts: &mut [Contract], operand: usize, reverses: bool) -> Option<Pad>
         }
         (matrix, offset)
     };
+    let moved: Vec<_> = parts.iter().map(forwards).collect();
     let (mut before, mut large) = (Vec::new(), Shape::new());
     for (axis, len) in source.iter().enumerate() {
         let (mut lo, mut hi) = (0, *len as i64);
-        for part in &*parts {
-            let (matrix, offset) = forwards(part);
+        for (part, (matrix, offset)) in parts.iter().zip(&moved) {
             let range = within(&matrix[axis * part.a.shape().len()..], offset[axis], &common(part));
             (lo, hi) = (lo.min(range.0), hi.max(range.1 + 1));
         }
@@ -133,7 +133,6 @@ fn padded(parts: &mut [Contract], operand: usize, reverses: bool) -> Option<Pad>
     if (large == source && !reversed.contains(&true)) || !cheap {
         return None;
     }
-    let moved: Vec<_> = parts.iter().map(forwards).collect();
     for (part, (matrix, mut offset)) in parts.iter_mut().zip(moved) {
         offset.iter_mut().zip(&before).for_each(|(at, before)| *at += before);
         let wide = clipped(View::affine(&large, part.a.shape(), &matrix, &offset), &common(part));
@@ -224,21 +223,33 @@ fn gcd(a: i64, b: i64) -> i64 {
 
 /// The contraction at every `period`-th step of a loop from `first` on.
 fn every(op: &Contract, axis: usize, first: usize, period: usize) -> Option<Contract> {
-    let bounds = common(op);
+    let mut bounds = common(op);
     let len = (bounds[axis].1 - first).div_ceil(period);
     let mut shape = Shape::from_slice(op.a.shape());
     shape[axis] = len;
+    bounds[axis] = (0, len);
+    substituted(op, &shape, &bounds, |row, at| {
+        *at += row[axis] * first as i64;
+        row[axis] *= period as i64;
+        Some(())
+    })
+}
+
+/// The contraction over loops of other lengths and bounds, with each row of the three views, and its offset, changed.
+fn substituted(
+    op: &Contract,
+    shape: &Shape,
+    bounds: &Bounds,
+    change: impl Fn(&mut [i64], &mut i64) -> Option<()>,
+) -> Option<Contract> {
     let changed = |view: &View| {
         let (mut matrix, mut offset) = (Vec::new(), view.offset().to_vec());
         for (k, at) in offset.iter_mut().enumerate() {
             let mut row = view.row(k).to_vec();
-            *at += row[axis] * first as i64;
-            row[axis] *= period as i64;
+            change(&mut row, at)?;
             matrix.extend(row);
         }
-        let view = View::try_affine(view.source(), &shape, &matrix, &offset).ok()?;
-        let sides = |other: usize| if other == axis { (0, len) } else { bounds[other] };
-        Some(clipped(view, &(0..shape.len()).map(sides).collect::<Bounds>()))
+        Some(clipped(View::try_affine(view.source(), shape, &matrix, &offset).ok()?, bounds))
     };
     Some(Contract::new(changed(&op.a)?, changed(&op.b)?, changed(&op.out)?))
 }
@@ -252,7 +263,7 @@ fn shear(op: &Contract, i: usize, j: usize, m: i64) -> Option<Contract> {
         [[false, true], [true, false]] => &op.b,
         [[_, _], [_, _]] => return None,
     };
-    let bounds = common(op);
+    let mut bounds = common(op);
     let ((first, end), (low, high)) = (bounds[i], bounds[j]);
     // The shorter of both loops is the window.
     if first >= end || high < low + 2 || end - first < high - low || !is_whole_index(own, i, (first, end)) {
@@ -263,24 +274,17 @@ fn shear(op: &Contract, i: usize, j: usize, m: i64) -> Option<Contract> {
     let len = x.max(y).checked_sub(x.min(y))?.checked_add((end - first) as i64)?;
     let mut shape = Shape::from_slice(op.a.shape());
     shape[i] = len as usize;
-    let changed = |view: &View| {
-        let (mut matrix, mut offset) = (Vec::new(), view.offset().to_vec());
-        for (k, at) in offset.iter_mut().enumerate() {
-            let mut row = view.row(k).to_vec();
-            *at = row[i].checked_mul(start)?.checked_add(*at)?;
-            row[j] = row[j].checked_sub(m.checked_mul(row[i])?)?;
-            // The window is read backwards, so that the operand with the positions is read forwards.
-            if m > 0 {
-                *at = row[j].checked_mul((low + high) as i64 - 1)?.checked_add(*at)?;
-                row[j] = -row[j];
-            }
-            matrix.extend(row);
+    bounds[i] = (0, len as usize);
+    substituted(op, &shape, &bounds, |row, at| {
+        *at = row[i].checked_mul(start)?.checked_add(*at)?;
+        row[j] = row[j].checked_sub(m.checked_mul(row[i])?)?;
+        // The window is read backwards, so that the operand with the positions is read forwards.
+        if m > 0 {
+            *at = row[j].checked_mul((low + high) as i64 - 1)?.checked_add(*at)?;
+            row[j] = -row[j];
         }
-        let view = View::try_affine(view.source(), &shape, &matrix, &offset).ok()?;
-        let sides = |axis: usize| if axis == i { (0, len as usize) } else { bounds[axis] };
-        Some(clipped(view, &(0..shape.len()).map(sides).collect::<Bounds>()))
-    };
-    Some(Contract::new(changed(&op.a)?, changed(&op.b)?, changed(&op.out)?))
+        Some(())
+    })
 }
 
 /// Numbers `(x, y)`, of which the first is positive, so that `y` steps of loop `i` move the result as far as `x` steps of

@@ -9,7 +9,7 @@ use crate::kernels::isa::{Isa, Kernel, Machine, dispatch};
 
 /// The shape of a stack, and the strides from grid to grid, from row to row and within a row of the array whose elements
 /// are apart.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct StackShape {
     pub(crate) rows: usize,
     pub(crate) len: usize,

@@ -6,6 +6,7 @@ use std::ops::RangeInclusive;
 
 use super::{Axis, StridedAccess};
 use crate::cost::MACHINE;
+use crate::kernels::elementwise::StackShape;
 
 /// The largest stride within the rows of a grid, unless the rows interleave, so that the elements of each column are
 /// contiguous, or all rows have the same places.
@@ -58,25 +59,21 @@ pub(crate) struct GridStack {
     /// The first position within the range.
     pub(crate) at: usize,
     pub(crate) grids: usize,
-    pub(crate) rows: usize,
-    /// The length of a row.
-    pub(crate) len: usize,
     /// The place of the first position.
     pub(crate) place: usize,
-    /// The strides from grid to grid, from row to row, and within a row.
-    pub(crate) strides: [usize; 3],
+    pub(crate) shape: StackShape,
 }
 
 impl GridStack {
     /// The number of positions.
     pub(crate) fn size(&self) -> usize {
-        self.grids * self.rows * self.len
+        self.grids * self.shape.rows * self.shape.len
     }
 
     /// The number of elements from the first place to the last.
     pub(crate) fn reach(&self) -> usize {
-        let [grid, row, step] = self.strides;
-        (self.grids - 1) * grid + (self.rows - 1) * row + (self.len - 1) * step + 1
+        let StackShape { rows, len, strides: [grid, row, step] } = self.shape;
+        (self.grids - 1) * grid + (rows - 1) * row + (len - 1) * step + 1
     }
 }
 
@@ -171,15 +168,10 @@ impl StridedAccess {
                 (0, _) if left >= n => (1, (left / n).min(rows.len - row), n),
                 (_, _) => (1, 1, left.min(n - column)),
             };
-            let mut place = self.base;
-            let mut outside = at / size / grids.len;
-            for axis in outer.iter().rev() {
-                place += axis.stride * (outside % axis.len) as i64;
-                outside /= axis.len;
-            }
+            let (mut place, _) = self.origin(outer, at / size / grids.len);
             place += strides.iter().zip([grid, row, column]).map(|(stride, k)| stride * k as i64).sum::<i64>();
-            let (place, strides) = (place as usize, strides.map(|stride| stride as usize));
-            body(GridStack { at: at - start, grids: count, rows: height, len: width, place, strides });
+            let shape = StackShape { rows: height, len: width, strides: strides.map(|stride| stride as usize) };
+            body(GridStack { at: at - start, grids: count, place: place as usize, shape });
             at += count * height * width;
         }
         true
@@ -212,6 +204,19 @@ impl StridedAccess {
         true
     }
 
+    /// The place of the index 0 of all other axes, at an index of the axes `outer`, the innermost of which counts fastest;
+    /// and whether these axes have no hole there.
+    #[inline(always)]
+    fn origin(&self, outer: &[Axis], index: usize) -> (i64, bool) {
+        let (mut rest, mut place, mut inside) = (index, self.base, true);
+        for axis in outer.iter().rev() {
+            let k = rest % axis.len;
+            (place, rest) = (place.wrapping_add(axis.stride.wrapping_mul(k as i64)), rest / axis.len);
+            inside &= axis.lo <= k && k < axis.hi;
+        }
+        (place, inside)
+    }
+
     /// Calls `body` for each band of the positions `start .. start + len`, given the axes around the last two, and these.
     #[inline(always)]
     fn bands(
@@ -224,13 +229,8 @@ impl StridedAccess {
         let (mut at, end) = (start, start + len);
         while at < end {
             let (whole, column) = (at / n, at % n);
-            let (mut rest, row) = (whole / rows.len, whole % rows.len);
-            let (mut place, mut inside) = (self.base, true);
-            for axis in outer.iter().rev() {
-                let k = rest % axis.len;
-                (place, rest) = (place.wrapping_add(axis.stride.wrapping_mul(k as i64)), rest / axis.len);
-                inside &= axis.lo <= k && k < axis.hi;
-            }
+            let (rest, row) = (whole / rows.len, whole % rows.len);
+            let (place, inside) = self.origin(outer, rest);
             // A row that the range cuts becomes a band of its own.
             let (count, width) = match end - at {
                 left if column > 0 || left < n => (1, left.min(n - column)),

@@ -1,6 +1,7 @@
 //! Tests that strided accesses give the places of their views, over any range.
 
 use super::*;
+use crate::kernels::elementwise::StackShape;
 
 /// The places of all positions of a view, by the definition of views.
 fn places(view: &View) -> Vec<Option<usize>> {
@@ -85,11 +86,11 @@ fn an_access_over_any_range_gives_the_places_of_the_view() {
                 let mut by_stacks = Vec::new();
                 let are_stacks = access.stacks(start, len, |stack| {
                     assert_eq!(stack.at, by_stacks.len(), "{view} {start} {len}");
-                    let [grid, row, step] = stack.strides;
+                    let StackShape { rows, len, strides: [grid, row, step] } = stack.shape;
                     let within = stack.place..stack.place + stack.reach();
                     for i in 0..stack.size() {
-                        let (g, r) = (i / stack.len / stack.rows, i / stack.len % stack.rows);
-                        let place = stack.place + grid * g + row * r + step * (i % stack.len);
+                        let (g, r) = (i / len / rows, i / len % rows);
+                        let place = stack.place + grid * g + row * r + step * (i % len);
                         assert!(within.contains(&place), "{view} {start} {len}");
                         by_stacks.push(Some(place));
                     }
