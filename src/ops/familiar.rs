@@ -99,7 +99,7 @@ impl Linear {
 }
 
 /// The permutation that undoes one.
-fn inverse(perm: &[usize]) -> Shape {
+pub(crate) fn inverse(perm: &[usize]) -> Shape {
     let mut out = Shape::from_slice(perm);
     perm.iter().enumerate().for_each(|(k, p)| out[*p] = k);
     out

@@ -43,6 +43,7 @@ pub use call::Call;
 pub use contract::Contract;
 pub use discrete::{Compare, Discrete, FloatStep, IntBinary, IntUnary};
 pub use external::{BatchedCall, External, HostFunction};
+pub(crate) use familiar::inverse;
 pub use familiar::{Cut, Familiar, Product};
 pub(crate) use graph::{Course, POSITIVE};
 pub use linear::Linear;

@@ -293,6 +293,25 @@ fn narrow_matrices_in_large_products_are_packed() {
     assert_agrees(&program, &inputs, 1e-13, "a product of several axes");
 }
 
+/// The row blocks of a product with a transposed factor share one copy of it, also if both factors are one matrix.
+#[test]
+fn a_transposed_factor_is_packed_once() {
+    for [batch, rows, columns, depth] in [[1, 300, 200, 3], [1, 64, 1000, 9], [3, 90, 40, 5], [2, 20, 33, 2]] {
+        for same in [false, true] {
+            let columns = if same { rows } else { columns };
+            let (x, y) = ([batch, rows, depth], [batch, columns, depth]);
+            let [a, b] = [x, y].map(|shape| Term::variable(&shape, DType::F64));
+            let op = Contract::axes(&[batch, rows, columns, depth], &[0, 1, 3], &[0, 2, 3], &[0, 1, 2]);
+            let product = Term::contract(&op, &a, if same { &a } else { &b }).unary(Unary::Relu);
+            let program = Term::program(&[a, b], &[product], &[]).expect("a closed program");
+            let inputs = [Array::uniform(&x, -1.0, 1.0, 3), Array::uniform(&y, -1.0, 1.0, 4)];
+            assert_agrees(&program, &inputs, 1e-14, &format!("{batch} x {rows} x {columns} x {depth}, {same}"));
+            let steps = count(&compile(&program), "view, write");
+            assert!(steps == 1 || rows < 90 || columns < 90, "{}", compile(&program).explain());
+        }
+    }
+}
+
 /// Views of all kinds of a matrix, of which some lie in one piece within a tile.
 fn seen(x: &Term) -> Vec<Term> {
     let shape = [x.shape()[0], x.shape()[1]];

@@ -14,7 +14,7 @@ use crate::backend::ir::elementwise::ElementwiseOp;
 use crate::backend::ir::step::{KernelOp, StepOperand};
 use crate::cost::MACHINE;
 use crate::kernels::contract::PlannedContraction;
-use crate::ops::{Contract, View};
+use crate::ops::{Contract, View, inverse};
 use crate::program::{Node, NodeId};
 use crate::shape::{Shape, size};
 
@@ -149,10 +149,9 @@ impl Lowering {
         let turn = AxisOrder { order, lens: source.iter().copied().collect() };
         views[packed] = reordered(&views[packed], &turn)?;
         let shape: Shape = turn.order.iter().map(|axis| source[*axis]).collect();
-        let places: Shape = (0..source.len()).filter_map(|k| turn.order.iter().position(|axis| *axis == k)).collect();
         let (dtype, n) = scope.kind(ids[packed]);
         let known = &mut scope.known[ids[packed] as usize];
-        let mut copy = self.seen(known, &View::axes(&shape, &places), dtype, n)?;
+        let mut copy = self.seen(known, &View::axes(&shape, &inverse(&turn.order)), dtype, n)?;
         let [a, b] = views;
         let op = Contract::new(a, b, op.out.clone());
         let mut operands: SmallVec<[(StepOperand, usize); 4]> = SmallVec::new();
