@@ -212,8 +212,6 @@ machine! {
 
     /// Least elements for which loops compiled for the instruction set of the machine are called.
     isa_run: usize = 32, measured questions "arrays of";
-    /// Least elements of an inner product for which such loops are called.
-    isa_sum: usize = 128, measured questions "products with a matrix";
     /// Least elements of a matrix for which a product with a vector is a call of its own.
     gemv: usize = 32, measured questions "products with a vector";
     /// Longest rows that are summed in registers, not in the result.
@@ -254,6 +252,8 @@ machine! {
     summed_run: usize = 16, seen questions "convolutions";
     /// Least steps of the sum of such tiles.
     summed: usize = 256, seen questions "convolutions";
+    /// Most rows, or columns, of a product that is computed by such tiles: for more, packing takes less time.
+    summed_rows: usize = 16, measured questions "products with a matrix";
     /// Steps of a part of such a sum, whose lines stay in the first level of cache; a multiple of all numbers of lanes.
     summed_steps: usize = 1024, seen questions "convolutions";
     /// Columns of long rows whose extrema are found together: they stay in the first level of cache.
@@ -305,11 +305,6 @@ mod tests {
         assert!(m.near_byte < m.far_byte);
         assert!(m.number < m.number_function && m.element < m.moved && m.element < m.element_function);
         assert!(m.arithmetic < m.division && m.division < m.tile_function && m.tile_function < m.tile_function_of_two);
-        assert!(
-            m.tiled_product < m.short_product
-                && m.short_product < m.looped_product
-                && m.thread > m.tile_call
-                && m.isa_run < m.isa_sum
-        );
+        assert!(m.tiled_product < m.short_product && m.short_product < m.looped_product && m.thread > m.tile_call);
     }
 }

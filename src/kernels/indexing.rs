@@ -159,23 +159,70 @@ fn subarray(flat: i64, count: usize) -> Option<usize> {
 pub(crate) fn scatter_add<E: Num>(isa: Isa, sum: &mut [E], blocks: Blocks<'_>, block: usize, v: &[E]) {
     match block {
         0 => {}
-        1 => blocks.each_chunk(isa, v.len(), |start, flat| {
-            let v = &v[start..][..flat.len()];
-            for i in 0..v.len() {
-                if let Some(sum) = usize::try_from(flat[i]).ok().and_then(|at| sum.get_mut(at)) {
-                    *sum = sum.plus(v[i]);
-                }
-            }
-        }),
+        1 => scatter_short::<E, 1>(isa, sum, blocks, v),
+        2 => scatter_short::<E, 2>(isa, sum, blocks, v),
+        3 => scatter_short::<E, 3>(isa, sum, blocks, v),
+        4 => scatter_short::<E, 4>(isa, sum, blocks, v),
+        8 => scatter_short::<E, 8>(isa, sum, blocks, v),
         _ => blocks.each_chunk(isa, v.len() / block, |start, flat| {
-            for (flat, v) in flat.iter().zip(v[start * block..].chunks_exact(block)) {
-                let Some(at) = subarray(*flat, sum.len() / block) else { continue };
-                let sum = &mut sum[at * block..][..block];
-                for i in 0..block {
-                    sum[i] = sum[i].plus(v[i]);
-                }
-            }
+            dispatch(isa, AddBlocks { sum, flat, block, v: &v[start * block..] });
         }),
+    }
+}
+
+/// [`scatter_add`] of subarrays of `N` elements, which are a few registers.
+fn scatter_short<E: Num, const N: usize>(isa: Isa, sum: &mut [E], blocks: Blocks<'_>, v: &[E]) {
+    let ((v, _), (sum, _)) = (v.as_chunks::<N>(), sum.as_chunks_mut::<N>());
+    blocks.each_chunk(isa, v.len(), |start, flat| dispatch(isa, AddShort { sum, flat, v: &v[start..] }));
+}
+
+struct AddShort<'a, E, const N: usize> {
+    sum: &'a mut [[E; N]],
+    flat: &'a [i64],
+    v: &'a [[E; N]],
+}
+
+impl<E: Num, const N: usize> Kernel for AddShort<'_, E, N> {
+    type Output = ();
+    #[inline(always)]
+    fn run<M: Machine>(self) {
+        let AddShort { sum, flat, v } = self;
+        let v = &v[..flat.len()];
+        for i in 0..flat.len() {
+            // As an unsigned number, a negative index is out of bounds, too.
+            let at = flat[i] as u64;
+            if at < sum.len() as u64 {
+                // Copies, since the compiler does not know that the two arrays do not overlap.
+                let (mut now, x) = (sum[at as usize], v[i]);
+                for k in 0..N {
+                    now[k] = now[k].plus(x[k]);
+                }
+                sum[at as usize] = now;
+            }
+        }
+    }
+}
+
+struct AddBlocks<'a, E> {
+    sum: &'a mut [E],
+    flat: &'a [i64],
+    block: usize,
+    v: &'a [E],
+}
+
+impl<E: Num> Kernel for AddBlocks<'_, E> {
+    type Output = ();
+    #[inline(always)]
+    fn run<M: Machine>(self) {
+        let AddBlocks { sum, flat, block, v } = self;
+        let count = sum.len() / block;
+        for i in 0..flat.len() {
+            let Some(at) = subarray(flat[i], count) else { continue };
+            let (sum, v) = (&mut sum[at * block..][..block], &v[i * block..][..block]);
+            for k in 0..block {
+                sum[k] = sum[k].plus(v[k]);
+            }
+        }
     }
 }
 
@@ -196,7 +243,7 @@ mod tests {
     #[test]
     fn subarrays_of_any_size_are_those_that_the_indices_name() {
         let (ix, jx, one) = ([0, 3, -1, 2, 4, 1], [1, 0, 2, i64::MAX, 1, 1], [2]);
-        for block in [1, 2, 3, 4, 5] {
+        for block in [1, 2, 3, 4, 5, 8, 9] {
             for (indexed, lists) in [
                 (vec![4], vec![&ix[..]]),
                 (vec![4], vec![&one[..]]),
@@ -208,13 +255,19 @@ mod tests {
                 let table: Vec<f64> = (1..=size).map(|k| k as f64).collect();
                 let mut out = vec![-1.0; 6 * block];
                 gather(Isa::detect(), &table, &indexed, &lists, block, &mut out);
+                let (mut sums, mut added) = (table.clone(), table.clone());
+                scatter_add(Isa::detect(), &mut sums, Blocks { indexed: &indexed, ix: &lists }, block, &out);
                 for (k, x) in out.iter().enumerate() {
                     let index = |list: &[i64]| list[(k / block) % list.len()];
                     let inside = lists.iter().zip(&indexed).all(|(list, n)| (0..*n as i64).contains(&index(list)));
                     let at = lists.iter().zip(&indexed).fold(0, |at, (list, n)| at * *n as i64 + index(list).min(99));
                     let needed = if inside { table[at as usize * block + k % block] } else { 0.0 };
                     assert_eq!(*x, needed, "{indexed:?}, {lists:?}, blocks of {block}");
+                    if inside {
+                        added[at as usize * block + k % block] += x;
+                    }
                 }
+                assert_eq!(sums, added, "{indexed:?}, {lists:?}, blocks of {block}");
             }
         }
     }

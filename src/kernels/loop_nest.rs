@@ -253,6 +253,23 @@ impl<const K: usize> Nest<K> {
         self.each_panel(&mut body);
     }
 
+    /// Calls `body` once per stack of panels, which is one execution of the three innermost loops: as for
+    /// [`panels`](Self::panels), with the loop over the panels. A stack is one panel where there are range checks, or fewer
+    /// loops.
+    pub(crate) fn stacks(&self, body: &mut dyn FnMut([usize; K], Axis<K>, usize, usize)) {
+        let (true, Some(place)) = (self.is_box(), self.axes.len().checked_sub(3)) else {
+            return self.each_panel(&mut |start, count, len| body(start, Axis::plain(1, [0; K]), count, len));
+        };
+        let (stack, count, len) = (self.axes[place], self.middle().len, self.inner().len);
+        let mut odometer = Odometer::new(&self.axes[..place], self.base);
+        loop {
+            body(odometer.at.map(|p| p as usize), stack, count, len);
+            if !odometer.advance() {
+                return;
+            }
+        }
+    }
+
     /// [`panels`](Self::panels), compiled once for all bodies.
     fn each_panel(&self, body: &mut dyn FnMut([usize; K], usize, usize)) {
         if !self.is_box() {

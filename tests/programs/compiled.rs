@@ -664,6 +664,8 @@ fn transposed_and_reversed_matrices_have_their_elements() {
 fn short_rows_with_holes_are_read() {
     for (shape, before, after) in
         [([9, 5, 4], [2, 0, 1], [0, 3, 2]), ([40, 2, 7], [0, 1, 2], [1, 1, 0]), ([3, 30, 1], [1; 3], [4; 3])]
+            .into_iter()
+            .chain((1..10).map(|n| ([3, 40, n], [0; 3], [0; 3])))
     {
         let x = Array::new(&shape, (0..shape.iter().product()).map(|k: usize| k as f64 + 1.0).collect::<Vec<f64>>());
         let x = Tensor::<Concrete, 3>::from_raw(x);
@@ -680,11 +682,11 @@ fn short_rows_with_holes_are_read() {
     }
 }
 
-/// Sums over windows that overlap, along either axis, with steps, in windows of every length around the largest that
-/// becomes a sum of views.
+/// Sums over windows that overlap or lie apart, along either axis, with steps, in windows of every length around the
+/// largest that becomes a sum of views.
 #[test]
-fn sums_over_overlapping_windows_agree() {
-    for (length, step) in (1..11).flat_map(|length| (1..4).map(move |step| (length, step))) {
+fn sums_over_short_windows_agree() {
+    for (length, step) in (1..11).flat_map(|length| (1..6).map(move |step| (length, step))) {
         let (n, m) = (23, 17);
         let x = Array::new(&[n, m], (0..n * m).map(|k| (k as f64 * 0.7).sin()).collect::<Vec<f64>>());
         for axis in [0, 1] {
@@ -713,6 +715,51 @@ fn sums_over_overlapping_windows_agree() {
                     assert!((sum - terms.sum::<f64>()).abs() < 1e-13, "{length} {step} {axis} {k}");
                 }
             }
+        }
+    }
+}
+
+/// Sums over the first axis and another one, of grids of every small shape.
+#[test]
+fn sums_of_many_small_grids_agree() {
+    for (rows, columns) in (1..7).flat_map(|rows| (1..10).map(move |columns| (rows, columns))) {
+        for count in [2, 7, 300] {
+            let shape = [count, rows, columns];
+            let x =
+                Array::new(&shape, (0..shape.iter().product()).map(|k: usize| (k * 7 % 13) as f64).collect::<Vec<_>>());
+            let x = Tensor::<Concrete, 3>::from_raw(x);
+            let sums = |x: &Tensor<Term, 3>| {
+                let y = x + 1.0;
+                (y.sum_axes([0, 2]), y.sum_axes([0, 1]), y.sum_axes([1, 2]), y.sum_axes([0]))
+            };
+            let function = Function::stage(sums, &x);
+            let (a, b, c, d) = function.run(&x).expect("the array fits");
+            let expected = interpret(function.optimized(), vec![x.raw().clone()]);
+            for (found, expected) in [a.raw(), b.raw(), c.raw(), d.raw()].into_iter().zip(&expected) {
+                assert_eq!(floats(found), floats(expected), "{shape:?}");
+            }
+        }
+    }
+}
+
+/// Differences of all pairs, of which one operand is one number in each row: squared in either order.
+#[test]
+fn squares_of_differences_of_pairs_agree() {
+    for (n, m) in [(3, 200), (5, 1000), (200, 3), (300, 190), (2, 4100)] {
+        let array = |n: usize| Tensor::<Concrete, 1>::from_raw(Array::uniform(&[n], -1.0, 1.0, n as u64));
+        let (x, y) = (array(n), array(m));
+        let function = Function::stage(
+            |(x, y): &(Tensor<Term, 1>, Tensor<Term, 1>)| {
+                let (x, y): (Tensor<_, 2>, Tensor<_, 2>) = (x.reshape([n, 1]), y.reshape([1, m]));
+                let (x, y) = (x.broadcast_to([n, m]), y.broadcast_to([n, m]));
+                ((&x - &y).square(), (&y - &x).square(), &x * &y + &y, &y * &x + &x)
+            },
+            &(x.clone(), y.clone()),
+        );
+        let (a, b, c, d) = function.run(&(x.clone(), y.clone())).expect("the arrays fit");
+        let expected = interpret(function.optimized(), vec![x.raw().clone(), y.raw().clone()]);
+        for (found, expected) in [a.raw(), b.raw(), c.raw(), d.raw()].into_iter().zip(&expected) {
+            assert_eq!(floats(found), floats(expected), "{n} {m}");
         }
     }
 }

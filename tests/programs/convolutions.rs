@@ -190,7 +190,9 @@ fn pooling_agrees_with_the_interpreter() {
 /// The gradient of a mean of windows is the number of windows that an element is in, divided by their size.
 #[test]
 fn gradients_of_means_count_windows() {
-    for (n, size, stride) in [(40, 3, 1), (41, 5, 2), (50, 4, 3), (33, 8, 1), (30, 2, 1), (64, 8, 5), (23, 7, 6)] {
+    let overlap = [(40, 3, 1), (41, 5, 2), (50, 4, 3), (33, 8, 1), (30, 2, 1), (64, 8, 5), (23, 7, 6)];
+    let apart = [(40, 2, 3), (41, 3, 4), (43, 2, 4), (30, 1, 3), (37, 2, 5)];
+    for (n, size, stride) in overlap.into_iter().chain(apart) {
         let x: Signals<Concrete, f64> = Tensor::constant(Array::zeros(&[2, 3, n], polygrad::DType::F64));
         let mean = Function::grad(|x: &Signals<_, f64>| x.avg_pool1d(size, stride).scale(size as f64).sum(), &x);
         let windows = (n - size) / stride + 1;

@@ -67,7 +67,7 @@ impl Lowering {
         }
     }
 
-    /// The sums over short windows that overlap, as sums of views, one for each position within the window; `None` for
+    /// The sums over short windows that overlap or lie apart, as sums of views, one for each position in a window; `None` for
     /// other moves. The elements of windows would be copied one window after the other, several times each.
     fn window_sum(
         &mut self,
@@ -91,7 +91,7 @@ impl Lowering {
         Some(sum)
     }
 
-    /// The adjoint of sums over short windows that overlap: each element of the result is the sum of those of the windows
+    /// The adjoint of sums over short windows that overlap or lie apart: each element of the result is the sum of those of the windows
     /// that contain it, as a sum of views; `None` for other moves. If windows begin every `s` elements, every `s`-th
     /// element of the result is in windows at the same distances, and these elements are written together.
     fn window_spread(
@@ -102,7 +102,9 @@ impl Lowering {
         of: usize,
     ) -> Option<LoweredValue> {
         let spread = WindowSpread::new(from, into).filter(|_| dtype.is_float())?;
-        let phases: Option<SmallVec<[_; 4]>> = (0..spread.step).map(|first| spread.phase(first)).collect();
+        // Elements between windows that lie apart are 0.
+        let phases = spread.step.min(from.shape()[spread.within]);
+        let phases: Option<SmallVec<[_; 4]>> = (0..phases).map(|first| spread.phase(first)).collect();
         let phases = phases?;
         let n = size(into.source());
         let written = |(_, into): &(SmallVec<[View; WINDOW]>, View)| positions(into);
@@ -245,8 +247,11 @@ impl Lowering {
 /// The longest window that becomes a sum of views.
 const WINDOW: usize = 8;
 
-/// The axis of the positions of a move along which overlapping windows are summed, if they are, and if every element of
-/// the result is a sum.
+/// The longest distance of short windows with elements between them that become a sum of views.
+const APART: i64 = 4;
+
+/// The axis of the positions of a move along which windows are summed that overlap or have elements between them, if
+/// there is one, and if every element of the result is a sum.
 fn window(from: &View, into: &View) -> Option<usize> {
     let stride = |axis: usize| {
         let source = from.source();
@@ -257,8 +262,10 @@ fn window(from: &View, into: &View) -> Option<usize> {
     let axis = axes.next().filter(|_| axes.next().is_none())?;
     let (n, step) = (into.shape()[axis], stride(axis));
     let overlap = |other: usize| other != axis && (1..n as i64 * step).contains(&stride(other));
+    // Short windows with elements between them are read row by row otherwise.
+    let apart = |other: usize| other != axis && step == 1 && (n as i64 + 1..=APART).contains(&stride(other));
     let covers = into.is_total() && positions(into) == size(into.source()) * n;
-    (n <= WINDOW && covers && (0..into.shape().len()).any(overlap)).then_some(axis)
+    (n <= WINDOW && covers && (0..into.shape().len()).any(|axis| overlap(axis) || apart(axis))).then_some(axis)
 }
 
 /// A move that adds each element at several neighbouring positions, as the adjoint of sums over windows does.
@@ -274,7 +281,7 @@ struct WindowSpread<'v> {
 }
 
 impl WindowSpread<'_> {
-    /// The move, if windows are short and overlap, and if each position of the other axes is read and written alone.
+    /// The move, if windows are short and overlap or lie apart, and if each position of the other axes is read and written alone.
     fn new<'v>(from: &'v View, into: &'v View) -> Option<WindowSpread<'v>> {
         let axes = 0..into.shape().len();
         let moved = |view: &View, axis: usize| (0..view.source().len()).any(|k| view.row(k)[axis] != 0);
@@ -290,9 +297,10 @@ impl WindowSpread<'_> {
         let written = axes.clone().all(|axis| into.shape()[axis] == 1 || moved(into, axis));
         let step = usize::try_from(into.row(along)[windows]).ok()?;
         let n = into.shape()[within];
-        let overlap = into.row(along)[within] == 1 && step < n && n <= WINDOW;
+        let apart = step > n && step as i64 <= APART;
+        let short = into.row(along)[within] == 1 && (step < n || apart) && n <= WINDOW;
         let total = from.is_total() && into.is_total();
-        (plain && written && overlap && total).then_some(WindowSpread { from, into, within, windows, along, step })
+        (plain && written && short && total).then_some(WindowSpread { from, into, within, windows, along, step })
     }
 
     /// The views whose sum is every `step`-th element of the result from `first` on, and where that sum is written.

@@ -12,13 +12,13 @@ use smallvec::SmallVec;
 use super::group::{TileOp, Weight, Weights};
 use super::{Instruction, ResolvedView, TileCode, TileOperand, ViewOperand};
 use crate::array::{with_elem, with_float, with_num};
-use crate::backend::ir::access::{ADDED, Footprint, READ, Run, StridedAccess};
+use crate::backend::ir::access::{ADDED, Footprint, READ, Run, SHORT_ROW, STACKED, StridedAccess};
 use crate::backend::ir::elementwise::ElementwiseOp;
 use crate::backend::ir::fusion::{FusedOp, GatherOp};
 use crate::backend::ir::step::{BufferId, RowRange};
 use crate::backend::memory::{AddressTable, Block};
 use crate::dtype::{DType, Elem, Num};
-use crate::kernels::elementwise::{self, Arg as Operand, Isa, MAX_TERMS, Real};
+use crate::kernels::elementwise::{self, Arg as Operand, Isa, MAX_TERMS, Real, StackShape};
 use crate::kernels::indexing;
 
 /// The tile that is being computed.
@@ -146,9 +146,17 @@ impl<'a> Tile<'a> {
             Footprint::Contiguous(place) => (unsafe { self.table.read::<E>(buf, place, self.len) }, false),
             // Safety: see `memory.rs`.
             Footprint::Single(place) if out.one => (unsafe { self.table.read::<E>(buf, place, 1) }, true),
-            Footprint::Single(_) | Footprint::Strided => {
-                self.view::<E>(buf, access, self.out(TileOperand::Register(out.register)));
-                (self.slice(TileOperand::Register(out.register)), false)
+            footprint => {
+                let register = TileOperand::Register(out.register);
+                match footprint {
+                    // Safety: see `memory.rs`.
+                    Footprint::Single(place) => {
+                        let one = unsafe { self.table.read::<E>(buf, place, 1) };
+                        elementwise::spread(self.isa, one, 0, self.len, self.out(register));
+                    }
+                    Footprint::Contiguous(_) | Footprint::Strided => self.view::<E>(buf, access, self.out(register)),
+                }
+                (self.slice(register), false)
             }
         };
         // Safety: as in `seen`.
@@ -424,12 +432,15 @@ impl<'a> Tile<'a> {
 
     fn add<E: Num>(&self, buf: BufferId, access: &StridedAccess, a: TileOperand) {
         let x = self.slice::<E>(a);
-        let stacks = access.inner_stride() != 0
-            && access.stacks(self.start, self.len, |stack| {
-                // Safety: see `memory.rs`.
-                let out = unsafe { self.table.write::<E>(buf, stack.place, stack.reach()) };
-                elementwise::add_stack(self.isa, &x[stack.at..][..stack.size()], stack.shape, out);
-            });
+        let stacks = access.stacks(self.start, self.len, |stack| {
+            let x = &x[stack.at..][..stack.size()];
+            // Safety: see `memory.rs`.
+            let out = unsafe { self.table.write::<E>(buf, stack.place, stack.reach()) };
+            match stack.shape.strides {
+                [0, ..] if stack.grids > 2 => self.sum_grids(x, stack.shape, out),
+                _ => elementwise::add_stack(self.isa, x, stack.shape, out),
+            }
+        });
         if stacks {
             return;
         }
@@ -443,6 +454,10 @@ impl<'a> Tile<'a> {
                 (1, 0) => elementwise::sum_all(self.isa, x, out),
                 (2.., 0) if grid.rows > 2 => self.sum_all_apart(x, n, grid.stride, out),
                 (2.., _) => elementwise::add_apart(self.isa, x, (stride, grid.stride), n, out),
+                (1, _) if n <= SHORT_ROW => {
+                    let shape = StackShape { rows: 1, len: n, strides: [stride, 0, 1] };
+                    elementwise::add_stack(self.isa, x, shape, out);
+                }
                 (1, _) => (0..grid.rows)
                     .for_each(|r| elementwise::add_to(self.isa, &x[r * n..][..n], &mut out[r * stride..][..n])),
             }
@@ -469,6 +484,14 @@ impl<'a> Tile<'a> {
         for i in 0..n {
             out[i * stride] = out[i * stride].plus(sums[i]);
         }
+    }
+
+    /// Adds grids that are added to one grid of the output: their sum first, then its elements.
+    fn sum_grids<E: Num>(&self, x: &[E], shape: StackShape, out: &mut [E]) {
+        let mut sums = [E::ZERO; STACKED];
+        let sums = &mut sums[..shape.rows * shape.len];
+        elementwise::sum_all(self.isa, x, sums);
+        elementwise::add_stack(self.isa, sums, shape, out);
     }
 
     /// Calls `body` for each run of a writing access, with the part of the buffer from the lowest element of the run to

@@ -57,20 +57,21 @@ impl<'r, E> Rows<'r, E> {
     }
 }
 
-/// `out[o + s i] += sum_j rows[i][j] * common[j]`, for an offset and a stride in `out`.
-pub(super) fn add_dots<E: Num>(rows: Rows<'_, E>, common: &[E], out: &mut [E], places: [i64; 2]) {
-    let common = &common[..rows.len];
-    match rows.len < LONG {
-        true => dispatch(Isa::detect(), Dots::<E, SHORT> { rows, common, out, places }),
-        false => dispatch(Isa::detect(), Dots::<E, LONG> { rows, common, out, places }),
-    }
+/// Several products of the same shape, in one call: their number, and the distances from one to the next in the rows,
+/// in what is common to the rows, and in the result.
+#[derive(Clone, Copy)]
+pub(super) struct Stack {
+    pub(super) panels: usize,
+    pub(super) by: [i64; 3],
 }
 
-/// `sum_j v[j] * w[j]`.
-pub(super) fn dot<E: Num>(v: &[E], w: &[E]) -> E {
-    let mut sum = [E::ZERO];
-    add_dots(Rows { v, at: 0, by: 0, count: 1, len: w.len() }, w, &mut sum, [0, 0]);
-    sum[0]
+/// `out[o + s i] += sum_j rows[i][j] * common[c + j]`, for the offsets `[c, o]` and a stride in `out`, for each product
+/// of a stack.
+pub(super) fn add_dots<E: Num>(rows: Rows<'_, E>, common: &[E], out: &mut [E], places: [i64; 3], stack: Stack) {
+    match rows.len < LONG {
+        true => dispatch(Isa::detect(), Dots::<E, SHORT> { rows, common, out, places, stack }),
+        false => dispatch(Isa::detect(), Dots::<E, LONG> { rows, common, out, places, stack }),
+    }
 }
 
 /// `out[j] += sum_i x[at + s i] * rows[i][j]`, for an offset and a stride in `x`.
@@ -94,7 +95,8 @@ struct Dots<'d, E, const L: usize> {
     rows: Rows<'d, E>,
     common: &'d [E],
     out: &'d mut [E],
-    places: [i64; 2],
+    places: [i64; 3],
+    stack: Stack,
 }
 
 impl<E: Num, const L: usize> Kernel for Dots<'_, E, L> {
@@ -102,14 +104,21 @@ impl<E: Num, const L: usize> Kernel for Dots<'_, E, L> {
 
     #[inline(always)]
     fn run<M: Machine>(mut self) {
-        let mut row = 0;
-        while row + 4 <= self.rows.count {
-            self.block::<M, 4>(row);
-            row += 4;
-        }
-        while row < self.rows.count {
-            self.block::<M, 1>(row);
-            row += 1;
+        for panel in 0..self.stack.panels {
+            if panel > 0 {
+                let [row, common, out] = self.stack.by;
+                self.rows.at = (self.rows.at as i64 + row) as usize;
+                (self.places[0], self.places[1]) = (self.places[0] + common, self.places[1] + out);
+            }
+            let mut row = 0;
+            while row + 4 <= self.rows.count {
+                self.block::<M, 4>(row);
+                row += 4;
+            }
+            while row < self.rows.count {
+                self.block::<M, 1>(row);
+                row += 1;
+            }
         }
     }
 }
@@ -118,8 +127,8 @@ impl<E: Num, const L: usize> Dots<'_, E, L> {
     /// Computes `R` inner products.
     #[inline(always)]
     fn block<M: Machine, const R: usize>(&mut self, row: usize) {
-        let len = self.common.len();
-        let (common, rest) = self.common.as_chunks::<L>();
+        let len = self.rows.len;
+        let (common, rest) = self.common[self.places[0] as usize..][..len].as_chunks::<L>();
         let mut whole: [&[[E; L]]; R] = [&[]; R];
         let mut rests: [&[E]; R] = [&[]; R];
         for r in 0..R {
@@ -135,7 +144,7 @@ impl<E: Num, const L: usize> Dots<'_, E, L> {
             }
         }
         for r in 0..R {
-            let out = &mut self.out[(self.places[0] + self.places[1] * (row + r) as i64) as usize];
+            let out = &mut self.out[(self.places[1] + self.places[2] * (row + r) as i64) as usize];
             *out = out.plus(total::<M, E, L>(sums[r], rests[r], rest));
         }
     }
@@ -374,6 +383,8 @@ impl<E: Num, const L: usize, const MOST: usize> Scaled<'_, E, L, MOST> {
 mod tests {
     use crate::kernels::contract::gemv::*;
 
+    const ONE: Stack = Stack { panels: 1, by: [0; 3] };
+
     /// Small integers, whose sums are exact in any order.
     fn integers<E: Num>(n: usize, by: usize) -> Vec<E> {
         let number = |i: usize| num_traits::cast::<i64, E>((i * by % 11) as i64 - 5);
@@ -394,7 +405,7 @@ mod tests {
         let dot = |i: usize| (0..len).fold(E::ZERO, |sum, j| sum.plus(element(i, j).mul(common[j])));
         let expected: Vec<E> =
             out.iter().enumerate().map(|(k, o)| if k % 3 == 1 { o.plus(dot(k / 3)) } else { *o }).collect();
-        add_dots(rows, &common, &mut out, [1, 3]);
+        add_dots(rows, &common, &mut out, [0, 1, 3], ONE);
         assert!(out == expected, "inner products, {name}");
 
         let mut out = integers::<E>(len, 2);
@@ -425,7 +436,7 @@ mod tests {
             let v: Vec<f64> = (0..count * apart).map(|i| if i % apart == len { f64::NAN } else { 1.0 }).collect();
             let rows = Rows { v: &v, at: 0, by: apart as i64, count, len };
             let (mut dots, mut sums) = (vec![0.0; count], vec![0.0; len]);
-            add_dots(rows, &vec![1.0; len], &mut dots, [0, 1]);
+            add_dots(rows, &vec![1.0; len], &mut dots, [0, 0, 1], ONE);
             add_scaled(&vec![1.0; count], [0, 1], rows, &mut sums);
             assert!(dots.iter().all(|x| *x == len as f64) && sums.iter().all(|x| *x == count as f64), "{count} {len}");
         }

@@ -375,4 +375,44 @@ mod tests {
         }
         assert!(count >= 8, "{count}");
     }
+
+    /// A product of a few rows with rows: of at most `summed_rows` of either operand, and of more.
+    #[test]
+    fn products_of_a_few_rows_are_sums_along_runs() {
+        let mut count = 0;
+        for ([m, n], depth) in [([2, 60], 300), ([5, 61], 257), ([16, 100], 300), ([90, 7], 1030), ([40, 50], 300)] {
+            let op = Contract::new(
+                View::axes(&[m, n, depth], &[0, 2]),
+                View::axes(&[m, n, depth], &[1, 2]),
+                View::axes(&[m, n, depth], &[0, 1]),
+            );
+            let (a, b) = (integers(m * depth, 7), integers(n * depth, 5));
+            let product = PlannedContraction::new(&op, DType::F64, [false; 2]);
+            let is_sum = product.describe().contains("sums along runs");
+            assert!(!is_sum || m.min(n) <= MACHINE.summed_rows, "{m} {n}: {}", product.describe());
+            count += usize::from(is_sum);
+            let mut out = vec![f64::NAN; m * n];
+            product.run(&a, &b, &mut out, true, &mut Scratch::default());
+            assert_eq!(out, defined(&op, &a, &b), "{m} {n} {depth}");
+        }
+        assert!(count >= 2, "{count}");
+    }
+
+    /// Batches of a row times rows, and of inner products: loops in one call.
+    #[test]
+    fn batches_of_inner_products_are_the_products() {
+        for ([times, n], depth) in [([7, 2], 44), ([9, 1], 30), ([5, 3], 9), ([4, 7], 17), ([30, 1], 200)] {
+            let shape = [2, times, n, depth];
+            let op = Contract::new(
+                View::axes(&shape, &[0, 1, 3]),
+                View::axes(&shape, &[0, 1, 2, 3]),
+                View::axes(&shape, &[1, 0, 2]),
+            );
+            let (a, b) = (integers(2 * times * depth, 7), integers(2 * times * n * depth, 5));
+            let product = PlannedContraction::new(&op, DType::F64, [false; 2]);
+            let mut out = vec![f64::NAN; 2 * times * n];
+            product.run(&a, &b, &mut out, true, &mut Scratch::default());
+            assert_eq!(out, defined(&op, &a, &b), "{times} {n} {depth}");
+        }
+    }
 }

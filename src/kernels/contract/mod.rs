@@ -33,13 +33,12 @@ use std::slice::from_ref;
 use super::isa::Isa;
 use super::loop_nest::{Axis, Nest, stepped};
 use super::threads;
-use super::views::folded;
 use crate::cost::MACHINE;
 use crate::dtype::{DType, Num};
 use crate::ops::Contract;
 use crate::shape::{Show, size};
 use gemm::{Matmul, matmul};
-use gemv::{Rows, is_gemv};
+use gemv::{Rows, Stack, is_gemv};
 use implicit_gemm::{Packed, Room};
 use inner_products::Sums;
 use partition::{add_apart, apart};
@@ -391,6 +390,8 @@ fn choose(nest: Nest<3>, dtype: DType) -> Kernel {
         return Kernel::Loops(nest);
     }
     let tiles = Tiles::new(&nest);
+    // Inner products in place, where packing the other operand would take longer than the products.
+    let sums = Sums::new(&nest, dtype).map(|plan| Kernel::Sums { plan: Box::new(plan), nest: nest.clone() });
     let kernel = choose_other(nest, dtype);
     let beats = |tiles: &Tiles| match &kernel {
         Kernel::Matrix { .. } => tiles.beat_matrices(),
@@ -407,8 +408,15 @@ fn choose(nest: Nest<3>, dtype: DType) -> Kernel {
             Kernel::Tiles(Box::new(tiles))
         }
         Some(tiles) if beats(&tiles) => Kernel::Tiles(Box::new(tiles)),
+        Some(_) | None if has_few_rows(&kernel) => sums.unwrap_or(kernel),
         Some(_) | None => kernel,
     }
+}
+
+/// Whether the kernel packs a matrix for a few rows.
+fn has_few_rows(kernel: &Kernel) -> bool {
+    let few = |product: &Matmul| product.rows.len.min(product.columns.len) <= MACHINE.summed_rows;
+    matches!(kernel, Kernel::Matrix { product, around } if few(product) && repeats(around) == 1)
 }
 
 /// Whether the kernel is loops that write elements one by one.
@@ -489,13 +497,19 @@ fn add_dots<E: Num>(nest: &Nest<3>, a: &[E], b: &[E], out: &mut [E]) {
     let (v, common, [of_v, of_common]) = match steps {
         [_, 0, _] => (a, b, [0, 1]),
         [0, _, _] => (b, a, [1, 0]),
+        // Both operands move: each run is a product of its own.
         [_, _, _] => {
-            return nest.run(|[i, j, o], len| out[o] = out[o].plus(dot(&a[i..i + len], &b[j..j + len])));
+            return nest.panels(|[i, j, o], panels, len| {
+                let places = [j as i64, o as i64, 0];
+                gemv::add_dots(Rows { v: a, at: i, by: 0, count: 1, len }, b, out, places, Stack { panels, by: steps });
+            });
         }
     };
-    nest.panels(|start, count, len| {
+    nest.stacks(&mut |start, stack, count, len| {
         let rows = Rows { v, at: start[of_v], by: steps[of_v], count, len };
-        gemv::add_dots(rows, &common[start[of_common]..], out, [start[2] as i64, steps[2]]);
+        let places = [start[of_common] as i64, start[2] as i64, steps[2]];
+        let by = [of_v, of_common, 2].map(|k| stack.strides[k]);
+        gemv::add_dots(rows, common, out, places, Stack { panels: stack.len, by });
     });
 }
 
@@ -522,24 +536,7 @@ fn add_rows<E: Num>(nest: &Nest<3>, place: [usize; 2], x: &[E], v: &[E], out: &m
     });
 }
 
-/// The inner product, by interleaved partial sums.
-#[inline(never)]
-fn dot<E: Num>(v: &[E], w: &[E]) -> E {
-    if w.len() >= MACHINE.isa_sum {
-        return gemv::dot(v, w);
-    }
-    let mut sums = [E::ZERO; 8];
-    let ((x, x_rest), (y, y_rest)) = (v.as_chunks::<8>(), w.as_chunks::<8>());
-    for (x, y) in x.iter().zip(y) {
-        for k in 0..8 {
-            sums[k] = sums[k].plus(x[k].mul(y[k]));
-        }
-    }
-    let rest = x_rest.iter().zip(y_rest).fold(E::ZERO, |sum, (x, y)| sum.plus(x.mul(*y)));
-    folded(sums).plus(rest)
-}
-
-/// [`dot`] for strided operands.
+/// The inner product of strided operands, by interleaved partial sums.
 fn dot_strided<E: Num>(a: &[E], b: &[E], start: [usize; 2], strides: [i64; 2], len: usize) -> E {
     let at = |k: usize, i: usize| (start[k] as i64 + strides[k] * i as i64) as usize;
     let term = |i: usize| a[at(0, i)].mul(b[at(1, i)]);

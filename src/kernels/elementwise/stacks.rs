@@ -95,7 +95,15 @@ fn add_rows<E: Num, const N: usize>(x: &[E], shape: StackShape, out: &mut [E]) {
     let x = x.as_chunks::<N>().0;
     for g in 0..x.len() / rows {
         let (x, out) = (&x[rows * g..][..rows], &mut out[grid * g..]);
-        if row == 0 {
+        if rows == 1 {
+            // Copies, since the compiler does not know that the two arrays do not overlap.
+            let (out, x) = (&mut out[..N], x[0]);
+            let mut sums = [E::ZERO; N];
+            for i in 0..N {
+                sums[i] = out[i].plus(x[i]);
+            }
+            out.copy_from_slice(&sums);
+        } else if row == 0 {
             let out = &mut out[..N];
             let mut sums = [E::ZERO; N];
             sums.copy_from_slice(out);

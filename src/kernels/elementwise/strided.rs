@@ -122,6 +122,18 @@ impl<E: Elem> CopyBox<'_, E> {
             self.out[r * self.pitch..][..N].copy_from_slice(&self.x[start..][..N]);
         }
     }
+
+    /// Rows of `N` neighbours, from the last to the first.
+    #[inline(always)]
+    fn reversed_rows<const N: usize>(self) {
+        for r in 0..self.out.len().div_ceil(self.pitch) {
+            let start = (self.first as i64 + self.strides.0 * r as i64) as usize;
+            let (x, out) = (&self.x[start + 1 - N..][..N], &mut self.out[r * self.pitch..][..N]);
+            for i in 0..N {
+                out[i] = x[N - 1 - i];
+            }
+        }
+    }
 }
 
 impl<E: Elem> Kernel for CopyBox<'_, E> {
@@ -137,6 +149,13 @@ impl<E: Elem> Kernel for CopyBox<'_, E> {
             (1, 6) => return self.rows::<6>(),
             (1, 7) => return self.rows::<7>(),
             (1, 8) => return self.rows::<8>(),
+            (-1, 2) => return self.reversed_rows::<2>(),
+            (-1, 3) => return self.reversed_rows::<3>(),
+            (-1, 4) => return self.reversed_rows::<4>(),
+            (-1, 5) => return self.reversed_rows::<5>(),
+            (-1, 6) => return self.reversed_rows::<6>(),
+            (-1, 7) => return self.reversed_rows::<7>(),
+            (-1, 8) => return self.reversed_rows::<8>(),
             _ => {}
         }
         let CopyBox { x, first, strides: (row, step), n, pitch, out } = self;

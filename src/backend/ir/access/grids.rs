@@ -13,10 +13,10 @@ use crate::kernels::elementwise::StackShape;
 const STEPS: i64 = 4;
 
 /// The length under which rows are short: they interleave columns, and a few of them are no grid.
-const SHORT_ROW: usize = 8;
+pub(crate) const SHORT_ROW: usize = 8;
 
 /// The most positions of a grid in a stack: larger grids are worth a call each, and so are grids of longer rows.
-const STACKED: usize = 256;
+pub(crate) const STACKED: usize = 256;
 const SMALL_GRID: usize = 64;
 
 /// The least number of grids that are a stack.
@@ -178,11 +178,13 @@ impl StridedAccess {
     }
 
     /// Calls `body` for each box of the positions `start .. start + len` that are no holes; returns whether the access
-    /// has holes and consists of short rows, of which many are in one box.
+    /// has holes, or goes backwards along one of the last two axes, and consists of short rows, of which many are in one
+    /// box.
     pub(crate) fn boxes(&self, start: usize, len: usize, mut body: impl FnMut(FilledBox)) -> bool {
         let [outer @ .., rows, inner] = &self.axes[..] else { return false };
         let n = inner.len;
-        if self.is_total() || !READ.contains(&n) || rows.len * n < SMALL_BOX && !outer.is_empty() {
+        let forwards = rows.stride >= 0 && inner.stride >= 0;
+        if forwards && self.is_total() || !READ.contains(&n) || rows.len * n < SMALL_BOX && !outer.is_empty() {
             return false;
         }
         self.bands((outer, [rows, inner]), (start, len), |band| {

@@ -21,7 +21,7 @@ use crate::cost::MACHINE;
 use crate::ops::View;
 use crate::shape;
 
-pub(crate) use grids::{ADDED, READ};
+pub(crate) use grids::{ADDED, READ, SHORT_ROW, STACKED};
 
 /// One axis of an iteration space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

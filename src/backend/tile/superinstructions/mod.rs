@@ -11,6 +11,7 @@
 #[cfg(test)]
 mod tests;
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use smallvec::SmallVec;
@@ -66,6 +67,8 @@ const RULES: &[Rule] = rules! {
     RestMul: Mul((Sub Y X) Z);
     Add3: Add((Add X Y) Z);
     DifferenceSquare: Square((Sub X Y));
+    // The square of the negation has the same bits.
+    DifferenceSquare: Square((Sub Y X));
     DifferenceExp: Exp((Sub X Y));
 };
 
@@ -152,6 +155,9 @@ struct Candidate {
     inside: SmallVec<[ValueId; 8]>,
     /// The number of passes that it saves.
     gain: usize,
+    /// The number of operands that are copied for each tile, since the kernel takes slices: views of one element in a
+    /// row.
+    copied: usize,
 }
 
 /// A partial match of a pattern: its operands, and the values it absorbs.
@@ -230,7 +236,8 @@ impl<'a> Finder<'a> {
         let mut best: Option<Candidate> = None;
         let forms = RULES.iter().filter_map(|rule| self.form(rule, k as ValueId));
         for found in forms.chain(self.weighted(k as ValueId)) {
-            if best.as_ref().is_none_or(|best| best.gain < found.gain) {
+            let rank = |candidate: &Candidate| (candidate.gain, Reverse(candidate.copied));
+            if best.as_ref().is_none_or(|best| rank(best) < rank(&found)) {
                 best = Some(found);
             }
         }
@@ -246,7 +253,7 @@ impl<'a> Finder<'a> {
         };
         let suits = self.is_free(product) && !factors.iter().any(|factor| self.is_one(*factor));
         let item = TileOp::AddProducts(buf, at, factors);
-        suits.then(|| Candidate { item, inside: SmallVec::from_slice(&[product]), gain: 1 })
+        suits.then(|| Candidate { item, inside: SmallVec::from_slice(&[product]), gain: 1, copied: 0 })
     }
 
     fn form(&self, rule: &Rule, v: ValueId) -> Option<Candidate> {
@@ -256,8 +263,16 @@ impl<'a> Finder<'a> {
         if leaves.iter().any(|leaf| found.inside.contains(leaf)) {
             return None;
         }
-        let gain = found.inside.len();
-        Some(Candidate { item: TileOp::Form(rule.form, leaves), inside: found.inside, gain })
+        let (gain, copied) = (found.inside.len(), self.copied(rule, &found));
+        Some(Candidate { item: TileOp::Form(rule.form, leaves), inside: found.inside, gain, copied })
+    }
+
+    /// The number of operands of a match that the kernel takes as slices, though each tile of them may be one element.
+    fn copied(&self, rule: &Rule, found: &Match) -> usize {
+        let slices = found.leaves.iter().take(rule.form.slices()).flatten();
+        slices
+            .filter(|v| matches!(&self.node(**v).item, FusedOp::View(_, access) if access.inner_stride() == 0))
+            .count()
     }
 
     /// Extends a match by a subtree of the pattern at a value.
@@ -293,7 +308,10 @@ impl<'a> Finder<'a> {
                     return None;
                 }
                 let exchanged = || if let Binary::Add | Binary::Mul = op { both(y, x) } else { None };
-                both(x, y).or_else(exchanged)
+                let Some(found) = both(x, y) else { return exchanged() };
+                let copied = self.copied(rule, &found);
+                let better = if copied > 0 { exchanged() } else { None };
+                Some(better.filter(|better| self.copied(rule, better) < copied).unwrap_or(found))
             }
         }
     }
@@ -349,7 +367,8 @@ impl<'a> Finder<'a> {
         terms.reverse();
         let weights = Weights { constant, weights: terms.iter().map(|(_, weight)| *weight).collect() };
         let terms = terms.iter().map(|(term, _)| *term).collect();
-        Some(Candidate { item: TileOp::Weighted(Box::new(weights), terms), inside, gain })
+        let copied = 0;
+        Some(Candidate { item: TileOp::Weighted(Box::new(weights), terms), inside, gain, copied })
     }
 
     /// Whether a value is a sum or difference that may be absorbed.
