@@ -115,7 +115,7 @@ pictures:
 	cp target/pictures/character.svg docs/pictures/
 
 doc:
-	cargo doc --no-deps --features $(FEATURES) --open
+	cargo doc -p polygrad --no-deps --features $(FEATURES) --open
 
 bench:
 	cargo bench --bench questions --bench gallery

@@ -48,3 +48,4 @@ mod unreachable;
 mod unwind;
 mod variants;
 mod verbs;
+mod workspace;

@@ -10,16 +10,16 @@ use super::examples::assert_printed_in;
 use crate::root::root;
 
 #[allow(dead_code)]
-#[path = "../../examples/character.rs"]
+#[path = "../../examples/pictures/character.rs"]
 mod character;
 #[allow(dead_code)]
-#[path = "../../examples/gaussian_process.rs"]
+#[path = "../../examples/pictures/gaussian_process.rs"]
 mod gaussian_process;
 #[allow(dead_code)]
-#[path = "../../examples/kalman.rs"]
+#[path = "../../examples/pictures/kalman.rs"]
 mod kalman;
 #[allow(dead_code)]
-#[path = "../../examples/lotka_volterra.rs"]
+#[path = "../../examples/pictures/lotka_volterra.rs"]
 mod lotka_volterra;
 
 /// The numbers of a picture, and its text without them.
