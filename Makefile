@@ -10,8 +10,8 @@ test:
 
 check:
 	cargo fmt --all --check
-	cargo clippy $(PACKAGES) --all-targets --features $(FEATURES) -- -D warnings
-	cargo check --lib --no-default-features
+	cargo clippy --workspace --exclude polygrad-files --all-targets --features $(FEATURES) -- -D warnings
+	cargo check -p polygrad --lib --no-default-features
 	RUSTDOCFLAGS="-D warnings" cargo doc $(PACKAGES) --no-deps --features $(FEATURES)
 
 faer:
@@ -34,7 +34,7 @@ files:
 PLUGIN ?= $(POLYGRAD_PJRT_PLUGIN)
 pjrt:
 	@test -f '$(PLUGIN)' || { echo 'name the library of a plugin: make pjrt PLUGIN=/path/of/plugin.so'; exit 1; }
-	POLYGRAD_PJRT_PLUGIN='$(PLUGIN)' cargo test --features pjrt --test pjrt
+	POLYGRAD_PJRT_PLUGIN="$$(realpath '$(PLUGIN)')" cargo test --test pjrt
 	cargo run --example export $(XLA_DIGITS) --pjrt '$(PLUGIN)'
 
 # Exported programs run by XLA. The versions of JAX and of what it needs are pinned; pip finds them as it is configured.
@@ -115,7 +115,7 @@ pictures:
 	cp target/pictures/character.svg docs/pictures/
 
 doc:
-	cargo doc --no-deps --features $(FEATURES) --open
+	cargo doc -p polygrad --no-deps --features $(FEATURES) --open
 
 bench:
 	cargo bench --bench questions --bench gallery

@@ -30,7 +30,7 @@ const COUNTED: &[&str] = &[
 ];
 
 /// The file of recorded counts: a name, the work, the instructions or 0.
-const RECORDED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/perf.txt");
+const RECORDED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/perf.txt");
 
 /// The counts of a workload.
 #[derive(Clone, Copy, Default)]

@@ -197,7 +197,6 @@ fn the_cost_is_that_of_the_function() {
     assert_eq!(plain, ruled);
 }
 
-#[cfg(feature = "serde")]
 #[test]
 fn a_rule_is_saved_with_its_program() {
     let f = Function::stage(|x: &Vector<_>| doubled(x).sum() + pulled(x).sum(), &xs());

@@ -125,15 +125,10 @@ fn products_give_every_order() {
     near("around a batch", &slope(gmres), &slope(dense), 1e-9);
 }
 
-/// A program that was saved and loaded, where programs can be.
+/// A program that was saved and loaded.
 fn saved_and_loaded(program: &Program) -> Program {
-    #[cfg(feature = "serde")]
-    {
-        let text = serde_json::to_string(program).expect("a program can be saved");
-        serde_json::from_str(&text).expect("what was saved loads")
-    }
-    #[cfg(not(feature = "serde"))]
-    program.clone()
+    let text = serde_json::to_string(program).expect("a program can be saved");
+    serde_json::from_str(&text).expect("what was saved loads")
 }
 
 /// `m x + x^3 = p`, whose matrix is not symmetric: the derivative of the root is `(m + diag 3 x^2)^-1`.

@@ -5,7 +5,6 @@
 
 use std::cell::RefCell;
 use std::fs;
-use std::path::Path;
 
 use polygrad::inspect::{Access, bounds, bounds_with, first_nan, first_nan_with};
 use polygrad::tensor::map_accum_reverse;
@@ -15,10 +14,11 @@ use polygrad::{
     map, scan, tensor, value_and_grad,
 };
 
+use crate::root::root;
+
 /// A report in which places are replaced by the code that they point to.
 fn code(report: impl ToString) -> String {
-    let source =
-        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(file!())).expect("this file can be read");
+    let source = fs::read_to_string(root().join(file!())).expect("this file can be read");
     let lines: Vec<&str> = source.lines().collect();
     let report = report.to_string();
     let mut parts = report.split(file!());

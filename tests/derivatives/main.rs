@@ -5,6 +5,8 @@
 mod gallery;
 #[path = "../support/panics.rs"]
 mod panics;
+#[path = "../support/root.rs"]
+mod root;
 #[path = "../support/mod.rs"]
 mod support;
 
@@ -33,7 +35,6 @@ mod ode;
 mod optim;
 mod repeat;
 mod repeated;
-#[cfg(feature = "serde")]
 mod saved;
 mod scales;
 mod sparse;

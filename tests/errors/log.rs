@@ -6,7 +6,7 @@ use std::fs;
 use std::panic::Location;
 
 use crate::panics::{Caught, caught_in, forgetful};
-use crate::root;
+use crate::root::root;
 
 /// One message, and the place it points to.
 #[derive(Clone, Debug, PartialEq, Eq)]

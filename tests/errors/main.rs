@@ -7,7 +7,6 @@
 
 use std::cell::RefCell;
 use std::fs;
-use std::path::Path;
 
 use polygrad::direct::{grad, jvp};
 use polygrad::interpreters::Ast;
@@ -30,6 +29,8 @@ mod optim;
 mod panics;
 mod programs;
 mod refused;
+#[path = "../support/root.rs"]
+mod root;
 mod sizes;
 mod staged;
 mod surface;
@@ -39,6 +40,7 @@ mod wrapped;
 
 use formats::{comes_from, literals, sources};
 use log::{Entry, Log};
+use root::root;
 
 /// The mistakes of a program that can be seen without running it, at one interpreter.
 fn static_mistakes<T: BaseTensor>(x: &Tensor<T, 2>) -> Log {
@@ -77,10 +79,6 @@ fn everything() -> Log {
     higher::programs(&mut log);
     sizes::memory(&mut log);
     log
-}
-
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
 #[test]

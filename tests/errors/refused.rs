@@ -11,7 +11,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::root;
+use crate::root::root;
 
 /// The library that this test was built with: the newest beside it.
 fn library() -> PathBuf {

@@ -14,15 +14,12 @@ use polygrad::program::Term;
 use polygrad::{Array, BaseTensor, Function, Tensor, map, symbolic};
 
 use super::examples::assert_marked_in;
+use crate::root::root;
 
 const MAP: &str = "ARCHITECTURE.md";
 const MOST_WORDS: usize = 2500;
 const MOST_LINES_OF_THE_ENTRANCE: usize = 60;
 const MOST_WORDS_OF_A_CELL: usize = 60;
-
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
 
 fn read(page: &Path) -> String {
     fs::read_to_string(page).unwrap_or_else(|error| panic!("{}: {error}", page.display()))
@@ -210,7 +207,7 @@ fn the_softmax_loss_is_as_on_the_map() {
     for (stage, text) in texts {
         assert_marked_in(MAP, &format!("softmax: {stage}"), &text);
     }
-    let code = read(Path::new(file!()));
+    let code = read(&root().join(file!()));
     let written = code.split("fn loss<").nth(1).and_then(|rest| rest.split("\n}\n").next()).expect("the function");
     assert!(read(&root().join(MAP)).contains(written), "the map shows another function");
 }

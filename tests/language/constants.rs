@@ -6,7 +6,8 @@
 use std::fs;
 use std::path::Path;
 
-use super::layering::{root, sources};
+use super::layering::sources;
+use crate::root::root;
 
 /// Files with numbers of mathematics, and what these are: fractions, and large numbers.
 const MATHEMATICS: [(&str, &str); 11] = [

@@ -1,8 +1,9 @@
 //! The output of the examples is the text in the README. `make bless` writes it anew.
 
 use std::fs;
-use std::path::Path;
 use std::sync::{Mutex, PoisonError};
+
+use crate::root::root;
 
 #[allow(dead_code)]
 #[path = "../../examples/branch_and_bound.rs"]
@@ -65,7 +66,7 @@ pub(crate) fn assert_marked_in(page: &str, marker: &str, report: &str) {
 /// Compares a text with the block of a page that has these words before it and as its first line.
 fn assert_block(page: &str, before: &str, first: &str, report: &str, same: impl Fn(&str, &str) -> bool) {
     let _guard = PAGES.lock().unwrap_or_else(PoisonError::into_inner);
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(page);
+    let path = root().join(page);
     let text = fs::read_to_string(&path).expect("the page can be read");
     let head = format!("{before}{first}");
     let start = text.find(&head).unwrap_or_else(|| panic!("{page} has no block that begins with {head}"));

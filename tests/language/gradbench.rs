@@ -9,6 +9,8 @@ use std::sync::OnceLock;
 
 use serde_json::{Value, json};
 
+use crate::root::root;
+
 /// The example, as cargo compiles it for the tests; compiled now if only some tests are run.
 fn executable() -> &'static Path {
     static PATH: OnceLock<PathBuf> = OnceLock::new();
@@ -17,7 +19,7 @@ fn executable() -> &'static Path {
         let folder = test.parent().and_then(Path::parent).expect("a test lies in `deps`");
         let mut cargo = Command::new(env!("CARGO"));
         cargo.args(["build", "--quiet", "--example", "gradbench", "--manifest-path"]);
-        cargo.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml"));
+        cargo.arg(root().join("Cargo.toml"));
         cargo.arg("--target-dir").arg(folder.parent().expect("the folder of a profile lies in another"));
         if folder.ends_with("release") {
             cargo.arg("--release");
@@ -89,7 +91,7 @@ fn durations(answer: &Value, name: &str) -> Vec<u64> {
 }
 
 fn replay(module: &str, arguments: &[&str]) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/data/gradbench/{module}.jsonl"));
+    let path = root().join(format!("tests/data/gradbench/{module}.jsonl"));
     let text = fs::read_to_string(&path).expect("the conversation can be read");
     let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).expect("a line is JSON")).collect();
     let mut process = Process::start(arguments);
@@ -194,7 +196,7 @@ fn what_is_unknown_or_does_not_fit_is_refused() {
 
 /// The input of the first evaluation that was recorded for a module.
 fn recorded(module: &str) -> Value {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/data/gradbench/{module}.jsonl"));
+    let path = root().join(format!("tests/data/gradbench/{module}.jsonl"));
     let text = fs::read_to_string(path).expect("the conversation can be read");
     let mut lines = text.lines().map(|line| serde_json::from_str::<Value>(line).expect("a line is JSON"));
     lines.find_map(|line| line["message"].get("input").cloned()).expect("something is evaluated")

@@ -7,6 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::root::root;
+
 /// The words of a text: letters, digits and underscores, with what stands before and after.
 fn words(text: &str) -> Vec<(&str, &str, &str)> {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
@@ -141,7 +143,7 @@ fn files(dir: &Path, ending: &str, found: &mut Vec<PathBuf>) {
 }
 
 fn sources() -> Declared {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = root();
     let mut declared = Declared::default();
     let mut paths = Vec::new();
     ["src", "derive", "interpreters"].iter().for_each(|dir| files(&root.join(dir), "rs", &mut paths));
@@ -167,7 +169,7 @@ fn spans<'a>(line: &'a str, page: &Path) -> impl Iterator<Item = &'a str> {
 #[test]
 fn what_tables_say_to_write_exists() {
     let declared = sources();
-    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs");
+    let docs = root().join("docs");
     let mut pages = vec![docs.join("higher_order.md")];
     files(&docs.join("guide"), "md", &mut pages);
     let (mut count, mut faults) = (0, Vec::new());
@@ -189,7 +191,7 @@ fn what_tables_say_to_write_exists() {
 /// The operations that the page on exports says are written stand in the sources of the exporter.
 #[test]
 fn what_is_exported_is_as_the_page_says() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = root();
     let mut paths = Vec::new();
     files(&root.join("src/export"), "rs", &mut paths);
     let code: String = paths.iter().map(|path| fs::read_to_string(path).expect("a source")).collect();

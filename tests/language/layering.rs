@@ -4,6 +4,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::root::root;
+
 /// Every Rust file under a folder.
 pub(crate) fn sources(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
@@ -37,10 +39,6 @@ fn says(line: &str, word: &str) -> bool {
         let after = line[at + word.len()..].chars().next().is_some_and(part);
         !before && !after
     })
-}
-
-pub(crate) fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
 const INTERPRETERS: [&str; 12] = [
@@ -392,7 +390,7 @@ fn interpreters_cost_what_the_map_says() {
 /// The number of methods without a body, and of types, that an interpreter has is the one that is written.
 #[test]
 fn an_interpreter_has_as_many_methods_as_is_written() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = root();
     let base = fs::read_to_string(root.join("src/base/mod.rs")).expect("the file can be read");
     let required = |trait_: &str, text: &str| {
         let body = text.split(trait_).nth(1).and_then(|rest| rest.split("\n}").next()).expect("a trait");

@@ -5,6 +5,8 @@
 mod blind;
 #[path = "../support/panics.rs"]
 mod panics;
+#[path = "../support/root.rs"]
+mod root;
 #[path = "../support/wrapped.rs"]
 mod wrapped;
 
@@ -46,3 +48,4 @@ mod unreachable;
 mod unwind;
 mod variants;
 mod verbs;
+mod workspace;

@@ -3,12 +3,13 @@
 
 use std::fmt::Write;
 use std::fs;
-use std::path::Path;
 
 use polygrad::ops::{
     Binary, Compare, Contract, FloatStep, Guard, IntBinary, IntUnary, Linear, Matrix, Partial, Reduce, Unary, View,
 };
 use polygrad::{Array, BaseTensor, Concrete};
+
+use crate::root::root;
 
 /// The first paragraph of documentation, as one line.
 fn paragraph(doc: &str) -> String {
@@ -27,7 +28,7 @@ fn split(doc: &str, words: &[&str]) -> (String, String) {
 
 /// The documentation of an item, as it stands above a line of a source file that starts with `item`.
 fn doc_above(file: &str, item: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
+    let path = root().join(file);
     let text = fs::read_to_string(&path).expect("the source can be read");
     let mut doc: Vec<&str> = Vec::new();
     for line in text.lines().map(str::trim) {
@@ -358,7 +359,7 @@ fn page() -> String {
 
 #[test]
 fn the_page_of_operations_is_fresh() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/operations.md");
+    let path = root().join("docs/operations.md");
     let page = page();
     if std::env::var_os("UPDATE_EXPECT").is_some() {
         fs::write(&path, &page).expect("the page can be written");
@@ -372,7 +373,7 @@ fn the_page_of_operations_is_fresh() {
 
 #[test]
 fn the_page_names_every_linear_operation() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/ops/linear.rs");
+    let path = root().join("src/ops/linear.rs");
     let (text, page) = (fs::read_to_string(&path).expect("the source can be read"), page());
     let mut found = 0;
     for line in text.lines().filter(|line| line.ends_with("-> Linear {") && !line.contains("self")) {

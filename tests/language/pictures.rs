@@ -5,21 +5,21 @@
 #![allow(clippy::duplicate_mod, reason = "each example is a program of its own, with the module of pictures")]
 
 use std::fs;
-use std::path::Path;
 
 use super::examples::assert_printed_in;
+use crate::root::root;
 
 #[allow(dead_code)]
-#[path = "../../examples/character.rs"]
+#[path = "../../examples/pictures/character.rs"]
 mod character;
 #[allow(dead_code)]
-#[path = "../../examples/gaussian_process.rs"]
+#[path = "../../examples/pictures/gaussian_process.rs"]
 mod gaussian_process;
 #[allow(dead_code)]
-#[path = "../../examples/kalman.rs"]
+#[path = "../../examples/pictures/kalman.rs"]
 mod kalman;
 #[allow(dead_code)]
-#[path = "../../examples/lotka_volterra.rs"]
+#[path = "../../examples/pictures/lotka_volterra.rs"]
 mod lotka_volterra;
 
 /// The numbers of a picture, and its text without them.
@@ -37,7 +37,7 @@ fn same_picture(a: &str, b: &str) -> bool {
 
 /// Compares a picture with that in the documentation.
 fn assert_drawn(name: &str, svg: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/pictures").join(name).with_extension("svg");
+    let path = root().join("docs/pictures").join(name).with_extension("svg");
     if same_picture(svg, &fs::read_to_string(&path).unwrap_or_default()) {
         return;
     }
@@ -77,7 +77,7 @@ fn a_text_is_learnt_letter_by_letter() {
 /// What can be known of the full report without training: the number of parameters, the updates, and what was read.
 #[test]
 fn the_full_report_is_of_the_full_setting() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/examples/character.md");
+    let path = root().join("docs/examples/character.md");
     let page = fs::read_to_string(path).expect("the page can be read");
     let start = page.find("```text\nupdate ").expect("a report") + "```text\n".len();
     let report = &page[start..start + page[start..].find("```").expect("its end")];

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use crate::layering::{root, sources};
+use crate::layering::sources;
+use crate::root::root;
 
 /// The room of a file: a folder or file of `src/` or `interpreters/`. Higher-order programs are one room.
 fn room(path: &Path) -> String {

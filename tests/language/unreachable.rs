@@ -5,7 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::layering::{modules, root, text};
+use crate::layering::{modules, text};
+use crate::root::root;
 
 /// The file, what is said there, how often, and why it stays.
 const ALLOWED: &[(&str, &str, usize, &str)] = &[

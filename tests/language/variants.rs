@@ -6,7 +6,8 @@
 use std::fs;
 use std::ops::Range;
 
-use crate::layering::{modules, root, without_tests};
+use crate::layering::{modules, without_tests};
+use crate::root::root;
 use polygrad::ops::{Binary, Compare, FloatStep, IntBinary, Matrix, Unary};
 
 /// So many rows are a class. Two are often a pair that a rule is about (a sum and a difference, a sine and a cosine).

@@ -6,11 +6,12 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::fs;
-use std::path::Path;
 
 use polygrad::inspect::count;
 use polygrad::program::{Slot, interpret};
 use polygrad::{Array, BaseTensor, Concrete, Function, Tensor, Tree};
+
+use crate::root::root;
 
 /// Where verbs are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -178,7 +179,7 @@ fn declared(home: Home) -> Vec<(String, bool)> {
     };
     let mut found = Vec::new();
     for file in files {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("src/ad/{file}.rs"));
+        let path = root().join(format!("src/ad/{file}.rs"));
         let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         let mut example = false;
         let mut public = true;
@@ -321,7 +322,7 @@ fn page() -> String {
 
 #[test]
 fn the_page_of_verbs_is_fresh() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/verbs.md");
+    let path = root().join("docs/verbs.md");
     let page = page();
     if std::env::var_os("UPDATE_EXPECT").is_some() {
         fs::write(&path, &page).expect("the page can be written");

@@ -4,13 +4,13 @@
 //! of the gallery; `UPDATE_EXPECT=1` refreshes them, and a reviewer reads the difference.
 
 use std::fmt::Write;
-use std::path::Path;
 
 use polygrad::passes::optimize;
 use polygrad::program::Term;
 use polygrad::symbolic::value_and_grad_in;
 
 use crate::gallery::{self, Leaves, Objective, Visitor};
+use crate::root::root;
 
 /// The text of programs.
 struct Texts(String);
@@ -39,7 +39,7 @@ fn programs_are_printed_as_recorded() {
     gallery::rearranged::each(&mut texts);
     gallery::losses::each(&mut texts);
     gallery::signals::each(&mut texts);
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/composed.txt");
+    let path = root().join("tests/programs/composed.txt");
     if std::env::var_os("UPDATE_EXPECT").is_some() {
         std::fs::write(&path, &texts.0).expect("the file can be written");
     }

@@ -5,10 +5,10 @@
 //! loop run trip by trip.
 
 use std::fmt::Write;
-use std::path::Path;
 
 use polygrad::{Array, BaseTensor, Concrete, Function, Tensor, direct, fold, iterate};
 
+use crate::root::root;
 use crate::support::assert_close;
 
 type Number<T> = Tensor<T, 0>;
@@ -90,7 +90,7 @@ fn a_gradient_keeps_what_it_needs() {
             assert_close(&format!("{name}: {what}"), a, b, 1e-12);
         }
     }
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/kept.txt");
+    let path = root().join("tests/programs/kept.txt");
     if std::env::var_os("UPDATE_EXPECT").is_some() {
         std::fs::write(&path, &text).expect("the record can be written");
     }

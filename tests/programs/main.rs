@@ -13,6 +13,8 @@ mod gallery;
 mod panics;
 #[path = "../support/programs.rs"]
 mod programs;
+#[path = "../support/root.rs"]
+mod root;
 #[path = "../support/seen.rs"]
 mod seen;
 #[path = "../support/stablehlo/mod.rs"]

@@ -7,7 +7,6 @@
 use std::collections::HashMap;
 use std::fmt::{self, Write};
 use std::fs;
-use std::path::Path;
 
 use polygrad::array::Rng;
 use polygrad::interpreters::Ast;
@@ -16,6 +15,7 @@ use polygrad::program::{Term, interpret};
 use polygrad::{Array, BaseTensor, DType, Tensor, fold};
 
 use crate::programs::{gallery, staged};
+use crate::root::root;
 use crate::support::{LONG, on_a_small_stack, random, random_contract, random_linear, random_shape};
 
 // ---- golden programs ----
@@ -29,7 +29,7 @@ fn programs_print_as_recorded() {
     for (name, program) in gallery().into_iter().filter(|(name, _)| name.starts_with("loop")) {
         writeln!(text, "== {name}, with kinds\n{program:#}\n").expect("a string takes text");
     }
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/printing.txt");
+    let path = root().join("tests/programs/printing.txt");
     if std::env::var_os("UPDATE_EXPECT").is_some() {
         fs::write(&path, &text).expect("the record can be written");
     }

@@ -6,12 +6,13 @@
 //! them.
 
 use std::fmt::Write;
-use std::path::Path;
 
 use polygrad::passes::optimize;
 use polygrad::program::{Op, Program, Term, interpret};
 use polygrad::symbolic::vjp;
 use polygrad::{Array, BaseTensor, Concrete, Tensor, build, build1, cond};
+
+use crate::root::root;
 
 type Vector<T> = Tensor<T, 1>;
 type Matrix<T> = Tensor<T, 2>;
@@ -203,7 +204,7 @@ fn programs_are_printed_as_recorded() {
         let program = optimize(&staged(case));
         let _ = writeln!(text, "{name}\n{program}\n{}\n", optimize(&vjp(&program)));
     }
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/recognized.txt");
+    let path = root().join("tests/programs/recognized.txt");
     if std::env::var_os("UPDATE_EXPECT").is_some() {
         std::fs::write(&path, &text).expect("the file can be written");
     }

@@ -2,10 +2,11 @@
 //! that file anew.
 
 use std::fs;
-use std::path::Path;
 
 use polygrad::array::Array;
 use polygrad::{Function, Tensor, concat, fold, tensor, while_loop_within};
+
+use crate::root::root;
 
 type Vector<T> = Tensor<T, 1>;
 
@@ -70,7 +71,7 @@ pub(super) fn placeless(text: &str) -> String {
 
 #[test]
 fn texts_are_as_recorded() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/export/golden.txt");
+    let path = root().join("tests/programs/export/golden.txt");
     let text = texts().iter().map(|(_, text)| placeless(text)).collect::<Vec<String>>().join("\n");
     if std::env::var_os("UPDATE_EXPECT").is_some() {
         fs::write(&path, &text).expect("the record can be written");

@@ -21,7 +21,7 @@ use polygrad::{BaseTensor, Concrete, Function, Tensor, Tree, einsum, map_accum, 
 mod picture;
 use picture::Picture;
 
-pub(crate) const STORY: &str = include_str!("data/keeper.txt");
+pub(crate) const STORY: &str = include_str!("../data/keeper.txt");
 
 /// How much is computed.
 pub(crate) struct Size {
