@@ -39,6 +39,7 @@ mod scales;
 mod sparse;
 mod sparse_data;
 mod stacked;
+mod stats;
 mod taylor;
 mod trees;
 mod twice;

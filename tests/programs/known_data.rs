@@ -100,6 +100,27 @@ fn a_direction_is_a_part_of_the_data() {
     assert_close("hvp", expected.raw(), fast.run(&w).expect("as traced").raw(), 1e-12);
 }
 
+/// Data whose elements are equal are one number: masks that hold nowhere, and weights of 1, leave the program.
+#[test]
+fn equal_elements_of_data_are_one_number() {
+    let (w, x) = (uniform([4], 1), uniform([4], 2).abs() + 0.5);
+    let guarded = |w: &Vector<Term>, x: &Vector<Term>| {
+        let outside = x.le(0.0);
+        outside.select(f64::NEG_INFINITY, outside.select(1.0, x).ln() * w).sum()
+    };
+    let f = Function::value_and_grad_with(guarded, &w, &x).with_data(&x).expect("data as traced");
+    let text = f.optimized().to_string();
+    assert!(!text.contains("select") && !text.contains("bool"), "{text}");
+    let (value, slope) = f.run(&w).expect("as traced");
+    assert_close("value", value.raw(), x.ln().dot(&w).raw(), 1e-14);
+    assert_close("slope", slope.raw(), x.ln().raw(), 1e-14);
+    // NaN and zeros of both signs are told apart.
+    let zeros = tensor([0.0, -0.0, 0.0, 0.0]);
+    let f = Function::stage_with(|w: &Vector<Term>, x: &Vector<Term>| w / x, &w, &zeros).with_data(&zeros);
+    let signs = f.expect("data as traced").run(&Tensor::ones([4])).expect("as traced").to_vec();
+    assert_eq!(signs, [f64::INFINITY, f64::NEG_INFINITY, f64::INFINITY, f64::INFINITY]);
+}
+
 #[test]
 fn other_data_are_an_error() {
     let (x, data) = ((uniform([3], 3), tensor(0.3)), data());
