@@ -29,6 +29,7 @@ mod compiled;
 mod composed;
 mod convolutions;
 mod export;
+mod flat;
 mod fourier;
 mod functions;
 mod hostile;
