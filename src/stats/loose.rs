@@ -159,6 +159,16 @@ impl<T: BaseTensor, E: Float> Loose<T, E> {
     }
 
     #[track_caller]
+    pub(super) fn exp(&self) -> Self {
+        self.map(Unary::Exp)
+    }
+
+    #[track_caller]
+    pub(super) fn sigmoid(&self) -> Self {
+        self.map(Unary::Sigmoid)
+    }
+
+    #[track_caller]
     pub(super) fn lgamma(&self) -> Self {
         self.map(Unary::Lgamma)
     }

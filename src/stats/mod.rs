@@ -1,4 +1,4 @@
-//! Log densities of distributions, for models whose posterior is sampled.
+//! Log densities of distributions, and transforms of constrained parameters, for models whose posterior is sampled.
 //!
 //! A density is a function whose first argument is the outcome, and the others are its parameters, in the order of Stan:
 //!
@@ -42,15 +42,20 @@
 //! infinite. An infinite outcome is outside of every support; only [`normal`] and [`linear_glm`], where a check for each
 //! observation would cost as much as the density, have infinite derivatives there. NaN gives NaN.
 //!
+//! **Constrained parameters.** [`constrain`] makes parameters with bounds of unconstrained ones, with the logarithm of the
+//! Jacobian; [`unconstrain`] goes back.
+//!
 //! Formulas and conventions are those of the Stan functions reference, unless a function says otherwise. Random
 //! draws, distribution functions and quantiles are left to other crates.
 
+pub mod constrain;
 mod continuous;
 mod discrete;
 mod formulas;
 pub mod kernel;
 mod loose;
 mod regression;
+pub mod unconstrain;
 mod vectors;
 
 pub use continuous::{

@@ -11,6 +11,7 @@ mod support;
 mod agree;
 mod associative;
 mod checkpoint;
+mod constrained;
 mod custom;
 mod determinants;
 mod enclosure;
