@@ -2,8 +2,8 @@
 //!
 //! `cargo run --release --example posteriors`
 //!
-//! The models are those of the collection, as log densities of a struct of unconstrained parameters; the data are drawn at
-//! random in the sizes of the collection. Each gradient is compared with finite differences. What a sampler calls is
+//! The models are those of the collection, as log densities of a struct of unconstrained parameters; the data are drawn
+//! at random in the sizes of the collection. Each gradient is compared with finite differences. What a sampler calls is
 //! [`FlatFunction::value_and_grad`](polygrad::FlatFunction::value_and_grad).
 
 mod models;

@@ -35,7 +35,10 @@ parameters! {
     Hidden { from_first: Vector, from_second: Vector, means: Vector }
     Mixture { means: Vector, sds: Vector, share: Number }
     Process { length: Number, amplitude: Number, noise: Number }
-    Items { abilities: Vector, spread: Number, sharpness: Vector, of_sharpness: Number, hardness: Vector, mean: Number, of_hardness: Number }
+    Items {
+        abilities: Vector, spread: Number, sharpness: Vector, of_sharpness: Number,
+        hardness: Vector, mean: Number, of_hardness: Number
+    }
     Rats { starts: Vector, rates: Vector, means: Vector, sds: Vector }
     Counts { intercept: Number, of_year: Vector, spread: Number, years: Vector }
     Diamonds { weights: Vector, intercept: Number, sd: Number }

@@ -1,8 +1,8 @@
 //! Constrained parameters from unconstrained ones, with the logarithm of the Jacobian determinant of the transform.
 //!
-//! A sampler or optimizer moves over all real vectors. A model whose parameters have bounds takes unconstrained ones, makes
-//! constrained ones of them, and adds the logarithms of the Jacobians to the log density, so that the density is that of
-//! the unconstrained parameters. The inverses are in [`unconstrain`](super::unconstrain).
+//! A sampler or optimizer moves over all real vectors. A model whose parameters have bounds takes unconstrained ones,
+//! makes constrained ones of them, and adds the logarithms of the Jacobians to the log density, so that the density is
+//! that of the unconstrained parameters. The inverses are in [`unconstrain`](super::unconstrain).
 //!
 //! ```
 //! use polygrad::stats::{constrain, exponential, gamma};
@@ -33,10 +33,10 @@
 //! | [`cholesky_corr`] | rows by partial correlations `tanh u` | see there |
 //! | [`cholesky_cov`] | `e^u` on the diagonal | the sum of `u` on the diagonal |
 //!
-//! Law: the Jacobian is that of the free elements of the result: all elements but the last one of a simplex, those below
-//! the diagonal of the factor of a correlation matrix, the lower triangle of that of a covariance. It is one number, the sum
-//! over all elements. The definitions are those of the Stan reference manual, "Constraint transforms", whose simplex is the
-//! isometric log-ratio in place of the former stick breaking. Bounds may be parameters.
+//! Law: the Jacobian is that of the free elements of the result: all elements but the last one of a simplex, those
+//! below the diagonal of the factor of a correlation matrix, the lower triangle of that of a covariance. It is one
+//! number, the sum over all elements. The definitions are those of the Stan reference manual, "Constraint transforms",
+//! whose simplex is the isometric log-ratio in place of the former stick breaking. Bounds may be parameters.
 
 use super::loose::{Loose, fitting, positive as scales};
 use super::real;
@@ -212,11 +212,11 @@ pub(super) fn left<T: BaseTensor, E: Float>(x: &Tensor<T, 2, E>) -> Tensor<T, 2,
     x.pad([(0, 0), (1, 0)]).slice(1, ..n).cumsum(1)
 }
 
-/// The Cholesky factor of an `n` x `n` correlation matrix, from `n (n - 1) / 2` numbers, row by row: a lower triangle with
-/// a positive diagonal whose rows have norm 1.
+/// The Cholesky factor of an `n` x `n` correlation matrix, from `n (n - 1) / 2` numbers, row by row: a lower triangle
+/// with a positive diagonal whose rows have norm 1.
 ///
-/// With `z[i, j] = tanh u[i, j]` for `j < i`, and `c[i, j] = prod_(k < j) (1 - z[i, k]^2)`, the element below the diagonal is
-/// `z[i, j] sqrt(c[i, j])`, and that on the diagonal is `sqrt(c[i, i])`. The logarithm of the Jacobian is
+/// With `z[i, j] = tanh u[i, j]` for `j < i`, and `c[i, j] = prod_(k < j) (1 - z[i, k]^2)`, the element below the
+/// diagonal is `z[i, j] sqrt(c[i, j])`, and that on the diagonal is `sqrt(c[i, i])`. The logarithm of the Jacobian is
 /// `sum_(j < i) (ln(1 - z[i, j]^2) + ln(c[i, j]) / 2)`.
 ///
 /// ```
@@ -238,8 +238,8 @@ pub fn cholesky_corr<T: BaseTensor, E: Float>(u: &Tensor<T, 1, E>) -> (Tensor<T,
     (l.tril(0), logs.sum() + before.tril(-1).sum())
 }
 
-/// The Cholesky factor of an `n` x `n` covariance matrix, from `n (n + 1) / 2` numbers, row by row: a lower triangle with
-/// `e^u` on the diagonal, and `u` below. The logarithm of the Jacobian is the sum of `u` on the diagonal.
+/// The Cholesky factor of an `n` x `n` covariance matrix, from `n (n + 1) / 2` numbers, row by row: a lower triangle
+/// with `e^u` on the diagonal, and `u` below. The logarithm of the Jacobian is the sum of `u` on the diagonal.
 ///
 /// ```
 /// use polygrad::{stats::constrain::cholesky_cov, tensor};

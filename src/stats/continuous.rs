@@ -11,6 +11,8 @@ use crate::tensor::{Operand, Tensor};
 
 /// Normal distribution: `-((x - mean) / sd)^2 / 2 - ln sd - ln(2 pi) / 2`, for all real `x`.
 ///
+/// Distances are squared before they are divided: those whose square is above the largest float count as infinite.
+///
 /// ```
 /// use polygrad::{stats::normal, tensor};
 /// let y = tensor([1.0, 3.0]);
@@ -45,7 +47,8 @@ pub fn half_normal<T: BaseTensor, const D: usize, E: Float>(
 }
 
 /// Student's t distribution with `df` degrees of freedom: with `z = (x - location) / scale`,
-/// `lgamma((df + 1) / 2) - lgamma(df / 2) - ln(df pi) / 2 - ln scale - (df + 1) / 2 ln(1 + z^2 / df)`, for all real `x`.
+/// `lgamma((df + 1) / 2) - lgamma(df / 2) - ln(df pi) / 2 - ln scale - (df + 1) / 2 ln(1 + z^2 / df)`, for all real
+/// `x`.
 ///
 /// Logarithms of gamma functions cancel: the absolute error grows with `df ln df`. A distance whose square is above the
 /// largest float counts as infinite.
@@ -123,8 +126,8 @@ pub fn half_cauchy<T: BaseTensor, const D: usize, E: Float>(
     })
 }
 
-/// Laplace distribution: `-|x - location| / scale - ln(2 scale)`, for all real `x`. The derivative at the location is 0 by
-/// convention.
+/// Laplace distribution: `-|x - location| / scale - ln(2 scale)`, for all real `x`. The derivative at the location is 0
+/// by convention.
 ///
 /// ```
 /// use polygrad::{stats::laplace, tensor};

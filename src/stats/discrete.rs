@@ -11,8 +11,8 @@ use crate::dtype::Float;
 use crate::shape::Show;
 use crate::tensor::{Above, Elements, Operand, Rank, Tensor};
 
-/// A truth value whose logit is given: `-ln(1 + e^-logit)` for `true`, and `-ln(1 + e^logit)` for `false`. Of integers 0
-/// and 1, `y.eq(1)` makes truth values.
+/// A truth value whose logit is given: `-ln(1 + e^-logit)` for `true`, and `-ln(1 + e^logit)` for `false`. Of integers
+/// 0 and 1, `y.eq(1)` makes truth values.
 ///
 /// At infinite logits it is 0 or `-inf`.
 ///

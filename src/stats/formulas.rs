@@ -73,9 +73,23 @@ pub(super) fn normal<T: BaseTensor, E: Float>(
     sd: &Value<T, E>,
     summands: Summands,
 ) -> Value<T, E> {
-    let ([sd], wrong) = positive([sd]);
-    let z = (x - mean) * sd.recip();
-    z.square().scale(-0.5) + wrong.impossible(&sd.ln().neg().shift(summands.number(-ln_root_tau())))
+    let (precision, norm) = normal_scale(sd, summands);
+    (x - mean).square() * precision.scale(-0.5) + norm
+}
+
+/// The inverse of the variance, and the logarithm of the density at the mean, of a normal distribution.
+///
+/// Distances are squared before they are divided: of one scale for many observations, the sum of the squares serves the
+/// value and the derivative in the scale.
+#[track_caller]
+pub(super) fn normal_scale<T: BaseTensor, E: Float>(
+    sd: &Value<T, E>,
+    summands: Summands,
+) -> (Value<T, E>, Value<T, E>) {
+    let wrong = sd.le(&Loose::number(0.0)) | sd.square().is_no_scale();
+    let sd = wrong.select(&Loose::number(1.0), sd);
+    let norm = sd.ln().neg().shift(summands.number(-ln_root_tau()));
+    (sd.square().recip(), wrong.impossible(&norm))
 }
 
 #[track_caller]
@@ -106,8 +120,8 @@ pub(super) fn cauchy<T: BaseTensor, E: Float>(
     far.impossible(&(norm - z.square().map(Unary::Log1p)))
 }
 
-/// Distances in units of a scale, 0 where the size of a distance (its absolute value, or its square) is infinite, and the
-/// mask of these places.
+/// Distances in units of a scale, 0 where the size of a distance (its absolute value, or its square) is infinite, and
+/// the mask of these places.
 #[track_caller]
 fn near<T: BaseTensor, E: Float>(
     x: &Value<T, E>,

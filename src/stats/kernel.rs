@@ -1,7 +1,7 @@
 //! The densities of [`stats`](super) without the summands that no parameter and no real outcome changes.
 //!
-//! Law: a kernel differs from the density of its name by a number, or by a function of integer outcomes. A density that has
-//! no such summand is the same here.
+//! Law: a kernel differs from the density of its name by a number, or by a function of integer outcomes. A density that
+//! has no such summand is the same here.
 //!
 //! ```
 //! use polygrad::{stats, tensor};

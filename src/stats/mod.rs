@@ -1,6 +1,7 @@
 //! Log densities of distributions, and transforms of constrained parameters, for models whose posterior is sampled.
 //!
-//! A density is a function whose first argument is the outcome, and the others are its parameters, in the order of Stan:
+//! A density is a function whose first argument is the outcome, and the others are its parameters, in the order of
+//! Stan:
 //!
 //! ```
 //! use polygrad::stats::{half_cauchy, normal};
@@ -27,23 +28,25 @@
 //! | all observations of a regression | [`linear_glm`], [`logit_glm`] |
 //!
 //! **Shapes.** One log density for each observation: for each element of the outcome, in its shape, or for each vector
-//! along its last axis; `sum` is the log density of all. The two regressions give this sum. Parameters are numbers, scalar
-//! tensors, or tensors of the rank of the outcome, which are broadcast like operands of `+`.
+//! along its last axis; `sum` is the log density of all. The two regressions give this sum. Parameters are numbers,
+//! scalar tensors, or tensors of the rank of the outcome, which are broadcast like operands of `+`.
 //!
-//! **Constants.** A log density is whole, so that densities compare across models and mixtures are right. [`kernel`] has
-//! the same functions without the summands that no parameter and no real outcome changes: numbers, and what depends on
-//! integers alone. Stan's names for it end in `_lupdf`. It is a module, because a request is then one word in a `use` line,
-//! and the model stays as it is. Which other summands are the same in all runs, such as the scale of a known prior, is no
-//! question of the formula: [`with_data`](crate::Function::with_data) computes them once.
+//! **Constants.** A log density is whole, so that densities compare across models and mixtures are right. [`kernel`]
+//! has the same functions without the summands that no parameter and no real outcome changes: numbers, and what depends
+//! on integers alone. Stan's names for it end in `_lupdf`. It is a module, because a request is then one word in a
+//! `use` line, and the model stays as it is. Which other summands are the same in all runs, such as the scale of a
+//! known prior, is no question of the formula: [`with_data`](crate::Function::with_data) computes them once.
 //!
-//! **Borders.** Outside of the support the log density is `-inf`, and all of its derivatives are 0. A parameter outside of its
-//! domain (a scale that is negative, 0, infinite, or so small that its inverse overflows) makes it `-inf` too, as a sampler needs to refuse a point; derivatives
-//! in that parameter are 0, in others finite. On the border of the support it is the limit of the formula, which may be
-//! infinite. An infinite outcome is outside of every support; only [`normal`] and [`linear_glm`], where a check for each
-//! observation would cost as much as the density, have infinite derivatives there. NaN gives NaN.
+//! **Borders.** Outside of the support the log density is `-inf`, and all of its derivatives are 0. A parameter outside
+//! of its domain (a scale that is negative, 0 or infinite, or whose inverse, in a normal distribution that of its
+//! square, is not within the range of floats) makes it `-inf` too, as a sampler needs to refuse a point; derivatives in
+//! that parameter are 0, in others finite. On the border of the support it is the limit of the formula, which may be
+//! infinite. An infinite outcome is outside of every support; only [`normal`], [`linear_glm`] and
+//! [`multi_normal_cholesky`], where a check for each observation would cost as much as the density, have derivatives
+//! there that are not finite. NaN gives NaN.
 //!
-//! **Constrained parameters.** [`constrain`] makes parameters with bounds of unconstrained ones, with the logarithm of the
-//! Jacobian; [`unconstrain`] goes back.
+//! **Constrained parameters.** [`constrain`] makes parameters with bounds of unconstrained ones, with the logarithm of
+//! the Jacobian; [`unconstrain`] goes back.
 //!
 //! Formulas and conventions are those of the Stan functions reference, unless a function says otherwise. Random
 //! draws, distribution functions and quantiles are left to other crates.

@@ -2,8 +2,8 @@
 //!
 //! Law: the sum of the log densities of the observations, computed without one for each; see [the module](super).
 
-use super::formulas::{self, Summands, ln_root_tau};
-use super::loose::{Loose, fitting, positive};
+use super::formulas::{self, Summands};
+use super::loose::{Loose, fitting};
 use super::real;
 use crate::base::BaseTensor;
 use crate::dtype::Float;
@@ -34,8 +34,8 @@ fn predictor<T: BaseTensor, E: Float>(
 /// Linear regression with normal errors, Stan's `normal_id_glm`: the sum of [`normal`](super::normal)`(y, x weights +
 /// intercept, sd)` over all observations, the rows of `x`.
 ///
-/// The intercept is one number, or one for each row, such as an offset. For one `sd` the residuals are squared and summed
-/// before they are divided.
+/// The intercept is one number, or one for each row, such as an offset. For one `sd` the residuals are squared and
+/// summed before they are divided.
 ///
 /// ```
 /// use polygrad::{stats::{linear_glm, normal}, tensor};
@@ -73,11 +73,10 @@ pub(super) fn linear<T: BaseTensor, E: Float>(
     if !sd.raw().shape().is_empty() {
         return formulas::normal(&y, &mean, sd, summands).tensor::<1>(&n).sum();
     }
-    let ([sd], wrong) = positive([sd]);
-    let norm = wrong.impossible(&sd.ln().neg().shift(summands.number(-ln_root_tau())).scale(n[0] as f64));
+    let (precision, norm) = formulas::normal_scale(sd, summands);
     let residual = (y - mean).tensor::<1>(&n);
     let squares = Loose::new(residual.dot(&residual).into_raw());
-    (squares.scale(-0.5) * sd.recip() * sd.recip() + norm).tensor(&[])
+    (squares * precision.scale(-0.5) + norm.scale(n[0] as f64)).tensor(&[])
 }
 
 /// Logistic regression, Stan's `bernoulli_logit_glm`: the sum of

@@ -1,7 +1,7 @@
 //! Unconstrained parameters from constrained ones: the inverses of the transforms of [`constrain`](super::constrain).
 //!
-//! They say where a sampler or optimizer begins. Law: `constrain` of the result is the argument, up to rounding. On a border
-//! of the domain the result is infinite, and outside of it NaN.
+//! They say where a sampler or optimizer begins. Law: `constrain` of the result is the argument, up to rounding. On a
+//! border of the domain the result is infinite, and outside of it NaN.
 //!
 //! ```
 //! use polygrad::{stats::{constrain, unconstrain}, tensor};
@@ -158,8 +158,8 @@ pub fn cholesky_corr<T: BaseTensor, E: Float>(l: &Tensor<T, 2, E>) -> Tensor<T, 
     (below / rest.sqrt()).atanh()
 }
 
-/// The inverse of [`cholesky_cov`](super::constrain::cholesky_cov): the lower triangle, row by row, with the logarithms of
-/// the diagonal.
+/// The inverse of [`cholesky_cov`](super::constrain::cholesky_cov): the lower triangle, row by row, with the logarithms
+/// of the diagonal.
 ///
 /// ```
 /// use polygrad::{stats::unconstrain::cholesky_cov, tensor};

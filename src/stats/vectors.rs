@@ -11,11 +11,11 @@ use crate::ops::Binary;
 use crate::shape::Show;
 use crate::tensor::{Above, Operand, Rank, Tensor, cond};
 
-/// Normal distribution of vectors along the last axis, by the Cholesky factor `l` of the covariance: with `l z = x - mean`,
-/// `-z . z / 2 - sum_k ln l[k, k] - n ln(2 pi) / 2`.
+/// Normal distribution of vectors along the last axis, by the Cholesky factor `l` of the covariance: with
+/// `l z = x - mean`, `-z . z / 2 - sum_k ln l[k, k] - n ln(2 pi) / 2`.
 ///
-/// Of `l` only the lower triangle is read. Where an element of its diagonal is no positive finite number, the log density
-/// is `-inf`. An infinite outcome gives `-inf` or NaN, with derivatives that are not finite.
+/// Of `l` only the lower triangle is read. Where an element of its diagonal is no positive finite number, the log
+/// density is `-inf`. An infinite outcome gives `-inf` or NaN, with derivatives that are not finite.
 ///
 /// ```
 /// use polygrad::{stats::{multi_normal_cholesky, normal}, tensor};
@@ -71,8 +71,8 @@ where
 }
 
 /// Dirichlet distribution of vectors along the last axis whose elements are not negative and have sum 1:
-/// `sum_k (alpha[k] - 1) ln x[k] + lgamma(sum_k alpha[k]) - sum_k lgamma(alpha[k])`, the density of all elements but the
-/// last. One number for `alpha` stands for all elements. That the sum of `x` is 1 is taken for granted.
+/// `sum_k (alpha[k] - 1) ln x[k] + lgamma(sum_k alpha[k]) - sum_k lgamma(alpha[k])`, the density of all elements but
+/// the last. One number for `alpha` stands for all elements. That the sum of `x` is 1 is taken for granted.
 ///
 /// Where an element is 0, the limit is taken along it; if some make it `inf` and others `-inf`, the result is `-inf`.
 ///
@@ -107,11 +107,13 @@ where
 
 /// The distribution of Lewandowski, Kurowicka and Joe of the Cholesky factor `l` of an `n` x `n` correlation matrix:
 /// `sum_k (n - k + 2 eta - 2) ln l[k, k] - ln c`, with `k` from 2 to `n`. The density of the correlation matrix is
-/// proportional to its determinant to the power `eta - 1`; this one is that of the elements below the diagonal of `l`, and
-/// `ln c = sum_k (k / 2 ln pi + lgamma(eta + (n - 1 - k) / 2) - lgamma(eta + (n - 1) / 2))`, with `k` from 1 to `n - 1`.
+/// proportional to its determinant to the power `eta - 1`; this one is that of the elements below the diagonal of `l`,
+/// and `ln c = sum_k (k / 2 ln pi + lgamma(eta + (n - 1 - k) / 2) - lgamma(eta + (n - 1) / 2))`, with `k` from 1 to
+/// `n - 1`.
 ///
-/// `-inf` where an element of the diagonal is not positive; that rows have norm 1 is taken for granted. *Generating random
-/// correlation matrices based on vines and extended onion method*, Journal of Multivariate Analysis 100, 2009, equation 16.
+/// `-inf` where an element of the diagonal is not positive; that rows have norm 1 is taken for granted. *Generating
+/// random correlation matrices based on vines and extended onion method*, Journal of Multivariate Analysis 100, 2009,
+/// equation 16.
 ///
 /// ```
 /// use polygrad::{stats::lkj_corr_cholesky, tensor};

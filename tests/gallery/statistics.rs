@@ -1,6 +1,5 @@
 //! Variances, norms of lines, order statistics, masks.
 
-use polygrad::stats;
 use polygrad::tensor::Norm;
 use polygrad::{Array, BaseTensor, Tensor, build1, cond, iterate, map};
 
@@ -32,10 +31,6 @@ objectives! {
         const SMOOTH: bool = false;
     };
     running_soft_maxima(x = real([5], 20), m = real([2, 3], 21));
-    densities_of_numbers(x = real([4], 22), p = real([4], 23));
-    densities_of_counts(x = real([4], 24), s = real([], 25); y = Array::from([0i64, 3, 1, 7]));
-    densities_of_vectors(x = real([3], 26), m = real([3, 3], 27));
-    regressions(w = real([2], 28), p = real([2], 29); y = Array::from([true, false, true]));
     moments_in_f32(x = real([6], 14).cast::<f32>()) {
         const SMOOTH: bool = false;
         const TOLERANCE: f64 = 1e-4;
@@ -147,36 +142,4 @@ fn groups_of_each_row<T: BaseTensor>(x: &Matrix<T>, ids: &Tensor<T, 2, i64>) -> 
 
 fn running_soft_maxima<T: BaseTensor>(x: &Vector<T>, m: &Matrix<T>) -> Scalar<T> {
     x.cumlogsumexp(0).square().sum() + (m.cumlogsumexp(1) * m).sum()
-}
-
-fn densities_of_numbers<T: BaseTensor>(x: &Vector<T>, p: &Vector<T>) -> Scalar<T> {
-    let (positive, scale, mean) = (x.exp(), p.exp(), p.mean());
-    let real = stats::normal(x, &mean, &scale) + stats::student_t(x, &scale, p, 1.5) + stats::cauchy(x, p, &scale);
-    let half = stats::gamma(&positive, &scale, 0.5) + stats::inv_gamma(&positive, 1.5, &scale);
-    let other = stats::lognormal(&positive, p, &scale) + stats::half_cauchy(&positive, &scale);
-    let bounded = stats::beta(&x.sigmoid(), &scale, 2.0) + stats::uniform(x, -9.0, scale.shift(9.0));
-    let sharp = stats::logistic(x, p, &scale) + stats::exponential(&positive, &scale);
-    // No observation is possible with this scale.
-    let never = stats::normal(x, p, -&scale).lt(0.0).select(0.0, &sharp);
-    (real + half + other + bounded + sharp + never).sum()
-}
-
-fn densities_of_counts<T: BaseTensor>(x: &Vector<T>, s: &Scalar<T>, y: &Tensor<T, 1, i64>) -> Scalar<T> {
-    let rates = stats::poisson_log(y, x) + stats::neg_binomial_2_log(y, x, s.exp());
-    let logits = stats::binomial_logit(y, 9, x) + stats::bernoulli_logit(&y.gt(1), s);
-    let third = stats::categorical_logit(&y.row::<0>(1), x) + stats::categorical_logit(&y.row::<0>(2), x);
-    (rates * logits).sum() * third
-}
-
-fn densities_of_vectors<T: BaseTensor>(x: &Vector<T>, m: &Matrix<T>) -> Scalar<T> {
-    let l = m.tril(-1) + m.diagonal::<1>(0, 1).exp().diag();
-    let whole = stats::multi_normal_cholesky(&x.replicate::<2>(2), 0.5, &l).sum();
-    whole * stats::dirichlet(&x.softmax(0), x.exp()) + stats::lkj_corr_cholesky(&l, x.sum().exp())
-}
-
-fn regressions<T: BaseTensor>(w: &Vector<T>, p: &Vector<T>, y: &Tensor<T, 1, bool>) -> Scalar<T> {
-    let [intercept, scale] = p.unstack();
-    let x = Tensor::constant([[1.0, 0.5], [-0.25, 2.0], [0.75, -1.5]]);
-    let outcomes = Tensor::constant([0.25, 1.5, -0.5]);
-    stats::linear_glm(&outcomes, &x, &intercept, w, scale.exp()) * stats::logit_glm(y, &x, &intercept, w)
 }

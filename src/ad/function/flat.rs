@@ -1,8 +1,8 @@
 //! `FlatFunction`: a function, its derivatives and its data for solvers and samplers, which have slices of numbers.
 //!
-//! Law: a run computes what [`Function::run`](super::Function::run) computes, and allocates nothing once as many runs as there are threads have
-//! been made. The elements of all leaves of a tree lie one leaf after the other, as [`ravel`](crate::Tree::ravel) writes
-//! them.
+//! Law: a run computes what [`Function::run`](super::Function::run) computes, and allocates nothing once as many runs
+//! as there are threads have been made. The elements of all leaves of a tree lie one leaf after the other, as
+//! [`ravel`](crate::Tree::ravel) writes them.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -24,8 +24,8 @@ use crate::tree::{Key, Tree, Visitor};
 /// A function of a tree over slices, with its derivatives: what optimizers, samplers and solvers of other crates take.
 ///
 /// It is made from a function, an argument like those of its runs, and data. What depends on the data alone is computed
-/// once. All methods take `&self`, so one function serves many threads; memory for runs is kept from run to run, and each
-/// derivative is recorded and compiled at its first use.
+/// once. All methods take `&self`, so one function serves many threads; memory for runs is kept from run to run, and
+/// each derivative is recorded and compiled at its first use.
 ///
 /// ```
 /// use polygrad::stats::{half_cauchy, normal};
@@ -100,8 +100,8 @@ impl FlatProgram {
         FlatProgram { executable, interpreted: options.interpreted || backend::is_off() }
     }
 
-    /// Runs on the elements of all inputs, first those of one slice and then those of another, and writes the elements of
-    /// all results likewise.
+    /// Runs on the elements of all inputs, first those of one slice and then those of another, and writes the elements
+    /// of all results likewise.
     #[inline]
     fn run<E: Float>(&self, x: [&[E]; 2], results: [&mut [E]; 2]) {
         match self.interpreted {
@@ -144,8 +144,8 @@ impl<P: Tree<Array, With<Array> = P> + Clone> FlatFunction<P> {
     /// The function `f` of arguments like `x` and of these data, which may have any element type.
     ///
     /// # Panics
-    /// When `f` looks at values, a variable of a loop escapes from the loop, or a leaf of the argument or of the results
-    /// has another element type than `f64`.
+    /// When `f` looks at values, a variable of a loop escapes from the loop, or a leaf of the argument or of the
+    /// results has another element type than `f64`.
     #[track_caller]
     pub fn new_with<Q: Tree<Array>, Z: Tree<Term>>(
         f: impl Fn(&P::With<Term>, &Q::With<Term>) -> Z,
@@ -352,6 +352,23 @@ impl<P, E: Float> FlatFunction<P, E> {
         self.program(&self.programs.value_and_grad, Derived::By(Wanted::gradient(true)))
     }
 
+    /// A report on how value and gradient run, or the function if its result is no number: see
+    /// [`Executable::explain`](crate::backend::Executable::explain).
+    ///
+    /// ```
+    /// use polygrad::{FlatFunction, tensor};
+    /// let f = FlatFunction::new(|x| x.sin().sum(), &tensor([0.0; 20]));
+    /// assert!(f.explain().contains("cos"));
+    /// ```
+    #[track_caller]
+    pub fn explain(&self) -> String {
+        let program = match self.is_number {
+            true => self.gradient_program(),
+            false => self.program(&self.programs.value, Derived::Value),
+        };
+        program.executable.explain()
+    }
+
     /// Writes the results for an argument.
     ///
     /// ```
@@ -491,7 +508,8 @@ impl<P> FlatFunction<P, f64> {
     /// Writes the Hessian, row by row.
     ///
     /// # Panics
-    /// When the result is no number or has no second derivative, or the slices have not the sizes of argument and matrix.
+    /// When the result is no number or has no second derivative, or the slices have not the sizes of argument and
+    /// matrix.
     #[track_caller]
     pub fn hessian(&self, x: &[f64], hessian: &mut [f64]) {
         self.number("hessian");

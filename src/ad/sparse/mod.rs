@@ -256,7 +256,8 @@ fn gradient<P: Tree<Array>, Q: Tree<Array>, E: Float>(
     (value.gradient(), fixed)
 }
 
-/// The pattern of the Jacobian or Hessian of a program all of whose inputs are arguments, and the program of the elements.
+/// The pattern of the Jacobian or Hessian of a program all of whose inputs are arguments, and the program of the
+/// elements.
 #[track_caller]
 pub(super) fn recorded_matrix(program: &Program, hessian: bool) -> (SparsityPattern, Program) {
     let subject = Subject { program: optimize(program), count: program.inputs().len() };
