@@ -2,10 +2,10 @@
 
 use polygrad::array::Rng;
 use polygrad::stats::{
-    bernoulli_logit, beta, constrain, gamma, half_cauchy, half_normal, half_student_t, linear_glm, logit_glm,
-    lognormal, multi_normal_cholesky, normal, poisson_log, student_t, uniform,
+    ReducedRegression, bernoulli_logit, beta, constrain, gamma, half_cauchy, half_normal, half_student_t, linear_glm,
+    logit_glm, lognormal, multi_normal_cholesky, normal, poisson_log, student_t, uniform,
 };
-use polygrad::{BaseTensor, Concrete, FlatFunction, Tensor, Tree, fold, map_accum, tensor};
+use polygrad::{BaseTensor, Concrete, FlatFunction, Tensor, Tree, concat, fold, map_accum, tensor};
 
 use super::{Report, report};
 
@@ -171,6 +171,15 @@ fn diamonds<T: BaseTensor>(p: &Diamonds<T>, (x, y): &(Matrix<T>, Vector<T>)) -> 
     prior + linear_glm(y, &(x - x.mean_keep(0)), &p.intercept, &p.weights, sd) + jacobian
 }
 
+/// The same density of the data in their reduced form.
+fn diamonds_reduced<T: BaseTensor>(p: &Line<T>, data: &ReducedRegression<T>) -> Number<T> {
+    let ((sd, jacobian), n) = (constrain::positive(&p.sd), p.weights.len());
+    let (intercept, weights) = (p.weights.row::<0>(0), p.weights.slice(0, 1..n));
+    let prior =
+        normal(&weights, 0.0, 1.0).sum() + student_t(&intercept, 3.0, 8.0, 10.0) + half_student_t(&sd, 3.0, 10.0);
+    prior + data.linear_glm(&p.weights, sd) + jacobian
+}
+
 /// Numbers from a standard normal distribution.
 fn noise<const D: usize>(rng: &mut Rng, shape: [usize; D]) -> Tensor<Concrete, D> {
     rng.normal(shape, 0.0, 1.0)
@@ -245,6 +254,10 @@ pub(super) fn all(measure: bool) -> Vec<Report> {
     let powers = Tensor::from_fn([40, 3], |[i, k]| ((i as f64 - 19.5) / 20.0).powi(k as i32 + 1));
     let start = Counts { intercept: zero(), of_year: zeros(3), spread: zero(), years: zeros(40) };
     model!("GLMM_Poisson", counts, start, (powers, below(rng, 40, 60)));
-    model!("diamonds", diamonds, Diamonds { weights: zeros(24), intercept: zero(), sd: zero() }, table(rng, 5000, 24));
+    let (x, y) = table(rng, 5000, 24);
+    let centred = concat(1, (Tensor::ones([5000, 1]), &x - x.mean_keep(0)));
+    let start = Diamonds { weights: zeros(24), intercept: zero(), sd: zero() };
+    model!("diamonds", diamonds, start, (x, y.clone()));
+    model!("diamonds, reduced", diamonds_reduced, line(25), ReducedRegression::new(&y, &centred));
     all
 }

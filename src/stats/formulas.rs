@@ -235,7 +235,7 @@ pub(super) fn uniform<T: BaseTensor, E: Float>(x: &Value<T, E>, low: &Value<T, E
 
 #[track_caller]
 pub(super) fn bernoulli_logit<T: BaseTensor, E: Float>(y: &Loose<T, bool>, logit: &Value<T, E>) -> Value<T, E> {
-    y.select(&logit.neg(), logit).softplus().neg()
+    (y.select(&Loose::number(-1.0), &Loose::number(1.0)) * logit).softplus().neg()
 }
 
 /// `lgamma(n + 1)`.

@@ -25,7 +25,7 @@
 //! | a truth value, a count, a category | [`bernoulli_logit`], [`binomial_logit`], [`poisson_log`], [`neg_binomial_2_log`], [`categorical_logit`] |
 //! | a vector | [`multi_normal_cholesky`], [`dirichlet`] |
 //! | the Cholesky factor of a correlation matrix | [`lkj_corr_cholesky`] |
-//! | all observations of a regression | [`linear_glm`], [`logit_glm`] |
+//! | all observations of a regression | [`linear_glm`], [`logit_glm`]; of one table many times, [`ReducedRegression`] |
 //!
 //! **Shapes.** One log density for each observation: for each element of the outcome, in its shape, or for each vector
 //! along its last axis; `sum` is the log density of all. The two regressions give this sum. Parameters are numbers,
@@ -66,7 +66,7 @@ pub use continuous::{
     lognormal, normal, student_t, uniform,
 };
 pub use discrete::{bernoulli_logit, binomial_logit, categorical_logit, neg_binomial_2_log, poisson_log};
-pub use regression::{linear_glm, logit_glm};
+pub use regression::{ReducedRegression, linear_glm, logit_glm};
 pub use vectors::{dirichlet, lkj_corr_cholesky, multi_normal_cholesky};
 
 use crate::base::BaseTensor;

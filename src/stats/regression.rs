@@ -9,6 +9,7 @@ use crate::base::BaseTensor;
 use crate::dtype::Float;
 use crate::shape::Show;
 use crate::tensor::{Operand, Tensor};
+use crate::tree::Tree;
 
 /// The linear predictor `x weights + intercept`, for outcomes `y`.
 #[track_caller]
@@ -77,6 +78,65 @@ pub(super) fn linear<T: BaseTensor, E: Float>(
     let residual = (y - mean).tensor::<1>(&n);
     let squares = Loose::new(residual.dot(&residual).into_raw());
     (squares * precision.scale(-0.5) + norm.scale(n[0] as f64)).tensor(&[])
+}
+
+/// The data of a linear regression, reduced to as many rows as there are weights: what [`linear_glm`] needs to know of
+/// them.
+///
+/// With `x = q r` by [`qr`](Tensor::qr), `|y - x w|^2 = |q^T y - r w|^2 + |y - q q^T y|^2`. A value takes time in
+/// proportion to the square of the number of weights, whatever the number of rows. It is that of the table up to
+/// rounding, relative to the squares of the outcomes. The reduced data are a tree, made once and passed as data.
+///
+/// ```
+/// use polygrad::stats::{ReducedRegression, linear_glm};
+/// use polygrad::tensor;
+/// let (y, w) = (tensor([1.0, 2.5, 2.0]), tensor([0.5, 0.75]));
+/// let x = tensor([[1.0, 0.0], [1.0, 2.0], [1.0, 1.0]]);
+/// let reduced = ReducedRegression::new(&y, &x);
+/// assert!((reduced.linear_glm(&w, 2.0) - linear_glm(&y, &x, 0.0, &w, 2.0)).abs().item() < 1e-14);
+/// ```
+#[derive(Tree, Clone, Debug)]
+pub struct ReducedRegression<T: BaseTensor> {
+    /// The upper triangle `r`, and `q^T y`.
+    triangle: Tensor<T, 2>,
+    outcomes: Tensor<T, 1>,
+    /// The squared distance of the outcomes from all predictions.
+    rest: Tensor<T, 0>,
+    rows: usize,
+}
+
+impl<T: BaseTensor> ReducedRegression<T> {
+    /// The data with outcomes `y` and predictors `x`, one row for each outcome; a column of ones makes an intercept.
+    ///
+    /// # Panics
+    /// When there is not an outcome for each row, or there are fewer rows than columns.
+    #[track_caller]
+    pub fn new(y: &Tensor<T, 1>, x: &Tensor<T, 2>) -> Self {
+        let [rows, columns] = x.shape();
+        if y.len() != rows || rows < columns {
+            panic!(
+                "reduced_regression: needs an outcome for each row of the predictors, and no more columns than rows, but the \
+                 shapes are {} and {}; call linear_glm for few rows",
+                Show(&y.shape()),
+                Show(&x.shape())
+            );
+        }
+        let (q, triangle) = x.qr();
+        let outcomes = q.t().matvec(y);
+        let rest = (y - q.matvec(&outcomes)).square().sum();
+        ReducedRegression { triangle, outcomes, rest, rows }
+    }
+
+    /// [`linear_glm`] of the data, without an intercept of its own.
+    ///
+    /// # Panics
+    /// When there is not a weight for each column.
+    #[track_caller]
+    pub fn linear_glm(&self, weights: &Tensor<T, 1>, sd: impl Operand<T, 0, f64>) -> Tensor<T, 0> {
+        let (precision, norm) = formulas::normal_scale(&real::<T, 0, f64>(&sd), Summands::Whole);
+        let squares = (&self.outcomes - self.triangle.matvec(weights)).square().sum() + &self.rest;
+        (Loose::new(squares.into_raw()) * precision.scale(-0.5) + norm.scale(self.rows as f64)).tensor(&[])
+    }
 }
 
 /// Logistic regression, Stan's `bernoulli_logit_glm`: the sum of

@@ -301,6 +301,32 @@ fn a_scale_for_each_row_of_a_regression() {
     assert_eq!(linear_glm(&y, &x, tensor([0.25, 0.5, 0.0]), &w, &sd), each);
 }
 
+/// A table that is reduced has the density of the table, also where predictions are nearly exact; it is a tree of data.
+#[test]
+fn reduced_regressions_agree() {
+    let x = Tensor::<Concrete, 2>::from_fn([40, 3], |[i, k]| {
+        ((3 * i + k * k) as f64).sin() + if k == 0 { 5.0 } else { 0.0 }
+    });
+    for noise in [1.0, 1e-6] {
+        let w = tensor([0.5, -1.0, 2.0]);
+        let y = x.matvec(&w) + Tensor::<Concrete, 1>::from_fn([40], |[i]| noise * (7.0 * i as f64).cos());
+        let reduced = ReducedRegression::new(&y, &x);
+        let at = (w + 0.25, tensor(0.75));
+        let of_table =
+            |(w, sd): &(Vector<_>, Number<_>), (y, x): &(Vector<_>, Tensor<_, 2>)| linear_glm(y, x, 0.0, w, sd);
+        let of_reduced = |(w, sd): &(Vector<_>, Number<_>), data: &ReducedRegression<_>| data.linear_glm(w, sd);
+        let (value, slope) = Function::value_and_grad_with(of_table, &at, &(y.clone(), x.clone()))
+            .run_with(&at, &(y.clone(), x.clone()))
+            .expect("as traced");
+        let (again, other) =
+            Function::value_and_grad_with(of_reduced, &at, &reduced).run_with(&at, &reduced).expect("as traced");
+        near("value", &[again.item()], &[value.item()], 1e-13);
+        near("weights", &other.0.to_vec(), &slope.0.to_vec(), 1e-12);
+        near("scale", &[other.1.item()], &[slope.1.item()], 1e-12);
+        assert_eq!(reduced.linear_glm(&at.0, -1.0).item(), f64::NEG_INFINITY);
+    }
+}
+
 #[test]
 fn kernels_lack_what_no_parameter_changes() {
     use stats::kernel;

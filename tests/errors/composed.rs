@@ -35,6 +35,7 @@ pub(crate) fn composed<T: BaseTensor>(x: &Tensor<T, 2>, log: &mut Log) {
     log.panics(|| stats::multi_normal_cholesky(x, 0.0, x));
     log.panics(|| stats::lkj_corr_cholesky(x, 1.0));
     log.panics(|| stats::linear_glm(&x.row(0), x, 0.0, v, 1.0));
+    log.panics(|| stats::ReducedRegression::new(v, x));
     log.panics(|| stats::constrain::cholesky_corr(v));
     log.panics(|| stats::unconstrain::simplex(none));
     log.panics(|| stats::unconstrain::cholesky_cov(x));
