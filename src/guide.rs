@@ -18,6 +18,9 @@ pub mod loops {}
 #[doc = include_str!("../docs/guide/sparse.md")]
 pub mod sparse {}
 
+#[doc = include_str!("../docs/guide/models.md")]
+pub mod models {}
+
 #[doc = include_str!("../docs/guide/solver.md")]
 pub mod solver {}
 

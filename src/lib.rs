@@ -27,6 +27,7 @@ mod release;
 mod rewrite;
 pub mod shape;
 pub mod source;
+pub mod stats;
 pub mod tensor;
 mod text;
 pub mod tree;

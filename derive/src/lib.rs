@@ -200,8 +200,9 @@ impl Derived {
                     (index.to_token_stream(), quote!(::polygrad::tree::PathStep::Item(#k)))
                 }
             };
-            // Errors are reported at the type of the field.
-            let at = ty.span();
+            // Errors are reported at the type of the field. Names are those of the generated code, also where a macro
+            // of the user was given the type.
+            let at = ty.span().resolved_at(Span::call_site());
             let (map, show) = if self.is_tree(ty) {
                 let tree = quote_spanned!(at=> <#ty as ::polygrad::Tree<#interpreter>>);
                 (quote_spanned!(at=> #tree::map(#value, f)), quote_spanned!(at=> #tree::visit(#value, visitor)))

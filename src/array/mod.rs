@@ -481,6 +481,19 @@ impl Array {
         }
     }
 
+    /// Stores one element for all, if all have the same bits.
+    pub(crate) fn make_one_if_equal(&mut self) {
+        let one = with_elem!(self.dtype(), E => match self.typed::<E>() {
+            Values::Dense([first, rest @ ..]) if rest.iter().all(|x| x.same_bits(*first)) => {
+                Some(Array::full(self.shape(), *first))
+            }
+            Values::Dense(_) | Values::Splat(_) => None,
+        });
+        if let Some(one) = one {
+            *self = one;
+        }
+    }
+
     /// Whether no other array shares the elements.
     #[inline]
     pub(crate) fn is_unique(&self) -> bool {

@@ -248,11 +248,13 @@ impl Executable {
         workspace.memory.run(&self.plan, inputs, outputs);
     }
 
-    /// Writes the results for these inputs into slices: see `Memory::run_flat`. All inputs and results have elements
-    /// `E`, the slices have the right lengths, and the workspace is that of this executable.
-    pub(crate) fn run_flat<E: Elem>(&self, workspace: &mut Workspace, x: &[E], results: [&mut [E]; 2]) {
-        debug_assert!(Arc::ptr_eq(&workspace.plan, &self.plan));
-        workspace.memory.run_flat(&self.plan, x, results);
+    /// Writes the results for these inputs into slices, on memory of an earlier run: see `Memory::run_flat`. All inputs
+    /// and results have elements `E`, and the slices have the right lengths.
+    #[track_caller]
+    pub(crate) fn run_flat<E: Elem>(&self, x: [&[E]; 2], results: [&mut [E]; 2]) {
+        let mut run = self.start();
+        run.taken.memory.run_flat(&self.plan, x, results);
+        run.taken.give_back();
     }
 
     /// New memory for a run.

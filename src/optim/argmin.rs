@@ -1,19 +1,18 @@
 //! Problems for the solvers of the crate `argmin`: L-BFGS, Newton-CG, trust regions and others.
 //!
-//! Law: value, gradient and Hessian-vector products are those of one function, each recorded once. No Hessian matrix is
-//! computed: the solvers get a [`HessianAt`], a point, and each product with it runs a recorded program.
+//! Law: value, gradient and Hessian-vector products are those of one [`FlatFunction`], compiled at their first use. No
+//! Hessian matrix is computed: the solvers get a [`HessianAt`], a point, and each product with it runs a program.
 
 use std::sync::Arc;
 
 use argmin::core::{CostFunction, Error, Gradient, Hessian};
 use argmin_math::ArgminDot;
 
-use crate::ad::Function;
+use crate::ad::FlatFunction;
 use crate::array::Array;
 use crate::program::Term;
 use crate::tensor::Tensor;
 use crate::tree::Tree;
-use crate::tree::ravel::raveled_size;
 
 /// A function to be minimized, of a tree of parameters and of data.
 ///
@@ -40,13 +39,9 @@ use crate::tree::ravel::raveled_size;
 /// assert!(best.iter().all(|x| (x - 1.0).abs() < 1e-6));
 /// # Ok::<(), argmin::core::Error>(())
 /// ```
-pub struct Problem<P, Q = ()> {
-    value: Function<P, Q, Tensor<Array, 0>>,
-    gradient: Function<P, Q, P>,
-    products: Arc<Function<P, (P, Q), P>>,
-    /// The initial parameters, which also give the structure of the tree.
-    start: P,
-    data: Q,
+pub struct Problem<P> {
+    function: Arc<FlatFunction<P>>,
+    start: Vec<f64>,
 }
 
 impl<P> Problem<P>
@@ -61,31 +56,27 @@ where
     pub fn new(f: impl Fn(&P::With<Term>) -> Tensor<Term, 0>, start: &P) -> Self {
         Problem::new_with(|x, _: &()| f(x), start, &())
     }
-}
 
-impl<P, Q> Problem<P, Q>
-where
-    P: Tree<Array, With<Array> = P> + Clone,
-    Q: Tree<Array, With<Array> = Q> + Clone,
-{
     /// The function `f`, recorded for parameters like `start`, with these data.
     ///
     /// # Panics
     /// When `f` inspects values, or a variable of a loop escapes from it.
     #[track_caller]
-    pub fn new_with(f: impl Fn(&P::With<Term>, &Q::With<Term>) -> Tensor<Term, 0>, start: &P, data: &Q) -> Self {
-        Problem {
-            value: Function::stage_with(&f, start, data),
-            gradient: Function::grad_with(&f, start, data),
-            products: Arc::new(Function::hvp_with(&f, start, data)),
-            start: start.clone(),
-            data: data.clone(),
+    pub fn new_with<Q: Tree<Array>>(
+        f: impl Fn(&P::With<Term>, &Q::With<Term>) -> Tensor<Term, 0>,
+        start: &P,
+        data: &Q,
+    ) -> Self {
+        let function = FlatFunction::new_with(f, start, data);
+        match function.flatten(start) {
+            Ok(start) => Problem { function: Arc::new(function), start },
+            Err(error) => unreachable!("the function was made for this argument: {error}"),
         }
     }
 
     /// The raveled parameters with which the problem was made.
     pub fn start(&self) -> Vec<f64> {
-        self.start.ravel().to_vec()
+        self.start.clone()
     }
 
     /// The parameters of a vector that a solver returned.
@@ -93,12 +84,13 @@ where
     /// # Errors
     /// When the vector has not as many elements as the parameters.
     pub fn tree(&self, x: &[f64]) -> Result<P, Error> {
-        parameters(&self.start, x)
+        fitting(&self.function, x)?;
+        Ok(self.function.tree(x))
     }
 }
 
-fn parameters<P: Tree<Array, With<Array> = P>>(like: &P, x: &[f64]) -> Result<P, Error> {
-    let needed = raveled_size(&like.leaves());
+fn fitting<P>(function: &FlatFunction<P>, x: &[f64]) -> Result<(), Error> {
+    let needed = function.len();
     if x.len() != needed {
         let text = format!(
             "tree: the vector must have an element for each of the {needed} parameters, but it has {}; begin with `start`",
@@ -106,68 +98,61 @@ fn parameters<P: Tree<Array, With<Array> = P>>(like: &P, x: &[f64]) -> Result<P,
         );
         return Err(Error::msg(text));
     }
-    Ok(like.unravel(&Tensor::constant(x.to_vec())))
+    Ok(())
 }
 
-impl<P, Q> CostFunction for Problem<P, Q>
-where
-    P: Tree<Array, With<Array> = P> + Clone,
-    Q: Tree<Array, With<Array> = Q> + Clone,
-{
+impl<P> CostFunction for Problem<P> {
     type Param = Vec<f64>;
     type Output = f64;
 
     fn cost(&self, x: &Vec<f64>) -> Result<f64, Error> {
-        Ok(self.value.run_with(&self.tree(x)?, &self.data)?.item())
+        fitting(&self.function, x)?;
+        Ok(self.function.value(x))
     }
 }
 
-impl<P, Q> Gradient for Problem<P, Q>
-where
-    P: Tree<Array, With<Array> = P> + Clone,
-    Q: Tree<Array, With<Array> = Q> + Clone,
-{
+impl<P> Gradient for Problem<P> {
     type Param = Vec<f64>;
     type Gradient = Vec<f64>;
 
     fn gradient(&self, x: &Vec<f64>) -> Result<Vec<f64>, Error> {
-        Ok(self.gradient.run_with(&self.tree(x)?, &self.data)?.ravel().to_vec())
+        fitting(&self.function, x)?;
+        let mut gradient = vec![0.0; x.len()];
+        self.function.grad(x, &mut gradient);
+        Ok(gradient)
     }
 }
 
-impl<P, Q> Hessian for Problem<P, Q>
-where
-    P: Tree<Array, With<Array> = P> + Clone,
-    Q: Tree<Array, With<Array> = Q> + Clone,
-{
+impl<P> Hessian for Problem<P> {
     type Param = Vec<f64>;
-    type Hessian = HessianAt<P, Q>;
+    type Hessian = HessianAt<P>;
 
-    fn hessian(&self, x: &Vec<f64>) -> Result<HessianAt<P, Q>, Error> {
-        Ok(HessianAt { products: self.products.clone(), at: self.tree(x)?, data: self.data.clone() })
+    fn hessian(&self, x: &Vec<f64>) -> Result<HessianAt<P>, Error> {
+        fitting(&self.function, x)?;
+        Ok(HessianAt { function: self.function.clone(), at: x.clone() })
     }
 }
 
 /// The Hessian of a [`Problem`] at a point, as a linear map.
-#[derive(Clone)]
-pub struct HessianAt<P, Q> {
-    products: Arc<Function<P, (P, Q), P>>,
-    at: P,
-    data: Q,
+pub struct HessianAt<P> {
+    function: Arc<FlatFunction<P>>,
+    at: Vec<f64>,
+}
+
+impl<P> Clone for HessianAt<P> {
+    fn clone(&self) -> Self {
+        HessianAt { function: self.function.clone(), at: self.at.clone() }
+    }
 }
 
 /// The product with a vector.
-impl<P, Q> ArgminDot<Vec<f64>, Vec<f64>> for HessianAt<P, Q>
-where
-    P: Tree<Array, With<Array> = P>,
-    Q: Tree<Array, With<Array> = Q> + Clone,
-{
+impl<P> ArgminDot<Vec<f64>, Vec<f64>> for HessianAt<P> {
     fn dot(&self, v: &Vec<f64>) -> Vec<f64> {
-        let product = parameters(&self.at, v)
-            .and_then(|v| Ok(self.products.run_with(&self.at, &(v, self.data.clone()))?.ravel().to_vec()));
-        match product {
-            Ok(product) => product,
-            Err(message) => panic!("{message}"),
+        if let Err(message) = fitting(&self.function, v) {
+            panic!("{message}");
         }
+        let mut product = vec![0.0; v.len()];
+        self.function.hvp(&self.at, v, &mut product);
+        product
     }
 }

@@ -54,6 +54,8 @@ fn evaluated(
     let mut stored: Vec<Option<Array>> = vec![None; program.nodes().len()];
     of.into_iter().zip(values).for_each(|(id, value)| stored[id as usize] = Some(value));
     known.iter().enumerate().for_each(|(k, input)| stored[k].clone_from(input));
+    // Equal elements are one number to the rules: a mask that holds nowhere chooses nothing.
+    stored.iter_mut().flatten().for_each(Array::make_one_if_equal);
     dynamic_part(program, uses, &stored)
 }
 

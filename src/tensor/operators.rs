@@ -27,7 +27,7 @@ use crate::shape::{Shape, Show, check_possible, same};
 
 /// The common shape of two operands of equal rank. Panics unless along each axis the sizes are equal, or one is 1.
 #[track_caller]
-pub(super) fn broadcast_shape(op: &str, a: &[usize], b: &[usize]) -> Shape {
+pub(crate) fn broadcast_shape(op: &str, a: &[usize], b: &[usize]) -> Shape {
     let mut out = Shape::from_slice(a);
     for (axis, (n, m)) in a.iter().zip(b).enumerate() {
         match (*n, *m) {

@@ -19,6 +19,9 @@
 //! | `parameters` | the leaves by name, saved and loaded |
 //! | `ravel` | trees as vectors |
 
+use std::borrow::Borrow;
+
+use crate::array::Array;
 use crate::base::{BaseTensor, Lift};
 use crate::shape::Show;
 use crate::tensor::Tensor;
@@ -236,6 +239,26 @@ pub trait Tree<T: BaseTensor>: Sized {
     /// ```
     fn lift<U: Lift<T, I>, I>(&self) -> Self::With<U> {
         self.map(&mut |leaf| U::lift(leaf.clone()))
+    }
+
+    /// This tree of known numbers as constants of any interpreter: the way in which known parameters or data enter a
+    /// function that is recorded, differentiated or both. [`Tensor::constant`] does this for one tensor.
+    ///
+    /// ```
+    /// use polygrad::{BaseTensor, Function, Tensor, Tree, tensor};
+    /// fn loss<T: BaseTensor>(w: &Tensor<T, 1>, (x, y): &(Tensor<T, 1>, Tensor<T, 1>)) -> Tensor<T, 0> {
+    ///     (w * x - y).square().sum()
+    /// }
+    /// let (w, d) = (tensor([1.0, 2.0]), (tensor([3.0, 4.0]), tensor([3.0, 7.0])));
+    /// assert_eq!(Function::grad(|w| loss(w, &d.to_constant()), &w).run(&w)?, tensor([0.0, 8.0]));
+    /// # Ok::<(), polygrad::RunError>(())
+    /// ```
+    #[track_caller]
+    fn to_constant<U: BaseTensor>(&self) -> Self::With<U>
+    where
+        T: Borrow<Array>,
+    {
+        self.map(&mut |leaf| U::constant(leaf.borrow().clone()))
     }
 
     /// The structure of `self`, with `f` applied to each pair of leaves of both trees, in order.

@@ -3,7 +3,7 @@
 use polygrad::ops::Linear;
 use polygrad::tensor::Norm;
 use polygrad::tensor::fft::{fft, fft_convolve, ifft, irfft, rfft};
-use polygrad::{BaseTensor, Tensor};
+use polygrad::{BaseTensor, Tensor, stats};
 
 use crate::log::Log;
 
@@ -28,6 +28,18 @@ pub(crate) fn composed<T: BaseTensor>(x: &Tensor<T, 2>, log: &mut Log) {
     log.panics(|| none.median());
     log.panics(|| x.gt(0.0).any_axis::<1>(2));
     log.panics(|| x.gt(0.0).all_axis::<1>(2));
+
+    log.panics(|| stats::normal(x, x.t(), 1.0));
+    log.panics(|| stats::poisson_log(labels, v));
+    log.panics(|| stats::categorical_logit(labels, x));
+    log.panics(|| stats::multi_normal_cholesky(x, 0.0, x));
+    log.panics(|| stats::lkj_corr_cholesky(x, 1.0));
+    log.panics(|| stats::linear_glm(&x.row(0), x, 0.0, v, 1.0));
+    log.panics(|| stats::ReducedRegression::new(v, x));
+    log.panics(|| stats::constrain::cholesky_corr(v));
+    log.panics(|| stats::unconstrain::simplex(none));
+    log.panics(|| stats::unconstrain::cholesky_cov(x));
+    log.panics(|| stats::logit_glm(&x.row(0).gt(0.0), x, 0.0, v));
 
     log.panics(|| x.roll(2, 1));
     log.panics(|| x.tile([1 << 60, 1]));

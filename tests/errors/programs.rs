@@ -8,7 +8,9 @@ use polygrad::ops::{Call, External, Matrix, Unary};
 use polygrad::program::{Builder, Loop, Op, Program, Slot, interpret};
 use polygrad::shape::Shape;
 use polygrad::tree::{Keep, Parameters};
-use polygrad::{Array, BaseTensor, DType, Function, Tensor, external, sparse_jacobian_with, symbolic, tensor};
+use polygrad::{
+    Array, BaseTensor, DType, FlatFunction, Function, Tensor, external, sparse_jacobian_with, symbolic, tensor,
+};
 
 use crate::log::Log;
 
@@ -25,10 +27,20 @@ pub(crate) fn programs(log: &mut Log) {
     log.panics(|| run.run(&[]));
     log.panics(|| run.run_into(&mut run.workspace(), &[Array::from([1.0, 2.0])], &mut [Array::scalar(0.0)]));
     log.panics(|| run.run_into(&mut other.workspace(), &[Array::from([1.0, 2.0])], &mut [Array::from([0.0, 0.0])]));
-    let squares = Function::stage(|x: &Tensor<_, 1>| x.square(), &tensor([1.0, 2.0]));
-    log.panics(|| squares.flat::<f64>().run(&[1.0], &mut [0.0; 2]));
-    log.panics(|| squares.flat::<f64>().value_and_grad(&[1.0, 2.0], &mut [0.0]));
-    log.panics(|| squares.flat::<f32>());
+    let squares = FlatFunction::new(|x: &Tensor<_, 1>| x.square(), &tensor([1.0, 2.0]));
+    log.panics(|| squares.run(&[1.0], &mut [0.0; 2]));
+    log.panics(|| squares.jvp(&[1.0; 2], &[1.0; 3], &mut [0.0; 2]));
+    log.panics(|| squares.vjp(&[1.0; 2], &[1.0; 2], &mut [0.0; 1]));
+    log.panics(|| squares.jacobian(&[1.0; 2], &mut [0.0; 2]));
+    log.panics(|| squares.sparse_jacobian(&[1.0; 2], &mut [0.0; 4]));
+    log.panics(|| squares.tree(&[1.0; 3]));
+    log.panics(|| squares.value(&[1.0, 2.0]));
+    log.panics(|| squares.value_and_grad(&[1.0, 2.0], &mut [0.0; 2]));
+    log.panics(|| squares.hvp(&[1.0, 2.0], &[1.0; 2], &mut [0.0; 2]));
+    log.panics(|| squares.hessian(&[1.0, 2.0], &mut [0.0; 4]));
+    log.panics(|| squares.hessian_pattern().len());
+    log.panics(|| FlatFunction::<_, f32>::with_elements(|x: &Tensor<_, 1>, _| x.square(), &tensor([1.0, 2.0]), &()));
+    log.panics(|| FlatFunction::new(|x: &Tensor<_, 1>| x.gt(0.0), &tensor([1.0, 2.0])));
     log.panics(|| square.named(&["x"], &[]));
     log.panics(|| symbolic::grad(both));
     log.panics(|| symbolic::value_and_grad_in(square, &[0]));

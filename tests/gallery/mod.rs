@@ -15,6 +15,7 @@
 //! | `indexing` | gather, scatter, integer arithmetic |
 //! | `edges` | guards, kinks, choices, other element types |
 //! | `statistics` | variances, norms of lines, order statistics, masks |
+//! | `densities` | log densities, regressions, constrained parameters |
 //! | `rearranged` | rolls, tiles, differences, cross and Kronecker products, replaced elements |
 //! | `losses` | activations, cross entropies, dropout |
 //! | `signals` | interpolation, Fourier transforms |
@@ -63,6 +64,7 @@ macro_rules! objectives {
     };
 }
 
+pub mod densities;
 pub mod edges;
 pub mod gradbench;
 pub mod indexing;
@@ -115,6 +117,7 @@ pub fn each(visitor: &mut impl Visitor) {
     indexing::each(visitor);
     edges::each(visitor);
     statistics::each(visitor);
+    densities::each(visitor);
     rearranged::each(visitor);
     losses::each(visitor);
     signals::each(visitor);
@@ -124,7 +127,7 @@ pub fn each(visitor: &mut impl Visitor) {
 /// Visits every objective, each family on a thread of its own, so that no test is the last to run for long: the visitors.
 #[allow(dead_code)]
 pub fn each_apart<V: Visitor + Default + Send>() -> Vec<V> {
-    let families: [fn(&mut V); 14] = [
+    let families: [fn(&mut V); 15] = [
         scalars::each,
         regression::each,
         networks::each,
@@ -135,6 +138,7 @@ pub fn each_apart<V: Visitor + Default + Send>() -> Vec<V> {
         indexing::each,
         edges::each,
         statistics::each,
+        densities::each,
         rearranged::each,
         losses::each,
         signals::each,

@@ -254,3 +254,27 @@ fn keys_see_the_structure_around_nothing() {
 fn leaf<E: Elem>() -> Tensor<Concrete, 1, E> {
     Tensor::from_raw(Array::zeros(&[2], E::DTYPE))
 }
+
+/// Structs whose fields have types that a macro was given.
+macro_rules! trees {
+    ($($name:ident { $($field:ident: $type:ident),* })*) => { $(
+        #[derive(Tree, Clone, Debug)]
+        struct $name<T: BaseTensor> {
+            $($field: $type<T>,)*
+        }
+    )* };
+}
+
+type Row<T> = Tensor<T, 1>;
+
+trees! {
+    Made { first: Row, second: Row }
+}
+
+#[test]
+fn structs_made_by_a_macro_are_trees() {
+    let made = Made { first: tensor([1.0, 2.0]), second: tensor([3.0]) };
+    let slope = grad(|made: &Made<_>| made.first.square().sum() * made.second.sum(), &made);
+    assert_eq!((slope.first, slope.second), (tensor([6.0, 12.0]), tensor([5.0])));
+    assert_eq!(made.names(), ["first", "second"]);
+}

@@ -15,6 +15,9 @@ mod control;
 #[path = "../../examples/digits.rs"]
 mod digits;
 #[allow(dead_code)]
+#[path = "../../examples/posteriors/main.rs"]
+mod posteriors;
+#[allow(dead_code)]
 #[path = "../../examples/sampler.rs"]
 mod sampler;
 #[allow(dead_code)]
@@ -147,4 +150,14 @@ fn texts_are_told_apart() {
     assert!(!alike("[1.0 -2.0]", "[1.0 2.0]", 0.02));
     assert!(!alike("t1 = sin t0", "t1 = sin t0\nreturn t1", 0.02));
     assert!(!alike("t1 = x + y", "t1 = x", 0.02));
+}
+
+/// Models of a public collection have the gradients that finite differences show.
+#[test]
+fn posteriors_have_their_gradients() {
+    let all = posteriors::checked();
+    assert!(all.len() > 12);
+    for posteriors::Report { name, parameters, error, .. } in all {
+        assert!(error < 1e-7, "{name}, {parameters} parameters: {error:e}");
+    }
 }

@@ -12,8 +12,8 @@ use polygrad::higher::{self, Language, fun1, lam, let_};
 use polygrad::ops::External;
 use polygrad::program::{Custom, Program, Term};
 use polygrad::{
-    Array, Checkpoint, Concrete, Function, Gradient, Jit, SparseFunction, Tensor, direct, external, fold, grad,
-    inspect, jvp, taylor, tensor, while_loop_within,
+    Array, Checkpoint, Concrete, FlatFunction, Function, Gradient, Jit, SparseFunction, Tensor, direct, external, fold,
+    grad, inspect, jvp, taylor, tensor, while_loop_within,
 };
 
 type Number<T> = Tensor<T, 0>;
@@ -36,6 +36,7 @@ fn what_is_used_many_times_is_safe_after_a_panic() {
     is_shared::<Gradient<Vector<Concrete>>>();
     is_shared::<Jit<Vector<Concrete>, (), Number<Concrete>>>();
     is_shared::<SparseFunction<Vector<Concrete>>>();
+    is_shared::<FlatFunction<Vector<Concrete>>>();
     is_shared::<Checkpoint>();
     // Traced values belong to their thread.
     unwinds::<Term>();

@@ -763,3 +763,15 @@ fn squares_of_differences_of_pairs_agree() {
         }
     }
 }
+
+/// Rows of a matrix that are too long for unrolled code and shorter than a vector register needs meet a vector one by
+/// one: lanes that are apart in memory would be read element by element, which takes several times as long.
+#[test]
+fn short_rows_times_a_vector_are_no_tiles() {
+    for k in 9..16 {
+        let (a, x) = (Tensor::<Concrete, 2>::ones([1000, k]), Tensor::<Concrete, 1>::ones([k]));
+        let f = Function::stage(|(a, x): &(Tensor<Term, 2>, Tensor<Term, 1>)| a.matvec(x), &(a, x));
+        let text = f.executable().explain();
+        assert!(!text.contains("in registers"), "{k} columns:\n{text}");
+    }
+}

@@ -1,7 +1,7 @@
-//! Functions for known data, and functions over slices.
+//! Functions for known data.
 //!
 //! Law: a function for known data has the results of the function with these data; what depends on the data alone is no
-//! operation of its program. A function over slices has the results of the function over trees, leaf by leaf.
+//! operation of its program.
 
 use polygrad::program::{Op, Term};
 use polygrad::{
@@ -14,24 +14,24 @@ type Number<T> = Tensor<T, 0>;
 type Vector<T> = Tensor<T, 1>;
 type Matrix<T> = Tensor<T, 2>;
 
-fn uniform<const D: usize>(shape: [usize; D], seed: u64) -> Tensor<Concrete, D> {
+pub(crate) fn uniform<const D: usize>(shape: [usize; D], seed: u64) -> Tensor<Concrete, D> {
     Tensor::constant(Array::uniform(&shape, -1.0, 1.0, seed))
 }
 
 /// The names of a table, its numbers and its classes.
-type Data<T> = (Matrix<T>, Vector<T>, Tensor<T, 1, i64>);
+pub(crate) type Data<T> = (Matrix<T>, Vector<T>, Tensor<T, 1, i64>);
 
-fn data() -> Data<Concrete> {
+pub(crate) fn data() -> Data<Concrete> {
     (uniform([20, 3], 1), uniform([20], 2), Tensor::constant(Array::from((0..20).map(|i| i % 4).collect::<Vec<i64>>())))
 }
 
-type Loss = fn(
+pub(crate) type Loss = fn(
     &(Vector<polygrad::program::Term>, Number<polygrad::program::Term>),
     &Data<polygrad::program::Term>,
 ) -> Number<polygrad::program::Term>;
 
 /// Objectives in weights and a scale, with data.
-fn losses() -> [(&'static str, Loss); 6] {
+pub(crate) fn losses() -> [(&'static str, Loss); 6] {
     [
         ("regression", |(w, s), (x, y, _)| (x.standardized().matvec(w) * s.exp() - y).square().sum()),
         ("Gram matrix", |(w, s), (x, _, _)| w.dot(&x.t().matmul(x).matvec(w)) * s),
@@ -100,6 +100,27 @@ fn a_direction_is_a_part_of_the_data() {
     assert_close("hvp", expected.raw(), fast.run(&w).expect("as traced").raw(), 1e-12);
 }
 
+/// Data whose elements are equal are one number: masks that hold nowhere, and weights of 1, leave the program.
+#[test]
+fn equal_elements_of_data_are_one_number() {
+    let (w, x) = (uniform([4], 1), uniform([4], 2).abs() + 0.5);
+    let guarded = |w: &Vector<Term>, x: &Vector<Term>| {
+        let outside = x.le(0.0);
+        outside.select(f64::NEG_INFINITY, outside.select(1.0, x).ln() * w).sum()
+    };
+    let f = Function::value_and_grad_with(guarded, &w, &x).with_data(&x).expect("data as traced");
+    let text = f.optimized().to_string();
+    assert!(!text.contains("select") && !text.contains("bool"), "{text}");
+    let (value, slope) = f.run(&w).expect("as traced");
+    assert_close("value", value.raw(), x.ln().dot(&w).raw(), 1e-14);
+    assert_close("slope", slope.raw(), x.ln().raw(), 1e-14);
+    // NaN and zeros of both signs are told apart.
+    let zeros = tensor([0.0, -0.0, 0.0, 0.0]);
+    let f = Function::stage_with(|w: &Vector<Term>, x: &Vector<Term>| w / x, &w, &zeros).with_data(&zeros);
+    let signs = f.expect("data as traced").run(&Tensor::ones([4])).expect("as traced").to_vec();
+    assert_eq!(signs, [f64::INFINITY, f64::NEG_INFINITY, f64::INFINITY, f64::INFINITY]);
+}
+
 #[test]
 fn other_data_are_an_error() {
     let (x, data) = ((uniform([3], 3), tensor(0.3)), data());
@@ -115,55 +136,6 @@ fn other_data_are_an_error() {
     // Options given later hold for passes and execution.
     let fast = known.with_options(FunctionOptions::new().fast_math(true));
     assert!(fast.run(&x).is_ok());
-}
-
-#[test]
-fn functions_over_slices_have_the_results_of_functions_over_trees() {
-    let (x, data) = ((uniform([3], 3), tensor(0.3)), data());
-    for (name, loss) in losses() {
-        let known = Function::value_and_grad_with(loss, &x, &data).with_data(&data).expect("data as traced");
-        let mut flat = known.flat::<f64>();
-        assert_eq!([flat.arguments(), flat.results()], [4, 5]);
-        for shift in [0.0, 0.5] {
-            let moved = (&x.0 + shift, &x.1 - shift);
-            let (value, (dw, ds)) = known.run(&moved).expect("as traced");
-            let raveled: Vec<f64> = moved.ravel().elements().to_vec();
-            let mut results = [f64::NAN; 5];
-            flat.run(&raveled, &mut results);
-            let mut gradient = [f64::NAN; 4];
-            assert_eq!(flat.value_and_grad(&raveled, &mut gradient), value.item(), "{name}");
-            let expected = [vec![value.item()], dw.elements().to_vec(), vec![ds.item()]].concat();
-            assert_eq!(results[..], expected[..], "{name}");
-            assert_eq!(gradient[..], expected[1..], "{name}");
-        }
-    }
-}
-
-#[test]
-fn functions_over_slices_have_any_float() {
-    let single = Function::grad(|x: &Tensor<_, 1, f32>| x.square().sum(), &tensor([1.0f32, 2.0]));
-    let mut results = [0.0; 2];
-    single.flat::<f32>().run(&[3.0, 4.0], &mut results);
-    assert_eq!(results, [6.0, 8.0]);
-}
-
-#[test]
-fn functions_over_slices_hand_on_arguments_and_constants() {
-    let x = (uniform([3], 1), tensor(0.5), Tensor::<Concrete, 1>::zeros([0]), uniform([2, 2], 2));
-    let f = Function::stage(
-        |(v, s, none, m): &(Vector<_>, Number<_>, Vector<_>, Matrix<_>)| {
-            let constant = Tensor::<_, 1>::full([2], 7.0);
-            ((v.clone(), m.t(), s.clone(), none.clone()), (v * s, v * s, constant, m.clone(), s + 1.0))
-        },
-        &x,
-    );
-    let mut flat = f.flat::<f64>();
-    for shift in [0.0, 0.25] {
-        let moved = (&x.0 + shift, &x.1 - shift, x.2.clone(), &x.3 * shift);
-        let mut results = vec![f64::NAN; flat.results()];
-        flat.run(&moved.ravel().to_vec(), &mut results);
-        assert_eq!(results, f.run(&moved).expect("as traced").ravel().to_vec());
-    }
 }
 
 fn known<const D: usize>(x: &Tensor<Concrete, D>) -> Tensor<Term, D> {

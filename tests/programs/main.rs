@@ -31,6 +31,7 @@ mod compiled;
 mod composed;
 mod convolutions;
 mod export;
+mod flat;
 mod fourier;
 mod functions;
 mod hostile;

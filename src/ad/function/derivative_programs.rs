@@ -25,8 +25,12 @@ pub(crate) enum Derived {
     Hvp,
     /// Values, and their tangents; the tangents of the arguments are inputs after the arguments.
     Jvp,
+    /// The tangents of the values alone, of the same inputs.
+    Tangents,
     /// Values, and the cotangents of the arguments; the cotangents of the results are inputs after the arguments.
     Vjp,
+    /// The cotangents of the arguments alone, of the same inputs.
+    Cotangents,
 }
 
 /// The lowest order at which one Taylor expansion is tried. `tests/derivatives/taylor.rs` prints the numbers of
@@ -76,7 +80,9 @@ impl Derived {
                 push(&optimize_with(&symbolic::grad_in(&ready(), &wrt), options), count)?
             }
             Derived::Jvp => jvp(&ready(), count),
-            Derived::Vjp => vjp(&ready(), count)?,
+            Derived::Tangents => push(&ready(), count)?,
+            Derived::Vjp => vjp(&ready(), count, true)?,
+            Derived::Cotangents => vjp(&ready(), count, false)?,
         };
         Ok(ChosenProgram::only(made))
     }
@@ -134,13 +140,14 @@ pub(crate) fn jvp(program: &Program, count: usize) -> Program {
     closed(program, &program.inputs()[..count], "dot", &[x, x_dot, data], &results)
 }
 
-fn vjp(program: &Program, count: usize) -> Result<Program, Fault> {
+/// The program of the cotangents of the arguments, after the values if these are wanted.
+fn vjp(program: &Program, count: usize, values: bool) -> Result<Program, Fault> {
     let (x, data) = split(program, count);
     let y_bar = Term::variables(program.outputs());
     let (sweep, y) = dual(program, &[&x[..], &data[..]].concat(), count);
     let x_bar = sweep.try_pull(&y, y_bar.clone())?;
-    let results: Vec<Term> = y.iter().map(|y| y.primal().clone()).chain(x_bar).collect();
-    Ok(closed(program, program.outputs(), "bar", &[x, y_bar, data], &results))
+    let values: Vec<Term> = if values { y.iter().map(|y| y.primal().clone()).collect() } else { Vec::new() };
+    Ok(closed(program, program.outputs(), "bar", &[x, y_bar, data], &[values, x_bar].concat()))
 }
 
 /// The pullback of a program in two parts: the primal part runs before the cotangents are known.

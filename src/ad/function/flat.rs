@@ -1,123 +1,600 @@
-//! Functions over slices: arguments and results are the elements of all leaves, one after the other.
+//! `FlatFunction`: a function, its derivatives and its data for solvers and samplers, which have slices of numbers.
 //!
-//! Law: a run computes what [`Function::run`] computes, and allocates nothing.
+//! Law: a run computes what [`Function::run`](super::Function::run) computes, and allocates nothing once as many runs
+//! as there are threads have been made. The elements of all leaves of a tree lie one leaf after the other, as
+//! [`ravel`](crate::Tree::ravel) writes them.
 
+use std::fmt;
 use std::marker::PhantomData;
+use std::sync::OnceLock;
 
-use super::Function;
-use crate::backend::{Executable, Workspace};
+use super::derivative_programs::Derived;
+use super::record::{RecordedFunction, key, record};
+use super::{FunctionOptions, RunError, both};
+use crate::ad::modes::Wanted;
+use crate::ad::sparse::{self, SparsityPattern};
+use crate::array::Array;
+use crate::backend::{self, Executable, compile};
 use crate::dtype::Float;
-use crate::program::Slot;
+use crate::passes::{optimize_with, partially_evaluated};
+use crate::program::{Program, Slot, Term, interpret};
 use crate::shape::{Show, size};
+use crate::tree::{Key, Tree, Visitor};
 
-/// A [`Function`] over slices, with memory of its own: see [`Function::flat`].
-pub struct FlatFunction<'f, E: Float = f64> {
-    executable: &'f Executable,
-    workspace: Workspace,
-    /// The number of elements of all arguments, and of all results.
+/// A function of a tree over slices, with its derivatives: what optimizers, samplers and solvers of other crates take.
+///
+/// It is made from a function, an argument like those of its runs, and data. What depends on the data alone is computed
+/// once. All methods take `&self`, so one function serves many threads; memory for runs is kept from run to run, and
+/// each derivative is recorded and compiled at its first use.
+///
+/// ```
+/// use polygrad::stats::{half_cauchy, normal};
+/// use polygrad::{BaseTensor, FlatFunction, Tensor, Tree, tensor};
+/// #[derive(Tree, Clone)]
+/// struct Line<T: BaseTensor> {
+///     weights: Tensor<T, 1>,
+///     log_sd: Tensor<T, 0>,
+/// }
+/// fn log_density<T: BaseTensor>(line: &Line<T>, (x, y): &(Tensor<T, 2>, Tensor<T, 1>)) -> Tensor<T, 0> {
+///     let sd = line.log_sd.exp();
+///     normal(y, x.matvec(&line.weights), &sd).sum() + half_cauchy(&sd, 5.0) + &line.log_sd
+/// }
+/// let data = (tensor([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]]), tensor([0.5, 1.5, 2.0]));
+/// let start = Line { weights: tensor([0.0, 1.0]), log_sd: tensor(0.0) };
+/// let f = FlatFunction::new_with(log_density, &start, &data);
+/// assert_eq!((f.len(), f.names()), (3, ["weights[0]", "weights[1]", "log_sd"].map(String::from).to_vec()));
+/// let (x, mut slope) = ([0.5, 0.75, 0.0], [0.0; 3]);
+/// let value = f.value_and_grad(&x, &mut slope);
+/// assert_eq!((value, slope[0]), (f.value(&x), 0.25));
+/// assert_eq!(f.tree(&x).weights, tensor([0.5, 0.75]));
+/// ```
+///
+/// | method | writes | needs |
+/// |---|---|---|
+/// | [`run`](Self::run) | the results | |
+/// | [`jvp`](Self::jvp), [`vjp`](Self::vjp) | the Jacobian times a tangent, a cotangent times the Jacobian | |
+/// | [`jacobian`](Self::jacobian), [`sparse_jacobian`](Self::sparse_jacobian) | the Jacobian, or its elements that may not be 0 | `f64` |
+/// | [`value`](Self::value), [`grad`](Self::grad), [`value_and_grad`](Self::value_and_grad) | the value, the gradient | one number as result |
+/// | [`hvp`](Self::hvp) | the Hessian times a direction | one number as result |
+/// | [`hessian`](Self::hessian), [`sparse_hessian`](Self::sparse_hessian) | the Hessian, or its elements that may not be 0 | one number as result, `f64` |
+pub struct FlatFunction<P, E: Float = f64> {
+    /// The program as recorded, with the data as constants.
+    recorded: Program,
+    options: FunctionOptions,
+    key: Key,
+    /// An argument like those of runs.
+    like: P,
+    /// The number of elements of the argument, and of the results.
     sizes: [usize; 2],
+    /// Whether the result is one number.
+    is_number: bool,
+    programs: Programs,
     element: PhantomData<E>,
 }
 
-impl<P, Y> Function<P, (), Y> {
-    /// The function over slices: the argument is the elements of all leaves in order, as
-    /// [`ravel`](crate::Tree::ravel) writes them, and so is the result. Optimizers, samplers and solvers of other crates
-    /// take such functions. A function with data is converted by [`with_data`](Function::with_data) first.
+/// The programs of a function, each compiled at its first use.
+#[derive(Default)]
+struct Programs {
+    value: OnceLock<FlatProgram>,
+    value_and_grad: OnceLock<FlatProgram>,
+    jvp: OnceLock<FlatProgram>,
+    vjp: OnceLock<FlatProgram>,
+    hvp: OnceLock<FlatProgram>,
+    jacobian: OnceLock<FlatProgram>,
+    hessian: OnceLock<FlatProgram>,
+    sparse_jacobian: OnceLock<(SparsityPattern, FlatProgram)>,
+    sparse_hessian: OnceLock<(SparsityPattern, FlatProgram)>,
+}
+
+/// A compiled program, or one that is interpreted.
+struct FlatProgram {
+    executable: Executable,
+    interpreted: bool,
+}
+
+impl FlatProgram {
+    fn new(ready: &Program, options: FunctionOptions, passes: crate::passes::Options) -> FlatProgram {
+        let known = vec![None; ready.inputs().len()];
+        let known = partially_evaluated(ready, &known, |program, inputs| options.once(program, inputs));
+        let executable = compile(&optimize_with(&known, passes));
+        FlatProgram { executable, interpreted: options.interpreted || backend::is_off() }
+    }
+
+    /// Runs on the elements of all inputs, first those of one slice and then those of another, and writes the elements
+    /// of all results likewise.
+    #[inline]
+    fn run<E: Float>(&self, x: [&[E]; 2], results: [&mut [E]; 2]) {
+        match self.interpreted {
+            false => self.executable.run_flat(x, results),
+            true => self.interpret(x, results),
+        }
+    }
+
+    #[cold]
+    fn interpret<E: Float>(&self, x: [&[E]; 2], results: [&mut [E]; 2]) {
+        let program = self.executable.program();
+        let (mut elements, mut out) = (x.concat().into_iter(), results.into_iter().flatten());
+        let take = |slot: &Slot| Array::new(&slot.shape, elements.by_ref().take(size(&slot.shape)).collect::<Vec<E>>());
+        for result in interpret(program, program.inputs().iter().map(take).collect()) {
+            match result.elements::<E>() {
+                Ok(elements) => elements.iter().zip(&mut out).for_each(|(x, out)| *out = *x),
+                Err(error) => unreachable!("a result has the elements of the function: {error}"),
+            }
+        }
+    }
+}
+
+impl<P: Tree<Array, With<Array> = P> + Clone> FlatFunction<P> {
+    /// The function `f`, for arguments like `x`.
     ///
     /// ```
-    /// use polygrad::{Function, tensor};
-    /// let (w, x) = (tensor([1.0, 2.0]), tensor([3.0, 4.0]));
-    /// let f = Function::value_and_grad_with(|w, x| (w * x).square().sum(), &w, &x).with_data(&x)?;
-    /// let mut f = f.flat::<f64>();
-    /// let mut gradient = [0.0; 2];
-    /// let value = f.value_and_grad(&[1.0, 2.0], &mut gradient);
-    /// assert_eq!((value, gradient), (73.0, [18.0, 64.0]));
-    /// # Ok::<(), polygrad::RunError>(())
+    /// use polygrad::{FlatFunction, tensor};
+    /// let f = FlatFunction::new(|x| x.square().sum(), &tensor([0.0, 0.0]));
+    /// let mut slope = [0.0; 2];
+    /// assert_eq!((f.value_and_grad(&[3.0, 4.0], &mut slope), slope), (25.0, [6.0, 8.0]));
     /// ```
     ///
     /// # Panics
-    /// When a leaf of the argument or of the results has another element type than `E`.
+    /// As [`new_with`](Self::new_with).
     #[track_caller]
-    pub fn flat<E: Float>(&self) -> FlatFunction<'_, E> {
-        let program = self.optimized();
-        if let Some(slot) = program.inputs().iter().chain(program.outputs()).find(|slot| slot.dtype != E::DTYPE) {
+    pub fn new<Z: Tree<Term>>(f: impl Fn(&P::With<Term>) -> Z, x: &P) -> Self {
+        FlatFunction::with_elements(|x, _: &()| f(x), x, &())
+    }
+
+    /// The function `f` of arguments like `x` and of these data, which may have any element type.
+    ///
+    /// # Panics
+    /// When `f` looks at values, a variable of a loop escapes from the loop, or a leaf of the argument or of the
+    /// results has another element type than `f64`.
+    #[track_caller]
+    pub fn new_with<Q: Tree<Array>, Z: Tree<Term>>(
+        f: impl Fn(&P::With<Term>, &Q::With<Term>) -> Z,
+        x: &P,
+        data: &Q,
+    ) -> Self {
+        FlatFunction::with_elements(f, x, data)
+    }
+}
+
+impl<P, E> FlatFunction<P, E>
+where
+    P: Tree<Array, With<Array> = P> + Clone,
+    E: Float,
+{
+    /// [`new_with`](FlatFunction::new_with) of a function whose arguments and results have elements `E`.
+    ///
+    /// ```
+    /// use polygrad::{FlatFunction, tensor};
+    /// let f = FlatFunction::<_, f32>::with_elements(|x, c| (x * c).sum(), &tensor([0f32, 0.0]), &tensor([1f32, 2.0]));
+    /// assert_eq!(f.value(&[3.0, 4.0]), 11.0);
+    /// ```
+    ///
+    /// # Panics
+    /// As that function, with `E` in place of `f64`.
+    #[track_caller]
+    pub fn with_elements<Q: Tree<Array>, Z: Tree<Term>>(
+        f: impl Fn(&P::With<Term>, &Q::With<Term>) -> Z,
+        x: &P,
+        data: &Q,
+    ) -> Self {
+        let (RecordedFunction { program, count, .. }, options) = (record(f, x, data), FunctionOptions::new());
+        let known: Vec<Option<Array>> = (0..count).map(|_| None).chain(data.leaves().into_iter().map(Some)).collect();
+        let recorded = partially_evaluated(&program, &known, |program, inputs| options.once(program, inputs));
+        let key = key(&|v| x.visit(v), &|v| ().visit(v));
+        let slots = recorded.inputs().iter().chain(recorded.outputs());
+        if let Some(slot) = slots.into_iter().find(|slot| slot.dtype != E::DTYPE) {
+            let name = if slot.name.is_empty() { String::from("a result") } else { format!("`{}`", slot.name) };
             panic!(
-                "flat: all arguments and results must have elements {}, but `{}` has elements {}; convert it inside of \
-                 the function, or hand it over as data",
+                "flat: all arguments and results must have elements {}, but {name} has elements {}; convert it inside of the \
+                 function, or hand it over as data",
                 E::DTYPE,
-                slot.name,
                 slot.dtype
             );
         }
         let count = |slots: &[Slot]| slots.iter().map(|slot| size(&slot.shape)).sum();
-        let executable = self.executable();
-        FlatFunction {
-            executable,
-            workspace: executable.workspace(),
-            sizes: [count(program.inputs()), count(program.outputs())],
-            element: PhantomData,
+        let sizes = [count(recorded.inputs()), count(recorded.outputs())];
+        let is_number = matches!(recorded.outputs(), [slot] if slot.shape.is_empty());
+        let (programs, like) = (Programs::default(), x.clone());
+        FlatFunction { recorded, options, key, like, sizes, is_number, programs, element: PhantomData }
+    }
+
+    /// The name of each element of the argument, in order: the name of its leaf and its index, such as `weights[2]` or
+    /// `layers.0.gain[1, 0]`. A tensor that is the whole argument is called `x`.
+    ///
+    /// ```
+    /// use polygrad::{FlatFunction, tensor};
+    /// let f = FlatFunction::new(|(a, b)| a * b, &(tensor(1.0), tensor([[1.0, 2.0]])));
+    /// assert_eq!(f.names(), ["0", "1[0, 0]", "1[0, 1]"]);
+    /// ```
+    pub fn names(&self) -> Vec<String> {
+        let mut all = Vec::with_capacity(self.len());
+        for (name, leaf) in self.like.names().into_iter().zip(self.like.leaves()) {
+            let name = if name.is_empty() { String::from("x") } else { name };
+            let shape = leaf.shape();
+            for element in 0..leaf.size() {
+                let mut index = vec![0; shape.len()];
+                let mut rest = element;
+                for (axis, n) in shape.iter().enumerate().rev() {
+                    (index[axis], rest) = (rest % n, rest / n);
+                }
+                all.push(if shape.is_empty() { name.clone() } else { format!("{name}{}", Show(&index)) });
+            }
         }
+        all
+    }
+
+    /// The argument with these elements.
+    ///
+    /// # Panics
+    /// When the slice has not the size of the argument.
+    #[track_caller]
+    pub fn tree(&self, x: &[E]) -> P {
+        fitting("tree", [self.sizes[0]], [x.len()]);
+        let mut at = 0;
+        self.like.map(&mut |leaf| {
+            let start = at;
+            at += leaf.size();
+            Array::new(leaf.shape(), x[start..at].to_vec())
+        })
+    }
+
+    /// The elements of an argument: the inverse of [`tree`](Self::tree).
+    ///
+    /// # Errors
+    /// When the structure, the shapes or the plain fields differ from those of the argument for which the function was
+    /// made: see [`RunError`].
+    ///
+    /// ```
+    /// use polygrad::{FlatFunction, tensor};
+    /// let f = FlatFunction::new(|(a, b)| (a * b).sum(), &(tensor(1.0), tensor([1.0, 2.0])));
+    /// let x = f.flatten(&(tensor(2.0), tensor([3.0, 4.0])))?;
+    /// assert_eq!((f.value(&x), x), (14.0, vec![2.0, 3.0, 4.0]));
+    /// assert!(f.flatten(&(tensor(2.0), tensor([3.0]))).is_err());
+    /// # Ok::<(), polygrad::RunError>(())
+    /// ```
+    pub fn flatten(&self, tree: &P) -> Result<Vec<E>, RunError> {
+        let show = |visitor: &mut dyn Visitor<Array>| both(&|v| tree.visit(v), &|v| ().visit(v), visitor);
+        if let Some(difference) = self.key.difference_to(&show) {
+            return Err(RunError::from(difference));
+        }
+        let mut elements = Vec::with_capacity(self.len());
+        for leaf in tree.leaves() {
+            match leaf.elements::<E>() {
+                Ok(of_leaf) => elements.extend_from_slice(&of_leaf),
+                Err(error) => unreachable!("the leaf is like that of the function: {error}"),
+            }
+        }
+        Ok(elements)
     }
 }
 
-impl<E: Float> FlatFunction<'_, E> {
+/// Panics unless the slices have the sizes that are needed.
+#[inline]
+#[track_caller]
+fn fitting<const N: usize>(verb: &str, needed: [usize; N], given: [usize; N]) {
+    if needed != given {
+        misfit(verb, &needed, &given);
+    }
+}
+
+#[cold]
+#[track_caller]
+fn misfit(verb: &str, needed: &[usize], given: &[usize]) -> ! {
+    panic!(
+        "{verb}: the slices must have {} elements, but they have {}; the order is that of the leaves of argument and result",
+        Show(needed),
+        Show(given)
+    );
+}
+
+impl<P, E: Float> FlatFunction<P, E> {
     /// The number of elements of the argument.
-    pub fn arguments(&self) -> usize {
+    #[allow(clippy::len_without_is_empty, reason = "a function of no argument is no special case")]
+    pub fn len(&self) -> usize {
         self.sizes[0]
     }
 
-    /// The number of elements of the result.
+    /// The number of elements of the results.
     pub fn results(&self) -> usize {
         self.sizes[1]
     }
 
-    /// Writes the result for an argument.
+    /// The same function with other options; it is compiled again.
+    #[must_use]
+    pub fn with_options(mut self, options: FunctionOptions) -> Self {
+        (self.options, self.programs) = (options, Programs::default());
+        self
+    }
+
+    /// The compiled program of a derivative.
+    #[track_caller]
+    fn made(&self, derived: Derived) -> FlatProgram {
+        let options = self.options;
+        let count = self.recorded.inputs().len();
+        let made = match derived.of(&options.cut(&self.recorded), count, options.mode, options.passes) {
+            Ok(made) => made,
+            Err(fault) => panic!("{fault}"),
+        };
+        let passes = derived.last(options.passes);
+        let ready = made.ready.unwrap_or_else(|| optimize_with(&made.program, passes));
+        FlatProgram::new(&ready, options, passes)
+    }
+
+    /// Panics unless the result is one number.
+    #[inline]
+    #[track_caller]
+    fn number(&self, verb: &str) {
+        if !self.is_number {
+            panic!(
+                "{verb}: the function must have one number as its result, but it has {} elements; sum them, or use run, jvp \
+                 and vjp",
+                self.sizes[1]
+            );
+        }
+    }
+
+    /// The compiled program of a derivative, which is made once.
+    #[inline]
+    #[track_caller]
+    fn program<'a>(&'a self, of: &'a OnceLock<FlatProgram>, derived: Derived) -> &'a FlatProgram {
+        // Made outside of a closure, so that messages name the caller.
+        match of.get() {
+            Some(program) => program,
+            None => {
+                let made = self.made(derived);
+                of.get_or_init(|| made)
+            }
+        }
+    }
+
+    #[track_caller]
+    fn gradient_program(&self) -> &FlatProgram {
+        self.program(&self.programs.value_and_grad, Derived::By(Wanted::gradient(true)))
+    }
+
+    /// A report on how value and gradient run, or the function if its result is no number: see
+    /// [`Executable::explain`](crate::backend::Executable::explain).
     ///
     /// ```
-    /// use polygrad::{Function, tensor};
-    /// let f = Function::stage(|(a, b)| (a * b, a + b), &(tensor([1.0, 2.0]), tensor(3.0)));
-    /// let mut f = f.flat::<f64>();
+    /// use polygrad::{FlatFunction, tensor};
+    /// let f = FlatFunction::new(|x| x.sin().sum(), &tensor([0.0; 20]));
+    /// assert!(f.explain().contains("cos"));
+    /// ```
+    #[track_caller]
+    pub fn explain(&self) -> String {
+        let program = match self.is_number {
+            true => self.gradient_program(),
+            false => self.program(&self.programs.value, Derived::Value),
+        };
+        program.executable.explain()
+    }
+
+    /// Writes the results for an argument.
+    ///
+    /// ```
+    /// use polygrad::{FlatFunction, tensor};
+    /// let f = FlatFunction::new(|(a, b)| (a * b, a + b), &(tensor([1.0, 2.0]), tensor(3.0)));
     /// let mut results = [0.0; 4];
     /// f.run(&[1.0, 2.0, 10.0], &mut results);
     /// assert_eq!(results, [10.0, 20.0, 11.0, 12.0]);
     /// ```
     ///
     /// # Panics
-    /// When the slices have not the sizes of argument and result.
+    /// When the slices have not the sizes of argument and results.
     #[track_caller]
-    pub fn run(&mut self, x: &[E], results: &mut [E]) {
-        self.check("run", x.len(), results.len(), self.sizes[1]);
-        self.executable.run_flat(&mut self.workspace, x, [results, &mut []]);
+    pub fn run(&self, x: &[E], results: &mut [E]) {
+        fitting("run", self.sizes, [x.len(), results.len()]);
+        self.program(&self.programs.value, Derived::Value).run([x, &[]], [results, &mut []]);
     }
 
-    /// The value for an argument, the first of the results; the others, its gradient, are written.
+    /// The value for an argument.
     ///
     /// # Panics
-    /// When the first result is no number, or the slices have not the sizes of the argument and of the other results.
+    /// When the result is no number, or the slice has not the size of the argument.
     #[track_caller]
-    pub fn value_and_grad(&mut self, x: &[E], gradient: &mut [E]) -> E {
-        let first = self.executable.program().outputs().first();
-        let Some(_) = first.filter(|value| value.shape.is_empty()) else {
-            panic!(
-                "value_and_grad: the first result must be a number, but it has shape {}; make the function by \
-                 Function::value_and_grad, or call run",
-                Show(first.map_or(&[], |result| &result.shape))
-            );
-        };
-        self.check("value_and_grad", x.len(), gradient.len(), self.sizes[1] - 1);
+    pub fn value(&self, x: &[E]) -> E {
+        self.number("value");
+        fitting("value", [self.len()], [x.len()]);
         let mut value = [E::ZERO];
-        self.executable.run_flat(&mut self.workspace, x, [&mut value, gradient]);
+        self.program(&self.programs.value, Derived::Value).run([x, &[]], [&mut value, &mut []]);
         value[0]
     }
 
+    /// The value for an argument; its gradient is written.
+    ///
+    /// # Panics
+    /// When the result is no number or has no gradient, or the slices have not the size of the argument.
     #[track_caller]
-    fn check(&self, verb: &str, x: usize, results: usize, needed: usize) {
-        if (x, results) != (self.sizes[0], needed) {
-            panic!(
-                "{verb}: the slices must have {} and {needed} elements, but they have {x} and {results}; the order is \
-                 that of the leaves of argument and result",
-                self.sizes[0]
-            );
+    pub fn value_and_grad(&self, x: &[E], gradient: &mut [E]) -> E {
+        self.number("value_and_grad");
+        fitting("value_and_grad", [self.len(); 2], [x.len(), gradient.len()]);
+        let mut value = [E::ZERO];
+        self.gradient_program().run([x, &[]], [&mut value, gradient]);
+        value[0]
+    }
+
+    /// Writes the gradient for an argument, by the program of [`value_and_grad`](Self::value_and_grad).
+    ///
+    /// # Panics
+    /// As that method.
+    #[track_caller]
+    pub fn grad(&self, x: &[E], gradient: &mut [E]) {
+        self.number("grad");
+        fitting("grad", [self.len(); 2], [x.len(), gradient.len()]);
+        self.gradient_program().run([x, &[]], [&mut [E::ZERO], gradient]);
+    }
+
+    /// Writes the Jacobian times a tangent of the argument.
+    ///
+    /// ```
+    /// use polygrad::{FlatFunction, tensor};
+    /// let f = FlatFunction::new(|x| x.square(), &tensor([0.0, 0.0]));
+    /// let mut tangent = [0.0; 2];
+    /// f.jvp(&[1.0, 2.0], &[1.0, 10.0], &mut tangent);
+    /// assert_eq!(tangent, [2.0, 40.0]);
+    /// ```
+    ///
+    /// # Panics
+    /// When the slices have not the sizes of argument, argument and results.
+    #[track_caller]
+    pub fn jvp(&self, x: &[E], x_dot: &[E], results_dot: &mut [E]) {
+        let [n, m] = self.sizes;
+        fitting("jvp", [n, n, m], [x.len(), x_dot.len(), results_dot.len()]);
+        self.program(&self.programs.jvp, Derived::Tangents).run([x, x_dot], [results_dot, &mut []]);
+    }
+
+    /// Writes a cotangent of the results times the Jacobian.
+    ///
+    /// ```
+    /// use polygrad::{FlatFunction, tensor};
+    /// let f = FlatFunction::new(|x| (x.square(), x.sum()), &tensor([0.0, 0.0]));
+    /// let mut cotangent = [0.0; 2];
+    /// f.vjp(&[1.0, 2.0], &[1.0, 10.0, 0.5], &mut cotangent);
+    /// assert_eq!(cotangent, [2.5, 40.5]);
+    /// ```
+    ///
+    /// # Panics
+    /// When the function has no derivative in reverse mode, or the slices have not the sizes of argument, results and
+    /// argument.
+    #[track_caller]
+    pub fn vjp(&self, x: &[E], results_bar: &[E], x_bar: &mut [E]) {
+        let [n, m] = self.sizes;
+        fitting("vjp", [n, m, n], [x.len(), results_bar.len(), x_bar.len()]);
+        self.program(&self.programs.vjp, Derived::Cotangents).run([x, results_bar], [x_bar, &mut []]);
+    }
+
+    /// Writes the Hessian times a direction.
+    ///
+    /// ```
+    /// use polygrad::{FlatFunction, tensor};
+    /// let f = FlatFunction::new(|x| x.powi(3).sum(), &tensor([0.0, 0.0]));
+    /// let mut product = [0.0; 2];
+    /// f.hvp(&[1.0, 2.0], &[1.0, 10.0], &mut product);
+    /// assert_eq!(product, [6.0, 120.0]);
+    /// ```
+    ///
+    /// # Panics
+    /// When the result is no number or has no second derivative, or the slices have not the size of the argument.
+    #[track_caller]
+    pub fn hvp(&self, x: &[E], direction: &[E], product: &mut [E]) {
+        self.number("hvp");
+        fitting("hvp", [self.len(); 3], [x.len(), direction.len(), product.len()]);
+        self.program(&self.programs.hvp, Derived::Hvp).run([x, direction], [product, &mut []]);
+    }
+}
+
+/// Matrices.
+impl<P> FlatFunction<P, f64> {
+    /// Writes the Jacobian, row by row; a row belongs to an element of the results.
+    ///
+    /// ```
+    /// use polygrad::{FlatFunction, tensor};
+    /// let f = FlatFunction::new(|x| (x.square(), x.sum()), &tensor([0.0, 0.0]));
+    /// let mut jacobian = [0.0; 6];
+    /// f.jacobian(&[1.0, 2.0], &mut jacobian);
+    /// assert_eq!(jacobian, [2.0, 0.0, 0.0, 4.0, 1.0, 1.0]);
+    /// ```
+    ///
+    /// # Panics
+    /// When the function has no derivative, or the slices have not the sizes of argument and matrix.
+    #[track_caller]
+    pub fn jacobian(&self, x: &[f64], jacobian: &mut [f64]) {
+        let [n, m] = self.sizes;
+        fitting("jacobian", [n, n * m], [x.len(), jacobian.len()]);
+        let program = self.program(&self.programs.jacobian, Derived::By(Wanted::jacobian_matrix(false)));
+        program.run([x, &[]], [jacobian, &mut []]);
+    }
+
+    /// Writes the Hessian, row by row.
+    ///
+    /// # Panics
+    /// When the result is no number or has no second derivative, or the slices have not the sizes of argument and
+    /// matrix.
+    #[track_caller]
+    pub fn hessian(&self, x: &[f64], hessian: &mut [f64]) {
+        self.number("hessian");
+        let n = self.len();
+        fitting("hessian", [n, n * n], [x.len(), hessian.len()]);
+        let program = self.program(&self.programs.hessian, Derived::By(Wanted::HESSIAN_MATRIX));
+        program.run([x, &[]], [hessian, &mut []]);
+    }
+
+    /// The pattern and the program of a sparse matrix, which is made once.
+    #[track_caller]
+    fn sparse<'a>(
+        &'a self,
+        of: &'a OnceLock<(SparsityPattern, FlatProgram)>,
+        hessian: bool,
+    ) -> &'a (SparsityPattern, FlatProgram) {
+        match of.get() {
+            Some(made) => made,
+            None => {
+                let (pattern, program) = sparse::recorded_matrix(&self.recorded, hessian);
+                let passes = self.options.passes;
+                let made = (pattern, FlatProgram::new(&optimize_with(&program, passes), self.options, passes));
+                of.get_or_init(|| made)
+            }
         }
+    }
+
+    /// The positions of the elements of the Jacobian that may not be 0, for all arguments and these data: see
+    /// [`sparse_jacobian`](crate::sparse_jacobian()).
+    ///
+    /// # Panics
+    /// When the function has no derivative.
+    #[track_caller]
+    pub fn jacobian_pattern(&self) -> &SparsityPattern {
+        &self.sparse(&self.programs.sparse_jacobian, false).0
+    }
+
+    /// Writes the elements of the Jacobian in the order of its [pattern](Self::jacobian_pattern), by as few passes as
+    /// that has colours.
+    ///
+    /// ```
+    /// use polygrad::{FlatFunction, tensor};
+    /// let f = FlatFunction::new(|x| x.slice(0, 1..) - x.slice(0, ..2).square(), &tensor([0.0; 3]));
+    /// let mut elements = vec![0.0; f.jacobian_pattern().len()];
+    /// f.sparse_jacobian(&[1.0, 2.0, 3.0], &mut elements);
+    /// assert_eq!(f.jacobian_pattern().entries().collect::<Vec<_>>(), [(0, 0), (0, 1), (1, 1), (1, 2)]);
+    /// assert_eq!(elements, [-2.0, 1.0, -4.0, 1.0]);
+    /// ```
+    ///
+    /// # Panics
+    /// When the function has no derivative, or the slices have not the sizes of argument and pattern.
+    #[track_caller]
+    pub fn sparse_jacobian(&self, x: &[f64], elements: &mut [f64]) {
+        let (pattern, program) = self.sparse(&self.programs.sparse_jacobian, false);
+        fitting("sparse_jacobian", [self.len(), pattern.len()], [x.len(), elements.len()]);
+        program.run([x, &[]], [elements, &mut []]);
+    }
+
+    /// The positions of the elements of the Hessian that may not be 0, in both triangles.
+    ///
+    /// # Panics
+    /// When the result is no number or has no second derivative.
+    #[track_caller]
+    pub fn hessian_pattern(&self) -> &SparsityPattern {
+        self.number("hessian_pattern");
+        &self.sparse(&self.programs.sparse_hessian, true).0
+    }
+
+    /// Writes the elements of the Hessian in the order of its [pattern](Self::hessian_pattern).
+    ///
+    /// # Panics
+    /// When the result is no number or has no second derivative, or the slices have not the sizes of argument and
+    /// pattern.
+    #[track_caller]
+    pub fn sparse_hessian(&self, x: &[f64], elements: &mut [f64]) {
+        self.number("sparse_hessian");
+        let (pattern, program) = self.sparse(&self.programs.sparse_hessian, true);
+        fitting("sparse_hessian", [self.len(), pattern.len()], [x.len(), elements.len()]);
+        program.run([x, &[]], [elements, &mut []]);
+    }
+}
+
+/// Shows the recorded function.
+impl<P, E: Float> fmt::Debug for FlatFunction<P, E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "FlatFunction({})", self.recorded)
     }
 }

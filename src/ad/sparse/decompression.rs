@@ -32,6 +32,10 @@ impl PatternValues {
         SparseFunction { pattern, passes, function }
     }
 
+    pub(super) fn into_parts(self) -> (SparsityPattern, Program) {
+        (self.pattern, self.program)
+    }
+
     pub(super) fn of_jacobian(subject: &Subject) -> PatternValues {
         let reads = SlicedProgram::of(subject);
         let of_reads = SparsityPattern::read(reads.as_ref().map_or(subject, |reads| &reads.rest));

@@ -45,7 +45,7 @@ use super::function::{Fixed, RecordedFunction, record_at};
 use crate::array::Array;
 use crate::dtype::Float;
 use crate::passes::optimize;
-use crate::program::Term;
+use crate::program::{Program, Term};
 use crate::tensor::Tensor;
 use crate::tree::Tree;
 use decompression::PatternValues;
@@ -254,4 +254,16 @@ fn gradient<P: Tree<Array>, Q: Tree<Array>, E: Float>(
 ) -> (Subject, Fixed) {
     let (value, fixed) = recorded(f, x, data);
     (value.gradient(), fixed)
+}
+
+/// The pattern of the Jacobian or Hessian of a program all of whose inputs are arguments, and the program of the
+/// elements.
+#[track_caller]
+pub(super) fn recorded_matrix(program: &Program, hessian: bool) -> (SparsityPattern, Program) {
+    let subject = Subject { program: optimize(program), count: program.inputs().len() };
+    let values = match hessian {
+        true => PatternValues::of_hessian(&subject.gradient()),
+        false => PatternValues::of_jacobian(&subject),
+    };
+    values.into_parts()
 }

@@ -170,14 +170,19 @@ impl Memory {
     }
 
     /// Runs a plan all of whose inputs and results have elements of one type, on slices in place: the elements of all
-    /// inputs, one input after the other, and those of all results, first into one slice and then into another.
-    pub(crate) fn run_flat<E: Elem>(&mut self, plan: &CompiledPlan, x: &[E], results: [&mut [E]; 2]) {
-        let mut at = 0;
+    /// inputs, one input after the other, first from one slice and then from another, and those of all results
+    /// likewise.
+    pub(crate) fn run_flat<E: Elem>(&mut self, plan: &CompiledPlan, x: [&[E]; 2], results: [&mut [E]; 2]) {
+        let [mut here, mut after] = x;
         for (buf, buffer) in (0..).zip(&plan.buffers[..plan.inputs]) {
-            let input = &x[at..at + buffer.size];
+            // No input lies in both slices.
+            if here.len() < buffer.size {
+                std::mem::swap(&mut here, &mut after);
+            }
+            let (input, rest) = here.split_at(buffer.size);
             // Safety: no step writes inputs; the caller lends the slice for the run.
             unsafe { self.table.set(buf, input.as_ptr().cast_mut().cast(), size_of_val(input)) }
-            at += buffer.size;
+            here = rest;
         }
         let [first, second] = results;
         let mut parts = Parts([&mut *first, &mut *second]);

@@ -403,8 +403,10 @@ fn choose(nest: Nest<3>, dtype: DType) -> Kernel {
         Kernel::Nothing | Kernel::Padded(_) | Kernel::Sums { .. } | Kernel::Tiles(_) => false,
         Kernel::Loops(_) | Kernel::Apart(_) => false,
     };
+    // Lanes of a product with a vector that are apart are read one by one, unless the code is unrolled.
+    let apart = |tiles: &Tiles| !tiles.is_unrolled() && !tiles.is_in_place();
     match tiles {
-        Some(tiles) if (kernel.has_short_runs(false) || is_apart(&kernel)) && tiles.beat_passes() => {
+        Some(tiles) if (kernel.has_short_runs(apart(&tiles)) || is_apart(&kernel)) && tiles.beat_passes() => {
             Kernel::Tiles(Box::new(tiles))
         }
         Some(tiles) if beats(&tiles) => Kernel::Tiles(Box::new(tiles)),

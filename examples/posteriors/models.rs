@@ -1,0 +1,263 @@
+//! The models: parameters without bounds, log density, and data at random.
+
+use polygrad::array::Rng;
+use polygrad::stats::{
+    ReducedRegression, bernoulli_logit, beta, constrain, gamma, half_cauchy, half_normal, half_student_t, linear_glm,
+    logit_glm, lognormal, multi_normal_cholesky, normal, poisson_log, student_t, uniform,
+};
+use polygrad::{BaseTensor, Concrete, FlatFunction, Tensor, Tree, concat, fold, map_accum, tensor};
+
+use super::{Report, report};
+
+type Number<T> = Tensor<T, 0>;
+type Vector<T> = Tensor<T, 1>;
+type Matrix<T> = Tensor<T, 2>;
+type Indices<T> = Tensor<T, 1, i64>;
+type Mask<T> = Tensor<T, 1, bool>;
+
+/// A struct of numbers and vectors that is a tree.
+macro_rules! parameters {
+    ($($name:ident { $($field:ident: $type:ident),* })*) => { $(
+        #[derive(Tree, Clone, Debug)]
+        struct $name<T: BaseTensor> {
+            $($field: $type<T>,)*
+        }
+    )* };
+}
+
+parameters! {
+    Schools { mean: Number, spread: Number, effects: Vector }
+    Line { weights: Vector, sd: Number }
+    Logit { intercept: Number, slope: Vector }
+    Radon { counties: Vector, of_uranium: Number, of_floor: Number, mean: Number, spread: Number, sd: Number }
+    Garch { mean: Number, start: Number, of_square: Number, of_variance: Number }
+    Arma { mean: Number, phi: Number, theta: Number, sd: Number }
+    Hidden { from_first: Vector, from_second: Vector, means: Vector }
+    Mixture { means: Vector, sds: Vector, share: Number }
+    Process { length: Number, amplitude: Number, noise: Number }
+    Items {
+        abilities: Vector, spread: Number, sharpness: Vector, of_sharpness: Number,
+        hardness: Vector, mean: Number, of_hardness: Number
+    }
+    Rats { starts: Vector, rates: Vector, means: Vector, sds: Vector }
+    Counts { intercept: Number, of_year: Vector, spread: Number, years: Vector }
+    Diamonds { weights: Vector, intercept: Number, sd: Number }
+}
+
+fn eight_schools<T: BaseTensor>(p: &Schools<T>, (y, sd): &(Vector<T>, Vector<T>)) -> Number<T> {
+    let (spread, jacobian) = constrain::positive(&p.spread);
+    let prior = normal(&p.mean, 0.0, 5.0) + half_cauchy(&spread, 5.0) + normal(&p.effects, 0.0, 1.0).sum();
+    prior + normal(y, &p.effects * &spread + &p.mean, sd).sum() + jacobian
+}
+
+/// `kidscore_momiq`, and `earn_height` and `nes` but for the prior of the deviation.
+fn kidscore<T: BaseTensor>(p: &Line<T>, (x, y): &(Matrix<T>, Vector<T>)) -> Number<T> {
+    let (sd, jacobian) = constrain::positive(&p.sd);
+    half_cauchy(&sd, 2.5) + linear_glm(y, x, 0.0, &p.weights, sd) + jacobian
+}
+
+fn flat_line<T: BaseTensor>(p: &Line<T>, (x, y): &(Matrix<T>, Vector<T>)) -> Number<T> {
+    let (sd, jacobian) = constrain::positive(&p.sd);
+    linear_glm(y, x, 0.0, &p.weights, sd) + jacobian
+}
+
+fn nes_logit<T: BaseTensor>(p: &Logit<T>, (x, y): &(Matrix<T>, Mask<T>)) -> Number<T> {
+    logit_glm(y, x, &p.intercept, &p.slope)
+}
+
+fn radon<T: BaseTensor>(p: &Radon<T>, (uranium, floor, county, y): &Houses<T>) -> Number<T> {
+    let ((spread, of_spread), (sd, of_sd)) = (constrain::positive(&p.spread), constrain::positive(&p.sd));
+    let prior =
+        [&p.of_uranium, &p.of_floor, &p.mean].map(|x| normal(x, 0.0, 10.0)).into_iter().fold(of_spread, |a, b| a + b);
+    let prior = prior + normal(&p.counties, 0.0, 1.0).sum() + half_normal(&spread, 1.0) + half_normal(&sd, 1.0) + of_sd;
+    let means = (&p.counties * spread + &p.mean).take(county) + uranium * &p.of_uranium + floor * &p.of_floor;
+    prior + normal(y, means, sd).sum()
+}
+
+type Houses<T> = (Vector<T>, Vector<T>, Indices<T>, Vector<T>);
+
+fn garch<T: BaseTensor>(p: &Garch<T>, y: &Vector<T>) -> Number<T> {
+    let (start, of_start) = constrain::positive(&p.start);
+    let (of_square, first) = constrain::interval(&p.of_square, 0.0, 1.0);
+    let (of_variance, second) = constrain::interval(&p.of_variance, 0.0, 1.0 - &of_square);
+    let shocks = &start + (y.slice(0, ..y.len() - 1) - &p.mean).square() * of_square;
+    let (_, variances): (_, Vector<T>) =
+        map_accum(Tensor::scalar(0.25), &shocks, |variance: Number<T>, shock: &Number<T>| {
+            let variance = shock + variance * &of_variance;
+            (variance.clone(), variance)
+        });
+    let rest = normal(&y.slice(0, 1..), &p.mean, variances.sqrt()).sum();
+    normal(&y.row(0), &p.mean, 0.5) + rest + of_start + first + second
+}
+
+fn arma<T: BaseTensor>(p: &Arma<T>, y: &Vector<T>) -> Number<T> {
+    let (sd, jacobian) = constrain::positive(&p.sd);
+    let prior =
+        normal(&p.mean, 0.0, 10.0) + normal(&p.phi, 0.0, 2.0) + normal(&p.theta, 0.0, 2.0) + half_cauchy(&sd, 2.5);
+    let known = y.slice(0, 1..) - &p.mean - y.slice(0, ..y.len() - 1) * &p.phi;
+    let first = y.row::<0>(0) - &p.mean - &p.phi * &p.mean;
+    let (_, errors): (_, Vector<T>) = map_accum(first.clone(), &known, |error: Number<T>, known: &Number<T>| {
+        let error = known - error * &p.theta;
+        (error.clone(), error)
+    });
+    prior + normal(&first, 0.0, &sd) + normal(&errors, 0.0, sd).sum() + jacobian
+}
+
+fn hidden<T: BaseTensor>(p: &Hidden<T>, y: &Vector<T>) -> Number<T> {
+    let [(first, of_first), (second, of_second)] = [&p.from_first, &p.from_second].map(constrain::simplex);
+    let (means, jacobian) = constrain::positive_ordered(&p.means);
+    let [low, high] = means.unstack();
+    let [[stay, go], [come, rest]] = [first, second].map(|row| row.ln().unstack());
+    let each = (normal(y, &low, 1.0), normal(y, &high, 1.0));
+    let start = (each.0.row::<0>(0), each.1.row::<0>(0));
+    let later = (each.0.slice(0, 1..), each.1.slice(0, 1..));
+    let (a, b) =
+        fold(start, (&later.0, &later.1), |(a, b): (Number<T>, Number<T>), (low, high): &(Number<T>, Number<T>)| {
+            ((&a + &stay).logaddexp(&b + &come) + low, (&a + &go).logaddexp(&b + &rest) + high)
+        });
+    a.logaddexp(b) + normal(&low, 3.0, 1.0) + normal(&high, 10.0, 1.0) + of_first + of_second + jacobian
+}
+
+fn mixture<T: BaseTensor>(p: &Mixture<T>, y: &Vector<T>) -> Number<T> {
+    let ((means, of_means), (sds, of_sds)) = (constrain::ordered(&p.means), constrain::positive(&p.sds));
+    let (share, of_share) = constrain::interval(&p.share, 0.0, 1.0);
+    let prior = normal(&means, 0.0, 2.0).sum() + half_normal(&sds, 2.0).sum() + beta(&share, 5.0, 5.0);
+    let ([low, high], [of_low, of_high]) = (means.unstack(), sds.unstack());
+    let first = normal(y, low, of_low) + share.ln();
+    prior + first.logaddexp(normal(y, high, of_high) + (1.0 - share).ln()).sum() + of_means + of_sds + of_share
+}
+
+fn process<T: BaseTensor>(p: &Process<T>, (x, y): &(Vector<T>, Vector<T>)) -> Number<T> {
+    let [(length, a), (amplitude, b), (noise, c)] = [&p.length, &p.amplitude, &p.noise].map(constrain::positive);
+    let apart: Matrix<T> = x.insert_axis::<2>(1) - x.insert_axis::<2>(0);
+    let covariance = (apart / &length).square().scale(-0.5).exp() * amplitude.square() + Tensor::eye(x.len()) * &noise;
+    let prior = gamma(&length, 25.0, 4.0) + half_normal(&amplitude, 2.0) + half_normal(&noise, 1.0);
+    prior + multi_normal_cholesky(y, 0.0, &covariance.cholesky()) + a + b + c
+}
+
+fn items<T: BaseTensor>(p: &Items<T>, right: &Tensor<T, 2, bool>) -> Number<T> {
+    let [(spread, a), (of_sharpness, b), (of_hardness, c)] =
+        [&p.spread, &p.of_sharpness, &p.of_hardness].map(constrain::positive);
+    let (sharpness, d) = constrain::positive(&p.sharpness);
+    let prior = half_cauchy(&spread, 2.0) + half_cauchy(&of_sharpness, 2.0) + half_cauchy(&of_hardness, 2.0);
+    let prior = prior + normal(&p.mean, 0.0, 5.0) + normal(&p.hardness, &p.mean, of_hardness).sum();
+    let prior = prior + normal(&p.abilities, 0.0, spread).sum() + lognormal(&sharpness, 0.0, of_sharpness).sum();
+    let above: Matrix<T> = p.abilities.insert_axis::<2>(0) - p.hardness.insert_axis::<2>(1);
+    prior + bernoulli_logit(right, above * sharpness.insert_axis::<2>(1)).sum() + a + b + c + d
+}
+
+fn rats<T: BaseTensor>(p: &Rats<T>, (x, y): &(Vector<T>, Matrix<T>)) -> Number<T> {
+    let (sds, jacobian) = constrain::positive(&p.sds);
+    let ([of_starts, of_rates, of_weights], [start, rate]) = (sds.unstack(), p.means.unstack());
+    let prior = normal(&start, 0.0, 100.0) + normal(&rate, 0.0, 100.0) + jacobian;
+    let each = normal(&p.starts, start, of_starts).sum() + normal(&p.rates, rate, of_rates).sum();
+    let lines: Matrix<T> = p.rates.outer(x) + p.starts.insert_axis::<2>(1);
+    prior + each + normal(y, lines, of_weights).sum()
+}
+
+fn counts<T: BaseTensor>(p: &Counts<T>, (powers, y): &(Matrix<T>, Indices<T>)) -> Number<T> {
+    let (intercept, a) = constrain::interval(&p.intercept, -20.0, 20.0);
+    let (of_year, b) = constrain::interval(&p.of_year, -10.0, 10.0);
+    let (spread, c) = constrain::interval(&p.spread, 0.0, 5.0);
+    let prior = uniform(&intercept, -20.0, 20.0) + uniform(&of_year, -10.0, 10.0).sum() + uniform(&spread, 0.0, 5.0);
+    let log_rates = powers.matvec(&of_year) + &p.years + intercept;
+    prior + normal(&p.years, 0.0, spread).sum() + poisson_log(y, log_rates).sum() + a + b + c
+}
+
+fn diamonds<T: BaseTensor>(p: &Diamonds<T>, (x, y): &(Matrix<T>, Vector<T>)) -> Number<T> {
+    let (sd, jacobian) = constrain::positive(&p.sd);
+    let prior =
+        normal(&p.weights, 0.0, 1.0).sum() + student_t(&p.intercept, 3.0, 8.0, 10.0) + half_student_t(&sd, 3.0, 10.0);
+    prior + linear_glm(y, &(x - x.mean_keep(0)), &p.intercept, &p.weights, sd) + jacobian
+}
+
+/// The same density of the data in their reduced form.
+fn diamonds_reduced<T: BaseTensor>(p: &Line<T>, data: &ReducedRegression<T>) -> Number<T> {
+    let ((sd, jacobian), n) = (constrain::positive(&p.sd), p.weights.len());
+    let (intercept, weights) = (p.weights.row::<0>(0), p.weights.slice(0, 1..n));
+    let prior =
+        normal(&weights, 0.0, 1.0).sum() + student_t(&intercept, 3.0, 8.0, 10.0) + half_student_t(&sd, 3.0, 10.0);
+    prior + data.linear_glm(&p.weights, sd) + jacobian
+}
+
+/// Numbers from a standard normal distribution.
+fn noise<const D: usize>(rng: &mut Rng, shape: [usize; D]) -> Tensor<Concrete, D> {
+    rng.normal(shape, 0.0, 1.0)
+}
+
+/// A table with a column of ones and `k - 1` of noise, and what a line makes of it.
+fn table(rng: &mut Rng, n: usize, k: usize) -> (Matrix<Concrete>, Vector<Concrete>) {
+    let x = Tensor::from_fn([n, k], |[_, j]| if j == 0 { 1.0 } else { rng.normal([], 0.0, 1.0).item() });
+    let y = x.matvec(&noise(rng, [k])) + noise(rng, [n]);
+    (x, y)
+}
+
+/// Integers below `n`.
+fn below(rng: &mut Rng, count: usize, n: usize) -> Indices<Concrete> {
+    Tensor::from_fn([count], |_| rng.below(n) as i64)
+}
+
+/// Reports on all models, with times if they are wanted.
+pub(super) fn all(measure: bool) -> Vec<Report> {
+    let mut rng = Rng::new(1);
+    let rng = &mut rng;
+    let (zero, zeros) = (|| tensor(0.0), |n: usize| Tensor::<Concrete, 1>::zeros([n]));
+    let line = |k: usize| Line { weights: zeros(k), sd: zero() };
+    let mut all = Vec::new();
+    macro_rules! model {
+        ($name:literal, $f:ident, $start:expr, $data:expr) => {
+            all.push(report($name, &FlatFunction::new_with($f, &$start, &$data), measure));
+        };
+    }
+    let schools = Schools { mean: zero(), spread: zero(), effects: zeros(8) };
+    let y = tensor([28.0, 8.0, -3.0, 7.0, -1.0, 1.0, 18.0, 12.0]);
+    let sd = tensor([15.0, 10.0, 16.0, 11.0, 9.0, 11.0, 10.0, 18.0]);
+    model!("eight_schools_noncentered", eight_schools, schools, (y, sd));
+    model!("kidscore_momiq", kidscore, line(2), table(rng, 434, 2));
+    model!("earn_height", flat_line, line(2), table(rng, 1192, 2));
+    model!("nes", flat_line, line(9), table(rng, 1330, 9));
+    let votes = (noise(rng, [1179, 1]), noise(rng, [1179]).gt(0.0));
+    model!("nes_logit", nes_logit, Logit { intercept: zero(), slope: zeros(1) }, votes);
+    let counties = 386;
+    let houses =
+        (noise(rng, [12573]), noise(rng, [12573]).gt(0.5).to_float(), below(rng, 12573, counties), noise(rng, [12573]));
+    let radon_start = Radon {
+        counties: zeros(counties),
+        of_uranium: zero(),
+        of_floor: zero(),
+        mean: zero(),
+        spread: zero(),
+        sd: zero(),
+    };
+    model!("radon_hierarchical_noncentered", radon, radon_start, houses);
+    let start = Garch { mean: zero(), start: zero(), of_square: zero(), of_variance: zero() };
+    model!("garch11", garch, start, noise(rng, [200]));
+    model!("arma11", arma, Arma { mean: zero(), phi: zero(), theta: zero(), sd: zero() }, noise(rng, [200]));
+    let start = Hidden { from_first: zeros(1), from_second: zeros(1), means: zeros(2) };
+    model!("hmm_example", hidden, start, noise(rng, [100]) + 5.0);
+    let start = Mixture { means: zeros(2), sds: zeros(2), share: zero() };
+    model!("low_dim_gauss_mix", mixture, start, noise(rng, [1000]));
+    let start = Process { length: zero(), amplitude: zero(), noise: zero() };
+    model!("gp_regr", process, start, (Tensor::linspace(-10.0, 10.0, 11), noise(rng, [11])));
+    let start = Items {
+        abilities: zeros(100),
+        spread: zero(),
+        sharpness: zeros(20),
+        of_sharpness: zero(),
+        hardness: zeros(20),
+        mean: zero(),
+        of_hardness: zero(),
+    };
+    model!("irt_2pl", items, start, noise(rng, [20, 100]).gt(0.0));
+    let start = Rats { starts: zeros(30), rates: zeros(30), means: zeros(2), sds: zeros(3) };
+    model!("rats", rats, start, (Tensor::linspace(-2.0, 2.0, 5), noise(rng, [30, 5])));
+    let powers = Tensor::from_fn([40, 3], |[i, k]| ((i as f64 - 19.5) / 20.0).powi(k as i32 + 1));
+    let start = Counts { intercept: zero(), of_year: zeros(3), spread: zero(), years: zeros(40) };
+    model!("GLMM_Poisson", counts, start, (powers, below(rng, 40, 60)));
+    let (x, y) = table(rng, 5000, 24);
+    let centred = concat(1, (Tensor::ones([5000, 1]), &x - x.mean_keep(0)));
+    let start = Diamonds { weights: zeros(24), intercept: zero(), sd: zero() };
+    model!("diamonds", diamonds, start, (x, y.clone()));
+    model!("diamonds, reduced", diamonds_reduced, line(25), ReducedRegression::new(&y, &centred));
+    all
+}

@@ -1,0 +1,304 @@
+//! The formulas of the densities of numbers, at values of rank `D` or 0, with and without their constants.
+//!
+//! Law: a formula is computed at possible parameters and outcomes, also where these are replaced, so that derivatives
+//! are finite there; the result is `-inf` where they were.
+
+use std::f64::consts::{LN_2, PI, TAU};
+
+use super::loose::{Loose, positive};
+use crate::base::BaseTensor;
+use crate::dtype::Float;
+use crate::ops::{Binary, Unary};
+
+/// `ln sqrt(2 pi)`.
+pub(super) fn ln_root_tau() -> f64 {
+    0.5 * TAU.ln()
+}
+
+/// `ln pi`.
+pub(super) fn ln_pi() -> f64 {
+    PI.ln()
+}
+
+/// How much of a density is wanted.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Summands {
+    /// All of its logarithm.
+    Whole,
+    /// What is left without numbers, and without what depends on integers alone.
+    Kernel,
+}
+
+impl Summands {
+    /// A number, which a kernel does not have.
+    pub(super) fn number(self, c: f64) -> f64 {
+        match self {
+            Summands::Whole => c,
+            Summands::Kernel => 0.0,
+        }
+    }
+}
+
+/// The part of the real line that is the support of a density.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Support {
+    /// `0 <= x < inf`.
+    NotNegative,
+    /// `0 < x < inf`.
+    Positive,
+    /// `0 <= x <= 1`.
+    Unit,
+}
+
+impl Support {
+    /// The outcome, a possible one where it is outside, and the mask of these places. A NaN stays a NaN.
+    #[track_caller]
+    fn of<T: BaseTensor, E: Float>(self, x: &Loose<T, E>) -> (Loose<T, E>, Loose<T, bool>) {
+        let (zero, one, inf) = (Loose::number(0.0), Loose::number(1.0), Loose::number(f64::INFINITY));
+        let outside = match self {
+            Support::NotNegative => x.lt(&zero) | inf.eq(x),
+            Support::Positive => x.le(&zero) | inf.eq(x),
+            Support::Unit => x.lt(&zero) | one.lt(x),
+        };
+        (outside.select(&Loose::number(0.5), x), outside)
+    }
+}
+
+type Value<T, E> = Loose<T, E>;
+
+#[track_caller]
+pub(super) fn normal<T: BaseTensor, E: Float>(
+    x: &Value<T, E>,
+    mean: &Value<T, E>,
+    sd: &Value<T, E>,
+    summands: Summands,
+) -> Value<T, E> {
+    let (precision, norm) = normal_scale(sd, summands);
+    (x - mean).square() * precision.scale(-0.5) + norm
+}
+
+/// The inverse of the variance, and the logarithm of the density at the mean, of a normal distribution.
+///
+/// Distances are squared before they are divided: of one scale for many observations, the sum of the squares serves the
+/// value and the derivative in the scale.
+#[track_caller]
+pub(super) fn normal_scale<T: BaseTensor, E: Float>(
+    sd: &Value<T, E>,
+    summands: Summands,
+) -> (Value<T, E>, Value<T, E>) {
+    let wrong = sd.le(&Loose::number(0.0)) | sd.square().is_no_scale();
+    let sd = wrong.select(&Loose::number(1.0), sd);
+    let norm = sd.ln().neg().shift(summands.number(-ln_root_tau()));
+    (sd.square().recip(), wrong.impossible(&norm))
+}
+
+#[track_caller]
+pub(super) fn student_t<T: BaseTensor, E: Float>(
+    x: &Value<T, E>,
+    [df, location, scale]: [&Value<T, E>; 3],
+    summands: Summands,
+) -> Value<T, E> {
+    let ([df, scale], wrong) = positive([df, scale]);
+    let halves = df.scale(0.5);
+    let more = halves.shift(0.5);
+    let norm = more.lgamma() - halves.lgamma() - df.ln().scale(0.5) - scale.ln();
+    let norm = wrong.impossible(&norm.shift(summands.number(-0.5 * ln_pi())));
+    let (z, far) = near(x, location, &scale, Unary::Square);
+    far.impossible(&(norm - more * (z.square() * df.recip()).map(Unary::Log1p)))
+}
+
+#[track_caller]
+pub(super) fn cauchy<T: BaseTensor, E: Float>(
+    x: &Value<T, E>,
+    location: &Value<T, E>,
+    scale: &Value<T, E>,
+    summands: Summands,
+) -> Value<T, E> {
+    let ([scale], wrong) = positive([scale]);
+    let norm = wrong.impossible(&scale.ln().neg().shift(summands.number(-ln_pi())));
+    let (z, far) = near(x, location, &scale, Unary::Square);
+    far.impossible(&(norm - z.square().map(Unary::Log1p)))
+}
+
+/// Distances in units of a scale, 0 where the size of a distance (its absolute value, or its square) is infinite, and
+/// the mask of these places.
+#[track_caller]
+fn near<T: BaseTensor, E: Float>(
+    x: &Value<T, E>,
+    location: &Value<T, E>,
+    scale: &Value<T, E>,
+    size: Unary,
+) -> (Value<T, E>, Loose<T, bool>) {
+    let (distance, inverse) = (x - location, scale.recip());
+    let far = (&distance * &inverse).map(size).eq(&Loose::number(f64::INFINITY));
+    (far.select(&Loose::number(0.0), &distance) * inverse, far)
+}
+
+#[track_caller]
+pub(super) fn laplace<T: BaseTensor, E: Float>(
+    x: &Value<T, E>,
+    location: &Value<T, E>,
+    scale: &Value<T, E>,
+    summands: Summands,
+) -> Value<T, E> {
+    let ([scale], wrong) = positive([scale]);
+    let norm = wrong.impossible(&scale.ln().neg().shift(summands.number(-LN_2)));
+    let (z, far) = near(x, location, &scale, Unary::Abs);
+    far.impossible(&(norm - z.map(Unary::Abs)))
+}
+
+#[track_caller]
+pub(super) fn logistic<T: BaseTensor, E: Float>(
+    x: &Value<T, E>,
+    location: &Value<T, E>,
+    scale: &Value<T, E>,
+) -> Value<T, E> {
+    let ([scale], wrong) = positive([scale]);
+    let norm = wrong.impossible(&scale.ln().neg());
+    // The density is `sigmoid(z) sigmoid(-z) / scale`.
+    let (z, far) = near(x, location, &scale, Unary::Abs);
+    far.impossible(&(norm - z.softplus() - z.neg().softplus()))
+}
+
+/// Twice a density that is symmetric around 0, where `x` is not negative.
+#[track_caller]
+pub(super) fn half<T: BaseTensor, E: Float>(
+    x: &Value<T, E>,
+    summands: Summands,
+    density: impl FnOnce(&Value<T, E>) -> Value<T, E>,
+) -> Value<T, E> {
+    let (x, outside) = Support::NotNegative.of(x);
+    outside.impossible(&density(&x).shift(summands.number(LN_2)))
+}
+
+#[track_caller]
+pub(super) fn lognormal<T: BaseTensor, E: Float>(
+    x: &Value<T, E>,
+    mean: &Value<T, E>,
+    sd: &Value<T, E>,
+    summands: Summands,
+) -> Value<T, E> {
+    let (x, outside) = Support::Positive.of(x);
+    let log = x.ln();
+    outside.impossible(&(normal(&log, mean, sd, summands) - &log))
+}
+
+#[track_caller]
+pub(super) fn exponential<T: BaseTensor, E: Float>(x: &Value<T, E>, rate: &Value<T, E>) -> Value<T, E> {
+    let ([rate], wrong) = positive([rate]);
+    let (x, outside) = Support::NotNegative.of(x);
+    outside.impossible(&(wrong.impossible(&rate.ln()) - x * rate))
+}
+
+#[track_caller]
+pub(super) fn gamma<T: BaseTensor, E: Float>(x: &Value<T, E>, shape: &Value<T, E>, rate: &Value<T, E>) -> Value<T, E> {
+    let ([shape, rate], wrong) = positive([shape, rate]);
+    let norm = wrong.impossible(&(&shape * rate.ln() - shape.lgamma()));
+    let (x, outside) = Support::NotNegative.of(x);
+    outside.impossible(&(shape.shift(-1.0).times(&x.ln()) - x * rate + norm))
+}
+
+#[track_caller]
+pub(super) fn inv_gamma<T: BaseTensor, E: Float>(
+    x: &Value<T, E>,
+    shape: &Value<T, E>,
+    scale: &Value<T, E>,
+) -> Value<T, E> {
+    let ([shape, scale], wrong) = positive([shape, scale]);
+    let norm = wrong.impossible(&(&shape * scale.ln() - shape.lgamma()));
+    let (x, outside) = Support::Positive.of(x);
+    // A quotient that overflows belongs to a density of 0, as at the border of the support.
+    let quotient = scale / &x;
+    let far = quotient.eq(&Loose::number(f64::INFINITY));
+    let (x, quotient) = (far.select(&Loose::number(1.0), &x), far.select(&Loose::number(1.0), &quotient));
+    (outside | far).impossible(&(norm - shape.shift(1.0) * x.ln() - quotient))
+}
+
+#[track_caller]
+pub(super) fn beta<T: BaseTensor, E: Float>(x: &Value<T, E>, a: &Value<T, E>, b: &Value<T, E>) -> Value<T, E> {
+    let ([a, b], wrong) = positive([a, b]);
+    let norm = wrong.impossible(&((&a + &b).lgamma() - a.lgamma() - b.lgamma()));
+    let (x, outside) = Support::Unit.of(x);
+    let (left, right) = (x.ln(), x.neg().map(Unary::Log1p));
+    outside.impossible(&(a.shift(-1.0).times(&left) + b.shift(-1.0).times(&right) + norm))
+}
+
+#[track_caller]
+pub(super) fn uniform<T: BaseTensor, E: Float>(x: &Value<T, E>, low: &Value<T, E>, high: &Value<T, E>) -> Value<T, E> {
+    let ([width], wrong) = positive([&(high - low)]);
+    let density = wrong.impossible(&width.ln().neg());
+    let outside = x.lt(low) | high.lt(x);
+    // The density does not depend on the outcome, but a NaN stays a NaN.
+    let x = outside.select(&Loose::number(0.0), x);
+    outside.impossible(&(density + x.scale(0.0)))
+}
+
+#[track_caller]
+pub(super) fn bernoulli_logit<T: BaseTensor, E: Float>(y: &Loose<T, bool>, logit: &Value<T, E>) -> Value<T, E> {
+    (y.select(&Loose::number(-1.0), &Loose::number(1.0)) * logit).softplus().neg()
+}
+
+/// `lgamma(n + 1)`.
+#[track_caller]
+fn log_factorial<T: BaseTensor, E: Float>(n: &Value<T, E>) -> Value<T, E> {
+    n.shift(1.0).lgamma()
+}
+
+/// An integer as a float, 0 where it is negative, and the mask of these places.
+#[track_caller]
+fn count<T: BaseTensor, E: Float>(y: &Value<T, E>) -> (Value<T, E>, Loose<T, bool>) {
+    let outside = y.lt(&Loose::number(0.0));
+    (outside.select(&Loose::number(0.0), y), outside)
+}
+
+#[track_caller]
+pub(super) fn binomial_logit<T: BaseTensor, E: Float>(
+    y: &Value<T, E>,
+    trials: &Value<T, E>,
+    logit: &Value<T, E>,
+    summands: Summands,
+) -> Value<T, E> {
+    let outside = y.lt(&Loose::number(0.0)) | trials.lt(y);
+    let y = outside.select(&Loose::number(0.0), y);
+    let failures = outside.select(&Loose::number(0.0), &(trials - &y));
+    let kernel = (y.times(&logit.neg().softplus()) + failures.times(&logit.softplus())).neg();
+    outside.impossible(&match summands {
+        Summands::Kernel => kernel,
+        Summands::Whole => kernel + (log_factorial(&(&y + &failures)) - log_factorial(&y) - log_factorial(&failures)),
+    })
+}
+
+#[track_caller]
+pub(super) fn poisson_log<T: BaseTensor, E: Float>(
+    y: &Value<T, E>,
+    log_rate: &Value<T, E>,
+    summands: Summands,
+) -> Value<T, E> {
+    let (y, outside) = count(y);
+    // The rate overflows long before, so that the density is 0; an infinite logarithm would give NaN.
+    let log_rate = log_rate.with(Binary::Min, &Loose::number(1e3));
+    let kernel = y.times(&log_rate) - log_rate.map(Unary::Exp);
+    outside.impossible(&match summands {
+        Summands::Kernel => kernel,
+        Summands::Whole => kernel - log_factorial(&y),
+    })
+}
+
+#[track_caller]
+pub(super) fn neg_binomial_2_log<T: BaseTensor, E: Float>(
+    y: &Value<T, E>,
+    log_mean: &Value<T, E>,
+    dispersion: &Value<T, E>,
+    summands: Summands,
+) -> Value<T, E> {
+    let (y, outside) = count(y);
+    let ([size], wrong) = positive([dispersion]);
+    // The logarithm of the odds of the mean against the dispersion.
+    let odds = log_mean - size.ln();
+    let norm = wrong.impossible(&size.lgamma().neg());
+    let kernel = (&y + &size).lgamma() + norm - y.times(&odds.neg().softplus()) - size * odds.softplus();
+    outside.impossible(&match summands {
+        Summands::Kernel => kernel,
+        Summands::Whole => kernel - log_factorial(&y),
+    })
+}

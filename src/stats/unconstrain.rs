@@ -1,0 +1,175 @@
+//! Unconstrained parameters from constrained ones: the inverses of the transforms of [`constrain`](super::constrain).
+//!
+//! They say where a sampler or optimizer begins. Law: `constrain` of the result is the argument, up to rounding. On a
+//! border of the domain the result is infinite, and outside of it NaN.
+//!
+//! ```
+//! use polygrad::{stats::{constrain, unconstrain}, tensor};
+//! let start = unconstrain::interval(&tensor(0.75), 0.0, 1.0);
+//! assert!((constrain::interval(&start, 0.0, 1.0).0 - 0.75).abs().item() < 1e-15);
+//! ```
+
+use super::constrain::{helmert, left, numbers};
+use super::loose::{Loose, fitting};
+use super::real;
+use crate::base::BaseTensor;
+use crate::dtype::Float;
+use crate::ops::Unary;
+use crate::shape::Show;
+use crate::tensor::{Operand, Tensor, concat};
+
+/// `ln x`, the inverse of [`positive`](super::constrain::positive).
+///
+/// ```
+/// use polygrad::{stats::unconstrain::positive, tensor};
+/// assert_eq!(positive(&tensor(1.0)).item(), 0.0);
+/// ```
+#[track_caller]
+pub fn positive<T: BaseTensor, const D: usize, E: Float>(x: &Tensor<T, D, E>) -> Tensor<T, D, E> {
+    x.ln()
+}
+
+/// `ln(x - bound)`, the inverse of [`lower`](super::constrain::lower).
+///
+/// ```
+/// use polygrad::{stats::unconstrain::lower, tensor};
+/// assert_eq!(lower(&tensor(4.0), 3.0).item(), 0.0);
+/// ```
+#[track_caller]
+pub fn lower<T: BaseTensor, const D: usize, E: Float>(
+    x: &Tensor<T, D, E>,
+    bound: impl Operand<T, D, E>,
+) -> Tensor<T, D, E> {
+    let bound = real(&bound);
+    fitting("lower", &[x.raw(), bound.raw()]);
+    (Loose::new(x.raw().clone()) - bound).ln().tensor(x.raw().shape())
+}
+
+/// `ln(bound - x)`, the inverse of [`upper`](super::constrain::upper).
+///
+/// ```
+/// use polygrad::{stats::unconstrain::upper, tensor};
+/// assert_eq!(upper(&tensor(2.0), 3.0).item(), 0.0);
+/// ```
+#[track_caller]
+pub fn upper<T: BaseTensor, const D: usize, E: Float>(
+    x: &Tensor<T, D, E>,
+    bound: impl Operand<T, D, E>,
+) -> Tensor<T, D, E> {
+    let bound = real(&bound);
+    fitting("upper", &[x.raw(), bound.raw()]);
+    (bound - Loose::new(x.raw().clone())).ln().tensor(x.raw().shape())
+}
+
+/// `ln(x - low) - ln(high - x)`, the inverse of [`interval`](super::constrain::interval).
+///
+/// ```
+/// use polygrad::{stats::unconstrain::interval, tensor};
+/// assert_eq!(interval(&tensor([1.0, -1.0]), -1.0, 3.0).to_vec(), [0.0, f64::NEG_INFINITY]);
+/// ```
+#[track_caller]
+pub fn interval<T: BaseTensor, const D: usize, E: Float>(
+    x: &Tensor<T, D, E>,
+    low: impl Operand<T, D, E>,
+    high: impl Operand<T, D, E>,
+) -> Tensor<T, D, E> {
+    let (low, high) = (real(&low), real(&high));
+    fitting("interval", &[x.raw(), low.raw(), high.raw()]);
+    let x = Loose::new(x.raw().clone());
+    ((&x - low).map(Unary::Ln) - (high - &x).ln()).tensor(x.raw().shape())
+}
+
+/// The steps from each element to the next, the first from 0.
+#[track_caller]
+fn steps<T: BaseTensor, E: Float>(x: &Tensor<T, 1, E>) -> Tensor<T, 1, E> {
+    x - x.pad([(1, 0)]).slice(0, ..x.len())
+}
+
+/// The inverse of [`ordered`](super::constrain::ordered): the first element, then the logarithms of the steps.
+///
+/// ```
+/// use polygrad::{stats::unconstrain::ordered, tensor};
+/// assert_eq!(ordered(&tensor([-1.0, 0.0, 2.0])), tensor([-1.0, 0.0, 2f64.ln()]));
+/// ```
+#[track_caller]
+pub fn ordered<T: BaseTensor, E: Float>(x: &Tensor<T, 1, E>) -> Tensor<T, 1, E> {
+    let first = Tensor::<T, 1, bool>::from_fn([x.len()], |[k]| k == 0);
+    first.select(x, steps(x).ln())
+}
+
+/// The inverse of [`positive_ordered`](super::constrain::positive_ordered): the logarithms of the steps.
+///
+/// ```
+/// use polygrad::{stats::unconstrain::positive_ordered, tensor};
+/// assert_eq!(positive_ordered(&tensor([1.0, 3.0])), tensor([0.0, 2f64.ln()]));
+/// ```
+#[track_caller]
+pub fn positive_ordered<T: BaseTensor, E: Float>(x: &Tensor<T, 1, E>) -> Tensor<T, 1, E> {
+    steps(x).ln()
+}
+
+/// The inverse of [`simplex`](super::constrain::simplex): with `z = ln x`,
+/// `u[k] = (sum_(j <= k) z[j] - (k + 1) z[k + 1]) / sqrt((k + 1) (k + 2))`.
+///
+/// ```
+/// use polygrad::{stats::unconstrain::simplex, tensor};
+/// assert!(simplex(&tensor([0.25, 0.25, 0.25, 0.25])).abs().max_all().item() < 1e-15);
+/// ```
+///
+/// # Panics
+/// When there is no element.
+#[track_caller]
+pub fn simplex<T: BaseTensor, E: Float>(x: &Tensor<T, 1, E>) -> Tensor<T, 1, E> {
+    let n = x.len();
+    if n == 0 {
+        panic!("simplex: the vector must have an element, since its sum is 1, but it has none; give it one");
+    }
+    let z = x.ln();
+    (z.cumsum(0).slice(0, ..n - 1) - z.slice(0, 1..) * numbers(n - 1)) / helmert(n - 1)
+}
+
+/// The lower triangle of a square matrix, row by row, with its diagonal or without.
+#[track_caller]
+fn lower_triangle<T: BaseTensor, E: Float>(op: &str, x: &Tensor<T, 2, E>, diagonal: bool) -> Tensor<T, 1, E> {
+    let [n, columns] = x.shape();
+    if n != columns {
+        panic!("{op}: the factor must be a square matrix, but its shape is {}; give one matrix", Show(&x.shape()));
+    }
+    let more = usize::from(diagonal);
+    let rows: Vec<_> = (0..n).map(|i| x.row::<1>(i).slice(0, ..i + more)).collect();
+    if rows.is_empty() { Tensor::zeros([0]) } else { concat(0, rows) }
+}
+
+/// The inverse of [`cholesky_corr`](super::constrain::cholesky_corr), of the lower triangle:
+/// `atanh(l[i, j] / sqrt(1 - sum_(k < j) l[i, k]^2))` for `j < i`, row by row.
+///
+/// ```
+/// use polygrad::{stats::unconstrain::cholesky_corr, tensor};
+/// let u = cholesky_corr(&tensor([[1.0, 0.0], [0.6, 0.8]]));
+/// assert_eq!(u, tensor([0.6f64.atanh()]));
+/// ```
+///
+/// # Panics
+/// When the matrix is not square.
+#[track_caller]
+pub fn cholesky_corr<T: BaseTensor, E: Float>(l: &Tensor<T, 2, E>) -> Tensor<T, 1, E> {
+    let below = lower_triangle("cholesky_corr", l, false);
+    let rest = lower_triangle("cholesky_corr", &(-left(&l.square()) + E::ONE), false);
+    (below / rest.sqrt()).atanh()
+}
+
+/// The inverse of [`cholesky_cov`](super::constrain::cholesky_cov): the lower triangle, row by row, with the logarithms
+/// of the diagonal.
+///
+/// ```
+/// use polygrad::{stats::unconstrain::cholesky_cov, tensor};
+/// assert_eq!(cholesky_cov(&tensor([[1.0, 0.0], [3.0, 2.0]])), tensor([0.0, 3.0, 2f64.ln()]));
+/// ```
+///
+/// # Panics
+/// When the matrix is not square.
+#[track_caller]
+pub fn cholesky_cov<T: BaseTensor, E: Float>(l: &Tensor<T, 2, E>) -> Tensor<T, 1, E> {
+    let diagonal = Tensor::<T, 2, bool>::from_fn(l.shape(), |[i, j]| i == j);
+    lower_triangle("cholesky_cov", &diagonal.select(l.ln(), l), true)
+}
