@@ -1,5 +1,5 @@
 # `make check` is what CI runs after the README's test command.
-.PHONY: test check fuzz faer nalgebra-sparse files pjrt xla xla-sharded xla-speed check-all miri tsan bless pictures doc bench laws anchors gradbench side-by-side perf size
+.PHONY: test check fuzz faer nalgebra-sparse files adapters pjrt xla xla-sharded xla-speed check-all miri tsan bless pictures doc bench laws anchors gradbench side-by-side perf size
 
 # All features but `faer`, which compiles for minutes, and `nalgebra-sparse`: `make faer` and `make nalgebra-sparse` test them.
 FEATURES = approx,argmin,nalgebra,ndarray,pjrt,safetensors,serde
@@ -10,7 +10,7 @@ test:
 
 check:
 	cargo fmt --all --check
-	cargo clippy --workspace --exclude polygrad-files --all-targets --features $(FEATURES) -- -D warnings
+	cargo clippy --workspace --exclude polygrad-files --exclude polygrad-solvers --all-targets --features $(FEATURES) -- -D warnings
 	cargo check -p polygrad --lib --no-default-features
 	RUSTDOCFLAGS="-D warnings" cargo doc $(PACKAGES) --no-deps --features $(FEATURES)
 
@@ -28,6 +28,11 @@ nalgebra-sparse:
 files:
 	cargo clippy -p polygrad-files --all-targets -- -D warnings
 	cargo test -p polygrad-files
+
+# The examples with samplers and solvers of other crates, a crate of their own.
+adapters:
+	cargo clippy -p polygrad-solvers --no-deps --all-targets -- -D warnings
+	cargo test -p polygrad-solvers
 
 # Programs on a PJRT plugin: make pjrt PLUGIN=/path/of/plugin.so. Where to get one: docs/export.md. With POLYGRAD_EXPORT_DIR the
 # cases that `make xla` has written to that folder (target/export) run there, too.
@@ -67,7 +72,7 @@ xla-speed: $(XLA_ENV)/installed
 	cargo run --example export target/export-models --models
 	XLA_FLAGS=--xla_cpu_multi_thread_eigen=false $(XLA_PYTHON) python/compare_jax.py target/export-models
 
-check-all: check faer nalgebra-sparse files
+check-all: check faer nalgebra-sparse files adapters
 
 # Small compiled programs, on one thread and on several, in an interpreter that sees every access. Where the toolchain lacks
 # it, a sentence says so. The queues of rayon need the model of borrows by trees; its threads outlive the tests.
