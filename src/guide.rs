@@ -1,4 +1,9 @@
 //! The guide: pages on how to use the library. Every program in them is a test.
+//!
+//! Further pages lie beside the source, in the package: `ARCHITECTURE.md`, the map; `CONTRIBUTING.md`; `CHANGELOG.md`.
+
+// Where a page has links, the lines before it say where these lead within this documentation: of two definitions of a
+// link, the first one counts.
 
 #[doc = include_str!("../docs/guide/tasks.md")]
 pub mod tasks {}
@@ -18,20 +23,66 @@ pub mod loops {}
 #[doc = include_str!("../docs/guide/sparse.md")]
 pub mod sparse {}
 
+#[doc = "[stats]: crate::stats"]
+#[doc = "[flat]: crate::FlatFunction"]
+#[doc = ""]
 #[doc = include_str!("../docs/guide/models.md")]
 pub mod models {}
 
+#[doc = "[flat]: crate::FlatFunction"]
+#[doc = ""]
+#[doc = include_str!("../docs/guide/crates.md")]
+pub mod crates {}
+
+#[doc = "[external]: crate::external()"]
+#[doc = "[root]: crate::root()"]
+#[doc = "[fixed_point]: crate::fixed_point()"]
+#[doc = "[minimize]: crate::minimize()"]
+#[doc = ""]
 #[doc = include_str!("../docs/guide/solver.md")]
 pub mod solver {}
 
 #[doc = include_str!("../docs/guide/authors.md")]
 pub mod authors {}
 
+#[doc = "[roll]: crate::higher::roll"]
+#[doc = "[primitive]: crate::higher::Primitive"]
+#[doc = "[monoidal]: crate::higher::Monoidal"]
+#[doc = ""]
 #[doc = include_str!("../docs/higher_order.md")]
 pub mod higher_order {}
 
 #[doc = include_str!("../docs/export.md")]
 pub mod export {}
+
+#[doc = include_str!("../docs/guide/readings.md")]
+pub mod readings {}
+
+#[doc = "[export]: crate::guide::export"]
+#[doc = ""]
+#[doc = include_str!("../docs/guide/fitting.md")]
+pub mod fitting {}
+
+#[doc = include_str!("../docs/guide/bulk.md")]
+pub mod bulk {}
+
+#[doc = "[sparse]: crate::guide::sparse"]
+#[doc = "[export]: crate::guide::export"]
+#[doc = "[models]: crate::guide::models"]
+#[doc = ""]
+#[doc = include_str!("../docs/guide/conventions.md")]
+pub mod conventions {}
+
+#[doc = include_str!("../docs/verbs.md")]
+pub mod verbs {}
+
+#[doc = include_str!("../docs/operations.md")]
+pub mod operations {}
+
+#[doc = "[fast]: crate::guide::fast"]
+#[doc = ""]
+#[doc = include_str!("../docs/performance.md")]
+pub mod performance {}
 
 /// Programs with pictures, in the folder `examples`.
 pub mod examples {

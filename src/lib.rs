@@ -1,3 +1,25 @@
+// Where the links of the README lead within this documentation: of two definitions of a link, the first one counts.
+//! [tasks]: crate::guide::tasks
+//! [verbs]: crate::guide::verbs
+//! [levels]: crate::guide::levels
+//! [higher order]: crate::guide::higher_order
+//! [readings]: crate::guide::readings
+//! [fast]: crate::guide::fast
+//! [bulk]: crate::guide::bulk
+//! [loops]: crate::guide::loops
+//! [export]: crate::guide::export
+//! [fitting]: crate::guide::fitting
+//! [models]: crate::guide::models
+//! [names]: crate::guide::names
+//! [conventions]: crate::guide::conventions
+//! [performance]: crate::guide::performance
+//! [guide]: crate::guide
+//! [examples]: crate::guide::examples
+//! [operations]: crate::guide::operations
+//! [architecture]: crate::guide
+//! [contributing]: crate::guide
+//! [changelog]: crate::guide
+//!
 #![doc = include_str!("../README.md")]
 
 // The code that `#[derive(Tree)]` generates names this crate, also within the crate.

@@ -86,13 +86,9 @@ fn assert_block(page: &str, before: &str, first: &str, report: &str, same: impl 
     fs::write(&path, [&text[..start], report, &text[end..]].concat()).expect("the page can be written");
 }
 
-fn assert_printed(report: &str, tolerance: f64) {
-    assert_printed_in("README.md", report, tolerance);
-}
-
 #[test]
-fn the_tour_is_as_in_the_readme() {
-    assert_printed(&tour::report().expect("a text can be written"), 1e-6);
+fn the_tour_is_as_on_its_page() {
+    assert_printed_in("docs/guide/readings.md", &tour::report().expect("a text can be written"), 1e-6);
 }
 
 #[test]
@@ -126,7 +122,7 @@ fn least_values_are_bounded_as_on_their_page() {
 fn the_training_is_as_in_the_readme() {
     let mut out = Vec::new();
     digits::train(1, &mut out).expect("the network learns to read");
-    assert_printed(&String::from_utf8(out).expect("a report is text"), 0.02);
+    assert_printed_in("README.md", &String::from_utf8(out).expect("a report is text"), 0.02);
 }
 
 #[test]

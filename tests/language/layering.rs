@@ -183,9 +183,11 @@ const BACKEND: [&str; 11] =
 /// The first of the last row of [`BACKEND`], whose files may name each other.
 const REPORTS: usize = 8;
 
-/// The code of a file as one text, without comments and without what is compiled for tests alone.
+/// The code of a file as one text, without comments, where links of the documentation lead, and what is compiled for
+/// tests alone.
 pub(crate) fn text(path: &Path) -> String {
-    let lines: Vec<String> = code(path).into_iter().map(|(_, line)| line).collect();
+    let is_link = |line: &str| line.trim_start().starts_with("#[doc = \"[");
+    let lines: Vec<String> = code(path).into_iter().map(|(_, line)| line).filter(|line| !is_link(line)).collect();
     without_tests(&lines.join("\n"))
 }
 

@@ -32,6 +32,7 @@ mod grouped;
 mod guide;
 mod layering;
 mod linalg;
+mod links;
 mod matrix;
 mod operations;
 mod parameters;
