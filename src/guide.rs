@@ -30,6 +30,7 @@ pub mod sparse {}
 pub mod models {}
 
 #[doc = "[flat]: crate::FlatFunction"]
+#[doc = "[argmin]: crate::optim"]
 #[doc = ""]
 #[doc = include_str!("../docs/guide/crates.md")]
 pub mod crates {}
