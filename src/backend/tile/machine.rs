@@ -146,7 +146,7 @@ impl<'a> Tile<'a> {
             Footprint::Contiguous(place) => (unsafe { self.table.read::<E>(buf, place, self.len) }, false),
             // Safety: see `memory.rs`.
             Footprint::Single(place) if out.one => (unsafe { self.table.read::<E>(buf, place, 1) }, true),
-            footprint => {
+            footprint @ (Footprint::Single(_) | Footprint::Strided) => {
                 let register = TileOperand::Register(out.register);
                 match footprint {
                     // Safety: see `memory.rs`.

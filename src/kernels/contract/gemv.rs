@@ -60,17 +60,17 @@ impl<'r, E> Rows<'r, E> {
 /// Several products of the same shape, in one call: their number, and the distances from one to the next in the rows,
 /// in what is common to the rows, and in the result.
 #[derive(Clone, Copy)]
-pub(super) struct Stack {
-    pub(super) panels: usize,
+pub(super) struct Panels {
+    pub(super) count: usize,
     pub(super) by: [i64; 3],
 }
 
 /// `out[o + s i] += sum_j rows[i][j] * common[c + j]`, for the offsets `[c, o]` and a stride in `out`, for each product
-/// of a stack.
-pub(super) fn add_dots<E: Num>(rows: Rows<'_, E>, common: &[E], out: &mut [E], places: [i64; 3], stack: Stack) {
+/// of several.
+pub(super) fn add_dots<E: Num>(rows: Rows<'_, E>, common: &[E], out: &mut [E], places: [i64; 3], panels: Panels) {
     match rows.len < LONG {
-        true => dispatch(Isa::detect(), Dots::<E, SHORT> { rows, common, out, places, stack }),
-        false => dispatch(Isa::detect(), Dots::<E, LONG> { rows, common, out, places, stack }),
+        true => dispatch(Isa::detect(), Dots::<E, SHORT> { rows, common, out, places, panels }),
+        false => dispatch(Isa::detect(), Dots::<E, LONG> { rows, common, out, places, panels }),
     }
 }
 
@@ -96,7 +96,7 @@ struct Dots<'d, E, const L: usize> {
     common: &'d [E],
     out: &'d mut [E],
     places: [i64; 3],
-    stack: Stack,
+    panels: Panels,
 }
 
 impl<E: Num, const L: usize> Kernel for Dots<'_, E, L> {
@@ -104,9 +104,9 @@ impl<E: Num, const L: usize> Kernel for Dots<'_, E, L> {
 
     #[inline(always)]
     fn run<M: Machine>(mut self) {
-        for panel in 0..self.stack.panels {
+        for panel in 0..self.panels.count {
             if panel > 0 {
-                let [row, common, out] = self.stack.by;
+                let [row, common, out] = self.panels.by;
                 self.rows.at = (self.rows.at as i64 + row) as usize;
                 (self.places[0], self.places[1]) = (self.places[0] + common, self.places[1] + out);
             }
@@ -383,7 +383,7 @@ impl<E: Num, const L: usize, const MOST: usize> Scaled<'_, E, L, MOST> {
 mod tests {
     use crate::kernels::contract::gemv::*;
 
-    const ONE: Stack = Stack { panels: 1, by: [0; 3] };
+    const ONE: Panels = Panels { count: 1, by: [0; 3] };
 
     /// Small integers, whose sums are exact in any order.
     fn integers<E: Num>(n: usize, by: usize) -> Vec<E> {

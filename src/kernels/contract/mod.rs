@@ -38,7 +38,7 @@ use crate::dtype::{DType, Num};
 use crate::ops::Contract;
 use crate::shape::{Show, size};
 use gemm::{Matmul, matmul};
-use gemv::{Rows, Stack, is_gemv};
+use gemv::{Panels, Rows, is_gemv};
 use implicit_gemm::{Packed, Room};
 use inner_products::Sums;
 use partition::{add_apart, apart};
@@ -501,9 +501,9 @@ fn add_dots<E: Num>(nest: &Nest<3>, a: &[E], b: &[E], out: &mut [E]) {
         [0, _, _] => (b, a, [1, 0]),
         // Both operands move: each run is a product of its own.
         [_, _, _] => {
-            return nest.panels(|[i, j, o], panels, len| {
+            return nest.panels(|[i, j, o], count, len| {
                 let places = [j as i64, o as i64, 0];
-                gemv::add_dots(Rows { v: a, at: i, by: 0, count: 1, len }, b, out, places, Stack { panels, by: steps });
+                gemv::add_dots(Rows { v: a, at: i, by: 0, count: 1, len }, b, out, places, Panels { count, by: steps });
             });
         }
     };
@@ -511,7 +511,7 @@ fn add_dots<E: Num>(nest: &Nest<3>, a: &[E], b: &[E], out: &mut [E]) {
         let rows = Rows { v, at: start[of_v], by: steps[of_v], count, len };
         let places = [start[of_common] as i64, start[2] as i64, steps[2]];
         let by = [of_v, of_common, 2].map(|k| stack.strides[k]);
-        gemv::add_dots(rows, common, out, places, Stack { panels: stack.len, by });
+        gemv::add_dots(rows, common, out, places, Panels { count: stack.len, by });
     });
 }
 
