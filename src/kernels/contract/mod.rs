@@ -390,9 +390,7 @@ fn choose(nest: Nest<3>, dtype: DType) -> Kernel {
         return Kernel::Loops(nest);
     }
     let tiles = Tiles::new(&nest);
-    // Inner products in place, where packing the other operand would take longer than the products.
-    let sums = Sums::new(&nest, dtype).map(|plan| Kernel::Sums { plan: Box::new(plan), nest: nest.clone() });
-    let kernel = choose_other(nest, dtype);
+    let kernel = choose_other(nest.clone(), dtype);
     let beats = |tiles: &Tiles| match &kernel {
         Kernel::Matrix { .. } => tiles.beat_matrices(),
         Kernel::Packed { plan, .. } => {
@@ -410,7 +408,11 @@ fn choose(nest: Nest<3>, dtype: DType) -> Kernel {
             Kernel::Tiles(Box::new(tiles))
         }
         Some(tiles) if beats(&tiles) => Kernel::Tiles(Box::new(tiles)),
-        Some(_) | None if has_few_rows(&kernel) => sums.unwrap_or(kernel),
+        // Inner products in place, where packing the other operand would take longer than the products.
+        Some(_) | None if has_few_rows(&kernel) => match Sums::new(&nest, dtype) {
+            Some(plan) => Kernel::Sums { plan: Box::new(plan), nest },
+            None => kernel,
+        },
         Some(_) | None => kernel,
     }
 }
