@@ -33,6 +33,16 @@ pub fn size(shape: &[usize]) -> usize {
     shape.iter().fold(1usize, |all, n| all.saturating_mul(*n)).min(MAX_SIZE + 1)
 }
 
+/// The name of an element of a leaf, given by its number in row-major order: the name of the leaf and the index of the
+/// element, as `x.0[1, 2]`; that of the leaf alone, if it is one number.
+pub(crate) fn element_name(leaf: &str, shape: &[usize], element: usize) -> String {
+    let (mut index, mut rest) = (Shape::from_slice(shape), element);
+    for place in index.iter_mut().rev() {
+        (*place, rest) = (rest % *place, rest / *place);
+    }
+    if index.is_empty() { leaf.to_owned() } else { format!("{leaf}{}", Show(&index)) }
+}
+
 /// Whether two shapes are equal, without the call that a comparison of slices is: most have few axes.
 #[inline]
 pub(crate) fn are_equal(a: &[usize], b: &[usize]) -> bool {

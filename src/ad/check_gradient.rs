@@ -13,7 +13,7 @@ use crate::dtype::{DType, Float};
 use crate::interpreters::adval::Sweep;
 use crate::interpreters::dual::Forward;
 use crate::interpreters::{ADVal, Concrete, Dual};
-use crate::shape::Show;
+use crate::shape::element_name;
 use crate::tensor::Tensor;
 use crate::tree::Tree;
 
@@ -366,10 +366,7 @@ impl<'a> Point<'a> {
     /// The path and the index of an entry: `x.0[1, 2]`.
     fn name(&self, entry: usize) -> String {
         let leaf = self.starts.partition_point(|start| *start <= entry) - 1;
-        let (shape, mut rest) = (self.leaves[leaf].shape(), entry - self.starts[leaf]);
-        let mut index: Vec<usize> = shape.iter().rev().map(|n| (rest % n, rest /= n).0).collect();
-        index.reverse();
-        if index.is_empty() { self.paths[leaf].clone() } else { format!("{}{}", self.paths[leaf], Show(&index)) }
+        element_name(&self.paths[leaf], self.leaves[leaf].shape(), entry - self.starts[leaf])
     }
 
     fn value(&self, entries: &[f64]) -> f64 {

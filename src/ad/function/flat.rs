@@ -18,7 +18,7 @@ use crate::backend::{self, Executable, compile};
 use crate::dtype::Float;
 use crate::passes::{optimize_with, partially_evaluated};
 use crate::program::{Program, Slot, Term, interpret};
-use crate::shape::{Show, size};
+use crate::shape::{Show, element_name, size};
 use crate::tree::{Key, Tree, Visitor};
 
 /// A function of a tree over slices, with its derivatives: what optimizers, samplers and solvers of other crates take.
@@ -210,15 +210,7 @@ where
         let mut all = Vec::with_capacity(self.len());
         for (name, leaf) in self.like.names().into_iter().zip(self.like.leaves()) {
             let name = if name.is_empty() { String::from("x") } else { name };
-            let shape = leaf.shape();
-            for element in 0..leaf.size() {
-                let mut index = vec![0; shape.len()];
-                let mut rest = element;
-                for (axis, n) in shape.iter().enumerate().rev() {
-                    (index[axis], rest) = (rest % n, rest / n);
-                }
-                all.push(if shape.is_empty() { name.clone() } else { format!("{name}{}", Show(&index)) });
-            }
+            all.extend((0..leaf.size()).map(|element| element_name(&name, leaf.shape(), element)));
         }
         all
     }

@@ -9,7 +9,7 @@ use crate::array::Array;
 use crate::base::BaseTensor;
 use crate::dtype::{DType, Elem};
 use crate::program::Term;
-use crate::shape::Show;
+use crate::shape::element_name;
 use crate::tree::Tree;
 
 /// The leaves of the data that are constants of the program, with their elements. By default there are none.
@@ -87,10 +87,6 @@ impl Fixed {
 fn difference<E: Elem>(path: &str, needed: &Array, given: &Array) -> RunError {
     let (a, b) = (needed.typed::<E>(), given.typed::<E>());
     let first = (0..needed.size()).find(|k| a.get(*k) != b.get(*k)).expect("arrays that differ");
-    let (mut index, mut rest) = (needed.shape().to_vec(), first);
-    for place in index.iter_mut().rev() {
-        (*place, rest) = (rest % *place, rest / *place);
-    }
-    let name = if index.is_empty() { path.to_owned() } else { format!("{path}{}", Show(&index)) };
+    let name = element_name(path, needed.shape(), first);
     RunError::Fixed { name, needed: format!("{:?}", a.get(first)), given: format!("{:?}", b.get(first)) }
 }
