@@ -105,6 +105,7 @@ pub use dtype::{DType, Elem, Float, Num};
 pub use interpreters::{ADVal, Concrete, Dual, Enclosure, Jet, Shapes, Sparsity};
 pub use tensor::{
     Checkpoint, Conv, Tensor, associative_scan, build, build1, checkpoint, concat, cond, einsum, fold, iterate,
-    iterate_all, map, map_accum, map_accum_reverse, scan, stack, tensor, vmap, while_loop, while_loop_within, zip_with,
+    iterate_all, map, map_accum, map_accum_reverse, parallel_scan, scan, stack, tensor, vmap, while_loop,
+    while_loop_within, zip_with,
 };
 pub use tree::Tree;

@@ -141,6 +141,9 @@ fn discrete_array(op: &Discrete, args: &[&Array]) -> Array {
         (Discrete::ArgSort { axis, descending }, [x]) => {
             with_num!(x.dtype(), E => sorting::argsort::<E>(x, *axis, *descending), else refused(op))
         }
+        (Discrete::PrefixArg { axis, largest, reverse }, [x]) => {
+            with_num!(x.dtype(), E => reduce::prefix_positions::<E>(x, *axis, *largest, *reverse), else refused(op))
+        }
         (Discrete::Iota { n }, []) => Array::iota(*n),
         (
             Discrete::Compare(_)
@@ -155,6 +158,7 @@ fn discrete_array(op: &Discrete, args: &[&Array]) -> Array {
             | Discrete::ArgMax { .. }
             | Discrete::ArgMin { .. }
             | Discrete::ArgSort { .. }
+            | Discrete::PrefixArg { .. }
             | Discrete::Iota { .. },
             _,
         ) => refused(op),

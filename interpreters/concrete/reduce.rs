@@ -8,6 +8,8 @@ use crate::array::{Array, Values, pool, with_num};
 use crate::dtype::Num;
 use crate::kernels;
 use crate::kernels::isa::Isa;
+use crate::kernels::prefix_extrema;
+use crate::kernels::scan::Line;
 use crate::ops::Reduce;
 use crate::shape::{self, Shape};
 
@@ -27,6 +29,17 @@ pub(super) fn positions<E: Num>(x: &Array, op: Reduce) -> Array {
     let mut positions = pool::full(0i64, shape::size(&out));
     kernels::reduce::positions(Isa::detect(), op, v, line(x, axis), &mut positions);
     Array::dense(out, positions)
+}
+
+/// The position of the extremum of each prefix of each line.
+pub(super) fn prefix_positions<E: Num>(x: &Array, axis: usize, largest: bool, reverse: bool) -> Array {
+    let mut x = x.clone();
+    let (len, inner) = line(&x, axis);
+    let shape = Shape::from_slice(x.shape());
+    let v = x.make_dense::<E>();
+    let mut positions = pool::full(0i64, v.len());
+    prefix_extrema::prefix_positions(Isa::detect(), v, Line { len, inner, reverse }, largest, &mut positions);
+    Array::dense(shape, positions)
 }
 
 fn extrema<E: Num>(x: &Array, op: Reduce, out: Shape) -> Array {

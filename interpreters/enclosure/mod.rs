@@ -397,6 +397,9 @@ impl BaseTensor for Enclosure {
             Discrete::ArgSort { axis, descending } => {
                 args[0].positions(*axis, &shape, Search::Order { descending: *descending })
             }
+            Discrete::PrefixArg { axis, largest, reverse } => {
+                args[0].positions(*axis, &shape, Search::Prefix { largest: *largest, reverse: *reverse })
+            }
             Discrete::Iota { n } => Enclosure::constant(Array::iota(*n)),
         }
     }

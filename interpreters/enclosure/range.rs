@@ -176,15 +176,26 @@ fn surely_before<X: PartialOrd>(
 pub(super) enum Search {
     /// The position of the extremum, see [`Discrete::ArgMax`](crate::ops::Discrete::ArgMax).
     Extremum { largest: bool },
+    /// The position of the extremum of each prefix, see [`Discrete::PrefixArg`](crate::ops::Discrete::PrefixArg).
+    Prefix { largest: bool, reverse: bool },
     /// The positions in sorted order.
     Order { descending: bool },
 }
 
 impl Search {
     /// The ranges of the positions that may be found.
-    pub(super) fn of<X: PartialOrd>(self, line: &[LineBounds<X>]) -> Vec<Range> {
+    pub(super) fn of<X: PartialOrd + Copy>(self, line: &[LineBounds<X>]) -> Vec<Range> {
         match self {
             Search::Extremum { largest } => vec![extremum(line, largest)],
+            Search::Prefix { largest, reverse: false } => {
+                (0..line.len()).map(|k| extremum(&line[..=k], largest)).collect()
+            }
+            Search::Prefix { largest, reverse: true } => {
+                let last = line.len() as i64 - 1;
+                let turned: Vec<_> = line.iter().rev().copied().collect();
+                let found = (0..line.len()).rev().map(|k| extremum(&turned[..=k], largest));
+                found.map(|at| Range { lo: last - at.hi, hi: last - at.lo }).collect()
+            }
             Search::Order { descending } => sorted(line, descending),
         }
     }

@@ -294,6 +294,11 @@ impl<T: BaseTensor> Reads<T> {
                 Discrete::ArgMax { axis } | Discrete::ArgMin { axis } => {
                     mark.through(&arg.mark, |ones| ones.reduce(Reduce::Max { axis: *axis }));
                 }
+                Discrete::PrefixArg { axis, reverse, .. } => {
+                    let sums = Linear::prefix_sum(arg.shape(), *axis);
+                    let sums = if *reverse { sums.adjoint() } else { sums };
+                    mark.through(&arg.mark, |ones| ones_where_positive(&ones.linear(&sums)));
+                }
                 // Each position depends on all elements of its line.
                 Discrete::ArgSort { .. } => arg.mark.shown(notes),
                 Discrete::Iota { .. } => unreachable!("iota has no operand"),

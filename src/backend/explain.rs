@@ -160,6 +160,11 @@ impl Lines<'_> {
                 let name = if line.reverse { "suffix_sum" } else { "prefix_sum" };
                 format!("{name} of lines of {}; {bytes} bytes", line.len)
             }
+            KernelOp::PrefixArg(line, largest) | KernelOp::PrefixExtremum(line, largest) => {
+                let what = if let KernelOp::PrefixArg(..) = &whole.op { "arg" } else { "" };
+                let name = if *largest { "max" } else { "min" };
+                format!("prefix_{what}{name} of lines of {}; {bytes} bytes", line.len)
+            }
             KernelOp::ArgSort(lines, ranks) => {
                 let asked: usize = ranks.iter().map(ExactSizeIterator::len).sum();
                 match asked == lines.len {

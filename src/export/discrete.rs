@@ -33,11 +33,14 @@ impl Region {
             (Discrete::ArgMax { axis }, [x]) => self.position("GT", x, *axis),
             (Discrete::ArgMin { axis }, [x]) => self.position("LT", x, *axis),
             (Discrete::ArgSort { axis, descending }, [x]) => self.argsort(x, *axis, *descending),
+            (Discrete::PrefixArg { axis, largest, reverse }, [x]) => {
+                self.prefix_positions(x, *axis, *largest, *reverse)
+            }
             (Discrete::Iota { n }, []) => self.iota(&[*n], 0),
             (Discrete::Compare(_) | Discrete::And | Discrete::Or | Discrete::Not | Discrete::FloatStep(_), _)
             | (Discrete::IntUnary(_) | Discrete::IntBinary(_) | Discrete::ToInt | Discrete::ToFloat(_), _)
             | (Discrete::ArgMax { .. } | Discrete::ArgMin { .. }, _)
-            | (Discrete::ArgSort { .. } | Discrete::Iota { .. }, _) => {
+            | (Discrete::ArgSort { .. } | Discrete::PrefixArg { .. } | Discrete::Iota { .. }, _) => {
                 unreachable!("an operation of a program has as many operands as its arity")
             }
         }
@@ -110,6 +113,33 @@ impl Region {
             Reduce::Max { axis } => self.reduce("maximum", x, f64::NEG_INFINITY, &[axis]),
             Reduce::Min { axis } => self.reduce("minimum", x, f64::INFINITY, &[axis]),
         }
+    }
+
+    /// The positions of prefix extrema along an axis. In each round the extremum of an element and of those before it is
+    /// combined with that of twice as many elements, W. D. Hillis and G. L. Steele, *Data parallel algorithms*, 1986.
+    fn prefix_positions(&mut self, x: &HloValue, axis: usize, largest: bool, reverse: bool) -> HloValue {
+        let n = x.shape[axis];
+        let place = self.iota(&x.shape, axis);
+        let (mut best, mut positions, mut width) = (x.clone(), place.clone(), 1);
+        while width < n {
+            let earlier = [&best, &positions].map(|x| self.moved_along(x, axis, width, reverse));
+            let kept = self.compare(if largest { "LE" } else { "GE" }, &best, &earlier[0]);
+            // An earlier NaN is kept; a comparison with a new NaN is false.
+            let kept = if x.ty.is_float() {
+                let nan = self.is_nan(&earlier[0]);
+                self.binary("or", &kept, &nan)
+            } else {
+                kept
+            };
+            let bound = if reverse { n - width } else { width };
+            let bound = self.like(bound as f64, &place);
+            let inside = self.compare(if reverse { "LT" } else { "GE" }, &place, &bound);
+            let kept = self.binary("and", &kept, &inside);
+            best = self.select(&kept, &earlier[0], &best);
+            positions = self.select(&kept, &earlier[1], &positions);
+            width *= 2;
+        }
+        positions
     }
 
     /// The position of the extremum along an axis: of the first NaN if there is one, otherwise of the first of equal

@@ -247,21 +247,28 @@ impl Region {
     /// The prefix sums along an axis, or, in reverse, the suffix sums: sums over the last `2^k` elements for each `k`,
     /// since StableHLO has no scan.
     pub(super) fn prefix_sum(&mut self, x: &HloValue, axis: usize, reverse: bool) -> HloValue {
-        let (n, mut sums, mut width) = (x.shape[axis], x.clone(), 1);
-        while width < n {
-            let mut parts: Vec<_> = x.shape.iter().map(|n| (0, *n, 1)).collect();
-            let mut widths = vec![[0; 3]; x.shape.len()];
-            if reverse {
-                (parts[axis], widths[axis][1]) = ((width, n, 1), width);
-            } else {
-                (parts[axis], widths[axis][0]) = ((0, n - width, 1), width);
-            }
-            let others = self.slice(&sums, &parts);
-            let others = self.pad(&others, &widths);
+        let (mut sums, mut width) = (x.clone(), 1);
+        while width < x.shape[axis] {
+            let others = self.moved_along(&sums, axis, width, reverse);
             sums = self.binary("add", &sums, &others);
             width *= 2;
         }
         sums
+    }
+
+    /// Each element `width` places further along an axis, or, in reverse, nearer to its start; zeros take the places that
+    /// become free.
+    pub(super) fn moved_along(&mut self, x: &HloValue, axis: usize, width: usize, reverse: bool) -> HloValue {
+        let n = x.shape[axis];
+        let mut parts: Vec<_> = x.shape.iter().map(|n| (0, *n, 1)).collect();
+        let mut widths = vec![[0; 3]; x.shape.len()];
+        if reverse {
+            (parts[axis], widths[axis][1]) = ((width, n, 1), width);
+        } else {
+            (parts[axis], widths[axis][0]) = ((0, n - width, 1), width);
+        }
+        let part = self.slice(x, &parts);
+        self.pad(&part, &widths)
     }
 
     /// The reduction (`add`, `maximum`, `and`, ..) over axes, which are dropped.

@@ -14,7 +14,8 @@
 //! | `fourier` | Fourier transforms |
 //! | `indexing` | gather, scatter-add |
 //! | `reduce`, `sorting` | extrema and their positions, argsort |
-//! | `scan`, `recurrence` | prefix sums; linear recurrences and prefix products |
+//! | `scan`, `prefix_extrema` | prefix sums; positions of prefix extrema |
+//! | `recurrence` | linear recurrences and prefix products |
 //! | `matrix` | linear algebra |
 
 pub(crate) mod contract;
@@ -24,6 +25,7 @@ pub(crate) mod indexing;
 pub(crate) mod isa;
 pub(crate) mod loop_nest;
 pub(crate) mod matrix;
+pub(crate) mod prefix_extrema;
 pub(crate) mod recurrence;
 pub(crate) mod reduce;
 pub(crate) mod scan;

@@ -161,6 +161,17 @@ pub enum Discrete {
         /// Whether the order is from the largest to the smallest.
         descending: bool,
     },
+    /// For each prefix of a line along an axis, the position of its first NaN, or else of the first of its largest
+    /// elements, or of its smallest. In reverse, a prefix begins at the end of the line, where first means nearest to
+    /// that end.
+    PrefixArg {
+        /// The axis.
+        axis: usize,
+        /// Whether the largest element is searched.
+        largest: bool,
+        /// Whether prefixes begin at the end of the line.
+        reverse: bool,
+    },
     /// The integers `0, 1, .., n - 1`.
     Iota {
         /// The number of integers.
@@ -184,6 +195,8 @@ impl Discrete {
             Discrete::ArgMax { .. } => "argmax",
             Discrete::ArgMin { .. } => "argmin",
             Discrete::ArgSort { .. } => "argsort",
+            Discrete::PrefixArg { largest: true, .. } => "prefix_argmax",
+            Discrete::PrefixArg { largest: false, .. } => "prefix_argmin",
             Discrete::Iota { .. } => "iota",
         }
     }
@@ -193,7 +206,8 @@ impl Discrete {
         match self {
             Discrete::Iota { .. } => 0,
             Discrete::Not | Discrete::FloatStep(_) | Discrete::IntUnary(_) | Discrete::ToInt => 1,
-            Discrete::ToFloat(_) | Discrete::ArgMax { .. } | Discrete::ArgMin { .. } | Discrete::ArgSort { .. } => 1,
+            Discrete::ToFloat(_) | Discrete::ArgMax { .. } | Discrete::ArgMin { .. } => 1,
+            Discrete::ArgSort { .. } | Discrete::PrefixArg { .. } => 1,
             Discrete::Compare(_) | Discrete::And | Discrete::Or | Discrete::IntBinary(_) => 2,
         }
     }
@@ -273,7 +287,7 @@ impl Discrete {
                 out.remove(*axis);
                 (out, DType::I64)
             }
-            Discrete::ArgSort { axis, .. } => {
+            Discrete::ArgSort { axis, .. } | Discrete::PrefixArg { axis, .. } => {
                 needs(name, dtype != DType::Bool, "numbers", dtype)?;
                 try_axis(name, *axis, shape)?;
                 (same, DType::I64)
@@ -294,6 +308,9 @@ impl fmt::Display for Discrete {
             Discrete::ArgMax { axis } | Discrete::ArgMin { axis } => write!(f, " axis={axis}"),
             Discrete::ArgSort { axis, descending } => {
                 write!(f, " axis={axis}{}", if *descending { " descending" } else { "" })
+            }
+            Discrete::PrefixArg { axis, reverse, .. } => {
+                write!(f, " axis={axis}{}", if *reverse { " reverse" } else { "" })
             }
             Discrete::ToFloat(into) => write!(f, " {into}"),
             Discrete::Iota { n } => write!(f, " {n}"),

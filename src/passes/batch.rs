@@ -473,6 +473,9 @@ fn under_discrete(op: &Discrete) -> Discrete {
         Discrete::ArgMax { axis } => Discrete::ArgMax { axis: axis + 1 },
         Discrete::ArgMin { axis } => Discrete::ArgMin { axis: axis + 1 },
         Discrete::ArgSort { axis, descending } => Discrete::ArgSort { axis: axis + 1, descending: *descending },
+        Discrete::PrefixArg { axis, largest, reverse } => {
+            Discrete::PrefixArg { axis: axis + 1, largest: *largest, reverse: *reverse }
+        }
         Discrete::Compare(_) | Discrete::And | Discrete::Or | Discrete::Not | Discrete::FloatStep(_) => op.clone(),
         Discrete::IntUnary(_) | Discrete::IntBinary(_) | Discrete::ToInt | Discrete::ToFloat(_) => op.clone(),
         Discrete::Iota { .. } => op.clone(),

@@ -262,9 +262,8 @@ fn is_cheap(op: &Op<NodeId>) -> bool {
         Op::Discrete(op, _) => match op {
             Discrete::Compare(_) | Discrete::And | Discrete::Or | Discrete::Not | Discrete::FloatStep(_) => true,
             Discrete::IntUnary(_) | Discrete::IntBinary(_) | Discrete::ToInt | Discrete::ToFloat(_) => true,
-            Discrete::ArgMax { .. } | Discrete::ArgMin { .. } | Discrete::ArgSort { .. } | Discrete::Iota { .. } => {
-                false
-            }
+            Discrete::ArgMax { .. } | Discrete::ArgMin { .. } | Discrete::ArgSort { .. } => false,
+            Discrete::PrefixArg { .. } | Discrete::Iota { .. } => false,
         },
         Op::Unary(op, _) => op.is(Property::Arithmetic),
         Op::Binary(op, ..) => op.is(Property::Arithmetic),

@@ -214,6 +214,7 @@ enum SavedDiscrete {
     ArgMax(usize),
     ArgMin(usize),
     ArgSort { axis: usize, descending: bool },
+    PrefixArg { axis: usize, largest: bool, reverse: bool },
     Iota(usize),
 }
 
@@ -360,6 +361,9 @@ fn save_discrete(op: &Discrete) -> SavedDiscrete {
         Discrete::ArgMax { axis } => SavedDiscrete::ArgMax(*axis),
         Discrete::ArgMin { axis } => SavedDiscrete::ArgMin(*axis),
         Discrete::ArgSort { axis, descending } => SavedDiscrete::ArgSort { axis: *axis, descending: *descending },
+        Discrete::PrefixArg { axis, largest, reverse } => {
+            SavedDiscrete::PrefixArg { axis: *axis, largest: *largest, reverse: *reverse }
+        }
         Discrete::Iota { n } => SavedDiscrete::Iota(*n),
     }
 }
@@ -613,6 +617,7 @@ fn load_discrete(saved: SavedDiscrete) -> Result<Discrete, String> {
         SavedDiscrete::ArgMax(axis) => Discrete::ArgMax { axis },
         SavedDiscrete::ArgMin(axis) => Discrete::ArgMin { axis },
         SavedDiscrete::ArgSort { axis, descending } => Discrete::ArgSort { axis, descending },
+        SavedDiscrete::PrefixArg { axis, largest, reverse } => Discrete::PrefixArg { axis, largest, reverse },
         SavedDiscrete::Iota(n) => Discrete::Iota { n },
     })
 }

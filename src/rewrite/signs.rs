@@ -69,6 +69,7 @@ pub(crate) fn is_never_minus_zero(op: &Op<NodeId>, dtype: DType, of: &dyn Fn(Nod
             Discrete::Compare(_) | Discrete::And | Discrete::Or | Discrete::Not | Discrete::Iota { .. } => true,
             Discrete::IntUnary(_) | Discrete::IntBinary(_) | Discrete::ToInt => true,
             Discrete::ArgMax { .. } | Discrete::ArgMin { .. } | Discrete::ArgSort { .. } => true,
+            Discrete::PrefixArg { .. } => true,
         },
         Op::Select([_, x, y]) => of(*x) && of(*y),
         Op::Linear(f, x) => !mixes(f) && (adds_up(f) || of(*x)),
@@ -185,6 +186,7 @@ fn operands_seen(op: &Op<NodeId>, by: bool, never: &[bool], mark: &mut dyn FnMut
             Discrete::Compare(_) | Discrete::And | Discrete::Or | Discrete::Not | Discrete::Iota { .. } => {}
             Discrete::IntUnary(_) | Discrete::IntBinary(_) | Discrete::ToInt | Discrete::ToFloat(_) => {}
             Discrete::ArgMax { .. } | Discrete::ArgMin { .. } | Discrete::ArgSort { .. } => {}
+            Discrete::PrefixArg { .. } => {}
         },
         Op::Select(_) | Op::Gather(..) | Op::ScatterAdd(..) | Op::Concat(..) | Op::Output(..) | Op::Reduce(..) => {
             if by {

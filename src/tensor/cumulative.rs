@@ -1,43 +1,27 @@
 //! Products, and prefix sums, products, extrema and log-sum-exps along an axis.
 //!
-//! Law: every result is computed by its associative operation alone (`+`, `*`, `min`, `max` or log-add-exp), never by
-//! division of a total; so the derivative of a product is right where factors are zero. Prefix sums, and prefix
-//! products of floats, are operations of the language; the derivative of the latter is a linear recurrence (E. Martin
-//! and C. Cundy, *Parallelizing linear recurrent neural nets over sequence length*, 2018). The others are trees of
-//! logarithmic depth and linear work.
+//! Law: every result is computed by its associative operation alone, never by division of a total; so the derivative of
+//! a product is right where factors are zero. Each takes one pass over a line:
+//!
+//! | method | operations |
+//! |---|---|
+//! | `cumsum` | prefix sums, whose adjoint are suffix sums |
+//! | `cumprod` of floats | prefix products, whose derivative is a linear recurrence |
+//! | `cummax`, `cummin` | the elements at the positions of prefix extrema |
+//! | `cumlogsumexp` | a linear recurrence of exponentials relative to the prefix maximum |
+//!
+//! E. Martin and C. Cundy, *Parallelizing linear recurrent neural nets over sequence length*, 2018, for the recurrences.
+//! Only products, and prefix products of integers, are trees of logarithmic depth and linear work.
 
 use super::Tensor;
-use super::arithmetic::{max_op, min_op, mul_op};
+use super::arithmetic::mul_op;
 use super::rank::{Above, Rank};
 use super::structure::check_axis;
 use crate::array::Array;
 use crate::base::BaseTensor;
 use crate::dtype::{Float, Num};
-use crate::ops::{Binary, Call, Linear, Matrix};
+use crate::ops::{Call, Discrete, Linear, Matrix};
 use crate::shape::{Shape, Show, size};
-
-/// An associative operation; not a function pointer, since a call through a pointer loses the user's line
-/// (`track_caller`).
-#[derive(Clone, Copy)]
-enum Combine {
-    Product,
-    Min,
-    Max,
-    /// The logarithm of the sum of exponentials, of floats.
-    LogSumExp,
-}
-
-impl Combine {
-    #[track_caller]
-    fn apply<T: BaseTensor, E: Num>(self, a: &T, b: &T) -> T {
-        match self {
-            Combine::Product => mul_op::<_, E>(a, b),
-            Combine::Min => min_op::<_, E>(a, b),
-            Combine::Max => max_op::<_, E>(a, b),
-            Combine::LogSumExp => a.binary(Binary::LogAddExp, b),
-        }
-    }
-}
 
 /// The elements `start, start + step, ..` along an axis, `len` of them.
 #[track_caller]
@@ -67,37 +51,35 @@ fn product<T: BaseTensor, E: Num>(x: &T, axis: usize) -> T {
     }
 }
 
-/// The prefixes along an axis: the combination of each element with all elements before it.
+/// The prefix products along an axis.
 #[track_caller]
-fn prefixes<T: BaseTensor, E: Num>(x: &T, axis: usize, combine: Combine) -> T {
+fn prefix_products<T: BaseTensor, E: Num>(x: &T, axis: usize) -> T {
     let n = x.shape()[axis];
     if n <= 1 {
         return x.clone();
     }
-    // Neighbors are combined in pairs. The prefixes of the pairs are the results at odd positions; each of these
-    // combined with the next element is the result at the next, even position.
+    // Neighbors are multiplied in pairs. The prefix products of the pairs are the results at odd positions; each of these
+    // times the next element is the result at the next, even position.
     let (odds, evens) = (n / 2, n - n / 2);
     let even = every(x, axis, 0, evens, 2);
-    let pairs = combine.apply::<T, E>(&every(&even, axis, 0, odds, 1), &every(x, axis, 1, odds, 2));
-    let at_odd = prefixes::<T, E>(&pairs, axis, combine);
-    let later = combine.apply::<T, E>(&every(&at_odd, axis, 0, evens - 1, 1), &every(&even, axis, 1, evens - 1, 1));
+    let pairs = mul_op::<_, E>(&every(&even, axis, 0, odds, 1), &every(x, axis, 1, odds, 2));
+    let at_odd = prefix_products::<T, E>(&pairs, axis);
+    let later = mul_op::<_, E>(&every(&at_odd, axis, 0, evens - 1, 1), &every(&even, axis, 1, evens - 1, 1));
     let at_even = T::concat(axis, &[every(x, axis, 0, 1, 1), later]);
     let woven = |part: &T, start: usize| Linear::slice(x.shape(), axis, start, part.shape()[axis], 2).adjoint();
     at_even.linear(&woven(&at_even, 0)).accumulate_linear(&woven(&at_odd, 1), &at_odd)
 }
 
-/// The prefixes of each line along `axis`, or, in reverse, its suffixes.
+/// The extrema of the prefixes of each line along `axis`, or, in reverse, of its suffixes.
 #[track_caller]
-fn running<T: BaseTensor, const D: usize, E: Num>(
+fn extrema<T: BaseTensor, const D: usize, E: Num>(
     op: &str,
     x: &Tensor<T, D, E>,
-    axis: usize,
-    reverse: bool,
-    combine: Combine,
+    (axis, largest, reverse): (usize, bool, bool),
 ) -> Tensor<T, D, E> {
     check_axis(op, axis, x.raw().shape());
-    let turned = |x: &T| if reverse { x.linear(&Linear::reverse(x.shape(), axis)) } else { x.clone() };
-    Tensor::from_raw(turned(&prefixes::<T, E>(&turned(x.raw()), axis, combine)))
+    let positions = T::discrete(&Discrete::PrefixArg { axis, largest, reverse }, &[x.raw()]);
+    x.take_along(axis, &Tensor::from_raw(positions))
 }
 
 /// The prefix sums of each line along `axis`, or, in reverse, its suffix sums.
@@ -134,12 +116,13 @@ fn products<T: BaseTensor, const D: usize, E: Num>(
     axis: usize,
     reverse: bool,
 ) -> Tensor<T, D, E> {
-    if !E::DTYPE.is_float() {
-        return running(op, x, axis, reverse, Combine::Product);
-    }
     check_axis(op, axis, x.raw().shape());
     let turned = |x: &T| if reverse { x.linear(&Linear::reverse(x.shape(), axis)) } else { x.clone() };
-    Tensor::from_raw(turned(&along(Matrix::PrefixProduct, axis, &[&turned(x.raw())])))
+    let x = turned(x.raw());
+    Tensor::from_raw(turned(&match E::DTYPE.is_float() {
+        true => along(Matrix::PrefixProduct, axis, &[&x]),
+        false => prefix_products::<T, E>(&x, axis),
+    }))
 }
 
 /// Products.
@@ -250,7 +233,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     /// When there is no such axis.
     #[track_caller]
     pub fn cummax(&self, axis: usize) -> Self {
-        running("cummax", self, axis, false, Combine::Max)
+        extrema("cummax", self, (axis, true, false))
     }
 
     /// The largest of each element and all elements after it along `axis`; NaN up to the last NaN. The derivative goes
@@ -265,7 +248,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     /// When there is no such axis.
     #[track_caller]
     pub fn cummax_reverse(&self, axis: usize) -> Self {
-        running("cummax_reverse", self, axis, true, Combine::Max)
+        extrema("cummax_reverse", self, (axis, true, true))
     }
 
     /// The smallest of each element and all elements before it along `axis`; NaN from the first NaN on. The derivative
@@ -280,7 +263,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     /// When there is no such axis.
     #[track_caller]
     pub fn cummin(&self, axis: usize) -> Self {
-        running("cummin", self, axis, false, Combine::Min)
+        extrema("cummin", self, (axis, false, false))
     }
 
     /// The smallest of each element and all elements after it along `axis`; NaN up to the last NaN. The derivative goes
@@ -295,7 +278,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     /// When there is no such axis.
     #[track_caller]
     pub fn cummin_reverse(&self, axis: usize) -> Self {
-        running("cummin_reverse", self, axis, true, Combine::Min)
+        extrema("cummin_reverse", self, (axis, false, true))
     }
 }
 
@@ -330,6 +313,9 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     /// The logarithm of the running sum of exponentials along `axis`, without overflow:
     /// `y[i] = ln(e^x[0] + .. + e^x[i])`.
     ///
+    /// As of [`logsumexp_axis`](Tensor::logsumexp_axis), a prefix of `-inf` alone gives `-inf` with derivative 0, and a
+    /// prefix with an element `inf` gives `inf` with derivative NaN.
+    ///
     /// ```
     /// use polygrad::tensor;
     /// assert_eq!(tensor([1000.0, 1000.0]).cumlogsumexp(0), tensor([1000.0, 1000.0 + 2f64.ln()]));
@@ -339,6 +325,16 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     /// When there is no such axis.
     #[track_caller]
     pub fn cumlogsumexp(&self, axis: usize) -> Self {
-        running("cumlogsumexp", self, axis, false, Combine::LogSumExp)
+        // The sums are relative to the maximum of each prefix: `s[i] = e^(x[i] - m[i]) + e^(m[i - 1] - m[i]) s[i - 1]`.
+        let top = extrema("cumlogsumexp", &self.stop_gradient(), (axis, true, false));
+        let shift = top.abs().lt(E::infinity()).select(&top, E::ZERO);
+        let before = top.gt(E::neg_infinity()).select(&shift, &top);
+        let n = self.raw().shape()[axis];
+        let before = before.raw().linear(&Linear::slice(before.raw().shape(), axis, 0, n.saturating_sub(1), 1));
+        // The first factor of a line is not read.
+        let later = Linear::slice(self.raw().shape(), axis, n.min(1), n.saturating_sub(1), 1).adjoint();
+        let before = Tensor::<T, D, E>::from_raw(before.linear(&later));
+        let total = (self - &shift).exp().linear_recurrence(&(before - &shift).exp(), axis);
+        total.gt(E::ZERO).select(total.ln(), total.stop_gradient().ln()) + shift
     }
 }

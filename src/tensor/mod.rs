@@ -94,7 +94,7 @@ mod tables;
 mod trips;
 mod update;
 
-pub use associative::associative_scan;
+pub use associative::{associative_scan, parallel_scan};
 pub use batched::Batched;
 pub use checkpoint::{Checkpoint, checkpoint};
 pub use conv::Conv;

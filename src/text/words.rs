@@ -165,6 +165,7 @@ fn discrete(op: &Discrete, args: &[Text]) -> (String, Precedence) {
         | Discrete::ArgMax { .. }
         | Discrete::ArgMin { .. }
         | Discrete::ArgSort { .. }
+        | Discrete::PrefixArg { .. }
         | Discrete::Iota { .. } => application(&op.to_string(), args),
     }
 }

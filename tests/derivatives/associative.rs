@@ -1,15 +1,19 @@
 //! Scans by an associative operation.
 //!
-//! Law: they are the scan, up to the order of operations, and so are their derivatives; a recorded one has no loop.
+//! Law: they are the scan, up to the order of operations, and so are their derivatives; recorded, a parallel one has no
+//! loop.
 
-use polygrad::{BaseTensor, Concrete, Function, Tensor, associative_scan, direct, grad, hvp, map, map_accum, tensor};
+use polygrad::{
+    BaseTensor, Concrete, Function, Tensor, associative_scan, direct, grad, hvp, map, map_accum, parallel_scan, tensor,
+};
 
 type Pair<T> = (Tensor<T, 2>, Tensor<T, 1>);
 
 /// `h -> a h + b`, one after the other, from `h = 0`.
-fn affine<T: BaseTensor>(a: &Tensor<T, 3>, b: &Tensor<T, 2>) -> Tensor<T, 2> {
+fn affine<T: BaseTensor>(parallel: bool, a: &Tensor<T, 3>, b: &Tensor<T, 2>) -> Tensor<T, 2> {
     let compose = |(a1, b1): &Pair<T>, (a2, b2): &Pair<T>| (a2.matmul(a1), a2.matvec(b1) + b2);
-    let (_, h): (Tensor<T, 3>, Tensor<T, 2>) = associative_scan((a, b), compose);
+    let scan = if parallel { parallel_scan } else { associative_scan };
+    let (_, h): (Tensor<T, 3>, Tensor<T, 2>) = scan((a, b), compose);
     h
 }
 
@@ -28,32 +32,37 @@ fn arguments(n: usize) -> (Tensor<Concrete, 3>, Tensor<Concrete, 2>) {
 
 #[test]
 fn prefixes_and_their_derivatives_are_those_of_the_scan() {
-    for n in [1, 2, 3, 4, 5, 7, 8, 13, 16, 33] {
+    for (n, parallel) in [1, 2, 3, 4, 5, 7, 8, 13, 16, 33].into_iter().flat_map(|n| [(n, false), (n, true)]) {
         let (a, b) = arguments(n);
         let close = |x: &Tensor<Concrete, 2>, y: &Tensor<Concrete, 2>| {
             assert!((x - y).abs().sum().item() < 1e-10, "{n} rows: {x:?} and {y:?}");
         };
-        close(&affine(&a, &b), &one_by_one(&a, &b));
+        close(&affine(parallel, &a, &b), &one_by_one(&a, &b));
         let of = |x: &(Tensor<Concrete, 3>, Tensor<Concrete, 2>), y: &(Tensor<Concrete, 3>, Tensor<Concrete, 2>)| {
             assert!((&x.0 - &y.0).abs().sum().item() < 1e-10);
             close(&x.1, &y.1);
         };
         let x = (a, b);
         let expected = direct::grad(|(a, b)| one_by_one(a, b).sin().sum(), &x);
-        of(&direct::grad(|(a, b)| affine(a, b).sin().sum(), &x), &expected);
-        of(&grad(|(a, b)| affine(a, b).sin().sum(), &x), &expected);
+        of(&direct::grad(|(a, b)| affine(parallel, a, b).sin().sum(), &x), &expected);
+        of(&grad(|(a, b)| affine(parallel, a, b).sin().sum(), &x), &expected);
         if n < 9 {
             let second = hvp(|(a, b)| one_by_one(a, b).sin().sum(), &x, &x);
-            of(&hvp(|(a, b)| affine(a, b).sin().sum(), &x, &x), &second);
+            of(&hvp(|(a, b)| affine(parallel, a, b).sin().sum(), &x, &x), &second);
         }
     }
 }
 
 #[test]
-fn a_recorded_scan_is_bulk_operations() {
+fn a_recorded_scan_is_one_loop_or_bulk_operations() {
     let (a, b) = arguments(100);
-    let f = Function::grad(|(a, b): &(Tensor<_, 3>, Tensor<_, 2>)| affine(a, b).sum(), &(a, b));
-    assert!(!f.optimized().to_string().contains("loop"), "{}", f.optimized());
+    for parallel in [false, true] {
+        let sum = |(a, b): &(Tensor<_, 3>, Tensor<_, 2>)| affine(parallel, a, b).sum();
+        let f = Function::grad(sum, &(a.clone(), b.clone()));
+        let loops = f.optimized().to_string().matches("= loop").count();
+        // A loop of the values, and one of the cotangents.
+        assert_eq!(loops, if parallel { 0 } else { 2 }, "{}", f.optimized());
+    }
 }
 
 #[test]

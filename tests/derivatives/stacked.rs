@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use polygrad::tree::{Keep, Stacked};
 use polygrad::{
     BaseTensor, Concrete, Function, Tensor, Tree, associative_scan, checkpoint, direct, fold, grad, hvp, iterate_all,
-    jvp, map, map_accum, map_accum_reverse, scan, tensor, vmap, while_loop_within, zip_with,
+    jvp, map, map_accum, map_accum_reverse, parallel_scan, scan, tensor, vmap, while_loop_within, zip_with,
 };
 
 /// A row, a carry and an output: leaves of two ranks, plain data, and a container.
@@ -52,7 +52,8 @@ fn mixed<T: BaseTensor>((g, b): &Flat<T>, (gs, bs): &Flats<T>) -> Tensor<T, 0> {
 }
 
 /// The loops of a name, as loops over tuples and as loops over structs.
-const LOOPS: [&str; 9] = ["fold", "scan", "map_accum", "reverse", "checkpoint", "map", "vec", "associative", "while"];
+const LOOPS: [&str; 10] =
+    ["fold", "scan", "map_accum", "reverse", "checkpoint", "map", "vec", "associative", "parallel", "while"];
 
 fn over_tuples<T: BaseTensor>(which: &str, start: &Flat<T>, rows: &Flats<T>) -> Tensor<T, 0> {
     let (last, all) = match which {
@@ -66,6 +67,7 @@ fn over_tuples<T: BaseTensor>(which: &str, start: &Flat<T>, rows: &Flats<T>) -> 
         "associative" => {
             (start.clone(), associative_scan(rows, |(a, b): &Flat<T>, (c, d): &Flat<T>| (a * c, b * c + d)))
         }
+        "parallel" => (start.clone(), parallel_scan(rows, |(a, b): &Flat<T>, (c, d): &Flat<T>| (a * c, b * c + d))),
         "while" => {
             let trip = |c: Flat<T>| step(c.clone(), &c).0;
             (while_loop_within(5, start, |c: &Flat<T>| c.0.lt(5.0), trip), rows.clone())
@@ -98,6 +100,10 @@ fn over_structs<T: BaseTensor>(which: &str, start: &Flat<T>, rows: &Flats<T>) ->
         "associative" => {
             let combined = |a: &Part<T>, b: &Part<T>| part(&(&a.gain * &b.gain, &a.bias[0] * &b.gain + &b.bias[0]));
             (first, associative_scan(&stack, combined))
+        }
+        "parallel" => {
+            let combined = |a: &Part<T>, b: &Part<T>| part(&(&a.gain * &b.gain, &a.bias[0] * &b.gain + &b.bias[0]));
+            (first, parallel_scan(&stack, combined))
         }
         "while" => {
             let go = |c: &Part<T>| c.gain.lt(5.0);

@@ -48,6 +48,8 @@ pub(crate) fn language<T: BaseTensor>(x: &T, log: &mut Log) {
     log.panics(|| T::discrete(&Discrete::ArgMax { axis: 2 }, &[x]));
     log.panics(|| T::discrete(&Discrete::ArgSort { axis: 0, descending: false }, &[mask]));
     log.panics(|| T::discrete(&Discrete::ArgSort { axis: 2, descending: false }, &[x]));
+    log.panics(|| T::discrete(&Discrete::PrefixArg { axis: 0, largest: true, reverse: false }, &[mask]));
+    log.panics(|| T::discrete(&Discrete::PrefixArg { axis: 2, largest: false, reverse: false }, &[x]));
     log.panics(|| T::discrete(&Discrete::ArgMin { axis: 1 }, &[&T::zeros(&[3, 0], DType::F64)]));
 
     log.panics(|| mask.reduce(Reduce::Max { axis: 0 }));

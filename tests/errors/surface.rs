@@ -9,8 +9,8 @@ use polygrad::optim::clip_by_norm;
 use polygrad::tree::{self, Stacked, TreeMath};
 use polygrad::{
     Array, BaseTensor, Checkpoint, Conv, Tensor, Tree, associative_scan, build, build1, checkpoint, concat, cond,
-    einsum, fold, iterate, map, map_accum, map_accum_reverse, scan, stack, vmap, while_loop, while_loop_within,
-    zip_with,
+    einsum, fold, iterate, map, map_accum, map_accum_reverse, parallel_scan, scan, stack, vmap, while_loop,
+    while_loop_within, zip_with,
 };
 
 use crate::log::Log;
@@ -272,6 +272,7 @@ fn loops<T: BaseTensor>(x: &Tensor<T, 2>, v: &Vector<T>, log: &mut Log) {
     repeats(v, log);
     log.panics(|| associative_scan(x, |a: &Vector<T>, b| a.slice(0, 1..) + b.slice(0, 1..)));
     log.panics(|| associative_scan((v, long), |(a, b), (c, d)| (a + c, b * d)));
+    log.panics(|| parallel_scan(x, |a: &Vector<T>, b| a.slice(0, 1..) + b.slice(0, 1..)));
     // A mistake within a body.
     log.panics(|| build1(2, |i| x.at([i]) + v));
     log.panics(|| build([2, 2], |[i, _]| x.at([i]).dot(v)));

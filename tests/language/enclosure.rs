@@ -448,6 +448,8 @@ families! {
     smallest |x, n, i, m| x.reduce(Reduce::Min { axis: 1 });
     position |x, n, i, m| T::discrete(&Discrete::ArgMax { axis: 0 }, &[x]);
     position_of_smallest |x, n, i, m| T::discrete(&Discrete::ArgMin { axis: 1 }, &[x]);
+    prefix_max |x, n, i, m| T::discrete(&Discrete::PrefixArg { axis: 0, largest: true, reverse: false }, &[x]);
+    prefix_min_back |x, n, i, m| T::discrete(&Discrete::PrefixArg { axis: 0, largest: false, reverse: true }, &[i]);
     order |x, n, i, m| T::discrete(&Discrete::ArgSort { axis: 1, descending: false }, &[x]);
     order_down |x, n, i, m| T::discrete(&Discrete::ArgSort { axis: 0, descending: true }, &[x]);
     order_of_integers |x, n, i, m| T::discrete(&Discrete::ArgSort { axis: 0, descending: true }, &[i]);

@@ -191,6 +191,16 @@ fn running_soft_maxima_are_those_of_the_lines_before() {
     }
     let inf = f64::INFINITY;
     assert_eq!(tensor([-inf, -inf, 2.0, inf]).cumlogsumexp(0), tensor([-inf, -inf, 2.0, inf]));
+    assert_eq!(tensor([inf, 1.0, -inf]).cumlogsumexp(0), tensor([inf, inf, inf]));
+    let nan = tensor([1.0, f64::NAN, 2.0]).cumlogsumexp(0).to_vec();
+    assert!(nan[0] == 1.0 && nan[1].is_nan() && nan[2].is_nan());
+    // Maxima that grow by more than a float can: the elements before are lost without a NaN.
+    let steps = tensor([-1e300, -700.0, 0.0, 700.0, 1e300]);
+    assert_eq!(steps.cumlogsumexp(0), steps);
+    assert_eq!(grad(|x: &Tensor<_, 1>| x.cumlogsumexp(0).sum(), &steps), tensor([1.0; 5]));
+    // A prefix of `-inf` alone has derivative 0.
+    let none = grad(|x: &Tensor<_, 1>| x.cumlogsumexp(0).sum(), &tensor([-inf, -inf, 0.5]));
+    assert_eq!(none, tensor([0.0, 0.0, 1.0]));
     // The last is logsumexp: its derivative is the softmax.
     let x = random([6], 11);
     let g = grad(|x: &Tensor<_, 1>| x.cumlogsumexp(0).row::<0>(5), &x);

@@ -180,6 +180,7 @@ fn discrete(out: &mut String) {
         ("argmax", "ArgMax {", "a number"),
         ("argmin", "ArgMin {", "a number"),
         ("argsort", "ArgSort {", "a number"),
+        ("prefix_argmax, prefix_argmin", "PrefixArg {", "a number"),
         ("iota", "Iota {", "none"),
     ];
     for (name, variant, operands) in others {

@@ -160,6 +160,12 @@ fn special_values_stay_in_their_place() {
     let y = tensor([1.0, 2.0, f64::NAN, 3.0]).cummax(0).to_vec();
     assert_eq!(y[..2], [1.0, 2.0]);
     assert!(y[2].is_nan() && y[3].is_nan());
+    let z = tensor([1.0, f64::NAN, 2.0, 3.0]).cummax_reverse(0).to_vec();
+    assert!(z[0].is_nan() && z[1].is_nan() && z[2..] == [3.0, 3.0]);
+    // Of zeros of both signs, the first.
+    let zeros = tensor([-0.0f64, 0.0]);
+    assert!(zeros.cummax(0).to_vec().iter().all(|x| x.to_bits() == (-0.0f64).to_bits()));
+    assert!(zeros.cummax_reverse(0).to_vec().iter().all(|x| x.to_bits() == 0));
 }
 
 #[test]

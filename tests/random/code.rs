@@ -55,7 +55,9 @@ impl Code for Discrete {
             // Their own names and fields are the code.
             Discrete::And | Discrete::Or | Discrete::Not | Discrete::ToInt => format!("Discrete::{self:?}"),
             Discrete::ArgMax { .. } | Discrete::ArgMin { .. } => format!("Discrete::{self:?}"),
-            Discrete::ArgSort { .. } | Discrete::Iota { .. } => format!("Discrete::{self:?}"),
+            Discrete::ArgSort { .. } | Discrete::PrefixArg { .. } | Discrete::Iota { .. } => {
+                format!("Discrete::{self:?}")
+            }
         }
     }
 }

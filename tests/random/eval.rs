@@ -351,9 +351,10 @@ impl<T: BaseTensor> Pool<T> {
             Discrete::And | Discrete::Or | Discrete::Not => first.of_type(DType::Bool),
             Discrete::FloatStep(_) => first.float(),
             Discrete::IntUnary(_) | Discrete::IntBinary(_) | Discrete::ToFloat(_) => first.of_type(DType::I64),
-            Discrete::ArgMax { axis } | Discrete::ArgMin { axis } | Discrete::ArgSort { axis, .. } => {
-                first.number().along(*axis)
-            }
+            Discrete::ArgMax { axis }
+            | Discrete::ArgMin { axis }
+            | Discrete::ArgSort { axis, .. }
+            | Discrete::PrefixArg { axis, .. } => first.number().along(*axis),
             Discrete::Iota { .. } => unreachable!("it has no operand"),
         };
         // A step of an integer would be a large number.
@@ -368,7 +369,8 @@ impl<T: BaseTensor> Pool<T> {
             Discrete::FloatStep(_) => sum(hull(first.within, (-1.0, 1.0)), (-1.0, 1.0)),
             Discrete::Compare(_) | Discrete::And | Discrete::Or | Discrete::Not | Discrete::Iota { .. } => USUAL,
             Discrete::IntUnary(_) | Discrete::IntBinary(_) | Discrete::ToInt | Discrete::ToFloat(_) => USUAL,
-            Discrete::ArgMax { .. } | Discrete::ArgMin { .. } | Discrete::ArgSort { .. } => USUAL,
+            Discrete::ArgMax { .. } | Discrete::ArgMin { .. } => USUAL,
+            Discrete::ArgSort { .. } | Discrete::PrefixArg { .. } => USUAL,
         };
         let rest: Vec<T> = args.iter().skip(1).map(|b| b.like(&first).t).collect();
         let operands: Vec<&T> = std::iter::once(&first.t).chain(&rest).collect();

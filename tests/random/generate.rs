@@ -323,7 +323,7 @@ impl Maker {
 
     fn discrete(&mut self, pool: &Pool<Shapes>) -> Step {
         let axis = self.rng.below(2);
-        let (op, operand) = match self.rng.below(12) {
+        let (op, operand) = match self.rng.below(13) {
             0 | 1 => (Discrete::Compare(self.one(Compare::ALL)), self.pick(pool)),
             2 => (self.one(&[Discrete::And, Discrete::Or, Discrete::Not]), self.mask(pool)),
             3 => (Discrete::FloatStep(self.one(FloatStep::ALL)), self.float(pool)),
@@ -333,6 +333,10 @@ impl Maker {
             8 => (Discrete::ToFloat(self.one(&[DType::F64, DType::F32])), self.int(pool)),
             9 => (self.one(&[Discrete::ArgMax { axis }, Discrete::ArgMin { axis }]), self.pick(pool)),
             10 => (Discrete::ArgSort { axis, descending: self.rng.below(2) == 0 }, self.pick(pool)),
+            11 => {
+                let [largest, reverse] = [(); 2].map(|()| self.rng.below(2) == 0);
+                (Discrete::PrefixArg { axis, largest, reverse }, self.pick(pool))
+            }
             _ => (Discrete::Iota { n: self.rng.below(5) }, 0),
         };
         let operands = [operand, self.pick(pool)];

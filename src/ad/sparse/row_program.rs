@@ -211,7 +211,7 @@ impl Rows {
                     alike().then(|| op.clone())
                 }
                 Discrete::ArgMax { .. } | Discrete::ArgMin { .. } | Discrete::ArgSort { .. } => None,
-                Discrete::Iota { .. } => None,
+                Discrete::PrefixArg { .. } | Discrete::Iota { .. } => None,
             },
             Op::Linear(f, a) => Some(Op::Linear(Box::new(self.linear(f, is_row(0))?), *a)),
             Op::Contract(f, a, b) => {

@@ -160,6 +160,10 @@ pub(crate) enum KernelOp {
     Position(Reduce, usize, usize),
     /// The prefix sums, or the suffix sums, along one axis.
     PrefixSum(Line),
+    /// The positions of prefix extrema along one axis; whether of the largest elements.
+    PrefixArg(Line, bool),
+    /// The prefix extrema along one axis, as for `PrefixArg`.
+    PrefixExtremum(Line, bool),
     /// The positions of the elements along one axis in sorted order, at some ranks: ascending ranges without overlap.
     ArgSort(Lines, Ranks),
     /// The Fourier transforms of lines.

@@ -97,7 +97,7 @@ impl Lowering {
                 Discrete::Compare(_) | Discrete::And | Discrete::Or | Discrete::Not | Discrete::FloatStep(_) => true,
                 Discrete::IntUnary(_) | Discrete::IntBinary(_) | Discrete::ToInt | Discrete::ToFloat(_) => true,
                 Discrete::ArgMax { .. } | Discrete::ArgMin { .. } | Discrete::ArgSort { .. } => false,
-                Discrete::Iota { .. } => false,
+                Discrete::PrefixArg { .. } | Discrete::Iota { .. } => false,
             },
             // `bilinear` settles the operands of products.
             Op::Contract(..) => return,

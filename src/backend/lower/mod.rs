@@ -10,6 +10,7 @@ mod fourier;
 mod interchange;
 mod loops;
 mod operations;
+mod prefix_extrema;
 mod products;
 mod ranks;
 mod views;

@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use smallvec::SmallVec;
 
 use super::fourier::Transforms;
+use super::prefix_extrema::{PrefixExtrema, prefix_extrema};
 use super::ranks::ranks_read;
 use super::views::as_read;
 use super::{LoweredValue, Lowering};
@@ -19,6 +20,7 @@ use crate::backend::ir::step::{
     BufferId, Interpreted, KernelCall, KernelOp, MatrixCall, Ranks, Step, StepOperand, Storage,
 };
 use crate::dtype::DType;
+use crate::kernels::scan::Line;
 use crate::kernels::sorting::Lines;
 use crate::ops::{Binary, Call, Discrete, FloatStep, Linear, Matrix, Reduce};
 use crate::program::{Builder, Node, NodeId, Op, Program, Slot as Named};
@@ -34,6 +36,8 @@ pub(crate) struct Scope<'p> {
     root: Vec<NodeId>,
     /// For each sorting permutation, the ranks that other operations read.
     ranks: HashMap<NodeId, Ranks>,
+    /// Gathers of prefix extrema.
+    prefix_extrema: PrefixExtrema,
     /// The Fourier transforms.
     pub(super) transforms: Transforms,
     /// Whether each input may be updated in place: only carries of a loop may.
@@ -82,6 +86,11 @@ impl Lowering {
                 self.spread(scope, *a);
                 let (len, inner) = line(scope.shape(*a), op.axis());
                 self.whole(scope, KernelOp::Extremum(*op, len, inner), &[*a], node)
+            }
+            Op::Gather(a, _) if scope.prefix_extrema.is_gather(k) => {
+                self.spread(scope, *a);
+                let (line, largest) = scope.prefix_extrema.gathered(k);
+                self.whole(scope, KernelOp::PrefixExtremum(line, largest), &[*a], node)
             }
             Op::Gather(a, ix) if !ix.is_empty() && ix.len() == scope.shape(*a).len() => {
                 let (of, sizes) = (scope.kind(*a), scope.shape(*a).iter().copied().collect());
@@ -185,6 +194,13 @@ impl Lowering {
                 let op = KernelOp::ArgSort(Lines { len, inner, descending: *descending }, ranks);
                 return self.whole(scope, op, &[args[0]], node);
             }
+            Discrete::PrefixArg { .. } if scope.prefix_extrema.is_gathered_alone(k) => return LoweredValue::Deferred,
+            Discrete::PrefixArg { axis, largest, reverse } => {
+                self.spread(scope, args[0]);
+                let (len, inner) = line(scope.shape(args[0]), *axis);
+                let op = KernelOp::PrefixArg(Line { len, inner, reverse: *reverse }, *largest);
+                return self.whole(scope, op, &[args[0]], node);
+            }
             Discrete::Compare(_) | Discrete::And | Discrete::Or | Discrete::Not | Discrete::FloatStep(_) => {}
             Discrete::IntUnary(_) | Discrete::IntBinary(_) | Discrete::ToInt | Discrete::ToFloat(_) => {}
         }
@@ -199,7 +215,11 @@ impl Lowering {
             Discrete::IntUnary(op) => ElementwiseOp::IntUnary(*op, v[0]),
             Discrete::IntBinary(op) => ElementwiseOp::IntBinary(*op, v[0], v[1]),
             Discrete::ToInt | Discrete::ToFloat(_) => ElementwiseOp::Convert(from, v[0]),
-            Discrete::ArgMax { .. } | Discrete::ArgMin { .. } | Discrete::ArgSort { .. } | Discrete::Iota { .. } => {
+            Discrete::ArgMax { .. }
+            | Discrete::ArgMin { .. }
+            | Discrete::ArgSort { .. }
+            | Discrete::PrefixArg { .. }
+            | Discrete::Iota { .. } => {
                 unreachable!("the operation is not elementwise")
             }
         })
@@ -505,7 +525,9 @@ impl<'p> Scope<'p> {
             life[of] = life[of].max(k);
         }
         let ranks = ranks_read(program);
-        Scope { program, known: Vec::with_capacity(nodes.len()), life, root, ranks, transforms, owned }
+        let prefix_extrema = prefix_extrema(program);
+        let known = Vec::with_capacity(nodes.len());
+        Scope { program, known, life, root, ranks, prefix_extrema, transforms, owned }
     }
 
     /// Element type and number of elements.

@@ -238,7 +238,9 @@ fn nanoseconds(step: &FusedStep) -> f64 {
             match &whole.op {
                 KernelOp::Product(product) => product.nanoseconds(),
                 KernelOp::Extremum(..) => MACHINE.extremum * size(read),
-                KernelOp::PrefixSum(_) => MACHINE.scanned * size(read),
+                KernelOp::PrefixSum(_) | KernelOp::PrefixArg(..) | KernelOp::PrefixExtremum(..) => {
+                    MACHINE.scanned * size(read)
+                }
                 KernelOp::Position(..) | KernelOp::Transpose(_) => MACHINE.position * size(read),
                 KernelOp::ArgSort(lines, ranks) => {
                     let asked: usize = ranks.iter().map(ExactSizeIterator::len).sum();

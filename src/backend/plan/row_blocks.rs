@@ -168,7 +168,9 @@ fn whole_by_rows(whole: &KernelCall, rows: usize, buffers: &[Buffer]) -> Option<
     let (lines, by_rows) = match &whole.op {
         KernelOp::Extremum(_, _, inner) | KernelOp::Position(_, _, inner) => (whole.size / (*inner).max(1), [true; 3]),
         KernelOp::ArgSort(lines, _) => (whole.size / (lines.len * lines.inner).max(1), [true; 3]),
-        KernelOp::PrefixSum(line) => (whole.size / (line.len * line.inner).max(1), [true; 3]),
+        KernelOp::PrefixSum(line) | KernelOp::PrefixArg(line, _) | KernelOp::PrefixExtremum(line, _) => {
+            (whole.size / (line.len * line.inner).max(1), [true; 3])
+        }
         KernelOp::Product(product) => (rows, product.by_rows(rows)?.1),
         KernelOp::Transpose(nest) => {
             let (_, [from, into]) = transposed_by_rows(nest, whole.size, rows)?;
@@ -203,7 +205,9 @@ pub(crate) fn suggestions(step: &FusedStep, f: &mut dyn FnMut(usize)) {
         Step::KernelCall(whole) => match &whole.op {
             KernelOp::Extremum(_, _, inner) | KernelOp::Position(_, _, inner) => f(whole.size / (*inner).max(1)),
             KernelOp::ArgSort(lines, _) => f(whole.size / (lines.len * lines.inner).max(1)),
-            KernelOp::PrefixSum(line) => f(whole.size / (line.len * line.inner).max(1)),
+            KernelOp::PrefixSum(line) | KernelOp::PrefixArg(line, _) | KernelOp::PrefixExtremum(line, _) => {
+                f(whole.size / (line.len * line.inner).max(1))
+            }
             KernelOp::Product(product) => product.outer_sizes(f),
             KernelOp::Transpose(nest) => nest.axes().iter().for_each(|axis| f(axis.len)),
             KernelOp::Fourier(_) | KernelOp::Gather(..) | KernelOp::Scatter(..) | KernelOp::Affine(..) => {}

@@ -14,7 +14,7 @@ use crate::kernels::indexing::{self, Blocks};
 use crate::kernels::loop_nest::Nest;
 use crate::kernels::matrix::Real;
 use crate::kernels::matrix::batch::{self, MatrixOperands, MatrixResults};
-use crate::kernels::{reduce, scan, sorting, threads, views};
+use crate::kernels::{prefix_extrema, reduce, scan, sorting, threads, views};
 use crate::ops::Reduce;
 
 /// The extremum of a long contiguous line, from the extrema of its parts. The parts do not depend on the number of
@@ -61,6 +61,14 @@ impl Memory {
             }),
             KernelOp::PrefixSum(line) => with_num!(whole.dtype, E => {
                 scan::prefix_sums(self.isa, self.lines::<E>(whole, span), *line, self.rows(whole, span));
+            }),
+            KernelOp::PrefixArg(line, largest) => with_num!(whole.dtype, E => {
+                let (x, out) = (self.lines::<E>(whole, span), self.rows(whole, span));
+                prefix_extrema::prefix_positions(self.isa, x, *line, *largest, out);
+            }),
+            KernelOp::PrefixExtremum(line, largest) => with_num!(whole.dtype, E => {
+                let (x, out) = (self.lines::<E>(whole, span), self.rows(whole, span));
+                prefix_extrema::prefix_extrema(self.isa, x, *line, *largest, out);
             }),
             KernelOp::ArgSort(lines, ranks) => {
                 let mut room = std::mem::take(&mut self.sorting);

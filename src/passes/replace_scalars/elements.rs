@@ -246,7 +246,7 @@ impl ScalarBody {
                 }
                 Discrete::ArgMax { axis } => self.extrema(program, known, (Reduce::Max { axis: *axis }, args[0], true)),
                 Discrete::ArgMin { axis } => self.extrema(program, known, (Reduce::Min { axis: *axis }, args[0], true)),
-                Discrete::ArgSort { .. } => None,
+                Discrete::ArgSort { .. } | Discrete::PrefixArg { .. } => None,
                 Discrete::Iota { n } => Some((0..*n).map(|i| Some(self.integer(i))).collect()),
             },
             Op::Reduce(op, a) => self.extrema(program, known, (*op, *a, false)),

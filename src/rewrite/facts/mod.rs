@@ -236,9 +236,10 @@ fn discrete(b: &Builder, op: &Discrete, args: &[NodeId]) -> Option<Integers> {
         }
         Discrete::ToInt if b.node(args[0]).dtype == DType::Bool => Integers::between(0, 1),
         Discrete::ToInt => None,
-        Discrete::ArgMax { axis } | Discrete::ArgMin { axis } | Discrete::ArgSort { axis, .. } => {
-            Integers::between(0, b.node(args[0]).shape[*axis] as i64 - 1)
-        }
+        Discrete::ArgMax { axis }
+        | Discrete::ArgMin { axis }
+        | Discrete::ArgSort { axis, .. }
+        | Discrete::PrefixArg { axis, .. } => Integers::between(0, b.node(args[0]).shape[*axis] as i64 - 1),
         Discrete::Compare(_) | Discrete::And | Discrete::Or | Discrete::Not => None,
         Discrete::FloatStep(_) | Discrete::ToFloat(_) => None,
     }

@@ -27,7 +27,8 @@ pub(super) fn is_elementwise(op: &Discrete) -> bool {
     match op {
         Discrete::Compare(_) | Discrete::And | Discrete::Or | Discrete::Not | Discrete::FloatStep(_) => true,
         Discrete::IntUnary(_) | Discrete::IntBinary(_) | Discrete::ToInt | Discrete::ToFloat(_) => true,
-        Discrete::ArgMax { .. } | Discrete::ArgMin { .. } | Discrete::ArgSort { .. } | Discrete::Iota { .. } => false,
+        Discrete::ArgMax { .. } | Discrete::ArgMin { .. } | Discrete::ArgSort { .. } => false,
+        Discrete::PrefixArg { .. } | Discrete::Iota { .. } => false,
     }
 }
 
@@ -55,7 +56,7 @@ fn commutes(op: &Discrete) -> bool {
         Discrete::IntBinary(op) => op.commutes(),
         Discrete::Compare(_) | Discrete::Not | Discrete::FloatStep(_) | Discrete::IntUnary(_) => false,
         Discrete::ToInt | Discrete::ToFloat(_) | Discrete::ArgMax { .. } | Discrete::ArgMin { .. } => false,
-        Discrete::ArgSort { .. } | Discrete::Iota { .. } => false,
+        Discrete::ArgSort { .. } | Discrete::PrefixArg { .. } | Discrete::Iota { .. } => false,
     }
 }
 

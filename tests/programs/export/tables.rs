@@ -153,7 +153,10 @@ fn positions_and_extrema() {
     for (kind, x) in [("f64", x.clone()), ("f32", x.cast::<f32>()), ("i64", whole)] {
         for axis in [0, 1] {
             let sorts = [false, true].map(|descending| Discrete::ArgSort { axis, descending });
-            for op in [Discrete::ArgMax { axis }, Discrete::ArgMin { axis }].into_iter().chain(sorts) {
+            let prefix = |largest, reverse| Discrete::PrefixArg { axis, largest, reverse };
+            let prefixes = [prefix(false, false), prefix(false, true), prefix(true, false), prefix(true, true)];
+            let extrema = [Discrete::ArgMax { axis }, Discrete::ArgMin { axis }];
+            for op in extrema.into_iter().chain(sorts).chain(prefixes) {
                 let name = format!("{op}_{kind}");
                 assert_alike(&name, std::slice::from_ref(&x), |ids| Op::Discrete(op, ids.into()));
             }

@@ -545,6 +545,10 @@ impl Maker {
                 if self.rarely(3) && !shape.is_empty() {
                     let x = self.value(shape, dtype, depth);
                     let axis = self.rng.below(shape.len());
+                    if self.rarely(3) {
+                        let (largest, reverse) = (self.rarely(2), self.rarely(2));
+                        return self.discrete(Discrete::PrefixArg { axis, largest, reverse }, &[x]);
+                    }
                     let descending = self.rarely(2);
                     return self.discrete(Discrete::ArgSort { axis, descending }, &[x]);
                 }
