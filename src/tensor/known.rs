@@ -1,7 +1,9 @@
 //! Tensors of known numbers: access to their elements with and without a copy, equality and printing.
 
 use std::borrow::Cow;
+use std::cmp::Ordering;
 use std::fmt;
+use std::ops::Index;
 
 use super::Tensor;
 use crate::array::{Array, ArrayError, Drawn, Nested};
@@ -144,5 +146,55 @@ impl<T: BaseTensor, const D: usize, E: Elem> fmt::Debug for Tensor<T, D, E> {
             Some(a) => fmt::Debug::fmt(&a, f),
             None => write!(f, "{} {}", E::DTYPE, Show(self.raw.shape())),
         }
+    }
+}
+
+/// What a tensor is compared with to a `bool`; nothing is, except for a tensor by `==`.
+#[diagnostic::on_unimplemented(
+    message = "a comparison of a tensor with `{Self}` is no `bool`: the numbers are unknown where the program is recorded or \
+               differentiated",
+    label = "a mask is needed: `x.lt(y)`, `le`, `gt`, `ge`, `eq` or `ne`",
+    note = "a mask chooses between two values by `mask.select(a, b)` or `cond(mask, a, b)`, and ends a loop in `while_loop`; numbers that \
+            are known, as those of `Concrete` tensors, are compared by `x.item() > 0.0`"
+)]
+pub trait ComparedToBool {
+    #[doc(hidden)]
+    fn never<X>(&self) -> X;
+}
+
+/// Not available: rustc says which method makes a mask.
+#[doc(hidden)]
+impl<T, const D: usize, E, R: ComparedToBool> PartialEq<R> for Tensor<T, D, E> {
+    fn eq(&self, other: &R) -> bool {
+        other.never()
+    }
+}
+
+/// Not available: rustc says which method makes a mask.
+#[doc(hidden)]
+impl<T, const D: usize, E, R: ComparedToBool> PartialOrd<R> for Tensor<T, D, E> {
+    fn partial_cmp(&self, other: &R) -> Option<Ordering> {
+        other.never()
+    }
+}
+
+/// What indexes a tensor by brackets; nothing does.
+#[diagnostic::on_unimplemented(
+    message = "a tensor cannot be indexed by `[{Self}]`: its elements are values of the program, not places in memory",
+    label = "an element is read by `x.at([i])`, a row by `x.row(i)`, a range by `x.slice(axis, 1..)`",
+    note = "numbers that are known, as those of `Concrete` tensors, are a slice: `x.elements()[i]`"
+)]
+pub trait Bracket {
+    #[doc(hidden)]
+    fn never<X>(&self) -> X;
+}
+
+/// Not available: rustc says which method reads elements.
+#[doc(hidden)]
+impl<T, const D: usize, E, I: Bracket> Index<I> for Tensor<T, D, E> {
+    type Output = T;
+
+    fn index(&self, index: I) -> &T {
+        index.never()
     }
 }

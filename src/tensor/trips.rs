@@ -66,7 +66,7 @@ fn carry_changes(op: &str, difference: Difference) -> String {
 fn outputs_change(op: &str, difference: Difference) -> String {
     let (at, before, after) = difference.words();
     format!(
-        "{op}: outputs of all trips must have one structure, but{at} {before} was followed by {after}; return as a tensor what \
+        "{op}: outputs of all trips must have one structure, but{at} {after} came after {before}; return as a tensor what \
          changes"
     )
 }

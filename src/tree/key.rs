@@ -145,8 +145,8 @@ impl Part {
             Part::Plain(data) => format!("{data:?}"),
             Part::Enter(Label::Variant(name)) => (*name).to_owned(),
             Part::Enter(Label::Field(name)) => format!("a part `{name}`"),
-            Part::Enter(Label::Item(k)) => format!("a part `{k}`"),
-            Part::Enter(Label::Name(name)) => format!("a part `{name}`"),
+            Part::Enter(Label::Item(k)) => format!("an element `{k}`"),
+            Part::Enter(Label::Name(name)) => format!("an element `{name}`"),
             Part::Leave => String::from("no further part"),
         }
     }
@@ -220,19 +220,43 @@ impl Key {
 
     fn difference(&self, other: &Key) -> Option<Difference> {
         let mut path = Path::default();
-        let (mut given, end) = (other.parts.iter(), &Part::Leave);
-        for needed in &self.parts {
-            let given = given.next().unwrap_or(end);
+        // Where the contents of each open part begin.
+        let (mut starts, end) = (vec![0], &Part::Leave);
+        for k in 0..self.parts.len().max(other.parts.len()) {
+            let [needed, given] = [self, other].map(|key| key.parts.get(k).unwrap_or(end));
             if !needed.is(given) {
-                return Some(Difference::of(path.text(), needed, given));
+                let start = starts.last().copied().unwrap_or(0);
+                let counts = [self, other].map(|key| key.elements(start));
+                return Some(Difference::of(path.text(), [needed, given], counts));
             }
             match needed {
-                Part::Enter(label) => path.enter(label.step()),
-                Part::Leave => path.leave(),
+                Part::Enter(label) => {
+                    path.enter(label.step());
+                    starts.push(k + 1);
+                }
+                Part::Leave => {
+                    path.leave();
+                    starts.pop();
+                }
                 Part::Leaf(..) | Part::Plain(_) => {}
             }
         }
-        given.next().map(|given| Difference::of(path.text(), end, given))
+        None
+    }
+
+    /// The number of elements of the part whose contents begin here.
+    fn elements(&self, start: usize) -> usize {
+        let (mut depth, mut count) = (0usize, 0);
+        for part in &self.parts[start..] {
+            match part {
+                Part::Enter(Label::Item(_) | Label::Name(_)) if depth == 0 => (depth, count) = (1, count + 1),
+                Part::Enter(_) => depth += 1,
+                Part::Leave if depth == 0 => break,
+                Part::Leave => depth -= 1,
+                Part::Leaf(..) | Part::Plain(_) => {}
+            }
+        }
+        count
     }
 }
 
@@ -367,9 +391,15 @@ impl Difference {
         (at, needed, given)
     }
 
-    fn of(path: &str, needed: &Part, given: &Part) -> Difference {
+    /// The difference of two parts at a place, and of the numbers of elements there.
+    fn of(path: &str, [needed, given]: [&Part; 2], counts: [usize; 2]) -> Difference {
         let at = path.to_owned();
         match (needed, given) {
+            (Part::Enter(Label::Item(_) | Label::Name(_)), Part::Leave)
+            | (Part::Leave, Part::Enter(Label::Item(_) | Label::Name(_))) => {
+                let [needed, given] = counts.map(|n| format!("{n} element{}", if n == 1 { "" } else { "s" }));
+                Difference::Structure { at, needed, given }
+            }
             (Part::Leaf(s, t), Part::Leaf(u, v)) => {
                 Difference::Leaf { at, needed: (s.to_vec(), *t), given: (u.to_vec(), *v) }
             }

@@ -58,3 +58,11 @@ fn shape_by_name(rng: &mut array::Rng) { rng.normal("2", 0.0, 1.0); }
 
 // Letters.
 fn letters_of_another_rank<T: BaseTensor>(m: &Matrix<T>, v: &Vector<T>) { polygrad::einsum!("ij,jk->ik", m, v); }
+
+// Comparisons and brackets.
+fn compared_to_a_number<T: BaseTensor>(s: Scalar<T>) { if s > 0.0 {} }
+fn compared_in_a_closure(x: &Known) { grad(|x: &Vector<_>| if x.sum() > 0.0 { x.sum() } else { -x.sum() }, x); }
+fn equal_to_a_number<T: BaseTensor>(s: Scalar<T>) { if s == 0.0 {} }
+fn brackets<T: BaseTensor>(v: &Vector<T>) { &v[0]; }
+fn two_brackets<T: BaseTensor>(m: &Matrix<T>) { &m[0][1]; }
+fn range_in_brackets<T: BaseTensor>(v: &Vector<T>) { &v[1..3]; }
