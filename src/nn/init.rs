@@ -14,11 +14,12 @@ use crate::tensor::{Above, Rank, Tensor};
 /// ```
 /// use polygrad::array::Rng;
 /// use polygrad::nn::Init;
-/// let weights = Init::HeNormal.draw::<2, 1, f64>([200, 100], [200, 100], &mut Rng::new(1));
+/// use polygrad::Tensor;
+/// let weights: Tensor<_, 2> = Init::HeNormal.draw([200, 100], [200, 100], &mut Rng::new(1));
 /// assert!((weights.std().item() - 0.1).abs() < 0.002);
 ///
-/// let q = Init::Orthogonal.draw::<2, 1, f64>([3, 2], [3, 2], &mut Rng::new(1));
-/// assert!((q.t().matmul(&q) - polygrad::Tensor::eye(2)).abs().max_all().item() < 1e-14);
+/// let q: Tensor<_, 2> = Init::Orthogonal.draw([3, 2], [3, 2], &mut Rng::new(1));
+/// assert!((q.t().matmul(&q) - Tensor::eye(2)).abs().max_all().item() < 1e-14);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Init {
