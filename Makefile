@@ -114,10 +114,11 @@ bless:
 	UPDATE_EXPECT=1 cargo test --test errors
 	UPDATE_EXPECT=1 cargo test --test language --test programs -- architecture kept operations verbs examples pictures printing recognized
 
-# Draws the picture that takes too long for a test. Its page shows what is printed.
+# Draws the pictures that take too long for a test. Their pages show what is printed.
 pictures:
 	cargo run --release --example character target/pictures
-	cp target/pictures/character.svg docs/pictures/
+	cargo run --release --example convolutional target/pictures
+	cp target/pictures/character.svg target/pictures/convolutional.svg docs/pictures/
 
 doc:
 	cargo doc -p polygrad --no-deps --features $(FEATURES) --open

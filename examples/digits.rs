@@ -9,6 +9,7 @@
 use std::io::{IsTerminal, Write};
 
 use polygrad::array::Rng;
+use polygrad::nn::{self, Init, Linear};
 use polygrad::optim::{Optimizer, Sgd};
 use polygrad::{Array, BaseTensor, Concrete, Function, Tensor, Tree};
 
@@ -22,45 +23,33 @@ const BATCH: usize = 50;
 /// The parameters: two affine layers.
 #[derive(Tree, Clone)]
 pub(crate) struct Network<T: BaseTensor> {
-    pub(crate) w1: Tensor<T, 2>,
-    pub(crate) b1: Tensor<T, 1>,
-    pub(crate) w2: Tensor<T, 2>,
-    pub(crate) b2: Tensor<T, 1>,
+    pub(crate) hidden: Linear<T>,
+    pub(crate) output: Linear<T>,
 }
 
 /// Images, one per row, and their labels.
 pub(crate) type Batch<T> = (Tensor<T, 2>, Tensor<T, 1, i64>);
 
-/// `tanh(x W1 + b1) W2 + b2`, one row of scores per image.
+/// One row of scores per image.
 fn scores<T: BaseTensor>(net: &Network<T>, x: &Tensor<T, 2>) -> Tensor<T, 2> {
-    let n = x.dim::<0>();
-    let hidden = (x.matmul(&net.w1) + net.b1.replicate(n)).tanh();
-    hidden.matmul(&net.w2) + net.b2.replicate(n)
+    net.output.apply(&net.hidden.apply(x).tanh())
 }
 
 /// The mean cross-entropy of the predicted distributions and the labels.
 pub(crate) fn loss<T: BaseTensor>(net: &Network<T>, (x, labels): &Batch<T>) -> Tensor<T, 0> {
-    let log_probability = scores(net, x).log_softmax(1);
-    -(log_probability * labels.one_hot(CLASSES)).sum() / x.dim::<0>() as f64
+    scores(net, x).cross_entropy(1, labels).mean()
 }
 
 /// The share of images whose highest score is that of their label.
 pub(crate) fn accuracy(net: &Network<Concrete>, (x, labels): &Batch<Concrete>) -> f64 {
-    let right = scores(net, x).argmax_axis(1).eq(labels);
-    right.to_float::<f64>().mean().item()
+    nn::accuracy(&scores(net, x), 1, labels).item()
 }
 
 pub(crate) fn network(rng: &mut Rng) -> Network<Concrete> {
-    let mut weights = |n: usize, m: usize| {
-        let scale = 1.0 / (n as f64).sqrt();
-        Tensor::constant(rng.uniform(&[n, m], -scale, scale))
+    let mut layer = |inputs: usize, outputs: usize| {
+        Linear::new([inputs, outputs], Init::Uniform(1.0 / (inputs as f64).sqrt()), rng)
     };
-    Network {
-        w1: weights(PIXELS, HIDDEN),
-        b1: Tensor::zeros([HIDDEN]),
-        w2: weights(HIDDEN, CLASSES),
-        b2: Tensor::zeros([CLASSES]),
-    }
+    Network { hidden: layer(PIXELS, HIDDEN), output: layer(HIDDEN, CLASSES) }
 }
 
 /// The pixels of an image, and its label.

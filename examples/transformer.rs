@@ -2,26 +2,27 @@
 //!
 //! `cargo run --release --example transformer`
 //!
-//! The model is a struct that derives `Tree`. One step of training, the gradient and the update by Adam, is one
+//! The model is a struct of layers of the module `nn`. One step of training, the gradient and the update by Adam, is one
 //! recorded program; its data are the windows of text of a batch.
 //!
 //! ```text
-//! 27328 parameters
-//! update    0   loss 4.4614
-//! update   50   loss 0.9354
-//! update  100   loss 0.2005
-//! update  150   loss 0.1349
-//! update  200   loss 0.1097
-//! update  250   loss 0.0736
-//! last           loss 0.1037
+//! 27805 parameters
+//! update    0   loss 4.2254
+//! update   50   loss 0.9599
+//! update  100   loss 0.2783
+//! update  150   loss 0.1415
+//! update  200   loss 0.1034
+//! update  250   loss 0.1154
+//! last           loss 0.1014
 //! twinkle twinkle little star, how i wonder what you are. up above the world so high,
 //! ```
 
 use std::io::{IsTerminal, Write};
 
 use polygrad::array::Rng;
+use polygrad::nn::{Attention, AttentionMask, Embedding, Init, LayerNorm, Linear};
 use polygrad::optim::{Adam, Optimizer, Rate, clip_by_norm};
-use polygrad::{BaseTensor, Concrete, Function, Tensor, Tree, einsum, value_and_grad};
+use polygrad::{BaseTensor, Concrete, Function, Tensor, Tree, value_and_grad};
 
 const TEXT: &str = "twinkle twinkle little star, how i wonder what you are. up above the world so high, like a diamond in \
                     the sky. twinkle twinkle little star, how i wonder what you are. ";
@@ -36,47 +37,29 @@ const UPDATES: usize = 300;
 /// Attention and a network for each place, each after a normalization and beside what came in.
 #[derive(Tree, Clone, Debug)]
 struct Layer<T: BaseTensor> {
-    gains: [Tensor<T, 1>; 2],
-    query: Tensor<T, 3>,
-    key: Tensor<T, 3>,
-    value: Tensor<T, 3>,
-    out: Tensor<T, 3>,
-    up: Tensor<T, 2>,
-    down: Tensor<T, 2>,
+    norms: [LayerNorm<T>; 2],
+    attention: Attention<T>,
+    up: Linear<T>,
+    down: Linear<T>,
 }
 
 #[derive(Tree, Clone, Debug)]
 struct Model<T: BaseTensor> {
-    letters: Tensor<T, 2>,
+    letters: Embedding<T>,
     places: Tensor<T, 2>,
     layers: Vec<Layer<T>>,
-    scores: Tensor<T, 2>,
+    scores: Linear<T>,
 }
 
-fn normal<T: BaseTensor>(x: &Tensor<T, 3>, gain: &Tensor<T, 1>) -> Tensor<T, 3> {
-    (x - x.mean_keep(2)) / (x.var_keep(2) + 1e-5).sqrt() * gain.up_to(x)
-}
-
-/// Each place looks at itself and the places before it.
-fn attention<T: BaseTensor>(layer: &Layer<T>, x: &Tensor<T, 3>) -> Tensor<T, 3> {
-    let project = |w: &Tensor<T, 3>| einsum!("bld,dhk->bhlk", x, w);
-    let (q, k, v) = (project(&layer.query), project(&layer.key), project(&layer.value));
-    let scores = einsum!("bhlk,bhmk->bhlm", &q, &k) / ((WIDTH / HEADS) as f64).sqrt();
-    let past = Tensor::<T, 2>::ones([WINDOW, WINDOW]).tril(0).gt(0.0).up_to(&scores);
-    let weights = past.select(scores, -1e9).softmax(3);
-    einsum!("bhlm,bhmk,hkd->bld", &weights, &v, &layer.out)
-}
-
-/// The scores of the next letter at each place of each window.
+/// The scores of the next letter at each place of each window; a place looks at itself and the places before it.
 fn scores<T: BaseTensor>(model: &Model<T>, text: &Tensor<T, 2, i64>) -> Tensor<T, 3> {
-    let mut x: Tensor<T, 3> = model.letters.gather([text]);
+    let mut x: Tensor<T, 3> = model.letters.apply(text);
     x = &x + model.places.up_to(&x);
     for layer in &model.layers {
-        x = &x + attention(layer, &normal(&x, &layer.gains[0]));
-        let hidden = einsum!("bld,de->ble", &normal(&x, &layer.gains[1]), &layer.up).gelu();
-        x = &x + einsum!("ble,ed->bld", &hidden, &layer.down);
+        x = &x + layer.attention.apply(&layer.norms[0].apply(&x), &AttentionMask::Causal);
+        x = &x + layer.down.apply(&layer.up.apply(&layer.norms[1].apply(&x)).gelu());
     }
-    einsum!("bld,dc->blc", &x, &model.scores)
+    model.scores.apply(&x)
 }
 
 /// The mean cross entropy of the next letters.
@@ -85,21 +68,17 @@ fn loss<T: BaseTensor>(model: &Model<T>, (text, next): &(Tensor<T, 2, i64>, Tens
 }
 
 fn model(rng: &mut Rng) -> Model<Concrete> {
-    let depth = 1.0 / (WIDTH as f64).sqrt();
     let mut layer = || Layer {
-        gains: [Tensor::ones([WIDTH]), Tensor::ones([WIDTH])],
-        query: rng.normal([WIDTH, HEADS, WIDTH / HEADS], 0.0, depth),
-        key: rng.normal([WIDTH, HEADS, WIDTH / HEADS], 0.0, depth),
-        value: rng.normal([WIDTH, HEADS, WIDTH / HEADS], 0.0, depth),
-        out: rng.normal([HEADS, WIDTH / HEADS, WIDTH], 0.0, depth),
-        up: rng.normal([WIDTH, 4 * WIDTH], 0.0, depth),
-        down: rng.normal([4 * WIDTH, WIDTH], 0.0, 0.5 * depth),
+        norms: [LayerNorm::new(WIDTH), LayerNorm::new(WIDTH)],
+        attention: Attention::new(WIDTH, HEADS, rng),
+        up: Linear::new([WIDTH, 4 * WIDTH], Init::LecunNormal, rng),
+        down: Linear::new([4 * WIDTH, WIDTH], Init::LecunNormal, rng),
     };
     Model {
         layers: (0..LAYERS).map(|_| layer()).collect(),
-        letters: rng.normal([LETTERS.len(), WIDTH], 0.0, 0.5),
+        letters: Embedding::new([LETTERS.len(), WIDTH], Init::Normal(0.5), rng),
         places: rng.normal([WINDOW, WIDTH], 0.0, 0.5),
-        scores: rng.normal([WIDTH, LETTERS.len()], 0.0, depth),
+        scores: Linear::new([WIDTH, LETTERS.len()], Init::LecunNormal, rng),
     }
 }
 

@@ -64,6 +64,11 @@ pub mod readings {}
 #[doc = include_str!("../docs/guide/fitting.md")]
 pub mod fitting {}
 
+#[doc = "[nn]: crate::nn"]
+#[doc = ""]
+#[doc = include_str!("../docs/guide/networks.md")]
+pub mod networks {}
+
 #[doc = include_str!("../docs/guide/bulk.md")]
 pub mod bulk {}
 
@@ -94,6 +99,13 @@ pub mod examples {
     #[doc = "<!--"]
     #[doc = include_str!("../docs/examples/character.md")]
     pub mod character {}
+
+    /// A convolutional network that learns to read handwritten digits.
+    ///
+    #[doc = include_str!("../docs/pictures/convolutional.svg")]
+    #[doc = "<!--"]
+    #[doc = include_str!("../docs/examples/convolutional.md")]
+    pub mod convolutional {}
 
     /// A Gaussian process, whose hyperparameters are learnt.
     ///

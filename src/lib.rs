@@ -10,6 +10,7 @@
 //! [export]: crate::guide::export
 //! [fitting]: crate::guide::fitting
 //! [models]: crate::guide::models
+//! [networks]: crate::guide::networks
 //! [names]: crate::guide::names
 //! [conventions]: crate::guide::conventions
 //! [performance]: crate::guide::performance
@@ -39,6 +40,7 @@ mod hash;
 pub mod higher;
 mod kernels;
 pub mod linalg;
+pub mod nn;
 pub mod ops;
 pub mod optim;
 pub mod passes;

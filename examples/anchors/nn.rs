@@ -1,44 +1,37 @@
 //! Neural networks that classify, in single and double precision.
 
+use polygrad::nn::Linear;
 use polygrad::{BaseTensor, Float, Tensor, fold};
 
 use super::inputs::Inputs;
 use super::measure::{Case, Workload};
 
-/// Weights, a row for each input, and biases.
-type Dense<T, E> = (Tensor<T, 2, E>, Tensor<T, 1, E>);
-
 /// Inputs, a row for each example, and labels.
 type Batch<T, E> = (Tensor<T, 2, E>, Tensor<T, 1, i64>);
 
-fn dense<T: BaseTensor, E: Float>(x: &Tensor<T, 2, E>, (weights, bias): &Dense<T, E>) -> Tensor<T, 2, E> {
-    let y = x.matmul(weights);
-    &y + bias.up_to(&y)
-}
-
 /// The loss of a network with two hidden layers.
 fn perceptron<T: BaseTensor, E: Float>(
-    [first, second, third]: &[Dense<T, E>; 3],
+    [first, second, third]: &[Linear<T, E>; 3],
     (x, labels): &Batch<T, E>,
 ) -> Tensor<T, 0, E> {
-    let h = dense(x, first).relu();
-    let h = dense(&h, second).relu();
-    dense(&h, third).cross_entropy(1, labels).mean()
+    let h = first.apply(x).relu();
+    let h = second.apply(&h).relu();
+    third.apply(&h).cross_entropy(1, labels).mean()
 }
 
 fn perceptron_case<E: Float>(inputs: &Inputs, batch: usize) -> Vec<Case> {
     let sizes = [784, 300, 100, 10];
     let layer = |k: usize| {
         let seed = 5001 + 2 * k as u64;
-        let weights = inputs.weights::<E>(seed, [sizes[k], sizes[k + 1]], sizes[k]);
-        (weights, inputs.uniform::<1, E>(seed + 1, [sizes[k + 1]], -0.1, 0.1))
+        let weight = inputs.weights::<E>(seed, [sizes[k], sizes[k + 1]], sizes[k]);
+        Linear { weight, bias: Some(inputs.uniform::<1, E>(seed + 1, [sizes[k + 1]], -0.1, 0.1)) }
     };
     let x = inputs.uniform::<2, E>(5011, [batch, 784], 0.0, 1.0);
     Case::gradient(perceptron, [0, 1, 2].map(layer), (x, inputs.integers(5012, [batch], 10)))
 }
 
 /// The parameters of a recurrent network: of its inputs, of its state, of the common bias, and of its outputs.
-type Recurrent<T, E> = (Tensor<T, 2, E>, Tensor<T, 2, E>, Tensor<T, 1, E>, Dense<T, E>);
+type Recurrent<T, E> = (Tensor<T, 2, E>, Tensor<T, 2, E>, Tensor<T, 1, E>, Linear<T, E>);
 
 /// Sequences, the time first, and labels.
 type Sequences<T, E> = (Tensor<T, 3, E>, Tensor<T, 1, i64>);
@@ -53,7 +46,7 @@ fn recurrent<T: BaseTensor, E: Float>(
         let sum = x.matmul(of_inputs) + h.matmul(of_state);
         (&sum + bias.up_to(&sum)).tanh()
     });
-    dense(&state, output).cross_entropy(1, labels).mean()
+    output.apply(&state).cross_entropy(1, labels).mean()
 }
 
 fn recurrent_case<E: Float>(inputs: &Inputs) -> Vec<Case> {
@@ -61,7 +54,10 @@ fn recurrent_case<E: Float>(inputs: &Inputs) -> Vec<Case> {
         inputs.weights::<E>(5201, [28, 128], 28),
         inputs.weights::<E>(5202, [128, 128], 128),
         inputs.uniform::<1, E>(5203, [128], -0.1, 0.1),
-        (inputs.weights::<E>(5204, [128, 10], 128), inputs.uniform::<1, E>(5205, [10], -0.1, 0.1)),
+        Linear {
+            weight: inputs.weights::<E>(5204, [128, 10], 128),
+            bias: Some(inputs.uniform::<1, E>(5205, [10], -0.1, 0.1)),
+        },
     );
     let x = inputs.uniform::<3, E>(5211, [28, 64, 28], 0.0, 1.0);
     Case::gradient(recurrent, parameters, (x, inputs.integers(5212, [64], 10)))

@@ -2,7 +2,7 @@
 //!
 //! `cargo run --release --example character [FOLDER OF RESULTS] [FILE OF TEXT]`
 //!
-//! The model is a recurrent network with long short-term memory. One step of training, the gradient through all letters of
+//! The model is a recurrent network with long short-term memory, of layers of the module `nn`. One step of training, the gradient through all letters of
 //! a batch and the update by Adam, is one recorded program. The parameters are saved by name, and loaded again before the
 //! model writes. Without a file the text is a short story, which the model learns by heart.
 //! `docs/examples/character.md` shows the picture and what is printed.
@@ -14,9 +14,10 @@ use std::path::Path;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use polygrad::array::Rng;
+use polygrad::nn::{Embedding, Init, Linear, Lstm, RecurrentCell};
 use polygrad::optim::{Adam, Optimizer, Rate, clip_by_norm};
 use polygrad::tree::Parameters;
-use polygrad::{BaseTensor, Concrete, Function, Tensor, Tree, einsum, map_accum, value_and_grad};
+use polygrad::{BaseTensor, Concrete, Function, Tensor, Tree, value_and_grad};
 
 mod picture;
 use picture::Picture;
@@ -37,13 +38,12 @@ pub(crate) struct Size {
 
 pub(crate) const FULL: Size = Size { hidden: 80, window: 50, batch: 16, updates: 500, look: 20 };
 
-/// A table of what each letter adds to the gates, what the state adds to them, and the scores of the next letter.
+/// A vector for each letter, the network, and the scores of the next letter.
 #[derive(Tree, Clone, Debug)]
 struct Model<T: BaseTensor> {
-    letters: Tensor<T, 2>,
-    state: Tensor<T, 2>,
-    scores: Tensor<T, 2>,
-    bias: Tensor<T, 1>,
+    letters: Embedding<T>,
+    cell: Lstm<T>,
+    scores: Linear<T>,
 }
 
 /// What the network says and what it remembers, a row for each text.
@@ -53,45 +53,25 @@ type State<T> = (Tensor<T, 2>, Tensor<T, 2>);
 type Batch<T> = (Tensor<T, 2, i64>, Tensor<T, 2, i64>);
 
 impl<T: BaseTensor> Model<T> {
-    fn hidden(&self) -> usize {
-        self.state.dim::<0>()
-    }
-
-    /// The state after one more letter of each text.
-    fn next(&self, (said, memory): State<T>, letter: &Tensor<T, 1, i64>) -> State<T> {
-        let gates: Tensor<T, 2> = self.letters.gather([letter]) + said.matmul(&self.state);
-        let gate = |k: usize| gates.slice(1, k * self.hidden()..(k + 1) * self.hidden());
-        let (forget, enter, leave) = (gate(0).sigmoid(), gate(1).sigmoid(), gate(2).sigmoid());
-        let memory = forget * memory + enter * gate(3).tanh();
-        (leave * memory.tanh(), memory)
-    }
-
-    /// Nothing said, nothing remembered.
-    fn start(&self, texts: usize) -> State<T> {
-        (Tensor::zeros([texts, self.hidden()]), Tensor::zeros([texts, self.hidden()]))
+    /// The state after one more letter of each text, and the scores of the letters that may follow.
+    fn next(&self, state: &State<T>, letter: &Tensor<T, 1, i64>) -> (State<T>, Tensor<T, 2>) {
+        let state = self.cell.step(state, &self.letters.apply(letter));
+        let scores = self.scores.apply(&self.cell.output(&state));
+        (state, scores)
     }
 
     /// The mean cross entropy of the letters that follow, in bits.
     fn loss(&self, (text, next): &Batch<T>) -> Tensor<T, 0> {
-        let (_, said): (_, Tensor<T, 3>) = map_accum(self.start(text.dim::<1>()), text, |state, letter| {
-            let (said, memory) = self.next(state, letter);
-            ((said.clone(), memory), said)
-        });
-        let scores: Tensor<T, 3> = einsum!("lth,hc->ltc", &said, &self.scores);
-        let scores = &scores + self.bias.up_to(&scores);
-        scores.cross_entropy::<2>(2, next).mean() / std::f64::consts::LN_2
+        let (_, said) = self.cell.run(self.cell.start(text.dim::<1>()), &self.letters.apply(text));
+        self.scores.apply(&said).cross_entropy::<2>(2, next).mean() / std::f64::consts::LN_2
     }
 }
 
 fn model(letters: usize, hidden: usize, rng: &mut Rng) -> Model<Concrete> {
-    let small = 1.0 / (hidden as f64).sqrt();
-    // At the start nothing is forgotten.
-    let remember = Tensor::<Concrete, 1>::from_fn([4 * hidden], |[k]| if k < hidden { 1.0 } else { 0.0 });
     Model {
-        letters: rng.normal([letters, 4 * hidden], 0.0, 0.5) + remember.replicate(letters),
-        state: rng.normal([hidden, 4 * hidden], 0.0, small),
-        scores: rng.normal([hidden, letters], 0.0, small),
-        bias: Tensor::zeros([letters]),
+        letters: Embedding::new([letters, hidden / 2], Init::Normal(1.0), rng),
+        cell: Lstm::new(hidden / 2, hidden, rng),
+        scores: Linear::new([hidden, letters], Init::LecunNormal, rng),
     }
 }
 
@@ -120,12 +100,13 @@ fn windows(text: &[i64], starts: &[usize], length: usize) -> Batch<Concrete> {
 /// What the model writes after these letters. Each letter is drawn from the distribution of the model, sharpened: at the
 /// temperature 0 it is always the likeliest one.
 fn write_on(model: &Model<Concrete>, read: &[i64], count: usize, temperature: f64, rng: &mut Rng) -> Vec<i64> {
-    let (mut state, mut written) = (model.start(1), read.to_vec());
+    let (mut state, mut written) = (model.cell.start(1), read.to_vec());
     for k in 0..read.len() + count {
-        state = model.next(state, &Tensor::new([1], vec![written[k]]));
+        let scores: Tensor<Concrete, 2>;
+        (state, scores) = model.next(&state, &Tensor::new([1], vec![written[k]]));
         if k + 1 == written.len() {
             // The largest of the scores with Gumbel's noise is a draw from their softmax.
-            let scores = state.0.row(0).vecmat(&model.scores) + &model.bias;
+            let scores: Tensor<Concrete, 1> = scores.row(0);
             let noise: Tensor<Concrete, 1> = rng.uniform([scores.len()], 0.0, 1.0);
             written.push((scores - temperature * (-noise.ln()).ln()).argmax().item());
         }

@@ -26,6 +26,7 @@ mod inside;
 mod interpreters;
 mod known;
 mod laws;
+mod layers;
 mod levels;
 mod lifting;
 mod linalg;

@@ -23,6 +23,7 @@ mod enclosure;
 mod formats;
 mod higher;
 mod language;
+mod layers;
 mod log;
 mod optim;
 #[path = "../support/panics.rs"]
@@ -47,6 +48,7 @@ fn static_mistakes<T: BaseTensor>(x: &Tensor<T, 2>) -> Log {
     let mut log = Log::default();
     surface::surface(x, &mut log);
     composed::composed(x, &mut log);
+    layers::layers(x, &mut log);
     language::language(x.raw(), &mut log);
     sizes::sizes(x, &mut log);
     log
@@ -70,6 +72,7 @@ fn everything() -> Log {
     data::data(&mut log);
     data::plugins(&mut log);
     optim::optimizers(&mut log);
+    layers::drawn(&mut log);
     direct::verbs(&mut log);
     staged::verbs(&mut log);
     taylor::verbs(&mut log);

@@ -135,7 +135,7 @@ fn kernels_are_loops_over_slices() {
 }
 
 /// The rooms, from the ground up: the modules of `src/`, and the interpreters. A room names rooms before its own.
-const ROOMS: [&str; 28] = [
+const ROOMS: [&str; 29] = [
     "source",
     "shape",
     "hash",
@@ -154,6 +154,7 @@ const ROOMS: [&str; 28] = [
     "tensor",
     "tree",
     "linalg",
+    "nn",
     "stats",
     "higher",
     "backend",

@@ -1,6 +1,6 @@
 //! The examples with pictures: what they print is the text of their pages in `docs/examples`, and what they draw is in
-//! `docs/pictures`. `make bless` writes both anew, but for `character`, whose full setting is drawn by `make pictures`; of its page
-//! the report of a small setting is compared.
+//! `docs/pictures`. `make bless` writes both anew, but for the networks `character` and `convolutional`, whose full settings are drawn by `make pictures`;
+//! of their pages the reports of small settings are compared.
 
 #![allow(clippy::duplicate_mod, reason = "each example is a program of its own, with the module of pictures")]
 
@@ -12,6 +12,9 @@ use crate::root::root;
 #[allow(dead_code)]
 #[path = "../../examples/pictures/character.rs"]
 mod character;
+#[allow(dead_code)]
+#[path = "../../examples/pictures/convolutional.rs"]
+mod convolutional;
 #[allow(dead_code)]
 #[path = "../../examples/pictures/gaussian_process.rs"]
 mod gaussian_process;
@@ -87,7 +90,7 @@ fn the_full_report_is_of_the_full_setting() {
     letters.sort_unstable();
     letters.dedup();
     let (n, h) = (letters.len(), full.hidden);
-    let parameters = n * 4 * h + h * 4 * h + h * n + n;
+    let parameters = n * h / 2 + (h / 2 + 1) * 4 * h + h * 4 * h + h * n + n;
     assert_eq!(table.lines().last(), Some(&format!("{parameters} parameters, saved and loaded")[..]));
     let updates = table.lines().filter_map(|line| line.split_whitespace().next()?.parse::<usize>().ok());
     let mut updates: Vec<usize> = updates.filter(|k| *k != parameters).collect();
@@ -96,6 +99,24 @@ fn the_full_report_is_of_the_full_setting() {
     let read: String = story.chars().take(full.window).collect();
     assert!(written.starts_with(&read) && written.chars().all(|c| letters.contains(&c)), "{written}");
     assert_eq!(written.trim_end_matches('\n').chars().count(), full.window + 401);
+}
+
+/// As for the text, the full setting takes too long.
+#[test]
+fn a_convolutional_network_learns_to_read() {
+    let size = convolutional::Size { channels: [4, 8, 8], batch: 20, updates: 60, look: 30 };
+    let mut out = Vec::new();
+    let curve = convolutional::train(&size, 1, &mut out).expect("the network is trained");
+    let [first, last] = [0, 1].map(|k| curve.held_out[k]);
+    assert!(
+        last < first && last < 75.0,
+        "a guess reads nine of ten images wrongly, and after 60 updates it is {last} %"
+    );
+    let report = String::from_utf8(out).expect("a report is text");
+    let small = format!("channels 4, 8, 8, batches of 20 images, 60 updates\n{report}");
+    assert_printed_in("docs/examples/convolutional.md", &small, 0.02);
+    let svg = curve.draw().expect("a picture");
+    assert_eq!(["#1F5AA0", "#C85014"].map(|colour| svg.matches(colour).count()), [2, 2], "two lines and their samples");
 }
 
 #[test]
