@@ -46,6 +46,7 @@ pub mod optim;
 pub mod passes;
 #[cfg(feature = "pjrt")]
 pub mod pjrt;
+pub mod prelude;
 pub mod program;
 mod release;
 mod rewrite;

@@ -1,0 +1,38 @@
+//! What most programs name: types, traits with methods, and the verbs and loops of every day.
+//!
+//! Law: each name is that of the crate itself, so a program may replace the glob by a list.
+//!
+//! ```
+//! use polygrad::prelude::*;
+//!
+//! #[derive(Tree, Clone)]
+//! struct Line<T: BaseTensor> {
+//!     slope: Tensor<T, 0>,
+//!     offset: Tensor<T, 0>,
+//! }
+//!
+//! fn loss<T: BaseTensor>(line: &Line<T>, (x, y): &(Tensor<T, 1>, Tensor<T, 1>)) -> Tensor<T, 0> {
+//!     (x * &line.slope + &line.offset - y).square().mean()
+//! }
+//!
+//! let data = (tensor([0.0, 1.0, 2.0]), tensor([1.0, 3.0, 5.0]));
+//! let mut line = Line { slope: tensor(0.0), offset: tensor(0.0) };
+//! let slope = Function::value_and_grad_with(loss, &line, &data);
+//! for _ in 0..200 {
+//!     line = line.add_scaled(-0.3, &slope.run_with(&line, &data)?.1);
+//! }
+//! assert!((line.slope.item() - 2.0).abs() < 1e-6);
+//! # Ok::<(), RunError>(())
+//! ```
+
+#[doc(no_inline)]
+pub use crate::array::Rng;
+#[doc(no_inline)]
+pub use crate::optim::Optimizer;
+#[doc(no_inline)]
+pub use crate::tree::TreeMath;
+#[doc(no_inline)]
+pub use crate::{
+    Array, BaseTensor, Concrete, FlatFunction, Float, Function, Jit, Lift, Num, RunError, Tensor, Tree, concat, fold,
+    grad, hessian, hvp, iterate, jacobian, jvp, map, map_accum, scan, stack, tensor, value_and_grad, vjp, vmap,
+};
