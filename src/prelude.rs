@@ -26,13 +26,18 @@
 //! ```
 
 #[doc(no_inline)]
-pub use crate::array::Rng;
+pub use crate::ad::{FlatFunction, Function, Jit, RunError, grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp};
+#[doc(no_inline)]
+pub use crate::array::{Array, Rng};
+#[doc(no_inline)]
+pub use crate::base::{BaseTensor, Lift};
+#[doc(no_inline)]
+pub use crate::dtype::{Float, Num};
+#[doc(no_inline)]
+pub use crate::interpreters::Concrete;
 #[doc(no_inline)]
 pub use crate::optim::Optimizer;
 #[doc(no_inline)]
-pub use crate::tree::TreeMath;
+pub use crate::tensor::{Tensor, concat, fold, iterate, map, map_accum, scan, stack, tensor, vmap};
 #[doc(no_inline)]
-pub use crate::{
-    Array, BaseTensor, Concrete, FlatFunction, Float, Function, Jit, Lift, Num, RunError, Tensor, Tree, concat, fold,
-    grad, hessian, hvp, iterate, jacobian, jvp, map, map_accum, scan, stack, tensor, value_and_grad, vjp, vmap,
-};
+pub use crate::tree::{Tree, TreeMath};

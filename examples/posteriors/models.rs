@@ -2,10 +2,11 @@
 
 use polygrad::array::Rng;
 use polygrad::stats::{
-    ReducedRegression, bernoulli_logit, beta, constrain, gamma, half_cauchy, half_normal, half_student_t, linear_glm,
-    logit_glm, lognormal, multi_normal_cholesky, normal, poisson_log, student_t, uniform,
+    ReducedRegression, bernoulli_logit, beta, binomial_logit, constrain, dirichlet, exponential, gamma, half_cauchy,
+    half_normal, half_student_t, inv_gamma, linear_glm, logit_glm, lognormal, multi_normal_cholesky, normal,
+    poisson_log, student_t, uniform,
 };
-use polygrad::{BaseTensor, Concrete, FlatFunction, Tensor, Tree, concat, fold, map_accum, tensor};
+use polygrad::{BaseTensor, Concrete, FlatFunction, Tensor, Tree, concat, fold, map_accum, odeint, stack, tensor};
 
 use super::{Report, report};
 
@@ -42,6 +43,15 @@ parameters! {
     Rats { starts: Vector, rates: Vector, means: Vector, sds: Vector }
     Counts { intercept: Number, of_year: Vector, spread: Number, years: Vector }
     Diamonds { weights: Vector, intercept: Number, sd: Number }
+    Pooled { intercept: Number, slope: Number, sd: Number }
+    Drives { from_first: Vector, from_second: Vector, speeds: Vector, angles: Vector }
+    Curve { intercept: Number, mean: Waves, log_sd: Waves, of_log_sd: Number }
+    Waves { amplitude: Number, length: Number, weights: Vector }
+    Hares { rates: Vector, start: Vector, sds: Vector }
+    Topics { first: Vector, second: Vector, third: Vector, words_of_first: Vector, words_of_second: Vector }
+    Dogs { weights: Vector }
+    Bones { ages: Vector }
+    Captures { share: Number, mean: Number, spread: Number, each: Vector }
 }
 
 fn eight_schools<T: BaseTensor>(p: &Schools<T>, (y, sd): &(Vector<T>, Vector<T>)) -> Number<T> {
@@ -180,6 +190,113 @@ fn diamonds_reduced<T: BaseTensor>(p: &Line<T>, data: &ReducedRegression<T>) -> 
     prior + data.linear_glm(&p.weights, sd) + jacobian
 }
 
+/// `radon_pooled`.
+fn pooled<T: BaseTensor>(p: &Pooled<T>, (floor, y): &(Vector<T>, Vector<T>)) -> Number<T> {
+    let (sd, jacobian) = constrain::positive(&p.sd);
+    let prior = normal(&p.intercept, 0.0, 10.0) + normal(&p.slope, 0.0, 10.0) + half_normal(&sd, 1.0);
+    prior + normal(y, floor * &p.slope + &p.intercept, sd).sum() + jacobian
+}
+
+/// `hmm_drive_0`: two exponential observations of a chain of two states.
+fn drives<T: BaseTensor>(p: &Drives<T>, (u, v): &(Vector<T>, Vector<T>)) -> Number<T> {
+    let [(first, a), (second, b)] = [&p.from_first, &p.from_second].map(constrain::simplex);
+    let [(speeds, c), (angles, d)] = [&p.speeds, &p.angles].map(constrain::positive_ordered);
+    let prior = dirichlet::<_, 1, 0, _>(&first, 1.0) + dirichlet::<_, 1, 0, _>(&second, 1.0);
+    let modes = Tensor::constant([0.0, 3.0]);
+    let prior = prior + normal(&speeds, &modes, 1.0).sum() + normal(&angles, &modes, 1.0).sum();
+    let (speeds, angles): ([Number<T>; 2], [Number<T>; 2]) = (speeds.unstack(), angles.unstack());
+    let [low, high] = [0, 1].map(|k| exponential(u, &speeds[k]) + exponential(v, &angles[k]));
+    let [[stay, go], [come, rest]] = [first, second].map(|row| row.ln().unstack());
+    let later = (low.slice(0, 1..), high.slice(0, 1..));
+    let step = |(a, b): (Number<T>, Number<T>), (low, high): &(Number<T>, Number<T>)| {
+        ((&a + &stay).logaddexp(&b + &come) + low, (&a + &go).logaddexp(&b + &rest) + high)
+    };
+    let (first, second) = fold((low.row(0), high.row(0)), (&later.0, &later.1), step);
+    prior + first.logaddexp(second) + a + b + c + d
+}
+
+/// The spectral approximation of a Gaussian process, with its prior.
+fn waves<T: BaseTensor>(
+    p: &Waves<T>,
+    (basis, frequencies): &(Matrix<T>, Vector<T>),
+    [shape, scale]: [f64; 2],
+) -> (Vector<T>, Number<T>) {
+    let [(amplitude, a), (length, b)] = [&p.amplitude, &p.length].map(constrain::positive);
+    let density = amplitude.square() * (2.0 * std::f64::consts::PI).sqrt() * &length;
+    let density = (frequencies * &length).square().scale(-0.5).exp() * density;
+    let prior = half_student_t(&amplitude, 3.0, 36.0) + inv_gamma(&length, shape, scale);
+    (basis.matvec(&(density.sqrt() * &p.weights)), prior + normal(&p.weights, 0.0, 1.0).sum() + a + b)
+}
+
+/// `accel_gp`: a curve and the logarithm of its noise, both Gaussian processes.
+fn curve<T: BaseTensor>(p: &Curve<T>, (mean, log_sd, y): &(Basis<T>, Basis<T>, Vector<T>)) -> Number<T> {
+    let (of_mean, a) = waves(&p.mean, mean, [1.124909, 0.0177]);
+    let (of_sd, b) = waves(&p.log_sd, log_sd, [1.124909, 0.0177]);
+    let prior = student_t(&p.intercept, 3.0, -13.0, 36.0) + student_t(&p.of_log_sd, 3.0, 0.0, 10.0) + a + b;
+    prior + normal(y, of_mean + &p.intercept, (of_sd + &p.of_log_sd).exp()).sum()
+}
+
+type Basis<T> = (Matrix<T>, Vector<T>);
+
+/// `hudson_lynx_hare-lotka_volterra`: an ordinary differential equation.
+fn hares<T: BaseTensor>(p: &Hares<T>, (times, y): &(Vector<T>, Matrix<T>)) -> Number<T> {
+    let [(rates, a), (start, b), (sds, c)] = [&p.rates, &p.start, &p.sds].map(constrain::positive);
+    let growth = |z: &Vector<_>, _: &Number<_>, rates: &Vector<_>| {
+        let [hares, lynxes]: [Number<_>; 2] = z.unstack();
+        let [of_hares, eaten, of_lynxes, fed]: [Number<_>; 4] = rates.unstack();
+        stack((&hares * (of_hares - eaten * &lynxes), lynxes * (fed * hares - of_lynxes)))
+    };
+    let states = stack(odeint(growth, &start, times, &rates));
+    let prior =
+        normal(&rates, Tensor::constant([1.0, 0.05, 1.0, 0.05]), Tensor::constant([0.5, 0.05, 0.5, 0.05])).sum();
+    let prior = prior + lognormal(&sds, -1.0, 1.0).sum() + lognormal(&start, 10f64.ln(), 1.0).sum();
+    prior + lognormal(y, states.ln(), sds.up_to(y)).sum() + a + b + c
+}
+
+/// `three_docs1200-ldaK2`: the topics of words, summed out.
+fn topics<T: BaseTensor>(p: &Topics<T>, (document, word): &(Indices<T>, Indices<T>)) -> Number<T> {
+    let [(first, a), (second, b), (third, c)] = [&p.first, &p.second, &p.third].map(constrain::simplex);
+    let [(one, d), (other, e)] = [&p.words_of_first, &p.words_of_second].map(constrain::simplex);
+    let flat = |x: &Vector<T>| dirichlet::<_, 1, 0, _>(x, 1.0);
+    let prior = [&first, &second, &third, &one, &other].map(flat).into_iter().fold(a + b + c + d + e, |a, b| a + b);
+    let shares = stack((first, second, third)).ln().t();
+    let of_topic = |k: usize, words: Vector<T>| shares.row::<1>(k).take(document) + words.ln().take(word);
+    prior + of_topic(0, one).logaddexp(of_topic(1, other)).sum()
+}
+
+/// Dogs that learn to avoid shocks, from the numbers of both before each trial.
+fn dogs<T: BaseTensor>(p: &Dogs<T>, (avoided, shocked, now): &Trials<T>) -> Number<T> {
+    let [intercept, of_avoided, of_shocked]: [Number<T>; 3] = p.weights.unstack();
+    let logits = avoided * of_avoided + shocked * of_shocked + intercept;
+    normal(&p.weights, 0.0, 100.0).sum() + bernoulli_logit(now, logits).sum()
+}
+
+type Trials<T> = (Matrix<T>, Matrix<T>, Tensor<T, 2, bool>);
+
+/// `bones_data-bones_model`: grades of 34 properties of 13 children, by thresholds.
+fn bones<T: BaseTensor>(p: &Bones<T>, (sharpness, below, above, known): &Grades<T>) -> Number<T> {
+    // The probability of a grade is that of its lower threshold less that of its upper one.
+    let passed =
+        |threshold: &Tensor<T, 2>| ((p.ages.insert_axis::<2>(1) - threshold) * sharpness.up_to(threshold)).sigmoid();
+    let grade = passed(below) - passed(above);
+    normal(&p.ages, 0.0, 36.0).sum() + known.select(grade, 1.0).ln().sum()
+}
+
+/// The sharpness of each property; for each child and property, the thresholds below and above the grade, and whether
+/// the grade is known.
+type Grades<T> = (Vector<T>, Matrix<T>, Matrix<T>, Tensor<T, 2, bool>);
+
+/// `Mh_data-Mh_model`: animals that were caught at some of five occasions, and others that may not exist.
+fn captures<T: BaseTensor>(p: &Captures<T>, (seen, never): &(Indices<T>, Indices<T>)) -> Number<T> {
+    let [(share, a), (mean, b)] = [&p.share, &p.mean].map(|x| constrain::interval(x, 0.0, 1.0));
+    let (spread, c) = constrain::interval(&p.spread, 0.0, 5.0);
+    let logits = &p.each * spread + (mean.ln() - (1.0 - &mean).ln());
+    let n = seen.len();
+    let caught = binomial_logit(seen, 5, logits.slice(0, ..n)).sum() + share.ln() * n as f64;
+    let missed = binomial_logit(never, 5, logits.slice(0, n..)) + share.ln();
+    normal(&p.each, 0.0, 1.0).sum() + caught + missed.logaddexp((1.0 - share).ln()).sum() + a + b + c
+}
+
 /// Numbers from a standard normal distribution.
 fn noise<const D: usize>(rng: &mut Rng, shape: [usize; D]) -> Tensor<Concrete, D> {
     rng.normal(shape, 0.0, 1.0)
@@ -259,5 +376,49 @@ pub(super) fn all(measure: bool) -> Vec<Report> {
     let start = Diamonds { weights: zeros(24), intercept: zero(), sd: zero() };
     model!("diamonds", diamonds, start, (x, y.clone()));
     model!("diamonds, reduced", diamonds_reduced, line(25), ReducedRegression::new(&y, &centred));
+    more(rng, measure, &mut all);
     all
+}
+
+/// Reports on the models of the second half.
+fn more(rng: &mut Rng, measure: bool, all: &mut Vec<Report>) {
+    let (zero, zeros) = (|| tensor(0.0), |n: usize| Tensor::<Concrete, 1>::zeros([n]));
+    macro_rules! model {
+        ($name:literal, $f:ident, $start:expr, $data:expr) => {
+            all.push(report($name, &FlatFunction::new_with($f, &$start, &$data), measure));
+        };
+    }
+    model!("mesquite", flat_line, Line { weights: zeros(7), sd: zero() }, table(rng, 46, 7));
+    let start = Pooled { intercept: zero(), slope: zero(), sd: zero() };
+    model!("radon_pooled", pooled, start, (noise(rng, [12573]).gt(0.5).to_float(), noise(rng, [12573])));
+    let start = Drives { from_first: zeros(1), from_second: zeros(1), speeds: zeros(2), angles: zeros(2) };
+    let positive = |rng: &mut Rng| -rng.uniform([416], 0.0, 1.0).shift(-1.0).abs().ln();
+    model!("hmm_drive_0", drives, start, (positive(rng), positive(rng)));
+    let waves = |n: usize| Waves { amplitude: zero(), length: zero(), weights: zeros(n) };
+    let start = Curve { intercept: zero(), mean: waves(40), log_sd: waves(20), of_log_sd: zero() };
+    let basis = |n: usize| {
+        let waves = Tensor::from_fn([133, n], |[i, k]| ((k + 1) as f64 * 1.2 * (i as f64 / 66.0)).sin());
+        (waves, Tensor::from_fn([n], |[k]| (k + 1) as f64 * 1.2))
+    };
+    model!("accel_gp", curve, start, (basis(40), basis(20), noise(rng, [133])));
+    let start = Hares { rates: tensor([-0.6, -3.5, -0.2, -3.7]), start: tensor([3.5, 1.8]), sds: zeros(2) };
+    let years = Tensor::linspace(0.0, 20.0, 21);
+    model!("lotka_volterra", hares, start, (years, noise(rng, [21, 2]).exp() * 10.0));
+    let start = Topics {
+        first: zeros(1),
+        second: zeros(1),
+        third: zeros(1),
+        words_of_first: zeros(4),
+        words_of_second: zeros(4),
+    };
+    model!("ldaK2", topics, start, (below(rng, 1200, 3), below(rng, 1200, 5)));
+    let before = |share: f64| Tensor::from_fn([30, 25], |[_, t]| share * t as f64);
+    let trials = (before(0.6), before(0.4), noise(rng, [30, 25]).lt(-0.5));
+    model!("dogs", dogs, Dogs { weights: zeros(3) }, trials);
+    let low: Matrix<Concrete> = noise(rng, [13, 34]);
+    let high = &low + rng.uniform([13, 34], 0.5, 2.0);
+    let grades = (rng.uniform([34], 0.5, 2.0), low, high, noise(rng, [13, 34]).gt(-1.0));
+    model!("bones", bones, Bones { ages: zeros(13) }, grades);
+    let start = Captures { share: zero(), mean: zero(), spread: zero(), each: zeros(385) };
+    model!("Mh", captures, start, (below(rng, 146, 5) + 1, Tensor::<Concrete, 1, i64>::zeros([239])));
 }

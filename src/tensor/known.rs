@@ -154,8 +154,8 @@ impl<T: BaseTensor, const D: usize, E: Elem> fmt::Debug for Tensor<T, D, E> {
     message = "a comparison of a tensor with `{Self}` is no `bool`: the numbers are unknown where the program is recorded or \
                differentiated",
     label = "a mask is needed: `x.lt(y)`, `le`, `gt`, `ge`, `eq` or `ne`",
-    note = "a mask chooses between two values by `mask.select(a, b)` or `cond(mask, a, b)`, and ends a loop in `while_loop`; numbers that \
-            are known, as those of `Concrete` tensors, are compared by `x.item() > 0.0`"
+    note = "a mask chooses between two values by `mask.select(a, b)` or `cond(mask, a, b)`, and ends a loop in `while_loop`; numbers \
+            known to the host are compared by `x.item() > 0.0`"
 )]
 pub trait ComparedToBool {
     #[doc(hidden)]
@@ -182,7 +182,7 @@ impl<T, const D: usize, E, R: ComparedToBool> PartialOrd<R> for Tensor<T, D, E> 
 #[diagnostic::on_unimplemented(
     message = "a tensor cannot be indexed by `[{Self}]`: its elements are values of the program, not places in memory",
     label = "an element is read by `x.at([i])`, a row by `x.row(i)`, a range by `x.slice(axis, 1..)`",
-    note = "numbers that are known, as those of `Concrete` tensors, are a slice: `x.elements()[i]`"
+    note = "numbers known to the host are a slice: `x.elements()[i]`"
 )]
 pub trait Bracket {
     #[doc(hidden)]
