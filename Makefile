@@ -1,5 +1,5 @@
 # `make check` is what CI runs after the README's test command.
-.PHONY: test check fuzz faer nalgebra-sparse files adapters pjrt xla xla-sharded xla-speed check-all miri tsan bless pictures doc bench laws anchors gradbench side-by-side perf size
+.PHONY: test check wasm release fuzz faer nalgebra-sparse files adapters pjrt xla xla-sharded xla-speed check-all miri tsan bless pictures doc bench laws anchors gradbench side-by-side perf size
 
 # All features but `faer`, which compiles for minutes, and `nalgebra-sparse`: `make faer` and `make nalgebra-sparse` test them.
 FEATURES = approx,argmin,nalgebra,ndarray,pjrt,safetensors,serde
@@ -13,6 +13,21 @@ check:
 	cargo clippy --workspace --exclude polygrad-files --exclude polygrad-solvers --all-targets --features $(FEATURES) -- -D warnings
 	cargo check -p polygrad --lib --no-default-features
 	RUSTDOCFLAGS="-D warnings" cargo doc $(PACKAGES) --no-deps --features $(FEATURES)
+
+# The library for a machine without threads and files. Where the toolchain lacks the target, a sentence says so.
+WASM = wasm32-unknown-unknown
+wasm:
+	@if test -d "$$(rustc --print sysroot)/lib/rustlib/$(WASM)"; then \
+		cargo check -p polygrad --lib --target $(WASM) && \
+		cargo check -p polygrad --lib --target $(WASM) --no-default-features; \
+	else \
+		echo 'wasm: nothing was checked, since the toolchain has no target $(WASM); rustup target add $(WASM)'; \
+	fi
+
+# Makes the crates ready to be published, and tests the packages alone: make release REPOSITORY=https://..
+REPOSITORY =
+release:
+	@.ci/release '$(REPOSITORY)' '$(FEATURES)'
 
 faer:
 	cargo clippy --features $(FEATURES),faer --lib --test faer -- -D warnings

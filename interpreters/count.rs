@@ -27,6 +27,8 @@ use crate::program::Custom;
 use crate::source::Site;
 
 /// A family of operations in a tally.
+///
+/// Closed: [`Op`](crate::program::Op) is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Family {
     /// Elementwise functions of one float tensor.

@@ -6,6 +6,8 @@
 use std::fmt;
 
 /// The element type of a tensor, as a value known at run time.
+///
+/// Closed: an interpreter fails to compile where a new element type has no values yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum DType {
     /// 64-bit IEEE floats, differentiable.
@@ -80,6 +82,8 @@ pub trait ElemFamily {
 
 /// A value of one of the types of a family. Code that stores elements of any type defines a family of its own; the list
 /// of the element types is here alone.
+///
+/// Closed: [`DType`] is.
 #[doc(hidden)]
 pub enum Member<F: ElemFamily> {
     /// The member for 64-bit floats.

@@ -1,6 +1,7 @@
 //! The guide: pages on how to use the library. Every program in them is a test.
 //!
-//! Further pages lie beside the source, in the package: `ARCHITECTURE.md`, the map; `CONTRIBUTING.md`; `CHANGELOG.md`.
+//! Further pages lie beside the source, in the package: `ARCHITECTURE.md`, the map; `CONTRIBUTING.md`; `CHANGELOG.md`;
+//! `SECURITY.md`; `docs/versions.md`, on breaking changes and the minimum toolchain.
 
 // Where a page has links, the lines before it say where these lead within this documentation: of two definitions of a
 // link, the first one counts.

@@ -20,8 +20,12 @@
 //! [architecture]: crate::guide
 //! [contributing]: crate::guide
 //! [changelog]: crate::guide
+//! [versions]: crate::guide
+//! [security]: crate::guide
 //!
 #![doc = include_str!("../README.md")]
+// Items say which feature they need, where a nightly toolchain builds the documentation for all features.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 // The code that `#[derive(Tree)]` generates names this crate, also within the crate.
 #[allow(unused_extern_crates)]

@@ -286,6 +286,7 @@ pub(super) fn reverse<T: BaseTensor>(
 /// The reason why there is no derivative: the function is not a function of its argument alone, or cotangents or
 /// tangents do not fit.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum Fault {
     /// A cotangent or tangent does not have the shape or element type that it must have.
     #[error("{0}")]

@@ -19,6 +19,8 @@ use crate::higher::Layout;
 use crate::release::Shared;
 
 /// The mode of evaluation of a linear function.
+///
+/// Closed: code of a linear function runs in each mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// By tuples of vectors.

@@ -46,6 +46,8 @@ impl<T> Closure<T> {
 }
 
 /// A value of any type of the language, with tensors of the interpreter `T`.
+///
+/// Closed: these are the types of the language.
 pub enum Val<T: 'static> {
     /// Zero, of any type with addition.
     Zero,

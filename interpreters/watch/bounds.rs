@@ -19,6 +19,8 @@ use crate::shape::{Show, size};
 use crate::source::SourceLine;
 
 /// The kind of an access at an index.
+///
+/// Closed: elements are read or written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Access {
     /// An element is read: `at`, `gather`, `take`. Out of bounds it is 0.

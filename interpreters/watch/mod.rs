@@ -71,6 +71,7 @@ pub struct Source {
 
 /// The whole to which an operation belongs.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum PartOf {
     /// The derivative of this operation, of any order.
     Derivative(String),

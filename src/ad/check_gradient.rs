@@ -22,6 +22,7 @@ pub type Checked = ADVal<Dual<Concrete>>;
 
 /// A disagreement between the derivatives of a function. Prints as a sentence, also in `unwrap`.
 #[derive(Clone, PartialEq)]
+#[non_exhaustive]
 pub enum GradientError {
     /// The gradient differs from finite differences of the values.
     Slope {

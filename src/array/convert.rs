@@ -14,6 +14,7 @@ use crate::shape::{self, MAX_RANK, MAX_SIZE};
 
 /// The reason why data cannot be converted to the requested array, or an array to the requested data.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum ArrayError {
     /// The number of elements is not the size of the shape.
     #[error("array: the number of elements must be {needed} for shape {shape:?}, but it is {given}; change either")]

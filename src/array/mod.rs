@@ -40,6 +40,7 @@ pub(crate) use serial::refused;
 /// assert_eq!(a.to_vec::<f64>().unwrap(), [1.0, 2.0, 3.0, 4.0]);
 /// ```
 #[derive(Clone)]
+#[non_exhaustive]
 pub enum Array {
     /// A rank-0 array of `f64`.
     F64(f64),
@@ -65,6 +66,8 @@ pub struct Stored {
 }
 
 /// Elements of one of the element types.
+///
+/// Closed: [`DType`] is.
 #[doc(hidden)]
 #[derive(Clone)]
 pub enum Data {
@@ -79,6 +82,8 @@ pub enum Data {
 }
 
 /// Elements, stored one by one or as one repeated value.
+///
+/// Closed: kernels read each storage.
 #[doc(hidden)]
 #[derive(Clone)]
 pub enum Elems<E> {
@@ -89,6 +94,8 @@ pub enum Elems<E> {
 }
 
 /// A borrowed view of the elements of an array, as kernels read them.
+///
+/// Closed: code over elements reads each storage.
 #[derive(Clone, Copy, Debug)]
 pub enum Values<'a, E> {
     /// Every element has this value.

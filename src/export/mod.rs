@@ -38,6 +38,7 @@ use crate::source::{Place, SourceLine};
 
 /// The reason why a program is not exported.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum Unsupported {
     /// The program calls code of the host.
     #[error(

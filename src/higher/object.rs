@@ -97,6 +97,8 @@ impl Element for bool {
 }
 
 /// The parts of a ground type.
+///
+/// Closed: these are the ground types of the language.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Layout {
     /// No part.

@@ -330,6 +330,8 @@ impl Primitive for Comparison {
 }
 
 /// A function of two truth values.
+///
+/// Closed: an interpreter fails to compile where a new operation has no meaning yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Logic {
     /// Conjunction: the product of the ring of two elements.

@@ -13,6 +13,7 @@ use crate::tree::Tree;
 
 /// What queries see: the mask of [`attention`](fn@attention).
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub enum AttentionMask<T: BaseTensor> {
     /// Each query sees every key.
     All,

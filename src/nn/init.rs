@@ -22,6 +22,7 @@ use crate::tensor::{Above, Rank, Tensor};
 /// assert!((q.t().matmul(&q) - Tensor::eye(2)).abs().max_all().item() < 1e-14);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Init {
     /// Uniform within `sqrt(6 / (i + o))` of 0: activations and gradients keep their variance where the nonlinearity is
     /// like `tanh`. (Glorot and Bengio, *Understanding the difficulty of training deep feedforward neural networks*,

@@ -14,6 +14,8 @@ use crate::dtype::Float;
 use crate::ops::{Compare, Property, Unary};
 
 /// How an operation is written in programs.
+///
+/// Closed: whoever prints programs writes each notation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Notation {
     /// By a symbol between its operands, as a sum is.
@@ -46,6 +48,8 @@ macro_rules! binary_ops {
         }
     )*) => {
         /// An elementwise function of two float arguments.
+        ///
+        /// Closed: an interpreter fails to compile where a new operation has no meaning yet.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum Binary { $( $(#[doc = $doc])* $Op, )* }
 

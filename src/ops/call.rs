@@ -12,6 +12,8 @@ use crate::shape::Shape;
 use std::sync::Arc;
 
 /// An operation with any number of operands and results.
+///
+/// Closed: an interpreter fails to compile where a new operation has no meaning yet.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Call {
     /// Linear algebra.

@@ -18,6 +18,8 @@ macro_rules! rows {
         $( $(#[doc = $doc:literal])* $Op:ident $name:literal => $kernel:expr, )*
     ) => {
         $(#[$top])*
+        ///
+        /// Closed: an interpreter fails to compile where a new operation has no meaning yet.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum $Enum { $( $(#[doc = $doc])* $Op, )* }
 
@@ -123,6 +125,8 @@ impl IntBinary {
 }
 
 /// An operation with derivative zero.
+///
+/// Closed: an interpreter fails to compile where a new operation has no meaning yet.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Discrete {
     /// A comparison of two tensors, to a mask.

@@ -27,6 +27,8 @@ pub struct Cut {
 
 /// A linear operation by its name. `Display` is the name and the parameters; with the shape of the argument they
 /// determine the operation.
+///
+/// Closed: whoever prints or exports linear operations knows each name.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Familiar {
     /// The argument itself.

@@ -15,6 +15,8 @@ use crate::dtype::DType;
 use crate::shape::{self, MAX_SIZE, Shape, Show, check_possible, is_possible};
 
 /// A linear operation of one argument.
+///
+/// Closed: an interpreter fails to compile where a new operation has no meaning yet.
 #[allow(clippy::large_enum_variant, reason = "nearly all operations are views; a box would cost each an allocation")]
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Linear {

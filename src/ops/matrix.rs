@@ -67,6 +67,8 @@ macro_rules! matrix_ops {
         }
     )*) => {
         /// An operation on matrices.
+        ///
+        /// Closed: an interpreter fails to compile where a new operation has no meaning yet.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum Matrix {
             $($(#[$doc])* $Op $({ $($(#[$field_doc])* $field: $ty),* })?,)*

@@ -16,6 +16,8 @@ use crate::shape::{Shape, Show};
 
 /// The extremum of each line along one axis, which disappears. The elements are floats or integers, and a line has at
 /// least one element.
+///
+/// Closed: an interpreter fails to compile where a new operation has no meaning yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Reduce {
     /// The largest element of each line: the first of equal ones, the first NaN if there is one. The derivative is

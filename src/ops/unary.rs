@@ -36,6 +36,8 @@ macro_rules! unary_ops {
         }
     )*) => {
         /// An elementwise function of one float argument.
+        ///
+        /// Closed: an interpreter fails to compile where a new operation has no meaning yet.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum Unary { $( $(#[doc = $doc])* $Op, )* }
 

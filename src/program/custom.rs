@@ -35,6 +35,8 @@ pub struct Custom {
 }
 
 /// The kind of a function, which determines its derivative.
+///
+/// Closed: an interpreter fails to compile where a new kind has no derivative yet.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum CustomKind {
     /// The derivative is that of the rules, of which there is one at least: see [`Custom::new`].

@@ -68,6 +68,8 @@ impl Hash for Constant {
 }
 
 /// An operation, with references `R` to its operands.
+///
+/// Closed: an interpreter fails to compile where a new operation has no meaning yet.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Op<R> {
     /// An input of the program, by position; a variable while tracing, by the number that names it.

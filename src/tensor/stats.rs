@@ -14,6 +14,7 @@ use crate::ops::Linear;
 
 /// The order of a norm, see [`Tensor::norm_axis`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Norm {
     /// The sum of the absolute values.
     One,

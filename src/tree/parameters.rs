@@ -47,6 +47,7 @@ pub struct Parameters {
 
 /// The reason why parameters were not saved or loaded.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum ParameterError {
     /// Two tensors of a tree have one name.
     #[error("save: every tensor needs a name of its own, but two are called `{name}`; rename an entry of a map")]

@@ -36,6 +36,8 @@ pub trait Visitor<T> {
 }
 
 /// A part of a structure.
+///
+/// Closed: visitors write paths, and each part is written otherwise.
 #[derive(Clone, Copy)]
 pub enum PathStep<'a> {
     /// A field of a struct.

@@ -21,6 +21,9 @@ mod posteriors;
 #[path = "../../examples/sampler.rs"]
 mod sampler;
 #[allow(dead_code)]
+#[path = "../../examples/server.rs"]
+mod server;
+#[allow(dead_code)]
 #[path = "../../examples/taylor.rs"]
 mod taylor;
 #[allow(dead_code)]
@@ -96,6 +99,24 @@ fn the_orbit_is_as_on_its_page() {
     let mut out = Vec::new();
     taylor::run(&mut out).expect("a text can be written");
     assert_printed_in("docs/examples/taylor.md", &String::from_utf8(out).expect("a report is text"), 0.02);
+}
+
+#[test]
+fn requests_are_answered_as_on_their_page() {
+    let mut out = Vec::new();
+    server::run(&mut out).expect("well-formed requests are answered");
+    assert_printed_in("docs/examples/server.md", &String::from_utf8(out).expect("a report is text"), 1e-6);
+}
+
+/// Whoever serves first, answers are the same to the bit.
+#[test]
+fn answers_do_not_depend_on_the_number_of_threads() {
+    let pricer = server::pricer().expect("the book fits");
+    let alone = server::answers(&pricer, 1, 600);
+    assert_eq!((alone.len(), alone.iter().filter(|answer| answer.is_err()).count()), (600, 1));
+    for threads in [2, 7] {
+        assert_eq!(server::answers(&pricer, threads, 600), alone, "{threads} threads");
+    }
 }
 
 #[test]

@@ -136,6 +136,20 @@ fn error(answer: &Value) -> &str {
     answer["error"].as_str().expect("an error is a text")
 }
 
+/// The files for the repository of the suite name the problems that the process knows.
+#[test]
+fn every_problem_is_listed_for_the_suite() {
+    let listed = fs::read_to_string(root().join("contrib/gradbench/evals.txt")).expect("the list can be read");
+    let listed: Vec<&str> = listed.lines().collect();
+    assert!(listed.len() == 12 && listed.is_sorted(), "{listed:?}");
+    let mut process = Process::start(&[]);
+    for (id, module) in listed.into_iter().enumerate() {
+        let answer = process.say(json!({ "id": id, "kind": "define", "module": module }).to_string().as_bytes());
+        assert_eq!(answer["success"], json!(true), "{module}: {answer}");
+    }
+    process.end();
+}
+
 #[test]
 fn a_line_that_is_no_message_is_answered() {
     let mut process = Process::start(&[]);

@@ -49,7 +49,10 @@ fn inline(line: &str) -> impl Iterator<Item = &str> {
 #[test]
 fn links_lead_somewhere() {
     let mut all = pages(&root().join("docs"));
-    all.extend(["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"].map(|page| root().join(page)));
+    all.extend(
+        ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"]
+            .map(|page| root().join(page)),
+    );
     let mut count = 0;
     for page in &all {
         let text = read(page);

@@ -16,6 +16,7 @@ mod architecture;
 mod array;
 mod beside;
 mod bounds;
+mod closed;
 mod composed;
 mod concrete;
 mod constants;

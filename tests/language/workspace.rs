@@ -77,3 +77,32 @@ fn small_examples_need_the_library_alone() {
     let needed = manifest.split("dependencies]\n").nth(1).and_then(|rest| rest.split("\n\n").next());
     assert_eq!(needed, Some("polygrad = { path = \"..\" }"));
 }
+
+/// The crates that are published have what a registry shows, and the licences in their packages; the others are not published.
+#[test]
+fn published_crates_are_complete() {
+    let licences = ["LICENSE-MIT", "LICENSE-APACHE"];
+    for member in [".".to_owned()].into_iter().chain(list(&read(&root().join("Cargo.toml")), "members")) {
+        let folder = root().join(&member);
+        let manifest = read(&folder.join("Cargo.toml"));
+        let has = |line: &str| manifest.lines().any(|known| known.starts_with(line));
+        if ![".", "derive"].contains(&&member[..]) {
+            assert!(has("publish = false"), "{member} would be published");
+            continue;
+        }
+        for key in ["description", "license", "readme", "documentation", "rust-version"] {
+            assert!(has(&format!("{key} = \"")), "{member}/Cargo.toml has no {key}");
+        }
+        for key in ["keywords", "categories", "include"] {
+            let count = list(&manifest, key).len();
+            assert!(count > 0 && (key == "include" || count <= 5), "{member}/Cargo.toml: {count} {key}");
+        }
+        for line in ["[package.metadata.docs.rs]", "all-features = true", "rustdoc-args = [\"--cfg\", \"docsrs\"]"] {
+            assert!(has(line), "{member}/Cargo.toml has no {line}");
+        }
+        for licence in licences {
+            assert_eq!(read(&folder.join(licence)), read(&root().join(licence)), "{member}/{licence}");
+        }
+        assert!(folder.join("README.md").exists(), "{member} has no README.md");
+    }
+}

@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 
 use polygrad::backend::{Executable, compile};
 use polygrad::direct::{self, grad, jvp};
-use polygrad::export::{Exported, Unsupported};
+use polygrad::export::Exported;
 use polygrad::internals::{compile_in_small_blocks, gradient_in_stacks, gradient_side_by_side};
 use polygrad::ops::{Binary, Discrete, External, FloatStep};
 use polygrad::passes::{Options, checkpoint_loops, optimize, simplify, simplify_with, vectorize};
@@ -324,7 +324,7 @@ pub(crate) fn exported(program: &Program, inputs: &[Array]) -> Vec<Array> {
             }
             results
         }
-        Err(Unsupported::External { .. }) => interpret(program, inputs.to_vec()),
+        Err(_) => interpret(program, inputs.to_vec()),
     }
 }
 

@@ -9,6 +9,8 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 /// Either of two values.
+///
+/// Closed: a sum has two cases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Either<A, B> {
     /// The left one.

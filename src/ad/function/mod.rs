@@ -102,6 +102,7 @@ pub struct Function<P, Q, Y> {
 
 /// The reason why a staged function did not run.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum RunError {
     /// An input has another shape or element type than in the trace.
     #[error(

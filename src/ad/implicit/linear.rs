@@ -18,6 +18,7 @@ use crate::tree::ravel::{ravel, unravel};
 
 /// A method for linear equations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum LinearSolver {
     /// By a factorization of the matrix.
     Dense,

@@ -39,6 +39,8 @@ pub(crate) use explain::{Choice, explained};
 ///
 /// The verbs choose the mode with the least estimated time. [`jacobian_by`](crate::jacobian_by()) and
 /// [`FunctionOptions::mode`](crate::FunctionOptions::mode) request a mode.
+///
+/// Closed: a derivative is evaluated from inputs to outputs, or from outputs to inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// One evaluation per input element: best for few inputs.
