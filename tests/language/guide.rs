@@ -148,11 +148,14 @@ fn sources() -> Declared {
     let mut paths = Vec::new();
     ["src", "derive", "interpreters"].iter().for_each(|dir| files(&root.join(dir), "rs", &mut paths));
     paths.iter().for_each(|path| declared.read(&fs::read_to_string(path).expect("a source")));
-    // An example is named by its file.
+    // An example is named by its file, or by the folder of its `main.rs`.
     let mut examples = Vec::new();
     files(&root.join("examples"), "rs", &mut examples);
-    let stem = |path: &PathBuf| path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
-    declared.names.extend(examples.iter().filter_map(stem));
+    let named = |path: &PathBuf| match path.ends_with("main.rs") {
+        true => path.parent()?.file_name().map(|name| name.to_string_lossy().into_owned()),
+        false => path.file_stem().map(|stem| stem.to_string_lossy().into_owned()),
+    };
+    declared.names.extend(examples.iter().filter_map(named));
     declared
 }
 

@@ -1,5 +1,8 @@
 //! Minima by the solvers of `argmin`: L-BFGS, Newton's method by conjugate gradients, a trust region.
 
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use argmin::core::{CostFunction, Executor, Gradient, Hessian};
 use argmin::solver::linesearch::MoreThuenteLineSearch;
 use argmin::solver::newton::NewtonCG;
@@ -8,7 +11,8 @@ use argmin::solver::trustregion::{Steihaug, TrustRegion};
 use argmin_math::ArgminDot;
 use polygrad::array::Rng;
 use polygrad::optim::argmin::Problem;
-use polygrad::{BaseTensor, Concrete, Tensor, Tree, hvp, tensor};
+use polygrad::program::Term;
+use polygrad::{BaseTensor, Concrete, Tensor, Tree, custom_vjp, external, hvp, tensor};
 
 /// The logistic loss of a line in features, with its offset apart; an instance of data has a class, 1 or -1.
 #[derive(Tree, Clone, Debug)]
@@ -83,4 +87,43 @@ fn products_are_those_of_the_hessian() {
     assert_eq!(problem.cost(&x.to_vec()).expect("a value"), rosenbrock(&x).item());
     let short = problem.cost(&vec![1.0]).expect_err("too few");
     assert!(short.to_string().contains("must have an element for each of the 3 parameters, but it has 1"), "{short}");
+}
+
+/// The square of the length, by code that the host runs, whose rule has no derivative.
+fn once_differentiable(x: &Tensor<Term, 1>) -> Tensor<Term, 0> {
+    custom_vjp(
+        "length",
+        |x| external("length", |x: &Tensor<Concrete, 1>| x.square().sum(), &tensor(0.0), x),
+        |x, _, bar| external("slope", |x: &Tensor<Concrete, 1>| x * 2.0, &tensor([0.0; 2]), x) * bar,
+        x,
+    )
+}
+
+#[test]
+fn a_method_of_first_order_needs_no_second_derivative() {
+    let problem = || Problem::new(once_differentiable, &tensor([3.0, -2.0]));
+    let (end, slope) = solved!(problem(), LBFGS::new(MoreThuenteLineSearch::new(), 7), 50);
+    assert!(slope < 1e-6, "{slope} at {end}");
+    let (problem, x) = (problem(), vec![3.0, -2.0]);
+    assert_eq!(problem.gradient(&x).expect("a gradient"), [6.0, -4.0]);
+    let hessian = problem.hessian(&x).expect("a point alone");
+    assert!(catch_unwind(AssertUnwindSafe(|| hessian.dot(&vec![1.0, 0.0]))).is_err(), "there is no second derivative");
+    assert_eq!(problem.cost(&x).expect("a value"), 13.0);
+}
+
+#[test]
+fn a_function_is_recorded_once_for_all_that_solvers_ask() {
+    let calls = Cell::new(0);
+    let counted = |x: &Tensor<Term, 1>, c: &Tensor<Term, 1>| {
+        calls.set(calls.get() + 1);
+        (x.powi(3) * c).sum()
+    };
+    let problem = Problem::new_with(counted, &tensor([1.0, 2.0]), &tensor([1.0, -1.0]));
+    for x in [vec![1.0, 2.0], vec![2.0, -1.0]] {
+        let [a, b] = [x[0], x[1]];
+        assert_eq!(problem.cost(&x).expect("a value"), a.powi(3) - b.powi(3));
+        assert_eq!(problem.gradient(&x).expect("a gradient"), [3.0 * a * a, -3.0 * b * b]);
+        assert_eq!(problem.hessian(&x).expect("a point").dot(&vec![1.0, 1.0]), [6.0 * a, -6.0 * b]);
+    }
+    assert_eq!(calls.get(), 1);
 }
