@@ -100,9 +100,11 @@ impl Machine for Fused {
 }
 
 /// A machine with fused multiply-add and 32 registers.
+#[cfg(target_arch = "x86_64")]
 #[derive(Clone, Copy)]
 pub(crate) struct Wide;
 
+#[cfg(target_arch = "x86_64")]
 impl Machine for Wide {
     const FMA: bool = true;
     const WIDE: bool = true;
