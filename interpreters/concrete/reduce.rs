@@ -33,13 +33,16 @@ pub(super) fn positions<E: Num>(x: &Array, op: Reduce) -> Array {
 
 /// The position of the extremum of each prefix of each line.
 pub(super) fn prefix_positions<E: Num>(x: &Array, axis: usize, largest: bool, reverse: bool) -> Array {
-    let mut x = x.clone();
-    let (len, inner) = line(&x, axis);
-    let shape = Shape::from_slice(x.shape());
-    let v = x.make_dense::<E>();
-    let mut positions = pool::full(0i64, v.len());
-    prefix_extrema::prefix_positions(Isa::detect(), v, Line { len, inner, reverse }, largest, &mut positions);
-    Array::dense(shape, positions)
+    let shape = x.shape();
+    let Values::Dense(v) = x.typed::<E>() else {
+        // Of equal elements, the first of each prefix.
+        let first = if reverse { shape[axis].saturating_sub(1) } else { 0 };
+        return Array::full(shape, first as i64);
+    };
+    let mut positions = pool::any(v.len());
+    let line = Line::along(shape, axis, reverse);
+    prefix_extrema::prefix_positions(Isa::detect(), v, line, largest, &mut positions);
+    Array::dense(Shape::from_slice(shape), positions)
 }
 
 fn extrema<E: Num>(x: &Array, op: Reduce, out: Shape) -> Array {

@@ -148,8 +148,7 @@ fn prefix_sums<E: Num>(t: &Array, axis: usize, reverse: bool) -> Array {
     let mut t = t.clone();
     let x = t.make_dense::<E>();
     let mut out = pool::any(x.len());
-    let line = Line { len: shape[axis], inner: shape::size(&shape[axis + 1..]), reverse };
-    scan::prefix_sums(Isa::detect(), x, line, &mut out);
+    scan::prefix_sums(Isa::detect(), x, Line::along(shape, axis, reverse), &mut out);
     Array::dense(Shape::from_slice(shape), out)
 }
 

@@ -17,6 +17,7 @@
 
 use super::isa::{Isa, Kernel, Machine, dispatch};
 use crate::dtype::Num;
+use crate::shape::size;
 
 /// The number of chains that run side by side, which hides the latency of additions.
 const SIDE: usize = 8;
@@ -43,6 +44,13 @@ pub(crate) struct Line {
     pub(crate) inner: usize,
     /// Whether a line runs from its last element to its first.
     pub(crate) reverse: bool,
+}
+
+impl Line {
+    /// The lines along an axis.
+    pub(crate) fn along(shape: &[usize], axis: usize, reverse: bool) -> Line {
+        Line { len: shape[axis], inner: size(&shape[axis + 1..]), reverse }
+    }
 }
 
 /// The length and the number of the next chunks of a line of which so many elements are left.

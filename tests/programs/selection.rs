@@ -127,3 +127,13 @@ fn extrema_are_found_without_positions_where_no_operation_reads_these() {
 fn stack3(x: &Tensor<Concrete, 2>) -> Tensor<Concrete, 3> {
     stack(&[x.clone(), -x])
 }
+
+/// An array of equal elements, as large as an address space, has the positions of its first elements.
+#[test]
+fn positions_among_equal_elements_are_not_searched() {
+    let x = Array::full(&[1 << 30, 1 << 20], f64::NAN);
+    for (reverse, first) in [(false, 0i64), (true, (1 << 20) - 1)] {
+        let op = Discrete::PrefixArg { axis: 1, largest: true, reverse };
+        assert_eq!(Array::discrete(&op, &[&x]), Array::full(x.shape(), first));
+    }
+}

@@ -197,8 +197,7 @@ impl Lowering {
             Discrete::PrefixArg { .. } if scope.prefix_extrema.is_gathered_alone(k) => return LoweredValue::Deferred,
             Discrete::PrefixArg { axis, largest, reverse } => {
                 self.spread(scope, args[0]);
-                let (len, inner) = line(scope.shape(args[0]), *axis);
-                let op = KernelOp::PrefixArg(Line { len, inner, reverse: *reverse }, *largest);
+                let op = KernelOp::PrefixArg(Line::along(scope.shape(args[0]), *axis, *reverse), *largest);
                 return self.whole(scope, op, &[args[0]], node);
             }
             Discrete::Compare(_) | Discrete::And | Discrete::Or | Discrete::Not | Discrete::FloatStep(_) => {}

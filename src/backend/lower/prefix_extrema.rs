@@ -8,7 +8,6 @@ use std::collections::{HashMap, HashSet};
 use crate::kernels::scan::Line;
 use crate::ops::{Discrete, FloatStep, Linear};
 use crate::program::{Constant, Node, NodeId, Op, Program};
-use crate::shape::size;
 
 /// The gathers of prefix extrema in a program.
 #[derive(Default)]
@@ -73,8 +72,7 @@ fn gather(nodes: &[Node], a: NodeId, indices: &[NodeId]) -> Option<(NodeId, (Lin
     let own = indices.len() == shape.len()
         && value(nodes, args[0]) == value(nodes, a)
         && (0..shape.len()).all(|k| k == axis || is_own_index(nodes, indices[k], k));
-    let line = Line { len: shape[axis], inner: size(&shape[axis + 1..]), reverse };
-    own.then_some((positions, (line, largest)))
+    own.then_some((positions, (Line::along(shape, axis, reverse), largest)))
 }
 
 /// The gathers of prefix extrema in a program.

@@ -61,8 +61,7 @@ impl Lowering {
             Linear::Fourier { .. } => self.fourier(scope, k, node),
             Linear::PrefixSum { shape, axis, reverse } => {
                 self.spread(scope, a);
-                let line = Line { len: shape[*axis], inner: size(&shape[axis + 1..]), reverse: *reverse };
-                self.whole(scope, KernelOp::PrefixSum(line), &[a], node)
+                self.whole(scope, KernelOp::PrefixSum(Line::along(shape, *axis, *reverse)), &[a], node)
             }
         }
     }
