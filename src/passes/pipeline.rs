@@ -22,6 +22,8 @@ use crate::checkpoint::Checkpoint;
 use crate::program::{Assumed, Op, Program, part_of};
 
 /// When a pass runs.
+///
+/// Closed: whoever lists passes says when each runs, before, between or after derivatives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Phase {
     /// Before a recorded program is differentiated, if the options of a function ask for it.
@@ -33,6 +35,8 @@ pub enum Phase {
 }
 
 /// How close the values of a program that a pass has changed are to those of the program before.
+///
+/// Closed: the values after a pass have the same bits, or they are the same up to rounding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Keeps {
     /// They have the same bits.
