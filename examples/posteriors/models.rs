@@ -113,19 +113,25 @@ fn arma<T: BaseTensor>(p: &Arma<T>, y: &Vector<T>) -> Number<T> {
     prior + normal(&first, 0.0, &sd) + normal(&errors, 0.0, sd).sum() + jacobian
 }
 
+/// The log density of what a hidden chain of two states shows, by the forward algorithm: `rows` are those of the matrix of
+/// transitions, `shown` the log densities at each time in each state.
+fn forward<T: BaseTensor>(rows: [Vector<T>; 2], shown: [Vector<T>; 2]) -> Number<T> {
+    let [[stay, go], [come, rest]] = rows.map(|row| row.ln().unstack());
+    let [low, high] = shown;
+    let later = (low.slice(0, 1..), high.slice(0, 1..));
+    let step = |(a, b): (Number<T>, Number<T>), (low, high): &(Number<T>, Number<T>)| {
+        ((&a + &stay).logaddexp(&b + &come) + low, (&a + &go).logaddexp(&b + &rest) + high)
+    };
+    let (a, b) = fold((low.row(0), high.row(0)), (&later.0, &later.1), step);
+    a.logaddexp(b)
+}
+
 fn hidden<T: BaseTensor>(p: &Hidden<T>, y: &Vector<T>) -> Number<T> {
     let [(first, of_first), (second, of_second)] = [&p.from_first, &p.from_second].map(constrain::simplex);
     let (means, jacobian) = constrain::positive_ordered(&p.means);
     let [low, high] = means.unstack();
-    let [[stay, go], [come, rest]] = [first, second].map(|row| row.ln().unstack());
-    let each = (normal(y, &low, 1.0), normal(y, &high, 1.0));
-    let start = (each.0.row::<0>(0), each.1.row::<0>(0));
-    let later = (each.0.slice(0, 1..), each.1.slice(0, 1..));
-    let (a, b) =
-        fold(start, (&later.0, &later.1), |(a, b): (Number<T>, Number<T>), (low, high): &(Number<T>, Number<T>)| {
-            ((&a + &stay).logaddexp(&b + &come) + low, (&a + &go).logaddexp(&b + &rest) + high)
-        });
-    a.logaddexp(b) + normal(&low, 3.0, 1.0) + normal(&high, 10.0, 1.0) + of_first + of_second + jacobian
+    let seen = forward([first, second], [normal(y, &low, 1.0), normal(y, &high, 1.0)]);
+    seen + normal(&low, 3.0, 1.0) + normal(&high, 10.0, 1.0) + of_first + of_second + jacobian
 }
 
 fn mixture<T: BaseTensor>(p: &Mixture<T>, y: &Vector<T>) -> Number<T> {
@@ -206,13 +212,7 @@ fn drives<T: BaseTensor>(p: &Drives<T>, (u, v): &(Vector<T>, Vector<T>)) -> Numb
     let prior = prior + normal(&speeds, &modes, 1.0).sum() + normal(&angles, &modes, 1.0).sum();
     let (speeds, angles): ([Number<T>; 2], [Number<T>; 2]) = (speeds.unstack(), angles.unstack());
     let [low, high] = [0, 1].map(|k| exponential(u, &speeds[k]) + exponential(v, &angles[k]));
-    let [[stay, go], [come, rest]] = [first, second].map(|row| row.ln().unstack());
-    let later = (low.slice(0, 1..), high.slice(0, 1..));
-    let step = |(a, b): (Number<T>, Number<T>), (low, high): &(Number<T>, Number<T>)| {
-        ((&a + &stay).logaddexp(&b + &come) + low, (&a + &go).logaddexp(&b + &rest) + high)
-    };
-    let (first, second) = fold((low.row(0), high.row(0)), (&later.0, &later.1), step);
-    prior + first.logaddexp(second) + a + b + c + d
+    prior + forward([first, second], [low, high]) + a + b + c + d
 }
 
 /// The spectral approximation of a Gaussian process, with its prior.
@@ -314,27 +314,41 @@ fn below(rng: &mut Rng, count: usize, n: usize) -> Indices<Concrete> {
     Tensor::from_fn([count], |_| rng.below(n) as i64)
 }
 
+/// Adds a report on a model: its name, its log density, its parameters, its data.
+macro_rules! model {
+    ($all:ident, $name:literal, $f:ident, $start:expr, $data:expr) => {
+        $all.add($name, &FlatFunction::new_with($f, &$start, &$data))
+    };
+}
+
+/// The reports on models.
+struct Reports {
+    all: Vec<Report>,
+    measure: bool,
+}
+
+impl Reports {
+    fn add<P>(&mut self, name: &'static str, f: &FlatFunction<P>) {
+        self.all.push(report(name, f, self.measure));
+    }
+}
+
 /// Reports on all models, with times if they are wanted.
 pub(super) fn all(measure: bool) -> Vec<Report> {
     let mut rng = Rng::new(1);
     let rng = &mut rng;
     let (zero, zeros) = (|| tensor(0.0), |n: usize| Tensor::<Concrete, 1>::zeros([n]));
     let line = |k: usize| Line { weights: zeros(k), sd: zero() };
-    let mut all = Vec::new();
-    macro_rules! model {
-        ($name:literal, $f:ident, $start:expr, $data:expr) => {
-            all.push(report($name, &FlatFunction::new_with($f, &$start, &$data), measure));
-        };
-    }
+    let mut all = Reports { all: Vec::new(), measure };
     let schools = Schools { mean: zero(), spread: zero(), effects: zeros(8) };
     let y = tensor([28.0, 8.0, -3.0, 7.0, -1.0, 1.0, 18.0, 12.0]);
     let sd = tensor([15.0, 10.0, 16.0, 11.0, 9.0, 11.0, 10.0, 18.0]);
-    model!("eight_schools_noncentered", eight_schools, schools, (y, sd));
-    model!("kidscore_momiq", kidscore, line(2), table(rng, 434, 2));
-    model!("earn_height", flat_line, line(2), table(rng, 1192, 2));
-    model!("nes", flat_line, line(9), table(rng, 1330, 9));
+    model!(all, "eight_schools_noncentered", eight_schools, schools, (y, sd));
+    model!(all, "kidscore_momiq", kidscore, line(2), table(rng, 434, 2));
+    model!(all, "earn_height", flat_line, line(2), table(rng, 1192, 2));
+    model!(all, "nes", flat_line, line(9), table(rng, 1330, 9));
     let votes = (noise(rng, [1179, 1]), noise(rng, [1179]).gt(0.0));
-    model!("nes_logit", nes_logit, Logit { intercept: zero(), slope: zeros(1) }, votes);
+    model!(all, "nes_logit", nes_logit, Logit { intercept: zero(), slope: zeros(1) }, votes);
     let counties = 386;
     let houses =
         (noise(rng, [12573]), noise(rng, [12573]).gt(0.5).to_float(), below(rng, 12573, counties), noise(rng, [12573]));
@@ -346,16 +360,16 @@ pub(super) fn all(measure: bool) -> Vec<Report> {
         spread: zero(),
         sd: zero(),
     };
-    model!("radon_hierarchical_noncentered", radon, radon_start, houses);
+    model!(all, "radon_hierarchical_noncentered", radon, radon_start, houses);
     let start = Garch { mean: zero(), start: zero(), of_square: zero(), of_variance: zero() };
-    model!("garch11", garch, start, noise(rng, [200]));
-    model!("arma11", arma, Arma { mean: zero(), phi: zero(), theta: zero(), sd: zero() }, noise(rng, [200]));
+    model!(all, "garch11", garch, start, noise(rng, [200]));
+    model!(all, "arma11", arma, Arma { mean: zero(), phi: zero(), theta: zero(), sd: zero() }, noise(rng, [200]));
     let start = Hidden { from_first: zeros(1), from_second: zeros(1), means: zeros(2) };
-    model!("hmm_example", hidden, start, noise(rng, [100]) + 5.0);
+    model!(all, "hmm_example", hidden, start, noise(rng, [100]) + 5.0);
     let start = Mixture { means: zeros(2), sds: zeros(2), share: zero() };
-    model!("low_dim_gauss_mix", mixture, start, noise(rng, [1000]));
+    model!(all, "low_dim_gauss_mix", mixture, start, noise(rng, [1000]));
     let start = Process { length: zero(), amplitude: zero(), noise: zero() };
-    model!("gp_regr", process, start, (Tensor::linspace(-10.0, 10.0, 11), noise(rng, [11])));
+    model!(all, "gp_regr", process, start, (Tensor::linspace(-10.0, 10.0, 11), noise(rng, [11])));
     let start = Items {
         abilities: zeros(100),
         spread: zero(),
@@ -365,45 +379,40 @@ pub(super) fn all(measure: bool) -> Vec<Report> {
         mean: zero(),
         of_hardness: zero(),
     };
-    model!("irt_2pl", items, start, noise(rng, [20, 100]).gt(0.0));
+    model!(all, "irt_2pl", items, start, noise(rng, [20, 100]).gt(0.0));
     let start = Rats { starts: zeros(30), rates: zeros(30), means: zeros(2), sds: zeros(3) };
-    model!("rats", rats, start, (Tensor::linspace(-2.0, 2.0, 5), noise(rng, [30, 5])));
+    model!(all, "rats", rats, start, (Tensor::linspace(-2.0, 2.0, 5), noise(rng, [30, 5])));
     let powers = Tensor::from_fn([40, 3], |[i, k]| ((i as f64 - 19.5) / 20.0).powi(k as i32 + 1));
     let start = Counts { intercept: zero(), of_year: zeros(3), spread: zero(), years: zeros(40) };
-    model!("GLMM_Poisson", counts, start, (powers, below(rng, 40, 60)));
+    model!(all, "GLMM_Poisson", counts, start, (powers, below(rng, 40, 60)));
     let (x, y) = table(rng, 5000, 24);
     let centred = concat(1, (Tensor::ones([5000, 1]), &x - x.mean_keep(0)));
     let start = Diamonds { weights: zeros(24), intercept: zero(), sd: zero() };
-    model!("diamonds", diamonds, start, (x, y.clone()));
-    model!("diamonds, reduced", diamonds_reduced, line(25), ReducedRegression::new(&y, &centred));
-    more(rng, measure, &mut all);
-    all
+    model!(all, "diamonds", diamonds, start, (x, y.clone()));
+    model!(all, "diamonds, reduced", diamonds_reduced, line(25), ReducedRegression::new(&y, &centred));
+    more(rng, &mut all);
+    all.all
 }
 
 /// Reports on the models of the second half.
-fn more(rng: &mut Rng, measure: bool, all: &mut Vec<Report>) {
+fn more(rng: &mut Rng, all: &mut Reports) {
     let (zero, zeros) = (|| tensor(0.0), |n: usize| Tensor::<Concrete, 1>::zeros([n]));
-    macro_rules! model {
-        ($name:literal, $f:ident, $start:expr, $data:expr) => {
-            all.push(report($name, &FlatFunction::new_with($f, &$start, &$data), measure));
-        };
-    }
-    model!("mesquite", flat_line, Line { weights: zeros(7), sd: zero() }, table(rng, 46, 7));
+    model!(all, "mesquite", flat_line, Line { weights: zeros(7), sd: zero() }, table(rng, 46, 7));
     let start = Pooled { intercept: zero(), slope: zero(), sd: zero() };
-    model!("radon_pooled", pooled, start, (noise(rng, [12573]).gt(0.5).to_float(), noise(rng, [12573])));
+    model!(all, "radon_pooled", pooled, start, (noise(rng, [12573]).gt(0.5).to_float(), noise(rng, [12573])));
     let start = Drives { from_first: zeros(1), from_second: zeros(1), speeds: zeros(2), angles: zeros(2) };
     let positive = |rng: &mut Rng| -rng.uniform([416], 0.0, 1.0).shift(-1.0).abs().ln();
-    model!("hmm_drive_0", drives, start, (positive(rng), positive(rng)));
+    model!(all, "hmm_drive_0", drives, start, (positive(rng), positive(rng)));
     let waves = |n: usize| Waves { amplitude: zero(), length: zero(), weights: zeros(n) };
     let start = Curve { intercept: zero(), mean: waves(40), log_sd: waves(20), of_log_sd: zero() };
     let basis = |n: usize| {
         let waves = Tensor::from_fn([133, n], |[i, k]| ((k + 1) as f64 * 1.2 * (i as f64 / 66.0)).sin());
         (waves, Tensor::from_fn([n], |[k]| (k + 1) as f64 * 1.2))
     };
-    model!("accel_gp", curve, start, (basis(40), basis(20), noise(rng, [133])));
+    model!(all, "accel_gp", curve, start, (basis(40), basis(20), noise(rng, [133])));
     let start = Hares { rates: tensor([-0.6, -3.5, -0.2, -3.7]), start: tensor([3.5, 1.8]), sds: zeros(2) };
     let years = Tensor::linspace(0.0, 20.0, 21);
-    model!("lotka_volterra", hares, start, (years, noise(rng, [21, 2]).exp() * 10.0));
+    model!(all, "lotka_volterra", hares, start, (years, noise(rng, [21, 2]).exp() * 10.0));
     let start = Topics {
         first: zeros(1),
         second: zeros(1),
@@ -411,14 +420,14 @@ fn more(rng: &mut Rng, measure: bool, all: &mut Vec<Report>) {
         words_of_first: zeros(4),
         words_of_second: zeros(4),
     };
-    model!("ldaK2", topics, start, (below(rng, 1200, 3), below(rng, 1200, 5)));
+    model!(all, "ldaK2", topics, start, (below(rng, 1200, 3), below(rng, 1200, 5)));
     let before = |share: f64| Tensor::from_fn([30, 25], |[_, t]| share * t as f64);
     let trials = (before(0.6), before(0.4), noise(rng, [30, 25]).lt(-0.5));
-    model!("dogs", dogs, Dogs { weights: zeros(3) }, trials);
+    model!(all, "dogs", dogs, Dogs { weights: zeros(3) }, trials);
     let low: Matrix<Concrete> = noise(rng, [13, 34]);
     let high = &low + rng.uniform([13, 34], 0.5, 2.0);
     let grades = (rng.uniform([34], 0.5, 2.0), low, high, noise(rng, [13, 34]).gt(-1.0));
-    model!("bones", bones, Bones { ages: zeros(13) }, grades);
+    model!(all, "bones", bones, Bones { ages: zeros(13) }, grades);
     let start = Captures { share: zero(), mean: zero(), spread: zero(), each: zeros(385) };
-    model!("Mh", captures, start, (below(rng, 146, 5) + 1, Tensor::<Concrete, 1, i64>::zeros([239])));
+    model!(all, "Mh", captures, start, (below(rng, 146, 5) + 1, Tensor::<Concrete, 1, i64>::zeros([239])));
 }
