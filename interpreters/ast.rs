@@ -12,13 +12,12 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use crate::array::Array;
-use crate::base::{Again, BaseTensor, Enter, Recorded, Report, Staging, Traced, Trip, TripFn, WhileFn};
+use crate::base::{Again, BaseTensor, Enter, Report, Staging, Trip, TripFn, WhileFn};
 use crate::dtype::DType;
 use crate::ops::{Binary, Call, Contract, Discrete, Linear, Reduce, Unary, kinds};
-use crate::passes::{Options, optimize};
 use crate::program::{Constant, Custom, Loop, Op, Term};
 use crate::shape::Shape;
-use crate::source::{Site, placed};
+use crate::source::{Place, Site, placed};
 
 /// Terms are the staging interpreter.
 pub type Ast = Term;
@@ -198,23 +197,39 @@ impl BaseTensor for Term {
 }
 
 impl Staging for Term {
-    type Trace = Self;
+    fn recorded(self) -> Term {
+        self
+    }
+
+    fn captured(term: &Term) -> Option<Self> {
+        Some(term.clone())
+    }
 
     fn records() -> bool {
         true
     }
+}
 
-    fn trace(inputs: &[Self], _: Options, f: Traced<'_, Self>) -> Vec<Self> {
-        f(inputs)
-    }
-
-    fn staged(inputs: &[Self], f: &mut dyn FnMut(&[Self]) -> Vec<Self>) -> Option<Recorded<Self>> {
-        let start = Term::now();
-        // The function may also capture an input, which is then another value than the variable.
-        let variables: Vec<Term> = inputs.iter().map(|x| Term::variable(x.sizes(), x.element_type())).collect();
-        let results = f(&variables);
-        let (program, captured) = Term::closure(&variables, &results, start);
-        Some((optimize(&program), captured))
+/// The name of the operation of a term, for reports on its derivative.
+fn name(term: &Term) -> &'static str {
+    match term.op() {
+        Op::Input(_) => "an input",
+        Op::Constant(_) => "a constant",
+        Op::Unary(op, _) => op.name(),
+        Op::Binary(op, _, _) => op.name(),
+        Op::Discrete(op, _) => op.name(),
+        Op::Select(_) => "select",
+        Op::Linear(op, _) => op.name(),
+        Op::Contract(op, _, _) => op.familiar().map_or("contract", |product| product.name),
+        Op::Reduce(op, _) => op.name(),
+        Op::Gather(..) => "gather",
+        Op::ScatterAdd(..) => "scatter_add",
+        Op::Concat(..) => "concat",
+        Op::Loop(_) => "a loop",
+        Op::Call(Call::Matrix(op), _) => op.name(),
+        Op::Call(Call::External(_), _) => "an external function",
+        Op::Custom(..) => "a function with rules",
+        Op::Output(of, _) => name(of),
     }
 }
 
@@ -226,7 +241,8 @@ impl Report for Term {
 
     /// The source location of the operation; a term has no site number.
     fn site(&self) -> Site {
-        Site { number: 0, place: self.place() }
+        let derivative_of = self.place().derivative_of.unwrap_or_else(|| name(self));
+        Site { number: 0, place: Place { at: self.place().at, derivative_of: Some(derivative_of) } }
     }
 
     fn attribute(to: Site) -> Site {

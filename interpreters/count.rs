@@ -17,13 +17,12 @@ use std::sync::Arc;
 
 use super::scope;
 use crate::array::Array;
-use crate::base::{BaseTensor, Beyond, Enter, Lift, Report, Staging, Traced, Trip, TripFn};
+use crate::base::{BaseTensor, Beyond, Distance, Enter, Lift, Report, Staging, Trip, TripFn};
 use crate::cost::Cost;
 use crate::dtype::DType;
 use crate::ops::kinds::Kind;
 use crate::ops::{Binary, Call, Contract, Discrete, FloatStep, Linear, Reduce, Unary};
-use crate::passes::Options;
-use crate::program::Custom;
+use crate::program::{Custom, Term};
 use crate::source::Site;
 
 /// A family of operations in a tally.
@@ -306,10 +305,8 @@ impl<T: BaseTensor> BaseTensor for Count<T> {
 }
 
 impl<T: BaseTensor> Staging for Count<T> {
-    type Trace = Self;
-
-    fn trace(inputs: &[Self], _: Options, f: Traced<'_, Self>) -> Vec<Self> {
-        f(inputs)
+    fn captured(term: &Term) -> Option<Self> {
+        term.captured_value().or_else(|| T::captured(term).map(Count::new))
     }
 
     fn records() -> bool {
@@ -337,7 +334,7 @@ impl<T: BaseTensor, U: Enter<T>> Lift<T> for Count<U> {
     }
 }
 
-impl<T: BaseTensor, I, U: Lift<T, I>> Lift<T, Beyond<I>> for Count<U> {
+impl<T: BaseTensor, U: Lift<T, I>, I: Distance> Lift<T, Beyond<I>> for Count<U> {
     fn lift(t: T) -> Self {
         Count::new(U::lift(t))
     }

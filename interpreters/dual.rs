@@ -12,15 +12,14 @@ use std::sync::Arc;
 use super::level::{self, EARLIER_TRIP, ESCAPED, LevelFault, LevelId, Moving, Owner, Within, fresh};
 use crate::array::Array;
 use crate::base::{
-    BaseTensor, Beyond, Enter, Group, Lift, Recorded, Report, Staging, Traced, Trip, TripFn, WhileFn, attributed,
-    repeated,
+    BaseTensor, Beyond, Distance, Enter, Group, Lift, Report, Staging, Trip, TripFn, WhileFn, attributed, repeated,
 };
 use crate::dtype::DType;
 use crate::linalg::rules;
 use crate::ops::{Binary, Call, Contract, Discrete, Linear, Partial, Reduce, Unary};
-use crate::passes::Options;
 use crate::program::repeat::{WithTangents, held, with_tangents};
 use crate::program::{Custom, Derivative, Program, Term, interpret};
+use crate::shape::Show;
 use crate::source::Site;
 
 /// The common level of two tangents.
@@ -339,23 +338,8 @@ impl<T: BaseTensor> BaseTensor for Dual<T> {
 }
 
 impl<T: BaseTensor> Staging for Dual<T> {
-    type Trace = Self;
-
-    fn trace(inputs: &[Self], _: Options, f: Traced<'_, Self>) -> Vec<Self> {
-        f(inputs)
-    }
-
-    fn staged(inputs: &[Self], f: &mut dyn FnMut(&[Self]) -> Vec<Self>) -> Option<Recorded<Self>> {
-        let values: Vec<T> = inputs.iter().map(|x| x.primal.clone()).collect();
-        let mut still = true;
-        let (program, captured) = T::staged(&values, &mut |values| {
-            let results = f(&values.iter().cloned().map(Dual::constant_of).collect::<Vec<Self>>());
-            still &= results.iter().all(|y| y.tangent.is_none());
-            results.into_iter().map(|y| y.primal).collect()
-        })?;
-        // A result with a tangent depends on a captured value with one, which the program of primal values does not
-        // have.
-        still.then(|| (program, captured.into_iter().map(Dual::constant_of).collect()))
+    fn captured(term: &Term) -> Option<Self> {
+        term.captured_value().or_else(|| T::captured(term).map(Dual::constant_of))
     }
 
     fn runs_all_trips() -> bool {
@@ -387,9 +371,25 @@ impl<T: BaseTensor, U: Enter<T>> Lift<T> for Dual<U> {
     }
 }
 
-impl<T: BaseTensor, I, U: Lift<T, I>> Lift<T, Beyond<I>> for Dual<U> {
+impl<T: BaseTensor, U: Lift<T, I>, I: Distance> Lift<T, Beyond<I>> for Dual<U> {
     fn lift(t: T) -> Self {
         Dual::constant_of(U::lift(t))
+    }
+}
+
+/// # Panics
+/// When primal and tangent differ in shape or element type.
+#[track_caller]
+pub(crate) fn fits<T: BaseTensor>(primal: &T, tangent: &T) {
+    if primal.shape() != tangent.shape() || primal.dtype() != tangent.dtype() {
+        panic!(
+            "jvp: a tangent must have the shape and element type of its argument, but the argument is {} {} and the tangent {} {}; \
+             map the argument to its tangent",
+            primal.dtype(),
+            Show(primal.shape()),
+            tangent.dtype(),
+            Show(tangent.shape())
+        );
     }
 }
 
@@ -416,16 +416,7 @@ impl Forward {
     /// When primal and tangent differ in shape or element type.
     #[track_caller]
     pub fn input<T: BaseTensor>(&self, primal: &T, tangent: &T) -> Dual<T> {
-        if primal.shape() != tangent.shape() || primal.dtype() != tangent.dtype() {
-            panic!(
-                "jvp: a tangent must have the shape and element type of its argument, but the argument is {} {} and the tangent {} {}; \
-                 map the argument to its tangent",
-                primal.dtype(),
-                crate::shape::Show(primal.shape()),
-                tangent.dtype(),
-                crate::shape::Show(tangent.shape())
-            );
-        }
+        fits(primal, tangent);
         let level = LevelId { owner: Owner::Sweep(self.number), within: Within::NO_LOOP };
         let tangent = primal.dtype().is_float().then(|| (level, tangent.clone()));
         Dual { primal: primal.clone(), tangent }

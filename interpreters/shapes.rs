@@ -7,10 +7,9 @@
 use std::sync::Arc;
 
 use crate::array::Array;
-use crate::base::{BaseTensor, Lift, Report, Staging, Traced, Trip, TripFn, WhileFn};
+use crate::base::{BaseTensor, Lift, Report, Staging, Trip, TripFn, WhileFn};
 use crate::dtype::DType;
 use crate::ops::{Binary, Call, Contract, Discrete, Linear, Reduce, Unary, kinds};
-use crate::passes::Options;
 use crate::program::Custom;
 use crate::shape::{Shape, Show, check_possible};
 
@@ -144,13 +143,7 @@ impl BaseTensor for Shapes {
     }
 }
 
-impl Staging for Shapes {
-    type Trace = Self;
-
-    fn trace(inputs: &[Self], _: Options, f: Traced<'_, Self>) -> Vec<Self> {
-        f(inputs)
-    }
-}
+impl Staging for Shapes {}
 
 impl Report for Shapes {}
 

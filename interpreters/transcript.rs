@@ -23,11 +23,10 @@ use std::sync::Arc;
 
 use super::scope;
 use crate::array::{Array, with_elem};
-use crate::base::{BaseTensor, Beyond, Enter, Lift, Report, Staging, Traced, Trip, TripFn};
+use crate::base::{BaseTensor, Beyond, Distance, Enter, Lift, Report, Staging, Trip, TripFn};
 use crate::dtype::DType;
 use crate::ops::{Binary, Call, Contract, Discrete, Linear, Reduce, Unary};
-use crate::passes::Options;
-use crate::program::Custom;
+use crate::program::{Custom, Term};
 use crate::shape::Show;
 use crate::source::Site;
 
@@ -265,10 +264,12 @@ impl<T: BaseTensor> BaseTensor for Transcript<T> {
 }
 
 impl<T: BaseTensor> Staging for Transcript<T> {
-    type Trace = Self;
+    fn captured(term: &Term) -> Option<Self> {
+        term.captured_value().or_else(|| T::captured(term).map(Transcript::constant_of))
+    }
 
-    fn trace(inputs: &[Self], _: Options, f: Traced<'_, Self>) -> Vec<Self> {
-        f(inputs)
+    fn observes() -> bool {
+        true
     }
 
     fn records() -> bool {
@@ -296,7 +297,7 @@ impl<T: BaseTensor, U: Enter<T>> Lift<T> for Transcript<U> {
     }
 }
 
-impl<T: BaseTensor, I, U: Lift<T, I>> Lift<T, Beyond<I>> for Transcript<U> {
+impl<T: BaseTensor, U: Lift<T, I>, I: Distance> Lift<T, Beyond<I>> for Transcript<U> {
     fn lift(t: T) -> Self {
         Transcript::constant_of(U::lift(t))
     }

@@ -42,17 +42,32 @@ pub struct Site {
 
 impl Site {
     /// No known operation.
-    pub const UNKNOWN: Site = Site { number: 0, place: None };
+    pub const UNKNOWN: Site = Site { number: 0, place: Place::UNKNOWN };
 }
 
-/// The place at which an operation of a recorded program was written, if it is known. Programs that differ only in
-/// places are equal.
-pub(crate) type Place = Option<&'static Location<'static>>;
+/// Where an operation of a recorded program comes from, as far as that is known. Programs that differ only in places are
+/// equal.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Place {
+    /// Where the operation was written.
+    pub(crate) at: Option<&'static Location<'static>>,
+    /// The operation to whose derivative, of any order, this operation belongs.
+    pub(crate) derivative_of: Option<&'static str>,
+}
+
+impl Place {
+    pub(crate) const UNKNOWN: Place = Place { at: None, derivative_of: None };
+
+    /// What is known of this place, otherwise of the other.
+    pub(crate) fn or(self, other: Place) -> Place {
+        Place { at: self.at.or(other.at), derivative_of: self.derivative_of.or(other.derivative_of) }
+    }
+}
 
 thread_local! {
     /// The place of the operations that are being recorded, if it is not that of the caller: the place of the operation
     /// that is being interpreted, or of the operation whose derivative runs.
-    static PLACE: Cell<Place> = const { Cell::new(None) };
+    static PLACE: Cell<Place> = const { Cell::new(Place::UNKNOWN) };
 }
 
 /// Sets the place of the operations that are recorded from now on; returns the place that was set before.
@@ -71,7 +86,8 @@ impl Drop for Restored {
 
 /// The place of an operation that is recorded by a caller at this location.
 pub(crate) fn place_of(caller: &'static Location<'static>) -> Place {
-    PLACE.get().or_else(written).or_else(|| outside(caller).then_some(caller))
+    let place = PLACE.get();
+    Place { at: place.at.or_else(written).or_else(|| outside(caller).then_some(caller)), ..place }
 }
 
 /// Whether a place is in the user's source, and neither in this crate nor in the standard library.
@@ -108,11 +124,11 @@ pub(crate) fn written() -> Option<&'static Location<'static>> {
 }
 
 /// Panics with a message, at the caller's line; or with the place of the operation, if that runs later than it was
-/// written.
+/// written, or is an operation of a recorded program.
 #[track_caller]
 #[cold]
 pub(crate) fn mistake(message: &str) -> ! {
-    match WRITTEN.get() {
+    match WRITTEN.get().or(PLACE.get().at) {
         Some(at) => panic!("{message} (called at {at})"),
         None => panic!("{message}"),
     }

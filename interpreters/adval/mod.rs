@@ -26,12 +26,11 @@ use delta::{Delta, Edge, Factor, Gather, Given, Id, ProductTerm, Reduced, Scatte
 
 use crate::array::Array;
 use crate::base::{
-    Again, BaseTensor, Beyond, Enter, Lift, Recorded, Report, Staging, Traced, Trip, TripFn, WhileFn, attributed,
+    Again, BaseTensor, Beyond, Distance, Enter, Lift, Report, Staging, Trip, TripFn, WhileFn, attributed,
 };
 use crate::dtype::DType;
 use crate::ops::{Binary, Call, Contract, Discrete, Guard, Linear, Partial, PartialOrigin, Reduce, Unary};
-use crate::passes::Options;
-use crate::program::Custom;
+use crate::program::{Custom, Term};
 use crate::shape::Shape;
 use crate::source::Site;
 
@@ -337,22 +336,8 @@ impl<T: BaseTensor> BaseTensor for ADVal<T> {
 }
 
 impl<T: BaseTensor> Staging for ADVal<T> {
-    type Trace = Self;
-
-    fn trace(inputs: &[Self], _: Options, f: Traced<'_, Self>) -> Vec<Self> {
-        f(inputs)
-    }
-
-    fn staged(inputs: &[Self], f: &mut dyn FnMut(&[Self]) -> Vec<Self>) -> Option<Recorded<Self>> {
-        let mut still = true;
-        let (program, captured) = T::staged(&primals(inputs), &mut |values| {
-            let results = f(&constants(values.to_vec()));
-            still &= are_constants(&results);
-            primals(&results)
-        })?;
-        // A result with a tangent depends on a captured value with one, which the program of primal values does not
-        // have.
-        if still { Some((program, constants(captured))) } else { None }
+    fn captured(term: &Term) -> Option<Self> {
+        term.captured_value().or_else(|| T::captured(term).map(ADVal::constant_of))
     }
 
     fn runs_all_trips() -> bool {
@@ -384,7 +369,7 @@ impl<T: BaseTensor, U: Enter<T>> Lift<T> for ADVal<U> {
     }
 }
 
-impl<T: BaseTensor, I, U: Lift<T, I>> Lift<T, Beyond<I>> for ADVal<U> {
+impl<T: BaseTensor, U: Lift<T, I>, I: Distance> Lift<T, Beyond<I>> for ADVal<U> {
     fn lift(t: T) -> Self {
         ADVal::constant_of(U::lift(t))
     }

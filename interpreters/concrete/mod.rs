@@ -18,11 +18,10 @@
 use std::sync::Arc;
 
 use crate::array::{Array, Elems};
-use crate::base::{BaseTensor, Recorded, Report, Staging, Traced, Trip, TripFn};
+use crate::base::{BaseTensor, Report, Staging, Trip, TripFn};
 use crate::dtype::{DType, Elem};
 use crate::ops::{Binary, Call, Contract, Discrete, Linear, Reduce, Unary};
-use crate::passes::{Options, optimize, optimize_with};
-use crate::program::{Custom, Term};
+use crate::program::{Custom, Program, Term};
 
 mod call;
 mod contract;
@@ -135,21 +134,21 @@ impl BaseTensor for Array {
 }
 
 impl Staging for Array {
-    type Trace = Term;
-
-    fn trace(inputs: &[Self], options: Options, f: Traced<'_, Self>) -> Vec<Self> {
-        let variables: Vec<Term> = inputs.iter().map(|a| Term::variable(a.shape(), a.dtype())).collect();
-        let results = f(&variables);
-        match Term::program(&variables, &results, &[]) {
-            Ok(program) => super::run_once(&optimize_with(&program, options), inputs.to_vec()),
-            Err(message) => panic!("{message}"),
-        }
+    fn recorded(self) -> Term {
+        Term::constant(self)
     }
 
-    fn recorded(inputs: &[Term], f: Traced<'_, Self>) -> Option<Recorded<Term>> {
-        // The inputs are the only variables; a result that depends on others is a mistake, which the verb explains.
-        let program = Term::program(inputs, &f(inputs), &[]).ok()?;
-        Some((optimize(&program), Vec::new()))
+    /// Numbers are constants of a recorded program, so no variable stands for them.
+    fn captured(_: &Term) -> Option<Self> {
+        None
+    }
+
+    fn evaluated(program: &Program, inputs: Vec<Self>) -> Vec<Self> {
+        super::run_once(program, inputs)
+    }
+
+    fn runs_once() -> bool {
+        true
     }
 }
 

@@ -33,11 +33,10 @@ use std::sync::Arc;
 
 use super::trips;
 use crate::array::Array;
-use crate::base::{BaseTensor, Lift, Report, Staging, Traced, Trip, TripFn, WhileFn};
+use crate::base::{BaseTensor, Lift, Report, Staging, Trip, TripFn, WhileFn};
 use crate::dtype::DType;
 use crate::kernels::loop_nest::Nest;
 use crate::ops::{Binary, Call, Compare, Contract, Discrete, IntBinary, Linear, Matrix, Reduce, Unary, View, kinds};
-use crate::passes::Options;
 use crate::program::repeat::{held, known};
 use crate::program::{Custom, CustomKind, interpret};
 use crate::shape::{Shape, size};
@@ -551,13 +550,7 @@ impl BaseTensor for Enclosure {
     }
 }
 
-impl Staging for Enclosure {
-    type Trace = Self;
-
-    fn trace(inputs: &[Self], _: Options, f: Traced<'_, Self>) -> Vec<Self> {
-        f(inputs)
-    }
-}
+impl Staging for Enclosure {}
 
 impl Report for Enclosure {
     /// The numbers, if all bounds are equal.

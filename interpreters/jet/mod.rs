@@ -18,15 +18,13 @@ use std::sync::Arc;
 use super::level::{self, EARLIER_TRIP, ESCAPED, LevelFault, LevelId, Moving, Owner, Within, fresh};
 use crate::array::Array;
 use crate::base::{
-    BaseTensor, Beyond, Enter, Group, Lift, Recorded, Report, Staging, Traced, Trip, TripFn, WhileFn, attributed,
-    repeated,
+    BaseTensor, Beyond, Distance, Enter, Group, Lift, Report, Staging, Trip, TripFn, WhileFn, attributed, repeated,
 };
 use crate::dtype::DType;
 use crate::linalg::rules;
 use crate::ops::{Binary, Call, Contract, Discrete, Linear, Reduce, Unary};
-use crate::passes::Options;
 use crate::program::repeat::held;
-use crate::program::{Custom, CustomKind, NodeId, Op, Program, interpret};
+use crate::program::{Custom, CustomKind, NodeId, Op, Program, Term, interpret};
 use crate::shape::Show;
 use crate::source::Site;
 use series::{convolved, scaled, select};
@@ -442,22 +440,8 @@ impl<T: BaseTensor> BaseTensor for Jet<T> {
 }
 
 impl<T: BaseTensor> Staging for Jet<T> {
-    type Trace = Self;
-
-    fn trace(inputs: &[Self], _: Options, f: Traced<'_, Self>) -> Vec<Self> {
-        f(inputs)
-    }
-
-    fn staged(inputs: &[Self], f: &mut dyn FnMut(&[Self]) -> Vec<Self>) -> Option<Recorded<Self>> {
-        let mut still = true;
-        let (program, captured) = T::staged(&primals(inputs), &mut |values| {
-            let results = f(&values.iter().cloned().map(Jet::constant_of).collect::<Vec<Self>>());
-            still &= results.iter().all(|y| y.rest.is_none());
-            results.into_iter().map(|y| y.primal).collect()
-        })?;
-        // A result with coefficients depends on a captured value with some, which the program of primal values does not
-        // have.
-        still.then(|| (program, captured.into_iter().map(Jet::constant_of).collect()))
+    fn captured(term: &Term) -> Option<Self> {
+        term.captured_value().or_else(|| T::captured(term).map(Jet::constant_of))
     }
 
     fn runs_all_trips() -> bool {
@@ -489,9 +473,25 @@ impl<T: BaseTensor, U: Enter<T>> Lift<T> for Jet<U> {
     }
 }
 
-impl<T: BaseTensor, I, U: Lift<T, I>> Lift<T, Beyond<I>> for Jet<U> {
+impl<T: BaseTensor, U: Lift<T, I>, I: Distance> Lift<T, Beyond<I>> for Jet<U> {
     fn lift(t: T) -> Self {
         Jet::constant_of(U::lift(t))
+    }
+}
+
+/// # Panics
+/// When a coefficient differs from the primal in shape or element type.
+#[track_caller]
+pub(crate) fn fits<T: BaseTensor>(primal: &T, coefficient: &T) {
+    if coefficient.shape() != primal.shape() || coefficient.dtype() != primal.dtype() {
+        panic!(
+            "taylor: a coefficient must have the shape and element type of its argument, but the argument is {} {} and the \
+             coefficient {} {}; map the argument to its direction",
+            primal.dtype(),
+            Show(primal.shape()),
+            coefficient.dtype(),
+            Show(coefficient.shape())
+        );
     }
 }
 
@@ -526,16 +526,7 @@ impl Expansion {
             panic!("taylor: a curve needs a point, but there are no coefficients; give at least the point at t = 0")
         };
         for c in rest {
-            if c.shape() != primal.shape() || c.dtype() != primal.dtype() {
-                panic!(
-                    "taylor: a coefficient must have the shape and element type of its argument, but the argument is {} {} and the \
-                     coefficient {} {}; map the argument to its direction",
-                    primal.dtype(),
-                    Show(primal.shape()),
-                    c.dtype(),
-                    Show(c.shape())
-                );
-            }
+            fits(primal, c);
         }
         if !primal.dtype().is_float() {
             return Jet::constant_of(primal.clone());

@@ -19,11 +19,10 @@ use std::sync::Arc;
 
 use super::trips;
 use crate::array::Array;
-use crate::base::{BaseTensor, Report, Staging, Traced, Trip, TripFn, WhileFn};
+use crate::base::{BaseTensor, Report, Staging, Trip, TripFn, WhileFn};
 use crate::dtype::DType;
 use crate::kernels::loop_nest::Nest;
 use crate::ops::{Binary, Call, Contract, Discrete, Linear, Matrix, Reduce, Unary, kinds};
-use crate::passes::Options;
 use crate::program::{Custom, CustomKind, interpret};
 use crate::shape::{Shape, size};
 use interning::{Lately, Pairs};
@@ -567,12 +566,6 @@ impl<T: BaseTensor> BaseTensor for Sparsity<T> {
 }
 
 impl<T: BaseTensor> Staging for Sparsity<T> {
-    type Trace = Self;
-
-    fn trace(inputs: &[Self], _: Options, f: Traced<'_, Self>) -> Vec<Self> {
-        f(inputs)
-    }
-
     fn runs_all_trips() -> bool {
         T::runs_all_trips()
     }

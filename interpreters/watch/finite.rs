@@ -152,6 +152,7 @@ impl NotFinite {
             write!(f, "{place}: ")?;
         }
         match (&self.derivative_of, &self.function) {
+            (Some(of), _) if self.operands.is_empty() => write!(f, "the derivative of {of} ({})", self.operation)?,
             (Some(of), _) => write!(f, "the derivative of {of} (its {})", self.operation)?,
             (None, Some(name)) => write!(f, "the function {name} (its {})", self.operation)?,
             (None, None) => f.write_str(&self.operation)?,

@@ -18,12 +18,11 @@ use indexmap::IndexSet;
 
 use super::scope;
 use crate::array::Array;
-use crate::base::{BaseTensor, Beyond, Enter, Lift, Report, Staging, Traced, Trip, TripFn};
+use crate::base::{BaseTensor, Beyond, Distance, Enter, Lift, Report, Staging, Trip, TripFn};
 use crate::dtype::DType;
 use crate::ops::{Binary, Call, Contract, Discrete, IntBinary, Linear, Reduce, Unary};
-use crate::passes::Options;
-use crate::program::{Constant, Custom, Op};
-use crate::source::{Site, SourceLine};
+use crate::program::{Constant, Custom, Op, Term};
+use crate::source::{Place, Site, SourceLine, place_of};
 
 pub use bounds::{Access, Bounds, OutOfBounds, Reads};
 pub use finite::{NotFinite, Origin, Summary};
@@ -154,7 +153,7 @@ impl<L> Observation<L> {
     /// The number of an operation; equal operations have one number.
     fn site(&mut self, source: Source) -> Site {
         let k = self.sources.insert_full(source).0;
-        u32::try_from(k + 1).map_or(Site::UNKNOWN, |number| Site { number, place: None })
+        u32::try_from(k + 1).map_or(Site::UNKNOWN, |number| Site { number, place: Place::UNKNOWN })
     }
 
     /// An operation at a place as it is reported, with the whole to which it belongs.
@@ -164,6 +163,12 @@ impl<L> Observation<L> {
         }
         if let Some((name, place)) = &self.function {
             return Source { operation, part_of: Some(PartOf::Function(name.clone())), place: Some(place) };
+        }
+        // An operation of a recorded program has the place at which it was recorded.
+        let recorded = place_of(place);
+        let part_of = recorded.derivative_of.map(|of| PartOf::Derivative(of.to_owned()));
+        if recorded.at.is_some() && (part_of.is_some() || is_library(place)) {
+            return Source { operation, part_of, place: recorded.at };
         }
         let user = |place: &&'static Location<'static>| !is_library(place);
         let around = self.loops.iter().rev().map(|l| l.place).find(user);
@@ -401,10 +406,12 @@ impl<T: BaseTensor, M: Mark<T>> BaseTensor for Watch<T, M> {
 }
 
 impl<T: BaseTensor, M: Mark<T>> Staging for Watch<T, M> {
-    type Trace = Self;
+    fn captured(term: &Term) -> Option<Self> {
+        term.captured_value().or_else(|| T::captured(term).map(Watch::data))
+    }
 
-    fn trace(inputs: &[Self], _: Options, f: Traced<'_, Self>) -> Vec<Self> {
-        f(inputs)
+    fn observes() -> bool {
+        true
     }
 
     fn records() -> bool {
@@ -442,7 +449,7 @@ impl<T: BaseTensor, U: Enter<T>, M: Mark<U>> Lift<T> for Watch<U, M> {
     }
 }
 
-impl<T: BaseTensor, I, U: Lift<T, I>, M: Mark<U>> Lift<T, Beyond<I>> for Watch<U, M> {
+impl<T: BaseTensor, U: Lift<T, I>, I: Distance, M: Mark<U>> Lift<T, Beyond<I>> for Watch<U, M> {
     fn lift(t: T) -> Self {
         Watch::data(U::lift(t))
     }

@@ -9,9 +9,8 @@
 
 pub use super::taylor::direct::taylor;
 
-use super::arguments::OfBoth;
 use super::linear_map::LinearMap;
-use super::pipeline::started;
+use super::pipeline::{OfBoth, started};
 use crate::base::{BaseTensor, Lift};
 use crate::dtype::Float;
 use crate::interpreters::adval::{ADVal, Fault, Sweep};

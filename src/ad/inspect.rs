@@ -147,7 +147,7 @@ where
 /// dependent.
 ///
 /// Padding and windows are not reads out of bounds. Around a gradient, the reads of the differentiated program are
-/// reported.
+/// reported, except those at written indices, which are known when the program is recorded.
 ///
 /// ```
 /// use polygrad::inspect::bounds;

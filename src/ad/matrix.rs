@@ -3,22 +3,18 @@
 //! Rows and columns are the elements of the raveled trees: those of the float leaves, in order, as `f64`
 //! ([`Tree::ravel`](crate::Tree::ravel)).
 
-use std::cell::RefCell;
-
-use super::arguments::{Arguments, OfBoth};
+use super::function::derivative_programs::Derived;
 use super::modes::{Mode, Wanted};
+use super::pipeline::{OfBoth, recorded};
 use super::second::each_basis_vector;
-use super::staged::{first, second};
-use crate::base::{BaseTensor, Staging};
+use crate::base::BaseTensor;
 use crate::dtype::{DType, Float};
 use crate::interpreters::adval::{ADVal, Fault, Sweep};
 use crate::ops::Linear;
+use crate::program::Term;
 use crate::tensor::Tensor;
 use crate::tree::Tree;
 use crate::tree::ravel::{ravel, raveled_size, unravel};
-
-/// The interpreter at which the function of a second derivative runs, two levels above the trace.
-type Second<T> = ADVal<ADVal<<T as Staging>::Trace>>;
 
 /// The Jacobian of a function from trees to trees: `J[i, j] = d y[i] / d x[j]`, where `x` and `y` are the raveled
 /// trees.
@@ -35,11 +31,11 @@ type Second<T> = ADVal<ADVal<<T as Staging>::Trace>>;
 /// # Panics
 /// When `f` looks at values.
 #[track_caller]
-pub fn jacobian_matrix<T, P, Y>(f: impl Fn(&P::With<ADVal<T::Trace>>) -> Y, x: &P) -> Tensor<T, 2>
+pub fn jacobian_matrix<T, P, Y>(f: impl Fn(&P::With<Term>) -> Y, x: &P) -> Tensor<T, 2>
 where
     T: BaseTensor,
     P: Tree<T>,
-    Y: Tree<ADVal<T::Trace>>,
+    Y: Tree<Term>,
 {
     jacobian_matrix_with(|x, _: &()| f(x), x, &())
 }
@@ -57,7 +53,7 @@ where
 /// When `f` looks at values.
 #[track_caller]
 pub fn jacobian_matrix_with<T, P, Q, Y>(
-    f: impl Fn(&P::With<ADVal<T::Trace>>, &Q::With<ADVal<T::Trace>>) -> Y,
+    f: impl Fn(&P::With<Term>, &Q::With<Term>) -> Y,
     x: &P,
     data: &Q,
 ) -> Tensor<T, 2>
@@ -65,7 +61,7 @@ where
     T: BaseTensor,
     P: Tree<T>,
     Q: Tree<T>,
-    Y: Tree<ADVal<T::Trace>>,
+    Y: Tree<Term>,
 {
     matrix_of(false, &f, x, data).1
 }
@@ -81,14 +77,11 @@ where
 /// # Panics
 /// When `f` looks at values.
 #[track_caller]
-pub fn value_and_jacobian_matrix<T, P, Y>(
-    f: impl Fn(&P::With<ADVal<T::Trace>>) -> Y,
-    x: &P,
-) -> (Y::With<T>, Tensor<T, 2>)
+pub fn value_and_jacobian_matrix<T, P, Y>(f: impl Fn(&P::With<Term>) -> Y, x: &P) -> (Y::With<T>, Tensor<T, 2>)
 where
     T: BaseTensor,
     P: Tree<T>,
-    Y: Tree<ADVal<T::Trace>>,
+    Y: Tree<Term>,
 {
     value_and_matrix(matrix_of(true, &|x, _: &()| f(x), x, &()))
 }
@@ -106,7 +99,7 @@ where
 /// When `f` looks at values.
 #[track_caller]
 pub fn value_and_jacobian_matrix_with<T, P, Q, Y>(
-    f: impl Fn(&P::With<ADVal<T::Trace>>, &Q::With<ADVal<T::Trace>>) -> Y,
+    f: impl Fn(&P::With<Term>, &Q::With<Term>) -> Y,
     x: &P,
     data: &Q,
 ) -> (Y::With<T>, Tensor<T, 2>)
@@ -114,7 +107,7 @@ where
     T: BaseTensor,
     P: Tree<T>,
     Q: Tree<T>,
-    Y: Tree<ADVal<T::Trace>>,
+    Y: Tree<Term>,
 {
     value_and_matrix(matrix_of(true, &f, x, data))
 }
@@ -131,7 +124,7 @@ fn value_and_matrix<Y, M>((y, matrix): (Option<Y>, M)) -> (Y, M) {
 #[track_caller]
 fn matrix_of<T, P, Q, Y>(
     value: bool,
-    f: OfBoth<'_, T, ADVal<T::Trace>, P, Q, Y>,
+    f: OfBoth<'_, T, Term, P, Q, Y>,
     x: &P,
     data: &Q,
 ) -> (Option<Y::With<T>>, Tensor<T, 2>)
@@ -139,19 +132,12 @@ where
     T: BaseTensor,
     P: Tree<T>,
     Q: Tree<T>,
-    Y: Tree<ADVal<T::Trace>>,
+    Y: Tree<Term>,
 {
-    let (arguments, template) = (Arguments::new(x, data), RefCell::new(None));
-    let run = |duals: &[ADVal<T::Trace>]| {
-        let y = arguments.call(f, duals);
-        let leaves = y.leaves();
-        template.replace(Some(y));
-        leaves
-    };
-    let mut results = first::<T>(Wanted::jacobian_matrix(value), None, &arguments.inputs, arguments.count, &run);
+    let (program, y) = recorded("jacobian_matrix", f, x, data);
+    let mut results = program.derived(Derived::By(Wanted::jacobian_matrix(value)), None, Vec::new());
     let matrix = results.split_off(results.len() - 1).remove(0);
-    let y = template.into_inner().filter(|_| value).map(|y| y.with_leaves(results));
-    (y, Tensor::from_raw(matrix))
+    (value.then(|| y.with_leaves(results)), Tensor::from_raw(matrix))
 }
 
 /// The Hessian of a scalar function of a tree: `H[i, j] = d^2 f / d x[i] d x[j]`, where `x` is the raveled tree.
@@ -168,7 +154,7 @@ where
 /// # Panics
 /// When `f` looks at values.
 #[track_caller]
-pub fn hessian_matrix<T, P, E>(f: impl Fn(&P::With<Second<T>>) -> Tensor<Second<T>, 0, E>, x: &P) -> Tensor<T, 2>
+pub fn hessian_matrix<T, P, E>(f: impl Fn(&P::With<Term>) -> Tensor<Term, 0, E>, x: &P) -> Tensor<T, 2>
 where
     T: BaseTensor,
     P: Tree<T>,
@@ -190,7 +176,7 @@ where
 /// When `f` looks at values.
 #[track_caller]
 pub fn hessian_matrix_with<T, P, Q, E>(
-    f: impl Fn(&P::With<Second<T>>, &Q::With<Second<T>>) -> Tensor<Second<T>, 0, E>,
+    f: impl Fn(&P::With<Term>, &Q::With<Term>) -> Tensor<Term, 0, E>,
     x: &P,
     data: &Q,
 ) -> Tensor<T, 2>
@@ -205,21 +191,15 @@ where
 
 /// [`hessian_matrix_with`].
 #[track_caller]
-fn hessian_matrix_of<T, P, Q, E>(
-    f: OfBoth<'_, T, Second<T>, P, Q, Tensor<Second<T>, 0, E>>,
-    x: &P,
-    data: &Q,
-) -> Tensor<T, 2>
+fn hessian_matrix_of<T, P, Q, E>(f: OfBoth<'_, T, Term, P, Q, Tensor<Term, 0, E>>, x: &P, data: &Q) -> Tensor<T, 2>
 where
     T: BaseTensor,
     P: Tree<T>,
     Q: Tree<T>,
     E: Float,
 {
-    let arguments = Arguments::new(x, data);
-    let run = |duals: &[Second<T>]| arguments.call(f, duals).into_raw();
-    let mut results = second::<T>(Wanted::HESSIAN_MATRIX, &arguments.inputs, arguments.count, &run);
-    Tensor::from_raw(results.remove(0))
+    let (program, _) = recorded("hessian_matrix", f, x, data);
+    Tensor::from_raw(program.derived(Derived::By(Wanted::HESSIAN_MATRIX), None, Vec::new()).remove(0))
 }
 
 /// The Jacobian matrix of the raveled results in the raveled inputs of the sweep, whose primals are `x`.

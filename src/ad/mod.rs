@@ -15,7 +15,6 @@
 //!
 //! This folder and `src/lib.rs`, which lists the modules, are the only places in `src/` that name interpreters.
 
-mod arguments;
 mod check;
 mod check_gradient;
 mod custom;

@@ -1,40 +1,30 @@
-//! The pipeline of every verb that records: record, optimize, differentiate, optimize.
+//! The pipeline of every verb that records: record, optimize, differentiate, optimize, evaluate.
 //!
-//! The plain verbs take a function of dual numbers, which can run at no other interpreter. To record the function, a
-//! verb runs it at dual numbers over terms: the primal of the result is the term of the value, so it gives the program.
-//! That program is optimized and interpreted at dual numbers, so the derivative is that of the optimized program, as
-//! for a [`Function`](crate::Function). If the verb is part of another program, the values that the function captures
-//! are further inputs of the recorded program.
+//! A plain verb runs its function at terms, as a [`Function`](crate::Function) does, differentiates the program, and
+//! evaluates the derivative program at the interpreter of its arguments. So a verb inside of another program adds the
+//! operations of its derivative to that program, and a function that several verbs nest runs at terms alone: nothing is
+//! compiled anew for a level. Values that the function captures are further inputs of the recorded program.
 //!
-//! Law: passes do not change the derivative of a program. They change its cost, which is why the program is optimized
-//! before it is differentiated: a pattern that a pass recognises in a program may not be recognisable in the
-//! derivative.
+//! Laws: passes do not change the derivative of a program. They change its cost, which is why the program is optimized
+//! before it is differentiated: a pattern that a pass recognises in a program may not be recognisable in the derivative.
+//! Variables of different functions are different terms, so the derivatives of nested verbs cannot be confused.
 
 use std::any::TypeId;
+use std::fmt::Display;
 
-use super::symbolic;
-use crate::array::Array;
-use crate::base::{BaseTensor, Lift, Staging};
+use super::function::derivative_programs::Derived;
+use super::modes::Mode;
+use crate::base::{BaseTensor, Lift};
 use crate::interpreters::adval::{ADVal, Fault, Sweep};
-use crate::interpreters::dual::{Dual, Forward};
-use crate::passes::optimize;
-use crate::program::{Program, interpret};
+use crate::passes::{Options, optimize_with};
+use crate::program::{Program, Term, interpret};
+use crate::tree::Tree;
 
-/// A function of dual numbers.
-pub(super) type Dually<'a, T> = &'a dyn Fn(&[ADVal<<T as Staging>::Trace>]) -> Vec<ADVal<<T as Staging>::Trace>>;
-
-/// A function of dual numbers in forward mode.
-pub(super) type Forwards<'a, T> = &'a dyn Fn(&[Dual<<T as Staging>::Trace>]) -> Vec<Dual<<T as Staging>::Trace>>;
-
-/// A function of dual numbers over dual numbers.
-pub(super) type Twice<'a, T> =
-    &'a dyn Fn(&[ADVal<ADVal<<T as Staging>::Trace>>]) -> ADVal<ADVal<<T as Staging>::Trace>>;
+/// A function of a tree and of data, both trees of `T`, at the interpreter `U`.
+pub(super) type OfBoth<'a, T, U, P, Q, Y> = &'a dyn Fn(&<P as Tree<T>>::With<U>, &<Q as Tree<T>>::With<U>) -> Y;
 
 /// A differentiation, and its inputs or results.
 pub(super) type Differentiated<U> = (Sweep<U>, Vec<ADVal<U>>);
-
-/// Values with their tangents.
-type Paired<U> = Vec<(U, U)>;
 
 /// A new sweep, and its dual numbers: the first `count` values are inputs of the sweep, the others constants.
 pub(super) fn started<U: BaseTensor>(inputs: &[U], count: usize) -> Differentiated<U> {
@@ -56,143 +46,125 @@ pub(super) fn dual<U: BaseTensor>(program: &Program, inputs: &[U], count: usize)
     (sweep, interpret(program, duals))
 }
 
-/// The primal values of dual numbers.
-pub(super) fn primals<U: BaseTensor>(duals: &[ADVal<U>]) -> Vec<U> {
-    let mut primals = Vec::with_capacity(duals.len());
-    for dual in duals {
-        primals.push(dual.primal().clone());
+/// The recorded program of the function of a verb, with the values of its inputs: the leaves of the argument, those of
+/// the data, and captured values.
+pub(super) struct VerbProgram<T> {
+    pub(super) program: Program,
+    inputs: Vec<T>,
+    /// The number of leaves of the argument.
+    pub(super) count: usize,
+}
+
+/// Records the function of a verb; the results are the program and the tree of terms that the function returns.
+///
+/// # Panics
+/// When a result depends on a variable of another function that is being recorded, which no value of `T` stands for.
+#[track_caller]
+pub(super) fn recorded<T: BaseTensor, P: Tree<T>, Q: Tree<T>, Y: Tree<Term>>(
+    verb: &str,
+    f: OfBoth<'_, T, Term, P, Q, Y>,
+    x: &P,
+    data: &Q,
+) -> (VerbProgram<T>, Y) {
+    let mut inputs = x.leaves();
+    let count = inputs.len();
+    inputs.append(&mut data.leaves());
+    // Terms that are older than the function are values of the program of which the verb is a part.
+    let start = if TypeId::of::<T>() == TypeId::of::<Term>() { Term::now() } else { 0 };
+    let variables = Term::variables_like(&inputs);
+    let (leaves, constants) = variables.split_at(count);
+    let y = f(&x.with_leaves(leaves.to_vec()), &data.with_leaves(constants.to_vec()));
+    let (program, captured) = closed::<T>(&variables, &y.leaves(), start);
+    for term in &captured {
+        match T::captured(term) {
+            Some(value) => inputs.push(value),
+            None => panic!("{}", outside(verb)),
+        }
     }
-    primals
+    (VerbProgram { program, inputs, count }, y)
 }
 
-/// The program that a verb differentiates.
-pub(super) enum VerbSource<U: 'static> {
-    /// A recorded and optimized program, with its inputs.
-    Recorded(Program, Vec<U>),
-    /// The results of a function that cannot be recorded, run at dual numbers.
-    Run(Differentiated<U>),
+/// The program of a recorded function, and the terms that it captures.
+fn closed<T: BaseTensor>(variables: &[Term], results: &[Term], start: u64) -> (Program, Vec<Term>) {
+    if T::runs_once()
+        && let Ok(program) = Term::program(variables, results, &[])
+    {
+        // No operation outside sees the signs of zeros.
+        return (program, Vec::new());
+    }
+    Term::closure(variables, results, start)
 }
 
-/// Records a function of traced values, or runs it at dual numbers; it is to be differentiated in the first `count`
-/// inputs.
-pub(super) fn source<T: BaseTensor>(inputs: &[T::Trace], count: usize, f: Dually<'_, T>) -> VerbSource<T::Trace> {
-    let at = |inputs: &[T::Trace]| {
-        let (sweep, duals) = started(inputs, count);
-        (sweep, f(&duals))
-    };
-    let recorded = T::recorded(inputs, &mut |inputs| primals(&at(inputs).1));
-    match recorded {
-        Some((program, captured)) => VerbSource::Recorded(program, [inputs, &captured].concat()),
-        None => VerbSource::Run(at(inputs)),
+/// The options of the passes of a verb, before and after the derivative.
+#[derive(Clone, Copy)]
+pub(super) struct VerbPasses {
+    pub(super) before: Options,
+    /// A derivative that becomes part of another program is optimized with that program: equal operations of both are
+    /// found there, unless passes have changed one of them before.
+    pub(super) after: Options,
+    /// Whether the derivative program runs once.
+    once: bool,
+}
+
+impl VerbPasses {
+    /// The passes of a verb at `T`.
+    pub(super) fn at<T: BaseTensor>() -> VerbPasses {
+        let before = if T::observes() { Options::AS_WRITTEN } else { Options::DEFAULT };
+        let once = T::runs_once();
+        VerbPasses { before, after: if once { before } else { Options::AS_WRITTEN }, once }
     }
 }
 
-/// The results of a function of traced values at dual numbers, to be differentiated in the first `count` inputs.
-pub(super) fn reverse<T: BaseTensor>(inputs: &[T::Trace], count: usize, f: Dually<'_, T>) -> Differentiated<T::Trace> {
-    match source::<T>(inputs, count, f) {
-        VerbSource::Recorded(program, inputs) => dual(&program, &inputs, count),
-        VerbSource::Run(results) => results,
+/// The message for a function whose result depends on a variable of something else.
+fn outside(verb: &str) -> String {
+    format!(
+        "{verb}: the result may depend on arguments, data and values of the program of which the verb is a part, but it depends on a \
+         variable of a loop or of another recorded function that escaped; return it from the step, or lift the arguments, so \
+         that the verb is a part of that function"
+    )
+}
+
+impl<T: BaseTensor> VerbProgram<T> {
+    /// The results of the derivative; `further` are the values of its inputs between arguments and data.
+    #[track_caller]
+    pub(super) fn derived(self, derived: Derived, asked: Option<Mode>, further: Vec<T>) -> Vec<T> {
+        let ready = ready(&self.program, self.count, derived, asked, VerbPasses::at::<T>());
+        self.evaluated(ready, further)
+    }
+
+    /// The results of a derivative program.
+    ///
+    /// # Panics
+    /// When there is none.
+    #[track_caller]
+    pub(super) fn evaluated<F: Display>(self, derivative: Result<Program, F>, further: Vec<T>) -> Vec<T> {
+        match derivative {
+            Ok(derivative) => T::evaluated(&derivative, self.between(further)),
+            Err(fault) => panic!("{fault}"),
+        }
+    }
+
+    /// The values of the inputs, with `further` between those of arguments and data.
+    fn between(self, further: Vec<T>) -> Vec<T> {
+        let VerbProgram { mut inputs, count, .. } = self;
+        inputs.splice(count..count, further);
+        inputs
     }
 }
 
-/// The optimized program of a function of traced values, if `T` traces at another interpreter, which records programs:
-/// such a program has no captured values.
-pub(super) fn closed<T: BaseTensor>(inputs: &[T::Trace], count: usize, f: Dually<'_, T>) -> Option<Program> {
-    if TypeId::of::<T>() == TypeId::of::<T::Trace>() {
-        return None;
-    }
-    let recorded = T::recorded(inputs, &mut |inputs| primals(&f(&started(inputs, count).1)));
-    recorded.map(|(program, _)| program)
-}
-
-/// The results of a function of traced values, with their tangents. Tangents are given for the first inputs; the other
-/// inputs are constants.
+/// The derivative program of a recorded program in its first `count` inputs. Matrices and gradients are optimized in any
+/// case: what is known of their zeros is lost in another program.
 ///
 /// # Errors
-/// When the tangent of a result belongs to another differentiation, or to a variable of a loop.
-pub(super) fn forward<T: BaseTensor>(
-    inputs: &[T::Trace],
-    tangents: &[T::Trace],
-    f: Forwards<'_, T>,
-) -> Result<Paired<T::Trace>, String> {
-    let sweep = Forward::new();
-    // A program of the primal values is recorded, so the inputs have no tangents.
-    let recorded = T::recorded(inputs, &mut |inputs| {
-        let mut primals = Vec::new();
-        for y in f(&still(inputs)) {
-            primals.push(y.primal().clone());
-        }
-        primals
-    });
-    let (leaves, data) = inputs.split_at(tangents.len());
-    let mut moving = Vec::with_capacity(inputs.len());
-    for (k, x) in leaves.iter().enumerate() {
-        moving.push(sweep.input(x, &tangents[k]));
-    }
-    moving.append(&mut still(data));
-    let results = match recorded {
-        Some((program, captured)) => {
-            moving.append(&mut still(&captured));
-            interpret(&program, moving)
-        }
-        None => f(&moving),
-    };
-    let mut pairs = Vec::with_capacity(results.len());
-    for y in &results {
-        pairs.push(sweep.try_result(y)?);
-    }
-    Ok(pairs)
-}
-
-/// Dual numbers without tangents.
-fn still<U: BaseTensor>(values: &[U]) -> Vec<Dual<U>> {
-    let mut still = Vec::with_capacity(values.len());
-    for x in values {
-        still.push(<Dual<U> as Lift<U>>::lift(x.clone()));
-    }
-    still
-}
-
-/// Records a scalar function of traced values that is to be differentiated twice in the first `count` inputs. If the
-/// function cannot be recorded, it is run, and the result is its gradient at dual numbers, for the second derivative.
-///
-/// # Errors
-/// When the result depends on a differentiated value that is no input.
-pub(super) fn source_of_gradient<T: BaseTensor>(
-    inputs: &[T::Trace],
+/// When the derivative does not exist.
+fn ready(
+    program: &Program,
     count: usize,
-    f: Twice<'_, T>,
-) -> Result<VerbSource<T::Trace>, Fault> {
-    let at = |inputs: &[T::Trace]| {
-        let (outer, firsts) = started(inputs, count);
-        let (inner, duals) = started(&firsts, count);
-        (outer, inner, f(&duals))
-    };
-    let recorded = T::recorded(inputs, &mut |inputs| vec![at(inputs).2.primal().primal().clone()]);
-    if let Some((program, captured)) = recorded {
-        return Ok(VerbSource::Recorded(program, [inputs, &captured].concat()));
-    }
-    let (outer, inner, y) = at(inputs);
-    let one = ADVal::constant(Array::ones(&[], y.dtype()));
-    Ok(VerbSource::Run((outer, inner.try_pull(&[y], vec![one])?)))
-}
-
-/// The gradient of a scalar function of traced values in the first `count` inputs, at dual numbers, so that it can be
-/// differentiated again in the same inputs. If the function is recorded, the program is optimized before and after the
-/// first derivative.
-///
-/// # Errors
-/// When the result depends on a differentiated value that is no input.
-pub(super) fn gradient<T: BaseTensor>(
-    inputs: &[T::Trace],
-    count: usize,
-    f: Twice<'_, T>,
-) -> Result<Differentiated<T::Trace>, Fault> {
-    match source_of_gradient::<T>(inputs, count, f)? {
-        VerbSource::Recorded(program, inputs) => {
-            let wrt: Vec<usize> = (0..count).collect();
-            Ok(dual(&optimize(&symbolic::grad_in(&program, &wrt)), &inputs, count))
-        }
-        VerbSource::Run(gradient) => Ok(gradient),
-    }
+    derived: Derived,
+    asked: Option<Mode>,
+    VerbPasses { before, after, once }: VerbPasses,
+) -> Result<Program, Fault> {
+    let made = derived.of(program, count, asked, before, once)?;
+    let last = if let Derived::By(wanted) = derived { wanted.last(before) } else { after };
+    Ok(made.ready.unwrap_or_else(|| optimize_with(&made.program, last)))
 }

@@ -1,29 +1,20 @@
 //! Jacobians, Hessians, Hessian-vector products, and derivatives of order `n` of tensor functions.
 //!
-//! The verbs trace like the plain verbs. One run of the program serves every row or column of a Jacobian: the delta
+//! The verbs record, as all plain verbs do. One run of the program serves every row or column of a Jacobian: the delta
 //! term is evaluated in a loop over basis vectors, forward or transposed.
 
-use super::arguments::{Arguments, OfBoth};
 use super::function::derivative_programs::Derived;
 use super::modes::{Mode, Wanted};
-use super::pipeline;
-use super::staged::{first, second, traced};
+use super::pipeline::{OfBoth, recorded};
 use crate::array::Array;
-use crate::base::{BaseTensor, Staging};
+use crate::base::BaseTensor;
 use crate::dtype::{DType, Float};
 use crate::interpreters::adval::{ADVal, Fault, Sweep};
 use crate::ops::{Discrete, Linear};
-use crate::passes::Options;
-use crate::program::{Program, Term, interpret};
+use crate::program::Term;
 use crate::shape::{Shape, Show, size};
 use crate::tensor::{Plus, Rank, Tensor};
 use crate::tree::Tree;
-
-/// The interpreter at which the function of a second derivative runs, two levels above the trace.
-type Second<T> = ADVal<ADVal<<T as Staging>::Trace>>;
-
-/// Traced values with terms.
-type First<T> = ADVal<<T as Staging>::Trace>;
 
 /// A function of a tensor and of data, both of `T`, at the interpreter `U`.
 type OfTensor<'a, T, U, const N: usize, E, Q, Y> = OfBoth<'a, T, U, Tensor<T, N, E>, Q, Y>;
@@ -40,7 +31,7 @@ type OfTensor<'a, T, U, const N: usize, E, Q, Y> = OfBoth<'a, T, U, Tensor<T, N,
 /// ```
 #[track_caller]
 pub fn jacobian<T, const N: usize, const M: usize, const R: usize, E: Float>(
-    f: impl Fn(&Tensor<ADVal<T::Trace>, N, E>) -> Tensor<ADVal<T::Trace>, M, E>,
+    f: impl Fn(&Tensor<Term, N, E>) -> Tensor<Term, M, E>,
     x: &Tensor<T, N, E>,
 ) -> Tensor<T, R, E>
 where
@@ -60,7 +51,7 @@ where
 /// ```
 #[track_caller]
 pub fn jacobian_with<T, Q, const N: usize, const M: usize, const R: usize, E: Float>(
-    f: impl Fn(&Tensor<ADVal<T::Trace>, N, E>, &Q::With<ADVal<T::Trace>>) -> Tensor<ADVal<T::Trace>, M, E>,
+    f: impl Fn(&Tensor<Term, N, E>, &Q::With<Term>) -> Tensor<Term, M, E>,
     x: &Tensor<T, N, E>,
     data: &Q,
 ) -> Tensor<T, R, E>
@@ -81,7 +72,7 @@ where
 /// ```
 #[track_caller]
 pub fn value_and_jacobian<T, const N: usize, const M: usize, const R: usize, E: Float>(
-    f: impl Fn(&Tensor<ADVal<T::Trace>, N, E>) -> Tensor<ADVal<T::Trace>, M, E>,
+    f: impl Fn(&Tensor<Term, N, E>) -> Tensor<Term, M, E>,
     x: &Tensor<T, N, E>,
 ) -> (Tensor<T, M, E>, Tensor<T, R, E>)
 where
@@ -102,7 +93,7 @@ where
 /// ```
 #[track_caller]
 pub fn value_and_jacobian_with<T, Q, const N: usize, const M: usize, const R: usize, E: Float>(
-    f: impl Fn(&Tensor<ADVal<T::Trace>, N, E>, &Q::With<ADVal<T::Trace>>) -> Tensor<ADVal<T::Trace>, M, E>,
+    f: impl Fn(&Tensor<Term, N, E>, &Q::With<Term>) -> Tensor<Term, M, E>,
     x: &Tensor<T, N, E>,
     data: &Q,
 ) -> (Tensor<T, M, E>, Tensor<T, R, E>)
@@ -125,7 +116,7 @@ where
 #[track_caller]
 pub fn jacobian_by<T, const N: usize, const M: usize, const R: usize, E: Float>(
     mode: Mode,
-    f: impl Fn(&Tensor<ADVal<T::Trace>, N, E>) -> Tensor<ADVal<T::Trace>, M, E>,
+    f: impl Fn(&Tensor<Term, N, E>) -> Tensor<Term, M, E>,
     x: &Tensor<T, N, E>,
 ) -> Tensor<T, R, E>
 where
@@ -146,7 +137,7 @@ where
 #[track_caller]
 pub fn jacobian_by_with<T, Q, const N: usize, const M: usize, const R: usize, E: Float>(
     mode: Mode,
-    f: impl Fn(&Tensor<ADVal<T::Trace>, N, E>, &Q::With<ADVal<T::Trace>>) -> Tensor<ADVal<T::Trace>, M, E>,
+    f: impl Fn(&Tensor<Term, N, E>, &Q::With<Term>) -> Tensor<Term, M, E>,
     x: &Tensor<T, N, E>,
     data: &Q,
 ) -> Tensor<T, R, E>
@@ -163,7 +154,7 @@ where
 fn jacobian_of<T, Q, const N: usize, const M: usize, E: Float>(
     mode: Option<Mode>,
     value: bool,
-    f: OfTensor<'_, T, First<T>, N, E, Q, Tensor<First<T>, M, E>>,
+    f: OfTensor<'_, T, Term, N, E, Q, Tensor<Term, M, E>>,
     x: &Tensor<T, N, E>,
     data: &Q,
 ) -> Vec<T>
@@ -171,9 +162,8 @@ where
     T: BaseTensor,
     Q: Tree<T>,
 {
-    let arguments = Arguments::new(x, data);
-    let run = |duals: &[ADVal<T::Trace>]| vec![arguments.call(f, duals).into_raw()];
-    first::<T>(Wanted::jacobian(value), mode, &arguments.inputs, arguments.count, &run)
+    let (program, _) = recorded("jacobian", f, x, data);
+    program.derived(Derived::By(Wanted::jacobian(value)), mode, Vec::new())
 }
 
 /// The derivatives of every element of `y` in every element of the only input of the sweep, of shape `x`.
@@ -234,7 +224,7 @@ pub(super) fn each_basis_vector<U: BaseTensor>(
 /// ```
 #[track_caller]
 pub fn hessian<T, const N: usize, const R: usize, E: Float>(
-    f: impl Fn(&Tensor<ADVal<ADVal<T::Trace>>, N, E>) -> Tensor<ADVal<ADVal<T::Trace>>, 0, E>,
+    f: impl Fn(&Tensor<Term, N, E>) -> Tensor<Term, 0, E>,
     x: &Tensor<T, N, E>,
 ) -> Tensor<T, R, E>
 where
@@ -254,7 +244,7 @@ where
 /// ```
 #[track_caller]
 pub fn hessian_with<T, Q, const N: usize, const R: usize, E: Float>(
-    f: impl Fn(&Tensor<Second<T>, N, E>, &Q::With<Second<T>>) -> Tensor<Second<T>, 0, E>,
+    f: impl Fn(&Tensor<Term, N, E>, &Q::With<Term>) -> Tensor<Term, 0, E>,
     x: &Tensor<T, N, E>,
     data: &Q,
 ) -> Tensor<T, R, E>
@@ -269,7 +259,7 @@ where
 /// [`hessian_with`].
 #[track_caller]
 fn hessian_of<T, Q, const N: usize, const R: usize, E: Float>(
-    f: OfTensor<'_, T, Second<T>, N, E, Q, Tensor<Second<T>, 0, E>>,
+    f: OfTensor<'_, T, Term, N, E, Q, Tensor<Term, 0, E>>,
     x: &Tensor<T, N, E>,
     data: &Q,
 ) -> Tensor<T, R, E>
@@ -277,10 +267,8 @@ where
     T: BaseTensor,
     Q: Tree<T>,
 {
-    let arguments = Arguments::new(x, data);
-    let run = |duals: &[Second<T>]| arguments.call(f, duals).into_raw();
-    let mut results = second::<T>(Wanted::HESSIAN, &arguments.inputs, arguments.count, &run);
-    Tensor::from_raw(results.remove(0))
+    let (program, _) = recorded("hessian", f, x, data);
+    Tensor::from_raw(program.derived(Derived::By(Wanted::HESSIAN), None, Vec::new()).remove(0))
 }
 
 /// The product `H v` of the Hessian of a scalar function and a direction, without computing `H`; forward over reverse.
@@ -294,11 +282,7 @@ where
 /// # Panics
 /// When a leaf of `v` differs in shape or element type from that of `x`.
 #[track_caller]
-pub fn hvp<T, P, E>(
-    f: impl Fn(&P::With<ADVal<ADVal<T::Trace>>>) -> Tensor<ADVal<ADVal<T::Trace>>, 0, E>,
-    x: &P,
-    v: &P,
-) -> P::With<T>
+pub fn hvp<T, P, E>(f: impl Fn(&P::With<Term>) -> Tensor<Term, 0, E>, x: &P, v: &P) -> P::With<T>
 where
     T: BaseTensor,
     P: Tree<T>,
@@ -319,7 +303,7 @@ where
 /// When a leaf of `v` differs in shape or element type from that of `x`.
 #[track_caller]
 pub fn hvp_with<T, P, Q, E>(
-    f: impl Fn(&P::With<Second<T>>, &Q::With<Second<T>>) -> Tensor<Second<T>, 0, E>,
+    f: impl Fn(&P::With<Term>, &Q::With<Term>) -> Tensor<Term, 0, E>,
     x: &P,
     v: &P,
     data: &Q,
@@ -335,23 +319,17 @@ where
 
 /// [`hvp_with`].
 #[track_caller]
-fn hvp_of<T, P, Q, E>(f: OfBoth<'_, T, Second<T>, P, Q, Tensor<Second<T>, 0, E>>, x: &P, v: &P, data: &Q) -> P::With<T>
+fn hvp_of<T, P, Q, E>(f: OfBoth<'_, T, Term, P, Q, Tensor<Term, 0, E>>, x: &P, v: &P, data: &Q) -> P::With<T>
 where
     T: BaseTensor,
     P: Tree<T>,
     Q: Tree<T>,
     E: Float,
 {
-    let (arguments, tangents) = (Arguments::new(x, data), v.leaves());
-    check_direction(&arguments.inputs[..arguments.count], &tangents);
-    let inputs = [&arguments.inputs[..], &tangents].concat();
-    let results = traced(&inputs, Options::default(), &mut |inputs| {
-        let (inputs, tangents) = inputs.split_at(arguments.inputs.len());
-        let run = |duals: &[Second<T>]| arguments.call(f, duals).into_raw();
-        let (sweep, gradient) = pipeline::gradient::<T>(inputs, arguments.count, &run)?;
-        sweep.try_push(&gradient, tangents.to_vec())
-    });
-    x.with_leaves(results)
+    let tangents = v.leaves();
+    check_direction(&x.leaves(), &tangents);
+    let (program, _) = recorded("hvp", f, x, data);
+    x.with_leaves(program.derived(Derived::Hvp, None, tangents))
 }
 
 /// Panics unless the leaves of a direction agree with those of the argument in number, shapes and element types.
@@ -428,20 +406,6 @@ fn nth_derivative_of<T: BaseTensor, Q: Tree<T>, E: Float>(
     x: &Tensor<T, 0, E>,
     data: &Q,
 ) -> Tensor<T, 0, E> {
-    let known = data.leaves();
-    let variable = Term::variable(&[], E::DTYPE);
-    let constants: Vec<Term> = known.iter().map(|leaf| Term::variable(leaf.shape(), leaf.dtype())).collect();
-    let y = f(&Tensor::from_raw(variable.clone()), &data.with_leaves(constants.clone())).into_raw();
-    let variables: Vec<Term> = std::iter::once(variable).chain(constants).collect();
-    let mut names = vec![String::from("x")];
-    data.paths("data", &mut names);
-    let program: Program = match Term::program(&variables, &[y], &names) {
-        Ok(program) => program,
-        Err(message) => panic!("{message}"),
-    };
-    let program = match Derived::Nth(n).of(&program, 1, None, Options::default()) {
-        Ok(made) => made.program,
-        Err(fault) => panic!("{fault}"),
-    };
-    Tensor::from_raw(interpret(&program, std::iter::once(x.raw().clone()).chain(known).collect()).remove(0))
+    let (program, _) = recorded("nth_derivative", f, x, data);
+    Tensor::from_raw(program.derived(Derived::Nth(n), None, Vec::new()).remove(0))
 }

@@ -1,24 +1,21 @@
-//! The plain verbs: differentiation by tracing.
+//! The plain verbs: differentiation of a recorded function.
 //!
-//! At `Concrete` a verb records the program, optimizes it, differentiates the optimized program, optimizes the
-//! derivative, and runs it ([`pipeline`]); if a program is being traced or differentiated, the derivative becomes part
-//! of that program. The verbs of [`direct`](super::direct) run the program at dual numbers instead, with the host
-//! language's own control flow.
+//! A verb records its function, optimizes the program, differentiates it, optimizes the derivative, and evaluates it at
+//! the interpreter of its arguments ([`pipeline`](super::pipeline)): at numbers the derivative runs, inside of another
+//! program it becomes part of that program. The verbs of [`direct`](super::direct) run the function at dual numbers
+//! instead, with the host language's own control flow.
 
-use std::cell::RefCell;
-use std::fmt::Display;
-
-use super::arguments::{Arguments, OfBoth};
-use super::function::derivative_programs::Pullback;
+use super::direct::one_tangent_each;
+use super::function::derivative_programs::{Derived, Pullback};
 use super::linear_map::LinearMap;
-use super::modes::{Mode, Wanted};
-use super::pipeline;
-use crate::base::{BaseTensor, Staging};
+use super::modes::Wanted;
+use super::pipeline::{OfBoth, VerbPasses, recorded};
+use crate::base::BaseTensor;
 use crate::dtype::{DType, Float};
-use crate::interpreters::adval::{ADVal, Fault};
-use crate::interpreters::dual::{Dual, Forward};
-use crate::passes::{Options, optimize};
-use crate::program::interpret;
+use crate::interpreters::adval::Fault;
+use crate::interpreters::dual::fits;
+use crate::passes::optimize_with;
+use crate::program::{Slot, Term};
 use crate::tensor::Tensor;
 use crate::tree::Tree;
 
@@ -44,7 +41,7 @@ use crate::tree::Tree;
 /// ```
 #[track_caller]
 pub fn value_and_grad_with<T, P, Q, E>(
-    f: impl Fn(&P::With<ADVal<T::Trace>>, &Q::With<ADVal<T::Trace>>) -> Tensor<ADVal<T::Trace>, 0, E>,
+    f: impl Fn(&P::With<Term>, &Q::With<Term>) -> Tensor<Term, 0, E>,
     x: &P,
     data: &Q,
 ) -> (Tensor<T, 0, E>, P::With<T>)
@@ -63,7 +60,7 @@ where
 /// [`value_and_grad_with`].
 #[track_caller]
 fn value_and_grad_of<T, P, Q, E>(
-    f: OfBoth<'_, T, First<T>, P, Q, Tensor<First<T>, 0, E>>,
+    f: OfBoth<'_, T, Term, P, Q, Tensor<Term, 0, E>>,
     x: &P,
     data: &Q,
 ) -> (Tensor<T, 0, E>, P::With<T>)
@@ -73,66 +70,10 @@ where
     Q: Tree<T>,
     E: Float,
 {
-    let arguments = Arguments::new(x, data);
-    let run = |duals: &[ADVal<T::Trace>]| vec![arguments.call(f, duals).into_raw()];
-    let mut results = first::<T>(Wanted::gradient(true), None, &arguments.inputs, arguments.count, &run);
+    let (program, _) = recorded("grad", f, x, data);
+    let mut results = program.derived(Derived::By(Wanted::gradient(true)), None, Vec::new());
     let gradient = results.split_off(1);
     (Tensor::from_raw(results.remove(0)), x.with_leaves(gradient))
-}
-
-/// The first derivatives that are wanted, of a function of a list of values in the first `count` of them.
-#[track_caller]
-pub(super) fn first<T: BaseTensor>(
-    wanted: Wanted,
-    mode: Option<Mode>,
-    inputs: &[T],
-    count: usize,
-    f: pipeline::Dually<'_, T>,
-) -> Vec<T> {
-    traced(inputs, wanted.last(Options::default()), &mut |inputs| wanted.first::<T>(mode, inputs, count, f))
-}
-
-/// The second derivatives that are wanted, of a function of a list of values in the first `count` of them.
-#[track_caller]
-pub(super) fn second<T: BaseTensor>(wanted: Wanted, inputs: &[T], count: usize, f: pipeline::Twice<'_, T>) -> Vec<T> {
-    traced(inputs, wanted.last(Options::default()), &mut |inputs| wanted.second::<T>(inputs, count, f))
-}
-
-/// Traced values with terms.
-type First<T> = ADVal<<T as Staging>::Trace>;
-
-/// A function of traced values that may fail.
-pub(super) type Fallible<'a, T, F> =
-    &'a mut dyn FnMut(&[<T as Staging>::Trace]) -> Result<Vec<<T as Staging>::Trace>, F>;
-
-/// [`Staging::trace`] of a function `f` that may fail.
-///
-/// # Panics
-/// When `f` returns an error. The panic is raised here, since a panic inside the closure would not report the caller's
-/// line.
-#[track_caller]
-pub(super) fn traced<T: BaseTensor, F: Display>(inputs: &[T], options: Options, f: Fallible<'_, T, F>) -> Vec<T> {
-    match try_traced(inputs, options, f) {
-        Ok(results) => results,
-        Err(fault) => panic!("{fault}"),
-    }
-}
-
-/// [`traced`], with the error of `f` as an error.
-#[track_caller]
-fn try_traced<T: BaseTensor, F>(inputs: &[T], options: Options, f: Fallible<'_, T, F>) -> Result<Vec<T>, F> {
-    let mut fault = None;
-    let results = T::trace(inputs, options, &mut |inputs| match f(inputs) {
-        Ok(results) => results,
-        Err(e) => {
-            fault = Some(e);
-            Vec::new()
-        }
-    });
-    match fault {
-        Some(fault) => Err(fault),
-        None => Ok(results),
-    }
 }
 
 /// Value and gradient of a scalar function.
@@ -143,10 +84,7 @@ fn try_traced<T: BaseTensor, F>(inputs: &[T], options: Options, f: Fallible<'_, 
 /// assert_eq!((y.item(), g), (5.0, tensor([2.0, 4.0])));
 /// ```
 #[track_caller]
-pub fn value_and_grad<T, P, E>(
-    f: impl Fn(&P::With<ADVal<T::Trace>>) -> Tensor<ADVal<T::Trace>, 0, E>,
-    x: &P,
-) -> (Tensor<T, 0, E>, P::With<T>)
+pub fn value_and_grad<T, P, E>(f: impl Fn(&P::With<Term>) -> Tensor<Term, 0, E>, x: &P) -> (Tensor<T, 0, E>, P::With<T>)
 where
     T: BaseTensor,
     P: Tree<T>,
@@ -162,7 +100,7 @@ where
 /// assert_eq!(grad(|x| x.square().sum(), &tensor([1.0, 2.0])), tensor([2.0, 4.0]));
 /// ```
 #[track_caller]
-pub fn grad<T, P, E>(f: impl Fn(&P::With<ADVal<T::Trace>>) -> Tensor<ADVal<T::Trace>, 0, E>, x: &P) -> P::With<T>
+pub fn grad<T, P, E>(f: impl Fn(&P::With<Term>) -> Tensor<Term, 0, E>, x: &P) -> P::With<T>
 where
     T: BaseTensor,
     P: Tree<T>,
@@ -180,7 +118,7 @@ where
 /// ```
 #[track_caller]
 pub fn grad_with<T, P, Q, E>(
-    f: impl Fn(&P::With<ADVal<T::Trace>>, &Q::With<ADVal<T::Trace>>) -> Tensor<ADVal<T::Trace>, 0, E>,
+    f: impl Fn(&P::With<Term>, &Q::With<Term>) -> Tensor<Term, 0, E>,
     x: &P,
     data: &Q,
 ) -> P::With<T>
@@ -212,13 +150,13 @@ where
 #[allow(clippy::type_complexity, reason = "the type says what is mapped to what")]
 #[track_caller]
 pub fn vjp<'a, T, P, Y>(
-    f: impl Fn(&P::With<ADVal<T::Trace>>) -> Y,
+    f: impl Fn(&P::With<Term>) -> Y,
     x: &'a P,
 ) -> (Y::With<T>, LinearMap<'a, Y::With<T>, P::With<T>>)
 where
     T: BaseTensor,
     P: Tree<T>,
-    Y: Tree<ADVal<T::Trace>>,
+    Y: Tree<Term>,
 {
     vjp_of(&|x, _: &()| f(x), x, &())
 }
@@ -234,7 +172,7 @@ where
 #[allow(clippy::type_complexity, reason = "the type says what is mapped to what")]
 #[track_caller]
 pub fn vjp_with<'a, T, P, Q, Y>(
-    f: impl Fn(&P::With<ADVal<T::Trace>>, &Q::With<ADVal<T::Trace>>) -> Y,
+    f: impl Fn(&P::With<Term>, &Q::With<Term>) -> Y,
     x: &'a P,
     data: &Q,
 ) -> (Y::With<T>, LinearMap<'a, Y::With<T>, P::With<T>>)
@@ -242,7 +180,7 @@ where
     T: BaseTensor,
     P: Tree<T>,
     Q: Tree<T>,
-    Y: Tree<ADVal<T::Trace>>,
+    Y: Tree<Term>,
 {
     vjp_of(&f, x, data)
 }
@@ -251,7 +189,7 @@ where
 #[allow(clippy::type_complexity, reason = "the type says what is mapped to what")]
 #[track_caller]
 fn vjp_of<'a, T, P, Q, Y>(
-    f: OfBoth<'_, T, ADVal<T::Trace>, P, Q, Y>,
+    f: OfBoth<'_, T, Term, P, Q, Y>,
     x: &'a P,
     data: &Q,
 ) -> (Y::With<T>, LinearMap<'a, Y::With<T>, P::With<T>>)
@@ -259,54 +197,25 @@ where
     T: BaseTensor,
     P: Tree<T>,
     Q: Tree<T>,
-    Y: Tree<ADVal<T::Trace>>,
+    Y: Tree<Term>,
 {
-    let arguments = Arguments::new(x, data);
-    let (template, mut traced) = (RefCell::new(None), None);
-    let run = |duals: &[ADVal<T::Trace>]| {
-        let y = arguments.call(f, duals);
-        let leaves = y.leaves();
-        template.replace(Some(y));
-        leaves
-    };
-    let values = T::trace(&arguments.inputs, Options::default(), &mut |inputs| {
-        // A program without captured values runs below, and computes the residuals of its derivative, too.
-        if let Some(program) = pipeline::closed::<T>(inputs, arguments.count, &run) {
-            traced = Some(Ok(program));
-            return Vec::new();
-        }
-        let (sweep, y) = pipeline::reverse::<T>(inputs, arguments.count, &run);
-        let values = pipeline::primals(&y);
-        traced = Some(Err((sweep, y)));
-        values
-    });
-    let (Some(traced), Some(y)) = (traced, template.into_inner()) else { unreachable!("tracing runs the program") };
-    let program = match traced {
-        Ok(program) => program,
-        Err((sweep, results)) => {
-            // The values are part of an outer program. The delta term of one run serves all cotangents.
-            let pullback = move |y_bar: &Y::With<T>| {
-                let mut pull = |y_bar: &[T::Trace]| sweep.try_pull(&results, y_bar.to_vec());
-                let cotangents = try_traced(&y_bar.leaves(), Options::default(), &mut pull);
-                cotangents.map(|cotangents| x.with_leaves(cotangents))
-            };
-            return (y.with_leaves(values), LinearMap::new(pullback));
-        }
-    };
-    let Pullback { primal, linear } = match Pullback::of(&program, arguments.count) {
+    let (program, y) = recorded("vjp", f, x, data);
+    let count = y.leaves().len();
+    let passes = VerbPasses::at::<T>();
+    let ready = optimize_with(&program.program, passes.before);
+    let Pullback { primal, linear } = match Pullback::of(&ready, program.count) {
         Ok(pullback) => pullback,
         Err(fault) => panic!("{fault}"),
     };
-    let mut values = interpret(&optimize(&primal), arguments.inputs);
-    let residuals = values.split_off(program.outputs().len());
-    let linear = optimize(&linear);
+    let mut values = program.evaluated::<Fault>(Ok(optimize_with(&primal, passes.after)), Vec::new());
+    let residuals = values.split_off(count);
+    let (linear, results) = (optimize_with(&linear, passes.after), ready.outputs().to_vec());
     let pullback = move |y_bar: &Y::With<T>| {
         let mut inputs = y_bar.leaves();
-        let kinds: Vec<(&[usize], DType)> =
-            program.outputs().iter().map(|slot| (&slot.shape[..], slot.dtype)).collect();
+        let kinds: Vec<(&[usize], DType)> = results.iter().map(|slot: &Slot| (&slot.shape[..], slot.dtype)).collect();
         Fault::of_cotangents(&kinds, &inputs)?;
         inputs.extend(residuals.iter().cloned());
-        Ok::<_, Fault>(x.with_leaves(interpret(&linear, inputs)))
+        Ok::<_, Fault>(x.with_leaves(T::evaluated(&linear, inputs)))
     };
     (y.with_leaves(values), LinearMap::new(pullback))
 }
@@ -325,11 +234,11 @@ where
 /// assert_eq!((y, y_dot), (tensor([1.0, 4.0]), tensor([2.0, 40.0])));
 /// ```
 #[track_caller]
-pub fn jvp<T, P, Y>(f: impl Fn(&P::With<Dual<T::Trace>>) -> Y, x: &P, x_dot: &P) -> (Y::With<T>, Y::With<T>)
+pub fn jvp<T, P, Y>(f: impl Fn(&P::With<Term>) -> Y, x: &P, x_dot: &P) -> (Y::With<T>, Y::With<T>)
 where
     T: BaseTensor,
     P: Tree<T>,
-    Y: Tree<Dual<T::Trace>>,
+    Y: Tree<Term>,
 {
     jvp_of(&|x, _: &()| f(x), x, x_dot, &())
 }
@@ -343,7 +252,7 @@ where
 /// ```
 #[track_caller]
 pub fn jvp_with<T, P, Q, Y>(
-    f: impl Fn(&P::With<Dual<T::Trace>>, &Q::With<Dual<T::Trace>>) -> Y,
+    f: impl Fn(&P::With<Term>, &Q::With<Term>) -> Y,
     x: &P,
     x_dot: &P,
     data: &Q,
@@ -352,45 +261,27 @@ where
     T: BaseTensor,
     P: Tree<T>,
     Q: Tree<T>,
-    Y: Tree<Dual<T::Trace>>,
+    Y: Tree<Term>,
 {
     jvp_of(&f, x, x_dot, data)
 }
 
 /// [`jvp_with`].
 #[track_caller]
-fn jvp_of<T, P, Q, Y>(f: OfBoth<'_, T, Dual<T::Trace>, P, Q, Y>, x: &P, x_dot: &P, data: &Q) -> (Y::With<T>, Y::With<T>)
+fn jvp_of<T, P, Q, Y>(f: OfBoth<'_, T, Term, P, Q, Y>, x: &P, x_dot: &P, data: &Q) -> (Y::With<T>, Y::With<T>)
 where
     T: BaseTensor,
     P: Tree<T>,
     Q: Tree<T>,
-    Y: Tree<Dual<T::Trace>>,
+    Y: Tree<Term>,
 {
-    let (arguments, tangents) = (Arguments::new(x, data), x_dot.leaves());
-    super::direct::one_tangent_each(arguments.count, tangents.len());
-    for (primal, tangent) in arguments.inputs.iter().zip(&tangents) {
-        // Checked here, so that a panic reports the caller's line, which a closure cannot.
-        Forward::new().input(primal, tangent);
+    let (primals, tangents) = (x.leaves(), x_dot.leaves());
+    one_tangent_each(primals.len(), tangents.len());
+    for (primal, tangent) in primals.iter().zip(&tangents) {
+        fits(primal, tangent);
     }
-    let inputs = [&arguments.inputs[..], &tangents].concat();
-    let template = RefCell::new(None);
-    let mut results = traced(&inputs, Options::default(), &mut |inputs| {
-        let (inputs, tangents) = inputs.split_at(arguments.inputs.len());
-        let results = pipeline::forward::<T>(inputs, tangents, &|duals| {
-            let y = arguments.call(f, duals);
-            let leaves = y.leaves();
-            template.replace(Some(y));
-            leaves
-        })?;
-        let (mut values, mut tangents) = (Vec::new(), Vec::new());
-        for (value, tangent) in results {
-            values.push(value);
-            tangents.push(tangent);
-        }
-        values.append(&mut tangents);
-        Ok::<_, String>(values)
-    });
-    let Some(template) = template.into_inner() else { unreachable!("tracing runs the program") };
+    let (program, y) = recorded("jvp", f, x, data);
+    let mut results = program.derived(Derived::Jvp, None, tangents);
     let tangents = results.split_off(results.len() / 2);
-    (template.with_leaves(results), template.with_leaves(tangents))
+    (y.with_leaves(results), y.with_leaves(tangents))
 }

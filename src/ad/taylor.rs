@@ -1,19 +1,17 @@
 //! Taylor mode: all derivatives along a curve at once, and derivative tensors from derivatives along straight lines.
 //!
-//! The program runs at truncated power series ([`Jet`]), at a cost that grows as the square of the order. Repeated
-//! differentiation costs a little less for low orders, and as much as the cube of the order for high ones.
+//! The recorded program runs at truncated power series ([`Jet`]), at a cost that grows as the square of the order.
+//! Repeated differentiation costs a little less for low orders, and as much as the cube of the order for high ones.
 
-use std::cell::RefCell;
-
-use super::arguments::Arguments;
-use super::staged::traced;
+use super::function::derivative_programs::{closed, split};
+use super::pipeline::{OfBoth, VerbPasses, recorded};
 use crate::array::Array;
-use crate::base::{BaseTensor, Lift, Staging};
-use crate::dtype::Float;
-use crate::interpreters::jet::{Expansion, Jet};
+use crate::base::{BaseTensor, Lift};
+use crate::dtype::{DType, Float};
+use crate::interpreters::jet::{Expansion, Jet, fits};
 use crate::ops::{Contract, Linear};
-use crate::passes::Options;
-use crate::program::interpret;
+use crate::passes::optimize_with;
+use crate::program::{Program, Slot, Term, interpret};
 use crate::shape::size;
 use crate::tensor::Tensor;
 use crate::tree::Tree;
@@ -36,13 +34,13 @@ use crate::tree::Tree;
 /// # Panics
 /// When `f` looks at values, or `v` differs from `x` in structure, shapes or element types.
 #[track_caller]
-pub fn taylor<T, P, Y>(f: impl Fn(&P::With<Jet<T::Trace>>) -> Y, x: &P, v: &P, order: usize) -> Vec<Y::With<T>>
+pub fn taylor<T, P, Y>(f: impl Fn(&P::With<Term>) -> Y, x: &P, v: &P, order: usize) -> Vec<Y::With<T>>
 where
     T: BaseTensor,
     P: Tree<T>,
-    Y: Tree<Jet<T::Trace>>,
+    Y: Tree<Term>,
 {
-    along(|x, _: &()| f(x), &[x, v], &(), order)
+    along(&|x, _: &()| f(x), &[x, v], &(), order)
 }
 
 /// [`taylor`] of a function that also takes `data` that is not expanded.
@@ -57,7 +55,7 @@ where
 /// When `f` looks at values, or `v` differs from `x` in structure, shapes or element types.
 #[track_caller]
 pub fn taylor_with<T, P, Q, Y>(
-    f: impl Fn(&P::With<Jet<T::Trace>>, &Q::With<Jet<T::Trace>>) -> Y,
+    f: impl Fn(&P::With<Term>, &Q::With<Term>) -> Y,
     x: &P,
     v: &P,
     data: &Q,
@@ -67,9 +65,9 @@ where
     T: BaseTensor,
     P: Tree<T>,
     Q: Tree<T>,
-    Y: Tree<Jet<T::Trace>>,
+    Y: Tree<Term>,
 {
-    along(f, &[x, v], data, order)
+    along(&f, &[x, v], data, order)
 }
 
 /// The Taylor coefficients of `f` along the curve `curve[0] + curve[1] t + curve[2] t^2 + ..`, from the power 0 to
@@ -86,11 +84,11 @@ where
 /// When `f` looks at values, `curve` is empty, or one of its coefficients differs from the first in structure, shapes
 /// or element types.
 #[track_caller]
-pub fn taylor_along<T, P, Y>(f: impl Fn(&P::With<Jet<T::Trace>>) -> Y, curve: &[P], order: usize) -> Vec<Y::With<T>>
+pub fn taylor_along<T, P, Y>(f: impl Fn(&P::With<Term>) -> Y, curve: &[P], order: usize) -> Vec<Y::With<T>>
 where
     T: BaseTensor,
     P: Tree<T>,
-    Y: Tree<Jet<T::Trace>>,
+    Y: Tree<Term>,
 {
     taylor_along_with(|x, _: &()| f(x), curve, &(), order)
 }
@@ -107,7 +105,7 @@ where
 /// As for [`taylor_along`].
 #[track_caller]
 pub fn taylor_along_with<T, P, Q, Y>(
-    f: impl Fn(&P::With<Jet<T::Trace>>, &Q::With<Jet<T::Trace>>) -> Y,
+    f: impl Fn(&P::With<Term>, &Q::With<Term>) -> Y,
     curve: &[P],
     data: &Q,
     order: usize,
@@ -116,52 +114,36 @@ where
     T: BaseTensor,
     P: Tree<T>,
     Q: Tree<T>,
-    Y: Tree<Jet<T::Trace>>,
+    Y: Tree<Term>,
 {
-    along(f, &curve.iter().collect::<Vec<&P>>(), data, order)
+    along(&f, &curve.iter().collect::<Vec<&P>>(), data, order)
 }
 
 /// The Taylor coefficients of a function along a curve.
 #[track_caller]
-fn along<T, P, Q, Y>(
-    f: impl Fn(&P::With<Jet<T::Trace>>, &Q::With<Jet<T::Trace>>) -> Y,
-    curve: &[&P],
-    data: &Q,
-    order: usize,
-) -> Vec<Y::With<T>>
+fn along<T, P, Q, Y>(f: OfBoth<'_, T, Term, P, Q, Y>, curve: &[&P], data: &Q, order: usize) -> Vec<Y::With<T>>
 where
     T: BaseTensor,
     P: Tree<T>,
     Q: Tree<T>,
-    Y: Tree<Jet<T::Trace>>,
+    Y: Tree<Term>,
 {
     let [start, powers @ ..] = curve else {
         panic!("taylor: a curve needs a point, but there are no coefficients; give at least the point at t = 0")
     };
-    let arguments = Arguments::new(*start, data);
-    let powers: Vec<Vec<T>> = powers.iter().take(order).map(|c| c.leaves()).collect();
+    let (point, powers): (Vec<T>, Vec<Vec<T>>) =
+        (start.leaves(), powers.iter().take(order).map(|c| c.leaves()).collect());
     for c in &powers {
-        one_direction_each(arguments.count, c.len());
-        for (x, c) in arguments.inputs.iter().zip(c) {
-            // Checked here, so that a panic reports the caller's line, which a closure cannot.
-            Expansion::new(0).input(&[x.clone(), c.clone()]);
+        one_direction_each(point.len(), c.len());
+        for (x, c) in point.iter().zip(c) {
+            fits(x, c);
         }
     }
-    let inputs: Vec<T> = arguments.inputs.iter().chain(powers.iter().flatten()).cloned().collect();
-    let template = RefCell::new(None);
-    let mut results = traced(&inputs, Options::default(), &mut |inputs| {
-        let (inputs, powers) = inputs.split_at(arguments.inputs.len());
-        let powers: Vec<&[T::Trace]> = powers.chunks(arguments.count.max(1)).collect();
-        expanded::<T>(inputs, &powers, order, &|jets| {
-            let y = arguments.call(&f, jets);
-            let leaves = y.leaves();
-            template.replace(Some(y));
-            leaves
-        })
-    });
-    let Some(template) = template.into_inner() else { unreachable!("tracing runs the program") };
+    let (program, y) = recorded("taylor", f, *start, data);
+    let expansion = expansion((&program.program, program.count), powers.len(), order, VerbPasses::at::<T>());
+    let mut results = program.evaluated(expansion, powers.concat());
     let count = results.len() / (order + 1);
-    (0..=order).map(|_| template.with_leaves(results.drain(..count).collect())).collect()
+    (0..=order).map(|_| y.with_leaves(results.drain(..count).collect())).collect()
 }
 
 /// # Panics
@@ -176,32 +158,44 @@ fn one_direction_each(leaves: usize, directions: usize) {
     }
 }
 
-/// A function of power series.
-type Expands<'a, T> = &'a dyn Fn(&[Jet<<T as Staging>::Trace>]) -> Vec<Jet<<T as Staging>::Trace>>;
-
-/// The coefficients of the results, power by power. `powers` has, for each power from 1 on, the coefficients of the
-/// first inputs; the other inputs are constants.
-fn expanded<T: BaseTensor>(
-    inputs: &[T::Trace],
-    powers: &[&[T::Trace]],
+/// The optimized program of the coefficients of the results of a recorded program, power by power. Its inputs are those
+/// of the program, with the coefficients of the first `count` inputs between these and the others, for each power from 1
+/// to `powers`.
+///
+/// # Errors
+/// When a result depends on another expansion.
+fn expansion(
+    (program, count): (&Program, usize),
+    powers: usize,
     order: usize,
-    f: Expands<'_, T>,
-) -> Result<Vec<T::Trace>, &'static str> {
+    passes: VerbPasses,
+) -> Result<Program, &'static str> {
+    let program = optimize_with(program, passes.before);
+    let (x, data) = split(&program, count);
+    let slots: Vec<Slot> = program.inputs()[..count].iter().cycle().take(powers * count).cloned().collect();
+    let coefficients = Term::variables(&slots);
+    let of_powers: Vec<&[Term]> = coefficients.chunks(count.max(1)).collect();
+    let results = expanded(&program, &x, &data, &of_powers, order)?;
+    Ok(optimize_with(&closed(&program, &slots, "dot", &[x, coefficients, data], &results), passes.after))
+}
+
+/// The coefficients of the results of a program, power by power. `powers` has the coefficients of `x` for each power
+/// from 1 on; the data are constants.
+fn expanded(
+    program: &Program,
+    x: &[Term],
+    data: &[Term],
+    powers: &[&[Term]],
+    order: usize,
+) -> Result<Vec<Term>, &'static str> {
     let expansion = Expansion::new(order);
-    let still = |values: &[T::Trace]| values.iter().map(|x| Jet::lift(x.clone())).collect::<Vec<_>>();
-    let moving = || {
-        let series = |(k, x): (usize, &T::Trace)| {
-            let rest = powers.iter().filter_map(|power| power.get(k));
-            expansion.input(&std::iter::once(x).chain(rest).cloned().collect::<Vec<T::Trace>>())
-        };
-        inputs.iter().enumerate().map(series).collect::<Vec<_>>()
+    let series = |(k, x): (usize, &Term)| {
+        let rest = powers.iter().filter_map(|power| power.get(k));
+        expansion.input(&std::iter::once(x).chain(rest).cloned().collect::<Vec<Term>>())
     };
-    // If the function can be recorded, its optimized program is expanded.
-    let recorded = T::recorded(inputs, &mut |inputs| f(&still(inputs)).iter().map(|y| y.primal().clone()).collect());
-    let results = match recorded {
-        Some((program, captured)) => interpret(&program, [moving(), still(&captured)].concat()),
-        None => f(&moving()),
-    };
+    let mut inputs: Vec<Jet<Term>> = x.iter().enumerate().map(series).collect();
+    inputs.extend(data.iter().map(|x| <Jet<Term> as Lift<Term>>::lift(x.clone())));
+    let results = interpret(program, inputs);
     let mut all = vec![Vec::with_capacity(results.len()); order + 1];
     for y in &results {
         for (k, c) in expansion.result(y)?.into_iter().enumerate() {
@@ -230,7 +224,7 @@ fn expanded<T: BaseTensor>(
 /// When `f` looks at values.
 #[track_caller]
 pub fn derivative_tensor<const D: usize, T: BaseTensor, E: Float>(
-    f: impl Fn(&Tensor<Jet<T::Trace>, 1, E>) -> Tensor<Jet<T::Trace>, 0, E>,
+    f: impl Fn(&Tensor<Term, 1, E>) -> Tensor<Term, 0, E>,
     x: &Tensor<T, 1, E>,
 ) -> Tensor<T, D, E> {
     derivative_tensor_with(|x, _: &()| f(x), x, &())
@@ -249,39 +243,51 @@ pub fn derivative_tensor<const D: usize, T: BaseTensor, E: Float>(
 /// When `f` looks at values.
 #[track_caller]
 pub fn derivative_tensor_with<const D: usize, T: BaseTensor, Q: Tree<T>, E: Float>(
-    f: impl Fn(&Tensor<Jet<T::Trace>, 1, E>, &Q::With<Jet<T::Trace>>) -> Tensor<Jet<T::Trace>, 0, E>,
+    f: impl Fn(&Tensor<Term, 1, E>, &Q::With<Term>) -> Tensor<Term, 0, E>,
     x: &Tensor<T, 1, E>,
     data: &Q,
 ) -> Tensor<T, D, E> {
-    let n = x.shape()[0];
-    let arguments = Arguments::new(x, data);
-    let (lines, weights) = lines_and_weights(n, D);
-    let shape = vec![n; D];
-    let count = lines.len();
+    let (program, _) = recorded("derivative_tensor", &f, x, data);
+    let elements = derivative_elements(&program.program, D, VerbPasses::at::<T>());
+    Tensor::from_raw(program.evaluated(elements, Vec::new()).remove(0))
+}
+
+/// The optimized program of all partial derivatives of this order of a recorded scalar program of a vector and data.
+///
+/// # Errors
+/// When the result depends on another expansion.
+fn derivative_elements(program: &Program, order: usize, passes: VerbPasses) -> Result<Program, &'static str> {
+    let program = optimize_with(program, passes.before);
+    let (x, data) = split(&program, 1);
+    let (n, dtype) = (program.inputs()[0].shape[0], program.inputs()[0].dtype);
+    let (lines, weights) = lines_and_weights(n, order);
+    let (shape, count) = (vec![n; order], lines.len());
     let numbers = |rows: &[Vec<f64>], columns: usize| {
-        let all = rows.iter().flatten().map(|x| E::of_f64(*x)).collect::<Vec<E>>();
-        T::Trace::constant(Array::new(&[rows.len(), columns], all))
+        let (shape, all) = ([rows.len(), columns], rows.concat());
+        Term::constant(match dtype {
+            DType::F32 => Array::new(&shape, all.iter().map(|x| *x as f32).collect::<Vec<f32>>()),
+            DType::F64 | DType::I64 | DType::Bool => Array::new(&shape, all),
+        })
     };
-    let mut results = traced(&arguments.inputs, Options::default(), &mut |inputs| {
-        let run = |jets: &[Jet<T::Trace>]| vec![arguments.call(&f, jets).into_raw()];
-        let mut fault = None;
-        let directions = numbers(&lines, n);
-        let (_, along) = T::Trace::map_accum(count, false, Vec::new(), &[directions], &mut |_, v| {
-            let y = match expanded::<T>(inputs, &[v], D, &run) {
-                Ok(mut y) => y.swap_remove(D),
-                Err(message) => {
-                    fault = Some(message);
-                    T::Trace::zeros(&[], E::DTYPE)
-                }
-            };
-            (Vec::new(), vec![y])
-        });
-        let of_all = Contract::axes(&[weights.len(), count], &[0, 1], &[1], &[0]);
-        let all = T::Trace::contract(&of_all, &numbers(&weights, count), &along[0]);
-        let all = all.linear(&Linear::reshape(&[size(&shape)], &shape));
-        fault.map_or(Ok(vec![all]), Err)
+    let mut fault = None;
+    let directions = numbers(&lines, n);
+    let (_, along) = Term::map_accum(count, false, Vec::new(), &[directions], &mut |_, v| {
+        let y = match expanded(&program, &x, &data, &[v], order) {
+            Ok(mut y) => y.swap_remove(order),
+            Err(message) => {
+                fault = Some(message);
+                Term::zeros(&[], dtype)
+            }
+        };
+        (Vec::new(), vec![y])
     });
-    Tensor::from_raw(results.remove(0))
+    if let Some(message) = fault {
+        return Err(message);
+    }
+    let of_all = Contract::axes(&[weights.len(), count], &[0, 1], &[1], &[0]);
+    let all = Term::contract(&of_all, &numbers(&weights, count), &along[0]);
+    let all = all.linear(&Linear::reshape(&[size(&shape)], &shape));
+    Ok(optimize_with(&closed(&program, &[], "", &[x, Vec::new(), data], &[all]), passes.after))
 }
 
 /// The directions of the lines, and for each element of the tensor, in order, the weights of the coefficients along the

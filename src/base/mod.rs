@@ -28,10 +28,10 @@ use crate::program::Custom;
 use crate::program::repeat::{held, known};
 
 pub use grouped::{Group, GroupedStep, map_accum_grouped};
-pub use level::{Beyond, Level, Lift, Next};
+pub use level::{Beyond, Distance, IntoProgram, Level, Lift, Next};
 pub use report::Report;
 pub(crate) use report::attributed;
-pub use stage::{Enter, Recorded, Staging, Traced};
+pub use stage::{Enter, Staging};
 
 /// The results of one trip of a loop: the carry, and the outputs to be stacked.
 pub type Trip<T> = (Vec<T>, Vec<T>);

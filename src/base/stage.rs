@@ -1,45 +1,55 @@
-//! Staging: the interpreter at which the programs of an instance are recorded, and how they are recorded.
+//! Staging: how values of an interpreter take part in the programs that verbs record.
 //!
-//! Law: tracing changes no value of a program.
+//! Law: a verb changes no value of a program. It records its function as a program of terms, and the interpreter at which
+//! the verb is called evaluates the derivative program.
 
 use super::BaseTensor;
-use crate::program::Program;
-use crate::rewrite::Options;
+use crate::program::{Program, Term, interpret};
 
-/// A program over a list of values, at the interpreter where `T` traces.
-pub type Traced<'a, T> = &'a mut dyn FnMut(&[<T as Staging>::Trace]) -> Vec<<T as Staging>::Trace>;
-
-/// A program, and the captured values, which are its last inputs.
-pub type Recorded<T> = (Program, Vec<T>);
-
-/// How programs of an interpreter are recorded, for the verbs.
+/// How values of an interpreter enter the programs that the plain verbs record, and how such a program is evaluated.
 ///
-/// An interpreter that neither records programs nor passes them on has itself as [`Trace`](Self::Trace), and a
-/// [`trace`](Self::trace) that runs the program: `f(inputs)`.
+/// The defaults are right for an interpreter that computes: a value that a recorded function captures is a further input
+/// of the recorded program.
 pub trait Staging: Sized {
-    /// The interpreter at which the plain verbs run their program: an interpreter that records the program if values
-    /// are known numbers, and this interpreter if a program is being traced or differentiated already.
-    type Trace: BaseTensor + Enter<Self>;
-
-    /// The results of `f` on these values, by way of [`Trace`](Self::Trace): if that is another interpreter, the
-    /// program is recorded, optimized with these options and run.
-    ///
-    /// # Panics
-    /// When `f` looks at values that are not known while it is recorded, or a variable escapes from it.
+    /// The value as a term of a program that a verb records: a constant if its elements are known here, otherwise a
+    /// variable that keeps the value.
     #[track_caller]
-    fn trace(inputs: &[Self], options: Options, f: Traced<'_, Self>) -> Vec<Self>;
-
-    /// The optimized program of `f` at inputs of a [`trace`](Self::trace), and the captured values, if the trace
-    /// records a program. The plain verbs differentiate this program, so the derivative is that of an optimized
-    /// program.
-    fn recorded(inputs: &[Self::Trace], f: Traced<'_, Self>) -> Option<Recorded<Self::Trace>> {
-        Self::Trace::staged(inputs, f)
+    fn recorded(self) -> Term
+    where
+        Self: BaseTensor,
+    {
+        Term::captured(self)
     }
 
-    /// The optimized program of a function of values of these shapes and element types, and the captured values, if
-    /// this interpreter records programs and `f` does not depend on other values that are being differentiated.
-    fn staged(_inputs: &[Self], _f: &mut dyn FnMut(&[Self]) -> Vec<Self>) -> Option<Recorded<Self>> {
-        None
+    /// The value that a term stands for, which is an input of a recorded program; `None` for a variable of another
+    /// function that is being recorded.
+    fn captured(term: &Term) -> Option<Self>
+    where
+        Self: BaseTensor,
+    {
+        term.captured_value()
+    }
+
+    /// The results of a program that runs once.
+    #[track_caller]
+    fn evaluated(program: &Program, inputs: Vec<Self>) -> Vec<Self>
+    where
+        Self: BaseTensor,
+    {
+        interpret(program, inputs)
+    }
+
+    /// Whether verbs leave programs as they are written, since this interpreter observes the operations of a program.
+    #[doc(hidden)]
+    fn observes() -> bool {
+        false
+    }
+
+    /// Whether a program that is evaluated here runs once, since it is not part of another program: values are known
+    /// numbers.
+    #[doc(hidden)]
+    fn runs_once() -> bool {
+        false
     }
 
     /// Whether a loop with a condition and a bound runs all its trips, even if known numbers determine its end: in the
@@ -58,11 +68,10 @@ pub trait Staging: Sized {
     }
 }
 
-/// A value of `T` as a constant of the interpreter at which `T` [traces](Staging::Trace): of `T` itself, or of one
-/// that records.
+/// A value of `T` as a constant of an interpreter that another one is over: of `T` itself, or of terms if `T` is an array.
 #[diagnostic::on_unimplemented(
     message = "values of `{T}` do not enter `{Self}`",
-    label = "no level at which programs of `{T}` are traced",
+    label = "no level at which programs of `{T}` run",
     note = "a value enters the levels above its own, those of the functions that the verbs run: `.lift()` goes up, and never down"
 )]
 pub trait Enter<T>: BaseTensor {

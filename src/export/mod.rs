@@ -57,7 +57,7 @@ impl Unsupported {
     /// The same reason, with this place unless it has one.
     fn at(mut self, place: Place) -> Unsupported {
         let Unsupported::External { at, .. } = &mut self;
-        *at = at.take().or_else(|| place.map(SourceLine::from));
+        *at = at.take().or_else(|| place.at.map(SourceLine::from));
         self
     }
 }

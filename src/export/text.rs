@@ -143,7 +143,7 @@ impl Region {
 
     /// Sets the source location of the next lines.
     pub(super) fn at_place(&mut self, place: Place) {
-        self.place = match place {
+        self.place = match place.at {
             Some(at) => format!(" loc({:?}:{}:{})", at.file(), at.line(), at.column()),
             None => String::new(),
         };

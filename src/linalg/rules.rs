@@ -11,6 +11,7 @@ use super::algebra::*;
 use super::minors;
 use crate::base::BaseTensor;
 use crate::ops::{Call, Compare, Linear, Matrix, Unary};
+use crate::source::mistake;
 
 /// A tangent; `None` is zero.
 type Tangent<U> = Option<U>;
@@ -23,11 +24,11 @@ type Tangent<U> = Option<U>;
 pub(crate) fn call<U: BaseTensor>(op: &Call, x: &[U], y: &[U], dx: &[Tangent<U>]) -> Vec<Tangent<U>> {
     match op {
         Call::Matrix(op) => tangents(*op, x, y, dx),
-        Call::External(external) => panic!(
+        Call::External(external) => mistake(&format!(
             "external: a derivative needs a rule, but `{}` has none; give one with custom_vjp or custom_jvp, or stop the \
              gradient of its arguments with stop_gradient",
             external.name()
-        ),
+        )),
     }
 }
 

@@ -66,6 +66,9 @@ pub fn optimize(program: &Program) -> Program {
 /// assert_eq!(optimize_with(f.program(), Options { fast_math: true, ..Options::default() }).size(), 0);
 /// ```
 pub fn optimize_with(program: &Program, options: Options) -> Program {
+    if options.rounds == 0 {
+        return program.clone();
+    }
     after(Phase::Optimize, program, &Settings { options, ..Settings::DEFAULT })
 }
 

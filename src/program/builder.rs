@@ -191,7 +191,7 @@ impl Builder {
         let op = Op::Input(u64::from(id));
         self.known.insert(hash_of(&op), id);
         self.nodes.push(Node { op, shape: slot.shape.clone(), dtype: slot.dtype });
-        self.places.push(None);
+        self.places.push(Place::UNKNOWN);
         self.facts.push(None);
         self.never_minus_zero.push(!slot.dtype.is_float());
         self.inputs.push(slot);

@@ -6,7 +6,7 @@ use crate::base::{BaseTensor, Trip};
 use crate::ops::{Binary, Linear};
 use crate::rewrite::signs::Seen;
 use crate::shape::{Show, size};
-use crate::source::{Restored, placed};
+use crate::source::{Place, Restored, placed};
 
 /// The value of an operation.
 enum Value<T> {
@@ -70,7 +70,7 @@ fn run<T: BaseTensor>(program: &Program, inputs: Vec<T>) -> Vec<T> {
     let mut values: Vec<Option<Value<T>>> = Vec::with_capacity(program.nodes().len());
     let last_use = program.last_use();
     // The operations that an interpreter records have the source places of the operations of the program.
-    let outer = placed(None);
+    let outer = placed(Place::UNKNOWN);
     let _restored = Restored(outer);
     let waits = |a: NodeId| program.is_deferred(a);
     let mut inputs = inputs.into_iter();

@@ -4,6 +4,7 @@
 //! operation in the order of the trace, and cached in the term. Law: the value is that of the same operations on
 //! arrays, so host code that branches on the value takes the branch that it takes on arrays.
 
+use std::any::Any;
 use std::cell::OnceCell;
 
 use super::interpret::run_loop;
@@ -23,6 +24,8 @@ pub(super) enum KnownResults {
     Never,
     /// The values depend on no variable: one for each result, once computed.
     Once(Box<OnceCell<Box<[Array]>>>),
+    /// The term is a variable that stands for this value of an interpreter.
+    Captured(Box<dyn Any>),
 }
 
 impl KnownResults {
@@ -67,7 +70,7 @@ impl Term {
     fn computed(&self) -> Option<&[Array]> {
         match self.known() {
             KnownResults::Once(values) => values.get().map(|values| &**values),
-            KnownResults::Never => None,
+            KnownResults::Never | KnownResults::Captured(_) => None,
         }
     }
 

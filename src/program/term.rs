@@ -79,7 +79,20 @@ impl Term {
         check_possible("array", shape);
         let id = fresh();
         let (op, shape) = (Op::Input(id), Shape::from_slice(shape));
-        Term(Rc::new(Traced { id, op, shape, dtype, place: None, known: KnownResults::Never }))
+        Term(Rc::new(Traced { id, op, shape, dtype, place: Place::UNKNOWN, known: KnownResults::Never }))
+    }
+
+    /// A variable that stands for a value of an interpreter, which a recorded function captures.
+    #[track_caller]
+    pub(crate) fn captured<T: BaseTensor>(value: T) -> Term {
+        let (id, shape, dtype) = (fresh(), Shape::from_slice(value.shape()), value.dtype());
+        let (op, place) = (Op::Input(id), place_of(Location::caller()));
+        Term(Rc::new(Traced { id, op, shape, dtype, place, known: KnownResults::Captured(Box::new(value)) }))
+    }
+
+    /// The value for which the variable stands, if that is a value of `T`.
+    pub(crate) fn captured_value<T: BaseTensor>(&self) -> Option<T> {
+        if let KnownResults::Captured(value) = &self.0.known { value.downcast_ref().cloned() } else { None }
     }
 
     /// A new variable for each input, or output, of a program.

@@ -11,12 +11,13 @@ pub struct Options {
     /// Hessians so: the elements of the factor are then those of the Jacobian, and NaN stays where it is.
     /// [`optimize_with`](crate::passes::optimize_with) then computes multiples of basis vectors piece by piece, too.
     pub basis: bool,
-    /// The number of rounds after which to stop even if rules still fire.
+    /// The number of rounds after which to stop even if rules still fire; 0 leaves the program as it is written.
     pub rounds: usize,
 }
 
 impl Options {
     pub(crate) const DEFAULT: Options = Options { fast_math: false, basis: false, rounds: 12 };
+    pub(crate) const AS_WRITTEN: Options = Options { rounds: 0, ..Options::DEFAULT };
 }
 
 impl Default for Options {

@@ -228,7 +228,6 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
     /// use polygrad::{grad, hessian, tensor, Tensor};
     /// let (x, k) = (tensor([1.0, 2.0]), tensor([3.0, 4.0]));
     /// assert_eq!(grad(|x| (x * x * k.lift()).sum(), &x), tensor([6.0, 16.0]));
-    /// // The function of `hessian` runs two levels above.
     /// let h: Tensor<_, 2> = hessian(|x| (x * x * k.lift()).sum(), &x);
     /// assert_eq!(h, tensor([[6.0, 0.0], [0.0, 8.0]]));
     /// ```

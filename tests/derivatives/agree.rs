@@ -35,10 +35,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::gallery::{self, Leaves, Objective, Visitor};
 use any::{Any, Level, lists_at};
-use polygrad::base::Staging;
 use polygrad::direct::{grad, jvp, taylor, value_and_grad_with, vjp};
-use polygrad::passes::Options;
-use polygrad::program::Term;
+use polygrad::passes::optimize;
+use polygrad::program::{Term, interpret};
 use polygrad::tree::TreeMath;
 use polygrad::{ADVal, BaseTensor, Concrete, DType, Dual, Jet, Shapes, Tensor, Tree};
 
@@ -414,7 +413,10 @@ fn staged(fails: &mut Failures, case: &Case, (gradient, curved): (&Point, &Point
 
 /// The results of a program that is recorded, simplified and run.
 fn traced(x: &Point, f: impl Fn(&Values) -> Vec<Any>) -> Vec<Concrete> {
-    Concrete::trace(&x.0, Options::default(), &mut |x| lists_at::<Term>(|x| f(&Leaves(x)), x))
+    let variables: Vec<Term> = x.0.iter().map(|a| Term::variable(a.shape(), a.dtype())).collect();
+    let results = lists_at::<Term>(|x| f(&Leaves(x)), &variables);
+    let program = Term::program(&variables, &results, &[]).expect("no variable escapes");
+    interpret(&optimize(&program), x.0.clone())
 }
 
 /// Visits objectives and collects what does not hold.

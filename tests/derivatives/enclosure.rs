@@ -13,7 +13,7 @@ use polygrad::array::Rng;
 use polygrad::ops::Binary;
 use polygrad::program::Term;
 use polygrad::{
-    Array, BaseTensor, Concrete, DType, Enclosure, Function, Jet, Tensor, Tree, direct, enclose, grad, hessian, taylor,
+    Array, BaseTensor, Concrete, DType, Enclosure, Function, Tensor, Tree, direct, enclose, grad, hessian, taylor,
     tensor, while_loop, while_loop_within,
 };
 
@@ -176,7 +176,7 @@ fn interpreters_nest_over_bounds() {
     held("gradient of a gradient", &list(y.leaves()), (list(a.leaves()), list(b.leaves())));
     let v = tensor([1.0, -1.0]);
     let series = taylor(wavy, &inside, &v, 3);
-    let (a, b) = enclose(|x| taylor(|x: &Tensor<Jet<_>, 1>| wavy(x), x, &v.lift(), 3), &lower, &upper);
+    let (a, b) = enclose(|x| taylor(|x: &Tensor<_, 1>| wavy(x), x, &v.lift(), 3), &lower, &upper);
     let all = |c: &[Tensor<Array, 0>]| c.iter().map(Tensor::item).collect::<Vec<f64>>();
     held("series", &all(&series), (all(&a), all(&b)));
 }

@@ -112,6 +112,11 @@ fn a_cotangent_that_overflows() {
     from f64 [2]: 1e200 there, finite elements are 1e200
     from f64 [2]: 1e200 there, finite elements are 1e200
 it reaches result";
+    assert_eq!(found!(|x: &Tensor<_, 1>| direct::grad(grows, x), &x), expected);
+    // A product of known numbers is computed when the derivative is recorded.
+    let expected = "\
+`x * 1e200;`: the derivative of mul (a constant) has inf at [0] of f64 [2]
+it reaches result";
     assert_eq!(found!(|x: &Tensor<_, 1>| grad(grows, x), &x), expected);
     // In a product of matrices.
     fn products<T: BaseTensor>(x: &Tensor<T, 2>) -> Tensor<T, 0> {
@@ -120,9 +125,7 @@ it reaches result";
         y.matmul(&big).sum()
     }
     let expected = "\
-`matmul(&big);`: the derivative of matmul (its matmul) gives inf at [0, 0] of f64 [2, 2]
-    from f64 [2, 2]: 1e200 there, finite elements are 1e200
-    from f64 [2, 2]: 1e200 there, finite elements from 0.0 to 1e200
+`matmul(&big);`: the derivative of matmul (a constant) has inf at [0, 0] of f64 [2, 2]
 it reaches result";
     let x = tensor([[1e-200, 0.0], [0.0, 1e-200]]);
     assert_eq!(found!(|x: &Tensor<_, 2>| grad(products, x), &x), expected);
@@ -249,8 +252,8 @@ it reaches result";
         )
     };
     let found = first_nan(slope, &tensor([1.0, 0.0])).expect("an infinite derivative");
-    assert_eq!(found.derivative_of.as_deref(), Some("root"));
-    assert!(code(&found).starts_with("`custom_jvp(\"root\""), "{}", code(&found));
+    assert_eq!(found.derivative_of.as_deref(), Some("a function with rules"));
+    assert!(code(&found).contains("x_dot / y"), "{}", code(&found));
 }
 
 /// Operations of the surface that are made of others point to the user's line, too.
@@ -373,7 +376,7 @@ fn around_a_gradient_the_reads_of_the_program_are_found() {
     let guarded = |i: &Tensor<_, 0, i64>, x: Tensor<_, 0>| cond(i.eq(2), 0.0, x);
     let found = bounds(|x| grad(|x: &Tensor<_, 1>| build1(3, |i| guarded(i, x.at([i + 1]).sin())).sum(), x), &x);
     assert_eq!((found.faults.len(), found.harmless.len()), (0, 1));
-    let found = bounds(|x| value_and_grad(|x: &Tensor<_, 1>| x.at([3]), x), &x);
+    let found = bounds(|x| value_and_grad(|x: &Tensor<_, 1>| x.at([x.argmax() + 1]), x), &x);
     assert_eq!((found.faults.len(), found.harmless.len()), (1, 0));
 }
 

@@ -1,6 +1,7 @@
 //! Levels of differentiation: nesting is right, and mixing is refused.
 
 use polygrad::direct::{grad, jvp, value_and_grad_with, vjp};
+use polygrad::program::Term;
 use polygrad::tensor::tensor;
 use polygrad::{ADVal, BaseTensor, Dual, Tensor};
 
@@ -37,18 +38,12 @@ fn inner_derivatives_at_outer_values() {
 }
 
 /// The derivative of a function of one number, in forward mode, of a plain verb.
-fn plain_slope<T: BaseTensor>(
-    f: impl Fn(&Scalar<Dual<T::Trace>>) -> Scalar<Dual<T::Trace>>,
-    x: &Scalar<T>,
-) -> Scalar<T> {
+fn plain_slope<T: BaseTensor>(f: impl Fn(&Scalar<Term>) -> Scalar<Term>, x: &Scalar<T>) -> Scalar<T> {
     polygrad::jvp(f, x, &Tensor::scalar(1.0)).1
 }
 
 /// The derivative of a function of one number, from the pullback of a plain verb.
-fn pulled_slope<T: BaseTensor>(
-    f: impl Fn(&Scalar<ADVal<T::Trace>>) -> Scalar<ADVal<T::Trace>>,
-    x: &Scalar<T>,
-) -> Scalar<T> {
+fn pulled_slope<T: BaseTensor>(f: impl Fn(&Scalar<Term>) -> Scalar<Term>, x: &Scalar<T>) -> Scalar<T> {
     polygrad::vjp(f, x).1(&Tensor::scalar(1.0))
 }
 
@@ -88,6 +83,72 @@ fn plain_verbs_record_captured_values() {
     assert_eq!(Function::stage(|x: &Scalar<_>| once(x), &x).run(&x), Ok(tensor(3.0)));
     let twice = |x: &Scalar<_>| polygrad::hvp(|y: &Scalar<_>| x.lift() * y * y, x, x);
     assert_eq!(Function::stage(|x: &Scalar<_>| twice(x), &x).run(&x), Ok(tensor(18.0)));
+}
+
+/// Closures of recorded functions have one type, so a value of the outer one needs no `lift` in the inner one.
+#[test]
+fn recorded_functions_capture_values_as_they_are() {
+    use polygrad::{Function, grad, hvp, jvp, taylor, vjp};
+    let x = tensor(3.0);
+    let one = || Tensor::scalar(1.0);
+    type At = Scalar<Term>;
+    let inner: [fn(&At) -> At; 5] = [
+        |x| grad(|y| x * y * y, x),
+        |x| vjp(|y: &At| x * y * y, x).1(&Tensor::scalar(1.0)),
+        |x| jvp(|y: &At| x * y * y, x, &Tensor::scalar(1.0)).1,
+        |x| taylor(|y: &At| x * y * y, x, &Tensor::scalar(1.0), 1).remove(1),
+        |x| hvp(|y| x * y * y * y / 3.0, x, &Tensor::scalar(1.0)),
+    ];
+    for f in inner {
+        // d/dx (x * 2 x^2) = 6 x^2, and its derivative 12 x.
+        let outer = |x: &At| x * f(x);
+        assert_eq!(grad(outer, &x), tensor(54.0));
+        assert_eq!(jvp(outer, &x, &one()).1, tensor(54.0));
+        assert_eq!(hvp(outer, &x, &one()), tensor(36.0));
+        assert_eq!(Function::grad(outer, &x).run(&x), Ok(tensor(54.0)));
+    }
+}
+
+/// A plain verb at dual numbers is recorded, with what it captures as further inputs: values of the dual numbers, terms
+/// that depend on them, and values of a program around.
+#[test]
+fn values_of_dual_numbers_enter_recorded_functions() {
+    use polygrad::Function;
+    let x = tensor(0.7);
+    // d/dx of sin x * d/dy (y^2 sin x) at y = x: f = 2 x sin^2 x.
+    let expected = 2.0 * 0.7f64.sin().powi(2) + 4.0 * 0.7 * 0.7f64.sin() * 0.7f64.cos();
+    fn f<T: BaseTensor>(x: &Scalar<T>) -> Scalar<T> {
+        let outside: Scalar<Term> = x.lift();
+        let sine = outside.sin();
+        polygrad::grad(|y| y * y * &sine, x) * x.sin()
+    }
+    let close = |y: &Scalar<polygrad::Concrete>| assert!((y.item() - expected).abs() < 1e-14, "{y}");
+    close(&grad(f, &x));
+    close(&slope(f, &x));
+    close(&polygrad::grad(f, &x));
+    // A value of the program around the dual numbers.
+    let around =
+        Function::stage(|k: &Scalar<Term>| grad(|x| polygrad::grad(|y| y * y * k * x.lift::<Term, _>(), x), k), &x);
+    // d/dx (2 x^2 k) = 4 x k at x = k.
+    assert_eq!(around.run(&x), Ok(tensor(4.0 * 0.7 * 0.7)));
+}
+
+#[test]
+#[should_panic(expected = "stage: a result may depend only on the inputs")]
+fn a_variable_that_leaves_its_function_is_caught() {
+    let kept = std::cell::RefCell::new(None);
+    let keep = |x: &Scalar<Term>| {
+        let inner = polygrad::grad(
+            |y: &Scalar<Term>| {
+                kept.replace(Some(y.clone()));
+                y * x
+            },
+            x,
+        );
+        let kept = kept.borrow().clone().expect("the inner function was recorded");
+        inner * kept
+    };
+    polygrad::Function::stage(keep, &tensor(1.0));
 }
 
 #[test]

@@ -10,9 +10,8 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use polygrad::base::{Again, Recorded, Report, Staging, Traced, Trip, TripFn, WhileFn};
+use polygrad::base::{Again, Report, Staging, Trip, TripFn, WhileFn};
 use polygrad::ops::{Binary, Call, Contract, Discrete, Linear, Reduce, Unary};
-use polygrad::passes::Options;
 use polygrad::program::{Custom, Term};
 use polygrad::source::Site;
 use polygrad::{ADVal, Array, BaseTensor, Concrete, DType, Dual, Shapes, Tensor};
@@ -121,11 +120,6 @@ fn again<L: Level>(f: &Again<Any>, args: &[Any]) -> Vec<Any> {
     let f = f.clone();
     let at: Again<L> = Rc::new(move |x: &[L]| lists_at(|x| f(&x), x));
     wrapped(&L::again(&at, &all(args)))
-}
-
-fn staged<L: Level>(inputs: &[Any], f: &mut dyn FnMut(&[Any]) -> Vec<Any>) -> Option<Recorded<Any>> {
-    let (program, captured) = L::staged(&all::<L>(inputs), &mut |x| lists_at(|x| f(&x), x))?;
-    Some((program, wrapped(&captured)))
 }
 
 fn discrete<L: Level>(op: &Discrete, args: &[&Any]) -> Any {
@@ -238,13 +232,6 @@ macro_rules! levels {
         }
 
         impl Staging for Any {
-            type Trace = Self;
-            fn trace(inputs: &[Self], _: Options, f: Traced<'_, Self>) -> Vec<Self> {
-                f(inputs)
-            }
-            fn staged(inputs: &[Self], f: &mut dyn FnMut(&[Self]) -> Vec<Self>) -> Option<Recorded<Self>> {
-                currently!(L => staged::<L>(inputs, f))
-            }
             fn runs_all_trips() -> bool {
                 currently!(L => L::runs_all_trips())
             }

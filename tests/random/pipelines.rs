@@ -228,7 +228,7 @@ pub(crate) const PIPELINES: &[Pipeline] = &[
         grad(along, &case.x).0
     }),
     row(Curvature, "hvp by tracing", false, |case| {
-        let f = |x: &Leaves<ADVal<ADVal<Term>>>| Scalar::from_raw(interpret(case.program(), x.0.clone()).remove(0));
+        let f = |x: &Leaves<Term>| Scalar::from_raw(interpret(case.program(), x.0.clone()).remove(0));
         hvp(f, &case.x, &case.v).0
     }),
     row(Curvature, "symbolic jvp of gradient", true, |case| {

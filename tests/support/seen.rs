@@ -2,8 +2,7 @@
 
 use std::cell::RefCell;
 
-use polygrad::base::{Enter, Recorded, Report, Staging, Traced};
-use polygrad::passes::{Options, optimize_with};
+use polygrad::base::{Report, Staging};
 use polygrad::program::{Program, Term, interpret};
 use polygrad::{Array, BaseTensor};
 
@@ -24,28 +23,21 @@ pub(crate) fn programs() -> Vec<Program> {
 
 arrays!(Seen);
 
-impl Enter<Seen> for Term {
-    fn enter(t: Seen) -> Term {
-        Term::constant(t.0)
-    }
-}
-
 impl BaseTensor for Seen {
     computed!(Seen);
 }
 
 impl Staging for Seen {
-    type Trace = Term;
-    fn trace(inputs: &[Self], options: Options, f: Traced<'_, Self>) -> Vec<Self> {
-        let variables: Vec<Term> = inputs.iter().map(|a| Term::variable(a.shape(), a.dtype())).collect();
-        let program = Term::program(&variables, &f(&variables), &[]).expect("no variable escapes");
-        let program = optimize_with(&program, options);
-        let results = interpret(&program, Seen::arrays(inputs));
-        PROGRAMS.with(|programs| programs.borrow_mut().push(program));
+    fn recorded(self) -> Term {
+        Term::constant(self.0)
+    }
+    fn evaluated(program: &Program, inputs: Vec<Self>) -> Vec<Self> {
+        let results = interpret(program, Seen::arrays(&inputs));
+        PROGRAMS.with(|programs| programs.borrow_mut().push(program.clone()));
         Seen::wrapped(results)
     }
-    fn recorded(inputs: &[Term], f: Traced<'_, Self>) -> Option<Recorded<Term>> {
-        Array::recorded(inputs, f)
+    fn runs_once() -> bool {
+        true
     }
 }
 

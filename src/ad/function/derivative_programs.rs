@@ -68,11 +68,12 @@ impl Derived {
         count: usize,
         mode: Option<Mode>,
         options: Options,
+        once: bool,
     ) -> Result<ChosenProgram, Fault> {
         // Optimized before and after each derivative, as in `pipeline`.
         let ready = || optimize_with(program, options);
         let made = match self {
-            Derived::By(wanted) => return wanted.made(program, count, mode, options),
+            Derived::By(wanted) => return wanted.made(program, count, mode, options, once),
             Derived::Value => program.clone(),
             Derived::Nth(n) => nth(ready(), n, options),
             Derived::Hvp => {

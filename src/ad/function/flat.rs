@@ -303,7 +303,7 @@ impl<P, E: Float> FlatFunction<P, E> {
     fn made(&self, derived: Derived) -> FlatProgram {
         let options = self.options;
         let count = self.recorded.inputs().len();
-        let made = match derived.of(&options.cut(&self.recorded), count, options.mode, options.passes) {
+        let made = match derived.of(&options.cut(&self.recorded), count, options.mode, options.passes, false) {
             Ok(made) => made,
             Err(fault) => panic!("{fault}"),
         };

@@ -63,7 +63,7 @@ impl<P: Tree<Array>, Q: Tree<Array>, Y: Clone> Function<P, Q, Y> {
         let arguments = |others: Vec<Array>| (0..count).map(|_| None).chain(others.into_iter().map(Some)).collect();
         let (known, given): (Vec<Option<Array>>, Vec<Option<Array>>) = (arguments(constants), arguments(further));
         let recorded = partially_evaluated(&self.recorded, &known, |program, inputs| options.once(program, inputs));
-        let made = match derived.of(&options.cut(&recorded), count, options.mode, options.passes) {
+        let made = match derived.of(&options.cut(&recorded), count, options.mode, options.passes, false) {
             Ok(made) => made,
             Err(fault) => panic!("{fault}"),
         };

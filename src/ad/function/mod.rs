@@ -310,11 +310,11 @@ impl<P, Q, Y> Function<P, Q, Y> {
     fn of(parts: Parts<P, Y>) -> Self {
         let Parts { derived, recorded, count, names, template, assemble, key } = parts;
         let options = FunctionOptions::new();
-        let ChosenProgram { program, ready, choices } = match derived.of(&recorded, count, options.mode, options.passes)
-        {
-            Ok(made) => made,
-            Err(fault) => panic!("{fault}"),
-        };
+        let ChosenProgram { program, ready, choices } =
+            match derived.of(&recorded, count, options.mode, options.passes, false) {
+                Ok(made) => made,
+                Err(fault) => panic!("{fault}"),
+            };
         let mut outputs: Vec<&str> = program.outputs().iter().map(|slot| slot.name.as_str()).collect();
         let unnamed = outputs.len() - names.len();
         outputs.truncate(unnamed);
@@ -361,7 +361,7 @@ impl<P, Q, Y> Function<P, Q, Y> {
     pub fn with_options(mut self, options: FunctionOptions) -> Self {
         if options != self.options {
             let (derived, count) = self.derived;
-            let made = match derived.of(&options.cut(&self.recorded), count, options.mode, options.passes) {
+            let made = match derived.of(&options.cut(&self.recorded), count, options.mode, options.passes, false) {
                 Ok(made) => made,
                 Err(fault) => panic!("{fault}"),
             };

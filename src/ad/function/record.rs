@@ -3,7 +3,7 @@
 use super::derivative_programs::Derived;
 use super::static_arguments::Fixed;
 use super::{Function, Parts, Shown, both};
-use crate::ad::arguments::OfBoth;
+use crate::ad::pipeline::OfBoth;
 use crate::array::Array;
 use crate::base::BaseTensor;
 use crate::dtype::{DType, Float};

@@ -22,7 +22,6 @@ mod candidates;
 mod explain;
 #[cfg(test)]
 mod tests;
-mod traced;
 
 use std::fmt::{self, Display};
 
@@ -133,7 +132,8 @@ impl Wanted {
     }
 
     /// The fastest derivative program of a program in its first `count` inputs. A Hessian is the derivative of a
-    /// gradient, which is computed in reverse mode if a mode is requested.
+    /// gradient, which is computed in reverse mode if a mode is requested. A program that runs `once` is compared with
+    /// other candidates only if its run takes longer than to generate these.
     ///
     /// # Errors
     /// When the derivative does not exist.
@@ -143,15 +143,16 @@ impl Wanted {
         count: usize,
         asked: Option<Mode>,
         options: Options,
+        once: bool,
     ) -> Result<ChosenProgram, Fault> {
         let ready = optimize_with(program, options);
         if !self.second {
-            return Task { wanted: self, program: &ready, count }.fastest(asked, options, false);
+            return Task { wanted: self, program: &ready, count }.fastest(asked, options, once);
         }
         let gradient = Task { wanted: Wanted::gradient(false), program: &ready, count };
-        let mut gradient = gradient.fastest(asked.map(|_| Mode::Reverse), options, false)?;
+        let mut gradient = gradient.fastest(asked.map(|_| Mode::Reverse), options, once)?;
         let ready = gradient.ready.take().unwrap_or_else(|| optimize_with(&gradient.program, options));
-        let mut made = Task { wanted: self, program: &ready, count }.fastest(asked, options, false)?;
+        let mut made = Task { wanted: self, program: &ready, count }.fastest(asked, options, once)?;
         made.choices.splice(0..0, gradient.choices);
         Ok(made)
     }
@@ -287,7 +288,11 @@ impl Task<'_> {
     /// # Errors
     /// When the derivative does not exist.
     fn fastest(&self, asked: Option<Mode>, options: Options, once: bool) -> Result<ChosenProgram, Fault> {
-        let (ways, why) = self.ways_worth(asked, once)?;
+        let (mut ways, why) = self.ways_worth(asked, once)?;
+        if options.rounds == 0 {
+            // Programs that stay as they are written are not compared.
+            ways.truncate(1);
+        }
         let (verb, inputs, results) = (self.wanted.verb, self.inputs(), self.results());
         let choice = |way, why| vec![Choice { verb, inputs, results, way, why }];
         if let [way] = *ways {

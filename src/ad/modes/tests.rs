@@ -173,7 +173,7 @@ fn every_way_gives_the_same() {
 #[test]
 fn nothing_is_faster_than_what_is_taken() {
     for row in table() {
-        let made = row.wanted.made(&row.program, row.count, None, Options::default()).expect("a derivative");
+        let made = row.wanted.made(&row.program, row.count, None, Options::default(), false).expect("a derivative");
         let choice = made.choices.last().expect("a choice");
         assert_eq!((choice.way, made.ready.is_some()), row.taken, "{}: {choice}", row.name);
         let options = row.wanted.last(Options::default());
@@ -190,7 +190,7 @@ fn nothing_is_faster_than_what_is_taken() {
 #[test]
 fn the_choice_repeats() {
     for row in table() {
-        let made = || row.wanted.made(&row.program, row.count, None, Options::default()).expect("a derivative");
+        let made = || row.wanted.made(&row.program, row.count, None, Options::default(), false).expect("a derivative");
         let (first, again) = (made(), made());
         assert_eq!((first.program, first.choices), (again.program, again.choices), "{}", row.name);
     }

@@ -3,9 +3,8 @@
 use std::sync::Arc;
 
 use polygrad::array::Rng;
-use polygrad::base::{BaseTensor, Report, Staging, Traced, Trip, TripFn, map_accum_grouped};
+use polygrad::base::{BaseTensor, Report, Staging, Trip, TripFn, map_accum_grouped};
 use polygrad::ops::{Binary, Call, Contract, Discrete, Linear, Reduce, Unary};
-use polygrad::passes::Options;
 use polygrad::program::{Custom, interpret};
 use polygrad::{Array, Concrete, DType, Tensor, grad, tensor};
 
@@ -147,13 +146,7 @@ impl BaseTensor for Interval {
     }
 }
 
-impl Staging for Interval {
-    type Trace = Self;
-
-    fn trace(inputs: &[Self], _: Options, f: Traced<'_, Self>) -> Vec<Self> {
-        f(inputs)
-    }
-}
+impl Staging for Interval {}
 
 impl Report for Interval {}
 

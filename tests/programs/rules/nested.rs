@@ -4,7 +4,7 @@
 //! trip costs as much, but for what is moved so that trips run together.
 
 use polygrad::inspect::count;
-use polygrad::interpreters::{ADVal, Ast, Dual};
+use polygrad::interpreters::Ast;
 use polygrad::ops::{Binary, Linear};
 use polygrad::program::{Program, Slot, interpret};
 use polygrad::shape::size;
@@ -18,21 +18,18 @@ use crate::gallery::{self, Leaves, Objective, Visitor};
 /// An objective at some level.
 type At<T> = fn(&Leaves<T>, &Leaves<T>) -> Tensor<T, 0>;
 
-/// An objective at the levels of the verbs, so that each verb is compiled once.
+/// An objective at the interpreter that records, so that each verb is compiled once.
 struct Case {
     name: &'static str,
     x: Leaves<Array>,
     data: Leaves<Array>,
-    plain: At<Ast>,
-    forward: At<Dual<Ast>>,
-    reverse: At<ADVal<Ast>>,
-    twice: At<ADVal<ADVal<Ast>>>,
+    f: At<Ast>,
 }
 
 impl Case {
     fn of<O: Objective>() -> Case {
         let (x, data) = (O::inputs(), O::data());
-        Case { name: O::NAME, x, data, plain: O::eval, forward: O::eval, reverse: O::eval, twice: O::eval }
+        Case { name: O::NAME, x, data, f: O::eval }
     }
 }
 
@@ -79,72 +76,72 @@ fn verbs(case: &Case) -> [Verb; 6] {
     [
         Verb {
             name: "value_and_grad",
-            whole: Function::value_and_grad_with(|x: &Leaves<_>, d: &Leaves<_>| (case.plain)(x, d), x, data)
+            whole: Function::value_and_grad_with(|x: &Leaves<_>, d: &Leaves<_>| (case.f)(x, d), x, data)
                 .optimized()
                 .clone(),
             inputs: inputs(&none),
             nested: |case, leaves| {
                 let (x, _, data) = parts(case, leaves);
-                let (y, g) = value_and_grad_with(|x: &Leaves<_>, d: &Leaves<_>| (case.reverse)(x, d), &x, &data);
+                let (y, g) = value_and_grad_with(|x: &Leaves<_>, d: &Leaves<_>| (case.f)(x, d), &x, &data);
                 [vec![y.into_raw()], g.0].concat()
             },
         },
         Verb {
             name: "jacobian_matrix",
-            whole: Function::jacobian_matrix_with(|x: &Leaves<_>, d: &Leaves<_>| several(case.plain, x, d), x, data)
+            whole: Function::jacobian_matrix_with(|x: &Leaves<_>, d: &Leaves<_>| several(case.f, x, d), x, data)
                 .optimized()
                 .clone(),
             inputs: inputs(&none),
             nested: |case, leaves| {
                 let (x, _, data) = parts(case, leaves);
-                let f = |x: &Leaves<_>, d: &Leaves<_>| several(case.reverse, x, d);
+                let f = |x: &Leaves<_>, d: &Leaves<_>| several(case.f, x, d);
                 vec![jacobian_matrix_with(f, &x, &data).into_raw()]
             },
         },
         Verb {
             name: "hessian_matrix",
-            whole: Function::hessian_matrix_with(|x: &Leaves<_>, d: &Leaves<_>| (case.plain)(x, d), x, data)
+            whole: Function::hessian_matrix_with(|x: &Leaves<_>, d: &Leaves<_>| (case.f)(x, d), x, data)
                 .optimized()
                 .clone(),
             inputs: inputs(&none),
             nested: |case, leaves| {
                 let (x, _, data) = parts(case, leaves);
-                vec![hessian_matrix_with(|x: &Leaves<_>, d: &Leaves<_>| (case.twice)(x, d), &x, &data).into_raw()]
+                vec![hessian_matrix_with(|x: &Leaves<_>, d: &Leaves<_>| (case.f)(x, d), &x, &data).into_raw()]
             },
         },
         Verb {
             name: "jvp",
-            whole: Function::jvp_with(|x: &Leaves<_>, d: &Leaves<_>| several(case.plain, x, d), x, data)
+            whole: Function::jvp_with(|x: &Leaves<_>, d: &Leaves<_>| several(case.f, x, d), x, data)
                 .optimized()
                 .clone(),
             inputs: inputs(&dots),
             nested: |case, leaves| {
                 let (x, x_dot, data) = parts(case, leaves);
-                let f = |x: &Leaves<_>, d: &Leaves<_>| several(case.forward, x, d);
+                let f = |x: &Leaves<_>, d: &Leaves<_>| several(case.f, x, d);
                 let (y, y_dot) = jvp_with(f, &x, &x_dot, &data);
                 [y.0, y_dot.0].concat()
             },
         },
         Verb {
             name: "vjp",
-            whole: Function::vjp_with(|x: &Leaves<_>, d: &Leaves<_>| several(case.plain, x, d), x, data)
+            whole: Function::vjp_with(|x: &Leaves<_>, d: &Leaves<_>| several(case.f, x, d), x, data)
                 .optimized()
                 .clone(),
             inputs: inputs(&bars),
             nested: |case, leaves| {
                 let (x, y_bar, data) = parts(case, leaves);
-                let f = |x: &Leaves<_>, d: &Leaves<_>| several(case.reverse, x, d);
+                let f = |x: &Leaves<_>, d: &Leaves<_>| several(case.f, x, d);
                 let (y, pullback) = vjp_with(f, &x, &data);
                 [y.0, pullback(&y_bar).0].concat()
             },
         },
         Verb {
             name: "hvp",
-            whole: Function::hvp_with(|x: &Leaves<_>, d: &Leaves<_>| (case.plain)(x, d), x, data).optimized().clone(),
+            whole: Function::hvp_with(|x: &Leaves<_>, d: &Leaves<_>| (case.f)(x, d), x, data).optimized().clone(),
             inputs: inputs(&dots),
             nested: |case, leaves| {
                 let (x, v, data) = parts(case, leaves);
-                hvp_with(|x: &Leaves<_>, d: &Leaves<_>| (case.twice)(x, d), &x, &v, &data).0
+                hvp_with(|x: &Leaves<_>, d: &Leaves<_>| (case.f)(x, d), &x, &v, &data).0
             },
         },
     ]
@@ -180,7 +177,7 @@ fn in_a_loop(case: &Case, verb: &Verb) -> (Program, Vec<Array>) {
 impl Visitor for Same {
     fn visit<O: Objective>(&mut self) {
         let case = Case::of::<O>();
-        let f = |x: &Leaves<_>, data: &Leaves<_>| (case.plain)(x, data);
+        let f = |x: &Leaves<_>, data: &Leaves<_>| (case.f)(x, data);
         if Function::stage_with(f, &case.x, &case.data).program().size() > largest()[0] {
             return;
         }

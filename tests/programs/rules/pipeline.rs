@@ -4,7 +4,7 @@ use polygrad::inspect::count;
 use polygrad::interpreters::Ast;
 use polygrad::program::{Program, interpret};
 use polygrad::{
-    ADVal, Array, BaseTensor, Function, FunctionOptions, Tensor, build1, grad, hessian_matrix_with, hvp, jacobian, jvp,
+    Array, BaseTensor, Function, FunctionOptions, Tensor, build1, grad, hessian_matrix_with, hvp, jacobian, jvp,
     value_and_grad_with, vjp,
 };
 
@@ -32,7 +32,7 @@ fn only<Y>(function: &Function<Leaves<Array>, Leaves<Array>, Y>) -> Option<Progr
 fn both<O: Objective>() -> Option<[Program; 2]> {
     let seen = |leaves: &Leaves<Array>| Leaves(leaves.0.iter().cloned().map(Seen).collect());
     let (x, data) = (O::inputs(), O::data());
-    value_and_grad_with(|x: &Leaves<ADVal<Ast>>, data: &Leaves<_>| O::eval(x, data), &seen(&x), &seen(&data));
+    value_and_grad_with(|x: &Leaves<Ast>, data: &Leaves<_>| O::eval(x, data), &seen(&x), &seen(&data));
     let plain = programs().pop().expect("a program ran");
     let function = Function::value_and_grad_with(|x: &Leaves<_>, data: &Leaves<_>| O::eval(x, data), &x, &data);
     Some([nameless(&plain), only(&function)?])
@@ -73,8 +73,7 @@ impl Visitor for SameHessian {
         if Function::stage_with(|x: &Leaves<_>, data: &Leaves<_>| O::eval(x, data), &x, &data).program().size() > 80 {
             return;
         }
-        type Twice = ADVal<ADVal<Ast>>;
-        hessian_matrix_with(|x: &Leaves<Twice>, data: &Leaves<_>| O::eval(x, data), &seen(&x), &seen(&data));
+        hessian_matrix_with(|x: &Leaves<Ast>, data: &Leaves<_>| O::eval(x, data), &seen(&x), &seen(&data));
         let plain = nameless(&programs().pop().expect("a program ran"));
         let function = Function::hessian_matrix_with(|x: &Leaves<_>, data: &Leaves<_>| O::eval(x, data), &x, &data);
         let Some(function) = only(&function) else { return };
@@ -108,11 +107,11 @@ fn no_verb_does_quadratic_work_where_another_does_linear() {
     let costs = [64, 128].map(|n| {
         let u = Array::uniform(&[n, 2], -1.0, 1.0, 7);
         let x = Tensor::from_raw(Seen(u.clone()));
-        grad(|u: &Tensor<ADVal<Ast>, 2>| at_squares(u), &x);
+        grad(|u: &Tensor<Ast, 2>| at_squares(u), &x);
         let plain = last(vec![u.clone()]);
-        hvp(|u: &Tensor<ADVal<ADVal<Ast>>, 2>| at_squares(u), &x, &x);
+        hvp(|u: &Tensor<Ast, 2>| at_squares(u), &x, &x);
         let second = last(vec![u.clone(), u.clone()]);
-        let row = |u: &Tensor<ADVal<Ast>, 2>| at_squares(u);
+        let row = |u: &Tensor<Ast, 2>| at_squares(u);
         let _: Tensor<Seen, 2> = jacobian(row, &x);
         let jacobian = last(vec![u.clone()]);
         let staged = Function::value_and_grad(|u: &Tensor<_, 2>| at_squares(u), &Tensor::from_raw(u.clone()));
