@@ -14,7 +14,7 @@ mod recorded;
 use std::io::Write;
 use std::time::Instant;
 
-use models::Visitor;
+use models::{Visitor, points};
 use polygrad::array::Rng;
 use polygrad::{Array, Concrete, FlatFunction, Tree};
 
@@ -57,12 +57,6 @@ fn error<P>(f: &FlatFunction<P>, x: &[f64]) -> f64 {
         worst = worst.max((difference - slope[k]).abs() / scale);
     }
     worst
-}
-
-/// The points at which a model is compared with Stan: in the neighbourhood of one that its data do not choose.
-fn points(start: &[f64]) -> [Vec<f64>; 2] {
-    let mut rng = Rng::new(7);
-    [(); 2].map(|()| start.iter().zip(rng.uniform([start.len()], -0.5, 0.5).to_vec()).map(|(x, d)| x + d).collect())
 }
 
 /// The largest difference from numbers that were recorded, relative to the largest of them. NaN is no small difference.

@@ -17,6 +17,13 @@ pub(crate) trait Visitor {
     fn model<P: Sync, D: Tree<Concrete>>(&mut self, name: &'static str, f: &FlatFunction<P>, start: &[f64], data: &D);
 }
 
+/// Two points around one of ordinary parameters, for comparisons and as starts of chains; at none of them a derivative
+/// happens to be 0.
+pub(crate) fn points(start: &[f64]) -> [Vec<f64>; 2] {
+    let mut rng = Rng::new(7);
+    [(); 2].map(|()| start.iter().zip(rng.uniform([start.len()], -0.5, 0.5).to_vec()).map(|(x, d)| x + d).collect())
+}
+
 type Number<T> = Tensor<T, 0>;
 type Vector<T> = Tensor<T, 1>;
 type Matrix<T> = Tensor<T, 2>;

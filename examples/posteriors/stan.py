@@ -9,10 +9,10 @@
 * `change`: the log density at the second point of the data less that at the first one. Constants do not matter.
 * `gradient 0`, `gradient 1`: the gradient at each point.
 * `mean`, `deviation`: of each parameter without bounds, in the draws of Stan's sampler; `error of mean` and `error of
-  deviation`: their standard errors, by means of batches. Models that the sampler does not master, such as those whose
-  posterior has several modes, have no draws.
+  deviation`: their standard errors, by means of batches. The models of `NOT_SAMPLED` have none.
 
-With `--time` the times of gradients are printed instead, the least of several means in nanoseconds.
+Names of models after the file of the data restrict the run to these. With `--time` the times of gradients are printed
+instead, the least of several means in nanoseconds.
 """
 
 import ctypes
@@ -122,13 +122,13 @@ def main(file, *rest):
         return
     only = rest or list(PROGRAMS)
     path = pathlib.Path(__file__).with_name("stan.txt")
-    old = path.read_text().splitlines(keepends=True) if path.exists() else []
+    lines = path.read_text().splitlines(keepends=True) if path.exists() else []
+    lines = {name: [line for line in lines if line.startswith(f"{name} | ")] for name in PROGRAMS}
     for name, model, points in models(file):
         if name in only:
-            lines = gradients(name, model, points)
-            lines += [] if name in NOT_SAMPLED else reference(name, model, points[0])
-            old = [line for line in old if not line.startswith(f"{name} | ")] + lines
-            path.write_text("".join(old))
+            lines[name] = gradients(name, model, points)
+            lines[name] += [] if name in NOT_SAMPLED else reference(name, model, points[0])
+            path.write_text("".join(line for name in PROGRAMS for line in lines[name]))
 
 
 if __name__ == "__main__":

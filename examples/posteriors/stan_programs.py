@@ -206,7 +206,7 @@ model {
 }
 """
 
-# Tolerances at which the error of the solution is that of the example.
+# The tolerance is that of the example.
 HARES = """
 functions {
   array[] real dz_dt(real t, array[] real z, array[] real theta, array[] real x_r, array[] int x_i) {
@@ -216,7 +216,7 @@ functions {
 data { int N; array[N] real ts; array[2] real y_init; array[N, 2] real y; }
 parameters { array[4] real<lower=0> theta; array[2] real<lower=0> z_init; array[2] real<lower=0> sigma; }
 transformed parameters {
-  array[N, 2] real z = integrate_ode_rk45(dz_dt, z_init, 0, ts, theta, rep_array(0.0, 0), rep_array(0, 0), 1e-11, 1e-11, 1e6);
+  array[N, 2] real z = integrate_ode_rk45(dz_dt, z_init, 0, ts, theta, rep_array(0.0, 0), rep_array(0, 0), 1e-8, 1e-8, 1e6);
 }
 model {
   theta[{1, 3}] ~ normal(1, 0.5); theta[{2, 4}] ~ normal(0.05, 0.05);
