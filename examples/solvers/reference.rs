@@ -18,7 +18,7 @@ use chains::{chains, mean};
 use models::{Visitor, points};
 use polygrad::{Concrete, FlatFunction, Tree};
 
-/// How many standard errors a mean may lie beside that of Stan. There are some 700 means and deviations.
+/// How many standard errors a mean may lie beside that of Stan. There are some 1,600 means and deviations.
 const MOST: f64 = 5.0;
 /// How many batches of the draws of a chain are taken as independent.
 const BATCHES: u64 = 20;
