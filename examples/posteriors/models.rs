@@ -1,4 +1,7 @@
-//! The models: parameters without bounds, log density, and data at random.
+//! The models: parameters without bounds, log density, and data at random, where needed from the model itself.
+//!
+//! Law: each model is the one that the collection states in the language of Stan, with its priors and transforms; `stan.py`
+//! has these programs.
 
 use polygrad::array::Rng;
 use polygrad::stats::{
@@ -8,7 +11,18 @@ use polygrad::stats::{
 };
 use polygrad::{BaseTensor, Concrete, FlatFunction, Tensor, Tree, concat, fold, map_accum, odeint, stack, tensor};
 
-use super::{Report, report};
+/// What is done with each model.
+pub(crate) trait Visitor {
+    /// The name of the model in the collection, its log density, a point of ordinary parameters, its data.
+    fn model<P: Sync, D: Tree<Concrete>>(&mut self, name: &'static str, f: &FlatFunction<P>, start: &[f64], data: &D);
+}
+
+/// Two points around one of ordinary parameters, for comparisons and as starts of chains; at none of them a derivative
+/// happens to be 0.
+pub(crate) fn points(start: &[f64]) -> [Vec<f64>; 2] {
+    let mut rng = Rng::new(7);
+    [(); 2].map(|()| start.iter().zip(rng.uniform([start.len()], -0.5, 0.5).to_vec()).map(|(x, d)| x + d).collect())
+}
 
 type Number<T> = Tensor<T, 0>;
 type Vector<T> = Tensor<T, 1>;
@@ -238,15 +252,20 @@ fn curve<T: BaseTensor>(p: &Curve<T>, (mean, log_sd, y): &(Basis<T>, Basis<T>, V
 
 type Basis<T> = (Matrix<T>, Vector<T>);
 
-/// `hudson_lynx_hare-lotka_volterra`: an ordinary differential equation.
-fn hares<T: BaseTensor>(p: &Hares<T>, (times, y): &(Vector<T>, Matrix<T>)) -> Number<T> {
-    let [(rates, a), (start, b), (sds, c)] = [&p.rates, &p.start, &p.sds].map(constrain::positive);
+/// Numbers of hares and lynxes over time, by an ordinary differential equation.
+fn animals<T: BaseTensor>(start: &Vector<T>, times: &Vector<T>, rates: &Vector<T>) -> Matrix<T> {
     let growth = |z: &Vector<_>, _: &Number<_>, rates: &Vector<_>| {
         let [hares, lynxes]: [Number<_>; 2] = z.unstack();
         let [of_hares, eaten, of_lynxes, fed]: [Number<_>; 4] = rates.unstack();
         stack((&hares * (of_hares - eaten * &lynxes), lynxes * (fed * hares - of_lynxes)))
     };
-    let states = stack(odeint(growth, &start, times, &rates));
+    stack(odeint(growth, start, times, rates))
+}
+
+/// `hudson_lynx_hare-lotka_volterra`.
+fn hares<T: BaseTensor>(p: &Hares<T>, (times, y): &(Vector<T>, Matrix<T>)) -> Number<T> {
+    let [(rates, a), (start, b), (sds, c)] = [&p.rates, &p.start, &p.sds].map(constrain::positive);
+    let states = animals(&start, times, &rates);
     let prior =
         normal(&rates, Tensor::constant([1.0, 0.05, 1.0, 0.05]), Tensor::constant([0.5, 0.05, 0.5, 0.05])).sum();
     let prior = prior + lognormal(&sds, -1.0, 1.0).sum() + lognormal(&start, 10f64.ln(), 1.0).sum();
@@ -309,46 +328,73 @@ fn table(rng: &mut Rng, n: usize, k: usize) -> (Matrix<Concrete>, Vector<Concret
     (x, y)
 }
 
+/// A series whose elements depend on the one before, and on its error.
+fn series(rng: &mut Rng, n: usize) -> Vector<Concrete> {
+    let (mut last, mut error) = (0.0, 0.0);
+    Tensor::from_fn([n], |_| {
+        let new: f64 = rng.normal([], 0.0, 1.0).item();
+        last = 0.6 * last + 0.3 * error + new;
+        error = new;
+        last
+    })
+}
+
+/// Numbers around -2 and around 2.
+fn two_hills(rng: &mut Rng, n: usize) -> Vector<Concrete> {
+    Tensor::from_fn([n], |[k]| rng.normal([], if k % 3 == 0 { -2.0 } else { 2.0 }, 1.0).item())
+}
+
+/// Which of some items some people answered rightly, as the model has it.
+fn answers(rng: &mut Rng, items: usize, people: usize) -> Tensor<Concrete, 2, bool> {
+    let above: Matrix<Concrete> = noise(rng, [1, people]) - noise(rng, [items, 1]);
+    let logits = above * noise(rng, [items, 1]).scale(0.5).exp();
+    rng.uniform([items, people], 0.0, 1.0).lt(logits.sigmoid())
+}
+
+/// Trials of dogs that learn from each of them.
+fn trials(rng: &mut Rng, dogs: usize, count: usize) -> Trials<Concrete> {
+    let mut shocks = 0.0;
+    let now = Tensor::from_fn([dogs, count], |[_, t]| {
+        shocks = if t == 0 { 0.0 } else { shocks };
+        let logit: f64 = 2.0 - 0.3 * (t as f64 - shocks) - 0.1 * shocks;
+        let shocked = rng.uniform([], 0.0, 1.0).item() < 1.0 / (1.0 + (-logit).exp());
+        shocks += f64::from(shocked);
+        shocked
+    });
+    let shocked: Matrix<Concrete> = now.to_float().cumsum(1) - now.to_float();
+    (Tensor::from_fn([dogs, count], |[_, t]| t as f64) - &shocked, shocked, now)
+}
+
 /// Integers below `n`.
 fn below(rng: &mut Rng, count: usize, n: usize) -> Indices<Concrete> {
     Tensor::from_fn([count], |_| rng.below(n) as i64)
 }
 
-/// Adds a report on a model: its name, its log density, its parameters, its data.
+/// Shows a visitor a model: its name, its log density, its parameters, its data.
 macro_rules! model {
-    ($all:ident, $name:literal, $f:ident, $start:expr, $data:expr) => {
-        $all.add($name, &FlatFunction::new_with($f, &$start, &$data))
+    ($visitor:ident, $name:literal, $f:ident, $start:expr, $data:expr) => {
+        let (start, data) = ($start, $data);
+        let f = FlatFunction::new_with($f, &start, &data);
+        let start = start.ravel().to_vec();
+        $visitor.model($name, &f, &start, &data);
     };
 }
 
-/// The reports on models.
-struct Reports {
-    all: Vec<Report>,
-    measure: bool,
-}
-
-impl Reports {
-    fn add<P>(&mut self, name: &'static str, f: &FlatFunction<P>) {
-        self.all.push(report(name, f, self.measure));
-    }
-}
-
-/// Reports on all models, with times if they are wanted.
-pub(super) fn all(measure: bool) -> Vec<Report> {
+/// Shows all models.
+pub(crate) fn all(visitor: &mut impl Visitor) {
     let mut rng = Rng::new(1);
     let rng = &mut rng;
     let (zero, zeros) = (|| tensor(0.0), |n: usize| Tensor::<Concrete, 1>::zeros([n]));
     let line = |k: usize| Line { weights: zeros(k), sd: zero() };
-    let mut all = Reports { all: Vec::new(), measure };
     let schools = Schools { mean: zero(), spread: zero(), effects: zeros(8) };
     let y = tensor([28.0, 8.0, -3.0, 7.0, -1.0, 1.0, 18.0, 12.0]);
     let sd = tensor([15.0, 10.0, 16.0, 11.0, 9.0, 11.0, 10.0, 18.0]);
-    model!(all, "eight_schools_noncentered", eight_schools, schools, (y, sd));
-    model!(all, "kidscore_momiq", kidscore, line(2), table(rng, 434, 2));
-    model!(all, "earn_height", flat_line, line(2), table(rng, 1192, 2));
-    model!(all, "nes", flat_line, line(9), table(rng, 1330, 9));
+    model!(visitor, "eight_schools_noncentered", eight_schools, schools, (y, sd));
+    model!(visitor, "kidscore_momiq", kidscore, line(2), table(rng, 434, 2));
+    model!(visitor, "earn_height", flat_line, line(2), table(rng, 1192, 2));
+    model!(visitor, "nes", flat_line, line(9), table(rng, 1330, 9));
     let votes = (noise(rng, [1179, 1]), noise(rng, [1179]).gt(0.0));
-    model!(all, "nes_logit", nes_logit, Logit { intercept: zero(), slope: zeros(1) }, votes);
+    model!(visitor, "nes_logit", nes_logit, Logit { intercept: zero(), slope: zeros(1) }, votes);
     let counties = 386;
     let houses =
         (noise(rng, [12573]), noise(rng, [12573]).gt(0.5).to_float(), below(rng, 12573, counties), noise(rng, [12573]));
@@ -360,16 +406,17 @@ pub(super) fn all(measure: bool) -> Vec<Report> {
         spread: zero(),
         sd: zero(),
     };
-    model!(all, "radon_hierarchical_noncentered", radon, radon_start, houses);
+    model!(visitor, "radon_hierarchical_noncentered", radon, radon_start, houses);
     let start = Garch { mean: zero(), start: zero(), of_square: zero(), of_variance: zero() };
-    model!(all, "garch11", garch, start, noise(rng, [200]));
-    model!(all, "arma11", arma, Arma { mean: zero(), phi: zero(), theta: zero(), sd: zero() }, noise(rng, [200]));
+    model!(visitor, "garch11", garch, start, noise(rng, [200]));
+    let start = Arma { mean: zero(), phi: zero(), theta: zero(), sd: zero() };
+    model!(visitor, "arma11", arma, start, series(rng, 200));
     let start = Hidden { from_first: zeros(1), from_second: zeros(1), means: zeros(2) };
-    model!(all, "hmm_example", hidden, start, noise(rng, [100]) + 5.0);
+    model!(visitor, "hmm_example", hidden, start, noise(rng, [100]) + 5.0);
     let start = Mixture { means: zeros(2), sds: zeros(2), share: zero() };
-    model!(all, "low_dim_gauss_mix", mixture, start, noise(rng, [1000]));
+    model!(visitor, "low_dim_gauss_mix", mixture, start, two_hills(rng, 1000));
     let start = Process { length: zero(), amplitude: zero(), noise: zero() };
-    model!(all, "gp_regr", process, start, (Tensor::linspace(-10.0, 10.0, 11), noise(rng, [11])));
+    model!(visitor, "gp_regr", process, start, (Tensor::linspace(-10.0, 10.0, 11), noise(rng, [11])));
     let start = Items {
         abilities: zeros(100),
         spread: zero(),
@@ -379,40 +426,43 @@ pub(super) fn all(measure: bool) -> Vec<Report> {
         mean: zero(),
         of_hardness: zero(),
     };
-    model!(all, "irt_2pl", items, start, noise(rng, [20, 100]).gt(0.0));
+    model!(visitor, "irt_2pl", items, start, answers(rng, 20, 100));
     let start = Rats { starts: zeros(30), rates: zeros(30), means: zeros(2), sds: zeros(3) };
-    model!(all, "rats", rats, start, (Tensor::linspace(-2.0, 2.0, 5), noise(rng, [30, 5])));
+    let ages = Tensor::linspace(-2.0, 2.0, 5);
+    let weights = (noise(rng, [30, 1]) * 0.3 + 1.0) * ages.insert_axis::<2>(0) + noise(rng, [30, 1]);
+    let weights = weights + noise(rng, [30, 5]) * 0.5;
+    model!(visitor, "rats", rats, start, (ages, weights));
     let powers = Tensor::from_fn([40, 3], |[i, k]| ((i as f64 - 19.5) / 20.0).powi(k as i32 + 1));
     let start = Counts { intercept: zero(), of_year: zeros(3), spread: zero(), years: zeros(40) };
-    model!(all, "GLMM_Poisson", counts, start, (powers, below(rng, 40, 60)));
+    model!(visitor, "GLMM_Poisson", counts, start, (powers, below(rng, 40, 60)));
     let (x, y) = table(rng, 5000, 24);
     let centred = concat(1, (Tensor::ones([5000, 1]), &x - x.mean_keep(0)));
     let start = Diamonds { weights: zeros(24), intercept: zero(), sd: zero() };
-    model!(all, "diamonds", diamonds, start, (x, y.clone()));
-    model!(all, "diamonds, reduced", diamonds_reduced, line(25), ReducedRegression::new(&y, &centred));
-    more(rng, &mut all);
-    all.all
+    model!(visitor, "diamonds", diamonds, start, (x, y.clone()));
+    model!(visitor, "diamonds, reduced", diamonds_reduced, line(25), ReducedRegression::new(&y, &centred));
+    more(rng, visitor);
 }
 
-/// Reports on the models of the second half.
-fn more(rng: &mut Rng, all: &mut Reports) {
+/// Shows the models of the second half.
+fn more(rng: &mut Rng, visitor: &mut impl Visitor) {
     let (zero, zeros) = (|| tensor(0.0), |n: usize| Tensor::<Concrete, 1>::zeros([n]));
-    model!(all, "mesquite", flat_line, Line { weights: zeros(7), sd: zero() }, table(rng, 46, 7));
+    model!(visitor, "mesquite", flat_line, Line { weights: zeros(7), sd: zero() }, table(rng, 46, 7));
     let start = Pooled { intercept: zero(), slope: zero(), sd: zero() };
-    model!(all, "radon_pooled", pooled, start, (noise(rng, [12573]).gt(0.5).to_float(), noise(rng, [12573])));
+    model!(visitor, "radon_pooled", pooled, start, (noise(rng, [12573]).gt(0.5).to_float(), noise(rng, [12573])));
     let start = Drives { from_first: zeros(1), from_second: zeros(1), speeds: zeros(2), angles: zeros(2) };
     let positive = |rng: &mut Rng| -rng.uniform([416], 0.0, 1.0).shift(-1.0).abs().ln();
-    model!(all, "hmm_drive_0", drives, start, (positive(rng), positive(rng)));
+    model!(visitor, "hmm_drive_0", drives, start, (positive(rng), positive(rng)));
     let waves = |n: usize| Waves { amplitude: zero(), length: zero(), weights: zeros(n) };
     let start = Curve { intercept: zero(), mean: waves(40), log_sd: waves(20), of_log_sd: zero() };
     let basis = |n: usize| {
         let waves = Tensor::from_fn([133, n], |[i, k]| ((k + 1) as f64 * 1.2 * (i as f64 / 66.0)).sin());
         (waves, Tensor::from_fn([n], |[k]| (k + 1) as f64 * 1.2))
     };
-    model!(all, "accel_gp", curve, start, (basis(40), basis(20), noise(rng, [133])));
+    model!(visitor, "accel_gp", curve, start, (basis(40), basis(20), noise(rng, [133])));
     let start = Hares { rates: tensor([-0.6, -3.5, -0.2, -3.7]), start: tensor([3.5, 1.8]), sds: zeros(2) };
     let years = Tensor::linspace(0.0, 20.0, 21);
-    model!(all, "lotka_volterra", hares, start, (years, noise(rng, [21, 2]).exp() * 10.0));
+    let seen = animals(&start.start.exp(), &years, &start.rates.exp()) * noise(rng, [21, 2]).scale(0.25).exp();
+    model!(visitor, "lotka_volterra", hares, start, (years, seen));
     let start = Topics {
         first: zeros(1),
         second: zeros(1),
@@ -420,14 +470,12 @@ fn more(rng: &mut Rng, all: &mut Reports) {
         words_of_first: zeros(4),
         words_of_second: zeros(4),
     };
-    model!(all, "ldaK2", topics, start, (below(rng, 1200, 3), below(rng, 1200, 5)));
-    let before = |share: f64| Tensor::from_fn([30, 25], |[_, t]| share * t as f64);
-    let trials = (before(0.6), before(0.4), noise(rng, [30, 25]).lt(-0.5));
-    model!(all, "dogs", dogs, Dogs { weights: zeros(3) }, trials);
+    model!(visitor, "ldaK2", topics, start, (below(rng, 1200, 3), below(rng, 1200, 5)));
+    model!(visitor, "dogs", dogs, Dogs { weights: zeros(3) }, trials(rng, 30, 25));
     let low: Matrix<Concrete> = noise(rng, [13, 34]);
     let high = &low + rng.uniform([13, 34], 0.5, 2.0);
     let grades = (rng.uniform([34], 0.5, 2.0), low, high, noise(rng, [13, 34]).gt(-1.0));
-    model!(all, "bones", bones, Bones { ages: zeros(13) }, grades);
+    model!(visitor, "bones", bones, Bones { ages: zeros(13) }, grades);
     let start = Captures { share: zero(), mean: zero(), spread: zero(), each: zeros(385) };
-    model!(all, "Mh", captures, start, (below(rng, 146, 5) + 1, Tensor::<Concrete, 1, i64>::zeros([239])));
+    model!(visitor, "Mh", captures, start, (below(rng, 146, 5) + 1, Tensor::<Concrete, 1, i64>::zeros([239])));
 }

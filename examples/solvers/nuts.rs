@@ -2,8 +2,8 @@
 //!
 //! `cargo run --release -p polygrad-solvers --example nuts`
 //!
-//! The model is a log density of a struct (page `guide::models`); what stands between it and the sampler is `Posterior`,
-//! which fits every model. Law: each mean lies within the error of the draws beside the exact one, which was integrated
+//! The model is a log density of a struct (page `guide::models`); what stands between it and the sampler is
+//! `chains::Posterior`, which fits every model. Law: each mean lies within the error of the draws beside the exact one, which was integrated
 //! over the spread on a fine grid: for a known spread all else is normal.
 //!
 //! ```text
@@ -20,12 +20,9 @@
 //! school 8     4.86    0.06    4.85
 //! ```
 
-use std::collections::HashMap;
-use std::error::Error;
-use std::{fmt, thread};
+mod chains;
 
-use nuts_rs::rand::{Rng, SeedableRng, rngs::ChaCha8Rng};
-use nuts_rs::{Chain, CpuLogpFunc, CpuMath, CpuMathError, DiagNutsSettings, HasDims, LogpError, Settings};
+use chains::{Failed, chains, mean};
 use polygrad::stats::{constrain, half_cauchy, normal, unconstrain};
 use polygrad::{BaseTensor, Concrete, FlatFunction, RunError, Tensor, Tree, tensor};
 
@@ -43,72 +40,6 @@ fn log_density<T: BaseTensor>(free: &Schools<T>, (y, sd): &(Tensor<T, 1>, Tensor
         + normal(&free.effects, 0.0, 1.0).sum()
         + normal(y, &free.effects * &spread + &free.mean, sd).sum()
         + jacobian
-}
-
-/// A log density as the sampler wants it.
-struct Posterior<'a, P>(&'a FlatFunction<P>);
-
-impl<P> CpuLogpFunc for Posterior<'_, P> {
-    type LogpError = Impossible;
-    type FlowParameters = ();
-    type ExpandedVector = Vec<f64>;
-
-    fn dim(&self) -> usize {
-        self.0.len()
-    }
-
-    fn logp(&mut self, x: &[f64], slope: &mut [f64]) -> Result<f64, Impossible> {
-        Some(self.0.value_and_grad(x, slope)).filter(|value| value.is_finite()).ok_or(Impossible)
-    }
-
-    fn expand_vector<R: Rng + ?Sized>(&mut self, _: &mut R, x: &[f64]) -> Result<Vec<f64>, CpuMathError> {
-        Ok(x.to_vec())
-    }
-}
-
-impl<P> HasDims for Posterior<'_, P> {
-    fn dim_sizes(&self) -> HashMap<String, u64> {
-        HashMap::from([("dim".to_owned(), self.0.len() as u64)])
-    }
-}
-
-/// A point where the log density is infinite or no number: the sampler turns back.
-#[derive(Debug)]
-struct Impossible;
-
-impl fmt::Display for Impossible {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the log density is not finite")
-    }
-}
-
-impl Error for Impossible {}
-
-impl LogpError for Impossible {
-    fn is_recoverable(&self) -> bool {
-        true
-    }
-}
-
-/// The draws of one chain after those that tune the sampler.
-fn chain<P>(model: &FlatFunction<P>, start: &[f64], number: u64, draws: u64) -> Result<Vec<Box<[f64]>>, Failed> {
-    let settings = DiagNutsSettings { num_tune: 500, num_draws: draws, ..Default::default() };
-    let mut rng = ChaCha8Rng::seed_from_u64(number);
-    let mut sampler = settings.new_chain(number, CpuMath::new(Posterior(model)), &mut rng)?;
-    sampler.set_position(start)?;
-    let all: Result<Vec<_>, _> = (0..settings.num_tune + draws).map(|_| Ok(sampler.draw()?.0)).collect();
-    all.map(|all| all.into_iter().skip(settings.num_tune as usize).collect())
-}
-
-type Failed = Box<dyn Error + Send + Sync>;
-
-/// The draws of several chains, each on a thread of its own.
-fn chains<P: Sync>(model: &FlatFunction<P>, start: &[f64], count: u64, draws: u64) -> Result<Vec<Box<[f64]>>, Failed> {
-    let all: Result<Vec<_>, _> = thread::scope(|scope| {
-        let threads: Vec<_> = (0..count).map(|k| scope.spawn(move || chain(model, start, k, draws))).collect();
-        threads.into_iter().map(|thread| thread.join().expect("a chain does not panic")).collect()
-    });
-    Ok(all?.concat())
 }
 
 /// The model, and where chains start.
@@ -142,21 +73,13 @@ fn quantities(schools: &Schools<Concrete>) -> Vec<f64> {
     [vec![schools.mean.item(), spread.item()], effects.to_vec()].concat()
 }
 
-/// The mean of draws, and its error by the means of batches, which are nearly independent.
-fn mean(draws: &[f64]) -> (f64, f64) {
-    let average = |x: &[f64]| x.iter().sum::<f64>() / x.len() as f64;
-    let means: Vec<f64> = draws.chunks_exact(50).map(average).collect();
-    let (mean, n) = (average(&means), means.len() as f64);
-    (mean, (means.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (n * (n - 1.0))).sqrt())
-}
-
 /// For each number the mean of the draws, its error, and the exact mean.
 fn table(draws: u64) -> Result<Vec<(&'static str, f64, f64, f64)>, Failed> {
     let (model, start) = eight_schools()?;
     let draws: Vec<Vec<f64>> =
         chains(&model, &start, 4, draws)?.iter().map(|draw| quantities(&model.tree(draw))).collect();
     let row = |(k, (name, exact)): (usize, (&'static str, f64))| {
-        let (mean, error) = mean(&draws.iter().map(|draw| draw[k]).collect::<Vec<_>>());
+        let (mean, error) = mean(&draws.iter().map(|draw| draw[k]).collect::<Vec<_>>(), 50);
         (name, mean, error, exact)
     };
     Ok(EXACT.into_iter().enumerate().map(row).collect())
@@ -174,6 +97,7 @@ fn main() -> Result<(), Failed> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::chains::chain;
 
     #[test]
     fn means_are_those_of_the_posterior() {
