@@ -15,7 +15,6 @@ use std::io::Write;
 use std::time::Instant;
 
 use models::{Visitor, points};
-use polygrad::array::Rng;
 use polygrad::{Array, Concrete, FlatFunction, Tree};
 
 /// What is reported on a model.
