@@ -81,6 +81,10 @@ pub(crate) trait Machine: Copy {
     const FMA: bool;
     /// Whether there are 32 vector registers, of 64 bytes, not 16.
     const WIDE: bool = false;
+
+    /// Runs a part of a kernel as a function of its own. The compiler takes time that grows faster than the size of a
+    /// function, so a kernel with many parts for different sizes compiles in a fraction of the time.
+    fn apart<K: Kernel>(part: K) -> K::Output;
 }
 
 /// A machine without fused multiply-add.
@@ -89,25 +93,45 @@ pub(crate) struct WithoutFma;
 
 impl Machine for WithoutFma {
     const FMA: bool = false;
+
+    fn apart<K: Kernel>(part: K) -> K::Output {
+        baseline(part)
+    }
 }
 
-/// A machine with fused multiply-add.
+/// A machine with fused multiply-add. Kernels run at this machine in functions that are compiled for it alone.
 #[derive(Clone, Copy)]
 pub(crate) struct Fused;
 
 impl Machine for Fused {
     const FMA: bool = true;
+
+    fn apart<K: Kernel>(part: K) -> K::Output {
+        #[cfg(not(target_arch = "x86_64"))]
+        return baseline(part);
+        // SAFETY: a kernel runs here, so the processor has the features.
+        #[cfg(target_arch = "x86_64")]
+        unsafe {
+            avx2(part)
+        }
+    }
 }
 
-/// A machine with fused multiply-add and 32 registers.
+/// A machine with fused multiply-add and 32 registers. Kernels run at this machine in functions that are compiled for it
+/// alone.
 #[cfg(target_arch = "x86_64")]
 #[derive(Clone, Copy)]
-pub(crate) struct Wide;
+struct Wide;
 
 #[cfg(target_arch = "x86_64")]
 impl Machine for Wide {
     const FMA: bool = true;
     const WIDE: bool = true;
+
+    fn apart<K: Kernel>(part: K) -> K::Output {
+        // SAFETY: a kernel runs here, so the processor has the features.
+        unsafe { avx512(part) }
+    }
 }
 
 /// A loop that is compiled once for each instruction set. `run` and all functions that it calls for each element must
@@ -162,12 +186,14 @@ pub(crate) fn dispatch_fused<const WIDE: bool, K: Kernel>(isa: Isa, kernel: K) -
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
+#[inline(never)]
 fn avx2<K: Kernel>(kernel: K) -> K::Output {
     kernel.run::<Fused>()
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma,avx512f,avx512dq,avx512vl,avx512bw")]
+#[inline(never)]
 fn avx512<K: Kernel>(kernel: K) -> K::Output {
     kernel.run::<Wide>()
 }

@@ -187,8 +187,9 @@ impl Crossing {
         }
     }
 
-    /// Visits `N` steps across from `k` on, and a range of steps along, [`TILE`] at a time.
-    #[inline(always)]
+    /// Visits `N` steps across from `k` on, and a range of steps along, [`TILE`] at a time. A function of its own, since
+    /// the compiler takes time that grows faster than the size of a function.
+    #[inline(never)]
     fn tiles<E: Elem, const N: usize, const BACK: bool>(
         &self,
         (i, o): (usize, usize),

@@ -127,45 +127,76 @@ impl<E: Real, const L: usize> Kernel for Batch<'_, '_, '_, E, L> {
     }
 }
 
+/// Operations on the matrices of some lanes, each a function of its own.
+macro_rules! parts {
+    ($($(#[$doc:meta])* $Part:ident = |$batch:ident, $at:ident| $run:expr;)*) => {$(
+        $(#[$doc])*
+        struct $Part<'p, 'a, 'b, 'c, E, const L: usize>(&'p mut Batch<'a, 'b, 'c, E, L>, Live);
+
+        impl<E: Real, const L: usize> Kernel for $Part<'_, '_, '_, '_, E, L> {
+            type Output = ();
+
+            #[inline(always)]
+            fn run<M: Machine>(self) {
+                let ($batch, $at) = (self.0, self.1);
+                $run
+            }
+        }
+    )*};
+}
+
+parts! {
+    Closed2 = |batch, at| batch.closed::<M, 2>(at);
+    Closed3 = |batch, at| batch.closed::<M, 3>(at);
+    Solve = |batch, at| batch.solve(at);
+    SolveTriangular = |batch, at| batch.solve_triangular(at);
+    Cholesky = |batch, at| batch.cholesky(at);
+    Qr = |batch, at| batch.qr(at);
+    Cofactors = |batch, at| batch.cofactors(at);
+    Factored = |batch, at| batch.factored(at);
+}
+
 impl<E: Real, const L: usize> Batch<'_, '_, '_, E, L> {
     /// Runs the operation on `live` matrices from `first` on; the other lanes repeat the last of these.
     #[inline(always)]
     fn lanes<M: Machine>(&mut self, first: usize, live: usize) {
-        let (n, size) = (self.sizes[1], self.sizes[1] * self.sizes[1]);
         let at = Live { first, live };
-        match (self.op.has_formula(), n) {
-            (true, 2) => return self.closed::<M, 2>(at),
-            (true, 3) => return self.closed::<M, 3>(at),
+        match (self.op.has_formula(), self.sizes[1]) {
+            (true, 2) => return M::apart(Closed2(self, at)),
+            (true, 3) => return M::apart(Closed3(self, at)),
             (_, _) => {}
         }
-        let mut a: Square<E, L> = [[E::ZERO; L]; MOST * MOST];
         match self.op {
-            Small::Solve { transposed } => {
-                at.load(self.operands.floats[2], &mut a[..size]);
-                self.solve(at, &a, transposed);
-            }
-            Small::SolveTriangular { lower, transposed, unit } => {
-                at.load(self.operands.floats[0], &mut a[..size]);
-                self.solve_triangular(at, &a, [lower, transposed, unit]);
-            }
-            Small::Cholesky => {
-                at.load(self.operands.floats[0], &mut a[..size]);
-                cholesky(n, &mut a);
-                at.store(&a[..size], self.results.floats[0]);
-            }
-            Small::Qr => self.qr(at),
-            Small::Cofactors => self.cofactors(at),
-            Small::Inverse | Small::Det | Small::SlogDet | Small::Lu | Small::LuFactor => {
-                at.load(self.operands.floats[0], &mut a[..size]);
-                self.factored(at, &mut a);
-            }
+            Small::Solve { .. } => M::apart(Solve(self, at)),
+            Small::SolveTriangular { .. } => M::apart(SolveTriangular(self, at)),
+            Small::Cholesky => M::apart(Cholesky(self, at)),
+            Small::Qr => M::apart(Qr(self, at)),
+            Small::Cofactors => M::apart(Cofactors(self, at)),
+            Small::Inverse | Small::Det | Small::SlogDet | Small::Lu | Small::LuFactor => M::apart(Factored(self, at)),
         }
     }
 
-    /// The results that are made of the LU factors of the matrices `a`.
+    /// Reads the matrices of an operand, with as many rows as columns.
     #[inline(always)]
-    fn factored(&mut self, at: Live, a: &mut Square<E, L>) {
+    fn load(&self, at: Live, operand: usize, a: &mut Square<E, L>) {
+        at.load(self.operands.floats[operand], &mut a[..self.sizes[1] * self.sizes[1]]);
+    }
+
+    /// The Cholesky factors.
+    #[inline(always)]
+    fn cholesky(&mut self, at: Live) {
+        let (n, mut a): (usize, Square<E, L>) = (self.sizes[1], [[E::ZERO; L]; MOST * MOST]);
+        self.load(at, 0, &mut a);
+        cholesky(n, &mut a);
+        at.store(&a[..n * n], self.results.floats[0]);
+    }
+
+    /// The results that are made of the LU factors of the matrices.
+    #[inline(always)]
+    fn factored(&mut self, at: Live) {
         let (n, size) = (self.sizes[1], self.sizes[1] * self.sizes[1]);
+        let a: &mut Square<E, L> = &mut [[E::ZERO; L]; MOST * MOST];
+        self.load(at, 0, a);
         let finite = are_finite(&a[..size]);
         let Factors { order, odd } = factor(n, a);
         let has_factors = are_finite(&a[..size]);
@@ -224,10 +255,12 @@ impl<E: Real, const L: usize> Batch<'_, '_, '_, E, L> {
         }
     }
 
-    /// The solutions of the systems with the LU factors `lu`.
+    /// The solutions of the systems with given LU factors.
     #[inline(always)]
-    fn solve(&mut self, at: Live, lu: &Square<E, L>, transposed: bool) {
-        let n = self.sizes[1];
+    fn solve(&mut self, at: Live) {
+        let Small::Solve { transposed } = self.op else { return };
+        let (n, lu): (usize, &mut Square<E, L>) = (self.sizes[1], &mut [[E::ZERO; L]; MOST * MOST]);
+        self.load(at, 2, lu);
         let (b, p) = (self.operands.floats[1], self.operands.positions);
         let columns = b.len() / self.count / n;
         let zero = at.are_zero::<E, L>(b, n * columns);
@@ -266,8 +299,10 @@ impl<E: Real, const L: usize> Batch<'_, '_, '_, E, L> {
     /// The solutions of triangular systems with a triangle of the matrices `a`: lower or upper, transposed or not, with
     /// a unit diagonal or not.
     #[inline(always)]
-    fn solve_triangular(&mut self, at: Live, a: &Square<E, L>, [lower, transposed, unit]: [bool; 3]) {
-        let n = self.sizes[1];
+    fn solve_triangular(&mut self, at: Live) {
+        let Small::SolveTriangular { lower, transposed, unit } = self.op else { return };
+        let (n, a): (usize, &mut Square<E, L>) = (self.sizes[1], &mut [[E::ZERO; L]; MOST * MOST]);
+        self.load(at, 0, a);
         let b = self.operands.floats[1];
         let columns = b.len() / self.count / n;
         let zero = at.are_zero::<E, L>(b, n * columns);
@@ -306,7 +341,7 @@ impl<E: Real, const L: usize> Batch<'_, '_, '_, E, L> {
     fn cofactors(&mut self, at: Live) {
         let (n, size) = (self.sizes[1], self.sizes[1] * self.sizes[1]);
         let mut a: Square<E, L> = [[E::ZERO; L]; MOST * MOST];
-        at.load(self.operands.floats[0], &mut a[..size]);
+        self.load(at, 0, &mut a);
         let mut out: Square<E, L> = [[E::ZERO; L]; MOST * MOST];
         let in_range = cofactors::cofactors(n, &a, &mut out);
         at.store(&out[..size], self.results.floats[0]);

@@ -122,6 +122,25 @@ impl<E: Num, const P: usize, const H: usize, const BOTH: bool, const SHORT: bool
     }
 }
 
+/// `R` rows of a panel, whose offsets are `at`.
+struct RowBlock<'r, 'j, E, const P: usize, const H: usize, const BOTH: bool, const SHORT: bool, const R: usize> {
+    run: &'r mut Run<'j, E, P, H, BOTH, SHORT>,
+    at: [i64; 3],
+    panel: Panel,
+    lent: &'r mut [Vec<E>; 2],
+}
+
+impl<E: Num, const P: usize, const H: usize, const BOTH: bool, const SHORT: bool, const R: usize> Kernel
+    for RowBlock<'_, '_, E, P, H, BOTH, SHORT, R>
+{
+    type Output = ();
+
+    #[inline(always)]
+    fn run<M: Machine>(self) {
+        self.run.row_block::<M, R>(self.at, self.panel, self.lent);
+    }
+}
+
 impl<E: Num, const P: usize, const H: usize, const BOTH: bool, const SHORT: bool> Run<'_, E, P, H, BOTH, SHORT> {
     /// Computes one matrix. `held` is the offset of the panel that is packed.
     #[inline(always)]
@@ -147,12 +166,12 @@ impl<E: Num, const P: usize, const H: usize, const BOTH: bool, const SHORT: bool
                 let count = left.div_ceil(left.div_ceil(ROWS));
                 let at = [at[0] + rows.by[0] * row as i64, at[1], at[2] + rows.by[2] * row as i64];
                 match count {
-                    1 => self.row_block::<M, 1>(at, panel, lent),
-                    2 => self.row_block::<M, 2>(at, panel, lent),
-                    3 => self.row_block::<M, 3>(at, panel, lent),
-                    4 => self.row_block::<M, 4>(at, panel, lent),
-                    5 => self.row_block::<M, 5>(at, panel, lent),
-                    _ => self.row_block::<M, ROWS>(at, panel, lent),
+                    1 => M::apart(RowBlock::<_, P, H, BOTH, SHORT, 1> { run: self, at, panel, lent }),
+                    2 => M::apart(RowBlock::<_, P, H, BOTH, SHORT, 2> { run: self, at, panel, lent }),
+                    3 => M::apart(RowBlock::<_, P, H, BOTH, SHORT, 3> { run: self, at, panel, lent }),
+                    4 => M::apart(RowBlock::<_, P, H, BOTH, SHORT, 4> { run: self, at, panel, lent }),
+                    5 => M::apart(RowBlock::<_, P, H, BOTH, SHORT, 5> { run: self, at, panel, lent }),
+                    _ => M::apart(RowBlock::<_, P, H, BOTH, SHORT, ROWS> { run: self, at, panel, lent }),
                 }
                 row += count;
             }
