@@ -18,6 +18,7 @@
 //! | `densities` | log densities, regressions, constrained parameters |
 //! | `rearranged` | rolls, tiles, differences, cross and Kronecker products, replaced elements |
 //! | `losses` | activations, cross entropies, dropout |
+//! | `layers` | layers of `nn` |
 //! | `signals` | interpolation, Fourier transforms |
 //! | `gradbench` | the programs of the example `gradbench` |
 
@@ -68,6 +69,7 @@ pub mod densities;
 pub mod edges;
 pub mod gradbench;
 pub mod indexing;
+pub mod layers;
 pub mod linalg;
 pub mod losses;
 pub mod matrices;
@@ -120,6 +122,7 @@ pub fn each(visitor: &mut impl Visitor) {
     densities::each(visitor);
     rearranged::each(visitor);
     losses::each(visitor);
+    layers::each(visitor);
     signals::each(visitor);
     gradbench::each(visitor);
 }
@@ -127,7 +130,7 @@ pub fn each(visitor: &mut impl Visitor) {
 /// Visits every objective, each family on a thread of its own, so that no test is the last to run for long: the visitors.
 #[allow(dead_code)]
 pub fn each_apart<V: Visitor + Default + Send>() -> Vec<V> {
-    let families: [fn(&mut V); 15] = [
+    let families: [fn(&mut V); 16] = [
         scalars::each,
         regression::each,
         networks::each,
@@ -141,6 +144,7 @@ pub fn each_apart<V: Visitor + Default + Send>() -> Vec<V> {
         densities::each,
         rearranged::each,
         losses::each,
+        layers::each,
         signals::each,
         gradbench::each,
     ];
