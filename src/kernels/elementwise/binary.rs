@@ -1,8 +1,9 @@
 //! The rows of [`Binary`] over slices.
 
+use polygrad_math::{derived, rows};
+
 use super::Real;
 use super::loops::{Arg, GuardedZip, TableRow, pairs, pairs_by_library, pairs_guarded};
-use super::math::derived;
 use crate::kernels::isa::{Isa, Machine};
 use crate::ops::Binary;
 
@@ -15,7 +16,7 @@ impl<E: Real> GuardedZip<E> for Pow {
         E::power::<M>(x, y)
     }
     fn row(x: E, y: E) -> E {
-        Binary::Pow.apply(x, y)
+        E::literal(rows::pow(x.wide(), y.wide()))
     }
 }
 
@@ -42,7 +43,7 @@ impl<E: Real> GuardedZip<E> for Atan2 {
         E::angle::<M>(y, x)
     }
     fn row(y: E, x: E) -> E {
-        Binary::Atan2.apply(y, x)
+        E::literal(rows::atan2(y.wide(), x.wide()))
     }
 }
 
@@ -55,7 +56,7 @@ impl<E: Real> GuardedZip<E> for Hypot {
         derived::hypot::<E, M>(x, y)
     }
     fn row(x: E, y: E) -> E {
-        Binary::Hypot.apply(x, y)
+        E::literal(rows::hypot(x.wide(), y.wide()))
     }
 }
 
