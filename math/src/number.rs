@@ -46,6 +46,10 @@ pub trait Number:
 {
     /// The logarithm of the largest number.
     const LN_MAX: Self;
+    /// The largest number.
+    const MAX: Self;
+    /// From this sum on, a term that is too small for the type does not change the rounded sum.
+    const LEAST_SUM: Self;
     /// The nearest number of the type.
     fn literal(x: f64) -> Self;
     /// The number as `f64`, exact.
@@ -66,6 +70,8 @@ macro_rules! number {
     ($F:ty, $ln_max:literal, $sqrt:path, $fma:path) => {
         impl Number for $F {
             const LN_MAX: $F = $ln_max;
+            const MAX: $F = <$F>::MAX;
+            const LEAST_SUM: $F = <$F>::MIN_POSITIVE / <$F>::EPSILON;
             #[inline(always)]
             fn literal(x: f64) -> $F {
                 x as $F

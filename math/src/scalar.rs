@@ -99,10 +99,6 @@ by_row! {
     digamma(x);
     /// The derivative of `digamma`; infinite at the poles.
     trigamma(x);
-    /// `x^(y - 1)`, corrected for the rounding error of `y - 1`.
-    pow_less_one(x, y);
-    /// `x / (x^2 + y^2)`.
-    recip_real(x, y);
     /// The derivative of `digamma` of order `y`, which is rounded to an integer.
     polygamma(x, y);
 }
@@ -156,6 +152,10 @@ guarded_pairs! {
     pow: |x, y; E, M| E::power::<M>(x, y);
     /// The angle of the point `(x, y)`, from `-pi` to `pi`.
     atan2: |y, x; E, M| E::angle::<M>(y, x);
+    /// `x^(y - 1)`, corrected for the rounding error of `y - 1`.
+    pow_less_one: |x, y; E, M| derived::pow_less_one::<E, M>(x, y);
+    /// `x / (x^2 + y^2)`.
+    recip_real: |x, y; E, M| derived::recip_real::<E, M>(x, y);
     /// `sqrt(x^2 + y^2)`, without overflow of the squares.
     hypot: |x, y; E, M| derived::hypot::<E, M>(x, y);
 }

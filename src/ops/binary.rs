@@ -219,7 +219,7 @@ macro_rules! binary_rows {
             /// and `y >= 1`.
             pow_less_one => PowLessOne {
                 written: method,
-                kernel: |x, y| F::of_f64(rows::pow_less_one(x.as_f64(), y.as_f64())),
+                kernel: |x, y| pow_less_one(x, y),
                 partials: |x, y, z| [
                     (y - 1.0).mul_no_nan(&x.with(Binary::PowLessOne, &(y - 1.0))).singular(),
                     grown(x, &y.is(Compare::Ge, &y.c(1.0)), z).singular()
@@ -352,6 +352,17 @@ binary_rows!(binary_ops);
 /// A coordinate of a vector divided by the length of the vector; 0 where the length is 0.
 fn cosine<T: BaseTensor>(side: &Val<T>, length: &Val<T>) -> Val<T> {
     length.is(Compare::Eq, &length.c(0.0)).select(&length.c(0.0), &(side / length))
+}
+
+/// `x^(y - 1)`, corrected for the rounding error of `y - 1`.
+fn pow_less_one<F: Float>(x: F, y: F) -> F {
+    let less = y - F::ONE;
+    let power = x.powf(less);
+    let lost = if y.abs() < F::ONE { y - (less + F::ONE) } else { -F::ONE - (less - y) };
+    if lost == F::ZERO || power == F::ZERO || !power.is_finite() || !y.is_finite() {
+        return power;
+    }
+    power * (lost * x.abs().ln()).exp()
 }
 
 /// `x^2 - y^2`, factored so that neither square overflows where both are large.

@@ -70,6 +70,26 @@ pub fn hypot<E: Elementary, M: Machine>(x: E, y: E) -> (E, bool) {
     (E::multiply_add::<M>(large, large, small * small).root(), accurate)
 }
 
+/// `x^(y - 1)`, corrected for the rounding error of `y - 1`, and whether the result is accurate.
+#[inline(always)]
+pub fn pow_less_one<E: Elementary, M: Machine>(x: E, y: E) -> (E, bool) {
+    let one = c::<E>(1.0);
+    let less = y - one;
+    let (power, accurate) = E::power::<M>(x, less);
+    let lost = if y.magnitude() < one { y - (less + one) } else { -one - (less - y) };
+    // Where nothing is lost, the factor is 1.
+    let factor = E::exponential::<M>(lost * E::logarithm::<M>(x));
+    (power * factor, accurate & E::is_normal_and_positive(x))
+}
+
+/// `x / (x^2 + y^2)`, and whether the result is accurate: the sum of squares is in range, and so large that a square
+/// that underflows does not change the rounded sum.
+#[inline(always)]
+pub fn recip_real<E: Elementary, M: Machine>(x: E, y: E) -> (E, bool) {
+    let squares = x * x + y * y;
+    (x / squares, (squares >= E::LEAST_SUM) & (squares <= E::MAX))
+}
+
 /// `ln (e^x + e^y)`; the exponent is never positive.
 #[inline(always)]
 pub fn logaddexp<E: Elementary, M: Machine>(x: E, y: E) -> E {

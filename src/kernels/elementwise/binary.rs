@@ -60,6 +60,32 @@ impl<E: Real> GuardedZip<E> for Hypot {
     }
 }
 
+#[derive(Clone, Copy, Default)]
+struct PowLessOne;
+
+impl<E: Real> GuardedZip<E> for PowLessOne {
+    #[inline(always)]
+    fn at<M: Machine>(self, x: E, y: E) -> (E, bool) {
+        derived::pow_less_one::<E, M>(x, y)
+    }
+    fn row(x: E, y: E) -> E {
+        E::literal(rows::pow_less_one(x.wide(), y.wide()))
+    }
+}
+
+#[derive(Clone, Copy, Default)]
+struct RecipReal;
+
+impl<E: Real> GuardedZip<E> for RecipReal {
+    #[inline(always)]
+    fn at<M: Machine>(self, x: E, y: E) -> (E, bool) {
+        derived::recip_real::<E, M>(x, y)
+    }
+    fn row(x: E, y: E) -> E {
+        E::literal(rows::recip_real(x.wide(), y.wide()))
+    }
+}
+
 /// Chooses the loop of a row: the row itself compiled for each instruction set (`rows`), a vector kernel, which may
 /// fall back to the row at some arguments (`guarded`), or one loop for all rows that call a library (`library`).
 macro_rules! by_row {
@@ -77,8 +103,8 @@ pub(crate) fn binary<E: Real>(isa: Isa, op: Binary, x: Arg<'_, E>, y: Arg<'_, E>
     by_row! {
         isa, op, x, y, out;
         rows: Add Sub Mul Div Copysign Min Max MulNoNan;
-        guarded: LogAddExp Pow Atan2 Hypot;
-        library: PowLessOne RecipReal Polygamma;
+        guarded: LogAddExp Pow PowLessOne Atan2 RecipReal Hypot;
+        library: Polygamma;
     }
 }
 
@@ -130,7 +156,7 @@ macro_rules! as_function {
 pub(crate) fn binary_function<U: UseBinary>(op: Binary, f: U) -> U::Output {
     as_function! {
         op, f;
-        rows: Add Sub Mul Div Copysign Min Max MulNoNan PowLessOne RecipReal Polygamma;
-        guarded: LogAddExp Pow Atan2 Hypot;
+        rows: Add Sub Mul Div Copysign Min Max MulNoNan Polygamma;
+        guarded: LogAddExp Pow PowLessOne Atan2 RecipReal Hypot;
     }
 }
