@@ -3,7 +3,7 @@
 
 # All features but `faer`, which compiles for minutes, and `nalgebra-sparse`: `make faer` and `make nalgebra-sparse` test them.
 FEATURES = approx,argmin,nalgebra,ndarray,pjrt,safetensors,serde
-PACKAGES = -p polygrad -p polygrad-derive
+PACKAGES = -p polygrad -p polygrad-derive -p polygrad-math
 
 test:
 	cargo test
@@ -12,12 +12,14 @@ check:
 	cargo fmt --all --check
 	cargo clippy --workspace --exclude polygrad-files --exclude polygrad-solvers --all-targets --features $(FEATURES) -- -D warnings
 	cargo check -p polygrad --lib --no-default-features
+	cargo clippy -p polygrad-math --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc $(PACKAGES) --no-deps --features $(FEATURES)
 
 # The library for a machine without threads and files. Where the toolchain lacks the target, a sentence says so.
 WASM = wasm32-unknown-unknown
 wasm:
 	@if test -d "$$(rustc --print sysroot)/lib/rustlib/$(WASM)"; then \
+		cargo check -p polygrad-math --target $(WASM) && \
 		cargo check -p polygrad --lib --target $(WASM) && \
 		cargo check -p polygrad --lib --target $(WASM) --no-default-features; \
 	else \

@@ -9,6 +9,8 @@
 
 use std::sync::OnceLock;
 
+pub(crate) use polygrad_math::{Fused, WithoutFma};
+
 use crate::dtype::Num;
 
 /// An instruction set that this processor has.
@@ -76,9 +78,7 @@ impl Isa {
 }
 
 /// Properties of the machine that are constants while a kernel is compiled.
-pub(crate) trait Machine: Copy {
-    /// Whether a fused multiply-add is one instruction.
-    const FMA: bool;
+pub(crate) trait Machine: polygrad_math::Machine {
     /// Whether there are 32 vector registers, of 64 bytes, not 16.
     const WIDE: bool = false;
 
@@ -87,25 +87,14 @@ pub(crate) trait Machine: Copy {
     fn apart<K: Kernel>(part: K) -> K::Output;
 }
 
-/// A machine without fused multiply-add.
-#[derive(Clone, Copy)]
-pub(crate) struct WithoutFma;
-
 impl Machine for WithoutFma {
-    const FMA: bool = false;
-
     fn apart<K: Kernel>(part: K) -> K::Output {
         baseline(part)
     }
 }
 
-/// A machine with fused multiply-add. Kernels run at this machine in functions that are compiled for it alone.
-#[derive(Clone, Copy)]
-pub(crate) struct Fused;
-
+/// Kernels run at this machine in functions that are compiled for it alone.
 impl Machine for Fused {
-    const FMA: bool = true;
-
     fn apart<K: Kernel>(part: K) -> K::Output {
         #[cfg(not(target_arch = "x86_64"))]
         return baseline(part);
@@ -124,8 +113,12 @@ impl Machine for Fused {
 struct Wide;
 
 #[cfg(target_arch = "x86_64")]
-impl Machine for Wide {
+impl polygrad_math::Machine for Wide {
     const FMA: bool = true;
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Machine for Wide {
     const WIDE: bool = true;
 
     fn apart<K: Kernel>(part: K) -> K::Output {

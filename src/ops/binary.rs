@@ -5,8 +5,9 @@
 
 use std::f64::consts::LN_2;
 
+use polygrad_math::rows;
+
 use super::property::{Properties, ZeroSign};
-use super::special;
 use super::val::{Partial, PartialOrigin, Val};
 use crate::array::pool;
 use crate::base::BaseTensor;
@@ -218,7 +219,7 @@ macro_rules! binary_rows {
             /// and `y >= 1`.
             pow_less_one => PowLessOne {
                 written: method,
-                kernel: |x, y| special::pow_less_one(x, y),
+                kernel: |x, y| pow_less_one(x, y),
                 partials: |x, y, z| [
                     (y - 1.0).mul_no_nan(&x.with(Binary::PowLessOne, &(y - 1.0))).singular(),
                     grown(x, &y.is(Compare::Ge, &y.c(1.0)), z).singular()
@@ -244,7 +245,7 @@ macro_rules! binary_rows {
             /// `-2 x y / (x^2 + y^2)^2`, NaN at the origin.
             recip_real => RecipReal {
                 written: method,
-                kernel: |x, y| special::recip_real(x, y),
+                kernel: |x, y| F::of_f64(rows::recip_real(x.as_f64(), y.as_f64())),
                 partials: |x, y, z| [
                     difference_of_squares(&y.with(Binary::RecipReal, x), z).singular(),
                     (-2.0 * z.mul_no_nan(&y.with(Binary::RecipReal, x))).singular()
@@ -324,7 +325,7 @@ macro_rules! binary_rows {
             /// and `inf` for odd orders. Partials `polygamma(x, y + 1)`, and 0 in `y`.
             polygamma => Polygamma {
                 written: function,
-                kernel: |x, y| F::of_f64(special::polygamma(x.as_f64(), y.as_f64())),
+                kernel: |x, y| F::of_f64(rows::polygamma(x.as_f64(), y.as_f64())),
                 partials: |x, y, z| [x.with(Binary::Polygamma, &(y + 1.0)).singular(), y.c(0.0).mask()],
                 domain: 0.5..3.0, 1.8..2.2,
                 zeros: [Sees, Sees],
@@ -351,6 +352,17 @@ binary_rows!(binary_ops);
 /// A coordinate of a vector divided by the length of the vector; 0 where the length is 0.
 fn cosine<T: BaseTensor>(side: &Val<T>, length: &Val<T>) -> Val<T> {
     length.is(Compare::Eq, &length.c(0.0)).select(&length.c(0.0), &(side / length))
+}
+
+/// `x^(y - 1)`, corrected for the rounding error of `y - 1`.
+fn pow_less_one<F: Float>(x: F, y: F) -> F {
+    let less = y - F::ONE;
+    let power = x.powf(less);
+    let lost = if y.abs() < F::ONE { y - (less + F::ONE) } else { -F::ONE - (less - y) };
+    if lost == F::ZERO || power == F::ZERO || !power.is_finite() || !y.is_finite() {
+        return power;
+    }
+    power * (lost * x.abs().ln()).exp()
 }
 
 /// `x^2 - y^2`, factored so that neither square overflows where both are large.

@@ -32,7 +32,6 @@ mod matrix;
 pub(crate) mod minors;
 mod property;
 mod reduce;
-mod special;
 mod unary;
 mod val;
 pub(crate) mod view;

@@ -10,10 +10,11 @@
 
 use std::f64::consts::FRAC_2_SQRT_PI;
 
+use polygrad_math::rows;
+
 use super::graph::Course::{Falls, Peak, Poles, Rises, Valley, Wave};
 use super::graph::{FINITE, Graph, KernelError, LEAST_GAMMA, POSITIVE, REALS, UNIT};
 use super::property::Properties;
-use super::special;
 use super::val::{Partial, PartialOrigin, Val};
 use crate::array::pool;
 use crate::base::BaseTensor;
@@ -324,7 +325,7 @@ macro_rules! unary_rows {
             /// Square of the hyperbolic secant, `1 / cosh(x)^2`, accurate where `1 - tanh(x)^2` is near 0, too.
             /// Derivative `-2 tanh(x) / cosh(x)^2`.
             sech2 => Sech2 {
-                kernel: |x| special::sech2(x),
+                kernel: |x| c(rows::sech2(x.as_f64())),
                 derivative: |x, y| (-2.0 * (x.map(Unary::Tanh) * y)).plain(),
                 domain: -2.0..2.0,
                 graph: Peak(0.0), REALS => POSITIVE,
@@ -334,7 +335,7 @@ macro_rules! unary_rows {
             }
             /// Inverse hyperbolic sine. Derivative `1 / sqrt(1 + x^2)`.
             asinh => Asinh {
-                kernel: |x| c(special::asinh(x.as_f64())),
+                kernel: |x| c(rows::asinh(x.as_f64())),
                 derivative: |x, _y| x.c(1.0).with(Binary::Hypot, x).map(Unary::Recip).plain(),
                 domain: -3.0..3.0,
                 graph: Rises, REALS => REALS,
@@ -344,7 +345,7 @@ macro_rules! unary_rows {
             }
             /// Inverse hyperbolic cosine; NaN below 1. Derivative `1 / sqrt(x^2 - 1)`, infinite at 1 and NaN below.
             acosh => Acosh {
-                kernel: |x| c(special::acosh(x.as_f64())),
+                kernel: |x| c(rows::acosh(x.as_f64())),
                 // Two roots: below -1, where the function is NaN, the root of the product would be a number.
                 derivative: |x, _y| (x - 1.0).map(Unary::Sqrt).mul_no_nan(&(x + 1.0).map(Unary::Sqrt)).map(Unary::Recip).singular(),
                 domain: 1.5..3.0,
@@ -356,7 +357,7 @@ macro_rules! unary_rows {
             /// Inverse hyperbolic tangent; infinite at -1 and 1, NaN beyond. Derivative `1 / (1 - x^2)`, infinite at
             /// the ends and not NaN beyond.
             atanh => Atanh {
-                kernel: |x| c(special::atanh(x.as_f64())),
+                kernel: |x| c(rows::atanh(x.as_f64())),
                 derivative: |x, _y| one_minus_square(x).map(Unary::Recip).singular(),
                 domain: -0.8..0.8,
                 graph: Rises, UNIT => REALS,
@@ -400,7 +401,7 @@ macro_rules! unary_rows {
             }
             /// Gaussian function `e^(-x^2)`, accurate where `x^2` is large. Derivative `-2 x e^(-x^2)`.
             gaussian => Gaussian {
-                kernel: |x| c(special::gaussian(x.as_f64())),
+                kernel: |x| c(rows::gaussian(x.as_f64())),
                 derivative: |x, y| (-2.0 * (x * y)).plain(),
                 domain: -2.0..2.0,
                 graph: Peak(0.0), REALS => POSITIVE,
@@ -411,7 +412,7 @@ macro_rules! unary_rows {
             /// Error function `2 / sqrt(pi)` times the integral of `e^(-t^2)` from 0 to `x`. Derivative
             /// `2 / sqrt(pi) e^(-x^2)`.
             erf => Erf {
-                kernel: |x| c(libm::erf(x.as_f64())),
+                kernel: |x| c(rows::erf(x.as_f64())),
                 derivative: |x, _y| (FRAC_2_SQRT_PI * x.map(Unary::Gaussian)).plain(),
                 domain: -2.0..2.0,
                 graph: Rises, REALS => UNIT,
@@ -422,7 +423,7 @@ macro_rules! unary_rows {
             /// Complementary error function `1 - erf x`, accurate where that is near 0. Derivative
             /// `-2 / sqrt(pi) e^(-x^2)`.
             erfc => Erfc {
-                kernel: |x| c(libm::erfc(x.as_f64())),
+                kernel: |x| c(rows::erfc(x.as_f64())),
                 derivative: |x, _y| (-FRAC_2_SQRT_PI * x.map(Unary::Gaussian)).plain(),
                 domain: -2.0..2.0,
                 graph: Falls, REALS => [0.0, 2.0],
@@ -437,7 +438,7 @@ macro_rules! unary_rows {
             /// `y` gives a relative error of the derivative that is `2 y^2` times as large, so the rounding of `y`
             /// counts near the ends.
             erfinv => Erfinv {
-                kernel: |x| c(special::erfinv(x.as_f64())),
+                kernel: |x| c(rows::erfinv(x.as_f64())),
                 derivative: |_x, y| (1.0 / FRAC_2_SQRT_PI * y.mul_no_nan(y).map(Unary::Exp)).singular(),
                 domain: -0.8..0.8,
                 graph: Rises, UNIT => REALS,
@@ -448,7 +449,7 @@ macro_rules! unary_rows {
             /// Logarithm of the absolute value of the gamma function; `inf` at 0 and the negative integers.
             /// Derivative `digamma x`, NaN there.
             lgamma => Lgamma {
-                kernel: |x| c(libm::lgamma(x.as_f64())),
+                kernel: |x| c(rows::lgamma(x.as_f64())),
                 derivative: |x, _y| x.map(Unary::Digamma).singular(),
                 domain: 0.5..3.0,
                 graph: Valley(LEAST_GAMMA), REALS => REALS,
@@ -463,7 +464,7 @@ macro_rules! unary_rows {
             /// The error in `f64` is below `4e-15` relative to the larger of `|digamma x|` and 1, unless `x` is so near
             /// to a negative integer that the rounding of `x` itself has a larger effect.
             digamma => Digamma {
-                kernel: |x| c(special::digamma(x.as_f64())),
+                kernel: |x| c(rows::digamma(x.as_f64())),
                 derivative: |x, _y| x.map(Unary::Trigamma).singular(),
                 domain: 0.5..3.0,
                 graph: Rises, REALS => REALS,
@@ -477,7 +478,7 @@ macro_rules! unary_rows {
             /// The relative error in `f64` is below `2e-15`, unless `x` is so near to a negative integer that the
             /// rounding of `x` itself has a larger effect.
             trigamma => Trigamma {
-                kernel: |x| c(special::trigamma(x.as_f64())),
+                kernel: |x| c(rows::trigamma(x.as_f64())),
                 derivative: |x, _y| x.with(Binary::Polygamma, &x.c(2.0)).singular(),
                 domain: 0.5..3.0,
                 graph: Falls, REALS => POSITIVE,

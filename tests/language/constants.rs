@@ -10,11 +10,9 @@ use super::layering::sources;
 use crate::root::root;
 
 /// Files with numbers of mathematics, and what these are: fractions, and large numbers.
-const MATHEMATICS: [(&str, &str); 11] = [
-    ("src/kernels/elementwise/math/", "coefficients and domains of elementary functions, and formats of numbers"),
+const MATHEMATICS: [(&str, &str); 9] = [
     ("src/kernels/matrix/exponential.rs", "coefficients of the exponential of a matrix"),
-    ("src/ops/special.rs", "coefficients and domains of special functions"),
-    ("src/export/special.rs", "the same in exported text"),
+    ("src/export/special.rs", "coefficients and domains of special functions, in exported text"),
     ("src/export/factors.rs", "coefficients of the exponential of a matrix, in exported text"),
     ("src/rewrite/products.rs", "factors with which nothing overflows"),
     ("src/ad/check_gradient.rs", "the first step of finite differences"),

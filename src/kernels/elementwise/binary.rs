@@ -1,8 +1,9 @@
 //! The rows of [`Binary`] over slices.
 
+use polygrad_math::{derived, rows};
+
 use super::Real;
 use super::loops::{Arg, GuardedZip, TableRow, pairs, pairs_by_library, pairs_guarded};
-use super::math::derived;
 use crate::kernels::isa::{Isa, Machine};
 use crate::ops::Binary;
 
@@ -15,7 +16,7 @@ impl<E: Real> GuardedZip<E> for Pow {
         E::power::<M>(x, y)
     }
     fn row(x: E, y: E) -> E {
-        Binary::Pow.apply(x, y)
+        E::literal(rows::pow(x.wide(), y.wide()))
     }
 }
 
@@ -42,7 +43,7 @@ impl<E: Real> GuardedZip<E> for Atan2 {
         E::angle::<M>(y, x)
     }
     fn row(y: E, x: E) -> E {
-        Binary::Atan2.apply(y, x)
+        E::literal(rows::atan2(y.wide(), x.wide()))
     }
 }
 
@@ -55,7 +56,33 @@ impl<E: Real> GuardedZip<E> for Hypot {
         derived::hypot::<E, M>(x, y)
     }
     fn row(x: E, y: E) -> E {
-        Binary::Hypot.apply(x, y)
+        E::literal(rows::hypot(x.wide(), y.wide()))
+    }
+}
+
+#[derive(Clone, Copy, Default)]
+struct PowLessOne;
+
+impl<E: Real> GuardedZip<E> for PowLessOne {
+    #[inline(always)]
+    fn at<M: Machine>(self, x: E, y: E) -> (E, bool) {
+        derived::pow_less_one::<E, M>(x, y)
+    }
+    fn row(x: E, y: E) -> E {
+        E::literal(rows::pow_less_one(x.wide(), y.wide()))
+    }
+}
+
+#[derive(Clone, Copy, Default)]
+struct RecipReal;
+
+impl<E: Real> GuardedZip<E> for RecipReal {
+    #[inline(always)]
+    fn at<M: Machine>(self, x: E, y: E) -> (E, bool) {
+        derived::recip_real::<E, M>(x, y)
+    }
+    fn row(x: E, y: E) -> E {
+        E::literal(rows::recip_real(x.wide(), y.wide()))
     }
 }
 
@@ -76,8 +103,8 @@ pub(crate) fn binary<E: Real>(isa: Isa, op: Binary, x: Arg<'_, E>, y: Arg<'_, E>
     by_row! {
         isa, op, x, y, out;
         rows: Add Sub Mul Div Copysign Min Max MulNoNan;
-        guarded: LogAddExp Pow Atan2 Hypot;
-        library: PowLessOne RecipReal Polygamma;
+        guarded: LogAddExp Pow PowLessOne Atan2 RecipReal Hypot;
+        library: Polygamma;
     }
 }
 
@@ -129,7 +156,7 @@ macro_rules! as_function {
 pub(crate) fn binary_function<U: UseBinary>(op: Binary, f: U) -> U::Output {
     as_function! {
         op, f;
-        rows: Add Sub Mul Div Copysign Min Max MulNoNan PowLessOne RecipReal Polygamma;
-        guarded: LogAddExp Pow Atan2 Hypot;
+        rows: Add Sub Mul Div Copysign Min Max MulNoNan Polygamma;
+        guarded: LogAddExp Pow PowLessOne Atan2 RecipReal Hypot;
     }
 }

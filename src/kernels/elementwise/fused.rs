@@ -6,10 +6,11 @@
 
 #![allow(clippy::needless_range_loop, reason = "indices are inlined with certainty, iterators are not")]
 
+use polygrad_math::rows;
+
 use super::Real;
 use super::loops::{Arg, Triple, Zip, pairs, triples};
 use crate::kernels::isa::{Isa, Kernel, Machine, dispatch};
-use crate::ops::Unary;
 
 /// Declares forms of two to four floats: the variants of [`Form`], and a type for each, so that each has a loop of its
 /// own.
@@ -251,6 +252,6 @@ pub(crate) fn sin_cos<E: Real>(isa: Isa, x: &[E], sine: &mut [E], cosine: &mut [
         return;
     }
     for ((x, sine), cosine) in x.iter().zip(sine).zip(cosine).filter(|((x, _), _)| !E::is_small_angle(**x)) {
-        (*sine, *cosine) = (Unary::Sin.apply(*x), Unary::Cos.apply(*x));
+        (*sine, *cosine) = (E::literal(rows::sin(x.wide())), E::literal(rows::cos(x.wide())));
     }
 }

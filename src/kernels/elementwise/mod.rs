@@ -11,7 +11,6 @@ mod binary;
 mod discrete;
 mod fused;
 mod loops;
-mod math;
 mod reductions;
 mod short_rows;
 mod stacks;
@@ -20,7 +19,10 @@ mod strided;
 mod tests;
 mod unary;
 
+use polygrad_math::Elementary;
+
 use super::isa;
+use crate::dtype::Float;
 
 pub(crate) use binary::{BinaryFunction, UseBinary, binary, binary_function};
 pub(crate) use discrete::{and, compare, float_step, int_binary, int_unary, not, or, select, to_float, to_int};
@@ -34,7 +36,7 @@ pub(crate) use strided::{add_apart, copy_apart, copy_box, put_apart};
 pub(crate) use unary::{UnaryFunction, UseUnary, unary, unary_function};
 
 /// The float types that have kernels: `f64` and `f32`.
-pub(crate) trait Real: math::Elementary {
+pub(crate) trait Real: Float + Elementary {
     /// The conversion of an element of another type.
     fn converted<A: discrete::Convert>(x: A) -> Self;
 }

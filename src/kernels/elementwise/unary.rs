@@ -1,15 +1,17 @@
 //! The rows of [`Unary`] over slices.
 
+use polygrad_math::{derived, rows};
+
 use super::Real;
 use super::loops::{Guarded, Map, TableRow, each, each_by_library, each_guarded};
-use super::math::derived;
 use crate::dtype::DType;
 use crate::kernels::isa::{Isa, Machine};
 use crate::ops::Unary;
 
-/// Declares functions of one float, each as a type, so that each has a loop of its own.
+/// Declares functions of one float, each as a type, so that each has a loop of its own; where one is not accurate, it is
+/// what [`rows`] computes, and not what the platform does.
 macro_rules! functions {
-    ($($Op:ident: |$x:ident, $E:ident, $M:ident| $value:expr $(, if $ordinary:expr)?;)*) => {
+    ($($Op:ident: |$x:ident, $E:ident, $M:ident| $value:expr $(, if $ordinary:expr, else $row:ident)?;)*) => {
         $(
             #[derive(Clone, Copy, Default)]
             struct $Op;
@@ -26,7 +28,7 @@ macro_rules! functions {
                         $ordinary
                     }
                     fn row($x: $E) -> $E {
-                        Unary::$Op.apply($x)
+                        $E::literal(rows::$row($x.wide()))
                     }
                 }
             )?
@@ -37,11 +39,11 @@ macro_rules! functions {
 functions! {
     Exp: |x, E, M| E::exponential::<M>(x);
     Expm1: |x, E, M| E::exponential_less_one::<M>(x);
-    Ln: |x, E, M| E::logarithm::<M>(x), if E::is_normal_and_positive(x);
-    Log1p: |x, E, M| E::logarithm_of_one_plus::<M>(x), if E::exceeds_minus_one(x);
-    Sin: |x, E, M| E::sine::<M>(x), if E::is_small_angle(x);
-    Cos: |x, E, M| E::cosine::<M>(x), if E::is_small_angle(x);
-    Tan: |x, E, M| E::tangent::<M>(x), if E::is_small_angle(x);
+    Ln: |x, E, M| E::logarithm::<M>(x), if E::is_normal_and_positive(x), else ln;
+    Log1p: |x, E, M| E::logarithm_of_one_plus::<M>(x), if E::exceeds_minus_one(x), else log1p;
+    Sin: |x, E, M| E::sine::<M>(x), if E::is_small_angle(x), else sin;
+    Cos: |x, E, M| E::cosine::<M>(x), if E::is_small_angle(x), else cos;
+    Tan: |x, E, M| E::tangent::<M>(x), if E::is_small_angle(x), else tan;
     Tanh: |x, E, M| derived::tanh::<E, M>(x);
     Sech2: |x, E, M| derived::sech2::<E, M>(x);
     Sigmoid: |x, E, M| derived::sigmoid::<E, M>(x);
@@ -50,10 +52,10 @@ functions! {
     Erf: |x, E, M| E::erf::<M>(x);
     Erfc: |x, E, M| E::erfc::<M>(x);
     Atan: |x, E, M| E::arctangent::<M>(x);
-    Asin: |x, E, M| E::arcsine::<M>(x), if E::is_inner_sine(x);
-    Acos: |x, E, M| E::arccosine::<M>(x), if E::is_inner_sine(x);
-    Sinh: |x, E, M| derived::sinh::<E, M>(x), if derived::has_exponential(x);
-    Cosh: |x, E, M| derived::cosh::<E, M>(x), if derived::has_exponential(x);
+    Asin: |x, E, M| E::arcsine::<M>(x), if E::is_inner_sine(x), else asin;
+    Acos: |x, E, M| E::arccosine::<M>(x), if E::is_inner_sine(x), else acos;
+    Sinh: |x, E, M| derived::sinh::<E, M>(x), if derived::has_exponential(x), else sinh;
+    Cosh: |x, E, M| derived::cosh::<E, M>(x), if derived::has_exponential(x), else cosh;
 }
 
 /// Passes the kernel of each row to a macro: the row itself compiled for each instruction set (`rows`), a vector kernel

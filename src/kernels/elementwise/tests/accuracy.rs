@@ -260,7 +260,14 @@ fn random_angles_are_within_the_bounds() {
 
 /// The largest distance of the kernel of a row of two arguments from the row, whose error may have the other sign.
 fn bound_of_two(op: Binary) -> u64 {
-    let far = [(Binary::Pow, 3), (Binary::LogAddExp, 4), (Binary::Atan2, 3), (Binary::Hypot, 2)];
+    let far = [
+        (Binary::Pow, 3),
+        (Binary::LogAddExp, 4),
+        (Binary::Atan2, 3),
+        (Binary::Hypot, 2),
+        (Binary::PowLessOne, 4),
+        (Binary::RecipReal, 2),
+    ];
     far.iter().find(|far| far.0 == op).map_or(0, |far| far.1)
 }
 
@@ -288,6 +295,30 @@ fn hostile_pairs<E: Real>() {
             }
         }
     }
+}
+
+/// Partials of powers and angles at ordinary points, against the row.
+fn random_partials<E: Real>() {
+    let (count, _) = points();
+    let mut random = Random(0x3a5c_9e17_64d0_b28f);
+    let x: Vec<E> = (0..count).map(|_| E::of_f64(random.sample(0.0, 9.0))).collect();
+    let y: Vec<E> = (0..count).map(|_| E::of_f64(random.sample(-9.0, 9.0))).collect();
+    for op in [Binary::PowLessOne, Binary::RecipReal] {
+        for isa in Isa::supported() {
+            let mut out = vec![E::ONE; count];
+            binary(isa, op, Arg::Slice(&x), Arg::Slice(&y), &mut out);
+            for i in 0..count {
+                let (row, said) = (op.apply(x[i], y[i]), format!("{} at {:?}, {:?}", op.name(), x[i], y[i]));
+                assert!(distance(out[i], row) <= bound_of_two(op), "{said} on {}: {:?}, {row:?}", isa.name(), out[i]);
+            }
+        }
+    }
+}
+
+#[test]
+fn random_partials_are_those_of_the_rows() {
+    random_partials::<f64>();
+    random_partials::<f32>();
 }
 
 #[test]

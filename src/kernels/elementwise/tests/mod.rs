@@ -2,6 +2,7 @@
 
 mod accuracy;
 mod reductions;
+mod scalar;
 mod slices;
 
 use super::{Isa, Real};

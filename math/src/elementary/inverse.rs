@@ -5,10 +5,10 @@
 //!
 //! `f32` is computed in `f64`, and rounded.
 
-use std::f64::consts::{FRAC_PI_2, FRAC_PI_4};
+use core::f64::consts::{FRAC_PI_2, FRAC_PI_4};
 
 use super::polynomial;
-use crate::kernels::isa::Machine;
+use crate::{Machine, Number};
 
 /// `(atan t - t) / t^3` as a function of `t^2`, for `|t| <= 7/16`.
 const ODD: [f64; 11] = [
@@ -80,13 +80,13 @@ pub(crate) fn angle<M: Machine>(y: f64, x: f64) -> (f64, bool) {
 /// The inverse sine of an [ordinary](is_ordinary) number: the angle of a point of the unit circle.
 #[inline(always)]
 pub(crate) fn arcsine<M: Machine>(x: f64) -> f64 {
-    angle::<M>(x, ((1.0 - x) * (1.0 + x)).sqrt()).0
+    angle::<M>(x, ((1.0 - x) * (1.0 + x)).root()).0
 }
 
 /// The inverse cosine of an [ordinary](is_ordinary) number.
 #[inline(always)]
 pub(crate) fn arccosine<M: Machine>(x: f64) -> f64 {
-    angle::<M>(((1.0 - x) * (1.0 + x)).sqrt(), x).0
+    angle::<M>(((1.0 - x) * (1.0 + x)).root(), x).0
 }
 
 /// Whether the inverse sine and cosine of a number are accurate here.

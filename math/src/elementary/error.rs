@@ -5,11 +5,11 @@
 //! rounded to `f32`, the complement is exact to rounding.
 
 use super::{Elementary, horner};
-use crate::kernels::isa::Machine;
+use crate::Machine;
 
 /// `erf(x) / x` as a function of `x^2`, for `|x| <= 1`.
 const MIDDLE: &[f64] = &[
-    std::f64::consts::FRAC_2_SQRT_PI,
+    core::f64::consts::FRAC_2_SQRT_PI,
     -0.3761263890318352,
     0.11283791670944174,
     -0.026866170643109734,

@@ -2,7 +2,7 @@
 
 use super::Elementary;
 use super::exponential::{exponential_of_parts, fraction_and_exponent};
-use crate::kernels::isa::Machine;
+use crate::{Machine, Number};
 
 /// The logarithm of 2 in two parts.
 const LN_2: [f64; 2] = [0.693_147_180_485_539_1, 7.440_617_110_012_397e-11];
@@ -35,7 +35,7 @@ fn madd<M: Machine>(a: f64, b: f64, c: f64) -> f64 {
 fn product<M: Machine>(a: f64, b: f64) -> (f64, f64) {
     let high = a * b;
     if M::FMA {
-        return (high, a.mul_add(b, -high));
+        return (high, a.fused_multiply_add(b, -high));
     }
     // Veltkamp's splitting: products of halves of 26 bits are exact.
     let half = |x: f64| {
@@ -73,7 +73,7 @@ fn logarithm<M: Machine>(f: f64, k: f64) -> (f64, f64) {
     let s = (s, inverse * ((f - back) - madd::<M>(s, part, lost)));
     // ln (1 + f) = 2 s + s z (2/3 + z tail) with z = s^2.
     let z = product_of_parts::<M>(s, s);
-    let (p, lost) = sum(TWO_THIRDS[0], z.0 * crate::kernels::elementwise::math::horner::<f64, M>(z.0, TAIL));
+    let (p, lost) = sum(TWO_THIRDS[0], z.0 * super::horner::<f64, M>(z.0, TAIL));
     let cubic = product_of_parts::<M>(s, product_of_parts::<M>(z, (p, lost + TWO_THIRDS[1])));
     let (high, lost) = sum(2.0 * s.0, cubic.0);
     let low = lost + (2.0 * s.1 + cubic.1);
@@ -117,7 +117,7 @@ impl Power for f32 {
     fn square<M: Machine>(x: f32) -> (f32, f32) {
         let square = x * x;
         if M::FMA {
-            return (square, x.mul_add(x, -square));
+            return (square, x.fused_multiply_add(x, -square));
         }
         let exact = f64::from(x) * f64::from(x);
         (square, (exact - f64::from(square)) as f32)

@@ -3,7 +3,7 @@
 use super::power::Power;
 use super::trigonometric::Angle;
 use super::{Elementary, error, inverse, polynomial};
-use crate::kernels::isa::Machine;
+use crate::{Machine, Number};
 
 /// The constants of a float type that its exponentials and logarithms need.
 trait Layout: Copy + 'static {
@@ -43,8 +43,8 @@ impl Layout for f64 {
     const MANTISSA: u32 = 52;
     const BIAS: u64 = 1023;
     const ROUND: f64 = 6_755_399_441_055_744.0;
-    const ROOT_HALF: u64 = std::f64::consts::FRAC_1_SQRT_2.to_bits();
-    const LOG2_E: f64 = std::f64::consts::LOG2_E;
+    const ROOT_HALF: u64 = core::f64::consts::FRAC_1_SQRT_2.to_bits();
+    const LOG2_E: f64 = core::f64::consts::LOG2_E;
     const LN_2: [f64; 2] = [0.693_147_180_485_539_1, 7.440_617_110_012_397e-11];
     const ZERO_BELOW: f64 = -746.0;
     const INFINITE_ABOVE: f64 = 710.0;
@@ -79,8 +79,8 @@ impl Layout for f32 {
     const MANTISSA: u32 = 23;
     const BIAS: u32 = 127;
     const ROUND: f32 = 12_582_912.0;
-    const ROOT_HALF: u32 = std::f32::consts::FRAC_1_SQRT_2.to_bits();
-    const LOG2_E: f32 = std::f32::consts::LOG2_E;
+    const ROOT_HALF: u32 = core::f32::consts::FRAC_1_SQRT_2.to_bits();
+    const LOG2_E: f32 = core::f32::consts::LOG2_E;
     const LN_2: [f32; 2] = [0.693_145_75, 1.428_606_8e-6];
     const ZERO_BELOW: f32 = -104.0;
     const INFINITE_ABOVE: f32 = 89.0;
@@ -109,7 +109,7 @@ macro_rules! elementary {
         impl Elementary for $F {
             #[inline(always)]
             fn multiply_add<M: Machine>(a: $F, b: $F, c: $F) -> $F {
-                if M::FMA { a.mul_add(b, c) } else { a * b + c }
+                if M::FMA { a.fused_multiply_add(b, c) } else { a * b + c }
             }
 
             #[inline(always)]

@@ -1,52 +1,72 @@
 //! Kernels of functions that the standard library and `libm` lack, or compute with large errors.
 //!
-//! Law: kernels that are not generic compute in `f64` for every float type, so results of a narrower type are correctly
-//! rounded almost everywhere. `tests/language/accuracy.rs` bounds the errors.
+//! Law: they are made of functions of this crate on the machine without fused multiply-add, so bits depend on no
+//! machine. The tests of `polygrad` bound the errors.
 //!
 //! `digamma`, `trigamma` and `polygamma`: the recurrence raises the argument above [`LARGE`], where the asymptotic
 //! series is evaluated; negative arguments are reflected.
 
-use std::f64::consts::{LN_2, PI};
+use core::f64::consts::{LN_2, PI};
 
-use crate::dtype::Float;
+use crate::scalar;
+use crate::{Elementary, Number, WithoutFma};
+
+/// Functions on the machine without fused multiply-add.
+macro_rules! on_any_machine {
+    ($($name:ident($($x:ident),*) = $function:expr;)*) => { $(
+        #[inline]
+        fn $name($($x: f64),*) -> f64 {
+            $function($($x),*)
+        }
+    )* };
+}
+
+on_any_machine! {
+    exp(x) = f64::exponential::<WithoutFma>;
+    ln(x) = scalar::ln::<f64, WithoutFma>;
+    log1p(x) = scalar::log1p::<f64, WithoutFma>;
+    sin(x) = scalar::sin::<f64, WithoutFma>;
+    tan(x) = scalar::tan::<f64, WithoutFma>;
+    pow(x, y) = scalar::pow::<f64, WithoutFma>;
+}
 
 /// From this number on, adding 1 to the square of a number does not change the rounded square.
 const SQUARE_HIDES_ONE: f64 = 268_435_456.0;
 
 /// `ln(x + sqrt(x^2 + 1))`, odd, without overflow of the square.
-pub(super) fn asinh(x: f64) -> f64 {
+pub fn asinh(x: f64) -> f64 {
     let a = x.abs();
-    let y = if a < SQUARE_HIDES_ONE { (a + a * a / (1.0 + (1.0 + a * a).sqrt())).ln_1p() } else { a.ln() + LN_2 };
+    let y = if a < SQUARE_HIDES_ONE { log1p(a + a * a / (1.0 + (1.0 + a * a).root())) } else { ln(a) + LN_2 };
     y.copysign(x)
 }
 
 /// `ln(x + sqrt(x^2 - 1))`, by the distance of `x` from 1, which is exact near 1.
-pub(super) fn acosh(x: f64) -> f64 {
+pub fn acosh(x: f64) -> f64 {
     if x < 1.0 {
         return f64::NAN;
     }
     let t = x - 1.0;
-    if x < SQUARE_HIDES_ONE { (t + (t * (t + 2.0)).sqrt()).ln_1p() } else { x.ln() + LN_2 }
+    if x < SQUARE_HIDES_ONE { log1p(t + (t * (t + 2.0)).root()) } else { ln(x) + LN_2 }
 }
 
 /// `ln((1 + x) / (1 - x)) / 2`, odd.
-pub(super) fn atanh(x: f64) -> f64 {
+pub fn atanh(x: f64) -> f64 {
     let a = x.abs();
     // Below a half, the quotient 2 a / (1 - a) is computed as 2 a, which is exact, plus a small rest.
     let quotient = if a < 0.5 { 2.0 * a + 2.0 * a * a / (1.0 - a) } else { 2.0 * (a / (1.0 - a)) };
-    (0.5 * quotient.ln_1p()).copysign(x)
+    (0.5 * log1p(quotient)).copysign(x)
 }
 
 /// `1 / cosh(x)^2`; the exponent is never positive, so nothing overflows.
-pub(super) fn sech2<F: Float>(x: F) -> F {
-    let e = (-(x.abs() + x.abs())).exp();
-    let s = F::ONE + e;
-    F::of_f64(4.0) * e / (s * s)
+pub fn sech2(x: f64) -> f64 {
+    let e = exp(-(x.abs() + x.abs()));
+    let s = 1.0 + e;
+    4.0 * e / (s * s)
 }
 
 /// `e^(-x^2)`. The error from rounding the square, in units in the last place of the result, would be as large as the
 /// square. So only the square of the leading bits, which is exact, is exponentiated; the rest gives a factor near 1.
-pub(super) fn gaussian(x: f64) -> f64 {
+pub fn gaussian(x: f64) -> f64 {
     let a = x.abs();
     if a > 40.0 {
         return 0.0;
@@ -54,28 +74,28 @@ pub(super) fn gaussian(x: f64) -> f64 {
     let leading = f64::from_bits(a.to_bits() & !0x7ff_ffff);
     // The rest of the square is below 5e-5, so four terms of the series of the exponential are exact to rounding.
     let rest = (a - leading) * (a + leading);
-    (-leading * leading).exp() * (1.0 - rest * (1.0 - rest * (0.5 - rest / 6.0)))
+    exp(-leading * leading) * (1.0 - rest * (1.0 - rest * (0.5 - rest / 6.0)))
 }
 
 /// `x^(y - 1)`, corrected for the rounding error of `y - 1`.
-pub(super) fn pow_less_one<F: Float>(x: F, y: F) -> F {
-    let less = y - F::ONE;
-    let power = x.powf(less);
-    let lost = if y.abs() < F::ONE { y - (less + F::ONE) } else { -F::ONE - (less - y) };
-    if lost == F::ZERO || power == F::ZERO || !power.is_finite() || !y.is_finite() {
+pub fn pow_less_one(x: f64, y: f64) -> f64 {
+    let less = y - 1.0;
+    let power = pow(x, less);
+    let lost = if y.abs() < 1.0 { y - (less + 1.0) } else { -1.0 - (less - y) };
+    if lost == 0.0 || power == 0.0 || !power.is_finite() || !y.is_finite() {
         return power;
     }
-    power * (lost * x.abs().ln()).exp()
+    power * exp(lost * ln(x.abs()))
 }
 
 /// `x / (x^2 + y^2)`, by the length of `(x, y)` where the sum of squares is out of range.
-pub(super) fn recip_real<F: Float>(x: F, y: F) -> F {
+pub fn recip_real(x: f64, y: f64) -> f64 {
     let squares = x * x + y * y;
     // From this bound on, a square that underflows does not change the rounded sum.
-    if squares.is_finite() && squares >= F::min_positive_value() / F::epsilon() {
+    if squares.is_finite() && squares >= f64::MIN_POSITIVE / f64::EPSILON {
         return x / squares;
     }
-    let length = x.hypot(y);
+    let length = scalar::hypot::<f64, WithoutFma>(x, y);
     x / length / length
 }
 
@@ -85,7 +105,7 @@ const HALF_SQRT_PI: [f64; 2] = [0.886_226_925_452_758, -3.833_293_249_912_9e-17]
 /// The inverse of the error function, odd. An approximation with an error below 2e-3 (S. Winitzki, 2008) is improved by
 /// steps of Halley's method, each of which cubes the error. The steps solve an equation for `erf` in the middle of the
 /// interval, and for `erfc` towards the ends, where `1 - |y|` is exact.
-pub(super) fn erfinv(y: f64) -> f64 {
+pub fn erfinv(y: f64) -> f64 {
     let a = y.abs();
     if a >= 1.0 || a.is_nan() {
         return if a == 1.0 { f64::INFINITY.copysign(y) } else { f64::NAN };
@@ -97,9 +117,9 @@ pub(super) fn erfinv(y: f64) -> f64 {
     let mut x = if a < 0.1 {
         linear * (1.0 + PI / 12.0 * a * a)
     } else {
-        let (c, log) = (0.147, ((1.0 - a) * (1.0 + a)).ln());
+        let (c, log) = (0.147, ln((1.0 - a) * (1.0 + a)));
         let t = 2.0 / (PI * c) + 0.5 * log;
-        ((t * t - log / c).sqrt() - t).sqrt()
+        ((t * t - log / c).root() - t).root()
     };
     // For large x, a step turns the error e into about (x^2 / 3) e^3: hence one more step near the ends.
     for _ in 0..if a < 0.9 { 2 } else { 3 } {
@@ -124,31 +144,31 @@ fn series(z: f64, coefficient: impl Fn(f64, f64) -> f64) -> f64 {
 
 /// The derivative of the logarithm of the gamma function: `ln x - 1/(2x) - sum_k B_2k / (2k x^2k)`
 /// for large `x`; `psi(1 - x) - pi / tan(pi x)` for negative ones. NaN at the poles.
-pub(super) fn digamma(x: f64) -> f64 {
+pub fn digamma(x: f64) -> f64 {
     if x <= 0.0 {
-        if x == x.floor() {
+        if x == libm::floor(x) {
             return f64::NAN;
         }
         // The tangent has period 1: its argument is reduced without rounding.
-        return digamma(1.0 - x) - PI / (PI * (x - x.round())).tan();
+        return digamma(1.0 - x) - PI / tan(PI * (x - libm::round(x)));
     }
     let (mut x, mut below) = (x, 0.0);
     while x < LARGE {
         below += 1.0 / x;
         x += 1.0;
     }
-    x.ln() - 0.5 / x - series(1.0 / (x * x), |k, b| b / (2.0 * k)) - below
+    ln(x) - 0.5 / x - series(1.0 / (x * x), |k, b| b / (2.0 * k)) - below
 }
 
 /// The derivative of [`digamma`]: `1/x + 1/(2x^2) + sum_k B_2k / x^(2k + 1)` for large `x`;
 /// `pi^2 / sin(pi x)^2 - psi'(1 - x)` for negative ones. Infinite at the poles.
-pub(super) fn trigamma(x: f64) -> f64 {
+pub fn trigamma(x: f64) -> f64 {
     if x <= 0.0 {
-        if x == x.floor() {
+        if x == libm::floor(x) {
             return if x.is_finite() { f64::INFINITY } else { f64::NAN };
         }
-        let sine = (PI * (x - x.round())).sin();
-        return (PI / sine).powi(2) - trigamma(1.0 - x);
+        let inverse = PI / sin(PI * (x - libm::round(x)));
+        return inverse * inverse - trigamma(1.0 - x);
     }
     let (mut x, mut below) = (x, 0.0);
     while x < LARGE {
@@ -169,8 +189,8 @@ const ORDER_SLACK: f64 = 0.25;
 /// `psi_n(x) = psi_n(f) - (-1)^n (psi_n(g) - psi_n(1 - x))` for negative `x`, where `f` and `g` are the distances of
 /// `x` from the integers below and above: the poles between `x` and 0 are those of two finite series, so terms cancel
 /// only where the function itself cancels.
-pub(super) fn polygamma(x: f64, order: f64) -> f64 {
-    let n = order.round();
+pub fn polygamma(x: f64, order: f64) -> f64 {
+    let n = libm::round(order);
     if !(n >= 0.0 && (order - n).abs() <= ORDER_SLACK && n.is_finite()) || x.is_nan() {
         return f64::NAN;
     }
@@ -185,10 +205,10 @@ pub(super) fn polygamma(x: f64, order: f64) -> f64 {
         let size = polygamma_size(x, n);
         return if even { -size } else { size };
     }
-    if x == x.floor() {
+    if x == libm::floor(x) {
         return if even || x.is_infinite() { f64::NAN } else { f64::INFINITY };
     }
-    let (below, above) = (polygamma_size(x - x.floor(), n), polygamma_size(x.ceil() - x, n));
+    let (below, above) = (polygamma_size(x - libm::floor(x), n), polygamma_size(libm::ceil(x) - x, n));
     let both = if even { above - below } else { above + below };
     both - polygamma_size(1.0 - x, n)
 }
@@ -208,7 +228,7 @@ fn polygamma_size(x: f64, n: f64) -> f64 {
         }
         terms += part;
         y += 1.0;
-        part = (x / y).powf(n + 1.0);
+        part = pow(x / y, n + 1.0);
     }
     let z = 1.0 / (y * y);
     // The factor (n + 1) .. (n + 2k - 1) / (2k)!, times y^(1 - 2k), from k = 1 on.
@@ -222,12 +242,12 @@ fn polygamma_size(x: f64, n: f64) -> f64 {
     // Below the bound, the rest does not change the rounded sum.
     let whole = if part <= HIDDEN { terms } else { terms + part * rest };
     // Neither power is out of range if the result is in range.
-    let lower = (n / 2.0).floor();
+    let lower = libm::floor(n / 2.0);
     if n <= MOST_FACTORIAL {
         let factorial = (1..=n as u32).map(f64::from).product::<f64>();
-        return factorial / x.powf(lower) * whole / x.powf(n + 1.0 - lower);
+        return factorial / pow(x, lower) * whole / pow(x, n + 1.0 - lower);
     }
-    (libm::lgamma(n + 1.0) - (n + 1.0) * x.ln() + whole.ln()).exp()
+    exp(libm::lgamma(n + 1.0) - (n + 1.0) * ln(x) + ln(whole))
 }
 
 /// Terms below this bound do not change the rounded sum, whose first term is 1.

@@ -1,8 +1,8 @@
 //! Elementary functions without branches, which the compiler vectorises when they are called in a loop.
 //!
-//! Law: if its predicate holds for an argument (always, if it has none), a function is accurate to the bound that
-//! `tests/` states, and agrees with its row at NaN, infinities and zeros of both signs. At other arguments its result
-//! is unspecified, and the loop falls back to the row.
+//! Law: if its predicate holds for an argument (always, if it has none), a function is accurate to the bound that the
+//! tests of `polygrad` state, and agrees with its row ([`crate::rows`]) at NaN, infinities and zeros of both signs. At
+//! other arguments its result is unspecified, and its caller falls back to the row.
 //!
 //! * [`Elementary`]: the functions that each float type implements: `exponential.rs` (exponentials and logarithms),
 //!   `trigonometric.rs`, `power.rs`, `error.rs`, `inverse.rs`.
@@ -11,18 +11,17 @@
 //! Polynomials are minimax approximations, from the constant term upwards. Constants in two or more parts have trailing
 //! zeros in all parts but the last, so that their products with small integers are exact on every machine.
 
-pub(crate) mod derived;
+pub mod derived;
 mod error;
 mod exponential;
 mod inverse;
 mod power;
 mod trigonometric;
 
-use crate::dtype::Float;
-use crate::kernels::isa::Machine;
+use crate::{Machine, Number};
 
 /// The elementary functions of a float type.
-pub(crate) trait Elementary: Float {
+pub trait Elementary: Number {
     /// `a b + c`, rounded once where the machine has an instruction for that.
     fn multiply_add<M: Machine>(a: Self, b: Self, c: Self) -> Self;
     /// `e^x`.

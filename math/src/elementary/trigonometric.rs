@@ -1,7 +1,7 @@
 //! Sine, cosine and tangent: a multiple of `pi / 2` in several parts is subtracted from the angle (Cody and Waite).
 
 use super::{Elementary, horner, polynomial};
-use crate::kernels::isa::Machine;
+use crate::Machine;
 
 /// A number with a unit in the last place of 1: added to a small number, it leaves the nearest integer in the low bits.
 const ROUND: f64 = 6_755_399_441_055_744.0;
@@ -76,13 +76,13 @@ fn remainder<M: Machine>(x: f64, n: f64) -> (f64, f64) {
 /// The nearest integer to `x / pi + offset`, in the low bits of a float.
 #[inline(always)]
 fn turns<M: Machine>(x: f64, offset: f64) -> f64 {
-    madd::<M>(x, std::f64::consts::FRAC_1_PI, offset) + ROUND
+    madd::<M>(x, core::f64::consts::FRAC_1_PI, offset) + ROUND
 }
 
 /// Sine and cosine of the remainder of an angle, and the number of right angles that are subtracted, in the low bits.
 #[inline(always)]
 fn quarters<M: Machine>(x: f64) -> (f64, f64, u64) {
-    let rounded = madd::<M>(x, std::f64::consts::FRAC_2_PI, ROUND);
+    let rounded = madd::<M>(x, core::f64::consts::FRAC_2_PI, ROUND);
     let (r, rest) = remainder::<M>(x, rounded - ROUND);
     let z = r * r;
     let square = z * z;
@@ -149,7 +149,7 @@ impl Angle for f32 {
     #[inline(always)]
     fn sine_of<M: Machine>(x: f32) -> f32 {
         let wide = f64::from(x);
-        let rounded = madd::<M>(wide, std::f64::consts::FRAC_1_PI, ROUND);
+        let rounded = madd::<M>(wide, core::f64::consts::FRAC_1_PI, ROUND);
         let y = short::<M>(wide, rounded, rounded - ROUND) as f32;
         if x == 0.0 { x } else { y }
     }
@@ -169,7 +169,7 @@ impl Angle for f32 {
     #[inline(always)]
     fn tangent_of<M: Machine>(x: f32) -> f32 {
         let wide = f64::from(x);
-        let rounded = madd::<M>(wide, std::f64::consts::FRAC_1_PI, ROUND);
+        let rounded = madd::<M>(wide, core::f64::consts::FRAC_1_PI, ROUND);
         let sine = short::<M>(wide, rounded, rounded - ROUND);
         let rounded = turns::<M>(wide.abs(), 0.5);
         let y = (sine / short::<M>(wide.abs(), rounded, (rounded - ROUND) - 0.5)) as f32;

@@ -1,0 +1,59 @@
+//! What rows of the tables of `polygrad` compute that neither an operator nor a branch-free function does.
+//!
+//! Law: a function is defined for all arguments and has the same bits on every machine. It computes in `f64`, so that
+//! results of a narrower type, into which callers round them, are correctly rounded almost everywhere.
+//!
+//! The functions of [`Elementary`](crate::Elementary) fall back to these at arguments for which they are not accurate.
+
+pub use crate::special::{
+    acosh, asinh, atanh, digamma, erfinv, gaussian, polygamma, pow_less_one, recip_real, sech2, trigamma,
+};
+
+/// Functions of `libm`, under the names of rows.
+macro_rules! of_libm {
+    ($($(#[doc = $doc:literal])* $name:ident($($x:ident),*) = $function:ident;)*) => { $(
+        $(#[doc = $doc])*
+        pub fn $name($($x: f64),*) -> f64 {
+            libm::$function($($x),*)
+        }
+    )* };
+}
+
+of_libm! {
+    /// The largest integer that is not above `x`.
+    floor(x) = floor;
+    /// The smallest integer that is not below `x`.
+    ceil(x) = ceil;
+    /// The nearest integer; halves are rounded away from zero.
+    round(x) = round;
+    /// `ln x`; `-inf` at 0 and NaN below.
+    ln(x) = log;
+    /// `ln (1 + x)`; `-inf` at -1 and NaN below.
+    log1p(x) = log1p;
+    /// `sin x`.
+    sin(x) = sin;
+    /// `cos x`.
+    cos(x) = cos;
+    /// `tan x`.
+    tan(x) = tan;
+    /// The inverse sine; NaN outside of the interval from -1 to 1.
+    asin(x) = asin;
+    /// The inverse cosine; NaN outside of the interval from -1 to 1.
+    acos(x) = acos;
+    /// The hyperbolic sine.
+    sinh(x) = sinh;
+    /// The hyperbolic cosine.
+    cosh(x) = cosh;
+    /// `x^y`.
+    pow(x, y) = pow;
+    /// The angle of the point `(x, y)`, from `-pi` to `pi`.
+    atan2(y, x) = atan2;
+    /// `sqrt(x^2 + y^2)`, without overflow of the squares.
+    hypot(x, y) = hypot;
+    /// The error function.
+    erf(x) = erf;
+    /// `1 - erf x`, without cancellation.
+    erfc(x) = erfc;
+    /// The logarithm of the absolute value of the gamma function.
+    lgamma(x) = lgamma;
+}

@@ -1,0 +1,161 @@
+//! A function for each row of the tables of `polygrad`, one number at a time, on any machine.
+//!
+//! Law: at every argument a function has the bits of the loop over slices of `polygrad` on a machine of the same kind:
+//! those of the branch-free function where it is accurate, and of the row ([`rows`]) elsewhere.
+
+use crate::elementary::derived;
+use crate::{Elementary, Machine, rows};
+
+/// Functions that are computed without a branch, or by operators.
+macro_rules! everywhere {
+    ($($(#[doc = $doc:literal])* $name:ident: |$($x:ident),*; $E:ident, $M:ident| $value:expr;)*) => { $(
+        $(#[doc = $doc])*
+        #[inline(always)]
+        pub fn $name<$E: Elementary, $M: Machine>($($x: $E),*) -> $E {
+            $value
+        }
+    )* };
+}
+
+everywhere! {
+    /// Negation.
+    neg: |x; E, M| -x;
+    /// The absolute value.
+    abs: |x; E, M| x.magnitude();
+    /// `1 / x`.
+    recip: |x; E, M| E::literal(1.0) / x;
+    /// `x^2`.
+    square: |x; E, M| x * x;
+    /// The square root; NaN below 0.
+    sqrt: |x; E, M| x.root();
+    /// -1, 0 or 1 by the sign of `x`; NaN for NaN, 0 for both zeros.
+    sign: |x; E, M| {
+        let (zero, one) = (E::literal(0.0), E::literal(1.0));
+        if x > zero { one } else if x < zero { -one } else if x.is_not_a_number() { x } else { zero }
+    };
+    /// `e^x`.
+    exp: |x; E, M| E::exponential::<M>(x);
+    /// `e^x - 1`, accurate near 0.
+    expm1: |x; E, M| E::exponential_less_one::<M>(x);
+    /// The inverse tangent.
+    atan: |x; E, M| E::arctangent::<M>(x);
+    /// The hyperbolic tangent.
+    tanh: |x; E, M| derived::tanh::<E, M>(x);
+    /// `1 / cosh(x)^2`.
+    sech2: |x; E, M| derived::sech2::<E, M>(x);
+    /// `1 / (1 + e^-x)`.
+    sigmoid: |x; E, M| derived::sigmoid::<E, M>(x);
+    /// The larger of 0 and `x`; NaN is kept.
+    relu: |x; E, M| if x < E::literal(0.0) { E::literal(0.0) } else { x };
+    /// `ln (1 + e^x)`.
+    softplus: |x; E, M| derived::softplus::<E, M>(x);
+    /// `e^(-x^2)`.
+    gaussian: |x; E, M| E::gaussian::<M>(x);
+    /// The error function.
+    erf: |x; E, M| E::erf::<M>(x);
+    /// `1 - erf x`, without cancellation.
+    erfc: |x; E, M| if size_of::<E>() == size_of::<f32>() { E::erfc::<M>(x) } else { E::literal(rows::erfc(x.wide())) };
+    /// The absolute value of `x` with the sign of `y`, or without a sign if `y` is NaN.
+    copysign: |x, y; E, M| if y.is_not_a_number() { x.magnitude() } else { x.signed_like(y) };
+    /// The smaller number; NaN if one of both is.
+    min: |x, y; E, M| if x <= y || x.is_not_a_number() { x } else { y };
+    /// The larger number; NaN if one of both is.
+    max: |x, y; E, M| if x >= y || x.is_not_a_number() { x } else { y };
+    /// `ln (e^x + e^y)`.
+    logaddexp: |x, y; E, M| derived::logaddexp::<E, M>(x, y);
+    /// The product; 0 if one factor is, whatever the other one is.
+    mul_no_nan: |x, y; E, M| if x == E::literal(0.0) || y == E::literal(0.0) { E::literal(0.0) } else { x * y };
+}
+
+/// Functions that have the same bits on every machine.
+macro_rules! by_row {
+    ($($(#[doc = $doc:literal])* $name:ident($($x:ident),*);)*) => { $(
+        $(#[doc = $doc])*
+        #[inline(always)]
+        pub fn $name<E: Elementary, M: Machine>($($x: E),*) -> E {
+            E::literal(rows::$name($($x.wide()),*))
+        }
+    )* };
+}
+
+by_row! {
+    /// The largest integer that is not above `x`.
+    floor(x);
+    /// The smallest integer that is not below `x`.
+    ceil(x);
+    /// The nearest integer; halves are rounded away from zero.
+    round(x);
+    /// The inverse hyperbolic sine.
+    asinh(x);
+    /// The inverse hyperbolic cosine; NaN below 1.
+    acosh(x);
+    /// The inverse hyperbolic tangent; NaN outside of the interval from -1 to 1.
+    atanh(x);
+    /// The inverse of the error function; NaN outside of the interval from -1 to 1.
+    erfinv(x);
+    /// The logarithm of the absolute value of the gamma function.
+    lgamma(x);
+    /// The derivative of `lgamma`; NaN at the poles.
+    digamma(x);
+    /// The derivative of `digamma`; infinite at the poles.
+    trigamma(x);
+    /// The derivative of `digamma` of order `y`, which is rounded to an integer.
+    polygamma(x, y);
+}
+
+/// Functions of one number: the branch-free one, its predicate, and the row.
+macro_rules! guarded {
+    ($($(#[doc = $doc:literal])* $name:ident: |$x:ident; $E:ident, $M:ident| $value:expr, if $ordinary:expr;)*) => { $(
+        $(#[doc = $doc])*
+        #[inline(always)]
+        pub fn $name<$E: Elementary, $M: Machine>($x: $E) -> $E {
+            if $ordinary { $value } else { $E::literal(rows::$name($x.wide())) }
+        }
+    )* };
+}
+
+guarded! {
+    /// `ln x`; `-inf` at 0 and NaN below.
+    ln: |x; E, M| E::logarithm::<M>(x), if E::is_normal_and_positive(x);
+    /// `ln (1 + x)`, accurate near 0; `-inf` at -1 and NaN below.
+    log1p: |x; E, M| E::logarithm_of_one_plus::<M>(x), if E::exceeds_minus_one(x);
+    /// `sin x`.
+    sin: |x; E, M| E::sine::<M>(x), if E::is_small_angle(x);
+    /// `cos x`.
+    cos: |x; E, M| E::cosine::<M>(x), if E::is_small_angle(x);
+    /// `tan x`.
+    tan: |x; E, M| E::tangent::<M>(x), if E::is_small_angle(x);
+    /// The inverse sine; NaN outside of the interval from -1 to 1.
+    asin: |x; E, M| E::arcsine::<M>(x), if E::is_inner_sine(x);
+    /// The inverse cosine; NaN outside of the interval from -1 to 1.
+    acos: |x; E, M| E::arccosine::<M>(x), if E::is_inner_sine(x);
+    /// The hyperbolic sine.
+    sinh: |x; E, M| derived::sinh::<E, M>(x), if derived::has_exponential(x);
+    /// The hyperbolic cosine.
+    cosh: |x; E, M| derived::cosh::<E, M>(x), if derived::has_exponential(x);
+}
+
+/// Functions of two numbers: the branch-free one, which says whether it is accurate, and the row.
+macro_rules! guarded_pairs {
+    ($($(#[doc = $doc:literal])* $name:ident: |$x:ident, $y:ident; $E:ident, $M:ident| $value:expr;)*) => { $(
+        $(#[doc = $doc])*
+        #[inline(always)]
+        pub fn $name<$E: Elementary, $M: Machine>($x: $E, $y: $E) -> $E {
+            let (z, accurate) = $value;
+            if accurate { z } else { $E::literal(rows::$name($x.wide(), $y.wide())) }
+        }
+    )* };
+}
+
+guarded_pairs! {
+    /// `x^y`.
+    pow: |x, y; E, M| E::power::<M>(x, y);
+    /// The angle of the point `(x, y)`, from `-pi` to `pi`.
+    atan2: |y, x; E, M| E::angle::<M>(y, x);
+    /// `x^(y - 1)`, corrected for the rounding error of `y - 1`.
+    pow_less_one: |x, y; E, M| derived::pow_less_one::<E, M>(x, y);
+    /// `x / (x^2 + y^2)`.
+    recip_real: |x, y; E, M| derived::recip_real::<E, M>(x, y);
+    /// `sqrt(x^2 + y^2)`, without overflow of the squares.
+    hypot: |x, y; E, M| derived::hypot::<E, M>(x, y);
+}
