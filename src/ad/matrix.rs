@@ -203,15 +203,15 @@ where
 }
 
 /// The Jacobian matrix of the raveled results in the raveled inputs of the sweep, whose primals are `x`.
-pub(super) fn jacobian_of<U: BaseTensor>(sweep: &Sweep<U>, y: &[ADVal<U>], x: &[U], mode: Mode) -> Result<U, Fault> {
-    let primals: Vec<U> = y.iter().map(|y| y.primal().clone()).collect();
+pub(super) fn jacobian_of(sweep: &Sweep<Term>, y: &[ADVal<Term>], x: &[Term], mode: Mode) -> Result<Term, Fault> {
+    let primals: Vec<Term> = y.iter().map(|y| y.primal().clone()).collect();
     let (m, n) = (raveled_size(&primals), raveled_size(x));
     match mode {
         Mode::Reverse => {
             each_basis_vector(&[m], DType::F64, &|ct| Ok(vec![ravel(&sweep.try_pull(y, unravel(&primals, &ct))?)]))
         }
         Mode::Forward => {
-            let column = |x_dot: U| Ok(vec![ravel(&sweep.try_push(y, unravel(x, &x_dot))?)]);
+            let column = |x_dot: Term| Ok(vec![ravel(&sweep.try_push(y, unravel(x, &x_dot))?)]);
             let columns = each_basis_vector(&[n], DType::F64, &column)?;
             Ok(columns.linear(&Linear::permute(&[n, m], &[1, 0])))
         }

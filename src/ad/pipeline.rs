@@ -40,8 +40,8 @@ pub(super) fn started<U: BaseTensor>(inputs: &[U], count: usize) -> Differentiat
     (sweep, duals)
 }
 
-/// Interprets a program at dual numbers, to be differentiated in its first `count` inputs.
-pub(super) fn dual<U: BaseTensor>(program: &Program, inputs: &[U], count: usize) -> Differentiated<U> {
+/// Interprets a program at dual numbers over terms, to be differentiated in its first `count` inputs.
+pub(super) fn dual(program: &Program, inputs: &[Term], count: usize) -> Differentiated<Term> {
     let (sweep, duals) = started(inputs, count);
     (sweep, interpret(program, duals))
 }

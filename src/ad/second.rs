@@ -167,7 +167,7 @@ where
 }
 
 /// The derivatives of every element of `y` in every element of the only input of the sweep, of shape `x`.
-pub(super) fn derivatives<U: BaseTensor>(sweep: &Sweep<U>, y: &ADVal<U>, x: &[usize], mode: Mode) -> Result<U, Fault> {
+pub(super) fn derivatives(sweep: &Sweep<Term>, y: &ADVal<Term>, x: &[usize], mode: Mode) -> Result<Term, Fault> {
     let (shape, dtype) = (Shape::from_slice(y.shape()), y.dtype());
     let both: Shape = shape.iter().chain(x).copied().collect();
     match mode {
@@ -186,17 +186,17 @@ pub(super) fn derivatives<U: BaseTensor>(sweep: &Sweep<U>, y: &ADVal<U>, x: &[us
 }
 
 /// The first result of `f` for each basis vector of a shape, stacked.
-pub(super) fn each_basis_vector<U: BaseTensor>(
+pub(super) fn each_basis_vector(
     shape: &[usize],
     dtype: DType,
-    f: &dyn Fn(U) -> Result<Vec<U>, Fault>,
-) -> Result<U, Fault> {
+    f: &dyn Fn(Term) -> Result<Vec<Term>, Fault>,
+) -> Result<Term, Fault> {
     let n = size(shape);
-    let positions = U::discrete(&Discrete::Iota { n }, &[]);
-    let one = U::constant(Array::ones(&[], dtype));
+    let positions = Term::discrete(&Discrete::Iota { n }, &[]);
+    let one = Term::constant(Array::ones(&[], dtype));
     let mut escape = None;
-    let (_, mut stacks) = U::map_accum(n, false, Vec::new(), &[positions], &mut |_, position| {
-        let flat = U::zeros(&[n], dtype).scatter_add(position, &one);
+    let (_, mut stacks) = Term::map_accum(n, false, Vec::new(), &[positions], &mut |_, position| {
+        let flat = Term::zeros(&[n], dtype).scatter_add(position, &one);
         let result = match f(flat.linear(&Linear::reshape(&[n], shape))) {
             Ok(mut results) => results.swap_remove(0),
             Err(e) => {

@@ -158,8 +158,8 @@ fn one_direction_each(leaves: usize, directions: usize) {
     }
 }
 
-/// The optimized program of the coefficients of the results of a recorded program, power by power. Its inputs are those
-/// of the program, with the coefficients of the first `count` inputs between these and the others, for each power from 1
+/// The program of the coefficients of the results of a recorded program, power by power. Its inputs are those of the
+/// program, with the coefficients of the first `count` inputs between these and the others, for each power from 1
 /// to `powers`.
 ///
 /// # Errors
@@ -252,7 +252,7 @@ pub fn derivative_tensor_with<const D: usize, T: BaseTensor, Q: Tree<T>, E: Floa
     Tensor::from_raw(program.evaluated(elements, Vec::new()).remove(0))
 }
 
-/// The optimized program of all partial derivatives of this order of a recorded scalar program of a vector and data.
+/// The program of all partial derivatives of this order of a recorded scalar program of a vector and data.
 ///
 /// # Errors
 /// When the result depends on another expansion.

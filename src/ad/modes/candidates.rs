@@ -22,11 +22,11 @@ impl Form {
     ///
     /// # Errors
     /// When a result depends on a differentiated value that is no input.
-    fn of<U: BaseTensor>(self, sweep: &Sweep<U>, y: &[ADVal<U>], x: &[U], mode: Mode) -> Result<Vec<U>, Fault> {
+    fn of(self, sweep: &Sweep<Term>, y: &[ADVal<Term>], x: &[Term], mode: Mode) -> Result<Vec<Term>, Fault> {
         match (self, mode) {
             (Form::Tensor, _) => Ok(vec![derivatives(sweep, &y[0], x[0].shape(), mode)?]),
             (Form::Matrix, _) => Ok(vec![matrix::jacobian_of(sweep, y, x, mode)?]),
-            (Form::Leaves, Mode::Reverse) => sweep.try_pull(y, vec![U::constant(Array::ones(&[], y[0].dtype()))]),
+            (Form::Leaves, Mode::Reverse) => sweep.try_pull(y, vec![Term::constant(Array::ones(&[], y[0].dtype()))]),
             (Form::Leaves, Mode::Forward) => {
                 let row = matrix::jacobian_of(sweep, y, x, mode)?;
                 Ok(leaves(x, &row.linear(&Linear::reshape(row.shape(), &[row.shape()[1]]))))
@@ -40,21 +40,21 @@ impl Wanted {
     ///
     /// # Errors
     /// When a result depends on a differentiated value that is no input.
-    pub(super) fn results<U: BaseTensor>(
+    pub(super) fn results(
         self,
-        sweep: &Sweep<U>,
-        y: &[ADVal<U>],
-        x: &[U],
+        sweep: &Sweep<Term>,
+        y: &[ADVal<Term>],
+        x: &[Term],
         mode: Mode,
-    ) -> Result<Vec<U>, Fault> {
+    ) -> Result<Vec<Term>, Fault> {
         let values = y.iter().filter(|_| self.value).map(|y| y.primal().clone());
         Ok(values.chain(self.form.of(sweep, y, x, mode)?).collect())
     }
 }
 
 /// The elements of a vector in leaves like `x`; zeros for integers and masks.
-fn leaves<U: BaseTensor>(x: &[U], vector: &U) -> Vec<U> {
-    let zeros: Vec<U> = x.iter().map(|x| U::zeros(x.shape(), x.dtype())).collect();
+fn leaves(x: &[Term], vector: &Term) -> Vec<Term> {
+    let zeros: Vec<Term> = x.iter().map(|x| Term::zeros(x.shape(), x.dtype())).collect();
     unravel(&zeros, vector)
 }
 

@@ -7,83 +7,34 @@ use super::loops::{Arg, GuardedZip, TableRow, pairs, pairs_by_library, pairs_gua
 use crate::kernels::isa::{Isa, Machine};
 use crate::ops::Binary;
 
-#[derive(Clone, Copy, Default)]
-struct Pow;
+/// Declares functions of two floats, each as a type, so that each has a loop of its own: the function, which says whether
+/// its result is accurate, and the row.
+macro_rules! functions {
+    ($($Op:ident: |$x:ident, $y:ident, $E:ident, $M:ident| $value:expr, otherwise $row:expr;)*) => {
+        $(
+            #[derive(Clone, Copy, Default)]
+            struct $Op;
 
-impl<E: Real> GuardedZip<E> for Pow {
-    #[inline(always)]
-    fn at<M: Machine>(self, x: E, y: E) -> (E, bool) {
-        E::power::<M>(x, y)
-    }
-    fn row(x: E, y: E) -> E {
-        E::literal(rows::pow(x.wide(), y.wide()))
-    }
+            impl<$E: Real> GuardedZip<$E> for $Op {
+                #[inline(always)]
+                fn at<$M: Machine>(self, $x: $E, $y: $E) -> ($E, bool) {
+                    $value
+                }
+                fn row($x: $E, $y: $E) -> $E {
+                    $row
+                }
+            }
+        )*
+    };
 }
 
-#[derive(Clone, Copy, Default)]
-struct LogAddExp;
-
-/// Accurate at all arguments.
-impl<E: Real> GuardedZip<E> for LogAddExp {
-    #[inline(always)]
-    fn at<M: Machine>(self, x: E, y: E) -> (E, bool) {
-        (derived::logaddexp::<E, M>(x, y), true)
-    }
-    fn row(x: E, y: E) -> E {
-        Binary::LogAddExp.apply(x, y)
-    }
-}
-
-#[derive(Clone, Copy, Default)]
-struct Atan2;
-
-impl<E: Real> GuardedZip<E> for Atan2 {
-    #[inline(always)]
-    fn at<M: Machine>(self, y: E, x: E) -> (E, bool) {
-        E::angle::<M>(y, x)
-    }
-    fn row(y: E, x: E) -> E {
-        E::literal(rows::atan2(y.wide(), x.wide()))
-    }
-}
-
-#[derive(Clone, Copy, Default)]
-struct Hypot;
-
-impl<E: Real> GuardedZip<E> for Hypot {
-    #[inline(always)]
-    fn at<M: Machine>(self, x: E, y: E) -> (E, bool) {
-        derived::hypot::<E, M>(x, y)
-    }
-    fn row(x: E, y: E) -> E {
-        E::literal(rows::hypot(x.wide(), y.wide()))
-    }
-}
-
-#[derive(Clone, Copy, Default)]
-struct PowLessOne;
-
-impl<E: Real> GuardedZip<E> for PowLessOne {
-    #[inline(always)]
-    fn at<M: Machine>(self, x: E, y: E) -> (E, bool) {
-        derived::pow_less_one::<E, M>(x, y)
-    }
-    fn row(x: E, y: E) -> E {
-        E::literal(rows::pow_less_one(x.wide(), y.wide()))
-    }
-}
-
-#[derive(Clone, Copy, Default)]
-struct RecipReal;
-
-impl<E: Real> GuardedZip<E> for RecipReal {
-    #[inline(always)]
-    fn at<M: Machine>(self, x: E, y: E) -> (E, bool) {
-        derived::recip_real::<E, M>(x, y)
-    }
-    fn row(x: E, y: E) -> E {
-        E::literal(rows::recip_real(x.wide(), y.wide()))
-    }
+functions! {
+    Pow: |x, y, E, M| E::power::<M>(x, y), otherwise E::literal(rows::pow(x.wide(), y.wide()));
+    LogAddExp: |x, y, E, M| (derived::logaddexp::<E, M>(x, y), true), otherwise Binary::LogAddExp.apply(x, y);
+    Atan2: |y, x, E, M| E::angle::<M>(y, x), otherwise E::literal(rows::atan2(y.wide(), x.wide()));
+    Hypot: |x, y, E, M| derived::hypot::<E, M>(x, y), otherwise E::literal(rows::hypot(x.wide(), y.wide()));
+    PowLessOne: |x, y, E, M| derived::pow_less_one::<E, M>(x, y), otherwise E::literal(rows::pow_less_one(x.wide(), y.wide()));
+    RecipReal: |x, y, E, M| derived::recip_real::<E, M>(x, y), otherwise E::literal(rows::recip_real(x.wide(), y.wide()));
 }
 
 /// Chooses the loop of a row: the row itself compiled for each instruction set (`rows`), a vector kernel, which may
