@@ -2,7 +2,7 @@
 .PHONY: test check wasm release fuzz faer nalgebra-sparse files adapters pjrt xla xla-sharded xla-speed check-all miri tsan bless pictures doc bench laws anchors gradbench side-by-side perf size
 
 # All features but `faer`, which compiles for minutes, and `nalgebra-sparse`: `make faer` and `make nalgebra-sparse` test them.
-FEATURES = approx,argmin,nalgebra,ndarray,pjrt,safetensors,serde
+FEATURES = approx,argmin,nalgebra,native,ndarray,pjrt,safetensors,serde
 PACKAGES = -p polygrad -p polygrad-derive -p polygrad-math
 
 test:

@@ -8,13 +8,14 @@
 //! * [`shapes`]: the smallest interpreter. The meaning of a program is the shapes it computes.
 //! * [`sparsity`]: the inputs on which each element of a value depends.
 //! * [`enclosure`]: bounds of each element of a value, for inputs within bounds.
+//! * [`rounding`]: a bound of the rounding error of each element of a value, over an interpreter of bounds.
 //! * [`count`]: the cost of a program, over any interpreter.
 //! * [`transcript`]: the text of a program, written while it runs, over any interpreter.
 //! * [`watch`]: observation of each value of a program, over any interpreter: origins of NaN, indices out of bounds.
 //! * [`higher`]: instances of the higher-order language, with tensors of any interpreter.
 //!
-//! `level`, `scope` and `trips` are no interpreters: they have the levels of tangents, the state of observers, and the
-//! loop of interpreters that run trip by trip. Compiled programs run in [`backend`](crate::backend).
+//! `level`, `scope`, `trips` and `bounded` are no interpreters: they have the levels of tangents, the state of observers,
+//! the loop of interpreters that run trip by trip, and what interpreters of bounds show. Compiled programs run in [`backend`](crate::backend).
 //!
 //! Law: no interpreter names another. An interpreter over an interpreter is generic in it, so interpreters nest in any
 //! order and to any depth. This module alone chooses between interpreters: see `run_once`, `push_primitive` and
@@ -28,6 +29,7 @@ use crate::program::{Program, interpret};
 
 pub mod adval;
 pub mod ast;
+pub mod bounded;
 pub mod concrete;
 pub mod count;
 pub mod dual;
@@ -35,6 +37,7 @@ pub mod enclosure;
 pub mod higher;
 pub mod jet;
 mod level;
+pub mod rounding;
 mod scope;
 pub mod shapes;
 pub mod sparsity;
@@ -49,6 +52,7 @@ pub use count::Count;
 pub use dual::Dual;
 pub use enclosure::Enclosure;
 pub use jet::Jet;
+pub use rounding::Rounding;
 pub use shapes::Shapes;
 pub use sparsity::Sparsity;
 pub use transcript::Transcript;

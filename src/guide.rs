@@ -57,6 +57,9 @@ pub mod higher_order {}
 #[doc = include_str!("../docs/export.md")]
 pub mod export {}
 
+#[doc = include_str!("../docs/source.md")]
+pub mod source {}
+
 #[doc = include_str!("../docs/guide/readings.md")]
 pub mod readings {}
 

@@ -31,17 +31,20 @@ mod rows;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use super::bounded::{Bounded, Span};
 use super::trips;
 use crate::array::Array;
 use crate::base::{BaseTensor, Lift, Report, Staging, Trip, TripFn, WhileFn};
 use crate::dtype::DType;
 use crate::kernels::loop_nest::Nest;
-use crate::ops::{Binary, Call, Compare, Contract, Discrete, IntBinary, Linear, Matrix, Reduce, Unary, View, kinds};
+use crate::ops::{
+    Binary, Call, Compare, Contract, Discrete, IntBinary, Linear, Matrix, Reduce, Unary, View, fourier_error, kinds,
+};
 use crate::program::repeat::{held, known};
 use crate::program::{Custom, CustomKind, interpret};
 use crate::shape::{Shape, size};
 use interval::{ANYTHING, Interval};
-use range::{Range, Search};
+use range::{ALL, Range, Search};
 
 /// An element: an interval of floats or of integers.
 trait Cell: Copy + PartialEq + 'static {
@@ -287,7 +290,7 @@ fn fourier(x: &[Interval], shape: &[usize], [parts, axis]: [usize; 2], conjugate
         [angle.cos(), angle.sin()].map(|c| Interval::point(c).blurred(8.0, DType::F64))
     };
     let turns: Vec<[Interval; 2]> = (0..n).map(turn).collect();
-    let units = 32.0 * (2.0 + (n as f64).log2()) * (n as f64).sqrt() * f64::EPSILON;
+    let units = fourier_error(n) * f64::EPSILON;
     let mut out = x.to_vec();
     for start in starts(shape, axis).filter(|start| start / imaginary % 2 == 0) {
         let line: Vec<[Interval; 2]> = (0..n).map(|j| start + j * step).map(|at| [x[at], x[at + imaginary]]).collect();
@@ -560,6 +563,34 @@ impl Report for Enclosure {
             Elements::Whole(v) => v.iter().all(|x| x.known().is_some()),
         };
         decided.then(|| self.lower())
+    }
+}
+
+impl Bounded for Enclosure {
+    fn spans(&self) -> Vec<Span> {
+        let span = |x: Interval| Span { lower: x.lo, upper: x.hi, nan: x.nan };
+        match &self.of {
+            Elements::Floats(v) => v.iter().map(|x| span(*x)).collect(),
+            Elements::Whole(v) => v.iter().map(|x| span(x.to_float(DType::F64))).collect(),
+        }
+    }
+
+    fn widened(&self, by: &[f64]) -> Self {
+        let one = |(x, by): (&Interval, &f64)| {
+            let wider = Interval { lo: (x.lo - by).next_down(), hi: (x.hi + by).next_up(), nan: x.nan };
+            if *by == 0.0 { *x } else { wider.widened(0, self.dtype) }
+        };
+        self.floats(self.dtype, self.as_floats().iter().zip(by).map(one).collect())
+    }
+
+    fn unknown(shape: &[usize], dtype: DType) -> Self {
+        let n = size(shape);
+        let of = match dtype {
+            DType::F64 | DType::F32 => Elements::Floats(vec![ANYTHING; n].into()),
+            DType::I64 => Elements::Whole(vec![ALL; n].into()),
+            DType::Bool => Elements::Whole(vec![Range::mask(true, true); n].into()),
+        };
+        Enclosure::of(shape, dtype, of)
     }
 }
 

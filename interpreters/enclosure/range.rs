@@ -16,7 +16,7 @@ pub(super) struct Range {
 }
 
 /// All integers.
-const ALL: Range = Range { lo: i64::MIN, hi: i64::MAX };
+pub(super) const ALL: Range = Range { lo: i64::MIN, hi: i64::MAX };
 
 impl Range {
     pub(super) fn point(x: i64) -> Range {

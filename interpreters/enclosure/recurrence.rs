@@ -6,6 +6,7 @@
 use super::interval::{Interval, OutwardSum};
 use super::{Cell, Elements, Enclosure};
 use crate::dtype::DType;
+use crate::ops::RECURRENCE_ERROR;
 use crate::shape::size;
 
 /// The recurrences along the rows of matrices with the factors `a` and the terms `b`; without terms, the prefix products
@@ -33,7 +34,7 @@ pub(super) fn recurrence(a: &Enclosure, b: Option<&Enclosure>, transposed: bool)
         if b.is_some() {
             Interval::add(&mut sum, y[k]);
         }
-        let error = 4.0 * row as f64 * epsilon * magnitudes[k];
+        let error = RECURRENCE_ERROR * row as f64 * epsilon * magnitudes[k];
         sum.blur(if error.is_finite() { error } else { f64::INFINITY });
         y[k] = Interval::total(&sum, dtype);
     }

@@ -9,7 +9,7 @@ use std::f64::consts::PI;
 use super::Cell;
 use super::interval::{ANYTHING, Interval, LINE, quotient, root};
 use crate::dtype::DType;
-use crate::ops::{Binary, Course, POSITIVE, Property, Unary};
+use crate::ops::{Binary, Course, KernelError, POSITIVE, Property, Unary};
 
 /// The enclosure of the value at one number.
 fn at(op: Unary, x: f64, dtype: DType) -> Interval {
@@ -22,7 +22,11 @@ fn at(op: Unary, x: f64, dtype: DType) -> Interval {
     } else {
         Interval::point(op.apply(x))
     };
-    let error = op.error();
+    twice(value, op.error(), dtype)
+}
+
+/// Widened by twice the error of a kernel.
+fn twice(value: Interval, error: KernelError, dtype: DType) -> Interval {
     value.blurred(2.0 * error.of_one, dtype).widened(2 * error.floats, dtype)
 }
 
@@ -107,7 +111,7 @@ pub(super) fn binary(op: Binary, x: Interval, y: Interval, dtype: DType) -> Inte
         Binary::RecipReal => recip_real(x, y, dtype),
         Binary::Hypot => {
             let ([a, b], [c, d]) = (x.magnitudes(), y.magnitudes());
-            Interval::between(a.hypot(c), b.hypot(d)).widened(6, dtype).within(POSITIVE)
+            twice(Interval::between(a.hypot(c), b.hypot(d)), op.error(), dtype).within(POSITIVE)
         }
         Binary::Copysign => {
             let [least, largest] = x.magnitudes();
@@ -121,7 +125,7 @@ pub(super) fn binary(op: Binary, x: Interval, y: Interval, dtype: DType) -> Inte
         Binary::Min => Interval::between(x.lo.min(y.lo), x.hi.min(y.hi)),
         Binary::Max => Interval::between(x.lo.max(y.lo), x.hi.max(y.hi)),
         Binary::LogAddExp => {
-            let at = |x: f64, y: f64| Interval::point(op.apply(x, y)).blurred(8.0, dtype).widened(10, dtype);
+            let at = |x: f64, y: f64| twice(Interval::point(op.apply(x, y)), op.error(), dtype);
             at(x.lo, y.lo).hull(at(x.hi, y.hi))
         }
         Binary::Polygamma => polygamma(x, y, dtype),
@@ -151,7 +155,7 @@ fn added(x: Interval, y: Interval, dtype: DType) -> Interval {
 /// `x^y`: monotone in each argument for `x >= 0`, and defined for negative `x` at integers `y` alone.
 fn power(x: Interval, y: Interval, dtype: DType) -> Interval {
     let at = |a: f64, b: f64| {
-        let value = Interval::point(a.powf(b)).widened(6, dtype);
+        let value = twice(Interval::point(a.powf(b)), Binary::Pow.error(), dtype);
         if a >= 0.0 { value.within(POSITIVE) } else { value }
     };
     let [least, largest] = x.magnitudes();
@@ -172,7 +176,7 @@ fn power(x: Interval, y: Interval, dtype: DType) -> Interval {
 
 /// The angle of the points of a rectangle: the hull of the angles of its corners, unless it meets the branch cut.
 fn angle(ordinate: Interval, abscissa: Interval, dtype: DType) -> Interval {
-    let at = |y: f64, x: f64| Interval::point(y.atan2(x)).widened(6, dtype);
+    let at = |y: f64, x: f64| twice(Interval::point(y.atan2(x)), Binary::Atan2.error(), dtype);
     if ordinate.holds(0.0) && abscissa.lo <= 0.0 {
         return Interval::between(-PI, PI).widened(2, dtype);
     }
@@ -198,7 +202,7 @@ fn recip_real(x: Interval, y: Interval, dtype: DType) -> Interval {
     if (x.holds(0.0) && y.holds(0.0)) || x.has_infinity() || y.has_infinity() {
         return ANYTHING;
     }
-    let at = |x: f64, y: f64| Interval::point(Binary::RecipReal.apply(x, y)).widened(10, dtype);
+    let at = |x: f64, y: f64| twice(Interval::point(Binary::RecipReal.apply(x, y)), Binary::RecipReal.error(), dtype);
     let [near, far] = y.magnitudes();
     let right = |lo: f64, hi: f64| {
         let most = at(hi.min(near.max(lo)), near);

@@ -217,7 +217,7 @@ impl<T: BaseTensor, M: Mark<T>> Watch<T, M> {
     #[track_caller]
     fn made(op: &Op<&Self>, value: T) -> Self {
         let place = Location::caller();
-        Watch::noted(op, value, |observation| observation.placed(words(op), place))
+        Watch::noted(op, value, |observation| observation.placed(op.words(), place))
     }
 
     fn noted(op: &Op<&Self>, value: T, source: impl FnOnce(&Observation<M::Log>) -> Source) -> Self {
@@ -236,28 +236,6 @@ impl<T: BaseTensor, M: Mark<T>> Watch<T, M> {
 
     fn into_pair(self) -> (T, M) {
         (self.value, self.mark)
-    }
-}
-
-/// The text of an operation: its name and its parameters.
-fn words<R>(op: &Op<R>) -> String {
-    match op {
-        Op::Input(_) => "the input".into(),
-        Op::Constant(_) => "a constant".into(),
-        Op::Unary(op, _) => op.name().into(),
-        Op::Binary(op, _, _) => op.name().into(),
-        Op::Discrete(op, _) => op.to_string(),
-        Op::Select(_) => "select".into(),
-        Op::Linear(op, _) => op.familiar().map_or_else(|| op.name().into(), |name| name.to_string()),
-        Op::Contract(op, _, _) => op.familiar().map_or("contract", |product| product.name).into(),
-        Op::Reduce(op, _) => op.to_string(),
-        Op::Gather(..) => "gather".into(),
-        Op::ScatterAdd(..) => "scatter_add".into(),
-        Op::Concat(axis, _) => format!("concat axis={axis}"),
-        Op::Loop(_) => "a loop".into(),
-        Op::Call(op, _) => op.name().into(),
-        Op::Custom(rule, _) => rule.name().into(),
-        Op::Output(..) => "an output".into(),
     }
 }
 

@@ -10,11 +10,13 @@
 //! * [`custom_jvp`] and [`custom_vjp`] apply a function that has a derivative rule of its own;
 //! * [`external`] runs code of the host as an operation;
 //! * [`enclose`] computes bounds of a program and of its derivatives over a box;
+//! * [`Certificate`] says of emitted source code what holds for a box of inputs;
 //! * [`check`] finds mistakes in shapes and element types, [`inspect`] reports costs and faults of a run,
 //!   [`check_gradient`] compares derivatives with finite differences.
 //!
 //! This folder and `src/lib.rs`, which lists the modules, are the only places in `src/` that name interpreters.
 
+mod certificate;
 mod check;
 mod check_gradient;
 mod custom;
@@ -36,6 +38,7 @@ pub mod symbolic;
 mod taylor;
 
 pub use crate::source::SourceLine;
+pub use certificate::{Certificate, CertificateError, CertifiedInput, CertifiedOperation, CertifiedOutput};
 pub use check::{ShapeError, check};
 pub use check_gradient::{
     Checked, GradientCheck, GradientError, assert_gradient, assert_gradient_with, check_gradient, check_gradient_with,
@@ -43,6 +46,8 @@ pub use check_gradient::{
 pub use custom::{custom_jvp, custom_vjp};
 pub use enclose::{enclose, enclose_with};
 pub use external::external;
+#[cfg(feature = "native")]
+pub use function::NativeFunction;
 pub use function::{FlatFunction, Function, FunctionOptions, Gradient, Jit, RunError};
 pub use implicit::{LinearSolver, Ode, Solver, fixed_point, minimize, odeint, root};
 pub use linear_map::LinearMap;

@@ -129,10 +129,11 @@ impl Generator<'_> {
         {
             return Step::Pass(PassCode::Register(Box::new(code)));
         }
-        let LoopStep { n, reverse, ends, body, first: _, carries, xs, outputs, captured, bytes, start } = l;
+        let LoopStep { n, reverse, ends, body, first: _, carries, xs, outputs, captured, bytes, start, origin } = l;
         let first = self.next;
         let body = self.steps(body, halo, whole);
-        Step::Loop(Box::new(LoopStep { n, reverse, ends, body, first, carries, xs, outputs, captured, bytes, start }))
+        let l = LoopStep { n, reverse, ends, body, first, carries, xs, outputs, captured, bytes, start, origin };
+        Step::Loop(Box::new(l))
     }
 }
 

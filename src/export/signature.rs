@@ -50,6 +50,16 @@ impl Port {
     }
 }
 
+impl Signature {
+    /// A program with these names of its inputs and outputs.
+    pub(crate) fn names(&self, program: &Program) -> Program {
+        let paths = |ports: &[Port]| ports.iter().map(|port| port.path.clone()).collect::<Vec<String>>();
+        let (inputs, outputs) = (paths(&self.inputs), paths(&self.outputs));
+        let [inputs, outputs] = [&inputs, &outputs].map(|all| all.iter().map(|name| &name[..]).collect::<Vec<&str>>());
+        program.named(&inputs, &outputs)
+    }
+}
+
 impl Program {
     /// Names, shapes and element types of inputs and outputs.
     ///

@@ -55,7 +55,7 @@ impl Line {
 
 /// The length and the number of the next chunks of a line of which so many elements are left.
 #[inline(always)]
-fn chunks(left: usize) -> (usize, usize) {
+pub(crate) fn chunks(left: usize) -> (usize, usize) {
     if left < SHORT { (left, 1) } else { ((left / SIDE).min(CHUNK), SIDE) }
 }
 

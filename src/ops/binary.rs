@@ -7,6 +7,7 @@ use std::f64::consts::LN_2;
 
 use polygrad_math::rows;
 
+use super::graph::KernelError;
 use super::property::{Properties, ZeroSign};
 use super::val::{Partial, PartialOrigin, Val};
 use crate::array::pool;
@@ -155,6 +156,20 @@ macro_rules! binary_ops {
 impl Binary {
     pub(crate) fn is(self, property: Property) -> bool {
         self.properties().has(property)
+    }
+
+    /// A bound of the error of all kernels of the row; 0 for one operation of IEEE, which is rounded once.
+    pub(crate) fn error(self) -> KernelError {
+        let floats = match self {
+            Binary::Add | Binary::Sub | Binary::Mul | Binary::MulNoNan | Binary::Div => 0,
+            Binary::Copysign | Binary::Min | Binary::Max => 0,
+            Binary::Pow | Binary::Atan2 | Binary::Hypot => 3,
+            Binary::RecipReal | Binary::LogAddExp => 5,
+            Binary::PowLessOne => 8,
+            // It grows with the order, which is at most 170.
+            Binary::Polygamma => 360,
+        };
+        KernelError { floats, of_one: if self == Binary::LogAddExp { 4.0 } else { 0.0 } }
     }
 }
 

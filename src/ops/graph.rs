@@ -42,6 +42,16 @@ pub(crate) struct KernelError {
     pub(crate) of_one: f64,
 }
 
+/// A bound of the error of a Fourier transform of lines of `n` elements, in machine epsilons of the sum of the absolute
+/// values of a line: it grows with the logarithm of `n`, and with the root of a large prime factor of `n`.
+pub(crate) fn fourier_error(n: usize) -> f64 {
+    32.0 * (2.0 + (n as f64).log2()) * (n as f64).sqrt()
+}
+
+/// A bound of the error of each step of a linear recurrence or of a prefix product, in machine epsilons of the sum of the
+/// absolute values of all products of which the value is the sum: a kernel may multiply several factors first.
+pub(crate) const RECURRENCE_ERROR: f64 = 4.0;
+
 pub(crate) const REALS: [f64; 2] = [f64::NEG_INFINITY, f64::INFINITY];
 pub(crate) const POSITIVE: [f64; 2] = [0.0, f64::INFINITY];
 pub(crate) const FINITE: [f64; 2] = [f64::MIN, f64::MAX];

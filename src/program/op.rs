@@ -160,6 +160,28 @@ impl<R> Op<R> {
         }
     }
 
+    /// The operation in reports: its name and its parameters.
+    pub(crate) fn words(&self) -> String {
+        match self {
+            Op::Input(_) => "the input".into(),
+            Op::Constant(_) => "a constant".into(),
+            Op::Unary(op, _) => op.name().into(),
+            Op::Binary(op, _, _) => op.name().into(),
+            Op::Discrete(op, _) => op.to_string(),
+            Op::Select(_) => "select".into(),
+            Op::Linear(op, _) => op.familiar().map_or_else(|| op.name().into(), |name| name.to_string()),
+            Op::Contract(op, _, _) => op.familiar().map_or("contract", |product| product.name).into(),
+            Op::Reduce(op, _) => op.to_string(),
+            Op::Gather(..) => "gather".into(),
+            Op::ScatterAdd(..) => "scatter_add".into(),
+            Op::Concat(axis, _) => format!("concat axis={axis}"),
+            Op::Loop(_) => "a loop".into(),
+            Op::Call(op, _) => op.name().into(),
+            Op::Custom(rule, _) => rule.name().into(),
+            Op::Output(..) => "an output".into(),
+        }
+    }
+
     /// The operands, if the operation is a sum of floats or integers.
     pub(crate) fn added(&self) -> Option<[&R; 2]> {
         if let Op::Binary(Binary::Add, a, b) = self {

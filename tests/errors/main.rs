@@ -18,6 +18,7 @@ mod checked;
 mod composed;
 mod data;
 mod direct;
+mod emission;
 mod enclosure;
 #[path = "../support/formats.rs"]
 mod formats;
@@ -79,6 +80,8 @@ fn everything() -> Log {
     enclosure::verbs(&mut log);
     programs::programs(&mut log);
     programs::exports(&mut log);
+    emission::sources(&mut log);
+    emission::certificates(&mut log);
     higher::programs(&mut log);
     sizes::memory(&mut log);
     log

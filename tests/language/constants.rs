@@ -23,12 +23,14 @@ const MATHEMATICS: [(&str, &str); 9] = [
 ];
 
 /// Other constants that look like a time or the size of a cache: file, name, and what they are.
-const OTHERS: [(&str, &str, &str); 18] = [
+const OTHERS: [(&str, &str, &str); 20] = [
     ("src/array/display.rs", "THRESHOLD", "elements that are printed"),
     ("src/array/pool.rs", "BYTES", "a limit of the memory that a thread keeps"),
     ("src/array/pool.rs", "SMALL", "memory that is left to the allocator"),
     ("src/backend/ir/step.rs", "LINE", "an alignment"),
     ("src/backend/lower/mod.rs", "LARGEST", "a limit of the length of code"),
+    ("src/emission/check.rs", "MOST", "a limit of the length of code"),
+    ("src/emission/simplify.rs", "STACK", "a limit of memory"),
     ("src/kernels/contract/gemm.rs", "KEPT", "memory that the allocator is asked to keep"),
     ("src/kernels/threads.rs", "LOOKS", "a number of tries"),
     ("src/passes/vectorize.rs", "TOO_LARGE", "a limit of memory"),

@@ -3,6 +3,8 @@
 
 #[path = "../support/blind.rs"]
 mod blind;
+#[path = "../support/narrowed.rs"]
+mod narrowed;
 #[path = "../support/panics.rs"]
 mod panics;
 #[path = "../support/root.rs"]
@@ -16,6 +18,7 @@ mod architecture;
 mod array;
 mod beside;
 mod bounds;
+mod certificate;
 mod closed;
 mod composed;
 mod concrete;

@@ -3,6 +3,8 @@
 
 #[path = "../support/dumped.rs"]
 mod dumped;
+#[path = "../support/emitted.rs"]
+mod emitted;
 #[path = "../support/forms.rs"]
 mod forms;
 #[allow(dead_code)]
@@ -50,6 +52,7 @@ mod saved;
 mod scalars;
 mod scale;
 mod selection;
+mod source;
 mod staging;
 mod states;
 mod vectorize;

@@ -46,10 +46,14 @@ pub(crate) use interpreters;
 #[path = "../gallery/any.rs"]
 mod any;
 mod bulk;
+mod certified;
 mod check;
 mod code;
 #[path = "../support/dumped.rs"]
 mod dumped;
+mod emitted;
+#[path = "../support/emitted.rs"]
+mod emitted_code;
 mod enclosed;
 mod eval;
 mod exact;
@@ -58,11 +62,15 @@ mod forms;
 mod fuzz;
 mod generate;
 mod infinities;
+#[path = "../support/narrowed.rs"]
+mod narrowed;
 mod passes;
 mod pipelines;
 mod poles;
 mod recipe;
 mod regressions;
+#[path = "../support/root.rs"]
+mod root;
 mod rounding;
 mod ruled;
 mod solved;

@@ -1,9 +1,10 @@
-//! Export of a [`Function`] as a StableHLO module.
+//! Export of a [`Function`]: as a StableHLO module, and as source code.
 
 use super::Function;
 use super::record::paths;
 use crate::array::Array;
-use crate::export::{Exported, Unsupported};
+use crate::emission::{self, Source};
+use crate::export::{Exported, Signature, Unsupported};
 use crate::tree::Tree;
 
 impl<P, Q, Y> Function<P, Q, Y> {
@@ -44,15 +45,56 @@ impl<P, Q, Y: Tree<Array>> Function<P, Q, Y> {
     /// # Errors
     /// When an operation has no counterpart in StableHLO.
     pub fn exported(&self, name: &str) -> Result<Exported, Unsupported> {
-        let mut exported = self.optimized().exported(name)?;
+        Ok(Exported { text: self.to_stablehlo(name)?, signature: self.signature(name) })
+    }
+
+    /// Names, shapes and element types of inputs and outputs: see [`exported`](Function::exported).
+    fn signature(&self, name: &str) -> Signature {
+        let mut signature = self.optimized().signature(name);
         let paths = paths(&self.template, "y");
         let slots = self.optimized().outputs();
         if paths.len() == slots.len() {
-            let ports = exported.signature.outputs.iter_mut();
+            let ports = signature.outputs.iter_mut();
             ports.zip(slots).zip(paths).filter(|((_, slot), _)| slot.name.is_empty()).for_each(|((port, _), path)| {
                 port.path = path;
             });
         }
-        Ok(exported)
+        signature
+    }
+
+    /// The program that runs, as a function of Rust with this name, which needs no standard library and allocates
+    /// nothing. Its parameters are the leaves of the argument, of the data and of the result, by their names; then the
+    /// memory for a call, if it needs some. See [`crate::emission`].
+    ///
+    /// ```
+    /// use polygrad::{Function, tensor};
+    /// let f = Function::value_and_grad(|x| (x * x).sum(), &tensor([1.0, 2.0]));
+    /// let source = f.to_rust("energy")?;
+    /// let head = "pub fn energy(x: &[f64; 2], value: &mut f64, grad: &mut [f64; 2]) {";
+    /// assert!(source.code.contains(head), "{}", source.code);
+    /// # Ok::<(), polygrad::emission::EmissionError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When an operation is not written, the program is too large, or the name is none of Rust.
+    pub fn to_rust(&self, name: &str) -> Result<Source, emission::EmissionError> {
+        self.optimized().to_rust_with(&self.signature(name))
+    }
+
+    /// The program that runs, as a function of C99 with this name: see [`to_rust`](Function::to_rust).
+    ///
+    /// ```
+    /// use polygrad::{Function, tensor};
+    /// let f = Function::value_and_grad(|x| (x * x).sum(), &tensor([1.0, 2.0]));
+    /// let source = f.to_c("energy")?;
+    /// let head = "void energy(const double *x, double *value, double *grad);";
+    /// assert!(source.header.contains(head), "{}", source.header);
+    /// # Ok::<(), polygrad::emission::EmissionError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`to_rust`](Function::to_rust).
+    pub fn to_c(&self, name: &str) -> Result<Source, emission::EmissionError> {
+        self.optimized().to_c_with(&self.signature(name))
     }
 }

@@ -25,6 +25,8 @@ mod jit;
 mod jit_verbs;
 mod known_data;
 mod matrices;
+#[cfg(feature = "native")]
+mod native;
 mod products;
 mod record;
 mod renamed;
@@ -35,6 +37,8 @@ use super::modes::{Choice, ChosenProgram, Mode, explained};
 use derivative_programs::Derived;
 pub use flat::FlatFunction;
 pub use jit::{Gradient, Jit};
+#[cfg(feature = "native")]
+pub use native::NativeFunction;
 use record::Assemble;
 pub(super) use record::{RecordedFunction, record_at};
 pub(super) use static_arguments::Fixed;

@@ -43,6 +43,23 @@ impl<V> ElementwiseOp<V> {
         }
     }
 
+    /// The same operation on references to the values.
+    pub(crate) fn by_ref(&self) -> ElementwiseOp<&V> {
+        match self {
+            ElementwiseOp::Unary(op, a) => ElementwiseOp::Unary(*op, a),
+            ElementwiseOp::Binary(op, a, b) => ElementwiseOp::Binary(*op, a, b),
+            ElementwiseOp::Compare(op, a, b) => ElementwiseOp::Compare(*op, a, b),
+            ElementwiseOp::IntUnary(op, a) => ElementwiseOp::IntUnary(*op, a),
+            ElementwiseOp::IntBinary(op, a, b) => ElementwiseOp::IntBinary(*op, a, b),
+            ElementwiseOp::And(a, b) => ElementwiseOp::And(a, b),
+            ElementwiseOp::Or(a, b) => ElementwiseOp::Or(a, b),
+            ElementwiseOp::Not(a) => ElementwiseOp::Not(a),
+            ElementwiseOp::FloatStep(op, a) => ElementwiseOp::FloatStep(*op, a),
+            ElementwiseOp::Convert(from, a) => ElementwiseOp::Convert(*from, a),
+            ElementwiseOp::Select([a, b, c]) => ElementwiseOp::Select([a, b, c]),
+        }
+    }
+
     /// The same operation on other values.
     pub(crate) fn map<W>(self, f: impl Fn(V) -> W) -> ElementwiseOp<W> {
         match self {

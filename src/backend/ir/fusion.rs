@@ -13,6 +13,7 @@ use super::elementwise::ElementwiseOp;
 use super::step::BufferId;
 use crate::dtype::DType;
 use crate::ops::Binary;
+use crate::source::Place;
 
 /// The number of a value within its group.
 pub(crate) type ValueId = u32;
@@ -127,6 +128,10 @@ pub(crate) struct FusionGroup {
     pub(crate) size: usize,
     pub(crate) nodes: Vec<FusedNode>,
     sources: HashMap<GroupRead, ValueId>,
+    /// The place of each value's operation.
+    pub(crate) origins: Vec<Place>,
+    /// The place of the operations that are added.
+    pub(crate) origin: Place,
     /// Buffers, with their bytes, that are zeros before the first tile.
     pub(crate) cleared: Vec<(BufferId, usize)>,
 }
@@ -148,6 +153,7 @@ impl FusionGroup {
 
     pub(crate) fn push(&mut self, item: FusedOp<ValueId>, dtype: DType) -> ValueId {
         self.nodes.push(FusedNode { item, dtype, stored: None });
+        self.origins.push(self.origin);
         (self.nodes.len() - 1) as ValueId
     }
 
@@ -194,6 +200,8 @@ impl FusionGroup {
             number.push(next);
             next += ValueId::from(*needed);
         }
+        let mut kept = needed.iter();
+        self.origins.retain(|_| kept.next().is_some_and(|needed| *needed));
         let nodes = std::mem::take(&mut self.nodes).into_iter().zip(needed).filter(|(_, needed)| *needed);
         let renumbered = |node: FusedNode| FusedNode { item: node.item.map(|v| number[v as usize]), ..node };
         self.nodes = nodes.map(|(node, _)| renumbered(node)).collect();

@@ -14,6 +14,8 @@ pub(crate) struct Limits {
     pub(crate) halo: (usize, usize),
     /// Loop interchange: the least number of elements of a value.
     pub(crate) interchange: usize,
+    /// Whether kernels run the steps: operands may be packed for these, and each state of a loop is stored once.
+    pub(crate) kernels: bool,
     /// Partition: the least estimated time of a step, in nanoseconds.
     pub(crate) partition: f64,
     /// The settings of the passes before the plan.
@@ -27,6 +29,7 @@ impl Limits {
         block: MACHINE.block,
         halo: (MACHINE.halo_group, MACHINE.halo_row),
         interchange: MACHINE.interchange,
+        kernels: true,
         partition: MACHINE.thread,
         passes: Settings::DEFAULT,
     };
@@ -36,9 +39,12 @@ impl Limits {
         block: 64,
         halo: (1, 2),
         interchange: 1,
+        kernels: true,
         partition: 1.0,
         passes: Settings { rematerialization: 0.0, scalar_replacement: false, ..Settings::DEFAULT },
     };
+    /// For programs that leave as source code.
+    pub(crate) const SOURCE: Limits = Limits { kernels: false, ..Limits::DEFAULT };
     /// Row-block fusion: the number of steps that are tried after the last one that was fused.
     pub(crate) const WINDOW: usize = 16;
     /// Row-block fusion: how many numbers of rows are tried for a first step.

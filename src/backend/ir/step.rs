@@ -15,6 +15,7 @@ use crate::kernels::sorting::Lines;
 use crate::ops::{Matrix, Reduce};
 use crate::program::Program;
 use crate::shape::Shape;
+use crate::source::Place;
 
 /// The number of a buffer.
 pub(crate) type BufferId = u32;
@@ -148,6 +149,8 @@ pub(crate) struct KernelCall {
     pub(crate) out: BufferId,
     /// The number of elements of the result.
     pub(crate) size: usize,
+    /// The place of the operation.
+    pub(crate) origin: Place,
 }
 
 /// The operation of a kernel call.
@@ -199,6 +202,8 @@ pub(crate) struct MatrixCall {
     pub(crate) operands: SmallVec<[(StepOperand, usize); 4]>,
     /// The results, each with its number of elements and its element type.
     pub(crate) out: SmallVec<[(BufferId, usize, DType); 3]>,
+    /// The place of the operation.
+    pub(crate) origin: Place,
 }
 
 /// The loop of a transposition that is a loop over `rows` rows of the operand, of the result, or of both, and which of
@@ -225,6 +230,8 @@ pub(crate) struct LoopStep<P> {
     /// The number of bytes of the body's part of the workspace, and the start of that part.
     pub(crate) bytes: usize,
     pub(crate) start: usize,
+    /// The place of the loop.
+    pub(crate) origin: Place,
 }
 
 /// A value that a loop carries.

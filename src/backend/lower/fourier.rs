@@ -234,7 +234,14 @@ impl Lowering {
         let op = KernelOp::Fourier(Box::new(Transform::new(&node.shape, axes, conjugate, sources, reads)));
         let n = size(&node.shape);
         let out = self.workspace(node.dtype, n);
-        self.push(Step::KernelCall(Box::new(KernelCall { op, dtype: node.dtype, operands, out, size: n })));
+        self.push(Step::KernelCall(Box::new(KernelCall {
+            op,
+            dtype: node.dtype,
+            operands,
+            out,
+            size: n,
+            origin: self.origin,
+        })));
         LoweredValue::Dense(out, 0)
     }
 }

@@ -176,6 +176,7 @@ impl Lowering {
             operands,
             out,
             size: n,
+            origin: self.origin,
         })));
         *known = LoweredValue::Dense(out, 0);
     }

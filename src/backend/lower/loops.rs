@@ -40,10 +40,10 @@ impl Returned {
 }
 
 /// For each carry, the outputs that return its states. Scalar carries have no stack of states, and neither has a body
-/// of scalars: its carries are in registers.
-fn returned(l: &Loop<NodeId>, carried: &[Kind]) -> Vec<Returned> {
+/// of scalars: its carries are in registers. Emitted code has none.
+fn returned(l: &Loop<NodeId>, carried: &[Kind], kernels: bool) -> Vec<Returned> {
     let (results, inputs) = (l.body.results(), l.body.inputs().len());
-    if is_of_numbers(&l.body) {
+    if !kernels || is_of_numbers(&l.body) {
         return vec![Returned::default(); carried.len()];
     }
     let output = |id: NodeId| (carried.len()..results.len()).find(|j| results[*j] == id);
@@ -105,7 +105,7 @@ impl Lowering {
             Element::Same(known) => known.clone(),
         }));
         known.extend(captured);
-        let returned = returned(l, carried);
+        let returned = returned(l, carried, self.kernels);
         let owned: Vec<bool> = (0..known.len()).map(|k| returned.get(k).is_some_and(|states| !states.any())).collect();
         let mut results = self.program(&l.body, &known, &owned);
         let is_state = |k: usize| returned.iter().any(|states| states.before == Some(k) || states.after == Some(k));
@@ -242,6 +242,7 @@ impl Lowering {
             captured,
             bytes: 0,
             start: 0,
+            origin: self.origin,
         })));
         LoweredValue::Many(results.into_iter().map(|known| known.expect("each result has a place")).collect())
     }

@@ -23,8 +23,10 @@ use crate::array::{Array, with_elem};
 use crate::backend::ir::access::{AxisOrder, StridedAccess};
 use crate::backend::ir::elementwise::ElementwiseOp;
 use crate::backend::ir::fusion::{FusedOp, FusionGroup, GroupRead, ValueId};
+use crate::backend::ir::limits::Limits;
 use crate::backend::ir::step::{Buffer, BufferId, FusedStep, Step, StepOperand, Storage};
 use crate::dtype::DType;
+use crate::source::Place;
 
 /// The form of a lowered value: where its elements are, or how they are computed.
 #[derive(Clone, Debug)]
@@ -63,14 +65,25 @@ pub(crate) struct Lowering {
     frames: Vec<Frame>,
     /// The least number of elements of a value for loop interchange.
     pub(crate) interchange: usize,
+    /// See [`Limits`].
+    pub(crate) kernels: bool,
+    /// The place of the operation that is lowered.
+    pub(crate) origin: Place,
 }
 
 /// The largest number of operations of a group.
 const LARGEST: usize = 2000;
 
 impl Lowering {
-    pub(crate) fn new(interchange: usize) -> Lowering {
-        Lowering { buffers: Vec::new(), constants: Vec::new(), frames: vec![Frame::default()], interchange }
+    pub(crate) fn new(Limits { interchange, kernels, .. }: Limits) -> Lowering {
+        Lowering {
+            buffers: Vec::new(),
+            constants: Vec::new(),
+            frames: vec![Frame::default()],
+            interchange,
+            kernels,
+            origin: Place::UNKNOWN,
+        }
     }
 
     /// The number of loops around the current steps.
@@ -174,8 +187,12 @@ impl Lowering {
     }
 
     pub(crate) fn group_at(&mut self, step: usize) -> &mut FusionGroup {
+        let origin = self.origin;
         match &mut self.frame().steps[step] {
-            Step::Pass(group) => group,
+            Step::Pass(group) => {
+                group.origin = origin;
+                group
+            }
             Step::KernelCall(_) | Step::Loop(_) | Step::Matrices(_) | Step::Interpreted(_) | Step::RowBlocks(_) => {
                 unreachable!("the step is a group")
             }

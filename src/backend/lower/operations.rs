@@ -49,7 +49,10 @@ impl Lowering {
     pub(crate) fn program(&mut self, program: &Program, inputs: &[LoweredValue], owned: &[bool]) -> Vec<LoweredValue> {
         let mut scope = Scope::new(program, owned);
         for (k, node) in program.nodes().iter().enumerate() {
+            let enclosing = self.origin;
+            self.origin = program.place(k as NodeId).or(enclosing);
             let known = self.node(&mut scope, k as NodeId, node, inputs);
+            self.origin = enclosing;
             scope.known.push(known);
         }
         program.results().iter().for_each(|id| self.settle(&mut scope, *id));
@@ -306,7 +309,8 @@ impl Lowering {
         let (indexed, rest) = shape.split_at(ix.len());
         let (sizes, block) = (indexed.to_vec(), size(rest));
         if ix.is_empty() {
-            return self.call(scope, node);
+            let (operands, dtype) = ([scope.operand(base), scope.operand(of)], node.dtype);
+            return self.elementwise(size(shape), dtype, &operands, |v| ElementwiseOp::sum(dtype, v[0], v[1]));
         }
         let zero = matches!(&scope.program.nodes()[base as usize].op, Op::Constant(c) if c.is_zero());
         let n = size(&node.shape);
@@ -378,7 +382,7 @@ impl Lowering {
         out: BufferId,
         size: usize,
     ) -> LoweredValue {
-        self.push(Step::KernelCall(Box::new(KernelCall { op, dtype, operands, out, size })));
+        self.push(Step::KernelCall(Box::new(KernelCall { op, dtype, operands, out, size, origin: self.origin })));
         LoweredValue::Dense(out, 0)
     }
 
@@ -422,13 +426,17 @@ impl Lowering {
         let result = |(shape, dtype): &(Shape, DType)| (self.workspace(*dtype, size(shape)), size(shape), *dtype);
         let out: SmallVec<[_; 3]> = results.iter().map(result).collect();
         let values = out.iter().map(|(out, ..)| LoweredValue::Dense(*out, 0)).collect();
-        self.push(Step::Matrices(Box::new(MatrixCall { op, sizes, count, work, dtype, operands, out })));
+        self.push(Step::Matrices(Box::new(MatrixCall {
+            op,
+            sizes,
+            count,
+            work,
+            dtype,
+            operands,
+            out,
+            origin: self.origin,
+        })));
         values
-    }
-
-    /// An operation with one result that the interpreter of arrays executes.
-    pub(crate) fn call(&mut self, scope: &mut Scope<'_>, node: &Node) -> LoweredValue {
-        self.interpreted(scope, node, &[(node.shape.clone(), node.dtype)]).swap_remove(0)
     }
 
     /// An operation that the interpreter of arrays executes, with results of these kinds.

@@ -140,7 +140,7 @@ impl Lowering {
         product: &PlannedContraction,
         node: &Node,
     ) -> Option<LoweredValue> {
-        let (packed, stride, len) = product.packs()?;
+        let (packed, stride, len) = product.packs().filter(|_| self.kernels)?;
         let mut views = [op.a.clone(), op.b.clone()];
         let source = Shape::from_slice(views[packed].source());
         let along = |axis: usize| source[axis] == len && size(&source[axis + 1..]) as i64 == stride;

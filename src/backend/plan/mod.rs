@@ -44,7 +44,34 @@ pub(crate) struct Plan {
 
 /// Plans a program.
 pub(crate) fn plan(program: &Program, limits: Limits) -> Plan {
-    let mut lowering = Lowering::new(limits.interchange);
+    let Lowered { mut steps, mut buffers, inputs, constants, outputs } = lowered(program, limits);
+    let kept = kept(&outputs);
+    steps = row_blocks::form(steps, &mut buffers, &kept, limits);
+    let bytes = buffers::assign(&mut buffers, &mut steps, &kept);
+    Plan { steps, buffers, inputs, constants, outputs, bytes }
+}
+
+/// The buffers of results that a run writes.
+pub(crate) fn kept(outputs: &[ResultSource]) -> Vec<BufferId> {
+    let written = |found: &ResultSource| match found {
+        ResultSource::Buffer(buf) => Some(*buf),
+        ResultSource::Input(_) => None,
+    };
+    outputs.iter().filter_map(written).collect()
+}
+
+/// The steps of a program before they are planned, as fields of a [`Plan`].
+pub(crate) struct Lowered {
+    pub(crate) steps: Vec<FusedStep>,
+    pub(crate) buffers: Vec<Buffer>,
+    pub(crate) inputs: usize,
+    pub(crate) constants: Vec<Array>,
+    pub(crate) outputs: Vec<ResultSource>,
+}
+
+/// Lowers a program.
+pub(crate) fn lowered(program: &Program, limits: Limits) -> Lowered {
+    let mut lowering = Lowering::new(limits);
     let inputs: Vec<LoweredValue> = program
         .inputs()
         .iter()
@@ -71,16 +98,7 @@ pub(crate) fn plan(program: &Program, limits: Limits) -> Plan {
             ResultSource::Buffer(buffer)
         })
         .collect();
-    let kept: Vec<BufferId> = outputs
-        .iter()
-        .filter_map(|found| match found {
-            ResultSource::Buffer(buf) => Some(*buf),
-            ResultSource::Input(_) => None,
-        })
-        .collect();
     let steps = lowering.leave();
-    let Lowering { mut buffers, constants, .. } = lowering;
-    let mut steps = row_blocks::form(steps, &mut buffers, &kept, limits);
-    let bytes = buffers::assign(&mut buffers, &mut steps, &kept);
-    Plan { steps, buffers, inputs: inputs.len(), constants, outputs, bytes }
+    let Lowering { buffers, constants, .. } = lowering;
+    Lowered { steps, buffers, inputs: inputs.len(), constants, outputs }
 }

@@ -51,6 +51,8 @@ pub(crate) struct PlannedContraction {
     sizes: [usize; 3],
     /// The number of products.
     visits: usize,
+    /// The loops of the contraction as given.
+    loops: Option<Nest<3>>,
     pub(crate) kernel: Kernel,
 }
 
@@ -107,15 +109,15 @@ impl PlannedContraction {
         let stored = |single: bool, source: &[usize]| if single { 1 } else { size(source) };
         let sizes = [stored(singles[0], op.a.source()), stored(singles[1], op.b.source()), size(op.out.source())];
         let Some(nest) = Nest::new([&op.a, &op.b, &op.out], [singles[0], singles[1], false]) else {
-            return PlannedContraction { sizes, visits: 0, kernel: Kernel::Nothing };
+            return PlannedContraction { sizes, visits: 0, loops: None, kernel: Kernel::Nothing };
         };
-        let visits = repeats(&nest);
+        let (visits, loops) = (repeats(&nest), Some(nest.clone()));
         let windows = if dtype.is_float() && singles == [false; 2] { windows(op, &nest, dtype) } else { None };
         let kernel = match windows {
             Some(padded) => Kernel::Padded(Box::new(padded)),
             None => apart(choose(nest, dtype), sizes[2], MACHINE.thread),
         };
-        PlannedContraction { sizes, visits, kernel }
+        PlannedContraction { sizes, visits, loops, kernel }
     }
 
     /// Adds the products to `out`; if `fresh`, `out` is set to zeros before.
@@ -131,6 +133,11 @@ impl PlannedContraction {
             out.fill(E::ZERO);
         }
         self.kernel.run([a, b], out, fresh && covers, scratch, threads);
+    }
+
+    /// The loops of the contraction as given; `None` if no index is in bounds of all three arrays.
+    pub(crate) fn loops(&self) -> Option<&Nest<3>> {
+        self.loops.as_ref()
     }
 
     /// The loop nest whose outermost loops may run in parts, and the number of these loops.

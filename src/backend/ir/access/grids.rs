@@ -4,7 +4,7 @@
 
 use std::ops::RangeInclusive;
 
-use super::{Axis, StridedAccess};
+use super::{AccessAxis, StridedAccess};
 use crate::cost::MACHINE;
 use crate::kernels::elementwise::StackShape;
 
@@ -209,7 +209,7 @@ impl StridedAccess {
     /// The place of the index 0 of all other axes, at an index of the axes `outer`, the innermost of which counts fastest;
     /// and whether these axes have no hole there.
     #[inline(always)]
-    fn origin(&self, outer: &[Axis], index: usize) -> (i64, bool) {
+    fn origin(&self, outer: &[AccessAxis], index: usize) -> (i64, bool) {
         let (mut rest, mut place, mut inside) = (index, self.base, true);
         for axis in outer.iter().rev() {
             let k = rest % axis.len;
@@ -223,7 +223,7 @@ impl StridedAccess {
     #[inline(always)]
     fn bands(
         &self,
-        (outer, [rows, inner]): (&[Axis], [&Axis; 2]),
+        (outer, [rows, inner]): (&[AccessAxis], [&AccessAxis; 2]),
         (start, len): (usize, usize),
         mut body: impl FnMut(Band),
     ) {

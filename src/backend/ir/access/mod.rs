@@ -25,23 +25,23 @@ pub(crate) use grids::{ADDED, READ, SHORT_ROW, STACKED};
 
 /// One axis of an iteration space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Axis {
-    len: usize,
+pub(crate) struct AccessAxis {
+    pub(crate) len: usize,
     /// The distance of the places of neighbouring indices.
-    stride: i64,
+    pub(crate) stride: i64,
     /// The range `lo..hi` of the indices that have places; the others are holes.
-    lo: usize,
-    hi: usize,
+    pub(crate) lo: usize,
+    pub(crate) hi: usize,
 }
 
-impl Axis {
+impl AccessAxis {
     /// Splits an axis into an outer one and an inner one of length `n`: the inverse of merging them. `None` if the
     /// length or the bounds are no multiples of `n`.
-    fn split(self, n: usize) -> Option<[Axis; 2]> {
-        let Axis { len, stride, lo, hi } = self;
+    fn split(self, n: usize) -> Option<[AccessAxis; 2]> {
+        let AccessAxis { len, stride, lo, hi } = self;
         [len, lo, hi].iter().all(|k| k.is_multiple_of(n)).then(|| {
-            let outer = Axis { len: len / n, stride: stride.wrapping_mul(n as i64), lo: lo / n, hi: hi / n };
-            [outer, Axis { len: n, stride, lo: 0, hi: n }]
+            let outer = AccessAxis { len: len / n, stride: stride.wrapping_mul(n as i64), lo: lo / n, hi: hi / n };
+            [outer, AccessAxis { len: n, stride, lo: 0, hi: n }]
         })
     }
 }
@@ -52,7 +52,7 @@ pub(crate) struct StridedAccess {
     /// The place of the index 0 of all axes; it may lie outside of the array.
     base: i64,
     /// The axes, outermost first; at least one.
-    axes: SmallVec<[Axis; 4]>,
+    axes: SmallVec<[AccessAxis; 4]>,
     /// The number of short innermost axes that runs go across, and the number of their positions.
     across: (usize, usize),
     /// The number of elements of the array, if holes may read elements of the array instead of 0, and otherwise 0.
@@ -139,8 +139,8 @@ impl StridedAccess {
         }
         let source = view.source();
         let mut base = 0i64;
-        let axis = |(len, (lo, hi)): (&usize, &(usize, usize))| Axis { len: *len, stride: 0, lo: *lo, hi: *hi };
-        let mut axes: SmallVec<[Axis; 4]> = view.shape().iter().zip(view.bounds()).map(axis).collect();
+        let axis = |(len, (lo, hi)): (&usize, &(usize, usize))| AccessAxis { len: *len, stride: 0, lo: *lo, hi: *hi };
+        let mut axes: SmallVec<[AccessAxis; 4]> = view.shape().iter().zip(view.bounds()).map(axis).collect();
         let mut step = 1i64;
         for k in (0..source.len()).rev() {
             base = base.wrapping_add(view.offset()[k].wrapping_mul(step));
@@ -150,19 +150,19 @@ impl StridedAccess {
             step = step.wrapping_mul(source[k] as i64);
         }
         if view.is_empty() {
-            axes.push(Axis { len: 1, stride: 0, lo: 0, hi: 0 });
+            axes.push(AccessAxis { len: 1, stride: 0, lo: 0, hi: 0 });
         }
         Some(StridedAccess::of(base, axes))
     }
 
-    fn of(base: i64, axes: SmallVec<[Axis; 4]>) -> StridedAccess {
+    fn of(base: i64, axes: SmallVec<[AccessAxis; 4]>) -> StridedAccess {
         StridedAccess { base, axes, across: (0, 1), beyond: 0 }.merged()
     }
 
     /// The same access with as few axes as possible: axes of length 1 are dropped, and an outer axis whose stride is
     /// the extent of the next inner one is merged with it.
     fn merged(mut self) -> StridedAccess {
-        let mut merged: SmallVec<[Axis; 4]> = SmallVec::new();
+        let mut merged: SmallVec<[AccessAxis; 4]> = SmallVec::new();
         for axis in &self.axes {
             let whole = axis.lo == 0 && axis.hi == axis.len;
             if axis.len == 1 && whole {
@@ -173,13 +173,13 @@ impl StridedAccess {
                 // one.
                 Some(outer) if whole && outer.stride == axis.stride.wrapping_mul(axis.len as i64) => {
                     let n = axis.len;
-                    *outer = Axis { len: outer.len * n, stride: axis.stride, lo: outer.lo * n, hi: outer.hi * n };
+                    *outer = AccessAxis { len: outer.len * n, stride: axis.stride, lo: outer.lo * n, hi: outer.hi * n };
                 }
                 Some(_) | None => merged.push(*axis),
             }
         }
         if merged.is_empty() {
-            merged.push(Axis { len: 1, stride: 0, lo: 0, hi: 1 });
+            merged.push(AccessAxis { len: 1, stride: 0, lo: 0, hi: 1 });
         }
         self.across = (0, 1);
         for (k, axis) in merged.iter().enumerate().skip(1).rev() {
@@ -193,9 +193,14 @@ impl StridedAccess {
         self
     }
 
+    /// The place of the index 0 of all axes, and the axes, outermost first.
+    pub(crate) fn base_and_axes(&self) -> (i64, &[AccessAxis]) {
+        (self.base, &self.axes)
+    }
+
     /// The places `0, 1, .., n - 1`.
     pub(crate) fn along(n: usize) -> StridedAccess {
-        StridedAccess::of(0, SmallVec::from_slice(&[Axis { len: n, stride: 1, lo: 0, hi: n }]))
+        StridedAccess::of(0, SmallVec::from_slice(&[AccessAxis { len: n, stride: 1, lo: 0, hi: n }]))
     }
 
     /// The same access with all places moved by `at`.
@@ -215,7 +220,7 @@ impl StridedAccess {
     /// places; `None` if the innermost axis has stride 1 already, or if no order gives long runs of stride 1.
     pub(crate) fn axis_order(&self) -> Option<AxisOrder> {
         let inner = self.axes.last()?;
-        let (near, still) = (|axis: &Axis| axis.stride.abs() == 1, |axis: &Axis| axis.stride == 0);
+        let (near, still) = (|axis: &AccessAxis| axis.stride.abs() == 1, |axis: &AccessAxis| axis.stride == 0);
         if near(inner) || inner.len < MACHINE.interchange_axis || self.axes.iter().any(still) {
             return None;
         }
@@ -230,7 +235,7 @@ impl StridedAccess {
     pub(crate) fn reordered(&self, turn: &AxisOrder) -> Option<StridedAccess> {
         let mut left = self.axes.iter().rev().copied();
         let mut outer = None;
-        let mut axes: SmallVec<[Axis; 4]> = SmallVec::new();
+        let mut axes: SmallVec<[AccessAxis; 4]> = SmallVec::new();
         for n in turn.lens.iter().rev() {
             let axis = outer.take().or_else(|| left.next())?;
             if axis.len == *n {
@@ -261,7 +266,7 @@ impl StridedAccess {
     /// The access to the part of a result that `concat` writes from one operand: of an array `[outer, whole, inner]`,
     /// the `rows` rows from `before` on along the middle axis.
     pub(crate) fn block(outer: usize, rows: usize, inner: usize, whole: usize, before: usize) -> StridedAccess {
-        let axis = |len: usize, stride: usize| Axis { len, stride: stride as i64, lo: 0, hi: len };
+        let axis = |len: usize, stride: usize| AccessAxis { len, stride: stride as i64, lo: 0, hi: len };
         let axes = SmallVec::from_slice(&[axis(outer, whole * inner), axis(rows * inner, 1)]);
         StridedAccess::of((before * inner) as i64, axes)
     }
@@ -269,15 +274,15 @@ impl StridedAccess {
     /// The place of the first position, if the access is contiguous without holes.
     pub(crate) fn straight(&self) -> Option<usize> {
         match &self.axes[..] {
-            [Axis { len, stride: 1, lo: 0, hi }] if hi == len => Some(self.base as usize),
-            [Axis { len: 1, lo: 0, hi: 1, .. }] => Some(self.base as usize),
+            [AccessAxis { len, stride: 1, lo: 0, hi }] if hi == len => Some(self.base as usize),
+            [AccessAxis { len: 1, lo: 0, hi: 1, .. }] => Some(self.base as usize),
             _ => None,
         }
     }
 
     /// The place of all positions, if it is one and there are no holes.
     pub(crate) fn constant(&self) -> Option<usize> {
-        let still = |axis: &Axis| axis.stride == 0 && (axis.lo, axis.hi) == (0, axis.len);
+        let still = |axis: &AccessAxis| axis.stride == 0 && (axis.lo, axis.hi) == (0, axis.len);
         self.axes.iter().all(still).then_some(self.base as usize)
     }
 
@@ -389,7 +394,7 @@ impl StridedAccess {
 
     /// The number of positions after which the places repeat, if they do.
     pub(crate) fn period(&self) -> Option<usize> {
-        let [Axis { stride: 0, .. }, rest @ ..] = &self.axes[..] else { return None };
+        let [AccessAxis { stride: 0, .. }, rest @ ..] = &self.axes[..] else { return None };
         (self.is_total() && !rest.is_empty()).then(|| rest.iter().map(|axis| axis.len).product())
     }
 
@@ -402,8 +407,8 @@ impl StridedAccess {
     }
 
     /// The axis of the rows and the axis within a row, if the rows are contiguous and not all holes.
-    fn straight_rows(&self) -> Option<&[Axis; 2]> {
-        let axes: &[Axis; 2] = self.axes[..].try_into().ok()?;
+    fn straight_rows(&self) -> Option<&[AccessAxis; 2]> {
+        let axes: &[AccessAxis; 2] = self.axes[..].try_into().ok()?;
         let [rows, inner] = axes;
         (inner.lo < inner.hi && inner.stride == 1 && rows.stride == inner.len as i64).then_some(axes)
     }
@@ -426,7 +431,7 @@ impl StridedAccess {
         let base = self.base.wrapping_add(inner.stride.wrapping_mul(first as i64));
         let before = |side: usize| side.saturating_sub(first).div_ceil(step).min(count);
         let (lo, hi) = (before(inner.lo), before(inner.hi));
-        *inner = Axis { len: count, stride: inner.stride.wrapping_mul(step as i64), lo, hi };
+        *inner = AccessAxis { len: count, stride: inner.stride.wrapping_mul(step as i64), lo, hi };
         Some(StridedAccess::of(base, axes))
     }
 

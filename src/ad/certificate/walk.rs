@@ -1,0 +1,214 @@
+//! The bounds of every operation of a program: it is interpreted, and each result noted at its operation.
+//!
+//! Law: an operation is one row, by its name, its line and the derivative it belongs to; the row has the hull of all its
+//! results, in all trips of loops that may run.
+
+use indexmap::IndexMap;
+
+use super::{CertificateError, CertifiedOperation};
+use crate::base::BaseTensor;
+use crate::dtype::DType;
+use crate::interpreters::bounded::{Bounded, Span};
+use crate::interpreters::{Enclosure, Rounding};
+use crate::ops::{Binary, Unary};
+use crate::program::repeat::{held, known};
+use crate::program::{CustomKind, Loop, NodeId, Op, Program};
+use crate::source::{Place, SourceLine};
+
+/// A value with its bounds and errors.
+type Value = Rounding<Enclosure>;
+
+/// The operations that have run.
+#[derive(Default)]
+pub(super) struct Walk {
+    rows: IndexMap<(String, Place), CertifiedOperation>,
+    /// Why there are no bounds.
+    fault: Option<CertificateError>,
+    /// The number of loops without a trip whose bodies run for the shapes alone.
+    empty: usize,
+}
+
+/// The results of the operations of a program so far.
+type Results = Vec<Vec<Value>>;
+
+fn one(values: &Results, a: NodeId) -> &Value {
+    &values[a as usize][0]
+}
+
+fn all(values: &Results, ids: &[NodeId]) -> Vec<Value> {
+    ids.iter().map(|a| one(values, *a).clone()).collect()
+}
+
+/// Whether an element may be NaN, and whether one may be infinite, or any integer.
+fn faults(value: &Value) -> [bool; 2] {
+    let spans = value.value().spans();
+    let any_integer = |x: &Span| x.lower <= i64::MIN as f64 && x.upper >= i64::MAX as f64;
+    match value.dtype() {
+        DType::F64 | DType::F32 => [spans.iter().any(|x| x.nan), spans.iter().any(|x| x.has_infinity())],
+        DType::I64 => [false, spans.iter().any(any_integer)],
+        DType::Bool => [false, false],
+    }
+}
+
+impl Walk {
+    /// The results of a program, and its operations.
+    pub(super) fn through(
+        program: &Program,
+        inputs: Vec<Value>,
+    ) -> Result<(Vec<Value>, Vec<CertifiedOperation>), CertificateError> {
+        let mut walk = Walk::default();
+        let results = walk.run(program, inputs, Place::UNKNOWN);
+        match walk.fault {
+            Some(fault) => Err(fault),
+            None => Ok((results, walk.rows.into_values().collect())),
+        }
+    }
+
+    /// The results of a program that runs at a place.
+    fn run(&mut self, program: &Program, inputs: Vec<Value>, outer: Place) -> Vec<Value> {
+        let mut inputs = inputs.into_iter();
+        let mut values: Results = Vec::with_capacity(program.nodes().len());
+        for (k, node) in program.nodes().iter().enumerate() {
+            let place = program.place(k as NodeId).or(outer);
+            let results = match &node.op {
+                Op::Input(_) => inputs.next().into_iter().collect(),
+                Op::Loop(l) => self.run_loop(l, &values, place),
+                Op::Custom(rule, args) => {
+                    let args = all(&values, args);
+                    match rule.kind() {
+                        CustomKind::While { most } => self.run_while((rule.name(), rule.primal(), *most), args, place),
+                        CustomKind::Rules { .. } | CustomKind::Checkpointed | CustomKind::Solve(_) => {
+                            self.run(rule.primal(), args, place)
+                        }
+                    }
+                }
+                Op::Constant(c) => vec![Value::constant(c.0.clone())],
+                Op::Output(a, k) => vec![values[*a as usize][*k].clone()],
+                Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) => {
+                    self.noted(program, k, &values, place)
+                }
+                Op::Linear(..) | Op::Contract(..) | Op::Reduce(..) | Op::Gather(..) => {
+                    self.noted(program, k, &values, place)
+                }
+                Op::ScatterAdd(..) | Op::Concat(..) | Op::Call(..) => self.noted(program, k, &values, place),
+            };
+            values.push(results);
+        }
+        all(&values, program.results())
+    }
+
+    fn run_loop(&mut self, l: &Loop<NodeId>, values: &Results, place: Place) -> Vec<Value> {
+        self.empty += usize::from(l.n == 0);
+        let (init, captured) = (all(values, &l.init), all(values, &l.captured));
+        let carried = init.len();
+        let (mut carry, outputs) =
+            Value::map_accum(l.n, l.reverse, init, &all(values, &l.xs), &mut |carry, elements| {
+                let mut carry = self.run(&l.body, [&carry[..], elements, &captured].concat(), place);
+                let outputs = carry.split_off(carried);
+                (carry, outputs)
+            });
+        self.empty -= usize::from(l.n == 0);
+        carry.extend(outputs);
+        carry
+    }
+
+    /// A while loop; it has a fault if bounds do not decide when it ends, and it has no bound.
+    fn run_while(
+        &mut self,
+        (name, body, most): (&str, &Program, Option<usize>),
+        mut carry: Vec<Value>,
+        place: Place,
+    ) -> Vec<Value> {
+        let captured = carry.split_off(body.outputs().len());
+        for trips in 0..most.unwrap_or(usize::MAX) {
+            let go = known(&carry[0]);
+            if go == Some(false) {
+                break;
+            }
+            if go.is_none() && most.is_none() {
+                let at = place.at.map(SourceLine::from);
+                self.fault.get_or_insert(CertificateError::Undecided { operation: name.to_owned(), at, trips });
+                return carry.iter().map(|x| Value::unknown(x.shape(), x.dtype())).collect();
+            }
+            let mut step = |carry: Vec<Value>| self.run(body, [carry, captured.clone()].concat(), place);
+            carry = if go.is_some() { step(carry) } else { held(carry, &mut step) };
+        }
+        carry
+    }
+
+    /// The results of an operation, which are noted.
+    fn noted(&mut self, program: &Program, k: usize, values: &Results, place: Place) -> Vec<Value> {
+        let op = &program.nodes()[k].op;
+        let results = results(program, op, values);
+        self.note(op, values, &results, place);
+        results
+    }
+
+    /// Notes the results of an operation at its row.
+    fn note(&mut self, op: &Op<NodeId>, values: &Results, results: &[Value], place: Place) {
+        let spans: Vec<Span> = results.iter().flat_map(|y| y.value().spans()).collect();
+        if self.empty > 0 || spans.is_empty() {
+            return;
+        }
+        let [mut nan, mut infinite, mut of_nan, mut of_infinite] = [false; 4];
+        for [a, b] in results.iter().map(faults) {
+            (nan, infinite) = (nan || a, infinite || b);
+        }
+        op.operands(&mut |a| {
+            let [a, b] = faults(one(values, *a));
+            (of_nan, of_infinite) = (of_nan || a, of_infinite || b);
+        });
+        let mut divides = false;
+        if let Op::Binary(Binary::Div, _, y) | Op::Unary(Unary::Recip, y) = op {
+            divides = one(values, *y).value().spans().iter().any(|x| x.lower <= 0.0 && x.upper >= 0.0);
+        }
+        let operation = op.words();
+        let row = self.rows.entry((operation.clone(), place)).or_insert_with(|| CertifiedOperation {
+            operation,
+            at: place.at.map(SourceLine::from),
+            derivative_of: place.derivative_of.map(str::to_owned),
+            lower: f64::INFINITY,
+            upper: f64::NEG_INFINITY,
+            may_be_nan: false,
+            may_overflow: false,
+            may_divide_by_zero: false,
+            begins: false,
+        });
+        row.lower = spans.iter().fold(row.lower, |all, x| all.min(x.lower));
+        row.upper = spans.iter().fold(row.upper, |all, x| all.max(x.upper));
+        row.may_be_nan |= nan;
+        row.may_overflow |= infinite;
+        row.may_divide_by_zero |= divides;
+        row.begins |= (nan || infinite) && !(of_nan || of_infinite);
+    }
+}
+
+/// The results of an operation that computes, and runs no other program.
+fn results(program: &Program, op: &Op<NodeId>, values: &Results) -> Vec<Value> {
+    let get = |a: &NodeId| one(values, *a);
+    // A sum may accumulate a view in place: then it is a sum of all its terms.
+    if let Some([a, b]) = op.added() {
+        let parts = [(a, b), (b, a)].into_iter().find(|(_, of)| program.is_deferred(**of));
+        if let Some((base, of)) = parts
+            && let Op::Linear(linear, x) = &program.nodes()[*of as usize].op
+        {
+            return vec![get(base).clone().accumulate_linear(linear, get(x))];
+        }
+    }
+    match op {
+        Op::Unary(op, a) => vec![get(a).unary(*op)],
+        Op::Binary(op, a, b) => vec![get(a).binary(*op, get(b))],
+        Op::Discrete(op, args) => vec![Value::discrete(op, &args.iter().map(get).collect::<Vec<_>>())],
+        Op::Select([mask, a, b]) => vec![Value::select(get(mask), get(a), get(b))],
+        Op::Linear(op, a) => vec![get(a).linear(op)],
+        Op::Contract(op, a, b) => vec![Value::contract(op, get(a), get(b))],
+        Op::Reduce(op, a) => vec![get(a).reduce(*op)],
+        Op::Gather(a, ix) => vec![get(a).gather(&all(values, ix))],
+        Op::ScatterAdd(a, ix, v) => vec![get(a).clone().scatter_add(&all(values, ix), get(v))],
+        Op::Concat(axis, parts) => vec![Value::concat(*axis, &all(values, parts))],
+        Op::Call(op, args) => Value::call(op, &all(values, args)),
+        Op::Input(_) | Op::Constant(_) | Op::Output(..) | Op::Loop(_) | Op::Custom(..) => {
+            unreachable!("the walk runs inputs, loops and functions")
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! Comments with the lines of the user's source.
+
+use super::tree::{Stmt, Writer};
+use crate::source::Place;
+
+/// What a comment says of a place; `None` if nothing is known.
+pub(super) fn text(origin: Place) -> Option<String> {
+    let at = origin.at?;
+    Some(match origin.derivative_of {
+        Some(name) => format!("{}:{}, derivative of {name}", at.file(), at.line()),
+        None => format!("{}:{}", at.file(), at.line()),
+    })
+}
+
+/// A comment with a place, if the place is another one than that of the last comment.
+pub(super) fn comment(w: &mut Writer, last: &mut Option<String>, origin: Place) {
+    let here = text(origin);
+    if here.is_some() && here != *last {
+        w.push(Stmt::Comment(here.clone().unwrap_or_default()));
+        *last = here;
+    }
+}
+
+/// A comment with several places, each once.
+pub(super) fn all(w: &mut Writer, origins: impl IntoIterator<Item = Place>) {
+    let mut seen: Vec<String> = Vec::new();
+    for text in origins.into_iter().filter_map(text) {
+        if !seen.contains(&text) {
+            seen.push(text);
+        }
+    }
+    if !seen.is_empty() {
+        seen.truncate(MOST);
+        w.push(Stmt::Comment(seen.join("; ")));
+    }
+}
+
+/// The most places of a comment.
+const MOST: usize = 6;

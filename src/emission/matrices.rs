@@ -1,0 +1,416 @@
+//! Operations of linear algebra as trees: a loop over a batch, and loops over the elements of one matrix.
+//!
+//! Laws: those of [`Matrix`] and of the kernels, up to rounding: a matrix without the result gives NaN, right-hand
+//! sides of zeros give zeros, pivots are the same. The number of statements does not depend on sizes. Positions that
+//! data decide are compared with the number of rows before they are used.
+
+mod closed;
+mod exponential;
+mod factors;
+mod minors;
+mod reflections;
+mod spectral;
+
+use super::idioms::{at, start};
+use super::tree::{ElementIndex, ElementPlace, Expression, VariableId, Writer};
+use crate::backend::ir::step::MatrixCall;
+use crate::dtype::DType;
+use crate::ops::{Compare, IntBinary, Matrix, minors as sets};
+
+/// The largest number of rows, and of columns.
+const MOST: usize = 32;
+
+/// The limit of most operations.
+const OTHERS: &str = "matrices have at most 32 rows and 32 columns in source";
+
+/// An error unless the operation on a matrix of so many rows and columns can be written.
+pub(super) fn supported(op: Matrix, [m, n]: [usize; 2]) -> Result<(), &'static str> {
+    let (most, limit) = match op {
+        Matrix::PrefixProduct | Matrix::Recurrence { .. } => return Ok(()),
+        Matrix::Svd => return Err("singular value decompositions are not written as source"),
+        Matrix::Minors { without: 2.. } => {
+            (sets::MOST, "minors without several rows are those of at most 8 rows in source")
+        }
+        Matrix::ExpmTangent { .. } => {
+            (MOST / 2, "derivatives of matrix exponentials are those of at most 16 rows in source")
+        }
+        Matrix::Cholesky | Matrix::Inverse | Matrix::Det | Matrix::Minors { .. } | Matrix::Pivots => (MOST, OTHERS),
+        Matrix::SlogDet | Matrix::Lu | Matrix::LuFactor | Matrix::Solve { .. } => (MOST, OTHERS),
+        Matrix::SolveTriangular { .. } | Matrix::Qr | Matrix::Lstsq | Matrix::Eigh | Matrix::Expm => (MOST, OTHERS),
+    };
+    if m.max(n) <= most { Ok(()) } else { Err(limit) }
+}
+
+/// A matrix whose elements are in memory, with the distances of rows and of columns.
+#[derive(Clone)]
+struct Grid {
+    place: ElementPlace,
+    down: usize,
+    right: usize,
+}
+
+impl Grid {
+    /// A matrix row by row.
+    fn of(place: &ElementPlace, columns: usize) -> Grid {
+        Grid { place: place.clone(), down: columns, right: 1 }
+    }
+
+    /// New memory for a matrix.
+    fn scratch(w: &mut Writer, dtype: DType, [m, n]: [usize; 2]) -> Grid {
+        Grid { place: w.scratch(dtype, m * n), down: n, right: 1 }
+    }
+
+    fn transposed(&self, transposed: bool) -> Grid {
+        let Grid { place, down, right } = self.clone();
+        if transposed { Grid { place, down: right, right: down } } else { Grid { place, down, right } }
+    }
+
+    fn position(&self, i: &ElementIndex, j: &ElementIndex) -> ElementIndex {
+        i.clone().times(self.down as i64).plus(&j.clone().times(self.right as i64))
+    }
+
+    fn load(&self, i: &ElementIndex, j: &ElementIndex) -> Expression {
+        self.place.load(&self.position(i, j))
+    }
+
+    fn store(&self, w: &mut Writer, i: &ElementIndex, j: &ElementIndex, x: Expression) {
+        w.store(&self.place, &self.position(i, j), x);
+    }
+}
+
+/// One matrix of a batch.
+struct One<'a> {
+    dtype: DType,
+    sizes: [usize; 2],
+    /// The columns of the second operand.
+    columns: usize,
+    operands: &'a [ElementPlace],
+    out: &'a [ElementPlace],
+    /// The number of elements of each result.
+    results: &'a [usize],
+}
+
+impl One<'_> {
+    /// The results, which are floats, if the first operand has only finite elements; otherwise NaN.
+    fn if_finite(&self, w: &mut Writer, f: impl FnOnce(&mut Writer)) {
+        let finite = are_finite(w, self.dtype, &self.operands[0], self.sizes[0] * self.sizes[1]);
+        w.if_else(finite, f, |w| {
+            for (place, n) in self.out.iter().zip(self.results) {
+                w.fill(place, *n, Expression::nan(self.dtype));
+            }
+        });
+    }
+}
+
+/// Writes an operation on a batch of matrices.
+pub(super) fn matrices(w: &mut Writer, call: &MatrixCall, operands: &[ElementPlace], out: &[ElementPlace]) {
+    let MatrixCall { op, sizes, count, dtype, .. } = *call;
+    let each = |n: usize| n.checked_div(count).unwrap_or(0);
+    let rows = if let Matrix::Lstsq = op { sizes[0] } else { sizes[1] };
+    let columns = call.operands.get(1).and_then(|(_, n)| each(*n).checked_div(rows)).unwrap_or(0);
+    let results: Vec<usize> = call.out.iter().map(|(_, n, _)| each(*n)).collect();
+    w.for_(count, |w, k| {
+        let part = |place: &ElementPlace, n: usize| place.moved(&k.clone().times(each(n) as i64));
+        let operands: Vec<ElementPlace> = operands.iter().zip(&call.operands).map(|(x, (_, n))| part(x, *n)).collect();
+        let out: Vec<ElementPlace> = out.iter().zip(&call.out).map(|(x, (_, n, _))| part(x, *n)).collect();
+        one(w, op, &One { dtype, sizes, columns, operands: &operands, out: &out, results: &results });
+    });
+}
+
+fn one(w: &mut Writer, op: Matrix, of: &One<'_>) {
+    let by_formula = matches!(of.sizes[1], 2 | 3);
+    match op {
+        Matrix::Cholesky => factors::cholesky(w, of),
+        Matrix::Inverse if by_formula => closed::inverse(w, of),
+        Matrix::Inverse => factors::inverse(w, of),
+        Matrix::Det if by_formula => closed::det(w, of),
+        Matrix::Det => factors::det(w, of),
+        Matrix::SlogDet if by_formula => closed::slogdet(w, of),
+        Matrix::SlogDet => factors::slogdet(w, of),
+        Matrix::Minors { without: 1 } if by_formula => closed::cofactors(w, of),
+        Matrix::Minors { without: 1 } if of.sizes[1] > 4 => minors::cofactors(w, of),
+        Matrix::Minors { without } => minors::by_expansion(w, of, without.into()),
+        Matrix::Pivots => minors::pivots(w, of),
+        Matrix::Lu => factors::lu(w, of),
+        Matrix::LuFactor => factors::lu_factor(w, of),
+        Matrix::Solve { transposed } => factors::solve(w, of, transposed),
+        Matrix::SolveTriangular { lower, transposed, unit } => {
+            factors::solve_triangular(w, of, [lower, transposed, unit]);
+        }
+        Matrix::Qr => reflections::qr(w, of),
+        Matrix::Lstsq => reflections::lstsq(w, of),
+        Matrix::PrefixProduct => recurrence(w, of, false, false),
+        Matrix::Recurrence { transposed } => recurrence(w, of, true, transposed),
+        Matrix::Eigh => spectral::eigh(w, of),
+        Matrix::Expm => exponential::expm(w, of),
+        Matrix::ExpmTangent { transposed } => exponential::expm_tangent(w, of, transposed),
+        Matrix::Svd => unreachable!("programs with {} are refused before", op.name()),
+    }
+}
+
+/// The recurrence of each column, or the prefix products.
+fn recurrence(w: &mut Writer, of: &One<'_>, sum: bool, transposed: bool) {
+    let ([m, n], dtype) = (of.sizes, of.dtype);
+    if m == 0 || n == 0 {
+        return;
+    }
+    let (a, out) = (Grid::of(&of.operands[0], n), Grid::of(&of.out[0], n));
+    let b = sum.then(|| Grid::of(&of.operands[1], n));
+    // The value before is in a variable, if there is one column.
+    let first = at(if transposed { m - 1 } else { 0 });
+    let from = b.as_ref().unwrap_or(&a);
+    let last = (n == 1).then(|| w.cell(dtype, from.load(&first, &start())));
+    w.for_(n, |w, j| {
+        let y = last.as_ref().map_or_else(|| from.load(&first, j), |last| last.load(&start()));
+        out.store(w, &first, j, y);
+    });
+    let rest = if transposed { (start(), at(m - 1)) } else { (at(1), at(m)) };
+    w.for_range(rest, transposed, |w, i| {
+        let (before, factor) = match transposed {
+            true => (i.clone().plus_constant(1), i.clone().plus_constant(1)),
+            false => (i.clone().plus_constant(-1), i.clone()),
+        };
+        w.for_(n, |w, j| {
+            let before = last.as_ref().map_or_else(|| out.load(&before, j), |last| last.load(&start()));
+            let product = Expression::product(dtype, a.load(&factor, j), before);
+            let y = match &b {
+                Some(b) => Expression::sum(dtype, b.load(i, j), product),
+                None => product,
+            };
+            match &last {
+                Some(last) => {
+                    w.store(last, &start(), y);
+                    out.store(w, i, j, last.load(&start()));
+                }
+                None => out.store(w, i, j, y),
+            }
+        });
+    });
+}
+
+/// Whether `count` elements are finite, as a variable.
+fn are_finite(w: &mut Writer, dtype: DType, x: &ElementPlace, count: usize) -> Expression {
+    // What is finite becomes 0, and everything else NaN.
+    let sum = w.cell(dtype, Expression::zero(dtype));
+    w.for_(count, |w, i| {
+        let none = Expression::product(dtype, x.load(i), Expression::zero(dtype));
+        w.store(&sum, &start(), Expression::sum(dtype, sum.load(&start()), none));
+    });
+    let finite = Expression::compare(Compare::Eq, sum.load(&start()), Expression::zero(dtype));
+    w.named(DType::Bool, finite)
+}
+
+/// Whether all `count` elements have a property, as a variable.
+fn all_of(w: &mut Writer, count: usize, holds: impl Fn(&ElementIndex) -> Expression) -> Expression {
+    let all = w.var(DType::Bool, Expression::mask(true));
+    w.for_(count, |w, i| w.set(all, Expression::and(Expression::Variable(all), holds(i))));
+    Expression::Variable(all)
+}
+
+fn is_zero(dtype: DType, x: Expression) -> Expression {
+    Expression::compare(Compare::Eq, x, Expression::zero(dtype))
+}
+
+/// Whether no element of the diagonal is zero.
+fn is_regular(w: &mut Writer, dtype: DType, n: usize, a: &Grid) -> Expression {
+    all_of(w, n, |i| Expression::compare(Compare::Ne, a.load(i, i), Expression::zero(dtype)))
+}
+
+/// Powers of two: numbers from `low` on below `high` are in range, and others are multiplied by `up` or `down`, the
+/// inverse of `up`, until they are.
+#[derive(Clone, Copy)]
+struct Range {
+    low: i32,
+    high: i32,
+    up: i32,
+}
+
+impl Range {
+    /// The product of two numbers is a normal one.
+    fn of_products(dtype: DType) -> Range {
+        let [low, high, up] = if dtype == DType::F32 { [-60, 60, 50] } else { [-500, 500, 600] };
+        Range { low, high, up }
+    }
+
+    /// The sum of 32 squares is a normal number; and the power of two that brings a number into the range is one.
+    fn of_squares(dtype: DType) -> Range {
+        let [low, high, up] = if dtype == DType::F32 { [-55, 50, 32] } else { [-400, 400, 256] };
+        Range { low, high, up }
+    }
+
+    /// Products of eight numbers are normal ones.
+    fn of_powers(dtype: DType) -> Range {
+        let [low, high, up] = if dtype == DType::F32 { [-8, 8, 16] } else { [-50, 50, 100] };
+        Range { low, high, up }
+    }
+
+    fn power(dtype: DType, power: i32) -> Expression {
+        Expression::number(dtype, 2f64.powi(power))
+    }
+
+    /// Brings a number that is finite into the range: `multiplied` gets the power of two by which to multiply it and
+    /// whatever it belongs to, and the change of its exponent in units of `up`.
+    fn bring(
+        self,
+        w: &mut Writer,
+        dtype: DType,
+        x: impl Fn() -> Expression,
+        mut multiplied: impl FnMut(&mut Writer, Expression, i64),
+    ) {
+        w.loop_(|w| {
+            let size = w.named(dtype, Expression::abs(dtype, x()));
+            let is_large = Expression::compare(Compare::Ge, size.clone(), Range::power(dtype, self.high));
+            let infinite = Expression::compare(Compare::Eq, size, Expression::number(dtype, f64::INFINITY));
+            w.break_if(Expression::or(Expression::not(is_large), infinite));
+            multiplied(w, Range::power(dtype, -self.up), 1);
+        });
+        w.loop_(|w| {
+            let size = w.named(dtype, Expression::abs(dtype, x()));
+            let is_small = Expression::compare(Compare::Lt, size.clone(), Range::power(dtype, self.low));
+            w.break_if(Expression::or(Expression::not(is_small), is_zero(dtype, size)));
+            multiplied(w, Range::power(dtype, self.up), -1);
+        });
+    }
+}
+
+/// The product of a float and a power of two, which does not leave a range.
+struct Wide {
+    dtype: DType,
+    range: Range,
+    x: VariableId,
+    /// The exponent, in units of `up` of the range.
+    exponent: VariableId,
+}
+
+impl Wide {
+    fn new(w: &mut Writer, dtype: DType, range: Range, x: Expression) -> Wide {
+        Wide::scaled(w, dtype, range, [x, Expression::int_number(0)])
+    }
+
+    /// A number of a [`Balanced`] matrix, with its exponent.
+    fn with(w: &mut Writer, dtype: DType, [x, exponent]: [Expression; 2]) -> Wide {
+        Wide::scaled(w, dtype, Range::of_powers(dtype), [x, exponent])
+    }
+
+    /// A number, with its exponent in units of a range.
+    fn scaled(w: &mut Writer, dtype: DType, range: Range, [x, exponent]: [Expression; 2]) -> Wide {
+        let (x, exponent) = (w.var(dtype, x), w.var(DType::I64, exponent));
+        Wide { dtype, range, x, exponent }
+    }
+
+    fn x(&self) -> Expression {
+        Expression::Variable(self.x)
+    }
+
+    fn add_exponent(&self, w: &mut Writer, by: Expression) {
+        w.set(self.exponent, Expression::sum(DType::I64, Expression::Variable(self.exponent), by));
+    }
+
+    /// Brings the float into the range.
+    fn bring(&self, w: &mut Writer) {
+        self.range.bring(
+            w,
+            self.dtype,
+            || self.x(),
+            |w, power, by| {
+                w.set(self.x, Expression::product(self.dtype, self.x(), power));
+                self.add_exponent(w, Expression::int_number(by));
+            },
+        );
+    }
+
+    /// Multiplies by a finite number.
+    fn multiply(&self, w: &mut Writer, by: Expression) {
+        let factor = Wide { x: w.var(self.dtype, by), ..*self };
+        factor.bring(w);
+        w.set(self.x, Expression::product(self.dtype, self.x(), factor.x()));
+        self.bring(w);
+    }
+
+    /// The number, rounded where it is subnormal.
+    fn float(self, w: &mut Writer) -> Expression {
+        let left = || Expression::Variable(self.exponent);
+        for (sign, power) in [(1, self.range.up), (-1, -self.range.up)] {
+            w.loop_(|w| {
+                let is_beyond = if sign > 0 { Compare::Gt } else { Compare::Lt };
+                w.break_if(Expression::not(Expression::compare(is_beyond, left(), Expression::int_number(0))));
+                w.set(self.x, Expression::product(self.dtype, self.x(), Range::power(self.dtype, power)));
+                self.add_exponent(w, Expression::int_number(-sign));
+            });
+        }
+        self.x()
+    }
+}
+
+/// A matrix whose rows and columns are multiplied by powers of two, so that the largest element of each is in a range.
+struct Balanced {
+    a: Grid,
+    /// The exponents of rows and of columns.
+    rows: ElementPlace,
+    columns: ElementPlace,
+    /// The sum of all exponents.
+    whole: VariableId,
+}
+
+impl Balanced {
+    /// Balances a matrix of finite elements.
+    fn new(w: &mut Writer, dtype: DType, n: usize, a: &ElementPlace) -> Balanced {
+        let balanced = Grid::scratch(w, dtype, [n, n]);
+        w.copy(a, &balanced.place, n * n);
+        let [rows, columns] = [0, 1].map(|_| w.scratch(DType::I64, n));
+        let whole = w.var(DType::I64, Expression::int_number(0));
+        for (sizes, transposed) in [(&rows, false), (&columns, true)] {
+            let a = balanced.transposed(transposed);
+            w.for_(n, |w, i| {
+                let size = scale(w, dtype, Range::of_powers(dtype), (&start(), &at(n)), |j| a.position(i, j), &a.place);
+                w.store(sizes, i, Expression::Variable(size));
+                w.set(whole, Expression::sum(DType::I64, Expression::Variable(whole), Expression::Variable(size)));
+            });
+        }
+        Balanced { a: balanced, rows, columns, whole }
+    }
+
+    fn whole(&self) -> Expression {
+        Expression::Variable(self.whole)
+    }
+
+    /// The sum of the exponents without a row and a column.
+    fn without(&self, i: &ElementIndex, j: &ElementIndex) -> Expression {
+        let without = Expression::int(IntBinary::Sub, self.whole(), self.rows.load(i));
+        Expression::int(IntBinary::Sub, without, self.columns.load(j))
+    }
+}
+
+/// Multiplies finite elements by a power of two that brings the largest one into a range: the exponent of what they are
+/// to be multiplied by again, in units of the range.
+fn scale(
+    w: &mut Writer,
+    dtype: DType,
+    range: Range,
+    (from, to): (&ElementIndex, &ElementIndex),
+    position: impl Fn(&ElementIndex) -> ElementIndex,
+    place: &ElementPlace,
+) -> VariableId {
+    let (most, size) = (w.var(dtype, Expression::zero(dtype)), w.var(DType::I64, Expression::int_number(0)));
+    w.range(from.clone(), to.clone(), |w, i| {
+        let x = w.named(dtype, Expression::abs(dtype, place.load(&position(i))));
+        w.if_(Expression::compare(Compare::Gt, x.clone(), Expression::Variable(most)), |w| w.set(most, x));
+    });
+    range.bring(
+        w,
+        dtype,
+        || Expression::Variable(most),
+        |w, power, by| {
+            w.range(from.clone(), to.clone(), |w, i| {
+                let here = position(i);
+                w.store(place, &here, Expression::product(dtype, place.load(&here), power.clone()));
+            });
+            w.set(most, Expression::product(dtype, Expression::Variable(most), power));
+            w.set(size, Expression::sum(DType::I64, Expression::Variable(size), Expression::int_number(by)));
+        },
+    );
+    size
+}
+
+#[cfg(test)]
+mod tests;

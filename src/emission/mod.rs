@@ -1,0 +1,217 @@
+//! Programs as source code: Rust without the standard library, and C.
+//!
+//! A recorded, differentiated and optimized program leaves as one function that needs no run time: for microcontrollers,
+//! browsers and other languages. Loops stay loops, so source code grows with the program, never with the number of trips.
+//!
+//! ```text
+//! Program -lower-> steps over values -places, groups, kernels-> imperative trees -simplify-> trees -print-> Rust or C
+//! ```
+//!
+//! Law: emitted code computes what a compiled program computes, by the same operations on the same numbers; only sums
+//! and products of arrays have another order. Reads at indices out of bounds give 0, integers wrap, and the elementary
+//! functions are those of `polygrad-math`.
+//!
+//! | module | does |
+//! |---|---|
+//! | `check` | finds what cannot be written |
+//! | `places` | variables and arrays for buffers, by liveness |
+//! | `steps` | the steps of a program, and loops |
+//! | `groups`, `sums` | fusion groups as nests of loops; long sums in parts |
+//! | `nests`, `kernels`, `matrices` | kernel calls: products and moves; other operations on arrays; linear algebra |
+//! | `tree`, `simplify` | imperative trees |
+//! | `signature`, `lines` | parameters, and comments with lines of the user |
+//! | `print`, `rust`, `c`, `c_math` | the text, and the elementary functions in C |
+//! | `native` | native code in the process, by the compiler of the machine |
+
+mod c;
+mod c_math;
+mod check;
+#[cfg(test)]
+mod evaluate;
+mod groups;
+mod idioms;
+mod kernels;
+mod lines;
+mod matrices;
+#[cfg(feature = "native")]
+mod native;
+mod nests;
+mod places;
+mod print;
+mod rust;
+mod signature;
+mod simplify;
+mod sorting;
+mod steps;
+mod sums;
+mod tree;
+
+#[cfg(feature = "native")]
+pub use native::{Compiler, NativeError, NativeProgram};
+use thiserror::Error;
+
+use crate::backend::ir::limits::Limits;
+use crate::backend::plan::lowered;
+use crate::export::Signature;
+use crate::passes::{self, Phase};
+use crate::program::Program;
+use crate::source::SourceLine;
+use print::Callee;
+use signature::ParameterList;
+
+/// The reason why a program does not leave as source code.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum EmissionError {
+    /// An operation is not written.
+    #[error(
+        "emission: every operation must be one that is written, but `{operation}` is not: {reason}; compute it outside, and \
+         pass the result{}", at.as_ref().map_or_else(String::new, |at| format!(" (called at {at})"))
+    )]
+    Operation {
+        /// The name of the operation.
+        operation: String,
+        /// Why it is not written.
+        reason: String,
+        /// Where the operation was called, if that is known.
+        at: Option<SourceLine>,
+    },
+    /// The program is too large.
+    #[error(
+        "emission: a program must have at most {most} operations, each counted as often as it is written, but has \
+         {operations}; record loops instead of repeating operations"
+    )]
+    Size {
+        /// The number of operations.
+        operations: usize,
+        /// The most operations.
+        most: usize,
+    },
+    /// The name is none that both languages allow.
+    #[error(
+        "emission: the name of a function must be of lower-case letters, digits and `_`, and no keyword, but is `{name}`; \
+         choose another one"
+    )]
+    Name {
+        /// The name.
+        name: String,
+    },
+}
+
+/// A program as source code.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Source {
+    /// The text: of Rust, items of a module; of C, a file.
+    pub code: String,
+    /// The text of the header `name.h`, which the C file includes; empty for Rust.
+    pub header: String,
+    /// The bytes of the memory that the caller provides for a call.
+    pub scratch_bytes: usize,
+    /// The bytes of the arrays that a call has on the stack, beside its variables.
+    pub stack_bytes: usize,
+    /// The lines that `[dependencies]` of the crate with the code needs.
+    pub dependencies: Vec<String>,
+    /// The program that is written, with the names of the parameters.
+    program: Program,
+}
+
+impl Source {
+    pub(crate) fn program(&self) -> &Program {
+        &self.program
+    }
+}
+
+/// A language.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Target {
+    Rust,
+    C,
+}
+
+/// The version of `polygrad-math` that emitted Rust needs.
+const MATH: &str = "polygrad-math = \"0.1\"";
+
+fn emitted(program: &Program, signature: &Signature, target: Target) -> Result<Source, EmissionError> {
+    let name = &signature.name[..];
+    if !signature::is_name(name) {
+        return Err(EmissionError::Name { name: name.into() });
+    }
+    let whole = passes::after(Phase::BeforePlan, program, &Limits::SOURCE.passes);
+    check::check(&whole)?;
+    let ports = ParameterList::new(program, signature);
+    let mut function = steps::function(program, lowered(&whole, Limits::SOURCE));
+    simplify::simplify(&mut function);
+    let head = [format!("`{name}`, written by polygrad {} from a recorded program.", env!("CARGO_PKG_VERSION"))];
+    let widest = ports.scratch(&function).iter().map(|(_, dtype, _)| dtype.width()).max().unwrap_or(1);
+    let scratch_bytes: usize = ports.scratch(&function).iter().map(|(_, dtype, len)| dtype.width() * len).sum();
+    let (code, header, dependencies) = match target {
+        Target::Rust => {
+            let (code, called) = rust::text(name, &ports, &function, &head);
+            let math = called.iter().any(|callee| matches!(callee, Callee::Math(..)));
+            (code, String::new(), math.then(|| MATH.into()).into_iter().collect())
+        }
+        Target::C => {
+            let code = c::text(name, &ports, &function, &head);
+            (code, c::header(name, &ports, &function, &head), Vec::new())
+        }
+    };
+    Ok(Source {
+        code,
+        header,
+        scratch_bytes: scratch_bytes.next_multiple_of(widest),
+        stack_bytes: function.stack_bytes(),
+        dependencies,
+        program: signature.names(program),
+    })
+}
+
+impl Program {
+    /// The program as a function of Rust with this name: see [`crate::emission`].
+    ///
+    /// The program is emitted as it is: [`optimize`](crate::passes::optimize) it first, or emit a
+    /// [`Function`](crate::Function::to_rust).
+    ///
+    /// ```
+    /// use polygrad::{BaseTensor, DType, ops::Unary, program::Term};
+    /// let x = Term::variable(&[2], DType::F64);
+    /// let program = Term::program(&[x.clone()], &[x.unary(Unary::Square)], &["y".into()])?.named(&["x"], &["y"]);
+    /// let source = program.to_rust("squares").unwrap();
+    /// assert!(source.code.contains("pub fn squares(x: &[f64; 2], y: &mut [f64; 2]) {"), "{}", source.code);
+    /// assert_eq!((source.scratch_bytes, source.dependencies.len()), (0, 0));
+    /// # Ok::<(), String>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When an operation is not written, the program is too large, or the name is none of Rust.
+    pub fn to_rust(&self, name: &str) -> Result<Source, EmissionError> {
+        self.to_rust_with(&self.signature(name))
+    }
+
+    /// [`to_rust`](Program::to_rust) with other names.
+    pub(crate) fn to_rust_with(&self, signature: &Signature) -> Result<Source, EmissionError> {
+        emitted(self, signature, Target::Rust)
+    }
+
+    /// The program as a function of C99 with this name: see [`crate::emission`].
+    ///
+    /// ```
+    /// use polygrad::{BaseTensor, DType, ops::Unary, program::Term};
+    /// let x = Term::variable(&[2], DType::F64);
+    /// let program = Term::program(&[x.clone()], &[x.unary(Unary::Square)], &["y".into()])?.named(&["x"], &["y"]);
+    /// let source = program.to_c("squares").unwrap();
+    /// assert!(source.header.contains("void squares(const double *x, double *y);"), "{}", source.header);
+    /// # Ok::<(), String>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`to_rust`](Program::to_rust).
+    pub fn to_c(&self, name: &str) -> Result<Source, EmissionError> {
+        self.to_c_with(&self.signature(name))
+    }
+
+    /// [`to_c`](Program::to_c) with other names.
+    pub(crate) fn to_c_with(&self, signature: &Signature) -> Result<Source, EmissionError> {
+        emitted(self, signature, Target::C)
+    }
+}

@@ -1,0 +1,297 @@
+//! Steps as statements: passes, kernel calls and loops over the buffers of a lowered program.
+//!
+//! Law: a loop stays a loop, however many trips it has. A state of a loop is in one array or variable that each trip
+//! updates, or in two that exchange their names after each trip.
+
+use super::groups::GroupWriter;
+use super::places::{self, Slots};
+use super::tree::{ArrayId, ArrayKind, ElementIndex, ElementPlace, EmittedFunction, Expression, Literal, Stmt, Writer};
+use super::{kernels, lines, matrices};
+use crate::array::Array;
+use crate::backend::ir::elementwise::ElementwiseOp;
+use crate::backend::ir::fusion::FusionGroup;
+use crate::backend::ir::step::{Buffer, BufferId, Carry, FusedStep, LoopStep, Step, StepOperand, Storage};
+use crate::backend::plan::{Lowered, ResultSource, kept};
+use crate::dtype::DType;
+use crate::program::{Program, Slot};
+use crate::shape::size;
+
+/// The largest state, in elements, that is copied after each trip; larger ones exchange their names.
+const COPIED: usize = 32;
+
+/// The function of a lowered program.
+pub(super) fn function(program: &Program, lowered: Lowered) -> EmittedFunction {
+    let Lowered { mut steps, buffers, inputs: _, constants, outputs } = lowered;
+    prune(&mut steps);
+    let slots = places::assign(&steps, &buffers, &kept(&outputs));
+    let mut emitter = Emitter { w: Writer::new(), buffers: &buffers, places: vec![None; buffers.len()] };
+    emitter.arrays(program, &slots, &constants, &outputs);
+    emitter.frame(&steps);
+    emitter.results(program.outputs(), &outputs);
+    emitter.w.finish()
+}
+
+/// Removes values of groups that nothing reads.
+fn prune(steps: &mut [FusedStep]) {
+    for step in steps {
+        match step {
+            Step::Pass(group) => group.prune(),
+            Step::Loop(l) => prune(&mut l.body),
+            Step::KernelCall(_) | Step::Matrices(_) | Step::Interpreted(_) | Step::RowBlocks(_) => {}
+        }
+    }
+}
+
+struct Emitter<'a> {
+    w: Writer,
+    buffers: &'a [Buffer],
+    /// Where each buffer is; variables have places once they are declared.
+    places: Vec<Option<ElementPlace>>,
+}
+
+/// An element of an array as a number.
+pub(super) fn number_at(array: &Array, at: usize) -> Literal {
+    match array.dtype() {
+        DType::F64 => Literal::F64(array.typed::<f64>().get(at)),
+        DType::F32 => Literal::F32(array.typed::<f32>().get(at)),
+        DType::I64 => Literal::I64(array.typed::<i64>().get(at)),
+        DType::Bool => Literal::Bool(array.typed::<bool>().get(at)),
+    }
+}
+
+impl Emitter<'_> {
+    /// Declares the arrays of the function.
+    fn arrays(&mut self, program: &Program, slots: &Slots, constants: &[Array], outputs: &[ResultSource]) {
+        for (k, slot) in program.inputs().iter().enumerate() {
+            let array = self.port(slot, ArrayKind::Input(k));
+            self.places[k] = Some(ElementPlace::Elements(array, ElementIndex::default()));
+        }
+        let results: Vec<ArrayId> =
+            program.outputs().iter().enumerate().map(|(k, slot)| self.port(slot, ArrayKind::Output(k))).collect();
+        for (found, array) in outputs.iter().zip(results) {
+            let ResultSource::Buffer(buf) = found else { continue };
+            if let Storage::Output = self.buffers[*buf as usize].storage {
+                self.places[*buf as usize] = Some(ElementPlace::Elements(array, ElementIndex::default()));
+            }
+        }
+        for (buf, buffer) in self.buffers.iter().enumerate() {
+            let Storage::Constant(k) = buffer.storage else { continue };
+            let constant = &constants[k];
+            self.places[buf] = Some(match constant.size() {
+                1 => ElementPlace::Number(number_at(constant, 0)),
+                size => {
+                    let array = self.w.array(constant.dtype(), size, ArrayKind::Constant(constant.clone()));
+                    ElementPlace::Elements(array, ElementIndex::default())
+                }
+            });
+        }
+        let scratch: Vec<ElementPlace> = slots.kinds.iter().map(|(dtype, len)| self.w.scratch(*dtype, *len)).collect();
+        for (buf, slot) in &slots.of {
+            self.places[*buf as usize] = Some(scratch[*slot].clone());
+        }
+    }
+
+    fn port(&mut self, slot: &Slot, kind: ArrayKind) -> ArrayId {
+        let array = self.w.array(slot.dtype, size(&slot.shape), kind);
+        self.w.function.arrays[array as usize].number = slot.shape.is_empty();
+        array
+    }
+
+    fn place(&self, buf: BufferId) -> ElementPlace {
+        // A buffer without elements has no place.
+        self.places[buf as usize]
+            .clone()
+            .unwrap_or(ElementPlace::Number(Literal::zero(self.buffers[buf as usize].dtype)))
+    }
+
+    /// The place of a buffer that the next step writes: a variable is declared, if it is not yet.
+    fn written(&mut self, buf: BufferId) -> ElementPlace {
+        let buffer = &self.buffers[buf as usize];
+        if self.places[buf as usize].is_none() && buffer.size == 1 {
+            let variable = self.w.var(buffer.dtype, Expression::zero(buffer.dtype));
+            self.places[buf as usize] = Some(ElementPlace::Variable(variable));
+        }
+        self.place(buf)
+    }
+
+    fn operand(&self, operand: &StepOperand) -> ElementPlace {
+        let (place, at) = (self.place(operand.buf), ElementIndex::constant(operand.at as i64));
+        if operand.one { place.one(&at) } else { place.moved(&at) }
+    }
+
+    fn frame(&mut self, steps: &[FusedStep]) {
+        for step in steps {
+            match step {
+                Step::Pass(group) => self.pass(group),
+                Step::KernelCall(call) => {
+                    lines::all(&mut self.w, [call.origin]);
+                    let out = self.written(call.out);
+                    let operands: Vec<ElementPlace> =
+                        call.operands.iter().map(|(operand, _)| self.operand(operand)).collect();
+                    kernels::call(&mut self.w, call, &operands, &out);
+                }
+                Step::Matrices(call) => {
+                    lines::all(&mut self.w, [call.origin]);
+                    let out: Vec<ElementPlace> = call.out.iter().map(|(buf, ..)| self.written(*buf)).collect();
+                    let operands: Vec<ElementPlace> =
+                        call.operands.iter().map(|(operand, _)| self.operand(operand)).collect();
+                    matrices::matrices(&mut self.w, call, &operands, &out);
+                }
+                Step::Loop(l) => self.trips(l),
+                Step::Interpreted(_) => unreachable!("what cannot be written was refused"),
+                Step::RowBlocks(_) => unreachable!("steps that leave as source are not planned"),
+            }
+        }
+    }
+
+    fn pass(&mut self, group: &FusionGroup) {
+        if group.size != 1 {
+            lines::all(&mut self.w, group.origins.iter().copied());
+        }
+        group.buffers(&mut |buf, written| {
+            if written {
+                self.written(buf);
+            }
+        });
+        for (buf, _) in group.cleared() {
+            let (place, buffer) = (self.place(buf), &self.buffers[buf as usize]);
+            fill(&mut self.w, &place, buffer.size, &Expression::zero(buffer.dtype));
+        }
+        if group.size == 0 {
+            return;
+        }
+        let Emitter { w, buffers, places } = self;
+        let place = |buf: BufferId| {
+            places[buf as usize].clone().unwrap_or(ElementPlace::Number(Literal::zero(buffers[buf as usize].dtype)))
+        };
+        let dtype = |buf: BufferId| buffers[buf as usize].dtype;
+        GroupWriter::new(group, &place, &dtype).write(w);
+    }
+
+    /// Writes a loop.
+    fn trips(&mut self, l: &LoopStep<FusionGroup>) {
+        lines::all(&mut self.w, [l.origin]);
+        let states: Vec<State> = l.carries.iter().map(|carry| self.start(carry, l)).collect();
+        for row in &l.outputs {
+            self.written(row.of);
+        }
+        let renamed: Vec<([ArrayId; 2], [ArrayId; 2])> = states.iter().filter_map(State::renamed).collect();
+        renamed.iter().for_each(|_| self.w.open());
+        let counter = self.w.open_loop();
+        self.rows(l, &ElementIndex::of(counter));
+        if let Some(go) = l.carries.first().filter(|_| l.ends) {
+            let go = self.place(go.input).load(&ElementIndex::default());
+            self.w.push(Stmt::If(Expression::op(ElementwiseOp::Not(go), DType::Bool), vec![Stmt::Break], Vec::new()));
+        }
+        let mut copies: Vec<(ElementPlace, ElementPlace, usize)> = Vec::new();
+        for (carry, state) in l.carries.iter().zip(&states) {
+            let next = match state {
+                State::InPlace => self.place(carry.input),
+                State::Renamed { names, .. } => ElementPlace::Elements(names[1], ElementIndex::default()),
+                State::Copied(Some(next)) => next.clone(),
+                State::Copied(None) => ElementPlace::Variable(self.w.var(carry.dtype, Expression::zero(carry.dtype))),
+            };
+            if let State::Copied(_) = state {
+                copies.push((next.clone(), self.place(carry.input), carry.bytes / carry.dtype.width()));
+            }
+            self.places[carry.output as usize] = Some(next);
+        }
+        self.frame(&l.body);
+        for (next, input, size) in copies {
+            copy(&mut self.w, &next, &input, size);
+        }
+        renamed.iter().for_each(|(names, _)| self.w.push(Stmt::Swap(*names)));
+        let body = self.w.close_loop();
+        self.w.push(match l.n {
+            usize::MAX => Stmt::Loop(body),
+            n => Stmt::For {
+                counter,
+                from: ElementIndex::default(),
+                to: ElementIndex::constant(n as i64),
+                down: l.reverse,
+                body,
+            },
+        });
+        for (names, of) in renamed.into_iter().rev() {
+            let body = self.w.close();
+            self.w.push(Stmt::Renamed { names, of, body });
+        }
+    }
+
+    /// Copies the initial value of a carry, and decides where its states are.
+    fn start(&mut self, carry: &Carry, l: &LoopStep<FusionGroup>) -> State {
+        let (result, size) = (self.written(carry.result), carry.bytes / carry.dtype.width());
+        let init = self.operand(&carry.init);
+        let other = carry.other.map(|other| self.place(other));
+        let mut first = result.clone();
+        let state = match (&result, other) {
+            _ if carry.input == carry.output => State::InPlace,
+            (ElementPlace::Elements(result, _), Some(ElementPlace::Elements(other, _))) if size > COPIED && !l.ends => {
+                // The last of `n` trips writes the result.
+                let of = if l.n.is_multiple_of(2) { [*result, other] } else { [other, *result] };
+                first = ElementPlace::Elements(of[0], ElementIndex::default());
+                State::Renamed { names: of.map(|_| self.w.array(carry.dtype, size, ArrayKind::Name)), of }
+            }
+            (_, other) => State::Copied(other.filter(|_| size > 1)),
+        };
+        copy(&mut self.w, &init, &first, size);
+        self.places[carry.input as usize] = Some(match &state {
+            State::Renamed { names, .. } => ElementPlace::Elements(names[0], ElementIndex::default()),
+            State::InPlace | State::Copied(_) => result,
+        });
+        state
+    }
+
+    /// Sets the places of the rows of a trip.
+    fn rows(&mut self, l: &LoopStep<FusionGroup>, trip: &ElementIndex) {
+        for row in l.xs.iter().chain(&l.outputs) {
+            let width = self.buffers[row.row as usize].dtype.width();
+            let at = trip.clone().times((row.bytes / width) as i64).plus_constant((row.start / width) as i64);
+            self.places[row.row as usize] = Some(self.place(row.of).moved(&at));
+        }
+    }
+
+    /// Writes the results that are in no array of the caller yet.
+    fn results(&mut self, slots: &[Slot], outputs: &[ResultSource]) {
+        let arrays: Vec<(ArrayId, usize)> = (0..)
+            .zip(&self.w.function.arrays)
+            .filter_map(|(id, info)| if let ArrayKind::Output(k) = info.kind { Some((id, k)) } else { None })
+            .collect();
+        for (array, k) in arrays {
+            let (ResultSource::Buffer(buf) | ResultSource::Input(buf)) = outputs[k];
+            let (from, to) = (self.place(buf), ElementPlace::Elements(array, ElementIndex::default()));
+            if !matches!(from, ElementPlace::Elements(source, _) if source == array) {
+                copy(&mut self.w, &from, &to, size(&slots[k].shape));
+            }
+        }
+    }
+}
+
+/// Where the states of a carry are.
+enum State {
+    /// Each trip updates the state where it is.
+    InPlace,
+    /// The next state is in an array, or a variable, of its own, and is copied after each trip.
+    Copied(Option<ElementPlace>),
+    /// The names of two arrays are exchanged after each trip.
+    Renamed { names: [ArrayId; 2], of: [ArrayId; 2] },
+}
+
+impl State {
+    fn renamed(&self) -> Option<([ArrayId; 2], [ArrayId; 2])> {
+        match self {
+            State::Renamed { names, of } => Some((*names, *of)),
+            State::InPlace | State::Copied(_) => None,
+        }
+    }
+}
+
+/// Sets all elements of a place.
+pub(super) fn fill(w: &mut Writer, place: &ElementPlace, size: usize, value: &Expression) {
+    w.for_(size, |w, i| w.store(place, i, value.clone()));
+}
+
+/// Copies elements.
+fn copy(w: &mut Writer, from: &ElementPlace, to: &ElementPlace, size: usize) {
+    w.for_(size, |w, i| w.store(to, i, from.load(i)));
+}

@@ -1,0 +1,642 @@
+//! Imperative trees: the statements and expressions of emitted code, before a language spells them.
+//!
+//! Law: a tree has one meaning, whatever language spells it. Expressions have no effects; an index is affine in counters
+//! and never leaves its array where a statement runs. A program without arrays in memory is a list of `Let`.
+
+use std::collections::BTreeMap;
+
+use smallvec::SmallVec;
+
+use crate::array::Array;
+use crate::backend::ir::elementwise::ElementwiseOp;
+use crate::dtype::DType;
+
+/// The number of a variable.
+pub(super) type VariableId = u32;
+
+/// The number of an array of the function.
+pub(super) type ArrayId = u32;
+
+/// A variable.
+#[derive(Clone, Debug)]
+pub(super) enum Variable {
+    /// An element.
+    Value(DType),
+    /// A counter of a loop at this depth, or a position that is computed.
+    Counter(usize),
+    Position,
+}
+
+/// Where an array lives.
+#[derive(Clone, Debug)]
+pub(super) enum ArrayKind {
+    /// The input of this number.
+    Input(usize),
+    /// The output of this number.
+    Output(usize),
+    Constant(Array),
+    /// A variable of the function.
+    Stack,
+    /// A field of the scratch.
+    Scratch,
+    /// A name for another array: see [`Stmt::Renamed`].
+    Name,
+}
+
+/// An array of the function.
+#[derive(Clone, Debug)]
+pub(super) struct ArrayInfo {
+    pub(super) dtype: DType,
+    pub(super) len: usize,
+    pub(super) kind: ArrayKind,
+    /// Whether an input or output is one number instead of an array of one.
+    pub(super) number: bool,
+}
+
+/// A position in an array: a constant plus multiples of variables.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct ElementIndex {
+    pub(super) constant: i64,
+    pub(super) terms: SmallVec<[(VariableId, i64); 4]>,
+}
+
+impl ElementIndex {
+    pub(super) fn constant(constant: i64) -> ElementIndex {
+        ElementIndex { constant, terms: SmallVec::new() }
+    }
+
+    pub(super) fn of(variable: VariableId) -> ElementIndex {
+        ElementIndex { constant: 0, terms: SmallVec::from_slice(&[(variable, 1)]) }
+    }
+
+    pub(super) fn plus(mut self, other: &ElementIndex) -> ElementIndex {
+        self.constant = self.constant.wrapping_add(other.constant);
+        for (variable, factor) in &other.terms {
+            match self.terms.iter_mut().find(|(known, _)| known == variable) {
+                Some((_, known)) => *known = known.wrapping_add(*factor),
+                None => self.terms.push((*variable, *factor)),
+            }
+        }
+        self.terms.retain(|(_, factor)| *factor != 0);
+        self
+    }
+
+    pub(super) fn plus_constant(mut self, by: i64) -> ElementIndex {
+        self.constant = self.constant.wrapping_add(by);
+        self
+    }
+
+    pub(super) fn times(mut self, factor: i64) -> ElementIndex {
+        if factor == 0 {
+            return ElementIndex::default();
+        }
+        self.constant = self.constant.wrapping_mul(factor);
+        self.terms.iter_mut().for_each(|(_, of)| *of = of.wrapping_mul(factor));
+        self
+    }
+
+    /// The value, if no variable is in it.
+    pub(super) fn known(&self) -> Option<i64> {
+        self.terms.is_empty().then_some(self.constant)
+    }
+}
+
+/// A number.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Literal {
+    F64(f64),
+    F32(f32),
+    I64(i64),
+    Bool(bool),
+}
+
+impl Literal {
+    pub(super) fn zero(dtype: DType) -> Literal {
+        Literal::of(dtype, 0)
+    }
+
+    /// A small integer as an element.
+    pub(super) fn of(dtype: DType, x: i32) -> Literal {
+        match dtype {
+            DType::F64 => Literal::F64(x.into()),
+            DType::F32 => Literal::F32(x as f32),
+            DType::I64 => Literal::I64(x.into()),
+            DType::Bool => Literal::Bool(x != 0),
+        }
+    }
+}
+
+/// An expression.
+#[derive(Clone, Debug)]
+pub(super) enum Expression {
+    Literal(Literal),
+    Variable(VariableId),
+    Load(ArrayId, ElementIndex),
+    /// An elementwise operation with a result of this element type.
+    Op(Box<ElementwiseOp<Expression>>, DType),
+    /// A position as an integer.
+    Position(ElementIndex),
+    /// `a <= b`.
+    AtMost(ElementIndex, ElementIndex),
+    /// `a < b`.
+    Below(ElementIndex, ElementIndex),
+    /// Whether an integer is an index of an axis of this length.
+    IsIndex(Box<Expression>, usize),
+    /// All of these conditions; they are evaluated in order, up to the first that does not hold.
+    All(Vec<Expression>),
+    /// The second if the first, a condition, holds, otherwise the third; the other one is not evaluated.
+    If(Box<[Expression; 3]>),
+}
+
+impl Expression {
+    pub(super) fn zero(dtype: DType) -> Expression {
+        Expression::Literal(Literal::zero(dtype))
+    }
+
+    pub(super) fn op(op: ElementwiseOp<Expression>, dtype: DType) -> Expression {
+        Expression::Op(Box::new(op), dtype)
+    }
+
+    pub(super) fn sum(dtype: DType, a: Expression, b: Expression) -> Expression {
+        Expression::op(ElementwiseOp::sum(dtype, a, b), dtype)
+    }
+
+    pub(super) fn product(dtype: DType, a: Expression, b: Expression) -> Expression {
+        Expression::op(ElementwiseOp::product(dtype, a, b), dtype)
+    }
+
+    /// The expression if the conditions hold, and otherwise zero.
+    pub(super) fn where_all(mut conditions: Vec<Expression>, value: Expression, dtype: DType) -> Expression {
+        match conditions.len() {
+            0 => value,
+            1 => Expression::If(Box::new([conditions.remove(0), value, Expression::zero(dtype)])),
+            _ => Expression::If(Box::new([Expression::All(conditions), value, Expression::zero(dtype)])),
+        }
+    }
+
+    /// The number of operations, calls counted as several: what decides whether an expression is worth a line of its
+    /// own.
+    pub(super) fn weight(&self) -> usize {
+        match self {
+            Expression::Literal(_) | Expression::Variable(_) => 0,
+            Expression::Load(_, index) => index.terms.len(),
+            Expression::Op(op, _) => 1 + op.by_ref().operands().iter().map(|of| of.weight()).sum::<usize>(),
+            Expression::Position(_) | Expression::AtMost(..) | Expression::Below(..) => 2,
+            Expression::IsIndex(value, _) => 2 + value.weight(),
+            Expression::All(all) => all.iter().map(Expression::weight).sum(),
+            Expression::If(parts) => 3 + parts.iter().map(Expression::weight).sum::<usize>(),
+        }
+    }
+}
+
+/// A position that is no affine function of others.
+#[derive(Clone, Debug)]
+pub(super) enum PositionExpr {
+    Affine(ElementIndex),
+    /// The quotient of a position and a number.
+    Quotient(ElementIndex, usize),
+    /// The remainder.
+    Remainder(ElementIndex, usize),
+    /// An integer that is a position.
+    Int(Expression),
+}
+
+/// A statement.
+#[derive(Clone, Debug)]
+pub(super) enum Stmt {
+    Comment(String),
+    /// Declares a variable that keeps its value.
+    Let(VariableId, Expression),
+    /// Declares a variable that changes.
+    Var(VariableId, Expression),
+    Set(VariableId, Expression),
+    /// Declares a position, which may change.
+    Position(VariableId, PositionExpr),
+    SetPosition(VariableId, PositionExpr),
+    Store(ArrayId, ElementIndex, Expression),
+    /// A loop over `from..to`, backwards if `down`.
+    For {
+        counter: VariableId,
+        from: ElementIndex,
+        to: ElementIndex,
+        down: bool,
+        body: Vec<Stmt>,
+    },
+    /// A loop until `Break`.
+    Loop(Vec<Stmt>),
+    If(Expression, Vec<Stmt>, Vec<Stmt>),
+    /// Leaves the innermost loop.
+    Break,
+    /// Runs the body with two names for arrays of the scratch, which `Swap` exchanges.
+    Renamed {
+        names: [ArrayId; 2],
+        of: [ArrayId; 2],
+        body: Vec<Stmt>,
+    },
+    Swap([ArrayId; 2]),
+}
+
+/// A function that is emitted.
+#[derive(Debug, Default)]
+pub(super) struct EmittedFunction {
+    pub(super) variables: Vec<Variable>,
+    pub(super) arrays: Vec<ArrayInfo>,
+    pub(super) body: Vec<Stmt>,
+}
+
+/// Where the elements of an operand are.
+#[derive(Clone, Debug)]
+pub(super) enum ElementPlace {
+    /// A variable: the only element.
+    Variable(VariableId),
+    /// Elements of an array, from this position on.
+    Elements(ArrayId, ElementIndex),
+    /// One element of an array, which stands for all.
+    One(ArrayId, ElementIndex),
+    /// A number, which stands for all.
+    Number(Literal),
+}
+
+impl ElementPlace {
+    /// The element at a position.
+    pub(super) fn load(&self, at: &ElementIndex) -> Expression {
+        match self {
+            ElementPlace::Variable(variable) => Expression::Variable(*variable),
+            ElementPlace::Elements(array, from) => Expression::Load(*array, from.clone().plus(at)),
+            ElementPlace::One(array, from) => Expression::Load(*array, from.clone()),
+            ElementPlace::Number(number) => Expression::Literal(*number),
+        }
+    }
+
+    /// The place as that of one element, which stands for all.
+    pub(super) fn one(&self, at: &ElementIndex) -> ElementPlace {
+        match self {
+            ElementPlace::Elements(array, from) => ElementPlace::One(*array, from.clone().plus(at)),
+            ElementPlace::Variable(_) | ElementPlace::One(..) | ElementPlace::Number(_) => self.clone(),
+        }
+    }
+
+    /// The place from a position on.
+    pub(super) fn moved(&self, by: &ElementIndex) -> ElementPlace {
+        match self {
+            ElementPlace::Elements(array, from) => ElementPlace::Elements(*array, from.clone().plus(by)),
+            ElementPlace::Variable(_) | ElementPlace::One(..) | ElementPlace::Number(_) => self.clone(),
+        }
+    }
+}
+
+/// A function that is being written: statements are added to the innermost open block.
+#[derive(Debug)]
+pub(super) struct Writer {
+    pub(super) function: EmittedFunction,
+    blocks: Vec<Vec<Stmt>>,
+    /// The number of loops around the open block.
+    depth: usize,
+    /// The least and the largest value of counters and positions, where they are known.
+    ranges: BTreeMap<VariableId, (i64, i64)>,
+}
+
+impl Writer {
+    pub(super) fn new() -> Writer {
+        Writer { function: EmittedFunction::default(), blocks: vec![Vec::new()], depth: 0, ranges: BTreeMap::new() }
+    }
+
+    /// The function with its statements.
+    pub(super) fn finish(mut self) -> EmittedFunction {
+        self.function.body = self.blocks.pop().unwrap_or_default();
+        self.function
+    }
+
+    fn variable(&mut self, variable: Variable) -> VariableId {
+        self.function.variables.push(variable);
+        (self.function.variables.len() - 1) as VariableId
+    }
+
+    pub(super) fn array(&mut self, dtype: DType, len: usize, kind: ArrayKind) -> ArrayId {
+        self.function.arrays.push(ArrayInfo { dtype, len, kind, number: false });
+        (self.function.arrays.len() - 1) as ArrayId
+    }
+
+    /// A new array in memory that holds no value before or after the statements that use it.
+    pub(super) fn scratch(&mut self, dtype: DType, len: usize) -> ElementPlace {
+        ElementPlace::Elements(self.array(dtype, len, ArrayKind::Scratch), ElementIndex::default())
+    }
+
+    pub(super) fn push(&mut self, stmt: Stmt) {
+        self.blocks.last_mut().expect("a block is open").push(stmt);
+    }
+
+    /// Opens a block: later statements are added to it.
+    pub(super) fn open(&mut self) {
+        self.blocks.push(Vec::new());
+    }
+
+    /// Closes the innermost open block, and returns its statements.
+    pub(super) fn close(&mut self) -> Vec<Stmt> {
+        self.blocks.pop().unwrap_or_default()
+    }
+
+    /// Opens the body of a loop; returns its counter.
+    pub(super) fn open_loop(&mut self) -> VariableId {
+        let counter = self.variable(Variable::Counter(self.depth));
+        self.depth += 1;
+        self.open();
+        counter
+    }
+
+    /// Closes the body of a loop.
+    pub(super) fn close_loop(&mut self) -> Vec<Stmt> {
+        self.depth -= 1;
+        self.close()
+    }
+
+    /// The statements that `f` adds.
+    pub(super) fn block(&mut self, f: impl FnOnce(&mut Writer)) -> Vec<Stmt> {
+        self.blocks.push(Vec::new());
+        f(self);
+        self.blocks.pop().unwrap_or_default()
+    }
+
+    /// A variable with the value of an expression.
+    pub(super) fn let_(&mut self, dtype: DType, value: Expression) -> VariableId {
+        let variable = self.variable(Variable::Value(dtype));
+        self.push(Stmt::Let(variable, value));
+        variable
+    }
+
+    /// A name for a value that is used more than once: the expression itself, if it is a name or a number.
+    pub(super) fn named(&mut self, dtype: DType, value: Expression) -> Expression {
+        let is_name = matches!(value, Expression::Literal(_) | Expression::Variable(_));
+        if is_name { value } else { Expression::Variable(self.let_(dtype, value)) }
+    }
+
+    /// A variable that changes.
+    pub(super) fn var(&mut self, dtype: DType, value: Expression) -> VariableId {
+        let variable = self.variable(Variable::Value(dtype));
+        self.push(Stmt::Var(variable, value));
+        variable
+    }
+
+    pub(super) fn set(&mut self, variable: VariableId, value: Expression) {
+        self.push(Stmt::Set(variable, value));
+    }
+
+    /// The least and the largest value of an index, if they are known.
+    fn reach(&self, index: &ElementIndex) -> Option<(i64, i64)> {
+        index.terms.iter().try_fold((index.constant, index.constant), |(lo, hi), (variable, factor)| {
+            let (a, b) = self.ranges.get(variable)?;
+            let (a, b) = (a.checked_mul(*factor)?, b.checked_mul(*factor)?);
+            Some((lo.checked_add(a.min(b))?, hi.checked_add(a.max(b))?))
+        })
+    }
+
+    /// The condition `lo <= index < hi`: the parts that are not known to hold; `None` if one is known not to hold.
+    pub(super) fn within(&self, index: &ElementIndex, (lo, hi): (i64, i64)) -> Option<Vec<Expression>> {
+        let (least, most) = self.reach(index).unwrap_or((i64::MIN, i64::MAX));
+        if most < lo || least >= hi {
+            return None;
+        }
+        let mut conditions = Vec::new();
+        if least < lo {
+            conditions.push(Expression::AtMost(ElementIndex::constant(lo), index.clone()));
+        }
+        if most >= hi {
+            conditions.push(Expression::Below(index.clone(), ElementIndex::constant(hi)));
+        }
+        Some(conditions)
+    }
+
+    /// A position that is computed.
+    pub(super) fn position(&mut self, value: PositionExpr) -> VariableId {
+        let variable = self.variable(Variable::Position);
+        let range = match &value {
+            PositionExpr::Remainder(_, by) => Some((0, *by as i64 - 1)),
+            PositionExpr::Quotient(index, by) => {
+                self.reach(index).map(|(lo, hi)| (lo.div_euclid(*by as i64), hi.div_euclid(*by as i64)))
+            }
+            PositionExpr::Affine(_) | PositionExpr::Int(_) => None,
+        };
+        self.ranges.extend(range.map(|range| (variable, range)));
+        self.push(Stmt::Position(variable, value));
+        variable
+    }
+
+    pub(super) fn set_position(&mut self, variable: VariableId, value: PositionExpr) {
+        self.push(Stmt::SetPosition(variable, value));
+    }
+
+    /// Writes an element.
+    pub(super) fn store(&mut self, place: &ElementPlace, at: &ElementIndex, value: Expression) {
+        match place {
+            ElementPlace::Variable(variable) => self.set(*variable, value),
+            ElementPlace::Elements(array, from) => {
+                let at = from.clone().plus(at);
+                self.push(Stmt::Store(*array, at, value));
+            }
+            ElementPlace::One(..) | ElementPlace::Number(_) => {
+                unreachable!("an element that stands for all is only read")
+            }
+        }
+    }
+
+    /// A loop over `from..to`; its body gets the counter. A loop of one step is its body, and one of none is nothing.
+    pub(super) fn for_range(
+        &mut self,
+        (from, to): (ElementIndex, ElementIndex),
+        down: bool,
+        f: impl FnOnce(&mut Writer, &ElementIndex),
+    ) {
+        if let (Some(a), Some(b)) = (from.known(), to.known()) {
+            match b - a {
+                ..=0 => return,
+                1 => return f(self, &from),
+                _ => {}
+            }
+        }
+        self.for_loop((from, to), down, f);
+    }
+
+    /// A loop over `from..to`, also of one step or none: its body may leave it.
+    pub(super) fn for_loop(
+        &mut self,
+        (from, to): (ElementIndex, ElementIndex),
+        down: bool,
+        f: impl FnOnce(&mut Writer, &ElementIndex),
+    ) {
+        let counter = self.open_loop();
+        if let (Some((least, _)), Some((_, most))) = (self.reach(&from), self.reach(&to)) {
+            self.ranges.insert(counter, (least, most - 1));
+        }
+        f(self, &ElementIndex::of(counter));
+        let body = self.close_loop();
+        if !body.is_empty() {
+            self.push(Stmt::For { counter, from, to, down, body });
+        }
+    }
+
+    /// A loop of `n` steps.
+    pub(super) fn for_(&mut self, n: usize, f: impl FnOnce(&mut Writer, &ElementIndex)) {
+        self.for_range((ElementIndex::default(), ElementIndex::constant(n as i64)), false, f);
+    }
+
+    /// Loops over a box, outermost first.
+    pub(super) fn for_box(&mut self, lens: &[usize], f: &mut dyn FnMut(&mut Writer, &[ElementIndex])) {
+        let mut indices = Vec::with_capacity(lens.len());
+        self.for_rest(lens, &mut indices, f);
+    }
+
+    fn for_rest(
+        &mut self,
+        lens: &[usize],
+        indices: &mut Vec<ElementIndex>,
+        f: &mut dyn FnMut(&mut Writer, &[ElementIndex]),
+    ) {
+        let Some((n, rest)) = lens.split_first() else { return f(self, indices) };
+        self.for_(*n, |w, i| {
+            indices.push(i.clone());
+            w.for_rest(rest, indices, f);
+            indices.pop();
+        });
+    }
+
+    /// Statements that run if a condition holds.
+    pub(super) fn if_(&mut self, condition: Expression, f: impl FnOnce(&mut Writer)) {
+        let then = self.block(f);
+        if !then.is_empty() {
+            self.push(Stmt::If(condition, then, Vec::new()));
+        }
+    }
+
+    /// Statements that run if all conditions hold.
+    pub(super) fn if_all(&mut self, mut conditions: Vec<Expression>, f: impl FnOnce(&mut Writer)) {
+        match conditions.len() {
+            0 => f(self),
+            1 => self.if_(conditions.remove(0), f),
+            _ => self.if_(Expression::All(conditions), f),
+        }
+    }
+}
+
+impl Expression {
+    /// Calls `f` with each expression in this one, from the outside inwards.
+    pub(super) fn walk(&self, f: &mut dyn FnMut(&Expression)) {
+        f(self);
+        match self {
+            Expression::Literal(_) | Expression::Variable(_) | Expression::Load(..) | Expression::Position(_) => {}
+            Expression::AtMost(..) | Expression::Below(..) => {}
+            Expression::Op(op, _) => op.by_ref().operands().iter().for_each(|of| of.walk(f)),
+            Expression::IsIndex(value, _) => value.walk(f),
+            Expression::All(all) => all.iter().for_each(|of| of.walk(f)),
+            Expression::If(parts) => parts.iter().for_each(|of| of.walk(f)),
+        }
+    }
+
+    /// The expression with each of its innermost parts replaced.
+    pub(super) fn map(self, f: &mut dyn FnMut(Expression) -> Expression) -> Expression {
+        match self {
+            Expression::Op(op, dtype) => {
+                let f = std::cell::RefCell::new(f);
+                Expression::op(op.map(|of| of.map(&mut **f.borrow_mut())), dtype)
+            }
+            Expression::IsIndex(value, size) => Expression::IsIndex(Box::new(value.map(f)), size),
+            Expression::All(all) => Expression::All(all.into_iter().map(|of| of.map(f)).collect()),
+            Expression::If(parts) => Expression::If(Box::new(parts.map(|of| of.map(f)))),
+            Expression::Literal(_) | Expression::Variable(_) | Expression::Load(..) | Expression::Position(_) => {
+                f(self)
+            }
+            Expression::AtMost(..) | Expression::Below(..) => f(self),
+        }
+    }
+}
+
+impl Stmt {
+    /// Calls `f` with the expression of the statement, if it has one; not those of its blocks.
+    pub(super) fn expr(&self, f: &mut dyn FnMut(&Expression)) {
+        match self {
+            Stmt::Let(_, value) | Stmt::Var(_, value) | Stmt::Set(_, value) | Stmt::Store(_, _, value) => f(value),
+            Stmt::If(condition, ..) => f(condition),
+            Stmt::Position(_, PositionExpr::Int(value)) | Stmt::SetPosition(_, PositionExpr::Int(value)) => f(value),
+            Stmt::Position(..) | Stmt::SetPosition(..) | Stmt::Comment(_) | Stmt::For { .. } | Stmt::Loop(_) => {}
+            Stmt::Break | Stmt::Renamed { .. } | Stmt::Swap(_) => {}
+        }
+    }
+
+    /// Calls `f` with each index in the statement; not those in its blocks.
+    pub(super) fn indices(&self, f: &mut dyn FnMut(&ElementIndex)) {
+        match self {
+            Stmt::Store(_, index, _) => f(index),
+            Stmt::For { from, to, .. } => [from, to].into_iter().for_each(&mut *f),
+            Stmt::Position(_, value) | Stmt::SetPosition(_, value) => match value {
+                PositionExpr::Affine(index) | PositionExpr::Quotient(index, _) | PositionExpr::Remainder(index, _) => {
+                    f(index);
+                }
+                PositionExpr::Int(_) => {}
+            },
+            Stmt::Let(..) | Stmt::Var(..) | Stmt::Set(..) | Stmt::If(..) | Stmt::Comment(_) | Stmt::Loop(_) => {}
+            Stmt::Break | Stmt::Renamed { .. } | Stmt::Swap(_) => {}
+        }
+        self.expr(&mut |value| {
+            value.walk(&mut |part| match part {
+                Expression::Load(_, index) | Expression::Position(index) => f(index),
+                Expression::AtMost(a, b) | Expression::Below(a, b) => [a, b].into_iter().for_each(&mut *f),
+                Expression::Literal(_)
+                | Expression::Variable(_)
+                | Expression::Op(..)
+                | Expression::IsIndex(..)
+                | Expression::All(_)
+                | Expression::If(_) => {}
+            });
+        });
+    }
+
+    /// The expression of the statement, if it has one.
+    pub(super) fn expr_mut(&mut self) -> Option<&mut Expression> {
+        match self {
+            Stmt::Let(_, value) | Stmt::Var(_, value) | Stmt::Set(_, value) | Stmt::Store(_, _, value) => Some(value),
+            Stmt::If(condition, ..) => Some(condition),
+            Stmt::Position(_, PositionExpr::Int(value)) | Stmt::SetPosition(_, PositionExpr::Int(value)) => Some(value),
+            Stmt::Position(..) | Stmt::SetPosition(..) | Stmt::Comment(_) | Stmt::For { .. } | Stmt::Loop(_) => None,
+            Stmt::Break | Stmt::Renamed { .. } | Stmt::Swap(_) => None,
+        }
+    }
+
+    /// The blocks of the statement.
+    pub(super) fn blocks(&self) -> SmallVec<[&Vec<Stmt>; 2]> {
+        match self {
+            Stmt::For { body, .. } | Stmt::Loop(body) | Stmt::Renamed { body, .. } => SmallVec::from_iter([body]),
+            Stmt::If(_, then, otherwise) => SmallVec::from_iter([then, otherwise]),
+            Stmt::Let(..) | Stmt::Var(..) | Stmt::Set(..) | Stmt::Position(..) | Stmt::SetPosition(..) => {
+                SmallVec::new()
+            }
+            Stmt::Store(..) | Stmt::Comment(_) | Stmt::Break | Stmt::Swap(_) => SmallVec::new(),
+        }
+    }
+
+    /// The blocks of the statement.
+    pub(super) fn blocks_mut(&mut self) -> SmallVec<[&mut Vec<Stmt>; 2]> {
+        match self {
+            Stmt::For { body, .. } | Stmt::Loop(body) | Stmt::Renamed { body, .. } => SmallVec::from_iter([body]),
+            Stmt::If(_, then, otherwise) => SmallVec::from_iter([then, otherwise]),
+            Stmt::Let(..) | Stmt::Var(..) | Stmt::Set(..) | Stmt::Position(..) | Stmt::SetPosition(..) => {
+                SmallVec::new()
+            }
+            Stmt::Store(..) | Stmt::Comment(_) | Stmt::Break | Stmt::Swap(_) => SmallVec::new(),
+        }
+    }
+
+    /// Calls `f` with this statement and all that are in it.
+    pub(super) fn walk(&self, f: &mut dyn FnMut(&Stmt)) {
+        f(self);
+        self.blocks().into_iter().flatten().for_each(|stmt| stmt.walk(f));
+    }
+}
+
+impl EmittedFunction {
+    /// The bytes of the arrays on the stack.
+    pub(super) fn stack_bytes(&self) -> usize {
+        let used = super::simplify::mentioned(&self.body);
+        let arrays =
+            (0..).zip(&self.arrays).filter(|(id, info)| matches!(info.kind, ArrayKind::Stack) && used.contains(id));
+        arrays.map(|(_, info)| info.len * info.dtype.width()).sum()
+    }
+}

@@ -1,0 +1,93 @@
+//! Source code means what the program means, on the gallery: values, gradients and products with second derivatives.
+
+use polygrad::backend::compile;
+use polygrad::program::Program;
+use polygrad::{Array, DType, Function};
+
+use crate::emitted::{Emitted, in_c, in_rust};
+use crate::gallery::{self, Leaves, Objective, Visitor};
+use crate::support::floats;
+
+#[derive(Default)]
+struct Emits {
+    cases: Vec<(Emitted, f64)>,
+    refused: Vec<String>,
+}
+
+impl Emits {
+    fn add(&mut self, name: &str, program: &Program, inputs: Vec<Array>, tolerance: f64) {
+        match Emitted::new(name, program, inputs) {
+            Ok(case) => self.cases.push((case, tolerance)),
+            Err(why) => self.refused.push(format!("{name}: {why}")),
+        }
+    }
+}
+
+impl Visitor for Emits {
+    fn visit<O: Objective>(&mut self) {
+        let (x, data) = (O::inputs(), O::data());
+        let all = |trees: &[&Leaves<Array>]| trees.iter().flat_map(|tree| tree.0.clone()).collect::<Vec<Array>>();
+        let gradient = Function::value_and_grad_with(|x: &Leaves<_>, data: &Leaves<_>| O::eval(x, data), &x, &data);
+        let name = O::NAME.to_lowercase();
+        self.add(&format!("{name}_gradient"), gradient.optimized(), all(&[&x, &data]), O::TOLERANCE);
+        // Second derivatives of some of the objectives, since compilers take their time.
+        if name.len() % 8 != 0 {
+            return;
+        }
+        let product = Function::hvp_with(|x: &Leaves<_>, data: &Leaves<_>| O::eval(x, data), &x, &data);
+        self.add(&format!("{name}_hvp"), product.optimized(), all(&[&x, &x, &data]), O::TOLERANCE);
+    }
+}
+
+/// The largest finite number in sight, and at least 1.
+fn largest(arrays: &[Array]) -> f64 {
+    let all = arrays.iter().flat_map(floats).filter(|x| x.is_finite());
+    all.fold(1.0, |most: f64, x| most.max(x.abs()))
+}
+
+fn compare(language: &str, cases: &[(Emitted, f64)], results: &[Vec<Array>]) {
+    for ((case, tolerance), found) in cases.iter().zip(results) {
+        let expected = compile(&case.program).run(&case.inputs);
+        let single = case.program.inputs().iter().chain(case.program.outputs()).any(|slot| slot.dtype == DType::F32);
+        let bound = if single { tolerance.max(1e-5) } else { tolerance.max(1e-11) } * largest(&expected);
+        for (k, (found, expected)) in found.iter().zip(&expected).enumerate() {
+            let same = |(x, y): (&f64, &f64)| x == y || (x.is_nan() && y.is_nan()) || (x - y).abs() <= bound;
+            let (x, y) = (floats(found), floats(expected));
+            let text = if language == "C" { &case.c.code } else { &case.rust.code };
+            assert!(
+                x.iter().zip(&y).all(same),
+                "{} in {language}: output {k} is {x:?}, not {y:?}:\n{}\n{text}",
+                case.name,
+                case.program
+            );
+        }
+    }
+}
+
+#[test]
+fn the_gallery() {
+    let mut emits = Emits::default();
+    for visited in gallery::each_apart::<Emits>() {
+        emits.cases.extend(visited.cases);
+        emits.refused.extend(visited.refused);
+    }
+    assert!(emits.cases.len() > 180, "{} programs", emits.cases.len());
+    for why in &emits.refused {
+        let known = ["fft", "svd", "code of the host"].iter().any(|name| why.contains(name));
+        assert!(known, "{why}");
+    }
+    // Both languages spell the same trees, so each compiles its part of the programs.
+    let (mut in_both, mut part) = ([Vec::new(), Vec::new()], 0);
+    for case in emits.cases {
+        in_both[usize::from(part % 3 == 0)].push(case);
+        part += 1;
+    }
+    let only = |cases: &[(Emitted, f64)]| cases.iter().map(|(case, _)| case.clone()).collect::<Vec<_>>();
+    let [rust, c] = in_both;
+    if let Some(results) = in_rust("gallery", &only(&rust), &[]) {
+        compare("Rust", &rust, &results);
+    }
+    if let Some(results) = in_c("gallery", &only(&c), &["-O0"]) {
+        compare("C", &c, &results);
+    }
+}
