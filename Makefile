@@ -1,5 +1,5 @@
 # `make check` is what CI runs after the README's test command.
-.PHONY: test check wasm release fuzz faer nalgebra-sparse files adapters pjrt xla xla-sharded xla-speed check-all miri tsan bless pictures doc bench laws anchors gradbench side-by-side perf size
+.PHONY: test check wasm release fuzz faer nalgebra-sparse files adapters firmware pjrt xla xla-sharded xla-speed check-all miri tsan bless pictures doc bench laws anchors gradbench side-by-side perf size
 
 # All features but `faer`, which compiles for minutes, and `nalgebra-sparse`: `make faer` and `make nalgebra-sparse` test them.
 FEATURES = approx,argmin,nalgebra,native,ndarray,pjrt,safetensors,serde
@@ -51,6 +51,24 @@ adapters:
 	cargo clippy -p polygrad-solvers --no-deps --all-targets -- -D warnings
 	cargo test -p polygrad-solvers
 
+# The example with a build script that writes source code, a crate outside of the workspace: on this machine, in C, and, where there
+# are the target and node, as WebAssembly, whose bits are compared.
+FIRMWARE = examples/firmware
+FIRMWARE_BUILD = --manifest-path $(FIRMWARE)/Cargo.toml --target-dir target/firmware
+firmware:
+	cargo fmt --manifest-path $(FIRMWARE)/Cargo.toml --check
+	cargo clippy $(FIRMWARE_BUILD) --all-targets -- -D warnings
+	cargo test $(FIRMWARE_BUILD)
+	cargo test $(FIRMWARE_BUILD) --features double
+	CARGO_TARGET_DIR=target/firmware $(FIRMWARE)/sizes 2 3
+	@if test -d "$$(rustc --print sysroot)/lib/rustlib/$(WASM)" && node --version > /dev/null 2>&1; then \
+		cargo run $(FIRMWARE_BUILD) --example simulate target/firmware/flight.log && \
+		cargo rustc $(FIRMWARE_BUILD) --release --lib --crate-type cdylib --target $(WASM) && \
+		node $(FIRMWARE)/run.mjs target/firmware/$(WASM)/release/polygrad_firmware.wasm target/firmware/flight.log; \
+	else \
+		echo 'firmware: nothing ran as WebAssembly, since there is no node or no target $(WASM)'; \
+	fi
+
 # Programs on a PJRT plugin: make pjrt PLUGIN=/path/of/plugin.so. Where to get one: docs/export.md. With POLYGRAD_EXPORT_DIR the
 # cases that `make xla` has written to that folder (target/export) run there, too.
 PLUGIN ?= $(POLYGRAD_PJRT_PLUGIN)
@@ -89,7 +107,7 @@ xla-speed: $(XLA_ENV)/installed
 	cargo run --example export target/export-models --models
 	XLA_FLAGS=--xla_cpu_multi_thread_eigen=false $(XLA_PYTHON) python/compare_jax.py target/export-models
 
-check-all: check faer nalgebra-sparse files adapters
+check-all: check faer nalgebra-sparse files adapters firmware
 
 # Small compiled programs, on one thread and on several, in an interpreter that sees every access. Where the toolchain lacks
 # it, a sentence says so. The queues of rayon need the model of borrows by trees; its threads outlive the tests.
