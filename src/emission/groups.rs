@@ -22,7 +22,7 @@ use crate::ops::Unary;
 const LINE: usize = 5;
 
 /// The least length of a loop that is split where views end.
-const SPLIT: usize = 8;
+const SPLIT: usize = 24;
 
 /// The most parts of a loop that is split.
 const PARTS: usize = 5;
@@ -98,6 +98,8 @@ pub(super) struct GroupWriter<'a> {
     /// How often each value is used, stores included.
     uses: Vec<usize>,
     sums: Vec<LocalSum>,
+    /// The buffers that are zeros before, and of which each element is the total of a sum in a variable.
+    covered: BTreeSet<BufferId>,
     /// The reads that do not change in inner loops: their numbers, with the numbers of loops around them.
     still: Vec<(usize, usize)>,
 }
@@ -140,9 +142,18 @@ impl<'a> GroupWriter<'a> {
         for (used, (_, _, stored)) in uses.iter_mut().zip(group.items()) {
             *used += usize::from(stored.is_some());
         }
-        let mut writer =
-            GroupWriter { group, place, dtype, nest: LoopNest::new(group), uses, sums: Vec::new(), still: Vec::new() };
+        let mut writer = GroupWriter {
+            group,
+            place,
+            dtype,
+            nest: LoopNest::new(group),
+            uses,
+            sums: Vec::new(),
+            covered: BTreeSet::new(),
+            still: Vec::new(),
+        };
         writer.sums = writer.local_sums();
+        writer.covered = writer.covered_buffers();
         writer.still = writer.still_reads();
         writer
     }
@@ -168,6 +179,38 @@ impl<'a> GroupWriter<'a> {
             }
         }
         sums
+    }
+
+    /// The buffers that are cleared, though each of their elements is one of the sums in variables.
+    fn covered_buffers(&self) -> BTreeSet<BufferId> {
+        let mut covered = BTreeSet::new();
+        for sum in &self.sums {
+            let FusedOp::Add(buf, access, _) = self.op(sum.of) else { continue };
+            let (_, axes) = access.base_and_axes();
+            let moving = axes.iter().filter(|axis| axis.stride != 0);
+            // The places of the axes that move are distinct, since each axis steps over those of the next ones.
+            let mut places: Vec<(i64, usize)> = moving.map(|axis| (axis.stride.abs(), axis.len)).collect();
+            places.sort_unstable();
+            let mut reach = 1;
+            let apart = places.iter().all(|(stride, len)| {
+                let apart = *stride == reach as i64;
+                reach *= len;
+                apart
+            });
+            let cleared = self.group.cleared.iter().find(|(cleared, _)| cleared == buf);
+            let all = cleared.is_some_and(|(_, bytes)| *bytes == reach * (self.dtype)(*buf).width());
+            // Around the variable are no loops but those over places.
+            let once = self.nest.lens[..sum.depth].iter().product::<usize>() == reach;
+            if all && apart && once && access.is_total() && matches!((self.place)(*buf), ElementPlace::Elements(..)) {
+                covered.insert(*buf);
+            }
+        }
+        covered
+    }
+
+    /// The buffers that must be zeros before the loops.
+    pub(super) fn cleared(&self) -> impl Iterator<Item = BufferId> {
+        self.group.cleared().map(|(buf, _)| buf).filter(|buf| !self.covered.contains(buf))
     }
 
     /// The number of loops in which an access moves; `None` if that of the loops are not those of its axes.
@@ -230,7 +273,7 @@ impl<'a> GroupWriter<'a> {
             }
             let Some((conditions, at)) = self.locate(w, access, &scope.counters) else { continue };
             let dtype = (self.dtype)(*buf);
-            let inside = conditions.is_empty();
+            let inside = conditions.is_empty() && !self.covered.contains(buf);
             let start = if inside { place.load(&at) } else { Expression::zero(dtype) };
             let variable = w.var(dtype, start);
             scope.targets.insert(sum.of, SumTarget::Variable(variable));

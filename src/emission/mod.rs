@@ -53,7 +53,7 @@ use thiserror::Error;
 use crate::backend::ir::limits::Limits;
 use crate::backend::plan::lowered;
 use crate::export::Signature;
-use crate::passes::{self, Phase};
+use crate::passes::{self, Options, Phase};
 use crate::program::Program;
 use crate::source::SourceLine;
 use print::Callee;
@@ -132,12 +132,19 @@ enum Target {
 /// The version of `polygrad-math` that emitted Rust needs.
 const MATH: &str = "polygrad-math = \"0.1\"";
 
-fn emitted(program: &Program, signature: &Signature, target: Target) -> Result<Source, EmissionError> {
+fn emitted(
+    program: &Program,
+    signature: &Signature,
+    options: Options,
+    target: Target,
+) -> Result<Source, EmissionError> {
     let name = &signature.name[..];
     if !signature::is_name(name) {
         return Err(EmissionError::Name { name: name.into() });
     }
     let whole = passes::after(Phase::BeforePlan, program, &Limits::SOURCE.passes);
+    // Numbers that were elements of arrays: products with written zeros are left out now.
+    let whole = if options.fast_math { passes::simplify_with(&whole, options) } else { whole };
     check::check(&whole)?;
     let ports = ParameterList::new(program, signature);
     let mut function = steps::function(program, lowered(&whole, Limits::SOURCE));
@@ -185,12 +192,12 @@ impl Program {
     /// # Errors
     /// When an operation is not written, the program is too large, or the name is none of Rust.
     pub fn to_rust(&self, name: &str) -> Result<Source, EmissionError> {
-        self.to_rust_with(&self.signature(name))
+        self.to_rust_with(&self.signature(name), Options::DEFAULT)
     }
 
-    /// [`to_rust`](Program::to_rust) with other names.
-    pub(crate) fn to_rust_with(&self, signature: &Signature) -> Result<Source, EmissionError> {
-        emitted(self, signature, Target::Rust)
+    /// [`to_rust`](Program::to_rust) with other names, and with these options of rewrite rules.
+    pub(crate) fn to_rust_with(&self, signature: &Signature, options: Options) -> Result<Source, EmissionError> {
+        emitted(self, signature, options, Target::Rust)
     }
 
     /// The program as a function of C99 with this name: see [`crate::emission`].
@@ -207,11 +214,11 @@ impl Program {
     /// # Errors
     /// As [`to_rust`](Program::to_rust).
     pub fn to_c(&self, name: &str) -> Result<Source, EmissionError> {
-        self.to_c_with(&self.signature(name))
+        self.to_c_with(&self.signature(name), Options::DEFAULT)
     }
 
-    /// [`to_c`](Program::to_c) with other names.
-    pub(crate) fn to_c_with(&self, signature: &Signature) -> Result<Source, EmissionError> {
-        emitted(self, signature, Target::C)
+    /// [`to_c`](Program::to_c) with other names, and with these options of rewrite rules.
+    pub(crate) fn to_c_with(&self, signature: &Signature, options: Options) -> Result<Source, EmissionError> {
+        emitted(self, signature, options, Target::C)
     }
 }

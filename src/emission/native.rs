@@ -19,6 +19,7 @@ use thiserror::Error;
 
 use super::{EmissionError, Target, c, emitted};
 use crate::array::{Array, with_elem};
+use crate::passes::Options;
 use crate::program::{Program, Slot, check_inputs};
 
 /// The name of the function in C.
@@ -282,8 +283,13 @@ impl Program {
     /// # Errors
     /// When the program is not written as C, there is no compiler, or its library cannot be kept or loaded.
     pub fn native(&self, compiler: &Compiler) -> Result<NativeProgram, NativeError> {
+        self.native_with(compiler, Options::DEFAULT)
+    }
+
+    /// [`native`](Program::native) with these options of rewrite rules.
+    pub(crate) fn native_with(&self, compiler: &Compiler, options: Options) -> Result<NativeProgram, NativeError> {
         let signature = self.signature(NAME);
-        let source = emitted(self, &signature, Target::C)?;
+        let source = emitted(self, &signature, options, Target::C)?;
         let code = source.code.replacen(&format!("#include \"{NAME}.h\"\n"), &source.header, 1);
         let code = format!("{code}\n{}", c::entry(self, &signature, source.scratch_bytes > 0));
         let path = compiler.library(&code)?;

@@ -22,10 +22,15 @@ const ROW: usize = 4;
 pub(super) fn call(w: &mut Writer, call: &KernelCall, operands: &[ElementPlace], out: &ElementPlace) {
     match &call.op {
         KernelOp::Product(product) => {
-            fill(w, out, call.size, &Expression::zero(call.dtype));
-            if let Some(nest) = product.loops() {
-                Product { nest, places: [&operands[0], &operands[1], out], dtype: call.dtype }.write(w);
+            let zero = Expression::zero(call.dtype);
+            let product = product.loops().map(|nest| {
+                let places = [&operands[0], &operands[1], out];
+                Product { nest, places, dtype: call.dtype, size: call.size }
+            });
+            if !product.as_ref().is_some_and(Product::sets) {
+                fill(w, out, call.size, &zero);
             }
+            product.iter().for_each(|product| product.write(w));
         }
         KernelOp::Transpose(nest) => moved(w, nest, (&operands[0], out), None),
         KernelOp::Affine(nest, add) => {
@@ -110,25 +115,39 @@ struct Product<'a> {
     nest: &'a Nest<3>,
     places: [&'a ElementPlace; 3],
     dtype: DType,
+    /// The number of results.
+    size: usize,
+}
+
+/// Whether a loop goes along a row of results, with factors that lie in a row or stay.
+fn is_row(axis: &Axis<3>) -> bool {
+    let [a, b, out] = axis.strides;
+    out == 1 && matches!((a, b), (0 | 1, 0 | 1)) && axis.len >= ROW
 }
 
 impl Product<'_> {
+    /// Whether each result is set once, to a sum along one loop.
+    fn sets(&self) -> bool {
+        let axes = self.nest.axes();
+        let (sums, results): (Vec<&Axis<3>>, Vec<&Axis<3>>) = axes.iter().partition(|axis| axis.strides[2] == 0);
+        let covered: usize = results.iter().map(|axis| axis.len).product();
+        self.nest.is_box() && covered == self.size && sums.len() == 1 && !axes.iter().any(is_row)
+    }
+
     fn write(&self, w: &mut Writer) {
         let mut axes: Vec<Axis<3>> = self.nest.axes().to_vec();
-        let row = |axis: &Axis<3>| {
-            let [a, b, out] = axis.strides;
-            out == 1 && matches!((a, b), (0 | 1, 0 | 1)) && axis.len >= ROW
-        };
         let summed = |axis: &Axis<3>| axis.strides == [1, 1, 0];
         let rank = axes.len();
-        if let Some(k) = axes.iter().rposition(row) {
+        if let Some(k) = axes.iter().rposition(is_row) {
             // The loop over the sum is around the loop along a row of results.
             let inner = axes.remove(k);
             let (sums, mut outer): (Vec<_>, Vec<_>) = axes.into_iter().partition(|axis| axis.strides[2] == 0);
             outer.extend(sums);
             outer.push(inner);
             self.rows(w, &outer);
-        } else if let Some(k) = axes.iter().rposition(summed) {
+        } else if let Some(k) =
+            axes.iter().rposition(summed).or(axes.iter().position(|a| self.sets() && a.strides[2] == 0))
+        {
             let inner = axes.remove(k);
             axes.push(inner);
             self.sums(w, &axes);
@@ -168,8 +187,10 @@ impl Product<'_> {
                 }
                 open.pop();
             });
-            let at = position(self.nest, 2, open);
-            let total = Expression::sum(self.dtype, self.places[2].load(&at), Expression::Variable(sum));
+            let (at, mut total) = (position(self.nest, 2, open), Expression::Variable(sum));
+            if !self.sets() {
+                total = Expression::sum(self.dtype, self.places[2].load(&at), total);
+            }
             w.store(self.places[2], &at, total);
         });
     }
@@ -261,13 +282,14 @@ impl Product<'_> {
     }
 }
 
-/// A loop in blocks of [`BLOCK`] steps, and the steps that are left.
+/// A loop in blocks of about [`BLOCK`] steps, and the steps that are left.
 fn blocks(w: &mut Writer, len: usize, f: &mut dyn FnMut(&mut Writer, &[ElementIndex])) {
-    w.for_(len / BLOCK, |w, block| {
-        let steps = |k: usize| block.clone().times(BLOCK as i64).plus_constant(k as i64);
-        f(w, &(0..BLOCK).map(steps).collect::<Vec<_>>());
+    let size = [BLOCK, BLOCK + 1, BLOCK - 1].into_iter().find(|size| len.is_multiple_of(*size)).unwrap_or(BLOCK);
+    w.for_(len / size, |w, block| {
+        let steps = |k: usize| block.clone().times(size as i64).plus_constant(k as i64);
+        f(w, &(0..size).map(steps).collect::<Vec<_>>());
     });
-    let rest: Vec<ElementIndex> = (len / BLOCK * BLOCK..len).map(|k| ElementIndex::constant(k as i64)).collect();
+    let rest: Vec<ElementIndex> = (len / size * size..len).map(|k| ElementIndex::constant(k as i64)).collect();
     if !rest.is_empty() {
         f(w, &rest);
     }

@@ -71,6 +71,10 @@ pub(super) trait Spelling {
     fn to_position(&self, x: Text) -> Text;
     fn declare(&self, name: &str, dtype: DType, value: &str, changes: bool) -> String;
     fn declare_position(&self, name: &str, value: &str, changes: bool) -> String;
+    /// A position that is known to be at most this number.
+    fn at_most(&self, position: Text, _most: i64) -> String {
+        position.0
+    }
     fn for_head(&self, counter: &str, from: &str, to: &str, down: bool) -> LoopHead;
     fn loop_head(&self) -> &'static str;
     fn if_head(&self, condition: &str) -> String;
@@ -226,7 +230,10 @@ impl<'a, L: Spelling> CodePrinter<'a, L> {
                 self.assign(&place, &own, value);
             }
             Stmt::For { counter, from, to, down, body } => {
-                let (from, to) = (self.index(from).0, self.index(to).0);
+                // A bound that depends on counters is repeated as a number, so that compilers drop checks of indices.
+                let most = self.function.reach(to).filter(|_| to.known().is_none()).map(|(_, most)| most);
+                let (from, to) = (self.index(from).0, self.index(to));
+                let to = most.map_or_else(|| to.0.clone(), |most| self.language.at_most(to.clone(), most));
                 let name = self.new_name(*counter);
                 let LoopHead { before, head, first } = self.language.for_head(&name, &from, &to, *down);
                 before.iter().for_each(|text| self.line(text));

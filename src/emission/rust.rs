@@ -87,6 +87,10 @@ impl Spelling for Rust {
         format!("let {}{name}: usize = {value};", if changes { "mut " } else { "" })
     }
 
+    fn at_most(&self, position: Text, most: i64) -> String {
+        format!("core::cmp::min({}, {most})", position.0)
+    }
+
     fn for_head(&self, counter: &str, from: &str, to: &str, down: bool) -> LoopHead {
         let from = if from.contains(' ') { format!("({from})") } else { from.to_owned() };
         let to = if to.contains(' ') { format!("({to})") } else { to.to_owned() };

@@ -153,19 +153,22 @@ impl Emitter<'_> {
                 self.written(buf);
             }
         });
-        for (buf, _) in group.cleared() {
-            let (place, buffer) = (self.place(buf), &self.buffers[buf as usize]);
-            fill(&mut self.w, &place, buffer.size, &Expression::zero(buffer.dtype));
-        }
-        if group.size == 0 {
-            return;
-        }
         let Emitter { w, buffers, places } = self;
         let place = |buf: BufferId| {
             places[buf as usize].clone().unwrap_or(ElementPlace::Number(Literal::zero(buffers[buf as usize].dtype)))
         };
         let dtype = |buf: BufferId| buffers[buf as usize].dtype;
-        GroupWriter::new(group, &place, &dtype).write(w);
+        if group.size == 0 {
+            for (buf, _) in group.cleared() {
+                fill(w, &place(buf), buffers[buf as usize].size, &Expression::zero(dtype(buf)));
+            }
+            return;
+        }
+        let writer = GroupWriter::new(group, &place, &dtype);
+        for buf in writer.cleared() {
+            fill(w, &place(buf), buffers[buf as usize].size, &Expression::zero(dtype(buf)));
+        }
+        writer.write(w);
     }
 
     /// Writes a loop.

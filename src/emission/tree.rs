@@ -242,6 +242,8 @@ pub(super) struct EmittedFunction {
     pub(super) variables: Vec<Variable>,
     pub(super) arrays: Vec<ArrayInfo>,
     pub(super) body: Vec<Stmt>,
+    /// The least and the largest value of counters and positions, where they are known.
+    pub(super) ranges: BTreeMap<VariableId, (i64, i64)>,
 }
 
 /// Where the elements of an operand are.
@@ -292,13 +294,11 @@ pub(super) struct Writer {
     blocks: Vec<Vec<Stmt>>,
     /// The number of loops around the open block.
     depth: usize,
-    /// The least and the largest value of counters and positions, where they are known.
-    ranges: BTreeMap<VariableId, (i64, i64)>,
 }
 
 impl Writer {
     pub(super) fn new() -> Writer {
-        Writer { function: EmittedFunction::default(), blocks: vec![Vec::new()], depth: 0, ranges: BTreeMap::new() }
+        Writer { function: EmittedFunction::default(), blocks: vec![Vec::new()], depth: 0 }
     }
 
     /// The function with its statements.
@@ -383,11 +383,7 @@ impl Writer {
 
     /// The least and the largest value of an index, if they are known.
     fn reach(&self, index: &ElementIndex) -> Option<(i64, i64)> {
-        index.terms.iter().try_fold((index.constant, index.constant), |(lo, hi), (variable, factor)| {
-            let (a, b) = self.ranges.get(variable)?;
-            let (a, b) = (a.checked_mul(*factor)?, b.checked_mul(*factor)?);
-            Some((lo.checked_add(a.min(b))?, hi.checked_add(a.max(b))?))
-        })
+        self.function.reach(index)
     }
 
     /// The condition `lo <= index < hi`: the parts that are not known to hold; `None` if one is known not to hold.
@@ -416,7 +412,7 @@ impl Writer {
             }
             PositionExpr::Affine(_) | PositionExpr::Int(_) => None,
         };
-        self.ranges.extend(range.map(|range| (variable, range)));
+        self.function.ranges.extend(range.map(|range| (variable, range)));
         self.push(Stmt::Position(variable, value));
         variable
     }
@@ -465,7 +461,7 @@ impl Writer {
     ) {
         let counter = self.open_loop();
         if let (Some((least, _)), Some((_, most))) = (self.reach(&from), self.reach(&to)) {
-            self.ranges.insert(counter, (least, most - 1));
+            self.function.ranges.insert(counter, (least, most - 1));
         }
         f(self, &ElementIndex::of(counter));
         let body = self.close_loop();
@@ -632,6 +628,15 @@ impl Stmt {
 }
 
 impl EmittedFunction {
+    /// The least and the largest value of an index, if they are known.
+    pub(super) fn reach(&self, index: &ElementIndex) -> Option<(i64, i64)> {
+        index.terms.iter().try_fold((index.constant, index.constant), |(lo, hi), (variable, factor)| {
+            let (a, b) = self.ranges.get(variable)?;
+            let (a, b) = (a.checked_mul(*factor)?, b.checked_mul(*factor)?);
+            Some((lo.checked_add(a.min(b))?, hi.checked_add(a.max(b))?))
+        })
+    }
+
     /// The bytes of the arrays on the stack.
     pub(super) fn stack_bytes(&self) -> usize {
         let used = super::simplify::mentioned(&self.body);

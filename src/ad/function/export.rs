@@ -78,7 +78,7 @@ impl<P, Q, Y: Tree<Array>> Function<P, Q, Y> {
     /// # Errors
     /// When an operation is not written, the program is too large, or the name is none of Rust.
     pub fn to_rust(&self, name: &str) -> Result<Source, emission::EmissionError> {
-        self.optimized().to_rust_with(&self.signature(name))
+        self.optimized().to_rust_with(&self.signature(name), self.options.passes)
     }
 
     /// The program that runs, as a function of C99 with this name: see [`to_rust`](Function::to_rust).
@@ -95,6 +95,6 @@ impl<P, Q, Y: Tree<Array>> Function<P, Q, Y> {
     /// # Errors
     /// As [`to_rust`](Function::to_rust).
     pub fn to_c(&self, name: &str) -> Result<Source, emission::EmissionError> {
-        self.optimized().to_c_with(&self.signature(name))
+        self.optimized().to_c_with(&self.signature(name), self.options.passes)
     }
 }
