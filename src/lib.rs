@@ -8,6 +8,7 @@
 //! [bulk]: crate::guide::bulk
 //! [loops]: crate::guide::loops
 //! [export]: crate::guide::export
+//! [source]: crate::guide::source
 //! [fitting]: crate::guide::fitting
 //! [models]: crate::guide::models
 //! [networks]: crate::guide::networks
