@@ -93,7 +93,7 @@ impl Spelling for Rust {
 
     fn for_head(&self, counter: &str, from: &str, to: &str, down: bool) -> LoopHead {
         let from = if from.contains(' ') { format!("({from})") } else { from.to_owned() };
-        let to = if to.contains(' ') { format!("({to})") } else { to.to_owned() };
+        let to = if to.contains(' ') && !to.starts_with("core::") { format!("({to})") } else { to.to_owned() };
         match down {
             // A range in reverse would keep checks of indices.
             true => LoopHead {

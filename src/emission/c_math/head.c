@@ -10,6 +10,8 @@
 #error "The functions of polygrad need the arithmetic of IEEE 754 in the precision of each type."
 #endif
 #if defined(__clang__)
+/* A function may be used on some processors alone. */
+#pragma clang diagnostic ignored "-Wunused-function"
 #pragma STDC FP_CONTRACT OFF
 #elif defined(__GNUC__)
 #pragma GCC optimize("fp-contract=off")
