@@ -111,6 +111,13 @@ pub mod examples {
     #[doc = include_str!("../docs/examples/convolutional.md")]
     pub mod convolutional {}
 
+    /// A Kalman filter for a microcontroller, whose Jacobians are derivatives.
+    ///
+    #[doc = include_str!("../docs/pictures/firmware.svg")]
+    #[doc = "<!--"]
+    #[doc = include_str!("../docs/examples/firmware.md")]
+    pub mod firmware {}
+
     /// A Gaussian process, whose hyperparameters are learnt.
     ///
     #[doc = include_str!("../docs/pictures/gaussian_process.svg")]

@@ -16,6 +16,9 @@ mod character;
 #[path = "../../examples/pictures/convolutional.rs"]
 mod convolutional;
 #[allow(dead_code)]
+#[path = "../../examples/pictures/firmware.rs"]
+mod firmware;
+#[allow(dead_code)]
 #[path = "../../examples/pictures/gaussian_process.rs"]
 mod gaussian_process;
 #[allow(dead_code)]
@@ -117,6 +120,11 @@ fn a_convolutional_network_learns_to_read() {
     assert_printed_in("docs/examples/convolutional.md", &small, 0.02);
     let svg = curve.draw().expect("a picture");
     assert_eq!(["#1F5AA0", "#C85014"].map(|colour| svg.matches(colour).count()), [2, 2], "two lines and their samples");
+}
+
+#[test]
+fn the_flight_is_as_in_the_documentation() {
+    assert_shown("firmware", |out| firmware::run(out));
 }
 
 #[test]

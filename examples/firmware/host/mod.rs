@@ -9,16 +9,10 @@ pub mod simulation;
 
 use std::path::Path;
 
-use model::{ACCELEROMETER_NOISE, FIELD, FIELD_NOISE, GRAVITY, GYRO_NOISE, POSITION_NOISE};
 use polygrad::{Array, Concrete, Tensor};
 use polygrad_firmware::{Estimate, Filter, GATE, Real};
 use simulation::{Event, Flight};
-
-/// A flight with the noise and the fields of the model.
-pub fn flight(samples: usize, seed: u64) -> Flight {
-    let noise = [GYRO_NOISE, ACCELEROMETER_NOISE, FIELD_NOISE, POSITION_NOISE].map(f64::from);
-    simulation::flight(samples, seed, noise, GRAVITY.map(f64::from), FIELD.map(f64::from))
-}
+pub use simulation::{flight, length};
 
 /// A filter at the start of a flight.
 pub fn started(flight: &Flight) -> Filter {
@@ -84,17 +78,7 @@ pub fn apart(a: &Estimate, b: &Estimate) -> f64 {
 
 /// The 15 errors of an estimate, in double precision.
 pub fn errors(estimate: &Estimate, truth: &[f64; 16]) -> [f64; 15] {
-    let x = estimate.state.map(f64::from);
-    let [w, a, b, c] = [x[6], -x[7], -x[8], -x[9]];
-    let [q, r, s, t] = [truth[6], truth[7], truth[8], truth[9]];
-    let turn = [w * r + a * q + b * t - c * s, w * s - a * t + b * q + c * r, w * t + a * s - b * r + c * q];
-    // Both signs of a quaternion are one rotation.
-    let real = (w * q - a * r - b * s - c * t).signum();
-    std::array::from_fn(|k| match k {
-        0..6 => truth[k] - x[k],
-        6..9 => 2.0 * real * turn[k - 6],
-        _ => truth[k + 1] - x[k + 1],
-    })
+    simulation::errors(&estimate.state, truth)
 }
 
 /// The square of the error in units of the covariance: 15 on average, if the covariance is right.
@@ -102,11 +86,6 @@ pub fn normalised_error(estimate: &Estimate, truth: &[f64; 16]) -> f64 {
     let covariance = estimate.covariance.map(f64::from).to_vec();
     let factor = Tensor::<Concrete, 2, f64>::new([15, 15], covariance).cholesky();
     factor.solve_lower(&Tensor::new([15], errors(estimate, truth).to_vec())).square().sum().item()
-}
-
-/// The length of a part of the errors.
-pub fn length(errors: &[f64]) -> f64 {
-    errors.iter().map(|x| x * x).sum::<f64>().sqrt()
 }
 
 /// A flight with the states after each step: what `replay.c` and `run.mjs` run again.

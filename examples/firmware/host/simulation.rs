@@ -2,7 +2,7 @@
 
 use std::f64::consts::TAU;
 
-use polygrad_firmware::Real;
+use super::model::{ACCELEROMETER_NOISE, FIELD, FIELD_NOISE, GRAVITY, GYRO_NOISE, POSITION_NOISE, Real};
 
 /// Seconds between samples of the inertial unit; of those, each 10th has a measured field and each 20th a position.
 pub const DT: f64 = 0.005;
@@ -95,8 +95,10 @@ fn attitude(t: f64) -> Quaternion {
     product(product(about(2, yaw), about(1, pitch)), about(0, roll))
 }
 
-/// A flight of so many samples; `noise` has the standard deviations of rate, acceleration, field and position.
-pub fn flight(samples: usize, seed: u64, noise: [f64; 4], gravity: [f64; 3], field: [f64; 3]) -> Flight {
+/// A flight of so many samples, with the noise and the fields of the model.
+pub fn flight(samples: usize, seed: u64) -> Flight {
+    let noise = [GYRO_NOISE, ACCELEROMETER_NOISE, FIELD_NOISE, POSITION_NOISE].map(f64::from);
+    let (gravity, field) = (GRAVITY.map(f64::from), FIELD.map(f64::from));
     let mut chance = Chance(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
     (0..16).for_each(|_| _ = chance.uniform());
     let deviations = [1.0, 1.0, 1.0, 0.5, 0.5, 0.5, 0.1, 0.1, 0.1, 0.02, 0.02, 0.02, 0.2, 0.2, 0.2];
@@ -131,4 +133,24 @@ pub fn flight(samples: usize, seed: u64, noise: [f64; 4], gravity: [f64; 3], fie
     }
     let start = start.iter().map(|x| *x as Real).collect::<Vec<_>>().try_into().expect("16 numbers");
     Flight { start, deviations: deviations.map(|x| x as Real), events }
+}
+
+/// The 15 errors of a state, in double precision.
+pub fn errors(state: &[Real; 16], truth: &[f64; 16]) -> [f64; 15] {
+    let x = state.map(f64::from);
+    let [w, a, b, c] = [x[6], -x[7], -x[8], -x[9]];
+    let [q, r, s, t] = [truth[6], truth[7], truth[8], truth[9]];
+    let turn = [w * r + a * q + b * t - c * s, w * s - a * t + b * q + c * r, w * t + a * s - b * r + c * q];
+    // Both signs of a quaternion are one rotation.
+    let real = (w * q - a * r - b * s - c * t).signum();
+    std::array::from_fn(|k| match k {
+        0..6 => truth[k] - x[k],
+        6..9 => 2.0 * real * turn[k - 6],
+        _ => truth[k + 1] - x[k + 1],
+    })
+}
+
+/// The length of a part of the errors.
+pub fn length(errors: &[f64]) -> f64 {
+    errors.iter().map(|x| x * x).sum::<f64>().sqrt()
 }

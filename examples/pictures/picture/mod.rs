@@ -14,7 +14,8 @@ use plotters::prelude::*;
 const SIZE: (i32, i32) = (720, 420);
 /// The crate rounds places to whole numbers, of which so many are a unit of the size: lines are smooth.
 const FINE: i32 = 4;
-const COLOURS: [RGBColor; 3] = [RGBColor(31, 90, 160), RGBColor(200, 80, 20), RGBColor(80, 80, 80)];
+const COLOURS: [RGBColor; 4] =
+    [RGBColor(31, 90, 160), RGBColor(200, 80, 20), RGBColor(80, 80, 80), RGBColor(40, 140, 80)];
 
 /// What is drawn of one series.
 enum Mark {
@@ -36,6 +37,7 @@ pub(crate) struct Picture<'a> {
     title: &'a str,
     labels: [&'a str; 2],
     with_zero: bool,
+    logarithmic: bool,
     series: Vec<Series<'a>>,
 }
 
@@ -50,12 +52,17 @@ fn font(size: i32) -> TextStyle<'static> {
 impl<'a> Picture<'a> {
     /// A picture with a title and the names of its axes.
     pub(crate) fn new(title: &'a str, x: &'a str, y: &'a str) -> Self {
-        Picture { title, labels: [x, y], with_zero: false, series: Vec::new() }
+        Picture { title, labels: [x, y], with_zero: false, logarithmic: false, series: Vec::new() }
     }
 
     /// The vertical axis begins at zero.
     pub(crate) fn with_zero(self) -> Self {
         Picture { with_zero: true, ..self }
+    }
+
+    /// The vertical axis is logarithmic, with a number at each power of ten: values are positive.
+    pub(crate) fn logarithmic(self) -> Self {
+        Picture { logarithmic: true, ..self }
     }
 
     fn with(mut self, mark: Mark, colour: usize, name: &'a str) -> Self {
@@ -78,13 +85,19 @@ impl<'a> Picture<'a> {
         self.with(Mark::Band(pairs(x, low), pairs(x, high)), colour, name)
     }
 
+    /// The points with heights as they are drawn.
+    fn placed(&self, points: &[(f64, f64)]) -> Vec<(f64, f64)> {
+        points.iter().map(|&(x, y)| (x, if self.logarithmic { y.log10() } else { y })).collect()
+    }
+
     /// The least and the largest coordinate along an axis, with some room outside.
     fn range(&self, of: impl Fn(&(f64, f64)) -> f64, room: f64) -> (f64, f64) {
         let points = self.series.iter().flat_map(|series| match &series.mark {
-            Mark::Line(points) | Mark::Points(points) => points.iter().chain(&[]),
-            Mark::Band(low, high) => low.iter().chain(high),
+            Mark::Line(points) | Mark::Points(points) => self.placed(points),
+            Mark::Band(low, high) => [self.placed(low), self.placed(high)].concat(),
         });
-        let (lo, hi) = points.map(of).fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), x| (lo.min(x), hi.max(x)));
+        let coordinates = points.map(|p| of(&p));
+        let (lo, hi) = coordinates.fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), x| (lo.min(x), hi.max(x)));
         let room = room * (hi - lo);
         (lo - room, hi + room)
     }
@@ -114,58 +127,81 @@ impl<'a> Picture<'a> {
         Ok(())
     }
 
-    /// The text of the picture.
-    pub(crate) fn svg(&self) -> Result<String, Box<dyn Error + 'a>> {
-        let mut text = String::new();
-        {
-            let size = ((SIZE.0 * FINE) as u32, (SIZE.1 * FINE) as u32);
-            let area = SVGBackend::with_string(&mut text, size).into_drawing_area();
-            area.fill(&WHITE)?;
-            self.legend(&area)?;
-            let ((left, right), (bottom, top)) = (self.range(|p| p.0, 0.02), self.range(|p| p.1, 0.06));
-            let bottom = if self.with_zero { 0.0 } else { bottom };
-            let mut chart = ChartBuilder::on(&area)
-                .margin(14 * FINE)
-                .margin_top(58 * FINE)
-                .x_label_area_size(38 * FINE)
-                .y_label_area_size(52 * FINE)
-                .build_cartesian_2d(left..right, bottom..top)?;
-            // Numbers without zeros at their end.
-            let number = |x: &f64| format!("{}", (x * 1e6).round() / 1e6);
-            chart
-                .configure_mesh()
-                .x_desc(self.labels[0])
-                .y_desc(self.labels[1])
-                .x_label_formatter(&number)
-                .y_label_formatter(&number)
-                .axis_desc_style(font(15))
-                .label_style(font(13))
-                .axis_style(BLACK.mix(0.6).stroke_width(FINE as u32))
-                .light_line_style(TRANSPARENT)
-                .bold_line_style(BLACK.mix(0.12).stroke_width(FINE as u32))
-                .set_all_tick_mark_size(5 * FINE)
-                .draw()?;
-            for Series { mark, colour, .. } in &self.series {
-                match mark {
-                    Mark::Line(points) => {
-                        let style = colour.stroke_width(2 * FINE as u32);
-                        chart.draw_series([PathElement::new(points.clone(), style)])?;
-                    }
-                    Mark::Points(points) => {
-                        chart.draw_series(points.iter().map(|p| Circle::new(*p, 3 * FINE, colour.filled())))?;
-                    }
-                    Mark::Band(low, high) => {
-                        let outline: Vec<_> = low.iter().chain(high.iter().rev()).copied().collect();
-                        chart.draw_series([Polygon::new(outline, colour.mix(0.2))])?;
-                    }
+    /// Draws the picture into an area.
+    fn draw<B: DrawingBackend>(&self, area: &DrawingArea<B, Shift>) -> Result<(), Box<dyn Error + 'a>>
+    where
+        B::ErrorType: 'static,
+    {
+        self.legend(area)?;
+        let ((left, right), (bottom, top)) = (self.range(|p| p.0, 0.02), self.range(|p| p.1, 0.06));
+        let bottom = if self.with_zero { 0.0 } else { bottom };
+        let mut chart = ChartBuilder::on(area)
+            .margin(14 * FINE)
+            .margin_top(58 * FINE)
+            .x_label_area_size(38 * FINE)
+            .y_label_area_size(52 * FINE)
+            .build_cartesian_2d(left..right, bottom..top)?;
+        // Numbers without zeros at their end.
+        let number = |x: &f64| format!("{}", (x * 1e6).round() / 1e6);
+        let height = |y: &f64| if self.logarithmic { number(&10.0_f64.powf(*y)) } else { number(y) };
+        let mut mesh = chart.configure_mesh();
+        if self.logarithmic {
+            // At most one number for each power of ten.
+            mesh.y_labels((top.floor() - bottom.ceil()) as usize + 1);
+        }
+        mesh.x_desc(self.labels[0])
+            .y_desc(self.labels[1])
+            .x_label_formatter(&number)
+            .y_label_formatter(&height)
+            .axis_desc_style(font(15))
+            .label_style(font(13))
+            .axis_style(BLACK.mix(0.6).stroke_width(FINE as u32))
+            .light_line_style(TRANSPARENT)
+            .bold_line_style(BLACK.mix(0.12).stroke_width(FINE as u32))
+            .set_all_tick_mark_size(5 * FINE)
+            .draw()?;
+        for Series { mark, colour, .. } in &self.series {
+            match mark {
+                Mark::Line(points) => {
+                    let style = colour.stroke_width(2 * FINE as u32);
+                    chart.draw_series([PathElement::new(self.placed(points), style)])?;
+                }
+                Mark::Points(points) => {
+                    let points = self.placed(points);
+                    chart.draw_series(points.iter().map(|p| Circle::new(*p, 3 * FINE, colour.filled())))?;
+                }
+                Mark::Band(low, high) => {
+                    let (low, high) = (self.placed(low), self.placed(high));
+                    let outline: Vec<_> = low.iter().chain(high.iter().rev()).copied().collect();
+                    chart.draw_series([Polygon::new(outline, colour.mix(0.2))])?;
                 }
             }
-            area.draw(&Text::new(self.title, (62 * FINE, 10 * FINE), font(18)))?;
-            area.present()?;
         }
-        let fine = format!("width=\"{}\" height=\"{}\"", SIZE.0 * FINE, SIZE.1 * FINE);
-        Ok(text.replacen(&fine, &format!("width=\"{}\" height=\"{}\"", SIZE.0, SIZE.1), 1))
+        area.draw(&Text::new(self.title, (62 * FINE, 10 * FINE), font(18)))?;
+        Ok(())
     }
+
+    /// The text of the picture.
+    pub(crate) fn svg(self) -> Result<String, Box<dyn Error + 'a>> {
+        panels(&[self])
+    }
+}
+
+/// The text of several pictures, one below the other.
+pub(crate) fn panels<'a>(pictures: &[Picture<'a>]) -> Result<String, Box<dyn Error + 'a>> {
+    let mut text = String::new();
+    let (width, height) = (SIZE.0, SIZE.1 * pictures.len() as i32);
+    {
+        let size = ((width * FINE) as u32, (height * FINE) as u32);
+        let area = SVGBackend::with_string(&mut text, size).into_drawing_area();
+        area.fill(&WHITE)?;
+        for (picture, part) in pictures.iter().zip(area.split_evenly((pictures.len(), 1))) {
+            picture.draw(&part)?;
+        }
+        area.present()?;
+    }
+    let fine = format!("width=\"{}\" height=\"{}\"", width * FINE, height * FINE);
+    Ok(text.replacen(&fine, &format!("width=\"{width}\" height=\"{height}\""), 1))
 }
 
 /// Writes a picture into a folder, which is made if there is none, and says where it is.
