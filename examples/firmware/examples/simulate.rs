@@ -10,7 +10,7 @@ mod host;
 
 use std::path::Path;
 
-use host::simulation::{DT, Event};
+use host::simulation::{DT, Event, length};
 use host::{Log, model};
 use polygrad_firmware::Filter;
 
@@ -27,7 +27,7 @@ struct Errors {
 impl Errors {
     fn add(&mut self, filter: &Filter, truth: &[f64; 16]) {
         let errors = host::errors(filter.estimate(), truth);
-        self.last = [host::length(&errors[..3]), host::length(&errors[6..9]).to_degrees()];
+        self.last = [length(&errors[..3]), length(&errors[6..9]).to_degrees()];
         (0..2).for_each(|k| self.squares[k] += self.last[k] * self.last[k]);
         self.count += 1;
     }
@@ -56,7 +56,7 @@ fn main() -> std::io::Result<()> {
             Event::Inertial { .. } => _ = host::step(&mut blind, event),
             Event::Position(z) => {
                 let error: [f64; 3] = std::array::from_fn(|k| f64::from(z[k]) - truth[k]);
-                (sensor, positions) = (sensor + host::length(&error).powi(2), positions + 1);
+                (sensor, positions) = (sensor + length(&error).powi(2), positions + 1);
                 normalised += host::normalised_error(filter.estimate(), truth);
             }
             Event::Field(_) => {}

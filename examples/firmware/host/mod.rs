@@ -11,8 +11,8 @@ use std::path::Path;
 
 use polygrad::{Array, Concrete, Tensor};
 use polygrad_firmware::{Estimate, Filter, GATE, Real};
+pub use simulation::flight;
 use simulation::{Event, Flight};
-pub use simulation::{flight, length};
 
 /// A filter at the start of a flight.
 pub fn started(flight: &Flight) -> Filter {
