@@ -64,7 +64,8 @@ impl Emitter<'_> {
     fn arrays(&mut self, program: &Program, slots: &Slots, constants: &[Array], outputs: &[ResultSource]) {
         for (k, slot) in program.inputs().iter().enumerate() {
             let array = self.port(slot, ArrayKind::Input(k));
-            self.places[k] = Some(ElementPlace::Elements(array, ElementIndex::default()));
+            let place = ElementPlace::Elements(array, ElementIndex::default());
+            self.places[k] = Some(if slot.shape.is_empty() { place.one(&ElementIndex::default()) } else { place });
         }
         let results: Vec<ArrayId> =
             program.outputs().iter().enumerate().map(|(k, slot)| self.port(slot, ArrayKind::Output(k))).collect();

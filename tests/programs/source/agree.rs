@@ -2,7 +2,7 @@
 
 use polygrad::backend::compile;
 use polygrad::program::Program;
-use polygrad::{Array, DType, Function};
+use polygrad::{Array, DType, Function, Tensor, tensor};
 
 use crate::emitted::{Emitted, in_c, in_rust};
 use crate::gallery::{self, Leaves, Objective, Visitor};
@@ -89,5 +89,21 @@ fn the_gallery() {
     }
     if let Some(results) = in_c("gallery", &only(&c), &["-O0"]) {
         compare("C", &c, &results);
+    }
+}
+
+/// A read of a number at an index, which may be out of bounds.
+#[test]
+fn a_number_is_a_table_of_one_element() {
+    let f = Function::stage_with(
+        |x: &Tensor<_, 0>, i: &Tensor<_, 0, i64>| polygrad::stack(&[x.clone()]).at([i]) + x,
+        &tensor(2.5),
+        &tensor(0),
+    );
+    let at = |i: i64| vec![Array::scalar(2.5), Array::scalar(i)];
+    let cases = [0, 1].map(|i| Emitted::new(&format!("read_{i}"), f.program(), at(i)).expect("it is written"));
+    let expected = [[Array::scalar(5.0)], [Array::scalar(2.5)]];
+    for results in [in_rust("number", &cases, &[]), in_c("number", &cases, &["-O0"])].into_iter().flatten() {
+        assert_eq!(results, expected);
     }
 }
