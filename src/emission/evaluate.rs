@@ -358,7 +358,8 @@ fn applied(op: &ElementwiseOp<Value>, dtype: DType) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tree::{ElementPlace, Writer};
+    use super::super::tree::ElementPlace;
+    use super::super::writer::Writer;
     use super::*;
 
     fn doubled(n: usize, len: usize) -> EmittedFunction {

@@ -10,7 +10,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::sums::{SumTarget, summed};
-use super::tree::{ElementIndex, ElementPlace, Expression, PositionExpr, Stmt, VariableId, Writer};
+use super::tree::{ElementIndex, ElementPlace, Expression, PositionExpr, Stmt, VariableId};
+use super::writer::Writer;
 use crate::backend::ir::access::StridedAccess;
 use crate::backend::ir::elementwise::ElementwiseOp;
 use crate::backend::ir::fusion::{FusedOp, FusionGroup, GatherOp, ValueId};

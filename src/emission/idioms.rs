@@ -1,6 +1,7 @@
 //! Short names for frequent expressions and statements.
 
-use super::tree::{ElementIndex, ElementPlace, Expression, Literal, PositionExpr, Stmt, VariableId, Writer};
+use super::tree::{ElementIndex, ElementPlace, Expression, Literal, PositionExpr, Stmt, VariableId};
+use super::writer::Writer;
 use crate::backend::ir::elementwise::ElementwiseOp;
 use crate::dtype::DType;
 use crate::ops::{Binary, Compare, IntBinary, Unary};

@@ -6,7 +6,8 @@
 //! in memory, or, of one line, in variables.
 
 use super::idioms::{at, start};
-use super::tree::{ElementIndex, ElementPlace, Expression, PositionExpr, Writer};
+use super::tree::{ElementIndex, ElementPlace, Expression, PositionExpr};
+use super::writer::Writer;
 use super::{nests, sorting};
 use crate::backend::ir::step::{KernelCall, KernelOp};
 use crate::dtype::DType;

@@ -1,6 +1,7 @@
 //! Comments with the lines of the user's source.
 
-use super::tree::{Stmt, Writer};
+use super::tree::Stmt;
+use super::writer::Writer;
 use crate::source::Place;
 
 /// What a comment says of a place; `None` if nothing is known.

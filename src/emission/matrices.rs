@@ -12,7 +12,8 @@ mod reflections;
 mod spectral;
 
 use super::idioms::{at, start};
-use super::tree::{ElementIndex, ElementPlace, Expression, VariableId, Writer};
+use super::tree::{ElementIndex, ElementPlace, Expression, VariableId};
+use super::writer::Writer;
 use crate::backend::ir::step::MatrixCall;
 use crate::dtype::DType;
 use crate::ops::{Compare, IntBinary, Matrix, minors as sets};

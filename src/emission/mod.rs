@@ -18,7 +18,7 @@
 //! | `steps` | the steps of a program, and loops |
 //! | `groups`, `sums` | fusion groups as nests of loops; long sums in parts |
 //! | `nests`, `kernels`, `matrices` | kernel calls: products and moves; other operations on arrays; linear algebra |
-//! | `tree`, `simplify` | imperative trees |
+//! | `tree`, `writer`, `idioms`, `simplify` | imperative trees |
 //! | `signature`, `lines` | parameters, and comments with lines of the user |
 //! | `print`, `rust`, `c`, `c_math` | the text, and the elementary functions in C |
 //! | `native` | native code in the process, by the compiler of the machine |
@@ -45,6 +45,7 @@ mod sorting;
 mod steps;
 mod sums;
 mod tree;
+mod writer;
 
 #[cfg(feature = "native")]
 pub use native::{Compiler, NativeError, NativeProgram};

@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 
 use super::steps::fill;
 use super::sums::summed;
-use super::tree::{ElementIndex, ElementPlace, Expression, Writer};
+use super::tree::{ElementIndex, ElementPlace, Expression};
+use super::writer::Writer;
 use crate::backend::ir::step::{KernelCall, KernelOp};
 use crate::dtype::DType;
 use crate::kernels::loop_nest::{Axis, Nest};

@@ -5,7 +5,8 @@
 //! elements is at most proportional to `n log n`.
 
 use super::idioms::{at, start};
-use super::tree::{ElementIndex, ElementPlace, Expression, Writer};
+use super::tree::{ElementIndex, ElementPlace, Expression};
+use super::writer::Writer;
 use crate::backend::ir::step::Ranks;
 use crate::dtype::DType;
 use crate::kernels::sorting::Lines;

@@ -5,7 +5,8 @@
 
 use super::groups::GroupWriter;
 use super::places::{self, Slots};
-use super::tree::{ArrayId, ArrayKind, ElementIndex, ElementPlace, EmittedFunction, Expression, Literal, Stmt, Writer};
+use super::tree::{ArrayId, ArrayKind, ElementIndex, ElementPlace, EmittedFunction, Expression, Literal, Stmt};
+use super::writer::Writer;
 use super::{kernels, lines, matrices};
 use crate::array::Array;
 use crate::backend::ir::elementwise::ElementwiseOp;

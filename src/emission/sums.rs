@@ -1,6 +1,7 @@
 //! Long sums as several partial sums, so that the additions of a sum do not wait for each other.
 
-use super::tree::{ElementIndex, ElementPlace, Expression, VariableId, Writer};
+use super::tree::{ElementIndex, ElementPlace, Expression, VariableId};
+use super::writer::Writer;
 use crate::dtype::DType;
 
 /// The partial sums of a long sum, and the least length of a long sum.

@@ -4,7 +4,8 @@
 //! small integers has its exact determinant.
 
 use super::super::idioms::{at, start};
-use super::super::tree::{ElementIndex, Expression, PositionExpr, Writer};
+use super::super::tree::{ElementIndex, Expression, PositionExpr};
+use super::super::writer::Writer;
 use super::factors::{sign_and_log, store_both};
 use super::{Balanced, Grid, One, Range, Wide, is_zero};
 use crate::dtype::DType;

@@ -6,7 +6,8 @@
 //! on the upper right of the exponential of a matrix of four blocks.
 
 use super::super::idioms::{at, start};
-use super::super::tree::{ElementIndex, ElementPlace, Expression, VariableId, Writer};
+use super::super::tree::{ElementIndex, ElementPlace, Expression, VariableId};
+use super::super::writer::Writer;
 use super::factors::{Rows, SolvedTriangle, factor, with_position};
 use super::{Grid, One, Range, Wide, all_of, are_finite, is_zero, scale};
 use crate::backend::ir::elementwise::ElementwiseOp;

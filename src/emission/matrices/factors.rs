@@ -3,7 +3,8 @@
 //! Law: the next pivot is the largest element of its column, the first of equal ones.
 
 use super::super::idioms::{at, start};
-use super::super::tree::{ElementIndex, ElementPlace, Expression, PositionExpr, Writer};
+use super::super::tree::{ElementIndex, ElementPlace, Expression, PositionExpr};
+use super::super::writer::Writer;
 use super::{Grid, One, Range, Wide, all_of, are_finite, is_regular, is_zero};
 use crate::dtype::DType;
 use crate::ops::{Compare, Unary};

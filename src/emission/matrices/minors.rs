@@ -4,7 +4,8 @@
 //! powers of two first, so no partial product leaves the range of floats if the minors do not.
 
 use super::super::idioms::{at, start};
-use super::super::tree::{ElementIndex, ElementPlace, Expression, PositionExpr, VariableId, Writer};
+use super::super::tree::{ElementIndex, ElementPlace, Expression, PositionExpr, VariableId};
+use super::super::writer::Writer;
 use super::factors::{Rows, SolvedTriangle, exchange, identity, with_position};
 use super::{Balanced, Grid, One, Range, Wide, are_finite, is_zero, scale};
 use crate::dtype::DType;

@@ -4,7 +4,8 @@
 //! as its largest element below the rows that are done, however small that is.
 
 use super::super::idioms::{at, start};
-use super::super::tree::{ElementIndex, ElementPlace, Expression, Writer};
+use super::super::tree::{ElementIndex, ElementPlace, Expression};
+use super::super::writer::Writer;
 use super::factors::solve_triangular;
 use super::{Grid, One, Range, Wide, all_of, is_zero, scale};
 use crate::dtype::DType;

@@ -4,7 +4,8 @@
 //! first of equal ones, is positive. Equal eigenvalues have any orthonormal eigenvectors of their space.
 
 use super::super::idioms::{at, start};
-use super::super::tree::{ElementIndex, Expression, Writer};
+use super::super::tree::{ElementIndex, Expression};
+use super::super::writer::Writer;
 use super::{Grid, One, Range, Wide, is_zero, scale};
 use crate::dtype::DType;
 use crate::ops::{Compare, Unary};

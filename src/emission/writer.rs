@@ -1,0 +1,236 @@
+//! A function that is being written: trees, statement by statement.
+//!
+//! Law: a statement stands in the innermost block that is open. What is known of counters and positions comes from the
+//! bounds of their loops, and conditions that they decide are left out.
+
+use super::tree::{
+    ArrayId, ArrayInfo, ArrayKind, ElementIndex, ElementPlace, EmittedFunction, Expression, PositionExpr, Stmt,
+    Variable, VariableId,
+};
+use crate::dtype::DType;
+
+/// A function that is being written: statements are added to the innermost open block.
+#[derive(Debug)]
+pub(super) struct Writer {
+    pub(super) function: EmittedFunction,
+    blocks: Vec<Vec<Stmt>>,
+    /// The number of loops around the open block.
+    depth: usize,
+}
+
+impl Writer {
+    pub(super) fn new() -> Writer {
+        Writer { function: EmittedFunction::default(), blocks: vec![Vec::new()], depth: 0 }
+    }
+
+    /// The function with its statements.
+    pub(super) fn finish(mut self) -> EmittedFunction {
+        self.function.body = self.blocks.pop().unwrap_or_default();
+        self.function
+    }
+
+    fn variable(&mut self, variable: Variable) -> VariableId {
+        self.function.variables.push(variable);
+        (self.function.variables.len() - 1) as VariableId
+    }
+
+    pub(super) fn array(&mut self, dtype: DType, len: usize, kind: ArrayKind) -> ArrayId {
+        self.function.arrays.push(ArrayInfo { dtype, len, kind, number: false });
+        (self.function.arrays.len() - 1) as ArrayId
+    }
+
+    /// A new array in memory that holds no value before or after the statements that use it.
+    pub(super) fn scratch(&mut self, dtype: DType, len: usize) -> ElementPlace {
+        ElementPlace::Elements(self.array(dtype, len, ArrayKind::Scratch), ElementIndex::default())
+    }
+
+    pub(super) fn push(&mut self, stmt: Stmt) {
+        self.blocks.last_mut().expect("a block is open").push(stmt);
+    }
+
+    /// Opens a block: later statements are added to it.
+    pub(super) fn open(&mut self) {
+        self.blocks.push(Vec::new());
+    }
+
+    /// Closes the innermost open block, and returns its statements.
+    pub(super) fn close(&mut self) -> Vec<Stmt> {
+        self.blocks.pop().unwrap_or_default()
+    }
+
+    /// Opens the body of a loop; returns its counter.
+    pub(super) fn open_loop(&mut self) -> VariableId {
+        let counter = self.variable(Variable::Counter(self.depth));
+        self.depth += 1;
+        self.open();
+        counter
+    }
+
+    /// Closes the body of a loop.
+    pub(super) fn close_loop(&mut self) -> Vec<Stmt> {
+        self.depth -= 1;
+        self.close()
+    }
+
+    /// The statements that `f` adds.
+    pub(super) fn block(&mut self, f: impl FnOnce(&mut Writer)) -> Vec<Stmt> {
+        self.blocks.push(Vec::new());
+        f(self);
+        self.blocks.pop().unwrap_or_default()
+    }
+
+    /// A variable with the value of an expression.
+    pub(super) fn let_(&mut self, dtype: DType, value: Expression) -> VariableId {
+        let variable = self.variable(Variable::Value(dtype));
+        self.push(Stmt::Let(variable, value));
+        variable
+    }
+
+    /// A name for a value that is used more than once: the expression itself, if it is a name or a number.
+    pub(super) fn named(&mut self, dtype: DType, value: Expression) -> Expression {
+        let is_name = matches!(value, Expression::Literal(_) | Expression::Variable(_));
+        if is_name { value } else { Expression::Variable(self.let_(dtype, value)) }
+    }
+
+    /// A variable that changes.
+    pub(super) fn var(&mut self, dtype: DType, value: Expression) -> VariableId {
+        let variable = self.variable(Variable::Value(dtype));
+        self.push(Stmt::Var(variable, value));
+        variable
+    }
+
+    pub(super) fn set(&mut self, variable: VariableId, value: Expression) {
+        self.push(Stmt::Set(variable, value));
+    }
+
+    /// The least and the largest value of an index, if they are known.
+    fn reach(&self, index: &ElementIndex) -> Option<(i64, i64)> {
+        self.function.reach(index)
+    }
+
+    /// The condition `lo <= index < hi`: the parts that are not known to hold; `None` if one is known not to hold.
+    pub(super) fn within(&self, index: &ElementIndex, (lo, hi): (i64, i64)) -> Option<Vec<Expression>> {
+        let (least, most) = self.reach(index).unwrap_or((i64::MIN, i64::MAX));
+        if most < lo || least >= hi {
+            return None;
+        }
+        let mut conditions = Vec::new();
+        if least < lo {
+            conditions.push(Expression::AtMost(ElementIndex::constant(lo), index.clone()));
+        }
+        if most >= hi {
+            conditions.push(Expression::Below(index.clone(), ElementIndex::constant(hi)));
+        }
+        Some(conditions)
+    }
+
+    /// A position that is computed.
+    pub(super) fn position(&mut self, value: PositionExpr) -> VariableId {
+        let variable = self.variable(Variable::Position);
+        let range = match &value {
+            PositionExpr::Remainder(_, by) => Some((0, *by as i64 - 1)),
+            PositionExpr::Quotient(index, by) => {
+                self.reach(index).map(|(lo, hi)| (lo.div_euclid(*by as i64), hi.div_euclid(*by as i64)))
+            }
+            PositionExpr::Affine(_) | PositionExpr::Int(_) => None,
+        };
+        self.function.ranges.extend(range.map(|range| (variable, range)));
+        self.push(Stmt::Position(variable, value));
+        variable
+    }
+
+    pub(super) fn set_position(&mut self, variable: VariableId, value: PositionExpr) {
+        self.push(Stmt::SetPosition(variable, value));
+    }
+
+    /// Writes an element.
+    pub(super) fn store(&mut self, place: &ElementPlace, at: &ElementIndex, value: Expression) {
+        match place {
+            ElementPlace::Variable(variable) => self.set(*variable, value),
+            ElementPlace::Elements(array, from) => {
+                let at = from.clone().plus(at);
+                self.push(Stmt::Store(*array, at, value));
+            }
+            ElementPlace::One(..) | ElementPlace::Number(_) => {
+                unreachable!("an element that stands for all is only read")
+            }
+        }
+    }
+
+    /// A loop over `from..to`; its body gets the counter. A loop of one step is its body, and one of none is nothing.
+    pub(super) fn for_range(
+        &mut self,
+        (from, to): (ElementIndex, ElementIndex),
+        down: bool,
+        f: impl FnOnce(&mut Writer, &ElementIndex),
+    ) {
+        if let (Some(a), Some(b)) = (from.known(), to.known()) {
+            match b - a {
+                ..=0 => return,
+                1 => return f(self, &from),
+                _ => {}
+            }
+        }
+        self.for_loop((from, to), down, f);
+    }
+
+    /// A loop over `from..to`, also of one step or none: its body may leave it.
+    pub(super) fn for_loop(
+        &mut self,
+        (from, to): (ElementIndex, ElementIndex),
+        down: bool,
+        f: impl FnOnce(&mut Writer, &ElementIndex),
+    ) {
+        let counter = self.open_loop();
+        if let (Some((least, _)), Some((_, most))) = (self.reach(&from), self.reach(&to)) {
+            self.function.ranges.insert(counter, (least, most - 1));
+        }
+        f(self, &ElementIndex::of(counter));
+        let body = self.close_loop();
+        if !body.is_empty() {
+            self.push(Stmt::For { counter, from, to, down, body });
+        }
+    }
+
+    /// A loop of `n` steps.
+    pub(super) fn for_(&mut self, n: usize, f: impl FnOnce(&mut Writer, &ElementIndex)) {
+        self.for_range((ElementIndex::default(), ElementIndex::constant(n as i64)), false, f);
+    }
+
+    /// Loops over a box, outermost first.
+    pub(super) fn for_box(&mut self, lens: &[usize], f: &mut dyn FnMut(&mut Writer, &[ElementIndex])) {
+        let mut indices = Vec::with_capacity(lens.len());
+        self.for_rest(lens, &mut indices, f);
+    }
+
+    fn for_rest(
+        &mut self,
+        lens: &[usize],
+        indices: &mut Vec<ElementIndex>,
+        f: &mut dyn FnMut(&mut Writer, &[ElementIndex]),
+    ) {
+        let Some((n, rest)) = lens.split_first() else { return f(self, indices) };
+        self.for_(*n, |w, i| {
+            indices.push(i.clone());
+            w.for_rest(rest, indices, f);
+            indices.pop();
+        });
+    }
+
+    /// Statements that run if a condition holds.
+    pub(super) fn if_(&mut self, condition: Expression, f: impl FnOnce(&mut Writer)) {
+        let then = self.block(f);
+        if !then.is_empty() {
+            self.push(Stmt::If(condition, then, Vec::new()));
+        }
+    }
+
+    /// Statements that run if all conditions hold.
+    pub(super) fn if_all(&mut self, mut conditions: Vec<Expression>, f: impl FnOnce(&mut Writer)) {
+        match conditions.len() {
+            0 => f(self),
+            1 => self.if_(conditions.remove(0), f),
+            _ => self.if_(Expression::All(conditions), f),
+        }
+    }
+}
