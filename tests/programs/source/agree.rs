@@ -96,7 +96,7 @@ fn the_gallery() {
 #[test]
 fn a_number_is_a_table_of_one_element() {
     let f = Function::stage_with(
-        |x: &Tensor<_, 0>, i: &Tensor<_, 0, i64>| polygrad::stack(&[x.clone()]).at([i]) + x,
+        |x: &Tensor<_, 0>, i: &Tensor<_, 0, i64>| polygrad::stack(std::slice::from_ref(x)).at([i]) + x,
         &tensor(2.5),
         &tensor(0),
     );
