@@ -4,11 +4,9 @@
 
 use std::fmt::Write as _;
 
-use super::print::{Binding, Callee, CodePrinter, LoopHead, Spelling, Text, bound};
-use super::rust::wrapped;
-use super::signature::{Parameter, ParameterList};
+use super::print::{Binding, Callee, CodePrinter, LoopHead, Spelling, Text, bound, elements};
+use super::signature::{Field, Parameter, ParameterList};
 use super::tree::{ArrayKind, EmittedFunction, Literal};
-use crate::array::Array;
 use crate::dtype::DType;
 
 /// C99.
@@ -45,10 +43,6 @@ impl Spelling for C {
             Literal::I64(x) => (x.to_string(), if x < 0 { Binding::Prefix } else { Binding::Name }),
             Literal::Bool(x) => (x.to_string(), Binding::Name),
         }
-    }
-
-    fn element(&self, array: &str, index: &str) -> String {
-        format!("{array}[{index}]")
     }
 
     fn callee(&self, callee: Callee) -> String {
@@ -192,8 +186,7 @@ fn prototype(name: &str, ports: &ParameterList, has_work: bool, restrict: &str) 
 }
 
 /// The header of the function.
-pub(super) fn header(name: &str, ports: &ParameterList, function: &EmittedFunction, head: &[String]) -> String {
-    let scratch = ports.scratch(function);
+pub(super) fn header(name: &str, ports: &ParameterList, scratch: &[Field], head: &[String]) -> String {
     let guard = format!("{}_H", name.to_uppercase());
     let mut text = String::new();
     head.iter().for_each(|line| _ = writeln!(text, "// {line}"));
@@ -212,24 +205,15 @@ pub(super) fn header(name: &str, ports: &ParameterList, function: &EmittedFuncti
     text
 }
 
-/// The elements of a constant.
-fn elements(array: &Array) -> String {
-    let all: Vec<String> = (0..array.size()).map(|at| C.literal(super::steps::number_at(array, at)).0).collect();
-    wrapped(&all, "")
-}
-
 /// The text of the function; its header has the name `{name}.h`.
-pub(super) fn text(name: &str, ports: &ParameterList, function: &EmittedFunction, head: &[String]) -> String {
-    let scratch = ports.scratch(function);
+pub(super) fn text(
+    name: &str,
+    ports: &ParameterList,
+    function: &EmittedFunction,
+    has_work: bool,
+    head: &[String],
+) -> String {
     let names = ports.array_names(function, |field| format!("work->{field}"), "c");
-    let names: Vec<String> = names
-        .into_iter()
-        .zip(&function.arrays)
-        .map(|(name, info)| match (&info.kind, info.number) {
-            (ArrayKind::Output(_), true) => format!("*{name}"),
-            (_, _) => name,
-        })
-        .collect();
     let mut printer = CodePrinter::new(C, function, &names, 1);
     printer.block(&function.body);
     let (body, called) = (printer.text, printer.called.into_iter().collect::<Vec<_>>());
@@ -251,10 +235,11 @@ pub(super) fn text(name: &str, ports: &ParameterList, function: &EmittedFunction
             && used.contains(&id)
         {
             let ty = type_name(info.dtype);
-            let _ = writeln!(text, "static const {ty} {name}[{}] = {{\n    {},\n}};\n", info.len, elements(array));
+            let _ =
+                writeln!(text, "static const {ty} {name}[{}] = {{\n    {},\n}};\n", info.len, elements(&C, array, ""));
         }
     }
-    let _ = writeln!(text, "{}\n{{", prototype(name, ports, !scratch.is_empty(), "restrict "));
+    let _ = writeln!(text, "{}\n{{", prototype(name, ports, has_work, "restrict "));
     for ((id, info), name) in (0..).zip(&function.arrays).zip(&names) {
         match info.kind {
             ArrayKind::Stack if used.contains(&id) => {

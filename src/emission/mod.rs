@@ -151,17 +151,18 @@ fn emitted(
     let mut function = steps::function(program, lowered(&whole, Limits::SOURCE));
     simplify::simplify(&mut function);
     let head = [format!("`{name}`, written by polygrad {} from a recorded program.", env!("CARGO_PKG_VERSION"))];
-    let widest = ports.scratch(&function).iter().map(|(_, dtype, _)| dtype.width()).max().unwrap_or(1);
-    let scratch_bytes: usize = ports.scratch(&function).iter().map(|(_, dtype, len)| dtype.width() * len).sum();
+    let scratch = signature::scratch(&function);
+    let widest = scratch.iter().map(|(_, dtype, _)| dtype.width()).max().unwrap_or(1);
+    let scratch_bytes: usize = scratch.iter().map(|(_, dtype, len)| dtype.width() * len).sum();
     let (code, header, dependencies) = match target {
         Target::Rust => {
-            let (code, called) = rust::text(name, &ports, &function, &head);
+            let (code, called) = rust::text(name, &ports, &function, &scratch, &head);
             let math = called.iter().any(|callee| matches!(callee, Callee::Math(..)));
             (code, String::new(), math.then(|| MATH.into()).into_iter().collect())
         }
         Target::C => {
-            let code = c::text(name, &ports, &function, &head);
-            (code, c::header(name, &ports, &function, &head), Vec::new())
+            let code = c::text(name, &ports, &function, !scratch.is_empty(), &head);
+            (code, c::header(name, &ports, &scratch, &head), Vec::new())
         }
     };
     Ok(Source {

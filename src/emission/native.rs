@@ -19,8 +19,9 @@ use thiserror::Error;
 
 use super::{EmissionError, Target, c, emitted};
 use crate::array::{Array, with_elem};
+use crate::dtype::DType;
 use crate::passes::Options;
-use crate::program::{Program, Slot, check_inputs};
+use crate::program::{Program, check_inputs};
 
 /// The name of the function in C.
 const NAME: &str = "polygrad_program";
@@ -254,22 +255,16 @@ impl NativeProgram {
         // scratch, as the program says; all of them are there, and no two of what is written overlap.
         unsafe { (self.entry)(from.as_ptr(), to.as_ptr(), scratch.as_mut_ptr().cast()) };
         for (array, number) in results.iter_mut().zip(numbers).filter(|(array, _)| array.rank() == 0) {
-            *array = number_of(number, &self.slot_of(array));
+            *array = number_of(number, array.dtype());
         }
-    }
-
-    /// A slot with the element type of a number.
-    fn slot_of(&self, array: &Array) -> Slot {
-        Slot { name: String::new(), shape: array.shape().into(), dtype: array.dtype() }
     }
 }
 
 /// The number that C wrote into a word.
-fn number_of(word: u64, slot: &Slot) -> Array {
-    use crate::dtype::DType;
+fn number_of(word: u64, dtype: DType) -> Array {
     let bytes = word.to_ne_bytes();
     let narrow = u32::from_ne_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
-    match slot.dtype {
+    match dtype {
         DType::F64 => Array::scalar(f64::from_bits(word)),
         DType::F32 => Array::scalar(f32::from_bits(narrow)),
         DType::I64 => Array::scalar(word as i64),

@@ -5,9 +5,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
+use super::steps::number_at;
 use super::tree::{
     ArrayId, ArrayKind, ElementIndex, EmittedFunction, Expression, Literal, PositionExpr, Stmt, Variable, VariableId,
 };
+use crate::array::Array;
 use crate::backend::ir::elementwise::ElementwiseOp;
 use crate::dtype::DType;
 use crate::ops::{Binary, Compare, FloatStep, IntBinary, IntUnary, Notation, Unary};
@@ -55,7 +57,6 @@ impl LoopHead {
 /// What languages spell differently.
 pub(super) trait Spelling {
     fn literal(&self, x: Literal) -> Text;
-    fn element(&self, array: &str, index: &str) -> String;
     /// The name of a called function.
     fn callee(&self, callee: Callee) -> String;
     /// The absolute value; not always a function of the text.
@@ -87,6 +88,22 @@ pub(super) trait Spelling {
 /// A text in parentheses, unless it binds at least so tightly.
 pub(super) fn bound((text, binding): Text, least: Binding) -> String {
     if binding >= least { text } else { format!("({text})") }
+}
+
+/// The elements of a constant, in lines.
+pub(super) fn elements(language: &impl Spelling, array: &Array, indent: &str) -> String {
+    let mut text = String::new();
+    let mut column = 0;
+    for at in 0..array.size() {
+        let element = language.literal(number_at(array, at)).0;
+        if column + element.len() > 100 {
+            let _ = write!(text, "\n{indent}    ");
+            column = 0;
+        }
+        column += element.len() + 2;
+        let _ = write!(text, "{element}{}", if at + 1 < array.size() { ", " } else { "" });
+    }
+    text.replace(" \n", "\n")
 }
 
 /// The sides of a comparison of indices, with each term on the side where it is added.
@@ -307,7 +324,7 @@ impl<'a, L: Spelling> CodePrinter<'a, L> {
             return name.clone();
         }
         let index = self.index(index).0;
-        self.language.element(name, &index)
+        format!("{name}[{index}]")
     }
 
     /// An index; its text is never negative on the way from left to right.

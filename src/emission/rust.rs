@@ -4,10 +4,9 @@
 
 use std::fmt::Write as _;
 
-use super::print::{Binding, Callee, CodePrinter, LoopHead, Spelling, Text, bound};
-use super::signature::{Parameter, ParameterList};
+use super::print::{Binding, Callee, CodePrinter, LoopHead, Spelling, Text, bound, elements};
+use super::signature::{Field, Parameter, ParameterList};
 use super::tree::{ArrayKind, EmittedFunction, Literal};
-use crate::array::Array;
 use crate::dtype::DType;
 
 /// Rust.
@@ -32,10 +31,6 @@ impl Spelling for Rust {
             Literal::I64(x) => (x.to_string(), if x < 0 { Binding::Prefix } else { Binding::Name }),
             Literal::Bool(x) => (x.to_string(), Binding::Name),
         }
-    }
-
-    fn element(&self, array: &str, index: &str) -> String {
-        format!("{array}[{index}]")
     }
 
     fn callee(&self, callee: Callee) -> String {
@@ -136,27 +131,6 @@ fn ty(port: &Parameter, changes: bool) -> String {
     }
 }
 
-/// The elements of a constant.
-fn elements(array: &Array, indent: &str) -> String {
-    let all: Vec<String> = (0..array.size()).map(|at| Rust.literal(super::steps::number_at(array, at)).0).collect();
-    wrapped(&all, indent)
-}
-
-/// Elements in lines.
-pub(super) fn wrapped(all: &[String], indent: &str) -> String {
-    let mut text = String::new();
-    let mut column = 0;
-    for (k, element) in all.iter().enumerate() {
-        if column + element.len() > 100 {
-            let _ = write!(text, "\n{indent}    ");
-            column = 0;
-        }
-        column += element.len() + 2;
-        let _ = write!(text, "{element}{}", if k + 1 < all.len() { ", " } else { "" });
-    }
-    text.replace(" \n", "\n")
-}
-
 /// A zero of an element type, as text.
 fn zero(dtype: DType) -> &'static str {
     match dtype {
@@ -174,20 +148,11 @@ pub(super) fn text(
     name: &str,
     ports: &ParameterList,
     function: &EmittedFunction,
+    scratch: &[Field],
     head: &[String],
 ) -> (String, Vec<Callee>) {
-    let scratch = ports.scratch(function);
     let work = format!("{}Work", ports.type_name(name));
     let names = ports.array_names(function, |field| field, "C");
-    // An output that is a number is behind a reference.
-    let names: Vec<String> = names
-        .into_iter()
-        .zip(&function.arrays)
-        .map(|(name, info)| match (&info.kind, info.number) {
-            (ArrayKind::Output(_), true) => format!("*{name}"),
-            (_, _) => name,
-        })
-        .collect();
     let mut printer = CodePrinter::new(Rust, function, &names, if scratch.is_empty() { 1 } else { 2 });
     printer.block(&function.body);
     let (body, called) = (printer.text, printer.called);
@@ -264,7 +229,7 @@ pub(super) fn text(
                 let _ = writeln!(
                     text,
                     "{indent}static {name}: [{dtype}; {len}] = [\n{indent}    {},\n{indent}];",
-                    elements(array, indent)
+                    elements(&Rust, array, indent)
                 );
             }
             ArrayKind::Stack if used.contains(&id) => {

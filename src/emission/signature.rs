@@ -228,19 +228,7 @@ impl ParameterList {
         function.split('_').map(capital).collect()
     }
 
-    /// The fields of the scratch: name, element type and length; wide elements first, so that nothing lies between them.
-    pub(super) fn scratch(&self, function: &EmittedFunction) -> Vec<(String, DType, usize)> {
-        let used = super::simplify::mentioned(&function.body);
-        let mut fields: Vec<(String, DType, usize)> = (0..)
-            .zip(&function.arrays)
-            .filter(|(id, info)| matches!(info.kind, ArrayKind::Scratch) && used.contains(id))
-            .map(|(id, info)| (format!("s{id}"), info.dtype, info.len))
-            .collect();
-        fields.sort_by_key(|(_, dtype, _)| std::cmp::Reverse(dtype.width()));
-        fields
-    }
-
-    /// The names of the arrays of a function.
+    /// The names of the arrays of a function. An output that is one number is behind a pointer.
     pub(super) fn array_names(
         &self,
         function: &EmittedFunction,
@@ -249,6 +237,7 @@ impl ParameterList {
     ) -> Vec<String> {
         let name = |(id, info): (usize, &super::tree::ArrayInfo)| match info.kind {
             ArrayKind::Input(k) => self.inputs[k].name.clone(),
+            ArrayKind::Output(k) if info.number => format!("*{}", self.outputs[k].name),
             ArrayKind::Output(k) => self.outputs[k].name.clone(),
             ArrayKind::Constant(_) => format!("{constant}{id}"),
             ArrayKind::Stack => format!("s{id}"),
@@ -257,4 +246,19 @@ impl ParameterList {
         };
         function.arrays.iter().enumerate().map(name).collect()
     }
+}
+
+/// A field of the scratch: name, element type and length.
+pub(super) type Field = (String, DType, usize);
+
+/// The fields of the scratch; wide elements first, so that nothing lies between them.
+pub(super) fn scratch(function: &EmittedFunction) -> Vec<Field> {
+    let used = super::simplify::mentioned(&function.body);
+    let mut fields: Vec<Field> = (0..)
+        .zip(&function.arrays)
+        .filter(|(id, info)| matches!(info.kind, ArrayKind::Scratch) && used.contains(id))
+        .map(|(id, info)| (format!("s{id}"), info.dtype, info.len))
+        .collect();
+    fields.sort_by_key(|(_, dtype, _)| std::cmp::Reverse(dtype.width()));
+    fields
 }

@@ -31,17 +31,8 @@ pub(super) fn simplify(function: &mut EmittedFunction) {
     keep(&mut body, &changed);
     copies(&mut body, &changed, &mut BTreeMap::new());
     let mut uses = BTreeMap::new();
-    body.iter().for_each(|stmt| {
-        stmt.walk(&mut |stmt| {
-            stmt.expr(&mut |value| {
-                value.walk(&mut |part| {
-                    if let Expression::Variable(variable) = part {
-                        *uses.entry(*variable).or_default() += 1;
-                    }
-                });
-            });
-        });
-    });
+    body.iter()
+        .for_each(|stmt| stmt.walk(&mut |stmt| reads(stmt, &mut |variable| *uses.entry(variable).or_default() += 1)));
     join(&mut body, &uses);
     comments(&mut body);
     function.body = body;
@@ -122,19 +113,24 @@ fn remove_dead(body: &mut Vec<Stmt>, needed: &Needed) -> bool {
     changed || body.len() < before
 }
 
+/// The variables that the expression of a statement reads; not those of its blocks.
+fn reads(stmt: &Stmt, f: &mut dyn FnMut(VariableId)) {
+    stmt.expr(&mut |value| {
+        value.walk(&mut |part| {
+            if let Expression::Variable(variable) = part {
+                f(*variable);
+            }
+        });
+    });
+}
+
 /// The variables that a statement mentions, with those of its blocks.
 fn mentions(stmt: &Stmt, f: &mut dyn FnMut(VariableId)) {
     stmt.walk(&mut |stmt| {
         if let Stmt::Set(variable, _) | Stmt::Var(variable, _) | Stmt::Let(variable, _) = stmt {
             f(*variable);
         }
-        stmt.expr(&mut |value| {
-            value.walk(&mut |part| {
-                if let Expression::Variable(variable) = part {
-                    f(*variable);
-                }
-            });
-        });
+        reads(stmt, f);
     });
 }
 
@@ -143,29 +139,26 @@ fn declarations(body: &mut Vec<Stmt>) {
     // The statements that declare variables of which nothing was said since.
     let mut open: BTreeMap<VariableId, usize> = BTreeMap::new();
     let mut dead: BTreeSet<usize> = BTreeSet::new();
-    let mut at = 0;
-    while at < body.len() {
-        at += 1;
-        let at = at - 1;
-        if let Stmt::Var(variable, value) = &body[at] {
+    for (at, stmt) in body.iter_mut().enumerate() {
+        if let Stmt::Var(variable, value) = stmt {
             if let Expression::Literal(_) = value {
                 open.insert(*variable, at);
             }
             continue;
         }
         let mut set = None;
-        if let Stmt::Set(variable, value) = &body[at] {
+        if let Stmt::Set(variable, value) = stmt {
             let mut own = false;
             value.walk(&mut |part| own |= matches!(part, Expression::Variable(other) if other == variable));
             set = Some(*variable).filter(|_| !own);
         }
         if let Some(declared) = set.and_then(|variable| open.remove(&variable)) {
             dead.insert(declared);
-            if let Stmt::Set(variable, value) = std::mem::replace(&mut body[at], Stmt::Break) {
-                body[at] = Stmt::Var(variable, value);
+            if let Stmt::Set(variable, value) = std::mem::replace(stmt, Stmt::Break) {
+                *stmt = Stmt::Var(variable, value);
             }
         }
-        mentions(&body[at], &mut |variable| _ = open.remove(&variable));
+        mentions(stmt, &mut |variable| _ = open.remove(&variable));
     }
     let mut at = 0;
     body.retain(|_| {

@@ -60,6 +60,12 @@ pub(super) fn number_at(array: &Array, at: usize) -> Literal {
     }
 }
 
+/// The place of a buffer; one without elements has none, and stands for zero.
+fn place_of(places: &[Option<ElementPlace>], buffers: &[Buffer], buf: BufferId) -> ElementPlace {
+    let zero = || ElementPlace::Number(Literal::zero(buffers[buf as usize].dtype));
+    places[buf as usize].clone().unwrap_or_else(zero)
+}
+
 impl Emitter<'_> {
     /// Declares the arrays of the function.
     fn arrays(&mut self, program: &Program, slots: &Slots, constants: &[Array], outputs: &[ResultSource]) {
@@ -100,10 +106,7 @@ impl Emitter<'_> {
     }
 
     fn place(&self, buf: BufferId) -> ElementPlace {
-        // A buffer without elements has no place.
-        self.places[buf as usize]
-            .clone()
-            .unwrap_or(ElementPlace::Number(Literal::zero(self.buffers[buf as usize].dtype)))
+        place_of(&self.places, self.buffers, buf)
     }
 
     /// The place of a buffer that the next step writes: a variable is declared, if it is not yet.
@@ -156,9 +159,7 @@ impl Emitter<'_> {
             }
         });
         let Emitter { w, buffers, places } = self;
-        let place = |buf: BufferId| {
-            places[buf as usize].clone().unwrap_or(ElementPlace::Number(Literal::zero(buffers[buf as usize].dtype)))
-        };
+        let place = |buf: BufferId| place_of(places, buffers, buf);
         let dtype = |buf: BufferId| buffers[buf as usize].dtype;
         if group.size == 0 {
             for (buf, _) in group.cleared() {
