@@ -207,6 +207,35 @@ class Cases(unittest.TestCase):
             print(f"    {d:.0e} {name}")
 
 
+class Draws(unittest.TestCase):
+    def test_draws_of_a_key_are_those_of_jax(self):
+        file = pathlib.Path(os.environ.get("POLYGRAD_EXPORT_DIR", "")) / "jax_draws.mlir"
+        if not file.exists():
+            self.skipTest("POLYGRAD_EXPORT_DIR names no folder with the case jax_draws")
+        draws, random, n = polygrad_xla.load(file).jit(), jax.random, (37,)
+        for seed in (42, 0, -1, 2**40 + 7):
+            key = random.key(seed)
+            expected = [
+                random.bits(key, n, np.uint32),
+                random.bits(key, n, np.uint64),
+                random.permutation(key, 37),
+                random.uniform(key, n),
+                random.normal(key, n),
+                random.exponential(key, n),
+                random.gumbel(key, n),
+                random.uniform(key, n, np.float32),
+                random.normal(key, n, np.float32),
+                random.key_data(random.split(key, 3)).astype(np.uint64) @ np.array([2**32, 1], np.uint64),
+            ]
+            for k, (found, known) in enumerate(zip(draws([np.int64(seed)]), expected, strict=True)):
+                found, known = np.asarray(found), np.asarray(known)
+                with self.subTest(seed=seed, draw=k):
+                    if found.dtype == np.int64:
+                        np.testing.assert_array_equal(found.astype(np.uint64), known.astype(np.uint64))
+                    else:
+                        np.testing.assert_array_equal(found, known)
+
+
 class Faults(unittest.TestCase):
     """Texts with one fault each, of which the reader in the tests of Rust has said whether it takes them."""
 

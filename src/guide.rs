@@ -24,6 +24,16 @@ pub mod loops {}
 #[doc = include_str!("../docs/guide/sparse.md")]
 pub mod sparse {}
 
+#[doc = "[key]: crate::random::Key"]
+#[doc = "[uniform_between]: crate::random::Key::uniform_between"]
+#[doc = "[truncated_normal]: crate::random::Key::truncated_normal"]
+#[doc = "[gamma]: crate::random::Key::gamma"]
+#[doc = "[beta]: crate::random::Key::beta"]
+#[doc = "[rng]: crate::array::Rng"]
+#[doc = ""]
+#[doc = include_str!("../docs/guide/random.md")]
+pub mod random {}
+
 #[doc = "[stats]: crate::stats"]
 #[doc = "[flat]: crate::FlatFunction"]
 #[doc = ""]

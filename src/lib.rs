@@ -54,6 +54,7 @@ pub mod passes;
 pub mod pjrt;
 pub mod prelude;
 pub mod program;
+pub mod random;
 mod release;
 mod rewrite;
 pub mod shape;

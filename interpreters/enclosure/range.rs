@@ -57,6 +57,7 @@ impl Range {
             IntUnary::Neg => Range::between(-hi, -lo),
             IntUnary::Abs if lo <= 0 && hi >= 0 => Range::between(0, self.size()),
             IntUnary::Abs => Range::between(lo.abs().min(hi.abs()), self.size()),
+            IntUnary::BitNot => Range { lo: !self.hi, hi: !self.lo },
         }
     }
 
@@ -64,6 +65,8 @@ impl Range {
         if let (Some(x), Some(y)) = (self.known(), other.known()) {
             return Range::point(op.apply(x, y));
         }
+        // A number that is not negative has no bit above those of a larger one.
+        let positive = self.lo >= 0 && other.lo >= 0;
         let zero = other.lo <= 0 && other.hi >= 0;
         let [lo, hi] = match op {
             IntBinary::Add => self.corners(other, |x, y| x + y),
@@ -82,8 +85,27 @@ impl Range {
                     None => [if self.lo < 0 { -most } else { 0 }, if self.hi > 0 { most } else { 0 }],
                 }
             }
+            IntBinary::BitAnd if positive => [0, self.hi.min(other.hi).into()],
+            IntBinary::BitAnd if self.lo >= 0 => [0, self.hi.into()],
+            IntBinary::BitAnd if other.lo >= 0 => [0, other.hi.into()],
+            IntBinary::BitOr | IntBinary::BitXor if positive => {
+                [0, (u64::MAX >> self.hi.max(other.hi).leading_zeros()).into()]
+            }
+            IntBinary::Shr | IntBinary::ShrSigned => return self.shifted(op, other),
+            IntBinary::BitAnd | IntBinary::BitOr | IntBinary::BitXor | IntBinary::Shl => return ALL,
+            IntBinary::Threefry => return ALL,
         };
         Range::between(lo, hi)
+    }
+
+    /// The bits moved down by a known number of places.
+    fn shifted(self, op: IntBinary, places: Range) -> Range {
+        let Some(places) = places.known() else { return ALL };
+        // Zeros come from above: integers of both signs give all numbers of so many bits.
+        if op == IntBinary::Shr && places != 0 && self.lo < 0 && self.hi >= 0 {
+            return Range { lo: 0, hi: op.apply(-1, places) };
+        }
+        Range { lo: op.apply(self.lo, places), hi: op.apply(self.hi, places) }
     }
 
     /// The integers as floats.

@@ -51,37 +51,8 @@ borrowed_sizes! { [] &[usize]; [const N: usize] &[usize; N]; [] &Vec<usize>; [] 
 /// assert_eq!(rng.next_u64(), 0xe220a8397b1dcdaf);
 /// ```
 ///
-/// # Dropout and noise
-///
-/// A program has no random numbers of its own: it is recorded once, and a number that is drawn while it is recorded
-/// would be the same in every run. Random numbers are data: the host draws a mask or noise for each run, and passes it
-/// beside the parameters. So a run can be repeated, and its derivative is that of a known function. A dropped element
-/// has derivative 0, and kept elements are divided by the probability of being kept, so that the mean is the same.
-///
-/// ```
-/// use polygrad::array::Rng;
-/// use polygrad::{BaseTensor, Concrete, Function, Tensor, tensor};
-/// const KEEP: f64 = 0.75;
-///
-/// /// The mask and the noise are the second argument.
-/// fn loss<T: BaseTensor>(w: &Tensor<T, 1>, (u, noise): &(Tensor<T, 1>, Tensor<T, 1>)) -> Tensor<T, 0> {
-///     let kept = u.lt(KEEP).select(w / KEEP, 0.0);
-///     (kept + noise).square().sum()
-/// }
-///
-/// let mut rng = Rng::new(1);
-/// let mut draw = || -> (Tensor<Concrete, 1>, Tensor<Concrete, 1>) {
-///     (Tensor::constant(rng.uniform(&[4], 0.0, 1.0)), Tensor::constant(rng.normal(&[4], 0.0, 0.1)))
-/// };
-/// let mut w = tensor([1.0, 2.0, 3.0, 4.0]);
-/// // Recorded once, run with other numbers each time.
-/// let step = Function::value_and_grad_with(|w, data| loss(w, data), &w, &draw());
-/// for _ in 0..20 {
-///     let (_, slope) = step.run_with(&w, &draw()).unwrap();
-///     w = w - slope * 0.05;
-/// }
-/// assert!(w.norm().item() < 1.0);
-/// ```
+/// Numbers of a recorded program are drawn by a [`random::Key`](crate::random::Key), which has no state: a number that
+/// this generator draws while a program is recorded is the same in every run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rng {
     state: u64,

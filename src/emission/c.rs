@@ -120,8 +120,27 @@ impl Spelling for C {
     }
 }
 
+/// A block of random bits: [`crate::ops::threefry`].
+const THREEFRY: &str = "\
+static inline int64_t polygrad_int_threefry(int64_t key, int64_t counter) {
+    static const int rotations[2][4] = {{13, 15, 26, 6}, {17, 29, 16, 24}};
+    const uint32_t k0 = (uint32_t)((uint64_t)key >> 32), k1 = (uint32_t)(uint64_t)key;
+    const uint32_t keys[3] = {k0, k1, UINT32_C(0x1bd11bda) ^ k0 ^ k1};
+    uint32_t x0 = (uint32_t)((uint64_t)counter >> 32) + k0, x1 = (uint32_t)(uint64_t)counter + k1;
+    for (int group = 0; group < 5; group++) {
+        for (int k = 0; k < 4; k++) {
+            const int r = rotations[group % 2][k];
+            x0 += x1;
+            x1 = ((x1 << r) | (x1 >> (32 - r))) ^ x0;
+        }
+        x0 += keys[(group + 1) % 3];
+        x1 += keys[(group + 2) % 3] + (uint32_t)(group + 1);
+    }
+    return (int64_t)(((uint64_t)x0 << 32) | (uint64_t)x1);
+}";
+
 /// The operations on integers and conversions, by name.
-const HELPERS: [(Callee, &str); 10] = [
+const HELPERS: [(Callee, &str); 14] = [
     (
         Callee::Int("abs"),
         "static inline int64_t polygrad_int_abs(int64_t x) { return x < 0 ? (int64_t)(0 - (uint64_t)x) : x; }",
@@ -145,6 +164,21 @@ const HELPERS: [(Callee, &str); 10] = [
         Callee::Int("rem"),
         "static inline int64_t polygrad_int_rem(int64_t x, int64_t y) { return y == 0 ? x : y == -1 ? 0 : x % y; }",
     ),
+    (
+        Callee::Int("shl"),
+        "static inline int64_t polygrad_int_shl(int64_t x, int64_t y) { return (uint64_t)y < 64 ? (int64_t)((uint64_t)x << y) : 0; }",
+    ),
+    (
+        Callee::Int("shr"),
+        "static inline int64_t polygrad_int_shr(int64_t x, int64_t y) { return (uint64_t)y < 64 ? (int64_t)((uint64_t)x >> y) : 0; }",
+    ),
+    (
+        Callee::Int("shr_signed"),
+        "static inline int64_t polygrad_int_shr_signed(int64_t x, int64_t y) {\n    \
+         const int64_t places = (uint64_t)y < 64 ? y : 63;\n    \
+         return x < 0 ? (int64_t)~(~(uint64_t)x >> places) : (int64_t)((uint64_t)x >> places);\n}",
+    ),
+    (Callee::Int("threefry"), THREEFRY),
     (
         Callee::Int("sub"),
         "static inline int64_t polygrad_int_sub(int64_t x, int64_t y) { return (int64_t)((uint64_t)x - (uint64_t)y); }",

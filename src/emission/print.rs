@@ -450,6 +450,9 @@ impl<'a, L: Spelling> CodePrinter<'a, L> {
                 let name = match op {
                     IntUnary::Neg => "neg",
                     IntUnary::Abs => "abs",
+                    IntUnary::BitNot => {
+                        return (format!("{} ^ -1", bound(self.expr(a), Binding::Prefix)), Binding::Choice);
+                    }
                 };
                 self.call(Callee::Int(name), &[a])
             }
@@ -462,6 +465,13 @@ impl<'a, L: Spelling> CodePrinter<'a, L> {
                     IntBinary::Rem => "rem",
                     IntBinary::Min => "min",
                     IntBinary::Max => "max",
+                    IntBinary::BitAnd => return self.bits(a, "&", b),
+                    IntBinary::BitOr => return self.bits(a, "|", b),
+                    IntBinary::BitXor => return self.bits(a, "^", b),
+                    IntBinary::Shl => "shl",
+                    IntBinary::Shr => "shr",
+                    IntBinary::ShrSigned => "shr_signed",
+                    IntBinary::Threefry => "threefry",
                 };
                 self.call(Callee::Int(name), &[a, b])
             }
@@ -491,6 +501,12 @@ impl<'a, L: Spelling> CodePrinter<'a, L> {
                 self.language.choice(parts)
             }
         }
+    }
+
+    /// An operation on bits, which each language binds differently.
+    fn bits(&mut self, a: &Expression, symbol: &str, b: &Expression) -> Text {
+        let [a, b] = [a, b].map(|x| bound(self.expr(x), Binding::Prefix));
+        (format!("{a} {symbol} {b}"), Binding::Choice)
     }
 
     fn unary(&mut self, op: Unary, a: &Expression, dtype: DType) -> Text {

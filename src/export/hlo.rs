@@ -72,6 +72,12 @@ impl Region {
         self.op(format!("stablehlo.constant dense<{text}> : "), shape, Ty::I64)
     }
 
+    /// A uniform constant of words of 32 bits.
+    pub(super) fn word(&mut self, x: u32, shape: &[usize]) -> HloValue {
+        let text = if size(shape) == 0 { String::new() } else { (x as i32).to_string() };
+        self.op(format!("stablehlo.constant dense<{text}> : "), shape, Ty::I32)
+    }
+
     /// A uniform constant of the shape and type of a value.
     pub(super) fn like(&mut self, x: f64, v: &HloValue) -> HloValue {
         self.full(x, &v.shape, v.ty)

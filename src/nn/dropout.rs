@@ -1,6 +1,6 @@
 //! Dropout by a mask that is data.
 //!
-//! Law: a recorded program draws nothing. The host draws a mask for each run.
+//! Law: a mask is data, of the host for each run, or of a [`Key`](crate::random::Key) inside of the program.
 
 use crate::array::{Array, Rng};
 use crate::base::BaseTensor;
@@ -11,7 +11,8 @@ use crate::tensor::Tensor;
 /// Dropout: `x / keep` where the mask holds, 0 elsewhere, so that the mean over masks is `x`. Derivatives are 0 where
 /// the mask does not hold.
 ///
-/// The mask is data, drawn by [`dropout_mask`] for each run; without dropout, leave the call out. (Srivastava, Hinton,
+/// The mask is data, drawn by [`dropout_mask`] for each run, or by [`bernoulli`](crate::random::Key::bernoulli) in the
+/// program; without dropout, leave the call out. (Srivastava, Hinton,
 /// Krizhevsky, Sutskever and Salakhutdinov, *Dropout*, JMLR 15, 2014, section 4, scaled in training.)
 ///
 /// ```

@@ -6,6 +6,7 @@
 use std::fmt;
 
 use super::kinds::{Kind, or_panic, try_axis};
+use super::threefry::threefry;
 use crate::array::pool;
 use crate::dtype::{DType, Elem, Float};
 use crate::shape::{Shape, Show, try_possible};
@@ -93,6 +94,8 @@ rows! {
     Neg "-" => i64::wrapping_neg,
     /// Absolute value.
     Abs "abs" => i64::wrapping_abs,
+    /// Each bit inverted: `-1 - x`.
+    BitNot "bit_not" => |x: i64| !x,
 }
 
 rows! {
@@ -112,6 +115,20 @@ rows! {
     Min "min" => std::cmp::min,
     /// Larger of both.
     Max "max" => std::cmp::max,
+    /// The bits that both have, in two's complement.
+    BitAnd "bit_and" => |x: i64, y: i64| x & y,
+    /// The bits that one of both has.
+    BitOr "bit_or" => |x: i64, y: i64| x | y,
+    /// The bits that exactly one of both has.
+    BitXor "bit_xor" => |x: i64, y: i64| x ^ y,
+    /// The bits of `x` moved up by `y` places; 0 for `y` outside of `0..64`.
+    Shl "shl" => |x: i64, y: i64| if (0..64).contains(&y) { x << y } else { 0 },
+    /// The bits of `x` moved down by `y` places, zeros from above; 0 for `y` outside of `0..64`.
+    Shr "shr" => |x: i64, y: i64| if (0..64).contains(&y) { (x as u64 >> y) as i64 } else { 0 },
+    /// `x / 2^y` rounded down, for `y` in `0..64`: copies of the sign come from above; the sign, 0 or -1, for other `y`.
+    ShrSigned "shr_signed" => |x: i64, y: i64| x >> if (0..64).contains(&y) { y } else { 63 },
+    /// The block `y` of 64 bits under the key `x`: [`threefry`].
+    Threefry "threefry" => threefry,
 }
 
 impl IntBinary {
@@ -119,7 +136,19 @@ impl IntBinary {
     pub(crate) fn commutes(self) -> bool {
         match self {
             IntBinary::Add | IntBinary::Mul | IntBinary::Min | IntBinary::Max => true,
+            IntBinary::BitAnd | IntBinary::BitOr | IntBinary::BitXor => true,
             IntBinary::Sub | IntBinary::Quot | IntBinary::Rem => false,
+            IntBinary::Shl | IntBinary::Shr | IntBinary::ShrSigned | IntBinary::Threefry => false,
+        }
+    }
+
+    /// Whether an integer and itself give that integer.
+    pub(crate) fn is_idempotent(self) -> bool {
+        match self {
+            IntBinary::Min | IntBinary::Max | IntBinary::BitAnd | IntBinary::BitOr => true,
+            IntBinary::Add | IntBinary::Sub | IntBinary::Mul | IntBinary::Quot | IntBinary::Rem => false,
+            IntBinary::BitXor | IntBinary::Shl | IntBinary::Shr | IntBinary::ShrSigned => false,
+            IntBinary::Threefry => false,
         }
     }
 }
@@ -337,11 +366,13 @@ mod tests {
     use super::IntBinary;
 
     #[test]
-    fn operands_are_exchanged_where_the_kernel_allows_it() {
-        let numbers = [i64::MIN, -7, -1, 0, 1, 3, 7, i64::MAX];
+    fn operands_are_exchanged_and_merged_where_the_kernel_allows_it() {
+        let numbers = [i64::MIN, -7, -1, 0, 1, 3, 7, 63, 64, i64::MAX];
         for op in IntBinary::ALL {
             let same = numbers.iter().all(|x| numbers.iter().all(|y| op.apply(*x, *y) == op.apply(*y, *x)));
             assert_eq!(op.commutes(), same, "{}", op.name());
+            let same = numbers.iter().all(|x| op.apply(*x, *x) == *x);
+            assert_eq!(op.is_idempotent(), same, "{}", op.name());
         }
     }
 }

@@ -72,7 +72,19 @@ pub(super) fn discrete(b: &Builder, op: &Discrete, args: &[NodeId]) -> Option<No
             let first = facts::below(x?, y?)? == (*op == IntBinary::Min);
             Some(if first { args[0] } else { args[1] })
         }
+        // x and y = x for 0 <= x <= y = 2^n - 1, and for y = -1; x or 0 = x xor 0 = x
+        (IntBinary::BitAnd, _, Some(-1)) => Some(args[0]),
+        (IntBinary::BitAnd, Some(-1), _) => Some(args[1]),
+        (IntBinary::BitAnd, _, Some(y)) if y >= 0 && y & y.wrapping_add(1) == 0 => {
+            x.is_some_and(|x| 0 <= x.lo && x.hi <= y).then_some(args[0])
+        }
+        (IntBinary::BitOr | IntBinary::BitXor, _, Some(0)) => Some(args[0]),
+        (IntBinary::BitOr | IntBinary::BitXor, Some(0), _) => Some(args[1]),
+        // Moved by no place
+        (IntBinary::Shl | IntBinary::Shr | IntBinary::ShrSigned, _, Some(0)) => Some(args[0]),
         (IntBinary::Add | IntBinary::Sub | IntBinary::Mul | IntBinary::Quot | IntBinary::Rem, ..) => None,
+        (IntBinary::BitAnd | IntBinary::BitOr | IntBinary::BitXor | IntBinary::Threefry, ..) => None,
+        (IntBinary::Shl | IntBinary::Shr | IntBinary::ShrSigned, ..) => None,
     }
 }
 

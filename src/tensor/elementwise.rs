@@ -356,7 +356,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
 /// Functions of integers; wrapping.
 impl<T: BaseTensor, const D: usize> Tensor<T, D, i64> {
     #[track_caller]
-    fn int_binary(&self, op: IntBinary, other: impl Operand<T, D, i64>) -> Self {
+    pub(crate) fn int_binary(&self, op: IntBinary, other: impl Operand<T, D, i64>) -> Self {
         let [a, b] = self.with(op.name(), &other);
         Tensor::from_raw(T::discrete(&Discrete::IntBinary(op), &[&a, &b]))
     }

@@ -58,6 +58,7 @@ use crate::shape::{Show, check_possible, check_room};
 mod arithmetic;
 mod associative;
 mod batched;
+mod bits;
 mod checkpoint;
 mod conv;
 mod cumulative;

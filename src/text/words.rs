@@ -156,7 +156,19 @@ fn discrete(op: &Discrete, args: &[Text]) -> (String, Precedence) {
         Discrete::IntBinary(IntBinary::Add) => sum("+", args),
         Discrete::IntBinary(IntBinary::Sub) => sum("-", args),
         Discrete::IntBinary(IntBinary::Mul) => product("*", args),
-        Discrete::IntBinary(IntBinary::Quot | IntBinary::Rem | IntBinary::Min | IntBinary::Max)
+        Discrete::IntBinary(
+            IntBinary::Quot
+            | IntBinary::Rem
+            | IntBinary::Min
+            | IntBinary::Max
+            | IntBinary::BitAnd
+            | IntBinary::BitOr
+            | IntBinary::BitXor
+            | IntBinary::Shl
+            | IntBinary::Shr
+            | IntBinary::ShrSigned
+            | IntBinary::Threefry,
+        )
         | Discrete::Not
         | Discrete::FloatStep(_)
         | Discrete::IntUnary(_)

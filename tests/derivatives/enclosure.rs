@@ -141,7 +141,9 @@ fn values_and_gradients_of_the_gallery_lie_within_their_bounds() {
     gallery::each(&mut found);
     assert!(found.wrong.is_empty(), "{}", found.wrong.join("\n"));
     for (name, words) in &found.refused {
-        assert!(words.contains("operands must be numbers, but they are bounds"), "{name}: {words}");
+        // Draws of a gamma distribution are accepted or not.
+        let undecided = name.starts_with("of_") && words.contains("the bounds must decide when the loop ends");
+        assert!(undecided || words.contains("operands must be numbers, but they are bounds"), "{name}: {words}");
     }
     let refused: BTreeSet<&str> = found.refused.iter().map(|(name, _)| *name).collect();
     assert!(found.visited > 150 && refused.len() * 6 < found.visited, "{refused:?}");

@@ -16,6 +16,7 @@ mod checkpoint;
 mod constrained;
 mod custom;
 mod determinants;
+mod draws;
 mod enclosure;
 mod external;
 mod extrema;

@@ -5,6 +5,7 @@ use polygrad::nn::{
     Attention, AttentionMask, BatchNorm, BatchStatistics, Conv2d, Gru, Init, LayerNorm, Linear, Lstm, RecurrentCell,
     RmsNorm, Rnn, accuracy, attention, binary_cross_entropy, dropout, dropout_mask, huber, smoothed_cross_entropy,
 };
+use polygrad::random::Key;
 use polygrad::{BaseTensor, Concrete, Conv, Tensor};
 
 use crate::log::Log;
@@ -56,6 +57,15 @@ pub(crate) fn layers<T: BaseTensor>(x: &Tensor<T, 2>, log: &mut Log) {
     log.panics(|| huber(x, x.t(), 1.0));
     log.panics(|| huber(x, 0.0, 0.0));
     log.panics(|| accuracy(x, 1, &Tensor::iota(3)));
+    let key = Key::<T>::new(1);
+    log.panics(|| key.normal([1 << 40, 1 << 40]));
+    log.panics(|| key.uniform_between(x, &x.t()));
+    log.panics(|| key.truncated_normal(x, &x.t()));
+    log.panics(|| key.beta(x, &x.t()));
+    log.panics(|| key.integers([3], 2, 2));
+    log.panics(|| key.integers([3], 0, (1 << 32) + 1));
+    log.panics(|| key.choice(3, 4));
+    log.panics(|| key.categorical::<f64, 2, 1>(&Tensor::zeros([2, 0])));
 }
 
 /// What cannot be drawn.

@@ -16,6 +16,7 @@
 //! | `edges` | guards, kinks, choices, other element types |
 //! | `statistics` | variances, norms of lines, order statistics, masks |
 //! | `densities` | log densities, regressions, constrained parameters |
+//! | `draws` | random draws: keys as data, derivatives in parameters |
 //! | `rearranged` | rolls, tiles, differences, cross and Kronecker products, replaced elements |
 //! | `losses` | activations, cross entropies, dropout |
 //! | `layers` | layers of `nn` |
@@ -66,6 +67,7 @@ macro_rules! objectives {
 }
 
 pub mod densities;
+pub mod draws;
 pub mod edges;
 pub mod gradbench;
 pub mod indexing;
@@ -124,19 +126,21 @@ pub fn each(visitor: &mut impl Visitor) {
     losses::each(visitor);
     layers::each(visitor);
     signals::each(visitor);
+    draws::each(visitor);
     gradbench::each(visitor);
 }
 
 /// Visits every objective, each family on a thread of its own, so that no test is the last to run for long: the visitors.
 #[allow(dead_code)]
 pub fn each_apart<V: Visitor + Default + Send>() -> Vec<V> {
-    let families: [fn(&mut V); 16] = [
+    let families: [fn(&mut V); 17] = [
         scalars::each,
         regression::each,
         networks::each,
         physics::each,
         matrices::each,
         linalg::each,
+        draws::each,
         structure::each,
         indexing::each,
         edges::each,

@@ -23,7 +23,7 @@ const MATHEMATICS: [(&str, &str); 9] = [
 ];
 
 /// Other constants that look like a time or the size of a cache: file, name, and what they are.
-const OTHERS: [(&str, &str, &str); 20] = [
+const OTHERS: [(&str, &str, &str); 21] = [
     ("src/array/display.rs", "THRESHOLD", "elements that are printed"),
     ("src/array/pool.rs", "BYTES", "a limit of the memory that a thread keeps"),
     ("src/array/pool.rs", "SMALL", "memory that is left to the allocator"),
@@ -34,6 +34,7 @@ const OTHERS: [(&str, &str, &str); 20] = [
     ("src/kernels/contract/gemm.rs", "KEPT", "memory that the allocator is asked to keep"),
     ("src/kernels/threads.rs", "LOOKS", "a number of tries"),
     ("src/passes/vectorize.rs", "TOO_LARGE", "a limit of memory"),
+    ("src/ops/threefry.rs", "PARITY", "a number of the algorithm"),
     ("src/ad/implicit/ode/adjoint.rs", "NUMBERS", "a limit of memory"),
     ("src/pjrt/layout.rs", "IMMUTABLE_ONLY_DURING_CALL", "a code of an interface"),
     ("src/program/known.rs", "LARGEST", "a limit of work while a program is traced"),

@@ -26,7 +26,7 @@ pub(crate) fn float_step<E: Real>(isa: Isa, op: FloatStep, x: &[E], out: &mut [E
 
 /// The function of each integer.
 pub(crate) fn int_unary(isa: Isa, op: IntUnary, x: &[i64], out: &mut [i64]) {
-    by_row!(op, IntUnary: Neg Abs; ROW => each(isa, TableRow(|x| ROW.apply(x)), x, out))
+    by_row!(op, IntUnary: Neg Abs BitNot; ROW => each(isa, TableRow(|x| ROW.apply(x)), x, out))
 }
 
 /// The least number of quotients for which a reciprocal is computed.
@@ -80,9 +80,14 @@ pub(crate) fn int_binary(isa: Isa, op: IntBinary, x: Arg<'_, i64>, y: Arg<'_, i6
             IntBinary::Quot => return each(isa, TableRow(|x| by.quot(x)), x, out),
             IntBinary::Rem => return each(isa, TableRow(|x| by.rem(x)), x, out),
             IntBinary::Add | IntBinary::Sub | IntBinary::Mul | IntBinary::Min | IntBinary::Max => {}
+            IntBinary::BitAnd | IntBinary::BitOr | IntBinary::BitXor | IntBinary::Threefry => {}
+            IntBinary::Shl | IntBinary::Shr | IntBinary::ShrSigned => {}
         }
     }
-    by_row!(op, IntBinary: Add Sub Mul Quot Rem Min Max; ROW => pairs(isa, TableRow(|x, y| ROW.apply(x, y)), x, y, out))
+    by_row!(
+        op, IntBinary: Add Sub Mul Quot Rem Min Max BitAnd BitOr BitXor Shl Shr ShrSigned Threefry;
+        ROW => pairs(isa, TableRow(|x, y| ROW.apply(x, y)), x, y, out)
+    )
 }
 
 /// Where both masks hold.

@@ -219,12 +219,31 @@ fn discrete(b: &Builder, op: &Discrete, args: &[NodeId]) -> Option<Integers> {
                 IntBinary::Add | IntBinary::Sub | IntBinary::Mul | IntBinary::Quot | IntBinary::Rem => {
                     arithmetic(*op, x?, y?)
                 }
+                IntBinary::BitAnd => masked(x, y),
+                IntBinary::Shr => {
+                    // Zeros come from above.
+                    let places = y?.number().filter(|places| (1..64).contains(places))?;
+                    match x.filter(|x| x.lo >= 0) {
+                        Some(x) => Integers::between(x.lo >> places, x.hi >> places),
+                        None => Integers::between(0, (u64::MAX >> places) as i64),
+                    }
+                }
+                IntBinary::BitOr | IntBinary::BitXor => {
+                    // Neither operand has a bit above those of the larger one.
+                    let (x, y) = (x.filter(|x| x.lo >= 0)?, y.filter(|y| y.lo >= 0)?);
+                    Integers::between(0, (u64::MAX >> x.hi.max(y.hi).leading_zeros()) as i64)
+                }
+                IntBinary::Shl | IntBinary::ShrSigned | IntBinary::Threefry => None,
             }
         }
         Discrete::IntUnary(IntUnary::Neg) => {
             let x = of(0)?;
             let form = x.form.as_ref().and_then(|f| f.times(-1));
             Integers::within((-i128::from(x.hi), -i128::from(x.lo)), form)
+        }
+        Discrete::IntUnary(IntUnary::BitNot) => {
+            let x = of(0)?;
+            Integers::between(!x.hi, !x.lo)
         }
         Discrete::IntUnary(IntUnary::Abs) => {
             let x = of(0).filter(|x| x.lo > i64::MIN)?;
@@ -243,6 +262,12 @@ fn discrete(b: &Builder, op: &Discrete, args: &[NodeId]) -> Option<Integers> {
         Discrete::Compare(_) | Discrete::And | Discrete::Or | Discrete::Not => None,
         Discrete::FloatStep(_) | Discrete::ToFloat(_) => None,
     }
+}
+
+/// Bounds of the bits that both have: at most an operand that is not negative.
+fn masked(x: Option<&Integers>, y: Option<&Integers>) -> Option<Integers> {
+    let most = |x: Option<&Integers>| x.filter(|x| x.lo >= 0).map(|x| x.hi);
+    Integers::between(0, most(x).into_iter().chain(most(y)).min()?)
 }
 
 /// Bounds of a minimum or maximum; one bound follows even if nothing is known about one operand.
@@ -299,7 +324,8 @@ fn arithmetic(op: IntBinary, x: &Integers, y: &Integers) -> Option<Integers> {
             Integers::within((lo, hi), form)
         }
         IntBinary::Quot | IntBinary::Rem => division(op, x, y.number()?),
-        IntBinary::Min | IntBinary::Max => unreachable!("not arithmetic"),
+        IntBinary::Min | IntBinary::Max | IntBinary::BitAnd | IntBinary::BitOr | IntBinary::BitXor => None,
+        IntBinary::Shl | IntBinary::Shr | IntBinary::ShrSigned | IntBinary::Threefry => None,
     }
 }
 

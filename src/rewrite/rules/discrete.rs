@@ -15,6 +15,7 @@ pub(super) const RULES: &[Rule] = table![
     int_sub_same,
     int_constants,
     int_extremum_same,
+    int_xor_same,
     indices::discrete_bounded,
     discrete_exchanged,
     choice::to_float_diagonal,
@@ -46,6 +47,8 @@ fn with_number(b: &Builder, op: &Op<NodeId>) -> Option<(IntBinary, NodeId, i64)>
         IntBinary::Add | IntBinary::Mul => right.map(|c| (op, x, c)).or_else(|| left.map(|c| (op, y, c))),
         IntBinary::Sub => right.map(|c| (IntBinary::Add, x, c.wrapping_neg())),
         IntBinary::Quot | IntBinary::Rem | IntBinary::Min | IntBinary::Max => None,
+        IntBinary::BitAnd | IntBinary::BitOr | IntBinary::BitXor | IntBinary::Threefry => None,
+        IntBinary::Shl | IntBinary::Shr | IntBinary::ShrSigned => None,
     }
 }
 
@@ -100,8 +103,13 @@ equations! { |b, op, shape, dtype|
             }
     }
 
-    /// min n n = max n n = n
-    int_extremum_same { Int(IntBinary::Min | IntBinary::Max, n, ==n) => n }
+    /// min n n = max n n = bit_and n n = bit_or n n = n
+    int_extremum_same {
+        Int(f, n, ==n) if f.is_idempotent() => n
+    }
+
+    /// bit_xor n n = 0
+    int_xor_same { Int(IntBinary::BitXor, n, ==n) => { whole(b, shape, 0) } }
 
     /// n + m = m + n, and likewise for *, min, max, and, or, where the latter exists already
     discrete_exchanged {

@@ -2,7 +2,8 @@
 //! derivatives.
 
 use polygrad::program::{Program, interpret};
-use polygrad::{Array, DType, Function};
+use polygrad::random::Key;
+use polygrad::{Array, DType, Function, Tree};
 
 use crate::dumped::dump;
 use crate::gallery::{self, Leaves, Objective, Visitor};
@@ -97,4 +98,24 @@ fn the_gallery() {
     let matrices = |words: &&String| words.contains("is none; use eigh");
     assert!(exports.refused.iter().filter(|words| !matrices(words)).count() == 0, "{:#?}", exports.refused);
     assert!(exports.count > 400, "{} programs", exports.count);
+}
+
+/// Draws of a key, which `python/test_polygrad_xla.py` compares with those of JAX.
+#[test]
+fn draws_of_keys_are_exported() {
+    let key = Key::new(42);
+    let draws = Function::stage(
+        |key: &Key<_>| {
+            (
+                (key.bits32([37]), key.bits([37]), key.permutation(37)),
+                (key.uniform([37]), key.normal([37]), key.exponential([37]), key.gumbel([37])),
+                (key.uniform_as::<f32, 1>([37]), key.normal_as::<f32, 1>([37])),
+                key.keys(3),
+            )
+        },
+        &key,
+    );
+    let mut refused = Vec::new();
+    check("jax_draws", draws.program(), key.leaves(), 1e-5, &mut refused);
+    assert!(refused.is_empty(), "{refused:?}");
 }

@@ -505,11 +505,17 @@ pub(crate) fn choices() -> Vec<Case> {
             vec![ints(b, IntBinary::Sub, x, l), ints(b, IntBinary::Add, k, y), ints(b, IntBinary::Mul, z, l)]
         }),
         case("int_extremum_same", &[N], |b, v| {
-            vec![ints(b, IntBinary::Min, v[0], v[0]), ints(b, IntBinary::Max, v[0], v[0])]
+            vec![
+                ints(b, IntBinary::Min, v[0], v[0]),
+                ints(b, IntBinary::Max, v[0], v[0]),
+                ints(b, IntBinary::BitAnd, v[0], v[0]),
+                ints(b, IntBinary::BitOr, v[0], v[0]),
+            ]
         }),
+        case("int_xor_same", &[N], |b, v| vec![ints(b, IntBinary::BitXor, v[0], v[0])]),
         case("discrete_exchanged", &[N, N, M, M], |b, v| {
             let mut out = Vec::new();
-            for op in [IntBinary::Add, IntBinary::Mul, IntBinary::Min, IntBinary::Max] {
+            for op in IntBinary::ALL.iter().copied().filter(|op| op.apply(2, 5) == op.apply(5, 2)) {
                 out.extend([ints(b, op, v[0], v[1]), ints(b, op, v[1], v[0])]);
             }
             out.extend([dis(b, Discrete::And, &[v[2], v[3]]), dis(b, Discrete::And, &[v[3], v[2]])]);

@@ -104,7 +104,10 @@ fn unary(name: &str, line: &Line, x: &Tensor) -> Option<Tensor> {
         }
         ("negate", Data::Whole(v)) => Some(Tensor::whole(shape, element, v.iter().map(|x| x.wrapping_neg()).collect())),
         ("abs", Data::Whole(v)) => Some(Tensor::whole(shape, element, v.iter().map(|x| x.wrapping_abs()).collect())),
-        ("not", Data::Whole(v)) => Some(Tensor::whole(shape, element, v.iter().map(|x| 1 - x).collect())),
+        ("not", Data::Whole(v)) => {
+            let mask = element == "i1";
+            Some(Tensor::whole(shape, element, v.iter().map(|x| if mask { 1 - x } else { !x }).collect()))
+        }
         ("is_finite", Data::Float(v)) => {
             Some(Tensor::whole(shape, "i1", v.iter().map(|x| i64::from(x.is_finite())).collect()))
         }
@@ -121,7 +124,7 @@ fn unary(name: &str, line: &Line, x: &Tensor) -> Option<Tensor> {
                 assert!(v.iter().all(|x| x.abs() <= 9.3e18), "an integer that is out of range");
                 Tensor::whole(shape, to, v.iter().map(|x| *x as i64).collect())
             }
-            (Data::Whole(v), _) => Tensor::whole(shape, to, v.clone()),
+            (Data::Whole(v), _) => Tensor::whole(shape, to, v.iter().map(|x| wrapped(*x, to)).collect()),
             (Data::Complex(_), _) => panic!("complex numbers are not converted"),
         }),
         ("bitcast_convert", Data::Float(v)) => {
@@ -134,6 +137,11 @@ fn unary(name: &str, line: &Line, x: &Tensor) -> Option<Tensor> {
         }
         (_, Data::Float(_) | Data::Whole(_) | Data::Complex(_)) => None,
     }
+}
+
+/// An integer in the bits of its type.
+fn wrapped(x: i64, to: &str) -> i64 {
+    if to == "i32" { i64::from(x as i32) } else { x }
 }
 
 /// An integer as a float, rounded once.
@@ -164,16 +172,40 @@ fn binary(name: &str, x: &Tensor, y: &Tensor) -> Option<Tensor> {
         "minimum" => Some(i64::min),
         "and" => Some(|x, y| x & y),
         "or" => Some(|x, y| x | y),
+        "xor" => Some(|x, y| x ^ y),
         _ => None,
     };
+    let bits = if x.ty.element == "i32" { 32 } else { 64 };
+    // The number of places is read without a sign.
+    let few = |places: i64| (0..bits).contains(&places);
+    let shift: Option<Box<dyn Fn(i64, i64) -> i64>> = match name {
+        "shift_left" => Some(Box::new(move |x, y| if few(y) { x << y } else { 0 })),
+        "shift_right_logical" => Some(Box::new(move |x, y| match (few(y), bits) {
+            (false, _) => 0,
+            (true, 32) => i64::from(x as u32 >> y),
+            (true, _) => (x as u64 >> y) as i64,
+        })),
+        "shift_right_arithmetic" => Some(Box::new(move |x, y| x >> if few(y) { y } else { bits - 1 })),
+        _ => None,
+    };
+    if let (Some(shift), Data::Whole(v), Data::Whole(w)) = (shift, &x.data, &y.data) {
+        assert_eq!(x.ty, y.ty, "operands have one type");
+        let element = &x.ty.element;
+        return Some(Tensor::whole(
+            x.shape(),
+            element,
+            v.iter().zip(w).map(|(x, y)| wrapped(shift(*x, *y), element)).collect(),
+        ));
+    }
+    let x_type = x.ty.element.clone();
     match (&x.data, &y.data) {
         (Data::Float(v), Data::Float(w)) => floats.map(|f| {
             assert_eq!(x.ty, y.ty, "operands have one type");
             Tensor::floats(x.shape(), &x.ty.element, v.iter().zip(w).map(|(x, y)| f(*x, *y)).collect())
         }),
-        (Data::Whole(v), Data::Whole(w)) => wholes
-            .filter(|_| x.ty == y.ty)
-            .map(|f| Tensor::whole(x.shape(), &x.ty.element, v.iter().zip(w).map(|(x, y)| f(*x, *y)).collect())),
+        (Data::Whole(v), Data::Whole(w)) => wholes.filter(|_| x.ty == y.ty).map(|f| {
+            Tensor::whole(x.shape(), &x.ty.element, v.iter().zip(w).map(|(x, y)| wrapped(f(*x, *y), &x_type)).collect())
+        }),
         (Data::Float(_) | Data::Whole(_) | Data::Complex(_), _) => None,
     }
 }

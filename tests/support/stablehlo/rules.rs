@@ -176,8 +176,8 @@ fn two_operands(name: &str, line: &Line, x: &Type, y: &Type) -> Type {
     match name {
         "add" | "subtract" | "multiply" | "divide" | "maximum" | "minimum" => elementwise(numbers),
         "power" | "atan2" => elementwise(is_float(x)),
-        "remainder" => elementwise(is_integer(x)),
-        "and" | "or" => elementwise(is_integer(x) || x.element == "i1"),
+        "remainder" | "shift_left" | "shift_right_logical" | "shift_right_arithmetic" => elementwise(is_integer(x)),
+        "and" | "or" | "xor" => elementwise(is_integer(x) || x.element == "i1"),
         "complex" => {
             elementwise(is_float(x));
             of(&x.shape, &format!("complex<{}>", x.element))

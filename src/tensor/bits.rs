@@ -1,0 +1,89 @@
+//! Integers as 64 bits in two's complement.
+//!
+//! Law: each method is a row of [`IntBinary`] or [`IntUnary`], so it is total, and has derivative 0.
+
+use super::Tensor;
+use super::operators::Operand;
+use crate::base::BaseTensor;
+use crate::ops::{Discrete, IntBinary, IntUnary};
+
+/// Operations on the bits of integers.
+impl<T: BaseTensor, const D: usize> Tensor<T, D, i64> {
+    /// The bits that both have.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([12, -1]).bit_and(10), tensor([8, 10]));
+    /// ```
+    #[track_caller]
+    pub fn bit_and(&self, other: impl Operand<T, D, i64>) -> Self {
+        self.int_binary(IntBinary::BitAnd, other)
+    }
+
+    /// The bits that one of both has.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([12, 0]).bit_or(10), tensor([14, 10]));
+    /// ```
+    #[track_caller]
+    pub fn bit_or(&self, other: impl Operand<T, D, i64>) -> Self {
+        self.int_binary(IntBinary::BitOr, other)
+    }
+
+    /// The bits that exactly one of both has.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([12, 10]).bit_xor(10), tensor([6, 0]));
+    /// ```
+    #[track_caller]
+    pub fn bit_xor(&self, other: impl Operand<T, D, i64>) -> Self {
+        self.int_binary(IntBinary::BitXor, other)
+    }
+
+    /// Each bit inverted: `-1 - x`.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([0, 5]).bit_not(), tensor([-1, -6]));
+    /// ```
+    #[track_caller]
+    pub fn bit_not(&self) -> Self {
+        Tensor::from_raw(T::discrete(&Discrete::IntUnary(IntUnary::BitNot), &[self.raw()]))
+    }
+
+    /// The bits moved up by so many places; 0 for a number of places outside of `0..64`.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([3, 3, 3]).shl(&tensor([1, 64, -1])), tensor([6, 0, 0]));
+    /// ```
+    #[track_caller]
+    pub fn shl(&self, places: impl Operand<T, D, i64>) -> Self {
+        self.int_binary(IntBinary::Shl, places)
+    }
+
+    /// The bits moved down by so many places, with zeros from above; 0 for a number of places outside of `0..64`.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([6, -1, 6]).shr(&tensor([1, 60, 64])), tensor([3, 15, 0]));
+    /// ```
+    #[track_caller]
+    pub fn shr(&self, places: impl Operand<T, D, i64>) -> Self {
+        self.int_binary(IntBinary::Shr, places)
+    }
+
+    /// `x / 2^places` rounded down, with copies of the sign from above; the sign, 0 or -1, for a number of places
+    /// outside of `0..64`.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([6, -3, -3]).shr_signed(&tensor([1, 1, 64])), tensor([3, -2, -1]));
+    /// ```
+    #[track_caller]
+    pub fn shr_signed(&self, places: impl Operand<T, D, i64>) -> Self {
+        self.int_binary(IntBinary::ShrSigned, places)
+    }
+}
