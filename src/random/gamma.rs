@@ -68,7 +68,10 @@ impl<T: BaseTensor> Key<T> {
     }
 }
 
-/// A draw for each shape, without derivative.
+/// The number of a trip, what was accepted, and where nothing was accepted so far.
+type Proposals<T, const D: usize, E> = (Tensor<T, 0, i64>, Tensor<T, D, E>, Tensor<T, D, bool>);
+
+/// The logarithm of a draw for each shape, without derivative.
 fn drawn<T: BaseTensor, E: Float, const D: usize>(key: &Key<T>, a: &Tensor<T, D, E>) -> Tensor<T, D, E> {
     let [c, one] = [1.0 / 3.0, 1.0].map(E::of_f64);
     // A shape below 1 is that of one more, times a power of a uniform number.
@@ -79,7 +82,7 @@ fn drawn<T: BaseTensor, E: Float, const D: usize>(key: &Key<T>, a: &Tensor<T, D,
     let start = (Tensor::constant(0_i64), Tensor::zeros(a.shape()), a.gt(E::ZERO));
     let (_, accepted, _) = while_loop(
         start,
-        |(_, _, open): &(Tensor<T, 0, i64>, Tensor<T, D, E>, Tensor<T, D, bool>)| open.any(),
+        |(_, _, open): &Proposals<T, D, E>| open.any(),
         |(trip, accepted, open)| {
             let [of_normal, of_uniform] = trips.fold_in(&trip).split();
             let z = of_normal.normal_as::<E, D>(a.shape());
