@@ -3,12 +3,12 @@
 //! `cargo run --release --example branch_and_bound`
 //!
 //! A box whose lower bound lies above a value that is known to be taken has no minimum in it, and is left out; others
-//! are halved, the one with the least lower bound first, until what is known from below and from above agree. Three
+//! are halved, the one with the least lower bound first, until what is known from below and from above agree. Four
 //! ways to bound a box are compared: by the range of the function; besides by the gradient, where a slope without a
-//! zero says that the box has its minimum on a side, which only counts at the edge of the domain; and besides by the
-//! mean value form
-//! `f(c) + f'(box) (box - c)`. All three come from one program, recorded once with its gradient and run at bounds
-//! (`Function::enclose_with`).
+//! zero says that the box has its minimum on a side, which only counts at the edge of the domain; besides by the mean
+//! value form `f(c) + f'(box) (box - c)`; and besides by a Taylor model, a cubic polynomial with a remainder. The
+//! first three come from one program, recorded once with its gradient and run at bounds (`Function::enclose_with`), the
+//! last one from a `TaylorForm`.
 //! `docs/examples/branch_and_bound.md` shows what is printed.
 
 use std::cmp::Ordering;
@@ -16,7 +16,7 @@ use std::collections::BinaryHeap;
 use std::error::Error;
 use std::io::Write;
 
-use polygrad::{BaseTensor, Concrete, Function, RunError, Tensor, direct};
+use polygrad::{BaseTensor, Concrete, Function, RunError, TaylorForm, Tensor, direct};
 
 type Vector<T> = Tensor<T, 1>;
 type Scalar<T> = Tensor<T, 0>;
@@ -53,6 +53,7 @@ struct Problem {
     name: &'static str,
     domain: [Vec<f64>; 2],
     forms: Function<Vector<Concrete>, Vector<Concrete>, Forms>,
+    models: TaylorForm<Vector<Concrete>, Scalar<Concrete>>,
 }
 
 macro_rules! problem {
@@ -68,6 +69,7 @@ macro_rules! problem {
             name: stringify!($f),
             domain: [$lower.to_vec(), $upper.to_vec()],
             forms: Function::stage_with(forms, &zeros, &zeros),
+            models: TaylorForm::new(|x: &Vector<_>| $f(x), &zeros, 3),
         }
     }};
 }
@@ -78,6 +80,7 @@ pub(crate) enum By {
     Range,
     Gradient,
     MeanValue,
+    TaylorModel,
 }
 
 /// A part of the domain, and a lower bound of the function on it. The least bound is the largest of a heap.
@@ -125,6 +128,9 @@ impl Problem {
         let mut part = Part { sides, bound: low.0.item() };
         if by >= By::MeanValue {
             part.bound = part.bound.max(low.2.item());
+        }
+        if by >= By::TaylorModel {
+            part.bound = part.bound.max(self.models.over(&lower, &upper).bounds().0.item());
         }
         if by >= By::Gradient {
             for (k, (least, most)) in low.1.to_vec().into_iter().zip(high.1.to_vec()).enumerate() {
@@ -177,7 +183,7 @@ pub(crate) fn run(out: &mut impl Write) -> Result<Vec<Found>, Box<dyn Error>> {
     writeln!(out, "function    bounded by       boxes   the least value is between")?;
     let mut all = Vec::new();
     for problem in &problems {
-        for by in [By::Range, By::Gradient, By::MeanValue] {
+        for by in [By::Range, By::Gradient, By::MeanValue, By::TaylorModel] {
             let found = problem.minimum(by)?;
             let Found { name, by, least: [lower, upper], boxes } = found;
             let (way, open) = (format!("{by:?}"), if upper - lower > TOLERANCE { ">" } else { "" });

@@ -21,6 +21,9 @@ pub mod fast {}
 #[doc = include_str!("../docs/guide/loops.md")]
 pub mod loops {}
 
+#[doc = include_str!("../docs/guide/verified.md")]
+pub mod verified {}
+
 #[doc = include_str!("../docs/guide/sparse.md")]
 pub mod sparse {}
 

@@ -205,6 +205,11 @@ impl Default for OutwardSum {
 }
 
 impl OutwardSum {
+    /// The sum in exact arithmetic, rounded outwards.
+    pub(super) fn exact(&self) -> Interval {
+        Interval::between(self.lo, self.hi).or_nan(self.nan)
+    }
+
     /// A further error, of either sign.
     pub(super) fn blur(&mut self, error: f64) {
         (self.blur, self.signs) = (error, [true; 2]);

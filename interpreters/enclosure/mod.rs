@@ -18,15 +18,23 @@
 //!
 //! | module | contents |
 //! |---|---|
+//! | `fourier` | Fourier transforms |
 //! | `interval` | arithmetic of floats rounded outwards, sums |
 //! | `rows` | elementwise functions of floats |
 //! | `range` | integers, masks, positions |
+//! | `jumps` | whether a program is proven continuous on a box |
+//! | `matrix` | linear algebra |
 //! | `recurrence` | linear recurrences, prefix products |
 
+mod fourier;
 mod interval;
+mod jumps;
+mod matrix;
 mod range;
 mod recurrence;
 mod rows;
+
+pub use jumps::continuous;
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -37,9 +45,7 @@ use crate::array::Array;
 use crate::base::{BaseTensor, Lift, Report, Staging, Trip, TripFn, WhileFn};
 use crate::dtype::DType;
 use crate::kernels::loop_nest::Nest;
-use crate::ops::{
-    Binary, Call, Compare, Contract, Discrete, IntBinary, Linear, Matrix, Reduce, Unary, View, fourier_error, kinds,
-};
+use crate::ops::{Binary, Call, Compare, Contract, Discrete, IntBinary, Linear, Matrix, Reduce, Unary, View, kinds};
 use crate::program::repeat::{held, known};
 use crate::program::{Custom, CustomKind, interpret};
 use crate::shape::{Shape, size};
@@ -193,6 +199,44 @@ impl Enclosure {
         a.whole(DType::Bool, of)
     }
 
+    /// The value of a discrete operation.
+    fn of_discrete(op: &Discrete, args: &[&Self]) -> Self {
+        let (shape, dtype) = op.result(&args.iter().map(|a| a.kind()).collect::<Vec<_>>());
+        let both = |f: &dyn Fn(Range, Range) -> Range| {
+            let of = args[0].as_whole().iter().zip(args[1].as_whole()).map(|(x, y)| f(*x, *y));
+            args[0].whole(dtype, of.collect())
+        };
+        let each =
+            |f: &dyn Fn(Range) -> Range| args[0].whole(dtype, args[0].as_whole().iter().map(|x| f(*x)).collect());
+        match op {
+            Discrete::Compare(op) => Enclosure::compare(*op, args[0], args[1]),
+            Discrete::And => both(&|x, y| x.binary(IntBinary::Min, y)),
+            Discrete::Or => both(&|x, y| x.binary(IntBinary::Max, y)),
+            Discrete::Not => each(&|x| Range { lo: 1 - x.hi, hi: 1 - x.lo }),
+            Discrete::FloatStep(op) => {
+                args[0].floats(dtype, args[0].as_floats().iter().map(|x| range::step(*op, *x)).collect())
+            }
+            Discrete::IntUnary(op) => each(&|x| x.unary(*op)),
+            Discrete::IntBinary(op) => both(&|x, y| x.binary(*op, y)),
+            Discrete::ToInt => match &args[0].of {
+                Elements::Floats(v) => args[0].whole(dtype, v.iter().map(|x| range::to_int(*x)).collect()),
+                Elements::Whole(v) => args[0].whole(dtype, v.to_vec()),
+            },
+            Discrete::ToFloat(_) => {
+                args[0].floats(dtype, args[0].as_whole().iter().map(|x| x.to_float(dtype)).collect())
+            }
+            Discrete::ArgMax { axis } => args[0].positions(*axis, &shape, Search::Extremum { largest: true }),
+            Discrete::ArgMin { axis } => args[0].positions(*axis, &shape, Search::Extremum { largest: false }),
+            Discrete::ArgSort { axis, descending } => {
+                args[0].positions(*axis, &shape, Search::Order { descending: *descending })
+            }
+            Discrete::PrefixArg { axis, largest, reverse } => {
+                args[0].positions(*axis, &shape, Search::Prefix { largest: *largest, reverse: *reverse })
+            }
+            Discrete::Iota { n } => Enclosure::constant(Array::iota(*n)),
+        }
+    }
+
     /// The positions of a search along an axis: one for each line, or one for each element.
     fn positions(&self, axis: usize, into: &[usize], search: Search) -> Enclosure {
         let (n, inner) = (self.shape[axis], size(&self.shape[axis + 1..]));
@@ -280,42 +324,6 @@ fn scatter<C: Cell>(axes: &[usize], len: usize, base: &[C], ix: &[&[Range]], v: 
     totals(&sums, dtype)
 }
 
-/// A Fourier transform by its definition. The error of a fast transform is bounded relative to the sum of all absolute
-/// values; it grows with the logarithm of `n`, and with the root of a large prime factor of `n`. Intermediate values
-/// may be `n` times as large.
-fn fourier(x: &[Interval], shape: &[usize], [parts, axis]: [usize; 2], conjugate: bool, dtype: DType) -> Vec<Interval> {
-    let (n, step, imaginary) = (shape[axis], size(&shape[axis + 1..]), size(&shape[parts + 1..]));
-    let turn = |m: usize| {
-        let angle = std::f64::consts::TAU * m as f64 / n as f64;
-        [angle.cos(), angle.sin()].map(|c| Interval::point(c).blurred(8.0, DType::F64))
-    };
-    let turns: Vec<[Interval; 2]> = (0..n).map(turn).collect();
-    let units = fourier_error(n) * f64::EPSILON;
-    let mut out = x.to_vec();
-    for start in starts(shape, axis).filter(|start| start / imaginary % 2 == 0) {
-        let line: Vec<[Interval; 2]> = (0..n).map(|j| start + j * step).map(|at| [x[at], x[at + imaginary]]).collect();
-        let all: f64 = line.iter().flatten().map(|x| x.magnitudes()[1]).sum();
-        let error = if (4.0 * n as f64 * all).is_finite() { units * all } else { f64::INFINITY };
-        for k in 0..n {
-            let mut sums: [<Interval as Cell>::Sum; 2] = Default::default();
-            for (j, [re, im]) in line.iter().enumerate() {
-                let [cos, sin] = turns[j * k % n];
-                let sin = if conjugate { sin } else { sin.negated() };
-                for (part, term) in
-                    [(0, re.product(cos)), (0, im.product(sin).negated()), (1, re.product(sin)), (1, im.product(cos))]
-                {
-                    Interval::add(&mut sums[part], term);
-                }
-            }
-            for (part, sum) in sums.iter_mut().enumerate() {
-                sum.blur(error);
-                out[start + k * step + part * imaginary] = Interval::total(sum, dtype);
-            }
-        }
-    }
-    out
-}
-
 /// The prefix sums of each line along an axis, or, in reverse, the suffix sums.
 fn prefix_sums<C: Cell>(x: &[C], shape: &[usize], axis: usize, reverse: bool, dtype: DType) -> Vec<C> {
     let (n, inner) = (shape[axis], size(&shape[axis + 1..]));
@@ -370,40 +378,11 @@ impl BaseTensor for Enclosure {
     }
 
     fn discrete(op: &Discrete, args: &[&Self]) -> Self {
-        let (shape, dtype) = op.result(&args.iter().map(|a| a.kind()).collect::<Vec<_>>());
-        let both = |f: &dyn Fn(Range, Range) -> Range| {
-            let of = args[0].as_whole().iter().zip(args[1].as_whole()).map(|(x, y)| f(*x, *y));
-            args[0].whole(dtype, of.collect())
-        };
-        let each =
-            |f: &dyn Fn(Range) -> Range| args[0].whole(dtype, args[0].as_whole().iter().map(|x| f(*x)).collect());
-        match op {
-            Discrete::Compare(op) => Enclosure::compare(*op, args[0], args[1]),
-            Discrete::And => both(&|x, y| x.binary(IntBinary::Min, y)),
-            Discrete::Or => both(&|x, y| x.binary(IntBinary::Max, y)),
-            Discrete::Not => each(&|x| Range { lo: 1 - x.hi, hi: 1 - x.lo }),
-            Discrete::FloatStep(op) => {
-                args[0].floats(dtype, args[0].as_floats().iter().map(|x| range::step(*op, *x)).collect())
-            }
-            Discrete::IntUnary(op) => each(&|x| x.unary(*op)),
-            Discrete::IntBinary(op) => both(&|x, y| x.binary(*op, y)),
-            Discrete::ToInt => match &args[0].of {
-                Elements::Floats(v) => args[0].whole(dtype, v.iter().map(|x| range::to_int(*x)).collect()),
-                Elements::Whole(v) => args[0].whole(dtype, v.to_vec()),
-            },
-            Discrete::ToFloat(_) => {
-                args[0].floats(dtype, args[0].as_whole().iter().map(|x| x.to_float(dtype)).collect())
-            }
-            Discrete::ArgMax { axis } => args[0].positions(*axis, &shape, Search::Extremum { largest: true }),
-            Discrete::ArgMin { axis } => args[0].positions(*axis, &shape, Search::Extremum { largest: false }),
-            Discrete::ArgSort { axis, descending } => {
-                args[0].positions(*axis, &shape, Search::Order { descending: *descending })
-            }
-            Discrete::PrefixArg { axis, largest, reverse } => {
-                args[0].positions(*axis, &shape, Search::Prefix { largest: *largest, reverse: *reverse })
-            }
-            Discrete::Iota { n } => Enclosure::constant(Array::iota(*n)),
+        let value = Enclosure::of_discrete(op, args);
+        if value.peek().is_none() {
+            jumps::found();
         }
+        value
     }
 
     fn select(mask: &Self, then: &Self, otherwise: &Self) -> Self {
@@ -428,7 +407,7 @@ impl BaseTensor for Enclosure {
                 return self.floats(dtype, self.as_floats().iter().map(|x| x.widened(0, dtype)).collect());
             }
             Linear::Fourier { shape, parts, axis, conjugate } => {
-                Elements::Floats(fourier(self.as_floats(), shape, [*parts, *axis], *conjugate, dtype).into())
+                Elements::Floats(fourier::transform(self.as_floats(), shape, [*parts, *axis], *conjugate, dtype).into())
             }
             Linear::PrefixSum { shape, axis, reverse } => {
                 each_kind!(self.of, v => prefix_sums(v, shape, *axis, *reverse, dtype))
@@ -522,7 +501,7 @@ impl BaseTensor for Enclosure {
         carry
     }
 
-    /// There are no bounds on the rounding errors of linear algebra, and none on the results of code of the host.
+    /// Some operations of linear algebra have no bounds, nor have the results of code of the host.
     fn call(op: &Call, args: &[Self]) -> Vec<Self> {
         op.results(&args.iter().map(Enclosure::kind).collect::<Vec<_>>());
         match op {
@@ -530,11 +509,14 @@ impl BaseTensor for Enclosure {
             Call::Matrix(Matrix::Recurrence { transposed }) => {
                 vec![recurrence::recurrence(&args[0], Some(&args[1]), *transposed)]
             }
-            Call::Matrix(op) => panic!(
-                "{}: operands must be numbers, but they are bounds, and there are no bounds of its results; write it with sums \
-                 and products, or give its results as data",
-                op.name()
-            ),
+            Call::Matrix(op) => match matrix::call(*op, args) {
+                Some(results) => results,
+                None => panic!(
+                    "{}: operands must be numbers, but they are bounds, and there are no bounds of its results; write it with solve, \
+                     inverse, det, cholesky, sums and products, or give its results as data",
+                    op.name()
+                ),
+            },
             Call::External(external) => panic!(
                 "{}: code of the host takes numbers, but its operands are bounds; write it as operations, or give its results \
                  as data",
@@ -543,8 +525,12 @@ impl BaseTensor for Enclosure {
         }
     }
 
-    /// Evaluates the primal program.
+    /// Evaluates the primal program. A rule of its own may be another derivative than that of the program, so the mean
+    /// value theorem does not hold for it.
     fn custom(rule: &Arc<Custom>, args: &[Self]) -> Vec<Self> {
+        if let CustomKind::Rules { .. } = rule.kind() {
+            jumps::found();
+        }
         let CustomKind::While { most } = rule.kind() else { return interpret(rule.primal(), args.to_vec()) };
         let (carry, captured) = args.split_at(rule.primal().outputs().len());
         Self::repeat(*most, carry.to_vec(), &mut |carry| {

@@ -6,8 +6,8 @@
 
 use std::f64::consts::PI;
 
-use super::Cell;
 use super::interval::{ANYTHING, Interval, LINE, quotient, root};
+use super::{Cell, jumps};
 use crate::dtype::DType;
 use crate::ops::{Binary, Course, KernelError, POSITIVE, Property, Unary};
 
@@ -40,6 +40,7 @@ fn meets(lo: f64, hi: f64, period: f64, rest: f64) -> bool {
 /// The range of a unary function on an interval.
 pub(super) fn unary(op: Unary, x: Interval, dtype: DType) -> Interval {
     if let Some(values) = by_poles(op, x, dtype) {
+        jumps::found();
         return values.or_nan(x.nan);
     }
     let graph = op.graph();
@@ -61,7 +62,10 @@ pub(super) fn unary(op: Unary, x: Interval, dtype: DType) -> Interval {
                 nan: ends.nan,
             }
         }
-        Course::Poles(c) if meets(lo / PI - c, hi / PI - c, 1.0, 0.0) => LINE,
+        Course::Poles(c) if meets(lo / PI - c, hi / PI - c, 1.0, 0.0) => {
+            jumps::found();
+            LINE
+        }
         Course::Poles(_) => ends,
     };
     values.within(graph.range).or_nan(x.nan || lo > x.lo || hi < x.hi)
@@ -99,6 +103,9 @@ fn by_poles(op: Unary, x: Interval, dtype: DType) -> Option<Interval> {
 /// The range of a binary function on two intervals.
 pub(super) fn binary(op: Binary, x: Interval, y: Interval, dtype: DType) -> Interval {
     let nan = x.nan || y.nan;
+    if jumps_at_zero(op, x, y) {
+        jumps::found();
+    }
     let values = match op {
         Binary::Add => added(x, y, dtype),
         Binary::Sub => added(x, y.negated(), dtype),
@@ -131,6 +138,23 @@ pub(super) fn binary(op: Binary, x: Interval, y: Interval, dtype: DType) -> Inte
         Binary::Polygamma => polygamma(x, y, dtype),
     };
     values.widened(0, dtype).or_nan(nan)
+}
+
+/// Whether a binary function has a pole, a branch cut or a jump in the two intervals.
+fn jumps_at_zero(op: Binary, x: Interval, y: Interval) -> bool {
+    match op {
+        Binary::Div => y.holds(0.0),
+        // The branch cut; the function of ordinate and abscissa.
+        Binary::Atan2 => x.holds(0.0) && y.lo <= 0.0,
+        Binary::Copysign => y.holds(0.0) || y.nan,
+        Binary::Pow | Binary::PowLessOne => {
+            let least = if op == Binary::Pow { 0.0 } else { 1.0 };
+            x.holds(0.0) && y.lo <= least && !(y.lo == y.hi && y.lo == least)
+        }
+        Binary::RecipReal => x.holds(0.0) && y.holds(0.0),
+        Binary::Add | Binary::Sub | Binary::Mul | Binary::MulNoNan | Binary::Hypot => false,
+        Binary::Min | Binary::Max | Binary::LogAddExp | Binary::Polygamma => false,
+    }
 }
 
 /// The range of a binary function of a value and itself, if that is smaller than the range on two equal intervals.

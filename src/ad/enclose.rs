@@ -74,7 +74,7 @@ where
     Q: Tree<Array>,
     Y: Tree<Enclosure>,
 {
-    let y = f(&lower.with_leaves(box_of(lower, upper)), &exactly(data));
+    let y = f(&lower.with_leaves(box_of("enclose", lower, upper)), &exactly(data));
     (y.map(&mut Enclosure::lower), y.map(&mut Enclosure::upper))
 }
 
@@ -85,24 +85,24 @@ fn exactly<Q: Tree<Array>>(data: &Q) -> Q::With<Enclosure> {
 
 /// The leaves of a box as intervals.
 #[track_caller]
-fn box_of<P: Tree<Array>>(lower: &P, upper: &P) -> Vec<Enclosure> {
+pub(super) fn box_of<P: Tree<Array>>(verb: &str, lower: &P, upper: &P) -> Vec<Enclosure> {
     // The structures are compared here, so that a panic reports the caller's line, which a closure cannot.
     let mut pairs = Vec::new();
     lower.zip_map(upper, &mut |a, b| {
         pairs.push((a.clone(), b.clone()));
         a.clone()
     });
-    boxes(&pairs)
+    boxes(verb, &pairs)
 }
 
 #[track_caller]
-fn boxes(pairs: &[(Array, Array)]) -> Vec<Enclosure> {
+fn boxes(verb: &str, pairs: &[(Array, Array)]) -> Vec<Enclosure> {
     let mut leaves = Vec::with_capacity(pairs.len());
     for (number, (a, b)) in pairs.iter().enumerate() {
         match Enclosure::between(a, b) {
             Ok(leaf) => leaves.push(leaf),
             Err(fact) => panic!(
-                "enclose: a lower bound must not be larger than the upper one, but of leaf {number} {fact}; exchange them"
+                "{verb}: a lower bound must not be larger than the upper one, but of leaf {number} {fact}; exchange them"
             ),
         }
     }
@@ -129,7 +129,7 @@ impl<P: Tree<Array>, Q: Tree<Array>, Y> Function<P, Q, Y> {
     pub fn enclose_with(&self, lower: &P, upper: &P, data: &Q) -> Result<(Y, Y), RunError> {
         self.fitting(lower, data)?;
         self.fitting(upper, data)?;
-        let mut inputs = box_of(lower, upper);
+        let mut inputs = box_of("enclose", lower, upper);
         inputs.extend(self.constants(data).into_iter().map(Enclosure::constant));
         let results = crate::program::interpret(self.optimized(), inputs);
         let side = |of: fn(&Enclosure) -> Array| self.assembled(lower, &results.iter().map(of).collect::<Vec<Array>>());

@@ -9,7 +9,8 @@
 //! * [`symbolic`] maps programs to their derivative programs;
 //! * [`custom_jvp`] and [`custom_vjp`] apply a function that has a derivative rule of its own;
 //! * [`external`] runs code of the host as an operation;
-//! * [`enclose`] computes bounds of a program and of its derivatives over a box;
+//! * [`enclose`] computes bounds of a program and of its derivatives over a box; [`taylor_model`], [`verified_roots`] and
+//!   [`verified_odeint`] stand on it;
 //! * [`Certificate`] says of emitted source code what holds for a box of inputs;
 //! * [`check`] finds mistakes in shapes and element types, [`inspect`] reports costs and faults of a run,
 //!   [`check_gradient`] compares derivatives with finite differences.
@@ -36,6 +37,7 @@ mod sparse;
 mod staged;
 pub mod symbolic;
 mod taylor;
+mod verified;
 
 pub use crate::source::SourceLine;
 pub use certificate::{Certificate, CertificateError, CertifiedInput, CertifiedOperation, CertifiedOutput};
@@ -67,3 +69,7 @@ pub use sparse::{
 };
 pub use staged::{grad, grad_with, jvp, jvp_with, value_and_grad, value_and_grad_with, vjp, vjp_with};
 pub use taylor::{derivative_tensor, derivative_tensor_with, taylor, taylor_along, taylor_along_with, taylor_with};
+pub use verified::{
+    NoProof, TaylorForm, TaylorModel, VerifiedOde, VerifiedOdeError, VerifiedRoots, taylor_model, taylor_model_with,
+    verified_odeint, verified_root, verified_roots,
+};

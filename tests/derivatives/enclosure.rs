@@ -115,10 +115,11 @@ impl Visitor for Findings {
     }
 }
 
-/// Objectives at a kink, a pole or a tie, or of chaos, whose derivatives have no narrow bounds around it.
+/// Objectives at a kink, a pole or a tie, of chaos, or of eigenvectors, whose derivatives have no narrow bounds around it.
 const WIDE: &[&str] = &[
     "at_the_kinks",
     "deviation_of_equals",
+    "eigen",
     "entropy_of_the_rest",
     "entropy_with_zeros",
     "guarded_angle",

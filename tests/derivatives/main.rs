@@ -48,3 +48,4 @@ mod taylor;
 mod trees;
 mod twice;
 mod users;
+mod verified;

@@ -78,6 +78,7 @@ fn everything() -> Log {
     staged::verbs(&mut log);
     taylor::verbs(&mut log);
     enclosure::verbs(&mut log);
+    enclosure::proofs(&mut log);
     programs::programs(&mut log);
     programs::exports(&mut log);
     emission::sources(&mut log);

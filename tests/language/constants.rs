@@ -10,7 +10,7 @@ use super::layering::sources;
 use crate::root::root;
 
 /// Files with numbers of mathematics, and what these are: fractions, and large numbers.
-const MATHEMATICS: [(&str, &str); 9] = [
+const MATHEMATICS: [(&str, &str); 12] = [
     ("src/kernels/matrix/exponential.rs", "coefficients of the exponential of a matrix"),
     ("src/export/special.rs", "coefficients and domains of special functions, in exported text"),
     ("src/export/factors.rs", "coefficients of the exponential of a matrix, in exported text"),
@@ -18,6 +18,9 @@ const MATHEMATICS: [(&str, &str); 9] = [
     ("src/ad/check_gradient.rs", "the first step of finite differences"),
     ("src/ad/implicit/ode.rs", "coefficients of a method"),
     ("src/ad/implicit/search.rs", "how much rounding may hide of a residual"),
+    ("src/ad/verified/odes.rs", "how far a step is shortened"),
+    ("src/ad/verified/roots.rs", "how narrow a box becomes, and by how much it is enlarged"),
+    ("interpreters/enclosure/matrix.rs", "factors of the error of elimination"),
     ("interpreters/enclosure/interval.rs", "numbers below which digits are lost"),
     ("src/ops/graph.rs", "where a function is defined, and where it is least"),
 ];

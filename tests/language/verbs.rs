@@ -134,6 +134,7 @@ const VERBS: &[Verb] = &[
     verb("taylor", "Taylor coefficients of `t -> f(x + t v)`", &[Plain], None),
     verb("taylor_along", "Taylor coefficients along a curve", &[Plain], None),
     verb("enclose", "bounds of `f` over a box", &[Plain], None),
+    verb("taylor_model", "a polynomial and an interval that contain `f` over a box", &[Plain], None),
 ];
 
 /// The form of a verb that is not plain: with data, or in chosen inputs, or by a chosen interpretation.
@@ -170,7 +171,7 @@ const OTHERS: &[(Home, &str, &str)] = &[
 /// What a home declares: names, and whether an example stands above.
 fn declared(home: Home) -> Vec<(String, bool)> {
     let files: &[&str] = match home {
-        Plain => &["staged", "second", "matrix", "taylor", "enclose", "sparse/mod"],
+        Plain => &["staged", "second", "matrix", "taylor", "enclose", "verified/models", "sparse/mod"],
         Direct => &["direct"],
         Home::Function => &["function/verbs", "function/matrices", "function/products"],
         Jit => &["function/jit_verbs"],

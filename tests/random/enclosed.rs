@@ -5,10 +5,12 @@ use polygrad::array::Rng;
 use polygrad::backend::compile;
 use polygrad::ops::Binary;
 use polygrad::passes::optimize;
+use polygrad::program::Term;
 use polygrad::program::{Program, interpret};
-use polygrad::{Array, BaseTensor, DType, Enclosure};
+use polygrad::{Array, BaseTensor, DType, Enclosure, TaylorForm};
 
 use crate::check::quietly;
+use crate::gallery::Leaves;
 use crate::generate;
 use crate::pipelines::{Case, floats};
 use crate::recipe::Recipe;
@@ -128,4 +130,58 @@ fn wild_programs_lie_within_their_bounds() {
 #[test]
 fn singular_programs_lie_within_their_bounds() {
     hold(seeds(80_000, 40).map(|seed| (seed, generate::singular(seed))), 0.7);
+}
+
+/// Whether two pairs of bounds have numbers in common; bounds that are NaN do.
+fn meet(a: [&Array; 2], b: [&Array; 2]) -> bool {
+    let [[lower, upper], [least, most]] = [a, b].map(|pair| pair.map(floats));
+    (0..lower.len()).all(|k| !(lower[k] > most[k] || upper[k] < least[k]))
+}
+
+/// Of programs with few numbers: a Taylor model on a box and bounds at points of the box.
+#[test]
+fn models_of_random_programs_contain_their_values() {
+    let (mut seen, mut rng) = (0, Rng::new(9));
+    for seed in seeds(90_000, 40) {
+        let case = Case::new(generate::recipe(seed, true));
+        let numbers: usize = case.x.0.iter().filter(|x| x.dtype() == DType::F64).map(Array::size).sum();
+        if numbers > 8 {
+            continue;
+        }
+        let f = |x: &Leaves<Term>| {
+            Leaves(interpret(case.outputs(), x.0.clone()).into_iter().filter(|y| y.dtype().is_float()).collect())
+        };
+        let look = || {
+            let form = TaylorForm::new(f, &case.x, (seed % 2) as usize);
+            let mut wrong = Vec::new();
+            for radius in [0.0, 1e-4, 0.1] {
+                let [lower, upper] =
+                    [-radius, radius].map(|r| Leaves(moved(&case.x.0, &mut |shape| Array::full(shape, r))));
+                let model = form.over(&lower, &upper);
+                let (a, b) = model.bounds();
+                for _ in 0..3 {
+                    let x = moved(&case.x.0, &mut |shape| rng.uniform(shape, -radius, radius));
+                    let inputs = x.iter().map(|x| Enclosure::between(x, x).expect("a point")).collect();
+                    let at = interpret(case.outputs(), inputs).into_iter().filter(|y: &Enclosure| y.dtype().is_float());
+                    let (c, d) = model.within(&Leaves(x.clone()), &Leaves(x));
+                    for (k, y) in at.enumerate() {
+                        let y = [&y.lower(), &y.upper()];
+                        if !meet([&a.0[k], &b.0[k]], y) || !meet([&c.0[k], &d.0[k]], y) {
+                            wrong.push(format!("radius {radius}, result {k}: {y:?}, {:?}, {:?}", a.0[k], b.0[k]));
+                        }
+                    }
+                }
+            }
+            wrong
+        };
+        match quietly(look) {
+            Ok(wrong) => assert!(wrong.is_empty(), "seed {seed}: {}\nof {}", wrong.join("\n"), case.outputs()),
+            Err(words) => {
+                assert!(words.contains("bounds") || words.contains("derivative"), "seed {seed}: {words}");
+                continue;
+            }
+        }
+        seen += 1;
+    }
+    assert!(seen > 5, "{seen} programs");
 }
