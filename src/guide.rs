@@ -86,12 +86,16 @@ pub mod fitting {}
 #[doc = include_str!("../docs/guide/networks.md")]
 pub mod networks {}
 
+#[doc = include_str!("../docs/guide/complex.md")]
+pub mod complex {}
+
 #[doc = include_str!("../docs/guide/bulk.md")]
 pub mod bulk {}
 
 #[doc = "[sparse]: crate::guide::sparse"]
 #[doc = "[export]: crate::guide::export"]
 #[doc = "[models]: crate::guide::models"]
+#[doc = "[complex]: crate::guide::complex"]
 #[doc = ""]
 #[doc = include_str!("../docs/guide/conventions.md")]
 pub mod conventions {}

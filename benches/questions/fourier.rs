@@ -1,7 +1,6 @@
 //! What do Fourier transforms cost, over lengths, along either axis, and of real numbers?
 
-use polygrad::tensor::fft::{fft, irfft, rfft};
-use polygrad::{Array, Concrete, Function, Tensor};
+use polygrad::{Array, Complex, Concrete, Function, Tensor};
 
 use crate::harness::{case, compare};
 
@@ -12,33 +11,29 @@ pub(crate) fn run() {
     let mut cases = Vec::new();
     for n in [16, 64, 256, 1000, 1024, 4061, 4093, 4096, 10_000, 65_536] {
         let units = n * (n as f64).log2() as usize;
-        let both = (random([1, n], 3), random([1, n], 4));
-        let whole = Function::stage(|(x, y): &(Tensor<_, 2>, Tensor<_, 2>)| fft(x, y, 1), &both);
+        let both = Complex::new(random([1, n], 3), random([1, n], 4));
+        let whole = Function::stage(|z: &Complex<_, 2>| z.fft(1), &both);
         cases.push(case(format!("{n} complex numbers"), units, move || whole.run(&both)));
         let x = random([1, n], 3);
-        let real = Function::stage(|x: &Tensor<_, 2>| rfft(x, 1), &x);
+        let real = Function::stage(|x: &Tensor<_, 2>| x.rfft(1), &x);
         cases.push(case(format!("{n} real numbers"), units, move || real.run(&x)));
         let x = random([1, n], 3);
-        let half = rfft(&x, 1);
-        let back = Function::stage(|(re, im): &(Tensor<_, 2>, Tensor<_, 2>)| irfft(re, im, n, 1), &half);
+        let half = x.rfft(1);
+        let back = Function::stage(|z: &Complex<_, 2>| z.irfft(n, 1), &half);
         cases.push(case(format!("{n} real numbers, back"), units, move || back.run(&half)));
     }
     for (rows, columns) in [(10_000, 4), (2500, 16), (512, 77), (256, 256), (40, 1024)] {
         let units = |n: usize| rows * columns * (n as f64).log2() as usize;
         let x = random([rows, columns], 5);
-        let last = Function::stage(|x: &Tensor<_, 2>| rfft(x, 1), &x);
+        let last = Function::stage(|x: &Tensor<_, 2>| x.rfft(1), &x);
         cases.push(case(format!("{rows} x {columns} real, last axis"), units(columns), move || last.run(&x)));
         let x = random([columns, rows], 6);
-        let first = Function::stage(|x: &Tensor<_, 2>| rfft(x, 0), &x);
+        let first = Function::stage(|x: &Tensor<_, 2>| x.rfft(0), &x);
         cases.push(case(format!("{columns} x {rows} real, first axis"), units(columns), move || first.run(&x)));
     }
     for n in [64, 256, 512] {
         let x = random([n, n], 7);
-        let both = |x: &Tensor<_, 2>| {
-            let (re, im) = rfft(x, 1);
-            fft(&re, &im, 0)
-        };
-        let both = Function::stage(both, &x);
+        let both = Function::stage(|x: &Tensor<_, 2>| x.rfft(1).fft(0), &x);
         cases.push(case(format!("{n} x {n} real, both axes"), 2 * n * n * (n as f64).log2() as usize, move || {
             both.run(&x)
         }));

@@ -20,6 +20,7 @@
 mod certificate;
 mod check;
 mod check_gradient;
+mod complex;
 mod custom;
 pub mod direct;
 mod enclose;
@@ -45,6 +46,7 @@ pub use check::{ShapeError, check};
 pub use check_gradient::{
     Checked, GradientCheck, GradientError, assert_gradient, assert_gradient_with, check_gradient, check_gradient_with,
 };
+pub use complex::{holomorphic_grad, wirtinger};
 pub use custom::{custom_jvp, custom_vjp};
 pub use enclose::{enclose, enclose_with};
 pub use external::external;

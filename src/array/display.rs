@@ -66,6 +66,55 @@ impl fmt::Debug for Array {
     }
 }
 
+/// Two arrays of floats of one shape, printed as complex numbers: `1.0-2.5i`.
+pub(crate) struct ComplexText<'a> {
+    pub(crate) re: &'a Array,
+    pub(crate) im: &'a Array,
+}
+
+impl ComplexText<'_> {
+    /// The texts of the visible elements; the parts by a function for each float type.
+    fn words(&self, visible: &Visible, texts: impl Fn(&Visible, &Array) -> Vec<String>) -> Vec<String> {
+        let (re, im) = (texts(visible, self.re), texts(visible, self.im));
+        re.into_iter()
+            .zip(im)
+            .map(|(re, im)| format!("{re}{}{im}i", if im.starts_with('-') { "" } else { "+" }))
+            .collect()
+    }
+}
+
+/// As real arrays are printed, where each part has its own number of decimals.
+impl fmt::Display for ComplexText<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.re.size() == 0 {
+            return fmt::Display::fmt(self.re, f);
+        }
+        let (visible, precision) = (Visible::of(self.re), f.precision());
+        let is_scalar = self.re.shape().is_empty();
+        let words = self.words(&visible, |visible, part| match part.dtype() {
+            _ if is_scalar && precision.is_none() => vec![part.to_string()],
+            DType::F32 => float_words(&visible.elements::<f32>(part), precision),
+            DType::F64 | DType::I64 | DType::Bool => float_words(&visible.elements::<f64>(part), precision),
+        });
+        let width = words.iter().map(String::len).max().unwrap_or(0);
+        let mut words = Words { rest: words.iter(), width };
+        if is_scalar { f.write_str(&words.next_padded()) } else { visible.write_block(f, &mut words, 0) }
+    }
+}
+
+/// One line: element type, shape, and the elements in full precision.
+impl fmt::Debug for ComplexText<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Complex({}, {}, ", self.re.dtype(), Show(self.re.shape()))?;
+        let visible = Visible::of(self.re);
+        let words = self.words(&visible, |visible, part| {
+            with_elem!(part.dtype(), E => visible.elements::<E>(part).iter().map(|x| format!("{x:?}")).collect())
+        });
+        visible.write_line(f, &mut Words { rest: words.iter(), width: 0 }, 0)?;
+        f.write_str(")")
+    }
+}
+
 /// A float of rank 0: in full precision, as by `Debug`, unless a precision is given.
 fn number<E: Elem>(f: &mut fmt::Formatter<'_>, x: &E) -> fmt::Result {
     if f.precision().is_some() { fmt::Display::fmt(x, f) } else { fmt::Debug::fmt(x, f) }

@@ -24,6 +24,7 @@ mod random;
 mod serial;
 
 pub use convert::{ArrayError, Nested};
+pub(crate) use display::ComplexText;
 pub use random::{Drawn, Rng};
 #[cfg(feature = "serde")]
 pub(crate) use serial::refused;

@@ -23,6 +23,9 @@
 //! everywhere. Eigenvalues and singular values come from the crate nalgebra, or from
 //! faer where the feature of this name is on.
 //!
+//! Complex matrices have [`solve`](crate::Complex::solve), [`inverse`](crate::Complex::inverse) and
+//! [`eigh`](crate::Complex::eigh), by real matrices of twice the size.
+//!
 //! Scaling a matrix by a power of two scales factors, solutions and derivatives as the formulas say, to the bit, for
 //! elements of 1e-300 to 1e300 (in `f32` of 1e-37 to 1e37): only a result that is itself out of range overflows, as
 //! determinants do soonest. If rows or columns differ in scale, errors are relative to the largest elements of the
@@ -44,6 +47,7 @@
 
 mod algebra;
 mod checked;
+mod complex;
 mod minors;
 pub(crate) mod rules;
 

@@ -1,7 +1,7 @@
 //! Arithmetic that is generic in the element type: the operation of floats, or the operation of integers.
 
 use crate::base::BaseTensor;
-use crate::dtype::{DType, Num};
+use crate::dtype::{DType, Elem, Num};
 use crate::ops::{Binary, Discrete, IntBinary, IntUnary, Unary};
 
 /// Functions of two tensors of one shape, each by its operation for floats and its operation for integers.
@@ -10,7 +10,7 @@ macro_rules! binary {
         $(#[$doc])*
         #[track_caller]
         #[inline]
-        pub(super) fn $name<T: BaseTensor, E: Num>(a: &T, b: &T) -> T {
+        pub(super) fn $name<T: BaseTensor, E: Elem>(a: &T, b: &T) -> T {
             match E::DTYPE {
                 DType::F64 | DType::F32 => a.binary(Binary::$float, b),
                 DType::I64 | DType::Bool => T::discrete(&Discrete::IntBinary(IntBinary::$integer), &[a, b]),

@@ -6,10 +6,10 @@
 
 use smallvec::SmallVec;
 
-use super::Tensor;
+use super::{Complex, Tensor};
 use crate::base::BaseTensor;
-use crate::dtype::Num;
-use crate::ops::{Contract, Linear, View};
+use crate::dtype::{Float, Num};
+use crate::ops::{Binary, Contract, Linear, View};
 use crate::shape::{Shape, Show, check_possible};
 
 /// The operands of [`einsum`]: one tensor, an array of tensors of one rank, or a tuple of tensors of several ranks, all
@@ -54,6 +54,57 @@ tuples! {
     A 0, B 1, C 2, D 3, F 4, G 5;
 }
 
+/// A factor of a product: the value of a real tensor, or the parts of a complex one.
+pub trait EinsumFactor<E>: Clone {
+    /// The tensor of rank `D` that is the result.
+    type Out<const D: usize>;
+    /// The shape of the value, or of each part.
+    fn sizes(&self) -> &[usize];
+    /// A linear operation, of each part.
+    #[track_caller]
+    fn rearranged(&self, op: &Linear) -> Self;
+    /// A product.
+    #[track_caller]
+    fn product(op: &Contract, a: &Self, b: &Self) -> Self;
+    /// The result.
+    #[track_caller]
+    fn result<const D: usize>(self) -> Self::Out<D>;
+}
+
+impl<T: BaseTensor, E: Num> EinsumFactor<E> for T {
+    type Out<const D: usize> = Tensor<T, D, E>;
+    fn sizes(&self) -> &[usize] {
+        self.shape()
+    }
+    fn rearranged(&self, op: &Linear) -> T {
+        self.linear(op)
+    }
+    fn product(op: &Contract, a: &T, b: &T) -> T {
+        T::contract(op, a, b)
+    }
+    fn result<const D: usize>(self) -> Tensor<T, D, E> {
+        Tensor::from_raw(self)
+    }
+}
+
+impl<T: BaseTensor, E: Float> EinsumFactor<E> for [T; 2] {
+    type Out<const D: usize> = Complex<T, D, E>;
+    fn sizes(&self) -> &[usize] {
+        self[0].shape()
+    }
+    fn rearranged(&self, op: &Linear) -> [T; 2] {
+        [self[0].linear(op), self[1].linear(op)]
+    }
+    fn product(op: &Contract, [a, b]: &[T; 2], [c, d]: &[T; 2]) -> [T; 2] {
+        let (ac, bd) = (T::contract(op, a, c), T::contract(op, b, d));
+        let (ad, bc) = (T::contract(op, a, d), T::contract(op, b, c));
+        [ac.binary(Binary::Sub, &bd), ad.binary(Binary::Add, &bc)]
+    }
+    fn result<const D: usize>(self) -> Complex<T, D, E> {
+        Complex::from_raw(self)
+    }
+}
+
 /// The letters of the axes of one tensor, in order.
 type Labels = SmallVec<[char; 6]>;
 
@@ -82,12 +133,12 @@ type Labels = SmallVec<[char; 6]>;
 /// letter differ in size; or when the result has a letter twice, or a letter that no operand has.
 #[track_caller]
 pub fn einsum<T: BaseTensor, const D: usize, E: Num>(spec: &str, operands: impl Operands<T, E>) -> Tensor<T, D, E> {
-    einsum_of(spec, operands.operands())
+    einsum_of::<T, D, E>(spec, operands.operands())
 }
 
 /// [`einsum`] of these operands.
 #[track_caller]
-pub(super) fn einsum_of<T: BaseTensor, const D: usize, E: Num>(spec: &str, operands: Vec<T>) -> Tensor<T, D, E> {
+pub(super) fn einsum_of<F: EinsumFactor<E>, const D: usize, E: Num>(spec: &str, operands: Vec<F>) -> F::Out<D> {
     let (inputs, output) = parse(spec);
     if output.len() != D {
         panic!(
@@ -96,9 +147,9 @@ pub(super) fn einsum_of<T: BaseTensor, const D: usize, E: Num>(spec: &str, opera
             output.len()
         );
     }
-    let sizes = Sizes::new(spec, &inputs, &operands);
+    let sizes = Sizes::new(spec, &inputs, &operands.iter().map(F::sizes).collect::<Vec<_>>());
     check_output(spec, &inputs, &output);
-    Tensor::from_raw(evaluate(&sizes, inputs, operands, &output))
+    evaluate::<F, E>(&sizes, inputs, operands, &output).result::<D>()
 }
 
 /// The letters of each operand and of the result.
@@ -141,7 +192,7 @@ struct Sizes(SmallVec<[(char, usize); 8]>);
 
 impl Sizes {
     #[track_caller]
-    fn new<T: BaseTensor>(spec: &str, inputs: &[Labels], operands: &[T]) -> Sizes {
+    fn new(spec: &str, inputs: &[Labels], operands: &[&[usize]]) -> Sizes {
         if inputs.len() != operands.len() {
             panic!(
                 "einsum: needs an operand per part before \"->\", but {spec:?} has {} and there are {}; separate the \
@@ -151,8 +202,7 @@ impl Sizes {
             );
         }
         let mut sizes = Sizes(SmallVec::new());
-        for (k, (labels, operand)) in inputs.iter().zip(operands).enumerate() {
-            let shape = operand.shape();
+        for (k, (labels, shape)) in inputs.iter().zip(operands).enumerate() {
             if labels.len() != shape.len() {
                 panic!(
                     "einsum: needs a letter per axis, but in {spec:?} operand {k}, counted from 0, has {} and its shape \
@@ -161,7 +211,7 @@ impl Sizes {
                     Show(shape)
                 );
             }
-            for (label, size) in labels.iter().zip(shape) {
+            for (label, size) in labels.iter().zip(*shape) {
                 sizes.record(spec, *label, *size);
             }
         }
@@ -230,16 +280,16 @@ fn needed<'a>(labels: impl IntoIterator<Item = &'a char>, later: &[Labels], outp
 
 /// One tensor with axes `into` instead of `labels`: takes diagonals, sums over axes, and permutes axes.
 #[track_caller]
-fn rearranged<T: BaseTensor>(sizes: &Sizes, x: &T, labels: &[char], into: &[char]) -> T {
+fn rearranged<F: EinsumFactor<E>, E>(sizes: &Sizes, x: &F, labels: &[char], into: &[char]) -> F {
     if labels == into {
         return x.clone();
     }
     let space = space(into, labels);
-    x.linear(&Linear::affine(sizes.view(&space, labels), sizes.view(&space, into)))
+    x.rearranged(&Linear::affine(sizes.view(&space, labels), sizes.view(&space, into)))
 }
 
 #[track_caller]
-fn evaluate<T: BaseTensor>(sizes: &Sizes, mut inputs: Vec<Labels>, mut operands: Vec<T>, output: &[char]) -> T {
+fn evaluate<F: EinsumFactor<E>, E>(sizes: &Sizes, mut inputs: Vec<Labels>, mut operands: Vec<F>, output: &[char]) -> F {
     if operands.len() > 1 {
         // Letters of one operand alone are summed over first, so that they do not multiply the work.
         for k in 0..operands.len() {
@@ -258,7 +308,7 @@ fn evaluate<T: BaseTensor>(sizes: &Sizes, mut inputs: Vec<Labels>, mut operands:
         let into = if last { Labels::from_slice(output) } else { needed(both.clone(), &inputs[k + 1..], output) };
         let space = space(&into, both);
         let op = Contract::new(sizes.view(&space, &labels), sizes.view(&space, &inputs[k]), sizes.view(&space, &into));
-        (product, labels) = (T::contract(&op, &product, &operands[k]), into);
+        (product, labels) = (F::product(&op, &product, &operands[k]), into);
     }
     rearranged(sizes, &product, &labels, output)
 }

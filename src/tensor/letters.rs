@@ -6,10 +6,10 @@
 
 use std::marker::PhantomData;
 
-use super::Tensor;
-use super::einsum::einsum_of;
+use super::einsum::{EinsumFactor, einsum_of};
+use super::{Complex, Tensor};
 use crate::base::BaseTensor;
-use crate::dtype::Num;
+use crate::dtype::{Float, Num};
 
 /// The sum of products in which every axis has a letter, as [`einsum`](fn@crate::einsum), with letters checked and all
 /// ranks known at compile time: no type annotation is needed.
@@ -22,6 +22,8 @@ use crate::dtype::Num;
 /// assert_eq!(einsum!("i,ij,j->", &x, &a, &x * 2.0).item(), 902.0);
 /// assert_eq!(einsum!("ii->i", &a), tensor([1.0, 4.0]));
 /// ```
+///
+/// Operands are all real, or all [`Complex`]; there is no conjugation.
 ///
 /// A letter of the result that no operand has does not compile, neither does an operand of another rank:
 ///
@@ -77,13 +79,25 @@ impl<T: BaseTensor, const D: usize, E: Num> Lettered<T, D, E> for &Tensor<T, D, 
     }
 }
 
+impl<T: BaseTensor, const D: usize, E: Float> Lettered<[T; 2], D, E> for Complex<T, D, E> {
+    fn value(&self) -> [T; 2] {
+        self.raws().map(T::clone)
+    }
+}
+
+impl<T: BaseTensor, const D: usize, E: Float> Lettered<[T; 2], D, E> for &Complex<T, D, E> {
+    fn value(&self) -> [T; 2] {
+        self.raws().map(T::clone)
+    }
+}
+
 /// An operand whose letters are as many as its axes.
 pub struct Named<T, E> {
     value: T,
     marker: PhantomData<E>,
 }
 
-impl<T: BaseTensor, E: Num> Named<T, E> {
+impl<T: EinsumFactor<E>, E: Num> Named<T, E> {
     /// The operand, which has rank `D`.
     pub fn new<const D: usize>(operand: impl Lettered<T, D, E>) -> Self {
         Named { value: operand.value(), marker: PhantomData }
@@ -92,11 +106,11 @@ impl<T: BaseTensor, E: Num> Named<T, E> {
 
 /// The sum of products of these operands, after [`check`] of the specification.
 #[track_caller]
-pub fn product<T: BaseTensor, const D: usize, E: Num>(
+pub fn product<T: EinsumFactor<E>, const D: usize, E: Num>(
     spec: &str,
     operands: impl IntoIterator<Item = Named<T, E>>,
-) -> Tensor<T, D, E> {
-    einsum_of(spec, operands.into_iter().map(|operand| operand.value).collect())
+) -> T::Out<D> {
+    einsum_of::<T, D, E>(spec, operands.into_iter().map(|operand| operand.value).collect())
 }
 
 /// The position of `->`, or the length if there is none.

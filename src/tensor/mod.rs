@@ -28,7 +28,8 @@
 //! | `rearrange` | roll, tile, differences, cross and Kronecker products |
 //! | `update` | replacement and addition at given positions |
 //! | `segments` | sums and extrema by group; search in a sorted vector |
-//! | [`fft`] | Fourier transforms, and convolution through them |
+//! | `complex` | complex tensors |
+//! | `fft` | Fourier transforms, and convolution through them |
 //! | `interpolate` | linear interpolation, on lines and on regular grids |
 //! | `index` | gather and scatter-add |
 //! | `loops` | arrays built by index, maps, folds, loops with a carry |
@@ -60,12 +61,13 @@ mod associative;
 mod batched;
 mod bits;
 mod checkpoint;
+mod complex;
 mod conv;
 mod cumulative;
 mod einsum;
 mod elementwise;
 mod expand;
-pub mod fft;
+mod fft;
 #[cfg(any(feature = "faer", feature = "nalgebra", feature = "ndarray"))]
 mod foreign;
 mod index;
@@ -98,6 +100,7 @@ mod update;
 pub use associative::{associative_scan, parallel_scan};
 pub use batched::Batched;
 pub use checkpoint::{Checkpoint, checkpoint};
+pub use complex::{Complex, ComplexSide};
 pub use conv::Conv;
 pub use einsum::{Operands, einsum};
 pub use index::{IndexTensor, IndexTensors, Indices, ScalarIndex};

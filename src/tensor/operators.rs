@@ -21,7 +21,7 @@ use super::arithmetic::{add_op, div_op, mul_op, neg_op, sub_op};
 use super::{Beside, Rank, Takes, Tensor};
 use crate::array::Array;
 use crate::base::{BaseTensor, Level};
-use crate::dtype::{DType, Elem, Num};
+use crate::dtype::{Elem, Num};
 use crate::ops::{Discrete, IntBinary, Linear, View};
 use crate::shape::{Shape, Show, check_possible, same};
 
@@ -74,17 +74,55 @@ pub(crate) fn stretch<'a, T: BaseTensor>(t: &'a T, shape: &[usize]) -> Cow<'a, T
 pub trait RightSide<T: BaseTensor, const D: usize, E> {
     /// The result of an operator.
     type Out;
-    /// The value of a tensor; `None` for a number, which fits every shape.
-    #[doc(hidden)]
-    fn value(&self) -> Option<&T>;
-    /// The operand, broadcast to the common shape.
+    /// The result of an operator. The left side is owned if it may be reused.
     #[doc(hidden)]
     #[track_caller]
-    fn in_shape(&self, shape: &[usize]) -> Cow<'_, T>;
-    /// The result, from its value.
-    #[doc(hidden)]
+    fn beside(&self, operator: Operator, left: Cow<'_, T>) -> Self::Out;
+}
+
+/// An operator of tensors.
+///
+/// Closed: a complex operand computes each otherwise.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operator {
+    Add,
+    Sub,
+    Mul,
+    Div,
+    Rem,
+    And,
+    Or,
+}
+
+impl Operator {
+    /// The name in messages.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Operator::Add => "add",
+            Operator::Sub => "sub",
+            Operator::Mul => "mul",
+            Operator::Div => "div",
+            Operator::Rem => "rem",
+            Operator::And => "and",
+            Operator::Or => "or",
+        }
+    }
+
+    /// The operation. A match and no pointer to a function, which would not know the place of the user's call.
     #[track_caller]
-    fn result(raw: T) -> Self::Out;
+    #[inline]
+    fn apply<T: BaseTensor, E: Elem>(self, a: &T, b: &T) -> T {
+        match self {
+            Operator::Add => add_op::<T, E>(a, b),
+            Operator::Sub => sub_op::<T, E>(a, b),
+            Operator::Mul => mul_op::<T, E>(a, b),
+            Operator::Div => div_op::<T, E>(a, b),
+            Operator::Rem => rem_op::<T, E>(a, b),
+            Operator::And => T::discrete(&Discrete::And, &[a, b]),
+            Operator::Or => T::discrete(&Discrete::Or, &[a, b]),
+        }
+    }
 }
 
 /// The second operand of a function of a tensor of rank `D` with elements `E`, whose result has rank `D`: a tensor,
@@ -95,7 +133,15 @@ pub trait RightSide<T: BaseTensor, const D: usize, E> {
     note = "numbers have the element type of the tensor: write `2.0` beside floats and `2` beside integers; for a variable `n`, \
             `n as f64` or `n as i64`"
 )]
-pub trait Operand<T: BaseTensor, const D: usize, E>: RightSide<T, D, E> {}
+pub trait Operand<T: BaseTensor, const D: usize, E>: RightSide<T, D, E> {
+    /// The value of a tensor; `None` for a number, which fits every shape.
+    #[doc(hidden)]
+    fn value(&self) -> Option<&T>;
+    /// The operand, broadcast to the common shape.
+    #[doc(hidden)]
+    #[track_caller]
+    fn in_shape(&self, shape: &[usize]) -> Cow<'_, T>;
+}
 
 /// `E: SameElements<G>` says that the two element types are one.
 #[diagnostic::on_unimplemented(
@@ -134,16 +180,8 @@ macro_rules! tensor_sides {
             Rank<D>: Beside<F>,
         {
             type Out = <Rank<D> as Beside<F>>::Out<T, E>;
-            #[inline]
-            fn value(&self) -> Option<&T> {
-                Some(T::level(self.raw()))
-            }
-            fn in_shape(&self, shape: &[usize]) -> Cow<'_, T> {
-                stretch(T::level(self.raw()), shape)
-            }
-            #[inline]
-            fn result(raw: T) -> Self::Out {
-                <Rank<D> as Beside<F>>::result(raw)
+            fn beside(&self, operator: Operator, left: Cow<'_, T>) -> Self::Out {
+                <Rank<D> as Beside<F>>::result(applied::<T, E>(operator, left, T::level(self.raw())))
             }
         }
         impl<T: Level<U>, U: BaseTensor, const D: usize, const F: usize, E: SameElements<G>, G: Elem> Operand<T, D, E>
@@ -151,6 +189,13 @@ macro_rules! tensor_sides {
         where
             Rank<D>: Takes<F>,
         {
+            #[inline]
+            fn value(&self) -> Option<&T> {
+                Some(T::level(self.raw()))
+            }
+            fn in_shape(&self, shape: &[usize]) -> Cow<'_, T> {
+                stretch(T::level(self.raw()), shape)
+            }
         }
     )* };
 }
@@ -158,25 +203,39 @@ tensor_sides!(Tensor<U, F, G>, &Tensor<U, F, G>);
 
 impl<T: BaseTensor, const D: usize, E: Elem> RightSide<T, D, E> for E {
     type Out = Tensor<T, D, E>;
+    fn beside(&self, operator: Operator, left: Cow<'_, T>) -> Tensor<T, D, E> {
+        Tensor::from_raw(operator.apply::<T, E>(&left, &splat(*self, &*left)))
+    }
+}
+
+impl<T: BaseTensor, const D: usize, E: Elem> Operand<T, D, E> for E {
     fn value(&self) -> Option<&T> {
         None
     }
     fn in_shape(&self, shape: &[usize]) -> Cow<'_, T> {
         Cow::Owned(T::constant(Array::full(shape, *self)))
     }
-    #[inline]
-    fn result(raw: T) -> Self::Out {
-        Tensor::from_raw(raw)
-    }
 }
 
-impl<T: BaseTensor, const D: usize, E: Elem> Operand<T, D, E> for E {}
+/// An operator of two values, broadcast. A sum reuses the memory of its left side if that is owned and has no other
+/// owner.
+#[track_caller]
+fn applied<T: BaseTensor, E: Elem>(operator: Operator, left: Cow<'_, T>, right: &T) -> T {
+    if !same(left.shape(), right.shape()) {
+        let [a, b] = broadcast(operator.name(), &*left, right);
+        return operator.apply::<T, E>(&a, &b);
+    }
+    match left {
+        Cow::Owned(left) if operator == Operator::Add => left.accumulate(right),
+        left @ (Cow::Owned(_) | Cow::Borrowed(_)) => operator.apply::<T, E>(&left, right),
+    }
+}
 
 /// Two operands of different shapes, one of which may have rank 0, broadcast to their common shape.
 #[cold]
 #[inline(never)]
 #[track_caller]
-fn broadcast<T: BaseTensor>(name: &str, a: &T, b: &T) -> [T; 2] {
+pub(super) fn broadcast<T: BaseTensor>(name: &str, a: &T, b: &T) -> [T; 2] {
     let shape = match (a.shape(), b.shape()) {
         ([], shape) | (shape, []) => Shape::from_slice(shape),
         (own, other) => broadcast_shape(name, own, other),
@@ -189,56 +248,28 @@ fn splat<T: BaseTensor, E: Elem>(x: E, like: &T) -> T {
     T::constant(Array::full(like.shape(), x))
 }
 
-// Each of these operations has one element type; they are generic because the macros call every operation with an
-// element type as argument.
-
+/// The remainder of integers; generic because the macros call every operation with an element type as argument.
+#[allow(clippy::extra_unused_type_parameters)]
 #[track_caller]
-fn rem_op<T: BaseTensor, E: Num>(a: &T, b: &T) -> T {
-    const { assert!(matches!(E::DTYPE, DType::I64)) };
+fn rem_op<T: BaseTensor, E: Elem>(a: &T, b: &T) -> T {
     T::discrete(&Discrete::IntBinary(IntBinary::Rem), &[a, b])
 }
 
-#[track_caller]
-fn and_op<T: BaseTensor, E: Elem>(a: &T, b: &T) -> T {
-    const { assert!(matches!(E::DTYPE, DType::Bool)) };
-    T::discrete(&Discrete::And, &[a, b])
-}
-
-#[track_caller]
-fn or_op<T: BaseTensor, E: Elem>(a: &T, b: &T) -> T {
-    const { assert!(matches!(E::DTYPE, DType::Bool)) };
-    T::discrete(&Discrete::Or, &[a, b])
-}
-
-/// An operator with a borrowed tensor of element type `$E` on the left, and any right side.
-macro_rules! borrowed {
-    ($Trait:ident $method:ident, $name:literal, [$($bound:tt)*] $E:ty, $op:ident) => {
+/// An operator with a tensor of element type `$E` on the left, borrowed or owned, and any right side.
+macro_rules! operator {
+    ($Trait:ident $method:ident, $name:ident, [$($bound:tt)*] $E:ty) => {
         impl<T: BaseTensor, const D: usize, X: RightSide<T, D, $E>, $($bound)*> $Trait<X> for &Tensor<T, D, $E> {
             type Output = X::Out;
             #[track_caller]
             fn $method(self, other: X) -> X::Out {
-                let a = self.raw();
-                let Some(b) = other.value() else {
-                    return X::result($op::<T, $E>(a, &other.in_shape(a.shape())));
-                };
-                if same(a.shape(), b.shape()) {
-                    return X::result($op::<T, $E>(a, b));
-                }
-                let [a, b] = broadcast($name, a, b);
-                X::result($op::<T, $E>(&a, &b))
+                other.beside(Operator::$name, Cow::Borrowed(self.raw()))
             }
         }
-    };
-}
-
-/// The same with an owned left side, for operators that cannot reuse its memory.
-macro_rules! owned {
-    ($Trait:ident $method:ident, [$($bound:tt)*] $E:ty) => {
         impl<T: BaseTensor, const D: usize, X: RightSide<T, D, $E>, $($bound)*> $Trait<X> for Tensor<T, D, $E> {
             type Output = X::Out;
             #[track_caller]
             fn $method(self, other: X) -> X::Out {
-                $Trait::$method(&self, other)
+                other.beside(Operator::$name, Cow::Owned(self.into_raw()))
             }
         }
     };
@@ -287,32 +318,13 @@ macro_rules! number_left {
     )* };
 }
 
-borrowed!(Add add, "add", [E: Num] E, add_op);
-borrowed!(Sub sub, "sub", [E: Num] E, sub_op);
-borrowed!(Mul mul, "mul", [E: Num] E, mul_op);
-borrowed!(Div div, "div", [E: Num] E, div_op);
-borrowed!(Rem rem, "rem", [] i64, rem_op);
-borrowed!(BitAnd bitand, "and", [] bool, and_op);
-borrowed!(BitOr bitor, "or", [] bool, or_op);
-
-owned!(Sub sub, [E: Num] E);
-owned!(Mul mul, [E: Num] E);
-owned!(Div div, [E: Num] E);
-owned!(Rem rem, [] i64);
-owned!(BitAnd bitand, [] bool);
-owned!(BitOr bitor, [] bool);
-
-/// A sum reuses the memory of its left side if that has no other owner.
-impl<T: BaseTensor, const D: usize, E: Num, X: RightSide<T, D, E>> Add<X> for Tensor<T, D, E> {
-    type Output = X::Out;
-    #[track_caller]
-    fn add(self, other: X) -> X::Out {
-        match other.value() {
-            Some(b) if same(self.raw().shape(), b.shape()) => X::result(self.into_raw().accumulate(b)),
-            Some(_) | None => &self + other,
-        }
-    }
-}
+operator!(Add add, Add, [E: Num] E);
+operator!(Sub sub, Sub, [E: Num] E);
+operator!(Mul mul, Mul, [E: Num] E);
+operator!(Div div, Div, [E: Num] E);
+operator!(Rem rem, Rem, [] i64);
+operator!(BitAnd bitand, And, [] bool);
+operator!(BitOr bitor, Or, [] bool);
 
 /// A sum in place reuses the memory of its left side if that has no other owner.
 impl<T: BaseTensor, const D: usize, E: Num, X: Operand<T, D, E>> AddAssign<X> for Tensor<T, D, E> {

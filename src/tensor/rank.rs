@@ -3,9 +3,9 @@
 //! Law: in [`Above`] and [`Plus`], all but one of the ranks determine the last one, so that rustc infers it; [`Beside`]
 //! determines the rank of a result.
 
-use super::Tensor;
+use super::{Complex, Tensor};
 use crate::base::BaseTensor;
-use crate::dtype::Elem;
+use crate::dtype::{Elem, Float};
 
 /// A rank as a type, for stating relations between ranks.
 #[derive(Clone, Copy, Debug)]
@@ -138,6 +138,12 @@ pub trait Beside<const F: usize> {
     #[doc(hidden)]
     #[track_caller]
     fn result<T: BaseTensor, E: Elem>(raw: T) -> Self::Out<T, E>;
+    /// The result of complex operands: a complex tensor of the larger rank.
+    type Complex<T: BaseTensor, E: Float>;
+    /// The result of complex operands, from its parts.
+    #[doc(hidden)]
+    #[track_caller]
+    fn complex<T: BaseTensor, E: Float>(parts: [T; 2]) -> Self::Complex<T, E>;
 }
 
 /// `Rank<D>: Takes<F>` says that a tensor of rank `F` can be the second operand beside a tensor of rank `D` with a
@@ -156,6 +162,10 @@ impl<const D: usize> Beside<D> for Rank<D> {
     fn result<T: BaseTensor, E: Elem>(raw: T) -> Tensor<T, D, E> {
         Tensor::from_raw(raw)
     }
+    type Complex<T: BaseTensor, E: Float> = Complex<T, D, E>;
+    fn complex<T: BaseTensor, E: Float>(parts: [T; 2]) -> Complex<T, D, E> {
+        Complex::from_raw(parts)
+    }
 }
 
 impl<const D: usize> Takes<D> for Rank<D> {}
@@ -167,12 +177,20 @@ macro_rules! beside_scalars {
             fn result<T: BaseTensor, E: Elem>(raw: T) -> Tensor<T, $d, E> {
                 Tensor::from_raw(raw)
             }
+            type Complex<T: BaseTensor, E: Float> = Complex<T, $d, E>;
+            fn complex<T: BaseTensor, E: Float>(parts: [T; 2]) -> Complex<T, $d, E> {
+                Complex::from_raw(parts)
+            }
         }
         impl Takes<0> for Rank<$d> {}
         impl Beside<$d> for Rank<0> {
             type Out<T: BaseTensor, E: Elem> = Tensor<T, $d, E>;
             fn result<T: BaseTensor, E: Elem>(raw: T) -> Tensor<T, $d, E> {
                 Tensor::from_raw(raw)
+            }
+            type Complex<T: BaseTensor, E: Float> = Complex<T, $d, E>;
+            fn complex<T: BaseTensor, E: Float>(parts: [T; 2]) -> Complex<T, $d, E> {
+                Complex::from_raw(parts)
             }
         }
     )* };

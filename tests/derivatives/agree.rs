@@ -460,7 +460,7 @@ macro_rules! files {
     )* };
 }
 
-files! { scalars regression networks physics matrices linalg structure indexing edges statistics densities rearranged losses signals gradbench }
+files! { scalars regression networks physics matrices linalg structure indexing edges statistics densities rearranged losses signals complex gradbench }
 
 /// The tests above can fail.
 #[test]

@@ -13,6 +13,7 @@ mod support;
 mod agree;
 mod associative;
 mod checkpoint;
+mod complex;
 mod constrained;
 mod custom;
 mod determinants;

@@ -2,8 +2,7 @@
 
 use polygrad::ops::Linear;
 use polygrad::tensor::Norm;
-use polygrad::tensor::fft::{fft, fft_convolve, ifft, irfft, rfft};
-use polygrad::{BaseTensor, Tensor, stats};
+use polygrad::{BaseTensor, Complex, Tensor, stats};
 
 use crate::log::Log;
 
@@ -70,16 +69,28 @@ pub(crate) fn composed<T: BaseTensor>(x: &Tensor<T, 2>, log: &mut Log) {
     log.panics(|| none.interp_grid([v]));
     log.panics(|| x.cumlogsumexp(2));
 
-    log.panics(|| fft(x, x, 2));
-    log.panics(|| fft(x, &x.t(), 0));
-    log.panics(|| ifft(v, &x.row(0), 0));
-    log.panics(|| rfft(none, 0));
-    log.panics(|| rfft(x, 2));
-    log.panics(|| irfft(x, x, 3, 1));
-    log.panics(|| irfft(x, x, 0, 1));
-    log.panics(|| irfft(x, x, 4, 2));
-    log.panics(|| fft_convolve(x, x, 2));
-    log.panics(|| fft_convolve(v, none, 0));
+    log.panics(|| x.to_complex().fft(2));
+    log.panics(|| Complex::new(x.clone(), x.t()));
+    log.panics(|| x.to_complex() * x.t().to_complex());
+    log.panics(|| x / x.t().to_complex());
+    log.panics(|| x.to_complex().matmul(&x.to_complex()));
+    log.panics(|| x.to_complex().dot(&x.t().to_complex()));
+    log.panics(|| Complex::<T, 1>::from_elements([3], &[]));
+    log.panics(|| Complex::stack::<3>(&[&x.to_complex(), &x.t().to_complex()]));
+    log.panics(|| x.to_complex().solve(&v.to_complex()));
+    log.panics(|| x.matmul(&x.t()).to_complex().solve(&none.to_complex()));
+    log.panics(|| x.to_complex().inverse());
+    log.panics(|| x.to_complex().eigh());
+    log.panics(|| x.to_complex().fft_axes([0, 0]));
+    log.panics(|| v.to_complex().ifft(1));
+    log.panics(|| x.to_complex().fftshift(2));
+    log.panics(|| none.rfft(0));
+    log.panics(|| x.rfft(2));
+    log.panics(|| x.to_complex().irfft(3, 1));
+    log.panics(|| x.to_complex().irfft(0, 1));
+    log.panics(|| x.to_complex().irfft(4, 2));
+    log.panics(|| x.fft_convolve(x, 2));
+    log.panics(|| v.fft_convolve(none, 0));
     log.panics(|| Linear::fourier(&[3, 2], 0, 1));
     log.panics(|| labels.raw().linear(&Linear::replicate(&[2, 3], &[1])).linear(&Linear::fourier(&[2, 3], 0, 1)));
 }

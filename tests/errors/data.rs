@@ -61,6 +61,8 @@ pub(crate) fn data(log: &mut Log) {
     log.fails(Vec::<Vec<f64>>::try_from(Array::from([1.0, 2.0])));
     log.fails(Array::from([1.0, 2.0]).item::<f64>());
     log.fails(tensor([1.0, 2.0]).nested::<[[f64; 1]; 2]>());
+    let parts = serde_json::to_string(&(tensor([1.0]), tensor([1.0, 2.0]))).expect("it is saved");
+    log.fails(serde_json::from_str::<polygrad::Complex<Array, 1>>(&parts));
     log.fails(serde_json::from_str::<Array>(r#"{"dtype": "f16", "shape": [], "elements": {"every": "1"}}"#));
     log.panics(|| Rng::new(0).below(0));
     log.panics(|| Rng::new(0).uniform(&[2], 2.0, 1.0));

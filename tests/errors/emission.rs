@@ -1,7 +1,6 @@
 //! Programs that do not leave as source code, or not as native code.
 
 use polygrad::emission::{Compiler, EmissionError, NativeError};
-use polygrad::tensor::fft::rfft;
 use polygrad::{Array, CertificateError, Function, Tensor, tensor, while_loop};
 
 use crate::log::Log;
@@ -11,7 +10,7 @@ pub(crate) fn sources(log: &mut Log) {
     let x = tensor([1.0, 2.0]);
     let sine = Function::stage(|x: &Tensor<_, 1>| x.sin(), &x);
     log.fails(sine.to_rust("for"));
-    let spectrum = Function::stage(|x: &Tensor<_, 1>| rfft(x, 0).0.sum(), &x);
+    let spectrum = Function::stage(|x: &Tensor<_, 1>| x.rfft(0).re().sum(), &x);
     // Without the line, which moves.
     let EmissionError::Operation { operation, reason, .. } = spectrum.to_c("spectrum").expect_err("it is refused")
     else {

@@ -21,6 +21,7 @@
 //! | `losses` | activations, cross entropies, dropout |
 //! | `layers` | layers of `nn` |
 //! | `signals` | interpolation, Fourier transforms |
+//! | `complex` | complex numbers |
 //! | `gradbench` | the programs of the example `gradbench` |
 
 // Every user of the gallery is a crate of its own.
@@ -66,6 +67,7 @@ macro_rules! objectives {
     };
 }
 
+pub mod complex;
 pub mod densities;
 pub mod draws;
 pub mod edges;
@@ -127,13 +129,14 @@ pub fn each(visitor: &mut impl Visitor) {
     layers::each(visitor);
     signals::each(visitor);
     draws::each(visitor);
+    complex::each(visitor);
     gradbench::each(visitor);
 }
 
 /// Visits every objective, each family on a thread of its own, so that no test is the last to run for long: the visitors.
 #[allow(dead_code)]
 pub fn each_apart<V: Visitor + Default + Send>() -> Vec<V> {
-    let families: [fn(&mut V); 17] = [
+    let families: [fn(&mut V); 18] = [
         scalars::each,
         regression::each,
         networks::each,
@@ -150,6 +153,7 @@ pub fn each_apart<V: Visitor + Default + Send>() -> Vec<V> {
         losses::each,
         layers::each,
         signals::each,
+        complex::each,
         gradbench::each,
     ];
     let visit = |family: fn(&mut V)| {

@@ -1,7 +1,6 @@
 //! Interpolation, Fourier transforms.
 
-use polygrad::tensor::fft::{fft, fft_convolve, ifft, irfft, rfft};
-use polygrad::{Array, BaseTensor, Tensor, build1, iterate, map};
+use polygrad::{Array, BaseTensor, Complex, Tensor, build1, iterate, map};
 
 use super::real;
 
@@ -63,50 +62,42 @@ fn interpolated_in_f32<T: BaseTensor>(x: &Tensor<T, 1, f32>, fp: &Tensor<T, 1, f
 }
 
 fn spectrum<T: BaseTensor>(re: &Vector<T>, im: &Vector<T>) -> Scalar<T> {
-    let (a, b) = fft(re, im, 0);
-    let (c, d) = ifft(&a.sin(), &(&b * re), 0);
+    let (a, b) = Complex::new(re.clone(), im.clone()).fft(0).into_parts();
+    let (c, d) = Complex::new(a.sin(), &b * re).ifft(0).into_parts();
     (a.square() + b * &c).sum() + (c * d).sum()
 }
 
 fn spectra_of_columns<T: BaseTensor>(re: &Matrix<T>, im: &Matrix<T>) -> Scalar<T> {
-    let (a, b) = fft(re, im, 0);
-    let (c, d) = fft(&a, &b, 1);
+    let (c, d) = Complex::new(re.clone(), im.clone()).fft_axes([0, 1]).into_parts();
     (c.square() * re + d.sin() * im).sum()
 }
 
 fn power_of_a_real_signal<T: BaseTensor>(x: &Vector<T>, y: &Matrix<T>) -> Scalar<T> {
-    let (re, im) = rfft(x, 0);
-    let back = irfft(&(&re * 2.0), &im.sin(), 5, 0);
-    let (a, b) = rfft(y, 1);
-    (re.square() + im.square()).sum() + (back * x).sum() + (irfft(&(a * &b), &b, 4, 1) * y).sum()
+    let (re, im) = x.rfft(0).into_parts();
+    let back = Complex::new(&re * 2.0, im.sin()).irfft(5, 0);
+    let (a, b) = y.rfft(1).into_parts();
+    (re.square() + im.square()).sum() + (back * x).sum() + (Complex::new(a * &b, b).irfft(4, 1) * y).sum()
 }
 
 fn filtered<T: BaseTensor>(x: &Vector<T>, w: &Vector<T>) -> Scalar<T> {
-    fft_convolve(x, w, 0).sin().sum()
+    x.fft_convolve(w, 0).sin().sum()
 }
 
 fn filtered_one_by_one<T: BaseTensor>(x: &Matrix<T>, w: &Vector<T>) -> Scalar<T> {
-    let rows: Matrix<T> = map(x, |row| fft_convolve(row, w, 0).square());
+    let rows: Matrix<T> = map(x, |row| row.fft_convolve(w, 0).square());
     rows.exp().sum()
 }
 
 /// A Schroedinger equation in a potential, by steps in space and in frequency.
 fn split_steps<T: BaseTensor>(re: &Vector<T>, im: &Vector<T>, v: &Vector<T>) -> Scalar<T> {
-    let turn = |(re, im): (Vector<T>, Vector<T>), angle: &Vector<T>| {
-        let (c, s) = (angle.cos(), angle.sin());
-        (&re * &c - &im * &s, re * s + im * c)
-    };
-    let kinetic = Tensor::constant([0.0, 0.3, 1.2, 0.3]);
-    let (re, im) = iterate(3, (re.clone(), im.clone()), |_, (re, im)| {
-        let (re, im) = turn((re, im), v);
-        let (re, im) = fft(&re, &im, 0);
-        let (re, im) = turn((re, im), &kinetic);
-        ifft(&re, &im, 0)
-    });
+    let turn = |angle: &Vector<T>| Complex::new(angle.cos(), angle.sin());
+    let kinetic = turn(&Tensor::constant([0.0, 0.3, 1.2, 0.3]));
+    let start = Complex::new(re.clone(), im.clone());
+    let (re, im) = iterate(3, start, |_, z| ((z * turn(v)).fft(0) * &kinetic).ifft(0)).into_parts();
     (re.square() * v).sum() + im.sin().sum()
 }
 
 fn spectrum_in_f32<T: BaseTensor>(x: &Tensor<T, 1, f32>) -> Scalar<T> {
-    let (re, im) = rfft(x, 0);
+    let (re, im) = x.rfft(0).into_parts();
     (re.square() + im.sin()).sum().cast()
 }

@@ -5,11 +5,9 @@ use std::f64::consts::PI;
 use polygrad::array::Rng;
 use polygrad::direct::vjp;
 use polygrad::ops::Linear;
-use polygrad::tensor::fft::{fft, fft_convolve, ifft, irfft, rfft};
-use polygrad::{Array, BaseTensor, Concrete, Function, Tensor, tensor, vmap};
+use polygrad::{Array, BaseTensor, Complex, Concrete, Function, Tensor, tensor, vmap};
 
 type Vector = Tensor<Concrete, 1>;
-type Pair<const D: usize> = (Tensor<Concrete, D>, Tensor<Concrete, D>);
 
 fn random<const D: usize>(shape: [usize; D], seed: u64) -> Tensor<Concrete, D> {
     Tensor::constant(Rng::new(seed).uniform(&shape, -1.0, 1.0))
@@ -40,12 +38,13 @@ const SIZES: [usize; 12] = [1, 2, 3, 4, 5, 7, 8, 12, 16, 31, 60, 97];
 #[test]
 fn transforms_are_the_sums_that_define_them() {
     for n in SIZES {
-        let (re, im) = (random([n], 1), random([n], 2));
-        let (a, b) = fft(&re, &im, 0);
+        let z = Complex::new(random([n], 1), random([n], 2));
+        let (re, im) = (z.re(), z.im());
+        let (a, b) = z.fft(0).into_parts();
         let (c, d) = by_definition(&re.to_vec(), &im.to_vec(), -1.0);
         close(&a, &tensor(c), 1e-12);
         close(&b, &tensor(d), 1e-12);
-        let (a, b) = ifft(&re, &im, 0);
+        let (a, b) = z.ifft(0).into_parts();
         let (c, d) = by_definition(&re.to_vec(), &im.to_vec(), 1.0);
         close(&a, &(tensor(c) / n as f64), 1e-13);
         close(&b, &(tensor(d) / n as f64), 1e-13);
@@ -56,8 +55,9 @@ fn transforms_are_the_sums_that_define_them() {
 fn the_inverse_undoes_the_transform_along_every_axis() {
     let (re, im) = (random([3, 5, 4], 3), random([3, 5, 4], 4));
     for axis in 0..3 {
-        let (a, b) = fft(&re, &im, axis);
-        let (c, d) = ifft(&a, &b, axis);
+        let y = Complex::new(re.clone(), im.clone()).fft(axis);
+        let (c, d) = y.ifft(axis).into_parts();
+        let (a, b) = y.into_parts();
         close(&c, &re, 1e-14);
         close(&d, &im, 1e-14);
         // Parseval: the length grows by the root of n.
@@ -69,24 +69,24 @@ fn the_inverse_undoes_the_transform_along_every_axis() {
             let last = x.permute([[1, 2, 0], [0, 2, 1], [0, 1, 2]][axis]);
             last.row::<2>(1).row(2)
         };
-        close(&fft(&line(&re), &line(&im), 0).0, &line(&a), 1e-14);
+        close(Complex::new(line(&re), line(&im)).fft(0).re(), &line(&a), 1e-14);
     }
-    let none: Pair<2> = fft(&Tensor::zeros([3, 0]), &Tensor::zeros([3, 0]), 1);
-    assert_eq!((none.0.shape(), none.1.shape()), ([3, 0], [3, 0]));
+    assert_eq!(Complex::<Concrete, 2>::zeros([3, 0]).fft(1).shape(), [3, 0]);
 }
 
 #[test]
 fn real_transforms_are_half_of_the_whole() {
     for n in SIZES {
         let x = random([2, n], 5);
-        let (re, im) = rfft(&x, 1);
-        let (a, b) = fft(&x, &Tensor::zeros([2, n]), 1);
-        close(&re, &a.slice(1, ..=n / 2), 1e-13);
-        close(&im, &b.slice(1, ..=n / 2), 1e-13);
-        close(&irfft(&re, &im, n, 1), &x, 1e-14);
+        let half = x.rfft(1);
+        let (re, im) = (half.re(), half.im());
+        let (a, b) = x.to_complex().fft(1).into_parts();
+        close(re, &a.slice(1, ..=n / 2), 1e-13);
+        close(im, &b.slice(1, ..=n / 2), 1e-13);
+        close(&half.irfft(n, 1), &x, 1e-14);
         // Parts that the transform of real numbers does not have count as 0.
-        let odd = im.set_slice(1, 0, &random([2, 1], 6));
-        close(&irfft(&re, &odd, n, 1), &x, 1e-14);
+        let odd = im.clone().set_slice(1, 0, &random([2, 1], 6));
+        close(&Complex::new(re.clone(), odd).irfft(n, 1), &x, 1e-14);
     }
 }
 
@@ -100,13 +100,13 @@ fn convolution_is_multiplication_of_transforms() {
                 direct[i + j] += x * w;
             }
         }
-        close(&fft_convolve(&x, &w, 0), &tensor(direct), 1e-13);
+        close(&x.fft_convolve(&w, 0), &tensor(direct), 1e-13);
     }
     // A kernel beside many lines.
     let (x, w) = (random([6, 3], 9), random([2, 1], 10));
-    let y = fft_convolve(&x, &w, 0);
+    let y = x.fft_convolve(&w, 0);
     let column = |t: &Tensor<Concrete, 2>, j: usize| -> Vector { t.t().row(j) };
-    close(&column(&y, 2), &fft_convolve(&column(&x, 2), &column(&w, 0), 0), 1e-14);
+    close(&column(&y, 2), &column(&x, 2).fft_convolve(&column(&w, 0), 0), 1e-14);
 }
 
 /// dot(F x, y) = dot(x, F* y), for the operation and for what is made of it.
@@ -130,39 +130,41 @@ fn adjoints_keep_inner_products() {
         assert!(op.to_string().contains("fourier"), "{op}");
     }
     let (x, y) = (random([9], 12), random([5], 13));
-    let (re, pullback) = vjp(|x: &Tensor<_, 1>| rfft(x, 0).1, &x);
+    let (re, pullback) = vjp(|x: &Tensor<_, 1>| x.rfft(0).into_parts().1, &x);
     close(&re.dot(&y), &x.dot(&pullback(&y)), 1e-13);
     let im = random([5], 14);
-    let (back, pullback) = vjp(|re: &Tensor<_, 1>| irfft(re, &im.lift(), 9, 0), &y);
-    let part = irfft(&y, &Tensor::zeros([5]), 9, 0);
-    close(&(back - irfft(&Tensor::zeros([5]), &im, 9, 0)), &part, 1e-14);
+    let (back, pullback) = vjp(|re: &Tensor<_, 1>| Complex::new(re.clone(), im.lift()).irfft(9, 0), &y);
+    let part = y.to_complex().irfft(9, 0);
+    close(&(back - im.to_complex().times_i().irfft(9, 0)), &part, 1e-14);
     close(&part.dot(&x), &y.dot(&pullback(&x)), 1e-13);
 }
 
 #[test]
 fn single_precision_is_transformed_too() {
     let x = tensor([1.0f32, 2.0, 3.0, 4.0]);
-    let (re, im) = fft(&x, &Tensor::zeros([4]), 0);
-    assert_eq!((re, im), (tensor([10.0f32, -2.0, -2.0, -2.0]), tensor([0.0f32, 2.0, 0.0, -2.0])));
+    assert_eq!(
+        x.to_complex().fft(0).into_parts(),
+        (tensor([10.0f32, -2.0, -2.0, -2.0]), tensor([0.0f32, 2.0, 0.0, -2.0]))
+    );
 }
 
 #[test]
 fn mapped_transforms_are_one() {
     let x = random([6, 8], 15);
-    let rows = vmap(|row: &Tensor<Concrete, 1>| rfft(row, 0).0)(&x);
-    close(&rows, &rfft(&x, 1).0, 1e-14);
+    let rows = vmap(|row: &Tensor<Concrete, 1>| row.rfft(0).into_parts().0)(&x);
+    close(&rows, x.rfft(1).re(), 1e-14);
     let program =
-        Function::stage(|x: &Tensor<_, 2>| polygrad::map(x, |row: &Tensor<_, 1>| rfft(row, 0).0.square()).sum(), &x);
+        Function::stage(|x: &Tensor<_, 2>| polygrad::map(x, |row: &Tensor<_, 1>| row.rfft(0).re().square()).sum(), &x);
     let text = program.optimized().to_string();
     assert!(!text.contains("loop") && text.matches("fourier").count() == 1, "{text}");
-    close(&program.run(&x).unwrap(), &rfft(&x, 1).0.square().sum(), 1e-13);
+    close(&program.run(&x).unwrap(), &x.rfft(1).re().square().sum(), 1e-13);
 }
 
 /// The phase of a spectrum sees the signs of its zeros: recorded, optimized and direct runs agree about them.
 #[test]
 fn signs_of_zeros_are_those_of_the_transform() {
     fn phases<T: BaseTensor>(x: &Tensor<T, 1>) -> Tensor<T, 1> {
-        let (re, im) = fft(&-x, &(x * 0.0), 0);
+        let (re, im) = Complex::new(-x, x * 0.0).fft(0).into_parts();
         (-im + 0.0).atan2(&re)
     }
     for x in [tensor([1.0, 2.0, 1.0, 4.0]), tensor([0.0, -0.0, 0.0, 0.0]), tensor([-1.0, 1.0, -1.0, 1.0])] {
@@ -177,8 +179,8 @@ fn saved_programs_with_transforms_are_loaded() {
     let x = random([4, 3], 16);
     let program = Function::stage(
         |x: &Tensor<_, 2>| {
-            let (re, im) = fft(x, &x.sin(), 0);
-            ifft(&re.square(), &im, 0).0
+            let (re, im) = Complex::new(x.clone(), x.sin()).fft(0).into_parts();
+            Complex::new(re.square(), im).ifft(0).into_parts().0
         },
         &x,
     );

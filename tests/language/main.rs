@@ -20,6 +20,7 @@ mod beside;
 mod bounds;
 mod certificate;
 mod closed;
+mod complex;
 mod composed;
 mod concrete;
 mod constants;

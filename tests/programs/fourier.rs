@@ -7,8 +7,7 @@ use polygrad::array::Rng;
 use polygrad::backend::compile;
 use polygrad::ops::{Binary, Linear, Unary};
 use polygrad::program::{Program, Term, interpret};
-use polygrad::tensor::fft::{fft, ifft, irfft, rfft};
-use polygrad::{Array, BaseTensor, Concrete, Function, Tensor, iterate};
+use polygrad::{Array, BaseTensor, Complex, Concrete, Function, Tensor, iterate};
 
 fn program(inputs: &[Array], f: impl FnOnce(&[Term]) -> Vec<Term>) -> Program {
     let variables: Vec<Term> = inputs.iter().map(|a| Term::variable(a.shape(), a.dtype())).collect();
@@ -159,17 +158,16 @@ fn operands_are_read_through_views() {
 
 fn spectra<T: BaseTensor, const AXIS: usize>(x: &Tensor<T, 2>) -> Vec<Tensor<T, 0>> {
     let n = x.shape()[AXIS];
-    let (re, im) = rfft(x, AXIS);
-    let back = irfft(&re.square(), &(&re * &im), n, AXIS);
-    let (a, b) = fft(x, &x.sin(), AXIS);
-    let (c, d) = ifft(&(&a * &b), &b, 1 - AXIS);
-    let (e, f) = fft(x, &Tensor::zeros(x.shape()), AXIS);
-    let whole = fft(&e, &f, 1 - AXIS);
+    let (re, im) = x.rfft(AXIS).into_parts();
+    let back = Complex::new(re.square(), &re * &im).irfft(n, AXIS);
+    let (a, b) = Complex::new(x.clone(), x.sin()).fft(AXIS).into_parts();
+    let (c, d) = Complex::new(&a * &b, b).ifft(1 - AXIS).into_parts();
+    let whole = x.to_complex().fft_axes([AXIS, 1 - AXIS]);
     vec![
         (re.square() + im.square() + 1.0).sqrt().sum(),
         (back * x).sum(),
         (c * x + d.square()).sum(),
-        (whole.0.square() * 0.5 + whole.1.square()).sum(),
+        (whole.re().square() * 0.5 + whole.im().square()).sum(),
     ]
 }
 
@@ -296,7 +294,7 @@ fn steps_say_what_they_transform() {
     let power = |re: Tensor<_, 1>, im: Tensor<_, 1>| (re.square() + im.square()).sum();
     let f = Function::value_and_grad(
         |x: &Tensor<_, 1>| {
-            let (re, im) = rfft(x, 0);
+            let (re, im) = x.rfft(0).into_parts();
             power(re, im)
         },
         &x,
@@ -304,9 +302,9 @@ fn steps_say_what_they_transform() {
     let real = "fourier of 1 real lines of 64, by half the length";
     says(f.explain(), &[real, "fourier of 1 lines of 64, real parts read, by half the length"], &["interpreted"]);
     // Nothing pads or joins an operand.
-    let f = Function::stage(|x: &Tensor<_, 2>| fft(x, &Tensor::zeros(x.shape()), 0), &rows);
+    let f = Function::stage(|x: &Tensor<_, 2>| x.to_complex().fft(0), &rows);
     says(f.explain(), &["fourier of 33 real lines of 50, by half the length"], &["interpreted"]);
-    let f = Function::stage(|x: &Tensor<_, 2>| fft(x, x, 1).0.square(), &rows);
+    let f = Function::stage(|x: &Tensor<_, 2>| Complex::new(x.clone(), x.clone()).fft(1).re().square(), &rows);
     says(f.explain(), &["in 2 steps", "fourier of 50 lines of 33, real parts read;"], &["write", "concat"]);
 }
 
@@ -359,8 +357,8 @@ fn loops_of_transforms_agree() {
     let x: Tensor<Concrete, 1> = Tensor::constant(random(&[48], 18));
     fn smoothed<T: BaseTensor>(x: &Tensor<T, 1>) -> Tensor<T, 1> {
         iterate(7, x.clone(), |_, x: Tensor<T, 1>| {
-            let (re, im) = rfft(&x, 0);
-            let back = irfft(&(re * 0.9), &(im * 0.8), 48, 0);
+            let (re, im) = x.rfft(0).into_parts();
+            let back = Complex::new(re * 0.9, im * 0.8).irfft(48, 0);
             x * 0.5 + back.sin()
         })
     }

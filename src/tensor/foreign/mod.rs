@@ -11,6 +11,7 @@
 //! | `ndarray` view to tensor | the elements |
 //! | tensor of rank 1 to `nalgebra` vector, and back | nothing, as between tensors and `Vec` |
 //! | tensor of rank 2 to `nalgebra` matrix, and back | the elements, since matrices there are column-major |
+//! | complex tensor to `ndarray` array or `nalgebra` matrix or vector of `num-complex`, and back | the elements |
 //! | tensor of rank 1 or 2 by reference to `faer` view | nothing; one repeated value becomes a view with strides 0 |
 //! | tensor of rank 1 or 2 to `faer` column or matrix, and back from a view | the elements |
 

@@ -12,9 +12,11 @@
 
 use ::nalgebra::{DMatrix, DVector, Dim, Matrix, RawStorage, Scalar, U1};
 
+use num_complex::Complex as Number;
+
 use crate::array::Array;
-use crate::dtype::Elem;
-use crate::tensor::Tensor;
+use crate::dtype::{Elem, Float};
+use crate::tensor::{Complex, Tensor};
 
 /// A matrix of any kind, copied: rows become rows.
 impl<R: Dim, C: Dim, S: RawStorage<E, R, C>, E: Elem + Scalar> From<&Matrix<E, R, C, S>> for Tensor<Array, 2, E> {
@@ -51,5 +53,48 @@ impl<E: Elem + Scalar> From<&Tensor<Array, 2, E>> for DMatrix<E> {
     fn from(t: &Tensor<Array, 2, E>) -> Self {
         let [n, m] = t.shape();
         DMatrix::from_row_slice(n, m, &t.elements())
+    }
+}
+
+/// A matrix of complex numbers, copied: rows become rows.
+///
+/// ```
+/// use nalgebra::{DMatrix, Matrix2};
+/// use num_complex::Complex64;
+/// use polygrad::Complex;
+/// let (o, i) = (Complex64::ZERO, Complex64::I);
+/// let z = Complex::<_, 2>::from(&Matrix2::new(o, -i, i, o));
+/// assert_eq!(DMatrix::from(&z.matmul(&z)), DMatrix::identity(2, 2));
+/// ```
+impl<R: Dim, C: Dim, S: RawStorage<Number<E>, R, C>, E: Float + Scalar> From<&Matrix<Number<E>, R, C, S>>
+    for Complex<Array, 2, E>
+{
+    fn from(m: &Matrix<Number<E>, R, C, S>) -> Self {
+        let elements: Vec<_> = (0..m.nrows()).flat_map(|i| (0..m.ncols()).map(move |j| m[(i, j)])).collect();
+        Complex::from_elements([m.nrows(), m.ncols()], &elements)
+    }
+}
+
+/// A vector of complex numbers, copied.
+impl<R: Dim, S: RawStorage<Number<E>, R, U1>, E: Float + Scalar> From<&Matrix<Number<E>, R, U1, S>>
+    for Complex<Array, 1, E>
+{
+    fn from(v: &Matrix<Number<E>, R, U1, S>) -> Self {
+        Complex::from_elements([v.nrows()], &v.iter().copied().collect::<Vec<_>>())
+    }
+}
+
+/// A copy: the matrix is column-major.
+impl<E: Float + Scalar> From<&Complex<Array, 2, E>> for DMatrix<Number<E>> {
+    fn from(z: &Complex<Array, 2, E>) -> Self {
+        let [n, m] = z.shape();
+        DMatrix::from_row_slice(n, m, &z.to_vec())
+    }
+}
+
+/// A copy.
+impl<E: Float + Scalar> From<&Complex<Array, 1, E>> for DVector<Number<E>> {
+    fn from(z: &Complex<Array, 1, E>) -> Self {
+        DVector::from_vec(z.to_vec())
     }
 }

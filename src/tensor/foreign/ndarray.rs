@@ -13,9 +13,11 @@
 
 use ::ndarray::{Array as NdArray, ArrayBase, ArrayView, Data, Dim, Dimension, IntoDimension, Ix, IxDyn, OwnedRepr};
 
+use num_complex::Complex as Number;
+
 use crate::array::{Array, ArrayError, Elems};
-use crate::dtype::Elem;
-use crate::tensor::Tensor;
+use crate::dtype::{Elem, Float};
+use crate::tensor::{Complex, Tensor};
 
 /// The elements of a view, or of an array by reference, copied.
 fn copied<S: Data<Elem = E>, D: Dimension, E: Elem>(a: &ArrayBase<S, D>) -> Array {
@@ -134,6 +136,40 @@ where
         match NdArray::from_shape_vec(shape, t.into_vec()) {
             Ok(a) => a,
             Err(_) => unreachable!("an array has as many elements as its shape says"),
+        }
+    }
+}
+
+/// A copy of a view of complex numbers.
+///
+/// ```
+/// use ndarray::{Array1, array};
+/// use num_complex::Complex64;
+/// use polygrad::Complex;
+/// let z = Complex::from(&array![Complex64::new(1.0, 2.0), Complex64::I]);
+/// assert_eq!(Array1::from(&z.conj())[0], Complex64::new(1.0, -2.0));
+/// ```
+impl<S: Data<Elem = Number<E>>, const D: usize, E: Float> From<&ArrayBase<S, Dim<[Ix; D]>>> for Complex<Array, D, E>
+where
+    Dim<[Ix; D]>: Dimension,
+{
+    fn from(a: &ArrayBase<S, Dim<[Ix; D]>>) -> Self {
+        let of =
+            |part: fn(&Number<E>) -> E| Tensor::from_raw(Array::new(a.shape(), a.iter().map(part).collect::<Vec<E>>()));
+        Complex::new(of(|z| z.re), of(|z| z.im))
+    }
+}
+
+/// A copy.
+impl<const D: usize, E: Float> From<&Complex<Array, D, E>> for ArrayBase<OwnedRepr<Number<E>>, Dim<[Ix; D]>>
+where
+    Dim<[Ix; D]>: Dimension,
+    [Ix; D]: IntoDimension<Dim = Dim<[Ix; D]>>,
+{
+    fn from(z: &Complex<Array, D, E>) -> Self {
+        match NdArray::from_shape_vec(z.shape().into_dimension(), z.to_vec()) {
+            Ok(a) => a,
+            Err(_) => unreachable!("a tensor has as many elements as its shape says"),
         }
     }
 }

@@ -2,7 +2,7 @@
 //! the lines of the text.
 
 use polygrad::export::Unsupported;
-use polygrad::{Array, BaseTensor, Function, Tensor, build1, external, fold, tensor};
+use polygrad::{Array, BaseTensor, Complex, Function, Tensor, build1, external, fold, tensor};
 
 type Vector<T> = Tensor<T, 1>;
 
@@ -61,4 +61,16 @@ fn what_is_not_exported_has_a_place() {
     let at = at.expect("the place is known");
     assert_eq!(name, "twice");
     assert_eq!((&at.file[..], at.line), (file!(), line!() - 5));
+}
+
+#[test]
+fn the_parts_of_complex_operations_are_at_their_line() {
+    let z = Complex::new(tensor([1.0, 2.0]), tensor([0.5, -1.0]));
+    let f = |z: &Complex<_, 1>| (z.fft(0) / (z.sqrt() + 3.0) + z.asin() * z.tanh() - z.ln()).pow(z);
+    let line = line!() - 1;
+    let text = Function::stage(f, &z).to_stablehlo("f").expect("it is exported");
+    let placed = || text.lines().filter(|l| l.contains(" = stablehlo.") && l.contains("loc("));
+    let end = format!("loc({:?}:{line}:", file!());
+    assert!(placed().count() > 60);
+    assert_eq!(placed().find(|l| !l.contains(&end)), None);
 }
