@@ -7,8 +7,10 @@
 //! "Evaluating Derivatives" (2008), chapter 13, with recurrences derived from the tables of rows (the module `series`).
 //!
 //! Laws: the primal part equals the value at `T`; coefficient `k` is the `k`-th derivative along `t`, divided by `k!`.
-//! Integers and masks have no coefficients. Series of two expansions of one level never mix.
+//! Integers and masks have no coefficients. Series of two expansions of one level never mix. The module `collapsed` has
+//! series along several directions, of whose second coefficients only the sum is kept.
 
+mod collapsed;
 mod series;
 
 use std::cell::RefCell;
@@ -27,6 +29,7 @@ use crate::program::repeat::held;
 use crate::program::{Custom, CustomKind, NodeId, Op, Program, Term, interpret};
 use crate::shape::Show;
 use crate::source::Site;
+pub(crate) use collapsed::{Collapsed, Directions};
 use series::{convolved, scaled, select};
 
 /// The coefficients of a series, the primal first; `None` is zero.

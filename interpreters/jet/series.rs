@@ -137,7 +137,7 @@ fn operands(op: &Op<NodeId>) -> Vec<NodeId> {
     all
 }
 
-fn add<T: BaseTensor>(sum: Option<T>, term: Option<T>) -> Option<T> {
+pub(super) fn add<T: BaseTensor>(sum: Option<T>, term: Option<T>) -> Option<T> {
     match (sum, term) {
         (Some(sum), Some(term)) => Some(sum.accumulate(&term)),
         (one, None) | (None, one) => one,

@@ -29,6 +29,7 @@ mod function;
 pub mod higher;
 mod implicit;
 pub mod inspect;
+mod laplacian;
 mod linear_map;
 mod matrix;
 mod modes;
@@ -54,6 +55,7 @@ pub use external::external;
 pub use function::NativeFunction;
 pub use function::{FlatFunction, Function, FunctionOptions, Gradient, Jit, RunError};
 pub use implicit::{LinearSolver, Ode, Solver, fixed_point, minimize, odeint, root};
+pub use laplacian::{divergence, divergence_with, laplacian, laplacian_along, laplacian_along_with, laplacian_with};
 pub use linear_map::LinearMap;
 pub use matrix::{
     hessian_matrix, hessian_matrix_with, jacobian_matrix, jacobian_matrix_with, value_and_jacobian_matrix,

@@ -165,6 +165,10 @@ fn ready(
     VerbPasses { before, after, once }: VerbPasses,
 ) -> Result<Program, Fault> {
     let made = derived.of(program, count, asked, before, once)?;
-    let last = if let Derived::By(wanted) = derived { wanted.last(before) } else { after };
+    let last = match derived {
+        Derived::By(_) | Derived::Laplacian | Derived::Divergence => derived.last(before),
+        Derived::Value | Derived::Nth(_) | Derived::LaplacianAlong(_) | Derived::Hvp => after,
+        Derived::Jvp | Derived::Tangents | Derived::Vjp | Derived::Cotangents => after,
+    };
     Ok(made.ready.unwrap_or_else(|| optimize_with(&made.program, last)))
 }

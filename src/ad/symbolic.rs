@@ -7,6 +7,7 @@
 //! Law: the results are programs of the same language, so every function of this module applies to its results again,
 //! and repetition gives derivatives of any order.
 
+use super::laplacian::{at_directions, basis};
 use crate::array::Array;
 use crate::base::{BaseTensor, Lift};
 use crate::interpreters::adval::{ADVal, Sweep};
@@ -339,6 +340,47 @@ pub(super) fn try_transpose(linear: &Program, count: usize) -> Result<Program, S
         let simple = simplify(&Term::program(&all, &x_bar, &[])?);
         simple.without_first_inputs(count, &names).ok_or(fault)
     })
+}
+
+/// The Laplacians of all outputs in the inputs `wrt`: the sums of the second derivatives in all elements of these.
+///
+/// ```
+/// use polygrad::program::interpret;
+/// use polygrad::{Array, Function, Tensor, symbolic, tensor};
+/// let v = tensor([1.0, 2.0]);
+/// let f = Function::stage_with(|w, x| (w.square() * x).sum(), &v, &v);
+/// let laplacian = symbolic::laplacian_in(f.program(), &[0]);
+/// let (w, x) = (Array::from([1.0, 2.0]), Array::from([3.0, 4.0]));
+/// assert_eq!(interpret(&laplacian, vec![w, x]), [Array::from(14.0)]);
+/// ```
+///
+/// # Panics
+/// When a number in `wrt` is not the number of an input, or a function with rules has none for tangents.
+#[track_caller]
+pub fn laplacian_in(program: &Program, wrt: &[usize]) -> Program {
+    let (x, wrt) = (Term::variables(program.inputs()), chosen("laplacian_in", program, wrt));
+    let moving: Vec<Term> = x.iter().zip(&wrt).filter(|(_, wrt)| **wrt).map(|(x, _)| x.clone()).collect();
+    let (n, stacks) = basis(&moving);
+    let mut stacks = stacks.into_iter();
+    let stacks: Vec<Option<Term>> = wrt.iter().map(|wrt| wrt.then(|| stacks.next()).flatten()).collect();
+    closed(&x, &at_directions(program, &x, n, &stacks), &names(program.inputs()))
+}
+
+/// [`laplacian_in`] for all inputs.
+///
+/// ```
+/// use polygrad::program::interpret;
+/// use polygrad::{Array, Function, Tensor, symbolic, tensor};
+/// let f = Function::stage(|x| x.powi(3).sum(), &tensor([1.0, 2.0]));
+/// let laplacian = symbolic::laplacian(f.program());
+/// assert_eq!(interpret(&laplacian, vec![Array::from([1.0, 3.0])]), [Array::from(24.0)]);
+/// ```
+///
+/// # Panics
+/// When a function with rules has none for tangents.
+#[track_caller]
+pub fn laplacian(program: &Program) -> Program {
+    laplacian_in(program, &every(program))
 }
 
 /// The derivative `x -> y'` of a program with one scalar input and one output.

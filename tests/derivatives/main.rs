@@ -27,6 +27,7 @@ mod implicit;
 mod inside;
 mod interpreters;
 mod known;
+mod laplacian;
 mod laws;
 mod layers;
 mod levels;

@@ -2,7 +2,10 @@
 
 use std::cell::RefCell;
 
-use polygrad::{Concrete, Jet, Tensor, cond, direct, fold, stack, taylor, taylor_along, tensor};
+use polygrad::{
+    Concrete, Function, Jet, Tensor, cond, direct, divergence, fold, laplacian_along, stack, taylor, taylor_along,
+    tensor,
+};
 
 use crate::log::Log;
 
@@ -17,9 +20,25 @@ pub(crate) fn verbs(log: &mut Log) {
     log.panics(|| direct::taylor(|x: &Vec<Vector<_>>| x[0].clone(), &vec![v.clone()], &vec![], 2));
     log.panics(|| direct::taylor(|x: &Vector<_>| x.sum(), &v, &tensor([1.0]), 2));
 
+    sums(log);
+
     let log = RefCell::new(log);
     levels(&log);
     loops(&mut log.borrow_mut());
+}
+
+/// Misuse of sums of second derivatives, and of divergences.
+fn sums(log: &mut Log) {
+    let (v, square) = (tensor([1.0, 2.0]), |x: &Vector<_>| x.square().sum());
+    log.panics(|| laplacian_along(square, &v, &tensor([[1.0, 2.0, 3.0]])));
+    let both = (v.clone(), v.clone());
+    let lengths = (tensor([[1.0, 2.0]]), tensor([[1.0, 2.0], [3.0, 4.0]]));
+    log.panics(|| laplacian_along(|(x, y): &(Vector<_>, Vector<_>)| x.dot(y), &both, &lengths));
+    let of_first = |x: &Vec<Vector<_>>| x[0].sum();
+    log.panics(|| laplacian_along(of_first, &vec![v.clone()], &Vec::<Tensor<Concrete, 2>>::new()));
+    log.panics(|| Function::laplacian_along(square, &v, &tensor([[1.0]])));
+    log.panics(|| divergence(|_: &Vector<_>| Vector::zeros([3]), &v));
+    log.panics(|| Function::divergence(|_: &Vector<_>| Vector::zeros([3]), &v));
 }
 
 /// A value of an outer expansion of the same level: the series meet in the user's own line.

@@ -27,6 +27,9 @@ mod kalman;
 #[allow(dead_code)]
 #[path = "../../examples/pictures/lotka_volterra.rs"]
 mod lotka_volterra;
+#[allow(dead_code)]
+#[path = "../../examples/pictures/poisson.rs"]
+mod poisson;
 
 /// The numbers of a picture, and its text without them.
 fn numbers(svg: &str) -> (Vec<f64>, String) {
@@ -140,6 +143,11 @@ fn the_level_of_the_nile_is_as_in_the_documentation() {
 #[test]
 fn the_fit_of_hares_and_lynxes_is_as_in_the_documentation() {
     assert_shown("lotka_volterra", |out| lotka_volterra::run(out));
+}
+
+#[test]
+fn the_solution_of_poisson_s_equation_is_as_in_the_documentation() {
+    assert_shown("poisson", |out| poisson::run(out));
 }
 
 #[test]

@@ -129,6 +129,19 @@ const VERBS: &[Verb] = &[
     ),
     verb("sparse_hessian", "the Hessian, by as many passes as its pattern has colours", &[Plain], None),
     verb("hessian_diagonal", "the diagonal of the Hessian", &[Plain], None),
+    verb(
+        "laplacian",
+        "the sum of the second derivatives of each result in all elements, in one pass",
+        &[Plain, Home::Function, Jit, Symbolic],
+        Some((Sample::Loss, || work(&Function::laplacian(loss, &at())))),
+    ),
+    verb("laplacian_along", "the sum of the second derivatives along directions", RECORDED, None),
+    verb(
+        "divergence",
+        "the trace of the Jacobian; forward or reverse mode by cost",
+        RECORDED,
+        Some((Sample::Network, || work(&Function::divergence(network, &at())))),
+    ),
     verb("nth_derivative", "the `n`-th derivative of a function of one number, by one series", RECORDED, None),
     verb("derivative_tensor", "all partial derivatives of one order", &[Plain], None),
     verb("taylor", "Taylor coefficients of `t -> f(x + t v)`", &[Plain], None),
@@ -171,9 +184,9 @@ const OTHERS: &[(Home, &str, &str)] = &[
 /// What a home declares: names, and whether an example stands above.
 fn declared(home: Home) -> Vec<(String, bool)> {
     let files: &[&str] = match home {
-        Plain => &["staged", "second", "matrix", "taylor", "enclose", "verified/models", "sparse/mod"],
+        Plain => &["staged", "second", "matrix", "taylor", "laplacian", "enclose", "verified/models", "sparse/mod"],
         Direct => &["direct"],
-        Home::Function => &["function/verbs", "function/matrices", "function/products"],
+        Home::Function => &["function/verbs", "function/matrices", "function/products", "function/laplacians"],
         Jit => &["function/jit_verbs"],
         Symbolic => &["symbolic"],
         Higher => &["higher"],

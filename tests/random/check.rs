@@ -115,7 +115,7 @@ fn beyond(case: &Case, pipeline: &Pipeline) -> Beyond {
     match (pipeline.same, pipeline.question) {
         (true, Question::Outputs | Question::Signs | Question::Value | Question::Primal) => Beyond::Also,
         (true, Question::Gradient | Question::Slope | Question::Curvature) => Beyond::Any,
-        (true, Question::Third | Question::Duality) => Beyond::Any,
+        (true, Question::Bend | Question::Third | Question::Duality) => Beyond::Any,
         (false, _) if case.is_singular() => Beyond::Any,
         (false, _) => Beyond::Ignored,
     }
@@ -147,7 +147,7 @@ fn sensitivity(case: &Case, question: Question, a: &[Array]) -> Option<f64> {
 
 /// The answer of a pipeline compared with the reference; `size` is that of what the answers are made of.
 fn compare(case: &Case, pipeline: &Pipeline, reference: &Result<Vec<Array>, String>, size: f64) -> Option<Failure> {
-    let nested = case.is_singular() && pipeline.question == Question::Curvature;
+    let nested = case.is_singular() && matches!(pipeline.question, Question::Curvature | Question::Bend);
     if !case.recipe.tame && !pipeline.same && !nested {
         return None;
     }
@@ -165,7 +165,7 @@ pub(crate) fn judged(
     let failure = |panicked: bool, what: String| {
         Some(Failure { question: pipeline.question, pipeline: pipeline.name, panicked, what })
     };
-    let nested = case.is_singular() && pipeline.question == Question::Curvature;
+    let nested = case.is_singular() && matches!(pipeline.question, Question::Curvature | Question::Bend);
     COMPARED.set(COMPARED.get() + 1);
     match (reference, answer) {
         (_, Err(words)) => failure(true, format!("panics: {words}")),

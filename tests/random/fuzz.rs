@@ -78,7 +78,7 @@ fn whole(seed: u64, recipe: &Recipe) -> u64 {
         let one_in = match p.question {
             Question::Outputs | Question::Signs | Question::Value | Question::Primal => 3,
             Question::Gradient | Question::Slope | Question::Duality => 5,
-            Question::Curvature | Question::Third => 8,
+            Question::Curvature | Question::Bend | Question::Third => 8,
         };
         ALWAYS.contains(&p.name) || (p.name.bytes().fold(salt ^ p.question as u64, mix) >> 20).is_multiple_of(one_in)
     };

@@ -14,10 +14,10 @@ use polygrad::internals::{compile_in_small_blocks, gradient_in_stacks, gradient_
 use polygrad::ops::{Binary, Discrete, External, FloatStep};
 use polygrad::passes::{Options, checkpoint_loops, optimize, simplify, simplify_with, vectorize};
 use polygrad::program::{Program, Slot, Term, interpret};
-use polygrad::tree::TreeMath;
+use polygrad::tree::{Stacked, TreeMath};
 use polygrad::{
-    ADVal, Array, BaseTensor, Concrete, DType, Dual, Function, Shapes, Tensor, Tree, checkpoint, hvp, sparse_jacobian,
-    symbolic,
+    ADVal, Array, BaseTensor, Concrete, DType, Dual, Function, Shapes, Tensor, Tree, checkpoint, hvp, laplacian_along,
+    sparse_jacobian, symbolic,
 };
 
 use crate::any::{self, Level, lists_at};
@@ -51,6 +51,8 @@ pub(crate) enum Question {
     Slope,
     /// The Hessian times `v`.
     Curvature,
+    /// The sum of the second derivatives along `v` and along another direction.
+    Bend,
     /// The third derivative along `v`.
     Third,
     /// `<J v, w>` of the outputs.
@@ -63,7 +65,7 @@ impl Question {
         match self {
             Question::Outputs | Question::Signs | Question::Value => 0,
             Question::Primal | Question::Gradient | Question::Slope | Question::Duality => 1,
-            Question::Curvature => 2,
+            Question::Curvature | Question::Bend => 2,
             Question::Third => 3,
         }
     }
@@ -82,7 +84,7 @@ const fn row(question: Question, name: &'static str, same: bool, run: fn(&Case) 
     Pipeline { question, name, run, same }
 }
 
-use Question::{Curvature, Duality, Gradient, Outputs, Primal, Signs, Slope, Third, Value};
+use Question::{Bend, Curvature, Duality, Gradient, Outputs, Primal, Signs, Slope, Third, Value};
 
 /// Every pipeline; the first of a question is what the others are compared with.
 pub(crate) const PIPELINES: &[Pipeline] = &[
@@ -258,6 +260,19 @@ pub(crate) const PIPELINES: &[Pipeline] = &[
     row(Curvature, "symbolic jvp of gradient, optimized, exported, evaluated", false, |case| {
         let jvp = optimize(&symbolic::jvp(case.gradient()));
         exported(&jvp, &case.with(&case.v)).split_off(case.x.0.len())
+    }),
+    row(Bend, "jvp of grad along each by running", true, |case| {
+        let along = |v: &Point| jvp(|x: &Leaves<_>| grad(|x| case.at(x), x), &case.x, v).1.dot(v);
+        let [v, w] = case.directions();
+        vec![(along(&v) + along(&w)).into_raw()]
+    }),
+    row(Bend, "sum along directions by tracing", false, |case| {
+        let f = |x: &Leaves<Term>| Scalar::from_raw(interpret(case.program(), x.0.clone()).remove(0));
+        vec![laplacian_along(f, &case.x, &Stacked::new(&case.directions())).into_raw()]
+    }),
+    row(Bend, "sum along directions of the vectorized program", false, |case| {
+        let f = |x: &Leaves<Term>| Scalar::from_raw(interpret(case.vectorized(), x.0.clone()).remove(0));
+        vec![laplacian_along(f, &case.x, &Stacked::new(&case.directions())).into_raw()]
     }),
     row(Third, "jvp of jvp of jvp by running", true, |case| {
         let second = |x: &Leaves<Dual<Concrete>>| {
@@ -490,6 +505,11 @@ impl Case {
     /// Weights of outputs.
     fn weights(&self, y: &Point) -> Point {
         direction(y, 2)
+    }
+
+    /// The direction `v` and another one.
+    fn directions(&self) -> [Point; 2] {
+        [self.v.clone(), direction(&self.x, 3)]
     }
 
     /// How many derivatives the recipe has.

@@ -3,6 +3,7 @@
 //! Law: a derivative program is closed. Its inputs are those of the recorded program; a direction, tangents or
 //! cotangents come between the arguments and the data.
 
+use crate::ad::laplacian;
 use crate::ad::modes::{ChosenProgram, Mode, Wanted};
 use crate::ad::pipeline::dual;
 use crate::ad::symbolic;
@@ -21,6 +22,13 @@ pub(crate) enum Derived {
     By(Wanted),
     /// The derivative of this order of a function of one number.
     Nth(usize),
+    /// The Laplacians of the results.
+    Laplacian,
+    /// The sums of the second derivatives of the results along this number of directions, whose stacks are inputs after
+    /// the arguments.
+    LaplacianAlong(usize),
+    /// The divergence of one tensor of one tensor.
+    Divergence,
     /// The product of the Hessian and a direction, whose leaves are inputs after the arguments.
     Hvp,
     /// Values, and their tangents; the tangents of the arguments are inputs after the arguments.
@@ -55,7 +63,12 @@ fn nth(program: Program, n: usize, options: Options) -> Program {
 impl Derived {
     /// The options of the last optimization.
     pub(crate) fn last(self, options: Options) -> Options {
-        if let Derived::By(wanted) = self { wanted.last(options) } else { options }
+        match self {
+            Derived::By(wanted) => wanted.last(options),
+            Derived::Laplacian | Derived::Divergence => laplacian::last(options),
+            Derived::Value | Derived::Nth(_) | Derived::LaplacianAlong(_) | Derived::Hvp => options,
+            Derived::Jvp | Derived::Tangents | Derived::Vjp | Derived::Cotangents => options,
+        }
     }
 
     /// The derivative of a program in its first `count` inputs; the other inputs are data.
@@ -74,7 +87,10 @@ impl Derived {
         let ready = || optimize_with(program, options);
         let made = match self {
             Derived::By(wanted) => return wanted.made(program, count, mode, options, once),
+            Derived::Divergence => return laplacian::divergence_program(program, count, mode, options, once),
             Derived::Value => program.clone(),
+            Derived::Laplacian => laplacian::summed(&ready(), count, None),
+            Derived::LaplacianAlong(n) => laplacian::summed(&ready(), count, Some(n)),
             Derived::Nth(n) => nth(ready(), n, options),
             Derived::Hvp => {
                 let wrt: Vec<usize> = (0..count).collect();

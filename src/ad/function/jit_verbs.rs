@@ -5,7 +5,7 @@ use super::{Function, Jit};
 use crate::array::Array;
 use crate::dtype::Float;
 use crate::program::Term;
-use crate::tensor::{Plus, Rank, Tensor};
+use crate::tensor::{Plus, Rank, Rows, Tensor};
 use crate::tree::Tree;
 
 /// A row has, in order: the names of the plain form and of the form with data; the generic parameters of the impl,
@@ -153,6 +153,30 @@ constructors! {
         () | Q: data => data;
         KnownTensor<2, f64>;
 
+    /// [`Function::laplacian`] for each new key.
+    ///
+    /// ```
+    /// use polygrad::{Jit, Tensor, tensor};
+    /// let laplacian = Jit::laplacian(|x: &Tensor<_, 1>| x.powi(3).sum());
+    /// assert_eq!(laplacian.call(&tensor([1.0, 3.0])).item(), 24.0);
+    /// ```
+    laplacian, laplacian_with [P: Tree<Array>, Y: Tree<Array, With<Array> = Y>] [Z: Tree<Term, With<Array> = Y>] []
+        P: (P::With<Term>) -> Z;
+        () | Q: data => data;
+        Y;
+
+    /// [`Function::divergence`] for each new key.
+    ///
+    /// ```
+    /// use polygrad::{Jit, Tensor, tensor};
+    /// let divergence = Jit::divergence(|x: &Tensor<_, 1>| x.square());
+    /// assert_eq!(divergence.call(&tensor([1.0, 3.0])).item(), 8.0);
+    /// ```
+    divergence, divergence_with [E: Float, const N: usize] [] []
+        KnownTensor<N, E>: (Tensor<Term, N, E>) -> Tensor<Term, N, E>;
+        () | Q: data => data;
+        KnownTensor<0, E>;
+
     /// [`Function::hvp`] for each new key; the direction takes the place of the data.
     ///
     /// ```
@@ -190,6 +214,48 @@ constructors! {
         P: (P::With<Term>) -> Z;
         Y | (Y, Q): (_, data) => data;
         (Y, P);
+}
+
+impl<P, S, Y> Jit<P, S, Y>
+where
+    P: Tree<Array>,
+    S: Tree<Array> + Rows<Array, P>,
+    Y: Tree<Array, With<Array> = Y>,
+{
+    /// [`Function::laplacian_along`] for each new key; the directions take the place of the data.
+    ///
+    /// ```
+    /// use polygrad::{Jit, Tensor, tensor};
+    /// let along = Jit::laplacian_along(|x: &Tensor<_, 1>| x.at([0]) * x.at([1]));
+    /// assert_eq!(along.call_with(&tensor([3.0, 4.0]), &tensor([[1.0, 1.0]])).item(), 2.0);
+    /// ```
+    pub fn laplacian_along<Z: Tree<Term, With<Array> = Y>>(
+        f: impl Fn(&P::With<Term>) -> Z + Send + Sync + 'static,
+    ) -> Self {
+        Jit::new(move |x: &P, directions: &S| Function::laplacian_along(&f, x, directions))
+    }
+}
+
+impl<P, S, Q, Y> Jit<P, (S, Q), Y>
+where
+    P: Tree<Array>,
+    S: Tree<Array> + Rows<Array, P>,
+    Q: Tree<Array>,
+    Y: Tree<Array, With<Array> = Y>,
+{
+    /// [`Function::laplacian_along_with`] for each new key.
+    ///
+    /// ```
+    /// use polygrad::{Jit, Tensor, tensor};
+    /// let along = Jit::laplacian_along_with(|x: &Tensor<_, 1>, a: &Tensor<_, 1>| (x.powi(3) * a).sum());
+    /// let (x, v, a) = (tensor([1.0, 3.0]), tensor([[1.0, 2.0]]), tensor([2.0, 5.0]));
+    /// assert_eq!(along.call_with(&x, &(v, a)).item(), 372.0);
+    /// ```
+    pub fn laplacian_along_with<Z: Tree<Term, With<Array> = Y>>(
+        f: impl Fn(&P::With<Term>, &Q::With<Term>) -> Z + Send + Sync + 'static,
+    ) -> Self {
+        Jit::new(move |x: &P, (directions, data): &(S, Q)| Function::laplacian_along_with(&f, x, directions, data))
+    }
 }
 
 impl<E: Float> Jit<KnownTensor<0, E>, (), KnownTensor<0, E>> {

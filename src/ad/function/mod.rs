@@ -24,6 +24,7 @@ mod flat;
 mod jit;
 mod jit_verbs;
 mod known_data;
+mod laplacians;
 mod matrices;
 #[cfg(feature = "native")]
 mod native;
@@ -64,6 +65,9 @@ pub(super) use static_arguments::Fixed;
 /// | [`hessian_matrix`](Function::hessian_matrix) | `x` | a matrix over the raveled `x` |
 /// | [`hvp`](Function::hvp) | `x`, and a direction like `x` | a tree like `x` |
 /// | [`jvp`](Function::jvp) | `x`, and a tangent like `x` | the results and their tangents |
+/// | [`laplacian`](Function::laplacian) | `x` | the Laplacians of the results of `f` |
+/// | [`laplacian_along`](Function::laplacian_along) | `x`, and directions | the same, along these |
+/// | [`divergence`](Function::divergence) | one tensor | one number |
 /// | [`vjp`](Function::vjp) | `x`, and a cotangent like the results | the results, and a tree like `x` |
 ///
 /// Each constructor has a form with data, such as [`grad_with`](Function::grad_with); [`run_with`](Function::run_with)
