@@ -1,13 +1,21 @@
-//! What rows of the tables of `polygrad` compute that neither an operator nor a branch-free function does.
+//! What rows of the tables of `polygrad` compute that no operator does.
 //!
 //! Law: a function is defined for all arguments and has the same bits on every machine. It computes in `f64`, so that
 //! results of a narrower type, into which callers round them, are correctly rounded almost everywhere.
 //!
-//! The functions of [`Elementary`](crate::Elementary) fall back to these at arguments for which they are not accurate.
+//! The functions of [`Elementary`] fall back to these at arguments for which they are not accurate.
+
+use crate::{Elementary, WithoutFma};
 
 pub use crate::special::{
-    acosh, asinh, atanh, digamma, erfinv, gaussian, polygamma, pow_less_one, recip_real, sech2, trigamma,
+    acosh, asinh, atanh, digamma, gaussian, polygamma, pow_less_one, recip_real, sech2, trigamma,
 };
+
+/// The inverse of the error function; NaN outside of the interval from -1 to 1. It is the branch-free function, without
+/// fused multiply-add.
+pub fn erfinv(x: f64) -> f64 {
+    f64::erfinv::<WithoutFma>(x)
+}
 
 /// Functions of `libm`, under the names of rows.
 macro_rules! of_libm {

@@ -55,6 +55,8 @@ everywhere! {
     erf: |x; E, M| E::erf::<M>(x);
     /// `1 - erf x`, without cancellation.
     erfc: |x; E, M| if size_of::<E>() == size_of::<f32>() { E::erfc::<M>(x) } else { E::literal(rows::erfc(x.wide())) };
+    /// The inverse of the error function; NaN outside of the interval from -1 to 1.
+    erfinv: |x; E, M| E::erfinv::<M>(x);
     /// The absolute value of `x` with the sign of `y`, or without a sign if `y` is NaN.
     copysign: |x, y; E, M| if y.is_not_a_number() { x.magnitude() } else { x.signed_like(y) };
     /// The smaller number; NaN if one of both is.
@@ -91,8 +93,6 @@ by_row! {
     acosh(x);
     /// The inverse hyperbolic tangent; NaN outside of the interval from -1 to 1.
     atanh(x);
-    /// The inverse of the error function; NaN outside of the interval from -1 to 1.
-    erfinv(x);
     /// The logarithm of the absolute value of the gamma function.
     lgamma(x);
     /// The derivative of `lgamma`; NaN at the poles.

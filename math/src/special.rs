@@ -99,37 +99,6 @@ pub fn recip_real(x: f64, y: f64) -> f64 {
     x / length / length
 }
 
-/// Half of the square root of pi: the nearest float, and the remainder.
-const HALF_SQRT_PI: [f64; 2] = [0.886_226_925_452_758, -3.833_293_249_912_9e-17];
-
-/// The inverse of the error function, odd. An approximation with an error below 2e-3 (S. Winitzki, 2008) is improved by
-/// steps of Halley's method, each of which cubes the error. The steps solve an equation for `erf` in the middle of the
-/// interval, and for `erfc` towards the ends, where `1 - |y|` is exact.
-pub fn erfinv(y: f64) -> f64 {
-    let a = y.abs();
-    if a >= 1.0 || a.is_nan() {
-        return if a == 1.0 { f64::INFINITY.copysign(y) } else { f64::NAN };
-    }
-    let linear = HALF_SQRT_PI[0] * a + HALF_SQRT_PI[1] * a;
-    if a < 1e-9 {
-        return linear.copysign(y);
-    }
-    let mut x = if a < 0.1 {
-        linear * (1.0 + PI / 12.0 * a * a)
-    } else {
-        let (c, log) = (0.147, ln((1.0 - a) * (1.0 + a)));
-        let t = 2.0 / (PI * c) + 0.5 * log;
-        ((t * t - log / c).root() - t).root()
-    };
-    // For large x, a step turns the error e into about (x^2 / 3) e^3: hence one more step near the ends.
-    for _ in 0..if a < 0.9 { 2 } else { 3 } {
-        let off = if a < 0.5 { libm::erf(x) - a } else { (1.0 - a) - libm::erfc(x) };
-        let newton = off * HALF_SQRT_PI[0] / gaussian(x);
-        x -= newton / (1.0 + x * newton);
-    }
-    x.copysign(y)
-}
-
 /// From this argument on, the truncated asymptotic series are exact to rounding.
 const LARGE: f64 = 12.0;
 

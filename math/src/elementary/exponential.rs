@@ -2,7 +2,7 @@
 
 use super::power::Power;
 use super::trigonometric::Angle;
-use super::{Elementary, error, inverse, polynomial};
+use super::{Elementary, error, error_inverse, inverse, polynomial};
 use crate::{Machine, Number};
 
 /// The constants of a float type that its exponentials and logarithms need.
@@ -213,6 +213,11 @@ macro_rules! elementary {
             #[inline(always)]
             fn erfc<M: Machine>(x: $F) -> $F {
                 error::erfc::<M>(x.into()) as $F
+            }
+
+            #[inline(always)]
+            fn erfinv<M: Machine>(x: $F) -> $F {
+                error_inverse::inverse::<$F, M>(x)
             }
 
             #[inline(always)]

@@ -5,7 +5,7 @@
 //! other arguments its result is unspecified, and its caller falls back to the row.
 //!
 //! * [`Elementary`]: the functions that each float type implements: `exponential.rs` (exponentials and logarithms),
-//!   `trigonometric.rs`, `power.rs`, `error.rs`, `inverse.rs`.
+//!   `trigonometric.rs`, `power.rs`, `error.rs`, `error_inverse.rs`, `inverse.rs`.
 //! * `derived.rs`: functions made of these.
 //!
 //! Polynomials are minimax approximations, from the constant term upwards. Constants in two or more parts have trailing
@@ -13,6 +13,7 @@
 
 pub mod derived;
 mod error;
+mod error_inverse;
 mod exponential;
 mod inverse;
 mod power;
@@ -51,6 +52,8 @@ pub trait Elementary: Number {
     fn erf<M: Machine>(x: Self) -> Self;
     /// `1 - erf x`, to about 50 bits.
     fn erfc<M: Machine>(x: Self) -> Self;
+    /// The inverse of the error function.
+    fn erfinv<M: Machine>(x: Self) -> Self;
     /// The inverse tangent.
     fn arctangent<M: Machine>(x: Self) -> Self;
     /// The inverse sine, if `x` [`is_inner_sine`](Elementary::is_inner_sine).

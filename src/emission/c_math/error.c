@@ -47,3 +47,57 @@ static inline float polygrad_erfcf(float narrow) {
     double outer = polygrad_erfc_outer(x);
     return (float)(x < 0.0 ? 2.0 - outer : outer);
 }
+
+/* erfinv a, by l = -ln (1 - a^2) below 6. */
+static inline double polygrad_erfinv_middle(double a, double l) {
+    static const double c[22] = {
+        -3.8332932499128993e-17, 0.2320136665346536, 0.011549342038307644, -0.002335101642147849,
+        -0.00012804329026198558, 4.661142252674815e-5, 2.0200416094819137e-6, -1.012663530306967e-6,
+        -3.713055316603079e-8, 2.260736443828224e-8, 9.149363591481383e-10, -6.309179208577772e-10,
+        3.8512519033957294e-11, -9.32282441700473e-12, 6.7870311195067e-12, -1.67257310426352e-12,
+        1.82379584360432e-13, -2.2207024314573522e-15, -1.8995677139067925e-15, 2.4601387203671296e-16,
+        -1.3911862504538346e-17, 3.187912239761794e-19,
+    };
+    return polygrad_madd(0.886226925452758, a, a * polygrad_horner(l, c, 22));
+}
+
+/* erfinv a, by s = (-ln (1 - a))^(1/2), for a near to 1. */
+static inline double polygrad_erfinv_ends(double s) {
+    static const double c[23] = {
+        -0.24093755190824154, 0.029801060623082805, -0.003929906239754828, 0.0004555877514823572,
+        -2.8021908115140318e-5, -7.321644975181294e-6, 4.1853275590801625e-6, -1.4128586042225797e-6,
+        4.0359211055657863e-7, -1.0579096025228102e-7, 2.6246892371294072e-8, -6.255711904396294e-9,
+        1.4439652726389528e-9, -3.233261862482433e-10, 7.004815613095378e-11, -1.508707334847501e-11,
+        3.304670347049062e-12, -5.866927792602569e-13, 6.705872627731459e-14, -2.764734719622479e-14,
+        1.1019131179016614e-14, 2.127346160834682e-17, -4.467409335446154e-16,
+    };
+    return s + polygrad_horner(s - 4.25, c, 23);
+}
+
+/* erfinv a, by l = -ln (1 - a^2) below 6. */
+static inline float polygrad_erfinv_middlef(float a, float l) {
+    static const float c[10] = {
+        -2.66232e-8f, 0.23201372f, 0.011549209f, -0.0023355032f, -0.00012614121f, 4.3724493e-5f, 4.293091e-6f,
+        -2.042907e-6f, 2.2869555e-7f, -9.158451e-9f,
+    };
+    return polygrad_maddf(0.88622695f, a, a * polygrad_hornerf(l, c, 10));
+}
+
+/* erfinv a, by s = (-ln (1 - a))^(1/2), for a near to 1. */
+static inline float polygrad_erfinv_endsf(float s) {
+    static const float c[9] = {
+        -0.27513868f, 0.039063595f, -0.0052824602f, 0.00032490457f, 0.00017173208f, -0.000107870495f, 4.296168e-5f,
+        -1.8397503e-5f, 6.9397006e-6f,
+    };
+    return s + polygrad_hornerf(s - 3.25f, c, 9);
+}
+
+/* The inverse of the error function; odd; NaN outside of the interval from -1 to 1. */
+static inline REAL polygrad_erfinv@(REAL x) {
+    REAL a = fabs@(x), below = 1.0@ - a;
+    if (!(a < 1.0@))
+        return copysign@(a == 1.0@ ? (REAL)HUGE_VAL : (REAL)NAN, x);
+    if (a > 0.99609375@)
+        return copysign@(polygrad_erfinv_ends@(sqrt@(-polygrad_ln_normal$(below))), x);
+    return copysign@(polygrad_erfinv_middle@(a, -polygrad_ln_normal$(below * (1.0@ + a))), x);
+}

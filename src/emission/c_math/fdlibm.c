@@ -101,13 +101,6 @@ static inline double polygrad_fdlibm_erfc_outer(double x) {
     return polygrad_fdlibm_exp(-z * z - 0.5625) * polygrad_fdlibm_exp((z - a) * (z + a) + quotient) / a;
 }
 
-/* erf x for |x| < 0.84375. */
-static inline double polygrad_fdlibm_erf(double x) {
-    if (fabs(x) < 3.7252902984619140625e-09)
-        return 0.125 * (8.0 * x + 1.02703333676410069053e+00 * x);
-    return x + x * polygrad_fdlibm_erf_slope(x);
-}
-
 /* 1 - erf x, without cancellation. */
 static inline double polygrad_erfc(double x) {
     double a = fabs(x);

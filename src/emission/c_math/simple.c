@@ -104,8 +104,8 @@ static inline REAL polygrad_cubic$(REAL x, REAL square, REAL c0, REAL c1, REAL c
 }
 
 /* c[0] + c[1] x + .. + c[n - 1] x^(n - 1) */
-static inline double polygrad_horner$(double x, const double *c, int n) {
-    double sum = c[n - 1];
+static inline REAL polygrad_horner$(REAL x, const REAL *c, int n) {
+    REAL sum = c[n - 1];
     for (int k = n - 2; k >= 0; k--)
         sum = polygrad_madd$(sum, x, c[k]);
     return sum;

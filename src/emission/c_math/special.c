@@ -27,45 +27,6 @@ static inline double polygrad_atanh(double x) {
     return copysign(0.5 * polygrad_log1p_unfused(quotient), x);
 }
 
-/* e^(-x^2) for |x| <= 40: the square of the leading bits is exact, and the rest gives a factor near 1. */
-static inline double polygrad_gaussian_by_series(double x) {
-    double a = fabs(x);
-    double leading = polygrad_from_bits(polygrad_bits(a) & ~UINT64_C(0x7ffffff));
-    double rest = (a - leading) * (a + leading);
-    return polygrad_exp_unfused(-leading * leading) * (1.0 - rest * (1.0 - rest * (0.5 - rest / 6.0)));
-}
-
-/* The inverse of the error function; odd; NaN outside of the interval from -1 to 1. An approximation with an error
-   below 2e-3 (S. Winitzki, 2008) is improved by steps of Halley's method, each of which cubes the error. */
-static inline double polygrad_erfinv(double y) {
-    /* Half of the square root of pi in two parts. */
-    const double high = 0.886226925452758, low = -3.8332932499129e-17;
-    double a = fabs(y);
-    if (a == 1.0)
-        return copysign(HUGE_VAL, y);
-    if (!(a < 1.0))
-        return (double)NAN;
-    double linear = high * a + low * a;
-    if (a < 1e-9)
-        return copysign(linear, y);
-    double x;
-    if (a < 0.1) {
-        x = linear * (1.0 + 3.141592653589793 / 12.0 * a * a);
-    } else {
-        const double c = 0.147;
-        double ln = polygrad_ln_unfused((1.0 - a) * (1.0 + a));
-        double t = 2.0 / (3.141592653589793 * c) + 0.5 * ln;
-        x = sqrt(sqrt(t * t - ln / c) - t);
-    }
-    /* For large x, a step turns the error e into about (x^2 / 3) e^3: hence one more step near the ends. */
-    for (int k = a < 0.9 ? 2 : 3; k > 0; k--) {
-        double off = a < 0.5 ? polygrad_fdlibm_erf(x) - a : (1.0 - a) - polygrad_erfc(x);
-        double newton = off * high / polygrad_gaussian_by_series(x);
-        x -= newton / (1.0 + x * newton);
-    }
-    return copysign(x, y);
-}
-
 /* The Bernoulli numbers B_2, B_4, .., B_16. */
 static const double polygrad_bernoulli[8] = {
     1.0 / 6.0, -1.0 / 30.0, 1.0 / 42.0, -1.0 / 30.0, 5.0 / 66.0, -691.0 / 2730.0, 7.0 / 6.0, -3617.0 / 510.0,
@@ -189,11 +150,6 @@ static inline float polygrad_acoshf(float x) {
 /* The inverse hyperbolic tangent; NaN outside of the interval from -1 to 1. */
 static inline float polygrad_atanhf(float x) {
     return (float)polygrad_atanh((double)x);
-}
-
-/* The inverse of the error function; NaN outside of the interval from -1 to 1. */
-static inline float polygrad_erfinvf(float x) {
-    return (float)polygrad_erfinv((double)x);
 }
 
 /* The derivative of ln |gamma|; NaN at the poles. */

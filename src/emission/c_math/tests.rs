@@ -151,7 +151,7 @@ impl Random {
 }
 
 /// Numbers with special results, and numbers at which algorithms change.
-const BORDERS: [f64; 49] = [
+const BORDERS: [f64; 50] = [
     0.0,
     f64::INFINITY,
     f64::NAN,
@@ -177,6 +177,7 @@ const BORDERS: [f64; 49] = [
     0.6875,
     0.84375,
     0.9,
+    0.996_093_75,
     1.0,
     1.1875,
     1.23,

@@ -51,6 +51,7 @@ functions! {
     Gaussian: |x, E, M| E::gaussian::<M>(x);
     Erf: |x, E, M| E::erf::<M>(x);
     Erfc: |x, E, M| E::erfc::<M>(x);
+    Erfinv: |x, E, M| E::erfinv::<M>(x);
     Atan: |x, E, M| E::arctangent::<M>(x);
     Asin: |x, E, M| E::arcsine::<M>(x), if E::is_inner_sine(x), else asin;
     Acos: |x, E, M| E::arccosine::<M>(x), if E::is_inner_sine(x), else acos;
@@ -66,10 +67,10 @@ macro_rules! with_kernels {
         $then! {
             $($given),*;
             rows: Neg Abs Recip Square Sqrt Relu;
-            kernels: Exp Expm1 Tanh Sech2 Sigmoid Softplus Gaussian Erf Atan;
+            kernels: Exp Expm1 Tanh Sech2 Sigmoid Softplus Gaussian Erf Erfinv Atan;
             narrow: Erfc;
             guarded: Ln Log1p Sin Cos Tan Asin Acos Sinh Cosh;
-            library: Asinh Acosh Atanh Erfinv Lgamma Digamma Trigamma;
+            library: Asinh Acosh Atanh Lgamma Digamma Trigamma;
         }
     };
 }

@@ -28,6 +28,7 @@ const CASES: &[Case] = &[
     (Unary::Erf, 2, 1, [-7.0, 7.0], core_math::erf),
     // In `f64` the kernel is the row, which errs by 3.
     (Unary::Erfc, 4, 1, [-7.0, 28.0], core_math::erfc),
+    (Unary::Erfinv, 2, 2, [-1.0, 1.0], inverse_of_erf),
     (Unary::Asin, 2, 1, [-1.0, 1.0], core_math::asin),
     (Unary::Acos, 2, 1, [-1.0, 1.0], core_math::acos),
     (Unary::Atan, 1, 1, [-50.0, 50.0], core_math::atan),
@@ -38,6 +39,17 @@ const CASES: &[Case] = &[
     (Unary::Sech2, 4, 4, [-350.0, 350.0], |x| Unary::Sech2.apply(x)),
     (Unary::Gaussian, 3, 1, [-28.0, 28.0], |x| Unary::Gaussian.apply(x)),
 ];
+
+/// The inverse of the error function to 1 unit of the last place: a step of Newton's method from the row. Where the error
+/// function is above a half its complement is nearer to exact.
+fn inverse_of_erf(y: f64) -> f64 {
+    let (x, a) = (Unary::Erfinv.apply(y).abs(), y.abs());
+    if !x.is_finite() {
+        return x.copysign(y);
+    }
+    let off = if a < 0.5 { core_math::erf(x) - a } else { (1.0 - a) - core_math::erfc(x) };
+    (x - off * core_math::exp(x * x) / std::f64::consts::FRAC_2_SQRT_PI).copysign(y)
+}
 
 /// The largest distance of a row; rows without a vector kernel are exactly the row.
 fn bound<E: Real>(op: Unary) -> u64 {
@@ -90,6 +102,29 @@ fn random_points_are_within_the_bounds() {
         misjudged::<f32>(case, &mut wrong);
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// All distances from the ends of its domain, and from 0, are alike to the inverse of the error function.
+#[test]
+fn the_inverse_of_erf_is_within_its_bound_near_its_ends() {
+    fn check<E: Real>(least: f64) {
+        let (count, told) = points();
+        let mut random = Random(0x2545_f491_4f6c_dd1d);
+        let near_ends = (0..count).map(|_| 1.0 - random.sample(least.ln(), 0.0).exp());
+        let mut x: Vec<E> = near_ends.map(E::of_f64).collect();
+        x.extend((0..count).map(|_| E::of_f64(random.sample(least.ln(), 0.0).exp())));
+        let exact: Vec<E> = x.iter().map(|x| E::of_f64(inverse_of_erf(x.as_f64()))).collect();
+        for isa in Isa::supported() {
+            let (distance, at) = worst(&x, &computed(isa, Unary::Erfinv, &x), &exact);
+            let said = format!("erfinv {} {}: {distance} at {at:?}", E::DTYPE, isa.name());
+            if told {
+                println!("{said}");
+            }
+            assert!(distance <= bound::<E>(Unary::Erfinv), "{said}");
+        }
+    }
+    check::<f64>(1e-16);
+    check::<f32>(6e-8);
 }
 
 /// A row, and the relative position of an argument in its interval of argument reduction, modulo 1.

@@ -54,7 +54,7 @@ fn of_step<E: Real, M: Machine>(op: FloatStep) -> fn(E) -> E {
 }
 
 /// Numbers at which a predicate changes, or near to which a function has special values.
-const BORDERS: [f64; 22] = [
+const BORDERS: [f64; 23] = [
     f64::MIN_POSITIVE,
     f32::MIN_POSITIVE as f64,
     1e-300,
@@ -64,6 +64,7 @@ const BORDERS: [f64; 22] = [
     1e-15,
     1e-8,
     0.5,
+    0.996_093_75,
     1.0,
     2.0,
     28.0,
