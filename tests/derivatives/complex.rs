@@ -85,8 +85,9 @@ fn gradients_are_those_of_other_libraries() {
 /// `df/dz` and `d2f/dz2` at `0.7 - 1.3 i`, as JAX gives them for holomorphic functions.
 #[test]
 fn derivatives_of_holomorphic_functions_are_those_of_jax() {
-    type F = fn(&Complex<Term, 0>) -> Complex<Term, 0>;
-    let facts: [(F, (f64, f64), (f64, f64)); 8] = [
+    type Holomorphic = fn(&Complex<Term, 0>) -> Complex<Term, 0>;
+    type Fact = (Holomorphic, (f64, f64), (f64, f64));
+    let facts: [Fact; 8] = [
         (|z| z.exp(), (0.5386764903879439, -1.940367904689212), (0.5386764903879439, -1.940367904689212)),
         (|z| z.ln(), (0.3211009174311926, 0.5963302752293578), (0.25250399797996803, -0.3829643969362848)),
         (|z| z.sqrt(), (0.35326802482495306, 0.21100490043106931), (0.006196961739202534, -0.13920914279224486)),

@@ -57,8 +57,8 @@ fn draws_are_those_of_jax() {
     let k = key(42);
     let uniform = [0.4267275666499091, 0.015010069515314584, 0.5741444178995352, 0.7298188969046309];
     assert_eq!(k.uniform([4]), tensor(uniform));
-    let single = [0.48870956897735596_f32, 0.6797971725463867, 0.6162714958190918, 0.5610160827636719];
-    assert_eq!(k.uniform_as::<f32, 1>([4]), tensor(single));
+    let single = [0.48870956897735596, 0.6797971725463867, 0.6162714958190918, 0.5610160827636719];
+    assert_eq!(k.uniform_as::<f32, 1>([4]).cast(), tensor(single));
     let (lo, hi) = (Tensor::full([4], -1.5), Tensor::full([4], 0.7));
     let between = [-0.5611993533702, -1.466977847066308, -0.23688228062102248, 0.10560157319018804];
     close(&k.uniform_between(&lo, &hi), &tensor(between), 3e-16);
@@ -71,8 +71,8 @@ fn draws_are_those_of_jax() {
         0.36900430470828355,
     ];
     close(&k.normal([6]), &tensor(normal), 1e-15);
-    let single = [-0.02830461598932743_f32, 0.4671318531036377, 0.2957029640674591, 0.15354591608047485];
-    close(&k.normal_as::<f32, 1>([4]).cast::<f64>(), &tensor(single).cast(), 1e-7);
+    let single = [-0.02830461598932743, 0.4671318531036377, 0.2957029640674591, 0.15354591608047485];
+    close(&k.normal_as::<f32, 1>([4]).cast(), &tensor(single), 1e-7);
     let truncated = [0.2375773078131765, -0.47168742449458445, 0.50287804147634, 0.829454746929316];
     close(&k.truncated_normal(&Tensor::full([4], -0.5), &Tensor::full([4], 2.0)), &tensor(truncated), 1e-14);
     let waits = [0.5563942243855916, 0.015123860720489336, 0.8536549993431988, 1.30866279263241];

@@ -141,7 +141,7 @@ fn polynomials_have_their_laplacians() {
 
 fn network<T: BaseTensor>(x: &Vector<T>) -> Vector<T> {
     let weights = |rows: usize, columns: usize, s: f64| {
-        Tensor::constant(&Tensor::<Concrete, 2>::from_fn([rows, columns], |[i, j]| (s + (5 * i + 3 * j) as f64).sin()))
+        Tensor::constant(Tensor::<Concrete, 2>::from_fn([rows, columns], |[i, j]| (s + (5 * i + 3 * j) as f64).sin()))
     };
     let columns = x.shape()[0];
     let hidden = weights(7, columns, 0.3).matvec(x).tanh();
@@ -351,7 +351,7 @@ fn the_second_derivatives_are_summed_early() {
     let series = Function::stage_with(
         |x: &Vector<_>, p: &Parameters<Term>| {
             let along = |v: &Vector<Term>| taylor_with(f, x, v, p, 2).swap_remove(2);
-            map(&Matrix::eye(inputs), along).sum() * 2.0
+            map(Matrix::eye(inputs), along).sum() * 2.0
         },
         &x,
         &p,

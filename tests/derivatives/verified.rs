@@ -154,7 +154,7 @@ fn the_mean_value_theorem_is_used_where_it_holds() {
         ("stopped gradient", |x| x.stop_gradient() * 3.0, [-3.0, 3.0]),
         ("kink", |x| x.abs(), [0.0, 1.0]),
         ("smooth step over a pole", |x| x.recip().tanh(), [-1.0, 1.0]),
-        ("branch cut", |x| x.atan2(&Number::scalar(-1.0)), [-3.2, 3.2]),
+        ("branch cut", |x| x.atan2(Number::scalar(-1.0)), [-3.2, 3.2]),
         ("copied sign", |x| Number::scalar(1.0).copysign(x), [-1.0, 1.0]),
         (
             "rule of a user",
