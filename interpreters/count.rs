@@ -24,6 +24,7 @@ use crate::ops::kinds::Kind;
 use crate::ops::{Binary, Call, Contract, Discrete, FloatStep, Linear, Reduce, Unary};
 use crate::program::{Custom, Term};
 use crate::source::Site;
+use crate::taps::quietly;
 
 /// A family of operations in a tally.
 ///
@@ -270,7 +271,7 @@ impl<T: BaseTensor> BaseTensor for Count<T> {
 
     /// Counted as its primal program; the values are those of `T`, which may differentiate by the rule.
     fn custom(rule: &Arc<Custom>, args: &[Self]) -> Vec<Self> {
-        rule.value(args.to_vec());
+        quietly(|| rule.value(args.to_vec()));
         T::custom(rule, &values(args)).into_iter().map(Count::new).collect()
     }
 

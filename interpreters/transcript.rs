@@ -212,7 +212,7 @@ impl<T: BaseTensor> BaseTensor for Transcript<T> {
     }
 
     fn call(op: &Call, args: &[Self]) -> Vec<Self> {
-        several(&format!("{} [{}]", op.name(), names(args)), T::call(op, &values(args)))
+        several(&format!("{} [{}]", op.words(), names(args)), T::call(op, &values(args)))
     }
 
     fn custom(rule: &Arc<Custom>, args: &[Self]) -> Vec<Self> {

@@ -23,6 +23,8 @@ pub mod loops {}
 
 #[doc = include_str!("../docs/guide/verified.md")]
 pub mod verified {}
+#[doc = include_str!("../docs/guide/looking.md")]
+pub mod looking {}
 
 #[doc = include_str!("../docs/guide/sparse.md")]
 pub mod sparse {}

@@ -60,6 +60,7 @@ mod rewrite;
 pub mod shape;
 pub mod source;
 pub mod stats;
+mod taps;
 pub mod tensor;
 mod text;
 pub mod tree;
@@ -101,27 +102,27 @@ pub mod internals {
 pub use ad::NativeFunction;
 pub use ad::{
     Certificate, CertificateError, CertifiedInput, CertifiedOperation, CertifiedOutput, Checked, ColumnPattern,
-    CompressedColumns, CompressedRows, FlatFunction, Function, FunctionOptions, Gradient, GradientCheck, GradientError,
-    Jit, LinearMap, LinearSolver, Mode, NoProof, Ode, RunError, ShapeError, Solver, SourceLine, SparseFunction,
-    SparsityPattern, TaylorForm, TaylorModel, Triplets, VerifiedOde, VerifiedOdeError, VerifiedRoots, assert_gradient,
-    assert_gradient_with, check, check_gradient, check_gradient_with, custom_jvp, custom_vjp, derivative_tensor,
-    derivative_tensor_with, direct, divergence, divergence_with, enclose, enclose_with, external, fixed_point, grad,
-    grad_with, hessian, hessian_diagonal, hessian_diagonal_with, hessian_matrix, hessian_matrix_with, hessian_with,
-    holomorphic_grad, hvp, hvp_with, inspect, jacobian, jacobian_by, jacobian_by_with, jacobian_matrix,
-    jacobian_matrix_with, jacobian_with, jvp, jvp_with, laplacian, laplacian_along, laplacian_along_with,
-    laplacian_with, minimize, nth_derivative, nth_derivative_with, odeint, root, sparse_hessian, sparse_hessian_with,
-    sparse_jacobian, sparse_jacobian_with, symbolic, taylor, taylor_along, taylor_along_with, taylor_model,
-    taylor_model_with, taylor_with, value_and_grad, value_and_grad_with, value_and_jacobian, value_and_jacobian_matrix,
-    value_and_jacobian_matrix_with, value_and_jacobian_with, verified_odeint, verified_root, verified_roots, vjp,
-    vjp_with, wirtinger,
+    CompressedColumns, CompressedRows, FailedCheck, FlatFunction, Function, FunctionOptions, Gradient, GradientCheck,
+    GradientError, Jit, LinearMap, LinearSolver, Mode, NoProof, Ode, RunError, ShapeError, Solver, SourceLine,
+    SparseFunction, SparsityPattern, TaylorForm, TaylorModel, Triplets, VerifiedOde, VerifiedOdeError, VerifiedRoots,
+    assert_gradient, assert_gradient_with, check, check_gradient, check_gradient_with, custom_jvp, custom_vjp,
+    derivative_tensor, derivative_tensor_with, direct, divergence, divergence_with, enclose, enclose_with, external,
+    fixed_point, grad, grad_with, hessian, hessian_diagonal, hessian_diagonal_with, hessian_matrix,
+    hessian_matrix_with, hessian_with, holomorphic_grad, hvp, hvp_with, inspect, jacobian, jacobian_by,
+    jacobian_by_with, jacobian_matrix, jacobian_matrix_with, jacobian_with, jvp, jvp_with, laplacian, laplacian_along,
+    laplacian_along_with, laplacian_with, minimize, nth_derivative, nth_derivative_with, odeint, root, sparse_hessian,
+    sparse_hessian_with, sparse_jacobian, sparse_jacobian_with, symbolic, taylor, taylor_along, taylor_along_with,
+    taylor_model, taylor_model_with, taylor_with, value_and_grad, value_and_grad_with, value_and_jacobian,
+    value_and_jacobian_matrix, value_and_jacobian_matrix_with, value_and_jacobian_with, verified_odeint, verified_root,
+    verified_roots, vjp, vjp_with, wirtinger,
 };
 pub use array::Array;
 pub use base::{BaseTensor, Lift};
 pub use dtype::{DType, Elem, Float, Num};
 pub use interpreters::{ADVal, Concrete, Dual, Enclosure, Jet, Shapes, Sparsity};
 pub use tensor::{
-    Checkpoint, Complex, Conv, Tensor, associative_scan, build, build1, checkpoint, concat, cond, einsum, fold,
-    iterate, iterate_all, map, map_accum, map_accum_reverse, parallel_scan, scan, stack, tensor, vmap, while_loop,
-    while_loop_within, zip_with,
+    Checkpoint, Complex, Conv, Tensor, associative_scan, build, build1, check_tree, checkpoint, concat, cond,
+    debug_tree, einsum, fold, iterate, iterate_all, map, map_accum, map_accum_reverse, parallel_scan, scan, stack,
+    tensor, vmap, while_loop, while_loop_within, zip_with,
 };
 pub use tree::Tree;

@@ -20,6 +20,7 @@ use super::push::{self, TermTangents};
 use super::{ADVal, are_constants, constants, differentiable, factors, outputs, primals, terms};
 use crate::base::{Again, BaseTensor, Report, Staging, WhileFn, repeated};
 use crate::program::repeat::held;
+use crate::taps::quietly;
 
 /// A function of dual numbers, identified by its address.
 #[derive(Clone)]
@@ -81,7 +82,7 @@ impl<F, R> Applied<F, R> {
             let moves = self.to[k].is_some();
             args.push(if moves { ADVal::variable(value, Given::Argument) } else { ADVal::constant_of(value) });
         }
-        let results = f(&args);
+        let results = quietly(|| f(&args));
         (args, results)
     }
 
@@ -195,7 +196,7 @@ pub(super) fn apply<T: BaseTensor>(f: &Again<ADVal<T>>, args: &[ADVal<T>]) -> Ve
     if T::records() || results.iter().any(|y| y.peek().is_none()) {
         // The function cannot run again at variables of a loop that has ended: the derivative is that of a plain
         // run. A recorded program of the primal values still contains the checkpointed function.
-        return with_primals(f(args), results);
+        return with_primals(quietly(|| f(args)), results);
     }
     let code = Code(Rc::new(f.clone()), Rc::as_ptr(f).cast());
     let term = Applied { code, args: factors(args), to: terms(args), captured: of, ids };
@@ -242,7 +243,7 @@ pub(super) fn repeat<T: BaseTensor>(
     });
     let duals = match most {
         _ if still => return constants(values),
-        Some(most) => all(init, most, step),
+        Some(most) => quietly(|| all(init, most, step)),
         None => values.iter().map(unbounded).collect(),
     };
     with_primals(duals, values)

@@ -330,7 +330,13 @@ pub(super) fn apply<T: BaseTensor>(rule: &Arc<Custom>, args: &[ADVal<T>]) -> Vec
         }
         return solutions;
     }
-    let mut term = Ruled { rule: rule.clone(), args: factors(args), results: Vec::new(), to: terms(args) };
+    // What runs again has no effect.
+    let again = if has_no_rules(rule) && rule.primal().has_taps() {
+        Arc::new(rule.with_primal(rule.primal().without_taps()))
+    } else {
+        rule.clone()
+    };
+    let mut term = Ruled { rule: again, args: factors(args), results: Vec::new(), to: terms(args) };
     if !has_no_rules(rule) {
         for y in &results {
             term.results.push(Factor { value: y.clone(), id: fresh() });

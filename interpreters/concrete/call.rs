@@ -1,4 +1,4 @@
-//! Calls: linear algebra and code of the host.
+//! Calls: linear algebra, code of the host, and taps, which print and check here.
 //!
 //! Law: operands are checked before anything is computed.
 
@@ -10,6 +10,7 @@ use crate::kernels::matrix::{self, Real};
 use crate::ops::kinds::Kind;
 use crate::ops::{Call, Matrix};
 use crate::shape::{Shape, size};
+use crate::taps;
 
 /// The results of a call.
 #[track_caller]
@@ -22,6 +23,10 @@ pub(super) fn call(op: &Call, args: &[Array]) -> Vec<Array> {
             Ok(results) => results,
             Err(message) => panic!("{message}"),
         },
+        Call::Tap(tap) => {
+            taps::run(tap, args);
+            tap.passed(args).to_vec()
+        }
     }
 }
 

@@ -49,6 +49,7 @@ use crate::ops::{Binary, Call, Compare, Contract, Discrete, IntBinary, Linear, M
 use crate::program::repeat::{held, known};
 use crate::program::{Custom, CustomKind, interpret};
 use crate::shape::{Shape, size};
+use crate::taps::{fail, is_quiet, quietly};
 use interval::{ANYTHING, Interval};
 use range::{ALL, Range, Search};
 
@@ -491,7 +492,8 @@ impl BaseTensor for Enclosure {
             carry = match (known(&carry[0]), most) {
                 (Some(true), _) => step(carry),
                 (Some(false), _) => break,
-                (None, Some(_)) => held(carry, step),
+                // The trip may not run, so that no check of it decides anything.
+                (None, Some(_)) => quietly(|| held(carry, step)),
                 (None, None) => panic!(
                     "while_loop: the bounds must decide when the loop ends, but after {trip} trips it may go on or end; use \
                      while_loop_within, or take a smaller box"
@@ -522,6 +524,13 @@ impl BaseTensor for Enclosure {
                  as data",
                 external.name()
             ),
+            Call::Tap(tap) => {
+                // A mask that is not decided may hold.
+                if let Some(failure) = tap.failure(&args[0].upper()).filter(|_| !is_quiet()) {
+                    fail(failure);
+                }
+                tap.passed(args).to_vec()
+            }
         }
     }
 

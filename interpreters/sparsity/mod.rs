@@ -518,7 +518,7 @@ impl<T: BaseTensor> BaseTensor for Sparsity<T> {
         carry
     }
 
-    /// Every result depends on all operands of the call.
+    /// Every result depends on all operands of the call; those of a tap are its operands.
     fn call(op: &Call, args: &[Self]) -> Vec<Self> {
         if let Some(values) = Sparsity::all_known(args) {
             return T::call(op, &values).into_iter().map(Sparsity::of_known).collect();
@@ -529,6 +529,7 @@ impl<T: BaseTensor> BaseTensor for Sparsity<T> {
             Call::Matrix(Matrix::Recurrence { transposed }) => {
                 vec![recurrence::recurrence(&args[0], Some(&args[1]), *transposed)]
             }
+            Call::Tap(tap) => tap.passed(args).to_vec(),
             Call::Matrix(_) | Call::External(_) => Sparsity::all_of_all(args, results),
         }
     }

@@ -23,6 +23,7 @@ use crate::dtype::DType;
 use crate::ops::{Binary, Call, Contract, Discrete, IntBinary, Linear, Reduce, Unary};
 use crate::program::{Constant, Custom, Op, Term};
 use crate::source::{Place, Site, SourceLine, place_of};
+use crate::taps::quietly;
 
 pub use bounds::{Access, Bounds, OutOfBounds, Reads};
 pub use finite::{NotFinite, Origin, Summary};
@@ -305,6 +306,10 @@ impl<T: BaseTensor, M: Mark<T>> BaseTensor for Watch<T, M> {
     }
 
     fn call(op: &Call, args: &[Self]) -> Vec<Self> {
+        if let Call::Tap(tap) = op {
+            let passed = tap.passed(args).iter().cloned();
+            return passed.zip(T::call(op, &values(args))).map(|(x, value)| Watch { value, ..x }).collect();
+        }
         let operation = Op::Call(op.clone(), all(args));
         let mut results = Vec::new();
         // Not in a closure, which does not know the line of the caller.
@@ -319,7 +324,7 @@ impl<T: BaseTensor, M: Mark<T>> BaseTensor for Watch<T, M> {
         let place = Location::caller();
         let set = |function| observation::<T, M, _>(|seen| std::mem::replace(&mut seen.function, function));
         let before = set(Some((rule.name().to_owned(), place))).flatten();
-        let observed = rule.value(args.to_vec());
+        let observed = quietly(|| rule.value(args.to_vec()));
         set(before);
         let results = T::custom(rule, &values(args)).into_iter().zip(observed);
         let source = Source { operation: rule.name().to_owned(), part_of: None, place: Some(place) };

@@ -4,6 +4,7 @@ use super::function::{Function, RunError};
 use crate::array::Array;
 use crate::base::BaseTensor;
 use crate::interpreters::Enclosure;
+use crate::taps::caught;
 use crate::tree::Tree;
 
 /// Bounds of the results of a function over a box: `lower <= f(x) <= upper` for every `x` of the box, element by
@@ -131,7 +132,7 @@ impl<P: Tree<Array>, Q: Tree<Array>, Y> Function<P, Q, Y> {
         self.fitting(upper, data)?;
         let mut inputs = box_of("enclose", lower, upper);
         inputs.extend(self.constants(data).into_iter().map(Enclosure::constant));
-        let results = crate::program::interpret(self.optimized(), inputs);
+        let results = caught(|| crate::program::interpret(self.optimized(), inputs))?;
         let side = |of: fn(&Enclosure) -> Array| self.assembled(lower, &results.iter().map(of).collect::<Vec<Array>>());
         Ok((side(Enclosure::lower), side(Enclosure::upper)))
     }

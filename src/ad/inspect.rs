@@ -1,12 +1,16 @@
-//! The verbs that observe a run: its cost, its text, the origin of a NaN, and reads and writes out of bounds.
+//! The verbs that observe a run: its cost, its text, the origin of a NaN, reads and writes out of bounds, its `debug`.
 //!
 //! Law: the values of the program are those of a run without the verb. The verbs run at any level: around a gradient
 //! they observe the operations of the gradient, and inside a gradient they are differentiated. They observe the program
 //! as it is written, not an optimized program.
 
+use std::cell::RefCell;
+use std::rc::Rc;
+
 use crate::base::{BaseTensor, Lift};
 use crate::interpreters::watch::{Mark, Origin, Reads};
 use crate::interpreters::{Count, Transcript, Watch};
+use crate::taps::printing_to;
 use crate::tree::Tree;
 
 pub use crate::cost::Cost;
@@ -201,4 +205,39 @@ fn inputs<T: BaseTensor, P: Tree<T>, M: Mark<T>>(x: &P, name: &str) -> P::With<W
     x.paths(name, &mut paths);
     let mut paths = paths.iter();
     x.map(&mut |leaf| Watch::input(leaf.clone(), paths.next().map_or(name, String::as_str)))
+}
+
+/// Runs a function, and hands each line that [`debug`](crate::Tensor::debug) prints meanwhile to a sink, in order,
+/// instead of printing it to the standard error stream.
+///
+/// The sink belongs to this thread, on which the taps of a program run, also if other threads share its work. A program
+/// that the sink itself runs prints to the standard error stream.
+///
+/// ```
+/// use std::{cell::Cell, rc::Rc};
+/// use polygrad::{Tensor, inspect::debug_to, iterate, tensor};
+/// let count = Rc::new(Cell::new(0));
+/// let seen = count.clone();
+/// let f = || iterate(5, &tensor(1.0), |_, x: Tensor<_, 0>| x.debug("x") * 2.0);
+/// assert_eq!(debug_to(move |_| seen.set(seen.get() + 1), f), tensor(32.0));
+/// assert_eq!(count.get(), 5);
+/// ```
+pub fn debug_to<R>(sink: impl FnMut(&str) + 'static, f: impl FnOnce() -> R) -> R {
+    printing_to(sink, f)
+}
+
+/// The result of a function, and the lines that [`debug`](crate::Tensor::debug) prints meanwhile: see [`debug_to`].
+///
+/// ```
+/// use polygrad::{Function, inspect::debug_lines, tensor};
+/// let f = Function::stage(|x| x.debug("x") + 1.0, &tensor(1.0));
+/// let (y, lines) = debug_lines(|| f.run(&tensor(2.0)));
+/// assert_eq!(y, Ok(tensor(3.0)));
+/// assert!(lines[0].ends_with("] x = 2.0"));
+/// ```
+pub fn debug_lines<R>(f: impl FnOnce() -> R) -> (R, Vec<String>) {
+    let lines = Rc::new(RefCell::new(Vec::new()));
+    let seen = lines.clone();
+    let y = debug_to(move |line| seen.borrow_mut().push(line.to_owned()), f);
+    (y, lines.take())
 }

@@ -42,6 +42,7 @@ mod taylor;
 mod verified;
 
 pub use crate::source::SourceLine;
+pub use crate::taps::FailedCheck;
 pub use certificate::{Certificate, CertificateError, CertifiedInput, CertifiedOperation, CertifiedOutput};
 pub use check::{ShapeError, check};
 pub use check_gradient::{

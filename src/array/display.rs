@@ -56,13 +56,27 @@ impl fmt::Display for Array {
 /// more than 1000 elements are abbreviated.
 impl fmt::Debug for Array {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Array({}, {}, ", self.dtype(), Show(self.shape()))?;
-        let visible = Visible::of(self);
-        let words: Vec<String> = with_elem!(self.dtype(), E => {
-            visible.elements::<E>(self).iter().map(|x| format!("{x:?}")).collect()
+        write!(f, "Array({}, {}, {})", self.dtype(), Show(self.shape()), self.in_line())
+    }
+}
+
+impl Array {
+    /// The elements on one line, in full precision: `[[1.0, 2.5], [-3.0, 4.0]]`.
+    pub(crate) fn in_line(&self) -> InLine<'_> {
+        InLine(self)
+    }
+}
+
+/// The elements of an array on one line.
+pub(crate) struct InLine<'a>(&'a Array);
+
+impl fmt::Display for InLine<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let visible = Visible::of(self.0);
+        let words: Vec<String> = with_elem!(self.0.dtype(), E => {
+            visible.elements::<E>(self.0).iter().map(|x| format!("{x:?}")).collect()
         });
-        visible.write_line(f, &mut Words { rest: words.iter(), width: 0 }, 0)?;
-        f.write_str(")")
+        visible.write_line(f, &mut Words { rest: words.iter(), width: 0 }, 0)
     }
 }
 

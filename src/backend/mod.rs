@@ -42,7 +42,7 @@ pub(crate) mod tile;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-use crate::array::{Array, with_elem};
+use crate::array::{Array, Values, with_elem};
 use crate::cost::{Cost, MACHINE};
 use crate::dtype::Elem;
 use crate::kernels::elementwise::Isa;
@@ -70,6 +70,8 @@ pub use tile::superinstructions::Superinstructions;
 pub struct Executable {
     program: Program,
     plan: Arc<CompiledPlan>,
+    /// Whether a run may fail: the program has checks.
+    has_checks: bool,
     /// Memories of finished runs, which later runs reuse.
     idle: IdleMemories,
 }
@@ -101,7 +103,7 @@ pub(crate) fn compile_in_small_blocks(program: &Program) -> Executable {
 fn compile_within(program: &Program, limits: Limits) -> Executable {
     if program.is_shared() {
         let plan = compile_apart(&outlined(program, limits), limits).plan;
-        return Executable { program: program.clone(), plan, idle: IdleMemories::default() };
+        return Executable::new(program, plan);
     }
     compile_apart(program, limits)
 }
@@ -110,10 +112,20 @@ fn compile_within(program: &Program, limits: Limits) -> Executable {
 fn compile_apart(program: &Program, limits: Limits) -> Executable {
     let whole = passes::after(Phase::BeforePlan, program, &limits.passes);
     let plan = Arc::new(codegen::generate(plan::plan(&whole, limits), limits));
-    Executable { program: program.clone(), plan, idle: IdleMemories::default() }
+    Executable::new(program, plan)
 }
 
 impl Executable {
+    fn new(program: &Program, plan: Arc<CompiledPlan>) -> Executable {
+        let has_checks = program.has_checks();
+        Executable { program: program.clone(), plan, has_checks, idle: IdleMemories::default() }
+    }
+
+    /// Whether a run may fail: the program has checks.
+    pub(crate) fn has_checks(&self) -> bool {
+        self.has_checks
+    }
+
     /// The program.
     pub fn program(&self) -> &Program {
         &self.program
@@ -170,7 +182,8 @@ impl Executable {
     /// The results for these inputs.
     ///
     /// # Panics
-    /// When there is not one value of the right shape and element type per input, or no memory for the run.
+    /// When there is not one value of the right shape and element type per input, no memory for the run, or a check of
+    /// the program does not hold.
     #[track_caller]
     pub fn run(&self, inputs: &[Array]) -> Vec<Array> {
         check_inputs("run", &self.program, inputs);
@@ -223,7 +236,7 @@ impl Executable {
     ///
     /// # Panics
     /// When an input or a result has another shape or element type than in the program, or the workspace is that of
-    /// another executable.
+    /// another executable, or a check of the program does not hold: then the arrays are as before.
     #[track_caller]
     pub fn run_into(&self, workspace: &mut Workspace, inputs: &[Array], outputs: &mut [Array]) {
         check_inputs("run_into", &self.program, inputs);
@@ -245,7 +258,21 @@ impl Executable {
                  on this one"
             );
         }
-        workspace.memory.run(&self.plan, inputs, outputs);
+        if !self.has_checks {
+            return workspace.memory.run(&self.plan, inputs, outputs);
+        }
+        let mut results = self.outputs();
+        workspace.memory.run(&self.plan, inputs, &mut results);
+        for (result, out) in results.iter().zip(outputs) {
+            if out.rank() == 0 {
+                *out = result.clone();
+                continue;
+            }
+            with_elem!(out.dtype(), E => match result.typed::<E>() {
+                Values::Dense(elements) => out.make_dense::<E>().copy_from_slice(elements),
+                Values::Splat(x) => out.make_dense::<E>().fill(x),
+            });
+        }
     }
 
     /// Writes the results for these inputs into slices, on memory of an earlier run: see `Memory::run_flat`. All inputs
@@ -253,7 +280,14 @@ impl Executable {
     #[track_caller]
     pub(crate) fn run_flat<E: Elem>(&self, x: [&[E]; 2], results: [&mut [E]; 2]) {
         let mut run = self.start();
-        run.taken.memory.run_flat(&self.plan, x, results);
+        if self.has_checks {
+            // A check may fail after some results have been written.
+            let [mut first, mut second] = results.map(|slice| (slice.to_vec(), slice));
+            run.taken.memory.run_flat(&self.plan, x, [&mut first.0, &mut second.0]);
+            [first, second].into_iter().for_each(|(made, slice)| slice.copy_from_slice(&made));
+        } else {
+            run.taken.memory.run_flat(&self.plan, x, results);
+        }
         run.taken.give_back();
     }
 

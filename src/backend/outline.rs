@@ -14,7 +14,7 @@ use crate::array::Array;
 use crate::backend::compile_apart;
 use crate::backend::ir::limits::Limits;
 use crate::ops::{Call, External};
-use crate::program::{Builder, NodeId, Op, Program, Rebuilt, Slot, run_by};
+use crate::program::{Builder, NodeId, Op, Program, Rebuilt, Slot, run_by, taps};
 
 /// The program with every loop of a shared body replaced by a call.
 pub(crate) fn outlined(program: &Program, limits: Limits) -> Program {
@@ -31,7 +31,8 @@ pub(crate) fn outlined(program: &Program, limits: Limits) -> Program {
         let with_calls = body.rebuilt(b, inputs, &mut |b, k, node, now| {
             let Some(inner) = run_by(&node.op) else { return now.again(b, node) };
             let whole = |inner: Program| with_body(&now.op(&node.op), inner);
-            if uses[&inner.class()] < 2 {
+            // Taps stay in the plan, so that a run can catch what they report.
+            if uses[&inner.class()] < 2 || taps(&node.op) {
                 return Rebuilt::One(b.cons(whole(made[&inner.class()].clone()), node.shape.clone(), node.dtype));
             }
             let lone = alone(body, k, inner.clone());

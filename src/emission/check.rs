@@ -42,6 +42,7 @@ fn refused(program: &Program, op: &Op<NodeId>) -> Option<(String, String)> {
         Op::Call(Call::External(external), _) => {
             Some((external.name().to_owned(), "it is code of the host, which has no source here".into()))
         }
+        Op::Call(Call::Tap(_), _) => unreachable!("source code is written of a program without taps"),
         Op::Call(Call::Matrix(matrix), args) => {
             let shape = &program.nodes()[args[0] as usize].shape;
             let [.., m, n] = &shape[..] else { return None };

@@ -143,6 +143,8 @@ fn emitted(
     if !signature::is_name(name) {
         return Err(EmissionError::Name { name: name.into() });
     }
+    let left_out = program.taps();
+    let program = &program.without_taps();
     let whole = passes::after(Phase::BeforePlan, program, &Limits::SOURCE.passes);
     // Numbers that were elements of arrays: products with written zeros are left out now.
     let whole = if options.fast_math { passes::simplify_with(&whole, options) } else { whole };
@@ -150,7 +152,9 @@ fn emitted(
     let ports = ParameterList::new(program, signature);
     let mut function = steps::function(program, lowered(&whole, Limits::SOURCE));
     simplify::simplify(&mut function);
-    let head = [format!("`{name}`, written by polygrad {} from a recorded program.", env!("CARGO_PKG_VERSION"))];
+    let mut head =
+        vec![format!("`{name}`, written by polygrad {} from a recorded program.", env!("CARGO_PKG_VERSION"))];
+    head.extend(left_out.iter().map(|tap| format!("Left out: {}.", tap.remark())));
     let scratch = signature::scratch(&function);
     let widest = scratch.iter().map(|(_, dtype, _)| dtype.width()).max().unwrap_or(1);
     let scratch_bytes: usize = scratch.iter().map(|(_, dtype, len)| dtype.width() * len).sum();

@@ -46,13 +46,15 @@ impl Module {
     /// The text of a module whose public function `main` is the program.
     pub(super) fn text(mut self, program: &Program, name: &str) -> Result<String, Unsupported> {
         self.taken.insert("main".into());
+        let left_out: String = program.taps().iter().map(|tap| format!("// left out: {}\n", tap.remark())).collect();
+        let program = &program.without_taps();
         let main = self.lowered(program, &[], &[], "func.func public @main")?;
         let words = |what: &str, slots: &[Slot]| {
             let names =
                 list(slots.iter().map(|slot| slot.name.escape_debug().to_string()).filter(|name| !name.is_empty()));
             if names.is_empty() { names } else { format!("// {what}: {names}\n") }
         };
-        let mut text = words("inputs", program.inputs()) + &words("outputs", program.outputs());
+        let mut text = left_out + &words("inputs", program.inputs()) + &words("outputs", program.outputs());
         text.push_str(&format!("module @{} {{\n", identifier(name)));
         text.push_str(&main);
         self.functions.iter().for_each(|function| text.push_str(function));
@@ -222,6 +224,7 @@ impl Lower<'_> {
                 let args = self.all(args);
                 return Ok(Made::Many(self.code.matrix(*op, &args)));
             }
+            Op::Call(Call::Tap(_), _) => unreachable!("a module is made of a program without taps"),
             Op::Call(Call::External(external), _) => {
                 return Err(Unsupported::External { name: external.name().to_owned(), at: None });
             }

@@ -29,6 +29,7 @@ pub(crate) fn call<U: BaseTensor>(op: &Call, x: &[U], y: &[U], dx: &[Tangent<U>]
              gradient of its arguments with stop_gradient",
             external.name()
         )),
+        Call::Tap(tap) => tap.passed(dx).to_vec(),
     }
 }
 

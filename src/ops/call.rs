@@ -1,14 +1,15 @@
 //! Calls: opaque operations on whole arrays, with any number of operands and results.
 //!
 //! Law: no rule or pass looks inside of a call. A pass may move a call, drop it if no operation needs its results, and
-//! merge equal calls.
+//! merge equal calls; a [tap](Tap) stays in its loop, or outside of loops.
 
-use super::External;
 use super::kinds::{Kind, or_panic};
 use super::matrix::Matrix;
+use super::{External, Tap};
 use crate::dtype::DType;
 use crate::shape::Shape;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// An operation with any number of operands and results.
@@ -20,6 +21,8 @@ pub enum Call {
     Matrix(Matrix),
     /// Host code.
     External(Arc<External>),
+    /// A look at values, which are the results.
+    Tap(Arc<Tap>),
 }
 
 impl Call {
@@ -28,6 +31,15 @@ impl Call {
         match self {
             Call::Matrix(op) => op.name(),
             Call::External(external) => external.name(),
+            Call::Tap(tap) => tap.name(),
+        }
+    }
+
+    /// The operation in printed programs: its name, with the text of a tap.
+    pub(crate) fn words(&self) -> Cow<'_, str> {
+        match self {
+            Call::Matrix(_) | Call::External(_) => self.name().into(),
+            Call::Tap(tap) => tap.words().into(),
         }
     }
 
@@ -48,6 +60,7 @@ impl Call {
         match self {
             Call::Matrix(op) => op.try_results(args),
             Call::External(external) => external.try_results(args),
+            Call::Tap(tap) => tap.try_results(args),
         }
     }
 
@@ -56,7 +69,7 @@ impl Call {
     pub fn linear_in(&self) -> Option<usize> {
         match self {
             Call::Matrix(op) => op.linear_in(),
-            Call::External(_) => None,
+            Call::External(_) | Call::Tap(_) => None,
         }
     }
 
@@ -64,15 +77,16 @@ impl Call {
     pub fn adjoint(&self) -> Call {
         match self {
             Call::Matrix(op) => Call::Matrix(op.adjoint()),
-            Call::External(_) => self.clone(),
+            Call::External(_) | Call::Tap(_) => self.clone(),
         }
     }
 
-    /// The approximate number of arithmetic operations; 1 for host code.
+    /// The approximate number of arithmetic operations; 1 for host code, none for a look at values.
     pub(crate) fn work(&self, args: &[Kind<'_>]) -> usize {
         match self {
             Call::Matrix(op) => op.work(args),
             Call::External(_) => 1,
+            Call::Tap(_) => 0,
         }
     }
 }

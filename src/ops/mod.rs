@@ -9,7 +9,7 @@
 //! | [`Contract`] | data: three [`View`]s | the product rule, by exchanging views | `contract` |
 //! | [`Reduce`] | an extremum along an axis | reading at its position | `reduce` |
 //! | [`Discrete`] | a row: kernel | zero | `discrete` |
-//! | [`Call`] | a name: linear algebra, or code of the host | a rule in [`crate::linalg`]; none | `call` |
+//! | [`Call`] | a name: linear algebra, code of the host, or a tap | a rule in [`crate::linalg`]; none; itself | `call` |
 //!
 //! Selection, indexing, concatenation and loops stand alone; their shape rules are in [`kinds`].
 //!
@@ -32,6 +32,7 @@ mod matrix;
 pub(crate) mod minors;
 mod property;
 mod reduce;
+mod tap;
 mod threefry;
 mod unary;
 mod val;
@@ -52,6 +53,7 @@ pub(crate) use linear::check_fourier;
 pub use matrix::Matrix;
 pub(crate) use property::{Property, ZeroSign};
 pub use reduce::Reduce;
+pub use tap::{Tap, TapKind};
 pub use threefry::threefry;
 pub(crate) use threefry::{PARITY, ROTATIONS};
 pub use unary::Unary;

@@ -13,9 +13,9 @@ use std::sync::Arc;
 
 use crate::array::Array;
 use crate::dtype::DType;
-use crate::ops::{Call, Compare, Discrete, Linear, Matrix};
+use crate::ops::{Call, Compare, Discrete, Linear, Matrix, Tap};
 use crate::program::repeat::together;
-use crate::program::{Builder, Constant, Custom, CustomKind, Loop, NodeId, Op, Program, Slot};
+use crate::program::{Builder, Constant, Custom, CustomKind, Loop, NodeId, Op, Program, Slot, tap_of};
 use crate::shape::Shape;
 
 /// A value, or a stack of values along a new outermost axis.
@@ -113,6 +113,10 @@ fn moving(program: &Program, inputs: &[bool]) -> Vec<bool> {
             any
         };
         let next = match &node.op {
+            Op::Call(Call::Tap(tap), args) => {
+                several.push((k as NodeId, tap.passed(args).iter().map(|a| moves[*a as usize]).collect()));
+                any(&moves)
+            }
             Op::Loop(l) => {
                 let of = |ids: &[NodeId]| ids.iter().map(|a| moves[*a as usize]).collect::<Vec<bool>>();
                 several.push((k as NodeId, looped(l, of(&l.init), &of(&l.xs), &of(&l.captured)).1));
@@ -125,7 +129,7 @@ fn moving(program: &Program, inputs: &[bool]) -> Vec<bool> {
             }
             Op::Output(of, position) => match several.binary_search_by_key(of, |(id, _)| *id) {
                 Ok(at) => several[at].1[*position],
-                // All results of a call are stacks if one of its operands is.
+                // All results of another call are stacks if one of its operands is.
                 Err(_) => moves[*of as usize],
             },
             _ => any(&moves),
@@ -292,7 +296,8 @@ impl Batch<'_> {
         }
         let mut any = false;
         op.operands(&mut |a| any |= self.value(*a).stacked);
-        if any {
+        // A tap runs for each element, also where its operands are the same for all.
+        if any || tap_of(op).is_some() {
             return self.stacked(op);
         }
         let several = matches!(op, Op::Loop(_) | Op::Custom(..) | Op::Call(..));
@@ -379,6 +384,7 @@ impl Batch<'_> {
     /// element.
     fn called(&mut self, call: &Call, args: &[BatchedValue]) -> Made {
         let (call, args) = match call {
+            Call::Tap(tap) => return self.tapped(tap, args),
             Call::Matrix(op) => {
                 if let Some(result) = self.right_hand_sides(*op, args) {
                     return Made::Many(vec![result]);
@@ -394,6 +400,15 @@ impl Batch<'_> {
         let count = call.results(&kinds).len();
         let results = self.results(Op::Call(call, args), count);
         Made::Many(results.into_iter().map(|id| BatchedValue { id, stacked: true }).collect())
+    }
+
+    /// A tap on stacks, which runs for each element in order; a result is a stack if the operand is.
+    fn tapped(&mut self, tap: &Tap, args: &[BatchedValue]) -> Made {
+        let stacked = args.iter().map(|v| v.stacked).collect();
+        let call = Call::Tap(Arc::new(tap.batched(self.n, stacked)));
+        let passed = tap.passed(args);
+        let results = self.results(Op::Call(call, args.iter().map(|v| v.id).collect()), passed.len());
+        Made::Many(results.into_iter().zip(passed).map(|(id, v)| BatchedValue { id, ..*v }).collect())
     }
 
     /// The `count` results of an operation.

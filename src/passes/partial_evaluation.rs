@@ -12,7 +12,7 @@
 
 use crate::array::{Array, with_elem};
 use crate::ops::{Call, Discrete, Linear};
-use crate::program::{Builder, Constant, Node, NodeId, Op, Program, Slot, run_by};
+use crate::program::{Builder, Constant, Node, NodeId, Op, Program, Slot, run_by, taps};
 use crate::shape::size;
 
 /// The program in the inputs that are not known; `known` has an item for each input, and `run` runs the static part.
@@ -169,10 +169,10 @@ impl Uses {
     }
 }
 
-/// Whether an operation calls code of the host.
+/// Whether an operation calls code of the host, or has taps, which each run shows.
 fn calls_host(op: &Op<NodeId>) -> bool {
     let external = |op: &Op<NodeId>| matches!(op, Op::Call(Call::External(_), _));
-    external(op) || run_by(op).is_some_and(|program| program.operations(run_by).any(external))
+    taps(op) || external(op) || run_by(op).is_some_and(|program| program.operations(run_by).any(external))
 }
 
 /// Whether a value is a constant, or repeats the elements of a smaller one.

@@ -8,7 +8,8 @@
 //! "Dual arrays" to loops.
 //!
 //! Laws: values and derivatives are unchanged up to the order of sums; no `build` remains, unless its
-//! stacks would exceed the largest array, or are large beside values of a trip that are large, too; the program never becomes
+//! stacks would exceed the largest array, or are large beside values of a trip that are large, too, or its trips run
+//! programs that have taps; the program never becomes
 //! asymptotically more expensive in operations or bytes. The peak memory can grow, because values that the trips of a loop held
 //! one after the other are held at once.
 
@@ -17,7 +18,7 @@ use super::fission::fission;
 use super::induction_variables::induction_variables;
 use super::reductions::Split;
 use crate::cost::MACHINE;
-use crate::program::{Builder, Loop, NodeId, Op, Program, Rebuilt};
+use crate::program::{Builder, Loop, NodeId, Op, Program, Rebuilt, tap_of, taps};
 use crate::rewrite::signs::Seen;
 use crate::shape::{MAX_SIZE, size};
 
@@ -85,8 +86,12 @@ const ROOM: usize = 4;
 
 /// Whether the trips of a loop without a carry are computed at once. Arrays must be able to hold the stacks, and one
 /// of these must hold: the stacks are not too large; they are not much larger than what the original loop `of` reads
-/// and returns; a trip is so small that its overhead exceeds the cost of its elements.
+/// and returns; a trip is so small that its overhead exceeds the cost of its elements. Nothing may see the order of its
+/// operations.
 pub(super) fn is_bulk(l: &Loop<NodeId>, of: &Loop<NodeId>) -> bool {
+    if !is_free_of_order(of) {
+        return false;
+    }
     let given = l.body.inputs().len() - l.captured.len();
     let captured = (0..l.body.inputs().len()).map(|k| k < given).collect();
     let most = largest(&l.body, captured);
@@ -138,9 +143,16 @@ fn kept(b: &mut Builder, l: Loop<NodeId>) -> Vec<NodeId> {
     results.map(|k| b.apply(Op::Output(of, k))).collect()
 }
 
+/// Whether nothing sees the order of the operations of a loop. Trips that carry something show their taps one after the
+/// other; so do the programs inside of a trip, each as often as it runs.
+fn is_free_of_order(l: &Loop<NodeId>) -> bool {
+    let inside = |op: &Op<NodeId>| tap_of(op).is_none() && taps(op);
+    !l.body.has_taps() || l.init.is_empty() && !l.body.nodes().iter().any(|node| inside(&node.op))
+}
+
 /// The results of a loop whose body is vectorised; `seen` says for which of them the sign of zero is seen.
 fn looped(b: &mut Builder, l: Loop<NodeId>, seen: &[bool]) -> Vec<NodeId> {
-    if !has_stacks(l.n, &l.body) {
+    if !has_stacks(l.n, &l.body) || !is_free_of_order(&l) {
         return kept(b, l);
     }
     let whole = l.clone();

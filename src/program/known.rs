@@ -35,7 +35,7 @@ impl KnownResults {
             // A variable is unknown, and a constant needs no computation.
             Op::Input(_) | Op::Constant(_) => false,
             // Host code runs when the program runs, and a function with rules may be a loop without an end.
-            Op::Call(Call::External(_), _) | Op::Custom(..) => false,
+            Op::Call(Call::External(_) | Call::Tap(_), _) | Op::Custom(..) => false,
             Op::Call(Call::Matrix(_), args) => args.iter().all(|a| size(a.sizes()) <= LARGEST),
             Op::Loop(l) => elements(l) <= LARGEST,
             Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) | Op::Linear(..) => {

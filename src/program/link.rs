@@ -38,7 +38,7 @@ impl Program {
             let calls = match &node.op {
                 Op::Loop(l) => l.body.calls_host(),
                 Op::Call(Call::External(_), _) => true,
-                Op::Call(Call::Matrix(_), _) | Op::Custom(..) | Op::Output(..) | Op::Concat(..) => false,
+                Op::Call(Call::Matrix(_) | Call::Tap(_), _) | Op::Custom(..) | Op::Output(..) | Op::Concat(..) => false,
                 Op::Input(_) | Op::Constant(_) | Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) => false,
                 Op::Select(_) | Op::Linear(..) | Op::Contract(..) | Op::Reduce(..) => false,
                 Op::Gather(..) | Op::ScatterAdd(..) => false,

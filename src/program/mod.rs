@@ -24,6 +24,7 @@ pub(crate) mod repeat;
 #[cfg(feature = "serde")]
 mod serial;
 mod shared;
+mod taps;
 mod term;
 
 use std::hash::{Hash, Hasher};
@@ -41,6 +42,7 @@ pub use op::{Constant, Loop, Op};
 pub(crate) use rebuild::{Now, Rebuilt};
 use shared::Asked;
 pub(crate) use shared::{Question, part_of, run_by};
+pub(crate) use taps::{tap_of, taps};
 pub use term::Term;
 
 use crate::dtype::DType;

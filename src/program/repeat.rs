@@ -13,6 +13,7 @@ use super::{Custom, CustomKind, Derivative, Program, Taking, Term, interpret};
 use crate::base::BaseTensor;
 use crate::dtype::DType;
 use crate::ops::{Compare, Discrete, Linear};
+use crate::taps::quietly;
 
 /// The value of a mask of rank 0, if it is known.
 pub(crate) fn known<T: BaseTensor>(mask: &T) -> Option<bool> {
@@ -46,7 +47,9 @@ impl Custom {
 /// One masked trip: the next carry if the first value of the carry, a mask, holds, and otherwise the carry itself.
 pub(crate) fn held<T: BaseTensor>(carry: Vec<T>, step: &mut dyn FnMut(Vec<T>) -> Vec<T>) -> Vec<T> {
     let go = carry[0].clone();
-    let next = step(carry.clone());
+    // The trip of a loop that has ended has no effect: its taps do nothing.
+    let ended = go.peek().is_some_and(|go| go.item::<bool>() == Ok(false));
+    let next = if ended { quietly(|| step(carry.clone())) } else { step(carry.clone()) };
     let choose = |(before, next): (&T, &T)| T::select(&like(&go, before.shape()), next, before);
     let mut chosen: Vec<T> = carry.iter().zip(&next).skip(1).map(choose).collect();
     chosen.insert(0, T::discrete(&Discrete::And, &[&go, &next[0]]));

@@ -17,10 +17,11 @@ use crate::array::{Array, refused};
 use crate::dtype::DType;
 use crate::ops::kinds::try_axis;
 use crate::ops::{
-    Binary, Call, Compare, Contract, Discrete, External, FloatStep, IntBinary, IntUnary, Linear, Matrix, Reduce, Unary,
-    View, check_fourier,
+    Binary, Call, Compare, Contract, Discrete, External, FloatStep, IntBinary, IntUnary, Linear, Matrix, Reduce, Tap,
+    TapKind, Unary, View, check_fourier,
 };
 use crate::shape::{self, MAX_SIZE, Shape, Show, is_possible, try_rank};
+use crate::source::SourceLine;
 
 /// The version of the format. A changed format gets a new number.
 const FORMAT: u32 = 1;
@@ -167,6 +168,13 @@ enum SavedOp {
         each: Vec<(usize, Vec<bool>)>,
         of: Vec<NodeId>,
     },
+    Tap {
+        words: Vec<String>,
+        check: bool,
+        at: Option<(String, u32, u32)>,
+        each: Vec<(usize, Vec<bool>)>,
+        of: Vec<NodeId>,
+    },
     Custom {
         name: String,
         primal: usize,
@@ -308,6 +316,14 @@ impl Saving {
                 each: external.each().to_vec(),
                 of: args.clone(),
             },
+            Op::Call(Call::Tap(tap), args) => {
+                let (words, check) = match tap.kind() {
+                    TapKind::Debug(labels) => (labels.clone(), false),
+                    TapKind::Check(message) => (vec![message.clone()], true),
+                };
+                let at = tap.at().map(|at| (at.file.clone(), at.line, at.column));
+                SavedOp::Tap { words, check, at, each: tap.each().to_vec(), of: args.clone() }
+            }
             Op::Custom(c, args) => {
                 let mut saved = |program: &Program| self.save(program, depth + 1);
                 let (name, of) = (c.name().to_owned(), args.clone());
@@ -530,6 +546,20 @@ impl Loading<'_> {
                     load_shape(&shape)?;
                 }
                 Op::Call(Call::External(Arc::new(external)), self.values(&of)?)
+            }
+            SavedOp::Tap { words, check, at, each, of } => {
+                let kind = match (check, &words[..]) {
+                    (true, [message]) => TapKind::Check(message.clone()),
+                    (true, _) => return Err("a check has not one message".into()),
+                    (false, _) => TapKind::Debug(words),
+                };
+                let at = at.map(|(file, line, column)| SourceLine { file, line, column });
+                let tap = each.into_iter().fold(Tap::new(kind, at), |tap, (n, stacked)| tap.batched(n, stacked));
+                try_rank("debug", &tap.each().iter().map(|(n, _)| *n).collect::<Vec<usize>>())?;
+                if tap.each().iter().any(|(_, stacked)| stacked.len() != of.len()) {
+                    return Err("the stacks of a tap do not fit its operands".into());
+                }
+                Op::Call(Call::Tap(Arc::new(tap)), self.values(&of)?)
             }
             SavedOp::Custom { name, primal, jvp, vjp, of } => {
                 let primal = self.inner(primal)?;

@@ -31,6 +31,7 @@ pub(super) struct Asked {
     unrolled: OnceLock<usize>,
     unbounded: OnceLock<bool>,
     calls_host: OnceLock<bool>,
+    taps: OnceLock<bool>,
 }
 
 /// The program that an operation runs: the body of a loop, or the primal program of a function, without its rules.
@@ -135,6 +136,11 @@ impl Program {
             all.any(|op| matches!(op, Op::Custom(c, _) if *c.kind() == CustomKind::While { most: None }))
         };
         *self.inner.code.asked.unbounded.get_or_init(find)
+    }
+
+    /// Whether the program has taps: the cached answer, or that of `find`.
+    pub(super) fn asked_for_taps(&self, find: impl FnOnce() -> bool) -> bool {
+        *self.inner.code.asked.taps.get_or_init(find)
     }
 
     /// Whether host code outside of functions with rules may get a value that depends on an input.

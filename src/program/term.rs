@@ -12,7 +12,7 @@ use std::panic::{Location, RefUnwindSafe, UnwindSafe};
 use std::rc::Rc;
 
 use super::known::KnownResults;
-use super::{Builder, Node, NodeId, Op, Program, Slot};
+use super::{Builder, Node, NodeId, Op, Program, Slot, taps};
 use crate::array::Array;
 use crate::base::BaseTensor;
 use crate::dtype::DType;
@@ -180,11 +180,11 @@ impl Term {
         Ok(tracing.program(results, false))
     }
 
-    /// The ids of the variables, and of the terms among `young` that depend on them.
+    /// The ids of the variables, and of the terms among `young` that depend on them, or have taps, which run in each trip.
     fn inside(young: &[&Term], variables: &[Term]) -> Ids<()> {
         let mut inside: Ids<()> = variables.iter().map(|v| (v.0.id, ())).collect();
         for term in young {
-            let mut moving = false;
+            let mut moving = taps(term.op());
             term.op().operands(&mut |a| moving |= inside.contains_key(&a.0.id));
             if moving {
                 inside.insert(term.0.id, ());

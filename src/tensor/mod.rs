@@ -39,6 +39,7 @@
 //! | `checkpoint` | loops with a carry that are cut in segments |
 //! | `associative` | prefix scans by an associative operation |
 //! | `repeat` | `while` loops |
+//! | `taps` | values that are printed, and masks that must hold |
 //! | `rank` | relations between ranks, which rustc checks |
 //! | `serial` | saving and loading by `serde` |
 //! | `foreign` | conversions from and to the arrays and matrices of other crates |
@@ -94,6 +95,7 @@ mod sort;
 mod stats;
 mod structure;
 mod tables;
+mod taps;
 mod trips;
 mod update;
 
@@ -114,6 +116,7 @@ pub use repeat::{while_loop, while_loop_within};
 pub(crate) use rows::next;
 pub use rows::{Outputs, Rows};
 pub use stats::Norm;
+pub use taps::{check_tree, debug_tree};
 
 /// An array of rank `D` with elements `E`, as a value of the interpreter `T` in which the program runs.
 ///

@@ -231,7 +231,7 @@ impl Printer<'_, '_> {
                 Op::Loop(l) => self.looped(&mut scope, id, l)?,
                 Op::Call(op, args) => {
                     let kinds: Vec<_> = args.iter().map(|a| program.nodes()[*a as usize].kind()).collect();
-                    self.several(&mut scope, id, op.name(), args, op.results(&kinds).len())?;
+                    self.several(&mut scope, id, &op.words(), args, op.results(&kinds).len())?;
                 }
                 Op::Custom(c, args) => self.custom(&mut scope, id, c, args)?,
                 // Named by the loop, or before.

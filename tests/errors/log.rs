@@ -27,6 +27,11 @@ fn named(seen: &Caught) -> Option<Caught> {
     Some(Caught { message: format!("{message} (called at this line)"), file, line, column })
 }
 
+/// The message, at the call that it names if that is in the file of the case.
+fn at_its_call(seen: Caught, case: &Location<'_>) -> Caught {
+    named(&seen).filter(|named| named.file == case.file()).unwrap_or(seen)
+}
+
 /// Messages in the order they were raised.
 #[derive(Default)]
 pub(crate) struct Log(pub(crate) Vec<Entry>);
@@ -57,7 +62,7 @@ impl Log {
             seen.line,
             seen.message
         );
-        self.add(seen);
+        self.add(at_its_call(seen, case));
     }
 
     /// A call that must panic somewhere in the file of the case.
@@ -109,7 +114,9 @@ impl Log {
     #[track_caller]
     pub(crate) fn fails<R, E: ToString>(&mut self, result: Result<R, E>) {
         let Err(e) = result else { panic!("an error was expected") };
-        self.add_at(Location::caller(), e.to_string());
+        let (case, message) = (Location::caller(), e.to_string());
+        let seen = Caught { message, file: case.file().to_string(), line: case.line(), column: case.column() };
+        self.add(at_its_call(seen, case));
     }
 
     /// The code that each message points to, to the end of its line, and the message.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use polygrad::backend::compile;
-use polygrad::ops::{Call, External, Matrix, Unary};
+use polygrad::ops::{Call, External, Matrix, Tap, TapKind, Unary};
 use polygrad::program::{Builder, Loop, Op, Program, Slot, interpret};
 use polygrad::shape::Shape;
 use polygrad::tree::{Keep, Parameters};
@@ -86,6 +86,7 @@ pub(crate) fn programs(log: &mut Log) {
     log.fails(unlinked.link(&[other]));
     log.panics(|| Array::call(&Call::External(Arc::new(half.clone())), &[Array::scalar(1.0)]));
     log.panics(|| Array::call(&Call::External(Arc::new(half.clone())), &[]));
+    taps(log);
     log.panics(|| Array::call(&Call::Matrix(Matrix::Minors { without: 2 }), &[Array::zeros(&[9, 9], DType::F64)]));
     log.fails(serde_json::from_value::<Tensor<Array, 2>>(serde_json::to_value(&v).expect("a tensor can be saved")));
     log.fails(serde_json::to_value(nested_loops(128)));
@@ -129,4 +130,18 @@ pub(crate) fn exports(log: &mut Log) {
     let twice = |x: &Tensor<Array, 2>| x * 2.0;
     let host = Function::stage(|x: &Tensor<_, 2>| external("twice", twice, &Tensor::<Array, 2>::zeros([2, 2]), x), &m);
     log.fails(host.to_stablehlo("host"));
+}
+
+/// Checks that do not hold, and taps of what they do not take.
+fn taps(log: &mut Log) {
+    let v = tensor([1.0, -2.0]);
+    let positive = |x: &Tensor<_, 1>| x.check(&x.gt(0.0), "x is positive").sqrt();
+    log.fails(Function::stage(positive, &v).run(&v));
+    log.panics(|| v.check(&v.sum().gt(0.0), "the sum is positive"));
+    let tap = |kind: TapKind| Call::Tap(Tap::new(kind, None).into());
+    let x = Array::from([1.0]);
+    log.panics(|| Array::call(&tap(TapKind::Check("x".into())), &[x.clone(), x.clone()]));
+    log.panics(|| Array::call(&tap(TapKind::Debug(vec!["x".into()])), &[]));
+    let stacks = Tap::new(TapKind::Debug(vec!["x".into()]), None).batched(3, vec![true]);
+    log.panics(|| Array::call(&Call::Tap(stacks.into()), &[x.clone()]));
 }

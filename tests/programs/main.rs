@@ -55,4 +55,5 @@ mod selection;
 mod source;
 mod staging;
 mod states;
+mod taps;
 mod vectorize;

@@ -13,6 +13,7 @@ use crate::infinities;
 use crate::recipe::{Bound, Loop, Numbers, Recipe, Step};
 use crate::rounding::{rounded, rounded_last};
 use crate::ruled::{self, Rules};
+use crate::tapped::looked_at;
 use crate::unwritten::unwritten;
 
 type Vector<T> = Tensor<T, 1>;
@@ -223,7 +224,7 @@ impl<T: BaseTensor> Pool<T> {
     }
 
     pub(crate) fn push(&mut self, t: T, within: Interval) {
-        self.entries.push(Entry::new(t, within));
+        self.entries.push(Entry::new(looked_at(t), within));
         self.used.push(false);
     }
 

@@ -78,6 +78,7 @@ mod solved;
 mod stablehlo;
 #[path = "../support/mod.rs"]
 mod support;
+mod tapped;
 mod unwritten;
 
 use std::collections::BTreeSet;

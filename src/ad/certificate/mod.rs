@@ -205,7 +205,7 @@ fn check(program: &Program) -> Result<(), CertificateError> {
             open.extend(run_by(&node.op));
             let Op::Call(call, _) = &node.op else { continue };
             match call {
-                Call::Matrix(Matrix::PrefixProduct | Matrix::Recurrence { .. }) => {}
+                Call::Matrix(Matrix::PrefixProduct | Matrix::Recurrence { .. }) | Call::Tap(_) => {}
                 Call::Matrix(_) | Call::External(_) => {
                     let at = program.place(k as NodeId).at.map(SourceLine::from);
                     return Err(CertificateError::NoBounds { operation: call.name().to_owned(), at });

@@ -148,13 +148,17 @@ impl<P: Tree<Array>, Q: Tree<Array>, Y> Jit<P, Q, Y> {
     /// The results for these arguments and data.
     ///
     /// # Panics
-    /// When the function cannot be recorded: it looks at values, or a variable of a loop escapes from the loop.
+    /// When the function cannot be recorded: it looks at values, or a variable of a loop escapes from the loop. When a
+    /// check of the function does not hold.
     #[track_caller]
     pub fn call_with(&self, x: &P, data: &Q) -> Y {
         // Most calls are for the key of the last one, and compare it while they take the leaves.
         let last = self.list().first().cloned();
         if let Some(y) = last.and_then(|last| last.attempted(x, data)) {
-            return y;
+            match y {
+                Ok(y) => return y,
+                Err(failed) => panic!("{failed}"),
+            }
         }
         match self.function(x, data).run_with(x, data) {
             Ok(y) => y,

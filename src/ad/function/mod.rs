@@ -16,6 +16,7 @@ use crate::dtype::DType;
 use crate::passes::{Options, Phase, Settings, after, changed_by, constants_evaluated, optimize_with};
 use crate::program::{Program, interpret};
 use crate::shape::Show;
+use crate::taps::{FailedCheck, caught};
 use crate::tree::{Difference, Key, PathStep, Tree, Visitor};
 
 pub(super) mod derivative_programs;
@@ -161,6 +162,15 @@ pub enum RunError {
         /// This element as given, as text.
         given: String,
     },
+    /// A check of the program did not hold: see [`Tensor::check`](crate::Tensor::check).
+    #[error("{0}")]
+    Check(FailedCheck),
+}
+
+impl From<Box<FailedCheck>> for RunError {
+    fn from(failed: Box<FailedCheck>) -> RunError {
+        RunError::Check(*failed)
+    }
 }
 
 impl From<Difference> for RunError {
@@ -285,6 +295,9 @@ impl FunctionOptions {
         after(Phase::BeforeDerivative, recorded, &self.settings())
     }
 }
+
+/// The results of a run, or the check that failed.
+type Attempt<Y> = Result<Y, Box<FailedCheck>>;
 
 /// A function that shows a tree to a visitor.
 type Shown<'a> = &'a dyn Fn(&mut dyn Visitor<Array>);
@@ -471,8 +484,8 @@ impl<P: Tree<Array>, Q: Tree<Array>, Y> Function<P, Q, Y> {
     /// The results for these arguments and data.
     ///
     /// # Errors
-    /// When the shape or element type of an input, the structure, or a plain field differs from the trace: see
-    /// [`RunError`].
+    /// When the shape or element type of an input, the structure, or a plain field differs from the trace, or a
+    /// [check](crate::Tensor::check) does not hold: see [`RunError`]. After an error the function can run again.
     ///
     /// ```
     /// use polygrad::{Function, tensor};
@@ -483,11 +496,14 @@ impl<P: Tree<Array>, Q: Tree<Array>, Y> Function<P, Q, Y> {
     /// # Ok::<(), polygrad::RunError>(())
     /// ```
     pub fn run_with(&self, x: &P, data: &Q) -> Result<Y, RunError> {
-        self.attempted(x, data).ok_or_else(|| self.difference(x, data))
+        match self.attempted(x, data) {
+            Some(y) => Ok(y?),
+            None => Err(self.difference(x, data)),
+        }
     }
 
-    /// The results for these arguments and data; `None` if the function does not run on them.
-    pub(super) fn attempted(&self, x: &P, data: &Q) -> Option<Y> {
+    /// The results for these arguments and data, or the check that failed; `None` if the function does not run on them.
+    pub(super) fn attempted(&self, x: &P, data: &Q) -> Option<Attempt<Y>> {
         if self.options.interpreted || backend::is_off() {
             return self.interpreted(x, data);
         }
@@ -499,24 +515,32 @@ impl<P: Tree<Array>, Q: Tree<Array>, Y> Function<P, Q, Y> {
     }
 
     /// [`attempted`](Self::attempted) by the compiled program.
-    fn on(&self, executable: &Executable, x: &P, data: &Q) -> Option<Y> {
+    fn on(&self, executable: &Executable, x: &P, data: &Q) -> Option<Attempt<Y>> {
         // One visit compares the structure and takes the leaves.
         let mut run = executable.start();
         let fits = self.key.takes(&|v| x.visit(v), &|v| data.visit(v), run.inputs()) && self.fixed.taken(run.inputs());
+        if fits && executable.has_checks() {
+            // A run that fails leaves no memory to later runs.
+            return Some(caught(|| run.execute()).map(|()| {
+                let y = self.assembled(x, run.results());
+                run.end();
+                y
+            }));
+        }
         let y = fits.then(|| {
             run.execute();
-            self.assembled(x, run.results())
+            Ok(self.assembled(x, run.results()))
         });
         run.end();
         y
     }
 
     /// [`attempted`](Self::attempted) by the interpreter of arrays.
-    fn interpreted(&self, x: &P, data: &Q) -> Option<Y> {
+    fn interpreted(&self, x: &P, data: &Q) -> Option<Attempt<Y>> {
         self.fits(x, data).then(|| {
             let mut inputs = x.leaves();
             inputs.extend(self.constants(data));
-            self.assembled(x, &interpret(&self.ready, inputs))
+            caught(|| interpret(&self.ready, inputs)).map(|results| self.assembled(x, &results))
         })
     }
 

@@ -119,7 +119,7 @@ impl Lowering {
                 let results = call.results(&kinds);
                 LoweredValue::Many(match call {
                     Call::Matrix(op) => self.matrices(scope, *op, args, &results),
-                    Call::External(_) => self.interpreted(scope, node, &results),
+                    Call::External(_) | Call::Tap(_) => self.interpreted(scope, node, &results),
                 })
             }
             Op::Custom(rule, args) if rule.is_while() => {

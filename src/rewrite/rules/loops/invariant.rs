@@ -2,7 +2,7 @@
 
 use super::LoopState;
 use crate::ops::Linear;
-use crate::program::{Builder, NodeId, Op};
+use crate::program::{Builder, NodeId, Op, taps};
 use crate::rewrite::rules::of_one_value;
 use crate::rewrite::rules::views::{Axes, moves, over, read};
 
@@ -56,7 +56,8 @@ pub(super) fn loop_invariant_code(b: &mut Builder, state: &mut LoopState) -> boo
     let inputs = state.l.body.inputs().len();
     for (k, live) in live.into_iter().enumerate().skip(inputs) {
         let node = &state.nodes()[k];
-        let (mut invariant, mut depends) = (live, false);
+        // A tap runs in every trip.
+        let (mut invariant, mut depends) = (live && !taps(&node.op), false);
         node.op.operands(&mut |a| {
             let constant = state.is_free(*a);
             invariant &= constant || state.outside[*a as usize].is_some();

@@ -1,0 +1,193 @@
+//! Taps: operations that look at values while a program runs, and return them: `debug` and `check`.
+//!
+//! Laws: a tap returns its operands unchanged, so tangents and cotangents pass it by, and no interpreter but those of
+//! numbers prints or checks. A tap runs once for each execution: no pass moves a tap into a loop or out of one. Taps are
+//! equal if their text, place and batches are: equal taps of the same operands are one execution.
+
+use super::external::BatchedCall;
+use super::kinds::Kind;
+use super::linear::Linear;
+use crate::array::Array;
+use crate::base::BaseTensor;
+use crate::dtype::DType;
+use crate::shape::{Shape, Show};
+use crate::source::SourceLine;
+use crate::taps::FailedCheck;
+
+/// What a tap does with the values.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum TapKind {
+    /// Prints the operands, each under a label.
+    Debug(Vec<String>),
+    /// Ends the run with a message unless all elements of the first operand, a mask, hold; the others are returned.
+    Check(String),
+}
+
+/// An operation that looks at values, and returns them.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Tap {
+    kind: TapKind,
+    at: Option<SourceLine>,
+    /// The batches, innermost first: the tap runs for each element.
+    each: Vec<BatchedCall>,
+}
+
+impl Tap {
+    /// A tap that was written at a place.
+    ///
+    /// ```
+    /// use polygrad::ops::{Call, Tap, TapKind};
+    /// use polygrad::{Array, BaseTensor};
+    /// let tap = Tap::new(TapKind::Check("x is positive".into()), None);
+    /// let (mask, x) = (Array::from([true, true]), Array::from([1.0, 2.0]));
+    /// assert_eq!(Array::call(&Call::Tap(tap.into()), &[mask, x.clone()]), [x]);
+    /// ```
+    pub fn new(kind: TapKind, at: Option<SourceLine>) -> Tap {
+        Tap { kind, at, each: Vec::new() }
+    }
+
+    /// What the tap does.
+    pub fn kind(&self) -> &TapKind {
+        &self.kind
+    }
+
+    /// Where the tap was written, if that is known.
+    pub fn at(&self) -> Option<&SourceLine> {
+        self.at.as_ref()
+    }
+
+    /// The batches of executions, innermost first.
+    pub fn each(&self) -> &[BatchedCall] {
+        &self.each
+    }
+
+    /// The tap executed for each of `n` elements: marked operands are stacks along a new outermost axis.
+    #[must_use]
+    pub fn batched(&self, n: usize, stacked: Vec<bool>) -> Tap {
+        let mut tap = self.clone();
+        tap.each.push((n, stacked));
+        tap
+    }
+
+    /// `debug` or `check`.
+    pub fn name(&self) -> &'static str {
+        match self.kind {
+            TapKind::Debug(_) => "debug",
+            TapKind::Check(_) => "check",
+        }
+    }
+
+    /// The tap in printed programs: `check "x is positive"`.
+    pub(crate) fn words(&self) -> String {
+        match &self.kind {
+            TapKind::Debug(labels) => {
+                let labels: Vec<String> = labels.iter().map(|label| format!("{label:?}")).collect();
+                format!("debug {}", labels.join(" "))
+            }
+            TapKind::Check(message) => format!("check {message:?}"),
+        }
+    }
+
+    /// The tap and its place, for remarks: `check "x is positive" at src/main.rs:12:9`.
+    pub(crate) fn remark(&self) -> String {
+        self.at.as_ref().map_or_else(|| self.words(), |at| format!("{} at {at}", self.words()))
+    }
+
+    /// The number of first operands that are not returned: the mask of a check.
+    pub(crate) fn masks(&self) -> usize {
+        match self.kind {
+            TapKind::Debug(_) => 0,
+            TapKind::Check(_) => 1,
+        }
+    }
+
+    /// The operands that are returned.
+    pub(crate) fn passed<'a, X>(&self, args: &'a [X]) -> &'a [X] {
+        &args[self.masks()..]
+    }
+
+    /// Shapes and element types of the results: those of the operands that are returned.
+    ///
+    /// # Errors
+    /// When the operands do not fit the tap and its batches.
+    pub fn try_results(&self, args: &[Kind<'_>]) -> Result<Vec<(Shape, DType)>, String> {
+        match &self.kind {
+            TapKind::Debug(labels) if labels.len() != args.len() => {
+                return Err(format!(
+                    "debug: each value must have a label, but there are {} labels for {} values; give one for each",
+                    labels.len(),
+                    args.len()
+                ));
+            }
+            TapKind::Check(_) if args.first().is_none_or(|mask| mask.1 != DType::Bool) => {
+                return Err("check: the first operand must be a mask, but it is not; compare numbers first".into());
+            }
+            TapKind::Debug(_) | TapKind::Check(_) => {}
+        }
+        for (k, (shape, _)) in args.iter().enumerate() {
+            let under = self.each.iter().filter(|(_, stacked)| stacked.get(k) == Some(&true)).map(|(n, _)| *n).rev();
+            let under: Vec<usize> = under.collect();
+            if !shape.starts_with(&under) || self.each.iter().any(|(_, stacked)| stacked.len() != args.len()) {
+                return Err(format!(
+                    "{}: a stack of operands must have the axes {}, but it has the shape {}; pass what was batched",
+                    self.name(),
+                    Show(&under),
+                    Show(shape)
+                ));
+            }
+        }
+        Ok(self.passed(args).iter().map(|(shape, dtype)| (Shape::from_slice(shape), *dtype)).collect())
+    }
+
+    /// The failure of a check with this mask, which may be a stack.
+    pub(crate) fn failure(&self, mask: &Array) -> Option<FailedCheck> {
+        let TapKind::Check(message) = &self.kind else { return None };
+        if self.executions() == 0 {
+            return None;
+        }
+        let mut rest = mask.elements::<bool>().ok()?.iter().position(|holds| !holds)?;
+        let mut index = vec![0; mask.rank()];
+        for (at, n) in index.iter_mut().zip(mask.shape()).rev() {
+            (*at, rest) = (rest % n, rest / n);
+        }
+        let under = self.each.iter().filter(|(_, stacked)| stacked[0]).count();
+        let element = index.split_off(under);
+        let shape = mask.shape()[under..].to_vec();
+        Some(FailedCheck { message: message.clone(), element, shape, row: index, at: self.at.clone() })
+    }
+
+    /// The number of executions of a run.
+    fn executions(&self) -> usize {
+        self.each.iter().map(|(n, _)| *n).fold(1, usize::saturating_mul)
+    }
+
+    /// The lines that a run prints, in order.
+    pub(crate) fn lines(&self, args: &[Array]) -> Vec<String> {
+        let mut lines = Vec::new();
+        if let TapKind::Debug(labels) = &self.kind {
+            let place = self.at.as_ref().map_or_else(|| "debug".to_owned(), ToString::to_string);
+            self.over(&self.each, &mut Vec::new(), args, &mut |row, args| {
+                for (label, value) in labels.iter().zip(args) {
+                    let row = if row.is_empty() { String::new() } else { format!(" at {}", Show(row)) };
+                    lines.push(format!("[{place}] {label}{row} = {}", value.in_line()));
+                }
+            });
+        }
+        lines
+    }
+
+    /// Calls a function with the operands of each execution, and the index of the execution in the batches.
+    fn over(&self, each: &[BatchedCall], row: &mut Vec<usize>, args: &[Array], f: &mut dyn FnMut(&[usize], &[Array])) {
+        let Some(((n, stacked), inner)) = each.split_last() else { return f(row, args) };
+        for k in 0..*n {
+            let element = |(a, stacked): (&Array, &bool)| match stacked {
+                true => a.linear(&Linear::row(a.shape(), 0, k)),
+                false => a.clone(),
+            };
+            let args: Vec<Array> = args.iter().zip(stacked).map(element).collect();
+            row.push(k);
+            self.over(inner, row, &args, f);
+            row.pop();
+        }
+    }
+}

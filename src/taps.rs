@@ -1,0 +1,152 @@
+//! What taps do when they run: printed lines go to a sink, a failed check ends the run, a quiet run has neither.
+//!
+//! Law: the state belongs to a thread, and is restored when the function that has set it returns or panics. Taps run on
+//! the thread that runs the program, so one sink sees all of them, in order.
+
+use std::any::Any;
+use std::cell::{Cell, RefCell};
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+use crate::array::Array;
+use crate::ops::Tap;
+use crate::shape::Show;
+use crate::source::SourceLine;
+
+/// A function that takes printed lines.
+type Sink = Box<dyn FnMut(&str)>;
+
+thread_local! {
+    /// Where printed lines go; to the standard error stream if there is no sink.
+    static SINK: RefCell<Option<Sink>> = const { RefCell::new(None) };
+    /// Whether taps do nothing: a part of the program runs once more.
+    static QUIET: Cell<bool> = const { Cell::new(false) };
+    /// Whether a caller turns a failed check into an error.
+    static CAUGHT: Cell<bool> = const { Cell::new(false) };
+}
+
+/// A check that did not hold while a program ran.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FailedCheck {
+    /// The message of the check.
+    pub message: String,
+    /// The index of the first element of the mask that does not hold.
+    pub element: Vec<usize>,
+    /// The shape of the mask.
+    pub shape: Vec<usize>,
+    /// The index of that mask among those of a vectorized loop, outermost loop first; empty without one.
+    pub row: Vec<usize>,
+    /// Where the check was written, if that is known.
+    pub at: Option<SourceLine>,
+}
+
+impl fmt::Display for FailedCheck {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (message, at) =
+            (&self.message, self.at.as_ref().map_or_else(String::new, |at| format!(" (called at {at})")));
+        let element = match self.shape.is_empty() {
+            true => "the mask".to_owned(),
+            false => format!("element {} of the mask of shape {}", Show(&self.element), Show(&self.shape)),
+        };
+        let row = if self.row.is_empty() { String::new() } else { format!(" in row {}", Show(&self.row)) };
+        write!(
+            f,
+            "check: `{message}` must hold, but {element} does not{row}; mend what the mask is made of, or take the check \
+             out{at}"
+        )
+    }
+}
+
+impl std::error::Error for FailedCheck {}
+
+/// Restores a flag of the thread.
+struct Restored(&'static std::thread::LocalKey<Cell<bool>>, bool);
+
+impl Drop for Restored {
+    fn drop(&mut self) {
+        self.0.set(self.1);
+    }
+}
+
+/// Runs a function with this flag set.
+fn flagged<R>(flag: &'static std::thread::LocalKey<Cell<bool>>, f: impl FnOnce() -> R) -> R {
+    let _restored = Restored(flag, flag.replace(true));
+    f()
+}
+
+/// Runs a part of a program once more: its taps do nothing, and are not recorded.
+pub(crate) fn quietly<R>(f: impl FnOnce() -> R) -> R {
+    flagged(&QUIET, f)
+}
+
+/// Whether taps do nothing.
+pub(crate) fn is_quiet() -> bool {
+    QUIET.get()
+}
+
+/// The result of a run, or the check that failed in it.
+pub(crate) fn caught<R>(run: impl FnOnce() -> R) -> Result<R, Box<FailedCheck>> {
+    // A run that panics leaves no state behind: see `backend/run/idle.rs`.
+    catch_unwind(AssertUnwindSafe(|| flagged(&CAUGHT, run))).map_err(|payload: Box<dyn Any + Send>| {
+        payload.downcast::<FailedCheck>().unwrap_or_else(|other| resume_unwind(other))
+    })
+}
+
+/// Ends the run.
+///
+/// # Panics
+/// With the message, unless a caller turns the failure into an error.
+#[track_caller]
+#[cold]
+pub(crate) fn fail(failure: FailedCheck) -> ! {
+    // Without unwinding nobody can catch the failure, so the message has to be printed.
+    if CAUGHT.get() && cfg!(panic = "unwind") {
+        resume_unwind(Box::new(failure))
+    }
+    panic!("{failure}")
+}
+
+/// Runs a tap on arrays.
+///
+/// # Panics
+/// When a check does not hold.
+#[track_caller]
+pub(crate) fn run(tap: &Tap, args: &[Array]) {
+    if is_quiet() {
+        return;
+    }
+    if let Some(failure) = tap.failure(&args[0]) {
+        fail(failure);
+    }
+    for line in tap.lines(args) {
+        print(&line);
+    }
+}
+
+fn print(line: &str) {
+    // A program that the sink runs prints to the standard error stream.
+    let sink = SINK.with(|sink| sink.borrow_mut().take());
+    let Some(mut sink) = sink else {
+        eprintln!("{line}");
+        return;
+    };
+    sink(line);
+    SINK.with(|now| *now.borrow_mut() = Some(sink));
+}
+
+/// Restores the sink of the thread.
+struct Before(Option<Sink>);
+
+impl Drop for Before {
+    fn drop(&mut self) {
+        let before = self.0.take();
+        SINK.with(|sink| *sink.borrow_mut() = before);
+    }
+}
+
+/// Runs a function whose taps print to a sink.
+pub(crate) fn printing_to<R>(sink: impl FnMut(&str) + 'static, f: impl FnOnce() -> R) -> R {
+    let _before = Before(SINK.with(|now| now.borrow_mut().replace(Box::new(sink))));
+    f()
+}
