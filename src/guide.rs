@@ -25,6 +25,8 @@ pub mod loops {}
 pub mod verified {}
 #[doc = include_str!("../docs/guide/looking.md")]
 pub mod looking {}
+#[doc = include_str!("../docs/guide/sizes.md")]
+pub mod sizes {}
 
 #[doc = include_str!("../docs/guide/sparse.md")]
 pub mod sparse {}

@@ -30,6 +30,7 @@ pub mod kinds;
 mod linear;
 mod matrix;
 pub(crate) mod minors;
+mod numbers;
 mod property;
 mod reduce;
 mod tap;
@@ -48,9 +49,9 @@ pub(crate) use familiar::inverse;
 pub use familiar::{Cut, Familiar, Product};
 pub(crate) use graph::{Course, KernelError, POSITIVE, RECURRENCE_ERROR, fourier_error};
 pub use linear::Linear;
-#[cfg(feature = "serde")]
 pub(crate) use linear::check_fourier;
 pub use matrix::Matrix;
+pub(crate) use numbers::Renumber;
 pub(crate) use property::{Property, ZeroSign};
 pub use reduce::Reduce;
 pub use tap::{Tap, TapKind};

@@ -139,12 +139,7 @@ impl View {
     pub(crate) fn from_parts(source: &[usize], shape: &[usize], parts: Option<ViewParts<'_>>) -> Option<View> {
         // The matrix has an entry for each pair of axes.
         try_rank("view", source).and_then(|()| try_rank("view", shape)).ok()?;
-        let Some((matrix, offset, bounds)) = parts else {
-            let zeros: SmallVec<[i64; 16]> = SmallVec::from_elem(0, source.len() * shape.len());
-            let offset: SmallVec<[i64; 6]> = SmallVec::from_elem(0, source.len());
-            let nothing = View::try_affine(source, shape, &zeros, &offset).ok()?;
-            return Some(View { empty: true, ..nothing }.tightened());
-        };
+        let Some((matrix, offset, bounds)) = parts else { return View::nothing(source, shape).ok() };
         if bounds.len() != shape.len() {
             return None;
         }
@@ -153,6 +148,14 @@ impl View {
         }
         let whole = View::try_affine(source, shape, matrix, offset).ok()?;
         Some(bounds.iter().enumerate().fold(whole, |view, (axis, (lo, hi))| view.clipped(axis, *lo, *hi)))
+    }
+
+    /// The view that is out of bounds everywhere.
+    pub(super) fn nothing(source: &[usize], shape: &[usize]) -> Result<View, String> {
+        let zeros: SmallVec<[i64; 16]> = SmallVec::from_elem(0, source.len() * shape.len());
+        let offset: SmallVec<[i64; 6]> = SmallVec::from_elem(0, source.len());
+        let nothing = View::try_affine(source, shape, &zeros, &offset)?;
+        Ok(View { empty: true, ..nothing }.tightened())
     }
 
     /// The shape of the source, the array that indices map to.

@@ -48,6 +48,8 @@ pub struct Builder {
     /// Whether no operation sees the sign of zero of the value that is rebuilt now.
     sign_unseen: bool,
     literal: bool,
+    /// Whether equal operations stay apart.
+    verbatim: bool,
     /// The current nesting of rules.
     depth: u32,
     assumed: Assumed,
@@ -72,6 +74,11 @@ impl Builder {
     /// ```
     pub fn literal() -> Builder {
         Builder { literal: true, ..Builder::default() }
+    }
+
+    /// An empty program to which no rule is applied, and in which equal operations stay apart: that of a trace.
+    pub(crate) fn verbatim() -> Builder {
+        Builder { literal: true, verbatim: true, ..Builder::default() }
     }
 
     /// An empty program for a pass that rebuilds another program, with the assumptions of rules; with a log of the
@@ -214,7 +221,9 @@ impl Builder {
     /// The result of an operation to which no rule is applied.
     pub(crate) fn cons(&mut self, op: Op<NodeId>, shape: Shape, dtype: DType) -> NodeId {
         let hash = hash_of(&op);
-        if let Some(id) = self.numbered(hash, &op) {
+        if !self.verbatim
+            && let Some(id) = self.numbered(hash, &op)
+        {
             return id;
         }
         let id = NodeId::try_from(self.nodes.len()).expect("a program has fewer than 2^32 operations");

@@ -24,6 +24,7 @@ pub(crate) mod repeat;
 #[cfg(feature = "serde")]
 mod serial;
 mod shared;
+mod sized;
 mod taps;
 mod term;
 
@@ -42,8 +43,13 @@ pub use op::{Constant, Loop, Op};
 pub(crate) use rebuild::{Now, Rebuilt};
 use shared::Asked;
 pub(crate) use shared::{Question, part_of, run_by};
+#[cfg(feature = "serde")]
+pub(crate) use sized::SavedSize;
+pub use sized::SizedProgram;
+pub(crate) use sized::{NAMES, NamedSize, SizedShape, sizes_in_words};
 pub(crate) use taps::{tap_of, taps};
 pub use term::Term;
+pub(crate) use term::{is_verbatim, verbatim};
 
 use crate::dtype::DType;
 use crate::hash::hash_of;

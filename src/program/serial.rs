@@ -52,7 +52,22 @@ impl Serialize for Program {
 /// Loads and checks what [`Serialize`] saved. Anything else is an error that says what is wrong.
 impl<'de> Deserialize<'de> for Program {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Program, D::Error> {
-        load(File::deserialize(deserializer)?).map_err(D::Error::custom)
+        load(File::deserialize(deserializer)?, Builder::new).map_err(D::Error::custom)
+    }
+}
+
+/// A program as it was traced, in which equal operations stay apart.
+pub(super) struct AsTraced(pub(super) Program);
+
+impl Serialize for AsTraced {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for AsTraced {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<AsTraced, D::Error> {
+        load(File::deserialize(deserializer)?, Builder::verbatim).map(AsTraced).map_err(D::Error::custom)
     }
 }
 
@@ -386,11 +401,11 @@ fn save_discrete(op: &Discrete) -> SavedDiscrete {
 
 // ---- loading ----
 
-fn load(file: File) -> Result<Program, String> {
+fn load(file: File, builder: fn() -> Builder) -> Result<Program, String> {
     // Each program with the depth to which its loops nest.
     let mut programs: Vec<(Program, usize)> = Vec::new();
     for (position, saved) in file.programs.into_iter().enumerate() {
-        let program = load_program(saved, &programs)
+        let program = load_program(saved, &programs, builder())
             .map_err(|reason| refused(&format!("program {position} must be well formed"), &reason))?;
         programs.push(program);
     }
@@ -407,8 +422,12 @@ struct Loading<'a> {
     nesting: usize,
 }
 
-fn load_program(saved: SavedProgram, bodies: &[(Program, usize)]) -> Result<(Program, usize), String> {
-    let mut loading = Loading { builder: Builder::new(), numbers: Vec::new(), bodies, nesting: 1 };
+fn load_program(
+    saved: SavedProgram,
+    bodies: &[(Program, usize)],
+    builder: Builder,
+) -> Result<(Program, usize), String> {
+    let mut loading = Loading { builder, numbers: Vec::new(), bodies, nesting: 1 };
     for SavedSlot { name, dtype, shape } in saved.inputs {
         let slot = Slot { name, shape: load_shape(&shape)?, dtype: load_dtype(&dtype)? };
         loading.numbers.push(loading.builder.input(slot));

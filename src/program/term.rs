@@ -294,20 +294,53 @@ impl Tracing {
     /// The program of some results. `seen` says whether an operation outside sees the signs of their zeros.
     fn program(mut self, results: &[Term], seen: bool) -> Program {
         let results: Vec<NodeId> = results.iter().map(|r| self.number_of(r)).collect();
-        let seen = Seen::of_nodes(&self.nodes, results.iter().copied().filter(|_| seen));
-        let mut builder = Builder::new();
-        let count = self.inputs.len();
         drop(self.numbers);
-        builder.reserve(self.nodes.len());
-        let mut now: Vec<NodeId> = self.inputs.into_iter().map(|slot| builder.input(slot)).collect();
-        for (k, node) in self.nodes.into_iter().enumerate().skip(count) {
-            builder.sign_seen(seen.values[k]);
-            builder.placed(self.places[k]);
-            now.push(builder.add(node.op.map(&mut |a| now[*a as usize]), node.shape, node.dtype));
+        if is_verbatim() {
+            return Program::new(self.inputs, self.nodes, self.places, results, &[]);
         }
-        let results: Vec<NodeId> = results.iter().map(|r| now[*r as usize]).collect();
-        builder.finish(&results, &[])
+        simplified((self.inputs, self.nodes, self.places), &results, seen)
     }
+}
+
+/// The program of a trace: its inputs, and its operations with their places, simplified one by one. `seen` says whether
+/// an operation outside sees the signs of the zeros of the results.
+pub(super) fn simplified(
+    (inputs, nodes, places): (Vec<Slot>, Vec<Node>, Vec<Place>),
+    results: &[NodeId],
+    seen: bool,
+) -> Program {
+    let seen = Seen::of_nodes(&nodes, results.iter().copied().filter(|_| seen));
+    let (mut builder, count) = (Builder::new(), inputs.len());
+    builder.reserve(nodes.len());
+    let mut now: Vec<NodeId> = inputs.into_iter().map(|slot| builder.input(slot)).collect();
+    for (k, node) in nodes.into_iter().enumerate().skip(count) {
+        builder.sign_seen(seen.values[k]);
+        builder.placed(places[k]);
+        now.push(builder.add(node.op.map(&mut |a| now[*a as usize]), node.shape, node.dtype));
+    }
+    let results: Vec<NodeId> = results.iter().map(|r| now[*r as usize]).collect();
+    builder.finish(&results, &[])
+}
+
+thread_local! {
+    static VERBATIM: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether programs are recorded as they are traced, without the rules of the constructors, which may depend on sizes.
+pub(crate) fn is_verbatim() -> bool {
+    VERBATIM.get()
+}
+
+/// Runs a function that records programs, which are recorded as they are traced.
+pub(crate) fn verbatim<R>(f: impl FnOnce() -> R) -> R {
+    struct Restore(bool);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            VERBATIM.set(self.0);
+        }
+    }
+    let _restore = Restore(VERBATIM.replace(true));
+    f()
 }
 
 /// Terms are as deep as the traced program was long: operands are dropped by [`release`], in bounded stack.

@@ -195,6 +195,33 @@ impl Key {
         comparison.equal && comparison.rest.is_empty()
     }
 
+    /// The shapes of the leaves, in order.
+    pub(crate) fn shapes(&self) -> Vec<Shape> {
+        let leaf = |part: &Part| match part {
+            Part::Leaf(shape, _) => Some(shape.clone()),
+            Part::Plain(_) | Part::Enter(_) | Part::Leave => None,
+        };
+        self.parts.iter().filter_map(leaf).collect()
+    }
+
+    /// The same key with leaves of these shapes.
+    pub(crate) fn with_shapes(&self, shapes: impl IntoIterator<Item = Shape>) -> Key {
+        let (mut key, mut shapes) = (self.clone(), shapes.into_iter());
+        for part in &mut key.parts {
+            if let Part::Leaf(shape, _) = part
+                && let Some(other) = shapes.next()
+            {
+                *shape = other;
+            }
+        }
+        key
+    }
+
+    /// The first difference to another key.
+    pub(crate) fn compared(&self, other: &Key) -> Option<Difference> {
+        if self == other { None } else { self.difference(other) }
+    }
+
     /// The key of the arguments without data, and that of the data, of a key of both as fields.
     pub(crate) fn of_both(&self) -> (Key, Key) {
         let mut depth = 0usize;

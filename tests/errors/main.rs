@@ -33,6 +33,7 @@ mod programs;
 mod refused;
 #[path = "../support/root.rs"]
 mod root;
+mod sized;
 mod sizes;
 mod staged;
 mod surface;
@@ -84,6 +85,7 @@ fn everything() -> Log {
     emission::sources(&mut log);
     emission::certificates(&mut log);
     higher::programs(&mut log);
+    sized::sized(&mut log);
     sizes::memory(&mut log);
     log
 }

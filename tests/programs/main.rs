@@ -52,6 +52,7 @@ mod saved;
 mod scalars;
 mod scale;
 mod selection;
+mod sized;
 mod source;
 mod staging;
 mod states;

@@ -4,9 +4,10 @@
 
 use std::fmt;
 use std::panic::{RefUnwindSafe, UnwindSafe};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
-use super::{Function, FunctionOptions};
+use super::recent::Recent;
+use super::{Function, FunctionOptions, SizedFunction, Sizes};
 use crate::array::Array;
 use crate::tensor::Tensor;
 use crate::tree::Tree;
@@ -35,9 +36,7 @@ type Recorder<P, Q, Y> = dyn Fn(&P, &Q) -> Function<P, Q, Y> + Send + Sync;
 /// ```
 pub struct Jit<P, Q, Y> {
     record: Box<Recorder<P, Q, Y>>,
-    /// The most recently used function comes first.
-    kept: Mutex<Vec<Arc<Function<P, Q, Y>>>>,
-    limit: usize,
+    kept: Recent<Function<P, Q, Y>>,
     options: FunctionOptions,
 }
 
@@ -95,7 +94,7 @@ impl<P, Q, Y> Jit<P, Q, Y> {
     /// ```
     pub fn new(record: impl Fn(&P, &Q) -> Function<P, Q, Y> + Send + Sync + 'static) -> Self {
         let options = FunctionOptions::new();
-        Jit { record: Box::new(record), kept: Mutex::new(Vec::new()), limit: Self::LIMIT, options }
+        Jit { record: Box::new(record), kept: Recent::new(Self::LIMIT), options }
     }
 
     /// Caches at most `limit` recorded programs, and at least one.
@@ -109,8 +108,7 @@ impl<P, Q, Y> Jit<P, Q, Y> {
     /// ```
     #[must_use]
     pub fn keeping(mut self, limit: usize) -> Self {
-        self.limit = limit.max(1);
-        self.list().truncate(limit.max(1));
+        self.kept = self.kept.keeping(limit);
         self
     }
 
@@ -124,18 +122,13 @@ impl<P, Q, Y> Jit<P, Q, Y> {
     #[must_use]
     pub fn with_options(mut self, options: FunctionOptions) -> Self {
         self.options = options;
-        self.list().clear();
+        self.kept.clear();
         self
     }
 
     /// The number of cached programs.
     pub fn kept(&self) -> usize {
-        self.list().len()
-    }
-
-    /// The cached functions. A poisoned lock is ignored, since no operation on the list can leave it inconsistent.
-    fn list(&self) -> MutexGuard<'_, Vec<Arc<Function<P, Q, Y>>>> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+        self.kept.count()
     }
 }
 
@@ -153,7 +146,7 @@ impl<P: Tree<Array>, Q: Tree<Array>, Y> Jit<P, Q, Y> {
     #[track_caller]
     pub fn call_with(&self, x: &P, data: &Q) -> Y {
         // Most calls are for the key of the last one, and compare it while they take the leaves.
-        let last = self.list().first().cloned();
+        let last = self.kept.last();
         if let Some(y) = last.and_then(|last| last.attempted(x, data)) {
             match y {
                 Ok(y) => return y,
@@ -175,27 +168,35 @@ impl<P: Tree<Array>, Q: Tree<Array>, Y> Jit<P, Q, Y> {
     /// ```
     #[track_caller]
     pub fn function(&self, x: &P, data: &Q) -> Arc<Function<P, Q, Y>> {
-        let known = Self::known(&mut self.list(), x, data);
-        if let Some(known) = known {
+        let fits = |function: &Function<P, Q, Y>| function.fits(x, data);
+        if let Some(known) = self.kept.known(fits) {
             return known;
         }
-        // The lock is not held while the function is recorded: other threads go on, and a recorded program that calls
-        // this function does not deadlock.
-        let new = Arc::new((self.record)(x, data).with_options(self.options));
-        let mut kept = self.list();
-        // Another thread may have recorded for the same key meanwhile.
-        Self::known(&mut kept, x, data).unwrap_or_else(|| {
-            kept.insert(0, new.clone());
-            kept.truncate(self.limit);
-            new
-        })
+        self.kept.kept((self.record)(x, data).with_options(self.options), fits)
     }
+}
 
-    /// The cached function for arguments and data like these, which becomes the most recently used one.
-    fn known(kept: &mut [Arc<Function<P, Q, Y>>], x: &P, data: &Q) -> Option<Arc<Function<P, Q, Y>>> {
-        let place = kept.iter().position(|function| function.fits(x, data))?;
-        kept[..=place].rotate_right(1);
-        Some(kept[0].clone())
+impl<P, Q, Y> Jit<P, Q, Y>
+where
+    P: Tree<Array, With<Array> = P>,
+    Q: Tree<Array, With<Array> = Q>,
+    Y: Tree<Array> + Clone,
+{
+    /// One program for all sizes of the named axes, in place of one for each shape; the example says the other sizes.
+    ///
+    /// ```
+    /// use polygrad::{Jit, Sizes, Tensor, tensor};
+    /// let f = Jit::grad(|x: &Tensor<_, 1>| x.square().mean());
+    /// let f = f.for_sizes(&Sizes::new().axis("x", 0, "n"), &tensor([1.0, 2.0]), &());
+    /// assert_eq!(f.run(&tensor([3.0; 6]))?, tensor([1.0; 6]));
+    /// # Ok::<(), polygrad::RunError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// As [`SizedFunction::new`].
+    #[track_caller]
+    pub fn for_sizes(&self, sizes: &Sizes, x: &P, data: &Q) -> SizedFunction<P, Q, Y> {
+        SizedFunction::new(sizes, |x, data| (self.record)(x, data), x, data).with_options(self.options)
     }
 }
 
@@ -213,6 +214,6 @@ impl<P: Tree<Array>, Y> Jit<P, (), Y> {
 /// Shows the number of cached programs, and the limit.
 impl<P, Q, Y> fmt::Debug for Jit<P, Q, Y> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Jit({} of at most {} programs)", self.kept(), self.limit)
+        write!(f, "Jit({} of at most {} programs)", self.kept(), self.kept.limit())
     }
 }

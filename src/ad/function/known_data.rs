@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use super::derivative_programs::Derived;
 use super::static_arguments::Fixed;
-use super::{Function, FunctionOptions, RunError};
+use super::{Function, FunctionOptions, Made, RunError};
 use crate::array::Array;
 use crate::backend::{self, compile};
 use crate::passes::{optimize_with, partially_evaluated};
@@ -68,7 +68,7 @@ impl<P: Tree<Array>, Q: Tree<Array>, Y: Clone> Function<P, Q, Y> {
             Err(fault) => panic!("{fault}"),
         };
         let names = |slots: &[Slot]| slots.iter().map(|slot| slot.name.clone()).collect::<Vec<String>>();
-        let (inputs, outputs) = (names(&self.program.inputs()[..given.len()]), names(self.program.outputs()));
+        let (inputs, outputs) = (names(&self.program().inputs()[..given.len()]), names(self.program().outputs()));
         let inputs: Vec<&str> = inputs.iter().map(String::as_str).collect();
         let outputs: Vec<&str> = outputs.iter().map(String::as_str).collect();
         let named = |program: &Program| program.named(&inputs, &outputs);
@@ -87,9 +87,8 @@ impl<P: Tree<Array>, Q: Tree<Array>, Y: Clone> Function<P, Q, Y> {
             recorded,
             derived: (derived, count),
             options,
-            program,
-            choices,
-            ready,
+            names: self.names.clone(),
+            made: OnceLock::from(Made { program, choices, ready }),
             executable: OnceLock::new(),
             template: self.template.clone(),
             assemble: self.assemble,

@@ -14,7 +14,7 @@ use crate::backend::{self, Executable, compile};
 use crate::checkpoint::Checkpoint;
 use crate::dtype::DType;
 use crate::passes::{Options, Phase, Settings, after, changed_by, constants_evaluated, optimize_with};
-use crate::program::{Program, interpret};
+use crate::program::{Program, interpret, is_verbatim};
 use crate::shape::Show;
 use crate::taps::{FailedCheck, caught};
 use crate::tree::{Difference, Key, PathStep, Tree, Visitor};
@@ -30,8 +30,10 @@ mod matrices;
 #[cfg(feature = "native")]
 mod native;
 mod products;
+mod recent;
 mod record;
 mod renamed;
+mod sized;
 mod static_arguments;
 mod verbs;
 
@@ -43,6 +45,7 @@ pub use jit::{Gradient, Jit};
 pub use native::NativeFunction;
 use record::Assemble;
 pub(super) use record::{RecordedFunction, record_at};
+pub use sized::{SizedFunction, SizedModel, Sizes};
 pub(super) use static_arguments::Fixed;
 
 /// A staged function from arguments `P` and data `Q` to results `Y`, all trees of arrays: a recorded program, or a
@@ -89,12 +92,10 @@ pub struct Function<P, Q, Y> {
     /// The derivative that is computed, and the number of first inputs that are differentiated.
     derived: (Derived, usize),
     options: FunctionOptions,
-    /// The derived program.
-    program: Program,
-    /// The chosen modes, in the order of the differentiations.
-    choices: Vec<Choice>,
-    /// The derived program after the last optimization: the program that runs.
-    ready: Program,
+    /// The names of the last outputs; earlier outputs keep the names in the program.
+    names: Vec<String>,
+    /// The derivative, made with the function, unless that is recorded for all sizes.
+    made: OnceLock<Made>,
     /// The program that runs, compiled at its first use.
     executable: OnceLock<Executable>,
     /// Zeros in the structure of the results; an array of zeros is stored as one number.
@@ -107,6 +108,16 @@ pub struct Function<P, Q, Y> {
     /// The leaves of the data that are constants of the program instead of inputs.
     fixed: Fixed,
     inputs: PhantomData<fn(&P, &Q)>,
+}
+
+/// The derivative of a recorded program.
+struct Made {
+    /// The derived program.
+    program: Program,
+    /// The chosen modes, in the order of the differentiations.
+    choices: Vec<Choice>,
+    /// The derived program after the last optimization: the program that runs.
+    ready: Program,
 }
 
 /// The reason why a staged function did not run.
@@ -125,6 +136,25 @@ pub enum RunError {
         needed: (Vec<usize>, DType),
         /// Shape and element type given.
         given: (Vec<usize>, DType),
+    },
+    /// The axes of a name have several sizes: see [`SizedFunction`].
+    #[error(
+        "run: the axes named `{name}` must have one size, but it is {} in `{}` and {} in `{}`; pass arguments of one size",
+        .first.1, .first.0, .other.1, .other.0
+    )]
+    Sizes {
+        /// The name of the size.
+        name: String,
+        /// An input, and the size of its axis.
+        first: (String, usize),
+        /// Another input, and the size of its axis.
+        other: (String, usize),
+    },
+    /// There is no program for these sizes: see [`SizedFunction`].
+    #[error("{reason}")]
+    NoProgram {
+        /// The reason in words.
+        reason: String,
     },
     /// A plain field has another value than in the trace, which may have branched on it.
     #[error(
@@ -329,39 +359,67 @@ impl<P, Q, Y> Function<P, Q, Y> {
     /// When the program does not have the derivative.
     #[track_caller]
     fn of(parts: Parts<P, Y>) -> Self {
+        Function::of_with(parts, FunctionOptions::new())
+    }
+
+    /// A function with these options: see [`of`](Self::of).
+    #[track_caller]
+    fn of_with(parts: Parts<P, Y>, options: FunctionOptions) -> Self {
         let Parts { derived, recorded, count, names, template, assemble, key } = parts;
-        let options = FunctionOptions::new();
+        let function = Function {
+            recorded,
+            derived: (derived, count),
+            options,
+            names,
+            made: OnceLock::new(),
+            executable: OnceLock::new(),
+            template,
+            assemble,
+            key,
+            fixed: Fixed::default(),
+            inputs: PhantomData,
+        };
+        // A function that is recorded for all sizes is differentiated when these are known.
+        if !is_verbatim() {
+            function.derivative();
+        }
+        function
+    }
+
+    /// The derivative.
+    #[track_caller]
+    fn derivative(&self) -> &Made {
+        // Made outside of a closure, so that messages name the caller.
+        match self.made.get() {
+            Some(made) => made,
+            None => {
+                let made = self.make();
+                self.made.get_or_init(|| made)
+            }
+        }
+    }
+
+    #[track_caller]
+    fn make(&self) -> Made {
+        let ((derived, count), options) = (self.derived, self.options);
+        let cut = options.checkpoint.is_some().then(|| options.cut(&self.recorded));
+        let recorded = cut.as_ref().unwrap_or(&self.recorded);
         let ChosenProgram { program, ready, choices } =
-            match derived.of(&recorded, count, options.mode, options.passes, false) {
+            match derived.of(recorded, count, options.mode, options.passes, false) {
                 Ok(made) => made,
                 Err(fault) => panic!("{fault}"),
             };
         let mut outputs: Vec<&str> = program.outputs().iter().map(|slot| slot.name.as_str()).collect();
-        let unnamed = outputs.len() - names.len();
+        let unnamed = outputs.len() - self.names.len();
         outputs.truncate(unnamed);
-        outputs.extend(names.iter().map(String::as_str));
+        outputs.extend(self.names.iter().map(String::as_str));
         let inputs: Vec<&str> = program.inputs().iter().map(|slot| slot.name.as_str()).collect();
         let program = program.named(&inputs, &outputs);
         let ready = match ready {
             Some(ready) => ready.named(&inputs, &outputs),
             None => optimize_with(&program, derived.last(options.passes)),
         };
-        let derived = (derived, count);
-        let executable = OnceLock::new();
-        Function {
-            recorded,
-            derived,
-            options,
-            program,
-            choices,
-            ready,
-            executable,
-            template,
-            assemble,
-            key,
-            fixed: Fixed::default(),
-            inputs: PhantomData,
-        }
+        Made { program, choices, ready }
     }
 
     /// The same function with other options: its recorded program is differentiated and optimized again.
@@ -381,22 +439,10 @@ impl<P, Q, Y> Function<P, Q, Y> {
     #[track_caller]
     pub fn with_options(mut self, options: FunctionOptions) -> Self {
         if options != self.options {
-            let (derived, count) = self.derived;
-            let made = match derived.of(&options.cut(&self.recorded), count, options.mode, options.passes, false) {
-                Ok(made) => made,
-                Err(fault) => panic!("{fault}"),
-            };
-            let (inputs, outputs) = (self.program.inputs(), self.program.outputs());
-            let inputs: Vec<&str> = inputs.iter().map(|slot| slot.name.as_str()).collect();
-            let outputs: Vec<&str> = outputs.iter().map(|slot| slot.name.as_str()).collect();
-            let program = made.program.named(&inputs, &outputs);
-            self.ready = match made.ready {
-                Some(ready) => ready.named(&inputs, &outputs),
-                None => optimize_with(&program, derived.last(options.passes)),
-            };
-            (self.program, self.choices) = (program, made.choices);
-            self.executable = OnceLock::new();
-            self.options = options;
+            (self.options, self.made, self.executable) = (options, OnceLock::new(), OnceLock::new());
+            if !is_verbatim() {
+                self.derivative();
+            }
         }
         self
     }
@@ -409,7 +455,7 @@ impl<P, Q, Y> Function<P, Q, Y> {
     /// assert_eq!((f.program().inputs()[0].name.as_str(), f.program().size()), ("x", 2));
     /// ```
     pub fn program(&self) -> &Program {
-        &self.program
+        &self.derivative().program
     }
 
     /// The program that runs: vectorized and simplified.
@@ -420,7 +466,7 @@ impl<P, Q, Y> Function<P, Q, Y> {
     /// assert!(f.program().to_string().contains("loop") && !f.optimized().to_string().contains("loop"));
     /// ```
     pub fn optimized(&self) -> &Program {
-        &self.ready
+        &self.derivative().ready
     }
 }
 
@@ -436,8 +482,8 @@ impl<P, Q, Y> Function<P, Q, Y> {
     /// ```
     pub fn executable(&self) -> &Executable {
         self.executable.get_or_init(|| {
-            let known = constants_evaluated(&self.ready, |program, inputs| self.options.once(program, inputs));
-            compile(known.as_ref().unwrap_or(&self.ready))
+            let known = constants_evaluated(self.optimized(), |program, inputs| self.options.once(program, inputs));
+            compile(known.as_ref().unwrap_or(self.optimized()))
         })
     }
 
@@ -456,7 +502,7 @@ impl<P, Q, Y> Function<P, Q, Y> {
     /// assert!(text.contains("passes before the derivative: vectorize; after it: "));
     /// ```
     pub fn explain(&self) -> String {
-        explained(&self.choices) + &self.passes() + &self.executable().explain()
+        explained(&self.derivative().choices) + &self.passes() + &self.executable().explain()
     }
 
     /// The passes that changed the program at each stage, as a line.
@@ -464,8 +510,8 @@ impl<P, Q, Y> Function<P, Q, Y> {
         let (derived, settings) = (self.derived.0, self.options.settings());
         let last = Settings { options: derived.last(settings.options), ..settings };
         let cut = changed_by(Phase::BeforeDerivative, &self.recorded, &settings);
-        let made = changed_by(Phase::Optimize, &self.program, &last);
-        let planned = ("before the plan", changed_by(Phase::BeforePlan, &self.ready, &settings));
+        let made = changed_by(Phase::Optimize, self.program(), &last);
+        let planned = ("before the plan", changed_by(Phase::BeforePlan, self.optimized(), &settings));
         let stages = if derived == Derived::Value {
             vec![("passes", [cut, made].concat()), planned]
         } else {
@@ -540,7 +586,7 @@ impl<P: Tree<Array>, Q: Tree<Array>, Y> Function<P, Q, Y> {
         self.fits(x, data).then(|| {
             let mut inputs = x.leaves();
             inputs.extend(self.constants(data));
-            caught(|| interpret(&self.ready, inputs)).map(|results| self.assembled(x, &results))
+            caught(|| interpret(self.optimized(), inputs)).map(|results| self.assembled(x, &results))
         })
     }
 
@@ -601,6 +647,6 @@ impl<P: Tree<Array>, Y> Function<P, (), Y> {
 /// Shows the program that runs.
 impl<P, Q, Y> fmt::Debug for Function<P, Q, Y> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Function({})", self.ready)
+        write!(f, "Function({})", self.optimized())
     }
 }

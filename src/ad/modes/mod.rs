@@ -125,6 +125,12 @@ impl Wanted {
         Wanted { verb, form, value, second: false }
     }
 
+    /// Whether this is the gradient of one number, with or without its value.
+    #[cfg(feature = "serde")]
+    pub(crate) fn is_gradient(self) -> bool {
+        self.form == Form::Leaves
+    }
+
     /// The options of the last optimization, which may assume of a matrix of derivatives that its columns are products
     /// with basis vectors.
     pub(crate) fn last(self, options: Options) -> Options {

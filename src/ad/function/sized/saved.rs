@@ -1,0 +1,155 @@
+//! Saving and loading [`SizedModel`]s: the program for all sizes, and the name of the derivative.
+//!
+//! Law: a loaded model gives the results of the saved one, to the bit. Options are not saved.
+
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::model::{SizedInput, SizedModel};
+use crate::ad::function::FunctionOptions;
+use crate::ad::function::derivative_programs::Derived;
+use crate::ad::modes::Wanted;
+use crate::array::refused;
+use crate::dtype::DType;
+use crate::program::{SavedSize, SizedProgram, SizedShape};
+
+/// The version of the format. A changed format gets a new number.
+const FORMAT: u32 = 1;
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SavedModel {
+    model_format: u32,
+    /// The name of the derivative, and its order.
+    derivative: (String, usize),
+    /// The number of inputs that are differentiated.
+    arguments: usize,
+    /// The names of the last results.
+    names: Vec<String>,
+    inputs: Vec<SavedInput>,
+    program: SizedProgram,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SavedInput {
+    name: String,
+    dtype: String,
+    shape: Vec<SavedSize>,
+}
+
+/// The derivatives with their names; the number is the order of the `n`-th derivative, or that of directions.
+fn derivatives(n: usize) -> [(&'static str, Derived); 17] {
+    [
+        ("value", Derived::Value),
+        ("gradient", Derived::By(Wanted::gradient(false))),
+        ("value_and_gradient", Derived::By(Wanted::gradient(true))),
+        ("jacobian", Derived::By(Wanted::jacobian(false))),
+        ("value_and_jacobian", Derived::By(Wanted::jacobian(true))),
+        ("jacobian_matrix", Derived::By(Wanted::jacobian_matrix(false))),
+        ("value_and_jacobian_matrix", Derived::By(Wanted::jacobian_matrix(true))),
+        ("hessian", Derived::By(Wanted::HESSIAN)),
+        ("hessian_matrix", Derived::By(Wanted::HESSIAN_MATRIX)),
+        ("nth_derivative", Derived::Nth(n)),
+        ("laplacian", Derived::Laplacian),
+        ("laplacian_along", Derived::LaplacianAlong(n)),
+        ("divergence", Derived::Divergence),
+        ("hvp", Derived::Hvp),
+        ("jvp", Derived::Jvp),
+        ("vjp", Derived::Vjp),
+        ("cotangents", Derived::Cotangents),
+    ]
+}
+
+/// Saved as the program for all sizes, with the names of inputs and results, and the derivative to compute.
+///
+/// ```
+/// use polygrad::{Array, Function, SizedFunction, SizedModel, Sizes, Tensor, tensor};
+/// let record = |x: &_, _: &()| Function::value_and_grad(|x: &Tensor<_, 1>| x.square().mean(), x);
+/// let f = SizedFunction::new(&Sizes::new().axis("x", 0, "n"), record, &tensor([1.0, 2.0]), &());
+/// let saved = serde_json::to_string(f.model()).unwrap();
+/// let loaded: SizedModel = serde_json::from_str(&saved).unwrap();
+/// let results = loaded.run(&[Array::new(&[4], vec![2.0; 4])])?;
+/// assert_eq!(results, [Array::scalar(4.0), Array::full(&[4], 1.0)]);
+/// # Ok::<(), polygrad::RunError>(())
+/// ```
+impl Serialize for SizedModel {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let (derived, arguments) = self.derived;
+        let order = if let Derived::Nth(n) | Derived::LaplacianAlong(n) = derived { n } else { 0 };
+        let name = derivatives(order).iter().find(|(_, other)| *other == derived).map(|(name, _)| *name);
+        let name = name.ok_or_else(|| serde::ser::Error::custom("a derivative without a name"))?;
+        let input = |input: &SizedInput| SavedInput {
+            name: input.name.clone(),
+            dtype: input.dtype.name().to_owned(),
+            shape: input.shape.save(),
+        };
+        SavedModel {
+            model_format: FORMAT,
+            derivative: (name.to_owned(), order),
+            arguments,
+            names: self.names.clone(),
+            inputs: self.inputs.iter().map(input).collect(),
+            program: self.program.clone(),
+        }
+        .serialize(serializer)
+    }
+}
+
+/// Loads and checks what [`Serialize`] saved. Anything else is an error that says what is wrong.
+impl<'de> Deserialize<'de> for SizedModel {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<SizedModel, D::Error> {
+        load(SavedModel::deserialize(deserializer)?).map_err(D::Error::custom)
+    }
+}
+
+fn load(saved: SavedModel) -> Result<SizedModel, String> {
+    let SavedModel { model_format, derivative: (name, order), arguments, names, inputs, program } = saved;
+    if model_format != FORMAT {
+        return Err(refused(&format!("the format of a model must be {FORMAT}"), &format!("it is {model_format}")));
+    }
+    let Some((_, derived)) = derivatives(order).into_iter().find(|(known, _)| *known == name) else {
+        return Err(refused("a derivative must be a known one", &format!("it is {name:?}")));
+    };
+    let sizes = program.names().len();
+    let input = |SavedInput { name, dtype, shape }: SavedInput| {
+        let Some(dtype) = DType::of_name(&dtype) else {
+            return Err(refused("an element type must exist", "one does not"));
+        };
+        Ok(SizedInput { name, shape: SizedShape::load(shape, sizes)?, dtype })
+    };
+    let inputs = inputs.into_iter().map(input).collect::<Result<Vec<SizedInput>, String>>()?;
+    if !fits(derived, (arguments, names.len(), inputs.len()), &program) {
+        return Err(refused("the derivative must be one of the program", "it is none"));
+    }
+    Ok(SizedModel::of(program, (derived, arguments), names, inputs, FunctionOptions::new()))
+}
+
+/// Whether a program with so many arguments, named results and inputs can have the derivative.
+fn fits(derived: Derived, (arguments, names, inputs): (usize, usize, usize), program: &SizedProgram) -> bool {
+    let program = program.template();
+    let (takes, results) = (program.inputs().len(), program.outputs().len());
+    let number = program.outputs().iter().all(|slot| slot.shape.is_empty() && slot.dtype.is_float());
+    let (further, made) = match derived {
+        Derived::Value => (0, results),
+        Derived::By(wanted) if wanted.is_gradient() => (0, arguments + 1),
+        Derived::By(_) => (0, results + 1),
+        Derived::Nth(_) | Derived::Divergence => (0, 1),
+        Derived::Laplacian => (0, results),
+        Derived::LaplacianAlong(_) => (arguments, results),
+        Derived::Hvp => (arguments, arguments),
+        Derived::Jvp => (arguments, 2 * results),
+        Derived::Tangents => (arguments, results),
+        Derived::Vjp => (results, results + arguments),
+        Derived::Cotangents => (results, arguments),
+    };
+    let of_number = match derived {
+        Derived::By(wanted) => wanted.is_gradient() || wanted == Wanted::HESSIAN || wanted == Wanted::HESSIAN_MATRIX,
+        Derived::Nth(_) | Derived::Hvp => true,
+        Derived::Value | Derived::Jvp | Derived::Tangents | Derived::Vjp | Derived::Cotangents => false,
+        Derived::Laplacian | Derived::LaplacianAlong(_) | Derived::Divergence => false,
+    };
+    let is_derivative = derived != Derived::Value;
+    let floats = !is_derivative || arguments > 0 && program.takes_floats(arguments);
+    floats && arguments <= takes && names <= made && inputs == takes + further && (!of_number || number && results == 1)
+}

@@ -1,0 +1,262 @@
+//! The numbers of a program: the same program with other sizes, and the comparison of programs up to numbers.
+//!
+//! Law: a program with the numbers that it shows is the same program. Every operation passes the checks of tracing, so
+//! numbers that fit no program are an error.
+
+use std::sync::Arc;
+
+use crate::array::{Array, Values};
+use crate::dtype::DType;
+use crate::ops::Renumber;
+use crate::program::{Builder, Constant, Custom, CustomKind, Loop, NodeId, Op, Program, Slot};
+use crate::shape::{MAX_SIZE, Shape, is_possible, try_room};
+
+/// A number as a program shows it.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Number {
+    Int(i64),
+    Float(f64, DType),
+}
+
+impl Number {
+    /// Whether two numbers are one, to the bit.
+    pub(super) fn is(self, other: Number) -> bool {
+        match (self, other) {
+            (Number::Int(a), Number::Int(b)) => a == b,
+            (Number::Float(a, s), Number::Float(b, t)) => a.to_bits() == b.to_bits() && s == t,
+            (Number::Int(_) | Number::Float(..), _) => false,
+        }
+    }
+}
+
+/// The numbers that a program or an operation shows, in order.
+#[derive(Default)]
+pub(super) struct Shown(pub(super) Vec<Number>);
+
+impl Renumber for Shown {
+    fn int(&mut self, n: i64) -> Result<i64, String> {
+        self.0.push(Number::Int(n));
+        Ok(n)
+    }
+
+    fn float(&mut self, x: f64, dtype: DType) -> Result<f64, String> {
+        self.0.push(Number::Float(x, dtype));
+        Ok(x)
+    }
+}
+
+impl Shown {
+    /// The numbers of an operation and its result, with those of the programs that it runs.
+    pub(super) fn of(program: &Program, id: NodeId) -> Result<Vec<Number>, String> {
+        let mut shown = Shown::default();
+        let node = &program.nodes()[id as usize];
+        if !has_several_results(&node.op) {
+            shown.array(&node.shape)?;
+        }
+        operation(&node.op, &mut shown)?;
+        Ok(shown.0)
+    }
+}
+
+/// The program with other numbers: inputs and operations in order, for each its shape, its own numbers, and those of
+/// the programs that it runs.
+pub(super) fn renumbered(program: &Program, numbers: &mut dyn Renumber) -> Result<Program, String> {
+    let (mut b, count) = (Builder::verbatim(), program.inputs().len());
+    b.reserve(program.nodes().len());
+    for slot in program.inputs() {
+        let shape = numbers.array(&slot.shape)?;
+        b.input(Slot { shape, ..slot.clone() });
+    }
+    for (k, node) in program.nodes().iter().enumerate().skip(count) {
+        let single = !has_several_results(&node.op);
+        let shape = if single { numbers.array(&node.shape)? } else { Shape::new() };
+        let op = operation(&node.op, numbers)?;
+        let (needed, dtype) = b.try_kind(&op)?;
+        if single && (needed != shape || dtype != node.dtype || !is_possible(&needed)) {
+            return Err(String::from("the sizes of an operation and of its operands differ"));
+        }
+        b.placed(program.place(k as NodeId));
+        b.cons(op, needed, if single { dtype } else { node.dtype });
+    }
+    let names: Vec<String> = program.outputs().iter().map(|slot| slot.name.clone()).collect();
+    Ok(b.finish(program.results(), &names))
+}
+
+/// Whether the shape of the node of an operation has no meaning.
+fn has_several_results(op: &Op<NodeId>) -> bool {
+    matches!(op, Op::Loop(_) | Op::Call(..) | Op::Custom(..))
+}
+
+fn operation(op: &Op<NodeId>, numbers: &mut dyn Renumber) -> Result<Op<NodeId>, String> {
+    Ok(match op {
+        Op::Constant(c) => Op::Constant(constant(c, numbers)?),
+        Op::Discrete(op, args) => Op::Discrete(op.renumbered(numbers)?, args.clone()),
+        Op::Linear(op, a) => Op::Linear(Box::new(op.renumbered(numbers)?), *a),
+        Op::Contract(op, a, b) => Op::Contract(Box::new(op.renumbered(numbers)?), *a, *b),
+        Op::Call(op, args) => Op::Call(op.renumbered(numbers)?, args.clone()),
+        Op::Loop(l) => {
+            let n = numbers.size(l.n)?;
+            if n == 0 || n > MAX_SIZE {
+                return Err(format!("a loop has {n} trips"));
+            }
+            Op::Loop(Box::new(Loop { n, body: renumbered(&l.body, numbers)?, ..(**l).clone() }))
+        }
+        Op::Custom(c, args) => Op::Custom(Arc::new(function(c, numbers)?), args.clone()),
+        Op::Input(_) | Op::Unary(..) | Op::Binary(..) | Op::Select(_) | Op::Reduce(..) | Op::Gather(..) => op.clone(),
+        Op::ScatterAdd(..) | Op::Concat(..) | Op::Output(..) => op.clone(),
+    })
+}
+
+/// A function with other numbers, if its programs still fit together.
+fn function(c: &Custom, numbers: &mut dyn Renumber) -> Result<Custom, String> {
+    let (name, primal) = (c.name(), renumbered(c.primal(), numbers)?);
+    let mut again = |program: &Program| renumbered(program, numbers);
+    match c.kind() {
+        CustomKind::Rules { jvp, vjp } => {
+            let jvp = jvp.as_ref().map(&mut again).transpose()?;
+            Custom::new(name, primal, jvp, vjp.as_ref().map(&mut again).transpose()?)
+        }
+        CustomKind::Checkpointed => Ok(Custom::checkpointed(name, primal)),
+        CustomKind::Solve(e) => {
+            let moved = again(&e.moved)?;
+            let transposed = (again(&e.transposed.0)?, again(&e.transposed.1)?);
+            Custom::solve(name, primal, moved, transposed)
+        }
+        CustomKind::While { most } => {
+            let most = most.map(|n| numbers.size(n)).transpose()?;
+            Custom::while_loop(name, primal, most)
+        }
+    }
+}
+
+/// A constant: one number in all places, equal steps, or the same elements for all sizes.
+fn constant(Constant(array): &Constant, numbers: &mut dyn Renumber) -> Result<Constant, String> {
+    let dtype = array.dtype();
+    let (real, single) = (array.splat::<f64>(), array.splat::<f32>());
+    if let Some(x) = real.or(single.map(f64::from)) {
+        let shape = numbers.array(array.shape())?;
+        let x = numbers.float(x, dtype)?;
+        return Ok(Constant(if single.is_some() { Array::full(&shape, x as f32) } else { Array::full(&shape, x) }));
+    }
+    if let Some(n) = array.splat::<i64>() {
+        let shape = numbers.array(array.shape())?;
+        return Ok(Constant(Array::full(&shape, numbers.int(n)?)));
+    }
+    if let Some(yes) = array.splat::<bool>() {
+        return Ok(Constant(Array::full(&numbers.array(array.shape())?, yes)));
+    }
+    let Some((first, last)) = ends(array) else { return Ok(Constant(array.clone())) };
+    let n = numbers.array(array.shape())?[0];
+    Ok(Constant(match (first, last) {
+        (Number::Int(first), Number::Int(step)) => {
+            let (first, step) = (numbers.int(first)?, numbers.int(step)?);
+            try_room(&[n], size_of::<i64>())?;
+            Array::new(&[n], (0..n as i64).map(|k| first.wrapping_add(step.wrapping_mul(k))).collect())
+        }
+        (Number::Float(first, _), Number::Float(last, _)) => {
+            let (first, last) = (numbers.float(first, dtype)?, numbers.float(last, dtype)?);
+            try_room(&[n], size_of::<f64>())?;
+            spaced(first, last, n, dtype)
+        }
+        (Number::Int(_) | Number::Float(..), _) => unreachable!("both numbers are of one kind"),
+    }))
+}
+
+/// Numbers at equal distances, as `linspace` makes them.
+fn spaced(first: f64, last: f64, n: usize, dtype: DType) -> Array {
+    let all = Array::linspace(first, last, n);
+    if dtype == DType::F32 { all.cast::<f32>() } else { all }
+}
+
+/// The numbers that determine a vector with equal steps: the first and the step of integers, the first and the last of
+/// floats.
+fn ends(array: &Array) -> Option<(Number, Number)> {
+    let dtype = array.dtype();
+    if array.rank() != 1 || array.size() < 3 {
+        return None;
+    }
+    match dtype {
+        DType::Bool => None,
+        DType::I64 => {
+            let Values::Dense(v) = array.typed::<i64>() else { return None };
+            let step = v[1].wrapping_sub(v[0]);
+            let steady = v.windows(2).all(|w| w[1].wrapping_sub(w[0]) == step);
+            steady.then_some((Number::Int(v[0]), Number::Int(step)))
+        }
+        DType::F64 | DType::F32 => {
+            let last = array.size() - 1;
+            let end = |k: usize| match (array.values::<f64>(), array.values::<f32>()) {
+                (Some(v), _) => Some(v.get(k)),
+                (None, v) => v.map(|v| f64::from(v.get(k))),
+            };
+            let (first, last) = (end(0)?, end(last)?);
+            let is_spaced = Constant(spaced(first, last, array.size(), dtype)) == Constant(array.clone());
+            is_spaced.then_some((Number::Float(first, dtype), Number::Float(last, dtype)))
+        }
+    }
+}
+
+/// The first operation in which two programs of equally many operations differ, for programs inside too; `None` if
+/// they are equal. Host functions are compared by name.
+pub(super) fn first_difference<'a>(a: &'a Program, b: &'a Program) -> Option<[(&'a Program, NodeId); 2]> {
+    if a == b {
+        return None;
+    }
+    let last = |p: &'a Program| (p, p.nodes().len().saturating_sub(1) as NodeId);
+    for (k, (x, y)) in a.nodes().iter().zip(b.nodes()).enumerate() {
+        let inside = inner(&x.op).zip(inner(&y.op)).find_map(|(p, q)| first_difference(p, q));
+        if inside.is_some() && is_alike(&x.op, &y.op) {
+            return inside;
+        }
+        if (&x.shape, x.dtype) != (&y.shape, y.dtype) || !is_alike(&x.op, &y.op) {
+            return Some([(a, k as NodeId), (b, k as NodeId)]);
+        }
+    }
+    let ends = a.nodes().len() != b.nodes().len() || a.results() != b.results() || a.inputs() != b.inputs();
+    ends.then(|| [last(a), last(b)])
+}
+
+/// The programs that an operation runs.
+fn inner(op: &Op<NodeId>) -> impl Iterator<Item = &Program> {
+    let (body, function) = match op {
+        Op::Loop(l) => (Some(&l.body), None),
+        Op::Custom(c, _) => (None, Some(c)),
+        Op::Input(_) | Op::Constant(_) | Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) => {
+            (None, None)
+        }
+        Op::Linear(..) | Op::Contract(..) | Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) => (None, None),
+        Op::Concat(..) | Op::Call(..) | Op::Output(..) => (None, None),
+    };
+    body.into_iter().chain(function.into_iter().flat_map(|c| c.programs()))
+}
+
+/// Whether two operations are equal but for the programs that they run.
+fn is_alike(a: &Op<NodeId>, b: &Op<NodeId>) -> bool {
+    match (a, b) {
+        (Op::Loop(x), Op::Loop(y)) => {
+            (x.n, x.reverse, &x.init, &x.xs, &x.captured) == (y.n, y.reverse, &y.init, &y.xs, &y.captured)
+        }
+        (Op::Custom(x, of_x), Op::Custom(y, of_y)) => {
+            let kinds = (x.kind(), y.kind());
+            let same = match kinds {
+                (CustomKind::While { most }, CustomKind::While { most: other }) => most == other,
+                (CustomKind::Rules { jvp, vjp }, CustomKind::Rules { jvp: j, vjp: v }) => {
+                    (jvp.is_some(), vjp.is_some()) == (j.is_some(), v.is_some())
+                }
+                (CustomKind::Solve(_), CustomKind::Solve(_)) | (CustomKind::Checkpointed, CustomKind::Checkpointed) => {
+                    true
+                }
+                (
+                    CustomKind::While { .. }
+                    | CustomKind::Rules { .. }
+                    | CustomKind::Solve(_)
+                    | CustomKind::Checkpointed,
+                    _,
+                ) => false,
+            };
+            same && x.name() == y.name() && of_x == of_y
+        }
+        (Op::Call(x, of_x), Op::Call(y, of_y)) => x.linked_like(y) == *y && of_x == of_y,
+        (a, b) => a == b,
+    }
+}
