@@ -194,12 +194,12 @@ pub enum RunError {
     },
     /// A check of the program did not hold: see [`Tensor::check`](crate::Tensor::check).
     #[error("{0}")]
-    Check(FailedCheck),
+    Check(Box<FailedCheck>),
 }
 
 impl From<Box<FailedCheck>> for RunError {
     fn from(failed: Box<FailedCheck>) -> RunError {
-        RunError::Check(*failed)
+        RunError::Check(failed)
     }
 }
 
