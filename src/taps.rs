@@ -5,13 +5,10 @@
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
-use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use crate::array::Array;
-use crate::ops::Tap;
-use crate::shape::Show;
-use crate::source::SourceLine;
+use crate::ops::{FailedCheck, Tap};
 
 /// A function that takes printed lines.
 type Sink = Box<dyn FnMut(&str)>;
@@ -24,41 +21,6 @@ thread_local! {
     /// Whether a caller turns a failed check into an error.
     static CAUGHT: Cell<bool> = const { Cell::new(false) };
 }
-
-/// A check that did not hold while a program ran.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct FailedCheck {
-    /// The message of the check.
-    pub message: String,
-    /// The index of the first element of the mask that does not hold.
-    pub element: Vec<usize>,
-    /// The shape of the mask.
-    pub shape: Vec<usize>,
-    /// The index of that mask among those of a vectorized loop, outermost loop first; empty without one.
-    pub row: Vec<usize>,
-    /// Where the check was written, if that is known.
-    pub at: Option<SourceLine>,
-}
-
-impl fmt::Display for FailedCheck {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (message, at) =
-            (&self.message, self.at.as_ref().map_or_else(String::new, |at| format!(" (called at {at})")));
-        let element = match self.shape.is_empty() {
-            true => "the mask".to_owned(),
-            false => format!("element {} of the mask of shape {}", Show(&self.element), Show(&self.shape)),
-        };
-        let row = if self.row.is_empty() { String::new() } else { format!(" in row {}", Show(&self.row)) };
-        write!(
-            f,
-            "check: `{message}` must hold, but {element} does not{row}; mend what the mask is made of, or take the check \
-             out{at}"
-        )
-    }
-}
-
-impl std::error::Error for FailedCheck {}
 
 /// Restores a flag of the thread.
 struct Restored(&'static std::thread::LocalKey<Cell<bool>>, bool);

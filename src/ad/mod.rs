@@ -41,8 +41,8 @@ pub mod symbolic;
 mod taylor;
 mod verified;
 
+pub use crate::ops::FailedCheck;
 pub use crate::source::SourceLine;
-pub use crate::taps::FailedCheck;
 pub use certificate::{Certificate, CertificateError, CertifiedInput, CertifiedOperation, CertifiedOutput};
 pub use check::{ShapeError, check};
 pub use check_gradient::{

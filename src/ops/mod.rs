@@ -54,7 +54,7 @@ pub use matrix::Matrix;
 pub(crate) use numbers::Renumber;
 pub(crate) use property::{Property, ZeroSign};
 pub use reduce::Reduce;
-pub use tap::{Tap, TapKind};
+pub use tap::{FailedCheck, Tap, TapKind};
 pub use threefry::threefry;
 pub(crate) use threefry::{PARITY, ROTATIONS};
 pub use unary::Unary;

@@ -4,6 +4,8 @@
 //! numbers prints or checks. A tap runs once for each execution: no pass moves a tap into a loop or out of one. Taps are
 //! equal if their text, place and batches are: equal taps of the same operands are one execution.
 
+use std::fmt;
+
 use super::external::BatchedCall;
 use super::kinds::Kind;
 use super::linear::Linear;
@@ -12,9 +14,10 @@ use crate::base::BaseTensor;
 use crate::dtype::DType;
 use crate::shape::{Shape, Show};
 use crate::source::SourceLine;
-use crate::taps::FailedCheck;
 
 /// What a tap does with the values.
+///
+/// Closed: whoever runs a tap fails to compile where a new kind has no meaning yet.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum TapKind {
     /// Prints the operands, each under a label.
@@ -191,3 +194,38 @@ impl Tap {
         }
     }
 }
+
+/// A check that did not hold while a program ran.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FailedCheck {
+    /// The message of the check.
+    pub message: String,
+    /// The index of the first element of the mask that does not hold.
+    pub element: Vec<usize>,
+    /// The shape of the mask.
+    pub shape: Vec<usize>,
+    /// The index of that mask among those of a vectorized loop, outermost loop first; empty without one.
+    pub row: Vec<usize>,
+    /// Where the check was written, if that is known.
+    pub at: Option<SourceLine>,
+}
+
+impl fmt::Display for FailedCheck {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (message, at) =
+            (&self.message, self.at.as_ref().map_or_else(String::new, |at| format!(" (called at {at})")));
+        let element = match self.shape.is_empty() {
+            true => "the mask".to_owned(),
+            false => format!("element {} of the mask of shape {}", Show(&self.element), Show(&self.shape)),
+        };
+        let row = if self.row.is_empty() { String::new() } else { format!(" in row {}", Show(&self.row)) };
+        write!(
+            f,
+            "check: `{message}` must hold, but {element} does not{row}; mend what the mask is made of, or take the check \
+             out{at}"
+        )
+    }
+}
+
+impl std::error::Error for FailedCheck {}

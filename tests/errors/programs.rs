@@ -143,5 +143,5 @@ fn taps(log: &mut Log) {
     log.panics(|| Array::call(&tap(TapKind::Check("x".into())), &[x.clone(), x.clone()]));
     log.panics(|| Array::call(&tap(TapKind::Debug(vec!["x".into()])), &[]));
     let stacks = Tap::new(TapKind::Debug(vec!["x".into()]), None).batched(3, vec![true]);
-    log.panics(|| Array::call(&Call::Tap(stacks.into()), &[x.clone()]));
+    log.panics(|| Array::call(&Call::Tap(stacks.into()), std::slice::from_ref(&x)));
 }

@@ -145,6 +145,7 @@ const ROOMS: [&str; 32] = [
     "dtype",
     "array",
     "ops",
+    "taps",
     "cost",
     "program",
     "rewrite",

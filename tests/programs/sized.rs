@@ -92,7 +92,9 @@ impl Visitor for Compared {
             let mut made = None;
             // An objective may be one for this size alone; then it panics, or differs between sizes.
             let panic = caught_if_any(|| made = Some(SizedFunction::new(&sizes, record, &x, &data)));
-            let (Some(made), None) = (made, panic) else {
+            let (Some(made), None) = (made, &panic) else {
+                let message = panic.unwrap_or_default().message;
+                assert!(!message.contains("internal error"), "{} at {size}: {message}", O::NAME);
                 self.refused += 1;
                 continue;
             };

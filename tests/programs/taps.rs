@@ -44,7 +44,7 @@ fn near<const D: usize>(a: &Tensor<Concrete, D>, b: &Tensor<Concrete, D>) {
 fn objective<T: BaseTensor>(x: &Vector<T>, tapped: bool) -> Number<T> {
     let see = |x: Number<T>, label: &str| if tapped { x.debug(label).check(&x.lt(1e9), label) } else { x };
     let rows: Vector<T> = map(x, |x: &Number<T>| see(x.sin(), "row") * x);
-    let last = iterate(3, &rows.sum(), |_, y: Number<T>| see((&y * 0.5).tanh(), "trip") + &y);
+    let last = iterate(3, rows.sum(), |_, y: Number<T>| see((&y * 0.5).tanh(), "trip") + &y);
     let all = fold(x.clone(), &rows, |c: Vector<T>, r: &Number<T>| if tapped { c.debug("all") } else { c } * r.cos());
     last * all.dot(x)
 }
@@ -69,7 +69,7 @@ fn taps_change_no_value_and_no_derivative() {
         near(&hvp(plain, &x, &v), &hvp(tapped, &x, &v));
         near(&jvp(plain, &x, &v).1, &jvp(tapped, &x, &v).1);
         near(&direct::jvp(plain, &x, &v).1, &direct::jvp(tapped, &x, &v).1);
-        near(&jacobian(|x| plain(x), &x), &jacobian(|x| tapped(x), &x));
+        near(&jacobian(plain, &x), &jacobian(tapped, &x));
         for (a, b) in taylor(plain, &x, &v, 3).iter().zip(&taylor(tapped, &x, &v, 3)) {
             near(a, b);
         }
@@ -174,7 +174,7 @@ fn each_trip_prints() {
     assert_eq!(all.len(), 5);
     assert_eq!(printed(|| value_and_grad(cut, &x)).1, all);
     assert_eq!(printed(|| direct::value_and_grad(cut, &x)).1, all);
-    assert_eq!(printed(|| direct::grad(|x| direct::grad(|x| cut(x), x), &x)).1, all);
+    assert_eq!(printed(|| direct::grad(|x| direct::grad(cut, x), &x)).1, all);
 }
 
 #[test]
@@ -230,13 +230,13 @@ fn programs_that_run_rows_together_check_no_row_that_has_ended() {
     let (found, lines) = printed(|| Function::stage(|x: &Vector<Term>| -> Vector<_> { vmap(down)(x) }, &x).run(&x));
     assert_eq!(found, Ok(tensor([1.0, 1.0, 0.75])));
     assert_eq!(lines, ["x = 8.0", "x = 4.0", "x = 2.0", "x = 3.0", "x = 1.5"]);
-    for slope in [grad::<Concrete, _, f64>(|x| within(x), &tensor(8.0)), direct::grad(|x| within(x), &tensor(8.0))] {
+    for slope in [grad::<Concrete, _, f64>(within, &tensor(8.0)), direct::grad(within, &tensor(8.0))] {
         assert_eq!(slope, tensor(0.125));
     }
-    let slopes = |x: &Vector<Term>| -> Number<_> { vmap(|x: &Number<_>| within(x))(x).sum() };
+    let slopes = |x: &Vector<Term>| -> Number<_> { vmap(within)(x).sum() };
     let (found, _) = printed(|| Function::grad(slopes, &x).run(&x));
     assert_eq!(found, Ok(tensor([0.125, 1.0, 0.25])));
-    assert_eq!(direct::grad(|x| map(x, |x: &Number<_>| within(x)).sum(), &x), tensor([0.125, 1.0, 0.25]));
+    assert_eq!(direct::grad(|x| map(x, within).sum(), &x), tensor([0.125, 1.0, 0.25]));
 }
 
 #[test]
@@ -286,8 +286,8 @@ fn rules_show_their_values() {
     assert_eq!(printed(|| value_and_grad(ruled, &x)), ((tensor(6.0), tensor(2.0)), lines.map(String::from).to_vec()));
     assert_eq!(printed(|| direct::value_and_grad(ruled, &x)).1, lines);
     // Observers run the function once more.
-    assert_eq!(printed(|| count(|x| ruled(x), &x).0).1, ["x = 3.0"]);
-    assert_eq!(printed(|| first_nan(|x| ruled(x), &x)).1, ["x = 3.0"]);
+    assert_eq!(printed(|| count(ruled, &x).0).1, ["x = 3.0"]);
+    assert_eq!(printed(|| first_nan(ruled, &x)).1, ["x = 3.0"]);
 }
 
 #[test]

@@ -13,10 +13,11 @@ use crate::array::Array;
 use crate::backend::{self, Executable, compile};
 use crate::checkpoint::Checkpoint;
 use crate::dtype::DType;
+use crate::ops::FailedCheck;
 use crate::passes::{Options, Phase, Settings, after, changed_by, constants_evaluated, optimize_with};
 use crate::program::{Program, interpret, is_verbatim};
 use crate::shape::Show;
-use crate::taps::{FailedCheck, caught};
+use crate::taps::caught;
 use crate::tree::{Difference, Key, PathStep, Tree, Visitor};
 
 pub(super) mod derivative_programs;

@@ -20,7 +20,7 @@ use std::sync::Arc;
 pub(crate) use serial::SavedSize;
 
 use self::fit::{Varying, fitted};
-use self::numbers::{Number, Shown, first_difference, renumbered};
+use self::numbers::{Given, Number, Shown, first_apart, first_difference, renumbered};
 use self::polynomial::{Fitting, Polynomial, points};
 use super::term::simplified;
 use super::{Loop, Node, NodeId, Op, Program, Slot};
@@ -316,19 +316,8 @@ fn same_structure(names: &[NamedSize], sizes: [&[usize]; 2], programs: [&Program
     if like.is_ok() && differ.is_none() && values.next().is_none() {
         return Ok(());
     }
-    let apart = |k: &usize| {
-        let id = *k as NodeId;
-        let numbers = |p: &Program| Shown::of(p, id).map(|all| all.len()).unwrap_or_default();
-        let (x, y) = (&a.nodes()[*k], &b.nodes()[*k]);
-        let mut operands = [Vec::new(), Vec::new()];
-        x.op.operands(&mut |r| operands[0].push(*r));
-        y.op.operands(&mut |r| operands[1].push(*r));
-        let same = x.op.words() == y.op.words() && operands[0] == operands[1] && x.shape.len() == y.shape.len();
-        !same || numbers(a) != numbers(b)
-    };
-    let shorter = a.nodes().len().min(b.nodes().len());
-    let at = differ.map(|[(_, k), _]| k as usize).filter(|k| *k < shorter && a.nodes().len() == b.nodes().len());
-    let k = (0..shorter).find(apart).or(at).unwrap_or(shorter) as NodeId;
+    let last = |p: &'_ Program| p.nodes().len().saturating_sub(1) as NodeId;
+    let at = first_apart(a, b).or(differ).unwrap_or([(a, last(a)), (b, last(b))]);
     let [first, second] = sizes.map(|sizes| sizes_in_words(names, sizes));
     let counts = programs.map(Program::size);
     Err(format!(
@@ -336,28 +325,9 @@ fn same_structure(names: &[NamedSize], sizes: [&[usize]; 2], programs: [&Program
          differ are {} and {}; replace a loop of the host by `iterate`, `map` or `build`, a branch on a size by `Jit`",
         counts[0],
         counts[1],
-        operation(a, k),
-        operation(b, k)
+        operation(at[0].0, at[0].1),
+        operation(at[1].0, at[1].1)
     ))
-}
-
-/// Other numbers, one after the other.
-struct Given<'a>(&'a mut dyn Iterator<Item = Number>);
-
-impl Renumber for Given<'_> {
-    fn int(&mut self, _: i64) -> Result<i64, String> {
-        match self.0.next() {
-            Some(Number::Int(n)) => Ok(n),
-            Some(Number::Float(..)) | None => Err(String::from("a number is missing")),
-        }
-    }
-
-    fn float(&mut self, _: f64, dtype: DType) -> Result<f64, String> {
-        match self.0.next() {
-            Some(Number::Float(x, of)) if of == dtype => Ok(x),
-            Some(_) | None => Err(String::from("a number is missing")),
-        }
-    }
 }
 
 /// The numbers that differ between recordings, as expressions of the sizes.

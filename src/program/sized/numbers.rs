@@ -58,6 +58,25 @@ impl Shown {
     }
 }
 
+/// Other numbers, one after the other.
+pub(super) struct Given<'a>(pub(super) &'a mut dyn Iterator<Item = Number>);
+
+impl Renumber for Given<'_> {
+    fn int(&mut self, _: i64) -> Result<i64, String> {
+        match self.0.next() {
+            Some(Number::Int(n)) => Ok(n),
+            Some(Number::Float(..)) | None => Err(String::from("a number is missing")),
+        }
+    }
+
+    fn float(&mut self, _: f64, dtype: DType) -> Result<f64, String> {
+        match self.0.next() {
+            Some(Number::Float(x, of)) if of == dtype => Ok(x),
+            Some(_) | None => Err(String::from("a number is missing")),
+        }
+    }
+}
+
 /// The program with other numbers: inputs and operations in order, for each its shape, its own numbers, and those of
 /// the programs that it runs.
 pub(super) fn renumbered(program: &Program, numbers: &mut dyn Renumber) -> Result<Program, String> {
@@ -259,4 +278,29 @@ fn is_alike(a: &Op<NodeId>, b: &Op<NodeId>) -> bool {
         (Op::Call(x, of_x), Op::Call(y, of_y)) => x.linked_like(y) == *y && of_x == of_y,
         (a, b) => a == b,
     }
+}
+
+/// The first operation in which two programs differ in more than numbers, for programs inside too.
+pub(super) fn first_apart<'a>(a: &'a Program, b: &'a Program) -> Option<[(&'a Program, NodeId); 2]> {
+    let shorter = a.nodes().len().min(b.nodes().len());
+    for k in 0..shorter {
+        if is_apart(a, b, k as NodeId) {
+            let programs = inner(&a.nodes()[k].op).zip(inner(&b.nodes()[k].op));
+            let inside = programs.into_iter().find_map(|(p, q)| first_apart(p, q));
+            return Some(inside.unwrap_or([(a, k as NodeId), (b, k as NodeId)]));
+        }
+    }
+    (a.nodes().len() != b.nodes().len()).then_some([(a, shorter as NodeId), (b, shorter as NodeId)])
+}
+
+/// Whether an operation of the first program with the numbers of that of the second is not the second.
+fn is_apart(a: &Program, b: &Program, id: NodeId) -> bool {
+    let (x, y) = (&a.nodes()[id as usize], &b.nodes()[id as usize]);
+    let Ok(numbers) = Shown::of(b, id) else { return true };
+    let mut values = numbers.into_iter();
+    let mut given = Given(&mut values);
+    let shape = if has_several_results(&x.op) { Ok(x.shape.clone()) } else { given.shape(&x.shape) };
+    let (Ok(shape), Ok(op)) = (shape, operation(&x.op, &mut given)) else { return true };
+    let inside = inner(&op).zip(inner(&y.op)).any(|(p, q)| first_difference(p, q).is_some());
+    shape != y.shape || x.dtype != y.dtype || inside || !is_alike(&op, &y.op) || values.next().is_some()
 }
