@@ -2,7 +2,7 @@
 //!
 //! Law: an expression that is found has the numbers of all recordings, to the bit.
 
-use super::numbers::Number;
+use super::numbers::ShownNumber;
 use super::polynomial::{Fitting, Polynomial};
 use crate::dtype::DType;
 
@@ -61,10 +61,10 @@ impl FloatForm {
 }
 
 impl Varying {
-    pub(super) fn at(&self, sizes: &[usize]) -> Option<Number> {
+    pub(super) fn at(&self, sizes: &[usize]) -> Option<ShownNumber> {
         match self {
-            Varying::Int(size) => size.at(sizes).map(Number::Int),
-            Varying::Float(form) => form.at(sizes).map(|x| Number::Float(x, form.dtype)),
+            Varying::Int(size) => size.at(sizes).map(ShownNumber::Int),
+            Varying::Float(form) => form.at(sizes).map(|x| ShownNumber::Float(x, form.dtype)),
         }
     }
 
@@ -138,10 +138,10 @@ fn float(values: &[f64], dtype: DType, fitting: &Fitting<'_>, sizes: &[Polynomia
 
 /// The numbers of all recordings at one position, which differ, as an expression of the named sizes; `sizes` are those
 /// on which a float may depend.
-pub(super) fn fitted(numbers: &[Number], fitting: &Fitting<'_>, sizes: &[Polynomial]) -> Option<Varying> {
-    let int = |number: &Number| match number {
-        Number::Int(n) => Some(*n),
-        Number::Float(..) => None,
+pub(super) fn fitted(numbers: &[ShownNumber], fitting: &Fitting<'_>, sizes: &[Polynomial]) -> Option<Varying> {
+    let int = |number: &ShownNumber| match number {
+        ShownNumber::Int(n) => Some(*n),
+        ShownNumber::Float(..) => None,
     };
     if let Some(values) = numbers.iter().map(int).collect::<Option<Vec<i64>>>() {
         return fitting.of(&values).map(Varying::Int);
@@ -149,7 +149,7 @@ pub(super) fn fitted(numbers: &[Number], fitting: &Fitting<'_>, sizes: &[Polynom
     let mut values = Vec::with_capacity(numbers.len());
     let mut dtype = DType::F64;
     for number in numbers {
-        let Number::Float(x, t) = number else { return None };
+        let ShownNumber::Float(x, t) = number else { return None };
         (values, dtype) = ([values, vec![*x]].concat(), *t);
     }
     float(&values, dtype, fitting, sizes).map(Varying::Float)

@@ -20,7 +20,7 @@ use std::sync::Arc;
 pub(crate) use serial::SavedSize;
 
 use self::fit::{Varying, fitted};
-use self::numbers::{Given, Number, Shown, first_apart, first_difference, renumbered};
+use self::numbers::{GivenNumbers, Shown, ShownNumber, first_apart, first_difference, renumbered};
 use self::polynomial::{Fitting, Polynomial, points};
 use super::term::simplified;
 use super::{Loop, Node, NodeId, Op, Program, Slot};
@@ -99,7 +99,7 @@ struct At<'a> {
 }
 
 impl At<'_> {
-    fn next(&mut self, number: Number) -> Result<Number, String> {
+    fn next(&mut self, number: ShownNumber) -> Result<ShownNumber, String> {
         self.position += 1;
         match self.varying.split_first() {
             Some(((position, varying), rest)) if position + 1 == self.position => {
@@ -113,16 +113,16 @@ impl At<'_> {
 
 impl Renumber for At<'_> {
     fn int(&mut self, n: i64) -> Result<i64, String> {
-        match self.next(Number::Int(n))? {
-            Number::Int(n) => Ok(n),
-            Number::Float(..) => Err(String::from("a size is a float")),
+        match self.next(ShownNumber::Int(n))? {
+            ShownNumber::Int(n) => Ok(n),
+            ShownNumber::Float(..) => Err(String::from("a size is a float")),
         }
     }
 
     fn float(&mut self, x: f64, dtype: DType) -> Result<f64, String> {
-        match self.next(Number::Float(x, dtype))? {
-            Number::Float(x, _) => Ok(x),
-            Number::Int(_) => Err(String::from("a float is a size")),
+        match self.next(ShownNumber::Float(x, dtype))? {
+            ShownNumber::Float(x, _) => Ok(x),
+            ShownNumber::Int(_) => Err(String::from("a float is a size")),
         }
     }
 }
@@ -308,7 +308,7 @@ fn same_structure(names: &[NamedSize], sizes: [&[usize]; 2], programs: [&Program
     renumbered(b, &mut shown)?;
     let mut values = shown.0.into_iter();
     // The first program with the numbers of the second is the second.
-    let like = renumbered(a, &mut Given(&mut values));
+    let like = renumbered(a, &mut GivenNumbers(&mut values));
     let differ = match &like {
         Ok(like) => first_difference(like, b),
         Err(_) => None,
@@ -340,15 +340,15 @@ fn expressions(
         let mut shown = Shown::default();
         renumbered(program, &mut shown).map(|_| shown.0)
     };
-    let all = programs.iter().map(shown).collect::<Result<Vec<Vec<Number>>, String>>()?;
-    let at = |k: usize| all.iter().map(|numbers| numbers[k]).collect::<Vec<Number>>();
+    let all = programs.iter().map(shown).collect::<Result<Vec<Vec<ShownNumber>>, String>>()?;
+    let at = |k: usize| all.iter().map(|numbers| numbers[k]).collect::<Vec<ShownNumber>>();
     let differ = |k: &usize| all.iter().any(|numbers| !numbers[*k].is(all[0][*k]));
     let differing: Vec<usize> = (0..all[0].len()).filter(differ).collect();
     let mut sizes: Vec<Polynomial> = (0..names.len()).map(|k| Polynomial::of(k, names.len())).collect();
     // Sizes first: floats depend on those that occur.
     let mut found: Vec<(usize, Option<Varying>)> = Vec::with_capacity(differing.len());
     for k in differing {
-        let ints = matches!(all[0][k], Number::Int(_));
+        let ints = matches!(all[0][k], ShownNumber::Int(_));
         let fit = if ints { fitted(&at(k), fitting, &[]) } else { None };
         if let Some(Varying::Int(size)) = &fit
             && !sizes.contains(size)
@@ -360,7 +360,7 @@ fn expressions(
     let mut varying = Vec::with_capacity(found.len());
     for (k, fit) in found {
         let fit = match (fit, all[0][k]) {
-            (None, Number::Float(..)) => fitted(&at(k), fitting, &sizes),
+            (None, ShownNumber::Float(..)) => fitted(&at(k), fitting, &sizes),
             (fit, _) => fit,
         };
         let Some(fit) = fit else { return Err(no_expression(names, fitting.points(), &programs[0], (k, &at(k)))) };
@@ -374,12 +374,12 @@ fn no_expression(
     names: &[NamedSize],
     points: &[Vec<usize>],
     program: &Program,
-    (position, numbers): (usize, &[Number]),
+    (position, numbers): (usize, &[ShownNumber]),
 ) -> String {
     const FEW: usize = 4;
-    let text = |number: &Number| match number {
-        Number::Int(n) => n.to_string(),
-        Number::Float(x, _) => format!("{x:?}"),
+    let text = |number: &ShownNumber| match number {
+        ShownNumber::Int(n) => n.to_string(),
+        ShownNumber::Float(x, _) => format!("{x:?}"),
     };
     let each = points.iter().zip(numbers).take(FEW);
     let seen = each.map(|(point, number)| format!("{} at {}", text(number), sizes_in_words(names, point)));

@@ -13,41 +13,41 @@ use crate::shape::{MAX_SIZE, Shape, is_possible, try_room};
 
 /// A number as a program shows it.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Number {
+pub(super) enum ShownNumber {
     Int(i64),
     Float(f64, DType),
 }
 
-impl Number {
+impl ShownNumber {
     /// Whether two numbers are one, to the bit.
-    pub(super) fn is(self, other: Number) -> bool {
+    pub(super) fn is(self, other: ShownNumber) -> bool {
         match (self, other) {
-            (Number::Int(a), Number::Int(b)) => a == b,
-            (Number::Float(a, s), Number::Float(b, t)) => a.to_bits() == b.to_bits() && s == t,
-            (Number::Int(_) | Number::Float(..), _) => false,
+            (ShownNumber::Int(a), ShownNumber::Int(b)) => a == b,
+            (ShownNumber::Float(a, s), ShownNumber::Float(b, t)) => a.to_bits() == b.to_bits() && s == t,
+            (ShownNumber::Int(_) | ShownNumber::Float(..), _) => false,
         }
     }
 }
 
 /// The numbers that a program or an operation shows, in order.
 #[derive(Default)]
-pub(super) struct Shown(pub(super) Vec<Number>);
+pub(super) struct Shown(pub(super) Vec<ShownNumber>);
 
 impl Renumber for Shown {
     fn int(&mut self, n: i64) -> Result<i64, String> {
-        self.0.push(Number::Int(n));
+        self.0.push(ShownNumber::Int(n));
         Ok(n)
     }
 
     fn float(&mut self, x: f64, dtype: DType) -> Result<f64, String> {
-        self.0.push(Number::Float(x, dtype));
+        self.0.push(ShownNumber::Float(x, dtype));
         Ok(x)
     }
 }
 
 impl Shown {
     /// The numbers of an operation and its result, with those of the programs that it runs.
-    pub(super) fn of(program: &Program, id: NodeId) -> Result<Vec<Number>, String> {
+    pub(super) fn of(program: &Program, id: NodeId) -> Result<Vec<ShownNumber>, String> {
         let mut shown = Shown::default();
         let node = &program.nodes()[id as usize];
         if !has_several_results(&node.op) {
@@ -59,19 +59,19 @@ impl Shown {
 }
 
 /// Other numbers, one after the other.
-pub(super) struct Given<'a>(pub(super) &'a mut dyn Iterator<Item = Number>);
+pub(super) struct GivenNumbers<'a>(pub(super) &'a mut dyn Iterator<Item = ShownNumber>);
 
-impl Renumber for Given<'_> {
+impl Renumber for GivenNumbers<'_> {
     fn int(&mut self, _: i64) -> Result<i64, String> {
         match self.0.next() {
-            Some(Number::Int(n)) => Ok(n),
-            Some(Number::Float(..)) | None => Err(String::from("a number is missing")),
+            Some(ShownNumber::Int(n)) => Ok(n),
+            Some(ShownNumber::Float(..)) | None => Err(String::from("a number is missing")),
         }
     }
 
     fn float(&mut self, _: f64, dtype: DType) -> Result<f64, String> {
         match self.0.next() {
-            Some(Number::Float(x, of)) if of == dtype => Ok(x),
+            Some(ShownNumber::Float(x, of)) if of == dtype => Ok(x),
             Some(_) | None => Err(String::from("a number is missing")),
         }
     }
@@ -167,17 +167,17 @@ fn constant(Constant(array): &Constant, numbers: &mut dyn Renumber) -> Result<Co
     let Some((first, last)) = ends(array) else { return Ok(Constant(array.clone())) };
     let n = numbers.array(array.shape())?[0];
     Ok(Constant(match (first, last) {
-        (Number::Int(first), Number::Int(step)) => {
+        (ShownNumber::Int(first), ShownNumber::Int(step)) => {
             let (first, step) = (numbers.int(first)?, numbers.int(step)?);
             try_room(&[n], size_of::<i64>())?;
             Array::new(&[n], (0..n as i64).map(|k| first.wrapping_add(step.wrapping_mul(k))).collect())
         }
-        (Number::Float(first, _), Number::Float(last, _)) => {
+        (ShownNumber::Float(first, _), ShownNumber::Float(last, _)) => {
             let (first, last) = (numbers.float(first, dtype)?, numbers.float(last, dtype)?);
             try_room(&[n], size_of::<f64>())?;
             spaced(first, last, n, dtype)
         }
-        (Number::Int(_) | Number::Float(..), _) => unreachable!("both numbers are of one kind"),
+        (ShownNumber::Int(_) | ShownNumber::Float(..), _) => unreachable!("both numbers are of one kind"),
     }))
 }
 
@@ -189,7 +189,7 @@ fn spaced(first: f64, last: f64, n: usize, dtype: DType) -> Array {
 
 /// The numbers that determine a vector with equal steps: the first and the step of integers, the first and the last of
 /// floats.
-fn ends(array: &Array) -> Option<(Number, Number)> {
+fn ends(array: &Array) -> Option<(ShownNumber, ShownNumber)> {
     let dtype = array.dtype();
     if array.rank() != 1 || array.size() < 3 {
         return None;
@@ -200,7 +200,7 @@ fn ends(array: &Array) -> Option<(Number, Number)> {
             let Values::Dense(v) = array.typed::<i64>() else { return None };
             let step = v[1].wrapping_sub(v[0]);
             let steady = v.windows(2).all(|w| w[1].wrapping_sub(w[0]) == step);
-            steady.then_some((Number::Int(v[0]), Number::Int(step)))
+            steady.then_some((ShownNumber::Int(v[0]), ShownNumber::Int(step)))
         }
         DType::F64 | DType::F32 => {
             let last = array.size() - 1;
@@ -210,7 +210,7 @@ fn ends(array: &Array) -> Option<(Number, Number)> {
             };
             let (first, last) = (end(0)?, end(last)?);
             let is_spaced = Constant(spaced(first, last, array.size(), dtype)) == Constant(array.clone());
-            is_spaced.then_some((Number::Float(first, dtype), Number::Float(last, dtype)))
+            is_spaced.then_some((ShownNumber::Float(first, dtype), ShownNumber::Float(last, dtype)))
         }
     }
 }
@@ -298,7 +298,7 @@ fn is_apart(a: &Program, b: &Program, id: NodeId) -> bool {
     let (x, y) = (&a.nodes()[id as usize], &b.nodes()[id as usize]);
     let Ok(numbers) = Shown::of(b, id) else { return true };
     let mut values = numbers.into_iter();
-    let mut given = Given(&mut values);
+    let mut given = GivenNumbers(&mut values);
     let shape = if has_several_results(&x.op) { Ok(x.shape.clone()) } else { given.shape(&x.shape) };
     let (Ok(shape), Ok(op)) = (shape, operation(&x.op, &mut given)) else { return true };
     let inside = inner(&op).zip(inner(&y.op)).any(|(p, q)| first_difference(p, q).is_some());

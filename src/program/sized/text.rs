@@ -8,7 +8,7 @@ use std::fmt;
 
 use super::SizedProgram;
 use super::fit::{Varying, fitted};
-use super::numbers::Number;
+use super::numbers::ShownNumber;
 use super::polynomial::{Fitting, Polynomial, points};
 use super::sizes_in_words;
 use crate::dtype::DType;
@@ -44,11 +44,11 @@ fn pieces(text: &str) -> Vec<(bool, &str)> {
 }
 
 /// A number of a text.
-fn number(text: &str) -> Option<Number> {
+fn number(text: &str) -> Option<ShownNumber> {
     if let Ok(n) = text.parse::<i64>() {
-        return Some(Number::Int(n));
+        return Some(ShownNumber::Int(n));
     }
-    text.parse::<f64>().ok().map(|x| Number::Float(x, DType::F64))
+    text.parse::<f64>().ok().map(|x| ShownNumber::Float(x, DType::F64))
 }
 
 impl SizedProgram {
