@@ -127,7 +127,7 @@ rows! {
     Shr "shr" => |x: i64, y: i64| if (0..64).contains(&y) { (x as u64 >> y) as i64 } else { 0 },
     /// `x / 2^y` rounded down, for `y` in `0..64`: copies of the sign come from above; the sign, 0 or -1, for other `y`.
     ShrSigned "shr_signed" => |x: i64, y: i64| x >> if (0..64).contains(&y) { y } else { 63 },
-    /// The block `y` of 64 bits under the key `x`: [`threefry`].
+    /// The block `y` of 64 bits under the key `x`, by Threefry-2x32 with 20 rounds: the source of random numbers.
     Threefry "threefry" => threefry,
 }
 

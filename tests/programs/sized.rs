@@ -128,8 +128,11 @@ fn objectives_at_a_size_are_those_recorded_there() {
 
 // ---- every verb ----
 
+/// A program in a vector and a table, with its name.
+type OfTable = (&'static str, fn(&Vector<Term>, &Matrix<Term>) -> Number<Term>);
+
 /// Programs in a vector and a table, by ways that depend on sizes.
-fn programs() -> Vec<(&'static str, fn(&Vector<Term>, &Matrix<Term>) -> Number<Term>)> {
+fn programs() -> Vec<OfTable> {
     vec![
         ("mean", |w, x| x.matvec(w).square().mean()),
         ("deviation", |w, x| (x.matvec(w) / x.matvec(w).std()).sin().sum()),

@@ -22,8 +22,8 @@ use crate::tree::Key;
 /// [`model`](crate::SizedFunction::model).
 ///
 /// ```
-/// use polygrad::{Array, Function, SizedFunction, Sizes, tensor};
-/// let record = |x: &_, _: &()| Function::value_and_grad(|x| x.square().sum(), x);
+/// use polygrad::{Array, Function, SizedFunction, Sizes, Tensor, tensor};
+/// let record = |x: &_, _: &()| Function::value_and_grad(|x: &Tensor<_, 1>| x.square().sum(), x);
 /// let f = SizedFunction::new(&Sizes::new().axis("x", 0, "n"), record, &tensor([1.0, 2.0]), &());
 /// let results = f.model().run(&[Array::new(&[3], vec![1.0, 2.0, 3.0])])?;
 /// assert_eq!(results, [Array::scalar(14.0), Array::new(&[3], vec![2.0, 4.0, 6.0])]);
