@@ -38,6 +38,9 @@ enum Limit {
     Every(usize),
     /// The largest number of states that are stored at a time.
     States(usize),
+    /// The share of the trips, in parts of [`Checkpoint::WHOLE`], that are the last ones and run once; those before are
+    /// cut in segments of at most as many.
+    Last(u32),
 }
 
 /// The body of a loop: a function that owns its captured values, since trips may run again after the loop has ended.
@@ -116,12 +119,37 @@ impl Checkpoint {
         Checkpoint(Limit::States(states))
     }
 
+    /// The share of all trips.
+    pub(crate) const WHOLE: u32 = 1 << 16;
+
+    /// The last trips, this share of all, run once and keep their states; those before are cut in segments of at most as
+    /// many trips. So of a loop half of which may be kept, only the first half runs again.
+    pub(crate) fn last(share: u32) -> Checkpoint {
+        Checkpoint(Limit::Last(share))
+    }
+
+    /// The rule in words.
+    pub(crate) fn words(self) -> String {
+        match self.0 {
+            Limit::Every(every) => format!("in segments of {every} trips"),
+            Limit::States(states) => format!("with at most {states} states"),
+            Limit::Last(share) => {
+                let percent = 100.0 * f64::from(share) / f64::from(Checkpoint::WHOLE);
+                format!("in segments of {percent:.1} % of their trips, of which the last does not run again")
+            }
+        }
+    }
+
     /// The segments of a loop of `n` trips. The segments of a level have equal lengths, unless the reverse pass frees a
     /// state after its last use (`lets_go`).
     pub(crate) fn plan(self, n: usize, lets_go: bool) -> SegmentPlan {
         match self.0 {
             Limit::Every(every) if every < n => SegmentPlan::of(n, [(n / every, every, SegmentPlan::whole())]),
             Limit::Every(_) => SegmentPlan::whole(),
+            Limit::Last(share) => {
+                let last = (n as u128 * u128::from(share)).div_ceil(u128::from(Checkpoint::WHOLE)) as usize;
+                SegmentPlan::with_last(n, last)
+            }
             Limit::States(states) => {
                 let settings = (1..=n.max(2).ilog2() as usize).flat_map(|runs| {
                     let most = if lets_go { lengths(runs) } else { 1 };
@@ -160,6 +188,8 @@ pub(crate) struct SegmentPlan {
 struct Group {
     count: usize,
     len: usize,
+    /// Whether the segments run once, and their states are stored.
+    once: bool,
     /// The plan of each segment.
     inner: Rc<SegmentPlan>,
 }
@@ -181,9 +211,9 @@ impl SegmentPlan {
         for (count, len, inner) in segments {
             let (full, inner) = (count.min(left / len), Rc::new(inner));
             left -= full * len;
-            groups.extend((full > 0).then(|| Group { count: full, len, inner: inner.clone() }));
+            groups.extend((full > 0).then(|| Group { count: full, len, once: false, inner: inner.clone() }));
             if full < count && left > 0 {
-                groups.push(Group { count: 1, len: left, inner: Rc::new(inner.shortened(left)) });
+                groups.push(Group { count: 1, len: left, once: false, inner: Rc::new(inner.shortened(left)) });
                 left = 0;
             }
         }
@@ -195,10 +225,23 @@ impl SegmentPlan {
             groups.extend((rest > 0).then(|| Group {
                 count: 1,
                 len: rest,
+                once: false,
                 inner: Rc::new(last.inner.shortened(rest)),
             }));
         }
         SegmentPlan { groups }
+    }
+
+    /// The last trips run once; those before are segments of equal lengths, at most as long.
+    fn with_last(n: usize, last: usize) -> SegmentPlan {
+        if last == 0 || last >= n {
+            return SegmentPlan::whole();
+        }
+        let first = n - last;
+        let len = first.div_ceil(first.div_ceil(last));
+        let group = |count, len, once| Group { count, len, once, inner: Rc::new(SegmentPlan::whole()) };
+        let all = [group(first / len, len, false), group(1, first % len, false), group(1, last, true)];
+        SegmentPlan { groups: all.into_iter().filter(|group| group.len > 0).collect() }
     }
 
     /// The plan for fewer trips, `n`.
@@ -239,7 +282,8 @@ impl SegmentPlan {
     /// The number of executions of trips, over all trips.
     #[cfg(test)]
     fn runs(&self, n: usize) -> usize {
-        n + self.groups.iter().map(|group| group.count * group.inner.runs(group.len)).sum::<usize>()
+        let again = self.groups.iter().filter(|group| !group.once);
+        n + again.map(|group| group.count * group.inner.runs(group.len)).sum::<usize>()
     }
 }
 
@@ -364,13 +408,15 @@ pub(crate) fn map_accum<T: BaseTensor>(
     };
     let (mut carry, mut done) = (init, 0);
     let mut stacks: Vec<Vec<T>> = Vec::new();
-    for Group { count, len, inner } in &plan.groups {
+    for Group { count, len, once, inner } in &plan.groups {
         let (f, trips) = (segment(*len, inner), count * len);
         let start = if reverse { n - done - trips } else { done };
         done += trips;
         let rows: Vec<T> = xs.iter().map(|x| part(x, start, trips)).collect();
         let outputs;
-        (carry, outputs) = if *count == 1 {
+        (carry, outputs) = if *once {
+            T::map_accum(*len, reverse, carry, &rows, &mut |carry, rows| step(carry, rows))
+        } else if *count == 1 {
             apart(T::again(&f, &[carry, rows].concat()))
         } else {
             let rows: Vec<T> = rows.iter().map(|x| segments(x, *count, *len)).collect();
@@ -487,6 +533,20 @@ mod tests {
         assert_eq!(Checkpoint::states(633).plan(100_000, true), equal(100_000, 316));
         assert_eq!(checkpoint(10).plan(11, true), equal(11, 10));
         assert_eq!(checkpoint(10).plan(10, true), SegmentPlan::whole());
+    }
+
+    #[test]
+    fn the_last_trips_run_once() {
+        for n in [2, 3, 10, 100, 1001] {
+            for last in 1..n {
+                let plan = SegmentPlan::with_last(n, last);
+                assert_whole(n, &plan);
+                assert_eq!(plan.runs(n), n + (n - last), "{n} trips, {last} last");
+                assert!(plan.groups.iter().all(|group| group.len <= last), "{plan:?}");
+            }
+        }
+        assert_eq!(Checkpoint::last(Checkpoint::WHOLE).plan(10, true), SegmentPlan::whole());
+        assert_eq!(Checkpoint::last(Checkpoint::WHOLE / 2).plan(10, true), SegmentPlan::with_last(10, 5));
     }
 
     type Known = std::collections::BTreeMap<(usize, usize, bool), Option<usize>>;

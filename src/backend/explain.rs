@@ -10,12 +10,14 @@ use crate::backend::codegen::{CompiledPlan, CompiledStep, PassCode};
 use crate::backend::ir::elementwise::ElementwiseOp;
 use crate::backend::ir::fusion::FusedOp;
 use crate::backend::ir::step::{Interpreted, KernelCall, KernelOp, LoopStep, MatrixCall, RowBlocks, Step, Storage};
+use crate::backend::plan::recompute::Recomputed;
 use crate::backend::register::RegisterCode;
 use crate::backend::tile::group::TileOp;
 use crate::backend::tile::superinstructions::Superinstructions;
 use crate::backend::tile::{self, TileOperand};
 use crate::kernels::fourier::Transform;
 use crate::program::Program;
+use crate::source::{Place, SourceLine};
 
 /// Total time and number of executions of each step, and the number of runs.
 type Clock<'a> = (&'a [(Duration, u64)], usize);
@@ -35,6 +37,47 @@ pub(crate) fn text(program: &Program, plan: &CompiledPlan, clock: Option<Clock<'
     );
     lines.steps(&plan.steps, 0, 1);
     lines.text
+}
+
+/// The number of values that a report on recomputation names.
+const NAMED: usize = 20;
+
+/// What a run computes again: a line for each place in the source, those with most bytes first.
+pub(crate) fn recomputed(Recomputed { values, time, added }: &Recomputed) -> String {
+    if values.is_empty() {
+        return String::new();
+    }
+    let micros = |time: u64| time as f64 * 1e-4;
+    let mut places: BTreeMap<(&str, String), (usize, usize, u64)> = BTreeMap::new();
+    for value in values {
+        let (count, bytes, time) = places.entry((value.by, written(value.place))).or_default();
+        *count += 1;
+        *bytes += value.bytes;
+        *time += value.time;
+    }
+    let mut order: Vec<_> = places.into_iter().collect();
+    order.sort_by_key(|(_, (_, bytes, _))| std::cmp::Reverse(*bytes));
+    let bytes: usize = values.iter().map(|value| value.bytes).sum();
+    let mut text = format!(
+        "computed again to save memory: {} values of {bytes} bytes together; {:.1} us of {:.1} us, by estimate\n",
+        values.len(),
+        micros(*added),
+        micros(*time)
+    );
+    for ((by, place), (count, bytes, time)) in order.iter().take(NAMED) {
+        let times = if *count == 1 { String::new() } else { format!("{count} times ") };
+        let _ = writeln!(text, "  {times}{by}{place}: {bytes} bytes, {:.1} us", micros(*time));
+    }
+    if order.len() > NAMED {
+        let _ = writeln!(text, "  and {} more places", order.len() - NAMED);
+    }
+    text
+}
+
+/// Where an operation was written, after a blank; nothing, if that is not known.
+pub(crate) fn written(place: Place) -> String {
+    let of = place.derivative_of.map_or_else(String::new, |name| format!(", derivative of {name}"));
+    place.at.map_or_else(String::new, |at| format!(" at {}{of}", SourceLine::from(at)))
 }
 
 /// The superinstructions in these steps.

@@ -27,7 +27,7 @@
 //! Law: a stage refers only to the stages above it in this table.
 
 pub(crate) mod codegen;
-mod explain;
+pub(crate) mod explain;
 pub(crate) mod ir;
 pub(crate) mod lower;
 pub(crate) mod memory;
@@ -53,6 +53,7 @@ use codegen::CompiledPlan;
 use ir::limits::Limits;
 use outline::outlined;
 use plan::ResultSource;
+use plan::recompute::{LeastBytes, Recomputed};
 use run::Memory;
 use run::idle::{IdleMemories, TakenMemory};
 pub use tile::superinstructions::Superinstructions;
@@ -72,6 +73,8 @@ pub struct Executable {
     plan: Arc<CompiledPlan>,
     /// Whether a run may fail: the program has checks.
     has_checks: bool,
+    /// What a run computes again to take less memory.
+    recomputed: Recomputed,
     /// Memories of finished runs, which later runs reuse.
     idle: IdleMemories,
 }
@@ -103,27 +106,107 @@ pub(crate) fn compile_in_small_blocks(program: &Program) -> Executable {
 fn compile_within(program: &Program, limits: Limits) -> Executable {
     if program.is_shared() {
         let plan = compile_apart(&outlined(program, limits), limits).plan;
-        return Executable::new(program, plan);
+        return Executable::new(program, plan, Recomputed::default());
     }
     compile_apart(program, limits)
+}
+
+/// A plan of a program, its code, the estimated time of a run, and the limits with which both are made.
+struct Planned {
+    plan: plan::Plan,
+    code: codegen::CompiledPlan,
+    time: u64,
+    limits: Limits,
+}
+
+impl Planned {
+    fn new(program: &Program, limits: Limits) -> Planned {
+        let outlined = program.is_shared().then(|| outlined(program, limits));
+        let whole = passes::after(Phase::BeforePlan, outlined.as_ref().unwrap_or(program), &limits.passes);
+        let plan = plan::plan(&whole, limits);
+        let (time, code) = (plan::recompute::time(&plan.steps), codegen::generate(plan.clone(), limits));
+        Planned { plan, code, time, limits }
+    }
+
+    /// The plan in which a run takes at most `most` bytes, if one is found, with its code.
+    fn within(self, program: &Program, most: usize) -> Option<Executable> {
+        let memory = self.code.memory();
+        if memory <= most {
+            let recomputed = Recomputed { time: self.time, ..Recomputed::default() };
+            return Some(Executable::new(program, Arc::new(self.code), recomputed));
+        }
+        // Registers and partial sums of copies may take more than those of the steps.
+        let mut block = most.checked_sub(memory - self.code.bytes);
+        for _ in 0..ROUNDS {
+            let Some((plan, recomputed)) = block.and_then(|block| self.plan.clone().within(block)) else { break };
+            let code = codegen::generate(plan, self.limits);
+            if code.memory() <= most {
+                return Some(Executable::new(program, Arc::new(code), recomputed));
+            }
+            block = block.and_then(|block| block.checked_sub(code.memory() - most));
+        }
+        Some(self.least(program).0).filter(|least| least.peak_bytes() <= most)
+    }
+
+    /// The plan with the least memory that is found.
+    fn least(self, program: &Program) -> (Executable, LeastBytes) {
+        let whole = Executable::new(program, Arc::new(self.code), Recomputed::default());
+        let (plan, recomputed, live) = self.plan.least();
+        let few = Executable::new(program, Arc::new(codegen::generate(plan, self.limits)), recomputed);
+        let least = if few.peak_bytes() < whole.peak_bytes() { few } else { whole };
+        let bytes = least.peak_bytes();
+        (least, LeastBytes { bytes, live })
+    }
+}
+
+/// The number of times that the block is made smaller, if the memory beside the block has grown.
+const ROUNDS: usize = 4;
+
+/// The limits with this weight of arithmetic against memory, by which loops store values for other loops.
+fn weighted(weight: f64) -> Limits {
+    let passes = passes::Settings { rematerialization: weight, ..Limits::DEFAULT.passes };
+    Limits { passes, ..Limits::DEFAULT }
+}
+
+/// Compiles a program so that a run takes at most `most` bytes beside inputs and results, with the least estimated time
+/// that is found; `None` if no such plan is found. For the weight see [`weighted`].
+pub(crate) fn compile_in_memory(program: &Program, most: usize, weight: f64) -> Option<Executable> {
+    Planned::new(program, weighted(weight)).within(program, most)
+}
+
+/// The least number of bytes that a run of a program takes beside inputs and results, as far as a plan is found.
+pub(crate) fn least_memory(program: &Program, weight: f64) -> LeastBytes {
+    Planned::new(program, weighted(weight)).least(program).1
+}
+
+/// [`compile_in_small_blocks`], in the least memory for which a plan is found: for tests.
+pub(crate) fn compile_in_least_memory(program: &Program) -> Executable {
+    let (least, LeastBytes { bytes, .. }) = Planned::new(program, Limits::SMALLEST).least(program);
+    let within = Planned::new(program, Limits::SMALLEST).within(program, bytes);
+    within.filter(|within| within.peak_bytes() <= bytes).unwrap_or(least)
 }
 
 /// Compiles a program with a plan of its own for each loop: without outlining.
 fn compile_apart(program: &Program, limits: Limits) -> Executable {
     let whole = passes::after(Phase::BeforePlan, program, &limits.passes);
     let plan = Arc::new(codegen::generate(plan::plan(&whole, limits), limits));
-    Executable::new(program, plan)
+    Executable::new(program, plan, Recomputed::default())
 }
 
 impl Executable {
-    fn new(program: &Program, plan: Arc<CompiledPlan>) -> Executable {
+    fn new(program: &Program, plan: Arc<CompiledPlan>, recomputed: Recomputed) -> Executable {
         let has_checks = program.has_checks();
-        Executable { program: program.clone(), plan, has_checks, idle: IdleMemories::default() }
+        Executable { program: program.clone(), plan, has_checks, recomputed, idle: IdleMemories::default() }
     }
 
     /// Whether a run may fail: the program has checks.
     pub(crate) fn has_checks(&self) -> bool {
         self.has_checks
+    }
+
+    /// What a run computes again, with the estimated time of a run; without a bound of memory, nothing.
+    pub(crate) fn recomputed(&self) -> &Recomputed {
+        &self.recomputed
     }
 
     /// The program.
@@ -147,7 +230,7 @@ impl Executable {
     /// assert!(compile(f.optimized()).explain().contains("sin"));
     /// ```
     pub fn explain(&self) -> String {
-        explain::text(&self.program, &self.plan, None)
+        explain::recomputed(&self.recomputed) + &explain::text(&self.program, &self.plan, None)
     }
 
     /// [`explain`](Self::explain) with the time of each step, measured over `runs` runs on these inputs. A run before

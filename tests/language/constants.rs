@@ -26,12 +26,17 @@ const MATHEMATICS: [(&str, &str); 12] = [
 ];
 
 /// Other constants that look like a time or the size of a cache: file, name, and what they are.
-const OTHERS: [(&str, &str, &str); 21] = [
+const OTHERS: [(&str, &str, &str); 26] = [
+    ("src/ad/function/memory.rs", "WEIGHTS", "factors of a cost that are tried"),
     ("src/array/display.rs", "THRESHOLD", "elements that are printed"),
     ("src/array/pool.rs", "BYTES", "a limit of the memory that a thread keeps"),
     ("src/array/pool.rs", "SMALL", "memory that is left to the allocator"),
     ("src/backend/ir/step.rs", "LINE", "an alignment"),
     ("src/backend/lower/mod.rs", "LARGEST", "a limit of the length of code"),
+    ("src/backend/plan/recompute/schedule.rs", "MANY", "a length of a program"),
+    ("src/backend/plan/recompute/schedule.rs", "TRIALS", "a limit of work while a program is compiled"),
+    ("src/backend/plan/recompute/schedule.rs", "PAIRS", "a limit of work while a program is compiled"),
+    ("src/checkpoint.rs", "WHOLE", "the denominator of a share"),
     ("src/emission/check.rs", "MOST", "a limit of the length of code"),
     ("src/emission/simplify.rs", "STACK", "a limit of memory"),
     ("src/kernels/contract/gemm.rs", "KEPT", "memory that the allocator is asked to keep"),

@@ -308,6 +308,8 @@ fn page() -> String {
          | `direct` | `direct::grad(f, &x)` | runs `f` once on dual numbers: `f` may look at values |\n\
          | `Function` | `Function::grad(f, &x)`, then `run(&x)` | a call of `run` runs a compiled program: for one shape |\n\
          | `Jit` | `Jit::grad(f)`, then `call(&x)` | the same, recorded anew for each new shape |\n\
+         | `SizedFunction` | `Jit::grad(f).for_sizes(&sizes, &x, &())`, then `run(&x)` | the same, recorded for all sizes of \
+         named axes |\n\
          | `symbolic` | `symbolic::grad(&program)` | a program of a program |\n\
          | `higher` | `higher::grad(expr, &x)` | the same of programs with functions as values |\n\n\
          Data that are not differentiated come last, in the form `_with`: `grad_with(f, &x, &data)`, where `f` takes both. \

@@ -28,6 +28,7 @@ mod wrapped;
 
 mod affine;
 mod blocks;
+mod budget;
 mod choices;
 mod compiled;
 mod composed;

@@ -14,7 +14,7 @@ use super::{FunctionOptions, RunError, both};
 use crate::ad::modes::Wanted;
 use crate::ad::sparse::{self, SparsityPattern};
 use crate::array::Array;
-use crate::backend::{self, Executable, compile};
+use crate::backend::{self, Executable};
 use crate::dtype::Float;
 use crate::passes::{optimize_with, partially_evaluated};
 use crate::program::{Program, Slot, Term, interpret};
@@ -96,7 +96,7 @@ impl FlatProgram {
     fn new(ready: &Program, options: FunctionOptions, passes: crate::passes::Options) -> FlatProgram {
         let known = vec![None; ready.inputs().len()];
         let known = partially_evaluated(ready, &known, |program, inputs| options.once(program, inputs));
-        let executable = compile(&optimize_with(&known, passes));
+        let executable = options.compiled(&optimize_with(&known, passes));
         FlatProgram { executable, interpreted: options.interpreted || backend::is_off() }
     }
 
@@ -291,7 +291,9 @@ impl<P, E: Float> FlatFunction<P, E> {
         self.sizes[1]
     }
 
-    /// The same function with other options; it is compiled again.
+    /// The same function with other options; it is compiled again. A bound of [memory](FunctionOptions::memory) holds for
+    /// each derivative, at whose first use there is a panic if no run keeps the bound; loops are cut only as the options
+    /// say.
     #[must_use]
     pub fn with_options(mut self, options: FunctionOptions) -> Self {
         (self.options, self.programs) = (options, Programs::default());

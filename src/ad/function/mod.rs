@@ -10,11 +10,11 @@ use std::sync::OnceLock;
 use thiserror::Error;
 
 use crate::array::Array;
-use crate::backend::{self, Executable, compile};
-use crate::checkpoint::Checkpoint;
+use crate::backend::{self, Executable};
 use crate::dtype::DType;
+use crate::interpreters::adval::Fault;
 use crate::ops::FailedCheck;
-use crate::passes::{Options, Phase, Settings, after, changed_by, constants_evaluated, optimize_with};
+use crate::passes::{Phase, Settings, changed_by, optimize_with};
 use crate::program::{Program, interpret, is_verbatim};
 use crate::shape::Show;
 use crate::taps::caught;
@@ -28,8 +28,10 @@ mod jit_verbs;
 mod known_data;
 mod laplacians;
 mod matrices;
+mod memory;
 #[cfg(feature = "native")]
 mod native;
+mod options;
 mod products;
 mod recent;
 mod record;
@@ -38,12 +40,15 @@ mod sized;
 mod static_arguments;
 mod verbs;
 
-use super::modes::{Choice, ChosenProgram, Mode, explained};
+use super::modes::{Choice, ChosenProgram, explained};
 use derivative_programs::Derived;
 pub use flat::FlatFunction;
 pub use jit::{Gradient, Jit};
+pub use memory::MemoryError;
+use memory::{FittingProgram, MemorySearch};
 #[cfg(feature = "native")]
 pub use native::NativeFunction;
+pub use options::FunctionOptions;
 use record::Assemble;
 pub(super) use record::{RecordedFunction, record_at};
 pub use sized::{SizedFunction, SizedModel, Sizes};
@@ -214,119 +219,6 @@ impl From<Difference> for RunError {
     }
 }
 
-/// Options for the differentiation, optimization and execution of a [`Function`], see [`Function::with_options`].
-///
-/// ```
-/// use polygrad::{Function, FunctionOptions, tensor};
-/// let x = tensor([1.0, 2.0]);
-/// let fast = FunctionOptions::new().fast_math(true);
-/// let f = Function::stage(|x| x.exp().ln(), &x).with_options(fast);
-/// assert_eq!(f.optimized().size(), 0);
-/// assert_eq!(f.run(&x)?, x);
-/// # Ok::<(), polygrad::RunError>(())
-/// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct FunctionOptions {
-    passes: Options,
-    interpreted: bool,
-    mode: Option<Mode>,
-    checkpoint: Option<Checkpoint>,
-}
-
-impl FunctionOptions {
-    /// The default options.
-    ///
-    /// ```
-    /// use polygrad::FunctionOptions;
-    /// assert_eq!(FunctionOptions::new(), FunctionOptions::new().fast_math(false));
-    /// ```
-    pub fn new() -> FunctionOptions {
-        FunctionOptions::default()
-    }
-
-    /// Whether passes may assume that all numbers are finite and all intermediate results within range, see
-    /// [`Options::fast_math`]. The option applies before and after the program is differentiated.
-    ///
-    /// ```
-    /// use polygrad::{Function, FunctionOptions, tensor};
-    /// let f = Function::stage(|x| x.exp().ln(), &tensor(1.0));
-    /// assert_eq!(f.optimized().size(), 2);
-    /// assert_eq!(f.with_options(FunctionOptions::new().fast_math(true)).optimized().size(), 0);
-    /// ```
-    #[must_use]
-    pub fn fast_math(mut self, yes: bool) -> FunctionOptions {
-        self.passes.fast_math = yes;
-        self
-    }
-
-    /// Whether the program is interpreted, operation by operation, instead of compiled. Both give the same results up
-    /// to rounding, so a result that differs by more is a fault of the compiler, not of a derivative. With
-    /// `POLYGRAD_INTERPRET=1` in the environment every function is interpreted.
-    ///
-    /// ```
-    /// use polygrad::{Function, FunctionOptions, tensor};
-    /// let x = tensor([1.0, 2.0]);
-    /// let f = Function::grad(|x| x.square().sum(), &x);
-    /// let g = Function::grad(|x| x.square().sum(), &x).with_options(FunctionOptions::new().interpreted(true));
-    /// assert_eq!(f.run(&x)?, g.run(&x)?);
-    /// # Ok::<(), polygrad::RunError>(())
-    /// ```
-    #[must_use]
-    pub fn interpreted(mut self, yes: bool) -> FunctionOptions {
-        self.interpreted = yes;
-        self
-    }
-}
-
-impl FunctionOptions {
-    /// The mode in which the derivative is computed, instead of the mode with the least estimated time. For a Hessian,
-    /// this is the mode in which the gradient is differentiated; the gradient itself is then computed in reverse mode.
-    /// Values, products with derivatives and [`nth_derivative`](Function::nth_derivative) have no choice of mode.
-    ///
-    /// ```
-    /// use polygrad::{Function, FunctionOptions, Mode, tensor};
-    /// let x = tensor([1.0, 2.0]);
-    /// let j = Function::jacobian(|x| x.square(), &x).with_options(FunctionOptions::new().mode(Mode::Reverse));
-    /// assert_eq!(j.run(&x)?, tensor([[2.0, 0.0], [0.0, 4.0]]));
-    /// assert!(j.explain().starts_with("jacobian, 2 results in 2 inputs: reverse, as asked for"));
-    /// # Ok::<(), polygrad::RunError>(())
-    /// ```
-    #[must_use]
-    pub fn mode(mut self, mode: Mode) -> FunctionOptions {
-        self.mode = Some(mode);
-        self
-    }
-
-    /// Cuts loops in segments, so that a derivative in reverse mode keeps only the states at the boundaries of
-    /// segments, and runs each segment again: see [`checkpoint`](crate::checkpoint()). Every outermost loop is cut
-    /// whose trips must run one after the other.
-    ///
-    /// ```
-    /// use polygrad::{Checkpoint, Function, FunctionOptions, Tensor, iterate, tensor};
-    /// let x = Tensor::linspace(0.0, 1.0, 300);
-    /// let f = || Function::grad(|x| iterate(1000, x, |_, x: Tensor<_, 1>| x.sin()).sum(), &x);
-    /// let (whole, cut) = (f(), f().with_options(FunctionOptions::new().checkpoint(Checkpoint::states(100))));
-    /// assert_eq!(whole.run(&x)?, cut.run(&x)?);
-    /// assert!(5 * cut.executable().peak_bytes() < whole.executable().peak_bytes());
-    /// # Ok::<(), polygrad::RunError>(())
-    /// ```
-    #[must_use]
-    pub fn checkpoint(mut self, checkpoint: Checkpoint) -> FunctionOptions {
-        self.checkpoint = Some(checkpoint);
-        self
-    }
-
-    /// The settings of passes for a function with these options.
-    fn settings(&self) -> Settings {
-        Settings { options: self.passes, checkpoint: self.checkpoint, ..Settings::DEFAULT }
-    }
-
-    /// The recorded program after the passes that run before it is differentiated, which cut loops in segments.
-    fn cut(&self, recorded: &Program) -> Program {
-        after(Phase::BeforeDerivative, recorded, &self.settings())
-    }
-}
-
 /// The results of a run, or the check that failed.
 type Attempt<Y> = Result<Y, Box<FailedCheck>>;
 
@@ -367,10 +259,12 @@ impl<P, Q, Y> Function<P, Q, Y> {
     #[track_caller]
     fn of_with(parts: Parts<P, Y>, options: FunctionOptions) -> Self {
         let Parts { derived, recorded, count, names, template, assemble, key } = parts;
+        // A function that is recorded for all sizes is differentiated when these are known.
+        let verbatim = is_verbatim();
         let function = Function {
             recorded,
             derived: (derived, count),
-            options,
+            options: FunctionOptions { memory: options.memory.filter(|_| verbatim), ..options },
             names,
             made: OnceLock::new(),
             executable: OnceLock::new(),
@@ -380,8 +274,10 @@ impl<P, Q, Y> Function<P, Q, Y> {
             fixed: Fixed::default(),
             inputs: PhantomData,
         };
-        // A function that is recorded for all sizes is differentiated when these are known.
-        if !is_verbatim() {
+        if options != function.options {
+            return function.with_options(options);
+        }
+        if !verbatim {
             function.derivative();
         }
         function
@@ -402,14 +298,19 @@ impl<P, Q, Y> Function<P, Q, Y> {
 
     #[track_caller]
     fn make(&self) -> Made {
-        let ((derived, count), options) = (self.derived, self.options);
+        match self.made_with(&self.options) {
+            Ok(made) => made,
+            Err(fault) => panic!("{fault}"),
+        }
+    }
+
+    /// The derivative of the recorded program with these options.
+    fn made_with(&self, options: &FunctionOptions) -> Result<Made, Fault> {
+        let (derived, count) = self.derived;
         let cut = options.checkpoint.is_some().then(|| options.cut(&self.recorded));
         let recorded = cut.as_ref().unwrap_or(&self.recorded);
         let ChosenProgram { program, ready, choices } =
-            match derived.of(recorded, count, options.mode, options.passes, false) {
-                Ok(made) => made,
-                Err(fault) => panic!("{fault}"),
-            };
+            derived.of(recorded, count, options.mode, options.passes, false)?;
         let mut outputs: Vec<&str> = program.outputs().iter().map(|slot| slot.name.as_str()).collect();
         let unnamed = outputs.len() - self.names.len();
         outputs.truncate(unnamed);
@@ -420,14 +321,14 @@ impl<P, Q, Y> Function<P, Q, Y> {
             Some(ready) => ready.named(&inputs, &outputs),
             None => optimize_with(&program, derived.last(options.passes)),
         };
-        Made { program, choices, ready }
+        Ok(Made { program, choices, ready })
     }
 
     /// The same function with other options: its recorded program is differentiated and optimized again.
     ///
     /// # Panics
     /// When the program cannot be differentiated in the requested [mode](FunctionOptions::mode), since a function in it
-    /// has no rule for tangents.
+    /// has no rule for tangents; when no run keeps the bound of [memory](FunctionOptions::memory).
     ///
     /// ```
     /// use polygrad::{Function, FunctionOptions, tensor};
@@ -438,14 +339,51 @@ impl<P, Q, Y> Function<P, Q, Y> {
     /// ```
     #[must_use]
     #[track_caller]
-    pub fn with_options(mut self, options: FunctionOptions) -> Self {
-        if options != self.options {
+    pub fn with_options(self, options: FunctionOptions) -> Self {
+        match self.try_with_options(options) {
+            Ok(function) => function,
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    /// [`with_options`](Function::with_options), with an error where no run keeps the bound of
+    /// [memory](FunctionOptions::memory).
+    ///
+    /// ```
+    /// use polygrad::{Function, FunctionOptions, Tensor};
+    /// let f = || Function::stage(|x: &Tensor<_, 1>| x.cumsum(0).reverse(0).cumsum(0), &Tensor::zeros([1000]));
+    /// let error = f().try_with_options(FunctionOptions::new().memory(100)).expect_err("too little");
+    /// assert!(error.least > 100);
+    /// assert!(f().try_with_options(FunctionOptions::new().memory(error.least)).is_ok());
+    /// ```
+    ///
+    /// # Errors
+    /// When no plan is found that keeps the bound: see [`MemoryError`].
+    ///
+    /// # Panics
+    /// When the program cannot be differentiated in the requested [mode](FunctionOptions::mode).
+    #[track_caller]
+    pub fn try_with_options(mut self, options: FunctionOptions) -> Result<Self, MemoryError> {
+        if options == self.options {
+            return Ok(self);
+        }
+        let Some(most) = options.memory.filter(|_| !is_verbatim()) else {
             (self.options, self.made, self.executable) = (options, OnceLock::new(), OnceLock::new());
             if !is_verbatim() {
                 self.derivative();
             }
-        }
-        self
+            return Ok(self);
+        };
+        let make = |options: &FunctionOptions| self.made_with(options);
+        let runs = |made: &Made| options.known(&made.ready);
+        let cuts = self.derived.0 != Derived::Value;
+        let search = MemorySearch { recorded: &self.recorded, cuts, make: &make, runs: &runs };
+        let FittingProgram { made, options, executable } = match search.best(options, most) {
+            Ok(found) => found?,
+            Err(fault) => panic!("{fault}"),
+        };
+        (self.options, self.made, self.executable) = (options, OnceLock::from(made), OnceLock::from(executable));
+        Ok(self)
     }
 
     /// The program before the last optimization: the recorded program, or its derivative.
@@ -482,10 +420,7 @@ impl<P, Q, Y> Function<P, Q, Y> {
     /// assert!(f.executable().explain().contains("sin_cos"));
     /// ```
     pub fn executable(&self) -> &Executable {
-        self.executable.get_or_init(|| {
-            let known = constants_evaluated(self.optimized(), |program, inputs| self.options.once(program, inputs));
-            compile(known.as_ref().unwrap_or(self.optimized()))
-        })
+        self.executable.get_or_init(|| self.options.compiled(&self.options.known(self.optimized())))
     }
 
     /// A report on how the function runs: the [`Mode`] of each derivative, with the estimates of the candidates that
@@ -503,7 +438,11 @@ impl<P, Q, Y> Function<P, Q, Y> {
     /// assert!(text.contains("passes before the derivative: vectorize; after it: "));
     /// ```
     pub fn explain(&self) -> String {
-        explained(&self.derivative().choices) + &self.passes() + &self.executable().explain()
+        let executable = self.executable();
+        explained(&self.derivative().choices)
+            + &self.passes()
+            + &self.options.memory_words(executable)
+            + &executable.explain()
     }
 
     /// The passes that changed the program at each stage, as a line.

@@ -122,7 +122,7 @@ pub(crate) enum GroupRead {
 }
 
 /// A group that is being built.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct FusionGroup {
     /// The number of positions of the iteration space.
     pub(crate) size: usize,
@@ -187,8 +187,13 @@ impl FusionGroup {
 
     /// Removes dead values: those that are neither stored nor operands of others.
     pub(crate) fn prune(&mut self) {
-        let mut needed: Vec<bool> =
-            self.nodes.iter().map(|node| node.stored.is_some() || node.item.writes().is_some()).collect();
+        self.prune_but(|_| true);
+    }
+
+    /// Removes dead values, and those that are written to buffers that are not `wanted`.
+    fn prune_but(&mut self, wanted: impl Fn(BufferId) -> bool) {
+        let is_needed = |node: &FusedNode| node.stored.is_some() || node.item.writes().is_some_and(&wanted);
+        let mut needed: Vec<bool> = self.nodes.iter().map(is_needed).collect();
         for (k, node) in self.nodes.iter().enumerate().rev() {
             if needed[k] {
                 node.item.operands().iter().for_each(|v| needed[*v as usize] = true);
@@ -205,6 +210,38 @@ impl FusionGroup {
         let nodes = std::mem::take(&mut self.nodes).into_iter().zip(needed).filter(|(_, needed)| *needed);
         let renumbered = |node: FusedNode| FusedNode { item: node.item.map(|v| number[v as usize]), ..node };
         self.nodes = nodes.map(|(node, _)| renumbered(node)).collect();
+    }
+
+    /// The part of the group that writes one buffer.
+    pub(crate) fn part(&self, buf: BufferId) -> FusionGroup {
+        let mut part = self.clone();
+        part.cleared.retain(|(cleared, _)| *cleared == buf);
+        for node in &mut part.nodes {
+            node.stored = node.stored.filter(|stored| *stored == buf);
+        }
+        part.prune_but(|written| written == buf);
+        part
+    }
+
+    /// Whether the group adds to buffers. The order of these sums depends on all operations of the group.
+    pub(crate) fn adds(&self) -> bool {
+        self.nodes.iter().any(|node| matches!(node.item, FusedOp::Add(..)))
+    }
+
+    /// Calls `f` with each buffer that is read or written, to replace it.
+    pub(crate) fn buffers_mut(&mut self, f: &mut dyn FnMut(&mut BufferId)) {
+        // Operations are no longer added.
+        self.sources.clear();
+        self.cleared.iter_mut().for_each(|(buf, _)| f(buf));
+        for node in &mut self.nodes {
+            match &mut node.item {
+                FusedOp::Read(buf, _) | FusedOp::One(buf, _) | FusedOp::View(buf, _) => f(buf),
+                FusedOp::Put(buf, ..) | FusedOp::Add(buf, ..) => f(buf),
+                FusedOp::Gather(gather) => f(&mut gather.buf),
+                FusedOp::Positions(_) | FusedOp::Elementwise(_) => {}
+            }
+            node.stored.iter_mut().for_each(&mut *f);
+        }
     }
 
     /// Whether the group contains this read.

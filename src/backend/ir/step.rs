@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
+use std::sync::Arc;
 
 use smallvec::SmallVec;
 
@@ -68,6 +69,7 @@ pub(crate) struct StepOperand {
 }
 
 /// One step. `P` is a pass over an iteration space: a fusion group until code is generated, its code afterwards.
+#[derive(Clone)]
 pub(crate) enum Step<P> {
     /// A pass over an iteration space.
     Pass(P),
@@ -87,6 +89,7 @@ pub(crate) enum Step<P> {
 pub(crate) type FusedStep = Step<FusionGroup>;
 
 /// Steps that run block by block.
+#[derive(Clone)]
 pub(crate) struct RowBlocks<P> {
     pub(crate) rows: usize,
     /// The number of rows of a block; the last block may have fewer.
@@ -140,6 +143,7 @@ impl RowRange {
 }
 
 /// An operation on whole buffers, by a kernel of its own.
+#[derive(Clone)]
 pub(crate) struct KernelCall {
     pub(crate) op: KernelOp,
     /// The element type of the first operand.
@@ -154,9 +158,10 @@ pub(crate) struct KernelCall {
 }
 
 /// The operation of a kernel call.
+#[derive(Clone)]
 pub(crate) enum KernelOp {
     /// A bilinear operation.
-    Product(Box<PlannedContraction>),
+    Product(Arc<PlannedContraction>),
     /// The extremum along one axis: the length of the axis and the stride of its elements.
     Extremum(Reduce, usize, usize),
     /// The position of the extremum along one axis, as for `Extremum`.
@@ -170,7 +175,7 @@ pub(crate) enum KernelOp {
     /// The positions of the elements along one axis in sorted order, at some ranks: ascending ranges without overlap.
     ArgSort(Lines, Ranks),
     /// The Fourier transforms of lines.
-    Fourier(Box<Transform>),
+    Fourier(Arc<Transform>),
     /// A gather of subarrays from a table, the first operand, at the indices that are the other operands: the sizes of
     /// the indexed axes, and the number of elements of a subarray.
     Gather(Vec<usize>, usize),
@@ -187,7 +192,7 @@ pub(crate) enum KernelOp {
 pub(crate) type Ranks = SmallVec<[Range<usize>; 2]>;
 
 /// An operation of linear algebra on the matrices of a batch.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct MatrixCall {
     pub(crate) op: Matrix,
     /// The rows and the columns of a matrix.
@@ -213,6 +218,7 @@ pub(crate) fn transposed_by_rows(nest: &Nest<2>, size: usize, rows: usize) -> Op
 }
 
 /// A loop whose body runs in place.
+#[derive(Clone)]
 pub(crate) struct LoopStep<P> {
     pub(crate) n: usize,
     pub(crate) reverse: bool,
@@ -235,7 +241,7 @@ pub(crate) struct LoopStep<P> {
 }
 
 /// A value that a loop carries.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Carry {
     /// The initial value.
     pub(crate) init: StepOperand,
@@ -278,7 +284,7 @@ impl States {
 }
 
 /// A row of a stacked buffer, which advances with the trips.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct RowOperand {
     /// The buffer of the row as the body sees it.
     pub(crate) row: BufferId,
@@ -290,7 +296,7 @@ pub(crate) struct RowOperand {
 }
 
 /// An operation executed by the interpreter of arrays.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Interpreted {
     /// The operation as a program of its own.
     pub(crate) program: Program,

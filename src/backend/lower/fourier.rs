@@ -9,6 +9,8 @@
 
 use std::collections::{HashMap, HashSet};
 
+use std::sync::Arc;
+
 use smallvec::SmallVec;
 
 use super::operations::Scope;
@@ -231,7 +233,7 @@ impl Lowering {
         if operands.is_empty() {
             return self.constant(&Array::zeros(&node.shape, node.dtype));
         }
-        let op = KernelOp::Fourier(Box::new(Transform::new(&node.shape, axes, conjugate, sources, reads)));
+        let op = KernelOp::Fourier(Arc::new(Transform::new(&node.shape, axes, conjugate, sources, reads)));
         let n = size(&node.shape);
         let out = self.workspace(node.dtype, n);
         self.push(Step::KernelCall(Box::new(KernelCall {

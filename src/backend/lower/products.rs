@@ -3,6 +3,8 @@
 //! Law: each way adds the products to 0, so that -0 becomes 0, and takes them all, so that NaN and infinities are not
 //! lost. Which way is taken is a matter of time alone.
 
+use std::sync::Arc;
+
 use smallvec::SmallVec;
 
 use super::interchange::reordered;
@@ -126,7 +128,7 @@ impl Lowering {
         if let Some(packed) = self.packed_once(scope, op, [a, b], &product, node) {
             return packed;
         }
-        self.whole(scope, KernelOp::Product(Box::new(product)), &[a, b], node)
+        self.whole(scope, KernelOp::Product(Arc::new(product)), &[a, b], node)
     }
 
     /// The product with a copy of the operand that the kernel would pack, in the order in which it is packed: the row
@@ -163,7 +165,7 @@ impl Lowering {
         let singles = [operands[0].0.one, operands[1].0.one];
         let (n, dtype) = (size(&node.shape), node.dtype);
         let out = self.workspace(dtype, n);
-        let op = KernelOp::Product(Box::new(PlannedContraction::new(&op, dtype, singles)));
+        let op = KernelOp::Product(Arc::new(PlannedContraction::new(&op, dtype, singles)));
         Some(self.call_kernel(op, dtype, operands, out, n))
     }
 

@@ -20,17 +20,31 @@ enum Room {
 /// Assigns every buffer of the workspace a range of the block, and returns the size of the block. The buffers `kept`
 /// are live to the end.
 pub(crate) fn assign(buffers: &mut [Buffer], steps: &mut [FusedStep], kept: &[BufferId]) -> usize {
-    let bytes = assign_frame(buffers, steps, kept, 0);
+    let bytes = assign_frame(buffers, steps, kept, 0, false);
     shift(buffers, steps, 0, 0);
     bytes
 }
 
-fn assign_frame(buffers: &mut [Buffer], steps: &mut [FusedStep], kept: &[BufferId], depth: usize) -> usize {
+/// [`assign`] for a plan with a bound of memory, with the better of two placements: in the order of the steps, and by
+/// size.
+pub(crate) fn assign_tightly(buffers: &mut [Buffer], steps: &mut [FusedStep], kept: &[BufferId]) -> usize {
+    let bytes = assign_frame(buffers, steps, kept, 0, true);
+    shift(buffers, steps, 0, 0);
+    bytes
+}
+
+fn assign_frame(
+    buffers: &mut [Buffer],
+    steps: &mut [FusedStep],
+    kept: &[BufferId],
+    depth: usize,
+    tightly: bool,
+) -> usize {
     let last = steps.len();
     let mut lives: BTreeMap<Room, (usize, usize)> = BTreeMap::new();
     for (at, step) in steps.iter_mut().enumerate() {
         if let Step::Loop(l) = step {
-            l.bytes = assign_frame(buffers, &mut l.body, &[], depth + 1);
+            l.bytes = assign_frame(buffers, &mut l.body, &[], depth + 1, false);
             lives.insert(Room::Body(at), (at, at));
         }
         for buf in own(buffers, step, depth) {
@@ -42,35 +56,90 @@ fn assign_frame(buffers: &mut [Buffer], steps: &mut [FusedStep], kept: &[BufferI
             life.1 = last;
         }
     }
-    let mut order: Vec<(usize, Room, usize)> = lives.iter().map(|(room, (from, to))| (*from, *room, *to)).collect();
-    order.sort_unstable();
-    let mut block = Free::default();
-    let mut ends: BTreeSet<(usize, usize, usize)> = BTreeSet::new();
-    for (from, room, to) in order {
-        while let Some((end, start, bytes)) = ends.first().copied().filter(|(end, ..)| *end < from) {
-            ends.remove(&(end, start, bytes));
-            block.give(start, bytes);
-        }
-        let mut take = |bytes: usize| {
-            let bytes = bytes.checked_next_multiple_of(LINE).unwrap_or(usize::MAX);
-            let start = block.take(bytes);
-            if bytes > 0 {
-                ends.insert((to, start, bytes));
+    let tenant = |(room, (from, to)): (&Room, &(usize, usize))| {
+        let bytes = match room {
+            Room::Buffer(buf) => buffers[*buf as usize].bytes(),
+            Room::Body(step) => {
+                let Step::Loop(l) = &steps[*step] else { unreachable!("the step is a loop") };
+                l.bytes
             }
-            start
         };
-        match room {
-            Room::Buffer(buf) => {
-                let buffer = &mut buffers[buf as usize];
-                buffer.storage = Storage::Workspace(take(buffer.bytes()));
-            }
+        Tenant { from: *from, room: *room, to: *to, bytes: bytes.checked_next_multiple_of(LINE).unwrap_or(usize::MAX) }
+    };
+    let mut tenants: Vec<Tenant> = lives.iter().map(tenant).collect();
+    tenants.sort_unstable_by_key(|tenant| (tenant.from, tenant.room));
+    let (mut starts, mut end) = in_order(&tenants);
+    if tightly {
+        let (by_size, tight) = by_size(&tenants);
+        if tight < end {
+            (starts, end) = (by_size, tight);
+        }
+    }
+    for (tenant, start) in tenants.iter().zip(starts) {
+        match tenant.room {
+            Room::Buffer(buf) => buffers[buf as usize].storage = Storage::Workspace(start),
             Room::Body(step) => {
                 let Step::Loop(l) = &mut steps[step] else { unreachable!("the step is a loop") };
-                l.start = take(l.bytes);
+                l.start = start;
             }
         }
     }
-    block.end
+    end
+}
+
+/// What needs a range of a block, from one step to another.
+struct Tenant {
+    from: usize,
+    room: Room,
+    to: usize,
+    bytes: usize,
+}
+
+/// The start of each range, by best fit in the order of the steps, and the size of the block.
+fn in_order(tenants: &[Tenant]) -> (Vec<usize>, usize) {
+    let mut block = Free::default();
+    let mut ends: BTreeSet<(usize, usize, usize)> = BTreeSet::new();
+    let mut starts = Vec::with_capacity(tenants.len());
+    for Tenant { from, to, bytes, .. } in tenants {
+        while let Some((end, start, bytes)) = ends.first().copied().filter(|(end, ..)| end < from) {
+            ends.remove(&(end, start, bytes));
+            block.give(start, bytes);
+        }
+        let start = block.take(*bytes);
+        if *bytes > 0 {
+            ends.insert((*to, start, *bytes));
+        }
+        starts.push(start);
+    }
+    (starts, block.end)
+}
+
+/// The start of each range, the largest first, each at the first place that is free for its whole life.
+fn by_size(tenants: &[Tenant]) -> (Vec<usize>, usize) {
+    let mut order: Vec<usize> = (0..tenants.len()).collect();
+    order.sort_by_key(|k| (std::cmp::Reverse(tenants[*k].bytes), *k));
+    let (mut starts, mut end) = (vec![0usize; tenants.len()], 0);
+    // The placed ranges by start.
+    let mut placed: Vec<usize> = Vec::with_capacity(tenants.len());
+    for k in order {
+        let tenant = &tenants[k];
+        let mut start = 0usize;
+        for other in placed.iter().map(|k| (&tenants[*k], starts[*k])) {
+            let (other, at) = other;
+            if other.from > tenant.to || other.to < tenant.from || other.bytes == 0 {
+                continue;
+            }
+            if start.saturating_add(tenant.bytes) <= at {
+                break;
+            }
+            start = start.max(at.saturating_add(other.bytes));
+        }
+        starts[k] = start;
+        end = end.max(start.saturating_add(tenant.bytes));
+        let place = placed.partition_point(|k| starts[*k] <= start);
+        placed.insert(place, k);
+    }
+    (starts, end)
 }
 
 /// The workspace buffers that a step at this depth reads or writes.

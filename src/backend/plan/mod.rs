@@ -1,8 +1,9 @@
-//! Planning: row-block fusion, then buffer assignment; code generation applies halo peeling and partition.
+//! Planning: row-block fusion, recomputation, buffer assignment; code generation applies halo peeling and partition.
 
 mod buffers;
 pub(crate) mod halo;
 pub(crate) mod partition;
+pub(crate) mod recompute;
 pub(crate) mod row_blocks;
 
 use crate::array::Array;
@@ -11,6 +12,7 @@ use crate::backend::ir::step::{Buffer, BufferId, FusedStep, Storage};
 use crate::backend::lower::{LoweredValue, Lowering};
 use crate::program::Program;
 use crate::shape::size;
+use recompute::{Recomputed, ReportedValue};
 
 /// Location of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +32,7 @@ impl ResultSource {
 }
 
 /// A plan: the steps of a program, and the buffers they read and write.
+#[derive(Clone)]
 pub(crate) struct Plan {
     pub(crate) steps: Vec<FusedStep>,
     pub(crate) buffers: Vec<Buffer>,
@@ -49,6 +52,26 @@ pub(crate) fn plan(program: &Program, limits: Limits) -> Plan {
     steps = row_blocks::form(steps, &mut buffers, &kept, limits);
     let bytes = buffers::assign(&mut buffers, &mut steps, &kept);
     Plan { steps, buffers, inputs, constants, outputs, bytes }
+}
+
+impl Plan {
+    /// The same plan, in which values are computed again so that the block of the workspace has at most `most` bytes;
+    /// `None` if no such plan is found.
+    pub(crate) fn within(self, most: usize) -> Option<(Plan, Recomputed)> {
+        let kept = kept(&self.outputs);
+        let (mut steps, mut buffers, recomputed) = recompute::within(&self.steps, &self.buffers, &kept, most)?;
+        let bytes = buffers::assign_tightly(&mut buffers, &mut steps, &kept);
+        Some((Plan { steps, buffers, bytes, ..self }, recomputed))
+    }
+
+    /// The plan whose block of the workspace has the fewest bytes that are found, and the largest values that are live
+    /// where it takes most.
+    pub(crate) fn least(self) -> (Plan, Recomputed, Vec<ReportedValue>) {
+        let kept = kept(&self.outputs);
+        let (mut steps, mut buffers, recomputed, live) = recompute::least(&self.steps, &self.buffers, &kept);
+        let bytes = buffers::assign_tightly(&mut buffers, &mut steps, &kept);
+        (Plan { steps, buffers, bytes, ..self }, recomputed, live)
+    }
 }
 
 /// The buffers of results that a run writes.

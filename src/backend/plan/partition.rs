@@ -226,7 +226,7 @@ fn loop_parts(l: &LoopStep<FusionGroup>) -> f64 {
 }
 
 /// A rough estimate of the time of a step on one thread.
-fn nanoseconds(step: &FusedStep) -> f64 {
+pub(crate) fn nanoseconds(step: &FusedStep) -> f64 {
     let size = |n: usize| n as f64;
     match step {
         Step::Pass(group) => {

@@ -11,7 +11,7 @@ use crate::ad::function::recent::Recent;
 use crate::ad::function::record::Assemble;
 use crate::ad::function::{Function, FunctionOptions, Parts, RunError};
 use crate::array::Array;
-use crate::backend::{self, Executable, compile};
+use crate::backend::{self, Executable};
 use crate::dtype::DType;
 use crate::program::{SizedProgram, SizedShape, interpret};
 use crate::shape::Shape;
@@ -191,8 +191,9 @@ impl SizedModel {
         let executable = match known {
             Some(known) => known,
             None => {
-                let ready = self.plain_at(&sizes)?.optimized().clone();
-                self.kept.kept((sizes.clone(), compile(&ready)), is)
+                let function = self.plain_at(&sizes)?;
+                let executable = function.options.compiled(function.optimized());
+                self.kept.kept((sizes.clone(), executable), is)
             }
         };
         if self.options.interpreted || backend::is_off() {

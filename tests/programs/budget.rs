@@ -1,0 +1,169 @@
+//! Bounds of memory: a run that keeps one, and what it costs.
+//!
+//! Laws: the memory of the compiled program is at most the bound, or an error says the least; results have the same bits,
+//! unless loops are cut.
+
+use polygrad::{Array, BaseTensor, Concrete, Function, FunctionOptions, Tensor, iterate};
+
+use crate::gallery::{self, Leaves, Objective, Visitor};
+
+fn memory(bytes: usize) -> FunctionOptions {
+    FunctionOptions::new().memory(bytes)
+}
+
+/// The estimated microseconds of copies and of a run, as `explain` says.
+fn times<P, Q, Y>(f: &Function<P, Q, Y>) -> (f64, f64) {
+    let text = f.explain();
+    let Some(line) = text.lines().find(|line| line.starts_with("computed again to save memory")) else {
+        return (0.0, 1.0);
+    };
+    let numbers: Vec<f64> = line.split(' ').filter_map(|word| word.parse().ok()).collect();
+    (numbers[numbers.len() - 2], numbers[numbers.len() - 1])
+}
+
+/// A network of layers written one after the other.
+fn network<T: BaseTensor>(layers: usize, w: &Tensor<T, 2>, x: &Tensor<T, 2>) -> Tensor<T, 0> {
+    (0..layers).fold(x.clone(), |x, _| x.matmul(w).tanh()).square().sum()
+}
+
+type Matrices = (Tensor<Concrete, 2>, Tensor<Concrete, 2>);
+
+fn matrices() -> Matrices {
+    let numbers = |from: f64, to: f64, n: usize| Tensor::<Concrete, 1>::linspace(from, to, n);
+    (numbers(-0.2, 0.2, 64 * 64).reshape([64, 64]), numbers(0.0, 1.0, 256 * 64).reshape([256, 64]))
+}
+
+fn unrolled(layers: usize) -> Function<Matrices, (), (Tensor<Concrete, 0>, Matrices)> {
+    Function::value_and_grad(move |(w, x): &(Tensor<_, 2>, Tensor<_, 2>)| network(layers, w, x), &matrices())
+}
+
+#[test]
+fn an_unrolled_network_takes_the_root_of_its_memory() {
+    let whole = unrolled(32);
+    let inputs = matrices();
+    let (peak, expected) = (whole.executable().peak_bytes(), whole.run(&inputs).expect("it runs"));
+    for (share, most) in [(0.9, 0.08), (0.7, 0.2), (0.5, 0.3), (0.35, 0.4)] {
+        let bytes = (peak as f64 * share) as usize;
+        let small = unrolled(32).with_options(memory(bytes));
+        assert!(small.executable().peak_bytes() <= bytes);
+        assert_eq!(small.run(&inputs).expect("it runs"), expected);
+        let (added, time) = times(&small);
+        assert!(added <= most * time, "{share}: {added} of {time}\n{}", small.explain());
+    }
+}
+
+#[test]
+fn a_bound_below_the_least_is_an_error_that_names_it() {
+    let f = || unrolled(12);
+    let error = f().try_with_options(memory(1000)).expect_err("too little");
+    assert!(error.least > 1000 && error.asked == 1000, "{error}");
+    let text = error.to_string();
+    assert!(text.contains("budget.rs:"), "{text}");
+    // What the error names is possible.
+    let small = f().with_options(memory(error.least));
+    assert!(small.executable().peak_bytes() <= error.least);
+}
+
+#[test]
+fn a_long_loop_keeps_a_part_of_its_states() {
+    let x = Tensor::<Concrete, 1>::linspace(0.0, 1.0, 200);
+    let f =
+        || Function::grad(|x: &Tensor<_, 1>| iterate(1000, x.clone(), |_, x: Tensor<_, 1>| x.sin() * 1.01).sum(), &x);
+    let whole = f();
+    let (peak, expected) = (whole.executable().peak_bytes(), whole.run(&x).expect("it runs"));
+    for share in [0.9, 0.5, 0.2, 0.1, 0.05] {
+        let bytes = (peak as f64 * share) as usize;
+        let small = f().with_options(memory(bytes));
+        assert!(small.executable().peak_bytes() <= bytes, "{share}");
+        assert_eq!(small.run(&x).expect("it runs"), expected, "{share}");
+    }
+}
+
+/// A block of a transformer: attention and two layers, with what each adds.
+fn block<T: BaseTensor>(x: &Tensor<T, 2>, w: &[Tensor<T, 2>; 6]) -> Tensor<T, 2> {
+    let scale = 1.0 / (x.shape()[1] as f64).sqrt();
+    let [q, k, v] = [0, 1, 2].map(|i| x.matmul(&w[i]));
+    let seen = (q.matmul(&k.t()) * scale).softmax(1);
+    let x = x + seen.matmul(&v).matmul(&w[3]);
+    &x + x.matmul(&w[4]).tanh().matmul(&w[5])
+}
+
+#[test]
+fn a_transformer_keeps_its_bound() {
+    let n = 32;
+    let weight =
+        |k: usize| (Tensor::<Concrete, 1>::linspace(k as f64, k as f64 + 9.0, n * n).sin() * 0.2).reshape([n, n]);
+    let w: [Tensor<Concrete, 2>; 6] = std::array::from_fn(weight);
+    let x = Tensor::<Concrete, 1>::linspace(0.0, 7.0, 64 * n).cos().reshape([64, n]);
+    let f = || {
+        let loss =
+            |w: &[Tensor<_, 2>; 6], x: &Tensor<_, 2>| (0..6).fold(x.clone(), |x, _| block(&x, w)).square().mean();
+        Function::value_and_grad_with(loss, &w, &x)
+    };
+    let whole = f();
+    let (peak, expected) = (whole.executable().peak_bytes(), whole.run_with(&w, &x).expect("it runs"));
+    for share in [0.9, 0.7, 0.5, 0.35] {
+        let bytes = (peak as f64 * share) as usize;
+        let small = f().with_options(memory(bytes));
+        assert!(small.executable().peak_bytes() <= bytes);
+        assert_eq!(small.run_with(&w, &x).expect("it runs"), expected);
+        let (added, time) = times(&small);
+        assert!(added <= 0.35 * time, "{share}: {added} of {time}");
+    }
+}
+
+/// How many gradients of the gallery keep a bound, and for how many there is an error.
+#[derive(Default)]
+struct Bounded {
+    kept: usize,
+    refused: usize,
+}
+
+impl Visitor for Bounded {
+    fn visit<O: Objective>(&mut self) {
+        let (x, data) = (O::inputs(), O::data());
+        let f = || Function::grad_with(|x, data| O::eval(x, data), &x, &data);
+        let whole = f();
+        let (peak, expected) = (whole.executable().peak_bytes(), whole.run_with(&x, &data).expect("it runs"));
+        for share in [0.9, 0.5] {
+            let bytes = (peak as f64 * share) as usize;
+            let mut asked = bytes;
+            let small = match f().try_with_options(memory(bytes)) {
+                Ok(small) => {
+                    self.kept += 1;
+                    small
+                }
+                Err(error) => {
+                    assert!(error.least > bytes, "{}: {error}", O::NAME);
+                    self.refused += 1;
+                    asked = error.least;
+                    let least = f().try_with_options(memory(asked));
+                    least.unwrap_or_else(|error| panic!("{}: {error}", O::NAME))
+                }
+            };
+            assert!(small.executable().peak_bytes() <= asked, "{}", O::NAME);
+            let found = small.run_with(&x, &data).expect("it runs");
+            if small.explain().contains("; loops run ") {
+                assert_close(&expected, &found, O::NAME);
+            } else {
+                assert_eq!(expected, found, "{}\n{}", O::NAME, small.explain());
+            }
+        }
+    }
+}
+
+fn assert_close(expected: &Leaves<Array>, found: &Leaves<Array>, name: &str) {
+    for (a, b) in expected.0.iter().zip(&found.0) {
+        for (x, y) in a.to_vec::<f64>().into_iter().flatten().zip(b.to_vec::<f64>().into_iter().flatten()) {
+            assert!((x - y).abs() <= 1e-9 * x.abs().max(1.0), "{name}: {x} and {y}");
+        }
+    }
+}
+
+#[test]
+fn gradients_of_the_gallery_keep_their_bounds_or_say_the_least() {
+    let mut bounded = Bounded::default();
+    gallery::networks::each(&mut bounded);
+    gallery::layers::each(&mut bounded);
+    assert!(bounded.kept > 0 && bounded.refused > 0);
+}
