@@ -13,6 +13,11 @@
 //! [models]: crate::guide::models
 //! [networks]: crate::guide::networks
 //! [names]: crate::guide::names
+//! [random]: crate::guide::random
+//! [complex]: crate::guide::complex
+//! [verified]: crate::guide::verified
+//! [looking]: crate::guide::looking
+//! [sizes]: crate::guide::sizes
 //! [conventions]: crate::guide::conventions
 //! [performance]: crate::guide::performance
 //! [guide]: crate::guide
