@@ -423,8 +423,8 @@ impl<P, Q, Y> Function<P, Q, Y> {
         self.executable.get_or_init(|| self.options.compiled(&self.options.known(self.optimized())))
     }
 
-    /// A report on how the function runs: the [`Mode`] of each derivative, with the estimates of the candidates that
-    /// were compared; the [passes](crate::passes::pipeline()) that changed the program before it was differentiated,
+    /// A report on how the function runs: the [`Mode`](crate::Mode) of each derivative, with the estimates of the
+    /// candidates that were compared; the [passes](crate::passes::pipeline()) that changed the program before it was differentiated,
     /// after that, and before the plan; and the steps of a run ([`Executable::explain`]).
     ///
     /// ```
