@@ -29,8 +29,8 @@ impl<T: BaseTensor> Key<T> {
     /// use polygrad::random::Key;
     /// use polygrad::{Tensor, grad, tensor};
     /// // The mean of the distribution is its shape, so the derivative of the mean is 1.
-    /// let slope = grad(|a| Key::new(1).gamma(&a.up_to(&Tensor::iota(4000))).mean(), &tensor(2.5));
-    /// assert!((slope.item() - 1.0).abs() < 0.05);
+    /// let slope = grad(|a| Key::new(1).gamma(&a.up_to(&Tensor::<_, 1, i64>::iota(4000))).mean(), &tensor(2.5));
+    /// assert!((slope - 1.0).abs().item() < 0.05);
     /// ```
     #[track_caller]
     pub fn gamma<E: Float, const D: usize>(&self, shapes: &Tensor<T, D, E>) -> Tensor<T, D, E> {
@@ -54,8 +54,8 @@ impl<T: BaseTensor> Key<T> {
     /// ```
     /// use polygrad::random::Key;
     /// use polygrad::{Concrete, Tensor};
-    /// let x = Key::<Concrete>::new(1).beta(&Tensor::full([5000], 2.0), &Tensor::full([5000], 6.0));
-    /// assert!((x.mean().item() - 0.25).abs() < 0.01);
+    /// let x = Key::<Concrete>::new(1).beta(&Tensor::<_, 1>::full([5000], 2.0), &Tensor::full([5000], 6.0));
+    /// assert!((x.mean() - 0.25).abs().item() < 0.01);
     /// ```
     ///
     /// # Panics

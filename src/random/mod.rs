@@ -102,7 +102,7 @@ impl<T: BaseTensor> Key<T> {
     /// use polygrad::random::Key;
     /// use polygrad::{Concrete, Tensor, map};
     /// let keys = Key::<Concrete>::new(0).keys(3);
-    /// let rows: Tensor<Concrete, 2> = map(&keys, |key| Key::from_tensor(key).normal([4]));
+    /// let rows: Tensor<Concrete, 2> = map(&keys, |key: &Tensor<_, 0, i64>| Key::from_tensor(key.clone()).normal([4]));
     /// let [_, second, _] = Key::<Concrete>::new(0).split();
     /// assert_eq!(rows.row(1), second.normal([4]));
     /// ```

@@ -92,7 +92,7 @@ where
 /// for k in 0..4 {
 ///     let lower = tensor(f64::from(k));
 ///     let (least, most) = form.over(&lower, &(&lower + 0.25)).bounds();
-///     assert!(least <= lower.exp() && (most / (lower + 0.25).exp()).item() < 1.001);
+///     assert!(least.le(lower.exp()).item() && (most / (lower + 0.25).exp()).item() < 1.001);
 /// }
 /// ```
 #[derive(Clone, Debug)]

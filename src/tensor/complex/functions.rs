@@ -118,7 +118,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Complex<T, D, E> {
     /// ```
     /// use polygrad::{Complex, tensor};
     /// let z = Complex::new(tensor([1.0 + 1e-9]), tensor([1e-9])).ln();
-    /// assert!((z.re().item() - 1e-9).abs() < 1e-16);
+    /// assert!((z.re().at([0]) - 1e-9).abs().item() < 1e-16);
     /// ```
     #[track_caller]
     pub fn ln(&self) -> Self {
