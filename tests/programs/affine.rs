@@ -503,3 +503,15 @@ fn integers_at_the_ends_of_the_range_are_themselves() {
         }
     }
 }
+
+/// Zeros have no bit: their facts are those of the number 0.
+#[test]
+fn bits_of_zeros_are_known() {
+    let x = polygrad::tensor([5_i64, -7]);
+    let bits = |x: &polygrad::Tensor<_, 1, i64>| {
+        let zeros = x.bit_and(0);
+        zeros.bit_or(zeros.shr(3)).bit_xor(zeros.min(x.abs()))
+    };
+    let f = polygrad::Function::stage(bits, &x);
+    assert_eq!(f.run(&x).expect("it fits"), polygrad::tensor([0_i64, 0]));
+}
