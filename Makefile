@@ -69,13 +69,14 @@ firmware:
 		echo 'firmware: nothing ran as WebAssembly, since there is no node or no target $(WASM)'; \
 	fi
 
-# Programs on a PJRT plugin: make pjrt PLUGIN=/path/of/plugin.so. Where to get one: docs/export.md. With POLYGRAD_EXPORT_DIR the
+# Programs on a PJRT plugin: make pjrt PLUGIN=/path/of/plugin.so [DEVICES=4]. Where to get one: docs/export.md. With POLYGRAD_EXPORT_DIR the
 # cases that `make xla` has written to that folder (target/export) run there, too.
 PLUGIN ?= $(POLYGRAD_PJRT_PLUGIN)
+DEVICES = 1
 pjrt:
 	@test -f '$(PLUGIN)' || { echo 'name the library of a plugin: make pjrt PLUGIN=/path/of/plugin.so'; exit 1; }
 	POLYGRAD_PJRT_PLUGIN="$$(realpath '$(PLUGIN)')" cargo test --test pjrt
-	cargo run --example export $(XLA_DIGITS) --pjrt '$(PLUGIN)'
+	cargo run --example export $(XLA_DIGITS) --pjrt '$(PLUGIN)' $(DEVICES)
 
 # Exported programs run by XLA. The versions of JAX and of what it needs are pinned; pip finds them as it is configured.
 XLA_ENV = target/xla-env
@@ -94,13 +95,14 @@ xla: $(XLA_ENV)/installed
 	POLYGRAD_EXPORT_DIR=$(XLA_CASES) cargo test --test random tame_programs
 	POLYGRAD_EXPORT_DIR=$(XLA_CASES) $(XLA_PYTHON) python/test_polygrad_xla.py
 
-# A network trained by an exported step: on one device, on 8 with the batch shared, and on 8 in two processes. Value and
-# gradient of a batch in parts are one collective operation.
+# A network trained by an exported step: on one device, on 8 with the batch shared, on 8 in two processes, and on the 8 of the mesh
+# that the step was exported with. Value and gradient of a batch in parts are one collective operation.
 xla-sharded: $(XLA_ENV)/installed
 	cargo run --example export $(XLA_DIGITS)
 	$(XLA_PYTHON) python/train_digits.py $(XLA_DIGITS) --all-reduces 0
 	$(XLA_PYTHON) python/train_digits.py $(XLA_DIGITS) --devices 8 --all-reduces 1
 	$(XLA_PYTHON) python/train_digits.py $(XLA_DIGITS) --devices 8 --processes 2 --all-reduces 1
+	$(XLA_PYTHON) python/train_digits.py $(XLA_DIGITS) --devices 8 --sharded --all-reduces 1
 
 # Exported gradients beside the same gradients in JAX, on one thread: ratios, for a machine that does nothing else.
 xla-speed: $(XLA_ENV)/installed

@@ -4,6 +4,8 @@
     step = program.jit()                            # or with a mesh and shardings: see `Program.jit`
     outputs = step({"net/w1": w1, ..})              # a dict gives a dict, a list gives a list, in the order of the program
 
+A program that was exported with a mesh (`Exported::sharded`) runs on as many devices, divided as its attributes say.
+
 Shapes and element types are static, and checked in words. A program has no derivative in JAX: asking for one is an error, never a
 silent zero. Export value and gradient together, and `Program.differentiable` makes them one function that `jax.grad` knows.
 Needs `jax_enable_x64` for programs with 64-bit types. `vmap` of a program is not supported by JAX.
@@ -13,12 +15,14 @@ import dataclasses
 import json
 import math
 import pathlib
+import re
 
 import jax
 import jax.export
 import jax.numpy as jnp
+import numpy as np
 from jax.extend import mlir
-from jax.sharding import NamedSharding, PartitionSpec
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 # The oldest version of StableHLO that has all operations of exported texts: artifacts of it load in later releases.
 STABLEHLO = "1.8.0"
@@ -33,6 +37,11 @@ class Leaf:
     path: str
     shape: tuple
     dtype: str
+    # The axes of the mesh along which each axis is divided; empty without a mesh.
+    sharding: tuple = ()
+
+    def spec(self):
+        return PartitionSpec(*[names or None for names in self.sharding])
 
     def struct(self):
         return jax.ShapeDtypeStruct(self.shape, DTYPES[self.dtype])
@@ -55,8 +64,10 @@ class Program:
     """A program in StableHLO with its signature, for one platform: by default the one that JAX runs on."""
 
     def __init__(self, text, signature, platform=None):
-        leaves = lambda key: [Leaf(l["path"], tuple(l["shape"]), l["dtype"]) for l in signature[key]]
+        axes = lambda l: tuple(map(tuple, l.get("sharding", ())))
+        leaves = lambda key: [Leaf(l["path"], tuple(l["shape"]), l["dtype"], axes(l)) for l in signature[key]]
         self.name, self.inputs, self.outputs = signature["name"], leaves("inputs"), leaves("outputs")
+        self.mesh = [(name, size) for name, size in signature.get("mesh", [])]
         for leaf in self.inputs + self.outputs:
             if leaf.dtype not in DTYPES:
                 raise ValueError(f"{self.name}: element types are {', '.join(DTYPES)}, but that of {leaf} is none")
@@ -74,6 +85,9 @@ class Program:
         zeros = lambda *_: [jnp.zeros(l.shape, DTYPES[l.dtype]) for l in self.outputs]
         shell = jax.export.export(jax.jit(zeros, keep_unused=True), platforms=[platform])
         shell = shell(*[leaf.struct() for leaf in self.inputs])
+        text, mesh, shardings = _without_shardings(text)
+        if (mesh, shardings) != (self.mesh, [l.sharding for l in self.inputs + self.outputs if l.sharding] if self.mesh else []):
+            raise ValueError(f"{self.name}: text and signature must agree, but the mesh is {mesh} with {shardings}, and {self.mesh}")
         module = mlir.serialize_portable_artifact(text, STABLEHLO)
         shell = dataclasses.replace(shell, fun_name=self.name, mlir_module_serialized=module)
         exported = jax.export.deserialize(shell.serialize())
@@ -105,15 +119,26 @@ class Program:
 
     def jit(self, mesh=None, inputs={}, outputs={}, **options):
         """The program compiled. With a mesh: arrays are sharded as `inputs` and `outputs` say, by path or position; others are replicated.
-        What XLA makes of it can be seen in `.lower(arrays).compile().as_text()`. Inputs are then a dict."""
-        if mesh is None:
+        What XLA makes of it can be seen in `.lower(arrays).compile().as_text()`. Inputs are then a dict. Without one, a program that was
+        exported with a mesh has its own, of the first devices of JAX."""
+        if mesh is None and not self.mesh:
             return jax.jit(self.__call__, **options)
+        if mesh is None:
+            mesh = self.devices()
+            inputs, outputs = ({l.path: l.spec() for l in leaves} for leaves in (self.inputs, self.outputs))
         sharding = lambda spec: NamedSharding(mesh, spec)
         of = lambda leaves, specs: {l.path: sharding(specs.get(l.path, PartitionSpec())) for l in leaves}
         for leaves, specs in ((self.inputs, inputs), (self.outputs, outputs)):
             if unknown := set(specs) - {l.path for l in leaves}:
                 raise ValueError(f"{self.name}: shardings are by path, but {sorted(unknown)} are none of {[l.path for l in leaves]}")
         return jax.jit(self.__call__, in_shardings=(of(self.inputs, inputs),), out_shardings=of(self.outputs, outputs), **options)
+
+    def devices(self):
+        """The mesh that the program was exported with, of the first devices of JAX."""
+        names, sizes = [name for name, _ in self.mesh], [size for _, size in self.mesh]
+        if (needed := math.prod(sizes)) > len(jax.devices()):
+            raise ValueError(f"{self.name}: the mesh {dict(self.mesh)} needs {needed} devices, but there are {len(jax.devices())}")
+        return Mesh(np.array(jax.devices()[:needed]).reshape(sizes), names)
 
     def differentiable(self):
         """The value as a function of a dict or list of all inputs that `jax.grad` knows, if the outputs are a number and then its
@@ -141,6 +166,19 @@ class Program:
 
         function.defvjp(forward, backward, symbolic_zeros=True)
         return lambda given: function(self._checked(given))
+
+
+def _without_shardings(text):
+    """A text without the attributes of the partitioner, its mesh, and the shardings of inputs and outputs."""
+    mesh = re.search(r"^  sdy\.mesh @mesh = <\[(.*)\]>\n", text, re.MULTILINE)
+    if mesh is None:
+        return text, [], []
+    axes = [(name, int(size)) for name, size in re.findall(r'"(\w+)"=(\d+)', mesh[1])]
+    text = text[: mesh.start()] + text[mesh.end() :]
+    attribute = r" \{sdy\.sharding = #sdy\.sharding<@mesh, \[(.*?)\]>\}"
+    names = lambda part: tuple(tuple(re.findall(r'"(\w+)"', axis)) for axis in re.findall(r"\{(.*?)\}", part))
+    shardings = [names(part) for part in re.findall(attribute, text)]
+    return re.sub(attribute, "", text), axes, [of for of in shardings if of]
 
 
 def _types(text):

@@ -152,12 +152,36 @@ class Derivatives(unittest.TestCase):
         np.testing.assert_array_equal(slope, np.zeros(3))
 
 
+def sharded(devices, **changes):
+    """The program as `Exported::sharded` writes it, with the vectors divided along an axis of a mesh of so many devices."""
+    attribute = lambda axes: f" {{sdy.sharding = #sdy.sharding<@mesh, [{axes}]>}}"
+    vector, scalar = attribute('{"data"}'), attribute("")
+    lines = VALUE_AND_GRADIENT.splitlines()
+    inputs = [VECTOR + vector, VECTOR + vector, "tensor<i64>" + scalar]
+    outputs = ["tensor<f64>" + scalar, VECTOR + vector]
+    head = module(inputs, outputs, "").splitlines()
+    lines[:2] = ["module @energy {", f'  sdy.mesh @mesh = <["data"={devices}]>', head[1]]
+    leaf = lambda l: {**l, "sharding": [["data"]] if l["shape"] else []}
+    both = {key: list(map(leaf, SIGNATURE[key])) for key in ("inputs", "outputs")}
+    return polygrad_xla.Program("\n".join(lines), {**SIGNATURE, **both, "mesh": [["data", devices]], **changes})
+
+
 class Sharded(unittest.TestCase):
+    def test_a_program_with_a_mesh_has_its_shardings(self):
+        program = sharded(1)
+        outputs = program.jit()({"x.w": W, "data.0": X, "data.1": N})
+        np.testing.assert_array_equal(outputs["y.1.w"], 2 * W * X)
+        self.assertEqual(outputs["y.1.w"].sharding.spec, PartitionSpec("data"))
+        self.assertEqual(outputs["y.0"].sharding.spec, PartitionSpec())
+        for changes in ({"mesh": [["data", 2]]}, {"mesh": [["other", 1]]}, SIGNATURE):
+            self.assertRaisesRegex(ValueError, "text and signature must agree, but the mesh", lambda: sharded(1, **changes))
+
     def test_shardings_are_by_path(self):
         program, mesh = energy(), Mesh(np.array(jax.devices()[:1]), ("data",))
         step = program.jit(mesh, inputs={"data.0": PartitionSpec("data")}, outputs={"y.1.w": PartitionSpec("data")})
         outputs = step({"x.w": W, "data.0": X, "data.1": N})
         np.testing.assert_array_equal(outputs["y.1.w"], 2 * W * X)
+        self.assertRaisesRegex(ValueError, "mesh .* needs 8 devices", sharded(8).jit)
         unknown = lambda: program.jit(mesh, inputs={"w": PartitionSpec("data")})
         self.assertRaisesRegex(ValueError, r"\['w'\] are none of \['x.w', 'data.0', 'data.1'\]", unknown)
 

@@ -3,6 +3,7 @@
     cargo run --release --example export FOLDER
     python train_digits.py FOLDER --devices 8                    # the batch is shared by 8 devices of the host
     python train_digits.py FOLDER --devices 8 --processes 2      # 4 devices in each of two processes
+    python train_digits.py FOLDER --devices 8 --sharded          # by the mesh and the shardings that the program was exported with
 
 The losses must be those of the Rust program up to rounding. The collective operations that XLA compiled are printed, and with
 `--all-reduces N` must be N all-reduces and nothing else.
@@ -27,6 +28,7 @@ def parsed():
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--devices", type=int, default=1, help="in all processes together")
     parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--sharded", action="store_true", help="the program that was exported with a mesh of 8 devices")
     parser.add_argument("--all-reduces", type=int, help="fail unless there are so many, and no other collectives")
     parser.add_argument("--rank", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--port", type=int, help=argparse.SUPPRESS)
@@ -71,10 +73,15 @@ def train(arguments):
         jax.config.update("jax_cpu_collectives_implementation", "gloo")
         jax.distributed.initialize(f"localhost:{arguments.port}", arguments.processes, arguments.rank)
 
-    data, program = read(arguments.folder), polygrad_xla.load(arguments.folder / "step.mlir")
-    mesh = Mesh(np.array(jax.devices()), ("batch",))
+    data = read(arguments.folder)
     shared, replicated = PartitionSpec("batch"), PartitionSpec()
-    step = program.jit(mesh, inputs={"data.0": shared, "data.1": shared})
+    if arguments.sharded:
+        program = polygrad_xla.load(arguments.folder / "sharded.mlir")
+        mesh, step = program.devices(), program.jit()
+    else:
+        program = polygrad_xla.load(arguments.folder / "step.mlir")
+        mesh = Mesh(np.array(jax.devices()), ("batch",))
+        step = program.jit(mesh, inputs={"data.0": shared, "data.1": shared})
 
     def place(array, spec):
         """An array on all devices, of which each process brings its own part."""
@@ -106,7 +113,7 @@ def train(arguments):
             f"collectives: {dict(collectives) or 'none'}",
             flush=True,
         )
-    if not difference <= 1e-9:
+    if not difference <= 1e-12:
         return "the losses differ from those of the Rust program by more than rounding"
     if arguments.all_reduces is not None and collectives != Counter({"all-reduce": arguments.all_reduces} if arguments.all_reduces else {}):
         return f"expected {arguments.all_reduces} all-reduces and no other collectives, but XLA compiled {dict(collectives)}"

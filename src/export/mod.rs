@@ -24,6 +24,7 @@ mod lower;
 mod matrices;
 mod minors;
 mod rules;
+mod sharding;
 mod signature;
 mod special;
 mod text;
@@ -31,6 +32,7 @@ mod views;
 
 use thiserror::Error;
 
+pub use sharding::{Mesh, ShardingError};
 pub use signature::{Exported, Port, Signature};
 
 use crate::program::Program;

@@ -1,6 +1,6 @@
 //! The signature of an exported program: names, shapes and element types of its inputs and outputs.
 
-use super::Unsupported;
+use super::{Mesh, Unsupported};
 use crate::program::{Program, Slot};
 
 /// The text of a program, and its signature.
@@ -15,7 +15,8 @@ pub struct Exported {
 /// Inputs and outputs of an exported program, in order.
 ///
 /// With the feature `serde` it is serialized as an object:
-/// `{"name": "step", "inputs": [{"path": "x.w", "shape": [3], "dtype": "f64"}], "outputs": [..]}`.
+/// `{"name": "step", "inputs": [{"path": "x.w", "shape": [3], "dtype": "f64"}], "outputs": [..]}`; a program that is
+/// sharded has `"mesh": [["batch", 8]]`, too, and its inputs and outputs have `"sharding": [["batch"], []]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Signature {
@@ -25,6 +26,9 @@ pub struct Signature {
     pub inputs: Vec<Port>,
     /// The outputs.
     pub outputs: Vec<Port>,
+    /// The devices, of a program that is [`sharded`](Exported::sharded).
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub mesh: Option<Mesh>,
 }
 
 /// An input or output of an exported program.
@@ -37,6 +41,9 @@ pub struct Port {
     pub shape: Vec<usize>,
     /// The element type: `f64`, `f32`, `i64` or `bool`.
     pub dtype: String,
+    /// For each axis, the axes of the mesh along which it is divided; empty for a program without a mesh.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Vec::is_empty"))]
+    pub sharding: Vec<Vec<String>>,
 }
 
 impl Port {
@@ -45,6 +52,7 @@ impl Port {
             path: if slot.name.is_empty() { format!("{root}.{k}") } else { slot.name.clone() },
             shape: slot.shape.to_vec(),
             dtype: slot.dtype.name().to_owned(),
+            sharding: Vec::new(),
         };
         slots.iter().enumerate().map(port).collect()
     }
@@ -76,6 +84,7 @@ impl Program {
             name: name.to_owned(),
             inputs: Port::of(self.inputs(), "in"),
             outputs: Port::of(self.outputs(), "out"),
+            mesh: None,
         }
     }
 

@@ -80,6 +80,53 @@ pub enum Error {
         /// The number that was given.
         given: usize,
     },
+    /// A program needs more devices than there are.
+    #[error(
+        "pjrt: the client must have the {needed} devices of the mesh from number {first} on, but it has {devices}; take a \
+         smaller mesh, or a client with more devices"
+    )]
+    Devices {
+        /// The number of devices of the program's mesh.
+        needed: usize,
+        /// The number of the first one.
+        first: usize,
+        /// The number of devices of the client.
+        devices: usize,
+    },
+    /// A sharding in the text of a program is not one that is supported.
+    #[error(
+        "pjrt: shardings must be those that `Exported::sharded` writes, but there is {text}; divide axes evenly, by whole axes \
+         of one mesh"
+    )]
+    Sharding {
+        /// What was found.
+        text: String,
+    },
+    /// A buffer lies on other devices than the program needs, or in other parts.
+    #[error(
+        "pjrt: argument {number} must be {needed} from number {first} on, but it is {given} from number {given_first} on; \
+         `Executable::upload` divides arrays as the program needs them"
+    )]
+    Placement {
+        /// The number of the argument, from 0.
+        number: usize,
+        /// The parts and devices that the program needs.
+        needed: String,
+        /// The number of the first device of the program.
+        first: usize,
+        /// The parts and devices of the argument.
+        given: String,
+        /// The number of the first device of the argument.
+        given_first: usize,
+    },
+    /// A program has no input of this number.
+    #[error("pjrt: the number of an input must be less than {inputs}, but it is {given}; count them from 0")]
+    Input {
+        /// The number of inputs.
+        inputs: usize,
+        /// The number that was given.
+        given: usize,
+    },
     /// A program got another number of arguments.
     #[error("pjrt: the program takes {needed} arguments, but {given} were given; give one for each input")]
     Arguments {

@@ -92,7 +92,9 @@ pub(super) struct Api {
     pub(super) executable_destroy: Call<Handle>,
     executable_numbers: [Unused; 3],
     pub(super) executable_num_outputs: Call<Counted>,
-    executable_queries: [Unused; 5],
+    executable_queries: [Unused; 3],
+    pub(super) executable_optimized_program: Call<Optimized>,
+    executable_serialize: Unused,
     pub(super) loaded_executable_destroy: Call<Handle>,
     pub(super) loaded_executable_get_executable: Call<Related>,
     loaded_executable_queries: [Unused; 3],
@@ -180,6 +182,13 @@ pub(super) struct Compile {
     pub(super) options: *const c_char,
     pub(super) options_length: usize,
     pub(super) executable: Opaque,
+}
+
+/// The description of an executable, and the place for its program after optimization.
+#[repr(C)]
+pub(super) struct Optimized {
+    pub(super) of: Opaque,
+    pub(super) program: *mut Args<Program>,
 }
 
 /// Elements on the host, and the buffer and the event that are returned.
@@ -309,6 +318,7 @@ mod tests {
         assert_eq!(number(offset_of!(Api, device_get_description)), 29);
         assert_eq!(number(offset_of!(Api, executable_destroy)), 40);
         assert_eq!(number(offset_of!(Api, executable_num_outputs)), 44);
+        assert_eq!(number(offset_of!(Api, executable_optimized_program)), 48);
         assert_eq!(number(offset_of!(Api, loaded_executable_destroy)), 50);
         assert_eq!(number(offset_of!(Api, loaded_executable_execute)), 55);
         assert_eq!(number(offset_of!(Api, buffer_destroy)), 58);

@@ -31,6 +31,12 @@
 //! is shared. A run does not donate its inputs, even if the program permits donation. The library of a plugin stays
 //! loaded until the process ends.
 //!
+//! # Several devices
+//! A text with a mesh, as [`sharded`](crate::export::Exported::sharded) writes it, is compiled for as many devices of the
+//! client, and a [`Buffer`] of it has a part on each: [`Executable::upload`] divides an array as an input needs it, a run
+//! takes and gives such buffers, and [`Buffer::to_array`] joins the parts. The communication is that which XLA inserted;
+//! [`Executable::operations`] tells of it. XLA's plugins for CPUs have four devices, whatever `XLA_FLAGS` says.
+//!
 //! # Time
 //! Runs are asynchronous: [`Executable::execute`] may return before the run is over, and its results may be arguments
 //! of the next run at once. [`Buffer::wait`] and [`Buffer::to_array`] wait, and return the error of a run that failed.
@@ -38,14 +44,17 @@
 //!
 //! # Sources
 //! The header `pjrt_c_api.h` of OpenXLA, versions 0.57 to 0.115; the layouts of its structs are in `layout.rs`, and all
-//! calls in `plugin.rs`, the only module with unsafe code.
+//! calls in `plugin`, the only module with unsafe code.
 
+mod division;
 mod error;
 mod layout;
+mod opcodes;
 mod options;
 mod plugin;
 mod signature;
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
@@ -54,9 +63,10 @@ use crate::array::{Array, Values, with_elem};
 use crate::dtype::{DType, Elem};
 use crate::shape;
 
+use division::Division;
 pub use error::Error;
 use plugin::{Bits, Element, Plugin, RawBuffer, RawClient, RawExecutable};
-use signature::Input;
+use signature::Parsed;
 
 /// The environment variable that names the library of a plugin.
 pub const PLUGIN_VARIABLE: &str = "POLYGRAD_PJRT_PLUGIN";
@@ -127,24 +137,33 @@ impl Client {
         &self.devices
     }
 
-    /// Compiles a program for the first device. The text is StableHLO with a public function `main`.
+    /// Compiles a program for the first device, or, if the text has a mesh, for as many devices from the first on. The
+    /// text is StableHLO with a public function `main`.
     ///
     /// # Errors
-    /// If the compiler refuses the text.
+    /// If the compiler refuses the text, and if there are fewer devices than the mesh has, or a sharding is not one of
+    /// those of [`sharded`](crate::export::Exported::sharded).
     pub fn compile(&self, text: &str) -> Result<Executable, Error> {
         self.compile_for(text, 0)
     }
 
-    /// Compiles a program for the device of this number in [`Client::devices`].
+    /// Compiles a program for the device of this number in [`Client::devices`], and the next ones if the text has a
+    /// mesh.
     ///
     /// # Errors
     /// As [`Client::compile`], and if there is no such device.
     pub fn compile_for(&self, text: &str, device: usize) -> Result<Executable, Error> {
-        let Some(known) = self.devices.get(device) else {
+        if device >= self.devices.len() {
             return Err(Error::Device { devices: self.devices.len(), given: device });
+        }
+        let parsed = signature::parsed_module(text)?;
+        let needed = parsed.devices();
+        let Some(devices) = self.devices.get(device..device + needed) else {
+            return Err(Error::Devices { needed, first: device, devices: self.devices.len() });
         };
-        let raw = self.raw.compile(text, &options::for_device(known.id))?;
-        Ok(Executable { raw, inputs: signature::inputs(text), device })
+        let identifiers: Vec<i32> = devices.iter().map(|device| device.id).collect();
+        let raw = self.raw.compile(text, &options::for_devices(&identifiers, parsed.mesh.is_some()))?;
+        Ok(Executable { raw, parsed, first: device, waits: needed > 1 && self.platform == "cpu" })
     }
 
     /// Copies an array to the first device.
@@ -160,7 +179,7 @@ impl Client {
     /// # Errors
     /// As [`Client::upload`], and if there is no such device.
     pub fn upload_to(&self, array: &Array, device: usize) -> Result<Buffer, Error> {
-        upload(&self.raw, array, device)
+        upload(&self.raw, array, device, Division::whole(array.shape().len(), 1))
     }
 }
 
@@ -170,23 +189,34 @@ impl fmt::Debug for Client {
     }
 }
 
-fn upload(client: &Arc<RawClient>, array: &Array, device: usize) -> Result<Buffer, Error> {
-    fn elements<E: Element + Elem>(client: &Arc<RawClient>, array: &Array, device: usize) -> Result<RawBuffer, Error> {
-        let sizes: Vec<i64> = array.shape().iter().map(|n| *n as i64).collect();
-        match array.typed::<E>() {
-            Values::Dense(elements) => client.upload(device, &sizes, elements),
-            Values::Splat(x) => client.upload(device, &sizes, &vec![x; array.size()]),
-        }
+/// Copies the blocks of an array to the devices from this number on.
+fn upload(client: &Arc<RawClient>, array: &Array, first: usize, division: Division) -> Result<Buffer, Error> {
+    fn elements<E: Element + Elem>(
+        client: &Arc<RawClient>,
+        array: &Array,
+        first: usize,
+        division: &Division,
+    ) -> Result<Vec<RawBuffer>, Error> {
+        let sizes: Vec<i64> = division.block(array.shape()).iter().map(|n| *n as i64).collect();
+        let part = |k: usize| match array.typed::<E>() {
+            Values::Dense(elements) if division.is_whole() => client.upload(first + k, &sizes, elements),
+            Values::Dense(_) | Values::Splat(_) => client.upload(first + k, &sizes, &division.cut::<E>(array, k)),
+        };
+        (0..division.devices()).map(part).collect()
     }
-    let raw = with_elem!(array.dtype(), E => elements::<E>(client, array, device))?;
-    Ok(Buffer { raw, shape: array.shape().to_vec(), dtype: array.dtype() })
+    let parts = with_elem!(array.dtype(), E => elements::<E>(client, array, first, &division))?;
+    Ok(Buffer { parts, first, division, shape: array.shape().to_vec(), dtype: array.dtype() })
 }
 
-/// A program compiled for a device. See the [module](self).
+/// A program compiled for a device, or for the devices of its mesh. See the [module](self).
 pub struct Executable {
     raw: RawExecutable,
-    inputs: Option<Vec<Input>>,
-    device: usize,
+    parsed: Parsed,
+    /// The number of the first device.
+    first: usize,
+    /// Whether a run waits for its results: devices that share the threads of the host may wait for each other in
+    /// different runs.
+    waits: bool,
 }
 
 impl Executable {
@@ -195,44 +225,101 @@ impl Executable {
         self.raw.outputs()
     }
 
-    /// The number of the program's device in [`Client::devices`].
+    /// The number of the program's first device in [`Client::devices`].
     pub fn device(&self) -> usize {
-        self.device
+        self.first
     }
 
-    /// Starts a run, and returns its results, which stay on the device. The inputs are not donated.
+    /// The number of devices on which the program runs: 1, or the size of its mesh.
+    pub fn devices(&self) -> usize {
+        self.parsed.devices()
+    }
+
+    /// How many operations of which kind the compiled program has, by their names in HLO: `fusion`, `all-reduce`, ..
     ///
     /// # Errors
-    /// If the arguments do not fit the program, or belong to another client or device, or if the call fails.
-    pub fn execute(&self, arguments: &[&Buffer]) -> Result<Vec<Buffer>, Error> {
-        self.check(&arguments.iter().map(|b| (b.shape(), b.dtype())).collect::<Vec<_>>())?;
-        let raw: Vec<&RawBuffer> = arguments.iter().map(|b| &b.raw).collect();
-        let results = self.raw.execute(&raw)?;
-        results.into_iter().enumerate().map(|(number, raw)| Buffer::of(number, raw)).collect()
+    /// If the plugin does not tell.
+    pub fn operations(&self) -> Result<BTreeMap<String, usize>, Error> {
+        let (program, format) = self.raw.optimized()?;
+        Ok(opcodes::counts(&program, &format))
     }
 
-    /// Copies arrays to the device of the program, runs it, and copies the results back.
+    /// Copies an array to the devices of the program, as its input of this number needs it: whole, or in parts.
+    ///
+    /// # Errors
+    /// If there is no such input, the array does not fit, or the plugin fails to copy.
+    pub fn upload(&self, input: usize, array: &Array) -> Result<Buffer, Error> {
+        let rank = array.shape().len();
+        let Some(inputs) = &self.parsed.inputs else {
+            return upload(self.raw.client(), array, self.first, Division::whole(rank, 1));
+        };
+        let Some(value) = inputs.get(input) else {
+            return Err(Error::Input { inputs: inputs.len(), given: input });
+        };
+        value.check(input, array.shape(), array.dtype())?;
+        let division = if value.kind.is_some() { self.parsed.division(value) } else { Division::whole(rank, 1) };
+        upload(self.raw.client(), array, self.first, division)
+    }
+
+    /// Starts a run, and returns its results, which stay on the devices. The inputs are not donated.
+    ///
+    /// On several devices of the platform `cpu` the run is over when this returns, since they share threads.
+    ///
+    /// # Errors
+    /// If the arguments do not fit the program, or belong to another client or other devices, or if the call fails.
+    pub fn execute(&self, arguments: &[&Buffer]) -> Result<Vec<Buffer>, Error> {
+        self.check(&arguments.iter().map(|b| (b.shape(), b.dtype())).collect::<Vec<_>>())?;
+        self.check_places(arguments)?;
+        let of_device = |k: usize| arguments.iter().map(|b| &b.parts[k]).collect();
+        let inputs: Vec<Vec<&RawBuffer>> = (0..self.devices()).map(of_device).collect();
+        let mut results: Vec<_> = self.raw.execute(&inputs)?.into_iter().map(Vec::into_iter).collect();
+        let result = |number: usize| {
+            let parts: Vec<RawBuffer> = results.iter_mut().filter_map(Iterator::next).collect();
+            let division = self.parsed.outputs.as_ref().and_then(|all| all.get(number));
+            Buffer::of(number, parts, self.first, division.map(|value| self.parsed.division(value)))
+        };
+        let results: Vec<Buffer> = (0..self.outputs()).map(result).collect::<Result<_, _>>()?;
+        if self.waits {
+            results.iter().try_for_each(Buffer::wait)?;
+        }
+        Ok(results)
+    }
+
+    /// Copies arrays to the devices of the program, runs it, and copies the results back.
     ///
     /// # Errors
     /// As [`Executable::execute`].
     pub fn run(&self, arguments: &[Array]) -> Result<Vec<Array>, Error> {
         self.check(&arguments.iter().map(|a| (a.shape(), a.dtype())).collect::<Vec<_>>())?;
-        let buffers = arguments.iter().map(|a| upload(self.raw.client(), a, self.device));
+        let buffers = arguments.iter().enumerate().map(|(input, a)| self.upload(input, a));
         let buffers = buffers.collect::<Result<Vec<Buffer>, Error>>()?;
         self.execute(&buffers.iter().collect::<Vec<_>>())?.iter().map(Buffer::to_array).collect()
     }
 
     /// Checks that arguments of these kinds fit the program, if its text could be parsed.
     fn check(&self, given: &[(&[usize], DType)]) -> Result<(), Error> {
-        let Some(inputs) = &self.inputs else { return Ok(()) };
+        let Some(inputs) = &self.parsed.inputs else { return Ok(()) };
         if inputs.len() != given.len() {
             return Err(Error::Arguments { needed: inputs.len(), given: given.len() });
         }
-        for (number, (input, (shape, dtype))) in inputs.iter().zip(given).enumerate() {
-            let fits = |(needed, of): &(Vec<usize>, DType)| needed == shape && of == dtype;
-            if !input.kind.as_ref().is_none_or(fits) {
-                let (needed, given) = (input.text.clone(), signature::written(shape, *dtype));
-                return Err(Error::Argument { number, needed, given });
+        let mut all = inputs.iter().zip(given).enumerate();
+        all.try_for_each(|(number, (input, (shape, dtype)))| input.check(number, shape, *dtype))
+    }
+
+    /// Checks that arguments are on the devices of the program, in the parts that it needs.
+    fn check_places(&self, arguments: &[&Buffer]) -> Result<(), Error> {
+        for (number, argument) in arguments.iter().enumerate() {
+            let input = self.parsed.inputs.as_ref().map(|inputs| &inputs[number]).filter(|input| input.kind.is_some());
+            let whole = Division::whole(argument.shape.len(), 1);
+            let needed = input.map_or(whole, |input| self.parsed.division(input));
+            if (&needed, self.first) != (&argument.division, argument.first) {
+                return Err(Error::Placement {
+                    number,
+                    needed: needed.to_string(),
+                    first: self.first,
+                    given: argument.division.to_string(),
+                    given_first: argument.first,
+                });
             }
         }
         Ok(())
@@ -241,24 +328,33 @@ impl Executable {
 
 impl fmt::Debug for Executable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let inputs = self.inputs.as_ref().map(|of| of.iter().map(|i| i.text.as_str()).collect::<Vec<_>>());
-        f.debug_struct("Executable").field("inputs", &inputs).field("outputs", &self.outputs()).finish()
+        let inputs = self.parsed.inputs.as_ref().map(|of| of.iter().map(|i| i.text.as_str()).collect::<Vec<_>>());
+        let mut out = f.debug_struct("Executable");
+        out.field("inputs", &inputs).field("outputs", &self.outputs()).field("devices", &self.devices()).finish()
     }
 }
 
-/// An array on a device. See the [module](self).
+/// An array on a device, or whole or in parts on several. See the [module](self).
 pub struct Buffer {
-    raw: RawBuffer,
+    /// The block on each device, from the device of number `first` on.
+    parts: Vec<RawBuffer>,
+    first: usize,
+    division: Division,
     shape: Vec<usize>,
     dtype: DType,
 }
 
 impl Buffer {
-    /// The buffer of the result of index `number`.
-    fn of(number: usize, raw: RawBuffer) -> Result<Buffer, Error> {
+    /// The buffer of the result of index `number`; without a division it is whole on one device.
+    fn of(number: usize, parts: Vec<RawBuffer>, first: usize, division: Option<Division>) -> Result<Buffer, Error> {
+        let missing = || Error::Missing { call: "PJRT_LoadedExecutable_Execute", what: "gives no result" };
+        let raw = parts.first().ok_or_else(missing)?;
         let code = raw.element_type()?;
         let dtype = DType::ALL.into_iter().find(|dtype| with_elem!(*dtype, E => <E as Element>::CODE) == code);
-        Ok(Buffer { shape: raw.shape()?, dtype: dtype.ok_or(Error::ElementType { number, code })?, raw })
+        let dtype = dtype.ok_or(Error::ElementType { number, code })?;
+        let block = raw.shape()?;
+        let division = division.unwrap_or_else(|| Division::whole(block.len(), parts.len()));
+        Ok(Buffer { shape: division.joined(&block), parts, first, division, dtype })
     }
 
     /// The shape.
@@ -271,15 +367,15 @@ impl Buffer {
         self.dtype
     }
 
-    /// Waits until the elements are computed.
+    /// Waits until the elements are computed, on every device.
     ///
     /// # Errors
     /// If the run that computes them fails.
     pub fn wait(&self) -> Result<(), Error> {
-        self.raw.wait()
+        self.parts.iter().try_for_each(RawBuffer::wait)
     }
 
-    /// Waits until the elements are computed, and copies them to an array.
+    /// Waits until the elements are computed, and copies them to an array, each part from one device.
     ///
     /// # Errors
     /// If the run that computes them fails.
@@ -296,14 +392,23 @@ impl Buffer {
     }
 
     fn elements<B: Bits>(&self, none: B) -> Result<Vec<B>, Error> {
-        let mut place = vec![none; shape::size(&self.shape)];
-        self.raw.download(self.shape.len(), &mut place)?;
-        Ok(place)
+        let block = self.division.block(&self.shape);
+        let download = |device: usize| {
+            let mut place = vec![none; shape::size(&block)];
+            self.parts[device].download(block.len(), &mut place).map(|()| (device, place))
+        };
+        let mut blocks: Vec<(usize, Vec<B>)> =
+            self.division.owners().into_iter().map(download).collect::<Result<_, _>>()?;
+        match &mut blocks[..] {
+            [(_, whole)] => Ok(std::mem::take(whole)),
+            blocks => Ok(self.division.join(&self.shape, none, blocks)),
+        }
     }
 }
 
 impl fmt::Debug for Buffer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Buffer({})", signature::written(&self.shape, self.dtype))
+        let of = signature::written(&self.shape, self.dtype);
+        if self.parts.len() == 1 { write!(f, "Buffer({of})") } else { write!(f, "Buffer({of}, {})", self.division) }
     }
 }

@@ -9,7 +9,9 @@ const BUILD: u64 = 3;
 const ORDINAL: u64 = 1;
 const REPLICAS: u64 = 4;
 const PARTITIONS: u64 = 5;
+const PARTITIONED: u64 = 6;
 const ASSIGNMENT: u64 = 9;
+const SHARDY: u64 = 19;
 /// Fields of the device assignment.
 const REPLICA_COUNT: u64 = 1;
 const COMPUTATION_COUNT: u64 = 2;
@@ -36,19 +38,29 @@ fn message(field: u64, bytes: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(bytes);
 }
 
-/// The options of a program for one device, by its identifier.
-pub(super) fn for_device(identifier: i32) -> Vec<u8> {
-    let (mut identifiers, mut devices, mut assignment, mut build, mut out) = <(Vec<u8>, _, _, _, _)>::default();
-    varint(i64::from(identifier) as u64, &mut identifiers);
-    message(IDENTIFIERS, &identifiers, &mut devices);
+/// The options of a program for the devices with these identifiers; with a mesh, the partitioner divides it among them.
+pub(super) fn for_devices(identifiers: &[i32], mesh: bool) -> Vec<u8> {
+    let (mut assignment, mut build, mut out) = <(Vec<u8>, _, _)>::default();
+    let count = identifiers.len() as i64;
     number(REPLICA_COUNT, 1, &mut assignment);
-    number(COMPUTATION_COUNT, 1, &mut assignment);
-    message(DEVICES, &devices, &mut assignment);
+    number(COMPUTATION_COUNT, count, &mut assignment);
+    for identifier in identifiers {
+        let (mut packed, mut device) = <(Vec<u8>, _)>::default();
+        varint(i64::from(*identifier) as u64, &mut packed);
+        message(IDENTIFIERS, &packed, &mut device);
+        message(DEVICES, &device, &mut assignment);
+    }
     // The ordinal -1 means that the device assignment determines the device.
     number(ORDINAL, -1, &mut build);
     number(REPLICAS, 1, &mut build);
-    number(PARTITIONS, 1, &mut build);
+    number(PARTITIONS, count, &mut build);
+    if mesh {
+        number(PARTITIONED, 1, &mut build);
+    }
     message(ASSIGNMENT, &assignment, &mut build);
+    if mesh {
+        number(SHARDY, 1, &mut build);
+    }
     message(BUILD, &build, &mut out);
     out
 }
@@ -62,6 +74,16 @@ mod tests {
         let assignment = [0x4a, 10, 0x08, 1, 0x10, 1, 0x1a, 4, 0x0a, 2, 0xac, 0x02];
         let build: Vec<u8> = [&ordinal[..], &counts, &assignment].concat();
         let needed = [&[0x1a, build.len() as u8][..], &build].concat();
-        assert_eq!(super::for_device(300), needed);
+        assert_eq!(super::for_devices(&[300], false), needed);
+    }
+
+    #[test]
+    fn a_program_for_two_devices_has_both_and_is_partitioned() {
+        let ordinal = [0x08, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01];
+        let counts = [0x20, 1, 0x28, 2, 0x30, 1];
+        let assignment = [0x4a, 14, 0x08, 1, 0x10, 2, 0x1a, 3, 0x0a, 1, 3, 0x1a, 3, 0x0a, 1, 5];
+        let build: Vec<u8> = [&ordinal[..], &counts, &assignment, &[0x98, 1, 1]].concat();
+        let needed = [&[0x1a, build.len() as u8][..], &build].concat();
+        assert_eq!(super::for_devices(&[3, 5], true), needed);
     }
 }

@@ -9,6 +9,9 @@
 //! says, and all functions may be called from any thread.
 #![allow(unsafe_code)]
 
+mod buffer;
+mod executable;
+
 use std::ffi::{CStr, c_char, c_void};
 use std::path::Path;
 use std::ptr::{self, NonNull};
@@ -17,10 +20,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use libloading::Library;
 
+pub(super) use buffer::RawBuffer;
+pub(super) use executable::RawExecutable;
+
 use super::error::Error;
 use super::layout::{
-    Api, Args, Call, ClientCreate, Compile, Counted, Devices, Dimensions, Execute, ExecuteOptions, FromHost, Handle,
-    Header, IMMUTABLE_ONLY_DURING_CALL, MemoryLayout, Nothing, Number, Opaque, Program, Related, Text, ToHost,
+    Api, Args, Call, ClientCreate, Compile, Devices, FromHost, Handle, Header, IMMUTABLE_ONLY_DURING_CALL, Nothing,
+    Number, Opaque, Program, Related, Text,
 };
 
 /// The oldest minor version whose structs are known to have these layouts.
@@ -326,9 +332,7 @@ impl RawClient {
         // SAFETY: the client is alive, and program and options need to live through the call only.
         let made = unsafe { plugin.call(call, plugin.api.client_compile, fields) }?;
         let executable = given(call, made.executable)?;
-        let mut made = RawExecutable { client: self.clone(), executable, outputs: 0 };
-        made.outputs = made.count_outputs()?;
-        Ok(made)
+        RawExecutable::of(self.clone(), executable)
     }
 
     /// A buffer with a copy of these elements.
@@ -370,177 +374,6 @@ impl Drop for RawClient {
     fn drop(&mut self) {
         // SAFETY: every object of the client owns a reference to it, so all of them have been destroyed.
         unsafe { self.plugin.destroy("PJRT_Client_Destroy", self.plugin.api.client_destroy, self.client) };
-    }
-}
-
-/// A compiled program on its device.
-pub(super) struct RawExecutable {
-    client: Arc<RawClient>,
-    executable: NonNull<c_void>,
-    outputs: usize,
-}
-
-// SAFETY: the functions of the interface may be called from any thread.
-unsafe impl Send for RawExecutable {}
-// SAFETY: as above.
-unsafe impl Sync for RawExecutable {}
-
-impl RawExecutable {
-    pub(super) fn client(&self) -> &Arc<RawClient> {
-        &self.client
-    }
-
-    /// The number of results.
-    pub(super) fn outputs(&self) -> usize {
-        self.outputs
-    }
-
-    fn count_outputs(&self) -> Result<usize, Error> {
-        let (plugin, call) = (self.client.plugin, "PJRT_LoadedExecutable_GetExecutable");
-        let fields = Related { of: self.executable.as_ptr(), out: ptr::null_mut() };
-        // SAFETY: the executable is alive; its description is ours, and destroyed here.
-        unsafe {
-            let found = plugin.call(call, plugin.api.loaded_executable_get_executable, fields)?;
-            let of = given(call, found.out)?;
-            let f = plugin.api.executable_num_outputs;
-            let count = plugin.call("PJRT_Executable_NumOutputs", f, Counted { of: of.as_ptr(), out: 0 });
-            plugin.destroy("PJRT_Executable_Destroy", plugin.api.executable_destroy, of);
-            count.map(|count| count.out)
-        }
-    }
-
-    /// Starts a run, and returns the buffers of its results, whose elements may not be computed yet. Input buffers must
-    /// belong to the same client, and are not donated.
-    pub(super) fn execute(&self, inputs: &[&RawBuffer]) -> Result<Vec<RawBuffer>, Error> {
-        let (plugin, call) = (self.client.plugin, "PJRT_LoadedExecutable_Execute");
-        for (number, input) in inputs.iter().enumerate() {
-            if !Arc::ptr_eq(&self.client, &input.client) {
-                return Err(Error::OtherClient { number });
-            }
-        }
-        let kept: Vec<i64> = (0..inputs.len() as i64).collect();
-        let mut options = Args::new(ExecuteOptions {
-            callbacks: [ptr::null(); 2],
-            numbers_of_callbacks: [0; 2],
-            launch: 0,
-            kept: kept.as_ptr(),
-            number_of_kept: kept.len(),
-        });
-        let inputs: Vec<Opaque> = inputs.iter().map(|b| b.buffer.as_ptr()).collect();
-        let mut outputs: Vec<Opaque> = vec![ptr::null_mut(); self.outputs];
-        let (inputs_of_devices, outputs_of_devices) = ([inputs.as_ptr()], [outputs.as_mut_ptr()]);
-        let fields = Execute {
-            executable: self.executable.as_ptr(),
-            options: &raw mut options,
-            inputs: inputs_of_devices.as_ptr(),
-            number_of_devices: 1,
-            number_of_inputs: inputs.len(),
-            outputs: outputs_of_devices.as_ptr(),
-            complete_events: ptr::null_mut(),
-            device: ptr::null_mut(),
-        };
-        // SAFETY: the executable is for one device; it and all inputs are alive and of one client; there is a
-        // destination for each result; the lists need to live through the call only.
-        let done = unsafe { plugin.call(call, plugin.api.loaded_executable_execute, fields) };
-        // Results are ours even if the call fails halfway.
-        let made = outputs
-            .into_iter()
-            .map(|out| given(call, out).map(|buffer| RawBuffer { client: self.client.clone(), buffer }));
-        let made: Vec<Result<RawBuffer, Error>> = made.collect();
-        done?;
-        made.into_iter().collect()
-    }
-}
-
-impl Drop for RawExecutable {
-    fn drop(&mut self) {
-        let (plugin, call) = (self.client.plugin, "PJRT_LoadedExecutable_Destroy");
-        // SAFETY: the executable is ours; the plugin keeps alive what unfinished runs need.
-        unsafe { plugin.destroy(call, plugin.api.loaded_executable_destroy, self.executable) };
-    }
-}
-
-/// An array on a device.
-pub(super) struct RawBuffer {
-    client: Arc<RawClient>,
-    buffer: NonNull<c_void>,
-}
-
-// SAFETY: the functions of the interface may be called from any thread.
-unsafe impl Send for RawBuffer {}
-// SAFETY: as above.
-unsafe impl Sync for RawBuffer {}
-
-impl RawBuffer {
-    /// The code of the element type.
-    pub(super) fn element_type(&self) -> Result<i32, Error> {
-        let (plugin, call) = (self.client.plugin, "PJRT_Buffer_ElementType");
-        let fields = Number { of: self.buffer.as_ptr(), out: 0 };
-        // SAFETY: the buffer is alive.
-        let found = unsafe { plugin.call(call, plugin.api.buffer_element_type, fields) }?;
-        Ok(found.out)
-    }
-
-    /// The shape, which is known before the elements are computed.
-    pub(super) fn shape(&self) -> Result<Vec<usize>, Error> {
-        let (plugin, call) = (self.client.plugin, "PJRT_Buffer_Dimensions");
-        let fields = Dimensions { buffer: self.buffer.as_ptr(), start: ptr::null(), length: 0 };
-        // SAFETY: the buffer is alive, and its sizes as long as it is.
-        let found = unsafe { plugin.call(call, plugin.api.buffer_dimensions, fields) }?;
-        if found.length == 0 {
-            return Ok(Vec::new());
-        }
-        if found.start.is_null() {
-            return Err(Error::Missing { call, what: "gives a null pointer" });
-        }
-        // SAFETY: the plugin states this number of sizes.
-        let sizes = unsafe { slice::from_raw_parts(found.start, found.length) };
-        let known =
-            |n: &i64| usize::try_from(*n).map_err(|_| Error::Missing { call, what: "gives a size that is not known" });
-        sizes.iter().map(known).collect()
-    }
-
-    /// Waits until the elements are computed.
-    pub(super) fn wait(&self) -> Result<(), Error> {
-        let (plugin, call) = (self.client.plugin, "PJRT_Buffer_ReadyEvent");
-        let fields = Related { of: self.buffer.as_ptr(), out: ptr::null_mut() };
-        // SAFETY: the buffer is alive.
-        let event = unsafe { plugin.call(call, plugin.api.buffer_ready_event, fields) }?.out;
-        Event { plugin, event: given(call, event)? }.wait(call)
-    }
-
-    /// Waits until the elements are computed, and copies them in row-major order; `place` must have the size of all of
-    /// them.
-    pub(super) fn download<B: Bits>(&self, rank: usize, place: &mut [B]) -> Result<(), Error> {
-        let (plugin, call) = (self.client.plugin, "PJRT_Buffer_ToHostBuffer");
-        let order: Vec<i64> = (0..rank as i64).rev().collect();
-        let layout = MemoryLayout::of_order(&order);
-        let fields = |place: *mut c_void, bytes: usize| ToHost {
-            buffer: self.buffer.as_ptr(),
-            layout: &raw const layout,
-            place,
-            bytes,
-            event: ptr::null_mut(),
-        };
-        let needed = size_of_val(place);
-        // SAFETY: the buffer is alive; with a null destination only the size is returned.
-        let found = unsafe { plugin.call(call, plugin.api.buffer_to_host_buffer, fields(ptr::null_mut(), 0)) }?;
-        if found.bytes != needed {
-            return Err(Error::Bytes { needed, given: found.bytes });
-        }
-        let fields = fields(place.as_mut_ptr().cast::<c_void>(), needed);
-        // SAFETY: the buffer is alive, and the destination has its size and lives until the event, which is waited for;
-        // any bit pattern is a value of the type.
-        let found = unsafe { plugin.call(call, plugin.api.buffer_to_host_buffer, fields) }?;
-        Event { plugin, event: given(call, found.event)? }.wait(call)
-    }
-}
-
-impl Drop for RawBuffer {
-    fn drop(&mut self) {
-        let plugin = self.client.plugin;
-        // SAFETY: the buffer is ours; the plugin keeps alive what unfinished runs need.
-        unsafe { plugin.destroy("PJRT_Buffer_Destroy", plugin.api.buffer_destroy, self.buffer) };
     }
 }
 

@@ -85,6 +85,11 @@ pub(crate) fn plugins(log: &mut Log) {
     says(pjrt::Error::Table { needed: 624, given: 600 });
     says(pjrt::Error::Missing { call: "PJRT_Client_Create", what: "gives a null pointer" });
     says(pjrt::Error::Device { devices: 4, given: 4 });
+    says(pjrt::Error::Devices { needed: 8, first: 0, devices: 4 });
+    says(pjrt::Error::Sharding { text: "a division of tensor<3xf64> into unequal blocks".into() });
+    let (whole, parts) = ("whole on 1 device".to_owned(), "[4, 1] parts on 4 devices".to_owned());
+    says(pjrt::Error::Placement { number: 2, needed: parts, first: 0, given: whole, given_first: 1 });
+    says(pjrt::Error::Input { inputs: 4, given: 9 });
     says(pjrt::Error::Arguments { needed: 2, given: 1 });
     says(pjrt::Error::Argument { number: 0, needed: "tensor<3xf64>".into(), given: "tensor<2xf64>".into() });
     says(pjrt::Error::OtherClient { number: 1 });

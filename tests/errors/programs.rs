@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use polygrad::backend::compile;
+use polygrad::export::{Exported, Mesh};
 use polygrad::ops::{Call, External, Matrix, Tap, TapKind, Unary};
 use polygrad::program::{Builder, Loop, Op, Program, Slot, interpret};
 use polygrad::shape::Shape;
@@ -137,6 +138,20 @@ pub(crate) fn exports(log: &mut Log) {
     let twice = |x: &Tensor<Array, 2>| x * 2.0;
     let host = Function::stage(|x: &Tensor<_, 2>| external("twice", twice, &Tensor::<Array, 2>::zeros([2, 2]), x), &m);
     log.fails(host.to_stablehlo("host"));
+
+    let (w, x) = (tensor([[2.0, 1.0], [1.0, 2.0]]), tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]));
+    let f = Function::value_and_grad_with(|w: &Tensor<_, 2>, x: &Tensor<_, 2>| x.matmul(w).sum(), &w, &x);
+    let exported = f.exported("f").expect("a text");
+    let mesh = Mesh::new(&[("batch", 3), ("model", 2)]);
+    log.fails(exported.sharded(&mesh, &[("date", 0, "batch")]));
+    log.fails(exported.sharded(&mesh, &[("data", 0, "rows")]));
+    log.fails(exported.sharded(&mesh, &[("value", 0, "batch")]));
+    log.fails(exported.sharded(&mesh, &[("data", 0, "batch"), ("data", 1, "batch")]));
+    log.fails(exported.sharded(&mesh, &[("x", 1, "batch")]));
+    log.fails(Exported { text: String::new(), ..exported }.sharded(&mesh, &[]));
+    log.panics(|| Mesh::new(&[("a b", 2)]));
+    log.panics(|| Mesh::new(&[("a", 2), ("a", 4)]));
+    log.panics(|| Mesh::new(&[("a", 0)]));
 }
 
 /// Checks that do not hold, and taps of what they do not take.

@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::mem;
 
+use super::super::layout::{Counted, Execute, Optimized};
 use super::*;
 
 thread_local! {
@@ -65,11 +66,26 @@ gives!(get_executable, Related, out = object());
 gives!(num_outputs, Counted, out = 2);
 gives!(from_host, FromHost, buffer = object(), done_with_host_buffer = object());
 
-/// A run that returns one of two results, and fails.
+/// A run that returns one of two results on each device, and fails.
 unsafe extern "C" fn execute_halfway(args: *mut Args<Execute>) -> Opaque {
-    unsafe { **(*args).fields.outputs = object() };
-    log("run");
+    for device in 0..unsafe { (*args).fields.number_of_devices } {
+        unsafe { **(*args).fields.outputs.add(device) = object() };
+        log("run");
+    }
     object()
+}
+
+/// Gives the length of a program and its format, and the program itself if there is a place.
+unsafe extern "C" fn optimized(args: *mut Args<Optimized>) -> Opaque {
+    let program = unsafe { &mut (*(*args).fields.program).fields };
+    let (code, format) = (b"code", "hlo");
+    if program.code.is_null() {
+        program.code_length = code.len();
+    } else {
+        unsafe { ptr::copy_nonoverlapping(code.as_ptr(), program.code.cast_mut().cast(), code.len()) };
+    }
+    (program.format, program.format_length) = (format.as_ptr().cast(), format.len());
+    ptr::null_mut()
 }
 
 unsafe extern "C" fn error_message(args: *mut Args<Text>) {
@@ -99,6 +115,7 @@ fn table(change: impl FnOnce(&mut Api)) -> *const Header {
     api.client_buffer_from_host_buffer = Some(from_host);
     api.executable_destroy = Some(executable_destroy);
     api.executable_num_outputs = Some(num_outputs);
+    api.executable_optimized_program = Some(optimized);
     api.loaded_executable_destroy = Some(loaded_executable_destroy);
     api.loaded_executable_get_executable = Some(get_executable);
     api.loaded_executable_execute = Some(execute_halfway);
@@ -174,9 +191,13 @@ fn everything_is_given_back_once_and_the_client_last() {
     drop(client);
     assert!(calls().is_empty(), "the client is still needed");
     // A result that was returned although the run failed is destroyed, too.
-    let failed = executable.execute(&[&buffer]).err().map(|e| e.to_string());
-    assert_eq!(failed.as_deref(), Some("PJRT_LoadedExecutable_Execute: no room"));
-    assert_eq!(calls(), ["run", "error gone", "buffer gone"]);
+    for devices in 1..=3 {
+        let failed = executable.execute(&vec![vec![&buffer]; devices]).err().map(|e| e.to_string());
+        assert_eq!(failed.as_deref(), Some("PJRT_LoadedExecutable_Execute: no room"));
+        assert_eq!(calls(), [&vec!["run"; devices][..], &["error gone"], &vec!["buffer gone"; devices]].concat());
+    }
+    assert_eq!(executable.optimized().expect("a program"), (b"code".to_vec(), "hlo".to_owned()));
+    assert_eq!(calls(), ["description gone"]);
     drop(executable);
     assert_eq!(calls(), ["executable gone"]);
     drop(buffer);

@@ -8,5 +8,6 @@ mod kept;
 mod matrices;
 mod places;
 mod refused;
+mod sharded;
 mod tables;
 mod views;

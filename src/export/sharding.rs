@@ -1,0 +1,274 @@
+//! Programs for several devices: a mesh, and the axes of arrays that are divided along its axes.
+//!
+//! Law: shardings change where the elements of inputs and outputs are, and no number but by rounding. They are
+//! attributes of the function `main` in the dialect of XLA's partitioner, Shardy, which derives the shardings of all
+//! other values and inserts the communication; the lines of operations are those of the program for one device.
+//!
+//! The [signature](super::Signature) says the same as the attributes, for loaders.
+
+use thiserror::Error;
+
+use super::text::{Ty, list, tensor};
+use super::{Exported, Port, Signature};
+use crate::dtype::DType;
+
+/// Devices in a grid whose axes have names.
+///
+/// The devices are numbered in row-major order: the last axis varies fastest.
+///
+/// ```
+/// use polygrad::export::Mesh;
+/// let mesh = Mesh::new(&[("batch", 4), ("model", 2)]);
+/// assert_eq!((mesh.devices(), mesh.size("model")), (8, Some(2)));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(transparent))]
+pub struct Mesh {
+    axes: Vec<(String, usize)>,
+}
+
+impl Mesh {
+    /// The mesh with these names and sizes of axes, outermost first.
+    ///
+    /// # Panics
+    /// If a name is not made of letters, digits and underscores, or occurs twice, or a size is 0.
+    #[track_caller]
+    pub fn new(axes: &[(&str, usize)]) -> Mesh {
+        for (k, (name, size)) in axes.iter().enumerate() {
+            let plain = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+            assert!(
+                plain,
+                "mesh: the name of an axis must consist of letters, digits and underscores, but it is {name:?}; \
+                 choose another name"
+            );
+            assert!(
+                axes[..k].iter().all(|(other, _)| other != name),
+                "mesh: the names of axes must differ, but {name:?} occurs twice; choose another name"
+            );
+            assert!(
+                *size > 0,
+                "mesh: the size of an axis must be at least 1, but that of {name:?} is 0; give the number of devices"
+            );
+        }
+        Mesh { axes: axes.iter().map(|(name, size)| ((*name).to_owned(), *size)).collect() }
+    }
+
+    /// The names and sizes of the axes, outermost first.
+    pub fn axes(&self) -> &[(String, usize)] {
+        &self.axes
+    }
+
+    /// The number of devices: the product of the sizes.
+    pub fn devices(&self) -> usize {
+        self.axes.iter().map(|(_, size)| size).product()
+    }
+
+    /// The size of the axis of this name.
+    pub fn size(&self, name: &str) -> Option<usize> {
+        self.axes.iter().find(|(axis, _)| axis == name).map(|(_, size)| *size)
+    }
+}
+
+/// The reason why a program cannot be divided as asked for.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ShardingError {
+    /// No input or output has this path, or lies below it.
+    #[error("sharded: a path must be that of inputs or outputs, but {path:?} is none of {known}; take one of these")]
+    Path {
+        /// The path that was given.
+        path: String,
+        /// The paths of all inputs and outputs.
+        known: String,
+    },
+    /// An array has no axis of this number.
+    #[error(
+        "sharded: `{path}` must have the axis {axis}, but its shape is {shape:?}; give another axis, or the paths of leaves \
+         one by one"
+    )]
+    Axis {
+        /// The path of the array.
+        path: String,
+        /// Its shape.
+        shape: Vec<usize>,
+        /// The axis that was given.
+        axis: usize,
+    },
+    /// The mesh has no axis of this name.
+    #[error("sharded: an axis of the mesh must be one of {known}, but it is {name:?}; take one of these")]
+    MeshAxis {
+        /// The name that was given.
+        name: String,
+        /// The names of the axes of the mesh.
+        known: String,
+    },
+    /// An array is divided twice along one axis of the mesh.
+    #[error(
+        "sharded: an array is divided at most once along an axis of the mesh, but `{path}` twice along {name:?}; divide it \
+         along another axis"
+    )]
+    Twice {
+        /// The path of the array.
+        path: String,
+        /// The axis of the mesh.
+        name: String,
+    },
+    /// The size of an axis is no multiple of the number of its parts.
+    #[error(
+        "sharded: the size of an axis must be a multiple of the number of its parts, but axis {axis} of `{path}` with shape \
+         {shape:?} has {parts} parts; take another size or another mesh"
+    )]
+    Uneven {
+        /// The path of the array.
+        path: String,
+        /// Its shape.
+        shape: Vec<usize>,
+        /// The axis that is divided.
+        axis: usize,
+        /// The number of parts.
+        parts: usize,
+    },
+    /// The text is not one that this library wrote.
+    #[error("sharded: the text must be as it was exported, but it has no line of its function `main`; export it again")]
+    Text,
+}
+
+impl Exported {
+    /// The program for the devices of a mesh: each triple `(path, axis, name)` divides an axis of the arrays at or
+    /// below a path along the mesh's axis of this name. All other arrays are whole on every device.
+    ///
+    /// An axis may be divided along several axes of the mesh, the outermost first. XLA derives from these shardings
+    /// where all other values are, and the communication: a loss whose batch is divided becomes sums over parts and one
+    /// sum over devices. [`pjrt`](crate::pjrt) runs the result on the devices of a client, and the loader for JAX reads
+    /// the same mesh.
+    ///
+    /// ```
+    /// use polygrad::{Function, export::Mesh, tensor};
+    /// let (w, x) = (tensor([1.0, 2.0]), tensor([[3.0, 4.0], [5.0, 6.0]]));
+    /// let step = Function::value_and_grad_with(|w, x| x.dot(w).square().sum(), &w, &x);
+    /// let mesh = Mesh::new(&[("batch", 2)]);
+    /// let exported = step.exported("step")?.sharded(&mesh, &[("data", 0, "batch")])?;
+    /// assert!(exported.text.contains(r#"sdy.mesh @mesh = <["batch"=2]>"#), "{}", exported.text);
+    /// let data = r#"%1: tensor<2x2xf64> {sdy.sharding = #sdy.sharding<@mesh, [{"batch"}, {}]>}"#;
+    /// assert!(exported.text.contains(data), "{}", exported.text);
+    /// assert_eq!(exported.signature.inputs[1].sharding, [vec!["batch".to_owned()], vec![]]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// Source: the dialect `sdy` of Shardy, whose attributes are those that JAX writes.
+    ///
+    /// # Errors
+    /// If a path is none, an axis does not exist, or its size is no multiple of the number of its parts.
+    pub fn sharded(&self, mesh: &Mesh, shards: &[(&str, usize, &str)]) -> Result<Exported, ShardingError> {
+        let mut signature = self.signature.clone();
+        let whole = |port: &mut Port| port.sharding = vec![Vec::new(); port.shape.len()];
+        signature.ports_mut().for_each(whole);
+        for (path, axis, name) in shards {
+            signature.shard(mesh, path, *axis, name)?;
+        }
+        for port in signature.ports_mut() {
+            port.is_even(mesh)?;
+        }
+        signature.mesh = Some(mesh.clone());
+        Ok(Exported { text: signature.attributed(&self.text)?, signature })
+    }
+}
+
+impl Port {
+    /// The type in the text, with the sharding if there is a mesh.
+    fn attributed(&self, mesh: Option<&Mesh>) -> String {
+        let dtype = DType::ALL.into_iter().find(|dtype| dtype.name() == self.dtype);
+        let of = dtype.map_or_else(|| self.dtype.clone(), |dtype| tensor(&self.shape, Ty::of(dtype)));
+        let axes = |names: &Vec<String>| format!("{{{}}}", list(names.iter().map(|name| format!("{name:?}"))));
+        match mesh {
+            Some(_) => {
+                let axes = list(self.sharding.iter().map(axes));
+                format!("{of} {{sdy.sharding = #sdy.sharding<@mesh, [{axes}]>}}")
+            }
+            None => of,
+        }
+    }
+
+    /// Checks that each axis is a multiple of the number of its parts.
+    fn is_even(&self, mesh: &Mesh) -> Result<(), ShardingError> {
+        for (axis, names) in self.sharding.iter().enumerate() {
+            let parts: usize = names.iter().filter_map(|name| mesh.size(name)).product();
+            if !self.shape[axis].is_multiple_of(parts) {
+                let (path, shape) = (self.path.clone(), self.shape.clone());
+                return Err(ShardingError::Uneven { path, shape, axis, parts });
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Signature {
+    fn ports(&self) -> impl Iterator<Item = &Port> {
+        self.inputs.iter().chain(&self.outputs)
+    }
+
+    fn ports_mut(&mut self) -> impl Iterator<Item = &mut Port> {
+        self.inputs.iter_mut().chain(&mut self.outputs)
+    }
+
+    /// Divides an axis of the arrays at or below a path along an axis of the mesh.
+    fn shard(&mut self, mesh: &Mesh, path: &str, axis: usize, name: &str) -> Result<(), ShardingError> {
+        if mesh.size(name).is_none() {
+            let known = list(mesh.axes().iter().map(|(name, _)| format!("{name:?}")));
+            return Err(ShardingError::MeshAxis { name: name.to_owned(), known });
+        }
+        let below =
+            |port: &Port| port.path.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+        if !self.ports().any(below) {
+            let known = list(self.ports().map(|port| format!("`{}`", port.path)));
+            return Err(ShardingError::Path { path: path.to_owned(), known });
+        }
+        for port in self.ports_mut().filter(|port| below(port)) {
+            let (path, shape) = (port.path.clone(), port.shape.clone());
+            if port.sharding.iter().flatten().any(|used| used == name) {
+                return Err(ShardingError::Twice { path, name: name.to_owned() });
+            }
+            let Some(names) = port.sharding.get_mut(axis) else {
+                return Err(ShardingError::Axis { path, shape, axis });
+            };
+            names.push(name.to_owned());
+        }
+        Ok(())
+    }
+
+    /// The text with the mesh and the shardings of this signature in place of those that it has.
+    fn attributed(&self, text: &str) -> Result<String, ShardingError> {
+        const MESH: &str = "  sdy.mesh @";
+        let mesh = self.mesh.as_ref();
+        let (mut out, mut found) = (String::with_capacity(text.len()), false);
+        for line in text.lines().filter(|line| !line.starts_with(MESH)) {
+            if let Some(rest) = line.strip_prefix("module @") {
+                let name = rest.split([' ', '{']).next().unwrap_or_default();
+                match mesh {
+                    Some(mesh) => {
+                        let counts =
+                            format!("mhlo.num_partitions = {} : i32, mhlo.num_replicas = 1 : i32", mesh.devices());
+                        let axes = list(mesh.axes().iter().map(|(name, size)| format!("{name:?}={size}")));
+                        out.push_str(&format!("module @{name} attributes {{{counts}}} {{\n{MESH}mesh = <[{axes}]>\n"));
+                    }
+                    None => out.push_str(&format!("module @{name} {{\n")),
+                }
+            } else if line.starts_with("  func.func public @main(") {
+                found = true;
+                out.push_str(&format!("  func.func public @main{} {{\n", self.types()));
+            } else {
+                out.push_str(line);
+                out.push('\n');
+            }
+        }
+        if found { Ok(out) } else { Err(ShardingError::Text) }
+    }
+
+    /// The inputs and outputs of `main` as in the text: `(%0: tensor<2xf64>) -> (tensor<f64>)`.
+    fn types(&self) -> String {
+        let mesh = self.mesh.as_ref();
+        let inputs = self.inputs.iter().enumerate().map(|(k, port)| format!("%{k}: {}", port.attributed(mesh)));
+        let outputs = self.outputs.iter().map(|port| port.attributed(mesh));
+        format!("({}) -> ({})", list(inputs), list(outputs))
+    }
+}
