@@ -92,7 +92,7 @@ $(XLA_ENV)/installed: python/requirements.txt
 xla: $(XLA_ENV)/installed
 	rm -rf $(XLA_CASES)
 	POLYGRAD_EXPORT_DIR=$(XLA_CASES) cargo test --test programs export
-	POLYGRAD_EXPORT_DIR=$(XLA_CASES) cargo test --test random tame_programs
+	POLYGRAD_EXPORT_DIR=$(XLA_CASES) cargo test --test random tame::
 	POLYGRAD_EXPORT_DIR=$(XLA_CASES) $(XLA_PYTHON) python/test_polygrad_xla.py
 
 # A network trained by an exported step: on one device, on 8 with the batch shared, on 8 in two processes, and on the 8 of the mesh

@@ -5,10 +5,10 @@
 //! tangent are adjoint; derivatives of all orders agree with those that are known.
 
 use approx::assert_relative_eq;
-use polygrad::program::Term;
+use polygrad::program::{Builder, Op, Program, Term, interpret};
 use polygrad::{
-    BaseTensor, Complex, Concrete, Function, Jit, Tensor, assert_gradient, direct, grad, holomorphic_grad, jvp, tensor,
-    value_and_grad, vjp, wirtinger,
+    Array, BaseTensor, Complex, Concrete, DType, Function, Jit, Tensor, Tree, assert_gradient, direct, grad, holomorphic_grad,
+    jvp, tensor, value_and_grad, vjp, wirtinger,
 };
 
 type C<const D: usize> = Complex<Concrete, D>;
@@ -280,4 +280,37 @@ fn equations_are_solved() {
     assert_relative_eq!(stack.inverse().row(1), a.conj().inverse(), epsilon = 1e-15);
     let sides = Complex::stack::<2>(&[&b, &b]);
     assert_relative_eq!(stack.solve(&sides).row(1), a.conj().solve(&b), epsilon = 1e-15);
+}
+
+/// All float values that a program computes.
+fn values(program: &Program, inputs: &[Array]) -> Vec<f64> {
+    let mut all = Builder::literal();
+    let mut ids = Vec::new();
+    for node in program.nodes() {
+        ids.push(match &node.op {
+            Op::Input(k) => all.input(program.inputs()[*k as usize].clone()),
+            op => all.add(op.map(&mut |id| ids[*id as usize]), node.shape.clone(), node.dtype),
+        });
+    }
+    let results = interpret(&all.finish(&ids, &[]), inputs.to_vec());
+    let floats = |a: Array| (a.dtype() == DType::F32).then(|| a.to_vec::<f32>().expect("floats"));
+    results.into_iter().filter_map(floats).flatten().map(f64::from).collect()
+}
+
+/// Of numbers of usual size no value in the first two derivatives is subnormal: where subnormal numbers are flushed to zero,
+/// as in XLA, a part of the result would be lost.
+#[test]
+fn roots_in_f32_have_no_subnormal_partials() {
+    let (x, y) = (tensor([0.5f32, -0.25, 1e-3, 40.0]), tensor([0.75f32, 0.5, -2e-3, -3.0]));
+    let sum = |(x, y): &(Tensor<_, 1, f32>, Tensor<_, 1, f32>)| {
+        let root = Complex::new(x.clone(), y.clone()).sqrt();
+        (root.re().square() * root.im()).sum()
+    };
+    let z = (x, y);
+    let product = Function::hvp(sum, &z);
+    let inputs = [z.leaves(), z.leaves()].concat();
+    let found = values(product.program(), &inputs);
+    assert!(found.len() > 100);
+    let subnormal = |x: &&f64| **x != 0.0 && x.abs() < f64::from(f32::MIN_POSITIVE);
+    assert_eq!(found.iter().find(subnormal), None);
 }

@@ -79,6 +79,33 @@ fn a_long_loop_keeps_a_part_of_its_states() {
     }
 }
 
+/// Known data do not change what may be cut: a loop whose gradient needs its states keeps a bound of a tenth.
+#[test]
+fn a_function_for_known_data_keeps_its_bound() {
+    let x = Tensor::<Concrete, 1>::linspace(0.0, 1.0, 200);
+    let step = |x: Tensor<_, 1>, a: &Tensor<_, 0>| x.sin() * a;
+    let loss = |x: &Tensor<_, 1>, a: &Tensor<_, 0>| iterate(1000, x.clone(), |_, x: Tensor<_, 1>| step(x, a)).sum();
+    let a = Tensor::scalar(1.01);
+    let whole = Function::grad_with(loss, &x, &a);
+    let bytes = whole.executable().peak_bytes() / 10;
+    let small = whole.with_options(memory(bytes));
+    let expected = small.run_with(&x, &a).expect("it runs");
+    let known = small.with_data(&a).expect("they fit");
+    assert!(known.executable().peak_bytes() <= bytes);
+    assert_eq!(known.run(&x).expect("it runs"), expected);
+    // The cut is one for the program with known data, and not only that of the program before.
+    let early = Function::grad_with(loss, &x, &a).with_data(&a).expect("they fit");
+    let late = early.with_options(memory(bytes));
+    assert!(late.executable().peak_bytes() <= bytes);
+    assert_eq!(late.run(&x).expect("it runs"), expected);
+    let direction = Tensor::ones([200]);
+    let product = || Function::hvp(|x: &Tensor<_, 1>| (x.sin() * x).cumsum(0).square().sum(), &x);
+    let most = product().executable().peak_bytes();
+    let along = product().with_options(memory(most)).with_data(&direction).expect("they fit");
+    assert!(along.executable().peak_bytes() <= most);
+    assert_eq!(along.run(&x).expect("it runs"), product().run_with(&x, &direction).expect("it runs"));
+}
+
 /// A block of a transformer: attention and two layers, with what each adds.
 fn block<T: BaseTensor>(x: &Tensor<T, 2>, w: &[Tensor<T, 2>; 6]) -> Tensor<T, 2> {
     let scale = 1.0 / (x.shape()[1] as f64).sqrt();

@@ -9,7 +9,7 @@ use super::{Function, FunctionOptions, Made, RunError};
 use crate::array::Array;
 use crate::backend::{self, compile};
 use crate::passes::{optimize_with, partially_evaluated};
-use crate::program::{Program, Slot, interpret};
+use crate::program::{Program, interpret};
 use crate::tree::{Key, PathStep, Tree, Visitor};
 
 impl<P: Tree<Array>, Q: Tree<Array>, Y: Clone> Function<P, Q, Y> {
@@ -62,40 +62,44 @@ impl<P: Tree<Array>, Q: Tree<Array>, Y: Clone> Function<P, Q, Y> {
         let ((derived, count), options) = (self.derived, self.options);
         let arguments = |others: Vec<Array>| (0..count).map(|_| None).chain(others.into_iter().map(Some)).collect();
         let (known, given): (Vec<Option<Array>>, Vec<Option<Array>>) = (arguments(constants), arguments(further));
-        let recorded = partially_evaluated(&self.recorded, &known, |program, inputs| options.once(program, inputs));
-        let made = match derived.of(&options.cut(&recorded), count, options.mode, options.passes, false) {
-            Ok(made) => made,
-            Err(fault) => panic!("{fault}"),
-        };
-        let names = |slots: &[Slot]| slots.iter().map(|slot| slot.name.clone()).collect::<Vec<String>>();
-        let (inputs, outputs) = (names(&self.program().inputs()[..given.len()]), names(self.program().outputs()));
-        let inputs: Vec<&str> = inputs.iter().map(String::as_str).collect();
-        let outputs: Vec<&str> = outputs.iter().map(String::as_str).collect();
-        let named = |program: &Program| program.named(&inputs, &outputs);
-        let program = named(&made.program);
-        let ready = made.ready.unwrap_or_else(|| optimize_with(&program, derived.last(options.passes)));
-        // A derivative of constants has operations on constants, too.
-        let ready = partially_evaluated(&named(&ready), &given, |program, inputs| options.once(program, inputs));
-        let ready = optimize_with(&ready, derived.last(options.passes));
-        let choices = made.choices;
-        // A program for a known direction is a program of its own.
-        let (recorded, derived, program) = match given.len() == count {
-            true => (recorded, derived, program),
-            false => (ready.clone(), Derived::Value, ready.clone()),
-        };
-        Function {
-            recorded,
-            derived: (derived, count),
+        let mut function = Function {
+            recorded: partially_evaluated(&self.recorded, &known, |program, inputs| options.once(program, inputs)),
+            derived: self.derived,
             options,
             names: self.names.clone(),
-            made: OnceLock::from(Made { program, choices, ready }),
+            made: OnceLock::new(),
             executable: OnceLock::new(),
             template: self.template.clone(),
             assemble: self.assemble,
             key,
             fixed: Fixed::default(),
             inputs: PhantomData,
+        };
+        let make = |function: &Function<P, (), Y>, options: &FunctionOptions| {
+            let mut made = function.made_with(options)?;
+            // A derivative of constants has operations on constants, too.
+            let ready = partially_evaluated(&made.ready, &given, |program, inputs| options.once(program, inputs));
+            made.ready = optimize_with(&ready, derived.last(options.passes));
+            Ok(made)
+        };
+        match options.memory {
+            Some(most) => match function.within(options, most, &make) {
+                Ok(within) => function = within,
+                Err(error) => panic!("{error}"),
+            },
+            None => match make(&function, &options) {
+                Ok(made) => function.made = OnceLock::from(made),
+                Err(fault) => panic!("{fault}"),
+            },
         }
+        // A program for a known direction is a program of its own.
+        if given.len() > count
+            && let Some(Made { choices, ready, .. }) = function.made.take()
+        {
+            (function.recorded, function.derived) = (ready.clone(), (Derived::Value, count));
+            function.made = OnceLock::from(Made { program: ready.clone(), choices, ready });
+        }
+        function
     }
 }
 

@@ -8,8 +8,10 @@
 //! program and the options alone.
 
 use std::fmt;
+use std::sync::OnceLock;
 
-use super::FunctionOptions;
+use super::derivative_programs::Derived;
+use super::{Fault, Function, FunctionOptions, Made};
 use crate::backend::explain::written;
 use crate::backend::plan::recompute::LeastBytes;
 use crate::backend::{Executable, compile_in_memory, least_memory};
@@ -51,19 +53,19 @@ const WEIGHTS: [f64; 2] = [1.0, 0.0];
 const BISECTIONS: usize = 4;
 
 /// A program with the options by which it was made, compiled.
-pub(super) struct FittingProgram<M> {
-    pub(super) made: M,
-    pub(super) options: FunctionOptions,
-    pub(super) executable: Executable,
+struct FittingProgram<M> {
+    made: M,
+    options: FunctionOptions,
+    executable: Executable,
 }
 
 /// How programs are made with options, and which of their programs run.
-pub(super) struct MemorySearch<'a, M, E> {
-    pub(super) recorded: &'a Program,
+struct MemorySearch<'a, M, E> {
+    recorded: &'a Program,
     /// Whether cutting loops may save memory: the program is differentiated.
-    pub(super) cuts: bool,
-    pub(super) make: &'a dyn Fn(&FunctionOptions) -> Result<M, E>,
-    pub(super) runs: &'a dyn Fn(&M) -> Program,
+    cuts: bool,
+    make: &'a dyn Fn(&FunctionOptions) -> Result<M, E>,
+    runs: &'a dyn Fn(&M) -> Program,
 }
 
 impl<M, E> MemorySearch<'_, M, E> {
@@ -71,7 +73,7 @@ impl<M, E> MemorySearch<'_, M, E> {
     ///
     /// # Errors
     /// When the program cannot be made; within, when nothing fits.
-    pub(super) fn best(
+    fn best(
         &self,
         options: FunctionOptions,
         most: usize,
@@ -149,6 +151,35 @@ impl<M, E> MemorySearch<'_, M, E> {
             }
         }
         Ok(error.expect("there is a candidate"))
+    }
+}
+
+/// How a function makes its derivative with options.
+pub(super) type Making<'a, P, Q, Y> = &'a dyn Fn(&Function<P, Q, Y>, &FunctionOptions) -> Result<Made, Fault>;
+
+impl<P, Q, Y> Function<P, Q, Y> {
+    /// The function with the derivative and the plan that take the least estimated time within `most` bytes; `make`
+    /// makes the derivative with options.
+    ///
+    /// # Panics
+    /// When the program does not have the derivative.
+    #[track_caller]
+    pub(super) fn within(
+        mut self,
+        options: FunctionOptions,
+        most: usize,
+        make: Making<'_, P, Q, Y>,
+    ) -> Result<Self, MemoryError> {
+        let make = |options: &FunctionOptions| make(&self, options);
+        let runs = |made: &Made| options.known(&made.ready);
+        let cuts = self.derived.0 != Derived::Value;
+        let search = MemorySearch { recorded: &self.recorded, cuts, make: &make, runs: &runs };
+        let FittingProgram { made, options, executable } = match search.best(options, most) {
+            Ok(found) => found?,
+            Err(fault) => panic!("{fault}"),
+        };
+        (self.options, self.made, self.executable) = (options, OnceLock::from(made), OnceLock::from(executable));
+        Ok(self)
     }
 }
 

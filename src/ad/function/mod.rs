@@ -45,7 +45,6 @@ use derivative_programs::Derived;
 pub use flat::FlatFunction;
 pub use jit::{Gradient, Jit};
 pub use memory::MemoryError;
-use memory::{FittingProgram, MemorySearch};
 #[cfg(feature = "native")]
 pub use native::NativeFunction;
 pub use options::FunctionOptions;
@@ -374,16 +373,7 @@ impl<P, Q, Y> Function<P, Q, Y> {
             }
             return Ok(self);
         };
-        let make = |options: &FunctionOptions| self.made_with(options);
-        let runs = |made: &Made| options.known(&made.ready);
-        let cuts = self.derived.0 != Derived::Value;
-        let search = MemorySearch { recorded: &self.recorded, cuts, make: &make, runs: &runs };
-        let FittingProgram { made, options, executable } = match search.best(options, most) {
-            Ok(found) => found?,
-            Err(fault) => panic!("{fault}"),
-        };
-        (self.options, self.made, self.executable) = (options, OnceLock::from(made), OnceLock::from(executable));
-        Ok(self)
+        self.within(options, most, &Self::made_with)
     }
 
     /// The program before the last optimization: the recorded program, or its derivative.

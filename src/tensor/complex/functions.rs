@@ -148,17 +148,19 @@ impl<T: BaseTensor, const D: usize, E: Float> Complex<T, D, E> {
         let (x, y) = (&self.re, &self.im);
         let is_right = x.ge(E::ZERO);
         let larger = x.abs().max(y.abs());
-        // Powers of two, by which neither the sum overflows nor a small part loses digits.
-        let is_small = larger.lt(E::ONE);
+        // Powers of two, by which neither the sum overflows nor a small part loses digits. Numbers of usual sizes are not
+        // scaled, so that no partial of them is subnormal.
         let power = |n: i32| E::of_f64(2f64.powi(n));
-        let scale = is_small.select(Tensor::full(self.shape(), power(108)), power(-4));
-        let back = is_small.select(Tensor::full(self.shape(), power(-54)), power(2));
+        let (is_small, is_large) = (larger.lt(power(-60)), larger.gt(power(60)));
+        let one = Tensor::<T, D, E>::full(self.shape(), E::ONE);
+        let scaled = |small: i32, large: i32| is_small.select(power(small), is_large.select(power(large), &one));
+        let (scale, back) = (scaled(108, -4), scaled(-54, 2));
         let (u, v) = (x * &scale, y * &scale);
         // The absolute value of `x` by cases, whose derivative is 1 at 0.
         let sum = is_right.select(&u, -&u) + u.hypot(&v);
         let root = sum.scale(0.5).sqrt() * &back;
         let is_zero = root.eq(E::ZERO);
-        let turned = Tensor::<T, D, E>::full(self.shape(), E::ONE).copysign(y);
+        let turned = one.copysign(y);
         let other = is_zero.select(y.stop_gradient(), y / root.scale(2.0));
         Complex { re: is_right.select(&root, &other * &turned), im: is_right.select(&other, &root * &turned) }
     }
