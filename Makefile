@@ -2,7 +2,7 @@
 .PHONY: test check wasm release fuzz faer nalgebra-sparse files adapters firmware pjrt xla xla-sharded xla-speed check-all miri tsan bless pictures doc bench laws anchors gradbench side-by-side perf size
 
 # All features but `faer`, which compiles for minutes, and `nalgebra-sparse`: `make faer` and `make nalgebra-sparse` test them.
-FEATURES = approx,argmin,nalgebra,native,ndarray,pjrt,safetensors,serde
+FEATURES = approx,argmin,nalgebra,native,ndarray,pjrt,rand,safetensors,serde
 PACKAGES = -p polygrad -p polygrad-derive -p polygrad-math
 
 test:
@@ -155,7 +155,8 @@ bless:
 pictures:
 	cargo run --release --example character target/pictures
 	cargo run --release --example convolutional target/pictures
-	cp target/pictures/character.svg target/pictures/convolutional.svg docs/pictures/
+	cargo run --release --example vae target/pictures
+	cp $(addprefix target/pictures/,character.svg convolutional.svg vae.svg) docs/pictures/
 
 doc:
 	cargo doc -p polygrad --no-deps --features $(FEATURES) --open

@@ -132,6 +132,13 @@ pub mod examples {
     #[doc = include_str!("../docs/examples/convolutional.md")]
     pub mod convolutional {}
 
+    /// A variational autoencoder that learns to draw handwritten digits.
+    ///
+    #[doc = include_str!("../docs/pictures/vae.svg")]
+    #[doc = "<!--"]
+    #[doc = include_str!("../docs/examples/vae.md")]
+    pub mod vae {}
+
     /// A Kalman filter for a microcontroller, whose Jacobians are derivatives.
     ///
     #[doc = include_str!("../docs/pictures/firmware.svg")]

@@ -25,6 +25,8 @@ mod serial;
 
 pub use convert::{ArrayError, Nested};
 pub(crate) use display::ComplexText;
+#[cfg(feature = "rand")]
+pub use random::sample;
 pub use random::{Drawn, Rng};
 #[cfg(feature = "serde")]
 pub(crate) use serial::refused;

@@ -3,6 +3,12 @@
 //! Law: a seed gives the same numbers on every platform and in every version. The generator is splitmix64, which uses
 //! integer arithmetic alone; uniform numbers are the same to the bit, normal numbers up to the error of the platform's
 //! `ln`.
+//!
+//! The crate `rand` makes no such promise: a version may give other numbers for a seed. So the generator, and the two
+//! distributions that initial weights and checks of gradients are drawn from, the uniform and the normal one, are here,
+//! although `rand_distr` has them. All other distributions for the host are those of `rand_distr`: with the feature
+//! `rand`, `Rng` is a generator of these crates, and `sample` makes arrays of draws of a distribution by any
+//! generator. Numbers inside of a program are drawn by keys: module `random`.
 
 use super::Array;
 use crate::dtype::{DType, Elem, Float};
@@ -50,6 +56,9 @@ borrowed_sizes! { [] &[usize]; [const N: usize] &[usize; N]; [] &Vec<usize>; [] 
 /// let mut rng = Rng::new(0);
 /// assert_eq!(rng.next_u64(), 0xe220a8397b1dcdaf);
 /// ```
+///
+/// With the feature `rand` it is a generator of the crate `rand`: every distribution of `rand_distr` draws from it, and
+/// `array::sample` makes arrays and tensors of the draws.
 ///
 /// Numbers of a recorded program are drawn by a [`random::Key`](crate::random::Key), which has no state: a number that
 /// this generator draws while a program is recorded is the same in every run.
@@ -216,8 +225,8 @@ impl Rng {
         }
         let bits = if E::DTYPE == DType::F32 { 24 } else { 53 };
         let step = 1.0 / (1u64 << bits) as f64;
-        S::drawn(self.fill(shape.sizes(), |rng| {
-            let unit = (rng.next_u64() >> (64 - bits)) as f64 * step;
+        S::drawn(fill(shape.sizes(), || {
+            let unit = (self.next_u64() >> (64 - bits)) as f64 * step;
             E::of_f64(lo + (hi - lo) * unit)
         }))
     }
@@ -248,16 +257,91 @@ impl Rng {
         if sd.is_nan() || sd < 0.0 {
             panic!("normal: needs a standard deviation of at least 0, but it is {sd}; pass its absolute value");
         }
-        S::drawn(self.fill(shape.sizes(), |rng| E::of_f64(mean + sd * rng.gaussian())))
+        S::drawn(fill(shape.sizes(), || E::of_f64(mean + sd * self.gaussian())))
+    }
+}
+
+/// An array of draws, in row-major order.
+#[track_caller]
+fn fill<E: Elem>(shape: &[usize], mut draw: impl FnMut() -> E) -> Array {
+    shape::check_possible("array", shape);
+    shape::check_room::<E>(shape);
+    let elements = (0..shape::size(shape)).map(|_| draw()).collect();
+    Array::dense(Shape::from_slice(shape), elements)
+}
+
+/// Draws of a distribution of the crates `rand` and `rand_distr` by any of their generators, such as [`Rng`], in
+/// row-major order. Sizes in a Rust array give a tensor of this rank, borrowed sizes give an [`Array`].
+///
+/// The numbers of a seed are those of the versions of these crates: another version may have another algorithm. The
+/// methods of [`Rng`] give the same numbers in every version.
+///
+/// ```
+/// use polygrad::array::{Rng, sample};
+/// use polygrad::{Concrete, Tensor};
+/// use rand_distr::{Bernoulli, Poisson, StudentT};
+/// let mut rng = Rng::new(1);
+/// let noise: Tensor<Concrete, 2> = sample([3, 2], StudentT::new(4.0)?, &mut rng);
+/// let mask: Tensor<Concrete, 1, bool> = sample([5], Bernoulli::new(0.8)?, &mut rng);
+/// let counts = sample::<f64, _>(&[1000], Poisson::new(3.0)?, &mut rng);
+/// assert_eq!((noise.shape(), mask.shape(), counts.shape()), ([3, 2], [5], &[1000][..]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Panics
+/// When no array can have this shape, or there is no memory for it.
+#[cfg(feature = "rand")]
+#[track_caller]
+pub fn sample<E: Elem, S: Drawn>(
+    shape: S,
+    distribution: impl rand::distr::Distribution<E>,
+    generator: &mut (impl rand::Rng + ?Sized),
+) -> S::Out<E> {
+    S::drawn(fill(shape.sizes(), || distribution.sample(generator)))
+}
+
+/// A generator of the crate `rand`, with the feature of this name. An `u32` is the upper half of a draw.
+///
+/// ```
+/// use polygrad::array::Rng;
+/// use rand::RngExt;
+/// use rand_distr::Exp;
+/// let mut rng = Rng::new(0);
+/// let (dice, time): (u32, f64) = (rng.random_range(1..7), rng.sample(Exp::new(2.0)?));
+/// assert!((1..7).contains(&dice) && time > 0.0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[cfg(feature = "rand")]
+impl rand::TryRng for Rng {
+    type Error = std::convert::Infallible;
+
+    fn try_next_u32(&mut self) -> Result<u32, Self::Error> {
+        Ok((self.next_u64() >> 32) as u32)
     }
 
-    /// An array of draws, in row-major order.
-    #[track_caller]
-    fn fill<E: Elem>(&mut self, shape: &[usize], mut draw: impl FnMut(&mut Rng) -> E) -> Array {
-        shape::check_possible("array", shape);
-        shape::check_room::<E>(shape);
-        let elements = (0..shape::size(shape)).map(|_| draw(self)).collect();
-        Array::dense(Shape::from_slice(shape), elements)
+    fn try_next_u64(&mut self) -> Result<u64, Self::Error> {
+        Ok(self.next_u64())
+    }
+
+    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Self::Error> {
+        for part in bytes.chunks_mut(8) {
+            part.copy_from_slice(&self.next_u64().to_le_bytes()[..part.len()]);
+        }
+        Ok(())
+    }
+}
+
+/// `seed_from_u64` is [`Rng::new`]; the bytes of a seed are a number, the lowest one first.
+#[cfg(feature = "rand")]
+impl rand::SeedableRng for Rng {
+    type Seed = [u8; 8];
+
+    fn from_seed(seed: Self::Seed) -> Self {
+        Rng::new(u64::from_le_bytes(seed))
+    }
+
+    fn seed_from_u64(seed: u64) -> Self {
+        Rng::new(seed)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use polygrad::array::Rng;
+use polygrad::array::{Rng, sample};
 use polygrad::interpreters::{Ast, Shapes};
 use polygrad::ops::{Contract, Linear, View};
 use polygrad::{Array, DType, GradientError, Tensor, check_gradient, pjrt, sparse_jacobian, tensor};
@@ -41,6 +41,7 @@ pub(crate) fn data(log: &mut Log) {
     log.panics(|| Array::full(&[1 << 63, 2], 1.0));
     log.panics(|| Array::new(&[0, 1 << 63], vec![1.0; 0]));
     log.panics(|| Rng::new(0).normal(&[1 << 32, 1 << 32], 0.0, 1.0));
+    log.panics(|| sample::<f64, _>(&[1 << 32, 1 << 32], rand_distr::StandardNormal, &mut Rng::new(0)));
     log.panics(|| Shapes::new(&[1 << 32, 1 << 32], DType::F64));
     log.panics(|| Ast::variable(&[1 << 32, 1 << 32], DType::F64));
     log.fails(Array::try_new(&[1 << 63, 2], vec![1.0]));

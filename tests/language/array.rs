@@ -1,9 +1,12 @@
 //! Laws of `Array`: round trips, printing, seeded draws, comparison with tolerances.
 
 use approx::{AbsDiffEq, RelativeEq, UlpsEq, assert_abs_diff_eq, assert_relative_eq};
-use polygrad::array::{Nested, Rng};
-use polygrad::{Array, DType};
+use polygrad::array::{Nested, Rng, sample};
+use polygrad::{Array, Concrete, DType, Tensor, tensor};
 use quickcheck::quickcheck;
+use rand::rngs::SmallRng;
+use rand::{RngExt, SeedableRng};
+use rand_distr::{Bernoulli, Gamma, Poisson, StandardNormal, Uniform};
 
 fn nested<const D: usize, E: polygrad::Elem>(data: impl Nested<D, E>) -> (usize, DType, Array) {
     (D, E::DTYPE, data.into_array())
@@ -257,6 +260,49 @@ fn single_precision_draws_are_the_double_ones_cut_off() {
     let step = 1.0 / (1 << 24) as f64;
     assert!(double.iter().zip(&single).all(|(d, s)| (d / step).floor() * step == f64::from(*s)));
     assert_eq!(Rng::new(5).normal_as::<f32, _>(&[3], 0.0, 1.0).dtype(), DType::F32);
+}
+
+/// The generator is one of the crate `rand`, with the seeds and the draws that it has without it.
+#[test]
+fn the_generator_is_one_of_the_crate_rand() {
+    let mut rng: Rng = SeedableRng::seed_from_u64(42);
+    assert_eq!((&rng, &Rng::from_seed([42, 0, 0, 0, 0, 0, 0, 0])), (&Rng::new(42), &Rng::new(42)));
+    assert_eq!(Rng::from_seed([0, 1, 0, 0, 0, 0, 0, 0]), Rng::new(256));
+    let mut same = rng.clone();
+    let words = [same.next_u64(), same.next_u64(), same.next_u64()];
+    fn next<R: rand::Rng + ?Sized>(rng: &mut R) -> (u64, u32) {
+        (rng.next_u64(), rng.next_u32())
+    }
+    assert_eq!(next(&mut rng), (words[0], (words[1] >> 32) as u32));
+    let mut bytes = [0; 11];
+    let mut again = Rng::new(42);
+    rand::Rng::fill_bytes(&mut again, &mut bytes);
+    assert_eq!(bytes[..8], words[0].to_le_bytes());
+    assert_eq!(bytes[8..], words[1].to_le_bytes()[..3]);
+    assert_eq!(again.next_u64(), words[2]);
+}
+
+#[test]
+fn arrays_are_draws_of_any_distribution_by_any_generator() {
+    let mut rng = Rng::new(7);
+    let drawn: Tensor<Concrete, 2> = sample([2, 3], Gamma::new(2.0, 0.5).unwrap(), &mut rng);
+    let mut one_by_one = Rng::new(7);
+    let gamma = Gamma::new(2.0, 0.5).unwrap();
+    assert_eq!(drawn.to_vec(), std::array::from_fn::<f64, 6, _>(|_| one_by_one.sample(gamma)));
+    assert_eq!(rng, one_by_one);
+    // Other generators, also behind a pointer; other element types, borrowed sizes, no sizes, no elements.
+    let mut other = SmallRng::seed_from_u64(1);
+    let means = |a: Array| a.to_vec::<f64>().unwrap().iter().sum::<f64>() / 20_000.0;
+    let other: &mut dyn rand::Rng = &mut other;
+    assert_abs_diff_eq!(means(sample(&[20_000], Poisson::new(3.0).unwrap(), other)), 3.0, epsilon = 0.05);
+    assert_abs_diff_eq!(means(sample(&[20_000], &Gamma::new(2.0, 0.5).unwrap(), other)), 1.0, epsilon = 0.05);
+    let mask: Tensor<Concrete, 1, bool> = sample([4], Bernoulli::new(1.0).unwrap(), other);
+    let dice: Tensor<Concrete, 1, i64> = sample([50], Uniform::new(1, 7).unwrap(), other);
+    assert_eq!(mask, tensor([true; 4]));
+    assert!(dice.ge(1).all().item() && dice.lt(7).all().item());
+    let single: Tensor<Concrete, 0, f32> = sample([], StandardNormal, other);
+    assert!(single.item().is_finite());
+    assert_eq!(sample::<f64, _>(&[2, 0], StandardNormal, other).shape(), [2, 0]);
 }
 
 #[test]

@@ -1,10 +1,14 @@
 //! The examples with pictures: what they print is the text of their pages in `docs/examples`, and what they draw is in
-//! `docs/pictures`. `make bless` writes both anew, but for the networks `character` and `convolutional`, whose full settings are drawn by `make pictures`;
-//! of their pages the reports of small settings are compared.
+//! `docs/pictures`. `make bless` writes both anew, but for the networks `character`, `convolutional` and `vae`, whose full settings are drawn by
+//! `make pictures`; of their pages the reports of small settings are compared.
 
 #![allow(clippy::duplicate_mod, reason = "each example is a program of its own, with the module of pictures")]
 
 use std::fs;
+
+use polygrad::Tree;
+use polygrad::backend::compile;
+use polygrad::program::Program;
 
 use super::examples::assert_printed_in;
 use crate::root::root;
@@ -30,6 +34,9 @@ mod lotka_volterra;
 #[allow(dead_code)]
 #[path = "../../examples/pictures/poisson.rs"]
 mod poisson;
+#[allow(dead_code)]
+#[path = "../../examples/pictures/vae.rs"]
+mod vae;
 
 /// The numbers of a picture, and its text without them.
 fn numbers(svg: &str) -> (Vec<f64>, String) {
@@ -123,6 +130,49 @@ fn a_convolutional_network_learns_to_read() {
     assert_printed_in("docs/examples/convolutional.md", &small, 0.02);
     let svg = curve.draw().expect("a picture");
     assert_eq!(["#1F5AA0", "#C85014"].map(|colour| svg.matches(colour).count()), [2, 2], "two lines and their samples");
+}
+
+/// A setting for tests without optimization.
+const SMALL_VAE: vae::Size = vae::Size { hidden: 24, latent: 4, batch: 10, epochs: 6, images: 300, rate: 0.02 };
+
+/// As for the text, the full setting takes too long.
+#[test]
+fn an_autoencoder_learns_to_draw() {
+    let mut out = Vec::new();
+    let learnt = vae::run(&SMALL_VAE, 1, &mut out).expect("the networks are trained");
+    for bounds in &learnt.bounds {
+        assert!(bounds.windows(2).all(|pair| pair[0] < pair[1]), "{bounds:?}");
+        // Of all images, with the mean of each pixel as its distribution, whatever the vector.
+        assert!(bounds[5] > -252.7, "{bounds:?}");
+    }
+    let report = String::from_utf8(out).expect("a report is text");
+    let small = format!("24 cells, 4 numbers for an image, batches of 10 images, 6 epochs\n{report}");
+    assert_printed_in("docs/examples/vae.md", &small, 0.02);
+    let svg = learnt.draw().expect("a picture");
+    assert_eq!(["#1F5AA0", "#C85014"].map(|colour| svg.matches(colour).count()), [2, 2], "two lines and their samples");
+    assert!(learnt.drawn.iter().all(|p| (0.0..=1.0).contains(p)));
+}
+
+/// All epochs as one program, whose random numbers are those of its key wherever it runs.
+#[test]
+fn the_training_of_an_autoencoder_is_one_program() {
+    let size = vae::Size { epochs: 2, images: 100, hidden: 128, ..SMALL_VAE };
+    let (now, data) = vae::start(&size, 1).expect("the images can be read");
+    let training = vae::training(&size, &now, &data);
+    assert!(training.explain().contains("in up to"), "no step has parts for threads: {}", training.explain());
+    let bits = |leaves: Vec<polygrad::Array>| serde_json::to_string(&leaves).expect("they can be saved");
+    let [one, two] = [1, 2].map(|threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
+        bits(pool.install(|| training.run_with(&now, &data)).expect("it fits").leaves())
+    });
+    assert!(one == two, "two threads change the result");
+    let saved = serde_json::to_string(training.optimized()).expect("it can be saved");
+    let loaded: Program = serde_json::from_str(&saved).expect("it can be loaded");
+    let inputs = [now.leaves(), data.leaves()].concat();
+    assert!(one == bits(compile(&loaded).run(&inputs)), "saving and loading change the result");
+    let (images, held_out, _) = &data;
+    let other = (images.clone(), held_out.clone(), polygrad::random::Key::new(9));
+    assert!(one != bits(training.run_with(&now, &other).expect("it fits").leaves()), "the key has no effect");
 }
 
 #[test]

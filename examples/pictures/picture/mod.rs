@@ -25,6 +25,46 @@ enum Mark {
     Band(Vec<(f64, f64)>, Vec<(f64, f64)>),
 }
 
+/// Square images in rows of so many, each pixel from 0, white, to 1.
+struct Tiles<'a> {
+    side: usize,
+    columns: usize,
+    pixels: &'a [f64],
+}
+
+impl Tiles<'_> {
+    /// Draws the images below the title, from the left, as large as they fit; neighbours of one grey are one rectangle.
+    fn draw<B: DrawingBackend>(&self, area: &DrawingArea<B, Shift>) -> Result<(), Box<dyn Error>>
+    where
+        B::ErrorType: 'static,
+    {
+        let Tiles { side, columns, pixels } = *self;
+        let rows = (pixels.len() / (side * side)).div_ceil(columns);
+        let (width, height) = (SIZE.0 - 2 * 62, SIZE.1 - 58);
+        // The width of a pixel; images are a pixel apart.
+        let pixel = (width * FINE / (columns * (side + 1)) as i32).min(height * FINE / (rows * (side + 1)) as i32);
+        let grey = |p: f64| (255.0 - (p * 8.0).round().clamp(0.0, 8.0) * 30.0) as u8;
+        for (k, line) in pixels.chunks(side).enumerate() {
+            let (tile, row) = (k / side, k % side);
+            let at = |column: usize| {
+                let x = ((tile % columns) * (side + 1) + column) as i32;
+                let y = ((tile / columns) * (side + 1) + row) as i32;
+                (62 * FINE + pixel * x, 48 * FINE + pixel * y)
+            };
+            let mut from = 0;
+            for run in line.chunk_by(|a, b| grey(*a) == grey(*b)) {
+                let (level, to) = (grey(run[0]), from + run.len());
+                if level < 255 {
+                    let end = (at(to).0, at(to).1 + pixel);
+                    area.draw(&Rectangle::new([at(from), end], RGBColor(level, level, level).filled()))?;
+                }
+                from = to;
+            }
+        }
+        Ok(())
+    }
+}
+
 /// A mark, its colour, and its name in the legend; without a name it is not there.
 struct Series<'a> {
     mark: Mark,
@@ -39,6 +79,8 @@ pub(crate) struct Picture<'a> {
     with_zero: bool,
     logarithmic: bool,
     series: Vec<Series<'a>>,
+    /// What is there in place of axes.
+    tiles: Option<Tiles<'a>>,
 }
 
 fn pairs(x: &[f64], y: &[f64]) -> Vec<(f64, f64)> {
@@ -52,7 +94,12 @@ fn font(size: i32) -> TextStyle<'static> {
 impl<'a> Picture<'a> {
     /// A picture with a title and the names of its axes.
     pub(crate) fn new(title: &'a str, x: &'a str, y: &'a str) -> Self {
-        Picture { title, labels: [x, y], with_zero: false, logarithmic: false, series: Vec::new() }
+        Picture { title, labels: [x, y], with_zero: false, logarithmic: false, series: Vec::new(), tiles: None }
+    }
+
+    /// A picture of square images, `columns` in a row, each pixel from 0, white, to 1.
+    pub(crate) fn tiles(title: &'a str, side: usize, columns: usize, pixels: &'a [f64]) -> Self {
+        Picture { tiles: Some(Tiles { side, columns, pixels }), ..Picture::new(title, "", "") }
     }
 
     /// The vertical axis begins at zero.
@@ -132,6 +179,10 @@ impl<'a> Picture<'a> {
     where
         B::ErrorType: 'static,
     {
+        if let Some(tiles) = &self.tiles {
+            area.draw(&Text::new(self.title, (62 * FINE, 10 * FINE), font(18)))?;
+            return tiles.draw(area);
+        }
         self.legend(area)?;
         let ((left, right), (bottom, top)) = (self.range(|p| p.0, 0.02), self.range(|p| p.1, 0.06));
         let bottom = if self.with_zero { 0.0 } else { bottom };
