@@ -124,6 +124,8 @@ const FOREIGN: &[&str] = &[
     "if",
     "nalgebra_sparse",
     "npyz",
+    "rand",
+    "rand_distr",
     "serde",
     "try_from_pattern_and_values",
     "val_mut",

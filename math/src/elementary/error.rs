@@ -2,7 +2,8 @@
 //! function.
 //!
 //! In `f64`, the error of the complement would be up to `x^2` units of the last place, so the row is used instead;
-//! rounded to `f32`, the complement is exact to rounding.
+//! rounded to `f32`, the complement is exact to rounding. The error function of an `f32` needs no more than two
+//! polynomials, since its complement has few bits that count where it is small.
 
 use super::{Elementary, horner};
 use crate::Machine;
@@ -51,6 +52,29 @@ const OUTSIDE: &[f64] = &[
 /// From here on, `erfc` is 0.
 const END: f64 = 28.0;
 
+/// In `f32`, `erf(x) / x - 1` as a function of `x^2`, for `|x| <= 1`: the sum of `x` and a small number has one rounding.
+const MIDDLE_SINGLE: &[f32] =
+    &[0.12837917, -0.3761263, 0.11283618, -0.026855124, 0.005190726, -0.0008030654, 7.919902e-5];
+
+/// In `f32`, `erfc x` as a function of `x - 2.5`, for `x` from 1 to 4.
+const OUTSIDE_SINGLE: &[f32] = &[
+    0.00040695237,
+    -0.0021781847,
+    0.0054456885,
+    -0.008351769,
+    0.008622605,
+    -0.00610911,
+    0.002797552,
+    -0.0005603602,
+    -0.00025872662,
+    0.0002706186,
+    -8.110275e-5,
+    -1.7760463e-5,
+    1.5720007e-5,
+    -4.9852787e-7,
+    -8.902305e-7,
+];
+
 /// `erf x` if `|x| < 1`, and `erfc |x|` if not.
 #[inline(always)]
 fn middle_and_outside<M: Machine>(x: f64) -> (f64, f64) {
@@ -62,11 +86,29 @@ fn middle_and_outside<M: Machine>(x: f64) -> (f64, f64) {
     (middle, f64::exponential::<M>(-a * a) * smooth)
 }
 
-/// The error function.
-#[inline(always)]
-pub(crate) fn erf<M: Machine>(x: f64) -> f64 {
-    let (middle, outside) = middle_and_outside::<M>(x);
-    if x.abs() < 1.0 { middle } else { (1.0 - outside).copysign(x) }
+/// The error function of a float type.
+pub(super) trait ErrorFunction: Sized {
+    /// The error function.
+    fn erf_of<M: Machine>(x: Self) -> Self;
+}
+
+impl ErrorFunction for f64 {
+    #[inline(always)]
+    fn erf_of<M: Machine>(x: f64) -> f64 {
+        let (middle, outside) = middle_and_outside::<M>(x);
+        if x.abs() < 1.0 { middle } else { (1.0 - outside).copysign(x) }
+    }
+}
+
+impl ErrorFunction for f32 {
+    #[inline(always)]
+    fn erf_of<M: Machine>(x: f32) -> f32 {
+        let middle = f32::multiply_add::<M>(x, horner::<f32, M>(x * x, MIDDLE_SINGLE), x);
+        // From 4 on, the error function rounds to 1. The comparison keeps NaN.
+        let a = if x.abs() > 4.0 { 4.0 } else { x.abs() };
+        let outside = 1.0 - horner::<f32, M>(a - 2.5, OUTSIDE_SINGLE);
+        if a < 1.0 { middle } else { outside.copysign(x) }
+    }
 }
 
 /// The complement of the error function, to about 50 bits.

@@ -1,5 +1,6 @@
 //! Exponentials and logarithms: one algorithm, instantiated for both float types.
 
+use super::error::ErrorFunction;
 use super::power::Power;
 use super::trigonometric::Angle;
 use super::{Elementary, error, error_inverse, inverse, polynomial};
@@ -207,7 +208,7 @@ macro_rules! elementary {
 
             #[inline(always)]
             fn erf<M: Machine>(x: $F) -> $F {
-                error::erf::<M>(x.into()) as $F
+                <$F as ErrorFunction>::erf_of::<M>(x)
             }
 
             #[inline(always)]

@@ -34,9 +34,28 @@ static inline double polygrad_erf(double x) {
     return fabs(x) < 1.0 ? polygrad_erf_inner(x) : copysign(1.0 - polygrad_erfc_outer(x), x);
 }
 
+/* erf x for |x| < 1: the sum of x and a small number. */
+static inline float polygrad_erf_innerf(float x) {
+    static const float c[7] = {
+        0.12837917f, -0.3761263f, 0.11283618f, -0.026855124f, 0.005190726f, -0.0008030654f, 7.919902e-5f,
+    };
+    return polygrad_maddf(x, polygrad_hornerf(x * x, c, 7), x);
+}
+
+/* erf a for a >= 1: 1 from 4 on. */
+static inline float polygrad_erf_outerf(float a) {
+    static const float c[15] = {
+        0.00040695237f, -0.0021781847f, 0.0054456885f, -0.008351769f, 0.008622605f, -0.00610911f, 0.002797552f,
+        -0.0005603602f, -0.00025872662f, 0.0002706186f, -8.110275e-5f, -1.7760463e-5f, 1.5720007e-5f,
+        -4.9852787e-7f, -8.902305e-7f,
+    };
+    return 1.0f - polygrad_hornerf((a > 4.0f ? 4.0f : a) - 2.5f, c, 15);
+}
+
 /* The error function. */
 static inline float polygrad_erff(float x) {
-    return (float)polygrad_erf((double)x);
+    float a = fabsf(x);
+    return a < 1.0f ? polygrad_erf_innerf(x) : copysignf(polygrad_erf_outerf(a), x);
 }
 
 /* 1 - erf x, without cancellation. */
