@@ -148,12 +148,11 @@ pub(crate) fn start(size: &Size, seed: u64) -> Result<(Now<Concrete>, Data<Concr
     Ok(((model, state), data))
 }
 
+/// A program of a training: parameters and data to parameters and bounds.
+pub(crate) type Training = Function<Now<Concrete>, Data<Concrete>, (Now<Concrete>, Bounds<Concrete>)>;
+
 /// The whole training as one program.
-pub(crate) fn training(
-    size: &Size,
-    now: &Now<Concrete>,
-    data: &Data<Concrete>,
-) -> Function<Now<Concrete>, Data<Concrete>, (Now<Concrete>, Bounds<Concrete>)> {
+pub(crate) fn training(size: &Size, now: &Now<Concrete>, data: &Data<Concrete>) -> Training {
     Function::stage_with(|now, data| train(size, now, data), now, data)
 }
 

@@ -295,7 +295,7 @@ fn arrays_are_draws_of_any_distribution_by_any_generator() {
     let means = |a: Array| a.to_vec::<f64>().unwrap().iter().sum::<f64>() / 20_000.0;
     let other: &mut dyn rand::Rng = &mut other;
     assert_abs_diff_eq!(means(sample(&[20_000], Poisson::new(3.0).unwrap(), other)), 3.0, epsilon = 0.05);
-    assert_abs_diff_eq!(means(sample(&[20_000], &Gamma::new(2.0, 0.5).unwrap(), other)), 1.0, epsilon = 0.05);
+    assert_abs_diff_eq!(means(sample(&[20_000], Gamma::new(2.0, 0.5).unwrap(), other)), 1.0, epsilon = 0.05);
     let mask: Tensor<Concrete, 1, bool> = sample([4], Bernoulli::new(1.0).unwrap(), other);
     let dice: Tensor<Concrete, 1, i64> = sample([50], Uniform::new(1, 7).unwrap(), other);
     assert_eq!(mask, tensor([true; 4]));
