@@ -307,7 +307,7 @@ fn name(item: &TileOp<TileOperand>) -> (String, bool) {
         },
         TileOp::Form(form, _) => form.name(),
         TileOp::Weighted(_, terms) => return (format!("sum of {} with weights", terms.len()), true),
-        TileOp::SinCos(..) => "sin_cos",
+        TileOp::Twin(twin, ..) => twin.name(),
         TileOp::AddProducts(..) => "sum of products",
     };
     (words.to_owned(), true)

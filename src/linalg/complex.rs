@@ -3,7 +3,7 @@
 //! Law: the matrix `a + i b` is the real matrix `[[a, -b], [b, a]]`, whose products and inverse are those of complex
 //! matrices; so equations are solved with derivatives of every order. A Hermitian matrix is a symmetric one with each
 //! eigenvalue twice, whose eigenvectors have no derivative: eigenvalues and vectors have a rule of their own here, which
-//! is differentiated for further orders.
+//! is differentiated for further orders. Determinants, whose angle the real matrix loses, are in `determinants`.
 
 use std::sync::Arc;
 

@@ -48,6 +48,7 @@
 mod algebra;
 mod checked;
 mod complex;
+mod determinants;
 mod minors;
 pub(crate) mod rules;
 

@@ -6,9 +6,9 @@
 
 use smallvec::SmallVec;
 
-use super::{Complex, Tensor};
+use super::Tensor;
 use crate::base::BaseTensor;
-use crate::dtype::{Float, Num};
+use crate::dtype::Num;
 use crate::ops::{Binary, Contract, Linear, View};
 use crate::shape::{Shape, Show, check_possible};
 
@@ -55,53 +55,46 @@ tuples! {
 }
 
 /// A factor of a product: the value of a real tensor, or the parts of a complex one.
-pub trait EinsumFactor<E>: Clone {
-    /// The tensor of rank `D` that is the result.
-    type Out<const D: usize>;
+#[derive(Clone)]
+pub(super) enum Factor<T> {
+    Real(T),
+    Complex([T; 2]),
+}
+
+impl<T: BaseTensor> Factor<T> {
     /// The shape of the value, or of each part.
-    fn sizes(&self) -> &[usize];
+    fn sizes(&self) -> &[usize] {
+        match self {
+            Factor::Real(x) | Factor::Complex([x, _]) => x.shape(),
+        }
+    }
+
     /// A linear operation, of each part.
     #[track_caller]
-    fn rearranged(&self, op: &Linear) -> Self;
-    /// A product.
-    #[track_caller]
-    fn product(op: &Contract, a: &Self, b: &Self) -> Self;
-    /// The result.
-    #[track_caller]
-    fn result<const D: usize>(self) -> Self::Out<D>;
-}
+    fn rearranged(&self, op: &Linear) -> Self {
+        match self {
+            Factor::Real(x) => Factor::Real(x.linear(op)),
+            Factor::Complex([x, y]) => Factor::Complex([x.linear(op), y.linear(op)]),
+        }
+    }
 
-impl<T: BaseTensor, E: Num> EinsumFactor<E> for T {
-    type Out<const D: usize> = Tensor<T, D, E>;
-    fn sizes(&self) -> &[usize] {
-        self.shape()
-    }
-    fn rearranged(&self, op: &Linear) -> T {
-        self.linear(op)
-    }
-    fn product(op: &Contract, a: &T, b: &T) -> T {
-        T::contract(op, a, b)
-    }
-    fn result<const D: usize>(self) -> Tensor<T, D, E> {
-        Tensor::from_raw(self)
-    }
-}
-
-impl<T: BaseTensor, E: Float> EinsumFactor<E> for [T; 2] {
-    type Out<const D: usize> = Complex<T, D, E>;
-    fn sizes(&self) -> &[usize] {
-        self[0].shape()
-    }
-    fn rearranged(&self, op: &Linear) -> [T; 2] {
-        [self[0].linear(op), self[1].linear(op)]
-    }
-    fn product(op: &Contract, [a, b]: &[T; 2], [c, d]: &[T; 2]) -> [T; 2] {
-        let (ac, bd) = (T::contract(op, a, c), T::contract(op, b, d));
-        let (ad, bc) = (T::contract(op, a, d), T::contract(op, b, c));
-        [ac.binary(Binary::Sub, &bd), ad.binary(Binary::Add, &bc)]
-    }
-    fn result<const D: usize>(self) -> Complex<T, D, E> {
-        Complex::from_raw(self)
+    /// A product; a real factor is multiplied with each part of the other one.
+    #[track_caller]
+    fn product(op: &Contract, a: &Self, b: &Self) -> Self {
+        match (a, b) {
+            (Factor::Real(a), Factor::Real(b)) => Factor::Real(T::contract(op, a, b)),
+            (Factor::Real(a), Factor::Complex([c, d])) => {
+                Factor::Complex([T::contract(op, a, c), T::contract(op, a, d)])
+            }
+            (Factor::Complex([a, b]), Factor::Real(c)) => {
+                Factor::Complex([T::contract(op, a, c), T::contract(op, b, c)])
+            }
+            (Factor::Complex([a, b]), Factor::Complex([c, d])) => {
+                let (ac, bd) = (T::contract(op, a, c), T::contract(op, b, d));
+                let (ad, bc) = (T::contract(op, a, d), T::contract(op, b, c));
+                Factor::Complex([ac.binary(Binary::Sub, &bd), ad.binary(Binary::Add, &bc)])
+            }
+        }
     }
 }
 
@@ -133,23 +126,27 @@ type Labels = SmallVec<[char; 6]>;
 /// letter differ in size; or when the result has a letter twice, or a letter that no operand has.
 #[track_caller]
 pub fn einsum<T: BaseTensor, const D: usize, E: Num>(spec: &str, operands: impl Operands<T, E>) -> Tensor<T, D, E> {
-    einsum_of::<T, D, E>(spec, operands.operands())
+    let operands = operands.operands().into_iter().map(Factor::Real).collect();
+    match einsum_of(spec, operands, D) {
+        Factor::Real(x) => Tensor::from_raw(x),
+        Factor::Complex(_) => unreachable!("a product of real factors is real"),
+    }
 }
 
-/// [`einsum`] of these operands.
+/// [`einsum`] of these operands, with a result of this rank.
 #[track_caller]
-pub(super) fn einsum_of<F: EinsumFactor<E>, const D: usize, E: Num>(spec: &str, operands: Vec<F>) -> F::Out<D> {
+pub(super) fn einsum_of<T: BaseTensor>(spec: &str, operands: Vec<Factor<T>>, rank: usize) -> Factor<T> {
     let (inputs, output) = parse(spec);
-    if output.len() != D {
+    if output.len() != rank {
         panic!(
-            "einsum: the result must have an axis per letter after \"->\", but {spec:?} has {} there and rank {D} is \
+            "einsum: the result must have an axis per letter after \"->\", but {spec:?} has {} there and rank {rank} is \
              asked for; change one",
             output.len()
         );
     }
-    let sizes = Sizes::new(spec, &inputs, &operands.iter().map(F::sizes).collect::<Vec<_>>());
+    let sizes = Sizes::new(spec, &inputs, &operands.iter().map(Factor::sizes).collect::<Vec<_>>());
     check_output(spec, &inputs, &output);
-    evaluate::<F, E>(&sizes, inputs, operands, &output).result::<D>()
+    evaluate(&sizes, inputs, operands, &output)
 }
 
 /// The letters of each operand and of the result.
@@ -280,7 +277,7 @@ fn needed<'a>(labels: impl IntoIterator<Item = &'a char>, later: &[Labels], outp
 
 /// One tensor with axes `into` instead of `labels`: takes diagonals, sums over axes, and permutes axes.
 #[track_caller]
-fn rearranged<F: EinsumFactor<E>, E>(sizes: &Sizes, x: &F, labels: &[char], into: &[char]) -> F {
+fn rearranged<T: BaseTensor>(sizes: &Sizes, x: &Factor<T>, labels: &[char], into: &[char]) -> Factor<T> {
     if labels == into {
         return x.clone();
     }
@@ -289,7 +286,12 @@ fn rearranged<F: EinsumFactor<E>, E>(sizes: &Sizes, x: &F, labels: &[char], into
 }
 
 #[track_caller]
-fn evaluate<F: EinsumFactor<E>, E>(sizes: &Sizes, mut inputs: Vec<Labels>, mut operands: Vec<F>, output: &[char]) -> F {
+fn evaluate<T: BaseTensor>(
+    sizes: &Sizes,
+    mut inputs: Vec<Labels>,
+    mut operands: Vec<Factor<T>>,
+    output: &[char],
+) -> Factor<T> {
     if operands.len() > 1 {
         // Letters of one operand alone are summed over first, so that they do not multiply the work.
         for k in 0..operands.len() {
@@ -308,7 +310,7 @@ fn evaluate<F: EinsumFactor<E>, E>(sizes: &Sizes, mut inputs: Vec<Labels>, mut o
         let into = if last { Labels::from_slice(output) } else { needed(both.clone(), &inputs[k + 1..], output) };
         let space = space(&into, both);
         let op = Contract::new(sizes.view(&space, &labels), sizes.view(&space, &inputs[k]), sizes.view(&space, &into));
-        (product, labels) = (F::product(&op, &product, &operands[k]), into);
+        (product, labels) = (Factor::product(&op, &product, &operands[k]), into);
     }
     rearranged(sizes, &product, &labels, output)
 }

@@ -6,7 +6,7 @@
 
 use std::marker::PhantomData;
 
-use super::einsum::{EinsumFactor, einsum_of};
+use super::einsum::{Factor, einsum_of};
 use super::{Complex, Tensor};
 use crate::base::BaseTensor;
 use crate::dtype::{Float, Num};
@@ -23,7 +23,15 @@ use crate::dtype::{Float, Num};
 /// assert_eq!(einsum!("ii->i", &a), tensor([1.0, 4.0]));
 /// ```
 ///
-/// Operands are all real, or all [`Complex`]; there is no conjugation.
+/// Operands may be [`Complex`]; there is no conjugation. If one is, the result is, too; a real operand is multiplied
+/// with each part, which costs two real contractions where two complex operands cost four.
+///
+/// ```
+/// use polygrad::{Complex, einsum, tensor};
+/// let z = Complex::new(tensor([1.0, 2.0]), tensor([3.0, 4.0]));
+/// let a = tensor([[1.0, 0.0], [1.0, 1.0]]);
+/// assert_eq!(einsum!("ij,j->i", &a, &z), Complex::new(tensor([1.0, 3.0]), tensor([3.0, 7.0])));
+/// ```
 ///
 /// A letter of the result that no operand has does not compile, neither does an operand of another rank:
 ///
@@ -48,9 +56,13 @@ macro_rules! einsum {
         const _: () = $crate::tensor::letters::check($spec, $n);
         $crate::tensor::letters::product::<_, { $crate::tensor::letters::result($spec) }, _>(
             $spec,
-            [$( $crate::tensor::letters::Named::new::<{ $crate::tensor::letters::operand($spec, $k) }>($x) ),*],
+            $crate::einsum!(
+                @list $( $crate::tensor::letters::Named::new::<{ $crate::tensor::letters::operand($spec, $k) }>($x) ),*
+            ),
         )
     }};
+    (@list $last:expr) => { $last };
+    (@list $first:expr, $($rest:expr),+) => { ($first, $crate::einsum!(@list $($rest),+)) };
     ($spec:literal, $($x:expr),+ $(,)?) => {
         $crate::einsum!(@ $spec; 0usize; []; $($x),+)
     };
@@ -91,26 +103,130 @@ impl<T: BaseTensor, const D: usize, E: Float> Lettered<[T; 2], D, E> for &Comple
     }
 }
 
+/// The value of an operand: that of a real tensor, or the parts of a complex one.
+pub trait EinsumFactor<E>: Clone {
+    /// The type of a value.
+    type Base: BaseTensor;
+    /// The tensor of rank `D` that is the result.
+    type Out<const D: usize>;
+    /// The operand as a factor.
+    #[doc(hidden)]
+    fn factor(self) -> EinsumValue<Self::Base>;
+    /// The result.
+    #[doc(hidden)]
+    #[track_caller]
+    fn result<const D: usize>(value: EinsumValue<Self::Base>) -> Self::Out<D>;
+}
+
+/// A factor of a product.
+#[doc(hidden)]
+pub struct EinsumValue<T>(Factor<T>);
+
+impl<T: BaseTensor, E: Num> EinsumFactor<E> for T {
+    type Base = T;
+    type Out<const D: usize> = Tensor<T, D, E>;
+    fn factor(self) -> EinsumValue<T> {
+        EinsumValue(Factor::Real(self))
+    }
+    fn result<const D: usize>(EinsumValue(value): EinsumValue<T>) -> Tensor<T, D, E> {
+        match value {
+            Factor::Real(x) => Tensor::from_raw(x),
+            Factor::Complex(_) => unreachable!("a product of real factors is real"),
+        }
+    }
+}
+
+impl<T: BaseTensor, E: Float> EinsumFactor<E> for [T; 2] {
+    type Base = T;
+    type Out<const D: usize> = Complex<T, D, E>;
+    fn factor(self) -> EinsumValue<T> {
+        EinsumValue(Factor::Complex(self))
+    }
+    fn result<const D: usize>(EinsumValue(value): EinsumValue<T>) -> Complex<T, D, E> {
+        match value {
+            Factor::Complex(parts) => Complex::from_raw(parts),
+            Factor::Real(_) => unreachable!("a product with a complex factor is complex"),
+        }
+    }
+}
+
+/// The value of a product with another factor: complex if one of both is.
+#[doc(hidden)]
+pub trait Times<W> {
+    /// The value of the product.
+    type Product;
+}
+
+impl<T: BaseTensor> Times<T> for T {
+    type Product = T;
+}
+
+impl<T: BaseTensor> Times<[T; 2]> for T {
+    type Product = [T; 2];
+}
+
+impl<T: BaseTensor> Times<T> for [T; 2] {
+    type Product = [T; 2];
+}
+
+impl<T: BaseTensor> Times<[T; 2]> for [T; 2] {
+    type Product = [T; 2];
+}
+
 /// An operand whose letters are as many as its axes.
-pub struct Named<T, E> {
-    value: T,
+pub struct Named<V, E> {
+    value: V,
     marker: PhantomData<E>,
 }
 
-impl<T: EinsumFactor<E>, E: Num> Named<T, E> {
+impl<V: EinsumFactor<E>, E: Num> Named<V, E> {
     /// The operand, which has rank `D`.
-    pub fn new<const D: usize>(operand: impl Lettered<T, D, E>) -> Self {
+    pub fn new<const D: usize>(operand: impl Lettered<V, D, E>) -> Self {
         Named { value: operand.value(), marker: PhantomData }
+    }
+}
+
+/// The operands of `einsum!`: one, or a pair of the first and the others.
+#[doc(hidden)]
+pub trait NamedOperands<E> {
+    /// The value of the product.
+    type Value: EinsumFactor<E>;
+    /// Appends the factors.
+    fn append(self, factors: &mut Vec<EinsumValue<<Self::Value as EinsumFactor<E>>::Base>>);
+}
+
+impl<V: EinsumFactor<E>, E> NamedOperands<E> for Named<V, E> {
+    type Value = V;
+    fn append(self, factors: &mut Vec<EinsumValue<V::Base>>) {
+        factors.push(self.value.factor());
+    }
+}
+
+impl<T, V, R, E> NamedOperands<E> for (Named<V, E>, R)
+where
+    T: BaseTensor,
+    V: EinsumFactor<E, Base = T> + Times<R::Value>,
+    R: NamedOperands<E>,
+    R::Value: EinsumFactor<E, Base = T>,
+    V::Product: EinsumFactor<E, Base = T>,
+{
+    type Value = V::Product;
+    fn append(self, factors: &mut Vec<EinsumValue<T>>) {
+        factors.push(self.0.value.factor());
+        self.1.append(factors);
     }
 }
 
 /// The sum of products of these operands, after [`check`] of the specification.
 #[track_caller]
-pub fn product<T: EinsumFactor<E>, const D: usize, E: Num>(
+pub fn product<L: NamedOperands<E>, const D: usize, E: Num>(
     spec: &str,
-    operands: impl IntoIterator<Item = Named<T, E>>,
-) -> T::Out<D> {
-    einsum_of::<T, D, E>(spec, operands.into_iter().map(|operand| operand.value).collect())
+    operands: L,
+) -> <L::Value as EinsumFactor<E>>::Out<D> {
+    let mut factors = Vec::new();
+    operands.append(&mut factors);
+    let factors = factors.into_iter().map(|factor| factor.0).collect();
+    <L::Value as EinsumFactor<E>>::result::<D>(EinsumValue(einsum_of(spec, factors, D)))
 }
 
 /// The position of `->`, or the length if there is none.

@@ -7,8 +7,8 @@
 use approx::assert_relative_eq;
 use polygrad::program::{Builder, Op, Program, Term, interpret};
 use polygrad::{
-    Array, BaseTensor, Complex, Concrete, DType, Function, Jit, Tensor, Tree, assert_gradient, direct, grad, holomorphic_grad,
-    jvp, tensor, value_and_grad, vjp, wirtinger,
+    Array, BaseTensor, Complex, Concrete, DType, Function, Jit, Tensor, Tree, assert_gradient, direct, grad,
+    holomorphic_grad, jvp, tensor, value_and_grad, vjp, wirtinger,
 };
 
 type C<const D: usize> = Complex<Concrete, D>;

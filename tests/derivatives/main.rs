@@ -14,6 +14,7 @@ mod agree;
 mod associative;
 mod checkpoint;
 mod complex;
+mod complex_determinants;
 mod constrained;
 mod custom;
 mod determinants;

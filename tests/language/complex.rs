@@ -218,9 +218,31 @@ fn products_are_the_sums_that_define_them() {
     let v = random([2], 14);
     close(&einsum!("ij,jk,k->i", &a, &b, &v), &product.matvec(&v));
     close(&einsum!("ij->ji", &a), &a.t());
+    // Real operands, in every place.
+    let (re, im) = (a.re(), b.im());
+    close(&einsum!("ij,jk->ik", re, &b), &re.to_complex().matmul(&b));
+    close(&einsum!("ij,jk->ik", &a, im), &a.matmul(&im.to_complex()));
+    close(&einsum!("ij,jk,k->i", re, im, &v), &re.matmul(im).to_complex().matvec(&v));
+    close(&einsum!("ij,jk,k->i", re, &b, v.im()), &re.to_complex().matmul(&b).matvec(&v.im().to_complex()));
+    assert_eq!(einsum!("ij,jk->ik", re, im), re.matmul(im));
     close(&a.adjoint(), &a.t().conj());
     assert_relative_eq!(a.norm().item(), a.abs2().sum().item().sqrt(), max_relative = 1e-15);
     assert_eq!((a.clone() * 0.0).norm().item(), 0.0);
+}
+
+/// A real operand costs two real contractions, where complex ones cost four.
+#[test]
+fn real_operands_of_einsum_are_not_made_complex() {
+    let (a, z) = (random([3, 4], 16), random([4, 2], 17));
+    let contractions = |text: String| text.matches("contract").count() + text.matches("matmul").count();
+    let both =
+        Function::stage(|(a, z): &(Complex<_, 2>, Complex<_, 2>)| einsum!("ij,jk->ik", a, z), &(a.clone(), z.clone()));
+    let mixed = Function::stage(
+        |(a, z): &(Tensor<_, 2>, Complex<_, 2>)| einsum!("ij,jk->ik", a, z),
+        &(a.re().clone(), z.clone()),
+    );
+    let [both, mixed] = [both.program().to_string(), mixed.program().to_string()].map(contractions);
+    assert_eq!((both, mixed), (4, 2));
 }
 
 #[test]

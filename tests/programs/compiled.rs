@@ -264,6 +264,35 @@ fn a_reversed_dot_product_and_its_gradient_are_one_pass() {
     assert_agrees(f.program(), &[x], 1e-13, "reversed");
 }
 
+/// Inner products that share operands read them once; small ones, and those without a shared operand, are kernels.
+#[test]
+fn inner_products_of_shared_operands_are_one_pass() {
+    let n = 5000;
+    let x: [Term; 4] = std::array::from_fn(|_| Term::variable(&[n], DType::F64));
+    let dot = |i: usize, j: usize| Term::contract(&Contract::axes(&[n], &[0], &[0], &[]), &x[i], &x[j]);
+    let pairs = |pairs: &[(usize, usize)]| {
+        let results: Vec<Term> = pairs.iter().map(|(i, j)| dot(*i, *j)).collect();
+        Term::program(&x, &results, &[]).expect("a closed program")
+    };
+    let inputs = [1, 2, 3, 4].map(|seed| Array::uniform(&[n], -1.0, 1.0, seed));
+    for (all, groups, products) in [
+        (vec![(0, 2), (1, 3), (0, 3), (1, 2)], 1, 0),
+        (vec![(0, 0), (0, 1)], 1, 0),
+        (vec![(0, 1), (2, 3)], 0, 2),
+        (vec![(0, 0)], 0, 1),
+    ] {
+        let program = pairs(&all);
+        let executable = compile(&program);
+        assert_eq!(
+            (count(&executable, "group of"), count(&executable, "product:")),
+            (groups, products),
+            "{}",
+            executable.explain()
+        );
+        assert_agrees(&program, &inputs, 1e-13, "inner products");
+    }
+}
+
 #[test]
 fn a_stencil_and_its_adjoint_are_passes_without_copies() {
     let f = gradient(

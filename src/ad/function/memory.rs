@@ -73,11 +73,7 @@ impl<M, E> MemorySearch<'_, M, E> {
     ///
     /// # Errors
     /// When the program cannot be made; within, when nothing fits.
-    fn best(
-        &self,
-        options: FunctionOptions,
-        most: usize,
-    ) -> Result<Result<FittingProgram<M>, MemoryError>, E> {
+    fn best(&self, options: FunctionOptions, most: usize) -> Result<Result<FittingProgram<M>, MemoryError>, E> {
         let whole = self.fitting(options, most)?;
         if whole.as_ref().is_some_and(|found| found.executable.recomputed().added == 0) || !self.is_cut(options) {
             return match whole {

@@ -4,12 +4,13 @@
 //!
 //! Law: an operand is updated in place only if no other operation uses its value, under any alias.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use smallvec::SmallVec;
 
 use super::fourier::Transforms;
 use super::prefix_extrema::{PrefixExtrema, prefix_extrema};
+use super::products::joined_dots;
 use super::ranks::ranks_read;
 use super::views::as_read;
 use super::{LoweredValue, Lowering};
@@ -38,6 +39,8 @@ pub(crate) struct Scope<'p> {
     ranks: HashMap<NodeId, Ranks>,
     /// Gathers of prefix extrema.
     prefix_extrema: PrefixExtrema,
+    /// Inner products that one group computes.
+    pub(super) joined_dots: HashSet<NodeId>,
     /// The Fourier transforms.
     pub(super) transforms: Transforms,
     /// Whether each input may be updated in place: only carries of a loop may.
@@ -476,6 +479,11 @@ fn line(shape: &[usize], axis: usize) -> (usize, usize) {
 }
 
 impl<'p> Scope<'p> {
+    /// The number of the operation that is being lowered.
+    pub(super) fn at(&self) -> NodeId {
+        self.known.len() as NodeId
+    }
+
     fn new(program: &'p Program, owned: &'p [bool]) -> Scope<'p> {
         let nodes = program.nodes();
         let mut root: Vec<NodeId> = (0..nodes.len() as NodeId).collect();
@@ -533,8 +541,9 @@ impl<'p> Scope<'p> {
         }
         let ranks = ranks_read(program);
         let prefix_extrema = prefix_extrema(program);
+        let joined_dots = joined_dots(program);
         let known = Vec::with_capacity(nodes.len());
-        Scope { program, known, life, root, ranks, prefix_extrema, transforms, owned }
+        Scope { program, known, life, root, ranks, prefix_extrema, joined_dots, transforms, owned }
     }
 
     /// Element type and number of elements.

@@ -1,8 +1,12 @@
 //! Lowers bilinear operations: to kernels, to elementwise products, and to groups that accumulate products.
 //!
+//! A group reads an operand once for all inner products that share it: those of large arrays, as the four of the inner
+//! product of complex vectors, take the time of their reads.
+//!
 //! Law: each way adds the products to 0, so that -0 becomes 0, and takes them all, so that NaN and infinities are not
 //! lost. Which way is taken is a matter of time alone.
 
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use smallvec::SmallVec;
@@ -17,7 +21,7 @@ use crate::backend::ir::step::{KernelOp, StepOperand};
 use crate::cost::MACHINE;
 use crate::kernels::contract::PlannedContraction;
 use crate::ops::{Contract, View, inverse};
-use crate::program::{Node, NodeId};
+use crate::program::{Node, NodeId, Op, Program};
 use crate::shape::{Shape, size};
 
 impl Lowering {
@@ -114,6 +118,11 @@ impl Lowering {
         b: NodeId,
         node: &Node,
     ) -> LoweredValue {
+        if scope.joined_dots.contains(&scope.at())
+            && let Some(sum) = self.short_product(scope, op, a, b, node)
+        {
+            return sum;
+        }
         let mut singles = [false; 2];
         for (single, operand) in singles.iter_mut().zip([a, b]) {
             let (dtype, n) = scope.kind(operand);
@@ -198,6 +207,24 @@ impl Lowering {
         self.sink(product, out, access, &op.out, true);
         Some(LoweredValue::Dense(out, 0))
     }
+}
+
+/// Inner products of large arrays that share an operand with another one: a group reads it once.
+pub(super) fn joined_dots(program: &Program) -> HashSet<NodeId> {
+    let mut dots = Vec::new();
+    let mut uses: HashMap<NodeId, usize> = HashMap::new();
+    for (k, node) in (0..).zip(program.nodes()) {
+        let Op::Contract(op, a, b) = &node.op else { continue };
+        let straight = |view: &View| StridedAccess::new(view).is_some_and(|access| access.straight().is_some());
+        let n = positions(&op.out);
+        if size(&node.shape) == 1 && n >= 2 * MACHINE.tile && straight(&op.a) && straight(&op.b) {
+            dots.push((k, [*a, *b]));
+            *uses.entry(*a).or_default() += 1;
+            *uses.entry(*b).or_default() += usize::from(a != b);
+        }
+    }
+    let joined = |(k, operands): (NodeId, [NodeId; 2])| operands.iter().any(|a| uses[a] > 1).then_some(k);
+    dots.into_iter().filter_map(joined).collect()
 }
 
 /// Whether an operation is an inner product of operands that are read through views: a group may compute other

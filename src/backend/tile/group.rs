@@ -22,10 +22,28 @@ pub(crate) enum TileOp<V> {
     Form(Form, SmallVec<[V; 4]>),
     /// A sum with weights that are the same for all elements.
     Weighted(Box<Weights>, SmallVec<[V; 4]>),
-    /// The sine and the cosine of a value: the operand, and the second result.
-    SinCos(V, V),
+    /// Two results of the same operands: the operands, and the second result.
+    Twin(Twin, SmallVec<[V; 4]>, V),
     /// Adds the products of two values to one element of a buffer.
     AddProducts(BufferId, usize, [V; 2]),
+}
+
+/// A function with two results.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Twin {
+    /// The sine and the cosine of one operand.
+    SinCos,
+    /// `x y - z w` and `x w + z y` of four operands.
+    ComplexProduct,
+}
+
+impl Twin {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Twin::SinCos => "sin_cos",
+            Twin::ComplexProduct => "complex_product",
+        }
+    }
 }
 
 /// The weight of a term of a sum, the same for all elements.
@@ -52,7 +70,7 @@ impl<V> TileOp<V> {
             TileOp::Lowered(op) => TileOp::Lowered(op.map(f)),
             TileOp::Form(form, args) => TileOp::Form(form, args.into_iter().map(f).collect()),
             TileOp::Weighted(weights, args) => TileOp::Weighted(weights, args.into_iter().map(f).collect()),
-            TileOp::SinCos(a, second) => TileOp::SinCos(f(a), f(second)),
+            TileOp::Twin(twin, args, second) => TileOp::Twin(twin, args.into_iter().map(&f).collect(), f(second)),
             TileOp::AddProducts(buf, at, factors) => TileOp::AddProducts(buf, at, factors.map(f)),
         }
     }
@@ -67,7 +85,7 @@ impl<V> TileOp<V> {
         match self {
             TileOp::Lowered(op) => op.writes(),
             TileOp::AddProducts(buf, ..) => Some(*buf),
-            TileOp::Form(..) | TileOp::Weighted(..) | TileOp::SinCos(..) => None,
+            TileOp::Form(..) | TileOp::Weighted(..) | TileOp::Twin(..) => None,
         }
     }
 
@@ -82,7 +100,7 @@ impl<V> TileOp<V> {
                 ElementwiseOp::FloatStep(..) | ElementwiseOp::Convert(..) => None,
             },
             TileOp::Form(form, _) => Some(form.slices()),
-            TileOp::Lowered(_) | TileOp::Weighted(..) | TileOp::SinCos(..) | TileOp::AddProducts(..) => None,
+            TileOp::Lowered(_) | TileOp::Weighted(..) | TileOp::Twin(..) | TileOp::AddProducts(..) => None,
         }
     }
 }
@@ -92,8 +110,7 @@ impl<V: Copy> TileOp<V> {
     pub(crate) fn operands(&self) -> SmallVec<[V; 4]> {
         match self {
             TileOp::Lowered(op) => op.operands(),
-            TileOp::Form(_, args) | TileOp::Weighted(_, args) => args.clone(),
-            TileOp::SinCos(a, _) => SmallVec::from_slice(&[*a]),
+            TileOp::Form(_, args) | TileOp::Weighted(_, args) | TileOp::Twin(_, args, _) => args.clone(),
             TileOp::AddProducts(_, _, factors) => SmallVec::from_slice(factors),
         }
     }
@@ -208,6 +225,15 @@ impl TileGroup {
     /// The number of positions of a tile, such that the values live at one time, and the parts of buffers that are read
     /// and written, fit into the first-level cache.
     pub(crate) fn tile(&self) -> usize {
+        let computes = |node: &&GroupNode<TileNode>| match &node.item {
+            TileNode::Op(TileOp::Lowered(FusedOp::Read(..) | FusedOp::One(..))) => node.stored.is_some(),
+            TileNode::Op(_) => true,
+            TileNode::Second(_) => false,
+        };
+        if self.nodes.iter().filter(computes).count() == 1 {
+            // Nothing is read twice, so tiles only keep the processor from other work.
+            return (4 * MACHINE.tile).min(self.size.max(1));
+        }
         let last = self.last_uses();
         let (mut live, mut most, mut through) = (0, 0, 0);
         let mut ends = vec![0; self.nodes.len()];

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
-use super::group::{TileOp, Weight, Weights};
+use super::group::{TileOp, Twin, Weight, Weights};
 use super::{Instruction, ResolvedView, TileCode, TileOperand, ViewOperand};
 use crate::array::{with_elem, with_float, with_num};
 use crate::backend::ir::access::{ADDED, Footprint, READ, Run, SHORT_ROW, STACKED, StridedAccess};
@@ -196,9 +196,13 @@ impl<'a> Tile<'a> {
                 let out = unsafe { self.table.write::<E>(*buf, *at, 1) };
                 out[0] = out[0].plus(sum);
             }),
-            TileOp::SinCos(a, second) => {
-                with_float!(*dtype, E => elementwise::sin_cos::<E>(isa, self.slice(*a), self.out(out), self.out(*second)))
-            }
+            TileOp::Twin(Twin::SinCos, args, second) => with_float!(*dtype, E => {
+                elementwise::sin_cos::<E>(isa, self.slice(args[0]), self.out(out), self.out(*second));
+            }),
+            TileOp::Twin(Twin::ComplexProduct, args, second) => with_float!(*dtype, E => {
+                let operands = std::array::from_fn(|k| self.slice(args[k]));
+                elementwise::complex_product::<E>(isa, operands, self.out(out), self.out(*second));
+            }),
         }
     }
 

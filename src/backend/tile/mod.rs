@@ -17,7 +17,7 @@ use crate::backend::ir::fusion::{FusedOp, FusionGroup, GroupNode, ValueId};
 use crate::backend::ir::step::{BufferId, LINE};
 use crate::backend::plan::halo::FullPass;
 use crate::dtype::DType;
-use group::{TileGroup, TileNode, TileOp};
+use group::{TileGroup, TileNode, TileOp, Twin};
 use superinstructions::Superinstructions;
 
 impl FusionGroup {
@@ -205,7 +205,7 @@ impl Maker<'_> {
             TileOp::Lowered(FusedOp::Read(buf, at)) => TileOperand::Buffer(*buf, *at),
             TileOp::Lowered(FusedOp::One(buf, at)) => TileOperand::One(*buf, *at),
             TileOp::Lowered(FusedOp::View(buf, access)) if stored.is_none() => return self.view(*buf, access, dtype),
-            TileOp::SinCos(x, second) => return self.sines((dtype, stored), *x, *second),
+            TileOp::Twin(twin, args, second) => return self.twin((dtype, stored), *twin, args, *second),
             TileOp::Lowered(_) | TileOp::Form(..) | TileOp::Weighted(..) | TileOp::AddProducts(..) => {
                 return self.computed(op, dtype, stored);
             }
@@ -256,15 +256,15 @@ impl Maker<'_> {
         stored.map_or_else(|| TileOperand::Register(self.registers.take(dtype)), |buf| TileOperand::Buffer(buf, 0))
     }
 
-    /// The sine and the cosine of a value, given the element type and the buffer of the sine, if it is stored.
-    fn sines(&mut self, sine: (DType, Option<BufferId>), x: ValueId, second: ValueId) -> TileOperand {
-        self.spread(x);
-        let (dtype, stored) = sine;
+    /// The two results of an operation, given the element type and the buffer of the first, if it is stored.
+    fn twin(&mut self, first: (DType, Option<BufferId>), twin: Twin, args: &[ValueId], second: ValueId) -> TileOperand {
+        args.iter().for_each(|x| self.spread(*x));
+        let (dtype, stored) = first;
         let out = self.result(dtype, stored);
-        let cosine = self.result(dtype, self.group.nodes[second as usize].stored);
-        let item = TileOp::SinCos(self.args[x as usize], cosine);
+        let other = self.result(dtype, self.group.nodes[second as usize].stored);
+        let item = TileOp::Twin(twin, args.iter().map(|x| self.args[*x as usize]).collect(), other);
         self.each.push(Instruction { item, dtype, operand: dtype, out });
-        self.second = Some(cosine);
+        self.second = Some(other);
         out
     }
 

@@ -11,6 +11,7 @@ use polygrad_math::rows;
 use super::Real;
 use super::loops::{Arg, Triple, Zip, pairs, triples};
 use crate::kernels::isa::{Isa, Kernel, Machine, dispatch};
+use crate::ops::Binary;
 
 /// Declares forms of two to four floats: the variants of [`Form`], and a type for each, so that each has a loop of its
 /// own.
@@ -132,6 +133,8 @@ forms! {
         DifferenceSquare "difference_square": |x, y| (x - y) * (x - y);
         /// `e^(x - y)`.
         DifferenceExp "difference_exp": |x, y| E::exponential::<M>(x - y);
+        /// `max(|x|, |y|)`.
+        MaxAbs "max_abs": |x, y| Binary::Max.apply(x.abs(), y.abs());
     }
     triples: {
         /// `x y + z`.
@@ -150,6 +153,8 @@ forms! {
         RestMul "rest_mul": |x, y, z| (y - x) * z;
         /// `(x + y) + z`.
         Add3 "add3": |x, y, z| x + y + z;
+        /// `(x / y) / z`.
+        DivDiv "div_div": |x, y, z| x / y / z;
     }
     quads: {
         /// `x y + z w`.
@@ -220,6 +225,34 @@ pub(crate) fn linear_combination<E: Real>(isa: Isa, terms: &[&[E]], weights: &[E
     assert_eq!(terms.len(), weights.len(), "a term has a weight");
     assert!(terms.iter().all(|term| term.len() == out.len()), "an operand has the length of the output");
     by_length!(1 2 3 4 5 6 7 8);
+}
+
+struct ComplexProduct<'a, E> {
+    args: [&'a [E]; 4],
+    difference: &'a mut [E],
+    sum: &'a mut [E],
+}
+
+impl<E: Real> Kernel for ComplexProduct<'_, E> {
+    type Output = ();
+    #[inline(always)]
+    fn run<M: Machine>(self) {
+        let ComplexProduct { args: [x, y, z, w], difference, sum } = self;
+        let n = difference.len();
+        let (x, y, z, w, sum) = (&x[..n], &y[..n], &z[..n], &w[..n], &mut sum[..n]);
+        for i in 0..n {
+            let (x, y, z, w) = (x[i], y[i], z[i], w[i]);
+            difference[i] = x * y - z * w;
+            sum[i] = x * w + z * y;
+        }
+    }
+}
+
+/// `x y - z w` and `x w + z y`: the parts of the product of `x + i z` and `y + i w`, which read their operands once.
+pub(crate) fn complex_product<E: Real>(isa: Isa, args: [&[E]; 4], difference: &mut [E], sum: &mut [E]) {
+    let fits = args.iter().all(|arg| arg.len() == difference.len());
+    assert!(fits && sum.len() == difference.len(), "an operand has the length of both outputs");
+    dispatch(isa, ComplexProduct { args, difference, sum });
 }
 
 struct SineCosine<'a, E> {

@@ -26,7 +26,7 @@ use crate::dtype::Float;
 
 pub(crate) use binary::{BinaryFunction, UseBinary, binary, binary_function};
 pub(crate) use discrete::{and, compare, float_step, int_binary, int_unary, not, or, select, to_float, to_int};
-pub(crate) use fused::{Form, MAX_TERMS, form, linear_combination, sin_cos};
+pub(crate) use fused::{Form, MAX_TERMS, complex_product, form, linear_combination, sin_cos};
 pub(crate) use isa::{Fused, Isa, WithoutFma};
 pub(crate) use loops::Arg;
 pub(crate) use reductions::{add_to, sum, sum_of_products};

@@ -74,11 +74,19 @@ fn products_in<E: Real, const N: usize>(x: &[E], y: &[E]) -> E {
             lanes[i] = lanes[i] + x[k][i] * y[k][i];
         }
     }
+    let mut rest = lanes;
     let y_tail = &y_tail[..x_tail.len()];
     for i in 0..x_tail.len() {
-        lanes[i] = lanes[i] + x_tail[i] * y_tail[i];
+        rest[i] = rest[i] + x_tail[i] * y_tail[i];
     }
-    total(lanes)
+    total_apart(&rest)
+}
+
+/// [`total`] as a function of its own: beside its additions, the compiler arranges the lanes of the loop before in their
+/// order, or computes them one by one. Only additions, which have the same bits for every instruction set.
+#[inline(never)]
+fn total_apart<E: Num, const N: usize>(lanes: &[E; N]) -> E {
+    total(*lanes)
 }
 
 /// The sum of the products of pairs of elements, with the bits of the sum of the rounded products.

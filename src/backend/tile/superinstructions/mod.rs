@@ -3,13 +3,15 @@
 //! The cost of a cheap operation is that of its reads and writes of the first-level cache, so a sum of two products
 //! with a pass for each operation costs three times the minimum. The selection visits the operations of a group from
 //! the last to the first; each is computed by the largest form of the table, or sum with weights, that applies.
-//! A product whose sum is one element is computed by that sum.
+//! A product whose sum is one element is computed by that sum. Before, values that are computed from the same operands
+//! in one pass are found (`twins`).
 //!
 //! Law: a value is absorbed only if one operation of the group uses it, and it is not stored. A superinstruction has
 //! the bits of the operations that it stands for.
 
 #[cfg(test)]
 mod tests;
+mod twins;
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -22,6 +24,7 @@ use crate::backend::ir::step::BufferId;
 use crate::backend::tile::group::{TileNode, TileOp, Weight, Weights};
 use crate::kernels::elementwise::{Form, MAX_TERMS};
 use crate::ops::{Binary, Property, Unary};
+use twins::TwinValues;
 
 /// A pattern of operations on the operands of a form.
 enum Tree {
@@ -49,6 +52,8 @@ macro_rules! rules {
     (@ Add $a:tt $b:tt) => { Tree::Binary(Binary::Add, &rules!(@@ $a), &rules!(@@ $b)) };
     (@ Sub $a:tt $b:tt) => { Tree::Binary(Binary::Sub, &rules!(@@ $a), &rules!(@@ $b)) };
     (@ Mul $a:tt $b:tt) => { Tree::Binary(Binary::Mul, &rules!(@@ $a), &rules!(@@ $b)) };
+    (@ Div $a:tt $b:tt) => { Tree::Binary(Binary::Div, &rules!(@@ $a), &rules!(@@ $b)) };
+    (@ Max $a:tt $b:tt) => { Tree::Binary(Binary::Max, &rules!(@@ $a), &rules!(@@ $b)) };
     (@ $op:ident $a:tt) => { Tree::Unary(Unary::$op, &rules!(@@ $a)) };
     (@@ ($op:ident $($arg:tt)*)) => { rules!(@ $op $($arg)*) };
     (@@ $leaf:ident) => { $leaf };
@@ -70,6 +75,8 @@ const RULES: &[Rule] = rules! {
     // The square of the negation has the same bits.
     DifferenceSquare: Square((Sub Y X));
     DifferenceExp: Exp((Sub X Y));
+    MaxAbs: Max((Abs X) (Abs Y));
+    DivDiv: Div((Div X Y) Z);
 };
 
 /// Counts of the cheap elementwise operations of an executable, and of its superinstructions, each of which computes
@@ -106,11 +113,21 @@ pub(crate) fn fuse(
 ) -> (Vec<GroupNode<TileNode>>, Superinstructions) {
     let mut counts =
         Superinstructions { cheap: nodes.iter().filter(|node| is_cheap(node)).count(), ..Superinstructions::default() };
-    let finder = Finder::new(&nodes, number);
+    let mut finder = Finder::new(&nodes, number);
+    let pairs = finder.pairs();
     let mut absorbed = vec![false; nodes.len()];
+    for pair in &pairs {
+        pair.inside.iter().for_each(|v| absorbed[*v as usize] = true);
+        let values = pair.values.iter().chain(&pair.inside);
+        counts.inside += values.filter(|v| is_cheap(&nodes[**v as usize])).count();
+        counts.count += 1;
+    }
+    let pairs: HashMap<usize, &TwinValues> =
+        pairs.iter().flat_map(|pair| pair.values.map(|v| (v as usize, pair))).collect();
     let mut found: HashMap<usize, TileOp<ValueId>> = HashMap::new();
     for k in (0..nodes.len()).rev() {
         if !absorbed[k]
+            && !pairs.contains_key(&k)
             && let Some(Candidate { item, inside, .. }) = finder.best(k)
         {
             let cheap = inside.iter().filter(|v| is_cheap(&nodes[**v as usize])).count();
@@ -120,9 +137,9 @@ pub(crate) fn fuse(
             found.insert(k, item);
         }
     }
-    let pairs = finder.sines();
     let mut out: Vec<GroupNode<TileNode>> = Vec::with_capacity(nodes.len());
     let mut new: Vec<ValueId> = vec![0; nodes.len()];
+    let stored_at: Vec<Option<BufferId>> = nodes.iter().map(|node| node.stored).collect();
     for (k, FusedNode { item, dtype, stored }) in nodes.into_iter().enumerate() {
         if absorbed[k] {
             continue;
@@ -130,14 +147,16 @@ pub(crate) fn fuse(
         let at = out.len() as ValueId;
         match pairs.get(&k) {
             // The first of the two values of a pair computes both.
-            Some(pair) if pair.first() != k => {}
+            Some(pair) if pair.first() as usize != k => {}
             Some(pair) => {
-                let ([sine, cosine], [stored, second]) = (pair.values, pair.stored);
-                (new[sine], new[cosine]) = (at, at + 1);
-                let item = TileNode::Op(TileOp::SinCos(new[pair.angle as usize], at + 1));
-                counts.count += 1;
-                out.push(GroupNode { item, dtype, stored });
-                out.push(GroupNode { item: TileNode::Second(at), dtype, stored: second });
+                let stored = pair.values.map(|v| stored_at[v as usize]);
+                for (v, place) in pair.values.into_iter().zip(at..) {
+                    new[v as usize] = place;
+                }
+                let args = pair.operands.iter().map(|v| new[*v as usize]).collect();
+                let item = TileNode::Op(TileOp::Twin(pair.twin, args, at + 1));
+                out.push(GroupNode { item, dtype, stored: stored[0] });
+                out.push(GroupNode { item: TileNode::Second(at), dtype, stored: stored[1] });
             }
             None => {
                 new[k] = at;
@@ -167,24 +186,11 @@ struct Match {
     inside: SmallVec<[ValueId; 8]>,
 }
 
-/// The sine and the cosine of one angle: both values, and the buffers they are stored to.
-#[derive(Clone, Copy)]
-struct SinePair {
-    angle: ValueId,
-    values: [usize; 2],
-    stored: [Option<BufferId>; 2],
-}
-
-impl SinePair {
-    /// The value that comes first in the group.
-    fn first(&self) -> usize {
-        self.values[0].min(self.values[1])
-    }
-}
-
 struct Finder<'a> {
     nodes: &'a [FusedNode],
     uses: Vec<u32>,
+    /// For each value, whether it is one of the results of a twin, which is computed by that alone.
+    twins: Vec<bool>,
     number: &'a dyn Fn(BufferId, usize) -> Option<f64>,
 }
 
@@ -194,16 +200,16 @@ impl<'a> Finder<'a> {
         for v in nodes.iter().flat_map(|node| node.item.operands()) {
             uses[v as usize] += 1;
         }
-        Finder { nodes, uses, number }
+        Finder { nodes, uses, twins: vec![false; nodes.len()], number }
     }
 
     fn node(&self, v: ValueId) -> &'a FusedNode {
         &self.nodes[v as usize]
     }
 
-    /// Whether a value has one use and is not stored.
+    /// Whether a value has one use, is not stored, and is no result of a twin.
     fn is_free(&self, v: ValueId) -> bool {
-        self.uses[v as usize] == 1 && self.node(v).stored.is_none()
+        self.uses[v as usize] == 1 && self.node(v).stored.is_none() && !self.twins[v as usize]
     }
 
     /// The unary operation that computes a value, and its operand.
@@ -415,23 +421,5 @@ impl<'a> Finder<'a> {
             }
             None => (v, Weight::Known(sign)),
         }
-    }
-
-    /// The pairs of a sine and a cosine of one angle, by the number of each of the two values.
-    fn sines(&self) -> HashMap<usize, SinePair> {
-        let mut angles: HashMap<ValueId, [Option<usize>; 2]> = HashMap::new();
-        for k in 0..self.nodes.len() {
-            if let Some((op @ (Unary::Sin | Unary::Cos), x)) = self.unary(k as ValueId) {
-                angles.entry(x).or_default()[usize::from(op == Unary::Cos)] = Some(k);
-            }
-        }
-        let pairs = angles.into_iter().filter_map(|(angle, pair)| match pair {
-            [Some(sine), Some(cosine)] => {
-                let values = [sine, cosine];
-                Some(SinePair { angle, values, stored: values.map(|k| self.nodes[k].stored) })
-            }
-            _ => None,
-        });
-        pairs.flat_map(|pair| pair.values.map(|k| (k, pair))).collect()
     }
 }

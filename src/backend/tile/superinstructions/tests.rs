@@ -242,3 +242,46 @@ fn sine_and_cosine_of_an_angle_come_together() {
         }
     }
 }
+
+#[test]
+fn parts_of_a_complex_product_come_together() {
+    let mul = |x: &Term, y: &Term| x.binary(Binary::Mul, y);
+    let add = |x: &Term, y: &Term| x.binary(Binary::Add, y);
+    let sub = |x: &Term, y: &Term| x.binary(Binary::Sub, y);
+    let product = |[x, y, z, w]: &[Term; 4]| vec![sub(&mul(x, z), &mul(y, w)), add(&mul(x, w), &mul(y, z))];
+    let conjugate = |[x, y, z, w]: &[Term; 4]| vec![add(&mul(z, x), &mul(w, y)), sub(&mul(y, z), &mul(x, w))];
+    // What uses a part comes after both.
+    let twice = |[x, y, z, w]: &[Term; 4]| {
+        let (re, im) = (sub(&mul(x, z), &mul(y, w)), add(&mul(x, w), &mul(y, z)));
+        vec![sub(&mul(&re, z), &mul(&im, w)), add(&mul(&re, w), &mul(&im, z)), re.unary(Unary::Abs)]
+    };
+    // The negation of a factor of the sum.
+    let negated = |[x, y, z, w]: &[Term; 4]| {
+        let n = x.shape()[0];
+        let scaled = |c: f64| mul(&full(n, x.dtype(), c), x);
+        vec![add(&mul(z, &scaled(2.0)), &mul(w, y)), add(&mul(z, y), &mul(w, &scaled(-2.0)))]
+    };
+    let programs: [(&str, &Make<'_>, usize); 4] =
+        [("product", &product, 1), ("conjugate", &conjugate, 1), ("twice", &twice, 2), ("negated", &negated, 1)];
+    for (dtype, n) in [DType::F64, DType::F32].into_iter().flat_map(|dtype| LENGTHS.map(|n| (dtype, n))) {
+        for (name, f, count) in programs {
+            let (program, inputs) = of_four(n, dtype, 0, f);
+            let text = assert_same_bits(&program, &inputs, name);
+            let found = if count == 1 { " complex_product" } else { " 2 complex_product" };
+            assert!(text.contains(found), "{name}\n{text}");
+            assert!(name != "negated" || text.contains(" *, complex_product;"), "{text}");
+        }
+    }
+    // A product with another use stays, and so does a pair with other factors.
+    let used = |[x, y, z, w]: &[Term; 4]| {
+        let first = mul(x, z);
+        vec![sub(&first, &mul(y, w)), add(&mul(x, w), &mul(y, z)), first]
+    };
+    let unlike = |[x, y, z, w]: &[Term; 4]| vec![sub(&mul(x, z), &mul(y, w)), add(&mul(x, y), &mul(z, z))];
+    let others: [&Make<'_>; 2] = [&used, &unlike];
+    for f in others {
+        let (program, inputs) = of_four(600, DType::F64, 0, f);
+        let text = assert_same_bits(&program, &inputs, "no pair");
+        assert!(!text.contains("complex_product"), "{text}");
+    }
+}

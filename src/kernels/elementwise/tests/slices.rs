@@ -3,8 +3,8 @@
 use super::{HOSTILE, LENGTHS, distance, hostile};
 use crate::dtype::Elem;
 use crate::kernels::elementwise::{
-    Arg, Form, Isa, Real, and, binary, compare, float_step, form, int_binary, int_unary, linear_combination, not, or,
-    select, sin_cos, to_float, to_int, unary,
+    Arg, Form, Isa, Real, and, binary, compare, complex_product, float_step, form, int_binary, int_unary,
+    linear_combination, not, or, select, sin_cos, to_float, to_int, unary,
 };
 use crate::ops::{Binary, Compare, FloatStep, IntBinary, IntUnary, Unary};
 
@@ -70,6 +70,8 @@ fn by_rows<E: Real>(form: Form, [x, y, z, w]: [E; 4]) -> E {
         Form::DifferenceMul => (x - y) * z,
         Form::RestMul => (y - x) * z,
         Form::Add3 => (x + y) + z,
+        Form::MaxAbs => Binary::Max.apply(Unary::Abs.apply(x), Unary::Abs.apply(y)),
+        Form::DivDiv => (x / y) / z,
         Form::TwoProductsSum => x * y + z * w,
         Form::TwoProductsDifference => x * y - z * w,
     }
@@ -129,6 +131,25 @@ fn combinations<E: Real>() {
 fn combinations_add_in_order() {
     combinations::<f64>();
     combinations::<f32>();
+}
+
+fn complex_products<E: Real>() {
+    for (isa, n) in Isa::supported().into_iter().flat_map(|isa| LENGTHS.map(|n| (isa, n))) {
+        let args: [Vec<E>; 4] = [0, 5, 11, 17].map(|seed| hostile(n, seed));
+        let [x, y, z, w] = args.each_ref().map(|x| &x[..]);
+        let (mut difference, mut sum) = (vec![E::ONE; n], vec![E::ONE; n]);
+        complex_product(isa, [x, y, z, w], &mut difference, &mut sum);
+        for i in 0..n {
+            let expected = [x[i] * y[i] - z[i] * w[i], x[i] * w[i] + z[i] * y[i]];
+            assert!(same(&[difference[i], sum[i]], &expected), "element {i} of {n}, {}", isa.name());
+        }
+    }
+}
+
+#[test]
+fn parts_of_complex_products_are_compositions_of_rows() {
+    complex_products::<f64>();
+    complex_products::<f32>();
 }
 
 /// Sine and cosine computed together have the bits and the error of each computed alone.
