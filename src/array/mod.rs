@@ -18,6 +18,7 @@ mod approx;
 mod convert;
 mod display;
 mod member;
+pub(crate) mod pages;
 pub(crate) mod pool;
 mod random;
 #[cfg(feature = "serde")]

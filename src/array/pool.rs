@@ -10,6 +10,7 @@
 use std::any::Any;
 use std::cell::RefCell;
 
+use super::pages::prefer_large;
 use super::{Data, Elems, Stored};
 use crate::dtype::Elem;
 use crate::shape::check_room;
@@ -79,7 +80,8 @@ pub(crate) fn any<E: Elem>(len: usize) -> Vec<E> {
         Some(v) => v,
         None => {
             check_room::<E>(&[len]);
-            vec![E::ZERO; len]
+            // Zeros in new memory of the system are not written.
+            advised(vec![E::ZERO; len])
         }
     }
 }
@@ -94,7 +96,9 @@ pub(crate) fn full<E: Elem>(x: E, len: usize) -> Vec<E> {
         }
         None => {
             check_room::<E>(&[len]);
-            vec![x; len]
+            let mut v = advised(Vec::with_capacity(len));
+            v.resize(len, x);
+            v
         }
     }
 }
@@ -109,9 +113,15 @@ pub(crate) fn empty<E: Elem>(len: usize) -> Vec<E> {
         }
         None => {
             check_room::<E>(&[len]);
-            Vec::with_capacity(len)
+            advised(Vec::with_capacity(len))
         }
     }
+}
+
+/// New memory, in large pages if it is large.
+fn advised<E>(v: Vec<E>) -> Vec<E> {
+    prefer_large(v.as_ptr().cast(), v.capacity() * size_of::<E>());
+    v
 }
 
 /// The elements of an iterator as a vector.

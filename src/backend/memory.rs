@@ -28,6 +28,7 @@ use std::alloc::Layout;
 use std::ops::Range;
 use std::ptr::NonNull;
 
+use crate::array::pages::prefer_large;
 use crate::backend::ir::step::{BufferId, LINE, RowOperand};
 use crate::dtype::{DType, Elem};
 
@@ -61,6 +62,7 @@ impl Block {
         let layout = Layout::from_size_align(bytes.checked_add(LINE - NATURAL)?, NATURAL).ok()?;
         // Safety: the layout has bytes.
         let at = NonNull::new(unsafe { std::alloc::alloc_zeroed(layout) })?;
+        prefer_large(at.as_ptr(), layout.size());
         let before = at.as_ptr().addr().next_multiple_of(LINE) - at.as_ptr().addr();
         // Safety: the layout has spare bytes for the distance to the first cache line.
         Some(Block { memory: Some((at, layout)), start: unsafe { at.add(before) }, bytes })

@@ -26,9 +26,11 @@ const MATHEMATICS: [(&str, &str); 12] = [
 ];
 
 /// Other constants that look like a time or the size of a cache: file, name, and what they are.
-const OTHERS: [(&str, &str, &str); 26] = [
+const OTHERS: [(&str, &str, &str); 28] = [
     ("src/ad/function/memory.rs", "WEIGHTS", "factors of a cost that are tried"),
     ("src/array/display.rs", "THRESHOLD", "elements that are printed"),
+    ("src/array/pages.rs", "LEAST", "memory that holds an aligned page"),
+    ("src/array/pages.rs", "PAGE", "an alignment"),
     ("src/array/pool.rs", "BYTES", "a limit of the memory that a thread keeps"),
     ("src/array/pool.rs", "SMALL", "memory that is left to the allocator"),
     ("src/backend/ir/step.rs", "LINE", "an alignment"),
