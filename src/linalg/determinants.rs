@@ -7,12 +7,11 @@
 
 use crate::base::BaseTensor;
 use crate::dtype::Float;
-use crate::einsum;
 use crate::ops::Matrix;
 use crate::ops::kinds::or_panic;
 use crate::ops::minors::LAST;
 use crate::shape::size;
-use crate::tensor::{Complex, Plus, Rank, Tensor, concat, fold, map_accum};
+use crate::tensor::{Complex, Plus, Rank, Tensor, concat, einsum, fold, map_accum};
 
 impl<T: BaseTensor, const D: usize, E: Float> Complex<T, D, E> {
     /// The determinant, a holomorphic polynomial; the leading axes are those of a batch.
@@ -117,9 +116,10 @@ fn eliminated<T: BaseTensor, E: Float>(a: &Complex<T, 3, E>, steps: usize) -> El
     }
     let start = (a.clone(), free(), free(), Tensor::ones([batch]));
     let step = |state: State<T, E>, _: &Tensor<T, 0, i64>| step(state);
-    let ((a, rows, columns, sign), pivots) = map_accum(start, &Tensor::<T, 1, i64>::iota(steps), step);
+    let ((a, rows, columns, sign), pivots) = map_accum(start, Tensor::<T, 1, i64>::iota(steps), step);
     let left = |free: &Tensor<T, 2, E>| (-free).argsort(1).slice(1, ..n - steps).one_hot::<3, E>(n);
-    let rest = einsum!("bri,bij,bsj->brs", left(&rows), a, left(&columns));
+    let (rows, columns) = (left(&rows), left(&columns));
+    let rest = a.by_parts(|x| einsum("bri,bij,bsj->brs", (&rows, x, &columns)));
     Eliminated { pivots, sign, rest }
 }
 
@@ -134,16 +134,16 @@ fn step<T: BaseTensor, E: Float>(state: State<T, E>) -> (State<T, E>, Complex<T,
     let (row_at, column_at) = (&at / n as i64, &at % n as i64);
     let (row, column) = (row_at.one_hot::<2, E>(n), column_at.one_hot::<2, E>(n));
     let (left_rows, left_columns) = (&rows - &row, &columns - &column);
-    let across = einsum!("bi,bij->bj", &row, &a);
-    let down = einsum!("bij,bj->bi", &a, &column);
-    let pivot = einsum!("bi,bi->b", &row, &down);
+    let across = a.by_parts::<2>(|x| einsum("bi,bij->bj", (&row, x)));
+    let down = a.by_parts::<2>(|x| einsum("bij,bj->bi", (x, &column)));
+    let pivot = down.by_parts::<1>(|x| einsum("bi,bi->b", (&row, x)));
     // Where the largest element is 0, all are: nothing is left to eliminate.
     let is_zero = pivot.abs().eq(E::ZERO);
     let divisor = Complex::select(&is_zero, &Tensor::ones([batch]).to_complex(), &pivot);
     let is_left = left_rows.gt(E::ZERO);
     let down = Complex::select(&is_left, &down, &Complex::zeros([batch, n]));
     let factors = down / divisor.insert_axis::<2>(1);
-    let a = &a - einsum!("bi,bj->bij", &factors, &across);
+    let a = &a - factors.insert_axis::<3>(2) * across.insert_axis::<3>(1);
     // The transpositions that bring the row and the column to the front of those that are left.
     let before = |free: &Tensor<T, 2, E>, at: &Tensor<T, 2, E>| (free * at.cumsum_reverse(1)).sum_axis::<1>(1);
     let moves = (before(&rows, &row) + before(&columns, &column)).to_int();

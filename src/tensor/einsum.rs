@@ -56,16 +56,16 @@ tuples! {
 
 /// A factor of a product: the value of a real tensor, or the parts of a complex one.
 #[derive(Clone)]
-pub(super) enum Factor<T> {
+pub(super) enum Multiplicand<T> {
     Real(T),
     Complex([T; 2]),
 }
 
-impl<T: BaseTensor> Factor<T> {
+impl<T: BaseTensor> Multiplicand<T> {
     /// The shape of the value, or of each part.
     fn sizes(&self) -> &[usize] {
         match self {
-            Factor::Real(x) | Factor::Complex([x, _]) => x.shape(),
+            Multiplicand::Real(x) | Multiplicand::Complex([x, _]) => x.shape(),
         }
     }
 
@@ -73,8 +73,8 @@ impl<T: BaseTensor> Factor<T> {
     #[track_caller]
     fn rearranged(&self, op: &Linear) -> Self {
         match self {
-            Factor::Real(x) => Factor::Real(x.linear(op)),
-            Factor::Complex([x, y]) => Factor::Complex([x.linear(op), y.linear(op)]),
+            Multiplicand::Real(x) => Multiplicand::Real(x.linear(op)),
+            Multiplicand::Complex([x, y]) => Multiplicand::Complex([x.linear(op), y.linear(op)]),
         }
     }
 
@@ -82,17 +82,17 @@ impl<T: BaseTensor> Factor<T> {
     #[track_caller]
     fn product(op: &Contract, a: &Self, b: &Self) -> Self {
         match (a, b) {
-            (Factor::Real(a), Factor::Real(b)) => Factor::Real(T::contract(op, a, b)),
-            (Factor::Real(a), Factor::Complex([c, d])) => {
-                Factor::Complex([T::contract(op, a, c), T::contract(op, a, d)])
+            (Multiplicand::Real(a), Multiplicand::Real(b)) => Multiplicand::Real(T::contract(op, a, b)),
+            (Multiplicand::Real(a), Multiplicand::Complex([c, d])) => {
+                Multiplicand::Complex([T::contract(op, a, c), T::contract(op, a, d)])
             }
-            (Factor::Complex([a, b]), Factor::Real(c)) => {
-                Factor::Complex([T::contract(op, a, c), T::contract(op, b, c)])
+            (Multiplicand::Complex([a, b]), Multiplicand::Real(c)) => {
+                Multiplicand::Complex([T::contract(op, a, c), T::contract(op, b, c)])
             }
-            (Factor::Complex([a, b]), Factor::Complex([c, d])) => {
+            (Multiplicand::Complex([a, b]), Multiplicand::Complex([c, d])) => {
                 let (ac, bd) = (T::contract(op, a, c), T::contract(op, b, d));
                 let (ad, bc) = (T::contract(op, a, d), T::contract(op, b, c));
-                Factor::Complex([ac.binary(Binary::Sub, &bd), ad.binary(Binary::Add, &bc)])
+                Multiplicand::Complex([ac.binary(Binary::Sub, &bd), ad.binary(Binary::Add, &bc)])
             }
         }
     }
@@ -126,16 +126,16 @@ type Labels = SmallVec<[char; 6]>;
 /// letter differ in size; or when the result has a letter twice, or a letter that no operand has.
 #[track_caller]
 pub fn einsum<T: BaseTensor, const D: usize, E: Num>(spec: &str, operands: impl Operands<T, E>) -> Tensor<T, D, E> {
-    let operands = operands.operands().into_iter().map(Factor::Real).collect();
+    let operands = operands.operands().into_iter().map(Multiplicand::Real).collect();
     match einsum_of(spec, operands, D) {
-        Factor::Real(x) => Tensor::from_raw(x),
-        Factor::Complex(_) => unreachable!("a product of real factors is real"),
+        Multiplicand::Real(x) => Tensor::from_raw(x),
+        Multiplicand::Complex(_) => unreachable!("a product of real factors is real"),
     }
 }
 
 /// [`einsum`] of these operands, with a result of this rank.
 #[track_caller]
-pub(super) fn einsum_of<T: BaseTensor>(spec: &str, operands: Vec<Factor<T>>, rank: usize) -> Factor<T> {
+pub(super) fn einsum_of<T: BaseTensor>(spec: &str, operands: Vec<Multiplicand<T>>, rank: usize) -> Multiplicand<T> {
     let (inputs, output) = parse(spec);
     if output.len() != rank {
         panic!(
@@ -144,7 +144,7 @@ pub(super) fn einsum_of<T: BaseTensor>(spec: &str, operands: Vec<Factor<T>>, ran
             output.len()
         );
     }
-    let sizes = Sizes::new(spec, &inputs, &operands.iter().map(Factor::sizes).collect::<Vec<_>>());
+    let sizes = Sizes::new(spec, &inputs, &operands.iter().map(Multiplicand::sizes).collect::<Vec<_>>());
     check_output(spec, &inputs, &output);
     evaluate(&sizes, inputs, operands, &output)
 }
@@ -277,7 +277,7 @@ fn needed<'a>(labels: impl IntoIterator<Item = &'a char>, later: &[Labels], outp
 
 /// One tensor with axes `into` instead of `labels`: takes diagonals, sums over axes, and permutes axes.
 #[track_caller]
-fn rearranged<T: BaseTensor>(sizes: &Sizes, x: &Factor<T>, labels: &[char], into: &[char]) -> Factor<T> {
+fn rearranged<T: BaseTensor>(sizes: &Sizes, x: &Multiplicand<T>, labels: &[char], into: &[char]) -> Multiplicand<T> {
     if labels == into {
         return x.clone();
     }
@@ -289,9 +289,9 @@ fn rearranged<T: BaseTensor>(sizes: &Sizes, x: &Factor<T>, labels: &[char], into
 fn evaluate<T: BaseTensor>(
     sizes: &Sizes,
     mut inputs: Vec<Labels>,
-    mut operands: Vec<Factor<T>>,
+    mut operands: Vec<Multiplicand<T>>,
     output: &[char],
-) -> Factor<T> {
+) -> Multiplicand<T> {
     if operands.len() > 1 {
         // Letters of one operand alone are summed over first, so that they do not multiply the work.
         for k in 0..operands.len() {
@@ -310,7 +310,7 @@ fn evaluate<T: BaseTensor>(
         let into = if last { Labels::from_slice(output) } else { needed(both.clone(), &inputs[k + 1..], output) };
         let space = space(&into, both);
         let op = Contract::new(sizes.view(&space, &labels), sizes.view(&space, &inputs[k]), sizes.view(&space, &into));
-        (product, labels) = (Factor::product(&op, &product, &operands[k]), into);
+        (product, labels) = (Multiplicand::product(&op, &product, &operands[k]), into);
     }
     rearranged(sizes, &product, &labels, output)
 }

@@ -6,7 +6,7 @@
 
 use std::marker::PhantomData;
 
-use super::einsum::{Factor, einsum_of};
+use super::einsum::{Multiplicand, einsum_of};
 use super::{Complex, Tensor};
 use crate::base::BaseTensor;
 use crate::dtype::{Float, Num};
@@ -120,18 +120,18 @@ pub trait EinsumFactor<E>: Clone {
 
 /// A factor of a product.
 #[doc(hidden)]
-pub struct EinsumValue<T>(Factor<T>);
+pub struct EinsumValue<T>(Multiplicand<T>);
 
 impl<T: BaseTensor, E: Num> EinsumFactor<E> for T {
     type Base = T;
     type Out<const D: usize> = Tensor<T, D, E>;
     fn factor(self) -> EinsumValue<T> {
-        EinsumValue(Factor::Real(self))
+        EinsumValue(Multiplicand::Real(self))
     }
     fn result<const D: usize>(EinsumValue(value): EinsumValue<T>) -> Tensor<T, D, E> {
         match value {
-            Factor::Real(x) => Tensor::from_raw(x),
-            Factor::Complex(_) => unreachable!("a product of real factors is real"),
+            Multiplicand::Real(x) => Tensor::from_raw(x),
+            Multiplicand::Complex(_) => unreachable!("a product of real factors is real"),
         }
     }
 }
@@ -140,12 +140,12 @@ impl<T: BaseTensor, E: Float> EinsumFactor<E> for [T; 2] {
     type Base = T;
     type Out<const D: usize> = Complex<T, D, E>;
     fn factor(self) -> EinsumValue<T> {
-        EinsumValue(Factor::Complex(self))
+        EinsumValue(Multiplicand::Complex(self))
     }
     fn result<const D: usize>(EinsumValue(value): EinsumValue<T>) -> Complex<T, D, E> {
         match value {
-            Factor::Complex(parts) => Complex::from_raw(parts),
-            Factor::Real(_) => unreachable!("a product with a complex factor is complex"),
+            Multiplicand::Complex(parts) => Complex::from_raw(parts),
+            Multiplicand::Real(_) => unreachable!("a product with a complex factor is complex"),
         }
     }
 }

@@ -101,9 +101,9 @@ impl Finder<'_> {
         let mut keys = Vec::new();
         for v in 0..self.nodes.len() as ValueId {
             let Some((found, is_sum)) = self.two_products(v, &negated) else { continue };
-            let mut key = found.factors.as_flattened().to_vec();
+            let [[x, y], [z, w]] = found.factors;
+            let mut key = [x, y, z, w];
             key.sort_unstable();
-            let Ok(key) = <[ValueId; 4]>::try_from(key) else { unreachable!("two products have four factors") };
             keys.push(key);
             (if is_sum { &mut sums } else { &mut differences }).entry(key).or_default().push(found);
         }
