@@ -145,7 +145,7 @@ impl Exported {
     /// ```
     /// use polygrad::{Function, export::Mesh, tensor};
     /// let (w, x) = (tensor([1.0, 2.0]), tensor([[3.0, 4.0], [5.0, 6.0]]));
-    /// let step = Function::value_and_grad_with(|w, x| x.dot(w).square().sum(), &w, &x);
+    /// let step = Function::value_and_grad_with(|w, x| x.matvec(w).square().sum(), &w, &x);
     /// let mesh = Mesh::new(&[("batch", 2)]);
     /// let exported = step.exported("step")?.sharded(&mesh, &[("data", 0, "batch")])?;
     /// assert!(exported.text.contains(r#"sdy.mesh @mesh = <["batch"=2]>"#), "{}", exported.text);

@@ -18,7 +18,8 @@ impl<T: BaseTensor, const D: usize, E: Float> Complex<T, D, E> {
     ///
     /// The first derivative, the matrix of cofactors, is right at every matrix, also at a singular one. So are
     /// derivatives of every order for up to 4 rows, and for larger matrices if at most 4 pivots of elimination with
-    /// complete pivoting are zero: others are divided by. Where more are zero, derivatives of higher order may be wrong.
+    /// complete pivoting are zero: others are divided by. Where more are zero, derivatives up to order 4 are zero, as they
+    /// should be, and those of order 5 and more may be wrong.
     /// The product of pivots overflows before the determinant does: [`slogdet`](Complex::slogdet) does not.
     ///
     /// ```

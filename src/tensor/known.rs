@@ -198,3 +198,49 @@ impl<T, const D: usize, E, I: Bracket> Index<I> for Tensor<T, D, E> {
         index.never()
     }
 }
+
+#[cfg(feature = "approx")]
+mod close {
+    //! The comparison traits of the `approx` crate, as those of arrays.
+
+    use approx::{AbsDiffEq, RelativeEq, UlpsEq};
+
+    use crate::array::Array;
+    use crate::dtype::Elem;
+    use crate::tensor::Tensor;
+
+    /// Elements differ by at most `epsilon`.
+    impl<const D: usize, E: Elem> AbsDiffEq for Tensor<Array, D, E> {
+        type Epsilon = f64;
+
+        fn default_epsilon() -> f64 {
+            f64::EPSILON
+        }
+
+        fn abs_diff_eq(&self, other: &Self, epsilon: f64) -> bool {
+            self.raw().abs_diff_eq(other.raw(), epsilon)
+        }
+    }
+
+    /// Elements differ by at most `epsilon`, or by at most `max_relative` times the larger absolute value.
+    impl<const D: usize, E: Elem> RelativeEq for Tensor<Array, D, E> {
+        fn default_max_relative() -> f64 {
+            f64::EPSILON
+        }
+
+        fn relative_eq(&self, other: &Self, epsilon: f64, max_relative: f64) -> bool {
+            self.raw().relative_eq(other.raw(), epsilon, max_relative)
+        }
+    }
+
+    /// Elements differ by at most `epsilon`, or by at most `max_ulps` units in the last place.
+    impl<const D: usize, E: Elem> UlpsEq for Tensor<Array, D, E> {
+        fn default_max_ulps() -> u32 {
+            f64::default_max_ulps()
+        }
+
+        fn ulps_eq(&self, other: &Self, epsilon: f64, max_ulps: u32) -> bool {
+            self.raw().ulps_eq(other.raw(), epsilon, max_ulps)
+        }
+    }
+}

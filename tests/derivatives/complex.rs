@@ -287,9 +287,10 @@ fn values(program: &Program, inputs: &[Array]) -> Vec<f64> {
     let mut all = Builder::literal();
     let mut ids = Vec::new();
     for node in program.nodes() {
-        ids.push(match &node.op {
-            Op::Input(k) => all.input(program.inputs()[*k as usize].clone()),
-            op => all.add(op.map(&mut |id| ids[*id as usize]), node.shape.clone(), node.dtype),
+        ids.push(if let Op::Input(k) = &node.op {
+            all.input(program.inputs()[*k as usize].clone())
+        } else {
+            all.add(node.op.map(&mut |id| ids[*id as usize]), node.shape.clone(), node.dtype)
         });
     }
     let results = interpret(&all.finish(&ids, &[]), inputs.to_vec());

@@ -386,6 +386,15 @@ fn close_arrays_are_close_by_every_criterion() {
 }
 
 #[test]
+fn tensors_are_close_as_their_arrays_are() {
+    let (a, b) = (tensor([1.0, 1000.0]), tensor([1.0, 1000.001]));
+    assert_abs_diff_eq!(a, b, epsilon = 0.01);
+    assert_relative_eq!(a, b, max_relative = 1e-5);
+    assert!(!a.abs_diff_eq(&b, 0.0001) && !a.relative_eq(&b, 1e-12, 1e-7) && !a.ulps_eq(&b, 0.0, 2));
+    assert!(!a.abs_diff_eq(&tensor([1.0]), 1e9) && !tensor([1, 2]).abs_diff_eq(&tensor([1, 3]), 1e9));
+}
+
+#[test]
 fn arrays_that_do_not_fit_are_never_close() {
     let a = Array::from([1.0, 1.0]);
     assert!(!a.abs_diff_eq(&Array::from([[1.0, 1.0]]), 1e9));

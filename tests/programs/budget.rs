@@ -96,7 +96,7 @@ fn a_function_for_known_data_keeps_its_bound() {
         assert!(f.executable().peak_bytes() <= bytes);
         // Loops that are cut add up in another order.
         let found = f.run(&x).expect("it runs");
-        assert_relative_eq!(found.raw(), expected.raw(), max_relative = 1e-12);
+        assert_relative_eq!(found, expected, max_relative = 1e-12);
         assert!(f.explain().contains("; loops run "), "{}", f.explain());
     }
     let direction = Tensor::ones([200]);
