@@ -118,6 +118,7 @@ impl Visitor for Findings {
 /// Objectives at a kink, a pole or a tie, of chaos, or of eigenvectors, whose derivatives have no narrow bounds around it.
 const WIDE: &[&str] = &[
     "at_the_kinks",
+    "complex_determinants",
     "deviation_of_equals",
     "eigen",
     "entropy_of_the_rest",

@@ -16,6 +16,7 @@ objectives! {
     evolved(re = real([3, 3], 312), im = real([3, 3], 313), x = real([3], 314), y = real([3], 315));
     orbits(re = real([3], 316), im = real([3], 317));
     modulated(re = real([4], 318), im = real([4], 319), phase = real([4], 320));
+    complex_determinants(re = real([5, 5], 323), im = real([5, 5], 324));
     rational_in_f32(re = positive([3], 321).cast::<f32>(), im = positive([3], 322).cast::<f32>()) {
         const SMOOTH: bool = false;
         const TOLERANCE: f64 = 1e-4;
@@ -76,6 +77,13 @@ fn modulated<T: BaseTensor>(re: &Vector<T>, im: &Vector<T>, phase: &Vector<T>) -
     let spectrum = turned.fft(0);
     let back = Complex::select(&spectrum.re().gt(0.0), &spectrum, &(&spectrum * 0.5)).fftshift(0).ifft(0);
     (back.re() * re).sum() + back.abs2().sum() + Complex::concat(0, &[&back, &turned]).slice(0, 2..6).im().sin().sum()
+}
+
+/// Elimination in a loop, and a polynomial of the rows that remain.
+fn complex_determinants<T: BaseTensor>(re: &Matrix<T>, im: &Matrix<T>) -> Scalar<T> {
+    let a = pair(re, im);
+    let (unit, log) = a.slogdet::<0>();
+    (a.det::<0>() * unit.conj()).re().tanh() + log + unit.im().square()
 }
 
 fn rational_in_f32<T: BaseTensor>(re: &Tensor<T, 1, f32>, im: &Tensor<T, 1, f32>) -> Scalar<T> {
