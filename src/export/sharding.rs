@@ -170,23 +170,18 @@ impl Exported {
             port.is_even(mesh)?;
         }
         signature.mesh = Some(mesh.clone());
-        Ok(Exported { text: signature.attributed(&self.text)?, signature })
+        Ok(Exported { text: signature.attributed(mesh, &self.text)?, signature })
     }
 }
 
 impl Port {
-    /// The type in the text, with the sharding if there is a mesh.
-    fn attributed(&self, mesh: Option<&Mesh>) -> String {
+    /// The type in the text, with the sharding.
+    fn attributed(&self) -> String {
         let dtype = DType::ALL.into_iter().find(|dtype| dtype.name() == self.dtype);
         let of = dtype.map_or_else(|| self.dtype.clone(), |dtype| tensor(&self.shape, Ty::of(dtype)));
         let axes = |names: &Vec<String>| format!("{{{}}}", list(names.iter().map(|name| format!("{name:?}"))));
-        match mesh {
-            Some(_) => {
-                let axes = list(self.sharding.iter().map(axes));
-                format!("{of} {{sdy.sharding = #sdy.sharding<@mesh, [{axes}]>}}")
-            }
-            None => of,
-        }
+        let axes = list(self.sharding.iter().map(axes));
+        format!("{of} {{sdy.sharding = #sdy.sharding<@mesh, [{axes}]>}}")
     }
 
     /// Checks that each axis is a multiple of the number of its parts.
@@ -236,23 +231,16 @@ impl Signature {
         Ok(())
     }
 
-    /// The text with the mesh and the shardings of this signature in place of those that it has.
-    fn attributed(&self, text: &str) -> Result<String, ShardingError> {
+    /// The text with this mesh and the shardings of the signature in place of those that it has.
+    fn attributed(&self, mesh: &Mesh, text: &str) -> Result<String, ShardingError> {
         const MESH: &str = "  sdy.mesh @";
-        let mesh = self.mesh.as_ref();
+        let counts = format!("mhlo.num_partitions = {} : i32, mhlo.num_replicas = 1 : i32", mesh.devices());
+        let axes = list(mesh.axes().iter().map(|(name, size)| format!("{name:?}={size}")));
         let (mut out, mut found) = (String::with_capacity(text.len()), false);
         for line in text.lines().filter(|line| !line.starts_with(MESH)) {
             if let Some(rest) = line.strip_prefix("module @") {
                 let name = rest.split([' ', '{']).next().unwrap_or_default();
-                match mesh {
-                    Some(mesh) => {
-                        let counts =
-                            format!("mhlo.num_partitions = {} : i32, mhlo.num_replicas = 1 : i32", mesh.devices());
-                        let axes = list(mesh.axes().iter().map(|(name, size)| format!("{name:?}={size}")));
-                        out.push_str(&format!("module @{name} attributes {{{counts}}} {{\n{MESH}mesh = <[{axes}]>\n"));
-                    }
-                    None => out.push_str(&format!("module @{name} {{\n")),
-                }
+                out.push_str(&format!("module @{name} attributes {{{counts}}} {{\n{MESH}mesh = <[{axes}]>\n"));
             } else if line.starts_with("  func.func public @main(") {
                 found = true;
                 out.push_str(&format!("  func.func public @main{} {{\n", self.types()));
@@ -266,9 +254,8 @@ impl Signature {
 
     /// The inputs and outputs of `main` as in the text: `(%0: tensor<2xf64>) -> (tensor<f64>)`.
     fn types(&self) -> String {
-        let mesh = self.mesh.as_ref();
-        let inputs = self.inputs.iter().enumerate().map(|(k, port)| format!("%{k}: {}", port.attributed(mesh)));
-        let outputs = self.outputs.iter().map(|port| port.attributed(mesh));
+        let inputs = self.inputs.iter().enumerate().map(|(k, port)| format!("%{k}: {}", port.attributed()));
+        let outputs = self.outputs.iter().map(Port::attributed);
         format!("({}) -> ({})", list(inputs), list(outputs))
     }
 }

@@ -40,7 +40,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Complex<T, D, E> {
         let a = stacked(self);
         let Eliminated { pivots, sign, rest } = eliminated(&a, a.shape()[1].saturating_sub(LAST));
         let last = of_four(&rest) * sign;
-        unstacked(&self.shape(), fold(last, &pivots, |product, pivot: &Complex<T, 1, E>| product * pivot))
+        fold(last, &pivots, |product, pivot: &Complex<T, 1, E>| product * pivot).reshape(leading(&self.shape()))
     }
 
     /// The angle of the determinant, as a complex number of absolute value 1, and the logarithm of its absolute value:
@@ -71,9 +71,8 @@ impl<T: BaseTensor, const D: usize, E: Float> Complex<T, D, E> {
         let units = &pivots / is_zero.select(E::ONE, &length);
         let unit = fold(sign.to_complex(), &units, |product, unit: &Complex<T, 1, E>| product * unit);
         let log = length.ln().sum_outer::<1>();
-        let batch = self.shape();
-        let log = unstacked(&batch, Complex::new(log.clone(), log)).into_parts().0;
-        (unstacked(&batch, unit), log)
+        let batch = leading(&self.shape());
+        (unit.reshape(batch), log.reshape(batch))
     }
 }
 
@@ -86,12 +85,9 @@ fn stacked<T: BaseTensor, const D: usize, E: Float>(a: &Complex<T, D, E>) -> Com
     a.reshape([size(&shape[..D - 2]), n, n])
 }
 
-/// A number for each matrix of a batch of this shape.
-fn unstacked<T: BaseTensor, const D: usize, const M: usize, E: Float>(
-    shape: &[usize; D],
-    x: Complex<T, 1, E>,
-) -> Complex<T, M, E> {
-    x.reshape(std::array::from_fn(|k| shape[k]))
+/// The first sizes of a shape.
+fn leading<const D: usize, const M: usize>(shape: &[usize; D]) -> [usize; M] {
+    std::array::from_fn(|k| shape[k])
 }
 
 /// What elimination leaves of a batch of matrices.

@@ -54,6 +54,7 @@ mod options;
 mod plugin;
 mod signature;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
@@ -249,16 +250,18 @@ impl Executable {
     /// # Errors
     /// If there is no such input, the array does not fit, or the plugin fails to copy.
     pub fn upload(&self, input: usize, array: &Array) -> Result<Buffer, Error> {
-        let rank = array.shape().len();
-        let Some(inputs) = &self.parsed.inputs else {
-            return upload(self.raw.client(), array, self.first, Division::whole(rank, 1));
-        };
-        let Some(value) = inputs.get(input) else {
-            return Err(Error::Input { inputs: inputs.len(), given: input });
-        };
-        value.check(input, array.shape(), array.dtype())?;
-        let division = if value.kind.is_some() { self.parsed.division(value) } else { Division::whole(rank, 1) };
+        if let Some(inputs) = &self.parsed.inputs {
+            let missing = Error::Input { inputs: inputs.len(), given: input };
+            inputs.get(input).ok_or(missing)?.check(input, array.shape(), array.dtype())?;
+        }
+        let division = self.division(input, array.shape().len()).into_owned();
         upload(self.raw.client(), array, self.first, division)
+    }
+
+    /// The division of an argument of this rank: whole on each device, if nothing else is known of the input.
+    fn division(&self, input: usize, rank: usize) -> Cow<'_, Division> {
+        let known = self.parsed.inputs.as_ref().and_then(|inputs| inputs[input].division.as_ref());
+        known.map_or_else(|| Cow::Owned(Division::whole(rank, self.devices())), Cow::Borrowed)
     }
 
     /// Starts a run, and returns its results, which stay on the devices. The inputs are not donated.
@@ -275,8 +278,8 @@ impl Executable {
         let mut results: Vec<_> = self.raw.execute(&inputs)?.into_iter().map(Vec::into_iter).collect();
         let result = |number: usize| {
             let parts: Vec<RawBuffer> = results.iter_mut().filter_map(Iterator::next).collect();
-            let division = self.parsed.outputs.as_ref().and_then(|all| all.get(number));
-            Buffer::of(number, parts, self.first, division.map(|value| self.parsed.division(value)))
+            let known = self.parsed.outputs.as_ref().and_then(|all| all.get(number)?.division.clone());
+            Buffer::of(number, parts, self.first, known)
         };
         let results: Vec<Buffer> = (0..self.outputs()).map(result).collect::<Result<_, _>>()?;
         if self.waits {
@@ -309,10 +312,8 @@ impl Executable {
     /// Checks that arguments are on the devices of the program, in the parts that it needs.
     fn check_places(&self, arguments: &[&Buffer]) -> Result<(), Error> {
         for (number, argument) in arguments.iter().enumerate() {
-            let input = self.parsed.inputs.as_ref().map(|inputs| &inputs[number]).filter(|input| input.kind.is_some());
-            let whole = Division::whole(argument.shape.len(), 1);
-            let needed = input.map_or(whole, |input| self.parsed.division(input));
-            if (&needed, self.first) != (&argument.division, argument.first) {
+            let needed = self.division(number, argument.shape.len());
+            if (&*needed, self.first) != (&argument.division, argument.first) {
                 return Err(Error::Placement {
                     number,
                     needed: needed.to_string(),

@@ -10,6 +10,7 @@
 use super::division::Division;
 use super::error::Error;
 use crate::dtype::DType;
+use crate::shape::size;
 
 /// The type of an input or output, as StableHLO text and parsed, and where its elements are.
 #[derive(Debug, PartialEq)]
@@ -18,8 +19,8 @@ pub(super) struct PortType {
     pub(super) text: String,
     /// Shape and element type; `None` if arrays do not have the element type.
     pub(super) kind: Option<(Vec<usize>, DType)>,
-    /// For each axis, the positions of the axes of the mesh along which it is divided; `None` without such an attribute.
-    axes: Option<Vec<Vec<usize>>>,
+    /// The blocks on the devices of the program; `None` if arrays do not have the element type.
+    pub(super) division: Option<Division>,
 }
 
 /// The devices of a program, and its inputs and outputs.
@@ -34,35 +35,26 @@ pub(super) struct Parsed {
 }
 
 impl Parsed {
-    /// Checks that the blocks of divided inputs and outputs are of equal size.
-    fn check(&self) -> Result<(), Error> {
-        for value in self.inputs.iter().chain(&self.outputs).flatten() {
-            let fits = |axes: &Vec<Vec<usize>>| match (&value.kind, &self.mesh) {
-                (Some((shape, _)), Some(mesh)) => Division::of(axes, mesh).fits(shape),
-                _ => false,
-            };
-            if !value.axes.as_ref().is_none_or(fits) {
-                return Err(Error::Sharding { text: format!("a division of {} into unequal blocks", value.text) });
-            }
-        }
-        Ok(())
-    }
-
     /// The number of devices.
     pub(super) fn devices(&self) -> usize {
         self.mesh.iter().flatten().product()
     }
-
-    /// The division of an array that is an input or output with this sharding.
-    pub(super) fn division(&self, value: &PortType) -> Division {
-        match (&self.mesh, &value.axes, &value.kind) {
-            (Some(mesh), Some(axes), _) => Division::of(axes, mesh),
-            (_, _, kind) => Division::whole(kind.as_ref().map_or(0, |(shape, _)| shape.len()), self.devices()),
-        }
-    }
 }
 
 impl PortType {
+    /// The type with this text, divided along these axes of a mesh of these sizes, or whole on each of its devices.
+    fn new(text: &str, axes: Option<Vec<Vec<usize>>>, mesh: &[usize]) -> Result<PortType, Error> {
+        let kind = parsed(text);
+        let division = match (&axes, &kind) {
+            (Some(axes), _) => Some(Division::of(axes, mesh)),
+            (None, kind) => kind.as_ref().map(|(shape, _)| Division::whole(shape.len(), size(mesh))),
+        };
+        if axes.is_some() && !division.as_ref().zip(kind.as_ref()).is_some_and(|(of, (shape, _))| of.fits(shape)) {
+            return Err(Error::Sharding { text: format!("a division of {text} into unequal blocks") });
+        }
+        Ok(PortType { text: text.to_owned(), kind, division })
+    }
+
     /// Checks that the argument of this number is of the type, if arrays can have it.
     pub(super) fn check(&self, number: usize, shape: &[usize], dtype: DType) -> Result<(), Error> {
         match &self.kind {
@@ -174,9 +166,13 @@ fn sharding(text: &str, mesh: &[(&str, usize)]) -> Result<Option<Vec<Vec<usize>>
 pub(super) fn parsed_module(text: &str) -> Result<Parsed, Error> {
     let mesh = mesh(text)?;
     let axes = mesh.as_deref().unwrap_or_default();
+    let sizes = mesh.as_ref().map(|axes| axes.iter().map(|(_, size)| *size).collect::<Vec<usize>>());
     let value = |part: &str| -> Option<Result<PortType, Error>> {
-        let text = part[..=part.find('>')?].trim().to_owned();
-        Some(sharding(part, axes).map(|axes| PortType { kind: parsed(&text), text, axes }))
+        let text = &part[..=part.find('>')?];
+        Some(
+            sharding(part, axes)
+                .and_then(|axes| PortType::new(text.trim(), axes, sizes.as_deref().unwrap_or_default())),
+        )
     };
     let input = |part: &&str| {
         let (name, of) = part.split_once(':')?;
@@ -191,13 +187,11 @@ pub(super) fn parsed_module(text: &str) -> Result<Parsed, Error> {
     let (inputs, outputs) = lists().map_or((None, None), |(inputs, outputs)| (Some(inputs), outputs));
     let inputs = inputs.and_then(|all| all.iter().map(input).collect::<Option<Vec<_>>>());
     let outputs = outputs.and_then(|all| all.iter().map(|part| value(part)).collect::<Option<Vec<_>>>());
-    let sizes = mesh.as_ref().map(|axes| axes.iter().map(|(_, size)| *size).collect());
     let all = |values: Option<Vec<Result<PortType, Error>>>| values.map(|all| all.into_iter().collect()).transpose();
     let parsed = Parsed { mesh: sizes, inputs: all(inputs)?, outputs: all(outputs)? };
     if parsed.mesh.is_some() && (parsed.inputs.is_none() || parsed.outputs.is_none()) {
         return Err(Error::Sharding { text: "a function main of another form".to_owned() });
     }
-    parsed.check()?;
     Ok(parsed)
 }
 
@@ -256,9 +250,9 @@ mod tests {
         );
         let parsed = parsed_module(&text).expect("a mesh");
         assert_eq!((parsed.devices(), &parsed.mesh), (6, &Some(vec![2, 3])));
-        let division = |values: &Option<Vec<PortType>>| parsed.division(&values.as_ref().expect("values")[0]);
-        assert_eq!(division(&parsed.inputs), Division::of(&[vec![0], vec![]], &[2, 3]));
-        assert_eq!(division(&parsed.outputs), Division::of(&[vec![], vec![1, 0]], &[2, 3]));
+        let division = |values: &Option<Vec<PortType>>| values.as_ref().expect("values")[0].division.clone();
+        assert_eq!(division(&parsed.inputs), Some(Division::of(&[vec![0], vec![]], &[2, 3])));
+        assert_eq!(division(&parsed.outputs), Some(Division::of(&[vec![], vec![1, 0]], &[2, 3])));
     }
 
     #[test]

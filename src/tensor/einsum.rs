@@ -69,6 +69,14 @@ impl<T: BaseTensor> Multiplicand<T> {
         }
     }
 
+    /// The value of a product of real factors.
+    pub(super) fn into_real(self) -> T {
+        match self {
+            Multiplicand::Real(x) => x,
+            Multiplicand::Complex(_) => unreachable!("a product of real factors is real"),
+        }
+    }
+
     /// A linear operation, of each part.
     #[track_caller]
     fn rearranged(&self, op: &Linear) -> Self {
@@ -127,10 +135,7 @@ type Labels = SmallVec<[char; 6]>;
 #[track_caller]
 pub fn einsum<T: BaseTensor, const D: usize, E: Num>(spec: &str, operands: impl Operands<T, E>) -> Tensor<T, D, E> {
     let operands = operands.operands().into_iter().map(Multiplicand::Real).collect();
-    match einsum_of(spec, operands, D) {
-        Multiplicand::Real(x) => Tensor::from_raw(x),
-        Multiplicand::Complex(_) => unreachable!("a product of real factors is real"),
-    }
+    Tensor::from_raw(einsum_of(spec, operands, D).into_real())
 }
 
 /// [`einsum`] of these operands, with a result of this rank.

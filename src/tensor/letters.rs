@@ -129,10 +129,7 @@ impl<T: BaseTensor, E: Num> EinsumFactor<E> for T {
         EinsumValue(Multiplicand::Real(self))
     }
     fn result<const D: usize>(EinsumValue(value): EinsumValue<T>) -> Tensor<T, D, E> {
-        match value {
-            Multiplicand::Real(x) => Tensor::from_raw(x),
-            Multiplicand::Complex(_) => unreachable!("a product of real factors is real"),
-        }
+        Tensor::from_raw(value.into_real())
     }
 }
 

@@ -52,28 +52,27 @@ const WEIGHTS: [f64; 2] = [1.0, 0.0];
 /// The number of bisections between a share of trips that fits and a larger one that does not.
 const BISECTIONS: usize = 4;
 
-/// A program with the options by which it was made, compiled.
-struct FittingProgram<M> {
-    made: M,
+/// A derivative with the options by which it was made, compiled.
+struct FittingProgram {
+    made: Made,
     options: FunctionOptions,
     executable: Executable,
 }
 
-/// How programs are made with options, and which of their programs run.
-struct MemorySearch<'a, M, E> {
+/// How derivatives are made with options.
+struct MemorySearch<'a> {
     recorded: &'a Program,
     /// Whether cutting loops may save memory: the program is differentiated.
     cuts: bool,
-    make: &'a dyn Fn(&FunctionOptions) -> Result<M, E>,
-    runs: &'a dyn Fn(&M) -> Program,
+    make: &'a dyn Fn(&FunctionOptions) -> Result<Made, Fault>,
 }
 
-impl<M, E> MemorySearch<'_, M, E> {
+impl MemorySearch<'_> {
     /// The program that fits into `most` bytes with the least estimated time.
     ///
     /// # Errors
     /// When the program cannot be made; within, when nothing fits.
-    fn best(&self, options: FunctionOptions, most: usize) -> Result<Result<FittingProgram<M>, MemoryError>, E> {
+    fn best(&self, options: FunctionOptions, most: usize) -> Result<Result<FittingProgram, MemoryError>, Fault> {
         let whole = self.fitting(options, most)?;
         if whole.as_ref().is_some_and(|found| found.executable.recomputed().added == 0) || !self.is_cut(options) {
             return match whole {
@@ -82,7 +81,7 @@ impl<M, E> MemorySearch<'_, M, E> {
             };
         }
         let cut = |checkpoint: Checkpoint| FunctionOptions { checkpoint: Some(checkpoint), ..options };
-        let time = |fitting: &FittingProgram<M>| fitting.executable.recomputed().time;
+        let time = |fitting: &FittingProgram| fitting.executable.recomputed().time;
         // Shares of trips that run once: the larger, the fewer run again.
         let (mut share, mut large) = (Checkpoint::WHOLE / 8 * 7, Checkpoint::WHOLE);
         let mut found = self.fitting(cut(Checkpoint::last(share)), most)?;
@@ -129,19 +128,17 @@ impl<M, E> MemorySearch<'_, M, E> {
     }
 
     /// The program that is made with these options, if it fits.
-    fn fitting(&self, options: FunctionOptions, most: usize) -> Result<Option<FittingProgram<M>>, E> {
+    fn fitting(&self, options: FunctionOptions, most: usize) -> Result<Option<FittingProgram>, Fault> {
         let made = (self.make)(&options)?;
-        let program = (self.runs)(&made);
-        let executable = compiled(&program, most);
+        let executable = compiled(&options.known(&made.ready), most);
         Ok(executable.map(|executable| FittingProgram { made, options, executable }))
     }
 
     /// The error of a bound that nothing keeps: of the programs made with these options, the one that takes least.
-    fn error(&self, candidates: &[FunctionOptions], asked: usize) -> Result<MemoryError, E> {
+    fn error(&self, candidates: &[FunctionOptions], asked: usize) -> Result<MemoryError, Fault> {
         let mut error: Option<MemoryError> = None;
         for options in candidates {
-            let program = (self.runs)(&(self.make)(options)?);
-            let next = exceeded(&program, asked);
+            let next = exceeded(&options.known(&(self.make)(options)?.ready), asked);
             if error.as_ref().is_none_or(|error| next.least < error.least) {
                 error = Some(next);
             }
@@ -167,9 +164,7 @@ impl<P, Q, Y> Function<P, Q, Y> {
         make: Making<'_, P, Q, Y>,
     ) -> Result<Self, MemoryError> {
         let make = |options: &FunctionOptions| make(&self, options);
-        let runs = |made: &Made| options.known(&made.ready);
-        let cuts = self.derived.0 != Derived::Value;
-        let search = MemorySearch { recorded: &self.recorded, cuts, make: &make, runs: &runs };
+        let search = MemorySearch { recorded: &self.recorded, cuts: self.derived.0 != Derived::Value, make: &make };
         let FittingProgram { made, options, executable } = match search.best(options, most) {
             Ok(found) => found?,
             Err(fault) => panic!("{fault}"),

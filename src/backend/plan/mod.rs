@@ -59,8 +59,7 @@ impl Plan {
     /// `None` if no such plan is found.
     pub(crate) fn within(self, most: usize) -> Option<(Plan, Recomputed)> {
         let kept = kept(&self.outputs);
-        let (mut steps, mut buffers, recomputed) = recompute::within(&self.steps, &self.buffers, &kept, most)?;
-        let bytes = buffers::assign_tightly(&mut buffers, &mut steps, &kept);
+        let (steps, buffers, bytes, recomputed) = recompute::within(&self.steps, &self.buffers, &kept, most)?;
         Some((Plan { steps, buffers, bytes, ..self }, recomputed))
     }
 

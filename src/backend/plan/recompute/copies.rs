@@ -71,8 +71,12 @@ pub(super) fn accessed(step: &FusedStep) -> [Vec<BufferId>; 2] {
 pub(super) fn part(step: &FusedStep, buf: BufferId) -> FusedStep {
     match step {
         Step::Pass(group) if !group.adds() => Step::Pass(group.part(buf)),
-        Step::Pass(_) | Step::KernelCall(_) | Step::Loop(_) | Step::Matrices(_) | Step::Interpreted(_) => step.clone(),
-        Step::RowBlocks(_) => step.clone(),
+        Step::Pass(_)
+        | Step::KernelCall(_)
+        | Step::Loop(_)
+        | Step::Matrices(_)
+        | Step::Interpreted(_)
+        | Step::RowBlocks(_) => step.clone(),
     }
 }
 

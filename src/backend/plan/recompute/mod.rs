@@ -52,18 +52,18 @@ pub(crate) struct LeastBytes {
 const ROUNDS: usize = 12;
 
 /// The steps and buffers of a plan, in which steps run again so that the block of the workspace has at most `most`
-/// bytes; `None` if no such schedule is found.
+/// bytes, and the bytes of the block; `None` if no such schedule is found.
 pub(crate) fn within(
     steps: &[FusedStep],
     buffers: &[Buffer],
     kept: &[BufferId],
     most: usize,
-) -> Option<(Vec<FusedStep>, Vec<Buffer>, Recomputed)> {
+) -> Option<(Vec<FusedStep>, Vec<Buffer>, usize, Recomputed)> {
     let problem = problem(steps, buffers, kept);
     let fits = |runs: &[Scheduled]| {
         let (mut made, mut with) = built(&problem, runs, steps, buffers);
         let bytes = buffers::assign_tightly(&mut with, &mut made, kept);
-        if bytes <= most { Ok((made, with, report(&problem, runs, steps))) } else { Err(bytes - most) }
+        if bytes <= most { Ok((made, with, bytes, report(&problem, runs, steps))) } else { Err(bytes - most) }
     };
     let mut bound = most;
     for _ in 0..ROUNDS {
