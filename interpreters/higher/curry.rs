@@ -27,7 +27,7 @@ use super::untyped::{
 use super::value::{Closure, Val};
 use crate::base::BaseTensor;
 use crate::higher::{
-    Arrays, Ccc, Expr, Fun, Ground, Language, Mask, Mu, Obj, Primitive, Prod, Signature, Stack, Sum, Unit,
+    Arrays, Ccc, Expr, Fun, Ground, Language, Mask, Obj, Parts, Primitive, Prod, Recursive, Stack, Sum, Unit,
 };
 
 /// The tangents of functions.
@@ -279,7 +279,7 @@ fn fold<T: BaseTensor, K: FunctionTangent>(x: Val<T>) -> Val<T> {
             let pulled = K::call(at.clone(), f.apply(at).snd().lin()).run(mode, g);
             Trip { carry: pulled.snd().fst(), out: pulled.snd().snd(), sum: pulled.fst() }
         };
-        let swept = sweep("fold", true, g.conform_row(&trips.fst()), &trips, &step);
+        let swept = sweep("fold", true, g, &trips, &step);
         Val::pair(swept.sum, Val::pair(swept.carry, swept.out))
     });
     with(last, pullback)
@@ -357,11 +357,11 @@ impl<T: BaseTensor, K: FunctionTangent> Language for Curry<T, K> {
         typed!(iterate(step.run))
     }
 
-    fn roll<S: Signature>() -> Self::Hom<S::Of<Mu<S>>, Mu<S>> {
+    fn roll<R: Parts>() -> Self::Hom<R::Of, Recursive<R>> {
         typed!(plain(rolled, Lin::id))
     }
 
-    fn unroll<S: Signature>() -> Self::Hom<Mu<S>, S::Of<Mu<S>>> {
+    fn unroll<R: Parts>() -> Self::Hom<Recursive<R>, R::Of> {
         typed!(plain(same, Lin::id))
     }
 

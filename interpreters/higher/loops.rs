@@ -131,15 +131,32 @@ fn length<T: BaseTensor>(op: &str, v: &Val<T>) -> usize {
     first
 }
 
-/// One trip for each element along the outermost axis of `xs`, in order or in reverse.
+/// One trip for each element along the outermost axis of `xs`, in order or in reverse. Parts of the carry that are
+/// symbolic zeros, and numbers after a trip, become numbers.
 pub(super) fn sweep<T: BaseTensor>(
     op: &str,
     reverse: bool,
-    carry: Val<T>,
+    mut carry: Val<T>,
     xs: &Val<T>,
     step: &dyn Fn(Val<T>, Val<T>) -> Trip<T>,
 ) -> Trip<T> {
-    looped(op, reverse, carry.clone(), xs, step).unwrap_or_else(|| unrolled(op, reverse, carry, xs, step))
+    loop {
+        match looped(op, reverse, carry.clone(), xs, step) {
+            Swept::All(trip) => return trip,
+            Swept::From(next) => carry = next,
+            Swept::Single => return unrolled(op, reverse, carry, xs, step),
+        }
+    }
+}
+
+/// What became of an attempt to run all trips as one loop.
+enum Swept<T: 'static> {
+    /// The results.
+    All(Trip<T>),
+    /// The loop must start from this carry, which is equal.
+    From(Val<T>),
+    /// The trips must run one after the other.
+    Single,
 }
 
 /// The structure of the results of a loop, from its first trip.
@@ -150,19 +167,21 @@ struct First {
     split: usize,
 }
 
-/// The trips as one loop; `None` if some value does not consist of tensors, or its structure differs between trips. For
-/// a loop without trips, the stacked outputs are known in any case.
+/// The trips as one loop, unless some value does not consist of tensors, or its structure differs between trips. For a
+/// loop without trips, the stacked outputs are known in any case.
 fn looped<T: BaseTensor>(
     op: &str,
     reverse: bool,
     carry: Val<T>,
     xs: &Val<T>,
     step: &dyn Fn(Val<T>, Val<T>) -> Trip<T>,
-) -> Option<Trip<T>> {
+) -> Swept<T> {
     let (n, mut init, mut elements) = (length(op, xs), Vec::new(), Vec::new());
-    let of_carry = flatten(&carry, &mut init)?;
-    let of_elements = flatten(xs, &mut elements)?;
+    let (Some(of_carry), Some(of_elements)) = (flatten(&carry, &mut init), flatten(xs, &mut elements)) else {
+        return Swept::Single;
+    };
     let (mut first, mut failed, mut nothing): (Option<First>, bool, Option<Skeleton>) = (None, false, None);
+    let mut grown = None;
     let path = Followed::start();
     let (last, stacks) = T::map_accum(n, reverse, init, &elements, &mut |before, element| {
         if failed {
@@ -171,10 +190,11 @@ fn looped<T: BaseTensor>(
         if first.is_some() {
             path.follow();
         }
-        let carry = rebuild(&of_carry, Way::Same, &mut before.iter().cloned());
-        let trip = step(carry.clone(), rebuild(&of_elements, Way::Same, &mut element.iter().cloned()));
+        let state = rebuild(&of_carry, Way::Same, &mut before.iter().cloned());
+        let trip = step(state.clone(), rebuild(&of_elements, Way::Same, &mut element.iter().cloned()));
         let (mut after, mut outputs) = (Vec::new(), Vec::new());
-        let next = flatten(&trip.carry.conform(&carry), &mut after);
+        let start = carry.clone().conform(&trip.carry);
+        let next = flatten(&trip.carry.conform(&state), &mut after);
         let out = flatten(&trip.out, &mut outputs);
         let split = outputs.len();
         if n == 0 {
@@ -194,17 +214,23 @@ fn looped<T: BaseTensor>(
             },
             _ => {
                 failed = true;
+                if flatten(&start, &mut Vec::new()).is_some_and(|of_start| of_start != of_carry) {
+                    grown = Some(start);
+                }
                 (before, Vec::new())
             }
         }
     });
     let mut stacks = stacks.into_iter();
     if let Some(out) = nothing {
-        return Some(Trip { carry, out: rebuild(&out, Way::Same, &mut stacks), sum: Val::Zero });
+        return Swept::All(Trip { carry, out: rebuild(&out, Way::Same, &mut stacks), sum: Val::Zero });
     }
-    let First { out, sum, split } = first.filter(|_| !failed && !path.differs())?;
+    if let Some(start) = grown {
+        return Swept::From(start);
+    }
+    let Some(First { out, sum, split }) = first.filter(|_| !failed && !path.differs()) else { return Swept::Single };
     let outputs: Vec<T> = stacks.by_ref().take(split).collect();
-    Some(Trip {
+    Swept::All(Trip {
         carry: rebuild(&of_carry, Way::Same, &mut last.into_iter()),
         out: rebuild(&out, Way::Same, &mut outputs.into_iter()),
         sum: rebuild(&sum, Way::Sum, &mut stacks),

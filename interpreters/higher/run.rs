@@ -9,16 +9,16 @@ use std::panic::Location;
 
 use super::linear::Lin;
 use super::untyped::{
-    applied, both, case, choice, constantly, curry, differences, first, fix, fold, fold_tangents, iterate, left, map,
-    map_function, map_primal, nil, of_value, of_values, pair, placed, plain, primitive, pulled, pushed, right, rolled,
-    same, scan_primal, second, spread, sum, then, unfold, zero, zip, zip_with,
+    accumulate, applied, applied_linear, as_linear, both, case, choice, constantly, copower_sum, curry, differences,
+    first, fix, fold, iterate, left, linear_loop, map, map_function, nil, of_value, of_values, pair, placed, plain,
+    primitive, pulled, pushed, right, rolled, same, second, spread, sum, then, zero, zip, zip_with,
 };
 use super::value::{Closure, Val};
 use crate::base::BaseTensor;
-use crate::higher::linear::{P1, P2, WithLinear};
+use crate::higher::linear::LinearStep;
 use crate::higher::{
-    ArrayTarget, Arrays, Ccc, Copower, Fun, Functor, Language, Layout, LinFun, LinSum, Linear, Mask, Mu, Obj,
-    Primitive, Prod, Signature, Stack, Sum, Target, Unit,
+    ArrayTarget, Arrays, Ccc, Copower, Fun, Language, Layout, LinFun, LinSum, Mask, Obj, Parts, Primitive, Prod,
+    Recursive, Stack, Stacks, Sum, Target, Unit,
 };
 
 /// Evaluation with tensors of the interpreter `T`.
@@ -124,11 +124,11 @@ impl<T: BaseTensor> Language for Run<T> {
         typed!(iterate(step.run))
     }
 
-    fn roll<S: Signature>() -> Morphism<T, S::Of<Mu<S>>, Mu<S>> {
+    fn roll<K: Parts>() -> Morphism<T, K::Of, Recursive<K>> {
         typed!(plain(rolled))
     }
 
-    fn unroll<S: Signature>() -> Morphism<T, Mu<S>, S::Of<Mu<S>>> {
+    fn unroll<K: Parts>() -> Morphism<T, Recursive<K>, K::Of> {
         typed!(plain(same))
     }
 
@@ -138,116 +138,126 @@ impl<T: BaseTensor> Language for Run<T> {
 }
 
 impl<T: BaseTensor> Target for Run<T> {
-    fn primal<F: Functor, P: Primitive>(p: P) -> Morphism<T, P1<P::Dom, F>, P1<P::Cod, F>> {
+    fn retyped<A: Obj, B: Obj, C: Obj, D: Obj>(f: Self::Hom<A, B>) -> Self::Hom<C, D> {
+        f.retyped()
+    }
+
+    fn primal<P: Primitive, A: Obj, B: Obj>(p: P) -> Morphism<T, A, B> {
         typed!(primitive(p))
     }
 
-    fn pushforward<F: Functor, P: Primitive>(p: P) -> Morphism<T, P1<P::Dom, F>, LinFun<P2<P::Dom, F>, P2<P::Cod, F>>> {
+    fn pushforward<P: Primitive, A: Obj, V: Obj, W: Obj>(p: P) -> Morphism<T, A, LinFun<V, W>> {
         typed!(pushed(p))
     }
 
-    fn pullback<F: Functor, P: Primitive>(p: P) -> Morphism<T, P1<P::Dom, F>, LinFun<P2<P::Cod, F>, P2<P::Dom, F>>> {
+    fn pullback<P: Primitive, A: Obj, W: Obj, V: Obj>(p: P) -> Morphism<T, A, LinFun<W, V>> {
         typed!(pulled(p))
     }
 
-    fn differences<F: Functor, P: Primitive>(p: P) -> Morphism<T, P1<P::Dom, F>, LinFun<P2<P::Cod, F>, P2<P::Dom, F>>> {
+    fn differences<P: Primitive, A: Obj, W: Obj, V: Obj>(p: P) -> Morphism<T, A, LinFun<W, V>> {
         typed!(differences(p))
     }
 
-    fn lspread<G: Obj, A: Linear, B: Linear>(from: Layout, to: Layout) -> Morphism<T, G, LinFun<A, B>> {
+    fn lspread<G: Obj, A: Obj, B: Obj>(from: Layout, to: Layout) -> Morphism<T, G, LinFun<A, B>> {
         typed!(spread(from, to))
     }
 
-    fn zero<G: Obj, A: Linear>() -> Morphism<T, G, A> {
+    fn zero<G: Obj, A: Obj>() -> Morphism<T, G, A> {
         typed!(plain(zero))
     }
 
-    fn plus<G: Obj, A: Linear>(a: Morphism<T, G, A>, b: Morphism<T, G, A>) -> Morphism<T, G, A> {
+    fn plus<G: Obj, A: Obj>(a: Morphism<T, G, A>, b: Morphism<T, G, A>) -> Morphism<T, G, A> {
         typed!(sum(a.run, b.run))
     }
 
-    fn lid<G: Obj, A: Linear>() -> Morphism<T, G, LinFun<A, A>> {
+    fn lapp<G: Obj, A: Obj, B: Obj>(f: Morphism<T, G, LinFun<A, B>>, v: Morphism<T, G, A>) -> Morphism<T, G, B> {
+        typed!(applied_linear(f.run, v.run))
+    }
+
+    fn lid<G: Obj, A: Obj>() -> Morphism<T, G, LinFun<A, A>> {
         typed!(constantly(Lin::id))
     }
 
-    fn lcomp<G: Obj, A: Linear, B: Linear, C: Linear>(
+    fn lcomp<G: Obj, A: Obj, B: Obj, C: Obj>(
         f: Morphism<T, G, LinFun<A, B>>,
         g: Morphism<T, G, LinFun<B, C>>,
     ) -> Morphism<T, G, LinFun<A, C>> {
         typed!(both(f.run, g.run, Lin::then))
     }
 
-    fn lpair<G: Obj, A: Linear, B: Linear, C: Linear>(
+    fn lpair<G: Obj, A: Obj, B: Obj, C: Obj>(
         f: Morphism<T, G, LinFun<A, B>>,
         g: Morphism<T, G, LinFun<A, C>>,
     ) -> Morphism<T, G, LinFun<A, Prod<B, C>>> {
         typed!(both(f.run, g.run, Lin::pair))
     }
 
-    fn lfst<G: Obj, A: Linear, B: Linear>() -> Morphism<T, G, LinFun<Prod<A, B>, A>> {
+    fn lfst<G: Obj, A: Obj, B: Obj>() -> Morphism<T, G, LinFun<Prod<A, B>, A>> {
         typed!(constantly(Lin::fst))
     }
 
-    fn lsnd<G: Obj, A: Linear, B: Linear>() -> Morphism<T, G, LinFun<Prod<A, B>, B>> {
+    fn lsnd<G: Obj, A: Obj, B: Obj>() -> Morphism<T, G, LinFun<Prod<A, B>, B>> {
         typed!(constantly(Lin::snd))
     }
 
-    fn lswap<G: Obj, A: Obj, B: Linear, C: Linear>(
+    fn lswap<G: Obj, A: Obj, B: Obj, C: Obj>(
         f: Morphism<T, G, Fun<A, LinFun<B, C>>>,
     ) -> Morphism<T, G, LinFun<B, Fun<A, C>>> {
         typed!(of_value(f.run, Lin::swap))
     }
 
-    fn leval<G: Obj, A: Obj, B: Linear>(a: Morphism<T, G, A>) -> Morphism<T, G, LinFun<Fun<A, B>, B>> {
+    fn leval<G: Obj, A: Obj, B: Obj>(a: Morphism<T, G, A>) -> Morphism<T, G, LinFun<Fun<A, B>, B>> {
         typed!(of_value(a.run, Lin::eval))
     }
 
-    fn singleton<G: Obj, A: Obj, B: Linear>(a: Morphism<T, G, A>) -> Morphism<T, G, LinFun<B, Copower<A, B>>> {
+    fn singleton<G: Obj, A: Obj, B: Obj>(a: Morphism<T, G, A>) -> Morphism<T, G, LinFun<B, Copower<A, B>>> {
         typed!(of_value(a.run, Lin::singleton))
     }
 
-    fn lcopowfold<G: Obj, A: Obj, B: Linear, C: Linear>(
+    fn lcopowfold<G: Obj, A: Obj, B: Obj, C: Obj>(
         f: Morphism<T, G, Fun<A, LinFun<B, C>>>,
     ) -> Morphism<T, G, LinFun<Copower<A, B>, C>> {
         typed!(of_value(f.run, Lin::fold))
     }
 
-    fn lbind<G: Obj, A: Linear, B: Linear, C: Linear>(
+    fn lcopowsum<G: Obj, A: Obj, B: Obj, C: Obj>(
+        f: Morphism<T, G, Fun<Prod<A, B>, C>>,
+    ) -> Morphism<T, G, LinFun<Copower<A, B>, C>> {
+        typed!(of_value(f.run, copower_sum))
+    }
+
+    fn linear<G: Obj, A: Obj, B: Obj>(f: Morphism<T, G, Fun<A, B>>) -> Morphism<T, G, LinFun<A, B>> {
+        typed!(of_value(f.run, as_linear))
+    }
+
+    fn lbind<G: Obj, A: Obj, B: Obj, C: Obj>(
         body: Morphism<T, G, LinFun<A, Prod<B, C>>>,
         value: Morphism<T, G, LinFun<C, B>>,
     ) -> Morphism<T, G, LinFun<A, B>> {
         typed!(both(body.run, value.run, Lin::bind))
     }
 
-    fn linl<G: Obj, A: Linear, B: Linear>() -> Morphism<T, G, LinFun<A, LinSum<A, B>>> {
+    fn linl<G: Obj, A: Obj, B: Obj>() -> Morphism<T, G, LinFun<A, LinSum<A, B>>> {
         typed!(constantly(Lin::inl))
     }
 
-    fn linr<G: Obj, A: Linear, B: Linear>() -> Morphism<T, G, LinFun<B, LinSum<A, B>>> {
+    fn linr<G: Obj, A: Obj, B: Obj>() -> Morphism<T, G, LinFun<B, LinSum<A, B>>> {
         typed!(constantly(Lin::inr))
     }
 
-    fn lcastl<G: Obj, A: Linear, B: Linear>() -> Morphism<T, G, LinFun<LinSum<A, B>, A>> {
+    fn lcastl<G: Obj, A: Obj, B: Obj>() -> Morphism<T, G, LinFun<LinSum<A, B>, A>> {
         typed!(constantly(Lin::cast_left))
     }
 
-    fn lcastr<G: Obj, A: Linear, B: Linear>() -> Morphism<T, G, LinFun<LinSum<A, B>, B>> {
+    fn lcastr<G: Obj, A: Obj, B: Obj>() -> Morphism<T, G, LinFun<LinSum<A, B>, B>> {
         typed!(constantly(Lin::cast_right))
     }
 
-    fn roll_primal<F: Functor, S: Signature>() -> Morphism<T, P1<S::Of<Mu<S>>, F>, P1<Mu<S>, F>> {
-        typed!(plain(rolled))
-    }
-
-    fn unroll_primal<F: Functor, S: Signature>() -> Morphism<T, P1<Mu<S>, F>, P1<S::Of<Mu<S>>, F>> {
-        typed!(plain(same))
-    }
-
-    fn lroll<F: Functor, G: Obj, S: Signature>() -> Morphism<T, G, LinFun<P2<S::Of<Mu<S>>, F>, P2<Mu<S>, F>>> {
+    fn lroll<G: Obj, K: Parts>() -> Morphism<T, G, LinFun<K::Of, Recursive<K>>> {
         typed!(constantly(Lin::id))
     }
 
-    fn lunroll<F: Functor, G: Obj, S: Signature>() -> Morphism<T, G, LinFun<P2<Mu<S>, F>, P2<S::Of<Mu<S>>, F>>> {
+    fn lunroll<G: Obj, K: Parts>() -> Morphism<T, G, LinFun<Recursive<K>, K::Of>> {
         typed!(constantly(Lin::id))
     }
 }
@@ -263,53 +273,46 @@ impl<T: BaseTensor> Arrays for Run<T> {
 }
 
 impl<T: BaseTensor> ArrayTarget for Run<T> {
-    fn map_primal<F: Functor, A: Stack, B: Stack, L: Linear>()
-    -> Morphism<T, Prod<WithLinear<P1<A, F>, P1<B, F>, L>, P1<A::Stacked, F>>, P1<B::Stacked, F>> {
-        typed!(plain(map_primal))
+    fn map_over<A: Stacks, B: Stacks>() -> Morphism<T, Prod<Fun<A::One, B::One>, A::Many>, B::Many> {
+        typed!(plain(map))
     }
 
-    fn scan_primal<F: Functor, S: Stack, A: Stack, L: Linear>() -> Morphism<
-        T,
-        Prod<WithLinear<Prod<P1<S, F>, P1<A, F>>, P1<S, F>, L>, Prod<P1<S, F>, P1<A::Stacked, F>>>,
-        Prod<P1<S::Stacked, F>, P1<S, F>>,
-    > {
-        typed!(plain(scan_primal))
+    fn fold_over<S: Stacks, A: Stacks>()
+    -> Morphism<T, Prod<Fun<Prod<S::One, A::One>, S::One>, Prod<S::One, A::Many>>, S::One> {
+        typed!(plain(fold))
     }
 
-    fn lzip<F: Functor, G: Obj, A: Stack, B: Stack>(
-        xs: Morphism<T, G, P1<A::Stacked, F>>,
-    ) -> Morphism<T, G, LinFun<P2<B::Stacked, F>, Copower<P1<A, F>, P2<B, F>>>> {
+    fn accumulate<S: Stacks, A: Stacks, B: Stacks>(
+        reverse: bool,
+    ) -> Morphism<T, Prod<Fun<Prod<S::One, A::One>, Prod<S::One, B::One>>, Prod<S::One, A::Many>>, Prod<S::One, B::Many>>
+    {
+        typed!(accumulate(reverse))
+    }
+
+    fn lzip<G: Obj, A: Stacks, V: Stacks>(
+        xs: Morphism<T, G, A::Many>,
+    ) -> Morphism<T, G, LinFun<V::Many, Copower<A::One, V::One>>> {
         typed!(of_value(xs.run, zip))
     }
 
-    fn lzip_with<F: Functor, G: Obj, A: Stack, B: Stack, V: Stack, W: Stack>(
-        f: Morphism<T, G, WithLinear<P1<A, F>, P1<B, F>, LinFun<P2<V, F>, P2<W, F>>>>,
-        xs: Morphism<T, G, P1<A::Stacked, F>>,
-    ) -> Morphism<T, G, LinFun<P2<V::Stacked, F>, P2<W::Stacked, F>>> {
+    fn lzip_with<G: Obj, A: Stacks, V: Stacks, W: Stacks>(
+        f: Morphism<T, G, Fun<A::One, LinFun<V::One, W::One>>>,
+        xs: Morphism<T, G, A::Many>,
+    ) -> Morphism<T, G, LinFun<V::Many, W::Many>> {
         typed!(of_values(f.run, xs.run, zip_with))
     }
 
-    fn lmap<F: Functor, G: Obj, A: Stack, B: Stack>(
-        xs: Morphism<T, G, P1<A::Stacked, F>>,
-    ) -> Morphism<T, G, LinFun<Fun<P1<A, F>, P2<B, F>>, P2<B::Stacked, F>>> {
+    fn lmap<G: Obj, A: Stacks, B: Stacks>(
+        xs: Morphism<T, G, A::Many>,
+    ) -> Morphism<T, G, LinFun<Fun<A::One, B::One>, B::Many>> {
         typed!(of_value(xs.run, map_function))
     }
 
-    fn lunfold<F: Functor, G: Obj, S: Stack, A: Stack>(
-        f: Morphism<T, G, WithLinear<Prod<P1<S, F>, P1<A, F>>, P1<S, F>, LinFun<P2<S, F>, Prod<P2<S, F>, P2<A, F>>>>>,
-        trips: Morphism<T, G, Prod<P1<S::Stacked, F>, P1<A::Stacked, F>>>,
-    ) -> Morphism<T, G, LinFun<P2<S, F>, Prod<P2<S, F>, Prod<P2<S::Stacked, F>, P2<A::Stacked, F>>>>> {
-        typed!(of_values(f.run, trips.run, unfold))
-    }
-
-    fn lfold<F: Functor, G: Obj, S: Stack, A: Stack>(
-        f: Morphism<T, G, WithLinear<Prod<P1<S, F>, P1<A, F>>, P1<S, F>, LinFun<Prod<P2<S, F>, P2<A, F>>, P2<S, F>>>>,
-        trips: Morphism<T, G, Prod<P1<S::Stacked, F>, P1<A::Stacked, F>>>,
-    ) -> Morphism<
-        T,
-        G,
-        LinFun<Prod<Fun<Prod<P1<S, F>, P1<A, F>>, P2<S, F>>, Prod<P2<S, F>, P2<A::Stacked, F>>>, P2<S, F>>,
-    > {
-        typed!(of_values(f.run, trips.run, fold_tangents))
+    fn laccumulate<G: Obj, A: Stacks, S: Stacks, V: Stacks, W: Stacks>(
+        reverse: bool,
+        f: Morphism<T, G, Fun<A::One, LinearStep<S::One, V::One, W::One>>>,
+        xs: Morphism<T, G, A::Many>,
+    ) -> Morphism<T, G, LinFun<Prod<S::One, V::Many>, Prod<S::One, Prod<S::Many, W::Many>>>> {
+        typed!(linear_loop(reverse, f.run, xs.run))
     }
 }

@@ -8,10 +8,10 @@ use std::marker::PhantomData;
 use std::rc::Rc;
 
 use super::lambda::{AnyPrimitive, Lambda};
-use crate::higher::linear::{P1, P2, WithLinear};
+use crate::higher::linear::LinearStep;
 use crate::higher::{
-    ArrayTarget, Arrays, Ccc, Copower, Fun, Functor, Ground, Language, Layout, LinFun, LinSum, Linear, Mask, Mu, Obj,
-    Primitive, Prod, Signature, Stack, Sum, Target, Unit,
+    ArrayTarget, Arrays, Ccc, Copower, Fun, Ground, Language, Layout, LinFun, LinSum, Mask, Obj, Parts, Primitive,
+    Prod, Recursive, Stack, Stacks, Sum, Target, Unit,
 };
 use crate::release::Shared;
 
@@ -58,14 +58,15 @@ pub(super) enum Node {
     Fix(Shared<Node>),
     Map,
     Fold,
-    MapPrimal,
-    ScanPrimal,
+    /// A loop with a state, in reverse or not.
+    Accumulate(bool),
     Pushforward(Rc<dyn AnyPrimitive>),
     Pullback(Rc<dyn AnyPrimitive>),
     Differences(Rc<dyn AnyPrimitive>),
     Spread(Layout, Layout),
     Zero,
     Plus(Shared<Node>, Shared<Node>),
+    Lapp(Shared<Node>, Shared<Node>),
     Lid,
     Lcomp(Shared<Node>, Shared<Node>),
     Lpair(Shared<Node>, Shared<Node>),
@@ -75,6 +76,7 @@ pub(super) enum Node {
     Leval(Shared<Node>),
     Singleton(Shared<Node>),
     Lcopowfold(Shared<Node>),
+    Lcopowsum(Shared<Node>),
     Lbind(Shared<Node>, Shared<Node>),
     Linl,
     Linr,
@@ -83,8 +85,7 @@ pub(super) enum Node {
     Lzip(Shared<Node>),
     LzipWith(Shared<Node>, Shared<Node>),
     Lmap(Shared<Node>),
-    Lunfold(Shared<Node>, Shared<Node>),
-    Lfold(Shared<Node>, Shared<Node>),
+    Laccumulate(bool, Shared<Node>, Shared<Node>),
 }
 
 impl Node {
@@ -95,11 +96,12 @@ impl Node {
                 [Some(a), Some(b)]
             }
             Node::Lcomp(a, b) | Node::Lpair(a, b) | Node::Lbind(a, b) | Node::LzipWith(a, b) => [Some(a), Some(b)],
-            Node::Lunfold(a, b) | Node::Lfold(a, b) => [Some(a), Some(b)],
+            Node::Laccumulate(_, a, b) | Node::Lapp(a, b) => [Some(a), Some(b)],
             Node::Curry(a) | Node::Iterate(a) | Node::Fix(a) | Node::Lswap(a) | Node::Leval(a) => [Some(a), None],
-            Node::Singleton(a) | Node::Lcopowfold(a) | Node::Lzip(a) | Node::Lmap(a) => [Some(a), None],
+            Node::Singleton(a) | Node::Lcopowfold(a) | Node::Lcopowsum(a) => [Some(a), None],
+            Node::Lzip(a) | Node::Lmap(a) => [Some(a), None],
             Node::Id | Node::Unit | Node::Fst | Node::Snd | Node::Eval | Node::Prim(_) | Node::Inl => [None; 2],
-            Node::Inr | Node::Test | Node::Map | Node::Fold | Node::MapPrimal | Node::ScanPrimal => [None; 2],
+            Node::Inr | Node::Test | Node::Map | Node::Fold | Node::Accumulate(_) => [None; 2],
             Node::Differences(_)
             | Node::Pushforward(_)
             | Node::Pullback(_)
@@ -208,11 +210,11 @@ impl Language for Syntax {
     }
 
     /// Terms are untyped, so a value of a recursive type is represented by its parts, as in the next methods.
-    fn roll<S: Signature>() -> Code<S::Of<Mu<S>>, Mu<S>> {
+    fn roll<K: Parts>() -> Code<K::Of, Recursive<K>> {
         code!(Node::Id)
     }
 
-    fn unroll<S: Signature>() -> Code<Mu<S>, S::Of<Mu<S>>> {
+    fn unroll<K: Parts>() -> Code<Recursive<K>, K::Of> {
         code!(Node::Id)
     }
 
@@ -222,114 +224,122 @@ impl Language for Syntax {
 }
 
 impl Target for Syntax {
-    fn primal<F: Functor, P: Primitive>(p: P) -> Code<P1<P::Dom, F>, P1<P::Cod, F>> {
+    fn retyped<A: Obj, B: Obj, C: Obj, D: Obj>(f: Self::Hom<A, B>) -> Self::Hom<C, D> {
+        f.retyped()
+    }
+
+    fn primal<P: Primitive, A: Obj, B: Obj>(p: P) -> Code<A, B> {
         code!(Node::Prim(Rc::new(p)))
     }
 
-    fn pushforward<F: Functor, P: Primitive>(p: P) -> Code<P1<P::Dom, F>, LinFun<P2<P::Dom, F>, P2<P::Cod, F>>> {
+    fn pushforward<P: Primitive, A: Obj, V: Obj, W: Obj>(p: P) -> Code<A, LinFun<V, W>> {
         code!(Node::Pushforward(Rc::new(p)))
     }
 
-    fn pullback<F: Functor, P: Primitive>(p: P) -> Code<P1<P::Dom, F>, LinFun<P2<P::Cod, F>, P2<P::Dom, F>>> {
+    fn pullback<P: Primitive, A: Obj, W: Obj, V: Obj>(p: P) -> Code<A, LinFun<W, V>> {
         code!(Node::Pullback(Rc::new(p)))
     }
 
-    fn differences<F: Functor, P: Primitive>(p: P) -> Code<P1<P::Dom, F>, LinFun<P2<P::Cod, F>, P2<P::Dom, F>>> {
+    fn differences<P: Primitive, A: Obj, W: Obj, V: Obj>(p: P) -> Code<A, LinFun<W, V>> {
         code!(Node::Differences(Rc::new(p)))
     }
 
-    fn lspread<G: Obj, A: Linear, B: Linear>(from: Layout, to: Layout) -> Code<G, LinFun<A, B>> {
+    fn lspread<G: Obj, A: Obj, B: Obj>(from: Layout, to: Layout) -> Code<G, LinFun<A, B>> {
         code!(Node::Spread(from, to))
     }
 
-    fn zero<G: Obj, A: Linear>() -> Code<G, A> {
+    fn zero<G: Obj, A: Obj>() -> Code<G, A> {
         code!(Node::Zero)
     }
 
-    fn plus<G: Obj, A: Linear>(a: Code<G, A>, b: Code<G, A>) -> Code<G, A> {
+    fn plus<G: Obj, A: Obj>(a: Code<G, A>, b: Code<G, A>) -> Code<G, A> {
         code!(Node::Plus(a.node, b.node))
     }
 
-    fn lid<G: Obj, A: Linear>() -> Code<G, LinFun<A, A>> {
+    fn lapp<G: Obj, A: Obj, B: Obj>(f: Code<G, LinFun<A, B>>, v: Code<G, A>) -> Code<G, B> {
+        code!(Node::Lapp(f.node, v.node))
+    }
+
+    fn lid<G: Obj, A: Obj>() -> Code<G, LinFun<A, A>> {
         code!(Node::Lid)
     }
 
-    fn lcomp<G: Obj, A: Linear, B: Linear, C: Linear>(
+    fn lcomp<G: Obj, A: Obj, B: Obj, C: Obj>(
         f: Code<G, LinFun<A, B>>,
         g: Code<G, LinFun<B, C>>,
     ) -> Code<G, LinFun<A, C>> {
         code!(Node::Lcomp(f.node, g.node))
     }
 
-    fn lpair<G: Obj, A: Linear, B: Linear, C: Linear>(
+    fn lpair<G: Obj, A: Obj, B: Obj, C: Obj>(
         f: Code<G, LinFun<A, B>>,
         g: Code<G, LinFun<A, C>>,
     ) -> Code<G, LinFun<A, Prod<B, C>>> {
         code!(Node::Lpair(f.node, g.node))
     }
 
-    fn lfst<G: Obj, A: Linear, B: Linear>() -> Code<G, LinFun<Prod<A, B>, A>> {
+    fn lfst<G: Obj, A: Obj, B: Obj>() -> Code<G, LinFun<Prod<A, B>, A>> {
         code!(Node::Lfst)
     }
 
-    fn lsnd<G: Obj, A: Linear, B: Linear>() -> Code<G, LinFun<Prod<A, B>, B>> {
+    fn lsnd<G: Obj, A: Obj, B: Obj>() -> Code<G, LinFun<Prod<A, B>, B>> {
         code!(Node::Lsnd)
     }
 
-    fn lswap<G: Obj, A: Obj, B: Linear, C: Linear>(f: Code<G, Fun<A, LinFun<B, C>>>) -> Code<G, LinFun<B, Fun<A, C>>> {
+    fn lswap<G: Obj, A: Obj, B: Obj, C: Obj>(f: Code<G, Fun<A, LinFun<B, C>>>) -> Code<G, LinFun<B, Fun<A, C>>> {
         code!(Node::Lswap(f.node))
     }
 
-    fn leval<G: Obj, A: Obj, B: Linear>(a: Code<G, A>) -> Code<G, LinFun<Fun<A, B>, B>> {
+    fn leval<G: Obj, A: Obj, B: Obj>(a: Code<G, A>) -> Code<G, LinFun<Fun<A, B>, B>> {
         code!(Node::Leval(a.node))
     }
 
-    fn singleton<G: Obj, A: Obj, B: Linear>(a: Code<G, A>) -> Code<G, LinFun<B, Copower<A, B>>> {
+    fn singleton<G: Obj, A: Obj, B: Obj>(a: Code<G, A>) -> Code<G, LinFun<B, Copower<A, B>>> {
         code!(Node::Singleton(a.node))
     }
 
-    fn lcopowfold<G: Obj, A: Obj, B: Linear, C: Linear>(
+    fn lcopowfold<G: Obj, A: Obj, B: Obj, C: Obj>(
         f: Code<G, Fun<A, LinFun<B, C>>>,
     ) -> Code<G, LinFun<Copower<A, B>, C>> {
         code!(Node::Lcopowfold(f.node))
     }
 
-    fn lbind<G: Obj, A: Linear, B: Linear, C: Linear>(
+    fn lcopowsum<G: Obj, A: Obj, B: Obj, C: Obj>(f: Code<G, Fun<Prod<A, B>, C>>) -> Code<G, LinFun<Copower<A, B>, C>> {
+        code!(Node::Lcopowsum(f.node))
+    }
+
+    fn linear<G: Obj, A: Obj, B: Obj>(f: Code<G, Fun<A, B>>) -> Code<G, LinFun<A, B>> {
+        Code { node: f.node, types: PhantomData }
+    }
+
+    fn lbind<G: Obj, A: Obj, B: Obj, C: Obj>(
         body: Code<G, LinFun<A, Prod<B, C>>>,
         value: Code<G, LinFun<C, B>>,
     ) -> Code<G, LinFun<A, B>> {
         code!(Node::Lbind(body.node, value.node))
     }
 
-    fn linl<G: Obj, A: Linear, B: Linear>() -> Code<G, LinFun<A, LinSum<A, B>>> {
+    fn linl<G: Obj, A: Obj, B: Obj>() -> Code<G, LinFun<A, LinSum<A, B>>> {
         code!(Node::Linl)
     }
 
-    fn linr<G: Obj, A: Linear, B: Linear>() -> Code<G, LinFun<B, LinSum<A, B>>> {
+    fn linr<G: Obj, A: Obj, B: Obj>() -> Code<G, LinFun<B, LinSum<A, B>>> {
         code!(Node::Linr)
     }
 
-    fn lcastl<G: Obj, A: Linear, B: Linear>() -> Code<G, LinFun<LinSum<A, B>, A>> {
+    fn lcastl<G: Obj, A: Obj, B: Obj>() -> Code<G, LinFun<LinSum<A, B>, A>> {
         code!(Node::Lcastl)
     }
 
-    fn lcastr<G: Obj, A: Linear, B: Linear>() -> Code<G, LinFun<LinSum<A, B>, B>> {
+    fn lcastr<G: Obj, A: Obj, B: Obj>() -> Code<G, LinFun<LinSum<A, B>, B>> {
         code!(Node::Lcastr)
     }
 
-    fn roll_primal<F: Functor, S: Signature>() -> Code<P1<S::Of<Mu<S>>, F>, P1<Mu<S>, F>> {
-        code!(Node::Id)
-    }
-
-    fn unroll_primal<F: Functor, S: Signature>() -> Code<P1<Mu<S>, F>, P1<S::Of<Mu<S>>, F>> {
-        code!(Node::Id)
-    }
-
-    fn lroll<F: Functor, G: Obj, S: Signature>() -> Code<G, LinFun<P2<S::Of<Mu<S>>, F>, P2<Mu<S>, F>>> {
+    fn lroll<G: Obj, K: Parts>() -> Code<G, LinFun<K::Of, Recursive<K>>> {
         code!(Node::Lid)
     }
 
-    fn lunroll<F: Functor, G: Obj, S: Signature>() -> Code<G, LinFun<P2<Mu<S>, F>, P2<S::Of<Mu<S>>, F>>> {
+    fn lunroll<G: Obj, K: Parts>() -> Code<G, LinFun<Recursive<K>, K::Of>> {
         code!(Node::Lid)
     }
 }
@@ -345,49 +355,41 @@ impl Arrays for Syntax {
 }
 
 impl ArrayTarget for Syntax {
-    fn map_primal<F: Functor, A: Stack, B: Stack, L: Linear>()
-    -> Code<Prod<WithLinear<P1<A, F>, P1<B, F>, L>, P1<A::Stacked, F>>, P1<B::Stacked, F>> {
-        code!(Node::MapPrimal)
+    fn map_over<A: Stacks, B: Stacks>() -> Code<Prod<Fun<A::One, B::One>, A::Many>, B::Many> {
+        code!(Node::Map)
     }
 
-    fn scan_primal<F: Functor, S: Stack, A: Stack, L: Linear>() -> Code<
-        Prod<WithLinear<Prod<P1<S, F>, P1<A, F>>, P1<S, F>, L>, Prod<P1<S, F>, P1<A::Stacked, F>>>,
-        Prod<P1<S::Stacked, F>, P1<S, F>>,
-    > {
-        code!(Node::ScanPrimal)
+    fn fold_over<S: Stacks, A: Stacks>() -> Code<Prod<Fun<Prod<S::One, A::One>, S::One>, Prod<S::One, A::Many>>, S::One>
+    {
+        code!(Node::Fold)
     }
 
-    fn lzip<F: Functor, G: Obj, A: Stack, B: Stack>(
-        xs: Code<G, P1<A::Stacked, F>>,
-    ) -> Code<G, LinFun<P2<B::Stacked, F>, Copower<P1<A, F>, P2<B, F>>>> {
+    fn accumulate<S: Stacks, A: Stacks, B: Stacks>(
+        reverse: bool,
+    ) -> Code<Prod<Fun<Prod<S::One, A::One>, Prod<S::One, B::One>>, Prod<S::One, A::Many>>, Prod<S::One, B::Many>> {
+        code!(Node::Accumulate(reverse))
+    }
+
+    fn lzip<G: Obj, A: Stacks, V: Stacks>(xs: Code<G, A::Many>) -> Code<G, LinFun<V::Many, Copower<A::One, V::One>>> {
         code!(Node::Lzip(xs.node))
     }
 
-    fn lzip_with<F: Functor, G: Obj, A: Stack, B: Stack, V: Stack, W: Stack>(
-        f: Code<G, WithLinear<P1<A, F>, P1<B, F>, LinFun<P2<V, F>, P2<W, F>>>>,
-        xs: Code<G, P1<A::Stacked, F>>,
-    ) -> Code<G, LinFun<P2<V::Stacked, F>, P2<W::Stacked, F>>> {
+    fn lzip_with<G: Obj, A: Stacks, V: Stacks, W: Stacks>(
+        f: Code<G, Fun<A::One, LinFun<V::One, W::One>>>,
+        xs: Code<G, A::Many>,
+    ) -> Code<G, LinFun<V::Many, W::Many>> {
         code!(Node::LzipWith(f.node, xs.node))
     }
 
-    fn lmap<F: Functor, G: Obj, A: Stack, B: Stack>(
-        xs: Code<G, P1<A::Stacked, F>>,
-    ) -> Code<G, LinFun<Fun<P1<A, F>, P2<B, F>>, P2<B::Stacked, F>>> {
+    fn lmap<G: Obj, A: Stacks, B: Stacks>(xs: Code<G, A::Many>) -> Code<G, LinFun<Fun<A::One, B::One>, B::Many>> {
         code!(Node::Lmap(xs.node))
     }
 
-    fn lunfold<F: Functor, G: Obj, S: Stack, A: Stack>(
-        f: Code<G, WithLinear<Prod<P1<S, F>, P1<A, F>>, P1<S, F>, LinFun<P2<S, F>, Prod<P2<S, F>, P2<A, F>>>>>,
-        trips: Code<G, Prod<P1<S::Stacked, F>, P1<A::Stacked, F>>>,
-    ) -> Code<G, LinFun<P2<S, F>, Prod<P2<S, F>, Prod<P2<S::Stacked, F>, P2<A::Stacked, F>>>>> {
-        code!(Node::Lunfold(f.node, trips.node))
-    }
-
-    fn lfold<F: Functor, G: Obj, S: Stack, A: Stack>(
-        f: Code<G, WithLinear<Prod<P1<S, F>, P1<A, F>>, P1<S, F>, LinFun<Prod<P2<S, F>, P2<A, F>>, P2<S, F>>>>,
-        trips: Code<G, Prod<P1<S::Stacked, F>, P1<A::Stacked, F>>>,
-    ) -> Code<G, LinFun<Prod<Fun<Prod<P1<S, F>, P1<A, F>>, P2<S, F>>, Prod<P2<S, F>, P2<A::Stacked, F>>>, P2<S, F>>>
-    {
-        code!(Node::Lfold(f.node, trips.node))
+    fn laccumulate<G: Obj, A: Stacks, S: Stacks, V: Stacks, W: Stacks>(
+        reverse: bool,
+        f: Code<G, Fun<A::One, LinearStep<S::One, V::One, W::One>>>,
+        xs: Code<G, A::Many>,
+    ) -> Code<G, LinFun<Prod<S::One, V::Many>, Prod<S::One, Prod<S::Many, W::Many>>>> {
+        code!(Node::Laccumulate(reverse, f.node, xs.node))
     }
 }

@@ -8,7 +8,7 @@ use std::panic::Location;
 use std::rc::Rc;
 
 use super::copower::Bag;
-use super::linear::Lin;
+use super::linear::{Lin, Mode};
 use super::loops::{STEPS, Trip, repeated, resumed, sweep};
 use super::recursion::within_stack;
 use super::value::{Closure, Val, known};
@@ -186,10 +186,17 @@ pub(super) fn spread<T: BaseTensor>(from: Layout, to: Layout) -> Closure<T> {
     Closure::new(move |_| Val::Lin(Lin::spread(from.clone(), to.clone())))
 }
 
+/// The leaves of the argument of a primitive.
+fn arguments<T: BaseTensor, P: Primitive>(p: &P, layout: &Layout, x: &Val<T>) -> Vec<T> {
+    let mut leaves = Vec::new();
+    x.leaves(layout, &mut leaves);
+    if leaves.iter().all(Option::is_some) { leaves.into_iter().flatten().collect() } else { p.complete(&leaves) }
+}
+
 /// A primitive on values.
 pub(super) fn primitive<T: BaseTensor, P: Primitive>(p: P) -> Closure<T> {
     let (from, to) = (P::Dom::layout(), P::Cod::layout());
-    Closure::new(move |x| Val::of_leaves(&to, &mut p.run(&x.primals(&from)).into_iter().map(Some)))
+    Closure::new(move |x| Val::of_leaves(&to, &mut p.run(&arguments(&p, &from, &x)).into_iter().map(Some)))
 }
 
 /// The linear function of a derivative that takes leaves to leaves.
@@ -207,7 +214,7 @@ pub(super) fn leafwise<T: BaseTensor>(
 
 pub(super) fn pushed<T: BaseTensor, P: Primitive>(p: P) -> Closure<T> {
     Closure::new(move |x| {
-        let (p, at) = (p.clone(), x.primals(&P::Dom::layout()));
+        let (p, at) = (p.clone(), arguments(&p, &P::Dom::layout(), &x));
         let push = move |x_dots: Tangents<T>| push_primitive(&p, &at, &x_dots);
         Val::Lin(leafwise(P::Dom::layout(), P::Cod::layout(), push))
     })
@@ -215,7 +222,7 @@ pub(super) fn pushed<T: BaseTensor, P: Primitive>(p: P) -> Closure<T> {
 
 pub(super) fn pulled<T: BaseTensor, P: Primitive>(p: P) -> Closure<T> {
     Closure::new(move |x| {
-        let (p, at) = (p.clone(), x.primals(&P::Dom::layout()));
+        let (p, at) = (p.clone(), arguments(&p, &P::Dom::layout(), &x));
         let pull = move |y_bars: Tangents<T>| pull_primitive(&p, &at, &y_bars);
         Val::Lin(leafwise(P::Cod::layout(), P::Dom::layout(), pull))
     })
@@ -268,32 +275,24 @@ pub(super) fn scanned<T: BaseTensor>(f: &dyn Fn(Val<T>) -> Val<T>, start: Val<T>
     (swept.out, swept.carry)
 }
 
-/// The reverse pass of a fold: `f` takes a state, an element, and the cotangent of the next state to the cotangents of
-/// both.
-pub(super) fn unfolded<T: BaseTensor>(f: &dyn Fn(Val<T>, Val<T>) -> Val<T>, trips: &Val<T>, last: Val<T>) -> Val<T> {
-    let step = |ct: Val<T>, at: Val<T>| {
-        let parts = f(at, ct.clone());
-        Trip { carry: parts.fst(), out: Val::pair(ct, parts.snd()), sum: Val::Zero }
+/// A loop that carries a state over all elements: `f` takes the state and an element to the next state and an output.
+/// The final state, and the outputs.
+pub(super) fn accumulated<T: BaseTensor>(
+    reverse: bool,
+    f: &dyn Fn(Val<T>) -> Val<T>,
+    start: Val<T>,
+    xs: &Val<T>,
+) -> Val<T> {
+    let step = |state: Val<T>, x| {
+        let next = f(Val::pair(state, x));
+        Trip { carry: next.fst(), out: next.snd(), sum: Val::Zero }
     };
-    let swept = sweep("fold", true, last.conform_row(&trips.fst()), trips, &step);
+    let swept = sweep("fold", reverse, start, xs, &step);
     Val::pair(swept.carry, swept.out)
 }
 
-/// The tangents of a fold: `f` takes a state, an element, and their tangents to the tangent of the next state; `v` are
-/// the tangents of the function, the initial state and the elements.
-pub(super) fn tangent_folded<T: BaseTensor>(
-    f: &dyn Fn(Val<T>, Val<T>) -> Val<T>,
-    trips: &Val<T>,
-    v: &Val<T>,
-) -> Val<T> {
-    let (of_f, start, moves) = (v.fst(), v.snd().fst(), v.snd().snd());
-    let step = |dot: Val<T>, at: Val<T>| {
-        let (point, x_dot) = (at.fst(), at.snd());
-        let along = f(point.clone(), Val::pair(dot, x_dot));
-        Trip { carry: along.plus(of_f.apply(point)), out: Val::Nil, sum: Val::Zero }
-    };
-    let start = start.conform_row(&trips.fst());
-    sweep("fold", false, start, &Val::pair(trips.clone(), moves), &step).carry
+pub(super) fn accumulate<T: BaseTensor>(reverse: bool) -> Closure<T> {
+    Closure::new(move |x| accumulated(reverse, &|at| x.fst().apply(at), x.snd().fst(), &x.snd().snd()))
 }
 
 pub(super) fn map<T: BaseTensor>(x: Val<T>) -> Val<T> {
@@ -302,17 +301,6 @@ pub(super) fn map<T: BaseTensor>(x: Val<T>) -> Val<T> {
 
 pub(super) fn fold<T: BaseTensor>(x: Val<T>) -> Val<T> {
     scanned(&|a| x.fst().apply(a), x.snd().fst(), &x.snd().snd()).1
-}
-
-/// [`map`] by the primal values of a function that returns its derivative, too.
-pub(super) fn map_primal<T: BaseTensor>(x: Val<T>) -> Val<T> {
-    mapped(&|a| x.fst().apply(a).fst(), &x.snd())
-}
-
-/// [`scanned`] by the primal values of a function that returns its derivative, too.
-pub(super) fn scan_primal<T: BaseTensor>(x: Val<T>) -> Val<T> {
-    let (states, last) = scanned(&|a| x.fst().apply(a).fst(), x.snd().fst(), &x.snd().snd());
-    Val::pair(states, last)
 }
 
 pub(super) fn zip<T: BaseTensor>(xs: Val<T>) -> Lin<T> {
@@ -334,15 +322,43 @@ pub(super) fn of_values<T: BaseTensor>(
 
 pub(super) fn zip_with<T: BaseTensor>(f: Val<T>, xs: Val<T>) -> Lin<T> {
     Lin::operation(move |mode, vs| {
-        let each = |both: Val<T>| f.apply(both.fst()).snd().lin().run(mode, both.snd());
-        mapped(&each, &Val::pair(xs.clone(), vs))
+        mapped(&|both| f.apply(both.fst()).lin().run(mode, both.snd()), &Val::pair(xs.clone(), vs))
     })
 }
 
-pub(super) fn unfold<T: BaseTensor>(f: Val<T>, trips: Val<T>) -> Lin<T> {
-    Lin::operation(move |mode, last| unfolded(&|at, ct| f.apply(at).snd().lin().run(mode, ct), &trips, last))
+/// A loop of linear steps that depend on the elements of `xs`; keeps the vectors of the states before all trips.
+pub(super) fn linear_loop<T: BaseTensor>(reverse: bool, f: Closure<T>, xs: Closure<T>) -> Closure<T> {
+    Closure::new(move |x| {
+        let (f, xs) = (f.at(x.clone()), xs.at(x));
+        Val::Lin(Lin::operation(move |mode, v| {
+            let step = |both: Val<T>| {
+                let (before, x, input) = (both.fst(), both.snd().fst(), both.snd().snd());
+                let next = f.apply(x).lin().run(mode, Val::pair(before.clone(), input));
+                Val::pair(next.fst(), Val::pair(before, next.snd()))
+            };
+            accumulated(reverse, &step, v.fst(), &Val::pair(xs.clone(), v.snd()))
+        }))
+    })
 }
 
-pub(super) fn fold_tangents<T: BaseTensor>(f: Val<T>, trips: Val<T>) -> Lin<T> {
-    Lin::operation(move |mode, v| tangent_folded(&|at, v| f.apply(at).snd().lin().run(mode, v), &trips, &v))
+/// A linear function applied to a vector.
+pub(super) fn applied_linear<T: BaseTensor>(f: Closure<T>, v: Closure<T>) -> Closure<T> {
+    Closure::new(move |x| f.at(x.clone()).lin().run(Mode::Cells, v.at(x)))
+}
+
+/// A function that is linear, as a linear function.
+pub(super) fn as_linear<T: BaseTensor>(f: Val<T>) -> Lin<T> {
+    Lin::operation(move |_, v| f.apply(v))
+}
+
+/// The sum over the entries of a copower of a function of an entry.
+pub(super) fn copower_sum<T: BaseTensor>(f: Val<T>) -> Lin<T> {
+    Lin::operation(move |_, v| {
+        let mut total = Val::Zero;
+        if let Some(bag) = v.bag() {
+            let each = |a, v| f.apply(Val::pair(a, v));
+            bag.fold(&each, &mut |w| total = std::mem::replace(&mut total, Val::Zero).plus(w));
+        }
+        total
+    })
 }

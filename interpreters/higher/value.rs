@@ -367,17 +367,6 @@ impl<T: BaseTensor> Val<T> {
             v @ (Val::Fun(_) | Val::Lin(_) | Val::Bag(_) | Val::Mono(_)) => v,
         }
     }
-
-    /// The (co)tangent with explicit zeros for the floats of the rows of the primal values `stack`.
-    pub(super) fn conform_row(self, stack: &Val<T>) -> Val<T> {
-        match (self, stack) {
-            (Val::Zero, Val::Leaf(t)) if t.dtype().is_float() => Val::Leaf(T::zeros(&t.shape()[1..], t.dtype())),
-            (v @ (Val::Zero | Val::Pair(_)), Val::Pair(p)) => {
-                Val::pair(v.fst().conform_row(&p.0), v.snd().conform_row(&p.1))
-            }
-            (v, _) => v,
-        }
-    }
 }
 
 impl<T: BaseTensor> Val<T> {

@@ -3,6 +3,8 @@
 
 #![allow(clippy::type_complexity, reason = "the type of a program is its typing rule")]
 
+pub mod transform;
+
 use super::LinearMap;
 use crate::array::Array;
 use crate::base::BaseTensor;

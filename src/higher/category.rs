@@ -9,7 +9,7 @@
 
 use std::panic::Location;
 
-use super::object::{Arr, Fun, Int, Mask, Mu, Obj, Prod, Signature, Stack, Sum, Unit};
+use super::object::{Arr, Fun, Int, Mask, Obj, Parts, Prod, Recursive, Stack, Sum, Unit};
 use super::primitive::{Compact, Primitive};
 
 /// A cartesian closed category.
@@ -89,10 +89,10 @@ pub trait Language: Ccc {
     ///
     /// # Panics
     /// When a program runs that makes a value more than [`DEEPEST`] cases and pairs deep.
-    fn roll<S: Signature>() -> Self::Hom<S::Of<Mu<S>>, Mu<S>>;
+    fn roll<K: Parts>() -> Self::Hom<K::Of, Recursive<K>>;
 
     /// The parts of a value of a recursive type.
-    fn unroll<S: Signature>() -> Self::Hom<Mu<S>, S::Of<Mu<S>>>;
+    fn unroll<K: Parts>() -> Self::Hom<Recursive<K>, K::Of>;
 
     /// The function that may call itself.
     fn fix<G: Obj, A: Obj, B: Obj>(body: Self::Hom<Prod<Prod<G, Fun<A, B>>, A>, B>) -> Self::Hom<G, Fun<A, B>>;

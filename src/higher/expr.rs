@@ -44,7 +44,7 @@ use std::ops::{Add, Div, Mul, Neg, Sub};
 use std::panic::Location;
 
 use super::category::{Arrays, Ccc, Language};
-use super::object::{Arr, Fun, Int, Mask, Mu, Obj, Prod, Real, Rows, Signature, Stack, Sum, Unit};
+use super::object::{Arr, Fun, Int, Knot, Mask, Mu, Obj, Prod, Real, Rows, Signature, Stack, Sum, Unit};
 use super::primitive::{
     Comparison, Constant, Gather, Iota, MatVec, Pointwise, Pointwise2, Primitive, Replicate, ScatterAdd, SumAll,
     ToFloat,
@@ -248,12 +248,12 @@ pub fn iterate<C: Language, G: Obj, S: Obj, R: Obj>(
 /// ```
 #[track_caller]
 pub fn roll<C: Language, G: Obj, S: Signature>(parts: Expr<C, G, S::Of<Mu<S>>>) -> Expr<C, G, Mu<S>> {
-    Expr(C::then(parts.0, C::written(C::roll(), Location::caller())))
+    Expr(C::then(parts.0, C::written(C::roll::<Knot<S>>(), Location::caller())))
 }
 
 /// The parts of a value of a recursive type.
 pub fn unroll<C: Language, G: Obj, S: Signature>(value: Expr<C, G, Mu<S>>) -> Expr<C, G, S::Of<Mu<S>>> {
-    Expr(C::then(value.0, C::unroll()))
+    Expr(C::then(value.0, C::unroll::<Knot<S>>()))
 }
 
 /// The function `x -> body` in which `f` is the function itself.

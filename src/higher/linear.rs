@@ -3,9 +3,14 @@
 //! Every method is a term former in a context `G`. These methods alone construct linear functions, so every linear
 //! function is linear (a subtype). [`fold`](Target::lcopowfold) is the only eliminator of copowers, so neither the
 //! order of their entries, nor the difference of `(a, v) + (a, w)` and `(a, v + w)`, can be observed (a quotient).
+//!
+//! Law: a transformation of a target is a target, so a transformation applies to its own results, to any order. The
+//! primal values of a type with addition have addition, too, and the types of a primitive's values under several
+//! transformations are those of its arrays; rustc can conclude neither, so the methods here are for any types, and the
+//! caller ensures that `zero` and `plus` are of a type with addition, and the types of a primitive those of its values.
 
 use super::category::{Arrays, Language};
-use super::object::{Copower, Fun, Functor, Layout, LinFun, LinSum, Linear, Mu, Obj, Prod, Signature, Stack};
+use super::object::{Copower, Fun, Layout, LinFun, LinSum, Obj, Parts, Prod, Recursive, Stacks};
 use super::primitive::Primitive;
 
 type Hom<T, A, B> = <T as super::category::Ccc>::Hom<A, B>;
@@ -17,71 +22,89 @@ pub type P2<A, F> = <A as Obj>::D2<F>;
 
 /// A language with linear functions and copowers.
 pub trait Target: Language {
-    /// A primitive operation, on primal values.
-    fn primal<F: Functor, P: Primitive>(p: P) -> Hom<Self, P1<P::Dom, F>, P1<P::Cod, F>>;
+    /// The same program at other types. The caller ensures that its values are of these types, too: a transformation
+    /// maps a program to one at types that rustc cannot always simplify, and an instance may hide types.
+    fn retyped<A: Obj, B: Obj, C: Obj, D: Obj>(f: Hom<Self, A, B>) -> Hom<Self, C, D>;
 
-    /// `Dop`: the derivative of a primitive operation at a point.
-    fn pushforward<F: Functor, P: Primitive>(p: P) -> Hom<Self, P1<P::Dom, F>, LinFun<P2<P::Dom, F>, P2<P::Cod, F>>>;
+    /// A primitive operation, on primal values: `A` and `B` are the types of its arguments and results.
+    fn primal<P: Primitive, A: Obj, B: Obj>(p: P) -> Hom<Self, A, B>;
 
-    /// `Dop^t`: the transposed derivative of a primitive operation at a point.
-    fn pullback<F: Functor, P: Primitive>(p: P) -> Hom<Self, P1<P::Dom, F>, LinFun<P2<P::Cod, F>, P2<P::Dom, F>>>;
+    /// `Dop`: the derivative of a primitive operation at a point of type `A`, from tangents of type `V` to `W`.
+    fn pushforward<P: Primitive, A: Obj, V: Obj, W: Obj>(p: P) -> Hom<Self, A, LinFun<V, W>>;
+
+    /// `Dop^t`: the transposed derivative of a primitive operation at a point of type `A`, from cotangents of type `W`
+    /// of the result to those of the argument, of type `V`.
+    fn pullback<P: Primitive, A: Obj, W: Obj, V: Obj>(p: P) -> Hom<Self, A, LinFun<W, V>>;
 
     /// The transposed formal derivative of a function of truth values: an input gets the sum of the parities of the
     /// results that change with the input.
     ///
     /// # Panics
     /// When the program runs with values that are not known, or with arrays of several truth values.
-    fn differences<F: Functor, P: Primitive>(p: P) -> Hom<Self, P1<P::Dom, F>, LinFun<P2<P::Cod, F>, P2<P::Dom, F>>>;
+    fn differences<P: Primitive, A: Obj, W: Obj, V: Obj>(p: P) -> Hom<Self, A, LinFun<W, V>>;
 
     /// The linear function whose result has the sum of all parts of the argument in each part: the derivative of an
     /// operation that treats all inputs alike.
-    fn lspread<G: Obj, A: Linear, B: Linear>(from: Layout, to: Layout) -> Hom<Self, G, LinFun<A, B>>;
+    fn lspread<G: Obj, A: Obj, B: Obj>(from: Layout, to: Layout) -> Hom<Self, G, LinFun<A, B>>;
 
     /// The zero of a type with addition.
-    fn zero<G: Obj, A: Linear>() -> Hom<Self, G, A>;
+    fn zero<G: Obj, A: Obj>() -> Hom<Self, G, A>;
 
     /// The sum of two values.
-    fn plus<G: Obj, A: Linear>(a: Hom<Self, G, A>, b: Hom<Self, G, A>) -> Hom<Self, G, A>;
+    fn plus<G: Obj, A: Obj>(a: Hom<Self, G, A>, b: Hom<Self, G, A>) -> Hom<Self, G, A>;
+
+    /// A linear function applied to a vector.
+    fn lapp<G: Obj, A: Obj, B: Obj>(f: Hom<Self, G, LinFun<A, B>>, v: Hom<Self, G, A>) -> Hom<Self, G, B>;
 
     /// The identity, as a linear function.
-    fn lid<G: Obj, A: Linear>() -> Hom<Self, G, LinFun<A, A>>;
+    fn lid<G: Obj, A: Obj>() -> Hom<Self, G, LinFun<A, A>>;
 
     /// `f`, then `g`.
-    fn lcomp<G: Obj, A: Linear, B: Linear, C: Linear>(
+    fn lcomp<G: Obj, A: Obj, B: Obj, C: Obj>(
         f: Hom<Self, G, LinFun<A, B>>,
         g: Hom<Self, G, LinFun<B, C>>,
     ) -> Hom<Self, G, LinFun<A, C>>;
 
     /// The pair of the results of `f` and `g`.
-    fn lpair<G: Obj, A: Linear, B: Linear, C: Linear>(
+    fn lpair<G: Obj, A: Obj, B: Obj, C: Obj>(
         f: Hom<Self, G, LinFun<A, B>>,
         g: Hom<Self, G, LinFun<A, C>>,
     ) -> Hom<Self, G, LinFun<A, Prod<B, C>>>;
 
     /// The first component of a pair.
-    fn lfst<G: Obj, A: Linear, B: Linear>() -> Hom<Self, G, LinFun<Prod<A, B>, A>>;
+    fn lfst<G: Obj, A: Obj, B: Obj>() -> Hom<Self, G, LinFun<Prod<A, B>, A>>;
 
     /// The second component of a pair.
-    fn lsnd<G: Obj, A: Linear, B: Linear>() -> Hom<Self, G, LinFun<Prod<A, B>, B>>;
+    fn lsnd<G: Obj, A: Obj, B: Obj>() -> Hom<Self, G, LinFun<Prod<A, B>, B>>;
 
     /// A function of linear functions, as a linear function of functions.
-    fn lswap<G: Obj, A: Obj, B: Linear, C: Linear>(
+    fn lswap<G: Obj, A: Obj, B: Obj, C: Obj>(
         f: Hom<Self, G, Fun<A, LinFun<B, C>>>,
     ) -> Hom<Self, G, LinFun<B, Fun<A, C>>>;
 
     /// The value of a function at a point, which is linear in the function.
-    fn leval<G: Obj, A: Obj, B: Linear>(a: Hom<Self, G, A>) -> Hom<Self, G, LinFun<Fun<A, B>, B>>;
+    fn leval<G: Obj, A: Obj, B: Obj>(a: Hom<Self, G, A>) -> Hom<Self, G, LinFun<Fun<A, B>, B>>;
 
     /// The copower with one entry: a point, with the argument as its vector.
-    fn singleton<G: Obj, A: Obj, B: Linear>(a: Hom<Self, G, A>) -> Hom<Self, G, LinFun<B, Copower<A, B>>>;
+    fn singleton<G: Obj, A: Obj, B: Obj>(a: Hom<Self, G, A>) -> Hom<Self, G, LinFun<B, Copower<A, B>>>;
 
     /// The sum over the entries of a copower of `f` of the point, applied to the vector.
-    fn lcopowfold<G: Obj, A: Obj, B: Linear, C: Linear>(
+    fn lcopowfold<G: Obj, A: Obj, B: Obj, C: Obj>(
         f: Hom<Self, G, Fun<A, LinFun<B, C>>>,
     ) -> Hom<Self, G, LinFun<Copower<A, B>, C>>;
 
+    /// The sum over the entries of a copower of `f` of the point and the vector. The caller ensures that `f` is linear
+    /// in the vector: it is the primal part of a function that gives linear functions.
+    fn lcopowsum<G: Obj, A: Obj, B: Obj, C: Obj>(
+        f: Hom<Self, G, Fun<Prod<A, B>, C>>,
+    ) -> Hom<Self, G, LinFun<Copower<A, B>, C>>;
+
+    /// A function as a linear function. The caller ensures that it is linear: it is the primal part of a derivative of a
+    /// linear function.
+    fn linear<G: Obj, A: Obj, B: Obj>(f: Hom<Self, G, Fun<A, B>>) -> Hom<Self, G, LinFun<A, B>>;
+
     /// `v -> u + value w`, where `<u, w> = body v`: the transpose of `let`.
-    fn lbind<G: Obj, A: Linear, B: Linear, C: Linear>(
+    fn lbind<G: Obj, A: Obj, B: Obj, C: Obj>(
         body: Hom<Self, G, LinFun<A, Prod<B, C>>>,
         value: Hom<Self, G, LinFun<C, B>>,
     ) -> Hom<Self, G, LinFun<A, B>> {
@@ -89,75 +112,67 @@ pub trait Target: Language {
     }
 
     /// Injects a vector into the left case.
-    fn linl<G: Obj, A: Linear, B: Linear>() -> Hom<Self, G, LinFun<A, LinSum<A, B>>>;
+    fn linl<G: Obj, A: Obj, B: Obj>() -> Hom<Self, G, LinFun<A, LinSum<A, B>>>;
 
     /// Injects a vector into the right case.
-    fn linr<G: Obj, A: Linear, B: Linear>() -> Hom<Self, G, LinFun<B, LinSum<A, B>>>;
+    fn linr<G: Obj, A: Obj, B: Obj>() -> Hom<Self, G, LinFun<B, LinSum<A, B>>>;
 
     /// The vector of the left case; zero of zero.
-    fn lcastl<G: Obj, A: Linear, B: Linear>() -> Hom<Self, G, LinFun<LinSum<A, B>, A>>;
+    fn lcastl<G: Obj, A: Obj, B: Obj>() -> Hom<Self, G, LinFun<LinSum<A, B>, A>>;
 
     /// The vector of the right case; zero of zero.
-    fn lcastr<G: Obj, A: Linear, B: Linear>() -> Hom<Self, G, LinFun<LinSum<A, B>, B>>;
-
-    /// The value of a recursive type with these parts, on primal values.
-    fn roll_primal<F: Functor, S: Signature>() -> Hom<Self, P1<S::Of<Mu<S>>, F>, P1<Mu<S>, F>>;
-
-    /// The parts of a value of a recursive type, on primal values.
-    fn unroll_primal<F: Functor, S: Signature>() -> Hom<Self, P1<Mu<S>, F>, P1<S::Of<Mu<S>>, F>>;
+    fn lcastr<G: Obj, A: Obj, B: Obj>() -> Hom<Self, G, LinFun<LinSum<A, B>, B>>;
 
     /// The (co)tangent of a value of a recursive type from those of its parts.
-    fn lroll<F: Functor, G: Obj, S: Signature>() -> Hom<Self, G, LinFun<P2<S::Of<Mu<S>>, F>, P2<Mu<S>, F>>>;
+    fn lroll<G: Obj, K: Parts>() -> Hom<Self, G, LinFun<K::Of, Recursive<K>>>;
 
     /// The (co)tangents of the parts from that of the value.
-    fn lunroll<F: Functor, G: Obj, S: Signature>() -> Hom<Self, G, LinFun<P2<Mu<S>, F>, P2<S::Of<Mu<S>>, F>>>;
+    fn lunroll<G: Obj, K: Parts>() -> Hom<Self, G, LinFun<Recursive<K>, K::Of>>;
 }
 
-/// The primal values of a function: each value comes with a linear function.
-pub type WithLinear<A, B, L> = Fun<A, Prod<B, L>>;
+/// The linear step of a loop: from the (co)tangent of the state, and an input, to that of the next state, and an
+/// output.
+pub type LinearStep<S, V, W> = LinFun<Prod<S, V>, Prod<S, W>>;
 
 /// A target with loops over arrays, and the linear functions of their derivatives ("CHAD", section 10).
 ///
-/// A stack of elements has primal values `P1<A::Stacked, F>`, and (co)tangents `P2<A::Stacked, F>`.
+/// The elements of arrays have types under several transformations, so a type of elements comes with that of their
+/// arrays, as [`Stacks`].
 pub trait ArrayTarget: Target + Arrays {
-    /// Applies a function to every element, and keeps the primal values of its results.
-    fn map_primal<F: Functor, A: Stack, B: Stack, L: Linear>()
-    -> Hom<Self, Prod<WithLinear<P1<A, F>, P1<B, F>, L>, P1<A::Stacked, F>>, P1<B::Stacked, F>>;
+    /// Applies a function to every element.
+    fn map_over<A: Stacks, B: Stacks>() -> Hom<Self, Prod<Fun<A::One, B::One>, A::Many>, B::Many>;
 
-    /// A left fold on primal values: all states before the final one, stacked, and the final state.
-    fn scan_primal<F: Functor, S: Stack, A: Stack, L: Linear>() -> Hom<
-        Self,
-        Prod<WithLinear<Prod<P1<S, F>, P1<A, F>>, P1<S, F>, L>, Prod<P1<S, F>, P1<A::Stacked, F>>>,
-        Prod<P1<S::Stacked, F>, P1<S, F>>,
-    >;
+    /// The final state of a left fold.
+    fn fold_over<S: Stacks, A: Stacks>()
+    -> Hom<Self, Prod<Fun<Prod<S::One, A::One>, S::One>, Prod<S::One, A::Many>>, S::One>;
+
+    /// A loop that carries a state over all elements, in order or in reverse: the final state, and the outputs of all
+    /// trips, each at the position of its element.
+    fn accumulate<S: Stacks, A: Stacks, B: Stacks>(
+        reverse: bool,
+    ) -> Hom<Self, Prod<Fun<Prod<S::One, A::One>, Prod<S::One, B::One>>, Prod<S::One, A::Many>>, Prod<S::One, B::Many>>;
 
     /// `vs -> zip xs vs`: the copower of the elements of an array with the vectors at their positions.
-    fn lzip<F: Functor, G: Obj, A: Stack, B: Stack>(
-        xs: Hom<Self, G, P1<A::Stacked, F>>,
-    ) -> Hom<Self, G, LinFun<P2<B::Stacked, F>, Copower<P1<A, F>, P2<B, F>>>>;
+    fn lzip<G: Obj, A: Stacks, V: Stacks>(
+        xs: Hom<Self, G, A::Many>,
+    ) -> Hom<Self, G, LinFun<V::Many, Copower<A::One, V::One>>>;
 
-    /// `vs -> zipWith (snd . f) xs vs`; `V` and `W` are the (co)tangents of two types, in this or the other order.
-    fn lzip_with<F: Functor, G: Obj, A: Stack, B: Stack, V: Stack, W: Stack>(
-        f: Hom<Self, G, WithLinear<P1<A, F>, P1<B, F>, LinFun<P2<V, F>, P2<W, F>>>>,
-        xs: Hom<Self, G, P1<A::Stacked, F>>,
-    ) -> Hom<Self, G, LinFun<P2<V::Stacked, F>, P2<W::Stacked, F>>>;
+    /// `vs -> zipWith f xs vs`.
+    fn lzip_with<G: Obj, A: Stacks, V: Stacks, W: Stacks>(
+        f: Hom<Self, G, Fun<A::One, LinFun<V::One, W::One>>>,
+        xs: Hom<Self, G, A::Many>,
+    ) -> Hom<Self, G, LinFun<V::Many, W::Many>>;
 
     /// `f -> map f xs`.
-    fn lmap<F: Functor, G: Obj, A: Stack, B: Stack>(
-        xs: Hom<Self, G, P1<A::Stacked, F>>,
-    ) -> Hom<Self, G, LinFun<Fun<P1<A, F>, P2<B, F>>, P2<B::Stacked, F>>>;
+    fn lmap<G: Obj, A: Stacks, B: Stacks>(
+        xs: Hom<Self, G, A::Many>,
+    ) -> Hom<Self, G, LinFun<Fun<A::One, B::One>, B::Many>>;
 
-    /// The reverse pass of a fold: from the cotangent of the final state to that of the initial state, with the
-    /// cotangents of the results of all steps, and of all elements.
-    fn lunfold<F: Functor, G: Obj, S: Stack, A: Stack>(
-        f: Hom<Self, G, WithLinear<Prod<P1<S, F>, P1<A, F>>, P1<S, F>, LinFun<P2<S, F>, Prod<P2<S, F>, P2<A, F>>>>>,
-        trips: Hom<Self, G, Prod<P1<S::Stacked, F>, P1<A::Stacked, F>>>,
-    ) -> Hom<Self, G, LinFun<P2<S, F>, Prod<P2<S, F>, Prod<P2<S::Stacked, F>, P2<A::Stacked, F>>>>>;
-
-    /// The tangents of a fold: from those of the function, the initial state and the elements to that of the final
-    /// state.
-    fn lfold<F: Functor, G: Obj, S: Stack, A: Stack>(
-        f: Hom<Self, G, WithLinear<Prod<P1<S, F>, P1<A, F>>, P1<S, F>, LinFun<Prod<P2<S, F>, P2<A, F>>, P2<S, F>>>>,
-        trips: Hom<Self, G, Prod<P1<S::Stacked, F>, P1<A::Stacked, F>>>,
-    ) -> Hom<Self, G, LinFun<Prod<Fun<Prod<P1<S, F>, P1<A, F>>, P2<S, F>>, Prod<P2<S, F>, P2<A::Stacked, F>>>, P2<S, F>>>;
+    /// A loop of linear steps, which depend on the elements of an array: from the (co)tangent of the initial state, and
+    /// the inputs of all trips, to that of the final state, those of the states before all trips, and the outputs.
+    fn laccumulate<G: Obj, A: Stacks, S: Stacks, V: Stacks, W: Stacks>(
+        reverse: bool,
+        f: Hom<Self, G, Fun<A::One, LinearStep<S::One, V::One, W::One>>>,
+        xs: Hom<Self, G, A::Many>,
+    ) -> Hom<Self, G, LinFun<Prod<S::One, V::Many>, Prod<S::One, Prod<S::Many, W::Many>>>>;
 }

@@ -4,8 +4,9 @@
 //! ([`Functor`]). So rustc checks the typing rules of the language, and those of its transformations: "CHAD", sections
 //! 7.4 and 7.5, are the associated types `D1` and `D2`.
 //!
-//! Law: `D1` and `D2` are determined by the functor's codes for arrays and functions. Products and sums are mapped
-//! component by component.
+//! Law: `D1` and `D2` are determined by the functor's codes for arrays, functions, linear functions and formal sums.
+//! Products and sums are mapped component by component. So the types of the target language are types of programs
+//! again, and a transformation applies to its own results.
 
 use std::marker::PhantomData;
 
@@ -69,15 +70,19 @@ pub trait Functor: Sized + 'static {
     type Arr2<const D: usize, E: Element>: Linear;
     /// The primal values of functions.
     type Fun1<A: Obj, B: Obj>: Obj;
-    /// The (co)tangents of functions.
+    /// The (co)tangents of functions, and of linear functions.
     type Fun2<A: Obj, B: Obj>: Linear;
+    /// The primal values of linear functions: a linear function, with its derivative.
+    type Lin1<A: Obj, B: Obj>: Obj;
+    /// The (co)tangents of formal sums of points of `A` with vectors of `B`.
+    type Copower2<A: Obj, B: Obj>: Linear;
 }
 
 /// An element type, with the (co)tangents of its arrays.
 pub trait Element: Elem {
     /// Arrays of the same rank and element type for floats; the unit for integers and masks ("The Differentiable
     /// Curry", Fig. 6).
-    type Tangent<const D: usize>: Linear;
+    type Tangent<const D: usize>: Linear + Ground;
 }
 
 impl Element for f64 {
@@ -113,6 +118,8 @@ pub enum Layout {
 pub trait Ground: Obj {
     /// The values, in the host language, over an interpreter `T` of tensors.
     type Value<T: BaseTensor>: Tree<T>;
+    /// The (co)tangents of values.
+    type Tangent: Linear + Ground;
 
     /// The structure of the type's values as trees of arrays.
     fn layout() -> Layout;
@@ -133,6 +140,51 @@ pub trait Rows: Ground {
     type Row: Stack<Stacked = Self>;
 }
 
+/// A type of rows with the type of their stacks, both as codes: under a transformation, the types of a [`Stack`] are
+/// arrays of rows still, which rustc cannot conclude.
+pub trait Stacks: 'static {
+    /// The type of a row.
+    type One: Obj;
+    /// The type of a stack of rows.
+    type Many: Obj;
+}
+
+/// A type of elements, and that of their arrays.
+pub struct Elements<A>(PhantomData<A>);
+
+/// The primal values of rows and stacks under a functor.
+pub struct Primals<K, F>(PhantomData<(K, F)>);
+
+/// The (co)tangents of rows and stacks under a functor.
+pub struct Cotangents<K, F>(PhantomData<(K, F)>);
+
+impl<A: Stack> Stacks for Elements<A> {
+    type One = A;
+    type Many = A::Stacked;
+}
+
+impl<K: Stacks, F: Functor> Stacks for Primals<K, F> {
+    type One = <K::One as Obj>::D1<F>;
+    type Many = <K::Many as Obj>::D1<F>;
+}
+
+impl<K: Stacks, F: Functor> Stacks for Cotangents<K, F> {
+    type One = <K::One as Obj>::D2<F>;
+    type Many = <K::Many as Obj>::D2<F>;
+}
+
+/// Pairs of rows.
+impl<K: Stacks, L: Stacks> Stacks for Prod<K, L> {
+    type One = Prod<K::One, L::One>;
+    type Many = Prod<K::Many, L::Many>;
+}
+
+/// No rows.
+impl Stacks for Unit {
+    type One = Unit;
+    type Many = Unit;
+}
+
 impl Obj for Unit {
     type D1<F: Functor> = Unit;
     type D2<F: Functor> = Unit;
@@ -142,6 +194,7 @@ impl Linear for Unit {}
 
 impl Ground for Unit {
     type Value<T: BaseTensor> = ();
+    type Tangent = Unit;
 
     fn layout() -> Layout {
         Layout::Unit
@@ -164,6 +217,7 @@ impl<const D: usize> Linear for Arr<D, f32> {}
 
 impl<const D: usize, E: Element> Ground for Arr<D, E> {
     type Value<T: BaseTensor> = Tensor<T, D, E>;
+    type Tangent = E::Tangent<D>;
 
     fn layout() -> Layout {
         Layout::Leaf(D, E::DTYPE)
@@ -197,6 +251,7 @@ impl<A: Linear, B: Linear> Linear for Prod<A, B> {}
 
 impl<A: Ground, B: Ground> Ground for Prod<A, B> {
     type Value<T: BaseTensor> = (A::Value<T>, B::Value<T>);
+    type Tangent = Prod<A::Tangent, B::Tangent>;
 
     fn layout() -> Layout {
         Layout::Pair(Box::new(A::layout()), Box::new(B::layout()))
@@ -238,33 +293,73 @@ pub trait Signature: 'static {
 /// The recursive type of a signature: its values are those of `S::Of<Mu<S>>`, between which
 /// [`roll`](super::Language::roll) and [`unroll`](super::Language::unroll) convert. Its (co)tangents are those of the
 /// parts, so a list has one per element.
-pub struct Mu<S>(PhantomData<S>);
+pub type Mu<S> = Recursive<Knot<S>>;
 
-/// The primal values of a recursive type under a functor.
-pub struct MuPrimal<S, F>(PhantomData<(S, F)>);
+/// A type that has values with these parts, which may contain values of the type itself.
+pub struct Recursive<K>(PhantomData<K>);
 
-/// The (co)tangents of a recursive type under a functor.
-pub struct MuTangent<S, F>(PhantomData<(S, F)>);
-
-impl<S: Signature> Obj for Mu<S> {
-    type D1<F: Functor> = MuPrimal<S, F>;
-    type D2<F: Functor> = MuTangent<S, F>;
+/// The parts of the values of a recursive type.
+pub trait Parts: 'static {
+    /// The type of the parts.
+    type Of: Obj;
 }
 
-/// The types of the target language are no types of source programs, so `D1` and `D2` of them are never used.
-macro_rules! of_the_target {
-    ($($name:ident<$($p:ident: $bound:ident),*>),*) => { $(
-        impl<$($p: $bound),*> Obj for $name<$($p),*> {
-            type D1<F: Functor> = Unit;
-            type D2<F: Functor> = Unit;
-        }
+/// The parts that a signature gives, of the recursive type of the signature.
+pub struct Knot<S>(PhantomData<S>);
 
-        impl<$($p: $bound),*> Linear for $name<$($p),*> {}
-    )* };
+/// The primal values of parts under a functor.
+pub struct PrimalParts<K, F>(PhantomData<(K, F)>);
+
+/// The (co)tangents of parts under a functor.
+pub struct TangentParts<K, F>(PhantomData<(K, F)>);
+
+impl<S: Signature> Parts for Knot<S> {
+    type Of = S::Of<Mu<S>>;
 }
 
-of_the_target! { LinFun<A: Linear, B: Linear>, Copower<A: Obj, B: Linear>, LinSum<A: Linear, B: Linear>, Mono<M: Monoid> }
-of_the_target! { MuPrimal<S: Signature, T: Functor>, MuTangent<S: Signature, T: Functor> }
+impl<K: Parts, F: Functor> Parts for PrimalParts<K, F> {
+    type Of = <K::Of as Obj>::D1<F>;
+}
+
+impl<K: Parts, F: Functor> Parts for TangentParts<K, F> {
+    type Of = <K::Of as Obj>::D2<F>;
+}
+
+impl<K: Parts> Obj for Recursive<K> {
+    type D1<F: Functor> = Recursive<PrimalParts<K, F>>;
+    type D2<F: Functor> = Recursive<TangentParts<K, F>>;
+}
+
+impl<K: Parts, F: Functor> Linear for Recursive<TangentParts<K, F>> {}
+
+impl<A: Obj, B: Obj> Obj for LinFun<A, B> {
+    type D1<F: Functor> = F::Lin1<A, B>;
+    type D2<F: Functor> = F::Fun2<A, B>;
+}
+
+impl<A: Obj, B: Obj> Linear for LinFun<A, B> {}
+
+impl<A: Obj, B: Obj> Obj for Copower<A, B> {
+    type D1<F: Functor> = Copower<A::D1<F>, B::D1<F>>;
+    type D2<F: Functor> = F::Copower2<A, B>;
+}
+
+impl<A: Obj, B: Obj> Linear for Copower<A, B> {}
+
+impl<A: Obj, B: Obj> Obj for LinSum<A, B> {
+    type D1<F: Functor> = LinSum<A::D1<F>, B::D1<F>>;
+    type D2<F: Functor> = LinSum<A::D2<F>, B::D2<F>>;
+}
+
+impl<A: Obj, B: Obj> Linear for LinSum<A, B> {}
+
+/// The values of a monoid have no derivative.
+impl<M: Monoid> Obj for Mono<M> {
+    type D1<F: Functor> = Mono<M>;
+    type D2<F: Functor> = Unit;
+}
+
+impl<M: Monoid> Linear for Mono<M> {}
 
 /// A commutative monoid of the host language: what an analysis of programs accumulates ("CHAD", section 11.3).
 ///

@@ -53,6 +53,18 @@ pub trait Primitive: Clone + 'static {
     /// The leaves of the result, from those of the argument.
     #[track_caller]
     fn run<T: BaseTensor>(&self, args: &[T]) -> Vec<T>;
+
+    /// The leaves of the argument, where `None` is a symbolic zero: a (co)tangent, which is a primal value at the next
+    /// order of differentiation. By default only the shape of a number is known.
+    fn complete<T: BaseTensor>(&self, args: &[Option<T>]) -> Vec<T> {
+        let number = || T::zeros(&[], DType::F64);
+        let all = args.iter().zip(kinds(&Self::Dom::layout())).map(|(arg, kind)| match (arg, kind) {
+            (Some(arg), _) => arg.clone(),
+            (None, (0, DType::F64)) => number(),
+            (None, _) => unreachable!("{} has an argument of unknown shape", self.name()),
+        });
+        all.collect()
+    }
 }
 
 /// An elementwise function of one array.
@@ -309,6 +321,41 @@ impl<A: Stack> Primitive for Compact<A> {
     }
 }
 
+/// The zero (co)tangent of a value: zeros of the shapes of its floats.
+pub struct ZeroTangent<A>(PhantomData<A>);
+
+impl<A> ZeroTangent<A> {
+    /// For values of type `A`.
+    pub fn new() -> Self {
+        ZeroTangent(PhantomData)
+    }
+}
+
+impl<A> Default for ZeroTangent<A> {
+    fn default() -> Self {
+        ZeroTangent::new()
+    }
+}
+
+impl<A> Clone for ZeroTangent<A> {
+    fn clone(&self) -> Self {
+        ZeroTangent::new()
+    }
+}
+
+impl<A: Ground> Primitive for ZeroTangent<A> {
+    type Dom = A;
+    type Cod = A::Tangent;
+
+    fn name(&self) -> String {
+        "zeros".into()
+    }
+
+    fn run<T: BaseTensor>(&self, args: &[T]) -> Vec<T> {
+        args.iter().filter(|x| x.dtype().is_float()).map(|x| T::zeros(x.shape(), x.dtype())).collect()
+    }
+}
+
 /// Compares two numbers.
 #[derive(Clone)]
 pub struct Comparison(
@@ -406,6 +453,15 @@ impl<A: Ground, B: Ground> Recorded<A, B> {
 impl<A, B> Clone for Recorded<A, B> {
     fn clone(&self) -> Self {
         Recorded { program: self.program.clone(), types: PhantomData }
+    }
+}
+
+/// The ranks and element types of the arrays in a value.
+pub(crate) fn kinds(layout: &Layout) -> Vec<(usize, DType)> {
+    match layout {
+        Layout::Unit => Vec::new(),
+        Layout::Leaf(rank, dtype) => vec![(*rank, *dtype)],
+        Layout::Pair(a, b) => [kinds(a), kinds(b)].concat(),
     }
 }
 

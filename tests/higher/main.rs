@@ -17,6 +17,7 @@ mod laws;
 mod lens;
 mod loops;
 mod optics;
+mod orders;
 mod printed;
 mod random;
 mod recursive;

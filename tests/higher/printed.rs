@@ -93,7 +93,7 @@ macro_rules! sizes {
 }
 
 /// The largest factor by which a transformation makes a combinator larger.
-const FACTOR: usize = 16;
+pub(super) const FACTOR: usize = 20;
 
 /// "CHAD", Corollary 7.2.
 #[test]

@@ -67,9 +67,8 @@ enum Op {
     Iterate,
     Fix,
     Fold,
-    Scan,
-    Unfold,
-    FoldTangent,
+    /// A loop with a state, in reverse or not: the step, the initial state, and the elements.
+    Accumulate(bool),
     Linl,
     Linr,
     CastLeft,
@@ -249,13 +248,12 @@ fn concrete(node: &Node, names: &mut Names, x: E) -> E {
         }
         Node::Map => op(Op::Map, vec![fst(x.clone()), snd(x)]),
         Node::Fold => op(Op::Fold, vec![fst(x.clone()), fst(snd(x.clone())), snd(snd(x))]),
-        Node::MapPrimal => {
-            let function = names.lam(|_, a| fst(app(fst(x.clone()), a)));
-            op(Op::Map, vec![function, snd(x)])
+        Node::Accumulate(reverse) => {
+            op(Op::Accumulate(*reverse), vec![fst(x.clone()), fst(snd(x.clone())), snd(snd(x))])
         }
-        Node::ScanPrimal => {
-            let function = names.lam(|_, a| fst(app(fst(x.clone()), a)));
-            op(Op::Scan, vec![function, fst(snd(x.clone())), snd(snd(x))])
+        Node::Lapp(f, v) => {
+            let function = concrete(f, names, x.clone());
+            app(function, concrete(v, names, x))
         }
         Node::Pushforward(p) => names.lam(|_, v| p.push_term(x, v)),
         Node::Pullback(p) => names.lam(|_, v| p.pull_term(x, v)),
@@ -269,13 +267,13 @@ fn concrete(node: &Node, names: &mut Names, x: E) -> E {
         Node::Spread(..) | Node::Lid | Node::Lcomp(..) | Node::Lpair(..) | Node::Lfst | Node::Lsnd => {
             concrete_linear(node, names, x)
         }
-        Node::Lswap(_) | Node::Leval(_) | Node::Singleton(_) | Node::Lcopowfold(_) | Node::Lbind(..) => {
+        Node::Lswap(_) | Node::Leval(_) | Node::Singleton(_) | Node::Lcopowfold(_) | Node::Lcopowsum(_) => {
             concrete_linear(node, names, x)
         }
         Node::Linl | Node::Linr | Node::Lcastl | Node::Lcastr | Node::Lzip(_) | Node::LzipWith(..) => {
             concrete_linear(node, names, x)
         }
-        Node::Lmap(_) | Node::Lunfold(..) | Node::Lfold(..) => concrete_linear(node, names, x),
+        Node::Lbind(..) | Node::Lmap(_) | Node::Laccumulate(..) => concrete_linear(node, names, x),
     }
 }
 
@@ -296,23 +294,26 @@ fn concrete_linear(node: &Node, names: &mut Names, x: E) -> E {
         Node::Leval(a) => linear_from(a, names, x, |_, a, f| app(f, a)),
         Node::Singleton(a) => linear_from(a, names, x, |_, a, v| op(Op::Single, vec![a, v])),
         Node::Lcopowfold(f) => linear_from(f, names, x, |_, f, bag| op(Op::Sum, vec![f, bag])),
+        Node::Lcopowsum(f) => linear_from(f, names, x, |names, f, bag| {
+            let each = names.lam(|names, a| names.lam(|_, v| app(f, pair(a, v))));
+            op(Op::Sum, vec![each, bag])
+        }),
         Node::Linl => names.lam(|_, v| op(Op::Linl, vec![v])),
         Node::Linr => names.lam(|_, v| op(Op::Linr, vec![v])),
         Node::Lcastl => names.lam(|_, v| op(Op::CastLeft, vec![v])),
         Node::Lcastr => names.lam(|_, v| op(Op::CastRight, vec![v])),
         Node::Lzip(xs) => linear_from(xs, names, x, |_, xs, vs| op(Op::Zip, vec![xs, vs])),
         Node::LzipWith(f, xs) => linear_of((f, xs), names, &x, |names, f, xs, vs| {
-            let each = names.lam(|names, a| names.lam(|_, v| app(snd(app(f, a)), v)));
+            let each = names.lam(|names, a| names.lam(|_, v| app(app(f, a), v)));
             op(Op::ZipWith, vec![each, xs, vs])
         }),
         Node::Lmap(xs) => linear_from(xs, names, x, |_, xs, f| op(Op::Map, vec![f, xs])),
-        Node::Lunfold(f, trips) => linear_of((f, trips), names, &x, |names, f, trips, v| {
-            let each = names.lam(|_, at| snd(app(f, at)));
-            op(Op::Unfold, vec![each, trips, v])
-        }),
-        Node::Lfold(f, trips) => linear_of((f, trips), names, &x, |names, f, trips, v| {
-            let each = names.lam(|_, at| snd(app(f, at)));
-            op(Op::FoldTangent, vec![each, trips, v])
+        Node::Laccumulate(reverse, f, xs) => linear_of((f, xs), names, &x, |names, f, xs, v| {
+            let step = names.lam(|names, at| {
+                let next = app(app(f, fst(snd(at.clone()))), pair(fst(at.clone()), snd(snd(at.clone()))));
+                names.let_(next, |_, next| pair(fst(next.clone()), pair(fst(at), snd(next))))
+            });
+            op(Op::Accumulate(*reverse), vec![step, fst(v.clone()), pair(xs, snd(v))])
         }),
         Node::Id | Node::Then(..) | Node::Bind(..) | Node::Unit | Node::Pair(..) | Node::Fst | Node::Snd => {
             unreachable!("no linear function")
@@ -320,7 +321,7 @@ fn concrete_linear(node: &Node, names: &mut Names, x: E) -> E {
         Node::Curry(_) | Node::Eval | Node::Prim(_) | Node::Inl | Node::Inr | Node::Case(..) | Node::Test => {
             unreachable!("no linear function")
         }
-        Node::Iterate(_) | Node::Fix(_) | Node::Map | Node::Fold | Node::MapPrimal | Node::ScanPrimal => {
+        Node::Iterate(_) | Node::Fix(_) | Node::Map | Node::Fold | Node::Accumulate(_) | Node::Lapp(..) => {
             unreachable!("no linear function")
         }
         Node::Pushforward(_) | Node::Pullback(_) | Node::Differences(_) => unreachable!("no linear function"),

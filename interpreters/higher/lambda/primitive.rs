@@ -19,6 +19,8 @@ pub trait AnyPrimitive {
     fn name(&self) -> String;
     /// The layouts of the argument and of the result.
     fn layouts(&self) -> [Layout; 2];
+    /// The arguments with explicit zeros.
+    fn completed(&self, args: &[Option<Array>]) -> Vec<Array>;
     /// The results, at arrays.
     fn arrays(&self, args: &[Array]) -> Vec<Array>;
     /// The tangents of the results, at arrays.
@@ -38,6 +40,10 @@ impl<P: Primitive> AnyPrimitive for P {
 
     fn layouts(&self) -> [Layout; 2] {
         [P::Dom::layout(), P::Cod::layout()]
+    }
+
+    fn completed(&self, args: &[Option<Array>]) -> Vec<Array> {
+        self.complete(args)
     }
 
     fn arrays(&self, args: &[Array]) -> Vec<Array> {

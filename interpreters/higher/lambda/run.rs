@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use super::super::linear::{Lin, Mode};
 use super::super::recursion::called;
-use super::super::untyped::{iterated, mapped, recursive, scanned, tangent_folded, unfolded};
+use super::super::untyped::{accumulated, iterated, mapped, recursive, scanned};
 use super::super::value::Val;
 use super::{AnyPrimitive, E, Exp, Lambda, Name, Op};
 use crate::array::Array;
@@ -41,7 +41,9 @@ impl Lambda {
 fn derivative(p: &Rc<dyn AnyPrimitive>, push: bool, x: &Value, v: &Value) -> Value {
     let [dom, cod] = p.layouts();
     let (from, to) = if push { (&dom, &cod) } else { (&cod, &dom) };
-    let (at, mut leaves) = (x.primals(&dom), Vec::new());
+    let (mut at, mut leaves) = (Vec::new(), Vec::new());
+    x.leaves(&dom, &mut at);
+    let at = p.completed(&at);
     v.leaves(from, &mut leaves);
     let results = if push { p.push_arrays(&at, &leaves) } else { p.pull_arrays(&at, &leaves) };
     Val::of_leaves(to, &mut results.into_iter()).without_units()
@@ -117,13 +119,7 @@ fn operation(o: &Op, v: &[Value]) -> Value {
         Op::Iterate => iterated(v[1].clone(), &|s| v[0].apply(s), &|_| None),
         Op::Fix => fixed(v[0].clone()),
         Op::Fold => scanned(&|a| v[0].apply(a), v[1].clone(), &v[2]).1,
-        Op::Scan => {
-            let (states, last) = scanned(&|a| v[0].apply(a), v[1].clone(), &v[2]);
-            Val::pair(states, last)
-        }
-        Op::Unfold if v[2].is_zero() => Val::Zero,
-        Op::Unfold => unfolded(&two(&v[0]), &v[1], v[2].clone()),
-        Op::FoldTangent => tangent_folded(&two(&v[0]), &v[1], &v[2]),
+        Op::Accumulate(reverse) => accumulated(*reverse, &|at| v[0].apply(at), v[1].clone(), &v[2]),
         Op::Linl if v[0].is_zero() => Val::Zero,
         Op::Linr if v[0].is_zero() => Val::Zero,
         Op::Linl => Val::Left(Rc::new(v[0].clone())),

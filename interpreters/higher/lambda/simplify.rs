@@ -352,9 +352,8 @@ fn algebra(_: &mut Names, e: &E) -> Option<E> {
         Op::Pair => (is_zero(&parts[0]) && is_zero(&parts[1])).then(zero),
         Op::Push(_) | Op::Pull(_) | Op::Differences(_) => is_zero(&parts[1]).then(zero),
         Op::App | Op::Linl | Op::Linr | Op::CastLeft | Op::CastRight | Op::Spread(..) => is_zero(&parts[0]).then(zero),
-        Op::Unfold | Op::FoldTangent => is_zero(&parts[2]).then(zero),
         Op::Nil | Op::Fst | Op::Snd | Op::Inl | Op::Inr | Op::Test | Op::Zero | Op::Plus | Op::Single => None,
-        Op::Sum | Op::Zip | Op::ZipWith | Op::Map | Op::Iterate | Op::Fix | Op::Fold | Op::Scan => None,
+        Op::Sum | Op::Zip | Op::ZipWith | Op::Map | Op::Iterate | Op::Fix | Op::Fold | Op::Accumulate(_) => None,
     }
 }
 

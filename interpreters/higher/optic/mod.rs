@@ -8,10 +8,8 @@
 use std::marker::PhantomData;
 
 use super::pull_primitive;
-use super::run::Run;
 use super::syntax::{Code, Syntax};
 use crate::array::Array;
-use crate::base::BaseTensor;
 use crate::higher::primitive::{Comparison, Constant, Pointwise, Pointwise2};
 use crate::higher::{Mask, Monoidal, Obj, Prod, Real, Sum, Target, Unit};
 use crate::ops::{Binary, Compare, Unary};
@@ -184,31 +182,13 @@ impl<W: Wiring> Monoidal for W {
     }
 }
 
-/// An instance whose morphisms have the same representation at all types.
-pub trait Uniform: Target {
-    /// The same morphism at other types. The caller ensures that the types fit.
-    fn retyped<A: Obj, B: Obj, C: Obj, D: Obj>(f: Self::Hom<A, B>) -> Self::Hom<C, D>;
-}
-
-impl<T: BaseTensor> Uniform for Run<T> {
-    fn retyped<A: Obj, B: Obj, C: Obj, D: Obj>(f: Self::Hom<A, B>) -> Self::Hom<C, D> {
-        f.retyped()
-    }
-}
-
-impl Uniform for Syntax {
-    fn retyped<A: Obj, B: Obj, C: Obj, D: Obj>(f: Self::Hom<A, B>) -> Self::Hom<C, D> {
-        f.retyped()
-    }
-}
-
 /// The type of all values, where types are erased.
 type Any = Unit;
 
 /// Programs of wires, in a cartesian closed category.
 pub struct Wires<C>(PhantomData<C>);
 
-impl<C: Uniform> Wires<C> {
+impl<C: Target> Wires<C> {
     fn first() -> C::Hom<Any, Any> {
         C::retyped(C::fst::<Any, Any>())
     }
@@ -243,7 +223,7 @@ impl<C: Uniform> Wires<C> {
     }
 }
 
-impl<C: Uniform> Wiring for Wires<C> {
+impl<C: Target> Wiring for Wires<C> {
     type Morphism = C::Hom<Any, Any>;
 
     fn id() -> Self::Morphism {

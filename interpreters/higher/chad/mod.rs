@@ -1,0 +1,161 @@
+//! CHAD: differentiation as structure-preserving translation into a target with linear functions.
+//!
+//! [`Reverse`] and [`Forward`] are instances over an instance: a morphism is a program of the target that gives a value
+//! together with the (co)tangent function of the morphism. There is no case analysis on programs. Every method is the
+//! rule of "CHAD", sections 7.4 and 7.5, in the combinators of Fig. 8, and rustc checks the types of the rules. Law
+//! (Corollary 7.1): each is the only functor that preserves the structure and maps primitives to their derivatives.
+//!
+//! Both are targets again (`reverse_target`, `forward_target`, in the terms of `terms`), so they apply to their own
+//! results, to any order. A linear function is its own derivative in the vector. The derivative of a primitive is a
+//! primitive (`derived`).
+//!
+//! The derivatives of primitives are a parameter ([`Generators`]), which may use any commutative monoid (section 11.3).
+
+use std::marker::PhantomData;
+
+use super::{Tangents, pull_primitive, push_primitive};
+use crate::higher::linear::{P1, P2};
+use crate::higher::{
+    Arr, Copower, Element, Fun, Functor, Ground, LinFun, Linear, Mono, Monoid, Obj, Parity, Primitive, Prod, Target,
+};
+
+mod derived;
+mod forward;
+mod forward_target;
+mod reverse;
+mod reverse_target;
+mod terms;
+
+/// The action of a transformation on arrays and primitive operations.
+pub trait Generators: Sized + 'static {
+    /// The cotangents of arrays.
+    type Cotangent<const D: usize, E: Element>: Linear;
+
+    /// The linear function of a primitive at its argument, of type `A`, from cotangents of the result, of type `W`, to
+    /// those of the argument, of type `V`.
+    fn pullback<T: Target, P: Primitive, A: Obj, W: Obj, V: Obj>(p: P) -> T::Hom<A, LinFun<W, V>>;
+}
+
+/// Generators whose linear functions have transposes: the transformation applies to its own results.
+pub trait Transposed: Generators {
+    /// The transpose of [`pullback`](Generators::pullback).
+    fn pushforward<T: Target, P: Primitive, A: Obj, V: Obj, W: Obj>(p: P) -> T::Hom<A, LinFun<V, W>>;
+}
+
+/// Derivatives.
+pub struct Derivatives;
+
+impl Generators for Derivatives {
+    type Cotangent<const D: usize, E: Element> = E::Tangent<D>;
+
+    fn pullback<T: Target, P: Primitive, A: Obj, W: Obj, V: Obj>(p: P) -> T::Hom<A, LinFun<W, V>> {
+        T::pullback::<P, A, W, V>(p)
+    }
+}
+
+impl Transposed for Derivatives {
+    fn pushforward<T: Target, P: Primitive, A: Obj, V: Obj, W: Obj>(p: P) -> T::Hom<A, LinFun<V, W>> {
+        T::pushforward::<P, A, V, W>(p)
+    }
+}
+
+/// Dependency analysis: values of a monoid that are propagated from results to the inputs on which they depend. Every
+/// input of an operation gets the sum of the values of its results. With sets of results as the monoid, an input gets
+/// the results that depend on it; with numbers, the number of paths.
+pub struct Dependency<M>(PhantomData<M>);
+
+impl<M: Monoid> Generators for Dependency<M> {
+    type Cotangent<const D: usize, E: Element> = Mono<M>;
+
+    fn pullback<T: Target, P: Primitive, A: Obj, W: Obj, V: Obj>(_: P) -> T::Hom<A, LinFun<W, V>> {
+        T::lspread(P::Cod::layout(), P::Dom::layout())
+    }
+}
+
+impl<M: Monoid> Transposed for Dependency<M> {
+    fn pushforward<T: Target, P: Primitive, A: Obj, V: Obj, W: Obj>(_: P) -> T::Hom<A, LinFun<V, W>> {
+        T::lspread(P::Dom::layout(), P::Cod::layout())
+    }
+}
+
+/// Formal derivatives over the ring of two elements, of functions of truth values.
+pub struct Booleans;
+
+impl Generators for Booleans {
+    type Cotangent<const D: usize, E: Element> = Mono<Parity>;
+
+    fn pullback<T: Target, P: Primitive, A: Obj, W: Obj, V: Obj>(p: P) -> T::Hom<A, LinFun<W, V>> {
+        T::differences::<P, A, W, V>(p)
+    }
+}
+
+/// The types of reverse mode ("CHAD", section 7.5).
+pub struct Backwards<G>(PhantomData<G>);
+
+impl<G: Generators> Functor for Backwards<G> {
+    type Arr2<const D: usize, E: Element> = G::Cotangent<D, E>;
+    type Fun1<A: Obj, B: Obj> = Fun<P1<A, Self>, Prod<P1<B, Self>, LinFun<P2<B, Self>, P2<A, Self>>>>;
+    type Fun2<A: Obj, B: Obj> = Copower<P1<A, Self>, P2<B, Self>>;
+    type Lin1<A: Obj, B: Obj> = Prod<LinFun<P1<A, Self>, P1<B, Self>>, LinFun<P2<B, Self>, P2<A, Self>>>;
+    type Copower2<A: Obj, B: Obj> = Fun<P1<A, Self>, Prod<Fun<P1<B, Self>, P2<A, Self>>, P2<B, Self>>>;
+}
+
+/// The types of forward mode ("CHAD", section 7.4).
+pub struct Forwards;
+
+impl Functor for Forwards {
+    type Arr2<const D: usize, E: Element> = E::Tangent<D>;
+    type Fun1<A: Obj, B: Obj> = Fun<P1<A, Self>, Prod<P1<B, Self>, LinFun<P2<A, Self>, P2<B, Self>>>>;
+    type Fun2<A: Obj, B: Obj> = Fun<P1<A, Self>, P2<B, Self>>;
+    type Lin1<A: Obj, B: Obj> = Prod<LinFun<P1<A, Self>, P1<B, Self>>, LinFun<P2<A, Self>, P2<B, Self>>>;
+    type Copower2<A: Obj, B: Obj> =
+        Prod<Copower<P1<A, Self>, P2<B, Self>>, Copower<Prod<P1<A, Self>, P1<B, Self>>, P2<A, Self>>>;
+}
+
+/// Reverse mode over a target `T`: a morphism gives a value, and the linear function from cotangents of the value to
+/// cotangents of the input.
+///
+/// The transformation is a target itself, so it applies twice: second derivatives, as a program.
+///
+/// ```
+/// use polygrad::higher::{Expr, Language, Real, fun1};
+/// use polygrad::interpreters::higher::{Reverse, Syntax};
+/// fn cube<C: Language>() -> Expr<C, Real, Real> {
+///     fun1(|x| x.at() * x.at() * x.at())
+/// }
+/// let twice = cube::<Reverse<Reverse<Syntax>>>().hom();
+/// assert!(twice.size() > cube::<Reverse<Syntax>>().hom().size());
+/// ```
+///
+/// Other generators than derivatives have no loops over arrays:
+///
+/// ```compile_fail,E0277
+/// use polygrad::Array;
+/// use polygrad::higher::Arrays;
+/// use polygrad::interpreters::higher::{Booleans, Reverse, Run};
+/// fn needs<C: Arrays>() {}
+/// needs::<Reverse<Run<Array>, Booleans>>();
+/// ```
+pub struct Reverse<T, G = Derivatives>(PhantomData<(T, G)>);
+
+/// Forward mode over a target `T`: a morphism gives a value, and the linear function from tangents of the input to
+/// tangents of the value.
+pub struct Forward<T>(PhantomData<T>);
+
+/// A body in the context `((c, f), x)` as a function of `(f, x)` in the context `c`, and the program that calls this
+/// function in a context with the function beside `c`.
+fn shared_body<T: Target, C: Obj, F: Obj, X: Obj, R: Obj>(
+    body: T::Hom<Prod<Prod<C, F>, X>, R>,
+) -> (T::Hom<C, Fun<Prod<F, X>, R>>, T::Hom<Prod<Prod<Prod<C, Fun<Prod<F, X>, R>>, F>, X>, R>) {
+    let both = T::pair(T::fst(), T::then(T::snd(), T::fst()));
+    let shared = T::curry(T::then(T::pair(both, T::then(T::snd(), T::snd())), body));
+    let function = T::then(T::fst(), T::then(T::fst(), T::snd()));
+    let call = T::then(T::pair(function, T::pair(T::then(T::fst(), T::snd()), T::snd())), T::eval());
+    (shared, call)
+}
+
+/// An array has a rank, whatever its cotangents are.
+const _: fn() = || {
+    fn linear<A: Linear>() {}
+    linear::<P2<Arr<1>, Backwards<Derivatives>>>();
+};
