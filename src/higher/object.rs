@@ -150,7 +150,7 @@ pub trait Stacks: 'static {
 }
 
 /// A type of elements, and that of their arrays.
-pub struct Elements<A>(PhantomData<A>);
+pub struct RowsOf<A>(PhantomData<A>);
 
 /// The primal values of rows and stacks under a functor.
 pub struct Primals<K, F>(PhantomData<(K, F)>);
@@ -158,7 +158,7 @@ pub struct Primals<K, F>(PhantomData<(K, F)>);
 /// The (co)tangents of rows and stacks under a functor.
 pub struct Cotangents<K, F>(PhantomData<(K, F)>);
 
-impl<A: Stack> Stacks for Elements<A> {
+impl<A: Stack> Stacks for RowsOf<A> {
     type One = A;
     type Many = A::Stacked;
 }

@@ -4,7 +4,7 @@ use std::panic::Location;
 
 use super::{Forward, Forwards, shared_body};
 use crate::higher::linear::{P1, P2};
-use crate::higher::object::{Elements, PrimalParts, TangentParts};
+use crate::higher::object::{PrimalParts, RowsOf, TangentParts};
 use crate::higher::{
     ArrayTarget, Arrays, Ccc, Fun, Language, LinFun, Mask, Obj, Parts, Primitive, Prod, Recursive, Stack, Sum, Target,
     Unit,
@@ -131,10 +131,10 @@ impl<T: Target> Language for Forward<T> {
 
 impl<T: ArrayTarget> Arrays for Forward<T> {
     fn map<A: Stack, B: Stack>() -> Self::Hom<Prod<Fun<A, B>, A::Stacked>, B::Stacked> {
-        Self::map_over::<Elements<A>, Elements<B>>()
+        Self::map_over::<RowsOf<A>, RowsOf<B>>()
     }
 
     fn fold<S: Stack, A: Stack>() -> Self::Hom<Prod<Fun<Prod<S, A>, S>, Prod<S, A::Stacked>>, S> {
-        Self::fold_over::<Elements<S>, Elements<A>>()
+        Self::fold_over::<RowsOf<S>, RowsOf<A>>()
     }
 }

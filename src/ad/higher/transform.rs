@@ -1,5 +1,4 @@
-//! Derivatives of programs as programs: a verb here takes a program to a program, which is generic in the instance
-//! again, so that verbs compose, to any order.
+//! Derivatives of higher-order programs as programs, which are generic in the instance again: verbs compose.
 //!
 //! The argument is the program at [`InReverse<T>`] or [`InForward<T>`], the result is a program of the target `T`. With
 //! `T` an instance of evaluation, the derivative has a value; with `Syntax`, a text; with a transformation of a target,
