@@ -34,7 +34,7 @@ macro_rules! typed {
 
 /// A program from `A` to `B`, to be run.
 pub struct Morphism<T: 'static, A, B> {
-    pub(super) run: Closure<T>,
+    run: Closure<T>,
     types: PhantomData<fn(A) -> B>,
 }
 
@@ -45,11 +45,6 @@ impl<T, A, B> Clone for Morphism<T, A, B> {
 }
 
 impl<T: BaseTensor, A, B> Morphism<T, A, B> {
-    /// The same morphism at other types.
-    pub(super) fn retyped<C, D>(self) -> Morphism<T, C, D> {
-        typed!(self.run)
-    }
-
     /// The result at a value, which must be one of type `A`.
     pub(crate) fn at(&self, x: Val<T>) -> Val<T> {
         self.run.at(x)
@@ -139,7 +134,7 @@ impl<T: BaseTensor> Language for Run<T> {
 
 impl<T: BaseTensor> Target for Run<T> {
     fn retyped<A: Obj, B: Obj, C: Obj, D: Obj>(f: Self::Hom<A, B>) -> Self::Hom<C, D> {
-        f.retyped()
+        typed!(f.run)
     }
 
     fn primal<P: Primitive, A: Obj, B: Obj>(p: P) -> Morphism<T, A, B> {

@@ -135,6 +135,11 @@ impl<A, B> Code<A, B> {
         Code { node: self.node, types: PhantomData }
     }
 
+    /// The text of a primitive with erased types.
+    pub(super) fn of_primitive(p: Rc<dyn AnyPrimitive>) -> Self {
+        code!(Node::Prim(p))
+    }
+
     /// The number of combinators.
     pub fn size(&self) -> usize {
         self.node.size()

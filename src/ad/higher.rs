@@ -8,9 +8,11 @@ pub mod transform;
 use super::LinearMap;
 use crate::array::Array;
 use crate::base::BaseTensor;
+use crate::dtype::DType;
 use crate::higher::primitive::leaves;
 use crate::higher::{Expr, Ground, Mask, Monoid, Parity, Real};
 use crate::interpreters::dual::{Dual, Forward as DualSweep};
+use crate::interpreters::higher::optic::{Stage, Staged, Wire};
 use crate::interpreters::higher::{Backward, Booleans, CurryClosures, Dependency, Forward, Mode, Reverse, Run, Val};
 use crate::passes::optimize;
 use crate::program::{Program, Term};
@@ -259,6 +261,186 @@ pub fn stage_grad_by<C: Backward<Term>, A: Ground>(program: Expr<C, A, Real>, li
     })
 }
 
+/// All programs of an optic of order `n`, `n` times [`ReverseOptic`](crate::interpreters::higher::ReverseOptic), as one
+/// first-order program, for arguments with the shapes of `like`. Equal operations of different stages are one.
+///
+/// ```text
+/// inputs:   d_0 in A, d_1 in B, d_2 in A, d_3 in B, ..    one for each of the 2^n stages
+/// results:  o_0 in B, o_1 in A, o_2 in B, o_3 in A, ..    their outputs: see `optic::Stage`
+/// ```
+///
+/// Inputs and results are the leaves, in order; after the first stage those of floats alone, since integers and masks
+/// have no cotangents. The program is optimized.
+///
+/// ```
+/// use polygrad::backend::compile;
+/// use polygrad::higher::{self, Monoidal, Real};
+/// use polygrad::interpreters::higher::optic::{Wire, Wiring};
+/// use polygrad::interpreters::higher::{ReverseOptic, Run, Wires};
+/// use polygrad::program::Term;
+/// use polygrad::{Array, tensor};
+/// type Second = ReverseOptic<ReverseOptic<Wires<Run<Term>>>>;
+/// fn sine<W: Wiring>() -> Wire<W, Real, Real> {
+///     <W as Monoidal>::unary(polygrad::ops::Unary::Sin)
+/// }
+/// let program = higher::stage_optic(&sine::<Second>(), &tensor(0.0));
+/// let found = compile(&program).run(&[0.7, 1.0, 1.0, 0.0].map(Array::scalar));
+/// let (s, c) = (0.7_f64.sin(), 0.7_f64.cos());
+/// assert_eq!(found, [s, c, c, -s].map(Array::scalar));
+/// ```
+///
+/// # Panics
+/// When an operation gets arrays whose shapes do not fit.
+#[track_caller]
+pub fn stage_optic<W: Staged<Term>, A: Ground, B: Ground>(program: &Wire<W, A, B>, like: &A::Value<Array>) -> Program {
+    let stages = W::stages(program);
+    let (mut inputs, x) = variables(&like.leaves(), |_| true);
+    let start = A::read(&mut x.into_iter());
+    let y = stages[0].take::<A, B>(&start);
+    let (of_a, of_b, mut results) = (start.leaves(), y.leaves(), y.leaves());
+    for (at, stage) in stages.iter().enumerate().skip(1) {
+        let like = if at % 2 == 1 { &of_b } else { &of_a };
+        let (given, input) = variables(like, DType::is_float);
+        let found = match at % 2 {
+            1 => stage.take::<B, A>(&B::read(&mut input.into_iter())).leaves(),
+            _ => stage.take::<A, B>(&A::read(&mut input.into_iter())).leaves(),
+        };
+        inputs.extend(given);
+        results.extend(found.into_iter().filter(|leaf| leaf.dtype().is_float()));
+    }
+    closed(&inputs, &results)
+}
+
+/// The reverse derivative of order `n` of a program `f` of wires, as the last of the `2^n` programs of its optic:
+///
+/// ```text
+/// (x, v_1, .., v_(n-1), y') -> D^n f(x) [v_1, .., v_(n-1), .]^t y'
+/// ```
+///
+/// the gradient in `x` of `<y', D^(n-1) f(x) [v_1, .., v_(n-1)]>`. Integers and masks have the derivative zero.
+///
+/// ```
+/// use polygrad::higher::{self, Monoidal, Real};
+/// use polygrad::interpreters::higher::optic::{Wire, Wiring};
+/// use polygrad::interpreters::higher::{ReverseOptic, Run, Wires};
+/// use polygrad::{Array, tensor};
+/// type Third = ReverseOptic<ReverseOptic<ReverseOptic<Wires<Run<Array>>>>>;
+/// fn sine<W: Wiring>() -> Wire<W, Real, Real> {
+///     <W as Monoidal>::unary(polygrad::ops::Unary::Sin)
+/// }
+/// let found = higher::reverse_derivative(&sine::<Third>(), &tensor(0.7), &[tensor(2.0), tensor(3.0)], &tensor(1.0));
+/// assert_eq!(found, tensor(-6.0 * 0.7_f64.cos()));
+/// ```
+///
+/// # Panics
+/// When there is not one direction less than the order, or a direction has not the shape of `x`, or the cotangent not
+/// that of the value.
+#[track_caller]
+pub fn reverse_derivative<W: Staged<T>, A: Ground, B: Ground, T: BaseTensor>(
+    program: &Wire<W, A, B>,
+    x: &A::Value<T>,
+    directions: &[A::Value<T>],
+    y_bar: &B::Value<T>,
+) -> A::Value<T> {
+    if W::ORDER != directions.len() + 1 {
+        panic!(
+            "reverse_derivative: there must be one direction less than the order of the optic, but there are {} for order {}; give \
+             as many, or take the program at another order",
+            directions.len(),
+            W::ORDER
+        );
+    }
+    let stages = W::stages(program);
+    stages[0].take::<A, B>(x);
+    last_stage::<A, B, T>(&stages, directions, y_bar)
+}
+
+/// The program of [`reverse_derivative`], for arguments with the shapes of `like`. Its inputs are the leaves of `x`,
+/// and the floats of `y'` and of `v_1`, .., `v_(n-1)`, in this order; its results are the floats of the derivative. The
+/// program is optimized.
+///
+/// ```
+/// use polygrad::backend::compile;
+/// use polygrad::higher::{self, Monoidal, Real};
+/// use polygrad::interpreters::higher::optic::{Wire, Wiring};
+/// use polygrad::interpreters::higher::{ReverseOptic, Run, Wires};
+/// use polygrad::program::Term;
+/// use polygrad::{Array, tensor};
+/// type Second = ReverseOptic<ReverseOptic<Wires<Run<Term>>>>;
+/// fn sine<W: Wiring>() -> Wire<W, Real, Real> {
+///     <W as Monoidal>::unary(polygrad::ops::Unary::Sin)
+/// }
+/// let program = higher::stage_reverse_derivative(&sine::<Second>(), &tensor(0.0));
+/// let found = compile(&program).run(&[0.7, 1.0, 2.0].map(Array::scalar));
+/// assert_eq!(found, [Array::scalar(-2.0 * 0.7_f64.sin())]);
+/// ```
+///
+/// # Panics
+/// As [`stage_optic`]; and at order 0, which has no derivative.
+#[track_caller]
+pub fn stage_reverse_derivative<W: Staged<Term>, A: Ground, B: Ground>(
+    program: &Wire<W, A, B>,
+    like: &A::Value<Array>,
+) -> Program {
+    let Some(directions) = W::ORDER.checked_sub(1) else {
+        panic!(
+            "stage_reverse_derivative: the program must be at an order of at least 1, but it is one of wires alone; take it at \
+             `ReverseOptic`"
+        )
+    };
+    let stages = W::stages(program);
+    let (mut inputs, x) = variables(&like.leaves(), |_| true);
+    let start = A::read(&mut x.into_iter());
+    let y = stages[0].take::<A, B>(&start);
+    let mut further = |like: &[Term]| {
+        let (given, leaves) = variables(like, DType::is_float);
+        inputs.extend(given);
+        leaves.into_iter()
+    };
+    let y_bar = B::read(&mut further(&y.leaves()));
+    let of_a = start.leaves();
+    let directions: Vec<A::Value<Term>> = (0..directions).map(|_| A::read(&mut further(&of_a))).collect();
+    let found = last_stage::<A, B, Term>(&stages, &directions, &y_bar);
+    let results: Vec<Term> = found.leaves().into_iter().filter(|leaf| leaf.dtype().is_float()).collect();
+    closed(&inputs, &results)
+}
+
+/// The output of the last stage, after the first one has run: the directions are the inputs of the further stages whose
+/// number is a power of two, and the inputs of all others are zero.
+#[track_caller]
+fn last_stage<A: Ground, B: Ground, T: BaseTensor>(
+    stages: &[Stage<T>],
+    directions: &[A::Value<T>],
+    y_bar: &B::Value<T>,
+) -> A::Value<T> {
+    let mut last = stages[1].take::<B, A>(y_bar);
+    for (at, stage) in stages.iter().enumerate().skip(2) {
+        if at.is_power_of_two() {
+            stage.take::<A, B>(&directions[at.ilog2() as usize - 1]);
+        } else if at % 2 == 0 {
+            stage.take_zero::<B>();
+        } else {
+            last = stage.take_zero::<A>();
+        }
+    }
+    last
+}
+
+/// Variables like these leaves, and the leaves of a value with them, where those that do not vary are zero.
+fn variables<T: BaseTensor>(like: &[T], varies: impl Fn(DType) -> bool) -> (Vec<Term>, Vec<Term>) {
+    let mut variables = Vec::new();
+    let mut leaf = |x: &T| {
+        if !varies(x.dtype()) {
+            return Term::zeros(x.shape(), x.dtype());
+        }
+        let variable = Term::variable(x.shape(), x.dtype());
+        variables.push(variable.clone());
+        variable
+    };
+    let leaves = like.iter().map(&mut leaf).collect();
+    (variables, leaves)
+}
+
 /// Dependency analysis: for each leaf of the input, the sum of the marks of the result leaves over all paths from the
 /// input to a result.
 ///
@@ -338,7 +520,13 @@ pub fn formal_derivatives<A: Ground, T: BaseTensor>(
 fn staged<A: Ground>(like: &A::Value<Array>, f: impl FnOnce(Val<Term>) -> Vec<Term>) -> Program {
     let variables: Vec<Term> = like.leaves().iter().map(|x| Term::variable(x.shape(), x.dtype())).collect();
     let inputs = Val::of_leaves(&A::layout(), &mut variables.iter().cloned().map(Some));
-    match Term::program(&variables, &f(inputs), &[]) {
+    closed(&variables, &f(inputs))
+}
+
+/// The optimized program from variables to results.
+#[track_caller]
+fn closed(variables: &[Term], results: &[Term]) -> Program {
+    match Term::program(variables, results, &[]) {
         Ok(program) => optimize(&program),
         Err(message) => panic!("{message}"),
     }

@@ -8,9 +8,32 @@
 //! `f` after `join`.
 
 use super::object::{Mask, Obj, Prod, Real, Sum, Unit};
+use super::primitive::Primitive;
 use crate::ops::{Binary, Compare, Unary};
 
-/// A symmetric monoidal category with copies, sums and operations on numbers.
+/// A symmetric monoidal category with copies, sums and first-order operations.
+///
+/// A wire carries any type of the language without functions: an array, a pair, or a case. Operations are given once,
+/// as a [`Primitive`]:
+///
+/// ```
+/// use polygrad::higher::primitive::{MatVec, Pointwise};
+/// use polygrad::higher::{Matrix, Monoidal, Prod, Vector};
+/// use polygrad::interpreters::higher::optic::Staged;
+/// use polygrad::interpreters::higher::{ReverseOptic, Run, Wires};
+/// use polygrad::ops::Unary;
+/// use polygrad::{Array, tensor};
+/// /// `(w, x) -> tanh (w x)`.
+/// fn layer<C: Monoidal>() -> C::Hom<Prod<Matrix, Vector>, Vector> {
+///     C::then(C::primitive(MatVec), C::primitive(Pointwise::<1>(Unary::Tanh)))
+/// }
+/// type First = ReverseOptic<Wires<Run<Array>>>;
+/// let [forward, back] = &First::stages(&layer::<First>())[..] else { panic!("two programs") };
+/// let y = forward.take::<Prod<Matrix, Vector>, Vector>(&(tensor([[0.0, 0.0], [1.0, 2.0]]), tensor([2.0, -1.0])));
+/// assert_eq!(y, tensor([0.0, 0.0]));
+/// let (of_w, of_x) = back.take::<Vector, Prod<Matrix, Vector>>(&tensor([1.0, 10.0]));
+/// assert_eq!((of_w, of_x), (tensor([[2.0, -1.0], [20.0, -10.0]]), tensor([10.0, 20.0])));
+/// ```
 pub trait Monoidal: 'static {
     /// Morphisms.
     type Hom<A: Obj, B: Obj>: Clone + 'static;
@@ -42,6 +65,8 @@ pub trait Monoidal: 'static {
     fn add<A: Obj>() -> Self::Hom<Prod<A, A>, A>;
     /// Zero.
     fn zero<A: Obj>() -> Self::Hom<Unit, A>;
+    /// A first-order operation on arrays, or on pairs of them, of any rank and shape.
+    fn primitive<P: Primitive>(p: P) -> Self::Hom<P::Dom, P::Cod>;
     /// A constant number.
     fn constant(x: f64) -> Self::Hom<Unit, Real>;
     /// A function of a number.

@@ -1,13 +1,14 @@
 //! Mistakes in higher-order programs.
 
-use polygrad::higher::primitive::{Compact, Constant, Logic, MatVec, Recorded};
+use polygrad::higher::primitive::{Compact, Constant, Logic, MatVec, Pointwise, Recorded};
 use polygrad::higher::{
-    self, Arrays, Expr, Fun, Language, Matrix, Monoid, Mu, Obj, Primitive, Prod, Real, Signature, Sum, Unit, Var,
-    Vector, fix, fun1, fun2, if_, inl, inr, iterate, lam, let_, map, num, roll, tup, unroll,
+    self, Arrays, Expr, Fun, Language, Matrix, Monoid, Monoidal, Mu, Obj, Primitive, Prod, Real, Signature, Sum, Unit,
+    Var, Vector, fix, fun1, fun2, if_, inl, inr, iterate, lam, let_, map, num, roll, tup, unroll,
 };
 use polygrad::interpreters::higher::optic::lens::{Either, Optic};
-use polygrad::interpreters::higher::optic::wired;
+use polygrad::interpreters::higher::optic::{Staged, Wire, Wiring, wired};
 use polygrad::interpreters::higher::{CurryClosures, Forward, Reverse, ReverseOptic, Run, Wires};
+use polygrad::ops::Unary;
 use polygrad::program::Term;
 use polygrad::{Array, DType, Tensor, tensor};
 
@@ -144,10 +145,37 @@ fn shapes(log: &mut Log) {
     });
 }
 
+type First<T = Array> = ReverseOptic<Wires<Run<T>>>;
+
+/// A product of a matrix and a vector, as wires.
+fn product<W: Wiring>() -> Wire<W, Prod<Matrix, Vector>, Vector> {
+    <W as Monoidal>::primitive(MatVec)
+}
+
+/// `sin` of a zero that has no shape.
+fn sine_of_zero<C: Monoidal>() -> C::Hom<Unit, Vector> {
+    C::then(C::zero(), C::primitive(Pointwise::<1>(Unary::Sin)))
+}
+
+/// What programs of wires refuse.
+fn wires(log: &mut Log) {
+    let x = (tensor([[1.0, 2.0]]), tensor([3.0, 4.0]));
+    let stages = First::stages(&product::<First>());
+    log.panics(|| stages[1].take::<Vector, Prod<Matrix, Vector>>(&tensor([1.0])));
+    log.panics(|| stages[1].take_zero::<Prod<Matrix, Vector>>());
+    stages[0].take::<Prod<Matrix, Vector>, Vector>(&x);
+    log.panics(|| stages[1].take::<Vector, Prod<Matrix, Vector>>(&tensor([1.0, 2.0])));
+    log.panics(|| higher::reverse_derivative(&product::<First>(), &x, std::slice::from_ref(&x), &tensor([1.0])));
+    log.panics(|| higher::stage_reverse_derivative(&product::<Wires<Run<Term>>>(), &x));
+    log.panics_when_run(|| First::stages(&sine_of_zero::<First>())[0].take::<Unit, Vector>(&()));
+    log.panics(|| First::stages(&<First as Monoidal>::zero::<Vector>())[0].take::<Unit, Vector>(&()));
+}
+
 /// What optics refuse.
 fn optics(log: &mut Log) {
     let sum = higher::stage(total(), &tensor([1.0, 2.0]));
-    log.panics(|| wired::<ReverseOptic<Wires<Run<Array>>>, Vector, Real>(&sum));
+    log.panics(|| wired::<First, Prod<Vector, Vector>, Real>(&sum));
+    wires(log);
     let square = || Optic::new(|x: f64| (x, x * x), |x, d: f64| 2.0 * x * d);
     let (one, other) = (square().hide(), square().hide());
     let (residual, _) = one.left(3.0);

@@ -10,12 +10,15 @@ mod deep;
 #[path = "../../examples/higher_order.rs"]
 #[allow(dead_code, reason = "the program of the example is not run")]
 mod example;
+mod faa_di_bruno;
 mod figures;
 mod filter;
 mod gallery;
 mod laws;
 mod lens;
 mod loops;
+mod optic_arrays;
+mod optic_counts;
 mod optics;
 mod orders;
 mod printed;

@@ -278,29 +278,6 @@ fn the_optic_functor_keeps_the_laws_of_wires() {
     }
 }
 
-/// The operations of all stages of the sine, of which equal ones are one: the guide leaves open how many there must be,
-/// so this reports and does not assert. At orders 1 to 6 there were 3, 8, 29, 103, 347 and 1129.
-#[test]
-fn operations_of_well_behaved_primitives() {
-    fn operations<C: Staged<Term>>() -> usize {
-        let stages = C::stages(&<C as Monoidal>::unary(Unary::Sin));
-        let variables: Vec<Term> = stages.iter().map(|_| Term::variable(&[], DType::F64)).collect();
-        let results: Vec<Term> = stages
-            .iter()
-            .zip(&variables)
-            .map(|(stage, x)| stage.take::<Real, Real>(&Tensor::from_raw(x.clone())).into_raw())
-            .collect();
-        let program = Term::program(&variables, &results, &[]).expect("closed");
-        assert_eq!(interpret(&program, vec![Array::scalar(0.0); stages.len()]).len(), stages.len());
-        program.size()
-    }
-    type B = Wires<Run<Term>>;
-    type R<C> = ReverseOptic<C>;
-    let counts =
-        [operations::<R<B>>(), operations::<R<R<B>>>(), operations::<R<R<R<B>>>>(), operations::<R<R<R<R<B>>>>>()];
-    println!("operations of the sine at orders 1 to 4: {counts:?}");
-}
-
 /// An optic as text: the way back of the sine.
 #[test]
 fn optics_are_printed() {

@@ -177,6 +177,9 @@ const OTHERS: &[(Home, &str, &str)] = &[
     (Higher, "stage", "the function itself, as a program"),
     (Higher, "stage_grad", "a gradient, as a program"),
     (Higher, "pullback_by", "the cotangent alone"),
+    (Higher, "stage_optic", "all programs of an optic, as one"),
+    (Higher, "reverse_derivative", "the last program of an optic"),
+    (Higher, "stage_reverse_derivative", "the last program of an optic, recorded"),
     (Higher, "dependencies", "an analysis"),
     (Higher, "formal_derivatives", "derivatives of expressions"),
 ];

@@ -1,110 +1,152 @@
-//! Translation of recorded programs of scalars to programs of wires.
+//! Translation of recorded programs to programs of wires.
 //!
 //! Law: the program of wires has the values of the recorded program, and its optic the derivatives.
 
+use std::rc::Rc;
+
+use super::super::lambda::AnyPrimitive;
+use super::diagram::{
+    Application, Diagram, Rewiring, Sequence, either, first, list, operation, second, sequence, then, wires,
+};
+use super::operation::Operation;
 use super::{Wire, Wiring};
 use crate::dtype::DType;
-use crate::higher::Obj;
+use crate::higher::primitive::{Comparison, Constant, Pointwise, Pointwise2, kinds, leaves};
+use crate::higher::{Ground, Layout};
 use crate::ops::Discrete;
-use crate::program::{NodeId, Op, Program, Term};
+use crate::program::{Builder, Node, NodeId, Op, Program, Slot};
+use crate::shape::Shape;
 
-/// The program of a derivative of scalars from the tables, traced at variables.
-pub(super) fn recorded(inputs: usize, f: impl FnOnce(&[Term]) -> Vec<Option<Term>>) -> Program {
-    let variables: Vec<Term> = (0..inputs).map(|_| Term::variable(&[], DType::F64)).collect();
-    let results: Vec<Term> = f(&variables).into_iter().flatten().collect();
-    Term::program(&variables, &results, &[]).expect("a closed program")
-}
-
-/// A first-order program of numbers as a program of wires; a selection by a comparison becomes a branch. Its inputs are
-/// the numbers of `A`, its results those of `B`, each from left to right, nested to the left: `((x, y), z)`.
+/// A first-order program as a program of wires, of which each operation is a primitive; a selection between numbers by
+/// one mask becomes a branch. Its inputs are the leaves of `A`, its results those of `B`.
+///
+/// ```
+/// use polygrad::higher::{Expr, Language, Prod, Real, fun2};
+/// use polygrad::interpreters::higher::optic::{Staged, Wiring, wired};
+/// use polygrad::interpreters::higher::{ReverseOptic, Run, Wires};
+/// use polygrad::{Array, higher, tensor};
+/// fn program<C: Language>() -> Expr<C, Prod<Real, Real>, Real> {
+///     fun2(|x, y| x.at() * y.at())
+/// }
+/// type First = ReverseOptic<Wires<Run<Array>>>;
+/// let x = (tensor(2.0), tensor(3.0));
+/// let optic = wired::<First, Prod<Real, Real>, Real>(&higher::stage(program(), &x));
+/// let [forward, back] = &First::stages(&optic)[..] else { panic!("two programs") };
+/// assert_eq!(forward.take::<Prod<Real, Real>, Real>(&x), tensor(6.0));
+/// assert_eq!(back.take::<Real, Prod<Real, Real>>(&tensor(1.0)), (tensor(3.0), tensor(2.0)));
+/// ```
 ///
 /// # Panics
-/// When the program has other values than numbers, or loops, or chooses by other conditions than comparisons.
+/// When the program has other numbers of inputs or results than `A` and `B` have leaves.
 #[track_caller]
-pub fn wired<C: Wiring, A: Obj, B: Obj>(program: &Program) -> Wire<C, A, B> {
-    let plain = |op: &Op<NodeId>, dtype| match op {
-        Op::Input(_) | Op::Constant(_) | Op::Unary(..) | Op::Binary(..) | Op::Select(_) => dtype == DType::F64,
-        Op::Discrete(op, args) => {
-            let numbers = args.iter().all(|node| program.nodes()[*node as usize].dtype == DType::F64);
-            matches!(op, Discrete::Compare(_)) && numbers
-        }
-        Op::Linear(..) | Op::Contract(..) | Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) => false,
-        Op::Concat(..) | Op::Loop(_) | Op::Custom(..) | Op::Call(..) | Op::Output(..) => false,
-    };
-    if !program.nodes().iter().all(|node| plain(&node.op, node.dtype) && node.shape.is_empty()) {
+pub fn wired<W: Wiring, A: Ground, B: Ground>(program: &Program) -> Wire<W, A, B> {
+    let (inputs, results) = (program.inputs().len(), program.outputs().len());
+    let (given, wanted) = (leaves(&A::layout()), leaves(&B::layout()));
+    if (inputs, results) != (given, wanted) {
         panic!(
-            "wired: a program must consist of functions of numbers, but this one has other operations or values; differentiate it \
-             by another verb"
+            "wired: the program must have {given} inputs and {wanted} results, but it has {inputs} and {results}; give the types of \
+             the program"
         );
     }
-    Wire::of(connected::<C>(program))
+    Wire::of(sequence(of_program(program, [A::layout(), B::layout()], &vec![true; results], true)))
 }
 
-/// A program of functions of scalars as wires. The context of an operation is `(((), v), w)`: all values so far.
-pub(super) fn connected<C: Wiring>(program: &Program) -> C::Morphism {
-    let count = program.inputs().len();
-    let (mut so_far, mut depth) = (inputs::<C>(count), count);
-    for node in program.nodes() {
-        let value = match &node.op {
-            // Inputs are the first nodes, and in the context from the start.
-            Op::Input(_) => continue,
-            Op::Constant(c) => C::then(C::delete(), C::constant(c.0.item::<f64>().expect("a number"))),
-            Op::Unary(op, a) => C::then(read::<C>(depth, *a), C::unary(*op)),
-            Op::Binary(op, a, b) => {
-                let both = C::beside(read::<C>(depth, *a), read::<C>(depth, *b));
-                C::then(C::then(C::copy(), both), C::binary(*op))
-            }
-            Op::Discrete(Discrete::Compare(op), args) => {
-                let both = C::beside(read::<C>(depth, args[0]), read::<C>(depth, args[1]));
-                C::then(C::then(C::copy(), both), C::compare(*op))
-            }
-            Op::Select(args) => {
-                let [mask, then, otherwise] = *args;
-                let values = C::then(C::copy(), C::beside(read::<C>(depth, then), read::<C>(depth, otherwise)));
-                let all = C::then(C::copy(), C::beside(values, read::<C>(depth, mask)));
-                let which = C::then(C::branch(), C::either(first::<C>(), second::<C>()));
-                C::then(all, C::then(which, C::join()))
-            }
-            Op::Discrete(..) | Op::Linear(..) | Op::Contract(..) | Op::Reduce(..) | Op::Gather(..) => {
-                unreachable!("a function of numbers")
-            }
-            Op::ScatterAdd(..) | Op::Concat(..) | Op::Loop(_) | Op::Custom(..) | Op::Call(..) | Op::Output(..) => {
-                unreachable!("a function of numbers")
-            }
-        };
-        so_far = C::then(so_far, C::then(C::copy(), C::beside(C::id(), value)));
-        depth += 1;
+/// The sequence of a recorded program. `present` says which leaves of `to` are its results; the others are zero. With
+/// `branches`, a selection between numbers by one mask is a branch.
+pub(super) fn of_program(program: &Program, [from, to]: [Layout; 2], present: &[bool], branches: bool) -> Sequence {
+    let mut numbers: Vec<usize> = Vec::with_capacity(program.nodes().len());
+    let (mut steps, mut count) = (Vec::new(), program.inputs().len());
+    for (id, node) in program.nodes().iter().enumerate() {
+        if let Op::Input(k) = &node.op {
+            numbers.push(*k as usize);
+            continue;
+        }
+        if let Op::Output(of, k) = &node.op {
+            let among = read(program, *of).iter().position(|output| output == k).expect("it is read here");
+            numbers.push(numbers[*of as usize] + among);
+            continue;
+        }
+        let mut operands: Vec<NodeId> = Vec::new();
+        node.op.operands(&mut |a| operands.push(*a));
+        let (run, made) = step(program, id as NodeId, node, &operands, branches);
+        numbers.push(count);
+        let operands = operands.iter().map(|a| numbers[*a as usize]).collect();
+        steps.push(Application { run, operands, results: count..count + made });
+        count += made;
     }
-    let mut results = program.results().iter().map(|node| read::<C>(depth, *node));
-    let first = results.next().unwrap_or_else(C::delete);
-    let all = results.fold(first, |before, this| C::then(C::copy(), C::beside(before, this)));
-    C::then(so_far, all)
+    let mut results = program.results().iter().map(|id| numbers[*id as usize]);
+    let results = present.iter().map(|present| if *present { results.next() } else { None }).collect();
+    Sequence { from, to, steps, results, count }
 }
 
-/// The inputs `((x, y), z)` as the context `((((), x), y), z)`.
-fn inputs<C: Wiring>(count: usize) -> C::Morphism {
-    match count {
-        0 => C::delete(),
-        1 => C::intro(),
-        _ => C::beside(inputs::<C>(count - 1), C::id()),
+/// One operation of a program, and the number of its results.
+fn step(program: &Program, id: NodeId, node: &Node, operands: &[NodeId], branches: bool) -> (Diagram, usize) {
+    let scalar = |node: &Node| (node.shape.len(), node.dtype) == (0, DType::F64);
+    let numbers = operands.iter().all(|a| scalar(&program.nodes()[*a as usize]));
+    let text: Option<Rc<dyn AnyPrimitive>> = match &node.op {
+        Op::Constant(c) if scalar(node) => Some(Rc::new(Constant::<0>::new(c.0.clone()))),
+        Op::Unary(op, _) if numbers => Some(Rc::new(Pointwise::<0>(*op))),
+        Op::Binary(op, ..) if numbers => Some(Rc::new(Pointwise2::<0>(*op))),
+        Op::Discrete(Discrete::Compare(op), _) if numbers => Some(Rc::new(Comparison(*op))),
+        // The operands are the list of a mask and two numbers.
+        Op::Select(_) if scalar(node) && branches => {
+            let which = then(wires(Rewiring::Branch), either(first(), second()));
+            return (then(wires(Rewiring::Swap), then(which, wires(Rewiring::Join))), 1);
+        }
+        Op::Input(_) | Op::Constant(_) | Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) => None,
+        Op::Linear(..) | Op::Contract(..) | Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) => None,
+        Op::Concat(..) | Op::Loop(_) | Op::Call(..) | Op::Custom(..) | Op::Output(..) => None,
+    };
+    alone(program, id, node, operands, text)
+}
+
+/// One operation as a program, and the number of its results.
+fn alone(
+    program: &Program,
+    id: NodeId,
+    node: &Node,
+    operands: &[NodeId],
+    text: Option<Rc<dyn AnyPrimitive>>,
+) -> (Diagram, usize) {
+    let mut builder = Builder::literal();
+    let slot = |a: &NodeId| {
+        let of = &program.nodes()[*a as usize];
+        Slot { name: String::new(), shape: of.shape.clone(), dtype: of.dtype }
+    };
+    let slots: Vec<Slot> = operands.iter().map(slot).collect();
+    let mut inputs = slots.iter().map(|slot| builder.input(slot.clone())).collect::<Vec<NodeId>>().into_iter();
+    let op = node.op.map(&mut |_| inputs.next().expect("an input for each operand"));
+    let several = matches!(op, Op::Loop(_) | Op::Call(..) | Op::Custom(..));
+    let made = builder.add(op.clone(), node.shape.clone(), node.dtype);
+    let results = match several {
+        true => read(program, id).into_iter().map(|k| builder.apply(Op::Output(made, k))).collect(),
+        false => vec![made],
+    };
+    let leaf = |shape: &[usize], dtype| Layout::Leaf(shape.len(), dtype);
+    let to = results.iter().map(|id| leaf(&builder.node(*id).shape, builder.node(*id).dtype)).collect();
+    let layouts = [list(slots.iter().map(|slot| leaf(&slot.shape, slot.dtype)).collect()), list(to)];
+    let count = results.len();
+    (operation(Operation::one(op, builder.finish(&results, &[]), layouts, text)), count)
+}
+
+/// The results of an operation that are read, of one with several results.
+fn read(program: &Program, id: NodeId) -> Vec<usize> {
+    let of = |node: &Node| if let Op::Output(of, k) = &node.op { (*of == id).then_some(*k) } else { None };
+    program.nodes().iter().filter_map(of).collect()
+}
+
+/// A reverse derivative of numbers as operations of the tables; `None` if it has other operations or values.
+pub(super) fn written(op: &Operation) -> Option<Diagram> {
+    let [from, to] = op.types();
+    let numbers = |layout: &Layout| kinds(layout).iter().all(|kind| *kind == (0, DType::F64));
+    if !numbers(&from) || !numbers(&to) {
+        return None;
     }
-}
-
-/// The value of a node in a context of this depth.
-fn read<C: Wiring>(depth: usize, node: NodeId) -> C::Morphism {
-    let mut path = second::<C>();
-    for _ in node as usize + 1..depth {
-        path = C::then(first::<C>(), path);
+    let scalars = vec![Some(Shape::new()); leaves(&from)];
+    let (program, present) = op.program(&scalars);
+    let plain = |node: &Node| matches!(node.op, Op::Input(_) | Op::Constant(_) | Op::Unary(..) | Op::Binary(..));
+    if !program.nodes().iter().all(plain) || !present.iter().all(|present| *present) {
+        return None;
     }
-    path
-}
-
-/// The first component of a pair.
-fn first<C: Wiring>() -> C::Morphism {
-    C::then(C::then(C::beside(C::id(), C::delete()), C::swap()), C::elim())
-}
-
-/// The second component of a pair.
-fn second<C: Wiring>() -> C::Morphism {
-    C::then(C::beside(C::delete(), C::id()), C::elim())
+    Some(sequence(of_program(&program, [from, to], &present, false)))
 }

@@ -1,0 +1,96 @@
+//! The reverse-mode optic functor on programs of wires, by its definition: residuals are wires.
+//!
+//! A program from `A` to `B` becomes two programs of wires: a way forward from `A` to `M * B`, and a way back from
+//! `M * B'` to `A'`, where `M` is the residual. Both are programs of the same kind, so the functor applies to them
+//! again. Law: the transform of a composition is the composition of transforms, as optics: their actions are equal.
+//!
+//! This is what [`strand`](super::strand) means, and how optics become programs of a lower order: in
+//! [`act`](super::act), and as text. Each order makes the wires of residuals several times longer, so stages do not run
+//! this way.
+
+use super::diagram::{Diagram, Node, Rewiring, beside, both, either, id, operation, then, wires};
+use super::wired::written;
+
+/// An optic of programs of wires.
+#[derive(Clone)]
+pub(super) struct Pair {
+    /// The way forward, `A -> M * B`.
+    pub(super) l: Diagram,
+    /// The way back, `M * B' -> A'`.
+    pub(super) r: Diagram,
+}
+
+/// An optic without a residual.
+fn iso(there: Diagram, back: Diagram) -> Pair {
+    Pair { l: then(there, wires(Rewiring::Intro)), r: then(wires(Rewiring::Elim), back) }
+}
+
+/// `A -> A * B`, with zero as second component.
+fn beside_zero() -> Diagram {
+    then(wires(Rewiring::Intro), then(beside(wires(Rewiring::Zero), id()), wires(Rewiring::Swap)))
+}
+
+/// `((a, b), (c, d)) -> ((a, c), (b, d))`.
+fn exchange() -> Diagram {
+    let swapped = then(wires(Rewiring::Unassoc), beside(wires(Rewiring::Swap), id()));
+    let inner = then(swapped, wires(Rewiring::Assoc));
+    then(then(wires(Rewiring::Assoc), beside(id(), inner)), wires(Rewiring::Unassoc))
+}
+
+/// The optic of a program of wires. An operation of numbers goes back by operations of the tables where `written` says
+/// so, otherwise by its reverse derivative as one operation.
+pub(super) fn optic(diagram: &Diagram, as_text: bool) -> Pair {
+    match &**diagram {
+        Node::Wires(rewiring) => of_wires(*rewiring),
+        // The residual is a pair of residuals.
+        Node::Then(f, g) => {
+            let (f, g) = (optic(f, as_text), optic(g, as_text));
+            Pair {
+                l: then(then(f.l, beside(id(), g.l)), wires(Rewiring::Unassoc)),
+                r: then(then(wires(Rewiring::Assoc), beside(id(), g.r)), f.r),
+            }
+        }
+        Node::Beside(f, g) => {
+            let (f, g) = (optic(f, as_text), optic(g, as_text));
+            Pair { l: then(beside(f.l, g.l), exchange()), r: then(exchange(), beside(f.r, g.r)) }
+        }
+        // Equation 9. The residual is that of the case that ran.
+        Node::Either(f, g) => {
+            let (f, g) = (optic(f, as_text), optic(g, as_text));
+            Pair {
+                l: then(either(f.l, g.l), wires(Rewiring::Split)),
+                r: then(wires(Rewiring::Unsplit), either(f.r, g.r)),
+            }
+        }
+        // The residual is the operand.
+        Node::Operation(op) => {
+            let back = op.pulled();
+            let written = if as_text { written(&back) } else { None };
+            Pair { l: both(id(), diagram.clone()), r: written.unwrap_or_else(|| operation(back)) }
+        }
+        Node::Sequence(sequence) => optic(&sequence.wires(), as_text),
+    }
+}
+
+fn of_wires(rewiring: Rewiring) -> Pair {
+    let there = wires(rewiring);
+    match rewiring {
+        Rewiring::Id | Rewiring::Swap => iso(there.clone(), there),
+        Rewiring::Assoc => iso(there, wires(Rewiring::Unassoc)),
+        Rewiring::Unassoc => iso(there, wires(Rewiring::Assoc)),
+        Rewiring::Intro => iso(there, wires(Rewiring::Elim)),
+        Rewiring::Elim => iso(there, wires(Rewiring::Intro)),
+        Rewiring::Copy => iso(there, wires(Rewiring::Add)),
+        Rewiring::Add => iso(there, wires(Rewiring::Copy)),
+        Rewiring::Delete => iso(there, wires(Rewiring::Zero)),
+        Rewiring::Zero => iso(there, wires(Rewiring::Delete)),
+        // The policy of deletion: the way back gives zero for the condition.
+        Rewiring::Branch => iso(there, then(wires(Rewiring::Join), beside_zero())),
+        // Equation 10, with the smaller residual: the history alone, that is, the case that ran.
+        Rewiring::Join => Pair { l: then(wires(Rewiring::Tagged), beside(id(), there)), r: wires(Rewiring::Inject) },
+        Rewiring::Split => iso(there, wires(Rewiring::Unsplit)),
+        Rewiring::Unsplit => iso(there, wires(Rewiring::Split)),
+        Rewiring::Tagged => iso(there, then(beside(wires(Rewiring::Delete), id()), wires(Rewiring::Elim))),
+        Rewiring::Inject => iso(there, then(wires(Rewiring::Join), then(beside_zero(), wires(Rewiring::Swap)))),
+    }
+}
