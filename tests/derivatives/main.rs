@@ -3,6 +3,10 @@
 
 #[path = "../gallery/mod.rs"]
 mod gallery;
+#[allow(dead_code)]
+#[path = "../../examples/horde_ad/main.rs"]
+mod horde_ad;
+#[allow(dead_code)]
 #[path = "../support/panics.rs"]
 mod panics;
 #[path = "../support/root.rs"]
