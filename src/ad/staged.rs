@@ -76,6 +76,19 @@ where
     (Tensor::from_raw(results.remove(0)), x.with_leaves(gradient))
 }
 
+/// [`grad_with`]. The value is not computed.
+#[track_caller]
+fn grad_of<T, P, Q, E>(f: OfBoth<'_, T, Term, P, Q, Tensor<Term, 0, E>>, x: &P, data: &Q) -> P::With<T>
+where
+    T: BaseTensor,
+    P: Tree<T>,
+    Q: Tree<T>,
+    E: Float,
+{
+    let (program, _) = recorded("grad", f, x, data);
+    x.with_leaves(program.derived(Derived::By(Wanted::gradient(false)), None, Vec::new()))
+}
+
 /// Value and gradient of a scalar function.
 ///
 /// ```
@@ -106,7 +119,7 @@ where
     P: Tree<T>,
     E: Float,
 {
-    value_and_grad_of(&|x, _: &()| f(x), x, &()).1
+    grad_of(&|x, _: &()| f(x), x, &())
 }
 
 /// [`grad`] of a function that also takes `data` that is not differentiated.
@@ -128,7 +141,7 @@ where
     Q: Tree<T>,
     E: Float,
 {
-    value_and_grad_of(&f, x, data).1
+    grad_of(&f, x, data)
 }
 
 /// The value of a function and its pullback.

@@ -37,6 +37,7 @@ mod export;
 mod flat;
 mod fourier;
 mod functions;
+mod horde_ad;
 mod hostile;
 mod kept;
 mod known_data;
