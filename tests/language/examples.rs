@@ -15,6 +15,9 @@ mod control;
 #[path = "../../examples/digits.rs"]
 mod digits;
 #[allow(dead_code)]
+#[path = "../../examples/horde_ad/main.rs"]
+mod horde_ad;
+#[allow(dead_code)]
 #[path = "../../examples/posteriors/main.rs"]
 mod posteriors;
 #[allow(dead_code)]
@@ -92,6 +95,11 @@ fn assert_block(page: &str, before: &str, first: &str, report: &str, same: impl 
 #[test]
 fn the_tour_is_as_on_its_page() {
     assert_printed_in("docs/guide/readings.md", &tour::report().expect("a text can be written"), 1e-6);
+}
+
+#[test]
+fn counts_beside_horde_ad_are_as_on_their_page() {
+    assert_marked_in("docs/horde-ad.md", "horde-ad: counts", &horde_ad::counts::report());
 }
 
 #[test]
