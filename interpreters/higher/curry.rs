@@ -27,7 +27,7 @@ use super::untyped::{
 use super::value::{Closure, Val};
 use crate::base::BaseTensor;
 use crate::higher::{
-    Arrays, Ccc, Expr, Fun, Ground, Language, Mask, Obj, Parts, Primitive, Prod, Recursive, Stack, Sum, Unit,
+    Arrays, Ccc, Expr, Fun, Ground, Language, Mask, Obj, Primitive, Prod, Recursive, Stack, Sum, Unit, Unrolled,
 };
 
 /// The tangents of functions.
@@ -288,6 +288,10 @@ fn fold<T: BaseTensor, K: FunctionTangent>(x: Val<T>) -> Val<T> {
 impl<T: BaseTensor, K: FunctionTangent> Ccc for Curry<T, K> {
     type Hom<A: Obj, B: Obj> = Differentiable<T, K, A, B>;
 
+    fn retyped<A: Obj, B: Obj, C: Obj, D: Obj>(f: Self::Hom<A, B>) -> Self::Hom<C, D> {
+        typed!(f.run)
+    }
+
     fn id<A: Obj>() -> Self::Hom<A, A> {
         typed!(plain(same, Lin::id))
     }
@@ -357,11 +361,11 @@ impl<T: BaseTensor, K: FunctionTangent> Language for Curry<T, K> {
         typed!(iterate(step.run))
     }
 
-    fn roll<R: Parts>() -> Self::Hom<R::Of, Recursive<R>> {
+    fn roll<R: Unrolled>() -> Self::Hom<R::Of, Recursive<R>> {
         typed!(plain(rolled, Lin::id))
     }
 
-    fn unroll<R: Parts>() -> Self::Hom<Recursive<R>, R::Of> {
+    fn unroll<R: Unrolled>() -> Self::Hom<Recursive<R>, R::Of> {
         typed!(plain(same, Lin::id))
     }
 

@@ -1,6 +1,6 @@
-//! `Erased<T>`: a target without types.
+//! `Erased<T>`: an instance without types.
 //!
-//! A program at this instance is a program of the target `T` at one universal type, so that rustc instantiates a rule
+//! A program at this instance is a program of the instance `T` at one universal type, so that rustc instantiates a rule
 //! of a transformation once, whatever the types of programs are. Without it, the derivative of order `n` of a program
 //! has `c^n` instantiations for each combinator, at types that become longer with each order. The rules themselves stay
 //! typed: only programs between two transformations lose their types. Law: a program has the same meaning at `Erased<T>`
@@ -10,10 +10,10 @@ use std::marker::PhantomData;
 use std::panic::Location;
 
 use crate::higher::{
-    ArrayTarget, Arrays, Ccc, Expr, Functor, Language, Layout, Linear, Obj, Parts, Primitive, Stack, Stacks, Target,
+    ArrayTarget, Arrays, Ccc, Expr, Functor, Language, Layout, Linear, Obj, Primitive, Stack, Stacks, Target, Unrolled,
 };
 
-/// Programs of the target `T`, without types.
+/// Programs of the instance `T`, without types.
 pub struct Erased<T>(PhantomData<T>);
 
 /// The type of all values.
@@ -31,7 +31,7 @@ impl Stacks for Any {
     type Many = Any;
 }
 
-impl Parts for Any {
+impl Unrolled for Any {
     type Of = Any;
 }
 
@@ -45,15 +45,19 @@ macro_rules! at {
     };
 }
 
-impl<T: Target> Erased<T> {
+impl<T: Ccc> Erased<T> {
     /// The program with types.
     pub fn typed<A: Obj, B: Obj>(program: Expr<Erased<T>, A, B>) -> Expr<T, A, B> {
         Expr::of(T::retyped(program.hom()))
     }
 }
 
-impl<T: Target> Ccc for Erased<T> {
+impl<T: Ccc> Ccc for Erased<T> {
     type Hom<A: Obj, B: Obj> = Untyped<T>;
+
+    fn retyped<A: Obj, B: Obj, C: Obj, D: Obj>(f: Untyped<T>) -> Untyped<T> {
+        f
+    }
 
     fn id<A: Obj>() -> Untyped<T> {
         T::id()
@@ -92,9 +96,9 @@ impl<T: Target> Ccc for Erased<T> {
     }
 }
 
-impl<T: Target> Language for Erased<T> {
+impl<T: Language> Language for Erased<T> {
     fn prim<P: Primitive>(p: P) -> Untyped<T> {
-        T::primal(p)
+        at!(T::prim(p))
     }
 
     fn written<A: Obj, B: Obj>(f: Untyped<T>, place: &'static Location<'static>) -> Untyped<T> {
@@ -121,12 +125,12 @@ impl<T: Target> Language for Erased<T> {
         at!(T::iterate::<Any, Any, Any>(at!(step)))
     }
 
-    fn roll<K: Parts>() -> Untyped<T> {
-        at!(T::roll::<Any>())
+    fn roll<K: Unrolled>() -> Untyped<T> {
+        at!(T::roll::<K>())
     }
 
-    fn unroll<K: Parts>() -> Untyped<T> {
-        at!(T::unroll::<Any>())
+    fn unroll<K: Unrolled>() -> Untyped<T> {
+        at!(T::unroll::<K>())
     }
 
     fn fix<G: Obj, A: Obj, B: Obj>(body: Untyped<T>) -> Untyped<T> {
@@ -135,10 +139,6 @@ impl<T: Target> Language for Erased<T> {
 }
 
 impl<T: Target> Target for Erased<T> {
-    fn retyped<A: Obj, B: Obj, C: Obj, D: Obj>(f: Untyped<T>) -> Untyped<T> {
-        f
-    }
-
     fn primal<P: Primitive, A: Obj, B: Obj>(p: P) -> Untyped<T> {
         T::primal(p)
     }
@@ -235,22 +235,22 @@ impl<T: Target> Target for Erased<T> {
         at!(T::lcastr::<Any, Any, Any>())
     }
 
-    fn lroll<G: Obj, K: Parts>() -> Untyped<T> {
+    fn lroll<G: Obj, K: Unrolled>() -> Untyped<T> {
         at!(T::lroll::<Any, Any>())
     }
 
-    fn lunroll<G: Obj, K: Parts>() -> Untyped<T> {
+    fn lunroll<G: Obj, K: Unrolled>() -> Untyped<T> {
         at!(T::lunroll::<Any, Any>())
     }
 }
 
-impl<T: ArrayTarget> Arrays for Erased<T> {
+impl<T: Arrays> Arrays for Erased<T> {
     fn map<A: Stack, B: Stack>() -> Untyped<T> {
-        at!(T::map_over::<Any, Any>())
+        at!(T::map::<A, B>())
     }
 
     fn fold<S: Stack, A: Stack>() -> Untyped<T> {
-        at!(T::fold_over::<Any, Any>())
+        at!(T::fold::<S, A>())
     }
 }
 

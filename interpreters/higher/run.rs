@@ -17,8 +17,8 @@ use super::value::{Closure, Val};
 use crate::base::BaseTensor;
 use crate::higher::linear::LinearStep;
 use crate::higher::{
-    ArrayTarget, Arrays, Ccc, Copower, Fun, Language, Layout, LinFun, LinSum, Mask, Obj, Parts, Primitive, Prod,
-    Recursive, Stack, Stacks, Sum, Target, Unit,
+    ArrayTarget, Arrays, Ccc, Copower, Fun, Language, Layout, LinFun, LinSum, Mask, Obj, Primitive, Prod, Recursive,
+    Stack, Stacks, Sum, Target, Unit, Unrolled,
 };
 
 /// Evaluation with tensors of the interpreter `T`.
@@ -53,6 +53,10 @@ impl<T: BaseTensor, A, B> Morphism<T, A, B> {
 
 impl<T: BaseTensor> Ccc for Run<T> {
     type Hom<A: Obj, B: Obj> = Morphism<T, A, B>;
+
+    fn retyped<A: Obj, B: Obj, C: Obj, D: Obj>(f: Self::Hom<A, B>) -> Self::Hom<C, D> {
+        typed!(f.run)
+    }
 
     fn id<A: Obj>() -> Morphism<T, A, A> {
         typed!(plain(same))
@@ -119,11 +123,11 @@ impl<T: BaseTensor> Language for Run<T> {
         typed!(iterate(step.run))
     }
 
-    fn roll<K: Parts>() -> Morphism<T, K::Of, Recursive<K>> {
+    fn roll<K: Unrolled>() -> Morphism<T, K::Of, Recursive<K>> {
         typed!(plain(rolled))
     }
 
-    fn unroll<K: Parts>() -> Morphism<T, Recursive<K>, K::Of> {
+    fn unroll<K: Unrolled>() -> Morphism<T, Recursive<K>, K::Of> {
         typed!(plain(same))
     }
 
@@ -133,10 +137,6 @@ impl<T: BaseTensor> Language for Run<T> {
 }
 
 impl<T: BaseTensor> Target for Run<T> {
-    fn retyped<A: Obj, B: Obj, C: Obj, D: Obj>(f: Self::Hom<A, B>) -> Self::Hom<C, D> {
-        typed!(f.run)
-    }
-
     fn primal<P: Primitive, A: Obj, B: Obj>(p: P) -> Morphism<T, A, B> {
         typed!(primitive(p))
     }
@@ -248,11 +248,11 @@ impl<T: BaseTensor> Target for Run<T> {
         typed!(constantly(Lin::cast_right))
     }
 
-    fn lroll<G: Obj, K: Parts>() -> Morphism<T, G, LinFun<K::Of, Recursive<K>>> {
+    fn lroll<G: Obj, K: Unrolled>() -> Morphism<T, G, LinFun<K::Of, Recursive<K>>> {
         typed!(constantly(Lin::id))
     }
 
-    fn lunroll<G: Obj, K: Parts>() -> Morphism<T, G, LinFun<Recursive<K>, K::Of>> {
+    fn lunroll<G: Obj, K: Unrolled>() -> Morphism<T, G, LinFun<Recursive<K>, K::Of>> {
         typed!(constantly(Lin::id))
     }
 }

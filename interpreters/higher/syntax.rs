@@ -10,8 +10,8 @@ use std::rc::Rc;
 use super::lambda::{AnyPrimitive, Lambda};
 use crate::higher::linear::LinearStep;
 use crate::higher::{
-    ArrayTarget, Arrays, Ccc, Copower, Fun, Ground, Language, Layout, LinFun, LinSum, Mask, Obj, Parts, Primitive,
-    Prod, Recursive, Stack, Stacks, Sum, Target, Unit,
+    ArrayTarget, Arrays, Ccc, Copower, Fun, Ground, Language, Layout, LinFun, LinSum, Mask, Obj, Primitive, Prod,
+    Recursive, Stack, Stacks, Sum, Target, Unit, Unrolled,
 };
 use crate::release::Shared;
 
@@ -149,6 +149,10 @@ impl<A, B> Code<A, B> {
 impl Ccc for Syntax {
     type Hom<A: Obj, B: Obj> = Code<A, B>;
 
+    fn retyped<A: Obj, B: Obj, C: Obj, D: Obj>(f: Self::Hom<A, B>) -> Self::Hom<C, D> {
+        f.retyped()
+    }
+
     fn id<A: Obj>() -> Code<A, A> {
         code!(Node::Id)
     }
@@ -215,11 +219,11 @@ impl Language for Syntax {
     }
 
     /// Terms are untyped, so a value of a recursive type is represented by its parts, as in the next methods.
-    fn roll<K: Parts>() -> Code<K::Of, Recursive<K>> {
+    fn roll<K: Unrolled>() -> Code<K::Of, Recursive<K>> {
         code!(Node::Id)
     }
 
-    fn unroll<K: Parts>() -> Code<Recursive<K>, K::Of> {
+    fn unroll<K: Unrolled>() -> Code<Recursive<K>, K::Of> {
         code!(Node::Id)
     }
 
@@ -229,10 +233,6 @@ impl Language for Syntax {
 }
 
 impl Target for Syntax {
-    fn retyped<A: Obj, B: Obj, C: Obj, D: Obj>(f: Self::Hom<A, B>) -> Self::Hom<C, D> {
-        f.retyped()
-    }
-
     fn primal<P: Primitive, A: Obj, B: Obj>(p: P) -> Code<A, B> {
         code!(Node::Prim(Rc::new(p)))
     }
@@ -340,11 +340,11 @@ impl Target for Syntax {
         code!(Node::Lcastr)
     }
 
-    fn lroll<G: Obj, K: Parts>() -> Code<G, LinFun<K::Of, Recursive<K>>> {
+    fn lroll<G: Obj, K: Unrolled>() -> Code<G, LinFun<K::Of, Recursive<K>>> {
         code!(Node::Lid)
     }
 
-    fn lunroll<G: Obj, K: Parts>() -> Code<G, LinFun<Recursive<K>, K::Of>> {
+    fn lunroll<G: Obj, K: Unrolled>() -> Code<G, LinFun<Recursive<K>, K::Of>> {
         code!(Node::Lid)
     }
 }

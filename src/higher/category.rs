@@ -9,13 +9,17 @@
 
 use std::panic::Location;
 
-use super::object::{Arr, Fun, Int, Mask, Obj, Parts, Prod, Recursive, Stack, Sum, Unit};
+use super::object::{Arr, Fun, Int, Mask, Obj, Prod, Recursive, Stack, Sum, Unit, Unrolled};
 use super::primitive::{Compact, Primitive};
 
 /// A cartesian closed category.
 pub trait Ccc: 'static {
     /// Programs from `A` to `B`.
     type Hom<A: Obj, B: Obj>: Clone + 'static;
+
+    /// The same program at other types. The caller ensures that its values are of these types, too: a transformation
+    /// maps a program to one at types that rustc cannot always simplify, and an instance may hide types.
+    fn retyped<A: Obj, B: Obj, C: Obj, D: Obj>(f: Self::Hom<A, B>) -> Self::Hom<C, D>;
 
     /// The identity.
     fn id<A: Obj>() -> Self::Hom<A, A>;
@@ -89,10 +93,10 @@ pub trait Language: Ccc {
     ///
     /// # Panics
     /// When a program runs that makes a value more than [`DEEPEST`] cases and pairs deep.
-    fn roll<K: Parts>() -> Self::Hom<K::Of, Recursive<K>>;
+    fn roll<K: Unrolled>() -> Self::Hom<K::Of, Recursive<K>>;
 
     /// The parts of a value of a recursive type.
-    fn unroll<K: Parts>() -> Self::Hom<Recursive<K>, K::Of>;
+    fn unroll<K: Unrolled>() -> Self::Hom<Recursive<K>, K::Of>;
 
     /// The function that may call itself.
     fn fix<G: Obj, A: Obj, B: Obj>(body: Self::Hom<Prod<Prod<G, Fun<A, B>>, A>, B>) -> Self::Hom<G, Fun<A, B>>;

@@ -10,7 +10,7 @@
 //! caller ensures that `zero` and `plus` are of a type with addition, and the types of a primitive those of its values.
 
 use super::category::{Arrays, Language};
-use super::object::{Copower, Fun, Layout, LinFun, LinSum, Obj, Parts, Prod, Recursive, Stacks};
+use super::object::{Copower, Fun, Layout, LinFun, LinSum, Obj, Prod, Recursive, Stacks, Unrolled};
 use super::primitive::Primitive;
 
 type Hom<T, A, B> = <T as super::category::Ccc>::Hom<A, B>;
@@ -22,10 +22,6 @@ pub type P2<A, F> = <A as Obj>::D2<F>;
 
 /// A language with linear functions and copowers.
 pub trait Target: Language {
-    /// The same program at other types. The caller ensures that its values are of these types, too: a transformation
-    /// maps a program to one at types that rustc cannot always simplify, and an instance may hide types.
-    fn retyped<A: Obj, B: Obj, C: Obj, D: Obj>(f: Hom<Self, A, B>) -> Hom<Self, C, D>;
-
     /// A primitive operation, on primal values: `A` and `B` are the types of its arguments and results.
     fn primal<P: Primitive, A: Obj, B: Obj>(p: P) -> Hom<Self, A, B>;
 
@@ -124,10 +120,10 @@ pub trait Target: Language {
     fn lcastr<G: Obj, A: Obj, B: Obj>() -> Hom<Self, G, LinFun<LinSum<A, B>, B>>;
 
     /// The (co)tangent of a value of a recursive type from those of its parts.
-    fn lroll<G: Obj, K: Parts>() -> Hom<Self, G, LinFun<K::Of, Recursive<K>>>;
+    fn lroll<G: Obj, K: Unrolled>() -> Hom<Self, G, LinFun<K::Of, Recursive<K>>>;
 
     /// The (co)tangents of the parts from that of the value.
-    fn lunroll<G: Obj, K: Parts>() -> Hom<Self, G, LinFun<Recursive<K>, K::Of>>;
+    fn lunroll<G: Obj, K: Unrolled>() -> Hom<Self, G, LinFun<Recursive<K>, K::Of>>;
 }
 
 /// The linear step of a loop: from the (co)tangent of the state, and an input, to that of the next state, and an

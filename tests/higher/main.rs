@@ -7,6 +7,7 @@ mod support;
 
 mod agree;
 mod deep;
+mod dynamic;
 #[path = "../../examples/higher_order.rs"]
 #[allow(dead_code, reason = "the program of the example is not run")]
 mod example;
@@ -25,4 +26,5 @@ mod printed;
 mod random;
 mod recursive;
 mod refused;
+mod relation;
 mod staged;

@@ -6,12 +6,16 @@ use super::{Forward, Forwards, shared_body};
 use crate::higher::linear::{P1, P2};
 use crate::higher::object::{PrimalParts, RowsOf, TangentParts};
 use crate::higher::{
-    ArrayTarget, Arrays, Ccc, Fun, Language, LinFun, Mask, Obj, Parts, Primitive, Prod, Recursive, Stack, Sum, Target,
-    Unit,
+    ArrayTarget, Arrays, Ccc, Fun, Language, LinFun, Mask, Obj, Primitive, Prod, Recursive, Stack, Sum, Target, Unit,
+    Unrolled,
 };
 
 impl<T: Target> Ccc for Forward<T> {
     type Hom<A: Obj, B: Obj> = T::Hom<P1<A, Forwards>, Prod<P1<B, Forwards>, LinFun<P2<A, Forwards>, P2<B, Forwards>>>>;
+
+    fn retyped<A: Obj, B: Obj, X: Obj, Y: Obj>(f: Self::Hom<A, B>) -> Self::Hom<X, Y> {
+        T::retyped(f)
+    }
 
     fn id<A: Obj>() -> Self::Hom<A, A> {
         T::pair(T::id(), T::lid())
@@ -106,11 +110,11 @@ impl<T: Target> Language for Forward<T> {
         T::then(T::pair(T::fst(), T::pair(T::snd(), T::lsnd())), T::iterate(body))
     }
 
-    fn roll<K: Parts>() -> Self::Hom<K::Of, Recursive<K>> {
+    fn roll<K: Unrolled>() -> Self::Hom<K::Of, Recursive<K>> {
         T::pair(T::roll::<PrimalParts<K, Forwards>>(), T::lroll::<_, TangentParts<K, Forwards>>())
     }
 
-    fn unroll<K: Parts>() -> Self::Hom<Recursive<K>, K::Of> {
+    fn unroll<K: Unrolled>() -> Self::Hom<Recursive<K>, K::Of> {
         T::pair(T::unroll::<PrimalParts<K, Forwards>>(), T::lunroll::<_, TangentParts<K, Forwards>>())
     }
 

@@ -6,13 +6,17 @@ use super::{Backwards, Generators, Reverse, shared_body};
 use crate::higher::linear::{P1, P2};
 use crate::higher::object::{PrimalParts, RowsOf, TangentParts};
 use crate::higher::{
-    ArrayTarget, Arrays, Ccc, Fun, Language, LinFun, Mask, Obj, Parts, Primitive, Prod, Recursive, Stack, Sum, Target,
-    Unit,
+    ArrayTarget, Arrays, Ccc, Fun, Language, LinFun, Mask, Obj, Primitive, Prod, Recursive, Stack, Sum, Target, Unit,
+    Unrolled,
 };
 
 impl<T: Target, G: Generators> Ccc for Reverse<T, G> {
     type Hom<A: Obj, B: Obj> =
         T::Hom<P1<A, Backwards<G>>, Prod<P1<B, Backwards<G>>, LinFun<P2<B, Backwards<G>>, P2<A, Backwards<G>>>>>;
+
+    fn retyped<A: Obj, B: Obj, X: Obj, Y: Obj>(f: Self::Hom<A, B>) -> Self::Hom<X, Y> {
+        T::retyped(f)
+    }
 
     fn id<A: Obj>() -> Self::Hom<A, A> {
         T::pair(T::id(), T::lid())
@@ -111,11 +115,11 @@ impl<T: Target, G: Generators> Language for Reverse<T, G> {
         T::then(start, T::iterate(body))
     }
 
-    fn roll<K: Parts>() -> Self::Hom<K::Of, Recursive<K>> {
+    fn roll<K: Unrolled>() -> Self::Hom<K::Of, Recursive<K>> {
         T::pair(T::roll::<PrimalParts<K, Backwards<G>>>(), T::lunroll::<_, TangentParts<K, Backwards<G>>>())
     }
 
-    fn unroll<K: Parts>() -> Self::Hom<Recursive<K>, K::Of> {
+    fn unroll<K: Unrolled>() -> Self::Hom<Recursive<K>, K::Of> {
         T::pair(T::unroll::<PrimalParts<K, Backwards<G>>>(), T::lroll::<_, TangentParts<K, Backwards<G>>>())
     }
 
