@@ -27,7 +27,7 @@ use super::untyped::{
 use super::value::{Closure, Val};
 use crate::base::BaseTensor;
 use crate::higher::{
-    Arrays, Ccc, Expr, Fun, Ground, Language, Mask, Obj, Primitive, Prod, Recursive, Stack, Sum, Unit, Unrolled,
+    Arrays, Ccc, Expr, Fun, Ground, Language, Mask, Obj, Primitive, Prod, Recursive, Stack, Sum, TypeParts, Unit,
 };
 
 /// The tangents of functions.
@@ -361,11 +361,11 @@ impl<T: BaseTensor, K: FunctionTangent> Language for Curry<T, K> {
         typed!(iterate(step.run))
     }
 
-    fn roll<R: Unrolled>() -> Self::Hom<R::Of, Recursive<R>> {
+    fn roll<R: TypeParts>() -> Self::Hom<R::Of, Recursive<R>> {
         typed!(plain(rolled, Lin::id))
     }
 
-    fn unroll<R: Unrolled>() -> Self::Hom<Recursive<R>, R::Of> {
+    fn unroll<R: TypeParts>() -> Self::Hom<Recursive<R>, R::Of> {
         typed!(plain(same, Lin::id))
     }
 

@@ -10,7 +10,7 @@ use std::marker::PhantomData;
 use std::panic::Location;
 
 use crate::higher::{
-    ArrayTarget, Arrays, Ccc, Expr, Functor, Language, Layout, Linear, Obj, Primitive, Stack, Stacks, Target, Unrolled,
+    ArrayTarget, Arrays, Ccc, Expr, Functor, Language, Layout, Linear, Obj, Primitive, Stack, Stacks, Target, TypeParts,
 };
 
 /// Programs of the instance `T`, without types.
@@ -31,7 +31,7 @@ impl Stacks for Any {
     type Many = Any;
 }
 
-impl Unrolled for Any {
+impl TypeParts for Any {
     type Of = Any;
 }
 
@@ -125,11 +125,11 @@ impl<T: Language> Language for Erased<T> {
         at!(T::iterate::<Any, Any, Any>(at!(step)))
     }
 
-    fn roll<K: Unrolled>() -> Untyped<T> {
+    fn roll<K: TypeParts>() -> Untyped<T> {
         at!(T::roll::<K>())
     }
 
-    fn unroll<K: Unrolled>() -> Untyped<T> {
+    fn unroll<K: TypeParts>() -> Untyped<T> {
         at!(T::unroll::<K>())
     }
 
@@ -235,11 +235,11 @@ impl<T: Target> Target for Erased<T> {
         at!(T::lcastr::<Any, Any, Any>())
     }
 
-    fn lroll<G: Obj, K: Unrolled>() -> Untyped<T> {
+    fn lroll<G: Obj, K: TypeParts>() -> Untyped<T> {
         at!(T::lroll::<Any, Any>())
     }
 
-    fn lunroll<G: Obj, K: Unrolled>() -> Untyped<T> {
+    fn lunroll<G: Obj, K: TypeParts>() -> Untyped<T> {
         at!(T::lunroll::<Any, Any>())
     }
 }

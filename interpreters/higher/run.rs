@@ -18,7 +18,7 @@ use crate::base::BaseTensor;
 use crate::higher::linear::LinearStep;
 use crate::higher::{
     ArrayTarget, Arrays, Ccc, Copower, Fun, Language, Layout, LinFun, LinSum, Mask, Obj, Primitive, Prod, Recursive,
-    Stack, Stacks, Sum, Target, Unit, Unrolled,
+    Stack, Stacks, Sum, Target, TypeParts, Unit,
 };
 
 /// Evaluation with tensors of the interpreter `T`.
@@ -123,11 +123,11 @@ impl<T: BaseTensor> Language for Run<T> {
         typed!(iterate(step.run))
     }
 
-    fn roll<K: Unrolled>() -> Morphism<T, K::Of, Recursive<K>> {
+    fn roll<K: TypeParts>() -> Morphism<T, K::Of, Recursive<K>> {
         typed!(plain(rolled))
     }
 
-    fn unroll<K: Unrolled>() -> Morphism<T, Recursive<K>, K::Of> {
+    fn unroll<K: TypeParts>() -> Morphism<T, Recursive<K>, K::Of> {
         typed!(plain(same))
     }
 
@@ -248,11 +248,11 @@ impl<T: BaseTensor> Target for Run<T> {
         typed!(constantly(Lin::cast_right))
     }
 
-    fn lroll<G: Obj, K: Unrolled>() -> Morphism<T, G, LinFun<K::Of, Recursive<K>>> {
+    fn lroll<G: Obj, K: TypeParts>() -> Morphism<T, G, LinFun<K::Of, Recursive<K>>> {
         typed!(constantly(Lin::id))
     }
 
-    fn lunroll<G: Obj, K: Unrolled>() -> Morphism<T, G, LinFun<Recursive<K>, K::Of>> {
+    fn lunroll<G: Obj, K: TypeParts>() -> Morphism<T, G, LinFun<Recursive<K>, K::Of>> {
         typed!(constantly(Lin::id))
     }
 }

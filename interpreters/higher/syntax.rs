@@ -11,7 +11,7 @@ use super::lambda::{AnyPrimitive, Lambda};
 use crate::higher::linear::LinearStep;
 use crate::higher::{
     ArrayTarget, Arrays, Ccc, Copower, Fun, Ground, Language, Layout, LinFun, LinSum, Mask, Obj, Primitive, Prod,
-    Recursive, Stack, Stacks, Sum, Target, Unit, Unrolled,
+    Recursive, Stack, Stacks, Sum, Target, TypeParts, Unit,
 };
 use crate::release::Shared;
 
@@ -219,11 +219,11 @@ impl Language for Syntax {
     }
 
     /// Terms are untyped, so a value of a recursive type is represented by its parts, as in the next methods.
-    fn roll<K: Unrolled>() -> Code<K::Of, Recursive<K>> {
+    fn roll<K: TypeParts>() -> Code<K::Of, Recursive<K>> {
         code!(Node::Id)
     }
 
-    fn unroll<K: Unrolled>() -> Code<Recursive<K>, K::Of> {
+    fn unroll<K: TypeParts>() -> Code<Recursive<K>, K::Of> {
         code!(Node::Id)
     }
 
@@ -340,11 +340,11 @@ impl Target for Syntax {
         code!(Node::Lcastr)
     }
 
-    fn lroll<G: Obj, K: Unrolled>() -> Code<G, LinFun<K::Of, Recursive<K>>> {
+    fn lroll<G: Obj, K: TypeParts>() -> Code<G, LinFun<K::Of, Recursive<K>>> {
         code!(Node::Lid)
     }
 
-    fn lunroll<G: Obj, K: Unrolled>() -> Code<G, LinFun<Recursive<K>, K::Of>> {
+    fn lunroll<G: Obj, K: TypeParts>() -> Code<G, LinFun<Recursive<K>, K::Of>> {
         code!(Node::Lid)
     }
 }

@@ -9,7 +9,7 @@
 
 use std::panic::Location;
 
-use super::object::{Arr, Fun, Int, Mask, Obj, Prod, Recursive, Stack, Sum, Unit, Unrolled};
+use super::object::{Arr, Fun, Int, Mask, Obj, Prod, Recursive, Stack, Sum, TypeParts, Unit};
 use super::primitive::{Compact, Primitive};
 
 /// A cartesian closed category.
@@ -93,10 +93,10 @@ pub trait Language: Ccc {
     ///
     /// # Panics
     /// When a program runs that makes a value more than [`DEEPEST`] cases and pairs deep.
-    fn roll<K: Unrolled>() -> Self::Hom<K::Of, Recursive<K>>;
+    fn roll<K: TypeParts>() -> Self::Hom<K::Of, Recursive<K>>;
 
     /// The parts of a value of a recursive type.
-    fn unroll<K: Unrolled>() -> Self::Hom<Recursive<K>, K::Of>;
+    fn unroll<K: TypeParts>() -> Self::Hom<Recursive<K>, K::Of>;
 
     /// The function that may call itself.
     fn fix<G: Obj, A: Obj, B: Obj>(body: Self::Hom<Prod<Prod<G, Fun<A, B>>, A>, B>) -> Self::Hom<G, Fun<A, B>>;

@@ -10,7 +10,7 @@
 //! caller ensures that `zero` and `plus` are of a type with addition, and the types of a primitive those of its values.
 
 use super::category::{Arrays, Language};
-use super::object::{Copower, Fun, Layout, LinFun, LinSum, Obj, Prod, Recursive, Stacks, Unrolled};
+use super::object::{Copower, Fun, Layout, LinFun, LinSum, Obj, Prod, Recursive, Stacks, TypeParts};
 use super::primitive::Primitive;
 
 type Hom<T, A, B> = <T as super::category::Ccc>::Hom<A, B>;
@@ -120,10 +120,10 @@ pub trait Target: Language {
     fn lcastr<G: Obj, A: Obj, B: Obj>() -> Hom<Self, G, LinFun<LinSum<A, B>, B>>;
 
     /// The (co)tangent of a value of a recursive type from those of its parts.
-    fn lroll<G: Obj, K: Unrolled>() -> Hom<Self, G, LinFun<K::Of, Recursive<K>>>;
+    fn lroll<G: Obj, K: TypeParts>() -> Hom<Self, G, LinFun<K::Of, Recursive<K>>>;
 
     /// The (co)tangents of the parts from that of the value.
-    fn lunroll<G: Obj, K: Unrolled>() -> Hom<Self, G, LinFun<Recursive<K>, K::Of>>;
+    fn lunroll<G: Obj, K: TypeParts>() -> Hom<Self, G, LinFun<Recursive<K>, K::Of>>;
 }
 
 /// The linear step of a loop: from the (co)tangent of the state, and an input, to that of the next state, and an

@@ -44,6 +44,6 @@ pub use linear::{ArrayTarget, Target};
 pub use monoidal::Monoidal;
 pub use object::{
     Arr, Copower, Element, Fun, Functor, Ground, Int, Layout, LinFun, LinSum, Linear, Mask, Matrix, Mono, Monoid, Mu,
-    Obj, Parity, Prod, Real, Recursive, Rows, Signature, Stack, Stacks, Sum, Unit, Unrolled, Vector,
+    Obj, Parity, Prod, Real, Recursive, Rows, Signature, Stack, Stacks, Sum, TypeParts, Unit, Vector,
 };
 pub use primitive::Primitive;

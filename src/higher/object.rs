@@ -299,7 +299,7 @@ pub type Mu<S> = Recursive<Knot<S>>;
 pub struct Recursive<K>(PhantomData<K>);
 
 /// The parts of the values of a recursive type.
-pub trait Unrolled: 'static {
+pub trait TypeParts: 'static {
     /// The type of the parts.
     type Of: Obj;
 }
@@ -313,24 +313,24 @@ pub struct PrimalParts<K, F>(PhantomData<(K, F)>);
 /// The (co)tangents of parts under a functor.
 pub struct TangentParts<K, F>(PhantomData<(K, F)>);
 
-impl<S: Signature> Unrolled for Knot<S> {
+impl<S: Signature> TypeParts for Knot<S> {
     type Of = S::Of<Mu<S>>;
 }
 
-impl<K: Unrolled, F: Functor> Unrolled for PrimalParts<K, F> {
+impl<K: TypeParts, F: Functor> TypeParts for PrimalParts<K, F> {
     type Of = <K::Of as Obj>::D1<F>;
 }
 
-impl<K: Unrolled, F: Functor> Unrolled for TangentParts<K, F> {
+impl<K: TypeParts, F: Functor> TypeParts for TangentParts<K, F> {
     type Of = <K::Of as Obj>::D2<F>;
 }
 
-impl<K: Unrolled> Obj for Recursive<K> {
+impl<K: TypeParts> Obj for Recursive<K> {
     type D1<F: Functor> = Recursive<PrimalParts<K, F>>;
     type D2<F: Functor> = Recursive<TangentParts<K, F>>;
 }
 
-impl<K: Unrolled, F: Functor> Linear for Recursive<TangentParts<K, F>> {}
+impl<K: TypeParts, F: Functor> Linear for Recursive<TangentParts<K, F>> {}
 
 impl<A: Obj, B: Obj> Obj for LinFun<A, B> {
     type D1<F: Functor> = F::Lin1<A, B>;

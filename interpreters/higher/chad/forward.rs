@@ -6,8 +6,8 @@ use super::{Forward, Forwards, shared_body};
 use crate::higher::linear::{P1, P2};
 use crate::higher::object::{PrimalParts, RowsOf, TangentParts};
 use crate::higher::{
-    ArrayTarget, Arrays, Ccc, Fun, Language, LinFun, Mask, Obj, Primitive, Prod, Recursive, Stack, Sum, Target, Unit,
-    Unrolled,
+    ArrayTarget, Arrays, Ccc, Fun, Language, LinFun, Mask, Obj, Primitive, Prod, Recursive, Stack, Sum, Target,
+    TypeParts, Unit,
 };
 
 impl<T: Target> Ccc for Forward<T> {
@@ -110,11 +110,11 @@ impl<T: Target> Language for Forward<T> {
         T::then(T::pair(T::fst(), T::pair(T::snd(), T::lsnd())), T::iterate(body))
     }
 
-    fn roll<K: Unrolled>() -> Self::Hom<K::Of, Recursive<K>> {
+    fn roll<K: TypeParts>() -> Self::Hom<K::Of, Recursive<K>> {
         T::pair(T::roll::<PrimalParts<K, Forwards>>(), T::lroll::<_, TangentParts<K, Forwards>>())
     }
 
-    fn unroll<K: Unrolled>() -> Self::Hom<Recursive<K>, K::Of> {
+    fn unroll<K: TypeParts>() -> Self::Hom<Recursive<K>, K::Of> {
         T::pair(T::unroll::<PrimalParts<K, Forwards>>(), T::lunroll::<_, TangentParts<K, Forwards>>())
     }
 

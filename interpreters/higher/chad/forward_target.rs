@@ -13,8 +13,8 @@ use super::{Forward, Forwards};
 use crate::higher::linear::{LinearStep, P1, P2};
 use crate::higher::object::{Cotangents, PrimalParts, Primals, TangentParts};
 use crate::higher::{
-    ArrayTarget, Copower, Expr, Fun, Layout, LinFun, LinSum, Obj, Primitive, Prod, Recursive, Stacks, Target, Unrolled,
-    Var, lam, let_, tup,
+    ArrayTarget, Copower, Expr, Fun, Layout, LinFun, LinSum, Obj, Primitive, Prod, Recursive, Stacks, Target,
+    TypeParts, Var, lam, let_, tup,
 };
 
 type F = Forwards;
@@ -220,12 +220,12 @@ impl<T: Target> Target for Forward<T> {
         constant::<T, C, LinSum<A, B>, B>(T::lcastr(), T::lcastr())
     }
 
-    fn lroll<C: Obj, K: Unrolled>() -> Self::Hom<C, LinFun<K::Of, Recursive<K>>> {
+    fn lroll<C: Obj, K: TypeParts>() -> Self::Hom<C, LinFun<K::Of, Recursive<K>>> {
         let value = T::lroll::<_, PrimalParts<K, F>>();
         constant::<T, C, K::Of, Recursive<K>>(value, T::lroll::<_, TangentParts<K, F>>())
     }
 
-    fn lunroll<C: Obj, K: Unrolled>() -> Self::Hom<C, LinFun<Recursive<K>, K::Of>> {
+    fn lunroll<C: Obj, K: TypeParts>() -> Self::Hom<C, LinFun<Recursive<K>, K::Of>> {
         let value = T::lunroll::<_, PrimalParts<K, F>>();
         constant::<T, C, Recursive<K>, K::Of>(value, T::lunroll::<_, TangentParts<K, F>>())
     }

@@ -37,7 +37,7 @@ pub trait Generators: Sized + 'static {
 }
 
 /// Generators whose linear functions have transposes: the transformation applies to its own results.
-pub trait Transposed: Generators {
+pub trait Transposable: Generators {
     /// The transpose of [`pullback`](Generators::pullback).
     fn pushforward<T: Target, P: Primitive, A: Obj, V: Obj, W: Obj>(p: P) -> T::Hom<A, LinFun<V, W>>;
 }
@@ -53,7 +53,7 @@ impl Generators for Derivatives {
     }
 }
 
-impl Transposed for Derivatives {
+impl Transposable for Derivatives {
     fn pushforward<T: Target, P: Primitive, A: Obj, V: Obj, W: Obj>(p: P) -> T::Hom<A, LinFun<V, W>> {
         T::pushforward::<P, A, V, W>(p)
     }
@@ -72,7 +72,7 @@ impl<M: Monoid> Generators for Dependency<M> {
     }
 }
 
-impl<M: Monoid> Transposed for Dependency<M> {
+impl<M: Monoid> Transposable for Dependency<M> {
     fn pushforward<T: Target, P: Primitive, A: Obj, V: Obj, W: Obj>(_: P) -> T::Hom<A, LinFun<V, W>> {
         T::lspread(P::Dom::layout(), P::Cod::layout())
     }

@@ -6,8 +6,8 @@ use super::{Backwards, Generators, Reverse, shared_body};
 use crate::higher::linear::{P1, P2};
 use crate::higher::object::{PrimalParts, RowsOf, TangentParts};
 use crate::higher::{
-    ArrayTarget, Arrays, Ccc, Fun, Language, LinFun, Mask, Obj, Primitive, Prod, Recursive, Stack, Sum, Target, Unit,
-    Unrolled,
+    ArrayTarget, Arrays, Ccc, Fun, Language, LinFun, Mask, Obj, Primitive, Prod, Recursive, Stack, Sum, Target,
+    TypeParts, Unit,
 };
 
 impl<T: Target, G: Generators> Ccc for Reverse<T, G> {
@@ -115,11 +115,11 @@ impl<T: Target, G: Generators> Language for Reverse<T, G> {
         T::then(start, T::iterate(body))
     }
 
-    fn roll<K: Unrolled>() -> Self::Hom<K::Of, Recursive<K>> {
+    fn roll<K: TypeParts>() -> Self::Hom<K::Of, Recursive<K>> {
         T::pair(T::roll::<PrimalParts<K, Backwards<G>>>(), T::lunroll::<_, TangentParts<K, Backwards<G>>>())
     }
 
-    fn unroll<K: Unrolled>() -> Self::Hom<Recursive<K>, K::Of> {
+    fn unroll<K: TypeParts>() -> Self::Hom<Recursive<K>, K::Of> {
         T::pair(T::unroll::<PrimalParts<K, Backwards<G>>>(), T::lroll::<_, TangentParts<K, Backwards<G>>>())
     }
 

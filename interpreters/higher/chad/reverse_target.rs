@@ -11,12 +11,12 @@ use super::terms::{
     Hom, both, comp, componentwise, eval, first, fold, fold_pairs, folded, further, lapp, linear, linear_loop, map,
     nested, same, second, single, sum, swap, zero, zip, zip_with,
 };
-use super::{Backwards, Derivatives, Reverse, Transposed};
+use super::{Backwards, Derivatives, Reverse, Transposable};
 use crate::higher::linear::{LinearStep, P1, P2};
 use crate::higher::object::{Cotangents, PrimalParts, Primals, TangentParts};
 use crate::higher::{
     ArrayTarget, Copower, Expr, Fun, Functor, Layout, LinFun, LinSum, Obj, Primitive, Prod, Recursive, Stacks, Target,
-    Unrolled, Var, lam, let_, tup,
+    TypeParts, Var, lam, let_, tup,
 };
 
 /// The primal value of a linear function, and its pullback to the context.
@@ -31,7 +31,7 @@ fn constant<T: Target, G: Obj, A: Obj, B: Obj, F: Functor>(
     T::pair(T::pair(value, transpose), T::zero())
 }
 
-impl<T: Target, G: Transposed> Target for Reverse<T, G> {
+impl<T: Target, G: Transposable> Target for Reverse<T, G> {
     fn primal<P: Primitive, A: Obj, B: Obj>(p: P) -> Self::Hom<A, B> {
         T::pair(T::primal(p.clone()), G::pullback::<T, P, _, _, _>(p))
     }
@@ -227,12 +227,12 @@ impl<T: Target, G: Transposed> Target for Reverse<T, G> {
         constant::<T, C, LinSum<A, B>, B, Backwards<G>>(T::lcastr(), T::linr())
     }
 
-    fn lroll<C: Obj, K: Unrolled>() -> Self::Hom<C, LinFun<K::Of, Recursive<K>>> {
+    fn lroll<C: Obj, K: TypeParts>() -> Self::Hom<C, LinFun<K::Of, Recursive<K>>> {
         let value = T::lroll::<_, PrimalParts<K, Backwards<G>>>();
         constant::<T, C, K::Of, Recursive<K>, Backwards<G>>(value, T::lunroll::<_, TangentParts<K, Backwards<G>>>())
     }
 
-    fn lunroll<C: Obj, K: Unrolled>() -> Self::Hom<C, LinFun<Recursive<K>, K::Of>> {
+    fn lunroll<C: Obj, K: TypeParts>() -> Self::Hom<C, LinFun<Recursive<K>, K::Of>> {
         let value = T::lunroll::<_, PrimalParts<K, Backwards<G>>>();
         constant::<T, C, Recursive<K>, K::Of, Backwards<G>>(value, T::lroll::<_, TangentParts<K, Backwards<G>>>())
     }
