@@ -157,7 +157,7 @@ fn nested_derivatives() {
     });
 }
 
-/// The first example of "Dual-numbers reverse AD for array languages".
+/// The program of "Dual arrays", section 2.5, with products in place of sums.
 #[test]
 fn squares_of_squares() {
     on_a_stack_of(STACK, || {

@@ -22,6 +22,7 @@ mod certificate;
 mod closed;
 mod complex;
 mod composed;
+mod concordance;
 mod concrete;
 mod constants;
 mod conv;

@@ -1,6 +1,6 @@
 //! Programs of the target language as terms of the lambda calculus: linear functions are functions, copowers are sums.
 //!
-//! This is the concrete target language of "CHAD", section 9.2: [`Lambda`] is a program as a term, which
+//! This is the concrete target language of "CHAD", sections 9.2 and 9.3: [`Lambda`] is a program as a term, which
 //! [`simplify`](Lambda::simplify) simplifies by the rules of Table 1 there, and [`linear`](Lambda::linear) runs. Law: a
 //! simplified term has the values of the original term.
 

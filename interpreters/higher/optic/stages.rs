@@ -205,7 +205,7 @@ fn unfolded<T: BaseTensor>(program: &Diagram, order: usize) -> Vec<(String, Clos
 }
 
 /// The stages of a composition, from those of its parts: forward through both, then back through both, and so on ("dP
-/// guide", Snippets 18 and 19).
+/// guide", Snippets 16 and 17).
 pub fn woven<T: BaseTensor>(f: &[Stage<T>], g: &[Stage<T>]) -> Vec<Stage<T>> {
     let each = f.iter().cloned().zip(g.iter().cloned()).enumerate();
     let stages = each.map(|(at, (f, g))| {
