@@ -7,9 +7,11 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use polygrad::higher::transform::{InReverse, gradient};
-use polygrad::higher::{self, Expr, Language, Monoidal, Real, Target, fun1};
+use polygrad::higher::{self, Expr, Fun, Language, Monoidal, Prod, Real, Target, fun1, lam, let_, num, tup};
 use polygrad::interpreters::higher::optic::{Staged, stars};
-use polygrad::interpreters::higher::{Forward, Lambda, Reverse, ReverseOptic, Run, Syntax, Wires};
+use polygrad::interpreters::higher::{
+    CurryClosures, CurryLists, Forward, Lambda, Reverse, ReverseOptic, Run, Syntax, Wires,
+};
 use polygrad::ops::Unary;
 use polygrad::passes::{optimize, vectorize};
 use polygrad::program::{Program, Term};
@@ -192,6 +194,47 @@ fn programs_of_chad_are_as_on_the_page() {
     for (what, text) in printed {
         assert_marked_in(PAGE, &format!("CHAD: {what}"), &text);
     }
+}
+
+type Called = Prod<Prod<Fun<Real, Real>, Fun<Real, Real>>, Real>;
+
+/// Two functions that capture the number, and a point.
+fn two_functions<C: Language>() -> Expr<C, Real, Called> {
+    fun1(|a| tup(tup(lam(|z| z.at() * a.at()), lam(|z| z.at() * a.at() * a.at())), num(0.5)))
+}
+
+/// Fig. 4: the result of `g` is forgotten, or `g` is not called; `f` is called twice, or its result doubled.
+fn equal_forwards<C: Language>() -> [(&'static str, Expr<C, Called, Real>); 4] {
+    [
+        (
+            "fst (f x, g x)",
+            fun1(|all| {
+                let_(all.at().snd(), |x| tup(all.at().fst().fst().app(x.at()), all.at().fst().snd().app(x.at())).fst())
+            }),
+        ),
+        ("f x", fun1(|all| all.at().fst().fst().app(all.at().snd()))),
+        (
+            "f x + f x",
+            fun1(|all| {
+                let_(all.at().fst().fst(), |f| let_(all.at().snd(), |x| f.at().app(x.at()) + f.at().app(x.at())))
+            }),
+        ),
+        ("let y = f x in y + y", fun1(|all| let_(all.at().fst().fst().app(all.at().snd()), |y| y.at() + y.at()))),
+    ]
+}
+
+#[test]
+fn tangents_of_functions_are_as_on_the_page() {
+    type Lists = CurryLists<Array>;
+    type Closures = CurryClosures<Array>;
+    let (a, one) = (tensor(2.0), tensor(1.0));
+    let mut text = String::new();
+    for ((name, lists), (_, closures)) in equal_forwards::<Lists>().into_iter().zip(equal_forwards::<Closures>()) {
+        let calls = Lists::raw_tangent(two_functions::<Lists>(), lists, &a, &one).to_string();
+        let environments = Closures::raw_tangent(two_functions::<Closures>(), closures, &a, &one).to_string();
+        text += &format!("{name}\n  calls:        {calls}\n  environments: {environments}\n");
+    }
+    assert_marked_in(PAGE, "The Differentiable Curry: Fig. 4", &text);
 }
 
 type Optic<C> = ReverseOptic<C>;
