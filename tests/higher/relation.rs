@@ -440,7 +440,7 @@ fn the_relation_refuses_wrong_functions() {
     assert!(!differs(right) && differs(wrong));
 }
 
-/// Instances without such a relation, and texts, agree on programs of numbers ("CHAD", section 9: adequacy).
+/// Instances without such a relation, and texts, agree on programs of numbers ("CHAD", Theorem 5.10: adequacy).
 #[test]
 fn texts_and_curried_instances_agree() {
     for seed in 0..programs() {
