@@ -1,7 +1,7 @@
 //! Programs of wires as data: the free category, of which every instance of [`Wiring`](super::Wiring) is a reading.
 //!
-//! A diagram has no types; the typed surface ensures that parts fit. Laws: the two directions of a [`Rewiring`] are
-//! each other's transposes; a [`Sequence`] means what its [wires](Sequence::wires) mean.
+//! A diagram has no types; the typed surface ensures that parts fit. Laws: a [`Rewiring`] has another one as its
+//! [transpose](Rewiring::transposed); a [`Sequence`] means what its [wires](Sequence::wires) mean.
 
 use std::rc::Rc;
 
@@ -16,6 +16,8 @@ pub(super) type Diagram = Shared<Node>;
 pub(super) enum Node {
     /// Wires, without an operation.
     Wires(Rewiring),
+    /// Wires between cases.
+    Cases(Casing),
     /// One program, then the other.
     Then(Diagram, Diagram),
     /// One program on each component of a pair.
@@ -28,8 +30,7 @@ pub(super) enum Node {
     Sequence(Rc<Sequence>),
 }
 
-/// What moves, copies, adds and deletes values, and what treats cases: the methods of [`Monoidal`](crate::higher::Monoidal)
-/// without parameters.
+/// What moves, copies, adds and deletes values: methods of [`Monoidal`](crate::higher::Monoidal) without parameters.
 ///
 /// Closed: these are the wires of the language.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +45,32 @@ pub(super) enum Rewiring {
     Add,
     Delete,
     Zero,
+}
+
+impl Rewiring {
+    /// The wires that go back.
+    pub(super) fn transposed(self) -> Rewiring {
+        match self {
+            Rewiring::Id => Rewiring::Id,
+            Rewiring::Swap => Rewiring::Swap,
+            Rewiring::Assoc => Rewiring::Unassoc,
+            Rewiring::Unassoc => Rewiring::Assoc,
+            Rewiring::Intro => Rewiring::Elim,
+            Rewiring::Elim => Rewiring::Intro,
+            Rewiring::Copy => Rewiring::Add,
+            Rewiring::Add => Rewiring::Copy,
+            Rewiring::Delete => Rewiring::Zero,
+            Rewiring::Zero => Rewiring::Delete,
+        }
+    }
+}
+
+/// What treats cases: the other methods of [`Monoidal`](crate::higher::Monoidal) without parameters, and two that their
+/// optics need.
+///
+/// Closed: these are the wires of the language between cases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Casing {
     Branch,
     Join,
     Split,
@@ -79,6 +106,10 @@ pub(super) struct Application {
 
 pub(super) fn wires(rewiring: Rewiring) -> Diagram {
     Shared::new(Node::Wires(rewiring))
+}
+
+pub(super) fn cases(casing: Casing) -> Diagram {
+    Shared::new(Node::Cases(casing))
 }
 
 pub(super) fn id() -> Diagram {

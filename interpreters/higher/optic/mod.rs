@@ -26,7 +26,7 @@ mod strand;
 mod text;
 mod wired;
 
-use diagram::{Diagram, Rewiring, beside, either, id, operation, then, wires};
+use diagram::{Casing, Diagram, Rewiring, beside, cases, either, id, operation, then, wires};
 use operation::Operation;
 use residual::{Pair, optic};
 pub use stages::{Stage, Staged, stars, woven};
@@ -150,7 +150,7 @@ impl<W: Wiring> Monoidal for W {
     }
 
     fn branch<A: Obj>() -> Wire<W, Prod<A, Mask>, Sum<A, A>> {
-        Wire::of(wires(Rewiring::Branch))
+        Wire::of(cases(Casing::Branch))
     }
 
     fn either<A: Obj, B: Obj, D: Obj, E: Obj>(f: Wire<W, A, B>, g: Wire<W, D, E>) -> Wire<W, Sum<A, D>, Sum<B, E>> {
@@ -158,15 +158,15 @@ impl<W: Wiring> Monoidal for W {
     }
 
     fn join<A: Obj>() -> Wire<W, Sum<A, A>, A> {
-        Wire::of(wires(Rewiring::Join))
+        Wire::of(cases(Casing::Join))
     }
 
     fn split<A: Obj, B: Obj, D: Obj, E: Obj>() -> Wire<W, Sum<Prod<A, B>, Prod<D, E>>, Prod<Sum<A, D>, Sum<B, E>>> {
-        Wire::of(wires(Rewiring::Split))
+        Wire::of(cases(Casing::Split))
     }
 
     fn unsplit<A: Obj, B: Obj, D: Obj, E: Obj>() -> Wire<W, Prod<Sum<A, D>, Sum<B, E>>, Sum<Prod<A, B>, Prod<D, E>>> {
-        Wire::of(wires(Rewiring::Unsplit))
+        Wire::of(cases(Casing::Unsplit))
     }
 }
 

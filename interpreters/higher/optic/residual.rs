@@ -8,7 +8,7 @@
 //! [`act`](super::act), and as text. Each order makes the wires of residuals several times longer, so stages do not run
 //! this way.
 
-use super::diagram::{Diagram, Node, Rewiring, beside, both, either, id, operation, then, wires};
+use super::diagram::{Casing, Diagram, Node, Rewiring, beside, both, cases, either, id, operation, then, wires};
 use super::wired::written;
 
 /// An optic of programs of wires.
@@ -41,7 +41,8 @@ fn exchange() -> Diagram {
 /// so, otherwise by its reverse derivative as one operation.
 pub(super) fn optic(diagram: &Diagram, as_text: bool) -> Pair {
     match &**diagram {
-        Node::Wires(rewiring) => of_wires(*rewiring),
+        Node::Wires(rewiring) => iso(diagram.clone(), wires(rewiring.transposed())),
+        Node::Cases(casing) => of_cases(*casing),
         // The residual is a pair of residuals.
         Node::Then(f, g) => {
             let (f, g) = (optic(f, as_text), optic(g, as_text));
@@ -57,10 +58,7 @@ pub(super) fn optic(diagram: &Diagram, as_text: bool) -> Pair {
         // Equation 9. The residual is that of the case that ran.
         Node::Either(f, g) => {
             let (f, g) = (optic(f, as_text), optic(g, as_text));
-            Pair {
-                l: then(either(f.l, g.l), wires(Rewiring::Split)),
-                r: then(wires(Rewiring::Unsplit), either(f.r, g.r)),
-            }
+            Pair { l: then(either(f.l, g.l), cases(Casing::Split)), r: then(cases(Casing::Unsplit), either(f.r, g.r)) }
         }
         // The residual is the operand.
         Node::Operation(op) => {
@@ -72,25 +70,16 @@ pub(super) fn optic(diagram: &Diagram, as_text: bool) -> Pair {
     }
 }
 
-fn of_wires(rewiring: Rewiring) -> Pair {
-    let there = wires(rewiring);
-    match rewiring {
-        Rewiring::Id | Rewiring::Swap => iso(there.clone(), there),
-        Rewiring::Assoc => iso(there, wires(Rewiring::Unassoc)),
-        Rewiring::Unassoc => iso(there, wires(Rewiring::Assoc)),
-        Rewiring::Intro => iso(there, wires(Rewiring::Elim)),
-        Rewiring::Elim => iso(there, wires(Rewiring::Intro)),
-        Rewiring::Copy => iso(there, wires(Rewiring::Add)),
-        Rewiring::Add => iso(there, wires(Rewiring::Copy)),
-        Rewiring::Delete => iso(there, wires(Rewiring::Zero)),
-        Rewiring::Zero => iso(there, wires(Rewiring::Delete)),
+fn of_cases(casing: Casing) -> Pair {
+    let there = cases(casing);
+    match casing {
         // The policy of deletion: the way back gives zero for the condition.
-        Rewiring::Branch => iso(there, then(wires(Rewiring::Join), beside_zero())),
+        Casing::Branch => iso(there, then(cases(Casing::Join), beside_zero())),
         // Equation 10, with the smaller residual: the history alone, that is, the case that ran.
-        Rewiring::Join => Pair { l: then(wires(Rewiring::Tagged), beside(id(), there)), r: wires(Rewiring::Inject) },
-        Rewiring::Split => iso(there, wires(Rewiring::Unsplit)),
-        Rewiring::Unsplit => iso(there, wires(Rewiring::Split)),
-        Rewiring::Tagged => iso(there, then(beside(wires(Rewiring::Delete), id()), wires(Rewiring::Elim))),
-        Rewiring::Inject => iso(there, then(wires(Rewiring::Join), then(beside_zero(), wires(Rewiring::Swap)))),
+        Casing::Join => Pair { l: then(cases(Casing::Tagged), beside(id(), there)), r: cases(Casing::Inject) },
+        Casing::Split => iso(there, cases(Casing::Unsplit)),
+        Casing::Unsplit => iso(there, cases(Casing::Split)),
+        Casing::Tagged => iso(there, then(beside(wires(Rewiring::Delete), id()), wires(Rewiring::Elim))),
+        Casing::Inject => iso(there, then(cases(Casing::Join), then(beside_zero(), wires(Rewiring::Swap)))),
     }
 }

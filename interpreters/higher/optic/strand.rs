@@ -10,7 +10,7 @@ use std::rc::Rc;
 
 use super::super::recursion::called;
 use super::super::value::Val;
-use super::diagram::{Diagram, Node, Rewiring, Sequence};
+use super::diagram::{Casing, Diagram, Node, Rewiring, Sequence};
 use super::operation::Operation;
 use crate::base::BaseTensor;
 use crate::higher::Layout;
@@ -19,7 +19,7 @@ use crate::higher::Layout;
 pub(super) enum Strand<T: 'static> {
     Wires(Rewiring),
     /// Wires between cases, with the case that ran, which the first stage finds.
-    Cases(Rewiring, Option<Case<T>>),
+    Cases(Casing, Option<Case<T>>),
     Then(Vec<Strand<T>>),
     Beside(Box<[Strand<T>; 2]>),
     Either(Box<Arms<T>>),
@@ -66,18 +66,8 @@ impl<T: BaseTensor> Strand<T> {
     pub(super) fn new(diagram: &Diagram, order: usize) -> Strand<T> {
         let _leave = called();
         match &**diagram {
-            Node::Wires(rewiring) => match rewiring {
-                Rewiring::Branch | Rewiring::Join | Rewiring::Split | Rewiring::Unsplit => {
-                    Strand::Cases(*rewiring, None)
-                }
-                Rewiring::Tagged | Rewiring::Inject => Strand::Cases(*rewiring, None),
-                Rewiring::Id | Rewiring::Swap | Rewiring::Assoc | Rewiring::Unassoc | Rewiring::Intro => {
-                    Strand::Wires(*rewiring)
-                }
-                Rewiring::Elim | Rewiring::Copy | Rewiring::Add | Rewiring::Delete | Rewiring::Zero => {
-                    Strand::Wires(*rewiring)
-                }
-            },
+            Node::Wires(rewiring) => Strand::Wires(*rewiring),
+            Node::Cases(casing) => Strand::Cases(*casing, None),
             Node::Then(..) => {
                 // A long composition is a list: neither making nor running it nests.
                 let (mut parts, mut work) = (Vec::new(), vec![diagram]);
@@ -85,11 +75,8 @@ impl<T: BaseTensor> Strand<T> {
                     match &**part {
                         Node::Then(f, g) => work.extend([g, f]),
                         Node::Wires(Rewiring::Id) => {}
-                        Node::Wires(_)
-                        | Node::Beside(..)
-                        | Node::Either(..)
-                        | Node::Operation(_)
-                        | Node::Sequence(_) => {
+                        Node::Wires(_) | Node::Cases(_) | Node::Beside(..) => parts.push(Strand::new(part, order)),
+                        Node::Either(..) | Node::Operation(_) | Node::Sequence(_) => {
                             parts.push(Strand::new(part, order));
                         }
                     }
@@ -111,12 +98,12 @@ impl<T: BaseTensor> Strand<T> {
         let _leave = called();
         let forward = stage.is_multiple_of(2);
         match self {
-            Strand::Wires(rewiring) => rewired(if forward { *rewiring } else { transposed(*rewiring) }, x),
-            Strand::Cases(rewiring, case) => {
+            Strand::Wires(rewiring) => rewired(if forward { *rewiring } else { rewiring.transposed() }, x),
+            Strand::Cases(casing, case) => {
                 if stage == 0 {
-                    *case = found(*rewiring, &x);
+                    *case = found(*casing, &x);
                 }
-                if forward { cased(*rewiring, case.as_ref(), x) } else { uncased(*rewiring, case.as_ref(), x) }
+                if forward { cased(*casing, case.as_ref(), x) } else { uncased(*casing, case.as_ref(), x) }
             }
             Strand::Then(parts) if forward => parts.iter_mut().fold(x, |x, part| part.turn(stage, x)),
             Strand::Then(parts) => parts.iter_mut().rev().fold(x, |x, part| part.turn(stage, x)),
@@ -128,30 +115,6 @@ impl<T: BaseTensor> Strand<T> {
             Strand::Either(arms) => arms.turn(stage, x),
             Strand::Operation(ladder) => ladder.turn(stage, x),
             Strand::Sequence(sequence, parts) => through(sequence, parts, stage, &x),
-        }
-    }
-}
-
-/// The wires that go back.
-fn transposed(rewiring: Rewiring) -> Rewiring {
-    match rewiring {
-        Rewiring::Id => Rewiring::Id,
-        Rewiring::Swap => Rewiring::Swap,
-        Rewiring::Assoc => Rewiring::Unassoc,
-        Rewiring::Unassoc => Rewiring::Assoc,
-        Rewiring::Intro => Rewiring::Elim,
-        Rewiring::Elim => Rewiring::Intro,
-        Rewiring::Copy => Rewiring::Add,
-        Rewiring::Add => Rewiring::Copy,
-        Rewiring::Delete => Rewiring::Zero,
-        Rewiring::Zero => Rewiring::Delete,
-        Rewiring::Branch
-        | Rewiring::Join
-        | Rewiring::Split
-        | Rewiring::Unsplit
-        | Rewiring::Tagged
-        | Rewiring::Inject => {
-            unreachable!("wires between cases go back by the case that ran")
         }
     }
 }
@@ -168,26 +131,16 @@ fn rewired<T: BaseTensor>(rewiring: Rewiring, x: Val<T>) -> Val<T> {
         Rewiring::Add => x.fst().plus(x.snd()),
         Rewiring::Delete => Val::Nil,
         Rewiring::Zero => Val::Zero,
-        Rewiring::Branch
-        | Rewiring::Join
-        | Rewiring::Split
-        | Rewiring::Unsplit
-        | Rewiring::Tagged
-        | Rewiring::Inject => {
-            unreachable!("wires between cases run by the case")
-        }
     }
 }
 
 /// The case that runs, from the input of the first stage; `None` for the zero of a sum, which has none.
-fn found<T: BaseTensor>(rewiring: Rewiring, x: &Val<T>) -> Option<Case<T>> {
-    match rewiring {
-        Rewiring::Branch => case(&Val::choice(x.snd().leaf())),
-        Rewiring::Unsplit => case(&x.fst()).or_else(|| case(&x.snd())),
-        Rewiring::Inject => case(&x.fst()),
-        Rewiring::Join | Rewiring::Split | Rewiring::Tagged => case(x),
-        Rewiring::Id | Rewiring::Swap | Rewiring::Assoc | Rewiring::Unassoc | Rewiring::Intro => None,
-        Rewiring::Elim | Rewiring::Copy | Rewiring::Add | Rewiring::Delete | Rewiring::Zero => None,
+fn found<T: BaseTensor>(casing: Casing, x: &Val<T>) -> Option<Case<T>> {
+    match casing {
+        Casing::Branch => case(&Val::choice(x.snd().leaf())),
+        Casing::Unsplit => case(&x.fst()).or_else(|| case(&x.snd())),
+        Casing::Inject => case(&x.fst()),
+        Casing::Join | Casing::Split | Casing::Tagged => case(x),
     }
 }
 
@@ -229,40 +182,32 @@ fn outside<T: BaseTensor>(x: &Val<T>) -> Val<T> {
 }
 
 /// Wires between cases, forward.
-fn cased<T: BaseTensor>(rewiring: Rewiring, case: Option<&Case<T>>, x: Val<T>) -> Val<T> {
-    match rewiring {
-        Rewiring::Branch => inside(case, [x.fst(), x.fst()]),
-        Rewiring::Join => outside(&x),
-        Rewiring::Split => {
+fn cased<T: BaseTensor>(casing: Casing, case: Option<&Case<T>>, x: Val<T>) -> Val<T> {
+    match casing {
+        Casing::Branch => inside(case, [x.fst(), x.fst()]),
+        Casing::Join => outside(&x),
+        Casing::Split => {
             let [left, right] = parts(&x);
             Val::pair(inside(case, [left.fst(), right.fst()]), inside(case, [left.snd(), right.snd()]))
         }
-        Rewiring::Unsplit => {
+        Casing::Unsplit => {
             let ([a, c], [b, d]) = (parts(&x.fst()), parts(&x.snd()));
             inside(case, [Val::pair(a, b), Val::pair(c, d)])
         }
-        Rewiring::Tagged => Val::pair(inside(case, [Val::Nil, Val::Nil]), x),
-        Rewiring::Inject => inside(case, [x.snd(), x.snd()]),
-        Rewiring::Id | Rewiring::Swap | Rewiring::Assoc | Rewiring::Unassoc | Rewiring::Intro => rewired(rewiring, x),
-        Rewiring::Elim | Rewiring::Copy | Rewiring::Add | Rewiring::Delete | Rewiring::Zero => rewired(rewiring, x),
+        Casing::Tagged => Val::pair(inside(case, [Val::Nil, Val::Nil]), x),
+        Casing::Inject => inside(case, [x.snd(), x.snd()]),
     }
 }
 
 /// Wires between cases, back. The cotangent of a condition, and that of a tag, is zero.
-fn uncased<T: BaseTensor>(rewiring: Rewiring, case: Option<&Case<T>>, x: Val<T>) -> Val<T> {
-    match rewiring {
-        Rewiring::Branch => Val::pair(outside(&x), Val::Zero),
-        Rewiring::Join => inside(case, [x.clone(), x]),
-        Rewiring::Split => cased(Rewiring::Unsplit, case, x),
-        Rewiring::Unsplit => cased(Rewiring::Split, case, x),
-        Rewiring::Tagged => x.snd(),
-        Rewiring::Inject => Val::pair(Val::Zero, outside(&x)),
-        Rewiring::Id | Rewiring::Swap | Rewiring::Assoc | Rewiring::Unassoc | Rewiring::Intro => {
-            rewired(transposed(rewiring), x)
-        }
-        Rewiring::Elim | Rewiring::Copy | Rewiring::Add | Rewiring::Delete | Rewiring::Zero => {
-            rewired(transposed(rewiring), x)
-        }
+fn uncased<T: BaseTensor>(casing: Casing, case: Option<&Case<T>>, x: Val<T>) -> Val<T> {
+    match casing {
+        Casing::Branch => Val::pair(outside(&x), Val::Zero),
+        Casing::Join => inside(case, [x.clone(), x]),
+        Casing::Split => cased(Casing::Unsplit, case, x),
+        Casing::Unsplit => cased(Casing::Split, case, x),
+        Casing::Tagged => x.snd(),
+        Casing::Inject => Val::pair(Val::Zero, outside(&x)),
     }
 }
 

@@ -3,7 +3,7 @@
 //! Law: the text has the values of the program.
 
 use super::super::syntax::{Code, Syntax};
-use super::diagram::{Diagram, Node, Rewiring};
+use super::diagram::{Casing, Diagram, Node, Rewiring};
 use super::wired::written;
 use crate::higher::{Ccc, Language, Obj, Target, Unit};
 
@@ -20,6 +20,7 @@ pub(super) fn code<A: Obj, B: Obj>(diagram: &Diagram) -> Code<A, B> {
 fn any(diagram: &Diagram) -> Text {
     match &**diagram {
         Node::Wires(rewiring) => rewired(*rewiring),
+        Node::Cases(casing) => cased(*casing),
         Node::Then(f, g) => Syntax::then(any(f), any(g)),
         Node::Beside(f, g) => paired(Syntax::then(first(), any(f)), Syntax::then(second(), any(g))),
         Node::Either(f, g) => cases(Syntax::then(any(f), left()), Syntax::then(any(g), right())),
@@ -61,7 +62,6 @@ fn cases(left: Text, right: Text) -> Text {
 }
 
 fn rewired(rewiring: Rewiring) -> Text {
-    let at_first = |case| Syntax::then(first(), case);
     match rewiring {
         Rewiring::Id => Syntax::id(),
         Rewiring::Swap => paired(second(), first()),
@@ -79,17 +79,23 @@ fn rewired(rewiring: Rewiring) -> Text {
         Rewiring::Add => Syntax::plus(first(), second()),
         Rewiring::Delete => Syntax::unit(),
         Rewiring::Zero => Syntax::zero(),
-        Rewiring::Branch => {
+    }
+}
+
+fn cased(casing: Casing) -> Text {
+    let at_first = |case| Syntax::then(first(), case);
+    match casing {
+        Casing::Branch => {
             let which = Syntax::then(second(), Syntax::test().retyped());
             Syntax::then(paired(first(), which), chosen(at_first(left()), at_first(right())))
         }
-        Rewiring::Join => cases(Syntax::id(), Syntax::id()),
-        Rewiring::Split => {
+        Casing::Join => cases(Syntax::id(), Syntax::id()),
+        Casing::Split => {
             let of = |case: fn() -> Text| paired(Syntax::then(first(), case()), Syntax::then(second(), case()));
             cases(of(left), of(right))
         }
         // One of the two values may be the zero of a sum, which has no case: the case is that of the other value.
-        Rewiring::Unsplit => {
+        Casing::Unsplit => {
             let with_zero = |case| Syntax::then(paired(Syntax::id(), Syntax::zero()), case);
             let after_zero = |case| Syntax::then(paired(Syntax::zero(), Syntax::id()), case);
             Syntax::plus(
@@ -97,10 +103,10 @@ fn rewired(rewiring: Rewiring) -> Text {
                 Syntax::then(second(), cases(after_zero(left()), after_zero(right()))),
             )
         }
-        Rewiring::Tagged => {
+        Casing::Tagged => {
             let of = |case: fn() -> Text| paired(Syntax::then(Syntax::unit(), case()), case());
             cases(of(left), of(right))
         }
-        Rewiring::Inject => Syntax::then(paired(second(), first()), chosen(at_first(left()), at_first(right()))),
+        Casing::Inject => Syntax::then(paired(second(), first()), chosen(at_first(left()), at_first(right()))),
     }
 }

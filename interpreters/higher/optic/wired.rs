@@ -6,7 +6,8 @@ use std::rc::Rc;
 
 use super::super::lambda::AnyPrimitive;
 use super::diagram::{
-    Application, Diagram, Rewiring, Sequence, either, first, list, operation, second, sequence, then, wires,
+    Application, Casing, Diagram, Rewiring, Sequence, cases, either, first, list, operation, second, sequence, then,
+    wires,
 };
 use super::operation::Operation;
 use super::{Wire, Wiring};
@@ -90,8 +91,8 @@ fn step(program: &Program, id: NodeId, node: &Node, operands: &[NodeId], branche
         Op::Discrete(Discrete::Compare(op), _) if numbers => Some(Rc::new(Comparison(*op))),
         // The operands are the list of a mask and two numbers.
         Op::Select(_) if scalar(node) && branches => {
-            let which = then(wires(Rewiring::Branch), either(first(), second()));
-            return (then(wires(Rewiring::Swap), then(which, wires(Rewiring::Join))), 1);
+            let which = then(cases(Casing::Branch), either(first(), second()));
+            return (then(wires(Rewiring::Swap), then(which, cases(Casing::Join))), 1);
         }
         Op::Input(_) | Op::Constant(_) | Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) => None,
         Op::Linear(..) | Op::Contract(..) | Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) => None,
