@@ -36,9 +36,10 @@ use cases::{ConvolutionCase, convolutional_case, drawn, lists_case, matrices_cas
 use convolutions::Variant;
 use measure::{median, time};
 
-/// A cell of a table with a time that is stated, if it is.
-fn stated(seconds: Option<f64>) -> String {
-    seconds.map_or("-".into(), time)
+/// The cells of a row: a name, and the times that are stated, if they are, each beside the time here.
+fn compared(name: String, there: &[Option<f64>], here: &[f64]) -> Vec<String> {
+    let pairs = there.iter().zip(here).flat_map(|(there, here)| [there.map_or("-".into(), time), time(*here)]);
+    std::iter::once(name).chain(pairs).collect()
 }
 
 fn head(out: &mut dyn Write, title: &str, columns: &[&str]) -> io::Result<()> {
@@ -78,10 +79,8 @@ fn convolution_table(out: &mut dyn Write, in_kernels: bool) -> io::Result<()> {
             }),
             median(|| grad_with(|x, data| case.paired(in_kernels, x, data), &x, &data)),
         ];
-        let there = [known.derived[0], known.by_hand[0], known.made[0], known.made[1]];
-        let mut cells = vec![format!("{0} x {0}", known.size)];
-        cells.extend(there.iter().zip(here).flat_map(|(there, here)| [time(*there), time(here)]));
-        row(out, &cells)?;
+        let there = [known.derived[0], known.by_hand[0], known.made[0], known.made[1]].map(Some);
+        row(out, &compared(format!("{0} x {0}", known.size), &there, &here))?;
     }
     Ok(())
 }
@@ -97,9 +96,7 @@ fn convolutional_table(out: &mut dyn Write) -> io::Result<()> {
             median(|| Function::grad_with(cases::convolutional_loss, &x, &data).executable().peak_bytes()),
             median(|| grad_with(cases::convolutional_loss, &x, &data)),
         ];
-        let mut cells = vec![format!("{size} x {size}")];
-        cells.extend(there.iter().zip(here).flat_map(|(there, here)| [time(*there), time(here)]));
-        row(out, &cells)?;
+        row(out, &compared(format!("{size} x {size}"), &there.map(Some), &here))?;
     }
     Ok(())
 }
@@ -140,8 +137,7 @@ fn product_table(out: &mut dyn Write) -> io::Result<()> {
             median(|| grad(|list: &Vec<_>| products::from_left(list), &list)),
             median(|| grad(products::folded, &x)),
         ];
-        let mut cells = vec![n.to_string()];
-        cells.extend(there.iter().zip(here).flat_map(|(there, here)| [stated(*there), time(here)]));
+        let mut cells = compared(n.to_string(), &there, &here);
         cells.push(time(median(|| made.run(&x))));
         row(out, &cells)?;
     }
@@ -175,9 +171,7 @@ fn descent_table(out: &mut dyn Write) -> io::Result<()> {
             median(|| cases::descent(&step_of_matrices, &matrices, &examples)),
             median(|| Function::stage_with(cases::step_of_matrices, &matrices, &examples[0]).executable().peak_bytes()),
         ];
-        let mut cells = vec![format!("{}, {}", widths[0], widths[1])];
-        cells.extend(there.iter().zip(here).flat_map(|(there, here)| [stated(*there), time(here)]));
-        row(out, &cells)?;
+        row(out, &compared(format!("{}, {}", widths[0], widths[1]), &there, &here))?;
     }
     Ok(())
 }
@@ -200,27 +194,37 @@ fn variant_table(out: &mut dyn Write) -> io::Result<()> {
 /// Programs of its tests, for which no times are stated.
 fn other_table(out: &mut dyn Write) -> io::Result<()> {
     head(out, "Programs without stated times", &["gradient", "to make", "run"])?;
-    let mut line = |name: &str, made: f64, run: f64| row(out, &[name.into(), time(made), time(run)]);
+    let x = tensor(1.1);
     for copies in cases::NESTED {
         let f = move |a: &products::Number<_>| folds::products(copies, 0.7, a);
-        let made = Function::grad(f, &tensor(1.1));
-        let seconds = median(|| Function::grad(f, &tensor(1.1)).executable().peak_bytes());
-        line(&format!("nested folds of {copies:?} products"), seconds, median(|| made.run(&tensor(1.1))))?;
+        made_and_run(
+            out,
+            &format!("nested folds of {copies:?} products"),
+            || Function::grad(f, &x),
+            |made| made.run(&x),
+        )?;
     }
     let scans = |a: &products::Number<_>| folds::over_scans(0.1, a);
-    let made = Function::grad(scans, &tensor(1.1));
-    let seconds = median(|| Function::grad(scans, &tensor(1.1)).executable().peak_bytes());
-    line("folds over scans in a fold", seconds, median(|| made.run(&tensor(1.1))))?;
+    made_and_run(out, "folds over scans in a fold", || Function::grad(scans, &x), |made| made.run(&x))?;
     for steps in [1000, 10_000] {
         let f = move |a: &products::Number<_>| folds::sines(steps, a);
-        let made = Function::grad(f, &tensor(1.1));
-        let seconds = median(|| Function::grad(f, &tensor(1.1)).executable().peak_bytes());
-        line(&format!("fold of {steps} sines"), seconds, median(|| made.run(&tensor(1.1))))?;
+        made_and_run(out, &format!("fold of {steps} sines"), || Function::grad(f, &x), |made| made.run(&x))?;
     }
     let (x, data) = recurrent_case(128, 150);
-    let made = Function::grad_with(networks::recurrent_loss, &x, &data);
-    let seconds = median(|| Function::grad_with(networks::recurrent_loss, &x, &data).executable().peak_bytes());
-    line("recurrent network of width 128, 150 pictures", seconds, median(|| made.run_with(&x, &data)))
+    let make = || Function::grad_with(networks::recurrent_loss, &x, &data);
+    made_and_run(out, "recurrent network of width 128, 150 pictures", make, |made| made.run_with(&x, &data))
+}
+
+/// A row with the time to make a function, and that of a run of it.
+fn made_and_run<P, Q, Y, R>(
+    out: &mut dyn Write,
+    name: &str,
+    make: impl Fn() -> Function<P, Q, Y>,
+    run: impl Fn(&Function<P, Q, Y>) -> R,
+) -> io::Result<()> {
+    let made = make();
+    let seconds = median(|| make().executable().peak_bytes());
+    row(out, &[name.into(), time(seconds), time(median(|| run(&made)))])
 }
 
 /// A table that is written to an output.
