@@ -80,14 +80,14 @@ impl<T: BaseTensor> Bag<T> {
         bags.fold(first, Bag::both)
     }
 
-    /// Calls `show` with `f` of every entry; for an array of entries, with the sum of the results.
-    pub(super) fn fold(&self, f: &dyn Fn(Val<T>, Val<T>) -> Val<T>, show: &mut dyn FnMut(Val<T>)) {
-        for entry in self.entries() {
-            match entry {
-                Entry::One(a, v) => show(f(a.clone(), v.clone())),
-                Entry::Zip(xs, vs) => show(Bag::summed(xs.clone(), vs.clone(), f)),
-            }
-        }
+    /// The sum of `f` over all entries.
+    pub(super) fn total(&self, f: &dyn Fn(Val<T>, Val<T>) -> Val<T>) -> Val<T> {
+        self.entries().into_iter().fold(Val::Zero, |total, entry| {
+            total.plus(match entry {
+                Entry::One(a, v) => f(a.clone(), v.clone()),
+                Entry::Zip(xs, vs) => Bag::summed(xs.clone(), vs.clone(), f),
+            })
+        })
     }
 
     /// The sum of `f` over the pairs of elements of two arrays.

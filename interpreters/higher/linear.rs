@@ -366,13 +366,7 @@ impl<T: BaseTensor> Lin<T> {
             Node::Then(..) | Node::Pair(..) | Node::Plus(..) | Node::Bind(..) | Node::Select(..) => {
                 unreachable!("a combination")
             }
-            Node::Fold(f) => {
-                let Some(bag) = v.bag() else { return Val::Zero };
-                let mut total = Val::Zero;
-                let each = |a, v| f.apply(a).lin().run(mode, v);
-                bag.fold(&each, &mut |w| total = std::mem::replace(&mut total, Val::Zero).plus(w));
-                total
-            }
+            Node::Fold(f) => v.bag().map_or(Val::Zero, |bag| bag.total(&|a, v| f.apply(a).lin().run(mode, v))),
             Node::Swap(f) => {
                 let f = f.clone();
                 Val::fun(move |x| f.apply(x).lin().run(mode, v.clone()))

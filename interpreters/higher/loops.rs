@@ -193,8 +193,7 @@ fn looped<T: BaseTensor>(
         let state = rebuild(&of_carry, Way::Same, &mut before.iter().cloned());
         let trip = step(state.clone(), rebuild(&of_elements, Way::Same, &mut element.iter().cloned()));
         let (mut after, mut outputs) = (Vec::new(), Vec::new());
-        let start = carry.clone().conform(&trip.carry);
-        let next = flatten(&trip.carry.conform(&state), &mut after);
+        let next = flatten(&trip.carry.clone().conform(&state), &mut after);
         let out = flatten(&trip.out, &mut outputs);
         let split = outputs.len();
         if n == 0 {
@@ -214,6 +213,7 @@ fn looped<T: BaseTensor>(
             },
             _ => {
                 failed = true;
+                let start = carry.clone().conform(&trip.carry);
                 if flatten(&start, &mut Vec::new()).is_some_and(|of_start| of_start != of_carry) {
                     grown = Some(start);
                 }

@@ -353,12 +353,5 @@ pub(super) fn as_linear<T: BaseTensor>(f: Val<T>) -> Lin<T> {
 
 /// The sum over the entries of a copower of a function of an entry.
 pub(super) fn copower_sum<T: BaseTensor>(f: Val<T>) -> Lin<T> {
-    Lin::operation(move |_, v| {
-        let mut total = Val::Zero;
-        if let Some(bag) = v.bag() {
-            let each = |a, v| f.apply(Val::pair(a, v));
-            bag.fold(&each, &mut |w| total = std::mem::replace(&mut total, Val::Zero).plus(w));
-        }
-        total
-    })
+    Lin::operation(move |_, v| v.bag().map_or(Val::Zero, |bag| bag.total(&|a, v| f.apply(Val::pair(a, v)))))
 }

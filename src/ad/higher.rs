@@ -518,7 +518,7 @@ pub fn formal_derivatives<A: Ground, T: BaseTensor>(
 /// The optimized program of a function, traced at variables with the shapes of `like`.
 #[track_caller]
 fn staged<A: Ground>(like: &A::Value<Array>, f: impl FnOnce(Val<Term>) -> Vec<Term>) -> Program {
-    let variables: Vec<Term> = like.leaves().iter().map(|x| Term::variable(x.shape(), x.dtype())).collect();
+    let variables = Term::variables_like(&like.leaves());
     let inputs = Val::of_leaves(&A::layout(), &mut variables.iter().cloned().map(Some));
     closed(&variables, &f(inputs))
 }

@@ -70,15 +70,14 @@ where
     Q: Tree<T>,
     E: Float,
 {
-    let (program, _) = recorded("grad", f, x, data);
-    let mut results = program.derived(Derived::By(Wanted::gradient(true)), None, Vec::new());
+    let mut results = gradient_of(f, x, data, true);
     let gradient = results.split_off(1);
     (Tensor::from_raw(results.remove(0)), x.with_leaves(gradient))
 }
 
-/// [`grad_with`]. The value is not computed.
+/// The leaves of the gradient of a scalar function, after its value if that is wanted.
 #[track_caller]
-fn grad_of<T, P, Q, E>(f: OfBoth<'_, T, Term, P, Q, Tensor<Term, 0, E>>, x: &P, data: &Q) -> P::With<T>
+fn gradient_of<T, P, Q, E>(f: OfBoth<'_, T, Term, P, Q, Tensor<Term, 0, E>>, x: &P, data: &Q, value: bool) -> Vec<T>
 where
     T: BaseTensor,
     P: Tree<T>,
@@ -86,7 +85,7 @@ where
     E: Float,
 {
     let (program, _) = recorded("grad", f, x, data);
-    x.with_leaves(program.derived(Derived::By(Wanted::gradient(false)), None, Vec::new()))
+    program.derived(Derived::By(Wanted::gradient(value)), None, Vec::new())
 }
 
 /// Value and gradient of a scalar function.
@@ -119,7 +118,7 @@ where
     P: Tree<T>,
     E: Float,
 {
-    grad_of(&|x, _: &()| f(x), x, &())
+    x.with_leaves(gradient_of(&|x, _: &()| f(x), x, &(), false))
 }
 
 /// [`grad`] of a function that also takes `data` that is not differentiated.
@@ -141,7 +140,7 @@ where
     Q: Tree<T>,
     E: Float,
 {
-    grad_of(&f, x, data)
+    x.with_leaves(gradient_of(&f, x, data, false))
 }
 
 /// The value of a function and its pullback.

@@ -57,13 +57,7 @@ pub trait Primitive: Clone + 'static {
     /// The leaves of the argument, where `None` is a symbolic zero: a (co)tangent, which is a primal value at the next
     /// order of differentiation. By default only the shape of a number is known.
     fn complete<T: BaseTensor>(&self, args: &[Option<T>]) -> Vec<T> {
-        let number = || T::zeros(&[], DType::F64);
-        let all = args.iter().zip(kinds(&Self::Dom::layout())).map(|(arg, kind)| match (arg, kind) {
-            (Some(arg), _) => arg.clone(),
-            (None, (0, DType::F64)) => number(),
-            (None, _) => unreachable!("{} has an argument of unknown shape", self.name()),
-        });
-        all.collect()
+        completed(&self.name(), &Self::Dom::layout(), args)
     }
 }
 
@@ -431,6 +425,13 @@ pub struct Recorded<A, B> {
     types: PhantomData<(A, B)>,
 }
 
+impl<A, B> Recorded<A, B> {
+    /// A program of which nobody asks the types.
+    pub(crate) fn untyped(program: Program) -> Self {
+        Recorded { program, types: PhantomData }
+    }
+}
+
 impl<A: Ground, B: Ground> Recorded<A, B> {
     /// A program whose inputs are the leaves of `A`, and whose results are the leaves of `B`.
     ///
@@ -446,13 +447,13 @@ impl<A: Ground, B: Ground> Recorded<A, B> {
                  types of the program"
             );
         }
-        Recorded { program, types: PhantomData }
+        Recorded::untyped(program)
     }
 }
 
 impl<A, B> Clone for Recorded<A, B> {
     fn clone(&self) -> Self {
-        Recorded { program: self.program.clone(), types: PhantomData }
+        Recorded::untyped(self.program.clone())
     }
 }
 
@@ -463,6 +464,23 @@ pub(crate) fn kinds(layout: &Layout) -> Vec<(usize, DType)> {
         Layout::Leaf(rank, dtype) => vec![(*rank, *dtype)],
         Layout::Pair(a, b) => [kinds(a), kinds(b)].concat(),
     }
+}
+
+/// The (co)tangents of the leaves of a layout, from those of its floats, which alone have some.
+pub(crate) fn of_floats<T>(layout: &Layout, floats: impl IntoIterator<Item = Option<T>>) -> Vec<Option<T>> {
+    let mut floats = floats.into_iter();
+    let leaf = |(_, dtype): (usize, DType)| if dtype.is_float() { floats.next().flatten() } else { None };
+    kinds(layout).into_iter().map(leaf).collect()
+}
+
+/// The leaves of an argument in which symbolic zeros are numbers: the shape of no other zero is known.
+pub(crate) fn completed<T: BaseTensor>(name: &str, layout: &Layout, args: &[Option<T>]) -> Vec<T> {
+    let leaf = |(arg, (rank, dtype)): (&Option<T>, (usize, DType))| match arg {
+        Some(arg) => arg.clone(),
+        None if rank == 0 => T::zeros(&[], dtype),
+        None => unreachable!("{name} has an argument of unknown shape"),
+    };
+    args.iter().zip(kinds(layout)).map(leaf).collect()
 }
 
 /// The number of arrays in a value.

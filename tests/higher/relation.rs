@@ -12,7 +12,7 @@ use polygrad::interpreters::Dual;
 use polygrad::interpreters::higher::erased::Any;
 use polygrad::interpreters::higher::{CurryClosures, CurryLists, Erased, Forward, Lambda, Reverse, Run, Syntax};
 use polygrad::ops::Unary;
-use polygrad::{Array, direct, tensor};
+use polygrad::{Array, Tensor, direct, tensor};
 
 use super::agree::close;
 use super::dynamic::{Draw, Name, Term, Ty, app, plus, rc, times};
@@ -339,6 +339,13 @@ fn function<M: Mode>(draw: &mut Draw, t: Name, a: &Ty, b: &Ty) -> Element {
 /// The point of all curves.
 const TIME: f64 = 0.6;
 
+/// The value and the derivative of a program of numbers: evaluation at dual numbers.
+fn by_dual_numbers(program: &Term, t: Name) -> [f64; 2] {
+    let dual = |x: &Tensor<Dual<Array>, 0>| higher::run(program.numbers::<Run<Dual<Array>>>(t), x);
+    let (value, slope) = direct::jvp(dual, &tensor(TIME), &tensor(1.0));
+    [value.item(), slope.item()]
+}
+
 /// An element of the numbers with its value and derivative, and those of the curve. Elements of other types are reduced
 /// to numbers by related arguments.
 fn seen<M: Mode>(draw: &mut Draw, t: Name, ty: &Ty, element: &Element, found: &mut Vec<[[f64; 2]; 2]>) {
@@ -346,15 +353,11 @@ fn seen<M: Mode>(draw: &mut Draw, t: Name, ty: &Ty, element: &Element, found: &m
         Ty::Sum(..) => unreachable!("an observable type"),
         Ty::Real => {
             let at = tensor(TIME);
-            let value = higher::run(element.program.numbers::<I>(t), &at).item();
-            let dual =
-                |x: &polygrad::Tensor<Dual<Array>, 0>| higher::run(element.program.numbers::<Run<Dual<Array>>>(t), x);
-            let slope = direct::jvp(dual, &at, &tensor(1.0)).1.item();
             let curve = let_(tag::<_, _, Prod<Real, LinFun<Real, Real>>>(element.curve.clone()), |c| {
                 tup(c.at().fst(), lapp(c.at().snd(), num(1.0)))
             });
             let (primal, along) = higher::run(Erased::typed(curve), &at);
-            found.push([[value, slope], [primal.item(), along.item()]]);
+            found.push([by_dual_numbers(&element.program, t), [primal.item(), along.item()]]);
         }
         Ty::Pair(a, b) => {
             for (right, part) in [(false, a), (true, b)] {
@@ -448,10 +451,8 @@ fn texts_and_curried_instances_agree() {
         let t = draw.name();
         let program = draw.term(&mut vec![(t, Ty::Real)], &Ty::Real, 3 + (seed % 3) as u32);
         let at = tensor(TIME);
-        let dual = |x: &polygrad::Tensor<Dual<Array>, 0>| higher::run(program.numbers::<Run<Dual<Array>>>(t), x);
-        let (value, slope) = direct::jvp(dual, &at, &tensor(1.0));
-        let expected = [value.item(), slope.item()];
-        let pair = |(y, g): (polygrad::Tensor<Array, 0>, polygrad::Tensor<Array, 0>)| [y.item(), g.item()];
+        let expected = by_dual_numbers(&program, t);
+        let pair = |(y, g): (Tensor<Array, 0>, Tensor<Array, 0>)| [y.item(), g.item()];
         let lists = pair(higher::value_and_grad_by(program.numbers::<CurryLists<Array>>(t), &at));
         close(&format!("lists, program {seed}"), &lists, &expected, 1e-10);
         let closures = pair(higher::value_and_grad_by(program.numbers::<CurryClosures<Array>>(t), &at));

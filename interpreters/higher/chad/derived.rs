@@ -5,7 +5,8 @@
 
 use super::{Tangents, pull_primitive, push_primitive};
 use crate::base::BaseTensor;
-use crate::higher::{Ground, Layout, Primitive, Prod};
+use crate::higher::primitive::{leaves, of_floats};
+use crate::higher::{Ground, Primitive, Prod};
 
 /// `(x, v) -> Dop x v`: the tangents of the results of a primitive.
 #[derive(Clone)]
@@ -15,27 +16,30 @@ pub(super) struct Pushed<P>(pub(super) P);
 #[derive(Clone)]
 pub(super) struct Pulled<P>(pub(super) P);
 
-/// The leaves of a layout that are floats, with all leaves of the tangents.
-fn of_floats<T: BaseTensor>(layout: &Layout, tangents: &mut dyn Iterator<Item = Option<T>>, into: &mut Tangents<T>) {
-    match layout {
-        Layout::Unit => {}
-        Layout::Leaf(_, dtype) => into.push(if dtype.is_float() { tangents.next().flatten() } else { None }),
-        Layout::Pair(a, b) => {
-            of_floats(a, tangents, into);
-            of_floats(b, tangents, into);
-        }
-    }
-}
-
 /// The (co)tangents of floats, with explicit zeros of the shapes of `like`.
 fn filled<T: BaseTensor>(tangents: Tangents<T>, like: &[T]) -> Vec<T> {
     let floats = tangents.into_iter().zip(like).filter(|(_, x)| x.dtype().is_float());
     floats.map(|(t, x)| t.unwrap_or_else(|| T::zeros(x.shape(), x.dtype()))).collect()
 }
 
-/// The number of arguments.
-fn split<P: Primitive>() -> usize {
-    crate::higher::primitive::leaves(&P::Dom::layout())
+/// The arguments of a primitive, and those of its derivative that follow them.
+fn split<P: Primitive, T>(args: &[T]) -> (&[T], &[T]) {
+    args.split_at(leaves(&P::Dom::layout()))
+}
+
+/// The leaves of the argument of a derivative of `p`, of which (co)tangents may be symbolic zeros; `like` gives values
+/// with their shapes at the arguments of `p`.
+fn complete<P: Primitive, T: BaseTensor>(p: &P, args: &[Option<T>], like: impl FnOnce(&[T]) -> Vec<T>) -> Vec<T> {
+    let (at, given) = split::<P, _>(args);
+    let mut all = p.complete(at);
+    if given.iter().all(Option::is_some) {
+        all.extend(given.iter().flatten().cloned());
+        return all;
+    }
+    let like = like(&all);
+    let zeros = filled(vec![None; like.len()], &like);
+    all.extend(given.iter().zip(zeros).map(|(v, zero)| v.clone().unwrap_or(zero)));
+    all
 }
 
 impl<P: Primitive> Primitive for Pushed<P> {
@@ -46,19 +50,16 @@ impl<P: Primitive> Primitive for Pushed<P> {
         format!("D[{}]", self.0.name())
     }
 
+    /// A primitive without floats among its arguments runs, since nothing else knows the shapes of its results.
     fn run<T: BaseTensor>(&self, args: &[T]) -> Vec<T> {
-        let (at, given) = args.split_at(split::<P>());
-        let mut x_dots = Vec::new();
-        of_floats(&P::Dom::layout(), &mut given.iter().cloned().map(Some), &mut x_dots);
-        let like = self.0.run(at);
-        filled(push_primitive(&self.0, at, &x_dots), &like)
+        let (at, given) = split::<P, _>(args);
+        let x_dots = of_floats(&P::Dom::layout(), given.iter().cloned().map(Some));
+        let y_dots = push_primitive(&self.0, at, &x_dots);
+        if given.is_empty() { filled(y_dots, &self.0.run(at)) } else { y_dots.into_iter().flatten().collect() }
     }
 
     fn complete<T: BaseTensor>(&self, args: &[Option<T>]) -> Vec<T> {
-        let (at, given) = args.split_at(split::<P>());
-        let at = self.0.complete(at);
-        let zeros = filled(vec![None; at.len()], &at);
-        at.into_iter().chain(given.iter().zip(zeros).map(|(v, zero)| v.clone().unwrap_or(zero))).collect()
+        complete(&self.0, args, <[T]>::to_vec)
     }
 }
 
@@ -71,20 +72,12 @@ impl<P: Primitive> Primitive for Pulled<P> {
     }
 
     fn run<T: BaseTensor>(&self, args: &[T]) -> Vec<T> {
-        let (at, given) = args.split_at(split::<P>());
-        let mut y_bars = Vec::new();
-        of_floats(&P::Cod::layout(), &mut given.iter().cloned().map(Some), &mut y_bars);
+        let (at, given) = split::<P, _>(args);
+        let y_bars = of_floats(&P::Cod::layout(), given.iter().cloned().map(Some));
         filled(pull_primitive(&self.0, at, &y_bars), at)
     }
 
     fn complete<T: BaseTensor>(&self, args: &[Option<T>]) -> Vec<T> {
-        let (at, given) = args.split_at(split::<P>());
-        let at = self.0.complete(at);
-        if given.iter().all(Option::is_some) {
-            return at.into_iter().chain(given.iter().flatten().cloned()).collect();
-        }
-        let results = self.0.run(&at);
-        let zeros = filled(vec![None; results.len()], &results);
-        at.into_iter().chain(given.iter().zip(zeros).map(|(v, zero)| v.clone().unwrap_or(zero))).collect()
+        complete(&self.0, args, |at| self.0.run(at))
     }
 }

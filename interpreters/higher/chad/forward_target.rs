@@ -6,8 +6,8 @@
 
 use super::derived::{Pulled, Pushed};
 use super::terms::{
-    Hom, both, comp, componentwise, eval, first, fold, fold_pairs, folded, further, lapp, linear, linear_loop, map,
-    same, second, single, sum, swap, zero, zip, zip_with,
+    Hom, both, comp, componentwise, derivatives, eval, first, fold, fold_pairs, folded, further, lapp, linear,
+    linear_loop, linear_with, looped, map, mapped, same, second, single, sum, swap, uncurried, zero, zip, zip_with,
 };
 use super::{Forward, Forwards};
 use crate::higher::linear::{LinearStep, P1, P2};
@@ -63,14 +63,13 @@ impl<T: Target> Target for Forward<T> {
         constant::<T, C, A, B>(T::lspread(from.clone(), to.clone()), T::lspread(from, to))
     }
 
+    /// Zero, and the sum, are those of a pair.
     fn zero<C: Obj, A: Obj>() -> Self::Hom<C, A> {
-        T::pair(T::zero(), T::zero())
+        T::zero()
     }
 
     fn plus<C: Obj, A: Obj>(a: Self::Hom<C, A>, b: Self::Hom<C, A>) -> Self::Hom<C, A> {
-        let value = T::plus(T::then(T::fst(), T::fst()), T::then(T::snd(), T::fst()));
-        let along = T::plus(T::then(T::fst(), T::snd()), T::then(T::snd(), T::snd()));
-        T::then(T::pair(a, b), T::pair(value, along))
+        T::plus(a, b)
     }
 
     fn lapp<C: Obj, A: Obj, B: Obj>(f: Self::Hom<C, LinFun<A, B>>, v: Self::Hom<C, A>) -> Self::Hom<C, B> {
@@ -195,13 +194,8 @@ impl<T: Target> Target for Forward<T> {
         folded.hom()
     }
 
-    /// The derivative in the vector does not depend on the vector, so it is taken at zero.
     fn linear<C: Obj, A: Obj, B: Obj>(f: Self::Hom<C, Fun<A, B>>) -> Self::Hom<C, LinFun<A, B>> {
-        let made = let_(Expr::<T, _, _>::of(f), |f| {
-            let value = linear(lam(|v| f.at().fst().app(v.at()).fst()));
-            tup(tup(value, f.at().fst().app(zero()).snd()), f.at().snd())
-        });
-        made.hom()
+        linear_with(Expr::<T, _, _>::of(f)).hom()
     }
 
     fn linl<C: Obj, A: Obj, B: Obj>() -> Self::Hom<C, LinFun<A, LinSum<A, B>>> {
@@ -233,13 +227,13 @@ impl<T: Target> Target for Forward<T> {
 
 impl<T: ArrayTarget> ArrayTarget for Forward<T> {
     fn map_over<A: Stacks, B: Stacks>() -> Self::Hom<Prod<Fun<A::One, B::One>, A::Many>, B::Many> {
-        let called = || T::then(T::pair(T::then(T::fst(), T::fst()), T::snd()), T::eval());
-        let value = T::pair(T::curry(T::then(called(), T::fst())), T::snd());
         let of_f = T::lcomp(T::lfst(), T::lmap::<_, Primals<A, F>, Cotangents<B, F>>(T::snd()));
-        let each = T::curry(T::then(called(), T::snd()));
-        let of_xs = T::lzip_with::<_, Primals<A, F>, Cotangents<A, F>, Cotangents<B, F>>(each, T::snd());
+        let of_xs = T::lzip_with::<_, Primals<A, F>, Cotangents<A, F>, Cotangents<B, F>>(
+            derivatives::<T, _, _, _, _>(),
+            T::snd(),
+        );
         let along = T::plus(of_f, T::lcomp(T::lsnd(), of_xs));
-        T::pair(T::then(value, T::map_over::<Primals<A, F>, Primals<B, F>>()), along)
+        T::pair(mapped::<T, Primals<A, F>, Primals<B, F>, _>(), along)
     }
 
     /// A fold is a loop without outputs.
@@ -255,34 +249,24 @@ impl<T: ArrayTarget> ArrayTarget for Forward<T> {
     {
         type Trip<S, A> = Prod<Primals<S, F>, Primals<A, F>>;
         type Along<S, B> = Prod<Cotangents<S, F>, Cotangents<B, F>>;
-        // In the context (<f, <s, xs>>, at): the results of a trip with the state before it.
-        let called = || T::then(T::pair(T::then(T::fst(), T::fst()), T::snd()), T::eval());
-        let next = || T::then(called(), T::fst());
-        let step = T::pair(T::then(next(), T::fst()), T::pair(T::then(T::snd(), T::fst()), T::then(next(), T::snd())));
-        let forward = T::then(
-            T::pair(T::curry(step), T::snd()),
-            T::accumulate::<Primals<S, F>, Primals<A, F>, Prod<Primals<S, F>, Primals<B, F>>>(reverse),
-        );
-        // In the context (<f, <s, xs>>, <last, <states, outputs>>).
-        let value = T::pair(T::then(T::snd(), T::fst()), T::then(T::snd(), T::then(T::snd(), T::snd())));
-        let states = T::then(T::snd(), T::then(T::snd(), T::fst()));
-        let trips = T::pair(states, T::then(T::fst(), T::then(T::snd(), T::snd())));
-        // <s', <d, x'>> -> f' <s', x'> + d
-        let moved = T::lpair(T::lfst(), T::lcomp(T::lsnd(), T::lsnd()));
-        let added = T::lcomp(T::lsnd(), T::lfst());
-        let linear = T::plus(T::lcomp(moved, T::then(called(), T::snd())), added);
-        let each = T::then(T::fst(), T::curry(linear));
-        let swept =
-            T::laccumulate::<_, Trip<S, A>, Cotangents<S, F>, Prod<Along<S, B>, Cotangents<A, F>>, Cotangents<B, F>>(
-                reverse,
-                each,
-                trips.clone(),
-            );
-        // <f', <s', xs'>> -> <s', <map f' trips, xs'>>
-        let of_f = T::lcomp(T::lfst(), T::lmap::<_, Trip<S, A>, Along<S, B>>(trips));
-        let inputs = T::lpair(T::lcomp(T::lsnd(), T::lfst()), T::lpair(of_f, T::lcomp(T::lsnd(), T::lsnd())));
-        let results = T::lpair(T::lfst(), T::lcomp(T::lsnd(), T::lsnd()));
-        T::bind(forward, T::pair(value, T::lcomp(inputs, T::lcomp(swept, results))))
+        looped::<T, Primals<S, F>, Primals<A, F>, Primals<B, F>, _, _>(reverse, |each, trips| {
+            // <s', <d, x'>> -> f' <s', x'> + d
+            let moved = T::lpair(T::lfst(), T::lcomp(T::lsnd(), T::lsnd()));
+            let at = T::then(T::pair(T::then(T::fst(), each), T::snd()), T::eval());
+            let linear = T::curry(T::plus(T::lcomp(moved, at), T::lcomp(T::lsnd(), T::lfst())));
+            let swept = T::laccumulate::<
+                _,
+                Trip<S, A>,
+                Cotangents<S, F>,
+                Prod<Along<S, B>, Cotangents<A, F>>,
+                Cotangents<B, F>,
+            >(reverse, linear, trips.clone());
+            // <f', <s', xs'>> -> <s', <map f' trips, xs'>>
+            let of_f = T::lcomp(T::lfst(), T::lmap::<_, Trip<S, A>, Along<S, B>>(trips));
+            let inputs = T::lpair(T::lcomp(T::lsnd(), T::lfst()), T::lpair(of_f, T::lcomp(T::lsnd(), T::lsnd())));
+            let results = T::lpair(T::lfst(), T::lcomp(T::lsnd(), T::lsnd()));
+            T::lcomp(inputs, T::lcomp(swept, results))
+        })
     }
 
     fn lzip<C: Obj, A: Stacks, V: Stacks>(
@@ -321,8 +305,8 @@ impl<T: ArrayTarget> ArrayTarget for Forward<T> {
                         lam(|e| comp(f.at().fst().app(e.at().fst()).snd(), eval(e.at().snd()))),
                         tup(xs.at().fst(), vs.at()),
                     );
-                    let called = swap(lam(|e| comp(eval(e.at().fst()), eval(e.at().snd()))));
-                    let of_f = comp(called, map::<T, _, Pairs<A, V>, Cotangents<W, F>>(tup(xs.at().fst(), vs.at())));
+                    let of_f =
+                        comp(uncurried(), map::<T, _, Pairs<A, V>, Cotangents<W, F>>(tup(xs.at().fst(), vs.at())));
                     sum(comp(xs.at().snd(), of_xs), comp(f.at().snd(), of_f))
                 }));
                 tup(tup(value, along), rest)
@@ -385,8 +369,7 @@ impl<T: ArrayTarget> ArrayTarget for Forward<T> {
                                 lam(|e| comp(f.at().fst().app(e.at().fst()).snd(), eval(e.at().snd()))),
                                 trips.at(),
                             );
-                            let called = swap(lam(|e| comp(eval(e.at().fst()), eval(e.at().snd()))));
-                            let of_f = comp(called, map::<T, _, Trip<A, S, V>, Added<S, W>>(trips.at()));
+                            let of_f = comp(uncurried(), map::<T, _, Trip<A, S, V>, Added<S, W>>(trips.at()));
                             let inputs = sum(comp(xs.at().snd(), of_xs), comp(f.at().snd(), of_f));
                             comp(both(zero(), inputs), runs.at().snd())
                         })

@@ -8,8 +8,8 @@
 
 use super::derived::{Pulled, Pushed};
 use super::terms::{
-    Hom, both, comp, componentwise, eval, first, fold, fold_pairs, folded, further, lapp, linear, linear_loop, map,
-    nested, same, second, single, sum, swap, zero, zip, zip_with,
+    Hom, both, comp, componentwise, derivatives, eval, first, fold, fold_pairs, folded, further, lapp, linear,
+    linear_loop, linear_with, looped, map, mapped, nested, same, second, single, sum, swap, zero, zip, zip_with,
 };
 use super::{Backwards, Derivatives, Reverse, Transposable};
 use crate::higher::linear::{LinearStep, P1, P2};
@@ -65,14 +65,13 @@ impl<T: Target, G: Transposable> Target for Reverse<T, G> {
         constant::<T, C, A, B, Backwards<G>>(T::lspread(from.clone(), to.clone()), T::lspread(to, from))
     }
 
+    /// Zero, and the sum, are those of a pair.
     fn zero<C: Obj, A: Obj>() -> Self::Hom<C, A> {
-        T::pair(T::zero(), T::zero())
+        T::zero()
     }
 
     fn plus<C: Obj, A: Obj>(a: Self::Hom<C, A>, b: Self::Hom<C, A>) -> Self::Hom<C, A> {
-        let value = T::plus(T::then(T::fst(), T::fst()), T::then(T::snd(), T::fst()));
-        let pullback = T::plus(T::then(T::fst(), T::snd()), T::then(T::snd(), T::snd()));
-        T::then(T::pair(a, b), T::pair(value, pullback))
+        T::plus(a, b)
     }
 
     fn lapp<C: Obj, A: Obj, B: Obj>(f: Self::Hom<C, LinFun<A, B>>, v: Self::Hom<C, A>) -> Self::Hom<C, B> {
@@ -202,13 +201,8 @@ impl<T: Target, G: Transposable> Target for Reverse<T, G> {
         folded.hom()
     }
 
-    /// The derivative in the vector does not depend on the vector, so it is taken at zero.
     fn linear<C: Obj, A: Obj, B: Obj>(f: Self::Hom<C, Fun<A, B>>) -> Self::Hom<C, LinFun<A, B>> {
-        let made = let_(Expr::<T, _, _>::of(f), |f| {
-            let value = linear(lam(|v| f.at().fst().app(v.at()).fst()));
-            tup(tup(value, f.at().fst().app(zero()).snd()), f.at().snd())
-        });
-        made.hom()
+        linear_with(Expr::<T, _, _>::of(f)).hom()
     }
 
     fn linl<C: Obj, A: Obj, B: Obj>() -> Self::Hom<C, LinFun<A, LinSum<A, B>>> {
@@ -242,12 +236,12 @@ type F = Backwards<Derivatives>;
 
 impl<T: ArrayTarget> ArrayTarget for Reverse<T> {
     fn map_over<A: Stacks, B: Stacks>() -> Self::Hom<Prod<Fun<A::One, B::One>, A::Many>, B::Many> {
-        let called = || T::then(T::pair(T::then(T::fst(), T::fst()), T::snd()), T::eval());
-        let value = T::pair(T::curry(T::then(called(), T::fst())), T::snd());
         let of_f = T::lzip::<_, Primals<A, F>, Cotangents<B, F>>(T::snd());
-        let each = T::curry(T::then(called(), T::snd()));
-        let of_xs = T::lzip_with::<_, Primals<A, F>, Cotangents<B, F>, Cotangents<A, F>>(each, T::snd());
-        T::pair(T::then(value, T::map_over::<Primals<A, F>, Primals<B, F>>()), T::lpair(of_f, of_xs))
+        let of_xs = T::lzip_with::<_, Primals<A, F>, Cotangents<B, F>, Cotangents<A, F>>(
+            derivatives::<T, _, _, _, _>(),
+            T::snd(),
+        );
+        T::pair(mapped::<T, Primals<A, F>, Primals<B, F>, _>(), T::lpair(of_f, of_xs))
     }
 
     /// A fold is a loop without outputs.
@@ -262,31 +256,19 @@ impl<T: ArrayTarget> ArrayTarget for Reverse<T> {
     ) -> Self::Hom<Prod<Fun<Prod<S::One, A::One>, Prod<S::One, B::One>>, Prod<S::One, A::Many>>, Prod<S::One, B::Many>>
     {
         type Trip<S, A> = Prod<Primals<S, F>, Primals<A, F>>;
-        // In the context (<f, <s, xs>>, at): the results of a trip with the state before it.
-        let called = || T::then(T::pair(T::then(T::fst(), T::fst()), T::snd()), T::eval());
-        let next = || T::then(called(), T::fst());
-        let step = T::pair(T::then(next(), T::fst()), T::pair(T::then(T::snd(), T::fst()), T::then(next(), T::snd())));
-        let forward = T::then(
-            T::pair(T::curry(step), T::snd()),
-            T::accumulate::<Primals<S, F>, Primals<A, F>, Prod<Primals<S, F>, Primals<B, F>>>(reverse),
-        );
-        // In the context (<f, <s, xs>>, <last, <states, outputs>>).
-        let value = T::pair(T::then(T::snd(), T::fst()), T::then(T::snd(), T::then(T::snd(), T::snd())));
-        let states = T::then(T::snd(), T::then(T::snd(), T::fst()));
-        let trips = T::pair(states, T::then(T::fst(), T::then(T::snd(), T::snd())));
-        let each = T::then(T::fst(), T::curry(T::then(called(), T::snd())));
-        let swept = T::laccumulate::<_, Trip<S, A>, Cotangents<S, F>, Cotangents<B, F>, Cotangents<A, F>>(
-            !reverse,
-            each,
-            trips.clone(),
-        );
-        // <<s', <ss', xs'>>, <_, ys'>> -> <zip trips <ss', ys'>, <s', xs'>>
-        let results = || T::lcomp(T::lfst(), T::lsnd());
-        let vectors = T::lpair(T::lcomp(results(), T::lfst()), T::lcomp(T::lsnd(), T::lsnd()));
-        let calls = T::lzip::<_, Trip<S, A>, Prod<Cotangents<S, F>, Cotangents<B, F>>>(trips);
-        let rest = T::lpair(T::lcomp(T::lfst(), T::lfst()), T::lcomp(results(), T::lsnd()));
-        let pullback = T::lcomp(T::lpair(swept, T::lid()), T::lpair(T::lcomp(vectors, calls), rest));
-        T::bind(forward, T::pair(value, pullback))
+        looped::<T, Primals<S, F>, Primals<A, F>, Primals<B, F>, _, _>(reverse, |each, trips| {
+            let swept = T::laccumulate::<_, Trip<S, A>, Cotangents<S, F>, Cotangents<B, F>, Cotangents<A, F>>(
+                !reverse,
+                each,
+                trips.clone(),
+            );
+            // <<s', <ss', xs'>>, <_, ys'>> -> <zip trips <ss', ys'>, <s', xs'>>
+            let results = || T::lcomp(T::lfst(), T::lsnd());
+            let vectors = T::lpair(T::lcomp(results(), T::lfst()), T::lcomp(T::lsnd(), T::lsnd()));
+            let calls = T::lzip::<_, Trip<S, A>, Prod<Cotangents<S, F>, Cotangents<B, F>>>(trips);
+            let rest = T::lpair(T::lcomp(T::lfst(), T::lfst()), T::lcomp(results(), T::lsnd()));
+            T::lcomp(T::lpair(swept, T::lid()), T::lpair(T::lcomp(vectors, calls), rest))
+        })
     }
 
     fn lzip<C: Obj, A: Stacks, V: Stacks>(

@@ -1,7 +1,7 @@
 //! The term formers of a target as functions of terms, to write the rules of its derivatives.
 
 use crate::higher::linear::{ArrayTarget, LinearStep};
-use crate::higher::{Ccc, Copower, Expr, Fun, LinFun, Obj, Prod, Stacks, Target, Unit, Var, fun1, lam, tup};
+use crate::higher::{Ccc, Copower, Expr, Fun, LinFun, Obj, Prod, Stacks, Target, Unit, Var, fun1, lam, let_, tup};
 
 pub(super) type Hom<C, A, B> = <C as Ccc>::Hom<A, B>;
 /// A linear function, as a term.
@@ -137,6 +137,70 @@ pub(super) fn componentwise<T: Target, G: Obj, A: Obj, B: Obj, C: Obj>(
     component: fn() -> Hom<T, Prod<G, A>, LinFun<B, C>>,
 ) -> LinearTerm<T, G, Fun<A, B>, Fun<A, C>> {
     swap(lam(|a: Var<G, A>| comp(eval(a.at()), Expr::of(component()))))
+}
+
+/// A function of two arguments as a function of a pair, which is linear in the function.
+pub(super) fn uncurried<T: Target, G: Obj, A: Obj, B: Obj, C: Obj>()
+-> LinearTerm<T, G, Fun<A, Fun<B, C>>, Fun<Prod<A, B>, C>> {
+    swap(lam(|e| comp(eval(e.at().fst()), eval(e.at().snd()))))
+}
+
+/// A function with its linear functions as a linear function: the primal value is one, and its derivative, which does
+/// not depend on the vector, is that at zero.
+pub(super) fn linear_with<T: Target, G: Obj, A: Obj, B: Obj, L: Obj, M: Obj>(
+    f: Expr<T, G, Prod<Fun<A, Prod<B, L>>, M>>,
+) -> Expr<T, G, Prod<Prod<LinFun<A, B>, L>, M>> {
+    let_(f, |f| {
+        let value = linear(lam(|v| f.at().fst().app(v.at()).fst()));
+        tup(tup(value, f.at().fst().app(zero()).snd()), f.at().snd())
+    })
+}
+
+/// A function that gives values of type `B` with linear functions of type `L`.
+type WithLinear<A, B, L> = Fun<A, Prod<B, L>>;
+
+/// In the context of a function and its arguments, the results at an element.
+fn called<C: Ccc, X: Obj, A: Obj, B: Obj>() -> Hom<C, Prod<Prod<Fun<A, B>, X>, A>, B> {
+    C::then(C::pair(C::then(C::fst(), C::fst()), C::snd()), C::eval())
+}
+
+/// The linear functions of a function, in the context of the function and its arguments.
+pub(super) fn derivatives<C: Ccc, X: Obj, A: Obj, B: Obj, L: Obj>() -> Hom<C, Prod<WithLinear<A, B, L>, X>, Fun<A, L>> {
+    C::curry(C::then(called::<C, _, _, _>(), C::snd()))
+}
+
+/// The values of a function at all elements.
+pub(super) fn mapped<C: ArrayTarget, A: Stacks, B: Stacks, L: Obj>()
+-> Hom<C, Prod<WithLinear<A::One, B::One, L>, A::Many>, B::Many> {
+    let values = C::curry(C::then(called::<C, _, _, _>(), C::fst()));
+    C::then(C::pair(values, C::snd()), C::map_over::<A, B>())
+}
+
+/// The step of a loop with its linear functions, the initial state, and the elements.
+type Looped<S, A, B, L> = Prod<
+    WithLinear<Prod<<S as Stacks>::One, <A as Stacks>::One>, Prod<<S as Stacks>::One, <B as Stacks>::One>, L>,
+    Prod<<S as Stacks>::One, <A as Stacks>::Many>,
+>;
+/// The final state of a loop, the states before all trips, and the outputs.
+type Kept<S, B> = Prod<<S as Stacks>::One, Prod<<S as Stacks>::Many, <B as Stacks>::Many>>;
+
+/// A loop on primal values that keeps the states before all trips. `derivative` makes the derivative from the linear
+/// functions of the step and from all trips, which are states with elements.
+pub(super) fn looped<C: ArrayTarget, S: Stacks, A: Stacks, B: Stacks, L: Obj, D: Obj>(
+    reverse: bool,
+    derivative: impl FnOnce(
+        Hom<C, Prod<Looped<S, A, B, L>, Kept<S, B>>, Fun<Prod<S::One, A::One>, L>>,
+        Hom<C, Prod<Looped<S, A, B, L>, Kept<S, B>>, Prod<S::Many, A::Many>>,
+    ) -> Hom<C, Prod<Looped<S, A, B, L>, Kept<S, B>>, D>,
+) -> Hom<C, Looped<S, A, B, L>, Prod<Prod<S::One, B::Many>, D>> {
+    let next = || C::then(called::<C, _, _, _>(), C::fst());
+    let step = C::pair(C::then(next(), C::fst()), C::pair(C::then(C::snd(), C::fst()), C::then(next(), C::snd())));
+    let run = C::then(C::pair(C::curry(step), C::snd()), C::accumulate::<S, A, Prod<S, B>>(reverse));
+    // In the context (<f, <s, xs>>, <last, <states, outputs>>).
+    let value = C::pair(C::then(C::snd(), C::fst()), C::then(C::snd(), C::then(C::snd(), C::snd())));
+    let states = C::then(C::snd(), C::then(C::snd(), C::fst()));
+    let trips = C::pair(states, C::then(C::fst(), C::then(C::snd(), C::snd())));
+    C::bind(run, C::pair(value, derivative(C::then(C::fst(), derivatives::<C, _, _, _, _>()), trips)))
 }
 
 /// A left fold, as a loop without outputs.

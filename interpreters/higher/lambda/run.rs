@@ -103,13 +103,7 @@ fn operation(o: &Op, v: &[Value]) -> Value {
         Op::Zero => Val::Zero,
         Op::Plus => v[0].clone().plus(v[1].clone()),
         Op::Single => Val::Bag(Bag::one(v[0].clone(), v[1].clone())),
-        Op::Sum => {
-            let mut total = Val::Zero;
-            if let Some(bag) = v[1].bag() {
-                bag.fold(&two(&v[0]), &mut |w| total = std::mem::replace(&mut total, Val::Zero).plus(w));
-            }
-            total
-        }
+        Op::Sum => v[1].bag().map_or(Val::Zero, |bag| bag.total(&two(&v[0]))),
         Op::Zip if v[1].is_zero() => Val::Zero,
         Op::Zip => Val::Bag(Bag::zip(v[0].clone(), v[1].clone())),
         Op::ZipWith if v[2].is_zero() => Val::Zero,

@@ -20,7 +20,7 @@ use crate::array::Array;
 use crate::base::BaseTensor;
 use crate::dtype::DType;
 use crate::hash::Table;
-use crate::higher::primitive::kinds;
+use crate::higher::primitive::{Recorded, completed, kinds, of_floats};
 use crate::higher::{Ground, Layout, Primitive, Unit};
 use crate::ops::{Binary, Unary};
 use crate::program::{NodeId, Op, Program, Term, interpret};
@@ -47,7 +47,7 @@ struct Tower {
     one: Option<(Op<NodeId>, Program)>,
     /// The types of argument and result, by the number of stars.
     types: RefCell<Vec<[Layout; 2]>>,
-    recorded: RefCell<Table<Key, Rc<Recorded>>>,
+    recorded: RefCell<Table<Key, Rc<AtShapes>>>,
     sequences: RefCell<Table<Key, Rc<Sequence>>>,
 }
 
@@ -55,7 +55,7 @@ struct Tower {
 type Key = (usize, Vec<Option<Shape>>);
 
 /// An operation at some shapes.
-struct Recorded {
+struct AtShapes {
     program: Program,
     /// For each leaf of the result whether it is a result of the program; otherwise it is zero.
     present: Vec<bool>,
@@ -69,21 +69,7 @@ enum OfZeros {
 }
 
 /// A recorded program as a primitive, of which only the values are asked.
-#[derive(Clone)]
-struct Traced(Program);
-
-impl Primitive for Traced {
-    type Dom = Unit;
-    type Cod = Unit;
-
-    fn name(&self) -> String {
-        "program".into()
-    }
-
-    fn run<T: BaseTensor>(&self, args: &[T]) -> Vec<T> {
-        interpret(&self.0, args.to_vec())
-    }
-}
+type Traced = Recorded<Unit, Unit>;
 
 /// The type of cotangents: the floats.
 fn cotangents(layout: &Layout) -> Layout {
@@ -166,7 +152,7 @@ impl Operation {
     }
 
     /// The program for arguments of these shapes.
-    fn recorded(&self, shapes: &[Option<Shape>]) -> Rc<Recorded> {
+    fn recorded(&self, shapes: &[Option<Shape>]) -> Rc<AtShapes> {
         let key = (self.stars, shapes.to_vec());
         if let Some(known) = self.tower.recorded.borrow().get(&key) {
             return known.clone();
@@ -188,7 +174,7 @@ impl Operation {
             Ok(program) => program,
             Err(message) => panic!("{message}"),
         };
-        let recorded = Rc::new(Recorded { program, present: results.iter().map(Option::is_some).collect() });
+        let recorded = Rc::new(AtShapes { program, present: results.iter().map(Option::is_some).collect() });
         self.tower.recorded.borrow_mut().insert(key, recorded.clone());
         recorded
     }
@@ -205,13 +191,10 @@ impl Operation {
         let (at, y_bars) = variables.split_at(kinds(&from).len());
         let at: Vec<Term> = at.iter().map(|x| x.clone().expect("the argument is known")).collect();
         let program = self.recorded(&at.iter().map(|x| Some(shape_of(x))).collect::<Vec<_>>());
-        let floats = kinds(&to).into_iter().map(|(_, dtype)| dtype.is_float());
-        let mut y_bars = y_bars.iter().cloned();
-        let of_results: Tangents<Term> =
-            floats.map(|float| if float { y_bars.next().expect("one for each float") } else { None }).collect();
+        let of_results = of_floats(&to, y_bars.iter().cloned());
         let kept = of_results.into_iter().zip(&program.present).filter(|(_, present)| **present);
         let y_bars: Tangents<Term> = kept.map(|(y_bar, _)| y_bar).collect();
-        let x_bars = pull_primitive(&Traced(program.program.clone()), &at, &y_bars);
+        let x_bars = pull_primitive(&Traced::untyped(program.program.clone()), &at, &y_bars);
         let zero = |x: &Term| matches!(x.op(), Op::Constant(c) if c.is_zero());
         let floats = x_bars.into_iter().zip(&at).filter(|(_, x)| x.dtype().is_float());
         floats.map(|(x_bar, _)| x_bar.filter(|x_bar| !zero(x_bar))).collect()
@@ -336,7 +319,7 @@ impl Operation {
     fn complete<T: BaseTensor>(&self, at: &[T]) -> Traced {
         let recorded = self.recorded(&at.iter().map(|x| Some(shape_of(x))).collect::<Vec<_>>());
         if recorded.present.iter().all(|present| *present) {
-            return Traced(recorded.program.clone());
+            return Traced::untyped(recorded.program.clone());
         }
         let variables = Term::variables_like(at);
         let mut found = interpret(&recorded.program, variables.clone()).into_iter();
@@ -346,7 +329,7 @@ impl Operation {
             next.unwrap_or_else(|| Term::zeros(&shapes[k], kinds[k].1))
         });
         let results: Vec<Term> = each.collect();
-        Traced(Term::program(&variables, &results, &[]).expect("a closed program"))
+        Traced::untyped(Term::program(&variables, &results, &[]).expect("a closed program"))
     }
 }
 
@@ -388,12 +371,7 @@ impl AnyPrimitive for Operation {
     }
 
     fn completed(&self, args: &[Option<Array>]) -> Vec<Array> {
-        let all = args.iter().zip(kinds(&self.types()[0])).map(|(arg, (rank, dtype))| match arg {
-            Some(arg) => arg.clone(),
-            None if rank == 0 => Array::zeros(&[], dtype),
-            None => unreachable!("{} has an argument of unknown shape", AnyPrimitive::name(self)),
-        });
-        all.collect()
+        completed(&AnyPrimitive::name(self), &self.types()[0], args)
     }
 
     fn arrays(&self, args: &[Array]) -> Vec<Array> {

@@ -25,10 +25,9 @@
 //! assert_eq!(first::<Syntax>().hom().term().simplify().to_string(), "\\x ->\n  x * x + x * x + x * x");
 //! ```
 
-use crate::array::Array;
 use crate::higher::linear::{P1, P2};
-use crate::higher::primitive::{Constant, ZeroTangent, kinds};
-use crate::higher::{Expr, Ground, Obj, Prod, Real, Target, Unit};
+use crate::higher::primitive::{ZeroTangent, kinds};
+use crate::higher::{Expr, Ground, Obj, Prod, Real, Target, num};
 use crate::interpreters::higher::chad::{Backwards, Derivatives, Forwards};
 use crate::interpreters::higher::{Erased, Forward, Reverse};
 
@@ -68,8 +67,7 @@ pub fn pullback<T: Target, A: Ground, B: Ground>(
 ///
 /// Source: "CHAD", section 7.5.
 pub fn gradient<T: Target, A: Ground>(program: Expr<InReverse<T>, A, Real>) -> Expr<T, P1<A, Back>, P2<A, Back>> {
-    let one = T::primal::<_, Unit, Real>(Constant::<0>::new(Array::scalar(1.0)));
-    let at_one = T::pair(T::id(), T::then(T::unit(), one));
+    let at_one = T::pair(T::id(), num::<T, _>(1.0).hom());
     Expr::of(T::then(at_one, pullback(program).hom()))
 }
 
