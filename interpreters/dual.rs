@@ -56,6 +56,16 @@ impl<T: BaseTensor> Dual<T> {
         &self.primal
     }
 
+    /// Whether the tangent is a known zero.
+    pub(super) fn is_constant(&self) -> bool {
+        self.tangent.is_none()
+    }
+
+    /// The primal, and the tangent unless it is a known zero.
+    pub(super) fn parts(&self) -> (&T, Option<&T>) {
+        (&self.primal, self.tangent.as_ref().map(|(_, t)| t))
+    }
+
     fn constant_of(primal: T) -> Self {
         Dual { primal, tangent: None }
     }

@@ -5,6 +5,7 @@
 //! * [`jet`]: Taylor series over any interpreter: a value and the coefficients of its powers.
 //! * [`adval`]: reverse-mode differentiation over any interpreter: a value and a `Delta` term, the linear map from the
 //!   tangents of the inputs to that of the value, of which the transpose is evaluated.
+//! * [`tower`]: forward and reverse mode at levels that are known at run time, over any interpreter.
 //! * [`shapes`]: the smallest interpreter. The meaning of a program is the shapes it computes.
 //! * [`sparsity`]: the inputs on which each element of a value depends.
 //! * [`enclosure`]: bounds of each element of a value, for inputs within bounds.
@@ -18,8 +19,8 @@
 //! the loop of interpreters that run trip by trip, and what interpreters of bounds show. Compiled programs run in [`backend`](crate::backend).
 //!
 //! Law: no interpreter names another. An interpreter over an interpreter is generic in it, so interpreters nest in any
-//! order and to any depth. This module alone chooses between interpreters: see `run_once`, `push_primitive` and
-//! `pull_primitive`.
+//! order and to any depth. This module chooses between interpreters, see `run_once`, `push_primitive` and
+//! `pull_primitive`, and so does `tower`, between the two modes of differentiation.
 
 use crate::array::Array;
 use crate::base::{BaseTensor, Lift};
@@ -41,6 +42,7 @@ pub mod rounding;
 mod scope;
 pub mod shapes;
 pub mod sparsity;
+pub mod tower;
 pub mod transcript;
 mod trips;
 pub mod watch;
@@ -55,6 +57,7 @@ pub use jet::Jet;
 pub use rounding::Rounding;
 pub use shapes::Shapes;
 pub use sparsity::Sparsity;
+pub use tower::Tower;
 pub use transcript::Transcript;
 pub use watch::Watch;
 

@@ -67,6 +67,7 @@ pub mod authors {}
 #[doc = "[roll]: crate::higher::roll"]
 #[doc = "[primitive]: crate::higher::Primitive"]
 #[doc = "[monoidal]: crate::higher::Monoidal"]
+#[doc = "[differential]: crate::higher::Differential"]
 #[doc = ""]
 #[doc = include_str!("../docs/higher_order.md")]
 pub mod higher_order {}

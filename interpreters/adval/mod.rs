@@ -22,6 +22,8 @@ use std::sync::Arc;
 
 pub use pull::Fault;
 
+pub(super) use loops::in_a_loop;
+
 use delta::{Delta, Edge, Factor, Gather, Given, Id, ProductTerm, Reduced, ScatterAdd, SharedTerm, fresh};
 
 use crate::array::Array;
@@ -50,6 +52,11 @@ impl<T: Clone + 'static> Clone for ADVal<T> {
     }
 }
 
+/// A new number for a primal value.
+pub(super) fn fresh_id() -> u64 {
+    fresh()
+}
+
 type TopDelta<T> = Delta<Factor<T>, Rc<SharedTerm<T>>>;
 
 /// Whether the element type of the value has tangents.
@@ -61,6 +68,21 @@ impl<T: BaseTensor> ADVal<T> {
     /// The primal value.
     pub fn primal(&self) -> &T {
         &self.primal
+    }
+
+    /// Whether the value has no term: its tangent is zero.
+    pub(super) fn is_constant(&self) -> bool {
+        self.node.is_none()
+    }
+
+    /// The number that names the primal value in terms: equal numbers, equal values.
+    pub(super) fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// A value whose tangent is zero, of a primal value that has a number.
+    pub(super) fn constant_with_id(primal: T, id: u64) -> Self {
+        ADVal { primal, id, node: None }
     }
 
     /// A value whose tangent is zero.

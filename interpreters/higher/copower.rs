@@ -5,10 +5,18 @@
 //! copower is a quotient: only the tangents of functions in [`crate::interpreters::higher::curry`] access single
 //! entries.
 
+use std::rc::Rc;
+
 use super::loops::{Trip, sweep};
 use super::value::Val;
 use crate::base::BaseTensor;
 use crate::release::Shared;
+
+/// A function of a point and a vector.
+pub(super) type Each<T> = Rc<dyn Fn(Val<T>, Val<T>) -> Val<T>>;
+
+/// The sum over the entries of a copower of a function of an entry.
+pub(super) type Total<T> = Rc<dyn Fn(&Each<T>) -> Val<T>>;
 
 /// A value of a copower type; zero is [`Val::Zero`].
 pub struct Bag<T: 'static>(Shared<Entries<T>>);
@@ -17,6 +25,8 @@ enum Entries<T: 'static> {
     One(Val<T>, Val<T>),
     Zip(Val<T>, Val<T>),
     Both(Bag<T>, Bag<T>),
+    /// Entries of which only sums are known: those of a derivative of a copower.
+    Total(Total<T>),
 }
 
 /// An entry.
@@ -25,6 +35,8 @@ pub(super) enum Entry<'a, T: 'static> {
     One(&'a Val<T>, &'a Val<T>),
     /// An array of points, and an array of vectors.
     Zip(&'a Val<T>, &'a Val<T>),
+    /// Entries of which only sums are known.
+    Total(&'a Total<T>),
 }
 
 impl<T> Clone for Bag<T> {
@@ -52,6 +64,11 @@ impl<T: BaseTensor> Bag<T> {
         Bag::of(Entries::Zip(xs, vs))
     }
 
+    /// The copower with these sums, which are linear in the vectors.
+    pub(super) fn of_total(total: Total<T>) -> Self {
+        Bag::of(Entries::Total(total))
+    }
+
     /// The sum of two copowers: the entries of both.
     pub(super) fn both(self, other: Bag<T>) -> Self {
         Bag::of(Entries::Both(self, other))
@@ -65,27 +82,36 @@ impl<T: BaseTensor> Bag<T> {
                 Entries::One(a, v) => found.push(Entry::One(a, v)),
                 Entries::Zip(xs, vs) => found.push(Entry::Zip(xs, vs)),
                 Entries::Both(a, b) => work.extend([b, a]),
+                Entries::Total(total) => found.push(Entry::Total(total)),
             }
         }
         found
     }
 
-    /// The same points with other vectors.
-    pub(super) fn each(&self, f: &dyn Fn(Val<T>) -> Val<T>) -> Self {
+    /// The same points with other vectors; `f` is linear.
+    pub(super) fn each(&self, f: &Rc<dyn Fn(Val<T>) -> Val<T>>) -> Self {
         let mut bags = self.entries().into_iter().map(|entry| match entry {
             Entry::One(a, v) => Bag::one(a.clone(), f(v.clone())),
             Entry::Zip(xs, vs) => Bag::zip(xs.clone(), f(vs.clone())),
+            Entry::Total(total) => {
+                let (total, f) = (total.clone(), f.clone());
+                Bag::of_total(Rc::new(move |each| {
+                    let (each, f) = (each.clone(), f.clone());
+                    total(&(Rc::new(move |a, v| each(a, f(v))) as Each<T>))
+                }))
+            }
         });
         let first = bags.next().expect("a copower that is not zero has an entry");
         bags.fold(first, Bag::both)
     }
 
     /// The sum of `f` over all entries.
-    pub(super) fn total(&self, f: &dyn Fn(Val<T>, Val<T>) -> Val<T>) -> Val<T> {
+    pub(super) fn total(&self, f: &Each<T>) -> Val<T> {
         self.entries().into_iter().fold(Val::Zero, |total, entry| {
             total.plus(match entry {
                 Entry::One(a, v) => f(a.clone(), v.clone()),
-                Entry::Zip(xs, vs) => Bag::summed(xs.clone(), vs.clone(), f),
+                Entry::Zip(xs, vs) => Bag::summed(xs.clone(), vs.clone(), &**f),
+                Entry::Total(total) => total(f),
             })
         })
     }

@@ -2,6 +2,7 @@
 //!
 //! Efficient CHAD makes a claim about these numbers: for `n` lets they grow with `n`, not with its square.
 
+use super::Tower;
 use super::value::Val;
 use crate::base::BaseTensor;
 use crate::interpreters::scope;
@@ -24,7 +25,7 @@ impl Tally {
 
 /// The result of `f`, and the operations of the linear functions over `T` that ran.
 pub fn tallied<T: BaseTensor, R>(f: impl FnOnce() -> R) -> (R, Tally) {
-    scope::observed::<Val<T>, Tally, R>(f)
+    scope::observed::<Val<Tower<T>>, Tally, R>(f)
 }
 
 pub(super) fn zero<T: BaseTensor>() {

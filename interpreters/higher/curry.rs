@@ -16,8 +16,10 @@ use std::marker::PhantomData;
 use std::panic::Location;
 use std::rc::Rc;
 
+use super::Tower;
 use super::choice::chosen;
 use super::copower::Entry;
+use super::differential::{jvp_reverse, vjp_reverse};
 use super::linear::{Lin, Mode};
 use super::loops::{Trip, sweep};
 use super::pull_primitive;
@@ -27,7 +29,8 @@ use super::untyped::{
 use super::value::{Closure, Val};
 use crate::base::BaseTensor;
 use crate::higher::{
-    Arrays, Ccc, Expr, Fun, Ground, Language, Mask, Obj, Primitive, Prod, Recursive, Stack, Sum, TypeParts, Unit,
+    Arrays, Ccc, Differential, Expr, Fun, Ground, Language, Mask, Obj, Primitive, Prod, Recursive, Stack, Sum,
+    TypeParts, Unit,
 };
 
 /// The tangents of functions.
@@ -72,7 +75,7 @@ macro_rules! typed {
 
 /// A program from `A` to `B` with its pullback.
 pub struct Differentiable<T: 'static, K, A, B> {
-    run: Closure<T>,
+    run: Closure<Tower<T>>,
     types: PhantomData<fn(A, K) -> B>,
 }
 
@@ -83,13 +86,13 @@ impl<T, K, A, B> Clone for Differentiable<T, K, A, B> {
 }
 
 /// A value with its pullback.
-fn with<T: BaseTensor>(y: Val<T>, pullback: Lin<T>) -> Val<T> {
+pub(super) fn with<T: BaseTensor>(y: Val<T>, pullback: Lin<T>) -> Val<T> {
     Val::Pair(Rc::new((y, Val::Lin(pullback))))
 }
 
 impl<T: BaseTensor, K, A, B> Differentiable<T, K, A, B> {
     /// The value at an argument, paired with the pullback.
-    pub(crate) fn at(&self, x: Val<T>) -> Val<T> {
+    pub(crate) fn at(&self, x: Val<Tower<T>>) -> Val<Tower<T>> {
         self.run.at(x)
     }
 }
@@ -317,11 +320,11 @@ impl<T: BaseTensor, K: FunctionTangent> Ccc for Curry<T, K> {
     }
 
     fn curry<A: Obj, B: Obj, C: Obj>(f: Self::Hom<Prod<A, B>, C>) -> Self::Hom<A, Fun<B, C>> {
-        typed!(curried::<T, K>(f.run))
+        typed!(curried::<_, K>(f.run))
     }
 
     fn eval<A: Obj, B: Obj>() -> Self::Hom<Prod<Fun<A, B>, A>, B> {
-        typed!(Closure::new(called::<T, K>))
+        typed!(Closure::new(called::<_, K>))
     }
 
     fn bind<G: Obj, A: Obj, B: Obj>(value: Self::Hom<G, A>, body: Self::Hom<Prod<G, A>, B>) -> Self::Hom<G, B> {
@@ -350,7 +353,7 @@ impl<T: BaseTensor, K: FunctionTangent> Language for Curry<T, K> {
         left: Self::Hom<Prod<G, A>, C>,
         right: Self::Hom<Prod<G, B>, C>,
     ) -> Self::Hom<Prod<G, Sum<A, B>>, C> {
-        typed!(case::<T, K>(left.run, right.run))
+        typed!(case::<_, K>(left.run, right.run))
     }
 
     fn test() -> Self::Hom<Mask, Sum<Unit, Unit>> {
@@ -370,17 +373,27 @@ impl<T: BaseTensor, K: FunctionTangent> Language for Curry<T, K> {
     }
 
     fn fix<G: Obj, A: Obj, B: Obj>(body: Self::Hom<Prod<Prod<G, Fun<A, B>>, A>, B>) -> Self::Hom<G, Fun<A, B>> {
-        typed!(fixed::<T, K>(body.run))
+        typed!(fixed::<_, K>(body.run))
     }
 }
 
 impl<T: BaseTensor, K: FunctionTangent> Arrays for Curry<T, K> {
     fn map<A: Stack, B: Stack>() -> Self::Hom<Prod<Fun<A, B>, A::Stacked>, B::Stacked> {
-        typed!(Closure::new(map::<T, K>))
+        typed!(Closure::new(map::<_, K>))
     }
 
     fn fold<S: Stack, A: Stack>() -> Self::Hom<Prod<Fun<Prod<S, A>, S>, Prod<S, A::Stacked>>, S> {
-        typed!(Closure::new(fold::<T, K>))
+        typed!(Closure::new(fold::<_, K>))
+    }
+}
+
+impl<T: BaseTensor, K: FunctionTangent> Differential for Curry<T, K> {
+    fn vjp<A: Ground, B: Ground>() -> Self::Hom<Prod<Fun<A, B>, A>, Prod<B, Fun<B::Tangent, A::Tangent>>> {
+        typed!(vjp_reverse::<T, K>())
+    }
+
+    fn jvp<A: Ground, B: Ground>() -> Self::Hom<Prod<Fun<A, B>, Prod<A, A::Tangent>>, Prod<B, B::Tangent>> {
+        typed!(jvp_reverse::<T, K>())
     }
 }
 
@@ -394,9 +407,9 @@ impl<T: BaseTensor, K: FunctionTangent> Curry<T, K> {
         program: Expr<Self, P, B>,
         x: &A::Value<T>,
         g: &B::Value<T>,
-    ) -> Val<T> {
-        let made = make.hom().at(Val::of_value::<A>(x)).fst();
-        program.hom().at(made).snd().lin().run(Mode::Tuples, Val::of_value::<B>(g))
+    ) -> Val<Tower<T>> {
+        let made = make.hom().at(Val::given::<A>(x)).fst();
+        program.hom().at(made).snd().lin().run(Mode::Tuples, Val::given::<B>(g))
     }
 }
 
@@ -419,6 +432,7 @@ impl<T: BaseTensor + Display> Display for Val<T> {
                 let pairs = entries.iter().map(|entry| match entry {
                     Entry::One(a, v) => format!("({a}, {v})"),
                     Entry::Zip(xs, vs) => format!("zip {xs} {vs}"),
+                    Entry::Total(_) => String::from("derivative of calls"),
                 });
                 write!(f, "[{}]", pairs.collect::<Vec<String>>().join(", "))
             }

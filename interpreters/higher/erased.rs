@@ -10,7 +10,8 @@ use std::marker::PhantomData;
 use std::panic::Location;
 
 use crate::higher::{
-    ArrayTarget, Arrays, Ccc, Expr, Functor, Language, Layout, Linear, Obj, Primitive, Stack, Stacks, Target, TypeParts,
+    ArrayTarget, Arrays, Ccc, Differential, Expr, Functor, Ground, Language, Layout, Linear, Obj, Primitive, Stack,
+    Stacks, Target, TypeParts,
 };
 
 /// Programs of the instance `T`, without types.
@@ -251,6 +252,16 @@ impl<T: Arrays> Arrays for Erased<T> {
 
     fn fold<S: Stack, A: Stack>() -> Untyped<T> {
         at!(T::fold::<S, A>())
+    }
+}
+
+impl<T: Differential> Differential for Erased<T> {
+    fn vjp<A: Ground, B: Ground>() -> Untyped<T> {
+        at!(T::vjp::<A, B>())
+    }
+
+    fn jvp<A: Ground, B: Ground>() -> Untyped<T> {
+        at!(T::jvp::<A, B>())
     }
 }
 

@@ -10,7 +10,7 @@
 use std::rc::Rc;
 
 use super::accumulators::{Cell, Place};
-use super::copower::{Bag, Entry};
+use super::copower::{Bag, Each, Entry};
 use super::counter;
 use super::recursion::called;
 use super::value::Val;
@@ -313,6 +313,7 @@ impl<T: BaseTensor> Lin<T> {
                             let each = |a, v| f.apply(a).lin().run(Mode::Cells, v);
                             place.add(Bag::summed((*xs).clone(), (*vs).clone(), &each));
                         }
+                        Entry::Total(total) => place.add(total(&folded(f, Mode::Cells))),
                     }
                 }
             }
@@ -366,7 +367,7 @@ impl<T: BaseTensor> Lin<T> {
             Node::Then(..) | Node::Pair(..) | Node::Plus(..) | Node::Bind(..) | Node::Select(..) => {
                 unreachable!("a combination")
             }
-            Node::Fold(f) => v.bag().map_or(Val::Zero, |bag| bag.total(&|a, v| f.apply(a).lin().run(mode, v))),
+            Node::Fold(f) => v.bag().map_or(Val::Zero, |bag| bag.total(&folded(f, mode))),
             Node::Swap(f) => {
                 let f = f.clone();
                 Val::fun(move |x| f.apply(x).lin().run(mode, v.clone()))
@@ -396,4 +397,10 @@ impl<T: BaseTensor> Lin<T> {
             Node::Operation(f) => f(mode, v),
         }
     }
+}
+
+/// The function of an entry whose sum is the fold of a function from points to linear functions.
+fn folded<T: BaseTensor>(f: &Val<T>, mode: Mode) -> Each<T> {
+    let f = f.clone();
+    Rc::new(move |a, v| f.apply(a).lin().run(mode, v))
 }

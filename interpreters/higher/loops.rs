@@ -51,6 +51,7 @@ fn flatten<T: BaseTensor>(v: &Val<T>, into: &mut Vec<T>) -> Option<Skeleton> {
                 let (many, a, v) = match entry {
                     Entry::One(a, v) => (false, a, v),
                     Entry::Zip(a, v) => (true, a, v),
+                    Entry::Total(_) => return None,
                 };
                 let a = flatten(a, into)?;
                 entries.push((many, a, flatten(v, into)?));

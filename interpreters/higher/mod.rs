@@ -4,6 +4,7 @@
 //! * [`Run`], evaluation;
 //! * [`chad`], differentiation over any target with linear functions;
 //! * [`curry`], differentiation in which functions have tangents;
+//! * `differential`, derivatives of functions as terms, at values with levels ([`Tower`]);
 //! * [`optic`], differentiation by optics, to any order;
 //! * [`Syntax`], the text of a program, and [`Lambda`], as a term that is simplified, printed and run;
 //! * [`tallied`], a count of the operations of linear functions.
@@ -13,6 +14,7 @@
 
 #![allow(clippy::type_complexity, reason = "the type of a program is its typing rule")]
 
+use super::tower::{ForwardLevel, ReverseLevel, Tower, UNBOUNDED};
 use super::{Tangents, pull_primitive, push_primitive};
 use crate::base::BaseTensor;
 use crate::higher::{Arrays, Obj};
@@ -24,6 +26,7 @@ mod copower;
 mod counter;
 pub mod curry;
 mod decisions;
+mod differential;
 pub mod erased;
 pub mod lambda;
 mod linear;
@@ -39,6 +42,7 @@ pub use chad::{Booleans, Dependency, Derivatives, Forward, Generators, Reverse};
 pub use copower::Bag;
 pub use counter::{Tally, tallied};
 pub use curry::{Curry, CurryClosures, CurryLists};
+pub(crate) use differential::misfit;
 pub use erased::Erased;
 pub use lambda::Lambda;
 pub use linear::{Lin, Mode};
@@ -50,17 +54,17 @@ pub use value::{AnyMonoid, Val};
 /// An instance of reverse mode: a morphism gives a value, and a pullback of cotangents.
 pub trait Backward<T: BaseTensor>: Arrays {
     /// The value at an argument, paired with its pullback.
-    fn pulled<A: Obj, B: Obj>(program: &Self::Hom<A, B>, x: Val<T>) -> Val<T>;
+    fn pulled<A: Obj, B: Obj>(program: &Self::Hom<A, B>, x: Val<Tower<T>>) -> Val<Tower<T>>;
 }
 
 impl<T: BaseTensor> Backward<T> for Reverse<Run<T>> {
-    fn pulled<A: Obj, B: Obj>(program: &Self::Hom<A, B>, x: Val<T>) -> Val<T> {
+    fn pulled<A: Obj, B: Obj>(program: &Self::Hom<A, B>, x: Val<Tower<T>>) -> Val<Tower<T>> {
         program.at(x)
     }
 }
 
 impl<T: BaseTensor, K: curry::FunctionTangent> Backward<T> for Curry<T, K> {
-    fn pulled<A: Obj, B: Obj>(program: &Self::Hom<A, B>, x: Val<T>) -> Val<T> {
+    fn pulled<A: Obj, B: Obj>(program: &Self::Hom<A, B>, x: Val<Tower<T>>) -> Val<Tower<T>> {
         program.at(x)
     }
 }

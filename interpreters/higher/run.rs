@@ -7,6 +7,9 @@
 use std::marker::PhantomData;
 use std::panic::Location;
 
+use super::Tower;
+use super::chad::{Forward, Reverse};
+use super::differential::{Kinds, jvp, jvp_chad, jvp_forward, vjp, vjp_chad, vjp_forward};
 use super::linear::Lin;
 use super::untyped::{
     accumulate, applied, applied_linear, as_linear, both, case, choice, constantly, copower_sum, curry, differences,
@@ -17,8 +20,8 @@ use super::value::{Closure, Val};
 use crate::base::BaseTensor;
 use crate::higher::linear::LinearStep;
 use crate::higher::{
-    ArrayTarget, Arrays, Ccc, Copower, Fun, Language, Layout, LinFun, LinSum, Mask, Obj, Primitive, Prod, Recursive,
-    Stack, Stacks, Sum, Target, TypeParts, Unit,
+    ArrayTarget, Arrays, Ccc, Copower, Differential, Fun, Ground, Language, Layout, LinFun, LinSum, Mask, Obj,
+    Primitive, Prod, Recursive, Stack, Stacks, Sum, Target, TypeParts, Unit,
 };
 
 /// Evaluation with tensors of the interpreter `T`.
@@ -34,7 +37,7 @@ macro_rules! typed {
 
 /// A program from `A` to `B`, to be run.
 pub struct Morphism<T: 'static, A, B> {
-    run: Closure<T>,
+    run: Closure<Tower<T>>,
     types: PhantomData<fn(A) -> B>,
 }
 
@@ -46,7 +49,7 @@ impl<T, A, B> Clone for Morphism<T, A, B> {
 
 impl<T: BaseTensor, A, B> Morphism<T, A, B> {
     /// The result at a value, which must be one of type `A`.
-    pub(crate) fn at(&self, x: Val<T>) -> Val<T> {
+    pub(crate) fn at(&self, x: Val<Tower<T>>) -> Val<Tower<T>> {
         self.run.at(x)
     }
 }
@@ -264,6 +267,37 @@ impl<T: BaseTensor> Arrays for Run<T> {
 
     fn fold<S: Stack, A: Stack>() -> Morphism<T, Prod<Fun<Prod<S, A>, S>, Prod<S, A::Stacked>>, S> {
         typed!(plain(fold))
+    }
+}
+
+impl<T: BaseTensor> Differential for Run<T> {
+    fn vjp<A: Ground, B: Ground>() -> Morphism<T, Prod<Fun<A, B>, A>, Prod<B, Fun<B::Tangent, A::Tangent>>> {
+        typed!(vjp(Kinds::of::<A, B>()))
+    }
+
+    fn jvp<A: Ground, B: Ground>() -> Morphism<T, Prod<Fun<A, B>, Prod<A, A::Tangent>>, Prod<B, B::Tangent>> {
+        typed!(jvp())
+    }
+}
+
+/// The derivatives of functions by CHAD, over evaluation.
+impl<T: BaseTensor> Differential for Reverse<Run<T>> {
+    fn vjp<A: Ground, B: Ground>() -> Self::Hom<Prod<Fun<A, B>, A>, Prod<B, Fun<B::Tangent, A::Tangent>>> {
+        typed!(vjp_chad())
+    }
+
+    fn jvp<A: Ground, B: Ground>() -> Self::Hom<Prod<Fun<A, B>, Prod<A, A::Tangent>>, Prod<B, B::Tangent>> {
+        typed!(jvp_chad())
+    }
+}
+
+impl<T: BaseTensor> Differential for Forward<Run<T>> {
+    fn vjp<A: Ground, B: Ground>() -> Self::Hom<Prod<Fun<A, B>, A>, Prod<B, Fun<B::Tangent, A::Tangent>>> {
+        typed!(vjp_forward(Kinds::of::<A, B>()))
+    }
+
+    fn jvp<A: Ground, B: Ground>() -> Self::Hom<Prod<Fun<A, B>, Prod<A, A::Tangent>>, Prod<B, B::Tangent>> {
+        typed!(jvp_forward())
     }
 }
 

@@ -7,11 +7,12 @@
 use std::marker::PhantomData;
 use std::rc::Rc;
 
+use super::differential::Kinds;
 use super::lambda::{AnyPrimitive, Lambda};
 use crate::higher::linear::LinearStep;
 use crate::higher::{
-    ArrayTarget, Arrays, Ccc, Copower, Fun, Ground, Language, Layout, LinFun, LinSum, Mask, Obj, Primitive, Prod,
-    Recursive, Stack, Stacks, Sum, Target, TypeParts, Unit,
+    ArrayTarget, Arrays, Ccc, Copower, Differential, Fun, Ground, Language, Layout, LinFun, LinSum, Mask, Obj,
+    Primitive, Prod, Recursive, Stack, Stacks, Sum, Target, TypeParts, Unit,
 };
 use crate::release::Shared;
 
@@ -86,6 +87,8 @@ pub(super) enum Node {
     LzipWith(Shared<Node>, Shared<Node>),
     Lmap(Shared<Node>),
     Laccumulate(bool, Shared<Node>, Shared<Node>),
+    Vjp(Rc<Kinds>),
+    Jvp,
 }
 
 impl Node {
@@ -106,6 +109,8 @@ impl Node {
             | Node::Pushforward(_)
             | Node::Pullback(_)
             | Node::Spread(..)
+            | Node::Vjp(_)
+            | Node::Jvp
             | Node::Zero
             | Node::Lid => [None; 2],
             Node::Lfst | Node::Lsnd | Node::Linl | Node::Linr | Node::Lcastl | Node::Lcastr => [None; 2],
@@ -356,6 +361,16 @@ impl Arrays for Syntax {
 
     fn fold<S: Stack, A: Stack>() -> Code<Prod<Fun<Prod<S, A>, S>, Prod<S, A::Stacked>>, S> {
         code!(Node::Fold)
+    }
+}
+
+impl Differential for Syntax {
+    fn vjp<A: Ground, B: Ground>() -> Code<Prod<Fun<A, B>, A>, Prod<B, Fun<B::Tangent, A::Tangent>>> {
+        code!(Node::Vjp(Kinds::of::<A, B>()))
+    }
+
+    fn jvp<A: Ground, B: Ground>() -> Code<Prod<Fun<A, B>, Prod<A, A::Tangent>>, Prod<B, B::Tangent>> {
+        code!(Node::Jvp)
     }
 }
 

@@ -7,12 +7,12 @@
 use std::panic::Location;
 use std::rc::Rc;
 
-use super::copower::Bag;
+use super::copower::{Bag, Each};
 use super::linear::{Lin, Mode};
 use super::loops::{STEPS, Trip, repeated, resumed, sweep};
 use super::recursion::within_stack;
 use super::value::{Closure, Val, known};
-use super::{Tangents, pull_primitive, push_primitive};
+use super::{Tangents, UNBOUNDED, pull_primitive, push_primitive};
 use crate::array::Array;
 use crate::base::BaseTensor;
 use crate::higher::category::DEEPEST;
@@ -128,13 +128,7 @@ pub(super) fn iterated<T: BaseTensor>(
             Val::Zero | Val::Nil | Val::Leaf(_) | Val::Pair(_) | Val::Fun(_) => unreachable!("a step gives a sum"),
             Val::Lin(_) | Val::Bag(_) | Val::Mono(_) => unreachable!("a step gives a sum"),
             either @ Val::Either(_) => {
-                return recorded(&either).unwrap_or_else(|| {
-                    mistake(
-                        "iterate: a step that keeps a derivative, or whose state is more than tensors, must be known to go on or to end, \
-                         but its condition is not known while a program is traced; run it with known numbers, or take \
-                         iterate_within, whose number of steps is bounded",
-                    )
-                });
+                return recorded(&either).unwrap_or_else(|| mistake(UNBOUNDED));
             }
         }
     }
@@ -353,5 +347,6 @@ pub(super) fn as_linear<T: BaseTensor>(f: Val<T>) -> Lin<T> {
 
 /// The sum over the entries of a copower of a function of an entry.
 pub(super) fn copower_sum<T: BaseTensor>(f: Val<T>) -> Lin<T> {
-    Lin::operation(move |_, v| v.bag().map_or(Val::Zero, |bag| bag.total(&|a, v| f.apply(Val::pair(a, v)))))
+    let each: Each<T> = Rc::new(move |a, v| f.apply(Val::pair(a, v)));
+    Lin::operation(move |_, v| v.bag().map_or(Val::Zero, |bag| bag.total(&each)))
 }

@@ -8,6 +8,7 @@
 use std::any::Any;
 use std::rc::Rc;
 
+use super::Tower;
 use super::copower::Bag;
 use super::counter;
 use super::decisions::decide;
@@ -229,9 +230,10 @@ impl<T: BaseTensor> Val<T> {
             }
             (a @ (Val::Bag(_) | Val::Zero), b @ Val::Bag(_)) | (a @ Val::Bag(_), b @ Val::Zero) => {
                 let part = |v: Val<T>, first: bool| {
-                    let masked = |v: Val<T>| {
-                        if first { Val::select(mask, v, Val::Zero) } else { Val::select(mask, Val::Zero, v) }
-                    };
+                    let mask = mask.clone();
+                    let masked: Rc<dyn Fn(Val<T>) -> Val<T>> = Rc::new(move |v| {
+                        if first { Val::select(&mask, v, Val::Zero) } else { Val::select(&mask, Val::Zero, v) }
+                    });
                     v.bag().map_or(Val::Zero, |bag| Val::Bag(bag.each(&masked)))
                 };
                 part(a, true).plus(part(b, false))
@@ -369,22 +371,36 @@ impl<T: BaseTensor> Val<T> {
     }
 }
 
-impl<T: BaseTensor> Val<T> {
+/// Values of the host language, in and out of programs.
+impl<T: BaseTensor> Val<Tower<T>> {
     /// A ground value of the host language.
-    pub(crate) fn of_value<A: Ground>(x: &A::Value<T>) -> Val<T> {
-        Val::of_leaves(&A::layout(), &mut x.leaves().into_iter().map(Some))
+    pub(crate) fn given<A: Ground>(x: &A::Value<T>) -> Self {
+        Val::of_leaves(&A::layout(), &mut x.leaves().into_iter().map(|leaf| Some(Tower::of(leaf))))
+    }
+
+    /// The leaves of a primal value, without levels.
+    pub(crate) fn results(&self, layout: &Layout) -> Vec<T> {
+        self.primals(layout).into_iter().map(Tower::into_base).collect()
+    }
+
+    /// The primal value as one of the host language.
+    pub(crate) fn read<A: Ground>(&self) -> A::Value<T> {
+        A::read(&mut self.results(&A::layout()).into_iter())
     }
 
     /// The (co)tangent as a ground value of the host language, with explicit zeros of the shapes of `x`.
     pub(crate) fn tangent_like<A: Ground>(&self, x: &A::Value<T>) -> A::Value<T> {
         let mut leaves = Vec::new();
         self.leaves(&A::layout(), &mut leaves);
-        let zeros = x.leaves();
-        let filled =
-            leaves.into_iter().zip(zeros).map(|(leaf, x)| leaf.unwrap_or_else(|| T::zeros(x.shape(), x.dtype())));
+        let filled = leaves.into_iter().zip(x.leaves()).map(|(leaf, x)| match leaf {
+            Some(leaf) => leaf.into_base(),
+            None => T::zeros(x.shape(), x.dtype()),
+        });
         A::read(&mut filled.collect::<Vec<T>>().into_iter())
     }
+}
 
+impl<T: BaseTensor> Val<T> {
     /// Whether cases and pairs are nested more than `limit` deep.
     pub(super) fn is_deeper_than(&self, limit: usize) -> bool {
         let mut work = vec![(self, 0)];

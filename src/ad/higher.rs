@@ -11,12 +11,13 @@ use crate::base::BaseTensor;
 use crate::dtype::DType;
 use crate::higher::primitive::leaves;
 use crate::higher::{Expr, Ground, Mask, Monoid, Parity, Real};
-use crate::interpreters::dual::{Dual, Forward as DualSweep};
+use crate::interpreters::Tower;
+use crate::interpreters::higher::misfit;
 use crate::interpreters::higher::optic::{Stage, Staged, Wire};
 use crate::interpreters::higher::{Backward, Booleans, CurryClosures, Dependency, Forward, Mode, Reverse, Run, Val};
+use crate::interpreters::tower::ForwardLevel;
 use crate::passes::optimize;
 use crate::program::{Program, Term};
-use crate::shape::Show;
 use crate::tensor::Tensor;
 use crate::tree::Tree;
 
@@ -32,8 +33,7 @@ use crate::tree::Tree;
 /// ```
 #[track_caller]
 pub fn run<A: Ground, B: Ground, T: BaseTensor>(program: Expr<Run<T>, A, B>, x: &A::Value<T>) -> B::Value<T> {
-    let y = program.hom().at(Val::of_value::<A>(x));
-    B::read(&mut y.primals(&B::layout()).into_iter())
+    program.hom().at(Val::given::<A>(x)).read::<B>()
 }
 
 /// Value and pullback of a program, by any instance of reverse mode: CHAD or differentiable curry.
@@ -65,12 +65,12 @@ where
     B: Ground,
     T: BaseTensor,
 {
-    let ran = C::pulled(&program.hom(), Val::of_value::<A>(x));
-    let (value, pullback) = (B::read(&mut ran.fst().primals(&B::layout()).into_iter()), ran.snd().lin());
+    let ran = C::pulled(&program.hom(), Val::given::<A>(x));
+    let (value, pullback) = (ran.fst().read::<B>(), ran.snd().lin());
     let like = value.leaves();
     let pull = move |ct: &B::Value<T>| {
         check_like("vjp", "cotangent", &like, &ct.leaves())?;
-        Ok::<_, String>(pullback.run(Mode::Cells, Val::of_value::<B>(ct)).tangent_like::<A>(x))
+        Ok::<_, String>(pullback.run(Mode::Cells, Val::given::<B>(ct)).tangent_like::<A>(x))
     };
     (value, LinearMap::new(pull))
 }
@@ -87,11 +87,11 @@ pub fn pullback_by<C: Backward<T>, A: Ground, B: Ground, T: BaseTensor>(
     y_bar: &B::Value<T>,
     mode: Mode,
 ) -> A::Value<T> {
-    let ran = C::pulled(&program.hom(), Val::of_value::<A>(x));
-    if let Err(message) = check_like("vjp", "cotangent", &ran.fst().primals(&B::layout()), &y_bar.leaves()) {
+    let ran = C::pulled(&program.hom(), Val::given::<A>(x));
+    if let Err(message) = check_like("vjp", "cotangent", &ran.fst().results(&B::layout()), &y_bar.leaves()) {
         panic!("{message}");
     }
-    ran.snd().lin().run(mode, Val::of_value::<B>(y_bar)).tangent_like::<A>(x)
+    ran.snd().lin().run(mode, Val::given::<B>(y_bar)).tangent_like::<A>(x)
 }
 
 /// Value and pullback of a program, by [`CurryClosures`], whose work is at most a constant multiple of the work of the
@@ -143,10 +143,10 @@ pub fn value_and_grad_by<C: Backward<T>, A: Ground, T: BaseTensor>(
     program: Expr<C, A, Real>,
     x: &A::Value<T>,
 ) -> (Tensor<T, 0>, A::Value<T>) {
-    let ran = C::pulled(&program.hom(), Val::of_value::<A>(x));
-    let one = Val::Leaf(T::constant(Array::scalar(1.0)));
+    let ran = C::pulled(&program.hom(), Val::given::<A>(x));
+    let one = Val::Leaf(Tower::constant(Array::scalar(1.0)));
     let gradient = ran.snd().lin().run(Mode::Cells, one).tangent_like::<A>(x);
-    (Real::read(&mut ran.fst().primals(&Real::layout()).into_iter()), gradient)
+    (ran.fst().read::<Real>(), gradient)
 }
 
 /// Gradient of a program whose result is a scalar, by [`CurryClosures`].
@@ -179,14 +179,14 @@ pub fn jvp<A: Ground, B: Ground, T: BaseTensor>(
     if let Err(message) = check_like("jvp", "tangent", &x.leaves(), &x_dot.leaves()) {
         panic!("{message}");
     }
-    let ran = program.hom().at(Val::of_value::<A>(x));
-    let value = B::read(&mut ran.fst().primals(&B::layout()).into_iter());
-    let tangent = ran.snd().lin().run(Mode::Tuples, Val::of_value::<A>(x_dot)).tangent_like::<B>(&value);
+    let ran = program.hom().at(Val::given::<A>(x));
+    let value = ran.fst().read::<B>();
+    let tangent = ran.snd().lin().run(Mode::Tuples, Val::given::<A>(x_dot)).tangent_like::<B>(&value);
     (value, tangent)
 }
 
-/// The gradient of a program whose result is a scalar, and the Hessian times `v`: reverse mode by [`CurryClosures`], at
-/// dual numbers.
+/// The gradient of a program whose result is a scalar, and the Hessian times `v`: forward mode over
+/// reverse mode by [`CurryClosures`].
 ///
 /// ```
 /// use polygrad::higher::{Expr, Language, Real, fun1, lam};
@@ -201,18 +201,25 @@ pub fn jvp<A: Ground, B: Ground, T: BaseTensor>(
 /// When a leaf of `v` differs in shape or element type from that of `x`.
 #[track_caller]
 pub fn hvp<A: Ground, T: BaseTensor>(
-    program: Expr<CurryClosures<Dual<T>>, A, Real>,
+    program: Expr<CurryClosures<T>, A, Real>,
     x: &A::Value<T>,
     v: &A::Value<T>,
 ) -> (A::Value<T>, A::Value<T>) {
     if let Err(message) = check_like("hvp", "direction", &x.leaves(), &v.leaves()) {
         panic!("{message}");
     }
-    let sweep = DualSweep::new();
-    let inputs: Vec<Dual<T>> = x.leaves().iter().zip(&v.leaves()).map(|(x, v)| sweep.input(x, v)).collect();
-    let at = A::read(&mut inputs.into_iter());
-    let gradient = value_and_grad_by::<_, A, Dual<T>>(program, &at).1;
-    let (first, second): (Vec<T>, Vec<T>) = gradient.leaves().iter().map(|leaf| sweep.result(leaf)).unzip();
+    let along = ForwardLevel::start();
+    let inputs = x.leaves().into_iter().zip(v.leaves()).map(|(x, v)| Some(along.input(&Tower::of(x), &Tower::of(v))));
+    let ran = program.hom().at(Val::of_leaves(&A::layout(), &mut inputs.collect::<Vec<_>>().into_iter()));
+    let one = Val::Leaf(Tower::constant(Array::scalar(1.0)));
+    let mut leaves = Vec::new();
+    ran.snd().lin().run(Mode::Cells, one).leaves(&A::layout(), &mut leaves);
+    let zeros = |x: &T| Tower::of(T::zeros(x.shape(), x.dtype()));
+    let parts = leaves.into_iter().zip(x.leaves()).map(|(leaf, x)| {
+        let (first, second) = along.parts(&leaf.unwrap_or_else(|| zeros(&x)));
+        (first.into_base(), second.unwrap_or_else(|| zeros(&x)).into_base())
+    });
+    let (first, second): (Vec<T>, Vec<T>) = parts.unzip();
     (A::read(&mut first.into_iter()), A::read(&mut second.into_iter()))
 }
 
@@ -238,7 +245,7 @@ pub fn hvp<A: Ground, T: BaseTensor>(
 /// and an `iterate` whose state contains more than tensors.
 #[track_caller]
 pub fn stage<A: Ground, B: Ground>(program: Expr<Run<Term>, A, B>, like: &A::Value<Array>) -> Program {
-    staged::<A>(like, |inputs| program.hom().at(inputs).primals(&B::layout()))
+    staged::<A>(like, |x| program.hom().at(Val::given::<A>(&x)).results(&B::layout()))
 }
 
 /// The first-order program of the value and the gradient of a higher-order program, for inputs with the shapes of
@@ -254,8 +261,7 @@ pub fn stage_grad<A: Ground>(program: Expr<CurryClosures<Term>, A, Real>, like: 
 /// [`stage_grad`] by any instance of reverse mode.
 #[track_caller]
 pub fn stage_grad_by<C: Backward<Term>, A: Ground>(program: Expr<C, A, Real>, like: &A::Value<Array>) -> Program {
-    staged::<A>(like, |inputs| {
-        let x = A::read(&mut inputs.primals(&A::layout()).into_iter());
+    staged::<A>(like, |x| {
         let (value, gradient) = value_and_grad_by::<C, A, Term>(program, &x);
         std::iter::once(value.into_raw()).chain(gradient.leaves()).collect()
     })
@@ -481,7 +487,7 @@ pub fn dependencies<M: Monoid, A: Ground, B: Ground, T: BaseTensor>(
             marks.len()
         );
     }
-    let pullback = program.hom().at(Val::of_value::<A>(x)).snd().lin();
+    let pullback = program.hom().at(Val::given::<A>(x)).snd().lin();
     let marks = Val::of_marks(&B::layout(), &mut marks.iter().cloned());
     pullback.run(Mode::Cells, marks).marks(&A::layout())
 }
@@ -510,17 +516,16 @@ pub fn formal_derivatives<A: Ground, T: BaseTensor>(
     program: Expr<Reverse<Run<T>, Booleans>, A, Mask>,
     x: &A::Value<T>,
 ) -> Vec<bool> {
-    let pullback = program.hom().at(Val::of_value::<A>(x)).snd().lin();
+    let pullback = program.hom().at(Val::given::<A>(x)).snd().lin();
     let one = Val::of_marks(&Mask::layout(), &mut std::iter::once(Parity(true)));
     pullback.run(Mode::Cells, one).marks::<Parity>(&A::layout()).into_iter().map(|p| p.0).collect()
 }
 
 /// The optimized program of a function, traced at variables with the shapes of `like`.
 #[track_caller]
-fn staged<A: Ground>(like: &A::Value<Array>, f: impl FnOnce(Val<Term>) -> Vec<Term>) -> Program {
+fn staged<A: Ground>(like: &A::Value<Array>, f: impl FnOnce(A::Value<Term>) -> Vec<Term>) -> Program {
     let variables = Term::variables_like(&like.leaves());
-    let inputs = Val::of_leaves(&A::layout(), &mut variables.iter().cloned().map(Some));
-    closed(&variables, &f(inputs))
+    closed(&variables, &f(A::read(&mut variables.iter().cloned())))
 }
 
 /// The optimized program from variables to results.
@@ -534,17 +539,5 @@ fn closed(variables: &[Term], results: &[Term]) -> Program {
 
 /// An error unless (co)tangents have the shapes and element types of their values.
 fn check_like<T: BaseTensor>(verb: &str, what: &str, values: &[T], tangents: &[T]) -> Result<(), String> {
-    for (x, t) in values.iter().zip(tangents) {
-        if x.shape() != t.shape() || x.dtype() != t.dtype() {
-            return Err(format!(
-                "{verb}: a {what} must have the shape and element type of its value, but the value is {} {} and the {what} {} {}; map \
-                 the value to its {what}",
-                x.dtype(),
-                Show(x.shape()),
-                t.dtype(),
-                Show(t.shape())
-            ));
-        }
-    }
-    Ok(())
+    values.iter().zip(tangents).find_map(|(x, t)| misfit(verb, what, x, t)).map_or(Ok(()), Err)
 }

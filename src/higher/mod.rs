@@ -13,6 +13,8 @@
 //! | [`CurryClosures<T>`](crate::interpreters::higher::CurryClosures) | its value and its pullback; tangents of functions are those of what they capture |
 //! | [`CurryLists<T>`](crate::interpreters::higher::CurryLists) | its value and its pullback; tangents of functions are lists of calls |
 //!
+//! Functions of a program have derivatives as terms of the program, by [`Differential`].
+//!
 //! First-order programs have a language of their own, [`Monoidal`], which
 //! [`ReverseOptic`](crate::interpreters::higher::ReverseOptic) differentiates to any order.
 //!
@@ -22,12 +24,13 @@
 //! | `Term` | a first-order [`Program`](crate::program::Program), in which no function is left |
 //! | dual numbers | derivatives of derivatives |
 //!
-//! Reading order: [`object`] (types), [`category`] (programs), [`expr`] (the user's syntax), [`primitive`], [`linear`]
-//! (the target language of differentiation).
+//! Reading order: [`object`] (types), [`category`] (programs), [`expr`] (the user's syntax), [`primitive`],
+//! [`differential`] (derivatives as terms), [`linear`] (the target language of differentiation).
 
 #![allow(clippy::type_complexity, reason = "the type of a program is its typing rule")]
 
 pub mod category;
+pub mod differential;
 pub mod expr;
 pub mod linear;
 pub mod monoidal;
@@ -36,6 +39,7 @@ pub mod primitive;
 
 pub use crate::ad::higher::*;
 pub use category::{Arrays, Ccc, Language};
+pub use differential::Differential;
 pub use expr::{
     Expr, Var, apply, build, case, constant, filter, fix, fold, fun1, fun2, fun3, fun4, if_, inl, inr, iterate,
     iterate_within, keep, lam, let_, map, num, roll, tup, unroll,

@@ -11,9 +11,11 @@ use crate::panics::caught;
 
 use crate::support::{assert_close, assert_near};
 use polygrad::array::Rng;
+use polygrad::base::Report;
 use polygrad::direct::{grad, jvp, linearize, vjp};
 use polygrad::inspect::{Family, Tally, count, transcript};
-use polygrad::interpreters::{Count, Transcript};
+use polygrad::interpreters::tower::{ForwardLevel, ReverseLevel};
+use polygrad::interpreters::{Count, Tower, Transcript};
 use polygrad::tensor::{build1, concat, cond, fold, iterate, map, map_accum, map_accum_reverse, scan, tensor};
 use polygrad::tree::{Tree, TreeMath};
 use polygrad::{ADVal, BaseTensor, Concrete, Dual, Shapes, Tensor, check};
@@ -253,6 +255,97 @@ fn values_of_another_differentiation_are_refused() {
         },
         &tensor(3.0),
     );
+}
+
+// Levels that are known at run time.
+
+type Level = Tower<Concrete>;
+
+/// The values of a tree as leaves of a tower.
+fn raised(p: &Params<Concrete>) -> Vec<Level> {
+    p.leaves().into_iter().map(Tower::of).collect()
+}
+
+/// A program at the leaves of its parameters.
+fn at_leaves<P: Program>(leaves: &[Level]) -> Level {
+    let [s, v, m] = leaves else { unreachable!("three leaves") };
+    let of = |leaf: &Level| leaf.clone();
+    P::run(&(Tensor::from_raw(of(s)), Tensor::from_raw(of(v)), Tensor::from_raw(of(m)))).into_raw()
+}
+
+/// The derivative along a direction at a level of its own.
+fn along_direction<P: Program>(x: &[Level], x_dot: &[Level]) -> Level {
+    let along = ForwardLevel::start();
+    let inputs: Vec<Level> = x.iter().zip(x_dot).map(|(x, d)| along.input(x, d)).collect();
+    let (y, y_dot) = along.parts(&at_leaves::<P>(&inputs));
+    y_dot.unwrap_or_else(|| Level::zeros(y.shape(), y.dtype()))
+}
+
+/// The gradient of the squared length of a derivative along a direction, at a level of its own.
+fn gradient_of_length<P: Program>(x: &[Level], x_dot: &[Level]) -> Vec<Level> {
+    let mut back = ReverseLevel::start();
+    let inputs: Vec<Level> = x.iter().map(|x| back.input(x)).collect();
+    let length = Tensor::<_, 1>::from_raw(along_direction::<P>(&inputs, x_dot)).square().sum();
+    let (_, pullback) = back.ended(&[length.into_raw()]);
+    pullback.pull(vec![Some(Level::constant(polygrad::Array::scalar(1.0)))])
+}
+
+fn levels_agree<P: Program>() {
+    let (x, d, w) = (params(), direction(5), direction(6));
+    let (here, d_leaves) = (raised(&x), raised(&d));
+    let (y, y_dot) = jvp(P::run, &x, &d);
+    assert_close(P::NAME, &at_leaves::<P>(&here).into_base(), y.array(), 0.0);
+    assert_close(P::NAME, &along_direction::<P>(&here, &d_leaves).into_base(), y_dot.array(), 1e-13);
+    let expected = grad(by_dual::<P, ADVal<Concrete>>, &x);
+    for (found, expected) in gradient_of_length::<P>(&here, &d_leaves).into_iter().zip(expected.leaves()) {
+        assert_close(P::NAME, &found.into_base(), &expected, 1e-12);
+    }
+    // A third level, around both.
+    let along = ForwardLevel::start();
+    let inputs: Vec<Level> = here.iter().zip(raised(&w)).map(|(x, w)| along.input(x, &w)).collect();
+    let third = jvp(|x| grad(by_dual::<P, ADVal<Dual<Concrete>>>, x), &x, &w).1;
+    for (found, expected) in gradient_of_length::<P>(&inputs, &d_leaves).iter().zip(third.leaves()) {
+        let (value, dot) = along.parts(found);
+        let dot = dot.map_or_else(|| Concrete::zeros(value.shape(), value.dtype()), Tower::into_base);
+        assert_close(P::NAME, &dot, &expected, 1e-11);
+    }
+}
+
+#[test]
+fn levels_of_a_tower_are_those_of_types() {
+    each_program!(levels_agree);
+}
+
+/// A loop of which only a later trip depends on the number that is differentiated, by a choice of the host.
+#[test]
+fn a_level_that_a_later_trip_shows() {
+    for outer in [false, true] {
+        let around = outer.then(ForwardLevel::start);
+        let one = Level::constant(polygrad::Array::scalar(1.0));
+        let x: Level = match &around {
+            Some(around) => around.input(&Level::constant(polygrad::Array::scalar(3.0)), &one),
+            None => Level::constant(polygrad::Array::scalar(3.0)),
+        };
+        let mut back = ReverseLevel::start();
+        let inner = Tensor::<Level, 0>::from_raw(back.input(&x));
+        let xs = Tensor::<Level, 1>::constant([1.0, -1.0, 2.0, -2.0]);
+        let y = fold(
+            Tensor::scalar(1.0),
+            &xs,
+            |h: Tensor<Level, 0>, x: &Tensor<Level, 0>| {
+                if x.item() < 0.0 { h * &inner * x } else { h.square() + x }
+            },
+        );
+        let (values, pullback) = back.ended(&[y.into_raw()]);
+        let slope = pullback.pull(vec![Some(one.clone())]).swap_remove(0);
+        // (((1^2 + 1) x (-1))^2 + 2) x (-2) = -8 x^3 - 4 x.
+        let base = |value: &Level| value.peek().and_then(|a| a.item::<f64>().ok());
+        assert_eq!((base(&values[0]), base(&slope)), (Some(-228.0), Some(-220.0)));
+        if let Some(around) = around {
+            let second = around.parts(&slope).1.map(Tower::into_base);
+            assert_eq!(second, Some(polygrad::Array::scalar(-144.0)));
+        }
+    }
 }
 
 // Shapes.

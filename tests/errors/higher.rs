@@ -2,8 +2,8 @@
 
 use polygrad::higher::primitive::{Compact, Constant, Logic, MatVec, Pointwise, Recorded};
 use polygrad::higher::{
-    self, Arrays, Expr, Fun, Language, Matrix, Monoid, Monoidal, Mu, Obj, Primitive, Prod, Real, Signature, Sum, Unit,
-    Var, Vector, fix, fun1, fun2, if_, inl, inr, iterate, lam, let_, map, num, roll, tup, unroll,
+    self, Arrays, Differential, Expr, Fun, Language, Matrix, Monoid, Monoidal, Mu, Obj, Primitive, Prod, Real,
+    Signature, Sum, Unit, Var, Vector, fix, fun1, fun2, if_, inl, inr, iterate, lam, let_, map, num, roll, tup, unroll,
 };
 use polygrad::interpreters::higher::optic::lens::{Either, Optic};
 use polygrad::interpreters::higher::optic::{Staged, Wire, Wiring, wired};
@@ -107,6 +107,7 @@ pub(crate) fn programs(log: &mut Log) {
     log.panics_when_run(|| higher::stage(selves(), &a));
     log.panics_when_run(|| higher::run(endless_list(), &a));
 
+    derivatives(log);
     log.panics(|| higher::dependencies::<Paths, _, _, Array>(smaller(), &(a.clone(), b.clone()), &[]));
     let variable = || Tensor::<Term, 0>::from_raw(Term::variable(&[], DType::F64));
     let unknown: Expr<Reverse<Run<Term>, _>, _, _> = smaller();
@@ -117,6 +118,37 @@ pub(crate) fn programs(log: &mut Log) {
         higher::formal_derivatives(both_hold(), &(unknown(), unknown()))
     });
     optics(log);
+}
+
+/// Derivatives of functions as terms: (co)tangents that do not fit, and loops whose end nobody knows.
+fn derivatives(log: &mut Log) {
+    fn short<C: Differential>() -> Expr<C, Vector, Vector> {
+        fun1(|x| lam(|z| z.at() + z.at()).vjp().app(x.at()).snd().app(num(1.0).replicate(1)))
+    }
+    fn along<C: Differential>() -> Expr<C, Vector, Vector> {
+        fun1(|x| lam(|z| z.at() + z.at()).jvp().app(tup(x.at(), num(1.0).replicate(1))).snd())
+    }
+    fn grown<C: Differential>() -> Expr<C, Real, Real> {
+        fun1(|x| {
+            let doubled =
+                lam(|y| iterate(y.at(), |s| if_(s.at().less(num(100.0)), || inl(s.at() * 2.0), || inr(s.at()))));
+            doubled.grad().app(x.at())
+        })
+    }
+    let (x, a) = (tensor([1.0, 2.0]), tensor(1.0));
+    log.panics_when_run(|| higher::run(short(), &x));
+    log.panics_when_run(|| higher::vjp(short(), &x));
+    log.panics_when_run(|| higher::jvp(short(), &x, &x));
+    log.panics_when_run(|| higher::run(along(), &x));
+    log.panics_when_run(|| higher::vjp(along(), &x));
+    log.panics_when_run(|| higher::jvp(along(), &x, &x));
+    log.panics_naming_the_call(|| {
+        let f: Expr<Run<Array>, Vector, Vector> =
+            fun1(|x| lam(|z| z.at() + z.at()).vjp().app(x.at()).snd().app(num(1.0).replicate(1)));
+        higher::run(f, &x)
+    });
+    log.panics_when_run(|| higher::stage(grown(), &a));
+    log.panics_when_run(|| higher::stage_grad(grown(), &a));
 }
 
 /// Shapes that do not fit are found when a program runs; the message names the line of the operation.

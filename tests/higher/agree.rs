@@ -46,51 +46,54 @@ pub(crate) fn moved<P: Tree<Array, With<Array> = P>>(x: &P, by: f64) -> (P, P) {
 
 /// All derivatives of a program with one number as its result.
 macro_rules! agree {
-    ($name:ident: $program:ident at $x:expr) => { agree!($name: $program at $x, traced true); };
+    ($name:ident: $program:ident at $x:expr) => { agree!($name: gallery::$program at $x, traced true); };
     ($name:ident: $program:ident at $x:expr, traced $traced:literal) => {
+        agree!($name: gallery::$program at $x, traced $traced);
+    };
+    ($name:ident: $module:ident::$program:ident at $x:expr, traced $traced:literal) => {
         #[test]
         fn $name() {
             let x = $x;
-            let (value, reverse) = higher::value_and_grad_by(gallery::$program::<Reverse<Run<Array>>>(), &x);
+            let (value, reverse) = higher::value_and_grad_by($module::$program::<Reverse<Run<Array>>>(), &x);
             let expected = numbers(&reverse);
-            let run = higher::run(gallery::$program(), &x);
+            let run = higher::run($module::$program(), &x);
             assert_eq!(run, value, "the primal value is kept");
 
-            let (y, lists) = higher::value_and_grad_by(gallery::$program::<CurryLists<Array>>(), &x);
+            let (y, lists) = higher::value_and_grad_by($module::$program::<CurryLists<Array>>(), &x);
             assert_eq!(y, value);
             close("lists", &numbers(&lists), &expected, 1e-12);
-            let (y, closures) = higher::value_and_grad(gallery::$program(), &x);
+            let (y, closures) = higher::value_and_grad($module::$program(), &x);
             assert_eq!(y, value);
             close("closures", &numbers(&closures), &expected, 1e-12);
 
-            let by_dual_numbers = direct::grad(|x| higher::run(gallery::$program(), x), &x);
+            let by_dual_numbers = direct::grad(|x| higher::run($module::$program(), x), &x);
             close("dual numbers", &numbers(&by_dual_numbers), &expected, 1e-12);
 
             let (direction, _) = moved(&x, 0.0);
             let along: f64 = expected.iter().zip(numbers(&direction)).map(|(g, d)| g * d).sum();
-            let (y, forward) = higher::jvp(gallery::$program(), &x, &direction);
+            let (y, forward) = higher::jvp($module::$program(), &x, &direction);
             assert_eq!(y, value);
             close("forward", &[forward.item()], &[along], 1e-12);
-            let (_, dual) = direct::jvp(|x| higher::run(gallery::$program(), x), &x, &direction);
+            let (_, dual) = direct::jvp(|x| higher::run($module::$program(), x), &x, &direction);
             close("forward dual numbers", &[dual.item()], &[along], 1e-12);
 
             let h = 1e-6;
-            let at = |by: f64| higher::run::<_, _, Array>(gallery::$program(), &moved(&x, by).1).item();
+            let at = |by: f64| higher::run::<_, _, Array>($module::$program(), &moved(&x, by).1).item();
             close("finite differences", &[(at(h) - at(-h)) / (2.0 * h)], &[along], 1e-7);
 
-            let (gradient, second) = higher::hvp(gallery::$program(), &x, &direction);
+            let (gradient, second) = higher::hvp($module::$program(), &x, &direction);
             close("hvp gradient", &numbers(&gradient), &expected, 1e-12);
-            let slope = |by: f64| numbers(&higher::grad(gallery::$program(), &moved(&x, by).1));
+            let slope = |by: f64| numbers(&higher::grad($module::$program(), &moved(&x, by).1));
             let differences: Vec<f64> =
                 slope(h).iter().zip(slope(-h)).map(|(a, b)| (a - b) / (2.0 * h)).collect();
             close("hvp", &numbers(&second), &differences, 1e-6);
 
             if $traced {
-                let inputs = x.leaves();
-                let staged = higher::stage(gallery::$program(), &x);
+                let inputs = Tree::leaves(&x);
+                let staged = higher::stage($module::$program(), &x);
                 let results = interpret(&staged, inputs.clone());
                 close("staged", &[results[0].item::<f64>().unwrap()], &[value.item()], 1e-12);
-                let by_chad = higher::stage_grad_by(gallery::$program::<Reverse<Run<Term>>>(), &x);
+                let by_chad = higher::stage_grad_by($module::$program::<Reverse<Run<Term>>>(), &x);
                 let results = interpret(&by_chad, inputs);
                 let elements: Vec<f64> = results[1..].iter().flat_map(|t| t.to_vec::<f64>().unwrap()).collect();
                 close("staged gradient", &elements, &expected, 1e-12);
@@ -98,6 +101,8 @@ macro_rules! agree {
         }
     };
 }
+
+pub(crate) use agree;
 
 agree! { fig_1b: fig_1b at (((tensor(0.7), tensor(-0.3)), tensor(1.1)), tensor(0.4)) }
 agree! { fig_2b: fig_2b at (tensor(3.0), tensor([1.0, 2.0, 5.0])) }

@@ -18,6 +18,7 @@ mod gallery;
 mod laws;
 mod lens;
 mod loops;
+mod nested;
 mod optic_arrays;
 mod optic_counts;
 mod optics;

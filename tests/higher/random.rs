@@ -28,7 +28,7 @@ impl Random {
         Random { state: seed, forms: FORMS }
     }
 
-    fn below(&mut self, n: u64) -> u64 {
+    pub(crate) fn below(&mut self, n: u64) -> u64 {
         self.state = self.state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.state >> 33) % n
     }
@@ -264,12 +264,12 @@ pub(crate) fn small<C: Arrays>(seed: u64) -> Expr<C, Two, Real> {
     Expr::of(program::<C>(&mut Random { state: seed, forms: 10 }, 2))
 }
 
-/// The numbers of the programs to try: 120, or as many as the environment variable `POLYGRAD_FUZZ` says, from
+/// The numbers of the programs to try: `count`, or as many as the environment variable `POLYGRAD_FUZZ` says, from
 /// `POLYGRAD_SEED` on.
-fn seeds() -> std::ops::Range<u64> {
+pub(crate) fn seeds(count: u64) -> std::ops::Range<u64> {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
     let first = number("POLYGRAD_SEED").unwrap_or(0);
-    first..first + number("POLYGRAD_FUZZ").unwrap_or(120)
+    first..first + number("POLYGRAD_FUZZ").unwrap_or(count)
 }
 
 /// CHAD in both directions, both kinds of curry, dual numbers, staged programs on two sides of conditions and finite differences, on 120 programs.
@@ -277,7 +277,7 @@ fn seeds() -> std::ops::Range<u64> {
 fn random_programs_agree() {
     let x = (tensor(0.7), tensor(-0.4));
     let (direction, _) = moved(&x, 0.0);
-    for seed in seeds() {
+    for seed in seeds(120) {
         let say = |what: &str| format!("{what}, program {seed}");
         let (value, gradient) = higher::value_and_grad_by(at::<Reverse<Run<Array>>>(seed), &x);
         let expected = numbers(&gradient);

@@ -37,7 +37,7 @@ impl Drop for Recording {
 }
 
 /// Whether a trip of a loop is being recorded; each trip must record residuals of the same number and kinds.
-pub(in super::super) fn in_a_loop() -> bool {
+pub(in super::super::super) fn in_a_loop() -> bool {
     LOOPS.with(Cell::get) > 0
 }
 

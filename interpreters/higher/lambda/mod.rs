@@ -6,9 +6,10 @@
 
 use std::rc::Rc;
 
+use super::differential::Kinds;
 use super::recursion::called;
 use super::syntax::Node;
-use super::{Tangents, pull_primitive, push_primitive};
+use super::{Tangents, Tower, pull_primitive, push_primitive};
 use crate::higher::Layout;
 use crate::release::Shared;
 
@@ -69,6 +70,10 @@ enum Op {
     Fold,
     /// A loop with a state, in reverse or not: the step, the initial state, and the elements.
     Accumulate(bool),
+    /// The value and the pullback of a function at a point.
+    Vjp(Rc<Kinds>),
+    /// The value and the derivative of a function, at a point and along a tangent.
+    Jvp,
     Linl,
     Linr,
     CastLeft,
@@ -251,6 +256,8 @@ fn concrete(node: &Node, names: &mut Names, x: E) -> E {
         Node::Accumulate(reverse) => {
             op(Op::Accumulate(*reverse), vec![fst(x.clone()), fst(snd(x.clone())), snd(snd(x))])
         }
+        Node::Vjp(kinds) => op(Op::Vjp(kinds.clone()), vec![fst(x.clone()), snd(x)]),
+        Node::Jvp => op(Op::Jvp, vec![fst(x.clone()), fst(snd(x.clone())), snd(snd(x))]),
         Node::Lapp(f, v) => {
             let function = concrete(f, names, x.clone());
             app(function, concrete(v, names, x))
@@ -325,6 +332,6 @@ fn concrete_linear(node: &Node, names: &mut Names, x: E) -> E {
             unreachable!("no linear function")
         }
         Node::Pushforward(_) | Node::Pullback(_) | Node::Differences(_) => unreachable!("no linear function"),
-        Node::Zero | Node::Plus(..) => unreachable!("no linear function"),
+        Node::Zero | Node::Plus(..) | Node::Vjp(_) | Node::Jvp => unreachable!("no linear function"),
     }
 }

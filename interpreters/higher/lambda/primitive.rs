@@ -6,7 +6,7 @@
 
 use std::rc::Rc;
 
-use super::{E, Op, Tangents, fst, op, pair, pull_primitive, push_primitive, snd, zero};
+use super::{E, Op, Tangents, Tower, fst, op, pair, pull_primitive, push_primitive, snd, zero};
 use crate::array::Array;
 use crate::dtype::DType;
 use crate::higher::primitive::{Constant, Pointwise, Pointwise2};
@@ -20,13 +20,13 @@ pub trait AnyPrimitive {
     /// The layouts of the argument and of the result.
     fn layouts(&self) -> [Layout; 2];
     /// The arguments with explicit zeros.
-    fn completed(&self, args: &[Option<Array>]) -> Vec<Array>;
+    fn completed(&self, args: &[Option<Tower<Array>>]) -> Vec<Tower<Array>>;
     /// The results, at arrays.
-    fn arrays(&self, args: &[Array]) -> Vec<Array>;
+    fn values(&self, args: &[Tower<Array>]) -> Vec<Tower<Array>>;
     /// The tangents of the results, at arrays.
-    fn push_arrays(&self, at: &[Array], x_dots: &[Option<Array>]) -> Tangents<Array>;
+    fn push_values(&self, at: &[Tower<Array>], x_dots: &[Option<Tower<Array>>]) -> Tangents<Tower<Array>>;
     /// The cotangents of the arguments, at arrays.
-    fn pull_arrays(&self, at: &[Array], y_bars: &[Option<Array>]) -> Tangents<Array>;
+    fn pull_values(&self, at: &[Tower<Array>], y_bars: &[Option<Tower<Array>>]) -> Tangents<Tower<Array>>;
     /// The tangents of the results, recorded.
     fn push_terms(&self, at: &[Term], x_dots: &[Option<Term>]) -> Tangents<Term>;
     /// The cotangents of the arguments, recorded.
@@ -42,19 +42,19 @@ impl<P: Primitive> AnyPrimitive for P {
         [P::Dom::layout(), P::Cod::layout()]
     }
 
-    fn completed(&self, args: &[Option<Array>]) -> Vec<Array> {
+    fn completed(&self, args: &[Option<Tower<Array>>]) -> Vec<Tower<Array>> {
         self.complete(args)
     }
 
-    fn arrays(&self, args: &[Array]) -> Vec<Array> {
+    fn values(&self, args: &[Tower<Array>]) -> Vec<Tower<Array>> {
         self.run(args)
     }
 
-    fn push_arrays(&self, at: &[Array], x_dots: &[Option<Array>]) -> Tangents<Array> {
+    fn push_values(&self, at: &[Tower<Array>], x_dots: &[Option<Tower<Array>>]) -> Tangents<Tower<Array>> {
         push_primitive(self, at, x_dots)
     }
 
-    fn pull_arrays(&self, at: &[Array], y_bars: &[Option<Array>]) -> Tangents<Array> {
+    fn pull_values(&self, at: &[Tower<Array>], y_bars: &[Option<Tower<Array>>]) -> Tangents<Tower<Array>> {
         pull_primitive(self, at, y_bars)
     }
 

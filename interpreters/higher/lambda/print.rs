@@ -125,6 +125,8 @@ impl Printer {
             Op::Fold => "fold",
             Op::Accumulate(false) => "mapAccumL",
             Op::Accumulate(true) => "mapAccumR",
+            Op::Vjp(_) => "vjp",
+            Op::Jvp => "jvp",
             Op::Linl => "linl",
             Op::Linr => "linr",
             Op::CastLeft => "castLeft",

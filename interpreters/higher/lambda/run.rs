@@ -3,37 +3,39 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
+use super::super::copower::{Bag, Each};
+use super::super::differential;
 use super::super::linear::{Lin, Mode};
 use super::super::recursion::called;
 use super::super::untyped::{accumulated, iterated, mapped, recursive, scanned};
 use super::super::value::Val;
-use super::{AnyPrimitive, E, Exp, Lambda, Name, Op};
+use super::{AnyPrimitive, E, Exp, Lambda, Name, Op, Tower};
 use crate::array::Array;
+use crate::base::BaseTensor;
 use crate::higher::Ground;
-use crate::interpreters::higher::copower::Bag;
 
-type Value = Val<Array>;
+type Value = Val<Tower<Array>>;
 type Environment = HashMap<Name, Value>;
 
 impl Lambda {
     /// The value at these inputs, the leaves in order.
     fn value(&self, inputs: &[Array]) -> Value {
         let environment: Environment =
-            self.inputs.iter().zip(inputs).map(|(x, a)| (*x, Val::Leaf(a.clone()))).collect();
+            self.inputs.iter().zip(inputs).map(|(x, a)| (*x, Val::Leaf(Tower::of(a.clone())))).collect();
         run(&self.body, &environment)
     }
 
     /// The leaves of the value of a program that is not transformed, whose result is of type `B`.
     pub fn run<B: Ground>(&self, inputs: &[Array]) -> Vec<Array> {
-        self.value(inputs).primals(&B::layout())
+        self.value(inputs).results(&B::layout())
     }
 
     /// The linear part of the value of a transformed program, from `V` to `W`, at a (co)tangent: one leaf for each leaf
     /// of `W`, `None` for zero.
     pub fn linear<V: Ground, W: Ground>(&self, inputs: &[Array], v: &V::Value<Array>) -> Vec<Option<Array>> {
         let mut leaves = Vec::new();
-        self.value(inputs).snd().apply(Val::of_value::<V>(v)).leaves(&W::layout(), &mut leaves);
-        leaves
+        self.value(inputs).snd().apply(Val::given::<V>(v)).leaves(&W::layout(), &mut leaves);
+        leaves.into_iter().map(|leaf| leaf.map(Tower::into_base)).collect()
     }
 }
 
@@ -45,7 +47,7 @@ fn derivative(p: &Rc<dyn AnyPrimitive>, push: bool, x: &Value, v: &Value) -> Val
     x.leaves(&dom, &mut at);
     let at = p.completed(&at);
     v.leaves(from, &mut leaves);
-    let results = if push { p.push_arrays(&at, &leaves) } else { p.pull_arrays(&at, &leaves) };
+    let results = if push { p.push_values(&at, &leaves) } else { p.pull_values(&at, &leaves) };
     Val::of_leaves(to, &mut results.into_iter()).without_units()
 }
 
@@ -78,8 +80,9 @@ fn with(environment: &Environment, x: Name, a: Value) -> Environment {
 }
 
 /// The function of two arguments.
-fn two(f: &Value) -> impl Fn(Value, Value) -> Value + '_ {
-    |a, b| f.apply(a).apply(b)
+fn two(f: &Value) -> Each<Tower<Array>> {
+    let f = f.clone();
+    Rc::new(move |a, b| f.apply(a).apply(b))
 }
 
 fn operation(o: &Op, v: &[Value]) -> Value {
@@ -114,6 +117,8 @@ fn operation(o: &Op, v: &[Value]) -> Value {
         Op::Fix => fixed(v[0].clone()),
         Op::Fold => scanned(&|a| v[0].apply(a), v[1].clone(), &v[2]).1,
         Op::Accumulate(reverse) => accumulated(*reverse, &|at| v[0].apply(at), v[1].clone(), &v[2]),
+        Op::Vjp(kinds) => differential::vjp(kinds.clone()).at(Val::pair(v[0].clone(), v[1].clone())),
+        Op::Jvp => differential::jvp().at(Val::pair(v[0].clone(), Val::pair(v[1].clone(), v[2].clone()))),
         Op::Linl if v[0].is_zero() => Val::Zero,
         Op::Linr if v[0].is_zero() => Val::Zero,
         Op::Linl => Val::Left(Rc::new(v[0].clone())),
@@ -127,8 +132,9 @@ fn operation(o: &Op, v: &[Value]) -> Value {
 fn primitive(p: &Rc<dyn AnyPrimitive>, x: &Value) -> Value {
     let ([from, to], mut leaves) = (p.layouts(), Vec::new());
     x.leaves(&from, &mut leaves);
-    let filled: Vec<Array> = leaves.into_iter().map(|leaf| leaf.unwrap_or_else(|| Array::scalar(0.0))).collect();
-    Val::of_leaves(&to, &mut p.arrays(&filled).into_iter().map(Some))
+    let filled: Vec<Tower<Array>> =
+        leaves.into_iter().map(|leaf| leaf.unwrap_or_else(|| Tower::constant(Array::scalar(0.0)))).collect();
+    Val::of_leaves(&to, &mut p.values(&filled).into_iter().map(Some))
 }
 
 fn fixed(f: Value) -> Value {

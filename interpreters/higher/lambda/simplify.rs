@@ -354,6 +354,7 @@ fn algebra(_: &mut Names, e: &E) -> Option<E> {
         Op::App | Op::Linl | Op::Linr | Op::CastLeft | Op::CastRight | Op::Spread(..) => is_zero(&parts[0]).then(zero),
         Op::Nil | Op::Fst | Op::Snd | Op::Inl | Op::Inr | Op::Test | Op::Zero | Op::Plus | Op::Single => None,
         Op::Sum | Op::Zip | Op::ZipWith | Op::Map | Op::Iterate | Op::Fix | Op::Fold | Op::Accumulate(_) => None,
+        Op::Vjp(_) | Op::Jvp => None,
     }
 }
 

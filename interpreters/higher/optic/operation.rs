@@ -13,7 +13,7 @@ use std::rc::Rc;
 
 use super::super::lambda::AnyPrimitive;
 use super::super::value::Val;
-use super::super::{Tangents, pull_primitive, push_primitive};
+use super::super::{Tangents, Tower, pull_primitive, push_primitive};
 use super::diagram::Sequence;
 use super::wired::of_program;
 use crate::array::Array;
@@ -30,13 +30,13 @@ use crate::source::mistake;
 /// A first-order operation, or one of its reverse derivatives.
 #[derive(Clone)]
 pub(super) struct Operation {
-    tower: Rc<Tower>,
+    orders: Rc<Orders>,
     /// The number of reverse derivatives that were taken.
     stars: usize,
 }
 
 /// An operation with its reverse derivatives, which it records when they first run.
-struct Tower {
+struct Orders {
     name: String,
     /// The operation in a text.
     text: Option<Rc<dyn AnyPrimitive>>,
@@ -112,13 +112,13 @@ impl Operation {
         one: Option<(Op<NodeId>, Program)>,
     ) -> Self {
         let (types, recorded, sequences) = (RefCell::new(vec![layouts]), RefCell::default(), RefCell::default());
-        let tower = Tower { name, text, run, one, types, recorded, sequences };
-        Operation { tower: Rc::new(tower), stars: 0 }
+        let orders = Orders { name, text, run, one, types, recorded, sequences };
+        Operation { orders: Rc::new(orders), stars: 0 }
     }
 
     /// The reverse derivative.
     pub(super) fn pulled(&self) -> Self {
-        Operation { tower: self.tower.clone(), stars: self.stars + 1 }
+        Operation { orders: self.orders.clone(), stars: self.stars + 1 }
     }
 
     /// The number of reverse derivatives that were taken.
@@ -128,7 +128,7 @@ impl Operation {
 
     /// The types of argument and result.
     pub(super) fn types(&self) -> [Layout; 2] {
-        let mut types = self.tower.types.borrow_mut();
+        let mut types = self.orders.types.borrow_mut();
         while types.len() <= self.stars {
             let [from, to] = types.last().expect("those of the operation");
             let next = Layout::Pair(Box::new(from.clone()), Box::new(cotangents(to)));
@@ -140,7 +140,7 @@ impl Operation {
 
     /// The operation in a text.
     pub(super) fn text(&self) -> Rc<dyn AnyPrimitive> {
-        match &self.tower.text {
+        match &self.orders.text {
             Some(text) if self.stars == 0 => text.clone(),
             _ => Rc::new(self.clone()),
         }
@@ -148,13 +148,13 @@ impl Operation {
 
     /// Of a reverse derivative, the operation of which it is one.
     fn below(&self) -> Operation {
-        Operation { tower: self.tower.clone(), stars: self.stars - 1 }
+        Operation { orders: self.orders.clone(), stars: self.stars - 1 }
     }
 
     /// The program for arguments of these shapes.
     fn recorded(&self, shapes: &[Option<Shape>]) -> Rc<AtShapes> {
         let key = (self.stars, shapes.to_vec());
-        if let Some(known) = self.tower.recorded.borrow().get(&key) {
+        if let Some(known) = self.orders.recorded.borrow().get(&key) {
             return known.clone();
         }
         let kinds = kinds(&self.types()[0]);
@@ -164,7 +164,7 @@ impl Operation {
         let variables: Vec<Option<Term>> = shapes.iter().zip(&kinds).map(variable).collect();
         let results = if self.stars == 0 {
             let all: Vec<Term> = variables.iter().flatten().cloned().collect();
-            (self.tower.run)(&all).into_iter().map(Some).collect()
+            (self.orders.run)(&all).into_iter().map(Some).collect()
         } else {
             self.below().pulled_terms(&variables)
         };
@@ -175,7 +175,7 @@ impl Operation {
             Err(message) => panic!("{message}"),
         };
         let recorded = Rc::new(AtShapes { program, present: results.iter().map(Option::is_some).collect() });
-        self.tower.recorded.borrow_mut().insert(key, recorded.clone());
+        self.orders.recorded.borrow_mut().insert(key, recorded.clone());
         recorded
     }
 
@@ -235,7 +235,7 @@ impl Operation {
     fn of_zeros<T>(&self, leaves: &[Option<T>]) -> Option<OfZeros> {
         let zero = |k: usize| leaves[k].is_none();
         let all = |from: usize| leaves[from..].iter().all(Option::is_none);
-        let vanishes = match &self.tower.one.as_ref()?.0 {
+        let vanishes = match &self.orders.one.as_ref()?.0 {
             Op::Unary(op, _) => *op == Unary::Neg && zero(0),
             Op::Binary(op, ..) => return of_zeros(*op, [zero(0), zero(1)]),
             Op::Linear(..) | Op::Gather(..) => zero(0),
@@ -264,19 +264,19 @@ impl Operation {
         x.leaves(&from, &mut leaves);
         let shapes: Vec<Option<Shape>> = self.filled(leaves).iter().map(|x| Some(shape_of(x))).collect();
         let key = (self.stars, shapes);
-        if let Some(known) = self.tower.sequences.borrow().get(&key) {
+        if let Some(known) = self.orders.sequences.borrow().get(&key) {
             return known.clone();
         }
         let recorded = self.recorded(&key.1);
         let sequence = Rc::new(of_program(&recorded.program, [from, to], &recorded.present, false));
-        self.tower.sequences.borrow_mut().insert(key, sequence.clone());
+        self.orders.sequences.borrow_mut().insert(key, sequence.clone());
         sequence
     }
 
     /// The leaves of an argument, with arrays of zeros for symbolic ones. Those of a cotangent have the shapes of the
     /// result, or argument, of which it is one.
     fn filled<T: BaseTensor>(&self, mut leaves: Vec<Option<T>>) -> Vec<T> {
-        if let (0, Some((_, program))) = (self.stars, &self.tower.one) {
+        if let (0, Some((_, program))) = (self.stars, &self.orders.one) {
             let slots = program.inputs().iter();
             return leaves
                 .into_iter()
@@ -289,7 +289,7 @@ impl Operation {
             return leaves
                 .into_iter()
                 .zip(kinds)
-                .map(|(x, kind)| x.unwrap_or_else(|| zero(&self.tower.name, kind)))
+                .map(|(x, kind)| x.unwrap_or_else(|| zero(&self.orders.name, kind)))
                 .collect();
         }
         let below = self.below();
@@ -363,26 +363,26 @@ fn of_zeros(op: Binary, zero: [bool; 2]) -> Option<OfZeros> {
 
 impl AnyPrimitive for Operation {
     fn name(&self) -> String {
-        (0..self.stars).fold(self.tower.name.clone(), |name, _| format!("D[{name}]^t"))
+        (0..self.stars).fold(self.orders.name.clone(), |name, _| format!("D[{name}]^t"))
     }
 
     fn layouts(&self) -> [Layout; 2] {
         self.types()
     }
 
-    fn completed(&self, args: &[Option<Array>]) -> Vec<Array> {
+    fn completed(&self, args: &[Option<Tower<Array>>]) -> Vec<Tower<Array>> {
         completed(&AnyPrimitive::name(self), &self.types()[0], args)
     }
 
-    fn arrays(&self, args: &[Array]) -> Vec<Array> {
+    fn values(&self, args: &[Tower<Array>]) -> Vec<Tower<Array>> {
         self.complete(args).run(args)
     }
 
-    fn push_arrays(&self, at: &[Array], x_dots: &[Option<Array>]) -> Tangents<Array> {
+    fn push_values(&self, at: &[Tower<Array>], x_dots: &[Option<Tower<Array>>]) -> Tangents<Tower<Array>> {
         push_primitive(&self.complete(at), at, x_dots)
     }
 
-    fn pull_arrays(&self, at: &[Array], y_bars: &[Option<Array>]) -> Tangents<Array> {
+    fn pull_values(&self, at: &[Tower<Array>], y_bars: &[Option<Tower<Array>>]) -> Tangents<Tower<Array>> {
         pull_primitive(&self.complete(at), at, y_bars)
     }
 
