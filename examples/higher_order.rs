@@ -16,7 +16,9 @@
 //! ```
 
 use polygrad::backend::compile;
-use polygrad::higher::{self, Arrays, Expr, Fun, Language, Obj, Prod, Real, Vector, fun2, lam, let_, num, tup};
+use polygrad::higher::{
+    self, Arrays, Expr, Fun, Language, Prod, Real, Unit, Vector, closed, fun2, lam, lam2, let_, num, tup,
+};
 use polygrad::{Array, Tensor, tensor};
 
 /// Position and velocity.
@@ -30,26 +32,24 @@ const STEP: f64 = 0.1;
 const TRUE: [f64; 3] = [2.0, 0.3, 0.5];
 
 /// The state, moved by a multiple of a velocity.
-fn moved<C: Language, G: Obj>(s: Expr<C, G, State>, by: f64, k: Expr<C, G, State>) -> Expr<C, G, State> {
-    tup(s.clone().fst() + k.clone().fst() * by, s.snd() + k.snd() * by)
-}
-
-/// `a + 2 b`.
-fn twice<C: Language, G: Obj>(a: Expr<C, G, State>, b: Expr<C, G, State>) -> Expr<C, G, State> {
-    moved(a, 2.0, b)
+fn moved<C: Language>(by: f64) -> Expr<C, Prod<State, State>, State> {
+    fun2(|s, k| {
+        let ((x, v), (a, b)) = (s.split(), k.split());
+        tup(x.at() + a.at() * by, v.at() + b.at() * by)
+    })
 }
 
 /// One step of Runge and Kutta, of order 4, for any right-hand side: a function of a function, which returns a function.
-fn runge_kutta<C: Language, G: Obj>() -> Expr<C, G, Fun<Motion, Motion>> {
+fn runge_kutta<C: Language>() -> Expr<C, Unit, Fun<Motion, Motion>> {
     lam(|rhs| {
         lam(|s| {
             let_(rhs.at().app(s.at()), |k1| {
-                let_(rhs.at().app(moved(s.at(), STEP / 2.0, k1.at())), |k2| {
-                    let_(rhs.at().app(moved(s.at(), STEP / 2.0, k2.at())), |k3| {
-                        let_(rhs.at().app(moved(s.at(), STEP, k3.at())), |k4| {
-                            let_(twice(twice(k1.at(), k2.at()), k3.at()), |most| {
-                                moved(s.at(), STEP / 6.0, moved(most.at(), 1.0, k4.at()))
-                            })
+                let_(rhs.at().app(moved(STEP / 2.0).call(tup(s.at(), k1.at()))), |k2| {
+                    let_(rhs.at().app(moved(STEP / 2.0).call(tup(s.at(), k2.at()))), |k3| {
+                        let_(rhs.at().app(moved(STEP).call(tup(s.at(), k3.at()))), |k4| {
+                            let some = moved(2.0).call(tup(k1.at(), k2.at()));
+                            let most = moved(2.0).call(tup(some, k3.at()));
+                            moved(STEP / 6.0).call(tup(s.at(), moved(1.0).call(tup(most, k4.at()))))
                         })
                     })
                 })
@@ -61,19 +61,18 @@ fn runge_kutta<C: Language, G: Obj>() -> Expr<C, G, Fun<Motion, Motion>> {
 /// The sum of squares of what a trajectory from (1, 0) misses of the measured positions.
 fn loss<C: Arrays>() -> Expr<C, Prod<Parameters, Vector>, Real> {
     fun2(|p, measured| {
-        let right_hand_side = lam(|s| {
-            let_(s.at().fst(), |x| {
-                let spring = p.at().fst().fst() * x.at() + p.at().snd() * x.at() * x.at() * x.at();
-                tup(s.at().snd(), -(spring + p.at().fst().snd() * s.at().snd()))
-            })
+        let (linear, cubic) = p.split();
+        let (stiffness, damping) = linear.split();
+        let right_hand_side = lam2(|x, v| {
+            let spring = stiffness.at() * x.at() + cubic.at() * x.at() * x.at() * x.at();
+            tup(v.at(), -(spring + damping.at() * v.at()))
         });
-        let_(runge_kutta().app(right_hand_side), |step| {
+        let_(closed(runge_kutta()).app(right_hand_side), |step| {
             let start = tup(tup(num(1.0), num(0.0)), num(0.0));
-            let advance = lam(|both| {
-                let_(step.at().app(both.at().fst().fst()), |s| {
-                    let_(s.at().fst() - both.at().snd(), |missed| {
-                        tup(s.at(), both.at().fst().snd() + missed.at() * missed.at())
-                    })
+            let advance = lam2(|before, measured| {
+                let (s, sum) = before.split();
+                let_(step.at().app(s.at()), |s| {
+                    let_(s.at().fst() - measured.at(), |missed| tup(s.at(), sum.at() + missed.at() * missed.at()))
                 })
             });
             measured.at().fold(start, advance).snd()

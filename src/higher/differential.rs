@@ -11,8 +11,9 @@
 use std::panic::Location;
 
 use super::category::{Arrays, Ccc};
-use super::expr::{Expr, num};
+use super::expr::Expr;
 use super::object::{Fun, Ground, Obj, Prod, Real};
+use super::operators::num;
 
 /// A language in which the functions of ground types have derivatives.
 ///
@@ -63,7 +64,8 @@ impl<C: Differential, G: Obj, A: Ground, B: Ground> Expr<C, G, Fun<A, B>> {
     /// ```
     #[track_caller]
     pub fn vjp(self) -> Expr<C, G, Fun<A, Prod<B, Fun<B::Tangent, A::Tangent>>>> {
-        Expr(of_argument::<C, _, _, _, _>(self.0, C::written(C::vjp::<A, B>(), Location::caller())))
+        let (f, used) = self.parts();
+        Expr::using(of_argument::<C, _, _, _, _>(f, C::written(C::vjp::<A, B>(), Location::caller())), used)
     }
 
     /// The value of a function and its derivative along a tangent: `jvp : (A -> B) -> (A x A' -> B x B')`.
@@ -79,7 +81,8 @@ impl<C: Differential, G: Obj, A: Ground, B: Ground> Expr<C, G, Fun<A, B>> {
     /// ```
     #[track_caller]
     pub fn jvp(self) -> Expr<C, G, Fun<Prod<A, A::Tangent>, Prod<B, B::Tangent>>> {
-        Expr(of_argument::<C, _, _, _, _>(self.0, C::written(C::jvp::<A, B>(), Location::caller())))
+        let (f, used) = self.parts();
+        Expr::using(of_argument::<C, _, _, _, _>(f, C::written(C::jvp::<A, B>(), Location::caller())), used)
     }
 }
 
@@ -103,7 +106,8 @@ impl<C: Differential, G: Obj, A: Ground> Expr<C, G, Fun<A, Real>> {
     #[track_caller]
     pub fn grad(self) -> Expr<C, G, Fun<A, A::Tangent>> {
         let pulled = C::then(C::written(C::vjp::<A, Real>(), Location::caller()), C::snd());
-        let at_one = C::then(C::pair(pulled, num::<C, _>(1.0).0), C::eval());
-        Expr(of_argument::<C, _, _, _, _>(self.0, at_one))
+        let at_one = C::then(C::pair(pulled, num::<C, _>(1.0).hom()), C::eval());
+        let (f, used) = self.parts();
+        Expr::using(of_argument::<C, _, _, _, _>(f, at_one), used)
     }
 }

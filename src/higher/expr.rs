@@ -2,8 +2,9 @@
 //!
 //! An [`Expr<C, G, A>`] is a program of type `A` in a context `G`, at the instance `C`. A variable ([`Var`]) is used by
 //! [`at`](Var::at), which weakens it to the context it is used in. Law: the syntax is "The Differentiable Curry",
-//! Fig. 1: `lam` is `curry`, `app` is `eval` of a pair, a variable is a projection. So a variable out of scope and a
-//! type error are errors of rustc.
+//! Fig. 1: `lam` is `curry`, `app` is `eval` of a pair, a variable is a projection, [`call`](Expr::call) is composition.
+//! So a variable out of scope and a type error are errors of rustc. Sums and recursion are [`super::cases`], loops over
+//! arrays [`super::arrays`], operations [`super::operators`].
 //!
 //! ```
 //! use polygrad::higher::{Expr, Language, Prod, Real, fun2, lam, let_};
@@ -39,96 +40,143 @@
 //! }
 //! ```
 
-use std::marker::PhantomData;
-use std::ops::{Add, Div, Mul, Neg, Sub};
-use std::panic::Location;
-
-use super::category::{Arrays, Ccc, Language};
-use super::object::{Arr, Fun, Int, Knot, Mask, Mu, Obj, Prod, Real, Rows, Signature, Stack, Sum, Unit};
-use super::primitive::{
-    Comparison, Constant, Gather, Iota, MatVec, Pointwise, Pointwise2, Primitive, Replicate, ScatterAdd, SumAll,
-    ToFloat,
-};
-use crate::array::Array;
-use crate::ops::{Binary, Compare, Unary};
+use super::category::Ccc;
+use super::object::{Fun, Obj, Prod, Unit};
+use super::scope::{Binder, First, Second, Used, Var, Whole};
 
 /// A program of type `A` in a context `G`: a morphism of the instance `C`.
-pub struct Expr<C: Ccc, G: Obj, A: Obj>(pub(crate) C::Hom<G, A>);
+pub struct Expr<C: Ccc, G: Obj, A: Obj> {
+    hom: C::Hom<G, A>,
+    used: Used,
+}
 
 impl<C: Ccc, G: Obj, A: Obj> Clone for Expr<C, G, A> {
     fn clone(&self) -> Self {
-        Expr(self.0.clone())
-    }
-}
-
-/// A variable of type `A` that was bound in the context `G`.
-pub struct Var<G, A>(PhantomData<(G, A)>);
-
-impl<G, A> Clone for Var<G, A> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<G, A> Copy for Var<G, A> {}
-
-/// The context itself.
-pub struct Here;
-
-/// One variable further out.
-pub struct There<I>(PhantomData<I>);
-
-/// A context with the variables of the context `G`, and as many more as the index `I` counts.
-#[diagnostic::on_unimplemented(
-    message = "a variable is used outside of its scope",
-    label = "the context here does not contain the variable",
-    note = "a variable may be used only inside the closure that binds it"
-)]
-pub trait Extends<G, I>: Obj + Sized {
-    /// The projection to `G`.
-    fn project<C: Ccc>() -> C::Hom<Self, G>
-    where
-        G: Obj;
-}
-
-impl<G: Obj> Extends<G, Here> for G {
-    fn project<C: Ccc>() -> C::Hom<G, G> {
-        C::id()
-    }
-}
-
-impl<G: Obj, H: Extends<G, I>, B: Obj, I> Extends<G, There<I>> for Prod<H, B> {
-    fn project<C: Ccc>() -> C::Hom<Self, G> {
-        C::then(C::fst(), H::project::<C>())
-    }
-}
-
-impl<G: Obj, A: Obj> Var<G, A> {
-    /// The variable, in the context in which it is used.
-    pub fn at<C: Ccc, H: Extends<Prod<G, A>, I>, I>(self) -> Expr<C, H, A> {
-        Expr(C::then(H::project::<C>(), C::snd()))
+        Expr { hom: self.hom.clone(), used: self.used.clone() }
     }
 }
 
 /// `let x = value in body`.
+#[track_caller]
 pub fn let_<C: Ccc, G: Obj, A: Obj, B: Obj>(
     value: Expr<C, G, A>,
     body: impl FnOnce(Var<G, A>) -> Expr<C, Prod<G, A>, B>,
 ) -> Expr<C, G, B> {
-    Expr(C::bind(value.0, body(Var(PhantomData)).0))
+    let (body, used) = bound(body);
+    Expr::using(C::bind(value.hom, body), value.used.and(used))
+}
+
+/// The body of a closure, with the variables that it uses from outside.
+#[track_caller]
+pub(super) fn bound<C: Ccc, G: Obj, A: Obj, B: Obj>(
+    body: impl FnOnce(Var<G, A>) -> Expr<C, Prod<G, A>, B>,
+) -> (C::Hom<Prod<G, A>, B>, Used) {
+    let binder = Binder::new();
+    let body = body(binder.variable());
+    (body.hom, body.used.outside(binder))
+}
+
+/// `let (x, y) = pair in body`. Components of components: [`Var::split`].
+///
+/// ```
+/// use polygrad::higher::{Expr, Language, Prod, Real, fun1, let2, tup};
+/// use polygrad::{higher, tensor};
+/// /// `(sin x, cos x)`, turned back to `x` by the formula of their squares.
+/// fn one<C: Language>() -> Expr<C, Real, Real> {
+///     fun1(|x| let2(tup(x.at().sin(), x.at().cos()), |s, c| s.at() * s.at() + c.at() * c.at()))
+/// }
+/// assert_eq!(higher::run(one(), &tensor(0.0)), tensor(1.0));
+/// ```
+#[track_caller]
+pub fn let2<C: Ccc, G: Obj, A: Obj, B: Obj, R: Obj>(
+    pair: Expr<C, G, Prod<A, B>>,
+    body: impl FnOnce(Left<G, A, B>, Right<G, A, B>) -> Expr<C, Prod<G, Prod<A, B>>, R>,
+) -> Expr<C, G, R> {
+    let_(pair, |pair| {
+        let (first, second) = pair.split();
+        body(first, second)
+    })
 }
 
 /// The function `x -> body`.
+#[track_caller]
 pub fn lam<C: Ccc, G: Obj, A: Obj, B: Obj>(
     body: impl FnOnce(Var<G, A>) -> Expr<C, Prod<G, A>, B>,
 ) -> Expr<C, G, Fun<A, B>> {
-    Expr(C::curry(body(Var(PhantomData)).0))
+    let (body, used) = bound(body);
+    Expr::using(C::curry(body), used)
+}
+
+/// The variable of the first component of a pair.
+pub type Left<G, A, B> = Var<G, A, First<Whole, B>>;
+/// The variable of the second component of a pair.
+pub type Right<G, A, B> = Var<G, B, Second<Whole, A>>;
+
+/// The function `(x, y) -> body` of a pair.
+///
+/// ```
+/// use polygrad::higher::{Arrays, Expr, Prod, Real, Vector, fun2, lam2};
+/// use polygrad::{higher, tensor};
+/// fn inner<C: Arrays>() -> Expr<C, Prod<Vector, Vector>, Real> {
+///     fun2(|u, v| u.at().zip_with(v.at(), lam2(|x, y| x.at() * y.at())).sum())
+/// }
+/// assert_eq!(higher::run(inner(), &(tensor([1.0, 2.0]), tensor([3.0, 4.0]))), tensor(11.0));
+/// ```
+#[track_caller]
+pub fn lam2<C: Ccc, G: Obj, A: Obj, B: Obj, R: Obj>(
+    body: impl FnOnce(Left<G, A, B>, Right<G, A, B>) -> Expr<C, Prod<G, Prod<A, B>>, R>,
+) -> Expr<C, G, Fun<Prod<A, B>, R>> {
+    lam(|pair| {
+        let (first, second) = pair.split();
+        body(first, second)
+    })
+}
+
+/// A closed expression, which uses no variables, in any context. One that uses a variable is refused, by rustc or when
+/// the program is written.
+///
+/// A helper that takes no arguments is an expression of the context `Unit`, generic in the instance alone. One that
+/// takes arguments is a program: [`Expr::call`].
+///
+/// ```
+/// use polygrad::higher::{Expr, Fun, Language, Prod, Real, Unit, closed, fun2, lam};
+/// use polygrad::{higher, tensor};
+/// fn twice<C: Language>() -> Expr<C, Unit, Fun<Fun<Real, Real>, Fun<Real, Real>>> {
+///     lam(|f| lam(|x| f.at().app(f.at().app(x.at()))))
+/// }
+/// fn program<C: Language>() -> Expr<C, Prod<Real, Real>, Real> {
+///     fun2(|x, y| closed(twice()).app(lam(|z| x.at() * z.at())).app(y.at()))
+/// }
+/// let x = (tensor(3.0), tensor(2.0));
+/// assert_eq!(higher::value_and_grad(program(), &x), (tensor(18.0), (tensor(12.0), tensor(9.0))));
+/// ```
+#[track_caller]
+pub fn closed<C: Ccc, G: Obj, A: Obj>(expression: Expr<C, Unit, A>) -> Expr<C, G, A> {
+    expression.call(unit())
+}
+
+/// The value of the unit type.
+pub fn unit<C: Ccc, G: Obj>() -> Expr<C, G, Unit> {
+    Expr::of(C::unit())
+}
+
+/// The morphism of the body of a program, whose context consists of the variables of these closures.
+#[track_caller]
+fn program<C: Ccc, G: Obj, A: Obj>(body: Expr<C, G, A>, binders: &[Binder]) -> C::Hom<G, A> {
+    let (hom, mut used) = body.parts();
+    for binder in binders {
+        used = used.outside(*binder);
+    }
+    used.nothing();
+    hom
 }
 
 /// A program with one input.
+#[track_caller]
 pub fn fun1<C: Ccc, A: Obj, B: Obj>(body: impl FnOnce(Var<Unit, A>) -> Expr<C, Prod<Unit, A>, B>) -> Expr<C, A, B> {
-    let body = body(Var(PhantomData));
-    Expr(C::then(C::pair(C::unit(), C::id()), body.0))
+    let x = Binder::new();
+    let body = program(body(x.variable()), &[x]);
+    Expr::of(C::then(C::pair(C::unit(), C::id()), body))
 }
 
 /// The context of two variables.
@@ -139,25 +187,30 @@ pub type Three<A, B, C> = Prod<Two<A, B>, C>;
 pub type Four<A, B, C, D> = Prod<Three<A, B, C>, D>;
 
 /// A program with two inputs.
+#[track_caller]
 pub fn fun2<C: Ccc, A: Obj, B: Obj, R: Obj>(
     body: impl FnOnce(Var<Unit, A>, Var<Prod<Unit, A>, B>) -> Expr<C, Two<A, B>, R>,
 ) -> Expr<C, Prod<A, B>, R> {
-    let body = body(Var(PhantomData), Var(PhantomData));
+    let [x, y] = [(); 2].map(|()| Binder::new());
+    let body = program(body(x.variable(), y.variable()), &[y, x]);
     let first = C::pair(C::unit(), C::fst());
-    Expr(C::then(C::pair(first, C::snd()), body.0))
+    Expr::of(C::then(C::pair(first, C::snd()), body))
 }
 
 /// A program with three inputs: `((x, y), z)`.
+#[track_caller]
 pub fn fun3<C: Ccc, A1: Obj, A2: Obj, A3: Obj, R: Obj>(
     body: impl FnOnce(Var<Unit, A1>, Var<Prod<Unit, A1>, A2>, Var<Two<A1, A2>, A3>) -> Expr<C, Three<A1, A2, A3>, R>,
 ) -> Expr<C, Prod<Prod<A1, A2>, A3>, R> {
-    let body = body(Var(PhantomData), Var(PhantomData), Var(PhantomData));
+    let [x, y, z] = [(); 3].map(|()| Binder::new());
+    let body = program(body(x.variable(), y.variable(), z.variable()), &[z, y, x]);
     let first = C::pair(C::unit(), C::then(C::fst(), C::fst()));
     let two = C::pair(first, C::then(C::fst(), C::snd()));
-    Expr(C::then(C::pair(two, C::snd()), body.0))
+    Expr::of(C::then(C::pair(two, C::snd()), body))
 }
 
 /// A program with four inputs: `(((x, y), z), w)`.
+#[track_caller]
 pub fn fun4<C: Ccc, A1: Obj, A2: Obj, A3: Obj, A4: Obj, R: Obj>(
     body: impl FnOnce(
         Var<Unit, A1>,
@@ -166,437 +219,86 @@ pub fn fun4<C: Ccc, A1: Obj, A2: Obj, A3: Obj, A4: Obj, R: Obj>(
         Var<Three<A1, A2, A3>, A4>,
     ) -> Expr<C, Four<A1, A2, A3, A4>, R>,
 ) -> Expr<C, Prod<Prod<Prod<A1, A2>, A3>, A4>, R> {
-    let body = body(Var(PhantomData), Var(PhantomData), Var(PhantomData), Var(PhantomData));
+    let [x, y, z, w] = [(); 4].map(|()| Binder::new());
+    let body = program(body(x.variable(), y.variable(), z.variable(), w.variable()), &[w, z, y, x]);
     let outer = || C::then(C::fst(), C::fst());
     let first = C::pair(C::unit(), C::then(outer(), C::fst()));
     let two = C::pair(first, C::then(outer(), C::snd()));
     let three = C::pair(two, C::then(C::fst(), C::snd()));
-    Expr(C::then(C::pair(three, C::snd()), body.0))
+    Expr::of(C::then(C::pair(three, C::snd()), body))
 }
 
 /// A pair.
+#[track_caller]
 pub fn tup<C: Ccc, G: Obj, A: Obj, B: Obj>(a: Expr<C, G, A>, b: Expr<C, G, B>) -> Expr<C, G, Prod<A, B>> {
-    Expr(C::pair(a.0, b.0))
-}
-
-/// The left case of a sum.
-pub fn inl<C: Language, G: Obj, A: Obj, B: Obj>(a: Expr<C, G, A>) -> Expr<C, G, Sum<A, B>> {
-    Expr(C::then(a.0, C::inl()))
-}
-
-/// The right case of a sum.
-pub fn inr<C: Language, G: Obj, A: Obj, B: Obj>(b: Expr<C, G, B>) -> Expr<C, G, Sum<A, B>> {
-    Expr(C::then(b.0, C::inr()))
-}
-
-/// One program for each case of a sum.
-pub fn case<C: Language, G: Obj, A: Obj, B: Obj, R: Obj>(
-    sum: Expr<C, G, Sum<A, B>>,
-    left: impl FnOnce(Var<G, A>) -> Expr<C, Prod<G, A>, R>,
-    right: impl FnOnce(Var<G, B>) -> Expr<C, Prod<G, B>, R>,
-) -> Expr<C, G, R> {
-    let branches = C::case(left(Var(PhantomData)).0, right(Var(PhantomData)).0);
-    Expr(C::then(C::pair(C::id(), sum.0), branches))
-}
-
-/// The first program if the mask holds, otherwise the second.
-#[track_caller]
-pub fn if_<C: Language, G: Obj, R: Obj>(
-    mask: Expr<C, G, Mask>,
-    then: impl FnOnce() -> Expr<C, Prod<G, Unit>, R>,
-    otherwise: impl FnOnce() -> Expr<C, Prod<G, Unit>, R>,
-) -> Expr<C, G, R> {
-    case(Expr(C::then(mask.0, C::test())), |_| then(), |_| otherwise())
-}
-
-/// Repeats a step from an initial state until its result is the right case.
-#[track_caller]
-pub fn iterate<C: Language, G: Obj, S: Obj, R: Obj>(
-    start: Expr<C, G, S>,
-    step: impl FnOnce(Var<G, S>) -> Expr<C, Prod<G, S>, Sum<S, R>>,
-) -> Expr<C, G, R> {
-    let steps = C::iterate(step(Var(PhantomData)).0);
-    Expr(C::then(C::pair(C::id(), start.0), C::written(steps, Location::caller())))
-}
-
-/// The value of a recursive type with these parts.
-///
-/// ```
-/// use polygrad::higher::{Expr, Fun, Language, Mu, Obj, Prod, Real, Signature, Sum, Unit, case, fix, fun2, inl, inr, lam, let_, num, roll, tup, unroll};
-/// use polygrad::{higher, tensor};
-/// /// A list is empty, or a number and a list.
-/// struct Numbers;
-/// impl Signature for Numbers {
-///     type Of<X: Obj> = Sum<Unit, Prod<Real, X>>;
-/// }
-/// type List = Mu<Numbers>;
-/// fn empty<C: Language, G: Obj>() -> Expr<C, G, List> {
-///     roll(inl(Expr::of(C::unit())))
-/// }
-/// fn with<C: Language, G: Obj>(x: Expr<C, G, Real>, rest: Expr<C, G, List>) -> Expr<C, G, List> {
-///     roll(inr(tup(x, rest)))
-/// }
-/// /// The product of the numbers in a list.
-/// fn product<C: Language, G: Obj>() -> Expr<C, G, Fun<List, Real>> {
-///     fix(|own, list| case(unroll(list.at()), |_| num(1.0), |p| p.at().fst() * own.at().app(p.at().snd())))
-/// }
-/// fn program<C: Language>() -> Expr<C, Prod<Real, Real>, Real> {
-///     fun2(|x, y| product().app(with(x.at(), with(y.at(), with(y.at(), empty())))))
-/// }
-/// let x = (tensor(2.0), tensor(3.0));
-/// assert_eq!(higher::value_and_grad(program(), &x), (tensor(18.0), (tensor(9.0), tensor(12.0))));
-/// ```
-#[track_caller]
-pub fn roll<C: Language, G: Obj, S: Signature>(parts: Expr<C, G, S::Of<Mu<S>>>) -> Expr<C, G, Mu<S>> {
-    Expr(C::then(parts.0, C::written(C::roll::<Knot<S>>(), Location::caller())))
-}
-
-/// The parts of a value of a recursive type.
-pub fn unroll<C: Language, G: Obj, S: Signature>(value: Expr<C, G, Mu<S>>) -> Expr<C, G, S::Of<Mu<S>>> {
-    Expr(C::then(value.0, C::unroll::<Knot<S>>()))
-}
-
-/// The function `x -> body` in which `f` is the function itself.
-#[track_caller]
-pub fn fix<C: Language, G: Obj, A: Obj, B: Obj>(
-    body: impl FnOnce(Var<G, Fun<A, B>>, Var<Prod<G, Fun<A, B>>, A>) -> Expr<C, Prod<Prod<G, Fun<A, B>>, A>, B>,
-) -> Expr<C, G, Fun<A, B>> {
-    let function = C::written(C::fix(body(Var(PhantomData), Var(PhantomData)).0), Location::caller());
-    Expr(function)
-}
-
-/// Applies a function to every element along the outermost axis.
-#[track_caller]
-pub fn map<C: Arrays, G: Obj, A: Stack, B: Stack>(
-    f: Expr<C, G, Fun<A, B>>,
-    xs: Expr<C, G, A::Stacked>,
-) -> Expr<C, G, B::Stacked> {
-    Expr(C::then(C::pair(f.0, xs.0), C::written(C::map::<A, B>(), Location::caller())))
-}
-
-/// The final state of a left fold over all elements.
-#[track_caller]
-pub fn fold<C: Arrays, G: Obj, S: Stack, A: Stack>(
-    f: Expr<C, G, Fun<Prod<S, A>, S>>,
-    start: Expr<C, G, S>,
-    xs: Expr<C, G, A::Stacked>,
-) -> Expr<C, G, S> {
-    Expr(C::then(C::pair(f.0, C::pair(start.0, xs.0)), C::written(C::fold::<S, A>(), Location::caller())))
-}
-
-/// Applies a function to `0, 1, .., n - 1`.
-#[track_caller]
-pub fn build<C: Arrays, G: Obj, B: Stack>(n: usize, f: Expr<C, G, Fun<Int, B>>) -> Expr<C, G, B::Stacked> {
-    Expr(C::then(f.0, C::build::<B>(n)))
-}
-
-/// The number of elements for which the predicate holds, and these elements in order.
-///
-/// Shapes do not depend on values, so the array keeps its length, and is padded with zeros. The derivative moves each
-/// (co)tangent with its element; the predicate has no derivative.
-///
-/// ```
-/// use polygrad::higher::{Arrays, Expr, Prod, Real, Vector, filter, fun2, lam};
-/// use polygrad::{higher, tensor};
-/// fn smaller<C: Arrays>() -> Expr<C, Prod<Vector, Real>, Vector> {
-///     fun2(|xs, limit| filter::<_, _, Real>(lam(|x| x.at().less(limit.at())), xs.at()).snd())
-/// }
-/// let x = (tensor([3.0, 9.0, 1.0, 5.0]), tensor(4.0));
-/// let (kept, pullback) = higher::vjp(smaller(), &x);
-/// assert_eq!(kept, tensor([3.0, 1.0, 0.0, 0.0]));
-/// assert_eq!(pullback(&tensor([10.0, 20.0, 30.0, 40.0])).0, tensor([10.0, 0.0, 20.0, 0.0]));
-/// ```
-#[track_caller]
-pub fn filter<C: Arrays, G: Obj, A: Stack>(
-    holds: Expr<C, G, Fun<A, Mask>>,
-    xs: Expr<C, G, A::Stacked>,
-) -> Expr<C, G, Prod<Int, A::Stacked>> {
-    Expr(C::then(C::pair(holds.0, xs.0), C::written(C::filter::<A>(), Location::caller())))
-}
-
-/// The elements for which the predicate holds, at their positions, and another value at the other positions.
-///
-/// ```
-/// use polygrad::higher::{Arrays, Expr, Real, Vector, fun1, keep, lam, num};
-/// use polygrad::{higher, tensor};
-/// fn positive<C: Arrays>() -> Expr<C, Vector, Vector> {
-///     fun1(|xs| keep::<_, _, Real>(lam(|x| num(0.0).less(x.at())), xs.at(), num(0.0)))
-/// }
-/// assert_eq!(higher::run(positive(), &tensor([3.0, -1.0, 2.0])), tensor([3.0, 0.0, 2.0]));
-/// ```
-#[track_caller]
-pub fn keep<C: Arrays, G: Obj, A: Stack>(
-    holds: Expr<C, G, Fun<A, Mask>>,
-    xs: Expr<C, G, A::Stacked>,
-    otherwise: Expr<C, G, A>,
-) -> Expr<C, G, A::Stacked> {
-    let kept = fun3(|holds: Var<_, Fun<A, Mask>>, other: Var<_, A>, xs: Var<_, A::Stacked>| {
-        map::<C, _, A, A>(lam(|x| if_(holds.at().app(x.at()), || x.at(), || other.at())), xs.at())
-    });
-    Expr(C::then(C::pair(C::pair(holds.0, otherwise.0), xs.0), kept.0))
-}
-
-/// The carry of [`iterate_within`]: whether a step has ended the iteration, the state, and the result.
-type Within<S, R> = Prod<Mask, Prod<S, R>>;
-
-/// Repeats a step from an initial state until its result is the right case, at most `n` times; `otherwise` if no step
-/// gives the right case.
-///
-/// All `n` steps are one loop, so its end may depend on a condition that is not known while a program is traced, and
-/// gradients can be recorded, too: after the end, a step changes nothing.
-///
-/// ```
-/// use polygrad::higher::{Arrays, Expr, Real, fun1, if_, inl, inr, iterate_within, num};
-/// use polygrad::program::interpret;
-/// use polygrad::{Array, higher, tensor};
-/// /// Doubles until the number is not less than 100.
-/// fn grown<C: Arrays>() -> Expr<C, Real, Real> {
-///     fun1(|x| {
-///         iterate_within(20, x.at(), num(0.0), |s| {
-///             if_(s.at().less(num(100.0)), || inl(s.at() * 2.0), || inr(s.at()))
-///         })
-///     })
-/// }
-/// assert_eq!(higher::value_and_grad(grown(), &tensor(3.0)), (tensor(192.0), tensor(64.0)));
-/// let staged = higher::stage_grad(grown(), &tensor(0.0));
-/// assert_eq!(interpret(&staged, vec![Array::scalar(7.0)]), [Array::scalar(112.0), Array::scalar(16.0)]);
-/// ```
-#[track_caller]
-pub fn iterate_within<C: Arrays, G: Obj, S: Stack, R: Stack>(
-    n: usize,
-    start: Expr<C, G, S>,
-    otherwise: Expr<C, G, R>,
-    step: impl FnOnce(Var<G, S>) -> Expr<C, Prod<G, S>, Sum<S, R>>,
-) -> Expr<C, G, R> {
-    let step = step(Var(PhantomData)).0;
-    let advance = lam(|both: Var<G, Prod<Within<S, R>, Int>>| {
-        let ended = both.at().fst().fst();
-        if_(
-            ended,
-            || both.at().fst(),
-            || {
-                let state: Expr<C, Prod<Prod<G, Prod<Within<S, R>, Int>>, Unit>, S> = both.at().fst().snd().fst();
-                let stepped = Expr(C::then(C::pair(C::then(C::fst(), C::fst()), state.0), step));
-                case(
-                    stepped,
-                    |next| tup(truth(false), tup(next.at(), both.at().fst().snd().snd())),
-                    |result| tup(truth(true), tup(both.at().fst().snd().fst(), result.at())),
-                )
-            },
-        )
-    });
-    let start = tup(truth(false), tup(start, otherwise));
-    let counts = Expr(C::then(C::unit(), C::prim(Iota(n))));
-    fold::<C, G, Within<S, R>, Int>(advance, start, counts).snd().snd()
-}
-
-/// A constant truth value.
-fn truth<C: Language, G: Obj>(b: bool) -> Expr<C, G, Mask> {
-    Expr(C::then(C::unit(), C::prim(Constant::<0, bool>::new(Array::scalar(b)))))
-}
-
-/// Applies a primitive operation.
-#[track_caller]
-pub fn apply<C: Language, G: Obj, P: Primitive>(p: P, x: Expr<C, G, P::Dom>) -> Expr<C, G, P::Cod> {
-    Expr(C::then(x.0, C::written(C::prim(p), Location::caller())))
-}
-
-/// A constant number.
-pub fn num<C: Language, G: Obj>(x: f64) -> Expr<C, G, Real> {
-    Expr(C::then(C::unit(), C::prim(Constant::<0>::new(Array::scalar(x)))))
-}
-
-/// A constant array.
-#[track_caller]
-pub fn constant<C: Language, G: Obj, const D: usize>(x: Array) -> Expr<C, G, Arr<D>> {
-    Expr(C::then(C::unit(), C::prim(Constant::<D>::new(x))))
+    Expr::using(C::pair(a.hom, b.hom), a.used.and(b.used))
 }
 
 impl<C: Ccc, G: Obj, A: Obj> Expr<C, G, A> {
     /// The expression of a morphism.
     pub fn of(hom: C::Hom<G, A>) -> Self {
-        Expr(hom)
+        Expr::using(hom, Used::default())
+    }
+
+    /// The expression of a morphism, which uses these variables.
+    pub(super) fn using(hom: C::Hom<G, A>, used: Used) -> Self {
+        Expr { hom, used }
+    }
+
+    /// The morphism, and the variables that it uses.
+    pub(super) fn parts(self) -> (C::Hom<G, A>, Used) {
+        (self.hom, self.used)
+    }
+
+    /// The expression, followed by a morphism.
+    pub(super) fn then<B: Obj>(self, f: C::Hom<A, B>) -> Expr<C, G, B> {
+        Expr { hom: C::then(self.hom, f), used: self.used }
     }
 
     /// The morphism of the expression.
     pub fn hom(self) -> C::Hom<G, A> {
-        self.0
+        self.hom
+    }
+
+    /// The program at an argument, in the context of the argument: composition. The argument is shared.
+    ///
+    /// So a helper with arguments is a program, generic in the instance alone, that runs by itself, too.
+    ///
+    /// ```
+    /// use polygrad::higher::{Expr, Language, Prod, Real, fun1, fun2, lam, tup};
+    /// use polygrad::{higher, tensor};
+    /// fn norm<C: Language>() -> Expr<C, Prod<Real, Real>, Real> {
+    ///     fun2(|x, y| x.at() * x.at() + y.at() * y.at())
+    /// }
+    /// fn program<C: Language>() -> Expr<C, Real, Real> {
+    ///     fun1(|x| lam(|y| norm().call(tup(x.at(), y.at()))).app(x.at().sin()))
+    /// }
+    /// assert_eq!(higher::run(norm(), &(tensor(3.0), tensor(4.0))), tensor(25.0));
+    /// assert_eq!(higher::value_and_grad(program(), &tensor(0.0)), (tensor(0.0), tensor(0.0)));
+    /// ```
+    #[track_caller]
+    pub fn call<H: Obj>(self, argument: Expr<C, H, G>) -> Expr<C, H, A> {
+        self.used.nothing();
+        argument.then(self.hom)
     }
 }
 
 impl<C: Ccc, G: Obj, A: Obj, B: Obj> Expr<C, G, Prod<A, B>> {
     /// The first component.
     pub fn fst(self) -> Expr<C, G, A> {
-        Expr(C::then(self.0, C::fst()))
+        self.then(C::fst())
     }
 
     /// The second component.
     pub fn snd(self) -> Expr<C, G, B> {
-        Expr(C::then(self.0, C::snd()))
+        self.then(C::snd())
     }
 }
 
 impl<C: Ccc, G: Obj, A: Obj, B: Obj> Expr<C, G, Fun<A, B>> {
     /// Applies the function.
+    #[track_caller]
     pub fn app(self, x: Expr<C, G, A>) -> Expr<C, G, B> {
-        Expr(C::then(C::pair(self.0, x.0), C::eval()))
-    }
-}
-
-/// Loops over arrays, whose type determines the type of the elements.
-impl<C: Arrays, G: Obj, X: Rows> Expr<C, G, X> {
-    /// Applies a function to every element along the outermost axis.
-    #[track_caller]
-    pub fn map<B: Stack>(self, f: Expr<C, G, Fun<X::Row, B>>) -> Expr<C, G, B::Stacked> {
-        map::<C, G, X::Row, B>(f, self)
-    }
-
-    /// Applies a function to each pair of elements at one position.
-    #[track_caller]
-    pub fn zip_with<Y: Rows, B: Stack>(
-        self,
-        ys: Expr<C, G, Y>,
-        f: Expr<C, G, Fun<Prod<X::Row, Y::Row>, B>>,
-    ) -> Expr<C, G, B::Stacked> {
-        map::<C, G, Prod<X::Row, Y::Row>, B>(f, tup(self, ys))
-    }
-
-    /// The elements for which the predicate holds, as [`filter`].
-    #[track_caller]
-    pub fn filter(self, holds: Expr<C, G, Fun<X::Row, Mask>>) -> Expr<C, G, Prod<Int, X>> {
-        filter::<C, G, X::Row>(holds, self)
-    }
-
-    /// The elements for which the predicate holds, at their positions, as [`keep`].
-    #[track_caller]
-    pub fn keep(self, holds: Expr<C, G, Fun<X::Row, Mask>>, otherwise: Expr<C, G, X::Row>) -> Self {
-        keep::<C, G, X::Row>(holds, self, otherwise)
-    }
-
-    /// The final state of a left fold over all elements.
-    #[track_caller]
-    pub fn fold<S: Stack>(self, start: Expr<C, G, S>, f: Expr<C, G, Fun<Prod<S, X::Row>, S>>) -> Expr<C, G, S> {
-        fold::<C, G, S, X::Row>(f, start, self)
-    }
-}
-
-impl<C: Language, G: Obj, const D: usize> Expr<C, G, Arr<D>> {
-    /// An elementwise function.
-    #[track_caller]
-    pub fn unary(self, op: Unary) -> Self {
-        apply(Pointwise::<D>(op), self)
-    }
-
-    /// An elementwise function of two arrays of one shape.
-    #[track_caller]
-    pub fn binary(self, op: Binary, other: Self) -> Self {
-        apply(Pointwise2::<D>(op), tup(self, other))
-    }
-
-    /// `sin x`.
-    #[track_caller]
-    pub fn sin(self) -> Self {
-        self.unary(Unary::Sin)
-    }
-
-    /// `cos x`.
-    #[track_caller]
-    pub fn cos(self) -> Self {
-        self.unary(Unary::Cos)
-    }
-
-    /// `e^x`.
-    #[track_caller]
-    pub fn exp(self) -> Self {
-        self.unary(Unary::Exp)
-    }
-
-    /// `tanh x`.
-    #[track_caller]
-    pub fn tanh(self) -> Self {
-        self.unary(Unary::Tanh)
-    }
-
-    /// The sum of all elements.
-    #[track_caller]
-    pub fn sum(self) -> Expr<C, G, Real> {
-        apply(SumAll::<D>, self)
-    }
-}
-
-impl<C: Language, G: Obj> Expr<C, G, Real> {
-    /// `n` copies.
-    #[track_caller]
-    pub fn replicate(self, n: usize) -> Expr<C, G, Arr<1>> {
-        apply(Replicate(n), self)
-    }
-
-    /// Whether the number is less than the other.
-    #[track_caller]
-    pub fn less(self, other: Self) -> Expr<C, G, Mask> {
-        apply(Comparison(Compare::Lt), tup(self, other))
-    }
-}
-
-impl<C: Language, G: Obj> Expr<C, G, Int> {
-    /// The integer as a number.
-    #[track_caller]
-    pub fn to_float(self) -> Expr<C, G, Real> {
-        apply(ToFloat, self)
-    }
-}
-
-impl<C: Language, G: Obj> Expr<C, G, Arr<1>> {
-    /// The element at an index; 0 at an index out of bounds.
-    #[track_caller]
-    pub fn gather(self, ix: Expr<C, G, Int>) -> Expr<C, G, Real> {
-        apply(Gather, tup(self, ix))
-    }
-
-    /// The vector with values added at indices.
-    #[track_caller]
-    pub fn scatter_add(self, ix: Expr<C, G, Arr<1, i64>>, values: Self) -> Self {
-        apply(ScatterAdd, tup(self, tup(ix, values)))
-    }
-}
-
-impl<C: Language, G: Obj> Expr<C, G, Arr<2>> {
-    /// The product with a vector.
-    #[track_caller]
-    pub fn matvec(self, x: Expr<C, G, Arr<1>>) -> Expr<C, G, Arr<1>> {
-        apply(MatVec, tup(self, x))
-    }
-}
-
-macro_rules! operators {
-    ($($trait:ident $method:ident $op:ident,)*) => { $(
-        impl<C: Language, G: Obj, const D: usize> $trait for Expr<C, G, Arr<D>> {
-            type Output = Self;
-
-            #[track_caller]
-            fn $method(self, other: Self) -> Self {
-                self.binary(Binary::$op, other)
-            }
-        }
-
-        impl<C: Language, G: Obj> $trait<f64> for Expr<C, G, Real> {
-            type Output = Self;
-
-            #[track_caller]
-            fn $method(self, other: f64) -> Self {
-                self.binary(Binary::$op, num(other))
-            }
-        }
-    )* };
-}
-
-operators! { Add add Add, Sub sub Sub, Mul mul Mul, Div div Div, }
-
-impl<C: Language, G: Obj, const D: usize> Neg for Expr<C, G, Arr<D>> {
-    type Output = Self;
-
-    #[track_caller]
-    fn neg(self) -> Self {
-        self.unary(Unary::Neg)
+        tup(self, x).then(C::eval())
     }
 }

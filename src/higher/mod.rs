@@ -24,30 +24,36 @@
 //! | `Term` | a first-order [`Program`](crate::program::Program), in which no function is left |
 //! | dual numbers | derivatives of derivatives |
 //!
-//! Reading order: [`object`] (types), [`category`] (programs), [`expr`] (the user's syntax), [`primitive`],
-//! [`differential`] (derivatives as terms), [`linear`] (the target language of differentiation).
+//! Reading order: [`object`] (types), [`category`] (programs), [`expr`] (the user's syntax: functions and pairs; with
+//! [`scope`], [`cases`], [`arrays`], [`operators`]), [`primitive`], [`differential`] (derivatives as terms), [`linear`]
+//! (the target language of differentiation).
 
 #![allow(clippy::type_complexity, reason = "the type of a program is its typing rule")]
 
+pub mod arrays;
+pub mod cases;
 pub mod category;
 pub mod differential;
 pub mod expr;
 pub mod linear;
 pub mod monoidal;
 pub mod object;
+pub mod operators;
 pub mod primitive;
+pub mod scope;
 
 pub use crate::ad::higher::*;
+pub use arrays::{build, filter, fold, keep, map};
+pub use cases::{case, fix, if_, inl, inr, iterate, iterate_within, roll, unroll};
 pub use category::{Arrays, Ccc, Language};
 pub use differential::Differential;
-pub use expr::{
-    Expr, Var, apply, build, case, constant, filter, fix, fold, fun1, fun2, fun3, fun4, if_, inl, inr, iterate,
-    iterate_within, keep, lam, let_, map, num, roll, tup, unroll,
-};
+pub use expr::{Expr, closed, fun1, fun2, fun3, fun4, lam, lam2, let_, let2, tup, unit};
 pub use linear::{ArrayTarget, Target};
 pub use monoidal::Monoidal;
 pub use object::{
     Arr, Copower, Element, Fun, Functor, Ground, Int, Layout, LinFun, LinSum, Linear, Mask, Matrix, Mono, Monoid, Mu,
     Obj, Parity, Prod, Real, Recursive, Rows, Signature, Stack, Stacks, Sum, TypeParts, Unit, Vector,
 };
+pub use operators::{apply, constant, num};
 pub use primitive::Primitive;
+pub use scope::Var;

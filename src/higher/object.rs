@@ -115,6 +115,11 @@ pub enum Layout {
 }
 
 /// A type without functions and sums: its values are trees of tensors.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no type of tensors",
+    label = "inputs and results of a program that runs are tensors and pairs of them",
+    note = "apply a function, or take a case, before the program ends"
+)]
 pub trait Ground: Obj {
     /// The values, in the host language, over an interpreter `T` of tensors.
     type Value<T: BaseTensor>: Tree<T>;
@@ -129,12 +134,22 @@ pub trait Ground: Obj {
 }
 
 /// A type of elements of arrays.
+#[diagnostic::on_unimplemented(
+    message = "no array has elements of type `{Self}`",
+    label = "not a type of elements",
+    note = "the elements of arrays are tensors and pairs of them; a case is taken within the loop"
+)]
 pub trait Stack: Ground {
     /// Values of this type along a new outermost axis, structure of arrays.
-    type Stacked: Ground;
+    type Stacked: Rows<Row = Self>;
 }
 
 /// A type of arrays along an outermost axis.
+#[diagnostic::on_unimplemented(
+    message = "a loop cannot run over `{Self}`",
+    label = "not an array, and no pair of arrays",
+    note = "loops run over arrays of rank 1 or more, and pairs of them; `replicate` makes one of a number"
+)]
 pub trait Rows: Ground {
     /// The type of their elements.
     type Row: Stack<Stacked = Self>;
@@ -205,6 +220,10 @@ impl Ground for Unit {
 
 impl Stack for Unit {
     type Stacked = Unit;
+}
+
+impl Rows for Unit {
+    type Row = Unit;
 }
 
 impl<const D: usize, E: Element> Obj for Arr<D, E> {

@@ -3,7 +3,8 @@
 use polygrad::higher::primitive::{Compact, Constant, Logic, MatVec, Pointwise, Recorded};
 use polygrad::higher::{
     self, Arrays, Differential, Expr, Fun, Language, Matrix, Monoid, Monoidal, Mu, Obj, Primitive, Prod, Real,
-    Signature, Sum, Unit, Var, Vector, fix, fun1, fun2, if_, inl, inr, iterate, lam, let_, map, num, roll, tup, unroll,
+    Signature, Sum, Unit, Var, Vector, closed, fix, fun1, fun2, if_, inl, inr, iterate, lam, let_, map, num, roll, tup,
+    unit, unroll,
 };
 use polygrad::interpreters::higher::optic::lens::{Either, Optic};
 use polygrad::interpreters::higher::optic::{Staged, Wire, Wiring, wired};
@@ -50,11 +51,7 @@ impl Signature for Numbers {
 
 /// A list that grows without end.
 fn endless_list<C: Language>() -> Expr<C, Real, Real> {
-    fun1(|x| {
-        iterate(roll::<C, _, Numbers>(tup(x.at(), inl(Expr::of(C::unit())))), |s| {
-            inl::<_, _, _, Real>(roll(tup(x.at(), inr(s.at()))))
-        })
-    })
+    fun1(|x| iterate(Mu::<Numbers>::roll(tup(x.at(), inl(unit()))), |s| inl(roll(tup(x.at(), inr(s.at()))))))
 }
 
 fn smaller<C: Language>() -> Expr<C, Prod<Real, Real>, Real> {
@@ -62,7 +59,7 @@ fn smaller<C: Language>() -> Expr<C, Prod<Real, Real>, Real> {
 }
 
 fn no_elements<C: Arrays>() -> Expr<C, Real, Unit> {
-    fun1(|x| map(lam(|u: Var<_, Unit>| u.at()), lam(|_: Var<_, Real>| Expr::of(C::unit())).app(x.at())))
+    fun1(|x| map(lam(|u| u.at()), lam(|_| unit()).app(x.at())))
 }
 
 fn same<C: Language>() -> Expr<C, Vector, Vector> {
@@ -100,6 +97,7 @@ pub(crate) fn programs(log: &mut Log) {
     let (a, b) = (tensor(1.0), tensor(2.0));
     log.panics(|| higher::hvp(total(), &x, &tensor([1.0])));
 
+    scopes(log);
     shapes(log);
     log.panics_when_run(|| higher::run::<_, _, Array>(no_elements(), &a));
     log.panics_when_run(|| higher::stage_grad(endless(), &a));
@@ -149,6 +147,25 @@ fn derivatives(log: &mut Log) {
     });
     log.panics_when_run(|| higher::stage(grown(), &a));
     log.panics_when_run(|| higher::stage_grad(grown(), &a));
+}
+
+/// A variable in a closure that does not stand within the one that binds it, where the types of the contexts are equal by
+/// chance.
+fn scopes(log: &mut Log) {
+    type Scaled = Expr<Run<Array>, Real, Fun<Real, Real>>;
+    log.panics(|| -> Scaled { fun1(|x| closed(lam(|y| x.at() * y.at()))) });
+    log.panics(|| -> Expr<Run<Array>, Real, Real> { fun1(|x| fun1(|y| x.at() * y.at()).call(x.at())) });
+    log.panics(|| -> Expr<Run<Array>, Real, Real> {
+        fun1(|x| {
+            let mut other = None;
+            let f = lam(|y| {
+                other = Some(y);
+                y.at()
+            });
+            f.app(lam(|z| z.at() * other.unwrap().at()).app(x.at()))
+        })
+    });
+    log.panics(|| -> Expr<Run<Array>, Real, Real> { fun1(|x| (x.at() * x.at()).call(tup(unit(), x.at()))) });
 }
 
 /// Shapes that do not fit are found when a program runs; the message names the line of the operation.

@@ -140,7 +140,7 @@ fn said(name: &str) -> String {
 #[test]
 fn what_the_compiler_says_is_as_recorded() {
     let path = root().join("tests/errors/refused.txt");
-    let text = said("types.rs") + &said("letters.rs") + &said("trees.rs");
+    let text = said("types.rs") + &said("letters.rs") + &said("trees.rs") + &said("functions.rs");
     if std::env::var_os("UPDATE_EXPECT").is_some() {
         fs::write(&path, &text).expect("the record can be written");
     }

@@ -43,7 +43,7 @@ fn functions<C: Language>(n: f64, called: bool) -> Expr<C, Real, Real> {
                 || inr(s.at().fst()),
             )
         });
-        let_(last, |f: Var<_, Fun<Real, Real>>| if called { f.at().app(x.at()) } else { x.at() * x.at() })
+        let_(last, |f| if called { f.at().app(x.at()) } else { x.at() * x.at() })
     })
 }
 

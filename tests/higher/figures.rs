@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use polygrad::higher::primitive::Logic;
 use polygrad::higher::{
-    self, Ccc, Expr, Fun, Language, Monoid, Prod, Real, apply, fix, fun1, fun2, fun3, if_, inl, inr, iterate, lam,
-    let_, num, tup,
+    self, Expr, Fun, Language, Monoid, Prod, Real, apply, fix, fun1, fun2, fun3, if_, inl, inr, iterate, lam, let_,
+    num, tup,
 };
 use polygrad::interpreters::higher::{CurryClosures, CurryLists, Mode, Reverse, Run};
 use polygrad::{Array, tensor};
@@ -63,16 +63,16 @@ fn examples_with_several_results() {
 type Float2 = Prod<Real, Real>;
 
 /// `f(a, b) = sin(a) b`.
-fn f<C: Language, G: higher::Obj>(a: Expr<C, G, Real>, b: Expr<C, G, Real>) -> Expr<C, G, Real> {
-    a.sin() * b
+fn f<C: Language>() -> Expr<C, Float2, Real> {
+    fun2(|a, b| a.at().sin() * b.at())
 }
 
 fn partial_1<C: Language>() -> Expr<C, Float2, Real> {
-    fun2(|a, b| lam(|xb| f(a.at(), xb.at())).app(b.at()))
+    fun2(|a, b| lam(|xb| f().call(tup(a.at(), xb.at()))).app(b.at()))
 }
 
 fn partial_2<C: Language>() -> Expr<C, Float2, Real> {
-    fun2(|a, b| f(a.at(), b.at()))
+    fun2(|a, b| f().call(tup(a.at(), b.at())))
 }
 
 #[test]
@@ -107,10 +107,6 @@ fn forget_2<C: Language>() -> Expr<C, Both, Real> {
     fun1(|all| all.at().fst().fst().app(all.at().snd()))
 }
 
-fn closed<C: Language>(program: Expr<C, Both, Real>) -> Expr<C, Real, Real> {
-    Expr::of(C::then(two_functions::<C>().hom(), program.hom()))
-}
-
 /// The function `g` is called, and its result forgotten: its list of calls is `[(x, 0)]`, or `[]` where it is not
 /// called.
 #[test]
@@ -120,11 +116,10 @@ fn fig_4_forgetting_results() {
     let raw = |program| format!("{}", C::raw_tangent(two_functions::<C>(), program, &at.0, &at.1));
     assert_eq!(raw(forget_1()), "(([(0.5, 1.0)], [(0.5, 0)]), 2.0)");
     assert_eq!(raw(forget_2()), "(([(0.5, 1.0)], 0), 2.0)");
-    let closures = [closed(forget_1()), closed(forget_2())];
-    for program in closures {
+    for program in [forget_1().call(two_functions()), forget_2().call(two_functions())] {
         assert_eq!(higher::value_and_grad(program, &at.0), (tensor(1.0), tensor(0.5)));
     }
-    for program in [closed(forget_1::<C>()), closed(forget_2())] {
+    for program in [forget_1::<C>().call(two_functions()), forget_2().call(two_functions())] {
         assert_eq!(higher::value_and_grad_by(program, &at.0), (tensor(1.0), tensor(0.5)));
     }
 }
@@ -146,10 +141,10 @@ fn fig_4_summing_results() {
     let raw = |program| format!("{}", C::raw_tangent(two_functions::<C>(), program, &at.0, &at.1));
     assert_eq!(raw(sum_1()), "(([(0.5, 1.0), (0.5, 1.0)], 0), 4.0)");
     assert_eq!(raw(sum_2()), "(([(0.5, 2.0)], 0), 4.0)");
-    for program in [closed(sum_1()), closed(sum_2())] {
+    for program in [sum_1().call(two_functions()), sum_2().call(two_functions())] {
         assert_eq!(higher::value_and_grad(program, &at.0), (tensor(2.0), tensor(1.0)));
     }
-    for program in [closed(sum_1::<C>()), closed(sum_2())] {
+    for program in [sum_1::<C>().call(two_functions()), sum_2().call(two_functions())] {
         assert_eq!(higher::value_and_grad_by(program, &at.0), (tensor(2.0), tensor(1.0)));
     }
 }
@@ -168,15 +163,14 @@ fn fig_5_environments_of_a_composition() {
         fun1(|both| lam(|z| both.at().snd().app(both.at().fst().app(z.at()))).app(num(0.5)))
     }
     fn identity<C: Language>() -> Expr<C, Functions, Real> {
-        fun1(|both| let_(both.at().fst(), |_: higher::Var<_, Fun<Real, Real>>| num(0.5)))
+        fun1(|both| let_(both.at().fst(), |_| num(0.5)))
     }
     let x = (tensor(2.0), tensor(3.0));
     // d(0.5 a b^2) = 4.5 da + 6 db, where the first environment has a, and the second one b.
     let raw = |program| C::raw_tangent(make::<C>(), program, &x, &tensor(1.0)).to_string();
     assert_eq!(raw(composed()), "(((0, 4.5), 0), (0, 6.0))");
     assert_eq!(raw(identity()), "0", "the environment of what is not called has no part");
-    let whole = Expr::of(C::then(make::<C>().hom(), composed::<C>().hom()));
-    assert_eq!(higher::value_and_grad(whole, &x), (tensor(9.0), (tensor(4.5), tensor(6.0))));
+    assert_eq!(higher::value_and_grad(composed().call(make()), &x), (tensor(9.0), (tensor(4.5), tensor(6.0))));
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]

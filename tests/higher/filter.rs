@@ -1,6 +1,6 @@
 //! Filters: which elements stay, where they go, and that (co)tangents go with them.
 
-use polygrad::higher::{self, Arrays, Expr, Int, Prod, Real, Vector, fun1, fun2, lam, let_, map, num};
+use polygrad::higher::{self, Arrays, Expr, Int, Prod, Real, Vector, fun1, fun2, lam, let_, let2, map, num, tup};
 use polygrad::interpreters::higher::{CurryLists, Reverse, Run};
 use polygrad::{Array, Tensor, tensor};
 use quickcheck::QuickCheck;
@@ -15,17 +15,15 @@ fn less<C: Arrays>() -> Expr<C, Prod<Vector, Real>, Kept> {
 /// The squares, filtered.
 fn filter_of_map<C: Arrays>() -> Expr<C, Prod<Vector, Real>, Kept> {
     fun2(|xs, limit| {
-        let_(map::<_, _, Real, Real>(lam(|x| x.at() * x.at()), xs.at()), |ys| {
-            ys.at().filter(lam(|y| y.at().less(limit.at())))
-        })
+        let_(map(lam(|x| x.at() * x.at()), xs.at()), |ys| ys.at().filter(lam(|y| y.at().less(limit.at()))))
     })
 }
 
 /// The squares of those elements whose squares are less.
 fn map_of_filter<C: Arrays>() -> Expr<C, Prod<Vector, Real>, Kept> {
     fun2(|xs, limit| {
-        let_(xs.at().filter(lam(|x| (x.at() * x.at()).less(limit.at()))), |kept| {
-            higher::tup(kept.at().fst(), map::<_, _, Real, Real>(lam(|x| x.at() * x.at()), kept.at().snd()))
+        let2(xs.at().filter(lam(|x| (x.at() * x.at()).less(limit.at()))), |count, kept| {
+            tup(count.at(), map(lam(|x| x.at() * x.at()), kept.at()))
         })
     })
 }

@@ -1,11 +1,11 @@
 //! Higher-order programs that the tests share.
 
 use polygrad::higher::{
-    Arrays, Expr, Fun, Language, Matrix, Prod, Real, Unit, Vector, apply, build, constant, fix, fold, fun1, fun2, fun3,
-    fun4, if_, inl, inr, iterate, iterate_within, lam, let_, map, num, tup,
+    Arrays, Expr, Language, Matrix, Prod, Real, Vector, build, constant, fix, fold, fun1, fun2, fun3, fun4, if_, inl,
+    inr, iterate, iterate_within, lam, lam2, let_, let2, map, num, tup,
 };
 use polygrad::ops::{Binary, Unary};
-use polygrad::{Array, higher};
+use polygrad::tensor;
 
 pub(crate) type Two = Prod<Real, Real>;
 pub(crate) type Four = Prod<Prod<Prod<Real, Real>, Real>, Real>;
@@ -13,14 +13,14 @@ pub(crate) type Four = Prod<Prod<Prod<Real, Real>, Real>, Real>;
 /// "CHAD", Fig. 1(a).
 pub(crate) fn fig_1a<C: Language>() -> Expr<C, Real, Prod<Prod<Real, Real>, Real>> {
     fun1(|x| {
-        let_(num(2.0) * x.at(), |y| let_(x.at() * y.at(), |z| let_(z.at().cos(), |w| tup(tup(y.at(), z.at()), w.at()))))
+        let_(2.0 * x.at(), |y| let_(x.at() * y.at(), |z| let_(z.at().cos(), |w| tup(tup(y.at(), z.at()), w.at()))))
     })
 }
 
 /// "CHAD", Fig. 1(b).
 pub(crate) fn fig_1b<C: Language>() -> Expr<C, Four, Real> {
     fun4(|x1, x2, x3, x4| {
-        let_(x1.at() * x4.at() + num(2.0) * x2.at(), |y| {
+        let_(x1.at() * x4.at() + 2.0 * x2.at(), |y| {
             let_(y.at() * x3.at(), |z| let_(z.at() + x4.at(), |w| w.at().sin()))
         })
     })
@@ -29,7 +29,7 @@ pub(crate) fn fig_1b<C: Language>() -> Expr<C, Four, Real> {
 /// "CHAD", Fig. 2(a).
 pub(crate) fn fig_2a<C: Arrays>() -> Expr<C, Real, Vector> {
     fun1(|x| {
-        let_(lam(|z| x.at() * z.at() + num(1.0)), |f| {
+        let_(lam(|z| x.at() * z.at() + 1.0), |f| {
             let_(x.at().replicate(3), |zs| let_(map(f.at(), zs.at()), |ys| ys.at()))
         })
     })
@@ -81,16 +81,14 @@ pub(crate) fn absolute<C: Language>() -> Expr<C, Real, Real> {
 /// `x -> x * a + 1` until the number exceeds 40.
 pub(crate) fn repeated<C: Language>() -> Expr<C, Two, Real> {
     fun2(|a, x| {
-        iterate(x.at(), |s| {
-            if_(s.at().less(num(40.0)), || inl(s.at() * a.at() + num(1.0)), || inr(s.at() * s.at().sin()))
-        })
+        iterate(x.at(), |s| if_(s.at().less(num(40.0)), || inl(s.at() * a.at() + 1.0), || inr(s.at() * s.at().sin())))
     })
 }
 
 /// `x^n y` by recursion, where `n` is a number.
 pub(crate) fn power<C: Language>() -> Expr<C, Two, Real> {
     fun2(|x, y| {
-        let_(fix(|f, n| if_(n.at().less(num(0.5)), || y.at(), || x.at() * f.at().app(n.at() - num(1.0)))), |power| {
+        let_(fix(|f, n| if_(n.at().less(num(0.5)), || y.at(), || x.at() * f.at().app(n.at() - 1.0))), |power| {
             power.at().app(num(5.0))
         })
     })
@@ -125,10 +123,8 @@ pub(crate) fn network<C: Arrays>() -> Expr<C, Prod<Prod<Prod<Matrix, Vector>, Ve
     fun4(|w, b, start, xs| {
         let_(
             lam(|parameters| {
-                lam(|both| {
-                    let mixed = parameters.at().fst().matvec(both.at().fst());
-                    (mixed + parameters.at().snd() * both.at().snd()).tanh()
-                })
+                let (w, b) = parameters.split();
+                lam2(|state, x| (w.at().matvec(state.at()) + b.at() * x.at()).tanh())
             }),
             |cell| let_(cell.at().app(tup(w.at(), b.at())), |g| fold(g.at(), start.at(), xs.at()).sum()),
         )
@@ -138,17 +134,16 @@ pub(crate) fn network<C: Arrays>() -> Expr<C, Prod<Prod<Prod<Matrix, Vector>, Ve
 /// A fold whose state is a pair.
 pub(crate) fn pair_fold<C: Arrays>() -> Expr<C, Prod<Prod<Real, Real>, Vector>, Real> {
     fun3(|a, b, xs| {
-        let_(
+        let2(
             fold(
-                lam(|both| {
-                    let_(both.at().fst(), |s| {
-                        tup(s.at().snd() * a.at(), s.at().fst() + (both.at().snd() * s.at().snd()).sin())
-                    })
+                lam2(|state, x| {
+                    let (s, t) = state.split();
+                    tup(t.at() * a.at(), s.at() + (x.at() * t.at()).sin())
                 }),
                 tup(a.at(), b.at()),
                 xs.at(),
             ),
-            |last| last.at().fst() * last.at().snd(),
+            |s, t| s.at() * t.at(),
         )
     })
 }
@@ -157,25 +152,22 @@ pub(crate) fn pair_fold<C: Arrays>() -> Expr<C, Prod<Prod<Real, Real>, Vector>, 
 pub(crate) fn indexed<C: Arrays>() -> Expr<C, Prod<Vector, Vector>, Real> {
     fun2(|u, v| {
         let_(build(3, lam(|i| u.at().gather(i.at()) * i.at().to_float())), |w| {
-            w.at().zip_with(v.at(), lam(|p| p.at().fst() * p.at().snd())).sum()
+            w.at().zip_with(v.at(), lam2(|a, b| a.at() * b.at())).sum()
         })
     })
 }
 
 /// Scattered elements.
 pub(crate) fn scattered<C: Arrays>() -> Expr<C, Prod<Vector, Vector>, Real> {
-    fun2(|u, v| {
-        let ix = apply(polygrad::higher::primitive::Constant::<1, i64>::new(Array::from([2_i64, 0, 7])), unit());
-        let_(u.at().scatter_add(ix, v.at()), |w| (w.at() * w.at() * w.at()).sum())
-    })
+    fun2(|u, v| let_(u.at().scatter_add(constant(tensor([2_i64, 0, 7])), v.at()), |w| (w.at() * w.at() * w.at()).sum()))
 }
 
 /// What is filtered by a function that captures a number, with its number of elements.
 pub(crate) fn filtered<C: Arrays>() -> Expr<C, Prod<Vector, Real>, Real> {
     fun2(|xs, limit| {
-        let_(xs.at().filter(lam(|x| x.at().less(limit.at()))), |kept| {
-            let weighed = kept.at().snd().fold(num(1.0), lam(|p| p.at().fst() * limit.at() + p.at().snd().sin()));
-            weighed * kept.at().fst().to_float()
+        let2(xs.at().filter(lam(|x| x.at().less(limit.at()))), |count, kept| {
+            let weighed = kept.at().fold(num(1.0), lam2(|sum, x| sum.at() * limit.at() + x.at().sin()));
+            weighed * count.at().to_float()
         })
     })
 }
@@ -183,8 +175,9 @@ pub(crate) fn filtered<C: Arrays>() -> Expr<C, Prod<Vector, Real>, Real> {
 /// A filter of pairs.
 pub(crate) fn filtered_pairs<C: Arrays>() -> Expr<C, Prod<Vector, Vector>, Real> {
     fun2(|xs, ys| {
-        let_(tup(xs.at(), ys.at()).filter(lam(|p| p.at().fst().less(p.at().snd()))), |kept| {
-            (kept.at().snd().fst() * kept.at().snd().snd().exp()).sum()
+        let2(tup(xs.at(), ys.at()).filter(lam2(|x, y| x.at().less(y.at()))), |_, kept| {
+            let (xs, ys) = kept.split();
+            (xs.at() * ys.at().exp()).sum()
         })
     })
 }
@@ -200,20 +193,16 @@ pub(crate) fn kept<C: Arrays>() -> Expr<C, Prod<Vector, Real>, Real> {
 pub(crate) fn bounded<C: Arrays>() -> Expr<C, Two, Real> {
     fun2(|a, x| {
         iterate_within(12, x.at(), a.at(), |s| {
-            if_(s.at().less(num(40.0)), || inl(s.at() * a.at() + num(1.0)), || inr(s.at() * s.at().sin()))
+            if_(s.at().less(num(40.0)), || inl(s.at() * a.at() + 1.0), || inr(s.at() * s.at().sin()))
         })
     })
-}
-
-fn unit<C: Language, G: higher::Obj>() -> Expr<C, G, Unit> {
-    Expr::of(C::unit())
 }
 
 // The examples of the reference implementation of CHAD, where they are not figures.
 
 /// `2 (x^2) + 7 x + 3`, with a function for the square.
 pub(crate) fn polynomial<C: Language>() -> Expr<C, Real, Real> {
-    fun1(|x| let_(lam(|z| z.at() * z.at()), |sq| num(2.0) * sq.at().app(x.at()) + (num(7.0) * x.at() + num(3.0))))
+    fun1(|x| let_(lam(|z| z.at() * z.at()), |sq| 2.0 * sq.at().app(x.at()) + (7.0 * x.at() + 3.0)))
 }
 
 pub(crate) fn slid<C: Language>() -> Expr<C, Real, Real> {
@@ -237,7 +226,7 @@ pub(crate) fn add_copy<C: Language>() -> Expr<C, Real, Real> {
 }
 
 pub(crate) fn times_constant<C: Language>() -> Expr<C, Real, Real> {
-    fun1(|x| num(5.0) * x.at())
+    fun1(|x| 5.0 * x.at())
 }
 
 pub(crate) fn square<C: Language>() -> Expr<C, Real, Real> {
@@ -249,27 +238,21 @@ pub(crate) fn cube<C: Language>() -> Expr<C, Real, Real> {
 }
 
 pub(crate) fn quadratic<C: Language>() -> Expr<C, Real, Real> {
-    fun1(|x| x.at() * x.at() + times(7.0, x.at()) + num(3.0))
+    fun1(|x| x.at() * x.at() + 7.0 * x.at() + 3.0)
 }
 
 pub(crate) fn map_quadratic<C: Arrays>() -> Expr<C, Vector, Vector> {
-    fun1(|xs| map(lam(|x| x.at() * x.at() + times(7.0, x.at()) + num(3.0)), xs.at()))
-}
-
-fn times<C: Language, G: higher::Obj>(c: f64, x: Expr<C, G, Real>) -> Expr<C, G, Real> {
-    num(c) * x
+    fun1(|xs| map(lam(|x| x.at() * x.at() + 7.0 * x.at() + 3.0), xs.at()))
 }
 
 /// Elementwise functions of arrays, and a constant array.
 pub(crate) fn elementwise<C: Language>() -> Expr<C, Vector, Real> {
     fun1(|x| {
-        let_(constant::<C, _, 1>(Array::from([0.5, -1.0, 2.0])), |c| {
-            x.at().unary(Unary::Sigmoid).binary(Binary::Atan2, c.at()).sum()
-        })
+        let_(constant(tensor([0.5, -1.0, 2.0])), |c| x.at().unary(Unary::Sigmoid).binary(Binary::Atan2, c.at()).sum())
     })
 }
 
 /// A function that is never called.
 pub(crate) fn unused<C: Language>() -> Expr<C, Two, Real> {
-    fun2(|x, y| let_(lam(|z| z.at() * x.at()), |_: polygrad::higher::Var<_, Fun<Real, Real>>| y.at() * y.at()))
+    fun2(|x, y| let_(lam(|z| z.at() * x.at()), |_| y.at() * y.at()))
 }

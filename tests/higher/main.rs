@@ -29,3 +29,4 @@ mod recursive;
 mod refused;
 mod relation;
 mod staged;
+mod surface;

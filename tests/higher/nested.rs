@@ -112,10 +112,8 @@ fn recursive<C: Differential>() -> Expr<C, Real, Real> {
 /// the loop: the sum over `t` of `(d/dw (w^2 x t)) x` at `w = x`: `2 x^3 (1 + 2 + 3)`.
 fn loops<C: Differential>() -> Expr<C, Real, Real> {
     fun1(|x| {
-        let ts = || higher::constant::<C, _, 1>(Array::from([1.0, 2.0, 3.0]));
-        lam(|w| map::<C, _, Real, Real>(lam(|t| w.at() * w.at() * x.at() * t.at() * x.at()), ts()).sum())
-            .grad()
-            .app(x.at())
+        let ts = || higher::constant(tensor([1.0, 2.0, 3.0]));
+        lam(|w| map(lam(|t| w.at() * w.at() * x.at() * t.at() * x.at()), ts()).sum()).grad().app(x.at())
     })
 }
 
@@ -123,7 +121,7 @@ fn loops<C: Differential>() -> Expr<C, Real, Real> {
 /// at w = s`, from `s = x`: factors `1 + 2 t x`.
 fn folded<C: Differential>() -> Expr<C, Real, Real> {
     fun1(|x| {
-        let ts = higher::constant::<C, _, 1>(Array::from([1.0, 2.0]));
+        let ts = higher::constant(tensor([1.0, 2.0]));
         ts.fold(
             x.at(),
             lam(|at| at.at().fst() + lam(|w| w.at() * w.at() * at.at().snd() * x.at()).grad().app(at.at().fst())),
@@ -263,7 +261,7 @@ fn answers(
 fn meta_learner<C: Differential>() -> Expr<C, Prod<Prod<Vector, Matrix>, Prod<Vector, Vector>>, Real> {
     fun3(|weights, xs, targets| {
         let learn = lam::<C, _, Fun<Vector, Real>, Fun<Vector, Vector>>(|loss| {
-            lam(|w| w.at() - loss.at().grad().app(w.at()) * higher::constant(Array::full(&[2], 0.1)))
+            lam(|w| w.at() - loss.at().grad().app(w.at()) * higher::constant(tensor([0.1, 0.1])))
         });
         let loss = lam::<C, _, Vector, Fun<Vector, Real>>(|target| {
             lam(|w| let_((xs.at().matvec(w.at())).tanh() - target.at(), |error| (error.at() * error.at()).sum()))
@@ -340,7 +338,7 @@ fn captures_cases<C: Differential>() -> Expr<C, Prod<Real, Real>, Real> {
 fn maps_captured<C: Differential>() -> Expr<C, Prod<Vector, Real>, Real> {
     fun2(|xs, y| {
         let_(lam(|z| (z.at() * y.at()).sin()), |g| {
-            lam(|w| map::<C, _, Real, Real>(g.at(), xs.at() * w.at().replicate(3)).sum()).grad().app(y.at())
+            lam(|w| map(g.at(), xs.at() * w.at().replicate(3)).sum()).grad().app(y.at())
         })
     })
 }

@@ -2,8 +2,8 @@
 
 use polygrad::higher::transform::{InForward, InReverse, gradient, pullback, pushforward};
 use polygrad::higher::{
-    self, Arrays, Expr, Language, Mu, Obj, Prod, Real, Signature, Sum, Target, Unit, Var, case, fix, fun1, fun2, if_,
-    inl, inr, iterate_within, let_, num, roll, tup, unroll,
+    self, Arrays, Expr, Fun, Language, Mu, Obj, Prod, Real, Signature, Sum, Target, Unit, case, closed, fix, fun1,
+    fun2, if_, inl, inr, iterate_within, let_, num, tup, unit, unroll,
 };
 use polygrad::interpreters::Count;
 use polygrad::interpreters::higher::{Run, Syntax};
@@ -95,12 +95,14 @@ fn small_bounded<C: Arrays>() -> Expr<C, Two, Real> {
 /// A list, folded by recursion.
 fn listed<C: Language>() -> Expr<C, Two, Real> {
     fun2(|x, y| {
-        let product = fix(|own, list: Var<_, List>| {
-            case(unroll(list.at()), |_| num(1.0), |p| p.at().fst() * own.at().app(p.at().snd()))
-        });
-        let empty = || roll::<_, _, Numbers>(inl(Expr::of(C::unit())));
-        product.app(roll::<_, _, Numbers>(inr(tup(x.at(), roll::<_, _, Numbers>(inr(tup(y.at() * y.at(), empty())))))))
+        let list = List::roll(inr(tup(x.at(), List::roll(inr(tup(y.at() * y.at(), List::roll(inl(unit()))))))));
+        closed(product()).app(list)
     })
+}
+
+/// The product of the numbers in a list.
+fn product<C: Language>() -> Expr<C, Unit, Fun<List, Real>> {
+    fix(|own, list| case(unroll(list.at()), |_| num(1.0), |p| p.at().fst() * own.at().app(p.at().snd())))
 }
 
 struct Numbers;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use polygrad::higher::{self, Arrays, Ccc, Expr, Ground, Prod, Real, Vector, case, fun1, inl, lam, map, num, tup};
+use polygrad::higher::{self, Arrays, Ccc, Expr, Ground, Prod, Real, Vector, case, fun1, inl, lam, map, tup};
 use polygrad::interpreters::higher::{Forward, Lambda, Reverse, Run, Syntax};
 use polygrad::tree::Tree;
 use polygrad::{Array, tensor};
@@ -204,12 +204,12 @@ fn simplification_keeps_random_programs() {
 
 /// A case that is known.
 fn known_case<C: Arrays>() -> Expr<C, Real, Real> {
-    fun1(|x| case(inl(x.at()), |y| y.at() * x.at(), |z: higher::Var<_, Real>| z.at()))
+    fun1(|x| case(inl(x.at()), |y| y.at() * x.at(), |z| z.at()))
 }
 
 /// Pairs of elements.
 fn map_of_pairs<C: Arrays>() -> Expr<C, Vector, Prod<Vector, Vector>> {
-    fun1(|xs| map(lam(|x| tup(x.at().sin(), x.at() * num(2.0))), xs.at()))
+    fun1(|xs| map(lam(|x| tup(x.at().sin(), x.at() * 2.0)), xs.at()))
 }
 
 #[test]

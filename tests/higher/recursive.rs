@@ -1,8 +1,8 @@
 //! Recursive types: lists and trees, made and consumed by recursion and by iteration, in all instances.
 
 use polygrad::higher::{
-    self, Arrays, Expr, Fun, Language, Mu, Obj, Prod, Real, Signature, Sum, Unit, Vector, case, fix, fun1, fun2, if_,
-    inl, inr, iterate, lam, let_, map, num, roll, tup, unroll,
+    self, Arrays, Expr, Fun, Language, Mu, Obj, Prod, Real, Signature, Sum, Unit, Vector, case, closed, fix, fun1,
+    fun2, if_, inl, inr, iterate, lam, let_, map, num, roll, tup, unit, unroll,
 };
 use polygrad::interpreters::higher::{CurryLists, Forward, Reverse, Run, Syntax};
 use polygrad::program::interpret;
@@ -30,7 +30,7 @@ impl Signature for Branches {
 type Tree = Mu<Branches>;
 
 fn empty<C: Language, G: Obj>() -> Expr<C, G, List> {
-    roll(inl(Expr::of(C::unit())))
+    roll(inl(unit()))
 }
 
 fn with<C: Language, G: Obj>(x: Expr<C, G, Real>, rest: Expr<C, G, List>) -> Expr<C, G, List> {
@@ -38,28 +38,42 @@ fn with<C: Language, G: Obj>(x: Expr<C, G, Real>, rest: Expr<C, G, List>) -> Exp
 }
 
 /// The list of a function of all elements.
-fn mapped<C: Language, G: Obj>(f: Expr<C, G, Fun<Real, Real>>) -> Expr<C, G, Fun<List, List>> {
-    let body = fun1::<C, Fun<Real, Real>, Fun<List, List>>(|f| {
+fn mapped<C: Language>() -> Expr<C, Fun<Real, Real>, Fun<List, List>> {
+    fun1(|f| {
         fix(|own, list| {
-            case(unroll(list.at()), |_| empty(), |p| with(f.at().app(p.at().fst()), own.at().app(p.at().snd())))
+            case(
+                unroll(list.at()),
+                |_| empty(),
+                |p| {
+                    let (x, rest) = p.split();
+                    with(f.at().app(x.at()), own.at().app(rest.at()))
+                },
+            )
         })
-    });
-    Expr::of(C::then(f.hom(), body.hom()))
+    })
 }
 
 /// `a + x (b + x (c + ..))`, of a list of `a`, `b`, `c`, ..
-fn horner<C: Language, G: Obj>(x: Expr<C, G, Real>) -> Expr<C, G, Fun<List, Real>> {
-    let body = fun1::<C, Real, Fun<List, Real>>(|x| {
-        fix(|own, list| case(unroll(list.at()), |_| num(0.0), |p| p.at().fst() + x.at() * own.at().app(p.at().snd())))
-    });
-    Expr::of(C::then(x.hom(), body.hom()))
+fn horner<C: Language>() -> Expr<C, Real, Fun<List, Real>> {
+    fun1(|x| {
+        fix(|own, list| {
+            case(
+                unroll(list.at()),
+                |_| num(0.0),
+                |p| {
+                    let (a, rest) = p.split();
+                    a.at() + x.at() * own.at().app(rest.at())
+                },
+            )
+        })
+    })
 }
 
 /// A polynomial whose coefficients are mapped, and of which there are as many as `y` is large.
 fn polynomial<C: Language>() -> Expr<C, Two, Real> {
     fun2(|x, y| {
         let_(with(y.at(), with(x.at() * y.at(), with(num(3.0), empty()))), |list| {
-            horner(x.at()).app(mapped(lam(|z| z.at().sin() * y.at())).app(list.at()))
+            horner().call(x.at()).app(mapped().call(lam(|z| z.at().sin() * y.at())).app(list.at()))
         })
     })
 }
@@ -69,23 +83,27 @@ fn by_loops<C: Language>(length: f64) -> Expr<C, Two, Real> {
     fun2(|x, y| {
         let_(
             iterate(tup(tup(num(0.0), y.at()), empty()), |s| {
-                let_(tup(s.at().fst().fst(), s.at().fst().snd()), |at| {
-                    if_(
-                        at.at().fst().less(num(length)),
-                        || {
-                            let next = tup(at.at().fst() + num(1.0), at.at().snd() * x.at());
-                            inl(tup(next, with(at.at().snd() * at.at().fst().sin(), s.at().snd())))
-                        },
-                        || inr(s.at().snd()),
-                    )
-                })
+                let (at, list) = s.split();
+                let (k, power) = at.split();
+                if_(
+                    k.at().less(num(length)),
+                    || {
+                        let next = tup(k.at() + 1.0, power.at() * x.at());
+                        inl(tup(next, with(power.at() * k.at().sin(), list.at())))
+                    },
+                    || inr(list.at()),
+                )
             }),
             |list| {
                 iterate(tup(num(0.0), list.at()), |s| {
+                    let (sum, list) = s.split();
                     case(
-                        unroll(s.at().snd()),
-                        |_| inr(s.at().fst()),
-                        |p| inl(tup(s.at().fst() + p.at().fst(), p.at().snd())),
+                        unroll(list.at()),
+                        |_| inr(sum.at()),
+                        |p| {
+                            let (x, rest) = p.split();
+                            inl(tup(sum.at() + x.at(), rest.at()))
+                        },
                     )
                 })
             },
@@ -93,22 +111,26 @@ fn by_loops<C: Language>(length: f64) -> Expr<C, Two, Real> {
     })
 }
 
-/// The functions of a tree, one after the other, from the left.
+/// The functions of a tree at a number, one after the other, from the left.
+fn apply_all<C: Language>() -> Expr<C, Unit, Fun<Prod<Tree, Real>, Real>> {
+    fix(|own, at| {
+        let (tree, x) = at.split();
+        case(
+            unroll(tree.at()),
+            |f| f.at().app(x.at()),
+            |both| {
+                let (left, right) = both.split();
+                own.at().app(tup(right.at(), own.at().app(tup(left.at(), x.at()))))
+            },
+        )
+    })
+}
+
 fn functions<C: Language>() -> Expr<C, Two, Real> {
     fun2(|x, y| {
-        let apply_all = fix(|own, at: higher::Var<_, Prod<Tree, Real>>| {
-            case(
-                unroll(at.at().fst()),
-                |f| f.at().app(at.at().snd()),
-                |both| own.at().app(tup(both.at().snd(), own.at().app(tup(both.at().fst(), at.at().snd())))),
-            )
-        });
-        let_(apply_all, |apply_all| {
-            let_(roll::<C, _, Branches>(inl(lam(|z| (z.at() * x.at()).sin()))), |one| {
-                let_(roll::<C, _, Branches>(inr(tup(one.at(), roll(inl(lam(|z| z.at() + y.at())))))), |two| {
-                    let tree = roll::<C, _, Branches>(inr(tup(two.at(), two.at())));
-                    apply_all.at().app(tup(tree, x.at() * y.at()))
-                })
+        let_(Tree::roll(inl(lam(|z| (z.at() * x.at()).sin()))), |one| {
+            let_(Tree::roll(inr(tup(one.at(), roll(inl(lam(|z| z.at() + y.at())))))), |two| {
+                closed(apply_all()).app(tup(roll(inr(tup(two.at(), two.at()))), x.at() * y.at()))
             })
         })
     })
@@ -177,7 +199,11 @@ fn long_lists() {
 fn lists_within_a_map() {
     fn program<C: Arrays>() -> Expr<C, Vector, Real> {
         fun1(|v| {
-            map(lam(|a| horner(a.at()).app(with(a.at(), with(num(2.0), with(a.at() * a.at(), empty()))))), v.at()).sum()
+            map(
+                lam(|a| horner().call(a.at()).app(with(a.at(), with(num(2.0), with(a.at() * a.at(), empty()))))),
+                v.at(),
+            )
+            .sum()
         })
     }
     // a + 2 a + a^4
@@ -200,7 +226,7 @@ fn a_list_has_as_many_paths_as_uses() {
         }
     }
     fn program<C: Language>() -> Expr<C, Two, Real> {
-        fun2(|x, y| horner(num(1.0)).app(with(x.at(), with(y.at(), with(x.at(), empty())))))
+        fun2(|x, y| horner().call(num(1.0)).app(with(x.at(), with(y.at(), with(x.at(), empty())))))
     }
     let x = (tensor(1.0), tensor(2.0));
     assert_eq!(higher::dependencies::<_, _, _, Array>(program(), &x, &[Paths(1)]), [Paths(2), Paths(1)]);

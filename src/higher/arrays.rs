@@ -1,0 +1,119 @@
+//! Loops over arrays, as syntax.
+//!
+//! Law: each is the morphism of [`Arrays`] of its name, composed with its arguments. The type of an array determines that
+//! of its elements ([`Rows`]), so no loop needs a type argument. The methods take the array first, for which reason the
+//! parameter of a function that is written in place has a known type.
+
+use std::panic::Location;
+
+use super::cases::if_;
+use super::category::Arrays;
+use super::expr::{Expr, fun3, lam, tup};
+use super::object::{Fun, Int, Mask, Obj, Prod, Rows, Stack};
+
+/// Applies a function to every element along the outermost axis.
+#[track_caller]
+pub fn map<C: Arrays, G: Obj, X: Rows, B: Stack>(
+    f: Expr<C, G, Fun<X::Row, B>>,
+    xs: Expr<C, G, X>,
+) -> Expr<C, G, B::Stacked> {
+    tup(f, xs).then(C::written(C::map::<X::Row, B>(), Location::caller()))
+}
+
+/// The final state of a left fold over all elements.
+#[track_caller]
+pub fn fold<C: Arrays, G: Obj, S: Stack, X: Rows>(
+    f: Expr<C, G, Fun<Prod<S, X::Row>, S>>,
+    start: Expr<C, G, S>,
+    xs: Expr<C, G, X>,
+) -> Expr<C, G, S> {
+    tup(f, tup(start, xs)).then(C::written(C::fold::<S, X::Row>(), Location::caller()))
+}
+
+/// Applies a function to `0, 1, .., n - 1`.
+#[track_caller]
+pub fn build<C: Arrays, G: Obj, B: Stack>(n: usize, f: Expr<C, G, Fun<Int, B>>) -> Expr<C, G, B::Stacked> {
+    f.then(C::build::<B>(n))
+}
+
+/// The number of elements for which the predicate holds, and these elements in order.
+///
+/// Shapes do not depend on values, so the array keeps its length, and is padded with zeros. The derivative moves each
+/// (co)tangent with its element; the predicate has no derivative.
+///
+/// ```
+/// use polygrad::higher::{Arrays, Expr, Prod, Real, Vector, filter, fun2, lam};
+/// use polygrad::{higher, tensor};
+/// fn smaller<C: Arrays>() -> Expr<C, Prod<Vector, Real>, Vector> {
+///     fun2(|xs, limit| filter(lam(|x| x.at().less(limit.at())), xs.at()).snd())
+/// }
+/// let x = (tensor([3.0, 9.0, 1.0, 5.0]), tensor(4.0));
+/// let (kept, pullback) = higher::vjp(smaller(), &x);
+/// assert_eq!(kept, tensor([3.0, 1.0, 0.0, 0.0]));
+/// assert_eq!(pullback(&tensor([10.0, 20.0, 30.0, 40.0])).0, tensor([10.0, 0.0, 20.0, 0.0]));
+/// ```
+#[track_caller]
+pub fn filter<C: Arrays, G: Obj, X: Rows>(
+    holds: Expr<C, G, Fun<X::Row, Mask>>,
+    xs: Expr<C, G, X>,
+) -> Expr<C, G, Prod<Int, X>> {
+    tup(holds, xs).then(C::written(C::filter::<X::Row>(), Location::caller()))
+}
+
+/// The elements for which the predicate holds, at their positions, and another value at the other positions.
+///
+/// ```
+/// use polygrad::higher::{Arrays, Expr, Real, Vector, fun1, keep, lam, num};
+/// use polygrad::{higher, tensor};
+/// fn positive<C: Arrays>() -> Expr<C, Vector, Vector> {
+///     fun1(|xs| keep(lam(|x| num(0.0).less(x.at())), xs.at(), num(0.0)))
+/// }
+/// assert_eq!(higher::run(positive(), &tensor([3.0, -1.0, 2.0])), tensor([3.0, 0.0, 2.0]));
+/// ```
+#[track_caller]
+pub fn keep<C: Arrays, G: Obj, X: Rows>(
+    holds: Expr<C, G, Fun<X::Row, Mask>>,
+    xs: Expr<C, G, X>,
+    otherwise: Expr<C, G, X::Row>,
+) -> Expr<C, G, X> {
+    let kept: Expr<C, Prod<Prod<Fun<X::Row, Mask>, X::Row>, X>, X> =
+        fun3(|holds, other, xs| xs.at().map(lam(|x| if_(holds.at().app(x.at()), || x.at(), || other.at()))));
+    kept.call(tup(tup(holds, otherwise), xs))
+}
+
+/// Loops over arrays, whose type determines the type of the elements.
+impl<C: Arrays, G: Obj, X: Rows> Expr<C, G, X> {
+    /// Applies a function to every element along the outermost axis.
+    #[track_caller]
+    pub fn map<B: Stack>(self, f: Expr<C, G, Fun<X::Row, B>>) -> Expr<C, G, B::Stacked> {
+        map(f, self)
+    }
+
+    /// Applies a function to each pair of elements at one position.
+    #[track_caller]
+    pub fn zip_with<Y: Rows, B: Stack>(
+        self,
+        ys: Expr<C, G, Y>,
+        f: Expr<C, G, Fun<Prod<X::Row, Y::Row>, B>>,
+    ) -> Expr<C, G, B::Stacked> {
+        map(f, tup(self, ys))
+    }
+
+    /// The elements for which the predicate holds, as [`filter`].
+    #[track_caller]
+    pub fn filter(self, holds: Expr<C, G, Fun<X::Row, Mask>>) -> Expr<C, G, Prod<Int, X>> {
+        filter(holds, self)
+    }
+
+    /// The elements for which the predicate holds, at their positions, as [`keep`].
+    #[track_caller]
+    pub fn keep(self, holds: Expr<C, G, Fun<X::Row, Mask>>, otherwise: Expr<C, G, X::Row>) -> Self {
+        keep(holds, self, otherwise)
+    }
+
+    /// The final state of a left fold over all elements.
+    #[track_caller]
+    pub fn fold<S: Stack>(self, start: Expr<C, G, S>, f: Expr<C, G, Fun<Prod<S, X::Row>, S>>) -> Expr<C, G, S> {
+        fold(f, start, self)
+    }
+}
