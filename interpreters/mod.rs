@@ -93,8 +93,22 @@ pub(crate) fn push_primitive<T: BaseTensor, P: Primitive>(p: &P, at: &[T], x_dot
 
 /// The cotangents of the arguments of a primitive, from those of its results: the primitive runs in reverse mode.
 pub(crate) fn pull_primitive<T: BaseTensor, P: Primitive>(p: &P, at: &[T], y_bars: &[Option<T>]) -> Tangents<T> {
+    pull_needed(p, at, &vec![true; at.len()], y_bars)
+}
+
+/// [`pull_primitive`] of those arguments that need a cotangent; the others are constants, and get none.
+pub(crate) fn pull_needed<T: BaseTensor, P: Primitive>(
+    p: &P,
+    at: &[T],
+    needed: &[bool],
+    y_bars: &[Option<T>],
+) -> Tangents<T> {
+    if !needed.contains(&true) {
+        return vec![None; at.len()];
+    }
     let mut sweep = adval::Sweep::new();
-    let inputs: Vec<ADVal<T>> = at.iter().map(|x| sweep.input(x)).collect();
+    let mut input = |(x, needed): (&T, &bool)| if *needed { sweep.input(x) } else { ADVal::lift(x.clone()) };
+    let inputs: Vec<ADVal<T>> = at.iter().zip(needed).map(&mut input).collect();
     let (mut results, mut cotangents) = (Vec::new(), Vec::new());
     for (y, y_bar) in p.run(&inputs).into_iter().zip(y_bars) {
         if let Some(y_bar) = y_bar {
@@ -102,6 +116,8 @@ pub(crate) fn pull_primitive<T: BaseTensor, P: Primitive>(p: &P, at: &[T], y_bar
             cotangents.push(y_bar.clone());
         }
     }
-    let x_bars = sweep.pull(&results, cotangents);
-    x_bars.into_iter().zip(at).map(|(x_bar, x)| x.dtype().is_float().then_some(x_bar)).collect()
+    let mut x_bars = sweep.pull(&results, cotangents).into_iter();
+    let mut found =
+        |(x, needed): (&T, &bool)| if *needed { x_bars.next().filter(|_| x.dtype().is_float()) } else { None };
+    at.iter().zip(needed).map(&mut found).collect()
 }

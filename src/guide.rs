@@ -2,6 +2,8 @@
 //!
 //! Further pages lie beside the source, in the package: `ARCHITECTURE.md`, the map; `CONTRIBUTING.md`; `CHANGELOG.md`;
 //! `SECURITY.md`; `docs/versions.md`, on breaking changes and the minimum toolchain.
+//!
+//! [`tasks`] says what to use for what, [`fast`] what is recorded when.
 
 // Where a page has links, the lines before it say where these lead within this documentation: of two definitions of a
 // link, the first one counts.

@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 pub use pull::Fault;
 
-pub(super) use loops::in_a_loop;
+pub(super) use loops::{counts_trips, in_a_loop};
 
 use delta::{Delta, Edge, Factor, Gather, Given, Id, ProductTerm, Reduced, ScatterAdd, SharedTerm, fresh};
 

@@ -8,6 +8,7 @@ use std::rc::Rc;
 
 use super::value::Val;
 use crate::base::BaseTensor;
+use crate::higher::Layout;
 
 /// An accumulator.
 pub(super) struct Cell<T: 'static>(Rc<RefCell<Slot<T>>>);
@@ -159,6 +160,40 @@ impl<T: BaseTensor> Place<T> {
                 Some(Place::both(a.merge(c)?, b.merge(d)?))
             }
             (Place::To(_), _) | (_, Place::To(_)) => None,
+        }
+    }
+
+    /// Appends for each leaf of a vector whether it goes somewhere.
+    pub(super) fn needs(&self, layout: &Layout, into: &mut Vec<bool>) {
+        match layout {
+            Layout::Unit => {}
+            Layout::Leaf(..) => into.push(!matches!(self, Place::Nowhere)),
+            Layout::Pair(a, b) => {
+                let (first, second) = match self {
+                    Place::Parts(parts) => (&parts.0, &parts.1),
+                    Place::Nowhere | Place::To(_) => (self, self),
+                };
+                first.needs(a, into);
+                second.needs(b, into);
+            }
+        }
+    }
+
+    /// A destination with cells of its own, for the same parts.
+    pub(super) fn fresh(&self) -> Place<T> {
+        match self {
+            Place::Nowhere => Place::Nowhere,
+            Place::To(_) => Place::To(Cell::new()),
+            Place::Parts(parts) => Place::both(parts.0.fresh(), parts.1.fresh()),
+        }
+    }
+
+    /// Takes what was added; zero for parts that are not needed.
+    pub(super) fn take(&self) -> Val<T> {
+        match self {
+            Place::Nowhere => Val::Zero,
+            Place::To(cell) => cell.take(),
+            Place::Parts(parts) => Val::pair(parts.0.take(), parts.1.take()),
         }
     }
 

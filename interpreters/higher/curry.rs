@@ -17,14 +17,14 @@ use std::panic::Location;
 use std::rc::Rc;
 
 use super::Tower;
+use super::accumulators::{Cell, Place};
 use super::choice::chosen;
 use super::copower::Entry;
 use super::differential::{jvp_reverse, vjp_reverse};
 use super::linear::{Lin, Mode};
 use super::loops::{Trip, sweep};
-use super::pull_primitive;
 use super::untyped::{
-    choice, first, iterated, leafwise, left, mapped, nil, placed, recursive, right, rolled, same, scanned, second,
+    choice, first, iterated, left, mapped, nil, placed, pullback, recursive, right, rolled, same, scanned, second,
 };
 use super::value::{Closure, Val};
 use crate::base::BaseTensor;
@@ -212,8 +212,7 @@ fn primitive<T: BaseTensor, P: Primitive>(p: P) -> Closure<T> {
     Closure::new(move |x| {
         let at = x.primals(&from);
         let y = Val::of_leaves(&to, &mut p.run(&at).into_iter().map(Some));
-        let p = p.clone();
-        with(y, leafwise(to.clone(), from.clone(), move |y_bars| pull_primitive(&p, &at, &y_bars)))
+        with(y, pullback(p.clone(), at))
     })
 }
 
@@ -262,9 +261,9 @@ fn fixed<T: BaseTensor, K: FunctionTangent>(body: Closure<T>) -> Closure<T> {
 fn map<T: BaseTensor, K: FunctionTangent>(x: Val<T>) -> Val<T> {
     let (f, xs) = (x.fst(), x.snd());
     let ys = mapped(&|a| f.apply(a).fst(), &xs);
-    let pullback = Lin::operation(move |mode, gs| {
+    let pullback = Lin::operation_for(move |mode, gs, needed| {
         let step = |_, both: Val<T>| {
-            let pulled = K::call(both.fst(), f.apply(both.fst()).snd().lin()).run(mode, both.snd());
+            let pulled = K::call(both.fst(), f.apply(both.fst()).snd().lin()).run_for(mode, both.snd(), needed);
             Trip { carry: Val::Nil, out: pulled.snd(), sum: pulled.fst() }
         };
         let swept = sweep("map", false, Val::Nil, &Val::pair(xs.clone(), gs), &step);
@@ -277,9 +276,12 @@ fn fold<T: BaseTensor, K: FunctionTangent>(x: Val<T>) -> Val<T> {
     let (f, xs) = (x.fst(), x.snd().snd());
     let (states, last) = scanned(&|a| f.apply(a).fst(), x.snd().fst(), &xs);
     let trips = Val::pair(states, xs);
-    let pullback = Lin::operation(move |mode, g: Val<T>| {
+    let pullback = Lin::operation_for(move |mode, g: Val<T>, needed| {
+        let (of_f, (_, of_xs)) = (needed.parts().0, needed.parts().1.parts());
+        // The cotangent of a state is needed for that of the state before.
+        let needed = Place::both(of_f, Place::both(Place::To(Cell::new()), of_xs));
         let step = |g: Val<T>, at: Val<T>| {
-            let pulled = K::call(at.clone(), f.apply(at).snd().lin()).run(mode, g);
+            let pulled = K::call(at.clone(), f.apply(at).snd().lin()).run_for(mode, g, &needed);
             Trip { carry: pulled.snd().fst(), out: pulled.snd().snd(), sum: pulled.fst() }
         };
         let swept = sweep("fold", true, g, &trips, &step);

@@ -29,8 +29,8 @@ pub enum Mode {
     Cells,
 }
 
-/// The code of a linear function that is no combination of others.
-type Operation<T> = Rc<dyn Fn(Mode, Val<T>) -> Val<T>>;
+/// The code of a linear function that is no combination of others. It may leave out what its destination does not need.
+type Operation<T> = Rc<dyn Fn(Mode, Val<T>, &Place<T>) -> Val<T>>;
 
 /// A linear function. The functions that it combines or captures may be as many as the program is long.
 pub struct Lin<T: 'static> {
@@ -129,6 +129,9 @@ impl<T: BaseTensor> Lin<T> {
     }
 
     pub(super) fn then(self, g: Lin<T>) -> Self {
+        if matches!(g.node(), Node::Zero) {
+            return g;
+        }
         Lin::of(Node::Then(self, g))
     }
 
@@ -190,6 +193,11 @@ impl<T: BaseTensor> Lin<T> {
 
     /// A linear function of the host language. The caller ensures that it is linear.
     pub(super) fn operation(f: impl Fn(Mode, Val<T>) -> Val<T> + 'static) -> Self {
+        Lin::operation_for(move |mode, v, _| f(mode, v))
+    }
+
+    /// A linear function of the host language, which is told what of its result is needed.
+    pub(super) fn operation_for(f: impl Fn(Mode, Val<T>, &Place<T>) -> Val<T> + 'static) -> Self {
         Lin::of(Node::Operation(Rc::new(f)))
     }
 
@@ -214,8 +222,28 @@ impl<T: BaseTensor> Lin<T> {
 
     /// The result at a vector.
     pub(crate) fn run(&self, mode: Mode, v: Val<T>) -> Val<T> {
+        Lin::finished(mode, v, vec![Task::Apply(self.clone())])
+    }
+
+    /// The result at a vector, where the parts that a destination does not need are zero.
+    pub(super) fn run_for(&self, mode: Mode, v: Val<T>, needed: &Place<T>) -> Val<T> {
+        if mode == Mode::Tuples {
+            return self.run(mode, v);
+        }
+        let own = needed.fresh();
+        Lin::finished(mode, Val::Zero, vec![Task::SendOf(self.clone(), v, own.clone())]);
+        own.take()
+    }
+
+    /// The first component of the result at a vector: the work for the second one alone is left out.
+    pub(crate) fn run_first(&self, v: Val<T>) -> Val<T> {
+        self.run_for(Mode::Cells, v, &Place::both(Place::To(Cell::new()), Place::Nowhere)).fst()
+    }
+
+    /// The current vector when no task is left.
+    fn finished(mode: Mode, v: Val<T>, mut tasks: Vec<Task<T>>) -> Val<T> {
         let _leave = called();
-        let (mut tasks, mut current) = (vec![Task::Apply(self.clone())], v);
+        let mut current = v;
         while let Some(task) = tasks.pop() {
             match task {
                 Task::Apply(f) => current = f.apply(mode, current, &mut tasks),
@@ -320,9 +348,8 @@ impl<T: BaseTensor> Lin<T> {
             Node::Id | Node::Zero | Node::Fst | Node::Snd | Node::Swap(_) | Node::Eval(_) | Node::Singleton(_) => {
                 place.add(self.run_leaf(Mode::Cells, v));
             }
-            Node::Inl | Node::Inr | Node::CastLeft | Node::CastRight | Node::Operation(_) => {
-                place.add(self.run_leaf(Mode::Cells, v));
-            }
+            Node::Inl | Node::Inr | Node::CastLeft | Node::CastRight => place.add(self.run_leaf(Mode::Cells, v)),
+            Node::Operation(f) => place.add(f(Mode::Cells, v, &place)),
             Node::Select(..) => {
                 let result = self.run(Mode::Cells, v);
                 place.add(result);
@@ -394,7 +421,7 @@ impl<T: BaseTensor> Lin<T> {
             },
             // Linear functions map zero to zero.
             Node::Operation(_) if v.is_zero() => Val::Zero,
-            Node::Operation(f) => f(mode, v),
+            Node::Operation(f) => f(mode, v, &Place::To(Cell::new())),
         }
     }
 }

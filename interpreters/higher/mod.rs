@@ -15,7 +15,7 @@
 #![allow(clippy::type_complexity, reason = "the type of a program is its typing rule")]
 
 use super::tower::{ForwardLevel, ReverseLevel, Tower, UNBOUNDED};
-use super::{Tangents, pull_primitive, push_primitive};
+use super::{Tangents, pull_needed, pull_primitive, push_primitive};
 use crate::base::BaseTensor;
 use crate::higher::{Arrays, Obj};
 

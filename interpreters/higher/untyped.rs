@@ -12,7 +12,7 @@ use super::linear::{Lin, Mode};
 use super::loops::{STEPS, Trip, repeated, resumed, sweep};
 use super::recursion::within_stack;
 use super::value::{Closure, Val, known};
-use super::{Tangents, UNBOUNDED, pull_primitive, push_primitive};
+use super::{Tangents, UNBOUNDED, pull_needed, push_primitive};
 use crate::array::Array;
 use crate::base::BaseTensor;
 use crate::higher::category::DEEPEST;
@@ -214,12 +214,19 @@ pub(super) fn pushed<T: BaseTensor, P: Primitive>(p: P) -> Closure<T> {
     })
 }
 
-pub(super) fn pulled<T: BaseTensor, P: Primitive>(p: P) -> Closure<T> {
-    Closure::new(move |x| {
-        let (p, at) = (p.clone(), arguments(&p, &P::Dom::layout(), &x));
-        let pull = move |y_bars: Tangents<T>| pull_primitive(&p, &at, &y_bars);
-        Val::Lin(leafwise(P::Cod::layout(), P::Dom::layout(), pull))
+/// The pullback of a primitive: cotangents of those arguments that need one.
+pub(super) fn pullback<T: BaseTensor, P: Primitive>(p: P, at: Vec<T>) -> Lin<T> {
+    let (from, to) = (P::Cod::layout(), P::Dom::layout());
+    Lin::operation_for(move |_, v, place| {
+        let (mut y_bars, mut needed) = (Vec::new(), Vec::new());
+        v.leaves(&from, &mut y_bars);
+        place.needs(&to, &mut needed);
+        Val::of_leaves(&to, &mut pull_needed(&p, &at, &needed, &y_bars).into_iter()).without_units()
     })
+}
+
+pub(super) fn pulled<T: BaseTensor, P: Primitive>(p: P) -> Closure<T> {
+    Closure::new(move |x| Val::Lin(pullback(p.clone(), arguments(&p, &P::Dom::layout(), &x))))
 }
 
 /// For each argument of a function of truth values, whether each result changes with it.

@@ -122,7 +122,7 @@ impl<T: BaseTensor> Val<T> {
     }
 
     /// A pair; a pair of zeros is zero.
-    pub(super) fn pair(a: Val<T>, b: Val<T>) -> Self {
+    pub(crate) fn pair(a: Val<T>, b: Val<T>) -> Self {
         if a.is_zero() && b.is_zero() { Val::Zero } else { Val::Pair(Rc::new((a, b))) }
     }
 

@@ -7,8 +7,8 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use super::super::{ADVal, Dual};
-use super::sweep::{is_pulling, running, running_levels};
+use super::super::{ADVal, Dual, adval};
+use super::sweep::{running, running_levels};
 use super::{Level, Over, Tower, at, bases, escaped, highest, of_all, outside, raised};
 use crate::array::Array;
 use crate::base::{BaseTensor, Trip, TripFn};
@@ -117,7 +117,8 @@ fn levels_of_trip<T: BaseTensor>(
 /// A loop whose step may capture values of higher levels than those of the operands. It runs at the levels that its
 /// first trip shows. If a later trip has another level, since the host language chooses differently there, the loop runs
 /// again, at all levels that run. Where operations are recorded, no trip is recorded for its levels alone: what a level
-/// does not need is no part of the program that remains.
+/// does not need is no part of the program that remains. Nor does a trip run for its levels in the loop of a term of
+/// reverse mode, which counts its trips.
 #[track_caller]
 fn looped_at_levels<T: BaseTensor>(
     (n, reverse, init, xs): LoopOperands<'_, T>,
@@ -128,7 +129,7 @@ fn looped_at_levels<T: BaseTensor>(
         (Rc::new(Plan { levels, misses: Cell::new(false) }), count)
     };
     let all = running_levels();
-    if !T::records() && !is_pulling() {
+    if !T::records() && !adval::counts_trips() {
         let found = levels_of_trip((n, reverse, init.clone(), xs), step);
         if found != all {
             let plan = by(found);

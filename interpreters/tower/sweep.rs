@@ -23,7 +23,7 @@
 //! assert_eq!(derivative(&cube, &Number::scalar(2.0)).into_raw().into_base(), Array::scalar(48.0));
 //! ```
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 
 use super::super::level::fresh;
 use super::super::{ADVal, Dual, adval, dual};
@@ -33,9 +33,6 @@ use crate::base::BaseTensor;
 thread_local! {
     /// The levels of the differentiations that run, from the outermost.
     static RUNNING: RefCell<Vec<Level>> = const { RefCell::new(Vec::new()) };
-
-    /// Whether a pullback runs: its loops count their trips, so no trip runs for its levels alone.
-    static PULLING: Cell<bool> = const { Cell::new(false) };
 }
 
 /// The level of the innermost differentiation that runs; 0 if none does.
@@ -46,11 +43,6 @@ pub(super) fn running() -> u64 {
 /// The levels of all differentiations that run, ascending.
 pub(super) fn running_levels() -> Vec<Level> {
     RUNNING.with_borrow(Vec::clone)
-}
-
-/// Whether a pullback runs.
-pub(super) fn is_pulling() -> bool {
-    PULLING.get()
 }
 
 /// A differentiation that runs, until the guard is dropped.
@@ -67,15 +59,6 @@ impl Running {
 impl Drop for Running {
     fn drop(&mut self) {
         RUNNING.with_borrow_mut(|running| running.retain(|level| *level != self.0));
-    }
-}
-
-/// Restores the flag of a pullback when it ends.
-struct Pulling(bool);
-
-impl Drop for Pulling {
-    fn drop(&mut self) {
-        PULLING.set(self.0);
     }
 }
 
@@ -161,7 +144,6 @@ impl<T: BaseTensor> LevelPullback<T> {
                 given.push(y_bar);
             }
         }
-        let _before = Pulling(PULLING.replace(true));
         self.sweep.pull(&results, given)
     }
 }

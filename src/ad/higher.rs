@@ -3,7 +3,10 @@
 
 #![allow(clippy::type_complexity, reason = "the type of a program is its typing rule")]
 
+mod data;
 pub mod transform;
+
+pub use data::{grad_with, hvp_with, jvp_with, stage_grad_with, value_and_grad_with, vjp_with};
 
 use super::LinearMap;
 use crate::array::Array;
@@ -144,8 +147,7 @@ pub fn value_and_grad_by<C: Backward<T>, A: Ground, T: BaseTensor>(
     x: &A::Value<T>,
 ) -> (Tensor<T, 0>, A::Value<T>) {
     let ran = C::pulled(&program.hom(), Val::given::<A>(x));
-    let one = Val::Leaf(Tower::constant(Array::scalar(1.0)));
-    let gradient = ran.snd().lin().run(Mode::Cells, one).tangent_like::<A>(x);
+    let gradient = ran.snd().lin().run(Mode::Cells, one()).tangent_like::<A>(x);
     (ran.fst().read::<Real>(), gradient)
 }
 
@@ -208,12 +210,24 @@ pub fn hvp<A: Ground, T: BaseTensor>(
     if let Err(message) = check_like("hvp", "direction", &x.leaves(), &v.leaves()) {
         panic!("{message}");
     }
+    second::<A, T>(x, v, |x| program.hom().at(x).snd().lin().run(Mode::Cells, one()))
+}
+
+/// The cotangent 1 of a number.
+fn one<T: BaseTensor>() -> Val<Tower<T>> {
+    Val::Leaf(Tower::constant(Array::scalar(1.0)))
+}
+
+/// The gradient that `f` computes at `x`, and its derivative along `v`.
+fn second<A: Ground, T: BaseTensor>(
+    x: &A::Value<T>,
+    v: &A::Value<T>,
+    f: impl FnOnce(Val<Tower<T>>) -> Val<Tower<T>>,
+) -> (A::Value<T>, A::Value<T>) {
     let along = ForwardLevel::start();
     let inputs = x.leaves().into_iter().zip(v.leaves()).map(|(x, v)| Some(along.input(&Tower::of(x), &Tower::of(v))));
-    let ran = program.hom().at(Val::of_leaves(&A::layout(), &mut inputs.collect::<Vec<_>>().into_iter()));
-    let one = Val::Leaf(Tower::constant(Array::scalar(1.0)));
     let mut leaves = Vec::new();
-    ran.snd().lin().run(Mode::Cells, one).leaves(&A::layout(), &mut leaves);
+    f(Val::of_leaves(&A::layout(), &mut inputs.collect::<Vec<_>>().into_iter())).leaves(&A::layout(), &mut leaves);
     let zeros = |x: &T| Tower::of(T::zeros(x.shape(), x.dtype()));
     let parts = leaves.into_iter().zip(x.leaves()).map(|(leaf, x)| {
         let (first, second) = along.parts(&leaf.unwrap_or_else(|| zeros(&x)));

@@ -6,6 +6,7 @@
 mod support;
 
 mod agree;
+mod data;
 mod deep;
 mod dynamic;
 #[path = "../../examples/higher_order.rs"]

@@ -3,14 +3,14 @@
 //! "The Differentiable Curry", section 7, conjectures that perturbations are not confused where `vjp` returns no tangents
 //! of environments. The programs here are those that confuse perturbations elsewhere.
 
-use polygrad::higher::primitive::{Pointwise2, Replicate, SumAll};
+use polygrad::higher::primitive::{Pointwise2, Recorded, Replicate, SumAll};
 use polygrad::higher::{
     self, Differential, Expr, Fun, Int, Matrix, Obj, Prod, Real, Vector, case, fix, fun1, fun2, fun3, if_, inl, inr,
     iterate, lam, let_, map, num, tup,
 };
 use polygrad::interpreters::higher::{CurryClosures, CurryLists, Reverse, Run, Syntax};
 use polygrad::ops::Binary;
-use polygrad::program::{Term, interpret};
+use polygrad::program::{Program, Term, interpret};
 use polygrad::tree::Tree;
 use polygrad::{Array, direct, tensor};
 
@@ -223,21 +223,21 @@ known! {
 
 /// The derivative of a program, as a term.
 fn first<C: Differential>(program: fn() -> Expr<C, Real, Real>) -> Expr<C, Real, Real> {
-    fun1(|x| closed(program()).grad().app(x.at()))
+    fun1(|x| function(program()).grad().app(x.at()))
 }
 
 /// The second derivative of a program, as a term.
 fn second<C: Differential>(program: fn() -> Expr<C, Real, Real>) -> Expr<C, Real, Real> {
-    fun1(|x| closed(program()).grad().grad().app(x.at()))
+    fun1(|x| function(program()).grad().grad().app(x.at()))
 }
 
 /// The value and the derivative of a program, as a term.
 fn tup_of<C: Differential>(program: fn() -> Expr<C, Real, Real>) -> Expr<C, Real, Prod<Real, Real>> {
-    fun1(|x| let_(closed(program()).vjp().app(x.at()), |both| tup(both.at().fst(), both.at().snd().app(num(1.0)))))
+    fun1(|x| let_(function(program()).vjp().app(x.at()), |both| tup(both.at().fst(), both.at().snd().app(num(1.0)))))
 }
 
 /// A program as a function, in any context.
-fn closed<C: Differential, G: Obj, A: Obj, B: Obj>(program: Expr<C, A, B>) -> Expr<C, G, Fun<A, B>> {
+fn function<C: Differential, G: Obj, A: Obj, B: Obj>(program: Expr<C, A, B>) -> Expr<C, G, Fun<A, B>> {
     Expr::of(C::curry(C::then(C::snd(), program.hom())))
 }
 
@@ -362,6 +362,26 @@ fn one() -> higher::primitive::Constant<0, i64> {
     higher::primitive::Constant::new(Array::scalar(1_i64))
 }
 
+/// A recorded program with a loop is an operation of a function that is differentiated.
+fn loop_in_an_operation<C: Differential>() -> Expr<C, Prod<Vector, Real>, Real> {
+    fun2(|xs, y| {
+        let looped = || Recorded::<Prod<Prod<Real, Real>, Vector>, Real>::new(recorded_fold());
+        let f = lam(|z| higher::apply(looped(), tup(tup(z.at(), y.at()), xs.at())) * y.at());
+        let_(f, |f| f.at().grad().app(y.at()) + f.at().vjp().app(y.at() * 2.0).snd().app(y.at()))
+    })
+}
+
+/// `h <- h x + sin(a h)` over the elements, in a loop.
+fn recorded_fold() -> Program {
+    fn fold<C: Differential>() -> Expr<C, Prod<Prod<Real, Real>, Vector>, Real> {
+        fun3(|a, h, xs| {
+            xs.at().fold(h.at(), lam(|at| at.at().fst() * at.at().snd() + (a.at() * at.at().fst()).sin()))
+        })
+    }
+    higher::stage(fold(), &((tensor(0.0), tensor(0.0)), tensor([0.0; 3])))
+}
+
+agree! { an_operation_with_a_loop: nested::loop_in_an_operation at (tensor([0.3, -0.5, 0.8]), tensor(0.9)), traced true }
 agree! { a_meta_learner: nested::meta_learner at (
     (tensor([0.3, -0.2]), tensor([[1.0, 0.5], [-0.3, 0.8], [0.2, 0.9]])),
     (tensor([0.4, 0.6, -0.1]), tensor([0.1, -0.1, 0.7])),
@@ -434,7 +454,7 @@ fn at<C: Differential>(seed: u64) -> Expr<C, Two, Real> {
 
 /// The gradient of a random program, as a term.
 fn gradient<C: Differential>(seed: u64) -> Expr<C, Two, Two> {
-    fun1(|x| closed(at(seed)).grad().app(x.at()))
+    fun1(|x| function(at(seed)).grad().app(x.at()))
 }
 
 /// Values, gradients and second derivatives of random programs with derivatives of their functions.

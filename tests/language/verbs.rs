@@ -150,12 +150,11 @@ const VERBS: &[Verb] = &[
     verb("taylor_model", "a polynomial and an interval that contain `f` over a box", &[Plain], None),
 ];
 
-/// The form of a verb that is not plain: with data, or in chosen inputs, or by a chosen interpretation.
+/// The form of a verb that is not plain: with data, or in chosen inputs.
 fn form(home: Home) -> &'static str {
     match home {
-        Plain | Direct | Home::Function | Jit => "_with",
+        Plain | Direct | Home::Function | Jit | Higher => "_with",
         Symbolic => "_in",
-        Higher => "_by",
     }
 }
 
@@ -164,9 +163,6 @@ const ONE_FORM: &[(Home, &str, &str)] = &[
     (Symbolic, "linearize", "the inputs that stay are residuals of the linear program"),
     (Symbolic, "transpose", "takes the number of linear inputs"),
     (Symbolic, "derivative", "of programs with one input"),
-    (Higher, "grad", "`value_and_grad_by` gives it, too"),
-    (Higher, "jvp", "forward mode has one interpretation"),
-    (Higher, "hvp", "forward over reverse mode has one interpretation"),
 ];
 
 /// Functions of a home that are no verbs, and what they are.
@@ -176,6 +172,9 @@ const OTHERS: &[(Home, &str, &str)] = &[
     (Higher, "run", "the function itself"),
     (Higher, "stage", "the function itself, as a program"),
     (Higher, "stage_grad", "a gradient, as a program"),
+    (Higher, "stage_grad_by", "a gradient by an instance that is named, as a program"),
+    (Higher, "value_and_grad_by", "the verb by an instance that is named"),
+    (Higher, "vjp_by", "the verb by an instance that is named"),
     (Higher, "pullback_by", "the cotangent alone"),
     (Higher, "stage_optic", "all programs of an optic, as one"),
     (Higher, "reverse_derivative", "the last program of an optic"),
@@ -192,7 +191,7 @@ fn declared(home: Home) -> Vec<(String, bool)> {
         Home::Function => &["function/verbs", "function/matrices", "function/products", "function/laplacians"],
         Jit => &["function/jit_verbs"],
         Symbolic => &["symbolic"],
-        Higher => &["higher"],
+        Higher => &["higher", "higher/data"],
     };
     let mut found = Vec::new();
     for file in files {
@@ -316,8 +315,8 @@ fn page() -> String {
          | `symbolic` | `symbolic::grad(&program)` | a program of a program |\n\
          | `higher` | `higher::grad(expr, &x)` | the same of programs with functions as values |\n\n\
          Data that are not differentiated come last, in the form `_with`: `grad_with(f, &x, &data)`, where `f` takes both. \
-         `symbolic` has the form `_in` instead, of the inputs that are named, and `higher` the form `_by`, in an interpretation \
-         that is named.\n\n\
+         `symbolic` has the form `_in` instead, of the inputs that are named; `higher` has some verbs in a third form, `_by`, \
+         in an instance that is named.\n\n\
          The table is that of `tests/language/verbs.rs`, and tests hold each home to it. *Work*: elements computed or moved by \
          the program of a `Function`, in multiples of those of the function itself, counted for `tanh(W x)` with 32 numbers \
          and for the sum of its squares, where the verb needs a number.\n\n",

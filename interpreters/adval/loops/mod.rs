@@ -24,8 +24,8 @@ use crate::dtype::DType;
 use crate::shape::Shape;
 use crate::source::Site;
 
-pub(in super::super) use record::in_a_loop;
 pub(super) use record::map_accum;
+pub(in super::super) use record::{counts_trips, in_a_loop};
 
 /// The source of a value in the body of a loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

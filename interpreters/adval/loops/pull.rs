@@ -6,6 +6,7 @@
 
 use super::super::delta::Delta;
 use super::super::pull::{Cotangent, Env, Residual, Update, accumulate, accumulate_one, pull, values};
+use super::record::Evaluation;
 use super::{Body, LoopForm, LoopTerm, TermPlace, or_zeros, zeros};
 use crate::base::{BaseTensor, Trip};
 
@@ -114,7 +115,9 @@ impl LoopForm {
             let (elements, cts) = x.split_at(self.factors);
             self.pull_trip(body, &Env { held, stacked, elements }, &reached, carry, (&seeds, cts))
         };
+        let evaluation = Evaluation::start();
         let (mut carry, elements) = T::map_accum(self.n, !self.reverse, init, &xs, &mut step);
+        drop(evaluation);
         let captured = carry.split_off(reached.carry.len());
         (reached, [carry, captured, elements])
     }

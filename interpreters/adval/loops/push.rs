@@ -4,6 +4,7 @@
 
 use super::super::pull::{Env, Residual, values};
 use super::super::push::{TangentTable, TermTangents, push};
+use super::record::Evaluation;
 use super::{Body, Kind, LoopForm, LoopTerm, TermPlace, or_zeros};
 use crate::base::BaseTensor;
 
@@ -57,6 +58,7 @@ impl LoopForm {
             }
         }
         let mut calls = 0;
+        let _evaluation = Evaluation::start();
         let (finals, stacks) = T::map_accum(self.n, self.reverse, init, &xs, &mut |carry, x| {
             let which = self.which.get(calls).map_or(0, |which| *which);
             calls += 1;

@@ -41,6 +41,31 @@ pub(in super::super::super) fn in_a_loop() -> bool {
     LOOPS.with(Cell::get) > 0
 }
 
+thread_local! {
+    static EVALUATED: Cell<usize> = const { Cell::new(0) };
+}
+
+/// A guard: while it lives, the loop of a term is evaluated.
+pub(super) struct Evaluation;
+
+impl Evaluation {
+    pub(super) fn start() -> Evaluation {
+        EVALUATED.set(EVALUATED.get() + 1);
+        Evaluation
+    }
+}
+
+impl Drop for Evaluation {
+    fn drop(&mut self) {
+        EVALUATED.set(EVALUATED.get() - 1);
+    }
+}
+
+/// Whether a loop runs whose step counts its trips: no trip may run that is none of the loop.
+pub(in super::super::super) fn counts_trips() -> bool {
+    in_a_loop() || EVALUATED.get() > 0
+}
+
 /// The record of the trips of a loop.
 struct Recorder<T: 'static> {
     /// The first id of the loop: values with smaller ids are older than the loop.
