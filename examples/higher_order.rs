@@ -4,8 +4,8 @@
 //!
 //! The right-hand side is a function that captures the parameters. It is passed to an integrator, which knows nothing of
 //! parameters; the step that the integrator returns is folded over measured positions, and the loss adds up what is
-//! missed. The gradient with respect to the captured parameters comes from differentiable curry, at the interpreter that
-//! records: so all functions are gone from the program that is compiled and run in every step.
+//! missed. The loss is recorded, so that all functions are gone, and then differentiated: the gradient with respect to the
+//! captured parameters is a program of arrays, which is compiled and run in every step.
 //!
 //! ```text
 //! step        loss   stiffness    damping      cubic

@@ -36,7 +36,8 @@ impl<T: BaseTensor> Cell<T> {
     pub(super) fn add(&self, v: Val<T>) {
         let v = match v {
             Val::Zero => return,
-            Val::Pair(p) => {
+            // An array of functions may have got its parts one by one before.
+            Val::Pair(p) if !matches!(&*self.0.borrow(), Slot::Sum(Val::Many(_))) => {
                 let (a, b) = self.parts();
                 a.add(p.0.clone());
                 return b.add(p.1.clone());
@@ -49,9 +50,8 @@ impl<T: BaseTensor> Cell<T> {
                 Some(cell) => return cell.add(Rc::unwrap_or_clone(v)),
                 None => Val::Right(v),
             },
-            v @ (Val::Nil | Val::Leaf(_) | Val::Either(_) | Val::Fun(_) | Val::Lin(_) | Val::Bag(_) | Val::Mono(_)) => {
-                v
-            }
+            v @ (Val::Nil | Val::Leaf(_) | Val::Pair(_) | Val::Either(_) | Val::Fun(_)) => v,
+            v @ (Val::Lin(_) | Val::Bag(_) | Val::Mono(_) | Val::Many(_)) => v,
         };
         if matches!((&v, &*self.0.borrow()), (Val::Nil, Slot::Parts(..))) {
             // The unit is the zero of a type without tangents.

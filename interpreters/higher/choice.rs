@@ -8,6 +8,7 @@
 use std::rc::Rc;
 
 use super::linear::Lin;
+use super::stacks::Elements;
 use super::value::{Val, choose};
 use crate::array::Array;
 use crate::base::BaseTensor;
@@ -29,6 +30,10 @@ pub(super) fn chosen<T: BaseTensor>(mask: &T, a: &Val<T>, b: &Val<T>) -> (Val<T>
         }
         (Val::Left(_) | Val::Right(_) | Val::Either(_), _) | (_, Val::Left(_) | Val::Right(_) | Val::Either(_)) => {
             sum(mask, a, b)
+        }
+        // The tangent of an array of functions is an array of tangents.
+        (Val::Many(_), _) | (_, Val::Many(_)) => {
+            (Elements::both(a, b, &|a, b| chosen(mask, &a, &b).0), [Lin::fst(), Lin::snd()])
         }
         (Val::Zero | Val::Nil | Val::Leaf(_) | Val::Lin(_) | Val::Bag(_) | Val::Mono(_), _) => {
             unreachable!("a value with a function among its parts")
@@ -63,9 +68,8 @@ pub(super) fn cases<T: BaseTensor>(v: &Val<T>) -> (T, Val<T>, Val<T>) {
         Val::Left(v) => (truth(true), (**v).clone(), Val::Zero),
         Val::Right(v) => (truth(false), Val::Zero, (**v).clone()),
         Val::Either(e) => (**e).clone(),
-        Val::Zero | Val::Nil | Val::Leaf(_) | Val::Pair(_) | Val::Fun(_) | Val::Lin(_) | Val::Bag(_) | Val::Mono(_) => {
-            (truth(true), Val::Zero, Val::Zero)
-        }
+        Val::Zero | Val::Nil | Val::Leaf(_) | Val::Pair(_) | Val::Fun(_) => (truth(true), Val::Zero, Val::Zero),
+        Val::Lin(_) | Val::Bag(_) | Val::Mono(_) | Val::Many(_) => (truth(true), Val::Zero, Val::Zero),
     }
 }
 
@@ -96,7 +100,8 @@ fn part<T: BaseTensor>(of: Val<T>, to_left: Lin<T>, to_right: Lin<T>) -> Lin<T> 
             | Val::Fun(_)
             | Val::Lin(_)
             | Val::Bag(_)
-            | Val::Mono(_) => Val::Zero,
+            | Val::Mono(_)
+            | Val::Many(_) => Val::Zero,
         }
     })
 }

@@ -26,7 +26,7 @@ use super::loops::{Trip, sweep};
 use super::untyped::{
     choice, first, iterated, left, mapped, nil, placed, pullback, recursive, right, rolled, same, scanned, second,
 };
-use super::value::{Closure, Val};
+use super::value::{Closure, Code, Val};
 use crate::base::BaseTensor;
 use crate::higher::{
     Arrays, Ccc, Differential, Expr, Fun, Ground, Language, Mask, Obj, Primitive, Prod, Recursive, Stack, Sum,
@@ -133,7 +133,7 @@ impl FunctionTangent for Calls {
 
 impl FunctionTangent for Environment {
     fn curry<T: BaseTensor>(f: Closure<T>, x: Val<T>) -> Val<T> {
-        with(Val::fun(move |y| f.at(Val::pair(x.clone(), y))), Lin::id())
+        with(Val::capturing(Code::Curried(f), x), Lin::id())
     }
 
     fn call<T: BaseTensor>(_: Val<T>, pullback: Lin<T>) -> Lin<T> {
@@ -260,7 +260,7 @@ fn fixed<T: BaseTensor, K: FunctionTangent>(body: Closure<T>) -> Closure<T> {
 /// The pullback calls the function again at each element, since an array cannot hold its pullbacks.
 fn map<T: BaseTensor, K: FunctionTangent>(x: Val<T>) -> Val<T> {
     let (f, xs) = (x.fst(), x.snd());
-    let ys = mapped(&|a| f.apply(a).fst(), &xs);
+    let ys = mapped(&f, &|a| f.apply(a).fst(), &xs);
     let pullback = Lin::operation_for(move |mode, gs, needed| {
         let step = |_, both: Val<T>| {
             let pulled = K::call(both.fst(), f.apply(both.fst()).snd().lin()).run_for(mode, both.snd(), needed);
@@ -274,7 +274,7 @@ fn map<T: BaseTensor, K: FunctionTangent>(x: Val<T>) -> Val<T> {
 
 fn fold<T: BaseTensor, K: FunctionTangent>(x: Val<T>) -> Val<T> {
     let (f, xs) = (x.fst(), x.snd().snd());
-    let (states, last) = scanned(&|a| f.apply(a).fst(), x.snd().fst(), &xs);
+    let (states, last) = scanned(&f, &|a| f.apply(a).fst(), x.snd().fst(), &xs);
     let trips = Val::pair(states, xs);
     let pullback = Lin::operation_for(move |mode, g: Val<T>, needed| {
         let (of_f, (_, of_xs)) = (needed.parts().0, needed.parts().1.parts());
@@ -429,6 +429,7 @@ impl<T: BaseTensor + Display> Display for Val<T> {
             Val::Fun(_) => f.write_str("function"),
             Val::Lin(_) => f.write_str("linear function"),
             Val::Mono(_) => f.write_str("monoid"),
+            Val::Many(_) => f.write_str("array of functions"),
             Val::Bag(bag) => {
                 let entries = bag.entries();
                 let pairs = entries.iter().map(|entry| match entry {

@@ -40,6 +40,11 @@ pub(super) fn decide(holds: bool) -> bool {
     PATHS.with_borrow_mut(|paths| paths.iter_mut().fold(holds, |holds, path| path.decide(holds)))
 }
 
+/// The number of loops that are running.
+pub(super) fn depth() -> usize {
+    PATHS.with_borrow(Vec::len)
+}
+
 /// A loop whose trips follow the first one.
 pub(super) struct Followed(usize);
 

@@ -19,6 +19,7 @@ use std::rc::Rc;
 use super::copower::Bag;
 use super::curry::{Calls, FunctionTangent, with};
 use super::linear::{Lin, Mode};
+use super::stacks::{Elements, element};
 use super::value::{Closure, Val};
 use super::{ForwardLevel, ReverseLevel, Tower};
 use crate::base::BaseTensor;
@@ -182,6 +183,15 @@ fn parts<T: BaseTensor>(along: &ForwardLevel, value: &V<T>, curve: &Curve<T>) ->
                 })))
             };
             (sum(true), sum(false))
+        }
+        Val::Many(elements) => {
+            let each = (0..elements.len()).map(|k| {
+                let curve = curve.clone();
+                let of_element: Curve<T> = Rc::new(move |along| element(&curve(along), k));
+                parts(along, &element(value, k), &of_element)
+            });
+            let (values, derivatives) = each.unzip();
+            (Elements::each(values), Elements::each(derivatives))
         }
         Val::Mono(m) => (Val::Mono(m.clone()), Val::Zero),
     }

@@ -410,14 +410,14 @@ impl<T: BaseTensor> Lin<T> {
                 Val::Either(e) => Val::select(&e.0, e.1.clone(), Val::Zero),
                 Val::Zero => Val::Zero,
                 Val::Nil | Val::Leaf(_) | Val::Pair(_) | Val::Right(_) | Val::Fun(_) => other_case(),
-                Val::Lin(_) | Val::Bag(_) | Val::Mono(_) => other_case(),
+                Val::Lin(_) | Val::Bag(_) | Val::Mono(_) | Val::Many(_) => other_case(),
             },
             Node::CastRight => match v {
                 Val::Right(v) => Rc::unwrap_or_clone(v),
                 Val::Either(e) => Val::select(&e.0, Val::Zero, e.2.clone()),
                 Val::Zero => Val::Zero,
                 Val::Nil | Val::Leaf(_) | Val::Pair(_) | Val::Left(_) | Val::Fun(_) => other_case(),
-                Val::Lin(_) | Val::Bag(_) | Val::Mono(_) => other_case(),
+                Val::Lin(_) | Val::Bag(_) | Val::Mono(_) | Val::Many(_) => other_case(),
             },
             // Linear functions map zero to zero.
             Node::Operation(_) if v.is_zero() => Val::Zero,

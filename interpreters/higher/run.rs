@@ -9,11 +9,12 @@ use std::panic::Location;
 
 use super::Tower;
 use super::chad::{Forward, Reverse};
+use super::compositions::fold;
 use super::differential::{Kinds, jvp, jvp_chad, jvp_forward, vjp, vjp_chad, vjp_forward};
 use super::linear::Lin;
 use super::untyped::{
     accumulate, applied, applied_linear, as_linear, both, case, choice, constantly, copower_sum, curry, differences,
-    first, fix, fold, iterate, left, linear_loop, map, map_function, nil, of_value, of_values, pair, placed, plain,
+    first, fix, iterate, left, linear_loop, map, map_function, nil, of_value, of_values, pair, placed, plain,
     primitive, pulled, pushed, right, rolled, same, second, spread, sum, then, zero, zip, zip_with,
 };
 use super::value::{Closure, Val};

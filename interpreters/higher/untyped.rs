@@ -9,9 +9,9 @@ use std::rc::Rc;
 
 use super::copower::{Bag, Each};
 use super::linear::{Lin, Mode};
-use super::loops::{STEPS, Trip, repeated, resumed, sweep};
+use super::loops::{STEPS, Trip, repeated, resumed, sweep_of};
 use super::recursion::within_stack;
-use super::value::{Closure, Val, known};
+use super::value::{Closure, Code, Val, known};
 use super::{Tangents, UNBOUNDED, pull_needed, push_primitive};
 use crate::array::Array;
 use crate::base::BaseTensor;
@@ -69,10 +69,7 @@ pub(super) fn pair<T: BaseTensor>(f: Closure<T>, g: Closure<T>) -> Closure<T> {
 }
 
 pub(super) fn curry<T: BaseTensor>(f: Closure<T>) -> Closure<T> {
-    Closure::new(move |x| {
-        let f = f.clone();
-        Val::fun(move |y| f.at(Val::pair(x.clone(), y)))
-    })
+    Closure::new(move |x| Val::capturing(Code::Curried(f.clone()), x))
 }
 
 pub(super) fn case<T: BaseTensor>(left: Closure<T>, right: Closure<T>) -> Closure<T> {
@@ -99,10 +96,7 @@ pub(super) fn iterate<T: BaseTensor>(step: Closure<T>) -> Closure<T> {
 }
 
 pub(super) fn fix<T: BaseTensor>(body: Closure<T>) -> Closure<T> {
-    Closure::new(move |g| {
-        let body = body.clone();
-        recursive("fix", move |own, x| body.at(Val::pair(Val::pair(g.clone(), own), x)))
-    })
+    Closure::new(move |g| Val::capturing(Code::Recursive("fix", written(), body.clone()), g))
 }
 
 /// Repeats a step until its result is the right case. `recorded` may give the final result as a recorded loop: from the
@@ -126,7 +120,7 @@ pub(super) fn iterated<T: BaseTensor>(
             }
             Val::Right(result) => return Rc::unwrap_or_clone(result),
             Val::Zero | Val::Nil | Val::Leaf(_) | Val::Pair(_) | Val::Fun(_) => unreachable!("a step gives a sum"),
-            Val::Lin(_) | Val::Bag(_) | Val::Mono(_) => unreachable!("a step gives a sum"),
+            Val::Lin(_) | Val::Bag(_) | Val::Mono(_) | Val::Many(_) => unreachable!("a step gives a sum"),
             either @ Val::Either(_) => {
                 return recorded(&either).unwrap_or_else(|| mistake(UNBOUNDED));
             }
@@ -264,15 +258,20 @@ pub(super) fn differences<T: BaseTensor, P: Primitive>(p: P) -> Closure<T> {
     })
 }
 
-/// Applies a function to every element, on values.
-pub(super) fn mapped<T: BaseTensor>(f: &dyn Fn(Val<T>) -> Val<T>, xs: &Val<T>) -> Val<T> {
-    sweep("map", false, Val::Nil, xs, &|_, x| Trip { carry: Val::Nil, out: f(x), sum: Val::Zero }).out
+/// Applies a function to every element, on values; `used` is what it captures.
+pub(super) fn mapped<T: BaseTensor>(used: &Val<T>, f: &dyn Fn(Val<T>) -> Val<T>, xs: &Val<T>) -> Val<T> {
+    sweep_of("map", false, used, Val::Nil, xs, &|_, x| Trip { carry: Val::Nil, out: f(x), sum: Val::Zero }).out
 }
 
 /// A left fold on values: all states before the final one, stacked, and the final state.
-pub(super) fn scanned<T: BaseTensor>(f: &dyn Fn(Val<T>) -> Val<T>, start: Val<T>, xs: &Val<T>) -> (Val<T>, Val<T>) {
+pub(super) fn scanned<T: BaseTensor>(
+    used: &Val<T>,
+    f: &dyn Fn(Val<T>) -> Val<T>,
+    start: Val<T>,
+    xs: &Val<T>,
+) -> (Val<T>, Val<T>) {
     let step = |state: Val<T>, x| Trip { carry: f(Val::pair(state.clone(), x)), out: state, sum: Val::Zero };
-    let swept = sweep("fold", false, start, xs, &step);
+    let swept = sweep_of("fold", false, used, start, xs, &step);
     (swept.out, swept.carry)
 }
 
@@ -280,6 +279,7 @@ pub(super) fn scanned<T: BaseTensor>(f: &dyn Fn(Val<T>) -> Val<T>, start: Val<T>
 /// The final state, and the outputs.
 pub(super) fn accumulated<T: BaseTensor>(
     reverse: bool,
+    used: &Val<T>,
     f: &dyn Fn(Val<T>) -> Val<T>,
     start: Val<T>,
     xs: &Val<T>,
@@ -288,20 +288,20 @@ pub(super) fn accumulated<T: BaseTensor>(
         let next = f(Val::pair(state, x));
         Trip { carry: next.fst(), out: next.snd(), sum: Val::Zero }
     };
-    let swept = sweep("fold", reverse, start, xs, &step);
+    let swept = sweep_of("fold", reverse, used, start, xs, &step);
     Val::pair(swept.carry, swept.out)
 }
 
 pub(super) fn accumulate<T: BaseTensor>(reverse: bool) -> Closure<T> {
-    Closure::new(move |x| accumulated(reverse, &|at| x.fst().apply(at), x.snd().fst(), &x.snd().snd()))
+    Closure::new(move |x| {
+        let f = x.fst();
+        accumulated(reverse, &f, &|at| f.apply(at), x.snd().fst(), &x.snd().snd())
+    })
 }
 
 pub(super) fn map<T: BaseTensor>(x: Val<T>) -> Val<T> {
-    mapped(&|a| x.fst().apply(a), &x.snd())
-}
-
-pub(super) fn fold<T: BaseTensor>(x: Val<T>) -> Val<T> {
-    scanned(&|a| x.fst().apply(a), x.snd().fst(), &x.snd().snd()).1
+    let f = x.fst();
+    mapped(&f, &|a| f.apply(a), &x.snd())
 }
 
 pub(super) fn zip<T: BaseTensor>(xs: Val<T>) -> Lin<T> {
@@ -309,7 +309,7 @@ pub(super) fn zip<T: BaseTensor>(xs: Val<T>) -> Lin<T> {
 }
 
 pub(super) fn map_function<T: BaseTensor>(xs: Val<T>) -> Lin<T> {
-    Lin::operation(move |_, f| mapped(&|a| f.apply(a), &xs))
+    Lin::operation(move |_, f| mapped(&f, &|a| f.apply(a), &xs))
 }
 
 /// The linear function constructed from a function with its derivative, and from its arguments.
@@ -323,7 +323,7 @@ pub(super) fn of_values<T: BaseTensor>(
 
 pub(super) fn zip_with<T: BaseTensor>(f: Val<T>, xs: Val<T>) -> Lin<T> {
     Lin::operation(move |mode, vs| {
-        mapped(&|both| f.apply(both.fst()).lin().run(mode, both.snd()), &Val::pair(xs.clone(), vs))
+        mapped(&f, &|both| f.apply(both.fst()).lin().run(mode, both.snd()), &Val::pair(xs.clone(), vs))
     })
 }
 
@@ -337,7 +337,7 @@ pub(super) fn linear_loop<T: BaseTensor>(reverse: bool, f: Closure<T>, xs: Closu
                 let next = f.apply(x).lin().run(mode, Val::pair(before.clone(), input));
                 Val::pair(next.fst(), Val::pair(before, next.snd()))
             };
-            accumulated(reverse, &step, v.fst(), &Val::pair(xs.clone(), v.snd()))
+            accumulated(reverse, &f, &step, v.fst(), &Val::pair(xs.clone(), v.snd()))
         }))
     })
 }

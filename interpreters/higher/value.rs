@@ -6,14 +6,17 @@
 //! any shapes.
 
 use std::any::Any;
+use std::panic::Location;
 use std::rc::Rc;
 
 use super::Tower;
+use super::compositions;
 use super::copower::Bag;
 use super::counter;
 use super::decisions::decide;
 use super::linear::Lin;
-use super::recursion::called;
+use super::recursion::{called, within_stack};
+use super::stacks::Elements;
 use crate::array::{Array, Values};
 use crate::base::BaseTensor;
 use crate::dtype::DType;
@@ -25,11 +28,91 @@ use crate::tree::Tree;
 
 /// A function of values. Chains of functions that call or capture each other may be as long as the program: calls that
 /// nest too deep for the stack are refused, and captured values are released without recursion.
-pub struct Closure<T: 'static>(Shared<dyn Fn(Val<T>) -> Val<T>>);
+pub struct Closure<T: 'static>(Shared<dyn Callable<T>>);
 
 impl<T> Clone for Closure<T> {
     fn clone(&self) -> Self {
         Closure(self.0.clone())
+    }
+}
+
+/// What can be called.
+trait Callable<T: 'static> {
+    fn call(&self, x: Val<T>) -> Val<T>;
+
+    /// The code and the captured value; `None` if a closure of the host language hides what it captures.
+    fn parts(&self) -> Option<(&Code<T>, &Val<T>)> {
+        None
+    }
+}
+
+impl<T: 'static, F: Fn(Val<T>) -> Val<T>> Callable<T> for F {
+    fn call(&self, x: Val<T>) -> Val<T> {
+        self(x)
+    }
+}
+
+/// The code of a function whose captured value is data: it takes the captured value and the argument.
+pub(super) enum Code<T: 'static> {
+    /// A program of the pair of both.
+    Curried(Closure<T>),
+    /// A recursive function, with a name for reports and the place at which it is written; the program takes the
+    /// captured value, the function itself, and the argument.
+    Recursive(&'static str, Option<&'static Location<'static>>, Closure<T>),
+    /// What a mask selects of the results of two functions: the captured value is the mask and both.
+    Selected,
+    /// The final state of a fold: the captured value is the argument of the fold.
+    Folded,
+}
+
+impl<T> Clone for Code<T> {
+    fn clone(&self) -> Self {
+        match self {
+            Code::Curried(f) => Code::Curried(f.clone()),
+            Code::Recursive(name, at, f) => Code::Recursive(name, *at, f.clone()),
+            Code::Selected => Code::Selected,
+            Code::Folded => Code::Folded,
+        }
+    }
+}
+
+/// Codes are equal if they are the same part of a program.
+impl<T> PartialEq for Code<T> {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Code::Curried(f), Code::Curried(g)) | (Code::Recursive(_, _, f), Code::Recursive(_, _, g)) => {
+                f.address() == g.address()
+            }
+            (Code::Selected, Code::Selected) | (Code::Folded, Code::Folded) => true,
+            (Code::Curried(_) | Code::Recursive(..) | Code::Selected | Code::Folded, _) => false,
+        }
+    }
+}
+
+/// A function with its captured value.
+struct Capturing<T: 'static> {
+    code: Code<T>,
+    captured: Val<T>,
+}
+
+impl<T: BaseTensor> Callable<T> for Capturing<T> {
+    fn call(&self, x: Val<T>) -> Val<T> {
+        match &self.code {
+            Code::Curried(f) => f.at(Val::pair(self.captured.clone(), x)),
+            Code::Recursive(name, at, f) => within_stack(name, *at, || {
+                let own = Val::capturing(self.code.clone(), self.captured.clone());
+                f.at(Val::pair(Val::pair(self.captured.clone(), own), x))
+            }),
+            Code::Selected => {
+                let both = self.captured.snd();
+                Val::select(self.captured.fst().leaf(), both.fst().apply(x.clone()), both.snd().apply(x))
+            }
+            Code::Folded => compositions::called(&self.captured, x),
+        }
+    }
+
+    fn parts(&self) -> Option<(&Code<T>, &Val<T>)> {
+        Some((&self.code, &self.captured))
     }
 }
 
@@ -42,7 +125,17 @@ impl<T> Closure<T> {
     #[inline(always)]
     pub(super) fn at(&self, x: Val<T>) -> Val<T> {
         let _leave = called();
-        (*self.0)(x)
+        self.0.call(x)
+    }
+
+    /// The code and the captured value, if they are data.
+    pub(super) fn parts(&self) -> Option<(&Code<T>, &Val<T>)> {
+        self.0.parts()
+    }
+
+    /// A number that tells the function from all others that exist.
+    pub(super) fn address(&self) -> usize {
+        std::ptr::from_ref(&*self.0).addr()
     }
 }
 
@@ -72,6 +165,8 @@ pub enum Val<T: 'static> {
     Bag(Bag<T>),
     /// A value of a monoid of the host language.
     Mono(Rc<dyn AnyMonoid>),
+    /// An array of values that tensors alone do not represent, such as functions.
+    Many(Rc<Elements<T>>),
 }
 
 impl<T: Clone> Clone for Val<T> {
@@ -88,6 +183,7 @@ impl<T: Clone> Clone for Val<T> {
             Val::Lin(l) => Val::Lin(l.clone()),
             Val::Bag(b) => Val::Bag(b.clone()),
             Val::Mono(m) => Val::Mono(m.clone()),
+            Val::Many(m) => Val::Many(m.clone()),
         }
     }
 }
@@ -121,6 +217,11 @@ impl<T: BaseTensor> Val<T> {
         Val::Fun(Closure::new(f))
     }
 
+    /// A function with its captured value.
+    pub(super) fn capturing(code: Code<T>, captured: Val<T>) -> Self {
+        Val::Fun(Closure(Shared::of(Rc::new(Capturing { code, captured }))))
+    }
+
     /// A pair; a pair of zeros is zero.
     pub(crate) fn pair(a: Val<T>, b: Val<T>) -> Self {
         if a.is_zero() && b.is_zero() { Val::Zero } else { Val::Pair(Rc::new((a, b))) }
@@ -135,7 +236,7 @@ impl<T: BaseTensor> Val<T> {
             Val::Pair(p) => p.0.clone(),
             Val::Zero => Val::Zero,
             Val::Nil | Val::Leaf(_) | Val::Left(_) | Val::Right(_) | Val::Either(_) => mistyped("a pair"),
-            Val::Fun(_) | Val::Lin(_) | Val::Bag(_) | Val::Mono(_) => mistyped("a pair"),
+            Val::Fun(_) | Val::Lin(_) | Val::Bag(_) | Val::Mono(_) | Val::Many(_) => mistyped("a pair"),
         }
     }
 
@@ -144,7 +245,7 @@ impl<T: BaseTensor> Val<T> {
             Val::Pair(p) => p.1.clone(),
             Val::Zero => Val::Zero,
             Val::Nil | Val::Leaf(_) | Val::Left(_) | Val::Right(_) | Val::Either(_) => mistyped("a pair"),
-            Val::Fun(_) | Val::Lin(_) | Val::Bag(_) | Val::Mono(_) => mistyped("a pair"),
+            Val::Fun(_) | Val::Lin(_) | Val::Bag(_) | Val::Mono(_) | Val::Many(_) => mistyped("a pair"),
         }
     }
 
@@ -154,7 +255,7 @@ impl<T: BaseTensor> Val<T> {
             Val::Fun(f) => f.at(x),
             Val::Zero => Val::Zero,
             Val::Nil | Val::Leaf(_) | Val::Pair(_) | Val::Left(_) | Val::Right(_) => mistyped("a function"),
-            Val::Either(_) | Val::Lin(_) | Val::Bag(_) | Val::Mono(_) => mistyped("a function"),
+            Val::Either(_) | Val::Lin(_) | Val::Bag(_) | Val::Mono(_) | Val::Many(_) => mistyped("a function"),
         }
     }
 
@@ -167,7 +268,7 @@ impl<T: BaseTensor> Val<T> {
             Val::Lin(l) => l.clone(),
             Val::Zero => Lin::zero(),
             Val::Nil | Val::Leaf(_) | Val::Pair(_) | Val::Left(_) | Val::Right(_) => mistyped("a linear function"),
-            Val::Either(_) | Val::Fun(_) | Val::Bag(_) | Val::Mono(_) => mistyped("a linear function"),
+            Val::Either(_) | Val::Fun(_) | Val::Bag(_) | Val::Mono(_) | Val::Many(_) => mistyped("a linear function"),
         }
     }
 
@@ -177,7 +278,7 @@ impl<T: BaseTensor> Val<T> {
             Val::Bag(b) => Some(b.clone()),
             Val::Zero => None,
             Val::Nil | Val::Leaf(_) | Val::Pair(_) | Val::Left(_) | Val::Right(_) => mistyped("a copower"),
-            Val::Either(_) | Val::Fun(_) | Val::Lin(_) | Val::Mono(_) => mistyped("a copower"),
+            Val::Either(_) | Val::Fun(_) | Val::Lin(_) | Val::Mono(_) | Val::Many(_) => mistyped("a copower"),
         }
     }
 
@@ -203,6 +304,7 @@ impl<T: BaseTensor> Val<T> {
             (Val::Lin(f), Val::Lin(g)) => Val::Lin(f.plus(g)),
             (Val::Bag(a), Val::Bag(b)) => Val::Bag(a.both(b)),
             (Val::Mono(a), Val::Mono(b)) => Val::Mono(a.sum(&*b)),
+            (a @ Val::Many(_), b) | (a, b @ Val::Many(_)) => Elements::both(&a, &b, &Val::plus),
             _ => mistyped("of the type of what is added to it"),
         }
     }
@@ -222,8 +324,7 @@ impl<T: BaseTensor> Val<T> {
                 Val::pair(Val::select(mask, a.fst(), b.fst()), Val::select(mask, a.snd(), b.snd()))
             }
             (a @ (Val::Fun(_) | Val::Zero), b @ Val::Fun(_)) | (a @ Val::Fun(_), b @ Val::Zero) => {
-                let mask = mask.clone();
-                Val::fun(move |x| Val::select(&mask, a.apply(x.clone()), b.apply(x)))
+                Val::capturing(Code::Selected, Val::pair(Val::Leaf(mask.clone()), Val::pair(a, b)))
             }
             (a @ (Val::Lin(_) | Val::Zero), b @ Val::Lin(_)) | (a @ Val::Lin(_), b @ Val::Zero) => {
                 Val::Lin(Lin::select(mask.clone(), a.lin(), b.lin()))
@@ -238,6 +339,7 @@ impl<T: BaseTensor> Val<T> {
                 };
                 part(a, true).plus(part(b, false))
             }
+            (a @ Val::Many(_), b) | (a, b @ Val::Many(_)) => Elements::both(&a, &b, &|a, b| Val::select(mask, a, b)),
             (a @ (Val::Left(_) | Val::Right(_) | Val::Either(_)), b) | (a, b) => Val::select_sum(mask, &a, &b),
         }
     }
@@ -251,6 +353,7 @@ impl<T: BaseTensor> Val<T> {
             Val::Either(e) => (**e).clone(),
             Val::Zero => (truth(true), Val::Zero, Val::Zero),
             Val::Nil | Val::Leaf(_) | Val::Pair(_) | Val::Fun(_) | Val::Lin(_) | Val::Bag(_) => mistyped("a sum"),
+            Val::Many(_) => mistyped("a sum"),
             Val::Mono(_) => mistake(
                 "if: an analysis must know which branch runs, but the condition is not known while a program is traced; analyse the \
                  program with known numbers",
@@ -275,7 +378,7 @@ impl<T: BaseTensor> Val<T> {
             Val::Right(v) => g((**v).clone()),
             Val::Either(e) => Val::select(&e.0, f(e.1.clone()), g(e.2.clone())),
             Val::Nil | Val::Leaf(_) | Val::Pair(_) | Val::Fun(_) | Val::Lin(_) => mistyped("a sum"),
-            Val::Bag(_) | Val::Mono(_) => mistyped("a sum"),
+            Val::Bag(_) | Val::Mono(_) | Val::Many(_) => mistyped("a sum"),
             Val::Zero => Val::Zero,
         }
     }
@@ -366,7 +469,7 @@ impl<T: BaseTensor> Val<T> {
             Val::Nil => Val::Zero,
             Val::Pair(p) => Val::pair(p.0.clone().without_units(), p.1.clone().without_units()),
             v @ (Val::Zero | Val::Leaf(_) | Val::Left(_) | Val::Right(_) | Val::Either(_)) => v,
-            v @ (Val::Fun(_) | Val::Lin(_) | Val::Bag(_) | Val::Mono(_)) => v,
+            v @ (Val::Fun(_) | Val::Lin(_) | Val::Bag(_) | Val::Mono(_) | Val::Many(_)) => v,
         }
     }
 }
@@ -413,6 +516,7 @@ impl<T: BaseTensor> Val<T> {
                 Val::Left(v) | Val::Right(v) => work.push((&**v, depth + 1)),
                 Val::Either(e) => work.extend([(&e.1, depth + 1), (&e.2, depth + 1)]),
                 Val::Zero | Val::Nil | Val::Leaf(_) | Val::Fun(_) | Val::Lin(_) | Val::Bag(_) | Val::Mono(_) => {}
+                Val::Many(_) => {}
             }
         }
         false
@@ -421,7 +525,7 @@ impl<T: BaseTensor> Val<T> {
     /// Whether the value contains a function.
     pub(super) fn has_function(&self) -> bool {
         match self {
-            Val::Fun(_) | Val::Lin(_) => true,
+            Val::Fun(_) | Val::Lin(_) | Val::Many(_) => true,
             Val::Pair(p) => p.0.has_function() || p.1.has_function(),
             Val::Left(v) | Val::Right(v) => v.has_function(),
             Val::Either(e) => e.1.has_function() || e.2.has_function(),

@@ -9,6 +9,8 @@ pub mod transform;
 pub use data::{grad_with, hvp_with, jvp_with, stage_grad_with, value_and_grad_with, vjp_with};
 
 use super::LinearMap;
+use super::function::derivative_programs::Derived;
+use super::modes::Wanted;
 use crate::array::Array;
 use crate::base::BaseTensor;
 use crate::dtype::DType;
@@ -19,7 +21,7 @@ use crate::interpreters::higher::misfit;
 use crate::interpreters::higher::optic::{Stage, Staged, Wire};
 use crate::interpreters::higher::{Backward, Booleans, CurryClosures, Dependency, Forward, Mode, Reverse, Run, Val};
 use crate::interpreters::tower::ForwardLevel;
-use crate::passes::optimize;
+use crate::passes::{Options, optimize, optimize_with};
 use crate::program::{Program, Term};
 use crate::tensor::Tensor;
 use crate::tree::Tree;
@@ -259,20 +261,70 @@ fn second<A: Ground, T: BaseTensor>(
 /// and an `iterate` whose state contains more than tensors.
 #[track_caller]
 pub fn stage<A: Ground, B: Ground>(program: Expr<Run<Term>, A, B>, like: &A::Value<Array>) -> Program {
-    staged::<A>(like, |x| program.hom().at(Val::given::<A>(&x)).results(&B::layout()))
+    optimize(&recorded(program, like))
 }
 
 /// The first-order program of the value and the gradient of a higher-order program, for inputs with the shapes of
-/// `like`, by [`CurryClosures`]. Its results are the value and the leaves of the gradient.
+/// `like`. Its results are the value and the leaves of the gradient.
+///
+/// All functions are gone from the program when it is differentiated ([`stage`]), by reverse or forward mode of the array
+/// language, whichever has the less estimated time: so the result is the program that
+/// [`Function::value_and_grad`](crate::Function::value_and_grad) makes of the array form. [`stage_grad_by`] takes an
+/// instance that differentiates by structure.
+///
+/// ```
+/// use polygrad::backend::compile;
+/// use polygrad::higher::{Arrays, Expr, Prod, Real, Vector, fun2, lam, map};
+/// use polygrad::{Array, higher, tensor};
+/// /// Scales by functions, of which there is one for each element.
+/// fn program<C: Arrays>() -> Expr<C, Prod<Vector, Vector>, Real> {
+///     fun2(|a, x| map(lam(|a| lam(|z| a.at() * z.at())), a.at()).zip_with(x.at(), lam(|p| p.at().fst().app(p.at().snd()))).sum())
+/// }
+/// let like = (tensor([0.0; 2]), tensor([0.0; 2]));
+/// let gradient = higher::stage_grad(program(), &like);
+/// let (a, x) = (Array::from([2.0, 3.0]), Array::from([10.0, 20.0]));
+/// assert_eq!(compile(&gradient).run(&[a.clone(), x.clone()]), [Array::scalar(80.0), x, a]);
+/// ```
 ///
 /// # Panics
-/// As [`stage`]; and when the number of steps of an `iterate` depends on inputs.
+/// As [`stage`]; and when a part of the program has no derivative, such as an `iterate` whose number of steps depends on
+/// inputs, which reverse mode cannot undo and forward mode is too expensive for.
 #[track_caller]
-pub fn stage_grad<A: Ground>(program: Expr<CurryClosures<Term>, A, Real>, like: &A::Value<Array>) -> Program {
-    stage_grad_by(program, like)
+pub fn stage_grad<A: Ground>(program: Expr<Run<Term>, A, Real>, like: &A::Value<Array>) -> Program {
+    gradient(&recorded(program, like), leaves(&A::layout()), like)
 }
 
-/// [`stage_grad`] by any instance of reverse mode.
+/// The program of the value and the gradient of a recorded program in the first `count` inputs, which are those of `like`.
+#[track_caller]
+fn gradient<X: Tree<Array>>(recorded: &Program, count: usize, like: &X) -> Program {
+    let (derived, options) = (Derived::By(Wanted::gradient(true)), Options::DEFAULT);
+    let made = match derived.of(recorded, count, None, options, false) {
+        Ok(made) => made,
+        Err(fault) => panic!("{fault}"),
+    };
+    let ready = made.ready.unwrap_or_else(|| optimize_with(&made.program, derived.last(options)));
+    let mut results = vec![String::from("value")];
+    like.paths("grad", &mut results);
+    let inputs: Vec<&str> = recorded.inputs().iter().map(|slot| slot.name.as_str()).collect();
+    ready.named(&inputs, &results.iter().map(String::as_str).collect::<Vec<&str>>())
+}
+
+/// The program of a higher-order program, as it is recorded. Inputs have the names that a function of the array language
+/// gives them.
+#[track_caller]
+fn recorded<A: Ground, B: Ground>(program: Expr<Run<Term>, A, B>, like: &A::Value<Array>) -> Program {
+    let variables = Term::variables_like(&like.leaves());
+    let mut names = Vec::new();
+    like.paths("x", &mut names);
+    let inputs = Val::given::<A>(&A::read(&mut variables.iter().cloned()));
+    match Term::program(&variables, &program.hom().at(inputs).results(&B::layout()), &names) {
+        Ok(program) => program,
+        Err(message) => panic!("{message}"),
+    }
+}
+
+/// The program of [`stage_grad`] by any instance of reverse mode: the program is differentiated by its structure, and then
+/// recorded.
 #[track_caller]
 pub fn stage_grad_by<C: Backward<Term>, A: Ground>(program: Expr<C, A, Real>, like: &A::Value<Array>) -> Program {
     staged::<A>(like, |x| {

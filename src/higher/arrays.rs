@@ -9,7 +9,7 @@ use std::panic::Location;
 use super::cases::if_;
 use super::category::Arrays;
 use super::expr::{Expr, fun3, lam, tup};
-use super::object::{Fun, Int, Mask, Obj, Prod, Rows, Stack};
+use super::object::{Fun, Ground, Int, Mask, Obj, Prod, Rows, Stack};
 
 /// Applies a function to every element along the outermost axis.
 #[track_caller]
@@ -53,7 +53,7 @@ pub fn build<C: Arrays, G: Obj, B: Stack>(n: usize, f: Expr<C, G, Fun<Int, B>>) 
 /// assert_eq!(pullback(&tensor([10.0, 20.0, 30.0, 40.0])).0, tensor([10.0, 0.0, 20.0, 0.0]));
 /// ```
 #[track_caller]
-pub fn filter<C: Arrays, G: Obj, X: Rows>(
+pub fn filter<C: Arrays, G: Obj, X: Rows + Ground>(
     holds: Expr<C, G, Fun<X::Row, Mask>>,
     xs: Expr<C, G, X>,
 ) -> Expr<C, G, Prod<Int, X>> {
@@ -101,7 +101,10 @@ impl<C: Arrays, G: Obj, X: Rows> Expr<C, G, X> {
 
     /// The elements for which the predicate holds, as [`filter`].
     #[track_caller]
-    pub fn filter(self, holds: Expr<C, G, Fun<X::Row, Mask>>) -> Expr<C, G, Prod<Int, X>> {
+    pub fn filter(self, holds: Expr<C, G, Fun<X::Row, Mask>>) -> Expr<C, G, Prod<Int, X>>
+    where
+        X: Ground,
+    {
         filter(holds, self)
     }
 

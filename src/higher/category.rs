@@ -9,7 +9,7 @@
 
 use std::panic::Location;
 
-use super::object::{Arr, Fun, Int, Mask, Obj, Prod, Recursive, Stack, Sum, TypeParts, Unit};
+use super::object::{Arr, Fun, Ground, Int, Mask, Obj, Prod, Recursive, Stack, Sum, TypeParts, Unit};
 use super::primitive::{Compact, Primitive};
 
 /// A cartesian closed category.
@@ -116,7 +116,7 @@ pub trait Arrays: Language {
         Self::then(Self::pair(Self::id(), numbers), Self::map::<Arr<0, i64>, B>())
     }
     /// The number of elements at which the function holds, and these elements in their order, followed by zeros.
-    fn filter<A: Stack>() -> Self::Hom<Prod<Fun<A, Mask>, A::Stacked>, Prod<Int, A::Stacked>> {
+    fn filter<A: Stack<Stacked: Ground>>() -> Self::Hom<Prod<Fun<A, Mask>, A::Stacked>, Prod<Int, A::Stacked>> {
         let mask = Self::map::<A, Mask>();
         Self::then(Self::pair(mask, Self::snd()), Self::prim(Compact::<A>::new()))
     }

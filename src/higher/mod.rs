@@ -51,8 +51,8 @@ pub use expr::{Expr, closed, fun1, fun2, fun3, fun4, lam, lam2, let_, let2, tup,
 pub use linear::{ArrayTarget, Target};
 pub use monoidal::Monoidal;
 pub use object::{
-    Arr, Copower, Element, Fun, Functor, Ground, Int, Layout, LinFun, LinSum, Linear, Mask, Matrix, Mono, Monoid, Mu,
-    Obj, Parity, Prod, Real, Recursive, Rows, Signature, Stack, Stacks, Sum, TypeParts, Unit, Vector,
+    Arr, Copower, Element, Fun, Functor, Ground, Int, Layout, LinFun, LinSum, Linear, Many, Mask, Matrix, Mono, Monoid,
+    Mu, Obj, Parity, Prod, Real, Recursive, Rows, Signature, Stack, Stacks, Sum, TypeParts, Unit, Vector,
 };
 pub use operators::{apply, constant, num};
 pub use primitive::Primitive;

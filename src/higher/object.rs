@@ -32,6 +32,9 @@ pub type Int = Arr<0, i64>;
 /// Masks: the results of comparisons.
 pub type Mask = Arr<0, bool>;
 
+/// Arrays of values that no array of tensors represents, such as functions.
+pub struct Many<A>(PhantomData<A>);
+
 /// Pairs.
 pub struct Prod<A, B>(PhantomData<(A, B)>);
 
@@ -133,13 +136,13 @@ pub trait Ground: Obj {
     fn read<T: BaseTensor>(leaves: &mut dyn Iterator<Item = T>) -> Self::Value<T>;
 }
 
-/// A type of elements of arrays.
+/// A type of elements of arrays: tensors, functions, and pairs of them.
 #[diagnostic::on_unimplemented(
     message = "no array has elements of type `{Self}`",
     label = "not a type of elements",
-    note = "the elements of arrays are tensors and pairs of them; a case is taken within the loop"
+    note = "the elements of arrays are tensors, functions and pairs of them; a case is taken within the loop"
 )]
-pub trait Stack: Ground {
+pub trait Stack: Obj {
     /// Values of this type along a new outermost axis, structure of arrays.
     type Stacked: Rows<Row = Self>;
 }
@@ -150,7 +153,7 @@ pub trait Stack: Ground {
     label = "not an array, and no pair of arrays",
     note = "loops run over arrays of rank 1 or more, and pairs of them; `replicate` makes one of a number"
 )]
-pub trait Rows: Ground {
+pub trait Rows: Obj {
     /// The type of their elements.
     type Row: Stack<Stacked = Self>;
 }
@@ -298,6 +301,29 @@ impl<A: Obj, B: Obj> Obj for Sum<A, B> {
 impl<A: Obj, B: Obj> Obj for Fun<A, B> {
     type D1<F: Functor> = F::Fun1<A, B>;
     type D2<F: Functor> = F::Fun2<A, B>;
+}
+
+impl<A: Obj, B: Obj> Stack for Fun<A, B> {
+    type Stacked = Many<Fun<A, B>>;
+}
+
+impl<A: Obj, B: Obj> Rows for Many<Fun<A, B>> {
+    type Row = Fun<A, B>;
+}
+
+impl<A: Obj> Obj for Many<A> {
+    type D1<F: Functor> = Many<A::D1<F>>;
+    type D2<F: Functor> = Many<A::D2<F>>;
+}
+
+impl<A: Linear> Linear for Many<A> {}
+
+impl<A: Obj> Stack for Many<A> {
+    type Stacked = Many<Many<A>>;
+}
+
+impl<A: Obj> Rows for Many<Many<A>> {
+    type Row = Many<A>;
 }
 
 /// Functions are added pointwise.

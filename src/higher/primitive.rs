@@ -285,7 +285,7 @@ impl<A> Clone for Compact<A> {
     }
 }
 
-impl<A: Stack> Primitive for Compact<A> {
+impl<A: Stack<Stacked: Ground>> Primitive for Compact<A> {
     type Dom = Prod<Arr<1, bool>, A::Stacked>;
     type Cod = Prod<Int, A::Stacked>;
 

@@ -100,7 +100,7 @@ pub(crate) fn programs(log: &mut Log) {
     scopes(log);
     shapes(log);
     log.panics_when_run(|| higher::run::<_, _, Array>(no_elements(), &a));
-    log.panics_when_run(|| higher::stage_grad(endless(), &a));
+    log.panics_when_run(|| higher::stage_grad_by::<CurryClosures<Term>, _>(endless(), &a));
     log.panics_when_run(|| higher::stage(power(), &a));
     log.panics_when_run(|| higher::stage(selves(), &a));
     log.panics_when_run(|| higher::run(endless_list(), &a));

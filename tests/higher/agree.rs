@@ -7,7 +7,7 @@ use polygrad::program::{Term, interpret};
 use polygrad::tree::Tree;
 use polygrad::{Array, direct, tensor};
 
-use super::gallery;
+use super::{gallery, held};
 
 /// The elements of all leaves.
 pub(crate) fn numbers<P: Tree<Array>>(tree: &P) -> Vec<f64> {
@@ -93,6 +93,9 @@ macro_rules! agree {
                 let staged = higher::stage($module::$program(), &x);
                 let results = interpret(&staged, inputs.clone());
                 close("staged", &[results[0].item::<f64>().unwrap()], &[value.item()], 1e-12);
+                let results = interpret(&higher::stage_grad($module::$program(), &x), inputs.clone());
+                let elements: Vec<f64> = results[1..].iter().flat_map(|t| t.to_vec::<f64>().unwrap()).collect();
+                close("staged, then differentiated", &elements, &expected, 1e-12);
                 let by_chad = higher::stage_grad_by($module::$program::<Reverse<Run<Term>>>(), &x);
                 let results = interpret(&by_chad, inputs);
                 let elements: Vec<f64> = results[1..].iter().flat_map(|t| t.to_vec::<f64>().unwrap()).collect();
@@ -141,3 +144,17 @@ agree! { cube: cube at tensor(1.5) }
 agree! { quadratic: quadratic at tensor(1.5) }
 agree! { elementwise: elementwise at tensor([0.3, -0.5, 0.8]) }
 agree! { unused: unused at (tensor(0.7), tensor(1.3)) }
+
+/// Loops that hold functions.
+macro_rules! held {
+    ($($program:ident)*) => { $(
+        agree! { $program: held::$program at (tensor([0.3, -0.5, 0.8]), tensor(0.9)), traced true }
+    )* };
+}
+held! { chosen_array other_calls mapped_compositions scaled shared pipeline by_index of_functions kept_function renewed compositions two_codes }
+agree! { nested_arrays: held::nested at (tensor([0.3, -0.5, 0.8]), tensor(0.9)), traced true }
+agree! { paired_with_functions: held::paired at (tensor([0.3, -0.5, 0.8]), tensor(0.9)), traced true }
+agree! { cells: held::cells at (
+    (tensor([[0.3, -0.2], [0.5, 0.1]]), tensor([0.1, -0.1])),
+    tensor([[1.0, 0.5], [-0.3, 0.8], [0.2, 0.9]]),
+), traced true }

@@ -6,6 +6,7 @@
 mod support;
 
 mod agree;
+mod bulk;
 mod data;
 mod deep;
 mod dynamic;
@@ -16,6 +17,7 @@ mod faa_di_bruno;
 mod figures;
 mod filter;
 mod gallery;
+mod held;
 mod laws;
 mod lens;
 mod loops;

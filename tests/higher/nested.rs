@@ -374,9 +374,7 @@ fn loop_in_an_operation<C: Differential>() -> Expr<C, Prod<Vector, Real>, Real> 
 /// `h <- h x + sin(a h)` over the elements, in a loop.
 fn recorded_fold() -> Program {
     fn fold<C: Differential>() -> Expr<C, Prod<Prod<Real, Real>, Vector>, Real> {
-        fun3(|a, h, xs| {
-            xs.at().fold(h.at(), lam(|at| at.at().fst() * at.at().snd() + (a.at() * at.at().fst()).sin()))
-        })
+        fun3(|a, h, xs| xs.at().fold(h.at(), lam(|at| at.at().fst() * at.at().snd() + (a.at() * at.at().fst()).sin())))
     }
     higher::stage(fold(), &((tensor(0.0), tensor(0.0)), tensor([0.0; 3])))
 }

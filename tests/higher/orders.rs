@@ -12,6 +12,7 @@ use polygrad::{Array, Lift, Tensor, direct, tensor};
 
 use super::agree::{close, moved, numbers};
 use super::gallery::*;
+use super::held::{pipeline, renewed, scaled};
 use super::printed::FACTOR;
 
 type Rev<T> = InReverse<T>;
@@ -69,6 +70,9 @@ second! {
     bounded_twice: small_bounded at (tensor(1.7), tensor(0.9));
     listed_twice: listed at (tensor(1.7), tensor(0.9));
     elementwise_twice: elementwise at tensor([0.3, -0.5, 0.8]);
+    functions_in_an_array_twice: scaled at (tensor([0.3, -0.5]), tensor(0.9));
+    functions_one_after_the_other_twice: pipeline at (tensor([0.3, -0.5]), tensor(0.9));
+    function_in_a_state_twice: renewed at (tensor([0.3, -0.5]), tensor(0.9));
     unused_twice: unused at (tensor(0.7), tensor(1.3));
 }
 

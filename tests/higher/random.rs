@@ -1,7 +1,7 @@
 //! Random higher-order programs, in all instances.
 
 use polygrad::higher::primitive::{Comparison, Constant, Pointwise, Pointwise2, Replicate, SumAll};
-use polygrad::higher::{self, Arrays, Expr, Fun, Obj, Prod, Real, Sum, Unit, Vector};
+use polygrad::higher::{self, Arrays, Expr, Fun, Many, Obj, Prod, Real, Sum, Unit, Vector};
 use polygrad::interpreters::higher::{CurryClosures, CurryLists, Reverse, Run};
 use polygrad::ops::{Binary, Compare, Unary};
 use polygrad::program::{Term, interpret};
@@ -11,7 +11,8 @@ use super::agree::{close, moved, numbers};
 
 type Two = Prod<Real, Real>;
 type Four = Prod<Two, Two>;
-type Call = Prod<Fun<Real, Real>, Real>;
+type Function = Fun<Real, Real>;
+type Call = Prod<Function, Real>;
 
 /// A generator of random numbers, so that each instance gets the same program.
 pub(crate) struct Random {
@@ -21,7 +22,7 @@ pub(crate) struct Random {
 }
 
 /// All forms of programs.
-const FORMS: u64 = 16;
+const FORMS: u64 = 19;
 
 impl Random {
     pub(crate) fn new(seed: u64) -> Self {
@@ -118,6 +119,25 @@ pub(crate) fn program<C: Arrays>(random: &mut Random, size: u32) -> C::Hom<Two, 
             let arguments = C::pair(program::<C>(random, size), program::<C>(random, size));
             let again = C::then(C::pair(C::fst(), C::eval()), C::eval());
             C::then(C::then(C::pair(function, arguments), again), part::<C>(random))
+        }
+        16 => {
+            // The functions of an array, each with an element.
+            let functions = functions::<C>(random, size);
+            let calls = C::pair(functions, elements::<C>(random, size));
+            let each = C::curry(C::then(C::snd(), caller::<C>(random)));
+            C::then(C::then(C::pair(each, calls), C::map::<Call, Real>()), C::prim(SumAll::<1>))
+        }
+        17 => {
+            // A number through the functions of an array.
+            let functions = functions::<C>(random, size);
+            let start = program::<C>(random, size);
+            let swapped = C::then(C::snd(), C::pair(C::snd(), C::fst()));
+            let step = C::curry(C::then(swapped, caller::<C>(random)));
+            C::then(C::pair(step, C::pair(start, functions)), C::fold::<Real, Function>())
+        }
+        18 => {
+            let folded = folded::<C>(random, size);
+            C::then(C::pair(folded, program::<C>(random, size)), caller::<C>(random))
         }
         _ => {
             // A state of two numbers through pairs of elements.
@@ -241,6 +261,31 @@ fn function<C: Arrays>(random: &mut Random, size: u32) -> C::Hom<Two, Fun<Real, 
     C::curry(C::then(C::pair(C::then(C::fst(), outside), C::snd()), program::<C>(random, size)))
 }
 
+/// An array of functions of three elements; a condition on the element may choose between two.
+fn functions<C: Arrays>(random: &mut Random, size: u32) -> C::Hom<Two, Many<Function>> {
+    let seen = C::pair(C::then(C::fst(), part::<C>(random)), C::snd());
+    let of_element = match random.below(2) {
+        0 => function::<C>(random, size / 2),
+        _ => C::then(chosen::<C>(random, size / 2), C::fst()),
+    };
+    let make = C::curry(C::then(seen, of_element));
+    C::then(C::pair(make, elements::<C>(random, size)), C::map::<Real, Function>())
+}
+
+/// A fold whose state is a function, which each step puts within another one.
+fn folded<C: Arrays>(random: &mut Random, size: u32) -> C::Hom<Two, Function> {
+    let state = || C::then(C::fst(), C::snd());
+    let seen = C::pair(C::then(state(), C::snd()), C::snd());
+    let argument = C::then(seen, program::<C>(random, size / 2));
+    let call = if random.below(2) == 0 { C::eval() } else { caller::<C>(random) };
+    let before = C::then(C::pair(C::then(state(), C::fst()), argument), call);
+    let seen = C::pair(C::then(C::fst(), C::then(C::fst(), part::<C>(random))), C::snd());
+    let own = C::then(seen, program::<C>(random, size / 2));
+    let step = C::curry(C::curry(C::then(C::pair(before, own), operation::<C>(random))));
+    let start = function::<C>(random, size / 2);
+    C::then(C::pair(step, C::pair(start, elements::<C>(random, size))), C::fold::<Function, Real>())
+}
+
 /// Calls a function once, twice in a row, or at two points; or maps it.
 fn caller<C: Arrays>(random: &mut Random) -> C::Hom<Call, Real> {
     let again = || C::then(C::pair(C::fst(), C::eval()), C::eval());
@@ -304,9 +349,10 @@ fn random_programs_agree() {
 
         if seed % 5 == 0 {
             // Recorded once, and run on other sides of conditions.
-            let staged = match seed / 5 % 3 {
-                0 => higher::stage_grad_by(at::<CurryClosures<Term>>(seed), &x),
-                1 => higher::stage_grad_by(at::<CurryLists<Term>>(seed), &x),
+            let staged = match seed / 5 % 4 {
+                0 => higher::stage_grad(at(seed), &x),
+                1 => higher::stage_grad_by(at::<CurryClosures<Term>>(seed), &x),
+                2 => higher::stage_grad_by(at::<CurryLists<Term>>(seed), &x),
                 _ => higher::stage_grad_by(at::<Reverse<Run<Term>>>(seed), &x),
             };
             for (a, b) in [(0.7, -0.4), (-0.9, 0.6)] {

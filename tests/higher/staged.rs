@@ -11,6 +11,7 @@ use polygrad::{Array, Tensor, tensor};
 
 use super::agree::{close, numbers};
 use super::gallery::{self, Two};
+use super::held::chosen_array;
 
 /// Functions that capture different things, chosen twice, within pairs.
 fn chosen_twice<C: Language>() -> Expr<C, Two, Real> {
@@ -75,7 +76,8 @@ macro_rules! staged_agree {
     ($program:path as $closures:expr, $lists:expr, $chad:expr; $($x:expr),*) => {{
         let inputs = [$($x),*];
         let programs = [
-            higher::stage_grad($closures, &inputs[0]),
+            higher::stage_grad($program(), &inputs[0]),
+            higher::stage_grad_by($closures, &inputs[0]),
             higher::stage_grad_by($lists, &inputs[0]),
             higher::stage_grad_by($chad, &inputs[0]),
         ];
@@ -113,6 +115,7 @@ fn functions_chosen_while_traced() {
     check!(chosen_case: a, b, c, d);
     let [a, b, c, d] = points();
     check!(chosen_to_move: a, b, c, d);
+    check!(chosen_array: (tensor([0.3, -0.2]), tensor(0.5)), (tensor([0.3, -0.2]), tensor(1.5)));
     check!(chosen_and_mapped: (tensor([0.3, -0.2]), tensor(0.5)), (tensor([0.3, -0.2]), tensor(1.5)));
 }
 
@@ -211,5 +214,17 @@ fn iterations_are_recorded() {
         let results = interpret(&within, inputs);
         let found: Vec<f64> = results[1..].iter().map(|t| t.item().expect("a number")).collect();
         close("bounded", &found, &numbers(&higher::grad(gallery::bounded(), &at)), 1e-12);
+    }
+}
+
+/// The gradient of an iteration whose number of steps depends on inputs is recorded in forward mode.
+#[test]
+fn gradients_of_iterations_are_recorded() {
+    let staged = higher::stage_grad(gallery::repeated(), &(tensor(1.7), tensor(0.9)));
+    for (a, x) in [(1.7, 0.9), (2.5, 3.0), (1.3, 50.0), (1.1, 1.0)] {
+        let results = interpret(&staged, vec![Array::scalar(a), Array::scalar(x)]);
+        let found: Vec<f64> = results.iter().map(|t| t.item().expect("a number")).collect();
+        let (value, gradient) = higher::value_and_grad(gallery::repeated(), &(tensor(a), tensor(x)));
+        close("value and gradient", &found, &[vec![value.item()], numbers(&gradient)].concat(), 1e-12);
     }
 }

@@ -110,13 +110,15 @@ fn operation(o: &Op, v: &[Value]) -> Value {
         Op::Zip if v[1].is_zero() => Val::Zero,
         Op::Zip => Val::Bag(Bag::zip(v[0].clone(), v[1].clone())),
         Op::ZipWith if v[2].is_zero() => Val::Zero,
-        Op::ZipWith => mapped(&|both| two(&v[0])(both.fst(), both.snd()), &Val::pair(v[1].clone(), v[2].clone())),
+        Op::ZipWith => {
+            mapped(&v[0], &|both| two(&v[0])(both.fst(), both.snd()), &Val::pair(v[1].clone(), v[2].clone()))
+        }
         Op::Map if v[0].is_zero() => Val::Zero,
-        Op::Map => mapped(&|a| v[0].apply(a), &v[1]),
+        Op::Map => mapped(&v[0], &|a| v[0].apply(a), &v[1]),
         Op::Iterate => iterated(v[1].clone(), &|s| v[0].apply(s), &|_| None),
         Op::Fix => fixed(v[0].clone()),
-        Op::Fold => scanned(&|a| v[0].apply(a), v[1].clone(), &v[2]).1,
-        Op::Accumulate(reverse) => accumulated(*reverse, &|at| v[0].apply(at), v[1].clone(), &v[2]),
+        Op::Fold => scanned(&v[0], &|a| v[0].apply(a), v[1].clone(), &v[2]).1,
+        Op::Accumulate(reverse) => accumulated(*reverse, &v[0], &|at| v[0].apply(at), v[1].clone(), &v[2]),
         Op::Vjp(kinds) => differential::vjp(kinds.clone()).at(Val::pair(v[0].clone(), v[1].clone())),
         Op::Jvp => differential::jvp().at(Val::pair(v[0].clone(), Val::pair(v[1].clone(), v[2].clone()))),
         Op::Linl if v[0].is_zero() => Val::Zero,

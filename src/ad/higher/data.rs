@@ -3,9 +3,10 @@
 //! Law: each gives what the verb without data gives for the parameters. No cotangent of the data is computed: an operation
 //! pulls back to those of its operands that the parameters reach by variables, and what goes to the data goes nowhere.
 
-use super::{check_like, one, second, staged};
+use super::{check_like, gradient, one, recorded, second};
 use crate::array::Array;
 use crate::base::BaseTensor;
+use crate::higher::primitive::leaves;
 use crate::higher::{Expr, Ground, Prod, Real};
 use crate::interpreters::Tower;
 use crate::interpreters::higher::{CurryClosures, Forward, Mode, Run, Val};
@@ -175,13 +176,10 @@ pub fn hvp_with<A: Ground, D: Ground, T: BaseTensor>(
 /// As [`stage_grad`](super::stage_grad).
 #[track_caller]
 pub fn stage_grad_with<A: Ground, D: Ground>(
-    program: Expr<CurryClosures<Term>, Prod<A, D>, Real>,
+    program: Expr<Run<Term>, Prod<A, D>, Real>,
     like: &A::Value<Array>,
     data: &D::Value<Array>,
 ) -> Program {
-    let like = <Prod<A, D>>::read(&mut like.leaves().into_iter().chain(data.leaves()));
-    staged::<Prod<A, D>>(&like, |(x, data)| {
-        let (value, gradient) = value_and_grad_with::<A, D, Term>(program, &x, &data);
-        std::iter::once(value.into_raw()).chain(gradient.leaves()).collect()
-    })
+    let both = <Prod<A, D>>::read(&mut like.leaves().into_iter().chain(data.leaves()));
+    gradient(&recorded(program, &both), leaves(&A::layout()), like)
 }
