@@ -8,7 +8,7 @@
 use std::rc::Rc;
 
 use super::linear::Lin;
-use super::stacks::Elements;
+use super::stacks::FunctionArray;
 use super::value::{Val, choose};
 use crate::array::Array;
 use crate::base::BaseTensor;
@@ -33,7 +33,7 @@ pub(super) fn chosen<T: BaseTensor>(mask: &T, a: &Val<T>, b: &Val<T>) -> (Val<T>
         }
         // The tangent of an array of functions is an array of tangents.
         (Val::Many(_), _) | (_, Val::Many(_)) => {
-            (Elements::both(a, b, &|a, b| chosen(mask, &a, &b).0), [Lin::fst(), Lin::snd()])
+            (FunctionArray::both(a, b, &|a, b| chosen(mask, &a, &b).0), [Lin::fst(), Lin::snd()])
         }
         (Val::Zero | Val::Nil | Val::Leaf(_) | Val::Lin(_) | Val::Bag(_) | Val::Mono(_), _) => {
             unreachable!("a value with a function among its parts")

@@ -19,7 +19,7 @@ use std::rc::Rc;
 use super::copower::Bag;
 use super::curry::{Calls, FunctionTangent, with};
 use super::linear::{Lin, Mode};
-use super::stacks::{Elements, element};
+use super::stacks::{FunctionArray, element};
 use super::value::{Closure, Val};
 use super::{ForwardLevel, ReverseLevel, Tower};
 use crate::base::BaseTensor;
@@ -191,7 +191,7 @@ fn parts<T: BaseTensor>(along: &ForwardLevel, value: &V<T>, curve: &Curve<T>) ->
                 parts(along, &element(value, k), &of_element)
             });
             let (values, derivatives) = each.unzip();
-            (Elements::each(values), Elements::each(derivatives))
+            (FunctionArray::each(values), FunctionArray::each(derivatives))
         }
         Val::Mono(m) => (Val::Mono(m.clone()), Val::Zero),
     }

@@ -277,13 +277,13 @@ pub(super) fn rebuild<T: BaseTensor>(skeleton: &Skeleton<T>, way: Way, leaves: &
         (Skeleton::Fun(..) | Skeleton::Many(..) | Skeleton::Outer(_), Way::Stacked(n)) => {
             let mut own = Vec::new();
             collect(skeleton, leaves, &mut own);
-            Elements::alike(n, skeleton.clone(), own)
+            FunctionArray::alike(n, skeleton.clone(), own)
         }
         (Skeleton::Fun(code, captured), _) => Val::capturing(code.clone(), rebuild(captured, way, leaves)),
         (Skeleton::Many(n, of), _) => {
             let mut own = Vec::new();
             let form = closed(of, leaves, &mut own);
-            Elements::alike(*n, form, own)
+            FunctionArray::alike(*n, form, own)
         }
         (Skeleton::Fixed(of), _) => rebuild(of, way, leaves),
         (Skeleton::Outer(v), _) => v.clone(),
@@ -357,7 +357,7 @@ fn merged<T: BaseTensor>(v: &Val<T>) -> Val<T> {
 }
 
 /// The elements of an array that tensors alone do not represent.
-pub struct Elements<T: 'static>(Kept<T>);
+pub struct FunctionArray<T: 'static>(Kept<T>);
 
 /// How elements are kept.
 enum Kept<T: 'static> {
@@ -367,7 +367,7 @@ enum Kept<T: 'static> {
     Each(Vec<Val<T>>),
 }
 
-impl<T: BaseTensor> Elements<T> {
+impl<T: BaseTensor> FunctionArray<T> {
     pub(super) fn len(&self) -> usize {
         match &self.0 {
             Kept::Alike { n, .. } => *n,
@@ -376,19 +376,19 @@ impl<T: BaseTensor> Elements<T> {
     }
 
     fn alike(n: usize, form: Skeleton<T>, leaves: Vec<T>) -> Val<T> {
-        Val::Many(Rc::new(Elements(Kept::Alike { n, form, leaves })))
+        Val::Many(Rc::new(FunctionArray(Kept::Alike { n, form, leaves })))
     }
 
     /// An array of these elements.
     pub(super) fn each(all: Vec<Val<T>>) -> Val<T> {
-        Val::Many(Rc::new(Elements(Kept::Each(all))))
+        Val::Many(Rc::new(FunctionArray(Kept::Each(all))))
     }
 
     /// The array of the values of `f` at each pair of elements of two arrays of one type, of which at least one is no
     /// array of tensors.
     pub(super) fn both(a: &Val<T>, b: &Val<T>, f: &dyn Fn(Val<T>, Val<T>) -> Val<T>) -> Val<T> {
         let ((Val::Many(known), _) | (_, Val::Many(known))) = (a, b) else { unreachable!("an array of functions") };
-        Elements::each((0..known.len()).map(|k| f(element(a, k), element(b, k))).collect())
+        FunctionArray::each((0..known.len()).map(|k| f(element(a, k), element(b, k))).collect())
     }
 }
 
@@ -480,7 +480,7 @@ pub(super) fn stacked<T: BaseTensor>(outs: Vec<Val<T>>) -> Val<T> {
             });
             Val::Leaf(concatenated(&rows.collect::<Vec<T>>()))
         }
-        _ => functions(&outs).unwrap_or_else(|| Elements::each(outs)),
+        _ => functions(&outs).unwrap_or_else(|| FunctionArray::each(outs)),
     }
 }
 

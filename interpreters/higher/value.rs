@@ -16,7 +16,7 @@ use super::counter;
 use super::decisions::decide;
 use super::linear::Lin;
 use super::recursion::{called, within_stack};
-use super::stacks::Elements;
+use super::stacks::FunctionArray;
 use crate::array::{Array, Values};
 use crate::base::BaseTensor;
 use crate::dtype::DType;
@@ -166,7 +166,7 @@ pub enum Val<T: 'static> {
     /// A value of a monoid of the host language.
     Mono(Rc<dyn AnyMonoid>),
     /// An array of values that tensors alone do not represent, such as functions.
-    Many(Rc<Elements<T>>),
+    Many(Rc<FunctionArray<T>>),
 }
 
 impl<T: Clone> Clone for Val<T> {
@@ -304,7 +304,7 @@ impl<T: BaseTensor> Val<T> {
             (Val::Lin(f), Val::Lin(g)) => Val::Lin(f.plus(g)),
             (Val::Bag(a), Val::Bag(b)) => Val::Bag(a.both(b)),
             (Val::Mono(a), Val::Mono(b)) => Val::Mono(a.sum(&*b)),
-            (a @ Val::Many(_), b) | (a, b @ Val::Many(_)) => Elements::both(&a, &b, &Val::plus),
+            (a @ Val::Many(_), b) | (a, b @ Val::Many(_)) => FunctionArray::both(&a, &b, &Val::plus),
             _ => mistyped("of the type of what is added to it"),
         }
     }
@@ -339,7 +339,9 @@ impl<T: BaseTensor> Val<T> {
                 };
                 part(a, true).plus(part(b, false))
             }
-            (a @ Val::Many(_), b) | (a, b @ Val::Many(_)) => Elements::both(&a, &b, &|a, b| Val::select(mask, a, b)),
+            (a @ Val::Many(_), b) | (a, b @ Val::Many(_)) => {
+                FunctionArray::both(&a, &b, &|a, b| Val::select(mask, a, b))
+            }
             (a @ (Val::Left(_) | Val::Right(_) | Val::Either(_)), b) | (a, b) => Val::select_sum(mask, &a, &b),
         }
     }

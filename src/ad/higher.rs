@@ -17,6 +17,7 @@ use crate::dtype::DType;
 use crate::higher::primitive::leaves;
 use crate::higher::{Expr, Ground, Mask, Monoid, Parity, Real};
 use crate::interpreters::Tower;
+use crate::interpreters::adval::Fault;
 use crate::interpreters::higher::misfit;
 use crate::interpreters::higher::optic::{Stage, Staged, Wire};
 use crate::interpreters::higher::{Backward, Booleans, CurryClosures, Dependency, Forward, Mode, Reverse, Run, Val};
@@ -258,7 +259,7 @@ fn second<A: Ground, T: BaseTensor>(
 ///
 /// # Panics
 /// When control flow depends on values of inputs and cannot be recorded: recursion that ends by a condition on inputs,
-/// and an `iterate` whose state contains more than tensors.
+/// and an `iterate` whose state contains more than tensors, and functions of one code.
 #[track_caller]
 pub fn stage<A: Ground, B: Ground>(program: Expr<Run<Term>, A, B>, like: &A::Value<Array>) -> Program {
     optimize(&recorded(program, like))
@@ -287,8 +288,8 @@ pub fn stage<A: Ground, B: Ground>(program: Expr<Run<Term>, A, B>, like: &A::Val
 /// ```
 ///
 /// # Panics
-/// As [`stage`]; and when a part of the program has no derivative, such as an `iterate` whose number of steps depends on
-/// inputs, which reverse mode cannot undo and forward mode is too expensive for.
+/// As [`stage`]; and when a part of the program has no derivative in the chosen mode, such as, in reverse mode, an
+/// `iterate` whose number of steps depends on inputs.
 #[track_caller]
 pub fn stage_grad<A: Ground>(program: Expr<Run<Term>, A, Real>, like: &A::Value<Array>) -> Program {
     gradient(&recorded(program, like), leaves(&A::layout()), like)
@@ -300,6 +301,10 @@ fn gradient<X: Tree<Array>>(recorded: &Program, count: usize, like: &X) -> Progr
     let (derived, options) = (Derived::By(Wanted::gradient(true)), Options::DEFAULT);
     let made = match derived.of(recorded, count, None, options, false) {
         Ok(made) => made,
+        Err(Fault::Unbounded) => panic!(
+            "iterate: the number of steps must be bounded where a gradient is recorded in reverse mode, but it depends on inputs; take \
+             iterate_within, or forward mode: polygrad::jvp of higher::run"
+        ),
         Err(fault) => panic!("{fault}"),
     };
     let ready = made.ready.unwrap_or_else(|| optimize_with(&made.program, derived.last(options)));

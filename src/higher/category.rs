@@ -85,8 +85,8 @@ pub trait Language: Ccc {
     /// case of a step is not known.
     ///
     /// # Panics
-    /// When the case of a step is not known, and the state contains more than tensors, or reverse mode keeps values of
-    /// it.
+    /// When the case of a step is not known, and the state contains more than tensors and functions of one code, or
+    /// reverse mode keeps values of it.
     fn iterate<G: Obj, S: Obj, R: Obj>(step: Self::Hom<Prod<G, S>, Sum<S, R>>) -> Self::Hom<Prod<G, S>, R>;
 
     /// The value of a recursive type with these parts.

@@ -50,10 +50,7 @@ pub(crate) fn by_index<C: Arrays>() -> At<C> {
 pub(crate) fn paired<C: Arrays>() -> At<C> {
     fun2(|a, x| {
         let_(
-            map(
-                lam(|a| tup(lam(|z| z.at() * a.at() * x.at()), a.at() * a.at())),
-                a.at(),
-            ),
+            map(lam(|a| tup(lam(|z| z.at() * a.at() * x.at()), a.at() * a.at())), a.at()),
             |both: Var<_, Prod<Many<Function>, Vector>>| both.at().map(lam(|p| p.at().fst().app(p.at().snd()))).sum(),
         )
     })
