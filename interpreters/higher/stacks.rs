@@ -345,9 +345,9 @@ fn merged<T: BaseTensor>(v: &Val<T>) -> Val<T> {
         Val::Pair(p) => Val::pair(merged(&p.0), merged(&p.1)),
         Val::Many(arrays) => {
             let arrays = (0..arrays.len()).map(|k| element(v, k));
-            let all = arrays.map(|array| match &array {
-                Val::Many(inner) => (0..inner.len()).map(|k| element(&array, k)).collect(),
-                _ => Vec::new(),
+            let all = arrays.map(|array| {
+                let inner = if let Val::Many(inner) = &array { inner.len() } else { 0 };
+                (0..inner).map(|k| element(&array, k)).collect()
             });
             stacked(all.collect::<Vec<Vec<Val<T>>>>().concat())
         }
@@ -467,21 +467,20 @@ pub(super) fn stacked<T: BaseTensor>(outs: Vec<Val<T>>) -> Val<T> {
         (Val::Leaf(a), Val::Leaf(b)) => a.shape() == b.shape(),
         _ => false,
     };
-    match whole {
-        Val::Nil if outs.iter().all(fits) => Val::Nil,
-        Val::Pair(_) if outs.iter().all(fits) => {
-            let (first, second) = outs.iter().map(|v| (v.fst(), v.snd())).unzip();
-            Val::pair(stacked(first), stacked(second))
-        }
-        Val::Leaf(like) if outs.iter().all(fits) => {
-            let rows = outs.iter().map(|v| match v {
-                Val::Leaf(t) => t.clone(),
-                _ => T::zeros(like.shape(), like.dtype()),
-            });
-            Val::Leaf(concatenated(&rows.collect::<Vec<T>>()))
-        }
-        _ => functions(&outs).unwrap_or_else(|| FunctionArray::each(outs)),
+    let alike = outs.iter().all(fits);
+    if let (Val::Nil, true) = (whole, alike) {
+        return Val::Nil;
     }
+    if let (Val::Pair(_), true) = (whole, alike) {
+        let (first, second) = outs.iter().map(|v| (v.fst(), v.snd())).unzip();
+        return Val::pair(stacked(first), stacked(second));
+    }
+    if let (Val::Leaf(like), true) = (whole, alike) {
+        let zero = || T::zeros(like.shape(), like.dtype());
+        let rows = outs.iter().map(|v| if let Val::Leaf(t) = v { t.clone() } else { zero() });
+        return Val::Leaf(concatenated(&rows.collect::<Vec<T>>()));
+    }
+    functions(&outs).unwrap_or_else(|| FunctionArray::each(outs))
 }
 
 /// The array of values of one structure; `None` if the structures differ.
