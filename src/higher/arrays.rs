@@ -9,7 +9,9 @@ use std::panic::Location;
 use super::cases::if_;
 use super::category::Arrays;
 use super::expr::{Expr, fun3, lam, tup};
-use super::object::{Fun, Ground, Int, Mask, Obj, Prod, Rows, Stack};
+use super::object::{Arr, Fun, Ground, Int, Mask, Obj, Prod, Rows, Stack};
+use super::operators::apply;
+use super::primitive::{RowAt, Take};
 
 /// Applies a function to every element along the outermost axis.
 #[track_caller]
@@ -112,6 +114,39 @@ impl<C: Arrays, G: Obj, X: Rows> Expr<C, G, X> {
     #[track_caller]
     pub fn keep(self, holds: Expr<C, G, Fun<X::Row, Mask>>, otherwise: Expr<C, G, X::Row>) -> Self {
         keep(holds, self, otherwise)
+    }
+
+    /// The element at an index; zeros at an index out of bounds.
+    ///
+    /// An array of pairs is a pair of arrays, and an array of arrays of one shape is one of higher rank, so elements of
+    /// any type are read by one gather for each array.
+    ///
+    /// ```
+    /// use polygrad::higher::{Arrays, Expr, Int, Matrix, Prod, Vector, fun2, lam, let2};
+    /// use polygrad::{higher, tensor};
+    /// /// The row of the matrix at an index, scaled by the number there.
+    /// fn scaled<C: Arrays>() -> Expr<C, Prod<Prod<Vector, Matrix>, Int>, Vector> {
+    ///     fun2(|all, k| let2(all.at().row(k.at()), |by, row| row.at().map(lam(|x| x.at() * by.at()))))
+    /// }
+    /// let all = (tensor([2.0, 3.0]), tensor([[1.0, 2.0], [3.0, 4.0]]));
+    /// assert_eq!(higher::run(scaled(), &(all, tensor(1))), tensor([9.0, 12.0]));
+    /// ```
+    #[track_caller]
+    pub fn row(self, ix: Expr<C, G, Int>) -> Expr<C, G, X::Row>
+    where
+        X: Ground,
+        X::Row: Ground,
+    {
+        apply(RowAt::<X::Row>::new(), tup(self, ix))
+    }
+
+    /// The elements at indices, in their order; zeros at indices out of bounds.
+    #[track_caller]
+    pub fn take(self, ix: Expr<C, G, Arr<1, i64>>) -> Self
+    where
+        X: Ground,
+    {
+        apply(Take::<X::Row>::new(), tup(self, ix))
     }
 
     /// The final state of a left fold over all elements.

@@ -259,6 +259,82 @@ impl Primitive for ScatterAdd {
     }
 }
 
+/// The element of an array at an index, of any type of elements; zeros at an index out of bounds.
+pub struct RowAt<A>(PhantomData<A>);
+
+impl<A> RowAt<A> {
+    /// For elements of type `A`.
+    pub fn new() -> Self {
+        RowAt(PhantomData)
+    }
+}
+
+impl<A> Default for RowAt<A> {
+    fn default() -> Self {
+        RowAt::new()
+    }
+}
+
+impl<A> Clone for RowAt<A> {
+    fn clone(&self) -> Self {
+        RowAt::new()
+    }
+}
+
+impl<A: Ground + Stack<Stacked: Ground>> Primitive for RowAt<A> {
+    type Dom = Prod<A::Stacked, Int>;
+    type Cod = A;
+
+    fn name(&self) -> String {
+        "row".into()
+    }
+
+    fn run<T: BaseTensor>(&self, args: &[T]) -> Vec<T> {
+        rows_at(args)
+    }
+}
+
+/// The elements of an array at indices, of any type of elements; zeros at indices out of bounds.
+pub struct Take<A>(PhantomData<A>);
+
+impl<A> Take<A> {
+    /// For elements of type `A`.
+    pub fn new() -> Self {
+        Take(PhantomData)
+    }
+}
+
+impl<A> Default for Take<A> {
+    fn default() -> Self {
+        Take::new()
+    }
+}
+
+impl<A> Clone for Take<A> {
+    fn clone(&self) -> Self {
+        Take::new()
+    }
+}
+
+impl<A: Stack<Stacked: Ground>> Primitive for Take<A> {
+    type Dom = Prod<A::Stacked, Arr<1, i64>>;
+    type Cod = A::Stacked;
+
+    fn name(&self) -> String {
+        "take".into()
+    }
+
+    fn run<T: BaseTensor>(&self, args: &[T]) -> Vec<T> {
+        rows_at(args)
+    }
+}
+
+/// The subarrays of all arrays at the indices that follow them.
+fn rows_at<T: BaseTensor>(args: &[T]) -> Vec<T> {
+    let (ix, arrays) = args.split_last().expect("indices");
+    arrays.iter().map(|a| a.gather(std::slice::from_ref(ix))).collect()
+}
+
 /// The number of elements for which a mask holds, and these elements in order, padded with zeros: the result has the
 /// length of the argument, so its shape does not depend on values.
 ///

@@ -272,7 +272,11 @@ where
 }
 
 #[track_caller]
-fn mapped<T: BaseTensor, X: Rows<T, R>, R, Y: Outputs<T, S>, S>(op: &'static str, xs: X, f: impl Fn(&R) -> Y) -> S {
+pub(crate) fn mapped<T: BaseTensor, X: Rows<T, R>, R, Y: Outputs<T, S>, S>(
+    op: &'static str,
+    xs: X,
+    f: impl Fn(&R) -> Y,
+) -> S {
     match try_mapped(op, sequences(op, &xs), |parts| xs.row(parts), f, None) {
         Ok(stacked) => stacked,
         Err(message) => panic!("{message}"),

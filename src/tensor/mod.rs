@@ -106,6 +106,7 @@ pub use complex::{Complex, ComplexSide};
 pub use conv::Conv;
 pub use einsum::{Operands, einsum};
 pub use index::{IndexTensor, IndexTensors, Indices, ScalarIndex};
+pub(crate) use loops::mapped;
 pub use loops::{build, build1, fold, iterate, iterate_all, map, map_accum, map_accum_reverse, scan, vmap, zip_with};
 pub(crate) use matrix::band;
 pub use operators::{Elements, Operand, RightSide, SameElements, TakesIntegers};

@@ -5,17 +5,19 @@
 //! field in a struct that is generic in one rank. So a stack has a type of its own, with the stacked leaves of all rows
 //! and the structure of one row, and is read by row or by field.
 //!
-//! Law: row `k` of `Stacked::new(rows)` is `rows[k]`; a stack is a tree with the paths of a row.
+//! Laws: row `k` of `Stacked::new(rows)` is `rows[k]`, and that of `Stacked::build(n, f)` is `f(k)`; a stack is a tree
+//! with the paths of a row; what is done to a stack is done to each of its leaves, so the recorded program is the one
+//! over arrays (structure of arrays). An array of arrays of one shape is one array of higher rank.
 
 use std::fmt::{self, Debug};
 
 use super::visit::PathStep;
-use super::{Plain, Tree, Visitor, same_count};
+use super::{Plain, Tree, Visitor, paired, same_count};
 use crate::base::BaseTensor;
-use crate::dtype::Elem;
+use crate::dtype::{DType, Elem};
 use crate::ops::Linear;
 use crate::shape::{Shape, Show};
-use crate::tensor::{Above, Outputs, Rank, Rows, Tensor, next};
+use crate::tensor::{Above, Outputs, Rank, Rows, Tensor, mapped, next};
 
 /// A stack of rows of one structure: a sequence of a loop, or its stacked outputs, if a row is a struct or an enum that
 /// derives [`Tree`](trait@Tree).
@@ -87,6 +89,38 @@ impl<T: BaseTensor, S: Tree<T, With<T> = S>> Stacked<T, S> {
         Stacked { like: first.map(&mut |leaf| T::zeros(leaf.shape(), leaf.dtype())), leaves, rows: rows.len() }
     }
 
+    /// The stack of `n` rows, of which row `i` is `f(i)`.
+    ///
+    /// `at` of a stack that is built is the function: `build(n, f).at(i) = f(i)` for `i` from 0 to `n - 1`. Without rows
+    /// the structure is that of `f` at zeros.
+    ///
+    /// ```
+    /// use polygrad::tree::Stacked;
+    /// use polygrad::{BaseTensor, Tensor, Tree, tensor};
+    ///
+    /// #[derive(Tree, Clone, Debug, PartialEq)]
+    /// struct Body<T: BaseTensor> {
+    ///     height: Tensor<T, 0>,
+    ///     speed: Tensor<T, 0>,
+    /// }
+    /// let heights = tensor([1.0, 4.0, 9.0]);
+    /// let bodies = Stacked::build(3, |i| Body { height: heights.at([i]), speed: i.to_float() });
+    /// assert_eq!(bodies.row(2), Body { height: tensor(9.0), speed: tensor(2.0) });
+    /// // The rows of those that are read: the array of structs is one array for each field.
+    /// assert_eq!(bodies.take(&tensor([2, 0])).field(|b| &b.height), tensor([9.0, 1.0]));
+    /// assert_eq!(bodies.sum().height, tensor(14.0));
+    /// ```
+    ///
+    /// # Panics
+    /// When the rows differ in structure, in plain data, or in the shape or element type of a leaf.
+    #[track_caller]
+    pub fn build(n: usize, f: impl Fn(&Tensor<T, 0, i64>) -> S) -> Self
+    where
+        S: Outputs<T, Self>,
+    {
+        mapped("build", 0..n, f)
+    }
+
     /// The number of rows.
     pub fn len(&self) -> usize {
         self.rows
@@ -126,6 +160,63 @@ impl<T: BaseTensor, S: Tree<T, With<T> = S>> Stacked<T, S> {
     #[track_caller]
     pub fn at(&self, k: &Tensor<T, 0, i64>) -> S {
         self.made(&mut |leaf| leaf.gather(std::slice::from_ref(k.raw())))
+    }
+
+    /// The rows at computed indices, in their order; zeros where an index is out of bounds.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// use polygrad::tree::Stacked;
+    /// let pairs = Stacked::new(&[(tensor(1.0), tensor([2, 3])), (tensor(4.0), tensor([5, 6]))]);
+    /// assert_eq!(pairs.take(&tensor([1, 1, 0])).unstack(), [pairs.row(1), pairs.row(1), pairs.row(0)]);
+    /// ```
+    #[track_caller]
+    pub fn take(&self, ix: &Tensor<T, 1, i64>) -> Self {
+        let leaves = self.leaves.iter().map(|leaf| leaf.gather(std::slice::from_ref(ix.raw())));
+        Stacked { like: self.like.map(&mut T::clone), leaves: leaves.collect(), rows: ix.len() }
+    }
+
+    /// The stack with rows added at indices: the adjoint of [`take`](Stacked::take). Rows at one index add up, those at
+    /// indices out of bounds are dropped. In place if the leaves have no other owner.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// use polygrad::tree::Stacked;
+    /// let sums = Stacked::new(&[(tensor(1.0), tensor(0)), (tensor(2.0), tensor(0))]);
+    /// let more = Stacked::new(&[(tensor(10.0), tensor(1)), (tensor(20.0), tensor(1)), (tensor(40.0), tensor(1))]);
+    /// let sums = sums.scatter_add(&tensor([1, 1, 7]), &more);
+    /// assert_eq!(sums.unstack(), [(tensor(1.0), tensor(0)), (tensor(32.0), tensor(2))]);
+    /// ```
+    ///
+    /// # Panics
+    /// When the rows of both stacks differ in the number of leaves, or in the shape or element type of one; when there
+    /// are not as many rows as indices; and when a leaf is a mask.
+    #[track_caller]
+    pub fn scatter_add(self, ix: &Tensor<T, 1, i64>, rows: &Self) -> Self {
+        paired("scatter_add", &self.like, &rows.like);
+        numbers("scatter_add", &self.like);
+        let mut leaves = Vec::new();
+        for (leaf, row) in self.leaves.into_iter().zip(&rows.leaves) {
+            leaves.push(leaf.scatter_add(std::slice::from_ref(ix.raw()), row));
+        }
+        Stacked { like: self.like, leaves, rows: self.rows }
+    }
+
+    /// The sum of all rows; zeros if there are none.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// use polygrad::tree::Stacked;
+    /// let pairs = Stacked::new(&[(tensor(1.0), tensor([2, 3])), (tensor(4.0), tensor([5, 6]))]);
+    /// assert_eq!(pairs.sum(), (tensor(5.0), tensor([7, 9])));
+    /// ```
+    ///
+    /// # Panics
+    /// When a leaf is a mask.
+    #[track_caller]
+    pub fn sum(&self) -> S {
+        numbers("sum", &self.like);
+        self.made(&mut |leaf| leaf.linear(&Linear::sum(leaf.shape(), &[0])))
     }
 
     /// All rows.
@@ -182,6 +273,17 @@ impl<T: BaseTensor, S: Tree<T, With<T> = S>> Stacked<T, S> {
         let leaves: Vec<T> = (0..row.count()).map(|_| next(parts)).collect();
         let rows = leaves.first().map_or(0, |leaf| leaf.shape()[0]);
         Stacked { like: row.map(&mut |leaf| T::zeros(leaf.shape(), leaf.dtype())), leaves, rows }
+    }
+}
+
+/// Panics if a leaf is a mask, which has no sums.
+#[track_caller]
+fn numbers<T: BaseTensor, S: Tree<T>>(op: &str, row: &S) {
+    if let Some(k) = row.leaves().iter().position(|leaf| leaf.dtype() == DType::Bool) {
+        let name = row.names().swap_remove(k);
+        panic!(
+            "{op}: the leaves of rows that are added must be numbers, but `{name}` is bool; add the fields that are"
+        );
     }
 }
 

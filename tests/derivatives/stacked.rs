@@ -155,6 +155,134 @@ fn a_recorded_loop_over_structs_is_the_one_over_their_leaves() {
     }
 }
 
+/// What is done to arrays, and to stacks of structs.
+const WHOLE: [&str; 6] = ["build", "take", "scatter", "sum", "at", "nested"];
+
+/// The operation on each array (structure of arrays).
+fn on_arrays<T: BaseTensor>(which: &str, start: &Flat<T>, (gs, bs): &Flats<T>) -> Tensor<T, 0> {
+    let ix = Tensor::<T, 1, i64>::iota(7) * 2 - 3;
+    let all = match which {
+        "build" => map(0..4, |i| {
+            let (g, b) = (gs.at([i]), bs.at([i]));
+            (g * &start.0, b.tanh() + i.to_float::<f64>())
+        }),
+        "take" => (gs.take(&ix), bs.take(&ix)),
+        "scatter" => {
+            let (gains, biases) = (gs.take(&ix).sin(), bs.take(&ix).sin());
+            let ix = ix + 1;
+            (gs.clone().scatter_add([&ix], &gains), bs.clone().scatter_add([&ix], &biases))
+        }
+        "sum" => return mixed(&(gs.sum(), bs.sum_outer()), &(gs.clone(), bs.clone())),
+        "at" => return mixed(&(gs.at([1]), bs.at([1])), &(gs.clone(), bs.clone())),
+        "nested" => {
+            let deep: (Tensor<T, 2>, Tensor<T, 3>) = map(0..3, |i| {
+                let by = i.to_float::<f64>();
+                map((gs, bs), |(g, b)| (g * &by, b * &by))
+            });
+            let ix = Tensor::<T, 1, i64>::iota(2) + 1;
+            let (gains, biases): Flats<T> = (deep.0.take(&ix).sum_outer(), deep.1.take(&ix).sum_outer());
+            (gains, biases)
+        }
+        other => unreachable!("{other}"),
+    };
+    mixed(start, &all)
+}
+
+/// The operation on the array of structs.
+fn on_stacks<T: BaseTensor>(which: &str, start: &Flat<T>, rows: &Flats<T>) -> Tensor<T, 0> {
+    let (ix, stack) = (Tensor::<T, 1, i64>::iota(7) * 2 - 3, parts(rows));
+    let all = match which {
+        "build" => Stacked::build(4, |i| {
+            let row = stack.at(i);
+            part(&(row.gain * &start.0, row.bias[0].tanh() + i.to_float::<f64>()))
+        }),
+        "take" => stack.take(&ix),
+        "scatter" => {
+            let more = map(&stack.take(&ix), |row| part(&(row.gain.sin(), row.bias[0].sin())));
+            stack.scatter_add(&(ix + 1), &more)
+        }
+        "sum" => return mixed(&flat(&stack.sum()), rows),
+        "at" => return mixed(&flat(&stack.at(&Tensor::constant(1))), rows),
+        "nested" => {
+            let scaled = |row: &Part<T>, by: &Tensor<T, 0>| part(&(&row.gain * by, &row.bias[0] * by));
+            let deep = Stacked::build(3, |i| {
+                let by = i.to_float::<f64>();
+                map(&stack, |row| scaled(row, &by))
+            });
+            deep.take(&(Tensor::iota(2) + 1)).sum()
+        }
+        other => unreachable!("{other}"),
+    };
+    mixed(start, &flats(&all))
+}
+
+/// A stack is isomorphic to the arrays of its fields: values, derivatives, and recorded programs are the same.
+#[test]
+fn operations_on_stacks_are_those_on_their_leaves() {
+    for n in [0, 1, 5] {
+        let x = point(n);
+        for which in WHOLE {
+            let what = format!("{which} of {n} rows");
+            let value = on_arrays(which, &x.0, &x.1);
+            assert_eq!(on_stacks(which, &x.0, &x.1), value, "{what}");
+            let slope = direct::grad(|(c, x)| on_arrays(which, c, x), &x);
+            close(&what, &direct::grad(|(c, x)| on_stacks(which, c, x), &x), &slope);
+            close(&what, &grad(|(c, x)| on_stacks(which, c, x), &x), &slope);
+            assert_eq!(
+                jvp(|(c, x)| on_stacks(which, c, x), &x, &x),
+                jvp(|(c, x)| on_arrays(which, c, x), &x, &x),
+                "{what}"
+            );
+            let curvature = hvp(|(c, x)| on_arrays(which, c, x), &x, &x);
+            close(&what, &hvp(|(c, x)| on_stacks(which, c, x), &x, &x), &curvature);
+            let arrays = Function::value_and_grad(|(c, x): &Point<_>| on_arrays(which, c, x), &x);
+            let stacks = Function::value_and_grad(|(c, x): &Point<_>| on_stacks(which, c, x), &x);
+            assert_eq!(stacks.optimized().to_string(), arrays.optimized().to_string(), "{what}");
+        }
+    }
+}
+
+/// Structs that are read at indices: a view of each array, since these indices are affine.
+#[test]
+fn the_program_of_an_array_of_structs_is_the_one_of_arrays() {
+    let stack = parts(&(tensor([1.0, 2.0, 3.0]), tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])));
+    let picked = Function::stage(
+        |stack: &Stacked<_, Part<_>>| {
+            let both = stack.take(&Tensor::constant([2, 0]));
+            map(&both, |row| &row.bias[0] * &row.gain)
+        },
+        &stack,
+    );
+    let expected = "\
+program(x.gain: f64[3], x.bias.0: f64[3, 2]) {
+  t0 = (view [i<2, j<2] -> x.bias.0[2 - 2*i, j]) * (view [i<2, j<2] -> x.gain[2 - 2*i])
+  return t0
+}";
+    assert_eq!(picked.optimized().to_string().trim_end(), expected);
+    assert_eq!(picked.run(&stack).expect("runs"), tensor([[15.0, 18.0], [1.0, 2.0]]));
+}
+
+/// `at` of a stack that is built is the function, and a stack is built of its rows; without rows it has the structure
+/// of the function at zeros.
+#[test]
+fn built_stacks_are_functions() {
+    let f = |i: &Tensor<Concrete, 0, i64>| {
+        let x = i.to_float::<f64>();
+        part(&(x.sin(), tensor([1.0, 2.0]) * &x))
+    };
+    for n in [0, 1, 4] {
+        let stack = Stacked::build(n, f);
+        for k in 0..n {
+            assert_eq!(stack.at(&tensor(k as i64)), f(&tensor(k as i64)));
+            assert_eq!(stack.row(k), f(&tensor(k as i64)));
+        }
+        assert_eq!(Stacked::build(n, |i| stack.at(i)), stack);
+        assert_eq!(stack.take(&Tensor::iota(n)), stack);
+        assert_eq!(stack.field(|part| &part.bias[0]).shape(), [n, 2]);
+    }
+    assert_eq!(Stacked::build(0, f).sum(), part(&(tensor(0.0), tensor([0.0, 0.0]))));
+}
+
 #[test]
 fn a_stack_has_its_rows() {
     let rows: Vec<Part<Concrete>> = (0..3).map(|k| part(&(tensor(f64::from(k)), tensor([0.5, 1.5])))).collect();

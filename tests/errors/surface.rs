@@ -298,6 +298,8 @@ fn structures<T: BaseTensor>(x: &Tensor<T, 2>, v: &Vector<T>, log: &mut Log) {
     log.panics(|| Stacked::new(&[start.clone(), start.clone().more(&v.sum())]));
     log.panics(|| Stacked::<T, Tensor<T, 0>>::new(&[]));
     log.panics(|| layers.row(1));
+    log.panics(|| layers.clone().scatter_add(&Tensor::iota(2), &layers));
+    log.panics(|| Stacked::new(&[(v.sum(), v.gt(0.0))]).sum());
     let other = &*Box::leak(Box::new(v.clone()));
     log.panics(|| layers.field(|_| other));
     log.panics(|| layers.with_leaves(vec![v.raw().clone(); 2]));

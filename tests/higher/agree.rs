@@ -127,6 +127,7 @@ agree! { network: network at (
 ) }
 agree! { pair_fold: pair_fold at ((tensor(0.8), tensor(1.2)), tensor([0.3, -0.5, 0.8])) }
 agree! { indexed: indexed at (tensor([0.3, -0.5, 0.8]), tensor([1.0, 2.0, 3.0])) }
+agree! { picked: picked at (tensor([0.3, -0.5]), tensor([[1.0, 2.0], [0.4, -0.7]])) }
 agree! { scattered: scattered at (tensor([0.3, -0.5, 0.8]), tensor([1.0, 2.0, 3.0])) }
 agree! { filtered: filtered at (tensor([0.3, -0.5, 0.8, 1.9, 0.1]), tensor(0.7)) }
 agree! { filtered_pairs: filtered_pairs at (tensor([0.3, -0.5, 0.8]), tensor([0.1, 0.7, 0.9])) }

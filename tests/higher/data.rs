@@ -72,6 +72,7 @@ agree! {
     );
     pair_fold: gallery::pair_fold(), at ((tensor(0.8), tensor(1.2)), tensor([0.3, -0.5]));
     indexed: gallery::indexed(), at (tensor([0.3, -0.5, 0.8]), tensor([1.0, 2.0, 3.0]));
+    picked: gallery::picked(), at (tensor([0.3, -0.5]), tensor([[1.0, 2.0], [0.4, -0.7]]));
     scattered: gallery::scattered(), at (tensor([0.3, -0.5, 0.8]), tensor([1.0, 2.0, 3.0]));
     filtered: gallery::filtered(), at (tensor([0.3, -0.5]), tensor(0.1));
     kept: gallery::kept(), at (tensor([0.3, 1.5]), tensor(0.7));

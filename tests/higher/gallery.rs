@@ -157,6 +157,20 @@ pub(crate) fn indexed<C: Arrays>() -> Expr<C, Prod<Vector, Vector>, Real> {
     })
 }
 
+/// Elements of an array of pairs of numbers and vectors, read at indices, some of them out of bounds.
+pub(crate) fn picked<C: Arrays>() -> Expr<C, Prod<Vector, Matrix>, Real> {
+    fun2(|xs, rows| {
+        let_(tup(xs.at(), rows.at()), |all| {
+            let_(all.at().take(constant(tensor([1_i64, 0, 7, 1]))), |few| {
+                let weighed = few.at().map(lam2(|x, row| x.at() * row.at().sum().sin()));
+                let2(all.at().row(constant(tensor(1_i64))), |x, row| {
+                    weighed.sum() + x.at() * (row.at() * row.at()).sum()
+                })
+            })
+        })
+    })
+}
+
 /// Scattered elements.
 pub(crate) fn scattered<C: Arrays>() -> Expr<C, Prod<Vector, Vector>, Real> {
     fun2(|u, v| let_(u.at().scatter_add(constant(tensor([2_i64, 0, 7])), v.at()), |w| (w.at() * w.at() * w.at()).sum()))

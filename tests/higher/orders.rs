@@ -64,6 +64,7 @@ second! {
     );
     pair_fold_twice: pair_fold at ((tensor(0.8), tensor(1.2)), tensor([0.3, -0.5]));
     indexed_twice: indexed at (tensor([0.3, -0.5, 0.8]), tensor([1.0, 2.0, 3.0]));
+    picked_twice: picked at (tensor([0.3, -0.5]), tensor([[1.0, 2.0], [0.4, -0.7]]));
     scattered_twice: scattered at (tensor([0.3, -0.5, 0.8]), tensor([1.0, 2.0, 3.0]));
     filtered_twice: filtered at (tensor([0.3, -0.5]), tensor(0.1));
     kept_twice: kept at (tensor([0.3, 1.5]), tensor(0.7));
