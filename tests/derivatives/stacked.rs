@@ -198,7 +198,7 @@ fn on_stacks<T: BaseTensor>(which: &str, start: &Flat<T>, rows: &Flats<T>) -> Te
         }),
         "take" => stack.take(&ix),
         "scatter" => {
-            let more = map(&stack.take(&ix), |row| part(&(row.gain.sin(), row.bias[0].sin())));
+            let more = map(stack.take(&ix), |row| part(&(row.gain.sin(), row.bias[0].sin())));
             stack.scatter_add(&(ix + 1), &more)
         }
         "sum" => return mixed(&flat(&stack.sum()), rows),
