@@ -20,10 +20,15 @@ use super::loops::{Trip, one_loop, sweep_of};
 use super::value::{Code, Val};
 use crate::base::BaseTensor;
 
+/// A trip of a fold.
+fn step<T: BaseTensor>(f: &Val<T>) -> impl Fn(Val<T>, Val<T>) -> Trip<T> + '_ {
+    |state, x| Trip { carry: f.apply(Val::pair(state, x)), out: Val::Nil, sum: Val::Zero }
+}
+
 /// A left fold: the final state.
 pub(super) fn fold<T: BaseTensor>(x: Val<T>) -> Val<T> {
     let (f, start, xs) = (x.fst(), x.snd().fst(), x.snd().snd());
-    let step = |state: Val<T>, x| Trip { carry: f.apply(Val::pair(state, x)), out: Val::Nil, sum: Val::Zero };
+    let step = step(&f);
     if !(T::records() && matches!(start, Val::Fun(_))) {
         return sweep_of("fold", false, &f, start, &xs, &step).carry;
     }
@@ -36,10 +41,7 @@ pub(super) fn fold<T: BaseTensor>(x: Val<T>) -> Val<T> {
 /// The final state of a fold, which is a function, at an argument; `x` is the argument of the fold.
 pub(super) fn called<T: BaseTensor>(x: &Val<T>, z: Val<T>) -> Val<T> {
     let (f, start, xs) = (x.fst(), x.snd().fst(), x.snd().snd());
-    through(&f, &start, &xs, &z).unwrap_or_else(|| {
-        let step = |state: Val<T>, x| Trip { carry: f.apply(Val::pair(state, x)), out: Val::Nil, sum: Val::Zero };
-        sweep_of("fold", false, &f, start, &xs, &step).carry.apply(z)
-    })
+    through(&f, &start, &xs, &z).unwrap_or_else(|| sweep_of("fold", false, &f, start, &xs, &step(&f)).carry.apply(z))
 }
 
 /// What a step does with the function before it.

@@ -17,7 +17,7 @@ use std::panic::Location;
 use std::rc::Rc;
 
 use super::copower::Bag;
-use super::curry::{Calls, FunctionTangent, with};
+use super::curry::{FunctionTangent, with};
 use super::linear::{Lin, Mode};
 use super::stacks::{FunctionArray, element};
 use super::value::{Closure, Val};
@@ -324,16 +324,6 @@ pub(super) fn jvp_reverse<T: BaseTensor, K: FunctionTangent>() -> Closure<Tower<
             }),
         )
     })
-}
-
-/// The term `vjp` of reverse CHAD, whose cotangents of functions are their calls.
-pub(super) fn vjp_chad<T: BaseTensor>() -> Closure<Tower<T>> {
-    vjp_reverse::<T, Calls>()
-}
-
-/// The term `jvp` of reverse CHAD.
-pub(super) fn jvp_chad<T: BaseTensor>() -> Closure<Tower<T>> {
-    jvp_reverse::<T, Calls>()
 }
 
 /// The term `vjp` of forward CHAD. The tangent of a function is a function of its argument.

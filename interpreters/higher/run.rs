@@ -10,7 +10,8 @@ use std::panic::Location;
 use super::Tower;
 use super::chad::{Forward, Reverse};
 use super::compositions::fold;
-use super::differential::{Kinds, jvp, jvp_chad, jvp_forward, vjp, vjp_chad, vjp_forward};
+use super::curry::Calls;
+use super::differential::{Kinds, jvp, jvp_forward, jvp_reverse, vjp, vjp_forward, vjp_reverse};
 use super::linear::Lin;
 use super::untyped::{
     accumulate, applied, applied_linear, as_linear, both, case, choice, constantly, copower_sum, curry, differences,
@@ -281,14 +282,14 @@ impl<T: BaseTensor> Differential for Run<T> {
     }
 }
 
-/// The derivatives of functions by CHAD, over evaluation.
+/// The derivatives of functions by CHAD, over evaluation: cotangents of functions are formal sums of their calls.
 impl<T: BaseTensor> Differential for Reverse<Run<T>> {
     fn vjp<A: Ground, B: Ground>() -> Self::Hom<Prod<Fun<A, B>, A>, Prod<B, Fun<B::Tangent, A::Tangent>>> {
-        typed!(vjp_chad())
+        typed!(vjp_reverse::<T, Calls>())
     }
 
     fn jvp<A: Ground, B: Ground>() -> Self::Hom<Prod<Fun<A, B>, Prod<A, A::Tangent>>, Prod<B, B::Tangent>> {
-        typed!(jvp_chad())
+        typed!(jvp_reverse::<T, Calls>())
     }
 }
 

@@ -135,6 +135,28 @@ pub(super) fn flatten<T: BaseTensor>(
     outside: &mut Outside<'_, T>,
     into: &mut Vec<T>,
 ) -> Option<Skeleton<T>> {
+    match v {
+        Val::Fun(_) | Val::Many(_) if outside.contains(v) => Some(Skeleton::Outer(v.clone())),
+        Val::Fun(f) => {
+            let (code, captured) = f.parts()?;
+            Some(Skeleton::Fun(code.clone(), Box::new(captures(captured, outside, into)?)))
+        }
+        Val::Many(elements) => {
+            let Kept::Alike { n, form, leaves } = &elements.0 else { return None };
+            Some(Skeleton::Many(*n, Box::new(opened(form, &mut leaves.iter(), outside, into)?)))
+        }
+        Val::Zero | Val::Nil | Val::Leaf(_) | Val::Pair(_) | Val::Bag(_) => {
+            tensors(v, into, &mut |part, into| flatten(part, outside, into))
+        }
+        Val::Left(_) | Val::Right(_) | Val::Either(_) | Val::Lin(_) | Val::Mono(_) => None,
+    }
+}
+
+/// A structure with its tensors, of a part of a value.
+type Part<'a, T> = &'a mut dyn FnMut(&Val<T>, &mut Vec<T>) -> Option<Skeleton<T>>;
+
+/// Appends the tensors of a value that consists of tensors, where `part` does so for its parts; `None` for other values.
+fn tensors<T: BaseTensor>(v: &Val<T>, into: &mut Vec<T>, part: Part<'_, T>) -> Option<Skeleton<T>> {
     Some(match v {
         Val::Zero => Skeleton::Zero,
         Val::Nil => Skeleton::Nil,
@@ -143,21 +165,24 @@ pub(super) fn flatten<T: BaseTensor>(
             Skeleton::Leaf
         }
         Val::Pair(p) => {
-            let first = flatten(&p.0, outside, into)?;
-            Skeleton::Pair(Box::new(first), Box::new(flatten(&p.1, outside, into)?))
+            let first = part(&p.0, into)?;
+            Skeleton::Pair(Box::new(first), Box::new(part(&p.1, into)?))
         }
-        Val::Bag(bag) => entries(bag, &mut |v| flatten(v, outside, into))?,
-        Val::Fun(f) => match f.parts() {
-            _ if outside.contains(v) => Skeleton::Outer(v.clone()),
-            Some((code, captured)) => Skeleton::Fun(code.clone(), Box::new(captures(captured, outside, into)?)),
-            None => return None,
-        },
-        Val::Many(_) if outside.contains(v) => Skeleton::Outer(v.clone()),
-        Val::Many(elements) => {
-            let Kept::Alike { n, form, leaves } = &elements.0 else { return None };
-            Skeleton::Many(*n, Box::new(opened(form, &mut leaves.iter(), outside, into)?))
+        Val::Bag(bag) => {
+            let mut found = Vec::new();
+            for entry in bag.entries() {
+                let (many, a, v) = match entry {
+                    Entry::One(a, v) => (false, a, v),
+                    Entry::Zip(a, v) => (true, a, v),
+                    Entry::Total(_) => return None,
+                };
+                let a = part(a, into)?;
+                found.push((many, a, part(v, into)?));
+            }
+            Skeleton::Bag(found)
         }
-        Val::Left(_) | Val::Right(_) | Val::Either(_) | Val::Lin(_) | Val::Mono(_) => return None,
+        Val::Left(_) | Val::Right(_) | Val::Either(_) | Val::Fun(_) | Val::Lin(_) => return None,
+        Val::Mono(_) | Val::Many(_) => return None,
     })
 }
 
@@ -166,26 +191,10 @@ fn captures<T: BaseTensor>(v: &Val<T>, outside: &mut Outside<'_, T>, into: &mut 
     if outside.contains(v) {
         return Some(Skeleton::Outer(v.clone()));
     }
-    if let Val::Pair(p) = v {
-        let first = captures(&p.0, outside, into)?;
-        return Some(Skeleton::Pair(Box::new(first), Box::new(captures(&p.1, outside, into)?)));
+    if let Val::Pair(_) = v {
+        return tensors(v, into, &mut |part, into| captures(part, outside, into));
     }
     flatten(v, outside, into)
-}
-
-/// The structure of a copower whose parts have the structures that `part` finds.
-fn entries<T: BaseTensor>(bag: &Bag<T>, part: &mut dyn FnMut(&Val<T>) -> Option<Skeleton<T>>) -> Option<Skeleton<T>> {
-    let mut found = Vec::new();
-    for entry in bag.entries() {
-        let (many, a, v) = match entry {
-            Entry::One(a, v) => (false, a, v),
-            Entry::Zip(a, v) => (true, a, v),
-            Entry::Total(_) => return None,
-        };
-        let a = part(a)?;
-        found.push((many, a, part(v)?));
-    }
-    Some(Skeleton::Bag(found))
 }
 
 /// The structure of the elements of an array, as that of a part of a value: what the elements share is a part, too,
@@ -216,25 +225,10 @@ fn opened<T: BaseTensor>(
 
 /// [`flatten`] of an array whose elements a loop reads: the structure is that of an element, whose tensors are rows.
 pub(super) fn rows<T: BaseTensor>(xs: &Val<T>, into: &mut Vec<T>) -> Option<Skeleton<T>> {
-    Some(match xs {
-        Val::Zero => Skeleton::Zero,
-        Val::Nil => Skeleton::Nil,
-        Val::Leaf(t) => {
-            into.push(t.clone());
-            Skeleton::Leaf
-        }
-        Val::Pair(p) => {
-            let first = rows(&p.0, into)?;
-            Skeleton::Pair(Box::new(first), Box::new(rows(&p.1, into)?))
-        }
-        Val::Bag(bag) => entries(bag, &mut |v| rows(v, into))?,
-        Val::Many(elements) => {
-            let Kept::Alike { form, leaves, .. } = &elements.0 else { return None };
-            into.extend(leaves.iter().cloned());
-            form.clone()
-        }
-        Val::Left(_) | Val::Right(_) | Val::Either(_) | Val::Fun(_) | Val::Lin(_) | Val::Mono(_) => return None,
-    })
+    let Val::Many(elements) = xs else { return tensors(xs, into, &mut rows) };
+    let Kept::Alike { form, leaves, .. } = &elements.0 else { return None };
+    into.extend(leaves.iter().cloned());
+    Some(form.clone())
 }
 
 /// How a value is rebuilt from tensors.

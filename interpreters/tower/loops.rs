@@ -98,6 +98,14 @@ fn looped_by_plan<T: BaseTensor>(
     at!(level, looped_at_base(operands, &mut within), looped(operands, rest, &mut within))
 }
 
+/// The levels of values, ascending.
+fn levels<'a, T: BaseTensor>(values: impl IntoIterator<Item = &'a Tower<T>>) -> Vec<Level> {
+    let mut levels = Vec::new();
+    values.into_iter().for_each(|v| v.collect_levels(&mut levels));
+    levels.sort_unstable_by_key(|level| level.number());
+    levels
+}
+
 /// The levels of the operands, and of the results of the first trip, in which captured values may have taken part.
 #[track_caller]
 fn levels_of_trip<T: BaseTensor>(
@@ -106,19 +114,15 @@ fn levels_of_trip<T: BaseTensor>(
 ) -> Vec<Level> {
     let at = Tower::constant(Array::scalar(if reverse { n as i64 - 1 } else { 0 }));
     let elements: Vec<Tower<T>> = xs.iter().map(|x| x.gather(std::slice::from_ref(&at))).collect();
-    let mut levels = Vec::new();
-    init.iter().chain(xs).for_each(|v| v.collect_levels(&mut levels));
-    let (carry, outputs) = step(init, &elements);
-    carry.iter().chain(&outputs).for_each(|v| v.collect_levels(&mut levels));
-    levels.sort_unstable_by_key(|level| level.number());
-    levels
+    let (carry, outputs) = step(init.clone(), &elements);
+    levels(init.iter().chain(xs).chain(&carry).chain(&outputs))
 }
 
 /// A loop whose step may capture values of higher levels than those of the operands. It runs at the levels that its
 /// first trip shows. If a later trip has another level, since the host language chooses differently there, the loop runs
 /// again, at all levels that run. Where operations are recorded, no trip is recorded for its levels alone: what a level
 /// does not need is no part of the program that remains. Nor does a trip run for its levels in the loop of a term of
-/// reverse mode, which counts its trips.
+/// reverse mode, which counts its trips, and where the operands have all levels that run.
 #[track_caller]
 fn looped_at_levels<T: BaseTensor>(
     (n, reverse, init, xs): LoopOperands<'_, T>,
@@ -129,7 +133,7 @@ fn looped_at_levels<T: BaseTensor>(
         (Rc::new(Plan { levels, misses: Cell::new(false) }), count)
     };
     let all = running_levels();
-    if !T::records() && !adval::counts_trips() {
+    if !T::records() && !adval::counts_trips() && levels(init.iter().chain(xs)) != all {
         let found = levels_of_trip((n, reverse, init.clone(), xs), step);
         if found != all {
             let plan = by(found);

@@ -20,9 +20,11 @@ use crate::interpreters::Tower;
 use crate::interpreters::adval::Fault;
 use crate::interpreters::higher::misfit;
 use crate::interpreters::higher::optic::{Stage, Staged, Wire};
-use crate::interpreters::higher::{Backward, Booleans, CurryClosures, Dependency, Forward, Mode, Reverse, Run, Val};
+use crate::interpreters::higher::{
+    Backward, Booleans, CurryClosures, Dependency, Forward, Lin, Mode, Reverse, Run, Val,
+};
 use crate::interpreters::tower::ForwardLevel;
-use crate::passes::{Options, optimize, optimize_with};
+use crate::passes::{Options, optimize};
 use crate::program::{Program, Term};
 use crate::tensor::Tensor;
 use crate::tree::Tree;
@@ -71,14 +73,45 @@ where
     B: Ground,
     T: BaseTensor,
 {
-    let ran = C::pulled(&program.hom(), Val::given::<A>(x));
+    with_pullback::<A, B, T>(&C::pulled(&program.hom(), Val::given::<A>(x)), x, by_cells)
+}
+
+/// The run of a pullback: the cotangent of what is differentiated, from that of the value.
+type Pull<T> = fn(&Lin<Tower<T>>, Val<Tower<T>>) -> Val<Tower<T>>;
+
+fn by_cells<T: BaseTensor>(pullback: &Lin<Tower<T>>, y_bar: Val<Tower<T>>) -> Val<Tower<T>> {
+    pullback.run(Mode::Cells, y_bar)
+}
+
+/// Value and pullback to `x`, from those of a program that has run.
+fn with_pullback<'a, A: Ground, B: Ground, T: BaseTensor>(
+    ran: &Val<Tower<T>>,
+    x: &'a A::Value<T>,
+    pull: Pull<T>,
+) -> (B::Value<T>, LinearMap<'a, B::Value<T>, A::Value<T>>) {
     let (value, pullback) = (ran.fst().read::<B>(), ran.snd().lin());
     let like = value.leaves();
-    let pull = move |ct: &B::Value<T>| {
+    let back = move |ct: &B::Value<T>| {
         check_like("vjp", "cotangent", &like, &ct.leaves())?;
-        Ok::<_, String>(pullback.run(Mode::Cells, Val::given::<B>(ct)).tangent_like::<A>(x))
+        Ok::<_, String>(pull(&pullback, Val::given::<B>(ct)).tangent_like::<A>(x))
     };
-    (value, LinearMap::new(pull))
+    (value, LinearMap::new(back))
+}
+
+/// Value and gradient in `x`, from the value and the pullback of a program that has run.
+fn with_gradient<A: Ground, T: BaseTensor>(
+    ran: &Val<Tower<T>>,
+    x: &A::Value<T>,
+    pull: Pull<T>,
+) -> (Tensor<T, 0>, A::Value<T>) {
+    (ran.fst().read::<Real>(), pull(&ran.snd().lin(), one()).tangent_like::<A>(x))
+}
+
+/// Value and derivative along a tangent, of a program that has run.
+fn with_tangent<B: Ground, T: BaseTensor>(ran: &Val<Tower<T>>, x_dot: Val<Tower<T>>) -> (B::Value<T>, B::Value<T>) {
+    let value = ran.fst().read::<B>();
+    let tangent = ran.snd().lin().run(Mode::Tuples, x_dot).tangent_like::<B>(&value);
+    (value, tangent)
 }
 
 /// The cotangent of `x` for a cotangent of the value, with linear functions evaluated in the given [`Mode`]. The other
@@ -149,9 +182,7 @@ pub fn value_and_grad_by<C: Backward<T>, A: Ground, T: BaseTensor>(
     program: Expr<C, A, Real>,
     x: &A::Value<T>,
 ) -> (Tensor<T, 0>, A::Value<T>) {
-    let ran = C::pulled(&program.hom(), Val::given::<A>(x));
-    let gradient = ran.snd().lin().run(Mode::Cells, one()).tangent_like::<A>(x);
-    (ran.fst().read::<Real>(), gradient)
+    with_gradient::<A, T>(&C::pulled(&program.hom(), Val::given::<A>(x)), x, by_cells)
 }
 
 /// Gradient of a program whose result is a scalar, by [`CurryClosures`].
@@ -184,10 +215,7 @@ pub fn jvp<A: Ground, B: Ground, T: BaseTensor>(
     if let Err(message) = check_like("jvp", "tangent", &x.leaves(), &x_dot.leaves()) {
         panic!("{message}");
     }
-    let ran = program.hom().at(Val::given::<A>(x));
-    let value = ran.fst().read::<B>();
-    let tangent = ran.snd().lin().run(Mode::Tuples, Val::given::<A>(x_dot)).tangent_like::<B>(&value);
-    (value, tangent)
+    with_tangent::<B, T>(&program.hom().at(Val::given::<A>(x)), Val::given::<A>(x_dot))
 }
 
 /// The gradient of a program whose result is a scalar, and the Hessian times `v`: forward mode over
@@ -213,7 +241,7 @@ pub fn hvp<A: Ground, T: BaseTensor>(
     if let Err(message) = check_like("hvp", "direction", &x.leaves(), &v.leaves()) {
         panic!("{message}");
     }
-    second::<A, T>(x, v, |x| program.hom().at(x).snd().lin().run(Mode::Cells, one()))
+    second::<A, T>(x, v, |x| by_cells(&program.hom().at(x).snd().lin(), one()))
 }
 
 /// The cotangent 1 of a number.
@@ -298,16 +326,14 @@ pub fn stage_grad<A: Ground>(program: Expr<Run<Term>, A, Real>, like: &A::Value<
 /// The program of the value and the gradient of a recorded program in the first `count` inputs, which are those of `like`.
 #[track_caller]
 fn gradient<X: Tree<Array>>(recorded: &Program, count: usize, like: &X) -> Program {
-    let (derived, options) = (Derived::By(Wanted::gradient(true)), Options::DEFAULT);
-    let made = match derived.of(recorded, count, None, options, false) {
-        Ok(made) => made,
+    let ready = match Derived::By(Wanted::gradient(true)).optimized(recorded, count, None, Options::DEFAULT) {
+        Ok(ready) => ready,
         Err(Fault::Unbounded) => panic!(
             "iterate: the number of steps must be bounded where a gradient is recorded in reverse mode, but it depends on inputs; take \
              iterate_within, or forward mode: polygrad::jvp of higher::run"
         ),
         Err(fault) => panic!("{fault}"),
     };
-    let ready = made.ready.unwrap_or_else(|| optimize_with(&made.program, derived.last(options)));
     let mut results = vec![String::from("value")];
     like.paths("grad", &mut results);
     let inputs: Vec<&str> = recorded.inputs().iter().map(|slot| slot.name.as_str()).collect();
@@ -318,24 +344,19 @@ fn gradient<X: Tree<Array>>(recorded: &Program, count: usize, like: &X) -> Progr
 /// gives them.
 #[track_caller]
 fn recorded<A: Ground, B: Ground>(program: Expr<Run<Term>, A, B>, like: &A::Value<Array>) -> Program {
-    let variables = Term::variables_like(&like.leaves());
     let mut names = Vec::new();
     like.paths("x", &mut names);
-    let inputs = Val::given::<A>(&A::read(&mut variables.iter().cloned()));
-    match Term::program(&variables, &program.hom().at(inputs).results(&B::layout()), &names) {
-        Ok(program) => program,
-        Err(message) => panic!("{message}"),
-    }
+    traced::<A>(like, &names, |x| program.hom().at(Val::given::<A>(&x)).results(&B::layout()))
 }
 
 /// The program of [`stage_grad`] by any instance of reverse mode: the program is differentiated by its structure, and then
 /// recorded.
 #[track_caller]
 pub fn stage_grad_by<C: Backward<Term>, A: Ground>(program: Expr<C, A, Real>, like: &A::Value<Array>) -> Program {
-    staged::<A>(like, |x| {
+    optimize(&traced::<A>(like, &[], |x| {
         let (value, gradient) = value_and_grad_by::<C, A, Term>(program, &x);
         std::iter::once(value.into_raw()).chain(gradient.leaves()).collect()
-    })
+    }))
 }
 
 /// All programs of an optic of order `n`, `n` times [`ReverseOptic`](crate::interpreters::higher::ReverseOptic), as one
@@ -385,7 +406,7 @@ pub fn stage_optic<W: Staged<Term>, A: Ground, B: Ground>(program: &Wire<W, A, B
         inputs.extend(given);
         results.extend(found.into_iter().filter(|leaf| leaf.dtype().is_float()));
     }
-    closed(&inputs, &results)
+    optimize(&program_of(&inputs, &results, &[]))
 }
 
 /// The reverse derivative of order `n` of a program `f` of wires, as the last of the `2^n` programs of its optic:
@@ -479,7 +500,7 @@ pub fn stage_reverse_derivative<W: Staged<Term>, A: Ground, B: Ground>(
     let directions: Vec<A::Value<Term>> = (0..directions).map(|_| A::read(&mut further(&of_a))).collect();
     let found = last_stage::<A, B, Term>(&stages, &directions, &y_bar);
     let results: Vec<Term> = found.leaves().into_iter().filter(|leaf| leaf.dtype().is_float()).collect();
-    closed(&inputs, &results)
+    optimize(&program_of(&inputs, &results, &[]))
 }
 
 /// The output of the last stage, after the first one has run: the directions are the inputs of the further stages whose
@@ -592,18 +613,18 @@ pub fn formal_derivatives<A: Ground, T: BaseTensor>(
     pullback.run(Mode::Cells, one).marks::<Parity>(&A::layout()).into_iter().map(|p| p.0).collect()
 }
 
-/// The optimized program of a function, traced at variables with the shapes of `like`.
+/// The program of a function, traced at variables with the shapes of `like` and these names.
 #[track_caller]
-fn staged<A: Ground>(like: &A::Value<Array>, f: impl FnOnce(A::Value<Term>) -> Vec<Term>) -> Program {
+fn traced<A: Ground>(like: &A::Value<Array>, names: &[String], f: impl FnOnce(A::Value<Term>) -> Vec<Term>) -> Program {
     let variables = Term::variables_like(&like.leaves());
-    closed(&variables, &f(A::read(&mut variables.iter().cloned())))
+    program_of(&variables, &f(A::read(&mut variables.iter().cloned())), names)
 }
 
-/// The optimized program from variables to results.
+/// The program from variables to results.
 #[track_caller]
-fn closed(variables: &[Term], results: &[Term]) -> Program {
-    match Term::program(variables, results, &[]) {
-        Ok(program) => optimize(&program),
+fn program_of(variables: &[Term], results: &[Term], names: &[String]) -> Program {
+    match Term::program(variables, results, names) {
+        Ok(program) => program,
         Err(message) => panic!("{message}"),
     }
 }

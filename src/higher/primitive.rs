@@ -259,27 +259,34 @@ impl Primitive for ScatterAdd {
     }
 }
 
+/// Primitives that are given by a type alone.
+macro_rules! of_type {
+    ($($primitive:ident)*) => { $(
+        impl<A> $primitive<A> {
+            /// For values, or elements, of type `A`.
+            pub fn new() -> Self {
+                $primitive(PhantomData)
+            }
+        }
+
+        impl<A> Default for $primitive<A> {
+            fn default() -> Self {
+                $primitive::new()
+            }
+        }
+
+        impl<A> Clone for $primitive<A> {
+            fn clone(&self) -> Self {
+                $primitive::new()
+            }
+        }
+    )* };
+}
+
+of_type! { RowAt Take Compact ZeroTangent }
+
 /// The element of an array at an index, of any type of elements; zeros at an index out of bounds.
 pub struct RowAt<A>(PhantomData<A>);
-
-impl<A> RowAt<A> {
-    /// For elements of type `A`.
-    pub fn new() -> Self {
-        RowAt(PhantomData)
-    }
-}
-
-impl<A> Default for RowAt<A> {
-    fn default() -> Self {
-        RowAt::new()
-    }
-}
-
-impl<A> Clone for RowAt<A> {
-    fn clone(&self) -> Self {
-        RowAt::new()
-    }
-}
 
 impl<A: Ground + Stack<Stacked: Ground>> Primitive for RowAt<A> {
     type Dom = Prod<A::Stacked, Int>;
@@ -297,25 +304,6 @@ impl<A: Ground + Stack<Stacked: Ground>> Primitive for RowAt<A> {
 /// The elements of an array at indices, of any type of elements; zeros at indices out of bounds.
 pub struct Take<A>(PhantomData<A>);
 
-impl<A> Take<A> {
-    /// For elements of type `A`.
-    pub fn new() -> Self {
-        Take(PhantomData)
-    }
-}
-
-impl<A> Default for Take<A> {
-    fn default() -> Self {
-        Take::new()
-    }
-}
-
-impl<A> Clone for Take<A> {
-    fn clone(&self) -> Self {
-        Take::new()
-    }
-}
-
 impl<A: Stack<Stacked: Ground>> Primitive for Take<A> {
     type Dom = Prod<A::Stacked, Arr<1, i64>>;
     type Cod = A::Stacked;
@@ -332,7 +320,12 @@ impl<A: Stack<Stacked: Ground>> Primitive for Take<A> {
 /// The subarrays of all arrays at the indices that follow them.
 fn rows_at<T: BaseTensor>(args: &[T]) -> Vec<T> {
     let (ix, arrays) = args.split_last().expect("indices");
-    arrays.iter().map(|a| a.gather(std::slice::from_ref(ix))).collect()
+    rows_of(arrays, ix).collect()
+}
+
+/// The subarrays of arrays at indices.
+fn rows_of<'a, T: BaseTensor>(arrays: &'a [T], ix: &'a T) -> impl Iterator<Item = T> + 'a {
+    arrays.iter().map(|a| a.gather(std::slice::from_ref(ix)))
 }
 
 /// The number of elements for which a mask holds, and these elements in order, padded with zeros: the result has the
@@ -341,25 +334,6 @@ fn rows_at<T: BaseTensor>(args: &[T]) -> Vec<T> {
 /// # Panics
 /// When an array has another number of elements than the mask.
 pub struct Compact<A>(PhantomData<A>);
-
-impl<A> Compact<A> {
-    /// For elements of type `A`.
-    pub fn new() -> Self {
-        Compact(PhantomData)
-    }
-}
-
-impl<A> Default for Compact<A> {
-    fn default() -> Self {
-        Compact::new()
-    }
-}
-
-impl<A> Clone for Compact<A> {
-    fn clone(&self) -> Self {
-        Compact::new()
-    }
-}
 
 impl<A: Stack<Stacked: Ground>> Primitive for Compact<A> {
     type Dom = Prod<Arr<1, bool>, A::Stacked>;
@@ -387,31 +361,12 @@ impl<A: Stack<Stacked: Ground>> Primitive for Compact<A> {
         let kept = T::discrete(&Discrete::Compare(Compare::Lt), &[&places, &all(&count)]);
         // A read out of bounds gives zero.
         let from = T::select(&kept, &order, &all(&T::constant(Array::scalar(n as i64))));
-        std::iter::once(count).chain(arrays.iter().map(|a| a.gather(std::slice::from_ref(&from)))).collect()
+        std::iter::once(count).chain(rows_of(arrays, &from)).collect()
     }
 }
 
 /// The zero (co)tangent of a value: zeros of the shapes of its floats.
 pub struct ZeroTangent<A>(PhantomData<A>);
-
-impl<A> ZeroTangent<A> {
-    /// For values of type `A`.
-    pub fn new() -> Self {
-        ZeroTangent(PhantomData)
-    }
-}
-
-impl<A> Default for ZeroTangent<A> {
-    fn default() -> Self {
-        ZeroTangent::new()
-    }
-}
-
-impl<A> Clone for ZeroTangent<A> {
-    fn clone(&self) -> Self {
-        ZeroTangent::new()
-    }
-}
 
 impl<A: Ground> Primitive for ZeroTangent<A> {
     type Dom = A;

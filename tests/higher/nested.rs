@@ -6,7 +6,7 @@
 use polygrad::higher::primitive::{Pointwise2, Recorded, Replicate, SumAll};
 use polygrad::higher::{
     self, Differential, Expr, Fun, Int, Matrix, Obj, Prod, Real, Vector, case, fix, fun1, fun2, fun3, if_, inl, inr,
-    iterate, lam, let_, map, num, tup,
+    iterate, lam, let_, map, num, tup, unit,
 };
 use polygrad::interpreters::higher::{CurryClosures, CurryLists, Reverse, Run, Syntax};
 use polygrad::ops::Binary;
@@ -238,7 +238,7 @@ fn tup_of<C: Differential>(program: fn() -> Expr<C, Real, Real>) -> Expr<C, Real
 
 /// A program as a function, in any context.
 fn function<C: Differential, G: Obj, A: Obj, B: Obj>(program: Expr<C, A, B>) -> Expr<C, G, Fun<A, B>> {
-    Expr::of(C::curry(C::then(C::snd(), program.hom())))
+    lam(|x| program.call(x.at()))
 }
 
 fn answers(
@@ -350,16 +350,12 @@ fn integers<C: Differential>() -> Expr<C, Prod<Vector, Real>, Real> {
             let_(at.at().fst().gather(at.at().snd()), |x| x.at() * x.at() * y.at())
         });
         let_(read, |read| {
-            let at = || tup(xs.at(), Expr::of(C::then(C::unit(), C::prim(one()))));
+            let at = || tup(xs.at(), higher::constant(tensor(1_i64)));
             let pulled = read.at().vjp().app(at()).snd().app(y.at()).fst();
-            let tangent = tup(xs.at(), Expr::of(C::unit()));
+            let tangent = tup(xs.at(), unit());
             pulled.sum() + read.at().jvp().app(tup(at(), tangent)).snd()
         })
     })
-}
-
-fn one() -> higher::primitive::Constant<0, i64> {
-    higher::primitive::Constant::new(Array::scalar(1_i64))
 }
 
 /// A recorded program with a loop is an operation of a function that is differentiated.

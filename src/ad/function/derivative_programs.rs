@@ -71,6 +71,21 @@ impl Derived {
         }
     }
 
+    /// The derivative of a program in its first `count` inputs, optimized for many runs.
+    ///
+    /// # Errors
+    /// When the derivative does not exist.
+    pub(crate) fn optimized(
+        self,
+        program: &Program,
+        count: usize,
+        mode: Option<Mode>,
+        options: Options,
+    ) -> Result<Program, Fault> {
+        let made = self.of(program, count, mode, options, false)?;
+        Ok(made.ready.unwrap_or_else(|| optimize_with(&made.program, self.last(options))))
+    }
+
     /// The derivative of a program in its first `count` inputs; the other inputs are data.
     ///
     /// # Errors

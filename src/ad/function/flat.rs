@@ -305,13 +305,10 @@ impl<P, E: Float> FlatFunction<P, E> {
     fn made(&self, derived: Derived) -> FlatProgram {
         let options = self.options;
         let count = self.recorded.inputs().len();
-        let made = match derived.of(&options.cut(&self.recorded), count, options.mode, options.passes, false) {
-            Ok(made) => made,
+        match derived.optimized(&options.cut(&self.recorded), count, options.mode, options.passes) {
+            Ok(ready) => FlatProgram::new(&ready, options, derived.last(options.passes)),
             Err(fault) => panic!("{fault}"),
-        };
-        let passes = derived.last(options.passes);
-        let ready = made.ready.unwrap_or_else(|| optimize_with(&made.program, passes));
-        FlatProgram::new(&ready, options, passes)
+        }
     }
 
     /// Panics unless the result is one number.

@@ -3,13 +3,13 @@
 //! Law: each gives what the verb without data gives for the parameters. No cotangent of the data is computed: an operation
 //! pulls back to those of its operands that the parameters reach by variables, and what goes to the data goes nowhere.
 
-use super::{check_like, gradient, one, recorded, second};
+use super::{check_like, gradient, one, recorded, second, with_gradient, with_pullback, with_tangent};
 use crate::array::Array;
 use crate::base::BaseTensor;
 use crate::higher::primitive::leaves;
 use crate::higher::{Expr, Ground, Prod, Real};
 use crate::interpreters::Tower;
-use crate::interpreters::higher::{CurryClosures, Forward, Mode, Run, Val};
+use crate::interpreters::higher::{CurryClosures, Forward, Lin, Run, Val};
 use crate::program::{Program, Term};
 use crate::tensor::Tensor;
 use crate::tree::Tree;
@@ -41,14 +41,7 @@ pub fn vjp_with<'a, A: Ground, D: Ground, B: Ground, T: BaseTensor>(
     x: &'a A::Value<T>,
     data: &D::Value<T>,
 ) -> (B::Value<T>, LinearMap<'a, B::Value<T>, A::Value<T>>) {
-    let ran = program.hom().at(argument::<A, D, T>(x, data));
-    let (value, pullback) = (ran.fst().read::<B>(), ran.snd().lin());
-    let like = value.leaves();
-    let pull = move |ct: &B::Value<T>| {
-        check_like("vjp", "cotangent", &like, &ct.leaves())?;
-        Ok::<_, String>(pullback.run_first(Val::given::<B>(ct)).tangent_like::<A>(x))
-    };
-    (value, LinearMap::new(pull))
+    with_pullback::<A, B, T>(&program.hom().at(argument::<A, D, T>(x, data)), x, Lin::run_first)
 }
 
 /// Value of a program whose result is a scalar, and its gradient in the parameters, for data that are not
@@ -73,9 +66,7 @@ pub fn value_and_grad_with<A: Ground, D: Ground, T: BaseTensor>(
     x: &A::Value<T>,
     data: &D::Value<T>,
 ) -> (Tensor<T, 0>, A::Value<T>) {
-    let ran = program.hom().at(argument::<A, D, T>(x, data));
-    let gradient = ran.snd().lin().run_first(one()).tangent_like::<A>(x);
-    (ran.fst().read::<Real>(), gradient)
+    with_gradient::<A, T>(&program.hom().at(argument::<A, D, T>(x, data)), x, Lin::run_first)
 }
 
 /// Gradient of a program whose result is a scalar in its parameters, for data that are not differentiated.
@@ -122,11 +113,8 @@ pub fn jvp_with<A: Ground, D: Ground, B: Ground, T: BaseTensor>(
     if let Err(message) = check_like("jvp", "tangent", &x.leaves(), &x_dot.leaves()) {
         panic!("{message}");
     }
-    let ran = program.hom().at(argument::<A, D, T>(x, data));
-    let value = ran.fst().read::<B>();
     let along = Val::pair(Val::given::<A>(x_dot), Val::Zero);
-    let tangent = ran.snd().lin().run(Mode::Tuples, along).tangent_like::<B>(&value);
-    (value, tangent)
+    with_tangent::<B, T>(&program.hom().at(argument::<A, D, T>(x, data)), along)
 }
 
 /// The gradient of a program whose result is a scalar in its parameters, and the Hessian in them times `v`, for data that
