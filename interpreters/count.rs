@@ -1,6 +1,7 @@
 //! `Count<T>`: the cost of a program, over any interpreter `T`.
 //!
-//! A value is a value of `T`; every operation records its calls, elementary operations and bytes, by family.
+//! A value is a value of `T`; every operation records its calls, elementary operations and bytes, by family. A value
+//! comes with the step at which it is ready (`span`), so the span of the program is counted, too.
 //!
 //! Law: the counts depend on shapes and on the sharing of values, and not on `T`, except that a loop is counted as
 //! often as `T` runs its step. [`Cost`] defines the cost of an operation. An operation that updates its operand in
@@ -16,6 +17,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::scope;
+use super::span::{Ready, tree};
 use crate::array::Array;
 use crate::base::{BaseTensor, Beyond, Distance, Enter, Lift, Report, Staging, Trip, TripFn};
 use crate::cost::Cost;
@@ -23,6 +25,7 @@ use crate::dtype::DType;
 use crate::ops::kinds::Kind;
 use crate::ops::{Binary, Call, Contract, Discrete, FloatStep, Linear, Reduce, Unary};
 use crate::program::{Custom, Term};
+use crate::shape::size;
 use crate::source::Site;
 use crate::taps::quietly;
 
@@ -93,9 +96,9 @@ impl Family {
     }
 }
 
-/// The cost of a program by family. Prints as a table.
+/// The cost of a program by family, and its span. Prints as a table.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Tally([Cost; Family::ALL.len()]);
+pub struct Tally([Cost; Family::ALL.len()], u64);
 
 impl Tally {
     /// The cost of one family.
@@ -106,6 +109,24 @@ impl Tally {
     /// The cost of all families.
     pub fn total(&self) -> Cost {
         self.0.iter().copied().sum()
+    }
+
+    /// The length of the critical path: the number of steps that depend on each other, on as many processors as the program
+    /// can use. An elementwise operation is one step, a sum of `n` terms takes `log2 n` more; trips of a loop depend on
+    /// each other through the carry alone; additions to one accumulator are a sum; linear algebra and code of the host
+    /// are sequential.
+    ///
+    /// ```
+    /// use polygrad::inspect::count;
+    /// use polygrad::{fold, tensor};
+    /// let x = tensor([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]);
+    /// // A sine, and a tree of three levels.
+    /// assert_eq!(count(|x| x.sin().sum(), &x).1.span(), 1 + (1 + 3));
+    /// // The reads of the elements, and eight additions, one after the other.
+    /// assert_eq!(count(|x| fold(x.get(0), x, |s, x| s + x), &x).1.span(), 1 + 8);
+    /// ```
+    pub fn span(&self) -> u64 {
+        self.1
     }
 }
 
@@ -125,7 +146,7 @@ impl fmt::Display for Tally {
 ///
 /// Made by [`inspect::count`](fn@crate::inspect::count); a program sees it only as its `T: BaseTensor`.
 #[derive(Clone)]
-pub struct Count<T>(T, Owners);
+pub struct Count<T>(T, Owners, Ready);
 
 /// Counts the owners of a value: each holds a copy.
 type Owners = Arc<()>;
@@ -146,21 +167,28 @@ impl<T: BaseTensor> Count<T> {
         scope::observer::<Count<T>, Tally, ()>(|tally| tally.0[family as usize] += cost);
     }
 
-    /// Adds the cost of an operation, and wraps its result.
-    fn note(family: Family, cost: Cost, result: T) -> Self {
+    /// Adds the cost of an operation whose result has sums of `terms` terms, and wraps the result.
+    fn note(family: Family, cost: Cost, operands: &[&Self], terms: u64, result: T) -> Self {
         Count::<T>::charge(family, cost);
-        Count::new(result)
+        let work = u64::from(cost.work > 0);
+        Count::ready(result, Ready::at(latest(operands) + work + tree(terms)))
     }
 
     /// A value without another owner.
+    fn ready(value: T, ready: Ready) -> Self {
+        scope::observer::<Count<T>, Tally, ()>(|tally| tally.1 = tally.1.max(ready.step()));
+        Count(value, Owners::default(), ready)
+    }
+
+    /// A value from outside.
     fn new(value: T) -> Self {
-        Count(value, Owners::default())
+        Count(value, Owners::default(), Ready::at(0))
     }
 
     /// Adds the cost of an operation that returns its operand: the result has the owners of the operand.
     fn note_same(&self, family: Family, result: T) -> Self {
         Count::<T>::charge(family, Cost::same());
-        Count(result, self.1.clone())
+        Count(result, self.1.clone(), self.2)
     }
 
     /// The value, for an update in place, and the cost of the update; a copy is included if the value has another
@@ -172,8 +200,19 @@ impl<T: BaseTensor> Count<T> {
 
     /// Adds the cost of an operation that reads all operands and computes all elements of its result.
     fn whole(family: Family, operands: &[&Self], result: T) -> Self {
-        Count::note(family, Cost::whole(operands.iter().map(|t| kind(&t.0)), kind(&result)), result)
+        let cost = Cost::whole(operands.iter().map(|t| kind(&t.0)), kind(&result));
+        Count::note(family, cost, operands, terms(cost, &result), result)
     }
+}
+
+/// The step at which all operands are ready.
+fn latest<T>(operands: &[&Count<T>]) -> u64 {
+    operands.iter().map(|operand| operand.2.step()).max().unwrap_or(0)
+}
+
+/// The number of terms of each element of a result.
+fn terms<T: BaseTensor>(cost: Cost, result: &T) -> u64 {
+    cost.work.div_ceil((size(result.shape()) as u64).max(1))
 }
 
 fn kind<T: BaseTensor>(t: &T) -> Kind<'_> {
@@ -192,8 +231,12 @@ fn moved<T>(values: Vec<Count<T>>) -> Vec<T> {
     values.into_iter().map(|v| v.0).collect()
 }
 
-fn counts<T: BaseTensor>(values: Vec<T>) -> Vec<Count<T>> {
-    values.into_iter().map(Count::new).collect()
+fn counts<T: BaseTensor>(values: Vec<T>, steps: impl IntoIterator<Item = Ready>) -> Vec<Count<T>> {
+    values.into_iter().zip(steps).map(|(value, step)| Count(value, Owners::default(), step)).collect()
+}
+
+fn steps<T>(values: &[Count<T>]) -> Vec<Ready> {
+    values.iter().map(|value| value.2).collect()
 }
 
 impl<T: BaseTensor> BaseTensor for Count<T> {
@@ -234,12 +277,21 @@ impl<T: BaseTensor> BaseTensor for Count<T> {
         if let Linear::Reshape { .. } = op {
             return self.note_same(Family::Linear, result);
         }
-        Count::note(Family::Linear, Cost::linear(op, kind(&self.0), kind(&result)), result)
+        let cost = Cost::linear(op, kind(&self.0), kind(&result));
+        let terms = match op {
+            // The stages of a transform, or of a tree of prefix sums and its way back.
+            Linear::Fourier { shape, axis, .. } | Linear::PrefixSum { shape, axis, .. } => {
+                (shape[*axis] as u64).saturating_pow(2)
+            }
+            Linear::Affine { .. } | Linear::Cast { .. } | Linear::Reshape { .. } => terms(cost, &result),
+        };
+        Count::note(Family::Linear, cost, &[self], terms, result)
     }
 
     fn contract(op: &Contract, a: &Self, b: &Self) -> Self {
         let result = T::contract(op, &a.0, &b.0);
-        Count::note(Family::Contract, Cost::contract(op, kind(&a.0), kind(&b.0), kind(&result)), result)
+        let cost = Cost::contract(op, kind(&a.0), kind(&b.0), kind(&result));
+        Count::note(Family::Contract, cost, &[a, b], terms(cost, &result), result)
     }
 
     fn reduce(&self, op: Reduce) -> Self {
@@ -248,44 +300,61 @@ impl<T: BaseTensor> BaseTensor for Count<T> {
 
     fn gather(&self, ix: &[Self]) -> Self {
         let result = self.0.gather(&values(ix));
-        Count::note(Family::Gather, Cost::gather(kinds(ix), kind(&result)), result)
+        let operands: Vec<&Self> = std::iter::once(self).chain(ix).collect();
+        Count::note(Family::Gather, Cost::gather(kinds(ix), kind(&result)), &operands, 1, result)
     }
 
     fn scatter_add(self, ix: &[Self], v: &Self) -> Self {
+        let operands: Vec<&Self> = ix.iter().chain([v]).collect();
+        // All updates may be of one element.
+        let updates = ix.first().map_or(1, |ix| size(ix.shape())) as u64;
+        let ready = self.2.plus(Ready::terms(updates, latest(&operands) + 1));
         let (base, cost) = self.changed(Cost::scatter(kinds(ix), kind(&v.0)));
-        Count::note(Family::Scatter, cost, base.scatter_add(&values(ix), &v.0))
+        Count::<T>::charge(Family::Scatter, cost);
+        Count::ready(base.scatter_add(&values(ix), &v.0), ready)
     }
 
     fn concat(axis: usize, parts: &[Self]) -> Self {
         let result = T::concat(axis, &values(parts));
-        Count::note(Family::Concat, Cost::copy(kind(&result)), result)
+        Count::note(Family::Concat, Cost::copy(kind(&result)), &parts.iter().collect::<Vec<&Self>>(), 1, result)
     }
 
     fn call(op: &Call, args: &[Self]) -> Vec<Self> {
         let operands: Vec<Kind<'_>> = kinds(args).collect();
         let results = T::call(op, &values(args));
         let made: Vec<Kind<'_>> = results.iter().map(kind).collect();
-        Count::<T>::charge(Family::Call, Cost::call(op, &operands, &made));
-        results.into_iter().map(Count::new).collect()
+        let cost = Cost::call(op, &operands, &made);
+        Count::<T>::charge(Family::Call, cost);
+        let ready = Ready::at(latest(&args.iter().collect::<Vec<&Self>>()).saturating_add(cost.work));
+        results.into_iter().map(|result| Count::ready(result, ready)).collect()
     }
 
     /// Counted as its primal program; the values are those of `T`, which may differentiate by the rule.
     fn custom(rule: &Arc<Custom>, args: &[Self]) -> Vec<Self> {
-        quietly(|| rule.value(args.to_vec()));
-        T::custom(rule, &values(args)).into_iter().map(Count::new).collect()
+        let primal = quietly(|| rule.value(args.to_vec()));
+        counts(T::custom(rule, &values(args)), steps(&primal))
     }
 
     fn map_accum(n: usize, reverse: bool, init: Vec<Self>, xs: &[Self], step: TripFn<'_, Self>) -> Trip<Self> {
         // In the first trip, the carry has the owners that it has outside.
         let mut first: Option<Vec<Owners>> = Some(init.iter().map(|value| value.1.clone()).collect());
+        let read = Ready::at(latest(&xs.iter().collect::<Vec<&Self>>()) + 1);
+        let (mut carried, mut stacked) = (steps(&init), Vec::new());
         let (carry, stacks) = T::map_accum(n, reverse, moved(init), &values(xs), &mut |carry, x| {
-            let mut carry = counts(carry);
+            let mut carry = counts(carry, carried.iter().copied());
             let owners = first.take().into_iter().flatten();
             carry.iter_mut().zip(owners).for_each(|(value, owners)| value.1 = owners);
-            let (carry, outputs) = step(carry, &counts(x.to_vec()));
+            let (carry, outputs) = step(carry, &counts(x.to_vec(), std::iter::repeat(read)));
+            if n > 0 {
+                carried = steps(&carry);
+            }
+            stacked.resize(outputs.len(), Ready::at(0));
+            for (stack, row) in stacked.iter_mut().zip(steps(&outputs)) {
+                *stack = if row.step() > stack.step() { row } else { *stack };
+            }
             (moved(carry), moved(outputs))
         });
-        let (carry, stacks) = (counts(carry), counts(stacks));
+        let (carry, stacks) = (counts(carry, carried), counts(stacks, stacked.iter().map(|row| Ready::at(row.step()))));
         Count::<T>::charge(Family::Loop, Cost::trips(n, kinds(xs).chain(kinds(&stacks))));
         (carry, stacks)
     }
@@ -296,12 +365,17 @@ impl<T: BaseTensor> BaseTensor for Count<T> {
 
     fn accumulate(self, other: &Self) -> Self {
         let family = if self.dtype().is_float() { Family::Binary } else { Family::Discrete };
-        Count::note(family, Cost::accumulate(kind(&other.0)), self.0.accumulate(&other.0))
+        Count::<T>::charge(family, Cost::accumulate(kind(&other.0)));
+        Count::ready(self.0.accumulate(&other.0), self.2.plus(other.2))
     }
 
     fn accumulate_linear(self, op: &Linear, other: &Self) -> Self {
+        let (ready, shape) = (self.2, op.output_shape());
         let (base, cost) = self.changed(Cost::accumulate_linear(op, kind(&other.0)));
-        Count::note(Family::Linear, cost, base.accumulate_linear(op, &other.0))
+        Count::<T>::charge(Family::Linear, cost);
+        let terms = cost.work.div_ceil((size(shape) as u64).max(1));
+        let ready = ready.plus(Ready::terms(terms, other.2.step() + 1));
+        Count::ready(base.accumulate_linear(op, &other.0), ready)
     }
 }
 

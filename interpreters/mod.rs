@@ -15,8 +15,9 @@
 //! * [`watch`]: observation of each value of a program, over any interpreter: origins of NaN, indices out of bounds.
 //! * [`higher`]: instances of the higher-order language, with tensors of any interpreter.
 //!
-//! `level`, `scope`, `trips` and `bounded` are no interpreters: they have the levels of tangents, the state of observers,
-//! the loop of interpreters that run trip by trip, and what interpreters of bounds show. Compiled programs run in [`backend`](crate::backend).
+//! `level`, `scope`, `trips`, `scattered`, `span` and `bounded` are no interpreters: they have the levels of tangents, the
+//! state of observers, the loop of interpreters that run trip by trip, cotangents of arrays that are read at indices, the
+//! critical path of a counted program, and what interpreters of bounds show. Compiled programs run in [`backend`](crate::backend).
 //!
 //! Law: no interpreter names another. An interpreter over an interpreter is generic in it, so interpreters nest in any
 //! order and to any depth. This module chooses between interpreters, see `run_once`, `push_primitive` and
@@ -39,8 +40,10 @@ pub mod higher;
 pub mod jet;
 mod level;
 pub mod rounding;
+mod scattered;
 mod scope;
 pub mod shapes;
+mod span;
 pub mod sparsity;
 pub mod tower;
 pub mod transcript;
@@ -55,6 +58,7 @@ pub use dual::Dual;
 pub use enclosure::Enclosure;
 pub use jet::Jet;
 pub use rounding::Rounding;
+use scattered::ArrayCotangent;
 pub use shapes::Shapes;
 pub use sparsity::Sparsity;
 pub use tower::Tower;
@@ -93,18 +97,20 @@ pub(crate) fn push_primitive<T: BaseTensor, P: Primitive>(p: &P, at: &[T], x_dot
 
 /// The cotangents of the arguments of a primitive, from those of its results: the primitive runs in reverse mode.
 pub(crate) fn pull_primitive<T: BaseTensor, P: Primitive>(p: &P, at: &[T], y_bars: &[Option<T>]) -> Tangents<T> {
-    pull_needed(p, at, &vec![true; at.len()], y_bars)
+    let found = pull_needed(p, at, &vec![true; at.len()], y_bars).into_iter();
+    found.map(|ct| ct.map(ArrayCotangent::dense)).collect()
 }
 
-/// [`pull_primitive`] of those arguments that need a cotangent; the others are constants, and get none.
+/// [`pull_primitive`] of those arguments that need a cotangent; the others are constants, and get none. The cotangent of an
+/// argument that is read at indices alone is zero elsewhere.
 pub(crate) fn pull_needed<T: BaseTensor, P: Primitive>(
     p: &P,
     at: &[T],
     needed: &[bool],
     y_bars: &[Option<T>],
-) -> Tangents<T> {
+) -> Vec<Option<ArrayCotangent<T>>> {
     if !needed.contains(&true) {
-        return vec![None; at.len()];
+        return at.iter().map(|_| None).collect();
     }
     let mut sweep = adval::Sweep::new();
     let mut input = |(x, needed): (&T, &bool)| if *needed { sweep.input(x) } else { ADVal::lift(x.clone()) };
@@ -116,8 +122,6 @@ pub(crate) fn pull_needed<T: BaseTensor, P: Primitive>(
             cotangents.push(y_bar.clone());
         }
     }
-    let mut x_bars = sweep.pull(&results, cotangents).into_iter();
-    let mut found =
-        |(x, needed): (&T, &bool)| if *needed { x_bars.next().filter(|_| x.dtype().is_float()) } else { None };
-    at.iter().zip(needed).map(&mut found).collect()
+    let mut x_bars = sweep.pull_scattered(&results, cotangents).into_iter();
+    needed.iter().map(|needed| if *needed { x_bars.next().flatten() } else { None }).collect()
 }

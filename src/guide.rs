@@ -70,6 +70,8 @@ pub mod authors {}
 #[doc = "[primitive]: crate::higher::Primitive"]
 #[doc = "[monoidal]: crate::higher::Monoidal"]
 #[doc = "[differential]: crate::higher::Differential"]
+#[doc = "[reduce]: crate::higher::reduce()"]
+#[doc = "[count]: crate::inspect::count()"]
 #[doc = ""]
 #[doc = include_str!("../docs/higher_order.md")]
 pub mod higher_order {}

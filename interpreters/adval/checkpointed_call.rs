@@ -112,7 +112,7 @@ impl<F, R> Applied<F, R> {
         let mut next = 0;
         present(&self.to, &mut |to| {
             if let Some(ct) = of_args[next].take() {
-                emit(to, Update::Add(ct));
+                emit(to, Update::Add(ct.one()));
             }
             next += 1;
         });

@@ -25,12 +25,14 @@ pub use pull::Fault;
 pub(super) use loops::{counts_trips, in_a_loop};
 
 use delta::{Delta, Edge, Factor, Gather, Given, Id, ProductTerm, Reduced, ScatterAdd, SharedTerm, fresh};
+use pull::Cotangent;
 
 use crate::array::Array;
 use crate::base::{
     Again, BaseTensor, Beyond, Distance, Enter, Lift, Report, Staging, Trip, TripFn, WhileFn, attributed,
 };
 use crate::dtype::DType;
+use crate::interpreters::scattered::ArrayCotangent;
 use crate::ops::{Binary, Call, Contract, Discrete, Guard, Linear, Partial, PartialOrigin, Reduce, Unary};
 use crate::program::{Custom, Term};
 use crate::shape::Shape;
@@ -446,6 +448,31 @@ impl<T: BaseTensor> Sweep<T> {
     /// When a result depends on a differentiated value that is no input of this sweep, or there is not one cotangent of
     /// the same shape and element type per result.
     pub fn try_pull(&self, results: &[ADVal<T>], cotangents: Vec<T>) -> Result<Vec<T>, Fault> {
+        let mut found = self.pull_some(results, cotangents)?.into_iter();
+        let mut all = Vec::with_capacity(self.inputs.len());
+        for (_, zero) in &self.inputs {
+            all.push(match found.next().flatten() {
+                Some(ct) => ct.one(),
+                None => zero.clone(),
+            });
+        }
+        Ok(all)
+    }
+
+    /// The cotangents of the inputs that [`pull`](Sweep::pull) gives, `None` for those that are zero. An input that is
+    /// read at indices alone gets one that is zero elsewhere.
+    #[track_caller]
+    pub(super) fn pull_scattered(&self, results: &[ADVal<T>], cotangents: Vec<T>) -> Vec<Option<ArrayCotangent<T>>> {
+        let found = self.pull_some(results, cotangents).unwrap_or_else(|fault| panic!("{fault}"));
+        let kept = |ct| match ct {
+            Cotangent::Scattered(ct) => ArrayCotangent::Scattered(ct),
+            Cotangent::One(_) | Cotangent::Many(_) => ArrayCotangent::Dense(ct.one()),
+        };
+        found.into_iter().map(|ct| ct.map(kept)).collect()
+    }
+
+    /// The cotangents of those inputs on which a result depends.
+    fn pull_some(&self, results: &[ADVal<T>], cotangents: Vec<T>) -> Result<Vec<Option<Cotangent<T>>>, Fault> {
         let mut kinds: Vec<(&[usize], DType)> = Vec::with_capacity(results.len());
         for result in results {
             kinds.push((result.shape(), result.dtype()));
@@ -461,18 +488,10 @@ impl<T: BaseTensor> Sweep<T> {
         for (id, _) in &self.inputs {
             ids.extend(*id);
         }
-        let (mut found, _) = pull::reverse(seeds, self.first, &ids, &[])?;
-        let (mut all, mut next) = (Vec::with_capacity(self.inputs.len()), 0);
-        for (id, zero) in &self.inputs {
-            let mut ct = None;
-            if id.is_some() {
-                ct = found[next].take();
-                next += 1;
-            }
-            all.push(match ct {
-                Some(ct) => ct,
-                None => zero.clone(),
-            });
+        let mut found = pull::reverse(seeds, self.first, &ids, &[])?.0.into_iter();
+        let mut all = Vec::with_capacity(self.inputs.len());
+        for (id, _) in &self.inputs {
+            all.push(if id.is_some() { found.next().flatten() } else { None });
         }
         Ok(all)
     }

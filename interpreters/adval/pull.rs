@@ -14,6 +14,7 @@ use super::delta::{Delta, Edge, Factor, Given, Id, SharedTerm};
 use super::push::indices;
 use crate::base::BaseTensor;
 use crate::dtype::DType;
+use crate::interpreters::scattered::Scattered;
 use crate::ops::Linear;
 use crate::shape::{Shape, Show};
 
@@ -48,6 +49,8 @@ pub(super) fn values<T: Clone, F: Residual<T>>(factors: &[F], env: &Env<'_, T>) 
 /// The cotangent of a term: of one value, or of each result of a loop.
 pub(super) enum Cotangent<T> {
     One(T),
+    /// The cotangent of an input that has only been read at indices.
+    Scattered(Box<Scattered<T>>),
     Many(Vec<Option<T>>),
 }
 
@@ -72,12 +75,30 @@ pub(super) struct Scatter<T> {
 
 impl<T: BaseTensor> Cotangent<T> {
     /// The cotangent of a term that has one value.
-    fn one(self) -> T {
+    pub(super) fn one(self) -> T {
         match self {
             Cotangent::One(ct) => ct,
+            Cotangent::Scattered(ct) => ct.dense(),
             Cotangent::Many(_) => unreachable!("only loops have several results"),
         }
     }
+}
+
+/// Adds an update to the pending cotangent of an input. Updates at indices stay what they are as long as there are no others.
+fn accumulate_input<T: BaseTensor>(slot: &mut Option<Cotangent<T>>, update: Update<T>) {
+    let (at, v) = match update {
+        Update::Scatter(at, v) if !matches!(slot, Some(Cotangent::One(_))) => (*at, v),
+        update => return accumulate(slot, update),
+    };
+    let next = Scattered::new(at.shape, at.dtype, at.ix, v);
+    *slot = Some(match slot.take() {
+        Some(Cotangent::Scattered(before)) => match before.plus(next) {
+            Ok(both) => Cotangent::Scattered(Box::new(both)),
+            Err(dense) => Cotangent::One(dense),
+        },
+        None => Cotangent::Scattered(Box::new(next)),
+        Some(Cotangent::One(_) | Cotangent::Many(_)) => unreachable!("an input has one value"),
+    });
 }
 
 /// Adds an update to a pending cotangent.
@@ -85,7 +106,7 @@ pub(super) fn accumulate<T: BaseTensor>(slot: &mut Option<Cotangent<T>>, update:
     if let Update::Output { index, v } = update {
         let mut outputs = match slot.take() {
             Some(Cotangent::Many(outputs)) => outputs,
-            Some(Cotangent::One(_)) => unreachable!("a loop has several results"),
+            Some(Cotangent::One(_) | Cotangent::Scattered(_)) => unreachable!("a loop has several results"),
             None => Vec::new(),
         };
         if outputs.len() <= index {
@@ -183,16 +204,18 @@ pub(super) fn pull<'d, T: BaseTensor, F: Residual<T>, R>(
         }
         Delta::Loop(l) => match ct {
             Cotangent::Many(cts) => l.pull(env, cts, emit),
-            Cotangent::One(_) => unreachable!("a loop has several results"),
+            Cotangent::One(_) | Cotangent::Scattered(_) => unreachable!("a loop has several results"),
         },
         Delta::Call(c) => emit(&c.to, Update::Add(c.pull(env, ct.one()))),
         Delta::Custom(c) => match ct {
             Cotangent::Many(cts) => c.pull(env, cts, emit),
-            Cotangent::One(_) => unreachable!("a function with a rule has several results"),
+            Cotangent::One(_) | Cotangent::Scattered(_) => unreachable!("a function with a rule has several results"),
         },
         Delta::Again(a) => match ct {
             Cotangent::Many(cts) => a.pull(env, cts, emit),
-            Cotangent::One(_) => unreachable!("a function that is run again has several results"),
+            Cotangent::One(_) | Cotangent::Scattered(_) => {
+                unreachable!("a function that is run again has several results")
+            }
         },
         Delta::Output(of, index) => emit(of, Update::Output { index: *index, v: ct.one() }),
     }
@@ -222,7 +245,10 @@ impl<'a, T: BaseTensor> Pending<'a, T> {
         let (page, at) = (at as usize / PAGE, at as usize % PAGE);
         let page = self.pages[page].get_or_insert_with(|| Box::new([const { None }; PAGE]));
         let mut ct = page[at].take().map(|(_, ct)| ct);
-        accumulate(&mut ct, update);
+        match node.delta {
+            Delta::Input(_) => accumulate_input(&mut ct, update),
+            _ => accumulate(&mut ct, update),
+        }
         page[at] = ct.map(|ct| (node, ct));
         true
     }
@@ -231,8 +257,8 @@ impl<'a, T: BaseTensor> Pending<'a, T> {
 /// The cotangents of some terms, `None` for known zeros.
 pub(super) type Found<T> = Vec<Option<T>>;
 
-/// The reverse pass: from cotangents of the results to those of the inputs, and to those of terms from outside, whose
-/// ids are given in ascending order. Results may depend on no other term that is older than `first`.
+/// The reverse pass: from cotangents of the results to those of the inputs, which stay scattered if they are, and to those
+/// of terms from outside, whose ids are given in ascending order. Results may depend on no other term that is older than `first`.
 ///
 /// # Errors
 /// When a result depends on a differentiated value that is no input: one of another derivative of the
@@ -242,8 +268,8 @@ pub(super) fn reverse<T: BaseTensor>(
     first: Id,
     inputs: &[Id],
     outside: &[Id],
-) -> Result<(Found<T>, Found<T>), Fault> {
-    let (mut cotangents, mut before): (Found<T>, Found<T>) = (Vec::new(), Vec::new());
+) -> Result<(Vec<Option<Cotangent<T>>>, Found<T>), Fault> {
+    let (mut cotangents, mut before): (Vec<Option<Cotangent<T>>>, Found<T>) = (Vec::new(), Vec::new());
     cotangents.resize_with(inputs.len(), || None);
     before.resize_with(outside.len(), || None);
     let mut last = first;
@@ -274,7 +300,7 @@ pub(super) fn reverse<T: BaseTensor>(
                 continue;
             };
             match inputs.binary_search(&node.id) {
-                Ok(k) => cotangents[k] = Some(ct.one()),
+                Ok(k) => cotangents[k] = Some(ct),
                 Err(_) => return Err(Fault::of(given)),
             }
         }

@@ -51,7 +51,7 @@ impl<T: BaseTensor> Cell<T> {
                 None => Val::Right(v),
             },
             v @ (Val::Nil | Val::Leaf(_) | Val::Pair(_) | Val::Either(_) | Val::Fun(_)) => v,
-            v @ (Val::Lin(_) | Val::Bag(_) | Val::Mono(_) | Val::Many(_)) => v,
+            v @ (Val::Scattered(_) | Val::Lin(_) | Val::Bag(_) | Val::Mono(_) | Val::Many(_)) => v,
         };
         if matches!((&v, &*self.0.borrow()), (Val::Nil, Slot::Parts(..))) {
             // The unit is the zero of a type without tangents.

@@ -35,7 +35,7 @@ pub(super) fn chosen<T: BaseTensor>(mask: &T, a: &Val<T>, b: &Val<T>) -> (Val<T>
         (Val::Many(_), _) | (_, Val::Many(_)) => {
             (FunctionArray::both(a, b, &|a, b| chosen(mask, &a, &b).0), [Lin::fst(), Lin::snd()])
         }
-        (Val::Zero | Val::Nil | Val::Leaf(_) | Val::Lin(_) | Val::Bag(_) | Val::Mono(_), _) => {
+        (Val::Zero | Val::Nil | Val::Leaf(_) | Val::Scattered(_) | Val::Lin(_) | Val::Bag(_) | Val::Mono(_), _) => {
             unreachable!("a value with a function among its parts")
         }
     }
@@ -69,7 +69,9 @@ pub(super) fn cases<T: BaseTensor>(v: &Val<T>) -> (T, Val<T>, Val<T>) {
         Val::Right(v) => (truth(false), Val::Zero, (**v).clone()),
         Val::Either(e) => (**e).clone(),
         Val::Zero | Val::Nil | Val::Leaf(_) | Val::Pair(_) | Val::Fun(_) => (truth(true), Val::Zero, Val::Zero),
-        Val::Lin(_) | Val::Bag(_) | Val::Mono(_) | Val::Many(_) => (truth(true), Val::Zero, Val::Zero),
+        Val::Scattered(_) | Val::Lin(_) | Val::Bag(_) | Val::Mono(_) | Val::Many(_) => {
+            (truth(true), Val::Zero, Val::Zero)
+        }
     }
 }
 
@@ -96,6 +98,7 @@ fn part<T: BaseTensor>(of: Val<T>, to_left: Lin<T>, to_right: Lin<T>) -> Lin<T> 
             Val::Zero
             | Val::Nil
             | Val::Leaf(_)
+            | Val::Scattered(_)
             | Val::Pair(_)
             | Val::Fun(_)
             | Val::Lin(_)

@@ -16,7 +16,6 @@ use std::marker::PhantomData;
 use std::panic::Location;
 use std::rc::Rc;
 
-use super::Tower;
 use super::accumulators::{Cell, Place};
 use super::choice::chosen;
 use super::copower::Entry;
@@ -27,6 +26,7 @@ use super::untyped::{
     choice, first, iterated, left, mapped, nil, placed, pullback, recursive, right, rolled, same, scanned, second,
 };
 use super::value::{Closure, Code, Val};
+use super::{Scattered, Tower};
 use crate::base::BaseTensor;
 use crate::higher::{
     Arrays, Ccc, Differential, Expr, Fun, Ground, Language, Mask, Obj, Primitive, Prod, Recursive, Stack, Sum,
@@ -422,6 +422,7 @@ impl<T: BaseTensor + Display> Display for Val<T> {
             Val::Zero => f.write_str("0"),
             Val::Nil => f.write_str("()"),
             Val::Leaf(t) => write!(f, "{t}"),
+            Val::Scattered(at) => write!(f, "{}", Scattered::clone(at).dense()),
             Val::Pair(p) => write!(f, "({}, {})", p.0, p.1),
             Val::Left(v) => write!(f, "left {v}"),
             Val::Right(v) => write!(f, "right {v}"),

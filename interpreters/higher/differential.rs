@@ -134,6 +134,7 @@ fn parts<T: BaseTensor>(along: &ForwardLevel, value: &V<T>, curve: &Curve<T>) ->
     match value {
         Val::Zero => (Val::Zero, Val::Zero),
         Val::Nil => (Val::Nil, Val::Zero),
+        Val::Scattered(_) => parts(along, &value.clone().dense(), curve),
         Val::Leaf(t) => {
             let (value, tangent) = along.parts(t);
             (Val::Leaf(value), tangent.map_or(Val::Zero, Val::Leaf))

@@ -222,13 +222,19 @@ impl<T: BaseTensor> Lin<T> {
 
     /// The result at a vector.
     pub(crate) fn run(&self, mode: Mode, v: Val<T>) -> Val<T> {
+        self.run_scattered(mode, v).dense()
+    }
+
+    /// [`run`](Lin::run), where cotangents of arrays that are read at indices are not dense.
+    pub(super) fn run_scattered(&self, mode: Mode, v: Val<T>) -> Val<T> {
         Lin::finished(mode, v, vec![Task::Apply(self.clone())])
     }
 
-    /// The result at a vector, where the parts that a destination does not need are zero.
+    /// The result at a vector, where the parts that a destination does not need are zero, and cotangents of arrays that are
+    /// read at indices are not dense.
     pub(super) fn run_for(&self, mode: Mode, v: Val<T>, needed: &Place<T>) -> Val<T> {
         if mode == Mode::Tuples {
-            return self.run(mode, v);
+            return self.run_scattered(mode, v);
         }
         let own = needed.fresh();
         Lin::finished(mode, Val::Zero, vec![Task::SendOf(self.clone(), v, own.clone())]);
@@ -237,7 +243,7 @@ impl<T: BaseTensor> Lin<T> {
 
     /// The first component of the result at a vector: the work for the second one alone is left out.
     pub(crate) fn run_first(&self, v: Val<T>) -> Val<T> {
-        self.run_for(Mode::Cells, v, &Place::both(Place::To(Cell::new()), Place::Nowhere)).fst()
+        self.run_for(Mode::Cells, v, &Place::both(Place::To(Cell::new()), Place::Nowhere)).fst().dense()
     }
 
     /// The current vector when no task is left.
@@ -338,7 +344,7 @@ impl<T: BaseTensor> Lin<T> {
                             tasks.push(Task::SendOf(f.apply((*a).clone()).lin(), (*v).clone(), place.clone()));
                         }
                         Entry::Zip(xs, vs) => {
-                            let each = |a, v| f.apply(a).lin().run(Mode::Cells, v);
+                            let each = |a, v| f.apply(a).lin().run_scattered(Mode::Cells, v);
                             place.add(Bag::summed((*xs).clone(), (*vs).clone(), &each));
                         }
                         Entry::Total(total) => place.add(total(&folded(f, Mode::Cells))),
@@ -349,9 +355,9 @@ impl<T: BaseTensor> Lin<T> {
                 place.add(self.run_leaf(Mode::Cells, v));
             }
             Node::Inl | Node::Inr | Node::CastLeft | Node::CastRight => place.add(self.run_leaf(Mode::Cells, v)),
-            Node::Operation(f) => place.add(f(Mode::Cells, v, &place)),
+            Node::Operation(f) => place.add(f(Mode::Cells, v.dense(), &place)),
             Node::Select(..) => {
-                let result = self.run(Mode::Cells, v);
+                let result = self.run_scattered(Mode::Cells, v);
                 place.add(result);
             }
         }
@@ -410,18 +416,18 @@ impl<T: BaseTensor> Lin<T> {
                 Val::Either(e) => Val::select(&e.0, e.1.clone(), Val::Zero),
                 Val::Zero => Val::Zero,
                 Val::Nil | Val::Leaf(_) | Val::Pair(_) | Val::Right(_) | Val::Fun(_) => other_case(),
-                Val::Lin(_) | Val::Bag(_) | Val::Mono(_) | Val::Many(_) => other_case(),
+                Val::Scattered(_) | Val::Lin(_) | Val::Bag(_) | Val::Mono(_) | Val::Many(_) => other_case(),
             },
             Node::CastRight => match v {
                 Val::Right(v) => Rc::unwrap_or_clone(v),
                 Val::Either(e) => Val::select(&e.0, Val::Zero, e.2.clone()),
                 Val::Zero => Val::Zero,
                 Val::Nil | Val::Leaf(_) | Val::Pair(_) | Val::Left(_) | Val::Fun(_) => other_case(),
-                Val::Lin(_) | Val::Bag(_) | Val::Mono(_) | Val::Many(_) => other_case(),
+                Val::Scattered(_) | Val::Lin(_) | Val::Bag(_) | Val::Mono(_) | Val::Many(_) => other_case(),
             },
             // Linear functions map zero to zero.
             Node::Operation(_) if v.is_zero() => Val::Zero,
-            Node::Operation(f) => f(mode, v, &Place::To(Cell::new())),
+            Node::Operation(f) => f(mode, v.dense(), &Place::To(Cell::new())),
         }
     }
 }
@@ -429,5 +435,5 @@ impl<T: BaseTensor> Lin<T> {
 /// The function of an entry whose sum is the fold of a function from points to linear functions.
 fn folded<T: BaseTensor>(f: &Val<T>, mode: Mode) -> Each<T> {
     let f = f.clone();
-    Rc::new(move |a, v| f.apply(a).lin().run(mode, v))
+    Rc::new(move |a, v| f.apply(a).lin().run_scattered(mode, v))
 }

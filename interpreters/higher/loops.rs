@@ -21,6 +21,13 @@ pub(super) struct Trip<T: 'static> {
     pub(super) sum: Val<T>,
 }
 
+impl<T: BaseTensor> Trip<T> {
+    /// The trip with tensors in its carry and its output: a sum alone may be of values that are zero but at some indices.
+    fn dense(self) -> Self {
+        Trip { carry: self.carry.dense(), out: self.out.dense(), sum: self.sum }
+    }
+}
+
 /// One trip for each element along the outermost axis of `xs`, in order or in reverse. Parts of the carry that are
 /// symbolic zeros, and numbers after a trip, become numbers.
 pub(super) fn sweep<T: BaseTensor>(
@@ -108,7 +115,7 @@ fn looped<T: BaseTensor>(
             path.follow();
         }
         let state = rebuild(&of_carry, Way::Same, &mut before.iter().cloned());
-        let trip = step(state.clone(), rebuild(&of_elements, Way::Same, &mut element.iter().cloned()));
+        let trip = step(state.clone(), rebuild(&of_elements, Way::Same, &mut element.iter().cloned())).dense();
         let (mut after, mut outputs) = (Vec::new(), Vec::new());
         let next = flatten(&trip.carry.clone().conform(&state), &mut outside, &mut after);
         let out = flatten(&trip.out, &mut outside, &mut outputs);
@@ -216,7 +223,7 @@ fn unrolled<T: BaseTensor>(
     let n = length(op, xs);
     let (mut outs, mut sum) = (Vec::new(), Val::Zero);
     for k in 0..n {
-        let trip = step(carry, element(xs, if reverse { n - 1 - k } else { k }));
+        let trip = step(carry, element(xs, if reverse { n - 1 - k } else { k })).dense();
         carry = trip.carry;
         outs.push(trip.out);
         sum = sum.plus(trip.sum);

@@ -14,6 +14,7 @@
 
 #![allow(clippy::type_complexity, reason = "the type of a program is its typing rule")]
 
+use super::scattered::{ArrayCotangent, Scattered, ScatteredRows};
 use super::tower::{ForwardLevel, ReverseLevel, Tower, UNBOUNDED};
 use super::{Tangents, pull_needed, pull_primitive, push_primitive};
 use crate::base::BaseTensor;
@@ -27,6 +28,7 @@ mod copower;
 mod counter;
 pub mod curry;
 mod decisions;
+mod dense;
 mod differential;
 pub mod erased;
 pub mod lambda;

@@ -13,9 +13,12 @@ use std::rc::Rc;
 
 use super::copower::{Bag, Entry};
 use super::value::{Code, Val};
+use super::{Scattered, ScatteredRows};
 use crate::array::Array;
 use crate::base::BaseTensor;
+use crate::dtype::DType;
 use crate::ops::Linear;
+use crate::shape::Shape;
 use crate::source::mistake;
 
 /// The structure of a value around its tensors.
@@ -24,6 +27,9 @@ pub(super) enum Skeleton<T: 'static> {
     Nil,
     Leaf,
     Pair(Box<Skeleton<T>>, Box<Skeleton<T>>),
+    /// A tensor that is zero but at some indices, whose shape and element type are these: the number of index arrays of each
+    /// update.
+    Scattered(Shape, DType, Vec<usize>),
     /// The entries of a copower: whether each is an array of points, and the structures of points and vectors.
     Bag(Vec<(bool, Skeleton<T>, Skeleton<T>)>),
     /// The code of a function, and the structure of what it captures.
@@ -43,6 +49,7 @@ impl<T: Clone> Clone for Skeleton<T> {
             Skeleton::Nil => Skeleton::Nil,
             Skeleton::Leaf => Skeleton::Leaf,
             Skeleton::Pair(a, b) => Skeleton::Pair(a.clone(), b.clone()),
+            Skeleton::Scattered(shape, dtype, updates) => Skeleton::Scattered(shape.clone(), *dtype, updates.clone()),
             Skeleton::Bag(entries) => Skeleton::Bag(entries.clone()),
             Skeleton::Fun(code, captured) => Skeleton::Fun(code.clone(), captured.clone()),
             Skeleton::Many(n, of) => Skeleton::Many(*n, of.clone()),
@@ -61,6 +68,7 @@ impl<T> PartialEq for Skeleton<T> {
             }
             (Skeleton::Pair(a, b), Skeleton::Pair(c, d)) => a == c && b == d,
             (Skeleton::Bag(a), Skeleton::Bag(b)) => a == b,
+            (Skeleton::Scattered(s, d, u), Skeleton::Scattered(t, e, v)) => (s, d, u) == (t, e, v),
             (Skeleton::Fun(f, a), Skeleton::Fun(g, b)) => f == g && a == b,
             (Skeleton::Many(n, a), Skeleton::Many(m, b)) => n == m && a == b,
             (Skeleton::Fixed(a), Skeleton::Fixed(b)) => a == b,
@@ -70,6 +78,7 @@ impl<T> PartialEq for Skeleton<T> {
                 | Skeleton::Nil
                 | Skeleton::Leaf
                 | Skeleton::Pair(..)
+                | Skeleton::Scattered(..)
                 | Skeleton::Bag(_)
                 | Skeleton::Fun(..)
                 | Skeleton::Many(..)
@@ -89,7 +98,7 @@ fn address<T>(v: &Val<T>) -> Option<usize> {
         Val::Either(e) => Some(Rc::as_ptr(e).addr()),
         Val::Many(m) => Some(Rc::as_ptr(m).addr()),
         Val::Fun(f) => Some(f.address()),
-        Val::Zero | Val::Nil | Val::Leaf(_) | Val::Lin(_) | Val::Bag(_) | Val::Mono(_) => None,
+        Val::Zero | Val::Nil | Val::Leaf(_) | Val::Lin(_) | Val::Bag(_) | Val::Mono(_) | Val::Scattered(_) => None,
     }
 }
 
@@ -124,6 +133,7 @@ fn parts<T: BaseTensor>(root: &Val<T>) -> HashSet<usize> {
             Val::Either(e) => work.extend([&e.1, &e.2]),
             Val::Fun(f) => work.extend(f.parts().map(|(_, captured)| captured)),
             Val::Zero | Val::Nil | Val::Leaf(_) | Val::Lin(_) | Val::Bag(_) | Val::Mono(_) | Val::Many(_) => {}
+            Val::Scattered(_) => {}
         }
     }
     found
@@ -145,7 +155,7 @@ pub(super) fn flatten<T: BaseTensor>(
             let Kept::Alike { n, form, leaves } = &elements.0 else { return None };
             Some(Skeleton::Many(*n, Box::new(opened(form, &mut leaves.iter(), outside, into)?)))
         }
-        Val::Zero | Val::Nil | Val::Leaf(_) | Val::Pair(_) | Val::Bag(_) => {
+        Val::Zero | Val::Nil | Val::Leaf(_) | Val::Scattered(_) | Val::Pair(_) | Val::Bag(_) => {
             tensors(v, into, &mut |part, into| flatten(part, outside, into))
         }
         Val::Left(_) | Val::Right(_) | Val::Either(_) | Val::Lin(_) | Val::Mono(_) => None,
@@ -163,6 +173,14 @@ fn tensors<T: BaseTensor>(v: &Val<T>, into: &mut Vec<T>, part: Part<'_, T>) -> O
         Val::Leaf(t) => {
             into.push(t.clone());
             Skeleton::Leaf
+        }
+        Val::Scattered(at) => {
+            let count = |update: &ScatteredRows<T>| {
+                into.extend(update.ix.iter().cloned());
+                into.push(update.rows.clone());
+                update.ix.len()
+            };
+            Skeleton::Scattered(at.shape.clone(), at.dtype, at.updates().iter().map(count).collect())
         }
         Val::Pair(p) => {
             let first = part(&p.0, into)?;
@@ -219,12 +237,15 @@ fn opened<T: BaseTensor>(
         Skeleton::Fun(code, captured) => Skeleton::Fun(code.clone(), again(captured)?),
         Skeleton::Outer(v) if outside.contains(v) => form.clone(),
         Skeleton::Outer(v) => Skeleton::Fixed(Box::new(captures(v, outside, into)?)),
-        Skeleton::Bag(_) | Skeleton::Many(..) | Skeleton::Fixed(_) => return None,
+        Skeleton::Scattered(..) | Skeleton::Bag(_) | Skeleton::Many(..) | Skeleton::Fixed(_) => return None,
     })
 }
 
 /// [`flatten`] of an array whose elements a loop reads: the structure is that of an element, whose tensors are rows.
 pub(super) fn rows<T: BaseTensor>(xs: &Val<T>, into: &mut Vec<T>) -> Option<Skeleton<T>> {
+    if let Val::Scattered(_) = xs {
+        return rows(&xs.clone().dense(), into);
+    }
     let Val::Many(elements) = xs else { return tensors(xs, into, &mut rows) };
     let Kept::Alike { form, leaves, .. } = &elements.0 else { return None };
     into.extend(leaves.iter().cloned());
@@ -268,10 +289,18 @@ pub(super) fn rebuild<T: BaseTensor>(skeleton: &Skeleton<T>, way: Way, leaves: &
             }
             total
         }
-        (Skeleton::Fun(..) | Skeleton::Many(..) | Skeleton::Outer(_), Way::Stacked(n)) => {
+        (Skeleton::Fun(..) | Skeleton::Many(..) | Skeleton::Outer(_) | Skeleton::Scattered(..), Way::Stacked(n)) => {
             let mut own = Vec::new();
             collect(skeleton, leaves, &mut own);
             FunctionArray::alike(n, skeleton.clone(), own)
+        }
+        (Skeleton::Scattered(shape, dtype, updates), _) => {
+            let update = |count: &usize| {
+                let ix = (0..*count).map(|_| taken(leaves)).collect();
+                ScatteredRows { ix, rows: taken(leaves) }
+            };
+            let updates = updates.iter().map(update).collect();
+            Val::Scattered(Rc::new(Scattered::of(shape.clone(), *dtype, updates)))
         }
         (Skeleton::Fun(code, captured), _) => Val::capturing(code.clone(), rebuild(captured, way, leaves)),
         (Skeleton::Many(n, of), _) => {
@@ -293,6 +322,9 @@ fn collect<T>(skeleton: &Skeleton<T>, leaves: &mut dyn Iterator<Item = T>, into:
     match skeleton {
         Skeleton::Zero | Skeleton::Nil | Skeleton::Outer(_) => {}
         Skeleton::Leaf => into.push(taken(leaves)),
+        Skeleton::Scattered(_, _, updates) => {
+            into.extend(updates.iter().flat_map(|count| 0..=*count).map(|_| taken(leaves)));
+        }
         Skeleton::Pair(a, b) => {
             collect(a, leaves, into);
             collect(b, leaves, into);
@@ -319,6 +351,7 @@ fn closed<T: BaseTensor>(form: &Skeleton<T>, leaves: &mut dyn Iterator<Item = T>
         Skeleton::Zero
         | Skeleton::Nil
         | Skeleton::Leaf
+        | Skeleton::Scattered(..)
         | Skeleton::Bag(_)
         | Skeleton::Many(..)
         | Skeleton::Outer(_) => {
@@ -345,6 +378,7 @@ fn merged<T: BaseTensor>(v: &Val<T>) -> Val<T> {
             });
             stacked(all.collect::<Vec<Vec<Val<T>>>>().concat())
         }
+        Val::Scattered(_) => merged(&v.clone().dense()),
         Val::Zero | Val::Nil | Val::Left(_) | Val::Right(_) | Val::Either(_) => v.clone(),
         Val::Fun(_) | Val::Lin(_) | Val::Bag(_) | Val::Mono(_) => v.clone(),
     }
@@ -402,7 +436,7 @@ pub(super) fn element<T: BaseTensor>(xs: &Val<T>, k: usize) -> Val<T> {
                 Entry::Total(_) => unreachable!("calls of which only sums are known are no array"),
             }))
         }),
-        Val::Zero | Val::Nil | Val::Leaf(_) | Val::Many(_) => {
+        Val::Zero | Val::Nil | Val::Leaf(_) | Val::Scattered(_) | Val::Many(_) => {
             let at = T::constant(Array::scalar(k as i64));
             let mut leaves = Vec::new();
             let form = rows(xs, &mut leaves).expect("an array of tensors");
@@ -435,6 +469,7 @@ pub(super) fn length<T: BaseTensor>(op: &str, xs: &Val<T>) -> usize {
 fn collect_lengths<T: BaseTensor>(xs: &Val<T>, into: &mut Vec<usize>) {
     match xs {
         Val::Leaf(t) => into.push(t.shape()[0]),
+        Val::Scattered(at) => into.push(at.shape[0]),
         Val::Many(elements) => into.push(elements.len()),
         Val::Pair(p) => {
             collect_lengths(&p.0, into);

@@ -12,7 +12,7 @@ use super::linear::{Lin, Mode};
 use super::loops::{STEPS, Trip, repeated, resumed, sweep_of};
 use super::recursion::within_stack;
 use super::value::{Closure, Code, Val, known};
-use super::{Tangents, UNBOUNDED, pull_needed, push_primitive};
+use super::{ArrayCotangent, Tangents, UNBOUNDED, pull_needed, push_primitive};
 use crate::array::Array;
 use crate::base::BaseTensor;
 use crate::higher::category::DEEPEST;
@@ -120,7 +120,8 @@ pub(super) fn iterated<T: BaseTensor>(
             }
             Val::Right(result) => return Rc::unwrap_or_clone(result),
             Val::Zero | Val::Nil | Val::Leaf(_) | Val::Pair(_) | Val::Fun(_) => unreachable!("a step gives a sum"),
-            Val::Lin(_) | Val::Bag(_) | Val::Mono(_) | Val::Many(_) => unreachable!("a step gives a sum"),
+            Val::Scattered(_) | Val::Lin(_) | Val::Bag(_) => unreachable!("a step gives a sum"),
+            Val::Mono(_) | Val::Many(_) => unreachable!("a step gives a sum"),
             either @ Val::Either(_) => {
                 return recorded(&either).unwrap_or_else(|| mistake(UNBOUNDED));
             }
@@ -211,11 +212,17 @@ pub(super) fn pushed<T: BaseTensor, P: Primitive>(p: P) -> Closure<T> {
 /// The pullback of a primitive: cotangents of those arguments that need one.
 pub(super) fn pullback<T: BaseTensor, P: Primitive>(p: P, at: Vec<T>) -> Lin<T> {
     let (from, to) = (P::Cod::layout(), P::Dom::layout());
-    Lin::operation_for(move |_, v, place| {
+    Lin::operation_for(move |mode, v, place| {
         let (mut y_bars, mut needed) = (Vec::new(), Vec::new());
         v.leaves(&from, &mut y_bars);
         place.needs(&to, &mut needed);
-        Val::of_leaves(&to, &mut pull_needed(&p, &at, &needed, &y_bars).into_iter()).without_units()
+        let mut found = pull_needed(&p, &at, &needed, &y_bars).into_iter().map(|ct| match ct {
+            None => Val::Zero,
+            Some(ArrayCotangent::Dense(ct)) => Val::Leaf(ct),
+            Some(ArrayCotangent::Scattered(ct)) if mode == Mode::Cells => Val::Scattered(Rc::new(*ct)),
+            Some(ArrayCotangent::Scattered(ct)) => Val::Leaf(ct.dense()),
+        });
+        Val::of_parts(&to, &mut found).without_units()
     })
 }
 
@@ -354,6 +361,6 @@ pub(super) fn as_linear<T: BaseTensor>(f: Val<T>) -> Lin<T> {
 
 /// The sum over the entries of a copower of a function of an entry.
 pub(super) fn copower_sum<T: BaseTensor>(f: Val<T>) -> Lin<T> {
-    let each: Each<T> = Rc::new(move |a, v| f.apply(Val::pair(a, v)));
+    let each: Each<T> = Rc::new(move |a, v| f.apply(Val::pair(a, v.dense())));
     Lin::operation(move |_, v| v.bag().map_or(Val::Zero, |bag| bag.total(&each)))
 }

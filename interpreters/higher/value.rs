@@ -9,6 +9,7 @@ use std::any::Any;
 use std::panic::Location;
 use std::rc::Rc;
 
+use super::Scattered;
 use super::Tower;
 use super::compositions;
 use super::copower::Bag;
@@ -149,6 +150,9 @@ pub enum Val<T: 'static> {
     Nil,
     /// A tensor.
     Leaf(T),
+    /// The cotangent of a tensor that is zero but at some indices. Only accumulators, sums and copowers hold one: the result
+    /// of a linear function is a tensor.
+    Scattered(Rc<Scattered<T>>),
     /// A pair.
     Pair(Rc<(Val<T>, Val<T>)>),
     /// The left case of a sum.
@@ -175,6 +179,7 @@ impl<T: Clone> Clone for Val<T> {
             Val::Zero => Val::Zero,
             Val::Nil => Val::Nil,
             Val::Leaf(t) => Val::Leaf(t.clone()),
+            Val::Scattered(s) => Val::Scattered(s.clone()),
             Val::Pair(p) => Val::Pair(p.clone()),
             Val::Left(v) => Val::Left(v.clone()),
             Val::Right(v) => Val::Right(v.clone()),
@@ -235,8 +240,10 @@ impl<T: BaseTensor> Val<T> {
         match self {
             Val::Pair(p) => p.0.clone(),
             Val::Zero => Val::Zero,
-            Val::Nil | Val::Leaf(_) | Val::Left(_) | Val::Right(_) | Val::Either(_) => mistyped("a pair"),
-            Val::Fun(_) | Val::Lin(_) | Val::Bag(_) | Val::Mono(_) | Val::Many(_) => mistyped("a pair"),
+            Val::Nil | Val::Leaf(_) | Val::Scattered(_) | Val::Left(_) | Val::Right(_) => mistyped("a pair"),
+            Val::Either(_) | Val::Fun(_) | Val::Lin(_) | Val::Bag(_) | Val::Mono(_) | Val::Many(_) => {
+                mistyped("a pair")
+            }
         }
     }
 
@@ -244,8 +251,10 @@ impl<T: BaseTensor> Val<T> {
         match self {
             Val::Pair(p) => p.1.clone(),
             Val::Zero => Val::Zero,
-            Val::Nil | Val::Leaf(_) | Val::Left(_) | Val::Right(_) | Val::Either(_) => mistyped("a pair"),
-            Val::Fun(_) | Val::Lin(_) | Val::Bag(_) | Val::Mono(_) | Val::Many(_) => mistyped("a pair"),
+            Val::Nil | Val::Leaf(_) | Val::Scattered(_) | Val::Left(_) | Val::Right(_) => mistyped("a pair"),
+            Val::Either(_) | Val::Fun(_) | Val::Lin(_) | Val::Bag(_) | Val::Mono(_) | Val::Many(_) => {
+                mistyped("a pair")
+            }
         }
     }
 
@@ -256,6 +265,7 @@ impl<T: BaseTensor> Val<T> {
             Val::Zero => Val::Zero,
             Val::Nil | Val::Leaf(_) | Val::Pair(_) | Val::Left(_) | Val::Right(_) => mistyped("a function"),
             Val::Either(_) | Val::Lin(_) | Val::Bag(_) | Val::Mono(_) | Val::Many(_) => mistyped("a function"),
+            Val::Scattered(_) => mistyped("a function"),
         }
     }
 
@@ -269,6 +279,7 @@ impl<T: BaseTensor> Val<T> {
             Val::Zero => Lin::zero(),
             Val::Nil | Val::Leaf(_) | Val::Pair(_) | Val::Left(_) | Val::Right(_) => mistyped("a linear function"),
             Val::Either(_) | Val::Fun(_) | Val::Bag(_) | Val::Mono(_) | Val::Many(_) => mistyped("a linear function"),
+            Val::Scattered(_) => mistyped("a linear function"),
         }
     }
 
@@ -279,6 +290,7 @@ impl<T: BaseTensor> Val<T> {
             Val::Zero => None,
             Val::Nil | Val::Leaf(_) | Val::Pair(_) | Val::Left(_) | Val::Right(_) => mistyped("a copower"),
             Val::Either(_) | Val::Fun(_) | Val::Lin(_) | Val::Mono(_) | Val::Many(_) => mistyped("a copower"),
+            Val::Scattered(_) => mistyped("a copower"),
         }
     }
 
@@ -289,6 +301,12 @@ impl<T: BaseTensor> Val<T> {
             (Val::Zero, v) | (v, Val::Zero) => v,
             (Val::Nil, Val::Nil) => Val::Nil,
             (Val::Leaf(a), Val::Leaf(b)) => Val::Leaf(a.accumulate(&b)),
+            (Val::Leaf(a), Val::Scattered(b)) => Val::Leaf(Rc::unwrap_or_clone(b).onto(a)),
+            (Val::Scattered(a), Val::Leaf(b)) => Val::Leaf(Rc::unwrap_or_clone(a).onto(b)),
+            (Val::Scattered(a), Val::Scattered(b)) => match Rc::unwrap_or_clone(a).plus(Rc::unwrap_or_clone(b)) {
+                Ok(both) => Val::Scattered(Rc::new(both)),
+                Err(dense) => Val::Leaf(dense),
+            },
             (Val::Pair(p), Val::Pair(q)) => {
                 let (a, b) = Rc::unwrap_or_clone(p);
                 let (c, d) = Rc::unwrap_or_clone(q);
@@ -317,6 +335,17 @@ impl<T: BaseTensor> Val<T> {
         match (then, otherwise) {
             (Val::Zero, Val::Zero) => Val::Zero,
             (Val::Nil, _) | (_, Val::Nil) => Val::Nil,
+            (a @ Val::Scattered(_), b) | (a, b @ Val::Scattered(_)) => {
+                let masked = |v: Val<T>, first: bool| match v {
+                    Val::Scattered(v) => Val::Scattered(Rc::new(v.each(|rows| {
+                        let zero = T::zeros(rows.shape(), rows.dtype());
+                        if first { choose(mask, rows, &zero) } else { choose(mask, &zero, rows) }
+                    }))),
+                    v if first => Val::select(mask, v, Val::Zero),
+                    v => Val::select(mask, Val::Zero, v),
+                };
+                masked(a, true).plus(masked(b, false))
+            }
             (Val::Leaf(a), Val::Leaf(b)) => Val::Leaf(choose(mask, &a, &b)),
             (Val::Leaf(a), Val::Zero) => Val::Leaf(choose(mask, &a, &T::zeros(a.shape(), a.dtype()))),
             (Val::Zero, Val::Leaf(b)) => Val::Leaf(choose(mask, &T::zeros(b.shape(), b.dtype()), &b)),
@@ -355,7 +384,7 @@ impl<T: BaseTensor> Val<T> {
             Val::Either(e) => (**e).clone(),
             Val::Zero => (truth(true), Val::Zero, Val::Zero),
             Val::Nil | Val::Leaf(_) | Val::Pair(_) | Val::Fun(_) | Val::Lin(_) | Val::Bag(_) => mistyped("a sum"),
-            Val::Many(_) => mistyped("a sum"),
+            Val::Many(_) | Val::Scattered(_) => mistyped("a sum"),
             Val::Mono(_) => mistake(
                 "if: an analysis must know which branch runs, but the condition is not known while a program is traced; analyse the \
                  program with known numbers",
@@ -380,19 +409,24 @@ impl<T: BaseTensor> Val<T> {
             Val::Right(v) => g((**v).clone()),
             Val::Either(e) => Val::select(&e.0, f(e.1.clone()), g(e.2.clone())),
             Val::Nil | Val::Leaf(_) | Val::Pair(_) | Val::Fun(_) | Val::Lin(_) => mistyped("a sum"),
-            Val::Bag(_) | Val::Mono(_) | Val::Many(_) => mistyped("a sum"),
+            Val::Scattered(_) | Val::Bag(_) | Val::Mono(_) | Val::Many(_) => mistyped("a sum"),
             Val::Zero => Val::Zero,
         }
     }
 
     /// The value with these leaves.
     pub(crate) fn of_leaves(layout: &Layout, leaves: &mut dyn Iterator<Item = Option<T>>) -> Val<T> {
+        Val::of_parts(layout, &mut leaves.map(|leaf| leaf.map_or(Val::Zero, Val::Leaf)))
+    }
+
+    /// The value with these values as leaves.
+    pub(super) fn of_parts(layout: &Layout, leaves: &mut dyn Iterator<Item = Val<T>>) -> Val<T> {
         match layout {
             Layout::Unit => Val::Nil,
-            Layout::Leaf(..) => leaves.next().flatten().map_or(Val::Zero, Val::Leaf),
+            Layout::Leaf(..) => leaves.next().unwrap_or(Val::Zero),
             Layout::Pair(a, b) => {
-                let first = Val::of_leaves(a, leaves);
-                Val::pair(first, Val::of_leaves(b, leaves))
+                let first = Val::of_parts(a, leaves);
+                Val::pair(first, Val::of_parts(b, leaves))
             }
         }
     }
@@ -401,7 +435,11 @@ impl<T: BaseTensor> Val<T> {
     pub(crate) fn leaves(&self, layout: &Layout, into: &mut Vec<Option<T>>) {
         match layout {
             Layout::Unit => {}
-            Layout::Leaf(..) => into.push(if let Val::Leaf(t) = self { Some(t.clone()) } else { None }),
+            Layout::Leaf(..) => into.push(match self {
+                Val::Leaf(t) => Some(t.clone()),
+                Val::Scattered(s) => Some(Scattered::clone(s).dense()),
+                _ => None,
+            }),
             Layout::Pair(a, b) => {
                 self.fst().leaves(a, into);
                 self.snd().leaves(b, into);
@@ -421,6 +459,7 @@ impl<T: BaseTensor> Val<T> {
         match (layout, self) {
             (Layout::Unit, _) => {}
             (Layout::Leaf(0, DType::F64), Val::Zero) => into.push(T::zeros(&[], DType::F64)),
+            (Layout::Leaf(..), Val::Scattered(s)) => into.push(Scattered::clone(s).dense()),
             (Layout::Leaf(..), _) => into.push(self.leaf().clone()),
             (Layout::Pair(a, b), _) => {
                 self.fst().collect_primals(a, into);
@@ -470,7 +509,7 @@ impl<T: BaseTensor> Val<T> {
         match self {
             Val::Nil => Val::Zero,
             Val::Pair(p) => Val::pair(p.0.clone().without_units(), p.1.clone().without_units()),
-            v @ (Val::Zero | Val::Leaf(_) | Val::Left(_) | Val::Right(_) | Val::Either(_)) => v,
+            v @ (Val::Zero | Val::Leaf(_) | Val::Scattered(_) | Val::Left(_) | Val::Right(_) | Val::Either(_)) => v,
             v @ (Val::Fun(_) | Val::Lin(_) | Val::Bag(_) | Val::Mono(_) | Val::Many(_)) => v,
         }
     }
@@ -518,7 +557,7 @@ impl<T: BaseTensor> Val<T> {
                 Val::Left(v) | Val::Right(v) => work.push((&**v, depth + 1)),
                 Val::Either(e) => work.extend([(&e.1, depth + 1), (&e.2, depth + 1)]),
                 Val::Zero | Val::Nil | Val::Leaf(_) | Val::Fun(_) | Val::Lin(_) | Val::Bag(_) | Val::Mono(_) => {}
-                Val::Many(_) => {}
+                Val::Scattered(_) | Val::Many(_) => {}
             }
         }
         false
@@ -531,7 +570,7 @@ impl<T: BaseTensor> Val<T> {
             Val::Pair(p) => p.0.has_function() || p.1.has_function(),
             Val::Left(v) | Val::Right(v) => v.has_function(),
             Val::Either(e) => e.1.has_function() || e.2.has_function(),
-            Val::Zero | Val::Nil | Val::Leaf(_) | Val::Bag(_) | Val::Mono(_) => false,
+            Val::Zero | Val::Nil | Val::Leaf(_) | Val::Scattered(_) | Val::Bag(_) | Val::Mono(_) => false,
         }
     }
 }

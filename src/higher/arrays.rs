@@ -6,12 +6,14 @@
 
 use std::panic::Location;
 
-use super::cases::if_;
+use super::cases::{if_, inl, inr, iterate};
 use super::category::Arrays;
 use super::expr::{Expr, fun3, lam, tup};
 use super::object::{Arr, Fun, Ground, Int, Mask, Obj, Prod, Rows, Stack};
-use super::operators::apply;
-use super::primitive::{RowAt, Take};
+use super::operators::{apply, constant};
+use super::primitive::{IsSingle, Neighbours, RowAt, Take};
+use crate::array::Array;
+use crate::tensor::Tensor;
 
 /// Applies a function to every element along the outermost axis.
 #[track_caller]
@@ -30,6 +32,47 @@ pub fn fold<C: Arrays, G: Obj, S: Stack, X: Rows>(
     xs: Expr<C, G, X>,
 ) -> Expr<C, G, S> {
     tup(f, tup(start, xs)).then(C::written(C::fold::<S, X::Row>(), Location::caller()))
+}
+
+/// All elements, combined by an associative function with the given unit, in logarithmic depth: neighbours are combined
+/// until one element is left.
+///
+/// `f` is called for all pairs of a level in one loop, whose trips do not depend on each other. So are the trips of the
+/// derivative, which goes from the last element back to all elements: the work is that of [`fold`], up to a constant, and
+/// the span is that of `log2 n` calls ("Efficient CHAD", arXiv 2307.05738, on derivatives of data-parallel operations).
+/// The order of the elements is kept, so `f` need not be commutative. Of no elements the result is the unit.
+///
+/// Requirement, not checked: `f (f x y) z = f x (f y z)` and `f x unit = x`; otherwise the result is that of the tree.
+///
+/// ```
+/// use polygrad::higher::{Arrays, Expr, Prod, Real, Vector, fun2, lam2, num, reduce, tup};
+/// use polygrad::{higher, tensor};
+/// /// The affine function that applies `z -> a z + b` for all `(a, b)`, one after the other.
+/// fn composed<C: Arrays>() -> Expr<C, Prod<Vector, Vector>, Prod<Real, Real>> {
+///     fun2(|a, b| {
+///         let both = lam2(|f, g| tup(g.at().fst() * f.at().fst(), g.at().fst() * f.at().snd() + g.at().snd()));
+///         reduce(both, tup(num(1.0), num(0.0)), tup(a.at(), b.at()))
+///     })
+/// }
+/// let x = (tensor([2.0, 3.0, 4.0]), tensor([1.0, 1.0, 1.0]));
+/// assert_eq!(higher::run(composed(), &x), (tensor(24.0), tensor(17.0)));
+/// ```
+#[track_caller]
+pub fn reduce<C: Arrays, G: Obj, X: Rows<Row: Ground> + Ground>(
+    f: Expr<C, G, Fun<Prod<X::Row, X::Row>, X::Row>>,
+    unit: Expr<C, G, X::Row>,
+    xs: Expr<C, G, X>,
+) -> Expr<C, G, X::Row> {
+    let tree: Expr<C, Prod<Prod<Fun<Prod<X::Row, X::Row>, X::Row>, X::Row>, X>, X::Row> = fun3(|f, unit, xs| {
+        iterate(xs.at(), |level| {
+            if_(
+                apply(IsSingle::<X::Row>::new(), level.at()),
+                || inr(level.at().row(constant(Tensor::from_raw(Array::scalar(0_i64))))),
+                || inl(map(f.at(), apply(Neighbours::<X::Row>::new(), tup(unit.at(), level.at())))),
+            )
+        })
+    });
+    tree.call(tup(tup(f, unit), xs))
 }
 
 /// Applies a function to `0, 1, .., n - 1`.
@@ -147,6 +190,19 @@ impl<C: Arrays, G: Obj, X: Rows> Expr<C, G, X> {
         X: Ground,
     {
         apply(Take::<X::Row>::new(), tup(self, ix))
+    }
+
+    /// All elements, combined by an associative function with the given unit, as [`reduce`].
+    #[track_caller]
+    pub fn reduce(
+        self,
+        unit: Expr<C, G, X::Row>,
+        f: Expr<C, G, Fun<Prod<X::Row, X::Row>, X::Row>>,
+    ) -> Expr<C, G, X::Row>
+    where
+        X: Rows<Row: Ground> + Ground,
+    {
+        reduce(f, unit, self)
     }
 
     /// The final state of a left fold over all elements.

@@ -43,7 +43,7 @@ pub mod primitive;
 pub mod scope;
 
 pub use crate::ad::higher::*;
-pub use arrays::{build, filter, fold, keep, map};
+pub use arrays::{build, filter, fold, keep, map, reduce};
 pub use cases::{case, fix, if_, inl, inr, iterate, iterate_within, roll, unroll};
 pub use category::{Arrays, Ccc, Language};
 pub use differential::Differential;

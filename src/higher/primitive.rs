@@ -283,7 +283,7 @@ macro_rules! of_type {
     )* };
 }
 
-of_type! { RowAt Take Compact ZeroTangent }
+of_type! { RowAt Take Neighbours IsSingle Compact ZeroTangent }
 
 /// The element of an array at an index, of any type of elements; zeros at an index out of bounds.
 pub struct RowAt<A>(PhantomData<A>);
@@ -314,6 +314,62 @@ impl<A: Stack<Stacked: Ground>> Primitive for Take<A> {
 
     fn run<T: BaseTensor>(&self, args: &[T]) -> Vec<T> {
         rows_at(args)
+    }
+}
+
+/// The elements at even positions, and those at odd positions, of an array that is padded at its end with the given
+/// element to an even number of elements, at least two: a level of a tree of neighbours.
+pub struct Neighbours<A>(PhantomData<A>);
+
+impl<A: Ground + Stack<Stacked: Ground>> Primitive for Neighbours<A> {
+    type Dom = Prod<A, A::Stacked>;
+    type Cod = Prod<A::Stacked, A::Stacked>;
+
+    fn name(&self) -> String {
+        "neighbours".into()
+    }
+
+    fn run<T: BaseTensor>(&self, args: &[T]) -> Vec<T> {
+        let (elements, arrays) = args.split_at(args.len() / 2);
+        let padded = |(element, array): (&T, &T)| {
+            let n = array.shape()[0];
+            let row: Vec<usize> = std::iter::once(1).chain(element.shape().iter().copied()).collect();
+            let missing = if n == 0 { 2 } else { n % 2 };
+            let row = element.linear(&Linear::reshape(element.shape(), &row));
+            if missing == 0 {
+                array.clone()
+            } else {
+                T::concat(0, &[&[array.clone()], &vec![row; missing][..]].concat())
+            }
+        };
+        let padded: Vec<T> = elements.iter().zip(arrays).map(padded).collect();
+        let from = |start: usize| {
+            let half = move |x: &T| x.linear(&Linear::slice(x.shape(), 0, start, x.shape()[0] / 2, 2));
+            padded.iter().map(half)
+        };
+        from(0).chain(from(1)).collect()
+    }
+}
+
+/// Whether an array has one element. This is known while a program is traced.
+///
+/// # Panics
+/// When the type of the elements has no array, so that their number is not known.
+pub struct IsSingle<A>(PhantomData<A>);
+
+impl<A: Stack<Stacked: Ground>> Primitive for IsSingle<A> {
+    type Dom = A::Stacked;
+    type Cod = Mask;
+
+    fn name(&self) -> String {
+        "is_single".into()
+    }
+
+    fn run<T: BaseTensor>(&self, args: &[T]) -> Vec<T> {
+        let Some(array) = args.first() else {
+            mistake("reduce: the elements must have an array among their parts, but they have none; pair them with one")
+        };
+        vec![T::constant(Array::scalar(array.shape()[0] == 1))]
     }
 }
 

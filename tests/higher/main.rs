@@ -26,6 +26,7 @@ mod optic_arrays;
 mod optic_counts;
 mod optics;
 mod orders;
+mod parallel;
 mod printed;
 mod random;
 mod recursive;

@@ -82,7 +82,7 @@ fn with(environment: &Environment, x: Name, a: Value) -> Environment {
 /// The function of two arguments.
 fn two(f: &Value) -> Each<Tower<Array>> {
     let f = f.clone();
-    Rc::new(move |a, b| f.apply(a).apply(b))
+    Rc::new(move |a, b| f.apply(a).apply(b.dense()))
 }
 
 fn operation(o: &Op, v: &[Value]) -> Value {

@@ -151,7 +151,7 @@ fn case<T: BaseTensor>(x: &Val<T>) -> Option<Case<T>> {
         Val::Right(_) => Some(Case::Right),
         Val::Either(parts) => Some(Case::Unknown(parts.0.clone())),
         Val::Zero | Val::Nil | Val::Leaf(_) | Val::Pair(_) | Val::Fun(_) => None,
-        Val::Lin(_) | Val::Bag(_) | Val::Mono(_) | Val::Many(_) => None,
+        Val::Scattered(_) | Val::Lin(_) | Val::Bag(_) | Val::Mono(_) | Val::Many(_) => None,
     }
 }
 
@@ -161,7 +161,7 @@ fn parts<T: BaseTensor>(x: &Val<T>) -> [Val<T>; 2] {
         Val::Left(v) | Val::Right(v) => [(**v).clone(), (**v).clone()],
         Val::Either(parts) => [parts.1.clone(), parts.2.clone()],
         Val::Zero | Val::Nil | Val::Leaf(_) | Val::Pair(_) | Val::Fun(_) => [Val::Zero, Val::Zero],
-        Val::Lin(_) | Val::Bag(_) | Val::Mono(_) | Val::Many(_) => [Val::Zero, Val::Zero],
+        Val::Scattered(_) | Val::Lin(_) | Val::Bag(_) | Val::Mono(_) | Val::Many(_) => [Val::Zero, Val::Zero],
     }
 }
 

@@ -1,0 +1,91 @@
+//! Cotangents of arrays that are zero but at some indices.
+//!
+//! The transpose of a read at an index is a vector with one nonzero element. As an array, it would take time and memory
+//! for all elements, so the gradient of `n` reads of an array of `n` elements would take `n^2` steps. Here it is the
+//! indices with their values, and a sum of such vectors is the list of both. Law: the dense array is the base zero with
+//! all updates added, in order; a list never has more values than the array has elements.
+
+use smallvec::SmallVec;
+
+use crate::base::BaseTensor;
+use crate::dtype::DType;
+use crate::shape::{Shape, size};
+
+/// An array that is zero but at some indices.
+#[derive(Clone)]
+pub struct Scattered<T> {
+    pub(super) shape: Shape,
+    pub(super) dtype: DType,
+    updates: Vec<ScatteredRows<T>>,
+    /// The number of values in all updates.
+    values: usize,
+}
+
+/// The operands of a scatter-add: indices along the outermost axes, and the rows that are added there.
+#[derive(Clone)]
+pub(super) struct ScatteredRows<T> {
+    pub(super) ix: SmallVec<[T; 2]>,
+    pub(super) rows: T,
+}
+
+impl<T: BaseTensor> Scattered<T> {
+    pub(super) fn new(shape: Shape, dtype: DType, ix: SmallVec<[T; 2]>, rows: T) -> Self {
+        Scattered::of(shape, dtype, vec![ScatteredRows { ix, rows }])
+    }
+
+    /// From the operands of several scatter-adds.
+    pub(super) fn of(shape: Shape, dtype: DType, updates: Vec<ScatteredRows<T>>) -> Self {
+        let values = updates.iter().map(|update| size(update.rows.shape())).sum();
+        Scattered { shape, dtype, updates, values }
+    }
+
+    /// The operands, in order.
+    pub(super) fn updates(&self) -> &[ScatteredRows<T>] {
+        &self.updates
+    }
+
+    /// The same indices with other rows; `f` is linear, and keeps the shape.
+    pub(super) fn each(&self, f: impl Fn(&T) -> T) -> Self {
+        let changed = |update: &ScatteredRows<T>| ScatteredRows { ix: update.ix.clone(), rows: f(&update.rows) };
+        Scattered { updates: self.updates.iter().map(changed).collect(), ..self.clone() }
+    }
+
+    /// The sum of two vectors of one shape; as an array, if the list would have as many values as the array.
+    pub(super) fn plus(mut self, other: Scattered<T>) -> Result<Self, T> {
+        if self.values + other.values >= size(&self.shape) {
+            return Err(other.onto(self.dense()));
+        }
+        self.values += other.values;
+        self.updates.extend(other.updates);
+        Ok(self)
+    }
+
+    /// The sum with an array, in place if nobody else has it.
+    pub(super) fn onto(self, base: T) -> T {
+        self.updates.into_iter().fold(base, |base, update| base.scatter_add(&update.ix, &update.rows))
+    }
+
+    /// The array.
+    pub(super) fn dense(self) -> T {
+        let base = T::zeros(&self.shape, self.dtype);
+        self.onto(base)
+    }
+}
+
+/// The cotangent of an array.
+pub(crate) enum ArrayCotangent<T> {
+    /// As an array.
+    Dense(T),
+    /// Of an array that is only read at indices.
+    Scattered(Box<Scattered<T>>),
+}
+
+impl<T: BaseTensor> ArrayCotangent<T> {
+    /// The cotangent as an array.
+    pub(super) fn dense(self) -> T {
+        match self {
+            ArrayCotangent::Dense(ct) => ct,
+            ArrayCotangent::Scattered(ct) => ct.dense(),
+        }
+    }
+}
