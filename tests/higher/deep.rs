@@ -86,7 +86,7 @@ fn power<C: Language>() -> Expr<C, Prod<Real, Real>, Real> {
 
 /// The message of a call that must panic.
 #[track_caller]
-fn refused<R>(f: impl FnOnce() -> R) -> String {
+pub(crate) fn refused<R>(f: impl FnOnce() -> R) -> String {
     let panic = catch_unwind(AssertUnwindSafe(|| drop(f()))).expect_err("a call that panics");
     panic.downcast_ref::<String>().expect("a message").clone()
 }

@@ -18,6 +18,8 @@ mod figures;
 mod filter;
 mod gallery;
 mod held;
+mod iteration;
+mod iteration_rules;
 mod laws;
 mod lens;
 mod loops;

@@ -29,6 +29,11 @@ impl Random {
         Random { state: seed, forms: FORMS }
     }
 
+    /// Draws the first forms alone, whose terms are simplified quickly.
+    pub(crate) fn of_first_forms(seed: u64) -> Self {
+        Random { state: seed, forms: 10 }
+    }
+
     pub(crate) fn below(&mut self, n: u64) -> u64 {
         self.state = self.state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.state >> 33) % n
@@ -164,7 +169,7 @@ pub(crate) fn program<C: Arrays>(random: &mut Random, size: u32) -> C::Hom<Two, 
 }
 
 /// A known number.
-fn number<C: Arrays, A: Obj>(x: f64) -> C::Hom<A, Real> {
+pub(crate) fn number<C: Arrays, A: Obj>(x: f64) -> C::Hom<A, Real> {
     C::then(C::unit(), C::prim(Constant::<0>::new(Array::scalar(x))))
 }
 
@@ -173,7 +178,7 @@ fn operation<C: Arrays>(random: &mut Random) -> C::Hom<Two, Real> {
 }
 
 /// A number of a pair, or of both.
-fn part<C: Arrays>(random: &mut Random) -> C::Hom<Two, Real> {
+pub(crate) fn part<C: Arrays>(random: &mut Random) -> C::Hom<Two, Real> {
     match random.below(3) {
         0 => C::fst(),
         1 => C::snd(),
@@ -327,7 +332,7 @@ pub(crate) fn at<C: Arrays>(seed: u64) -> Expr<C, Two, Real> {
 
 /// A smaller program of the first forms, whose terms are simplified quickly.
 pub(crate) fn small<C: Arrays>(seed: u64) -> Expr<C, Two, Real> {
-    Expr::of(program::<C>(&mut Random { state: seed, forms: 10 }, 2))
+    Expr::of(program::<C>(&mut Random::of_first_forms(seed), 2))
 }
 
 /// The numbers of the programs to try: `count`, or as many as the environment variable `POLYGRAD_FUZZ` says, from
