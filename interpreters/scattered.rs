@@ -7,9 +7,10 @@
 
 use smallvec::SmallVec;
 
-use crate::base::BaseTensor;
+use crate::base::{BaseTensor, attributed};
 use crate::dtype::DType;
 use crate::shape::{Shape, size};
+use crate::source::Site;
 
 /// An array that is zero but at some indices.
 #[derive(Clone)]
@@ -26,11 +27,16 @@ pub struct Scattered<T> {
 pub(super) struct ScatteredRows<T> {
     pub(super) ix: SmallVec<[T; 2]>,
     pub(super) rows: T,
+    /// The operation of which this is the derivative.
+    pub(super) site: Site,
 }
 
 impl<T: BaseTensor> Scattered<T> {
+    /// Of a read whose derivative runs now.
     pub(super) fn new(shape: Shape, dtype: DType, ix: SmallVec<[T; 2]>, rows: T) -> Self {
-        Scattered::of(shape, dtype, vec![ScatteredRows { ix, rows }])
+        let site = T::attribute(Site::UNKNOWN);
+        T::attribute(site);
+        Scattered::of(shape, dtype, vec![ScatteredRows { ix, rows, site }])
     }
 
     /// From the operands of several scatter-adds.
@@ -46,7 +52,11 @@ impl<T: BaseTensor> Scattered<T> {
 
     /// The same indices with other rows; `f` is linear, and keeps the shape.
     pub(super) fn each(&self, f: impl Fn(&T) -> T) -> Self {
-        let changed = |update: &ScatteredRows<T>| ScatteredRows { ix: update.ix.clone(), rows: f(&update.rows) };
+        let changed = |update: &ScatteredRows<T>| ScatteredRows {
+            ix: update.ix.clone(),
+            rows: f(&update.rows),
+            site: update.site,
+        };
         Scattered { updates: self.updates.iter().map(changed).collect(), ..self.clone() }
     }
 
@@ -62,7 +72,10 @@ impl<T: BaseTensor> Scattered<T> {
 
     /// The sum with an array, in place if nobody else has it.
     pub(super) fn onto(self, base: T) -> T {
-        self.updates.into_iter().fold(base, |base, update| base.scatter_add(&update.ix, &update.rows))
+        let add = |base: T, update: ScatteredRows<T>| {
+            attributed::<T, T>(update.site, || base.scatter_add(&update.ix, &update.rows))
+        };
+        self.updates.into_iter().fold(base, add)
     }
 
     /// The array.

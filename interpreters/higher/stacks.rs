@@ -19,7 +19,7 @@ use crate::base::BaseTensor;
 use crate::dtype::DType;
 use crate::ops::Linear;
 use crate::shape::Shape;
-use crate::source::mistake;
+use crate::source::{Site, mistake};
 
 /// The structure of a value around its tensors.
 pub(super) enum Skeleton<T: 'static> {
@@ -27,9 +27,9 @@ pub(super) enum Skeleton<T: 'static> {
     Nil,
     Leaf,
     Pair(Box<Skeleton<T>>, Box<Skeleton<T>>),
-    /// A tensor that is zero but at some indices, whose shape and element type are these: the number of index arrays of each
-    /// update.
-    Scattered(Shape, DType, Vec<usize>),
+    /// A tensor that is zero but at some indices, whose shape and element type are these: of each update, the number of index
+    /// arrays, and the operation of which it is the derivative.
+    Scattered(Shape, DType, Vec<(usize, Site)>),
     /// The entries of a copower: whether each is an array of points, and the structures of points and vectors.
     Bag(Vec<(bool, Skeleton<T>, Skeleton<T>)>),
     /// The code of a function, and the structure of what it captures.
@@ -68,7 +68,9 @@ impl<T> PartialEq for Skeleton<T> {
             }
             (Skeleton::Pair(a, b), Skeleton::Pair(c, d)) => a == c && b == d,
             (Skeleton::Bag(a), Skeleton::Bag(b)) => a == b,
-            (Skeleton::Scattered(s, d, u), Skeleton::Scattered(t, e, v)) => (s, d, u) == (t, e, v),
+            (Skeleton::Scattered(s, d, u), Skeleton::Scattered(t, e, v)) => {
+                (s, d) == (t, e) && u.iter().map(|(count, _)| count).eq(v.iter().map(|(count, _)| count))
+            }
             (Skeleton::Fun(f, a), Skeleton::Fun(g, b)) => f == g && a == b,
             (Skeleton::Many(n, a), Skeleton::Many(m, b)) => n == m && a == b,
             (Skeleton::Fixed(a), Skeleton::Fixed(b)) => a == b,
@@ -178,7 +180,7 @@ fn tensors<T: BaseTensor>(v: &Val<T>, into: &mut Vec<T>, part: Part<'_, T>) -> O
             let count = |update: &ScatteredRows<T>| {
                 into.extend(update.ix.iter().cloned());
                 into.push(update.rows.clone());
-                update.ix.len()
+                (update.ix.len(), update.site)
             };
             Skeleton::Scattered(at.shape.clone(), at.dtype, at.updates().iter().map(count).collect())
         }
@@ -295,9 +297,9 @@ pub(super) fn rebuild<T: BaseTensor>(skeleton: &Skeleton<T>, way: Way, leaves: &
             FunctionArray::alike(n, skeleton.clone(), own)
         }
         (Skeleton::Scattered(shape, dtype, updates), _) => {
-            let update = |count: &usize| {
+            let update = |(count, site): &(usize, Site)| {
                 let ix = (0..*count).map(|_| taken(leaves)).collect();
-                ScatteredRows { ix, rows: taken(leaves) }
+                ScatteredRows { ix, rows: taken(leaves), site: *site }
             };
             let updates = updates.iter().map(update).collect();
             Val::Scattered(Rc::new(Scattered::of(shape.clone(), *dtype, updates)))
@@ -323,7 +325,7 @@ fn collect<T>(skeleton: &Skeleton<T>, leaves: &mut dyn Iterator<Item = T>, into:
         Skeleton::Zero | Skeleton::Nil | Skeleton::Outer(_) => {}
         Skeleton::Leaf => into.push(taken(leaves)),
         Skeleton::Scattered(_, _, updates) => {
-            into.extend(updates.iter().flat_map(|count| 0..=*count).map(|_| taken(leaves)));
+            into.extend(updates.iter().flat_map(|(count, _)| 0..=*count).map(|_| taken(leaves)));
         }
         Skeleton::Pair(a, b) => {
             collect(a, leaves, into);

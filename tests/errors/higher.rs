@@ -67,6 +67,10 @@ fn no_elements<C: Arrays>() -> Expr<C, Real, Unit> {
     fun1(|x| map(lam(|u| u.at()), lam(|_| unit()).app(x.at())))
 }
 
+fn no_tree<C: Arrays>() -> Expr<C, Real, Unit> {
+    fun1(|x| lam(|_| unit()).app(x.at()).reduce(unit(), lam(|p| p.at().fst())))
+}
+
 fn same<C: Language>() -> Expr<C, Vector, Vector> {
     fun1(|x| x.at())
 }
@@ -105,6 +109,7 @@ pub(crate) fn programs(log: &mut Log) {
     scopes(log);
     shapes(log);
     log.panics_when_run(|| higher::run::<_, _, Array>(no_elements(), &a));
+    log.panics_when_run(|| higher::run::<_, _, Array>(no_tree(), &a));
     log.panics_when_run(|| higher::stage_grad_by::<CurryClosures<Term>, _>(endless(), &a));
     log.panics(|| higher::stage_grad(unbounded(), &(a.clone(), b.clone())));
     log.panics_when_run(|| higher::stage(power(), &a));
