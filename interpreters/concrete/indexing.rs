@@ -11,7 +11,7 @@ use super::views::elements;
 use crate::array::{Array, Data, Elems, Values, pool, with_elem, with_float, with_num};
 use crate::dtype::{DType, Elem, Float, Num};
 use crate::kernels;
-use crate::kernels::indexing::{Blocks, scatter_add_one, step};
+use crate::kernels::indexing::{Additions, Blocks, Segment, step};
 use crate::kernels::isa::Isa;
 use crate::ops::kinds;
 use crate::shape::{self, Shape, check_room};
@@ -134,11 +134,9 @@ fn add_blocks<E: Num>(base: &mut Array, ix: &[Array], v: &Array, count: usize) {
     let block = shape::size(rest);
     let typed: SmallVec<[_; 4]> = ix.iter().map(Array::typed::<i64>).collect();
     let ix = lists(&typed);
-    let (sum, blocks) = (base.make_dense::<E>(), Blocks { indexed, ix: &ix });
-    match v.typed::<E>() {
-        Values::Splat(x) => scatter_add_one(Isa::detect(), sum, blocks, count, block, x),
-        Values::Dense(v) => kernels::indexing::scatter_add(Isa::detect(), sum, blocks, block, v),
-    }
+    let v = v.typed::<E>();
+    let added = Additions { blocks: Blocks { indexed, ix: &ix }, range: 0..count, block, elements: elements(&v) };
+    kernels::indexing::scatter_add(Isa::detect(), Segment::whole(base.make_dense::<E>()), added);
 }
 
 /// The concatenation of arrays along an axis.

@@ -99,8 +99,11 @@ machine! {
     converted: f64 = 0.5, seen gallery "single_precision";
     /// Nanoseconds per element of a gather within a tile.
     tile_gather: f64 = 2.5, measured questions "gathers";
-    /// Nanoseconds per element of a gather, scatter or view in a kernel of its own.
+    /// Nanoseconds per element of a gather or view in a kernel of its own.
     gather: f64 = 2.0, measured questions "gathers";
+    /// Nanoseconds per subarray that is added at an index, and per byte of it.
+    scattered: f64 = 0.5, measured questions "scatters";
+    scattered_byte: f64 = 0.04, measured questions "scatters";
     /// Nanoseconds per comparison of two elements in sorting or selection.
     sorted: f64 = 1.0, measured questions "sorting and selection";
     /// Nanoseconds of an arithmetic operation of a Fourier transform, of which a line of `n` numbers takes `5 n log n`.
@@ -152,6 +155,14 @@ machine! {
     sum_byte: f64 = 5.0, seen threads "A.gmm.d10k25n1000";
     /// Least products per element of the result in a part of a sum.
     sum_products: usize = 256, seen threads "C2.dot.1e6";
+    /// Bytes of a destination of which an element at a random index is not in the caches.
+    scattered_far: usize = 16 << 20, measured questions "scatters";
+    /// Nanoseconds per cache line of such a destination that is added to at a random index.
+    scattered_line: f64 = 7.0, measured questions "scatters";
+    /// Nanoseconds for which a thread adds alone before it looks again whether others have come.
+    scattered_turn: f64 = 20e3, seen questions "scatters";
+    /// Least bytes of a subarray, a page, beside which a jump to another one that is read costs little.
+    scattered_page: usize = 4096, measured questions "scatters";
     /// Elements of a part of a line, if threads share the extremum of the line.
     line_part: usize = 1 << 18, seen threads "C8.logsumexp.1e6";
 

@@ -1,11 +1,14 @@
 //! Gather and scatter-add of subarrays at indices.
 //!
 //! Law: at an index out of bounds, also a negative one, a gather reads zeros and a scatter-add writes nothing.
-//! Subarrays are added in the order of the indices.
+//! Subarrays are added in the order of the indices, to each segment of a destination alone (`segments`).
 
 #![allow(clippy::needless_range_loop, reason = "indices are inlined with certainty, iterators are not")]
 
+pub(crate) mod segments;
+
 use std::hint::select_unpredictable;
+use std::ops::Range;
 
 use super::isa::{Isa, Kernel, Machine, dispatch};
 use crate::dtype::{Elem, Num};
@@ -76,18 +79,18 @@ fn stepped(outer: i64, i: i64, size: i64) -> i64 {
 }
 
 impl Blocks<'_> {
-    /// Calls `body` with the flat indices of consecutive subarrays, `count` in all, and the number of the first of them.
+    /// Calls `body` with the flat indices of consecutive subarrays of this range, and the number of the first of them.
     /// A flat index is negative, or not less than the number of subarrays, if the subarray is out of bounds.
-    fn each_chunk(self, isa: Isa, count: usize, mut body: impl FnMut(usize, &[i64])) {
+    fn each_chunk(self, isa: Isa, range: Range<usize>, mut body: impl FnMut(usize, &[i64])) {
         if let [ix] = self.ix
-            && ix.len() == count
+            && (ix.len() > 1 || range == (0..1))
         {
-            return body(0, ix);
+            return body(range.start, &ix[range]);
         }
         let mut flat = [0; CHUNK];
-        let mut start = 0;
-        while start < count {
-            let flat = &mut flat[..CHUNK.min(count - start)];
+        let mut start = range.start;
+        while start < range.end {
+            let flat = &mut flat[..CHUNK.min(range.end - start)];
             dispatch(isa, FlatIndices { blocks: self, start, out: flat });
             body(start, flat);
             start += flat.len();
@@ -110,7 +113,7 @@ pub(crate) fn gather_elements<E: Elem>(
     ix: &[&[i64]],
     out: &mut [E],
 ) {
-    Blocks { indexed, ix }.each_chunk(isa, out.len(), |start, flat| {
+    Blocks { indexed, ix }.each_chunk(isa, 0..out.len(), |start, flat| {
         let out = &mut out[start..][..flat.len()];
         for i in 0..out.len() {
             out[i] = element(table, before, flat[i]);
@@ -127,7 +130,7 @@ pub(crate) fn gather<E: Elem>(isa: Isa, table: &[E], indexed: &[usize], ix: &[&[
         2 => gather_short::<E, 2>(isa, table, blocks, out),
         3 => gather_short::<E, 3>(isa, table, blocks, out),
         4 => gather_short::<E, 4>(isa, table, blocks, out),
-        _ => blocks.each_chunk(isa, out.len() / block, |start, flat| {
+        _ => blocks.each_chunk(isa, 0..out.len() / block, |start, flat| {
             for (flat, out) in flat.iter().zip(out[start * block..].chunks_exact_mut(block)) {
                 match subarray(*flat, table.len() / block) {
                     Some(at) => out.copy_from_slice(&table[at * block..][..block]),
@@ -141,7 +144,7 @@ pub(crate) fn gather<E: Elem>(isa: Isa, table: &[E], indexed: &[usize], ix: &[&[
 /// [`gather`] of subarrays of `N` elements: a copy of constant length is a few instructions, without a call.
 fn gather_short<E: Elem, const N: usize>(isa: Isa, table: &[E], blocks: Blocks<'_>, out: &mut [E]) {
     let ((table, _), (out, _)) = (table.as_chunks::<N>(), out.as_chunks_mut::<N>());
-    blocks.each_chunk(isa, out.len(), |start, flat| {
+    blocks.each_chunk(isa, 0..out.len(), |start, flat| {
         let out = &mut out[start..][..flat.len()];
         for i in 0..out.len() {
             out[i] = subarray(flat[i], table.len()).map_or([E::ZERO; N], |at| table[at]);
@@ -155,29 +158,69 @@ fn subarray(flat: i64, count: usize) -> Option<usize> {
     usize::try_from(flat).ok().filter(|at| *at < count)
 }
 
-/// Adds the subarrays of `v`, of `block` elements each, to those of `sum` at the indices.
-pub(crate) fn scatter_add<E: Num>(isa: Isa, sum: &mut [E], blocks: Blocks<'_>, block: usize, v: &[E]) {
-    match block {
+/// Subarrays that a scatter-add adds at indices, in the order of these.
+#[derive(Clone)]
+pub(crate) struct Additions<'a, E> {
+    pub(crate) blocks: Blocks<'a>,
+    /// Those of the list that are added.
+    pub(crate) range: Range<usize>,
+    /// The number of elements of a subarray.
+    pub(crate) block: usize,
+    /// The elements of all subarrays of the list, one subarray after the other; or one element for all.
+    pub(crate) elements: &'a [E],
+}
+
+/// Consecutive subarrays of a destination, from number `first` on.
+pub(crate) struct Segment<'a, E> {
+    pub(crate) first: usize,
+    pub(crate) sum: &'a mut [E],
+}
+
+impl<'a, E> Segment<'a, E> {
+    /// All of a destination.
+    pub(crate) fn whole(sum: &'a mut [E]) -> Segment<'a, E> {
+        Segment { first: 0, sum }
+    }
+}
+
+/// Adds those subarrays whose index lies in the segment.
+pub(crate) fn scatter_add<E: Num>(isa: Isa, to: Segment<'_, E>, added: Additions<'_, E>) {
+    if let [x] = added.elements {
+        return scatter_number(isa, to, added, *x);
+    }
+    match added.block {
         0 => {}
-        1 => scatter_short::<E, 1>(isa, sum, blocks, v),
-        2 => scatter_short::<E, 2>(isa, sum, blocks, v),
-        3 => scatter_short::<E, 3>(isa, sum, blocks, v),
-        4 => scatter_short::<E, 4>(isa, sum, blocks, v),
-        8 => scatter_short::<E, 8>(isa, sum, blocks, v),
-        _ => blocks.each_chunk(isa, v.len() / block, |start, flat| {
-            dispatch(isa, AddBlocks { sum, flat, block, v: &v[start * block..] });
+        1 => scatter_short::<E, 1>(isa, to, added),
+        2 => scatter_short::<E, 2>(isa, to, added),
+        3 => scatter_short::<E, 3>(isa, to, added),
+        4 => scatter_short::<E, 4>(isa, to, added),
+        8 => scatter_short::<E, 8>(isa, to, added),
+        block => added.blocks.each_chunk(isa, added.range, |start, flat| {
+            let v = &added.elements[start * block..];
+            dispatch(isa, AddBlocks { sum: to.sum, first: to.first, flat, block, v });
         }),
     }
 }
 
 /// [`scatter_add`] of subarrays of `N` elements, which are a few registers.
-fn scatter_short<E: Num, const N: usize>(isa: Isa, sum: &mut [E], blocks: Blocks<'_>, v: &[E]) {
-    let ((v, _), (sum, _)) = (v.as_chunks::<N>(), sum.as_chunks_mut::<N>());
-    blocks.each_chunk(isa, v.len(), |start, flat| dispatch(isa, AddShort { sum, flat, v: &v[start..] }));
+fn scatter_short<E: Num, const N: usize>(isa: Isa, to: Segment<'_, E>, added: Additions<'_, E>) {
+    let ((v, _), (sum, _)) = (added.elements.as_chunks::<N>(), to.sum.as_chunks_mut::<N>());
+    added.blocks.each_chunk(isa, added.range, |start, flat| {
+        dispatch(isa, AddShort { sum, first: to.first, flat, v: &v[start..] });
+    });
+}
+
+/// The place of a subarray in a segment of `count` subarrays from `first` on, if it lies there.
+#[inline(always)]
+fn in_segment(flat: i64, first: usize, count: usize) -> Option<usize> {
+    // As an unsigned number, an index before the segment is behind it, too, also a negative one.
+    let at = (flat as u64).wrapping_sub(first as u64);
+    (at < count as u64).then_some(at as usize)
 }
 
 struct AddShort<'a, E, const N: usize> {
     sum: &'a mut [[E; N]],
+    first: usize,
     flat: &'a [i64],
     v: &'a [[E; N]],
 }
@@ -186,18 +229,16 @@ impl<E: Num, const N: usize> Kernel for AddShort<'_, E, N> {
     type Output = ();
     #[inline(always)]
     fn run<M: Machine>(self) {
-        let AddShort { sum, flat, v } = self;
+        let AddShort { sum, first, flat, v } = self;
         let v = &v[..flat.len()];
         for i in 0..flat.len() {
-            // As an unsigned number, a negative index is out of bounds, too.
-            let at = flat[i] as u64;
-            if at < sum.len() as u64 {
+            if let Some(at) = in_segment(flat[i], first, sum.len()) {
                 // Copies, since the compiler does not know that the two arrays do not overlap.
-                let (mut now, x) = (sum[at as usize], v[i]);
+                let (mut now, x) = (sum[at], v[i]);
                 for k in 0..N {
                     now[k] = now[k].plus(x[k]);
                 }
-                sum[at as usize] = now;
+                sum[at] = now;
             }
         }
     }
@@ -205,6 +246,7 @@ impl<E: Num, const N: usize> Kernel for AddShort<'_, E, N> {
 
 struct AddBlocks<'a, E> {
     sum: &'a mut [E],
+    first: usize,
     flat: &'a [i64],
     block: usize,
     v: &'a [E],
@@ -214,10 +256,10 @@ impl<E: Num> Kernel for AddBlocks<'_, E> {
     type Output = ();
     #[inline(always)]
     fn run<M: Machine>(self) {
-        let AddBlocks { sum, flat, block, v } = self;
+        let AddBlocks { sum, first, flat, block, v } = self;
         let count = sum.len() / block;
         for i in 0..flat.len() {
-            let Some(at) = subarray(flat[i], count) else { continue };
+            let Some(at) = in_segment(flat[i], first, count) else { continue };
             let (sum, v) = (&mut sum[at * block..][..block], &v[i * block..][..block]);
             for k in 0..block {
                 sum[k] = sum[k].plus(v[k]);
@@ -226,12 +268,13 @@ impl<E: Num> Kernel for AddBlocks<'_, E> {
     }
 }
 
-/// Adds `x` to each element of the subarrays of `sum` at `count` indices.
-pub(crate) fn scatter_add_one<E: Num>(isa: Isa, sum: &mut [E], blocks: Blocks<'_>, count: usize, block: usize, x: E) {
-    let subarrays = sum.len() / block.max(1);
-    blocks.each_chunk(isa, count, |_, flat| {
-        for at in flat.iter().filter_map(|flat| subarray(*flat, subarrays)) {
-            sum[at * block..(at + 1) * block].iter_mut().for_each(|s| *s = s.plus(x));
+/// [`scatter_add`] of one number to each element of the subarrays.
+fn scatter_number<E: Num>(isa: Isa, to: Segment<'_, E>, added: Additions<'_, E>, x: E) {
+    let block = added.block;
+    let subarrays = to.sum.len() / block.max(1);
+    added.blocks.each_chunk(isa, added.range, |_, flat| {
+        for at in flat.iter().filter_map(|flat| in_segment(*flat, to.first, subarrays)) {
+            to.sum[at * block..(at + 1) * block].iter_mut().for_each(|s| *s = s.plus(x));
         }
     });
 }
@@ -256,7 +299,9 @@ mod tests {
                 let mut out = vec![-1.0; 6 * block];
                 gather(Isa::detect(), &table, &indexed, &lists, block, &mut out);
                 let (mut sums, mut added) = (table.clone(), table.clone());
-                scatter_add(Isa::detect(), &mut sums, Blocks { indexed: &indexed, ix: &lists }, block, &out);
+                let blocks = Blocks { indexed: &indexed, ix: &lists };
+                let all = Additions { blocks, range: 0..6, block, elements: &out };
+                scatter_add(Isa::detect(), Segment::whole(&mut sums), all);
                 for (k, x) in out.iter().enumerate() {
                     let index = |list: &[i64]| list[(k / block) % list.len()];
                     let inside = lists.iter().zip(&indexed).all(|(list, n)| (0..*n as i64).contains(&index(list)));

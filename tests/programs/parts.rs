@@ -1,4 +1,4 @@
-//! Steps in parts, on several threads.
+//! Steps in parts, and scatter-adds in segments, on several threads.
 //!
 //! Law: results have the same bits on any number of threads, and agree with the interpreter up to the rounding of sums.
 //! Guards count the parts that a report lists.
@@ -179,4 +179,64 @@ fn long_extrema_gathers_and_products_are_shared() {
     assert!(executable.explain().contains("parts"), "{}", executable.explain());
     assert_agrees(&executable, &x);
     assert_eq!(executable.run(&x)[0], Array::scalar(7.0));
+}
+
+/// Indices of rows, some of them out of bounds: in any order, sorted, or mostly one row.
+fn indices(kind: &str, count: usize, rows: usize) -> Array {
+    let mut ix: Vec<i64> = (0..count).map(|i| (i * 7919 % (rows + 20)) as i64 - 10).collect();
+    match kind {
+        "sorted" => ix.sort_unstable(),
+        "mostly one" => ix.iter_mut().filter(|i| **i % 9 != 0).for_each(|i| *i = 5),
+        _ => {}
+    }
+    Array::from(ix)
+}
+
+/// Scatter-adds of blocks of this shape onto zeros and onto a base that is kept.
+fn scatters(base: &Array, ix: &[Array], v: &Array) -> (Program, Vec<Array>) {
+    let inputs = [&[base.clone(), v.clone()], ix].concat();
+    let made = program(&inputs, |t| {
+        let zero = Term::constant(Array::full(base.shape(), 0.0));
+        let onto = |base: &Term| base.clone().scatter_add(&t[2..], &t[1]);
+        vec![onto(&zero), onto(&t[0]), t[0].unary(Unary::Sin)]
+    });
+    (made, inputs)
+}
+
+#[test]
+fn many_additions_to_few_elements_are_made_in_parts() {
+    for (block, count) in [(1, 3000), (3, 2000), (8, 1500), (33, 700)] {
+        for kind in ["any", "sorted", "mostly one"] {
+            let ix = indices(kind, count, 50);
+            let (made, x) = scatters(&waves(&[50, block]), &[ix], &waves(&[count, block]));
+            let executable = compile_in_small_blocks(&made);
+            let found = in_parts(&executable);
+            assert_eq!(found.iter().filter(|line| line.contains("scatter_add")).count(), 2, "{}", executable.explain());
+            assert_agrees(&executable, &x);
+        }
+    }
+    // One number for all elements, in two axes, one of which has the same index everywhere.
+    let lists = [indices("any", 3000, 20), Array::full(&[3000], 4_i64)];
+    let (made, x) = scatters(&waves(&[20, 6]), &lists, &Array::full(&[3000], 0.3));
+    assert_agrees(&compile_in_small_blocks(&made), &x);
+}
+
+#[test]
+fn scatters_to_segments_have_the_same_bits() {
+    let (rows, count) = (9_000, 250_000);
+    for kind in ["sorted", "any"] {
+        for axes in [1, 2] {
+            let lists = [indices(kind, count, rows), indices("any", count, 3)];
+            let shape = [rows, 3];
+            let (made, x) = scatters(&waves(&shape[..axes]), &lists[..axes], &waves(&[count]));
+            assert_agrees(&compile(&made), &x);
+        }
+    }
+    // Subarrays of more than a page, and a destination that does not stay in the caches.
+    for (rows, block, count) in [(60, 600, 2_000), (1_100_000, 2, 40_000)] {
+        let (made, x) = scatters(&waves(&[rows, block]), &[indices("any", count, rows)], &waves(&[count, block]));
+        let executable = compile(&made);
+        assert!(in_parts(&executable).iter().all(|line| !line.contains("scatter_add")), "{}", executable.explain());
+        assert_agrees(&executable, &x);
+    }
 }

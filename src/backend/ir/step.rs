@@ -346,6 +346,7 @@ impl FusedStep {
     pub(crate) fn cleared(&self, f: &mut dyn FnMut(BufferId)) {
         match self {
             Step::Pass(group) => group.cleared().for_each(|(buf, _)| f(buf)),
+            Step::KernelCall(whole) if matches!(whole.op, KernelOp::Scatter(_, _, false)) => {}
             Step::KernelCall(whole) => f(whole.out),
             Step::RowBlocks(blocks) => blocks.steps.iter().for_each(|step| step.cleared(f)),
             Step::Loop(_) | Step::Matrices(_) | Step::Interpreted(_) => {}

@@ -15,6 +15,7 @@ use crate::backend::ir::step::{
 };
 use crate::cost::{MACHINE, step};
 use crate::dtype::DType;
+use crate::kernels::indexing::segments;
 
 /// The partition of a step.
 pub(crate) struct Partition {
@@ -175,6 +176,9 @@ fn whole_rows(whole: &KernelCall, step: &FusedStep, buffers: &[Buffer]) -> Optio
     if matches!(whole.op, KernelOp::Product(_)) {
         return None;
     }
+    if let KernelOp::Scatter(_, block, _) = whole.op {
+        return scatter_rows(whole, block);
+    }
     let mut rows = 0;
     row_blocks::suggestions(step, &mut |n| {
         if row_blocks::by_rows(step, n, buffers).is_some_and(|uses| uses[&whole.out].by_rows) {
@@ -183,6 +187,23 @@ fn whole_rows(whole: &KernelCall, step: &FusedStep, buffers: &[Buffer]) -> Optio
     });
     let uses = if rows > 1 { row_blocks::by_rows(step, rows, buffers) } else { None };
     Some((rows, uses?))
+}
+
+/// The indices of a scatter-add, as its rows. Kernels partition a destination that does not stay in the caches.
+fn scatter_rows(whole: &KernelCall, block: usize) -> Option<(usize, Uses)> {
+    if whole.size * whole.dtype.width() >= MACHINE.scattered_far {
+        return None;
+    }
+    let mut uses = Uses::new();
+    for (operand, _) in &whole.operands {
+        row_blocks::note_use(
+            &mut uses,
+            operand.buf,
+            BufferUse { written: false, added: false, by_rows: false, steps: 1 },
+        );
+    }
+    uses.insert(whole.out, BufferUse { written: true, added: true, by_rows: false, steps: 1 });
+    Some((whole.operands[0].1.checked_div(block)?, uses))
 }
 
 /// The rows of a loop in which row `r` of a trip depends only on row `r` of the trip before: the rows of its carries.
@@ -249,7 +270,11 @@ pub(crate) fn nanoseconds(step: &FusedStep) -> f64 {
                 }
                 KernelOp::Fourier(transform) => transform.nanoseconds(),
                 KernelOp::Gather(..) => MACHINE.gather * size(whole.size),
-                KernelOp::Scatter(..) | KernelOp::Affine(..) => MACHINE.gather * size(read),
+                KernelOp::Scatter(_, block, _) => {
+                    let count = whole.operands[0].1 / (*block).max(1);
+                    segments::nanoseconds(count, *block, whole.size, whole.dtype)
+                }
+                KernelOp::Affine(..) => MACHINE.gather * size(read),
             }
         }
         Step::Loop(l) => size(l.n) * l.body.iter().map(nanoseconds).sum::<f64>(),

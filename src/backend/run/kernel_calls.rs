@@ -10,7 +10,7 @@ use crate::backend::ir::step::{BufferId, KernelCall, KernelOp, MatrixCall, RowRa
 use crate::cost::MACHINE;
 use crate::dtype::{Elem, Num};
 use crate::kernels::elementwise::Isa;
-use crate::kernels::indexing::{self, Blocks};
+use crate::kernels::indexing::{self, Additions, Blocks, Segment, segments};
 use crate::kernels::loop_nest::Nest;
 use crate::kernels::matrix::Real;
 use crate::kernels::matrix::batch::{self, MatrixOperands, MatrixResults};
@@ -98,10 +98,7 @@ impl Memory {
                 });
             }),
             KernelOp::Scatter(sizes, block, fresh) => {
-                if *fresh {
-                    self.table.clear(whole.out, 0..whole.size * whole.dtype.width());
-                }
-                with_num!(whole.dtype, E => self.scatter::<E>(whole, sizes, *block));
+                with_num!(whole.dtype, E => self.scatter::<E>(whole, (sizes, *block), *fresh && span.from == 0, span));
             }
             KernelOp::Transpose(nest) => with_elem!(whole.dtype, E => self.turn::<E>(whole, nest, span)),
             KernelOp::Affine(nest, add) => {
@@ -224,13 +221,17 @@ impl Memory {
         views::copy(&nest.part(buffer, span.from..span.to, [first as i64, start as i64]), from, out);
     }
 
-    fn scatter<E: Num>(&self, whole: &KernelCall, sizes: &[usize], block: usize) {
-        let (v, ix, out) = (self.operand::<E>(whole, 0), self.indices(whole), self.out::<E>(whole));
-        let (operand, len) = &whole.operands[0];
-        let blocks = Blocks { indexed: sizes, ix: &ix };
-        match operand.one {
-            true => indexing::scatter_add_one(self.isa, out, blocks, len / block.max(1), block, v[0]),
-            false => indexing::scatter_add(self.isa, out, blocks, block, v),
+    /// Adds the subarrays of a range of rows, which are its indices.
+    fn scatter<E: Num>(&self, whole: &KernelCall, (indexed, block): (&[usize], usize), fresh: bool, span: RowRange) {
+        let (v, ix, sum) = (self.operand::<E>(whole, 0), self.indices(whole), self.out::<E>(whole));
+        let range = span.of(whole.operands[0].1 / block.max(1));
+        let added = Additions { blocks: Blocks { indexed, ix: &ix }, range, block, elements: v };
+        if span.rows == 1 {
+            return segments::scatter_add(self.isa, sum, added, fresh);
         }
+        if fresh {
+            sum.fill(E::ZERO);
+        }
+        indexing::scatter_add(self.isa, Segment::whole(sum), added);
     }
 }
