@@ -2,7 +2,7 @@
 
 use polygrad::{Array, BaseTensor, Concrete, Function, Tensor};
 
-use crate::harness::{case, compare};
+use crate::harness::{Case, case, compare};
 
 const ROWS: usize = 2000;
 const WIDTH: usize = 16;
@@ -24,6 +24,39 @@ fn in_rust(table: &[f64], at: &[i64], out: &mut [f64]) -> f64 {
         }
     }
     sum
+}
+
+/// Rows added up at the rows of a result that are data.
+fn sums<T: BaseTensor, const ROWS: usize>(x: &Tensor<T, 2>, at: &Tensor<T, 1, i64>) -> Tensor<T, 2> {
+    x.segment_sum(at, ROWS)
+}
+
+/// Sums to `ROWS` rows of `width` elements, at `count` random indices, and at the same indices in order.
+fn scattered<const ROWS: usize>(count: usize, width: usize) -> Vec<Case<'static>> {
+    let x: Tensor<Concrete, 2> = Tensor::constant(Array::uniform(&[count, width], -1.0, 1.0, 1));
+    let random = Array::uniform(&[count], 0.0, ROWS as f64, 2).to_vec::<f64>().expect("floats");
+    let mut at: Vec<i64> = random.iter().map(|i| *i as i64).collect();
+    let mut cases = Vec::new();
+    for order in ["random", "sorted"] {
+        let (x, ix) = (x.clone(), Tensor::constant(Array::from(at.clone())));
+        let add = Function::stage_with(sums::<_, ROWS>, &x, &ix);
+        let name = format!("{count} of {width}, {order}, to {ROWS} rows");
+        cases.push(case(name, count, move || add.run_with(&x, &ix)));
+        at.sort_unstable();
+    }
+    cases
+}
+
+/// What does a scatter-add take for each row: to a small result, to a large one, and to rows of a page?
+pub(crate) fn scatters() {
+    let cases = [
+        scattered::<10_000>(1_000_000, 1),
+        scattered::<4_000_000>(1_000_000, 1),
+        scattered::<1000>(100_000, 64),
+        scattered::<100_000>(100_000, 64),
+        scattered::<1000>(10_000, 512),
+    ];
+    compare("scatters: rows added at computed indices", "row", cases.into_iter().flatten().collect());
 }
 
 pub(crate) fn run() {

@@ -29,6 +29,7 @@ fn main() {
     matrices::run();
     convolutions::run();
     gathers::run();
+    gathers::scatters();
     scans::run();
     sorting::run();
     fourier::run();

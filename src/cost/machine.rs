@@ -101,8 +101,9 @@ machine! {
     tile_gather: f64 = 2.5, measured questions "gathers";
     /// Nanoseconds per element of a gather or view in a kernel of its own.
     gather: f64 = 2.0, measured questions "gathers";
-    /// Nanoseconds per subarray that is added at an index, and per byte of it.
+    /// Nanoseconds per subarray that is added at an index, beside the time of its bytes.
     scattered: f64 = 0.5, measured questions "scatters";
+    /// Nanoseconds per byte of a subarray that is added at an index.
     scattered_byte: f64 = 0.04, measured questions "scatters";
     /// Nanoseconds per comparison of two elements in sorting or selection.
     sorted: f64 = 1.0, measured questions "sorting and selection";
@@ -157,6 +158,8 @@ machine! {
     sum_products: usize = 256, seen threads "C2.dot.1e6";
     /// Bytes of a destination of which an element at a random index is not in the caches.
     scattered_far: usize = 16 << 20, measured questions "scatters";
+    /// Bytes of a cache line.
+    line: usize = 64, seen questions "scatters";
     /// Nanoseconds per cache line of such a destination that is added to at a random index.
     scattered_line: f64 = 7.0, measured questions "scatters";
     /// Nanoseconds for which a thread adds alone before it looks again whether others have come.

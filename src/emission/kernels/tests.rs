@@ -6,7 +6,7 @@ use crate::dtype::{DType, Elem, Num};
 use crate::emission::evaluate::evaluate;
 use crate::emission::tree::{ArrayKind, ElementIndex, ElementPlace};
 use crate::emission::writer::Writer;
-use crate::kernels::indexing::{self, Blocks};
+use crate::kernels::indexing::{self, Additions, Blocks, Segment};
 use crate::kernels::isa::Isa;
 use crate::kernels::scan::Line;
 use crate::kernels::{prefix_extrema, reduce, scan};
@@ -204,7 +204,8 @@ fn gathers_and_scatters_are_those_of_the_kernels() {
                     for fresh in [false, true] {
                         let mut sums = vec![E::ZERO; subarrays * block];
                         let blocks = Blocks { indexed: sizes, ix: &slices };
-                        indexing::scatter_add(isa, &mut sums, blocks, block, &v);
+                        let added = Additions { blocks, range: 0..count, block, elements: &v };
+                        indexing::scatter_add(isa, Segment::whole(&mut sums), added);
                         let operands: Vec<_> = [whole(&v)].into_iter().chain(indices.iter().cloned()).collect();
                         let op = KernelOp::Scatter(sizes.to_vec(), block, fresh);
                         let found = called(op, &operands, (E::DTYPE, subarrays * block)).to_vec::<E>().unwrap();

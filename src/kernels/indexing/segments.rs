@@ -25,13 +25,10 @@ use crate::dtype::{DType, Num};
 use crate::kernels::isa::Isa;
 use crate::kernels::threads;
 
-/// Bytes of a cache line.
-const LINE: usize = 64;
-
 /// A rough estimate of the time on one thread of `count` additions to a destination of `size` elements.
 pub(crate) fn nanoseconds(count: usize, block: usize, size: usize, dtype: DType) -> f64 {
     let bytes = block * dtype.width();
-    let far = if size * dtype.width() >= MACHINE.scattered_far { bytes.div_ceil(LINE) } else { 0 };
+    let far = if size * dtype.width() >= MACHINE.scattered_far { bytes.div_ceil(MACHINE.line) } else { 0 };
     let each = MACHINE.scattered + MACHINE.scattered_byte * bytes as f64 + MACHINE.scattered_line * far as f64;
     each * count as f64
 }
