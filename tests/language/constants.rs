@@ -26,7 +26,7 @@ const MATHEMATICS: [(&str, &str); 12] = [
 ];
 
 /// Other constants that look like a time or the size of a cache: file, name, and what they are.
-const OTHERS: [(&str, &str, &str); 28] = [
+const OTHERS: [(&str, &str, &str); 29] = [
     ("src/ad/function/memory.rs", "WEIGHTS", "factors of a cost that are tried"),
     ("src/array/display.rs", "THRESHOLD", "elements that are printed"),
     ("src/array/pages.rs", "LEAST", "memory that holds an aligned page"),
@@ -42,6 +42,7 @@ const OTHERS: [(&str, &str, &str); 28] = [
     ("src/emission/check.rs", "MOST", "a limit of the length of code"),
     ("src/emission/simplify.rs", "STACK", "a limit of memory"),
     ("src/kernels/contract/gemm.rs", "KEPT", "memory that the allocator is asked to keep"),
+    ("src/kernels/indexing/segments.rs", "LOOKS", "a number of tries"),
     ("src/kernels/threads.rs", "LOOKS", "a number of tries"),
     ("src/passes/vectorize.rs", "TOO_LARGE", "a limit of memory"),
     ("src/ops/threefry.rs", "PARITY", "a number of the algorithm"),
