@@ -199,12 +199,12 @@ mod tests {
         jx[5] = i64::MAX;
         jx[6] = i64::MIN;
         for block in [1, 2, 3, 4, 5, 8, 9, 40] {
-            let lists: [(&str, Vec<usize>, Vec<&[i64]>); 5] = [
-                ("random", vec![rows], vec![&ix]),
-                ("sorted", vec![rows], vec![&sorted]),
-                ("one index", vec![rows], vec![&one]),
-                ("two axes", vec![rows, columns], vec![&ix, &jx]),
-                ("one of an axis", vec![columns, rows], vec![&one, &sorted]),
+            let lists = [
+                ("random", vec![rows], vec![&ix[..]]),
+                ("sorted", vec![rows], vec![&sorted[..]]),
+                ("one index", vec![rows], vec![&one[..]]),
+                ("two axes", vec![rows, columns], vec![&ix[..], &jx]),
+                ("one of an axis", vec![columns, rows], vec![&one[..], &sorted]),
             ];
             for (name, indexed, ix) in &lists {
                 let numbers: Vec<f64> = (0..count * block).map(|k| (k as f64 * 0.7).sin()).collect();
