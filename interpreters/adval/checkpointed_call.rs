@@ -108,7 +108,7 @@ impl<F, R> Applied<F, R> {
                 inputs.push(arg.id);
             }
         }
-        let (mut of_args, mut of_captured) = known(pull::reverse(seeds, first, &inputs, &self.ids));
+        let (mut of_args, mut of_captured) = known(pull::reverse(seeds, first, &inputs, &self.ids, false));
         let mut next = 0;
         present(&self.to, &mut |to| {
             if let Some(ct) = of_args[next].take() {

@@ -448,7 +448,7 @@ impl<T: BaseTensor> Sweep<T> {
     /// When a result depends on a differentiated value that is no input of this sweep, or there is not one cotangent of
     /// the same shape and element type per result.
     pub fn try_pull(&self, results: &[ADVal<T>], cotangents: Vec<T>) -> Result<Vec<T>, Fault> {
-        let mut found = self.pull_some(results, cotangents)?.into_iter();
+        let mut found = self.pull_some(results, cotangents, false)?.into_iter();
         let mut all = Vec::with_capacity(self.inputs.len());
         for (_, zero) in &self.inputs {
             all.push(match found.next().flatten() {
@@ -463,7 +463,7 @@ impl<T: BaseTensor> Sweep<T> {
     /// read at indices alone gets one that is zero elsewhere.
     #[track_caller]
     pub(super) fn pull_scattered(&self, results: &[ADVal<T>], cotangents: Vec<T>) -> Vec<Option<ArrayCotangent<T>>> {
-        let found = self.pull_some(results, cotangents).unwrap_or_else(|fault| panic!("{fault}"));
+        let found = self.pull_some(results, cotangents, true).unwrap_or_else(|fault| panic!("{fault}"));
         let kept = |ct| match ct {
             Cotangent::Scattered(ct) => ArrayCotangent::Scattered(ct),
             Cotangent::One(_) | Cotangent::Many(_) => ArrayCotangent::Dense(ct.one()),
@@ -471,8 +471,13 @@ impl<T: BaseTensor> Sweep<T> {
         found.into_iter().map(|ct| ct.map(kept)).collect()
     }
 
-    /// The cotangents of those inputs on which a result depends.
-    fn pull_some(&self, results: &[ADVal<T>], cotangents: Vec<T>) -> Result<Vec<Option<Cotangent<T>>>, Fault> {
+    /// The cotangents of those inputs on which a result depends, which may be scattered.
+    fn pull_some(
+        &self,
+        results: &[ADVal<T>],
+        cotangents: Vec<T>,
+        scattered: bool,
+    ) -> Result<Vec<Option<Cotangent<T>>>, Fault> {
         let mut kinds: Vec<(&[usize], DType)> = Vec::with_capacity(results.len());
         for result in results {
             kinds.push((result.shape(), result.dtype()));
@@ -488,7 +493,7 @@ impl<T: BaseTensor> Sweep<T> {
         for (id, _) in &self.inputs {
             ids.extend(*id);
         }
-        let mut found = pull::reverse(seeds, self.first, &ids, &[])?.0.into_iter();
+        let mut found = pull::reverse(seeds, self.first, &ids, &[], scattered)?.0.into_iter();
         let mut all = Vec::with_capacity(self.inputs.len());
         for (id, _) in &self.inputs {
             all.push(if id.is_some() { found.next().flatten() } else { None });

@@ -86,10 +86,11 @@ impl<T: BaseTensor> Cotangent<T> {
 
 /// Adds an update to the pending cotangent of an input. Updates at indices stay what they are as long as there are no others.
 fn accumulate_input<T: BaseTensor>(slot: &mut Option<Cotangent<T>>, update: Update<T>) {
-    let (at, v) = match update {
-        Update::Scatter(at, v) if !matches!(slot, Some(Cotangent::One(_))) => (*at, v),
-        update => return accumulate(slot, update),
-    };
+    let Update::Scatter(at, v) = update else { return accumulate(slot, update) };
+    if let Some(Cotangent::One(_)) = slot {
+        return accumulate(slot, Update::Scatter(at, v));
+    }
+    let at = *at;
     let next = Scattered::new(at.shape, at.dtype, at.ix, v);
     *slot = Some(match slot.take() {
         Some(Cotangent::Scattered(before)) => match before.plus(next) {
@@ -231,6 +232,8 @@ type Entry<'a, T> = Option<(&'a SharedTerm<T>, Cotangent<T>)>;
 struct Pending<'a, T: 'static> {
     first: Id,
     pages: Vec<Option<Box<[Entry<'a, T>; PAGE]>>>,
+    /// Whether the cotangents of inputs that are read at indices alone stay what they are.
+    scattered: bool,
 }
 
 impl<'a, T: BaseTensor> Pending<'a, T> {
@@ -245,9 +248,11 @@ impl<'a, T: BaseTensor> Pending<'a, T> {
         let (page, at) = (at as usize / PAGE, at as usize % PAGE);
         let page = self.pages[page].get_or_insert_with(|| Box::new([const { None }; PAGE]));
         let mut ct = page[at].take().map(|(_, ct)| ct);
-        match node.delta {
-            Delta::Input(_) => accumulate_input(&mut ct, update),
-            _ => accumulate(&mut ct, update),
+        let scattered = self.scattered && matches!(node.delta, Delta::Input(_));
+        if scattered {
+            accumulate_input(&mut ct, update)
+        } else {
+            accumulate(&mut ct, update)
         }
         page[at] = ct.map(|ct| (node, ct));
         true
@@ -257,8 +262,11 @@ impl<'a, T: BaseTensor> Pending<'a, T> {
 /// The cotangents of some terms, `None` for known zeros.
 pub(super) type Found<T> = Vec<Option<T>>;
 
-/// The reverse pass: from cotangents of the results to those of the inputs, which stay scattered if they are, and to those
-/// of terms from outside, whose ids are given in ascending order. Results may depend on no other term that is older than `first`.
+/// The cotangents of inputs, and those of terms from outside.
+type FoundBoth<T> = (Found<Cotangent<T>>, Found<T>);
+
+/// The reverse pass: from cotangents of the results to those of the inputs, which may be scattered, and to those of
+/// terms from outside, whose ids are given in ascending order. Results may depend on no other term that is older than `first`.
 ///
 /// # Errors
 /// When a result depends on a differentiated value that is no input: one of another derivative of the
@@ -268,8 +276,9 @@ pub(super) fn reverse<T: BaseTensor>(
     first: Id,
     inputs: &[Id],
     outside: &[Id],
-) -> Result<(Vec<Option<Cotangent<T>>>, Found<T>), Fault> {
-    let (mut cotangents, mut before): (Vec<Option<Cotangent<T>>>, Found<T>) = (Vec::new(), Vec::new());
+    scattered: bool,
+) -> Result<FoundBoth<T>, Fault> {
+    let (mut cotangents, mut before): FoundBoth<T> = (Vec::new(), Vec::new());
     cotangents.resize_with(inputs.len(), || None);
     before.resize_with(outside.len(), || None);
     let mut last = first;
@@ -277,7 +286,7 @@ pub(super) fn reverse<T: BaseTensor>(
         last = last.max(node.id);
     }
     let pages = (last.saturating_sub(first) as usize) / PAGE + 1;
-    let mut pending = Pending { first, pages: Vec::new() };
+    let mut pending = Pending { first, pages: Vec::new(), scattered };
     pending.pages.resize_with(pages, || None);
     let mut young = true;
     for (node, ct) in results {

@@ -336,13 +336,15 @@ impl<T: BaseTensor> Val<T> {
             (Val::Zero, Val::Zero) => Val::Zero,
             (Val::Nil, _) | (_, Val::Nil) => Val::Nil,
             (a @ Val::Scattered(_), b) | (a, b @ Val::Scattered(_)) => {
-                let masked = |v: Val<T>, first: bool| match v {
-                    Val::Scattered(v) => Val::Scattered(Rc::new(v.each(|rows| {
-                        let zero = T::zeros(rows.shape(), rows.dtype());
-                        if first { choose(mask, rows, &zero) } else { choose(mask, &zero, rows) }
-                    }))),
-                    v if first => Val::select(mask, v, Val::Zero),
-                    v => Val::select(mask, Val::Zero, v),
+                let either = |first: bool, v: &T| {
+                    let zero = T::zeros(v.shape(), v.dtype());
+                    if first { choose(mask, v, &zero) } else { choose(mask, &zero, v) }
+                };
+                let masked = |v: Val<T>, first: bool| {
+                    if let Val::Scattered(v) = v {
+                        return Val::Scattered(Rc::new(v.each(|rows| either(first, rows))));
+                    }
+                    if first { Val::select(mask, v, Val::Zero) } else { Val::select(mask, Val::Zero, v) }
                 };
                 masked(a, true).plus(masked(b, false))
             }
@@ -437,8 +439,9 @@ impl<T: BaseTensor> Val<T> {
             Layout::Unit => {}
             Layout::Leaf(..) => into.push(match self {
                 Val::Leaf(t) => Some(t.clone()),
-                Val::Scattered(s) => Some(Scattered::clone(s).dense()),
-                _ => None,
+                Val::Scattered(at) => Some(Scattered::clone(at).dense()),
+                Val::Zero | Val::Nil | Val::Pair(_) | Val::Left(_) | Val::Right(_) | Val::Either(_) => None,
+                Val::Fun(_) | Val::Lin(_) | Val::Bag(_) | Val::Mono(_) | Val::Many(_) => None,
             }),
             Layout::Pair(a, b) => {
                 self.fst().leaves(a, into);

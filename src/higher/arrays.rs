@@ -11,8 +11,9 @@ use super::category::Arrays;
 use super::expr::{Expr, fun3, lam, tup};
 use super::object::{Arr, Fun, Ground, Int, Mask, Obj, Prod, Rows, Stack};
 use super::operators::{apply, constant};
-use super::primitive::{IsSingle, Neighbours, RowAt, Take};
+use super::primitive::{IsSingle, Neighbours, RowAt, Take, leaves};
 use crate::array::Array;
+use crate::source::mistake;
 use crate::tensor::Tensor;
 
 /// Applies a function to every element along the outermost axis.
@@ -42,6 +43,9 @@ pub fn fold<C: Arrays, G: Obj, S: Stack, X: Rows>(
 /// the span is that of `log2 n` calls ("Efficient CHAD", arXiv 2307.05738, on derivatives of data-parallel operations).
 /// The order of the elements is kept, so `f` need not be commutative. Of no elements the result is the unit.
 ///
+/// # Panics
+/// When the elements have no array among their parts, so that their number is not known.
+///
 /// Requirement, not checked: `f (f x y) z = f x (f y z)` and `f x unit = x`; otherwise the result is that of the tree.
 ///
 /// ```
@@ -63,6 +67,9 @@ pub fn reduce<C: Arrays, G: Obj, X: Rows<Row: Ground> + Ground>(
     unit: Expr<C, G, X::Row>,
     xs: Expr<C, G, X>,
 ) -> Expr<C, G, X::Row> {
+    if leaves(&X::layout()) == 0 {
+        mistake("reduce: the elements must have an array among their parts, but they have none; pair them with one");
+    }
     let tree: Expr<C, Prod<Prod<Fun<Prod<X::Row, X::Row>, X::Row>, X::Row>, X>, X::Row> = fun3(|f, unit, xs| {
         iterate(xs.at(), |level| {
             if_(

@@ -337,10 +337,9 @@ impl<A: Ground + Stack<Stacked: Ground>> Primitive for Neighbours<A> {
             let missing = if n == 0 { 2 } else { n % 2 };
             let row = element.linear(&Linear::reshape(element.shape(), &row));
             if missing == 0 {
-                array.clone()
-            } else {
-                T::concat(0, &[&[array.clone()], &vec![row; missing][..]].concat())
+                return array.clone();
             }
+            T::concat(0, &std::iter::once(array.clone()).chain(vec![row; missing]).collect::<Vec<T>>())
         };
         let padded: Vec<T> = elements.iter().zip(arrays).map(padded).collect();
         let from = |start: usize| {
@@ -351,10 +350,7 @@ impl<A: Ground + Stack<Stacked: Ground>> Primitive for Neighbours<A> {
     }
 }
 
-/// Whether an array has one element. This is known while a program is traced.
-///
-/// # Panics
-/// When the type of the elements has no array, so that their number is not known.
+/// Whether an array has one element. This is known while a program is traced. Of elements without arrays, there is one.
 pub struct IsSingle<A>(PhantomData<A>);
 
 impl<A: Stack<Stacked: Ground>> Primitive for IsSingle<A> {
@@ -366,10 +362,7 @@ impl<A: Stack<Stacked: Ground>> Primitive for IsSingle<A> {
     }
 
     fn run<T: BaseTensor>(&self, args: &[T]) -> Vec<T> {
-        let Some(array) = args.first() else {
-            mistake("reduce: the elements must have an array among their parts, but they have none; pair them with one")
-        };
-        vec![T::constant(Array::scalar(array.shape()[0] == 1))]
+        vec![T::constant(Array::scalar(args.first().is_none_or(|array| array.shape()[0] == 1)))]
     }
 }
 

@@ -45,6 +45,7 @@ const PAPERS: &[(&str, &[&str])] = &[
             "Section 7.3, 7.4, 7.5, 9.2, 9.4, 10, 11.1, 11.2, 11.3",
         ],
     ),
+    ("Efficient CHAD", &["Claim complexity, sparse, accumulation, closures, operations"]),
     ("Iterative CHAD", &["Claim functor, iteration, conditionals, partiality, correctness"]),
     (
         "dP guide",

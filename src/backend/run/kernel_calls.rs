@@ -98,7 +98,10 @@ impl Memory {
                 });
             }),
             KernelOp::Scatter(sizes, block, fresh) => {
-                with_num!(whole.dtype, E => self.scatter::<E>(whole, (sizes, *block), *fresh && span.from == 0, span));
+                if *fresh && span.from == 0 {
+                    self.table.clear(whole.out, 0..whole.size * whole.dtype.width());
+                }
+                with_num!(whole.dtype, E => self.scatter::<E>(whole, (sizes, *block), span));
             }
             KernelOp::Transpose(nest) => with_elem!(whole.dtype, E => self.turn::<E>(whole, nest, span)),
             KernelOp::Affine(nest, add) => {
@@ -222,15 +225,12 @@ impl Memory {
     }
 
     /// Adds the subarrays of a range of rows, which are its indices.
-    fn scatter<E: Num>(&self, whole: &KernelCall, (indexed, block): (&[usize], usize), fresh: bool, span: RowRange) {
+    fn scatter<E: Num>(&self, whole: &KernelCall, (indexed, block): (&[usize], usize), span: RowRange) {
         let (v, ix, sum) = (self.operand::<E>(whole, 0), self.indices(whole), self.out::<E>(whole));
         let range = span.of(whole.operands[0].1 / block.max(1));
         let added = Additions { blocks: Blocks { indexed, ix: &ix }, range, block, elements: v };
         if span.rows == 1 {
-            return segments::scatter_add(self.isa, sum, added, fresh);
-        }
-        if fresh {
-            sum.fill(E::ZERO);
+            return segments::scatter_add(self.isa, sum, added);
         }
         indexing::scatter_add(self.isa, Segment::whole(sum), added);
     }

@@ -33,26 +33,16 @@ pub(crate) fn nanoseconds(count: usize, block: usize, size: usize, dtype: DType)
     each * count as f64
 }
 
-/// [`super::scatter_add`] to a whole destination, on several threads where that pays; if `fresh`, the destination is
-/// cleared before.
-pub(crate) fn scatter_add<E: Num>(isa: Isa, sum: &mut [E], added: Additions<'_, E>, fresh: bool) {
+/// [`super::scatter_add`] to a whole destination, on several threads where that pays.
+pub(crate) fn scatter_add<E: Num>(isa: Isa, sum: &mut [E], added: Additions<'_, E>) {
     let count = added.range.len();
     let work = nanoseconds(count, added.block, sum.len(), E::DTYPE);
     let threads = threads::number(work);
-    if fresh {
-        clear(sum);
-    }
     if threads < 2 || cuts(threads, sum.len(), &added).is_empty() {
         return super::scatter_add(isa, Segment::whole(sum), added);
     }
     let turn = (MACHINE.scattered_turn * count as f64 / work) as usize;
     on_threads(isa, threads, sum, &added, turn.max(1));
-}
-
-fn clear<E: Num>(sum: &mut [E]) {
-    let threads = threads::number(MACHINE.far_byte * size_of_val(sum) as f64);
-    let part = sum.len().div_ceil(2 * threads).max(1);
-    threads::share(threads, sum.chunks_mut(part), |part| part.fill(E::ZERO));
 }
 
 /// The segments that no thread has taken yet, and the number of the first subarray that is added to them.
