@@ -118,12 +118,12 @@ impl Tally {
     ///
     /// ```
     /// use polygrad::inspect::count;
-    /// use polygrad::{fold, tensor};
+    /// use polygrad::{Tensor, fold, tensor};
     /// let x = tensor([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]);
     /// // A sine, and a tree of three levels.
     /// assert_eq!(count(|x| x.sin().sum(), &x).1.span(), 1 + (1 + 3));
-    /// // The reads of the elements, and eight additions, one after the other.
-    /// assert_eq!(count(|x| fold(x.get(0), x, |s, x| s + x), &x).1.span(), 1 + 8);
+    /// // The reads of the elements, and eight products, one after the other.
+    /// assert_eq!(count(|x| fold(Tensor::scalar(1.0), x, |s: Tensor<_, 0>, x: &Tensor<_, 0>| s * x), &x).1.span(), 1 + 8);
     /// ```
     pub fn span(&self) -> u64 {
         self.1
