@@ -3,7 +3,7 @@
 //! The transpose of a read at an index is a vector with one nonzero element. As an array, it would take time and memory
 //! for all elements, so the gradient of `n` reads of an array of `n` elements would take `n^2` steps. Here it is the
 //! indices with their values, and a sum of such vectors is the list of both. Law: the dense array is the base zero with
-//! all updates added, in order; a list never has more values than the array has elements.
+//! all updates added, in order; a sum of two lists that would have as many values as the array is an array.
 
 use smallvec::SmallVec;
 
@@ -57,7 +57,7 @@ impl<T: BaseTensor> Scattered<T> {
             rows: f(&update.rows),
             site: update.site,
         };
-        Scattered { updates: self.updates.iter().map(changed).collect(), ..self.clone() }
+        Scattered::of(self.shape.clone(), self.dtype, self.updates.iter().map(changed).collect())
     }
 
     /// The sum of two vectors of one shape; as an array, if the list would have as many values as the array.

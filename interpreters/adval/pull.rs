@@ -249,11 +249,8 @@ impl<'a, T: BaseTensor> Pending<'a, T> {
         let page = self.pages[page].get_or_insert_with(|| Box::new([const { None }; PAGE]));
         let mut ct = page[at].take().map(|(_, ct)| ct);
         let scattered = self.scattered && matches!(node.delta, Delta::Input(_));
-        if scattered {
-            accumulate_input(&mut ct, update)
-        } else {
-            accumulate(&mut ct, update)
-        }
+        let add = if scattered { accumulate_input } else { accumulate };
+        add(&mut ct, update);
         page[at] = ct.map(|ct| (node, ct));
         true
     }

@@ -3,7 +3,7 @@
 //! Laws: the work of a gradient is at most a constant factor more than that of the program, and so is its span, up to a
 //! term in the logarithm of the number of elements that is due to sums of cotangents. Factors do not grow with the size.
 
-use polygrad::higher::{self, Arr, Arrays, Expr, Prod, Real, Vector, fun2, lam, lam2, let_, map, num, reduce, tup};
+use polygrad::higher::{self, Arr, Arrays, Expr, Fun, Obj, Prod, Real, Vector, fun2, lam, lam2, let_, map, num, tup};
 use polygrad::inspect::Tally;
 use polygrad::interpreters::Count;
 use polygrad::interpreters::higher::{Backward, CurryClosures, CurryLists, Reverse, Run};
@@ -14,6 +14,7 @@ use super::agree::{close, numbers};
 
 type N = Count<Array>;
 type At = Prod<Vector, Arr<1, i64>>;
+type Two = Prod<Real, Real>;
 type Program<C> = Expr<C, At, Real>;
 type Values<T> = (Tensor<T, 1>, Tensor<T, 1, i64>);
 
@@ -46,9 +47,9 @@ fn shared_number<C: Arrays>() -> Program<C> {
     fun2(|xs, ix| let_(xs.at().sum(), |s| map(lam(|i| (xs.at().row(i.at()) * s.at()).sin()), ix.at()).sum()))
 }
 
-/// Products of rotations and scalings, as pairs, in logarithmic depth. The operation is associative.
-fn tree<C: Arrays>() -> Program<C> {
-    fun2(|xs, ix| {
+/// Products of rotations and scalings, as pairs, in logarithmic depth or one after the other. The operation is associative.
+fn products<C: Arrays>(by_tree: bool) -> Program<C> {
+    fun2(move |xs, ix| {
         let pairs =
             ix.at().map(lam(|i| xs.at().row(i.at()).cos())).zip_with(xs.at(), lam2(|a, x| tup(a.at(), x.at().sin())));
         let times = lam2(|p, q| {
@@ -56,23 +57,26 @@ fn tree<C: Arrays>() -> Program<C> {
             let (c, d) = q.split();
             tup(a.at() * c.at() - b.at() * d.at(), a.at() * d.at() + b.at() * c.at())
         });
-        let product = reduce(times, tup(num(1.0), num(0.0)), pairs);
-        let_(product, |p| p.at().fst() * num(3.0) + p.at().snd())
+        let_(combined(by_tree, pairs, tup(num(1.0), num(0.0)), times), |p| p.at().fst() * num(3.0) + p.at().snd())
     })
 }
 
-/// [`tree`] as a fold.
+/// All pairs, combined by a tree or by a fold.
+fn combined<C: Arrays, G: Obj>(
+    by_tree: bool,
+    pairs: Expr<C, G, Prod<Vector, Vector>>,
+    unit: Expr<C, G, Two>,
+    both: Expr<C, G, Fun<Prod<Two, Two>, Two>>,
+) -> Expr<C, G, Two> {
+    if by_tree { pairs.reduce(unit, both) } else { pairs.fold(unit, both) }
+}
+
+fn tree<C: Arrays>() -> Program<C> {
+    products(true)
+}
+
 fn folded<C: Arrays>() -> Program<C> {
-    fun2(|xs, ix| {
-        let pairs =
-            ix.at().map(lam(|i| xs.at().row(i.at()).cos())).zip_with(xs.at(), lam2(|a, x| tup(a.at(), x.at().sin())));
-        let times = lam2(|p, q| {
-            let (a, b) = p.split();
-            let (c, d) = q.split();
-            tup(a.at() * c.at() - b.at() * d.at(), a.at() * d.at() + b.at() * c.at())
-        });
-        let_(pairs.fold(tup(num(1.0), num(0.0)), times), |p| p.at().fst() * num(3.0) + p.at().snd())
-    })
+    products(false)
 }
 
 fn at(n: usize) -> Values<Array> {
@@ -189,9 +193,7 @@ fn a_reduction_keeps_the_order() {
                 let ((a, b), (c, d)) = (f.split(), g.split());
                 tup(c.at() * a.at(), c.at() * b.at() + d.at())
             });
-            let unit = tup(num(1.0), num(0.0));
-            let all = if by_tree { pairs.reduce(unit, both) } else { pairs.fold(unit, both) };
-            let_(all, |p| p.at().fst().sin() + p.at().snd())
+            let_(combined(by_tree, pairs, tup(num(1.0), num(0.0)), both), |p| p.at().fst().sin() + p.at().snd())
         })
     }
     for n in 0..10 {
