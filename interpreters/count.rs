@@ -167,11 +167,11 @@ impl<T: BaseTensor> Count<T> {
         scope::observer::<Count<T>, Tally, ()>(|tally| tally.0[family as usize] += cost);
     }
 
-    /// Adds the cost of an operation whose result has sums of `terms` terms, and wraps the result.
-    fn note(family: Family, cost: Cost, operands: &[&Self], terms: u64, result: T) -> Self {
+    /// Adds the cost of an operation that starts at this step, and whose result has sums of `terms` terms; wraps the result.
+    fn note(family: Family, cost: Cost, start: u64, terms: u64, result: T) -> Self {
         Count::<T>::charge(family, cost);
         let work = u64::from(cost.work > 0);
-        Count::ready(result, Ready::at(latest(operands) + work + tree(terms)))
+        Count::ready(result, Ready::at(start + work + tree(terms)))
     }
 
     /// A value without another owner.
@@ -201,13 +201,13 @@ impl<T: BaseTensor> Count<T> {
     /// Adds the cost of an operation that reads all operands and computes all elements of its result.
     fn whole(family: Family, operands: &[&Self], result: T) -> Self {
         let cost = Cost::whole(operands.iter().map(|t| kind(&t.0)), kind(&result));
-        Count::note(family, cost, operands, terms(cost, &result), result)
+        Count::note(family, cost, latest(operands.iter().copied()), terms(cost, &result), result)
     }
 }
 
 /// The step at which all operands are ready.
-fn latest<T>(operands: &[&Count<T>]) -> u64 {
-    operands.iter().map(|operand| operand.2.step()).max().unwrap_or(0)
+fn latest<'a, T: 'a>(operands: impl IntoIterator<Item = &'a Count<T>>) -> u64 {
+    operands.into_iter().map(|operand| operand.2.step()).max().unwrap_or(0)
 }
 
 /// The number of terms of each element of a result.
@@ -285,13 +285,13 @@ impl<T: BaseTensor> BaseTensor for Count<T> {
             }
             Linear::Affine { .. } | Linear::Cast { .. } | Linear::Reshape { .. } => terms(cost, &result),
         };
-        Count::note(Family::Linear, cost, &[self], terms, result)
+        Count::note(Family::Linear, cost, self.2.step(), terms, result)
     }
 
     fn contract(op: &Contract, a: &Self, b: &Self) -> Self {
         let result = T::contract(op, &a.0, &b.0);
         let cost = Cost::contract(op, kind(&a.0), kind(&b.0), kind(&result));
-        Count::note(Family::Contract, cost, &[a, b], terms(cost, &result), result)
+        Count::note(Family::Contract, cost, latest([a, b]), terms(cost, &result), result)
     }
 
     fn reduce(&self, op: Reduce) -> Self {
@@ -300,15 +300,13 @@ impl<T: BaseTensor> BaseTensor for Count<T> {
 
     fn gather(&self, ix: &[Self]) -> Self {
         let result = self.0.gather(&values(ix));
-        let operands: Vec<&Self> = std::iter::once(self).chain(ix).collect();
-        Count::note(Family::Gather, Cost::gather(kinds(ix), kind(&result)), &operands, 1, result)
+        Count::note(Family::Gather, Cost::gather(kinds(ix), kind(&result)), latest(ix.iter().chain([self])), 1, result)
     }
 
     fn scatter_add(self, ix: &[Self], v: &Self) -> Self {
-        let operands: Vec<&Self> = ix.iter().chain([v]).collect();
         // All updates may be of one element.
         let updates = ix.first().map_or(1, |ix| size(ix.shape())) as u64;
-        let ready = self.2.plus(Ready::terms(updates, latest(&operands) + 1));
+        let ready = self.2.plus(Ready::terms(updates, latest(ix.iter().chain([v])) + 1));
         let (base, cost) = self.changed(Cost::scatter(kinds(ix), kind(&v.0)));
         Count::<T>::charge(Family::Scatter, cost);
         Count::ready(base.scatter_add(&values(ix), &v.0), ready)
@@ -316,7 +314,7 @@ impl<T: BaseTensor> BaseTensor for Count<T> {
 
     fn concat(axis: usize, parts: &[Self]) -> Self {
         let result = T::concat(axis, &values(parts));
-        Count::note(Family::Concat, Cost::copy(kind(&result)), &parts.iter().collect::<Vec<&Self>>(), 1, result)
+        Count::note(Family::Concat, Cost::copy(kind(&result)), latest(parts), 1, result)
     }
 
     fn call(op: &Call, args: &[Self]) -> Vec<Self> {
@@ -325,7 +323,7 @@ impl<T: BaseTensor> BaseTensor for Count<T> {
         let made: Vec<Kind<'_>> = results.iter().map(kind).collect();
         let cost = Cost::call(op, &operands, &made);
         Count::<T>::charge(Family::Call, cost);
-        let ready = Ready::at(latest(&args.iter().collect::<Vec<&Self>>()).saturating_add(cost.work));
+        let ready = Ready::at(latest(args).saturating_add(cost.work));
         results.into_iter().map(|result| Count::ready(result, ready)).collect()
     }
 
@@ -338,8 +336,8 @@ impl<T: BaseTensor> BaseTensor for Count<T> {
     fn map_accum(n: usize, reverse: bool, init: Vec<Self>, xs: &[Self], step: TripFn<'_, Self>) -> Trip<Self> {
         // In the first trip, the carry has the owners that it has outside.
         let mut first: Option<Vec<Owners>> = Some(init.iter().map(|value| value.1.clone()).collect());
-        let read = Ready::at(latest(&xs.iter().collect::<Vec<&Self>>()) + 1);
-        let (mut carried, mut stacked) = (steps(&init), Vec::new());
+        let read = Ready::at(latest(xs) + 1);
+        let (mut carried, mut stacked) = (steps(&init), Vec::<u64>::new());
         let (carry, stacks) = T::map_accum(n, reverse, moved(init), &values(xs), &mut |carry, x| {
             let mut carry = counts(carry, carried.iter().copied());
             let owners = first.take().into_iter().flatten();
@@ -348,13 +346,11 @@ impl<T: BaseTensor> BaseTensor for Count<T> {
             if n > 0 {
                 carried = steps(&carry);
             }
-            stacked.resize(outputs.len(), Ready::at(0));
-            for (stack, row) in stacked.iter_mut().zip(steps(&outputs)) {
-                *stack = if row.step() > stack.step() { row } else { *stack };
-            }
+            stacked.resize(outputs.len(), 0);
+            stacked.iter_mut().zip(&outputs).for_each(|(stack, row)| *stack = row.2.step().max(*stack));
             (moved(carry), moved(outputs))
         });
-        let (carry, stacks) = (counts(carry, carried), counts(stacks, stacked.iter().map(|row| Ready::at(row.step()))));
+        let (carry, stacks) = (counts(carry, carried), counts(stacks, stacked.into_iter().map(Ready::at)));
         Count::<T>::charge(Family::Loop, Cost::trips(n, kinds(xs).chain(kinds(&stacks))));
         (carry, stacks)
     }
