@@ -1,5 +1,5 @@
 # `make check` is what CI runs after the README's test command.
-.PHONY: test check wasm release fuzz faer nalgebra-sparse files adapters firmware pjrt xla xla-sharded xla-speed check-all miri tsan bless pictures doc bench laws anchors gradbench side-by-side perf size
+.PHONY: test check book wasm release fuzz faer nalgebra-sparse files adapters firmware pjrt xla xla-sharded xla-speed check-all miri tsan bless pictures doc bench laws anchors gradbench side-by-side perf size
 
 # All features but `faer`, which compiles for minutes, and `nalgebra-sparse`: `make faer` and `make nalgebra-sparse` test them.
 FEATURES = approx,argmin,nalgebra,native,ndarray,pjrt,rand,safetensors,serde
@@ -68,6 +68,13 @@ firmware:
 	else \
 		echo 'firmware: nothing ran as WebAssembly, since there is no node or no target $(WASM)'; \
 	fi
+
+# The book as a site, target/book, with every link followed: make book [REPOSITORY=https://..], whose files links lead to.
+BOOK = --manifest-path docs/book/site/Cargo.toml --target-dir target/book-site
+book:
+	cargo fmt --manifest-path docs/book/site/Cargo.toml --check
+	cargo clippy $(BOOK) -- -D warnings
+	cargo run --release $(BOOK) -- '$(REPOSITORY)'
 
 # Programs on a PJRT plugin: make pjrt PLUGIN=/path/of/plugin.so [DEVICES=4]. Where to get one: docs/export.md. With POLYGRAD_EXPORT_DIR the
 # cases that `make xla` has written to that folder (target/export) run there, too.
@@ -149,6 +156,7 @@ fuzz:
 # Writes what tests compare with anew: messages, printed programs, tables, outputs. Read the difference.
 bless:
 	UPDATE_EXPECT=1 cargo test --test errors
+	UPDATE_EXPECT=1 cargo test -p polygrad-book
 	UPDATE_EXPECT=1 cargo test --test language --test programs -- architecture kept operations verbs examples pictures printing recognized
 
 # Draws the pictures that take too long for a test. Their pages show what is printed.

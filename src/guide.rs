@@ -1,5 +1,8 @@
 //! The guide: pages on how to use the library. Every program in them is a test.
 //!
+//! These pages are a part of the book, `docs`, which `make book` builds as a site: `docs/ten_minutes.md`, `docs/questions.md`,
+//! the gallery, and `docs/rebuild`, the ideas of the library in 15 short chapters.
+//!
 //! Further pages lie beside the source, in the package: `ARCHITECTURE.md`, the map; `CONTRIBUTING.md`; `CHANGELOG.md`;
 //! `SECURITY.md`; `docs/versions.md`, on breaking changes and the minimum toolchain.
 //!
@@ -8,28 +11,62 @@
 // Where a page has links, the lines before it say where these lead within this documentation: of two definitions of a
 // link, the first one counts.
 
+#[doc = "[next: what is fast]: crate::guide::fast"]
+#[doc = "[next: levels and lifting]: crate::guide::levels"]
+#[doc = "[next: the gallery]: crate::guide::examples"]
+#[doc = ""]
 #[doc = include_str!("../docs/guide/tasks.md")]
 pub mod tasks {}
 
+#[doc = "[next: what is fast]: crate::guide::fast"]
+#[doc = "[next: loops]: crate::guide::loops"]
+#[doc = "[next: one program, many readings]: crate::guide::readings"]
+#[doc = ""]
 #[doc = include_str!("../docs/guide/levels.md")]
 pub mod levels {}
 
 #[doc = include_str!("../docs/guide/names.md")]
 pub mod names {}
 
+#[doc = "[next: looking inside]: crate::guide::looking"]
+#[doc = "[next: one program for all sizes]: crate::guide::sizes"]
+#[doc = "[next: performance]: crate::guide::performance"]
+#[doc = ""]
 #[doc = include_str!("../docs/guide/fast.md")]
 pub mod fast {}
 
+#[doc = "[next: written element by element]: crate::guide::bulk"]
+#[doc = "[next: what is fast]: crate::guide::fast"]
+#[doc = "[next: a Kalman filter]: crate::guide::examples::kalman"]
+#[doc = ""]
 #[doc = include_str!("../docs/guide/loops.md")]
 pub mod loops {}
 
+#[doc = "[next: one program, many readings]: crate::guide::readings"]
+#[doc = "[next: what to know]: crate::guide::conventions"]
+#[doc = "[next: by task]: crate::guide::tasks"]
+#[doc = ""]
 #[doc = include_str!("../docs/guide/verified.md")]
 pub mod verified {}
+
+#[doc = "[next: one program, many readings]: crate::guide::readings"]
+#[doc = "[next: what is fast]: crate::guide::fast"]
+#[doc = "[next: what to know]: crate::guide::conventions"]
+#[doc = ""]
 #[doc = include_str!("../docs/guide/looking.md")]
 pub mod looking {}
+
+#[doc = "[next: what is fast]: crate::guide::fast"]
+#[doc = "[next: fitting a model]: crate::guide::fitting"]
+#[doc = "[next: exported programs]: crate::guide::export"]
+#[doc = ""]
 #[doc = include_str!("../docs/guide/sizes.md")]
 pub mod sizes {}
 
+#[doc = "[next: solvers and samplers of other crates]: crate::guide::crates"]
+#[doc = "[next: what is fast]: crate::guide::fast"]
+#[doc = "[next: a differential equation, fitted]: crate::guide::examples::lotka_volterra"]
+#[doc = ""]
 #[doc = include_str!("../docs/guide/sparse.md")]
 pub mod sparse {}
 
@@ -39,18 +76,27 @@ pub mod sparse {}
 #[doc = "[gamma]: crate::random::Key::gamma"]
 #[doc = "[beta]: crate::random::Key::beta"]
 #[doc = "[rng]: crate::array::Rng"]
+#[doc = "[next: models and samplers]: crate::guide::models"]
+#[doc = "[next: neural networks]: crate::guide::networks"]
+#[doc = "[next: a variational autoencoder]: crate::guide::examples::vae"]
 #[doc = ""]
 #[doc = include_str!("../docs/guide/random.md")]
 pub mod random {}
 
 #[doc = "[stats]: crate::stats"]
 #[doc = "[flat]: crate::FlatFunction"]
+#[doc = "[next: solvers and samplers of other crates]: crate::guide::crates"]
+#[doc = "[next: random numbers]: crate::guide::random"]
+#[doc = "[next: a Kalman filter]: crate::guide::examples::kalman"]
 #[doc = ""]
 #[doc = include_str!("../docs/guide/models.md")]
 pub mod models {}
 
 #[doc = "[flat]: crate::FlatFunction"]
 #[doc = "[argmin]: crate::optim"]
+#[doc = "[next: models and samplers]: crate::guide::models"]
+#[doc = "[next: matrices with few elements]: crate::guide::sparse"]
+#[doc = "[next: derivatives by external solvers]: crate::guide::solver"]
 #[doc = ""]
 #[doc = include_str!("../docs/guide/crates.md")]
 pub mod crates {}
@@ -59,6 +105,9 @@ pub mod crates {}
 #[doc = "[root]: crate::root()"]
 #[doc = "[fixed_point]: crate::fixed_point()"]
 #[doc = "[minimize]: crate::minimize()"]
+#[doc = "[next: solvers and samplers of other crates]: crate::guide::crates"]
+#[doc = "[next: looking inside]: crate::guide::looking"]
+#[doc = "[next: loops]: crate::guide::loops"]
 #[doc = ""]
 #[doc = include_str!("../docs/guide/solver.md")]
 pub mod solver {}
@@ -72,32 +121,61 @@ pub mod authors {}
 #[doc = "[differential]: crate::higher::Differential"]
 #[doc = "[reduce]: crate::higher::reduce()"]
 #[doc = "[count]: crate::inspect::count()"]
+#[doc = "[next: loops]: crate::guide::loops"]
+#[doc = "[next: one program, many readings]: crate::guide::readings"]
+#[doc = "[next: what derivatives use]: crate::guide::authors"]
 #[doc = ""]
 #[doc = include_str!("../docs/higher_order.md")]
 pub mod higher_order {}
 
+#[doc = "[next: programs as source code]: crate::guide::source"]
+#[doc = "[next: one program for all sizes]: crate::guide::sizes"]
+#[doc = "[next: performance]: crate::guide::performance"]
+#[doc = ""]
 #[doc = include_str!("../docs/export.md")]
 pub mod export {}
 
+#[doc = "[next: exported programs]: crate::guide::export"]
+#[doc = "[next: what is fast]: crate::guide::fast"]
+#[doc = "[next: an extended Kalman filter]: crate::guide::examples::firmware"]
+#[doc = ""]
 #[doc = include_str!("../docs/source.md")]
 pub mod source {}
 
+#[doc = "[next: levels and lifting]: crate::guide::levels"]
+#[doc = "[next: numbers with proof]: crate::guide::verified"]
+#[doc = "[next: looking inside]: crate::guide::looking"]
+#[doc = ""]
 #[doc = include_str!("../docs/guide/readings.md")]
 pub mod readings {}
 
 #[doc = "[export]: crate::guide::export"]
+#[doc = "[next: neural networks]: crate::guide::networks"]
+#[doc = "[next: models and samplers]: crate::guide::models"]
+#[doc = "[next: what is fast]: crate::guide::fast"]
 #[doc = ""]
 #[doc = include_str!("../docs/guide/fitting.md")]
 pub mod fitting {}
 
 #[doc = "[nn]: crate::nn"]
+#[doc = "[next: random numbers]: crate::guide::random"]
+#[doc = "[next: fitting a model]: crate::guide::fitting"]
+#[doc = "[next: a convolutional network]: crate::guide::examples::convolutional"]
 #[doc = ""]
 #[doc = include_str!("../docs/guide/networks.md")]
 pub mod networks {}
 
+#[doc = "[next: what to know]: crate::guide::conventions"]
+#[doc = "[next: names]: crate::guide::names"]
+#[doc = "[next: by task]: crate::guide::tasks"]
+#[doc = ""]
 #[doc = include_str!("../docs/guide/complex.md")]
 pub mod complex {}
 
+#[doc = "[next: loops]: crate::guide::loops"]
+#[doc = "[next: what is fast]: crate::guide::fast"]
+#[doc = "[next: one program, many readings]: crate::guide::readings"]
+#[doc = ""]
 #[doc = include_str!("../docs/guide/bulk.md")]
 pub mod bulk {}
 
@@ -122,6 +200,10 @@ pub mod performance {}
 
 /// Programs with pictures, in the folder `examples`.
 pub mod examples {
+    #[doc = "[next: neural networks]: crate::guide::networks"]
+    #[doc = "[next: loops]: crate::guide::loops"]
+    #[doc = "[next: a variational autoencoder]: crate::guide::examples::vae"]
+    #[doc = ""]
     /// A recurrent network that learns to write like a text, letter by letter.
     ///
     #[doc = include_str!("../docs/pictures/character.svg")]
@@ -130,6 +212,9 @@ pub mod examples {
     #[doc = include_str!("../docs/examples/character.md")]
     pub mod character {}
 
+    #[doc = "[next: neural networks]: crate::guide::networks"]
+    #[doc = "[next: a variational autoencoder]: crate::guide::examples::vae"]
+    #[doc = ""]
     /// A convolutional network that learns to read handwritten digits.
     ///
     #[doc = include_str!("../docs/pictures/convolutional.svg")]
@@ -137,6 +222,10 @@ pub mod examples {
     #[doc = include_str!("../docs/examples/convolutional.md")]
     pub mod convolutional {}
 
+    #[doc = "[next: random numbers]: crate::guide::random"]
+    #[doc = "[next: neural networks]: crate::guide::networks"]
+    #[doc = "[next: a convolutional network]: crate::guide::examples::convolutional"]
+    #[doc = ""]
     /// A variational autoencoder that learns to draw handwritten digits.
     ///
     #[doc = include_str!("../docs/pictures/vae.svg")]
@@ -144,6 +233,9 @@ pub mod examples {
     #[doc = include_str!("../docs/examples/vae.md")]
     pub mod vae {}
 
+    #[doc = "[next: programs as source code]: crate::guide::source"]
+    #[doc = "[next: a Kalman filter]: crate::guide::examples::kalman"]
+    #[doc = ""]
     /// A Kalman filter for a microcontroller, whose Jacobians are derivatives.
     ///
     #[doc = include_str!("../docs/pictures/firmware.svg")]
@@ -151,6 +243,9 @@ pub mod examples {
     #[doc = include_str!("../docs/examples/firmware.md")]
     pub mod firmware {}
 
+    #[doc = "[next: models and samplers]: crate::guide::models"]
+    #[doc = "[next: a Kalman filter]: crate::guide::examples::kalman"]
+    #[doc = ""]
     /// A Gaussian process, whose hyperparameters are learnt.
     ///
     #[doc = include_str!("../docs/pictures/gaussian_process.svg")]
@@ -158,6 +253,10 @@ pub mod examples {
     #[doc = include_str!("../docs/examples/gaussian_process.md")]
     pub mod gaussian_process {}
 
+    #[doc = "[next: loops]: crate::guide::loops"]
+    #[doc = "[next: models and samplers]: crate::guide::models"]
+    #[doc = "[next: a Gaussian process]: crate::guide::examples::gaussian_process"]
+    #[doc = ""]
     /// A Kalman filter, whose parameters are fitted by its likelihood.
     ///
     #[doc = include_str!("../docs/pictures/kalman.svg")]
@@ -165,6 +264,10 @@ pub mod examples {
     #[doc = include_str!("../docs/examples/kalman.md")]
     pub mod kalman {}
 
+    #[doc = "[next: matrices with few elements]: crate::guide::sparse"]
+    #[doc = "[next: loops]: crate::guide::loops"]
+    #[doc = "[next: a Kalman filter]: crate::guide::examples::kalman"]
+    #[doc = ""]
     /// The equations of Lotka and Volterra, fitted by the Gauss-Newton method, with the uncertainty of the fit.
     ///
     #[doc = include_str!("../docs/pictures/lotka_volterra.svg")]

@@ -1,34 +1,29 @@
 // Where the links of the README lead within this documentation: of two definitions of a link, the first one counts.
+//! [gallery]: crate::guide::examples
+//! [ten minutes]: crate::guide
 //! [tasks]: crate::guide::tasks
-//! [verbs]: crate::guide::verbs
-//! [levels]: crate::guide::levels
-//! [higher order]: crate::guide::higher_order
-//! [readings]: crate::guide::readings
-//! [fast]: crate::guide::fast
-//! [bulk]: crate::guide::bulk
-//! [loops]: crate::guide::loops
-//! [export]: crate::guide::export
-//! [source]: crate::guide::source
-//! [fitting]: crate::guide::fitting
-//! [models]: crate::guide::models
-//! [networks]: crate::guide::networks
+//! [questions]: crate::guide
 //! [names]: crate::guide::names
-//! [random]: crate::guide::random
-//! [complex]: crate::guide::complex
+//! [verbs]: crate::guide::verbs
+//! [higher order]: crate::guide::higher_order
 //! [verified]: crate::guide::verified
-//! [looking]: crate::guide::looking
-//! [sizes]: crate::guide::sizes
+//! [fast]: crate::guide::fast
+//! [source]: crate::guide::source
+//! [export]: crate::guide::export
+//! [networks]: crate::guide::networks
+//! [models]: crate::guide::models
 //! [conventions]: crate::guide::conventions
-//! [performance]: crate::guide::performance
-//! [guide]: crate::guide
-//! [examples]: crate::guide::examples
-//! [operations]: crate::guide::operations
+//! [rebuild]: crate::guide
 //! [architecture]: crate::guide
 //! [contributing]: crate::guide
 //! [changelog]: crate::guide
 //! [versions]: crate::guide
 //! [security]: crate::guide
+//! [performance]: crate::guide::performance
 //!
+#![doc = include_str!("../docs/pictures/lotka_volterra.svg")]
+// The link to the picture, for readers of the README itself, stands in a comment here.
+#![doc = "<!--"]
 #![doc = include_str!("../README.md")]
 // Items say which feature they need, where a nightly toolchain builds the documentation for all features.
 #![cfg_attr(docsrs, feature(doc_cfg))]

@@ -73,7 +73,10 @@ fn included(source: &str) -> Vec<(PathBuf, BTreeMap<String, String>)> {
         let line = line.trim().trim_start_matches("//! ").trim_start_matches("#[doc = \"");
         if let Some((label, target)) = line.strip_prefix('[').and_then(|line| line.split_once("]: ")) {
             defined.insert(label.to_owned(), target.trim_end_matches("\"]").to_owned());
-        } else if let Some(page) = line.split("include_str!(\"../").nth(1).and_then(|rest| rest.split('"').next()) {
+        } else if let Some(page) = line.split("include_str!(\"../").nth(1).and_then(|rest| rest.split('"').next())
+            // The picture of a page stands between the definitions and the page.
+            && !page.ends_with(".svg")
+        {
             found.push((root().join(page), std::mem::take(&mut defined)));
         }
     }

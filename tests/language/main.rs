@@ -1,6 +1,8 @@
 //! The language as a user writes it: arrays, tensors, trees, the operations of each by their definition, the pages and
 //! examples that describe them, and the layout of the sources.
 
+#[path = "../support/alike.rs"]
+mod alike;
 #[path = "../support/blind.rs"]
 mod blind;
 #[path = "../support/narrowed.rs"]
@@ -17,6 +19,7 @@ mod anchors;
 mod architecture;
 mod array;
 mod beside;
+mod book;
 mod bounds;
 mod certificate;
 mod closed;
