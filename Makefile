@@ -157,7 +157,7 @@ fuzz:
 bless:
 	UPDATE_EXPECT=1 cargo test --test errors
 	UPDATE_EXPECT=1 cargo test -p polygrad-book
-	UPDATE_EXPECT=1 cargo test --test language --test programs -- architecture kept operations verbs examples pictures printing recognized
+	UPDATE_EXPECT=1 cargo test --test language --test programs -- architecture kept operations verbs examples pictures task_pictures printing recognized
 
 # Draws the pictures that take too long for a test. Their pages show what is printed.
 pictures:

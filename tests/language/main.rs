@@ -51,6 +51,7 @@ mod recorded;
 mod sizes;
 mod sorting;
 mod special;
+mod task_pictures;
 mod tensor;
 mod tree;
 mod types;

@@ -52,7 +52,7 @@ fn same_picture(a: &str, b: &str) -> bool {
 }
 
 /// Compares a picture with that in the documentation.
-fn assert_drawn(name: &str, svg: &str) {
+pub(crate) fn assert_drawn(name: &str, svg: &str) {
     let path = root().join("docs/pictures").join(name).with_extension("svg");
     if same_picture(svg, &fs::read_to_string(&path).unwrap_or_default()) {
         return;

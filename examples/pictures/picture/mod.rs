@@ -194,7 +194,11 @@ impl<'a> Picture<'a> {
             .build_cartesian_2d(left..right, bottom..top)?;
         // Numbers without zeros at their end.
         let number = |x: &f64| format!("{}", (x * 1e6).round() / 1e6);
-        let height = |y: &f64| if self.logarithmic { number(&10.0_f64.powf(*y)) } else { number(y) };
+        let height = |y: &f64| match self.logarithmic {
+            true if *y < -4.5 => format!("1e{y:.0}"),
+            true => number(&10.0_f64.powf(*y)),
+            false => number(y),
+        };
         let mut mesh = chart.configure_mesh();
         if self.logarithmic {
             // At most one number for each power of ten.
