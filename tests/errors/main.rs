@@ -27,6 +27,7 @@ mod language;
 mod layers;
 mod log;
 mod optim;
+mod page;
 #[path = "../support/panics.rs"]
 mod panics;
 mod programs;

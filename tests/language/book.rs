@@ -51,6 +51,23 @@ fn every_page_is_in_the_book_once() {
 }
 
 #[test]
+fn entries_have_the_titles_of_their_pages() {
+    for line in read("docs/SUMMARY.md").lines() {
+        let Some((title, page)) =
+            line.trim_start_matches([' ', '-']).strip_prefix('[').and_then(|l| l.split_once("]("))
+        else {
+            continue;
+        };
+        let page = page.trim_end_matches(')');
+        if !page.is_empty() {
+            let text = read(&format!("docs/{page}"));
+            let heading = text.lines().find_map(|line| line.strip_prefix("# "));
+            assert_eq!(heading, Some(title), "docs/{page}");
+        }
+    }
+}
+
+#[test]
 fn pages_begin_with_what_the_reader_will_have_and_end_with_where_to_go_on() {
     for (part, page) in summary().into_iter().filter(|(part, _)| !["Reference"].contains(&&part[..])) {
         let text = read(&format!("docs/{page}"));
