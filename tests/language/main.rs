@@ -33,6 +33,7 @@ mod derive;
 mod einsum;
 mod enclosure;
 mod examples;
+mod excerpts;
 mod expand;
 mod foreign;
 mod fourier;

@@ -32,6 +32,9 @@ mod kalman;
 #[path = "../../examples/pictures/lotka_volterra.rs"]
 mod lotka_volterra;
 #[allow(dead_code)]
+#[path = "../../examples/pictures/neuron.rs"]
+mod neuron;
+#[allow(dead_code)]
 #[path = "../../examples/pictures/poisson.rs"]
 mod poisson;
 #[allow(dead_code)]
@@ -193,6 +196,11 @@ fn the_level_of_the_nile_is_as_in_the_documentation() {
 #[test]
 fn the_fit_of_hares_and_lynxes_is_as_in_the_documentation() {
     assert_shown("lotka_volterra", |out| lotka_volterra::run(out));
+}
+
+#[test]
+fn the_voltage_clamp_of_a_neuron_is_as_in_the_documentation() {
+    assert_shown("neuron", |out| neuron::run(out));
 }
 
 #[test]

@@ -6,6 +6,7 @@
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use plotters::coord::Shift;
 use plotters::prelude::*;
@@ -270,4 +271,26 @@ pub(crate) fn save(folder: &Path, name: &str, svg: &str) -> Result<PathBuf, std:
 /// The folder for pictures: the first argument of the program, or else `target/pictures`.
 pub(crate) fn folder() -> PathBuf {
     std::env::args().nth(1).unwrap_or_else(|| "target/pictures".to_owned()).into()
+}
+
+/// Prints a value and a norm of a derivative, how long it took to make the function that computes both with its first run, and
+/// how long a run takes: the median of so many.
+pub(crate) fn timed<F, E>(name: &str, runs: usize, make: impl FnOnce() -> F) -> Result<(), Box<dyn Error>>
+where
+    F: Fn() -> Result<[f64; 2], E>,
+    E: Error + 'static,
+{
+    let ms = |from: Instant| from.elapsed().as_secs_f64() * 1e3;
+    let begin = Instant::now();
+    let f = make();
+    let [value, norm] = f()?;
+    let first = ms(begin);
+    let one = || {
+        let begin = Instant::now();
+        f().map(|_| ms(begin))
+    };
+    let mut times = (0..runs).map(|_| one()).collect::<Result<Vec<_>, _>>()?;
+    times.sort_unstable_by(f64::total_cmp);
+    println!("{name}: {value:.12e}, derivative {norm:.12e}; {:.4} ms, the first time {first:.1} ms", times[runs / 2]);
+    Ok(())
 }
