@@ -20,6 +20,9 @@ mod character;
 #[path = "../../examples/pictures/convolutional.rs"]
 mod convolutional;
 #[allow(dead_code)]
+#[path = "../../examples/pictures/epidemic.rs"]
+mod epidemic;
+#[allow(dead_code)]
 #[path = "../../examples/pictures/firmware.rs"]
 mod firmware;
 #[allow(dead_code)]
@@ -176,6 +179,11 @@ fn the_training_of_an_autoencoder_is_one_program() {
     let (images, held_out, _) = &data;
     let other = (images.clone(), held_out.clone(), polygrad::random::Key::new(9));
     assert!(one != bits(training.run_with(&now, &other).expect("it fits").leaves()), "the key has no effect");
+}
+
+#[test]
+fn the_epidemic_is_as_in_the_documentation() {
+    assert_shown("epidemic", |out| epidemic::run(out));
 }
 
 #[test]

@@ -193,8 +193,8 @@ impl<'a> Picture<'a> {
             .x_label_area_size(38 * FINE)
             .y_label_area_size(52 * FINE)
             .build_cartesian_2d(left..right, bottom..top)?;
-        // Numbers without zeros at their end.
-        let number = |x: &f64| format!("{}", (x * 1e6).round() / 1e6);
+        // Numbers without zeros at their end, and without the sign of a zero.
+        let number = |x: &f64| format!("{}", (x * 1e6).round() / 1e6 + 0.0);
         let height = |y: &f64| match self.logarithmic {
             true if *y < -4.5 => format!("1e{y:.0}"),
             true => number(&10.0_f64.powf(*y)),
