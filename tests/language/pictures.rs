@@ -1,6 +1,6 @@
 //! The examples with pictures: what they print is the text of their pages in `docs/examples`, and what they draw is in
-//! `docs/pictures`. `make bless` writes both anew, but for the networks `character`, `convolutional` and `vae`, whose full settings are drawn by
-//! `make pictures`; of their pages the reports of small settings are compared.
+//! `docs/pictures`. `make bless` writes both anew, but for `character`, `convolutional`, `deconvolution` and `vae`, whose full settings are
+//! drawn by `make pictures`; of their pages the reports of small settings are compared.
 
 #![allow(clippy::duplicate_mod, reason = "each example is a program of its own, with the module of pictures")]
 
@@ -19,6 +19,9 @@ mod character;
 #[allow(dead_code)]
 #[path = "../../examples/pictures/convolutional.rs"]
 mod convolutional;
+#[allow(dead_code)]
+#[path = "../../examples/pictures/deconvolution.rs"]
+mod deconvolution;
 #[allow(dead_code)]
 #[path = "../../examples/pictures/epidemic.rs"]
 mod epidemic;
@@ -184,6 +187,19 @@ fn the_training_of_an_autoencoder_is_one_program() {
 #[test]
 fn the_epidemic_is_as_in_the_documentation() {
     assert_shown("epidemic", |out| epidemic::run(out));
+}
+
+/// As for the text, the full number of steps takes too long.
+#[test]
+fn the_blur_of_a_photograph_is_found() {
+    let mut out = Vec::new();
+    let svg = deconvolution::run(3, &mut out).expect("the photograph is sharpened");
+    let report = String::from_utf8(out).expect("a report is text");
+    let (blur, decibels) = report.split_once("---\n").expect("two tables");
+    assert_printed_in("docs/examples/deconvolution.md", blur, 0.01);
+    let decibels: Vec<f64> = decibels.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+    assert!(decibels[2] > decibels[0] + 0.3, "three steps must sharpen the photograph, but the table is {decibels:?}");
+    assert_eq!(svg.matches("<image").count(), 4);
 }
 
 #[test]

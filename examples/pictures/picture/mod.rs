@@ -11,6 +11,8 @@ use std::time::Instant;
 use plotters::coord::Shift;
 use plotters::prelude::*;
 
+pub(crate) mod raster;
+
 /// The size of a picture.
 const SIZE: (i32, i32) = (720, 420);
 /// The crate rounds places to whole numbers, of which so many are a unit of the size: lines are smooth.
