@@ -1,6 +1,6 @@
 //! The examples with pictures: what they print is the text of their pages in `docs/examples`, and what they draw is in
-//! `docs/pictures`. `make bless` writes both anew, but for `character`, `convolutional`, `deconvolution` and `vae`, whose full settings are
-//! drawn by `make pictures`; of their pages the reports of small settings are compared.
+//! `docs/pictures`. `make bless` writes both anew, but for `character`, `convolutional`, `deconvolution`, `registration` and `vae`, whose full
+//! settings are drawn by `make pictures`; of their pages the reports of small settings are compared.
 
 #![allow(clippy::duplicate_mod, reason = "each example is a program of its own, with the module of pictures")]
 
@@ -43,6 +43,9 @@ mod neuron;
 #[allow(dead_code)]
 #[path = "../../examples/pictures/poisson.rs"]
 mod poisson;
+#[allow(dead_code)]
+#[path = "../../examples/pictures/registration.rs"]
+mod registration;
 #[allow(dead_code)]
 #[path = "../../examples/pictures/vae.rs"]
 mod vae;
@@ -200,6 +203,23 @@ fn the_blur_of_a_photograph_is_found() {
     let decibels: Vec<f64> = decibels.split_whitespace().filter_map(|word| word.parse().ok()).collect();
     assert!(decibels[2] > decibels[0] + 0.3, "three steps must sharpen the photograph, but the table is {decibels:?}");
     assert_eq!(svg.matches("<image").count(), 4);
+}
+
+/// As for the text, the full number of steps takes too long.
+#[test]
+fn sections_of_a_brain_are_registered() {
+    let mut out = Vec::new();
+    let svg = registration::run(1, &mut out).expect("the sections are registered");
+    let report = String::from_utf8(out).expect("a report is text");
+    let page = fs::read_to_string(root().join("docs/examples/registration.md")).expect("the page can be read");
+    for line in report.lines().skip(1).take(2) {
+        let (before, after) = line.split_once(" %").expect("two differences");
+        assert!(page.contains(before), "the page has no line that begins with {before}");
+        let [before, after] =
+            [before, after].map(|s| s.split_whitespace().filter_map(|x| x.parse::<f64>().ok()).next_back());
+        assert!(after < before.map(|x| 0.6 * x), "a step must register the sections: {line}");
+    }
+    assert_eq!(svg.matches("<image").count(), 6);
 }
 
 #[test]
