@@ -3,14 +3,17 @@
 //! `cargo run --release --example registration [FOLDER OF THE PICTURE]`; with `--time` in place of the folder, times.
 //!
 //! A smooth deformation by cubic splines carries the section between to one side and, in the other direction, to the other side.
-//! The Gauss-Newton method finds the deformation at which both sections agree; its Jacobian goes through the interpolation of
+//! L-BFGS of the crate `argmin` finds the deformation at which both sections agree; the gradient goes through the interpolation of
 //! the images. The prediction is compared with the true section. `docs/examples/registration.md` shows the picture and what
 //! is printed.
 
 use std::error::Error;
 use std::io::Write;
 
-use polygrad::{BaseTensor, Concrete, Function, Tensor, concat};
+use argmin::core::Executor;
+use argmin::solver::{linesearch::MoreThuenteLineSearch, quasinewton::LBFGS};
+use polygrad::optim::argmin::Problem;
+use polygrad::{BaseTensor, Concrete, Function, Tensor};
 
 mod picture;
 use picture::raster::{Raster, rasters};
@@ -21,7 +24,7 @@ const SIDE: usize = 80;
 /// Control points of the splines in each direction.
 const POINTS: usize = 11;
 /// How much bending costs.
-const STIFFNESS: f64 = 0.3;
+const STIFFNESS: f64 = 0.1;
 
 /// The values of the cubic splines, a column for each control point, at the pixels.
 fn splines<T: BaseTensor>() -> Tensor<T, 2> {
@@ -52,36 +55,26 @@ fn seen<T: BaseTensor>(control: &Tensor<T, 3>, [first, last]: &[Tensor<T, 2>; 2]
     [moved(first, &shift.each_ref().map(|x| -x)), moved(last, &shift)]
 }
 
-/// How the sections differ, and how the deformation is bent: its second differences. Moves, turns and changes of scale do not bend.
-fn residuals<T: BaseTensor>(control: &Tensor<T, 3>, sections: &[Tensor<T, 2>; 2]) -> Tensor<T, 1> {
+/// How much the sections differ, and how much the deformation is bent: its second differences. Moves, turns and changes of scale
+/// do not bend.
+fn cost<T: BaseTensor>(control: &Tensor<T, 3>, sections: &[Tensor<T, 2>; 2]) -> Tensor<T, 0> {
     let [first, last] = seen(control, sections);
     let step = |x: &Tensor<T, 3>, axis: usize| x.slice(axis, 1..) - x.slice(axis, ..x.shape()[axis] - 1);
-    let bent = |a: usize, b: usize, factor: f64| (step(&step(control, a), b) * (STIFFNESS * factor)).flatten();
-    concat(0, [(first - last).flatten(), bent(1, 1, 1.0), bent(2, 2, 1.0), bent(1, 2, 2.0_f64.sqrt())])
+    let bent = |a: usize, b: usize| step(&step(control, a), b).square().sum();
+    (first - last).square().sum() + STIFFNESS * (bent(1, 1) + bent(2, 2) + 2.0 * bent(1, 2))
 }
 
-/// The deformation from `control` on, by the Gauss-Newton method with damping, in so many steps.
+/// The deformation from `control` on, by so many steps of L-BFGS.
 fn register(
-    mut control: Tensor<Concrete, 3>,
+    control: &Tensor<Concrete, 3>,
     sections: &[Tensor<Concrete, 2>; 2],
-    steps: usize,
+    steps: u64,
 ) -> Result<Tensor<Concrete, 3>, Box<dyn Error>> {
-    let both = Function::value_and_jacobian_matrix_with(residuals, &control, sections);
-    let mut damping = 1e-2;
-    let (mut r, mut j) = both.run_with(&control, sections)?;
-    for _ in 0..steps {
-        let normal = j.t().matmul(&j);
-        let damped = &normal + (normal.diagonal(0, 1) * damping + 1e-9).diag();
-        let change = -damped.try_solve(&j.t().matvec(&r))?;
-        let trial = &control + change.reshape(control.shape());
-        let (next_r, next_j) = both.run_with(&trial, sections)?;
-        if next_r.norm().item() <= r.norm().item() {
-            (control, r, j, damping) = (trial, next_r, next_j, damping / 5.0);
-        } else {
-            damping *= 10.0;
-        }
-    }
-    Ok(control)
+    let problem = Problem::new_with(cost, control, sections);
+    let start = problem.start();
+    let solver = LBFGS::new(MoreThuenteLineSearch::new(), 10);
+    let found = Executor::new(problem, solver).configure(|state| state.param(start).max_iters(steps)).run()?;
+    Ok(Tensor::new(control.shape(), found.state.best_param.ok_or("the solver must find a point")?))
 }
 
 /// An image, blurred by a normal distribution with this deviation in pixels.
@@ -113,7 +106,7 @@ fn lines([down, right]: &[Tensor<Concrete, 2>; 2], sign: f64) -> Vec<Vec<(f64, f
 }
 
 /// Registers the sections in so many steps for each blur, and reports to `out`; the picture.
-pub(crate) fn run(steps: usize, out: &mut dyn Write) -> Result<String, Box<dyn Error>> {
+pub(crate) fn run(steps: u64, out: &mut dyn Write) -> Result<String, Box<dyn Error>> {
     let [first, middle, last] = sections();
     let ends = [first, last];
     let mut control = Tensor::zeros([2, POINTS, POINTS]);
@@ -121,7 +114,7 @@ pub(crate) fn run(steps: usize, out: &mut dyn Write) -> Result<String, Box<dyn E
     let difference = |a: &Tensor<Concrete, 2>, b: &Tensor<Concrete, 2>| 100.0 * (a - b).square().mean().sqrt().item();
     for width in [3.0, 1.0] {
         let smooth = ends.each_ref().map(|image| blurred(image, width));
-        control = register(control, &smooth, steps)?;
+        control = register(&control, &smooth, steps)?;
         let [first, last] = seen(&control, &smooth);
         let before = difference(&smooth[0], &smooth[1]);
         writeln!(out, "{width:>12}   {before:>15.1} %   {:>3.1} %", difference(&first, &last))?;
@@ -156,16 +149,16 @@ fn times() -> Result<(), Box<dyn Error>> {
     let [first, _, last] = sections();
     let sections = [first, last].map(|image| blurred(&image, 1.0));
     let control = Tensor::from_fn([2, POINTS, POINTS], |[k, i, j]| 0.1 + (k + 2 * i + 3 * j) as f64 / 40.0);
-    picture::timed("squares and gradient", 300, || {
-        let squares = |x: &Tensor<_, 3>, sections: &[Tensor<_, 2>; 2]| residuals(x, sections).square().sum();
-        let f = Function::value_and_grad_with(squares, &control, &sections);
+    picture::timed("cost and gradient", 300, || {
+        let f = Function::value_and_grad_with(cost, &control, &sections);
         let (x, sections) = (&control, &sections);
         move || f.run_with(x, sections).map(|(y, slope)| [y.item(), slope.square().sum().sqrt().item()])
     })?;
-    picture::timed("residuals and Jacobian", 50, || {
-        let f = Function::value_and_jacobian_matrix_with(residuals, &control, &sections);
-        let (x, sections) = (&control, &sections);
-        move || f.run_with(x, sections).map(|(r, j)| [r.norm().item(), j.square().sum().sqrt().item()])
+    let direction = Tensor::from_fn([2, POINTS, POINTS], |[k, i, j]| ((k + i + j) as f64).sin());
+    picture::timed("Hessian times a direction", 300, || {
+        let f = Function::hvp_with(cost, &control, &sections);
+        let (x, data) = (&control, (direction, sections.clone()));
+        move || f.run_with(x, &data).map(|h| [h.sum().item(), h.square().sum().sqrt().item()])
     })
 }
 
@@ -173,7 +166,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     if std::env::args().nth(1).as_deref() == Some("--time") {
         return times();
     }
-    let svg = run(8, &mut std::io::stdout())?;
+    let svg = run(60, &mut std::io::stdout())?;
     println!("picture: {}", picture::save(&picture::folder(), "registration", &svg)?.display());
     Ok(())
 }
