@@ -3,15 +3,16 @@
 //! `cargo run --release --example neuron [FOLDER OF THE PICTURE]`; with `--time` in place of the folder, times.
 //!
 //! In a voltage clamp the potential is constant, so a gate relaxes exponentially, and the conductances are formulas. The 17
-//! constants of the equations are fitted to 278 measured conductances by the Gauss-Newton method. Then nothing clamps the
-//! potential: a loop integrates the equations, and its Jacobian says how sure the predicted action potential is, and
+//! constants of the equations are fitted to 278 measured conductances by the Gauss-Newton method; the Hessian says how sure they
+//! are. Then nothing clamps the potential: a loop integrates the equations, and its Jacobian says how sure the predicted action potential is, and
 //! which conductance changes what. `docs/examples/neuron.md` shows the picture and what is printed.
 
 use std::error::Error;
 use std::io::Write;
 
 use polygrad::{
-    BaseTensor, Concrete, Function, Tensor, Tree, concat, map, map_accum, stack, tensor, value_and_jacobian_matrix,
+    BaseTensor, Concrete, Function, Tensor, Tree, concat, hessian_matrix_with, map, map_accum, stack, tensor,
+    value_and_jacobian_matrix,
 };
 
 mod picture;
@@ -24,6 +25,8 @@ const POTENTIALS: [f64; 2] = [-12.0, 115.0];
 /// Steps of the action potential, and their length in ms.
 const STEPS: usize = 600;
 const STEP: f64 = 0.02;
+/// The potentials at which measurements are drawn.
+const SHOWN: [f64; 6] = [109.0, 88.0, 63.0, 38.0, 26.0, 10.0];
 /// A shock moves the potential so far from rest, in mV.
 const SHOCK: f64 = 15.0;
 
@@ -159,7 +162,12 @@ fn clamps() -> Result<Clamps<Concrete>, Box<dyn Error>> {
     Ok(Tensor::new([numbers.len() / 5, 5], numbers).t().unstack())
 }
 
-/// The constants by the Gauss-Newton method, and their covariance. Levenberg's and Marquardt's damping shortens a step that
+/// Half the sum of squares: minus the logarithm of the posterior density.
+fn energy<T: BaseTensor>(axon: &Axon<T>, data: &Data<T>) -> Real<T> {
+    0.5 * residuals(axon, data).square().sum()
+}
+
+/// The constants by the Gauss-Newton method, and their covariance as it sees it. Levenberg's and Marquardt's damping shortens a step that
 /// does not lead down.
 fn fit(data: &Data<Concrete>, out: &mut dyn Write) -> Result<(Axon<Concrete>, Tensor<Concrete, 2>), Box<dyn Error>> {
     let (mut axon, mut damping) = (data.1.clone(), 1e-2);
@@ -176,7 +184,7 @@ fn fit(data: &Data<Concrete>, out: &mut dyn Write) -> Result<(Axon<Concrete>, Te
         } else {
             damping *= 4.0;
         }
-        if change.norm().item() < 1e-3 || step == 300 {
+        if change.norm().item() < 1e-4 || step == 300 {
             let missed = r.slice(0, ..data.0[0].size()).square().mean().sqrt().item() * NOISE;
             writeln!(out, "{step} steps; a curve misses its points by {:.1} % of its height", 100.0 * missed)?;
             break;
@@ -192,21 +200,16 @@ fn draw(
 ) -> Result<String, Box<dyn Error>> {
     let [ions, v, time, seen, _] = clamps.each_ref().map(Tensor::to_vec);
     let start = rest(axon);
-    // Every second step of the potential, as long as something happens.
     let clamped = |ion: usize, end: f64, title| {
-        let shown = (0..v.len()).filter(|&k| ions[k] == ion as f64 && time[k] < end);
-        let mut steps: Vec<f64> = shown.clone().map(|k| v[k]).collect();
-        steps.dedup();
-        let steps: Vec<f64> = steps.into_iter().step_by(2).collect();
         let times: Vec<f64> = (0..=200).map(|k| f64::from(k) * end / 200.0).collect();
         let mut picture = Picture::new(title, "milliseconds after the potential was set", "mS/cm²");
-        for (k, v) in steps.iter().enumerate() {
+        for (k, v) in SHOWN.iter().enumerate() {
             let at = |t: &f64| conductances(axon, &relax(axon, &start, &tensor(*v), &tensor(*t)))[ion].item();
             let curve: Vec<f64> = times.iter().map(at).collect();
             picture = picture.line(if k == 0 { "fit" } else { "" }, ion, &times, &curve);
         }
-        let shown = shown.filter(|&k| steps.contains(&v[k]));
-        let (x, y): (Vec<f64>, Vec<f64>) = shown.map(|k| (time[k], seen[k])).unzip();
+        let shown = |&k: &usize| ions[k] == ion as f64 && time[k] < end && SHOWN.contains(&v[k]);
+        let (x, y): (Vec<f64>, Vec<f64>) = (0..v.len()).filter(shown).map(|k| (time[k], seen[k])).unzip();
         picture.points("measured, at potentials from 10 to 109 mV", 2, &x, &y)
     };
     let at: Vec<f64> = (1..=STEPS).map(|k| k as f64 * STEP).collect();
@@ -222,17 +225,18 @@ fn draw(
 /// Fits the constants, and reports to `out`; the picture.
 pub(crate) fn run(out: &mut dyn Write) -> Result<String, Box<dyn Error>> {
     let data = (clamps()?, paper());
-    let (axon, covariance) = fit(&data, out)?;
-    let errors = covariance.diagonal(0, 1).sqrt().to_vec();
-    let leak = tensor(0.3f64.ln());
-    writeln!(out, "mS/cm²    estimate  95 % between   paper")?;
+    let (axon, by_jacobian) = fit(&data, out)?;
+    let covariance = hessian_matrix_with(energy, &axon, &data).try_inverse()?;
+    let errors = |covariance: &Tensor<Concrete, 2>| (covariance.diagonal(0, 1).sqrt() * 1.96).exp().to_vec();
+    let (errors, wrong) = (errors(&covariance), errors(&by_jacobian));
+    writeln!(out, "mS/cm²    estimate  95 % between   by Gauss-Newton   paper")?;
     for (name, k) in [("potassium", 0), ("sodium", 1)] {
-        let ([before, now], e) =
-            ([&data.1, &axon].map(|axon| axon.ravel().to_vec()[k].exp()), (1.96 * errors[k]).exp());
-        writeln!(out, "{name:<9} {now:>7.1} {:>7.1} and {:>4.0} {before:>7.0}", now / e, now * e)?;
+        let [x, before] = [&axon, &data.1].map(|axon| axon.ravel().to_vec()[k].exp());
+        let [[a, b], [c, d]] = [errors[k], wrong[k]].map(|e| [x / e, x * e]);
+        writeln!(out, "{name:<9} {x:>7.1} {a:>7.1} and {b:>4.0} {c:>8.1} and {d:>4.0} {before:>7.0}")?;
     }
 
-    let all = (axon, leak);
+    let all = (axon, tensor(0.3f64.ln()));
     // The Jacobian has a column for each constant, the last one for the leak.
     let (middle, j) = value_and_jacobian_matrix(spike, &all);
     let deviations = |j: &Tensor<Concrete, 2>| {
@@ -262,6 +266,11 @@ fn times() -> Result<(), Box<dyn Error>> {
         let f = Function::value_and_jacobian_matrix_with(residuals, &all.0, &data);
         let (all, data) = (&all.0, &data);
         move || f.run_with(all, data).map(|(r, j)| [r.norm().item(), j.square().sum().sqrt().item()])
+    })?;
+    picture::timed("Hessian", 300, || {
+        let f = Function::hessian_matrix_with(energy, &all.0, &data);
+        let (all, data) = (&all.0, &data);
+        move || f.run_with(all, data).map(|h| [h.trace().item(), h.square().sum().sqrt().item()])
     })?;
     picture::timed("action potential and Jacobian", 100, || {
         let f = Function::value_and_jacobian_matrix(spike, &all);

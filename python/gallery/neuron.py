@@ -10,6 +10,7 @@ from pathlib import Path
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.flatten_util import ravel_pytree
 from timed import timed
 
 jax.config.update("jax_enable_x64", True)
@@ -101,4 +102,7 @@ def norms(result):
 if __name__ == "__main__":
     paper, data, leak = jax.tree.map(jnp.asarray, PAPER), tuple(map(jnp.asarray, clamps())), jnp.asarray(log(0.3))
     timed("residuals and Jacobian", 1000, norms, both(residuals, jax.jacfwd(residuals)), paper, data)
+    flat, unravel = ravel_pytree(paper)
+    energy = lambda x, data: 0.5 * (residuals(unravel(x), data) ** 2).sum()
+    timed("Hessian", 300, lambda h: (jnp.trace(h), jnp.linalg.norm(h)), jax.jit(jax.hessian(energy)), flat, data)
     timed("action potential and Jacobian", 100, norms, both(spike, jax.jacfwd(spike, (0, 1))), paper, leak)
