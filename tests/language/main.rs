@@ -33,7 +33,6 @@ mod derive;
 mod einsum;
 mod enclosure;
 mod examples;
-mod excerpts;
 mod expand;
 mod foreign;
 mod fourier;
