@@ -56,6 +56,7 @@ pub mod prelude;
 pub mod program;
 pub mod random;
 mod release;
+mod report;
 mod rewrite;
 pub mod shape;
 pub mod source;
@@ -108,18 +109,18 @@ pub use ad::NativeFunction;
 pub use ad::{
     Certificate, CertificateError, CertifiedInput, CertifiedOperation, CertifiedOutput, Checked, ColumnPattern,
     CompressedColumns, CompressedRows, FailedCheck, FlatFunction, Function, FunctionOptions, Gradient, GradientCheck,
-    GradientError, Jit, LinearMap, LinearSolver, MemoryError, Mode, NoProof, Ode, RunError, ShapeError, SizedFunction,
-    SizedModel, Sizes, Solver, SourceLine, SparseFunction, SparsityPattern, TaylorForm, TaylorModel, Triplets,
-    VerifiedOde, VerifiedOdeError, VerifiedRoots, assert_gradient, assert_gradient_with, check, check_gradient,
-    check_gradient_with, custom_jvp, custom_vjp, derivative_tensor, derivative_tensor_with, direct, divergence,
-    divergence_with, enclose, enclose_with, external, fixed_point, grad, grad_with, hessian, hessian_diagonal,
-    hessian_diagonal_with, hessian_matrix, hessian_matrix_with, hessian_with, holomorphic_grad, hvp, hvp_with, inspect,
-    jacobian, jacobian_by, jacobian_by_with, jacobian_matrix, jacobian_matrix_with, jacobian_with, jvp, jvp_with,
-    laplacian, laplacian_along, laplacian_along_with, laplacian_with, minimize, nth_derivative, nth_derivative_with,
-    odeint, root, sparse_hessian, sparse_hessian_with, sparse_jacobian, sparse_jacobian_with, symbolic, taylor,
-    taylor_along, taylor_along_with, taylor_model, taylor_model_with, taylor_with, value_and_grad, value_and_grad_with,
-    value_and_jacobian, value_and_jacobian_matrix, value_and_jacobian_matrix_with, value_and_jacobian_with,
-    verified_odeint, verified_root, verified_roots, vjp, vjp_with, wirtinger,
+    GradientError, Jit, LinearMap, LinearSolver, MemoryError, Mode, NoProof, Ode, ReportError, RunError, ShapeError,
+    SizedFunction, SizedModel, Sizes, Solver, SourceLine, SparseFunction, SparsityPattern, TaylorForm, TaylorModel,
+    Triplets, VerifiedOde, VerifiedOdeError, VerifiedRoots, assert_gradient, assert_gradient_with, check,
+    check_gradient, check_gradient_with, custom_jvp, custom_vjp, derivative_tensor, derivative_tensor_with, direct,
+    divergence, divergence_with, enclose, enclose_with, external, fixed_point, grad, grad_with, hessian,
+    hessian_diagonal, hessian_diagonal_with, hessian_matrix, hessian_matrix_with, hessian_with, holomorphic_grad, hvp,
+    hvp_with, inspect, jacobian, jacobian_by, jacobian_by_with, jacobian_matrix, jacobian_matrix_with, jacobian_with,
+    jvp, jvp_with, laplacian, laplacian_along, laplacian_along_with, laplacian_with, minimize, nth_derivative,
+    nth_derivative_with, odeint, root, sparse_hessian, sparse_hessian_with, sparse_jacobian, sparse_jacobian_with,
+    symbolic, taylor, taylor_along, taylor_along_with, taylor_model, taylor_model_with, taylor_with, value_and_grad,
+    value_and_grad_with, value_and_jacobian, value_and_jacobian_matrix, value_and_jacobian_matrix_with,
+    value_and_jacobian_with, verified_odeint, verified_root, verified_roots, vjp, vjp_with, wirtinger,
 };
 pub use array::Array;
 pub use base::{BaseTensor, Lift};

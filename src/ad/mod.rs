@@ -55,7 +55,8 @@ pub use external::external;
 #[cfg(feature = "native")]
 pub use function::NativeFunction;
 pub use function::{
-    FlatFunction, Function, FunctionOptions, Gradient, Jit, MemoryError, RunError, SizedFunction, SizedModel, Sizes,
+    FlatFunction, Function, FunctionOptions, Gradient, Jit, MemoryError, ReportError, RunError, SizedFunction,
+    SizedModel, Sizes,
 };
 pub use implicit::{LinearSolver, Ode, Solver, fixed_point, minimize, odeint, root};
 pub use laplacian::{divergence, divergence_with, laplacian, laplacian_along, laplacian_along_with, laplacian_with};

@@ -20,23 +20,43 @@ use crate::program::Program;
 use crate::source::{Place, SourceLine};
 
 /// Total time and number of executions of each step, and the number of runs.
-type Clock<'a> = (&'a [(Duration, u64)], usize);
+pub(crate) type Clock<'a> = (&'a [(Duration, u64)], usize);
 
 pub(crate) fn text(program: &Program, plan: &CompiledPlan, clock: Option<Clock<'_>>) -> String {
-    let mut lines = Lines { plan, clock, text: String::new() };
     let buffers = plan.buffers.iter().filter(|buffer| matches!(buffer.storage, Storage::Workspace(_))).count();
     let Superinstructions { cheap, inside, count } = superinstructions(&plan.steps);
-    let _ = writeln!(
-        lines.text,
+    let mut text = format!(
         "{} operations in {} steps; {buffers} values in {} bytes, {} bytes of registers; {inside} of {cheap} cheap \
-         operations in {count} superinstructions",
+         operations in {count} superinstructions\n",
         program.size(),
         plan.count,
         plan.bytes,
         plan.registers
     );
-    lines.steps(&plan.steps, 0, 1);
-    lines.text
+    for StepLine { number, depth, words, .. } in lines(plan) {
+        let time = clock.map_or_else(String::new, |(times, runs)| {
+            let (time, count) = times[number];
+            format!("{:>10.2} us, {} times: ", time.as_secs_f64() * 1e6 / runs as f64, count / runs as u64)
+        });
+        let _ = writeln!(text, "{:indent$}{time}{words}", "", indent = 2 * depth + 2);
+    }
+    text
+}
+
+/// A step in words.
+pub(crate) struct StepLine<'p> {
+    pub(crate) step: &'p CompiledStep,
+    pub(crate) number: usize,
+    /// The number of steps around it.
+    pub(crate) depth: usize,
+    pub(crate) words: String,
+}
+
+/// The steps of a plan in the order of a report: each before those of its body.
+pub(crate) fn lines(plan: &CompiledPlan) -> Vec<StepLine<'_>> {
+    let mut lines = Lines { plan, all: Vec::with_capacity(plan.count) };
+    lines.steps(&plan.steps, 0, 0);
+    lines.all
 }
 
 /// The number of values that a report on recomputation names.
@@ -100,12 +120,11 @@ pub(crate) fn superinstructions(steps: &[CompiledStep]) -> Superinstructions {
 
 struct Lines<'a> {
     plan: &'a CompiledPlan,
-    clock: Option<Clock<'a>>,
-    text: String,
+    all: Vec<StepLine<'a>>,
 }
 
-impl Lines<'_> {
-    fn steps(&mut self, steps: &[CompiledStep], first: usize, depth: usize) {
+impl<'a> Lines<'a> {
+    fn steps(&mut self, steps: &'a [CompiledStep], first: usize, depth: usize) {
         for (number, step) in (first..).zip(steps) {
             let words = match step {
                 Step::Pass(PassCode::Tile(code)) => self.group(code),
@@ -134,16 +153,12 @@ impl Lines<'_> {
                     format!("{rows} rows, {block} at a time; {n} values for these alone, {bytes} bytes a row")
                 }
             };
-            let time = self.clock.map_or_else(String::new, |(times, runs)| {
-                let (time, count) = times[number];
-                format!("{:>10.2} us, {} times: ", time.as_secs_f64() * 1e6 / runs as f64, count / runs as u64)
-            });
             let parts = self.plan.parts[number]
                 .as_deref()
                 .map_or_else(String::new, |parts| format!("; in up to {} parts", parts.count(usize::MAX)));
-            let _ = writeln!(self.text, "{:indent$}{time}{words}{parts}", "", indent = 2 * depth);
+            self.all.push(StepLine { step, number, depth, words: words + &parts });
             if let Step::Loop(l) = step {
-                let l: &LoopStep<PassCode> = l;
+                let l: &'a LoopStep<PassCode> = l;
                 self.steps(&l.body, l.first, depth + 1);
             }
             if let Step::RowBlocks(blocks) = step {

@@ -23,6 +23,7 @@
 //! | `run` | the executor: steps, row blocks, kernel calls, workers |
 //! | `outline` | loops with equal bodies, compiled once |
 //! | `explain` | the compiled plan as text |
+//! | `traffic` | what steps read and write, and how long buffers live |
 //!
 //! Law: a stage refers only to the stages above it in this table.
 
@@ -38,9 +39,11 @@ pub(crate) mod run;
 #[cfg(test)]
 mod tests;
 pub(crate) mod tile;
+pub(crate) mod traffic;
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
 
 use crate::array::{Array, Values, with_elem};
 use crate::cost::{Cost, MACHINE};
@@ -57,6 +60,7 @@ use plan::recompute::{LeastBytes, Recomputed};
 use run::Memory;
 use run::idle::{IdleMemories, TakenMemory};
 pub use tile::superinstructions::Superinstructions;
+use traffic::Traffic;
 
 /// A compiled program, which runs many times.
 ///
@@ -241,13 +245,37 @@ impl Executable {
     #[track_caller]
     pub fn profile(&self, inputs: &[Array], runs: usize) -> String {
         check_inputs("profile", &self.program, inputs);
+        let clock = self.timed(inputs, &|_| runs).0;
+        explain::text(&self.program, &self.plan, Some((&clock, runs)))
+    }
+
+    /// The total time and the number of executions of each step, and the number of runs, which follows from the time of a
+    /// run before them.
+    #[track_caller]
+    fn timed(&self, inputs: &[Array], runs: &dyn Fn(Duration) -> usize) -> (Vec<(Duration, u64)>, usize) {
         let (mut memory, mut outputs) = (self.memory(), self.outputs());
+        let start = Instant::now();
         memory.run(&self.plan, inputs, &mut outputs);
+        let runs = runs(start.elapsed());
         memory.clock = Some(vec![Default::default(); self.plan.count]);
         for _ in 0..runs {
             memory.run(&self.plan, inputs, &mut outputs);
         }
-        explain::text(&self.program, &self.plan, memory.clock.as_deref().map(|clock| (clock, runs)))
+        (memory.clock.unwrap_or_default(), runs)
+    }
+
+    /// The steps and buffers of a run, with times that are measured on these inputs, if there are some: a run before them,
+    /// and then as many as `runs` says for its time.
+    ///
+    /// # Panics
+    /// As [`run`](Self::run).
+    #[track_caller]
+    pub(crate) fn traffic(&self, inputs: Option<&[Array]>, runs: &dyn Fn(Duration) -> usize) -> Traffic {
+        let clock = inputs.map(|inputs| {
+            check_inputs("report", &self.program, inputs);
+            self.timed(inputs, runs)
+        });
+        traffic::of(&self.program, &self.plan, clock.as_ref().map(|(clock, runs)| (&clock[..], *runs)))
     }
 
     /// The number of cheap elementwise operations, of those in superinstructions, and of superinstructions.

@@ -21,7 +21,8 @@ impl Program {
         })
     }
 
-    fn estimate_of(&self, id: NodeId) -> Estimate {
+    /// The estimated cost of one operation, with the programs that it runs.
+    pub(crate) fn estimate_of(&self, id: NodeId) -> Estimate {
         let op = &self.nodes()[id as usize].op;
         if let Op::Custom(rule, _) = op {
             let one = rule.primal().estimate();

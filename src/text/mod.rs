@@ -6,6 +6,7 @@
 //! under a name (`f0`, `f1`, ..), before the operations: the text is as long as the program, not as long as what it runs.
 //! Nothing here recurses, except over the nesting of loops.
 
+pub(crate) mod line;
 mod literal;
 mod words;
 

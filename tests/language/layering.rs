@@ -141,7 +141,7 @@ fn kernels_are_loops_over_slices() {
 }
 
 /// The rooms, from the ground up: the modules of `src/`, and the interpreters. A room names rooms before its own.
-const ROOMS: [&str; 33] = [
+const ROOMS: [&str; 34] = [
     "source",
     "shape",
     "hash",
@@ -165,6 +165,7 @@ const ROOMS: [&str; 33] = [
     "stats",
     "higher",
     "backend",
+    "report",
     "interpreters",
     "export",
     "emission",
@@ -188,8 +189,8 @@ const UPWARDS: [(&str, &str, &str); 6] = [
 ];
 
 /// The rooms of the backend in the order of compilation. Those of the last row are the ways in and the reports.
-const BACKEND: [&str; 11] =
-    ["ir", "memory", "lower", "plan", "tile", "register", "codegen", "run", "explain", "outline", "mod"];
+const BACKEND: [&str; 12] =
+    ["ir", "memory", "lower", "plan", "tile", "register", "codegen", "run", "explain", "traffic", "outline", "mod"];
 
 /// The first of the last row of [`BACKEND`], whose files may name each other.
 const REPORTS: usize = 8;

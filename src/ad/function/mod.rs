@@ -36,6 +36,7 @@ mod products;
 mod recent;
 mod record;
 mod renamed;
+mod report;
 mod sized;
 mod static_arguments;
 mod verbs;
@@ -50,6 +51,7 @@ pub use native::NativeFunction;
 pub use options::FunctionOptions;
 use record::Assemble;
 pub(super) use record::{RecordedFunction, record_at};
+pub use report::ReportError;
 pub use sized::{SizedFunction, SizedModel, Sizes};
 pub(super) use static_arguments::Fixed;
 

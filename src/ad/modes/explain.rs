@@ -4,6 +4,7 @@ use std::fmt::{self, Display, Write};
 
 use super::Way;
 use crate::cost::Estimate;
+use crate::report::{ModeCandidate, ModeChoice};
 
 /// The reason for a choice.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,6 +55,22 @@ impl Display for Choice {
                 Ok(())
             }
         }
+    }
+}
+
+impl Choice {
+    /// The choice with what was compared.
+    pub(crate) fn compared(&self) -> ModeChoice {
+        let all = if let Why::Estimates(all) = &self.why { &all[..] } else { &[] };
+        let candidate = |(way, Estimate { cost, time }): &(Way, Estimate)| ModeCandidate {
+            name: way.to_string(),
+            time: *time as f64 * 1e-4,
+            elements: cost.work,
+            bytes: cost.bytes,
+            chosen: *way == self.way,
+        };
+        let words = self.to_string().lines().next().unwrap_or_default().to_owned();
+        ModeChoice { words, candidates: all.iter().map(candidate).collect() }
     }
 }
 

@@ -131,6 +131,17 @@ impl Wanted {
         self.form == Form::Leaves
     }
 
+    /// The derivative as the title of a report.
+    pub(crate) fn title(self) -> &'static str {
+        match (self.form, self.second, self.value) {
+            (Form::Leaves, _, false) => "A gradient",
+            (Form::Leaves, _, true) => "A value and its gradient",
+            (Form::Tensor | Form::Matrix, true, _) => "A Hessian",
+            (Form::Tensor | Form::Matrix, false, false) => "A Jacobian",
+            (Form::Tensor | Form::Matrix, false, true) => "A value and its Jacobian",
+        }
+    }
+
     /// The options of the last optimization, which may assume of a matrix of derivatives that its columns are products
     /// with basis vectors.
     pub(crate) fn last(self, options: Options) -> Options {

@@ -33,6 +33,7 @@ enum Division {
 }
 
 /// The colours of columns for forward passes, and those of rows for reverse passes. What is in no pass has the colour `NO`.
+#[derive(Clone, Debug)]
 pub(super) struct Bicoloring {
     pub(super) columns: Colors,
     pub(super) rows: Colors,
@@ -154,6 +155,16 @@ impl Bicoloring {
     /// Whether the element in a row and a column is read off a forward pass.
     pub(super) fn is_forward(&self, elements: &MatrixElements<'_>, row: usize, column: usize) -> bool {
         elements.is_forward(self.division, row, column)
+    }
+
+    /// For each entry the pass that it is read off: those of forward mode first.
+    pub(super) fn passes_of(&self, pattern: &SparsityPattern) -> Vec<u32> {
+        let (elements, forward) = (MatrixElements::new(pattern, pattern, None), count(&self.columns) as u32);
+        let pass = |(i, j): (usize, usize)| match self.is_forward(&elements, i, j) {
+            true => self.columns[j],
+            false => forward + self.rows[i],
+        };
+        pattern.entries().map(pass).collect()
     }
 }
 

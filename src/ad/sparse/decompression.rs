@@ -3,7 +3,7 @@
 //! Law: the results of the program are the values of the entries of the pattern, in order. This module depends on the
 //! recorded program alone and is not generic in the types of a user's function, so it is compiled once.
 
-use super::bicoloring::MatrixElements;
+use super::bicoloring::{Bicoloring, MatrixElements};
 use super::coloring::{self, Colors};
 use super::function::SparseFunction;
 use super::input_slicing::SlicedProgram;
@@ -20,16 +20,57 @@ pub(super) struct PatternValues {
     pattern: SparsityPattern,
     /// The number of passes of forward and of reverse mode.
     passes: [usize; 2],
+    colors: MatrixColors,
     program: Program,
+}
+
+/// The colours by which the entries of a matrix are read off passes.
+#[derive(Clone, Debug)]
+pub(super) enum MatrixColors {
+    /// Of a Jacobian.
+    Both(Bicoloring),
+    /// Of a symmetric matrix: an entry is read off the pass of its column, or its mirror image off that of its row.
+    Star(Colors),
+    /// Of a diagonal.
+    Diagonal(Colors),
+}
+
+impl MatrixColors {
+    /// For each entry the pass that it is read off: those of forward mode first.
+    pub(super) fn passes_of(&self, pattern: &SparsityPattern) -> Vec<u32> {
+        match self {
+            MatrixColors::Both(colors) => colors.passes_of(pattern),
+            MatrixColors::Star(colors) => {
+                star_places(pattern, colors).into_iter().map(|(column, _)| colors[column]).collect()
+            }
+            MatrixColors::Diagonal(colors) => pattern.entries().map(|(k, _)| colors[k]).collect(),
+        }
+    }
+}
+
+/// For each entry of a symmetric matrix with a star colouring, the column whose pass contains it, and its row there.
+fn star_places(pattern: &SparsityPattern, colors: &Colors) -> Vec<(usize, usize)> {
+    // In the pass of a colour, a row has the sum of its elements in the columns of this colour. An element that is
+    // alone in this sum is read there; any other element is read as its mirror image, in the pass of the colour of
+    // its row.
+    let (mut alone, mut last) = (vec![true; pattern.len()], vec![None; coloring::count(colors)]);
+    for (place, (i, j)) in pattern.entries().enumerate() {
+        if let Some((row, other)) = last[colors[j] as usize].replace((i, place))
+            && row == i
+        {
+            (alone[place], alone[other]) = (false, false);
+        }
+    }
+    pattern.entries().zip(&alone).map(|((i, j), alone)| if *alone { (j, i) } else { (i, j) }).collect()
 }
 
 impl PatternValues {
     /// The function of arguments and data like these.
     #[track_caller]
     pub(super) fn function<P: Tree<Array>, Q: Tree<Array>>(self, like: (&P, &Q), fixed: Fixed) -> SparseFunction<P, Q> {
-        let PatternValues { pattern, passes, program } = self;
+        let PatternValues { pattern, passes, colors, program } = self;
         let function = Function::made(program, like, fixed, pattern.len());
-        SparseFunction { pattern, passes, function }
+        SparseFunction { pattern, passes, colors, function }
     }
 
     pub(super) fn into_parts(self) -> (SparsityPattern, Program) {
@@ -70,27 +111,16 @@ impl PatternValues {
         };
         let program = closed(&subject.program, &inputs, values);
         let pattern = merged.map_or(of_reads, |merged| merged.pattern);
-        PatternValues { pattern, passes: [forward, reverse], program }
+        PatternValues { pattern, passes: [forward, reverse], colors: MatrixColors::Both(colors), program }
     }
 
     /// The Hessian of the function that has this gradient.
     pub(super) fn of_hessian(gradient: &Subject) -> PatternValues {
         let pattern = SparsityPattern::read(gradient).symmetric();
         let colors = coloring::stars(pattern.rows());
-        // In the pass of a colour, a row has the sum of its elements in the columns of this colour. An element that is
-        // alone in this sum is read there; any other element is read as its mirror image, in the pass of the colour of
-        // its row.
-        let (mut alone, mut last) = (vec![true; pattern.len()], vec![None; coloring::count(&colors)]);
-        for (place, (i, j)) in pattern.entries().enumerate() {
-            if let Some((row, other)) = last[colors[j] as usize].replace((i, place))
-                && row == i
-            {
-                (alone[place], alone[other]) = (false, false);
-            }
-        }
-        let places = pattern.entries().zip(&alone).map(|((i, j), alone)| if *alone { (j, i) } else { (i, j) });
+        let places = star_places(&pattern, &colors).into_iter();
         let (passes, program) = by_columns(gradient, &colors, places);
-        PatternValues { pattern, passes: [passes, 0], program }
+        PatternValues { pattern, passes: [passes, 0], colors: MatrixColors::Star(colors), program }
     }
 
     /// The diagonal of the Hessian of the function that has this gradient.
@@ -99,7 +129,7 @@ impl PatternValues {
         let (n, colors) = (whole.shape().0, coloring::neighbours_apart(whole.rows()));
         let (passes, program) = by_columns(gradient, &colors, (0..n).map(|k| (k, k)));
         let pattern = SparsityPattern::diagonal((0..n).map(|k| whole.is_constant_at(k)).collect());
-        PatternValues { pattern, passes: [passes, 0], program }
+        PatternValues { pattern, passes: [passes, 0], colors: MatrixColors::Diagonal(colors), program }
     }
 }
 

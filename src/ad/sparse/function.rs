@@ -1,10 +1,14 @@
 //! [`SparseFunction`]: a pattern, and a function from arguments and data to the values of its elements.
 
+use std::path::Path;
+
+use super::decompression::MatrixColors;
 use super::matrices::Triplets;
 use super::pattern::SparsityPattern;
-use crate::ad::function::{Function, RunError};
+use crate::ad::function::{Function, ReportError, RunError};
 use crate::ad::modes::Mode;
 use crate::array::Array;
+use crate::report::PatternPicture;
 use crate::tensor::Tensor;
 use crate::tree::Tree;
 
@@ -15,6 +19,7 @@ pub struct SparseFunction<P, Q = ()> {
     pub(super) pattern: SparsityPattern,
     /// Of forward and of reverse mode.
     pub(super) passes: [usize; 2],
+    pub(super) colors: MatrixColors,
     pub(super) function: Function<P, Q, Tensor<Array, 1>>,
 }
 
@@ -59,6 +64,41 @@ impl<P, Q> SparseFunction<P, Q> {
     pub fn function(&self) -> &Function<P, Q, Tensor<Array, 1>> {
         &self.function
     }
+
+    /// The matrix as its report draws it.
+    fn picture(&self) -> PatternPicture<'_> {
+        PatternPicture {
+            what: match self.colors {
+                MatrixColors::Both(_) => "A sparse Jacobian",
+                MatrixColors::Star(_) => "A sparse Hessian",
+                MatrixColors::Diagonal(_) => "The diagonal of a Hessian",
+            },
+            shape: self.pattern.shape(),
+            elements: self.pattern.entries().collect(),
+            passes: self.colors.passes_of(&self.pattern),
+            counts: self.passes,
+            constant: self.pattern.constant().iter().filter(|constant| **constant).count(),
+        }
+    }
+
+    /// [`Function::report`] of the [`function`](Self::function), with a picture of the pattern in the colours of the
+    /// passes.
+    ///
+    /// ```
+    /// use polygrad::{Tensor, sparse_jacobian, tensor};
+    /// let j = sparse_jacobian(|x: &Tensor<_, 1>| x.slice(0, 1..) * x.slice(0, ..3), &tensor([1.0, 2.0, 3.0, 4.0]));
+    /// let path = std::env::temp_dir().join(format!("polygrad-sparse-{}.html", std::process::id()));
+    /// j.report(&path)?;
+    /// assert!(std::fs::read_to_string(&path).unwrap().contains("3 × 4 elements: 6 can be nonzero"));
+    /// # std::fs::remove_file(&path).ok();
+    /// # Ok::<(), polygrad::ReportError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`Function::report`].
+    pub fn report(&self, path: impl AsRef<Path>) -> Result<(), ReportError> {
+        self.function.write_report(path.as_ref(), None, Some(&self.picture()))
+    }
 }
 
 impl<P: Tree<Array>, Q: Tree<Array>> SparseFunction<P, Q> {
@@ -71,6 +111,15 @@ impl<P: Tree<Array>, Q: Tree<Array>> SparseFunction<P, Q> {
         let values = self.values_with(x, data)?;
         let elements = self.pattern.entries().zip(values).map(|((i, j), x)| (i, j, x)).collect();
         Ok(Triplets { shape: self.pattern.shape(), elements })
+    }
+
+    /// [`report`](Self::report), with times that are measured on this argument and these data.
+    ///
+    /// # Errors
+    /// As for [`Function::report_with`].
+    pub fn report_with(&self, x: &P, data: &Q, path: impl AsRef<Path>) -> Result<(), ReportError> {
+        let inputs = self.function.inputs_of(x, data)?;
+        self.function.write_report(path.as_ref(), Some(&inputs), Some(&self.picture()))
     }
 
     /// The values of the [`entries`](SparsityPattern::entries) for this argument and these data, as

@@ -107,6 +107,13 @@ pub(crate) struct StridedElement {
     reads: bool,
 }
 
+impl StridedElement {
+    /// Whether the element is read; otherwise it is written.
+    pub(crate) fn is_read(&self) -> bool {
+        self.reads
+    }
+}
+
 /// A mask that, while false, suggests that a trip is a fixed point.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum NoChange {
@@ -201,6 +208,12 @@ impl RegisterCode {
     /// All elements whose addresses advance with the trips.
     pub(crate) fn moving(&self) -> impl Iterator<Item = &StridedElement> {
         self.rows.iter().chain(&self.early).chain(&self.late).chain(&self.coded)
+    }
+
+    /// The buffers whose elements registers hold first, with the number of these elements.
+    pub(crate) fn loaded(&self) -> impl Iterator<Item = (BufferId, usize)> {
+        let single = self.loads.iter().map(|(_, _, buf, _)| (*buf, 1));
+        single.chain(self.blocks.iter().map(|(_, buf, _, count)| (*buf, *count)))
     }
 
     /// The names of the instructions of a trip, each with the number of its arithmetic operations.

@@ -1,0 +1,53 @@
+//! What a picture tells of an operation: its role, its place in the user's source.
+
+use crate::program::{NodeId, Op, Program};
+use crate::source::SourceLine;
+
+/// What an operation is in a picture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    Input,
+    Constant,
+    /// A choice by a mask.
+    Choice,
+    Loop,
+    /// A function with a program of its own, or a loop that ends by itself.
+    Function,
+    /// One result of an operation with several.
+    Part,
+    Operation,
+}
+
+impl Role {
+    pub(super) fn of(op: &Op<NodeId>) -> Role {
+        match op {
+            Op::Input(_) => Role::Input,
+            Op::Constant(_) => Role::Constant,
+            Op::Select(_) => Role::Choice,
+            Op::Loop(_) => Role::Loop,
+            Op::Custom(..) => Role::Function,
+            Op::Output(..) => Role::Part,
+            Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Linear(..) | Op::Contract(..) => Role::Operation,
+            Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) | Op::Concat(..) | Op::Call(..) => Role::Operation,
+        }
+    }
+}
+
+/// The line of the user's source that wrote an operation, without its column; nothing, if that is not known.
+pub(super) fn source_line(program: &Program, id: NodeId) -> String {
+    let line = |at| {
+        let SourceLine { file, line, .. } = SourceLine::from(at);
+        format!("{file}:{line}")
+    };
+    program.place(id).at.map_or_else(String::new, line)
+}
+
+/// The place of an operation in words, for a label: its line, and the operation whose derivative it belongs to.
+pub(super) fn place(program: &Program, id: NodeId) -> String {
+    let of = program.place(id).derivative_of;
+    match (source_line(program, id), of) {
+        (line, None) => line,
+        (line, Some(of)) if line.is_empty() => format!("derivative of {of}"),
+        (line, Some(of)) => format!("{line}, derivative of {of}"),
+    }
+}
