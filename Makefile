@@ -1,5 +1,5 @@
 # `make check` is what CI runs after the README's test command.
-.PHONY: test check book wasm release fuzz faer nalgebra-sparse files adapters firmware pjrt xla xla-sharded xla-speed check-all miri tsan bless pictures doc bench laws anchors gradbench side-by-side perf size
+.PHONY: test check book wasm release fuzz faer nalgebra-sparse files adapters firmware pjrt xla xla-sharded xla-speed check-all miri tsan bless pictures doc bench laws anchors gradbench side-by-side perf size browser
 
 # All features but `faer`, which compiles for minutes, and `nalgebra-sparse`: `make faer` and `make nalgebra-sparse` test them.
 FEATURES = approx,argmin,nalgebra,native,ndarray,pjrt,rand,safetensors,serde
@@ -214,6 +214,10 @@ side-by-side:
 perf:
 	cargo build --release --example anchors
 	@$(RUNNER) --perf
+
+# Pages that the library writes, looked at in headless Chromium. Where there is none, a sentence says so.
+browser:
+	@.ci/browser
 
 size:
 	@wc -l $$(git ls-files '*.rs') | sort -n | tail -40

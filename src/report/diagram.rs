@@ -100,11 +100,10 @@ pub(super) fn boxes_read(program: &Program, id: NodeId) -> BTreeSet<NodeId> {
 
 /// The name of a value in texts: that of an input, or `t` and its number. `outer` is the operation that runs the program.
 fn value_name(program: &Program, id: NodeId, outer: Option<&Op<NodeId>>) -> String {
-    match (Role::of(&program.nodes()[id as usize].op), outer) {
-        (Role::Input, None) => heading(program, id),
-        (Role::Input, Some(outer)) => inner_input(outer, id as usize),
-        (_, _) => format!("t{id}"),
+    if Role::of(&program.nodes()[id as usize].op) != Role::Input {
+        return format!("t{id}");
     }
+    outer.map_or_else(|| heading(program, id), |outer| inner_input(outer, id as usize))
 }
 
 /// A drawn part of a program: its SVG without the outermost element.
@@ -228,16 +227,21 @@ impl<'a> Painter<'a> {
         let op = &program.nodes()[id as usize].op;
         let whole = line(program, id, &|a| value_name(program, a, outer));
         let right = whole.split_once(" = ").map_or("", |(_, right)| right);
-        let title = match Role::of(op) {
-            Role::Input => value_name(program, id, outer),
-            _ if (1..=LONGEST).contains(&right.chars().count()) => right.to_owned(),
-            _ => heading(program, id),
+        let is_input = Role::of(op) == Role::Input;
+        let title = if is_input {
+            value_name(program, id, outer)
+        } else if (1..=LONGEST).contains(&right.chars().count()) {
+            right.to_owned()
+        } else {
+            heading(program, id)
         };
         let (kind, name) = (kind_of(program, id), value_name(program, id, outer));
-        let second = match (Role::of(op), kind.is_empty()) {
-            (Role::Input, _) => kind,
-            (_, true) => name,
-            (_, false) => format!("{name}: {kind}"),
+        let second = if is_input {
+            kind
+        } else if kind.is_empty() {
+            name
+        } else {
+            format!("{name}: {kind}")
         };
         let place = source_line(program, id);
         let file = place.rsplit(['/', '\\']).next().unwrap_or_default().to_owned();

@@ -114,9 +114,9 @@ impl DotWriter {
     /// The node of an operation; `outer` is the operation that runs its program.
     fn node(&mut self, program: &Program, id: NodeId, name: &str, outer: Option<&(&Program, usize, String)>) {
         let role = Role::of(&program.nodes()[id as usize].op);
-        let what = match (role, outer) {
-            (Role::Input, Some((around, k, _))) => inner_input(&around.nodes()[*k].op, id as usize),
-            _ => heading(program, id),
+        let what = match outer.filter(|_| role == Role::Input) {
+            Some((around, k, _)) => inner_input(&around.nodes()[*k].op, id as usize),
+            None => heading(program, id),
         };
         let parts = [what, kind_of(program, id), place(program, id)];
         let parts: Vec<String> = parts.iter().filter(|words| !words.is_empty()).map(|words| escaped(words)).collect();

@@ -26,6 +26,7 @@ pub(crate) fn verbs(log: &mut Log) {
     let f = Function::stage(|x: &Vec<Vector<_>>| x[0].sum(), &leaf);
     log.fails(f.run(&vec![]).map(|_| ()));
     log.fails(f.run(&vec![tensor([1.0])]).map(|_| ()));
+    log.fails(f.report("no/such/folder/report.html"));
 
     rules(log);
     log.panics(|| jvp(|x: &Vec<Vector<_>>| x[0].sum(), &leaf, &vec![]));

@@ -91,7 +91,7 @@ fn links_lead_to_items_in_the_documentation_of_the_crate() {
         let own = definitions(prose(&text));
         for line in prose(&text) {
             assert!(
-                inline(line).all(|to| to.ends_with(".svg") || to.contains("://")),
+                inline(line).all(|to| to.ends_with(".svg") || to.ends_with(".png") || to.contains("://")),
                 "{name}: use a reference: {line}"
             );
             for label in line.split("][").skip(1).filter_map(|rest| rest.split(']').next()) {

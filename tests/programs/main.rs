@@ -10,6 +10,8 @@ mod forms;
 #[allow(dead_code)]
 #[path = "../gallery/mod.rs"]
 mod gallery;
+#[path = "../support/page.rs"]
+mod page;
 #[allow(dead_code)]
 #[path = "../support/panics.rs"]
 mod panics;
@@ -49,6 +51,7 @@ mod parts;
 mod printing;
 mod recognized;
 mod recompute;
+mod report;
 mod rules;
 mod saved;
 mod scalars;

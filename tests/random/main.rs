@@ -49,6 +49,7 @@ mod bulk;
 mod certified;
 mod check;
 mod code;
+mod drawn;
 #[path = "../support/dumped.rs"]
 mod dumped;
 mod emitted;
@@ -64,6 +65,9 @@ mod generate;
 mod infinities;
 #[path = "../support/narrowed.rs"]
 mod narrowed;
+#[allow(dead_code)]
+#[path = "../support/page.rs"]
+mod page;
 mod passes;
 mod pipelines;
 mod poles;
