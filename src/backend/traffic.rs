@@ -286,7 +286,7 @@ mod tests {
             program(|x| (0..6).fold(x.clone(), |y, _| layer(y))),
             program(|x| iterate(7, x.clone(), |_, y: Vector| layer(y.cumsum(0)))),
             program(|x| scan(x.at([0]), x, |h: Tensor<Term, 0>, x: &Tensor<Term, 0>| h.sin() * 0.5 + x)),
-            program(|x| map(&x.reshape::<2>([40, 100]), |row: Vector| (&row - row.logsumexp()).exp()).reshape([4000])),
+            program(|x| map(x.reshape::<2>([40, 100]), |row: &Vector| (row - row.logsumexp()).exp()).reshape([4000])),
             program(|x| x.sort(0).cumsum(0).sort(0)),
         ]
     }

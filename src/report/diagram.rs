@@ -387,8 +387,11 @@ impl BoxContent<'_> {
     }
 }
 
+/// The numbers of the boxes at the ends of edges.
+type Edges = Vec<(usize, usize)>;
+
 /// The edges that no path of others implies, and those that one implies.
-fn reduced(count: usize, edges: Vec<(usize, usize)>) -> (Vec<(usize, usize)>, Vec<(usize, usize)>) {
+fn reduced(count: usize, edges: Edges) -> (Edges, Edges) {
     let mut below: Vec<Vec<usize>> = vec![Vec::new(); count];
     edges.iter().for_each(|(from, to)| below[*from].push(*to));
     // What each box leads to, from the last one on.

@@ -26,10 +26,10 @@ pub(super) fn section(traffic: &Traffic, measured: &str) -> String {
     }
     let longest = traffic.steps.iter().map(time).fold(0.0, f64::max).max(1e-9);
     let head = if timed { "<th class=\"num\">time</th><th class=\"num\">times</th>" } else { "" };
-    let _ = write!(
+    let _ = writeln!(
         html,
         "<div class=\"wide\" tabindex=\"0\"><table><thead><tr><th class=\"num\">step</th><th>what it \
-         does</th>{head}<th class=\"num\">reads</th><th class=\"num\">writes</th></tr></thead><tbody>\n"
+         does</th>{head}<th class=\"num\">reads</th><th class=\"num\">writes</th></tr></thead><tbody>"
     );
     for (k, step) in traffic.steps.iter().enumerate().take(STEPS) {
         let times = step.measured.map_or_else(String::new, |(count, us)| {

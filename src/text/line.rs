@@ -107,12 +107,13 @@ pub(crate) fn inner_input(op: &Op<NodeId>, k: usize) -> String {
 
 /// What a result of the program of an operation is: `next carry 0`, `row of result 1`, `result 0`.
 pub(crate) fn inner_result(op: &Op<NodeId>, k: usize) -> String {
-    let next = match op {
-        Op::Loop(l) if k >= l.init.len() => return format!("row of result {k}"),
-        op => {
-            matches!(op, Op::Loop(_)) || matches!(op, Op::Custom(c, _) if matches!(c.kind(), CustomKind::While { .. }))
-        }
-    };
+    let is_while = matches!(op, Op::Custom(c, _) if matches!(c.kind(), CustomKind::While { .. }));
+    if let Op::Loop(l) = op
+        && k >= l.init.len()
+    {
+        return format!("row of result {k}");
+    }
+    let next = is_while || matches!(op, Op::Loop(_));
     format!("{} {k}", if next { "next carry" } else { "result" })
 }
 

@@ -155,7 +155,8 @@ fn nested(depth: usize) -> Program {
             iterate(2, once, |_, y: Vector<Term>| inner(y))
         });
     }
-    Term::program(&[x.clone()], &[f(Tensor::from_raw(x)).into_raw()], &[]).expect("a closed program")
+    let y = f(Tensor::from_raw(x.clone())).into_raw();
+    Term::program(&[x], &[y], &[]).expect("a closed program")
 }
 
 #[test]
@@ -256,7 +257,7 @@ fn functions_and_choices_are_told_apart() {
     let f = |x: &Vector<_>| {
         let y: Vector<_> = checkpoint(2).iterate(4, x.clone(), |_, x: Vector<_>| x.sin().cumsum(0));
         let z = while_loop_within(9, y, |y: &Vector<_>| y.sum().lt(4.0), |y| y * 2.0);
-        z.gt(1.0).select(&z.sqrt(), &z)
+        z.gt(1.0).select(z.sqrt(), &z)
     };
     let f = Function::stage(f, &tensor([0.1, 0.2]));
     let (html, _) = reported("functions", &f);
@@ -295,7 +296,7 @@ fn a_sparse_matrix_has_its_pattern() {
     let html = written("hessian", |path| h.report_with(&x, &(), path));
     page(&html);
     assert!(html.contains("on the given inputs") && html.contains("A sparse Hessian of 12 × 12"));
-    let of_passes: usize = html.split("forward: ").skip(1).map(|rest| number(rest)).sum();
+    let of_passes: usize = html.split("forward: ").skip(1).map(number).sum();
     assert_eq!(of_passes, h.pattern().len());
     let d = hessian_diagonal(|x: &Vector<_>| x.powi(3).sum(), &x);
     assert!(written("diagonal", |path| d.report(path)).contains("pass 0, forward: 12 elements"));
