@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use super::described::{Role, place, source_line};
-use super::layout::{Extent, Layout, layered};
+use super::layout::{Extent, PlacedGraph, layered};
 use super::page::{escaped, microseconds};
 use crate::program::{NodeId, Op, Program, run_by};
 use crate::text::line::{heading, inner_input, inner_result, is_number_at, kind_of, line};
@@ -336,7 +336,7 @@ impl BoxContent<'_> {
         svg: &mut String,
         painter: &Painter<'_>,
         (program, outer): (&Program, Option<&Op<NodeId>>),
-        (layout, k): (&Layout, usize),
+        (layout, k): (&PlacedGraph, usize),
         size: Extent,
         words: &[String],
     ) {

@@ -1,7 +1,8 @@
 //! Groups: the operations of a long program in parts that follow each other, by line of the user's source.
 //!
 //! Laws: the groups are a partition of the operations, and an edge between two groups leads to the later one; operations
-//! of one line are neighbours as far as operands allow; there are at most about `sqrt(16 n)` groups.
+//! of one line are neighbours as far as operands allow; a group is no larger than asked for, and there are at most about
+//! `sqrt(16 n)` groups, unless these would be larger.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,16 +12,16 @@ pub(super) type OperationGroup = Vec<usize>;
 /// The fewest operations of a group that is full.
 const SMALLEST: usize = 12;
 
-/// The groups of items with these keys, in which operands have smaller numbers.
-pub(super) fn grouped(keys: &[String], edges: &[(usize, usize)]) -> Vec<OperationGroup> {
+/// The groups of at most `most` items with these keys, in which operands have smaller numbers.
+pub(super) fn grouped(keys: &[String], edges: &[(usize, usize)], most: usize) -> Vec<OperationGroup> {
     let order = by_key(keys, edges);
-    let full = SMALLEST.max((keys.len() as f64).sqrt() as usize / 2 * 2);
+    let full = SMALLEST.max(keys.len().isqrt()).min(most).max(1);
     let mut groups: Vec<OperationGroup> = Vec::new();
     let mut start = 0;
     while start < order.len() {
         let key = &keys[order[start]];
         let len = order[start..].iter().take_while(|k| keys[**k] == *key).count();
-        for part in order[start..start + len].chunks(full.max(1)) {
+        for part in order[start..start + len].chunks(full) {
             match groups.last_mut().filter(|group| group.len() + part.len() <= full) {
                 Some(group) => group.extend(part),
                 None => groups.push(part.to_vec()),
@@ -80,7 +81,8 @@ mod tests {
             let keys: Vec<String> = (0..count).map(|_| format!("line {}", below(9))).collect();
             let edges: Vec<(usize, usize)> =
                 (1..count).flat_map(|k| [(below(k), k), (k - 1 - below(k.min(5)), k)]).collect();
-            let groups = grouped(&keys, &edges);
+            let groups = grouped(&keys, &edges, 140);
+            assert!(grouped(&keys, &edges, 9).iter().all(|group| group.len() <= 9));
             let mut of = vec![usize::MAX; count];
             groups.iter().enumerate().for_each(|(g, group)| group.iter().for_each(|k| of[*k] = g));
             assert!(of.iter().all(|g| *g != usize::MAX) && groups.iter().map(Vec::len).sum::<usize>() == count);
@@ -92,7 +94,7 @@ mod tests {
     #[test]
     fn operations_of_one_line_are_neighbours() {
         let keys: Vec<String> = (0..60).map(|k| format!("{}", k % 2)).collect();
-        let groups = grouped(&keys, &[]);
+        let groups = grouped(&keys, &[], 140);
         assert!(groups.iter().all(|group| group.iter().all(|k| keys[*k] == keys[group[0]])));
     }
 }

@@ -13,7 +13,7 @@ pub(super) type Extent = (f64, f64);
 
 /// The place of boxes and edges.
 #[derive(Debug, Default)]
-pub(super) struct Layout {
+pub(super) struct PlacedGraph {
     /// The upper left corner of each box.
     pub(super) corners: Vec<Extent>,
     /// The points of each edge, from the lower side of a box to the upper side of another.
@@ -54,7 +54,7 @@ struct Layers {
 }
 
 /// The layout of boxes of these sizes, with edges from boxes to later ones.
-pub(super) fn layered(sizes: &[Extent], edges: &[(usize, usize)]) -> Layout {
+pub(super) fn layered(sizes: &[Extent], edges: &[(usize, usize)]) -> PlacedGraph {
     let layer = layers_of(sizes.len(), edges);
     let count = layer.iter().max().map_or(0, |last| last + 1);
     let mut layers = Layers { items: Vec::new(), rows: vec![Vec::new(); count], above: Vec::new(), below: Vec::new() };
@@ -237,7 +237,7 @@ impl Layers {
     }
 
     /// The places of the first items, which are boxes, and the points of the edges that are these chains.
-    fn drawn(&self, boxes: usize, chains: &[Vec<usize>]) -> Layout {
+    fn drawn(&self, boxes: usize, chains: &[Vec<usize>]) -> PlacedGraph {
         let left = self.items.iter().map(|item| item.x - item.width / 2.0).fold(f64::INFINITY, f64::min);
         let right = self.items.iter().map(|item| item.x + item.width / 2.0).fold(f64::NEG_INFINITY, f64::max);
         // The upper side and the height of each layer. Edges run upright through layers, so that they pass no box.
@@ -265,7 +265,7 @@ impl Layers {
         };
         let corners = self.items[..boxes].iter().map(corner).collect();
         let size = if boxes == 0 { (0.0, 0.0) } else { (right - left, y - BETWEEN_LAYERS) };
-        Layout { corners, paths: chains.iter().map(path).collect(), size }
+        PlacedGraph { corners, paths: chains.iter().map(path).collect(), size }
     }
 }
 

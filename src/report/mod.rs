@@ -59,7 +59,7 @@ impl ReportFacts<'_> {
             ("steps", "Steps of a run", steps::section(self.traffic, self.measured)),
             ("memory", "Memory", steps::buffers(self.traffic)),
             ("mode", "Choice of mode", choices::section(self.choices, self.pattern.is_some())),
-            ("pattern", "Sparsity", pattern),
+            ("pattern", "Pattern", pattern),
         ];
         page::page(self.title, &self.told(), &sections)
     }

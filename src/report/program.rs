@@ -1,7 +1,7 @@
 //! The section of a page that draws a program, and the programs of its loops and functions.
 //!
-//! Law: a page has at most [`MOST`] operations, and every picture at most [`WHOLE`]: a longer program is drawn as its groups,
-//! each with its operations below. What is left out is said.
+//! Law: a page has at most [`MOST`] operations, and every picture at most [`WHOLE`], or [`GROUPS`] groups: a longer program
+//! is drawn as its groups, each with its operations below. What is left out is said.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,6 +17,9 @@ use crate::text::line::heading;
 /// The most operations that one picture has, and a page.
 const WHOLE: usize = 140;
 const MOST: usize = 2600;
+
+/// The most groups of one program.
+const GROUPS: usize = 300;
 
 /// The space around a picture.
 const MARGIN: f64 = 10.0;
@@ -120,13 +123,13 @@ impl<'a> ProgramWriter<'a> {
             .flat_map(|(k, id)| reads(*id).map(|from| (place[&from], k)).collect::<Vec<_>>())
             .collect();
         let keys: Vec<String> = ids.iter().map(|id| source_line(program, *id)).collect();
-        let groups = grouped(&keys, &edges);
+        let groups = grouped(&keys, &edges, WHOLE);
         let mut of = vec![0; ids.len()];
         groups.iter().enumerate().for_each(|(g, group)| group.iter().for_each(|k| of[*k] = g));
-        let between: BTreeSet<(usize, usize)> =
-            edges.iter().map(|(from, to)| (of[*from], of[*to])).filter(|(from, to)| from != to).collect();
+        let all = edges.iter().map(|(from, to)| (of[*from], of[*to]));
+        let between: BTreeSet<(usize, usize)> = all.filter(|(from, to)| from != to && *to < GROUPS).collect();
         let members: Vec<Vec<NodeId>> = groups.iter().map(|group| group.iter().map(|k| ids[*k]).collect()).collect();
-        let boxes = members.iter().enumerate().map(|(g, members)| {
+        let boxes = members.iter().enumerate().take(GROUPS).map(|(g, members)| {
             let words = group_words(program, members);
             let told = format!("{}\n{}", words.join("\n"), lines_of(program, members, 12).join("\n"));
             (format!("p{number}g{g}"), words, told)
@@ -134,9 +137,10 @@ impl<'a> ProgramWriter<'a> {
         let overview = self.painter.overview(program, boxes.collect(), between.into_iter().collect());
         let _ = write!(
             self.html,
-            "<p>{} in {}, by line of source. A touch of a group leads to its operations.</p>",
+            "<p>{} in {}{}, by line of source. A touch of a group leads to its operations.</p>",
             counted(ids.len(), "operation"),
-            counted(members.len(), "group")
+            counted(members.len(), "group"),
+            if members.len() > GROUPS { format!(", of which the first {GROUPS} are drawn") } else { String::new() }
         );
         self.picture(&overview);
         let outer = at.map(|(around, id)| &around.nodes()[id as usize].op);

@@ -9,11 +9,12 @@ use std::path::Path;
 use super::layering::sources;
 use crate::root::root;
 
-/// Files with numbers of mathematics, and what these are: fractions, and large numbers.
-const MATHEMATICS: [(&str, &str); 12] = [
+/// Files and folders with numbers of mathematics or of pictures, and what these are: fractions, and large numbers.
+const MATHEMATICS: [(&str, &str); 13] = [
     ("src/kernels/matrix/exponential.rs", "coefficients of the exponential of a matrix"),
     ("src/export/special.rs", "coefficients and domains of special functions, in exported text"),
     ("src/export/factors.rs", "coefficients of the exponential of a matrix, in exported text"),
+    ("src/report/", "distances in a picture, and lengths of a page"),
     ("src/rewrite/products.rs", "factors with which nothing overflows"),
     ("src/ad/check_gradient.rs", "the first step of finite differences"),
     ("src/ad/implicit/ode.rs", "coefficients of a method"),

@@ -186,7 +186,7 @@ fn a_small_page_has_every_operation() {
     let w = Tensor::<Concrete, 1>::linspace(0.0, 1.0, 5);
     let f = Function::value_and_grad(|x: &Vector<_>| (x.sin() * x.exp()).sum(), &w);
     let (html, read) = reported("small", &f);
-    for heading in ["Program", "Steps of a run", "Memory", "Choice of mode", "Sparsity"] {
+    for heading in ["Program", "Steps of a run", "Memory", "Choice of mode", "Pattern"] {
         assert!(html.contains(&format!("<h2>{heading}</h2>")), "{heading}");
     }
     let boxes = html.matches("<g id=\"p0n").count();

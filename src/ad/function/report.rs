@@ -38,7 +38,7 @@ pub enum ReportError {
     Run(#[from] RunError),
 }
 
-/// The time that measured runs take together, and the most of them.
+/// How long runs may take together, and the most of them.
 const MEASURED: Duration = Duration::from_millis(100);
 const MOST_RUNS: usize = 50;
 
