@@ -47,7 +47,7 @@ pub(crate) struct StepTraffic {
 pub(crate) struct BufferLife {
     /// What it holds: an input, a constant, a result, a value, or the values of the body of a loop.
     pub(crate) holds: String,
-    pub(crate) owner: Owner,
+    pub(crate) owner: BufferOwner,
     pub(crate) bytes: usize,
     /// The first byte in the workspace.
     pub(crate) start: Option<usize>,
@@ -57,7 +57,7 @@ pub(crate) struct BufferLife {
 
 /// Whose memory a buffer is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Owner {
+pub(crate) enum BufferOwner {
     Input,
     Constant,
     Result,
@@ -230,7 +230,7 @@ fn lives(program: &Program, plan: &CompiledPlan) -> Vec<BufferLife> {
             && l.bytes > 0
         {
             let holds = "values of the body of a loop".to_owned();
-            let (owner, bytes, start) = (Owner::Body, l.bytes, Some(l.start));
+            let (owner, bytes, start) = (BufferOwner::Body, l.bytes, Some(l.start));
             bodies.push(BufferLife { holds, owner, bytes, start, first: at, last: at });
         }
     }
@@ -243,18 +243,20 @@ fn lives(program: &Program, plan: &CompiledPlan) -> Vec<BufferLife> {
             name => format!("{word} {name}"),
         };
         let (owner, start) = match buffer.storage {
-            Storage::Input => (Owner::Input, None),
-            Storage::Constant(_) => (Owner::Constant, None),
-            Storage::Output => (Owner::Result, None),
-            Storage::Workspace(start) if buffer.depth == 0 => (Owner::Workspace, Some(start)),
+            Storage::Input => (BufferOwner::Input, None),
+            Storage::Constant(_) => (BufferOwner::Constant, None),
+            Storage::Output => (BufferOwner::Result, None),
+            Storage::Workspace(start) if buffer.depth == 0 => (BufferOwner::Workspace, Some(start)),
             // Of the body of a loop.
             Storage::Workspace(_) | Storage::Loop => return None,
         };
         let (holds, end) = match (owner, result(buf)) {
-            (Owner::Input, _) => (named(buf as usize, program.inputs(), "input"), end),
-            (Owner::Constant, _) => ("constant".to_owned(), end),
-            (Owner::Result | Owner::Workspace | Owner::Body, Some(k)) => (named(k, program.outputs(), "result"), last),
-            (Owner::Result | Owner::Workspace | Owner::Body, None) => ("value".to_owned(), end),
+            (BufferOwner::Input, _) => (named(buf as usize, program.inputs(), "input"), end),
+            (BufferOwner::Constant, _) => ("constant".to_owned(), end),
+            (BufferOwner::Result | BufferOwner::Workspace | BufferOwner::Body, Some(k)) => {
+                (named(k, program.outputs(), "result"), last)
+            }
+            (BufferOwner::Result | BufferOwner::Workspace | BufferOwner::Body, None) => ("value".to_owned(), end),
         };
         let holds = format!("{holds}, {} of {}", buffer.size, buffer.dtype);
         Some(BufferLife { holds, owner, bytes: buffer.bytes(), start, first, last: end })

@@ -5,7 +5,7 @@
 use std::fmt::Write;
 
 use super::page::{bytes, counted, escaped, microseconds};
-use crate::backend::traffic::{BufferLife, Owner, StepTraffic, Traffic};
+use crate::backend::traffic::{BufferLife, BufferOwner, StepTraffic, Traffic};
 
 /// The most steps and the most buffers that a page lists.
 const STEPS: usize = 500;
@@ -106,12 +106,12 @@ pub(super) fn buffers(traffic: &Traffic) -> String {
     for (k, life) in shown.iter().enumerate() {
         let (y, left) = (CURVE + 22.0 + ROW * k as f64, x(life.first));
         let class = match life.owner {
-            Owner::Input => "bi",
-            Owner::Constant => "bc",
-            Owner::Result => "br",
-            Owner::Workspace if life.holds.starts_with("result") => "br",
-            Owner::Workspace => "bw",
-            Owner::Body => "bb",
+            BufferOwner::Input => "bi",
+            BufferOwner::Constant => "bc",
+            BufferOwner::Result => "br",
+            BufferOwner::Workspace if life.holds.starts_with("result") => "br",
+            BufferOwner::Workspace => "bw",
+            BufferOwner::Body => "bb",
         };
         let place = life.start.map_or_else(String::new, |start| format!(", from byte {start} of the workspace"));
         let _ = writeln!(

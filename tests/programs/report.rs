@@ -4,13 +4,15 @@
 //! whose ids are unique and which names no other file; both are the same each time, but for times; neither takes stack in
 //! proportion to the program.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use polygrad::program::{Op, Program, Term};
 use polygrad::{
-    Concrete, DType, Function, Jit, ReportError, RunError, Tensor, checkpoint, cond, custom_jvp, external, fold,
-    hessian_diagonal, iterate, map, sparse_hessian, sparse_jacobian, tensor, while_loop, while_loop_within,
+    Concrete, DType, Function, Jit, Mode, ReportError, RunError, Tensor, checkpoint, concat, cond, custom_jvp,
+    external, fold, hessian_diagonal, iterate, map, sparse_hessian, sparse_jacobian, tensor, while_loop,
+    while_loop_within,
 };
 
 use crate::page::{Page, assert_drawn, page};
@@ -307,6 +309,38 @@ fn a_sparse_matrix_has_its_pattern() {
     page(&html);
     assert!(html.contains("The whole matrix") && html.contains("The first 48 rows and 48 columns"));
     assert!(html.len() < 200_000, "{} bytes", html.len());
+}
+
+/// Rows and columns of the elements of each pass in the picture of a page.
+fn passes_drawn(html: &str) -> Vec<Vec<(usize, usize)>> {
+    let (_, picture) = html.split_once("<svg class=\"pattern\"").expect("a picture");
+    let (picture, _) = picture.split_once("</svg>").expect("its end");
+    let cell = |cell: &str| {
+        let (column, row) = cell.strip_suffix("h1v1h-1z").expect("a square").split_once(' ').expect("a place");
+        (number(row), number(column))
+    };
+    let path = |path: &str| path.split('"').next().expect("a path").split('M').skip(1).map(cell).collect();
+    picture.split(" d=\"").skip(1).map(path).collect()
+}
+
+/// In a pass of forward mode no two elements share a row, in one of reverse mode no two share a column.
+#[test]
+fn elements_of_one_colour_can_be_read_off_one_pass() {
+    let arrow = |x: &Vector<_>| {
+        let y = x.exp();
+        let (here, next) = (y.slice(0, 1..29), y.slice(0, 2..));
+        concat(0, [&y.sum().reshape([1]), &(here * next).times(&y.at([0]))])
+    };
+    let j = sparse_jacobian(arrow, &Tensor::<Concrete, 1>::linspace(0.0, 1.0, 30));
+    let passes = passes_drawn(&written("arrow", |path| j.report(path)));
+    let forward = j.passes_by(Mode::Forward);
+    assert!(forward > 0 && j.passes_by(Mode::Reverse) > 0 && passes.len() == j.passes());
+    for (k, pass) in passes.iter().enumerate() {
+        let lines: BTreeSet<usize> = pass.iter().map(|(i, j)| if k < forward { *i } else { *j }).collect();
+        assert_eq!(lines.len(), pass.len(), "pass {k}: {pass:?}");
+    }
+    let drawn: BTreeSet<(usize, usize)> = passes.into_iter().flatten().collect();
+    assert_eq!(drawn, j.pattern().entries().collect());
 }
 
 /// The number at the start of a text.
