@@ -302,8 +302,8 @@ mod tests {
             for a in 0..sizes.len() {
                 let ((x, y), (w, h)) = (corner(a), sizes[a]);
                 assert!(x > -1e-6 && y > -1e-6 && x + w < layout.size.0 + 1e-6 && y + h < layout.size.1 + 1e-6);
-                for b in 0..a {
-                    let ((p, q), (v, g)) = (corner(b), sizes[b]);
+                for (b, (v, g)) in sizes[..a].iter().enumerate() {
+                    let (p, q) = corner(b);
                     let apart = x + w < p + 1e-6 || p + v < x + 1e-6 || y + h < q + 1e-6 || q + g < y + 1e-6;
                     assert!(apart, "seed {seed}: boxes {a} and {b} overlap");
                 }
