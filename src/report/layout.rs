@@ -299,8 +299,8 @@ mod tests {
             let (sizes, edges) = drawn(1 + 7 * seed as usize, seed);
             let layout = layered(&sizes, &edges);
             let corner = |k: usize| layout.corners[k];
-            for a in 0..sizes.len() {
-                let ((x, y), (w, h)) = (corner(a), sizes[a]);
+            for (a, (w, h)) in sizes.iter().enumerate() {
+                let (x, y) = corner(a);
                 assert!(x > -1e-6 && y > -1e-6 && x + w < layout.size.0 + 1e-6 && y + h < layout.size.1 + 1e-6);
                 for (b, (v, g)) in sizes[..a].iter().enumerate() {
                     let (p, q) = corner(b);
