@@ -351,7 +351,7 @@ class Bounds extends Picture {
         this.searching &&= count >= this.boxes()
         this.draw(found, high)
         const open = found.filter((box) => box[6] === 0).length
-        const least = `the least value is between ${low.toFixed(9)} and ${high.toFixed(9)}`
+        const least = `the least value is between ${low.toFixed(12)} and ${high.toFixed(12)}`
         this.output.textContent = `${least}; ${count} boxes, ${open} of them open; ${median('search').toFixed(1)} ms`
     }
     draw(found, least) {

@@ -82,6 +82,7 @@ pub struct Problem {
     gradient: String,
 }
 
+// Shown for each function:
 macro_rules! problem {
     ($f:ident) => {
         Problem {
@@ -93,6 +94,7 @@ macro_rules! problem {
     };
 }
 
+// Until there.
 impl Problem {
     /// The functions of the page.
     pub fn all() -> [Problem; 3] {

@@ -1,4 +1,4 @@
-//! A sum of three bumps through points that the reader drags, with the band of its uncertainty.
+//! A sum of four bumps through points that the reader drags, with the band of its uncertainty.
 //!
 //! The loss is the negative logarithm of a posterior: errors of points with heavy tails, and parameters that are normal.
 //! A step solves for the change by Gauss and Newton, damped as by Levenberg and Marquardt. The band is that of Laplace's
@@ -12,7 +12,7 @@ pub const POINTS: usize = 24;
 pub const PLACES: usize = 121;
 /// The ends of the axis.
 pub const ENDS: [f64; 2] = [-3.0, 3.0];
-const NUMBERS: usize = 10;
+const NUMBERS: usize = 13;
 /// The standard deviation of points around the curve.
 const NOISE: f64 = 0.1;
 
@@ -23,10 +23,10 @@ type Scalar<T> = Tensor<T, 0>;
 type Data<T> = (Vector<T>, Vector<T>, Vector<T>, Scalar<T>);
 
 // Shown on the page:
-/// Three bumps and an offset.
+/// Four bumps and an offset.
 fn curve<T: BaseTensor>(p: &Vector<T>, x: &Vector<T>) -> Vector<T> {
-    let (height, center) = (p.slice(0, 0..3), p.slice(0, 3..6));
-    let (width, offset) = (p.slice(0, 6..9).exp(), p.at([9]));
+    let (height, center) = (p.slice(0, 0..4), p.slice(0, 4..8));
+    let (width, offset) = (p.slice(0, 8..12).exp(), p.at([12]));
     map(x, |x| {
         let z = (x - &center) / &width;
         height.dot(&(-0.5 * z.square()).exp()) + &offset
@@ -42,8 +42,8 @@ fn loss<T: BaseTensor>(p: &Vector<T>, (x, y, weight, far): &Data<T>) -> Scalar<T
 // Until here.
 
 /// The standard deviations of the parameters before any point is seen.
-const SPREAD: [f64; NUMBERS] = [1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.5, 0.5, 0.5, 1.0];
-const USUAL: [f64; NUMBERS] = [0.0, 0.0, 0.0, -1.8, 0.0, 1.8, -0.4, -0.4, -0.4, 0.0];
+const SPREAD: [f64; NUMBERS] = [1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.5, 0.5, 0.5, 0.5, 1.0];
+const USUAL: [f64; NUMBERS] = [0.0, 0.0, 0.0, 0.0, -2.4, -0.8, 0.8, 2.4, -0.5, -0.5, -0.5, -0.5, 0.0];
 
 /// How far the parameters are from usual ones, in standard deviations.
 fn prior<T: BaseTensor>(p: &Vector<T>) -> Vector<T> {

@@ -96,8 +96,10 @@ pub extern "C" fn describe(part: usize) -> usize {
         2 => shown(include_str!("pendulum.rs")),
         3 => PENDULUM.with_borrow(Pendulum::gradient),
         _ if part.is_multiple_of(2) => {
-            let all = shown(include_str!("bounds.rs")) + "\n//";
-            lines(&format!("// {all}"), &format!("// {}\n", part / 2 - 2), "\n//")
+            let source = include_str!("bounds.rs");
+            let all = format!("// {}\n//", shown(source));
+            let function = lines(&all, &format!("// {}\n", part / 2 - 2), "\n//");
+            function + "\n\n" + &lines(source, "// Shown for each function:", "// Until there.")
         }
         _ => PROBLEMS.with(|problems| problems[part / 2 - 2].gradient().to_owned()),
     })
@@ -185,11 +187,12 @@ mod tests {
     #[test]
     fn sources_and_programs_are_told() {
         let parts: Vec<String> = (0..10).map(|part| said(describe(part))).collect();
-        assert!(parts[0].starts_with("/// Three bumps") && parts[0].contains("fn loss") && parts[0].ends_with('}'));
+        assert!(parts[0].starts_with("/// Four bumps") && parts[0].contains("fn loss") && parts[0].ends_with('}'));
         assert!(parts[2].contains("fn moved") && parts[2].contains("fn cost") && !parts[2].contains("Planned"));
         for (part, name) in [(4, "wave"), (6, "cancel"), (8, "kink")] {
             assert!(parts[part].starts_with(&format!("fn {name}<")) && parts[part].ends_with('}'), "{}", parts[part]);
             assert_eq!(parts[part].matches("fn ").count(), 1);
+            assert!(parts[part].contains("TaylorForm::new"));
         }
         for part in [1, 3, 5, 7, 9] {
             assert!(parts[part].starts_with("program("), "{}", parts[part]);

@@ -24,25 +24,28 @@ type Vector<T> = Tensor<T, 1>;
 type Scalar<T> = Tensor<T, 0>;
 
 // Shown on the page:
-/// The state after a moment. The angle is 0 where the pole stands upright; a hand may pull the bob.
-fn moved<T: BaseTensor>(state: Vector<T>, force: &Scalar<T>, hand: &Vector<T>) -> Vector<T> {
+/// The state after a moment; the angle is 0 where the pole stands. In the world, a hand may pull the bob.
+fn moved<T: BaseTensor>(state: Vector<T>, force: &Scalar<T>, hand: Option<&Vector<T>>) -> Vector<T> {
     let [x, angle, speed, turn] = state.unstack();
-    let [pull, lift] = hand.unstack();
     let (sin, cos) = (angle.sin(), angle.cos());
-    let along = (&pull * &cos - lift * &sin) / BOB + GRAVITY * &sin;
-    let forces = force + pull + BOB * (LENGTH * turn.square() * &sin - &along * &cos) - 0.1 * &speed;
-    let pushed = forces / (CART + BOB * sin.square());
-    let turned = (along - &pushed * cos) / LENGTH - 0.05 * &turn;
+    let (mut push, mut across) = (force - 0.1 * &speed, GRAVITY * &sin);
+    if let Some(hand) = hand {
+        let [pull, lift] = hand.unstack();
+        across = across + (&pull * &cos - lift * &sin) / BOB;
+        push = push + pull;
+    }
+    let pushed = push + BOB * (LENGTH * turn.square() * &sin - &across * &cos);
+    let pushed = pushed / (CART + BOB * sin.square());
+    let turned = (across - &pushed * cos) / LENGTH - 0.05 * &turn;
     let (speed, turn) = (speed + pushed * DT, turn + turned * DT);
     stack((x + &speed * DT, angle + &turn * DT, speed, turn))
 }
 
 /// All states under the planned forces, from this one on.
 fn path<T: BaseTensor>(plan: &Vector<T>, start: &Vector<T>) -> Tensor<T, 2> {
-    let still = Tensor::zeros([2]);
     scan(start.clone(), plan, |mut state, force| {
         for _ in 0..PARTS {
-            state = moved(state, &(LIMIT * force.tanh()), &still);
+            state = moved(state, &(LIMIT * force.tanh()), None);
         }
         state
     })
@@ -103,7 +106,7 @@ impl Pendulum {
     pub fn new() -> Pendulum {
         let (state, plan) = hanging();
         let world = Function::stage_with(
-            |state, (force, hand)| iterate_all(PARTS, state, |_, state: Vector<_>| moved(state, force, hand)),
+            |state, (force, hand)| iterate_all(PARTS, state, |_, state: Vector<_>| moved(state, force, Some(hand))),
             &state,
             &(tensor(0.0), tensor([0.0, 0.0])),
         );
@@ -229,7 +232,7 @@ mod tests {
         let mut state: Vector<Concrete> = tensor([0.0, 2.0, 0.0, 0.0]);
         let first = energy(&state.to_vec());
         for _ in 0..400 {
-            state = moved(state, &tensor(0.0), &tensor([0.0, 0.0]));
+            state = moved(state, &tensor(0.0), None);
         }
         let last = energy(&state.to_vec());
         assert!(last < first && first - last < 1.5, "{first} {last}");
