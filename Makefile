@@ -1,5 +1,5 @@
 # `make check` is what CI runs after the README's test command.
-.PHONY: test check book wasm release fuzz faer nalgebra-sparse files adapters firmware pjrt xla xla-sharded xla-speed check-all miri tsan bless pictures doc bench laws anchors gradbench side-by-side perf size browser
+.PHONY: test check book wasm release fuzz faer nalgebra-sparse files adapters firmware web web-check pjrt xla xla-sharded xla-speed check-all miri tsan bless pictures doc bench laws anchors gradbench side-by-side perf size browser
 
 # All features but `faer`, which compiles for minutes, and `nalgebra-sparse`: `make faer` and `make nalgebra-sparse` test them.
 FEATURES = approx,argmin,nalgebra,native,ndarray,pjrt,rand,safetensors,serde
@@ -76,6 +76,29 @@ book:
 	cargo clippy $(BOOK) -- -D warnings
 	cargo run --release $(BOOK) -- '$(REPOSITORY)'
 
+# The example for the browser, a crate outside of the workspace: its tests, and, where there is the target, the page as one file,
+# target/web/index.html. The build takes minutes. A compiler with another name has the target by WEB_CARGO: examples/web/README.md.
+WEB = examples/web
+WEB_BUILD = --manifest-path $(WEB)/Cargo.toml --target-dir target/web
+WEB_MODULE = target/web/$(WASM)/release/polygrad_web.wasm
+WEB_CARGO = cargo
+WEB_FLAGS =
+web:
+	cargo fmt --manifest-path $(WEB)/Cargo.toml --check
+	cargo clippy $(WEB_BUILD) --all-targets -- -D warnings
+	cargo test $(WEB_BUILD)
+	@if test '$(WEB_CARGO)' != cargo || test -d "$$(rustc --print sysroot)/lib/rustlib/$(WASM)"; then \
+		$(WEB_CARGO) build $(WEB_BUILD) --release --target $(WASM) $(WEB_FLAGS) && \
+		$(WEB)/bundle $(WEB_MODULE) target/web/index.html; \
+	else \
+		echo 'web: no page was built, since the toolchain has no target $(WASM); rustup target add $(WASM)'; \
+	fi
+
+# The page of `make web` in a browser without a window: synthetic hands drag, kick and search. Where there is none, a sentence says so.
+web-check:
+	@if test -f $(WEB_MODULE); then $(WEB)/check $(WEB_MODULE) target/web; \
+	else echo 'web-check: nothing was checked, since there is no page; make web builds it'; fi
+
 # Programs on a PJRT plugin: make pjrt PLUGIN=/path/of/plugin.so [DEVICES=4]. Where to get one: docs/export.md. With POLYGRAD_EXPORT_DIR the
 # cases that `make xla` has written to that folder (target/export) run there, too.
 PLUGIN ?= $(POLYGRAD_PJRT_PLUGIN)
@@ -116,7 +139,7 @@ xla-speed: $(XLA_ENV)/installed
 	cargo run --example export target/export-models --models
 	XLA_FLAGS=--xla_cpu_multi_thread_eigen=false $(XLA_PYTHON) python/compare_jax.py target/export-models
 
-check-all: check faer nalgebra-sparse files adapters firmware
+check-all: check faer nalgebra-sparse files adapters firmware web web-check
 
 # Small compiled programs, on one thread and on several, in an interpreter that sees every access. Where the toolchain lacks
 # it, a sentence says so. The queues of rayon need the model of borrows by trees; its threads outlive the tests.

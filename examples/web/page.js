@@ -11,7 +11,7 @@ const text = (length) => new TextDecoder().decode(new Uint8Array(library.memory.
 
 /** Milliseconds of the last calls of each function. */
 const times = {}
-const median = (name) => [...(times[name] ?? [0])].sort((a, b) => a - b)[(times[name] ?? [0]).length >> 1]
+const median = (name) => times[name].toSorted((a, b) => a - b)[times[name].length >> 1]
 
 /** What is thrown once the library has stopped. */
 class Stopped extends Error {}
@@ -53,9 +53,8 @@ async function begin() {
 
 const colors = {}
 function readColors() {
-    const style = getComputedStyle(document.documentElement)
-    for (const name of ['ink', 'quiet', 'line', 'card', 'main', 'band', 'warm', 'good', 'goodband', 'dim'])
-        colors[name] = style.getPropertyValue('--' + name)
+    const [style, names] = [getComputedStyle(document.documentElement), 'ink quiet line card main band warm good goodband dim'.split(' ')]
+    for (const name of names) colors[name] = style.getPropertyValue('--' + name)
 }
 
 /** A canvas with coordinates: `view` is left, right, bottom, top. */
@@ -86,26 +85,19 @@ class Picture {
         const [left, right, bottom, top] = this.view
         return { px, py, x: left + (px / this.width) * (right - left), y: top - (py / this.height) * (top - bottom) }
     }
-    trace(points) {
+    /** Draws a shape with these settings of the pen. */
+    shape(settings, path) {
+        Object.assign(this.pen, { fillStyle: 'transparent', strokeStyle: 'transparent', lineJoin: 'round' }, settings)
         this.pen.beginPath()
-        points.forEach(([x, y]) => this.pen.lineTo(x, y))
-    }
-    line(points, color, width = 2) {
-        this.trace(points)
-        Object.assign(this.pen, { strokeStyle: color, lineWidth: width, lineJoin: 'round' })
+        path()
+        this.pen.fill()
         this.pen.stroke()
     }
-    area(points, color) {
-        this.trace(points)
-        this.pen.fillStyle = color
-        this.pen.fill()
-    }
+    trace(points, settings) { this.shape(settings, () => points.forEach(([x, y]) => this.pen.lineTo(x, y))) }
+    line(points, color, width = 2) { this.trace(points, { strokeStyle: color, lineWidth: width }) }
+    area(points, color) { this.trace(points, { fillStyle: color }) }
     disc(x, y, radius, fill, edge = 'transparent') {
-        this.pen.beginPath()
-        this.pen.arc(x, y, radius, 0, 2 * Math.PI)
-        Object.assign(this.pen, { fillStyle: fill, strokeStyle: edge, lineWidth: 2 })
-        this.pen.fill()
-        this.pen.stroke()
+        this.shape({ fillStyle: fill, strokeStyle: edge, lineWidth: 2 }, () => this.pen.arc(x, y, radius, 0, 2 * Math.PI))
     }
     label(words, x, y) {
         Object.assign(this.pen, { fillStyle: colors.quiet, font: '12px system-ui, sans-serif' })
@@ -116,8 +108,7 @@ class Picture {
         const [canvas, radius] = [this.canvas, (event) => (event.pointerType === 'mouse' ? 14 : 26)]
         let down = null
         const on = (name, act, options) => canvas.addEventListener(name, (event) => library && act(event, this.place(event)), options)
-        const touch = (event) => { if (event.cancelable && this.grab(this.place(event.touches[0]), 26)) event.preventDefault() }
-        on('touchstart', touch, { passive: false })
+        on('touchstart', (event) => this.grab(this.place(event.touches[0]), 26) && event.preventDefault(), { passive: false })
         on('pointerdown', (event, place) => {
             [down, this.held] = [place, this.grab(place, radius(event))]
             if (event.isTrusted) canvas.setPointerCapture(event.pointerId)
@@ -134,7 +125,7 @@ class Picture {
         }
         on('pointerup', up)
         on('pointercancel', up)
-        on('keydown', (event) => { if (this.key(event.key)) event.preventDefault() })
+        on('keydown', (event) => this.key(event.key) && event.preventDefault())
     }
     drop() {}
     tap() {}
@@ -144,7 +135,7 @@ const arrow = (key) => ({ ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1
 /** The two texts beside a picture: what `describe` says of part `which()` and of the next one. */
 function showCode(picture, which) {
     const code = $('.code', picture.section)
-    code.innerHTML = '<div class="tools"><button>Rust source</button><button>Its gradient</button><span class="quiet"></span></div><pre tabindex="0"></pre>'
+    code.innerHTML = '<div class="tools"><button>Rust source</button><button>Its gradient</button><span class="quiet"></span></div><pre></pre>'
     const buttons = code.querySelectorAll('button')
     const show = (k) => {
         const words = text(call('describe', [], which() + k))
@@ -160,10 +151,7 @@ function showCode(picture, which) {
 
 class Fit extends Picture {
     points = this.wave(0)
-    begin() {
-        this.still = 0
-        showCode(this, () => 0)
-    }
+    begin() { (this.still = 0), showCode(this, () => 0) }
     wave(seed) {
         const noise = (k) => 0.09 * Math.sin(12.9 * (k + 17.3 * seed) + 4.1 * k * k)
         const [a, b, c] = [1.5 + 0.4 * Math.sin(seed * 2.1), seed * 1.3, 0.9 - 0.2 * Math.cos(seed)]
@@ -176,9 +164,7 @@ class Fit extends Picture {
         const nearest = [...this.points].sort((a, b) => far(a) - far(b))[0]
         return nearest && far(nearest) < radius ? nearest : null
     }
-    drag(point, { x, y }) {
-        [point[0], point[1], this.still] = [x, y, 0]
-    }
+    drag(point, { x, y }) { [point[0], point[1], this.still] = [x, y, 0] }
     drop(point, { x, y }) {
         const [left, right, bottom, top] = this.view
         if (x < left || x > right || y < bottom || y > top) this.points = this.points.filter((other) => other !== point)
@@ -189,12 +175,13 @@ class Fit extends Picture {
         this.still = 0
     }
     key(key) {
+        const [dx, dy] = arrow(key) ?? [0, 0]
         if (key === 'Enter') this.chosen = ((this.chosen ?? -1) + 1) % this.points.length
-        else if (!arrow(key)) return false
-        const [point, [dx, dy]] = [this.points[(this.chosen ??= 0)], arrow(key) ?? [0, 0]]
+        const point = this.points[(this.chosen ??= 0)]
         if (point) this.drag(point, { x: point[0] + 0.05 * dx, y: point[1] + 0.05 * dy })
-        return true
+        return key === 'Enter' || arrow(key)
     }
+    /** Until nothing has changed for a second. */
     frame() {
         if (this.still > 60 && !this.stale) return
         call('fit', [this.far(), ...this.points.flat()], this.points.length, 2)
@@ -202,7 +189,7 @@ class Fit extends Picture {
         this.still = Math.abs(loss - this.loss) < 1e-7 ? this.still + 1 : 0
         Object.assign(this, { loss, stale: false })
         this.draw(rest.slice(0, 121), rest.slice(121))
-        const far = `a point more than ${this.far().toFixed(1)} standard deviations off counts less`
+        const far = `points more than ${this.far().toFixed(1)} standard deviations off count less`
         this.output.textContent = `loss ${loss.toFixed(3)}; ${far}; ${median('fit').toFixed(1)} ms a frame`
     }
     draw(curve, deviation) {
@@ -248,17 +235,12 @@ class Pole extends Picture {
         return [stiff * dx, stiff * dy]
     }
     grab(place, radius) {
-        if (!this.shown) return null
-        const [x, y] = this.bob(this.shown)
+        const [x, y] = this.bob((this.shown ??= this.states.slice(0, 4)))
         this.hand = place
         return Math.hypot(this.x(x) - place.px, this.y(y) - place.py) < radius + 10 ? this : null
     }
     drag(_, place) { this.hand = place }
-    key(key) {
-        const [side] = arrow(key) ?? [0]
-        if (side) this.kick(side)
-        return side !== 0
-    }
+    key(key) { return arrow(key)?.[0] && (this.kick(arrow(key)[0]), true) }
     /** To that side as one sees it: a pole that hangs turns the other way. */
     kick(side) { call('kick', [], 4 * side * (Math.cos(this.states[9]) < 0 ? -1 : 1)) }
     frame(now) {
@@ -279,9 +261,9 @@ class Pole extends Picture {
         const [scale, rail, left] = [this.x(1) - this.x(0), this.y(0), this.x(-1.8)]
         this.line([[left, rail], [this.x(1.8), rail]], colors.line, 4)
         // Where the plan leads, and its forces.
+        const [bar, base] = [(3.6 * scale) / 40, this.height - 24]
         for (let k = 1; k <= 40; k++) {
-            const [x, y] = this.bob(this.planned.slice(41 + 4 * k))
-            const [force, bar, base] = [(this.planned[k] / 30) * 18, (3.6 * scale) / 40, this.height - 24]
+            const [[x, y], force] = [this.bob(this.planned.slice(41 + 4 * k)), (this.planned[k] / 30) * 18]
             this.pen.globalAlpha = 1 - k / 45
             this.disc(this.x(x), this.y(y), 2.2, colors.main)
             this.pen.fillRect(left + (k - 1) * bar, Math.min(base, base - force), bar - 1, Math.max(1, Math.abs(force)))
@@ -309,8 +291,7 @@ class Bounds extends Picture {
     choose() {
         $('.code button', this.section).click()
         call('draw', this.view.slice(0, 2), +$('#function').value)
-        this.drawn = [...numbers(482)]
-        this.drawn = [this.drawn.slice(0, 241), this.drawn.slice(241)]
+        this.drawn = [[...numbers(241)], [...numbers(482)].slice(241)]
         this.ranges = this.drawn.map((line) => {
             const [low, high] = [Math.min(...line), Math.max(...line)]
             return [low - 0.35 * (high - low), high + 0.2 * (high - low)]
@@ -320,7 +301,7 @@ class Bounds extends Picture {
     grab({ px, x }, radius) {
         const far = this.ends.map((end) => Math.abs(this.x(end) - px))
         if (Math.min(...far) < radius) return { end: far[0] < far[1] ? 0 : 1 }
-        return this.ends[0] < x && x < this.ends[1] ? { at: x, ends: [...this.ends] } : null
+        return this.ends[0] < x && x < this.ends[1] && { at: x, ends: [...this.ends] }
     }
     drag({ end, at, ends }, { x }) {
         const [left, right, [from, to]] = [this.view[0] + 0.1, this.view[1] - 0.1, this.ends]
@@ -330,25 +311,20 @@ class Bounds extends Picture {
         this.stale = true
     }
     key(key) {
-        if (!arrow(key)) return false
-        const [[dx, dy], [from, to]] = [arrow(key), this.ends]
-        if (dx) this.drag({ at: 0, ends: [from, to] }, { x: 0.05 * dx })
-        else this.drag({ end: 1 }, { x: to + 0.05 * dy })
-        return true
+        const [dx, dy] = arrow(key) ?? [0, 0]
+        if (dx) this.drag({ at: 0, ends: this.ends }, { x: 0.05 * dx })
+        else if (dy) this.drag({ end: 1 }, { x: this.ends[1] + 0.05 * dy })
+        return arrow(key)
     }
     frame() {
-        if (this.searching) {
-            $('#boxes').value = +$('#boxes').value + 1
-            this.searching = +$('#boxes').value < 100
-        }
+        if (this.searching) this.searching = ($('#boxes').value = +$('#boxes').value + 1) < 100
         if (!this.stale && !this.searching) return
         const [name, taylor] = [+$('#function').value, $('#taylor').getAttribute('aria-pressed') === 'true']
         const count = call('search', this.ends, name, this.boxes(), taylor)
         const [low, high, ...rest] = numbers(2 + 7 * count)
         const found = Array.from({ length: count }, (_, k) => rest.slice(7 * k, 7 * k + 7))
         this.stale = false
-        // A search that is done uses fewer boxes than it may.
-        this.searching &&= count >= this.boxes()
+        this.searching &&= count >= this.boxes() // One that is done uses fewer boxes than it may.
         this.draw(found, high)
         const open = found.filter((box) => box[6] === 0).length
         const least = `the least value is between ${low.toFixed(12)} and ${high.toFixed(12)}`
@@ -367,9 +343,8 @@ class Bounds extends Picture {
             const [fill, edge] = [[colors.band, colors.main], [colors.dim, colors.quiet], [colors.goodband, colors.good]][state]
             for (const [k, bottom, top] of [[0, low, high], [1, falls, rises]]) {
                 const box = [this.x(from), y(top, k), this.x(to) - this.x(from), Math.max(1, y(bottom, k) - y(top, k))]
-                Object.assign(this.pen, { fillStyle: fill, strokeStyle: edge, lineWidth: box[2] > 4 ? 1 : 0.4 })
-                this.pen.fillRect(...box)
-                this.pen.strokeRect(...box)
+                const settings = { fillStyle: fill, strokeStyle: edge, lineWidth: box[2] > 4 ? 1 : 0.4 }
+                this.shape(settings, () => this.pen.rect(...box))
             }
         }
         this.drawn.forEach((line, k) => this.line(line.map((value, i) => [(i / 240) * this.width, y(value, k)]), colors.ink, 1.8))
@@ -399,10 +374,8 @@ function frame(now) {
     for (const part of parts) if (library && part.visible) part.frame(now)
 }
 
-matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => {
-    readColors()
-    parts.forEach((part) => (part.stale = true))
-})
+const repaint = () => (readColors(), parts.forEach((part) => (part.stale = true)))
+matchMedia('(prefers-color-scheme: dark)').addEventListener('change', repaint)
 // The message of a panic is on the page already.
 const wrong = (event, error, message) => (error instanceof Stopped ? event.preventDefault() : fail(message))
 addEventListener('error', (event) => wrong(event, event.error, event.message))

@@ -31,8 +31,8 @@ fn moved<T: BaseTensor>(state: Vector<T>, force: &Scalar<T>, hand: Option<&Vecto
     let (mut push, mut across) = (force - 0.1 * &speed, GRAVITY * &sin);
     if let Some(hand) = hand {
         let [pull, lift] = hand.unstack();
-        across = across + (&pull * &cos - lift * &sin) / BOB;
-        push = push + pull;
+        across += (&pull * &cos - lift * &sin) / BOB;
+        push += pull;
     }
     let pushed = push + BOB * (LENGTH * turn.square() * &sin - &across * &cos);
     let pushed = pushed / (CART + BOB * sin.square());
@@ -81,12 +81,15 @@ type Step = Function<
     (Vector<Concrete>, Scalar<Concrete>, Scalar<Concrete>),
 >;
 
+/// All states of the time of one force, from a state, a force and a hand.
+type World = Function<Vector<Concrete>, (Scalar<Concrete>, Vector<Concrete>), Tensor<Concrete, 2>>;
+
 /// The world, and the plan.
 pub struct Pendulum {
     state: Vector<Concrete>,
     plan: Vector<Concrete>,
     damping: f64,
-    world: Function<Vector<Concrete>, (Scalar<Concrete>, Vector<Concrete>), Tensor<Concrete, 2>>,
+    world: World,
     step: Step,
     path: Function<Vector<Concrete>, Vector<Concrete>, Tensor<Concrete, 2>>,
 }
