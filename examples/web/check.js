@@ -80,7 +80,7 @@ async function checkBounds() {
 }
 
 async function checkPage() {
-    await until(() => library && $('#start').textContent === '')
+    await until(() => library && pole.states)
     for (const [part, act] of [[fit, checkFit], [pole, checkPole], [bounds, checkBounds]]) {
         for (const other of parts) other.visible = other === part
         const [source, gradient] = part.section.querySelectorAll('.code button')

@@ -39,14 +39,14 @@ function fail(message) {
 }
 
 async function begin() {
-    const packed = Uint8Array.from(atob(WASM), (c) => c.charCodeAt(0))
-    const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream('gzip'))
-    const { instance } = await WebAssembly.instantiate(await new Response(stream).arrayBuffer(), {})
-    library = instance.exports
+    const [packed, begun] = [Uint8Array.from(atob(WASM), (c) => c.charCodeAt(0)), performance.now()]
+    const code = await new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream('gzip'))).arrayBuffer()
+    library = (await WebAssembly.instantiate(code, {})).instance.exports
     $('#failure').style.display = 'none'
     call('start')
     for (const part of parts) part.begin()
-    $('#start').textContent = ''
+    const [size, zipped] = [code.byteLength, packed.length].map((bytes) => (bytes / 1e6).toFixed(1))
+    $('#start').textContent = `${size} MB of code, ${zipped} MB compressed; ready after ${Math.round(performance.now() - begun)} ms.`
 }
 
 // ---- Canvases ----
@@ -328,7 +328,7 @@ class Bounds extends Picture {
         this.draw(found, high)
         const open = found.filter((box) => box[6] === 0).length
         const least = `the least value is between ${low.toFixed(12)} and ${high.toFixed(12)}`
-        this.output.textContent = `${least}; ${count} boxes, ${open} of them open; ${median('search').toFixed(1)} ms`
+        this.output.textContent = `${least}; ${count} boxes, ${open} open; ${median('search').toFixed(1)} ms`
     }
     draw(found, least) {
         this.pen.clearRect(0, 0, this.width, this.height)
@@ -383,9 +383,8 @@ addEventListener('unhandledrejection', (event) => wrong(event, event.reason, Str
 
 const on = (id, event, act) => $(id).addEventListener(event, act)
 const toggle = (id) => $(id).setAttribute('aria-pressed', $(id).getAttribute('aria-pressed') !== 'true')
-let waves = 0
 on('#far', 'input', () => (fit.still = 0))
-on('#wave', 'click', () => Object.assign(fit, { points: fit.wave(++waves), still: 0 }))
+on('#wave', 'click', () => Object.assign(fit, { points: fit.wave((fit.seed = (fit.seed ?? 0) + 1)), still: 0 }))
 on('#forget', 'click', () => (call('forget'), (fit.still = 0)))
 on('#left', 'click', () => pole.kick(-1))
 on('#right', 'click', () => pole.kick(1))

@@ -241,7 +241,7 @@ impl Executable {
     /// them, with cold memory and caches, is not measured.
     ///
     /// # Panics
-    /// As [`run`](Self::run).
+    /// As [`run`](Self::run). Where the standard library has no clock, as on `wasm32-unknown-unknown`.
     #[track_caller]
     pub fn profile(&self, inputs: &[Array], runs: usize) -> String {
         check_inputs("profile", &self.program, inputs);
