@@ -108,7 +108,7 @@ class Picture {
         const [canvas, radius] = [this.canvas, (event) => (event.pointerType === 'mouse' ? 14 : 26)]
         let down = null
         const on = (name, act, options) => canvas.addEventListener(name, (event) => library && act(event, this.place(event)), options)
-        on('touchstart', (event) => this.grab(this.place(event.touches[0]), 26) && event.preventDefault(), { passive: false })
+        on('touchstart', (event) => !this.sideways && this.grab(this.place(event.touches[0]), 26) && event.preventDefault(), { passive: false })
         on('pointerdown', (event, place) => {
             [down, this.held] = [place, this.grab(place, radius(event))]
             if (event.isTrusted) canvas.setPointerCapture(event.pointerId)
@@ -283,6 +283,7 @@ class Pole extends Picture {
 
 class Bounds extends Picture {
     ends = [-2.9, 2.4]
+    sideways = true // A finger that moves up or down scrolls the page.
     begin() {
         showCode(this, () => 4 + 2 * $('#function').value)
         this.choose()
