@@ -1,9 +1,8 @@
-//! A function on an interval that the reader chooses: proven bounds of its values and slopes, and of its least value, by
-//! branch and bound.
+//! A function on an interval: proven bounds of its values and slopes, and of its least value by branch and bound.
 //!
-//! Law: the bounds of a box hold for every number in it, rounding included; so the least value lies between the bounds
-//! of [`Search`]. A box is left out where its values lie above one that is taken, or where its slope has one sign, which
-//! moves the minimum to the next box, or to the end of the interval.
+//! Law: the bounds of a box hold for every number in it, rounding included; so the least value lies between the
+//! bounds of [`Search`]. A box is left out where its values lie above one that is taken, or where its slope has one
+//! sign, which moves the minimum to the next box, or to the end of the interval.
 
 use polygrad::{BaseTensor, Concrete, Function, RunError, TaylorForm, Tensor, direct, map, tensor};
 

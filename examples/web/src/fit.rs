@@ -1,8 +1,8 @@
 //! A sum of four bumps through points that the reader drags, with the band of its uncertainty.
 //!
-//! The loss is the negative logarithm of a posterior: errors of points with heavy tails, and parameters that are normal.
-//! A step solves for the change by Gauss and Newton, damped as by Levenberg and Marquardt. The band is that of Laplace's
-//! approximation with the same matrix: `variance of curve = J matrix^-1 J^T`.
+//! The loss is the negative logarithm of a posterior: errors of points with heavy tails, parameters that are normal.
+//! A step solves for the change by Gauss and Newton, damped as by Levenberg and Marquardt. The band is that of
+//! Laplace's approximation with the same matrix: `variance of curve = J matrix^-1 J^T`.
 
 use polygrad::{BaseTensor, Concrete, Function, RunError, Tensor, Tree, jacobian, map, tensor, value_and_grad};
 

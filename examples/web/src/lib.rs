@@ -1,4 +1,4 @@
-//! Three programs that a page runs in the browser: a fit, a pole on a cart that a plan controls, and bounds of a function.
+//! Three programs that a page runs in the browser: a fit, a pole that a plan controls, and bounds of a function.
 //!
 //! | module | contents |
 //! |---|---|

@@ -1,8 +1,8 @@
 //! What the script of the page calls: functions of the C ABI, an array of numbers and a text.
 //!
-//! Law: there is one thread. The script writes the arguments of a call to the array and reads its results there, between
-//! calls; both are at the addresses that [`numbers`] and [`text`] return until the next call. No code here is unsafe: the
-//! array consists of cells, and the attribute of exported names is allowed for that they are unique.
+//! Law: there is one thread. The script writes the arguments of a call to the array and reads its results there,
+//! between calls; both are at the addresses that [`numbers`] and [`text`] return until the next call. No code here is
+//! unsafe: the array consists of cells. The attribute of exported names is allowed, since these are unique.
 //!
 //! | function | reads | writes |
 //! |---|---|---|
@@ -15,7 +15,7 @@
 //! | `run` | the force of a hand | the states on the way |
 //! | `kick(turn)`, `hang` | | |
 //! | `draw(function)` | both ends of the view | values, and slopes |
-//! | `search(function, boxes, by)` | both ends of the interval | bounds of the least value, then 7 numbers of each box, whose number it returns |
+//! | `search(function, boxes, by)` | both ends of the interval | bounds, then 7 numbers of each box; returns their count |
 #![allow(unsafe_code, reason = "exported names")]
 
 use std::cell::{Cell, RefCell};
