@@ -15,7 +15,7 @@
 //! | `run` | the force of a hand | the states on the way |
 //! | `kick(turn)`, `hang` | | |
 //! | `draw(function)` | both ends of the view | values, and slopes |
-//! | `search(function, boxes, by)` | both ends of the interval | bounds, then 7 numbers of each box; returns their count |
+//! | `search(function, boxes, by)` | both ends of the interval | bounds, 7 numbers of each box; returns the count |
 #![allow(unsafe_code, reason = "exported names")]
 
 use std::cell::{Cell, RefCell};
