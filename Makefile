@@ -238,8 +238,8 @@ perf:
 	cargo build --release --example anchors
 	@$(RUNNER) --perf
 
-# Pages that the library writes, looked at in headless Chromium. Where there is none, a sentence says so.
-browser:
+# Pages that the library writes, and that of `make web`, looked at in headless Chromium. Where there is none, a sentence says so.
+browser: web-check
 	@.ci/browser
 
 size:
