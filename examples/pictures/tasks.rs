@@ -32,7 +32,7 @@ fn least_squares() -> Drawn {
     let mut x = Tensor::zeros([200]);
     for _ in 0..5 {
         let (r, j) = value_and_jacobian_with(residuals, &x, &seen);
-        x = x - j.t().matmul(&j).try_solve(&j.t().matvec(&r))?;
+        x -= j.t().matmul(&j).try_solve(&j.t().matvec(&r))?;
     }
     let t_values = t.to_vec();
     Picture::new("200 unknowns, smoothed by least squares", "t", "x")
@@ -81,7 +81,7 @@ fn sampling() -> Drawn {
         let speed = kick(&end, &speed, -0.05);
         let total = |x: &Tensor<T, 1>, v: &Tensor<T, 1>| energy(x) + 0.5 * v.dot(v);
         let luck: Tensor<T, 0> = second.uniform([]);
-        cond(&luck.ln().lt(total(x, &v) - total(&end, &speed)), &end, x)
+        cond(luck.ln().lt(total(x, &v) - total(&end, &speed)), &end, x)
     }
     let (chains, start) = (400, (Tensor::<Concrete, 2>::zeros([400, 2]), Key::<Concrete>::new(1)));
     let run = Function::stage(
@@ -206,8 +206,10 @@ fn test_derivative() -> Drawn {
     .svg()
 }
 
-/// Names of pictures, and what draws each.
-pub(crate) const PICTURES: [(&str, fn() -> Drawn); 6] = [
+/// The name of a picture, and what draws it.
+type Named = (&'static str, fn() -> Drawn);
+
+pub(crate) const PICTURES: [Named; 6] = [
     ("task_least_squares", least_squares),
     ("task_implicit", implicit),
     ("task_sampling", sampling),
