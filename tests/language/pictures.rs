@@ -1,5 +1,5 @@
 //! The examples with pictures: what they print is the text of their pages in `docs/examples`, and what they draw is in
-//! `docs/pictures`. `make bless` writes both anew, but for `character`, `convolutional`, `deconvolution`, `registration` and `vae`, whose full
+//! `docs/pictures`. `make bless` writes both anew, but for `character`, `convolutional`, `deconvolution`, `greeks`, `registration` and `vae`, whose full
 //! settings are drawn by `make pictures`; of their pages the reports of small settings are compared.
 
 #![allow(clippy::duplicate_mod, reason = "each example is a program of its own, with the module of pictures")]
@@ -31,6 +31,9 @@ mod firmware;
 #[allow(dead_code)]
 #[path = "../../examples/pictures/gaussian_process.rs"]
 mod gaussian_process;
+#[allow(dead_code)]
+#[path = "../../examples/pictures/greeks.rs"]
+mod greeks;
 #[allow(dead_code)]
 #[path = "../../examples/pictures/kalman.rs"]
 mod kalman;
@@ -230,6 +233,26 @@ fn the_flight_is_as_in_the_documentation() {
 #[test]
 fn the_gaussian_process_is_as_in_the_documentation() {
     assert_shown("gaussian_process", |out| gaussian_process::run(out));
+}
+
+/// The full number of draws takes too long: by few, bumps must agree with derivatives.
+#[test]
+fn the_greeks_of_an_option_are_those_by_bumps() {
+    let mut out = Vec::new();
+    let svg = greeks::run(20, &mut out).expect("the option is priced");
+    let report = String::from_utf8(out).expect("a report is text");
+    let page = fs::read_to_string(root().join("docs/examples/greeks.md")).expect("the page can be read");
+    let rows: Vec<&str> = report.lines().filter(|line| line.contains(" % ")).collect();
+    assert_eq!(rows.len(), 4, "{report}");
+    for row in rows {
+        let (asset, greeks) = row.split_once(" % ").expect("a volatility");
+        assert!(page.contains(asset), "the page has no line that begins with {asset}");
+        let greeks: Vec<f64> = greeks.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+        let near = |pair: &[f64]| (pair[0] - pair[1]).abs() < 2e-4;
+        assert!(greeks.len() == 6 && greeks.chunks(2).all(near), "{row}");
+    }
+    // A point for each level, and one in the legend.
+    assert_eq!(svg.matches("<circle").count(), 42);
 }
 
 #[test]
