@@ -64,6 +64,25 @@ impl<const S: usize> Conv<S> {
         Conv { padding: padding.map(|p| (p, p)), ..self }
     }
 
+    /// The same settings with as many zeros as give the result the sizes of the input, for a kernel of these sizes and
+    /// stride 1: along each axis `d (k - 1)` for a kernel of `k` places and the dilation `d`, of which the smaller half comes
+    /// before the input, as with `padding="SAME"` in JAX. Set the dilation first.
+    ///
+    /// ```
+    /// use polygrad::{Conv, tensor};
+    /// let (x, kernel) = (tensor([[[1.0, 2.0, 4.0]]]), tensor([[[1.0, 1.0]]]));
+    /// assert_eq!(x.conv1d(&kernel, Conv::default().same([2])), tensor([[[3.0, 6.0, 4.0]]]));
+    /// assert_eq!(Conv::default().same([3, 5]), Conv::default().padding([1, 2]));
+    /// assert_eq!(Conv::default().dilation([2]).same([3]).padding, [(2, 2)]);
+    /// ```
+    pub fn same(self, kernel: [usize; S]) -> Self {
+        let zeros = std::array::from_fn(|axis| {
+            let all = self.dilation[axis] * kernel[axis].saturating_sub(1);
+            (all / 2, all - all / 2)
+        });
+        Conv { padding: zeros, ..self }
+    }
+
     /// The same settings with this dilation.
     ///
     /// ```
