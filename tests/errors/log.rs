@@ -17,6 +17,14 @@ pub(crate) struct Entry {
     pub(crate) message: String,
 }
 
+/// Operation, requirement, fact and way out of a message that keeps the grammar.
+pub(crate) fn parts(message: &str) -> Option<[&str; 4]> {
+    let (operation, rest) = message.split_once(": ")?;
+    let (requirement, rest) = rest.split_once(", but ")?;
+    let (fact, way_out) = rest.split_once("; ")?;
+    Some([operation, requirement, fact, way_out])
+}
+
 /// The message and the call that it names, if it does.
 fn named(seen: &Caught) -> Option<Caught> {
     let (message, rest) = seen.message.split_once(" (called at ")?;

@@ -166,12 +166,7 @@ fn mistakes_are_reported_alike_where_nothing_runs() {
 #[test]
 fn messages_keep_one_grammar() {
     for Entry { message, file, line, .. } in everything().0 {
-        let parts = message.split_once(": ").and_then(|(op, rest)| {
-            let (requirement, rest) = rest.split_once(", but ")?;
-            let (fact, way_out) = rest.split_once("; ")?;
-            Some([op, requirement, fact, way_out])
-        });
-        let Some([op, requirement, fact, way_out]) = parts else {
+        let Some([op, requirement, fact, way_out]) = log::parts(&message) else {
             panic!("case at {file}:{line}: not `<op>: <requirement>, but <fact>; <way out>`: {message}");
         };
         assert!(!op.contains(' ') && op == op.to_lowercase(), "not an operation: {message}");

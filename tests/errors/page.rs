@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs;
 
+use crate::log::parts;
 use crate::root::root;
 
 fn read(path: &str) -> String {
@@ -34,12 +35,7 @@ fn rows(recorded: &str) -> BTreeMap<&str, Row<'_>> {
     let mut rows: BTreeMap<&str, Row<'_>> = BTreeMap::new();
     for entry in recorded.split("\n\n") {
         let Some((code, message)) = entry.trim_matches('\n').split_once("\n    ") else { continue };
-        let parts = message.split_once(": ").and_then(|(operation, rest)| {
-            let (requirement, rest) = rest.split_once(", but ")?;
-            let (fact, way_out) = rest.split_once("; ")?;
-            Some((operation, requirement, fact, way_out))
-        });
-        let (operation, requirement, fact, way_out) = parts.expect("messages keep one grammar");
+        let [operation, requirement, fact, way_out] = parts(message).expect("messages keep one grammar");
         let row = rows.entry(requirement).or_insert(Row { operations: Vec::new(), code, fact, way_out });
         if !row.operations.contains(&operation) {
             row.operations.push(operation);

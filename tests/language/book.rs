@@ -6,8 +6,9 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
+use std::path::PathBuf;
 
+use super::links::pages;
 use crate::root::root;
 
 fn read(path: &str) -> String {
@@ -27,22 +28,11 @@ fn summary() -> Vec<(String, String)> {
     pages
 }
 
-/// The pages of a folder and of those in it, below `docs`.
-fn all_pages(folder: &Path, found: &mut BTreeSet<String>) {
-    for entry in fs::read_dir(folder).expect("a folder") {
-        let path = entry.expect("an entry").path();
-        if path.is_dir() {
-            all_pages(&path, found);
-        } else if path.extension().is_some_and(|e| e == "md") {
-            found.insert(path.strip_prefix(root().join("docs")).expect("a page").to_string_lossy().replace('\\', "/"));
-        }
-    }
-}
-
 #[test]
 fn every_page_is_in_the_book_once() {
-    let mut all = BTreeSet::new();
-    all_pages(&root().join("docs"), &mut all);
+    let docs = root().join("docs");
+    let below = |page: &PathBuf| page.strip_prefix(&docs).expect("a page").to_string_lossy().replace('\\', "/");
+    let mut all: BTreeSet<String> = pages(&docs).iter().map(below).collect();
     all.remove("SUMMARY.md");
     let listed: Vec<String> = summary().into_iter().map(|(_, page)| page).collect();
     let once: BTreeSet<String> = listed.iter().cloned().collect();
