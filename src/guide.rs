@@ -183,6 +183,9 @@ pub mod bulk {}
 #[doc = "[export]: crate::guide::export"]
 #[doc = "[models]: crate::guide::models"]
 #[doc = "[complex]: crate::guide::complex"]
+#[doc = "[next: by task]: crate::guide::tasks"]
+#[doc = "[next: levels and lifting]: crate::guide::levels"]
+#[doc = "[next: what is fast]: crate::guide::fast"]
 #[doc = ""]
 #[doc = include_str!("../docs/guide/conventions.md")]
 pub mod conventions {}
