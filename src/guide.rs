@@ -25,6 +25,10 @@ pub mod tasks {}
 #[doc = include_str!("../docs/guide/levels.md")]
 pub mod levels {}
 
+#[doc = "[next: by task]: crate::guide::tasks"]
+#[doc = "[next: what to know]: crate::guide::conventions"]
+#[doc = "[next: loops]: crate::guide::loops"]
+#[doc = ""]
 #[doc = include_str!("../docs/guide/names.md")]
 pub mod names {}
 
@@ -112,6 +116,10 @@ pub mod crates {}
 #[doc = include_str!("../docs/guide/solver.md")]
 pub mod solver {}
 
+#[doc = "[next: levels and lifting]: crate::guide::levels"]
+#[doc = "[next: one program, many readings]: crate::guide::readings"]
+#[doc = "[next: operations]: crate::guide::operations"]
+#[doc = ""]
 #[doc = include_str!("../docs/guide/authors.md")]
 pub mod authors {}
 
