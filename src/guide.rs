@@ -198,13 +198,23 @@ pub mod bulk {}
 #[doc = include_str!("../docs/guide/conventions.md")]
 pub mod conventions {}
 
+#[doc = "[next: what is fast]: crate::guide::fast"]
+#[doc = "[next: levels and lifting]: crate::guide::levels"]
+#[doc = "[next: operations]: crate::guide::operations"]
+#[doc = ""]
 #[doc = include_str!("../docs/verbs.md")]
 pub mod verbs {}
 
+#[doc = "[next: verbs]: crate::guide::verbs"]
+#[doc = "[next: what to know]: crate::guide::conventions"]
+#[doc = "[next: names]: crate::guide::names"]
+#[doc = ""]
 #[doc = include_str!("../docs/operations.md")]
 pub mod operations {}
 
 #[doc = "[fast]: crate::guide::fast"]
+#[doc = "[next: one program for all sizes]: crate::guide::sizes"]
+#[doc = "[next: exported programs]: crate::guide::export"]
 #[doc = ""]
 #[doc = include_str!("../docs/performance.md")]
 pub mod performance {}

@@ -129,11 +129,12 @@ fn errors(name: &str) -> String {
 }
 
 fn floats(out: &mut String) {
-    let text = "The methods of float tensors with the same name. The errors are the largest that were found in `f64`, of the \
-                value and of the derivative, in units of the last place and rounded up: over 3,700 points whose \
-                results were recorded with 50 digits and more, at zeros, poles, kinks and the ends of the range, too \
-                (`tests/data/accuracy.txt`; measured on Linux). The unit is the last place of the exact number; of 1 for `lgamma`, its \
-                derivative and `digamma`, where that number is less. A derivative below `2.2e-308` may be 0.";
+    let text = "Methods of float tensors have these names. The errors are the largest that were found in `f64`, of the value and \
+                of the derivative, in units of the last place and rounded up. They were found at over 3,700 points, also \
+                at zeros, poles, kinks and the ends of the range, whose results were recorded with 50 digits and more \
+                (`tests/data/accuracy.txt`; measured on Linux). The unit is the last place of the exact number; for \
+                `lgamma`, its derivative and `digamma`, where this number is less than 1, it is the last place of 1. A \
+                derivative below `2.2e-308` may be 0.";
     section(out, "Functions of one float", text, &["name", "meaning", "derivative", "guard", "errors"]);
     for op in Unary::ALL {
         let (meaning, derivative) = split(op.doc(), &["Derivative "]);
@@ -141,8 +142,8 @@ fn floats(out: &mut String) {
         let guard = guard(&op.derivative(&x, &x.unary(*op)));
         row(out, &[&format!("`{}`", op.name()), &meaning, &derivative, guard, &errors(op.name())]);
     }
-    let text = "Operators, and methods with the same name. The guards are those of the first and of the second partial; the errors \
-         those of the value, of the first and of the second partial.";
+    let text = "Operators, and methods with these names. The guards are those of the first and of the second partial. The errors \
+         are those of the value, of the first and of the second partial.";
     section(out, "Functions of two floats", text, &["name", "meaning", "derivative", "guards", "errors"]);
     for op in Binary::ALL {
         let (meaning, derivative) = split(op.doc(), &["Partials ", "The derivative "]);
@@ -155,8 +156,8 @@ fn floats(out: &mut String) {
 }
 
 fn discrete(out: &mut String) {
-    let text = "Their derivative is zero, at steps too. `sort` is made of `argsort`, and differentiated as reading at \
-                the positions found.";
+    let text = "The derivative of these operations is zero, also at steps. `sort` is made of `argsort`, and is differentiated as \
+                a read at the positions found.";
     section(out, "Operations with derivative zero", text, &["name", "operands", "meaning"]);
     let mut line = |name: &str, operands: &str, meaning: &str| row(out, &[&format!("`{name}`"), operands, meaning]);
     for op in Compare::ALL {
@@ -190,7 +191,7 @@ fn discrete(out: &mut String) {
 
 fn reductions(out: &mut String) {
     let text = "The methods `max_axis`, `min_axis`, `max_all` and `min_all`. An axis without elements is a mistake. The position \
-                of the extremum is computed only where there is something to differentiate; it has derivative zero itself.";
+                of the extremum is computed only if something is differentiated, and has derivative zero itself.";
     section(out, "Extrema along an axis", text, &["name", "operand", "meaning", "derivative"]);
     for (op, variant) in Reduce::all(0).into_iter().zip(["Max {", "Min {"]) {
         let (meaning, _) = split(&doc_above("src/ops/reduce.rs", variant), &["The derivative "]);
@@ -201,8 +202,9 @@ fn reductions(out: &mut String) {
 }
 
 fn linear(out: &mut String) {
-    let text = "Each is its own derivative, and its adjoint takes cotangents back. All but the last three are pairs of \
-                affine views, which the adjoint exchanges. An index out of range reads 0, and an addition there is dropped.";
+    let text = "Each operation is its own derivative, and its adjoint takes cotangents back. All except the last three are pairs \
+                of affine views, which the adjoint exchanges. A read at an index out of range gives 0, and an addition \
+                there is dropped.";
     section(out, "Linear operations", text, &["name", "meaning", "example", "its adjoint"]);
     let matrix = &[2, 3];
     let operations = [
@@ -228,8 +230,8 @@ fn linear(out: &mut String) {
 }
 
 fn bilinear(out: &mut String) {
-    let text = "A contraction is three affine views of one iteration space. The partial derivative in an operand is the \
-                contraction with that operand's view and the result's exchanged.";
+    let text = "A contraction is three affine views of one iteration space. To get the partial derivative in an operand, \
+                exchange the view of this operand with that of the result.";
     section(out, "Contractions", text, &["name", "example", "cotangent of `a`", "cotangent of `b`"]);
     let convolution =
         Contract::new(View::affine(&[6], &[4, 3], &[1, 1], &[0]), View::axes(&[4, 3], &[1]), View::axes(&[4, 3], &[0]));
@@ -275,9 +277,9 @@ fn others(out: &mut String) {
 }
 
 fn matrices(out: &mut String) {
-    let text = "Along the last two axes; other axes are a batch. `a_dot` is the tangent of the matrix `a`, `sym` the symmetric part. A \
-                matrix without the result gives NaN, and a right-hand side of zeros a solution of zeros. In reverse mode the formulas are \
-                transposed, by the same operations.";
+    let text = "Matrices lie along the last two axes; other axes are a batch. `a_dot` is the tangent of the matrix `a`, and `sym` is \
+                the symmetric part. A matrix that has no result gives NaN. A right-hand side of zeros gives a solution of zeros. In \
+                reverse mode the formulas are transposed, by the same operations.";
     section(out, "Linear algebra", text, &["name", "results", "their tangents"]);
     let operations = [
         (
@@ -339,14 +341,16 @@ fn matrices(out: &mut String) {
 fn page() -> String {
     let mut out = String::from(
         "# Operations\n\n\
-         Every operation of the language: its meaning and its derivative. Everything else is made of these. \
-         The page is generated from the tables in `src/ops/`.\n\n\
-         A *guard* says how a partial derivative `p` multiplies a tangent or cotangent `ct`. `1` and `-1`: `p` is that \
-         constant. Plain: `p * ct`. Singular: `p` can be infinite or NaN where the value is not, and the product is 0 where \
-         `ct` is 0. Mask: `p` chooses, and the product is 0 where `p` is 0. So a branch that was not taken sends no NaN into \
-         a gradient.\n\n\
-         Where a function is NaN, outside of its domain, its derivative is what its formula gives: a number for `ln`, `log1p` \
-         and `atanh`, NaN for the others.\n",
+         **On this page** is every operation of the language, with its meaning and its derivative.\n\n\
+         All other functions are made of these operations. The page is generated from the tables in `src/ops/`.\n\n\
+         A *guard* says how a partial derivative `p` multiplies a tangent or cotangent `ct`:\n\n\
+         * `1` and `-1`: `p` is this constant.\n\
+         * Plain: the product is `p * ct`.\n\
+         * Singular: `p` can be infinite or NaN where the value is not, and the product is 0 where `ct` is 0.\n\
+         * Mask: `p` chooses, and the product is 0 where `p` is 0.\n\n\
+         So a branch that was not taken sends no NaN into a gradient.\n\n\
+         Outside of its domain a function is NaN, and its derivative is what the formula gives: a number for `ln`, `log1p` and \
+         `atanh`, NaN for the others.\n",
     );
     floats(&mut out);
     discrete(&mut out);
@@ -355,7 +359,8 @@ fn page() -> String {
     bilinear(&mut out);
     matrices(&mut out);
     others(&mut out);
-    out
+    out + "\n**Next:** [verbs][next: verbs], [what to know][next: what to know] and [names][next: names].\n\n\
+           [next: verbs]: verbs.md\n[next: what to know]: guide/conventions.md\n[next: names]: guide/names.md\n"
 }
 
 #[test]

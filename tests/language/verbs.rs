@@ -302,6 +302,7 @@ fn cell(verb: &Verb, home: Home) -> &'static str {
 fn page() -> String {
     let mut out = String::from(
         "# Verbs\n\n\
+         **On this page** is every verb, with the homes that have it and with the work of its programs.\n\n\
          A verb takes a function and gives a derivative of it. It has one name at every home:\n\n\
          | home | how it is called | what a call does |\n\
          | --- | --- | --- |\n\
@@ -315,11 +316,11 @@ fn page() -> String {
          | `symbolic` | `symbolic::grad(&program)` | a program of a program |\n\
          | `higher` | `higher::grad(expr, &x)` | the same of programs with functions as values |\n\n\
          Data that are not differentiated come last, in the form `_with`: `grad_with(f, &x, &data)`, where `f` takes both. \
-         `symbolic` has the form `_in` instead, of the inputs that are named; `higher` has some verbs in a third form, `_by`, \
-         in an instance that is named.\n\n\
-         The table is that of `tests/language/verbs.rs`, and tests hold each home to it. *Work*: elements computed or moved by \
-         the program of a `Function`, in multiples of those of the function itself, counted for `tanh(W x)` with 32 numbers \
-         and for the sum of its squares, where the verb needs a number.\n\n",
+         `symbolic` has the form `_in` instead, which names the inputs to differentiate. `higher` has some verbs in a third \
+         form, `_by`, which names an instance.\n\n\
+         The table is that of `tests/language/verbs.rs`, and tests hold each home to it. *Work* is the number of elements that \
+         the program of a `Function` computes or moves, in multiples of that of the function itself. It is counted for \
+         `tanh(W x)` with 32 numbers, and where the verb needs a number, for the sum of its squares.\n\n",
     );
     let mut row = |cells: [&str; 8]| {
         let _ = writeln!(out, "| {} |", cells.join(" | "));
@@ -335,7 +336,9 @@ fn page() -> String {
         let [plain, direct, function, symbolic, higher] = homes;
         row([&format!("`{}`", verb.name), verb.gives, plain, direct, function, symbolic, higher, &work]);
     }
-    out
+    out + "\n**Next:** [what is fast][next: what is fast], [levels and lifting][next: levels and lifting] and \
+           [operations][next: operations].\n\n[next: what is fast]: guide/fast.md\n[next: levels and lifting]: guide/levels.md\n\
+           [next: operations]: operations.md\n"
 }
 
 #[test]
