@@ -48,7 +48,7 @@
 //! | [`LayerNorm`], [`RmsNorm`], [`BatchNorm`] | normalisation of each line, and of each channel of a batch |
 //! | [`Attention`], [`attention`](fn@attention) | multi-head attention |
 //! | [`Rnn`], [`Gru`], [`Lstm`] | cells of recurrent networks; a [`RecurrentCell`] runs along sequences |
-//! | [`dropout`](fn@dropout) | by a mask that the host draws |
+//! | [`dropout`](fn@dropout) | by a mask, which is an argument |
 //! | [`Init`] | how weights are drawn at the start |
 //! | [`smoothed_cross_entropy`], [`binary_cross_entropy`], [`huber`], [`accuracy`] | losses beside [`cross_entropy`](crate::Tensor::cross_entropy) |
 //!
@@ -59,8 +59,8 @@
 //! along axis 1, as [`conv2d`](crate::Tensor::conv2d) has. Sequences for cells have time first, `[time, batch,
 //! features]`, as loops have; those for attention have the batch first, `[batch, time, features]`.
 //!
-//! **Random numbers** are drawn by the host with an [`Rng`](crate::array::Rng): initial weights when a layer is made,
-//! masks of dropout as data of each run. A recorded program has none of its own.
+//! **Random numbers.** The host draws initial weights with an [`Rng`](crate::array::Rng) when a layer is made. Masks of
+//! dropout are data of each run, or the program draws them with a [`Key`](crate::random::Key) that is an argument.
 //!
 //! Law: a layer of a batch is the layer of each example; only [`BatchNorm::train`] mixes examples.
 
