@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::backend::codegen::{CompiledPlan, CompiledStep, PassCode};
 use crate::backend::explain::{Clock, lines, written};
-use crate::backend::ir::step::{Buffer, BufferId, LoopStep, RowOperand, Step, Storage};
+use crate::backend::ir::step::{Buffer, BufferId, LoopStep, RowOperand, Step, StepOperand, Storage};
 use crate::backend::plan::ResultSource;
 use crate::backend::register::RegisterCode;
 use crate::backend::tile::{TileCode, TileOperand};
@@ -109,25 +109,21 @@ fn touch(step: &CompiledStep, buffers: &[Buffer], to: &mut Touched) {
         let (r, w) = to.entry(buf).or_default();
         (*r, *w) = (r.saturating_add(read as u64), w.saturating_add(written as u64));
     };
+    let bytes = |operand: &StepOperand, len: usize| width(operand.buf) * if operand.one { 1 } else { len };
     match step {
         Step::Pass(PassCode::Tile(code)) => tiles(code, buffers, &mut add),
         Step::Pass(PassCode::Register(code)) => registers(code, &width, &mut add),
         Step::KernelCall(whole) => {
-            for (operand, len) in &whole.operands {
-                add(operand.buf, width(operand.buf) * if operand.one { 1 } else { *len }, 0);
-            }
+            whole.operands.iter().for_each(|(operand, len)| add(operand.buf, bytes(operand, *len), 0));
             add(whole.out, 0, width(whole.out) * whole.size);
         }
         Step::Matrices(call) => {
-            for (operand, len) in &call.operands {
-                add(operand.buf, width(operand.buf) * if operand.one { 1 } else { *len }, 0);
-            }
+            call.operands.iter().for_each(|(operand, len)| add(operand.buf, bytes(operand, *len), 0));
             call.out.iter().for_each(|(out, len, dtype)| add(*out, 0, len * dtype.width()));
         }
         Step::Interpreted(call) => {
             for (operand, shape) in &call.operands {
-                let len = if operand.one { 1 } else { crate::shape::size(shape) };
-                add(operand.buf, width(operand.buf) * len, 0);
+                add(operand.buf, bytes(operand, crate::shape::size(shape)), 0);
             }
             call.out.iter().for_each(|out| add(*out, 0, buffers[*out as usize].bytes()));
         }
