@@ -403,7 +403,9 @@ fn choose(nest: Nest<3>, dtype: DType) -> Kernel {
         Kernel::Packed { plan, .. } => {
             let [_, columns, steps, _] = plan.sizes();
             let large = columns >= MACHINE.packed_columns && steps >= MACHINE.short_run;
-            tiles.beat_matrices() && (tiles.is_in_place() || (!large && tiles.is_near(dtype)))
+            // Tiles whose lanes are at most half full take the time of full ones: packed lanes are full.
+            let full = !large || tiles.are_full(dtype);
+            tiles.beat_matrices() && ((tiles.is_in_place() && full) || (!large && tiles.is_near(dtype)))
         }
         Kernel::Nothing | Kernel::Padded(_) | Kernel::Sums { .. } | Kernel::Tiles(_) => false,
         Kernel::Loops(_) | Kernel::Apart(_) => false,

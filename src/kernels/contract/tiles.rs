@@ -144,11 +144,16 @@ impl Tiles {
         lanes[2] == 1 && matches!(lanes[self.operands[1]], 0 | 1)
     }
 
+    /// Whether lanes fill more than half of a tile.
+    pub(crate) fn are_full(&self, dtype: DType) -> bool {
+        self.sizes()[1] > tile_lanes(dtype) / 2
+    }
+
     /// Whether lanes fill tiles, and those that are not packed, since few rows share them, lie in few cache lines.
     pub(crate) fn is_near(&self, dtype: DType) -> bool {
         let [rows, lanes, ..] = self.sizes();
         let apart = self.nest.axes()[self.around + 1].strides[self.operands[1]];
-        let width = if dtype == DType::F32 { 16 } else { 8 };
+        let width = tile_lanes(dtype);
         let filled = lanes >= width || lanes <= width / 2;
         filled && (rows > ROWS || apart.unsigned_abs() as usize <= LANES)
     }
@@ -225,6 +230,11 @@ impl Tiles {
             next
         })
     }
+}
+
+/// The number of lanes of a whole tile.
+fn tile_lanes(dtype: DType) -> usize {
+    if dtype == DType::F32 { 16 } else { 8 }
 }
 
 /// Whether no two steps of the loops over the result write to one element, by a sufficient criterion.
