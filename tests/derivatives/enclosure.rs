@@ -56,7 +56,8 @@ impl Findings {
         for radius in [0.0, 1e-9, 1e-3, 0.1] {
             let ends = [-radius, radius].map(|r| moved(x, &mut |shape| Array::full(shape, r)));
             let [lower, upper] = bounds(&ends[0], &ends[1]).map(|side| floats(&side));
-            for _ in 0..3 {
+            let points = if radius == 0.0 { 1 } else { 2 };
+            for _ in 0..points {
                 let y = floats(&values(&moved(x, &mut |shape| rng.uniform(shape, -radius, radius))));
                 assert_eq!(y.len(), lower.len(), "{name}, {way}");
                 for (k, y) in y.iter().enumerate() {

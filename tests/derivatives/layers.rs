@@ -422,7 +422,7 @@ fn loss<T: BaseTensor, E: Float>(net: &Everything<T, E>, (text, mask, labels): &
 #[test]
 fn all_layers_have_their_gradients() {
     // Random directions see all entries; finite differences of each would take long.
-    let check = GradientCheck { entries: 60, ..GradientCheck::default() };
+    let check = GradientCheck { entries: 20, ..GradientCheck::default() };
     check.run(loss, &everything::<f64>(), &data()).expect("the gradient is the slope");
     // In the inputs, too.
     let layer: Attention<Concrete> = Attention::new(4, 2, &mut Rng::new(43));
