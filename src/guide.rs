@@ -41,7 +41,7 @@ pub mod fast {}
 
 #[doc = "[next: written element by element]: crate::guide::bulk"]
 #[doc = "[next: what is fast]: crate::guide::fast"]
-#[doc = "[next: a Kalman filter]: crate::guide::examples::kalman"]
+#[doc = "[next: a Kalman filter]: crate::guide::examples"]
 #[doc = ""]
 #[doc = include_str!("../docs/guide/loops.md")]
 pub mod loops {}
@@ -69,7 +69,7 @@ pub mod sizes {}
 
 #[doc = "[next: solvers and samplers of other crates]: crate::guide::crates"]
 #[doc = "[next: what is fast]: crate::guide::fast"]
-#[doc = "[next: a differential equation, fitted]: crate::guide::examples::lotka_volterra"]
+#[doc = "[next: a differential equation, fitted]: crate::guide::examples"]
 #[doc = ""]
 #[doc = include_str!("../docs/guide/sparse.md")]
 pub mod sparse {}
@@ -82,7 +82,7 @@ pub mod sparse {}
 #[doc = "[rng]: crate::array::Rng"]
 #[doc = "[next: models and samplers]: crate::guide::models"]
 #[doc = "[next: neural networks]: crate::guide::networks"]
-#[doc = "[next: a variational autoencoder]: crate::guide::examples::vae"]
+#[doc = "[next: a variational autoencoder]: crate::guide::examples"]
 #[doc = ""]
 #[doc = include_str!("../docs/guide/random.md")]
 pub mod random {}
@@ -91,7 +91,7 @@ pub mod random {}
 #[doc = "[flat]: crate::FlatFunction"]
 #[doc = "[next: solvers and samplers of other crates]: crate::guide::crates"]
 #[doc = "[next: random numbers]: crate::guide::random"]
-#[doc = "[next: a Kalman filter]: crate::guide::examples::kalman"]
+#[doc = "[next: a Kalman filter]: crate::guide::examples"]
 #[doc = ""]
 #[doc = include_str!("../docs/guide/models.md")]
 pub mod models {}
@@ -145,7 +145,7 @@ pub mod export {}
 
 #[doc = "[next: exported programs]: crate::guide::export"]
 #[doc = "[next: what is fast]: crate::guide::fast"]
-#[doc = "[next: an extended Kalman filter]: crate::guide::examples::firmware"]
+#[doc = "[next: an extended Kalman filter]: crate::guide::examples"]
 #[doc = ""]
 #[doc = include_str!("../docs/source.md")]
 pub mod source {}
@@ -168,7 +168,7 @@ pub mod fitting {}
 #[doc = "[nn]: crate::nn"]
 #[doc = "[next: random numbers]: crate::guide::random"]
 #[doc = "[next: fitting a model]: crate::guide::fitting"]
-#[doc = "[next: a convolutional network]: crate::guide::examples::convolutional"]
+#[doc = "[next: a convolutional network]: crate::guide::examples"]
 #[doc = ""]
 #[doc = include_str!("../docs/guide/networks.md")]
 pub mod networks {}
@@ -219,80 +219,8 @@ pub mod operations {}
 #[doc = include_str!("../docs/performance.md")]
 pub mod performance {}
 
-/// Programs with pictures, in the folder `examples`.
-pub mod examples {
-    #[doc = "[next: neural networks]: crate::guide::networks"]
-    #[doc = "[next: loops]: crate::guide::loops"]
-    #[doc = "[next: a variational autoencoder]: crate::guide::examples::vae"]
-    #[doc = ""]
-    /// A recurrent network that learns to write like a text, letter by letter.
-    ///
-    #[doc = include_str!("../docs/pictures/character.svg")]
-    // The link to the picture, for readers of the page itself, stands in a comment here.
-    #[doc = "<!--"]
-    #[doc = include_str!("../docs/examples/character.md")]
-    pub mod character {}
-
-    #[doc = "[next: neural networks]: crate::guide::networks"]
-    #[doc = "[next: a variational autoencoder]: crate::guide::examples::vae"]
-    #[doc = ""]
-    /// A convolutional network that learns to read handwritten digits.
-    ///
-    #[doc = include_str!("../docs/pictures/convolutional.svg")]
-    #[doc = "<!--"]
-    #[doc = include_str!("../docs/examples/convolutional.md")]
-    pub mod convolutional {}
-
-    #[doc = "[next: random numbers]: crate::guide::random"]
-    #[doc = "[next: neural networks]: crate::guide::networks"]
-    #[doc = "[next: a convolutional network]: crate::guide::examples::convolutional"]
-    #[doc = ""]
-    /// A variational autoencoder that learns to draw handwritten digits.
-    ///
-    #[doc = include_str!("../docs/pictures/vae.svg")]
-    #[doc = "<!--"]
-    #[doc = include_str!("../docs/examples/vae.md")]
-    pub mod vae {}
-
-    #[doc = "[next: programs as source code]: crate::guide::source"]
-    #[doc = "[next: a Kalman filter]: crate::guide::examples::kalman"]
-    #[doc = ""]
-    /// A Kalman filter for a microcontroller, whose Jacobians are derivatives.
-    ///
-    #[doc = include_str!("../docs/pictures/firmware.svg")]
-    #[doc = "<!--"]
-    #[doc = include_str!("../docs/examples/firmware.md")]
-    pub mod firmware {}
-
-    #[doc = "[next: models and samplers]: crate::guide::models"]
-    #[doc = "[next: a Kalman filter]: crate::guide::examples::kalman"]
-    #[doc = ""]
-    /// A Gaussian process, whose hyperparameters are learnt.
-    ///
-    #[doc = include_str!("../docs/pictures/gaussian_process.svg")]
-    #[doc = "<!--"]
-    #[doc = include_str!("../docs/examples/gaussian_process.md")]
-    pub mod gaussian_process {}
-
-    #[doc = "[next: loops]: crate::guide::loops"]
-    #[doc = "[next: models and samplers]: crate::guide::models"]
-    #[doc = "[next: a Gaussian process]: crate::guide::examples::gaussian_process"]
-    #[doc = ""]
-    /// A Kalman filter, whose parameters are fitted by its likelihood.
-    ///
-    #[doc = include_str!("../docs/pictures/kalman.svg")]
-    #[doc = "<!--"]
-    #[doc = include_str!("../docs/examples/kalman.md")]
-    pub mod kalman {}
-
-    #[doc = "[next: matrices with few elements]: crate::guide::sparse"]
-    #[doc = "[next: loops]: crate::guide::loops"]
-    #[doc = "[next: a Kalman filter]: crate::guide::examples::kalman"]
-    #[doc = ""]
-    /// The equations of Lotka and Volterra, fitted by the Gauss-Newton method, with the uncertainty of the fit.
-    ///
-    #[doc = include_str!("../docs/pictures/lotka_volterra.svg")]
-    #[doc = "<!--"]
-    #[doc = include_str!("../docs/examples/lotka_volterra.md")]
-    pub mod lotka_volterra {}
-}
+/// The gallery: programs with pictures, for problems with real data.
+///
+/// `cargo run --release --example lotka_volterra` runs one of them, in a copy of the repository. Each has a page in the book
+/// (`make book`, or `docs/examples` in the repository) with its formulas, its picture, what it prints, and its times beside JAX.
+pub mod examples {}

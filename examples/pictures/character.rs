@@ -1,6 +1,6 @@
 //! Learns to write like a text, letter by letter.
 //!
-//! `cargo run --release --example character [FOLDER OF RESULTS] [FILE OF TEXT]`
+//! `cargo run --release --example character [FOLDER OF RESULTS] [FILE OF TEXT]`; with `--time` in place of both, times.
 //!
 //! The model is a recurrent network with long short-term memory, of layers of the module `nn`. One step of training, the gradient through all letters of
 //! a batch and the update by Adam, is one recorded program. The parameters are saved by name, and loaded again before the
@@ -197,7 +197,23 @@ pub(crate) fn run(text: &str, size: &Size, file: &Path, out: &mut dyn Write) -> 
     Ok(curve)
 }
 
+/// The times beside those of `python/gallery/character.py`: the first windows of the story, and parameters from a wave.
+fn times() -> Result<(), Box<dyn Error>> {
+    let text = Text::new(STORY);
+    let model = model(text.letters.len(), FULL.hidden, &mut Rng::new(0));
+    let wave = Tensor::from_fn([model.ravel().len()], |[k]| 0.2 * (0.7 * k as f64).sin());
+    let starts: Vec<usize> = (0..FULL.batch).map(|k| k * FULL.window).collect();
+    let (model, batch) = (&model.unravel(&wave), &windows(&text.numbers, &starts, FULL.window));
+    picture::timed("loss and gradient", 50, || {
+        let f = Function::value_and_grad_with(Model::loss, model, batch);
+        move || f.run_with(model, batch).map(|(y, slope)| [y.item(), slope.ravel().norm().item()])
+    })
+}
+
 fn main() -> Result<(), Box<dyn Error>> {
+    if std::env::args().nth(1).as_deref() == Some("--time") {
+        return times();
+    }
     let folder = picture::folder();
     fs::create_dir_all(&folder)?;
     let text = match std::env::args().nth(2) {

@@ -1,6 +1,6 @@
 //! Learns to read handwritten digits with a convolutional network.
 //!
-//! `cargo run --release --example convolutional [FOLDER OF THE PICTURE] [SEED]`
+//! `cargo run --release --example convolutional [FOLDER OF THE PICTURE] [SEED]`; with `--time` in place of both, times.
 //!
 //! The images are those of the example `digits`, with the same ones held out. Three convolutions with batch normalisation
 //! and rectifiers, two of them before a pooling, see an image; an affine layer, before which some features are dropped,
@@ -95,6 +95,12 @@ impl<T: BaseTensor> Network<T> {
         (self.scores.apply(&dropout(&features, kept, KEEP)), after)
     }
 
+    /// The loss of a batch in training.
+    fn loss(&self, batch: &Batch<T>, before: &Statistics<T>) -> Tensor<T, 0, f32> {
+        let (scores, _) = self.learn(batch, before);
+        smoothed_cross_entropy(&scores, 1, &batch.0.1, 0.1).mean()
+    }
+
     /// The scores of images, by the averages of training.
     fn read(&self, x: &Tensor<T, 4, f32>, by: &Statistics<T>) -> Tensor<T, 2, f32> {
         self.scores.apply(&self.features(x, |k, x| self.blocks[k].norm.apply(x, &by[k])))
@@ -177,13 +183,7 @@ pub(crate) fn train(size: &Size, seed: u64, out: &mut dyn Write) -> Result<Curve
     let step = Function::stage_with(
         |((net, state), before), batch| {
             let labels = &batch.0.1;
-            let (loss, slope) = value_and_grad(
-                |net: &Network<_>| {
-                    let (scores, _) = net.learn(&batch.lift(), &before.lift());
-                    smoothed_cross_entropy(&scores, 1, &labels.lift(), 0.1).mean()
-                },
-                net,
-            );
+            let (loss, slope) = value_and_grad(|net: &Network<_>| net.loss(&batch.lift(), &before.lift()), net);
             // The same operations as those of the loss, which the program has once.
             let (scores, after) = net.learn(batch, before);
             ((adam.update(net, &slope, state), after), (loss, accuracy(&scores, 1, labels)))
@@ -230,7 +230,24 @@ pub(crate) fn train(size: &Size, seed: u64, out: &mut dyn Write) -> Result<Curve
     Ok(curve)
 }
 
+/// The times beside those of `python/gallery/convolutional.py`: the first images, and parameters from a wave.
+fn times() -> Result<(), Box<dyn Error>> {
+    let net = network(FULL.channels, &mut Rng::new(0));
+    let wave = Tensor::from_fn([net.ravel().len()], |[k]| 0.2 * (0.7 * k as f64).sin());
+    let first: Vec<usize> = (0..FULL.batch).collect();
+    let kept = Tensor::from_fn([FULL.batch, net.scores.weight.dim::<0>()], |[i, j]| (i + j) % 3 > 0);
+    let (net, batch) = (&net.unravel(&wave), &(images(&digits::read()?, &first, || [0, 0]), kept));
+    picture::timed("loss and gradient", 100, || {
+        let before: Statistics<Concrete> = FULL.channels.map(BatchStatistics::new);
+        let f = Function::value_and_grad_with(|net: &Network<_>, batch| net.loss(batch, &before.lift()), net, batch);
+        move || f.run_with(net, batch).map(|(y, slope)| [y.item().into(), slope.ravel().norm().item()])
+    })
+}
+
 fn main() -> Result<(), Box<dyn Error>> {
+    if std::env::args().nth(1).as_deref() == Some("--time") {
+        return times();
+    }
     let seed = std::env::args().nth(2).map_or(Ok(1), |text| text.parse())?;
     let start = std::time::Instant::now();
     let curve = train(&FULL, seed, &mut std::io::stdout())?;

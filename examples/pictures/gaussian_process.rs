@@ -1,6 +1,6 @@
 //! Finds a function behind noisy values by a Gaussian process, whose hyperparameters are learnt.
 //!
-//! `cargo run --release --example gaussian_process [FOLDER OF THE PICTURE]`
+//! `cargo run --release --example gaussian_process [FOLDER OF THE PICTURE]`; with `--time` in place of the folder, times.
 //!
 //! The likelihood of the values needs one Cholesky factor, which is one operation of the library. Its gradient leads L-BFGS
 //! of the crate `argmin` to the length over which the function changes, to how much it changes, and to the noise; its
@@ -14,7 +14,7 @@ use argmin::core::Executor;
 use argmin::solver::{linesearch::MoreThuenteLineSearch, quasinewton::LBFGS};
 use polygrad::array::Rng;
 use polygrad::optim::argmin::Problem;
-use polygrad::{BaseTensor, Concrete, Tensor, Tree, hessian_matrix_with, tensor};
+use polygrad::{BaseTensor, Concrete, Function, Tensor, Tree, hessian_matrix_with, tensor};
 
 mod picture;
 use picture::Picture;
@@ -119,7 +119,29 @@ pub(crate) fn run(out: &mut dyn Write) -> Result<String, Box<dyn Error>> {
         .svg()
 }
 
+/// The times beside those of `python/gallery/gaussian_process.py`: values at equal distances, with a wave as noise.
+fn times() -> Result<(), Box<dyn Error>> {
+    let x = &Kernel { amplitude: tensor(0.1), length: tensor(-0.2), noise: tensor(-1.5) };
+    for (values, runs) in [(60, 300), (240, 100), (960, 10)] {
+        let places = Tensor::linspace(-3.0, 3.0, values);
+        let noise = Tensor::from_fn([values], |[k]| 0.2 * (7.0 * k as f64).sin());
+        let data = &(places.clone(), truth(&places) + noise);
+        picture::timed(&format!("energy and gradient, {values} values"), runs, || {
+            let f = Function::value_and_grad_with(Kernel::energy, x, data);
+            move || f.run_with(x, data).map(|(y, slope)| [y.item(), slope.ravel().norm().item()])
+        })?;
+        picture::timed(&format!("Hessian, {values} values"), runs, || {
+            let f = Function::hessian_matrix_with(|kernel: &Kernel<_>, data: &_| kernel.energy(data), x, data);
+            move || f.run_with(x, data).map(|h| [h.trace().item(), h.square().sum().sqrt().item()])
+        })?;
+    }
+    Ok(())
+}
+
 fn main() -> Result<(), Box<dyn Error>> {
+    if std::env::args().nth(1).as_deref() == Some("--time") {
+        return times();
+    }
     let svg = run(&mut std::io::stdout())?;
     println!("picture: {}", picture::save(&picture::folder(), "gaussian_process", &svg)?.display());
     Ok(())

@@ -1,6 +1,6 @@
 //! Finds the level of a river behind the noise by a Kalman filter, whose parameters are fitted by its likelihood.
 //!
-//! `cargo run --release --example kalman [FOLDER OF THE PICTURE]`
+//! `cargo run --release --example kalman [FOLDER OF THE PICTURE]`; with `--time` in place of the folder, times.
 //!
 //! The data are the yearly flow of the Nile at Aswan from 1871 to 1970. The filter is a loop over the years for any linear
 //! Gaussian model; the model here is a level that drifts, seen through noise. The variances of both are fitted by L-BFGS of
@@ -14,7 +14,7 @@ use std::io::Write;
 use argmin::core::Executor;
 use argmin::solver::{linesearch::MoreThuenteLineSearch, quasinewton::LBFGS};
 use polygrad::optim::argmin::Problem;
-use polygrad::{BaseTensor, Concrete, Tensor, Tree, hessian_matrix_with, map_accum, tensor};
+use polygrad::{BaseTensor, Concrete, Function, Tensor, Tree, hessian_matrix_with, map_accum, tensor};
 
 mod picture;
 use picture::Picture;
@@ -117,12 +117,16 @@ fn draw(means: &[f64], deviations: &[f64]) -> Result<String, Box<dyn Error>> {
         .svg()
 }
 
+/// Where the search begins, and the years.
+fn start() -> (Variances<Concrete>, Series<Concrete>) {
+    let flow: Tensor<Concrete, 1> = tensor(FLOW);
+    let half = (flow.var() / 2.0).ln();
+    (Variances { noise: half.clone(), drift: half }, (flow, Tensor::ones([FLOW.len()])))
+}
+
 /// Fits the variances, and reports to `out`; the picture.
 pub(crate) fn run(out: &mut dyn Write) -> Result<String, Box<dyn Error>> {
-    let flow: Tensor<Concrete, 1> = tensor(FLOW);
-    let series = (flow.clone(), Tensor::ones([FLOW.len()]));
-    let half = (flow.var() / 2.0).ln();
-    let start = Variances { noise: half.clone(), drift: half };
+    let (start, series) = start();
     let found = fit(&start, &series)?;
 
     // The Hessian of minus the log likelihood is the inverse of the covariance of the logarithms.
@@ -137,7 +141,7 @@ pub(crate) fn run(out: &mut dyn Write) -> Result<String, Box<dyn Error>> {
     writeln!(out, "log likelihood {:.3} at the start, {:.3} at the end", likelihood(&start), likelihood(&found))?;
 
     // The years to come are missing values.
-    let all = (flow.pad([(0, AHEAD)]), series.1.pad([(0, AHEAD)]));
+    let all = (series.0.pad([(0, AHEAD)]), series.1.pad([(0, AHEAD)]));
     let (means, spreads, _) = filter(&local_level(&found), &all);
     let (means, deviations) = (means.to_vec(), spreads.sqrt().to_vec());
     for (year, k) in [(1970, FLOW.len() - 1), (1980, FLOW.len() + AHEAD - 1)] {
@@ -146,7 +150,24 @@ pub(crate) fn run(out: &mut dyn Write) -> Result<String, Box<dyn Error>> {
     draw(&means, &deviations)
 }
 
+/// The times beside those of `python/gallery/kalman.py`.
+fn times() -> Result<(), Box<dyn Error>> {
+    let (x, series) = start();
+    let (x, series) = (&x, &series);
+    picture::timed("energy and gradient", 1000, || {
+        let f = Function::value_and_grad_with(energy, x, series);
+        move || f.run_with(x, series).map(|(y, slope)| [y.item(), slope.ravel().norm().item()])
+    })?;
+    picture::timed("Hessian", 1000, || {
+        let f = Function::hessian_matrix_with(energy, x, series);
+        move || f.run_with(x, series).map(|h| [h.trace().item(), h.square().sum().sqrt().item()])
+    })
+}
+
 fn main() -> Result<(), Box<dyn Error>> {
+    if std::env::args().nth(1).as_deref() == Some("--time") {
+        return times();
+    }
     let svg = run(&mut std::io::stdout())?;
     println!("picture: {}", picture::save(&picture::folder(), "kalman", &svg)?.display());
     Ok(())

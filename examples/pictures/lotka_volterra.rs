@@ -1,6 +1,6 @@
 //! Fits the equations of Lotka and Volterra to the numbers of hares and lynxes, and says how sure the fit is.
 //!
-//! `cargo run --release --example lotka_volterra [FOLDER OF THE PICTURE]`
+//! `cargo run --release --example lotka_volterra [FOLDER OF THE PICTURE]`; with `--time` in place of the folder, times.
 //!
 //! The data are the pelts that the Hudson's Bay Company bought in Canada from 1900 to 1920, in thousands. A loop integrates the
 //! equations. The Gauss-Newton method fits them: it needs what the curves miss, and the Jacobian of that, which are recorded
@@ -132,12 +132,17 @@ fn draw(fit: &Fit) -> Result<String, Box<dyn Error>> {
         .svg()
 }
 
-/// Fits the equations, and reports to `out`; the picture.
-pub(crate) fn run(out: &mut dyn Write) -> Result<String, Box<dyn Error>> {
+/// Where the search begins, and the logarithms of the numbers in each year.
+fn start() -> (Model<Concrete>, Tensor<Concrete, 2>) {
     let seen = Tensor::from_fn([YEARS + 1, 2], |[k, of]| [HARES[k], LYNXES[k]][of].ln());
     let [birth, predation, death, growth] = [0.5, 0.03, 0.5, 0.03].map(|x: f64| tensor(x.ln()));
     let (hares, lynxes) = (seen.at([0, 0]), seen.at([0, 1]));
-    let start = Model { birth, predation, death, growth, hares, lynxes };
+    (Model { birth, predation, death, growth, hares, lynxes }, seen)
+}
+
+/// Fits the equations, and reports to `out`; the picture.
+pub(crate) fn run(out: &mut dyn Write) -> Result<String, Box<dyn Error>> {
+    let (start, seen) = start();
     let fit = fit(&start, &seen, out)?;
     let [by_hessian, by_jacobian] = &fit.covariances;
     let errors = |c: &Tensor<Concrete, 2>| c.diagonal(0, 1).sqrt().to_vec();
@@ -151,7 +156,28 @@ pub(crate) fn run(out: &mut dyn Write) -> Result<String, Box<dyn Error>> {
     draw(&fit)
 }
 
+/// The times beside those of `python/gallery/lotka_volterra.py`.
+fn times() -> Result<(), Box<dyn Error>> {
+    let (x, seen) = start();
+    let (x, seen) = (&x, &seen);
+    picture::timed("residuals and Jacobian", 1000, || {
+        let f = Function::value_and_jacobian_matrix_with(residuals, x, seen);
+        move || f.run_with(x, seen).map(|(r, j)| [r.square().sum().item(), j.square().sum().sqrt().item()])
+    })?;
+    picture::timed("energy and gradient", 1000, || {
+        let f = Function::value_and_grad_with(energy, x, seen);
+        move || f.run_with(x, seen).map(|(y, slope)| [y.item(), slope.ravel().norm().item()])
+    })?;
+    picture::timed("Hessian", 300, || {
+        let f = Function::hessian_matrix_with(energy, x, seen);
+        move || f.run_with(x, seen).map(|h| [h.trace().item(), h.square().sum().sqrt().item()])
+    })
+}
+
 fn main() -> Result<(), Box<dyn Error>> {
+    if std::env::args().nth(1).as_deref() == Some("--time") {
+        return times();
+    }
     let svg = run(&mut std::io::stdout())?;
     println!("picture: {}", picture::save(&picture::folder(), "lotka_volterra", &svg)?.display());
     Ok(())

@@ -16,7 +16,7 @@
 //! Law: all facts about an operation that an interpreter needs stand here, once, without naming an interpreter. No
 //! `_ =>` arm stands for these operations: rustc is the checklist.
 //!
-#![doc = include_str!("../../docs/operations.md")]
+#![cfg_attr(any(doc, doctest), doc = include_str!("../../docs/operations.md"))]
 
 mod binary;
 mod call;

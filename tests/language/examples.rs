@@ -7,9 +7,6 @@ use crate::alike::alike;
 use crate::root::root;
 
 #[allow(dead_code)]
-#[path = "../../examples/branch_and_bound.rs"]
-mod branch_and_bound;
-#[allow(dead_code)]
 #[path = "../../examples/control.rs"]
 mod control;
 #[allow(dead_code)]
@@ -27,9 +24,6 @@ mod sampler;
 #[allow(dead_code)]
 #[path = "../../examples/server.rs"]
 mod server;
-#[allow(dead_code)]
-#[path = "../../examples/taylor.rs"]
-mod taylor;
 #[allow(dead_code)]
 #[path = "../../examples/tour.rs"]
 mod tour;
@@ -82,13 +76,6 @@ fn counts_beside_horde_ad_are_as_on_their_page() {
 }
 
 #[test]
-fn the_orbit_is_as_on_its_page() {
-    let mut out = Vec::new();
-    taylor::run(&mut out).expect("a text can be written");
-    assert_printed_in("docs/examples/taylor.md", &String::from_utf8(out).expect("a report is text"), 0.02);
-}
-
-#[test]
 fn requests_are_answered_as_on_their_page() {
     let mut out = Vec::new();
     server::run(&mut out).expect("well-formed requests are answered");
@@ -104,26 +91,6 @@ fn answers_do_not_depend_on_the_number_of_threads() {
     for threads in [2, 7] {
         assert_eq!(server::answers(&pricer, threads, 600), alone, "{threads} threads");
     }
-}
-
-#[test]
-fn least_values_are_bounded_as_on_their_page() {
-    use branch_and_bound::By;
-    let mut out = Vec::new();
-    let found = branch_and_bound::run(&mut out).expect("the arguments fit");
-    // Known to as many digits as these.
-    let least = [("camel", -1.031_628_453_489_877), ("mccormick", -1.913_222_954_981_037), ("rastrigin", 0.0)];
-    for (name, least) in least {
-        let ways: Vec<_> = found.iter().filter(|found| found.name == name).collect();
-        for found in &ways {
-            let [lower, upper] = found.least;
-            assert!(lower <= least + 1e-14 && upper >= least - 1e-14, "{name} by {:?}: {lower} to {upper}", found.by);
-            assert!(found.by == By::Range || upper - lower <= 1e-6, "{name} by {:?}: {lower} to {upper}", found.by);
-        }
-        assert!(ways.windows(2).all(|pair| pair[0].boxes >= pair[1].boxes), "each way knows more than the one before");
-    }
-    let report = String::from_utf8(out).expect("a report is text");
-    assert_printed_in("docs/examples/branch_and_bound.md", &report, 0.02);
 }
 
 #[test]

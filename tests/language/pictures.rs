@@ -14,6 +14,9 @@ use super::examples::assert_printed_in;
 use crate::root::root;
 
 #[allow(dead_code)]
+#[path = "../../examples/pictures/branch_and_bound.rs"]
+mod branch_and_bound;
+#[allow(dead_code)]
 #[path = "../../examples/pictures/character.rs"]
 mod character;
 #[allow(dead_code)]
@@ -281,4 +284,33 @@ fn pictures_are_told_apart() {
     assert!(!same_picture(r#"<line x="10" y="20"/>"#, r#"<line x="12" y="20"/>"#));
     assert!(!same_picture(r#"<line x="10" y="20"/>"#, r#"<line x="10" z="20"/>"#));
     assert!(!same_picture(r#"<line points="1,2 3,4"/>"#, r#"<line points="1,2 3,4 "/>"#));
+}
+
+#[test]
+fn least_values_are_bounded_as_on_their_page() {
+    use branch_and_bound::By;
+    let mut out = Vec::new();
+    let (found, svg) = branch_and_bound::run(&mut out).expect("the arguments fit");
+    // Known to as many digits as these.
+    let least = [("camel", -1.031_628_453_489_877), ("mccormick", -1.913_222_954_981_037), ("rastrigin", 0.0)];
+    for (name, least) in least {
+        let ways: Vec<_> = found.iter().filter(|found| found.name == name).collect();
+        for found in &ways {
+            let [lower, upper] = found.least;
+            assert!(lower <= least + 1e-14 && upper >= least - 1e-14, "{name} by {:?}: {lower} to {upper}", found.by);
+            assert!(found.by == By::Range || upper - lower <= 1e-6, "{name} by {:?}: {lower} to {upper}", found.by);
+        }
+        assert!(
+            ways.windows(2).all(|pair| pair[0].boxes.len() >= pair[1].boxes.len()),
+            "each way knows more than the one before"
+        );
+    }
+    let report = String::from_utf8(out).expect("a report is text");
+    assert_printed_in("docs/examples/branch_and_bound.md", &report, 0.02);
+    assert_drawn("branch_and_bound", &svg);
+}
+
+#[test]
+fn the_orbit_is_as_in_the_documentation() {
+    assert_shown("taylor", |out| taylor::run(out));
 }

@@ -1,6 +1,6 @@
 //! The least value of a function with many minima, with proof, by branch and bound.
 //!
-//! `cargo run --release --example branch_and_bound`
+//! `cargo run --release --example branch_and_bound [FOLDER OF THE PICTURE]`
 //!
 //! A box whose lower bound lies above a value that is known to be taken has no minimum in it, and is left out; others
 //! are halved, the one with the least lower bound first, until what is known from below and from above agree. Four
@@ -9,7 +9,7 @@
 //! value form `f(c) + f'(box) (box - c)`; and besides by a Taylor model, a cubic polynomial with a remainder. The
 //! first three come from one program, recorded once with its gradient and run at bounds (`Function::enclose_with`), the
 //! last one from a `TaylorForm`.
-//! `docs/examples/branch_and_bound.md` shows what is printed.
+//! `docs/examples/branch_and_bound.md` shows the picture and what is printed.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -17,6 +17,9 @@ use std::error::Error;
 use std::io::Write;
 
 use polygrad::{BaseTensor, Concrete, Function, RunError, TaylorForm, Tensor, direct};
+
+mod picture;
+use picture::Picture;
 
 type Vector<T> = Tensor<T, 1>;
 type Scalar<T> = Tensor<T, 0>;
@@ -109,12 +112,12 @@ impl PartialEq for Part {
 
 impl Eq for Part {}
 
-/// Bounds of the least value of a problem, and the number of boxes that it took to find them.
+/// Bounds of the least value of a problem, and the boxes that it took to find them: their lower and upper corners.
 pub(crate) struct Found {
     pub(crate) name: &'static str,
     pub(crate) by: By,
     pub(crate) least: [f64; 2],
-    pub(crate) boxes: usize,
+    pub(crate) boxes: Vec<[Vec<f64>; 2]>,
 }
 
 impl Problem {
@@ -150,12 +153,12 @@ impl Problem {
 
     /// Bounds of the least value.
     fn minimum(&self, by: By) -> Result<Found, RunError> {
-        let (mut known, mut boxes, mut rest) = (f64::INFINITY, 1, BinaryHeap::new());
+        let (mut known, mut boxes, mut rest) = (f64::INFINITY, vec![self.domain.clone()], BinaryHeap::new());
         rest.extend(self.part(self.domain.clone(), by, &mut known)?);
         let mut bound = f64::NEG_INFINITY;
         while let Some(part) = rest.pop() {
             bound = part.bound;
-            if bound >= known - TOLERANCE || boxes >= MOST {
+            if bound >= known - TOLERANCE || boxes.len() >= MOST {
                 break;
             }
             let width = |k: &usize| part.sides[1][*k] - part.sides[0][*k];
@@ -164,7 +167,7 @@ impl Problem {
             for half in [0, 1] {
                 let mut sides = part.sides.clone();
                 sides[1 - half][widest] = middle;
-                boxes += 1;
+                boxes.push(sides.clone());
                 let half = self.part(sides, by, &mut known)?;
                 rest.extend(half.filter(|half| half.bound <= known));
             }
@@ -173,8 +176,24 @@ impl Problem {
     }
 }
 
-/// Writes the least values, and how many boxes each way takes.
-pub(crate) fn run(out: &mut impl Write) -> Result<Vec<Found>, Box<dyn Error>> {
+/// The boxes of a way, on the domain of the first function.
+fn boxes<'a>(found: &Found, title: &'a str) -> Picture<'a> {
+    let mut picture = Picture::new(title, "x", "y");
+    for [low, high] in &found.boxes {
+        let (x, y) = ([low[0], high[0]], [low[1], high[1]]);
+        picture = picture.line("", 0, &[x[0], x[1], x[1], x[0], x[0]], &[y[0], y[0], y[1], y[1], y[0]]);
+    }
+    picture.points("the two least values", 1, &[-0.0898, 0.0898], &[0.7126, -0.7126])
+}
+
+fn draw(mean: &Found, model: &Found) -> Result<String, Box<dyn Error>> {
+    let title = |way: &str, found: &Found| format!("The six-hump camel back, {way}: {} boxes", found.boxes.len());
+    let titles = [title("by the mean value form", mean), title("by a Taylor model", model)];
+    picture::panels(&[boxes(mean, &titles[0]), boxes(model, &titles[1])]).map_err(|error| error.to_string().into())
+}
+
+/// Writes the least values, and how many boxes each way takes; what was found, and the picture.
+pub(crate) fn run(out: &mut dyn Write) -> Result<(Vec<Found>, String), Box<dyn Error>> {
     let problems = [
         problem!(camel, 2, [-3.0, -2.0], [3.0, 2.0]),
         problem!(mccormick, 2, [-1.5, -3.0], [4.0, 4.0]),
@@ -185,16 +204,19 @@ pub(crate) fn run(out: &mut impl Write) -> Result<Vec<Found>, Box<dyn Error>> {
     for problem in &problems {
         for by in [By::Range, By::Gradient, By::MeanValue, By::TaylorModel] {
             let found = problem.minimum(by)?;
-            let Found { name, by, least: [lower, upper], boxes } = found;
+            let Found { name, by, least: [lower, upper], ref boxes } = found;
+            let boxes = boxes.len();
             let (way, open) = (format!("{by:?}"), if upper - lower > TOLERANCE { ">" } else { "" });
             writeln!(out, "{name:11} {way:12} {open:>2} {boxes:6} {lower:13.8} and {upper:12.8}")?;
             all.push(found);
         }
     }
-    Ok(all)
+    let svg = draw(&all[2], &all[3])?;
+    Ok((all, svg))
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    run(&mut std::io::stdout().lock())?;
+    let (_, svg) = run(&mut std::io::stdout())?;
+    println!("picture: {}", picture::save(&picture::folder(), "branch_and_bound", &svg)?.display());
     Ok(())
 }
