@@ -53,6 +53,9 @@ mod poisson;
 #[path = "../../examples/pictures/registration.rs"]
 mod registration;
 #[allow(dead_code)]
+#[path = "../../examples/pictures/taylor.rs"]
+mod taylor;
+#[allow(dead_code)]
 #[path = "../../examples/pictures/vae.rs"]
 mod vae;
 
