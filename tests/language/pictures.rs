@@ -1,6 +1,6 @@
 //! The examples with pictures: what they print is the text of their pages in `docs/examples`, and what they draw is in
-//! `docs/pictures`. `make bless` writes both anew, but for `character`, `convolutional`, `deconvolution`, `greeks`, `registration` and `vae`, whose full
-//! settings are drawn by `make pictures`; of their pages the reports of small settings are compared.
+//! `docs/pictures`. `make bless` writes both anew, but for `character`, `convolutional`, `deconvolution`, `greeks`, `registration`, `topology`
+//! and `vae`, whose full settings are drawn by `make pictures`; of their pages the reports of small settings are compared.
 
 #![allow(clippy::duplicate_mod, reason = "each example is a program of its own, with the module of pictures")]
 
@@ -55,6 +55,8 @@ mod registration;
 #[allow(dead_code)]
 #[path = "../../examples/pictures/taylor.rs"]
 mod taylor;
+#[path = "../../examples/pictures/topology.rs"]
+mod topology;
 #[allow(dead_code)]
 #[path = "../../examples/pictures/vae.rs"]
 mod vae;
@@ -279,6 +281,25 @@ fn the_voltage_clamp_of_a_neuron_is_as_in_the_documentation() {
 #[test]
 fn the_solution_of_poisson_s_equation_is_as_in_the_documentation() {
     assert_shown("poisson", |out| poisson::run(out));
+}
+
+/// As for the text, the full number of elements takes too long: by few, a beam gets stiffer, and its derivatives are known.
+#[test]
+fn material_goes_where_it_carries_the_load() {
+    let mut out = Vec::new();
+    let svg = topology::run([18, 6], &mut out).expect("the beam is optimized");
+    let report = String::from_utf8(out).expect("a report is text");
+    let (steps, checks) = report.split_once("---\n").expect("two tables");
+    let column = |line: &str, k: usize| line.split_whitespace().nth(k).and_then(|x| x.parse::<f64>().ok());
+    let compliances: Vec<f64> = steps.lines().filter_map(|line| column(line, 1)).collect();
+    let [first, last] = [compliances[0], compliances[compliances.len() - 1]];
+    assert!(last < 0.45 * first, "the compliance must fall by half: {steps}");
+    let page = fs::read_to_string(root().join("docs/examples/topology.md")).expect("the page can be read");
+    let by_hand = checks.lines().next().expect("a line");
+    assert!(by_hand.ends_with("rounding") && page.contains(by_hand), "{checks}");
+    let numbers: Vec<f64> = checks.split_whitespace().filter_map(|x| x.trim_end_matches(',').parse().ok()).collect();
+    assert!(numbers.len() == 3 && (numbers[1] - numbers[2]).abs() < 2e-4 * (1.0 + numbers[1].abs()), "{checks}");
+    assert_eq!(svg.matches("<image").count(), 4);
 }
 
 #[test]
