@@ -11,6 +11,7 @@ use std::time::Instant;
 use plotters::coord::Shift;
 use plotters::prelude::*;
 
+pub(crate) mod diagram;
 pub(crate) mod raster;
 
 /// The size of a picture.
@@ -198,7 +199,7 @@ impl<'a> Picture<'a> {
         // Numbers without zeros at their end, and without the sign of a zero.
         let number = |x: &f64| format!("{}", (x * 1e6).round() / 1e6 + 0.0);
         let height = |y: &f64| match self.logarithmic {
-            true if *y < -4.5 => format!("1e{y:.0}"),
+            true if *y < -3.5 => format!("1e{y:.0}"),
             true => number(&10.0_f64.powf(*y)),
             false => number(y),
         };
