@@ -70,7 +70,7 @@ impl Beam {
         let numbers = 2 * (rows + 1);
         let energy = |u: &Tensor<_, 2>, moduli: &Tensor<_, 1>| strain_energy(&nodes(u)).row(0).dot(moduli);
         // The energy is quadratic, so its Hessian is the same everywhere.
-        let strips: Tensor<Concrete, 5> = map(&Tensor::eye(rows), |element: &Tensor<_, 1>| {
+        let strips: Tensor<Concrete, 5> = map(Tensor::eye(rows), |element: &Tensor<_, 1>| {
             hessian_with(energy, &Tensor::zeros([2, numbers]), element)
         });
         let part = |i: usize, j: usize| strips.slice(1, i..=i).slice(3, j..=j).reshape([rows, numbers, numbers]);
