@@ -55,6 +55,7 @@ mod registration;
 #[allow(dead_code)]
 #[path = "../../examples/pictures/taylor.rs"]
 mod taylor;
+#[allow(dead_code)]
 #[path = "../../examples/pictures/topology.rs"]
 mod topology;
 #[allow(dead_code)]
