@@ -188,10 +188,11 @@ pictures:
 	cargo run --release --example convolutional target/pictures
 	cargo run --release --example deconvolution target/pictures
 	cargo run --release --example greeks target/pictures
+	cargo run --release --example molecules target/pictures
 	cargo run --release --example registration target/pictures
 	cargo run --release --example topology target/pictures
 	cargo run --release --example vae target/pictures
-	cp $(addprefix target/pictures/,character.svg convolutional.svg deconvolution.svg greeks.svg registration.svg topology.svg vae.svg) docs/pictures/
+	cp $(addprefix target/pictures/,character.svg convolutional.svg deconvolution.svg greeks.svg molecules.svg registration.svg topology.svg vae.svg) docs/pictures/
 
 doc:
 	cargo doc -p polygrad --no-deps --features $(FEATURES) --open

@@ -1,6 +1,6 @@
 //! The examples with pictures: what they print is the text of their pages in `docs/examples`, and what they draw is in
-//! `docs/pictures`. `make bless` writes both anew, but for `character`, `convolutional`, `deconvolution`, `greeks`, `registration`, `topology`
-//! and `vae`, whose full settings are drawn by `make pictures`; of their pages the reports of small settings are compared.
+//! `docs/pictures`. `make bless` writes both anew, but for `character`, `convolutional`, `deconvolution`, `flow`, `greeks`, `molecules`, `registration`,
+//! `topology` and `vae`, whose full settings are drawn by `make pictures`; of their pages the reports of small settings are compared.
 
 #![allow(clippy::duplicate_mod, reason = "each example is a program of its own, with the module of pictures")]
 
@@ -43,6 +43,9 @@ mod kalman;
 #[allow(dead_code)]
 #[path = "../../examples/pictures/lotka_volterra.rs"]
 mod lotka_volterra;
+#[allow(dead_code)]
+#[path = "../../examples/pictures/molecules.rs"]
+mod molecules;
 #[allow(dead_code)]
 #[path = "../../examples/pictures/neuron.rs"]
 mod neuron;
@@ -261,6 +264,26 @@ fn the_greeks_of_an_option_are_those_by_bumps() {
         assert!(greeks.len() == 6 && greeks.chunks(2).all(near), "{row}");
     }
     // A point for each level, and one in the legend.
+    assert_eq!(svg.matches("<circle").count(), 42);
+}
+
+/// The full number of steps takes too long: by few of a small box, the gas is that of the page, and energy is conserved.
+#[test]
+fn molecules_keep_their_energy() {
+    let size = molecules::Size { cells: 2, groups: 2, blocks: 2, free: 20 };
+    let mut out = Vec::new();
+    let svg = molecules::run(&size, &mut out).expect("the liquid is simulated");
+    let report = String::from_utf8(out).expect("a report is text");
+    let page = fs::read_to_string(root().join("docs/examples/molecules.md")).expect("the page can be read");
+    let (gas, liquid) = report.split_once("the liquid").expect("two parts");
+    assert!(page.contains(gas), "the page has another gas than {gas}");
+    let before = |unit: &str, line: &str| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        words.windows(2).find(|pair| pair[1] == unit).and_then(|pair| pair[0].parse::<f64>().ok())
+    };
+    let energies: Vec<f64> = liquid.lines().filter_map(|line| before("K", line)).collect();
+    assert!(energies.len() == 2 && energies[1] < 0.05 * energies[0], "{liquid}");
+    // The virial coefficients, the measured distances, and two in the legends.
     assert_eq!(svg.matches("<circle").count(), 42);
 }
 
