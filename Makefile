@@ -183,16 +183,10 @@ bless:
 	UPDATE_EXPECT=1 cargo test --test language --test programs -- architecture kept operations verbs examples pictures task_pictures printing recognized
 
 # Draws the pictures that take too long for a test. Their pages show what is printed.
+SLOW_PICTURES = character convolutional deconvolution flow greeks molecules registration topology vae
 pictures:
-	cargo run --release --example character target/pictures
-	cargo run --release --example convolutional target/pictures
-	cargo run --release --example deconvolution target/pictures
-	cargo run --release --example greeks target/pictures
-	cargo run --release --example molecules target/pictures
-	cargo run --release --example registration target/pictures
-	cargo run --release --example topology target/pictures
-	cargo run --release --example vae target/pictures
-	cp $(addprefix target/pictures/,character.svg convolutional.svg deconvolution.svg greeks.svg molecules.svg registration.svg topology.svg vae.svg) docs/pictures/
+	for name in $(SLOW_PICTURES); do cargo run --release --example $$name target/pictures || exit 1; done
+	cp $(patsubst %,target/pictures/%.svg,$(SLOW_PICTURES)) docs/pictures/
 
 doc:
 	cargo doc -p polygrad --no-deps --features $(FEATURES) --open

@@ -32,6 +32,9 @@ mod epidemic;
 #[path = "../../examples/pictures/firmware.rs"]
 mod firmware;
 #[allow(dead_code)]
+#[path = "../../examples/pictures/flow.rs"]
+mod flow;
+#[allow(dead_code)]
 #[path = "../../examples/pictures/gaussian_process.rs"]
 mod gaussian_process;
 #[allow(dead_code)]
@@ -240,6 +243,27 @@ fn sections_of_a_brain_are_registered() {
 #[test]
 fn the_flight_is_as_in_the_documentation() {
     assert_shown("firmware", |out| firmware::run(out));
+}
+
+/// As for the text, the full setting takes too long: a small one must learn.
+#[test]
+fn a_flow_learns_where_earthquakes_happen() {
+    let size = flow::Size { hidden: 8, batch: 32, updates: 60, drawn: 10, columns: 9 };
+    let mut out = Vec::new();
+    let svg = flow::run(&size, &mut out).expect("the flow is trained");
+    let report = String::from_utf8(out).expect("a report is text");
+    let (losses, nats) = report.split_once("nats").expect("two parts");
+    let nats: Vec<f64> = nats.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+    let [_, _, before, after] = nats[..] else { panic!("{report}") };
+    assert!(after > before + 0.02, "{report}");
+    // The distributions beside the flow do not depend on the setting.
+    let page = fs::read_to_string(root().join("docs/examples/flow.md")).expect("the page can be read");
+    for line in report.lines().filter(|line| line.starts_with("a normal") || line.starts_with("one around")) {
+        assert!(page.contains(line), "the page has no line {line}");
+    }
+    assert!(losses.starts_with("800 places to learn from, 200 held out"), "{report}");
+    // Places held out, places drawn, and two in the legends.
+    assert_eq!(svg.matches("<circle").count(), 212);
 }
 
 #[test]

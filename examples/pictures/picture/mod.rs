@@ -27,6 +27,10 @@ enum Mark {
     Points(Vec<(f64, f64)>),
     /// The lower ends, and the upper ones.
     Band(Vec<(f64, f64)>, Vec<(f64, f64)>),
+    /// Where arrows begin, and where they end.
+    Arrows(Vec<(f64, f64)>, Vec<(f64, f64)>),
+    /// Opposite corners of rectangles, and how dark each of them is, from 0 to 1.
+    Shades(Vec<[(f64, f64); 2]>, Vec<f64>),
 }
 
 /// Square images in rows of so many, each pixel from 0, white, to 1.
@@ -136,6 +140,30 @@ impl<'a> Picture<'a> {
         self.with(Mark::Band(pairs(x, low), pairs(x, high)), colour, name)
     }
 
+    /// Arrows from points to others.
+    pub(crate) fn arrows(self, name: &'a str, colour: usize, from: &[(f64, f64)], to: &[(f64, f64)]) -> Self {
+        self.with(Mark::Arrows(from.to_vec(), to.to_vec()), colour, name)
+    }
+
+    /// Rows of numbers from 0 to 1 as rectangles in eight shades of a colour, the first row below. `x` and `y` are where the
+    /// columns and the rows begin and end. Neighbours of one shade are one rectangle.
+    pub(crate) fn shades(self, name: &'a str, colour: usize, x: &[f64], y: &[f64], numbers: &[f64]) -> Self {
+        let (mut corners, mut shades) = (Vec::new(), Vec::new());
+        let shade = |p: &f64| (p * 8.0).round().clamp(0.0, 8.0);
+        for (k, row) in numbers.chunks(x.len() - 1).enumerate() {
+            let mut from = 0;
+            for run in row.chunk_by(|a, b| shade(a) == shade(b)) {
+                let to = from + run.len();
+                if shade(&run[0]) > 0.0 {
+                    corners.push([(x[from], y[k]), (x[to], y[k + 1])]);
+                    shades.push(shade(&run[0]) / 8.0);
+                }
+                from = to;
+            }
+        }
+        self.with(Mark::Shades(corners, shades), colour, name)
+    }
+
     /// The points with heights as they are drawn.
     fn placed(&self, points: &[(f64, f64)]) -> Vec<(f64, f64)> {
         points.iter().map(|&(x, y)| (x, if self.logarithmic { y.log10() } else { y })).collect()
@@ -145,7 +173,8 @@ impl<'a> Picture<'a> {
     fn range(&self, of: impl Fn(&(f64, f64)) -> f64, room: f64) -> (f64, f64) {
         let points = self.series.iter().flat_map(|series| match &series.mark {
             Mark::Line(points) | Mark::Points(points) => self.placed(points),
-            Mark::Band(low, high) => [self.placed(low), self.placed(high)].concat(),
+            Mark::Band(low, high) | Mark::Arrows(low, high) => [self.placed(low), self.placed(high)].concat(),
+            Mark::Shades(corners, _) => self.placed(corners.as_flattened()),
         });
         let coordinates = points.map(|p| of(&p));
         let (lo, hi) = coordinates.fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), x| (lo.min(x), hi.max(x)));
@@ -162,12 +191,12 @@ impl<'a> Picture<'a> {
         let mut x = 62;
         for Series { mark, colour, name } in self.series.iter().rev().filter(|series| !series.name.is_empty()) {
             match mark {
-                Mark::Line(_) => {
+                Mark::Line(_) | Mark::Arrows(..) => {
                     let line = [at(x, 0), at(x + 22, 0)];
                     area.draw(&PathElement::new(line, colour.stroke_width(2 * FINE as u32)))?;
                 }
                 Mark::Points(_) => area.draw(&Circle::new(at(x + 15, 0), 3 * FINE, colour.filled()))?,
-                Mark::Band(..) => {
+                Mark::Band(..) | Mark::Shades(..) => {
                     area.draw(&Rectangle::new([at(x, -5), at(x + 22, 5)], colour.mix(0.2).filled()))?;
                 }
             }
@@ -221,6 +250,23 @@ impl<'a> Picture<'a> {
             .draw()?;
         for Series { mark, colour, .. } in &self.series {
             match mark {
+                Mark::Arrows(from, to) => {
+                    let style = colour.stroke_width(FINE as u32);
+                    for (a, b) in self.placed(from).into_iter().zip(self.placed(to)) {
+                        // The head is in the units of the picture, as two short lines.
+                        let (along, across) = ((b.0 - a.0) * 0.3, (b.1 - a.1) * 0.3);
+                        let aspect = (top - bottom) / (right - left);
+                        let head = |turn: f64| {
+                            (b.0 - along - turn * across / aspect * 0.6, b.1 - across + turn * along * aspect * 0.6)
+                        };
+                        chart.draw_series([PathElement::new([a, b], style)])?;
+                        chart.draw_series([PathElement::new([head(1.0), b, head(-1.0)], style)])?;
+                    }
+                }
+                Mark::Shades(corners, shades) => {
+                    let cells = corners.iter().zip(shades);
+                    chart.draw_series(cells.map(|(c, shade)| Rectangle::new(*c, colour.mix(0.9 * shade).filled())))?;
+                }
                 Mark::Line(points) => {
                     let style = colour.stroke_width(2 * FINE as u32);
                     chart.draw_series([PathElement::new(self.placed(points), style)])?;
