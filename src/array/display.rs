@@ -22,8 +22,8 @@ const DECIMALS: usize = 8;
 ///
 /// All floats of an array have the same number of decimals: as many as the elements need, at most 8, or the given
 /// precision (`{:.3}`). Without a precision, if an absolute value other than 0 is at least 1e8 or less than 1e-4, all
-/// floats are printed with an exponent. More than 1000 elements are abbreviated with `...`. A rank-0 array prints as
-/// its number, in full; an empty array as `[]` with its shape.
+/// floats are printed with an exponent; [`LowerExp`](fmt::LowerExp) prints one in every case. More than 1000 elements
+/// are abbreviated with `...`. A rank-0 array prints as its number, in full; an empty array as `[]` with its shape.
 ///
 /// ```
 /// use polygrad::Array;
@@ -32,23 +32,21 @@ const DECIMALS: usize = 8;
 /// ```
 impl fmt::Display for Array {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Array::F64(x) => return number(f, x),
-            Array::F32(x) => return number(f, x),
-            Array::I64(x) => return f.pad(&x.to_string()),
-            Array::Bool(x) => return f.pad(&x.to_string()),
-            Array::Shared(_) if self.size() == 0 => return write!(f, "[] (shape {})", Show(self.shape())),
-            Array::Shared(_) => {}
-        }
-        let visible = Visible::of(self);
-        let words = match self.dtype() {
-            DType::F64 => float_words(&visible.elements::<f64>(self), f.precision()),
-            DType::F32 => float_words(&visible.elements::<f32>(self), f.precision()),
-            DType::I64 => visible.elements::<i64>(self).iter().map(i64::to_string).collect(),
-            DType::Bool => visible.elements::<bool>(self).iter().map(bool::to_string).collect(),
-        };
-        let width = words.iter().map(String::len).max().unwrap_or(0);
-        visible.write_block(f, &mut Words { rest: words.iter(), width }, 0)
+        self.print(f, false)
+    }
+}
+
+/// As by [`Display`](fmt::Display), each number with an exponent: `{:e}` with as many decimals as the elements need, at
+/// most 8, `{:.2e}` with two. Masks have none.
+///
+/// ```
+/// use polygrad::Array;
+/// assert_eq!(format!("{:e}", Array::from([1.0, -250.0])), "[ 1.0e0 -2.5e2]");
+/// assert_eq!(format!("{:.2e}", Array::from(0.0123)), "1.23e-2");
+/// ```
+impl fmt::LowerExp for Array {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.print(f, true)
     }
 }
 
@@ -61,6 +59,29 @@ impl fmt::Debug for Array {
 }
 
 impl Array {
+    /// The brackets and the numbers, with exponents where they are asked for or needed.
+    fn print(&self, f: &mut fmt::Formatter<'_>, exponent: bool) -> fmt::Result {
+        match self {
+            Array::F64(x) => return number(f, x, exponent),
+            Array::F32(x) => return number(f, x, exponent),
+            Array::I64(x) if exponent => return fmt::LowerExp::fmt(x, f),
+            Array::I64(x) => return f.pad(&x.to_string()),
+            Array::Bool(x) => return f.pad(&x.to_string()),
+            Array::Shared(_) if self.size() == 0 => return write!(f, "[] (shape {})", Show(self.shape())),
+            Array::Shared(_) => {}
+        }
+        let (visible, precision) = (Visible::of(self), f.precision());
+        let words = match self.dtype() {
+            DType::F64 => float_words(&visible.elements::<f64>(self), precision, exponent),
+            DType::F32 => float_words(&visible.elements::<f32>(self), precision, exponent),
+            DType::I64 if exponent => exponents(&visible.elements::<i64>(self), precision),
+            DType::I64 => visible.elements::<i64>(self).iter().map(i64::to_string).collect(),
+            DType::Bool => visible.elements::<bool>(self).iter().map(bool::to_string).collect(),
+        };
+        let width = words.iter().map(String::len).max().unwrap_or(0);
+        visible.write_block(f, &mut Words { rest: words.iter(), width }, 0)
+    }
+
     /// The elements on one line, in full precision: `[[1.0, 2.5], [-3.0, 4.0]]`.
     pub(crate) fn in_line(&self) -> InLine<'_> {
         InLine(self)
@@ -95,24 +116,39 @@ impl ComplexText<'_> {
             .map(|(re, im)| format!("{re}{}{im}i", if im.starts_with('-') { "" } else { "+" }))
             .collect()
     }
-}
 
-/// As real arrays are printed, where each part has its own number of decimals.
-impl fmt::Display for ComplexText<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    /// The brackets and the numbers, with exponents where they are asked for or needed.
+    fn print(&self, f: &mut fmt::Formatter<'_>, exponent: bool) -> fmt::Result {
         if self.re.size() == 0 {
             return fmt::Display::fmt(self.re, f);
         }
         let (visible, precision) = (Visible::of(self.re), f.precision());
         let is_scalar = self.re.shape().is_empty();
         let words = self.words(&visible, |visible, part| match part.dtype() {
+            _ if is_scalar && precision.is_none() && exponent => vec![format!("{part:e}")],
             _ if is_scalar && precision.is_none() => vec![part.to_string()],
-            DType::F32 => float_words(&visible.elements::<f32>(part), precision),
-            DType::F64 | DType::I64 | DType::Bool => float_words(&visible.elements::<f64>(part), precision),
+            DType::F32 => float_words(&visible.elements::<f32>(part), precision, exponent),
+            DType::F64 | DType::I64 | DType::Bool => {
+                float_words(&visible.elements::<f64>(part), precision, exponent)
+            }
         });
         let width = words.iter().map(String::len).max().unwrap_or(0);
         let mut words = Words { rest: words.iter(), width };
         if is_scalar { f.write_str(&words.next_padded()) } else { visible.write_block(f, &mut words, 0) }
+    }
+}
+
+/// As real arrays are printed, where each part has its own number of decimals.
+impl fmt::Display for ComplexText<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.print(f, false)
+    }
+}
+
+/// As real arrays are printed with exponents, where each part has its own number of decimals.
+impl fmt::LowerExp for ComplexText<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.print(f, true)
     }
 }
 
@@ -129,25 +165,30 @@ impl fmt::Debug for ComplexText<'_> {
     }
 }
 
-/// A float of rank 0: in full precision, as by `Debug`, unless a precision is given.
-fn number<E: Elem>(f: &mut fmt::Formatter<'_>, x: &E) -> fmt::Result {
-    if f.precision().is_some() { fmt::Display::fmt(x, f) } else { fmt::Debug::fmt(x, f) }
+/// A float of rank 0: in full precision, as by `Debug`, unless a precision or an exponent is asked for.
+fn number<E: Elem + fmt::LowerExp>(f: &mut fmt::Formatter<'_>, x: &E, exponent: bool) -> fmt::Result {
+    match f.precision() {
+        _ if exponent => fmt::LowerExp::fmt(x, f),
+        Some(_) => fmt::Display::fmt(x, f),
+        None => fmt::Debug::fmt(x, f),
+    }
 }
 
 /// The texts of floats with one number of decimals, all with exponents or all without.
-fn float_words<E: Float + fmt::LowerExp>(elements: &[E], precision: Option<usize>) -> Vec<String> {
-    if let Some(decimals) = precision {
-        return elements.iter().map(|x| format!("{x:.decimals$}")).collect();
-    }
+fn float_words<E: Float + fmt::LowerExp>(elements: &[E], precision: Option<usize>, exponent: bool) -> Vec<String> {
     let finite = || elements.iter().filter(|x| x.is_finite());
     let plain = |x: &E| *x == E::ZERO || (1e-4..1e8).contains(&x.as_f64().abs());
-    if finite().all(plain) {
-        let decimals = most_decimals(finite().map(E::to_string));
-        elements.iter().map(|x| format!("{x:.decimals$}")).collect()
-    } else {
-        let decimals = most_decimals(finite().map(|x| format!("{x:e}")));
-        elements.iter().map(|x| format!("{x:.decimals$e}")).collect()
+    if exponent || (precision.is_none() && !finite().all(plain)) {
+        return exponents(elements, precision);
     }
+    let decimals = precision.unwrap_or_else(|| most_decimals(finite().map(E::to_string)));
+    elements.iter().map(|x| format!("{x:.decimals$}")).collect()
+}
+
+/// The texts of numbers with one number of decimals and an exponent each.
+fn exponents<E: fmt::LowerExp>(elements: &[E], precision: Option<usize>) -> Vec<String> {
+    let decimals = precision.unwrap_or_else(|| most_decimals(elements.iter().map(|x| format!("{x:e}"))));
+    elements.iter().map(|x| format!("{x:.decimals$e}")).collect()
 }
 
 /// The largest number of decimals among printed numbers, at least 1 and at most [`DECIMALS`].

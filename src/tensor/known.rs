@@ -139,6 +139,21 @@ impl<T: BaseTensor, const D: usize, E: Elem> fmt::Display for Tensor<T, D, E> {
     }
 }
 
+/// Prints the numbers with an exponent each if they are known (`{:e}`, `{:.2e}`), and element type and shape otherwise.
+///
+/// ```
+/// use polygrad::tensor;
+/// assert_eq!(format!("{:.1e}", tensor([1.0, -2.5e-9])), "[ 1.0e0 -2.5e-9]");
+/// ```
+impl<T: BaseTensor, const D: usize, E: Elem + fmt::LowerExp> fmt::LowerExp for Tensor<T, D, E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.peek() {
+            Some(a) => fmt::LowerExp::fmt(&a, f),
+            None => fmt::Display::fmt(self, f),
+        }
+    }
+}
+
 /// Like [`Display`](fmt::Display), with element type and shape in every case.
 impl<T: BaseTensor, const D: usize, E: Elem> fmt::Debug for Tensor<T, D, E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

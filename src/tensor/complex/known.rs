@@ -79,6 +79,21 @@ impl<T: BaseTensor, const D: usize, E: Float> fmt::Display for Complex<T, D, E> 
     }
 }
 
+/// Prints the numbers with an exponent in each part if they are known, and element type and shape otherwise.
+///
+/// ```
+/// use polygrad::{Complex, tensor};
+/// assert_eq!(format!("{:.1e}", Complex::new(tensor(100.0), tensor(-0.25))), "1.0e2-2.5e-1i");
+/// ```
+impl<T: BaseTensor, const D: usize, E: Float> fmt::LowerExp for Complex<T, D, E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.re.peek(), self.im.peek()) {
+            (Some(re), Some(im)) => fmt::LowerExp::fmt(&ComplexText { re: &re, im: &im }, f),
+            (_, None) | (None, _) => fmt::Display::fmt(self, f),
+        }
+    }
+}
+
 /// Like [`Display`](fmt::Display), with element type and shape in every case.
 impl<T: BaseTensor, const D: usize, E: Float> fmt::Debug for Complex<T, D, E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
