@@ -128,9 +128,7 @@ impl ComplexText<'_> {
             _ if is_scalar && precision.is_none() && exponent => vec![format!("{part:e}")],
             _ if is_scalar && precision.is_none() => vec![part.to_string()],
             DType::F32 => float_words(&visible.elements::<f32>(part), precision, exponent),
-            DType::F64 | DType::I64 | DType::Bool => {
-                float_words(&visible.elements::<f64>(part), precision, exponent)
-            }
+            DType::F64 | DType::I64 | DType::Bool => float_words(&visible.elements::<f64>(part), precision, exponent),
         });
         let width = words.iter().map(String::len).max().unwrap_or(0);
         let mut words = Words { rest: words.iter(), width };

@@ -170,12 +170,15 @@ fn display_respects_the_precision() {
 #[test]
 fn lower_exp_prints_an_exponent_in_every_number() {
     let (x, none) = (Array::from([1.0, -250.0, f64::NAN]), Array::zeros(&[0], DType::F64));
-    assert_eq!(format!("{x:e}|{x:.0e}|{none:e}"), "[ 1.0e0 -2.5e2    NaN]|[ 1e0 -3e2  NaN]|[] (shape [0])");
+    assert_eq!(format!("{x:e}|{x:.3e}|{none:e}"), "[ 1.0e0 -2.5e2    NaN]|[ 1.000e0 -2.500e2      NaN]|[] (shape [0])");
     assert_eq!(format!("{:.2e}|{:e}", Array::from(0.0123f32), Array::from(0.0123)), "1.23e-2|1.23e-2");
     assert_eq!(format!("{:e}|{:.1e}", Array::from([10, 25]), Array::from(1234)), "[1.0e1 2.5e1]|1.2e3");
     assert_eq!(format!("{:e}", Array::from([true])), "[true]");
     let z = Complex::new(tensor([1.0, 200.0]), tensor([-0.25, 0.5]));
-    assert_eq!(format!("{z:.1e}|{:e}", Complex::new(tensor(200.0), tensor(0.5))), "[1.0e0-2.5e-1i 2.0e2+5.0e-1i]|2e2+5e-1i");
+    assert_eq!(
+        format!("{z:.1e}|{:e}", Complex::new(tensor(200.0), tensor(0.5))),
+        "[1.0e0-2.5e-1i 2.0e2+5.0e-1i]|2e2+5e-1i"
+    );
     let traced = |x: &Tensor<_, 1>| {
         assert_eq!(format!("{x:.2e}"), "f64 [2]");
         x.sum()

@@ -318,6 +318,9 @@ fn page() -> String {
          Data that are not differentiated come last, in the form `_with`: `grad_with(f, &x, &data)`, where `f` takes both. \
          `symbolic` has the form `_in` instead, which names the inputs to differentiate. `higher` has some verbs in a third \
          form, `_by`, which names an instance.\n\n\
+         A direction, a tangent or a cotangent takes the place of the data where a function is called: `Function::hvp(f, &x)` is \
+         called by `run_with(&x, &v)`, and `Function::hvp_with(f, &x, &data)` by `run_with(&x, &(v, data))`. So are those of \
+         `Jit`, by `call_with`.\n\n\
          The table is that of `tests/language/verbs.rs`, and tests hold each home to it. *Work* is the number of elements that \
          the program of a `Function` computes or moves, in multiples of that of the function itself. It is counted for \
          `tanh(W x)` with 32 numbers, and where the verb needs a number, for the sum of its squares.\n\n",
