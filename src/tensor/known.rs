@@ -143,7 +143,7 @@ impl<T: BaseTensor, const D: usize, E: Elem> fmt::Display for Tensor<T, D, E> {
 ///
 /// ```
 /// use polygrad::tensor;
-/// assert_eq!(format!("{:.1e}", tensor([1.0, -2.5e-9])), "[ 1.0e0 -2.5e-9]");
+/// assert_eq!(format!("{:.1e}", tensor([1.0, -2.5e-9])), "[  1.0e0 -2.5e-9]");
 /// ```
 impl<T: BaseTensor, const D: usize, E: Elem + fmt::LowerExp> fmt::LowerExp for Tensor<T, D, E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
