@@ -1,7 +1,7 @@
 //! Linear algebra of complex matrices, by real matrices of twice the size.
 //!
-//! Law: the matrix `a + i b` is the real matrix `[[a, -b], [b, a]]`, whose products and inverse are those of complex
-//! matrices; so equations are solved with derivatives of every order. A Hermitian matrix is a symmetric one with each
+//! Law: the matrix `a + i b` is the real matrix `[[a, -b], [b, a]]`, whose products, inverse and exponential are those of
+//! complex matrices; so equations are solved with derivatives of every order. A Hermitian matrix is a symmetric one with each
 //! eigenvalue twice, whose eigenvectors have no derivative: eigenvalues and vectors have a rule of their own here, which
 //! is differentiated for further orders. Determinants, whose angle the real matrix loses, are in `determinants`.
 
@@ -75,6 +75,31 @@ impl<T: BaseTensor, const D: usize, E: Float> Complex<T, D, E> {
         or_panic(Matrix::Inverse.try_matrix(self.re().raw().shape()));
         let n = self.shape()[D - 1];
         of_halves(&doubled(self).inverse().slice(D - 1, ..n), D - 2)
+    }
+
+    /// The exponential of a matrix, `e^a = sum_k a^k / k!`, by that of a real matrix of twice the size: accuracy, range
+    /// and method are those of [`Tensor::expm`]. Of `-i h t` with a Hermitian `h` it is unitary, the evolution of a
+    /// quantum state through the time `t`. The leading axes are those of a batch.
+    ///
+    /// ```
+    /// use polygrad::{Complex, tensor};
+    /// // Half a turn about the x axis of a spin.
+    /// let half = std::f64::consts::FRAC_PI_2;
+    /// let turned = Complex::new(tensor([[0.0, 0.0], [0.0, 0.0]]), tensor([[0.0, -half], [-half, 0.0]])).expm();
+    /// let flipped = Complex::new(tensor([[0.0, 0.0], [0.0, 0.0]]), tensor([[0.0, -1.0], [-1.0, 0.0]]));
+    /// assert!((turned - flipped).abs().max_all().item() < 1e-15);
+    /// ```
+    ///
+    /// # Panics
+    /// When the matrix is not square.
+    #[track_caller]
+    pub fn expm<const M: usize>(&self) -> Self
+    where
+        Rank<D>: Plus<2, M>,
+    {
+        or_panic(Matrix::Expm.try_matrix(self.re().raw().shape()));
+        let n = self.shape()[D - 1];
+        of_halves(&doubled(self).expm().slice(D - 1, ..n), D - 2)
     }
 }
 

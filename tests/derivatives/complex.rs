@@ -288,6 +288,25 @@ fn equations_are_solved() {
     assert_relative_eq!(stack.solve(&sides).row(1), a.conj().solve(&b), epsilon = 1e-15);
 }
 
+#[test]
+fn exponentials_are_those_of_eigenvalues() {
+    let a = matrix::<Concrete>();
+    let h = &a + a.adjoint();
+    let (w, v) = h.eigh();
+    let turned = (&v * Complex::from_polar(&Tensor::ones([3]), &-w).insert_axis::<2>(0)).matmul(&v.adjoint());
+    assert_relative_eq!((h.times_i() * -1.0).expm(), turned, epsilon = 1e-13);
+    let stack = Complex::stack::<3>(&[&a, &h]);
+    assert_relative_eq!(stack.expm().row(1), h.expm(), max_relative = 1e-13);
+    // A batch, its derivative, and the derivative of that.
+    fn loss<T: BaseTensor>(a: &Complex<T, 2>) -> Tensor<T, 0> {
+        let both = Complex::stack::<3>(&[a, &a.adjoint()]).expm();
+        both.abs2().sum().ln() + both.row(0).matmul(&both.row(1)).im().sin().sum()
+    }
+    let a = a * 0.3;
+    assert_gradient(|a: &Complex<_, 2>| loss(a), &a);
+    assert_gradient(|a: &Complex<_, 2>| grad(|a: &Complex<Term, 2>| loss(a), a).abs2().sum(), &a);
+}
+
 /// All float values that a program computes.
 fn values(program: &Program, inputs: &[Array]) -> Vec<f64> {
     let mut all = Builder::literal();

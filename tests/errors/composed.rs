@@ -80,6 +80,7 @@ pub(crate) fn composed<T: BaseTensor>(x: &Tensor<T, 2>, log: &mut Log) {
     log.panics(|| x.to_complex().solve(&v.to_complex()));
     log.panics(|| x.matmul(&x.t()).to_complex().solve(&none.to_complex()));
     log.panics(|| x.to_complex().inverse());
+    log.panics(|| x.to_complex().expm());
     log.panics(|| x.to_complex().eigh());
     log.panics(|| x.to_complex().fft_axes([0, 0]));
     log.panics(|| v.to_complex().ifft(1));

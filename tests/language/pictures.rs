@@ -1,6 +1,6 @@
 //! The examples with pictures: what they print is the text of their pages in `docs/examples`, and what they draw is in
-//! `docs/pictures`. `make bless` writes both anew, but for `character`, `convolutional`, `deconvolution`, `flow`, `greeks`, `molecules`, `registration`,
-//! `topology` and `vae`, whose full settings are drawn by `make pictures`; of their pages the reports of small settings are compared.
+//! `docs/pictures`. `make bless` writes both anew, but for the examples of `SLOW_PICTURES` in the Makefile, whose full settings are
+//! drawn by `make pictures`; of their pages the reports of small settings are compared.
 
 #![allow(clippy::duplicate_mod, reason = "each example is a program of its own, with the module of pictures")]
 
@@ -55,6 +55,9 @@ mod neuron;
 #[allow(dead_code)]
 #[path = "../../examples/pictures/poisson.rs"]
 mod poisson;
+#[allow(dead_code)]
+#[path = "../../examples/pictures/quantum.rs"]
+mod quantum;
 #[allow(dead_code)]
 #[path = "../../examples/pictures/registration.rs"]
 mod registration;
@@ -221,6 +224,24 @@ fn the_blur_of_a_photograph_is_found() {
     let decibels: Vec<f64> = decibels.split_whitespace().filter_map(|word| word.parse().ok()).collect();
     assert!(decibels[2] > decibels[0] + 0.3, "three steps must sharpen the photograph, but the table is {decibels:?}");
     assert_eq!(svg.matches("<image").count(), 4);
+}
+
+/// As for the text, the full number of steps takes too long: by few, free samples must be better than three constants.
+#[test]
+fn the_pulse_of_a_qubit_is_shaped() {
+    let mut out = Vec::new();
+    let svg = quantum::run(&[10], 25, &mut out).expect("pulses are shaped");
+    let report = String::from_utf8(out).expect("a report is text");
+    let page = fs::read_to_string(root().join("docs/examples/quantum.md")).expect("the page can be read");
+    let rows: Vec<&str> = report.lines().collect();
+    for row in &rows[..3] {
+        assert!(page.contains(row), "the page has no line {row}");
+    }
+    let error = |row: &str| row.split_whitespace().filter_map(|word| word.parse::<f64>().ok()).find(|x| *x < 1.0);
+    let [with_drag, free] = [2, 3].map(|row| error(rows[row]).expect("an error"));
+    assert!(free < 0.2 * with_drag, "{report}");
+    // A point of each pulse, and one in the legend.
+    assert_eq!(svg.matches("<circle").count(), 4);
 }
 
 /// As for the text, the full number of steps takes too long.
