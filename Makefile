@@ -183,7 +183,7 @@ bless:
 	UPDATE_EXPECT=1 cargo test --test language --test programs -- architecture kept operations verbs examples pictures task_pictures printing recognized
 
 # Draws the pictures that take too long for a test. Their pages show what is printed.
-SLOW_PICTURES = character convolutional deconvolution flow greeks molecules quantum registration topology vae
+SLOW_PICTURES = arm character convolutional deconvolution flow greeks molecules quantum registration topology vae
 pictures:
 	for name in $(SLOW_PICTURES); do cargo run --release --example $$name target/pictures || exit 1; done
 	cp $(patsubst %,target/pictures/%.svg,$(SLOW_PICTURES)) docs/pictures/

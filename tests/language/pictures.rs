@@ -14,6 +14,9 @@ use super::examples::assert_printed_in;
 use crate::root::root;
 
 #[allow(dead_code)]
+#[path = "../../examples/pictures/arm.rs"]
+mod arm;
+#[allow(dead_code)]
 #[path = "../../examples/pictures/branch_and_bound.rs"]
 mod branch_and_bound;
 #[allow(dead_code)]
@@ -100,6 +103,26 @@ fn assert_shown(name: &str, run: impl FnOnce(&mut Vec<u8>) -> Result<String, Box
     let svg = run(&mut out).expect("the example succeeds");
     assert_printed_in(&format!("docs/examples/{name}.md"), &String::from_utf8(out).expect("a report is text"), 0.01);
     assert_drawn(name, &svg);
+}
+
+/// As below, the full number of steps takes too long: by few, the torques must give the energy that the arm gains.
+#[test]
+fn the_motion_of_an_arm_is_planned() {
+    let mut out = Vec::new();
+    let svg = arm::run(3, 60, &mut out).expect("a motion is planned");
+    let report = String::from_utf8(out).expect("a report is text");
+    let page = fs::read_to_string(root().join("docs/examples/arm.md")).expect("the page can be read");
+    let numbers = |text: &str, row: &str| -> Vec<f64> {
+        let row = text.lines().find(|line| line.starts_with(row)).expect("a row");
+        row.split_whitespace().filter_map(|word| word.parse().ok()).collect()
+    };
+    let [plain, planned, shown] =
+        [(&report, "plain "), (&report, "planned "), (&page, "plain ")].map(|(text, row)| numbers(text, row));
+    // Effort, load, speed, energies; how exact the playback is depends on its steps.
+    assert!(plain[..5].iter().zip(&shown).all(|(x, y)| (x - y).abs() < 0.02 * y), "{report}");
+    assert!((planned[3] - planned[4]).abs() < 1e-3 && planned[0] < plain[0], "{report}");
+    // Seven poses of each motion.
+    assert_eq!(svg.matches("<circle").count(), 14);
 }
 
 /// The full setting takes too long without optimization: a small one must learn, print what the page says, and be

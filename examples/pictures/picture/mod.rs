@@ -16,6 +16,8 @@ pub(crate) mod raster;
 
 /// The size of a picture.
 const SIZE: (i32, i32) = (720, 420);
+/// The length of both axes: what borders and labels leave.
+const AXES: (i32, i32) = (SIZE.0 - 2 * 14 - 52, SIZE.1 - 58 - 14 - 38);
 /// The crate rounds places to whole numbers, of which so many are a unit of the size: lines are smooth.
 const FINE: i32 = 4;
 const COLOURS: [RGBColor; 4] =
@@ -86,6 +88,7 @@ pub(crate) struct Picture<'a> {
     labels: [&'a str; 2],
     with_zero: bool,
     logarithmic: bool,
+    equal: bool,
     series: Vec<Series<'a>>,
     /// What is there in place of axes.
     tiles: Option<Tiles<'a>>,
@@ -102,7 +105,15 @@ fn font(size: i32) -> TextStyle<'static> {
 impl<'a> Picture<'a> {
     /// A picture with a title and the names of its axes.
     pub(crate) fn new(title: &'a str, x: &'a str, y: &'a str) -> Self {
-        Picture { title, labels: [x, y], with_zero: false, logarithmic: false, series: Vec::new(), tiles: None }
+        Picture {
+            title,
+            labels: [x, y],
+            with_zero: false,
+            logarithmic: false,
+            equal: false,
+            series: Vec::new(),
+            tiles: None,
+        }
     }
 
     /// A picture of square images, `columns` in a row, each pixel from 0, white, to 1.
@@ -118,6 +129,11 @@ impl<'a> Picture<'a> {
     /// The vertical axis is logarithmic, with a number at each power of ten: values are positive.
     pub(crate) fn logarithmic(self) -> Self {
         Picture { logarithmic: true, ..self }
+    }
+
+    /// A unit is as long on both axes.
+    pub(crate) fn equal(self) -> Self {
+        Picture { equal: true, ..self }
     }
 
     fn with(mut self, mark: Mark, colour: usize, name: &'a str) -> Self {
@@ -182,6 +198,16 @@ impl<'a> Picture<'a> {
         (lo - room, hi + room)
     }
 
+    /// The ranges of both axes, one of them widened about its middle so that a unit is as long on both.
+    fn widened(&self, x: (f64, f64), y: (f64, f64)) -> ((f64, f64), (f64, f64)) {
+        let unit = f64::max((x.1 - x.0) / f64::from(AXES.0), (y.1 - y.0) / f64::from(AXES.1));
+        let about = |(lo, hi): (f64, f64), length: i32| {
+            let (middle, half) = ((lo + hi) / 2.0, unit * f64::from(length) / 2.0);
+            (middle - half, middle + half)
+        };
+        (about(x, AXES.0), about(y, AXES.1))
+    }
+
     /// Samples and names in a row above the axes, what is drawn last first.
     fn legend<B: DrawingBackend>(&self, area: &DrawingArea<B, Shift>) -> Result<(), Box<dyn Error + 'a>>
     where
@@ -219,6 +245,10 @@ impl<'a> Picture<'a> {
         self.legend(area)?;
         let ((left, right), (bottom, top)) = (self.range(|p| p.0, 0.02), self.range(|p| p.1, 0.06));
         let bottom = if self.with_zero { 0.0 } else { bottom };
+        let ((left, right), (bottom, top)) = match self.equal {
+            true => self.widened((left, right), (bottom, top)),
+            false => ((left, right), (bottom, top)),
+        };
         let mut chart = ChartBuilder::on(area)
             .margin(14 * FINE)
             .margin_top(58 * FINE)
