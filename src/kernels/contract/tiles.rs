@@ -271,7 +271,9 @@ impl Shape {
         let shared = match access(self.shared) {
             // Strided lanes that many rows share are packed.
             apart if rows > ROWS => 1.0 + apart * together / rows as f64,
-            apart => apart,
+            // Those that few rows share are read one by one at each step, which takes as long as several products.
+            apart if apart > 1.0 => 3.0 * apart,
+            near => near,
         };
         let step = together * (1.0 + access(1 - self.shared)) + shared;
         (step + 2.0 * together * access(2) / depth as f64) / (together * filled)

@@ -208,6 +208,18 @@ fn passes_stay_passes() {
     }
 }
 
+/// Few columns are the lanes of tiles, though they do not fill them: the rows as lanes would be read one by one.
+#[test]
+fn few_columns_are_lanes() {
+    for columns in 2..5 {
+        for dtype in [crate::dtype::DType::F64, crate::dtype::DType::F32] {
+            let plan = PlannedContraction::new(&product([1, 400, columns, 64], [false; 3], false), dtype, [false; 2]);
+            let expected = format!("matrix product in registers [400, {columns}, 64]");
+            assert!(plan.describe().starts_with(&expected), "{}", plan.describe());
+        }
+    }
+}
+
 /// The shapes for which tiles were made run in tiles.
 #[test]
 fn tiles_are_chosen() {
