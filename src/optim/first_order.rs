@@ -3,6 +3,7 @@
 use super::{Optimizer, Rate, State};
 use crate::base::BaseTensor;
 use crate::ops::{Binary, Unary};
+use crate::shape::Show;
 use crate::tensor::Tensor;
 use crate::tree::{Tree, TreeMath};
 
@@ -74,7 +75,7 @@ impl Optimizer for Sgd {
     ) -> (P, State<T, P>) {
         let rate = self.rate.at(&state.count);
         let count = &state.count + 1.0;
-        let Some(velocity) = remembered("sgd", self.moments(), state).first() else {
+        let Some(velocity) = remembered("sgd", self.moments(), x, gradient, state).first() else {
             return (x.sub(&gradient.times(&rate)), State { count, moments: Vec::new() });
         };
         let velocity = velocity.scale(self.momentum).add(gradient);
@@ -162,7 +163,7 @@ impl Optimizer for Adam {
     ) -> (P, State<T, P>) {
         let rate = self.rate.at(&state.count);
         let count = &state.count + 1.0;
-        let moments = remembered("adam", 2, state);
+        let moments = remembered("adam", 2, x, gradient, state);
         let [b1, b2] = self.betas;
         let first = moments[0].scale(b1).add_scaled(1.0 - b1, gradient);
         let second = moments[1].scale(b2).add_scaled(1.0 - b2, &gradient.unary(Unary::Square));
@@ -193,13 +194,47 @@ fn missing<T: BaseTensor>(b: f64, count: &Tensor<T, 0>) -> Tensor<T, 0> {
 
 /// The moments of the state, as many as the rule needs.
 #[track_caller]
-fn remembered<'a, T: BaseTensor, P>(name: &str, needed: usize, state: &'a State<T, P>) -> &'a [P] {
+fn remembered<'a, T: BaseTensor, P: Tree<T>>(
+    name: &str,
+    needed: usize,
+    x: &P,
+    gradient: &P,
+    state: &'a State<T, P>,
+) -> &'a [P] {
     let given = state.moments.len();
     assert!(
         given == needed,
         "{name}: the state must have {needed} moments, but it has {given}; make it with `init` of the same optimizer"
     );
+    same_leaves(name, "the gradient", "take it at these parameters", x, gradient);
+    for moment in &state.moments {
+        same_leaves(name, "the state", "make it with `init` for these parameters", x, moment);
+    }
     &state.moments
+}
+
+/// Checks that a tree has leaves of the shapes and element types of the parameters.
+#[track_caller]
+fn same_leaves<T: BaseTensor, P: Tree<T>>(name: &str, what: &str, way_out: &str, x: &P, other: &P) {
+    let (x, other) = (x.leaves(), other.leaves());
+    if x.len() != other.len() {
+        panic!(
+            "{name}: {what} must have the structure of the parameters, but they have {} and {} leaves; {way_out}",
+            other.len(),
+            x.len()
+        );
+    }
+    for (i, (x, other)) in x.iter().zip(&other).enumerate() {
+        if x.shape() != other.shape() || x.dtype() != other.dtype() {
+            panic!(
+                "{name}: {what} must have the leaves of the parameters, but leaf {i} is {} {} and that of the parameters {} {}; {way_out}",
+                other.dtype(),
+                Show(other.shape()),
+                x.dtype(),
+                Show(x.shape())
+            );
+        }
+    }
 }
 
 #[track_caller]

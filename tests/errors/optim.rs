@@ -18,6 +18,13 @@ pub(crate) fn optimizers(log: &mut Log) {
     log.panics(|| Adam::new(0.1).epsilon(-1.0));
     log.panics(|| Adam::new(0.1).decay(f64::INFINITY));
     log.panics(|| Adam::new(0.1).update(&x, &x, &state));
+    let (one, two) = (vec![tensor([1.0, 2.0])], vec![tensor([1.0, 2.0]), tensor([3.0, 4.0])]);
+    let longer = vec![tensor([1.0, 2.0, 3.0])];
+    let adam = Adam::new(0.1);
+    log.panics(|| adam.update(&one, &longer, &adam.init(&one)));
+    log.panics(|| adam.update(&one, &two, &adam.init(&one)));
+    log.panics(|| adam.update(&one, &one, &adam.init(&longer)));
+    log.panics(|| Sgd::new(0.1).update(&one, &longer, &Sgd::new(0.1).init(&one)));
     log.panics(|| Rate::linear(0.1, -0.1, 10));
     log.panics(|| Rate::cosine(0.1, 0.0, 0));
     log.panics(|| Rate::exponential(0.1, 0.0, 10));
