@@ -4,8 +4,8 @@
 use approx::assert_relative_eq;
 use polygrad::program::Term;
 use polygrad::{
-    BaseTensor, Complex, Concrete, Function, GradientCheck, Tensor, assert_gradient, direct, grad, holomorphic_grad,
-    jvp, map, tensor, vmap,
+    BaseTensor, Complex, Concrete, Function, GradientCheck, Tensor, direct, grad, holomorphic_grad, jvp, map, tensor,
+    vmap,
 };
 
 type C<const D: usize> = Complex<Concrete, D>;
