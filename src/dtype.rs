@@ -8,6 +8,11 @@ use std::fmt;
 /// The element type of a tensor, as a value known at run time.
 ///
 /// Closed: an interpreter fails to compile where a new element type has no values yet.
+///
+/// ```
+/// use polygrad::{DType, tensor};
+/// assert_eq!(tensor([1, 2]).raw().dtype(), DType::I64);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum DType {
     /// 64-bit IEEE floats, differentiable.
@@ -25,6 +30,11 @@ impl DType {
     pub const ALL: [DType; 4] = [DType::F64, DType::F32, DType::I64, DType::Bool];
 
     /// Whether values of this type have a tangent space: floats do, integers and masks do not.
+    ///
+    /// ```
+    /// use polygrad::DType;
+    /// assert!(DType::F32.is_float() && !DType::Bool.is_float());
+    /// ```
     pub fn is_float(self) -> bool {
         match self {
             DType::F64 | DType::F32 => true,
@@ -49,6 +59,11 @@ impl DType {
     }
 
     /// The name of the type in Rust: `f64`, `f32`, `i64` or `bool`.
+    ///
+    /// ```
+    /// use polygrad::DType;
+    /// assert_eq!(DType::ALL.map(DType::name), ["f64", "f32", "i64", "bool"]);
+    /// ```
     pub fn name(self) -> &'static str {
         match self {
             DType::F64 => "f64",
@@ -135,6 +150,15 @@ pub trait Num: Elem + num_traits::NumCast {
 }
 
 /// A differentiable element type: `f64` or `f32`.
+///
+/// ```
+/// use polygrad::{BaseTensor, Float, Tensor, tensor};
+/// /// A function of `f64` and of `f32`.
+/// fn half<T: BaseTensor, E: Float>(x: &Tensor<T, 1, E>) -> Tensor<T, 1, E> {
+///     x * E::of_f64(0.5)
+/// }
+/// assert_eq!(half(&tensor([1.0f32])), tensor([0.5f32]));
+/// ```
 pub trait Float: Num + num_traits::Float + num_traits::FloatConst {
     /// The nearest value of this type.
     fn of_f64(x: f64) -> Self;

@@ -347,6 +347,11 @@ impl Array {
     }
 
     /// The sizes of the axes, outermost first.
+    ///
+    /// ```
+    /// use polygrad::Array;
+    /// assert_eq!(Array::full(&[2, 3], 1.0).shape(), [2, 3]);
+    /// ```
     #[inline]
     pub fn shape(&self) -> &[usize] {
         match self {
@@ -356,17 +361,32 @@ impl Array {
     }
 
     /// The number of axes.
+    ///
+    /// ```
+    /// use polygrad::Array;
+    /// assert_eq!(Array::full(&[2, 3], 1.0).rank(), 2);
+    /// ```
     #[inline]
     pub fn rank(&self) -> usize {
         self.shape().len()
     }
 
     /// The number of elements.
+    ///
+    /// ```
+    /// use polygrad::Array;
+    /// assert_eq!(Array::full(&[2, 3], 1.0).size(), 6);
+    /// ```
     pub fn size(&self) -> usize {
         shape::size(self.shape())
     }
 
     /// The element type.
+    ///
+    /// ```
+    /// use polygrad::{Array, DType};
+    /// assert_eq!(Array::full(&[2], 1.0f32).dtype(), DType::F32);
+    /// ```
     #[inline]
     pub fn dtype(&self) -> DType {
         match self {
@@ -384,6 +404,13 @@ impl Array {
     }
 
     /// The elements, as stored: one by one or as one repeated value; `None` if they are not of type `E`.
+    ///
+    /// ```
+    /// use polygrad::Array;
+    /// let ones = Array::full(&[2, 3], 1.0);
+    /// assert_eq!(ones.values::<f64>().expect("floats").get(4), 1.0);
+    /// assert!(ones.values::<i64>().is_none());
+    /// ```
     pub fn values<E: Elem>(&self) -> Option<Values<'_, E>> {
         if let Array::Shared(s) = self {
             return s.data.of::<E>().map(|e| match e {

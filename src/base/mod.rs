@@ -55,6 +55,16 @@ pub type WhileFn<'a, T> = &'a mut dyn FnMut(Vec<T>) -> Vec<T>;
 ///   integer division by zero has a value (see [`crate::ops::IntBinary`]).
 /// * Selection is strict: both branches are computed. Values computed in the branch not taken never reach a derivative,
 ///   see [`crate::ops::Guard`].
+///
+/// ```
+/// use polygrad::ops::Unary;
+/// use polygrad::{BaseTensor, tensor};
+/// /// A function of values without types of rank and element, at any interpreter.
+/// fn wave<T: BaseTensor>(x: &T) -> T {
+///     x.unary(Unary::Sin)
+/// }
+/// assert_eq!(wave(tensor([0.0, 1.0]).raw()), *tensor([0.0f64, 1.0]).sin().raw());
+/// ```
 pub trait BaseTensor: Clone + 'static + Staging + Report {
     /// A constant: a known array.
     #[track_caller]

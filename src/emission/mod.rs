@@ -61,6 +61,13 @@ use print::Callee;
 use signature::ParameterList;
 
 /// The reason why a program does not leave as source code.
+///
+/// ```
+/// use polygrad::emission::EmissionError;
+/// use polygrad::{Function, tensor};
+/// let f = Function::stage(|x| x.sin(), &tensor(1.0));
+/// assert!(matches!(f.to_c("two words"), Err(EmissionError::Name { .. })));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum EmissionError {
@@ -100,6 +107,14 @@ pub enum EmissionError {
 }
 
 /// A program as source code.
+///
+/// ```
+/// use polygrad::{Function, tensor};
+/// let f = Function::stage(|x| x.sin() * 2.0, &tensor(1.0));
+/// let source = f.to_c("wave")?;
+/// assert!(source.code.contains("void wave") && source.header.contains("wave"));
+/// # Ok::<(), polygrad::emission::EmissionError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Source {

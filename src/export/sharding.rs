@@ -59,6 +59,12 @@ impl Mesh {
     }
 
     /// The number of devices: the product of the sizes.
+    ///
+    /// ```
+    /// use polygrad::export::Mesh;
+    /// let mesh = Mesh::new(&[("batch", 4), ("model", 2)]);
+    /// assert_eq!((mesh.devices(), mesh.size("batch"), mesh.size("rows")), (8, Some(4), None));
+    /// ```
     pub fn devices(&self) -> usize {
         self.axes.iter().map(|(_, size)| size).product()
     }

@@ -477,6 +477,15 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
 }
 
 /// The triangular matrix that [`solve_triangular`](Tensor::solve_triangular) reads from a matrix.
+///
+/// ```
+/// use polygrad::linalg::Triangle;
+/// use polygrad::tensor;
+/// let (l, b) = (tensor([[2.0, 0.0], [1.0, 4.0]]), tensor([2.0, 9.0]));
+/// assert_eq!(l.solve_triangular(&b, Triangle::LOWER), tensor([1.0, 2.0]));
+/// // Of the transpose of `l`, without a copy.
+/// assert_eq!(l.solve_triangular(&tensor([4.0, 8.0]), Triangle::LOWER.transposed()), tensor([1.0, 2.0]));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Triangle {
     /// Whether it is the lower triangle, otherwise the upper one.

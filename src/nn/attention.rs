@@ -130,6 +130,13 @@ impl<E: Float> Attention<Array, E> {
     /// For inputs of this width, with so many heads of `width / heads` numbers: weights by [`Init::GlorotUniform`], of
     /// matrices from `width` to `width` numbers.
     ///
+    /// ```
+    /// use polygrad::array::Rng;
+    /// use polygrad::nn::Attention;
+    /// let layer: Attention<_> = Attention::new(6, 2, &mut Rng::new(1));
+    /// assert_eq!(layer.query.shape(), [6, 2, 3]);
+    /// ```
+    ///
     /// # Panics
     /// When the heads do not share the width.
     #[track_caller]
@@ -148,6 +155,17 @@ impl<E: Float> Attention<Array, E> {
 
 impl<T: BaseTensor, E: Float> Attention<T, E> {
     /// Each place of `x`, `[batch, places, width]`, looks at the places of the same sequence.
+    ///
+    /// ```
+    /// use polygrad::Tensor;
+    /// use polygrad::array::Rng;
+    /// use polygrad::nn::{Attention, AttentionMask};
+    /// let layer: Attention<_> = Attention::new(6, 2, &mut Rng::new(1));
+    /// let x = Rng::new(2).normal([1, 4, 6], 0.0, 1.0);
+    /// // The first place sees itself alone.
+    /// let (all, first) = (layer.apply(&x, &AttentionMask::Causal), layer.apply(&x.slice(1, ..1), &AttentionMask::All));
+    /// assert!((all.slice(1, ..1) - first).abs().max_all().item() < 1e-14);
+    /// ```
     ///
     /// # Panics
     /// When the width differs from that of the parameters, or [`attention`](fn@attention) panics.

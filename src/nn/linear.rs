@@ -62,6 +62,13 @@ impl<T: BaseTensor, E: Float> Linear<T, E> {
 
     /// `x W + b` of each line: a shape `[.., inputs]` gives `[.., outputs]`.
     ///
+    /// ```
+    /// use polygrad::nn::Linear;
+    /// use polygrad::tensor;
+    /// let layer: Linear<_> = Linear { weight: tensor([[1.0, 2.0]]), bias: Some(tensor([0.5, 0.0])) };
+    /// assert_eq!(layer.apply(&tensor([[2.0], [3.0]])), tensor([[2.5, 4.0], [3.5, 6.0]]));
+    /// ```
+    ///
     /// # Panics
     /// When the last axis has not the size of the inputs.
     #[track_caller]

@@ -140,6 +140,15 @@ impl Adam {
 
     /// With decoupled weight decay (AdamW): each update also subtracts `rate * decay * x` from each parameter `x`.
     ///
+    /// ```
+    /// use polygrad::optim::{Adam, Optimizer};
+    /// use polygrad::tensor;
+    /// let adam = Adam::new(0.1).decay(0.5);
+    /// let x = tensor(1.0f64);
+    /// let (x, _) = adam.update(&x, &tensor(0.0), &adam.init(&x));
+    /// assert!((x.item() - 0.95).abs() < 1e-15);
+    /// ```
+    ///
     /// # Panics
     /// When it is negative or not finite.
     #[track_caller]

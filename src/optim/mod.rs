@@ -55,6 +55,28 @@ use crate::tensor::Tensor;
 use crate::tree::{Tree, TreeMath};
 
 /// A first-order update rule: it uses gradients alone.
+///
+/// ```
+/// use polygrad::optim::{Optimizer, State};
+/// use polygrad::tree::TreeMath;
+/// use polygrad::{BaseTensor, Tree, tensor};
+/// /// An optimizer of one's own: steps along the gradient.
+/// struct Descent(f64);
+///
+/// impl Optimizer for Descent {
+///     fn moments(&self) -> usize {
+///         0
+///     }
+///
+///     fn update<T: BaseTensor, P: Tree<T, With<T> = P>>(&self, x: &P, slope: &P, now: &State<T, P>) -> (P, State<T, P>) {
+///         (x.add_scaled(-self.0, slope), State { count: &now.count + 1.0, moments: Vec::new() })
+///     }
+/// }
+///
+/// let (descent, x) = (Descent(0.5), tensor([1.0, 2.0]));
+/// let (x, state) = descent.update(&x, &tensor([1.0, -1.0]), &descent.init(&x));
+/// assert_eq!((x, state.count.item()), (tensor([0.5, 2.5]), 1.0));
+/// ```
 pub trait Optimizer {
     /// The number of trees in the state: the moments that the rule needs.
     fn moments(&self) -> usize;

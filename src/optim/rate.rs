@@ -138,12 +138,26 @@ impl Rate {
     ///
     /// The first update has `1 / steps` of the first value; the schedule begins at update number `steps`, counted from
     /// 0.
+    ///
+    /// ```
+    /// use polygrad::optim::Rate;
+    /// use polygrad::tensor;
+    /// let rate = Rate::from(0.1).warmup(4);
+    /// assert_eq!([0.0, 1.0, 9.0].map(|count| rate.at(&tensor(count)).item()), [0.025, 0.05, 0.1]);
+    /// ```
     #[must_use]
     pub fn warmup(self, steps: usize) -> Self {
         Rate { warmup: steps, ..self }
     }
 
     /// The rate of the next update, after `count` updates.
+    ///
+    /// ```
+    /// use polygrad::optim::Rate;
+    /// use polygrad::tensor;
+    /// let rate = Rate::linear(1.0, 0.0, 4);
+    /// assert_eq!(rate.at(&tensor(1.0)).item(), 0.75);
+    /// ```
     #[track_caller]
     pub fn at<T: BaseTensor>(&self, count: &Tensor<T, 0>) -> Tensor<T, 0> {
         if self.warmup == 0 {

@@ -99,6 +99,12 @@ impl Slot {
 }
 
 /// A closed program; see the [module](self).
+///
+/// ```
+/// use polygrad::{Function, tensor};
+/// let record = || Function::stage(|x| x.sin(), &tensor(1.0)).program().clone();
+/// assert_eq!(record(), record());
+/// ```
 #[derive(Clone, Debug)]
 pub struct Program {
     inner: Arc<Inner>,
@@ -196,26 +202,63 @@ impl Program {
     }
 
     /// The inputs.
+    ///
+    /// ```
+    /// use polygrad::{Function, Tensor, tensor};
+    /// let f = Function::stage(|x: &Tensor<_, 1>| x.sin() * 2.0, &tensor([1.0, 2.0]));
+    /// let program = f.optimized();
+    /// assert_eq!(program.inputs()[0].shape[..], [2]);
+    /// ```
     pub fn inputs(&self) -> &[Slot] {
         &self.inner.inputs
     }
 
     /// The outputs.
+    ///
+    /// ```
+    /// use polygrad::{Function, Tensor, tensor};
+    /// let f = Function::stage(|x: &Tensor<_, 1>| x.sin() * 2.0, &tensor([1.0, 2.0]));
+    /// let program = f.optimized();
+    /// assert_eq!(program.outputs()[0].dtype, polygrad::DType::F64);
+    /// ```
     pub fn outputs(&self) -> &[Slot] {
         &self.inner.outputs
     }
 
     /// The operations, operands before uses; the inputs are the first.
+    ///
+    /// ```
+    /// use polygrad::program::Op;
+    /// use polygrad::{Function, Tensor, tensor};
+    /// let f = Function::stage(|x: &Tensor<_, 1>| x.sin() * 2.0, &tensor([1.0, 2.0]));
+    /// let program = f.optimized();
+    /// assert!(matches!(program.nodes()[0].op, Op::Input(0)));
+    /// ```
     pub fn nodes(&self) -> &[Node] {
         &self.inner.code.nodes
     }
 
     /// The numbers of the operations that are the outputs.
+    ///
+    /// ```
+    /// use polygrad::{Function, Tensor, tensor};
+    /// let f = Function::stage(|x: &Tensor<_, 1>| x.sin() * 2.0, &tensor([1.0, 2.0]));
+    /// let program = f.optimized();
+    /// assert_eq!(program.results(), [program.nodes().len() as u32 - 1]);
+    /// ```
     pub fn results(&self) -> &[NodeId] {
         &self.inner.code.results
     }
 
     /// For each operation its last user; the operation itself if it has none, and the number of operations for outputs.
+    ///
+    /// ```
+    /// use polygrad::{Function, Tensor, tensor};
+    /// let f = Function::stage(|x: &Tensor<_, 1>| x.sin() * 2.0, &tensor([1.0, 2.0]));
+    /// let program = f.optimized();
+    /// let last = program.results()[0] as usize;
+    /// assert_eq!(program.last_use()[last] as usize, program.nodes().len());
+    /// ```
     pub fn last_use(&self) -> &[NodeId] {
         &self.inner.code.last_use
     }
@@ -232,6 +275,13 @@ impl Program {
 
     /// The number of operations without inputs, constants and [`Op::Output`], with those of the programs that
     /// operations run. A body that several loops share counts once.
+    ///
+    /// ```
+    /// use polygrad::{Function, Tensor, tensor};
+    /// let f = Function::stage(|x: &Tensor<_, 1>| x.sin() * 2.0, &tensor([1.0, 2.0]));
+    /// let program = f.optimized();
+    /// assert_eq!(program.size(), 2);
+    /// ```
     pub fn size(&self) -> usize {
         self.operations(run_by).filter(counts).count()
     }

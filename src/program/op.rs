@@ -125,6 +125,15 @@ pub struct Loop<R> {
 
 impl<R> Op<R> {
     /// Calls `f` on every operand, in order.
+    ///
+    /// ```
+    /// use polygrad::ops::Binary;
+    /// use polygrad::program::Op;
+    /// let op: Op<u32> = Op::Binary(Binary::Add, 3, 4);
+    /// let mut seen = Vec::new();
+    /// op.operands(&mut |id| seen.push(*id));
+    /// assert_eq!(seen, [3, 4]);
+    /// ```
     pub fn operands<'a>(&'a self, f: &mut dyn FnMut(&'a R)) {
         match self {
             Op::Input(_) | Op::Constant(_) => {}
@@ -194,6 +203,13 @@ impl<R> Op<R> {
     }
 
     /// The same operation with its references mapped.
+    ///
+    /// ```
+    /// use polygrad::ops::Unary;
+    /// use polygrad::program::Op;
+    /// let op: Op<u32> = Op::Unary(Unary::Sin, 3);
+    /// assert_eq!(op.map(&mut |id| id + 1), Op::Unary(Unary::Sin, 4));
+    /// ```
     pub fn map<S>(&self, f: &mut dyn FnMut(&R) -> S) -> Op<S> {
         match self {
             Op::Input(k) => Op::Input(*k),

@@ -109,6 +109,14 @@ impl<T: BaseTensor> Key<T> {
     }
 
     /// Numbers of type `f64` of the exponential distribution with rate 1: `-ln(1 - u)`.
+    ///
+    /// ```
+    /// use polygrad::random::Key;
+    /// use polygrad::Concrete;
+    /// let key = Key::<Concrete>::new(1);
+    /// let x = key.exponential([1000]);
+    /// assert!(x.min_all().item() > 0.0 && (x.mean().item() - 1.0).abs() < 0.1);
+    /// ```
     #[track_caller]
     pub fn exponential<const D: usize>(&self, shape: [usize; D]) -> Tensor<T, D> {
         self.exponential_as(shape)
@@ -122,6 +130,15 @@ impl<T: BaseTensor> Key<T> {
 
     /// Numbers of type `f64` of the standard Gumbel distribution, `-ln(-ln u)`: the largest of `l_i + g_i` is at `i`
     /// with a probability proportional to `exp l_i`.
+    ///
+    /// ```
+    /// use polygrad::random::Key;
+    /// use polygrad::{Concrete, Tensor};
+    /// let key = Key::<Concrete>::new(1);
+    /// // The position of the largest of logits with this noise is a draw of their softmax.
+    /// let logits = Tensor::<Concrete, 1>::zeros([3]);
+    /// assert!((0..3).contains(&(logits + key.gumbel([3])).argmax().item()));
+    /// ```
     #[track_caller]
     pub fn gumbel<const D: usize>(&self, shape: [usize; D]) -> Tensor<T, D> {
         self.gumbel_as(shape)
@@ -212,6 +229,14 @@ impl<T: BaseTensor> Key<T> {
     }
 
     /// The rows along the outermost axis in a random order.
+    ///
+    /// ```
+    /// use polygrad::random::Key;
+    /// use polygrad::{Concrete, Tensor};
+    /// let key = Key::<Concrete>::new(1);
+    /// let x: Tensor<Concrete, 1> = Tensor::linspace(0.0, 9.0, 10);
+    /// assert_eq!(key.shuffle(&x).sort(0), x);
+    /// ```
     #[track_caller]
     pub fn shuffle<E: Elem, const D: usize, const M: usize>(&self, x: &Tensor<T, D, E>) -> Tensor<T, D, E>
     where
@@ -221,6 +246,14 @@ impl<T: BaseTensor> Key<T> {
     }
 
     /// `k` distinct integers from 0 to `n - 1`, in a random order.
+    ///
+    /// ```
+    /// use polygrad::random::Key;
+    /// use polygrad::Concrete;
+    /// let key = Key::<Concrete>::new(1);
+    /// let few = key.choice(100, 5).to_vec();
+    /// assert!(few.len() == 5 && few.iter().all(|k| (0..100).contains(k)));
+    /// ```
     ///
     /// # Panics
     /// When `k` is above `n`.

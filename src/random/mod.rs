@@ -68,6 +68,12 @@ pub struct Key<T: BaseTensor> {
 impl<T: BaseTensor> Key<T> {
     /// The key of a number, as of `jax.random.key`. A key that is made in a recorded program is a constant of it, so
     /// each run draws the same numbers: pass the key as an argument for other ones.
+    ///
+    /// ```
+    /// use polygrad::Concrete;
+    /// use polygrad::random::Key;
+    /// assert_eq!(Key::<Concrete>::new(1).normal([3]), Key::new(1).normal([3]));
+    /// ```
     #[track_caller]
     pub fn new(seed: i64) -> Key<T> {
         Key { word: Tensor::constant(seed) }
@@ -79,6 +85,13 @@ impl<T: BaseTensor> Key<T> {
     }
 
     /// The 64 bits of the key: the two words of `jax.random.key_data`, the first one above.
+    ///
+    /// ```
+    /// use polygrad::Concrete;
+    /// use polygrad::random::Key;
+    /// let key = Key::<Concrete>::new(1);
+    /// assert_eq!(Key::from_tensor(key.clone().into_tensor()), key);
+    /// ```
     pub fn into_tensor(self) -> Tensor<T, 0, i64> {
         self.word
     }
@@ -116,12 +129,27 @@ impl<T: BaseTensor> Key<T> {
 
     /// The key for a number, such as that of a trip or of a step, as of `jax.random.fold_in` for numbers from 0 to
     /// `2^32 - 1`. Distinct numbers give distinct keys.
+    ///
+    /// ```
+    /// use polygrad::Concrete;
+    /// use polygrad::random::Key;
+    /// let key = Key::<Concrete>::new(1);
+    /// let of_trips = [0, 1, 2].map(|trip| key.fold_in(trip).uniform([2]));
+    /// assert_ne!(of_trips[0], of_trips[1]);
+    /// ```
     #[track_caller]
     pub fn fold_in(&self, number: impl Operand<T, 0, i64>) -> Key<T> {
         Key { word: self.word.int_binary(IntBinary::Threefry, number) }
     }
 
     /// 64 random bits for each element, as integers: `jax.random.bits` of 64 bits.
+    ///
+    /// ```
+    /// use polygrad::random::Key;
+    /// use polygrad::{Concrete, Tensor};
+    /// let bits: Tensor<Concrete, 1, i64> = Key::new(1).bits([4]);
+    /// assert_ne!(bits.at([0]), bits.at([1]));
+    /// ```
     ///
     /// # Panics
     /// When no array can have this shape; likewise of all draws.
@@ -131,6 +159,13 @@ impl<T: BaseTensor> Key<T> {
     }
 
     /// 32 random bits for each element, as integers from 0 to `2^32 - 1`: `jax.random.bits` of 32 bits.
+    ///
+    /// ```
+    /// use polygrad::random::Key;
+    /// use polygrad::{Concrete, Tensor};
+    /// let bits: Tensor<Concrete, 1, i64> = Key::new(1).bits32([100]);
+    /// assert!(bits.to_vec().iter().all(|x| (0..1 << 32).contains(x)));
+    /// ```
     #[track_caller]
     pub fn bits32<const D: usize>(&self, shape: [usize; D]) -> Tensor<T, D, i64> {
         self.folded("bits32", shape, 0)

@@ -220,11 +220,22 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
     }
 
     /// The value behind this tensor.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([1.0, 2.0]).raw().shape(), [2]);
+    /// ```
     pub fn raw(&self) -> &T {
         &self.raw
     }
 
     /// The value behind this tensor, by value.
+    ///
+    /// ```
+    /// use polygrad::{Tensor, tensor};
+    /// let x = tensor([1.0, 2.0]);
+    /// assert_eq!(Tensor::<_, 1>::from_raw(x.clone().into_raw()), x);
+    /// ```
     pub fn into_raw(self) -> T {
         self.raw
     }
@@ -382,6 +393,11 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
     }
 
     /// The number of elements: the product of all sizes, 1 at rank 0.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!((tensor([[1.0, 2.0, 3.0]]).size(), tensor(1.0).size()), (3, 1));
+    /// ```
     pub fn size(&self) -> usize {
         crate::shape::size(self.raw.shape())
     }
@@ -399,6 +415,11 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
     }
 
     /// Whether there is no element at all, because some axis has size 0.
+    ///
+    /// ```
+    /// use polygrad::{Concrete, Tensor};
+    /// assert!(Tensor::<Concrete, 2>::zeros([3, 0]).is_empty());
+    /// ```
     pub fn is_empty(&self) -> bool {
         self.size() == 0
     }

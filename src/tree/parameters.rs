@@ -95,6 +95,16 @@ pub enum ParameterError {
 impl Parameters {
     /// The tensors of a tree.
     ///
+    /// ```
+    /// use polygrad::tensor;
+    /// use polygrad::tree::Parameters;
+    /// let model = (tensor([1.0, 2.0]), tensor(3.0));
+    /// let saved = Parameters::of(&model)?;
+    /// let zeros = (tensor([0.0, 0.0]), tensor(0.0));
+    /// assert_eq!((saved.tensors().len(), saved.load_into(&zeros)?), (2, model));
+    /// # Ok::<(), polygrad::tree::ParameterError>(())
+    /// ```
+    ///
     /// # Errors
     /// When two have the same name, which only names of a map can cause.
     pub fn of<P: Tree<Array>>(tree: &P) -> Result<Parameters, ParameterError> {

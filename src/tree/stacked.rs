@@ -122,6 +122,14 @@ impl<T: BaseTensor, S: Tree<T, With<T> = S>> Stacked<T, S> {
     }
 
     /// The number of rows.
+    ///
+    /// ```
+    /// use polygrad::tree::Stacked;
+    /// use polygrad::tensor;
+    /// let rows = [(tensor(1.0), tensor([1.0, 2.0])), (tensor(3.0), tensor([3.0, 4.0]))];
+    /// let stack = Stacked::new(&rows);
+    /// assert!(stack.len() == 2 && !stack.is_empty());
+    /// ```
     pub fn len(&self) -> usize {
         self.rows
     }
@@ -220,6 +228,14 @@ impl<T: BaseTensor, S: Tree<T, With<T> = S>> Stacked<T, S> {
     }
 
     /// All rows.
+    ///
+    /// ```
+    /// use polygrad::tree::Stacked;
+    /// use polygrad::tensor;
+    /// let rows = [(tensor(1.0), tensor([1.0, 2.0])), (tensor(3.0), tensor([3.0, 4.0]))];
+    /// let stack = Stacked::new(&rows);
+    /// assert_eq!(stack.unstack(), rows);
+    /// ```
     #[track_caller]
     pub fn unstack(&self) -> Vec<S> {
         (0..self.rows).map(|k| self.row(k)).collect()

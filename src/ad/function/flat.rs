@@ -380,6 +380,12 @@ impl<P, E: Float> FlatFunction<P, E> {
 
     /// The value for an argument.
     ///
+    /// ```
+    /// use polygrad::{FlatFunction, tensor};
+    /// let f = FlatFunction::new(|x| x.square().sum(), &tensor([0.0, 0.0]));
+    /// assert_eq!(f.value(&[1.0, 2.0]), 5.0);
+    /// ```
+    ///
     /// # Panics
     /// When the result is no number, or the slice has not the size of the argument.
     #[track_caller]
@@ -393,6 +399,13 @@ impl<P, E: Float> FlatFunction<P, E> {
 
     /// The value for an argument; its gradient is written.
     ///
+    /// ```
+    /// use polygrad::{FlatFunction, tensor};
+    /// let f = FlatFunction::new(|x| x.square().sum(), &tensor([0.0, 0.0]));
+    /// let mut slope = [0.0; 2];
+    /// assert_eq!((f.value_and_grad(&[1.0, 2.0], &mut slope), slope), (5.0, [2.0, 4.0]));
+    /// ```
+    ///
     /// # Panics
     /// When the result is no number or has no gradient, or the slices have not the size of the argument.
     #[track_caller]
@@ -405,6 +418,14 @@ impl<P, E: Float> FlatFunction<P, E> {
     }
 
     /// Writes the gradient for an argument, by the program of [`value_and_grad`](Self::value_and_grad).
+    ///
+    /// ```
+    /// use polygrad::{FlatFunction, tensor};
+    /// let f = FlatFunction::new(|x| x.square().sum(), &tensor([0.0, 0.0]));
+    /// let mut slope = [0.0; 2];
+    /// f.grad(&[1.0, 2.0], &mut slope);
+    /// assert_eq!(slope, [2.0, 4.0]);
+    /// ```
     ///
     /// # Panics
     /// As that method.

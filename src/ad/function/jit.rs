@@ -127,6 +127,14 @@ impl<P, Q, Y> Jit<P, Q, Y> {
     }
 
     /// The number of cached programs.
+    ///
+    /// ```
+    /// use polygrad::{Jit, Tensor, tensor};
+    /// let slope = Jit::grad(|x: &Tensor<_, 1>| x.square().sum());
+    /// slope.call(&tensor([1.0]));
+    /// slope.call(&tensor([1.0, 2.0]));
+    /// assert_eq!(slope.kept(), 2);
+    /// ```
     pub fn kept(&self) -> usize {
         self.kept.count()
     }
@@ -139,6 +147,12 @@ impl<P, Q, Y: RefUnwindSafe> RefUnwindSafe for Jit<P, Q, Y> {}
 
 impl<P: Tree<Array>, Q: Tree<Array>, Y> Jit<P, Q, Y> {
     /// The results for these arguments and data.
+    ///
+    /// ```
+    /// use polygrad::{Jit, Tensor, tensor};
+    /// let slope = Jit::grad_with(|x: &Tensor<_, 1>, y: &Tensor<_, 1>| (x * y).sum());
+    /// assert_eq!(slope.call_with(&tensor([1.0, 2.0]), &tensor([3.0, 4.0])), tensor([3.0, 4.0]));
+    /// ```
     ///
     /// # Panics
     /// When the function cannot be recorded: it looks at values, or a variable of a loop escapes from the loop. When a
@@ -202,6 +216,12 @@ where
 
 impl<P: Tree<Array>, Y> Jit<P, (), Y> {
     /// The results for these arguments.
+    ///
+    /// ```
+    /// use polygrad::{Jit, Tensor, tensor};
+    /// let slope = Jit::grad(|x: &Tensor<_, 1>| x.square().sum());
+    /// assert_eq!(slope.call(&tensor([1.0, 2.0])), tensor([2.0, 4.0]));
+    /// ```
     ///
     /// # Panics
     /// As for [`call_with`](Jit::call_with).

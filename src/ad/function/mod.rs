@@ -128,6 +128,12 @@ struct Made {
 }
 
 /// The reason why a staged function did not run.
+///
+/// ```
+/// use polygrad::{Function, RunError, Tensor, tensor};
+/// let f = Function::stage(|x: &Tensor<_, 1>| x.sum(), &tensor([1.0, 2.0]));
+/// assert!(matches!(f.run(&tensor([1.0, 2.0, 3.0])), Err(RunError::Input { .. })));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum RunError {

@@ -53,6 +53,13 @@ impl Default for Solver {
 
 impl Solver {
     /// The same settings with this relative tolerance.
+    ///
+    /// ```
+    /// use polygrad::{Solver, Tensor, tensor};
+    /// let rough = Solver::default().relative(1e-2);
+    /// let root = rough.root(|x: &Tensor<_, 0>, a: &Tensor<_, 0>| x.square() - a, &tensor(1.0), &tensor(2.0));
+    /// assert!((root.item() - 2f64.sqrt()).abs() < 1e-2);
+    /// ```
     pub fn relative(self, relative: f64) -> Solver {
         Solver { relative, ..self }
     }

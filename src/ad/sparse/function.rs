@@ -25,11 +25,25 @@ pub struct SparseFunction<P, Q = ()> {
 
 impl<P, Q> SparseFunction<P, Q> {
     /// The positions of the elements that can be nonzero.
+    ///
+    /// ```
+    /// use polygrad::{Tensor, sparse_jacobian, tensor};
+    /// let x = tensor([1.0, 2.0, 4.0]);
+    /// let j = sparse_jacobian(|x: &Tensor<_, 1>| (x.slice(0, 1..) - x.slice(0, ..2)).square(), &x);
+    /// assert_eq!(j.pattern().shape(), (2, 3));
+    /// ```
     pub fn pattern(&self) -> &SparsityPattern {
         &self.pattern
     }
 
     /// The number of passes of forward and reverse mode that a run makes: the number of colours.
+    ///
+    /// ```
+    /// use polygrad::{Tensor, sparse_jacobian, tensor};
+    /// let x = tensor([1.0, 2.0, 4.0]);
+    /// let j = sparse_jacobian(|x: &Tensor<_, 1>| (x.slice(0, 1..) - x.slice(0, ..2)).square(), &x);
+    /// assert!(j.passes() <= 2);
+    /// ```
     pub fn passes(&self) -> usize {
         self.passes.iter().sum()
     }
@@ -135,6 +149,14 @@ impl<P: Tree<Array>, Q: Tree<Array>> SparseFunction<P, Q> {
 impl<P: Tree<Array>> SparseFunction<P> {
     /// The matrix for this argument.
     ///
+    /// ```
+    /// use polygrad::{Tensor, sparse_jacobian, tensor};
+    /// let x = tensor([1.0, 2.0, 4.0]);
+    /// let j = sparse_jacobian(|x: &Tensor<_, 1>| (x.slice(0, 1..) - x.slice(0, ..2)).square(), &x);
+    /// assert_eq!(j.run(&x)?.to_dense(), tensor([[-2.0, 2.0, 0.0], [0.0, -4.0, 4.0]]));
+    /// # Ok::<(), polygrad::RunError>(())
+    /// ```
+    ///
     /// # Errors
     /// As for [`Function::run`].
     pub fn run(&self, x: &P) -> Result<Triplets, RunError> {
@@ -145,6 +167,14 @@ impl<P: Tree<Array>> SparseFunction<P> {
     /// pattern has the [`row_pointers`](SparsityPattern::row_pointers) and [`columns`](SparsityPattern::columns).
     /// [`SparsityPattern::by_columns`] permutes them to the order of compressed columns. A run of the
     /// [`function`](SparseFunction::function) returns the values as a tensor, without the copy to a `Vec`.
+    ///
+    /// ```
+    /// use polygrad::{Tensor, sparse_jacobian, tensor};
+    /// let x = tensor([1.0, 2.0, 4.0]);
+    /// let j = sparse_jacobian(|x: &Tensor<_, 1>| (x.slice(0, 1..) - x.slice(0, ..2)).square(), &x);
+    /// assert_eq!(j.values(&x)?, [-2.0, 2.0, -4.0, 4.0]);
+    /// # Ok::<(), polygrad::RunError>(())
+    /// ```
     ///
     /// # Errors
     /// As for [`Function::run`].

@@ -32,6 +32,13 @@ pub struct SparsityPattern {
 
 impl SparsityPattern {
     /// The numbers of rows and columns.
+    ///
+    /// ```
+    /// use polygrad::{Tensor, sparse_jacobian, tensor};
+    /// let x = tensor([1.0, 2.0, 4.0]);
+    /// let j = sparse_jacobian(|x: &Tensor<_, 1>| (x.slice(0, 1..) - x.slice(0, ..2)).square(), &x);
+    /// assert_eq!((j.pattern().shape(), j.pattern().len()), ((2, 3), 4));
+    /// ```
     pub fn shape(&self) -> (usize, usize) {
         (self.rows.count(), self.width)
     }
@@ -47,12 +54,25 @@ impl SparsityPattern {
     }
 
     /// Row and column of each entry, in row-major order.
+    ///
+    /// ```
+    /// use polygrad::{Tensor, sparse_jacobian, tensor};
+    /// let x = tensor([1.0, 2.0, 4.0]);
+    /// let j = sparse_jacobian(|x: &Tensor<_, 1>| (x.slice(0, 1..) - x.slice(0, ..2)).square(), &x);
+    /// assert_eq!(j.pattern().entries().last(), Some((1, 2)));
+    /// ```
     pub fn entries(&self) -> impl ExactSizeIterator<Item = (usize, usize)> + Clone {
         self.rows.pairs()
     }
 
     /// For each of the [`entries`](Self::entries), whether its value is the same for all arguments and data, since the
     /// result of the row is linear in the input of the column.
+    ///
+    /// ```
+    /// use polygrad::{Tensor, sparse_jacobian, tensor};
+    /// let j = sparse_jacobian(|x: &Tensor<_, 1>| x.cumsum(0), &tensor([1.0, 2.0]));
+    /// assert_eq!(j.pattern().constant(), [true; 3]);
+    /// ```
     pub fn constant(&self) -> &[bool] {
         &self.constant
     }

@@ -42,6 +42,12 @@ impl<T: BaseTensor, const D: usize, E: Float> Complex<T, D, E> {
     }
 
     /// The squares of the absolute values, `re^2 + im^2`: cheaper than `abs`, and smooth at 0.
+    ///
+    /// ```
+    /// use polygrad::{Complex, tensor};
+    /// let z = Complex::new(tensor([3.0, 0.0]), tensor([4.0, 1.0]));
+    /// assert_eq!(z.abs2(), tensor([25.0, 1.0]));
+    /// ```
     #[track_caller]
     pub fn abs2(&self) -> Tensor<T, D, E> {
         self.re.square() + self.im.square()
@@ -62,12 +68,24 @@ impl<T: BaseTensor, const D: usize, E: Float> Complex<T, D, E> {
     }
 
     /// The complex conjugate, `re - i im`.
+    ///
+    /// ```
+    /// use polygrad::{Complex, tensor};
+    /// let z = Complex::new(tensor([3.0, 0.0]), tensor([4.0, 1.0]));
+    /// assert_eq!(z.conj().im(), &tensor([-4.0, -1.0]));
+    /// ```
     #[track_caller]
     pub fn conj(&self) -> Self {
         Complex { re: self.re.clone(), im: -&self.im }
     }
 
     /// `i z`: a quarter of a turn, without rounding.
+    ///
+    /// ```
+    /// use polygrad::{Complex, tensor};
+    /// let z = Complex::new(tensor([3.0, 0.0]), tensor([4.0, 1.0]));
+    /// assert_eq!(z.times_i(), Complex::new(tensor([-4.0, -1.0]), tensor([3.0, 0.0])));
+    /// ```
     #[track_caller]
     pub fn times_i(&self) -> Self {
         Complex { re: -&self.im, im: self.re.clone() }
@@ -92,6 +110,12 @@ impl<T: BaseTensor, const D: usize, E: Float> Complex<T, D, E> {
     }
 
     /// The square `z^2`, with the real part `(x - y) (x + y)`. Derivative `2 z`.
+    ///
+    /// ```
+    /// use polygrad::{Complex, tensor};
+    /// let z = Complex::new(tensor([3.0, 0.0]), tensor([4.0, 1.0]));
+    /// assert_eq!(z.square(), Complex::new(tensor([-7.0, -1.0]), tensor([24.0, 0.0])));
+    /// ```
     #[track_caller]
     pub fn square(&self) -> Self {
         let (x, y) = (&self.re, &self.im);
@@ -228,6 +252,12 @@ impl<T: BaseTensor, const D: usize, E: Float> Complex<T, D, E> {
     }
 
     /// The hyperbolic sine. Derivative `cosh z`.
+    ///
+    /// ```
+    /// use polygrad::{Complex, tensor};
+    /// let z = Complex::new(tensor(0.5), tensor(1.0));
+    /// assert!((z.sinh() - (z.exp() - (-&z).exp()) * 0.5).abs().item() < 1e-15);
+    /// ```
     #[track_caller]
     pub fn sinh(&self) -> Self {
         let (x, y) = (&self.re, &self.im);
@@ -235,6 +265,12 @@ impl<T: BaseTensor, const D: usize, E: Float> Complex<T, D, E> {
     }
 
     /// The hyperbolic cosine. Derivative `sinh z`.
+    ///
+    /// ```
+    /// use polygrad::{Complex, tensor};
+    /// let z = Complex::new(tensor(0.5), tensor(1.0));
+    /// assert!((z.cosh() - (z.exp() + (-&z).exp()) * 0.5).abs().item() < 1e-15);
+    /// ```
     #[track_caller]
     pub fn cosh(&self) -> Self {
         let (x, y) = (&self.re, &self.im);
@@ -259,18 +295,36 @@ impl<T: BaseTensor, const D: usize, E: Float> Complex<T, D, E> {
     }
 
     /// The sine. Derivative `cos z`.
+    ///
+    /// ```
+    /// use polygrad::{Complex, tensor};
+    /// let z = Complex::new(tensor(0.5), tensor(1.0));
+    /// assert!((z.sin().times_i() - z.times_i().sinh()).abs().item() < 1e-15);
+    /// ```
     #[track_caller]
     pub fn sin(&self) -> Self {
         self.times_i().sinh().over_i()
     }
 
     /// The cosine. Derivative `-sin z`.
+    ///
+    /// ```
+    /// use polygrad::{Complex, tensor};
+    /// let z = Complex::new(tensor(0.5), tensor(1.0));
+    /// assert!((z.cos() - z.times_i().cosh()).abs().item() < 1e-15);
+    /// ```
     #[track_caller]
     pub fn cos(&self) -> Self {
         self.times_i().cosh()
     }
 
     /// The tangent, without overflow. Derivative `1 / cos(z)^2`.
+    ///
+    /// ```
+    /// use polygrad::{Complex, tensor};
+    /// let z = Complex::new(tensor(0.5), tensor(1.0));
+    /// assert!((z.tan() - z.sin() / z.cos()).abs().item() < 1e-15);
+    /// ```
     #[track_caller]
     pub fn tan(&self) -> Self {
         self.times_i().tanh().over_i()

@@ -34,6 +34,12 @@ impl<T: BaseTensor, const D: usize, E: Float> Complex<T, D, E> {
 
     /// The arc cosine, with real part from 0 to `pi`. Cuts: the real axis below -1 and above 1. Derivative
     /// `-1 / sqrt(1 - z^2)`.
+    ///
+    /// ```
+    /// use polygrad::{Complex, tensor};
+    /// let z = Complex::new(tensor(0.5), tensor(1.0));
+    /// assert!((z.acos().cos() - &z).abs().item() < 1e-15);
+    /// ```
     #[track_caller]
     pub fn acos(&self) -> Self {
         let [minus, plus] = self.roots();
@@ -43,6 +49,12 @@ impl<T: BaseTensor, const D: usize, E: Float> Complex<T, D, E> {
 
     /// The arc tangent, with real part from `-pi/2` to `pi/2`. Cuts: the imaginary axis below `-i` and above `i`.
     /// Derivative `1 / (1 + z^2)`.
+    ///
+    /// ```
+    /// use polygrad::{Complex, tensor};
+    /// let z = Complex::new(tensor(0.5), tensor(1.0));
+    /// assert!((z.atan().tan() - &z).abs().item() < 1e-15);
+    /// ```
     #[track_caller]
     pub fn atan(&self) -> Self {
         self.times_i().atanh().over_i()
@@ -50,6 +62,12 @@ impl<T: BaseTensor, const D: usize, E: Float> Complex<T, D, E> {
 
     /// The inverse hyperbolic sine, with imaginary part from `-pi/2` to `pi/2`. Cuts: the imaginary axis below `-i` and
     /// above `i`. Derivative `1 / sqrt(1 + z^2)`.
+    ///
+    /// ```
+    /// use polygrad::{Complex, tensor};
+    /// let z = Complex::new(tensor(0.5), tensor(1.0));
+    /// assert!((z.asinh().sinh() - &z).abs().item() < 1e-15);
+    /// ```
     #[track_caller]
     pub fn asinh(&self) -> Self {
         self.times_i().asin().over_i()
@@ -57,6 +75,12 @@ impl<T: BaseTensor, const D: usize, E: Float> Complex<T, D, E> {
 
     /// The inverse hyperbolic cosine, with a real part that is not negative. Cut: the real axis below 1. Derivative
     /// `1 / sqrt(z^2 - 1)`.
+    ///
+    /// ```
+    /// use polygrad::{Complex, tensor};
+    /// let z = Complex::new(tensor(0.5), tensor(1.0));
+    /// assert!((z.acosh().cosh() - &z).abs().item() < 1e-15);
+    /// ```
     #[track_caller]
     pub fn acosh(&self) -> Self {
         let minus = Complex { re: self.re.shift(-1.0), im: self.im.clone() }.sqrt();
@@ -67,6 +91,12 @@ impl<T: BaseTensor, const D: usize, E: Float> Complex<T, D, E> {
 
     /// The inverse hyperbolic tangent, with imaginary part from `-pi/2` to `pi/2`. Cuts: the real axis below -1 and
     /// above 1. Derivative `1 / (1 - z^2)`.
+    ///
+    /// ```
+    /// use polygrad::{Complex, tensor};
+    /// let z = Complex::new(tensor(0.5), tensor(1.0));
+    /// assert!((z.atanh().tanh() - &z).abs().item() < 1e-15);
+    /// ```
     #[track_caller]
     pub fn atanh(&self) -> Self {
         let (x, y) = (&self.re, &self.im);

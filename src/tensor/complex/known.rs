@@ -31,6 +31,12 @@ impl<T: BaseTensor, const D: usize, E: Float> Complex<T, D, E> {
 
     /// The only element, as a number of the host language.
     ///
+    /// ```
+    /// use polygrad::{Complex, tensor};
+    /// let z = Complex::new(tensor(0.5), tensor(1.0));
+    /// assert_eq!((z.item().re, z.item().im), (0.5, 1.0));
+    /// ```
+    ///
     /// # Panics
     /// As [`Tensor::item`].
     #[track_caller]

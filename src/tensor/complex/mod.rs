@@ -146,6 +146,12 @@ impl<T: BaseTensor, const D: usize, E: Float> Complex<T, D, E> {
     }
 
     /// The real part.
+    ///
+    /// ```
+    /// use polygrad::{Complex, tensor};
+    /// let z = Complex::new(tensor([3.0, 0.0]), tensor([4.0, 1.0]));
+    /// assert_eq!((z.re(), z.im()), (&tensor([3.0, 0.0]), &tensor([4.0, 1.0])));
+    /// ```
     pub fn re(&self) -> &Tensor<T, D, E> {
         &self.re
     }
@@ -156,6 +162,13 @@ impl<T: BaseTensor, const D: usize, E: Float> Complex<T, D, E> {
     }
 
     /// Real and imaginary part, by value.
+    ///
+    /// ```
+    /// use polygrad::{Complex, tensor};
+    /// let z = Complex::new(tensor([3.0, 0.0]), tensor([4.0, 1.0]));
+    /// let (re, im) = z.clone().into_parts();
+    /// assert_eq!(Complex::new(re, im), z);
+    /// ```
     pub fn into_parts(self) -> (Tensor<T, D, E>, Tensor<T, D, E>) {
         (self.re, self.im)
     }
@@ -166,6 +179,12 @@ impl<T: BaseTensor, const D: usize, E: Float> Complex<T, D, E> {
     }
 
     /// The sizes of the axes, outermost first.
+    ///
+    /// ```
+    /// use polygrad::{Complex, tensor};
+    /// let z = Complex::new(tensor([3.0, 0.0]), tensor([4.0, 1.0]));
+    /// assert_eq!((z.shape(), z.size(), z.len()), ([2], 2, 2));
+    /// ```
     pub fn shape(&self) -> [usize; D] {
         self.re.shape()
     }
@@ -255,6 +274,12 @@ impl<T: BaseTensor, const D: usize, E: Float> Complex<T, D, E> {
     }
 
     /// The mask of elements with equal real and equal imaginary parts; IEEE for both.
+    ///
+    /// ```
+    /// use polygrad::{Complex, tensor};
+    /// let z = Complex::new(tensor([3.0, 0.0]), tensor([4.0, 1.0]));
+    /// assert_eq!(z.eq(&z.conj()), tensor([false, false]));
+    /// ```
     #[track_caller]
     pub fn eq(&self, other: &Self) -> Tensor<T, D, bool> {
         self.re.eq(&other.re) & self.im.eq(&other.im)
@@ -267,6 +292,12 @@ impl<T: BaseTensor, const D: usize, E: Float> Complex<T, D, E> {
     }
 
     /// The mask of elements of which both parts are finite.
+    ///
+    /// ```
+    /// use polygrad::{Complex, tensor};
+    /// let z = Complex::new(tensor([3.0, 0.0]), tensor([4.0, 1.0]));
+    /// assert_eq!((z.is_finite(), z.recip().is_nan()), (tensor([true, true]), tensor([false, false])));
+    /// ```
     #[track_caller]
     pub fn is_finite(&self) -> Tensor<T, D, bool> {
         self.re.is_finite() & self.im.is_finite()

@@ -100,6 +100,12 @@ impl<T: BaseTensor, const D: usize, E: Float> Complex<T, D, E> {
     }
 
     /// The conjugate transpose: the last two axes exchanged, and each element conjugated.
+    ///
+    /// ```
+    /// use polygrad::{Complex, tensor};
+    /// let a = Complex::new(tensor([[1.0, 2.0]]), tensor([[0.0, 3.0]]));
+    /// assert_eq!(a.adjoint(), Complex::new(tensor([[1.0], [2.0]]), tensor([[0.0], [-3.0]])));
+    /// ```
     #[track_caller]
     pub fn adjoint<const M: usize>(&self) -> Self
     where
