@@ -3,9 +3,8 @@
 use super::{Optimizer, Rate, State};
 use crate::base::BaseTensor;
 use crate::ops::{Binary, Unary};
-use crate::shape::Show;
 use crate::tensor::Tensor;
-use crate::tree::{Tree, TreeMath};
+use crate::tree::{Tree, TreeMath, unlike};
 
 /// Gradient descent, optionally with momentum.
 ///
@@ -215,34 +214,26 @@ fn remembered<'a, T: BaseTensor, P: Tree<T>>(
         given == needed,
         "{name}: the state must have {needed} moments, but it has {given}; make it with `init` of the same optimizer"
     );
-    same_leaves(name, "the gradient", "take it at these parameters", x, gradient);
+    let leaves = x.leaves();
+    same_leaves(name, "the gradient", "take it at these parameters", &leaves, &gradient.leaves());
     for moment in &state.moments {
-        same_leaves(name, "the state", "make it with `init` for these parameters", x, moment);
+        same_leaves(name, "the state", "make it with `init` for these parameters", &leaves, &moment.leaves());
     }
     &state.moments
 }
 
 /// Checks that a tree has leaves of the shapes and element types of the parameters.
 #[track_caller]
-fn same_leaves<T: BaseTensor, P: Tree<T>>(name: &str, what: &str, way_out: &str, x: &P, other: &P) {
-    let (x, other) = (x.leaves(), other.leaves());
-    if x.len() != other.len() {
+fn same_leaves<T: BaseTensor>(name: &str, what: &str, way_out: &str, x: &[T], other: &[T]) {
+    let (given, needed) = (other.len(), x.len());
+    assert!(
+        given == needed,
+        "{name}: {what} must have the structure of the parameters, but they have {given} and {needed} leaves; {way_out}"
+    );
+    if let Some((i, [given, needed])) = unlike(other, x) {
         panic!(
-            "{name}: {what} must have the structure of the parameters, but they have {} and {} leaves; {way_out}",
-            other.len(),
-            x.len()
+            "{name}: {what} must have the leaves of the parameters, but leaf {i} is {given} and that of the parameters {needed}; {way_out}"
         );
-    }
-    for (i, (x, other)) in x.iter().zip(&other).enumerate() {
-        if x.shape() != other.shape() || x.dtype() != other.dtype() {
-            panic!(
-                "{name}: {what} must have the leaves of the parameters, but leaf {i} is {} {} and that of the parameters {} {}; {way_out}",
-                other.dtype(),
-                Show(other.shape()),
-                x.dtype(),
-                Show(x.shape())
-            );
-        }
     }
 }
 

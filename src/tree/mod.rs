@@ -297,16 +297,14 @@ fn same_count(op: &str, needed: usize, given: usize) {
 fn paired<T: BaseTensor, P: Tree<T>>(op: &str, a: &P, b: &P) -> Vec<(T, T)> {
     let (a, b) = (a.leaves(), b.leaves());
     same_count(op, a.len(), b.len());
-    for (i, (a, b)) in a.iter().zip(&b).enumerate() {
-        if a.shape() != b.shape() || a.dtype() != b.dtype() {
-            panic!(
-                "{op}: needs the same leaves on both sides, but leaf {i} is {} {} and {} {}; map one tree from the other",
-                a.dtype(),
-                Show(a.shape()),
-                b.dtype(),
-                Show(b.shape())
-            );
-        }
+    if let Some((i, [a, b])) = unlike(&a, &b) {
+        panic!("{op}: needs the same leaves on both sides, but leaf {i} is {a} and {b}; map one tree from the other");
     }
     a.into_iter().zip(b).collect()
+}
+
+/// The first of the leaves of two trees that differ in shape or element type, with both in words.
+pub(crate) fn unlike<T: BaseTensor>(a: &[T], b: &[T]) -> Option<(usize, [String; 2])> {
+    let i = a.iter().zip(b).position(|(a, b)| a.shape() != b.shape() || a.dtype() != b.dtype())?;
+    Some((i, [&a[i], &b[i]].map(|leaf| format!("{} {}", leaf.dtype(), Show(leaf.shape())))))
 }
