@@ -298,10 +298,5 @@ fn times() -> Result<(), Box<dyn Error>> {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    if std::env::args().nth(1).as_deref() == Some("--time") {
-        return times();
-    }
-    let svg = run(300, 1500, &mut std::io::stdout())?;
-    println!("picture: {}", picture::save(&picture::folder(), "arm", &svg)?.display());
-    Ok(())
+    picture::main("arm", |out| run(300, 1500, out), times)
 }

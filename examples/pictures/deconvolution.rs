@@ -194,10 +194,5 @@ fn times() -> Result<(), Box<dyn Error>> {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    if std::env::args().nth(1).as_deref() == Some("--time") {
-        return times();
-    }
-    let svg = run(100, &mut std::io::stdout())?;
-    println!("picture: {}", picture::save(&picture::folder(), "deconvolution", &svg)?.display());
-    Ok(())
+    picture::main("deconvolution", |out| run(100, out), times)
 }

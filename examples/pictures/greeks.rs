@@ -256,10 +256,5 @@ fn times() -> Result<(), Box<dyn Error>> {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    if std::env::args().nth(1).as_deref() == Some("--time") {
-        return times();
-    }
-    let svg = run(DRAWS, &mut std::io::stdout())?;
-    println!("picture: {}", picture::save(&picture::folder(), "greeks", &svg)?.display());
-    Ok(())
+    picture::main("greeks", |out| run(DRAWS, out), times)
 }

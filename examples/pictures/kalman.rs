@@ -165,10 +165,5 @@ fn times() -> Result<(), Box<dyn Error>> {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    if std::env::args().nth(1).as_deref() == Some("--time") {
-        return times();
-    }
-    let svg = run(&mut std::io::stdout())?;
-    println!("picture: {}", picture::save(&picture::folder(), "kalman", &svg)?.display());
-    Ok(())
+    picture::main("kalman", run, times)
 }

@@ -183,10 +183,5 @@ fn times() -> Result<(), Box<dyn Error>> {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    if std::env::args().nth(1).as_deref() == Some("--time") {
-        return times();
-    }
-    let svg = run(&[8, 9, 10, 11, 12, 13, 15, 17, 19, 21, 24], 400, &mut std::io::stdout())?;
-    println!("picture: {}", picture::save(&picture::folder(), "quantum", &svg)?.display());
-    Ok(())
+    picture::main("quantum", |out| run(&[8, 9, 10, 11, 12, 13, 15, 17, 19, 21, 24], 400, out), times)
 }

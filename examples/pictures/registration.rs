@@ -163,10 +163,5 @@ fn times() -> Result<(), Box<dyn Error>> {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    if std::env::args().nth(1).as_deref() == Some("--time") {
-        return times();
-    }
-    let svg = run(60, &mut std::io::stdout())?;
-    println!("picture: {}", picture::save(&picture::folder(), "registration", &svg)?.display());
-    Ok(())
+    picture::main("registration", |out| run(60, out), times)
 }

@@ -301,10 +301,5 @@ fn times() -> Result<(), Box<dyn Error>> {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    if std::env::args().nth(1).as_deref() == Some("--time") {
-        return times();
-    }
-    let svg = run([60, 20], &mut std::io::stdout())?;
-    println!("picture: {}", picture::save(&picture::folder(), "topology", &svg)?.display());
-    Ok(())
+    picture::main("topology", |out| run([60, 20], out), times)
 }

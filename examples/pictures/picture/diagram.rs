@@ -2,7 +2,10 @@
 
 use std::fmt::Write;
 
-const COLOURS: [&str; 4] = ["#1F5AA0", "#C85014", "#505050", "#288C50"];
+use plotters::style::RGBColor;
+
+use super::COLOURS;
+
 /// The height of a line of text, and the width of a letter, of which all are equally wide.
 const LINE: f64 = 17.0;
 const LETTER: f64 = 7.25;
@@ -43,7 +46,8 @@ impl Diagram {
     /// A box. Its name stands above its lines, which must fit.
     pub(crate) fn part(mut self, part: &Part<'_>) -> Self {
         let Part { at: (x, y), size: (w, h), name, text, colour } = *part;
-        let colour = COLOURS[colour];
+        let RGBColor(red, green, blue) = COLOURS[colour];
+        let colour = format!("#{red:02X}{green:02X}{blue:02X}");
         let lines: Vec<&str> = text.lines().collect();
         let widest = lines.iter().map(|line| line.chars().count()).max().unwrap_or(0);
         assert!(name.len() as f64 * LETTER + 20.0 <= w, "{name}: the name does not fit");

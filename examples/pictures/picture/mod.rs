@@ -5,6 +5,7 @@
 #![allow(dead_code, reason = "each example draws some of the marks")]
 
 use std::error::Error;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -368,6 +369,21 @@ pub(crate) fn save(folder: &Path, name: &str, svg: &str) -> Result<PathBuf, std:
 /// The folder for pictures: the first argument of the program, or else `target/pictures`.
 pub(crate) fn folder() -> PathBuf {
     std::env::args().nth(1).unwrap_or_else(|| "target/pictures".to_owned()).into()
+}
+
+/// The program of an example: its report, and its picture in the folder for pictures; with `--time` as the first argument, its
+/// times.
+pub(crate) fn main(
+    name: &str,
+    run: impl FnOnce(&mut dyn Write) -> Result<String, Box<dyn Error>>,
+    times: impl FnOnce() -> Result<(), Box<dyn Error>>,
+) -> Result<(), Box<dyn Error>> {
+    if std::env::args().nth(1).as_deref() == Some("--time") {
+        return times();
+    }
+    let svg = run(&mut std::io::stdout())?;
+    println!("picture: {}", save(&folder(), name, &svg)?.display());
+    Ok(())
 }
 
 /// Prints a value and a norm of a derivative, how long it took to make the function that computes both with its first run, and
