@@ -95,6 +95,13 @@ impl View {
     /// The inverse view: if this view maps index `i` to `t`, the result maps `t` to `i`, and is out of bounds at
     /// indices that this view does not reach. `None` if that is no view, or if two indices map to one: each axis of the
     /// iteration space must move one axis of the source by steps of one.
+    ///
+    /// ```
+    /// use polygrad::ops::View;
+    /// let inverse = View::affine(&[5], &[3], &[1], &[1]).inverse().expect("steps of one");
+    /// assert_eq!(inverse.to_string(), "[i<5] -> [i - 1; 1<=i<4] of [3]");
+    /// assert!(View::affine(&[6], &[3], &[2], &[0]).inverse().is_none());
+    /// ```
     pub fn inverse(&self) -> Option<View> {
         let (source, shape) = (self.source(), self.shape());
         if self.is_empty() || size(shape) == 0 {
@@ -128,6 +135,13 @@ impl View {
 
 impl Linear {
     /// The operation `x -> self(first(x))` as one operation; `None` if there is no such operation.
+    ///
+    /// ```
+    /// use polygrad::ops::Linear;
+    /// let (tail, backwards) = (Linear::slice(&[4], 0, 1, 3, 1), Linear::reverse(&[3], 0));
+    /// let both = backwards.after(&tail).expect("a view");
+    /// assert_eq!(both.applied("x"), "view [i<3] -> x[3 - i]");
+    /// ```
     ///
     /// # Panics
     /// When the shapes do not fit.

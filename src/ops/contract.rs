@@ -19,6 +19,15 @@ use crate::shape::{Shape, Show};
 use crate::source::mistake;
 
 /// A bilinear operation: `out[O i] += a[A i] * b[B i]` over an iteration space, from zeros.
+///
+/// ```
+/// use polygrad::ops::Contract;
+/// use polygrad::{Array, BaseTensor};
+/// // A matrix by a vector: the iteration space has the axes of the matrix.
+/// let matvec = Contract::axes(&[2, 2], &[0, 1], &[1], &[0]);
+/// let (a, b) = (Array::from([[1.0, 2.0], [3.0, 4.0]]), Array::from([1.0, 10.0]));
+/// assert_eq!(Array::contract(&matvec, &a, &b), Array::from([21.0, 43.0]));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Contract {
     /// The view of the left operand.
@@ -58,6 +67,12 @@ impl Contract {
     /// The contraction over an iteration space of shape `shape` in which each operand and the
     /// result has the named axes, in order: a matrix product is `axes(&[n, m, k], &[0, 2], &[2, 1], &[0, 1])`.
     ///
+    /// ```
+    /// use polygrad::ops::Contract;
+    /// let matmul = Contract::axes(&[2, 3, 4], &[0, 2], &[2, 1], &[0, 1]);
+    /// assert_eq!(matmul.to_string(), "matmul a b: [2, 4], [4, 3] -> [2, 3]");
+    /// ```
+    ///
     /// # Panics
     /// When an axis is not one of the iteration space.
     #[track_caller]
@@ -66,30 +81,64 @@ impl Contract {
     }
 
     /// The shape of the result.
+    ///
+    /// ```
+    /// use polygrad::ops::Contract;
+    /// assert_eq!(Contract::axes(&[2, 3, 4], &[0, 2], &[2, 1], &[0, 1]).output_shape(), [2, 3]);
+    /// ```
     pub fn output_shape(&self) -> &[usize] {
         self.out.source()
     }
 
     /// The adjoint in the left operand: a contraction of the cotangent of the result (left) and `b` (right).
     /// `da[A i] += y[O i] * b[B i]`.
+    ///
+    /// ```
+    /// use polygrad::ops::Contract;
+    /// let matmul = Contract::axes(&[2, 3, 4], &[0, 2], &[2, 1], &[0, 1]);
+    /// assert_eq!(matmul.adjoint_left().applied("y", "b"), "matmul y b.t");
+    /// ```
     pub fn adjoint_left(&self) -> Contract {
         Contract { a: self.out.clone(), b: self.b.clone(), out: self.a.clone() }
     }
 
     /// The adjoint in the right operand: a contraction of `a` (left) and the cotangent of the result (right).
     /// `db[B i] += a[A i] * y[O i]`.
+    ///
+    /// ```
+    /// use polygrad::ops::Contract;
+    /// let matmul = Contract::axes(&[2, 3, 4], &[0, 2], &[2, 1], &[0, 1]);
+    /// assert_eq!(matmul.adjoint_right().applied("a", "y"), "matmul a.t y");
+    /// ```
     pub fn adjoint_right(&self) -> Contract {
         Contract { a: self.a.clone(), b: self.out.clone(), out: self.b.clone() }
     }
 
     /// The same contraction with its operands exchanged.
     /// `c.swapped()(b, a) == c(a, b)`.
+    ///
+    /// ```
+    /// use polygrad::ops::Contract;
+    /// use polygrad::{Array, BaseTensor};
+    /// let matvec = Contract::axes(&[2, 2], &[0, 1], &[1], &[0]);
+    /// let (a, b) = (Array::from([[1.0, 2.0], [3.0, 4.0]]), Array::from([1.0, 10.0]));
+    /// assert_eq!(Array::contract(&matvec.swapped(), &b, &a), Array::contract(&matvec, &a, &b));
+    /// ```
     pub fn swapped(&self) -> Contract {
         Contract { a: self.b.clone(), b: self.a.clone(), out: self.out.clone() }
     }
 
     /// The same contraction on each of `n` pairs, stacked along a new outermost axis on each side that is marked; an
     /// operand that is not marked is used for every pair.
+    ///
+    /// ```
+    /// use polygrad::ops::Contract;
+    /// use polygrad::{Array, BaseTensor};
+    /// let dot = Contract::axes(&[2], &[0], &[0], &[]);
+    /// let (a, b) = (Array::from([[1.0, 2.0], [3.0, 4.0]]), Array::from([1.0, 10.0]));
+    /// // Each row of `a` with the same `b`.
+    /// assert_eq!(Array::contract(&dot.batched(2, true, false), &a, &b), Array::from([21.0, 43.0]));
+    /// ```
     ///
     /// # Panics
     /// When no array can hold the stacks.
@@ -101,6 +150,14 @@ impl Contract {
 
     /// Shape and element type of the result.
     ///
+    /// ```
+    /// use polygrad::DType;
+    /// use polygrad::ops::Contract;
+    /// let matmul = Contract::axes(&[2, 3, 4], &[0, 2], &[2, 1], &[0, 1]);
+    /// let (shape, dtype) = matmul.result((&[2, 4], DType::F32), (&[4, 3], DType::F32));
+    /// assert_eq!((&shape[..], dtype), (&[2, 3][..], DType::F32));
+    /// ```
+    ///
     /// # Panics
     /// When an operand has the wrong shape, the element types differ, or they are masks.
     #[track_caller]
@@ -109,6 +166,17 @@ impl Contract {
     }
 
     /// [`result`](Contract::result), with the message as an error.
+    ///
+    /// ```
+    /// use polygrad::DType;
+    /// use polygrad::ops::Contract;
+    /// let dot = Contract::axes(&[2], &[0], &[0], &[]);
+    /// assert!(dot.try_result((&[2], DType::F64), (&[2], DType::F64)).is_ok());
+    /// assert!(dot.try_result((&[2], DType::F64), (&[2], DType::F32)).is_err());
+    /// ```
+    ///
+    /// # Errors
+    /// When an operand has the wrong shape, the element types differ, or they are masks.
     pub fn try_result(&self, a: Kind<'_>, b: Kind<'_>) -> Result<(Shape, DType), String> {
         if a.0 != self.a.source() || b.0 != self.b.source() {
             return Err(format!(
@@ -130,6 +198,13 @@ impl Contract {
 
     /// For each axis of the iteration space, whether it moves (has a nonzero coefficient in) the views of `a`, `b` and
     /// the result.
+    ///
+    /// ```
+    /// use polygrad::ops::Contract;
+    /// let matvec = Contract::axes(&[2, 3], &[0, 1], &[1], &[0]);
+    /// // The rows are those of `a` and of the result; the sum is over the axis of `a` and `b`.
+    /// assert_eq!(matvec.roles()[..], [[true, false, true], [true, true, false]]);
+    /// ```
     pub fn roles(&self) -> SmallVec<[[bool; 3]; 6]> {
         let moves = |view: &View, axis: usize| (0..view.source().len()).any(|k| view.row(k)[axis] != 0);
         (0..self.a.shape().len()).map(|i| [&self.a, &self.b, &self.out].map(|v| moves(v, i))).collect()
@@ -139,6 +214,15 @@ impl Contract {
 impl Contract {
     /// The printed form of the operation, applied to operands that are names or texts in brackets: its familiar name or
     /// its views. `matmul a b.t`, `contract [i<3, j<2] a[i + j] * b[j] -> [i]`.
+    ///
+    /// ```
+    /// use polygrad::ops::{Contract, View};
+    /// let dot = Contract::axes(&[2], &[0], &[0], &[]);
+    /// assert_eq!(dot.applied("a", "b"), "dot a b");
+    /// let windows = View::affine(&[4], &[3, 2], &[1, 1], &[0]);
+    /// let filter = Contract::new(windows, View::axes(&[3, 2], &[1]), View::axes(&[3, 2], &[0]));
+    /// assert_eq!(filter.applied("a", "b"), "contract [i<3, j<2] a[i + j] * b[j] -> [i]");
+    /// ```
     pub fn applied(&self, a: &str, b: &str) -> String {
         let transposed = |yes: bool| if yes { ".t" } else { "" };
         match self.familiar() {

@@ -17,6 +17,14 @@ use crate::shape::{self, MAX_SIZE, Shape, Show, check_possible, is_possible};
 /// A linear operation of one argument.
 ///
 /// Closed: an interpreter fails to compile where a new operation has no meaning yet.
+///
+/// ```
+/// use polygrad::ops::Linear;
+/// use polygrad::{Array, BaseTensor};
+/// let (sums, x) = (Linear::sum(&[2, 2], &[1]), Array::from([[1.0, 2.0], [3.0, 4.0]]));
+/// assert!(matches!(sums, Linear::Affine { .. }));
+/// assert_eq!(x.linear(&sums), Array::from([3.0, 7.0]));
+/// ```
 #[allow(clippy::large_enum_variant, reason = "nearly all operations are views; a box would cost each an allocation")]
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Linear {
@@ -96,6 +104,13 @@ impl Linear {
     /// The operation that reads its argument through a view: `out[i] = t[view i]`.
     /// The result has the shape of the iteration space.
     ///
+    /// ```
+    /// use polygrad::ops::{Linear, View};
+    /// use polygrad::{Array, BaseTensor};
+    /// let padded = Linear::read(View::affine(&[2], &[4], &[1], &[-1]));
+    /// assert_eq!(Array::from([3.0, 5.0]).linear(&padded), Array::from([0.0, 3.0, 5.0, 0.0]));
+    /// ```
+    ///
     /// # Panics
     /// When no array can have that shape.
     #[track_caller]
@@ -106,6 +121,13 @@ impl Linear {
 
     /// The sum over the named axes, which disappear.
     /// `out[j] = sum_i t[i, j]` for the outer axis of two.
+    ///
+    /// ```
+    /// use polygrad::ops::Linear;
+    /// use polygrad::{Array, BaseTensor};
+    /// let x = Array::from([[1.0, 2.0], [3.0, 4.0]]);
+    /// assert_eq!(x.linear(&Linear::sum(&[2, 2], &[0])), Array::from([4.0, 6.0]));
+    /// ```
     ///
     /// # Panics
     /// When an axis is not one of `shape`.
@@ -121,6 +143,14 @@ impl Linear {
     /// Broadcast to `shape`: axis `k` of the argument becomes axis `axes[k]`, and along every other axis the elements
     /// are repeated. The adjoint of the sum over these other axes.
     ///
+    /// ```
+    /// use polygrad::ops::Linear;
+    /// use polygrad::{Array, BaseTensor};
+    /// let x = Array::from([1.0, 2.0]);
+    /// assert_eq!(x.linear(&Linear::replicate(&[2, 2], &[1])), Array::from([[1.0, 2.0], [1.0, 2.0]]));
+    /// assert_eq!(x.linear(&Linear::replicate(&[2, 2], &[0])), Array::from([[1.0, 1.0], [2.0, 2.0]]));
+    /// ```
+    ///
     /// # Panics
     /// When an axis is not one of `shape`, or no array can have that shape.
     #[track_caller]
@@ -133,6 +163,13 @@ impl Linear {
     }
 
     /// Axis `k` of the result is axis `perm[k]` of the argument.
+    ///
+    /// ```
+    /// use polygrad::ops::Linear;
+    /// use polygrad::{Array, BaseTensor};
+    /// let x = Array::from([[1.0, 2.0], [3.0, 4.0]]);
+    /// assert_eq!(x.linear(&Linear::permute(&[2, 2], &[1, 0])), Array::from([[1.0, 3.0], [2.0, 4.0]]));
+    /// ```
     ///
     /// # Panics
     /// When `perm` does not name each axis once.
@@ -159,6 +196,13 @@ impl Linear {
     /// Elements `start, start + step, ..`, `len` of them, along one axis.
     /// `out[i] = t[start + step * i]`.
     ///
+    /// ```
+    /// use polygrad::ops::Linear;
+    /// use polygrad::{Array, BaseTensor};
+    /// let x = Array::from([1.0, 2.0, 3.0, 4.0, 5.0]);
+    /// assert_eq!(x.linear(&Linear::slice(&[5], 0, 1, 2, 2)), Array::from([2.0, 4.0]));
+    /// ```
+    ///
     /// # Panics
     /// When some of these elements do not lie in the argument.
     #[track_caller]
@@ -182,6 +226,13 @@ impl Linear {
 
     /// The subarray at one position of an axis, which disappears.
     /// `out[j] = t[position, j]` for the outer axis of two.
+    ///
+    /// ```
+    /// use polygrad::ops::Linear;
+    /// use polygrad::{Array, BaseTensor};
+    /// let x = Array::from([[1.0, 2.0], [3.0, 4.0]]);
+    /// assert_eq!(x.linear(&Linear::row(&[2, 2], 0, 1)), Array::from([3.0, 4.0]));
+    /// ```
     ///
     /// # Panics
     /// When there is no such position.
@@ -209,6 +260,13 @@ impl Linear {
 
     /// The argument padded with zeros: `before` and `after` are their numbers along each axis.
     /// `out[before + i] = t[i]`, and axis `k` grows to `before[k] + shape[k] + after[k]`.
+    ///
+    /// ```
+    /// use polygrad::ops::Linear;
+    /// use polygrad::{Array, BaseTensor};
+    /// let x = Array::from([3.0, 5.0]);
+    /// assert_eq!(x.linear(&Linear::pad(&[2], &[1], &[2])), Array::from([0.0, 3.0, 5.0, 0.0, 0.0]));
+    /// ```
     ///
     /// # Panics
     /// When there are not as many widths as axes, or no array can be as large.
@@ -242,6 +300,13 @@ impl Linear {
     /// Elements in the opposite order along one axis.
     /// `out[i] = t[n - 1 - i]`.
     ///
+    /// ```
+    /// use polygrad::ops::Linear;
+    /// use polygrad::{Array, BaseTensor};
+    /// let x = Array::from([1.0, 2.0, 3.0]);
+    /// assert_eq!(x.linear(&Linear::reverse(&[3], 0)), Array::from([3.0, 2.0, 1.0]));
+    /// ```
+    ///
     /// # Panics
     /// When there is no such axis.
     #[track_caller]
@@ -251,6 +316,13 @@ impl Linear {
     }
 
     /// The elements with equal indices along two axes: the first axis stays, the second disappears. `out[i] = t[i, i]`.
+    ///
+    /// ```
+    /// use polygrad::ops::Linear;
+    /// use polygrad::{Array, BaseTensor};
+    /// let x = Array::from([[1.0, 2.0], [3.0, 4.0]]);
+    /// assert_eq!(x.linear(&Linear::diagonal(&[2, 2], 0, 1)), Array::from([1.0, 4.0]));
+    /// ```
     ///
     /// # Panics
     /// When `first` and `second` are not two axes of one size.
@@ -277,6 +349,13 @@ impl Linear {
     /// Windows of `size` elements along one axis, one every `stride`: the axis becomes the number
     /// of the window, and a new axis after it the position within.
     /// `out[w, p] = t[stride * w + p]`.
+    ///
+    /// ```
+    /// use polygrad::ops::Linear;
+    /// use polygrad::{Array, BaseTensor};
+    /// let x = Array::from([1.0, 2.0, 3.0, 4.0, 5.0]);
+    /// assert_eq!(x.linear(&Linear::window(&[5], 0, 3, 2)), Array::from([[1.0, 2.0, 3.0], [3.0, 4.0, 5.0]]));
+    /// ```
     ///
     /// # Panics
     /// When `size` or `stride` is 0, the window is longer than the axis, or no array can hold all windows.
@@ -309,6 +388,13 @@ impl Linear {
 
     /// The same elements under another shape.
     ///
+    /// ```
+    /// use polygrad::ops::Linear;
+    /// use polygrad::{Array, BaseTensor};
+    /// let x = Array::from([[1.0, 2.0], [3.0, 4.0]]);
+    /// assert_eq!(x.linear(&Linear::reshape(&[2, 2], &[4])), Array::from([1.0, 2.0, 3.0, 4.0]));
+    /// ```
+    ///
     /// # Panics
     /// When the sizes differ.
     #[track_caller]
@@ -327,6 +413,13 @@ impl Linear {
 
     /// Conversion between float types; the shape stays.
     ///
+    /// ```
+    /// use polygrad::ops::Linear;
+    /// use polygrad::{Array, BaseTensor, DType};
+    /// let narrow = Linear::cast(&[2], DType::F64, DType::F32);
+    /// assert_eq!(Array::from([0.5, 1.0]).linear(&narrow), Array::from([0.5f32, 1.0]));
+    /// ```
+    ///
     /// # Panics
     /// When one of the types is not a float type.
     #[track_caller]
@@ -340,6 +433,15 @@ impl Linear {
     /// The discrete Fourier transform along `axis`, not scaled, of complex numbers whose real and imaginary parts are
     /// the two positions of the axis `parts`. `out[k] = sum_j t[j] e^(-2 pi i j k / n)`; the adjoint has `+` in the
     /// exponent.
+    ///
+    /// ```
+    /// use polygrad::ops::Linear;
+    /// use polygrad::{Array, BaseTensor};
+    /// // Two complex numbers, 1 and 3 i: axis 0 has their parts.
+    /// let x = Array::from([[1.0, 0.0], [0.0, 3.0]]);
+    /// let transform = Linear::fourier(&[2, 2], 0, 1);
+    /// assert_eq!(x.linear(&transform), Array::from([[1.0, 1.0], [3.0, -3.0]]));
+    /// ```
     ///
     /// # Panics
     /// When `axis` and `parts` are not two axes of `shape`, or the axis `parts` has not size 2.
@@ -369,6 +471,11 @@ impl Linear {
     }
 
     /// The shape the argument must have.
+    ///
+    /// ```
+    /// use polygrad::ops::Linear;
+    /// assert_eq!(Linear::sum(&[2, 3], &[0]).input_shape(), [2, 3]);
+    /// ```
     pub fn input_shape(&self) -> &[usize] {
         match self {
             Linear::Affine { from, .. } => from.source(),
@@ -378,6 +485,11 @@ impl Linear {
     }
 
     /// The shape of the result.
+    ///
+    /// ```
+    /// use polygrad::ops::Linear;
+    /// assert_eq!(Linear::sum(&[2, 3], &[0]).output_shape(), [3]);
+    /// ```
     pub fn output_shape(&self) -> &[usize] {
         match self {
             Linear::Affine { into, .. } => into.source(),
@@ -387,6 +499,11 @@ impl Linear {
     }
 
     /// The adjoint: `dot(l(x), y) == dot(x, l.adjoint()(y))`.
+    ///
+    /// ```
+    /// use polygrad::ops::Linear;
+    /// assert_eq!(Linear::sum(&[2, 3], &[0]).adjoint(), Linear::replicate(&[2, 3], &[1]));
+    /// ```
     pub fn adjoint(&self) -> Linear {
         match self.clone() {
             Linear::Affine { from, into } => Linear::Affine { from: into, into: from },
@@ -401,6 +518,13 @@ impl Linear {
 
     /// The same operation on each of `n` arguments stacked along a new outermost axis.
     /// `out[b] = self(t[b])`.
+    ///
+    /// ```
+    /// use polygrad::ops::Linear;
+    /// use polygrad::{Array, BaseTensor};
+    /// let x = Array::from([[1.0, 2.0], [3.0, 4.0]]);
+    /// assert_eq!(x.linear(&Linear::reverse(&[2], 0).batched(2)), Array::from([[2.0, 1.0], [4.0, 3.0]]));
+    /// ```
     ///
     /// # Panics
     /// When no array can hold the stacks.
@@ -422,6 +546,12 @@ impl Linear {
     }
 
     /// Whether the operation returns its argument.
+    ///
+    /// ```
+    /// use polygrad::ops::Linear;
+    /// assert!(Linear::reshape(&[2, 3], &[2, 3]).is_identity());
+    /// assert!(!Linear::reshape(&[2, 3], &[6]).is_identity());
+    /// ```
     pub fn is_identity(&self) -> bool {
         match self {
             Linear::Affine { from, into } => from == into && from.is_identity(),
@@ -434,6 +564,12 @@ impl Linear {
 
     /// The element type of the result.
     ///
+    /// ```
+    /// use polygrad::DType;
+    /// use polygrad::ops::Linear;
+    /// assert_eq!(Linear::cast(&[2], DType::F64, DType::F32).result(&[2], DType::F64), DType::F32);
+    /// ```
+    ///
     /// # Panics
     /// When the argument has the wrong shape, or an element type the operation does not take.
     #[track_caller]
@@ -442,6 +578,18 @@ impl Linear {
     }
 
     /// [`result`](Linear::result), with the message as an error.
+    ///
+    /// ```
+    /// use polygrad::DType;
+    /// use polygrad::ops::Linear;
+    /// let sum = Linear::sum(&[2], &[0]);
+    /// assert_eq!(sum.try_result(&[2], DType::I64), Ok(DType::I64));
+    /// let message = sum.try_result(&[3], DType::I64).unwrap_err();
+    /// assert!(message.starts_with("sum: the argument must have shape [2], but it has [3]"));
+    /// ```
+    ///
+    /// # Errors
+    /// When the argument has the wrong shape, or an element type the operation does not take.
     pub fn try_result(&self, shape: &[usize], dtype: DType) -> Result<DType, String> {
         let name = || self.name();
         if shape != self.input_shape() {
@@ -493,6 +641,11 @@ impl Linear {
     }
 
     /// The name of the operation in messages: `sum`, `view`, `reshape`, `cast`, `fourier` or `prefix_sum`.
+    ///
+    /// ```
+    /// use polygrad::ops::Linear;
+    /// assert_eq!((Linear::sum(&[2, 3], &[0]).name(), Linear::reverse(&[2], 0).name()), ("sum", "view"));
+    /// ```
     pub fn name(&self) -> &'static str {
         match self {
             Linear::Affine { from, into } if from.is_identity() && !into.is_injective() => "sum",
@@ -531,6 +684,13 @@ fn shifted(source: &[usize], shape: &[usize], axis: usize, step: i64, start: i64
 impl Linear {
     /// The printed form of the operation, applied to an argument that is a name or a text in brackets: its familiar
     /// name or its views. `sum axis=0 x`, `view [i<3, j<2] -> x[i + j] into [5, 2] at [2*i, j]`.
+    ///
+    /// ```
+    /// use polygrad::ops::{Linear, View};
+    /// assert_eq!(Linear::sum(&[2, 3], &[0]).applied("x"), "sum axis=0 x");
+    /// let view = Linear::read(View::affine(&[4], &[3, 2], &[1, 1], &[0]).clipped(0, 0, 2));
+    /// assert_eq!(view.applied("x"), "view [i<3, j<2] -> x[i + j; i<2]");
+    /// ```
     pub fn applied(&self, x: &str) -> String {
         match (self.familiar(), self) {
             (Some(name), _) => format!("{name} {x}"),

@@ -18,6 +18,14 @@ use crate::shape::{Shape, Show};
 /// least one element.
 ///
 /// Closed: an interpreter fails to compile where a new operation has no meaning yet.
+///
+/// ```
+/// use polygrad::ops::Reduce;
+/// use polygrad::{Array, BaseTensor};
+/// let x = Array::from([[3.0, 1.0], [2.0, 4.0]]);
+/// assert_eq!(x.reduce(Reduce::Max { axis: 1 }), Array::from([3.0, 4.0]));
+/// assert_eq!(x.reduce(Reduce::Min { axis: 0 }), Array::from([2.0, 1.0]));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Reduce {
     /// The largest element of each line: the first of equal ones, the first NaN if there is one. The derivative is
@@ -36,11 +44,21 @@ pub enum Reduce {
 
 impl Reduce {
     /// Every reduction, along this axis.
+    ///
+    /// ```
+    /// use polygrad::ops::Reduce;
+    /// assert_eq!(Reduce::all(1), [Reduce::Max { axis: 1 }, Reduce::Min { axis: 1 }]);
+    /// ```
     pub fn all(axis: usize) -> [Reduce; 2] {
         [Reduce::Max { axis }, Reduce::Min { axis }]
     }
 
     /// The name of the operation in printed programs.
+    ///
+    /// ```
+    /// use polygrad::ops::Reduce;
+    /// assert_eq!(Reduce::all(0).map(Reduce::name), ["max", "min"]);
+    /// ```
     pub fn name(self) -> &'static str {
         match self {
             Reduce::Max { .. } => "max",
@@ -49,6 +67,11 @@ impl Reduce {
     }
 
     /// The axis that the lines run along.
+    ///
+    /// ```
+    /// use polygrad::ops::Reduce;
+    /// assert_eq!(Reduce::Max { axis: 1 }.axis(), 1);
+    /// ```
     pub fn axis(self) -> usize {
         match self {
             Reduce::Max { axis } | Reduce::Min { axis } => axis,
@@ -56,6 +79,11 @@ impl Reduce {
     }
 
     /// The same reduction along another axis.
+    ///
+    /// ```
+    /// use polygrad::ops::Reduce;
+    /// assert_eq!(Reduce::Max { axis: 1 }.along(0), Reduce::Max { axis: 0 });
+    /// ```
     pub fn along(self, axis: usize) -> Reduce {
         match self {
             Reduce::Max { .. } => Reduce::Max { axis },
@@ -64,11 +92,24 @@ impl Reduce {
     }
 
     /// The same reduction of each of several arrays, stacked along a new outermost axis.
+    ///
+    /// ```
+    /// use polygrad::ops::Reduce;
+    /// assert_eq!(Reduce::Max { axis: 1 }.batched(), Reduce::Max { axis: 2 });
+    /// ```
     pub fn batched(self) -> Reduce {
         self.along(self.axis() + 1)
     }
 
     /// The operation that finds the positions of the extrema.
+    ///
+    /// ```
+    /// use polygrad::ops::{Discrete, Reduce};
+    /// use polygrad::{Array, BaseTensor};
+    /// let op = Reduce::Max { axis: 1 }.position();
+    /// assert_eq!(op, Discrete::ArgMax { axis: 1 });
+    /// assert_eq!(Array::discrete(&op, &[&Array::from([[3.0, 1.0], [2.0, 4.0]])]), Array::from([0, 1]));
+    /// ```
     pub fn position(self) -> Discrete {
         match self {
             Reduce::Max { axis } => Discrete::ArgMax { axis },
@@ -104,6 +145,13 @@ impl Reduce {
 
     /// Shape and element type of the result.
     ///
+    /// ```
+    /// use polygrad::DType;
+    /// use polygrad::ops::Reduce;
+    /// let (shape, dtype) = Reduce::Max { axis: 0 }.result((&[2, 3], DType::F32));
+    /// assert_eq!((&shape[..], dtype), (&[3][..], DType::F32));
+    /// ```
+    ///
     /// # Panics
     /// When there is no such axis, it is empty, or the operand is a mask.
     #[track_caller]
@@ -112,6 +160,13 @@ impl Reduce {
     }
 
     /// [`result`](Reduce::result), with the message as an error.
+    ///
+    /// ```
+    /// use polygrad::DType;
+    /// use polygrad::ops::Reduce;
+    /// assert!(Reduce::Max { axis: 0 }.try_result((&[0, 3], DType::F64)).is_err());
+    /// assert!(Reduce::Max { axis: 1 }.try_result((&[0, 3], DType::F64)).is_ok());
+    /// ```
     ///
     /// # Errors
     /// When there is no such axis, it is empty, or the operand is a mask.
