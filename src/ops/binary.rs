@@ -18,6 +18,12 @@ use crate::ops::{Compare, Property, Unary};
 /// How an operation is written in programs.
 ///
 /// Closed: whoever prints programs writes each notation.
+///
+/// ```
+/// use polygrad::ops::{Binary, Notation};
+/// assert_eq!(Binary::Sub.notation(), Notation::Sum("-"));
+/// assert_eq!(Binary::Hypot.notation(), Notation::Function);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Notation {
     /// By a symbol between its operands, as a sum is.
@@ -52,6 +58,13 @@ macro_rules! binary_ops {
         /// An elementwise function of two float arguments.
         ///
         /// Closed: an interpreter fails to compile where a new operation has no meaning yet.
+        ///
+        /// ```
+        /// use polygrad::ops::Binary;
+        /// use polygrad::{Array, BaseTensor};
+        /// let (x, y) = (Array::from([3.0, 6.0]), Array::from([4.0, 8.0]));
+        /// assert_eq!(x.binary(Binary::Hypot, &y), Array::from([5.0, 10.0]));
+        /// ```
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum Binary { $( $(#[doc = $doc])* $Op, )* }
 
@@ -60,21 +73,42 @@ macro_rules! binary_ops {
             pub const ALL: &'static [Binary] = &[$( Binary::$Op, )*];
 
             /// The name of the function, as in messages.
+            ///
+            /// ```
+            /// use polygrad::ops::Binary;
+            /// assert_eq!((Binary::Add.name(), Binary::LogAddExp.name()), ("add", "logaddexp"));
+            /// ```
             pub fn name(self) -> &'static str {
                 match self { $( Binary::$Op => stringify!($name), )* }
             }
 
             /// The row's documentation: meaning, partial derivatives, conventions.
+            ///
+            /// ```
+            /// use polygrad::ops::Binary;
+            /// assert_eq!(Binary::Mul.doc().trim(), "Product `x * y`. Partials `y` and `x`.");
+            /// ```
             pub fn doc(self) -> &'static str {
                 match self { $( Binary::$Op => concat!($($doc, "\n"),*), )* }
             }
 
             /// How printed programs write the operation.
+            ///
+            /// ```
+            /// use polygrad::ops::{Binary, Notation};
+            /// assert_eq!(Binary::Div.notation(), Notation::Product("/"));
+            /// assert_eq!(Binary::Pow.notation(), Notation::Function);
+            /// ```
             pub fn notation(self) -> Notation {
                 match self { $( Binary::$Op => binary_ops!(@notation $written $($symbol)?), )* }
             }
 
             /// The symbol of the operation, or its name if the row has no symbol.
+            ///
+            /// ```
+            /// use polygrad::ops::Binary;
+            /// assert_eq!((Binary::Add.symbol(), Binary::Pow.symbol()), ("+", "pow"));
+            /// ```
             pub fn symbol(self) -> &'static str {
                 match self.notation() {
                     Notation::Sum(symbol) | Notation::Product(symbol) => symbol,
@@ -83,6 +117,12 @@ macro_rules! binary_ops {
             }
 
             /// Intervals of both arguments in which the function is smooth and well scaled.
+            ///
+            /// ```
+            /// use polygrad::ops::Binary;
+            /// // No divisor is near 0.
+            /// assert_eq!(Binary::Div.domain(), [(-3.0, 3.0), (0.5, 3.0)]);
+            /// ```
             pub fn domain(self) -> [(f64, f64); 2] {
                 match self { $( Binary::$Op => [($xlo, $xhi), ($ylo, $yhi)], )* }
             }
@@ -98,22 +138,42 @@ macro_rules! binary_ops {
             }
 
             /// The function at two numbers.
+            ///
+            /// ```
+            /// use polygrad::ops::Binary;
+            /// assert_eq!((Binary::Pow.apply(2.0, 3.0), Binary::MulNoNan.apply(0.0, f64::NAN)), (8.0, 0.0));
+            /// ```
             #[inline]
             pub fn apply<F: Float>(self, x: F, y: F) -> F {
                 match self { $( Binary::$Op => { let ($a, $b) = (x, y); $kernel } )* }
             }
 
             /// The function at every pair of elements; both slices have the same length.
+            ///
+            /// ```
+            /// use polygrad::ops::Binary;
+            /// assert_eq!(Binary::Max.zip(&[1.0, 4.0], &[2.0, 3.0]), [2.0, 4.0]);
+            /// ```
             pub fn zip<F: Float>(self, xs: &[F], ys: &[F]) -> Vec<F> {
                 match self { $( Binary::$Op => pool::collected(xs.iter().zip(ys).map(|(x, y)| { let ($a, $b) = (*x, *y); $kernel })), )* }
             }
 
             /// The function at every element and one number on the right.
+            ///
+            /// ```
+            /// use polygrad::ops::Binary;
+            /// assert_eq!(Binary::Sub.zip_right(&[1.0, 4.0], 2.0), [-1.0, 2.0]);
+            /// ```
             pub fn zip_right<F: Float>(self, xs: &[F], y: F) -> Vec<F> {
                 match self { $( Binary::$Op => pool::collected(xs.iter().map(|x| { let ($a, $b) = (*x, y); $kernel })), )* }
             }
 
             /// The function at one number on the left and every element.
+            ///
+            /// ```
+            /// use polygrad::ops::Binary;
+            /// assert_eq!(Binary::Sub.zip_left(2.0, &[1.0, 4.0]), [1.0, -2.0]);
+            /// ```
             pub fn zip_left<F: Float>(self, x: F, ys: &[F]) -> Vec<F> {
                 match self { $( Binary::$Op => pool::collected(ys.iter().map(|y| { let ($a, $b) = (x, *y); $kernel })), )* }
             }

@@ -15,6 +15,14 @@ use std::sync::Arc;
 /// An operation with any number of operands and results.
 ///
 /// Closed: an interpreter fails to compile where a new operation has no meaning yet.
+///
+/// ```
+/// use polygrad::ops::{Call, Matrix};
+/// use polygrad::{Array, BaseTensor};
+/// let call = Call::Matrix(Matrix::SlogDet);
+/// let results = Array::call(&call, &[Array::from([[-1.0, 0.0], [0.0, 1.0]])]);
+/// assert_eq!(results, [Array::scalar(-1.0), Array::scalar(0.0)]);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Call {
     /// Linear algebra.
@@ -27,6 +35,12 @@ pub enum Call {
 
 impl Call {
     /// The name of the operation in printed programs.
+    ///
+    /// ```
+    /// use polygrad::ops::{Call, Matrix, Tap, TapKind};
+    /// let tap = Tap::new(TapKind::Debug(vec!["x".into()]), None);
+    /// assert_eq!((Call::Matrix(Matrix::Qr).name(), Call::Tap(tap.into()).name()), ("qr", "debug"));
+    /// ```
     pub fn name(&self) -> &str {
         match self {
             Call::Matrix(op) => op.name(),
@@ -45,6 +59,13 @@ impl Call {
 
     /// Shapes and element types of the results.
     ///
+    /// ```
+    /// use polygrad::DType;
+    /// use polygrad::ops::{Call, Matrix};
+    /// let results = Call::Matrix(Matrix::Eigh).results(&[(&[3, 3], DType::F64)]);
+    /// assert_eq!((&results[0].0[..], &results[1].0[..]), (&[3][..], &[3, 3][..]));
+    /// ```
+    ///
     /// # Panics
     /// When the operands do not fit.
     #[track_caller]
@@ -53,6 +74,15 @@ impl Call {
     }
 
     /// [`results`](Call::results), with the message as an error.
+    ///
+    /// ```
+    /// use polygrad::DType;
+    /// use polygrad::ops::{Call, Matrix};
+    /// let call = Call::Matrix(Matrix::Cholesky);
+    /// assert_eq!(call.try_results(&[(&[3, 3], DType::F32)])?[0].1, DType::F32);
+    /// assert!(call.try_results(&[(&[3, 3], DType::I64)]).is_err());
+    /// # Ok::<(), String>(())
+    /// ```
     ///
     /// # Errors
     /// When the operands do not fit.
@@ -66,6 +96,12 @@ impl Call {
 
     /// The operand in which the operation is linear, with the others fixed, if its [`adjoint`](Call::adjoint) in this
     /// operand is a call, too.
+    ///
+    /// ```
+    /// use polygrad::ops::{Call, Matrix};
+    /// assert_eq!(Call::Matrix(Matrix::Solve { transposed: false }).linear_in(), Some(1));
+    /// assert_eq!(Call::Matrix(Matrix::Inverse).linear_in(), None);
+    /// ```
     pub fn linear_in(&self) -> Option<usize> {
         match self {
             Call::Matrix(op) => op.linear_in(),
@@ -74,6 +110,12 @@ impl Call {
     }
 
     /// The adjoint in the operand in which the operation [is linear](Call::linear_in).
+    ///
+    /// ```
+    /// use polygrad::ops::{Call, Matrix};
+    /// let solve = Call::Matrix(Matrix::Solve { transposed: false });
+    /// assert_eq!(solve.adjoint().name(), "solve.t");
+    /// ```
     pub fn adjoint(&self) -> Call {
         match self {
             Call::Matrix(op) => Call::Matrix(op.adjoint()),

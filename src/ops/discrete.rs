@@ -11,11 +11,12 @@ use crate::array::pool;
 use crate::dtype::{DType, Elem, Float};
 use crate::shape::{Shape, Show, try_possible};
 
-/// Makes an enum of rows with one kernel each.
+/// Makes an enum of rows with one kernel each. The examples are those in the documentation of the methods.
 macro_rules! rows {
     (
         $(#[$top:meta])*
         $Enum:ident<$($E:ident: $bound:path)?> ($($arg:ident : $ty:ty),*) $call:tt -> $out:ty;
+        examples: [$of_name:literal, $of_doc:literal, $of_apply:literal, $of_each:literal];
         $( $(#[doc = $doc:literal])* $Op:ident $name:literal => $kernel:expr, )*
     ) => {
         $(#[$top])*
@@ -29,16 +30,31 @@ macro_rules! rows {
             pub const ALL: &'static [$Enum] = &[$( $Enum::$Op, )*];
 
             /// The name or symbol of the operation in printed programs.
+            ///
+            /// ```
+            #[doc = concat!("use polygrad::ops::", stringify!($Enum), ";")]
+            #[doc = $of_name]
+            /// ```
             pub fn name(self) -> &'static str {
                 match self { $( $Enum::$Op => $name, )* }
             }
 
             /// The row's documentation: its meaning.
+            ///
+            /// ```
+            #[doc = concat!("use polygrad::ops::", stringify!($Enum), ";")]
+            #[doc = $of_doc]
+            /// ```
             pub fn doc(self) -> &'static str {
                 match self { $( $Enum::$Op => concat!($($doc, "\n"),*), )* }
             }
 
             /// The operation on elements.
+            ///
+            /// ```
+            #[doc = concat!("use polygrad::ops::", stringify!($Enum), ";")]
+            #[doc = $of_apply]
+            /// ```
             #[inline]
             pub fn apply<$($E: $bound)?>(self, $($arg: $ty),*) -> $out {
                 match self { $( $Enum::$Op => ($kernel) $call, )* }
@@ -46,6 +62,11 @@ macro_rules! rows {
 
             /// The operation on each tuple of operands; the loop is inside the match so that each kernel is compiled,
             /// and vectorised, on its own.
+            ///
+            /// ```
+            #[doc = concat!("use polygrad::ops::", stringify!($Enum), ";")]
+            #[doc = $of_each]
+            /// ```
             #[allow(unused_parens)]
             pub fn each<$($E: $bound)?>(self, operands: impl ExactSizeIterator<Item = ($($ty),*)>) -> Vec<$out> {
                 match self { $( $Enum::$Op => pool::collected(operands.map(|$call| ($kernel) $call)), )* }
@@ -57,7 +78,20 @@ macro_rules! rows {
 rows! {
     /// Comparisons of two tensors of one shape and element type, elementwise; IEEE for floats:
     /// every comparison with NaN is false but `!=`. Masks are ordered `false < true`.
+    ///
+    /// ```
+    /// use polygrad::ops::{Compare, Discrete};
+    /// use polygrad::{Array, BaseTensor};
+    /// let (x, y) = (Array::from([1.0, 2.0]), Array::from([2.0, 2.0]));
+    /// assert_eq!(Array::discrete(&Discrete::Compare(Compare::Lt), &[&x, &y]), Array::from([true, false]));
+    /// ```
     Compare<E: Elem> (x: E, y: E) (x, y) -> bool;
+    examples: [
+        r#"assert_eq!((Compare::Eq.name(), Compare::Le.name()), ("==", "<="));"#,
+        r#"assert_eq!(Compare::Le.doc().trim(), "Less or equal.");"#,
+        "assert!(Compare::Lt.apply(false, true) && Compare::Ne.apply(f64::NAN, f64::NAN));",
+        "assert_eq!(Compare::Lt.each([(1, 2), (2, 2)].into_iter()), [true, false]);"
+    ];
     /// Equal.
     Eq "==" => |x, y| x == y,
     /// Not equal.
@@ -74,7 +108,20 @@ rows! {
 
 rows! {
     /// Step functions from floats to floats, and the identity that stops gradients.
+    ///
+    /// ```
+    /// use polygrad::ops::{Discrete, FloatStep};
+    /// use polygrad::{Array, BaseTensor};
+    /// let (sign, x) = (Discrete::FloatStep(FloatStep::Sign), Array::from([-1.5, 0.0, 2.5]));
+    /// assert_eq!(Array::discrete(&sign, &[&x]), Array::from([-1.0, 0.0, 1.0]));
+    /// ```
     FloatStep<E: Float> (x: E) (x) -> E;
+    examples: [
+        r#"assert_eq!((FloatStep::Floor.name(), FloatStep::Round.name()), ("floor", "round"));"#,
+        r#"assert_eq!(FloatStep::Round.doc().trim(), "Nearest integer, halves away from zero.");"#,
+        "assert_eq!((FloatStep::Round.apply(2.5), FloatStep::Floor.apply(-0.5f32)), (3.0, -1.0));",
+        "assert_eq!(FloatStep::Ceil.each([0.2, -0.2].into_iter()), [1.0, 0.0]);"
+    ];
     /// Largest integer that is not above the argument.
     Floor "floor" => |x: E| x.floor(),
     /// Smallest integer that is not below the argument.
@@ -89,7 +136,20 @@ rows! {
 
 rows! {
     /// Functions of one integer; wrapping.
+    ///
+    /// ```
+    /// use polygrad::ops::{Discrete, IntUnary};
+    /// use polygrad::{Array, BaseTensor};
+    /// let x = Array::from([-3, 0, 2]);
+    /// assert_eq!(Array::discrete(&Discrete::IntUnary(IntUnary::Abs), &[&x]), Array::from([3, 0, 2]));
+    /// ```
     IntUnary<> (x: i64) (x) -> i64;
+    examples: [
+        r#"assert_eq!((IntUnary::Neg.name(), IntUnary::BitNot.name()), ("-", "bit_not"));"#,
+        r#"assert_eq!(IntUnary::BitNot.doc().trim(), "Each bit inverted: `-1 - x`.");"#,
+        "assert_eq!((IntUnary::BitNot.apply(0), IntUnary::Neg.apply(i64::MIN)), (-1, i64::MIN));",
+        "assert_eq!(IntUnary::Neg.each([1, -2].into_iter()), [-1, 2]);"
+    ];
     /// Negation.
     Neg "-" => i64::wrapping_neg,
     /// Absolute value.
@@ -100,7 +160,21 @@ rows! {
 
 rows! {
     /// Functions of two integers; wrapping.
+    ///
+    /// ```
+    /// use polygrad::ops::{Discrete, IntBinary};
+    /// use polygrad::{Array, BaseTensor};
+    /// let (x, y) = (Array::from([7, -7, 7]), Array::from([2, 2, 0]));
+    /// let quot = Discrete::IntBinary(IntBinary::Quot);
+    /// assert_eq!(Array::discrete(&quot, &[&x, &y]), Array::from([3, -3, 7]));
+    /// ```
     IntBinary<> (x: i64, y: i64) (x, y) -> i64;
+    examples: [
+        r#"assert_eq!((IntBinary::Add.name(), IntBinary::Quot.name()), ("+", "quot"));"#,
+        r#"assert_eq!(IntBinary::Quot.doc().trim(), "Quotient, truncated towards zero; `x quot 0 = x`.");"#,
+        "assert_eq!((IntBinary::Rem.apply(-7, 2), IntBinary::Add.apply(i64::MAX, 1)), (-1, i64::MIN));",
+        "assert_eq!(IntBinary::Max.each([(1, 2), (5, 3)].into_iter()), [2, 5]);"
+    ];
     /// Sum.
     Add "+" => i64::wrapping_add,
     /// Difference.
@@ -156,6 +230,14 @@ impl IntBinary {
 /// An operation with derivative zero.
 ///
 /// Closed: an interpreter fails to compile where a new operation has no meaning yet.
+///
+/// ```
+/// use polygrad::ops::Discrete;
+/// use polygrad::{Array, BaseTensor};
+/// let x = Array::from([3.0, 1.0, 2.0]);
+/// let order = Discrete::ArgSort { axis: 0, descending: false };
+/// assert_eq!(Array::discrete(&order, &[&x]), Array::from([1, 2, 0]));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Discrete {
     /// A comparison of two tensors, to a mask.
@@ -214,6 +296,12 @@ pub enum Discrete {
 
 impl Discrete {
     /// The name or symbol of the operation in printed programs.
+    ///
+    /// ```
+    /// use polygrad::ops::{Compare, Discrete};
+    /// let ops = [Discrete::Compare(Compare::Lt), Discrete::Not, Discrete::Iota { n: 3 }];
+    /// assert_eq!(ops.map(|op| op.name()), ["<", "not", "iota"]);
+    /// ```
     pub fn name(&self) -> &'static str {
         match self {
             Discrete::Compare(op) => op.name(),
@@ -235,6 +323,11 @@ impl Discrete {
     }
 
     /// The number of operands.
+    ///
+    /// ```
+    /// use polygrad::ops::Discrete;
+    /// assert_eq!([Discrete::Iota { n: 3 }, Discrete::Not, Discrete::And].map(|op| op.arity()), [0, 1, 2]);
+    /// ```
     pub fn arity(&self) -> usize {
         match self {
             Discrete::Iota { .. } => 0,
@@ -247,6 +340,13 @@ impl Discrete {
 
     /// Shape and element type of the result.
     ///
+    /// ```
+    /// use polygrad::DType;
+    /// use polygrad::ops::Discrete;
+    /// let (shape, dtype) = Discrete::ArgMax { axis: 1 }.result(&[(&[2, 3], DType::F64)]);
+    /// assert_eq!((&shape[..], dtype), (&[2][..], DType::I64));
+    /// ```
+    ///
     /// # Panics
     /// When the operands do not fit; the message has both shapes or the element type.
     #[track_caller]
@@ -255,6 +355,14 @@ impl Discrete {
     }
 
     /// [`result`](Discrete::result), with the message as an error.
+    ///
+    /// ```
+    /// use polygrad::DType;
+    /// use polygrad::ops::Discrete;
+    /// let mask = (&[2][..], DType::Bool);
+    /// assert!(Discrete::And.try_result(&[mask, mask]).is_ok());
+    /// assert!(Discrete::And.try_result(&[mask, (&[2], DType::F64)]).is_err());
+    /// ```
     ///
     /// # Errors
     /// When the operands do not fit; the message has both shapes or the element type.

@@ -10,6 +10,14 @@ use crate::shape::{Shape, Show, check_possible, same, try_possible};
 use crate::source::mistake;
 
 /// Shape and element type of an operand.
+///
+/// ```
+/// use polygrad::ops::kinds::{Kind, try_select};
+/// use polygrad::{BaseTensor, DType, tensor};
+/// let x = tensor([1.0, 2.0]);
+/// let kind: Kind<'_> = (x.raw().shape(), x.raw().dtype());
+/// assert!(try_select((&[2], DType::Bool), kind, kind).is_ok());
+/// ```
 pub type Kind<'a> = (&'a [usize], DType);
 
 /// The result of a check, or a panic with its message at the caller's line.
@@ -42,6 +50,13 @@ pub(crate) fn try_axis(op: &str, axis: usize, shape: &[usize]) -> Result<(), Str
 
 /// Checks the operand of a unary operation.
 ///
+/// ```
+/// use polygrad::DType;
+/// use polygrad::ops::{Unary, kinds};
+/// kinds::unary(Unary::Sin, DType::F32);
+/// assert!(std::panic::catch_unwind(|| kinds::unary(Unary::Sin, DType::I64)).is_err());
+/// ```
+///
 /// # Panics
 /// When its element type is not a float type.
 #[track_caller]
@@ -51,6 +66,17 @@ pub fn unary(op: Unary, dtype: DType) {
 }
 
 /// [`unary`], with the message as an error.
+///
+/// ```
+/// use polygrad::DType;
+/// use polygrad::ops::{Unary, kinds};
+/// assert_eq!(kinds::try_unary(Unary::Sin, DType::F32), Ok(()));
+/// let message = kinds::try_unary(Unary::Sin, DType::I64).unwrap_err();
+/// assert_eq!(message, "sin: needs floats, but the element type is i64; convert it with to_float");
+/// ```
+///
+/// # Errors
+/// When the element type is not a float type.
 #[inline]
 pub fn try_unary(op: Unary, dtype: DType) -> Result<(), String> {
     if !dtype.is_float() {
@@ -61,6 +87,14 @@ pub fn try_unary(op: Unary, dtype: DType) -> Result<(), String> {
 
 /// Checks the operands of a binary operation.
 ///
+/// ```
+/// use polygrad::DType;
+/// use polygrad::ops::{Binary, kinds};
+/// let kind = (&[2][..], DType::F64);
+/// kinds::binary(Binary::Add, kind, kind);
+/// assert!(std::panic::catch_unwind(|| kinds::binary(Binary::Add, kind, (&[3], DType::F64))).is_err());
+/// ```
+///
 /// # Panics
 /// When the shapes or element types differ, or these are not floats.
 #[track_caller]
@@ -70,6 +104,16 @@ pub fn binary(op: Binary, a: Kind<'_>, b: Kind<'_>) {
 }
 
 /// [`binary`], with the message as an error.
+///
+/// ```
+/// use polygrad::DType;
+/// use polygrad::ops::{Binary, kinds};
+/// let message = kinds::try_binary(Binary::Add, (&[2], DType::F64), (&[3], DType::F64)).unwrap_err();
+/// assert_eq!(message, "add: both shapes must be equal, but they are [2] and [3]; replicate one");
+/// ```
+///
+/// # Errors
+/// When the shapes or element types differ, or these are not floats.
 #[inline]
 pub fn try_binary(op: Binary, a: Kind<'_>, b: Kind<'_>) -> Result<(), String> {
     if !same(a.0, b.0) {
@@ -88,6 +132,14 @@ pub fn try_binary(op: Binary, a: Kind<'_>, b: Kind<'_>) -> Result<(), String> {
 
 /// Checks the operands of a selection.
 ///
+/// ```
+/// use polygrad::DType;
+/// use polygrad::ops::kinds;
+/// let (mask, number) = ((&[2][..], DType::Bool), (&[2][..], DType::F64));
+/// kinds::select(mask, number, number);
+/// assert!(std::panic::catch_unwind(|| kinds::select(number, number, number)).is_err());
+/// ```
+///
 /// # Panics
 /// When the condition is no mask, or the three shapes or the branches' element types differ.
 #[track_caller]
@@ -96,6 +148,17 @@ pub fn select(mask: Kind<'_>, then: Kind<'_>, otherwise: Kind<'_>) {
 }
 
 /// [`select`], with the message as an error.
+///
+/// ```
+/// use polygrad::DType;
+/// use polygrad::ops::kinds;
+/// let (mask, number) = ((&[2][..], DType::Bool), (&[2][..], DType::F64));
+/// assert!(kinds::try_select(mask, number, number).is_ok());
+/// assert!(kinds::try_select(number, mask, mask).is_err());
+/// ```
+///
+/// # Errors
+/// When the condition is no mask, or the three shapes or the branches' element types differ.
 pub fn try_select(mask: Kind<'_>, then: Kind<'_>, otherwise: Kind<'_>) -> Result<(), String> {
     if mask.1 != DType::Bool {
         return Err(format!(
@@ -149,6 +212,13 @@ fn indices<'a>(op: &str, shape: &[usize], ix: &[Kind<'a>]) -> Result<&'a [usize]
 
 /// The shape of `gather(t, ix)`: that of the indices, then the axes of `t` not indexed.
 ///
+/// ```
+/// use polygrad::DType;
+/// use polygrad::ops::kinds;
+/// // Four rows of a matrix.
+/// assert_eq!(kinds::gather(&[10, 3], &[(&[4], DType::I64)])[..], [4, 3]);
+/// ```
+///
 /// # Panics
 /// When there are more indices than axes, or the indices are not `i64` or not of one shape.
 #[track_caller]
@@ -157,6 +227,19 @@ pub fn gather(shape: &[usize], ix: &[Kind<'_>]) -> Shape {
 }
 
 /// [`gather`], with the message as an error.
+///
+/// ```
+/// use polygrad::DType;
+/// use polygrad::ops::kinds;
+/// let index = (&[4][..], DType::I64);
+/// assert_eq!(kinds::try_gather(&[10, 3], &[index, index])?[..], [4]);
+/// assert!(kinds::try_gather(&[10, 3], &[index, index, index]).is_err());
+/// # Ok::<(), String>(())
+/// ```
+///
+/// # Errors
+/// When there are more indices than axes, the indices are not `i64` or not of one shape, or no array can have the shape
+/// of the result.
 pub fn try_gather(shape: &[usize], ix: &[Kind<'_>]) -> Result<Shape, String> {
     let mut out = Shape::from_slice(indices("gather", shape, ix)?);
     out.extend_from_slice(&shape[ix.len()..]);
@@ -165,6 +248,14 @@ pub fn try_gather(shape: &[usize], ix: &[Kind<'_>]) -> Result<Shape, String> {
 }
 
 /// Checks `scatter_add(base, ix, v)`: `v` has the shape of `gather(base, ix)`.
+///
+/// ```
+/// use polygrad::DType;
+/// use polygrad::ops::kinds;
+/// let (base, index) = ((&[10, 3][..], DType::F64), (&[4][..], DType::I64));
+/// kinds::scatter_add(base, &[index], (&[4, 3], DType::F64));
+/// assert!(std::panic::catch_unwind(|| kinds::scatter_add(base, &[index], (&[4], DType::F64))).is_err());
+/// ```
 ///
 /// # Panics
 /// When `v` has another shape, when [`gather`] refuses the indices, or when base and values are not numbers of one
@@ -175,6 +266,18 @@ pub fn scatter_add(base: Kind<'_>, ix: &[Kind<'_>], v: Kind<'_>) {
 }
 
 /// [`scatter_add`], with the message as an error.
+///
+/// ```
+/// use polygrad::DType;
+/// use polygrad::ops::kinds;
+/// let (base, index) = ((&[10, 3][..], DType::F64), (&[4][..], DType::I64));
+/// assert!(kinds::try_scatter_add(base, &[index], (&[4, 3], DType::F64)).is_ok());
+/// assert!(kinds::try_scatter_add(base, &[index], (&[4, 3], DType::F32)).is_err());
+/// ```
+///
+/// # Errors
+/// When `v` has another shape, when [`try_gather`] refuses the indices, or when base and values are not numbers of one
+/// type.
 pub fn try_scatter_add(base: Kind<'_>, ix: &[Kind<'_>], v: Kind<'_>) -> Result<(), String> {
     let mut needed = Shape::from_slice(indices("scatter_add", base.0, ix)?);
     needed.extend_from_slice(&base.0[ix.len()..]);
@@ -198,6 +301,12 @@ pub fn try_scatter_add(base: Kind<'_>, ix: &[Kind<'_>], v: Kind<'_>) -> Result<(
 /// The shape of a concatenation along `axis`.
 /// The size of the result along `axis` is the sum of the sizes of the parts.
 ///
+/// ```
+/// use polygrad::DType;
+/// use polygrad::ops::kinds;
+/// assert_eq!(kinds::concat(1, &[(&[2, 3], DType::F64), (&[2, 4], DType::F64)])[..], [2, 7]);
+/// ```
+///
 /// # Panics
 /// When there is no part or no such axis, or the parts differ elsewhere or in element type.
 #[track_caller]
@@ -206,6 +315,17 @@ pub fn concat(axis: usize, parts: &[Kind<'_>]) -> Shape {
 }
 
 /// [`concat()`], with the message as an error.
+///
+/// ```
+/// use polygrad::DType;
+/// use polygrad::ops::kinds;
+/// let parts = [(&[2, 3][..], DType::F64), (&[2, 4][..], DType::F64)];
+/// assert!(kinds::try_concat(1, &parts).is_ok() && kinds::try_concat(0, &parts).is_err());
+/// ```
+///
+/// # Errors
+/// When there is no part or no such axis, the parts differ elsewhere or in element type, or no array can have the shape
+/// of the result.
 pub fn try_concat(axis: usize, parts: &[Kind<'_>]) -> Result<Shape, String> {
     let Some((first, dtype)) = parts.first() else {
         return Err(
@@ -234,6 +354,11 @@ pub fn try_concat(axis: usize, parts: &[Kind<'_>]) -> Result<Shape, String> {
 
 /// The shape of `n` values of one shape, stacked along a new outermost axis, as a loop of `n` trips stacks its outputs.
 ///
+/// ```
+/// use polygrad::ops::kinds;
+/// assert_eq!(kinds::stacked(5, &[2, 3])[..], [5, 2, 3]);
+/// ```
+///
 /// # Panics
 /// When no array can have that shape.
 #[track_caller]
@@ -246,6 +371,13 @@ pub fn stacked(n: usize, shape: &[usize]) -> Shape {
 }
 
 /// Checks the sequences of a loop of `n` trips: each has `n` elements along its outermost axis.
+///
+/// ```
+/// use polygrad::ops::kinds;
+/// let (of_five, of_six) = ([5, 2], [6, 2]);
+/// kinds::sequences(5, [&of_five[..], &of_five[..]].into_iter());
+/// assert!(std::panic::catch_unwind(|| kinds::sequences(5, [&of_six[..]].into_iter())).is_err());
+/// ```
 ///
 /// # Panics
 /// When a sequence has another length, or no array can have `n` elements.
@@ -263,6 +395,14 @@ pub fn sequences<'a>(n: usize, xs: impl Iterator<Item = &'a [usize]>) {
 }
 
 /// Checks what one trip of a loop returned: the carry keeps its shapes and element types.
+///
+/// ```
+/// use polygrad::DType;
+/// use polygrad::ops::kinds;
+/// let (before, after) = ([(&[2][..], DType::F64)], [(&[3][..], DType::F64)]);
+/// kinds::carry(before.into_iter(), before.into_iter());
+/// assert!(std::panic::catch_unwind(|| kinds::carry(before.into_iter(), after.into_iter())).is_err());
+/// ```
 ///
 /// # Panics
 /// When a shape or element type changes, or the number of values does.
@@ -306,6 +446,14 @@ fn more_or_fewer(needed: usize, given: usize) -> &'static str {
 
 /// Checks an output of one trip of a loop against the same output of the first trip.
 ///
+/// ```
+/// use polygrad::DType;
+/// use polygrad::ops::kinds;
+/// let (first, now) = ((&[2][..], DType::F64), (&[2][..], DType::I64));
+/// kinds::output(first, first);
+/// assert!(std::panic::catch_unwind(|| kinds::output(first, now)).is_err());
+/// ```
+///
 /// # Panics
 /// When shape or element type differ.
 #[track_caller]
@@ -328,6 +476,12 @@ pub(crate) fn try_output(op: &str, first: Kind<'_>, now: Kind<'_>) -> Result<(),
 }
 
 /// Checks how many outputs one trip of a loop returned against the first trip.
+///
+/// ```
+/// use polygrad::ops::kinds;
+/// kinds::outputs(2, 2);
+/// assert!(std::panic::catch_unwind(|| kinds::outputs(2, 1)).is_err());
+/// ```
 ///
 /// # Panics
 /// When the numbers differ.

@@ -69,6 +69,13 @@ macro_rules! matrix_ops {
         /// An operation on matrices.
         ///
         /// Closed: an interpreter fails to compile where a new operation has no meaning yet.
+        ///
+        /// ```
+        /// use polygrad::ops::{Call, Matrix};
+        /// use polygrad::{Array, BaseTensor};
+        /// let a = Array::from([[2.0, 0.0], [1.0, 4.0]]);
+        /// assert_eq!(Array::call(&Call::Matrix(Matrix::Det), &[a]), [Array::scalar(8.0)]);
+        /// ```
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum Matrix {
             $($(#[$doc])* $Op $({ $($(#[$field_doc])* $field: $ty),* })?,)*
@@ -79,6 +86,11 @@ macro_rules! matrix_ops {
             pub const ALL: &'static [Matrix] = &[$($(matrix_ops!(@ $Op $value)),*),*];
 
             /// The name of the operation in printed programs.
+            ///
+            /// ```
+            /// use polygrad::ops::Matrix;
+            /// assert_eq!((Matrix::Qr.name(), Matrix::Solve { transposed: true }.name()), ("qr", "solve.t"));
+            /// ```
             pub fn name(self) -> &'static str {
                 match self {
                     $($(matrix_ops!(@ $Op $value) => $name,)*)*
@@ -88,6 +100,11 @@ macro_rules! matrix_ops {
             }
 
             /// The number of operands.
+            ///
+            /// ```
+            /// use polygrad::ops::Matrix;
+            /// assert_eq!((Matrix::Inverse.arity(), Matrix::Lstsq.arity()), (1, 2));
+            /// ```
             pub fn arity(self) -> usize {
                 match self { $(Matrix::$Op { .. } => $arity,)* }
             }
@@ -99,12 +116,24 @@ macro_rules! matrix_ops {
 
             /// The operand in which the operation is linear, with the others fixed, if its [`adjoint`](Matrix::adjoint)
             /// in this operand is one of these operations, too.
+            ///
+            /// ```
+            /// use polygrad::ops::Matrix;
+            /// // In the right-hand side.
+            /// assert_eq!(Matrix::Solve { transposed: false }.linear_in(), Some(1));
+            /// assert_eq!(Matrix::Det.linear_in(), None);
+            /// ```
             pub fn linear_in(self) -> Option<usize> {
                 match self { $(Matrix::$Op { .. } => matrix_ops!(@or $(Some($linear);)? None),)* }
             }
 
             /// The adjoint in the operand in which the operation [is linear](Matrix::linear_in): the same operation
             /// with the other matrices transposed. An operation that is not linear gives itself.
+            ///
+            /// ```
+            /// use polygrad::ops::Matrix;
+            /// assert_eq!(Matrix::Solve { transposed: false }.adjoint(), Matrix::Solve { transposed: true });
+            /// ```
             pub fn adjoint(self) -> Matrix {
                 match self {
                     $(#[allow(unused_variables)] Matrix::$Op $({ $($field),* })? => matrix_ops!(@or $($adjoint;)? self),)*
@@ -346,6 +375,16 @@ matrix_ops! {
 
 impl Matrix {
     /// Shapes and element types of the results.
+    ///
+    /// ```
+    /// use polygrad::DType;
+    /// use polygrad::ops::Matrix;
+    /// // Of a batch of two matrices with three rows and two columns.
+    /// let results = Matrix::Qr.try_results(&[(&[2, 3, 2], DType::F64)])?;
+    /// assert_eq!((&results[0].0[..], &results[1].0[..]), (&[2, 3, 2][..], &[2, 2, 2][..]));
+    /// assert!(Matrix::Det.try_results(&[(&[3, 2], DType::F64)]).is_err());
+    /// # Ok::<(), String>(())
+    /// ```
     ///
     /// # Errors
     /// When the operands do not fit.

@@ -18,6 +18,12 @@ use crate::source::SourceLine;
 /// What a tap does with the values.
 ///
 /// Closed: whoever runs a tap fails to compile where a new kind has no meaning yet.
+///
+/// ```
+/// use polygrad::ops::{Tap, TapKind};
+/// let debug = Tap::new(TapKind::Debug(vec!["loss".into()]), None);
+/// assert!(matches!(debug.kind(), TapKind::Debug(labels) if labels[..] == ["loss"]));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum TapKind {
     /// Prints the operands, each under a label.
@@ -27,6 +33,15 @@ pub enum TapKind {
 }
 
 /// An operation that looks at values, and returns them.
+///
+/// ```
+/// use polygrad::ops::{Call, Tap, TapKind};
+/// use polygrad::{Array, BaseTensor};
+/// // Prints `[debug] x = ..`, and returns its operand.
+/// let tap = Call::Tap(Tap::new(TapKind::Debug(vec!["x".into()]), None).into());
+/// let x = Array::from([1.0, 2.0]);
+/// assert_eq!(Array::call(&tap, &[x.clone()]), [x]);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Tap {
     kind: TapKind,
@@ -50,21 +65,50 @@ impl Tap {
     }
 
     /// What the tap does.
+    ///
+    /// ```
+    /// use polygrad::ops::{Tap, TapKind};
+    /// let kind = TapKind::Check("x is positive".into());
+    /// assert_eq!(Tap::new(kind.clone(), None).kind(), &kind);
+    /// ```
     pub fn kind(&self) -> &TapKind {
         &self.kind
     }
 
     /// Where the tap was written, if that is known.
+    ///
+    /// ```
+    /// use polygrad::SourceLine;
+    /// use polygrad::ops::{Tap, TapKind};
+    /// let place = SourceLine { file: "src/model.rs".into(), line: 12, column: 9 };
+    /// let tap = Tap::new(TapKind::Check("x is positive".into()), Some(place));
+    /// assert_eq!(tap.at().map(ToString::to_string).as_deref(), Some("src/model.rs:12:9"));
+    /// ```
     pub fn at(&self) -> Option<&SourceLine> {
         self.at.as_ref()
     }
 
     /// The batches of executions, innermost first.
+    ///
+    /// ```
+    /// use polygrad::ops::{Tap, TapKind};
+    /// let tap = Tap::new(TapKind::Debug(vec!["x".into()]), None);
+    /// assert_eq!(tap.batched(3, vec![true]).each(), [(3, vec![true])]);
+    /// ```
     pub fn each(&self) -> &[BatchedCall] {
         &self.each
     }
 
     /// The tap executed for each of `n` elements: marked operands are stacks along a new outermost axis.
+    ///
+    /// ```
+    /// use polygrad::DType;
+    /// use polygrad::ops::{Tap, TapKind};
+    /// // Three executions: the operand is a stack of three vectors.
+    /// let tap = Tap::new(TapKind::Debug(vec!["x".into()]), None).batched(3, vec![true]);
+    /// assert!(tap.try_results(&[(&[3, 2], DType::F64)]).is_ok());
+    /// assert!(tap.try_results(&[(&[2], DType::F64)]).is_err());
+    /// ```
     #[must_use]
     pub fn batched(&self, n: usize, stacked: Vec<bool>) -> Tap {
         let mut tap = self.clone();
@@ -73,6 +117,11 @@ impl Tap {
     }
 
     /// `debug` or `check`.
+    ///
+    /// ```
+    /// use polygrad::ops::{Tap, TapKind};
+    /// assert_eq!(Tap::new(TapKind::Check("x is positive".into()), None).name(), "check");
+    /// ```
     pub fn name(&self) -> &'static str {
         match self.kind {
             TapKind::Debug(_) => "debug",
@@ -110,6 +159,16 @@ impl Tap {
     }
 
     /// Shapes and element types of the results: those of the operands that are returned.
+    ///
+    /// ```
+    /// use polygrad::DType;
+    /// use polygrad::ops::{Tap, TapKind};
+    /// let tap = Tap::new(TapKind::Check("x is positive".into()), None);
+    /// // The mask is not returned.
+    /// let results = tap.try_results(&[(&[2], DType::Bool), (&[2], DType::F64)])?;
+    /// assert_eq!(results, [([2].as_slice().into(), DType::F64)]);
+    /// # Ok::<(), String>(())
+    /// ```
     ///
     /// # Errors
     /// When the operands do not fit the tap and its batches.
@@ -196,6 +255,14 @@ impl Tap {
 }
 
 /// A check that did not hold while a program ran.
+///
+/// ```
+/// use polygrad::{Function, RunError, Tensor, tensor};
+/// let root = |x: &Tensor<_, 1>| x.check(&x.ge(0.0), "x is not negative").sqrt();
+/// let f = Function::stage(root, &tensor([1.0, 4.0]));
+/// let Err(RunError::Check(failed)) = f.run(&tensor([1.0, -4.0])) else { panic!("the check holds") };
+/// assert_eq!((&failed.message[..], &failed.element[..]), ("x is not negative", &[1][..]));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FailedCheck {

@@ -39,6 +39,12 @@ macro_rules! unary_ops {
         /// An elementwise function of one float argument.
         ///
         /// Closed: an interpreter fails to compile where a new operation has no meaning yet.
+        ///
+        /// ```
+        /// use polygrad::ops::Unary;
+        /// use polygrad::{Array, BaseTensor};
+        /// assert_eq!(Array::from([1.0, 4.0]).unary(Unary::Sqrt), Array::from([1.0, 2.0]));
+        /// ```
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum Unary { $( $(#[doc = $doc])* $Op, )* }
 
@@ -47,16 +53,32 @@ macro_rules! unary_ops {
             pub const ALL: &'static [Unary] = &[$( Unary::$Op, )*];
 
             /// The name of the function in printed programs, which is also the name of the method.
+            ///
+            /// ```
+            /// use polygrad::ops::Unary;
+            /// assert_eq!((Unary::Exp.name(), Unary::Recip.name()), ("exp", "recip"));
+            /// ```
             pub fn name(self) -> &'static str {
                 match self { $( Unary::$Op => stringify!($name), )* }
             }
 
             /// The row's documentation: meaning, derivative, conventions.
+            ///
+            /// ```
+            /// use polygrad::ops::Unary;
+            /// assert!(Unary::Erf.doc().trim().starts_with("Error function"));
+            /// ```
             pub fn doc(self) -> &'static str {
                 match self { $( Unary::$Op => concat!($($doc, "\n"),*), )* }
             }
 
             /// An interval in which the function is smooth and well scaled: where tests sample it.
+            ///
+            /// ```
+            /// use polygrad::ops::Unary;
+            /// // A part of the interval from -1 to 1, without the ends, where the derivative is infinite.
+            /// assert_eq!(Unary::Erfinv.domain(), (-0.8, 0.8));
+            /// ```
             pub fn domain(self) -> (f64, f64) {
                 match self { $( Unary::$Op => ($lo, $hi), )* }
             }
@@ -77,6 +99,11 @@ macro_rules! unary_ops {
             }
 
             /// The function at one number.
+            ///
+            /// ```
+            /// use polygrad::ops::Unary;
+            /// assert_eq!((Unary::Sqrt.apply(9.0), Unary::Sqrt.apply(9.0f32)), (3.0, 3.0));
+            /// ```
             #[inline]
             pub fn apply<F: Float>(self, x: F) -> F {
                 match self { $( Unary::$Op => { let $k = x; $kernel } )* }
@@ -84,6 +111,11 @@ macro_rules! unary_ops {
 
             /// The function at every element; the loop is inside the match so that each kernel
             /// is compiled, and vectorised, on its own.
+            ///
+            /// ```
+            /// use polygrad::ops::Unary;
+            /// assert_eq!(Unary::Square.map(&[1.0, 2.0, 3.0]), [1.0, 4.0, 9.0]);
+            /// ```
             pub fn map<F: Float>(self, xs: &[F]) -> Vec<F> {
                 match self { $( Unary::$Op => pool::collected(xs.iter().map(|x| { let $k = *x; $kernel })), )* }
             }

@@ -16,6 +16,16 @@ use crate::ops::{Binary, Compare, Discrete, Unary};
 /// How a partial derivative `p` multiplies a tangent or cotangent `ct`.
 ///
 /// Closed: an interpreter fails to compile where it lacks a kind of product.
+///
+/// ```
+/// use polygrad::Array;
+/// use polygrad::ops::{Guard, Unary};
+/// let [x, y] = [0.0, 0.0].map(Array::scalar);
+/// // The derivative of `sqrt` at 0 is infinite, but a cotangent 0 stays 0.
+/// let slope = Unary::Sqrt.derivative(&x, &y);
+/// assert_eq!(slope.guard, Guard::Singular);
+/// assert_eq!(slope.guard.times(slope.value.as_ref(), &Array::scalar(0.0)), Array::scalar(0.0));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Guard {
     /// `p` is the constant 1: the product is `ct`.
@@ -33,6 +43,14 @@ pub enum Guard {
 /// The origin of the value of a partial. A partial that is an operand keeps the id of the operand.
 ///
 /// Closed: operands and result are all that an operation has.
+///
+/// ```
+/// use polygrad::Array;
+/// use polygrad::ops::{Binary, PartialOrigin, Unary};
+/// let [x, y, z] = [2.0, 3.0, 6.0].map(Array::scalar);
+/// assert_eq!(Binary::Mul.partial_left(&x, &y, &z).origin, PartialOrigin::Second);
+/// assert_eq!(Unary::Exp.derivative(&x, &y).origin, PartialOrigin::Result);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PartialOrigin {
     /// The first operand of the operation.
@@ -46,6 +64,14 @@ pub enum PartialOrigin {
 }
 
 /// A partial derivative: the guard, the value unless the guard determines it, and the origin of the value.
+///
+/// ```
+/// use polygrad::Array;
+/// use polygrad::ops::{Binary, Guard};
+/// let [x, y, z] = [2.0, 3.0, 5.0].map(Array::scalar);
+/// let partial = Binary::Add.partial_left(&x, &y, &z);
+/// assert_eq!((partial.guard, partial.value), (Guard::One, None));
+/// ```
 #[derive(Clone, Debug)]
 pub struct Partial<T> {
     /// The guard of the product with a tangent or cotangent.
