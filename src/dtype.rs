@@ -112,6 +112,15 @@ pub enum Member<F: ElemFamily> {
 }
 
 /// A Rust type that can be the element of an [`Array`](crate::Array): `f64`, `f32`, `i64`, `bool`.
+///
+/// ```
+/// use polygrad::{Array, DType, Elem};
+/// /// An array of zeros of any element type.
+/// fn none<E: Elem>(n: usize) -> Array {
+///     Array::full(&[n], E::ZERO)
+/// }
+/// assert_eq!((none::<bool>(2).dtype(), none::<i64>(2)), (DType::Bool, Array::from([0, 0])));
+/// ```
 pub trait Elem:
     sealed::Sealed + Copy + PartialEq + PartialOrd + fmt::Debug + fmt::Display + Send + Sync + 'static
 {
@@ -121,6 +130,11 @@ pub trait Elem:
     const ZERO: Self;
 
     /// Whether two elements are the same to the bit (NaN equals itself, 0.0 differs from -0.0).
+    ///
+    /// ```
+    /// use polygrad::Elem;
+    /// assert!(f64::NAN.same_bits(f64::NAN) && !0.0.same_bits(-0.0));
+    /// ```
     fn same_bits(self, other: Self) -> bool;
 
     /// The bits of an element, for hashing: equal if [`same_bits`](Elem::same_bits) holds.
@@ -135,6 +149,15 @@ pub trait Elem:
 }
 
 /// An element type with arithmetic: `f64`, `f32`, `i64`. Integers wrap around.
+///
+/// ```
+/// use polygrad::{BaseTensor, Num, Tensor, tensor};
+/// /// A function of floats and of integers.
+/// fn total<T: BaseTensor, E: Num>(x: &Tensor<T, 1, E>) -> Tensor<T, 0, E> {
+///     x.sum()
+/// }
+/// assert_eq!((total(&tensor([1, 2])), total(&tensor([0.5f32, 1.0]))), (tensor(3), tensor(1.5f32)));
+/// ```
 pub trait Num: Elem + num_traits::NumCast {
     /// One.
     const ONE: Self;
@@ -161,8 +184,20 @@ pub trait Num: Elem + num_traits::NumCast {
 /// ```
 pub trait Float: Num + num_traits::Float + num_traits::FloatConst {
     /// The nearest value of this type.
+    ///
+    /// ```
+    /// use polygrad::Float;
+    /// assert_eq!((f32::of_f64(0.1), f64::of_f64(0.1)), (0.1f32, 0.1));
+    /// ```
     fn of_f64(x: f64) -> Self;
     /// The value as `f64`, exact.
+    ///
+    /// ```
+    /// use polygrad::Float;
+    /// assert_eq!(0.5f32.as_f64(), 0.5);
+    /// // The number nearest to 0.1 among those of 32 bits.
+    /// assert_ne!(0.1f32.as_f64(), 0.1);
+    /// ```
     fn as_f64(self) -> f64;
 }
 

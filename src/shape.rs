@@ -7,18 +7,34 @@ use smallvec::SmallVec;
 use crate::source::mistake;
 
 /// The sizes of the axes, outermost first; empty for a scalar. Up to six sizes are stored without an allocation.
+///
+/// ```
+/// use polygrad::shape::Shape;
+/// let shape = Shape::from_slice(&[2, 3]);
+/// assert_eq!((&shape[..], Shape::new().len()), (&[2, 3][..], 0));
+/// ```
 pub type Shape = SmallVec<[usize; 6]>;
 
 /// The largest number of elements of an array: as many of the widest elements have at most `isize::MAX` bytes.
 ///
 /// All element types have this limit, so that a conversion never exceeds it. A shape of an array is checked when it is
 /// made. An iteration space of a view has this limit along each axis.
+///
+/// ```
+/// use polygrad::shape::{MAX_SIZE, is_possible};
+/// assert!(is_possible(&[MAX_SIZE]) && !is_possible(&[MAX_SIZE, 2]));
+/// ```
 pub const MAX_SIZE: usize = isize::MAX as usize / 8;
 
 /// The largest number of axes of an array, and of the iteration space of a view.
 ///
 /// A view has a coefficient for each pair of an axis of the array and an axis of the iteration space, and rules compare
 /// axes with axes, so the time grows at least with the square of the number of axes: it would be minutes for thousands.
+///
+/// ```
+/// use polygrad::shape::{MAX_RANK, is_possible};
+/// assert!(is_possible(&[1; MAX_RANK]) && !is_possible(&[1; MAX_RANK + 1]));
+/// ```
 pub const MAX_RANK: usize = 128;
 
 /// The number of elements of an array of this shape: the product of its sizes. An iteration space may be larger than
@@ -144,6 +160,11 @@ pub(crate) fn same(a: &[usize], b: &[usize]) -> bool {
 }
 
 /// Row-major strides: for each axis, the distance of neighbours in elements.
+///
+/// ```
+/// use polygrad::shape::strides;
+/// assert_eq!(strides(&[2, 3, 4])[..], [12, 4, 1]);
+/// ```
 pub fn strides(shape: &[usize]) -> SmallVec<[i64; 6]> {
     let mut out: SmallVec<[i64; 6]> = SmallVec::from_elem(1, shape.len());
     for axis in (1..shape.len()).rev() {
@@ -153,6 +174,11 @@ pub fn strides(shape: &[usize]) -> SmallVec<[i64; 6]> {
 }
 
 /// A shape as messages and programs print it: `[2, 3]`.
+///
+/// ```
+/// use polygrad::shape::Show;
+/// assert_eq!(format!("{} {}", Show(&[2, 3]), Show(&[])), "[2, 3] []");
+/// ```
 pub struct Show<'a>(
     /// The shape to print.
     pub &'a [usize],

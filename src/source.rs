@@ -5,6 +5,12 @@ use std::fmt;
 use std::panic::Location;
 
 /// A place in a source file: line and column.
+///
+/// ```
+/// use polygrad::SourceLine;
+/// let line = SourceLine::from(std::panic::Location::caller());
+/// assert_eq!(line.to_string(), format!("{}:{}:{}", line.file, line.line, line.column));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SourceLine {
     /// The path of the file, as it was given to the compiler.
@@ -33,6 +39,14 @@ impl fmt::Display for SourceLine {
 ///
 /// Other interpreters pass sites on: the derivative of an operation runs long after the operation, and names the
 /// operation with [`attribute`](crate::base::Report::attribute).
+///
+/// ```
+/// use polygrad::Array;
+/// use polygrad::base::Report;
+/// use polygrad::source::Site;
+/// // Of arrays no operation is known.
+/// assert_eq!(Array::scalar(1.0).site(), Site::UNKNOWN);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Site {
     pub(crate) number: u32,

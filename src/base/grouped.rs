@@ -7,9 +7,30 @@ use smallvec::SmallVec;
 use super::{BaseTensor, Trip};
 
 /// A value of an interpreter over `T`, as the list of the values of `T` that it consists of.
+///
+/// ```
+/// use polygrad::Array;
+/// use polygrad::base::Group;
+/// // A primal and its tangent.
+/// let dual: Group<Array> = [Array::scalar(2.0), Array::scalar(1.0)].into();
+/// assert_eq!(dual[1], Array::scalar(1.0));
+/// ```
 pub type Group<T> = SmallVec<[T; 2]>;
 
 /// One trip of a loop on groups: a function of the carry and the current elements of the sequences.
+///
+/// ```
+/// use polygrad::base::{Group, GroupedStep, map_accum_grouped};
+/// use polygrad::ops::Binary;
+/// use polygrad::{Array, BaseTensor};
+/// // Each trip doubles a group of two values.
+/// let step: GroupedStep<'_, Array> = &mut |carry, _| {
+///     let doubled = |pair: &Group<Array>| pair.iter().map(|x| x.binary(Binary::Add, x)).collect();
+///     (carry.iter().map(doubled).collect(), Vec::new())
+/// };
+/// let start: Group<Array> = [Array::scalar(1.0), Array::scalar(3.0)].into();
+/// assert_eq!(map_accum_grouped(2, false, vec![start], &[], step).0[0][1], Array::scalar(12.0));
+/// ```
 pub type GroupedStep<'a, T> = &'a mut dyn FnMut(Vec<Group<T>>, Vec<Group<T>>) -> Trip<Group<T>>;
 
 /// A loop of `T` for an interpreter over `T`, whose values are groups of values of `T`.

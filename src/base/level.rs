@@ -8,18 +8,58 @@ use super::BaseTensor;
 use crate::program::Term;
 
 /// The distance to the level directly above, see [`Lift`].
+///
+/// ```
+/// use polygrad::base::{Lift, Next, Report};
+/// use polygrad::{Array, Concrete, Dual};
+/// /// A value enters the level directly above.
+/// fn above<T, U: Lift<T, Next>>(x: T) -> U {
+///     U::lift(x)
+/// }
+/// let x: Dual<Concrete> = above(Array::scalar(2.0));
+/// assert_eq!(x.peek(), Some(Array::scalar(2.0)));
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Next;
 
 /// The distance to the level above the one at the distance `I`, see [`Lift`].
+///
+/// ```
+/// use polygrad::base::{Beyond, Lift, Next, Report};
+/// use polygrad::{Array, Concrete, Dual};
+/// // Two levels up.
+/// type Second = Dual<Dual<Concrete>>;
+/// let x = <Second as Lift<Concrete, Beyond<Next>>>::lift(Array::scalar(2.0));
+/// assert_eq!(x.peek(), Some(Array::scalar(2.0)));
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Beyond<I>(PhantomData<I>);
 
 /// The distance from any level to that of the programs that are recorded, see [`Lift`].
+///
+/// ```
+/// use polygrad::base::{IntoProgram, Lift};
+/// use polygrad::program::Term;
+/// use polygrad::{Array, Concrete};
+/// // A known number is a constant of the program.
+/// let term = <Term as Lift<Concrete, IntoProgram>>::lift(Array::scalar(2.0));
+/// assert_eq!(term.as_constant(), Some(&Array::scalar(2.0)));
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct IntoProgram;
 
 /// A distance between two levels of dual numbers, see [`Lift`].
+///
+/// ```
+/// use polygrad::base::{Beyond, Distance, Lift, Next, Report};
+/// use polygrad::{Array, Concrete, Dual};
+/// /// Any value of a lower level of dual numbers.
+/// fn raised<T, U: Lift<T, I>, I: Distance>(x: T) -> U {
+///     U::lift(x)
+/// }
+/// let x: Dual<Dual<Concrete>> = raised::<_, _, Beyond<Next>>(Array::scalar(2.0));
+/// assert_eq!(x.peek(), Some(Array::scalar(2.0)));
+/// ```
 pub trait Distance {}
 
 impl Distance for Next {}
@@ -33,6 +73,13 @@ impl<I> Distance for Beyond<I> {}
 /// `I` is the distance between the levels, which rustc infers: an interpreter over `U` lifts the values that enter `U`
 /// ([`Next`]), and the values that `U` itself can lift ([`Beyond`]). Values of every interpreter enter the programs that
 /// the plain verbs record ([`IntoProgram`]): known numbers as constants, and others as further inputs.
+///
+/// ```
+/// use polygrad::{Tensor, direct, tensor};
+/// // The inner derivative, in `y`, takes `x` from the outer level: of `x y^2` this is `2 x y`, at `y = 3`.
+/// let slope = |x: &Tensor<_, 0>| direct::grad(|y| x.lift() * y.square(), &tensor(3.0).lift());
+/// assert_eq!(direct::grad(slope, &tensor(5.0)), tensor(6.0));
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a level above `{T}`",
     label = "values of `{T}` cannot be lifted to this level",
@@ -40,6 +87,13 @@ impl<I> Distance for Beyond<I> {}
 )]
 pub trait Lift<T, I = Next>: BaseTensor {
     /// `t` as a constant of this level.
+    ///
+    /// ```
+    /// use polygrad::base::Report;
+    /// use polygrad::{Array, Concrete, Dual, Lift};
+    /// let x: Dual<Concrete> = Dual::lift(Array::scalar(2.0));
+    /// assert_eq!(x.peek(), Some(Array::scalar(2.0)));
+    /// ```
     #[track_caller]
     fn lift(t: T) -> Self;
 }
@@ -51,6 +105,16 @@ impl<T: BaseTensor> Lift<T, IntoProgram> for Term {
 }
 
 /// `T: Level<U>` says that `T` and `U` are one level: all operands of an operation are tensors of one level.
+///
+/// ```
+/// use polygrad::base::Level;
+/// use polygrad::{BaseTensor, Tensor, tensor};
+/// /// The operands of an operation: a tensor of `T`, and one whose type says that it is of the same level.
+/// fn total<T: Level<U>, U: BaseTensor>(x: &Tensor<T, 1>, y: &Tensor<U, 1>) -> Tensor<T, 1> {
+///     x + Tensor::<T, 1>::from_raw(T::level(y.raw()).clone())
+/// }
+/// assert_eq!(total(&tensor([1.0]), &tensor([2.0])), tensor([3.0]));
+/// ```
 #[diagnostic::on_unimplemented(
     message = "a tensor of another level stands here: `{U}` beside `{Self}`",
     label = "a tensor of the level `{Self}` is needed here",
@@ -59,6 +123,13 @@ impl<T: BaseTensor> Lift<T, IntoProgram> for Term {
 )]
 pub trait Level<U>: BaseTensor {
     /// The value, which is a value of this level.
+    ///
+    /// ```
+    /// use polygrad::base::Level;
+    /// use polygrad::{Array, Concrete};
+    /// let x = Array::scalar(2.0);
+    /// assert_eq!(<Concrete as Level<Concrete>>::level(&x), &x);
+    /// ```
     fn level(u: &U) -> &Self;
 }
 

@@ -34,15 +34,60 @@ pub(crate) use report::attributed;
 pub use stage::{Enter, Staging};
 
 /// The results of one trip of a loop: the carry, and the outputs to be stacked.
+///
+/// ```
+/// use polygrad::base::Trip;
+/// use polygrad::{Array, BaseTensor};
+/// // No carry, and the doubled elements as output.
+/// let double = |x: &Array| vec![x.clone().accumulate(x)];
+/// let (carry, outputs): Trip<Array> = (Vec::new(), double(&Array::scalar(3.0)));
+/// assert!(carry.is_empty() && outputs == [Array::scalar(6.0)]);
+/// ```
 pub type Trip<T> = (Vec<T>, Vec<T>);
 
 /// One trip of a loop: a function of the carry and the current elements of the sequences.
+///
+/// ```
+/// use polygrad::base::TripFn;
+/// use polygrad::{Array, BaseTensor};
+/// // Sums of the elements so far.
+/// let step: TripFn<'_, Array> = &mut |carry, x| {
+///     let sum = carry[0].clone().accumulate(&x[0]);
+///     (vec![sum.clone()], vec![sum])
+/// };
+/// let (start, x) = (vec![Array::scalar(0.0)], Array::from([1.0, 2.0, 4.0]));
+/// let (_, sums) = Array::map_accum(3, false, start, &[x], step);
+/// assert_eq!(sums, [Array::from([1.0, 3.0, 7.0])]);
+/// ```
 pub type TripFn<'a, T> = &'a mut dyn FnMut(Vec<T>, &[T]) -> Trip<T>;
 
 /// A function of values that a derivative may store, to run it again in the reverse pass.
+///
+/// ```
+/// use polygrad::base::Again;
+/// use polygrad::ops::Unary;
+/// use polygrad::{Array, BaseTensor};
+/// use std::rc::Rc;
+/// let f: Again<Array> = Rc::new(|x| vec![x[0].unary(Unary::Square)]);
+/// assert_eq!(Array::again(&f, &[Array::scalar(3.0)]), [Array::scalar(9.0)]);
+/// ```
 pub type Again<T> = Rc<dyn Fn(&[T]) -> Vec<T>>;
 
 /// One trip of a loop with a condition: a function from the carry to the next carry.
+///
+/// ```
+/// use polygrad::base::WhileFn;
+/// use polygrad::ops::{Binary, Compare, Discrete};
+/// use polygrad::{Array, BaseTensor};
+/// // Doubles a number while it is less than 10.
+/// let step: WhileFn<'_, Array> = &mut |carry| {
+///     let x = carry[1].binary(Binary::Add, &carry[1]);
+///     let less = Array::discrete(&Discrete::Compare(Compare::Lt), &[&x, &Array::scalar(10.0)]);
+///     vec![less, x]
+/// };
+/// let start = vec![Array::scalar(true), Array::scalar(3.0)];
+/// assert_eq!(Array::repeat(None, start, step)[1], Array::scalar(12.0));
+/// ```
 pub type WhileFn<'a, T> = &'a mut dyn FnMut(Vec<T>) -> Vec<T>;
 
 /// The operations of the language; an interpreter is an implementation of this trait.
@@ -67,56 +112,145 @@ pub type WhileFn<'a, T> = &'a mut dyn FnMut(Vec<T>) -> Vec<T>;
 /// ```
 pub trait BaseTensor: Clone + 'static + Staging + Report {
     /// A constant: a known array.
+    ///
+    /// ```
+    /// use polygrad::{Array, BaseTensor, Concrete, Shapes};
+    /// /// The same program at each interpreter.
+    /// fn ones<T: BaseTensor>() -> T {
+    ///     T::constant(Array::from([1.0, 1.0]))
+    /// }
+    /// assert_eq!((ones::<Concrete>(), ones::<Shapes>().shape()), (Array::from([1.0, 1.0]), &[2][..]));
+    /// ```
     #[track_caller]
     fn constant(a: Array) -> Self;
 
     /// The sizes of the axes, outermost first.
+    ///
+    /// ```
+    /// use polygrad::{BaseTensor, tensor};
+    /// assert_eq!(tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]).raw().shape(), [2, 3]);
+    /// ```
     fn shape(&self) -> &[usize];
 
     /// The element type.
+    ///
+    /// ```
+    /// use polygrad::{BaseTensor, DType, tensor};
+    /// assert_eq!((tensor([1.0f32]).raw().dtype(), tensor([true]).raw().dtype()), (DType::F32, DType::Bool));
+    /// ```
     fn dtype(&self) -> DType;
 
     /// An elementwise function of floats.
+    ///
+    /// ```
+    /// use polygrad::ops::Unary;
+    /// use polygrad::{Array, BaseTensor};
+    /// assert_eq!(Array::from([1.0, 4.0]).unary(Unary::Sqrt), Array::from([1.0, 2.0]));
+    /// ```
     #[track_caller]
     fn unary(&self, op: Unary) -> Self;
 
     /// An elementwise function of two float tensors of one shape and element type.
+    ///
+    /// ```
+    /// use polygrad::ops::Binary;
+    /// use polygrad::{Array, BaseTensor};
+    /// let (x, y) = (Array::from([1.0, 4.0]), Array::from([2.0, 3.0]));
+    /// assert_eq!(x.binary(Binary::Max, &y), Array::from([2.0, 4.0]));
+    /// ```
     #[track_caller]
     fn binary(&self, op: Binary, other: &Self) -> Self;
 
     /// An operation with derivative zero, of as many operands as its arity.
+    ///
+    /// ```
+    /// use polygrad::ops::{Compare, Discrete};
+    /// use polygrad::{Array, BaseTensor};
+    /// let (x, y) = (Array::from([1.0, 4.0]), Array::from([2.0, 3.0]));
+    /// assert_eq!(Array::discrete(&Discrete::Compare(Compare::Lt), &[&x, &y]), Array::from([true, false]));
+    /// assert_eq!(Array::discrete(&Discrete::Iota { n: 3 }, &[]), Array::from([0, 1, 2]));
+    /// ```
     #[track_caller]
     fn discrete(op: &Discrete, args: &[&Self]) -> Self;
 
     /// `then` where the mask holds and `otherwise` elsewhere; all three have one shape.
+    ///
+    /// ```
+    /// use polygrad::{Array, BaseTensor};
+    /// let (x, y) = (Array::from([1.0, 4.0]), Array::from([2.0, 3.0]));
+    /// assert_eq!(Array::select(&Array::from([false, true]), &x, &y), Array::from([2.0, 4.0]));
+    /// ```
     #[track_caller]
     fn select(mask: &Self, then: &Self, otherwise: &Self) -> Self;
 
     /// A linear operation.
+    ///
+    /// ```
+    /// use polygrad::ops::Linear;
+    /// use polygrad::{Array, BaseTensor};
+    /// let x = Array::from([[1.0, 2.0], [3.0, 4.0]]);
+    /// assert_eq!(x.linear(&Linear::sum(&[2, 2], &[1])), Array::from([3.0, 7.0]));
+    /// ```
     #[track_caller]
     fn linear(&self, op: &Linear) -> Self;
 
     /// A bilinear operation.
+    ///
+    /// ```
+    /// use polygrad::ops::Contract;
+    /// use polygrad::{Array, BaseTensor};
+    /// let dot = Contract::axes(&[2], &[0], &[0], &[]);
+    /// let (a, b) = (Array::from([1.0, 2.0]), Array::from([3.0, 4.0]));
+    /// assert_eq!(Array::contract(&dot, &a, &b), Array::scalar(11.0));
+    /// ```
     #[track_caller]
     fn contract(op: &Contract, a: &Self, b: &Self) -> Self;
 
     /// The extremum of each line along an axis, which is dropped: the first of equal elements, or the first NaN if
     /// there is one.
+    ///
+    /// ```
+    /// use polygrad::ops::Reduce;
+    /// use polygrad::{Array, BaseTensor};
+    /// let x = Array::from([[3.0, 1.0], [2.0, 4.0]]);
+    /// assert_eq!(x.reduce(Reduce::Max { axis: 1 }), Array::from([3.0, 4.0]));
+    /// ```
     #[track_caller]
     fn reduce(&self, op: Reduce) -> Self;
 
     /// The subarrays of `self` at the indices `ix` into its outer axes: integer tensors of one common shape, with which
     /// the shape of the result begins. An index out of bounds reads 0.
+    ///
+    /// ```
+    /// use polygrad::{Array, BaseTensor};
+    /// let x = Array::from([[1.0, 2.0], [3.0, 4.0]]);
+    /// // Two rows, then two elements; row 5 is out of bounds.
+    /// assert_eq!(x.gather(&[Array::from([1, 5])]), Array::from([[3.0, 4.0], [0.0, 0.0]]));
+    /// assert_eq!(x.gather(&[Array::from([0, 1]), Array::from([1, 1])]), Array::from([2.0, 4.0]));
+    /// ```
     #[track_caller]
     fn gather(&self, ix: &[Self]) -> Self;
 
     /// `self` with the subarrays of `v` added at the indices `ix`: the adjoint of [`gather`](Self::gather) in `v`.
     /// Subarrays at equal indices are all added, those at indices out of bounds are dropped. In place if `self` has no
     /// other owner.
+    ///
+    /// ```
+    /// use polygrad::{Array, BaseTensor};
+    /// let (x, v) = (Array::from([1.0, 2.0, 3.0]), Array::from([10.0, 20.0, 30.0]));
+    /// // Index 0 twice, and an index out of bounds.
+    /// assert_eq!(x.scatter_add(&[Array::from([0, 0, 7])], &v), Array::from([31.0, 2.0, 3.0]));
+    /// ```
     #[track_caller]
     fn scatter_add(self, ix: &[Self], v: &Self) -> Self;
 
     /// The concatenation of the parts along an axis; they may differ in size only along this axis.
+    ///
+    /// ```
+    /// use polygrad::{Array, BaseTensor};
+    /// let (a, b) = (Array::from([[1.0], [2.0]]), Array::from([[3.0, 4.0], [5.0, 6.0]]));
+    /// assert_eq!(Array::concat(1, &[a, b]), Array::from([[1.0, 3.0, 4.0], [2.0, 5.0, 6.0]]));
+    /// ```
     #[track_caller]
     fn concat(axis: usize, parts: &[Self]) -> Self;
 
@@ -126,15 +260,43 @@ pub trait BaseTensor: Clone + 'static + Staging + Report {
     /// returns the next carry, of the same shapes, and outputs. The results are the last carry, and the outputs stacked
     /// at the positions at which they were computed. `step` may capture any value, and is called once per trip or once
     /// for all trips, so it must not count its calls; for `n = 0` it is called once on zeros, to find the shapes.
+    ///
+    /// ```
+    /// use polygrad::{Array, BaseTensor};
+    /// let x = Array::from([1.0, 2.0, 4.0]);
+    /// let (last, sums) = Array::map_accum(3, false, vec![Array::scalar(0.0)], &[x], &mut |carry, x| {
+    ///     let sum = carry[0].clone().accumulate(&x[0]);
+    ///     (vec![sum.clone()], vec![sum])
+    /// });
+    /// assert_eq!((&last[0], &sums[0]), (&Array::scalar(7.0), &Array::from([1.0, 3.0, 7.0])));
+    /// ```
     #[track_caller]
     fn map_accum(n: usize, reverse: bool, init: Vec<Self>, xs: &[Self], step: TripFn<'_, Self>) -> Trip<Self>;
 
     /// A call: an operation of linear algebra, or code of the host, with any number of operands and results.
+    ///
+    /// ```
+    /// use polygrad::ops::{Call, Matrix};
+    /// use polygrad::{Array, BaseTensor};
+    /// let a = Array::from([[0.0, 2.0], [1.0, 0.0]]);
+    /// assert_eq!(Array::call(&Call::Matrix(Matrix::SlogDet), &[a])[0], Array::scalar(-1.0));
+    /// ```
     #[track_caller]
     fn call(op: &Call, args: &[Self]) -> Vec<Self>;
 
     /// Applies a function with derivative rules of its own: the value is that of its primal program, the derivative is
     /// given by its rules.
+    ///
+    /// ```
+    /// use polygrad::ops::Unary;
+    /// use polygrad::program::{Custom, Term};
+    /// use polygrad::{Array, BaseTensor, DType};
+    /// let x = Term::variable(&[], DType::F64);
+    /// let square = Term::program(&[x.clone()], &[x.unary(Unary::Square)], &[])?;
+    /// let rule = Custom::checkpointed("square", square).into();
+    /// assert_eq!(Array::custom(&rule, &[Array::scalar(3.0)]), [Array::scalar(9.0)]);
+    /// # Ok::<(), String>(())
+    /// ```
     ///
     /// # Panics
     /// When the arguments do not fit the function; or in forward mode, when there is no rule for tangents.
@@ -144,6 +306,19 @@ pub trait BaseTensor: Clone + 'static + Staging + Report {
     /// The results of `f`, which may capture values, as a function that the reverse pass runs again: an interpreter
     /// that stores values for a derivative in reverse mode stores only the arguments, and one that records programs
     /// records a function that is run again.
+    ///
+    /// ```
+    /// use polygrad::base::Again;
+    /// use polygrad::ops::Unary;
+    /// use polygrad::{Tensor, direct, tensor};
+    /// use std::rc::Rc;
+    /// /// Of `sin (sin x)`, reverse mode stores `x` alone.
+    /// fn twice<T: polygrad::BaseTensor>(x: &Tensor<T, 0>) -> Tensor<T, 0> {
+    ///     let f: Again<T> = Rc::new(|x| vec![x[0].unary(Unary::Sin).unary(Unary::Sin)]);
+    ///     Tensor::from_raw(T::again(&f, &[x.raw().clone()]).remove(0))
+    /// }
+    /// assert_eq!(direct::grad(twice, &tensor(1.0)), direct::grad(|x| x.sin().sin(), &tensor(1.0)));
+    /// ```
     #[track_caller]
     fn again(f: &Again<Self>, args: &[Self]) -> Vec<Self> {
         f(args)
@@ -155,6 +330,22 @@ pub trait BaseTensor: Clone + 'static + Staging + Report {
     /// If the mask is known, the host language runs the trips. Otherwise a loop with a bound runs all `most` trips;
     /// once the mask does not hold, a trip leaves the carry unchanged.
     ///
+    /// ```
+    /// use polygrad::ops::{Binary, Compare, Discrete};
+    /// use polygrad::{Array, BaseTensor};
+    /// /// Doubles a number while it is less than 10, at most `most` times.
+    /// fn doubled<T: BaseTensor>(x: T, most: Option<usize>) -> T {
+    ///     let ten = T::constant(Array::scalar(10.0));
+    ///     let less = |x: &T| T::discrete(&Discrete::Compare(Compare::Lt), &[x, &ten]);
+    ///     T::repeat(most, vec![less(&x), x], &mut |carry| {
+    ///         let x = carry[1].binary(Binary::Add, &carry[1]);
+    ///         vec![less(&x), x]
+    ///     }).remove(1)
+    /// }
+    /// assert_eq!(doubled(Array::scalar(3.0), None), Array::scalar(12.0));
+    /// assert_eq!(doubled(Array::scalar(3.0), Some(1)), Array::scalar(6.0));
+    /// ```
+    ///
     /// # Panics
     /// When the mask is unknown and there is no bound.
     #[track_caller]
@@ -163,24 +354,47 @@ pub trait BaseTensor: Clone + 'static + Staging + Report {
     }
 
     /// Zeros of this shape and element type.
+    ///
+    /// ```
+    /// use polygrad::{Array, BaseTensor, DType};
+    /// assert_eq!(<Array as BaseTensor>::zeros(&[2], DType::I64), Array::from([0, 0]));
+    /// ```
     #[track_caller]
     fn zeros(shape: &[usize], dtype: DType) -> Self {
         Self::constant(Array::zeros(shape, dtype))
     }
 
     /// Consecutive elements of a vector, from `start` on, as a tensor of this shape and float type.
+    ///
+    /// ```
+    /// use polygrad::{Array, BaseTensor, DType};
+    /// let x = Array::from([1.0, 2.0, 3.0, 4.0, 5.0]);
+    /// assert_eq!(x.section(1, &[2, 2], DType::F32), Array::from([[2.0f32, 3.0], [4.0, 5.0]]));
+    /// ```
     #[track_caller]
     fn section(&self, start: usize, shape: &[usize], dtype: DType) -> Self {
         ravel::section(self, start, shape, dtype)
     }
 
     /// The elements of float tensors, one tensor after the other, as one vector of `f64`.
+    ///
+    /// ```
+    /// use polygrad::{Array, BaseTensor};
+    /// let parts = [Array::scalar(1.0f32), Array::from([[2.0f32, 3.0]])];
+    /// assert_eq!(Array::joined(&parts), Array::from([1.0, 2.0, 3.0]));
+    /// ```
     #[track_caller]
     fn joined(parts: &[Self]) -> Self {
         ravel::joined(parts)
     }
 
     /// `self + other` for numbers of any type; in place if `self` has no other owner.
+    ///
+    /// ```
+    /// use polygrad::{Array, BaseTensor};
+    /// assert_eq!(Array::from([1.0, 2.0]).accumulate(&Array::from([3.0, 4.0])), Array::from([4.0, 6.0]));
+    /// assert_eq!(Array::scalar(1).accumulate(&Array::scalar(2)), Array::scalar(3));
+    /// ```
     #[track_caller]
     fn accumulate(self, other: &Self) -> Self {
         match self.dtype() {
@@ -192,6 +406,13 @@ pub trait BaseTensor: Clone + 'static + Staging + Report {
     }
 
     /// `self + other.linear(op)`; in place if `self` has no other owner.
+    ///
+    /// ```
+    /// use polygrad::ops::Linear;
+    /// use polygrad::{Array, BaseTensor};
+    /// let (sums, x) = (Array::from([10.0, 20.0]), Array::from([[1.0, 2.0], [3.0, 4.0]]));
+    /// assert_eq!(sums.accumulate_linear(&Linear::sum(&[2, 2], &[1]), &x), Array::from([13.0, 27.0]));
+    /// ```
     #[track_caller]
     fn accumulate_linear(self, op: &Linear, other: &Self) -> Self {
         self.accumulate(&other.linear(op))

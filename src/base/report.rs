@@ -7,20 +7,54 @@ use crate::array::Array;
 use crate::source::Site;
 
 /// Facts about the values of an interpreter, for reports and for the host language; by default none.
+///
+/// ```
+/// use polygrad::base::Report;
+/// use polygrad::{Concrete, Shapes, Tensor, tensor};
+/// /// Whether the numbers of a value are known here.
+/// fn is_known<T: Report>(x: &T) -> bool {
+///     x.peek().is_some()
+/// }
+/// assert!(is_known(tensor(1.0).raw()));
+/// assert!(!is_known(Tensor::<Shapes, 0>::scalar(1.0).sin().raw()));
+/// ```
 pub trait Report: Sized {
     /// The array behind this value, if it is known: `None` for a value that depends on an input while a program is
     /// traced. The host language looks at values and decides by this method.
+    ///
+    /// ```
+    /// use polygrad::base::Report;
+    /// use polygrad::{Array, Concrete, Dual, Lift};
+    /// let x: Dual<Concrete> = Dual::lift(Array::scalar(2.0));
+    /// assert_eq!(x.peek(), Some(Array::scalar(2.0)));
+    /// ```
     fn peek(&self) -> Option<Array> {
         None
     }
 
     /// The operation that made this value, if the interpreter, or one below it, reports on operations.
+    ///
+    /// ```
+    /// use polygrad::Array;
+    /// use polygrad::base::Report;
+    /// use polygrad::source::Site;
+    /// // Arrays do not know which operation made them.
+    /// assert_eq!(Array::scalar(2.0).site(), Site::UNKNOWN);
+    /// ```
     fn site(&self) -> Site {
         Site::UNKNOWN
     }
 
     /// Attributes the operations that follow to the derivative of the operation at this site, or to none if the site is
     /// [`Site::UNKNOWN`]. Returns the site that was set before. An interpreter over `T` passes the site on to `T`.
+    ///
+    /// ```
+    /// use polygrad::Concrete;
+    /// use polygrad::base::Report;
+    /// use polygrad::source::Site;
+    /// // An interpreter that reports on no operation forgets the site.
+    /// assert_eq!(Concrete::attribute(Site::UNKNOWN), Site::UNKNOWN);
+    /// ```
     fn attribute(_to: Site) -> Site {
         Site::UNKNOWN
     }

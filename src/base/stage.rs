@@ -10,9 +10,30 @@ use crate::program::{Program, Term, interpret};
 ///
 /// The defaults are right for an interpreter that computes: a value that a recorded function captures is a further input
 /// of the recorded program.
+///
+/// ```
+/// use polygrad::base::Staging;
+/// use polygrad::program::Term;
+/// use polygrad::{Array, BaseTensor};
+/// /// The value as a term, of which a verb makes a program.
+/// fn traced<T: BaseTensor>(x: T) -> Term {
+///     x.recorded()
+/// }
+/// assert!(traced(Array::scalar(2.0)).as_constant().is_some());
+/// ```
 pub trait Staging: Sized {
     /// The value as a term of a program that a verb records: a constant if its elements are known here, otherwise a
     /// variable that keeps the value.
+    ///
+    /// ```
+    /// use polygrad::base::Staging;
+    /// use polygrad::program::Op;
+    /// use polygrad::{Array, BaseTensor, Concrete, Dual, Lift};
+    /// // Numbers are constants, dual numbers are variables.
+    /// assert_eq!(Array::scalar(2.0).recorded().as_constant(), Some(&Array::scalar(2.0)));
+    /// let x: Dual<Concrete> = Dual::lift(Array::scalar(2.0));
+    /// assert!(matches!(x.recorded().op(), Op::Input(_)));
+    /// ```
     #[track_caller]
     fn recorded(self) -> Term
     where
@@ -23,6 +44,16 @@ pub trait Staging: Sized {
 
     /// The value that a term stands for, which is an input of a recorded program; `None` for a variable of another
     /// function that is being recorded.
+    ///
+    /// ```
+    /// use polygrad::base::{Report, Staging};
+    /// use polygrad::program::Term;
+    /// use polygrad::{Array, Concrete, DType, Dual, Lift};
+    /// let x: Dual<Concrete> = Dual::lift(Array::scalar(2.0));
+    /// let found: Option<Dual<Concrete>> = Staging::captured(&x.recorded());
+    /// assert_eq!(found.and_then(|x| x.peek()), Some(Array::scalar(2.0)));
+    /// assert!(<Dual<Concrete>>::captured(&Term::variable(&[], DType::F64)).is_none());
+    /// ```
     fn captured(term: &Term) -> Option<Self>
     where
         Self: BaseTensor,
@@ -31,6 +62,13 @@ pub trait Staging: Sized {
     }
 
     /// The results of a program that runs once.
+    ///
+    /// ```
+    /// use polygrad::base::Staging;
+    /// use polygrad::{Array, Concrete, Function, tensor};
+    /// let f = Function::stage(|x| x.square() + 1.0, &tensor(1.0));
+    /// assert_eq!(Concrete::evaluated(f.program(), vec![Array::scalar(3.0)]), [Array::scalar(10.0)]);
+    /// ```
     #[track_caller]
     fn evaluated(program: &Program, inputs: Vec<Self>) -> Vec<Self>
     where
@@ -69,6 +107,16 @@ pub trait Staging: Sized {
 }
 
 /// A value of `T` as a constant of an interpreter that another one is over: of `T` itself, or of terms if `T` is an array.
+///
+/// ```
+/// use polygrad::base::Enter;
+/// use polygrad::{Array, Concrete};
+/// /// A value of `T`, at the level `U` of the program that runs.
+/// fn here<T, U: Enter<T>>(x: T) -> U {
+///     U::enter(x)
+/// }
+/// assert_eq!(here::<Concrete, Concrete>(Array::scalar(2.0)), Array::scalar(2.0));
+/// ```
 #[diagnostic::on_unimplemented(
     message = "values of `{T}` do not enter `{Self}`",
     label = "no level at which programs of `{T}` run",
@@ -76,6 +124,15 @@ pub trait Staging: Sized {
 )]
 pub trait Enter<T>: BaseTensor {
     /// `t` as a constant here.
+    ///
+    /// ```
+    /// use polygrad::base::Enter;
+    /// use polygrad::program::Term;
+    /// use polygrad::{Array, Concrete};
+    /// // An array enters a program as a constant.
+    /// let term = <Term as Enter<Concrete>>::enter(Array::scalar(2.0));
+    /// assert_eq!(term.as_constant(), Some(&Array::scalar(2.0)));
+    /// ```
     fn enter(t: T) -> Self;
 }
 
