@@ -24,6 +24,14 @@ use crate::program::{Assumed, Op, Program, part_of};
 /// When a pass runs.
 ///
 /// Closed: whoever lists passes says when each runs, before, between or after derivatives.
+///
+/// ```
+/// use polygrad::passes::{Phase, Settings, changed_by};
+/// use polygrad::{Function, tensor};
+/// let f = Function::stage(|x| -(-x), &tensor([1.0, 2.0]));
+/// assert!(changed_by(Phase::BeforeDerivative, f.program(), &Settings::DEFAULT).is_empty());
+/// assert!(Phase::BeforeDerivative < Phase::Optimize && Phase::Optimize < Phase::BeforePlan);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Phase {
     /// Before a recorded program is differentiated, if the options of a function ask for it.
@@ -37,6 +45,12 @@ pub enum Phase {
 /// How close the values of a program that a pass has changed are to those of the program before.
 ///
 /// Closed: the values after a pass have the same bits, or they are the same up to rounding.
+///
+/// ```
+/// use polygrad::passes::{Keeps, pipeline};
+/// let keeps = |name| pipeline().iter().find(|pass| pass.name == name).map(|pass| pass.keeps);
+/// assert_eq!((keeps("inline"), keeps("simplify")), (Some(Keeps::Bits), Some(Keeps::Values)));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Keeps {
     /// They have the same bits.
@@ -46,6 +60,16 @@ pub enum Keeps {
 }
 
 /// The arguments of passes beside the program.
+///
+/// ```
+/// use polygrad::passes::{Options, Phase, Settings, changed_by};
+/// use polygrad::{Function, tensor};
+/// let f = Function::stage(|x| x - x, &tensor(1.0));
+/// let fast = Settings { options: Options { fast_math: true, ..Options::default() }, ..Settings::DEFAULT };
+/// // At infinity the difference is not 0.
+/// assert!(changed_by(Phase::Optimize, f.program(), &Settings::DEFAULT).is_empty());
+/// assert_eq!(changed_by(Phase::Optimize, f.program(), &fast)[0].name, "simplify");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
     /// The options of rewrite rules.
@@ -71,6 +95,13 @@ impl Default for Settings {
 }
 
 /// A pass: a row of the [`pipeline`].
+///
+/// ```
+/// use polygrad::passes::{Pass, Phase, pipeline};
+/// let pass: &Pass = pipeline().iter().find(|pass| pass.name == "simplify").expect("a pass");
+/// assert_eq!(pass.phase, Phase::Optimize);
+/// assert!(pass.law.contains("no more work"));
+/// ```
 pub struct Pass {
     /// The name: that of the module, too.
     pub name: &'static str,
@@ -93,6 +124,17 @@ impl fmt::Debug for Pass {
 
 impl Pass {
     /// The program after this pass alone.
+    ///
+    /// ```
+    /// use polygrad::passes::{Settings, pipeline};
+    /// use polygrad::{Function, Tensor, tensor};
+    /// let x = tensor([1.0, 2.0]);
+    /// let dot = Function::stage_with(|x: &Tensor<_, 1>, y: &Tensor<_, 1>| (x * y).sum(), &x, &x);
+    /// let simplify = pipeline().iter().find(|pass| pass.name == "simplify").expect("a pass");
+    /// // The product and the sum become one operation.
+    /// let simple = simplify.run(dot.program(), &Settings::DEFAULT);
+    /// assert_eq!((dot.program().size(), simple.size()), (2, 1));
+    /// ```
     pub fn run(&self, program: &Program, settings: &Settings) -> Program {
         (self.run)(program, settings).unwrap_or_else(|| program.clone())
     }

@@ -14,6 +14,15 @@ use crate::rewrite::rules::loops;
 use crate::rewrite::signs::Seen;
 
 /// A rule that fired.
+///
+/// ```
+/// use polygrad::passes::{Fired, Options, explain};
+/// use polygrad::{Function, Tensor, tensor};
+/// let x = tensor([1.0, 2.0]);
+/// let dot = Function::stage_with(|x: &Tensor<_, 1>, y: &Tensor<_, 1>| (x * y).sum(), &x, &x);
+/// let (_, fired) = explain(dot.program(), Options::default());
+/// assert_eq!(fired[0], Fired { rule: "sum_of_product", round: 0, at: vec![3] });
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Fired {
     /// The name of the rule.

@@ -28,6 +28,19 @@ pub(crate) struct Assumed {
 }
 
 /// A program under construction.
+///
+/// ```
+/// use polygrad::DType;
+/// use polygrad::ops::Unary;
+/// use polygrad::program::{Builder, Op, Slot};
+/// use polygrad::shape::Shape;
+/// let mut b = Builder::new();
+/// let x = b.input(Slot { name: "x".into(), shape: Shape::from_slice(&[2]), dtype: DType::F64 });
+/// let y = b.apply(Op::Unary(Unary::Sin, x));
+/// // An equal operation is the same operation.
+/// assert_eq!(b.apply(Op::Unary(Unary::Sin, x)), y);
+/// assert_eq!(b.finish(&[y], &[]).to_string(), "program(x: f64[2]) {\n  return sin x\n}");
+/// ```
 #[derive(Default)]
 pub struct Builder {
     inputs: Vec<Slot>,
@@ -59,6 +72,18 @@ pub struct Builder {
 
 impl Builder {
     /// An empty program.
+    ///
+    /// ```
+    /// use polygrad::DType;
+    /// use polygrad::ops::Unary;
+    /// use polygrad::program::{Builder, Op, Slot};
+    /// use polygrad::shape::Shape;
+    /// let mut b = Builder::new();
+    /// let x = b.input(Slot { name: "x".into(), shape: Shape::new(), dtype: DType::F64 });
+    /// let y = b.apply(Op::Unary(Unary::Neg, x));
+    /// // The rules apply: `-(-x)` is `x`.
+    /// assert_eq!(b.apply(Op::Unary(Unary::Neg, y)), x);
+    /// ```
     pub fn new() -> Builder {
         Builder::default()
     }
@@ -187,6 +212,17 @@ impl Builder {
 
     /// A new input. Inputs come before everything else.
     ///
+    /// ```
+    /// use polygrad::DType;
+    /// use polygrad::program::{Builder, Slot};
+    /// use polygrad::shape::Shape;
+    /// let mut b = Builder::new();
+    /// let slot = |name: &str| Slot { name: name.into(), shape: Shape::new(), dtype: DType::F64 };
+    /// let [x, y] = ["x", "y"].map(|name| b.input(slot(name)));
+    /// let program = b.finish(&[y, x], &[]);
+    /// assert_eq!(program.to_string(), "program(x: f64, y: f64) {\n  return (y, x)\n}");
+    /// ```
+    ///
     /// # Panics
     /// When an operation was added before.
     #[track_caller]
@@ -205,7 +241,19 @@ impl Builder {
         id
     }
 
-    /// The result of an operation of known shape and element type: simplified, and added only if it is new.
+    /// The result of an operation of known shape and element type: simplified, and added only if it is new. Whether the
+    /// operands fit is not checked; [`apply`](Builder::apply) checks it, and finds shape and element type.
+    ///
+    /// ```
+    /// use polygrad::DType;
+    /// use polygrad::ops::Unary;
+    /// use polygrad::program::{Builder, Op, Slot};
+    /// use polygrad::shape::Shape;
+    /// let mut b = Builder::new();
+    /// let x = b.input(Slot { name: "x".into(), shape: Shape::new(), dtype: DType::F64 });
+    /// let y = b.add(Op::Unary(Unary::Neg, x), Shape::new(), DType::F64);
+    /// assert_eq!(b.add(Op::Unary(Unary::Neg, y), Shape::new(), DType::F64), x);
+    /// ```
     pub fn add(&mut self, op: Op<NodeId>, shape: Shape, dtype: DType) -> NodeId {
         // A rule that moves an operation down a chain calls itself; a long chain takes several rounds, not a deep
         // stack.
@@ -282,6 +330,18 @@ impl Builder {
     }
 
     /// An operation made so far.
+    ///
+    /// ```
+    /// use polygrad::DType;
+    /// use polygrad::ops::Unary;
+    /// use polygrad::program::{Builder, Op, Slot};
+    /// use polygrad::shape::Shape;
+    /// let mut b = Builder::new();
+    /// let x = b.input(Slot { name: "x".into(), shape: Shape::from_slice(&[2]), dtype: DType::F64 });
+    /// let y = b.apply(Op::Unary(Unary::Sin, x));
+    /// assert_eq!(b.node(y).op, Op::Unary(Unary::Sin, x));
+    /// assert_eq!(b.node(y).shape[..], [2]);
+    /// ```
     ///
     /// # Panics
     /// When no operation has this number.

@@ -26,6 +26,18 @@ use crate::shape::Show;
 ///
 /// Made by [`custom_jvp`](crate::custom_jvp()), [`custom_vjp`](crate::custom_vjp()),
 /// [`checkpoint`](crate::checkpoint()), [`while_loop`](crate::while_loop()) and the solvers of equations.
+///
+/// ```
+/// use polygrad::program::Op;
+/// use polygrad::{Function, Tensor, custom_jvp, tensor};
+/// let sin = |x: &Tensor<_, 0>| custom_jvp("sine", |x| x.sin(), |x, _, x_dot| x.cos() * x_dot, x);
+/// let f = Function::stage(sin, &tensor(1.0));
+/// let found = f.program().nodes().iter().find_map(|node| match &node.op {
+///     Op::Custom(rule, _) => Some(rule.name()),
+///     _ => None,
+/// });
+/// assert_eq!(found, Some("sine"));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Custom {
     name: String,
@@ -37,6 +49,16 @@ pub struct Custom {
 /// The kind of a function, which determines its derivative.
 ///
 /// Closed: an interpreter fails to compile where a new kind has no derivative yet.
+///
+/// ```
+/// use polygrad::program::{Custom, CustomKind, Term};
+/// use polygrad::{DType, BaseTensor};
+/// let go = Term::variable(&[], DType::Bool);
+/// let body = Term::program(&[go.clone()], &[go], &[])?;
+/// let three = Custom::while_loop("three", body, Some(3))?;
+/// assert!(matches!(three.kind(), CustomKind::While { most: Some(3) }));
+/// # Ok::<(), String>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum CustomKind {
     /// The derivative is that of the rules, of which there is one at least: see [`Custom::new`].
@@ -58,6 +80,19 @@ pub enum CustomKind {
 }
 
 /// Linear equations, as programs beside the solution: see [`Custom::solve`].
+///
+/// ```
+/// use polygrad::ops::Binary;
+/// use polygrad::program::{Custom, Term};
+/// use polygrad::{BaseTensor, DType};
+/// // `a y = b`, whose matrix is a number.
+/// let [a, b, a_dot] = [(); 3].map(|()| Term::variable(&[], DType::F64));
+/// let quotient = Term::program(&[a.clone(), b.clone()], &[b.binary(Binary::Div, &a)], &[])?;
+/// let moved = Term::program(&[a, b.clone(), a_dot.clone()], &[a_dot.binary(Binary::Mul, &b)], &[])?;
+/// let solve = Custom::solve("quotient", quotient.clone(), moved.clone(), (quotient, moved.clone()))?;
+/// assert_eq!(solve.solves().map(|equations| &equations.moved), Some(&moved));
+/// # Ok::<(), String>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct LinearEquations {
     /// The left-hand side with the tangent of the matrix: `(given, y, given_dot) -> a_dot y`.
@@ -68,6 +103,19 @@ pub struct LinearEquations {
 
 /// The solution of the transposed equations, and their left-hand side with the tangent of the matrix: see
 /// [`Custom::solve`].
+///
+/// ```
+/// use polygrad::ops::Binary;
+/// use polygrad::program::{Custom, Term, Transposed};
+/// use polygrad::{BaseTensor, DType};
+/// // A number is its own transpose.
+/// let [a, b, a_dot] = [(); 3].map(|()| Term::variable(&[], DType::F64));
+/// let quotient = Term::program(&[a.clone(), b.clone()], &[b.binary(Binary::Div, &a)], &[])?;
+/// let moved = Term::program(&[a, b.clone(), a_dot.clone()], &[a_dot.binary(Binary::Mul, &b)], &[])?;
+/// let transposed: Transposed = (quotient.clone(), moved.clone());
+/// assert!(Custom::solve("quotient", quotient, moved, transposed)?.solves().is_some());
+/// # Ok::<(), String>(())
+/// ```
 pub type Transposed = (Program, Program);
 
 /// The key of a derived function. `moving` marks the arguments that are differentiated.
@@ -189,16 +237,46 @@ impl Custom {
     }
 
     /// The kind of the function.
+    ///
+    /// ```
+    /// use polygrad::ops::Unary;
+    /// use polygrad::program::{Custom, CustomKind, Term};
+    /// use polygrad::{BaseTensor, DType};
+    /// let x = Term::variable(&[2], DType::F64);
+    /// let program = Term::program(&[x.clone()], &[x.unary(Unary::Sin)], &[])?;
+    /// assert_eq!(Custom::checkpointed("segment", program).kind(), &CustomKind::Checkpointed);
+    /// # Ok::<(), String>(())
+    /// ```
     pub fn kind(&self) -> &CustomKind {
         &self.kind
     }
 
     /// Whether the function is checkpointed, so that reverse mode runs its program again: see [`Custom::checkpointed`].
+    ///
+    /// ```
+    /// use polygrad::ops::Unary;
+    /// use polygrad::program::{Custom, Term};
+    /// use polygrad::{BaseTensor, DType};
+    /// let x = Term::variable(&[2], DType::F64);
+    /// let program = Term::program(&[x.clone()], &[x.unary(Unary::Sin)], &[])?;
+    /// assert!(Custom::checkpointed("segment", program).is_checkpointed());
+    /// # Ok::<(), String>(())
+    /// ```
     pub fn is_checkpointed(&self) -> bool {
         self.kind == CustomKind::Checkpointed
     }
 
     /// Whether the function is a while loop: see [`Custom::while_loop`].
+    ///
+    /// ```
+    /// use polygrad::DType;
+    /// use polygrad::program::{Custom, Term};
+    /// let go = Term::variable(&[], DType::Bool);
+    /// let body = Term::program(&[go.clone()], &[go], &[])?;
+    /// assert!(Custom::while_loop("while", body.clone(), None)?.is_while());
+    /// assert!(!Custom::checkpointed("once", body).is_while());
+    /// # Ok::<(), String>(())
+    /// ```
     pub fn is_while(&self) -> bool {
         matches!(self.kind, CustomKind::While { .. })
     }
@@ -246,6 +324,17 @@ impl Custom {
     }
 
     /// The linear equations of a function that [solves](Custom::solve) them.
+    ///
+    /// ```
+    /// use polygrad::ops::Unary;
+    /// use polygrad::program::{Custom, Term};
+    /// use polygrad::{BaseTensor, DType};
+    /// let x = Term::variable(&[2], DType::F64);
+    /// let program = Term::program(&[x.clone()], &[x.unary(Unary::Sin)], &[])?;
+    /// // Only a function of `Custom::solve` has equations.
+    /// assert!(Custom::checkpointed("segment", program).solves().is_none());
+    /// # Ok::<(), String>(())
+    /// ```
     pub fn solves(&self) -> Option<&LinearEquations> {
         if let CustomKind::Solve(equations) = &self.kind { Some(equations) } else { None }
     }
@@ -325,21 +414,65 @@ impl Custom {
     }
 
     /// The name of the function in printed programs.
+    ///
+    /// ```
+    /// use polygrad::ops::Unary;
+    /// use polygrad::program::{Custom, Term};
+    /// use polygrad::{BaseTensor, DType};
+    /// let x = Term::variable(&[2], DType::F64);
+    /// let program = Term::program(&[x.clone()], &[x.unary(Unary::Sin)], &[])?;
+    /// assert_eq!(Custom::checkpointed("segment", program).name(), "segment");
+    /// # Ok::<(), String>(())
+    /// ```
     pub fn name(&self) -> &str {
         &self.name
     }
 
     /// The program of the values, `x -> y`; of a while loop, one trip.
+    ///
+    /// ```
+    /// use polygrad::ops::Unary;
+    /// use polygrad::program::{Custom, Term};
+    /// use polygrad::{BaseTensor, DType};
+    /// let x = Term::variable(&[2], DType::F64);
+    /// let program = Term::program(&[x.clone()], &[x.unary(Unary::Sin)], &[])?;
+    /// assert_eq!(Custom::checkpointed("segment", program.clone()).primal(), &program);
+    /// # Ok::<(), String>(())
+    /// ```
     pub fn primal(&self) -> &Program {
         &self.primal
     }
 
     /// The rule for tangents, `(x, y, x_dot) -> y_dot`, if there is one.
+    ///
+    /// ```
+    /// use polygrad::ops::{Binary, Unary};
+    /// use polygrad::program::{Custom, Term};
+    /// use polygrad::{BaseTensor, DType};
+    /// let [x, y, x_dot] = [(); 3].map(|()| Term::variable(&[2], DType::F64));
+    /// let primal = Term::program(&[x.clone()], &[x.unary(Unary::Exp)], &[])?;
+    /// let jvp = Term::program(&[x, y.clone(), x_dot.clone()], &[y.binary(Binary::Mul, &x_dot)], &[])?;
+    /// let exp = Custom::new("exp", primal, Some(jvp.clone()), None)?;
+    /// assert_eq!((exp.jvp(), exp.vjp()), (Some(&jvp), None));
+    /// # Ok::<(), String>(())
+    /// ```
     pub fn jvp(&self) -> Option<&Program> {
         if let CustomKind::Rules { jvp, .. } = &self.kind { jvp.as_ref() } else { None }
     }
 
     /// The rule for cotangents, `(x, y, y_bar) -> x_bar`, if there is one.
+    ///
+    /// ```
+    /// use polygrad::ops::{Binary, Unary};
+    /// use polygrad::program::{Custom, Term};
+    /// use polygrad::{BaseTensor, DType};
+    /// let [x, y, y_bar] = [(); 3].map(|()| Term::variable(&[2], DType::F64));
+    /// let primal = Term::program(&[x.clone()], &[x.unary(Unary::Exp)], &[])?;
+    /// let vjp = Term::program(&[x, y.clone(), y_bar.clone()], &[y.binary(Binary::Mul, &y_bar)], &[])?;
+    /// let exp = Custom::new("exp", primal, None, Some(vjp.clone()))?;
+    /// assert_eq!((exp.jvp(), exp.vjp()), (None, Some(&vjp)));
+    /// # Ok::<(), String>(())
+    /// ```
     pub fn vjp(&self) -> Option<&Program> {
         if let CustomKind::Rules { vjp, .. } = &self.kind { vjp.as_ref() } else { None }
     }

@@ -59,6 +59,19 @@ impl Builder {
 
     /// Shape and element type of the result of an operation on existing operands.
     ///
+    /// ```
+    /// use polygrad::DType;
+    /// use polygrad::ops::{Reduce, Unary};
+    /// use polygrad::program::{Builder, Op, Slot};
+    /// use polygrad::shape::Shape;
+    /// let mut b = Builder::new();
+    /// let x = b.input(Slot { name: "x".into(), shape: Shape::from_slice(&[2]), dtype: DType::F64 });
+    /// let (shape, dtype) = b.try_kind(&Op::Unary(Unary::Sin, x))?;
+    /// assert_eq!((&shape[..], dtype), (&[2][..], DType::F64));
+    /// assert!(b.try_kind(&Op::Reduce(Reduce::Max { axis: 1 }, x)).is_err());
+    /// # Ok::<(), String>(())
+    /// ```
+    ///
     /// # Errors
     /// When the operands do not fit. For most operations the message is that of the panic during evaluation.
     pub fn try_kind(&self, op: &Op<NodeId>) -> Result<(Shape, DType), String> {

@@ -13,6 +13,13 @@ use crate::ops::{Call, External};
 
 impl Program {
     /// The external functions that the program calls, also in its loops and in functions with rules.
+    ///
+    /// ```
+    /// use polygrad::{Function, external, tensor};
+    /// let f = Function::stage(|x| external("table", |x| x + 1.0, &tensor(0.0), x), &tensor(1.0));
+    /// let externals = f.program().externals();
+    /// assert_eq!(externals.iter().map(|external| external.name()).collect::<Vec<_>>(), ["table"]);
+    /// ```
     pub fn externals(&self) -> Vec<Arc<External>> {
         // The set is only looked up: the order of the result is that of the programs.
         let (mut found, mut known) = (Vec::new(), HashSet::new());

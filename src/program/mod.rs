@@ -58,9 +58,27 @@ use crate::shape::{Shape, are_equal};
 use crate::source::Place;
 
 /// The number of an operation within its program.
+///
+/// ```
+/// use polygrad::program::{NodeId, Op};
+/// use polygrad::{Function, tensor};
+/// let f = Function::stage(|x| x.sin(), &tensor(1.0));
+/// // Operation 0 is the input, and operation 1 its sine.
+/// let operand: NodeId = 0;
+/// assert!(matches!(f.program().nodes()[1].op, Op::Unary(_, id) if id == operand));
+/// ```
 pub type NodeId = u32;
 
 /// An operation of a program, with the kind of its result.
+///
+/// ```
+/// use polygrad::program::{Node, Op};
+/// use polygrad::{DType, Function, tensor};
+/// let f = Function::stage(|x| x.gt(0.0), &tensor([1.0, 2.0]));
+/// let Node { op, shape, dtype } = f.program().nodes().last().expect("a comparison");
+/// assert!(matches!(op, Op::Discrete(..)));
+/// assert_eq!((&shape[..], *dtype), (&[2][..], DType::Bool));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Node {
     /// The operation.
@@ -80,6 +98,14 @@ impl Node {
 }
 
 /// The name and kind of an input or output.
+///
+/// ```
+/// use polygrad::program::Slot;
+/// use polygrad::{DType, Function, tensor};
+/// let f = Function::stage(|x| x.sin(), &tensor([1.0, 2.0]));
+/// let Slot { name, shape, dtype } = &f.program().inputs()[0];
+/// assert_eq!((&name[..], &shape[..], *dtype), ("x", &[2][..], DType::F64));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Slot {
     /// The name; if it is empty, the printer makes one up.

@@ -15,6 +15,14 @@ use crate::dtype::Elem;
 use crate::ops::{Binary, Call, Contract, Discrete, IntBinary, Linear, Reduce, Unary};
 
 /// A constant array; equality is bitwise.
+///
+/// ```
+/// use polygrad::Array;
+/// use polygrad::program::Constant;
+/// let [a, b] = [f64::NAN, -0.0].map(|x| Constant(Array::from([x, 1.0])));
+/// assert_eq!(a.clone(), a);
+/// assert_ne!(b, Constant(Array::from([0.0, 1.0])));
+/// ```
 #[derive(Clone, Debug)]
 pub struct Constant(
     /// The array.
@@ -70,6 +78,15 @@ impl Hash for Constant {
 /// An operation, with references `R` to its operands.
 ///
 /// Closed: an interpreter fails to compile where a new operation has no meaning yet.
+///
+/// ```
+/// use polygrad::ops::Unary;
+/// use polygrad::program::Op;
+/// use polygrad::{Function, tensor};
+/// let f = Function::stage(|x| x.sin().exp(), &tensor(1.0));
+/// let ops: Vec<Op<u32>> = f.program().nodes().iter().map(|node| node.op.clone()).collect();
+/// assert_eq!(ops, [Op::Input(0), Op::Unary(Unary::Sin, 0), Op::Unary(Unary::Exp, 1)]);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Op<R> {
     /// An input of the program, by position; a variable while tracing, by the number that names it.
@@ -107,6 +124,18 @@ pub enum Op<R> {
 }
 
 /// A loop with its body as a closed program.
+///
+/// ```
+/// use polygrad::program::Op;
+/// use polygrad::{Function, Tensor, iterate, tensor};
+/// let f = Function::stage(|x| iterate(5, x.clone(), |_, y: Tensor<_, 0>| (y * x).sin()), &tensor(1.0));
+/// let found = f.program().nodes().iter().find_map(|node| match &node.op {
+///     Op::Loop(l) => Some(l),
+///     _ => None,
+/// });
+/// let l = found.expect("a loop");
+/// assert_eq!((l.n, l.reverse, l.init.len(), l.captured.len()), (5, false, 1, 1));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Loop<R> {
     /// The number of trips.

@@ -23,6 +23,16 @@ use crate::shape::{Shape, check_possible};
 use crate::source::{Place, place_of};
 
 /// A traced value.
+///
+/// ```
+/// use polygrad::ops::Unary;
+/// use polygrad::program::Term;
+/// use polygrad::{BaseTensor, DType};
+/// let x = Term::variable(&[2], DType::F64);
+/// let program = Term::program(&[x.clone()], &[x.unary(Unary::Sin).unary(Unary::Exp)], &["x".into()])?;
+/// assert_eq!(program.to_string(), "program(x: f64[2]) {\n  return exp (sin x)\n}");
+/// # Ok::<(), String>(())
+/// ```
 #[derive(Clone)]
 pub struct Term(Rc<Traced>);
 
@@ -72,6 +82,14 @@ impl Term {
 
     /// A new variable.
     ///
+    /// ```
+    /// use polygrad::DType;
+    /// use polygrad::program::{Op, Term};
+    /// let x = Term::variable(&[2, 3], DType::F32);
+    /// assert_eq!((x.sizes(), x.element_type()), (&[2, 3][..], DType::F32));
+    /// assert!(matches!(x.op(), Op::Input(_)));
+    /// ```
+    ///
     /// # Panics
     /// When no array can have this shape.
     #[track_caller]
@@ -106,21 +124,51 @@ impl Term {
     }
 
     /// The shape of the value.
+    ///
+    /// ```
+    /// use polygrad::program::Term;
+    /// use polygrad::{BaseTensor, DType, ops::Reduce};
+    /// let x = Term::variable(&[2, 3], DType::F64);
+    /// assert_eq!(x.reduce(Reduce::Max { axis: 0 }).sizes(), [3]);
+    /// ```
     pub fn sizes(&self) -> &[usize] {
         &self.0.shape
     }
 
     /// The element type of the value.
+    ///
+    /// ```
+    /// use polygrad::ops::Discrete;
+    /// use polygrad::program::Term;
+    /// use polygrad::{BaseTensor, DType};
+    /// let x = Term::variable(&[2], DType::F64);
+    /// assert_eq!(Term::discrete(&Discrete::ToInt, &[&x]).element_type(), DType::I64);
+    /// ```
     pub fn element_type(&self) -> DType {
         self.0.dtype
     }
 
     /// The operation whose result this is.
+    ///
+    /// ```
+    /// use polygrad::ops::Unary;
+    /// use polygrad::program::{Op, Term};
+    /// use polygrad::{BaseTensor, DType};
+    /// let y = Term::variable(&[2], DType::F64).unary(Unary::Sin);
+    /// assert!(matches!(y.op(), Op::Unary(Unary::Sin, x) if x.sizes() == [2]));
+    /// ```
     pub fn op(&self) -> &Op<Term> {
         &self.0.op
     }
 
     /// The array, if this is a constant.
+    ///
+    /// ```
+    /// use polygrad::program::Term;
+    /// use polygrad::{Array, BaseTensor, DType};
+    /// let (constant, variable) = (Term::constant(Array::scalar(2.0)), Term::variable(&[], DType::F64));
+    /// assert_eq!((constant.as_constant(), variable.as_constant()), (Some(&Array::scalar(2.0)), None));
+    /// ```
     pub fn as_constant(&self) -> Option<&Array> {
         if let Op::Constant(c) = self.op() { Some(&c.0) } else { None }
     }

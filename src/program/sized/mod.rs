@@ -82,6 +82,15 @@ pub(crate) struct NamedSize {
 /// A program whose sizes are expressions of named sizes: see [`SizedFunction`](crate::SizedFunction).
 ///
 /// It prints as the program does, with expressions in the place of sizes.
+///
+/// ```
+/// use polygrad::program::SizedProgram;
+/// use polygrad::{Jit, Sizes, Tensor, tensor};
+/// let mean = Jit::stage(|x: &Tensor<_, 1>| x.mean());
+/// let mean = mean.for_sizes(&Sizes::new().axis("x", 0, "n"), &tensor([1.0, 2.0]), &());
+/// let program: &SizedProgram = mean.model().program();
+/// assert!(program.to_string().contains("x: f64[n]"), "{program}");
+/// ```
 #[derive(Clone, Debug)]
 pub struct SizedProgram {
     names: Vec<NamedSize>,
@@ -244,11 +253,25 @@ impl SizedProgram {
     }
 
     /// The names, in the order in which [`at`](SizedProgram::at) takes sizes.
+    ///
+    /// ```
+    /// use polygrad::{Jit, Sizes, Tensor, tensor};
+    /// let mean = Jit::stage(|x: &Tensor<_, 1>| x.mean());
+    /// let mean = mean.for_sizes(&Sizes::new().axis("x", 0, "n"), &tensor([1.0, 2.0]), &());
+    /// assert_eq!(mean.model().program().names().collect::<Vec<_>>(), ["n"]);
+    /// ```
     pub fn names(&self) -> impl ExactSizeIterator<Item = &str> {
         self.names.iter().map(|named| named.name.as_str())
     }
 
     /// The least size of each name: that for which the program was recorded, or at which it is another one.
+    ///
+    /// ```
+    /// use polygrad::{Jit, Sizes, Tensor, tensor};
+    /// let square = Jit::stage(|x: &Tensor<_, 1>| x.square());
+    /// let square = square.for_sizes(&Sizes::new().axis("x", 0, "n"), &tensor([1.0, 2.0]), &());
+    /// assert_eq!(square.model().program().least().collect::<Vec<_>>(), [1]);
+    /// ```
     pub fn least(&self) -> impl ExactSizeIterator<Item = usize> {
         self.names.iter().map(|named| named.least)
     }
@@ -274,6 +297,15 @@ impl SizedProgram {
     }
 
     /// The program at these sizes, one for each name: as if recorded for them.
+    ///
+    /// ```
+    /// use polygrad::{Jit, Sizes, Tensor, tensor};
+    /// let square = Jit::stage(|x: &Tensor<_, 1>| x.square());
+    /// let square = square.for_sizes(&Sizes::new().axis("x", 0, "n"), &tensor([1.0, 2.0]), &());
+    /// let program = square.model().program().at(&[7])?;
+    /// assert_eq!(program.inputs()[0].shape[..], [7]);
+    /// # Ok::<(), String>(())
+    /// ```
     ///
     /// # Errors
     /// When there are more or fewer sizes than names, a size is smaller than the least that is served, or there is no

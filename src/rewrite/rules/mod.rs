@@ -63,6 +63,12 @@ enum Apply {
 }
 
 /// A rule: of one operation, or of a whole loop.
+///
+/// ```
+/// use polygrad::passes::{Rule, rules};
+/// let of_loops: Vec<&Rule> = rules().filter(|rule| rule.is_of_loops()).collect();
+/// assert!(of_loops.len() > 5 && of_loops.iter().all(|rule| !rule.is_fast()));
+/// ```
 #[derive(Clone, Copy)]
 pub struct Rule {
     name: &'static str,
@@ -71,17 +77,36 @@ pub struct Rule {
 
 impl Rule {
     /// The name of the rule in logs: the name of its function.
+    ///
+    /// ```
+    /// use polygrad::passes::rules;
+    /// assert!(rules().any(|rule| rule.name() == "sum_of_product"));
+    /// ```
     pub fn name(&self) -> &'static str {
         self.name
     }
 
     /// Whether the rule assumes that all numbers are finite and no intermediate result is out of range: such a rule
     /// applies only with [`fast_math`](crate::passes::Options::fast_math).
+    ///
+    /// ```
+    /// use polygrad::passes::rules;
+    /// let is_fast = |name| rules().find(|rule| rule.name() == name).map(|rule| rule.is_fast());
+    /// assert_eq!(is_fast("sum_of_product"), Some(false));
+    /// assert!(rules().any(|rule| rule.is_fast()));
+    /// ```
     pub fn is_fast(&self) -> bool {
         FAST.iter().any(|table| table.iter().any(|rule| rule.name == self.name))
     }
 
     /// Whether the rule is one of whole loops, not of one operation.
+    ///
+    /// ```
+    /// use polygrad::passes::rules;
+    /// let of_loops = |name| rules().find(|rule| rule.name() == name).map(|rule| rule.is_of_loops());
+    /// assert_eq!(of_loops("sum_of_product"), Some(false));
+    /// assert!(rules().any(|rule| rule.is_of_loops()));
+    /// ```
     pub fn is_of_loops(&self) -> bool {
         matches!(self.apply, Apply::Loop(_))
     }
