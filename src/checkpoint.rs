@@ -29,6 +29,19 @@ use crate::shape::size;
 
 /// The rule by which loops are cut into segments, so that derivatives in reverse mode store few states: see
 /// [`checkpoint`](crate::checkpoint()).
+///
+/// ```
+/// use polygrad::{Checkpoint, Tensor, checkpoint, direct, tensor};
+/// /// The slope of `w^100` at 1, by a loop that is cut.
+/// fn slope(cut: Checkpoint) -> f64 {
+///     let power = |w: &Tensor<_, 0>| {
+///         let w = w.clone();
+///         cut.iterate(100, tensor(1.0).lift(), move |_, y: Tensor<_, 0>| y * &w)
+///     };
+///     direct::grad(power, &tensor(1.0)).item()
+/// }
+/// assert_eq!((slope(checkpoint(10)), slope(Checkpoint::states(20))), (100.0, 100.0));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Checkpoint(Limit);
 

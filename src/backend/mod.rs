@@ -97,6 +97,13 @@ pub(crate) fn pays_once(program: &Program) -> bool {
 }
 
 /// Compiles a program.
+///
+/// ```
+/// use polygrad::backend::compile;
+/// use polygrad::{Array, Function, tensor};
+/// let f = Function::grad(|x| x.square().sum(), &tensor([1.0, 2.0]));
+/// assert_eq!(compile(f.optimized()).run(&[Array::from([3.0, 4.0])]), [Array::from([6.0, 8.0])]);
+/// ```
 pub fn compile(program: &Program) -> Executable {
     compile_within(program, Limits::DEFAULT)
 }
@@ -214,12 +221,28 @@ impl Executable {
     }
 
     /// The program.
+    ///
+    /// ```
+    /// use polygrad::backend::compile;
+    /// use polygrad::{Function, tensor};
+    /// let f = Function::stage(|x| x.sin(), &tensor([1.0, 2.0]));
+    /// assert_eq!(compile(f.program()).program(), f.program());
+    /// ```
     pub fn program(&self) -> &Program {
         &self.program
     }
 
     /// The bytes of memory that a run on one thread takes beside inputs and results; known before any run. Each further
     /// thread takes memory for its registers, and for one block of rows of the values of steps that run in row blocks.
+    ///
+    /// ```
+    /// use polygrad::backend::compile;
+    /// use polygrad::{Function, Tensor};
+    /// // A product of matrices is a buffer of `100 * 100 * 8` bytes, at least, and less than two of them.
+    /// let x = Tensor::<_, 2>::ones([100, 100]);
+    /// let f = Function::stage(|x: &Tensor<_, 2>| x.matmul(x).sin().sum(), &x);
+    /// assert!((80_000..160_000).contains(&compile(f.optimized()).peak_bytes()));
+    /// ```
     pub fn peak_bytes(&self) -> usize {
         self.plan.memory()
     }
@@ -239,6 +262,15 @@ impl Executable {
 
     /// [`explain`](Self::explain) with the time of each step, measured over `runs` runs on these inputs. A run before
     /// them, with cold memory and caches, is not measured.
+    ///
+    /// ```
+    /// use polygrad::backend::compile;
+    /// use polygrad::{Array, Function, tensor};
+    /// let f = Function::stage(|x| x.sin() * 2.0, &tensor([1.0, 2.0]));
+    /// let run = compile(f.optimized());
+    /// let (plan, measured) = (run.explain(), run.profile(&[Array::from([3.0, 4.0])], 2));
+    /// assert!(measured.contains("sin") && measured.len() > plan.len(), "{measured}");
+    /// ```
     ///
     /// # Panics
     /// As [`run`](Self::run). Where the standard library has no clock, as on `wasm32-unknown-unknown`.
@@ -292,6 +324,14 @@ impl Executable {
 
     /// The results for these inputs.
     ///
+    /// ```
+    /// use polygrad::backend::compile;
+    /// use polygrad::{Array, Function, tensor};
+    /// let f = Function::value_and_grad(|x| x.square().sum(), &tensor([1.0, 2.0]));
+    /// let results = compile(f.optimized()).run(&[Array::from([3.0, 4.0])]);
+    /// assert_eq!(results, [Array::scalar(25.0), Array::from([6.0, 8.0])]);
+    /// ```
+    ///
     /// # Panics
     /// When there is not one value of the right shape and element type per input, no memory for the run, or a check of
     /// the program does not hold.
@@ -326,6 +366,17 @@ impl Executable {
 
     /// Memory for runs by [`run_into`](Self::run_into), one run at a time: zeroed pages, for which the system provides
     /// memory once a run touches them.
+    ///
+    /// ```
+    /// use polygrad::backend::compile;
+    /// use polygrad::{Array, Function, tensor};
+    /// let f = compile(Function::stage(|x| x.square(), &tensor([1.0, 2.0])).optimized());
+    /// let (mut workspace, mut y) = (f.workspace(), [Array::from([0.0, 0.0])]);
+    /// for k in 1..4 {
+    ///     f.run_into(&mut workspace, &[Array::full(&[2], f64::from(k))], &mut y);
+    ///     assert_eq!(y, [Array::full(&[2], f64::from(k * k))]);
+    /// }
+    /// ```
     ///
     /// # Panics
     /// When there is no memory for [`peak_bytes`](Self::peak_bytes).
@@ -482,6 +533,17 @@ impl StartedRun<'_> {
 }
 
 /// The memory of an [`Executable`] while it runs, for callers that keep it: see [`Executable::run_into`].
+///
+/// ```
+/// use polygrad::backend::{Workspace, compile};
+/// use polygrad::{Array, Function, tensor};
+/// let f = compile(Function::stage(|x| x + 1.0, &tensor([1.0, 2.0])).optimized());
+/// let (mut memory, mut x) = (f.workspace(), [Array::from([0.0, 0.0])]);
+/// let mut step = |memory: &mut Workspace| f.run_into(memory, &x.clone(), &mut x);
+/// step(&mut memory);
+/// step(&mut memory);
+/// assert_eq!(x, [Array::from([2.0, 2.0])]);
+/// ```
 pub struct Workspace {
     memory: Memory,
     /// The plan, whose constants the memory refers to.

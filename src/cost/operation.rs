@@ -14,6 +14,14 @@ use crate::ops::{Call, Contract, Linear, View};
 use crate::shape::size;
 
 /// The total cost of some operations.
+///
+/// ```
+/// use polygrad::inspect::count;
+/// use polygrad::tensor;
+/// let cost = count(|x| x.sin(), &tensor([1.0, 2.0, 3.0])).1.total();
+/// // An operation of three elements, each of 8 bytes, read and written.
+/// assert_eq!((cost.calls, cost.work, cost.bytes), (1, 3, 48));
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Cost {
     /// The number of operations.

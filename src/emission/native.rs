@@ -27,6 +27,14 @@ use crate::program::{Program, check_inputs};
 const NAME: &str = "polygrad_program";
 
 /// The reason why a program does not become native code.
+///
+/// ```
+/// use polygrad::emission::{Compiler, NativeError};
+/// use polygrad::{Function, tensor};
+/// let f = Function::stage(|x| x.sin(), &tensor(1.0));
+/// let missing = Compiler::new("no-such-compiler").folder(std::env::temp_dir());
+/// assert!(matches!(f.native(&missing), Err(NativeError::NoCompiler { .. })));
+/// ```
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum NativeError {
@@ -101,12 +109,24 @@ impl Default for Compiler {
 
 impl Compiler {
     /// A compiler by its command, with the options `-O3 -march=native`.
+    ///
+    /// ```
+    /// use polygrad::emission::Compiler;
+    /// let compiler = format!("{:?}", Compiler::new("gcc"));
+    /// assert!(compiler.contains("gcc") && compiler.contains("-march=native"));
+    /// ```
     pub fn new(command: &str) -> Compiler {
         let options = ["-O3", "-march=native"].map(String::from).to_vec();
         Compiler { program: command.to_owned(), options, folder: None }
     }
 
     /// These options instead: gcc's and clang's names.
+    ///
+    /// ```
+    /// use polygrad::emission::Compiler;
+    /// let compiler = format!("{:?}", Compiler::new("gcc").options(["-O1"]));
+    /// assert!(compiler.contains("-O1") && !compiler.contains("-O3"));
+    /// ```
     #[must_use]
     pub fn options<'a>(mut self, options: impl IntoIterator<Item = &'a str>) -> Compiler {
         self.options = options.into_iter().map(String::from).collect();
@@ -115,6 +135,19 @@ impl Compiler {
 
     /// This folder for compiled libraries, instead of `polygrad` in the user's folder for caches (`XDG_CACHE_HOME`, or
     /// `.cache` in `HOME`). Whoever can write there can run code in the process.
+    ///
+    /// ```
+    /// use polygrad::emission::Compiler;
+    /// use polygrad::{Function, tensor};
+    /// let f = Function::stage(|x| x * 2.0, &tensor(1.0));
+    /// let folder = std::env::temp_dir().join(format!("polygrad-folder-{}", std::process::id()));
+    /// # if std::process::Command::new("cc").arg("--version").output().is_err() { return Ok(()); }
+    /// f.native(&Compiler::default().folder(&folder))?;
+    /// // The library and its source.
+    /// assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 2);
+    /// # std::fs::remove_dir_all(&folder).ok();
+    /// # Ok::<(), polygrad::emission::NativeError>(())
+    /// ```
     #[must_use]
     pub fn folder(mut self, folder: impl Into<PathBuf>) -> Compiler {
         self.folder = Some(folder.into());
@@ -180,6 +213,19 @@ impl Compiler {
 type Entry = unsafe extern "C" fn(*const *const c_void, *const *mut c_void, *mut c_void);
 
 /// A program as native code: see [`Program::native`].
+///
+/// ```
+/// use polygrad::emission::{Compiler, NativeProgram};
+/// use polygrad::{Array, Function, tensor};
+/// let f = Function::grad(|x| x.square().sum(), &tensor([1.0, 2.0]));
+/// # let folder = std::env::temp_dir().join(format!("polygrad-program-{}", std::process::id()));
+/// # let compiler = Compiler::default().folder(&folder);
+/// # if std::process::Command::new("cc").arg("--version").output().is_err() { return Ok(()); }
+/// let native: NativeProgram = f.optimized().native(&compiler)?;
+/// assert_eq!(native.run(&[Array::from([3.0, 4.0])]), [Array::from([6.0, 8.0])]);
+/// # std::fs::remove_dir_all(&folder).ok();
+/// # Ok::<(), polygrad::emission::NativeError>(())
+/// ```
 pub struct NativeProgram {
     program: Program,
     entry: Entry,
@@ -199,11 +245,36 @@ impl fmt::Debug for NativeProgram {
 
 impl NativeProgram {
     /// The program.
+    ///
+    /// ```
+    /// use polygrad::emission::Compiler;
+    /// use polygrad::{Function, tensor};
+    /// let f = Function::stage(|x| x * 2.0, &tensor([1.0, 2.0]));
+    /// # let folder = std::env::temp_dir().join(format!("polygrad-source-{}", std::process::id()));
+    /// # let compiler = Compiler::default().folder(&folder);
+    /// # if std::process::Command::new("cc").arg("--version").output().is_err() { return Ok(()); }
+    /// assert_eq!(f.program().native(&compiler)?.program(), f.program());
+    /// # std::fs::remove_dir_all(&folder).ok();
+    /// # Ok::<(), polygrad::emission::NativeError>(())
+    /// ```
     pub fn program(&self) -> &Program {
         &self.program
     }
 
     /// The results for these inputs. Several threads may run a program at the same time.
+    ///
+    /// ```
+    /// use polygrad::emission::Compiler;
+    /// use polygrad::{Array, Function, tensor};
+    /// let f = Function::value_and_grad(|x| x.square().sum(), &tensor([1.0, 2.0]));
+    /// # let folder = std::env::temp_dir().join(format!("polygrad-run-{}", std::process::id()));
+    /// # let compiler = Compiler::default().folder(&folder);
+    /// # if std::process::Command::new("cc").arg("--version").output().is_err() { return Ok(()); }
+    /// let native = f.optimized().native(&compiler)?;
+    /// assert_eq!(native.run(&[Array::from([3.0, 4.0])]), [Array::scalar(25.0), Array::from([6.0, 8.0])]);
+    /// # std::fs::remove_dir_all(&folder).ok();
+    /// # Ok::<(), polygrad::emission::NativeError>(())
+    /// ```
     ///
     /// # Panics
     /// When there is not one value of the right shape and element type per input.
@@ -274,6 +345,19 @@ fn number_of(word: u64, dtype: DType) -> Array {
 
 impl Program {
     /// The program as native code: the emitted C ([`to_c`](Program::to_c)), compiled and loaded.
+    ///
+    /// ```
+    /// use polygrad::emission::Compiler;
+    /// use polygrad::{Array, Function, tensor};
+    /// let f = Function::stage(|x| x * 2.0 + 1.0, &tensor([1.0, 2.0]));
+    /// # let folder = std::env::temp_dir().join(format!("polygrad-native-{}", std::process::id()));
+    /// # let compiler = Compiler::default().folder(&folder);
+    /// # if std::process::Command::new("cc").arg("--version").output().is_err() { return Ok(()); }
+    /// let native = f.optimized().native(&compiler)?;
+    /// assert_eq!(native.run(&[Array::from([3.0, 4.0])]), [Array::from([7.0, 9.0])]);
+    /// # std::fs::remove_dir_all(&folder).ok();
+    /// # Ok::<(), polygrad::emission::NativeError>(())
+    /// ```
     ///
     /// # Errors
     /// When the program is not written as C, there is no compiler, or its library cannot be kept or loaded.

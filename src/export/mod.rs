@@ -39,6 +39,14 @@ use crate::program::Program;
 use crate::source::{Place, SourceLine};
 
 /// The reason why a program is not exported.
+///
+/// ```
+/// use polygrad::export::Unsupported;
+/// use polygrad::{Function, external, tensor};
+/// let f = Function::stage(|x| external("table", |x| x + 1.0, &tensor(0.0), x), &tensor(1.0));
+/// let refused = f.program().to_stablehlo("model");
+/// assert!(matches!(refused, Err(Unsupported::External { name, .. }) if name == "table"));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum Unsupported {

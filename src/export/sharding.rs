@@ -30,6 +30,12 @@ pub struct Mesh {
 impl Mesh {
     /// The mesh with these names and sizes of axes, outermost first.
     ///
+    /// ```
+    /// use polygrad::export::Mesh;
+    /// assert_eq!(Mesh::new(&[("batch", 4), ("model", 2)]).devices(), 8);
+    /// assert!(std::panic::catch_unwind(|| Mesh::new(&[("batch", 4), ("batch", 2)])).is_err());
+    /// ```
+    ///
     /// # Panics
     /// If a name is not made of letters, digits and underscores, or occurs twice, or a size is 0.
     #[track_caller]
@@ -54,6 +60,12 @@ impl Mesh {
     }
 
     /// The names and sizes of the axes, outermost first.
+    ///
+    /// ```
+    /// use polygrad::export::Mesh;
+    /// let mesh = Mesh::new(&[("batch", 4), ("model", 2)]);
+    /// assert_eq!(mesh.axes(), [("batch".to_owned(), 4), ("model".to_owned(), 2)]);
+    /// ```
     pub fn axes(&self) -> &[(String, usize)] {
         &self.axes
     }
@@ -70,12 +82,28 @@ impl Mesh {
     }
 
     /// The size of the axis of this name.
+    ///
+    /// ```
+    /// use polygrad::export::Mesh;
+    /// let mesh = Mesh::new(&[("batch", 4), ("model", 2)]);
+    /// assert_eq!((mesh.size("batch"), mesh.size("rows")), (Some(4), None));
+    /// ```
     pub fn size(&self, name: &str) -> Option<usize> {
         self.axes.iter().find(|(axis, _)| axis == name).map(|(_, size)| *size)
     }
 }
 
 /// The reason why a program cannot be divided as asked for.
+///
+/// ```
+/// use polygrad::export::{Mesh, ShardingError};
+/// use polygrad::{Function, tensor};
+/// let exported = Function::stage(|x| x * 2.0, &tensor([1.0, 2.0, 3.0])).exported("double")?;
+/// // Three elements on two devices.
+/// let uneven = exported.sharded(&Mesh::new(&[("batch", 2)]), &[("x", 0, "batch")]);
+/// assert!(matches!(uneven, Err(ShardingError::Uneven { axis: 0, parts: 2, .. })));
+/// # Ok::<(), polygrad::export::Unsupported>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ShardingError {

@@ -4,6 +4,15 @@ use super::{Mesh, Unsupported};
 use crate::program::{Program, Slot};
 
 /// The text of a program, and its signature.
+///
+/// ```
+/// use polygrad::export::Exported;
+/// use polygrad::{Function, tensor};
+/// let Exported { text, signature } = Function::stage(|x| x * 2.0, &tensor([1.0, 2.0])).exported("double")?;
+/// assert!(text.contains("module @double") && text.contains("stablehlo.multiply"), "{text}");
+/// assert_eq!((&signature.name[..], &signature.inputs[0].path[..]), ("double", "x"));
+/// # Ok::<(), polygrad::export::Unsupported>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exported {
     /// The StableHLO module; its function is `main`.
@@ -17,6 +26,14 @@ pub struct Exported {
 /// With the feature `serde` it is serialized as an object:
 /// `{"name": "step", "inputs": [{"path": "x.w", "shape": [3], "dtype": "f64"}], "outputs": [..]}`; a program that is
 /// sharded has `"mesh": [["batch", 8]]`, too, and its inputs and outputs have `"sharding": [["batch"], []]`.
+///
+/// ```
+/// use polygrad::export::Signature;
+/// use polygrad::{Function, tensor};
+/// let f = Function::value_and_grad(|x| x.sum(), &tensor([1.0, 2.0]));
+/// let signature: Signature = f.program().signature("step");
+/// assert_eq!((signature.inputs.len(), signature.outputs.len(), signature.mesh), (1, 2, None));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Signature {
@@ -32,6 +49,14 @@ pub struct Signature {
 }
 
 /// An input or output of an exported program.
+///
+/// ```
+/// use polygrad::export::Port;
+/// use polygrad::{Function, tensor};
+/// let f = Function::stage(|x| x.sum(), &tensor([1.0f32, 2.0]));
+/// let Port { path, shape, dtype, .. } = &f.program().signature("sum").inputs[0];
+/// assert_eq!((&path[..], &shape[..], &dtype[..]), ("x", &[2][..], "f32"));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Port {
@@ -89,6 +114,15 @@ impl Program {
     }
 
     /// [`to_stablehlo`](Program::to_stablehlo) with its signature.
+    ///
+    /// ```
+    /// use polygrad::{Function, tensor};
+    /// let f = Function::stage(|x| x.sin(), &tensor([1.0, 2.0]));
+    /// let exported = f.program().exported("wave")?;
+    /// assert_eq!(exported.text, f.program().to_stablehlo("wave")?);
+    /// assert_eq!(exported.signature, f.program().signature("wave"));
+    /// # Ok::<(), polygrad::export::Unsupported>(())
+    /// ```
     ///
     /// # Errors
     /// As [`to_stablehlo`](Program::to_stablehlo).

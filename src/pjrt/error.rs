@@ -5,6 +5,12 @@ use std::path::PathBuf;
 use crate::dtype::DType;
 
 /// A plugin that cannot be used, a call that it refuses, or buffers that do not fit.
+///
+/// ```
+/// use polygrad::pjrt::{Client, Error};
+/// let missing = Client::load("/no/such/plugin.so");
+/// assert!(matches!(missing, Err(Error::Library { .. })));
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {

@@ -70,9 +70,24 @@ use plugin::{Bits, Element, Plugin, RawBuffer, RawClient, RawExecutable};
 use signature::Parsed;
 
 /// The environment variable that names the library of a plugin.
+///
+/// ```
+/// use polygrad::pjrt::PLUGIN_VARIABLE;
+/// assert_eq!(PLUGIN_VARIABLE, "POLYGRAD_PJRT_PLUGIN");
+/// ```
 pub const PLUGIN_VARIABLE: &str = "POLYGRAD_PJRT_PLUGIN";
 
 /// A client of a plugin: compiles programs for its devices, and copies arrays to them. See the [module](self).
+///
+/// ```no_run
+/// use polygrad::pjrt::Client;
+/// use polygrad::{Array, Function, tensor};
+/// let client = Client::from_env()?;
+/// let text = Function::stage(|x| x.square(), &tensor([1.0, 2.0])).to_stablehlo("square")?;
+/// let square = client.compile(&text)?;
+/// assert_eq!(square.run(&[Array::from([3.0, 4.0])])?, [Array::from([9.0, 16.0])]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone)]
 pub struct Client {
     raw: Arc<RawClient>,
@@ -81,6 +96,14 @@ pub struct Client {
 }
 
 /// A device of a client.
+///
+/// ```no_run
+/// use polygrad::pjrt::{Client, Device};
+/// let client = Client::from_env()?;
+/// let first: &Device = &client.devices()[0];
+/// assert!(!first.kind.is_empty());
+/// # Ok::<(), polygrad::pjrt::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Device {
@@ -95,6 +118,13 @@ impl Client {
     ///
     /// Loading a library runs its initializers: load trusted libraries only.
     ///
+    /// ```no_run
+    /// use polygrad::pjrt::Client;
+    /// let client = Client::load("plugins/pjrt_c_api_cpu_plugin.so")?;
+    /// assert_eq!(client.platform(), "cpu");
+    /// # Ok::<(), polygrad::pjrt::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// If the library cannot be loaded, is not that of a plugin, has an interface older than 0.57, or finds no device.
     pub fn load(path: impl AsRef<Path>) -> Result<Client, Error> {
@@ -106,6 +136,13 @@ impl Client {
 
     /// A client of the plugin that the environment variable `POLYGRAD_PJRT_PLUGIN` names.
     ///
+    /// ```no_run
+    /// use polygrad::pjrt::Client;
+    /// // With POLYGRAD_PJRT_PLUGIN=plugins/pjrt_c_api_cpu_plugin.so
+    /// assert_eq!(Client::from_env()?.platform(), "cpu");
+    /// # Ok::<(), polygrad::pjrt::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Client::load`], and if the variable is not set.
     pub fn from_env() -> Result<Client, Error> {
@@ -116,11 +153,23 @@ impl Client {
     }
 
     /// The name of the platform: `cpu`, `cuda`, ..
+    ///
+    /// ```no_run
+    /// use polygrad::pjrt::Client;
+    /// assert!(["cpu", "cuda", "rocm", "tpu"].contains(&Client::from_env()?.platform()));
+    /// # Ok::<(), polygrad::pjrt::Error>(())
+    /// ```
     pub fn platform(&self) -> &str {
         &self.platform
     }
 
     /// The version of the platform, as the plugin describes it.
+    ///
+    /// ```no_run
+    /// use polygrad::pjrt::Client;
+    /// assert!(!Client::from_env()?.platform_version()?.is_empty());
+    /// # Ok::<(), polygrad::pjrt::Error>(())
+    /// ```
     ///
     /// # Errors
     /// If the call fails.
@@ -129,17 +178,39 @@ impl Client {
     }
 
     /// The version of the C interface that the plugin was compiled with.
+    ///
+    /// ```no_run
+    /// use polygrad::pjrt::Client;
+    /// let (major, minor) = Client::from_env()?.interface_version();
+    /// assert!(major == 0 && minor >= 57);
+    /// # Ok::<(), polygrad::pjrt::Error>(())
+    /// ```
     pub fn interface_version(&self) -> (i32, i32) {
         self.raw.version()
     }
 
     /// The devices that this process can use; there is at least one.
+    ///
+    /// ```no_run
+    /// use polygrad::pjrt::Client;
+    /// assert!(!Client::from_env()?.devices().is_empty());
+    /// # Ok::<(), polygrad::pjrt::Error>(())
+    /// ```
     pub fn devices(&self) -> &[Device] {
         &self.devices
     }
 
     /// Compiles a program for the first device, or, if the text has a mesh, for as many devices from the first on. The
     /// text is StableHLO with a public function `main`.
+    ///
+    /// ```no_run
+    /// use polygrad::pjrt::Client;
+    /// use polygrad::{Array, Function, tensor};
+    /// let slope = Function::grad(|x| x.square().sum(), &tensor([1.0, 2.0])).to_stablehlo("slope")?;
+    /// let slope = Client::from_env()?.compile(&slope)?;
+    /// assert_eq!(slope.run(&[Array::from([3.0, 4.0])])?, [Array::from([6.0, 8.0])]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// If the compiler refuses the text, and if there are fewer devices than the mesh has, or a sharding is not one of
@@ -150,6 +221,16 @@ impl Client {
 
     /// Compiles a program for the device of this number in [`Client::devices`], and the next ones if the text has a
     /// mesh.
+    ///
+    /// ```no_run
+    /// use polygrad::pjrt::Client;
+    /// use polygrad::{Function, tensor};
+    /// let client = Client::from_env()?;
+    /// let text = Function::stage(|x| x.sin(), &tensor([1.0, 2.0])).to_stablehlo("wave")?;
+    /// let last = client.devices().len() - 1;
+    /// assert_eq!(client.compile_for(&text, last)?.device(), last);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Client::compile`], and if there is no such device.
@@ -169,6 +250,14 @@ impl Client {
 
     /// Copies an array to the first device.
     ///
+    /// ```no_run
+    /// use polygrad::Array;
+    /// use polygrad::pjrt::Client;
+    /// let x = Array::from([1.0, 2.0]);
+    /// assert_eq!(Client::from_env()?.upload(&x)?.to_array()?, x);
+    /// # Ok::<(), polygrad::pjrt::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// If the plugin fails to copy, for instance because the device is out of memory.
     pub fn upload(&self, array: &Array) -> Result<Buffer, Error> {
@@ -176,6 +265,15 @@ impl Client {
     }
 
     /// Copies an array to the device of this number in [`Client::devices`].
+    ///
+    /// ```no_run
+    /// use polygrad::Array;
+    /// use polygrad::pjrt::{self, Client};
+    /// let (client, x) = (Client::from_env()?, Array::from([1.0, 2.0]));
+    /// assert_eq!(client.upload_to(&x, 0)?.to_array()?, x);
+    /// assert!(matches!(client.upload_to(&x, client.devices().len()), Err(pjrt::Error::Device { .. })));
+    /// # Ok::<(), polygrad::pjrt::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Client::upload`], and if there is no such device.
@@ -210,6 +308,15 @@ fn upload(client: &Arc<RawClient>, array: &Array, first: usize, division: Divisi
 }
 
 /// A program compiled for a device, or for the devices of its mesh. See the [module](self).
+///
+/// ```no_run
+/// use polygrad::pjrt::{Client, Executable};
+/// use polygrad::{Array, Function, tensor};
+/// let text = Function::value_and_grad(|x| x.square().sum(), &tensor([1.0, 2.0])).to_stablehlo("step")?;
+/// let step: Executable = Client::from_env()?.compile(&text)?;
+/// assert_eq!(step.run(&[Array::from([3.0, 4.0])])?, [Array::scalar(25.0), Array::from([6.0, 8.0])]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Executable {
     raw: RawExecutable,
     parsed: Parsed,
@@ -222,21 +329,61 @@ pub struct Executable {
 
 impl Executable {
     /// The number of results.
+    ///
+    /// ```no_run
+    /// use polygrad::pjrt::Client;
+    /// use polygrad::{Function, tensor};
+    /// let text = Function::value_and_grad(|x| x.square().sum(), &tensor([1.0, 2.0])).to_stablehlo("step")?;
+    /// assert_eq!(Client::from_env()?.compile(&text)?.outputs(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn outputs(&self) -> usize {
         self.raw.outputs()
     }
 
     /// The number of the program's first device in [`Client::devices`].
+    ///
+    /// ```no_run
+    /// use polygrad::pjrt::Client;
+    /// use polygrad::{Function, tensor};
+    /// let text = Function::stage(|x| x.sin(), &tensor([1.0, 2.0])).to_stablehlo("wave")?;
+    /// assert_eq!(Client::from_env()?.compile(&text)?.device(), 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn device(&self) -> usize {
         self.first
     }
 
     /// The number of devices on which the program runs: 1, or the size of its mesh.
+    ///
+    /// ```no_run
+    /// use polygrad::export::Mesh;
+    /// use polygrad::pjrt::Client;
+    /// use polygrad::{Function, tensor};
+    /// let exported = Function::stage(|x| x.sin(), &tensor([1.0, 2.0])).exported("wave")?;
+    /// let client = Client::from_env()?;
+    /// assert_eq!(client.compile(&exported.text)?.devices(), 1);
+    /// let halves = exported.sharded(&Mesh::new(&[("halves", 2)]), &[("x", 0, "halves")])?;
+    /// assert_eq!(client.compile(&halves.text)?.devices(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn devices(&self) -> usize {
         self.parsed.devices()
     }
 
     /// How many operations of which kind the compiled program has, by their names in HLO: `fusion`, `all-reduce`, ..
+    ///
+    /// ```no_run
+    /// use polygrad::export::Mesh;
+    /// use polygrad::pjrt::Client;
+    /// use polygrad::{Function, tensor};
+    /// // The sum of an array whose halves are on two devices needs one sum over devices.
+    /// let exported = Function::stage(|x| x.square().sum(), &tensor([1.0, 2.0])).exported("norm")?;
+    /// let halves = exported.sharded(&Mesh::new(&[("halves", 2)]), &[("x", 0, "halves")])?;
+    /// let operations = Client::from_env()?.compile(&halves.text)?.operations()?;
+    /// assert_eq!(operations.get("all-reduce"), Some(&1));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// If the plugin does not tell.
@@ -246,6 +393,19 @@ impl Executable {
     }
 
     /// Copies an array to the devices of the program, as its input of this number needs it: whole, or in parts.
+    ///
+    /// ```no_run
+    /// use polygrad::export::Mesh;
+    /// use polygrad::pjrt::Client;
+    /// use polygrad::{Array, Function, tensor};
+    /// let exported = Function::stage(|x| x.sin(), &tensor([1.0, 2.0])).exported("wave")?;
+    /// let halves = exported.sharded(&Mesh::new(&[("halves", 2)]), &[("x", 0, "halves")])?;
+    /// let wave = Client::from_env()?.compile(&halves.text)?;
+    /// // An element on each of two devices.
+    /// let x = Array::from([3.0, 4.0]);
+    /// assert_eq!(wave.upload(0, &x)?.to_array()?, x);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// If there is no such input, the array does not fit, or the plugin fails to copy.
@@ -268,6 +428,19 @@ impl Executable {
     ///
     /// On several devices of the platform `cpu` the run is over when this returns, since they share threads.
     ///
+    /// ```no_run
+    /// use polygrad::pjrt::Client;
+    /// use polygrad::{Array, Function, tensor};
+    /// let client = Client::from_env()?;
+    /// let text = Function::stage(|x| x * 2.0, &tensor([1.0, 2.0])).to_stablehlo("double")?;
+    /// let (double, mut x) = (client.compile(&text)?, client.upload(&Array::from([1.0, 2.0]))?);
+    /// for _ in 0..3 {
+    ///     x = double.execute(&[&x])?.remove(0);
+    /// }
+    /// assert_eq!(x.to_array()?, Array::from([8.0, 16.0]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// If the arguments do not fit the program, or belong to another client or other devices, or if the call fails.
     pub fn execute(&self, arguments: &[&Buffer]) -> Result<Vec<Buffer>, Error> {
@@ -289,6 +462,15 @@ impl Executable {
     }
 
     /// Copies arrays to the devices of the program, runs it, and copies the results back.
+    ///
+    /// ```no_run
+    /// use polygrad::pjrt::Client;
+    /// use polygrad::{Array, Function, tensor};
+    /// let text = Function::stage(|x| x * 2.0, &tensor([1.0, 2.0])).to_stablehlo("double")?;
+    /// let double = Client::from_env()?.compile(&text)?;
+    /// assert_eq!(double.run(&[Array::from([3.0, 4.0])])?, [Array::from([6.0, 8.0])]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Executable::execute`].
@@ -336,6 +518,14 @@ impl fmt::Debug for Executable {
 }
 
 /// An array on a device, or whole or in parts on several. See the [module](self).
+///
+/// ```no_run
+/// use polygrad::pjrt::{Buffer, Client};
+/// use polygrad::{Array, DType};
+/// let x: Buffer = Client::from_env()?.upload(&Array::from([1.0, 2.0]))?;
+/// assert_eq!((x.shape(), x.dtype()), (&[2][..], DType::F64));
+/// # Ok::<(), polygrad::pjrt::Error>(())
+/// ```
 pub struct Buffer {
     /// The block on each device, from the device of number `first` on.
     parts: Vec<RawBuffer>,
@@ -359,16 +549,41 @@ impl Buffer {
     }
 
     /// The shape.
+    ///
+    /// ```no_run
+    /// use polygrad::Array;
+    /// use polygrad::pjrt::Client;
+    /// assert_eq!(Client::from_env()?.upload(&Array::from([[1.0, 2.0]]))?.shape(), [1, 2]);
+    /// # Ok::<(), polygrad::pjrt::Error>(())
+    /// ```
     pub fn shape(&self) -> &[usize] {
         &self.shape
     }
 
     /// The element type.
+    ///
+    /// ```no_run
+    /// use polygrad::pjrt::Client;
+    /// use polygrad::{Array, DType};
+    /// assert_eq!(Client::from_env()?.upload(&Array::from([1.0f32, 2.0]))?.dtype(), DType::F32);
+    /// # Ok::<(), polygrad::pjrt::Error>(())
+    /// ```
     pub fn dtype(&self) -> DType {
         self.dtype
     }
 
     /// Waits until the elements are computed, on every device.
+    ///
+    /// ```no_run
+    /// use polygrad::pjrt::Client;
+    /// use polygrad::{Array, Function, tensor};
+    /// let client = Client::from_env()?;
+    /// let text = Function::stage(|x| x * 2.0, &tensor([1.0, 2.0])).to_stablehlo("double")?;
+    /// let y = client.compile(&text)?.execute(&[&client.upload(&Array::from([3.0, 4.0]))?])?.remove(0);
+    /// // The run is over, and did not fail.
+    /// assert!(y.wait().is_ok());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// If the run that computes them fails.
@@ -377,6 +592,14 @@ impl Buffer {
     }
 
     /// Waits until the elements are computed, and copies them to an array, each part from one device.
+    ///
+    /// ```no_run
+    /// use polygrad::Array;
+    /// use polygrad::pjrt::Client;
+    /// let x = Array::from([true, false]);
+    /// assert_eq!(Client::from_env()?.upload(&x)?.to_array()?, x);
+    /// # Ok::<(), polygrad::pjrt::Error>(())
+    /// ```
     ///
     /// # Errors
     /// If the run that computes them fails.
