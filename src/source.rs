@@ -41,11 +41,14 @@ impl fmt::Display for SourceLine {
 /// operation with [`attribute`](crate::base::Report::attribute).
 ///
 /// ```
-/// use polygrad::Array;
 /// use polygrad::base::Report;
+/// use polygrad::ops::Unary;
+/// use polygrad::program::Term;
 /// use polygrad::source::Site;
-/// // Of arrays no operation is known.
-/// assert_eq!(Array::scalar(1.0).site(), Site::UNKNOWN);
+/// use polygrad::{BaseTensor, DType};
+/// let x = Term::variable(&[], DType::F64);
+/// let [a, b]: [Site; 2] = [Unary::Sin, Unary::Exp].map(|op| x.unary(op).site());
+/// assert!(a != b && a != Site::UNKNOWN);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Site {

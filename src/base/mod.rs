@@ -38,10 +38,13 @@ pub use stage::{Enter, Staging};
 /// ```
 /// use polygrad::base::Trip;
 /// use polygrad::{Array, BaseTensor};
-/// // No carry, and the doubled elements as output.
-/// let double = |x: &Array| vec![x.clone().accumulate(x)];
-/// let (carry, outputs): Trip<Array> = (Vec::new(), double(&Array::scalar(3.0)));
-/// assert!(carry.is_empty() && outputs == [Array::scalar(6.0)]);
+/// /// A trip of a sum: the next sum, which is the output, too.
+/// fn trip<T: BaseTensor>(carry: Vec<T>, x: &[T]) -> Trip<T> {
+///     let sum = carry[0].clone().accumulate(&x[0]);
+///     (vec![sum.clone()], vec![sum])
+/// }
+/// let (carry, outputs) = trip(vec![Array::scalar(1.0)], &[Array::scalar(2.0)]);
+/// assert_eq!((&carry[0], &outputs[0]), (&Array::scalar(3.0), &Array::scalar(3.0)));
 /// ```
 pub type Trip<T> = (Vec<T>, Vec<T>);
 

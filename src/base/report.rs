@@ -35,10 +35,13 @@ pub trait Report: Sized {
     /// The operation that made this value, if the interpreter, or one below it, reports on operations.
     ///
     /// ```
-    /// use polygrad::Array;
     /// use polygrad::base::Report;
+    /// use polygrad::ops::Unary;
+    /// use polygrad::program::Term;
     /// use polygrad::source::Site;
-    /// // Arrays do not know which operation made them.
+    /// use polygrad::{Array, BaseTensor, DType};
+    /// // A term knows its operation, an array does not.
+    /// assert_ne!(Term::variable(&[], DType::F64).unary(Unary::Sin).site(), Site::UNKNOWN);
     /// assert_eq!(Array::scalar(2.0).site(), Site::UNKNOWN);
     /// ```
     fn site(&self) -> Site {
@@ -49,11 +52,17 @@ pub trait Report: Sized {
     /// [`Site::UNKNOWN`]. Returns the site that was set before. An interpreter over `T` passes the site on to `T`.
     ///
     /// ```
-    /// use polygrad::Concrete;
     /// use polygrad::base::Report;
-    /// use polygrad::source::Site;
-    /// // An interpreter that reports on no operation forgets the site.
-    /// assert_eq!(Concrete::attribute(Site::UNKNOWN), Site::UNKNOWN);
+    /// use polygrad::ops::Unary;
+    /// use polygrad::program::Term;
+    /// use polygrad::{BaseTensor, DType};
+    /// let x = Term::variable(&[], DType::F64);
+    /// let y = x.unary(Unary::Sin);
+    /// // The cosine belongs to the derivative of the sine.
+    /// let before = Term::attribute(y.site());
+    /// let slope = x.unary(Unary::Cos);
+    /// Term::attribute(before);
+    /// assert_eq!(slope.site(), y.site());
     /// ```
     fn attribute(_to: Site) -> Site {
         Site::UNKNOWN

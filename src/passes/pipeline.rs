@@ -26,11 +26,10 @@ use crate::program::{Assumed, Op, Program, part_of};
 /// Closed: whoever lists passes says when each runs, before, between or after derivatives.
 ///
 /// ```
-/// use polygrad::passes::{Phase, Settings, changed_by};
-/// use polygrad::{Function, tensor};
-/// let f = Function::stage(|x| -(-x), &tensor([1.0, 2.0]));
-/// assert!(changed_by(Phase::BeforeDerivative, f.program(), &Settings::DEFAULT).is_empty());
-/// assert!(Phase::BeforeDerivative < Phase::Optimize && Phase::Optimize < Phase::BeforePlan);
+/// use polygrad::passes::{Phase, pipeline};
+/// let phase = |name| pipeline().iter().find(|pass| pass.name == name).map(|pass| pass.phase);
+/// assert_eq!(phase("checkpoint_loops"), Some(Phase::BeforeDerivative));
+/// assert_eq!(phase("vectorize"), Some(Phase::Optimize));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Phase {
