@@ -130,8 +130,13 @@ pub trait BaseTensor: Clone + 'static + Staging + Report {
     /// The sizes of the axes, outermost first.
     ///
     /// ```
-    /// use polygrad::{BaseTensor, tensor};
-    /// assert_eq!(tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]).raw().shape(), [2, 3]);
+    /// use polygrad::{BaseTensor, Shapes, Tensor, tensor};
+    /// /// The number of axes, at any interpreter.
+    /// fn rank<T: BaseTensor>(x: &T) -> usize {
+    ///     x.shape().len()
+    /// }
+    /// assert_eq!(rank(tensor([[1.0, 2.0, 3.0]]).raw()), 2);
+    /// assert_eq!(rank(Tensor::<Shapes, 1>::zeros([1_000_000]).raw()), 1);
     /// ```
     fn shape(&self) -> &[usize];
 
@@ -139,7 +144,11 @@ pub trait BaseTensor: Clone + 'static + Staging + Report {
     ///
     /// ```
     /// use polygrad::{BaseTensor, DType, tensor};
-    /// assert_eq!((tensor([1.0f32]).raw().dtype(), tensor([true]).raw().dtype()), (DType::F32, DType::Bool));
+    /// /// Whether there are derivatives, at any interpreter.
+    /// fn is_float<T: BaseTensor>(x: &T) -> bool {
+    ///     [DType::F64, DType::F32].contains(&x.dtype())
+    /// }
+    /// assert!(is_float(tensor([1.0f32]).raw()) && !is_float(tensor([1, 2]).raw()));
     /// ```
     fn dtype(&self) -> DType;
 

@@ -10,7 +10,7 @@ use crate::source::Site;
 ///
 /// ```
 /// use polygrad::base::Report;
-/// use polygrad::{Concrete, Shapes, Tensor, tensor};
+/// use polygrad::{Shapes, Tensor, tensor};
 /// /// Whether the numbers of a value are known here.
 /// fn is_known<T: Report>(x: &T) -> bool {
 ///     x.peek().is_some()

@@ -16,7 +16,7 @@ use crate::program::{Program, Term, interpret};
 /// use polygrad::program::Term;
 /// use polygrad::{Array, BaseTensor};
 /// /// The value as a term, of which a verb makes a program.
-/// fn traced<T: BaseTensor>(x: T) -> Term {
+/// fn traced<T: Staging + BaseTensor>(x: T) -> Term {
 ///     x.recorded()
 /// }
 /// assert!(traced(Array::scalar(2.0)).as_constant().is_some());
@@ -28,7 +28,7 @@ pub trait Staging: Sized {
     /// ```
     /// use polygrad::base::Staging;
     /// use polygrad::program::Op;
-    /// use polygrad::{Array, BaseTensor, Concrete, Dual, Lift};
+    /// use polygrad::{Array, Concrete, Dual, Lift};
     /// // Numbers are constants, dual numbers are variables.
     /// assert_eq!(Array::scalar(2.0).recorded().as_constant(), Some(&Array::scalar(2.0)));
     /// let x: Dual<Concrete> = Dual::lift(Array::scalar(2.0));

@@ -13,7 +13,7 @@ use crate::source::mistake;
 ///
 /// ```
 /// use polygrad::ops::kinds::{Kind, try_select};
-/// use polygrad::{BaseTensor, DType, tensor};
+/// use polygrad::{DType, tensor};
 /// let x = tensor([1.0, 2.0]);
 /// let kind: Kind<'_> = (x.raw().shape(), x.raw().dtype());
 /// assert!(try_select((&[2], DType::Bool), kind, kind).is_ok());

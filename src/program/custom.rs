@@ -51,8 +51,8 @@ pub struct Custom {
 /// Closed: an interpreter fails to compile where a new kind has no derivative yet.
 ///
 /// ```
+/// use polygrad::DType;
 /// use polygrad::program::{Custom, CustomKind, Term};
-/// use polygrad::{DType, BaseTensor};
 /// let go = Term::variable(&[], DType::Bool);
 /// let body = Term::program(&[go.clone()], &[go], &[])?;
 /// let three = Custom::while_loop("three", body, Some(3))?;
