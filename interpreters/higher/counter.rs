@@ -8,6 +8,19 @@ use crate::base::BaseTensor;
 use crate::interpreters::scope;
 
 /// The operations of linear functions.
+///
+/// ```
+/// use polygrad::higher::{Expr, Language, Real, fun1};
+/// use polygrad::interpreters::higher::{CurryClosures, Mode, Tally, tallied};
+/// use polygrad::{Array, higher, tensor};
+/// fn sine<C: Language>() -> Expr<C, Real, Real> {
+///     fun1(|x| x.at().sin())
+/// }
+/// // One use of `x`: there is nothing to add.
+/// let program = sine::<CurryClosures<Array>>();
+/// let pull = || higher::pullback_by(program, &tensor(0.0), &tensor(1.0), Mode::Cells);
+/// assert_eq!(tallied::<Array, _>(pull), (tensor(1.0), Tally { zeros: 0, additions: 0 }));
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// The number of zeros.
@@ -18,12 +31,31 @@ pub struct Tally {
 
 impl Tally {
     /// The number of zeros and additions.
+    ///
+    /// ```
+    /// use polygrad::interpreters::higher::Tally;
+    /// assert_eq!(Tally { zeros: 2, additions: 3 }.total(), 5);
+    /// ```
     pub fn total(&self) -> usize {
         self.zeros + self.additions
     }
 }
 
 /// The result of `f`, and the operations of the linear functions over `T` that ran.
+///
+/// ```
+/// use polygrad::higher::{Expr, Language, Real, fun1};
+/// use polygrad::interpreters::higher::{CurryClosures, Mode, tallied};
+/// use polygrad::{Array, higher, tensor};
+/// fn square<C: Language>() -> Expr<C, Real, Real> {
+///     fun1(|x| x.at() * x.at())
+/// }
+/// let program = square::<CurryClosures<Array>>();
+/// let pull = || higher::pullback_by(program, &tensor(3.0), &tensor(1.0), Mode::Cells);
+/// let (gradient, tally) = tallied::<Array, _>(pull);
+/// // The cotangents of both uses of `x` are added.
+/// assert_eq!((gradient, tally.additions), (tensor(6.0), 1));
+/// ```
 pub fn tallied<T: BaseTensor, R>(f: impl FnOnce() -> R) -> (R, Tally) {
     scope::observed::<Val<Tower<T>>, Tally, R>(f)
 }

@@ -15,9 +15,31 @@ use crate::higher::{
 };
 
 /// Programs of the instance `T`, without types.
+///
+/// ```
+/// use polygrad::higher::{Expr, Language, Real, fun1};
+/// use polygrad::interpreters::higher::{Erased, Run};
+/// use polygrad::{Array, higher, tensor};
+/// fn square<C: Language>() -> Expr<C, Real, Real> {
+///     fun1(|x| x.at() * x.at())
+/// }
+/// let program = square::<Erased<Run<Array>>>();
+/// assert_eq!(higher::run(Erased::typed(program), &tensor(3.0)), tensor(9.0));
+/// ```
 pub struct Erased<T>(PhantomData<T>);
 
 /// The type of all values.
+///
+/// ```
+/// use polygrad::higher::{Ccc, Expr, Real};
+/// use polygrad::interpreters::higher::erased::Any;
+/// use polygrad::interpreters::higher::{Erased, Morphism, Run};
+/// use polygrad::{Array, higher, tensor};
+/// // Every program without types is a program from `Any` to `Any`.
+/// let program: Morphism<Array, Any, Any> = Erased::<Run<Array>>::id::<Real>();
+/// let typed: Expr<Run<Array>, Real, Real> = Expr::of(Run::<Array>::retyped(program));
+/// assert_eq!(higher::run(typed, &tensor(3.0)), tensor(3.0));
+/// ```
 pub struct Any;
 
 impl Obj for Any {
@@ -48,6 +70,18 @@ macro_rules! at {
 
 impl<T: Ccc> Erased<T> {
     /// The program with types.
+    ///
+    /// ```
+    /// use polygrad::higher::{Expr, Language, Real, fun1};
+    /// use polygrad::interpreters::higher::{Erased, Run};
+    /// use polygrad::{Array, higher, tensor};
+    /// fn cube<C: Language>() -> Expr<C, Real, Real> {
+    ///     fun1(|x| x.at() * x.at() * x.at())
+    /// }
+    /// // The program loses its types between evaluation and differentiation.
+    /// let program: Expr<Erased<Run<Array>>, Real, Real> = cube();
+    /// assert_eq!(higher::run(Erased::typed(program), &tensor(2.0)), tensor(8.0));
+    /// ```
     pub fn typed<A: Obj, B: Obj>(program: Expr<Erased<T>, A, B>) -> Expr<T, A, B> {
         Expr::of(T::retyped(program.hom()))
     }

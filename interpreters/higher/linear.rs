@@ -21,6 +21,19 @@ use crate::release::Shared;
 /// The mode of evaluation of a linear function.
 ///
 /// Closed: code of a linear function runs in each mode.
+///
+/// ```
+/// use polygrad::higher::{Expr, Language, Real, fun1};
+/// use polygrad::interpreters::higher::{Mode, Reverse, Run};
+/// use polygrad::{Array, higher, tensor};
+/// fn square<C: Language>() -> Expr<C, Real, Real> {
+///     fun1(|x| x.at() * x.at())
+/// }
+/// for mode in [Mode::Tuples, Mode::Cells] {
+///     let program = square::<Reverse<Run<Array>>>();
+///     assert_eq!(higher::pullback_by(program, &tensor(3.0), &tensor(1.0), mode), tensor(6.0));
+/// }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// By tuples of vectors.
@@ -33,6 +46,23 @@ pub enum Mode {
 type Operation<T> = Rc<dyn Fn(Mode, Val<T>, &Place<T>) -> Val<T>>;
 
 /// A linear function. The functions that it combines or captures may be as many as the program is long.
+///
+/// ```
+/// use polygrad::higher::{Expr, Language, Real, fun1};
+/// use polygrad::interpreters::Tower;
+/// use polygrad::interpreters::higher::{Backward, CurryClosures, Lin, Val};
+/// use polygrad::{Array, BaseTensor};
+/// fn square<C: Language>() -> Expr<C, Real, Real> {
+///     fun1(|x| x.at() * x.at())
+/// }
+/// /// The pullback in a value with its pullback.
+/// fn pullback(ran: &Val<Tower<Array>>) -> Option<&Lin<Tower<Array>>> {
+///     let Val::Pair(both) = ran else { return None };
+///     if let Val::Lin(pullback) = &both.1 { Some(pullback) } else { None }
+/// }
+/// let x = Val::Leaf(Tower::constant(Array::scalar(3.0)));
+/// assert!(pullback(&CurryClosures::pulled(&square::<CurryClosures<Array>>().hom(), x)).is_some());
+/// ```
 pub struct Lin<T: 'static> {
     node: Shared<Node<T>>,
     /// The number of nodes of a function that only moves vectors; 0 of any other.

@@ -56,8 +56,35 @@ pub use syntax::{Code, Syntax};
 pub use value::{AnyMonoid, Val};
 
 /// An instance of reverse mode: a morphism gives a value, and a pullback of cotangents.
+///
+/// ```
+/// use polygrad::higher::{Expr, Language, Real, fun1};
+/// use polygrad::interpreters::higher::{Backward, CurryLists, Reverse, Run};
+/// use polygrad::{Array, higher, tensor};
+/// fn cube<C: Language>() -> Expr<C, Real, Real> {
+///     fun1(|x| x.at() * x.at() * x.at())
+/// }
+/// /// The slope at 2, by any instance of reverse mode.
+/// fn slope<C: Backward<Array>>() -> f64 {
+///     higher::value_and_grad_by(cube::<C>(), &tensor(2.0)).1.item()
+/// }
+/// assert_eq!((slope::<Reverse<Run<Array>>>(), slope::<CurryLists<Array>>()), (12.0, 12.0));
+/// ```
 pub trait Backward<T: BaseTensor>: Arrays {
     /// The value at an argument, paired with its pullback.
+    ///
+    /// ```
+    /// use polygrad::higher::{Expr, Language, Real, fun1};
+    /// use polygrad::interpreters::Tower;
+    /// use polygrad::interpreters::higher::{Backward, CurryClosures, Val};
+    /// use polygrad::{Array, BaseTensor};
+    /// fn square<C: Language>() -> Expr<C, Real, Real> {
+    ///     fun1(|x| x.at() * x.at())
+    /// }
+    /// let x = Val::Leaf(Tower::constant(Array::scalar(3.0)));
+    /// let ran = CurryClosures::pulled(&square::<CurryClosures<Array>>().hom(), x);
+    /// assert_eq!(ran.to_string(), "(9.0, linear function)");
+    /// ```
     fn pulled<A: Obj, B: Obj>(program: &Self::Hom<A, B>, x: Val<Tower<T>>) -> Val<Tower<T>>;
 }
 

@@ -27,6 +27,16 @@ use crate::higher::{
 };
 
 /// Evaluation with tensors of the interpreter `T`.
+///
+/// ```
+/// use polygrad::higher::{Expr, Language, Real, fun1};
+/// use polygrad::interpreters::higher::Run;
+/// use polygrad::{Array, higher, tensor};
+/// fn square<C: Language>() -> Expr<C, Real, Real> {
+///     fun1(|x| x.at() * x.at())
+/// }
+/// assert_eq!(higher::run(square::<Run<Array>>(), &tensor(3.0)), tensor(9.0));
+/// ```
 pub struct Run<T>(PhantomData<T>);
 
 /// A morphism of the types that the context determines. A macro, since a function would be instantiated for each pair
@@ -38,6 +48,17 @@ macro_rules! typed {
 }
 
 /// A program from `A` to `B`, to be run.
+///
+/// ```
+/// use polygrad::higher::{Expr, Language, Real, fun1};
+/// use polygrad::interpreters::higher::{Morphism, Run};
+/// use polygrad::{Array, higher, tensor};
+/// fn square<C: Language>() -> Expr<C, Real, Real> {
+///     fun1(|x| x.at() * x.at())
+/// }
+/// let morphism: Morphism<Array, Real, Real> = square::<Run<Array>>().hom();
+/// assert_eq!(higher::run(Expr::of(morphism), &tensor(3.0)), tensor(9.0));
+/// ```
 pub struct Morphism<T: 'static, A, B> {
     run: Closure<Tower<T>>,
     types: PhantomData<fn(A) -> B>,

@@ -17,6 +17,18 @@ use crate::higher::{
 use crate::release::Shared;
 
 /// Programs as text.
+///
+/// ```
+/// use polygrad::higher::{Expr, Language, Real, fun1};
+/// use polygrad::interpreters::higher::{Reverse, Syntax};
+/// fn square<C: Language>() -> Expr<C, Real, Real> {
+///     fun1(|x| x.at() * x.at())
+/// }
+/// let text = square::<Syntax>().hom().term().simplify().to_string();
+/// assert_eq!(text, "\\x ->\n  x * x");
+/// let text = square::<Reverse<Syntax>>().hom().term().simplify().to_string();
+/// assert_eq!(text, "\\x ->\n  <x * x, \\t1 -> x * t1 + x * t1>");
+/// ```
 pub struct Syntax;
 
 /// A text of the types that the context determines. A macro, since a function would be instantiated for each pair of
@@ -28,6 +40,13 @@ macro_rules! code {
 }
 
 /// The text of a program from `A` to `B`.
+///
+/// ```
+/// use polygrad::higher::{Ccc, Prod, Real};
+/// use polygrad::interpreters::higher::{Code, Syntax};
+/// let swapped: Code<Prod<Real, Real>, Prod<Real, Real>> = Syntax::pair(Syntax::snd(), Syntax::fst());
+/// assert_eq!(swapped.term().simplify().to_string(), "\\x1 x2 ->\n  <x2, x1>");
+/// ```
 pub struct Code<A, B> {
     node: Shared<Node>,
     types: PhantomData<fn(A) -> B>,
@@ -129,6 +148,15 @@ impl Node {
 
 impl<A: Ground, B> Code<A, B> {
     /// The text as a term of the lambda calculus, whose inputs are the leaves of `A`.
+    ///
+    /// ```
+    /// use polygrad::higher::{Expr, Language, Prod, Real, Vector, fun2};
+    /// use polygrad::interpreters::higher::Syntax;
+    /// fn program<C: Language>() -> Expr<C, Prod<Vector, Real>, Real> {
+    ///     fun2(|xs, y| xs.at().sum() * y.at())
+    /// }
+    /// assert_eq!(program::<Syntax>().hom().term().simplify().to_string(), "\\x1 x2 ->\n  sum x1 * x2");
+    /// ```
     pub fn term(&self) -> Lambda {
         Lambda::of(&self.node, &A::layout())
     }
@@ -146,6 +174,14 @@ impl<A, B> Code<A, B> {
     }
 
     /// The number of combinators.
+    ///
+    /// ```
+    /// use polygrad::higher::{Ccc, Prod, Real};
+    /// use polygrad::interpreters::higher::{Code, Syntax};
+    /// let swapped: Code<Prod<Real, Real>, Prod<Real, Real>> = Syntax::pair(Syntax::snd(), Syntax::fst());
+    /// // `pair`, `snd` and `fst`.
+    /// assert_eq!(swapped.size(), 3);
+    /// ```
     pub fn size(&self) -> usize {
         self.node.size()
     }

@@ -29,6 +29,20 @@ use crate::tree::Tree;
 
 /// A function of values. Chains of functions that call or capture each other may be as long as the program: calls that
 /// nest too deep for the stack are refused, and captured values are released without recursion.
+///
+/// ```
+/// use polygrad::higher::{Expr, Fun, Language, Real, fun1, lam};
+/// use polygrad::interpreters::Tower;
+/// use polygrad::interpreters::higher::{Backward, CurryClosures, Val};
+/// use polygrad::{Array, BaseTensor};
+/// fn scale<C: Language>() -> Expr<C, Real, Fun<Real, Real>> {
+///     fun1(|x| lam(|z| x.at() * z.at()))
+/// }
+/// let x = Val::Leaf(Tower::constant(Array::scalar(3.0)));
+/// let ran = CurryClosures::pulled(&scale::<CurryClosures<Array>>().hom(), x);
+/// // The value is a `Closure`.
+/// assert!(matches!(&ran, Val::Pair(both) if matches!(&both.0, Val::Fun(_))));
+/// ```
 pub struct Closure<T: 'static>(Shared<dyn Callable<T>>);
 
 impl<T> Clone for Closure<T> {
@@ -143,6 +157,15 @@ impl<T> Closure<T> {
 /// A value of any type of the language, with tensors of the interpreter `T`.
 ///
 /// Closed: these are the types of the language.
+///
+/// ```
+/// use polygrad::Array;
+/// use polygrad::interpreters::higher::Val;
+/// use std::rc::Rc;
+/// let number = |x: f64| Val::Leaf(Array::scalar(x));
+/// let pair = Val::Pair(Rc::new((number(1.0), Val::Left(Rc::new(number(2.0))))));
+/// assert_eq!(pair.to_string(), "(1.0, left 2.0)");
+/// ```
 pub enum Val<T: 'static> {
     /// Zero, of any type with addition.
     Zero,
@@ -194,10 +217,38 @@ impl<T: Clone> Clone for Val<T> {
 }
 
 /// A value of a monoid with its type erased.
+///
+/// ```
+/// use polygrad::Array;
+/// use polygrad::higher::Parity;
+/// use polygrad::interpreters::higher::{AnyMonoid, Val};
+/// use std::rc::Rc;
+/// // A mark of a dependency analysis, as a value of a program.
+/// let mark: Val<Array> = Val::Mono(Rc::new(Parity(true)));
+/// let Val::Mono(any) = &mark else { panic!("a mark") };
+/// let any: &dyn AnyMonoid = &**any;
+/// assert_eq!(any.value().downcast_ref(), Some(&Parity(true)));
+/// ```
 pub trait AnyMonoid {
     /// The sum with a value of the same type.
+    ///
+    /// ```
+    /// use polygrad::higher::Parity;
+    /// use polygrad::interpreters::higher::AnyMonoid;
+    /// let any: &dyn AnyMonoid = &Parity(true);
+    /// assert_eq!(any.sum(&Parity(true)).value().downcast_ref(), Some(&Parity(false)));
+    /// ```
     fn sum(&self, other: &dyn AnyMonoid) -> Rc<dyn AnyMonoid>;
+
     /// The value.
+    ///
+    /// ```
+    /// use polygrad::higher::Parity;
+    /// use polygrad::interpreters::higher::AnyMonoid;
+    /// let any: &dyn AnyMonoid = &Parity(true);
+    /// assert_eq!(any.value().downcast_ref(), Some(&Parity(true)));
+    /// assert!(any.value().downcast_ref::<u64>().is_none());
+    /// ```
     fn value(&self) -> &dyn Any;
 }
 

@@ -17,6 +17,19 @@ use crate::source::mistake;
 use crate::tensor::Tensor;
 
 /// Applies a function to every element along the outermost axis.
+///
+/// ```
+/// use polygrad::higher::{Arrays, Expr, Matrix, Vector, fun1, lam, map};
+/// use polygrad::{higher, tensor};
+/// /// The sum of each row.
+/// fn sums<C: Arrays>() -> Expr<C, Matrix, Vector> {
+///     fun1(|x| map(lam(|row| row.at().sum()), x.at()))
+/// }
+/// assert_eq!(higher::run(sums(), &tensor([[1.0, 2.0], [3.0, 4.0]])), tensor([3.0, 7.0]));
+/// ```
+///
+/// # Panics
+/// When a program runs in which the elements are pairs, and their arrays are not equally long.
 #[track_caller]
 pub fn map<C: Arrays, G: Obj, X: Rows, B: Stack>(
     f: Expr<C, G, Fun<X::Row, B>>,
@@ -26,6 +39,19 @@ pub fn map<C: Arrays, G: Obj, X: Rows, B: Stack>(
 }
 
 /// The final state of a left fold over all elements.
+///
+/// ```
+/// use polygrad::higher::{Arrays, Expr, Real, Vector, fold, fun1, lam2, num};
+/// use polygrad::{higher, tensor};
+/// /// `((0 * 10 + x0) * 10 + x1) * 10 + ..`
+/// fn decimal<C: Arrays>() -> Expr<C, Vector, Real> {
+///     fun1(|xs| fold(lam2(|sum, x| sum.at() * 10.0 + x.at()), num(0.0), xs.at()))
+/// }
+/// assert_eq!(higher::run(decimal(), &tensor([1.0, 2.0, 3.0])), tensor(123.0));
+/// ```
+///
+/// # Panics
+/// When a program runs in which the elements are pairs, and their arrays are not equally long.
 #[track_caller]
 pub fn fold<C: Arrays, G: Obj, S: Stack, X: Rows>(
     f: Expr<C, G, Fun<Prod<S, X::Row>, S>>,
@@ -82,7 +108,17 @@ pub fn reduce<C: Arrays, G: Obj, X: Rows<Row: Ground> + Ground>(
     tree.call(tup(tup(f, unit), xs))
 }
 
-/// Applies a function to `0, 1, .., n - 1`.
+/// Applies a function to `0, 1, .., n - 1`: the array of the values.
+///
+/// ```
+/// use polygrad::higher::{Arrays, Expr, Real, Vector, build, fun1, lam};
+/// use polygrad::{higher, tensor};
+/// /// `0, x, 2 x, 3 x`.
+/// fn multiples<C: Arrays>() -> Expr<C, Real, Vector> {
+///     fun1(|x| build(4, lam(|k| k.at().to_float() * x.at())))
+/// }
+/// assert_eq!(higher::run(multiples(), &tensor(2.0)), tensor([0.0, 2.0, 4.0, 6.0]));
+/// ```
 #[track_caller]
 pub fn build<C: Arrays, G: Obj, B: Stack>(n: usize, f: Expr<C, G, Fun<Int, B>>) -> Expr<C, G, B::Stacked> {
     f.then(C::build::<B>(n))
@@ -136,12 +172,36 @@ pub fn keep<C: Arrays, G: Obj, X: Rows>(
 /// Loops over arrays, whose type determines the type of the elements.
 impl<C: Arrays, G: Obj, X: Rows> Expr<C, G, X> {
     /// Applies a function to every element along the outermost axis.
+    ///
+    /// ```
+    /// use polygrad::higher::{Arrays, Expr, Prod, Real, Vector, fun2, lam};
+    /// use polygrad::{higher, tensor};
+    /// fn scaled<C: Arrays>() -> Expr<C, Prod<Vector, Real>, Vector> {
+    ///     fun2(|xs, by| xs.at().map(lam(|x| x.at() * by.at())))
+    /// }
+    /// assert_eq!(higher::run(scaled(), &(tensor([1.0, 2.0]), tensor(3.0))), tensor([3.0, 6.0]));
+    /// ```
+    ///
+    /// # Panics
+    /// As [`map`].
     #[track_caller]
     pub fn map<B: Stack>(self, f: Expr<C, G, Fun<X::Row, B>>) -> Expr<C, G, B::Stacked> {
         map(f, self)
     }
 
     /// Applies a function to each pair of elements at one position.
+    ///
+    /// ```
+    /// use polygrad::higher::{Arrays, Expr, Prod, Vector, fun2, lam2};
+    /// use polygrad::{higher, tensor};
+    /// fn products<C: Arrays>() -> Expr<C, Prod<Vector, Vector>, Vector> {
+    ///     fun2(|xs, ys| xs.at().zip_with(ys.at(), lam2(|x, y| x.at() * y.at())))
+    /// }
+    /// assert_eq!(higher::run(products(), &(tensor([1.0, 2.0]), tensor([10.0, 20.0]))), tensor([10.0, 40.0]));
+    /// ```
+    ///
+    /// # Panics
+    /// When a program runs in which the arrays are not equally long.
     #[track_caller]
     pub fn zip_with<Y: Rows, B: Stack>(
         self,
@@ -152,6 +212,16 @@ impl<C: Arrays, G: Obj, X: Rows> Expr<C, G, X> {
     }
 
     /// The elements for which the predicate holds, as [`filter`].
+    ///
+    /// ```
+    /// use polygrad::higher::{Arrays, Expr, Int, Prod, Vector, fun1, lam, num};
+    /// use polygrad::{higher, tensor};
+    /// fn negative<C: Arrays>() -> Expr<C, Vector, Prod<Int, Vector>> {
+    ///     fun1(|xs| xs.at().filter(lam(|x| x.at().less(num(0.0)))))
+    /// }
+    /// let (count, found) = higher::run(negative(), &tensor([3.0, -1.0, 2.0, -5.0]));
+    /// assert_eq!((count, found), (tensor(2), tensor([-1.0, -5.0, 0.0, 0.0])));
+    /// ```
     #[track_caller]
     pub fn filter(self, holds: Expr<C, G, Fun<X::Row, Mask>>) -> Expr<C, G, Prod<Int, X>>
     where
@@ -161,6 +231,15 @@ impl<C: Arrays, G: Obj, X: Rows> Expr<C, G, X> {
     }
 
     /// The elements for which the predicate holds, at their positions, as [`keep`].
+    ///
+    /// ```
+    /// use polygrad::higher::{Arrays, Expr, Vector, fun1, lam, num};
+    /// use polygrad::{higher, tensor};
+    /// fn negative<C: Arrays>() -> Expr<C, Vector, Vector> {
+    ///     fun1(|xs| xs.at().keep(lam(|x| x.at().less(num(0.0))), num(9.0)))
+    /// }
+    /// assert_eq!(higher::run(negative(), &tensor([3.0, -1.0, 2.0])), tensor([9.0, -1.0, 9.0]));
+    /// ```
     #[track_caller]
     pub fn keep(self, holds: Expr<C, G, Fun<X::Row, Mask>>, otherwise: Expr<C, G, X::Row>) -> Self {
         keep(holds, self, otherwise)
@@ -191,6 +270,15 @@ impl<C: Arrays, G: Obj, X: Rows> Expr<C, G, X> {
     }
 
     /// The elements at indices, in their order; zeros at indices out of bounds.
+    ///
+    /// ```
+    /// use polygrad::higher::{Arrays, Expr, Matrix, constant, fun1};
+    /// use polygrad::{higher, tensor};
+    /// fn taken<C: Arrays>() -> Expr<C, Matrix, Matrix> {
+    ///     fun1(|rows| rows.at().take(constant(tensor([1, 7]))))
+    /// }
+    /// assert_eq!(higher::run(taken(), &tensor([[1.0, 2.0], [3.0, 4.0]])), tensor([[3.0, 4.0], [0.0, 0.0]]));
+    /// ```
     #[track_caller]
     pub fn take(self, ix: Expr<C, G, Arr<1, i64>>) -> Self
     where
@@ -200,6 +288,15 @@ impl<C: Arrays, G: Obj, X: Rows> Expr<C, G, X> {
     }
 
     /// All elements, combined by an associative function with the given unit, as [`reduce`].
+    ///
+    /// ```
+    /// use polygrad::higher::{Arrays, Expr, Real, Vector, fun1, lam2, num};
+    /// use polygrad::{higher, tensor};
+    /// fn product<C: Arrays>() -> Expr<C, Vector, Real> {
+    ///     fun1(|xs| xs.at().reduce(num(1.0), lam2(|x, y| x.at() * y.at())))
+    /// }
+    /// assert_eq!(higher::run(product(), &tensor([2.0, 3.0, 4.0])), tensor(24.0));
+    /// ```
     #[track_caller]
     pub fn reduce(
         self,
@@ -213,6 +310,19 @@ impl<C: Arrays, G: Obj, X: Rows> Expr<C, G, X> {
     }
 
     /// The final state of a left fold over all elements.
+    ///
+    /// ```
+    /// use polygrad::higher::{Arrays, Expr, Real, Vector, fun1, lam2, num};
+    /// use polygrad::{higher, tensor};
+    /// /// The polynomial with these coefficients at 10, by Horner's rule.
+    /// fn decimal<C: Arrays>() -> Expr<C, Vector, Real> {
+    ///     fun1(|xs| xs.at().fold(num(0.0), lam2(|sum, x| sum.at() * 10.0 + x.at())))
+    /// }
+    /// assert_eq!(higher::run(decimal(), &tensor([1.0, 2.0, 3.0])), tensor(123.0));
+    /// ```
+    ///
+    /// # Panics
+    /// As [`fold`].
     #[track_caller]
     pub fn fold<S: Stack>(self, start: Expr<C, G, S>, f: Expr<C, G, Fun<Prod<S, X::Row>, S>>) -> Expr<C, G, S> {
         fold(f, start, self)

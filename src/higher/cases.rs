@@ -14,16 +14,56 @@ use super::primitive::Iota;
 use super::scope::{Binder, Var};
 
 /// The left case of a sum.
+///
+/// ```
+/// use polygrad::higher::{Expr, Language, Real, Sum, Vector, case, fun1, inl};
+/// use polygrad::{higher, tensor};
+/// /// A number as a number or a vector, of which the number, or the sum, is taken.
+/// fn number<C: Language>() -> Expr<C, Real, Real> {
+///     fun1(|x| {
+///         let either: Expr<C, _, Sum<Real, Vector>> = inl(x.at());
+///         case(either, |number| number.at(), |vector| vector.at().sum())
+///     })
+/// }
+/// assert_eq!(higher::run(number(), &tensor(3.0)), tensor(3.0));
+/// ```
 pub fn inl<C: Language, G: Obj, A: Obj, B: Obj>(a: Expr<C, G, A>) -> Expr<C, G, Sum<A, B>> {
     a.then(C::inl())
 }
 
 /// The right case of a sum.
+///
+/// ```
+/// use polygrad::higher::{Expr, Language, Real, Sum, Vector, case, fun1, inr};
+/// use polygrad::{higher, tensor};
+/// /// A vector as a number or a vector, of which the number, or the sum, is taken.
+/// fn number<C: Language>() -> Expr<C, Vector, Real> {
+///     fun1(|x| {
+///         let either: Expr<C, _, Sum<Real, Vector>> = inr(x.at());
+///         case(either, |number| number.at(), |vector| vector.at().sum())
+///     })
+/// }
+/// assert_eq!(higher::run(number(), &tensor([3.0, 4.0])), tensor(7.0));
+/// ```
 pub fn inr<C: Language, G: Obj, A: Obj, B: Obj>(b: Expr<C, G, B>) -> Expr<C, G, Sum<A, B>> {
     b.then(C::inr())
 }
 
 /// One program for each case of a sum.
+///
+/// ```
+/// use polygrad::higher::{Expr, Language, Real, Sum, case, fun1, if_, inl, inr, num};
+/// use polygrad::{higher, tensor};
+/// /// The left case has the double of a number, the right one the square.
+/// fn program<C: Language>() -> Expr<C, Real, Real> {
+///     fun1(|x| {
+///         let either: Expr<C, _, Sum<Real, Real>> = if_(x.at().less(num(2.0)), || inl(x.at()), || inr(x.at()));
+///         case(either, |a| a.at() * 2.0, |b| b.at() * b.at())
+///     })
+/// }
+/// assert_eq!(higher::run(program(), &tensor(1.0)), tensor(2.0));
+/// assert_eq!(higher::run(program(), &tensor(3.0)), tensor(9.0));
+/// ```
 #[track_caller]
 pub fn case<C: Language, G: Obj, A: Obj, B: Obj, R: Obj>(
     sum: Expr<C, G, Sum<A, B>>,
@@ -36,6 +76,16 @@ pub fn case<C: Language, G: Obj, A: Obj, B: Obj, R: Obj>(
 }
 
 /// The first program if the mask holds, otherwise the second.
+///
+/// ```
+/// use polygrad::higher::{Expr, Language, Prod, Real, fun2, if_};
+/// use polygrad::{higher, tensor};
+/// fn smaller<C: Language>() -> Expr<C, Prod<Real, Real>, Real> {
+///     fun2(|x, y| if_(x.at().less(y.at()), || x.at(), || y.at()))
+/// }
+/// let x = (tensor(5.0), tensor(3.0));
+/// assert_eq!(higher::value_and_grad(smaller(), &x), (tensor(3.0), (tensor(0.0), tensor(1.0))));
+/// ```
 #[track_caller]
 pub fn if_<C: Language, G: Obj, R: Obj>(
     mask: Expr<C, G, Mask>,
@@ -46,6 +96,19 @@ pub fn if_<C: Language, G: Obj, R: Obj>(
 }
 
 /// Repeats a step from an initial state until its result is the right case.
+///
+/// ```
+/// use polygrad::higher::{Expr, Language, Real, fun1, if_, inl, inr, iterate, num};
+/// use polygrad::{higher, tensor};
+/// /// Doubles until the number is not less than 100.
+/// fn grown<C: Language>() -> Expr<C, Real, Real> {
+///     fun1(|x| iterate(x.at(), |s| if_(s.at().less(num(100.0)), || inl(s.at() * 2.0), || inr(s.at()))))
+/// }
+/// assert_eq!(higher::value_and_grad(grown(), &tensor(30.0)), (tensor(120.0), tensor(4.0)));
+/// ```
+///
+/// # Panics
+/// As [`Language::iterate`].
 #[track_caller]
 pub fn iterate<C: Language, G: Obj, S: Obj, R: Obj>(
     start: Expr<C, G, S>,
@@ -129,11 +192,44 @@ impl<S: Signature> Recursive<Knot<S>> {
 }
 
 /// The parts of a value of a recursive type.
+///
+/// ```
+/// use polygrad::higher::{Expr, Language, Mu, Obj, Prod, Real, Signature, Sum, Unit};
+/// use polygrad::higher::{case, fun2, inl, inr, num, roll, tup, unit, unroll};
+/// use polygrad::{higher, tensor};
+/// /// A list is empty, or a number and a list.
+/// struct Numbers;
+/// impl Signature for Numbers {
+///     type Of<X: Obj> = Sum<Unit, Prod<Real, X>>;
+/// }
+/// /// The first number of the list of `x` and `y`.
+/// fn head<C: Language>() -> Expr<C, Prod<Real, Real>, Real> {
+///     fun2(|x, y| {
+///         let end: Expr<C, _, Mu<Numbers>> = roll(inl(unit()));
+///         let list: Expr<C, _, Mu<Numbers>> = roll(inr(tup(x.at(), roll(inr(tup(y.at(), end))))));
+///         case(unroll(list), |_| num(0.0), |parts| parts.at().fst())
+///     })
+/// }
+/// assert_eq!(higher::run(head(), &(tensor(2.0), tensor(3.0))), tensor(2.0));
+/// ```
 pub fn unroll<C: Language, G: Obj, S: Signature>(value: Expr<C, G, Mu<S>>) -> Expr<C, G, S::Of<Mu<S>>> {
     value.then(C::unroll::<Knot<S>>())
 }
 
 /// The function `x -> body` in which `f` is the function itself.
+///
+/// ```
+/// use polygrad::higher::{Expr, Language, Prod, Real, fix, fun2, if_, num};
+/// use polygrad::{higher, tensor};
+/// /// `x^n`, where `n` is a whole number.
+/// fn power<C: Language>() -> Expr<C, Prod<Real, Real>, Real> {
+///     fun2(|x, n| {
+///         let power = fix(|f, n| if_(n.at().less(num(1.0)), || num(1.0), || x.at() * f.at().app(n.at() - 1.0)));
+///         power.app(n.at())
+///     })
+/// }
+/// assert_eq!(higher::run(power(), &(tensor(2.0), tensor(5.0))), tensor(32.0));
+/// ```
 #[track_caller]
 pub fn fix<C: Language, G: Obj, A: Obj, B: Obj>(
     body: impl FnOnce(Var<G, Fun<A, B>>, Var<Prod<G, Fun<A, B>>, A>) -> Expr<C, Prod<Prod<G, Fun<A, B>>, A>, B>,

@@ -20,14 +20,53 @@ use super::operators::num;
 /// Evaluation, differentiable curry, CHAD over evaluation, and text are instances. A transformation of a transformation
 /// is none, since a target would need terms for the derivatives of its linear functions; but a derivative of a term is a
 /// term, so nested terms take its place.
+///
+/// ```
+/// use polygrad::higher::{Differential, Expr, Real, fun1, lam};
+/// use polygrad::{higher, tensor};
+/// /// The derivative of the sine, as a term.
+/// fn slope<C: Differential>() -> Expr<C, Real, Real> {
+///     fun1(|x| lam(|z| z.at().sin()).grad().app(x.at()))
+/// }
+/// assert_eq!(higher::run(slope(), &tensor(0.5)), tensor(0.5_f64.cos()));
+/// ```
 pub trait Differential: Arrays {
     /// `(f, x) -> (f x, y_bar -> J f(x)^T y_bar)`.
+    ///
+    /// ```
+    /// use polygrad::higher::{Differential, Expr, Fun, Prod, Real, fun1, lam, num, tup};
+    /// use polygrad::{higher, tensor};
+    /// /// `z -> z z`, and `x`.
+    /// fn point<C: Differential>() -> Expr<C, Real, Prod<Fun<Real, Real>, Real>> {
+    ///     fun1(|x| tup(lam(|z| z.at() * z.at()), x.at()))
+    /// }
+    /// /// The pullback at `x`, of the cotangent 10.
+    /// fn pulled<C: Differential>() -> Expr<C, Real, Real> {
+    ///     let both: Expr<C, _, _> = Expr::of(C::then(point::<C>().hom(), C::vjp::<Real, Real>()));
+    ///     both.snd().app(num(10.0))
+    /// }
+    /// assert_eq!(higher::run(pulled(), &tensor(3.0)), tensor(60.0));
+    /// ```
     ///
     /// # Panics
     /// When a program runs in which the cotangent differs in shape from the value.
     fn vjp<A: Ground, B: Ground>() -> Self::Hom<Prod<Fun<A, B>, A>, Prod<B, Fun<B::Tangent, A::Tangent>>>;
 
     /// `(f, (x, x_dot)) -> (f x, J f(x) x_dot)`.
+    ///
+    /// ```
+    /// use polygrad::higher::{Differential, Expr, Fun, Prod, Real, fun1, lam, num, tup};
+    /// use polygrad::{higher, tensor};
+    /// /// `z -> z z`, and `x` with the tangent 10.
+    /// fn point<C: Differential>() -> Expr<C, Real, Prod<Fun<Real, Real>, Prod<Real, Real>>> {
+    ///     fun1(|x| tup(lam(|z| z.at() * z.at()), tup(x.at(), num(10.0))))
+    /// }
+    /// /// The value at `x`, and the derivative along the tangent.
+    /// fn pushed<C: Differential>() -> Expr<C, Real, Prod<Real, Real>> {
+    ///     Expr::of(C::then(point::<C>().hom(), C::jvp::<Real, Real>()))
+    /// }
+    /// assert_eq!(higher::run(pushed(), &tensor(3.0)), (tensor(9.0), tensor(60.0)));
+    /// ```
     ///
     /// # Panics
     /// When a program runs in which the tangent differs in shape from the point.

@@ -45,6 +45,16 @@ use super::object::{Fun, Obj, Prod, Unit};
 use super::scope::{Binder, First, Second, Used, Var, Whole};
 
 /// A program of type `A` in a context `G`: a morphism of the instance `C`.
+///
+/// ```
+/// use polygrad::higher::{Expr, Language, Real, fun1};
+/// use polygrad::{higher, tensor};
+/// /// The context is that of `x`, so `Expr<C, Real, Real>` is a program from a number to a number.
+/// fn square<C: Language>() -> Expr<C, Real, Real> {
+///     fun1(|x| x.at() * x.at())
+/// }
+/// assert_eq!(higher::run(square(), &tensor(3.0)), tensor(9.0));
+/// ```
 pub struct Expr<C: Ccc, G: Obj, A: Obj> {
     hom: C::Hom<G, A>,
     used: Used,
@@ -57,6 +67,16 @@ impl<C: Ccc, G: Obj, A: Obj> Clone for Expr<C, G, A> {
 }
 
 /// `let x = value in body`.
+///
+/// ```
+/// use polygrad::higher::{Expr, Language, Real, fun1, let_};
+/// use polygrad::{higher, tensor};
+/// /// `let y = x + 1 in y y`, where `x + 1` is computed once.
+/// fn program<C: Language>() -> Expr<C, Real, Real> {
+///     fun1(|x| let_(x.at() + 1.0, |y| y.at() * y.at()))
+/// }
+/// assert_eq!(higher::run(program(), &tensor(2.0)), tensor(9.0));
+/// ```
 #[track_caller]
 pub fn let_<C: Ccc, G: Obj, A: Obj, B: Obj>(
     value: Expr<C, G, A>,
@@ -99,6 +119,16 @@ pub fn let2<C: Ccc, G: Obj, A: Obj, B: Obj, R: Obj>(
 }
 
 /// The function `x -> body`.
+///
+/// ```
+/// use polygrad::higher::{Expr, Language, Prod, Real, fun2, lam};
+/// use polygrad::{higher, tensor};
+/// /// `(z -> x z) y`: the function captures `x`.
+/// fn program<C: Language>() -> Expr<C, Prod<Real, Real>, Real> {
+///     fun2(|x, y| lam(|z| x.at() * z.at()).app(y.at()))
+/// }
+/// assert_eq!(higher::run(program(), &(tensor(2.0), tensor(5.0))), tensor(10.0));
+/// ```
 #[track_caller]
 pub fn lam<C: Ccc, G: Obj, A: Obj, B: Obj>(
     body: impl FnOnce(Var<G, A>) -> Expr<C, Prod<G, A>, B>,
@@ -108,8 +138,37 @@ pub fn lam<C: Ccc, G: Obj, A: Obj, B: Obj>(
 }
 
 /// The variable of the first component of a pair.
+///
+/// ```
+/// use polygrad::higher::expr::Left;
+/// use polygrad::higher::{Expr, Language, Obj, Prod, Real, Vector, fun1, let2, tup};
+/// use polygrad::{higher, tensor};
+/// /// The first of two variables that are bound together in the context `G`.
+/// fn halved<C: Language, G: Obj>(x: Left<G, Real, Vector>) -> Expr<C, Prod<G, Prod<Real, Vector>>, Real> {
+///     x.at() / 2.0
+/// }
+/// fn program<C: Language>() -> Expr<C, Real, Real> {
+///     fun1(|x| let2(tup(x.at(), x.at().replicate(3)), |first, _| halved(first)))
+/// }
+/// assert_eq!(higher::run(program(), &tensor(3.0)), tensor(1.5));
+/// ```
 pub type Left<G, A, B> = Var<G, A, First<Whole, B>>;
+
 /// The variable of the second component of a pair.
+///
+/// ```
+/// use polygrad::higher::expr::Right;
+/// use polygrad::higher::{Expr, Language, Obj, Prod, Real, Vector, fun1, let2, tup};
+/// use polygrad::{higher, tensor};
+/// /// The second of two variables that are bound together in the context `G`.
+/// fn total<C: Language, G: Obj>(xs: Right<G, Real, Vector>) -> Expr<C, Prod<G, Prod<Real, Vector>>, Real> {
+///     xs.at().sum()
+/// }
+/// fn program<C: Language>() -> Expr<C, Real, Real> {
+///     fun1(|x| let2(tup(x.at(), x.at().replicate(3)), |_, second| total(second)))
+/// }
+/// assert_eq!(higher::run(program(), &tensor(2.0)), tensor(6.0));
+/// ```
 pub type Right<G, A, B> = Var<G, B, Second<Whole, A>>;
 
 /// The function `(x, y) -> body` of a pair.
@@ -156,6 +215,19 @@ pub fn closed<C: Ccc, G: Obj, A: Obj>(expression: Expr<C, Unit, A>) -> Expr<C, G
 }
 
 /// The value of the unit type.
+///
+/// ```
+/// use polygrad::higher::{Expr, Language, Real, Unit, fun1, num, unit};
+/// use polygrad::{higher, tensor};
+/// /// A program without arguments, at the value of the unit type.
+/// fn two<C: Language>() -> Expr<C, Unit, Real> {
+///     num(2.0)
+/// }
+/// fn program<C: Language>() -> Expr<C, Real, Real> {
+///     fun1(|x| x.at() * two().call(unit()))
+/// }
+/// assert_eq!(higher::run(program(), &tensor(3.0)), tensor(6.0));
+/// ```
 pub fn unit<C: Ccc, G: Obj>() -> Expr<C, G, Unit> {
     Expr::of(C::unit())
 }
@@ -172,6 +244,15 @@ fn program<C: Ccc, G: Obj, A: Obj>(body: Expr<C, G, A>, binders: &[Binder]) -> C
 }
 
 /// A program with one input.
+///
+/// ```
+/// use polygrad::higher::{Expr, Language, Real, fun1};
+/// use polygrad::{higher, tensor};
+/// fn square<C: Language>() -> Expr<C, Real, Real> {
+///     fun1(|x| x.at() * x.at())
+/// }
+/// assert_eq!(higher::run(square(), &tensor(3.0)), tensor(9.0));
+/// ```
 #[track_caller]
 pub fn fun1<C: Ccc, A: Obj, B: Obj>(body: impl FnOnce(Var<Unit, A>) -> Expr<C, Prod<Unit, A>, B>) -> Expr<C, A, B> {
     let x = Binder::new();
@@ -180,13 +261,67 @@ pub fn fun1<C: Ccc, A: Obj, B: Obj>(body: impl FnOnce(Var<Unit, A>) -> Expr<C, P
 }
 
 /// The context of two variables.
+///
+/// ```
+/// use polygrad::higher::expr::Two;
+/// use polygrad::higher::{Expr, Language, Prod, Real, Unit, Var, fun2};
+/// use polygrad::{higher, tensor};
+/// /// A part of the body of a program of two numbers.
+/// fn body<C: Language>(x: Var<Unit, Real>, y: Var<Prod<Unit, Real>, Real>) -> Expr<C, Two<Real, Real>, Real> {
+///     x.at() * y.at()
+/// }
+/// fn program<C: Language>() -> Expr<C, Prod<Real, Real>, Real> {
+///     fun2(|x, y| body(x, y).sin())
+/// }
+/// assert_eq!(higher::run(program(), &(tensor(2.0), tensor(0.5))), tensor(1.0_f64.sin()));
+/// ```
 pub type Two<A, B> = Prod<Prod<Unit, A>, B>;
+
 /// The context of three variables.
+///
+/// ```
+/// use polygrad::higher::expr::{Three, Two};
+/// use polygrad::higher::{Expr, Language, Prod, Real, Var, fun3};
+/// use polygrad::{higher, tensor};
+/// /// A part of the body of a program of three numbers.
+/// fn last<C: Language>(z: Var<Two<Real, Real>, Real>) -> Expr<C, Three<Real, Real, Real>, Real> {
+///     z.at() * 2.0
+/// }
+/// fn program<C: Language>() -> Expr<C, Prod<Prod<Real, Real>, Real>, Real> {
+///     fun3(|x, _, z| x.at() + last(z))
+/// }
+/// assert_eq!(higher::run(program(), &((tensor(1.0), tensor(0.0)), tensor(3.0))), tensor(7.0));
+/// ```
 pub type Three<A, B, C> = Prod<Two<A, B>, C>;
+
 /// The context of four variables.
+///
+/// ```
+/// use polygrad::higher::expr::{Four, Three};
+/// use polygrad::higher::{Expr, Language, Prod, Real, Var, fun4};
+/// use polygrad::{higher, tensor};
+/// /// A part of the body of a program of four numbers.
+/// fn last<C: Language>(w: Var<Three<Real, Real, Real>, Real>) -> Expr<C, Four<Real, Real, Real, Real>, Real> {
+///     w.at() * 2.0
+/// }
+/// fn program<C: Language>() -> Expr<C, Prod<Prod<Prod<Real, Real>, Real>, Real>, Real> {
+///     fun4(|x, _, _, w| x.at() + last(w))
+/// }
+/// let x = (((tensor(1.0), tensor(0.0)), tensor(0.0)), tensor(3.0));
+/// assert_eq!(higher::run(program(), &x), tensor(7.0));
+/// ```
 pub type Four<A, B, C, D> = Prod<Three<A, B, C>, D>;
 
-/// A program with two inputs.
+/// A program with two inputs: `(x, y)`.
+///
+/// ```
+/// use polygrad::higher::{Expr, Language, Prod, Real, fun2};
+/// use polygrad::{higher, tensor};
+/// fn quotient<C: Language>() -> Expr<C, Prod<Real, Real>, Real> {
+///     fun2(|x, y| x.at() / y.at())
+/// }
+/// assert_eq!(higher::run(quotient(), &(tensor(6.0), tensor(3.0))), tensor(2.0));
+/// ```
 #[track_caller]
 pub fn fun2<C: Ccc, A: Obj, B: Obj, R: Obj>(
     body: impl FnOnce(Var<Unit, A>, Var<Prod<Unit, A>, B>) -> Expr<C, Two<A, B>, R>,
@@ -198,6 +333,15 @@ pub fn fun2<C: Ccc, A: Obj, B: Obj, R: Obj>(
 }
 
 /// A program with three inputs: `((x, y), z)`.
+///
+/// ```
+/// use polygrad::higher::{Expr, Language, Prod, Real, fun3};
+/// use polygrad::{higher, tensor};
+/// fn affine<C: Language>() -> Expr<C, Prod<Prod<Real, Real>, Real>, Real> {
+///     fun3(|a, x, b| a.at() * x.at() + b.at())
+/// }
+/// assert_eq!(higher::run(affine(), &((tensor(2.0), tensor(3.0)), tensor(1.0))), tensor(7.0));
+/// ```
 #[track_caller]
 pub fn fun3<C: Ccc, A1: Obj, A2: Obj, A3: Obj, R: Obj>(
     body: impl FnOnce(Var<Unit, A1>, Var<Prod<Unit, A1>, A2>, Var<Two<A1, A2>, A3>) -> Expr<C, Three<A1, A2, A3>, R>,
@@ -210,6 +354,16 @@ pub fn fun3<C: Ccc, A1: Obj, A2: Obj, A3: Obj, R: Obj>(
 }
 
 /// A program with four inputs: `(((x, y), z), w)`.
+///
+/// ```
+/// use polygrad::higher::{Expr, Language, Prod, Real, fun4};
+/// use polygrad::{higher, tensor};
+/// fn determinant<C: Language>() -> Expr<C, Prod<Prod<Prod<Real, Real>, Real>, Real>, Real> {
+///     fun4(|a, b, c, d| a.at() * d.at() - b.at() * c.at())
+/// }
+/// let x = (((tensor(1.0), tensor(2.0)), tensor(3.0)), tensor(4.0));
+/// assert_eq!(higher::run(determinant(), &x), tensor(-2.0));
+/// ```
 #[track_caller]
 pub fn fun4<C: Ccc, A1: Obj, A2: Obj, A3: Obj, A4: Obj, R: Obj>(
     body: impl FnOnce(
@@ -229,6 +383,15 @@ pub fn fun4<C: Ccc, A1: Obj, A2: Obj, A3: Obj, A4: Obj, R: Obj>(
 }
 
 /// A pair.
+///
+/// ```
+/// use polygrad::higher::{Expr, Language, Prod, Real, fun1, tup};
+/// use polygrad::{higher, tensor};
+/// fn both<C: Language>() -> Expr<C, Real, Prod<Real, Real>> {
+///     fun1(|x| tup(x.at() + 1.0, x.at() * 2.0))
+/// }
+/// assert_eq!(higher::run(both(), &tensor(3.0)), (tensor(4.0), tensor(6.0)));
+/// ```
 #[track_caller]
 pub fn tup<C: Ccc, G: Obj, A: Obj, B: Obj>(a: Expr<C, G, A>, b: Expr<C, G, B>) -> Expr<C, G, Prod<A, B>> {
     Expr::using(C::pair(a.hom, b.hom), a.used.and(b.used))
@@ -236,6 +399,15 @@ pub fn tup<C: Ccc, G: Obj, A: Obj, B: Obj>(a: Expr<C, G, A>, b: Expr<C, G, B>) -
 
 impl<C: Ccc, G: Obj, A: Obj> Expr<C, G, A> {
     /// The expression of a morphism.
+    ///
+    /// ```
+    /// use polygrad::higher::{Ccc, Expr, Prod, Real};
+    /// use polygrad::{higher, tensor};
+    /// fn swapped<C: Ccc>() -> Expr<C, Prod<Real, Real>, Prod<Real, Real>> {
+    ///     Expr::of(C::pair(C::snd(), C::fst()))
+    /// }
+    /// assert_eq!(higher::run(swapped(), &(tensor(1.0), tensor(2.0))), (tensor(2.0), tensor(1.0)));
+    /// ```
     pub fn of(hom: C::Hom<G, A>) -> Self {
         Expr::using(hom, Used::default())
     }
@@ -256,6 +428,19 @@ impl<C: Ccc, G: Obj, A: Obj> Expr<C, G, A> {
     }
 
     /// The morphism of the expression.
+    ///
+    /// ```
+    /// use polygrad::higher::{Expr, Language, Real, fun1};
+    /// use polygrad::{higher, tensor};
+    /// fn square<C: Language>() -> Expr<C, Real, Real> {
+    ///     fun1(|x| x.at() * x.at())
+    /// }
+    /// /// The square of the square, composed as morphisms.
+    /// fn fourth<C: Language>() -> Expr<C, Real, Real> {
+    ///     Expr::of(C::then(square::<C>().hom(), square::<C>().hom()))
+    /// }
+    /// assert_eq!(higher::run(fourth(), &tensor(2.0)), tensor(16.0));
+    /// ```
     pub fn hom(self) -> C::Hom<G, A> {
         self.hom
     }
@@ -285,11 +470,29 @@ impl<C: Ccc, G: Obj, A: Obj> Expr<C, G, A> {
 
 impl<C: Ccc, G: Obj, A: Obj, B: Obj> Expr<C, G, Prod<A, B>> {
     /// The first component.
+    ///
+    /// ```
+    /// use polygrad::higher::{Expr, Language, Prod, Real, Vector, fun1};
+    /// use polygrad::{higher, tensor};
+    /// fn first<C: Language>() -> Expr<C, Prod<Real, Vector>, Real> {
+    ///     fun1(|pair| pair.at().fst())
+    /// }
+    /// assert_eq!(higher::run(first(), &(tensor(2.0), tensor([3.0, 4.0]))), tensor(2.0));
+    /// ```
     pub fn fst(self) -> Expr<C, G, A> {
         self.then(C::fst())
     }
 
     /// The second component.
+    ///
+    /// ```
+    /// use polygrad::higher::{Expr, Language, Prod, Real, Vector, fun1};
+    /// use polygrad::{higher, tensor};
+    /// fn second<C: Language>() -> Expr<C, Prod<Real, Vector>, Vector> {
+    ///     fun1(|pair| pair.at().snd())
+    /// }
+    /// assert_eq!(higher::run(second(), &(tensor(2.0), tensor([3.0, 4.0]))), tensor([3.0, 4.0]));
+    /// ```
     pub fn snd(self) -> Expr<C, G, B> {
         self.then(C::snd())
     }
@@ -297,6 +500,16 @@ impl<C: Ccc, G: Obj, A: Obj, B: Obj> Expr<C, G, Prod<A, B>> {
 
 impl<C: Ccc, G: Obj, A: Obj, B: Obj> Expr<C, G, Fun<A, B>> {
     /// Applies the function.
+    ///
+    /// ```
+    /// use polygrad::higher::{Expr, Language, Real, fun1, lam, let_};
+    /// use polygrad::{higher, tensor};
+    /// /// `let f = z -> z z in f (f x)`.
+    /// fn fourth<C: Language>() -> Expr<C, Real, Real> {
+    ///     fun1(|x| let_(lam(|z| z.at() * z.at()), |f| f.at().app(f.at().app(x.at()))))
+    /// }
+    /// assert_eq!(higher::run(fourth(), &tensor(2.0)), tensor(16.0));
+    /// ```
     #[track_caller]
     pub fn app(self, x: Expr<C, G, A>) -> Expr<C, G, B> {
         tup(self, x).then(C::eval())

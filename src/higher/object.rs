@@ -16,47 +16,228 @@ use crate::tensor::Tensor;
 use crate::tree::Tree;
 
 /// The object with one value.
+///
+/// ```
+/// use polygrad::higher::{Expr, Language, Real, Unit, num};
+/// use polygrad::{higher, tensor};
+/// /// A program without arguments.
+/// fn two<C: Language>() -> Expr<C, Unit, Real> {
+///     num(2.0)
+/// }
+/// assert_eq!(higher::run(two(), &()), tensor(2.0));
+/// ```
 pub struct Unit;
 
 /// Arrays of rank `D` with elements `E`.
+///
+/// ```
+/// use polygrad::higher::{Arr, Expr, Language, Real, fun1};
+/// use polygrad::{Tensor, higher, tensor};
+/// /// The sum of an array of rank 3.
+/// fn total<C: Language>() -> Expr<C, Arr<3>, Real> {
+///     fun1(|x| x.at().sum())
+/// }
+/// assert_eq!(higher::run(total(), &Tensor::ones([2, 3, 4])), tensor(24.0));
+/// ```
 pub struct Arr<const D: usize, E = f64>(PhantomData<E>);
 
 /// Numbers.
+///
+/// ```
+/// use polygrad::higher::{Expr, Language, Real, fun1};
+/// use polygrad::{higher, tensor};
+/// fn square<C: Language>() -> Expr<C, Real, Real> {
+///     fun1(|x| x.at() * x.at())
+/// }
+/// assert_eq!(higher::run(square(), &tensor(3.0)), tensor(9.0));
+/// ```
 pub type Real = Arr<0>;
+
 /// Vectors.
+///
+/// ```
+/// use polygrad::higher::{Expr, Language, Vector, fun1};
+/// use polygrad::{higher, tensor};
+/// fn squares<C: Language>() -> Expr<C, Vector, Vector> {
+///     fun1(|x| x.at() * x.at())
+/// }
+/// assert_eq!(higher::run(squares(), &tensor([1.0, 2.0, 3.0])), tensor([1.0, 4.0, 9.0]));
+/// ```
 pub type Vector = Arr<1>;
+
 /// Matrices.
+///
+/// ```
+/// use polygrad::higher::{Expr, Language, Matrix, Vector, constant, fun1};
+/// use polygrad::{higher, tensor};
+/// fn first_column<C: Language>() -> Expr<C, Matrix, Vector> {
+///     fun1(|w| w.at().matvec(constant(tensor([1.0, 0.0]))))
+/// }
+/// assert_eq!(higher::run(first_column(), &tensor([[1.0, 2.0], [3.0, 4.0]])), tensor([1.0, 3.0]));
+/// ```
 pub type Matrix = Arr<2>;
+
 /// Integers: indices.
+///
+/// ```
+/// use polygrad::higher::{Expr, Int, Language, Prod, Real, Vector, fun2};
+/// use polygrad::{higher, tensor};
+/// fn element<C: Language>() -> Expr<C, Prod<Vector, Int>, Real> {
+///     fun2(|xs, k| xs.at().gather(k.at()))
+/// }
+/// assert_eq!(higher::run(element(), &(tensor([10.0, 20.0, 30.0]), tensor(1))), tensor(20.0));
+/// ```
 pub type Int = Arr<0, i64>;
+
 /// Masks: the results of comparisons.
+///
+/// ```
+/// use polygrad::higher::{Expr, Language, Mask, Prod, Real, fun2};
+/// use polygrad::{higher, tensor};
+/// fn ordered<C: Language>() -> Expr<C, Prod<Real, Real>, Mask> {
+///     fun2(|x, y| x.at().less(y.at()))
+/// }
+/// assert_eq!(higher::run(ordered(), &(tensor(1.0), tensor(2.0))), tensor(true));
+/// ```
 pub type Mask = Arr<0, bool>;
 
 /// Arrays of values that no array of tensors represents, such as functions.
+///
+/// ```
+/// use polygrad::higher::{Arrays, Expr, Fun, Many, Real, Vector, fun1, lam, num};
+/// use polygrad::{higher, tensor};
+/// /// For each element `x` the function `z -> x z`.
+/// fn scales<C: Arrays>() -> Expr<C, Vector, Many<Fun<Real, Real>>> {
+///     fun1(|xs| xs.at().map(lam(|x| lam(|z| x.at() * z.at()))))
+/// }
+/// fn at_ten<C: Arrays>() -> Expr<C, Vector, Vector> {
+///     fun1(|xs| scales().call(xs.at()).map(lam(|f| f.at().app(num(10.0)))))
+/// }
+/// assert_eq!(higher::run(at_ten(), &tensor([1.0, 2.0])), tensor([10.0, 20.0]));
+/// ```
 pub struct Many<A>(PhantomData<A>);
 
 /// Pairs.
+///
+/// ```
+/// use polygrad::higher::{Expr, Language, Prod, Real, Vector, fun1, tup};
+/// use polygrad::{higher, tensor};
+/// /// A value of a pair in the host language is a tuple.
+/// fn swapped<C: Language>() -> Expr<C, Prod<Real, Vector>, Prod<Vector, Real>> {
+///     fun1(|pair| tup(pair.at().snd(), pair.at().fst()))
+/// }
+/// assert_eq!(higher::run(swapped(), &(tensor(1.0), tensor([2.0]))), (tensor([2.0]), tensor(1.0)));
+/// ```
 pub struct Prod<A, B>(PhantomData<(A, B)>);
 
 /// Either a value of `A`, or one of `B`.
+///
+/// ```
+/// use polygrad::higher::{Expr, Language, Real, Sum, Vector, case, fun1, inl};
+/// use polygrad::{higher, tensor};
+/// /// A number, as a number or a vector.
+/// fn either<C: Language>() -> Expr<C, Real, Sum<Real, Vector>> {
+///     fun1(|x| inl(x.at()))
+/// }
+/// fn number<C: Language>() -> Expr<C, Real, Real> {
+///     fun1(|x| case(either().call(x.at()), |number| number.at(), |vector| vector.at().sum()))
+/// }
+/// assert_eq!(higher::run(number(), &tensor(3.0)), tensor(3.0));
+/// ```
 pub struct Sum<A, B>(PhantomData<(A, B)>);
 
 /// Functions from `A` to `B`.
+///
+/// ```
+/// use polygrad::higher::{Expr, Fun, Language, Prod, Real, fun1, fun2, lam};
+/// use polygrad::{higher, tensor};
+/// /// `z -> x z`.
+/// fn scale<C: Language>() -> Expr<C, Real, Fun<Real, Real>> {
+///     fun1(|x| lam(|z| x.at() * z.at()))
+/// }
+/// fn program<C: Language>() -> Expr<C, Prod<Real, Real>, Real> {
+///     fun2(|x, y| scale().call(x.at()).app(y.at()))
+/// }
+/// assert_eq!(higher::run(program(), &(tensor(2.0), tensor(5.0))), tensor(10.0));
+/// ```
 pub struct Fun<A, B>(PhantomData<(A, B)>);
 
 /// Linear functions from `A` to `B`: the abstract type `LFun` of "CHAD", Fig. 8.
+///
+/// ```
+/// use polygrad::higher::{Expr, LinFun, Prod, Real, Target};
+/// use polygrad::{higher, tensor};
+/// /// The first component, as a linear function, in the context of a pair.
+/// fn first<C: Target>() -> C::Hom<Prod<Real, Real>, LinFun<Prod<Real, Real>, Real>> {
+///     C::lfst()
+/// }
+/// /// The function at that pair.
+/// fn program<C: Target>() -> Expr<C, Prod<Real, Real>, Real> {
+///     Expr::of(C::lapp(first::<C>(), C::id()))
+/// }
+/// assert_eq!(higher::run(program(), &(tensor(2.0), tensor(5.0))), tensor(2.0));
+/// ```
 pub struct LinFun<A, B>(PhantomData<(A, B)>);
 
 /// Formal sums of points of `A` with vectors of `B`: the abstract type `Copower`, written `!A (x) B`.
+///
+/// ```
+/// use polygrad::higher::{Copower, Expr, Real, Target};
+/// use polygrad::{higher, tensor};
+/// /// The copower with the one entry `(x, x)`: a point, and a vector.
+/// fn entry<C: Target>() -> C::Hom<Real, Copower<Real, Real>> {
+///     C::lapp(C::singleton::<Real, Real, Real>(C::id()), C::id())
+/// }
+/// /// The sum over the entries `(a, v)` of `v`.
+/// fn total<C: Target>() -> Expr<C, Real, Real> {
+///     let vector = C::curry(C::lid::<_, Real>());
+///     Expr::of(C::lapp(C::lcopowfold::<_, Real, Real, Real>(vector), entry::<C>()))
+/// }
+/// assert_eq!(higher::run(total(), &tensor(3.0)), tensor(3.0));
+/// ```
 pub struct Copower<A, B>(PhantomData<(A, B)>);
 
 /// A vector of `A` or one of `B`, or zero: the (co)tangents of a sum.
+///
+/// ```
+/// use polygrad::higher::{Expr, LinSum, Real, Target, Vector};
+/// use polygrad::{higher, tensor};
+/// /// A cotangent of a number or a vector: that of a number.
+/// fn of_number<C: Target>() -> C::Hom<Real, LinSum<Real, Vector>> {
+///     C::lapp(C::linl(), C::id())
+/// }
+/// /// The cotangent of the number.
+/// fn program<C: Target>() -> Expr<C, Real, Real> {
+///     Expr::of(C::lapp(C::lcastl::<_, Real, Vector>(), of_number::<C>()))
+/// }
+/// assert_eq!(higher::run(program(), &tensor(3.0)), tensor(3.0));
+/// ```
 pub struct LinSum<A, B>(PhantomData<(A, B)>);
 
 /// The values of a commutative monoid of the host language.
+///
+/// ```
+/// use polygrad::higher::{Mono, Parity};
+/// use polygrad::interpreters::higher::{Dependency, Generators};
+/// use std::any::TypeId;
+/// // The cotangents of an analysis of dependencies are values of a monoid, whatever the array is.
+/// type Cotangent = <Dependency<Parity> as Generators>::Cotangent<2, f64>;
+/// assert_eq!(TypeId::of::<Cotangent>(), TypeId::of::<Mono<Parity>>());
+/// ```
 pub struct Mono<M>(PhantomData<M>);
 
 /// A type of the language.
+///
+/// ```
+/// use polygrad::higher::{Fun, Int, Obj, Prod, Real, Unit};
+/// use polygrad::interpreters::higher::chad::Forwards;
+/// use std::any::TypeId;
+/// // Tangents in forward mode: those of an integer are of the unit type, those of a function are functions.
+/// type OfPair = <Prod<Real, Int> as Obj>::D2<Forwards>;
+/// assert_eq!(TypeId::of::<OfPair>(), TypeId::of::<Prod<Real, Unit>>());
+/// type OfFunction = <Fun<Real, Real> as Obj>::D2<Forwards>;
+/// assert_eq!(TypeId::of::<OfFunction>(), TypeId::of::<Fun<Real, Real>>());
+/// ```
 pub trait Obj: 'static {
     /// The code of primal values under a transformation.
     type D1<F: Functor>: Obj;
@@ -65,9 +246,35 @@ pub trait Obj: 'static {
 }
 
 /// A type whose values are a commutative monoid: they can be added, and one of them is zero.
+///
+/// ```
+/// use polygrad::higher::{Expr, Linear, Target, Vector};
+/// use polygrad::{higher, tensor};
+/// /// `v + v`, for vectors of any type with addition.
+/// fn twice<C: Target, A: Linear>() -> Expr<C, A, A> {
+///     Expr::of(C::plus(C::id(), C::id()))
+/// }
+/// assert_eq!(higher::run(twice::<_, Vector>(), &tensor([1.0, 2.0])), tensor([2.0, 4.0]));
+/// ```
 pub trait Linear: Obj {}
 
 /// The action of a program transformation on types.
+///
+/// ```
+/// use polygrad::higher::{Element, Fun, Functor, LinFun, Obj, Prod, Real, Unit};
+/// use std::any::TypeId;
+/// /// A transformation in which functions have no tangents.
+/// struct Plain;
+/// impl Functor for Plain {
+///     type Arr2<const D: usize, E: Element> = E::Tangent<D>;
+///     type Fun1<A: Obj, B: Obj> = Fun<A::D1<Self>, B::D1<Self>>;
+///     type Fun2<A: Obj, B: Obj> = Unit;
+///     type Lin1<A: Obj, B: Obj> = LinFun<A::D1<Self>, B::D1<Self>>;
+///     type Copower2<A: Obj, B: Obj> = Unit;
+/// }
+/// type Tangent = <Prod<Real, Fun<Real, Real>> as Obj>::D2<Plain>;
+/// assert_eq!(TypeId::of::<Tangent>(), TypeId::of::<Prod<Real, Unit>>());
+/// ```
 pub trait Functor: Sized + 'static {
     /// The (co)tangents of arrays.
     type Arr2<const D: usize, E: Element>: Linear;
@@ -82,6 +289,17 @@ pub trait Functor: Sized + 'static {
 }
 
 /// An element type, with the (co)tangents of its arrays.
+///
+/// ```
+/// use polygrad::DType;
+/// use polygrad::higher::{Element, Ground, Layout};
+/// /// The structure of the tangents of vectors.
+/// fn tangents<E: Element>() -> Layout {
+///     E::Tangent::<1>::layout()
+/// }
+/// assert_eq!(tangents::<f32>(), Layout::Leaf(1, DType::F32));
+/// assert_eq!(tangents::<i64>(), Layout::Unit);
+/// ```
 pub trait Element: Elem {
     /// Arrays of the same rank and element type for floats; the unit for integers and masks ("The Differentiable
     /// Curry", Fig. 6).
@@ -107,6 +325,13 @@ impl Element for bool {
 /// The parts of a ground type.
 ///
 /// Closed: these are the ground types of the language.
+///
+/// ```
+/// use polygrad::DType;
+/// use polygrad::higher::{Ground, Int, Layout, Prod, Vector};
+/// let parts = (Layout::Leaf(1, DType::F64), Layout::Leaf(0, DType::I64));
+/// assert_eq!(<Prod<Vector, Int>>::layout(), Layout::Pair(Box::new(parts.0), Box::new(parts.1)));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Layout {
     /// No part.
@@ -118,6 +343,17 @@ pub enum Layout {
 }
 
 /// A type without functions and sums: its values are trees of tensors.
+///
+/// ```
+/// use polygrad::higher::{Ground, Prod, Real, Vector};
+/// use polygrad::tree::Tree;
+/// use polygrad::{Array, tensor};
+/// /// The number of elements of all arrays in a value.
+/// fn elements<A: Ground>(x: &A::Value<Array>) -> usize {
+///     x.leaves().iter().map(Array::size).sum()
+/// }
+/// assert_eq!(elements::<Prod<Real, Vector>>(&(tensor(1.0), tensor([2.0, 3.0]))), 3);
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no type of tensors",
     label = "inputs and results of a program that runs are tensors and pairs of them",
@@ -130,13 +366,39 @@ pub trait Ground: Obj {
     type Tangent: Linear + Ground;
 
     /// The structure of the type's values as trees of arrays.
+    ///
+    /// ```
+    /// use polygrad::DType;
+    /// use polygrad::higher::{Ground, Layout, Mask, Matrix};
+    /// assert_eq!(Matrix::layout(), Layout::Leaf(2, DType::F64));
+    /// assert_eq!(Mask::layout(), Layout::Leaf(0, DType::Bool));
+    /// ```
     fn layout() -> Layout;
 
     /// The value with these leaves.
+    ///
+    /// ```
+    /// use polygrad::higher::{Ground, Prod, Real, Vector};
+    /// use polygrad::{Array, tensor};
+    /// let leaves = [Array::scalar(1.0), Array::from([2.0, 3.0])];
+    /// let value = <Prod<Real, Vector>>::read(&mut leaves.into_iter());
+    /// assert_eq!(value, (tensor(1.0), tensor([2.0, 3.0])));
+    /// ```
     fn read<T: BaseTensor>(leaves: &mut dyn Iterator<Item = T>) -> Self::Value<T>;
 }
 
 /// A type of elements of arrays: tensors, functions, and pairs of them.
+///
+/// ```
+/// use polygrad::higher::{Arrays, Expr, Real, Stack, Vector};
+/// use polygrad::{higher, tensor};
+/// /// The array of three equal elements, of any type of elements.
+/// fn three<C: Arrays, A: Stack>() -> Expr<C, A, A::Stacked> {
+///     Expr::of(C::then(C::curry(C::fst()), C::build::<A>(3)))
+/// }
+/// assert_eq!(higher::run(three::<_, Real>(), &tensor(2.0)), tensor([2.0, 2.0, 2.0]));
+/// assert_eq!(higher::run(three::<_, Vector>(), &tensor([2.0])), tensor([[2.0], [2.0], [2.0]]));
+/// ```
 #[diagnostic::on_unimplemented(
     message = "no array has elements of type `{Self}`",
     label = "not a type of elements",
@@ -148,6 +410,17 @@ pub trait Stack: Obj {
 }
 
 /// A type of arrays along an outermost axis.
+///
+/// ```
+/// use polygrad::higher::{Arrays, Expr, Matrix, Rows, fun1, lam};
+/// use polygrad::{higher, tensor};
+/// /// The same array, made of its elements one by one.
+/// fn again<C: Arrays, X: Rows>() -> Expr<C, X, X> {
+///     fun1(|xs| xs.at().map(lam(|x| x.at())))
+/// }
+/// let x = tensor([[1.0, 2.0], [3.0, 4.0]]);
+/// assert_eq!(higher::run(again::<_, Matrix>(), &x), x);
+/// ```
 #[diagnostic::on_unimplemented(
     message = "a loop cannot run over `{Self}`",
     label = "not an array, and no pair of arrays",
@@ -160,6 +433,18 @@ pub trait Rows: Obj {
 
 /// A type of rows with the type of their stacks, both as codes: under a transformation, the types of a [`Stack`] are
 /// arrays of rows still, which rustc cannot conclude.
+///
+/// ```
+/// use polygrad::higher::object::RowsOf;
+/// use polygrad::higher::{Matrix, Prod, Real, Stacks, Unit, Vector};
+/// use std::any::TypeId;
+/// /// Whether a type of rows with that of stacks is this pair of types.
+/// fn is<K: Stacks, A: 'static, B: 'static>() -> bool {
+///     TypeId::of::<(K::One, K::Many)>() == TypeId::of::<(A, B)>()
+/// }
+/// assert!(is::<RowsOf<Vector>, Vector, Matrix>());
+/// assert!(is::<Prod<RowsOf<Real>, Unit>, Prod<Real, Unit>, Prod<Vector, Unit>>());
+/// ```
 pub trait Stacks: 'static {
     /// The type of a row.
     type One: Obj;
@@ -168,12 +453,39 @@ pub trait Stacks: 'static {
 }
 
 /// A type of elements, and that of their arrays.
+///
+/// ```
+/// use polygrad::higher::object::RowsOf;
+/// use polygrad::higher::{Fun, Many, Real, Stacks};
+/// use std::any::TypeId;
+/// type Functions = RowsOf<Fun<Real, Real>>;
+/// assert_eq!(TypeId::of::<<Functions as Stacks>::Many>(), TypeId::of::<Many<Fun<Real, Real>>>());
+/// ```
 pub struct RowsOf<A>(PhantomData<A>);
 
 /// The primal values of rows and stacks under a functor.
+///
+/// ```
+/// use polygrad::higher::object::{Primals, RowsOf};
+/// use polygrad::higher::{Real, Stacks, Vector};
+/// use polygrad::interpreters::higher::chad::Forwards;
+/// use std::any::TypeId;
+/// type Values = Primals<RowsOf<Real>, Forwards>;
+/// assert_eq!(TypeId::of::<<Values as Stacks>::Many>(), TypeId::of::<Vector>());
+/// ```
 pub struct Primals<K, F>(PhantomData<(K, F)>);
 
 /// The (co)tangents of rows and stacks under a functor.
+///
+/// ```
+/// use polygrad::higher::object::{Cotangents, RowsOf};
+/// use polygrad::higher::{Int, Stacks, Unit};
+/// use polygrad::interpreters::higher::chad::Forwards;
+/// use std::any::TypeId;
+/// // Integers have no tangents, and arrays of integers have none.
+/// type Tangents = Cotangents<RowsOf<Int>, Forwards>;
+/// assert_eq!(TypeId::of::<<Tangents as Stacks>::Many>(), TypeId::of::<Unit>());
+/// ```
 pub struct Cotangents<K, F>(PhantomData<(K, F)>);
 
 impl<A: Stack> Stacks for RowsOf<A> {
@@ -330,6 +642,24 @@ impl<A: Obj> Rows for Many<Many<A>> {
 impl<A: Obj, B: Linear> Linear for Fun<A, B> {}
 
 /// The signature functor of a recursive type: the type of the parts of a value, where `X` stands for the type itself.
+///
+/// ```
+/// use polygrad::higher::{Expr, Language, Mu, Obj, Real, Signature, Sum, case, fun1, inl, num, roll, unroll};
+/// use polygrad::{higher, tensor};
+/// /// A number, or a wrapped value of the type itself.
+/// struct Wraps;
+/// impl Signature for Wraps {
+///     type Of<X: Obj> = Sum<Real, X>;
+/// }
+/// /// The number in a value that is not wrapped.
+/// fn number<C: Language>() -> Expr<C, Mu<Wraps>, Real> {
+///     fun1(|value| case(unroll(value.at()), |x| x.at(), |_| num(0.0)))
+/// }
+/// fn program<C: Language>() -> Expr<C, Real, Real> {
+///     fun1(|x| number().call(roll(inl(x.at()))))
+/// }
+/// assert_eq!(higher::run(program(), &tensor(3.0)), tensor(3.0));
+/// ```
 pub trait Signature: 'static {
     /// The type of the parts.
     type Of<X: Obj>: Obj;
@@ -338,24 +668,111 @@ pub trait Signature: 'static {
 /// The recursive type of a signature: its values are those of `S::Of<Mu<S>>`, between which
 /// [`roll`](super::Language::roll) and [`unroll`](super::Language::unroll) convert. Its (co)tangents are those of the
 /// parts, so a list has one per element.
+///
+/// ```
+/// use polygrad::higher::{Expr, Language, Mu, Obj, Real, Signature, Sum};
+/// use polygrad::higher::{case, fun1, inl, inr, num, roll, unroll};
+/// use polygrad::{higher, tensor};
+/// /// A number, or a wrapped value of the type itself.
+/// struct Wraps;
+/// impl Signature for Wraps {
+///     type Of<X: Obj> = Sum<Real, X>;
+/// }
+/// type Wrapped = Mu<Wraps>;
+/// fn twice<C: Language>() -> Expr<C, Real, Wrapped> {
+///     fun1(|x| roll(inr(roll(inr(roll(inl(x.at())))))))
+/// }
+/// /// Whether the value is wrapped, as 0 or 1.
+/// fn is_wrapped<C: Language>() -> Expr<C, Real, Real> {
+///     fun1(|x| case(unroll(twice().call(x.at())), |_| num(0.0), |_| num(1.0)))
+/// }
+/// assert_eq!(higher::run(is_wrapped(), &tensor(3.0)), tensor(1.0));
+/// ```
 pub type Mu<S> = Recursive<Knot<S>>;
 
 /// A type that has values with these parts, which may contain values of the type itself.
+///
+/// ```
+/// use polygrad::higher::object::Knot;
+/// use polygrad::higher::{Mu, Obj, Prod, Real, Recursive, Signature, Sum, Unit};
+/// use std::any::TypeId;
+/// /// A list is empty, or a number and a list.
+/// struct Numbers;
+/// impl Signature for Numbers {
+///     type Of<X: Obj> = Sum<Unit, Prod<Real, X>>;
+/// }
+/// assert_eq!(TypeId::of::<Mu<Numbers>>(), TypeId::of::<Recursive<Knot<Numbers>>>());
+/// ```
 pub struct Recursive<K>(PhantomData<K>);
 
 /// The parts of the values of a recursive type.
+///
+/// ```
+/// use polygrad::higher::{Expr, Language, Real, TypeParts};
+/// use polygrad::{higher, tensor};
+/// /// Parts in which the type itself does not occur: a value with one number.
+/// struct Boxed;
+/// impl TypeParts for Boxed {
+///     type Of = Real;
+/// }
+/// fn program<C: Language>() -> Expr<C, Real, Real> {
+///     Expr::of(C::then(C::roll::<Boxed>(), C::unroll::<Boxed>()))
+/// }
+/// assert_eq!(higher::run(program(), &tensor(3.0)), tensor(3.0));
+/// ```
 pub trait TypeParts: 'static {
     /// The type of the parts.
     type Of: Obj;
 }
 
 /// The parts that a signature gives, of the recursive type of the signature.
+///
+/// ```
+/// use polygrad::higher::object::Knot;
+/// use polygrad::higher::{Mu, Obj, Real, Signature, Sum, TypeParts};
+/// use std::any::TypeId;
+/// /// A number, or a wrapped value of the type itself.
+/// struct Wraps;
+/// impl Signature for Wraps {
+///     type Of<X: Obj> = Sum<Real, X>;
+/// }
+/// type Parts = <Knot<Wraps> as TypeParts>::Of;
+/// assert_eq!(TypeId::of::<Parts>(), TypeId::of::<Sum<Real, Mu<Wraps>>>());
+/// ```
 pub struct Knot<S>(PhantomData<S>);
 
 /// The primal values of parts under a functor.
+///
+/// ```
+/// use polygrad::higher::object::PrimalParts;
+/// use polygrad::higher::{Int, Prod, Real, TypeParts};
+/// use polygrad::interpreters::higher::chad::Forwards;
+/// use std::any::TypeId;
+/// /// A value with a number and an integer.
+/// struct Boxed;
+/// impl TypeParts for Boxed {
+///     type Of = Prod<Real, Int>;
+/// }
+/// type Parts = <PrimalParts<Boxed, Forwards> as TypeParts>::Of;
+/// assert_eq!(TypeId::of::<Parts>(), TypeId::of::<Prod<Real, Int>>());
+/// ```
 pub struct PrimalParts<K, F>(PhantomData<(K, F)>);
 
 /// The (co)tangents of parts under a functor.
+///
+/// ```
+/// use polygrad::higher::object::TangentParts;
+/// use polygrad::higher::{Int, Prod, Real, TypeParts, Unit};
+/// use polygrad::interpreters::higher::chad::Forwards;
+/// use std::any::TypeId;
+/// /// A value with a number and an integer, which has no tangent.
+/// struct Boxed;
+/// impl TypeParts for Boxed {
+///     type Of = Prod<Real, Int>;
+/// }
+/// type Parts = <TangentParts<Boxed, Forwards> as TypeParts>::Of;
+/// assert_eq!(TypeId::of::<Parts>(), TypeId::of::<Prod<Real, Unit>>());
+/// ```
 pub struct TangentParts<K, F>(PhantomData<(K, F)>);
 
 impl<S: Signature> TypeParts for Knot<S> {
@@ -409,12 +826,47 @@ impl<M: Monoid> Linear for Mono<M> {}
 /// A commutative monoid of the host language: what an analysis of programs accumulates ("CHAD", section 11.3).
 ///
 /// Laws: `plus` is associative and commutative, and the default value is its unit.
+///
+/// ```
+/// use polygrad::higher::{Expr, Language, Monoid, Prod, Real, fun2};
+/// use polygrad::{Array, higher, tensor};
+/// use std::collections::BTreeSet;
+/// /// The numbers of the results that depend on an input.
+/// #[derive(Clone, Debug, Default, PartialEq)]
+/// struct Results(BTreeSet<usize>);
+/// impl Monoid for Results {
+///     fn plus(&self, other: &Results) -> Results {
+///         Results(&self.0 | &other.0)
+///     }
+/// }
+/// fn first<C: Language>() -> Expr<C, Prod<Real, Real>, Real> {
+///     fun2(|x, _| x.at().sin())
+/// }
+/// let x = (tensor(1.0), tensor(2.0));
+/// let found = higher::dependencies::<_, _, _, Array>(first(), &x, &[Results([0].into())]);
+/// assert_eq!(found, [Results([0].into()), Results([].into())]);
+/// ```
 pub trait Monoid: Clone + Default + std::fmt::Debug + 'static {
     /// The sum.
+    ///
+    /// ```
+    /// use polygrad::higher::{Monoid, Parity};
+    /// /// The sum of many values, by the unit and the sum of two.
+    /// fn total<M: Monoid>(all: &[M]) -> M {
+    ///     all.iter().fold(M::default(), |sum, x| sum.plus(x))
+    /// }
+    /// assert_eq!(total(&[Parity(true), Parity(true), Parity(true)]), Parity(true));
+    /// ```
     fn plus(&self, other: &Self) -> Self;
 }
 
 /// Truth values with exclusive or as the sum: the additive group of the ring of two elements.
+///
+/// ```
+/// use polygrad::higher::{Monoid, Parity};
+/// assert_eq!(Parity(true).plus(&Parity(true)), Parity(false));
+/// assert_eq!(Parity(true).plus(&Parity::default()), Parity(true));
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Parity(
     /// Whether the number is odd.

@@ -48,20 +48,52 @@ pub trait Primitive: Clone + 'static {
     type Cod: Ground;
 
     /// The name in printed programs.
+    ///
+    /// ```
+    /// use polygrad::higher::Primitive;
+    /// use polygrad::higher::primitive::{Pointwise, Replicate};
+    /// use polygrad::ops::Unary;
+    /// assert_eq!(Pointwise::<0>(Unary::Sin).name(), "sin");
+    /// assert_eq!(Replicate(3).name(), "replicate 3");
+    /// ```
     fn name(&self) -> String;
 
     /// The leaves of the result, from those of the argument.
+    ///
+    /// ```
+    /// use polygrad::Array;
+    /// use polygrad::higher::Primitive;
+    /// use polygrad::higher::primitive::SumAll;
+    /// assert_eq!(SumAll::<1>.run(&[Array::from([1.0, 2.0])]), [Array::scalar(3.0)]);
+    /// ```
     #[track_caller]
     fn run<T: BaseTensor>(&self, args: &[T]) -> Vec<T>;
 
     /// The leaves of the argument, where `None` is a symbolic zero: a (co)tangent, which is a primal value at the next
     /// order of differentiation. By default only the shape of a number is known.
+    ///
+    /// ```
+    /// use polygrad::Array;
+    /// use polygrad::higher::Primitive;
+    /// use polygrad::higher::primitive::Pointwise2;
+    /// use polygrad::ops::Binary;
+    /// let product = Pointwise2::<0>(Binary::Mul);
+    /// assert_eq!(product.complete(&[Some(Array::scalar(2.0)), None]), [Array::scalar(2.0), Array::scalar(0.0)]);
+    /// ```
     fn complete<T: BaseTensor>(&self, args: &[Option<T>]) -> Vec<T> {
         completed(&self.name(), &Self::Dom::layout(), args)
     }
 }
 
 /// An elementwise function of one array.
+///
+/// ```
+/// use polygrad::Array;
+/// use polygrad::higher::Primitive;
+/// use polygrad::higher::primitive::Pointwise;
+/// use polygrad::ops::Unary;
+/// assert_eq!(Pointwise::<1>(Unary::Sqrt).run(&[Array::from([4.0, 9.0])]), [Array::from([2.0, 3.0])]);
+/// ```
 #[derive(Clone)]
 pub struct Pointwise<const D: usize>(
     /// The row of the table.
@@ -82,6 +114,15 @@ impl<const D: usize> Primitive for Pointwise<D> {
 }
 
 /// An elementwise function of two arrays of one shape.
+///
+/// ```
+/// use polygrad::Array;
+/// use polygrad::higher::Primitive;
+/// use polygrad::higher::primitive::Pointwise2;
+/// use polygrad::ops::Binary;
+/// let operands = [Array::from([1.0, 5.0]), Array::from([2.0, 3.0])];
+/// assert_eq!(Pointwise2::<1>(Binary::Max).run(&operands), [Array::from([2.0, 5.0])]);
+/// ```
 #[derive(Clone)]
 pub struct Pointwise2<const D: usize>(
     /// The row of the table.
@@ -102,11 +143,30 @@ impl<const D: usize> Primitive for Pointwise2<D> {
 }
 
 /// A constant array.
+///
+/// ```
+/// use polygrad::higher::primitive::Constant;
+/// use polygrad::higher::{Expr, Language, Unit, Vector, apply, unit};
+/// use polygrad::{Array, higher, tensor};
+/// fn program<C: Language>() -> Expr<C, Unit, Vector> {
+///     apply(Constant::<1>::new(Array::from([1.0, 2.0])), unit())
+/// }
+/// assert_eq!(higher::run(program(), &()), tensor([1.0, 2.0]));
+/// ```
 #[derive(Clone)]
 pub struct Constant<const D: usize, E = f64>(Array, PhantomData<E>);
 
 impl<const D: usize, E: Elem> Constant<D, E> {
     /// This array.
+    ///
+    /// ```
+    /// use polygrad::Array;
+    /// use polygrad::higher::Primitive;
+    /// use polygrad::higher::primitive::Constant;
+    /// let three = Constant::<0, i64>::new(Array::scalar(3));
+    /// assert_eq!(three.run::<Array>(&[]), [Array::scalar(3)]);
+    /// assert!(std::panic::catch_unwind(|| Constant::<0, i64>::new(Array::scalar(3.0))).is_err());
+    /// ```
     ///
     /// # Panics
     /// When the array has another rank or element type.
@@ -138,6 +198,13 @@ impl<const D: usize, E: Element> Primitive for Constant<D, E> {
 }
 
 /// The integers `0, 1, .., n - 1`.
+///
+/// ```
+/// use polygrad::Array;
+/// use polygrad::higher::Primitive;
+/// use polygrad::higher::primitive::Iota;
+/// assert_eq!(Iota(3).run::<Array>(&[]), [Array::from([0, 1, 2])]);
+/// ```
 #[derive(Clone)]
 pub struct Iota(
     /// How many.
@@ -158,6 +225,13 @@ impl Primitive for Iota {
 }
 
 /// The sum of all elements.
+///
+/// ```
+/// use polygrad::Array;
+/// use polygrad::higher::Primitive;
+/// use polygrad::higher::primitive::SumAll;
+/// assert_eq!(SumAll::<2>.run(&[Array::from([[1.0, 2.0], [3.0, 4.0]])]), [Array::scalar(10.0)]);
+/// ```
 #[derive(Clone)]
 pub struct SumAll<const D: usize>;
 
@@ -176,6 +250,13 @@ impl<const D: usize> Primitive for SumAll<D> {
 }
 
 /// `n` copies of a number.
+///
+/// ```
+/// use polygrad::Array;
+/// use polygrad::higher::Primitive;
+/// use polygrad::higher::primitive::Replicate;
+/// assert_eq!(Replicate(3).run(&[Array::scalar(2.0)]), [Array::from([2.0, 2.0, 2.0])]);
+/// ```
 #[derive(Clone)]
 pub struct Replicate(
     /// How many.
@@ -196,6 +277,17 @@ impl Primitive for Replicate {
 }
 
 /// The product of a matrix and a vector.
+///
+/// ```
+/// use polygrad::Array;
+/// use polygrad::higher::Primitive;
+/// use polygrad::higher::primitive::MatVec;
+/// let operands = [Array::from([[1.0, 2.0], [3.0, 4.0]]), Array::from([1.0, 10.0])];
+/// assert_eq!(MatVec.run(&operands), [Array::from([21.0, 43.0])]);
+/// ```
+///
+/// # Panics
+/// When the vector is not as long as the rows of the matrix.
 #[derive(Clone)]
 pub struct MatVec;
 
@@ -226,6 +318,14 @@ impl Primitive for MatVec {
 }
 
 /// The element of a vector at an index; 0 at an index out of bounds.
+///
+/// ```
+/// use polygrad::Array;
+/// use polygrad::higher::Primitive;
+/// use polygrad::higher::primitive::Gather;
+/// let at = |k: i64| Gather.run(&[Array::from([10.0, 20.0]), Array::scalar(k)]);
+/// assert_eq!((at(1), at(2)), (vec![Array::scalar(20.0)], vec![Array::scalar(0.0)]));
+/// ```
 #[derive(Clone)]
 pub struct Gather;
 
@@ -243,6 +343,14 @@ impl Primitive for Gather {
 }
 
 /// A vector with values added at indices; values at indices out of bounds are dropped.
+///
+/// ```
+/// use polygrad::Array;
+/// use polygrad::higher::Primitive;
+/// use polygrad::higher::primitive::ScatterAdd;
+/// let operands = [Array::from([1.0, 1.0]), Array::from([1, 1, 7]), Array::from([10.0, 20.0, 30.0])];
+/// assert_eq!(ScatterAdd.run(&operands), [Array::from([1.0, 31.0])]);
+/// ```
 #[derive(Clone)]
 pub struct ScatterAdd;
 
@@ -261,9 +369,10 @@ impl Primitive for ScatterAdd {
 
 /// Primitives that are given by a type alone.
 macro_rules! of_type {
-    ($($primitive:ident)*) => { $(
+    ($($(#[$example:meta])* $primitive:ident)*) => { $(
         impl<A> $primitive<A> {
             /// For values, or elements, of type `A`.
+            $(#[$example])*
             pub fn new() -> Self {
                 $primitive(PhantomData)
             }
@@ -283,9 +392,71 @@ macro_rules! of_type {
     )* };
 }
 
-of_type! { RowAt Take Neighbours IsSingle Compact ZeroTangent }
+of_type! {
+    ///
+    /// ```
+    /// use polygrad::Array;
+    /// use polygrad::higher::primitive::RowAt;
+    /// use polygrad::higher::{Primitive, Real};
+    /// let xs = Array::from([10.0, 20.0]);
+    /// assert_eq!(RowAt::<Real>::new().run(&[xs, Array::scalar(1)]), [Array::scalar(20.0)]);
+    /// ```
+    RowAt
+    ///
+    /// ```
+    /// use polygrad::Array;
+    /// use polygrad::higher::primitive::Take;
+    /// use polygrad::higher::{Primitive, Real};
+    /// let xs = Array::from([10.0, 20.0]);
+    /// assert_eq!(Take::<Real>::new().run(&[xs, Array::from([1, 1])]), [Array::from([20.0, 20.0])]);
+    /// ```
+    Take
+    ///
+    /// ```
+    /// use polygrad::Array;
+    /// use polygrad::higher::primitive::Neighbours;
+    /// use polygrad::higher::{Primitive, Real};
+    /// let pairs = Neighbours::<Real>::new().run(&[Array::scalar(0.0), Array::from([1.0, 2.0])]);
+    /// assert_eq!(pairs, [Array::from([1.0]), Array::from([2.0])]);
+    /// ```
+    Neighbours
+    ///
+    /// ```
+    /// use polygrad::Array;
+    /// use polygrad::higher::primitive::IsSingle;
+    /// use polygrad::higher::{Primitive, Vector};
+    /// // One row.
+    /// assert_eq!(IsSingle::<Vector>::new().run(&[Array::from([[1.0, 2.0]])]), [Array::scalar(true)]);
+    /// ```
+    IsSingle
+    ///
+    /// ```
+    /// use polygrad::Array;
+    /// use polygrad::higher::primitive::Compact;
+    /// use polygrad::higher::{Primitive, Real};
+    /// let operands = [Array::from([false, true]), Array::from([5.0, 6.0])];
+    /// assert_eq!(Compact::<Real>::new().run(&operands), [Array::scalar(1), Array::from([6.0, 0.0])]);
+    /// ```
+    Compact
+    ///
+    /// ```
+    /// use polygrad::Array;
+    /// use polygrad::higher::primitive::ZeroTangent;
+    /// use polygrad::higher::{Primitive, Real};
+    /// assert_eq!(ZeroTangent::<Real>::new().run(&[Array::scalar(3.0)]), [Array::scalar(0.0)]);
+    /// ```
+    ZeroTangent
+}
 
 /// The element of an array at an index, of any type of elements; zeros at an index out of bounds.
+///
+/// ```
+/// use polygrad::Array;
+/// use polygrad::higher::primitive::RowAt;
+/// use polygrad::higher::{Primitive, Vector};
+/// let rows = Array::from([[1.0, 2.0], [3.0, 4.0]]);
+/// assert_eq!(RowAt::<Vector>::new().run(&[rows, Array::scalar(1)]), [Array::from([3.0, 4.0])]);
+/// ```
 pub struct RowAt<A>(PhantomData<A>);
 
 impl<A: Ground + Stack<Stacked: Ground>> Primitive for RowAt<A> {
@@ -302,6 +473,14 @@ impl<A: Ground + Stack<Stacked: Ground>> Primitive for RowAt<A> {
 }
 
 /// The elements of an array at indices, of any type of elements; zeros at indices out of bounds.
+///
+/// ```
+/// use polygrad::Array;
+/// use polygrad::higher::primitive::Take;
+/// use polygrad::higher::{Primitive, Real};
+/// let xs = Array::from([10.0, 20.0, 30.0]);
+/// assert_eq!(Take::<Real>::new().run(&[xs, Array::from([2, 0, 3])]), [Array::from([30.0, 10.0, 0.0])]);
+/// ```
 pub struct Take<A>(PhantomData<A>);
 
 impl<A: Stack<Stacked: Ground>> Primitive for Take<A> {
@@ -319,6 +498,14 @@ impl<A: Stack<Stacked: Ground>> Primitive for Take<A> {
 
 /// The elements at even positions, and those at odd positions, of an array that is padded at its end with the given
 /// element to an even number of elements, at least two: a level of a tree of neighbours.
+///
+/// ```
+/// use polygrad::Array;
+/// use polygrad::higher::primitive::Neighbours;
+/// use polygrad::higher::{Primitive, Real};
+/// let pairs = Neighbours::<Real>::new().run(&[Array::scalar(0.0), Array::from([1.0, 2.0, 3.0])]);
+/// assert_eq!(pairs, [Array::from([1.0, 3.0]), Array::from([2.0, 0.0])]);
+/// ```
 pub struct Neighbours<A>(PhantomData<A>);
 
 impl<A: Ground + Stack<Stacked: Ground>> Primitive for Neighbours<A> {
@@ -351,6 +538,15 @@ impl<A: Ground + Stack<Stacked: Ground>> Primitive for Neighbours<A> {
 }
 
 /// Whether an array has one element. This is known while a program is traced. Of elements without arrays, there is one.
+///
+/// ```
+/// use polygrad::Array;
+/// use polygrad::higher::primitive::IsSingle;
+/// use polygrad::higher::{Primitive, Real};
+/// let single = |xs: Array| IsSingle::<Real>::new().run(&[xs]);
+/// assert_eq!(single(Array::from([5.0])), [Array::scalar(true)]);
+/// assert_eq!(single(Array::from([5.0, 6.0])), [Array::scalar(false)]);
+/// ```
 pub struct IsSingle<A>(PhantomData<A>);
 
 impl<A: Stack<Stacked: Ground>> Primitive for IsSingle<A> {
@@ -379,6 +575,14 @@ fn rows_of<'a, T: BaseTensor>(arrays: &'a [T], ix: &'a T) -> impl Iterator<Item 
 
 /// The number of elements for which a mask holds, and these elements in order, padded with zeros: the result has the
 /// length of the argument, so its shape does not depend on values.
+///
+/// ```
+/// use polygrad::Array;
+/// use polygrad::higher::primitive::Compact;
+/// use polygrad::higher::{Primitive, Real};
+/// let operands = [Array::from([true, false, true]), Array::from([5.0, 6.0, 7.0])];
+/// assert_eq!(Compact::<Real>::new().run(&operands), [Array::scalar(2), Array::from([5.0, 7.0, 0.0])]);
+/// ```
 ///
 /// # Panics
 /// When an array has another number of elements than the mask.
@@ -415,6 +619,15 @@ impl<A: Stack<Stacked: Ground>> Primitive for Compact<A> {
 }
 
 /// The zero (co)tangent of a value: zeros of the shapes of its floats.
+///
+/// ```
+/// use polygrad::Array;
+/// use polygrad::higher::primitive::ZeroTangent;
+/// use polygrad::higher::{Int, Primitive, Prod, Vector};
+/// // The integer has no tangent.
+/// let zeros = ZeroTangent::<Prod<Vector, Int>>::new().run(&[Array::from([1.0, 2.0]), Array::scalar(3)]);
+/// assert_eq!(zeros, [Array::from([0.0, 0.0])]);
+/// ```
 pub struct ZeroTangent<A>(PhantomData<A>);
 
 impl<A: Ground> Primitive for ZeroTangent<A> {
@@ -431,6 +644,15 @@ impl<A: Ground> Primitive for ZeroTangent<A> {
 }
 
 /// Compares two numbers.
+///
+/// ```
+/// use polygrad::Array;
+/// use polygrad::higher::Primitive;
+/// use polygrad::higher::primitive::Comparison;
+/// use polygrad::ops::Compare;
+/// let equal = Comparison(Compare::Eq).run(&[Array::scalar(2.0), Array::scalar(2.0)]);
+/// assert_eq!(equal, [Array::scalar(true)]);
+/// ```
 #[derive(Clone)]
 pub struct Comparison(
     /// The comparison.
@@ -453,6 +675,15 @@ impl Primitive for Comparison {
 /// A function of two truth values.
 ///
 /// Closed: an interpreter fails to compile where a new operation has no meaning yet.
+///
+/// ```
+/// use polygrad::Array;
+/// use polygrad::higher::Primitive;
+/// use polygrad::higher::primitive::Logic;
+/// let operands = [Array::scalar(true), Array::scalar(true)];
+/// let found = [Logic::And, Logic::Or, Logic::Xor].map(|op| op.run(&operands)[0].clone());
+/// assert_eq!(found, [true, true, false].map(Array::scalar));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Logic {
     /// Conjunction: the product of the ring of two elements.
@@ -483,6 +714,13 @@ impl Primitive for Logic {
 }
 
 /// An integer as a number.
+///
+/// ```
+/// use polygrad::Array;
+/// use polygrad::higher::Primitive;
+/// use polygrad::higher::primitive::ToFloat;
+/// assert_eq!(ToFloat.run(&[Array::scalar(3)]), [Array::scalar(3.0)]);
+/// ```
 #[derive(Clone)]
 pub struct ToFloat;
 
@@ -500,6 +738,20 @@ impl Primitive for ToFloat {
 }
 
 /// A recorded program.
+///
+/// ```
+/// use polygrad::higher::primitive::Recorded;
+/// use polygrad::higher::{Expr, Language, Real, apply, fun1};
+/// use polygrad::program::Program;
+/// use polygrad::{Function, higher, tensor};
+/// /// A program of the array language, as an operation.
+/// fn doubled<C: Language>(program: Program) -> Expr<C, Real, Real> {
+///     fun1(|x| apply(Recorded::<Real, Real>::new(program), x.at()) * 2.0)
+/// }
+/// let sine = Function::stage(|x| x.sin(), &tensor(1.0)).program().clone();
+/// assert_eq!(higher::run(doubled(sine.clone()), &tensor(0.5)), tensor(2.0 * 0.5_f64.sin()));
+/// assert_eq!(higher::grad(doubled(sine), &tensor(0.5)), tensor(2.0 * 0.5_f64.cos()));
+/// ```
 pub struct Recorded<A, B> {
     program: Program,
     types: PhantomData<(A, B)>,
@@ -514,6 +766,16 @@ impl<A, B> Recorded<A, B> {
 
 impl<A: Ground, B: Ground> Recorded<A, B> {
     /// A program whose inputs are the leaves of `A`, and whose results are the leaves of `B`.
+    ///
+    /// ```
+    /// use polygrad::higher::primitive::Recorded;
+    /// use polygrad::higher::{Primitive, Prod, Real};
+    /// use polygrad::{Array, Function, tensor};
+    /// let program = Function::stage(|x| x.sin(), &tensor(1.0)).program().clone();
+    /// let sine = Recorded::<Real, Real>::new(program.clone());
+    /// assert_eq!(sine.run(&[Array::scalar(0.5)]), [Array::scalar(0.5_f64.sin())]);
+    /// assert!(std::panic::catch_unwind(|| Recorded::<Prod<Real, Real>, Real>::new(program)).is_err());
+    /// ```
     ///
     /// # Panics
     /// When the program has other numbers of inputs or results.

@@ -16,6 +16,19 @@ use super::object::{Obj, Prod};
 /// A variable of type `A` that was bound in the context `G`: what it is bound to, or a component of that.
 ///
 /// A variable is used by [`at`](Var::at).
+///
+/// ```
+/// use polygrad::higher::{Expr, Language, Obj, Prod, Real, Var, fun1, lam};
+/// use polygrad::{higher, tensor};
+/// /// A helper that takes a variable: the context is that of the closure that binds the variable.
+/// fn squared<C: Language, G: Obj>(x: Var<G, Real>) -> Expr<C, Prod<G, Real>, Real> {
+///     x.at() * x.at()
+/// }
+/// fn program<C: Language>() -> Expr<C, Real, Real> {
+///     fun1(|x| lam(|z| squared(z)).app(squared(x) + 1.0))
+/// }
+/// assert_eq!(higher::run(program(), &tensor(2.0)), tensor(25.0));
+/// ```
 pub struct Var<G, A, W = Whole> {
     binder: Binder,
     types: PhantomData<(G, A, W)>,
@@ -105,20 +118,90 @@ fn elsewhere() -> ! {
 }
 
 /// What a variable is bound to, as a whole.
+///
+/// ```
+/// use polygrad::higher::scope::Whole;
+/// use polygrad::higher::{Expr, Language, Obj, Prod, Real, Var, fun1};
+/// use polygrad::{higher, tensor};
+/// /// A variable as a closure binds it, which is no component of a pair: `Var<G, A>` is `Var<G, A, Whole>`.
+/// fn doubled<C: Language, G: Obj>(x: Var<G, Real, Whole>) -> Expr<C, Prod<G, Real>, Real> {
+///     x.at() * 2.0
+/// }
+/// fn program<C: Language>() -> Expr<C, Real, Real> {
+///     fun1(|x| doubled(x))
+/// }
+/// assert_eq!(higher::run(program(), &tensor(3.0)), tensor(6.0));
+/// ```
 pub struct Whole;
 
 /// The first component of a pair, whose second one is of type `B`.
+///
+/// ```
+/// use polygrad::higher::scope::{First, Whole};
+/// use polygrad::higher::{Expr, Language, Obj, Prod, Real, Var, Vector, fun1};
+/// use polygrad::{higher, tensor};
+/// /// The first component of a variable that is bound to a number and a vector.
+/// fn doubled<C: Language, G: Obj>(
+///     x: Var<G, Real, First<Whole, Vector>>,
+/// ) -> Expr<C, Prod<G, Prod<Real, Vector>>, Real> {
+///     x.at() * 2.0
+/// }
+/// fn program<C: Language>() -> Expr<C, Prod<Real, Vector>, Real> {
+///     fun1(|pair| doubled(pair.split().0))
+/// }
+/// assert_eq!(higher::run(program(), &(tensor(3.0), tensor([1.0]))), tensor(6.0));
+/// ```
 pub struct First<W, B>(PhantomData<(W, B)>);
 
 /// The second component of a pair, whose first one is of type `A`.
+///
+/// ```
+/// use polygrad::higher::scope::{Second, Whole};
+/// use polygrad::higher::{Expr, Language, Obj, Prod, Real, Var, Vector, fun1};
+/// use polygrad::{higher, tensor};
+/// /// The second component of a variable that is bound to a number and a vector.
+/// fn total<C: Language, G: Obj>(
+///     x: Var<G, Vector, Second<Whole, Real>>,
+/// ) -> Expr<C, Prod<G, Prod<Real, Vector>>, Real> {
+///     x.at().sum()
+/// }
+/// fn program<C: Language>() -> Expr<C, Prod<Real, Vector>, Real> {
+///     fun1(|pair| total(pair.split().1))
+/// }
+/// assert_eq!(higher::run(program(), &(tensor(3.0), tensor([1.0, 2.0]))), tensor(3.0));
+/// ```
 pub struct Second<W, A>(PhantomData<(W, A)>);
 
 /// A component of type `A` of what a variable is bound to.
+///
+/// ```
+/// use polygrad::higher::scope::Component;
+/// use polygrad::higher::{Expr, Language, Obj, Prod, Real, Var, Vector, fun1};
+/// use polygrad::{higher, tensor};
+/// /// A helper for a variable of numbers, be it a component of a pair or not.
+/// fn doubled<C: Language, G: Obj, W: Component<Real>>(x: Var<G, Real, W>) -> Expr<C, Prod<G, W::Bound>, Real> {
+///     x.at() * 2.0
+/// }
+/// fn program<C: Language>() -> Expr<C, Prod<Real, Vector>, Real> {
+///     fun1(|pair| doubled(pair.split().0))
+/// }
+/// assert_eq!(higher::run(program(), &(tensor(3.0), tensor([1.0]))), tensor(6.0));
+/// ```
 pub trait Component<A: Obj> {
     /// The type of what the variable is bound to.
     type Bound: Obj;
 
     /// The component of a value of that type.
+    ///
+    /// ```
+    /// use polygrad::higher::scope::{Component, Second, Whole};
+    /// use polygrad::higher::{Ccc, Expr, Prod, Real, Vector};
+    /// use polygrad::{higher, tensor};
+    /// fn second<C: Ccc>() -> Expr<C, Prod<Real, Vector>, Vector> {
+    ///     Expr::of(<Second<Whole, Real> as Component<Vector>>::of::<C, Prod<Real, Vector>>(C::id()))
+    /// }
+    /// assert_eq!(higher::run(second(), &(tensor(1.0), tensor([2.0, 3.0]))), tensor([2.0, 3.0]));
+    /// ```
     fn of<C: Ccc, H: Obj>(bound: C::Hom<H, Self::Bound>) -> C::Hom<H, A>;
 }
 
@@ -147,12 +230,39 @@ impl<A: Obj, B: Obj, W: Component<Prod<A, B>>> Component<B> for Second<W, A> {
 }
 
 /// The context itself.
+///
+/// ```
+/// use polygrad::higher::scope::{Extends, Here};
+/// use polygrad::higher::{Prod, Real, Unit};
+/// assert_eq!(<Prod<Unit, Real> as Extends<Prod<Unit, Real>, Here>>::MORE, 0);
+/// ```
 pub struct Here;
 
 /// One variable further out.
+///
+/// ```
+/// use polygrad::higher::scope::{Extends, Here, There};
+/// use polygrad::higher::{Prod, Real, Vector};
+/// // The context `(x, y)` has one variable more than the context `x`.
+/// assert_eq!(<Prod<Real, Vector> as Extends<Real, There<Here>>>::MORE, 1);
+/// ```
 pub struct There<I>(PhantomData<I>);
 
 /// A context with the variables of the context `G`, and as many more as the index `I` counts.
+///
+/// ```
+/// use polygrad::higher::scope::Extends;
+/// use polygrad::higher::{Expr, Language, Prod, Real, Unit, Var, fun1, lam};
+/// use polygrad::{higher, tensor};
+/// /// A helper that is used in the context of `x`, and within closures in it.
+/// fn squared<C: Language, H: Extends<Prod<Unit, Real>, I>, I>(x: Var<Unit, Real>) -> Expr<C, H, Real> {
+///     x.at() * x.at()
+/// }
+/// fn program<C: Language>() -> Expr<C, Real, Real> {
+///     fun1(|x| lam(|z| squared(x) * z.at()).app(squared(x)))
+/// }
+/// assert_eq!(higher::run(program(), &tensor(2.0)), tensor(16.0));
+/// ```
 #[diagnostic::on_unimplemented(
     message = "a variable is used outside of its scope",
     label = "the context here does not contain the variable",
@@ -163,6 +273,17 @@ pub trait Extends<G, I>: Obj + Sized {
     const MORE: usize;
 
     /// The projection to `G`.
+    ///
+    /// ```
+    /// use polygrad::higher::scope::{Extends, Here, There};
+    /// use polygrad::higher::{Ccc, Expr, Prod, Real, Vector};
+    /// use polygrad::{higher, tensor};
+    /// /// From the context `((x, y), z)` to `(x, y)`.
+    /// fn outer<C: Ccc>() -> Expr<C, Prod<Prod<Real, Real>, Vector>, Prod<Real, Real>> {
+    ///     Expr::of(<Prod<_, Vector> as Extends<Prod<Real, Real>, There<Here>>>::project::<C>())
+    /// }
+    /// assert_eq!(higher::run(outer(), &((tensor(1.0), tensor(2.0)), tensor([3.0]))), (tensor(1.0), tensor(2.0)));
+    /// ```
     fn project<C: Ccc>() -> C::Hom<Self, G>
     where
         G: Obj;
@@ -186,6 +307,16 @@ impl<G: Obj, H: Extends<G, I>, B: Obj, I> Extends<G, There<I>> for Prod<H, B> {
 
 impl<G: Obj, A: Obj, W: Component<A>> Var<G, A, W> {
     /// The variable, in the context in which it is used.
+    ///
+    /// ```
+    /// use polygrad::higher::{Expr, Language, Prod, Real, fun2, lam};
+    /// use polygrad::{higher, tensor};
+    /// /// `x` is used in the context of the closure of `z`, further in than it is bound.
+    /// fn program<C: Language>() -> Expr<C, Prod<Real, Real>, Real> {
+    ///     fun2(|x, y| lam(|z| x.at() - z.at()).app(y.at()))
+    /// }
+    /// assert_eq!(higher::run(program(), &(tensor(5.0), tensor(3.0))), tensor(2.0));
+    /// ```
     pub fn at<C: Ccc, H: Extends<Prod<G, W::Bound>, I>, I>(self) -> Expr<C, H, A> {
         Expr::using(W::of::<C, H>(C::then(H::project::<C>(), C::snd())), Used::one(H::MORE, self.binder))
     }

@@ -27,22 +27,96 @@ mod reverse_target;
 mod terms;
 
 /// The action of a transformation on arrays and primitive operations.
+///
+/// ```
+/// use polygrad::higher::{Element, Expr, Language, LinFun, Obj, Primitive, Real, Target, fun1};
+/// use polygrad::interpreters::higher::{Generators, Reverse, Syntax};
+/// use polygrad::{Array, tensor};
+/// /// Twice the derivative of each operation.
+/// struct Doubled;
+/// impl Generators for Doubled {
+///     type Cotangent<const D: usize, E: Element> = E::Tangent<D>;
+///
+///     fn pullback<T: Target, P: Primitive, A: Obj, W: Obj, V: Obj>(p: P) -> T::Hom<A, LinFun<W, V>> {
+///         T::plus(T::pullback::<P, A, W, V>(p.clone()), T::pullback::<P, A, W, V>(p))
+///     }
+/// }
+/// fn square<C: Language>() -> Expr<C, Real, Real> {
+///     fun1(|x| x.at() * x.at())
+/// }
+/// let term = square::<Reverse<Syntax, Doubled>>().hom().term();
+/// assert_eq!(term.linear::<Real, Real>(&[Array::scalar(3.0)], &tensor(1.0)), [Some(Array::scalar(12.0))]);
+/// ```
 pub trait Generators: Sized + 'static {
     /// The cotangents of arrays.
     type Cotangent<const D: usize, E: Element>: Linear;
 
     /// The linear function of a primitive at its argument, of type `A`, from cotangents of the result, of type `W`, to
     /// those of the argument, of type `V`.
+    ///
+    /// ```
+    /// use polygrad::higher::primitive::Pointwise;
+    /// use polygrad::higher::{Expr, Real, Target, num};
+    /// use polygrad::interpreters::higher::{Derivatives, Generators};
+    /// use polygrad::ops::Unary;
+    /// use polygrad::{higher, tensor};
+    /// /// The cotangent of `x` for the cotangent 10 of `sin x`.
+    /// fn program<C: Target>() -> Expr<C, Real, Real> {
+    ///     let back = Derivatives::pullback::<C, _, Real, Real, Real>(Pointwise::<0>(Unary::Sin));
+    ///     Expr::of(C::lapp(back, num::<C, _>(10.0).hom()))
+    /// }
+    /// assert_eq!(higher::run(program(), &tensor(0.5)), tensor(10.0 * 0.5_f64.cos()));
+    /// ```
     fn pullback<T: Target, P: Primitive, A: Obj, W: Obj, V: Obj>(p: P) -> T::Hom<A, LinFun<W, V>>;
 }
 
 /// Generators whose linear functions have transposes: the transformation applies to its own results.
+///
+/// ```
+/// use polygrad::higher::primitive::SumAll;
+/// use polygrad::higher::{Expr, Real, Target, Vector};
+/// use polygrad::interpreters::higher::Derivatives;
+/// use polygrad::interpreters::higher::chad::Transposable;
+/// use polygrad::{higher, tensor};
+/// /// The sum of a vector along the vector, by generators of any kind whose vectors are arrays.
+/// fn along<C: Target, G: Transposable>() -> Expr<C, Vector, Real> {
+///     Expr::of(C::lapp(G::pushforward::<C, _, Vector, Vector, Real>(SumAll::<1>), C::id()))
+/// }
+/// assert_eq!(higher::run(along::<_, Derivatives>(), &tensor([1.0, 2.0])), tensor(3.0));
+/// ```
 pub trait Transposable: Generators {
     /// The transpose of [`pullback`](Generators::pullback).
+    ///
+    /// ```
+    /// use polygrad::higher::primitive::Pointwise;
+    /// use polygrad::higher::{Expr, Real, Target, num};
+    /// use polygrad::interpreters::higher::Derivatives;
+    /// use polygrad::interpreters::higher::chad::Transposable;
+    /// use polygrad::ops::Unary;
+    /// use polygrad::{higher, tensor};
+    /// /// The tangent of `sin x` along the tangent 10 of `x`.
+    /// fn program<C: Target>() -> Expr<C, Real, Real> {
+    ///     let along = Derivatives::pushforward::<C, _, Real, Real, Real>(Pointwise::<0>(Unary::Sin));
+    ///     Expr::of(C::lapp(along, num::<C, _>(10.0).hom()))
+    /// }
+    /// assert_eq!(higher::run(program(), &tensor(0.5)), tensor(10.0 * 0.5_f64.cos()));
+    /// ```
     fn pushforward<T: Target, P: Primitive, A: Obj, V: Obj, W: Obj>(p: P) -> T::Hom<A, LinFun<V, W>>;
 }
 
 /// Derivatives.
+///
+/// ```
+/// use polygrad::higher::{Expr, Language, Real, fun1};
+/// use polygrad::interpreters::higher::{Derivatives, Reverse, Run};
+/// use polygrad::{Array, higher, tensor};
+/// fn square<C: Language>() -> Expr<C, Real, Real> {
+///     fun1(|x| x.at() * x.at())
+/// }
+/// // The generators of `Reverse<T>` are derivatives.
+/// let program = square::<Reverse<Run<Array>, Derivatives>>();
+/// assert_eq!(higher::value_and_grad_by(program, &tensor(3.0)), (tensor(9.0), tensor(6.0)));
+/// ```
 pub struct Derivatives;
 
 impl Generators for Derivatives {
@@ -62,6 +136,19 @@ impl Transposable for Derivatives {
 /// Dependency analysis: values of a monoid that are propagated from results to the inputs on which they depend. Every
 /// input of an operation gets the sum of the values of its results. With sets of results as the monoid, an input gets
 /// the results that depend on it; with numbers, the number of paths.
+///
+/// ```
+/// use polygrad::higher::{Expr, Parity, Prod, Real, fun2};
+/// use polygrad::interpreters::higher::{Dependency, Reverse, Run};
+/// use polygrad::{Array, higher, tensor};
+/// /// `x x + y`, at the instance that propagates marks.
+/// fn program() -> Expr<Reverse<Run<Array>, Dependency<Parity>>, Prod<Real, Real>, Real> {
+///     fun2(|x, y| x.at() * x.at() + y.at())
+/// }
+/// // The parity of the number of paths: two from `x`, one from `y`.
+/// let found = higher::dependencies(program(), &(tensor(1.0), tensor(2.0)), &[Parity(true)]);
+/// assert_eq!(found, [Parity(false), Parity(true)]);
+/// ```
 pub struct Dependency<M>(PhantomData<M>);
 
 impl<M: Monoid> Generators for Dependency<M> {
@@ -79,6 +166,18 @@ impl<M: Monoid> Transposable for Dependency<M> {
 }
 
 /// Formal derivatives over the ring of two elements, of functions of truth values.
+///
+/// ```
+/// use polygrad::higher::primitive::Logic;
+/// use polygrad::higher::{Expr, Mask, Prod, apply, fun1};
+/// use polygrad::interpreters::higher::{Booleans, Reverse, Run};
+/// use polygrad::{Array, higher, tensor};
+/// /// The conjunction, whose derivative in each input is the other input.
+/// fn both() -> Expr<Reverse<Run<Array>, Booleans>, Prod<Mask, Mask>, Mask> {
+///     fun1(|pair| apply(Logic::And, pair.at()))
+/// }
+/// assert_eq!(higher::formal_derivatives(both(), &(tensor(true), tensor(false))), [false, true]);
+/// ```
 pub struct Booleans;
 
 impl Generators for Booleans {
@@ -90,6 +189,17 @@ impl Generators for Booleans {
 }
 
 /// The types of reverse mode ("CHAD", section 7.5).
+///
+/// ```
+/// use polygrad::higher::linear::P2;
+/// use polygrad::higher::{Copower, Fun, Real, Vector};
+/// use polygrad::interpreters::higher::Derivatives;
+/// use polygrad::interpreters::higher::chad::Backwards;
+/// use std::any::TypeId;
+/// // The cotangent of a function: a sum of points with cotangents of the values there.
+/// type Cotangent = P2<Fun<Real, Vector>, Backwards<Derivatives>>;
+/// assert_eq!(TypeId::of::<Cotangent>(), TypeId::of::<Copower<Real, Vector>>());
+/// ```
 pub struct Backwards<G>(PhantomData<G>);
 
 impl<G: Generators> Functor for Backwards<G> {
@@ -101,6 +211,16 @@ impl<G: Generators> Functor for Backwards<G> {
 }
 
 /// The types of forward mode ("CHAD", section 7.4).
+///
+/// ```
+/// use polygrad::higher::linear::P2;
+/// use polygrad::higher::{Fun, Real, Vector};
+/// use polygrad::interpreters::higher::chad::Forwards;
+/// use std::any::TypeId;
+/// // The tangent of a function: at each point a tangent of the value.
+/// type Tangent = P2<Fun<Real, Vector>, Forwards>;
+/// assert_eq!(TypeId::of::<Tangent>(), TypeId::of::<Fun<Real, Vector>>());
+/// ```
 pub struct Forwards;
 
 impl Functor for Forwards {
@@ -140,6 +260,19 @@ pub struct Reverse<T, G = Derivatives>(PhantomData<(T, G)>);
 
 /// Forward mode over a target `T`: a morphism gives a value, and the linear function from tangents of the input to
 /// tangents of the value.
+///
+/// ```
+/// use polygrad::higher::{Expr, Language, Real, fun1};
+/// use polygrad::interpreters::higher::{Forward, Run, Syntax};
+/// use polygrad::{Array, higher, tensor};
+/// fn square<C: Language>() -> Expr<C, Real, Real> {
+///     fun1(|x| x.at() * x.at())
+/// }
+/// let program = square::<Forward<Run<Array>>>();
+/// assert_eq!(higher::jvp(program, &tensor(3.0), &tensor(1.0)), (tensor(9.0), tensor(6.0)));
+/// let text = square::<Forward<Syntax>>().hom().term().simplify().to_string();
+/// assert_eq!(text, "\\x ->\n  <x * x, \\t1 -> x * t1 + x * t1>");
+/// ```
 pub struct Forward<T>(PhantomData<T>);
 
 /// A body in the context `((c, f), x)` as a function of `(f, x)` in the context `c`, and the program that calls this

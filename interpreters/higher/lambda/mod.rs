@@ -81,6 +81,16 @@ enum Op {
 }
 
 /// A program as a closed term.
+///
+/// ```
+/// use polygrad::higher::{Expr, Language, Real, fun1};
+/// use polygrad::interpreters::higher::{Lambda, Syntax};
+/// fn program<C: Language>() -> Expr<C, Real, Real> {
+///     fun1(|x| x.at().sin() * x.at())
+/// }
+/// let term: Lambda = program::<Syntax>().hom().term().simplify();
+/// assert_eq!(term.to_string(), "\\x ->\n  sin x * x");
+/// ```
 #[derive(Clone)]
 pub struct Lambda {
     inputs: Vec<Name>,
@@ -174,6 +184,18 @@ impl Lambda {
     }
 
     /// The number of nodes of the term.
+    ///
+    /// ```
+    /// use polygrad::higher::{Expr, Language, Real, fun1};
+    /// use polygrad::interpreters::higher::Syntax;
+    /// fn program<C: Language>() -> Expr<C, Real, Real> {
+    ///     fun1(|x| x.at().sin() * x.at())
+    /// }
+    /// let term = program::<Syntax>().hom().term();
+    /// // `*`, the pair of its operands, `sin`, and `x` twice.
+    /// assert_eq!(term.simplify().size(), 5);
+    /// assert!(term.size() > 5);
+    /// ```
     pub fn size(&self) -> usize {
         self.body.size()
     }

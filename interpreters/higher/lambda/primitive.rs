@@ -14,22 +14,129 @@ use crate::higher::{Ground, Layout, Primitive};
 use crate::program::{NodeId, Op as Operation, Program, Term};
 
 /// A primitive operation.
+///
+/// ```
+/// use polygrad::higher::primitive::{Pointwise, SumAll};
+/// use polygrad::interpreters::higher::lambda::AnyPrimitive;
+/// use polygrad::ops::Unary;
+/// // Primitives of different types in one list.
+/// let all: [&dyn AnyPrimitive; 2] = [&SumAll::<1>, &Pointwise::<0>(Unary::Sin)];
+/// assert_eq!(all.map(|p| p.name()), ["sum", "sin"]);
+/// ```
 pub trait AnyPrimitive {
     /// The name of the primitive.
+    ///
+    /// ```
+    /// use polygrad::higher::primitive::Replicate;
+    /// use polygrad::interpreters::higher::lambda::AnyPrimitive;
+    /// let p: &dyn AnyPrimitive = &Replicate(3);
+    /// assert_eq!(p.name(), "replicate 3");
+    /// ```
     fn name(&self) -> String;
+
     /// The layouts of the argument and of the result.
+    ///
+    /// ```
+    /// use polygrad::DType;
+    /// use polygrad::higher::Layout;
+    /// use polygrad::higher::primitive::SumAll;
+    /// use polygrad::interpreters::higher::lambda::AnyPrimitive;
+    /// let p: &dyn AnyPrimitive = &SumAll::<1>;
+    /// assert_eq!(p.layouts(), [Layout::Leaf(1, DType::F64), Layout::Leaf(0, DType::F64)]);
+    /// ```
     fn layouts(&self) -> [Layout; 2];
+
     /// The arguments with explicit zeros.
+    ///
+    /// ```
+    /// use polygrad::higher::primitive::Pointwise2;
+    /// use polygrad::interpreters::Tower;
+    /// use polygrad::interpreters::higher::lambda::AnyPrimitive;
+    /// use polygrad::ops::Binary;
+    /// use polygrad::{Array, BaseTensor};
+    /// let p: &dyn AnyPrimitive = &Pointwise2::<0>(Binary::Mul);
+    /// let args = p.completed(&[Some(Tower::constant(Array::scalar(2.0))), None]);
+    /// assert_eq!(args.into_iter().map(Tower::into_base).collect::<Vec<Array>>(), [2.0, 0.0].map(Array::scalar));
+    /// ```
     fn completed(&self, args: &[Option<Tower<Array>>]) -> Vec<Tower<Array>>;
+
     /// The results, at arrays.
+    ///
+    /// ```
+    /// use polygrad::higher::primitive::SumAll;
+    /// use polygrad::interpreters::Tower;
+    /// use polygrad::interpreters::higher::lambda::AnyPrimitive;
+    /// use polygrad::{Array, BaseTensor};
+    /// let p: &dyn AnyPrimitive = &SumAll::<1>;
+    /// let [total] = &p.values(&[Tower::constant(Array::from([1.0, 2.0]))])[..] else { panic!("one result") };
+    /// assert_eq!(total.to_string(), "3.0");
+    /// ```
     fn values(&self, args: &[Tower<Array>]) -> Vec<Tower<Array>>;
+
     /// The tangents of the results, at arrays.
+    ///
+    /// ```
+    /// use polygrad::higher::primitive::Pointwise;
+    /// use polygrad::interpreters::Tower;
+    /// use polygrad::interpreters::higher::lambda::AnyPrimitive;
+    /// use polygrad::ops::Unary;
+    /// use polygrad::{Array, BaseTensor};
+    /// let number = |x: f64| Tower::constant(Array::scalar(x));
+    /// let p: &dyn AnyPrimitive = &Pointwise::<0>(Unary::Square);
+    /// let tangents = p.push_values(&[number(3.0)], &[Some(number(10.0))]);
+    /// assert_eq!(tangents[0].as_ref().expect("a tangent").to_string(), "60.0");
+    /// ```
     fn push_values(&self, at: &[Tower<Array>], x_dots: &[Option<Tower<Array>>]) -> Tangents<Tower<Array>>;
+
     /// The cotangents of the arguments, at arrays.
+    ///
+    /// ```
+    /// use polygrad::higher::primitive::Pointwise2;
+    /// use polygrad::interpreters::Tower;
+    /// use polygrad::interpreters::higher::lambda::AnyPrimitive;
+    /// use polygrad::ops::Binary;
+    /// use polygrad::{Array, BaseTensor};
+    /// let number = |x: f64| Tower::constant(Array::scalar(x));
+    /// let p: &dyn AnyPrimitive = &Pointwise2::<0>(Binary::Mul);
+    /// let cotangents = p.pull_values(&[number(2.0), number(5.0)], &[Some(number(1.0))]);
+    /// assert_eq!(cotangents.iter().flatten().map(|c| c.to_string()).collect::<Vec<String>>(), ["5.0", "2.0"]);
+    /// ```
     fn pull_values(&self, at: &[Tower<Array>], y_bars: &[Option<Tower<Array>>]) -> Tangents<Tower<Array>>;
+
     /// The tangents of the results, recorded.
+    ///
+    /// ```
+    /// use polygrad::DType;
+    /// use polygrad::higher::primitive::Pointwise;
+    /// use polygrad::interpreters::higher::lambda::AnyPrimitive;
+    /// use polygrad::ops::Unary;
+    /// use polygrad::program::Term;
+    /// let [x, x_dot] = [(); 2].map(|()| Term::variable(&[], DType::F64));
+    /// let p: &dyn AnyPrimitive = &Pointwise::<0>(Unary::Sin);
+    /// let tangents = p.push_terms(&[x.clone()], &[Some(x_dot.clone())]);
+    /// let tangents: Vec<Term> = tangents.into_iter().flatten().collect();
+    /// let names = ["x", "x_dot"].map(String::from);
+    /// let program = Term::program(&[x, x_dot], &tangents, &names).expect("a closed program");
+    /// assert_eq!(program.to_string(), "program(x: f64, x_dot: f64) {\n  return x_dot * cos x\n}");
+    /// ```
     fn push_terms(&self, at: &[Term], x_dots: &[Option<Term>]) -> Tangents<Term>;
+
     /// The cotangents of the arguments, recorded.
+    ///
+    /// ```
+    /// use polygrad::DType;
+    /// use polygrad::higher::primitive::Pointwise;
+    /// use polygrad::interpreters::higher::lambda::AnyPrimitive;
+    /// use polygrad::ops::Unary;
+    /// use polygrad::program::Term;
+    /// let [x, y_bar] = [(); 2].map(|()| Term::variable(&[], DType::F64));
+    /// let p: &dyn AnyPrimitive = &Pointwise::<0>(Unary::Sin);
+    /// let cotangents = p.pull_terms(&[x.clone()], &[Some(y_bar.clone())]);
+    /// let cotangents: Vec<Term> = cotangents.into_iter().flatten().collect();
+    /// let names = ["x", "y_bar"].map(String::from);
+    /// let program = Term::program(&[x, y_bar], &cotangents, &names).expect("a closed program");
+    /// assert_eq!(program.to_string(), "program(x: f64, y_bar: f64) {\n  return y_bar * cos x\n}");
+    /// ```
     fn pull_terms(&self, at: &[Term], y_bars: &[Option<Term>]) -> Tangents<Term>;
 }
 

@@ -26,12 +26,36 @@ impl Lambda {
     }
 
     /// The leaves of the value of a program that is not transformed, whose result is of type `B`.
+    ///
+    /// ```
+    /// use polygrad::Array;
+    /// use polygrad::higher::{Expr, Language, Prod, Real, fun2};
+    /// use polygrad::interpreters::higher::Syntax;
+    /// fn product<C: Language>() -> Expr<C, Prod<Real, Real>, Real> {
+    ///     fun2(|x, y| x.at() * y.at())
+    /// }
+    /// let term = product::<Syntax>().hom().term();
+    /// assert_eq!(term.run::<Real>(&[2.0, 5.0].map(Array::scalar)), [Array::scalar(10.0)]);
+    /// ```
     pub fn run<B: Ground>(&self, inputs: &[Array]) -> Vec<Array> {
         self.value(inputs).results(&B::layout())
     }
 
     /// The linear part of the value of a transformed program, from `V` to `W`, at a (co)tangent: one leaf for each leaf
     /// of `W`, `None` for zero.
+    ///
+    /// ```
+    /// use polygrad::higher::{Expr, Language, Prod, Real, fun2};
+    /// use polygrad::interpreters::higher::{Reverse, Syntax};
+    /// use polygrad::{Array, tensor};
+    /// type Two = Prod<Real, Real>;
+    /// fn product<C: Language>() -> Expr<C, Two, Real> {
+    ///     fun2(|x, y| x.at() * y.at())
+    /// }
+    /// let term = product::<Reverse<Syntax>>().hom().term();
+    /// let gradient = term.linear::<Real, Two>(&[2.0, 5.0].map(Array::scalar), &tensor(1.0));
+    /// assert_eq!(gradient, [5.0, 2.0].map(|x| Some(Array::scalar(x))));
+    /// ```
     pub fn linear<V: Ground, W: Ground>(&self, inputs: &[Array], v: &V::Value<Array>) -> Vec<Option<Array>> {
         let mut leaves = Vec::new();
         self.value(inputs).snd().apply(Val::given::<V>(v)).leaves(&W::layout(), &mut leaves);

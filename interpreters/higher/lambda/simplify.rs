@@ -38,16 +38,41 @@ const TABLE: &[(&str, Rule)] = &[
 
 impl Lambda {
     /// The term, simplified by all rules until none applies.
+    ///
+    /// ```
+    /// use polygrad::higher::{Expr, Language, Real, fun1, let_};
+    /// use polygrad::interpreters::higher::Syntax;
+    /// fn program<C: Language>() -> Expr<C, Real, Real> {
+    ///     fun1(|x| let_(x.at(), |y| y.at() * y.at()))
+    /// }
+    /// let term = program::<Syntax>().hom().term().simplify();
+    /// assert_eq!(term.to_string(), "\\x ->\n  x * x");
+    /// ```
     pub fn simplify(&self) -> Lambda {
         self.simplified().0
     }
 
     /// The names of the rules that [`simplify`](Lambda::simplify) uses here, each once.
+    ///
+    /// ```
+    /// use polygrad::higher::{Expr, Language, Real, fun1, lam};
+    /// use polygrad::interpreters::higher::Syntax;
+    /// fn program<C: Language>() -> Expr<C, Real, Real> {
+    ///     fun1(|x| lam(|z| z.at() + 1.0).app(x.at()))
+    /// }
+    /// let term = program::<Syntax>().hom().term();
+    /// assert_eq!(term.rules_used(), ["lamAppLet", "letInline", "letPairSplit", "pairProj"]);
+    /// ```
     pub fn rules_used(&self) -> Vec<&'static str> {
         self.simplified().1
     }
 
     /// The names of all rules.
+    ///
+    /// ```
+    /// use polygrad::interpreters::higher::Lambda;
+    /// assert!(Lambda::rules().contains(&"letInline"));
+    /// ```
     pub fn rules() -> Vec<&'static str> {
         TABLE.iter().map(|(name, _)| *name).collect()
     }

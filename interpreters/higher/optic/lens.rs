@@ -11,6 +11,13 @@ use std::rc::Rc;
 /// Either of two values.
 ///
 /// Closed: a sum has two cases.
+///
+/// ```
+/// use polygrad::interpreters::higher::optic::lens::{Either, join};
+/// // The residual of a join is the case that ran.
+/// let optic = join::<i32, i32>();
+/// assert_eq!(optic.left(Either::Right(7)), (Either::Right(()), 7));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Either<A, B> {
     /// The left one.
@@ -23,6 +30,14 @@ type Forward<M, A, B> = Rc<dyn Fn(A) -> (M, B)>;
 type Back<M, B, A> = Rc<dyn Fn(M, B) -> A>;
 
 /// A representative `<l | r>` of an optic from `(A, A2)` to `(B, B2)`, with residual `M`.
+///
+/// ```
+/// use polygrad::interpreters::higher::optic::lens::Optic;
+/// // The square with its derivative; the number is kept for the way back.
+/// let square = Optic::new(|x: f64| (x, x * x), |x, y_bar: f64| 2.0 * x * y_bar);
+/// let (y, back) = square.at(3.0);
+/// assert_eq!((y, back(1.0)), (9.0, 6.0));
+/// ```
 pub struct Optic<M, A, A2, B, B2> {
     l: Forward<M, A, B>,
     r: Back<M, B2, A2>,
@@ -50,28 +65,63 @@ impl<M: 'static, A: 'static, A2: 'static, B: 'static, B2: 'static> Optic<M, A, A
     }
 
     /// The residual and the result.
+    ///
+    /// ```
+    /// use polygrad::interpreters::higher::optic::lens::Optic;
+    /// let square = Optic::new(|x: f64| (x, x * x), |x, y_bar: f64| 2.0 * x * y_bar);
+    /// assert_eq!(square.left(3.0), (3.0, 9.0));
+    /// ```
     pub fn left(&self, a: A) -> (M, B) {
         (self.l)(a)
     }
 
     /// The way back: from the residual and a cotangent of the result.
+    ///
+    /// ```
+    /// use polygrad::interpreters::higher::optic::lens::Optic;
+    /// let square = Optic::new(|x: f64| (x, x * x), |x, y_bar: f64| 2.0 * x * y_bar);
+    /// let (kept, _) = square.left(3.0);
+    /// assert_eq!(square.right(kept, 10.0), 60.0);
+    /// ```
     pub fn right(&self, m: M, b: B2) -> A2 {
         (self.r)(m, b)
     }
 
     /// The block interface: forward, the function, and back.
+    ///
+    /// ```
+    /// use polygrad::interpreters::higher::optic::lens::Optic;
+    /// let first = Optic::new(|(a, b): (i32, i32)| (b, a), |b, a: i32| (a, b));
+    /// assert_eq!(first.act(|a| a + 100, (1, 2)), (101, 2));
+    /// ```
     pub fn act(&self, f: impl FnOnce(B) -> B2, a: A) -> A2 {
         let (m, b) = self.left(a);
         self.right(m, f(b))
     }
 
     /// The continuation interface: the result, and the way back.
+    ///
+    /// ```
+    /// use polygrad::interpreters::higher::optic::lens::Optic;
+    /// let square = Optic::new(|x: f64| (x, x * x), |x, y_bar: f64| 2.0 * x * y_bar);
+    /// let (y, back) = square.at(3.0);
+    /// assert_eq!((y, back(10.0)), (9.0, 60.0));
+    /// ```
     pub fn at(&self, a: A) -> (B, impl FnOnce(B2) -> A2 + use<M, A, A2, B, B2>) {
         let ((m, b), r) = (self.left(a), self.r.clone());
         (b, move |c| r(m, c))
     }
 
     /// The composition of two optics. Its residual is the pair of their residuals.
+    ///
+    /// ```
+    /// use polygrad::interpreters::higher::optic::lens::Optic;
+    /// let square = Optic::new(|x: f64| (x, x * x), |x, y_bar: f64| 2.0 * x * y_bar);
+    /// let fourth = square.then(&square);
+    /// assert_eq!(fourth.left(3.0), ((3.0, 9.0), 81.0));
+    /// // The derivative of `x^4` at 3.
+    /// assert_eq!(fourth.at(3.0).1(1.0), 108.0);
+    /// ```
     pub fn then<N: 'static, C: 'static, C2: 'static>(
         &self,
         next: &Optic<N, B, B2, C, C2>,
@@ -88,6 +138,14 @@ impl<M: 'static, A: 'static, A2: 'static, B: 'static, B2: 'static> Optic<M, A, A
     }
 
     /// Two optics, on the components of pairs.
+    ///
+    /// ```
+    /// use polygrad::interpreters::higher::optic::lens::Optic;
+    /// let square = Optic::new(|x: f64| (x, x * x), |x, y_bar: f64| 2.0 * x * y_bar);
+    /// let double = Optic::new(|x: f64| ((), 2.0 * x), |(), y_bar: f64| 2.0 * y_bar);
+    /// let (y, back) = square.beside(&double).at((3.0, 5.0));
+    /// assert_eq!((y, back((1.0, 1.0))), ((9.0, 10.0), (6.0, 2.0)));
+    /// ```
     pub fn beside<N: 'static, C: 'static, C2: 'static, D: 'static, D2: 'static>(
         &self,
         other: &Optic<N, C, C2, D, D2>,
@@ -103,6 +161,14 @@ impl<M: 'static, A: 'static, A2: 'static, B: 'static, B2: 'static> Optic<M, A, A
     }
 
     /// One optic for each case ("dP guide", equation 9). The residual says which case ran.
+    ///
+    /// ```
+    /// use polygrad::interpreters::higher::optic::lens::{Either, Optic};
+    /// let square = Optic::new(|x: f64| (x, x * x), |x, y_bar: f64| 2.0 * x * y_bar);
+    /// let double = Optic::new(|x: f64| ((), 2.0 * x), |(), y_bar: f64| 2.0 * y_bar);
+    /// let (y, back) = square.or(&double).at(Either::Right(5.0));
+    /// assert_eq!((y, back(Either::Right(1.0))), (Either::Right(10.0), Either::Right(2.0)));
+    /// ```
     ///
     /// # Panics
     /// On the way back, when the value is of the case that did not run.
@@ -134,6 +200,15 @@ impl<M: 'static, A: 'static, A2: 'static, B: 'static, B2: 'static> Optic<M, A, A
     }
 
     /// The optic with its residual hidden.
+    ///
+    /// ```
+    /// use polygrad::interpreters::higher::optic::lens::{HiddenOptic, Optic};
+    /// // Two optics of one type, whose residuals differ in type.
+    /// let square = Optic::new(|x: f64| (x, x * x), |x, y_bar: f64| 2.0 * x * y_bar).hide();
+    /// let double = Optic::new(|x: f64| ((), 2.0 * x), |(), y_bar: f64| 2.0 * y_bar).hide();
+    /// let both: [HiddenOptic<f64, f64, f64, f64>; 2] = [square, double];
+    /// assert_eq!(both.map(|optic| optic.at(3.0).1(1.0)), [6.0, 2.0]);
+    /// ```
     pub fn hide(&self) -> HiddenOptic<A, A2, B, B2> {
         let (l, r) = (self.l.clone(), self.r.clone());
         let forward = move |a| {
@@ -160,6 +235,13 @@ fn fresh() -> u64 {
 }
 
 /// A residual whose type is hidden.
+///
+/// ```
+/// use polygrad::interpreters::higher::optic::lens::{Optic, Residual};
+/// let square = Optic::new(|x: f64| (x, x * x), |x, y_bar: f64| 2.0 * x * y_bar).hide();
+/// let (kept, y): (Residual, f64) = square.left(3.0);
+/// assert_eq!((y, square.right(kept, 1.0)), (9.0, 6.0));
+/// ```
 pub struct Residual {
     representative: u64,
     value: Box<dyn Any>,
@@ -167,12 +249,31 @@ pub struct Residual {
 
 impl Residual {
     /// The residual, for callers that know its type.
+    ///
+    /// ```
+    /// use polygrad::interpreters::higher::optic::lens::Optic;
+    /// let square = Optic::new(|x: f64| (x, x * x), |x, y_bar: f64| 2.0 * x * y_bar).hide();
+    /// let (kept, _) = square.left(3.0);
+    /// assert_eq!(kept.inspect::<f64>(), Some(&3.0));
+    /// assert_eq!(kept.inspect::<i32>(), None);
+    /// ```
     pub fn inspect<M: 'static>(&self) -> Option<&M> {
         self.value.downcast_ref()
     }
 }
 
 /// A representative of an optic from `(A, A2)` to `(B, B2)` whose residual is hidden.
+///
+/// ```
+/// use polygrad::interpreters::higher::optic::lens::{HiddenOptic, Optic};
+/// /// The derivative of a function of one number, by any optic of it.
+/// fn slope(optic: &HiddenOptic<f64, f64, f64, f64>, x: f64) -> f64 {
+///     optic.at(x).1(1.0)
+/// }
+/// let square = Optic::new(|x: f64| (x, x * x), |x, y_bar: f64| 2.0 * x * y_bar);
+/// assert_eq!(slope(&square.hide(), 3.0), 6.0);
+/// assert_eq!(slope(&square.then(&square).hide(), 3.0), 108.0);
+/// ```
 pub struct HiddenOptic<A, A2, B, B2> {
     representative: u64,
     l: Forward<Box<dyn Any>, A, B>,
@@ -187,12 +288,26 @@ impl<A, A2, B, B2> Clone for HiddenOptic<A, A2, B, B2> {
 
 impl<A: 'static, A2: 'static, B: 'static, B2: 'static> HiddenOptic<A, A2, B, B2> {
     /// The residual and the result.
+    ///
+    /// ```
+    /// use polygrad::interpreters::higher::optic::lens::Optic;
+    /// let square = Optic::new(|x: f64| (x, x * x), |x, y_bar: f64| 2.0 * x * y_bar).hide();
+    /// let (kept, y) = square.left(3.0);
+    /// assert_eq!((kept.inspect(), y), (Some(&3.0), 9.0));
+    /// ```
     pub fn left(&self, a: A) -> (Residual, B) {
         let (value, b) = (self.l)(a);
         (Residual { representative: self.representative, value }, b)
     }
 
     /// The way back.
+    ///
+    /// ```
+    /// use polygrad::interpreters::higher::optic::lens::Optic;
+    /// let square = Optic::new(|x: f64| (x, x * x), |x, y_bar: f64| 2.0 * x * y_bar).hide();
+    /// let (kept, _) = square.left(3.0);
+    /// assert_eq!(square.right(kept, 10.0), 60.0);
+    /// ```
     ///
     /// # Panics
     /// When the residual was made by another representative, be it of the same optic.
@@ -208,18 +323,38 @@ impl<A: 'static, A2: 'static, B: 'static, B2: 'static> HiddenOptic<A, A2, B, B2>
     }
 
     /// The block interface: forward, the function, and back.
+    ///
+    /// ```
+    /// use polygrad::interpreters::higher::optic::lens::Optic;
+    /// let first = Optic::new(|(a, b): (i32, i32)| (b, a), |b, a: i32| (a, b)).hide();
+    /// assert_eq!(first.act(|a| a + 100, (1, 2)), (101, 2));
+    /// ```
     pub fn act(&self, f: impl FnOnce(B) -> B2, a: A) -> A2 {
         let (m, b) = self.left(a);
         self.right(m, f(b))
     }
 
     /// The continuation interface: the result, and the way back.
+    ///
+    /// ```
+    /// use polygrad::interpreters::higher::optic::lens::Optic;
+    /// let square = Optic::new(|x: f64| (x, x * x), |x, y_bar: f64| 2.0 * x * y_bar).hide();
+    /// let (y, back) = square.at(3.0);
+    /// assert_eq!((y, back(10.0)), (9.0, 60.0));
+    /// ```
     pub fn at(&self, a: A) -> (B, impl FnOnce(B2) -> A2 + use<A, A2, B, B2>) {
         let ((m, b), this) = (self.left(a), self.clone());
         (b, move |c| this.right(m, c))
     }
 
     /// The composition of two optics.
+    ///
+    /// ```
+    /// use polygrad::interpreters::higher::optic::lens::Optic;
+    /// let square = Optic::new(|x: f64| (x, x * x), |x, y_bar: f64| 2.0 * x * y_bar).hide();
+    /// let (y, back) = square.then(&square).at(3.0);
+    /// assert_eq!((y, back(1.0)), (81.0, 108.0));
+    /// ```
     pub fn then<C: 'static, C2: 'static>(&self, next: &HiddenOptic<B, B2, C, C2>) -> HiddenOptic<A, A2, C, C2> {
         let open = |o: &HiddenOptic<A, A2, B, B2>| Optic { l: o.l.clone(), r: o.r.clone() };
         open(self).then(&Optic { l: next.l.clone(), r: next.r.clone() }).hide()
@@ -227,6 +362,12 @@ impl<A: 'static, A2: 'static, B: 'static, B2: 'static> HiddenOptic<A, A2, B, B2>
 }
 
 /// Two cases of one type as that type ("dP guide", equation 10). The residual is the history: the case.
+///
+/// ```
+/// use polygrad::interpreters::higher::optic::lens::{Either, join};
+/// let (value, back) = join::<i32, &str>().at(Either::Left(7));
+/// assert_eq!((value, back("changed")), (7, Either::Left("changed")));
+/// ```
 pub fn join<A: 'static, A2: 'static>() -> Optic<Either<(), ()>, Either<A, A>, Either<A2, A2>, A, A2> {
     Optic::new(
         |either| match either {
@@ -241,24 +382,170 @@ pub fn join<A: 'static, A2: 'static>() -> Optic<Either<(), ()>, Either<A, A>, Ei
 }
 
 /// The meaning of copies and deletions in optics, which is not unique ("dP guide", section III.C).
+///
+/// ```
+/// use polygrad::interpreters::higher::optic::lens::{Policy, copy};
+/// use std::rc::Rc;
+/// /// Reverse mode: cotangents of copies are added, and a deleted number has the cotangent zero.
+/// struct Sums;
+/// impl Policy<f64, f64> for Sums {
+///     fn split(&self, x: f64) -> (f64, f64) {
+///         (x, x)
+///     }
+///     fn merge(&self, a: f64, b: f64) -> f64 {
+///         a + b
+///     }
+///     fn discard(&self, _: f64) {}
+///     fn restore(&self) -> f64 {
+///         0.0
+///     }
+/// }
+/// let (both, back) = copy(&Rc::new(Sums)).at(3.0);
+/// assert_eq!((both, back((1.0, 10.0))), ((3.0, 3.0), 11.0));
+/// ```
 pub trait Policy<A, A2>: 'static {
     /// The way forward of a copy.
+    ///
+    /// ```
+    /// use polygrad::interpreters::higher::optic::lens::Policy;
+    /// # struct Sums;
+    /// # impl Policy<f64, f64> for Sums {
+    /// #     fn split(&self, x: f64) -> (f64, f64) {
+    /// #         (x, x)
+    /// #     }
+    /// #     fn merge(&self, a: f64, b: f64) -> f64 {
+    /// #         a + b
+    /// #     }
+    /// #     fn discard(&self, _: f64) {}
+    /// #     fn restore(&self) -> f64 {
+    /// #         0.0
+    /// #     }
+    /// # }
+    /// // `Sums`, the policy of reverse mode, is that of the example of `Policy`.
+    /// assert_eq!(Sums.split(3.0), (3.0, 3.0));
+    /// ```
     fn split(&self, a: A) -> (A, A);
+
     /// The way back of a copy.
+    ///
+    /// ```
+    /// use polygrad::interpreters::higher::optic::lens::Policy;
+    /// # struct Sums;
+    /// # impl Policy<f64, f64> for Sums {
+    /// #     fn split(&self, x: f64) -> (f64, f64) {
+    /// #         (x, x)
+    /// #     }
+    /// #     fn merge(&self, a: f64, b: f64) -> f64 {
+    /// #         a + b
+    /// #     }
+    /// #     fn discard(&self, _: f64) {}
+    /// #     fn restore(&self) -> f64 {
+    /// #         0.0
+    /// #     }
+    /// # }
+    /// // `Sums`, the policy of reverse mode, is that of the example of `Policy`.
+    /// assert_eq!(Sums.merge(1.0, 10.0), 11.0);
+    /// ```
     fn merge(&self, a: A2, b: A2) -> A2;
+
     /// The way forward of a deletion.
+    ///
+    /// ```
+    /// use polygrad::interpreters::higher::optic::lens::{Policy, delete};
+    /// use std::rc::Rc;
+    /// /// What is deleted must be zero.
+    /// struct Strict;
+    /// impl Policy<f64, f64> for Strict {
+    ///     fn split(&self, x: f64) -> (f64, f64) {
+    ///         (x, x)
+    ///     }
+    ///     fn merge(&self, a: f64, b: f64) -> f64 {
+    ///         a + b
+    ///     }
+    ///     fn discard(&self, x: f64) {
+    ///         assert_eq!(x, 0.0, "a number is lost");
+    ///     }
+    ///     fn restore(&self) -> f64 {
+    ///         0.0
+    ///     }
+    /// }
+    /// Strict.discard(0.0);
+    /// assert!(std::panic::catch_unwind(|| delete(&Rc::new(Strict)).left(5.0)).is_err());
+    /// ```
     fn discard(&self, a: A);
+
     /// The way back of a deletion.
+    ///
+    /// ```
+    /// use polygrad::interpreters::higher::optic::lens::Policy;
+    /// # struct Sums;
+    /// # impl Policy<f64, f64> for Sums {
+    /// #     fn split(&self, x: f64) -> (f64, f64) {
+    /// #         (x, x)
+    /// #     }
+    /// #     fn merge(&self, a: f64, b: f64) -> f64 {
+    /// #         a + b
+    /// #     }
+    /// #     fn discard(&self, _: f64) {}
+    /// #     fn restore(&self) -> f64 {
+    /// #         0.0
+    /// #     }
+    /// # }
+    /// // `Sums`, the policy of reverse mode, is that of the example of `Policy`.
+    /// assert_eq!(Sums.restore(), 0.0);
+    /// ```
     fn restore(&self) -> A2;
 }
 
 /// A copy, by a policy.
+///
+/// ```
+/// use polygrad::interpreters::higher::optic::lens::{Policy, copy};
+/// use std::rc::Rc;
+/// # struct Sums;
+/// # impl Policy<f64, f64> for Sums {
+/// #     fn split(&self, x: f64) -> (f64, f64) {
+/// #         (x, x)
+/// #     }
+/// #     fn merge(&self, a: f64, b: f64) -> f64 {
+/// #         a + b
+/// #     }
+/// #     fn discard(&self, _: f64) {}
+/// #     fn restore(&self) -> f64 {
+/// #         0.0
+/// #     }
+/// # }
+/// // `Sums`, the policy of reverse mode, is that of the example of `Policy`.
+/// let (both, back) = copy(&Rc::new(Sums)).at(3.0);
+/// assert_eq!((both, back((1.0, 10.0))), ((3.0, 3.0), 11.0));
+/// ```
 pub fn copy<A: 'static, A2: 'static>(policy: &Rc<impl Policy<A, A2>>) -> Optic<(), A, A2, (A, A), (A2, A2)> {
     let (there, back) = (policy.clone(), policy.clone());
     Optic::new(move |a| ((), there.split(a)), move |(), (a, b)| back.merge(a, b))
 }
 
 /// A deletion, by a policy.
+///
+/// ```
+/// use polygrad::interpreters::higher::optic::lens::{Policy, delete};
+/// use std::rc::Rc;
+/// # struct Sums;
+/// # impl Policy<f64, f64> for Sums {
+/// #     fn split(&self, x: f64) -> (f64, f64) {
+/// #         (x, x)
+/// #     }
+/// #     fn merge(&self, a: f64, b: f64) -> f64 {
+/// #         a + b
+/// #     }
+/// #     fn discard(&self, _: f64) {}
+/// #     fn restore(&self) -> f64 {
+/// #         0.0
+/// #     }
+/// # }
+/// // `Sums`, the policy of reverse mode, is that of the example of `Policy`.
+/// let ((), back) = delete(&Rc::new(Sums)).at(3.0);
+/// assert_eq!(back(()), 0.0);
+/// ```
 pub fn delete<A: 'static, A2: 'static>(policy: &Rc<impl Policy<A, A2>>) -> Optic<(), A, A2, (), ()> {
     let (there, back) = (policy.clone(), policy.clone());
     Optic::new(move |a| ((), there.discard(a)), move |(), ()| back.restore())
@@ -266,16 +553,87 @@ pub fn delete<A: 'static, A2: 'static>(policy: &Rc<impl Policy<A, A2>>) -> Optic
 
 /// The meaning of a branch on a condition in optics. A branch deletes the condition, so its meaning is not unique
 /// either.
+///
+/// ```
+/// use polygrad::interpreters::higher::optic::lens::{BranchPolicy, Either, branch};
+/// use std::rc::Rc;
+/// /// The condition is kept, and is the cotangent of the condition.
+/// struct Keeps;
+/// impl BranchPolicy<f64, f64, bool, bool> for Keeps {
+///     type Kept = bool;
+///
+///     fn part(&self, a: f64, condition: bool) -> (bool, bool, f64) {
+///         (condition, condition, a)
+///     }
+///     fn rejoin(&self, kept: bool, a: f64) -> (f64, bool) {
+///         (a, kept)
+///     }
+/// }
+/// let (either, back) = branch(&Rc::new(Keeps)).at((3.0, true));
+/// assert_eq!((either, back(Either::Left(1.0))), (Either::Left(3.0), (1.0, true)));
+/// ```
 pub trait BranchPolicy<A, A2, C, C2>: 'static {
     /// The residual.
     type Kept: 'static;
+
     /// The way forward: the residual, whether the condition holds, and the value for the branch that runs.
+    ///
+    /// ```
+    /// use polygrad::interpreters::higher::optic::lens::{BranchPolicy, ByDeletion, Policy};
+    /// # struct Conditions;
+    /// # impl Policy<bool, ()> for Conditions {
+    /// #     fn split(&self, b: bool) -> (bool, bool) {
+    /// #         (b, b)
+    /// #     }
+    /// #     fn merge(&self, (): (), (): ()) {}
+    /// #     fn discard(&self, _: bool) {}
+    /// #     fn restore(&self) {}
+    /// # }
+    /// // `Conditions`, whose conditions have no cotangents, is the policy of the example of `branch`.
+    /// let policy = ByDeletion(Conditions);
+    /// let (kept, holds, a) = BranchPolicy::<f64, f64, bool, ()>::part(&policy, 3.0, true);
+    /// assert_eq!((kept, holds, a), ((), true, 3.0));
+    /// ```
     fn part(&self, a: A, condition: C) -> (Self::Kept, bool, A);
+
     /// The way back: for the value and for the condition.
+    ///
+    /// ```
+    /// use polygrad::interpreters::higher::optic::lens::{BranchPolicy, ByDeletion, Policy};
+    /// # struct Conditions;
+    /// # impl Policy<bool, ()> for Conditions {
+    /// #     fn split(&self, b: bool) -> (bool, bool) {
+    /// #         (b, b)
+    /// #     }
+    /// #     fn merge(&self, (): (), (): ()) {}
+    /// #     fn discard(&self, _: bool) {}
+    /// #     fn restore(&self) {}
+    /// # }
+    /// // `Conditions`, whose conditions have no cotangents, is the policy of the example of `branch`.
+    /// let policy = ByDeletion(Conditions);
+    /// assert_eq!(BranchPolicy::<f64, f64, bool, ()>::rejoin(&policy, (), 1.0), (1.0, ()));
+    /// ```
     fn rejoin(&self, kept: Self::Kept, a: A2) -> (A2, C2);
 }
 
 /// The condition is deleted, by the policy of deletions: the way back gives a zero for it, or a poison value.
+///
+/// ```
+/// use polygrad::interpreters::higher::optic::lens::{ByDeletion, Either, Policy, branch};
+/// use std::rc::Rc;
+/// # struct Conditions;
+/// # impl Policy<bool, ()> for Conditions {
+/// #     fn split(&self, b: bool) -> (bool, bool) {
+/// #         (b, b)
+/// #     }
+/// #     fn merge(&self, (): (), (): ()) {}
+/// #     fn discard(&self, _: bool) {}
+/// #     fn restore(&self) {}
+/// # }
+/// // `Conditions`, whose conditions have no cotangents, is the policy of the example of `branch`.
+/// let choice = branch::<f64, f64, bool, (), _>(&Rc::new(ByDeletion(Conditions)));
+/// assert_eq!(choice.left((3.0, true)), ((), Either::Left(3.0)));
+/// ```
 pub struct ByDeletion<P>(
     /// The policy of deletions.
     pub P,
@@ -295,6 +653,24 @@ impl<A, A2, C2, P: Policy<bool, C2>> BranchPolicy<A, A2, bool, C2> for ByDeletio
 }
 
 /// A branch on a condition, by a policy.
+///
+/// ```
+/// use polygrad::interpreters::higher::optic::lens::{ByDeletion, Either, Policy, branch};
+/// use std::rc::Rc;
+/// /// Conditions have no cotangents.
+/// struct Conditions;
+/// impl Policy<bool, ()> for Conditions {
+///     fn split(&self, b: bool) -> (bool, bool) {
+///         (b, b)
+///     }
+///     fn merge(&self, (): (), (): ()) {}
+///     fn discard(&self, _: bool) {}
+///     fn restore(&self) {}
+/// }
+/// let choice = branch::<f64, f64, bool, (), _>(&Rc::new(ByDeletion(Conditions)));
+/// let (either, back) = choice.at((3.0, false));
+/// assert_eq!((either, back(Either::Right(1.0))), (Either::Right(3.0), (1.0, ())));
+/// ```
 #[allow(clippy::type_complexity, reason = "the type of a branch")]
 pub fn branch<A: 'static, A2: 'static, C: 'static, C2: 'static, P: BranchPolicy<A, A2, C, C2>>(
     policy: &Rc<P>,

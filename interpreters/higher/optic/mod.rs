@@ -33,12 +33,31 @@ pub use stages::{Stage, Staged, stars, woven};
 pub use wired::wired;
 
 /// A category of programs of wires: [`Wires`], or optics of them.
+///
+/// ```
+/// use polygrad::interpreters::higher::optic::Wiring;
+/// use polygrad::interpreters::higher::{ReverseOptic, Syntax, Wires};
+/// assert_eq!(<Wires<Syntax>>::ORDER, 0);
+/// assert_eq!(<ReverseOptic<ReverseOptic<Wires<Syntax>>>>::ORDER, 2);
+/// ```
 pub trait Wiring: Sized + 'static {
     /// How often [`ReverseOptic`] is nested.
     const ORDER: usize;
 }
 
 /// Programs of wires, with a meaning in the instance `C`: [`Run`](super::Run), or [`Syntax`].
+///
+/// ```
+/// use polygrad::higher::{Monoidal, Real};
+/// use polygrad::interpreters::higher::optic::Staged;
+/// use polygrad::interpreters::higher::{Run, Wires};
+/// use polygrad::ops::Unary;
+/// use polygrad::{Array, tensor};
+/// type W = Wires<Run<Array>>;
+/// // A program of wires has one stage.
+/// let [stage] = &W::stages(&W::unary(Unary::Square))[..] else { panic!("one program") };
+/// assert_eq!(stage.take::<Real, Real>(&tensor(3.0)), tensor(9.0));
+/// ```
 pub struct Wires<C>(PhantomData<C>);
 
 impl<C: 'static> Wiring for Wires<C> {
@@ -47,6 +66,18 @@ impl<C: 'static> Wiring for Wires<C> {
 
 /// Reverse mode as an optic functor: a copy becomes an addition, a deletion a zero, and an operation keeps its operands
 /// for its way back.
+///
+/// ```
+/// use polygrad::higher::{Monoidal, Real};
+/// use polygrad::interpreters::higher::optic::Staged;
+/// use polygrad::interpreters::higher::{ReverseOptic, Run, Wires};
+/// use polygrad::ops::Unary;
+/// use polygrad::{Array, tensor};
+/// type First = ReverseOptic<Wires<Run<Array>>>;
+/// let [forward, back] = &First::stages(&First::unary(Unary::Square))[..] else { panic!("two programs") };
+/// assert_eq!(forward.take::<Real, Real>(&tensor(3.0)), tensor(9.0));
+/// assert_eq!(back.take::<Real, Real>(&tensor(1.0)), tensor(6.0));
+/// ```
 pub struct ReverseOptic<C>(PhantomData<C>);
 
 impl<C: Wiring> Wiring for ReverseOptic<C> {
@@ -54,6 +85,20 @@ impl<C: Wiring> Wiring for ReverseOptic<C> {
 }
 
 /// A program of wires from `A` to `B`.
+///
+/// ```
+/// use polygrad::higher::{Monoidal, Real};
+/// use polygrad::interpreters::higher::optic::{Staged, Wire, Wiring};
+/// use polygrad::interpreters::higher::{Run, Wires};
+/// use polygrad::ops::Unary;
+/// use polygrad::{Array, tensor};
+/// /// `sin(x^2)`.
+/// fn program<W: Wiring>() -> Wire<W, Real, Real> {
+///     <W as Monoidal>::then(<W as Monoidal>::unary(Unary::Square), <W as Monoidal>::unary(Unary::Sin))
+/// }
+/// let stages = <Wires<Run<Array>>>::stages(&program());
+/// assert_eq!(stages[0].take::<Real, Real>(&tensor(3.0)), tensor(9.0_f64.sin()));
+/// ```
 pub struct Wire<W, A, B> {
     inner: Diagram,
     types: PhantomData<fn(W, A) -> B>,
@@ -73,6 +118,21 @@ impl<W, A, B> Wire<W, A, B> {
 
 impl<W, A, B> Wire<W, A, B> {
     /// The same program in another category of wires: at another order.
+    ///
+    /// ```
+    /// use polygrad::higher::{Monoidal, Real};
+    /// use polygrad::interpreters::higher::optic::Staged;
+    /// use polygrad::interpreters::higher::{ReverseOptic, Run, Wires};
+    /// use polygrad::ops::Unary;
+    /// use polygrad::{Array, tensor};
+    /// type Base = Wires<Run<Array>>;
+    /// type First = ReverseOptic<Base>;
+    /// let square = Base::unary(Unary::Square);
+    /// // The same program at the order 1.
+    /// let stages = First::stages(&square.at::<First>());
+    /// assert_eq!(stages[0].take::<Real, Real>(&tensor(3.0)), tensor(9.0));
+    /// assert_eq!(stages[1].take::<Real, Real>(&tensor(1.0)), tensor(6.0));
+    /// ```
     pub fn at<V: Wiring>(&self) -> Wire<V, A, B> {
         Wire::of(self.inner.clone())
     }
@@ -173,6 +233,18 @@ impl<W: Wiring> Monoidal for W {
 /// The action of an optic on a program between its results: the way forward, the program, and the way back ("dP guide",
 /// section V.A). With the optic of `f`, it is the derivative operator within a program (Snippet 21), and at a nested
 /// instance the transform of that operator (Snippets 22 and 23).
+///
+/// ```
+/// use polygrad::higher::{Monoidal, Real};
+/// use polygrad::interpreters::higher::optic::{Staged, act};
+/// use polygrad::interpreters::higher::{ReverseOptic, Run, Wires};
+/// use polygrad::ops::Unary;
+/// use polygrad::{Array, tensor};
+/// type Base = Wires<Run<Array>>;
+/// // `2 x g(x^2)`, where `g` negates.
+/// let program = act(&ReverseOptic::<Base>::unary(Unary::Square), Base::unary(Unary::Neg));
+/// assert_eq!(Base::stages(&program)[0].take::<Real, Real>(&tensor(3.0)), tensor(-54.0));
+/// ```
 pub fn act<C: Wiring, A: Obj, B: Obj>(optic: &Wire<ReverseOptic<C>, A, B>, program: Wire<C, B, B>) -> Wire<C, A, A> {
     let Pair { l, r } = self::optic(&optic.inner, true);
     Wire::of(then(then(l, beside(id(), program.inner)), r))
@@ -180,6 +252,15 @@ pub fn act<C: Wiring, A: Obj, B: Obj>(optic: &Wire<ReverseOptic<C>, A, B>, progr
 
 impl<A: Obj, B: Obj> Wire<Wires<Syntax>, A, B> {
     /// The text of the program.
+    ///
+    /// ```
+    /// use polygrad::higher::Monoidal;
+    /// use polygrad::interpreters::higher::{Syntax, Wires};
+    /// use polygrad::ops::Unary;
+    /// type W = Wires<Syntax>;
+    /// let program = W::then(W::unary(Unary::Square), W::unary(Unary::Sin));
+    /// assert_eq!(program.code().term().simplify().to_string(), "\\x ->\n  sin (square x)");
+    /// ```
     pub fn code(&self) -> Code<A, B> {
         text::code(&self.inner)
     }

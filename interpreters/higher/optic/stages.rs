@@ -35,6 +35,18 @@ type Kinds = Vec<(Shape, DType)>;
 type Ends = [Option<Kinds>; 2];
 
 /// One program of a nested optic.
+///
+/// ```
+/// use polygrad::Array;
+/// use polygrad::higher::Monoidal;
+/// use polygrad::interpreters::higher::optic::{Stage, Staged};
+/// use polygrad::interpreters::higher::{ReverseOptic, Run, Wires};
+/// use polygrad::ops::Unary;
+/// type Second = ReverseOptic<ReverseOptic<Wires<Run<Array>>>>;
+/// let stages: Vec<Stage<Array>> = Second::stages(&Second::unary(Unary::Sin));
+/// let labels: Vec<&str> = stages.iter().map(|stage| &stage.label[..]).collect();
+/// assert_eq!(labels, ["ll", "rl", "rr", "lr"]);
+/// ```
 pub struct Stage<T: 'static> {
     /// The program's label: the way forward (`l`) or back (`r`) at each level, from the outermost.
     pub label: String,
@@ -55,6 +67,18 @@ impl<T> Clone for Stage<T> {
 impl<T: BaseTensor> Stage<T> {
     /// The output for an input. Stages run in order, each once for each run of the previous one. Integers and masks
     /// have no cotangents: in stages after the first, those of an input are not read, and those of an output are zeros.
+    ///
+    /// ```
+    /// use polygrad::higher::{Monoidal, Real};
+    /// use polygrad::interpreters::higher::optic::Staged;
+    /// use polygrad::interpreters::higher::{ReverseOptic, Run, Wires};
+    /// use polygrad::ops::Unary;
+    /// use polygrad::{Array, tensor};
+    /// type First = ReverseOptic<Wires<Run<Array>>>;
+    /// let stages = First::stages(&First::unary(Unary::Square));
+    /// assert_eq!(stages[0].take::<Real, Real>(&tensor(3.0)), tensor(9.0));
+    /// assert_eq!(stages[1].take::<Real, Real>(&tensor(10.0)), tensor(60.0));
+    /// ```
     ///
     /// # Panics
     /// When the first stage has not run, or the input differs in shape from that of the first stage or, in odd stages,
@@ -84,6 +108,21 @@ impl<T: BaseTensor> Stage<T> {
     }
 
     /// The output for the input zero, which is symbolic: operations that would only make zeros of it do not run.
+    ///
+    /// ```
+    /// use polygrad::higher::{Monoidal, Real};
+    /// use polygrad::interpreters::higher::optic::Staged;
+    /// use polygrad::interpreters::higher::{ReverseOptic, Run, Wires};
+    /// use polygrad::ops::Unary;
+    /// use polygrad::{Array, tensor};
+    /// type Second = ReverseOptic<ReverseOptic<Wires<Run<Array>>>>;
+    /// let stages = Second::stages(&Second::unary(Unary::Square));
+    /// stages[0].take::<Real, Real>(&tensor(3.0));
+    /// stages[1].take::<Real, Real>(&tensor(1.0));
+    /// stages[2].take::<Real, Real>(&tensor(1.0));
+    /// // The second derivative of the square: the input of the last stage is zero.
+    /// assert_eq!(stages[3].take_zero::<Real>(), tensor(2.0));
+    /// ```
     ///
     /// # Panics
     /// As [`take`](Stage::take), and at the first stage, whose input is no cotangent.
@@ -135,8 +174,37 @@ impl<T: BaseTensor> Stage<T> {
 }
 
 /// A category whose morphisms run in stages, over tensors of `T`.
+///
+/// ```
+/// use polygrad::higher::{Monoidal, Real};
+/// use polygrad::interpreters::higher::optic::Staged;
+/// use polygrad::interpreters::higher::{ReverseOptic, Run, Wires};
+/// use polygrad::ops::Unary;
+/// use polygrad::{Array, tensor};
+/// /// The value of the square of 3, and the number of programs, at any order.
+/// fn counted<W: Staged<Array>>() -> (f64, usize) {
+///     let stages = W::stages(&<W as Monoidal>::unary(Unary::Square));
+///     (stages[0].take::<Real, Real>(&tensor(3.0)).item(), stages.len())
+/// }
+/// assert_eq!(counted::<Wires<Run<Array>>>(), (9.0, 1));
+/// assert_eq!(counted::<ReverseOptic<ReverseOptic<Wires<Run<Array>>>>>(), (9.0, 4));
+/// ```
 pub trait Staged<T: BaseTensor>: Wiring {
     /// The stages of a program, which start a run of their own.
+    ///
+    /// ```
+    /// use polygrad::higher::{Monoidal, Real};
+    /// use polygrad::interpreters::higher::optic::Staged;
+    /// use polygrad::interpreters::higher::{ReverseOptic, Run, Wires};
+    /// use polygrad::ops::Unary;
+    /// use polygrad::{Array, tensor};
+    /// type Second = ReverseOptic<ReverseOptic<Wires<Run<Array>>>>;
+    /// let stages = Second::stages(&Second::unary(Unary::Square));
+    /// let inputs = [3.0, 1.0, 1.0, 0.0].map(tensor);
+    /// let found = stages.iter().zip(&inputs).map(|(stage, x)| stage.take::<Real, Real>(x).item());
+    /// // The value, the derivative in reverse and in forward mode, and the second derivative.
+    /// assert_eq!(found.collect::<Vec<f64>>(), [9.0, 6.0, 6.0, 2.0]);
+    /// ```
     fn stages<A: Obj, B: Obj>(program: &Wire<Self, A, B>) -> Vec<Stage<T>> {
         let strand = Rc::new(RefCell::new(Strand::new(&program.inner, Self::ORDER)));
         let each = labels(Self::ORDER).into_iter().enumerate().map(|(at, label)| {
@@ -148,6 +216,21 @@ pub trait Staged<T: BaseTensor>: Wiring {
 
     /// The stages by the definition of the nested functor, in which residuals are wires: what [`stages`](Self::stages)
     /// means, at a cost that grows tenfold with each order.
+    ///
+    /// ```
+    /// use polygrad::higher::{Monoidal, Real};
+    /// use polygrad::interpreters::higher::optic::{Stage, Staged};
+    /// use polygrad::interpreters::higher::{ReverseOptic, Run, Wires};
+    /// use polygrad::ops::Unary;
+    /// use polygrad::{Array, tensor};
+    /// type First = ReverseOptic<Wires<Run<Array>>>;
+    /// let square = First::unary(Unary::Square);
+    /// let slope = |stages: Vec<Stage<Array>>| {
+    ///     stages[0].take::<Real, Real>(&tensor(3.0));
+    ///     stages[1].take::<Real, Real>(&tensor(1.0)).item()
+    /// };
+    /// assert_eq!((slope(First::defined_stages(&square)), slope(First::stages(&square))), (6.0, 6.0));
+    /// ```
     fn defined_stages<A: Obj, B: Obj>(program: &Wire<Self, A, B>) -> Vec<Stage<T>> {
         numbered(unfolded(&program.inner, Self::ORDER))
     }
@@ -206,6 +289,19 @@ fn unfolded<T: BaseTensor>(program: &Diagram, order: usize) -> Vec<(String, Clos
 
 /// The stages of a composition, from those of its parts: forward through both, then back through both, and so on ("dP
 /// guide", Snippets 16 and 17).
+///
+/// ```
+/// use polygrad::higher::{Monoidal, Real};
+/// use polygrad::interpreters::higher::optic::{Staged, woven};
+/// use polygrad::interpreters::higher::{ReverseOptic, Run, Wires};
+/// use polygrad::ops::Unary;
+/// use polygrad::{Array, tensor};
+/// type First = ReverseOptic<Wires<Run<Array>>>;
+/// let square = || First::stages(&First::unary(Unary::Square));
+/// let fourth = woven(&square(), &square());
+/// assert_eq!(fourth[0].take::<Real, Real>(&tensor(3.0)), tensor(81.0));
+/// assert_eq!(fourth[1].take::<Real, Real>(&tensor(1.0)), tensor(108.0));
+/// ```
 pub fn woven<T: BaseTensor>(f: &[Stage<T>], g: &[Stage<T>]) -> Vec<Stage<T>> {
     let each = f.iter().cloned().zip(g.iter().cloned()).enumerate();
     let stages = each.map(|(at, (f, g))| {
@@ -216,6 +312,16 @@ pub fn woven<T: BaseTensor>(f: &[Stage<T>], g: &[Stage<T>]) -> Vec<Stage<T>> {
 }
 
 /// The number of stars of each stage ("dP guide", section V.C): the number of levels at which it is a way back.
+///
+/// ```
+/// use polygrad::Array;
+/// use polygrad::higher::Monoidal;
+/// use polygrad::interpreters::higher::optic::{Staged, stars};
+/// use polygrad::interpreters::higher::{ReverseOptic, Run, Wires};
+/// use polygrad::ops::Unary;
+/// type Second = ReverseOptic<ReverseOptic<Wires<Run<Array>>>>;
+/// assert_eq!(stars(&Second::stages(&Second::unary(Unary::Sin))), [0, 1, 2, 1]);
+/// ```
 pub fn stars<T>(stages: &[Stage<T>]) -> Vec<usize> {
     stages.iter().map(|stage| stage.label.matches('r').count()).collect()
 }
