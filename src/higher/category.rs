@@ -56,7 +56,7 @@ pub trait Ccc: 'static {
     /// ```
     fn id<A: Obj>() -> Self::Hom<A, A>;
 
-    /// `f`, then `g`.
+    /// `f`, then `g`: `a -> g (f a)`.
     ///
     /// ```
     /// use polygrad::higher::{Ccc, Expr, Prod, Real};
@@ -69,7 +69,7 @@ pub trait Ccc: 'static {
     /// ```
     fn then<A: Obj, B: Obj, C: Obj>(f: Self::Hom<A, B>, g: Self::Hom<B, C>) -> Self::Hom<A, C>;
 
-    /// The only value of the unit type.
+    /// The only value of the unit type: `a -> ()`.
     ///
     /// ```
     /// use polygrad::higher::{Ccc, Expr, Prod, Real, Unit};
@@ -82,7 +82,7 @@ pub trait Ccc: 'static {
     /// ```
     fn unit<A: Obj>() -> Self::Hom<A, Unit>;
 
-    /// The pair of the results of `f` and `g`.
+    /// The pair of the results of `f` and `g`: `a -> (f a, g a)`.
     ///
     /// ```
     /// use polygrad::higher::{Ccc, Expr, Prod, Real};
@@ -95,7 +95,7 @@ pub trait Ccc: 'static {
     /// ```
     fn pair<A: Obj, B: Obj, C: Obj>(f: Self::Hom<A, B>, g: Self::Hom<A, C>) -> Self::Hom<A, Prod<B, C>>;
 
-    /// The first component of a pair.
+    /// The first component of a pair: `(a, b) -> a`.
     ///
     /// ```
     /// use polygrad::higher::{Ccc, Expr, Prod, Real};
@@ -107,7 +107,7 @@ pub trait Ccc: 'static {
     /// ```
     fn fst<A: Obj, B: Obj>() -> Self::Hom<Prod<A, B>, A>;
 
-    /// The second component of a pair.
+    /// The second component of a pair: `(a, b) -> b`.
     ///
     /// ```
     /// use polygrad::higher::{Ccc, Expr, Prod, Real};
@@ -119,7 +119,7 @@ pub trait Ccc: 'static {
     /// ```
     fn snd<A: Obj, B: Obj>() -> Self::Hom<Prod<A, B>, B>;
 
-    /// The function of the second component, which captures the first component.
+    /// The function of the second component, which captures the first component: `a -> (b -> f (a, b))`.
     ///
     /// ```
     /// use polygrad::higher::{Ccc, Expr, Prod, Real};
@@ -133,7 +133,7 @@ pub trait Ccc: 'static {
     /// ```
     fn curry<A: Obj, B: Obj, C: Obj>(f: Self::Hom<Prod<A, B>, C>) -> Self::Hom<A, Fun<B, C>>;
 
-    /// A function applied to its argument.
+    /// A function applied to its argument: `(f, a) -> f a`.
     ///
     /// ```
     /// use polygrad::higher::{Ccc, Expr, Real};
@@ -266,7 +266,7 @@ pub trait Language: Ccc {
     /// ```
     fn inr<A: Obj, B: Obj>() -> Self::Hom<B, Sum<A, B>>;
 
-    /// One program for each case.
+    /// One program for each case, in the context `G` with the value of the case.
     ///
     /// ```
     /// use polygrad::higher::{Expr, Language, Mask, Prod, Real};
@@ -357,7 +357,7 @@ pub trait Language: Ccc {
     /// ```
     fn unroll<K: TypeParts>() -> Self::Hom<Recursive<K>, K::Of>;
 
-    /// The function that may call itself.
+    /// The function that may call itself: `f`, where `f a = body ((g, f), a)` in the context `g`.
     ///
     /// ```
     /// use polygrad::higher::{Expr, Fun, Language, Prod, Real, fun3, if_, num};
@@ -391,7 +391,7 @@ pub trait Language: Ccc {
 /// assert_eq!(higher::run(squares(), &tensor([1.0, 2.0, 3.0])), tensor(14.0));
 /// ```
 pub trait Arrays: Language {
-    /// Applies a function to every element.
+    /// Applies a function to every element: `(f, [x0, x1, ..]) -> [f x0, f x1, ..]`.
     ///
     /// ```
     /// use polygrad::higher::{Arrays, Expr, Fun, Real, Vector, lam};
@@ -404,7 +404,7 @@ pub trait Arrays: Language {
     /// ```
     fn map<A: Stack, B: Stack>() -> Self::Hom<Prod<Fun<A, B>, A::Stacked>, B::Stacked>;
 
-    /// The final state of a left fold over all elements.
+    /// The final state of a left fold over all elements: `(f, (s, [x0, x1, ..])) -> .. f (f (s, x0), x1) ..`.
     ///
     /// ```
     /// use polygrad::higher::{Arrays, Expr, Fun, Prod, Real, Vector, lam2, num};
@@ -419,7 +419,7 @@ pub trait Arrays: Language {
     /// ```
     fn fold<S: Stack, A: Stack>() -> Self::Hom<Prod<Fun<Prod<S, A>, S>, Prod<S, A::Stacked>>, S>;
 
-    /// Applies a function to `0, 1, .., n - 1`.
+    /// Applies a function to `0, 1, .., n - 1`: `f -> [f 0, f 1, .., f (n - 1)]`.
     ///
     /// ```
     /// use polygrad::higher::{Arrays, Expr, Fun, Int, Real, Vector, lam};

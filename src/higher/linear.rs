@@ -169,7 +169,7 @@ pub trait Target: Language {
     /// ```
     fn lapp<G: Obj, A: Obj, B: Obj>(f: Hom<Self, G, LinFun<A, B>>, v: Hom<Self, G, A>) -> Hom<Self, G, B>;
 
-    /// The identity, as a linear function.
+    /// The identity, as a linear function: `v -> v`.
     ///
     /// ```
     /// use polygrad::higher::{Expr, Target, Vector};
@@ -181,7 +181,7 @@ pub trait Target: Language {
     /// ```
     fn lid<G: Obj, A: Obj>() -> Hom<Self, G, LinFun<A, A>>;
 
-    /// `f`, then `g`.
+    /// `f`, then `g`: `v -> g (f v)`.
     ///
     /// ```
     /// use polygrad::higher::{Expr, Prod, Real, Target};
@@ -198,7 +198,7 @@ pub trait Target: Language {
         g: Hom<Self, G, LinFun<B, C>>,
     ) -> Hom<Self, G, LinFun<A, C>>;
 
-    /// The pair of the results of `f` and `g`.
+    /// The pair of the results of `f` and `g`: `v -> (f v, g v)`.
     ///
     /// ```
     /// use polygrad::higher::{Expr, Prod, Real, Target};
@@ -215,7 +215,7 @@ pub trait Target: Language {
         g: Hom<Self, G, LinFun<A, C>>,
     ) -> Hom<Self, G, LinFun<A, Prod<B, C>>>;
 
-    /// The first component of a pair.
+    /// The first component of a pair: `(u, v) -> u`.
     ///
     /// ```
     /// use polygrad::higher::{Expr, Prod, Real, Target};
@@ -227,7 +227,7 @@ pub trait Target: Language {
     /// ```
     fn lfst<G: Obj, A: Obj, B: Obj>() -> Hom<Self, G, LinFun<Prod<A, B>, A>>;
 
-    /// The second component of a pair.
+    /// The second component of a pair: `(u, v) -> v`.
     ///
     /// ```
     /// use polygrad::higher::{Expr, Prod, Real, Target};
@@ -239,7 +239,7 @@ pub trait Target: Language {
     /// ```
     fn lsnd<G: Obj, A: Obj, B: Obj>() -> Hom<Self, G, LinFun<Prod<A, B>, B>>;
 
-    /// A function of linear functions, as a linear function of functions.
+    /// A function of linear functions, as a linear function of functions: `v -> (a -> f a v)`.
     ///
     /// ```
     /// use polygrad::higher::{Expr, Real, Target, num};
@@ -256,7 +256,7 @@ pub trait Target: Language {
         f: Hom<Self, G, Fun<A, LinFun<B, C>>>,
     ) -> Hom<Self, G, LinFun<B, Fun<A, C>>>;
 
-    /// The value of a function at a point, which is linear in the function.
+    /// The value of a function at a point, which is linear in the function: `f -> f a`.
     ///
     /// ```
     /// use polygrad::higher::{Expr, Fun, Real, Target, lam};
@@ -493,7 +493,7 @@ pub type LinearStep<S, V, W> = LinFun<Prod<S, V>, Prod<S, W>>;
 /// assert_eq!(higher::run(program(), &tensor([1.0, 2.0, 3.0])), tensor(14.0));
 /// ```
 pub trait ArrayTarget: Target + Arrays {
-    /// Applies a function to every element.
+    /// Applies a function to every element, as [`map`](Arrays::map).
     ///
     /// ```
     /// use polygrad::higher::object::RowsOf;
@@ -510,7 +510,7 @@ pub trait ArrayTarget: Target + Arrays {
     /// ```
     fn map_over<A: Stacks, B: Stacks>() -> Hom<Self, Prod<Fun<A::One, B::One>, A::Many>, B::Many>;
 
-    /// The final state of a left fold.
+    /// The final state of a left fold, as [`fold`](Arrays::fold).
     ///
     /// ```
     /// use polygrad::higher::object::RowsOf;

@@ -68,7 +68,7 @@ pub trait Monoidal: 'static {
     /// ```
     fn then<A: Obj, B: Obj, C: Obj>(f: Self::Hom<A, B>, g: Self::Hom<B, C>) -> Self::Hom<A, C>;
 
-    /// `f` on the first component of a pair, `g` on the second.
+    /// `f` on the first component of a pair, `g` on the second: `(a, c) -> (f a, g c)`.
     ///
     /// ```
     /// use polygrad::higher::{Monoidal, Prod, Real};
@@ -86,7 +86,7 @@ pub trait Monoidal: 'static {
         g: Self::Hom<C, D>,
     ) -> Self::Hom<Prod<A, C>, Prod<B, D>>;
 
-    /// Exchanges the components of a pair.
+    /// Exchanges the components of a pair: `(a, b) -> (b, a)`.
     ///
     /// ```
     /// use polygrad::higher::{Monoidal, Prod, Real, Vector};
@@ -100,7 +100,7 @@ pub trait Monoidal: 'static {
     /// ```
     fn swap<A: Obj, B: Obj>() -> Self::Hom<Prod<A, B>, Prod<B, A>>;
 
-    /// Reassociates nested pairs to the right.
+    /// Reassociates nested pairs to the right: `((a, b), c) -> (a, (b, c))`.
     ///
     /// ```
     /// use polygrad::higher::{Monoidal, Prod, Real};
@@ -116,7 +116,7 @@ pub trait Monoidal: 'static {
     /// ```
     fn assoc<A: Obj, B: Obj, C: Obj>() -> Self::Hom<Prod<Prod<A, B>, C>, Prod<A, Prod<B, C>>>;
 
-    /// Reassociates nested pairs to the left.
+    /// Reassociates nested pairs to the left: `(a, (b, c)) -> ((a, b), c)`.
     ///
     /// ```
     /// use polygrad::higher::{Monoidal, Prod, Real};
@@ -132,7 +132,7 @@ pub trait Monoidal: 'static {
     /// ```
     fn unassoc<A: Obj, B: Obj, C: Obj>() -> Self::Hom<Prod<A, Prod<B, C>>, Prod<Prod<A, B>, C>>;
 
-    /// Adds a unit as first component.
+    /// Adds a unit as first component: `a -> ((), a)`.
     ///
     /// ```
     /// use polygrad::higher::{Monoidal, Prod, Real, Unit};
@@ -145,7 +145,7 @@ pub trait Monoidal: 'static {
     /// ```
     fn intro<A: Obj>() -> Self::Hom<A, Prod<Unit, A>>;
 
-    /// Removes a unit that is the first component.
+    /// Removes a unit that is the first component: `((), a) -> a`.
     ///
     /// ```
     /// use polygrad::higher::{Monoidal, Prod, Real, Unit};
@@ -158,7 +158,7 @@ pub trait Monoidal: 'static {
     /// ```
     fn elim<A: Obj>() -> Self::Hom<Prod<Unit, A>, A>;
 
-    /// Copies a value.
+    /// Copies a value: `a -> (a, a)`.
     ///
     /// ```
     /// use polygrad::higher::{Monoidal, Prod, Real};
@@ -173,7 +173,7 @@ pub trait Monoidal: 'static {
     /// ```
     fn copy<A: Obj>() -> Self::Hom<A, Prod<A, A>>;
 
-    /// Deletes a value.
+    /// Deletes a value: `a -> ()`.
     ///
     /// ```
     /// use polygrad::higher::{Monoidal, Real, Unit};
@@ -188,7 +188,7 @@ pub trait Monoidal: 'static {
     /// ```
     fn delete<A: Obj>() -> Self::Hom<A, Unit>;
 
-    /// The sum of two values.
+    /// The sum of two values of one type: `(a, b) -> a + b`, component by component.
     ///
     /// ```
     /// use polygrad::higher::{Monoidal, Prod, Real};
@@ -203,7 +203,7 @@ pub trait Monoidal: 'static {
     /// ```
     fn add<A: Obj>() -> Self::Hom<Prod<A, A>, A>;
 
-    /// Zero.
+    /// The zero of a type.
     ///
     /// ```
     /// use polygrad::higher::{Monoidal, Real, Unit};
@@ -272,7 +272,7 @@ pub trait Monoidal: 'static {
     /// ```
     fn binary(op: Binary) -> Self::Hom<Prod<Real, Real>, Real>;
 
-    /// The comparison of two numbers.
+    /// The comparison of two numbers: whether it holds.
     ///
     /// ```
     /// use polygrad::higher::{Mask, Monoidal, Prod, Real};
@@ -304,7 +304,7 @@ pub trait Monoidal: 'static {
     /// ```
     fn branch<A: Obj>() -> Self::Hom<Prod<A, Mask>, Sum<A, A>>;
 
-    /// One program for each case.
+    /// One program for each case: `f` on the left one, `g` on the right one.
     ///
     /// ```
     /// use polygrad::higher::{Mask, Monoidal, Prod, Real};

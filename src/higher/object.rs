@@ -41,7 +41,7 @@ pub struct Unit;
 /// ```
 pub struct Arr<const D: usize, E = f64>(PhantomData<E>);
 
-/// Numbers.
+/// Numbers: arrays of rank 0 of `f64`.
 ///
 /// ```
 /// use polygrad::higher::{Expr, Language, Real, fun1};
@@ -53,7 +53,7 @@ pub struct Arr<const D: usize, E = f64>(PhantomData<E>);
 /// ```
 pub type Real = Arr<0>;
 
-/// Vectors.
+/// Vectors: arrays of rank 1 of `f64`.
 ///
 /// ```
 /// use polygrad::higher::{Expr, Language, Vector, fun1};
@@ -65,7 +65,7 @@ pub type Real = Arr<0>;
 /// ```
 pub type Vector = Arr<1>;
 
-/// Matrices.
+/// Matrices: arrays of rank 2 of `f64`.
 ///
 /// ```
 /// use polygrad::higher::{Expr, Language, Matrix, Vector, constant, fun1};
@@ -77,7 +77,7 @@ pub type Vector = Arr<1>;
 /// ```
 pub type Matrix = Arr<2>;
 
-/// Integers: indices.
+/// Integers: indices, which are arrays of rank 0 of `i64`.
 ///
 /// ```
 /// use polygrad::higher::{Expr, Int, Language, Prod, Real, Vector, fun2};
@@ -89,7 +89,7 @@ pub type Matrix = Arr<2>;
 /// ```
 pub type Int = Arr<0, i64>;
 
-/// Masks: the results of comparisons.
+/// Masks: the results of comparisons, which are arrays of rank 0 of `bool`.
 ///
 /// ```
 /// use polygrad::higher::{Expr, Language, Mask, Prod, Real, fun2};
@@ -117,7 +117,7 @@ pub type Mask = Arr<0, bool>;
 /// ```
 pub struct Many<A>(PhantomData<A>);
 
-/// Pairs.
+/// Pairs of a value of `A` and one of `B`.
 ///
 /// ```
 /// use polygrad::higher::{Expr, Language, Prod, Real, Vector, fun1, tup};

@@ -85,7 +85,7 @@ pub trait Primitive: Clone + 'static {
     }
 }
 
-/// An elementwise function of one array.
+/// An elementwise function of one array of rank `D`.
 ///
 /// ```
 /// use polygrad::Array;
@@ -113,7 +113,7 @@ impl<const D: usize> Primitive for Pointwise<D> {
     }
 }
 
-/// An elementwise function of two arrays of one shape.
+/// An elementwise function of two arrays of one shape and of rank `D`.
 ///
 /// ```
 /// use polygrad::Array;
@@ -142,7 +142,7 @@ impl<const D: usize> Primitive for Pointwise2<D> {
     }
 }
 
-/// A constant array.
+/// A constant array of rank `D` with elements `E`.
 ///
 /// ```
 /// use polygrad::higher::primitive::Constant;
@@ -224,7 +224,7 @@ impl Primitive for Iota {
     }
 }
 
-/// The sum of all elements.
+/// The sum of all elements of an array of rank `D`.
 ///
 /// ```
 /// use polygrad::Array;
@@ -276,7 +276,7 @@ impl Primitive for Replicate {
     }
 }
 
-/// The product of a matrix and a vector.
+/// The product of a matrix and a vector: one number for each row.
 ///
 /// ```
 /// use polygrad::Array;
@@ -643,7 +643,7 @@ impl<A: Ground> Primitive for ZeroTangent<A> {
     }
 }
 
-/// Compares two numbers.
+/// The comparison of two numbers, as a mask.
 ///
 /// ```
 /// use polygrad::Array;

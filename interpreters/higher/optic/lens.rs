@@ -404,7 +404,7 @@ pub fn join<A: 'static, A2: 'static>() -> Optic<Either<(), ()>, Either<A, A>, Ei
 /// assert_eq!((both, back((1.0, 10.0))), ((3.0, 3.0), 11.0));
 /// ```
 pub trait Policy<A, A2>: 'static {
-    /// The way forward of a copy.
+    /// The way forward of a copy: both copies of a value.
     ///
     /// ```
     /// use polygrad::interpreters::higher::optic::lens::Policy;
@@ -426,7 +426,7 @@ pub trait Policy<A, A2>: 'static {
     /// ```
     fn split(&self, a: A) -> (A, A);
 
-    /// The way back of a copy.
+    /// The way back of a copy: the cotangent of the value from those of the copies.
     ///
     /// ```
     /// use polygrad::interpreters::higher::optic::lens::Policy;
@@ -448,7 +448,7 @@ pub trait Policy<A, A2>: 'static {
     /// ```
     fn merge(&self, a: A2, b: A2) -> A2;
 
-    /// The way forward of a deletion.
+    /// The way forward of a deletion, which may refuse the value.
     ///
     /// ```
     /// use polygrad::interpreters::higher::optic::lens::{Policy, delete};
@@ -474,7 +474,7 @@ pub trait Policy<A, A2>: 'static {
     /// ```
     fn discard(&self, a: A);
 
-    /// The way back of a deletion.
+    /// The way back of a deletion: the cotangent of what was deleted.
     ///
     /// ```
     /// use polygrad::interpreters::higher::optic::lens::Policy;
@@ -497,7 +497,7 @@ pub trait Policy<A, A2>: 'static {
     fn restore(&self) -> A2;
 }
 
-/// A copy, by a policy.
+/// A copy, by a policy: forward `a -> (a, a)` and back `(b, c) -> b + c`, as the policy says.
 ///
 /// ```
 /// use polygrad::interpreters::higher::optic::lens::{Policy, copy};
@@ -524,7 +524,7 @@ pub fn copy<A: 'static, A2: 'static>(policy: &Rc<impl Policy<A, A2>>) -> Optic<(
     Optic::new(move |a| ((), there.split(a)), move |(), (a, b)| back.merge(a, b))
 }
 
-/// A deletion, by a policy.
+/// A deletion, by a policy: forward `a -> ()` and back `() -> 0`, as the policy says.
 ///
 /// ```
 /// use polygrad::interpreters::higher::optic::lens::{Policy, delete};
@@ -652,7 +652,7 @@ impl<A, A2, C2, P: Policy<bool, C2>> BranchPolicy<A, A2, bool, C2> for ByDeletio
     }
 }
 
-/// A branch on a condition, by a policy.
+/// A branch on a condition, by a policy: the left case if the condition holds, otherwise the right one.
 ///
 /// ```
 /// use polygrad::interpreters::higher::optic::lens::{ByDeletion, Either, Policy, branch};
