@@ -13,6 +13,15 @@ use crate::dtype::{DType, Elem};
 use crate::shape::{self, MAX_RANK, MAX_SIZE};
 
 /// The reason why data cannot be converted to the requested array, or an array to the requested data.
+///
+/// ```
+/// use polygrad::array::ArrayError;
+/// use polygrad::{Array, DType};
+/// let error = Array::from([1.0, 2.0]).to_vec::<i64>().unwrap_err();
+/// assert_eq!(error, ArrayError::DType { needed: DType::I64, given: DType::F64 });
+/// let error = Array::try_from(vec![vec![1.0], vec![1.0, 2.0]]).unwrap_err();
+/// assert_eq!(error, ArrayError::Ragged { row: vec![1], needed: 1, given: 2 });
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ArrayError {
@@ -104,6 +113,14 @@ fn path(row: &[usize]) -> String {
 )]
 pub trait Nested<const D: usize, E: Elem> {
     /// The data as an array.
+    ///
+    /// ```
+    /// use polygrad::array::Nested;
+    /// fn shape<const D: usize>(data: impl Nested<D, f64>) -> Vec<usize> {
+    ///     data.into_array().shape().to_vec()
+    /// }
+    /// assert_eq!((shape(1.0), shape(vec![1.0, 2.0]), shape([[1.0, 2.0]])), (vec![], vec![2], vec![1, 2]));
+    /// ```
     #[track_caller]
     fn into_array(self) -> Array;
 }
@@ -248,6 +265,14 @@ fn shaped<'a, E: Elem>(a: &'a Array, needed: &[usize]) -> Result<Values<'a, E>, 
 
 impl Array {
     /// The elements in row-major order, without a copy.
+    ///
+    /// ```
+    /// use polygrad::Array;
+    /// let a = Array::from([[1.0, 2.0], [3.0, 4.0]]);
+    /// assert_eq!(a.iter::<f64>()?.sum::<f64>(), 10.0);
+    /// assert_eq!(a.iter::<f64>()?.rev().next(), Some(4.0));
+    /// # Ok::<(), polygrad::array::ArrayError>(())
+    /// ```
     ///
     /// # Errors
     /// [`ArrayError::DType`] when the element type is not `E`.

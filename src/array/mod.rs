@@ -100,6 +100,15 @@ pub enum Elems<E> {
 /// A borrowed view of the elements of an array, as kernels read them.
 ///
 /// Closed: code over elements reads each storage.
+///
+/// ```
+/// use polygrad::Array;
+/// use polygrad::array::Values;
+/// let ones = Array::full(&[1000], 1.0);
+/// assert!(matches!(ones.values::<f64>(), Some(Values::Splat(1.0))));
+/// let a = Array::from([1.0, 2.0]);
+/// assert!(matches!(a.values::<f64>(), Some(Values::Dense([1.0, 2.0]))));
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub enum Values<'a, E> {
     /// Every element has this value.
@@ -110,6 +119,13 @@ pub enum Values<'a, E> {
 
 impl<E: Elem> Values<'_, E> {
     /// The element at a flat row-major index.
+    ///
+    /// ```
+    /// use polygrad::Array;
+    /// let (a, ones) = (Array::from([[1, 2], [3, 4]]), Array::full(&[2, 2], 1));
+    /// let elements = [&a, &ones].map(|a| a.values::<i64>().expect("integers").get(2));
+    /// assert_eq!(elements, [3, 1]);
+    /// ```
     #[inline]
     pub fn get(&self, i: usize) -> E {
         match self {

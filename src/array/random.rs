@@ -16,6 +16,16 @@ use crate::shape::{self, Shape};
 
 /// A shape of random numbers, which determines the type of the result: sizes in a Rust array give a tensor of this
 /// rank, borrowed sizes give an [`Array`].
+///
+/// ```
+/// use polygrad::array::{Drawn, Rng};
+/// use polygrad::{Array, tensor};
+/// fn noise<S: Drawn>(shape: S) -> S::Out<f64> {
+///     Rng::new(1).normal(shape, 0.5, 0.0)
+/// }
+/// assert_eq!(noise([2]), tensor([0.5, 0.5]));
+/// assert_eq!(noise(&[2]), Array::from([0.5, 0.5]));
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a shape",
     label = "sizes are needed: `[n, d]` for a tensor, `&[n, d]` for an `Array`"
@@ -215,6 +225,13 @@ impl Rng {
     /// Floats of type `E` uniform in `[lo, hi)`; `hi` itself can only come from rounding. Each element takes one draw,
     /// of which the upper 24 bits are used for `f32`, and the upper 53 bits for `f64`.
     ///
+    /// ```
+    /// use polygrad::array::Rng;
+    /// let drawn = Rng::new(42).uniform_as::<f32, _>([100], -1.0, 1.0);
+    /// assert!(drawn.min_all().item() >= -1.0 && drawn.max_all().item() <= 1.0);
+    /// assert_eq!(Rng::new(42).uniform_as::<f64, _>([2], 0.0, 1.0), Rng::new(42).uniform([2], 0.0, 1.0));
+    /// ```
+    ///
     /// # Panics
     /// When `lo` is above `hi` or one of them is not finite; when no array can have this shape, or there is no memory
     /// for it.
@@ -249,6 +266,13 @@ impl Rng {
 
     /// Floats of type `E` of the normal distribution with this mean and standard deviation: draws of
     /// [`gaussian`](Rng::gaussian), scaled, shifted and rounded.
+    ///
+    /// ```
+    /// use polygrad::{array::Rng, tensor};
+    /// let drawn = Rng::new(42).normal_as::<f32, _>([2], 0.0, 1.0);
+    /// let mut rng = Rng::new(42);
+    /// assert_eq!(drawn, tensor([rng.gaussian() as f32, rng.gaussian() as f32]));
+    /// ```
     ///
     /// # Panics
     /// When the standard deviation is negative or NaN; when no array can have this shape, or there is no memory for it.

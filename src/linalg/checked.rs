@@ -6,6 +6,13 @@ use crate::shape::Show;
 use crate::tensor::{Plus, Rank, SideOf, Tensor};
 
 /// Why a matrix has no result.
+///
+/// ```
+/// use polygrad::linalg::MatrixError;
+/// use polygrad::tensor;
+/// let error: MatrixError = tensor([[1.0, 2.0], [2.0, 4.0]]).try_inverse().unwrap_err();
+/// assert!(error.to_string().starts_with("inverse: each matrix must be regular, but a matrix is not"));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{operation}: {requirement}, but {fact}; {way_out}")]
 pub struct MatrixError {

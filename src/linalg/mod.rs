@@ -503,11 +503,27 @@ impl Triangle {
     pub const UPPER: Triangle = Triangle { lower: false, transposed: false, unit: false };
 
     /// The transpose of this triangle.
+    ///
+    /// ```
+    /// use polygrad::linalg::Triangle;
+    /// use polygrad::tensor;
+    /// assert_eq!(Triangle::LOWER.transposed().transposed(), Triangle::LOWER);
+    /// let l = tensor([[2.0, 0.0], [1.0, 4.0]]);
+    /// assert_eq!(l.solve_triangular(&tensor([4.0, 8.0]), Triangle::LOWER.transposed()), tensor([1.0, 2.0]));
+    /// ```
     pub const fn transposed(self) -> Triangle {
         Triangle { transposed: !self.transposed, ..self }
     }
 
     /// This triangle with ones on its diagonal.
+    ///
+    /// ```
+    /// use polygrad::linalg::Triangle;
+    /// use polygrad::tensor;
+    /// // The diagonal counts as ones.
+    /// let l = tensor([[7.0, 0.0], [3.0, 7.0]]);
+    /// assert_eq!(l.solve_triangular(&tensor([1.0, 5.0]), Triangle::LOWER.unit()), tensor([1.0, 2.0]));
+    /// ```
     pub const fn unit(self) -> Triangle {
         Triangle { unit: true, ..self }
     }

@@ -12,6 +12,17 @@ use crate::tensor::{AtLeast, Rank, Tensor, band, einsum};
 use crate::tree::Tree;
 
 /// What queries see: the mask of [`attention`](fn@attention).
+///
+/// ```
+/// use polygrad::nn::{AttentionMask, attention};
+/// use polygrad::tensor;
+/// // Two queries, two keys, all alike: the weights of the keys that a query sees are equal.
+/// let (x, v) = (tensor([[[[1.0], [1.0]]]]), tensor([[[[2.0], [4.0]]]]));
+/// assert_eq!(attention(&x, &x, &v, &AttentionMask::All), tensor([[[[3.0], [3.0]]]]));
+/// assert_eq!(attention(&x, &x, &v, &AttentionMask::Causal), tensor([[[[2.0], [3.0]]]]));
+/// let second = AttentionMask::Where(tensor([[[[false, true]]]]));
+/// assert_eq!(attention(&x, &x, &v, &second), tensor([[[[4.0], [4.0]]]]));
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum AttentionMask<T: BaseTensor> {

@@ -12,7 +12,8 @@ use crate::tree::Tree;
 macro_rules! convolutions {
     ($(
         $(#[$doc:meta])*
-        $Layer:ident $S:literal, $D:literal, $conv:ident, [$($size:ident)*], $shape:literal, $example:literal;
+        $Layer:ident $S:literal, $D:literal, $conv:ident, [$($size:ident)*], $shape:literal,
+        [$example:literal, $without:literal, $applied:literal];
     )*) => { $(
         $(#[$doc])*
         #[derive(Tree, Clone, Debug, PartialEq)]
@@ -47,12 +48,22 @@ macro_rules! convolutions {
 
         impl<T: BaseTensor, E: Float> $Layer<T, E> {
             /// The same layer without a bias, as before a normalisation that has its own.
+            ///
+            /// ```
+            #[doc = concat!("use polygrad::nn::", stringify!($Layer), ";\nuse polygrad::{Conv, tensor};")]
+            #[doc = $without]
+            /// ```
             #[must_use]
             pub fn without_bias(self) -> Self {
                 $Layer { bias: None, ..self }
             }
 
             #[doc = concat!("The convolution of each input, and the bias: `[n, in, ..]` gives `[n, out, ..]`; see [`Tensor::", stringify!($conv), "`].")]
+            ///
+            /// ```
+            #[doc = concat!("use polygrad::nn::", stringify!($Layer), ";\nuse polygrad::{Conv, tensor};")]
+            #[doc = $applied]
+            /// ```
             ///
             /// # Panics
             /// When the channels differ, or the kernel does not fit into the padded input.
@@ -74,8 +85,13 @@ convolutions! {
     /// assert_eq!(layer.apply(&tensor([[[1.0, 2.0, 4.0]]])), tensor([[[1.5, 2.5]]]));
     /// ```
     Conv1d 1, 3, conv1d, [k], "k",
-        "let layer: Conv1d<_> = Conv1d::new([1, 8], [3], Default::default(), Init::HeNormal, &mut Rng::new(1));
-assert_eq!(layer.kernel.shape(), [8, 1, 3]);";
+        ["let layer: Conv1d<_> = Conv1d::new([1, 8], [3], Default::default(), Init::HeNormal, &mut Rng::new(1));
+assert_eq!(layer.kernel.shape(), [8, 1, 3]);",
+        "let layer = Conv1d { kernel: tensor([[[2.0]]]), bias: Some(tensor([1.0])), how: Conv::default() };
+assert_eq!(layer.without_bias().apply(&tensor([[[3.0]]])), tensor([[[6.0]]]));",
+        "let kernel = tensor([[[1.0, 1.0]], [[0.0, 1.0]]]);
+let layer = Conv1d { kernel, bias: Some(tensor([0.5, 0.0])), how: Conv::default() };
+assert_eq!(layer.apply(&tensor([[[1.0, 2.0, 4.0]]])), tensor([[[3.5, 6.5], [2.0, 4.0]]]));"];
     /// A convolution of images `[n, in, h, w]`, and a bias: `y[n, o, u, v] = conv2d(x, kernel)[n, o, u, v] + bias[o]`.
     ///
     /// ```
@@ -85,6 +101,11 @@ assert_eq!(layer.kernel.shape(), [8, 1, 3]);";
     /// assert_eq!(layer.apply(&tensor([[[[1.0, 2.0, 4.0]]]])), tensor([[[[3.5, 6.5]]]]));
     /// ```
     Conv2d 2, 4, conv2d, [k l], "k, l",
-        "let layer: Conv2d<_> = Conv2d::new([1, 8], [3, 3], Default::default(), Init::HeNormal, &mut Rng::new(1));
-assert_eq!(layer.kernel.shape(), [8, 1, 3, 3]);";
+        ["let layer: Conv2d<_> = Conv2d::new([1, 8], [3, 3], Default::default(), Init::HeNormal, &mut Rng::new(1));
+assert_eq!(layer.kernel.shape(), [8, 1, 3, 3]);",
+        "let layer = Conv2d { kernel: tensor([[[[2.0]]]]), bias: Some(tensor([1.0])), how: Conv::default() };
+assert_eq!(layer.without_bias().apply(&tensor([[[[3.0]]]])), tensor([[[[6.0]]]]));",
+        "let kernel = tensor([[[[1.0, 1.0]]], [[[0.0, 1.0]]]]);
+let layer = Conv2d { kernel, bias: Some(tensor([0.5, 0.0])), how: Conv::default() };
+assert_eq!(layer.apply(&tensor([[[[1.0, 2.0, 4.0]]]])), tensor([[[[3.5, 6.5]], [[2.0, 4.0]]]]));"];
 }

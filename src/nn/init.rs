@@ -51,6 +51,15 @@ pub enum Init {
 impl Init {
     /// Weights of this shape, for `fans` inputs of each output and outputs of each input.
     ///
+    /// ```
+    /// use polygrad::array::Rng;
+    /// use polygrad::nn::Init;
+    /// use polygrad::{Concrete, Tensor};
+    /// let weights: Tensor<Concrete, 2> = Init::GlorotUniform.draw([3, 3], [3, 3], &mut Rng::new(1));
+    /// assert!(weights.shape() == [3, 3] && weights.abs().max_all().item() <= 1.0);
+    /// assert_eq!(weights, Init::GlorotUniform.draw([3, 3], [3, 3], &mut Rng::new(1)));
+    /// ```
+    ///
     /// # Panics
     /// When the standard deviation or distance is negative or not finite, or an array of this shape is too large.
     #[track_caller]

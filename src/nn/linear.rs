@@ -124,6 +124,14 @@ impl<E: Float> Embedding<Array, E> {
 
 impl<T: BaseTensor, E: Float> Embedding<T, E> {
     /// The rows of these numbers: a shape `[..]` gives `[.., width]`. A number out of bounds has a row of zeros.
+    ///
+    /// ```
+    /// use polygrad::nn::Embedding;
+    /// use polygrad::tensor;
+    /// let letters = Embedding { table: tensor([[1.0, 2.0], [3.0, 4.0]]) };
+    /// assert_eq!(letters.apply(&tensor(1)), tensor([3.0, 4.0]));
+    /// assert_eq!(letters.apply(&tensor([[0, 9]])), tensor([[[1.0, 2.0], [0.0, 0.0]]]));
+    /// ```
     #[track_caller]
     pub fn apply<const D: usize, const R: usize>(&self, numbers: &Tensor<T, D, i64>) -> Tensor<T, R, E>
     where

@@ -34,12 +34,27 @@ pub struct LayerNorm<T: BaseTensor, E: Float = f64> {
 
 impl<T: BaseTensor, E: Float> LayerNorm<T, E> {
     /// For lines of this length: gain 1, shift 0, `epsilon = 1e-5`.
+    ///
+    /// ```
+    /// use polygrad::nn::LayerNorm;
+    /// use polygrad::{Concrete, tensor};
+    /// let norm: LayerNorm<Concrete> = LayerNorm::new(2);
+    /// assert_eq!((norm.gain, norm.shift, norm.epsilon), (tensor([1.0, 1.0]), tensor([0.0, 0.0]), 1e-5));
+    /// ```
     #[track_caller]
     pub fn new(size: usize) -> Self {
         LayerNorm { gain: Tensor::ones([size]), shift: Tensor::zeros([size]), epsilon: 1e-5 }
     }
 
     /// Each line normalised: a shape `[.., size]` stays.
+    ///
+    /// ```
+    /// use polygrad::nn::LayerNorm;
+    /// use polygrad::tensor;
+    /// let norm = LayerNorm { gain: tensor([2.0, 2.0]), shift: tensor([5.0, 0.0]), epsilon: 0.0 };
+    /// // The mean is 2, the variance 1.
+    /// assert_eq!(norm.apply(&tensor([1.0, 3.0])), tensor([3.0, 2.0]));
+    /// ```
     ///
     /// # Panics
     /// When the last axis has not the size of gain and shift.
@@ -78,12 +93,26 @@ pub struct RmsNorm<T: BaseTensor, E: Float = f64> {
 
 impl<T: BaseTensor, E: Float> RmsNorm<T, E> {
     /// For lines of this length: gain 1, `epsilon = 1e-5`.
+    ///
+    /// ```
+    /// use polygrad::nn::RmsNorm;
+    /// use polygrad::{Concrete, tensor};
+    /// let norm: RmsNorm<Concrete> = RmsNorm::new(2);
+    /// assert_eq!((norm.gain, norm.epsilon), (tensor([1.0, 1.0]), 1e-5));
+    /// ```
     #[track_caller]
     pub fn new(size: usize) -> Self {
         RmsNorm { gain: Tensor::ones([size]), epsilon: 1e-5 }
     }
 
     /// Each line normalised: a shape `[.., size]` stays.
+    ///
+    /// ```
+    /// use polygrad::nn::RmsNorm;
+    /// use polygrad::tensor;
+    /// let norm = RmsNorm { gain: tensor([1.0, 10.0]), epsilon: 0.0 };
+    /// assert_eq!(norm.apply(&tensor([[2.0, 2.0], [-4.0, 4.0]])), tensor([[1.0, 10.0], [-1.0, 10.0]]));
+    /// ```
     ///
     /// # Panics
     /// When the last axis has not the size of the gain.
@@ -131,6 +160,14 @@ pub struct BatchNorm<T: BaseTensor, E: Float = f64> {
 }
 
 /// What is known of the channels before a [`BatchNorm`]: running averages of mean and variance.
+///
+/// ```
+/// use polygrad::nn::{BatchNorm, BatchStatistics};
+/// use polygrad::tensor;
+/// let norm = BatchNorm { epsilon: 0.0, ..BatchNorm::new(1) };
+/// let seen = BatchStatistics { mean: tensor([2.0]), variance: tensor([4.0]) };
+/// assert_eq!(norm.apply(&tensor([[2.0], [6.0]]), &seen), tensor([[0.0], [2.0]]));
+/// ```
 #[derive(Tree, Clone, Debug, PartialEq)]
 pub struct BatchStatistics<T: BaseTensor, E: Float = f64> {
     /// The mean of each channel.
@@ -141,6 +178,13 @@ pub struct BatchStatistics<T: BaseTensor, E: Float = f64> {
 
 impl<T: BaseTensor, E: Float> BatchStatistics<T, E> {
     /// Before the first batch: mean 0 and variance 1.
+    ///
+    /// ```
+    /// use polygrad::nn::BatchStatistics;
+    /// use polygrad::{Concrete, tensor};
+    /// let before: BatchStatistics<Concrete> = BatchStatistics::new(2);
+    /// assert_eq!((before.mean, before.variance), (tensor([0.0, 0.0]), tensor([1.0, 1.0])));
+    /// ```
     #[track_caller]
     pub fn new(channels: usize) -> Self {
         BatchStatistics { mean: Tensor::zeros([channels]), variance: Tensor::ones([channels]) }
@@ -149,6 +193,14 @@ impl<T: BaseTensor, E: Float> BatchStatistics<T, E> {
 
 impl<T: BaseTensor, E: Float> BatchNorm<T, E> {
     /// For so many channels: gain 1, shift 0, `momentum = 0.9`, `epsilon = 1e-5`.
+    ///
+    /// ```
+    /// use polygrad::nn::BatchNorm;
+    /// use polygrad::{Concrete, tensor};
+    /// let norm: BatchNorm<Concrete> = BatchNorm::new(2);
+    /// assert_eq!((norm.gain, norm.shift), (tensor([1.0, 1.0]), tensor([0.0, 0.0])));
+    /// assert_eq!((norm.momentum, norm.epsilon), (0.9, 1e-5));
+    /// ```
     #[track_caller]
     pub fn new(channels: usize) -> Self {
         BatchNorm { gain: Tensor::ones([channels]), shift: Tensor::zeros([channels]), momentum: 0.9, epsilon: 1e-5 }
@@ -159,6 +211,16 @@ impl<T: BaseTensor, E: Float> BatchNorm<T, E> {
     ///
     /// Within one recorded step the loss may call this for its value and the step once more for the averages: equal
     /// operations are computed once.
+    ///
+    /// ```
+    /// use polygrad::nn::{BatchNorm, BatchStatistics};
+    /// use polygrad::tensor;
+    /// let norm = BatchNorm { epsilon: 0.0, momentum: 0.75, ..BatchNorm::new(1) };
+    /// let (y, after) = norm.train(&tensor([[1.0], [5.0]]), &BatchStatistics::new(1));
+    /// assert_eq!(y, tensor([[-1.0], [1.0]]));
+    /// // Mean 3 and unbiased variance 8, with weight 0.25 beside 0 and 1.
+    /// assert_eq!((after.mean, after.variance), (tensor([0.75]), tensor([2.75])));
+    /// ```
     ///
     /// # Panics
     /// When axis 1 has not the size of the parameters, or there are fewer than two numbers for each channel.
@@ -200,6 +262,14 @@ impl<T: BaseTensor, E: Float> BatchNorm<T, E> {
     }
 
     /// Each channel normalised by the averages of training: a function of each example alone.
+    ///
+    /// ```
+    /// use polygrad::nn::{BatchNorm, BatchStatistics};
+    /// use polygrad::tensor;
+    /// let norm = BatchNorm { gain: tensor([3.0]), epsilon: 0.0, ..BatchNorm::new(1) };
+    /// let seen = BatchStatistics { mean: tensor([1.0]), variance: tensor([4.0]) };
+    /// assert_eq!(norm.apply(&tensor([[1.0], [5.0]]), &seen), tensor([[0.0], [6.0]]));
+    /// ```
     ///
     /// # Panics
     /// When axis 1 has not the size of the parameters.

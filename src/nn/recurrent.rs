@@ -28,10 +28,25 @@ pub trait RecurrentCell<T: BaseTensor, E: Float = f64> {
     type State: Tree<T, With<T> = Self::State>;
 
     /// The state before anything was read: zeros, for so many sequences.
+    ///
+    /// ```
+    /// use polygrad::nn::{Linear, RecurrentCell, Rnn};
+    /// use polygrad::tensor;
+    /// let cell = Rnn { input: Linear { weight: tensor([[1.0], [2.0]]), bias: None }, state: tensor([[0.5]]) };
+    /// assert_eq!(cell.start(2), tensor([[0.0], [0.0]]));
+    /// ```
     #[track_caller]
     fn start(&self, batch: usize) -> Self::State;
 
     /// The next state, after an input `[batch, inputs]`.
+    ///
+    /// ```
+    /// use polygrad::nn::{Linear, RecurrentCell, Rnn};
+    /// use polygrad::tensor;
+    /// let cell = Rnn { input: Linear { weight: tensor([[1.0], [2.0]]), bias: None }, state: tensor([[0.5]]) };
+    /// let h = cell.step(&tensor([[4.0]]), &tensor([[-2.0, 1.0]]));
+    /// assert_eq!(h.item(), 2f64.tanh());
+    /// ```
     ///
     /// # Panics
     /// When the input has another size than the cell has inputs, or state and input have different batches.
@@ -39,13 +54,40 @@ pub trait RecurrentCell<T: BaseTensor, E: Float = f64> {
     fn step(&self, state: &Self::State, x: &Tensor<T, 2, E>) -> Self::State;
 
     /// What a state shows to the outside, `[batch, hidden]`.
+    ///
+    /// ```
+    /// use polygrad::array::Rng;
+    /// use polygrad::nn::{Lstm, RecurrentCell};
+    /// use polygrad::tensor;
+    /// let cell: Lstm<_> = Lstm::new(3, 1, &mut Rng::new(1));
+    /// // The output of a state `(h, c)` is `h`.
+    /// assert_eq!(cell.output(&(tensor([[0.5]]), tensor([[2.0]]))), tensor([[0.5]]));
+    /// ```
     fn output(&self, state: &Self::State) -> Tensor<T, 2, E>;
 
     /// Panics unless a state and inputs of this shape, `[.., batch, inputs]`, fit the cell: what a step and a run ask first.
+    ///
+    /// ```
+    /// use polygrad::array::Rng;
+    /// use polygrad::nn::{Gru, RecurrentCell};
+    /// let cell: Gru<_> = Gru::new(3, 4, &mut Rng::new(1));
+    /// let fits = |inputs: [usize; 2]| std::panic::catch_unwind(|| cell.check(&cell.start(2), &inputs)).is_ok();
+    /// assert!(fits([2, 3]) && !fits([2, 5]));
+    /// ```
     #[track_caller]
     fn check(&self, _state: &Self::State, _inputs: &[usize]) {}
 
     /// The last state, and the outputs `[time, batch, hidden]` of all times, after inputs `[time, batch, inputs]`.
+    ///
+    /// ```
+    /// use polygrad::nn::{Linear, RecurrentCell, Rnn};
+    /// use polygrad::tensor;
+    /// let cell = Rnn { input: Linear { weight: tensor([[1.0]]), bias: None }, state: tensor([[1.0]]) };
+    /// // One sequence, two times.
+    /// let (last, outputs) = cell.run(cell.start(1), &tensor([[[1.0]], [[0.0]]]));
+    /// assert_eq!(outputs.to_vec(), [1f64.tanh(), 1f64.tanh().tanh()]);
+    /// assert_eq!(last, outputs.row(1));
+    /// ```
     ///
     /// # Panics
     /// When the inputs have another size than the cell has inputs, or state and inputs have different batches.
@@ -144,6 +186,13 @@ pub struct Rnn<T: BaseTensor, E: Float = f64> {
 impl<E: Float> Rnn<Array, E> {
     /// A cell with so many inputs and so many numbers in its state: input weights by [`Init::GlorotUniform`], state
     /// weights by [`Init::Orthogonal`].
+    ///
+    /// ```
+    /// use polygrad::array::Rng;
+    /// use polygrad::nn::Rnn;
+    /// let cell: Rnn<_> = Rnn::new(3, 8, &mut Rng::new(1));
+    /// assert_eq!((cell.input.weight.shape(), cell.state.shape()), ([3, 8], [8, 8]));
+    /// ```
     #[track_caller]
     pub fn new(inputs: usize, hidden: usize, rng: &mut Rng) -> Self {
         let (input, state) = gates([inputs, hidden], 1, rng);
@@ -202,6 +251,13 @@ pub struct Gru<T: BaseTensor, E: Float = f64> {
 impl<E: Float> Gru<Array, E> {
     /// A cell with so many inputs and so many numbers in its state: input weights by [`Init::GlorotUniform`], state
     /// weights by [`Init::Orthogonal`] for each gate, biases 0.
+    ///
+    /// ```
+    /// use polygrad::array::Rng;
+    /// use polygrad::nn::Gru;
+    /// let cell: Gru<_> = Gru::new(3, 8, &mut Rng::new(1));
+    /// assert_eq!((cell.input.weight.shape(), cell.state.shape()), ([3, 24], [8, 24]));
+    /// ```
     #[track_caller]
     pub fn new(inputs: usize, hidden: usize, rng: &mut Rng) -> Self {
         let (input, state) = gates([inputs, hidden], 3, rng);
@@ -268,6 +324,15 @@ impl<E: Float> Lstm<Array, E> {
     ///
     /// (Jozefowicz, Zaremba and Sutskever, *An empirical exploration of recurrent network architectures*, ICML 2015,
     /// section 2.)
+    ///
+    /// ```
+    /// use polygrad::array::Rng;
+    /// use polygrad::nn::Lstm;
+    /// use polygrad::tensor;
+    /// let cell: Lstm<_> = Lstm::new(3, 1, &mut Rng::new(1));
+    /// assert_eq!(cell.input.weight.shape(), [3, 4]);
+    /// assert_eq!(cell.input.bias, Some(tensor([0.0, 1.0, 0.0, 0.0])));
+    /// ```
     #[track_caller]
     pub fn new(inputs: usize, hidden: usize, rng: &mut Rng) -> Self {
         let (input, state) = gates([inputs, hidden], 4, rng);

@@ -495,6 +495,12 @@ macro_rules! unary_rows {
             ///
             /// The error in `f64` is below `4e-15` relative to the larger of `|digamma x|` and 1, unless `x` is so near
             /// to a negative integer that the rounding of `x` itself has a larger effect.
+            ///
+            /// ```
+            /// use polygrad::tensor;
+            /// // Less Euler's constant.
+            /// assert!((tensor(1.0).digamma() + 0.5772156649015329).abs().item() < 1e-15);
+            /// ```
             digamma => Digamma {
                 kernel: |x| c(rows::digamma(x.as_f64())),
                 derivative: |x, _y| x.map(Unary::Trigamma).singular(),
@@ -509,6 +515,11 @@ macro_rules! unary_rows {
             ///
             /// The relative error in `f64` is below `2e-15`, unless `x` is so near to a negative integer that the
             /// rounding of `x` itself has a larger effect.
+            ///
+            /// ```
+            /// use polygrad::tensor;
+            /// assert!((tensor(1.0).trigamma() - std::f64::consts::PI.powi(2) / 6.0).abs().item() < 1e-14);
+            /// ```
             trigamma => Trigamma {
                 kernel: |x| c(rows::trigamma(x.as_f64())),
                 derivative: |x, _y| x.with(Binary::Polygamma, &x.c(2.0)).singular(),

@@ -50,6 +50,15 @@ where
 {
     /// The function `f`, recorded for parameters like `start`.
     ///
+    /// ```
+    /// use argmin::core::CostFunction;
+    /// use polygrad::optim::argmin::Problem;
+    /// use polygrad::{Tensor, tensor};
+    /// let problem = Problem::new(|x: &Tensor<_, 1>| x.square().sum(), &tensor([0.0, 0.0]));
+    /// assert_eq!(problem.cost(&vec![3.0, 4.0])?, 25.0);
+    /// # Ok::<(), argmin::core::Error>(())
+    /// ```
+    ///
     /// # Panics
     /// When `f` inspects values, or a variable of a loop escapes from it.
     #[track_caller]
@@ -58,6 +67,16 @@ where
     }
 
     /// The function `f`, recorded for parameters like `start`, with these data.
+    ///
+    /// ```
+    /// use argmin::core::Gradient;
+    /// use polygrad::optim::argmin::Problem;
+    /// use polygrad::{Tensor, tensor};
+    /// let distance = |x: &Tensor<_, 1>, y: &Tensor<_, 1>| (x - y).square().sum();
+    /// let problem = Problem::new_with(distance, &tensor([0.0, 0.0]), &tensor([1.0, 2.0]));
+    /// assert_eq!(problem.gradient(&vec![0.0, 0.0])?, [-2.0, -4.0]);
+    /// # Ok::<(), argmin::core::Error>(())
+    /// ```
     ///
     /// # Panics
     /// When `f` inspects values, or a variable of a loop escapes from it.
@@ -75,11 +94,29 @@ where
     }
 
     /// The raveled parameters with which the problem was made.
+    ///
+    /// ```
+    /// use polygrad::optim::argmin::Problem;
+    /// use polygrad::{Tensor, tensor};
+    /// let f = |(x, y): &(Tensor<_, 0>, Tensor<_, 1>)| x * y.sum();
+    /// let problem = Problem::new(f, &(tensor(1.0), tensor([2.0, 3.0])));
+    /// assert_eq!(problem.start(), [1.0, 2.0, 3.0]);
+    /// ```
     pub fn start(&self) -> Vec<f64> {
         self.start.clone()
     }
 
     /// The parameters of a vector that a solver returned.
+    ///
+    /// ```
+    /// use polygrad::optim::argmin::Problem;
+    /// use polygrad::{Tensor, tensor};
+    /// let f = |(x, y): &(Tensor<_, 0>, Tensor<_, 1>)| x * y.sum();
+    /// let problem = Problem::new(f, &(tensor(1.0), tensor([2.0, 3.0])));
+    /// assert_eq!(problem.tree(&[7.0, 8.0, 9.0])?, (tensor(7.0), tensor([8.0, 9.0])));
+    /// assert!(problem.tree(&[7.0]).is_err());
+    /// # Ok::<(), argmin::core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// When the vector has not as many elements as the parameters.
@@ -134,6 +171,17 @@ impl<P> Hessian for Problem<P> {
 }
 
 /// The Hessian of a [`Problem`] at a point, as a linear map.
+///
+/// ```
+/// use argmin::core::Hessian;
+/// use argmin_math::ArgminDot;
+/// use polygrad::optim::argmin::{HessianAt, Problem};
+/// use polygrad::{Tensor, tensor};
+/// let problem = Problem::new(|x: &Tensor<_, 1>| x.powi(3).sum(), &tensor([1.0, 2.0]));
+/// let hessian: HessianAt<_> = problem.hessian(&vec![1.0, 2.0])?;
+/// assert_eq!(hessian.dot(&vec![1.0, 1.0]), [6.0, 12.0]);
+/// # Ok::<(), argmin::core::Error>(())
+/// ```
 pub struct HessianAt<P> {
     function: Arc<FlatFunction<P>>,
     at: Vec<f64>,

@@ -31,6 +31,14 @@ pub struct Sgd {
 impl Sgd {
     /// Gradient descent at a rate: a number, or a schedule.
     ///
+    /// ```
+    /// use polygrad::optim::{Optimizer, Rate, Sgd};
+    /// use polygrad::tensor;
+    /// let step = |sgd: Sgd| sgd.update(&tensor(1.0), &tensor(2.0), &sgd.init(&tensor(1.0))).0;
+    /// assert_eq!(step(Sgd::new(0.25)), tensor(0.5));
+    /// assert_eq!(step(Sgd::new(Rate::cosine(0.25, 0.0, 100))), tensor(0.5));
+    /// ```
+    ///
     /// # Panics
     /// When a rate given as a number is negative or not finite.
     #[track_caller]
@@ -39,6 +47,15 @@ impl Sgd {
     }
 
     /// With momentum: the factor by which each update multiplies the velocity.
+    ///
+    /// ```
+    /// use polygrad::optim::{Optimizer, Sgd};
+    /// use polygrad::tensor;
+    /// let sgd = Sgd::new(0.25).momentum(0.5);
+    /// let (x, state) = sgd.update(&tensor(1.0), &tensor(2.0), &sgd.init(&tensor(1.0)));
+    /// // The velocity is `0.5 * 2 + 0`.
+    /// assert_eq!((x.item(), sgd.update(&x, &tensor(0.0), &state).0.item()), (0.5, 0.25));
+    /// ```
     ///
     /// # Panics
     /// When `momentum` is not in `0..1`.
@@ -49,6 +66,14 @@ impl Sgd {
     }
 
     /// With Nesterov's momentum: the step looks ahead along the new velocity.
+    ///
+    /// ```
+    /// use polygrad::optim::{Optimizer, Sgd};
+    /// use polygrad::tensor;
+    /// let sgd = Sgd::new(0.25).momentum(0.5).nesterov();
+    /// // The step is `0.25 * (2 + 0.5 * 2)`.
+    /// assert_eq!(sgd.update(&tensor(1.0), &tensor(2.0), &sgd.init(&tensor(1.0))).0, tensor(0.25));
+    /// ```
     ///
     /// # Panics
     /// When there is no momentum.
@@ -110,6 +135,15 @@ pub struct Adam {
 impl Adam {
     /// Adam at a rate, a number or a schedule, with `b1 = 0.9`, `b2 = 0.999`, `eps = 1e-8` and no decay.
     ///
+    /// ```
+    /// use polygrad::optim::{Adam, Optimizer};
+    /// use polygrad::tensor;
+    /// let adam = Adam::new(0.5);
+    /// assert_eq!(adam, Adam::new(0.5).betas(0.9, 0.999).epsilon(1e-8).decay(0.0));
+    /// let (x, _) = adam.update(&tensor(1.0), &tensor(10.0), &adam.init(&tensor(1.0)));
+    /// assert!((x - 0.5).abs().item() < 1e-8);
+    /// ```
+    ///
     /// # Panics
     /// When a rate given as a number is negative or not finite.
     #[track_caller]
@@ -118,6 +152,15 @@ impl Adam {
     }
 
     /// With other decay rates `b1` and `b2` of the moments.
+    ///
+    /// ```
+    /// use polygrad::optim::{Adam, Optimizer};
+    /// use polygrad::tensor;
+    /// let adam = Adam::new(0.5).betas(0.0, 0.75);
+    /// let (_, state) = adam.update(&tensor(1.0), &tensor(2.0), &adam.init(&tensor(1.0)));
+    /// // The moments are `g`, and a quarter of `g^2`.
+    /// assert_eq!(state.moments, [tensor(2.0), tensor(1.0)]);
+    /// ```
     ///
     /// # Panics
     /// When one is not in `0..1`.
@@ -128,6 +171,15 @@ impl Adam {
     }
 
     /// With another `eps`, which bounds the steps of elements whose gradient is almost zero.
+    ///
+    /// ```
+    /// use polygrad::optim::{Adam, Optimizer};
+    /// use polygrad::tensor;
+    /// let step = |adam: Adam| adam.update(&tensor(1.0), &tensor(1.0), &adam.init(&tensor(1.0))).0;
+    /// // The step is `0.5 g / (|g| + eps)`.
+    /// assert!((step(Adam::new(0.5)) - 0.5).abs().item() < 1e-8);
+    /// assert!((step(Adam::new(0.5).epsilon(1.0)) - 0.75).abs().item() < 1e-8);
+    /// ```
     ///
     /// # Panics
     /// When it is negative or not finite.

@@ -25,6 +25,13 @@ impl<T: BaseTensor> Key<T> {
     }
 
     /// [`uniform`](Key::uniform) of type `E`; in `f32` the upper 23 of 32 random bits, times `2^-23`.
+    ///
+    /// ```
+    /// use polygrad::random::Key;
+    /// use polygrad::{Concrete, Tensor};
+    /// let x: Tensor<Concrete, 1, f32> = Key::new(42).uniform_as([1000]);
+    /// assert!(x.min_all().item() >= 0.0 && x.max_all().item() < 1.0 && (x.mean().item() - 0.5).abs() < 0.05);
+    /// ```
     #[track_caller]
     pub fn uniform_as<E: Float, const D: usize>(&self, shape: [usize; D]) -> Tensor<T, D, E> {
         // As many bits as there are in a fraction.
@@ -71,6 +78,13 @@ impl<T: BaseTensor> Key<T> {
     }
 
     /// [`normal`](Key::normal) of type `E`.
+    ///
+    /// ```
+    /// use polygrad::random::Key;
+    /// use polygrad::{Concrete, Tensor};
+    /// let x: Tensor<Concrete, 1, f32> = Key::new(42).normal_as([10_000]);
+    /// assert!(x.mean().item().abs() < 0.05 && (x.square().mean().item() - 1.0).abs() < 0.05);
+    /// ```
     #[track_caller]
     pub fn normal_as<E: Float, const D: usize>(&self, shape: [usize; D]) -> Tensor<T, D, E> {
         // The next number above -1, so that u is neither -1 nor 1.
@@ -123,6 +137,13 @@ impl<T: BaseTensor> Key<T> {
     }
 
     /// [`exponential`](Key::exponential) of type `E`.
+    ///
+    /// ```
+    /// use polygrad::random::Key;
+    /// use polygrad::{Concrete, Tensor};
+    /// let x: Tensor<Concrete, 1, f32> = Key::new(1).exponential_as([1000]);
+    /// assert!(x.min_all().item() >= 0.0 && (x.mean().item() - 1.0).abs() < 0.1);
+    /// ```
     #[track_caller]
     pub fn exponential_as<E: Float, const D: usize>(&self, shape: [usize; D]) -> Tensor<T, D, E> {
         -(-self.uniform_as::<E, D>(shape)).log1p()
@@ -145,6 +166,14 @@ impl<T: BaseTensor> Key<T> {
     }
 
     /// [`gumbel`](Key::gumbel) of type `E`.
+    ///
+    /// ```
+    /// use polygrad::random::Key;
+    /// use polygrad::{Concrete, Tensor};
+    /// let x: Tensor<Concrete, 1, f32> = Key::new(1).gumbel_as([10_000]);
+    /// // The mean of the distribution is Euler's constant.
+    /// assert!((x.mean().item() - 0.5772).abs() < 0.05);
+    /// ```
     #[track_caller]
     pub fn gumbel_as<E: Float, const D: usize>(&self, shape: [usize; D]) -> Tensor<T, D, E> {
         let u = self.uniform_as::<E, D>(shape) + E::min_positive_value();

@@ -38,6 +38,14 @@ impl<T: BaseTensor> Key<T> {
     }
 
     /// The logarithms of the numbers of [`gamma`](Key::gamma), which do not underflow.
+    ///
+    /// ```
+    /// use polygrad::random::Key;
+    /// use polygrad::{Concrete, tensor};
+    /// let (key, shapes) = (Key::<Concrete>::new(1), tensor([2.5, 1e-4]));
+    /// assert_eq!(key.log_gamma(&shapes).exp(), key.gamma(&shapes));
+    /// assert!(key.log_gamma(&shapes).is_finite().all().item());
+    /// ```
     #[track_caller]
     pub fn log_gamma<E: Float, const D: usize>(&self, shapes: &Tensor<T, D, E>) -> Tensor<T, D, E> {
         custom_jvp(

@@ -80,6 +80,12 @@ impl<T: BaseTensor> Key<T> {
     }
 
     /// The key with these 64 bits: of [`into_tensor`](Key::into_tensor), or an element of [`keys`](Key::keys).
+    ///
+    /// ```
+    /// use polygrad::random::Key;
+    /// use polygrad::tensor;
+    /// assert_eq!(Key::from_tensor(tensor(42)), Key::new(42));
+    /// ```
     pub fn from_tensor(word: Tensor<T, 0, i64>) -> Key<T> {
         Key { word }
     }

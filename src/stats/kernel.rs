@@ -22,6 +22,13 @@ use crate::dtype::Float;
 use crate::tensor::{Above, Elements, Operand, Rank, Tensor};
 
 /// [`normal`](super::normal) without `-ln(2 pi) / 2`.
+///
+/// ```
+/// use polygrad::stats::kernel;
+/// use polygrad::tensor;
+/// // `-((x - 1) / 2)^2 / 2 - ln 2`.
+/// assert_eq!(kernel::normal(&tensor([1.0, 5.0]), 1.0, 2.0).to_vec(), [-2f64.ln(), -2.0 - 2f64.ln()]);
+/// ```
 #[track_caller]
 pub fn normal<T: BaseTensor, const D: usize, E: Float>(
     x: &Tensor<T, D, E>,
@@ -32,6 +39,13 @@ pub fn normal<T: BaseTensor, const D: usize, E: Float>(
 }
 
 /// [`half_normal`](super::half_normal) without `ln(2 / pi) / 2`.
+///
+/// ```
+/// use polygrad::stats::kernel;
+/// use polygrad::tensor;
+/// // `-x^2 / 2`, for `x >= 0`.
+/// assert_eq!(kernel::half_normal(&tensor([2.0, -2.0]), 1.0), tensor([-2.0, f64::NEG_INFINITY]));
+/// ```
 #[track_caller]
 pub fn half_normal<T: BaseTensor, const D: usize, E: Float>(
     x: &Tensor<T, D, E>,
@@ -43,6 +57,14 @@ pub fn half_normal<T: BaseTensor, const D: usize, E: Float>(
 }
 
 /// [`student_t`](super::student_t) without `-ln(pi) / 2`.
+///
+/// ```
+/// use polygrad::stats::{self, kernel};
+/// use polygrad::tensor;
+/// let x = tensor([0.5, 2.0]);
+/// let left_out = stats::student_t(&x, 3.0, 1.0, 2.0) - kernel::student_t(&x, 3.0, 1.0, 2.0);
+/// assert!((left_out + std::f64::consts::PI.ln() / 2.0).abs().max_all().item() < 1e-14);
+/// ```
 #[track_caller]
 pub fn student_t<T: BaseTensor, const D: usize, E: Float>(
     x: &Tensor<T, D, E>,
@@ -56,6 +78,14 @@ pub fn student_t<T: BaseTensor, const D: usize, E: Float>(
 }
 
 /// [`half_student_t`](super::half_student_t) without `ln 2 - ln(pi) / 2`.
+///
+/// ```
+/// use polygrad::stats::{self, kernel};
+/// use polygrad::tensor;
+/// let x = tensor([0.5, 2.0]);
+/// let left_out = stats::half_student_t(&x, 3.0, 2.0) - kernel::half_student_t(&x, 3.0, 2.0);
+/// assert!((left_out - 2f64.ln() + std::f64::consts::PI.ln() / 2.0).abs().max_all().item() < 1e-14);
+/// ```
 #[track_caller]
 pub fn half_student_t<T: BaseTensor, const D: usize, E: Float>(
     x: &Tensor<T, D, E>,
@@ -70,6 +100,14 @@ pub fn half_student_t<T: BaseTensor, const D: usize, E: Float>(
 }
 
 /// [`cauchy`](super::cauchy) without `-ln pi`.
+///
+/// ```
+/// use polygrad::stats::kernel;
+/// use polygrad::tensor;
+/// // `-ln(1 + x^2)`.
+/// let density = kernel::cauchy(&tensor([0.0, 1.0]), 0.0, 1.0);
+/// assert!((density - tensor([0.0, -2f64.ln()])).abs().max_all().item() < 1e-15);
+/// ```
 #[track_caller]
 pub fn cauchy<T: BaseTensor, const D: usize, E: Float>(
     x: &Tensor<T, D, E>,
@@ -82,6 +120,14 @@ pub fn cauchy<T: BaseTensor, const D: usize, E: Float>(
 }
 
 /// [`half_cauchy`](super::half_cauchy) without `ln(2 / pi)`.
+///
+/// ```
+/// use polygrad::stats::kernel;
+/// use polygrad::tensor;
+/// // `-ln(1 + x^2)`, for `x >= 0`.
+/// let density = kernel::half_cauchy(&tensor([1.0, -1.0]), 1.0).to_vec();
+/// assert!((density[0] + 2f64.ln()).abs() < 1e-15 && density[1] == f64::NEG_INFINITY);
+/// ```
 #[track_caller]
 pub fn half_cauchy<T: BaseTensor, const D: usize, E: Float>(
     x: &Tensor<T, D, E>,
@@ -93,6 +139,13 @@ pub fn half_cauchy<T: BaseTensor, const D: usize, E: Float>(
 }
 
 /// [`laplace`](super::laplace) without `-ln 2`.
+///
+/// ```
+/// use polygrad::stats::kernel;
+/// use polygrad::tensor;
+/// // `-|x - 1|`.
+/// assert_eq!(kernel::laplace(&tensor([1.0, -2.0]), 1.0, 1.0), tensor([0.0, -3.0]));
+/// ```
 #[track_caller]
 pub fn laplace<T: BaseTensor, const D: usize, E: Float>(
     x: &Tensor<T, D, E>,
@@ -105,6 +158,14 @@ pub fn laplace<T: BaseTensor, const D: usize, E: Float>(
 }
 
 /// [`lognormal`](super::lognormal) without `-ln(2 pi) / 2`.
+///
+/// ```
+/// use polygrad::stats::kernel;
+/// use polygrad::tensor;
+/// // `-(ln x)^2 / 2 - ln x`, for `x > 0`.
+/// let density = kernel::lognormal(&tensor([1f64.exp(), 0.0]), 0.0, 1.0).to_vec();
+/// assert!((density[0] + 1.5).abs() < 1e-15 && density[1] == f64::NEG_INFINITY);
+/// ```
 #[track_caller]
 pub fn lognormal<T: BaseTensor, const D: usize, E: Float>(
     x: &Tensor<T, D, E>,
@@ -117,6 +178,14 @@ pub fn lognormal<T: BaseTensor, const D: usize, E: Float>(
 }
 
 /// [`binomial_logit`](super::binomial_logit) without `ln (trials choose y)`.
+///
+/// ```
+/// use polygrad::stats::kernel;
+/// use polygrad::tensor;
+/// // Each of two trials has probability 1/2, whatever the number of successes.
+/// let density = kernel::binomial_logit(&tensor([0, 1, 2]), 2, 0.0);
+/// assert!((density + 2.0 * 2f64.ln()).abs().max_all().item() < 1e-15);
+/// ```
 #[track_caller]
 pub fn binomial_logit<T: BaseTensor, const D: usize, E: Float>(
     y: &Tensor<T, D, i64>,
@@ -129,6 +198,13 @@ pub fn binomial_logit<T: BaseTensor, const D: usize, E: Float>(
 }
 
 /// [`poisson_log`](super::poisson_log) without `-ln y!`.
+///
+/// ```
+/// use polygrad::stats::kernel;
+/// use polygrad::tensor;
+/// // `y log_rate - e^log_rate`.
+/// assert_eq!(kernel::poisson_log(&tensor([0, 3]), 0.0), tensor([-1.0, -1.0]));
+/// ```
 #[track_caller]
 pub fn poisson_log<T: BaseTensor, const D: usize, E: Float>(
     y: &Tensor<T, D, i64>,
@@ -140,6 +216,14 @@ pub fn poisson_log<T: BaseTensor, const D: usize, E: Float>(
 }
 
 /// [`neg_binomial_2_log`](super::neg_binomial_2_log) without `-ln y!`.
+///
+/// ```
+/// use polygrad::stats::{self, kernel};
+/// use polygrad::tensor;
+/// let y = tensor([0, 3]);
+/// let left_out = stats::neg_binomial_2_log(&y, 0.5, 2.0) - kernel::neg_binomial_2_log(&y, 0.5, 2.0);
+/// assert!((left_out + tensor([0.0, 6f64.ln()])).abs().max_all().item() < 1e-14);
+/// ```
 #[track_caller]
 pub fn neg_binomial_2_log<T: BaseTensor, const D: usize, E: Float>(
     y: &Tensor<T, D, i64>,
@@ -156,6 +240,14 @@ pub fn neg_binomial_2_log<T: BaseTensor, const D: usize, E: Float>(
 
 /// [`multi_normal_cholesky`](super::multi_normal_cholesky) without `-n ln(2 pi) / 2`.
 ///
+/// ```
+/// use polygrad::stats::{self, kernel};
+/// use polygrad::tensor;
+/// let (x, l) = (tensor([1.0, 2.0]), tensor([[2.0, 0.0], [0.5, 1.0]]));
+/// let left_out = stats::multi_normal_cholesky(&x, 0.0, &l) - kernel::multi_normal_cholesky(&x, 0.0, &l);
+/// assert!((left_out + (2.0 * std::f64::consts::PI).ln()).abs().max_all().item() < 1e-14);
+/// ```
+///
 /// # Panics
 /// As that function.
 #[track_caller]
@@ -171,6 +263,14 @@ where
 }
 
 /// [`linear_glm`](super::linear_glm) without `-ln(2 pi) / 2` for each observation.
+///
+/// ```
+/// use polygrad::stats::kernel;
+/// use polygrad::tensor;
+/// let (y, x, w) = (tensor([1.0, 2.5]), tensor([[1.0, 0.0], [1.0, 2.0]]), tensor([0.5, 0.75]));
+/// // The residuals are 0.5 and 0.5.
+/// assert_eq!(kernel::linear_glm(&y, &x, 0.0, &w, 1.0), tensor(-0.25));
+/// ```
 ///
 /// # Panics
 /// As that function.

@@ -131,6 +131,13 @@ impl<T: BaseTensor, const D: usize, E: Float> Complex<T, D, E> {
 
     /// The inverse of [`fft_axes`](Complex::fft_axes).
     ///
+    /// ```
+    /// use polygrad::{Complex, tensor};
+    /// let x = tensor([[1.0, 2.0], [3.0, 4.0]]).to_complex();
+    /// assert_eq!(x.fft_axes([0, 1]), tensor([[10.0, -2.0], [-4.0, 0.0]]).to_complex());
+    /// assert_eq!(x.fft_axes([0, 1]).ifft_axes([0, 1]), x);
+    /// ```
+    ///
     /// # Panics
     /// When there is no such axis, or one is named twice.
     #[track_caller]
@@ -183,6 +190,13 @@ impl<T: BaseTensor, const D: usize, E: Float> Complex<T, D, E> {
 
     /// A spectrum with frequency 0 in the middle of `axis`, at position `n / 2`.
     ///
+    /// ```
+    /// use polygrad::tensor;
+    /// // Frequencies 0, 1, 2, -2, -1 in the order of a transform of size 5.
+    /// let y = tensor([0.0, 1.0, 2.0, -2.0, -1.0]).to_complex();
+    /// assert_eq!(y.fftshift(0), tensor([-2.0, -1.0, 0.0, 1.0, 2.0]).to_complex());
+    /// ```
+    ///
     /// # Panics
     /// When there is no such axis.
     #[track_caller]
@@ -192,6 +206,12 @@ impl<T: BaseTensor, const D: usize, E: Float> Complex<T, D, E> {
     }
 
     /// The inverse of [`fftshift`](Complex::fftshift).
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// let y = tensor([-2.0, -1.0, 0.0, 1.0, 2.0]).to_complex();
+    /// assert_eq!(y.ifftshift(0), tensor([0.0, 1.0, 2.0, -2.0, -1.0]).to_complex());
+    /// ```
     ///
     /// # Panics
     /// When there is no such axis.

@@ -13,6 +13,11 @@ use crate::shape::Show;
 
 impl<const D: usize, E: Elem> Tensor<Array, D, E> {
     /// The numbers in this tensor, as an array.
+    ///
+    /// ```
+    /// use polygrad::{Array, tensor};
+    /// assert_eq!(tensor([1.0, 2.0]).array(), &Array::from([1.0, 2.0]));
+    /// ```
     pub fn array(&self) -> &Array {
         &self.raw
     }
@@ -165,6 +170,13 @@ impl<T: BaseTensor, const D: usize, E: Elem> fmt::Debug for Tensor<T, D, E> {
 }
 
 /// What a tensor is compared with to a `bool`; nothing is, except for a tensor by `==`.
+///
+/// ```
+/// use polygrad::tensor;
+/// let x = tensor([1.0, 3.0]);
+/// assert_eq!(x.lt(2.0), tensor([true, false]));
+/// assert!(x.sum().item() > 2.0);
+/// ```
 #[diagnostic::on_unimplemented(
     message = "a comparison of a tensor with `{Self}` is no `bool`: the numbers are unknown where the program is recorded or \
                differentiated",
@@ -194,6 +206,13 @@ impl<T, const D: usize, E, R: ComparedToBool> PartialOrd<R> for Tensor<T, D, E> 
 }
 
 /// What indexes a tensor by brackets; nothing does.
+///
+/// ```
+/// use polygrad::tensor;
+/// let x = tensor([1.0, 3.0]);
+/// assert_eq!((x.at([1]), x.slice(0, 1..)), (tensor(3.0), tensor([3.0])));
+/// assert_eq!(x.elements()[1], 3.0);
+/// ```
 #[diagnostic::on_unimplemented(
     message = "a tensor cannot be indexed by `[{Self}]`: its elements are values of the program, not places in memory",
     label = "an element is read by `x.at([i])`, a row by `x.row(i)`, a range by `x.slice(axis, 1..)`",

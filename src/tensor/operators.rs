@@ -65,6 +65,16 @@ pub(crate) fn stretch<'a, T: BaseTensor>(t: &'a T, shape: &[usize]) -> Cow<'a, T
 
 /// The right side of an operator whose left side is a tensor of rank `D` with elements `E`: a tensor, owned or
 /// borrowed, where both ranks are equal or one is 0; or a number of type `E`.
+///
+/// ```
+/// use polygrad::tensor::RightSide;
+/// use polygrad::{BaseTensor, Tensor, tensor};
+/// fn sum<T: BaseTensor, Y: RightSide<T, 1, f64>>(x: &Tensor<T, 1>, y: Y) -> Y::Out {
+///     x + y
+/// }
+/// let x = tensor([1.0, 2.0]);
+/// assert_eq!((sum(&x, 1.0), sum(&x, &x)), (tensor([2.0, 3.0]), tensor([2.0, 4.0])));
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot stand beside a tensor of rank {D} with elements `{E}`",
     label = "neither a tensor nor a number of type `{E}`",
@@ -127,6 +137,17 @@ impl Operator {
 
 /// The second operand of a function of a tensor of rank `D` with elements `E`, whose result has rank `D`: a tensor,
 /// owned or borrowed, of rank `D` or 0, or a number of type `E`.
+///
+/// ```
+/// use polygrad::tensor::Operand;
+/// use polygrad::{BaseTensor, Tensor, tensor};
+/// fn at_least<T: BaseTensor>(x: &Tensor<T, 1>, y: impl Operand<T, 1, f64>) -> Tensor<T, 1> {
+///     x.max(y)
+/// }
+/// let x = tensor([1.0, 3.0]);
+/// assert_eq!(at_least(&x, 2.0), tensor([2.0, 3.0]));
+/// assert_eq!(at_least(&x, tensor([0.0, 4.0])), tensor([1.0, 4.0]));
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot stand beside a tensor of rank {D} with elements `{E}`",
     label = "neither a tensor nor a number of type `{E}`",
@@ -144,6 +165,18 @@ pub trait Operand<T: BaseTensor, const D: usize, E>: RightSide<T, D, E> {
 }
 
 /// `E: SameElements<G>` says that the two element types are one.
+///
+/// ```
+/// use polygrad::tensor::SameElements;
+/// use polygrad::{BaseTensor, Elem, Num, Tensor, tensor};
+/// fn sum<T: BaseTensor, E, G: Elem>(x: &Tensor<T, 1, E>, y: &Tensor<T, 1, G>) -> Tensor<T, 1, E>
+/// where
+///     E: SameElements<G> + Num,
+/// {
+///     x + y
+/// }
+/// assert_eq!(sum(&tensor([1, 2]), &tensor([3, 4])), tensor([4, 6]));
+/// ```
 #[diagnostic::on_unimplemented(
     message = "elements `{G}` cannot stand beside elements `{Self}`",
     label = "a tensor with elements `{G}`",
@@ -155,6 +188,15 @@ pub trait SameElements<G>: Elem {}
 impl<E: Elem> SameElements<E> for E {}
 
 /// Tensors and numbers, with the type of their elements.
+///
+/// ```
+/// use polygrad::tensor::Elements;
+/// use polygrad::{DType, Elem, tensor};
+/// fn dtype<X: Elements>(_: &X) -> DType {
+///     X::Of::DTYPE
+/// }
+/// assert_eq!((dtype(&tensor([1, 2])), dtype(&2.0f32)), (DType::I64, DType::F32));
+/// ```
 pub trait Elements {
     /// The element type.
     type Of: Elem;
@@ -359,6 +401,15 @@ number_left!(Div div, div_op, f64 f32);
 number_left!(Rem rem, rem_op, i64);
 
 /// `E: TakesIntegers` says that an integer may stand on the left of a tensor with elements `E`: `E` is `i64`.
+///
+/// ```
+/// use polygrad::tensor::TakesIntegers;
+/// use polygrad::{BaseTensor, Tensor, tensor};
+/// fn twice<T: BaseTensor, E: TakesIntegers>(x: &Tensor<T, 1, E>) -> Tensor<T, 1, E> {
+///     2 * x
+/// }
+/// assert_eq!(twice(&tensor([1, 2])), tensor([2, 4]));
+/// ```
 #[diagnostic::on_unimplemented(
     message = "an integer cannot stand beside a tensor with elements `{Self}`",
     label = "numbers have the element type of the tensor, `{Self}`",

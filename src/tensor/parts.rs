@@ -18,6 +18,15 @@ use crate::shape::{Shape, Show, check_possible};
 use crate::tree::Tree;
 
 /// One of several tensors of rank `D`: a tensor, owned or borrowed, or a number, which has rank 0.
+///
+/// ```
+/// use polygrad::tensor::Part;
+/// use polygrad::{BaseTensor, Tensor, stack, tensor};
+/// fn pair<T: BaseTensor>(a: impl Part<T, 0, f64>, b: impl Part<T, 0, f64>) -> Tensor<T, 1> {
+///     stack((a, b))
+/// }
+/// assert_eq!(pair(tensor(1.0), 2.0), tensor([1.0, 2.0]));
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot stand among tensors of rank {D} with elements `{E}`",
     label = "a tensor of rank {D} with elements `{E}` is needed",
@@ -49,6 +58,17 @@ impl<T: BaseTensor, const D: usize, E: Elem> Part<T, D, E> for &Tensor<T, D, E> 
 
 /// Several tensors of one rank and element type: an array, a vector or a slice of tensors, owned or borrowed, or a
 /// tuple, which may mix them.
+///
+/// ```
+/// use polygrad::tensor::Parts;
+/// use polygrad::{BaseTensor, Tensor, concat, tensor};
+/// fn joined<T: BaseTensor>(parts: impl Parts<T, 1, f64>) -> Tensor<T, 1> {
+///     concat(0, parts)
+/// }
+/// let x = tensor([1.0, 2.0]);
+/// assert_eq!(joined(vec![&x, &x]), tensor([1.0, 2.0, 1.0, 2.0]));
+/// assert_eq!(joined((&x, -&x)), tensor([1.0, 2.0, -1.0, -2.0]));
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not several tensors of one rank",
     label = "an array, a vector, a slice or a tuple of tensors is needed",
@@ -193,6 +213,16 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
 }
 
 /// A branch of [`cond`]: a tensor of rank `D`, owned or borrowed, or a number, which has the shape of the other branch.
+///
+/// ```
+/// use polygrad::tensor::Branch;
+/// use polygrad::{BaseTensor, Tensor, cond, tensor};
+/// fn if_positive<T: BaseTensor>(x: &Tensor<T, 0>, otherwise: impl Branch<T, 0, f64>) -> Tensor<T, 0> {
+///     cond(x.gt(0.0), x, otherwise)
+/// }
+/// assert_eq!(if_positive(&tensor(-3.0), 1.0), tensor(1.0));
+/// assert_eq!(if_positive(&tensor(3.0), tensor(1.0)), tensor(3.0));
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a branch where the other is a tensor of rank {D} with elements `{E}`",
     label = "a tensor of rank {D}, or a number of type `{E}`, is needed",
@@ -235,6 +265,15 @@ impl<T: BaseTensor, const D: usize, E: Elem> Branch<T, D, E> for E {
 }
 
 /// A condition of [`cond`]: one truth value, owned or borrowed.
+///
+/// ```
+/// use polygrad::tensor::Condition;
+/// use polygrad::{BaseTensor, Tensor, cond, tensor};
+/// fn negated_if<T: BaseTensor>(condition: impl Condition<T>, x: &Tensor<T, 1>) -> Tensor<T, 1> {
+///     cond(condition, -x, x)
+/// }
+/// assert_eq!(negated_if(tensor(true), &tensor([1.0, 2.0])), tensor([-1.0, -2.0]));
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a condition",
     label = "a `Tensor<T, 0, bool>` is needed, such as `x.gt(0.0)` of a scalar `x`",
@@ -299,6 +338,18 @@ pub fn cond<T: BaseTensor, const D: usize, E: Elem>(
 
 /// The first carry of a loop: a tensor or a tree of tensors, owned or borrowed, or a number, which becomes a tensor of
 /// rank 0.
+///
+/// ```
+/// use polygrad::tensor::Start;
+/// use polygrad::{BaseTensor, Tensor, iterate, tensor};
+/// /// Three steps of Newton's method for the root of 2.
+/// fn root_of_two<T: BaseTensor>(start: impl Start<T, Tensor<T, 0>>) -> Tensor<T, 0> {
+///     iterate(3, start, |_, x| (&x + 2.0 / &x) * 0.5)
+/// }
+/// let root = root_of_two(tensor(1.5));
+/// assert_eq!(root, root_of_two(1.5));
+/// assert!((root - 2f64.sqrt()).abs().item() < 1e-10);
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the first carry of a loop",
     label = "a tensor, a tree of tensors, or a number of type `f64` or `i64` is needed",

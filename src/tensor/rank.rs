@@ -8,6 +8,18 @@ use crate::base::BaseTensor;
 use crate::dtype::{Elem, Float};
 
 /// A rank as a type, for stating relations between ranks.
+///
+/// ```
+/// use polygrad::tensor::{Above, Rank};
+/// use polygrad::{BaseTensor, Tensor, tensor};
+/// fn total<T: BaseTensor, const D: usize, const M: usize>(x: &Tensor<T, D>) -> Tensor<T, M>
+/// where
+///     Rank<D>: Above<M>,
+/// {
+///     x.sum_outer()
+/// }
+/// assert_eq!(total(&tensor([[1.0, 2.0], [3.0, 4.0]])), tensor([4.0, 6.0]));
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Rank<const D: usize>;
 
@@ -41,6 +53,22 @@ pub trait Above<const M: usize> {}
 
 /// `Rank<D>: Plus<K, M>` says `D = K + M`: the bound of functions that index with `K` indices, or build an array by `K`
 /// variables.
+///
+/// ```
+/// use polygrad::tensor::{Indices, Plus, Rank};
+/// use polygrad::{BaseTensor, Tensor, tensor};
+/// fn part<T: BaseTensor, const D: usize, const K: usize, const M: usize>(
+///     x: &Tensor<T, D>,
+///     ix: impl Indices<T, K>,
+/// ) -> Tensor<T, M>
+/// where
+///     Rank<D>: Plus<K, M>,
+/// {
+///     x.at(ix)
+/// }
+/// let x = tensor([[1.0, 2.0], [3.0, 4.0]]);
+/// assert_eq!((part(&x, [1]), part(&x, [1, 0])), (tensor([3.0, 4.0]), tensor(3.0)));
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not the sum of the two ranks required here",
     label = "the number of indices or named axes, and the rank of what is left, must add up to this rank",
@@ -49,6 +77,19 @@ pub trait Above<const M: usize> {}
 pub trait Plus<const K: usize, const M: usize> {}
 
 /// `Rank<R>: AtLeast<D>` says `R >= D`: a tensor of rank `D` can be broadcast to rank `R`.
+///
+/// ```
+/// use polygrad::tensor::{AtLeast, Rank};
+/// use polygrad::{BaseTensor, Tensor, tensor};
+/// /// The sum of each line and a bias.
+/// fn biased<T: BaseTensor, const D: usize>(x: &Tensor<T, D>, bias: &Tensor<T, 1>) -> Tensor<T, D>
+/// where
+///     Rank<D>: AtLeast<1>,
+/// {
+///     x + bias.up_to(x)
+/// }
+/// assert_eq!(biased(&tensor([[1.0, 2.0]]), &tensor([10.0, 20.0])), tensor([[11.0, 22.0]]));
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is below the rank {D} of this tensor",
     label = "a tensor is brought up to its own rank or a higher one",
@@ -73,6 +114,20 @@ at_least! {
 
 /// `Rank<B>: SideOf<D>` says that tensors of rank `B` are right-hand sides for matrices of rank `D`: `B = D` for the
 /// columns of matrices, `B + 1 = D` for vectors.
+///
+/// ```
+/// use polygrad::tensor::{Rank, SideOf};
+/// use polygrad::{BaseTensor, Tensor, tensor};
+/// fn solution<T: BaseTensor, const B: usize>(a: &Tensor<T, 2>, b: &Tensor<T, B>) -> Tensor<T, B>
+/// where
+///     Rank<B>: SideOf<2>,
+/// {
+///     a.solve(b)
+/// }
+/// let a = tensor([[2.0, 0.0], [0.0, 4.0]]);
+/// assert_eq!(solution(&a, &tensor([2.0, 4.0])), tensor([1.0, 1.0]));
+/// assert_eq!(solution(&a, &tensor([[2.0], [4.0]])), tensor([[1.0], [1.0]]));
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no rank of a right-hand side for matrices of rank {D}",
     label = "a right-hand side has the rank of the matrix, or one less if it is a vector",
@@ -148,6 +203,21 @@ pub trait Beside<const F: usize> {
 
 /// `Rank<D>: Takes<F>` says that a tensor of rank `F` can be the second operand beside a tensor of rank `D` with a
 /// result of rank `D`: `F` is `D` or 0.
+///
+/// ```
+/// use polygrad::tensor::{Rank, Takes};
+/// use polygrad::{BaseTensor, Tensor, tensor};
+/// fn at_least<T: BaseTensor, const D: usize, const F: usize>(
+///     x: &Tensor<T, D>,
+///     y: &Tensor<T, F>,
+/// ) -> Tensor<T, D>
+/// where
+///     Rank<D>: Takes<F>,
+/// {
+///     x.max(y)
+/// }
+/// assert_eq!(at_least(&tensor([1.0, 3.0]), &tensor(2.0)), tensor([2.0, 3.0]));
+/// ```
 #[diagnostic::on_unimplemented(
     message = "a tensor of rank {F} cannot stand here beside one of `{Self}`: the result has the rank of the left side, so the other rank must \
                be equal or 0",

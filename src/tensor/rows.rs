@@ -21,6 +21,15 @@ use crate::tree::{Keep, Plain, Tree};
 /// The sequences of a loop: a tensor, whose rows lie along its outermost axis; a range of numbers; the stack of a
 /// struct ([`Stacked`](crate::tree::Stacked)); or a tuple, array, `Vec`, `Option`, `Box` or `BTreeMap` of sequences of
 /// one length. `R` is the row of one trip.
+///
+/// ```
+/// use polygrad::tensor::Rows;
+/// use polygrad::{BaseTensor, Concrete, Tensor, fold, tensor};
+/// fn product<T: BaseTensor>(xs: impl Rows<T, Tensor<T, 0>>) -> Tensor<T, 0> {
+///     fold(1.0, xs, |product, x: &Tensor<T, 0>| product * x)
+/// }
+/// assert_eq!(product::<Concrete>(tensor([2.0, 3.0, 4.0])), tensor(24.0));
+/// ```
 #[diagnostic::on_unimplemented(
     message = "a loop cannot run over `{Self}`",
     label = "a tensor of rank 1 or more is needed, a range of numbers of type `usize`, or a tuple or `Vec` of these",
@@ -40,6 +49,16 @@ pub trait Rows<T, R> {
 /// array, `Vec`, `Option`, `Box` or `BTreeMap` of these. `S` is the type of the stacked outputs of all trips: the same
 /// structure, with a new outermost axis for each tensor, and a stack ([`Stacked`](crate::tree::Stacked)) in place of a
 /// struct or enum.
+///
+/// ```
+/// use polygrad::tensor::Outputs;
+/// use polygrad::{BaseTensor, Tensor, map, tensor};
+/// fn at_integers<T: BaseTensor, Y: Outputs<T, S>, S>(f: impl Fn(&Tensor<T, 0>) -> Y) -> S {
+///     map(0..3, |i: &Tensor<T, 0, i64>| f(&i.to_float()))
+/// }
+/// let (x, square) = at_integers(|x| (x.clone(), x.square()));
+/// assert_eq!((x, square), (tensor([0.0, 1.0, 2.0]), tensor([0.0, 1.0, 4.0])));
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be stacked",
     label = "the body of a loop must return a tensor here, or a tuple, `Vec` or struct of tensors"

@@ -13,6 +13,13 @@ use crate::dtype::Float;
 use crate::ops::Linear;
 
 /// The order of a norm, see [`Tensor::norm_axis`].
+///
+/// ```
+/// use polygrad::{tensor, tensor::Norm};
+/// let x = tensor([[3.0, -4.0]]);
+/// assert_eq!(x.norm_axis(1, Norm::Two), tensor([5.0]));
+/// assert_eq!(x.norm_axis(1, Norm::Infinity), tensor([4.0]));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Norm {

@@ -19,21 +19,51 @@ use crate::shape::{Shape, Show, are_equal};
 /// and can be sent between threads.
 ///
 /// Data are the same if they are equal and have the same `Debug` text; plain floats are the same if their bits are.
+///
+/// ```
+/// use polygrad::tree::Plain;
+/// fn are_alike(a: &impl Plain, b: &impl Plain) -> bool {
+///     a.is_same(b)
+/// }
+/// assert!(are_alike(&[1, 2], &[1, 2]) && !are_alike(&0.0, &-0.0) && are_alike(&f64::NAN, &f64::NAN));
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be plain data in a tree",
     note = "a field whose type does not mention the interpreter is plain data: `Clone + PartialEq + Debug + Send + Sync`"
 )]
 pub trait Plain: Debug + Send + Sync + 'static {
     /// Whether a program recorded for one of the data may be run for the other.
+    ///
+    /// ```
+    /// use polygrad::tree::Plain;
+    /// assert!(4.is_same(&4) && !4.is_same(&5) && !4.is_same(&"4"));
+    /// ```
     fn is_same(&self, other: &dyn Plain) -> bool;
 
     /// A copy of the data.
+    ///
+    /// ```
+    /// use polygrad::tree::Plain;
+    /// let name = String::from("encoder");
+    /// assert!(name.shared().is_same(&name));
+    /// ```
     fn shared(&self) -> Arc<dyn Plain>;
 
     /// The data as [`Any`], for a downcast to their type.
+    ///
+    /// ```
+    /// use polygrad::tree::Plain;
+    /// let data: &dyn Plain = &4_usize;
+    /// assert_eq!(data.any().downcast_ref::<usize>(), Some(&4));
+    /// ```
     fn any(&self) -> &dyn Any;
 
     /// The data as a trait object.
+    ///
+    /// ```
+    /// use polygrad::tree::Plain;
+    /// assert_eq!(format!("{:?}", "encoder".plain()), "\"encoder\"");
+    /// ```
     fn plain(&self) -> &dyn Plain;
 }
 
@@ -70,6 +100,14 @@ fn same<X: PartialEq + Debug + 'static>(a: &X, b: &X) -> bool {
 }
 
 /// The data that a recorded program depends on, besides numbers: the key under which it is kept. See [`Tree::key`].
+///
+/// ```
+/// use polygrad::tree::{Key, Tree};
+/// use polygrad::tensor;
+/// let key: Key = (tensor([1.0, 2.0]), tensor(3.0)).key();
+/// assert_eq!(key, (tensor([5.0, 6.0]), tensor(7.0)).key());
+/// assert_ne!(key, (tensor([5.0]), tensor(7.0)).key());
+/// ```
 #[derive(Clone, Default)]
 pub struct Key {
     parts: Vec<Part>,

@@ -24,6 +24,14 @@ use crate::tensor::{Condition, Tensor, stretch};
 /// ```
 pub trait TreeMath<T: BaseTensor>: Tree<T, With<T> = Self> {
     /// A [`Unary`] function of every element of every float leaf.
+    ///
+    /// ```
+    /// use polygrad::ops::Unary;
+    /// use polygrad::tensor;
+    /// use polygrad::tree::TreeMath;
+    /// let x = vec![tensor([1.0, 4.0]), tensor([9.0])];
+    /// assert_eq!(x.unary(Unary::Sqrt), vec![tensor([1.0, 2.0]), tensor([3.0])]);
+    /// ```
     #[track_caller]
     fn unary(&self, op: Unary) -> Self {
         map_floats(self, &mut |leaf| leaf.unary(op))
@@ -54,6 +62,13 @@ pub trait TreeMath<T: BaseTensor>: Tree<T, With<T> = Self> {
 
     /// `self + other`, leaf by leaf.
     ///
+    /// ```
+    /// use polygrad::tensor;
+    /// use polygrad::tree::TreeMath;
+    /// let x = (tensor([1.0, 2.0]), tensor(3.0));
+    /// assert_eq!(x.add(&x), (tensor([2.0, 4.0]), tensor(6.0)));
+    /// ```
+    ///
     /// # Panics
     /// When the trees differ in the number of leaves, or in the shape or element type of one.
     #[track_caller]
@@ -63,6 +78,13 @@ pub trait TreeMath<T: BaseTensor>: Tree<T, With<T> = Self> {
 
     /// `self - other`, leaf by leaf.
     ///
+    /// ```
+    /// use polygrad::tensor;
+    /// use polygrad::tree::TreeMath;
+    /// let x = (tensor([1.0, 2.0]), tensor(3.0));
+    /// assert_eq!(x.sub(&(tensor([1.0, 1.0]), tensor(1.0))), (tensor([0.0, 1.0]), tensor(2.0)));
+    /// ```
+    ///
     /// # Panics
     /// When the trees differ in the number of leaves, or in the shape or element type of one.
     #[track_caller]
@@ -71,12 +93,28 @@ pub trait TreeMath<T: BaseTensor>: Tree<T, With<T> = Self> {
     }
 
     /// `c * self`, leaf by leaf; `c` is rounded to the element type of each leaf.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// use polygrad::tree::TreeMath;
+    /// let x = (tensor([1.0, 2.0]), tensor(3.0));
+    /// assert_eq!(x.scale(2.0), (tensor([2.0, 4.0]), tensor(6.0)));
+    /// // Integers stay as they are.
+    /// assert_eq!((tensor(1.5), tensor(4)).scale(2.0), (tensor(3.0), tensor(4)));
+    /// ```
     #[track_caller]
     fn scale(&self, c: f64) -> Self {
         map_floats(self, &mut |leaf| leaf.binary(Binary::Mul, &like(leaf, c)))
     }
 
     /// `c * self` for a scalar tensor, which is converted to the element type of each leaf.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// use polygrad::tree::TreeMath;
+    /// let x = (tensor([1.0, 2.0]), tensor(3.0));
+    /// assert_eq!(x.times(&tensor(2.0)), (tensor([2.0, 4.0]), tensor(6.0)));
+    /// ```
     #[track_caller]
     fn times(&self, c: &Tensor<T, 0>) -> Self {
         map_floats(self, &mut |leaf| {
@@ -89,12 +127,27 @@ pub trait TreeMath<T: BaseTensor>: Tree<T, With<T> = Self> {
     }
 
     /// `self + c`, leaf by leaf; `c` is rounded to the element type of each leaf.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// use polygrad::tree::TreeMath;
+    /// let x = (tensor([1.0, 2.0]), tensor(3.0));
+    /// assert_eq!(x.shift(0.5), (tensor([1.5, 2.5]), tensor(3.5)));
+    /// ```
     #[track_caller]
     fn shift(&self, c: f64) -> Self {
         map_floats(self, &mut |leaf| leaf.binary(Binary::Add, &like(leaf, c)))
     }
 
     /// `self + c * other`, leaf by leaf: one step along a direction.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// use polygrad::tree::TreeMath;
+    /// let x = (tensor([1.0, 2.0]), tensor(3.0));
+    /// let gradient = (tensor([2.0, 4.0]), tensor(6.0));
+    /// assert_eq!(x.add_scaled(-0.5, &gradient), (tensor([0.0, 0.0]), tensor(0.0)));
+    /// ```
     ///
     /// # Panics
     /// When the trees differ in the number of leaves, or in the shape or element type of one.
@@ -109,6 +162,13 @@ pub trait TreeMath<T: BaseTensor>: Tree<T, With<T> = Self> {
     }
 
     /// The same structure with zeros in the float leaves: the initial state of an optimizer.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// use polygrad::tree::TreeMath;
+    /// let x = (tensor([1.0, 2.0]), tensor(3.0));
+    /// assert_eq!(x.zeros_like(), (tensor([0.0, 0.0]), tensor(0.0)));
+    /// ```
     #[track_caller]
     fn zeros_like(&self) -> Self {
         map_floats(self, &mut |leaf| T::zeros(leaf.shape(), leaf.dtype()))
@@ -116,6 +176,13 @@ pub trait TreeMath<T: BaseTensor>: Tree<T, With<T> = Self> {
 
     /// The inner product: the sum over the float leaves of the products of their elements. Each leaf is
     /// summed in its own element type, then converted; 0 without float leaves.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// use polygrad::tree::TreeMath;
+    /// let x = (tensor([1.0, 2.0]), tensor(3.0));
+    /// assert_eq!(x.dot(&x), tensor(14.0));
+    /// ```
     ///
     /// # Panics
     /// When the trees differ in the number of leaves, or in the shape or element type of one.
@@ -136,6 +203,12 @@ pub trait TreeMath<T: BaseTensor>: Tree<T, With<T> = Self> {
 
     /// The Euclidean norm `sqrt(dot(self, self))`. At norm 0 the derivative is that of `sqrt`: zero for a zero
     /// cotangent, and not finite for any other.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// use polygrad::tree::TreeMath;
+    /// assert_eq!(vec![tensor([3.0, 0.0]), tensor([4.0, 0.0])].norm(), tensor(5.0));
+    /// ```
     #[track_caller]
     fn norm(&self) -> Tensor<T, 0> {
         Tensor::from_raw(self.dot(self).raw().unary(Unary::Sqrt))

@@ -113,6 +113,15 @@ pub trait Tree<T: BaseTensor>: Sized {
 
     /// The same structure with `f` applied to every leaf, in order.
     ///
+    /// ```
+    /// use polygrad::{BaseTensor, Shapes, Tree, tensor};
+    /// let x = (tensor([1.0, 2.0]), vec![tensor(3.0)]);
+    /// assert_eq!(x.map(&mut |leaf| leaf.clone().accumulate(leaf)), (tensor([2.0, 4.0]), vec![tensor(6.0)]));
+    /// // Over another interpreter: shapes alone.
+    /// let shapes = x.map(&mut |leaf| Shapes::new(leaf.shape(), leaf.dtype()));
+    /// assert_eq!(shapes.0.shape(), [2]);
+    /// ```
+    ///
     /// # Panics
     /// When `f` changes the rank or the element type of a leaf.
     #[track_caller]
@@ -122,9 +131,33 @@ pub trait Tree<T: BaseTensor>: Sized {
     ///
     /// All data that a program may branch on must be shown: sizes of containers, variants of enums, plain fields.
     /// Otherwise a recorded program would be run for a structure it was not recorded for.
+    ///
+    /// ```
+    /// use polygrad::tree::{Plain, Tree, Visitor};
+    /// use polygrad::{Concrete, tensor, tree::Keep};
+    /// /// Writes what a tree contains.
+    /// struct Contents(Vec<String>);
+    /// impl Visitor<Concrete> for Contents {
+    ///     fn leaf(&mut self, leaf: &Concrete) {
+    ///         self.0.push(leaf.to_string());
+    ///     }
+    ///     fn plain(&mut self, data: &dyn Plain) {
+    ///         self.0.push(format!("{data:?}"));
+    ///     }
+    /// }
+    /// let mut contents = Contents(Vec::new());
+    /// (tensor(1.5), Keep("name")).visit(&mut contents);
+    /// assert_eq!(contents.0, ["1.5", "\"name\""]);
+    /// ```
     fn visit(&self, visitor: &mut dyn Visitor<T>);
 
     /// All leaves, in order.
+    ///
+    /// ```
+    /// use polygrad::{Array, Tree, tensor};
+    /// let x = (tensor([1.0, 2.0]), vec![tensor(3)]);
+    /// assert_eq!(x.leaves(), [Array::from([1.0, 2.0]), Array::from(3)]);
+    /// ```
     fn leaves(&self) -> Vec<T> {
         let mut leaves = Vec::new();
         self.visit(&mut visit::LeafVisitor(|leaf: &T| leaves.push(leaf.clone())));
@@ -132,6 +165,11 @@ pub trait Tree<T: BaseTensor>: Sized {
     }
 
     /// The number of leaves.
+    ///
+    /// ```
+    /// use polygrad::{Tree, tensor};
+    /// assert_eq!((tensor([1.0, 2.0]), vec![tensor(3), tensor(4)]).count(), 3);
+    /// ```
     fn count(&self) -> usize {
         let mut count = 0;
         self.visit(&mut visit::LeafVisitor(|_: &T| count += 1));
@@ -180,6 +218,13 @@ pub trait Tree<T: BaseTensor>: Sized {
     }
 
     /// The same structure with other leaves, given in order: the inverse of [`leaves`](Tree::leaves).
+    ///
+    /// ```
+    /// use polygrad::{Array, Tree, tensor};
+    /// let x = (tensor([1.0, 2.0]), vec![tensor(3.0)]);
+    /// let other = x.with_leaves(vec![Array::from([5.0]), Array::from(6.0)]);
+    /// assert_eq!(other, (tensor([5.0]), vec![tensor(6.0)]));
+    /// ```
     ///
     /// # Panics
     /// When there are not as many as this tree has, or one has another rank or element type.
@@ -262,6 +307,13 @@ pub trait Tree<T: BaseTensor>: Sized {
     }
 
     /// The structure of `self`, with `f` applied to each pair of leaves of both trees, in order.
+    ///
+    /// ```
+    /// use polygrad::{BaseTensor, Tree, ops::Binary, tensor};
+    /// let (x, y) = ((tensor(2.0), tensor([3.0])), (tensor(5.0), tensor([7.0])));
+    /// let product = x.zip_map(&y, &mut |a, b| a.binary(Binary::Mul, b));
+    /// assert_eq!(product, (tensor(10.0), tensor([21.0])));
+    /// ```
     ///
     /// # Panics
     /// When the trees differ in the number of leaves, or in the shape or element type of one.

@@ -46,6 +46,15 @@ pub struct Parameters {
 }
 
 /// The reason why parameters were not saved or loaded.
+///
+/// ```
+/// use polygrad::tensor;
+/// use polygrad::tree::{ParameterError, Parameters};
+/// let saved = Parameters::of(&vec![tensor(1.0)])?;
+/// let error = saved.load_into(&vec![tensor(0.0), tensor(0.0)]).unwrap_err();
+/// assert_eq!(error, ParameterError::Missing { name: "1".into() });
+/// # Ok::<(), polygrad::tree::ParameterError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ParameterError {
@@ -119,11 +128,29 @@ impl Parameters {
     }
 
     /// The tensors by name, in the order of the names.
+    ///
+    /// ```
+    /// use polygrad::tree::Parameters;
+    /// use polygrad::{Array, tensor};
+    /// let parameters = Parameters::of(&(tensor([1.0, 2.0]), tensor(3.0)))?;
+    /// assert_eq!(parameters.tensors()["1"], Array::from(3.0));
+    /// # Ok::<(), polygrad::tree::ParameterError>(())
+    /// ```
     pub fn tensors(&self) -> &BTreeMap<String, Array> {
         &self.tensors
     }
 
     /// A tree with the structure and the plain fields of `tree`, and these tensors as leaves. `tree` is not changed.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// use polygrad::tree::Parameters;
+    /// let saved = Parameters::of(&(tensor([1.0, 2.0]), tensor(3.0)))?;
+    /// let loaded = saved.load_into(&(tensor([0.0, 0.0]), tensor(0.0)))?;
+    /// assert_eq!(loaded, (tensor([1.0, 2.0]), tensor(3.0)));
+    /// assert!(saved.load_into(&(tensor([0.0]), tensor(0.0))).is_err());
+    /// # Ok::<(), polygrad::tree::ParameterError>(())
+    /// ```
     ///
     /// # Errors
     /// When a name is missing or unknown, or a tensor has another shape or element type.

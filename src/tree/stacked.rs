@@ -66,6 +66,14 @@ pub struct Stacked<T, S> {
 impl<T: BaseTensor, S: Tree<T, With<T> = S>> Stacked<T, S> {
     /// The stack of these rows.
     ///
+    /// ```
+    /// use polygrad::tensor;
+    /// use polygrad::tree::Stacked;
+    /// let stack = Stacked::new(&[(tensor(1.0), tensor([1.0, 2.0])), (tensor(3.0), tensor([3.0, 4.0]))]);
+    /// assert_eq!(stack.field(|row| &row.1), tensor([[1.0, 2.0], [3.0, 4.0]]));
+    /// assert_eq!(stack.row(1), (tensor(3.0), tensor([3.0, 4.0])));
+    /// ```
+    ///
     /// # Panics
     /// When there are none, or two differ in structure, in plain data, or in the shape or element type of a leaf.
     #[track_caller]
@@ -135,6 +143,15 @@ impl<T: BaseTensor, S: Tree<T, With<T> = S>> Stacked<T, S> {
     }
 
     /// Whether there are no rows.
+    ///
+    /// ```
+    /// use polygrad::tree::Stacked;
+    /// use polygrad::{BaseTensor, Concrete, Tensor, Tree};
+    /// #[derive(Tree, Clone)]
+    /// struct Point<T: BaseTensor>(Tensor<T, 0>);
+    /// let points = |n| Stacked::<Concrete, _>::build(n, |i| Point(i.to_float()));
+    /// assert!(points(0).is_empty() && !points(1).is_empty());
+    /// ```
     pub fn is_empty(&self) -> bool {
         self.rows == 0
     }

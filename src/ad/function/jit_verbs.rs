@@ -8,15 +8,17 @@ use crate::program::Term;
 use crate::tensor::{Plus, Rank, Rows, Tensor};
 use crate::tree::Tree;
 
-/// A row has, in order: the names of the plain form and of the form with data; the generic parameters of the impl,
-/// those of the constructor, and bounds; the type of the argument, the type that the function takes for it, and the
-/// type that the function returns; the type of the data of the plain form and of the form with data `Q`, with a pattern
-/// and an expression that select the part of the latter for the constructor of [`Function`]; and the type of the
-/// results.
+/// A row has, in order: the names of the plain form and of the form with data, each with its documentation; the generic
+/// parameters of the impl, those of the constructor, and bounds; the type of the argument, the type that the function
+/// takes for it, and the type that the function returns; the type of the data of the plain form and of the form with data
+/// `Q`, with a pattern and an expression that select the part of the latter for the constructor of [`Function`]; and the
+/// type of the results.
 macro_rules! constructors {
     ($(
         $(#[$doc:meta])*
-        $verb:ident, $with:ident [$($generics:tt)*] [$($own:tt)*] [$($bound:tt)*]
+        $verb:ident,
+        $(#[$of_data:meta])*
+        $with:ident [$($generics:tt)*] [$($own:tt)*] [$($bound:tt)*]
             $x:ty: ($argument:ty) -> $value:ty;
             $plain:ty | $all:ty: $pattern:pat => $data:ident;
             $result:ty;
@@ -32,6 +34,8 @@ macro_rules! constructors {
 
         impl<Q: Tree<Array>, $($generics)*> Jit<$x, $all, $result> {
             #[doc = concat!("[`Function::", stringify!($with), "`] for each new key.")]
+            ///
+            $(#[$of_data])*
             pub fn $with<$($own)*>(f: impl Fn(&$argument, &Q::With<Term>) -> $value + Send + Sync + 'static) -> Self
             where $($bound)*
             {
@@ -49,7 +53,8 @@ constructors! {
     /// let f = Jit::stage(|x: &Tensor<_, 1>| x.sum());
     /// assert_eq!(f.call(&tensor([1.0, 2.0])).item(), 3.0);
     /// ```
-    stage, stage_with [P: Tree<Array>, Y: Tree<Array, With<Array> = Y>] [Z: Tree<Term, With<Array> = Y>] []
+    stage,
+    stage_with [P: Tree<Array>, Y: Tree<Array, With<Array> = Y>] [Z: Tree<Term, With<Array> = Y>] []
         P: (P::With<Term>) -> Z;
         () | Q: data => data;
         Y;
@@ -61,7 +66,8 @@ constructors! {
     /// let slope = Jit::grad(|x: &Tensor<_, 1>| x.square().sum());
     /// assert_eq!(slope.call(&tensor([1.0, 2.0])), tensor([2.0, 4.0]));
     /// ```
-    grad, grad_with [P: Tree<Array, With<Array> = P>] [E: Float] []
+    grad,
+    grad_with [P: Tree<Array, With<Array> = P>] [E: Float] []
         P: (P::With<Term>) -> Tensor<Term, 0, E>;
         () | Q: data => data;
         P;
@@ -73,7 +79,8 @@ constructors! {
     /// let both = Jit::value_and_grad(|x: &Tensor<_, 1>| x.square().sum());
     /// assert_eq!(both.call(&tensor([1.0, 2.0])), (tensor(5.0), tensor([2.0, 4.0])));
     /// ```
-    value_and_grad, value_and_grad_with [P: Tree<Array, With<Array> = P>, E: Float] [] []
+    value_and_grad,
+    value_and_grad_with [P: Tree<Array, With<Array> = P>, E: Float] [] []
         P: (P::With<Term>) -> Tensor<Term, 0, E>;
         () | Q: data => data;
         (KnownTensor<0, E>, P);
@@ -85,7 +92,8 @@ constructors! {
     /// let j = Jit::jacobian(|x: &Tensor<_, 1>| x.square());
     /// assert_eq!(j.call(&tensor([1.0, 2.0])), tensor([[2.0, 0.0], [0.0, 4.0]]));
     /// ```
-    jacobian, jacobian_with [E: Float, const N: usize, const R: usize] [const M: usize] [Rank<R>: Plus<M, N>]
+    jacobian,
+    jacobian_with [E: Float, const N: usize, const R: usize] [const M: usize] [Rank<R>: Plus<M, N>]
         KnownTensor<N, E>: (Tensor<Term, N, E>) -> Tensor<Term, M, E>;
         () | Q: data => data;
         KnownTensor<R, E>;
@@ -97,7 +105,8 @@ constructors! {
     /// let both = Jit::value_and_jacobian(|x: &Tensor<_, 1>| x.square());
     /// assert_eq!(both.call(&tensor([3.0])), (tensor([9.0]), tensor([[6.0]])));
     /// ```
-    value_and_jacobian, value_and_jacobian_with
+    value_and_jacobian,
+    value_and_jacobian_with
         [E: Float, const N: usize, const M: usize, const R: usize] [] [Rank<R>: Plus<M, N>]
         KnownTensor<N, E>: (Tensor<Term, N, E>) -> Tensor<Term, M, E>;
         () | Q: data => data;
@@ -110,7 +119,8 @@ constructors! {
     /// let j = Jit::jacobian_matrix(|(a, b): &(Tensor<_, 0>, Tensor<_, 0>)| (a * b, b * b));
     /// assert_eq!(j.call(&(tensor(3.0), tensor(5.0))), tensor([[5.0, 3.0], [0.0, 10.0]]));
     /// ```
-    jacobian_matrix, jacobian_matrix_with [P: Tree<Array>] [Z: Tree<Term>] []
+    jacobian_matrix,
+    jacobian_matrix_with [P: Tree<Array>] [Z: Tree<Term>] []
         P: (P::With<Term>) -> Z;
         () | Q: data => data;
         KnownTensor<2, f64>;
@@ -122,7 +132,8 @@ constructors! {
     /// let both = Jit::value_and_jacobian_matrix(|x: &Tensor<_, 1>| x.square());
     /// assert_eq!(both.call(&tensor([3.0])), (tensor([9.0]), tensor([[6.0]])));
     /// ```
-    value_and_jacobian_matrix, value_and_jacobian_matrix_with
+    value_and_jacobian_matrix,
+    value_and_jacobian_matrix_with
         [P: Tree<Array>, Y: Tree<Array, With<Array> = Y>] [Z: Tree<Term, With<Array> = Y>] []
         P: (P::With<Term>) -> Z;
         () | Q: data => data;
@@ -136,7 +147,8 @@ constructors! {
     /// assert_eq!(h.call(&tensor([1.0, 2.0])), tensor([[6.0, 0.0], [0.0, 12.0]]));
     /// assert_eq!(h.call(&tensor([1.0])), tensor([[6.0]]));
     /// ```
-    hessian, hessian_with [E: Float, const N: usize, const R: usize] [] [Rank<R>: Plus<N, N>]
+    hessian,
+    hessian_with [E: Float, const N: usize, const R: usize] [] [Rank<R>: Plus<N, N>]
         KnownTensor<N, E>: (Tensor<Term, N, E>) -> Tensor<Term, 0, E>;
         () | Q: data => data;
         KnownTensor<R, E>;
@@ -148,7 +160,8 @@ constructors! {
     /// let h = Jit::hessian_matrix(|(a, b): &(Tensor<_, 0>, Tensor<_, 0>)| a * b * b);
     /// assert_eq!(h.call(&(tensor(3.0), tensor(5.0))), tensor([[0.0, 10.0], [10.0, 6.0]]));
     /// ```
-    hessian_matrix, hessian_matrix_with [P: Tree<Array>] [E: Float] []
+    hessian_matrix,
+    hessian_matrix_with [P: Tree<Array>] [E: Float] []
         P: (P::With<Term>) -> Tensor<Term, 0, E>;
         () | Q: data => data;
         KnownTensor<2, f64>;
@@ -160,7 +173,8 @@ constructors! {
     /// let laplacian = Jit::laplacian(|x: &Tensor<_, 1>| x.powi(3).sum());
     /// assert_eq!(laplacian.call(&tensor([1.0, 3.0])).item(), 24.0);
     /// ```
-    laplacian, laplacian_with [P: Tree<Array>, Y: Tree<Array, With<Array> = Y>] [Z: Tree<Term, With<Array> = Y>] []
+    laplacian,
+    laplacian_with [P: Tree<Array>, Y: Tree<Array, With<Array> = Y>] [Z: Tree<Term, With<Array> = Y>] []
         P: (P::With<Term>) -> Z;
         () | Q: data => data;
         Y;
@@ -172,7 +186,8 @@ constructors! {
     /// let divergence = Jit::divergence(|x: &Tensor<_, 1>| x.square());
     /// assert_eq!(divergence.call(&tensor([1.0, 3.0])).item(), 8.0);
     /// ```
-    divergence, divergence_with [E: Float, const N: usize] [] []
+    divergence,
+    divergence_with [E: Float, const N: usize] [] []
         KnownTensor<N, E>: (Tensor<Term, N, E>) -> Tensor<Term, N, E>;
         () | Q: data => data;
         KnownTensor<0, E>;
@@ -184,7 +199,8 @@ constructors! {
     /// let hvp = Jit::hvp(|x: &Tensor<_, 1>| x.powi(3).sum());
     /// assert_eq!(hvp.call_with(&tensor([1.0, 2.0]), &tensor([1.0, 10.0])), tensor([6.0, 120.0]));
     /// ```
-    hvp, hvp_with [P: Tree<Array, With<Array> = P>] [E: Float] []
+    hvp,
+    hvp_with [P: Tree<Array, With<Array> = P>] [E: Float] []
         P: (P::With<Term>) -> Tensor<Term, 0, E>;
         P | (P, Q): (_, data) => data;
         P;
@@ -197,7 +213,8 @@ constructors! {
     /// let (y, y_dot) = jvp.call_with(&tensor([1.0, 2.0]), &tensor([1.0, 10.0]));
     /// assert_eq!((y, y_dot), (tensor([1.0, 4.0]), tensor([2.0, 40.0])));
     /// ```
-    jvp, jvp_with [P: Tree<Array>, Y: Tree<Array, With<Array> = Y>] [Z: Tree<Term, With<Array> = Y>] []
+    jvp,
+    jvp_with [P: Tree<Array>, Y: Tree<Array, With<Array> = Y>] [Z: Tree<Term, With<Array> = Y>] []
         P: (P::With<Term>) -> Z;
         P | (P, Q): (_, data) => data;
         (Y, Y);
@@ -210,7 +227,8 @@ constructors! {
     /// let (y, x_bar) = vjp.call_with(&tensor([1.0, 2.0]), &tensor([1.0, 10.0]));
     /// assert_eq!((y, x_bar), (tensor([1.0, 4.0]), tensor([2.0, 40.0])));
     /// ```
-    vjp, vjp_with [P: Tree<Array, With<Array> = P>, Y: Tree<Array, With<Array> = Y>] [Z: Tree<Term, With<Array> = Y>] []
+    vjp,
+    vjp_with [P: Tree<Array, With<Array> = P>, Y: Tree<Array, With<Array> = Y>] [Z: Tree<Term, With<Array> = Y>] []
         P: (P::With<Term>) -> Z;
         Y | (Y, Q): (_, data) => data;
         (Y, P);

@@ -157,6 +157,12 @@ impl<T: BaseTensor, const D: usize, E: Float> Complex<T, D, E> {
     }
 
     /// The imaginary part.
+    ///
+    /// ```
+    /// use polygrad::{Complex, tensor};
+    /// let z = Complex::new(tensor([3.0, 0.0]), tensor([4.0, 1.0]));
+    /// assert_eq!(z.im(), &tensor([4.0, 1.0]));
+    /// ```
     pub fn im(&self) -> &Tensor<T, D, E> {
         &self.im
     }
@@ -190,17 +196,35 @@ impl<T: BaseTensor, const D: usize, E: Float> Complex<T, D, E> {
     }
 
     /// The number of elements.
+    ///
+    /// ```
+    /// use polygrad::{Complex, tensor};
+    /// assert_eq!(Complex::new(tensor([[3.0, 0.0]]), tensor([[4.0, 1.0]])).size(), 2);
+    /// ```
     pub fn size(&self) -> usize {
         self.re.size()
     }
 
     /// The size of the outermost axis; a tensor of rank 0 has none, which rustc checks.
+    ///
+    /// ```
+    /// use polygrad::{Complex, tensor};
+    /// assert_eq!(Complex::new(tensor([[3.0, 0.0]]), tensor([[4.0, 1.0]])).len(), 1);
+    /// ```
     #[allow(clippy::len_without_is_empty)]
     pub fn len(&self) -> usize {
         self.re.len()
     }
 
     /// This tensor as a constant of a higher level, see [`Tensor::lift`].
+    ///
+    /// ```
+    /// use polygrad::{Complex, grad, tensor};
+    /// let i = Complex::new(tensor(0.0), tensor(1.0));
+    /// // The real part of `i (x + i y)` is `-y`.
+    /// let slope = grad(|z: &Complex<_, 0>| (z * i.lift()).re().square(), &Complex::scalar(1.0, 3.0));
+    /// assert_eq!(slope, Complex::new(tensor(0.0), tensor(6.0)));
+    /// ```
     #[track_caller]
     pub fn lift<U: Lift<T, I>, I>(&self) -> Complex<U, D, E> {
         Complex { re: self.re.lift(), im: self.im.lift() }
@@ -286,6 +310,12 @@ impl<T: BaseTensor, const D: usize, E: Float> Complex<T, D, E> {
     }
 
     /// The mask of elements of which a part is NaN.
+    ///
+    /// ```
+    /// use polygrad::{Complex, tensor};
+    /// let z = Complex::new(tensor([1.0, f64::NAN]), tensor([0.0, 0.0]));
+    /// assert_eq!(z.is_nan(), tensor([false, true]));
+    /// ```
     #[track_caller]
     pub fn is_nan(&self) -> Tensor<T, D, bool> {
         self.re.is_nan() | self.im.is_nan()
@@ -333,6 +363,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
 /// Methods of tensors that are linear and real: of a complex tensor, each part for itself.
 macro_rules! methods_of_parts {
     ($(
+        $(#[doc = $doc:literal])*
         fn $name:ident $(<$(const $G:ident),* $(; $I:ident)?>)? ($($arg:ident: $Arg:ty),*) -> $R:tt $(where [$($clause:tt)*])?;
     )*) => {
         /// Structure and sums: each part for itself.
@@ -340,6 +371,8 @@ macro_rules! methods_of_parts {
         impl<T: BaseTensor, const D: usize, E: Float> Complex<T, D, E> {
             $(
                 #[doc = concat!("[`Tensor::", stringify!($name), "`] of each part.")]
+                ///
+                $(#[doc = $doc])*
                 #[track_caller]
                 pub fn $name $(<$(const $G: usize,)* $($I)?>)? (&self, $($arg: $Arg),*) -> Complex<T, $R, E>
                 $(where $($clause)*)?
@@ -352,33 +385,185 @@ macro_rules! methods_of_parts {
 }
 
 methods_of_parts! {
+    /// ```
+    /// use polygrad::{Complex, tensor};
+    /// let z = Complex::new(tensor([1.0, 2.0]), tensor([3.0, 4.0]));
+    /// assert_eq!(z.reshape([2, 1]), Complex::new(tensor([[1.0], [2.0]]), tensor([[3.0], [4.0]])));
+    /// ```
     fn reshape<const N>(shape: [usize; N]) -> N;
+    /// ```
+    /// use polygrad::{Complex, tensor};
+    /// let z = Complex::new(tensor([[1.0, 2.0], [3.0, 4.0]]), tensor([[5.0, 6.0], [7.0, 8.0]]));
+    /// assert_eq!(z.flatten(), Complex::new(tensor([1.0, 2.0, 3.0, 4.0]), tensor([5.0, 6.0, 7.0, 8.0])));
+    /// ```
     fn flatten() -> 1;
+    /// ```
+    /// use polygrad::{Complex, tensor};
+    /// let z = Complex::new(tensor([[1.0, 2.0], [3.0, 4.0]]), tensor([[5.0, 6.0], [7.0, 8.0]]));
+    /// let turned = z.permute([1, 0]);
+    /// assert_eq!(turned, Complex::new(tensor([[1.0, 3.0], [2.0, 4.0]]), tensor([[5.0, 7.0], [6.0, 8.0]])));
+    /// ```
     fn permute(perm: [usize; D]) -> D;
+    /// ```
+    /// use polygrad::{Complex, tensor};
+    /// let z = Complex::new(tensor([[1.0, 2.0], [3.0, 4.0]]), tensor([[5.0, 6.0], [7.0, 8.0]]));
+    /// assert_eq!(z.t(), Complex::new(tensor([[1.0, 3.0], [2.0, 4.0]]), tensor([[5.0, 7.0], [6.0, 8.0]])));
+    /// ```
     fn t<const M>() -> D where [Rank<D>: Plus<2, M>];
+    /// ```
+    /// use polygrad::{Complex, tensor};
+    /// let z = Complex::new(tensor([1.0, 2.0]), tensor([3.0, 4.0]));
+    /// assert_eq!(z.insert_axis(1), Complex::new(tensor([[1.0], [2.0]]), tensor([[3.0], [4.0]])));
+    /// ```
     fn insert_axis<const R>(axis: usize) -> R where [Rank<R>: Above<D>];
+    /// ```
+    /// use polygrad::{Complex, tensor};
+    /// let z = Complex::new(tensor([[1.0, 2.0]]), tensor([[3.0, 4.0]]));
+    /// assert_eq!(z.remove_axis(0), Complex::new(tensor([1.0, 2.0]), tensor([3.0, 4.0])));
+    /// ```
     fn remove_axis<const M>(axis: usize) -> M where [Rank<D>: Above<M>];
+    /// ```
+    /// use polygrad::{Complex, tensor};
+    /// let z = Complex::new(tensor([1.0, 2.0]), tensor([3.0, 4.0]));
+    /// let rows = z.replicate(2);
+    /// assert_eq!(rows, Complex::new(tensor([[1.0, 2.0], [1.0, 2.0]]), tensor([[3.0, 4.0], [3.0, 4.0]])));
+    /// ```
     fn replicate<const R>(n: usize) -> R where [Rank<R>: Above<D>];
+    /// ```
+    /// use polygrad::{Complex, tensor};
+    /// let z = Complex::new(tensor([1.0, 2.0]), tensor([3.0, 4.0]));
+    /// assert_eq!(z.replicate_axis(1, 2).re(), &tensor([[1.0, 1.0], [2.0, 2.0]]));
+    /// assert_eq!(z.replicate_axis(1, 2).im(), &tensor([[3.0, 3.0], [4.0, 4.0]]));
+    /// ```
     fn replicate_axis<const R>(axis: usize, n: usize) -> R where [Rank<R>: Above<D>];
+    /// ```
+    /// use polygrad::{Complex, tensor};
+    /// let z = Complex::new(tensor([1.0]), tensor([3.0]));
+    /// assert_eq!(z.broadcast_to([2]), Complex::new(tensor([1.0, 1.0]), tensor([3.0, 3.0])));
+    /// ```
     fn broadcast_to(shape: [usize; D]) -> D;
+    /// ```
+    /// use polygrad::{Complex, tensor};
+    /// let z = Complex::new(tensor([1.0, 2.0, 3.0]), tensor([4.0, 5.0, 6.0]));
+    /// assert_eq!(z.slice(0, 1..), Complex::new(tensor([2.0, 3.0]), tensor([5.0, 6.0])));
+    /// ```
     fn slice(axis: usize, range: impl RangeBounds<usize> + Clone) -> D;
+    /// ```
+    /// use polygrad::{Complex, tensor};
+    /// let z = Complex::new(tensor([1.0, 2.0, 3.0]), tensor([4.0, 5.0, 6.0]));
+    /// assert_eq!(z.slice_step(0, .., 2), Complex::new(tensor([1.0, 3.0]), tensor([4.0, 6.0])));
+    /// ```
     fn slice_step(axis: usize, range: impl RangeBounds<usize> + Clone, step: usize) -> D;
+    /// ```
+    /// use polygrad::{Complex, tensor};
+    /// let z = Complex::new(tensor([1.0, 2.0]), tensor([3.0, 4.0]));
+    /// assert_eq!(z.pad([(1, 0)]), Complex::new(tensor([0.0, 1.0, 2.0]), tensor([0.0, 3.0, 4.0])));
+    /// ```
     fn pad(widths: [(usize, usize); D]) -> D;
+    /// ```
+    /// use polygrad::{Complex, tensor};
+    /// let z = Complex::new(tensor([1.0, 2.0]), tensor([3.0, 4.0]));
+    /// assert_eq!(z.reverse(0), Complex::new(tensor([2.0, 1.0]), tensor([4.0, 3.0])));
+    /// ```
     fn reverse(axis: usize) -> D;
+    /// ```
+    /// use polygrad::{Complex, tensor};
+    /// let z = Complex::new(tensor([1.0, 2.0, 3.0]), tensor([4.0, 5.0, 6.0]));
+    /// assert_eq!(z.roll(0, 1), Complex::new(tensor([3.0, 1.0, 2.0]), tensor([6.0, 4.0, 5.0])));
+    /// ```
     fn roll(axis: usize, shift: i64) -> D;
+    /// ```
+    /// use polygrad::{Complex, tensor};
+    /// let z = Complex::new(tensor([1.0, 2.0]), tensor([3.0, 4.0]));
+    /// assert_eq!(z.tile([2]), Complex::new(tensor([1.0, 2.0, 1.0, 2.0]), tensor([3.0, 4.0, 3.0, 4.0])));
+    /// ```
     fn tile(times: [usize; D]) -> D;
+    /// ```
+    /// use polygrad::{Complex, tensor};
+    /// let z = Complex::new(tensor([1.0, 2.0, 3.0]), tensor([4.0, 5.0, 6.0]));
+    /// assert_eq!(z.window(0, 2, 1).re(), &tensor([[1.0, 2.0], [2.0, 3.0]]));
+    /// assert_eq!(z.window(0, 2, 1).im(), &tensor([[4.0, 5.0], [5.0, 6.0]]));
+    /// ```
     fn window<const R>(axis: usize, size: usize, stride: usize) -> R where [Rank<R>: Above<D>];
+    /// ```
+    /// use polygrad::{Complex, tensor};
+    /// let z = Complex::new(tensor([[1.0, 2.0], [3.0, 4.0]]), tensor([[5.0, 6.0], [7.0, 8.0]]));
+    /// assert_eq!(z.diagonal(0, 1), Complex::new(tensor([1.0, 4.0]), tensor([5.0, 8.0])));
+    /// ```
     fn diagonal<const M>(first: usize, second: usize) -> M where [Rank<D>: Above<M>];
+    /// ```
+    /// use polygrad::{Complex, tensor};
+    /// let z = Complex::new(tensor([[1.0, 2.0], [3.0, 4.0]]), tensor([[5.0, 6.0], [7.0, 8.0]]));
+    /// assert_eq!(z.row(1), Complex::new(tensor([3.0, 4.0]), tensor([7.0, 8.0])));
+    /// ```
     fn row<const M>(i: usize) -> M where [Rank<D>: Above<M>];
+    /// ```
+    /// use polygrad::{Complex, tensor};
+    /// let z = Complex::new(tensor([[1.0, 2.0], [3.0, 4.0]]), tensor([[5.0, 6.0], [7.0, 8.0]]));
+    /// assert_eq!(z.at([1, 0]), Complex::scalar(3.0, 7.0));
+    /// assert_eq!(z.at([1]), Complex::new(tensor([3.0, 4.0]), tensor([7.0, 8.0])));
+    /// ```
     fn at<const K, const M; I>(ix: I) -> M where [I: Indices<T, K> + Clone, Rank<D>: Plus<K, M>];
+    /// ```
+    /// use polygrad::{Complex, tensor};
+    /// let z = Complex::new(tensor([1.0, 2.0]), tensor([3.0, 4.0]));
+    /// assert_eq!(z.gather([&tensor([1, 0, 9])]), Complex::new(tensor([2.0, 1.0, 0.0]), tensor([4.0, 3.0, 0.0])));
+    /// ```
     fn gather<const K, const S, const M, const R; I>(ix: I) -> R where [I: IndexTensors<T, S, K> + Clone, Rank<D>: Plus<K, M>, Rank<R>: Plus<S, M>];
+    /// ```
+    /// use polygrad::{Complex, tensor};
+    /// let z = Complex::new(tensor([1.0, 2.0]), tensor([3.0, 4.0]));
+    /// assert_eq!(z.take(&tensor([1, 0])), Complex::new(tensor([2.0, 1.0]), tensor([4.0, 3.0])));
+    /// ```
     fn take<const M>(ix: &Tensor<T, 1, i64>) -> D where [Rank<D>: Above<M>];
+    /// ```
+    /// use polygrad::{Complex, tensor};
+    /// let z = Complex::new(tensor([1.0, 2.0]), tensor([3.0, 4.0]));
+    /// assert_eq!(z.sum(), Complex::scalar(3.0, 7.0));
+    /// ```
     fn sum() -> 0;
+    /// ```
+    /// use polygrad::{Complex, tensor};
+    /// let z = Complex::new(tensor([[1.0, 2.0], [3.0, 4.0]]), tensor([[5.0, 6.0], [7.0, 8.0]]));
+    /// assert_eq!(z.sum_outer(), Complex::new(tensor([4.0, 6.0]), tensor([12.0, 14.0])));
+    /// ```
     fn sum_outer<const M>() -> M where [Rank<D>: Above<M>];
+    /// ```
+    /// use polygrad::{Complex, tensor};
+    /// let z = Complex::new(tensor([[1.0, 2.0], [3.0, 4.0]]), tensor([[5.0, 6.0], [7.0, 8.0]]));
+    /// assert_eq!(z.sum_axis(1), Complex::new(tensor([3.0, 7.0]), tensor([11.0, 15.0])));
+    /// ```
     fn sum_axis<const M>(axis: usize) -> M where [Rank<D>: Above<M>];
+    /// ```
+    /// use polygrad::{Complex, tensor};
+    /// let z = Complex::new(tensor([[1.0, 2.0], [3.0, 4.0]]), tensor([[5.0, 6.0], [7.0, 8.0]]));
+    /// assert_eq!(z.sum_axes([0, 1]), Complex::scalar(10.0, 26.0));
+    /// ```
     fn sum_axes<const K, const M>(axes: [usize; K]) -> M where [Rank<D>: Plus<K, M>];
+    /// ```
+    /// use polygrad::{Complex, tensor};
+    /// let z = Complex::new(tensor([1.0, 2.0]), tensor([3.0, 4.0]));
+    /// assert_eq!(z.mean(), Complex::scalar(1.5, 3.5));
+    /// ```
     fn mean() -> 0;
+    /// ```
+    /// use polygrad::{Complex, tensor};
+    /// let z = Complex::new(tensor([[1.0, 2.0], [3.0, 4.0]]), tensor([[5.0, 6.0], [7.0, 8.0]]));
+    /// assert_eq!(z.mean_axis(1), Complex::new(tensor([1.5, 3.5]), tensor([5.5, 7.5])));
+    /// ```
     fn mean_axis<const M>(axis: usize) -> M where [Rank<D>: Above<M>];
+    /// ```
+    /// use polygrad::{Complex, grad, tensor};
+    /// let z = Complex::new(tensor(3.0), tensor(4.0));
+    /// // A factor without a derivative.
+    /// let slope = grad(|z: &Complex<_, 0>| z.re() * z.stop_gradient().re(), &z);
+    /// assert_eq!(slope, Complex::scalar(3.0, 0.0));
+    /// ```
     fn stop_gradient() -> D;
+    /// ```
+    /// use polygrad::{Complex, tensor};
+    /// let z = Complex::new(tensor([1.0, 2.0]), tensor([3.0, 4.0]));
+    /// assert_eq!(z.scale(2.0), Complex::new(tensor([2.0, 4.0]), tensor([6.0, 8.0])));
+    /// ```
     fn scale(c: f64) -> D;
 }

@@ -54,10 +54,35 @@ products! {
     /// ```
     fn dot(D, D) -> 0;
     /// The products of all pairs of elements. The axes of `self` come before those of `other`.
+    ///
+    /// ```
+    /// use polygrad::{Complex, tensor};
+    /// // The vector `(1, i)`.
+    /// let z = Complex::new(tensor([1.0, 0.0]), tensor([0.0, 1.0]));
+    /// assert_eq!(z.outer(&z), Complex::new(tensor([[1.0, 0.0], [0.0, -1.0]]), tensor([[0.0, 1.0], [1.0, 0.0]])));
+    /// ```
     fn outer<const M, const R>(D, M) -> R where [Rank<R>: Plus<D, M>];
     /// The row vector `self` times a matrix: shapes `[n]` and `[n, m]` give `[m]`.
+    ///
+    /// ```
+    /// use polygrad::{Complex, tensor};
+    /// // The vector `(1, i)`.
+    /// let z = Complex::new(tensor([1.0, 0.0]), tensor([0.0, 1.0]));
+    /// // The diagonal matrix of `2` and `i`.
+    /// let a = Complex::new(tensor([[2.0, 0.0], [0.0, 0.0]]), tensor([[0.0, 0.0], [0.0, 1.0]]));
+    /// assert_eq!(z.vecmat(&a), tensor([2.0, -1.0]).to_complex());
+    /// ```
     fn vecmat(1, 2) -> 1;
     /// This matrix times a vector: shapes `[n, m]` and `[m]` give `[n]`.
+    ///
+    /// ```
+    /// use polygrad::{Complex, tensor};
+    /// // The vector `(1, i)`.
+    /// let z = Complex::new(tensor([1.0, 0.0]), tensor([0.0, 1.0]));
+    /// // The row `(2, i)`.
+    /// let a = Complex::new(tensor([[2.0, 0.0]]), tensor([[0.0, 1.0]]));
+    /// assert_eq!(a.matvec(&z), tensor([1.0]).to_complex());
+    /// ```
     fn matvec(2, 1) -> 1;
     /// The matrix product: shapes `[n, k]` and `[k, m]` give `[n, m]`.
     ///
@@ -68,6 +93,12 @@ products! {
     /// ```
     fn matmul(2, 2) -> 2;
     /// The matrix product of each pair of matrices: shapes `[b, n, k]` and `[b, k, m]` give `[b, n, m]`.
+    ///
+    /// ```
+    /// use polygrad::{Complex, tensor};
+    /// let i = Complex::new(tensor([[[0.0]], [[0.0]]]), tensor([[[1.0]], [[2.0]]]));
+    /// assert_eq!(i.batched_matmul(&i), tensor([[[-1.0]], [[-4.0]]]).to_complex());
+    /// ```
     fn batched_matmul(3, 3) -> 3;
 }
 

@@ -82,6 +82,15 @@ impl Parameters {
 
     /// The parameters of a safetensors file.
     ///
+    /// ```
+    /// use polygrad::tree::Parameters;
+    /// use polygrad::tensor;
+    /// let parameters = Parameters::of(&(tensor([1.0, 2.0]), tensor(3)))?;
+    /// assert_eq!(Parameters::of_safetensors(&parameters.to_safetensors()?)?, parameters);
+    /// assert!(Parameters::of_safetensors(b"no such file").is_err());
+    /// # Ok::<(), polygrad::tree::ParameterError>(())
+    /// ```
+    ///
     /// # Errors
     /// When the bytes are no such file, or a tensor has elements of a type that arrays do not have.
     pub fn of_safetensors(bytes: &[u8]) -> Result<Parameters, ParameterError> {

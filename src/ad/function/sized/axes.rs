@@ -5,7 +5,7 @@
 use crate::program::{NAMES, NamedSize};
 use crate::shape::{Shape, Show};
 
-/// NamedAxes sizes of the axes of arguments and data, for a [`SizedFunction`](crate::SizedFunction).
+/// Named sizes of the axes of arguments and data, for a [`SizedFunction`](crate::SizedFunction).
 ///
 /// A part of the arguments is named by its path, as the program prints it: `x` for the argument, `data` for the data,
 /// `x.0`, `data.images`. A path to a tree stands for all its leaves.
