@@ -16,6 +16,13 @@ use crate::source::SourceLine;
 use crate::tree::Tree;
 
 /// The first mistake in a program: its message and its line. Prints as both.
+///
+/// ```
+/// use polygrad::{ShapeError, Tensor, check, tensor};
+/// let error: ShapeError = check(|x| x.dot(&Tensor::ones([3])), &tensor([1.0, 2.0])).unwrap_err();
+/// assert!(error.message.starts_with("dot: "));
+/// assert!(error.to_string().ends_with(&error.message));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ShapeError {
     /// The message with which evaluation would panic.

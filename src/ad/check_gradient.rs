@@ -18,9 +18,26 @@ use crate::tensor::Tensor;
 use crate::tree::Tree;
 
 /// The interpreter at which a checked function runs: dual numbers of reverse mode over dual numbers of forward mode.
+///
+/// ```
+/// use polygrad::{Checked, Tensor, check_gradient, tensor};
+/// fn loss(x: &Tensor<Checked, 1>) -> Tensor<Checked, 0> {
+///     x.exp().sum()
+/// }
+/// assert_eq!(check_gradient(loss, &tensor([0.5, -1.0])), Ok(()));
+/// ```
 pub type Checked = ADVal<Dual<Concrete>>;
 
 /// A disagreement between the derivatives of a function. Prints as a sentence, also in `unwrap`.
+///
+/// ```
+/// use polygrad::{GradientError, check_gradient, tensor};
+/// let error = check_gradient(|x| x.ln(), &tensor(0.0)).unwrap_err();
+/// assert_eq!(error, GradientError::NotFinite { what: "the value".into(), number: f64::NEG_INFINITY });
+/// // A factor whose derivative is left out.
+/// let error = check_gradient(|x| x * x.stop_gradient(), &tensor(1.0)).unwrap_err();
+/// assert!(matches!(error, GradientError::Slope { gradient: 1.0, .. }));
+/// ```
 #[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub enum GradientError {
@@ -223,6 +240,13 @@ impl Default for GradientCheck {
 
 impl GradientCheck {
     /// Runs the check of `f` at `x`, with these options.
+    ///
+    /// ```
+    /// use polygrad::{GradientCheck, tensor};
+    /// let check = GradientCheck { entries: 1, directions: 1, ..GradientCheck::default() };
+    /// assert_eq!(check.run(|x, w| (x.sin() * w).sum(), &tensor([0.3, 1.0]), &tensor([2.0, 3.0])), Ok(()));
+    /// assert!(check.run(|x, _: &()| x.stop_gradient().square(), &tensor(2.0), &()).is_err());
+    /// ```
     ///
     /// # Errors
     /// When derivatives differ, or are not finite.

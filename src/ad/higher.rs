@@ -117,6 +117,19 @@ fn with_tangent<B: Ground, T: BaseTensor>(ran: &Val<Tower<T>>, x_dot: Val<Tower<
 /// The cotangent of `x` for a cotangent of the value, with linear functions evaluated in the given [`Mode`]. The other
 /// verbs of reverse mode evaluate linear functions by cells.
 ///
+/// ```
+/// use polygrad::higher::{Expr, Language, Real, fun1};
+/// use polygrad::interpreters::higher::{Mode, Reverse, Run};
+/// use polygrad::{Array, higher, tensor};
+/// fn cube<C: Language>() -> Expr<C, Real, Real> {
+///     fun1(|x| x.at() * x.at() * x.at())
+/// }
+/// for mode in [Mode::Tuples, Mode::Cells] {
+///     let x_bar = higher::pullback_by(cube::<Reverse<Run<Array>>>(), &tensor(2.0), &tensor(10.0), mode);
+///     assert_eq!(x_bar, tensor(120.0));
+/// }
+/// ```
+///
 /// # Panics
 /// When the cotangent differs from the value in shape or element type.
 #[track_caller]
@@ -177,6 +190,18 @@ pub fn value_and_grad<A: Ground, T: BaseTensor>(
 }
 
 /// [`value_and_grad`] by any instance of reverse mode.
+///
+/// ```
+/// use polygrad::higher::{Expr, Language, Real, fun1};
+/// use polygrad::interpreters::higher::{CurryLists, Reverse, Run};
+/// use polygrad::{Array, higher, tensor};
+/// fn cube<C: Language>() -> Expr<C, Real, Real> {
+///     fun1(|x| x.at() * x.at() * x.at())
+/// }
+/// let expected = (tensor(8.0), tensor(12.0));
+/// assert_eq!(higher::value_and_grad_by(cube::<Reverse<Run<Array>>>(), &tensor(2.0)), expected);
+/// assert_eq!(higher::value_and_grad_by(cube::<CurryLists<Array>>(), &tensor(2.0)), expected);
+/// ```
 #[track_caller]
 pub fn value_and_grad_by<C: Backward<T>, A: Ground, T: BaseTensor>(
     program: Expr<C, A, Real>,
@@ -186,6 +211,15 @@ pub fn value_and_grad_by<C: Backward<T>, A: Ground, T: BaseTensor>(
 }
 
 /// Gradient of a program whose result is a scalar, by [`CurryClosures`].
+///
+/// ```
+/// use polygrad::higher::{Expr, Language, Real, fun1};
+/// use polygrad::{higher, tensor};
+/// fn cube<C: Language>() -> Expr<C, Real, Real> {
+///     fun1(|x| x.at() * x.at() * x.at())
+/// }
+/// assert_eq!(higher::grad(cube(), &tensor(2.0)), tensor(12.0));
+/// ```
 #[track_caller]
 pub fn grad<A: Ground, T: BaseTensor>(program: Expr<CurryClosures<T>, A, Real>, x: &A::Value<T>) -> A::Value<T> {
     value_and_grad(program, x).1
@@ -351,6 +385,18 @@ fn recorded<A: Ground, B: Ground>(program: Expr<Run<Term>, A, B>, like: &A::Valu
 
 /// The program of [`stage_grad`] by any instance of reverse mode: the program is differentiated by its structure, and then
 /// recorded.
+///
+/// ```
+/// use polygrad::higher::{Expr, Language, Real, fun1};
+/// use polygrad::interpreters::higher::{Reverse, Run};
+/// use polygrad::program::{Term, interpret};
+/// use polygrad::{Array, higher, tensor};
+/// fn cube<C: Language>() -> Expr<C, Real, Real> {
+///     fun1(|x| x.at() * x.at() * x.at())
+/// }
+/// let program = higher::stage_grad_by(cube::<Reverse<Run<Term>>>(), &tensor(0.0));
+/// assert_eq!(interpret(&program, vec![Array::scalar(2.0)]), [Array::scalar(8.0), Array::scalar(12.0)]);
+/// ```
 #[track_caller]
 pub fn stage_grad_by<C: Backward<Term>, A: Ground>(program: Expr<C, A, Real>, like: &A::Value<Array>) -> Program {
     optimize(&traced::<A>(like, &[], |x| {

@@ -257,6 +257,18 @@ pub fn jvp_in(program: &Program, wrt: &[usize]) -> Program {
 }
 
 /// A derivative split into the program of primal values, and a program that is linear in the tangents.
+///
+/// ```
+/// use polygrad::symbolic::{Linearized, linearize};
+/// use polygrad::{Array, Function, program::interpret, tensor};
+/// let f = Function::stage(|x| x.sin(), &tensor(0.0));
+/// let Linearized { primal, linear } = linearize(f.program());
+/// // The residual is the cosine.
+/// let values = interpret(&primal, vec![Array::scalar(0.5)]);
+/// assert_eq!(values[1], Array::scalar(0.5f64.cos()));
+/// let tangent = interpret(&linear, vec![Array::scalar(2.0), values[1].clone()]);
+/// assert_eq!(tangent, [Array::scalar(2.0 * 0.5f64.cos())]);
+/// ```
 #[derive(Clone, Debug)]
 pub struct Linearized {
     /// `x -> (y, residuals)`.

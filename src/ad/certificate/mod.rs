@@ -26,6 +26,15 @@ use crate::source::SourceLine;
 use walk::Walk;
 
 /// What holds of a function for all inputs of a box; made by [`Source::certificate`].
+///
+/// ```
+/// use polygrad::{Array, Certificate, Function, tensor};
+/// let source = Function::stage(|x| x.square() + 1.0, &tensor(0.0)).to_c("f")?;
+/// let certificate: Certificate = source.certificate(&[Array::scalar(-3.0)], &[Array::scalar(2.0)])?;
+/// assert_eq!(certificate.outputs[0].upper, Array::scalar(10.0));
+/// assert_eq!(certificate.operations.len(), 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Certificate {
@@ -44,6 +53,15 @@ pub struct Certificate {
 }
 
 /// An input with its bounds.
+///
+/// ```
+/// use polygrad::{Array, Function, tensor};
+/// let source = Function::stage(|x| x.sin(), &tensor(0.0)).to_c("f")?;
+/// let certificate = source.certificate(&[Array::scalar(-1.0)], &[Array::scalar(2.0)])?;
+/// let x = &certificate.inputs[0];
+/// assert_eq!((x.name.as_str(), &x.lower, &x.upper), ("x", &Array::scalar(-1.0), &Array::scalar(2.0)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct CertifiedInput {
@@ -56,6 +74,15 @@ pub struct CertifiedInput {
 }
 
 /// A result with its bounds.
+///
+/// ```
+/// use polygrad::{Array, Function, tensor};
+/// let source = Function::stage(|x| x * 0.1, &tensor(0.0)).to_c("f")?;
+/// let certificate = source.certificate(&[Array::scalar(0.0)], &[Array::scalar(1.0)])?;
+/// let y = &certificate.outputs[0];
+/// assert!(y.lower.item::<f64>()? <= 0.0 && y.upper.item::<f64>()? >= 0.1 && y.error.item::<f64>()? < 1e-16);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct CertifiedOutput {
@@ -70,6 +97,16 @@ pub struct CertifiedOutput {
 }
 
 /// The results of an operation.
+///
+/// ```
+/// use polygrad::{Array, Function, tensor};
+/// let source = Function::stage(|x| x.ln(), &tensor(1.0)).to_c("logarithm")?;
+/// let [zero, one] = [0.0, 1.0].map(Array::scalar);
+/// let certificate = source.certificate(&[zero], &[one])?;
+/// let ln = &certificate.operations[0];
+/// assert_eq!((ln.operation.as_str(), ln.lower, ln.may_be_nan), ("ln", f64::NEG_INFINITY, false));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct CertifiedOperation {
@@ -95,6 +132,15 @@ pub struct CertifiedOperation {
 
 impl CertifiedOperation {
     /// Whether a result may be NaN or infinite.
+    ///
+    /// ```
+    /// use polygrad::{Array, Function, tensor};
+    /// let source = Function::stage(|x| x.ln(), &tensor(1.0)).to_c("logarithm")?;
+    /// let [zero, one, two] = [0.0, 1.0, 2.0].map(Array::scalar);
+    /// assert!(source.certificate(&[zero], &[two.clone()])?.operations[0].may_fail());
+    /// assert!(!source.certificate(&[one], &[two])?.operations[0].may_fail());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn may_fail(&self) -> bool {
         self.may_be_nan || self.may_overflow
     }
@@ -102,12 +148,29 @@ impl CertifiedOperation {
 
 impl Certificate {
     /// Whether no operation can give NaN or an infinity, and no integer can wrap.
+    ///
+    /// ```
+    /// use polygrad::{Array, Function, tensor};
+    /// let source = Function::stage(|x| x.ln(), &tensor(1.0)).to_c("logarithm")?;
+    /// let [zero, one, two] = [0.0, 1.0, 2.0].map(Array::scalar);
+    /// assert!(!source.certificate(&[zero], &[two.clone()])?.is_clean());
+    /// assert!(source.certificate(&[one], &[two])?.is_clean());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn is_clean(&self) -> bool {
         !self.operations.iter().any(CertifiedOperation::may_fail)
     }
 }
 
 /// The reason why there is no certificate.
+///
+/// ```
+/// use polygrad::{CertificateError, Function, tensor};
+/// let source = Function::stage(|x| x.sin(), &tensor(0.0)).to_c("f")?;
+/// let error = source.certificate(&[], &[]).unwrap_err();
+/// assert_eq!(error, CertificateError::Count { inputs: 1, lower: 0, upper: 0 });
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum CertificateError {

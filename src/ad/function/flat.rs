@@ -143,6 +143,13 @@ impl<P: Tree<Array, With<Array> = P> + Clone> FlatFunction<P> {
 
     /// The function `f` of arguments like `x` and of these data, which may have any element type.
     ///
+    /// ```
+    /// use polygrad::{FlatFunction, tensor};
+    /// let (x, y) = (tensor([1.0, 2.0, 3.0]), tensor([2.0, 4.0, 7.0]));
+    /// let f = FlatFunction::new_with(|a, (x, y)| (x * a - y).square().sum(), &tensor(0.0), &(x, y));
+    /// assert_eq!((f.value(&[2.0]), f.value(&[1.0])), (1.0, 21.0));
+    /// ```
+    ///
     /// # Panics
     /// When `f` looks at values, a variable of a loop escapes from the loop, or a leaf of the argument or of the
     /// results has another element type than `f64`.
@@ -217,6 +224,12 @@ where
 
     /// The argument with these elements.
     ///
+    /// ```
+    /// use polygrad::{FlatFunction, tensor};
+    /// let f = FlatFunction::new(|(a, b)| (a * b).sum(), &(tensor(1.0), tensor([1.0, 2.0])));
+    /// assert_eq!(f.tree(&[2.0, 3.0, 4.0]), (tensor(2.0), tensor([3.0, 4.0])));
+    /// ```
+    ///
     /// # Panics
     /// When the slice has not the size of the argument.
     #[track_caller]
@@ -281,12 +294,24 @@ fn misfit(verb: &str, needed: &[usize], given: &[usize]) -> ! {
 
 impl<P, E: Float> FlatFunction<P, E> {
     /// The number of elements of the argument.
+    ///
+    /// ```
+    /// use polygrad::{FlatFunction, tensor};
+    /// let f = FlatFunction::new(|(a, b)| (a * b).sum(), &(tensor(1.0), tensor([1.0, 2.0])));
+    /// assert_eq!(f.len(), 3);
+    /// ```
     #[allow(clippy::len_without_is_empty, reason = "a function of no argument is no special case")]
     pub fn len(&self) -> usize {
         self.sizes[0]
     }
 
     /// The number of elements of the results.
+    ///
+    /// ```
+    /// use polygrad::{FlatFunction, tensor};
+    /// let f = FlatFunction::new(|x| (x.square(), x.sum()), &tensor([1.0, 2.0]));
+    /// assert_eq!(f.results(), 3);
+    /// ```
     pub fn results(&self) -> usize {
         self.sizes[1]
     }
@@ -294,6 +319,15 @@ impl<P, E: Float> FlatFunction<P, E> {
     /// The same function with other options; it is compiled again. A bound of [memory](FunctionOptions::memory) holds for
     /// each derivative, at whose first use there is a panic if no run keeps the bound; loops are cut only as the options
     /// say.
+    ///
+    /// ```
+    /// use polygrad::{FlatFunction, FunctionOptions, Mode, tensor};
+    /// let f = FlatFunction::new(|x| x.square().sum(), &tensor([0.0, 0.0]));
+    /// let f = f.with_options(FunctionOptions::new().mode(Mode::Forward));
+    /// let mut slope = [0.0; 2];
+    /// f.grad(&[3.0, 4.0], &mut slope);
+    /// assert_eq!(slope, [6.0, 8.0]);
+    /// ```
     #[must_use]
     pub fn with_options(mut self, options: FunctionOptions) -> Self {
         (self.options, self.programs) = (options, Programs::default());
@@ -519,6 +553,14 @@ impl<P> FlatFunction<P, f64> {
 
     /// Writes the Hessian, row by row.
     ///
+    /// ```
+    /// use polygrad::{FlatFunction, tensor};
+    /// let f = FlatFunction::new(|x| x.at([0]) * x.at([1]).square(), &tensor([0.0, 0.0]));
+    /// let mut hessian = [0.0; 4];
+    /// f.hessian(&[3.0, 5.0], &mut hessian);
+    /// assert_eq!(hessian, [0.0, 10.0, 10.0, 6.0]);
+    /// ```
+    ///
     /// # Panics
     /// When the result is no number or has no second derivative, or the slices have not the sizes of argument and
     /// matrix.
@@ -552,6 +594,12 @@ impl<P> FlatFunction<P, f64> {
     /// The positions of the elements of the Jacobian that may not be 0, for all arguments and these data: see
     /// [`sparse_jacobian`](crate::sparse_jacobian()).
     ///
+    /// ```
+    /// use polygrad::{FlatFunction, tensor};
+    /// let f = FlatFunction::new(|x| x.square(), &tensor([0.0, 0.0]));
+    /// assert_eq!(f.jacobian_pattern().entries().collect::<Vec<_>>(), [(0, 0), (1, 1)]);
+    /// ```
+    ///
     /// # Panics
     /// When the function has no derivative.
     #[track_caller]
@@ -582,6 +630,12 @@ impl<P> FlatFunction<P, f64> {
 
     /// The positions of the elements of the Hessian that may not be 0, in both triangles.
     ///
+    /// ```
+    /// use polygrad::{FlatFunction, tensor};
+    /// let f = FlatFunction::new(|x| x.at([0]) * x.at([1]), &tensor([0.0, 0.0]));
+    /// assert_eq!(f.hessian_pattern().entries().collect::<Vec<_>>(), [(0, 1), (1, 0)]);
+    /// ```
+    ///
     /// # Panics
     /// When the result is no number or has no second derivative.
     #[track_caller]
@@ -591,6 +645,14 @@ impl<P> FlatFunction<P, f64> {
     }
 
     /// Writes the elements of the Hessian in the order of its [pattern](Self::hessian_pattern).
+    ///
+    /// ```
+    /// use polygrad::{FlatFunction, tensor};
+    /// let f = FlatFunction::new(|x| x.powi(3).sum(), &tensor([0.0; 3]));
+    /// let mut elements = vec![0.0; f.hessian_pattern().len()];
+    /// f.sparse_hessian(&[1.0, 2.0, 3.0], &mut elements);
+    /// assert_eq!(elements, [6.0, 12.0, 18.0]);
+    /// ```
     ///
     /// # Panics
     /// When the result is no number or has no second derivative, or the slices have not the sizes of argument and

@@ -54,6 +54,11 @@ constructors! {
     /// assert_eq!(f.call(&tensor([1.0, 2.0])).item(), 3.0);
     /// ```
     stage,
+    /// ```
+    /// use polygrad::{Jit, Tensor, tensor};
+    /// let f = Jit::stage_with(|x: &Tensor<_, 1>, a: &Tensor<_, 1>| x * a);
+    /// assert_eq!(f.call_with(&tensor([1.0, 2.0]), &tensor([3.0, 4.0])), tensor([3.0, 8.0]));
+    /// ```
     stage_with [P: Tree<Array>, Y: Tree<Array, With<Array> = Y>] [Z: Tree<Term, With<Array> = Y>] []
         P: (P::With<Term>) -> Z;
         () | Q: data => data;
@@ -67,6 +72,12 @@ constructors! {
     /// assert_eq!(slope.call(&tensor([1.0, 2.0])), tensor([2.0, 4.0]));
     /// ```
     grad,
+    /// ```
+    /// use polygrad::{Jit, Tensor, tensor};
+    /// let (x, a) = (tensor([1.0, 2.0]), tensor([10.0, 100.0]));
+    /// let slope = Jit::grad_with(|x: &Tensor<_, 1>, a: &Tensor<_, 1>| (x.square() * a).sum());
+    /// assert_eq!(slope.call_with(&x, &a), tensor([20.0, 400.0]));
+    /// ```
     grad_with [P: Tree<Array, With<Array> = P>] [E: Float] []
         P: (P::With<Term>) -> Tensor<Term, 0, E>;
         () | Q: data => data;
@@ -80,6 +91,12 @@ constructors! {
     /// assert_eq!(both.call(&tensor([1.0, 2.0])), (tensor(5.0), tensor([2.0, 4.0])));
     /// ```
     value_and_grad,
+    /// ```
+    /// use polygrad::{Jit, Tensor, tensor};
+    /// let (x, a) = (tensor([1.0, 2.0]), tensor([10.0, 100.0]));
+    /// let both = Jit::value_and_grad_with(|x: &Tensor<_, 1>, a: &Tensor<_, 1>| (x.square() * a).sum());
+    /// assert_eq!(both.call_with(&x, &a), (tensor(410.0), tensor([20.0, 400.0])));
+    /// ```
     value_and_grad_with [P: Tree<Array, With<Array> = P>, E: Float] [] []
         P: (P::With<Term>) -> Tensor<Term, 0, E>;
         () | Q: data => data;
@@ -93,6 +110,12 @@ constructors! {
     /// assert_eq!(j.call(&tensor([1.0, 2.0])), tensor([[2.0, 0.0], [0.0, 4.0]]));
     /// ```
     jacobian,
+    /// ```
+    /// use polygrad::{Jit, Tensor, tensor};
+    /// let (x, a) = (tensor([1.0, 2.0]), tensor([10.0, 100.0]));
+    /// let j = Jit::jacobian_with(|x: &Tensor<_, 1>, a: &Tensor<_, 1>| x.square() * a);
+    /// assert_eq!(j.call_with(&x, &a), tensor([[20.0, 0.0], [0.0, 400.0]]));
+    /// ```
     jacobian_with [E: Float, const N: usize, const R: usize] [const M: usize] [Rank<R>: Plus<M, N>]
         KnownTensor<N, E>: (Tensor<Term, N, E>) -> Tensor<Term, M, E>;
         () | Q: data => data;
@@ -106,6 +129,11 @@ constructors! {
     /// assert_eq!(both.call(&tensor([3.0])), (tensor([9.0]), tensor([[6.0]])));
     /// ```
     value_and_jacobian,
+    /// ```
+    /// use polygrad::{Jit, Tensor, tensor};
+    /// let both = Jit::value_and_jacobian_with(|x: &Tensor<_, 1>, a: &Tensor<_, 1>| x.square() * a);
+    /// assert_eq!(both.call_with(&tensor([3.0]), &tensor([2.0])), (tensor([18.0]), tensor([[12.0]])));
+    /// ```
     value_and_jacobian_with
         [E: Float, const N: usize, const M: usize, const R: usize] [] [Rank<R>: Plus<M, N>]
         KnownTensor<N, E>: (Tensor<Term, N, E>) -> Tensor<Term, M, E>;
@@ -120,6 +148,11 @@ constructors! {
     /// assert_eq!(j.call(&(tensor(3.0), tensor(5.0))), tensor([[5.0, 3.0], [0.0, 10.0]]));
     /// ```
     jacobian_matrix,
+    /// ```
+    /// use polygrad::{Jit, Tensor, tensor};
+    /// let j = Jit::jacobian_matrix_with(|(a, b): &(Tensor<_, 0>, Tensor<_, 0>), c: &Tensor<_, 0>| (a * b, b * c));
+    /// assert_eq!(j.call_with(&(tensor(3.0), tensor(5.0)), &tensor(7.0)), tensor([[5.0, 3.0], [0.0, 7.0]]));
+    /// ```
     jacobian_matrix_with [P: Tree<Array>] [Z: Tree<Term>] []
         P: (P::With<Term>) -> Z;
         () | Q: data => data;
@@ -133,6 +166,11 @@ constructors! {
     /// assert_eq!(both.call(&tensor([3.0])), (tensor([9.0]), tensor([[6.0]])));
     /// ```
     value_and_jacobian_matrix,
+    /// ```
+    /// use polygrad::{Jit, Tensor, tensor};
+    /// let both = Jit::value_and_jacobian_matrix_with(|x: &Tensor<_, 1>, a: &Tensor<_, 1>| x.square() * a);
+    /// assert_eq!(both.call_with(&tensor([3.0]), &tensor([2.0])), (tensor([18.0]), tensor([[12.0]])));
+    /// ```
     value_and_jacobian_matrix_with
         [P: Tree<Array>, Y: Tree<Array, With<Array> = Y>] [Z: Tree<Term, With<Array> = Y>] []
         P: (P::With<Term>) -> Z;
@@ -148,6 +186,12 @@ constructors! {
     /// assert_eq!(h.call(&tensor([1.0])), tensor([[6.0]]));
     /// ```
     hessian,
+    /// ```
+    /// use polygrad::{Jit, Tensor, tensor};
+    /// let (x, a) = (tensor([1.0, 2.0]), tensor([10.0, 100.0]));
+    /// let h = Jit::hessian_with(|x: &Tensor<_, 1>, a: &Tensor<_, 1>| (x.powi(3) * a).sum());
+    /// assert_eq!(h.call_with(&x, &a), tensor([[60.0, 0.0], [0.0, 1200.0]]));
+    /// ```
     hessian_with [E: Float, const N: usize, const R: usize] [] [Rank<R>: Plus<N, N>]
         KnownTensor<N, E>: (Tensor<Term, N, E>) -> Tensor<Term, 0, E>;
         () | Q: data => data;
@@ -161,6 +205,11 @@ constructors! {
     /// assert_eq!(h.call(&(tensor(3.0), tensor(5.0))), tensor([[0.0, 10.0], [10.0, 6.0]]));
     /// ```
     hessian_matrix,
+    /// ```
+    /// use polygrad::{Jit, Tensor, tensor};
+    /// let h = Jit::hessian_matrix_with(|(a, b): &(Tensor<_, 0>, Tensor<_, 0>), c: &Tensor<_, 0>| a * b * c);
+    /// assert_eq!(h.call_with(&(tensor(3.0), tensor(5.0)), &tensor(7.0)), tensor([[0.0, 7.0], [7.0, 0.0]]));
+    /// ```
     hessian_matrix_with [P: Tree<Array>] [E: Float] []
         P: (P::With<Term>) -> Tensor<Term, 0, E>;
         () | Q: data => data;
@@ -174,6 +223,12 @@ constructors! {
     /// assert_eq!(laplacian.call(&tensor([1.0, 3.0])).item(), 24.0);
     /// ```
     laplacian,
+    /// ```
+    /// use polygrad::{Jit, Tensor, tensor};
+    /// let (x, a) = (tensor([1.0, 2.0]), tensor([10.0, 100.0]));
+    /// let laplacian = Jit::laplacian_with(|x: &Tensor<_, 1>, a: &Tensor<_, 1>| (x.square() * a).sum());
+    /// assert_eq!(laplacian.call_with(&x, &a).item(), 220.0);
+    /// ```
     laplacian_with [P: Tree<Array>, Y: Tree<Array, With<Array> = Y>] [Z: Tree<Term, With<Array> = Y>] []
         P: (P::With<Term>) -> Z;
         () | Q: data => data;
@@ -187,6 +242,12 @@ constructors! {
     /// assert_eq!(divergence.call(&tensor([1.0, 3.0])).item(), 8.0);
     /// ```
     divergence,
+    /// ```
+    /// use polygrad::{Jit, Tensor, tensor};
+    /// let (x, a) = (tensor([1.0, 2.0]), tensor([10.0, 100.0]));
+    /// let divergence = Jit::divergence_with(|x: &Tensor<_, 1>, a: &Tensor<_, 1>| x.square() * a);
+    /// assert_eq!(divergence.call_with(&x, &a).item(), 420.0);
+    /// ```
     divergence_with [E: Float, const N: usize] [] []
         KnownTensor<N, E>: (Tensor<Term, N, E>) -> Tensor<Term, N, E>;
         () | Q: data => data;
@@ -200,6 +261,13 @@ constructors! {
     /// assert_eq!(hvp.call_with(&tensor([1.0, 2.0]), &tensor([1.0, 10.0])), tensor([6.0, 120.0]));
     /// ```
     hvp,
+    /// ```
+    /// use polygrad::{Jit, Tensor, tensor};
+    /// let (x, a) = (tensor([1.0, 2.0]), tensor([10.0, 100.0]));
+    /// let hvp = Jit::hvp_with(|x: &Tensor<_, 1>, a: &Tensor<_, 1>| (x.square() * a).sum());
+    /// let v = tensor([1.0, 0.5]);
+    /// assert_eq!(hvp.call_with(&x, &(v, a)), tensor([20.0, 100.0]));
+    /// ```
     hvp_with [P: Tree<Array, With<Array> = P>] [E: Float] []
         P: (P::With<Term>) -> Tensor<Term, 0, E>;
         P | (P, Q): (_, data) => data;
@@ -214,6 +282,13 @@ constructors! {
     /// assert_eq!((y, y_dot), (tensor([1.0, 4.0]), tensor([2.0, 40.0])));
     /// ```
     jvp,
+    /// ```
+    /// use polygrad::{Jit, Tensor, tensor};
+    /// let (x, a) = (tensor([1.0, 2.0]), tensor([10.0, 100.0]));
+    /// let jvp = Jit::jvp_with(|x: &Tensor<_, 1>, a: &Tensor<_, 1>| x.square() * a);
+    /// let x_dot = tensor([1.0, 0.5]);
+    /// assert_eq!(jvp.call_with(&x, &(x_dot, a)), (tensor([10.0, 400.0]), tensor([20.0, 200.0])));
+    /// ```
     jvp_with [P: Tree<Array>, Y: Tree<Array, With<Array> = Y>] [Z: Tree<Term, With<Array> = Y>] []
         P: (P::With<Term>) -> Z;
         P | (P, Q): (_, data) => data;
@@ -228,6 +303,13 @@ constructors! {
     /// assert_eq!((y, x_bar), (tensor([1.0, 4.0]), tensor([2.0, 40.0])));
     /// ```
     vjp,
+    /// ```
+    /// use polygrad::{Jit, Tensor, tensor};
+    /// let (x, a) = (tensor([1.0, 2.0]), tensor([10.0, 100.0]));
+    /// let vjp = Jit::vjp_with(|x: &Tensor<_, 1>, a: &Tensor<_, 1>| x.square() * a);
+    /// let y_bar = tensor([1.0, 0.5]);
+    /// assert_eq!(vjp.call_with(&x, &(y_bar, a)), (tensor([10.0, 400.0]), tensor([20.0, 200.0])));
+    /// ```
     vjp_with [P: Tree<Array, With<Array> = P>, Y: Tree<Array, With<Array> = Y>] [Z: Tree<Term, With<Array> = Y>] []
         P: (P::With<Term>) -> Z;
         Y | (Y, Q): (_, data) => data;

@@ -19,6 +19,14 @@ use crate::checkpoint::Checkpoint;
 use crate::program::{Op, Program};
 
 /// A bound of [memory](FunctionOptions::memory) that no run keeps, as far as could be found.
+///
+/// ```
+/// use polygrad::{Function, FunctionOptions, MemoryError, Tensor};
+/// let f = Function::stage(|x: &Tensor<_, 1>| x.cumsum(0).reverse(0).cumsum(0), &Tensor::zeros([1000]));
+/// let error: MemoryError = f.try_with_options(FunctionOptions::new().memory(100)).expect_err("too little");
+/// assert!(error.asked == 100 && error.least >= 8000);
+/// assert!(error.to_string().starts_with("memory: a run must take at most 100 bytes"));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MemoryError {

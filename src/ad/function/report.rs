@@ -20,6 +20,13 @@ use crate::taps::{caught, printing_to};
 use crate::tree::Tree;
 
 /// The reason why a report was not written.
+///
+/// ```
+/// use polygrad::{Function, ReportError, tensor};
+/// let f = Function::stage(|x| x.sin(), &tensor(1.0));
+/// let error = f.report("no such folder/page.html").unwrap_err();
+/// assert!(matches!(error, ReportError::File { path, .. } if path == "no such folder/page.html"));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ReportError {

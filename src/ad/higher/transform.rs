@@ -34,9 +34,35 @@ use crate::interpreters::higher::{Erased, Forward, Reverse};
 type Back = Backwards<Derivatives>;
 
 /// The instance at which a program is differentiated in reverse mode, to a program of the target `T`.
+///
+/// ```
+/// use polygrad::higher::transform::{InReverse, gradient};
+/// use polygrad::higher::{Expr, Language, Real, Target, fun1};
+/// use polygrad::{higher, tensor};
+/// fn square<C: Language>() -> Expr<C, Real, Real> {
+///     fun1(|x| x.at() * x.at())
+/// }
+/// fn slope<T: Target>() -> Expr<T, Real, Real> {
+///     gradient(square::<InReverse<T>>())
+/// }
+/// assert_eq!(higher::run(slope(), &tensor(3.0)), tensor(6.0));
+/// ```
 pub type InReverse<T> = Erased<Reverse<T>>;
 
 /// The instance at which a program is differentiated in forward mode, to a program of the target `T`.
+///
+/// ```
+/// use polygrad::higher::transform::{InForward, pushforward};
+/// use polygrad::higher::{Expr, Language, Prod, Real, Target, fun1};
+/// use polygrad::{higher, tensor};
+/// fn square<C: Language>() -> Expr<C, Real, Real> {
+///     fun1(|x| x.at() * x.at())
+/// }
+/// fn along<T: Target>() -> Expr<T, Prod<Real, Real>, Real> {
+///     pushforward(square::<InForward<T>>())
+/// }
+/// assert_eq!(higher::run(along(), &(tensor(3.0), tensor(10.0))), tensor(60.0));
+/// ```
 pub type InForward<T> = Erased<Forward<T>>;
 
 /// A (co)tangent of the value of `x`, with explicit zeros of the shapes of `x`. A symbolic zero has the shape of any
@@ -54,6 +80,20 @@ fn with_zeros<T: Target, G: Obj, A: Ground, X: Obj, V: Obj>(x: T::Hom<G, X>, v: 
 /// integers and masks have the cotangent of the unit type.
 ///
 /// Source: "CHAD", section 7.5.
+///
+/// ```
+/// use polygrad::higher::transform::{InReverse, pullback};
+/// use polygrad::higher::{Expr, Language, Prod, Real, Target, fun1};
+/// use polygrad::{higher, tensor};
+/// fn square<C: Language>() -> Expr<C, Real, Real> {
+///     fun1(|x| x.at() * x.at())
+/// }
+/// /// `(x, y_bar) -> 2 x y_bar`.
+/// fn pulled<T: Target>() -> Expr<T, Prod<Real, Real>, Real> {
+///     pullback(square::<InReverse<T>>())
+/// }
+/// assert_eq!(higher::run(pulled(), &(tensor(3.0), tensor(10.0))), tensor(60.0));
+/// ```
 pub fn pullback<T: Target, A: Ground, B: Ground>(
     program: Expr<InReverse<T>, A, B>,
 ) -> Expr<T, Prod<P1<A, Back>, P2<B, Back>>, P2<A, Back>> {
@@ -66,6 +106,19 @@ pub fn pullback<T: Target, A: Ground, B: Ground>(
 /// `gradient : (A -> R) -> (x -> df/dx)`.
 ///
 /// Source: "CHAD", section 7.5.
+///
+/// ```
+/// use polygrad::higher::transform::{InReverse, gradient};
+/// use polygrad::higher::{Expr, Language, Real, Target, fun1};
+/// use polygrad::{higher, tensor};
+/// fn square<C: Language>() -> Expr<C, Real, Real> {
+///     fun1(|x| x.at() * x.at())
+/// }
+/// fn slope<T: Target>() -> Expr<T, Real, Real> {
+///     gradient(square::<InReverse<T>>())
+/// }
+/// assert_eq!(higher::run(slope(), &tensor(3.0)), tensor(6.0));
+/// ```
 pub fn gradient<T: Target, A: Ground>(program: Expr<InReverse<T>, A, Real>) -> Expr<T, P1<A, Back>, P2<A, Back>> {
     let at_one = T::pair(T::id(), num::<T, _>(1.0).hom());
     Expr::of(T::then(at_one, pullback(program).hom()))

@@ -17,6 +17,16 @@ use crate::tensor::Tensor;
 use crate::tree::ravel::{ravel, unravel};
 
 /// A method for linear equations.
+///
+/// ```
+/// use polygrad::{LinearSolver, Solver, Tensor, tensor};
+/// // The minimum of `|x - p|^2` is `p`, however the linear equations are solved.
+/// for method in [LinearSolver::Dense, LinearSolver::ConjugateGradients(20), LinearSolver::Gmres(20)] {
+///     let f = |x: &Tensor<_, 1>, p: &Tensor<_, 1>| (x - p).square().sum();
+///     let x = Solver::default().linear(method).minimize(f, &tensor([0.0, 0.0]), &tensor([1.0, 2.0]));
+///     assert!((x - tensor([1.0, 2.0])).abs().max_all().item() < 1e-12);
+/// }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum LinearSolver {

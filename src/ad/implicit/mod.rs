@@ -78,11 +78,25 @@ impl Solver {
     }
 
     /// The same settings with at most this number of steps.
+    ///
+    /// ```
+    /// use polygrad::{Solver, tensor};
+    /// let root_of_two = |solver: Solver| solver.root(|x, p| x.square() - p, &tensor(1.0), &tensor(2.0));
+    /// assert!(root_of_two(Solver::default().steps(1)).is_nan().item());
+    /// assert!((root_of_two(Solver::default().steps(20)) - 2f64.sqrt()).abs().item() < 1e-12);
+    /// ```
     pub fn steps(self, steps: usize) -> Solver {
         Solver { steps, ..self }
     }
 
     /// The same settings with this method for linear equations.
+    ///
+    /// ```
+    /// use polygrad::{LinearSolver, Solver, tensor};
+    /// let solver = Solver::default().linear(LinearSolver::Gmres(10));
+    /// let x = solver.root(|x, p| x.exp() - p, &tensor([0.0, 0.0]), &tensor([1.0, 2.0]));
+    /// assert!((x - tensor([1.0, 2.0]).ln()).abs().max_all().item() < 1e-12);
+    /// ```
     pub fn linear(self, linear: LinearSolver) -> Solver {
         Solver { linear, ..self }
     }

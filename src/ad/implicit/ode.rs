@@ -58,16 +58,40 @@ type Rate<'a> = &'a dyn Fn(&Number, &Vector) -> Vector;
 
 impl Ode {
     /// The same settings with this relative tolerance.
+    ///
+    /// ```
+    /// use polygrad::{Ode, Tensor, tensor};
+    /// let decay = |x: &Tensor<_, 0>, _: &Tensor<_, 0>, rate: &Tensor<_, 0>| -(x * rate);
+    /// let (one, times) = (tensor(1.0), tensor([0.0, 1.0]));
+    /// let error = |ode: Ode| (ode.solve(decay, &one, &times, &one)[1].item() - (-1f64).exp()).abs();
+    /// assert!(error(Ode::default().relative(1e-3)) < 1e-3 && error(Ode::default().relative(1e-12)) < 1e-11);
+    /// ```
     pub fn relative(self, relative: f64) -> Ode {
         Ode { relative, ..self }
     }
 
     /// The same settings with this absolute tolerance.
+    ///
+    /// ```
+    /// use polygrad::{Ode, Tensor, tensor};
+    /// let decay = |x: &Tensor<_, 0>, _: &Tensor<_, 0>, rate: &Tensor<_, 0>| -(x * rate);
+    /// let (one, times) = (tensor(1.0), tensor([0.0, 1.0]));
+    /// let x = Ode::default().relative(0.0).absolute(1e-9).solve(decay, &one, &times, &one);
+    /// assert!((x[1].item() - (-1f64).exp()).abs() < 1e-8);
+    /// ```
     pub fn absolute(self, absolute: f64) -> Ode {
         Ode { absolute, ..self }
     }
 
     /// The same settings with at most this number of steps between two times.
+    ///
+    /// ```
+    /// use polygrad::{Ode, Tensor, tensor};
+    /// let decay = |x: &Tensor<_, 0>, _: &Tensor<_, 0>, rate: &Tensor<_, 0>| -(x * rate);
+    /// let (one, times) = (tensor(1.0), tensor([0.0, 1.0]));
+    /// assert!(Ode::default().steps(1).solve(decay, &one, &times, &one)[1].is_nan().item());
+    /// assert!((Ode::default().solve(decay, &one, &times, &one)[1].item() - (-1f64).exp()).abs() < 1e-7);
+    /// ```
     pub fn steps(self, steps: usize) -> Ode {
         Ode { steps, ..self }
     }

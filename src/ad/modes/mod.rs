@@ -40,6 +40,13 @@ pub(crate) use explain::{Choice, explained};
 /// [`FunctionOptions::mode`](crate::FunctionOptions::mode) request a mode.
 ///
 /// Closed: a derivative is evaluated from inputs to outputs, or from outputs to inputs.
+///
+/// ```
+/// use polygrad::{Mode, Tensor, jacobian_by, tensor};
+/// let j = |mode| -> Tensor<_, 2> { jacobian_by(mode, |x: &Tensor<_, 1>| x.square(), &tensor([1.0, 2.0])) };
+/// assert_eq!(j(Mode::Forward), tensor([[2.0, 0.0], [0.0, 4.0]]));
+/// assert_eq!(j(Mode::Reverse), j(Mode::Forward));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// One evaluation per input element: best for few inputs.

@@ -14,6 +14,15 @@ use crate::tree::Tree;
 
 /// A sparse Jacobian or Hessian, recorded once and run many times: see [`sparse_jacobian`](crate::sparse_jacobian), and
 /// [`sparse_jacobian_with`](crate::sparse_jacobian_with) for those that take data.
+///
+/// ```
+/// use polygrad::{SparseFunction, Tensor, sparse_jacobian, tensor};
+/// let x = tensor([1.0, 2.0, 3.0]);
+/// let j: SparseFunction<_> = sparse_jacobian(|x: &Tensor<_, 1>| x.square(), &x);
+/// // The matrix is diagonal: one pass.
+/// assert_eq!((j.passes(), j.values(&x)?), (1, vec![2.0, 4.0, 6.0]));
+/// # Ok::<(), polygrad::RunError>(())
+/// ```
 #[derive(Debug)]
 pub struct SparseFunction<P, Q = ()> {
     pub(super) pattern: SparsityPattern,
@@ -69,12 +78,27 @@ impl<P, Q> SparseFunction<P, Q> {
     }
 
     /// The mode of most passes.
+    ///
+    /// ```
+    /// use polygrad::{Mode, Tensor, sparse_jacobian, tensor};
+    /// let x = tensor([1.0, 2.0, 3.0]);
+    /// assert_eq!(sparse_jacobian(|x: &Tensor<_, 1>| x.sum(), &x).mode(), Mode::Reverse);
+    /// assert_eq!(sparse_jacobian(|x: &Tensor<_, 1>| x.replicate::<2>(3), &x).mode(), Mode::Forward);
+    /// ```
     pub fn mode(&self) -> Mode {
         if self.passes[1] > self.passes[0] { Mode::Reverse } else { Mode::Forward }
     }
 
     /// The function from the argument and data to the values of the [`entries`](SparsityPattern::entries), in order.
     /// Integers and masks in the data are constants of its [`program`](Function::program), and no inputs.
+    ///
+    /// ```
+    /// use polygrad::{Tensor, sparse_jacobian, tensor};
+    /// let x = tensor([1.0, 2.0, 3.0]);
+    /// let j = sparse_jacobian(|x: &Tensor<_, 1>| x.square(), &x);
+    /// assert_eq!(j.function().run(&x)?, tensor([2.0, 4.0, 6.0]));
+    /// # Ok::<(), polygrad::RunError>(())
+    /// ```
     pub fn function(&self) -> &Function<P, Q, Tensor<Array, 1>> {
         &self.function
     }
@@ -118,6 +142,14 @@ impl<P, Q> SparseFunction<P, Q> {
 impl<P: Tree<Array>, Q: Tree<Array>> SparseFunction<P, Q> {
     /// The matrix for this argument and these data.
     ///
+    /// ```
+    /// use polygrad::{Tensor, sparse_jacobian_with, tensor};
+    /// let (x, a) = (tensor([1.0, 2.0]), tensor([10.0, 100.0]));
+    /// let j = sparse_jacobian_with(|x: &Tensor<_, 1>, a: &Tensor<_, 1>| x.square() * a, &x, &a);
+    /// assert_eq!(j.run_with(&x, &a)?.elements, [(0, 0, 20.0), (1, 1, 400.0)]);
+    /// # Ok::<(), polygrad::RunError>(())
+    /// ```
+    ///
     /// # Errors
     /// As for [`Function::run_with`]; and when integers or masks in the data differ from those for which the matrix was
     /// recorded.
@@ -129,6 +161,17 @@ impl<P: Tree<Array>, Q: Tree<Array>> SparseFunction<P, Q> {
 
     /// [`report`](Self::report), with times that are measured on this argument and these data.
     ///
+    /// ```
+    /// use polygrad::{Tensor, sparse_jacobian_with, tensor};
+    /// let (x, a) = (tensor([1.0, 2.0]), tensor([10.0, 100.0]));
+    /// let j = sparse_jacobian_with(|x: &Tensor<_, 1>, a: &Tensor<_, 1>| x.square() * a, &x, &a);
+    /// let path = std::env::temp_dir().join(format!("polygrad-sparse-with-{}.html", std::process::id()));
+    /// j.report_with(&x, &a, &path)?;
+    /// assert!(std::fs::read_to_string(&path).unwrap().contains("on the given inputs"));
+    /// # std::fs::remove_file(&path).ok();
+    /// # Ok::<(), polygrad::ReportError>(())
+    /// ```
+    ///
     /// # Errors
     /// As for [`Function::report_with`].
     pub fn report_with(&self, x: &P, data: &Q, path: impl AsRef<Path>) -> Result<(), ReportError> {
@@ -138,6 +181,14 @@ impl<P: Tree<Array>, Q: Tree<Array>> SparseFunction<P, Q> {
 
     /// The values of the [`entries`](SparsityPattern::entries) for this argument and these data, as
     /// [`values`](SparseFunction::values) gives them.
+    ///
+    /// ```
+    /// use polygrad::{Tensor, sparse_jacobian_with, tensor};
+    /// let (x, a) = (tensor([1.0, 2.0]), tensor([10.0, 100.0]));
+    /// let j = sparse_jacobian_with(|x: &Tensor<_, 1>, a: &Tensor<_, 1>| x.square() * a, &x, &a);
+    /// assert_eq!(j.values_with(&x, &a)?, [20.0, 400.0]);
+    /// # Ok::<(), polygrad::RunError>(())
+    /// ```
     ///
     /// # Errors
     /// As for [`run_with`](Self::run_with).

@@ -26,6 +26,13 @@ pub struct Triplets {
 }
 
 /// A matrix in compressed rows: the elements from `row_pointers[i]` up to `row_pointers[i + 1]` are those of row `i`.
+///
+/// ```
+/// use polygrad::{CompressedRows, Triplets};
+/// let matrix = Triplets { shape: (2, 3), elements: vec![(0, 0, 5.0), (0, 2, 6.0), (1, 0, 7.0)] };
+/// let CompressedRows { row_pointers, columns, values, .. } = matrix.to_rows();
+/// assert_eq!((row_pointers, columns, values), (vec![0, 2, 3], vec![0, 2, 0], vec![5.0, 6.0, 7.0]));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct CompressedRows {
     /// The numbers of rows and columns.
@@ -40,6 +47,13 @@ pub struct CompressedRows {
 
 /// A matrix in compressed columns: the elements from `column_pointers[j]` up to `column_pointers[j + 1]` are those of
 /// column `j`.
+///
+/// ```
+/// use polygrad::{CompressedColumns, Triplets};
+/// let matrix = Triplets { shape: (2, 3), elements: vec![(0, 0, 5.0), (0, 2, 6.0), (1, 0, 7.0)] };
+/// let CompressedColumns { column_pointers, rows, values, .. } = matrix.to_columns();
+/// assert_eq!((column_pointers, rows, values), (vec![0, 2, 2, 3], vec![0, 1, 0], vec![5.0, 7.0, 6.0]));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct CompressedColumns {
     /// The numbers of rows and columns.
@@ -77,6 +91,12 @@ fn compressed(
 
 impl Triplets {
     /// The dense matrix.
+    ///
+    /// ```
+    /// use polygrad::{Triplets, tensor};
+    /// let matrix = Triplets { shape: (2, 3), elements: vec![(0, 0, 5.0), (0, 2, 6.0), (1, 0, 7.0)] };
+    /// assert_eq!(matrix.to_dense(), tensor([[5.0, 0.0, 6.0], [7.0, 0.0, 0.0]]));
+    /// ```
     pub fn to_dense(&self) -> Tensor<Concrete, 2> {
         let (rows, columns) = self.shape;
         let mut all = vec![0.0; rows * columns];
@@ -86,6 +106,13 @@ impl Triplets {
 
     /// The matrix in compressed rows. For many runs of one [`SparseFunction`](crate::SparseFunction), take its
     /// [`values`](crate::SparseFunction::values) and the pointers of its pattern instead, which are the same each time.
+    ///
+    /// ```
+    /// use polygrad::Triplets;
+    /// let matrix = Triplets { shape: (2, 3), elements: vec![(0, 0, 5.0), (0, 2, 6.0), (1, 0, 7.0)] };
+    /// let rows = matrix.to_rows();
+    /// assert_eq!((rows.row_pointers, rows.columns), (vec![0, 2, 3], vec![0, 2, 0]));
+    /// ```
     pub fn to_rows(&self) -> CompressedRows {
         let (row_pointers, columns, values) = compressed(self.shape.0, self.elements.iter().copied());
         CompressedRows { shape: self.shape, row_pointers, columns, values }
@@ -93,6 +120,13 @@ impl Triplets {
 
     /// The matrix in compressed columns. For many runs see
     /// [`SparsityPattern::by_columns`](crate::SparsityPattern::by_columns).
+    ///
+    /// ```
+    /// use polygrad::Triplets;
+    /// let matrix = Triplets { shape: (2, 3), elements: vec![(0, 0, 5.0), (0, 2, 6.0), (1, 0, 7.0)] };
+    /// let columns = matrix.to_columns();
+    /// assert_eq!((columns.column_pointers, columns.rows), (vec![0, 2, 2, 3], vec![0, 1, 0]));
+    /// ```
     pub fn to_columns(&self) -> CompressedColumns {
         let turned = self.elements.iter().map(|(i, j, x)| (*j, *i, *x));
         let (column_pointers, rows, values) = compressed(self.shape.1, turned);

@@ -44,11 +44,29 @@ impl SparsityPattern {
     }
 
     /// The number of entries.
+    ///
+    /// ```
+    /// use polygrad::{Tensor, sparse_jacobian, tensor};
+    /// // The Jacobian is `[[x1, x0, 0], [0, x2, x1]]`.
+    /// let x = tensor([1.0, 2.0, 4.0]);
+    /// let j = sparse_jacobian(|x: &Tensor<_, 1>| x.slice(0, 1..) * x.slice(0, ..2), &x);
+    /// assert_eq!(j.pattern().len(), 4);
+    /// ```
     pub fn len(&self) -> usize {
         self.rows.items.len()
     }
 
     /// Whether there are no entries, so that all elements are zero.
+    ///
+    /// ```
+    /// use polygrad::{Tensor, sparse_hessian, sparse_jacobian, tensor};
+    /// // The Jacobian is `[[x1, x0, 0], [0, x2, x1]]`.
+    /// let x = tensor([1.0, 2.0, 4.0]);
+    /// let j = sparse_jacobian(|x: &Tensor<_, 1>| x.slice(0, 1..) * x.slice(0, ..2), &x);
+    /// assert!(!j.pattern().is_empty());
+    /// // The sum is linear.
+    /// assert!(sparse_hessian(|x: &Tensor<_, 1>| x.sum(), &x).pattern().is_empty());
+    /// ```
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -78,16 +96,41 @@ impl SparsityPattern {
     }
 
     /// The index of the first entry of each row, and the number of entries: one number more than there are rows.
+    ///
+    /// ```
+    /// use polygrad::{Tensor, sparse_jacobian, tensor};
+    /// // The Jacobian is `[[x1, x0, 0], [0, x2, x1]]`.
+    /// let x = tensor([1.0, 2.0, 4.0]);
+    /// let j = sparse_jacobian(|x: &Tensor<_, 1>| x.slice(0, 1..) * x.slice(0, ..2), &x);
+    /// assert_eq!(j.pattern().row_pointers(), [0, 2, 4]);
+    /// ```
     pub fn row_pointers(&self) -> &[usize] {
         &self.rows.starts
     }
 
     /// The column of each entry.
+    ///
+    /// ```
+    /// use polygrad::{Tensor, sparse_jacobian, tensor};
+    /// // The Jacobian is `[[x1, x0, 0], [0, x2, x1]]`.
+    /// let x = tensor([1.0, 2.0, 4.0]);
+    /// let j = sparse_jacobian(|x: &Tensor<_, 1>| x.slice(0, 1..) * x.slice(0, ..2), &x);
+    /// assert_eq!(j.pattern().columns(), [0, 1, 1, 2]);
+    /// ```
     pub fn columns(&self) -> &[usize] {
         &self.rows.items
     }
 
     /// The same pattern in compressed columns, for solvers that take these.
+    ///
+    /// ```
+    /// use polygrad::{Tensor, sparse_jacobian, tensor};
+    /// // The Jacobian is `[[x1, x0, 0], [0, x2, x1]]`.
+    /// let x = tensor([1.0, 2.0, 4.0]);
+    /// let j = sparse_jacobian(|x: &Tensor<_, 1>| x.slice(0, 1..) * x.slice(0, ..2), &x);
+    /// let pattern = j.pattern().by_columns();
+    /// assert_eq!((pattern.column_pointers(), pattern.rows()), (&[0, 1, 3, 4][..], &[0, 0, 1, 1][..]));
+    /// ```
     pub fn by_columns(&self) -> ColumnPattern {
         let mut order = vec![0; self.len()];
         let columns = self.rows.turned(self.width, |from, to| order[to] = from);
@@ -224,26 +267,69 @@ pub struct ColumnPattern {
 
 impl ColumnPattern {
     /// The numbers of rows and columns.
+    ///
+    /// ```
+    /// use polygrad::{Tensor, sparse_jacobian, tensor};
+    /// // The Jacobian is `[[x1, x0, 0], [0, x2, x1]]`.
+    /// let x = tensor([1.0, 2.0, 4.0]);
+    /// let j = sparse_jacobian(|x: &Tensor<_, 1>| x.slice(0, 1..) * x.slice(0, ..2), &x);
+    /// assert_eq!(j.pattern().by_columns().shape(), (2, 3));
+    /// ```
     pub fn shape(&self) -> (usize, usize) {
         (self.height, self.columns.count())
     }
 
     /// The index of the first entry of each column, and the number of entries: one number more than there are columns.
+    ///
+    /// ```
+    /// use polygrad::{Tensor, sparse_jacobian, tensor};
+    /// // The Jacobian is `[[x1, x0, 0], [0, x2, x1]]`.
+    /// let x = tensor([1.0, 2.0, 4.0]);
+    /// let j = sparse_jacobian(|x: &Tensor<_, 1>| x.slice(0, 1..) * x.slice(0, ..2), &x);
+    /// assert_eq!(j.pattern().by_columns().column_pointers(), [0, 1, 3, 4]);
+    /// ```
     pub fn column_pointers(&self) -> &[usize] {
         &self.columns.starts
     }
 
     /// The row of each entry, in column-major order.
+    ///
+    /// ```
+    /// use polygrad::{Tensor, sparse_jacobian, tensor};
+    /// // The Jacobian is `[[x1, x0, 0], [0, x2, x1]]`.
+    /// let x = tensor([1.0, 2.0, 4.0]);
+    /// let j = sparse_jacobian(|x: &Tensor<_, 1>| x.slice(0, 1..) * x.slice(0, ..2), &x);
+    /// assert_eq!(j.pattern().by_columns().rows(), [0, 0, 1, 1]);
+    /// ```
     pub fn rows(&self) -> &[usize] {
         &self.columns.items
     }
 
     /// For each entry in column-major order, its index in row-major order.
+    ///
+    /// ```
+    /// use polygrad::{Tensor, sparse_jacobian, tensor};
+    /// // The Jacobian is full: `[[x1, x0], [2 x0, 2 x1]]`.
+    /// let x = tensor([1.0, 2.0]);
+    /// let j = sparse_jacobian(|x: &Tensor<_, 1>| (x.at([0]) * x.at([1]), x.square().sum()), &x);
+    /// assert_eq!(j.pattern().by_columns().order(), [0, 2, 1, 3]);
+    /// ```
     pub fn order(&self) -> &[usize] {
         &self.order
     }
 
     /// The values in column-major order, from the values in row-major order.
+    ///
+    /// ```
+    /// use polygrad::{Tensor, sparse_jacobian, tensor};
+    /// // The Jacobian is full: `[[x1, x0], [2 x0, 2 x1]]`.
+    /// let x = tensor([1.0, 2.0]);
+    /// let j = sparse_jacobian(|x: &Tensor<_, 1>| (x.at([0]) * x.at([1]), x.square().sum()), &x);
+    /// let by_rows = j.values(&x)?;
+    /// assert_eq!(by_rows, [2.0, 1.0, 2.0, 4.0]);
+    /// assert_eq!(j.pattern().by_columns().values(&by_rows), [2.0, 2.0, 1.0, 4.0]);
+    /// # Ok::<(), polygrad::RunError>(())
+    /// ```
     ///
     /// # Panics
     /// When the number of values is not that of the entries.
@@ -255,6 +341,16 @@ impl ColumnPattern {
     }
 
     /// [`values`](Self::values), written to the values of a matrix that has this pattern.
+    ///
+    /// ```
+    /// use polygrad::{Tensor, sparse_jacobian, tensor};
+    /// // The Jacobian is full: `[[x1, x0], [2 x0, 2 x1]]`.
+    /// let x = tensor([1.0, 2.0]);
+    /// let j = sparse_jacobian(|x: &Tensor<_, 1>| (x.at([0]) * x.at([1]), x.square().sum()), &x);
+    /// let mut by_columns = [0.0; 4];
+    /// j.pattern().by_columns().fill(&[2.0, 1.0, 2.0, 4.0], &mut by_columns);
+    /// assert_eq!(by_columns, [2.0, 2.0, 1.0, 4.0]);
+    /// ```
     ///
     /// # Panics
     /// When the number of values, or the length of the destination, is not the number of entries.

@@ -131,6 +131,13 @@ where
 impl<X: Tree<Array>, R: Tree<Array>> TaylorForm<X, R> {
     /// Records `f` for arguments like `x`, for polynomials of this order.
     ///
+    /// ```
+    /// use polygrad::{TaylorForm, tensor};
+    /// let form = TaylorForm::new(|x| x.square() - x, &tensor(0.0), 2);
+    /// let (lower, upper) = form.over(&tensor(1.0), &tensor(2.0)).bounds();
+    /// assert!(lower.item() <= 0.0 && upper.item() >= 2.0 && upper.item() < 2.01);
+    /// ```
+    ///
     /// # Panics
     /// When `f` looks at values, or a result is no float.
     #[track_caller]
@@ -143,6 +150,15 @@ impl<X: Tree<Array>, R: Tree<Array>> TaylorForm<X, R> {
     }
 
     /// The model on the box from `lower` to `upper`.
+    ///
+    /// ```
+    /// use polygrad::{TaylorForm, tensor};
+    /// let form = TaylorForm::new(|x| x.exp(), &tensor(0.0), 4);
+    /// for (a, b) in [(0f64, 0.1f64), (1.0, 1.1)] {
+    ///     let (lower, upper) = form.over(&tensor(a), &tensor(b)).bounds();
+    ///     assert!(lower.item() <= a.exp() && b.exp() <= upper.item() && (upper - lower).item() < 0.3);
+    /// }
+    /// ```
     ///
     /// # Panics
     /// When the trees differ from that of the recorded argument, or a lower bound is larger than the upper one.
@@ -210,6 +226,13 @@ impl<X: Tree<Array>, R: Tree<Array>> TaylorForm<X, R> {
 
 /// A polynomial in `x - c`, where `c` is the center of a box, and an interval of what it leaves of a function: see
 /// [`taylor_model`].
+///
+/// ```
+/// use polygrad::{TaylorModel, taylor_model, tensor};
+/// let model: TaylorModel<_, _> = taylor_model(|x| x.exp(), &tensor(-0.5), &tensor(0.5), 3);
+/// let (lower, upper) = model.within(&tensor(0.25), &tensor(0.25));
+/// assert!(lower.item() <= 0.25f64.exp() && 0.25f64.exp() <= upper.item() && (upper - lower).item() < 0.01);
+/// ```
 #[derive(Clone, Debug)]
 pub struct TaylorModel<X, R> {
     /// The argument, and results of zeros.
@@ -226,21 +249,49 @@ pub struct TaylorModel<X, R> {
 impl<X: Tree<Array>, R: Tree<Array>> TaylorModel<X, R> {
     /// Bounds of the function on the box: the common part of the range by interval arithmetic, of the mean value form,
     /// and of the polynomials of all orders with their remainders. NaN where a value may be NaN.
+    ///
+    /// ```
+    /// use polygrad::{taylor_model, tensor};
+    /// let model = taylor_model(|x| x.exp(), &tensor(-0.5), &tensor(0.5), 3);
+    /// let (lower, upper) = model.bounds();
+    /// assert!(lower.item() <= (-0.5f64).exp() && 0.5f64.exp() <= upper.item() && (upper - lower).item() < 1.1);
+    /// ```
     pub fn bounds(&self) -> (R::With<Array>, R::With<Array>) {
         ends(&self.like.1, &Region::of(&self.range))
     }
 
     /// Bounds of the function minus the polynomial, which hold on the whole box.
+    ///
+    /// ```
+    /// use polygrad::{taylor_model, tensor};
+    /// let model = taylor_model(|x| x.exp(), &tensor(-0.5), &tensor(0.5), 3);
+    /// // The rest is `x^4 / 24` times a number between the bounds of `exp`.
+    /// let (lower, upper) = model.remainder();
+    /// assert!(lower.item() <= 0.0 && upper.item() > 0.0 && (upper - lower).item() < 0.01);
+    /// ```
     pub fn remainder(&self) -> (R::With<Array>, R::With<Array>) {
         ends(&self.like.1, &Region::of(&self.rest))
     }
 
     /// The point around which the polynomial is, near the middle of the box.
+    ///
+    /// ```
+    /// use polygrad::{taylor_model, tensor};
+    /// let model = taylor_model(|x| x.exp(), &tensor(-0.5), &tensor(0.5), 3);
+    /// assert_eq!(model.center(), tensor(0.0));
+    /// ```
     pub fn center(&self) -> X::With<Array> {
         ends(&self.like.0, &Region { lower: self.center.clone(), upper: self.center.clone() }).0
     }
 
     /// Bounds of the function at the center.
+    ///
+    /// ```
+    /// use polygrad::{taylor_model, tensor};
+    /// let model = taylor_model(|x| x.exp(), &tensor(-0.5), &tensor(0.5), 3);
+    /// let (lower, upper) = model.at_center();
+    /// assert!(lower.item() <= 1.0 && 1.0 <= upper.item() && (upper - lower).item() < 1e-14);
+    /// ```
     pub fn at_center(&self) -> (R::With<Array>, R::With<Array>) {
         ends(&self.like.1, &Region::of(&self.coefficients[0].column(0)))
     }

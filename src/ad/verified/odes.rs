@@ -22,6 +22,18 @@ use crate::tensor::Tensor;
 use crate::tree::Tree;
 
 /// Why there are no bounds of a solution.
+///
+/// ```
+/// use polygrad::{Tensor, VerifiedOdeError, tensor, verified_odeint};
+/// // The solution `1 / (1 - t)` has a pole at 1.
+/// let square = |x: &Tensor<_, 0>, _: &Tensor<_, 0>, _: &()| x.square();
+/// let error = verified_odeint(square, &tensor(1.0), &tensor(1.0), &[0.0, 2.0], &()).unwrap_err();
+/// let time = match error {
+///     VerifiedOdeError::NoStep { time, .. } | VerifiedOdeError::TooManySteps { time, .. } => time,
+///     _ => f64::NAN,
+/// };
+/// assert!(0.9 < time && time <= 1.0);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum VerifiedOdeError {
@@ -74,16 +86,44 @@ impl Default for VerifiedOde {
 
 impl VerifiedOde {
     /// The same settings with polynomials of this order, of 1 at least.
+    ///
+    /// ```
+    /// use polygrad::{Tensor, VerifiedOde, tensor};
+    /// let grows = |x: &Tensor<_, 0>, _: &Tensor<_, 0>, rate: &Tensor<_, 0>| x * rate;
+    /// let one = tensor(1.0);
+    /// assert_eq!(VerifiedOde::default().order(0).order, 1);
+    /// let states = VerifiedOde::default().order(4).tolerance(1e-9).solve(grows, &one, &one, &[0.0, 1.0], &one)?;
+    /// assert!(states[1].0.item() <= 1f64.exp() && 1f64.exp() <= states[1].1.item());
+    /// # Ok::<(), polygrad::VerifiedOdeError>(())
+    /// ```
     pub fn order(self, order: usize) -> VerifiedOde {
         VerifiedOde { order: order.max(1), ..self }
     }
 
     /// The same settings with this tolerance.
+    ///
+    /// ```
+    /// use polygrad::{Tensor, VerifiedOde, tensor};
+    /// let grows = |x: &Tensor<_, 0>, _: &Tensor<_, 0>, rate: &Tensor<_, 0>| x * rate;
+    /// let one = tensor(1.0);
+    /// let states = VerifiedOde::default().tolerance(1e-6).solve(grows, &one, &one, &[0.0, 1.0], &one)?;
+    /// let (lower, upper) = &states[1];
+    /// assert!(lower.item() <= 1f64.exp() && 1f64.exp() <= upper.item() && (upper - lower).item() < 1e-3);
+    /// # Ok::<(), polygrad::VerifiedOdeError>(())
+    /// ```
     pub fn tolerance(self, tolerance: f64) -> VerifiedOde {
         VerifiedOde { tolerance, ..self }
     }
 
     /// The same settings with at most this number of steps between two times.
+    ///
+    /// ```
+    /// use polygrad::{Tensor, VerifiedOde, VerifiedOdeError, tensor};
+    /// let grows = |x: &Tensor<_, 0>, _: &Tensor<_, 0>, rate: &Tensor<_, 0>| x * rate;
+    /// let one = tensor(1.0);
+    /// let error = VerifiedOde::default().steps(1).solve(grows, &one, &one, &[0.0, 10.0], &one).unwrap_err();
+    /// assert!(matches!(error, VerifiedOdeError::TooManySteps { steps: 1, .. }));
+    /// ```
     pub fn steps(self, steps: usize) -> VerifiedOde {
         VerifiedOde { steps, ..self }
     }

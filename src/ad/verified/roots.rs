@@ -20,6 +20,13 @@ use crate::tensor::Tensor;
 use crate::tree::Tree;
 
 /// Why there is no proof of a root.
+///
+/// ```
+/// use polygrad::{NoProof, Tensor, tensor, verified_root};
+/// let f = |x: &Tensor<_, 0>, p: &Tensor<_, 0>| x.ln() - p;
+/// assert_eq!(verified_root(f, &tensor(-1.0), &tensor(0.0)), Err(NoProof::NotFinite));
+/// assert!(verified_root(f, &tensor(1.0), &tensor(0.0)).is_ok());
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum NoProof {
@@ -38,6 +45,14 @@ pub enum NoProof {
 }
 
 /// The roots of a function in a box, see [`verified_roots`].
+///
+/// ```
+/// use polygrad::{Tensor, VerifiedRoots, tensor, verified_roots};
+/// let f = |x: &Tensor<_, 0>, p: &Tensor<_, 0>| x.square() - p;
+/// let VerifiedRoots { roots, undecided } = verified_roots(f, &tensor(0.0), &tensor(3.0), &tensor(2.0));
+/// assert!(roots.len() == 1 && undecided.is_empty());
+/// assert!(roots[0].0.item() <= 2f64.sqrt() && 2f64.sqrt() <= roots[0].1.item());
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct VerifiedRoots<X> {
     /// Boxes, as lower and upper bounds, each with exactly one root.

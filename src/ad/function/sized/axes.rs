@@ -27,6 +27,11 @@ pub(super) type NamedAxes = Vec<Vec<Option<usize>>>;
 
 impl Sizes {
     /// No named sizes.
+    ///
+    /// ```
+    /// use polygrad::Sizes;
+    /// assert!(Sizes::new().names().is_empty());
+    /// ```
     pub fn new() -> Sizes {
         Sizes::default()
     }
@@ -40,6 +45,14 @@ impl Sizes {
     }
 
     /// Names the size of one axis of all leaves of a part of the arguments.
+    ///
+    /// ```
+    /// use polygrad::{Function, SizedFunction, Sizes, Tensor, tensor};
+    /// let sizes = Sizes::new().axis("x", 0, "rows");
+    /// let record = |x: &_, _: &()| Function::stage(|x: &Tensor<_, 2>| x.sum_outer(), x);
+    /// let sum = SizedFunction::new(&sizes, record, &tensor([[1.0, 2.0]]), &());
+    /// assert_eq!(sum.model().inputs(), ["x: f64[rows, 2]"]);
+    /// ```
     #[must_use]
     pub fn axis(mut self, path: &str, axis: usize, name: &str) -> Sizes {
         let position = self.position(name);
@@ -49,6 +62,15 @@ impl Sizes {
 
     /// The least size of this name, 1 if nothing else is said. The function is recorded at this size, too; a size of 0
     /// must be asked for, as many functions have no meaning there.
+    ///
+    /// ```
+    /// use polygrad::{Function, SizedFunction, Sizes, Tensor, tensor};
+    /// let sizes = Sizes::new().axis("x", 0, "n").at_least("n", 2);
+    /// let record = |x: &_, _: &()| Function::stage(|x: &Tensor<_, 1>| x.slice(0, 1..), x);
+    /// let rest = SizedFunction::new(&sizes, record, &tensor([1.0, 2.0, 3.0]), &());
+    /// assert_eq!(rest.run(&tensor([1.0, 2.0])), Ok(tensor([2.0])));
+    /// assert!(rest.run(&tensor([1.0])).is_err());
+    /// ```
     #[must_use]
     pub fn at_least(mut self, name: &str, least: usize) -> Sizes {
         let position = self.position(name);
@@ -57,6 +79,12 @@ impl Sizes {
     }
 
     /// The names, in the order in which they were first given.
+    ///
+    /// ```
+    /// use polygrad::Sizes;
+    /// let sizes = Sizes::new().axis("x", 0, "batch").axis("x", 1, "length").axis("data", 0, "batch");
+    /// assert_eq!(sizes.names(), ["batch", "length"]);
+    /// ```
     pub fn names(&self) -> Vec<&str> {
         self.names.iter().map(|named| named.name.as_str()).collect()
     }

@@ -179,6 +179,17 @@ impl<P, Q, Y> SizedFunction<P, Q, Y> {
     pub const LIMIT: usize = SizedModel::LIMIT;
 
     /// Keeps the programs of at most `limit` sizes, and of at least one.
+    ///
+    /// ```
+    /// use polygrad::{Function, SizedFunction, Sizes, Tensor, tensor};
+    /// let record = |x: &_, _: &()| Function::stage(|x: &Tensor<_, 1>| x.mean(), x);
+    /// let mean = SizedFunction::new(&Sizes::new().axis("x", 0, "n"), record, &tensor([1.0, 2.0]), &());
+    /// let mean = mean.keeping(1);
+    /// mean.run(&tensor([1.0]))?;
+    /// mean.run(&tensor([1.0, 2.0, 3.0]))?;
+    /// assert_eq!(mean.kept(), 1);
+    /// # Ok::<(), polygrad::RunError>(())
+    /// ```
     #[must_use]
     pub fn keeping(mut self, limit: usize) -> Self {
         self.kept = self.kept.keeping(limit);
@@ -186,11 +197,31 @@ impl<P, Q, Y> SizedFunction<P, Q, Y> {
     }
 
     /// The number of sizes whose programs are kept.
+    ///
+    /// ```
+    /// use polygrad::{Function, SizedFunction, Sizes, Tensor, tensor};
+    /// let record = |x: &_, _: &()| Function::stage(|x: &Tensor<_, 1>| x.mean(), x);
+    /// let mean = SizedFunction::new(&Sizes::new().axis("x", 0, "n"), record, &tensor([1.0, 2.0]), &());
+    /// // The program for the size of the example is made at once.
+    /// assert_eq!(mean.kept(), 1);
+    /// mean.run(&tensor([1.0, 2.0, 3.0]))?;
+    /// assert_eq!(mean.kept(), 2);
+    /// # Ok::<(), polygrad::RunError>(())
+    /// ```
     pub fn kept(&self) -> usize {
         self.kept.count()
     }
 
     /// The same function with other options; the programs of all sizes are made again.
+    ///
+    /// ```
+    /// use polygrad::{Function, FunctionOptions, SizedFunction, Sizes, Tensor, tensor};
+    /// let record = |x: &_, _: &()| Function::stage(|x: &Tensor<_, 1>| x.mean(), x);
+    /// let mean = SizedFunction::new(&Sizes::new().axis("x", 0, "n"), record, &tensor([1.0, 2.0]), &());
+    /// let interpreted = mean.with_options(FunctionOptions::new().interpreted(true));
+    /// assert_eq!(interpreted.run(&tensor([1.0, 2.0, 6.0]))?, tensor(3.0));
+    /// # Ok::<(), polygrad::RunError>(())
+    /// ```
     #[must_use]
     pub fn with_options(mut self, options: FunctionOptions) -> Self {
         if options != self.model.options {
@@ -201,6 +232,13 @@ impl<P, Q, Y> SizedFunction<P, Q, Y> {
     }
 
     /// The program and its derivative without the types of arguments and results, which can be saved.
+    ///
+    /// ```
+    /// use polygrad::{Function, SizedFunction, Sizes, Tensor, tensor};
+    /// let record = |x: &_, _: &()| Function::stage(|x: &Tensor<_, 1>| x.mean(), x);
+    /// let mean = SizedFunction::new(&Sizes::new().axis("x", 0, "n"), record, &tensor([1.0, 2.0]), &());
+    /// assert_eq!(mean.model().inputs(), ["x: f64[n]"]);
+    /// ```
     pub fn model(&self) -> &SizedModel {
         &self.model
     }
@@ -246,6 +284,15 @@ impl<P, Q, Y: Clone> SizedFunction<P, Q, Y> {
 impl<P: Tree<Array>, Q: Tree<Array>, Y: Clone> SizedFunction<P, Q, Y> {
     /// The results for these arguments and data, whose sizes say which program runs.
     ///
+    /// ```
+    /// use polygrad::{Function, SizedFunction, Sizes, Tensor, tensor};
+    /// let (w, x) = (tensor([1.0, 2.0]), tensor([[3.0, 4.0]]));
+    /// let record = |w: &_, x: &_| Function::grad_with(|w, x: &Tensor<_, 2>| x.matvec(w).sum(), w, x);
+    /// let slope = SizedFunction::new(&Sizes::new().axis("data", 0, "batch"), record, &w, &x);
+    /// assert_eq!(slope.run_with(&w, &tensor([[1.0, 2.0], [3.0, 5.0]]))?, tensor([4.0, 7.0]));
+    /// # Ok::<(), polygrad::RunError>(())
+    /// ```
+    ///
     /// # Errors
     /// When the axes of a name have several sizes; when other axes, element types, the structure or a plain field
     /// differ from those of the example; or when there is no program at these sizes.
@@ -270,6 +317,14 @@ impl<P: Tree<Array>, Q: Tree<Array>, Y: Clone> SizedFunction<P, Q, Y> {
 
 impl<P: Tree<Array>, Y: Clone> SizedFunction<P, (), Y> {
     /// The results for these arguments.
+    ///
+    /// ```
+    /// use polygrad::{Function, SizedFunction, Sizes, Tensor, tensor};
+    /// let record = |x: &_, _: &()| Function::stage(|x: &Tensor<_, 1>| x.mean(), x);
+    /// let mean = SizedFunction::new(&Sizes::new().axis("x", 0, "n"), record, &tensor([1.0, 2.0]), &());
+    /// assert_eq!((mean.run(&tensor([7.0]))?, mean.run(&tensor([1.0, 2.0, 6.0]))?), (tensor(7.0), tensor(3.0)));
+    /// # Ok::<(), polygrad::RunError>(())
+    /// ```
     ///
     /// # Errors
     /// As for [`run_with`](SizedFunction::run_with).

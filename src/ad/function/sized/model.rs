@@ -70,11 +70,25 @@ impl SizedModel {
     }
 
     /// The recorded program, with expressions of the names in the place of sizes.
+    ///
+    /// ```
+    /// use polygrad::{Function, SizedFunction, Sizes, Tensor, tensor};
+    /// let record = |x: &_, _: &()| Function::stage(|x: &Tensor<_, 1>| x.mean(), x);
+    /// let mean = SizedFunction::new(&Sizes::new().axis("x", 0, "n"), record, &tensor([1.0, 2.0]), &());
+    /// assert!(mean.model().program().to_string().contains("x: f64[n]"));
+    /// ```
     pub fn program(&self) -> &SizedProgram {
         &self.program
     }
 
     /// The names and shapes of the inputs, as `data.0: f64[batch, 10]`.
+    ///
+    /// ```
+    /// use polygrad::{Function, SizedFunction, Sizes, Tensor, tensor};
+    /// let record = |x: &_, _: &()| Function::stage(|x: &Tensor<_, 1>| x.mean(), x);
+    /// let mean = SizedFunction::new(&Sizes::new().axis("x", 0, "n"), record, &tensor([1.0, 2.0]), &());
+    /// assert_eq!(mean.model().inputs(), ["x: f64[n]"]);
+    /// ```
     pub fn inputs(&self) -> Vec<String> {
         let names: Vec<&str> = self.program.names().collect();
         let words = |input: &SizedInput| format!("{}: {}{}", input.name, input.dtype, input.shape.words(&names));
@@ -153,6 +167,15 @@ impl SizedModel {
     /// The program that runs at these sizes: differentiated and optimized. It can be printed, compiled, exported and
     /// written as source code.
     ///
+    /// ```
+    /// use polygrad::{Function, SizedFunction, Sizes, Tensor, tensor};
+    /// let record = |x: &_, _: &()| Function::stage(|x: &Tensor<_, 1>| x.mean(), x);
+    /// let mean = SizedFunction::new(&Sizes::new().axis("x", 0, "n"), record, &tensor([1.0, 2.0]), &());
+    /// let program = mean.model().at(&[("n", 128)])?;
+    /// assert_eq!(program.inputs()[0].shape[..], [128]);
+    /// # Ok::<(), polygrad::RunError>(())
+    /// ```
+    ///
     /// # Errors
     /// When a name has no size, or there is no program at these sizes.
     pub fn at(&self, sizes: &[(&str, usize)]) -> Result<crate::program::Program, RunError> {
@@ -161,6 +184,15 @@ impl SizedModel {
 
     /// The results for these inputs, in the order of [`inputs`](SizedModel::inputs). The program is differentiated,
     /// optimized and compiled at the first run of each size, and kept: the 32 most recently used are.
+    ///
+    /// ```
+    /// use polygrad::{Array, Function, SizedFunction, Sizes, Tensor, tensor};
+    /// let record = |x: &_, _: &()| Function::stage(|x: &Tensor<_, 1>| x.mean(), x);
+    /// let mean = SizedFunction::new(&Sizes::new().axis("x", 0, "n"), record, &tensor([1.0, 2.0]), &());
+    /// let results = mean.model().run(&[Array::from([1.0, 2.0, 6.0])])?;
+    /// assert_eq!(results, [Array::scalar(3.0)]);
+    /// # Ok::<(), polygrad::RunError>(())
+    /// ```
     ///
     /// # Errors
     /// When the inputs do not fit the program, or there is no program at their sizes.
