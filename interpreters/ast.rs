@@ -21,6 +21,16 @@ use crate::source::{Place, Site, placed};
 use crate::taps::is_quiet;
 
 /// Terms are the staging interpreter.
+///
+/// ```
+/// use polygrad::interpreters::Ast;
+/// use polygrad::{Function, Tensor, tensor};
+/// fn program(x: &Tensor<Ast, 1>) -> Tensor<Ast, 0> {
+///     x.sin().sum()
+/// }
+/// let recorded = Function::stage(program, &tensor([1.0, 2.0]));
+/// assert!(recorded.program().to_string().contains("sum (sin x)"));
+/// ```
 pub type Ast = Term;
 
 type Kind<'a> = (&'a [usize], DType);

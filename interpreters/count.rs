@@ -32,6 +32,14 @@ use crate::taps::quietly;
 /// A family of operations in a tally.
 ///
 /// Closed: [`Op`](crate::program::Op) is.
+///
+/// ```
+/// use polygrad::inspect::{Family, count};
+/// use polygrad::tensor;
+/// let (_, tally) = count(|x| x.sin().cos().sum(), &tensor([1.0, 2.0]));
+/// let calls = [Family::Unary, Family::Linear, Family::Binary].map(|family| tally.of(family).calls);
+/// assert_eq!(calls, [2, 1, 0]);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Family {
     /// Elementwise functions of one float tensor.
@@ -78,6 +86,11 @@ impl Family {
     ];
 
     /// The name of the family in tables.
+    ///
+    /// ```
+    /// use polygrad::inspect::Family;
+    /// assert_eq!(Family::Contract.name(), "contract");
+    /// ```
     pub fn name(self) -> &'static str {
         match self {
             Family::Unary => "unary",
@@ -97,16 +110,38 @@ impl Family {
 }
 
 /// The cost of a program by family, and its span. Prints as a table.
+///
+/// ```
+/// use polygrad::inspect::{Tally, count};
+/// use polygrad::tensor;
+/// let tally: Tally = count(|x| x.sin().sum(), &tensor([1.0, 2.0])).1;
+/// let lines: Vec<String> = tally.to_string().lines().map(|line| line[..10].trim().to_owned()).collect();
+/// assert_eq!(lines, ["family", "unary", "linear", "total"]);
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Tally([Cost; Family::ALL.len()], u64);
 
 impl Tally {
     /// The cost of one family.
+    ///
+    /// ```
+    /// use polygrad::inspect::{Family, count};
+    /// use polygrad::tensor;
+    /// let (_, tally) = count(|x| x.sin(), &tensor([1.0, 2.0, 3.0]));
+    /// assert_eq!((tally.of(Family::Unary).work, tally.of(Family::Call).work), (3, 0));
+    /// ```
     pub fn of(&self, family: Family) -> Cost {
         self.0[family as usize]
     }
 
     /// The cost of all families.
+    ///
+    /// ```
+    /// use polygrad::inspect::count;
+    /// use polygrad::tensor;
+    /// let (_, tally) = count(|x| x.sin().sum(), &tensor([1.0, 2.0, 3.0]));
+    /// assert_eq!(tally.total().calls, 2);
+    /// ```
     pub fn total(&self) -> Cost {
         self.0.iter().copied().sum()
     }
@@ -145,6 +180,15 @@ impl fmt::Display for Tally {
 /// A value of the interpreter `T` whose operations are counted.
 ///
 /// Made by [`inspect::count`](fn@crate::inspect::count); a program sees it only as its `T: BaseTensor`.
+///
+/// ```
+/// use polygrad::inspect::Family;
+/// use polygrad::interpreters::Count;
+/// use polygrad::{Array, Tensor};
+/// let x = Tensor::<Count<Array>, 1>::constant([1.0, 2.0]);
+/// let (y, tally) = Count::<Array>::counted(|| &x * &x);
+/// assert_eq!((y.into_raw().value(), tally.of(Family::Binary).work), (&Array::from([1.0, 4.0]), 2));
+/// ```
 #[derive(Clone)]
 pub struct Count<T>(T, Owners, Ready);
 
@@ -153,11 +197,26 @@ type Owners = Arc<()>;
 
 impl<T: BaseTensor> Count<T> {
     /// The value.
+    ///
+    /// ```
+    /// use polygrad::interpreters::Count;
+    /// use polygrad::{Array, Tensor};
+    /// let x = Tensor::<Count<Array>, 1>::constant([1.0, 2.0]);
+    /// assert_eq!((&x * &x).raw().value(), &Array::from([1.0, 4.0]));
+    /// ```
     pub fn value(&self) -> &T {
         &self.0
     }
 
     /// Runs `f`, and counts its operations on values of this type.
+    ///
+    /// ```
+    /// use polygrad::interpreters::Count;
+    /// use polygrad::{Array, Tensor};
+    /// let x = Tensor::<Count<Array>, 1>::constant([1.0, 2.0]);
+    /// let (_, tally) = Count::<Array>::counted(|| x.sin().sum());
+    /// assert_eq!(tally.total().calls, 2);
+    /// ```
     pub fn counted<R>(f: impl FnOnce() -> R) -> (R, Tally) {
         scope::observed::<Count<T>, Tally, R>(f)
     }

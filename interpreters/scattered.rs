@@ -13,6 +13,17 @@ use crate::shape::{Shape, size};
 use crate::source::Site;
 
 /// An array that is zero but at some indices.
+///
+/// ```
+/// use polygrad::higher::{Expr, Int, Language, Prod, Real, Vector, fun2};
+/// use polygrad::{higher, tensor};
+/// /// A read, whose cotangent is scattered until the gradient is an array.
+/// fn element<C: Language>() -> Expr<C, Prod<Vector, Int>, Real> {
+///     fun2(|x, i| x.at().gather(i.at()))
+/// }
+/// let (slope, _) = higher::grad(element(), &(tensor([1.0, 2.0, 3.0]), tensor(1)));
+/// assert_eq!(slope, tensor([0.0, 1.0, 0.0]));
+/// ```
 #[derive(Clone)]
 pub struct Scattered<T> {
     pub(super) shape: Shape,

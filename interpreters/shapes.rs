@@ -31,6 +31,12 @@ pub struct Shapes {
 impl Shapes {
     /// A value of this shape and element type.
     ///
+    /// ```
+    /// use polygrad::{BaseTensor, DType, Shapes};
+    /// let x = Shapes::new(&[1_000_000, 1_000_000], DType::F32);
+    /// assert_eq!((x.shape(), x.dtype()), (&[1_000_000, 1_000_000][..], DType::F32));
+    /// ```
+    ///
     /// # Panics
     /// When no array can have this shape.
     #[track_caller]

@@ -41,6 +41,15 @@ use crate::source::Site;
 /// A value of the interpreter `T` with the delta term of its derivative.
 ///
 /// Made by the verbs of [`crate::direct`]; a program sees it only as its `T: BaseTensor`.
+///
+/// ```
+/// use polygrad::interpreters::adval::Sweep;
+/// use polygrad::{ADVal, Array, BaseTensor, ops::Unary};
+/// let mut sweep = Sweep::new();
+/// let x: ADVal<Array> = sweep.input(&Array::scalar(3.0));
+/// let y = x.unary(Unary::Square);
+/// assert_eq!(sweep.pull(&[y], vec![Array::scalar(1.0)]), [Array::scalar(6.0)]);
+/// ```
 pub struct ADVal<T: 'static> {
     primal: T,
     /// The id of the primal value, and of the term if there is one.
@@ -68,6 +77,15 @@ fn differentiable<T: BaseTensor>(t: &T) -> bool {
 
 impl<T: BaseTensor> ADVal<T> {
     /// The primal value.
+    ///
+    /// ```
+    /// use polygrad::interpreters::adval::Sweep;
+    /// use polygrad::{Array, BaseTensor, ops::Unary};
+    /// let mut sweep = Sweep::new();
+    /// let x = sweep.input(&Array::from([3.0, 5.0]));
+    /// let y = x.unary(Unary::Square);
+    /// assert_eq!(y.primal(), &Array::from([9.0, 25.0]));
+    /// ```
     pub fn primal(&self) -> &T {
         &self.primal
     }
@@ -400,6 +418,16 @@ impl<T: BaseTensor, U: Lift<T, I>, I: Distance> Lift<T, Beyond<I>> for ADVal<U> 
 }
 
 /// One differentiation: makes inputs, and pulls cotangents of results back to them.
+///
+/// ```
+/// use polygrad::interpreters::adval::Sweep;
+/// use polygrad::{Array, BaseTensor, ops::Unary};
+/// let mut sweep = Sweep::new();
+/// let x = sweep.input(&Array::from([3.0, 5.0]));
+/// let y = x.unary(Unary::Square);
+/// assert_eq!(sweep.pull(&[y.clone()], vec![Array::from([1.0, 10.0])]), [Array::from([6.0, 100.0])]);
+/// assert_eq!(sweep.push(&[y], vec![Array::from([1.0, 10.0])]), [Array::from([6.0, 100.0])]);
+/// ```
 pub struct Sweep<T> {
     first: Id,
     inputs: Vec<(Option<Id>, T)>,
@@ -413,11 +441,27 @@ impl<T: BaseTensor> Default for Sweep<T> {
 
 impl<T: BaseTensor> Sweep<T> {
     /// A differentiation without inputs yet.
+    ///
+    /// ```
+    /// use polygrad::Array;
+    /// use polygrad::interpreters::adval::Sweep;
+    /// let sweep = Sweep::<Array>::new();
+    /// assert!(sweep.pull(&[], Vec::new()).is_empty());
+    /// ```
     pub fn new() -> Self {
         Sweep { first: fresh(), inputs: Vec::new() }
     }
 
     /// A new input of this differentiation; integers and masks become constants.
+    ///
+    /// ```
+    /// use polygrad::{Array, interpreters::adval::Sweep};
+    /// let mut sweep = Sweep::new();
+    /// let (x, n) = (sweep.input(&Array::scalar(3.0)), sweep.input(&Array::scalar(4_i64)));
+    /// let cotangents = sweep.pull(&[x, n], vec![Array::scalar(2.0), Array::scalar(1_i64)]);
+    /// // An integer is a constant.
+    /// assert_eq!(cotangents, [Array::scalar(2.0), Array::scalar(0_i64)]);
+    /// ```
     pub fn input(&mut self, primal: &T) -> ADVal<T> {
         let value = if differentiable(primal) {
             ADVal::variable(primal.clone(), Given::Argument)
@@ -431,6 +475,15 @@ impl<T: BaseTensor> Sweep<T> {
     /// The cotangents of the inputs, in order, from cotangents of results: the transposed derivative. Zeros for
     /// integers, masks and inputs that no result depends on.
     ///
+    /// ```
+    /// use polygrad::interpreters::adval::Sweep;
+    /// use polygrad::{Array, BaseTensor, ops::Unary};
+    /// let mut sweep = Sweep::new();
+    /// let x = sweep.input(&Array::from([3.0, 5.0]));
+    /// let y = x.unary(Unary::Square);
+    /// assert_eq!(sweep.pull(&[y], vec![Array::from([1.0, 10.0])]), [Array::from([6.0, 100.0])]);
+    /// ```
+    ///
     /// # Panics
     /// When there is not one cotangent of the same shape and element type per result, or when a result
     /// depends on a differentiated value that is no input of this sweep.
@@ -443,6 +496,16 @@ impl<T: BaseTensor> Sweep<T> {
     }
 
     /// [`pull`](Sweep::pull), for callers that cannot panic at the user's line.
+    ///
+    /// ```
+    /// use polygrad::interpreters::adval::Sweep;
+    /// use polygrad::{Array, BaseTensor, ops::Unary};
+    /// let mut sweep = Sweep::new();
+    /// let x = sweep.input(&Array::from([3.0, 5.0]));
+    /// let y = x.unary(Unary::Square);
+    /// assert_eq!(sweep.try_pull(&[y.clone()], vec![Array::from([1.0, 0.0])]), Ok(vec![Array::from([6.0, 0.0])]));
+    /// assert!(sweep.try_pull(&[y], vec![Array::scalar(1.0)]).is_err());
+    /// ```
     ///
     /// # Errors
     /// When a result depends on a differentiated value that is no input of this sweep, or there is not one cotangent of
@@ -505,6 +568,15 @@ impl<T: BaseTensor> Sweep<T> {
     /// evaluation of the terms that [`pull`](Sweep::pull) evaluates transposed. Zeros for integers, masks and results
     /// that depend on no input; the tangents of integers and masks are ignored.
     ///
+    /// ```
+    /// use polygrad::interpreters::adval::Sweep;
+    /// use polygrad::{Array, BaseTensor, ops::Unary};
+    /// let mut sweep = Sweep::new();
+    /// let x = sweep.input(&Array::from([3.0, 5.0]));
+    /// let y = x.unary(Unary::Square);
+    /// assert_eq!(sweep.push(&[y], vec![Array::from([1.0, 10.0])]), [Array::from([6.0, 100.0])]);
+    /// ```
+    ///
     /// # Panics
     /// When there is not one tangent of the same shape and element type per input, or when a result
     /// depends on a differentiated value that is no input of this sweep.
@@ -517,6 +589,16 @@ impl<T: BaseTensor> Sweep<T> {
     }
 
     /// [`push`](Sweep::push), for callers that cannot panic at the user's line.
+    ///
+    /// ```
+    /// use polygrad::interpreters::adval::Sweep;
+    /// use polygrad::{Array, BaseTensor, ops::Unary};
+    /// let mut sweep = Sweep::new();
+    /// let x = sweep.input(&Array::from([3.0, 5.0]));
+    /// let y = x.unary(Unary::Square);
+    /// assert_eq!(sweep.try_push(&[y.clone()], vec![Array::from([1.0, 0.0])]), Ok(vec![Array::from([6.0, 0.0])]));
+    /// assert!(sweep.try_push(&[y], vec![Array::scalar(1.0)]).is_err());
+    /// ```
     ///
     /// # Errors
     /// When a result depends on a differentiated value that is no input of this sweep, or there is not one tangent of

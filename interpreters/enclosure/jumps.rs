@@ -16,6 +16,15 @@ pub(super) fn found() {
 }
 
 /// The result of a run, and whether no operation in it reported a jump.
+///
+/// ```
+/// use polygrad::interpreters::enclosure::continuous;
+/// use polygrad::{Array, Enclosure, Tensor};
+/// let x = Tensor::<_, 0>::from_raw(Enclosure::between(&Array::scalar(0.5), &Array::scalar(1.5))?);
+/// // The floor jumps at 1.
+/// assert!(continuous(|| x.square()).1 && !continuous(|| x.floor()).1);
+/// # Ok::<(), String>(())
+/// ```
 pub fn continuous<R>(run: impl FnOnce() -> R) -> (R, bool) {
     let before = JUMPS.replace(false);
     let result = run();

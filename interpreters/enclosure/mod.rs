@@ -99,6 +99,14 @@ fn mixed() -> ! {
 }
 
 /// A value by its bounds; [`enclose`](fn@crate::enclose) runs programs at this interpreter.
+///
+/// ```
+/// use polygrad::{Array, BaseTensor, Enclosure, ops::Unary};
+/// let x = Enclosure::between(&Array::scalar(-1.0), &Array::scalar(2.0))?;
+/// let y = x.unary(Unary::Square);
+/// assert!(y.lower() == Array::scalar(0.0) && y.upper() == Array::scalar(4.0));
+/// # Ok::<(), String>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Enclosure {
     shape: Shape,
@@ -108,6 +116,12 @@ pub struct Enclosure {
 
 impl Enclosure {
     /// The values between two arrays of one shape and element type. A bound that is NaN gives no information.
+    ///
+    /// ```
+    /// use polygrad::{Array, Enclosure};
+    /// assert!(Enclosure::between(&Array::scalar(1.0), &Array::scalar(2.0)).is_ok());
+    /// assert!(Enclosure::between(&Array::scalar(2.0), &Array::scalar(1.0)).is_err());
+    /// ```
     ///
     /// # Errors
     /// When the arrays differ in shape or element type, or a lower bound is larger than the upper one.
@@ -125,11 +139,25 @@ impl Enclosure {
     }
 
     /// The lower bounds; NaN where a value may be NaN.
+    ///
+    /// ```
+    /// use polygrad::{Array, Enclosure};
+    /// let x = Enclosure::between(&Array::scalar(-1.0), &Array::scalar(2.0))?;
+    /// assert_eq!(x.lower(), Array::scalar(-1.0));
+    /// # Ok::<(), String>(())
+    /// ```
     pub fn lower(&self) -> Array {
         self.ends(|x| x.lo, |x| x.lo)
     }
 
     /// The upper bounds; NaN where a value may be NaN.
+    ///
+    /// ```
+    /// use polygrad::{Array, Enclosure};
+    /// let x = Enclosure::between(&Array::scalar(-1.0), &Array::scalar(2.0))?;
+    /// assert_eq!(x.upper(), Array::scalar(2.0));
+    /// # Ok::<(), String>(())
+    /// ```
     pub fn upper(&self) -> Array {
         self.ends(|x| x.hi, |x| x.hi)
     }

@@ -38,6 +38,17 @@ type Coefficients<T> = Vec<Option<T>>;
 /// A value of the interpreter `T` with its Taylor coefficients.
 ///
 /// Made by [`taylor`](crate::taylor()) and its relatives; a program sees it only as its `T: BaseTensor`.
+///
+/// ```
+/// use polygrad::interpreters::jet::Expansion;
+/// use polygrad::{Array, BaseTensor, Jet, ops::Unary};
+/// let expansion = Expansion::new(2);
+/// // The curve `3 + t`.
+/// let x: Jet<Array> = expansion.input(&[3.0, 1.0].map(Array::scalar));
+/// let y = x.unary(Unary::Square);
+/// assert_eq!(expansion.result(&y)?, [9.0, 6.0, 1.0].map(Array::scalar));
+/// # Ok::<(), &'static str>(())
+/// ```
 #[derive(Clone)]
 pub struct Jet<T> {
     primal: T,
@@ -84,6 +95,16 @@ fn primals<T: BaseTensor>(values: &[Jet<T>]) -> Vec<T> {
 
 impl<T: BaseTensor> Jet<T> {
     /// The primal value.
+    ///
+    /// ```
+    /// use polygrad::interpreters::jet::Expansion;
+    /// use polygrad::{Array, BaseTensor, ops::Unary};
+    /// let expansion = Expansion::new(2);
+    /// // The curve `3 + t`.
+    /// let x = expansion.input(&[3.0, 1.0].map(Array::scalar));
+    /// let y = x.unary(Unary::Square);
+    /// assert_eq!(y.primal(), &Array::scalar(9.0));
+    /// ```
     pub fn primal(&self) -> &T {
         &self.primal
     }
@@ -499,6 +520,17 @@ pub(crate) fn fits<T: BaseTensor>(primal: &T, coefficient: &T) {
 }
 
 /// One expansion: makes series, and reads the coefficients of results.
+///
+/// ```
+/// use polygrad::interpreters::jet::Expansion;
+/// use polygrad::{Array, BaseTensor, ops::Unary};
+/// let expansion = Expansion::new(2);
+/// // The curve `3 + t`.
+/// let x = expansion.input(&[3.0, 1.0].map(Array::scalar));
+/// let y = x.unary(Unary::Square);
+/// assert_eq!(expansion.result(&y)?, [9.0, 6.0, 1.0].map(Array::scalar));
+/// # Ok::<(), &'static str>(())
+/// ```
 pub struct Expansion {
     number: u64,
     order: usize,
@@ -512,6 +544,16 @@ impl Drop for Expansion {
 
 impl Expansion {
     /// A new expansion up to this power.
+    ///
+    /// ```
+    /// use polygrad::interpreters::jet::Expansion;
+    /// use polygrad::Array;
+    /// let expansion = Expansion::new(1);
+    /// // Coefficients beyond the order are ignored.
+    /// let x = expansion.input(&[3.0, 1.0, 7.0].map(Array::scalar));
+    /// assert_eq!(expansion.result(&x)?, [3.0, 1.0].map(Array::scalar));
+    /// # Ok::<(), &'static str>(())
+    /// ```
     pub fn new(order: usize) -> Self {
         let number = fresh();
         RUNNING.with_borrow_mut(|running| running.push((number, order)));
@@ -520,6 +562,15 @@ impl Expansion {
 
     /// The series of these coefficients, the primal first; those of an integer or mask after the primal are ignored, as
     /// are those of powers beyond the order.
+    ///
+    /// ```
+    /// use polygrad::interpreters::jet::Expansion;
+    /// use polygrad::Array;
+    /// let expansion = Expansion::new(2);
+    /// let x = expansion.input(&[3.0, 1.0].map(Array::scalar));
+    /// assert_eq!(expansion.result(&x)?, [3.0, 1.0, 0.0].map(Array::scalar));
+    /// # Ok::<(), &'static str>(())
+    /// ```
     ///
     /// # Panics
     /// When there is no primal, or coefficients differ in shape or element type.
@@ -540,6 +591,18 @@ impl Expansion {
     }
 
     /// The coefficients of a result, from the power 0 to the order of the expansion.
+    ///
+    /// ```
+    /// use polygrad::interpreters::jet::Expansion;
+    /// use polygrad::{Array, BaseTensor, ops::Unary};
+    /// let expansion = Expansion::new(2);
+    /// // The curve `3 + t`.
+    /// let x = expansion.input(&[3.0, 1.0].map(Array::scalar));
+    /// let y = x.unary(Unary::Square);
+    /// assert_eq!(expansion.result(&y)?, [9.0, 6.0, 1.0].map(Array::scalar));
+    /// assert!(Expansion::new(2).result(&y).is_err());
+    /// # Ok::<(), &'static str>(())
+    /// ```
     ///
     /// # Errors
     /// When the series belongs to another expansion, or to a variable of a loop.

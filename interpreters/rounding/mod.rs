@@ -80,16 +80,42 @@ fn any(errors: &[f64]) -> bool {
 
 impl<T: Bounded> Rounding<T> {
     /// A value without an error.
+    ///
+    /// ```
+    /// use polygrad::interpreters::Rounding;
+    /// use polygrad::{Array, Enclosure};
+    /// let x = Enclosure::between(&Array::scalar(1.0), &Array::scalar(2.0))?;
+    /// assert_eq!(Rounding::exact(x).errors(), [0.0]);
+    /// # Ok::<(), String>(())
+    /// ```
     pub fn exact(value: T) -> Self {
         Rounding { value, error: None }
     }
 
     /// The bounds of the value.
+    ///
+    /// ```
+    /// use polygrad::interpreters::Rounding;
+    /// use polygrad::{Array, Enclosure};
+    /// let x = Enclosure::between(&Array::scalar(1.0), &Array::scalar(2.0))?;
+    /// assert_eq!(Rounding::exact(x).value().upper(), Array::scalar(2.0));
+    /// # Ok::<(), String>(())
+    /// ```
     pub fn value(&self) -> &T {
         &self.value
     }
 
     /// The bounds of the errors of the elements, in order.
+    ///
+    /// ```
+    /// use polygrad::interpreters::Rounding;
+    /// use polygrad::{Array, BaseTensor, Enclosure, ops::Binary};
+    /// let x = Rounding::exact(Enclosure::between(&Array::scalar(1.0), &Array::scalar(2.0))?);
+    /// // One rounding of a number of at most 6.
+    /// let sum = x.binary(Binary::Add, &Rounding::constant(Array::scalar(4.0)));
+    /// assert!(sum.errors()[0] > 0.0 && sum.errors()[0] <= 6.0 * f64::EPSILON);
+    /// # Ok::<(), String>(())
+    /// ```
     pub fn errors(&self) -> Vec<f64> {
         match &self.error {
             Some(error) => (0..error.size()).map(|k| error.typed::<f64>().get(k)).collect(),
@@ -423,6 +449,12 @@ impl<T: Bounded> Rounding<T> {
     }
 
     /// Values of which nothing is known.
+    ///
+    /// ```
+    /// use polygrad::interpreters::Rounding;
+    /// use polygrad::{DType, Enclosure};
+    /// assert_eq!(Rounding::<Enclosure>::unknown(&[1], DType::F64).errors(), [f64::INFINITY]);
+    /// ```
     pub fn unknown(shape: &[usize], dtype: DType) -> Self {
         Rounding::may_err(T::unknown(shape, dtype))
     }

@@ -21,6 +21,15 @@ use crate::source::SourceLine;
 /// The kind of an access at an index.
 ///
 /// Closed: elements are read or written.
+///
+/// ```
+/// use polygrad::inspect::{Access, bounds};
+/// use polygrad::{Tensor, tensor};
+/// let read = bounds(|x| x.at([5]), &tensor([1.0, 2.0]));
+/// assert_eq!(read.faults[0].access, Access::Read);
+/// let written = bounds(|x| x.clone().scatter_add([Tensor::constant([1, 5])], x), &tensor([1.0, 2.0]));
+/// assert_eq!(written.faults[0].access, Access::Write);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Access {
     /// An element is read: `at`, `gather`, `take`. Out of bounds it is 0.
@@ -30,6 +39,14 @@ pub enum Access {
 }
 
 /// An operation of a program that reads or writes out of bounds: the first time it does, and how often.
+///
+/// ```
+/// use polygrad::inspect::bounds;
+/// use polygrad::tensor;
+/// let found = &bounds(|x| x.at([5]), &tensor([1.0, 2.0])).faults[0];
+/// assert_eq!((found.axis, found.size, found.index, found.count), (0, 2, 5, 1));
+/// assert!(found.to_string().ends_with("reads at index 5 of axis 0, whose size is 2"));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutOfBounds {
     /// Whether elements are read or written.
@@ -77,6 +94,15 @@ impl fmt::Display for OutOfBounds {
 }
 
 /// The operations of a program that read or write out of bounds, in the order in which they first do.
+///
+/// ```
+/// use polygrad::inspect::{Bounds, bounds};
+/// use polygrad::{cond, tensor};
+/// let x = tensor([1.0, 2.0]);
+/// let Bounds { faults, harmless } = bounds(|x| cond(x.sum().gt(0.0), x.at([1]), x.at([2])), &x);
+/// assert_eq!((faults.len(), harmless.len()), (0, 1));
+/// assert_eq!(bounds(|x| x.at([1]), &x).to_string(), "everything is read and written within bounds");
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bounds {
     /// Reads whose zeros a result depends on, and writes that drop a number other than 0.
@@ -100,11 +126,30 @@ impl fmt::Display for Bounds {
 }
 
 /// The operations that read or write out of bounds, and whether they matter.
+///
+/// ```
+/// use polygrad::interpreters::watch::{Reads, Watch};
+/// use polygrad::{Array, Concrete, Tensor};
+/// let (y, notes) = Watch::<Concrete, Reads<Concrete>>::observed(|| {
+///     Tensor::<_, 1>::from_raw(Watch::input(Array::from([1.0, 2.0]), "x")).at([5])
+/// });
+/// // `notes` is of this type.
+/// assert_eq!(notes.report(&[y.into_raw()]).faults[0].index, 5);
+/// ```
 #[derive(Default)]
 pub struct Notes(IndexMap<(Source, Access, usize), (OutOfBounds, bool)>);
 
 impl Notes {
     /// The report: the reads in the marks of the results matter.
+    ///
+    /// ```
+    /// use polygrad::interpreters::watch::{Reads, Watch};
+    /// use polygrad::{Array, Concrete, Tensor};
+    /// let (y, notes) = Watch::<Concrete, Reads<Concrete>>::observed(|| {
+    ///     Tensor::<_, 1>::from_raw(Watch::input(Array::from([1.0, 2.0]), "x")).at([5])
+    /// });
+    /// assert_eq!(notes.report(&[y.into_raw()]).faults.len(), 1);
+    /// ```
     pub fn report<T: BaseTensor>(mut self, results: &[Watch<T, Reads<T>>]) -> Bounds {
         results.iter().for_each(|y| y.mark().shown(&mut self));
         let (mut faults, mut harmless) = (Vec::new(), Vec::new());
@@ -121,6 +166,16 @@ impl Notes {
 
 /// The elements of a value that are computed from zeros read out of bounds: with the number of each read, an array that
 /// is 1 at the elements computed from the zeros of this read, and 0 at others.
+///
+/// ```
+/// use polygrad::interpreters::watch::{Reads, Watch};
+/// use polygrad::{Array, Concrete, Tensor};
+/// let (y, notes) = Watch::<Concrete, Reads<Concrete>>::observed(|| {
+///     Tensor::<_, 1>::from_raw(Watch::input(Array::from([1.0, 2.0]), "x")).at([5])
+/// });
+/// let report = notes.report(&[y.into_raw()]);
+/// assert_eq!((report.faults.len(), report.harmless.len()), (1, 0));
+/// ```
 #[derive(Clone)]
 pub struct Reads<T>(SmallVec<[(usize, T); 1]>);
 

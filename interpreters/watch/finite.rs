@@ -18,6 +18,14 @@ use crate::source::SourceLine;
 
 /// The origin of a NaN or an infinity. Prints as a few lines: the operation, its operands, and the result that it
 /// reaches.
+///
+/// ```
+/// use polygrad::inspect::{NotFinite, first_nan};
+/// use polygrad::tensor;
+/// let found: NotFinite = first_nan(|x| x.ln().sum(), &tensor([1.0, 0.0])).expect("an infinity");
+/// assert_eq!((found.operation.as_str(), &found.index[..], found.value), ("ln", &[1][..], f64::NEG_INFINITY));
+/// assert!(found.then.is_none());
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct NotFinite {
     /// The operation that computes it, with its parameters: `ln`, `sum axis=1`; or `the input x.0`, `a constant`.
@@ -47,6 +55,14 @@ pub struct NotFinite {
 }
 
 /// A summary of an operand.
+///
+/// ```
+/// use polygrad::inspect::{Summary, first_nan};
+/// use polygrad::tensor;
+/// let found = first_nan(|x| x.ln().sum(), &tensor([4.0, 0.0])).expect("an infinity");
+/// let of_x: &Summary = &found.operands[0];
+/// assert_eq!((of_x.at, of_x.range, of_x.nan), (Some(0.0), Some((0.0, 4.0)), 0));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Summary {
     /// The shape.
@@ -263,16 +279,46 @@ impl Event {
 }
 
 /// The mark of a value with elements that are not finite.
+///
+/// ```
+/// use polygrad::interpreters::watch::{Origin, Watch};
+/// use polygrad::{Array, BaseTensor, Concrete, ops::Unary};
+/// let (y, _) = Watch::<Concrete, Origin>::observed(|| {
+///     Watch::input(Array::scalar(0.0), "x").unary(Unary::Ln)
+/// });
+/// let report = Origin::report(&[y], &["y".into()]).expect("an infinity");
+/// assert_eq!((report.operation.as_str(), report.reaches.as_str()), ("ln", "y"));
+/// ```
 #[derive(Clone, Default)]
 pub struct Origin(Option<Rc<Event>>);
 
 /// The number of events so far.
+///
+/// ```
+/// use polygrad::interpreters::watch::{Origin, Watch};
+/// use polygrad::{Array, BaseTensor, Concrete, ops::Unary};
+/// let (y, _events) = Watch::<Concrete, Origin>::observed(|| {
+///     Watch::input(Array::scalar(0.0), "x").unary(Unary::Ln)
+/// });
+/// // `_events` is of this type.
+/// assert_eq!(Origin::report(&[y], &["y".into()]).map(|report| report.operation), Some("ln".into()));
+/// ```
 #[derive(Default)]
 pub struct Events(usize);
 
 impl Origin {
     /// The report of the earliest event that led to elements of these results that are not finite; `paths` are the
     /// paths of the results.
+    ///
+    /// ```
+    /// use polygrad::interpreters::watch::{Origin, Watch};
+    /// use polygrad::{Array, BaseTensor, Concrete, ops::Unary};
+    /// let (y, _) = Watch::<Concrete, Origin>::observed(|| {
+    ///     Watch::input(Array::scalar(0.0), "x").unary(Unary::Ln)
+    /// });
+    /// let report = Origin::report(&[y], &["y".into()]).expect("an infinity");
+    /// assert_eq!(report.value, f64::NEG_INFINITY);
+    /// ```
     pub fn report<T: BaseTensor>(results: &[Watch<T, Origin>], paths: &[String]) -> Option<NotFinite> {
         let marked = results.iter().zip(paths).filter_map(|(y, path)| Some((y.mark().0.as_ref()?, path)));
         let (event, path) = marked.min_by_key(|(event, _)| event.first())?;
