@@ -121,6 +121,9 @@ pub trait Nested<const D: usize, E: Elem> {
     /// }
     /// assert_eq!((shape(1.0), shape(vec![1.0, 2.0]), shape([[1.0, 2.0]])), (vec![], vec![2], vec![1, 2]));
     /// ```
+    ///
+    /// # Panics
+    /// When no array can have this shape.
     #[track_caller]
     fn into_array(self) -> Array;
 }

@@ -126,6 +126,9 @@ impl<E: Elem> Values<'_, E> {
     /// let elements = [&a, &ones].map(|a| a.values::<i64>().expect("integers").get(2));
     /// assert_eq!(elements, [3, 1]);
     /// ```
+    ///
+    /// # Panics
+    /// When elements are stored one by one, and `i` is not below their number.
     #[inline]
     pub fn get(&self, i: usize) -> E {
         match self {

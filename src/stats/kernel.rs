@@ -21,12 +21,11 @@ use crate::base::BaseTensor;
 use crate::dtype::Float;
 use crate::tensor::{Above, Elements, Operand, Rank, Tensor};
 
-/// [`normal`](super::normal) without `-ln(2 pi) / 2`.
+/// [`normal`](super::normal) without `-ln(2 pi) / 2`: `-((x - mean) / sd)^2 / 2 - ln sd`.
 ///
 /// ```
 /// use polygrad::stats::kernel;
 /// use polygrad::tensor;
-/// // `-((x - 1) / 2)^2 / 2 - ln 2`.
 /// assert_eq!(kernel::normal(&tensor([1.0, 5.0]), 1.0, 2.0).to_vec(), [-2f64.ln(), -2.0 - 2f64.ln()]);
 /// ```
 #[track_caller]
@@ -38,12 +37,11 @@ pub fn normal<T: BaseTensor, const D: usize, E: Float>(
     elementwise("normal", x, [real(&mean), real(&sd)], |x, [mean, sd]| formulas::normal(x, mean, sd, Summands::Kernel))
 }
 
-/// [`half_normal`](super::half_normal) without `ln(2 / pi) / 2`.
+/// [`half_normal`](super::half_normal) without `ln(2 / pi) / 2`: `-(x / sd)^2 / 2 - ln sd`, for `x >= 0`.
 ///
 /// ```
 /// use polygrad::stats::kernel;
 /// use polygrad::tensor;
-/// // `-x^2 / 2`, for `x >= 0`.
 /// assert_eq!(kernel::half_normal(&tensor([2.0, -2.0]), 1.0), tensor([-2.0, f64::NEG_INFINITY]));
 /// ```
 #[track_caller]
@@ -56,7 +54,8 @@ pub fn half_normal<T: BaseTensor, const D: usize, E: Float>(
     })
 }
 
-/// [`student_t`](super::student_t) without `-ln(pi) / 2`.
+/// [`student_t`](super::student_t) without `-ln(pi) / 2`: with `z = (x - location) / scale`,
+/// `lgamma((df + 1) / 2) - lgamma(df / 2) - ln(df) / 2 - ln scale - (df + 1) / 2 ln(1 + z^2 / df)`.
 ///
 /// ```
 /// use polygrad::stats::{self, kernel};
@@ -77,7 +76,7 @@ pub fn student_t<T: BaseTensor, const D: usize, E: Float>(
     })
 }
 
-/// [`half_student_t`](super::half_student_t) without `ln 2 - ln(pi) / 2`.
+/// [`half_student_t`](super::half_student_t) without `ln 2 - ln(pi) / 2`: [`student_t`] around 0, for `x >= 0`.
 ///
 /// ```
 /// use polygrad::stats::{self, kernel};
@@ -99,12 +98,11 @@ pub fn half_student_t<T: BaseTensor, const D: usize, E: Float>(
     })
 }
 
-/// [`cauchy`](super::cauchy) without `-ln pi`.
+/// [`cauchy`](super::cauchy) without `-ln pi`: `-ln scale - ln(1 + ((x - location) / scale)^2)`.
 ///
 /// ```
 /// use polygrad::stats::kernel;
 /// use polygrad::tensor;
-/// // `-ln(1 + x^2)`.
 /// let density = kernel::cauchy(&tensor([0.0, 1.0]), 0.0, 1.0);
 /// assert!((density - tensor([0.0, -2f64.ln()])).abs().max_all().item() < 1e-15);
 /// ```
@@ -119,12 +117,11 @@ pub fn cauchy<T: BaseTensor, const D: usize, E: Float>(
     })
 }
 
-/// [`half_cauchy`](super::half_cauchy) without `ln(2 / pi)`.
+/// [`half_cauchy`](super::half_cauchy) without `ln(2 / pi)`: `-ln scale - ln(1 + (x / scale)^2)`, for `x >= 0`.
 ///
 /// ```
 /// use polygrad::stats::kernel;
 /// use polygrad::tensor;
-/// // `-ln(1 + x^2)`, for `x >= 0`.
 /// let density = kernel::half_cauchy(&tensor([1.0, -1.0]), 1.0).to_vec();
 /// assert!((density[0] + 2f64.ln()).abs() < 1e-15 && density[1] == f64::NEG_INFINITY);
 /// ```
@@ -138,12 +135,11 @@ pub fn half_cauchy<T: BaseTensor, const D: usize, E: Float>(
     })
 }
 
-/// [`laplace`](super::laplace) without `-ln 2`.
+/// [`laplace`](super::laplace) without `-ln 2`: `-|x - location| / scale - ln scale`.
 ///
 /// ```
 /// use polygrad::stats::kernel;
 /// use polygrad::tensor;
-/// // `-|x - 1|`.
 /// assert_eq!(kernel::laplace(&tensor([1.0, -2.0]), 1.0, 1.0), tensor([0.0, -3.0]));
 /// ```
 #[track_caller]
@@ -157,12 +153,11 @@ pub fn laplace<T: BaseTensor, const D: usize, E: Float>(
     })
 }
 
-/// [`lognormal`](super::lognormal) without `-ln(2 pi) / 2`.
+/// [`lognormal`](super::lognormal) without `-ln(2 pi) / 2`: `-((ln x - mean) / sd)^2 / 2 - ln sd - ln x`, for `x > 0`.
 ///
 /// ```
 /// use polygrad::stats::kernel;
 /// use polygrad::tensor;
-/// // `-(ln x)^2 / 2 - ln x`, for `x > 0`.
 /// let density = kernel::lognormal(&tensor([1f64.exp(), 0.0]), 0.0, 1.0).to_vec();
 /// assert!((density[0] + 1.5).abs() < 1e-15 && density[1] == f64::NEG_INFINITY);
 /// ```
@@ -177,7 +172,8 @@ pub fn lognormal<T: BaseTensor, const D: usize, E: Float>(
     })
 }
 
-/// [`binomial_logit`](super::binomial_logit) without `ln (trials choose y)`.
+/// [`binomial_logit`](super::binomial_logit) without `ln (trials choose y)`:
+/// `-y ln(1 + e^-logit) - (trials - y) ln(1 + e^logit)`, for `0 <= y <= trials`.
 ///
 /// ```
 /// use polygrad::stats::kernel;
@@ -197,12 +193,11 @@ pub fn binomial_logit<T: BaseTensor, const D: usize, E: Float>(
     })
 }
 
-/// [`poisson_log`](super::poisson_log) without `-ln y!`.
+/// [`poisson_log`](super::poisson_log) without `-ln y!`: `y log_rate - e^log_rate`, for `y >= 0`.
 ///
 /// ```
 /// use polygrad::stats::kernel;
 /// use polygrad::tensor;
-/// // `y log_rate - e^log_rate`.
 /// assert_eq!(kernel::poisson_log(&tensor([0, 3]), 0.0), tensor([-1.0, -1.0]));
 /// ```
 #[track_caller]
@@ -215,7 +210,8 @@ pub fn poisson_log<T: BaseTensor, const D: usize, E: Float>(
     })
 }
 
-/// [`neg_binomial_2_log`](super::neg_binomial_2_log) without `-ln y!`.
+/// [`neg_binomial_2_log`](super::neg_binomial_2_log) without `-ln y!`: with the mean `m = e^log_mean` and the dispersion
+/// `d`, `lgamma(y + d) - lgamma(d) - y ln(1 + d / m) - d ln(1 + m / d)`, for `y >= 0`.
 ///
 /// ```
 /// use polygrad::stats::{self, kernel};
@@ -238,7 +234,8 @@ pub fn neg_binomial_2_log<T: BaseTensor, const D: usize, E: Float>(
     )
 }
 
-/// [`multi_normal_cholesky`](super::multi_normal_cholesky) without `-n ln(2 pi) / 2`.
+/// [`multi_normal_cholesky`](super::multi_normal_cholesky) without `-n ln(2 pi) / 2`: with `l z = x - mean`,
+/// `-z . z / 2 - sum_k ln l[k, k]`.
 ///
 /// ```
 /// use polygrad::stats::{self, kernel};
@@ -262,7 +259,8 @@ where
     vectors::multi_normal(x, mean, l, Summands::Kernel)
 }
 
-/// [`linear_glm`](super::linear_glm) without `-ln(2 pi) / 2` for each observation.
+/// [`linear_glm`](super::linear_glm) without `-ln(2 pi) / 2` for each observation: the sum of
+/// [`normal`]`(y, x weights + intercept, sd)` over all observations, the rows of `x`.
 ///
 /// ```
 /// use polygrad::stats::kernel;

@@ -177,6 +177,13 @@ impl<T: BaseTensor, const D: usize, E: Elem> fmt::Debug for Tensor<T, D, E> {
 /// assert_eq!(x.lt(2.0), tensor([true, false]));
 /// assert!(x.sum().item() > 2.0);
 /// ```
+///
+/// A comparison by an operator does not compile:
+///
+/// ```compile_fail,E0277
+/// use polygrad::tensor;
+/// assert!(tensor(1.0) < 2.0);
+/// ```
 #[diagnostic::on_unimplemented(
     message = "a comparison of a tensor with `{Self}` is no `bool`: the numbers are unknown where the program is recorded or \
                differentiated",
@@ -212,6 +219,13 @@ impl<T, const D: usize, E, R: ComparedToBool> PartialOrd<R> for Tensor<T, D, E> 
 /// let x = tensor([1.0, 3.0]);
 /// assert_eq!((x.at([1]), x.slice(0, 1..)), (tensor(3.0), tensor([3.0])));
 /// assert_eq!(x.elements()[1], 3.0);
+/// ```
+///
+/// Brackets do not compile:
+///
+/// ```compile_fail,E0277
+/// use polygrad::tensor;
+/// let second = tensor([1.0, 3.0])[1];
 /// ```
 #[diagnostic::on_unimplemented(
     message = "a tensor cannot be indexed by `[{Self}]`: its elements are values of the program, not places in memory",
