@@ -183,6 +183,15 @@ const OTHERS: &[(Home, &str, &str)] = &[
     (Higher, "formal_derivatives", "derivatives of expressions"),
 ];
 
+/// The name at the start of a line in the table of `Jit`: `grad,` or `grad_with [..] ..`.
+fn row_name(line: &str) -> Option<&str> {
+    let name = match line.strip_suffix(',') {
+        Some(name) => name,
+        None => line.split(' ').next().filter(|word| word.ends_with("_with"))?,
+    };
+    Some(name).filter(|name| !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_'))
+}
+
 /// What a home declares: names, and whether an example stands above.
 fn declared(home: Home) -> Vec<(String, bool)> {
     let files: &[&str] = match home {
@@ -211,11 +220,10 @@ fn declared(home: Home) -> Vec<(String, bool)> {
                     found.push((name, example));
                 }
                 example = false;
-            } else if let (Jit, Some((verb, rest))) = (home, line.split_once(", "))
-                && rest.starts_with(&format!("{verb}_with"))
+            } else if home == Jit
+                && let Some(name) = row_name(line)
             {
-                found.push((verb.to_owned(), example));
-                found.push((format!("{verb}_with"), example));
+                found.push((name.to_owned(), example));
                 example = false;
             } else if line.starts_with("impl") {
                 public = matches!(home, Home::Function | Jit);
