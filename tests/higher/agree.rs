@@ -2,7 +2,8 @@
 //! directions, the staged program, and finite differences.
 
 use polygrad::higher;
-use polygrad::interpreters::higher::{CurryLists, Reverse, Run};
+use polygrad::higher::transform::InReverse;
+use polygrad::interpreters::higher::{CurryLists, Erased, Run};
 use polygrad::program::{Term, interpret};
 use polygrad::tree::Tree;
 use polygrad::{Array, direct, tensor};
@@ -54,7 +55,7 @@ macro_rules! agree {
         #[test]
         fn $name() {
             let x = $x;
-            let (value, reverse) = higher::value_and_grad_by($module::$program::<Reverse<Run<Array>>>(), &x);
+            let (value, reverse) = higher::value_and_grad_by(Erased::typed($module::$program::<InReverse<Run<Array>>>()), &x);
             let expected = numbers(&reverse);
             let run = higher::run($module::$program(), &x);
             assert_eq!(run, value, "the primal value is kept");
@@ -71,7 +72,7 @@ macro_rules! agree {
 
             let (direction, _) = moved(&x, 0.0);
             let along: f64 = expected.iter().zip(numbers(&direction)).map(|(g, d)| g * d).sum();
-            let (y, forward) = higher::jvp($module::$program(), &x, &direction);
+            let (y, forward) = higher::jvp(Erased::typed($module::$program()), &x, &direction);
             assert_eq!(y, value);
             close("forward", &[forward.item()], &[along], 1e-12);
             let (_, dual) = direct::jvp(|x| higher::run($module::$program(), x), &x, &direction);
@@ -96,7 +97,7 @@ macro_rules! agree {
                 let results = interpret(&higher::stage_grad($module::$program(), &x), inputs.clone());
                 let elements: Vec<f64> = results[1..].iter().flat_map(|t| t.to_vec::<f64>().unwrap()).collect();
                 close("staged, then differentiated", &elements, &expected, 1e-12);
-                let by_chad = higher::stage_grad_by($module::$program::<Reverse<Run<Term>>>(), &x);
+                let by_chad = higher::stage_grad_by(Erased::typed($module::$program::<InReverse<Run<Term>>>()), &x);
                 let results = interpret(&by_chad, inputs);
                 let elements: Vec<f64> = results[1..].iter().flat_map(|t| t.to_vec::<f64>().unwrap()).collect();
                 close("staged gradient", &elements, &expected, 1e-12);

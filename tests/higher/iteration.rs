@@ -6,8 +6,9 @@
 //! `iterate`, for the same loop by `fix`, for the unrolled loop, and for `iterate_within`; all four are equal, too.
 
 use polygrad::higher::primitive::{Comparison, Constant, Pointwise, Pointwise2};
+use polygrad::higher::transform::{InForward, InReverse};
 use polygrad::higher::{self, Arrays, Expr, Mask, Obj, Prod, Real, Stack, Sum, Unit, iterate_within};
-use polygrad::interpreters::higher::{CurryClosures, CurryLists, Forward, Lambda, Reverse, Run, Syntax};
+use polygrad::interpreters::higher::{CurryClosures, CurryLists, Erased, Lambda, Run, Syntax};
 use polygrad::ops::{Binary, Compare, Unary};
 use polygrad::program::{Term, interpret};
 use polygrad::{Array, Tensor, direct, tensor};
@@ -396,10 +397,10 @@ trait Everywhere:
     + Loop<Syntax>
     + Loop<CurryClosures<Array>>
     + Loop<CurryLists<Array>>
-    + Loop<Reverse<Run<Array>>>
-    + Loop<Forward<Run<Array>>>
-    + Loop<Reverse<Syntax>>
-    + Loop<Forward<Syntax>>
+    + Loop<InReverse<Run<Array>>>
+    + Loop<InForward<Run<Array>>>
+    + Loop<InReverse<Syntax>>
+    + Loop<InForward<Syntax>>
 {
 }
 
@@ -439,9 +440,10 @@ fn runs<L: Everywhere>(law: usize, seed: u64, which: usize, x: &Point, expected:
     close(&say("closures"), &both(found), &all, 1e-11);
     let found = higher::value_and_grad_by(side::<CurryLists<Array>, L>(law, seed, which), x);
     close(&say("lists"), &both(found), &all, 1e-11);
-    let found = higher::value_and_grad_by(side::<Reverse<Run<Array>>, L>(law, seed, which), x);
+    let found = higher::value_and_grad_by(Erased::typed(side::<InReverse<Run<Array>>, L>(law, seed, which)), x);
     close(&say("reverse"), &both(found), &all, 1e-11);
-    let (value, tangent) = higher::jvp(side::<Forward<Run<Array>>, L>(law, seed, which), x, &expected.direction);
+    let (value, tangent) =
+        higher::jvp(Erased::typed(side::<InForward<Run<Array>>, L>(law, seed, which)), x, &expected.direction);
     close(&say("forward"), &[value.item(), tangent.item()], &[expected.value, expected.along], 1e-11);
 }
 
@@ -451,8 +453,8 @@ fn texts<L: Everywhere>(law: usize, seed: u64, which: usize, x: &Point, expected
     let inputs = [x.0.raw().clone(), x.1.raw().clone()];
     let number = |leaf: &Option<Array>| leaf.as_ref().map_or(0.0, |leaf| leaf.item().expect("a number"));
     let plain: Lambda = sized::<Syntax, L>(0, law, seed, which).hom().term();
-    let back = sized::<Reverse<Syntax>, L>(0, law, seed, which).hom().term();
-    let along = sized::<Forward<Syntax>, L>(0, law, seed, which).hom().term();
+    let back = Erased::typed(sized::<InReverse<Syntax>, L>(0, law, seed, which)).hom().term();
+    let along = Erased::typed(sized::<InForward<Syntax>, L>(0, law, seed, which)).hom().term();
     let mut forms = vec![("unsimplified", [plain.clone(), back.clone(), along.clone()])];
     if law == 0 && which == 0 || std::env::var_os("POLYGRAD_FUZZ").is_some() {
         forms.push(("simplified", [plain.simplify(), back.simplify(), along.simplify()]));
@@ -524,7 +526,10 @@ fn axioms_of_iteration_recorded() {
                 ("stage_grad", higher::stage_grad(side::<_, Within>(law, seed, which), &like)),
                 ("closures", higher::stage_grad_by(side::<CurryClosures<Term>, Within>(law, seed, which), &like)),
                 ("lists", higher::stage_grad_by(side::<CurryLists<Term>, Within>(law, seed, which), &like)),
-                ("reverse", higher::stage_grad_by(side::<Reverse<Run<Term>>, Within>(law, seed, which), &like)),
+                (
+                    "reverse",
+                    higher::stage_grad_by(Erased::typed(side::<InReverse<Run<Term>>, Within>(law, seed, which)), &like),
+                ),
             ];
             for x in points() {
                 let expected = expected(2, law, seed, &x);

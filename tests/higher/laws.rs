@@ -4,10 +4,11 @@
 //! functions may differ.
 
 use polygrad::higher::primitive::Pointwise2;
+use polygrad::higher::transform::{InForward, InReverse};
 use polygrad::higher::{self, Arrays, Ccc, Expr, Language, Prod, Real, fun1, if_, lam, let_};
 use polygrad::interpreters::Count;
 use polygrad::interpreters::higher::{
-    Backward, CurryClosures, CurryLists, Forward, Mode, Reverse, Run, Syntax, tallied,
+    Backward, CurryClosures, CurryLists, Erased, Mode, Reverse, Run, Syntax, tallied,
 };
 use polygrad::ops::Binary;
 use polygrad::{Array, Lift, Tensor, tensor};
@@ -87,7 +88,7 @@ fn value_seen(seed: u64, k: usize, left: bool) -> Vec<f64> {
 }
 
 fn reverse_seen(seed: u64, k: usize, left: bool) -> Vec<f64> {
-    let (y, g) = higher::value_and_grad_by(side::<Reverse<Run<Array>>>(seed, k, left), &point());
+    let (y, g) = higher::value_and_grad_by(Erased::typed(side::<InReverse<Run<Array>>>(seed, k, left)), &point());
     [vec![y.item()], numbers(&g)].concat()
 }
 
@@ -102,8 +103,11 @@ fn closures_seen(seed: u64, k: usize, left: bool) -> Vec<f64> {
 }
 
 fn forward_seen(seed: u64, k: usize, left: bool) -> Vec<f64> {
-    let (y, t) =
-        higher::jvp::<_, _, Array>(side::<Forward<Run<Array>>>(seed, k, left), &point(), &(tensor(1.0), tensor(-2.0)));
+    let (y, t) = higher::jvp::<_, _, Array>(
+        Erased::typed(side::<InForward<Run<Array>>>(seed, k, left)),
+        &point(),
+        &(tensor(1.0), tensor(-2.0)),
+    );
     vec![y.item(), t.item()]
 }
 
@@ -172,7 +176,7 @@ fn pullbacks_are_linear() {
         });
         close("cells", &cells, &tuples, 1e-11);
         // Duality: <Fwd v, u> = <v, Rev u>.
-        let (_, pushed) = higher::jvp::<_, _, Array>(two_results(seed), &point(), &cotangent(v));
+        let (_, pushed) = higher::jvp::<_, _, Array>(Erased::typed(two_results(seed)), &point(), &cotangent(v));
         let product = |a: &[f64], b: (f64, f64)| a[0] * b.0 + a[1] * b.1;
         close("duality", &[product(&numbers(&pushed), u)], &[product(&cells, v)], 1e-10);
         true
@@ -314,7 +318,7 @@ fn nested_functions_cost_linear_work() {
                 calls(|| higher::run($program::<Run<N>>(), &x())),
                 calls(|| higher::value_and_grad_by($program::<CurryClosures<N>>(), &x())),
                 calls(|| higher::value_and_grad_by($program::<CurryLists<N>>(), &x())),
-                calls(|| higher::value_and_grad_by($program::<Reverse<Run<N>>>(), &x())),
+                calls(|| higher::value_and_grad_by(Erased::typed($program::<InReverse<Run<N>>>()), &x())),
             ]
         };
     }

@@ -4,11 +4,12 @@
 //! of environments. The programs here are those that confuse perturbations elsewhere.
 
 use polygrad::higher::primitive::{Pointwise2, Recorded, Replicate, SumAll};
+use polygrad::higher::transform::InReverse;
 use polygrad::higher::{
     self, Differential, Expr, Fun, Int, Matrix, Obj, Prod, Real, Vector, case, fix, fun1, fun2, fun3, if_, inl, inr,
     iterate, lam, let_, map, num, tup, unit,
 };
-use polygrad::interpreters::higher::{CurryClosures, CurryLists, Reverse, Run, Syntax};
+use polygrad::interpreters::higher::{CurryClosures, CurryLists, Erased, Reverse, Run, Syntax};
 use polygrad::ops::Binary;
 use polygrad::program::{Program, Term, interpret};
 use polygrad::tree::Tree;
@@ -146,8 +147,8 @@ macro_rules! known {
                     &[
                         ("closures", higher::value_and_grad($program::<CurryClosures<Array>>(), &tensor(x))),
                         ("lists", higher::value_and_grad_by($program::<CurryLists<Array>>(), &tensor(x))),
-                        ("CHAD", higher::value_and_grad_by($program::<Reverse<Run<Array>>>(), &tensor(x))),
-                        ("forward CHAD", higher::jvp($program(), &tensor(x), &tensor(1.0))),
+                        ("CHAD", higher::value_and_grad_by(Erased::typed($program::<InReverse<Run<Array>>>()), &tensor(x))),
+                        ("forward CHAD", higher::jvp(Erased::typed($program()), &tensor(x), &tensor(1.0))),
                         ("term", (higher::run($program(), &tensor(x)), higher::run(first($program), &tensor(x)))),
                     ],
                     &[
@@ -175,7 +176,7 @@ macro_rules! known {
                 close(row.name, &[number(&value[0])], &[(row.value)(x)], 1e-12);
                 for staged in [
                     higher::stage_grad($program(), &tensor(x)),
-                    higher::stage_grad_by($program::<Reverse<Run<Term>>>(), &tensor(x)),
+                    higher::stage_grad_by(Erased::typed($program::<InReverse<Run<Term>>>()), &tensor(x)),
                     higher::stage(tup_of($program), &tensor(x)),
                 ] {
                     let found = interpret(&staged, inputs());
@@ -462,7 +463,7 @@ fn random_programs_with_derivatives() {
         let expected = numbers(&direct::grad(|x| higher::run(at(seed), x), &x));
         let bound = 1e-10 * expected.iter().fold(1.0, |most: f64, g| most.max(g.abs()));
         for (what, (y, found)) in [
-            ("CHAD", higher::value_and_grad_by(at::<Reverse<Run<Array>>>(seed), &x)),
+            ("CHAD", higher::value_and_grad_by(Erased::typed(at::<InReverse<Run<Array>>>(seed)), &x)),
             ("lists", higher::value_and_grad_by(at::<CurryLists<Array>>(seed), &x)),
             ("closures", higher::value_and_grad_by(at::<CurryClosures<Array>>(seed), &x)),
             ("term", (value.clone(), higher::run(gradient(seed), &x))),
@@ -471,7 +472,7 @@ fn random_programs_with_derivatives() {
             close(&say(what), &numbers(&found), &expected, bound);
         }
         let along: f64 = expected.iter().zip(numbers(&direction)).map(|(g, d)| g * d).sum();
-        let (_, tangent) = higher::jvp(at(seed), &x, &direction);
+        let (_, tangent) = higher::jvp(Erased::typed(at(seed)), &x, &direction);
         close(&say("forward"), &[tangent.item()], &[along], bound);
         if seed % 4 == 0 {
             let (_, second) = higher::hvp(at(seed), &x, &direction);

@@ -1,8 +1,9 @@
 //! Reverse mode as an optic functor, to the third order ("dP guide", sections V to VII).
 
+use polygrad::higher::transform::InReverse;
 use polygrad::higher::{self, Ground, Monoidal, Prod, Real, Sum};
 use polygrad::interpreters::higher::optic::{Stage, Staged, Wire, Wiring, act, stars, wired, woven};
-use polygrad::interpreters::higher::{Reverse, ReverseOptic, Run, Syntax, Wires};
+use polygrad::interpreters::higher::{Erased, ReverseOptic, Run, Syntax, Wires};
 use polygrad::ops::{Binary, Compare, Unary};
 use polygrad::program::{Program, Term, interpret};
 use polygrad::tree::Tree;
@@ -158,7 +159,8 @@ fn optics_of_first_order_programs() {
         ($program:ident, $layout:ty, $x:expr) => {{
             let x = $x;
             let staged = higher::stage(gallery::$program(), &x);
-            let expected = numbers(&higher::value_and_grad_by(gallery::$program::<Reverse<Run<Array>>>(), &x).1);
+            let expected =
+                numbers(&higher::value_and_grad_by(Erased::typed(gallery::$program::<InReverse<Run<Array>>>()), &x).1);
             close(stringify!($program), &gradient::<$layout>(&staged, &numbers(&x)), &expected, 1e-12);
         }};
     }

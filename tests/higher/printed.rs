@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use polygrad::higher::transform::{InForward, InReverse};
 use polygrad::higher::{self, Arrays, Ccc, Expr, Ground, Prod, Real, Vector, case, fun1, inl, lam, map, tup};
-use polygrad::interpreters::higher::{Forward, Lambda, Reverse, Run, Syntax};
+use polygrad::interpreters::higher::{Erased, Forward, Lambda, Reverse, Run, Syntax};
 use polygrad::tree::Tree;
 use polygrad::{Array, tensor};
 
@@ -28,7 +29,7 @@ fn fig_1c() {
            t5 = t1 * t3 + x * t4
        in <<t4, t5>, neg (t5 * sin t2)>>
 ";
-    prints(&gallery::fig_1a::<Forward<Syntax>>().hom().term(), expected);
+    prints(&Erased::typed(gallery::fig_1a::<InForward<Syntax>>()).hom().term(), expected);
 }
 
 /// Fig. 1(d) and Fig. 9(b): `t1` is y, `t2` is w, `t3` is v', `t4` is w' (and z'), `t5` is y'. The copy of `x4` has
@@ -44,7 +45,7 @@ fn fig_1d() {
            t5 = x3 * t4
        in <<<x4 * t5, 2.0 * t5>, t1 * t4>, t4 + x1 * t5>>
 ";
-    prints(&gallery::fig_1b::<Reverse<Syntax>>().hom().term(), expected);
+    prints(&Erased::typed(gallery::fig_1b::<InReverse<Syntax>>()).hom().term(), expected);
 }
 
 /// Fig. 2(c): the derivative of `replicate`, which is linear, stands for itself.
@@ -55,7 +56,7 @@ fn fig_2c() {
   let t1 = replicate 3 x
   in <map (\t2 -> x * t2 + 1.0) t1, \t3 -> map (\t4 -> t4 * t3) t1 + zipWith (\t5 -> \t6 -> x * t6) t1 (D[replicate 3] x t3)>
 ";
-    prints(&gallery::fig_2a::<Forward<Syntax>>().hom().term(), expected);
+    prints(&Erased::typed(gallery::fig_2a::<InForward<Syntax>>()).hom().term(), expected);
 }
 
 /// Fig. 2(d): `t4` is ys'. The copower of `f'` is a `zip`, and no list of pairs is built when it runs.
@@ -68,7 +69,7 @@ fn fig_2d() {
        let t4 = D[sum]^t t2 t3
        in <sum (\t5 -> \t6 -> t5 * t6) (zip x2 t4), zipWith (\t7 -> \t8 -> x1 * t8) x2 t4>>
 ";
-    prints(&gallery::fig_2b::<Reverse<Syntax>>().hom().term(), expected);
+    prints(&Erased::typed(gallery::fig_2b::<InReverse<Syntax>>()).hom().term(), expected);
 }
 
 /// The first-order program of Fig. 2(d): the copower is compiled away ("CHAD", section 9.4).
@@ -76,7 +77,7 @@ fn fig_2d() {
 fn copowers_are_compiled_away() {
     use polygrad::program::Term;
     let like = (tensor(0.0), tensor([0.0; 3]));
-    let program = higher::stage_grad_by(gallery::fig_2b::<Reverse<Run<Term>>>(), &like);
+    let program = higher::stage_grad_by(Erased::typed(gallery::fig_2b::<InReverse<Run<Term>>>()), &like);
     let expected =
         "program(x0: f64, x1: f64[3]) {\n  return (contract [i<3] x1[i] * x0[] -> [], sum x1, replicate [3] x0)\n}";
     assert_eq!(program.to_string(), expected);
@@ -87,8 +88,8 @@ macro_rules! sizes {
     ($($program:ident)*) => { [$((
         stringify!($program),
         gallery::$program::<Syntax>().hom().size(),
-        gallery::$program::<Reverse<Syntax>>().hom().size(),
-        gallery::$program::<Forward<Syntax>>().hom().size(),
+        Erased::typed(gallery::$program::<InReverse<Syntax>>()).hom().size(),
+        Erased::typed(gallery::$program::<InForward<Syntax>>()).hom().size(),
     ),)*] };
 }
 
@@ -106,8 +107,8 @@ fn code_does_not_explode() {
     }
     for seed in 0..100 {
         let source = random::at::<Syntax>(seed).hom().size();
-        let reverse = random::at::<Reverse<Syntax>>(seed).hom().size();
-        let forward = random::at::<Forward<Syntax>>(seed).hom().size();
+        let reverse = Erased::typed(random::at::<InReverse<Syntax>>(seed)).hom().size();
+        let forward = Erased::typed(random::at::<InForward<Syntax>>(seed)).hom().size();
         assert!(reverse.max(forward) <= FACTOR * source, "program {seed}: {source} to {reverse} and {forward}");
     }
 }
@@ -138,11 +139,11 @@ where
 macro_rules! terms {
     ($($program:ident at $x:expr;)*) => { $({
         let x = $x;
-        let (_, gradient) = higher::value_and_grad_by(gallery::$program::<Reverse<Run<Array>>>(), &x);
+        let (_, gradient) = higher::value_and_grad_by(Erased::typed(gallery::$program::<InReverse<Run<Array>>>()), &x);
         let expected = numbers(&gradient);
         let slope = expected.iter().zip(numbers(&moved(&x, 0.0).0)).map(|(g, d)| g * d).sum();
-        let back = gallery::$program::<Reverse<Syntax>>().hom().term();
-        let along = gallery::$program::<Forward<Syntax>>().hom().term();
+        let back = Erased::typed(gallery::$program::<InReverse<Syntax>>()).hom().term();
+        let along = Erased::typed(gallery::$program::<InForward<Syntax>>()).hom().term();
         fn input<C: Ccc, A: Ground>(_: &Expr<C, A, Real>, back: &Lambda, along: &Lambda, x: &A::Value<Array>, g: &[f64], s: f64)
         where
             A::Value<Array>: Tree<Array, With<Array> = A::Value<Array>>,
@@ -187,11 +188,11 @@ fn simplification_keeps_random_programs() {
     let (x, mut used) = ((tensor(0.7), tensor(-0.4)), BTreeSet::new());
     let direction = numbers(&moved(&x, 0.0).0);
     for seed in 0..40 {
-        let (_, gradient) = higher::value_and_grad_by(random::small::<Reverse<Run<Array>>>(seed), &x);
+        let (_, gradient) = higher::value_and_grad_by(Erased::typed(random::small::<InReverse<Run<Array>>>(seed)), &x);
         let expected = numbers(&gradient);
         let slope = expected.iter().zip(&direction).map(|(g, d)| g * d).sum();
-        let back = random::small::<Reverse<Syntax>>(seed).hom().term();
-        let along = random::small::<Forward<Syntax>>(seed).hom().term();
+        let back = Erased::typed(random::small::<InReverse<Syntax>>(seed)).hom().term();
+        let along = Erased::typed(random::small::<InForward<Syntax>>(seed)).hom().term();
         used.extend(back.rules_used());
         used.extend(along.rules_used());
         check::<Prod<Real, Real>>(&format!("program {seed}"), &back, &along, &x, &expected, slope);

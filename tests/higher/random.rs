@@ -1,8 +1,9 @@
 //! Random higher-order programs, in all instances.
 
 use polygrad::higher::primitive::{Comparison, Constant, Pointwise, Pointwise2, Replicate, RowAt, SumAll};
+use polygrad::higher::transform::InReverse;
 use polygrad::higher::{self, Arrays, Expr, Fun, Int, Many, Obj, Prod, Real, Sum, Unit, Vector};
-use polygrad::interpreters::higher::{CurryClosures, CurryLists, Reverse, Run};
+use polygrad::interpreters::higher::{CurryClosures, CurryLists, Erased, Run};
 use polygrad::ops::{Binary, Compare, Unary};
 use polygrad::program::{Term, interpret};
 use polygrad::{Array, direct, tensor};
@@ -350,7 +351,7 @@ fn random_programs_agree() {
     let (direction, _) = moved(&x, 0.0);
     for seed in seeds(120) {
         let say = |what: &str| format!("{what}, program {seed}");
-        let (value, gradient) = higher::value_and_grad_by(at::<Reverse<Run<Array>>>(seed), &x);
+        let (value, gradient) = higher::value_and_grad_by(Erased::typed(at::<InReverse<Run<Array>>>(seed)), &x);
         let expected = numbers(&gradient);
         if !value.item().is_finite() {
             // Numbers that overflow are equal to no others.
@@ -367,7 +368,7 @@ fn random_programs_agree() {
 
         // Duality: <Fwd v, 1> = <v, Rev 1>.
         let along: f64 = expected.iter().zip(numbers(&direction)).map(|(g, d)| g * d).sum();
-        let (y, tangent) = higher::jvp(at(seed), &x, &direction);
+        let (y, tangent) = higher::jvp(Erased::typed(at(seed)), &x, &direction);
         assert_eq!(y, value, "{}", say("value of forward mode"));
         close(&say("forward"), &[tangent.item()], &[along], 1e-11);
 
@@ -383,7 +384,7 @@ fn random_programs_agree() {
                 0 => higher::stage_grad(at(seed), &x),
                 1 => higher::stage_grad_by(at::<CurryClosures<Term>>(seed), &x),
                 2 => higher::stage_grad_by(at::<CurryLists<Term>>(seed), &x),
-                _ => higher::stage_grad_by(at::<Reverse<Run<Term>>>(seed), &x),
+                _ => higher::stage_grad_by(Erased::typed(at::<InReverse<Run<Term>>>(seed)), &x),
             };
             for (a, b) in [(0.7, -0.4), (-0.9, 0.6)] {
                 let (value, gradient) = higher::value_and_grad(at(seed), &(tensor(a), tensor(b)));

@@ -1,11 +1,12 @@
 //! Conditions that are not known while a program is traced.
 
 use polygrad::backend::compile;
+use polygrad::higher::transform::InReverse;
 use polygrad::higher::{
     self, Arrays, Expr, Fun, Language, Prod, Real, Sum, Var, Vector, case, fix, fun2, if_, inl, inr, iterate, lam,
     let_, map, num, tup,
 };
-use polygrad::interpreters::higher::{CurryClosures, CurryLists, Reverse, Run};
+use polygrad::interpreters::higher::{CurryClosures, CurryLists, Erased, Run};
 use polygrad::program::{Term, interpret};
 use polygrad::{Array, Tensor, tensor};
 
@@ -97,7 +98,7 @@ macro_rules! staged_agree {
 macro_rules! check {
     ($program:ident: $($x:expr),*) => {
         staged_agree!($program as $program::<CurryClosures<Term>>(), $program::<CurryLists<Term>>(),
-            $program::<Reverse<Run<Term>>>(); $($x),*)
+            Erased::typed($program::<InReverse<Run<Term>>>()); $($x),*)
     };
 }
 
@@ -177,7 +178,7 @@ fn counters_that_are_written_are_known() {
     // The recursion of `docs/higher_order.md`.
     let [a, b] = points();
     staged_agree!(gallery::power as gallery::power::<CurryClosures<Term>>(), gallery::power::<CurryLists<Term>>(),
-        gallery::power::<Reverse<Run<Term>>>(); a, b);
+        Erased::typed(gallery::power::<InReverse<Run<Term>>>()); a, b);
     // Where the tangent of a function is the list of its calls, these are stacked by the loop over the elements, so that
     // their arguments are unknown.
     let at = (tensor([0.3, -0.2]), tensor(0.5));
@@ -240,7 +241,12 @@ fn iterations_are_recorded() {
         assert_eq!(compile(&staged).run(&inputs), [expected.into_raw()]);
         let direction = (tensor(1.0), tensor(-0.5));
         let (_, slope) = polygrad::jvp(|x| higher::run(gallery::repeated(), x), &at, &direction);
-        close("forward", &[slope.item()], &[higher::jvp(gallery::repeated(), &at, &direction).1.item()], 1e-12);
+        close(
+            "forward",
+            &[slope.item()],
+            &[higher::jvp(Erased::typed(gallery::repeated()), &at, &direction).1.item()],
+            1e-12,
+        );
         let results = interpret(&within, inputs);
         let found: Vec<f64> = results[1..].iter().map(|t| t.item().expect("a number")).collect();
         close("bounded", &found, &numbers(&higher::grad(gallery::bounded(), &at)), 1e-12);
