@@ -364,15 +364,20 @@ pub enum Fault {
 }
 
 impl Fault {
+    /// An error unless there are as many cotangents as results.
+    pub(crate) fn of_numbers(results: usize, cotangents: usize) -> Result<(), Fault> {
+        if results == cotangents {
+            return Ok(());
+        }
+        Err(Fault::Misfit(format!(
+            "vjp: each result needs a cotangent, but there are {results} results and {cotangents} cotangents; map the result to its \
+             cotangent"
+        )))
+    }
+
     /// An error unless there is one cotangent per result, of its shape and element type.
     pub(crate) fn of_cotangents<T: BaseTensor>(results: &[(&[usize], DType)], cotangents: &[T]) -> Result<(), Fault> {
-        if results.len() != cotangents.len() {
-            return Err(Fault::Misfit(format!(
-                "vjp: each result needs a cotangent, but there are {} results and {} cotangents; map the result to its cotangent",
-                results.len(),
-                cotangents.len()
-            )));
-        }
+        Fault::of_numbers(results.len(), cotangents.len())?;
         for ((shape, dtype), ct) in results.iter().zip(cotangents) {
             if *shape != ct.shape() || *dtype != ct.dtype() {
                 return Err(Fault::Misfit(format!(

@@ -25,6 +25,7 @@
 
 use std::cell::RefCell;
 
+use super::super::adval::Fault;
 use super::super::level::fresh;
 use super::super::{ADVal, Dual, adval, dual};
 use super::{Level, Over, Tower, escaped, highest, raised};
@@ -233,9 +234,12 @@ impl<T: BaseTensor> LevelPullback<T> {
     /// ```
     ///
     /// # Panics
-    /// When a cotangent differs from its result in shape or element type.
+    /// When there are not as many cotangents as results, or a cotangent differs from its result in shape or element type.
     #[track_caller]
     pub fn pull(&self, cotangents: Vec<Option<Tower<T>>>) -> Vec<Tower<T>> {
+        if let Err(fault) = Fault::of_numbers(self.results.len(), cotangents.len()) {
+            panic!("{fault}");
+        }
         let (mut results, mut given) = (Vec::new(), Vec::new());
         for (y, y_bar) in self.results.iter().zip(cotangents) {
             if let Some(y_bar) = y_bar {

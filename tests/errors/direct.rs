@@ -4,7 +4,9 @@ use std::cell::RefCell;
 
 use polygrad as traced;
 use polygrad::direct::{grad, jvp, linearize, value_and_grad, value_and_grad_with, vjp};
+use polygrad::interpreters::Tower;
 use polygrad::interpreters::adval::Sweep;
+use polygrad::interpreters::tower::ReverseLevel;
 use polygrad::tree::TreeMath;
 use polygrad::{ADVal, Concrete, Dual, Tensor, build1, cond, fold, stack, tensor};
 
@@ -30,6 +32,11 @@ pub(crate) fn verbs(log: &mut Log) {
     let sweep = Sweep::<Concrete>::new();
     log.panics(|| sweep.pull(&[], vec![v.raw().clone()]));
     log.panics(|| sweep.push(&[], vec![v.raw().clone()]));
+    let mut level = ReverseLevel::start();
+    let x = level.input(&Tower::of(v.raw().clone()));
+    let (_, pullback) = level.ended(&[x]);
+    log.panics(|| pullback.pull(Vec::new()));
+    log.panics(|| pullback.pull(vec![None, Some(Tower::of(v.raw().clone()))]));
 
     let log = RefCell::new(log);
     reverse_levels(&log);
