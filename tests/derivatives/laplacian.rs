@@ -15,7 +15,7 @@ use polygrad::{
     laplacian_along_with, laplacian_with, map, symbolic, taylor_with, tensor, while_loop,
 };
 
-use crate::gallery::{self, Leaves, Objective, Visitor};
+use crate::gallery::{self, Leaves, Objective, Recorded, Visitor};
 use crate::support::{assert_close, assert_near};
 
 type Number<T> = Tensor<T, 0>;
@@ -39,19 +39,19 @@ fn direction(x: &Leaves<Array>, seed: u64) -> Leaves<Array> {
     })
 }
 
-impl Visitor for Gallery {
-    fn visit<O: Objective>(&mut self) {
-        let (x, data) = (O::inputs(), O::data());
-        let f = |x: &Leaves<Term>, data: &Leaves<Term>| O::eval(x, data);
+impl Gallery {
+    fn look(&mut self, case: &Recorded) {
+        let (x, data) = (case.x.clone(), case.data.clone());
+        let f = |x: &Leaves<Term>, data: &Leaves<Term>| (case.eval)(x, data);
         let v = [1, 2].map(|seed| direction(&x, seed));
         let second = |v: &Leaves<Array>| 2.0 * taylor_with(f, &x, v, &data, 2)[2].item();
         let each = v.each_ref().map(second);
         let size = each.iter().fold(1.0, |m: f64, x| m.max(x.abs()));
         let mut near = |what: &str, a: f64, b: f64, size: f64| {
             // In f32, second derivatives of quotients are sums of terms that cancel.
-            let bound = if O::TOLERANCE > 1e-6 { 50.0 } else { 10.0 } * O::TOLERANCE * size;
+            let bound = if case.tolerance > 1e-6 { 50.0 } else { 10.0 } * case.tolerance * size;
             if a.is_nan() || (a - b).abs() > bound {
-                self.0.push(format!("{}, {what}: {a:e} and {b:e} differ by more than {bound:e}", O::NAME));
+                self.0.push(format!("{}, {what}: {a:e} and {b:e} differ by more than {bound:e}", case.name));
             }
         };
         let along = laplacian_along_with(f, &x, &Stacked::new(&v), &data).item();
@@ -63,6 +63,12 @@ impl Visitor for Gallery {
             let size = all.fold(size, f64::max);
             near("the trace", laplacian_with(f, &x, &data).item(), trace(&hessian), size);
         }
+    }
+}
+
+impl Visitor for Gallery {
+    fn visit<O: Objective>(&mut self) {
+        self.look(&Recorded::of::<O>());
     }
 }
 

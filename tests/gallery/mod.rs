@@ -27,6 +27,7 @@
 // Every user of the gallery is a crate of its own.
 #![allow(unreachable_pub)]
 
+use polygrad::program::Term;
 use polygrad::{Array, BaseTensor, Elem, Tensor, Tree};
 
 /// Makes the type of each objective, and `each`, which visits them in order.
@@ -102,6 +103,25 @@ pub trait Objective {
     fn data() -> Leaves<Array>;
     /// The function.
     fn eval<T: BaseTensor>(x: &Leaves<T>, data: &Leaves<T>) -> Tensor<T, 0>;
+}
+
+/// An objective at the interpreter that records. What a visitor does with it is compiled once, and not once for each objective.
+#[allow(dead_code, reason = "not every user of the gallery records programs")]
+pub struct Recorded {
+    pub name: &'static str,
+    pub smooth: bool,
+    pub tolerance: f64,
+    pub x: Leaves<Array>,
+    pub data: Leaves<Array>,
+    pub eval: fn(&Leaves<Term>, &Leaves<Term>) -> Tensor<Term, 0>,
+}
+
+#[allow(dead_code, reason = "not every user of the gallery records programs")]
+impl Recorded {
+    pub fn of<O: Objective>() -> Recorded {
+        let (x, data) = (O::inputs(), O::data());
+        Recorded { name: O::NAME, smooth: O::SMOOTH, tolerance: O::TOLERANCE, x, data, eval: O::eval }
+    }
 }
 
 /// Something that is done with every objective.

@@ -6,7 +6,7 @@
 use polygrad::higher::{self, Arr, Arrays, Expr, Fun, Obj, Prod, Real, Vector, fun2, lam, lam2, let_, map, num, tup};
 use polygrad::inspect::Tally;
 use polygrad::interpreters::Count;
-use polygrad::interpreters::higher::{Backward, CurryClosures, CurryLists, Reverse, Run};
+use polygrad::interpreters::higher::{Backward, CurryClosures, CurryLists, Erased, Reverse, Run};
 use polygrad::program::{Term, interpret};
 use polygrad::{Array, Lift, Tensor, Tree};
 
@@ -114,8 +114,8 @@ macro_rules! efficient {
             let instances: [(&str, Vec<[Tally; 2]>, (Tensor<Array, 0>, Values<Array>)); 3] = [
                 instance!("closures", CurryClosures, $program, $sizes),
                 instance!("lists", CurryLists, $program, $sizes),
-                ("CHAD", $sizes.map(|n| counts::<Reverse<Run<N>>>(n, super::$program(), super::$program())).to_vec(),
-                    higher::value_and_grad_by::<Reverse<Run<Array>>, _, Array>(super::$program(), &at($sizes[0]))),
+                ("CHAD", $sizes.map(|n| counts::<Reverse<Run<N>>>(n, super::$program(), Erased::typed(super::$program()))).to_vec(),
+                    higher::value_and_grad_by::<Reverse<Run<Array>>, _, Array>(Erased::typed(super::$program()), &at($sizes[0]))),
             ];
             for (name, all, found) in instances {
                 close(name, &[found.0.item()], &[value.item()], 1e-12);
@@ -165,7 +165,7 @@ fn spans_are_logarithmic_where_trips_are_independent() {
         ($program:ident) => {
             [64, 256].map(|n| {
                 let all = counts::<CurryClosures<N>>(n, $program(), $program());
-                let chad = counts::<Reverse<Run<N>>>(n, $program(), $program());
+                let chad = counts::<Reverse<Run<N>>>(n, $program(), Erased::typed($program()));
                 [all[0].span(), all[1].span(), chad[1].span()]
             })
         };
@@ -203,11 +203,11 @@ fn a_reduction_keeps_the_order() {
         let (tree, of_tree) = higher::value_and_grad::<_, Array>(steps(true), &x);
         close("value", &[tree.item()], &[value.item()], 1e-12);
         close("gradient", &numbers(&of_tree.0), &numbers(&gradient.0), 1e-12);
-        let chad = higher::value_and_grad_by::<Reverse<Run<Array>>, _, Array>(steps(true), &x).1;
+        let chad = higher::value_and_grad_by::<Reverse<Run<Array>>, _, Array>(Erased::typed(steps(true)), &x).1;
         close("by CHAD", &numbers(&chad.0), &numbers(&gradient.0), 1e-12);
         let direction = (at(n.max(1)).0, x.1.clone());
         if n > 0 {
-            let forward = higher::jvp::<_, _, Array>(steps(true), &x, &direction).1.item();
+            let forward = higher::jvp::<_, _, Array>(Erased::typed(steps(true)), &x, &direction).1.item();
             let dot: f64 = numbers(&gradient.0).iter().zip(numbers(&direction.0)).map(|(a, b)| a * b).sum();
             close("forward", &[forward], &[dot], 1e-12);
         }
@@ -224,7 +224,7 @@ fn recorded_reads_are_bulk_operations() {
     for program in [
         higher::stage_grad_by::<CurryClosures<Term>, _>(reads(), &x),
         higher::stage_grad_by::<CurryLists<Term>, _>(reads(), &x),
-        higher::stage_grad_by::<Reverse<Run<Term>>, _>(reads(), &x),
+        higher::stage_grad_by::<Reverse<Run<Term>>, _>(Erased::typed(reads()), &x),
         higher::stage_grad(reads(), &x),
     ] {
         let text = program.to_string();

@@ -4,7 +4,7 @@ use polygrad::higher::{
     self, Arrays, Expr, Fun, Language, Mu, Obj, Prod, Real, Signature, Sum, Unit, Vector, case, closed, fix, fun1,
     fun2, if_, inl, inr, iterate, lam, let_, map, num, roll, tup, unit, unroll,
 };
-use polygrad::interpreters::higher::{CurryLists, Forward, Reverse, Run, Syntax};
+use polygrad::interpreters::higher::{CurryLists, Erased, Forward, Reverse, Run, Syntax};
 use polygrad::program::interpret;
 use polygrad::{Array, direct, tensor};
 
@@ -148,14 +148,14 @@ macro_rules! agree {
             let along: f64 = expected.iter().zip(numbers(&direction)).map(|(g, d)| g * d).sum();
             close("differences", &[(at(1e-6) - at(-1e-6)) / 2e-6], &[along], 1e-7);
             let (y, lists) = higher::value_and_grad_by::<CurryLists<Array>, _, _>($program, &x);
-            let (z, chad) = higher::value_and_grad_by::<Reverse<Run<Array>>, _, _>($program, &x);
+            let (z, chad) = higher::value_and_grad_by::<Reverse<Run<Array>>, _, _>(Erased::typed($program), &x);
             assert_eq!((&y, &z), (&value, &value));
             let dual = direct::grad(|x| higher::run($program, x), &x);
             let (second, _) = higher::hvp($program, &x, &direction);
             for found in [lists, chad, dual, second] {
                 close("gradient", &numbers(&found), &expected, 1e-12);
             }
-            close("forward", &[higher::jvp($program, &x, &direction).1.item()], &[along], 1e-12);
+            close("forward", &[higher::jvp(Erased::typed($program), &x, &direction).1.item()], &[along], 1e-12);
             if $traced {
                 let staged = higher::stage_grad($program, &x);
                 let results = interpret(&staged, vec![Array::scalar(0.7), Array::scalar(-0.4)]);
@@ -163,7 +163,8 @@ macro_rules! agree {
                 close("staged", &found, &expected, 1e-12);
             }
             let inputs = [Array::scalar(0.7), Array::scalar(-0.4)];
-            let (back, forth): (Expr<Reverse<Syntax>, _, _>, Expr<Forward<Syntax>, _, _>) = ($program, $program);
+            let (back, forth): (Expr<Reverse<Syntax>, _, _>, Expr<Forward<Syntax>, _, _>) =
+                (Erased::typed($program), Erased::typed($program));
             let text = back.hom().term().linear::<Real, Two>(&inputs, &tensor(1.0));
             let found: Vec<f64> =
                 text.iter().map(|t| t.as_ref().map_or(0.0, |t| t.item().expect("a number"))).collect();
@@ -188,9 +189,9 @@ fn long_lists() {
     let slope: f64 = terms().map(|(k, s)| k * 0.99_f64.powf(k - 1.0) * s).sum();
     close("value", &[value.item()], &[expected], 1e-12);
     close("gradient", &[gradient.0.item(), gradient.1.item()], &[slope, expected], 1e-11);
-    let (_, chad) = higher::value_and_grad_by::<Reverse<Run<Array>>, _, _>(by_loops(299.0), &x);
+    let (_, chad) = higher::value_and_grad_by::<Reverse<Run<Array>>, _, _>(Erased::typed(by_loops(299.0)), &x);
     close("CHAD", &numbers(&chad), &numbers(&gradient), 1e-12);
-    let (_, tangent) = higher::jvp(by_loops(299.0), &x, &(tensor(1.0), tensor(0.0)));
+    let (_, tangent) = higher::jvp(Erased::typed(by_loops(299.0)), &x, &(tensor(1.0), tensor(0.0)));
     close("forward", &[tangent.item()], &[slope], 1e-11);
 }
 
@@ -210,7 +211,7 @@ fn lists_within_a_map() {
     let x = tensor([0.5, -1.5]);
     let expected: Vec<f64> = [0.5_f64, -1.5].iter().map(|a| 3.0 + 4.0 * a.powi(3)).collect();
     close("closures", &numbers(&higher::grad(program(), &x)), &expected, 1e-12);
-    let (_, chad) = higher::value_and_grad_by::<Reverse<Run<Array>>, _, _>(program(), &x);
+    let (_, chad) = higher::value_and_grad_by::<Reverse<Run<Array>>, _, _>(Erased::typed(program()), &x);
     close("CHAD", &numbers(&chad), &expected, 1e-12);
     close("dual", &numbers(&direct::grad(|x| higher::run(program(), x), &x)), &expected, 1e-12);
 }

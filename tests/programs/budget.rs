@@ -6,7 +6,7 @@
 use approx::assert_relative_eq;
 use polygrad::{Array, BaseTensor, Concrete, Function, FunctionOptions, Tensor, iterate};
 
-use crate::gallery::{self, Leaves, Objective, Visitor};
+use crate::gallery::{self, Leaves, Objective, Recorded, Visitor};
 
 fn memory(bytes: usize) -> FunctionOptions {
     FunctionOptions::new().memory(bytes)
@@ -147,10 +147,10 @@ struct Bounded {
     refused: usize,
 }
 
-impl Visitor for Bounded {
-    fn visit<O: Objective>(&mut self) {
-        let (x, data) = (O::inputs(), O::data());
-        let f = || Function::grad_with(|x, data| O::eval(x, data), &x, &data);
+impl Bounded {
+    fn look(&mut self, case: &Recorded) {
+        let (x, data) = (case.x.clone(), case.data.clone());
+        let f = || Function::grad_with(|x, data| (case.eval)(x, data), &x, &data);
         let whole = f();
         let (peak, expected) = (whole.executable().peak_bytes(), whole.run_with(&x, &data).expect("it runs"));
         for share in [0.9, 0.5] {
@@ -162,21 +162,27 @@ impl Visitor for Bounded {
                     small
                 }
                 Err(error) => {
-                    assert!(error.least > bytes, "{}: {error}", O::NAME);
+                    assert!(error.least > bytes, "{}: {error}", case.name);
                     self.refused += 1;
                     asked = error.least;
                     let least = f().try_with_options(memory(asked));
-                    least.unwrap_or_else(|error| panic!("{}: {error}", O::NAME))
+                    least.unwrap_or_else(|error| panic!("{}: {error}", case.name))
                 }
             };
-            assert!(small.executable().peak_bytes() <= asked, "{}", O::NAME);
+            assert!(small.executable().peak_bytes() <= asked, "{}", case.name);
             let found = small.run_with(&x, &data).expect("it runs");
             if small.explain().contains("; loops run ") {
-                assert_close(&expected, &found, O::NAME);
+                assert_close(&expected, &found, case.name);
             } else {
-                assert_eq!(expected, found, "{}\n{}", O::NAME, small.explain());
+                assert_eq!(expected, found, "{}\n{}", case.name, small.explain());
             }
         }
+    }
+}
+
+impl Visitor for Bounded {
+    fn visit<O: Objective>(&mut self) {
+        self.look(&Recorded::of::<O>());
     }
 }
 

@@ -9,26 +9,32 @@ use polygrad::passes::optimize;
 use polygrad::program::Term;
 use polygrad::symbolic::value_and_grad_in;
 
-use crate::gallery::{self, Leaves, Objective, Visitor};
+use crate::gallery::{self, Leaves, Objective, Recorded, Visitor};
 use crate::root::root;
 
 /// The text of programs.
 struct Texts(String);
 
-impl Visitor for Texts {
-    fn visit<O: Objective>(&mut self) {
+impl Texts {
+    fn look(&mut self, case: &Recorded) {
         let variables = |leaves: Leaves<polygrad::Array>| -> Vec<Term> {
             leaves.0.iter().map(|a| Term::variable(a.shape(), a.dtype())).collect()
         };
-        let (x, data) = (variables(O::inputs()), variables(O::data()));
+        let (x, data) = (variables(case.x.clone()), variables(case.data.clone()));
         let names = (0..x.len()).map(|k| format!("x{k}")).chain((0..data.len()).map(|k| format!("d{k}")));
-        let y = O::eval(&Leaves(x.clone()), &Leaves(data.clone())).into_raw();
+        let y = (case.eval)(&Leaves(x.clone()), &Leaves(data.clone())).into_raw();
         let all: Vec<Term> = x.iter().chain(&data).cloned().collect();
         let program = Term::program(&all, &[y], &names.collect::<Vec<String>>()).expect("a closed program");
         let program = optimize(&program);
         let wrt: Vec<usize> = (0..x.len()).collect();
         let gradient = optimize(&value_and_grad_in(&program, &wrt));
-        let _ = writeln!(self.0, "{}\n{program}\n{gradient}\n", O::NAME);
+        let _ = writeln!(self.0, "{}\n{program}\n{gradient}\n", case.name);
+    }
+}
+
+impl Visitor for Texts {
+    fn visit<O: Objective>(&mut self) {
+        self.look(&Recorded::of::<O>());
     }
 }
 

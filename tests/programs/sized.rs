@@ -10,7 +10,7 @@ use polygrad::{
     build1, concat, iterate, map, scan, tensor,
 };
 
-use crate::gallery::{self, Leaves, Objective, Visitor};
+use crate::gallery::{self, Leaves, Objective, Recorded, Visitor};
 use crate::panics::{caught, caught_if_any};
 
 type Number<T> = Tensor<T, 0>;
@@ -80,11 +80,11 @@ struct Compared {
     programs: usize,
 }
 
-impl Visitor for Compared {
-    fn visit<O: Objective>(&mut self) {
-        let (x, data) = (O::inputs(), O::data());
+impl Compared {
+    fn look(&mut self, case: &Recorded) {
+        let (x, data) = (case.x.clone(), case.data.clone());
         let record = |x: &Leaves<Array>, data: &Leaves<Array>| {
-            Function::value_and_grad_with(|x: &Leaves<Term>, data: &Leaves<Term>| O::eval(x, data), x, data)
+            Function::value_and_grad_with(|x: &Leaves<Term>, data: &Leaves<Term>| (case.eval)(x, data), x, data)
         };
         let mut rng = Rng::new(7);
         for size in sizes_of(&x, &data) {
@@ -94,7 +94,7 @@ impl Visitor for Compared {
             let panic = caught_if_any(|| made = Some(SizedFunction::new(&sizes, record, &x, &data)));
             let (Some(made), None) = (made, &panic) else {
                 let message = panic.unwrap_or_default().message;
-                assert!(!message.contains("internal error"), "{} at {size}: {message}", O::NAME);
+                assert!(!message.contains("internal error"), "{} at {size}: {message}", case.name);
                 self.refused += 1;
                 continue;
             };
@@ -103,7 +103,7 @@ impl Visitor for Compared {
             for n in [least, least + 1 + rng.below(70)] {
                 let mut rng = Rng::new(n as u64);
                 let (x, data) = (resized(&x, size, n, &mut rng), resized(&data, size, n, &mut rng));
-                let what = format!("{} with n = {n} in the place of {size}", O::NAME);
+                let what = format!("{} with n = {n} in the place of {size}", case.name);
                 let (fresh, at) = (record(&x, &data), made.at(&[("n", n)]).unwrap_or_else(|e| panic!("{what}: {e}")));
                 assert_eq!(fresh.program().to_string(), at.program().to_string(), "{what}");
                 assert_eq!(fresh.optimized().to_string(), at.optimized().to_string(), "{what}");
@@ -114,6 +114,12 @@ impl Visitor for Compared {
                 self.programs += 1;
             }
         }
+    }
+}
+
+impl Visitor for Compared {
+    fn visit<O: Objective>(&mut self) {
+        self.look(&Recorded::of::<O>());
     }
 }
 

@@ -6,7 +6,7 @@ use polygrad::random::Key;
 use polygrad::{Array, DType, Function, Tree};
 
 use crate::dumped::dump;
-use crate::gallery::{self, Leaves, Objective, Visitor};
+use crate::gallery::{self, Leaves, Objective, Recorded, Visitor};
 use crate::programs;
 use crate::stablehlo::evaluate;
 use crate::support::floats;
@@ -46,14 +46,14 @@ struct Exports {
     count: usize,
 }
 
-impl Visitor for Exports {
-    fn visit<O: Objective>(&mut self) {
-        let (x, data) = (O::inputs(), O::data());
+impl Exports {
+    fn look(&mut self, case: &Recorded) {
+        let (x, data) = (case.x.clone(), case.data.clone());
         let v = direction(&x);
         let all = |trees: &[&Leaves<Array>]| trees.iter().flat_map(|tree| tree.0.clone()).collect::<Vec<Array>>();
-        let value = Function::stage_with(|x: &Leaves<_>, data: &Leaves<_>| O::eval(x, data), &x, &data);
-        let gradient = Function::value_and_grad_with(|x: &Leaves<_>, data: &Leaves<_>| O::eval(x, data), &x, &data);
-        let product = Function::hvp_with(|x: &Leaves<_>, data: &Leaves<_>| O::eval(x, data), &x, &data);
+        let value = Function::stage_with(|x: &Leaves<_>, data: &Leaves<_>| (case.eval)(x, data), &x, &data);
+        let gradient = Function::value_and_grad_with(|x: &Leaves<_>, data: &Leaves<_>| (case.eval)(x, data), &x, &data);
+        let product = Function::hvp_with(|x: &Leaves<_>, data: &Leaves<_>| (case.eval)(x, data), &x, &data);
         for (form, program, inputs) in [
             ("recorded", value.program(), all(&[&x, &data])),
             ("value", value.optimized(), all(&[&x, &data])),
@@ -61,8 +61,14 @@ impl Visitor for Exports {
             ("hvp", product.optimized(), all(&[&x, &v, &data])),
         ] {
             self.count += 1;
-            check(&format!("{}_{form}", O::NAME), program, inputs, O::TOLERANCE, &mut self.refused);
+            check(&format!("{}_{form}", case.name), program, inputs, case.tolerance, &mut self.refused);
         }
+    }
+}
+
+impl Visitor for Exports {
+    fn visit<O: Objective>(&mut self) {
+        self.look(&Recorded::of::<O>());
     }
 }
 

@@ -6,7 +6,7 @@ use polygrad::program::{Builder, Op, Program, Slot, Term, interpret};
 use polygrad::shape::Shape;
 use polygrad::{Array, DType, ops, symbolic};
 
-use crate::gallery::{self, Leaves, Objective, Visitor};
+use crate::gallery::{self, Leaves, Objective, Recorded, Visitor};
 use crate::support::{LONG, assert_close, floats, on_a_small_stack};
 
 /// The work and the bytes of a run.
@@ -19,18 +19,18 @@ pub(crate) fn cost(program: &Program, inputs: &[Array]) -> Cost {
 /// direction.
 struct Programs<'a>(&'a mut dyn FnMut(&str, &Program, &[Array]));
 
-impl Visitor for Programs<'_> {
-    fn visit<O: Objective>(&mut self) {
-        let (x, data) = (O::inputs().0, O::data().0);
+impl Programs<'_> {
+    fn look(&mut self, case: &Recorded) {
+        let (x, data) = (case.x.0.clone(), case.data.0.clone());
         let variable = |a: &Array| Term::variable(a.shape(), a.dtype());
         let (xs, ds): (Vec<Term>, Vec<Term>) = (x.iter().map(variable).collect(), data.iter().map(variable).collect());
-        let y = O::eval(&Leaves(xs.clone()), &Leaves(ds.clone())).into_raw();
+        let y = (case.eval)(&Leaves(xs.clone()), &Leaves(ds.clone())).into_raw();
         let program = Term::program(&[xs, ds].concat(), &[y], &[]).expect("closed");
         let wrt: Vec<usize> = (0..x.len()).collect();
         let inputs = [x.clone(), data].concat();
-        (self.0)(O::NAME, &program, &inputs);
+        (self.0)(case.name, &program, &inputs);
         let gradient = symbolic::value_and_grad_in(&program, &wrt);
-        (self.0)(O::NAME, &gradient, &inputs);
+        (self.0)(case.name, &gradient, &inputs);
         let second = symbolic::jvp(&gradient);
         // Whatever carries a tangent has one here; integers' is not looked at.
         let tangents = inputs.iter().map(|a| match a.dtype().is_float() {
@@ -38,7 +38,13 @@ impl Visitor for Programs<'_> {
             false => Array::zeros(a.shape(), a.dtype()),
         });
         let inputs: Vec<Array> = inputs.iter().cloned().chain(tangents).collect();
-        (self.0)(O::NAME, &second, &inputs);
+        (self.0)(case.name, &second, &inputs);
+    }
+}
+
+impl Visitor for Programs<'_> {
+    fn visit<O: Objective>(&mut self) {
+        self.look(&Recorded::of::<O>());
     }
 }
 

@@ -13,25 +13,10 @@ use polygrad::{
     value_and_grad_with, vjp_with,
 };
 
-use crate::gallery::{self, Leaves, Objective, Visitor};
+use crate::gallery::{self, Leaves, Objective, Recorded, Visitor};
 
 /// An objective at some level.
 type At<T> = fn(&Leaves<T>, &Leaves<T>) -> Tensor<T, 0>;
-
-/// An objective at the interpreter that records, so that each verb is compiled once.
-struct Case {
-    name: &'static str,
-    x: Leaves<Array>,
-    data: Leaves<Array>,
-    f: At<Ast>,
-}
-
-impl Case {
-    fn of<O: Objective>() -> Case {
-        let (x, data) = (O::inputs(), O::data());
-        Case { name: O::NAME, x, data, f: O::eval }
-    }
-}
 
 /// Several results: the objective, and the squares of the arguments.
 fn several<T: BaseTensor>(f: At<T>, x: &Leaves<T>, data: &Leaves<T>) -> Leaves<T> {
@@ -57,17 +42,17 @@ struct Verb {
     whole: Program,
     inputs: Vec<Array>,
     /// The nested verb.
-    nested: fn(&Case, &[Ast]) -> Vec<Ast>,
+    nested: fn(&Recorded, &[Ast]) -> Vec<Ast>,
 }
 
 /// The arguments of a case, what comes between them and data, and data.
-fn parts<T: BaseTensor>(case: &Case, leaves: &[T]) -> (Leaves<T>, Leaves<T>, Leaves<T>) {
+fn parts<T: BaseTensor>(case: &Recorded, leaves: &[T]) -> (Leaves<T>, Leaves<T>, Leaves<T>) {
     let (x, rest) = leaves.split_at(case.x.0.len());
     let (between, data) = rest.split_at(rest.len() - case.data.0.len());
     (Leaves(x.to_vec()), Leaves(between.to_vec()), Leaves(data.to_vec()))
 }
 
-fn verbs(case: &Case) -> [Verb; 6] {
+fn verbs(case: &Recorded) -> [Verb; 6] {
     let (x, data) = (&case.x, &case.data);
     let inputs = |between: &Leaves<Array>| [&x.0[..], &between.0, &data.0].concat();
     let none = Leaves(Vec::new());
@@ -76,72 +61,72 @@ fn verbs(case: &Case) -> [Verb; 6] {
     [
         Verb {
             name: "value_and_grad",
-            whole: Function::value_and_grad_with(|x: &Leaves<_>, d: &Leaves<_>| (case.f)(x, d), x, data)
+            whole: Function::value_and_grad_with(|x: &Leaves<_>, d: &Leaves<_>| (case.eval)(x, d), x, data)
                 .optimized()
                 .clone(),
             inputs: inputs(&none),
             nested: |case, leaves| {
                 let (x, _, data) = parts(case, leaves);
-                let (y, g) = value_and_grad_with(|x: &Leaves<_>, d: &Leaves<_>| (case.f)(x, d), &x, &data);
+                let (y, g) = value_and_grad_with(|x: &Leaves<_>, d: &Leaves<_>| (case.eval)(x, d), &x, &data);
                 [vec![y.into_raw()], g.0].concat()
             },
         },
         Verb {
             name: "jacobian_matrix",
-            whole: Function::jacobian_matrix_with(|x: &Leaves<_>, d: &Leaves<_>| several(case.f, x, d), x, data)
+            whole: Function::jacobian_matrix_with(|x: &Leaves<_>, d: &Leaves<_>| several(case.eval, x, d), x, data)
                 .optimized()
                 .clone(),
             inputs: inputs(&none),
             nested: |case, leaves| {
                 let (x, _, data) = parts(case, leaves);
-                let f = |x: &Leaves<_>, d: &Leaves<_>| several(case.f, x, d);
+                let f = |x: &Leaves<_>, d: &Leaves<_>| several(case.eval, x, d);
                 vec![jacobian_matrix_with(f, &x, &data).into_raw()]
             },
         },
         Verb {
             name: "hessian_matrix",
-            whole: Function::hessian_matrix_with(|x: &Leaves<_>, d: &Leaves<_>| (case.f)(x, d), x, data)
+            whole: Function::hessian_matrix_with(|x: &Leaves<_>, d: &Leaves<_>| (case.eval)(x, d), x, data)
                 .optimized()
                 .clone(),
             inputs: inputs(&none),
             nested: |case, leaves| {
                 let (x, _, data) = parts(case, leaves);
-                vec![hessian_matrix_with(|x: &Leaves<_>, d: &Leaves<_>| (case.f)(x, d), &x, &data).into_raw()]
+                vec![hessian_matrix_with(|x: &Leaves<_>, d: &Leaves<_>| (case.eval)(x, d), &x, &data).into_raw()]
             },
         },
         Verb {
             name: "jvp",
-            whole: Function::jvp_with(|x: &Leaves<_>, d: &Leaves<_>| several(case.f, x, d), x, data)
+            whole: Function::jvp_with(|x: &Leaves<_>, d: &Leaves<_>| several(case.eval, x, d), x, data)
                 .optimized()
                 .clone(),
             inputs: inputs(&dots),
             nested: |case, leaves| {
                 let (x, x_dot, data) = parts(case, leaves);
-                let f = |x: &Leaves<_>, d: &Leaves<_>| several(case.f, x, d);
+                let f = |x: &Leaves<_>, d: &Leaves<_>| several(case.eval, x, d);
                 let (y, y_dot) = jvp_with(f, &x, &x_dot, &data);
                 [y.0, y_dot.0].concat()
             },
         },
         Verb {
             name: "vjp",
-            whole: Function::vjp_with(|x: &Leaves<_>, d: &Leaves<_>| several(case.f, x, d), x, data)
+            whole: Function::vjp_with(|x: &Leaves<_>, d: &Leaves<_>| several(case.eval, x, d), x, data)
                 .optimized()
                 .clone(),
             inputs: inputs(&bars),
             nested: |case, leaves| {
                 let (x, y_bar, data) = parts(case, leaves);
-                let f = |x: &Leaves<_>, d: &Leaves<_>| several(case.f, x, d);
+                let f = |x: &Leaves<_>, d: &Leaves<_>| several(case.eval, x, d);
                 let (y, pullback) = vjp_with(f, &x, &data);
                 [y.0, pullback(&y_bar).0].concat()
             },
         },
         Verb {
             name: "hvp",
-            whole: Function::hvp_with(|x: &Leaves<_>, d: &Leaves<_>| (case.f)(x, d), x, data).optimized().clone(),
+            whole: Function::hvp_with(|x: &Leaves<_>, d: &Leaves<_>| (case.eval)(x, d), x, data).optimized().clone(),
             inputs: inputs(&dots),
             nested: |case, leaves| {
                 let (x, v, data) = parts(case, leaves);
-                hvp_with(|x: &Leaves<_>, d: &Leaves<_>| (case.f)(x, d), &x, &v, &data).0
+                hvp_with(|x: &Leaves<_>, d: &Leaves<_>| (case.eval)(x, d), &x, &v, &data).0
             },
         },
     ]
@@ -161,7 +146,7 @@ fn largest() -> [usize; 2] {
 }
 
 /// The optimized program of the nested verb in a loop, and the inputs of that program.
-fn in_a_loop(case: &Case, verb: &Verb) -> (Program, Vec<Array>) {
+fn in_a_loop(case: &Recorded, verb: &Verb) -> (Program, Vec<Array>) {
     let rows = |x: &Array| {
         let whole: Vec<usize> = std::iter::once(TRIPS).chain(x.shape().iter().copied()).collect();
         x.linear(&Linear::replicate(&whole, &(1..whole.len()).collect::<Vec<usize>>()))
@@ -176,15 +161,20 @@ fn in_a_loop(case: &Case, verb: &Verb) -> (Program, Vec<Array>) {
 
 impl Visitor for Same {
     fn visit<O: Objective>(&mut self) {
-        let case = Case::of::<O>();
-        let f = |x: &Leaves<_>, data: &Leaves<_>| (case.f)(x, data);
+        self.look(&Recorded::of::<O>());
+    }
+}
+
+impl Same {
+    fn look(&mut self, case: &Recorded) {
+        let f = |x: &Leaves<_>, data: &Leaves<_>| (case.eval)(x, data);
         if Function::stage_with(f, &case.x, &case.data).program().size() > largest()[0] {
             return;
         }
-        for verb in verbs(&case) {
+        for verb in verbs(case) {
             self.2 += 1;
             let inputs = Leaves(verb.inputs.clone());
-            let staged = Function::stage(|leaves: &Leaves<Ast>| Leaves((verb.nested)(&case, &leaves.0)), &inputs);
+            let staged = Function::stage(|leaves: &Leaves<Ast>| Leaves((verb.nested)(case, &leaves.0)), &inputs);
             let (nested, whole) = (nameless(staged.optimized()), nameless(&verb.whole));
             let once = work(&whole, &verb.inputs);
             if nested.to_string() != whole.to_string() {
@@ -196,7 +186,7 @@ impl Visitor for Same {
             if whole.size() > largest()[1] {
                 continue;
             }
-            let (looped, inputs) = in_a_loop(&case, &verb);
+            let (looped, inputs) = in_a_loop(case, &verb);
             // Trips that run together move arguments and results, count their trips, and do more than a constant does.
             let moved = |slots: &[Slot]| slots.iter().map(|slot| size(&slot.shape) as u64).sum::<u64>();
             let most = TRIPS as u64 * once * 5 / 4 + 2 * (moved(looped.inputs()) + moved(looped.outputs()));

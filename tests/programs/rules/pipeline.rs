@@ -8,7 +8,7 @@ use polygrad::{
     value_and_grad_with, vjp,
 };
 
-use crate::gallery::{self, Leaves, Objective, Visitor};
+use crate::gallery::{self, Leaves, Objective, Recorded, Visitor};
 use crate::seen::{Seen, programs};
 
 /// The work of a run.
@@ -29,12 +29,12 @@ fn only<Y>(function: &Function<Leaves<Array>, Leaves<Array>, Y>) -> Option<Progr
 }
 
 /// The program of the plain gradient and that of the function, of an objective.
-fn both<O: Objective>() -> Option<[Program; 2]> {
+fn both(case: &Recorded) -> Option<[Program; 2]> {
     let seen = |leaves: &Leaves<Array>| Leaves(leaves.0.iter().cloned().map(Seen).collect());
-    let (x, data) = (O::inputs(), O::data());
-    value_and_grad_with(|x: &Leaves<Ast>, data: &Leaves<_>| O::eval(x, data), &seen(&x), &seen(&data));
+    let (x, data) = (case.x.clone(), case.data.clone());
+    value_and_grad_with(|x: &Leaves<Ast>, data: &Leaves<_>| (case.eval)(x, data), &seen(&x), &seen(&data));
     let plain = programs().pop().expect("a program ran");
-    let function = Function::value_and_grad_with(|x: &Leaves<_>, data: &Leaves<_>| O::eval(x, data), &x, &data);
+    let function = Function::value_and_grad_with(|x: &Leaves<_>, data: &Leaves<_>| (case.eval)(x, data), &x, &data);
     Some([nameless(&plain), only(&function)?])
 }
 
@@ -42,14 +42,20 @@ fn both<O: Objective>() -> Option<[Program; 2]> {
 #[derive(Default)]
 struct Same(Vec<String>, usize);
 
+impl Same {
+    fn look(&mut self, case: &Recorded) {
+        let Some([plain, function]) = both(case) else { return };
+        self.1 += 1;
+        let inputs: Vec<Array> = case.x.0.clone().into_iter().chain(case.data.0.clone()).collect();
+        if work(&plain, inputs.clone()) != work(&function, inputs) || plain.size() != function.size() {
+            self.0.push(format!("{}: {plain}\n{function}", case.name));
+        }
+    }
+}
+
 impl Visitor for Same {
     fn visit<O: Objective>(&mut self) {
-        let Some([plain, function]) = both::<O>() else { return };
-        self.1 += 1;
-        let inputs: Vec<Array> = O::inputs().0.into_iter().chain(O::data().0).collect();
-        if work(&plain, inputs.clone()) != work(&function, inputs) || plain.size() != function.size() {
-            self.0.push(format!("{}: {plain}\n{function}", O::NAME));
-        }
+        self.look(&Recorded::of::<O>());
     }
 }
 
@@ -65,23 +71,30 @@ fn the_plain_gradient_runs_the_program_of_the_function() {
 #[derive(Default)]
 struct SameHessian(Vec<String>, usize);
 
-impl Visitor for SameHessian {
-    fn visit<O: Objective>(&mut self) {
+impl SameHessian {
+    fn look(&mut self, case: &Recorded) {
         let seen = |leaves: &Leaves<Array>| Leaves(leaves.0.iter().cloned().map(Seen).collect());
-        let (x, data) = (O::inputs(), O::data());
+        let (x, data) = (case.x.clone(), case.data.clone());
         // The longest have the longest Hessians by far, and no operation of their own.
-        if Function::stage_with(|x: &Leaves<_>, data: &Leaves<_>| O::eval(x, data), &x, &data).program().size() > 80 {
+        if Function::stage_with(|x: &Leaves<_>, data: &Leaves<_>| (case.eval)(x, data), &x, &data).program().size() > 80
+        {
             return;
         }
-        hessian_matrix_with(|x: &Leaves<Ast>, data: &Leaves<_>| O::eval(x, data), &seen(&x), &seen(&data));
+        hessian_matrix_with(|x: &Leaves<Ast>, data: &Leaves<_>| (case.eval)(x, data), &seen(&x), &seen(&data));
         let plain = nameless(&programs().pop().expect("a program ran"));
-        let function = Function::hessian_matrix_with(|x: &Leaves<_>, data: &Leaves<_>| O::eval(x, data), &x, &data);
+        let function = Function::hessian_matrix_with(|x: &Leaves<_>, data: &Leaves<_>| (case.eval)(x, data), &x, &data);
         let Some(function) = only(&function) else { return };
         self.1 += 1;
         let inputs: Vec<Array> = x.0.into_iter().chain(data.0).collect();
         if work(&plain, inputs.clone()) != work(&function, inputs) || plain.size() != function.size() {
-            self.0.push(format!("{}: {plain}\n{function}", O::NAME));
+            self.0.push(format!("{}: {plain}\n{function}", case.name));
         }
+    }
+}
+
+impl Visitor for SameHessian {
+    fn visit<O: Objective>(&mut self) {
+        self.look(&Recorded::of::<O>());
     }
 }
 

@@ -5,7 +5,7 @@ use polygrad::program::Program;
 use polygrad::{Array, DType, Function, Tensor, tensor};
 
 use crate::emitted::{Emitted, in_c, in_rust};
-use crate::gallery::{self, Leaves, Objective, Visitor};
+use crate::gallery::{self, Leaves, Objective, Recorded, Visitor};
 use crate::support::floats;
 
 #[derive(Default)]
@@ -23,19 +23,25 @@ impl Emits {
     }
 }
 
-impl Visitor for Emits {
-    fn visit<O: Objective>(&mut self) {
-        let (x, data) = (O::inputs(), O::data());
+impl Emits {
+    fn look(&mut self, case: &Recorded) {
+        let (x, data) = (case.x.clone(), case.data.clone());
         let all = |trees: &[&Leaves<Array>]| trees.iter().flat_map(|tree| tree.0.clone()).collect::<Vec<Array>>();
-        let gradient = Function::value_and_grad_with(|x: &Leaves<_>, data: &Leaves<_>| O::eval(x, data), &x, &data);
-        let name = O::NAME.to_lowercase();
-        self.add(&format!("{name}_gradient"), gradient.optimized(), all(&[&x, &data]), O::TOLERANCE);
+        let gradient = Function::value_and_grad_with(|x: &Leaves<_>, data: &Leaves<_>| (case.eval)(x, data), &x, &data);
+        let name = case.name.to_lowercase();
+        self.add(&format!("{name}_gradient"), gradient.optimized(), all(&[&x, &data]), case.tolerance);
         // Second derivatives of some of the objectives, since compilers take their time.
         if name.len() % 8 != 0 {
             return;
         }
-        let product = Function::hvp_with(|x: &Leaves<_>, data: &Leaves<_>| O::eval(x, data), &x, &data);
-        self.add(&format!("{name}_hvp"), product.optimized(), all(&[&x, &x, &data]), O::TOLERANCE);
+        let product = Function::hvp_with(|x: &Leaves<_>, data: &Leaves<_>| (case.eval)(x, data), &x, &data);
+        self.add(&format!("{name}_hvp"), product.optimized(), all(&[&x, &x, &data]), case.tolerance);
+    }
+}
+
+impl Visitor for Emits {
+    fn visit<O: Objective>(&mut self) {
+        self.look(&Recorded::of::<O>());
     }
 }
 
