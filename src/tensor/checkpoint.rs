@@ -6,7 +6,7 @@ use std::cell::OnceCell;
 use std::rc::Rc;
 
 use super::Tensor;
-use super::loops::{CarryTree, emptied, leaves, sequences, stacked, trip_numbers};
+use super::loops::{CarryTree, keep_first, leaves, sequences, stacked, trip_numbers};
 use super::parts::Start;
 use super::rows::{Outputs, Rows};
 use super::trips::Trips;
@@ -47,7 +47,7 @@ impl Checkpoint {
         let step: crate::checkpoint::RerunTrip<T> = Rc::new(move |c, x| {
             let (c, y) = f(structure.close(c), &row.close(x.to_vec()));
             let alike = check.alike(&c, &y);
-            template.get_or_init(|| emptied(&y));
+            keep_first(&template, &y);
             check.returned(leaves(c), y.leaves(), alike)
         });
         // If numbers are known, the terms of all segments are alive until the reverse pass ends, so no state is freed

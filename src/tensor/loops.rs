@@ -93,7 +93,7 @@ fn run<T: BaseTensor, C: Tree<T, With<T> = C>, R, Y: Outputs<T, S>, S>(
     let (last, outputs) = T::map_accum(n, reverse, init, &xs, &mut |c, x| {
         let (c, y) = f(carry.close(c), &row(&mut x.iter().cloned()));
         let alike = trips.alike(&c, &y);
-        template.get_or_init(|| emptied(&y));
+        keep_first(&template, &y);
         trips.returned(leaves(c), y.leaves(), alike)
     });
     trips.end();
@@ -103,6 +103,14 @@ fn run<T: BaseTensor, C: Tree<T, With<T> = C>, R, Y: Outputs<T, S>, S>(
 /// A structure with zeros in place of its leaves, which it does not own.
 pub(super) fn emptied<T: BaseTensor, Y: Tree<T, With<T> = Y>>(y: &Y) -> Y {
     y.map(&mut |t| T::zeros(t.shape(), t.dtype()))
+}
+
+/// Keeps the structure of the outputs of the first trip, with zeros as leaves. A function of the type of the outputs, where a
+/// closure would be compiled once for each loop.
+pub(super) fn keep_first<T: BaseTensor, Y: Tree<T, With<T> = Y>>(first: &OnceCell<Y>, y: &Y) {
+    if first.get().is_none() && first.set(emptied(y)).is_err() {
+        unreachable!("it was empty");
+    }
 }
 
 /// The stacks of the outputs of all trips, in the structure of the first.
@@ -297,7 +305,7 @@ fn try_mapped<T: BaseTensor, R, Y: Outputs<T, S>, S>(
     let (_, outputs) = T::map_accum(n, false, Vec::new(), &xs, &mut |_, x| {
         let y = f(&row(&mut x.iter().cloned()));
         let (alike, outputs) = (trips.alike(&(), &y), y.leaves());
-        template.get_or_init(|| emptied(&y));
+        keep_first(&template, &y);
         if let Some(call) = call
             && let Err(message) = trips.stackable(n, &outputs).and_then(|()| trips.storable(n, &outputs))
         {

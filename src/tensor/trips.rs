@@ -95,11 +95,16 @@ impl Trips {
         if let Some(difference) = self.structure.0.difference_to::<T>(&|visitor| carry.visit(visitor)) {
             return Err(carry_changes(self.op, difference));
         }
-        let first = self.structure.1.get_or_init(|| outputs.key());
+        let first = self.first_structure(&|| outputs.key());
         match first.difference_to::<T>(&|visitor| outputs.visit(visitor)) {
             Some(difference) => Err(outputs_change(self.op, difference)),
             None => Ok(()),
         }
+    }
+
+    /// The structure of the outputs of the first trip; `now` gives that of the current one. Compiled once for all types.
+    fn first_structure(&self, now: &dyn Fn() -> Key) -> &Key {
+        self.structure.1.get_or_init(now)
     }
 
     /// The carry and the outputs of one trip; if these do not fit, notes the error and gives zeros of the right shapes.
