@@ -70,6 +70,11 @@ pub enum Family {
 
 impl Family {
     /// Every family, in order.
+    ///
+    /// ```
+    /// use polygrad::interpreters::count::Family;
+    /// assert!(Family::ALL.contains(&Family::Loop));
+    /// ```
     pub const ALL: [Family; 12] = [
         Family::Unary,
         Family::Binary,

@@ -27,6 +27,11 @@ pub enum DType {
 
 impl DType {
     /// All element types.
+    ///
+    /// ```
+    /// use polygrad::DType;
+    /// assert_eq!(DType::ALL.iter().filter(|dtype| dtype.is_float()).count(), 2);
+    /// ```
     pub const ALL: [DType; 4] = [DType::F64, DType::F32, DType::I64, DType::Bool];
 
     /// Whether values of this type have a tangent space: floats do, integers and masks do not.

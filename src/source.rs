@@ -59,6 +59,14 @@ pub struct Site {
 
 impl Site {
     /// No known operation.
+    ///
+    /// ```
+    /// use polygrad::Array;
+    /// use polygrad::base::Report;
+    /// use polygrad::source::Site;
+    /// // An array records no operations.
+    /// assert_eq!(Array::scalar(1.0).site(), Site::UNKNOWN);
+    /// ```
     pub const UNKNOWN: Site = Site { number: 0, place: Place::UNKNOWN };
 }
 

@@ -498,8 +498,20 @@ pub struct Triangle {
 
 impl Triangle {
     /// The lower triangle.
+    ///
+    /// ```
+    /// use polygrad::linalg::Triangle;
+    /// assert!(Triangle::LOWER.lower && !Triangle::LOWER.unit);
+    /// ```
     pub const LOWER: Triangle = Triangle { lower: true, transposed: false, unit: false };
     /// The upper triangle.
+    ///
+    /// ```
+    /// use polygrad::linalg::Triangle;
+    /// use polygrad::tensor;
+    /// let u = tensor([[2.0, 1.0], [0.0, 4.0]]);
+    /// assert_eq!(u.solve_triangular(&tensor([4.0, 8.0]), Triangle::UPPER), tensor([1.0, 2.0]));
+    /// ```
     pub const UPPER: Triangle = Triangle { lower: false, transposed: false, unit: false };
 
     /// The transpose of this triangle.

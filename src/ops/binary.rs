@@ -70,6 +70,11 @@ macro_rules! binary_ops {
 
         impl Binary {
             /// Every row of the table.
+            ///
+            /// ```
+            /// use polygrad::ops::Binary;
+            /// assert!(Binary::ALL.contains(&Binary::Add));
+            /// ```
             pub const ALL: &'static [Binary] = &[$( Binary::$Op, )*];
 
             /// The name of the function, as in messages.

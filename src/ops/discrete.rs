@@ -27,6 +27,12 @@ macro_rules! rows {
 
         impl $Enum {
             /// Every row of the table.
+            ///
+            /// ```
+            #[doc = concat!("use polygrad::ops::", stringify!($Enum), ";")]
+            #[doc = concat!("let names: Vec<&str> = ", stringify!($Enum), "::ALL.iter().map(|row| row.name()).collect();")]
+            /// assert!(names.len() > 1 && !names.contains(&""));
+            /// ```
             pub const ALL: &'static [$Enum] = &[$( $Enum::$Op, )*];
 
             /// The name or symbol of the operation in printed programs.

@@ -83,6 +83,11 @@ macro_rules! matrix_ops {
 
         impl Matrix {
             /// Every operation.
+            ///
+            /// ```
+            /// use polygrad::ops::Matrix;
+            /// assert!(Matrix::ALL.iter().any(|op| op.name() == "qr"));
+            /// ```
             pub const ALL: &'static [Matrix] = &[$($(matrix_ops!(@ $Op $value)),*),*];
 
             /// The name of the operation in printed programs.

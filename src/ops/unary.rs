@@ -50,6 +50,11 @@ macro_rules! unary_ops {
 
         impl Unary {
             /// Every row of the table.
+            ///
+            /// ```
+            /// use polygrad::ops::Unary;
+            /// assert!(Unary::ALL.contains(&Unary::Sin));
+            /// ```
             pub const ALL: &'static [Unary] = &[$( Unary::$Op, )*];
 
             /// The name of the function in printed programs, which is also the name of the method.

@@ -83,6 +83,11 @@ pub struct Settings {
 
 impl Settings {
     /// The settings of a [`Function`](crate::Function) without options.
+    ///
+    /// ```
+    /// use polygrad::passes::Settings;
+    /// assert!(Settings::DEFAULT.scalar_replacement && Settings::DEFAULT.checkpoint.is_none());
+    /// ```
     pub const DEFAULT: Settings =
         Settings { options: Options::DEFAULT, checkpoint: None, rematerialization: 1.0, scalar_replacement: true };
 }

@@ -30,6 +30,7 @@ mod concrete;
 mod constants;
 mod conv;
 mod derive;
+mod documented;
 mod einsum;
 mod enclosure;
 mod examples;

@@ -82,6 +82,12 @@ pub type Gradient<P, Q = ()> = Jit<P, Q, (Tensor<Array, 0>, P)>;
 
 impl<P, Q, Y> Jit<P, Q, Y> {
     /// The largest number of cached programs, unless [`keeping`](Jit::keeping) sets another.
+    ///
+    /// ```
+    /// use polygrad::{Jit, Tensor};
+    /// type Sine = Jit<Tensor<polygrad::Concrete, 0>, (), Tensor<polygrad::Concrete, 0>>;
+    /// assert_eq!(Sine::LIMIT, 32);
+    /// ```
     pub const LIMIT: usize = 32;
 
     /// A function made by a constructor of [`Function`], which is called for each new key.

@@ -31,7 +31,7 @@ impl Emits {
         let name = case.name.to_lowercase();
         self.add(&format!("{name}_gradient"), gradient.optimized(), all(&[&x, &data]), case.tolerance);
         // Second derivatives of some of the objectives, since compilers take their time.
-        if name.len() % 8 != 0 {
+        if !name.len().is_multiple_of(8) {
             return;
         }
         let product = Function::hvp_with(|x: &Leaves<_>, data: &Leaves<_>| (case.eval)(x, data), &x, &data);

@@ -176,6 +176,12 @@ where
 
 impl<P, Q, Y> SizedFunction<P, Q, Y> {
     /// The largest number of programs that are kept, unless [`keeping`](SizedFunction::keeping) sets another.
+    ///
+    /// ```
+    /// use polygrad::{Concrete, SizedFunction, Tensor};
+    /// type Vector = Tensor<Concrete, 1>;
+    /// assert!(SizedFunction::<Vector, (), Vector>::LIMIT > 1);
+    /// ```
     pub const LIMIT: usize = SizedModel::LIMIT;
 
     /// Keeps the programs of at most `limit` sizes, and of at least one.
