@@ -41,10 +41,10 @@ fn direction(x: &Leaves<Array>, seed: u64) -> Leaves<Array> {
 
 impl Gallery {
     fn look(&mut self, case: &Recorded) {
-        let (x, data) = (case.x.clone(), case.data.clone());
-        let f = |x: &Leaves<Term>, data: &Leaves<Term>| (case.eval)(x, data);
-        let v = [1, 2].map(|seed| direction(&x, seed));
-        let second = |v: &Leaves<Array>| 2.0 * taylor_with(f, &x, v, &data, 2)[2].item();
+        let (x, data) = (&case.x, &case.data);
+        let f = case.eval;
+        let v = [1, 2].map(|seed| direction(x, seed));
+        let second = |v: &Leaves<Array>| 2.0 * taylor_with(f, x, v, data, 2)[2].item();
         let each = v.each_ref().map(second);
         let size = each.iter().fold(1.0, |m: f64, x| m.max(x.abs()));
         let mut near = |what: &str, a: f64, b: f64, size: f64| {
@@ -54,14 +54,14 @@ impl Gallery {
                 self.0.push(format!("{}, {what}: {a:e} and {b:e} differ by more than {bound:e}", case.name));
             }
         };
-        let along = laplacian_along_with(f, &x, &Stacked::new(&v), &data).item();
+        let along = laplacian_along_with(f, x, &Stacked::new(&v), data).item();
         near("along directions", along, each.iter().sum(), size);
         // A Hessian takes as many passes as there are numbers.
         if x.ravel().shape()[0] <= 6 {
-            let hessian = hessian_matrix_with(f, &x, &data);
+            let hessian = hessian_matrix_with(f, x, data);
             let all = (0..hessian.shape()[0]).map(|k| hessian.at([k, k]).item().abs());
             let size = all.fold(size, f64::max);
-            near("the trace", laplacian_with(f, &x, &data).item(), trace(&hessian), size);
+            near("the trace", laplacian_with(f, x, data).item(), trace(&hessian), size);
         }
     }
 }

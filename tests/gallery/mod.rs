@@ -27,7 +27,7 @@
 // Every user of the gallery is a crate of its own.
 #![allow(unreachable_pub)]
 
-use polygrad::program::Term;
+use polygrad::program::{Program, Term};
 use polygrad::{Array, BaseTensor, Elem, Tensor, Tree};
 
 /// Makes the type of each objective, and `each`, which visits them in order.
@@ -121,6 +121,22 @@ impl Recorded {
     pub fn of<O: Objective>() -> Recorded {
         let (x, data) = (O::inputs(), O::data());
         Recorded { name: O::NAME, smooth: O::SMOOTH, tolerance: O::TOLERANCE, x, data, eval: O::eval }
+    }
+
+    /// All arguments.
+    pub fn inputs(&self) -> Vec<Array> {
+        [&self.x.0[..], &self.data.0].concat()
+    }
+
+    /// The program of the objective, as it is recorded, in arguments of these names, or of none.
+    pub fn program(&self, names: &[String]) -> Program {
+        let variables = |leaves: &Leaves<Array>| -> Vec<Term> {
+            leaves.0.iter().map(|a| Term::variable(a.shape(), a.dtype())).collect()
+        };
+        let (x, data) = (variables(&self.x), variables(&self.data));
+        let all = [&x[..], &data].concat();
+        let y = (self.eval)(&Leaves(x), &Leaves(data)).into_raw();
+        Term::program(&all, &[y], names).expect("a closed program")
     }
 }
 

@@ -27,10 +27,7 @@ struct Above {
 /// The name of the item that a line begins: one that is `pub`, or a function of a trait.
 fn item(line: &str, in_trait: bool) -> Option<&str> {
     let public = line.strip_prefix("pub ");
-    let mut words = public.unwrap_or(line).split_whitespace().peekable();
-    while words.peek().is_some_and(|word| matches!(*word, "unsafe")) {
-        words.next();
-    }
+    let mut words = public.unwrap_or(line).split_whitespace().skip_while(|word| *word == "unsafe").peekable();
     let mut kind = words.next()?;
     if kind == "const" && words.peek() == Some(&"fn") {
         kind = words.next()?;

@@ -149,10 +149,10 @@ struct Bounded {
 
 impl Bounded {
     fn look(&mut self, case: &Recorded) {
-        let (x, data) = (case.x.clone(), case.data.clone());
-        let f = || Function::grad_with(|x, data| (case.eval)(x, data), &x, &data);
+        let (x, data) = (&case.x, &case.data);
+        let f = || Function::grad_with(case.eval, x, data);
         let whole = f();
-        let (peak, expected) = (whole.executable().peak_bytes(), whole.run_with(&x, &data).expect("it runs"));
+        let (peak, expected) = (whole.executable().peak_bytes(), whole.run_with(x, data).expect("it runs"));
         for share in [0.9, 0.5] {
             let bytes = (peak as f64 * share) as usize;
             let mut asked = bytes;
@@ -170,7 +170,7 @@ impl Bounded {
                 }
             };
             assert!(small.executable().peak_bytes() <= asked, "{}", case.name);
-            let found = small.run_with(&x, &data).expect("it runs");
+            let found = small.run_with(x, data).expect("it runs");
             if small.explain().contains("; loops run ") {
                 assert_close(&expected, &found, case.name);
             } else {

@@ -14,7 +14,7 @@ use polygrad::symbolic::value_and_grad_in;
 use polygrad::tree::TreeMath;
 use polygrad::{Array, BaseTensor, Concrete, DType, Function, FunctionOptions, Tensor, build1, iterate, stack, tensor};
 
-use crate::gallery::{self, Leaves, Objective, Recorded, Visitor};
+use crate::gallery::{self, Objective, Recorded, Visitor};
 use crate::support::floats;
 
 thread_local! {
@@ -130,16 +130,8 @@ struct Gallery;
 
 impl Gallery {
     fn look(&mut self, case: &Recorded) {
-        let (x, data) = (case.x.clone(), case.data.clone());
-        let variables = |leaves: &Leaves<Array>| -> Vec<Term> {
-            leaves.0.iter().map(|a| Term::variable(a.shape(), a.dtype())).collect()
-        };
-        let (at, known) = (variables(&x), variables(&data));
-        let y = (case.eval)(&Leaves(at.clone()), &Leaves(known.clone())).into_raw();
-        let all: Vec<Term> = at.iter().chain(&known).cloned().collect();
-        let program = Term::program(&all, &[y], &[]).expect("a closed program");
-        let wrt: Vec<usize> = (0..at.len()).collect();
-        let inputs = [x.0, data.0].concat();
+        let (program, inputs) = (case.program(&[]), case.inputs());
+        let wrt: Vec<usize> = (0..case.x.0.len()).collect();
         let recorded = value_and_grad_in(&program, &wrt);
         let optimized = optimize(&value_and_grad_in(&optimize(&program), &wrt));
         assert_agrees(&recorded, &inputs, case.tolerance, case.name);

@@ -6,10 +6,9 @@
 use std::fmt::Write;
 
 use polygrad::passes::optimize;
-use polygrad::program::Term;
 use polygrad::symbolic::value_and_grad_in;
 
-use crate::gallery::{self, Leaves, Objective, Recorded, Visitor};
+use crate::gallery::{self, Objective, Recorded, Visitor};
 use crate::root::root;
 
 /// The text of programs.
@@ -17,16 +16,10 @@ struct Texts(String);
 
 impl Texts {
     fn look(&mut self, case: &Recorded) {
-        let variables = |leaves: Leaves<polygrad::Array>| -> Vec<Term> {
-            leaves.0.iter().map(|a| Term::variable(a.shape(), a.dtype())).collect()
-        };
-        let (x, data) = (variables(case.x.clone()), variables(case.data.clone()));
-        let names = (0..x.len()).map(|k| format!("x{k}")).chain((0..data.len()).map(|k| format!("d{k}")));
-        let y = (case.eval)(&Leaves(x.clone()), &Leaves(data.clone())).into_raw();
-        let all: Vec<Term> = x.iter().chain(&data).cloned().collect();
-        let program = Term::program(&all, &[y], &names.collect::<Vec<String>>()).expect("a closed program");
-        let program = optimize(&program);
-        let wrt: Vec<usize> = (0..x.len()).collect();
+        let (of_x, of_data) = (case.x.0.len(), case.data.0.len());
+        let names = (0..of_x).map(|k| format!("x{k}")).chain((0..of_data).map(|k| format!("d{k}")));
+        let program = optimize(&case.program(&names.collect::<Vec<String>>()));
+        let wrt: Vec<usize> = (0..of_x).collect();
         let gradient = optimize(&value_and_grad_in(&program, &wrt));
         let _ = writeln!(self.0, "{}\n{program}\n{gradient}\n", case.name);
     }

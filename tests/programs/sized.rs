@@ -82,16 +82,14 @@ struct Compared {
 
 impl Compared {
     fn look(&mut self, case: &Recorded) {
-        let (x, data) = (case.x.clone(), case.data.clone());
-        let record = |x: &Leaves<Array>, data: &Leaves<Array>| {
-            Function::value_and_grad_with(|x: &Leaves<Term>, data: &Leaves<Term>| (case.eval)(x, data), x, data)
-        };
+        let (x, data) = (&case.x, &case.data);
+        let record = |x: &Leaves<Array>, data: &Leaves<Array>| Function::value_and_grad_with(case.eval, x, data);
         let mut rng = Rng::new(7);
-        for size in sizes_of(&x, &data) {
-            let sizes = named(&x, &data, size).at_least("n", size.min(5));
+        for size in sizes_of(x, data) {
+            let sizes = named(x, data, size).at_least("n", size.min(5));
             let mut made = None;
             // An objective may be one for this size alone; then it panics, or differs between sizes.
-            let panic = caught_if_any(|| made = Some(SizedFunction::new(&sizes, record, &x, &data)));
+            let panic = caught_if_any(|| made = Some(SizedFunction::new(&sizes, record, x, data)));
             let (Some(made), None) = (made, &panic) else {
                 let message = panic.unwrap_or_default().message;
                 assert!(!message.contains("internal error"), "{} at {size}: {message}", case.name);
@@ -102,7 +100,7 @@ impl Compared {
             let least = made.model().program().least().next().expect("one name");
             for n in [least, least + 1 + rng.below(70)] {
                 let mut rng = Rng::new(n as u64);
-                let (x, data) = (resized(&x, size, n, &mut rng), resized(&data, size, n, &mut rng));
+                let (x, data) = (resized(x, size, n, &mut rng), resized(data, size, n, &mut rng));
                 let what = format!("{} with n = {n} in the place of {size}", case.name);
                 let (fresh, at) = (record(&x, &data), made.at(&[("n", n)]).unwrap_or_else(|e| panic!("{what}: {e}")));
                 assert_eq!(fresh.program().to_string(), at.program().to_string(), "{what}");

@@ -352,12 +352,7 @@ struct Gallery {
 impl Gallery {
     fn look(&mut self, case: &Recorded) {
         self.visited += 1;
-        let (x, data) = (case.x.0.clone(), case.data.0.clone());
-        let inputs: Vec<Array> = x.iter().chain(&data).cloned().collect();
-        let variables: Vec<Term> = inputs.iter().map(|a| Term::variable(a.shape(), a.dtype())).collect();
-        let (xs, ds) = variables.split_at(x.len());
-        let y = (case.eval)(&Leaves(xs.to_vec()), &Leaves(ds.to_vec())).into_raw();
-        let program = Term::program(&variables, &[y], &[]).expect("closed");
+        let (program, inputs) = (case.program(&[]), case.inputs());
         for (reading, looped) in [("value", program.clone()), ("gradient", symbolic::grad(&program))] {
             let bulk = vectorize(&looped);
             let (before, after) = (cost(&looped, inputs.clone()), cost(&bulk, inputs.clone()));

@@ -59,9 +59,9 @@ struct Same;
 
 impl Same {
     fn look(&mut self, case: &Recorded) {
-        let (x, data) = (case.x.clone(), case.data.clone());
-        let hessian = Function::hessian_matrix_with(|x: &Leaves<_>, data: &Leaves<_>| (case.eval)(x, data), &x, &data);
-        let inputs = [x.0, data.0].concat();
+        let (x, data) = (&case.x, &case.data);
+        let hessian = Function::hessian_matrix_with(case.eval, x, data);
+        let inputs = case.inputs();
         let plain = interpret(&optimize_with(hessian.program(), Options::default()), inputs.clone());
         assert_close(case.name, &interpret(hessian.optimized(), inputs)[0], &plain[0], 10.0 * case.tolerance);
     }

@@ -2,7 +2,7 @@
 
 use polygrad::inspect::{Cost, count};
 use polygrad::passes::{optimize, simplify};
-use polygrad::program::{Builder, Op, Program, Slot, Term, interpret};
+use polygrad::program::{Builder, Op, Program, Slot, interpret};
 use polygrad::shape::Shape;
 use polygrad::{Array, DType, ops, symbolic};
 
@@ -21,13 +21,8 @@ struct Programs<'a>(&'a mut dyn FnMut(&str, &Program, &[Array]));
 
 impl Programs<'_> {
     fn look(&mut self, case: &Recorded) {
-        let (x, data) = (case.x.0.clone(), case.data.0.clone());
-        let variable = |a: &Array| Term::variable(a.shape(), a.dtype());
-        let (xs, ds): (Vec<Term>, Vec<Term>) = (x.iter().map(variable).collect(), data.iter().map(variable).collect());
-        let y = (case.eval)(&Leaves(xs.clone()), &Leaves(ds.clone())).into_raw();
-        let program = Term::program(&[xs, ds].concat(), &[y], &[]).expect("closed");
-        let wrt: Vec<usize> = (0..x.len()).collect();
-        let inputs = [x.clone(), data].concat();
+        let (program, inputs) = (case.program(&[]), case.inputs());
+        let wrt: Vec<usize> = (0..case.x.0.len()).collect();
         (self.0)(case.name, &program, &inputs);
         let gradient = symbolic::value_and_grad_in(&program, &wrt);
         (self.0)(case.name, &gradient, &inputs);

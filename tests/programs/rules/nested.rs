@@ -167,7 +167,7 @@ impl Visitor for Same {
 
 impl Same {
     fn look(&mut self, case: &Recorded) {
-        let f = |x: &Leaves<_>, data: &Leaves<_>| (case.eval)(x, data);
+        let f = case.eval;
         if Function::stage_with(f, &case.x, &case.data).program().size() > largest()[0] {
             return;
         }

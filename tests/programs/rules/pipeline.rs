@@ -31,10 +31,10 @@ fn only<Y>(function: &Function<Leaves<Array>, Leaves<Array>, Y>) -> Option<Progr
 /// The program of the plain gradient and that of the function, of an objective.
 fn both(case: &Recorded) -> Option<[Program; 2]> {
     let seen = |leaves: &Leaves<Array>| Leaves(leaves.0.iter().cloned().map(Seen).collect());
-    let (x, data) = (case.x.clone(), case.data.clone());
-    value_and_grad_with(|x: &Leaves<Ast>, data: &Leaves<_>| (case.eval)(x, data), &seen(&x), &seen(&data));
+    let (x, data) = (&case.x, &case.data);
+    value_and_grad_with(case.eval, &seen(x), &seen(data));
     let plain = programs().pop().expect("a program ran");
-    let function = Function::value_and_grad_with(|x: &Leaves<_>, data: &Leaves<_>| (case.eval)(x, data), &x, &data);
+    let function = Function::value_and_grad_with(case.eval, x, data);
     Some([nameless(&plain), only(&function)?])
 }
 
@@ -46,7 +46,7 @@ impl Same {
     fn look(&mut self, case: &Recorded) {
         let Some([plain, function]) = both(case) else { return };
         self.1 += 1;
-        let inputs: Vec<Array> = case.x.0.clone().into_iter().chain(case.data.0.clone()).collect();
+        let inputs = case.inputs();
         if work(&plain, inputs.clone()) != work(&function, inputs) || plain.size() != function.size() {
             self.0.push(format!("{}: {plain}\n{function}", case.name));
         }
@@ -74,18 +74,17 @@ struct SameHessian(Vec<String>, usize);
 impl SameHessian {
     fn look(&mut self, case: &Recorded) {
         let seen = |leaves: &Leaves<Array>| Leaves(leaves.0.iter().cloned().map(Seen).collect());
-        let (x, data) = (case.x.clone(), case.data.clone());
+        let (x, data) = (&case.x, &case.data);
         // The longest have the longest Hessians by far, and no operation of their own.
-        if Function::stage_with(|x: &Leaves<_>, data: &Leaves<_>| (case.eval)(x, data), &x, &data).program().size() > 80
-        {
+        if Function::stage_with(case.eval, x, data).program().size() > 80 {
             return;
         }
-        hessian_matrix_with(|x: &Leaves<Ast>, data: &Leaves<_>| (case.eval)(x, data), &seen(&x), &seen(&data));
+        hessian_matrix_with(case.eval, &seen(x), &seen(data));
         let plain = nameless(&programs().pop().expect("a program ran"));
-        let function = Function::hessian_matrix_with(|x: &Leaves<_>, data: &Leaves<_>| (case.eval)(x, data), &x, &data);
+        let function = Function::hessian_matrix_with(case.eval, x, data);
         let Some(function) = only(&function) else { return };
         self.1 += 1;
-        let inputs: Vec<Array> = x.0.into_iter().chain(data.0).collect();
+        let inputs = case.inputs();
         if work(&plain, inputs.clone()) != work(&function, inputs) || plain.size() != function.size() {
             self.0.push(format!("{}: {plain}\n{function}", case.name));
         }

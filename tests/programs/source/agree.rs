@@ -25,17 +25,17 @@ impl Emits {
 
 impl Emits {
     fn look(&mut self, case: &Recorded) {
-        let (x, data) = (case.x.clone(), case.data.clone());
+        let (x, data) = (&case.x, &case.data);
         let all = |trees: &[&Leaves<Array>]| trees.iter().flat_map(|tree| tree.0.clone()).collect::<Vec<Array>>();
-        let gradient = Function::value_and_grad_with(|x: &Leaves<_>, data: &Leaves<_>| (case.eval)(x, data), &x, &data);
+        let gradient = Function::value_and_grad_with(case.eval, x, data);
         let name = case.name.to_lowercase();
-        self.add(&format!("{name}_gradient"), gradient.optimized(), all(&[&x, &data]), case.tolerance);
+        self.add(&format!("{name}_gradient"), gradient.optimized(), all(&[x, data]), case.tolerance);
         // Second derivatives of some of the objectives, since compilers take their time.
         if !name.len().is_multiple_of(8) {
             return;
         }
-        let product = Function::hvp_with(|x: &Leaves<_>, data: &Leaves<_>| (case.eval)(x, data), &x, &data);
-        self.add(&format!("{name}_hvp"), product.optimized(), all(&[&x, &x, &data]), case.tolerance);
+        let product = Function::hvp_with(case.eval, x, data);
+        self.add(&format!("{name}_hvp"), product.optimized(), all(&[x, x, data]), case.tolerance);
     }
 }
 
