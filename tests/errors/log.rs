@@ -57,7 +57,7 @@ impl Log {
     /// A call that must panic, at a place within the call.
     #[track_caller]
     pub(crate) fn panics<R>(&mut self, f: impl FnOnce() -> R) {
-        self.panics_in(&mut forgetful(f));
+        self.panics_in(forgetful!(f));
     }
 
     #[track_caller]
@@ -76,7 +76,7 @@ impl Log {
     /// A call that must panic somewhere in the file of the case.
     #[track_caller]
     pub(crate) fn panics_nearby<R>(&mut self, f: impl FnOnce() -> R) {
-        self.panics_nearby_in(&mut forgetful(f));
+        self.panics_nearby_in(forgetful!(f));
     }
 
     #[track_caller]
@@ -90,7 +90,7 @@ impl Log {
     /// message names, in the file of the case; or that of the case.
     #[track_caller]
     pub(crate) fn panics_when_run<R>(&mut self, f: impl FnOnce() -> R) {
-        self.panics_when_run_in(&mut forgetful(f));
+        self.panics_when_run_in(forgetful!(f));
     }
 
     #[track_caller]
@@ -106,7 +106,7 @@ impl Log {
     /// A call of a closure of the library, which does not know who calls it: the message must name the call.
     #[track_caller]
     pub(crate) fn panics_naming_the_call<R>(&mut self, f: impl FnOnce() -> R) {
-        self.panics_naming_the_call_in(&mut forgetful(f));
+        self.panics_naming_the_call_in(forgetful!(f));
     }
 
     #[track_caller]

@@ -20,18 +20,26 @@ thread_local! {
     static EXPECTED: RefCell<Option<Caught>> = const { RefCell::new(None) };
 }
 
-/// A call as one that forgets what it gives, so that what is done with calls is compiled once for all.
-pub(crate) fn forgetful<R>(f: impl FnOnce() -> R) -> impl FnMut() {
-    let mut f = Some(f);
-    move || {
-        f.take().map(|f| f());
-    }
+/// A call as one that forgets what it gives, so that what is done with calls is compiled once for all. There are thousands of
+/// calls: so this is one closure for each, and nothing that is generic in the closure.
+macro_rules! forgetful {
+    ($f:ident) => {
+        &mut {
+            let mut f = Some($f);
+            move || {
+                if let Some(f) = f.take() {
+                    f();
+                }
+            }
+        }
+    };
 }
+pub(crate) use forgetful;
 
 /// The panic that a call ends in.
 #[track_caller]
 pub(crate) fn caught<R>(f: impl FnOnce() -> R) -> Caught {
-    caught_in(&mut forgetful(f))
+    caught_in(forgetful!(f))
 }
 
 /// The panic that a call ends in.
@@ -43,7 +51,7 @@ pub(crate) fn caught_in(f: &mut dyn FnMut()) -> Caught {
 /// The panic that a call ends in, if it does not return.
 #[allow(dead_code)]
 pub(crate) fn caught_if_any<R>(f: impl FnOnce() -> R) -> Option<Caught> {
-    caught_in_if_any(&mut forgetful(f))
+    caught_in_if_any(forgetful!(f))
 }
 
 /// Installs the hook. Until that is done, a mistake that a check of another test finds may miss its place: so a test that
