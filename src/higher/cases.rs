@@ -72,7 +72,7 @@ pub fn case<C: Language, G: Obj, A: Obj, B: Obj, R: Obj>(
 ) -> Expr<C, G, R> {
     let ((left, of_left), (right, of_right)) = (bound(left), bound(right));
     let (sum, used) = sum.parts();
-    Expr::using(C::then(C::pair(C::id(), sum), C::case(left, right)), used.and(of_left).and(of_right))
+    Expr { hom: C::then(C::pair(C::id(), sum), C::case(left, right)), used: used.and(of_left).and(of_right) }
 }
 
 /// The first program if the mask holds, otherwise the second.
@@ -116,7 +116,7 @@ pub fn iterate<C: Language, G: Obj, S: Obj, R: Obj>(
 ) -> Expr<C, G, R> {
     let ((step, of_step), (start, used)) = (bound(step), start.parts());
     let steps = C::written(C::iterate(step), Location::caller());
-    Expr::using(C::then(C::pair(C::id(), start), steps), used.and(of_step))
+    Expr { hom: C::then(C::pair(C::id(), start), steps), used: used.and(of_step) }
 }
 
 /// The value of a recursive type with these parts. Where nothing else says which type: [`Mu::roll`](Recursive::roll).
@@ -234,9 +234,9 @@ pub fn unroll<C: Language, G: Obj, S: Signature>(value: Expr<C, G, Mu<S>>) -> Ex
 pub fn fix<C: Language, G: Obj, A: Obj, B: Obj>(
     body: impl FnOnce(Var<G, Fun<A, B>>, Var<Prod<G, Fun<A, B>>, A>) -> Expr<C, Prod<Prod<G, Fun<A, B>>, A>, B>,
 ) -> Expr<C, G, Fun<A, B>> {
-    let [function, argument] = [(); 2].map(|()| Binder::new());
+    let [function, argument] = [Binder::new(), Binder::new()];
     let (body, used) = body(function.variable(), argument.variable()).parts();
-    Expr::using(C::written(C::fix(body), Location::caller()), used.outside(argument).outside(function))
+    Expr { hom: C::written(C::fix(body), Location::caller()), used: used.outside(argument).outside(function) }
 }
 
 /// The carry of [`iterate_within`]: whether a step has ended the iteration, the state, and the result.
@@ -291,5 +291,5 @@ pub fn iterate_within<C: Arrays, G: Obj, S: Stack, R: Stack>(
         )
     });
     let (all, used) = fold(advance, start, counts).snd().snd().parts();
-    Expr::using(all, used.and(of_step))
+    Expr { hom: all, used: used.and(of_step) }
 }

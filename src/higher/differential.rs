@@ -104,7 +104,7 @@ impl<C: Differential, G: Obj, A: Ground, B: Ground> Expr<C, G, Fun<A, B>> {
     #[track_caller]
     pub fn vjp(self) -> Expr<C, G, Fun<A, Prod<B, Fun<B::Tangent, A::Tangent>>>> {
         let (f, used) = self.parts();
-        Expr::using(of_argument::<C, _, _, _, _>(f, C::written(C::vjp::<A, B>(), Location::caller())), used)
+        Expr { hom: of_argument::<C, _, _, _, _>(f, C::written(C::vjp::<A, B>(), Location::caller())), used }
     }
 
     /// The value of a function and its derivative along a tangent: `jvp : (A -> B) -> (A x A' -> B x B')`.
@@ -121,7 +121,7 @@ impl<C: Differential, G: Obj, A: Ground, B: Ground> Expr<C, G, Fun<A, B>> {
     #[track_caller]
     pub fn jvp(self) -> Expr<C, G, Fun<Prod<A, A::Tangent>, Prod<B, B::Tangent>>> {
         let (f, used) = self.parts();
-        Expr::using(of_argument::<C, _, _, _, _>(f, C::written(C::jvp::<A, B>(), Location::caller())), used)
+        Expr { hom: of_argument::<C, _, _, _, _>(f, C::written(C::jvp::<A, B>(), Location::caller())), used }
     }
 }
 
@@ -147,6 +147,6 @@ impl<C: Differential, G: Obj, A: Ground> Expr<C, G, Fun<A, Real>> {
         let pulled = C::then(C::written(C::vjp::<A, Real>(), Location::caller()), C::snd());
         let at_one = C::then(C::pair(pulled, num::<C, _>(1.0).hom()), C::eval());
         let (f, used) = self.parts();
-        Expr::using(of_argument::<C, _, _, _, _>(f, at_one), used)
+        Expr { hom: of_argument::<C, _, _, _, _>(f, at_one), used }
     }
 }

@@ -56,8 +56,10 @@ use super::scope::{Binder, First, Second, Used, Var, Whole};
 /// assert_eq!(higher::run(square(), &tensor(3.0)), tensor(9.0));
 /// ```
 pub struct Expr<C: Ccc, G: Obj, A: Obj> {
-    hom: C::Hom<G, A>,
-    used: Used,
+    /// The morphism.
+    pub(super) hom: C::Hom<G, A>,
+    /// The variables that it uses.
+    pub(super) used: Used,
 }
 
 impl<C: Ccc, G: Obj, A: Obj> Clone for Expr<C, G, A> {
@@ -83,7 +85,7 @@ pub fn let_<C: Ccc, G: Obj, A: Obj, B: Obj>(
     body: impl FnOnce(Var<G, A>) -> Expr<C, Prod<G, A>, B>,
 ) -> Expr<C, G, B> {
     let (body, used) = bound(body);
-    Expr::using(C::bind(value.hom, body), value.used.and(used))
+    Expr { hom: C::bind(value.hom, body), used: value.used.and(used) }
 }
 
 /// The body of a closure, with the variables that it uses from outside.
@@ -134,7 +136,7 @@ pub fn lam<C: Ccc, G: Obj, A: Obj, B: Obj>(
     body: impl FnOnce(Var<G, A>) -> Expr<C, Prod<G, A>, B>,
 ) -> Expr<C, G, Fun<A, B>> {
     let (body, used) = bound(body);
-    Expr::using(C::curry(body), used)
+    Expr { hom: C::curry(body), used }
 }
 
 /// The variable of the first component of a pair.
@@ -326,7 +328,7 @@ pub type Four<A, B, C, D> = Prod<Three<A, B, C>, D>;
 pub fn fun2<C: Ccc, A: Obj, B: Obj, R: Obj>(
     body: impl FnOnce(Var<Unit, A>, Var<Prod<Unit, A>, B>) -> Expr<C, Two<A, B>, R>,
 ) -> Expr<C, Prod<A, B>, R> {
-    let [x, y] = [(); 2].map(|()| Binder::new());
+    let [x, y] = [Binder::new(), Binder::new()];
     let body = program(body(x.variable(), y.variable()), &[y, x]);
     let first = C::pair(C::unit(), C::fst());
     Expr::of(C::then(C::pair(first, C::snd()), body))
@@ -346,7 +348,7 @@ pub fn fun2<C: Ccc, A: Obj, B: Obj, R: Obj>(
 pub fn fun3<C: Ccc, A1: Obj, A2: Obj, A3: Obj, R: Obj>(
     body: impl FnOnce(Var<Unit, A1>, Var<Prod<Unit, A1>, A2>, Var<Two<A1, A2>, A3>) -> Expr<C, Three<A1, A2, A3>, R>,
 ) -> Expr<C, Prod<Prod<A1, A2>, A3>, R> {
-    let [x, y, z] = [(); 3].map(|()| Binder::new());
+    let [x, y, z] = [Binder::new(), Binder::new(), Binder::new()];
     let body = program(body(x.variable(), y.variable(), z.variable()), &[z, y, x]);
     let first = C::pair(C::unit(), C::then(C::fst(), C::fst()));
     let two = C::pair(first, C::then(C::fst(), C::snd()));
@@ -373,7 +375,7 @@ pub fn fun4<C: Ccc, A1: Obj, A2: Obj, A3: Obj, A4: Obj, R: Obj>(
         Var<Three<A1, A2, A3>, A4>,
     ) -> Expr<C, Four<A1, A2, A3, A4>, R>,
 ) -> Expr<C, Prod<Prod<Prod<A1, A2>, A3>, A4>, R> {
-    let [x, y, z, w] = [(); 4].map(|()| Binder::new());
+    let [x, y, z, w] = [Binder::new(), Binder::new(), Binder::new(), Binder::new()];
     let body = program(body(x.variable(), y.variable(), z.variable(), w.variable()), &[w, z, y, x]);
     let outer = || C::then(C::fst(), C::fst());
     let first = C::pair(C::unit(), C::then(outer(), C::fst()));
@@ -394,7 +396,7 @@ pub fn fun4<C: Ccc, A1: Obj, A2: Obj, A3: Obj, A4: Obj, R: Obj>(
 /// ```
 #[track_caller]
 pub fn tup<C: Ccc, G: Obj, A: Obj, B: Obj>(a: Expr<C, G, A>, b: Expr<C, G, B>) -> Expr<C, G, Prod<A, B>> {
-    Expr::using(C::pair(a.hom, b.hom), a.used.and(b.used))
+    Expr { hom: C::pair(a.hom, b.hom), used: a.used.and(b.used) }
 }
 
 impl<C: Ccc, G: Obj, A: Obj> Expr<C, G, A> {
@@ -409,12 +411,7 @@ impl<C: Ccc, G: Obj, A: Obj> Expr<C, G, A> {
     /// assert_eq!(higher::run(swapped(), &(tensor(1.0), tensor(2.0))), (tensor(2.0), tensor(1.0)));
     /// ```
     pub fn of(hom: C::Hom<G, A>) -> Self {
-        Expr::using(hom, Used::default())
-    }
-
-    /// The expression of a morphism, which uses these variables.
-    pub(super) fn using(hom: C::Hom<G, A>, used: Used) -> Self {
-        Expr { hom, used }
+        Expr { hom, used: Used::default() }
     }
 
     /// The morphism, and the variables that it uses.

@@ -318,7 +318,7 @@ impl<G: Obj, A: Obj, W: Component<A>> Var<G, A, W> {
     /// assert_eq!(higher::run(program(), &(tensor(5.0), tensor(3.0))), tensor(2.0));
     /// ```
     pub fn at<C: Ccc, H: Extends<Prod<G, W::Bound>, I>, I>(self) -> Expr<C, H, A> {
-        Expr::using(W::of::<C, H>(C::then(H::project::<C>(), C::snd())), Used::one(H::MORE, self.binder))
+        Expr { hom: W::of::<C, H>(C::then(H::project::<C>(), C::snd())), used: Used::one(H::MORE, self.binder) }
     }
 }
 

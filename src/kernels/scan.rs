@@ -265,8 +265,12 @@ mod tests {
                         }
                         let sums = defined(&places.iter().map(|at| x[*at]).collect::<Vec<E>>());
                         for (at, sum) in places.iter().zip(sums) {
-                            let case = format!("{len} x {inner}, line {k}, reverse {reverse}, on {}", isa.name());
-                            assert!(out[*at].same_bits(sum), "{case}: {:?} is {sum:?}", out[*at]);
+                            assert!(
+                                out[*at].same_bits(sum),
+                                "{len} x {inner}, line {k}, reverse {reverse}, on {}: {:?} is {sum:?}",
+                                isa.name(),
+                                out[*at]
+                            );
                         }
                     }
                 }

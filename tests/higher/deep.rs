@@ -9,7 +9,7 @@ use polygrad::higher::{
     self, Expr, Fun, Language, Mu, Obj, Prod, Real, Signature, Var, fun1, fun2, if_, inl, inr, iterate, lam, let_, num,
     roll, tup, unroll,
 };
-use polygrad::interpreters::higher::{CurryLists, Reverse, Run, Syntax};
+use polygrad::interpreters::higher::{CurryLists, Erased, Reverse, Run, Syntax};
 use polygrad::program::interpret;
 use polygrad::{Array, direct, tensor};
 
@@ -102,7 +102,10 @@ fn values_that_are_used_twice() {
     on_a_stack_of(STACK, || {
         let (x, slope) = (tensor(1.0), 2_f64.powi(1000));
         assert_eq!(higher::value_and_grad(squares(), &x).1.item(), slope);
-        assert_eq!(higher::value_and_grad_by::<Reverse<Run<Array>>, _, _>(squares(), &x).1.item(), slope);
+        assert_eq!(
+            higher::value_and_grad_by::<Reverse<Run<Array>>, _, _>(Erased::typed(squares()), &x).1.item(),
+            slope
+        );
         assert_eq!(direct::grad(|x| higher::run(squares(), x), &x).item(), slope);
         let staged = higher::stage(squares(), &x);
         assert_eq!(interpret(&staged, vec![Array::scalar(1.0)]), [Array::scalar(1.0)]);
@@ -127,8 +130,11 @@ fn functions_that_capture_functions() {
         assert_eq!(higher::run(functions(LONG, false), &x), expected.0);
         assert_eq!(higher::value_and_grad(functions(LONG, false), &x), expected);
         assert_eq!(higher::value_and_grad_by::<CurryLists<Array>, _, _>(functions(LONG, false), &x), expected);
-        assert_eq!(higher::value_and_grad_by::<Reverse<Run<Array>>, _, _>(functions(LONG, false), &x), expected);
-        assert_eq!(higher::jvp(functions(LONG, false), &x, &tensor(1.0)), expected);
+        assert_eq!(
+            higher::value_and_grad_by::<Reverse<Run<Array>>, _, _>(Erased::typed(functions(LONG, false)), &x),
+            expected
+        );
+        assert_eq!(higher::jvp(Erased::typed(functions(LONG, false)), &x, &tensor(1.0)), expected);
     });
     let x = tensor(3.0);
     assert_eq!(higher::value_and_grad(functions(10.0, true), &x), (tensor(39.0), tensor(16.0)));

@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 
 use polygrad::higher::primitive::Logic;
+use polygrad::higher::transform::InReverse;
 use polygrad::higher::{
     self, Expr, Fun, Language, Monoid, Prod, Real, apply, fix, fun1, fun2, fun3, if_, inl, inr, iterate, lam, let_,
     num, tup,
 };
-use polygrad::interpreters::higher::{CurryClosures, CurryLists, Mode, Reverse, Run};
+use polygrad::interpreters::higher::{CurryClosures, CurryLists, Erased, Mode, Run};
 use polygrad::{Array, tensor};
 
 use super::agree::{close, numbers};
@@ -16,7 +17,7 @@ use super::gallery;
 #[test]
 fn fig_1c() {
     let x = 0.6_f64;
-    let (value, tangent) = higher::jvp(gallery::fig_1a(), &tensor(x), &tensor(1.0));
+    let (value, tangent) = higher::jvp(Erased::typed(gallery::fig_1a()), &tensor(x), &tensor(1.0));
     let (y, z) = (2.0 * x, 2.0 * x * x);
     close("value", &numbers(&value), &[y, z, z.cos()], 1e-15);
     close("tangent", &numbers(&tangent), &[2.0, 4.0 * x, -z.sin() * 4.0 * x], 1e-15);
@@ -25,7 +26,7 @@ fn fig_1c() {
 #[test]
 fn fig_1d() {
     let x = (((tensor(0.7), tensor(-0.3)), tensor(1.1)), tensor(0.4));
-    let (value, gradient) = higher::value_and_grad_by(gallery::fig_1b::<Reverse<Run<Array>>>(), &x);
+    let (value, gradient) = higher::value_and_grad_by(Erased::typed(gallery::fig_1b::<InReverse<Run<Array>>>()), &x);
     close("value", &[value.item()], &[0.047_981_570_123_249_91], 1e-15);
     let expected = [0.4394932173134861, 2.1974660865674305, -0.3196314307734444, 1.7679613514656145];
     close("gradient", &numbers(&gradient), &expected, 1e-15);
@@ -33,17 +34,17 @@ fn fig_1d() {
 
 #[test]
 fn fig_2c() {
-    let (value, tangent) = higher::jvp(gallery::fig_2a(), &tensor(3.0), &tensor(1.0));
+    let (value, tangent) = higher::jvp(Erased::typed(gallery::fig_2a()), &tensor(3.0), &tensor(1.0));
     assert_eq!((value, tangent), (tensor([10.0; 3]), tensor([6.0; 3])));
     let x = tensor(3.0);
-    let (_, pullback) = higher::vjp_by(gallery::fig_2a::<Reverse<Run<Array>>>(), &x);
+    let (_, pullback) = higher::vjp_by(Erased::typed(gallery::fig_2a::<InReverse<Run<Array>>>()), &x);
     assert_eq!(pullback(&tensor([1.0; 3])), tensor(18.0));
 }
 
 #[test]
 fn fig_2d() {
     let x = (tensor(3.0), tensor([1.0, 2.0, 5.0]));
-    let (value, pullback) = higher::vjp_by(gallery::fig_2b::<Reverse<Run<Array>>>(), &x);
+    let (value, pullback) = higher::vjp_by(Erased::typed(gallery::fig_2b::<InReverse<Run<Array>>>()), &x);
     assert_eq!(value, tensor(24.0));
     assert_eq!(pullback(&tensor(2.0)), (tensor(16.0), tensor([6.0; 3])));
 }
@@ -52,12 +53,12 @@ fn fig_2d() {
 #[test]
 fn examples_with_several_results() {
     let x = tensor(1.5);
-    let (value, pullback) = higher::vjp_by(gallery::paired::<Reverse<Run<Array>>>(), &x);
+    let (value, pullback) = higher::vjp_by(Erased::typed(gallery::paired::<InReverse<Run<Array>>>()), &x);
     assert_eq!((value, pullback(&(tensor(2.0), tensor(3.0)))), ((tensor(1.5), tensor(1.5)), tensor(5.0)));
     let xs = tensor([1.0, 2.0]);
     let (value, pullback) = higher::vjp(gallery::map_quadratic(), &xs);
     assert_eq!((value, pullback(&tensor([1.0, 10.0]))), (tensor([11.0, 21.0]), tensor([9.0, 110.0])));
-    assert_eq!(higher::jvp(gallery::map_quadratic(), &xs, &tensor([1.0, 10.0])).1, tensor([9.0, 110.0]));
+    assert_eq!(higher::jvp(Erased::typed(gallery::map_quadratic()), &xs, &tensor([1.0, 10.0])).1, tensor([9.0, 110.0]));
 }
 
 type Float2 = Prod<Real, Real>;
@@ -249,7 +250,7 @@ fn fig_6_discrete_types() {
     let expected = (tensor([0.0, 8.0, 0.0]), zero);
     assert_eq!(higher::value_and_grad(read(), &x), (tensor(16.0), expected.clone()));
     assert_eq!(higher::value_and_grad_by(read::<CurryLists<Array>>(), &x).1, expected);
-    assert_eq!(higher::value_and_grad_by(read::<Reverse<Run<Array>>>(), &x).1, expected);
+    assert_eq!(higher::value_and_grad_by(Erased::typed(read::<InReverse<Run<Array>>>()), &x).1, expected);
 }
 
 /// Ten thousand steps go forward and back in a small thread, in every instance that runs; with tuples, too.
@@ -268,10 +269,15 @@ fn many_steps() {
     }
     let found = higher::value_and_grad(steps(10_000.0), &tensor(1.0));
     assert_eq!(found, (tensor(1.0), tensor(10_000.0)));
-    let found = higher::value_and_grad_by(steps::<Reverse<Run<Array>>>(10_000.0), &tensor(1.0));
+    let found = higher::value_and_grad_by(Erased::typed(steps::<InReverse<Run<Array>>>(10_000.0)), &tensor(1.0));
     assert_eq!(found, (tensor(1.0), tensor(10_000.0)));
-    assert_eq!(higher::jvp(steps(10_000.0), &tensor(1.0), &tensor(2.0)), (tensor(1.0), tensor(20_000.0)));
-    let back = |mode| higher::pullback_by(steps::<Reverse<Run<Array>>>(3000.0), &tensor(1.0), &tensor(1.0), mode);
+    assert_eq!(
+        higher::jvp(Erased::typed(steps(10_000.0)), &tensor(1.0), &tensor(2.0)),
+        (tensor(1.0), tensor(20_000.0))
+    );
+    let back = |mode| {
+        higher::pullback_by(Erased::typed(steps::<InReverse<Run<Array>>>(3000.0)), &tensor(1.0), &tensor(1.0), mode)
+    };
     assert_eq!(back(Mode::Tuples), tensor(3000.0));
     assert_eq!(higher::hvp(steps(200.0), &tensor(1.0), &tensor(1.0)).1, tensor(200.0 * 199.0));
 }
@@ -295,8 +301,8 @@ fn many_calls() {
     let expected = (tensor(1.0), tensor(1000.0));
     assert_eq!(higher::value_and_grad(calls(), &tensor(1.0)), expected);
     assert_eq!(higher::value_and_grad_by(calls::<CurryLists<Array>>(), &tensor(1.0)), expected);
-    assert_eq!(higher::value_and_grad_by(calls::<Reverse<Run<Array>>>(), &tensor(1.0)), expected);
-    assert_eq!(higher::jvp(calls(), &tensor(1.0), &tensor(1.0)), expected);
+    assert_eq!(higher::value_and_grad_by(Erased::typed(calls::<InReverse<Run<Array>>>()), &tensor(1.0)), expected);
+    assert_eq!(higher::jvp(Erased::typed(calls()), &tensor(1.0), &tensor(1.0)), expected);
 }
 
 /// A recursion of some depth.
@@ -313,6 +319,6 @@ fn deep_recursion() {
     let expected = (tensor(DEPTH * 2.0), tensor(DEPTH));
     assert_eq!(higher::value_and_grad(sum(), &tensor(2.0)), expected);
     assert_eq!(higher::value_and_grad_by(sum::<CurryLists<Array>>(), &tensor(2.0)), expected);
-    assert_eq!(higher::value_and_grad_by(sum::<Reverse<Run<Array>>>(), &tensor(2.0)), expected);
-    assert_eq!(higher::jvp(sum(), &tensor(2.0), &tensor(1.0)), expected);
+    assert_eq!(higher::value_and_grad_by(Erased::typed(sum::<InReverse<Run<Array>>>()), &tensor(2.0)), expected);
+    assert_eq!(higher::jvp(Erased::typed(sum()), &tensor(2.0), &tensor(1.0)), expected);
 }

@@ -1,7 +1,8 @@
 //! Filters: which elements stay, where they go, and that (co)tangents go with them.
 
+use polygrad::higher::transform::InReverse;
 use polygrad::higher::{self, Arrays, Expr, Int, Prod, Real, Vector, fun1, fun2, lam, let_, let2, map, num, tup};
-use polygrad::interpreters::higher::{CurryLists, Reverse, Run};
+use polygrad::interpreters::higher::{CurryLists, Erased, Run};
 use polygrad::{Array, Tensor, tensor};
 use quickcheck::QuickCheck;
 
@@ -67,7 +68,7 @@ fn elements_and_tangents_by_a_filter_of_rust() {
         let count = int(xs.iter().filter(|x| **x < limit).count());
         let at = (vector(&xs), tensor(limit));
 
-        let (value, tangent) = higher::jvp(less(), &at, &(vector(&moves), tensor(1.0)));
+        let (value, tangent) = higher::jvp(Erased::typed(less()), &at, &(vector(&moves), tensor(1.0)));
         assert_eq!(value, (count.clone(), vector(&expected(&xs, &xs, limit))));
         let pushed = expected(&moves, &xs, limit);
         assert_eq!(tangent, (int(0), vector(&pushed)));
@@ -81,9 +82,10 @@ fn elements_and_tangents_by_a_filter_of_rust() {
         let (along, back) = (product(&pushed, &weights), product(&moves, &elements(&pulled.0)));
         assert!((along - back).abs() <= 1e-12 * (1.0 + along.abs()), "duality");
         assert_eq!(pulled.1, tensor(0.0), "what chooses has no derivative");
-        for (other, pullback) in
-            [higher::vjp_by(less::<Reverse<Run<Array>>>(), &at), higher::vjp_by(less::<CurryLists<Array>>(), &at)]
-        {
+        for (other, pullback) in [
+            higher::vjp_by(Erased::typed(less::<InReverse<Run<Array>>>()), &at),
+            higher::vjp_by(less::<CurryLists<Array>>(), &at),
+        ] {
             assert_eq!((other, pullback(&cotangent)), (value.clone(), pulled.clone()));
         }
 

@@ -5,12 +5,13 @@
 //! library carries the linear function of the steps so far in the state of one iteration. Law: both are equal; both are
 //! linear in the number of steps, but the recursion is as deep as there are steps.
 
+use polygrad::higher::transform::InReverse;
 use polygrad::higher::{
     self, ArrayTarget, Arrays, Ccc, Expr, Language, Obj, Prod, Real, Sum, fun2, if_, inl, inr, iterate, iterate_within,
     num, tup,
 };
 use polygrad::interpreters::Count;
-use polygrad::interpreters::higher::{CurryClosures, CurryLists, Mode, Reverse, Run, Syntax, tallied};
+use polygrad::interpreters::higher::{CurryClosures, CurryLists, Erased, Mode, Reverse, Run, Syntax, tallied};
 use polygrad::{Array, Lift, Tensor, tensor};
 
 use super::agree::{close, numbers};
@@ -164,10 +165,10 @@ macro_rules! gradients {
         let found = [
             higher::value_and_grad_by($program::<CurryClosures<Array>>(), &at),
             higher::value_and_grad_by($program::<CurryLists<Array>>(), &at),
-            higher::value_and_grad_by($program::<Reverse<Run<Array>>>(), &at),
+            higher::value_and_grad_by(Erased::typed($program::<InReverse<Run<Array>>>()), &at),
         ];
-        let along =
-            [(1.0, 0.0), (0.0, 1.0)].map(|(a, b)| higher::jvp($program(), &at, &(tensor(a), tensor(b))).1.item());
+        let along = [(1.0, 0.0), (0.0, 1.0)]
+            .map(|(a, b)| higher::jvp(Erased::typed($program()), &at, &(tensor(a), tensor(b))).1.item());
         let found = found.map(|(y, g)| [vec![y.item()], numbers(&g)].concat());
         assert_eq!(found[0], found[1]);
         assert_eq!(found[0], found[2]);

@@ -155,7 +155,7 @@ fn pullbacks_are_linear() {
         for mode in [Mode::Tuples, Mode::Cells] {
             let pull = |ct| {
                 numbers(&higher::pullback_by::<Reverse<Run<Array>>, _, _, Array>(
-                    two_results(seed),
+                    Erased::typed(two_results(seed)),
                     &point(),
                     &cotangent(ct),
                     mode,
@@ -168,7 +168,7 @@ fn pullbacks_are_linear() {
         }
         let [tuples, cells] = [Mode::Tuples, Mode::Cells].map(|mode| {
             numbers(&higher::pullback_by::<Reverse<Run<Array>>, _, _, Array>(
-                two_results(seed),
+                Erased::typed(two_results(seed)),
                 &point(),
                 &cotangent(u),
                 mode,

@@ -155,9 +155,9 @@ macro_rules! known {
                         ("closures along", higher::hvp($program(), &tensor(x), &tensor(1.0)).1),
                         ("term of term", higher::run(second($program), &tensor(x))),
                         ("closures of term", higher::grad(first($program), &tensor(x))),
-                        ("CHAD of term", higher::value_and_grad_by::<Reverse<Run<Array>>, _, _>(first($program), &tensor(x)).1),
+                        ("CHAD of term", higher::value_and_grad_by::<Reverse<Run<Array>>, _, _>(Erased::typed(first($program)), &tensor(x)).1),
                         ("lists of term", higher::value_and_grad_by::<CurryLists<Array>, _, _>(first($program), &tensor(x)).1),
-                        ("forward CHAD of term", higher::jvp(first($program), &tensor(x), &tensor(1.0)).1),
+                        ("forward CHAD of term", higher::jvp(Erased::typed(first($program)), &tensor(x), &tensor(1.0)).1),
                     ],
                 ); )*
             }

@@ -34,6 +34,7 @@ macro_rules! forgetful {
         }
     };
 }
+#[allow(unused_imports)]
 pub(crate) use forgetful;
 
 /// The panic that a call ends in.
