@@ -8,12 +8,13 @@ PACKAGES = -p polygrad -p polygrad-derive -p polygrad-math
 test:
 	cargo test
 
+# What uses one core comes first: the last command uses all.
 check:
 	cargo fmt --all --check
-	cargo clippy --workspace --exclude polygrad-files --exclude polygrad-solvers --all-targets --features $(FEATURES) -- -D warnings
 	cargo check -p polygrad --lib --no-default-features
-	cargo clippy -p polygrad-math --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc $(PACKAGES) --no-deps --features $(FEATURES)
+	cargo clippy -p polygrad-math --all-targets -- -D warnings
+	cargo clippy --workspace --exclude polygrad-files --exclude polygrad-solvers --all-targets --features $(FEATURES) -- -D warnings
 
 # The library for a machine without threads and files. Where the toolchain lacks the target, a sentence says so.
 WASM = wasm32-unknown-unknown
