@@ -71,8 +71,7 @@ pub fn case<C: Language, G: Obj, A: Obj, B: Obj, R: Obj>(
     right: impl FnOnce(Var<G, B>) -> Expr<C, Prod<G, B>, R>,
 ) -> Expr<C, G, R> {
     let ((left, of_left), (right, of_right)) = (bound(left), bound(right));
-    let (sum, used) = sum.parts();
-    Expr { hom: C::then(C::pair(C::id(), sum), C::case(left, right)), used: used.and(of_left).and(of_right) }
+    Expr { hom: C::then(C::pair(C::id(), sum.hom), C::case(left, right)), used: sum.used.and(of_left).and(of_right) }
 }
 
 /// The first program if the mask holds, otherwise the second.
@@ -114,9 +113,9 @@ pub fn iterate<C: Language, G: Obj, S: Obj, R: Obj>(
     start: Expr<C, G, S>,
     step: impl FnOnce(Var<G, S>) -> Expr<C, Prod<G, S>, Sum<S, R>>,
 ) -> Expr<C, G, R> {
-    let ((step, of_step), (start, used)) = (bound(step), start.parts());
+    let (step, of_step) = bound(step);
     let steps = C::written(C::iterate(step), Location::caller());
-    Expr { hom: C::then(C::pair(C::id(), start), steps), used: used.and(of_step) }
+    Expr { hom: C::then(C::pair(C::id(), start.hom), steps), used: start.used.and(of_step) }
 }
 
 /// The value of a recursive type with these parts. Where nothing else says which type: [`Mu::roll`](Recursive::roll).
@@ -235,8 +234,8 @@ pub fn fix<C: Language, G: Obj, A: Obj, B: Obj>(
     body: impl FnOnce(Var<G, Fun<A, B>>, Var<Prod<G, Fun<A, B>>, A>) -> Expr<C, Prod<Prod<G, Fun<A, B>>, A>, B>,
 ) -> Expr<C, G, Fun<A, B>> {
     let [function, argument] = [Binder::new(), Binder::new()];
-    let (body, used) = body(function.variable(), argument.variable()).parts();
-    Expr { hom: C::written(C::fix(body), Location::caller()), used: used.outside(argument).outside(function) }
+    let Expr { hom, used } = body(function.variable(), argument.variable());
+    Expr { hom: C::written(C::fix(hom), Location::caller()), used: used.outside(argument).outside(function) }
 }
 
 /// The carry of [`iterate_within`]: whether a step has ended the iteration, the state, and the result.
@@ -290,6 +289,6 @@ pub fn iterate_within<C: Arrays, G: Obj, S: Stack, R: Stack>(
             },
         )
     });
-    let (all, used) = fold(advance, start, counts).snd().snd().parts();
-    Expr { hom: all, used: used.and(of_step) }
+    let Expr { hom, used } = fold(advance, start, counts).snd().snd();
+    Expr { hom, used: used.and(of_step) }
 }

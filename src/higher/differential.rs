@@ -103,7 +103,7 @@ impl<C: Differential, G: Obj, A: Ground, B: Ground> Expr<C, G, Fun<A, B>> {
     /// ```
     #[track_caller]
     pub fn vjp(self) -> Expr<C, G, Fun<A, Prod<B, Fun<B::Tangent, A::Tangent>>>> {
-        let (f, used) = self.parts();
+        let Expr { hom: f, used } = self;
         Expr { hom: of_argument::<C, _, _, _, _>(f, C::written(C::vjp::<A, B>(), Location::caller())), used }
     }
 
@@ -120,7 +120,7 @@ impl<C: Differential, G: Obj, A: Ground, B: Ground> Expr<C, G, Fun<A, B>> {
     /// ```
     #[track_caller]
     pub fn jvp(self) -> Expr<C, G, Fun<Prod<A, A::Tangent>, Prod<B, B::Tangent>>> {
-        let (f, used) = self.parts();
+        let Expr { hom: f, used } = self;
         Expr { hom: of_argument::<C, _, _, _, _>(f, C::written(C::jvp::<A, B>(), Location::caller())), used }
     }
 }
@@ -146,7 +146,7 @@ impl<C: Differential, G: Obj, A: Ground> Expr<C, G, Fun<A, Real>> {
     pub fn grad(self) -> Expr<C, G, Fun<A, A::Tangent>> {
         let pulled = C::then(C::written(C::vjp::<A, Real>(), Location::caller()), C::snd());
         let at_one = C::then(C::pair(pulled, num::<C, _>(1.0).hom()), C::eval());
-        let (f, used) = self.parts();
+        let Expr { hom: f, used } = self;
         Expr { hom: of_argument::<C, _, _, _, _>(f, at_one), used }
     }
 }

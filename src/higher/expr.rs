@@ -56,6 +56,7 @@ use super::scope::{Binder, First, Second, Used, Var, Whole};
 /// assert_eq!(higher::run(square(), &tensor(3.0)), tensor(9.0));
 /// ```
 pub struct Expr<C: Ccc, G: Obj, A: Obj> {
+    // The modules of the language make and read expressions by their fields: functions would be compiled for each type.
     /// The morphism.
     pub(super) hom: C::Hom<G, A>,
     /// The variables that it uses.
@@ -237,7 +238,7 @@ pub fn unit<C: Ccc, G: Obj>() -> Expr<C, G, Unit> {
 /// The morphism of the body of a program, whose context consists of the variables of these closures.
 #[track_caller]
 fn program<C: Ccc, G: Obj, A: Obj>(body: Expr<C, G, A>, binders: &[Binder]) -> C::Hom<G, A> {
-    let (hom, mut used) = body.parts();
+    let Expr { hom, mut used } = body;
     for binder in binders {
         used = used.outside(*binder);
     }
@@ -412,11 +413,6 @@ impl<C: Ccc, G: Obj, A: Obj> Expr<C, G, A> {
     /// ```
     pub fn of(hom: C::Hom<G, A>) -> Self {
         Expr { hom, used: Used::default() }
-    }
-
-    /// The morphism, and the variables that it uses.
-    pub(super) fn parts(self) -> (C::Hom<G, A>, Used) {
-        (self.hom, self.used)
     }
 
     /// The expression, followed by a morphism.

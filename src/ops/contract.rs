@@ -231,6 +231,19 @@ impl Contract {
         }
     }
 
+    /// The result by the definition, product by product: what tests compare with.
+    #[cfg(test)]
+    pub(crate) fn defined(&self, a: &[f64], b: &[f64]) -> Vec<f64> {
+        let mut out = vec![0.0; crate::shape::size(self.out.source())];
+        let [of_a, of_b, of_out] = [&self.a, &self.b, &self.out].map(View::places);
+        for ((i, j), o) in of_a.into_iter().zip(of_b).zip(of_out) {
+            if let (Some(i), Some(j), Some(o)) = (i, j, o) {
+                out[o] += a[i] * b[j];
+            }
+        }
+        out
+    }
+
     fn products(&self, a: &str, b: &str) -> String {
         let Contract { a: left, b: right, out } = self;
         let sum = format!("contract {} {a}{} * {b}{} -> ", Space(left.shape()), ShownView(left), ShownView(right));

@@ -336,6 +336,20 @@ impl View {
             .collect()
     }
 
+    /// The places in the source of all indices, in order, by [`at`](View::at): what tests compare with.
+    #[cfg(test)]
+    pub(crate) fn places(&self) -> Vec<Option<usize>> {
+        let mut index = vec![0; self.shape.len()];
+        let place = |mut flat: usize| {
+            for (i, n) in index.iter_mut().zip(&self.shape).rev() {
+                (*i, flat) = (flat % n, flat / n);
+            }
+            let at = self.at(&index)?;
+            Some(at.iter().zip(&self.source).fold(0, |flat, (i, n)| flat * n + i))
+        };
+        (0..crate::shape::size(&self.shape)).map(place).collect()
+    }
+
     /// The smallest and the largest index along one axis of the source over the box, which is
     /// not empty.
     ///

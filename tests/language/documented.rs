@@ -1,7 +1,7 @@
 //! Every public item has an example in its documentation.
 //!
-//! Items are found by their text: what is `pub`, and the functions of a trait that is `pub`. The lint `unreachable_pub` warns of
-//! what is `pub` and out of reach. The examples themselves run as tests of the documentation.
+//! Items are found by their text: what is `pub`, and the functions of a trait that is `pub`. The lint `unreachable_pub`
+//! warns of what is `pub` and out of reach. The examples themselves run as tests of the documentation.
 
 use std::fs;
 

@@ -20,8 +20,8 @@ thread_local! {
     static EXPECTED: RefCell<Option<Caught>> = const { RefCell::new(None) };
 }
 
-/// A call as one that forgets what it gives, so that what is done with calls is compiled once for all. There are thousands of
-/// calls: so this is one closure for each, and nothing that is generic in the closure.
+/// A call as one that forgets what it gives, so that what is done with calls is compiled once for all. There are
+/// thousands of calls: so this is one closure for each, and nothing that is generic in the closure.
 macro_rules! forgetful {
     ($f:ident) => {
         &mut {

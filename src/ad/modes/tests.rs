@@ -148,7 +148,8 @@ impl Row {
     }
 }
 
-/// All ways have the same results, and the estimated cost of a program is the cost that is counted while the program runs.
+/// All ways have the same results, and the estimated cost of a program is the cost that is counted while the program
+/// runs.
 #[test]
 fn every_way_gives_the_same_and_the_estimate_is_what_is_counted() {
     for row in table() {

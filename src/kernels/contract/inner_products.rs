@@ -323,34 +323,8 @@ mod tests {
 
     /// The definition of a contraction whose views are total.
     fn defined(op: &Contract, a: &[f64], b: &[f64]) -> Vec<f64> {
-        let mut out = vec![0.0; size(op.out.source())];
-        let shape = op.a.shape();
-        let [places_a, places_b, places_out] = [&op.a, &op.b, &op.out].map(places);
-        for k in 0..size(shape) {
-            out[places_out[k]] += a[places_a[k]] * b[places_b[k]];
-        }
-        out
-    }
-
-    /// The place in the source of each element of a view, which is affine in each index.
-    fn places(view: &View) -> Vec<usize> {
-        let flat = |index: &[usize]| {
-            let at = view.at(index).expect("an index within the array");
-            at.iter().zip(view.source()).fold(0, |flat, (i, n)| flat * n + i)
-        };
-        let mut index = vec![0; view.shape().len()];
-        let mut places = vec![flat(&index)];
-        for (axis, n) in view.shape().iter().enumerate() {
-            let base = places[0];
-            let steps = (0..*n).map(|i| {
-                index[axis] = i;
-                flat(&index).wrapping_sub(base)
-            });
-            let steps: Vec<usize> = steps.collect();
-            index[axis] = 0;
-            places = places.iter().flat_map(|at| steps.iter().map(|step| at.wrapping_add(*step))).collect();
-        }
-        places
+        assert!([&op.a, &op.b, &op.out].iter().all(|view| view.is_total()), "an index out of the array");
+        op.defined(a, b)
     }
 
     /// Small integers, whose sums are exact in any order.

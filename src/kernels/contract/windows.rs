@@ -363,28 +363,6 @@ mod tests {
         if adjoint { Contract::new(small, kernel, image) } else { Contract::new(kernel, image, small) }
     }
 
-    /// The definition of a contraction.
-    fn defined(op: &Contract, a: &[f64], b: &[f64]) -> Vec<f64> {
-        let flat = |view: &View, index: &[usize]| {
-            let at = view.at(index)?;
-            Some(at.iter().zip(view.source()).fold(0, |flat, (i, n)| flat * n + i))
-        };
-        let mut out = vec![0.0; size(op.out.source())];
-        let shape = op.a.shape();
-        for k in 0..size(shape) {
-            let mut index = vec![0; shape.len()];
-            let mut rest = k;
-            for axis in (0..shape.len()).rev() {
-                index[axis] = rest % shape[axis];
-                rest /= shape[axis];
-            }
-            if let (Some(i), Some(j), Some(o)) = (flat(&op.a, &index), flat(&op.b, &index), flat(&op.out, &index)) {
-                out[o] += a[i] * b[j];
-            }
-        }
-        out
-    }
-
     #[test]
     fn prepared_products_are_the_product() {
         let mut state = 1u64;
@@ -422,7 +400,7 @@ mod tests {
             let mut out = vec![f64::NAN; size(op.out.source())];
             let product = PlannedContraction::new(&op, DType::F64, [false; 2]);
             product.run(&a, &b, &mut out, true, &mut Scratch::default());
-            let expected = defined(&op, &a, &b);
+            let expected = op.defined(&a, &b);
             let same = |(x, y): (&f64, &f64)| x == y || (x.is_nan() && y.is_nan());
             assert!(out.iter().zip(&expected).all(same), "{op:?}: {out:?}, not {expected:?}");
         }

@@ -50,15 +50,14 @@ impl Exports {
     fn look(&mut self, case: &Recorded) {
         let (x, data) = (&case.x, &case.data);
         let v = direction(x);
-        let all = |trees: &[&Leaves<Array>]| trees.iter().flat_map(|tree| tree.0.clone()).collect::<Vec<Array>>();
         let value = Function::stage_with(case.eval, x, data);
         let gradient = Function::value_and_grad_with(case.eval, x, data);
         let product = Function::hvp_with(case.eval, x, data);
         for (form, program, inputs) in [
-            ("recorded", value.program(), all(&[x, data])),
-            ("value", value.optimized(), all(&[x, data])),
-            ("gradient", gradient.optimized(), all(&[x, data])),
-            ("hvp", product.optimized(), all(&[x, &v, data])),
+            ("recorded", value.program(), case.inputs()),
+            ("value", value.optimized(), case.inputs()),
+            ("gradient", gradient.optimized(), case.inputs()),
+            ("hvp", product.optimized(), [&x.0[..], &v.0, &data.0].concat()),
         ] {
             self.count += 1;
             check(&format!("{}_{form}", case.name), program, inputs, case.tolerance, &mut self.refused);

@@ -5,7 +5,7 @@ use polygrad::program::Program;
 use polygrad::{Array, DType, Function, Tensor, tensor};
 
 use crate::emitted::{Emitted, in_c, in_rust};
-use crate::gallery::{self, Leaves, Objective, Recorded, Visitor};
+use crate::gallery::{self, Objective, Recorded, Visitor};
 use crate::support::floats;
 
 #[derive(Default)]
@@ -25,22 +25,16 @@ impl Emits {
 
 impl Emits {
     fn look(&mut self, case: &Recorded) {
-        // Gradients of one half of the objectives, and second derivatives of some, since compilers take their time: of all
-        // where POLYGRAD_FUZZ is set.
-        let whole = std::env::var_os("POLYGRAD_FUZZ").is_some();
-        let name = case.name.to_lowercase();
-        if !whole && !name.len().is_multiple_of(2) {
-            return;
-        }
-        let (x, data) = (&case.x, &case.data);
-        let all = |trees: &[&Leaves<Array>]| trees.iter().flat_map(|tree| tree.0.clone()).collect::<Vec<Array>>();
+        let (x, data, name) = (&case.x, &case.data, case.name.to_lowercase());
         let gradient = Function::value_and_grad_with(case.eval, x, data);
-        self.add(&format!("{name}_gradient"), gradient.optimized(), all(&[x, data]), case.tolerance);
-        if !whole && !name.len().is_multiple_of(8) {
+        self.add(&format!("{name}_gradient"), gradient.optimized(), case.inputs(), case.tolerance);
+        // Second derivatives of some of the objectives, since compilers take their time.
+        if !name.len().is_multiple_of(8) {
             return;
         }
         let product = Function::hvp_with(case.eval, x, data);
-        self.add(&format!("{name}_hvp"), product.optimized(), all(&[x, x, data]), case.tolerance);
+        let inputs = [&x.0[..], &case.inputs()].concat();
+        self.add(&format!("{name}_hvp"), product.optimized(), inputs, case.tolerance);
     }
 }
 
@@ -82,7 +76,7 @@ fn the_gallery() {
         emits.cases.extend(visited.cases);
         emits.refused.extend(visited.refused);
     }
-    assert!(emits.cases.len() > 80, "{} programs", emits.cases.len());
+    assert!(emits.cases.len() > 180, "{} programs", emits.cases.len());
     for why in &emits.refused {
         let known = ["fft", "svd", "code of the host"].iter().any(|name| why.contains(name));
         assert!(known, "{why}");

@@ -3,21 +3,6 @@
 use super::*;
 use crate::kernels::elementwise::StackShape;
 
-/// The places of all positions of a view, by the definition of views.
-fn places(view: &View) -> Vec<Option<usize>> {
-    let shape = view.shape();
-    (0..positions(view))
-        .map(|mut flat| {
-            let mut index: Vec<usize> = vec![0; shape.len()];
-            for (i, n) in index.iter_mut().zip(shape).rev() {
-                (*i, flat) = (flat % n, flat / n);
-            }
-            let at = view.at(&index)?;
-            Some(at.iter().zip(view.source()).fold(0, |flat, (i, n)| flat * n + i))
-        })
-        .collect()
-}
-
 fn views() -> Vec<View> {
     vec![
         View::identity(&[3, 4]),
@@ -59,7 +44,7 @@ fn views() -> Vec<View> {
 fn an_access_over_any_range_gives_the_places_of_the_view() {
     let (mut grids, mut boxes, mut stacks, mut straights) = (0, 0, 0, 0);
     for view in &views() {
-        let (access, expected) = (StridedAccess::new(view).expect("a box"), places(view));
+        let (access, expected) = (StridedAccess::new(view).expect("a box"), view.places());
         assert_eq!(access.is_total(), expected.iter().all(Option::is_some), "{view}");
         for start in 0..expected.len() {
             for len in 0..=expected.len() - start {
@@ -133,7 +118,7 @@ fn a_walk_stays_in_rows_if_its_places_do() {
     let (mut yes, mut no) = (0, 0);
     for view in &views() {
         let (access, places, source) =
-            (StridedAccess::new(view).expect("a box"), places(view), shape::size(view.source()));
+            (StridedAccess::new(view).expect("a box"), view.places(), shape::size(view.source()));
         for rows in (2..=places.len()).filter(|n| places.len().is_multiple_of(*n) && source.is_multiple_of(*n)) {
             let (of, into) = (places.len() / rows, source / rows);
             let inside = places.iter().enumerate().all(|(i, at)| at.is_none_or(|at| at / into == i / of));
