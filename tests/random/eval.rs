@@ -4,13 +4,13 @@
 //! interval it is expected in, found in the same way in every interpreter; from it a tame recipe knows where to
 //! bend an operand into the domain of an operation.
 
-use polygrad::array::Rng;
 use polygrad::ops::{Binary, Call, Compare, Contract, Discrete, FloatStep, IntBinary, Linear, Matrix, Unary, View};
 use polygrad::shape::{Shape, size, strides};
 use polygrad::{Array, BaseTensor, DType, Shapes, Tensor};
 
 use crate::infinities;
-use crate::recipe::{Bound, Loop, Numbers, Recipe, Step};
+use crate::points::numbers;
+use crate::recipe::{Bound, Loop, Recipe, Step};
 use crate::rounding::{rounded, rounded_last};
 use crate::ruled::{self, Rules};
 use crate::tapped::looked_at;
@@ -74,36 +74,6 @@ fn unary_domain(op: Unary) -> Interval {
 fn binary_domain(op: Binary) -> [Interval; 2] {
     let across = matches!(op, Binary::Min | Binary::Max | Binary::MulNoNan | Binary::Add | Binary::Sub);
     if across { [USUAL, USUAL] } else { op.domain() }
-}
-
-/// The array of some numbers.
-pub(crate) fn numbers(numbers: &Numbers) -> Array {
-    let Numbers { shape, dtype, seed } = numbers;
-    let mut rng = Rng::new(*seed);
-    let same = [0.0, 1.0, -1.0, 2.0, 0.5].get(*seed as usize).copied();
-    let mut every =
-        |draw: &mut dyn FnMut(&mut Rng) -> f64| (0..size(shape)).map(|_| draw(&mut rng)).collect::<Vec<f64>>();
-    match (same, dtype) {
-        (Some(c), DType::Bool) => Array::full(shape, c > 0.0),
-        (Some(c), DType::I64) => Array::full(shape, c as i64),
-        (Some(c), DType::F64 | DType::F32) => Array::full_as(shape, *dtype, c),
-        (None, DType::Bool) => Array::new(shape, every(&mut Rng::unit).iter().map(|x| *x < 0.6).collect()),
-        (None, DType::I64) => Array::new(shape, every(&mut |rng| rng.below(9) as f64 - 3.0)).cast::<i64>(),
-        (None, DType::F64) => Array::new(shape, every(&mut |rng| float(rng, *seed))),
-        (None, DType::F32) => Array::new(shape, every(&mut |rng| float(rng, *seed))).cast::<f32>(),
-    }
-}
-
-/// From this seed on, all floats are such at which functions have kinks, poles and ties, but finite.
-pub(crate) const SINGULAR: u64 = 1000;
-
-/// Multiples of 7 mix in the numbers that are special somewhere.
-fn float(rng: &mut Rng, seed: u64) -> f64 {
-    if seed >= SINGULAR {
-        return [0.0, -0.0, 1.0, -1.0, 0.5, 2.0, 0.0, 1.0][rng.below(8)];
-    }
-    let special = [0.0, -0.0, 1.0, -1.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 3.0, -0.5];
-    if seed.is_multiple_of(7) && rng.below(2) == 0 { special[rng.below(special.len())] } else { 3.0 * rng.unit() - 1.5 }
 }
 
 fn splat<T: BaseTensor>(like: &T, c: f64) -> T {

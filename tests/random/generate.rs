@@ -13,7 +13,8 @@ use polygrad::ops::{
 use polygrad::shape::size;
 use polygrad::{BaseTensor, DType};
 
-use crate::eval::{Entry, Pool, SINGULAR};
+use crate::eval::{Entry, Pool};
+use crate::points::{SINGULAR, degenerate as degenerate_point};
 use crate::recipe::{Bound, Loop, Numbers, Recipe, Step};
 use crate::ruled::Rules;
 use crate::solved::Equation;
@@ -111,6 +112,21 @@ fn made(seed: u64, tame: bool, long: bool) -> Recipe {
 pub(crate) fn singular(seed: u64) -> Recipe {
     let mut recipe = recipe(seed, false);
     let mut at = |numbers: &mut Numbers| numbers.seed = SINGULAR + numbers.seed % SINGULAR;
+    recipe.inputs.iter_mut().for_each(&mut at);
+    constants(&mut recipe.steps, &mut at);
+    recipe
+}
+
+/// A recipe of this seed at degenerate points: a third of its arrays are degenerate as a whole, with structure or with
+/// numbers at the ends of their range, and the others are as in [`singular`].
+pub(crate) fn degenerate(seed: u64) -> Recipe {
+    let mut recipe = singular(seed);
+    let mut rng = Rng::new(seed ^ 0xd);
+    let mut at = |numbers: &mut Numbers| {
+        if rng.below(3) == 0 {
+            numbers.seed = degenerate_point(numbers.seed);
+        }
+    };
     recipe.inputs.iter_mut().for_each(&mut at);
     constants(&mut recipe.steps, &mut at);
     recipe

@@ -9,6 +9,8 @@
 //! * they agree on the signs of zeros that an operation sees;
 //! * at kinks and ties, every nesting of second derivatives is finite where the derivative of a gradient by running is,
 //!   as long as values and first derivatives are made of finite numbers alone, and no power is one of zero (`poles`);
+//! * at such points, and at those where users live (`points`: equal rows, rank one, tiny, infinite, at rest), first and second
+//!   derivatives of every mode agree, under the same condition;
 //! * `<J v, w> == <v, J' w>`;
 //! * where finite differences over two steps are close, they are the derivative.
 //!
@@ -70,6 +72,7 @@ mod narrowed;
 mod page;
 mod passes;
 mod pipelines;
+mod points;
 mod poles;
 mod recipe;
 mod regressions;
@@ -161,6 +164,14 @@ fn wild_programs_agree() {
 fn singular_programs_agree() {
     for seed in seeds(20_000, 30) {
         check::assert_agree(&generate::singular(seed));
+    }
+}
+
+/// Arrays that are degenerate as a whole: equal elements and rows, rank one, symmetric, triangular, tiny, infinite, at rest.
+#[test]
+fn degenerate_programs_agree() {
+    for seed in seeds(230_000, 20) {
+        check::assert_agree(&generate::degenerate(seed));
     }
 }
 

@@ -24,8 +24,8 @@ use polygrad::{
 
 use crate::any::{self, Level, lists_at};
 use crate::dumped::dump;
-use crate::eval::{SINGULAR, numbers};
 use crate::gallery::Leaves;
+use crate::points::{SINGULAR, numbers};
 use crate::poles::has_pole;
 use crate::recipe::{Bound, Recipe, Step};
 use crate::stablehlo::evaluate;
