@@ -14,6 +14,7 @@ use smallvec::SmallVec;
 use crate::array::Array;
 use crate::base::{Again, BaseTensor, Enter, Report, Staging, Trip, TripFn, WhileFn};
 use crate::dtype::DType;
+use crate::escape;
 use crate::ops::{Binary, Call, Contract, Discrete, Linear, Reduce, Unary, kinds};
 use crate::program::{Constant, Custom, Loop, Op, Term};
 use crate::shape::Shape;
@@ -137,7 +138,10 @@ impl BaseTensor for Term {
 
     fn custom(rule: &Arc<Custom>, args: &[Self]) -> Vec<Self> {
         kinds::or_panic(rule.accepts(&kinds(args)).map_err(|fact| {
-            format!("custom: `{}` must fit, but {fact}; pass a value for each input of its function", rule.name())
+            format!(
+                "custom: {} must fit, but {fact}; pass a value for each input of its function",
+                escape::quoted(rule.name())
+            )
         }));
         let of = Term::new(Op::Custom(rule.clone(), args.to_vec()), Shape::new(), DType::F64);
         let results = rule.primal().outputs().iter().enumerate();

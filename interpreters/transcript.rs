@@ -25,6 +25,7 @@ use super::scope;
 use crate::array::{Array, with_elem};
 use crate::base::{BaseTensor, Beyond, Distance, Enter, Lift, Report, Staging, Trip, TripFn};
 use crate::dtype::DType;
+use crate::escape;
 use crate::ops::{Binary, Call, Contract, Discrete, Linear, Reduce, Unary};
 use crate::program::{Custom, Term};
 use crate::shape::Show;
@@ -251,7 +252,7 @@ impl<T: BaseTensor> BaseTensor for Transcript<T> {
     }
 
     fn custom(rule: &Arc<Custom>, args: &[Self]) -> Vec<Self> {
-        several(&format!("custom {} [{}]", rule.name(), names(args)), T::custom(rule, &values(args)))
+        several(&format!("custom {} [{}]", escape::name(rule.name()), names(args)), T::custom(rule, &values(args)))
     }
 
     /// The loop of `T`; its first trip is written, indented, with the names of that trip.

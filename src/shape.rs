@@ -4,6 +4,7 @@ use std::fmt;
 
 use smallvec::SmallVec;
 
+use crate::escape;
 use crate::source::mistake;
 
 /// The sizes of the axes, outermost first; empty for a scalar. Up to six sizes are stored without an allocation.
@@ -52,11 +53,11 @@ pub fn size(shape: &[usize]) -> usize {
 /// The name of an element of a leaf, given by its number in row-major order: the name of the leaf and the index of the
 /// element, as `x.0[1, 2]`; that of the leaf alone, if it is one number.
 pub(crate) fn element_name(leaf: &str, shape: &[usize], element: usize) -> String {
-    let (mut index, mut rest) = (Shape::from_slice(shape), element);
+    let (leaf, mut index, mut rest) = (escape::name(leaf), Shape::from_slice(shape), element);
     for place in index.iter_mut().rev() {
         (*place, rest) = (rest % *place, rest / *place);
     }
-    if index.is_empty() { leaf.to_owned() } else { format!("{leaf}{}", Show(&index)) }
+    if index.is_empty() { leaf.into_owned() } else { format!("{leaf}{}", Show(&index)) }
 }
 
 /// Whether two shapes are equal, without the call that a comparison of slices is: most have few axes.

@@ -4,6 +4,8 @@ use std::cell::Cell;
 use std::fmt;
 use std::panic::Location;
 
+use crate::escape;
+
 /// A place in a source file: line and column.
 ///
 /// ```
@@ -30,7 +32,7 @@ impl From<&Location<'_>> for SourceLine {
 /// `src/model.rs:12:9`.
 impl fmt::Display for SourceLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}:{}", self.file, self.line, self.column)
+        write!(f, "{}:{}:{}", escape::line(&self.file), self.line, self.column)
     }
 }
 

@@ -44,6 +44,7 @@ use super::trips;
 use crate::array::Array;
 use crate::base::{BaseTensor, Lift, Report, Staging, Trip, TripFn, WhileFn};
 use crate::dtype::DType;
+use crate::escape;
 use crate::kernels::loop_nest::Nest;
 use crate::ops::{Binary, Call, Compare, Contract, Discrete, IntBinary, Linear, Matrix, Reduce, Unary, View, kinds};
 use crate::program::repeat::{held, known};
@@ -550,7 +551,7 @@ impl BaseTensor for Enclosure {
             Call::External(external) => panic!(
                 "{}: code of the host takes numbers, but its operands are bounds; write it as operations, or give its results \
                  as data",
-                external.name()
+                escape::name(external.name())
             ),
             Call::Tap(tap) => {
                 // A mask that is not decided may hold.

@@ -12,6 +12,7 @@ use super::{Made, Mark, PartOf, Watch};
 use crate::array::{Array, with_elem};
 use crate::base::BaseTensor;
 use crate::dtype::{DType, Elem};
+use crate::escape;
 use crate::program::Op;
 use crate::shape::Show;
 use crate::source::SourceLine;
@@ -205,7 +206,7 @@ impl fmt::Display for NotFinite {
             next.line(f)?;
             then = &next.then;
         }
-        write!(f, "\nit reaches {}", self.reaches)
+        write!(f, "\nit reaches {}", escape::line(&self.reaches))
     }
 }
 

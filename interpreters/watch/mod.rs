@@ -20,6 +20,7 @@ use super::scope;
 use crate::array::Array;
 use crate::base::{BaseTensor, Beyond, Distance, Enter, Lift, Report, Staging, Trip, TripFn};
 use crate::dtype::DType;
+use crate::escape;
 use crate::ops::{Binary, Call, Contract, Discrete, IntBinary, Linear, Reduce, Unary};
 use crate::program::{Constant, Custom, Op, Term};
 use crate::source::{Place, Site, SourceLine, place_of};
@@ -437,7 +438,7 @@ impl<T: BaseTensor, M: Mark<T>> Watch<T, M> {
     /// assert_eq!(report.operation, "the input x");
     /// ```
     pub fn input(value: T, name: &str) -> Self {
-        let source = Source { operation: format!("the input {name}"), part_of: None, place: None };
+        let source = Source { operation: format!("the input {}", escape::name(name)), part_of: None, place: None };
         Watch::noted(&Op::Input(0), value, |_| source)
     }
 
@@ -570,11 +571,11 @@ impl<T: BaseTensor, M: Mark<T>> BaseTensor for Watch<T, M> {
     fn custom(rule: &Arc<Custom>, args: &[Self]) -> Vec<Self> {
         let place = Location::caller();
         let set = |function| observation::<T, M, _>(|seen| std::mem::replace(&mut seen.function, function));
-        let before = set(Some((rule.name().to_owned(), place))).flatten();
+        let before = set(Some((escape::name(rule.name()).into_owned(), place))).flatten();
         let observed = quietly(|| rule.value(args.to_vec()));
         set(before);
         let results = T::custom(rule, &values(args)).into_iter().zip(observed);
-        let source = Source { operation: rule.name().to_owned(), part_of: None, place: Some(place) };
+        let source = Source { operation: escape::name(rule.name()).into_owned(), part_of: None, place: Some(place) };
         let site = observation::<T, M, _>(|seen| seen.site(source)).unwrap_or_default();
         results.map(|(value, Watch { mark, .. })| Watch { value, site, mark }).collect()
     }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use super::symbolic;
 use crate::base::BaseTensor;
+use crate::escape;
 use crate::program::{Custom, Program, Term, interpret};
 use crate::tree::Tree;
 
@@ -54,7 +55,7 @@ where
         .and_then(|(primal, jvp)| fitting(Custom::new(name, primal, Some(jvp), None), TANGENTS));
     match made {
         Ok(custom) => template.with_leaves(T::custom(&custom, &args)),
-        Err(fault) => panic!("custom_jvp: the rule of `{name}` must fit its function, but {fault}"),
+        Err(fault) => panic!("custom_jvp: the rule of {} must fit its function, but {fault}", escape::quoted(name)),
     }
 }
 
@@ -108,7 +109,7 @@ where
     );
     match made {
         Ok(custom) => template.with_leaves(T::custom(&custom, &args)),
-        Err(fault) => panic!("custom_vjp: the rule of `{name}` must fit its function, but {fault}"),
+        Err(fault) => panic!("custom_vjp: the rule of {} must fit its function, but {fault}", escape::quoted(name)),
     }
 }
 

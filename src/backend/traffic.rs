@@ -12,6 +12,7 @@ use crate::backend::ir::step::{Buffer, BufferId, LoopStep, RowOperand, Step, Ste
 use crate::backend::plan::ResultSource;
 use crate::backend::register::RegisterCode;
 use crate::backend::tile::{TileCode, TileOperand};
+use crate::escape;
 use crate::program::Program;
 use crate::source::Place;
 
@@ -236,7 +237,7 @@ fn lives(program: &Program, plan: &CompiledPlan) -> Vec<BufferLife> {
         let buffer = &plan.buffers[buf as usize];
         let named = |k: usize, slots: &[crate::program::Slot], word: &str| match slots[k].name.as_str() {
             "" => format!("{word} {k}"),
-            name => format!("{word} {name}"),
+            name => format!("{word} {}", escape::name(name)),
         };
         let (owner, start) = match buffer.storage {
             Storage::Input => (BufferOwner::Input, None),

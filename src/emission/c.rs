@@ -8,6 +8,7 @@ use super::print::{Binding, Callee, CodePrinter, LoopHead, Spelling, Text, bound
 use super::signature::{Field, Parameter, ParameterList};
 use super::tree::{ArrayKind, EmittedFunction, Literal};
 use crate::dtype::DType;
+use crate::escape;
 
 /// C99.
 pub(super) struct C;
@@ -34,6 +35,10 @@ fn float(x: f64, text: &str, suffix: &str) -> Text {
 }
 
 impl Spelling for C {
+    fn comment(&self, text: &str) -> String {
+        escape::c(text)
+    }
+
     fn literal(&self, x: Literal) -> Text {
         match x {
             Literal::F64(x) => float(x, &format!("{x:?}"), ""),
@@ -223,7 +228,7 @@ fn prototype(name: &str, ports: &ParameterList, has_work: bool, restrict: &str) 
 pub(super) fn header(name: &str, ports: &ParameterList, scratch: &[Field], head: &[String]) -> String {
     let guard = format!("{}_H", name.to_uppercase());
     let mut text = String::new();
-    head.iter().for_each(|line| _ = writeln!(text, "// {line}"));
+    head.iter().for_each(|line| _ = writeln!(text, "// {}", escape::c(line)));
     let _ = writeln!(text, "\n#ifndef {guard}\n#define {guard}\n\n#include <stdbool.h>\n#include <stdint.h>\n");
     let _ = writeln!(text, "#ifdef __cplusplus\nextern \"C\" {{\n#endif\n");
     if !scratch.is_empty() {
@@ -232,7 +237,7 @@ pub(super) fn header(name: &str, ports: &ParameterList, scratch: &[Field], head:
         scratch.iter().for_each(|(field, dtype, len)| _ = writeln!(text, "    {} {field}[{len}];", type_name(*dtype)));
         let _ = writeln!(text, "}} {name}_work;\n");
     }
-    ports.doc().iter().for_each(|line| _ = writeln!(text, "// {line}"));
+    ports.doc().iter().for_each(|line| _ = writeln!(text, "// {}", escape::c(line)));
     let _ = writeln!(text, "// No two of the arrays may overlap.");
     let _ = writeln!(text, "{};", prototype(name, ports, !scratch.is_empty(), ""));
     let _ = writeln!(text, "\n#ifdef __cplusplus\n}}\n#endif\n\n#endif");
@@ -252,7 +257,7 @@ pub(super) fn text(
     printer.block(&function.body);
     let (body, called) = (printer.text, printer.called.into_iter().collect::<Vec<_>>());
     let mut text = String::new();
-    head.iter().for_each(|line| _ = writeln!(text, "// {line}"));
+    head.iter().for_each(|line| _ = writeln!(text, "// {}", escape::c(line)));
     let _ = writeln!(text, "\n#include \"{name}.h\"\n\n#include <stddef.h>\n");
     let rows = called.iter().filter_map(|callee| match callee {
         Callee::Math("sqrt", _) | Callee::Int(_) | Callee::ToInt(_) => None,

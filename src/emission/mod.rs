@@ -53,6 +53,7 @@ use thiserror::Error;
 
 use crate::backend::ir::limits::Limits;
 use crate::backend::plan::lowered;
+use crate::escape;
 use crate::export::Signature;
 use crate::passes::{self, Options, Phase};
 use crate::program::Program;
@@ -73,8 +74,8 @@ use signature::ParameterList;
 pub enum EmissionError {
     /// An operation is not written.
     #[error(
-        "emission: every operation must be one that is written, but `{operation}` is not: {reason}; compute it outside, and \
-         pass the result{}", at.as_ref().map_or_else(String::new, |at| format!(" (called at {at})"))
+        "emission: every operation must be one that is written, but {} is not: {reason}; compute it outside, and \
+         pass the result{}", escape::quoted(operation), at.as_ref().map_or_else(String::new, |at| format!(" (called at {at})"))
     )]
     Operation {
         /// The name of the operation.
@@ -97,8 +98,9 @@ pub enum EmissionError {
     },
     /// The name is none that both languages allow.
     #[error(
-        "emission: the name of a function must be of lower-case letters, digits and `_`, and no keyword, but is `{name}`; \
-         choose another one"
+        "emission: the name of a function must be of lower-case letters, digits and `_`, and no keyword, but is {}; \
+         choose another one",
+        escape::quoted(name)
     )]
     Name {
         /// The name.

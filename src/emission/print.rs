@@ -57,6 +57,8 @@ impl LoopHead {
 /// What languages spell differently.
 pub(super) trait Spelling {
     fn literal(&self, x: Literal) -> Text;
+    /// A part of a comment.
+    fn comment(&self, text: &str) -> String;
     /// The name of a called function.
     fn callee(&self, callee: Callee) -> String;
     /// The absolute value; not always a function of the text.
@@ -219,7 +221,10 @@ impl<'a, L: Spelling> CodePrinter<'a, L> {
 
     fn stmt(&mut self, stmt: &Stmt) {
         match stmt {
-            Stmt::Comment(text) => self.line(&format!("// {text}")),
+            Stmt::Comment(text) => {
+                let text = self.language.comment(text);
+                self.line(&format!("// {text}"));
+            }
             Stmt::Let(variable, value) | Stmt::Var(variable, value) => {
                 let value = self.expr(value).0;
                 let (name, dtype) = (self.new_name(*variable), self.dtype(*variable));

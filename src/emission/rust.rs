@@ -8,6 +8,7 @@ use super::print::{Binding, Callee, CodePrinter, LoopHead, Spelling, Text, bound
 use super::signature::{Field, Parameter, ParameterList};
 use super::tree::{ArrayKind, EmittedFunction, Literal};
 use crate::dtype::DType;
+use crate::escape;
 
 /// Rust.
 pub(super) struct Rust;
@@ -44,6 +45,10 @@ fn threefry(key: i64, counter: i64) -> i64 {
 }";
 
 impl Spelling for Rust {
+    fn comment(&self, text: &str) -> String {
+        escape::rust(text)
+    }
+
     fn literal(&self, x: Literal) -> Text {
         match x {
             Literal::F64(x) => float(x, format!("{x:?}"), "f64"),
@@ -177,7 +182,7 @@ pub(super) fn text(
     printer.block(&function.body);
     let (body, called) = (printer.text, printer.called);
     let mut text = String::new();
-    head.iter().for_each(|line| _ = writeln!(text, "// {line}"));
+    head.iter().for_each(|line| _ = writeln!(text, "// {}", escape::rust(line)));
     if !scratch.is_empty() {
         let _ = writeln!(
             text,
@@ -194,7 +199,7 @@ pub(super) fn text(
         let _ = writeln!(text, "    fn default() -> {work} {{\n        {work}::new()\n    }}\n}}");
     }
     let _ = writeln!(text);
-    ports.doc().iter().for_each(|line| _ = writeln!(text, "/// {line}"));
+    ports.doc().iter().for_each(|line| _ = writeln!(text, "/// {}", escape::rust(line)));
     let inputs = ports.inputs.iter().map(|port| (port.name.clone(), ty(port, false)));
     let mut parameters: Vec<(String, String)> = inputs.collect();
     parameters.extend(ports.outputs.iter().map(|port| (port.name.clone(), ty(port, true))));

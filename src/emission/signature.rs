@@ -1,9 +1,10 @@
 //! The parameters of an emitted function: the leaves of arguments, data and results, by name.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::tree::{ArrayKind, EmittedFunction};
 use crate::dtype::DType;
+use crate::escape;
 use crate::export::Signature;
 use crate::program::Program;
 use crate::shape::{Show, size};
@@ -27,28 +28,41 @@ pub(super) struct ParameterList {
     pub(super) outputs: Vec<Parameter>,
 }
 
-/// Words that Rust, C or C++ keep for themselves, and names in emitted code.
+/// Words that Rust, C or C++ keep for themselves, macros of compilers, and names in emitted code.
 const RESERVED: &[&str] = &[
     "abstract",
     "alignas",
     "alignof",
     "and",
+    "and_eq",
     "as",
     "asm",
     "async",
     "auto",
     "await",
     "become",
+    "bitand",
+    "bitor",
     "bool",
     "box",
     "break",
     "case",
     "catch",
     "char",
+    "char16_t",
+    "char32_t",
+    "char8_t",
     "class",
+    "co_await",
+    "co_return",
+    "co_yield",
     "compl",
     "concept",
     "const",
+    "const_cast",
+    "consteval",
+    "constexpr",
+    "constinit",
     "continue",
     "core",
     "crate",
@@ -58,27 +72,35 @@ const RESERVED: &[&str] = &[
     "do",
     "double",
     "dyn",
+    "dynamic_cast",
     "else",
     "enum",
+    "errno",
     "explicit",
     "export",
     "extern",
     "f32",
     "f64",
+    "fabs",
+    "fabsf",
     "false",
+    "final",
     "float",
     "fn",
     "for",
     "friend",
     "gen",
     "goto",
+    "i386",
     "i64",
     "if",
     "impl",
     "in",
     "inline",
     "int",
+    "int64_t",
     "let",
+    "linux",
     "long",
     "loop",
     "macro",
@@ -92,10 +114,13 @@ const RESERVED: &[&str] = &[
     "mutable",
     "namespace",
     "new",
+    "noexcept",
     "not",
+    "not_eq",
     "nullptr",
     "operator",
     "or",
+    "or_eq",
     "override",
     "priv",
     "private",
@@ -105,6 +130,7 @@ const RESERVED: &[&str] = &[
     "quot",
     "ref",
     "register",
+    "reinterpret_cast",
     "rem",
     "requires",
     "restrict",
@@ -115,8 +141,13 @@ const RESERVED: &[&str] = &[
     "shr",
     "shr_signed",
     "signed",
+    "size_t",
     "sizeof",
+    "sqrt",
+    "sqrtf",
     "static",
+    "static_assert",
+    "static_cast",
     "steps",
     "struct",
     "super",
@@ -124,6 +155,7 @@ const RESERVED: &[&str] = &[
     "switch",
     "template",
     "this",
+    "thread_local",
     "threefry",
     "throw",
     "to_int",
@@ -133,9 +165,14 @@ const RESERVED: &[&str] = &[
     "try",
     "type",
     "typedef",
+    "typeid",
     "typename",
     "typeof",
+    "typeof_unqual",
+    "uint32_t",
+    "uint64_t",
     "union",
+    "unix",
     "unsafe",
     "unsigned",
     "unsized",
@@ -145,10 +182,12 @@ const RESERVED: &[&str] = &[
     "virtual",
     "void",
     "volatile",
+    "wchar_t",
     "where",
     "while",
     "work",
     "xor",
+    "xor_eq",
     "yield",
 ];
 
@@ -158,8 +197,11 @@ fn is_taken(name: &str) -> bool {
         let rest = name.strip_prefix(prefix);
         rest.is_some_and(|rest| !rest.is_empty() && rest.chars().all(|c| c.is_ascii_digit()))
     };
-    let counter = matches!(name, "i" | "j" | "k" | "l" | "m" | "n");
-    counter || numbered(&['v', 'p', 's', 'r', 'c', 'C', 'i']) || RESERVED.contains(&name)
+    let counter = matches!(name, "i" | "j" | "k" | "l" | "m" | "n" | "_");
+    counter
+        || name.starts_with("polygrad_")
+        || numbered(&['v', 'p', 's', 'r', 'c', 'C', 'i'])
+        || RESERVED.contains(&name)
 }
 
 /// Whether a name is one that both languages allow.
@@ -169,25 +211,63 @@ pub(super) fn is_name(name: &str) -> bool {
     first && chars.all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_') && !RESERVED.contains(&name)
 }
 
-/// A path as a name: its last parts, if these name it alone.
-fn name(path: &str, all: &[&str], taken: &BTreeSet<String>) -> String {
-    let plain = |text: &str| -> String {
-        let text: String =
-            text.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' }).collect();
-        text.trim_matches('_').to_owned()
-    };
-    // The root of a path says whether the leaf is of the argument, of the data or of the result.
-    let rest = path.split_once('.').map_or(path, |(_, rest)| rest);
-    let named = rest.starts_with(|c: char| c.is_ascii_alphabetic());
-    let alone = all.iter().filter(|other| other.split_once('.').map_or(**other, |(_, rest)| rest) == rest).count() == 1;
-    let mut found = if named && alone { plain(rest) } else { plain(path) };
-    if found.is_empty() || found.starts_with(|c: char| c.is_ascii_digit()) {
-        found.insert(0, '_');
+/// The longest name: C distinguishes as many characters.
+const LONGEST: usize = 63;
+
+/// A text as a name of lower-case letters, digits and single underscores, of bounded length.
+fn plain(text: &str) -> String {
+    let mut name = String::new();
+    for c in text.chars() {
+        match c.is_ascii_alphanumeric() {
+            true => name.push(c.to_ascii_lowercase()),
+            false if name.is_empty() || name.ends_with('_') => {}
+            false => name.push('_'),
+        }
+        if name.len() == LONGEST - 15 {
+            break;
+        }
     }
-    while is_taken(&found) || taken.contains(&found) {
-        found.push('_');
+    name.truncate(name.trim_end_matches('_').len());
+    name
+}
+
+/// A path without its root, which says whether the leaf is of the argument, of the data or of the result.
+fn below_root(path: &str) -> &str {
+    path.split_once('.').map_or(path, |(_, rest)| rest)
+}
+
+/// The names of parameters.
+#[derive(Default)]
+struct Names {
+    taken: BTreeSet<String>,
+    /// The last number that was appended to a name.
+    appended: BTreeMap<String, usize>,
+}
+
+impl Names {
+    /// A path as a name: its last parts, if these name it `alone`.
+    fn of(&mut self, path: &str, alone: bool) -> String {
+        let rest = below_root(path);
+        let named = rest.starts_with(|c: char| c.is_ascii_alphabetic());
+        let mut name = if named && alone { plain(rest) } else { plain(path) };
+        if name.is_empty() || name.starts_with(|c: char| c.is_ascii_digit()) {
+            name.insert(0, '_');
+        }
+        while is_taken(&name) {
+            name.push('_');
+        }
+        if self.taken.contains(&name) {
+            let base = name.clone() + "_";
+            name.clone_from(&base);
+            let number = self.appended.entry(base.clone()).or_insert(1);
+            while self.taken.contains(&name) || is_taken(&name) {
+                *number += 1;
+                name = format!("{base}{number}");
+            }
+        }
+        self.taken.insert(name.clone());
+        name
     }
-    found
 }
 
 impl ParameterList {
@@ -195,14 +275,15 @@ impl ParameterList {
     pub(super) fn new(program: &Program, signature: &Signature) -> ParameterList {
         let paths: Vec<&str> = signature.inputs.iter().chain(&signature.outputs).map(|port| &port.path[..]).collect();
         let slots: Vec<_> = program.inputs().iter().chain(program.outputs()).collect();
-        let mut taken = BTreeSet::new();
+        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+        paths.iter().for_each(|path| *counts.entry(below_root(path)).or_default() += 1);
+        let mut names = Names::default();
         let mut ports = Vec::new();
         for (path, slot) in paths.iter().zip(slots) {
-            let name = name(path, &paths, &taken);
-            taken.insert(name.clone());
+            let name = names.of(path, counts[below_root(path)] == 1);
             let about = match &slot.shape[..] {
-                [] => format!("`{path}`"),
-                shape => format!("`{path}`, {}", Show(shape)),
+                [] => escape::quoted(path),
+                shape => format!("{}, {}", escape::quoted(path), Show(shape)),
             };
             ports.push(Parameter {
                 name,

@@ -9,6 +9,7 @@ use std::collections::{BTreeSet, HashMap};
 use super::Unsupported;
 use super::indexing::Index;
 use super::text::{HloValue, Region, Ty, list, names, tensor, types};
+use crate::escape;
 use crate::ops::{Call, Linear};
 use crate::program::{Builder, Node, NodeId, Op, Program, Slot};
 use crate::rewrite::facts::Fact;
@@ -46,12 +47,12 @@ impl Module {
     /// The text of a module whose public function `main` is the program.
     pub(super) fn text(mut self, program: &Program, name: &str) -> Result<String, Unsupported> {
         self.taken.insert("main".into());
-        let left_out: String = program.taps().iter().map(|tap| format!("// left out: {}\n", tap.remark())).collect();
+        let left_out: String =
+            program.taps().iter().map(|tap| format!("// left out: {}\n", escape::line(&tap.remark()))).collect();
         let program = &program.without_taps();
         let main = self.lowered(program, &[], &[], "func.func public @main")?;
         let words = |what: &str, slots: &[Slot]| {
-            let names =
-                list(slots.iter().map(|slot| slot.name.escape_debug().to_string()).filter(|name| !name.is_empty()));
+            let names = list(slots.iter().filter(|slot| !slot.name.is_empty()).map(|slot| escape::name(&slot.name)));
             if names.is_empty() { names } else { format!("// {what}: {names}\n") }
         };
         let mut text = left_out + &words("inputs", program.inputs()) + &words("outputs", program.outputs());

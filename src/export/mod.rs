@@ -35,6 +35,7 @@ use thiserror::Error;
 pub use sharding::{Mesh, ShardingError};
 pub use signature::{Exported, Port, Signature};
 
+use crate::escape;
 use crate::program::Program;
 use crate::source::{Place, SourceLine};
 
@@ -52,8 +53,9 @@ use crate::source::{Place, SourceLine};
 pub enum Unsupported {
     /// The program calls code of the host.
     #[error(
-        "to_stablehlo: every operation must be one of StableHLO, but `{name}` is code of the host; export the programs before \
-         and after it"
+        "to_stablehlo: every operation must be one of StableHLO, but {} is code of the host; export the programs before \
+         and after it",
+        escape::quoted(name)
     )]
     External {
         /// The name of the code.

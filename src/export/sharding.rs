@@ -6,11 +6,14 @@
 //!
 //! The [signature](super::Signature) says the same as the attributes, for loaders.
 
+use std::collections::BTreeSet;
+
 use thiserror::Error;
 
 use super::text::{Ty, list, tensor};
 use super::{Exported, Port, Signature};
 use crate::dtype::DType;
+use crate::escape;
 
 /// Devices in a grid whose axes have names.
 ///
@@ -22,7 +25,11 @@ use crate::dtype::DType;
 /// assert_eq!((mesh.devices(), mesh.size("model")), (8, Some(2)));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(transparent))]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(into = "Vec<(String, usize)>", try_from = "Vec<(String, usize)>")
+)]
 pub struct Mesh {
     axes: Vec<(String, usize)>,
 }
@@ -37,26 +44,12 @@ impl Mesh {
     /// ```
     ///
     /// # Panics
-    /// If a name is not made of letters, digits and underscores, or occurs twice, or a size is 0.
+    /// If a name is not made of letters, digits and underscores, or occurs twice, a size is 0, or there are more devices than
+    /// can be numbered.
     #[track_caller]
     pub fn new(axes: &[(&str, usize)]) -> Mesh {
-        for (k, (name, size)) in axes.iter().enumerate() {
-            let plain = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-            assert!(
-                plain,
-                "mesh: the name of an axis must consist of letters, digits and underscores, but it is {name:?}; \
-                 choose another name"
-            );
-            assert!(
-                axes[..k].iter().all(|(other, _)| other != name),
-                "mesh: the names of axes must differ, but {name:?} occurs twice; choose another name"
-            );
-            assert!(
-                *size > 0,
-                "mesh: the size of an axis must be at least 1, but that of {name:?} is 0; give the number of devices"
-            );
-        }
-        Mesh { axes: axes.iter().map(|(name, size)| ((*name).to_owned(), *size)).collect() }
+        let axes: Vec<(String, usize)> = axes.iter().map(|(name, size)| ((*name).to_owned(), *size)).collect();
+        Mesh::try_from(axes).unwrap_or_else(|fault: String| panic!("{fault}"))
     }
 
     /// The names and sizes of the axes, outermost first.
@@ -93,6 +86,44 @@ impl Mesh {
     }
 }
 
+/// The axes of a mesh by their names and sizes, as they are saved: refused if [`Mesh::new`] refuses them.
+impl TryFrom<Vec<(String, usize)>> for Mesh {
+    type Error = String;
+
+    fn try_from(axes: Vec<(String, usize)>) -> Result<Mesh, String> {
+        let mut names = BTreeSet::new();
+        for (name, size) in &axes {
+            if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
+                return Err(format!(
+                    "mesh: the name of an axis must consist of letters, digits and underscores, but it is {name:?}; \
+                     choose another name"
+                ));
+            }
+            if !names.insert(name) {
+                return Err(format!(
+                    "mesh: the names of axes must differ, but {name:?} occurs twice; choose another name"
+                ));
+            }
+            if *size == 0 {
+                return Err(format!(
+                    "mesh: the size of an axis must be at least 1, but that of {name:?} is 0; give the number of devices"
+                ));
+            }
+        }
+        let devices = axes.iter().try_fold(1i32, |product, (_, size)| product.checked_mul(i32::try_from(*size).ok()?));
+        if devices.is_none() {
+            return Err("mesh: the devices must be numbered in 32 bits, but there are more; give smaller sizes".into());
+        }
+        Ok(Mesh { axes })
+    }
+}
+
+impl From<Mesh> for Vec<(String, usize)> {
+    fn from(mesh: Mesh) -> Vec<(String, usize)> {
+        mesh.axes
+    }
+}
+
 /// The reason why a program cannot be divided as asked for.
 ///
 /// ```
@@ -117,8 +148,9 @@ pub enum ShardingError {
     },
     /// An array has no axis of this number.
     #[error(
-        "sharded: `{path}` must have the axis {axis}, but its shape is {shape:?}; give another axis, or the paths of leaves \
-         one by one"
+        "sharded: {} must have the axis {axis}, but its shape is {shape:?}; give another axis, or the paths of leaves \
+         one by one",
+        escape::quoted(path)
     )]
     Axis {
         /// The path of the array.
@@ -138,8 +170,9 @@ pub enum ShardingError {
     },
     /// An array is divided twice along one axis of the mesh.
     #[error(
-        "sharded: an array is divided at most once along an axis of the mesh, but `{path}` twice along {name:?}; divide it \
-         along another axis"
+        "sharded: an array is divided at most once along an axis of the mesh, but {} twice along {name:?}; divide it \
+         along another axis",
+        escape::quoted(path)
     )]
     Twice {
         /// The path of the array.
@@ -149,8 +182,9 @@ pub enum ShardingError {
     },
     /// The size of an axis is no multiple of the number of its parts.
     #[error(
-        "sharded: the size of an axis must be a multiple of the number of its parts, but axis {axis} of `{path}` with shape \
-         {shape:?} has {parts} parts; take another size or another mesh"
+        "sharded: the size of an axis must be a multiple of the number of its parts, but axis {axis} of {} with shape \
+         {shape:?} has {parts} parts; take another size or another mesh",
+        escape::quoted(path)
     )]
     Uneven {
         /// The path of the array.
@@ -161,6 +195,17 @@ pub enum ShardingError {
         axis: usize,
         /// The number of parts.
         parts: usize,
+    },
+    /// An element type of the signature is none.
+    #[error(
+        "sharded: an element type must be f64, f32, i64 or bool, but that of {} is {dtype:?}; export the program again",
+        escape::quoted(path)
+    )]
+    ElementType {
+        /// The path of the array.
+        path: String,
+        /// The element type in the signature.
+        dtype: String,
     },
     /// The text is not one that this library wrote.
     #[error("sharded: the text must be as it was exported, but it has no line of its function `main`; export it again")]
@@ -210,12 +255,13 @@ impl Exported {
 
 impl Port {
     /// The type in the text, with the sharding.
-    fn attributed(&self) -> String {
-        let dtype = DType::ALL.into_iter().find(|dtype| dtype.name() == self.dtype);
-        let of = dtype.map_or_else(|| self.dtype.clone(), |dtype| tensor(&self.shape, Ty::of(dtype)));
-        let axes = |names: &Vec<String>| format!("{{{}}}", list(names.iter().map(|name| format!("{name:?}"))));
+    fn attributed(&self) -> Result<String, ShardingError> {
+        let unknown = || ShardingError::ElementType { path: self.path.clone(), dtype: self.dtype.clone() };
+        let of = tensor(&self.shape, Ty::of(DType::of_name(&self.dtype).ok_or_else(unknown)?));
+        let quoted = |name: &String| format!("\"{}\"", escape::mlir(name));
+        let axes = |names: &Vec<String>| format!("{{{}}}", list(names.iter().map(quoted)));
         let axes = list(self.sharding.iter().map(axes));
-        format!("{of} {{sdy.sharding = #sdy.sharding<@mesh, [{axes}]>}}")
+        Ok(format!("{of} {{sdy.sharding = #sdy.sharding<@mesh, [{axes}]>}}"))
     }
 
     /// Checks that each axis is a multiple of the number of its parts.
@@ -249,7 +295,7 @@ impl Signature {
         let below =
             |port: &Port| port.path.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
         if !self.ports().any(below) {
-            let known = list(self.ports().map(|port| format!("`{}`", port.path)));
+            let known = list(self.ports().map(|port| escape::quoted(&port.path)));
             return Err(ShardingError::Path { path: path.to_owned(), known });
         }
         for port in self.ports_mut().filter(|port| below(port)) {
@@ -269,7 +315,7 @@ impl Signature {
     fn attributed(&self, mesh: &Mesh, text: &str) -> Result<String, ShardingError> {
         const MESH: &str = "  sdy.mesh @";
         let counts = format!("mhlo.num_partitions = {} : i32, mhlo.num_replicas = 1 : i32", mesh.devices());
-        let axes = list(mesh.axes().iter().map(|(name, size)| format!("{name:?}={size}")));
+        let axes = list(mesh.axes().iter().map(|(name, size)| format!("\"{}\"={size}", escape::mlir(name))));
         let (mut out, mut found) = (String::with_capacity(text.len()), false);
         for line in text.lines().filter(|line| !line.starts_with(MESH)) {
             if let Some(rest) = line.strip_prefix("module @") {
@@ -277,7 +323,7 @@ impl Signature {
                 out.push_str(&format!("module @{name} attributes {{{counts}}} {{\n{MESH}mesh = <[{axes}]>\n"));
             } else if line.starts_with("  func.func public @main(") {
                 found = true;
-                out.push_str(&format!("  func.func public @main{} {{\n", self.types()));
+                out.push_str(&format!("  func.func public @main{} {{\n", self.types()?));
             } else {
                 out.push_str(line);
                 out.push('\n');
@@ -287,9 +333,10 @@ impl Signature {
     }
 
     /// The inputs and outputs of `main` as in the text: `(%0: tensor<2xf64>) -> (tensor<f64>)`.
-    fn types(&self) -> String {
-        let inputs = self.inputs.iter().enumerate().map(|(k, port)| format!("%{k}: {}", port.attributed()));
-        let outputs = self.outputs.iter().map(Port::attributed);
-        format!("({}) -> ({})", list(inputs), list(outputs))
+    fn types(&self) -> Result<String, ShardingError> {
+        let numbered = |(k, port): (usize, &Port)| Ok(format!("%{k}: {}", port.attributed()?));
+        let inputs = self.inputs.iter().enumerate().map(numbered).collect::<Result<Vec<_>, ShardingError>>()?;
+        let outputs = self.outputs.iter().map(Port::attributed).collect::<Result<Vec<_>, ShardingError>>()?;
+        Ok(format!("({}) -> ({})", list(inputs), list(outputs)))
     }
 }

@@ -8,6 +8,7 @@ use std::fmt::Write;
 use std::rc::Rc;
 
 use crate::dtype::DType;
+use crate::escape;
 use crate::shape::Shape;
 use crate::source::Place;
 
@@ -144,7 +145,7 @@ impl Region {
     /// Sets the source location of the next lines.
     pub(super) fn at_place(&mut self, place: Place) {
         self.place = match place.at {
-            Some(at) => format!(" loc({:?}:{}:{})", at.file(), at.line(), at.column()),
+            Some(at) => format!(" loc(\"{}\":{}:{})", escape::mlir(at.file()), at.line(), at.column()),
             None => String::new(),
         };
     }

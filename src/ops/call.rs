@@ -7,6 +7,7 @@ use super::kinds::{Kind, or_panic};
 use super::matrix::Matrix;
 use super::{External, Tap};
 use crate::dtype::DType;
+use crate::escape;
 use crate::shape::Shape;
 
 use std::borrow::Cow;
@@ -52,7 +53,7 @@ impl Call {
     /// The operation in printed programs: its name, with the text of a tap.
     pub(crate) fn words(&self) -> Cow<'_, str> {
         match self {
-            Call::Matrix(_) | Call::External(_) => self.name().into(),
+            Call::Matrix(_) | Call::External(_) => escape::name(self.name()),
             Call::Tap(tap) => tap.words().into(),
         }
     }

@@ -14,6 +14,7 @@ use super::linear::Linear;
 use crate::array::Array;
 use crate::base::BaseTensor;
 use crate::dtype::DType;
+use crate::escape;
 use crate::shape::{Shape, Show};
 
 /// A function of arrays.
@@ -230,8 +231,8 @@ impl External {
     pub fn run(&self, args: &[Array]) -> Result<Vec<Array>, String> {
         let Some(function) = &self.function else {
             return Err(format!(
-                "external: a function must be linked before it runs, but `{}` is only a name; give it to Program::link",
-                self.name
+                "external: a function must be linked before it runs, but {} is only a name; give it to Program::link",
+                escape::quoted(&self.name)
             ));
         };
         self.over(&self.each, &**function, args)
@@ -267,8 +268,8 @@ impl External {
         match misfit(&given, &self.returns) {
             None => Ok(results),
             Some(fact) => Err(format!(
-                "external: `{}` must return what it was declared to return, but it returns {fact}; mend the function, or declare that",
-                self.name
+                "external: {} must return what it was declared to return, but it returns {fact}; mend the function, or declare that",
+                escape::quoted(&self.name)
             )),
         }
     }
@@ -292,9 +293,9 @@ impl External {
         match misfit(args, &self.arguments()) {
             None => Ok(self.results()),
             Some(fact) => Err(format!(
-                "external: `{}` must be called with the shapes it was declared for, but it is called with {fact}; pass these, or \
+                "external: {} must be called with the shapes it was declared for, but it is called with {fact}; pass these, or \
                  declare it for those",
-                self.name
+                escape::quoted(&self.name)
             )),
         }
     }
@@ -311,7 +312,7 @@ fn misfit(given: &[Kind<'_>], needed: &[(Shape, DType)]) -> Option<String> {
 
 impl fmt::Debug for External {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "external {}", self.name)
+        write!(f, "external {}", escape::name(&self.name))
     }
 }
 

@@ -12,6 +12,7 @@ use super::linear::Linear;
 use crate::array::Array;
 use crate::base::BaseTensor;
 use crate::dtype::DType;
+use crate::escape;
 use crate::shape::{Shape, Show};
 use crate::source::SourceLine;
 
@@ -231,7 +232,7 @@ impl Tap {
             self.over(&self.each, &mut Vec::new(), args, &mut |row, args| {
                 for (label, value) in labels.iter().zip(args) {
                     let row = if row.is_empty() { String::new() } else { format!(" at {}", Show(row)) };
-                    lines.push(format!("[{place}] {label}{row} = {}", value.in_line()));
+                    lines.push(format!("[{place}] {}{row} = {}", escape::line(label), value.in_line()));
                 }
             });
         }
@@ -280,8 +281,10 @@ pub struct FailedCheck {
 
 impl fmt::Display for FailedCheck {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (message, at) =
-            (&self.message, self.at.as_ref().map_or_else(String::new, |at| format!(" (called at {at})")));
+        let (message, at) = (
+            escape::quoted(&self.message),
+            self.at.as_ref().map_or_else(String::new, |at| format!(" (called at {at})")),
+        );
         let element = match self.shape.is_empty() {
             true => "the mask".to_owned(),
             false => format!("element {} of the mask of shape {}", Show(&self.element), Show(&self.shape)),
@@ -289,7 +292,7 @@ impl fmt::Display for FailedCheck {
         let row = if self.row.is_empty() { String::new() } else { format!(" in row {}", Show(&self.row)) };
         write!(
             f,
-            "check: `{message}` must hold, but {element} does not{row}; mend what the mask is made of, or take the check \
+            "check: {message} must hold, but {element} does not{row}; mend what the mask is made of, or take the check \
              out{at}"
         )
     }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use super::rebuild::Rebuilt;
 use super::shared::programs_of;
 use super::{Builder, Op, Program};
+use crate::escape;
 use crate::ops::{Call, External};
 
 impl Program {
@@ -88,7 +89,7 @@ impl Program {
             let Some(found) = with.iter().find(|e| e.name() == external.name()) else {
                 if !external.is_linked() {
                     fault.get_or_insert_with(|| {
-                        format!("link: each external function of the program must be given, but `{}` is not; add it", external.name())
+                        format!("link: each external function of the program must be given, but {} is not; add it", escape::quoted(external.name()))
                     });
                 }
                 return external.clone();
@@ -96,9 +97,9 @@ impl Program {
             if found.takes() != external.takes() || found.returns() != external.returns() {
                 fault.get_or_insert_with(|| {
                     format!(
-                        "link: an external function must take and return what the program says, but `{}` takes or returns other shapes; \
+                        "link: an external function must take and return what the program says, but {} takes or returns other shapes; \
                          declare it for those of the program",
-                        external.name()
+                        escape::quoted(external.name())
                     )
                 });
             }

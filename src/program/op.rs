@@ -12,6 +12,7 @@ use smallvec::SmallVec;
 use super::{Custom, Program};
 use crate::array::{Array, Values, with_elem};
 use crate::dtype::Elem;
+use crate::escape;
 use crate::ops::{Binary, Call, Contract, Discrete, IntBinary, Linear, Reduce, Unary};
 
 /// A constant array; equality is bitwise.
@@ -214,8 +215,8 @@ impl<R> Op<R> {
             Op::ScatterAdd(..) => "scatter_add".into(),
             Op::Concat(axis, _) => format!("concat axis={axis}"),
             Op::Loop(_) => "a loop".into(),
-            Op::Call(op, _) => op.name().into(),
-            Op::Custom(rule, _) => rule.name().into(),
+            Op::Call(op, _) => escape::name(op.name()).into(),
+            Op::Custom(rule, _) => escape::name(rule.name()).into(),
             Op::Output(..) => "an output".into(),
         }
     }

@@ -15,6 +15,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::{Builder, Constant, Custom, CustomKind, LinearEquations, Loop, Node, NodeId, Op, Program, Slot};
 use crate::array::{Array, refused};
 use crate::dtype::DType;
+use crate::escape;
 use crate::ops::kinds::try_axis;
 use crate::ops::{
     Binary, Call, Compare, Contract, Discrete, External, FloatStep, IntBinary, IntUnary, Linear, Matrix, Reduce, Tap,
@@ -437,8 +438,10 @@ fn load_program(
         let op = loading.operation(op).map_err(in_operation)?;
         let (needed, kind) = loading.builder.try_kind(&op).map_err(in_operation)?;
         if needed[..] != shape[..] || kind.name() != dtype {
-            let (stated, is) =
-                (format!("{} {}", shortened(&dtype), shown(&shape)), format!("{kind} {}", shown(&needed)));
+            let (stated, is) = (
+                format!("{} {}", escape::line(&shortened(&dtype)), shown(&shape)),
+                format!("{kind} {}", shown(&needed)),
+            );
             return Err(in_operation(format!("the result is said to be {stated} and is {is}")));
         }
         if !is_possible(&needed) {

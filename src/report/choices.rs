@@ -2,7 +2,8 @@
 
 use std::fmt::Write;
 
-use super::page::{bytes, escaped, microseconds};
+use super::page::{bytes, microseconds};
+use crate::escape;
 
 /// A choice between the modes of one derivative.
 #[derive(Clone, Debug)]
@@ -38,7 +39,7 @@ pub(super) fn section(choices: &[ModeChoice], sparse: bool) -> String {
     }
     let mut html = String::new();
     for choice in choices {
-        let _ = write!(html, "<p>{}.</p>", escaped(&choice.words));
+        let _ = write!(html, "<p>{}.</p>", escape::html(&choice.words));
         if choice.candidates.is_empty() {
             continue;
         }
@@ -53,7 +54,7 @@ pub(super) fn section(choices: &[ModeChoice], sparse: bool) -> String {
                 html,
                 "<tr{class}><td>{}{mark}</td><td class=\"num\">{}<span class=\"time\" style=\"width:{:.0}%\"></span></td><td \
                  class=\"num\">{}</td><td class=\"num\">{}</td></tr>",
-                escaped(&candidate.name),
+                escape::html(&candidate.name),
                 microseconds(candidate.time),
                 100.0 * candidate.time / longest,
                 candidate.elements,

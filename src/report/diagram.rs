@@ -10,7 +10,8 @@ use std::fmt::Write;
 
 use super::described::{Role, place, source_line};
 use super::layout::{Extent, PlacedGraph, layered};
-use super::page::{escaped, microseconds};
+use super::page::microseconds;
+use crate::escape;
 use crate::program::{NodeId, Op, Program, run_by};
 use crate::text::line::{heading, inner_input, inner_result, is_number_at, kind_of, line};
 
@@ -256,7 +257,7 @@ fn result_name(program: &Program, k: usize, outer: Option<&Op<NodeId>>) -> Strin
     match (outer, program.outputs()[k].name.as_str()) {
         (Some(outer), _) => inner_result(outer, k),
         (None, "") => format!("result {k}"),
-        (None, name) => name.to_owned(),
+        (None, name) => escape::name(name).into_owned(),
     }
 }
 
@@ -364,7 +365,7 @@ impl BoxContent<'_> {
             svg,
             "<g{id} class=\"n {class}\" transform=\"translate({x:.0} {y:.0})\"{link}><title>{}</title><rect width=\"{:.0}\" \
              height=\"{:.0}\" rx=\"{}\"/>",
-            escaped(&told),
+            escape::html(&told),
             size.0,
             size.1,
             rounding(round)
@@ -372,7 +373,7 @@ impl BoxContent<'_> {
         for (k, word) in words.iter().enumerate() {
             let class = if k == 0 { "" } else { " class=\"k\"" };
             let (x, y) = (size.0 / 2.0, AROUND / 2.0 + (k as f64 + 0.75) * LINE);
-            let _ = write!(svg, "<text x=\"{x:.0}\" y=\"{y:.0}\"{class}>{}</text>", escaped(word));
+            let _ = write!(svg, "<text x=\"{x:.0}\" y=\"{y:.0}\"{class}>{}</text>", escape::html(word));
         }
         if let BoxContent::Outer(_, inner, picture) = self {
             let (left, top) = ((size.0 - picture.size.0) / 2.0, extent(words).1 + AROUND / 2.0);

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::fmt::Write;
 
 use super::described::{Role, place};
+use crate::escape;
 use crate::program::{NodeId, Program, run_by};
 use crate::text::line::{heading, inner_input, inner_result, kind_of, operand_roles};
 
@@ -65,7 +66,7 @@ impl DotWriter {
     }
 
     fn edge(&mut self, from: &str, to: &str, label: &str, style: &str) {
-        let label = if label.is_empty() { String::new() } else { format!("label=\"{}\"", escaped(label)) };
+        let label = if label.is_empty() { String::new() } else { format!("label=\"{}\"", escape::dot(label)) };
         let attributes: Vec<&str> = [label.as_str(), style].into_iter().filter(|words| !words.is_empty()).collect();
         let attributes = if attributes.is_empty() { String::new() } else { format!(" [{}]", attributes.join(", ")) };
         let _ = writeln!(self.edges, "  {from} -> {to}{attributes};");
@@ -90,7 +91,7 @@ impl DotWriter {
             if let Some(inside) = new {
                 self.line(&format!("subgraph cluster_{} {{", self.drawn.len()));
                 self.depth += 1;
-                self.line(&format!("label=\"{}\";", escaped(&heading(program, k as NodeId))));
+                self.line(&format!("label=\"{}\";", escape::dot(&heading(program, k as NodeId))));
                 self.drawn.insert(inside.class(), name.clone());
             }
             self.node(program, k as NodeId, &name, outer.as_ref());
@@ -119,7 +120,8 @@ impl DotWriter {
             None => heading(program, id),
         };
         let parts = [what, kind_of(program, id), place(program, id)];
-        let parts: Vec<String> = parts.iter().filter(|words| !words.is_empty()).map(|words| escaped(words)).collect();
+        let parts: Vec<String> =
+            parts.iter().filter(|words| !words.is_empty()).map(|words| escape::dot(words)).collect();
         let look = look(role);
         self.line(&format!("{name} [label=\"{}\"{look}];", parts.join("\\n")));
     }
@@ -137,9 +139,9 @@ impl DotWriter {
     fn results(&mut self, done: &OpenCluster<'_>) {
         let Some((around, k, name)) = &done.run_by else {
             for (k, (id, slot)) in done.program.results().iter().zip(done.program.outputs()).enumerate() {
-                let title = if slot.name.is_empty() { format!("result {k}") } else { slot.name.clone() };
+                let title = if slot.name.is_empty() { format!("result {k}").into() } else { escape::name(&slot.name) };
                 let look = "shape=ellipse, peripheries=2, fillcolor=\"#d9f2d9\"";
-                self.line(&format!("r{k} [label=\"{}\", {look}];", escaped(&title)));
+                self.line(&format!("r{k} [label=\"{}\", {look}];", escape::dot(&title)));
                 self.edge(&format!("n{id}"), &format!("r{k}"), "", "");
             }
             return;
@@ -164,18 +166,4 @@ fn look(role: Role) -> &'static str {
         Role::Part => ", shape=plaintext",
         Role::Operation => "",
     }
-}
-
-/// A text within quotes.
-fn escaped(words: &str) -> String {
-    let mut text = String::with_capacity(words.len());
-    for c in words.chars() {
-        match c {
-            '"' | '\\' => text.extend(['\\', c]),
-            '\n' => text.push_str("\\n"),
-            c if c.is_control() => text.push(' '),
-            c => text.push(c),
-        }
-    }
-    text
 }

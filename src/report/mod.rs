@@ -28,9 +28,10 @@ pub(crate) use choices::{ModeCandidate, ModeChoice};
 pub(crate) use pattern::PatternPicture;
 
 use crate::backend::traffic::Traffic;
+use crate::escape;
 use crate::program::{Program, Slot};
 use crate::shape::Show;
-use page::{counted, escaped};
+use page::counted;
 
 /// What a page tells.
 pub(crate) struct ReportFacts<'a> {
@@ -69,9 +70,9 @@ impl ReportFacts<'_> {
         const NAMED: usize = 12;
         let slots = |slots: &[Slot], word: &str| {
             let one = |(k, slot): (usize, &Slot)| {
-                let name = if slot.name.is_empty() { format!("{word} {k}") } else { slot.name.clone() };
+                let name = if slot.name.is_empty() { format!("{word} {k}").into() } else { escape::name(&slot.name) };
                 let shape = if slot.shape.is_empty() { String::new() } else { Show(&slot.shape).to_string() };
-                format!("<code>{}: {}{shape}</code>", escaped(&name), slot.dtype)
+                format!("<code>{}: {}{shape}</code>", escape::html(&name), slot.dtype)
             };
             let mut all: Vec<String> = slots.iter().enumerate().take(NAMED).map(one).collect();
             if slots.len() > NAMED {
@@ -85,7 +86,7 @@ impl ReportFacts<'_> {
             slots(self.program.outputs(), "result"),
             counted(self.program.size(), "operation"),
             counted(self.traffic.steps.len(), "step"),
-            escaped(self.passes.trim_end())
+            escape::html(self.passes.trim_end())
         )
     }
 }

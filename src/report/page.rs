@@ -1,6 +1,7 @@
 //! The frame of a page: head, style and script, and numbers and texts in HTML.
 //!
-//! Law: a page is one file that names no other. Texts of the user are escaped. Elements are closed as in XML.
+//! Law: a page is one file that names no other. Elements are closed as in XML.
+use crate::escape;
 
 /// The page with this title, line below it, and sections: of each its id, its heading, and its HTML.
 pub(super) fn page(title: &str, told: &str, sections: &[(&str, &str, String)]) -> String {
@@ -16,25 +17,8 @@ pub(super) fn page(title: &str, told: &str, sections: &[(&str, &str, String)]) -
         links.collect::<String>(),
         parts.collect::<String>(),
         include_str!("page.js"),
-        title = escaped(title),
+        title = escape::html(title),
     )
-}
-
-/// A text in HTML, within quotes too.
-pub(super) fn escaped(words: &str) -> String {
-    let mut text = String::with_capacity(words.len());
-    for c in words.chars() {
-        match c {
-            '&' => text.push_str("&amp;"),
-            '<' => text.push_str("&lt;"),
-            '>' => text.push_str("&gt;"),
-            '"' => text.push_str("&quot;"),
-            '\'' => text.push_str("&#39;"),
-            c if c.is_control() && c != '\n' => text.push(' '),
-            c => text.push(c),
-        }
-    }
-    text
 }
 
 /// A number of things: `1 step`, `3 steps`.

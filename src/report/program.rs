@@ -10,7 +10,8 @@ use std::fmt::Write;
 use super::described::source_line;
 use super::diagram::{Painter, Picture, Programs, RunAt, boxes_read, drawn};
 use super::groups::grouped;
-use super::page::{counted, escaped, microseconds};
+use super::page::{counted, microseconds};
+use crate::escape;
 use crate::program::{NodeId, Program};
 use crate::text::line::heading;
 
@@ -52,7 +53,7 @@ pub(super) fn section(program: &Program) -> String {
     let _ = write!(
         writer.html,
         "<details><summary>The program as text</summary><pre>{}{rest}</pre></details>",
-        escaped(shown)
+        escape::html(shown)
     );
     writer.html
 }
@@ -87,8 +88,8 @@ impl<'a> ProgramWriter<'a> {
             let _ = write!(
                 self.html,
                 "<details id=\"p{number}\" class=\"part\"{open}><summary>{}{} <small>{count}</small></summary>",
-                escaped(&title),
-                escaped(&line)
+                escape::html(&title),
+                escape::html(&line)
             );
         }
         if ids.len() > WHOLE {
@@ -152,8 +153,8 @@ impl<'a> ProgramWriter<'a> {
             let _ = write!(
                 self.html,
                 "<details id=\"p{number}d{g}\" class=\"part\"><summary>{} <small>{}</small></summary>",
-                escaped(title),
-                escaped(&rest.join(", "))
+                escape::html(title),
+                escape::html(&rest.join(", "))
             );
             let picture = self.painter.part(program, members, outer, 0);
             self.picture(&picture);

@@ -4,8 +4,9 @@
 
 use std::fmt::Write;
 
-use super::page::{bytes, counted, escaped, microseconds};
+use super::page::{bytes, counted, microseconds};
 use crate::backend::traffic::{BufferLife, BufferOwner, StepTraffic, Traffic};
+use crate::escape;
 
 /// The most steps and the most buffers that a page lists.
 const STEPS: usize = 500;
@@ -13,7 +14,7 @@ const BUFFERS: usize = 60;
 
 /// The steps as a table; `measured` says on what times were measured, or why they were not.
 pub(super) fn section(traffic: &Traffic, measured: &str) -> String {
-    let mut html = format!("<p>{}</p>", escaped(measured));
+    let mut html = format!("<p>{}</p>", escape::html(measured));
     if traffic.steps.is_empty() {
         html.push_str("<p>A run has no steps: its results are inputs or constants.</p>");
         return html;
@@ -44,7 +45,7 @@ pub(super) fn section(traffic: &Traffic, measured: &str) -> String {
             "<tr><td class=\"num\">{k}</td><td class=\"what\" style=\"padding-left:{}em\">{}</td>{times}<td class=\"num\">{}</td>\
              <td class=\"num\">{}</td></tr>",
             step.depth,
-            escaped(&step.words),
+            escape::html(&step.words),
             bytes(step.read),
             bytes(step.written)
         );
@@ -118,12 +119,12 @@ pub(super) fn buffers(traffic: &Traffic) -> String {
             html,
             "<g><title>{}: {}, steps {} to {}{place}</title><text x=\"0\" y=\"{:.0}\">{} <tspan class=\"k\">{}</tspan></text><rect \
              class=\"{class}\" x=\"{left:.1}\" y=\"{y:.0}\" width=\"{:.1}\" height=\"{:.0}\" rx=\"2\"/></g>",
-            escaped(&life.holds),
+            escape::html(&life.holds),
             bytes(life.bytes as u64),
             life.first,
             life.last,
             y + 11.0,
-            escaped(&shortened(&life.holds)),
+            escape::html(&shortened(&life.holds)),
             bytes(life.bytes as u64),
             (x(life.last + 1) - left - 1.0).max(1.0),
             ROW - 4.0

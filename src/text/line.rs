@@ -5,6 +5,7 @@
 
 use super::words::{Text, words};
 use super::{is_number, kind, literal, one_or_tuple};
+use crate::escape;
 use crate::program::{Constant, Custom, CustomKind, Loop, NodeId, Op, Program};
 
 /// The name of a value.
@@ -48,7 +49,7 @@ pub(crate) fn heading(program: &Program, id: NodeId) -> String {
 fn input(program: &Program, k: usize) -> String {
     match program.inputs().get(k).map(|slot| slot.name.as_str()) {
         None | Some("") => format!("input {k}"),
-        Some(name) => name.to_owned(),
+        Some(name) => escape::name(name).into_owned(),
     }
 }
 
@@ -57,10 +58,11 @@ fn trips(l: &Loop<NodeId>) -> String {
 }
 
 fn function(c: &Custom) -> String {
+    let name = escape::name(c.name());
     match c.kind() {
-        CustomKind::Rules { .. } => format!("function {}", c.name()),
-        CustomKind::Checkpointed => format!("checkpointed {}", c.name()),
-        CustomKind::Solve(_) => format!("solution {}", c.name()),
+        CustomKind::Rules { .. } => format!("function {name}"),
+        CustomKind::Checkpointed => format!("checkpointed {name}"),
+        CustomKind::Solve(_) => format!("solution {name}"),
         CustomKind::While { most: None } => "while loop".into(),
         CustomKind::While { most: Some(most) } => format!("while loop of at most {most} trips"),
     }

@@ -16,6 +16,7 @@ use std::fmt;
 use self::literal::{is_number, literal};
 use self::words::{Text, words};
 use crate::dtype::DType;
+use crate::escape;
 use crate::program::{Constant, Custom, CustomKind, Loop, NodeId, Op, Program, Slot, run_by};
 use crate::shape::Show;
 
@@ -62,15 +63,9 @@ impl fmt::Display for Program {
     }
 }
 
-/// The name of an input or output that has one, in backticks unless it is made of letters, digits, `_` and dots.
+/// The name of an input or output that has one.
 fn given_name(slot: &Slot) -> Option<String> {
-    let first = slot.name.chars().next()?;
-    let plain = |c: char| c.is_alphanumeric() || c == '_' || c == '.';
-    if (first.is_alphabetic() || first == '_') && slot.name.chars().all(plain) {
-        Some(slot.name.clone())
-    } else {
-        Some(format!("`{}`", slot.name.escape_debug().to_string().replace('`', "\\u{60}")))
-    }
+    (!slot.name.is_empty()).then(|| escape::name(&slot.name).into_owned())
 }
 
 /// Shape and element type: `f64[2, 3]`, `i64`.
@@ -403,7 +398,7 @@ impl Printer<'_, '_> {
     /// value of the carry of a `while` says whether a trip runs.
     fn custom(&mut self, scope: &mut Scope<'_>, id: NodeId, c: &Custom, args: &[NodeId]) -> fmt::Result {
         if !prints_its_body(c) {
-            let name = format!("custom {}", c.name());
+            let name = format!("custom {}", escape::name(c.name()));
             return self.several(scope, id, &name, args, c.primal().outputs().len());
         }
         for a in args {
@@ -414,7 +409,7 @@ impl Printer<'_, '_> {
             CustomKind::While { most: None } => ("while (".into(), "next"),
             CustomKind::While { most: Some(most) } => (format!("while, {most} times at most ("), "next"),
             CustomKind::Checkpointed | CustomKind::Rules { .. } | CustomKind::Solve(_) => {
-                (format!("again {}(", c.name()), "return")
+                (format!("again {}(", escape::name(c.name())), "return")
             }
         };
         let inputs: Vec<Text> = args.iter().map(|_| Text::name(self.names.next("e"))).collect();

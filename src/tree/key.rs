@@ -13,6 +13,7 @@ use super::Tree;
 use super::visit::{Path, PathStep, Visitor};
 use crate::base::BaseTensor;
 use crate::dtype::DType;
+use crate::escape;
 use crate::shape::{Shape, Show, are_equal};
 
 /// Data without tensors in a tree, such as a size, a name or a choice: every type that is `Clone + PartialEq + Debug`,
@@ -184,7 +185,7 @@ impl Part {
             Part::Enter(Label::Variant(name)) => (*name).to_owned(),
             Part::Enter(Label::Field(name)) => format!("a part `{name}`"),
             Part::Enter(Label::Item(k)) => format!("an element `{k}`"),
-            Part::Enter(Label::Name(name)) => format!("an element `{name}`"),
+            Part::Enter(Label::Name(name)) => format!("an element {}", escape::quoted(name)),
             Part::Leave => String::from("no further part"),
         }
     }
@@ -452,7 +453,7 @@ impl Difference {
                 (at, kind(needed), kind(given))
             }
         };
-        let at = if at.is_empty() { at } else { format!(" at `{at}`") };
+        let at = if at.is_empty() { at } else { format!(" at {}", escape::quoted(&at)) };
         (at, needed, given)
     }
 

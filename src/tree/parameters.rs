@@ -10,6 +10,7 @@ use thiserror::Error;
 use super::Tree;
 use crate::array::Array;
 use crate::dtype::DType;
+use crate::escape;
 use crate::shape::Show;
 
 #[cfg(feature = "safetensors")]
@@ -59,14 +60,18 @@ pub struct Parameters {
 #[non_exhaustive]
 pub enum ParameterError {
     /// Two tensors of a tree have one name.
-    #[error("save: every tensor needs a name of its own, but two are called `{name}`; rename an entry of a map")]
+    #[error(
+        "save: every tensor needs a name of its own, but two are called {}; rename an entry of a map",
+        escape::quoted(name)
+    )]
     Twice {
         /// The name.
         name: String,
     },
     /// The file has no tensor for a leaf of the tree.
     #[error(
-        "load: the file needs a tensor `{name}`, but it has none of this name; load it into the tree it was saved from"
+        "load: the file needs a tensor {}, but it has none of this name; load it into the tree it was saved from",
+        escape::quoted(name)
     )]
     Missing {
         /// The name in the tree.
@@ -74,7 +79,8 @@ pub enum ParameterError {
     },
     /// The tree has no leaf for a tensor of the file.
     #[error(
-        "load: the tree needs a tensor `{name}`, but it has none of this name; load the file into the tree it was saved from"
+        "load: the tree needs a tensor {}, but it has none of this name; load the file into the tree it was saved from",
+        escape::quoted(name)
     )]
     Unknown {
         /// The name in the file.
@@ -82,8 +88,8 @@ pub enum ParameterError {
     },
     /// A tensor of the file has another shape or element type than the leaf of the tree.
     #[error(
-        "load: `{name}` must be {} {} as in the tree, but in the file it is {} {}; load it into the tree it was saved from",
-        .needed.1, Show(&.needed.0), .given.1, Show(&.given.0)
+        "load: {} must be {} {} as in the tree, but in the file it is {} {}; load it into the tree it was saved from",
+        escape::quoted(name), .needed.1, Show(&.needed.0), .given.1, Show(&.given.0)
     )]
     Kind {
         /// The name of the tensor.

@@ -15,6 +15,7 @@ use super::visit::PathStep;
 use super::{Plain, Tree, Visitor, paired, same_count};
 use crate::base::BaseTensor;
 use crate::dtype::{DType, Elem};
+use crate::escape;
 use crate::ops::Linear;
 use crate::shape::{Shape, Show};
 use crate::tensor::{Above, Outputs, Rank, Rows, Tensor, mapped, next};
@@ -315,7 +316,8 @@ fn numbers<T: BaseTensor, S: Tree<T>>(op: &str, row: &S) {
     if let Some(k) = row.leaves().iter().position(|leaf| leaf.dtype() == DType::Bool) {
         let name = row.names().swap_remove(k);
         panic!(
-            "{op}: the leaves of rows that are added must be numbers, but `{name}` is bool; add the fields that are"
+            "{op}: the leaves of rows that are added must be numbers, but {} is bool; add the fields that are",
+            escape::quoted(&name)
         );
     }
 }

@@ -41,6 +41,7 @@ mod fourier;
 mod functions;
 mod horde_ad;
 mod hostile;
+mod hostile_names;
 mod kept;
 mod known_data;
 mod lengths;

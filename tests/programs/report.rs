@@ -136,7 +136,7 @@ fn texts_of_the_user_are_escaped() {
     assert_drawn(f.program(), &f.program().to_dot());
     let (html, _) = reported("escaped", &f);
     assert!(html.contains("f&lt;g&gt; &amp; &quot;h&quot;") && !html.contains("<script>\";"));
-    assert!(f.program().to_dot().contains("f<g> & \\\"h\\\""));
+    assert!(f.program().to_dot().contains("f<g> &amp; \\\"h\\\""));
 }
 
 /// Operations one after the other.

@@ -18,6 +18,7 @@ use super::inspect::Cost;
 use crate::array::Array;
 use crate::dtype::DType;
 use crate::emission::Source;
+use crate::escape;
 use crate::interpreters::{Enclosure, Rounding};
 use crate::ops::{Call, Matrix};
 use crate::program::{NodeId, Op, Program, run_by};
@@ -188,7 +189,7 @@ pub enum CertificateError {
         upper: usize,
     },
     /// A bound has another shape or element type than the parameter.
-    #[error("certificate: the bounds of `{name}` must be {expected}, but one is {found}; convert it")]
+    #[error("certificate: the bounds of {} must be {expected}, but one is {found}; convert it", escape::quoted(name))]
     Kind {
         /// The parameter.
         name: String,
@@ -198,7 +199,10 @@ pub enum CertificateError {
         found: String,
     },
     /// A lower bound is larger than the upper one.
-    #[error("certificate: a lower bound must not be larger than the upper one, but of `{name}` {fact}; exchange them")]
+    #[error(
+        "certificate: a lower bound must not be larger than the upper one, but of {} {fact}; exchange them",
+        escape::quoted(name)
+    )]
     Order {
         /// The parameter.
         name: String,
@@ -207,8 +211,9 @@ pub enum CertificateError {
     },
     /// An operation has no bounds: linear algebra, or code of the host.
     #[error(
-        "certificate: every operation must have bounds of its results, but `{operation}` has none{}; write it with sums \
+        "certificate: every operation must have bounds of its results, but {} has none{}; write it with sums \
          and products, or compute it outside",
+        escape::quoted(operation),
         called_at(at)
     )]
     NoBounds {
@@ -219,8 +224,9 @@ pub enum CertificateError {
     },
     /// Bounds do not decide when a loop without a bound ends.
     #[error(
-        "certificate: the bounds must decide when `{operation}` ends, but after {trips} trips it may go on or end{}; use \
+        "certificate: the bounds must decide when {} ends, but after {trips} trips it may go on or end{}; use \
          while_loop_within, or take a smaller box",
+        escape::quoted(operation),
         called_at(at)
     )]
     Undecided {
@@ -354,8 +360,11 @@ impl Source {
     /// ```
     #[must_use]
     pub fn with_certificate(mut self, certificate: &Certificate) -> Source {
-        let text = if self.header.is_empty() { &mut self.code } else { &mut self.header };
-        text.insert_str(0, &text::comment(certificate));
+        let (text, escaped): (_, fn(&str) -> String) = match self.header.is_empty() {
+            true => (&mut self.code, escape::rust),
+            false => (&mut self.header, escape::c),
+        };
+        text.insert_str(0, &text::comment(certificate, escaped));
         self
     }
 }

@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::{Certificate, CertifiedOperation};
 use crate::array::Array;
+use crate::escape;
 
 /// The most faults, inputs and outputs that are listed.
 const FAULTS: usize = 12;
@@ -93,11 +94,12 @@ impl fmt::Display for Certificate {
             writeln!(f, "    {} more operations compute with NaN or infinities", failing.len() - first.len())?;
         }
         writeln!(f, "For")?;
-        let inputs = self.inputs.iter().map(|x| [x.name.clone(), range(&x.lower, &x.upper)]);
+        let inputs = self.inputs.iter().map(|x| [escape::name(&x.name).into_owned(), range(&x.lower, &x.upper)]);
         table(f, &inputs.collect::<Vec<_>>(), INPUTS)?;
         writeln!(f, "results are")?;
         let output = |y: &super::CertifiedOutput| format!("{}; {}", range(&y.lower, &y.upper), error(&y.error));
-        let outputs: Vec<[String; 2]> = self.outputs.iter().map(|y| [y.name.clone(), output(y)]).collect();
+        let outputs: Vec<[String; 2]> =
+            self.outputs.iter().map(|y| [escape::name(&y.name).into_owned(), output(y)]).collect();
         table(f, &outputs, OUTPUTS)?;
         write!(
             f,
@@ -107,13 +109,8 @@ impl fmt::Display for Certificate {
     }
 }
 
-/// The certificate as a comment of Rust and of C.
-pub(super) fn comment(certificate: &Certificate) -> String {
-    let mut text = String::new();
-    for line in certificate.to_string().lines() {
-        // A name may have any characters; at the end of a line of C, `\` would continue the comment.
-        let line: String = line.chars().map(|c| if c.is_control() || c == '\\' { '/' } else { c }).collect();
-        text += &format!("// {line}\n");
-    }
-    text + "\n"
+/// The certificate as comments, whose lines are escaped for their language.
+pub(super) fn comment(certificate: &Certificate, escaped: fn(&str) -> String) -> String {
+    let text = certificate.to_string();
+    text.lines().map(|line| format!("// {}\n", escaped(line))).collect::<String>() + "\n"
 }

@@ -16,6 +16,7 @@ use crate::ad::sparse::{self, SparsityPattern};
 use crate::array::Array;
 use crate::backend::{self, Executable};
 use crate::dtype::Float;
+use crate::escape;
 use crate::passes::{optimize_with, partially_evaluated};
 use crate::program::{Program, Slot, Term, interpret};
 use crate::shape::{Show, element_name, size};
@@ -190,7 +191,7 @@ where
         let key = key(&|v| x.visit(v), &|v| ().visit(v));
         let slots = recorded.inputs().iter().chain(recorded.outputs());
         if let Some(slot) = slots.into_iter().find(|slot| slot.dtype != E::DTYPE) {
-            let name = if slot.name.is_empty() { String::from("a result") } else { format!("`{}`", slot.name) };
+            let name = if slot.name.is_empty() { String::from("a result") } else { escape::quoted(&slot.name) };
             panic!(
                 "flat: all arguments and results must have elements {}, but {name} has elements {}; convert it inside of the \
                  function, or hand it over as data",

@@ -12,6 +12,7 @@ use thiserror::Error;
 use crate::array::Array;
 use crate::backend::{self, Executable};
 use crate::dtype::DType;
+use crate::escape;
 use crate::interpreters::adval::Fault;
 use crate::ops::FailedCheck;
 use crate::passes::{Phase, Settings, changed_by, optimize_with};
@@ -139,8 +140,8 @@ struct Made {
 pub enum RunError {
     /// An input has another shape or element type than in the trace.
     #[error(
-        "run: input `{name}` was traced as {} {}, but it is {} {}; stage the function again for this shape",
-        .needed.1, Show(&.needed.0), .given.1, Show(&.given.0)
+        "run: input {} was traced as {} {}, but it is {} {}; stage the function again for this shape",
+        escape::quoted(name), .needed.1, Show(&.needed.0), .given.1, Show(&.given.0)
     )]
     Input {
         /// The name of the input.
@@ -152,8 +153,8 @@ pub enum RunError {
     },
     /// The axes of a name have several sizes: see [`SizedFunction`].
     #[error(
-        "run: the axes named `{name}` must have one size, but it is {} in `{}` and {} in `{}`; pass arguments of one size",
-        .first.1, .first.0, .other.1, .other.0
+        "run: the axes named {} must have one size, but it is {} in {} and {} in {}; pass arguments of one size",
+        escape::quoted(name), .first.1, escape::quoted(&.first.0), .other.1, escape::quoted(&.other.0)
     )]
     Sizes {
         /// The name of the size.
@@ -171,7 +172,8 @@ pub enum RunError {
     },
     /// A plain field has another value than in the trace, which may have branched on it.
     #[error(
-        "run: the field `{name}` was traced as {needed}, but it is {given}; stage the function again for this value"
+        "run: the field {} was traced as {needed}, but it is {given}; stage the function again for this value",
+        escape::quoted(name)
     )]
     Field {
         /// The path to the field.
@@ -182,7 +184,10 @@ pub enum RunError {
         given: String,
     },
     /// The structure of a tree differs from that in the trace.
-    #[error("run: `{name}` was traced with {needed}, but it has {given}; stage the function again for this structure")]
+    #[error(
+        "run: {} was traced with {needed}, but it has {given}; stage the function again for this structure",
+        escape::quoted(name)
+    )]
     Structure {
         /// The path to the part that differs.
         name: String,
@@ -194,8 +199,9 @@ pub enum RunError {
     /// Integers or masks in the data differ from those in the trace, which are constants of the program: see
     /// [`sparse_jacobian_with`](crate::sparse_jacobian_with).
     #[error(
-        "run: `{name}` was traced as {needed}, but it is {given}; record the function again for these integers and masks, \
-         which are a part of it"
+        "run: {} was traced as {needed}, but it is {given}; record the function again for these integers and masks, \
+         which are a part of it",
+        escape::quoted(name)
     )]
     Fixed {
         /// The path to the data, and the index of the first element that differs.

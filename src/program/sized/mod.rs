@@ -25,6 +25,7 @@ use self::polynomial::{Fitting, Polynomial, points};
 use super::term::simplified;
 use super::{Loop, Node, NodeId, Op, Program, Slot};
 use crate::dtype::DType;
+use crate::escape;
 use crate::ops::Renumber;
 use crate::shape::Shape;
 use crate::source::SourceLine;
@@ -163,7 +164,7 @@ fn simplified_trace(program: &Program, seen: bool) -> Program {
 
 /// `batch = 23, length = 37`.
 pub(crate) fn sizes_in_words(names: &[NamedSize], sizes: &[usize]) -> String {
-    let each = names.iter().zip(sizes).map(|(named, n)| format!("{} = {n}", named.name));
+    let each = names.iter().zip(sizes).map(|(named, n)| format!("{} = {n}", escape::name(&named.name)));
     each.collect::<Vec<String>>().join(", ")
 }
 

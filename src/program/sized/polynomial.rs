@@ -3,6 +3,7 @@
 //! Law: arithmetic is exact; a polynomial that is found has the given values at all points, of which there are more
 //! than it has coefficients.
 
+use crate::escape;
 use std::fmt::Write;
 
 /// The exponents of the named sizes in a product.
@@ -39,6 +40,8 @@ impl Polynomial {
 
     /// The polynomial in words, in parentheses if it is no single product and `beside` a factor or a sign.
     pub(super) fn words(&self, names: &[&str], beside: bool) -> String {
+        let names: Vec<_> = names.iter().map(|name| escape::name(name)).collect();
+        let names: Vec<&str> = names.iter().map(|name| &**name).collect();
         let mut text = String::new();
         for (monomial, coefficient) in &self.terms {
             let mut factors: Vec<String> = Vec::new();

@@ -5,6 +5,7 @@ use safetensors::tensor::{Dtype, SafeTensors, TensorView, serialize};
 use super::{ParameterError, Parameters};
 use crate::array::Array;
 use crate::dtype::DType;
+use crate::escape;
 use crate::shape::{Show, is_possible};
 
 /// An array as little-endian bytes.
@@ -26,7 +27,7 @@ fn array(name: &str, view: &TensorView<'_>) -> Result<Array, ParameterError> {
     let refused = |fact: String| ParameterError::File { fact };
     let (shape, data) = (view.shape(), view.data());
     if !is_possible(shape) {
-        return Err(refused(format!("`{name}` has the shape {}, which no array has", Show(shape))));
+        return Err(refused(format!("{} has the shape {}, which no array has", escape::quoted(name), Show(shape))));
     }
     #[expect(clippy::wildcard_enum_match_arm, reason = "the enum belongs to another crate, and may grow")]
     let made = match view.dtype() {
@@ -35,7 +36,10 @@ fn array(name: &str, view: &TensorView<'_>) -> Result<Array, ParameterError> {
         Dtype::I64 => Array::try_new(shape, words(data).map(i64::from_le_bytes).collect()),
         Dtype::BOOL => Array::try_new(shape, data.iter().map(|x| *x != 0).collect::<Vec<bool>>()),
         other => {
-            return Err(refused(format!("`{name}` has elements {other:?}, and not f64, f32, i64 or bool")));
+            return Err(refused(format!(
+                "{} has elements {other:?}, and not f64, f32, i64 or bool",
+                escape::quoted(name)
+            )));
         }
     };
     match made {

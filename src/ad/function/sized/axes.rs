@@ -2,6 +2,7 @@
 //!
 //! Law: an axis has at most one name, and all axes of a name have one size in an example.
 
+use crate::escape;
 use crate::program::{NAMES, NamedSize};
 use crate::shape::{Shape, Show};
 
@@ -114,16 +115,17 @@ impl Sizes {
             let leaves: Vec<usize> = (0..paths.len()).filter(|k| is_part(&paths[*k])).collect();
             if leaves.is_empty() {
                 return Err(format!(
-                    "sizes: a path must be that of a part of the arguments, but there is no `{path}` among {}; write it as \
+                    "sizes: a path must be that of a part of the arguments, but there is no {} among {}; write it as \
                      the program prints it",
-                    paths.join(", ")
+                    escape::quoted(path),
+                    paths.iter().map(|path| escape::name(path)).collect::<Vec<_>>().join(", ")
                 ));
             }
             for leaf in leaves {
                 let Some(n) = shapes[leaf].get(*axis) else {
                     return Err(format!(
-                        "sizes: a named axis must exist, but axis {axis} of `{}` does not, whose shape is {}; count axes from 0",
-                        paths[leaf],
+                        "sizes: a named axis must exist, but axis {axis} of {} does not, whose shape is {}; count axes from 0",
+                        escape::quoted(&paths[leaf]),
                         Show(&shapes[leaf])
                     ));
                 };
@@ -131,15 +133,20 @@ impl Sizes {
                 match (named[leaf][*axis], sizes[*name]) {
                     (Some(other), _) if other != *name => {
                         return Err(format!(
-                            "sizes: an axis must have one name, but axis {axis} of `{at}` is called `{}` and `{own}`; name it \
+                            "sizes: an axis must have one name, but axis {axis} of {} is called {} and {}; name it \
                              once",
-                            self.names[other].name
+                            escape::quoted(at),
+                            escape::quoted(&self.names[other].name),
+                            escape::quoted(own)
                         ));
                     }
                     (_, Some((m, first))) if m != *n => {
                         return Err(format!(
-                            "sizes: the axes named `{own}` must have one size, but it is {m} in `{first}` and {n} in `{at}` of \
-                             the example; use two names, or arguments of one size"
+                            "sizes: the axes named {} must have one size, but it is {m} in {} and {n} in {} of the example; use \
+                             two names, or arguments of one size",
+                            escape::quoted(own),
+                            escape::quoted(first),
+                            escape::quoted(at)
                         ));
                     }
                     (_, _) => (named[leaf][*axis], sizes[*name]) = (Some(*name), Some((*n, at))),
@@ -148,8 +155,8 @@ impl Sizes {
         }
         match sizes.iter().position(Option::is_none) {
             Some(name) => Err(format!(
-                "sizes: a name must be that of an axis, but `{}` is none; name an axis by `axis`",
-                self.names[name].name
+                "sizes: a name must be that of an axis, but {} is none; name an axis by `axis`",
+                escape::quoted(&self.names[name].name)
             )),
             None => Ok((named, sizes.into_iter().flatten().map(|(n, _)| n).collect())),
         }

@@ -13,6 +13,7 @@ use crate::ad::function::{Function, FunctionOptions, Parts, RunError};
 use crate::array::Array;
 use crate::backend::{self, Executable};
 use crate::dtype::DType;
+use crate::escape;
 use crate::program::{SizedProgram, SizedShape, interpret};
 use crate::shape::Shape;
 use crate::tree::Key;
@@ -91,7 +92,8 @@ impl SizedModel {
     /// ```
     pub fn inputs(&self) -> Vec<String> {
         let names: Vec<&str> = self.program.names().collect();
-        let words = |input: &SizedInput| format!("{}: {}{}", input.name, input.dtype, input.shape.words(&names));
+        let words =
+            |input: &SizedInput| format!("{}: {}{}", escape::name(&input.name), input.dtype, input.shape.words(&names));
         self.inputs.iter().map(words).collect()
     }
 
@@ -133,10 +135,11 @@ impl SizedModel {
         match (sizes, given.iter().find(is_unknown)) {
             (Some(sizes), None) => Ok(sizes),
             (_, _) => {
-                let given: Vec<String> = given.iter().map(|(name, n)| format!("{name} = {n}")).collect();
+                let given: Vec<String> =
+                    given.iter().map(|(name, n)| format!("{} = {n}", escape::name(name))).collect();
                 let reason = format!(
                     "sizes: each name must have a size, but the names are {} and the sizes {}; give one for each",
-                    names.join(", "),
+                    names.iter().map(|name| escape::name(name)).collect::<Vec<_>>().join(", "),
                     given.join(", ")
                 );
                 Err(RunError::NoProgram { reason })
