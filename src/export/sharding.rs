@@ -49,7 +49,10 @@ impl Mesh {
     #[track_caller]
     pub fn new(axes: &[(&str, usize)]) -> Mesh {
         let axes: Vec<(String, usize)> = axes.iter().map(|(name, size)| ((*name).to_owned(), *size)).collect();
-        Mesh::try_from(axes).unwrap_or_else(|fault: String| panic!("{fault}"))
+        match Mesh::try_from(axes) {
+            Ok(mesh) => mesh,
+            Err(message) => panic!("{message}"),
+        }
     }
 
     /// The names and sizes of the axes, outermost first.

@@ -281,10 +281,8 @@ pub struct FailedCheck {
 
 impl fmt::Display for FailedCheck {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (message, at) = (
-            escape::quoted(&self.message),
-            self.at.as_ref().map_or_else(String::new, |at| format!(" (called at {at})")),
-        );
+        let (message, at) =
+            (escape::line(&self.message), self.at.as_ref().map_or_else(String::new, |at| format!(" (called at {at})")));
         let element = match self.shape.is_empty() {
             true => "the mask".to_owned(),
             false => format!("element {} of the mask of shape {}", Show(&self.element), Show(&self.shape)),
@@ -292,10 +290,29 @@ impl fmt::Display for FailedCheck {
         let row = if self.row.is_empty() { String::new() } else { format!(" in row {}", Show(&self.row)) };
         write!(
             f,
-            "check: {message} must hold, but {element} does not{row}; mend what the mask is made of, or take the check \
+            "check: `{message}` must hold, but {element} does not{row}; mend what the mask is made of, or take the check \
              out{at}"
         )
     }
 }
 
 impl std::error::Error for FailedCheck {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_run_prints_stays_in_its_lines() {
+        let hostile = "x\n[src/main.rs:1:1] y = 1.0\u{202e}\u{1b}[2K";
+        let at = SourceLine { file: hostile.into(), line: 1, column: 2 };
+        let debug = Tap::new(TapKind::Debug(vec![hostile.into()]), Some(at.clone()));
+        let lines = debug.lines(&[Array::scalar(2.0)]);
+        assert_eq!(lines.len(), 1);
+        let check = Tap::new(TapKind::Check(hostile.into()), Some(at));
+        let failure = check.failure(&Array::scalar(false)).expect("it does not hold").to_string();
+        for text in [lines[0].clone(), failure, debug.remark(), check.remark()] {
+            assert!(!text.chars().any(|c| c.is_control() || c == '\u{202e}'), "{text:?}");
+        }
+    }
+}

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use polygrad::backend::compile;
-use polygrad::export::{Exported, Mesh};
+use polygrad::export::{Exported, Mesh, ShardingError};
 use polygrad::ops::{Call, External, Matrix, Tap, TapKind, Unary};
 use polygrad::program::{Builder, Loop, Op, Program, Slot, interpret};
 use polygrad::shape::Shape;
@@ -152,6 +152,8 @@ pub(crate) fn exports(log: &mut Log) {
     log.panics(|| Mesh::new(&[("a b", 2)]));
     log.panics(|| Mesh::new(&[("a", 2), ("a", 4)]));
     log.panics(|| Mesh::new(&[("a", 0)]));
+    log.panics(|| Mesh::new(&[("a", 70_000), ("b", 70_000)]));
+    log.fails(Err::<(), _>(ShardingError::ElementType { path: "x".into(), dtype: "f16".into() }));
 }
 
 /// Checks that do not hold, and taps of what they do not take.
