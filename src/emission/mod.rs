@@ -21,7 +21,7 @@
 //! | `tree`, `writer`, `idioms`, `simplify` | imperative trees |
 //! | `signature`, `lines` | parameters, and comments with lines of the user |
 //! | `print`, `rust`, `c`, `c_math` | the text, and the elementary functions in C |
-//! | `native` | native code in the process, by the compiler of the machine |
+//! | `native` | native code in the process, by the compiler of the machine, and the folder of its libraries |
 
 mod c;
 mod c_math;

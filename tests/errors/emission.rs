@@ -23,6 +23,10 @@ pub(crate) fn sources(log: &mut Log) {
     log.fails(sine.native(&Compiler::new("false").folder("target")));
     log.fails(sine.native(&Compiler::new("true").folder("/dev/null/folder")));
     log.fails(Err::<(), _>(NativeError::NoFolder));
+    let limit = std::time::Duration::from_secs(600);
+    log.fails(Err::<(), _>(NativeError::TimeLimit { compiler: "cc".into(), limit }));
+    let fact = "belongs to the user 1000, and this is the user 0".to_owned();
+    log.fails(Err::<(), _>(NativeError::Foreign { path: "a.so".into(), fact }));
     log.fails(Err::<(), _>(NativeError::Library { path: "a.so".into(), reason: "it is empty".into() }));
 }
 

@@ -291,8 +291,12 @@ fn c_type(dtype: DType) -> &'static str {
 
 /// The results of all cases in C; nothing if there is no compiler.
 pub(crate) fn in_c(tag: &str, cases: &[Emitted], options: &[&str]) -> Option<Results> {
-    let cc = std::env::var("CC").unwrap_or_else(|_| "cc".into());
-    if !exists(&cc) {
+    in_c_by(&std::env::var("CC").unwrap_or_else(|_| "cc".into()), tag, cases, options)
+}
+
+/// [`in_c`] by this compiler.
+pub(crate) fn in_c_by(cc: &str, tag: &str, cases: &[Emitted], options: &[&str]) -> Option<Results> {
+    if !exists(cc) {
         eprintln!("skipped: there is no {cc}");
         return None;
     }
@@ -354,7 +358,7 @@ pub(crate) fn in_c(tag: &str, cases: &[Emitted], options: &[&str]) -> Option<Res
     }
     main.push_str("    return 0;\n}\n");
     fs::write(at.join("main.c"), main).expect("the program is written");
-    let mut command = Command::new(&cc);
+    let mut command = Command::new(cc);
     command.current_dir(&at).args(["-std=c99", "-Wall", "-Wextra", "-Werror", "-Wno-type-limits"]).args(options);
     command.args(["-o", "main", "main.c"]).args(cases.iter().map(|case| format!("{}.c", case.name))).arg("-lm");
     run(&mut command);

@@ -1,27 +1,41 @@
 //! Programs in the process as native code: the emitted C, compiled by the machine's compiler, and loaded.
 //!
-//! Law: a native program computes what the emitted C computes. A library is compiled once for one source, compiler and
-//! options: it is kept in a folder, beside its source, and loaded again only if that source is the same.
+//! Law: a native program computes what the emitted C computes, by a library that nobody but the user can have written.
 //!
-//! The unsafe code of this module loads libraries that it has compiled, and calls their one function. It relies on the
-//! emitted C, which reads and writes the arrays of its parameters alone, and on the folder, which belongs to the user.
+//! | module | does |
+//! |---|---|
+//! | `compiler` | the command and its options, and the key of a library |
+//! | `store` | the folder of libraries: whole files of the user alone |
+//! | `process` | commands with a time limit |
+//!
+//! The unsafe code of this module loads libraries that it has compiled, calls their one function, and two functions of
+//! POSIX. It relies on the emitted C, which reads and writes the arrays of its parameters alone, and on the folder, which
+//! belongs to the user.
 #![allow(unsafe_code)]
 
+mod compiler;
+mod process;
+mod store;
+
 use std::ffi::c_void;
-use std::hash::{DefaultHasher, Hash, Hasher};
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::fmt;
+use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
-use std::{env, fmt, fs, io};
+use std::time::Duration;
 
 use libloading::Library;
 use thiserror::Error;
 
+pub use self::compiler::Compiler;
 use super::{EmissionError, Target, c, emitted};
 use crate::array::{Array, with_elem};
 use crate::dtype::DType;
+use crate::escape;
 use crate::passes::Options;
 use crate::program::{Program, check_inputs};
+
+/// The most scratches that a program keeps for further runs.
+const KEPT: usize = 8;
 
 /// The name of the function in C.
 const NAME: &str = "polygrad_program";
@@ -43,8 +57,9 @@ pub enum NativeError {
     Emission(#[from] EmissionError),
     /// There is no compiler of this name.
     #[error(
-        "native: a C compiler must be on the machine, but `{compiler}` cannot be run ({reason}); install one, or name it: \
-         Compiler::new(\"clang\")"
+        "native: a C compiler must be on the machine, but {} cannot be run ({reason}); install one, or name it: \
+         Compiler::new(\"clang\")",
+        escape::quoted(compiler)
     )]
     NoCompiler {
         /// The compiler.
@@ -53,17 +68,43 @@ pub enum NativeError {
         reason: String,
     },
     /// The compiler refuses the emitted C.
-    #[error("native: the C compiler must take the emitted code, but `{compiler}` says: {message}; change its options")]
+    #[error(
+        "native: the C compiler must take the emitted code, but {} says: {message}; change its options",
+        escape::quoted(compiler)
+    )]
     Refused {
         /// The compiler.
         compiler: String,
         /// What the compiler says.
         message: String,
     },
+    /// The compiler takes too long.
+    #[error(
+        "native: the C compiler must end within {limit:?}, but {} does not; allow more by Compiler::time_limit, or choose \
+         a lower level of optimization by Compiler::options",
+        escape::quoted(compiler)
+    )]
+    TimeLimit {
+        /// The compiler.
+        compiler: String,
+        /// The time that it may take.
+        limit: Duration,
+    },
+    /// Others may have written a file or folder of libraries.
+    #[error(
+        "native: only the user may write compiled libraries, since they run in the process, but {path:?} {fact}; remove it, \
+         mend it with chown and chmod, or name another folder"
+    )]
+    Foreign {
+        /// The file or folder.
+        path: PathBuf,
+        /// Its owner, its permissions or its kind.
+        fact: String,
+    },
     /// There is no folder for libraries.
     #[error(
-        "native: compiled libraries need a folder of the user, but neither XDG_CACHE_HOME nor HOME is set; name one: \
-         Compiler::default().folder(..)"
+        "native: compiled libraries need a folder of the user, but neither XDG_CACHE_HOME nor HOME is an absolute path; name \
+         one: Compiler::default().folder(..)"
     )]
     NoFolder,
     /// A file cannot be written or read.
@@ -77,136 +118,16 @@ pub enum NativeError {
         reason: String,
     },
     /// The library cannot be loaded.
-    #[error("native: {path:?} must be a library that can be loaded, but it is not ({reason}); remove the file")]
+    #[error(
+        "native: {path:?} must be a library that can be loaded, but it is not ({reason}); change the options of the compiler, or \
+         name another folder"
+    )]
     Library {
         /// The library.
         path: PathBuf,
         /// The message of the operating system.
         reason: String,
     },
-}
-
-/// The C compiler of the machine, its options, and the folder in which compiled libraries are kept.
-///
-/// ```
-/// use polygrad::emission::Compiler;
-/// let small = Compiler::new("clang").options(["-O1"]).folder("target/native");
-/// assert!(format!("{small:?}").contains("clang"));
-/// ```
-#[derive(Clone, Debug)]
-pub struct Compiler {
-    program: String,
-    options: Vec<String>,
-    folder: Option<PathBuf>,
-}
-
-/// The compiler that the environment variable `CC` names, or else `cc`, with optimization for this processor.
-impl Default for Compiler {
-    fn default() -> Compiler {
-        Compiler::new(&env::var("CC").unwrap_or_else(|_| "cc".into()))
-    }
-}
-
-impl Compiler {
-    /// A compiler by its command, with the options `-O3 -march=native`.
-    ///
-    /// ```
-    /// use polygrad::emission::Compiler;
-    /// let compiler = format!("{:?}", Compiler::new("gcc"));
-    /// assert!(compiler.contains("gcc") && compiler.contains("-march=native"));
-    /// ```
-    pub fn new(command: &str) -> Compiler {
-        let options = ["-O3", "-march=native"].map(String::from).to_vec();
-        Compiler { program: command.to_owned(), options, folder: None }
-    }
-
-    /// These options instead: gcc's and clang's names.
-    ///
-    /// ```
-    /// use polygrad::emission::Compiler;
-    /// let compiler = format!("{:?}", Compiler::new("gcc").options(["-O1"]));
-    /// assert!(compiler.contains("-O1") && !compiler.contains("-O3"));
-    /// ```
-    #[must_use]
-    pub fn options<'a>(mut self, options: impl IntoIterator<Item = &'a str>) -> Compiler {
-        self.options = options.into_iter().map(String::from).collect();
-        self
-    }
-
-    /// This folder for compiled libraries, instead of `polygrad` in the user's folder for caches (`XDG_CACHE_HOME`, or
-    /// `.cache` in `HOME`). Whoever can write there can run code in the process.
-    ///
-    /// ```
-    /// use polygrad::emission::Compiler;
-    /// use polygrad::{Function, tensor};
-    /// let f = Function::stage(|x| x * 2.0, &tensor(1.0));
-    /// let folder = std::env::temp_dir().join(format!("polygrad-folder-{}", std::process::id()));
-    /// # if std::process::Command::new("cc").arg("--version").output().is_err() { return Ok(()); }
-    /// f.native(&Compiler::default().folder(&folder))?;
-    /// // The library and its source.
-    /// assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 2);
-    /// # std::fs::remove_dir_all(&folder).ok();
-    /// # Ok::<(), polygrad::emission::NativeError>(())
-    /// ```
-    #[must_use]
-    pub fn folder(mut self, folder: impl Into<PathBuf>) -> Compiler {
-        self.folder = Some(folder.into());
-        self
-    }
-
-    fn folder_of_libraries(&self) -> Result<PathBuf, NativeError> {
-        let cache = || env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
-        let home = || env::var_os("HOME").map(|home| Path::new(&home).join(".cache"));
-        let own = || cache().or_else(home).map(|folder| folder.join("polygrad"));
-        self.folder.clone().or_else(own).ok_or(NativeError::NoFolder)
-    }
-
-    /// The library with this C, which is compiled unless it is kept already.
-    fn library(&self, code: &str) -> Result<PathBuf, NativeError> {
-        let folder = self.folder_of_libraries()?;
-        let version = self.run(Command::new(&self.program).arg("--version"))?;
-        let whole =
-            format!("{code}\n// {} {}\n/* {} */\n", self.program, self.options.join(" "), version.replace("*/", ""));
-        let mut hasher = DefaultHasher::new();
-        whole.hash(&mut hasher);
-        let stem = format!("{:016x}", hasher.finish());
-        let (source, library) = (folder.join(format!("{stem}.c")), folder.join(format!("{stem}.so")));
-        if library.exists() && fs::read_to_string(&source).is_ok_and(|kept| kept == whole) {
-            return Ok(library);
-        }
-        // Other processes may do the same at this time: each writes files of its own, and renames them.
-        let own = |path: &Path| path.with_extension(format!("{}.tmp.c", std::process::id()));
-        let (source_here, library_here) = (own(&source), own(&library).with_extension("so"));
-        let file = |path: &Path, done: io::Result<()>| {
-            done.map_err(|e| NativeError::File { path: path.to_path_buf(), reason: e.to_string() })
-        };
-        file(&folder, fs::create_dir_all(&folder))?;
-        file(&source_here, fs::write(&source_here, &whole))?;
-        let mut command = Command::new(&self.program);
-        command.args(["-std=c99", "-ffp-contract=off", "-shared", "-fPIC"]).args(&self.options);
-        let done = self.run(command.arg("-o").arg(&library_here).arg(&source_here).arg("-lm"));
-        if let Err(error) = done {
-            let _ = fs::remove_file(&source_here);
-            return Err(error);
-        }
-        file(&library, fs::rename(&library_here, &library))?;
-        file(&source, fs::rename(&source_here, &source))?;
-        Ok(library)
-    }
-
-    /// What a command prints, which must succeed.
-    fn run(&self, command: &mut Command) -> Result<String, NativeError> {
-        let compiler = || self.program.clone();
-        let done =
-            command.output().map_err(|e| NativeError::NoCompiler { compiler: compiler(), reason: e.to_string() })?;
-        match done.status.success() {
-            true => Ok(String::from_utf8_lossy(&done.stdout).into_owned()),
-            false => {
-                let message = String::from_utf8_lossy(&done.stderr).trim().to_owned();
-                Err(NativeError::Refused { compiler: compiler(), message })
-            }
-        }
-    }
 }
 
 /// The function of a library: the addresses of inputs and of outputs, and the scratch.
@@ -290,7 +211,11 @@ impl NativeProgram {
         let mut results: Vec<Array> =
             self.program.outputs().iter().map(|slot| Array::zeros(&slot.shape, slot.dtype)).collect();
         self.call(inputs, &mut results, &mut scratch);
-        self.idle().push(scratch);
+        let mut idle = self.idle();
+        if idle.len() < KEPT {
+            idle.push(scratch);
+        }
+        drop(idle);
         results
     }
 
@@ -371,12 +296,10 @@ impl Program {
         let source = emitted(self, &signature, options, Target::C)?;
         let code = source.code.replacen(&format!("#include \"{NAME}.h\"\n"), &source.header, 1);
         let code = format!("{code}\n{}", c::entry(self, &signature, source.scratch_bytes > 0));
-        let path = compiler.library(&code)?;
-        let fault = |e: libloading::Error| NativeError::Library { path: path.clone(), reason: e.to_string() };
-        // SAFETY: the library was compiled from the emitted C, which has no initializers.
-        let library = unsafe { Library::new(&path) }.map_err(fault)?;
+        let (library, path) = compiler.library(&code)?;
         // SAFETY: the emitted C defines a function of this name and type.
         let entry = unsafe { library.get::<Entry>(format!("{NAME}_entry").as_bytes()) };
+        let fault = |e: libloading::Error| NativeError::Library { path, reason: e.to_string() };
         let entry = *entry.map_err(fault)?;
         let words = source.scratch_bytes.div_ceil(8);
         Ok(NativeProgram { program: self.clone(), entry, words, idle: Mutex::new(Vec::new()), _library: library })
