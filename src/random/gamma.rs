@@ -1,10 +1,13 @@
 //! Draws of gamma and beta distributions, with derivatives in their shapes.
 //!
 //! Law: a draw is by rejection (G. Marsaglia, W. W. Tsang, *A simple method for generating gamma variables*, ACM
-//! Transactions on Mathematical Software 26, 2000), a loop that ends when each element is accepted; its derivative is
+//! Transactions on Mathematical Software 26, 2000), a loop that ends when each element is accepted, and after [`TRIPS`]
+//! trips whatever the shapes are; its derivative is
 //! not that of the loop, but that of the distribution at the draw (M. Figurnov, S. Mohamed, A. Mnih, *Implicit
 //! reparameterization gradients*, NeurIPS 2018, equation 5): `dx/da = -(dP/da) / p`, with the distribution function
-//! `P(a, x)` and the density `p`. It is a formula of rows, so it has derivatives of every order.
+//! `P(a, x)` and the density `p`. It is a formula of rows, so it has derivatives of every order. For large shapes the
+//! distribution is that of a cube of a normal number (E. B. Wilson, M. M. Hilferty, *The distribution of chi-square*,
+//! Proceedings of the National Academy of Sciences 17, 1931).
 
 use super::Key;
 use super::draws::same_shapes;
@@ -19,11 +22,23 @@ use crate::tensor::{Tensor, while_loop};
 /// The number of points of the quadrature.
 const POINTS: usize = 64;
 
+/// The most trips of a rejection. For each shape more than 95 of 100 proposals are accepted, so fewer than one in
+/// 10^80 draws needs more trips; such a draw is NaN.
+const TRIPS: i64 = 64;
+
+/// The shapes above which the derivative is that of Wilson and Hilferty's approximation. Its relative error falls with
+/// the shape `a` as `a^-1.5`; that of the integral grows as `sqrt(a)` times the rounding of `ln a`. Here they meet.
+fn large<E: Float>() -> E {
+    E::of_f64(if E::DTYPE == DType::F32 { 2e3 } else { 2e7 })
+}
+
 impl<T: BaseTensor> Key<T> {
     /// Numbers of the gamma distribution with these shapes and scale 1, with derivatives in the shapes.
     ///
     /// The derivative of a draw `x` in its shape `a` moves `x` so that its probability stays: of every order, in both
-    /// modes. A shape that is not positive gives NaN; for shapes far below 1 most draws underflow to 0.
+    /// modes. For shapes far below 1 most draws underflow to 0.
+    ///
+    /// A shape that is 0, negative or NaN gives NaN. An infinite shape gives infinity, whose derivative is NaN.
     ///
     /// ```
     /// use polygrad::random::Key;
@@ -37,7 +52,8 @@ impl<T: BaseTensor> Key<T> {
         self.log_gamma(shapes).exp()
     }
 
-    /// The logarithms of the numbers of [`gamma`](Key::gamma), which do not underflow.
+    /// The logarithms of the numbers of [`gamma`](Key::gamma). They do not underflow; below -1e308 (for `f32` -1e38),
+    /// as for the smallest shapes, they are -inf, and their derivatives infinite or NaN.
     ///
     /// ```
     /// use polygrad::random::Key;
@@ -58,6 +74,9 @@ impl<T: BaseTensor> Key<T> {
 
     /// Numbers of the beta distribution with these shapes, `x / (x + y)` for two draws of gamma distributions, with
     /// derivatives in both shapes.
+    ///
+    /// A shape that is 0, negative or NaN gives NaN. With one infinite shape the draw is 1 or 0, with two it is NaN,
+    /// and so it is where both logarithms are -inf.
     ///
     /// ```
     /// use polygrad::random::Key;
@@ -87,10 +106,11 @@ fn drawn<T: BaseTensor, E: Float, const D: usize>(key: &Key<T>, a: &Tensor<T, D,
     let [boost, trips] = key.split();
     let d = small.select(a + one, a) - c;
     let scale = (&d * E::of_f64(9.0)).sqrt().recip();
-    let start = (Tensor::constant(0_i64), Tensor::zeros(a.shape()), a.gt(E::ZERO));
-    let (_, accepted, _) = while_loop(
+    let infinite = a.eq(E::infinity());
+    let start = (Tensor::constant(0_i64), Tensor::zeros(a.shape()), a.gt(E::ZERO) & !&infinite);
+    let (_, accepted, open) = while_loop(
         start,
-        |(_, _, open): &Proposals<T, D, E>| open.any(),
+        |(trip, _, open): &Proposals<T, D, E>| open.any() & trip.lt(TRIPS),
         |(trip, accepted, open)| {
             let [of_normal, of_uniform] = trips.fold_in(&trip).split();
             let z = of_normal.normal_as::<E, D>(a.shape());
@@ -109,19 +129,37 @@ fn drawn<T: BaseTensor, E: Float, const D: usize>(key: &Key<T>, a: &Tensor<T, D,
     // 1 - u is in (0, 1].
     let u = -boost.uniform_as::<E, D>(a.shape());
     let power = small.select(u.log1p() / small.select(a, one), E::ZERO);
-    a.gt(E::ZERO).select(accepted.ln() + power, E::nan())
+    let drawn = (a.gt(E::ZERO) & !open).select(accepted.ln() + power, E::nan());
+    infinite.select(a, drawn)
 }
 
 /// The derivative of the logarithm `y` of a draw in its shape `a`, at a fixed probability.
+fn shape_derivative<T: BaseTensor, E: Float, const D: usize>(
+    a: &Tensor<T, D, E>,
+    y: &Tensor<T, D, E>,
+) -> Tensor<T, D, E> {
+    let far = a.gt(large::<E>());
+    // Each formula sees arguments at which it is finite, also where the other one is taken.
+    let near = integral(&far.select(Tensor::full(a.shape(), E::ONE), a), &far.select(Tensor::zeros(a.shape()), y));
+    let [of, log] = [far.select(a, large::<E>()), far.select(y, large::<E>().ln())];
+    far.select(cube(&of, &log), near)
+}
+
+/// [`shape_derivative`] for large shapes, with `y = ln a + 3 ln c`, `c = 1 - 1/(9 a) + z / (3 sqrt a)`, at a fixed `z`.
+fn cube<T: BaseTensor, E: Float, const D: usize>(a: &Tensor<T, D, E>, y: &Tensor<T, D, E>) -> Tensor<T, D, E> {
+    let [third, half, sixth] = [1.0 / 3.0, 0.5, 1.0 / 6.0].map(E::of_f64);
+    let inverse = ((a.ln() - y) * third).exp();
+    let over = a.recip();
+    ((&over * sixth + E::of_f64(1.5)) * inverse - half) * over
+}
+
+/// [`shape_derivative`] by quadrature.
 ///
 /// With `t = x e^w` in the integral of `dp/da` up to `x = e^y`, or from `x` on, it is
 /// `s` times the integral over `v > 0` of `exp(a w - x (e^w - 1)) (y + w - digamma(a))`, `w = s v`, where `s` is -1 for
 /// the integral up to `x`, taken for `x <= a`, and 1 for that from `x` on. The exponent falls and is concave. The
 /// integral ends where the integrand is negligible, and is computed by Gauss and Legendre's rule.
-fn shape_derivative<T: BaseTensor, E: Float, const D: usize>(
-    a: &Tensor<T, D, E>,
-    y: &Tensor<T, D, E>,
-) -> Tensor<T, D, E> {
+fn integral<T: BaseTensor, E: Float, const D: usize>(a: &Tensor<T, D, E>, y: &Tensor<T, D, E>) -> Tensor<T, D, E> {
     let shape = a.shape();
     let n = size(&shape);
     let (a, y) = (a.reshape([n]), y.reshape([n]));
@@ -135,8 +173,8 @@ fn shape_derivative<T: BaseTensor, E: Float, const D: usize>(
     let exponent = beside(&a) * &w - beside(&x) * w.expm1();
     let terms = exponent.exp() * (beside(&(&y - a.digamma())) + &w);
     let weights: Tensor<T, 2, E> = Tensor::constant(weights).replicate(n);
-    let integral: Tensor<T, 1, E> = (terms * weights).sum_axis(1);
-    (integral * sign * end).reshape(shape)
+    let sum: Tensor<T, 1, E> = (terms * weights).sum_axis(1);
+    (sum * sign * end).reshape(shape)
 }
 
 /// Where the exponent of the integrand of [`shape_derivative`] is as low as that of negligible numbers: by Newton's

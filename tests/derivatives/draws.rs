@@ -6,8 +6,8 @@ use std::f64::consts::PI;
 
 use polygrad::random::Key;
 use polygrad::{
-    BaseTensor, Concrete, Float, Function, Tensor, assert_gradient, concat, fold, grad, hessian, jacobian, jvp, map,
-    tensor, vmap,
+    BaseTensor, Concrete, DType, Float, Function, Tensor, assert_gradient, concat, fold, grad, hessian, jacobian, jvp,
+    map, tensor, vmap,
 };
 
 use crate::support::assert_close;
@@ -224,6 +224,61 @@ fn derivatives_of_gamma_draws_keep_the_probability() {
     assert!(none.is_nan().all().item());
     let small = Key::<Concrete>::new(1).beta(&tensor([1e-5, 1e-5]), &tensor([1e-5, 1e-5]));
     assert!((small.eq(0.0) | small.eq(1.0)).all().item());
+}
+
+/// The loop of a rejection ends for each shape, and says NaN or infinity where there is no distribution.
+#[test]
+fn shapes_at_the_ends_of_floats_are_drawn() {
+    fn of<E: Float>(largest: f64, least: f64) {
+        let number = |x: f64| E::of_f64(x);
+        let (inf, k) = (f64::INFINITY, key(3));
+        let all = |shapes: &[f64]| {
+            let a = Tensor::<Concrete, 1, E>::new([shapes.len()], shapes.iter().map(|x| number(*x)).collect());
+            let slopes = grad(|a: &Tensor<_, 1, E>| Key::new(3).log_gamma(a).sum(), &a);
+            (k.gamma(&a), k.log_gamma(&a), slopes)
+        };
+        let none = all(&[f64::NAN, 0.0, -0.0, -1.0, -least, -inf]);
+        assert!(none.0.is_nan().all().item() && none.1.is_nan().all().item() && none.2.is_nan().all().item());
+        let (x, log, slope) = all(&[inf, largest, largest / 4.0, largest * 1e-6, least, 2.0]);
+        let [x, log, slope] = [x, log, slope].map(|v| v.to_vec().into_iter().map(|x| x.as_f64()).collect::<Vec<_>>());
+        assert!(x[0] == inf && log[0] == inf && slope[0].is_nan());
+        for (k, a) in [largest, largest / 4.0, largest * 1e-6].into_iter().enumerate() {
+            // The distribution is as narrow as rounding, so the logarithm of a draw is that of the shape.
+            let near = |x: f64, y: f64| (x / y - 1.0).abs() < 1e3 * if E::DTYPE == DType::F32 { 1e-7 } else { 1e-15 };
+            assert!(near(log[k + 1], a.ln()) && (near(slope[k + 1], 1.0 / a) || 1.0 / a < least), "{a}");
+        }
+        assert!(x[4] == 0.0 && log[4] < -1e30 && x[5].is_finite() && slope[5].is_finite());
+        assert!(slope[4].is_nan() || slope[4] > 1e30);
+        let with = |a: f64, b: f64| {
+            let [a, b] = [a, b].map(|x| Tensor::<Concrete, 1, E>::full([1], number(x)));
+            k.beta(&a, &b).at([0]).item().as_f64()
+        };
+        assert_eq!((with(inf, 2.0), with(2.0, inf), with(largest, 1.0)), (1.0, 0.0, 1.0));
+        assert!(with(inf, inf).is_nan() && with(f64::NAN, 1.0).is_nan() && with(1.0, -1.0).is_nan());
+    }
+    of::<f64>(f64::MAX, f64::MIN_POSITIVE);
+    of::<f32>(f64::from(f32::MAX), f64::from(f32::MIN_POSITIVE));
+    // Recorded, and beside others: one shape does not keep the loop of all.
+    let mixed = tensor([f64::INFINITY, 2.0, f64::NAN, 0.5]);
+    let f = Function::value_and_grad(|a: &Tensor<_, 1>| Key::new(3).log_gamma(&a.slice(0, 1..2)).sum(), &mixed);
+    let draws = Function::stage(|a: &Tensor<_, 1>| Key::new(3).gamma(a), &mixed).run(&mixed).expect("draws");
+    assert_eq!(draws.is_finite(), tensor([false, true, false, true]));
+    assert!(f.run(&mixed).expect("a gradient").1.at([1]).item().is_finite());
+}
+
+/// Large shapes: `a dx/da / x`, computed with 40 digits by mpmath from the integral of `dP/da` at the draw.
+#[test]
+fn derivatives_in_large_shapes() {
+    let expected = [1.0024622956051464, 1.000004944888431, 0.99992145548139075, 1.0000283336360768, 1.0];
+    let a = tensor([1e4, 1e7, 5e7, 1e9, 1e300]);
+    let slopes = grad(|a| Key::new(1).log_gamma(a).sum(), &a) * &a;
+    assert!((slopes - tensor(expected)).abs().lt(1e-10).all().item());
+    let a: Tensor<_, 1, f32> = tensor([1.9e3, 5e3, 1e5]);
+    let slopes = grad(|a: &Tensor<_, 1, f32>| Key::new(1).log_gamma(a).sum(), &a) * &a;
+    assert!((slopes - tensor([1.0026268742160782, 1.0010543109400134, 1.000178909919297])).abs().lt(2e-6).all().item());
+    // x = a (1 + O(1 / sqrt a)), so its second derivative is that of the logarithm.
+    let second = hessian(|a: &Tensor<_, 0>| Key::new(1).log_gamma(&a.reshape([1])).sum(), &tensor(1e12)).item() * 1e24;
+    assert!((second + 1.0).abs() < 1e-5, "{second}");
 }
 
 #[test]
