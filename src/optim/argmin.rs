@@ -1,7 +1,9 @@
 //! Problems for the solvers of the crate `argmin`: L-BFGS, Newton-CG, trust regions and others.
 //!
-//! Law: value, gradient and Hessian-vector products are those of one [`FlatFunction`], compiled at their first use. No
-//! Hessian matrix is computed: the solvers get a [`HessianAt`], a point, and each product with it runs a program.
+//! Laws: value, gradient and Hessian-vector products are those of one [`FlatFunction`], compiled at their first use. No
+//! Hessian matrix is computed: the solvers get a [`HessianAt`], a point, and each product with it runs a program. A
+//! solver never sees a number that is not finite: it would compare it, and a line search by comparisons with NaN does
+//! not end, whatever bound of iterations the executor has. The evaluation is an error that names the point.
 
 use std::sync::Arc;
 
@@ -20,6 +22,9 @@ use crate::tree::Tree;
 /// [`tree`](Problem::tree) turns the vector that a solver returns into parameters. The traits `CostFunction`,
 /// `Gradient` and `Hessian` are implemented.
 ///
+/// A cost, gradient or Hessian that is not finite is an error, which ends the solver and names the point: a line search
+/// that compares with NaN would not end, whatever the executor's bound of iterations.
+///
 /// ```
 /// use argmin::core::Executor;
 /// use argmin::solver::{linesearch::MoreThuenteLineSearch, quasinewton::LBFGS};
@@ -37,6 +42,25 @@ use crate::tree::Tree;
 /// let found = Executor::new(problem, solver).configure(|state| state.param(start).max_iters(100)).run()?;
 /// let best = found.state.best_param.expect("a point");
 /// assert!(best.iter().all(|x| (x - 1.0).abs() < 1e-6));
+/// # Ok::<(), argmin::core::Error>(())
+/// ```
+///
+/// A search that leaves the domain of the objective ends with words: an error of the executor, or, where a solver hands
+/// on what stopped its line search, the reason of its end.
+///
+/// ```
+/// use argmin::core::Executor;
+/// use argmin::solver::{linesearch::MoreThuenteLineSearch, quasinewton::LBFGS};
+/// use polygrad::optim::argmin::Problem;
+/// use polygrad::{Tensor, tensor};
+///
+/// let objective = |x: &Tensor<_, 1>| ((x - 3.0).square() * 1000.0 - (10.0 - x).sqrt()).sum();
+/// let problem = Problem::new(objective, &tensor([0.0]));
+/// let start = problem.start();
+/// let solver = LBFGS::new(MoreThuenteLineSearch::new(), 5);
+/// let run = Executor::new(problem, solver).configure(|state| state.param(start)).run()?;
+/// let reason = run.state.termination_status.to_string();
+/// assert!(reason.contains("cost: the objective must be finite where a solver evaluates it, but it is NaN at"), "{reason}");
 /// # Ok::<(), argmin::core::Error>(())
 /// ```
 pub struct Problem<P> {
@@ -138,13 +162,37 @@ fn fitting<P>(function: &FlatFunction<P>, x: &[f64]) -> Result<(), Error> {
     Ok(())
 }
 
+/// The largest number of coordinates of a point in a message.
+const SHOWN: usize = 8;
+
+/// The error of an evaluation that is not finite.
+#[cold]
+fn not_finite(verb: &str, fact: &str, x: &[f64]) -> Error {
+    let few: Vec<String> = x.iter().take(SHOWN).map(|x| format!("{x:?}")).collect();
+    let more = if x.len() > SHOWN { format!(", .. of {} numbers", x.len()) } else { String::new() };
+    let point = format!("[{}{more}]", few.join(", "));
+    Error::msg(format!(
+        "{verb}: the objective must be finite where a solver evaluates it, but {fact} at {point}; keep the parameters in \
+         the domain by a function such as `exp`, start elsewhere, or ask `polygrad::inspect::first_nan` which operation \
+         it is"
+    ))
+}
+
 impl<P> CostFunction for Problem<P> {
     type Param = Vec<f64>;
     type Output = f64;
 
+    /// The objective.
+    ///
+    /// # Errors
+    /// When the vector has not as many elements as the parameters, or the objective is not finite there.
     fn cost(&self, x: &Vec<f64>) -> Result<f64, Error> {
         fitting(&self.function, x)?;
-        Ok(self.function.value(x))
+        let cost = self.function.value(x);
+        if !cost.is_finite() {
+            return Err(not_finite("cost", &format!("it is {cost:?}"), x));
+        }
+        Ok(cost)
     }
 }
 
@@ -152,10 +200,21 @@ impl<P> Gradient for Problem<P> {
     type Param = Vec<f64>;
     type Gradient = Vec<f64>;
 
+    /// The gradient of the objective.
+    ///
+    /// # Errors
+    /// When the vector has not as many elements as the parameters, or the gradient is not finite there, or so large that
+    /// its squared norm is not.
     fn gradient(&self, x: &Vec<f64>) -> Result<Vec<f64>, Error> {
         fitting(&self.function, x)?;
         let mut gradient = vec![0.0; x.len()];
         self.function.grad(x, &mut gradient);
+        if let Some((k, slope)) = gradient.iter().enumerate().find(|(_, slope)| !slope.is_finite()) {
+            return Err(not_finite("gradient", &format!("element {k} of its gradient is {slope:?}"), x));
+        }
+        if !gradient.iter().map(|slope| slope * slope).sum::<f64>().is_finite() {
+            return Err(not_finite("gradient", "the squared norm of its gradient is infinite", x));
+        }
         Ok(gradient)
     }
 }
@@ -164,9 +223,19 @@ impl<P> Hessian for Problem<P> {
     type Param = Vec<f64>;
     type Hessian = HessianAt<P>;
 
+    /// The Hessian of the objective, as a map of vectors.
+    ///
+    /// # Errors
+    /// When the vector has not as many elements as the parameters, or the Hessian is not finite there, which its product
+    /// with ones shows.
     fn hessian(&self, x: &Vec<f64>) -> Result<HessianAt<P>, Error> {
         fitting(&self.function, x)?;
-        Ok(HessianAt { function: self.function.clone(), at: x.clone() })
+        let hessian = HessianAt { function: self.function.clone(), at: x.clone() };
+        let sums = hessian.dot(&vec![1.0; x.len()]);
+        if let Some((k, sum)) = sums.iter().enumerate().find(|(_, sum)| !sum.is_finite()) {
+            return Err(not_finite("hessian", &format!("row {k} of its Hessian has the sum {sum:?}"), x));
+        }
+        Ok(hessian)
     }
 }
 
