@@ -163,17 +163,17 @@ impl Compiler {
         let by = by.iter().map(String::as_str).chain(identity.version.lines());
         let by: String = by.map(|line| format!("// {}\n", escape::c(line))).collect();
         let source = format!("{code}\n{by}");
-        let place = store.place(&source);
-        if place.is_kept()? {
+        let stored = store.library(&source);
+        if stored.is_kept()? {
             // Of what a library needs, something may be gone.
-            if let Ok(library) = loaded(place.library()) {
-                return Ok((library, place.library().to_path_buf()));
+            if let Ok(library) = loaded(stored.path()) {
+                return Ok((library, stored.path().to_path_buf()));
             }
         }
         let attempt = self.compiled(&store, &source)?;
         let library = loaded(&attempt.library())?;
-        place.keep(&attempt)?;
-        Ok((library, place.library().to_path_buf()))
+        stored.keep(&attempt)?;
+        Ok((library, stored.path().to_path_buf()))
     }
 
     /// A compiled source.

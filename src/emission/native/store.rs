@@ -31,7 +31,7 @@ fn file_error(path: &Path) -> impl Fn(io::Error) -> NativeError {
 
 /// What is wrong with the owner or the permissions of a file or folder.
 #[cfg(unix)]
-fn strange(data: &fs::Metadata) -> Option<String> {
+fn not_private(data: &fs::Metadata) -> Option<String> {
     use std::os::unix::fs::MetadataExt as _;
     let (owner, user, mode) = (data.uid(), super::process::unix::user(), data.mode() & 0o7777);
     match () {
@@ -42,7 +42,7 @@ fn strange(data: &fs::Metadata) -> Option<String> {
 }
 
 #[cfg(not(unix))]
-fn strange(_: &fs::Metadata) -> Option<String> {
+fn not_private(_: &fs::Metadata) -> Option<String> {
     None
 }
 
@@ -56,7 +56,7 @@ fn is_own(path: &Path) -> Result<bool, NativeError> {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(false),
         Err(e) => return Err(file_error(path)(e)),
     };
-    let fact = if data.is_file() { strange(&data) } else { Some("is not an ordinary file".into()) };
+    let fact = if data.is_file() { not_private(&data) } else { Some("is not an ordinary file".into()) };
     fact.map_or(Ok(true), |fact| Err(NativeError::Foreign { path: path.to_path_buf(), fact }))
 }
 
@@ -92,19 +92,19 @@ impl Store {
         let folder = std::path::absolute(folder).map_err(file_error(folder))?;
         private().recursive(true).create(&folder).map_err(file_error(&folder))?;
         let data = fs::metadata(&folder).map_err(file_error(&folder))?;
-        match strange(&data) {
+        match not_private(&data) {
             Some(fact) => Err(NativeError::Foreign { path: folder, fact }),
             None => Ok(Store(folder)),
         }
     }
 
-    /// The place of the library of a source.
-    pub(super) fn place(&self, source: &str) -> Place {
+    /// The library of a source, which need not be there.
+    pub(super) fn library(&self, source: &str) -> StoredLibrary {
         let mut hasher = DefaultHasher::new();
         source.hash(&mut hasher);
         let stem = format!("{:016x}", hasher.finish());
         let [record, library] = ["c", "so"].map(|extension| self.0.join(&stem).with_extension(extension));
-        Place { record, library, source: source.to_owned() }
+        StoredLibrary { record, library, source: source.to_owned() }
     }
 
     /// A folder for one attempt to compile.
@@ -171,8 +171,8 @@ impl Drop for Attempt {
     }
 }
 
-/// The place of a library and of its source.
-pub(super) struct Place {
+/// A library and its source in the folder.
+pub(super) struct StoredLibrary {
     record: PathBuf,
     library: PathBuf,
     source: String,
@@ -185,8 +185,8 @@ fn digest(library: &[u8]) -> String {
     format!("// The library has {} bytes with the hash {:016x}.\n", library.len(), hasher.finish())
 }
 
-impl Place {
-    pub(super) fn library(&self) -> &Path {
+impl StoredLibrary {
+    pub(super) fn path(&self) -> &Path {
         &self.library
     }
 
@@ -259,34 +259,34 @@ mod tests {
     fn only_whole_files_of_the_source_are_kept() {
         let at = folder("whole");
         let store = Store::new(&at).expect("a folder of the user");
-        let place = store.place("int f;\n");
-        assert!(!place.is_kept().expect("it can be read"));
+        let stored = store.library("int f;\n");
+        assert!(!stored.is_kept().expect("it can be read"));
         let keep = || {
             let attempt = store.attempt().expect("a folder");
             attempt.write("int f;\n").expect("the source is written");
             fs::write(attempt.library(), [7; 1000]).expect("the library is written");
-            place.keep(&attempt).expect("it is kept");
+            stored.keep(&attempt).expect("it is kept");
         };
         keep();
-        assert!(place.is_kept().expect("it can be read"));
-        assert!(!store.place("int g;\n").is_kept().expect("it can be read"));
+        assert!(stored.is_kept().expect("it can be read"));
+        assert!(!store.library("int g;\n").is_kept().expect("it can be read"));
         // Cut at every length, longer, and changed.
         for cut in [0, 1, 500, 999] {
-            fs::write(&place.library, vec![7; cut]).expect("the library is cut");
-            assert!(!place.is_kept().expect("it can be read"), "{cut}");
+            fs::write(&stored.library, vec![7; cut]).expect("the library is cut");
+            assert!(!stored.is_kept().expect("it can be read"), "{cut}");
         }
         for changed in [vec![7; 1001], [vec![7; 999], vec![8]].concat()] {
-            fs::write(&place.library, changed).expect("the library is changed");
-            assert!(!place.is_kept().expect("it can be read"));
+            fs::write(&stored.library, changed).expect("the library is changed");
+            assert!(!stored.is_kept().expect("it can be read"));
         }
         keep();
-        let record = fs::read(&place.record).expect("the record");
+        let record = fs::read(&stored.record).expect("the record");
         for cut in 0..record.len() {
-            fs::write(&place.record, &record[..cut]).expect("the record is cut");
-            assert!(!place.is_kept().expect("it can be read"), "{cut}");
+            fs::write(&stored.record, &record[..cut]).expect("the record is cut");
+            assert!(!stored.is_kept().expect("it can be read"), "{cut}");
         }
         keep();
-        assert!(place.is_kept().expect("it can be read"));
+        assert!(stored.is_kept().expect("it can be read"));
         assert_eq!(fs::read_dir(&at).expect("a folder").count(), 2, "a library and its source");
         fs::remove_dir_all(&at).expect("the folder was made");
     }
@@ -300,21 +300,21 @@ mod tests {
         let mode = |path: &Path, mode: u32| {
             fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("the mode is changed");
         };
-        let place = store.place("int f;\n");
+        let stored = store.library("int f;\n");
         let attempt = store.attempt().expect("a folder");
         attempt.write("int f;\n").expect("the source is written");
         fs::write(attempt.library(), [7; 10]).expect("the library is written");
-        place.keep(&attempt).expect("it is kept");
+        stored.keep(&attempt).expect("it is kept");
         drop(attempt);
-        for path in [&place.library, &place.record] {
+        for path in [&stored.library, &stored.record] {
             for strange in [0o702, 0o720, 0o777] {
                 mode(path, strange);
-                let fault = place.is_kept().expect_err("others can write it");
+                let fault = stored.is_kept().expect_err("others can write it");
                 assert!(matches!(&fault, NativeError::Foreign { path: of, .. } if of == path), "{fault}");
             }
             mode(path, 0o700);
         }
-        assert!(place.is_kept().expect("it can be read"));
+        assert!(stored.is_kept().expect("it can be read"));
         for strange in [0o777, 0o770, 0o1777] {
             mode(&at, strange);
             let fault = Store::new(&at).expect_err("others can write there");
@@ -323,15 +323,15 @@ mod tests {
         mode(&at, 0o700);
         // A link may lead to what somebody else can write.
         let real = at.join("real.so");
-        fs::rename(&place.library, &real).expect("it is there");
-        symlink(&real, &place.library).expect("a link is made");
-        assert!(matches!(place.is_kept(), Err(NativeError::Foreign { .. })));
+        fs::rename(&stored.library, &real).expect("it is there");
+        symlink(&real, &stored.library).expect("a link is made");
+        assert!(matches!(stored.is_kept(), Err(NativeError::Foreign { .. })));
         // Of another user; only root can give files away.
-        fs::remove_file(&place.library).expect("the link is there");
-        fs::rename(&real, &place.library).expect("it is there");
-        for path in [&place.library, &at] {
+        fs::remove_file(&stored.library).expect("the link is there");
+        fs::rename(&real, &stored.library).expect("it is there");
+        for path in [&stored.library, &at] {
             if std::os::unix::fs::chown(path, Some(12345), None).is_ok() {
-                let fault = Store::new(&at).and_then(|_| place.is_kept()).expect_err("it is of another user");
+                let fault = Store::new(&at).and_then(|_| stored.is_kept()).expect_err("it is of another user");
                 assert!(fault.to_string().contains("belongs to the user 12345"), "{fault}");
                 std::os::unix::fs::chown(path, Some(super::super::process::unix::user()), None)
                     .expect("it is given back");

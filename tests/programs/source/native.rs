@@ -322,16 +322,16 @@ mod store {
         let compiler = Compiler::new("cc").options(["-O0"]).folder(&folder);
         works(&compiler).expect("it is compiled");
         let [library] = &ending(&folder, ".so")[..] else { panic!("one library") };
-        let whole = fs::read(library).expect("it can be read");
-        let mut changed = whole.clone();
-        changed[whole.len() / 2] ^= 1;
-        for broken in [&whole[..0], &whole[..4096], &whole[..whole.len() - 1], &changed] {
+        let original = fs::read(library).expect("it can be read");
+        let mut changed = original.clone();
+        changed[original.len() / 2] ^= 1;
+        for broken in [&original[..0], &original[..4096], &original[..original.len() - 1], &changed] {
             // As a crash would leave it: not a change of the file that this process has loaded.
             fs::remove_file(library).expect("it is there");
             fs::write(library, broken).expect("the library is cut");
             fs::set_permissions(library, fs::Permissions::from_mode(0o600)).expect("the mode is changed");
             works(&compiler).expect("it is compiled again");
-            assert_eq!(fs::read(library).expect("it can be read"), whole, "the same library");
+            assert_eq!(fs::read(library).expect("it can be read"), original, "the same library");
         }
         for source in ending(&folder, ".c") {
             fs::remove_file(source).expect("it is there");
