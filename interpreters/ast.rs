@@ -153,7 +153,7 @@ impl BaseTensor for Term {
         let start = Term::now();
         let variables: Vec<Term> = init.iter().map(|x| Term::variable(x.sizes(), x.element_type())).collect();
         let next = step(variables.clone());
-        kinds::or_panic(kinds::try_carry("while_loop", init.iter().map(kind), next.iter().map(kind)));
+        kinds::while_carry(init.iter().map(kind), next.iter().map(kind));
         let (body, captured) = Term::closure(&variables, &next, start);
         match Custom::while_loop("while", body, most) {
             Ok(custom) => Term::custom(&Arc::new(custom), &[init, captured].concat()),

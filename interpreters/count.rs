@@ -393,7 +393,7 @@ impl<T: BaseTensor> BaseTensor for Count<T> {
 
     /// Counted as its primal program; the values are those of `T`, which may differentiate by the rule.
     fn custom(rule: &Arc<Custom>, args: &[Self]) -> Vec<Self> {
-        let primal = quietly(|| rule.value(args.to_vec()));
+        let primal = quietly(|| rule.observed(args.to_vec()));
         counts(T::custom(rule, &values(args)), steps(&primal))
     }
 

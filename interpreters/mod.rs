@@ -41,7 +41,7 @@ pub mod jet;
 mod level;
 pub mod rounding;
 mod scattered;
-mod scope;
+pub mod scope;
 pub mod shapes;
 mod span;
 pub mod sparsity;

@@ -25,7 +25,16 @@ impl Drop for Leave {
 }
 
 /// Runs `f` while a new `S` observes values of type `V`, and returns that observer, too.
-pub(super) fn observed<V: 'static, S: Default + 'static, R>(f: impl FnOnce() -> R) -> (R, S) {
+///
+/// ```
+/// use polygrad::interpreters::scope::{observed, observer};
+/// struct Counted;
+/// // An operation of an interpreter whose values are of type `Counted` counts itself.
+/// let operation = || observer::<Counted, usize, _>(|count| *count += 1);
+/// let ((), count) = observed::<Counted, usize, _>(|| (0..3).for_each(|_| _ = operation()));
+/// assert_eq!(count, 3);
+/// ```
+pub fn observed<V: 'static, S: Default + 'static, R>(f: impl FnOnce() -> R) -> (R, S) {
     let observer = Rc::new(RefCell::new(S::default()));
     RUNNING.with_borrow_mut(|running| running.push((TypeId::of::<V>(), observer.clone())));
     let leave = Leave;
@@ -35,7 +44,14 @@ pub(super) fn observed<V: 'static, S: Default + 'static, R>(f: impl FnOnce() -> 
 }
 
 /// Calls `f` on the observer of values of type `V`; `None` if there is none.
-pub(super) fn observer<V: 'static, S: 'static, R>(f: impl FnOnce(&mut S) -> R) -> Option<R> {
+///
+/// ```
+/// use polygrad::interpreters::scope::{observed, observer};
+/// struct Counted;
+/// assert_eq!(observer::<Counted, usize, _>(|count| *count), None);
+/// assert_eq!(observed::<Counted, usize, _>(|| observer::<Counted, usize, _>(|count| *count)).0, Some(0));
+/// ```
+pub fn observer<V: 'static, S: 'static, R>(f: impl FnOnce(&mut S) -> R) -> Option<R> {
     let found = RUNNING.with_borrow(|running| {
         let entry = running.iter().rev().find(|(of, _)| *of == TypeId::of::<V>())?;
         entry.1.clone().downcast::<RefCell<S>>().ok()

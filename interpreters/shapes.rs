@@ -128,11 +128,7 @@ impl BaseTensor for Shapes {
 
     /// The step runs once.
     fn repeat(_most: Option<usize>, init: Vec<Self>, step: WhileFn<'_, Self>) -> Vec<Self> {
-        kinds::or_panic(kinds::try_carry(
-            "while_loop",
-            init.iter().map(Shapes::kind),
-            step(init.clone()).iter().map(Shapes::kind),
-        ));
+        kinds::while_carry(init.iter().map(Shapes::kind), step(init.clone()).iter().map(Shapes::kind));
         init
     }
 

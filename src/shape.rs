@@ -113,9 +113,18 @@ fn too_many_axes(op: &str, rank: usize) -> String {
 }
 
 /// Panics unless an array can have this shape, which is that of a result of `op`.
+///
+/// ```
+/// use polygrad::shape::check_possible;
+/// check_possible("tile", &[2, 3]);
+/// assert!(std::panic::catch_unwind(|| check_possible("tile", &[1 << 40, 1 << 40])).is_err());
+/// ```
+///
+/// # Panics
+/// When [`is_possible`] does not hold.
 #[inline]
 #[track_caller]
-pub(crate) fn check_possible(op: &str, shape: &[usize]) {
+pub fn check_possible(op: &str, shape: &[usize]) {
     if !is_possible(shape) {
         mistake(&impossible(op, shape));
     }

@@ -8,6 +8,10 @@
 //! which runs the function again and is itself a function without rules. The linear program is traced once. Forwards, a
 //! while loop runs again as a loop over values and tangents, which ends where the loop ends, with or without a bound.
 //!
+//! If values are known, a while loop runs at dual numbers, trip by trip, as the loop of the host language does
+//! ([`BaseTensor::repeat`]): with or without a bound. In the body of a loop that is recorded, one without a bound keeps
+//! its arguments, and runs so in the reverse pass.
+//!
 //! A function that solves linear equations becomes a term that is linear in the right-hand side, whose transposed
 //! evaluation solves the transposed equations; the tangents of the other arguments change the right-hand side.
 //!
@@ -20,7 +24,7 @@ use super::delta::{Delta, Edge, Factor, SharedTerm, fresh, mapped, mapped_option
 use super::pull::{Env, Residual, Update, values};
 use super::push::{TermTangents, one};
 use super::{ADVal, Sweep, are_constants, constants, factors, outputs, primals, site, terms};
-use crate::base::{BaseTensor, attributed};
+use crate::base::{Again, BaseTensor, Staging, attributed};
 use crate::checkpoint::bounded;
 use crate::dtype::DType;
 use crate::ops::{Binary, Guard};
@@ -35,6 +39,8 @@ pub(super) struct Ruled<F, R> {
     args: Vec<F>,
     results: Vec<F>,
     to: Vec<Option<R>>,
+    /// Whether a loop without a bound runs again at dual numbers, trip by trip, since known values determine its end.
+    by_trips: bool,
 }
 
 fn zeros<T: BaseTensor>(slot: &Slot) -> T {
@@ -48,6 +54,7 @@ impl<F, R> Ruled<F, R> {
             args: mapped(&self.args, f),
             results: mapped(&self.results, f),
             to: mapped_options(&self.to, r),
+            by_trips: self.by_trips,
         }
     }
 
@@ -76,6 +83,9 @@ impl<F, R> Ruled<F, R> {
         if let Some(back) = self.rule.transposed() {
             let (Some(Some(ct)), [Some(to)]) = (cts.pop(), &self.to[..]) else { return };
             return emit(to, Update::Add(self.solved(&back, env, ct)));
+        }
+        if self.by_trips {
+            return self.pull_trips(env, cts, emit);
         }
         if has_no_rules(&self.rule) {
             return self.pull_again(env, cts, emit);
@@ -133,7 +143,7 @@ impl<F, R> Ruled<F, R> {
 impl<F, R> Ruled<F, R> {
     /// Whether the term has no transposed evaluation.
     pub(super) fn is_unbounded(&self) -> bool {
-        self.rule.is_unbounded()
+        self.rule.is_unbounded() && !self.by_trips
     }
 
     /// The solution of linear equations, from the values kept in the term and the right-hand side.
@@ -157,6 +167,28 @@ impl<F, R> Ruled<F, R> {
         cts.resize_with(self.rule.primal().outputs().len(), || None);
         let linear = transposed_rule(&self.rule, &are_some(&self.to), &are_some(&cts));
         let mut cotangents = linear.applied(self.known(env), cts).into_iter();
+        present(&self.to, &mut |to| {
+            if let Some(ct) = cotangents.next() {
+                emit(to, Update::Add(ct));
+            }
+        });
+    }
+
+    /// Runs the function again at dual numbers, whose loops end where known values say. A differentiation of this run
+    /// keeps what the run takes ([`BaseTensor::again`]): residuals of the same kinds in all trips of a loop around it.
+    fn pull_trips<'d, T: BaseTensor>(
+        &'d self,
+        env: &Env<'_, T>,
+        cts: Vec<Option<T>>,
+        emit: &mut dyn FnMut(&'d R, Update<T>),
+    ) where
+        F: Residual<T>,
+    {
+        let (rule, moving, given) = (self.rule.clone(), are_some(&self.to), are_some(&cts));
+        let mut inputs = values(&self.args, env);
+        inputs.extend(cts.into_iter().flatten());
+        let again: Again<T> = Rc::new(move |inputs| cotangents_of_trips(&rule, &moving, &given, inputs));
+        let mut cotangents = T::again(&again, &inputs).into_iter();
         present(&self.to, &mut |to| {
             if let Some(ct) = cotangents.next() {
                 emit(to, Update::Add(ct));
@@ -230,6 +262,19 @@ impl Taking {
         }
         T::custom(&self.rule, &taken)
     }
+}
+
+/// The cotangents of the `moving` arguments, from the arguments and the given cotangents of results.
+fn cotangents_of_trips<T: BaseTensor>(rule: &Custom, moving: &[bool], given: &[bool], inputs: &[T]) -> Vec<T> {
+    let (x, y_bar) = inputs.split_at(moving.len());
+    let (mut sweep, mut args) = (Sweep::new(), Vec::with_capacity(x.len()));
+    for (k, x) in x.iter().enumerate() {
+        args.push(if moving[k] { sweep.input(x) } else { ADVal::constant_of(x.clone()) });
+    }
+    let mut y = rule.value(args);
+    let mut which = given.iter();
+    y.retain(|_| which.next().is_some_and(|given| *given));
+    sweep.pull(&y, y_bar.to_vec())
 }
 
 /// Whether the derivative of a function is that of its program.
@@ -316,8 +361,15 @@ pub(super) fn forward_rule(rule: &Custom) -> &crate::program::Program {
 /// A function with rules, applied to dual numbers.
 #[track_caller]
 pub(super) fn apply<T: BaseTensor>(rule: &Arc<Custom>, args: &[ADVal<T>]) -> Vec<ADVal<T>> {
+    let still = are_constants(args);
+    let known = !still && has_no_rules(rule) && are_known(args);
+    // The trips that known values determine are those of the loop in the host language. In the body of a loop, all
+    // trips record residuals of the same kinds: there the arguments alone are kept.
+    if known && rule.is_while() && !ADVal::<T>::runs_all_trips() {
+        return rule.value(args.to_vec());
+    }
     let results = T::custom(rule, &primals(args));
-    if are_constants(args) {
+    if still {
         return constants(results);
     }
     if rule.jvp().is_some() && rule.vjp().is_none() {
@@ -336,13 +388,19 @@ pub(super) fn apply<T: BaseTensor>(rule: &Arc<Custom>, args: &[ADVal<T>]) -> Vec
     } else {
         rule.clone()
     };
-    let mut term = Ruled { rule: again, args: factors(args), results: Vec::new(), to: terms(args) };
+    let by_trips = known && rule.is_unbounded();
+    let mut term = Ruled { rule: again, args: factors(args), results: Vec::new(), to: terms(args), by_trips };
     if !has_no_rules(rule) {
         for y in &results {
             term.results.push(Factor { value: y.clone(), id: fresh() });
         }
     }
     outputs(results, Delta::Custom(Box::new(term)))
+}
+
+/// Whether all values are known numbers, which determine the trips of loops.
+fn are_known<T: BaseTensor>(args: &[ADVal<T>]) -> bool {
+    !T::records() && args.iter().all(|arg| arg.primal.peek().is_some())
 }
 
 /// A solution of linear equations.
@@ -360,7 +418,8 @@ fn solution<T: BaseTensor>(rule: &Arc<Custom>, change: &Program, args: &[ADVal<T
         right_dot = right_dot.binary(Binary::Sub, &change[0]);
     }
     let Some(to) = &right_dot.node else { return ADVal::constant_of(y) };
-    let term = Ruled { rule: rule.clone(), args: factors(&known), results: Vec::new(), to: vec![Some(to.clone())] };
+    let to = vec![Some(to.clone())];
+    let term = Ruled { rule: rule.clone(), args: factors(&known), results: Vec::new(), to, by_trips: false };
     let site = y.site();
     let of =
         Rc::new(SharedTerm { id: fresh(), dtype: DType::F64, site, shape: None, delta: Delta::Custom(Box::new(term)) });

@@ -48,7 +48,7 @@ use crate::escape;
 use crate::kernels::loop_nest::Nest;
 use crate::ops::{Binary, Call, Compare, Contract, Discrete, IntBinary, Linear, Matrix, Reduce, Unary, View, kinds};
 use crate::program::repeat::{held, known};
-use crate::program::{Custom, CustomKind, interpret};
+use crate::program::{Custom, CustomKind};
 use crate::shape::{Shape, size};
 use crate::taps::{fail, is_quiet, quietly};
 use interval::{ANYTHING, Interval};
@@ -569,11 +569,7 @@ impl BaseTensor for Enclosure {
         if let CustomKind::Rules { .. } = rule.kind() {
             jumps::found();
         }
-        let CustomKind::While { most } = rule.kind() else { return interpret(rule.primal(), args.to_vec()) };
-        let (carry, captured) = args.split_at(rule.primal().outputs().len());
-        Self::repeat(*most, carry.to_vec(), &mut |carry| {
-            interpret(rule.primal(), carry.into_iter().chain(captured.iter().cloned()).collect())
-        })
+        rule.value(args.to_vec())
     }
 }
 

@@ -23,10 +23,10 @@ use super::super::level::{self, ESCAPED, LevelId, Moving, Owner, Within, fresh};
 use super::series::{self, add, scaled, select};
 use super::{Expansion, Jet, MIXED, message};
 use crate::array::Array;
-use crate::base::{BaseTensor, Group, Report, Staging, Trip, TripFn, WhileFn};
+use crate::base::{BaseTensor, Group, Report, Staging, Trip, TripFn, WhileFn, repeat_grouped};
 use crate::dtype::DType;
 use crate::ops::{Binary, Call, Contract, Discrete, Linear, Reduce, Unary, View};
-use crate::program::{Custom, CustomKind, Op, Term, interpret};
+use crate::program::{Custom, CustomKind, Op, Term};
 use crate::shape::{Shape, Show};
 use crate::source::Site;
 
@@ -425,13 +425,7 @@ impl<T: BaseTensor> BaseTensor for Collapsed<T> {
             return T::custom(rule, &primals(args)).into_iter().map(Collapsed::constant_of).collect();
         }
         match rule.kind() {
-            CustomKind::Checkpointed => interpret(rule.primal(), args.to_vec()),
-            CustomKind::While { most } => {
-                let (carry, captured) = args.split_at(rule.primal().outputs().len());
-                Self::repeat(*most, carry.to_vec(), &mut |carry| {
-                    interpret(rule.primal(), carry.into_iter().chain(captured.iter().cloned()).collect())
-                })
-            }
+            CustomKind::Checkpointed | CustomKind::While { .. } => rule.value(args.to_vec()),
             CustomKind::Solve(_) | CustomKind::Rules { .. } => {
                 by_directions(args, T::custom(rule, &primals(args)), &|x| Jet::custom(rule, x))
             }
@@ -455,19 +449,13 @@ impl<T: BaseTensor> BaseTensor for Collapsed<T> {
     /// One loop of `T` over primals and coefficients side by side, in which each float has coefficients.
     fn repeat(most: Option<usize>, init: Vec<Self>, step: WhileFn<'_, Self>) -> Vec<Self> {
         let level = LevelId { owner: Owner::Sweep(RUNNING.get().0), within: Within::NO_LOOP };
-        let floats: Vec<bool> = init.iter().map(|c| c.dtype().is_float()).collect();
-        let flat = |carry: Vec<Self>| -> Vec<T> {
-            carry.into_iter().zip(&floats).flat_map(|(c, float)| c.grouped(*float)).collect()
+        let group = |c: Self| {
+            let moves = c.dtype().is_float();
+            c.grouped(moves)
         };
-        let values = |flat: Vec<T>| -> Vec<Self> {
-            let mut flat = flat.into_iter();
-            let mut next = |float: &bool| {
-                let group: Group<T> = flat.by_ref().take(if *float { 3 } else { 1 }).collect();
-                Collapsed::of_group(group, level)
-            };
-            floats.iter().map(&mut next).collect()
-        };
-        values(T::repeat(most, flat(init), &mut |carry| flat(step(values(carry)))))
+        let groups = |carry: Vec<Self>| carry.into_iter().map(group).collect::<Vec<Group<T>>>();
+        let values = |groups: Vec<Group<T>>| groups.into_iter().map(|g| Collapsed::of_group(g, level)).collect();
+        values(repeat_grouped(most, groups(init), &mut |carry| groups(step(values(carry)))))
     }
 }
 

@@ -26,7 +26,7 @@ use crate::dtype::DType;
 use crate::linalg::rules;
 use crate::ops::{Binary, Call, Contract, Discrete, Linear, Reduce, Unary};
 use crate::program::repeat::held;
-use crate::program::{Custom, CustomKind, NodeId, Op, Program, Term, interpret};
+use crate::program::{Custom, NodeId, Op, Program, Term, interpret};
 use crate::shape::Show;
 use crate::source::Site;
 pub(crate) use collapsed::{Collapsed, Directions};
@@ -409,14 +409,8 @@ impl<T: BaseTensor> BaseTensor for Jet<T> {
         if args.iter().all(|a| a.rest.is_none()) {
             return T::custom(rule, &primals(args)).into_iter().map(Jet::constant_of).collect();
         }
-        if rule.is_checkpointed() {
-            return interpret(rule.primal(), args.to_vec());
-        }
-        if let CustomKind::While { most } = rule.kind() {
-            let (carry, captured) = args.split_at(rule.primal().outputs().len());
-            return Self::repeat(*most, carry.to_vec(), &mut |carry| {
-                interpret(rule.primal(), carry.into_iter().chain(captured.iter().cloned()).collect())
-            });
+        if rule.is_checkpointed() || rule.is_while() {
+            return rule.value(args.to_vec());
         }
         if let Some(equations) = rule.solves() {
             let results = T::custom(rule, &primals(args));

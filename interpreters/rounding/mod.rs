@@ -42,8 +42,8 @@ use crate::dtype::DType;
 use crate::ops::{
     Binary, Call, Contract, Discrete, FloatStep, Guard, Linear, Matrix, Partial, Reduce, Unary, fourier_error,
 };
+use crate::program::Custom;
 use crate::program::repeat::{held, known};
-use crate::program::{Custom, CustomKind, interpret};
 use crate::shape::size;
 use crate::source::Site;
 use kernel::{RoundingUnit, add, of_sum, rounded, times};
@@ -420,11 +420,7 @@ impl<T: Bounded> BaseTensor for Rounding<T> {
 
     /// Evaluates the primal program.
     fn custom(rule: &Arc<Custom>, args: &[Self]) -> Vec<Self> {
-        let CustomKind::While { most } = rule.kind() else { return interpret(rule.primal(), args.to_vec()) };
-        let (carry, captured) = args.split_at(rule.primal().outputs().len());
-        Self::repeat(*most, carry.to_vec(), &mut |carry| {
-            interpret(rule.primal(), carry.into_iter().chain(captured.iter().cloned()).collect())
-        })
+        rule.value(args.to_vec())
     }
 
     /// A sum may begin with `self`, so that each term is rounded at the size of all.

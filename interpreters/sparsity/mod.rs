@@ -23,7 +23,7 @@ use crate::base::{BaseTensor, Report, Staging, Trip, TripFn, WhileFn};
 use crate::dtype::DType;
 use crate::kernels::loop_nest::Nest;
 use crate::ops::{Binary, Call, Contract, Discrete, Linear, Matrix, Reduce, Unary, kinds};
-use crate::program::{Custom, CustomKind, interpret};
+use crate::program::{Custom, interpret};
 use crate::shape::{Shape, size};
 use interning::{Lately, Pairs};
 use sets::{NONE, SetId, Sets};
@@ -597,14 +597,8 @@ impl<T: BaseTensor> BaseTensor for Sparsity<T> {
         if let Some(values) = Sparsity::all_known(args) {
             return T::custom(rule, &values).into_iter().map(Sparsity::of_known).collect();
         }
-        if rule.is_checkpointed() {
-            return interpret(rule.primal(), args.to_vec());
-        }
-        if let CustomKind::While { most } = rule.kind() {
-            let (carry, captured) = args.split_at(rule.primal().outputs().len());
-            return Self::repeat(*most, carry.to_vec(), &mut |carry| {
-                interpret(rule.primal(), carry.into_iter().chain(captured.iter().cloned()).collect())
-            });
+        if rule.is_checkpointed() || rule.is_while() {
+            return rule.value(args.to_vec());
         }
         let slots = rule.primal().outputs();
         let still = |x: &Self| match &x.known {

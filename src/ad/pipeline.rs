@@ -9,7 +9,7 @@
 //! before it is differentiated: a pattern that a pass recognises in a program may not be recognisable in the derivative.
 //! Variables of different functions are different terms, so the derivatives of nested verbs cannot be confused.
 
-use std::any::TypeId;
+use std::any::{TypeId, type_name};
 use std::fmt::Display;
 
 use super::function::derivative_programs::Derived;
@@ -78,7 +78,7 @@ pub(super) fn recorded<T: BaseTensor, P: Tree<T>, Q: Tree<T>, Y: Tree<Term>>(
     for term in &captured {
         match T::captured(term) {
             Some(value) => inputs.push(value),
-            None => panic!("{}", outside(verb)),
+            None => panic!("{}", uncaptured(verb, term, type_name::<T>())),
         }
     }
     (VerbProgram { program, inputs, count }, y)
@@ -122,6 +122,26 @@ fn outside(verb: &str) -> String {
          variable of a loop or of another recorded function that escaped; return it from the step, or lift the arguments, so \
          that the verb is a part of that function"
     )
+}
+
+/// The message for a term that stands for no value of the interpreter `here`: that of an interpreter below may have been
+/// lifted, which `here` does not forward.
+fn uncaptured(verb: &str, term: &Term, here: &str) -> String {
+    match term.captured_type().filter(|lifted| here != *lifted && here.contains(lifted)) {
+        Some(lifted) => format!(
+            "{verb}: an interpreter over another one must say what the values of that one are, but a value of `{}` was lifted, and \
+             `Staging::captured` of `{}` gives none for it; write it as `term.captured_value().or_else(|| T::captured(term).map(..))`",
+            short(lifted),
+            short(here)
+        ),
+        None => outside(verb),
+    }
+}
+
+/// The name of a type without the paths of modules.
+fn short(name: &str) -> String {
+    let apart = |c: char| !(c.is_alphanumeric() || c == '_' || c == ':');
+    name.split_inclusive(apart).map(|part| part.rsplit("::").next().unwrap_or(part)).collect()
 }
 
 impl<T: BaseTensor> VerbProgram<T> {

@@ -1,10 +1,11 @@
-//! Loops of interpreters over `T` whose values are groups of values of `T`, such as a primal and a tangent.
+//! Loops, and while loops, of interpreters over `T` whose values are groups of values of `T`, such as a primal and a tangent.
 //!
 //! Law: a group has the same size in every trip.
 
 use smallvec::SmallVec;
 
 use super::{BaseTensor, Trip};
+use crate::dtype::DType;
 
 /// A value of an interpreter over `T`, as the list of the values of `T` that it consists of.
 ///
@@ -88,6 +89,59 @@ pub fn map_accum_grouped<T: BaseTensor>(
         );
     }
     (grouped(carry, &of_carry), grouped(outputs, &of_outputs.unwrap_or_default()))
+}
+
+/// A while loop of `T` for an interpreter over `T`, whose values are groups of values of `T`: see
+/// [`BaseTensor::repeat`].
+///
+/// The first value of the first group is the mask that says whether another trip runs. `step` takes the carry as groups,
+/// and returns the next carry in groups of the same sizes.
+///
+/// # Panics
+/// When groups differ in size; and where [`BaseTensor::repeat`] does.
+///
+/// ```
+/// use polygrad::base::{Group, repeat_grouped};
+/// use polygrad::{Array, BaseTensor, ops::{Binary, Compare, Discrete}};
+/// // A number that is doubled while it is less than 10, and its derivative in the number at the start.
+/// let (go, start): (Group<Array>, Group<Array>) =
+///     ([Array::scalar(true)].into_iter().collect(), [Array::scalar(3.0), Array::scalar(1.0)].into());
+/// let last = repeat_grouped(None, vec![go, start], &mut |carry| {
+///     let doubled: Group<Array> = carry[1].iter().map(|x| x.binary(Binary::Add, x)).collect();
+///     let less = Array::discrete(&Discrete::Compare(Compare::Lt), &[&doubled[0], &Array::scalar(10.0)]);
+///     vec![[less].into_iter().collect(), doubled]
+/// });
+/// assert_eq!(last[1][..], [Array::scalar(12.0), Array::scalar(4.0)]);
+/// ```
+#[track_caller]
+pub fn repeat_grouped<T: BaseTensor>(
+    most: Option<usize>,
+    init: Vec<Group<T>>,
+    step: &mut dyn FnMut(Vec<Group<T>>) -> Vec<Group<T>>,
+) -> Vec<Group<T>> {
+    let sizes = |groups: &[Group<T>]| groups.iter().map(|group| group.len()).collect::<Vec<usize>>();
+    let of_carry = sizes(&init);
+    let mut misfit: Option<Vec<usize>> = None;
+    let last = T::repeat(most, init.into_iter().flatten().collect(), &mut |mut carry| {
+        let next = step(grouped(carry.clone(), &of_carry));
+        let now = sizes(&next);
+        if of_carry == now {
+            return next.into_iter().flatten().collect();
+        }
+        // The misfit is reported after the loop, which ends here.
+        misfit.get_or_insert(now);
+        if let Some(go) = carry.first_mut() {
+            *go = T::zeros(&[], DType::Bool);
+        }
+        carry
+    });
+    if let Some(now) = misfit {
+        panic!(
+            "repeat_grouped: the step must return the carry in groups as large as those it takes, but groups of {of_carry:?} \
+             become groups of {now:?}; keep together what one value consists of"
+        );
+    }
+    grouped(last, &of_carry)
 }
 
 /// The values in groups of these sizes.

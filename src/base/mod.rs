@@ -27,7 +27,7 @@ use crate::ops::{Binary, Call, Contract, Discrete, Linear, Reduce, Unary};
 use crate::program::Custom;
 use crate::program::repeat::{held, known};
 
-pub use grouped::{Group, GroupedStep, map_accum_grouped};
+pub use grouped::{Group, GroupedStep, map_accum_grouped, repeat_grouped};
 pub use level::{Beyond, Distance, IntoProgram, Level, Lift, Next};
 pub use report::Report;
 pub(crate) use report::attributed;

@@ -45,6 +45,10 @@ pub trait Staging: Sized {
     /// The value that a term stands for, which is an input of a recorded program; `None` for a variable of another
     /// function that is being recorded.
     ///
+    /// By default these are the values of this interpreter. A function that is recorded may also lift values of the
+    /// interpreter below: an interpreter over `T` says what they are here, by
+    /// `term.captured_value().or_else(|| T::captured(term).map(..))`.
+    ///
     /// ```
     /// use polygrad::base::{Report, Staging};
     /// use polygrad::program::Term;
@@ -78,29 +82,60 @@ pub trait Staging: Sized {
     }
 
     /// Whether verbs leave programs as they are written, since this interpreter observes the operations of a program.
-    #[doc(hidden)]
+    ///
+    /// ```
+    /// use polygrad::base::Staging;
+    /// use polygrad::Concrete;
+    /// use polygrad::interpreters::Transcript;
+    /// // A transcript shows the operations of the program that was written.
+    /// assert!(Transcript::<Concrete>::observes() && !Concrete::observes());
+    /// ```
     fn observes() -> bool {
         false
     }
 
     /// Whether a program that is evaluated here runs once, since it is not part of another program: values are known
     /// numbers.
-    #[doc(hidden)]
+    ///
+    /// ```
+    /// use polygrad::base::Staging;
+    /// use polygrad::program::Term;
+    /// use polygrad::Concrete;
+    /// assert!(Concrete::runs_once() && !Term::runs_once());
+    /// ```
     fn runs_once() -> bool {
         false
     }
 
     /// Whether a loop with a condition and a bound runs all its trips, even if known numbers determine its end: in the
-    /// body of a loop that is being recorded, all trips must record the same residuals.
-    #[doc(hidden)]
+    /// body of a loop that is being recorded, all trips must record the same residuals. An interpreter over `T`
+    /// forwards it.
+    ///
+    /// ```
+    /// use polygrad::base::Staging;
+    /// use polygrad::{Concrete, Tensor, direct, fold, tensor};
+    /// assert!(!Concrete::runs_all_trips());
+    /// // In the body of a loop that reverse mode records.
+    /// let x = tensor([1.0, 2.0]);
+    /// direct::grad(|x: &Tensor<_, 1>| fold(0.0, x, |s: Tensor<_, 0>, x| { assert!(all_trips(&s)); s + x }), &x);
+    /// fn all_trips<T: polygrad::BaseTensor>(_: &Tensor<T, 0>) -> bool {
+    ///     T::runs_all_trips()
+    /// }
+    /// ```
     fn runs_all_trips() -> bool {
         false
     }
 
     /// Whether operations are recorded. Then numbers that depend on inputs are unknown (other numbers may be known, and
     /// [`peek`](super::Report::peek) shows them), and operations that the host language repeats are recorded as often
-    /// as they run.
-    #[doc(hidden)]
+    /// as they run. An interpreter over `T` forwards it.
+    ///
+    /// ```
+    /// use polygrad::base::Staging;
+    /// use polygrad::program::Term;
+    /// use polygrad::{Concrete, Dual};
+    /// assert!(Term::records() && Dual::<Term>::records() && !Dual::<Concrete>::records());
+    /// ```
     fn records() -> bool {
         false
     }

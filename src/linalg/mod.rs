@@ -50,7 +50,7 @@ mod checked;
 mod complex;
 mod determinants;
 mod minors;
-pub(crate) mod rules;
+pub mod rules;
 
 pub use checked::MatrixError;
 

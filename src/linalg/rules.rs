@@ -16,12 +16,24 @@ use crate::source::mistake;
 /// A tangent; `None` is zero.
 type Tangent<U> = Option<U>;
 
-/// The tangents of the results of a call, from those of its operands, at least one of which is given.
+/// The tangents of the results `y` of a call on `x`, from the tangents `dx` of the operands; `None` is zero, and one at
+/// least is given. An interpreter that differentiates calls it in [`BaseTensor::call`].
+///
+/// ```
+/// use polygrad::linalg::rules;
+/// use polygrad::ops::{Call, Matrix};
+/// use polygrad::{Array, BaseTensor};
+/// // The inverse has the tangent `-a^-1 da a^-1`.
+/// let inverse = Call::Matrix(Matrix::Inverse);
+/// let (a, da) = (Array::from([[2.0]]), Array::from([[1.0]]));
+/// let y = Array::call(&inverse, &[a.clone()]);
+/// assert_eq!(rules::call(&inverse, &[a], &y, &[Some(da)]), [Some(Array::from([[-0.25]]))]);
+/// ```
 ///
 /// # Panics
 /// When the call has no derivative: it is code of the host.
 #[track_caller]
-pub(crate) fn call<U: BaseTensor>(op: &Call, x: &[U], y: &[U], dx: &[Tangent<U>]) -> Vec<Tangent<U>> {
+pub fn call<U: BaseTensor>(op: &Call, x: &[U], y: &[U], dx: &[Tangent<U>]) -> Vec<Tangent<U>> {
     match op {
         Call::Matrix(op) => tangents(*op, x, y, dx),
         Call::External(external) => mistake(&format!(

@@ -414,6 +414,26 @@ pub fn carry<'a>(
     or_panic(try_carry("map_accum", before, after));
 }
 
+/// Checks what one trip of a `while` loop returned: [`carry`], with the name of that loop in its message.
+///
+/// ```
+/// use polygrad::DType;
+/// use polygrad::ops::kinds;
+/// let (before, after) = ([(&[][..], DType::Bool)], [(&[][..], DType::I64)]);
+/// kinds::while_carry(before.into_iter(), before.into_iter());
+/// assert!(std::panic::catch_unwind(|| kinds::while_carry(before.into_iter(), after.into_iter())).is_err());
+/// ```
+///
+/// # Panics
+/// When a shape or element type changes, or the number of values does.
+#[track_caller]
+pub fn while_carry<'a>(
+    before: impl ExactSizeIterator<Item = Kind<'a>>,
+    after: impl ExactSizeIterator<Item = Kind<'a>>,
+) {
+    or_panic(try_carry("while_loop", before, after));
+}
+
 /// [`carry`] for the loop `op`, with the message as an error.
 pub(crate) fn try_carry<'a>(
     op: &str,

@@ -154,8 +154,14 @@ impl Tap {
         }
     }
 
-    /// The operands that are returned.
-    pub(crate) fn passed<'a, X>(&self, args: &'a [X]) -> &'a [X] {
+    /// The operands that are returned: all but the mask of a check.
+    ///
+    /// ```
+    /// use polygrad::ops::{Tap, TapKind};
+    /// let check = Tap::new(TapKind::Check("x is positive".into()), None);
+    /// assert_eq!(check.passed(&["mask", "x", "y"]), ["x", "y"]);
+    /// ```
+    pub fn passed<'a, X>(&self, args: &'a [X]) -> &'a [X] {
         &args[self.masks()..]
     }
 

@@ -24,8 +24,8 @@ pub(super) enum KnownResults {
     Never,
     /// The values depend on no variable: one for each result, once computed.
     Once(Box<OnceCell<Box<[Array]>>>),
-    /// The term is a variable that stands for this value of an interpreter.
-    Captured(Box<dyn Any>),
+    /// The term is a variable that stands for this value of an interpreter, whose type has this name.
+    Captured(Box<dyn Any>, &'static str),
 }
 
 impl KnownResults {
@@ -70,7 +70,7 @@ impl Term {
     fn computed(&self) -> Option<&[Array]> {
         match self.known() {
             KnownResults::Once(values) => values.get().map(|values| &**values),
-            KnownResults::Never | KnownResults::Captured(_) => None,
+            KnownResults::Never | KnownResults::Captured(..) => None,
         }
     }
 

@@ -21,9 +21,40 @@ pub(crate) fn known<T: BaseTensor>(mask: &T) -> Option<bool> {
 }
 
 impl Custom {
-    /// The results of the function. Where the mask has no known value, or programs are recorded, one trip stands for
-    /// all.
-    pub(crate) fn value<T: BaseTensor>(&self, args: Vec<T>) -> Vec<T> {
+    /// The results of the function at any interpreter, without rules: those of its program, or of the trips of a while
+    /// loop, by [`BaseTensor::repeat`]. It is the right [`BaseTensor::custom`] of an interpreter that computes no
+    /// derivatives.
+    ///
+    /// ```
+    /// use polygrad::ops::{Binary, Compare, Discrete};
+    /// use polygrad::program::{Custom, Term};
+    /// use polygrad::{Array, BaseTensor, DType};
+    /// // Doubles `x` while it is less than 10.
+    /// let (go, x) = (Term::variable(&[], DType::Bool), Term::variable(&[], DType::F64));
+    /// let next = x.binary(Binary::Add, &x);
+    /// let less = Term::discrete(&Discrete::Compare(Compare::Lt), &[&next, &Term::constant(Array::scalar(10.0))]);
+    /// let body = Term::program(&[go, x], &[less, next], &[])?;
+    /// let doubled = Custom::while_loop("doubled", body, None)?;
+    /// assert_eq!(doubled.value(vec![Array::scalar(true), Array::scalar(3.0)])[1], Array::scalar(12.0));
+    /// # Ok::<(), String>(())
+    /// ```
+    ///
+    /// # Panics
+    /// When the arguments do not fit the function; where [`BaseTensor::repeat`] does.
+    #[track_caller]
+    pub fn value<T: BaseTensor>(&self, args: Vec<T>) -> Vec<T> {
+        let CustomKind::While { most } = self.kind() else { return interpret(self.primal(), args) };
+        let mut carry = args;
+        let captured = carry.split_off(self.primal().outputs().len());
+        T::repeat(*most, carry, &mut |mut carry| {
+            carry.extend_from_slice(&captured);
+            interpret(self.primal(), carry)
+        })
+    }
+
+    /// The results of the function for an interpreter that observes operations. Where the mask has no known value, or
+    /// programs are recorded, one trip stands for all.
+    pub(crate) fn observed<T: BaseTensor>(&self, args: Vec<T>) -> Vec<T> {
         let CustomKind::While { most } = self.kind() else { return interpret(self.primal(), args) };
         let most = most.unwrap_or(usize::MAX);
         let mut carry = args;

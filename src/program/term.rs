@@ -105,12 +105,28 @@ impl Term {
     pub(crate) fn captured<T: BaseTensor>(value: T) -> Term {
         let (id, shape, dtype) = (fresh(), Shape::from_slice(value.shape()), value.dtype());
         let (op, place) = (Op::Input(id), place_of(Location::caller()));
-        Term(Rc::new(Traced { id, op, shape, dtype, place, known: KnownResults::Captured(Box::new(value)) }))
+        let known = KnownResults::Captured(Box::new(value), std::any::type_name::<T>());
+        Term(Rc::new(Traced { id, op, shape, dtype, place, known }))
     }
 
-    /// The value for which the variable stands, if that is a value of `T`.
-    pub(crate) fn captured_value<T: BaseTensor>(&self) -> Option<T> {
-        if let KnownResults::Captured(value) = &self.0.known { value.downcast_ref().cloned() } else { None }
+    /// The value for which the variable stands, if that is a value of `T`: one that a recorded function captures, see
+    /// [`Staging::captured`](crate::base::Staging::captured).
+    ///
+    /// ```
+    /// use polygrad::base::{Report, Staging};
+    /// use polygrad::{Array, Concrete, Dual, Lift, Shapes};
+    /// let x: Dual<Concrete> = Dual::lift(Array::scalar(2.0));
+    /// let term = x.recorded();
+    /// assert_eq!(term.captured_value::<Dual<Concrete>>().and_then(|x| x.peek()), Some(Array::scalar(2.0)));
+    /// assert!(term.captured_value::<Shapes>().is_none());
+    /// ```
+    pub fn captured_value<T: BaseTensor>(&self) -> Option<T> {
+        if let KnownResults::Captured(value, _) = &self.0.known { value.downcast_ref().cloned() } else { None }
+    }
+
+    /// The name of the type of the value for which the variable stands.
+    pub(crate) fn captured_type(&self) -> Option<&'static str> {
+        if let KnownResults::Captured(_, name) = self.0.known { Some(name) } else { None }
     }
 
     /// A new variable for each input, or output, of a program.

@@ -9,6 +9,8 @@ mod horde_ad;
 #[allow(dead_code)]
 #[path = "../support/panics.rs"]
 mod panics;
+#[path = "../support/plain.rs"]
+mod plain;
 #[path = "../support/root.rs"]
 mod root;
 #[path = "../support/mod.rs"]
@@ -43,6 +45,7 @@ mod loops;
 mod modes;
 mod ode;
 mod optim;
+mod outside;
 mod repeat;
 mod repeated;
 mod saved;

@@ -3,13 +3,13 @@
 //! Law: they are the loop of the host language, in every interpreter; a bound changes nothing unless it is reached.
 
 use polygrad::backend::compile;
-use polygrad::inspect::{Family, count};
+use polygrad::inspect::{Family, count, debug_lines};
 use polygrad::passes::optimize;
 use polygrad::program::{Program, interpret};
 use polygrad::{
-    Array, BaseTensor, Concrete, Function, FunctionOptions, Mode, Tensor, direct, fold, grad, hessian, hvp, jacobian,
-    jacobian_by, jvp, map, symbolic, tensor, value_and_grad, value_and_jacobian, vjp, vmap, while_loop,
-    while_loop_within,
+    Array, BaseTensor, Concrete, Function, FunctionOptions, Mode, Tensor, build1, checkpoint, direct, fold, grad,
+    hessian, hvp, jacobian, jacobian_by, jvp, map, symbolic, tensor, value_and_grad, value_and_jacobian, vjp, vmap,
+    while_loop, while_loop_within,
 };
 
 use crate::gallery::gradbench::programs::particle;
@@ -123,6 +123,82 @@ fn derivatives_are_those_of_the_trips_that_ran() {
             near(direct::linearize(|a| square(most, a), &a).1(&tensor(1.0)).item(), slope);
         }
     }
+}
+
+/// A program of one number, interpreted.
+fn at<T: BaseTensor>(program: &Program, x: &Number<T>) -> Number<T> {
+    Tensor::from_raw(interpret(program, vec![x.raw().clone()]).remove(0))
+}
+
+/// Interpreted at dual numbers, a recorded loop is the derivative of the function that was recorded: also without a
+/// bound, in loops that end by themselves, in the trips of a `build`, which end at different trips, in a checkpointed
+/// segment, and at every nesting of modes. The first derivative is that of formulas in dual numbers and of differences.
+#[test]
+fn a_recorded_loop_at_dual_numbers_is_the_derivative_of_the_function() {
+    fn squares<T: BaseTensor>(x: &Number<T>) -> Number<T> {
+        while_loop(x, |y| y.lt(100.0), |y: Number<T>| &y * &y + 1.0)
+    }
+    fn within<T: BaseTensor>(x: &Number<T>) -> Number<T> {
+        while_loop_within(50, x, |y| y.lt(100.0), |y: Number<T>| &y * &y + 1.0)
+    }
+    fn nested<T: BaseTensor>(x: &Number<T>) -> Number<T> {
+        while_loop(
+            x,
+            |y: &Number<T>| y.lt(50.0),
+            |y| {
+                let inner = while_loop(&y * 0.5, |z: &Number<T>| z.lt(3.0), |z| z * x + 0.1);
+                y * x + inner
+            },
+        )
+    }
+    fn built<T: BaseTensor>(x: &Number<T>) -> Number<T> {
+        let each = |k: &Tensor<T, 0, i64>| while_loop(x * (k.to_float() + 1.0), |y| y.lt(100.0), |y: Number<T>| &y * x);
+        let y: Tensor<T, 1> = build1(3, |k| each(&k));
+        y.square().sum()
+    }
+    fn segments<T: BaseTensor>(x: &Number<T>) -> Number<T> {
+        checkpoint(2).iterate(4, x, |_, y: Number<T>| squares(&(y.sin() + 1.0)) * 0.01)
+    }
+    let x = tensor(1.5);
+    let close = |a: f64, b: f64| assert!((a - b).abs() <= 1e-9 * b.abs(), "{a} is not {b}");
+    let programs = [
+        (Function::stage(squares, &x), Some(450.9375)),
+        (Function::stage(within, &x), Some(450.9375)),
+        (Function::stage(nested, &x), Some(388.89375)),
+        (Function::stage(built, &x), None),
+        (Function::stage(segments, &x), None),
+    ];
+    for (function, expected) in &programs {
+        let p = function.program();
+        let slope = jvp(|x| at(p, x), &x, &tensor(1.0)).1.item();
+        let second = jvp(|x| jvp(|x| at(p, x), x, &Tensor::scalar(1.0)).1, &x, &tensor(1.0)).1.item();
+        close(slope, expected.unwrap_or(slope));
+        let h = 1e-6;
+        let difference = (at(p, &(&x + h)) - at(p, &(&x - h))).item() / (2.0 * h);
+        assert!((slope - difference).abs() < 1e-4 * slope.abs(), "{slope} is not {difference}");
+        close(direct::grad(|x| at(p, x), &x).item(), slope);
+        close(direct::jvp(|x| at(p, x), &x, &tensor(1.0)).1.item(), slope);
+        close(direct::linearize(|x| at(p, x), &x).1(&tensor(1.0)).item(), slope);
+        close(direct::vjp(|x| at(p, x), &x).1(&tensor(1.0)).item(), slope);
+        let taylor = direct::taylor(|x| at(p, x), &x, &tensor(1.0), 2);
+        close(taylor[1].item(), slope);
+        close(taylor[2].item(), second / 2.0);
+        close(direct::grad(|x| direct::grad(|x| at(p, x), x), &x).item(), second);
+        close(direct::jvp(|x| direct::grad(|x| at(p, x), x), &x, &tensor(1.0)).1.item(), second);
+        close(direct::grad(|x| direct::jvp(|x| at(p, x), x, &Tensor::scalar(1.0)).1, &x).item(), second);
+    }
+}
+
+/// A trip that prints has its effect once, in the run, and none in the reverse pass.
+#[test]
+fn taps_in_trips_have_their_effect_once() {
+    fn watched<T: BaseTensor>(x: &Number<T>) -> Number<T> {
+        while_loop(x, |y| y.lt(100.0), |y: Number<T>| (&y * &y + 1.0).debug("y"))
+    }
+    let f = Function::stage(watched, &tensor(1.5));
+    let (slope, lines) = debug_lines(|| direct::grad(|x| at(f.program(), x), &tensor(1.5)).item());
+    near(slope, 450.9375);
+    assert_eq!(lines.len(), 3, "{lines:?}");
 }
 
 #[test]

@@ -2,9 +2,9 @@
 
 use std::cell::Cell;
 
-use polygrad::base::{Group, map_accum_grouped};
+use polygrad::base::{Group, map_accum_grouped, repeat_grouped};
 use polygrad::ops::{Binary, Call, Contract, Discrete, FloatStep, IntBinary, Linear, Matrix, Reduce, Unary};
-use polygrad::{BaseTensor, DType};
+use polygrad::{Array, BaseTensor, DType};
 
 use crate::log::Log;
 
@@ -101,6 +101,8 @@ pub(crate) fn language<T: BaseTensor>(x: &T, log: &mut Log) {
     let pair = || vec![Group::from_iter([start(), start()])];
     let each = |c: &[Group<T>]| c[0].iter().map(|x| Group::from_iter([x.clone()])).collect();
     log.panics(|| map_accum_grouped::<T>(2, false, pair(), &[], &mut |c, _| (each(&c), vec![])));
+    let go = || Group::from_iter([T::constant(Array::scalar(true))]);
+    log.panics(|| repeat_grouped::<T>(Some(2), vec![go()], &mut |c| vec![[&c[0][..], &c[0][..]].concat().into()]));
 }
 
 /// Outputs that differ in number, and in element type, which only an interpreter that runs all trips can see.

@@ -30,6 +30,8 @@ mod optim;
 mod page;
 #[path = "../support/panics.rs"]
 mod panics;
+#[path = "../support/plain.rs"]
+mod plain;
 mod programs;
 mod refused;
 #[path = "../support/root.rs"]

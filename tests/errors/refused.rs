@@ -26,12 +26,13 @@ fn library() -> PathBuf {
     libraries.max_by_key(built).expect("the library stands beside its tests")
 }
 
-/// The errors of a file, from rustc.
-fn errors(file: &Path) -> Vec<Value> {
+/// What rustc says to a file of another crate: whether it compiles, and the messages.
+fn compiled(file: &Path) -> (bool, Vec<Value>) {
     let library = library();
     let folder = library.parent().expect("a folder");
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-    let out = std::env::temp_dir().join(format!("polygrad-refused-{}", std::process::id()));
+    let name = file.file_stem().unwrap_or_default().to_string_lossy();
+    let out = std::env::temp_dir().join(format!("polygrad-refused-{}-{name}", std::process::id()));
     let output = Command::new(rustc)
         .args(["--edition", "2024", "--crate-type", "lib", "--emit", "metadata", "--error-format", "json", "-o"])
         .arg(&out)
@@ -42,10 +43,17 @@ fn errors(file: &Path) -> Vec<Value> {
         .arg(file)
         .output()
         .expect("rustc runs");
-    assert!(!output.status.success(), "{} compiles", file.display());
+    let _ = fs::remove_file(out);
     let text = String::from_utf8(output.stderr).expect("rustc writes text");
     let all = text.lines().map(|line| serde_json::from_str::<Value>(line).expect("a message of rustc"));
-    all.filter(|message| message["level"] == "error").collect()
+    (output.status.success(), all.filter(|message| message["level"] == "error").collect())
+}
+
+/// The errors of a file, from rustc.
+fn errors(file: &Path) -> Vec<Value> {
+    let (compiles, errors) = compiled(file);
+    assert!(!compiles, "{} compiles", file.display());
+    errors
 }
 
 /// The words without the paths of types: `polygrad::Array` is `Array`.
@@ -149,4 +157,19 @@ fn what_the_compiler_says_is_as_recorded() {
         assert_eq!(now, then, "a message has changed: if it should, run `make bless` and read the difference");
     }
     assert_eq!(text.len(), recorded.len(), "messages have come or gone: run `make bless` and read the difference");
+}
+
+/// The interpreter that the recipe of `docs/interpreter.md` copies needs nothing private: it compiles in another crate as
+/// it is.
+#[test]
+fn the_smallest_interpreter_compiles_in_another_crate() {
+    let source = format!(
+        "#![allow(unused)]\nuse polygrad::{{array, base, dtype, ops, program, shape}};\n#[path = {:?}]\nmod shapes;\n",
+        root().join("interpreters/shapes.rs")
+    );
+    let file = std::env::temp_dir().join(format!("polygrad_outside_{}.rs", std::process::id()));
+    fs::write(&file, source).expect("the file can be written");
+    let (compiles, errors) = compiled(&file);
+    let _ = fs::remove_file(&file);
+    assert!(compiles, "{:?}", errors.iter().map(|error| &error["rendered"]).collect::<Vec<_>>());
 }

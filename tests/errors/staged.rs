@@ -6,12 +6,14 @@ use std::sync::Arc;
 use polygrad::interpreters::Ast;
 use polygrad::program::Custom;
 use polygrad::{
-    BaseTensor, Concrete, DType, Function, FunctionOptions, Mode, Tensor, custom_jvp, custom_vjp, derivative_tensor,
-    direct, external, fold, grad, hessian, hessian_matrix, hvp, jacobian, jacobian_by, jacobian_matrix, jvp,
-    nth_derivative, odeint, root, taylor, tensor, value_and_grad, value_and_grad_with, vjp, while_loop,
+    BaseTensor, Concrete, DType, Dual, Function, FunctionOptions, Mode, Tensor, custom_jvp, custom_vjp,
+    derivative_tensor, direct, external, fold, grad, hessian, hessian_matrix, hvp, jacobian, jacobian_by,
+    jacobian_matrix, jvp, nth_derivative, odeint, root, taylor, tensor, value_and_grad, value_and_grad_with, vjp,
+    while_loop,
 };
 
 use crate::log::Log;
+use crate::plain::Plain;
 
 type Number<T> = Tensor<T, 0>;
 type Vector<T> = Tensor<T, 1>;
@@ -29,6 +31,7 @@ pub(crate) fn verbs(log: &mut Log) {
     log.fails(f.report("no/such/folder/report.html"));
 
     rules(log);
+    lifted_outside(log);
     log.panics(|| jvp(|x: &Vec<Vector<_>>| x[0].sum(), &leaf, &vec![]));
     log.panics(|| jvp(|x: &Vector<_>| x.sum(), &v, &tensor([1.0])));
 
@@ -110,6 +113,16 @@ fn levels(log: &RefCell<&mut Log>) {
         outer.clone()
     };
     grad(inner, &one);
+}
+
+/// A lifted value at an interpreter that does not say what it is there.
+fn lifted_outside(log: &mut Log) {
+    let one = &tensor(1.0);
+    let slope = |x: &Number<Dual<Concrete>>| {
+        log.panics(|| grad(|z: &Number<_>| z * x.lift(), &Tensor::from_raw(Plain(x.raw().clone()))));
+        x.clone()
+    };
+    direct::jvp(slope, one, one);
 }
 
 /// A program that takes an element out of its loop.
