@@ -41,6 +41,7 @@ mod checkpoint;
 mod cost;
 pub mod dtype;
 pub mod emission;
+mod errors;
 mod escape;
 pub mod export;
 // Pages alone: a change of a page does not compile the library again.

@@ -14,6 +14,7 @@ use super::delta::{Delta, Edge, Factor, Given, Id, SharedTerm};
 use super::push::indices;
 use crate::base::BaseTensor;
 use crate::dtype::DType;
+use crate::errors::debug_by_display;
 use crate::interpreters::scattered::Scattered;
 use crate::ops::Linear;
 use crate::shape::{Shape, Show};
@@ -326,7 +327,7 @@ pub(super) fn reverse<T: BaseTensor>(
 /// let fault = sweep.try_pull(&[x], vec![Array::scalar(1.0)]).unwrap_err();
 /// assert!(matches!(fault, Fault::Misfit(_)));
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum Fault {
     /// A cotangent or tangent does not have the shape or element type that it must have.
@@ -362,6 +363,8 @@ pub enum Fault {
     )]
     Outside,
 }
+
+debug_by_display!(Fault);
 
 impl Fault {
     /// An error unless there are as many cotangents as results.

@@ -33,7 +33,8 @@ mod reduce;
 mod sorting;
 mod views;
 
-/// Arrays are the concrete interpreter: operations compute their result at once.
+/// Arrays are the concrete interpreter: operations compute their result at once. It is another name of [`Array`], the name
+/// that rustc shows: `Tensor<Array, 1>` is the type of a vector of known numbers.
 ///
 /// ```
 /// use polygrad::{BaseTensor, Concrete, ops::Unary};

@@ -571,7 +571,7 @@ impl<T: BaseTensor, M: Mark<T>> BaseTensor for Watch<T, M> {
     fn custom(rule: &Arc<Custom>, args: &[Self]) -> Vec<Self> {
         let place = Location::caller();
         let set = |function| observation::<T, M, _>(|seen| std::mem::replace(&mut seen.function, function));
-let before = set(Some((escape::name(rule.name()).into_owned(), place))).flatten();
+        let before = set(Some((escape::name(rule.name()).into_owned(), place))).flatten();
         let observed = quietly(|| rule.observed(args.to_vec()));
         set(before);
         let results = T::custom(rule, &values(args)).into_iter().zip(observed);

@@ -11,6 +11,7 @@ use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind, resume_unwind, s
 use std::sync::Once;
 
 use crate::base::BaseTensor;
+use crate::errors::debug_by_display;
 use crate::interpreters::Shapes;
 use crate::source::SourceLine;
 use crate::tree::Tree;
@@ -23,13 +24,15 @@ use crate::tree::Tree;
 /// assert!(error.message.starts_with("dot: "));
 /// assert!(error.to_string().ends_with(&error.message));
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub struct ShapeError {
     /// The message with which evaluation would panic.
     pub message: String,
     /// The user's line; `None` if another panic hook was installed later that does not call the hook of `check`.
     pub place: Option<SourceLine>,
 }
+
+debug_by_display!(ShapeError);
 
 impl fmt::Display for ShapeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

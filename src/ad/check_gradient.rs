@@ -10,6 +10,7 @@ use std::fmt;
 use crate::array::{Array, Rng};
 use crate::base::{BaseTensor, Lift, Next};
 use crate::dtype::{DType, Float};
+use crate::errors::debug_by_display;
 use crate::interpreters::adval::Sweep;
 use crate::interpreters::dual::Forward;
 use crate::interpreters::{ADVal, Concrete, Dual};
@@ -97,12 +98,7 @@ impl fmt::Display for GradientError {
     }
 }
 
-/// As [`Display`](fmt::Display), so that `unwrap` and tests that return the error print the sentence.
-impl fmt::Debug for GradientError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
+debug_by_display!(GradientError);
 
 impl std::error::Error for GradientError {}
 

@@ -10,6 +10,7 @@ use thiserror::Error;
 
 use super::{Array, Elems, Values};
 use crate::dtype::{DType, Elem};
+use crate::errors::debug_by_display;
 use crate::shape::{self, MAX_RANK, MAX_SIZE};
 
 /// The reason why data cannot be converted to the requested array, or an array to the requested data.
@@ -22,7 +23,7 @@ use crate::shape::{self, MAX_RANK, MAX_SIZE};
 /// let error = Array::try_from(vec![vec![1.0], vec![1.0, 2.0]]).unwrap_err();
 /// assert_eq!(error, ArrayError::Ragged { row: vec![1], needed: 1, given: 2 });
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ArrayError {
     /// The number of elements is not the size of the shape.
@@ -90,6 +91,8 @@ pub enum ArrayError {
     },
 }
 
+debug_by_display!(ArrayError);
+
 /// `1` or `1, 0`: the position of a row.
 fn path(row: &[usize]) -> String {
     row.iter().map(usize::to_string).collect::<Vec<_>>().join(", ")
@@ -148,21 +151,29 @@ macro_rules! nested {
     )* };
 }
 
-nested! {
-    [E: Elem] E, 0, |x| [], vec![x];
-    [E: Elem] Vec<E>, 1, |x| [x.len()], x;
-    [E: Elem] &Vec<E>, 1, |x| [x.len()], x.clone();
-    [E: Elem] &[E], 1, |x| [x.len()], x.to_vec();
-    [E: Elem, const N: usize] [E; N], 1, |x| [N], x.to_vec();
-    [E: Elem, const N: usize] &[E; N], 1, |x| [N], x.to_vec();
-    [E: Elem, const M: usize] Vec<[E; M]>, 2, |x| [x.len(), M], x.as_flattened().to_vec();
-    [E: Elem, const M: usize] &[[E; M]], 2, |x| [x.len(), M], x.as_flattened().to_vec();
-    [E: Elem, const N: usize, const M: usize] [[E; M]; N], 2, |x| [N, M], x.as_flattened().to_vec();
-    [E: Elem, const N: usize, const M: usize, const K: usize] [[[E; K]; M]; N], 3,
-        |x| [N, M, K], x.as_flattened().as_flattened().to_vec();
-    [E: Elem, const N: usize, const M: usize, const K: usize, const J: usize] [[[[E; J]; K]; M]; N], 4,
-        |x| [N, M, K, J], x.as_flattened().as_flattened().as_flattened().to_vec();
+/// Calls a macro with a row for each type of data: its rank, its shape, and its elements as a vector.
+macro_rules! each_data {
+    ($call:ident) => {
+        $call! {
+        [E: Elem] E, 0, |x| [], vec![x];
+        [E: Elem] Vec<E>, 1, |x| [x.len()], x;
+        [E: Elem] &Vec<E>, 1, |x| [x.len()], x.clone();
+        [E: Elem] &[E], 1, |x| [x.len()], x.to_vec();
+        [E: Elem, const N: usize] [E; N], 1, |x| [N], x.to_vec();
+        [E: Elem, const N: usize] &[E; N], 1, |x| [N], x.to_vec();
+        [E: Elem, const M: usize] Vec<[E; M]>, 2, |x| [x.len(), M], x.as_flattened().to_vec();
+        [E: Elem, const M: usize] &[[E; M]], 2, |x| [x.len(), M], x.as_flattened().to_vec();
+        [E: Elem, const N: usize, const M: usize] [[E; M]; N], 2, |x| [N, M], x.as_flattened().to_vec();
+        [E: Elem, const N: usize, const M: usize, const K: usize] [[[E; K]; M]; N], 3,
+            |x| [N, M, K], x.as_flattened().as_flattened().to_vec();
+        [E: Elem, const N: usize, const M: usize, const K: usize, const J: usize] [[[[E; J]; K]; M]; N], 4,
+            |x| [N, M, K, J], x.as_flattened().as_flattened().as_flattened().to_vec();
+        }
+    };
 }
+pub(crate) use each_data;
+
+each_data!(nested);
 
 /// Rank and element type are not checked here, but by the conversion to a tensor.
 impl<const D: usize, E: Elem> Nested<D, E> for Array {

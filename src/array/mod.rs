@@ -24,6 +24,7 @@ mod random;
 #[cfg(feature = "serde")]
 mod serial;
 
+pub(crate) use convert::each_data;
 pub use convert::{ArrayError, Nested};
 pub(crate) use display::ComplexText;
 #[cfg(feature = "rand")]

@@ -53,6 +53,7 @@ use thiserror::Error;
 
 use crate::backend::ir::limits::Limits;
 use crate::backend::plan::lowered;
+use crate::errors::debug_by_display;
 use crate::escape;
 use crate::export::Signature;
 use crate::passes::{self, Options, Phase};
@@ -69,7 +70,7 @@ use signature::ParameterList;
 /// let f = Function::stage(|x| x.sin(), &tensor(1.0));
 /// assert!(matches!(f.to_c("two words"), Err(EmissionError::Name { .. })));
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum EmissionError {
     /// An operation is not written.
@@ -107,6 +108,8 @@ pub enum EmissionError {
         name: String,
     },
 }
+
+debug_by_display!(EmissionError);
 
 /// A program as source code.
 ///

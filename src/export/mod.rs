@@ -35,6 +35,7 @@ use thiserror::Error;
 pub use sharding::{Mesh, ShardingError};
 pub use signature::{Exported, Port, Signature};
 
+use crate::errors::debug_by_display;
 use crate::escape;
 use crate::program::Program;
 use crate::source::{Place, SourceLine};
@@ -48,7 +49,7 @@ use crate::source::{Place, SourceLine};
 /// let refused = f.program().to_stablehlo("model");
 /// assert!(matches!(refused, Err(Unsupported::External { name, .. }) if name == "table"));
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum Unsupported {
     /// The program calls code of the host.
@@ -64,6 +65,8 @@ pub enum Unsupported {
         at: Option<SourceLine>,
     },
 }
+
+debug_by_display!(Unsupported);
 
 impl Unsupported {
     /// The same reason, with this place unless it has one.

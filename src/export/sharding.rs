@@ -13,6 +13,7 @@ use thiserror::Error;
 use super::text::{Ty, list, tensor};
 use super::{Exported, Port, Signature};
 use crate::dtype::DType;
+use crate::errors::debug_by_display;
 use crate::escape;
 
 /// Devices in a grid whose axes have names.
@@ -138,7 +139,7 @@ impl From<Mesh> for Vec<(String, usize)> {
 /// assert!(matches!(uneven, Err(ShardingError::Uneven { axis: 0, parts: 2, .. })));
 /// # Ok::<(), polygrad::export::Unsupported>(())
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ShardingError {
     /// No input or output has this path, or lies below it.
@@ -214,6 +215,8 @@ pub enum ShardingError {
     #[error("sharded: the text must be as it was exported, but it has no line of its function `main`; export it again")]
     Text,
 }
+
+debug_by_display!(ShardingError);
 
 impl Exported {
     /// The program for the devices of a mesh: each triple `(path, axis, name)` divides an axis of the arrays at or

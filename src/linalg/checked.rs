@@ -2,6 +2,7 @@
 
 use crate::array::Array;
 use crate::dtype::Float;
+use crate::errors::debug_by_display;
 use crate::shape::Show;
 use crate::tensor::{Plus, Rank, SideOf, Tensor};
 
@@ -13,7 +14,7 @@ use crate::tensor::{Plus, Rank, SideOf, Tensor};
 /// let error: MatrixError = tensor([[1.0, 2.0], [2.0, 4.0]]).try_inverse().unwrap_err();
 /// assert!(error.to_string().starts_with("inverse: each matrix must be regular, but a matrix is not"));
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{operation}: {requirement}, but {fact}; {way_out}")]
 pub struct MatrixError {
     operation: &'static str,
@@ -21,6 +22,8 @@ pub struct MatrixError {
     fact: String,
     way_out: &'static str,
 }
+
+debug_by_display!(MatrixError);
 
 /// The result, or an error if it or an operand has an element that is not finite.
 fn checked<R>(

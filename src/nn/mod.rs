@@ -73,6 +73,7 @@ mod loss;
 mod normalization;
 mod recurrent;
 
+pub use crate::tensor::Conv;
 pub use attention::{Attention, AttentionMask, attention};
 pub use convolution::{Conv1d, Conv2d};
 pub use dropout::{dropout, dropout_mask};

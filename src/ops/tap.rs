@@ -12,6 +12,7 @@ use super::linear::Linear;
 use crate::array::Array;
 use crate::base::BaseTensor;
 use crate::dtype::DType;
+use crate::errors::debug_by_display;
 use crate::escape;
 use crate::shape::{Shape, Show};
 use crate::source::SourceLine;
@@ -270,7 +271,7 @@ impl Tap {
 /// let Err(RunError::Check(failed)) = f.run(&tensor([1.0, -4.0])) else { panic!("the check holds") };
 /// assert_eq!((&failed.message[..], &failed.element[..]), ("x is not negative", &[1][..]));
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FailedCheck {
     /// The message of the check.
@@ -284,6 +285,8 @@ pub struct FailedCheck {
     /// Where the check was written, if that is known.
     pub at: Option<SourceLine>,
 }
+
+debug_by_display!(FailedCheck);
 
 impl fmt::Display for FailedCheck {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use crate::dtype::DType;
+use crate::errors::debug_by_display;
 
 /// A plugin that cannot be used, a call that it refuses, or buffers that do not fit.
 ///
@@ -11,7 +12,7 @@ use crate::dtype::DType;
 /// let missing = Client::load("/no/such/plugin.so");
 /// assert!(matches!(missing, Err(Error::Library { .. })));
 /// ```
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// No plugin was named.
@@ -183,6 +184,8 @@ pub enum Error {
         given: usize,
     },
 }
+
+debug_by_display!(Error);
 
 fn names() -> String {
     DType::ALL.map(DType::name).join(", ")

@@ -6,12 +6,30 @@ use std::fmt;
 use std::ops::Index;
 
 use super::Tensor;
-use crate::array::{Array, ArrayError, Drawn, Nested};
+use crate::array::{Array, ArrayError, Drawn, Nested, each_data};
 use crate::base::BaseTensor;
 use crate::dtype::Elem;
 use crate::shape::Show;
 
 impl<const D: usize, E: Elem> Tensor<Array, D, E> {
+    /// The tensor of known numbers of this shape with these elements, in row-major order.
+    ///
+    /// As [`tensor`](crate::tensor()), it is not generic in the interpreter, so no type annotation is needed. Generic
+    /// programs use [`Tensor::constant`], of a tensor or of `Array::new(&shape, elements)`.
+    ///
+    /// ```
+    /// use polygrad::{Tensor, tensor};
+    /// let n = 2;
+    /// assert_eq!(Tensor::new([n, n], vec![1.0, 2.0, 3.0, 4.0]), tensor([[1.0, 2.0], [3.0, 4.0]]));
+    /// ```
+    ///
+    /// # Panics
+    /// When the number of elements is not the size of the shape.
+    #[track_caller]
+    pub fn new(shape: [usize; D], elements: Vec<E>) -> Self {
+        Tensor::from_raw(Array::new(&shape, elements))
+    }
+
     /// The numbers in this tensor, as an array.
     ///
     /// ```
@@ -89,6 +107,21 @@ impl<const D: usize, E: Elem> Tensor<Array, D, E> {
         X::try_from(self.raw.clone())
     }
 }
+
+/// Implements the conversion of data to tensors of known numbers.
+macro_rules! from_data {
+    ($( [$($generics:tt)*] $Data:ty, $rank:literal, |$x:ident| $shape:expr, $elements:expr; )*) => { $(
+        /// As [`tensor`](crate::tensor()).
+        impl<$($generics)*> From<$Data> for Tensor<Array, $rank, E> {
+            #[track_caller]
+            fn from(data: $Data) -> Self {
+                Tensor::from_raw(data.into_array())
+            }
+        }
+    )* };
+}
+
+each_data!(from_data);
 
 impl<const D: usize, E> From<&Tensor<Array, D, E>> for Array {
     fn from(t: &Tensor<Array, D, E>) -> Array {

@@ -184,10 +184,11 @@ impl<T: Clone, const D: usize, E> Clone for Tensor<T, D, E> {
 /// The tensor of known numbers written as nested arrays, as a `Vec`, or as one number.
 ///
 /// This constructor is not generic in the interpreter, so no type annotation is needed. Generic programs use
-/// [`Tensor::constant`].
+/// [`Tensor::constant`]. `Tensor::from` takes the same data, and [`Tensor::new`] a shape and a `Vec`.
 ///
 /// ```
-/// use polygrad::tensor;
+/// use polygrad::{Tensor, tensor};
+/// assert_eq!(Tensor::from(vec![1.0, 2.0]), tensor([1.0, 2.0]));
 /// let x = tensor([[1.0, 2.0], [3.0, 4.0]]);
 /// assert_eq!(x.shape(), [2, 2]);
 /// assert_eq!(x.sum().item(), 10.0);
@@ -293,21 +294,6 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
         Tensor::from_raw(T::constant(a.into_array()))
     }
 
-    /// The tensor of this shape with these elements, in row-major order.
-    ///
-    /// ```
-    /// use polygrad::{Concrete, Tensor, tensor};
-    /// let x = Tensor::<Concrete, 2>::new([2, 2], vec![1.0, 2.0, 3.0, 4.0]);
-    /// assert_eq!(x, tensor([[1.0, 2.0], [3.0, 4.0]]));
-    /// ```
-    ///
-    /// # Panics
-    /// When the number of elements is not the size of the shape.
-    #[track_caller]
-    pub fn new(shape: [usize; D], elements: Vec<E>) -> Self {
-        Tensor::from_raw(T::constant(Array::new(&shape, elements)))
-    }
-
     /// The tensor of this shape whose element at each index is the result of a function of the host language.
     ///
     /// ```
@@ -335,7 +321,7 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
                 at[axis] = 0;
             }
         }
-        Tensor::new(shape, elements)
+        Tensor::from_raw(T::constant(Array::new(&shape, elements)))
     }
 
     /// The tensor of this shape in which every element is `x`.

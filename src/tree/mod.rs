@@ -105,6 +105,8 @@ pub use visit::{PathStep, Visitor};
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a tree of tensors of the interpreter `{T}`",
     label = "needs a tensor, a tuple, array, `Vec`, `Option`, `Box` or `BTreeMap` of trees, or a type that derives `Tree`",
+    note = "numbers are trees as tensors: `tensor(1.0)` or `tensor(vec)` in place of a number or a vector of numbers, and `Tensor<T, 0>` in place \
+            of its type",
     note = "a field whose type does not mention the interpreter is plain data; plain data within a tuple or container of trees stands in `Keep`"
 )]
 pub trait Tree<T: BaseTensor>: Sized {

@@ -10,6 +10,7 @@ use thiserror::Error;
 use super::Tree;
 use crate::array::Array;
 use crate::dtype::DType;
+use crate::errors::debug_by_display;
 use crate::escape;
 use crate::shape::Show;
 
@@ -56,7 +57,7 @@ pub struct Parameters {
 /// assert_eq!(error, ParameterError::Missing { name: "1".into() });
 /// # Ok::<(), polygrad::tree::ParameterError>(())
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ParameterError {
     /// Two tensors of a tree have one name.
@@ -106,6 +107,8 @@ pub enum ParameterError {
         fact: String,
     },
 }
+
+debug_by_display!(ParameterError);
 
 impl Parameters {
     /// The tensors of a tree.

@@ -235,6 +235,19 @@ fn the_search_for_a_minimum_goes_down() {
     near("minimum", &x, &tensor([1.0, 1.0]), 1e-8);
 }
 
+/// Objectives of `f32`: the mean of weighted numbers, and its derivative, to the rounding of `f32`.
+#[test]
+fn minima_are_searched_in_single_precision() {
+    let miss = |x: &Tensor<_, 0, f32>, p: &Tensor<_, 1, f32>| (x - p.at([0])).square() + (x - p.at([1])).square() * 3.0;
+    let solver = Solver::default().relative(1e-6);
+    let mean = |p: &Tensor<_, 1, f32>| solver.minimize(miss, &Tensor::scalar(0.0f32), p);
+    let p = tensor([1.0f32, 5.0]);
+    let y: Tensor<Concrete, 0, f32> = solver.minimize(miss, &tensor(0.0f32), &p);
+    assert!((y.item() - 4.0).abs() < 1e-5, "{y}");
+    let slope = grad(mean, &p);
+    assert!((slope - tensor([0.25f32, 0.75])).abs().max_all().item() < 1e-5);
+}
+
 #[test]
 fn the_start_has_no_derivative_and_trees_are_solved() {
     let pair = |(x, y): &(Number<_>, Vector<_>), p: &Number<_>| (x * x - p, y * x - Tensor::constant([1.0, 2.0]));

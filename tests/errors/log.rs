@@ -1,7 +1,7 @@
 //! The messages that were raised, and the places they point to.
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
+use std::fmt::{Debug, Display, Write};
 use std::fs;
 use std::panic::Location;
 
@@ -120,9 +120,12 @@ impl Log {
 
     /// A result that must be an error.
     #[track_caller]
-    pub(crate) fn fails<R, E: ToString>(&mut self, result: Result<R, E>) {
+    pub(crate) fn fails<R, E: Display + Debug>(&mut self, result: Result<R, E>) {
         let Err(e) = result else { panic!("an error was expected") };
         let (case, message) = (Location::caller(), e.to_string());
+        // What `unwrap`, and a `main` that returns the error, print: the words, or a text in quotation marks.
+        let debug = format!("{e:?}");
+        assert!(debug == message || debug == format!("{message:?}"), "an error prints as {debug}");
         let seen = Caught { message, file: case.file().to_string(), line: case.line(), column: case.column() };
         self.add(at_its_call(seen, case));
     }

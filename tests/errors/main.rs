@@ -193,3 +193,27 @@ fn every_message_of_the_sources_has_a_case() {
     }
     assert!(found > 60, "only {found} messages were found");
 }
+
+/// Every error type of the sources prints its words as `Debug`, too.
+#[test]
+fn every_error_prints_its_words() {
+    let (mut files, mut seen) = (Vec::new(), 0);
+    sources(root().join("src"), &mut files);
+    sources(root().join("interpreters"), &mut files);
+    for file in files {
+        let text = fs::read_to_string(&file).expect("the file can be read");
+        let lines: Vec<&str> = text.lines().collect();
+        let derived = |k: &usize| {
+            let list = lines[*k].strip_prefix("#[derive(").and_then(|list| list.strip_suffix(")]"));
+            list.is_some_and(|list| list.split(", ").any(|name| name == "Error" || name == "thiserror::Error"))
+        };
+        let item = |k: usize| lines[k..].iter().find_map(|line| line.strip_prefix("pub ")).expect("an error type");
+        let by_derive = (0..lines.len()).filter(derived).map(|k| item(k).split_whitespace().nth(1).expect("a name"));
+        let by_hand = lines.iter().filter_map(|line| line.strip_prefix("impl std::error::Error for "));
+        for name in by_derive.chain(by_hand.map(|rest| rest.split(' ').next().expect("a name"))) {
+            seen += 1;
+            assert!(text.contains(&format!("debug_by_display!({name});")), "{}: {name}", file.display());
+        }
+    }
+    assert!(seen > 15, "only {seen} error types were found");
+}

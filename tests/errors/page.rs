@@ -50,6 +50,25 @@ fn refused(recorded: &str) -> Vec<(&str, Vec<&str>)> {
     entries.map(|(head, rest)| (head.split_once(": ").map_or(head, |(_, code)| code), rest.lines().collect())).collect()
 }
 
+/// Mistakes at which the library has no word, since rustc stops before it reaches a trait of the library.
+const OF_RUSTC: &str = "
+## What rustc says in words of its own
+
+`Array` is the type of known numbers, and rustc shows this name; `Concrete` is another name of it, for its place among the interpreters. \
+`Tensor<Array, 1>` and `Tensor<Concrete, 1>` are one type. `Term` is the interpreter of the functions that the verbs record.
+
+| rustc says | the cause | the way out |
+|---|---|---|
+| expected `&_`, found floating-point number, at `x > 0.0`; can't compare `&Tensor<..>` with `{float}`, at `x == 0.0` | a comparison of a \
+tensor is no `bool`, and `*x > 0.0` does not help: the numbers are unknown where the program is recorded or differentiated | `x.gt(0.0)` makes a \
+mask, which chooses by `mask.select(a, b)` or `cond(mask, a, b)`; numbers known to the host are compared by `x.item() > 0.0` |
+| expected `f64`, found `Tensor<Array, 0>` | a tensor of rank 0 is no number | `x.item()`, for numbers known to the host |
+| expected `Tensor<Term, 0>`, found `Tensor<Array, 0>` | a tensor of known numbers stands in a function that is recorded | `x.lift()`, or \
+`Tensor::constant(&x)`, or the form of the verb with data, such as `grad_with` |
+| type annotations needed for `Tensor<_, 1>` | `Tensor::zeros`, `from_fn`, `constant` and others are generic in the interpreter, and nothing says \
+which is meant | `Tensor::<Array, 1>::zeros([3])`; `tensor(..)`, `Tensor::new(shape, numbers)` and `Tensor::from(numbers)` are not generic |
+";
+
 fn page() -> String {
     let (errors, refusals) = (read("tests/errors/errors.txt"), read("tests/errors/refused.txt"));
     let mut out = String::from(
@@ -74,6 +93,7 @@ fn page() -> String {
         let notes: Vec<String> = notes.map(cell).collect();
         writeln!(out, "| {} | {} | {} |", code(example), cell(first), notes.join("; ")).expect("a text grows");
     }
+    out += OF_RUSTC;
     out + "\n**Next:** [what to know](guide/conventions.md), [find a NaN](tasks/nan.md) and [levels and lifting](guide/levels.md).\n"
 }
 

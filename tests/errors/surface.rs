@@ -78,7 +78,7 @@ pub(crate) fn surface<T: BaseTensor>(x: &Tensor<T, 2>, log: &mut Log) {
     log.panics(|| x.unstack::<3, 1>());
     log.panics(|| v.up_to(x));
     log.panics(|| x.sum_keep(2));
-    log.panics(|| Tensor::<T, 2>::new([2, 2], vec![1.0]));
+    log.panics(|| Tensor::new([2, 2], vec![1.0]));
     log.panics(|| Tensor::<T, 2>::from_fn([usize::MAX, 2], |_| 0.0));
     log.panics(|| cond::<T, 1, f64>(x.sum().gt(0.0), 1.0, 0.0));
     log.panics(|| stack([v, &x.row(0)]));

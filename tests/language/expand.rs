@@ -85,7 +85,7 @@ fn tensors_are_made_of_elements() {
     assert_eq!(Tensor::from_fn([], |[]| 7), tensor(7));
     assert_eq!(Tensor::<Concrete, 2, bool>::from_fn([2, 0], |_| true).shape(), [2, 0]);
     // Also where a program is differentiated.
-    let g = grad(|x| (x * Tensor::new([2, 1], vec![2.0, 3.0])).sum(), &x);
+    let g = grad(|x| (x * Tensor::constant([[2.0], [3.0]])).sum(), &x);
     assert_eq!(g, tensor([[2.0, 2.0, 2.0], [3.0, 3.0, 3.0]]));
 }
 

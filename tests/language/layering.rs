@@ -144,6 +144,7 @@ fn kernels_are_loops_over_slices() {
 const ROOMS: [&str; 35] = [
     "escape",
     "source",
+    "errors",
     "shape",
     "hash",
     "release",

@@ -178,6 +178,20 @@ fn code_may_be_generic_in_rank_and_element() {
     assert_eq!(generic_in_all(&tensor(0.25f32)), tensor(100.5625f32));
 }
 
+/// Data become tensors of known numbers by three ways, without a word on the interpreter.
+#[test]
+fn tensors_of_data() {
+    let numbers = vec![1.0, 2.0, 3.0, 4.0];
+    assert_eq!(Tensor::from(numbers.clone()), tensor(&numbers));
+    assert_eq!(Tensor::from(&numbers[..2]), tensor([1.0, 2.0]));
+    assert_eq!(Tensor::from(vec![[1.0f32, 2.0], [3.0, 4.0]]), tensor([[1.0f32, 2.0], [3.0, 4.0]]));
+    assert_eq!(Tensor::from([[[1, 2]], [[3, 4]]]), tensor([[[1, 2]], [[3, 4]]]));
+    let one: Tensor<Concrete, 0, bool> = true.into();
+    assert_eq!(one, tensor(true));
+    let n = 2;
+    assert_eq!(Tensor::new([n, n], numbers), tensor([[1.0, 2.0], [3.0, 4.0]]));
+}
+
 #[test]
 fn conversions() {
     let x = tensor([-1.5, 0.25, 2.5]);

@@ -18,6 +18,7 @@ use super::inspect::Cost;
 use crate::array::Array;
 use crate::dtype::DType;
 use crate::emission::Source;
+use crate::errors::debug_by_display;
 use crate::escape;
 use crate::interpreters::{Enclosure, Rounding};
 use crate::ops::{Call, Matrix};
@@ -172,7 +173,7 @@ impl Certificate {
 /// assert_eq!(error, CertificateError::Count { inputs: 1, lower: 0, upper: 0 });
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum CertificateError {
     /// There is not one array per parameter.
@@ -238,6 +239,8 @@ pub enum CertificateError {
         trips: usize,
     },
 }
+
+debug_by_display!(CertificateError);
 
 fn called_at(at: &Option<SourceLine>) -> String {
     at.as_ref().map_or_else(String::new, |at| format!(" (called at {at})"))

@@ -16,6 +16,7 @@ use crate::backend::explain::written;
 use crate::backend::plan::recompute::LeastBytes;
 use crate::backend::{Executable, compile_in_memory, least_memory};
 use crate::checkpoint::Checkpoint;
+use crate::errors::debug_by_display;
 use crate::program::{Op, Program};
 
 /// A bound of [memory](FunctionOptions::memory) that no run keeps, as far as could be found.
@@ -27,7 +28,7 @@ use crate::program::{Op, Program};
 /// assert!(error.asked == 100 && error.least >= 8000);
 /// assert!(error.to_string().starts_with("memory: a run must take at most 100 bytes"));
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MemoryError {
     /// The bound in bytes.
@@ -38,6 +39,8 @@ pub struct MemoryError {
     /// that made them.
     pub live: Vec<String>,
 }
+
+debug_by_display!(MemoryError);
 
 impl fmt::Display for MemoryError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -12,6 +12,7 @@ use thiserror::Error;
 use crate::array::Array;
 use crate::backend::{self, Executable};
 use crate::dtype::DType;
+use crate::errors::debug_by_display;
 use crate::escape;
 use crate::interpreters::adval::Fault;
 use crate::ops::FailedCheck;
@@ -135,7 +136,7 @@ struct Made {
 /// let f = Function::stage(|x: &Tensor<_, 1>| x.sum(), &tensor([1.0, 2.0]));
 /// assert!(matches!(f.run(&tensor([1.0, 2.0, 3.0])), Err(RunError::Input { .. })));
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum RunError {
     /// An input has another shape or element type than in the trace.
@@ -215,6 +216,8 @@ pub enum RunError {
     #[error("{0}")]
     Check(Box<FailedCheck>),
 }
+
+debug_by_display!(RunError);
 
 impl From<Box<FailedCheck>> for RunError {
     fn from(failed: Box<FailedCheck>) -> RunError {

@@ -12,6 +12,7 @@ use super::derivative_programs::Derived;
 use super::{Function, RunError};
 use crate::array::{Array, Rng};
 use crate::dtype::DType;
+use crate::errors::debug_by_display;
 use crate::ops::Call;
 use crate::program::{Op, Program, Slot, run_by};
 use crate::report::{ModeChoice, PatternPicture, ReportFacts};
@@ -27,7 +28,7 @@ use crate::tree::Tree;
 /// let error = f.report("no such folder/page.html").unwrap_err();
 /// assert!(matches!(error, ReportError::File { path, .. } if path == "no such folder/page.html"));
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ReportError {
     /// The file cannot be written.
@@ -44,6 +45,8 @@ pub enum ReportError {
     #[error("{0}")]
     Run(#[from] RunError),
 }
+
+debug_by_display!(ReportError);
 
 /// How long runs may take together, and the most of them.
 const MEASURED: Duration = Duration::from_millis(100);

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use super::symbolic;
 use crate::base::BaseTensor;
-use crate::dtype::DType;
+use crate::dtype::{DType, Float};
 use crate::ops::Unary;
 use crate::program::{Custom, Program, Slot, Term, interpret};
 use crate::shape::{Shape, Show};
@@ -168,9 +168,9 @@ impl Solver {
     /// assert!((x - 2.0).item().abs() < 1e-9);
     /// ```
     #[track_caller]
-    pub fn minimize<T, X, P>(
+    pub fn minimize<T, X, P, E>(
         &self,
-        f: impl Fn(&X::With<Term>, &P::With<Term>) -> Tensor<Term, 0>,
+        f: impl Fn(&X::With<Term>, &P::With<Term>) -> Tensor<Term, 0, E>,
         start: &X,
         parameters: &P,
     ) -> X::With<T>
@@ -178,6 +178,7 @@ impl Solver {
         T: BaseTensor,
         X: Tree<T>,
         P: Tree<T>,
+        E: Float,
     {
         let objective = Recorded::of("minimize", start, parameters, |x, p| vec![f(x, p).into_raw()]);
         let wrt: Vec<usize> = (0..objective.unknowns).collect();
@@ -255,7 +256,7 @@ where
 /// The `x` at which `f(x, p)` has a minimum near `start`, by damped Newton's method, as a function of the parameters
 /// `p`.
 ///
-/// Derivatives are those of the [`root`] of the gradient of `f` in `x`.
+/// Derivatives are those of the [`root`] of the gradient of `f` in `x`. The objective may be a number of `f32` or `f64`.
 ///
 /// ```
 /// use polygrad::{BaseTensor, Tensor, jacobian, minimize, tensor};
@@ -274,8 +275,8 @@ where
 /// # Panics
 /// When `f` uses a value from outside, or looks at values.
 #[track_caller]
-pub fn minimize<T, X, P>(
-    f: impl Fn(&X::With<Term>, &P::With<Term>) -> Tensor<Term, 0>,
+pub fn minimize<T, X, P, E>(
+    f: impl Fn(&X::With<Term>, &P::With<Term>) -> Tensor<Term, 0, E>,
     start: &X,
     parameters: &P,
 ) -> X::With<T>
@@ -283,6 +284,7 @@ where
     T: BaseTensor,
     X: Tree<T>,
     P: Tree<T>,
+    E: Float,
 {
     Solver::default().minimize(f, start, parameters)
 }

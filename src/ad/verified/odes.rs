@@ -16,6 +16,7 @@ use super::super::enclose::box_of;
 use super::{Number, Region, Square, Vector, VectorProgram, ends, exact, like, middle_of, narrowed, number, points};
 use crate::array::Array;
 use crate::dtype::DType;
+use crate::errors::debug_by_display;
 use crate::interpreters::Enclosure;
 use crate::program::{Term, interpret};
 use crate::tensor::Tensor;
@@ -34,7 +35,7 @@ use crate::tree::Tree;
 /// };
 /// assert!(0.9 < time && time <= 1.0);
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Error)]
+#[derive(Clone, Copy, PartialEq, Error)]
 #[non_exhaustive]
 pub enum VerifiedOdeError {
     /// No step proves that solutions exist.
@@ -60,6 +61,8 @@ pub enum VerifiedOdeError {
         time: f64,
     },
 }
+
+debug_by_display!(VerifiedOdeError);
 
 /// Settings of [`verified_odeint`].
 ///

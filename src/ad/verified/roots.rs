@@ -14,6 +14,7 @@ use super::super::enclose::box_of;
 use super::super::pipeline::OfBoth;
 use super::{Region, Square, VectorProgram, ends, exact, like, middle_of, points};
 use crate::array::Array;
+use crate::errors::debug_by_display;
 use crate::interpreters::Enclosure;
 use crate::program::Term;
 use crate::tensor::Tensor;
@@ -27,7 +28,7 @@ use crate::tree::Tree;
 /// assert_eq!(verified_root(f, &tensor(-1.0), &tensor(0.0)), Err(NoProof::NotFinite));
 /// assert!(verified_root(f, &tensor(1.0), &tensor(0.0)).is_ok());
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Copy, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum NoProof {
     /// No box around the point has a proof.
@@ -43,6 +44,8 @@ pub enum NoProof {
     )]
     NotFinite,
 }
+
+debug_by_display!(NoProof);
 
 /// The roots of a function in a box, see [`verified_roots`].
 ///

@@ -30,6 +30,7 @@ pub use self::compiler::Compiler;
 use super::{EmissionError, Target, c, emitted};
 use crate::array::{Array, with_elem};
 use crate::dtype::DType;
+use crate::errors::debug_by_display;
 use crate::escape;
 use crate::passes::Options;
 use crate::program::{Program, check_inputs};
@@ -49,7 +50,7 @@ const NAME: &str = "polygrad_program";
 /// let missing = Compiler::new("no-such-compiler").folder(std::env::temp_dir());
 /// assert!(matches!(f.native(&missing), Err(NativeError::NoCompiler { .. })));
 /// ```
-#[derive(Debug, Error)]
+#[derive(Error)]
 #[non_exhaustive]
 pub enum NativeError {
     /// The program is not written as C.
@@ -129,6 +130,8 @@ pub enum NativeError {
         reason: String,
     },
 }
+
+debug_by_display!(NativeError);
 
 /// The function of a library: the addresses of inputs and of outputs, and the scratch.
 type Entry = unsafe extern "C" fn(*const *const c_void, *const *mut c_void, *mut c_void);

@@ -56,6 +56,10 @@ fn float_index(v: &Known) { v.at([0.5]); }
 fn constant_of_text(v: &Known) { v * Tensor::<_, 1>::constant("1"); }
 fn shape_by_name(rng: &mut array::Rng) { rng.normal("2", 0.0, 1.0); }
 
+// Trees.
+fn numbers_as_argument(v: &Vec<f64>) { grad(|x| x.sum(), v); }
+fn number_as_argument() { grad(|x: &Scalar<_>| x.sin(), &1.0); }
+
 // Letters.
 fn letters_of_another_rank<T: BaseTensor>(m: &Matrix<T>, v: &Vector<T>) { polygrad::einsum!("ij,jk->ik", m, v); }
 
