@@ -42,11 +42,11 @@ pub use interpret::interpret;
 pub use op::{Constant, Loop, Op};
 pub(crate) use rebuild::{Now, Rebuilt};
 use shared::Asked;
-pub(crate) use shared::{Question, part_of, run_by};
+pub(crate) use shared::{Question, part_of, programs_of, run_by};
 #[cfg(feature = "serde")]
 pub(crate) use sized::SavedSize;
 pub use sized::SizedProgram;
-pub(crate) use sized::{NAMES, NamedSize, SizedShape, sizes_in_words};
+pub(crate) use sized::{NAME_BYTES, NAMES, NamedSize, SizedShape, sizes_in_words};
 pub(crate) use taps::{tap_of, taps};
 pub use term::Term;
 pub(crate) use term::{is_verbatim, verbatim};

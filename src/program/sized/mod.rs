@@ -14,16 +14,19 @@ mod polynomial;
 mod serial;
 mod text;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 #[cfg(feature = "serde")]
 pub(crate) use serial::SavedSize;
 
 use self::fit::{Varying, fitted};
-use self::numbers::{GivenNumbers, Shown, ShownNumber, first_apart, first_difference, renumbered};
+use self::numbers::{
+    Counts, GivenNumbers, RenumberProgram, Shown, ShownNumber, first_apart, first_difference, renumbered,
+};
 use self::polynomial::{Fitting, Polynomial, points};
 use super::term::simplified;
-use super::{Loop, Node, NodeId, Op, Program, Slot};
+use super::{Loop, Node, NodeId, Op, Program, Slot, programs_of};
 use crate::dtype::DType;
 use crate::escape;
 use crate::ops::Renumber;
@@ -72,6 +75,16 @@ impl SizedShape {
 /// The largest number of named sizes of a program.
 pub(crate) const NAMES: usize = 4;
 
+/// The largest number of bytes of the name of a size: texts repeat it.
+pub(crate) const NAME_BYTES: usize = 100;
+
+/// The number of operations that a program may have at some sizes, beside a multiple of those of the template. A body
+/// counts for each operation that runs it at sizes of its own.
+const OPERATIONS: usize = 1 << 18;
+
+/// The number of elements that all constants of equal steps may have at some sizes, beside a multiple of the largest size.
+const ELEMENTS: usize = 1 << 22;
+
 /// A named size.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct NamedSize {
@@ -106,6 +119,10 @@ struct At<'a> {
     position: usize,
     varying: &'a [(usize, Varying)],
     sizes: &'a [usize],
+    counts: Counts,
+    /// The operations and elements that may still be made.
+    operations: usize,
+    elements: usize,
 }
 
 impl At<'_> {
@@ -137,13 +154,44 @@ impl Renumber for At<'_> {
     }
 }
 
-/// The program of a trace after the rules of the constructors, as it is recorded.
-fn simplified_trace(program: &Program, seen: bool) -> Program {
-    let inner = |program: &Program| simplified_trace(program, true);
+impl RenumberProgram for At<'_> {
+    fn passes(&mut self, program: &Program) -> bool {
+        let end = self.position.saturating_add(self.counts.of(program));
+        let stays = self.varying.first().is_none_or(|(position, _)| *position >= end);
+        if stays {
+            self.position = end;
+        }
+        stays
+    }
+
+    fn operations(&mut self, count: usize) -> Result<(), String> {
+        let left = self.operations.checked_sub(count);
+        self.operations = left.ok_or("there are too many operations, as bodies with sizes of their own count each")?;
+        Ok(())
+    }
+
+    fn elements(&mut self, count: usize) -> Result<(), String> {
+        let left = self.elements.checked_sub(count);
+        self.elements = left.ok_or("the constants of the program are too large")?;
+        Ok(())
+    }
+}
+
+/// The program of a trace after the rules of the constructors, as it is recorded. `known` has the programs inside that are
+/// made, by the class of their traces: each is made once.
+fn simplified_trace(program: &Program, seen: bool, known: &mut HashMap<u64, Program>) -> Program {
+    let mut inner = |program: &Program| {
+        if let Some(made) = known.get(&program.class()) {
+            return made.clone();
+        }
+        let made = simplified_trace(program, true, known);
+        known.insert(program.class(), made.clone());
+        made
+    };
     let simpler = |node: &Node| {
         let op = match &node.op {
             Op::Loop(l) => Op::Loop(Box::new(Loop { body: inner(&l.body), ..(**l).clone() })),
-            Op::Custom(c, args) => Op::Custom(Arc::new(c.map(&mut |program| inner(program))), args.clone()),
+            Op::Custom(c, args) => Op::Custom(Arc::new(c.map(&mut inner)), args.clone()),
             Op::Input(_) | Op::Constant(_) | Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) => node.op.clone(),
             Op::Select(_) | Op::Linear(..) | Op::Contract(..) | Op::Reduce(..) | Op::Gather(..) => node.op.clone(),
             Op::ScatterAdd(..) | Op::Concat(..) | Op::Call(..) | Op::Output(..) => node.op.clone(),
@@ -294,7 +342,18 @@ impl SizedProgram {
 
     /// The program as it is traced at these sizes.
     fn traced(&self, sizes: &[usize]) -> Result<Program, String> {
-        renumbered(&self.template, &mut At { position: 0, varying: &self.varying, sizes })
+        let parts = self.template.distinct(programs_of);
+        let count: usize = parts.iter().map(|program| program.nodes().len()).sum();
+        let largest = sizes.iter().copied().max().unwrap_or_default();
+        let mut at = At {
+            position: 0,
+            varying: &self.varying,
+            sizes,
+            counts: Counts::default(),
+            operations: OPERATIONS.saturating_add(count.saturating_mul(16)),
+            elements: ELEMENTS.saturating_add(largest.saturating_mul(16)),
+        };
+        renumbered(&self.template, &mut at)
     }
 
     /// The program at these sizes, one for each name: as if recorded for them.
@@ -330,7 +389,7 @@ impl SizedProgram {
             let sizes = sizes_in_words(&self.names, sizes);
             format!("sizes: the program must exist at these sizes, but at {sizes} {fact}; take other sizes")
         };
-        Ok(simplified_trace(&self.traced(sizes).map_err(fault)?, false))
+        Ok(simplified_trace(&self.traced(sizes).map_err(fault)?, false, &mut HashMap::new()))
     }
 }
 

@@ -1,14 +1,17 @@
 //! The numbers of a program: the same program with other sizes, and the comparison of programs up to numbers.
 //!
-//! Law: a program with the numbers that it shows is the same program. Every operation passes the checks of tracing, so
-//! numbers that fit no program are an error.
+//! Laws: a program with the numbers that it shows is the same program. Every operation passes the checks of tracing, so
+//! numbers that fit no program are an error. A body that several operations run shows its numbers for each of them; where
+//! none of these changes, the body is taken as it is, so the work grows with the length of the program and the number of
+//! changes, not with the number of times that bodies run.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::array::{Array, Values};
 use crate::dtype::DType;
 use crate::ops::Renumber;
-use crate::program::{Builder, Constant, Custom, CustomKind, Loop, NodeId, Op, Program, Slot};
+use crate::program::{Builder, Constant, Custom, CustomKind, Loop, NodeId, Op, Program, Slot, programs_of};
 use crate::shape::{MAX_SIZE, Shape, is_possible, try_room};
 
 /// A number as a program shows it.
@@ -58,6 +61,76 @@ impl Shown {
     }
 }
 
+/// Says by which numbers those of a program are replaced, and how much may be made.
+pub(super) trait RenumberProgram: Renumber {
+    /// Whether no number of this program, which comes next, changes; these numbers are then passed over.
+    fn passes(&mut self, _: &Program) -> bool {
+        false
+    }
+
+    /// An error if so many operations more are too many.
+    fn operations(&mut self, _: usize) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// An error if constants of so many elements more are too large.
+    fn elements(&mut self, _: usize) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+impl RenumberProgram for Shown {}
+
+/// The number of numbers that each program shows, by its class. It saturates: shared bodies may show very many.
+#[derive(Default)]
+pub(super) struct Counts(HashMap<u64, usize>);
+
+impl Renumber for usize {
+    fn int(&mut self, n: i64) -> Result<i64, String> {
+        *self = self.saturating_add(1);
+        Ok(n)
+    }
+
+    fn float(&mut self, x: f64, _: DType) -> Result<f64, String> {
+        *self = self.saturating_add(1);
+        Ok(x)
+    }
+}
+
+impl RenumberProgram for usize {}
+
+impl Counts {
+    /// The number of numbers that a program shows, with those of the programs that its operations run.
+    pub(super) fn of(&mut self, program: &Program) -> usize {
+        if let Some(count) = self.0.get(&program.class()) {
+            return *count;
+        }
+        for part in program.distinct(programs_of) {
+            if self.0.contains_key(&part.class()) {
+                continue;
+            }
+            let mut count: usize = part.inputs().iter().map(|slot| slot.shape.len()).sum();
+            for node in &part.nodes()[part.inputs().len()..] {
+                count = count.saturating_add(if has_several_results(&node.op) { 0 } else { node.shape.len() });
+                count = match &node.op {
+                    Op::Loop(_) => count.saturating_add(1),
+                    Op::Custom(c, _) => count.saturating_add(usize::from(is_bounded(c))),
+                    op => {
+                        // An operation that shows its own numbers is itself again.
+                        let _ = operation(op, &mut count);
+                        count
+                    }
+                };
+                for inner in programs_of(&node.op) {
+                    count = count.saturating_add(self.0.get(&inner.class()).copied().unwrap_or(usize::MAX));
+                }
+            }
+            self.0.insert(part.class(), count);
+        }
+        self.0.get(&program.class()).copied().unwrap_or(usize::MAX)
+    }
+}
+
 /// Other numbers, one after the other.
 pub(super) struct GivenNumbers<'a>(pub(super) &'a mut dyn Iterator<Item = ShownNumber>);
 
@@ -77,9 +150,15 @@ impl Renumber for GivenNumbers<'_> {
     }
 }
 
+impl RenumberProgram for GivenNumbers<'_> {}
+
 /// The program with other numbers: inputs and operations in order, for each its shape, its own numbers, and those of
 /// the programs that it runs.
-pub(super) fn renumbered(program: &Program, numbers: &mut dyn Renumber) -> Result<Program, String> {
+pub(super) fn renumbered(program: &Program, numbers: &mut dyn RenumberProgram) -> Result<Program, String> {
+    if numbers.passes(program) {
+        return Ok(program.clone());
+    }
+    numbers.operations(program.nodes().len())?;
     let (mut b, count) = (Builder::verbatim(), program.inputs().len());
     b.reserve(program.nodes().len());
     for slot in program.inputs() {
@@ -106,7 +185,7 @@ fn has_several_results(op: &Op<NodeId>) -> bool {
     matches!(op, Op::Loop(_) | Op::Call(..) | Op::Custom(..))
 }
 
-fn operation(op: &Op<NodeId>, numbers: &mut dyn Renumber) -> Result<Op<NodeId>, String> {
+fn operation(op: &Op<NodeId>, numbers: &mut dyn RenumberProgram) -> Result<Op<NodeId>, String> {
     Ok(match op {
         Op::Constant(c) => Op::Constant(constant(c, numbers)?),
         Op::Discrete(op, args) => Op::Discrete(op.renumbered(numbers)?, args.clone()),
@@ -126,8 +205,13 @@ fn operation(op: &Op<NodeId>, numbers: &mut dyn Renumber) -> Result<Op<NodeId>, 
     })
 }
 
+/// Whether a function is a loop that shows the bound of its trips.
+fn is_bounded(c: &Custom) -> bool {
+    matches!(c.kind(), CustomKind::While { most: Some(_) })
+}
+
 /// A function with other numbers, if its programs still fit together.
-fn function(c: &Custom, numbers: &mut dyn Renumber) -> Result<Custom, String> {
+fn function(c: &Custom, numbers: &mut dyn RenumberProgram) -> Result<Custom, String> {
     let (name, primal) = (c.name(), renumbered(c.primal(), numbers)?);
     let mut again = |program: &Program| renumbered(program, numbers);
     match c.kind() {
@@ -149,7 +233,7 @@ fn function(c: &Custom, numbers: &mut dyn Renumber) -> Result<Custom, String> {
 }
 
 /// A constant: one number in all places, equal steps, or the same elements for all sizes.
-fn constant(Constant(array): &Constant, numbers: &mut dyn Renumber) -> Result<Constant, String> {
+fn constant(Constant(array): &Constant, numbers: &mut dyn RenumberProgram) -> Result<Constant, String> {
     let dtype = array.dtype();
     let (real, single) = (array.splat::<f64>(), array.splat::<f32>());
     if let Some(x) = real.or(single.map(f64::from)) {
@@ -169,11 +253,13 @@ fn constant(Constant(array): &Constant, numbers: &mut dyn Renumber) -> Result<Co
     Ok(Constant(match (first, last) {
         (ShownNumber::Int(first), ShownNumber::Int(step)) => {
             let (first, step) = (numbers.int(first)?, numbers.int(step)?);
+            numbers.elements(n)?;
             try_room(&[n], size_of::<i64>())?;
             Array::new(&[n], (0..n as i64).map(|k| first.wrapping_add(step.wrapping_mul(k))).collect())
         }
         (ShownNumber::Float(first, _), ShownNumber::Float(last, _)) => {
             let (first, last) = (numbers.float(first, dtype)?, numbers.float(last, dtype)?);
+            numbers.elements(n)?;
             try_room(&[n], size_of::<f64>())?;
             spaced(first, last, n, dtype)
         }

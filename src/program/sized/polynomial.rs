@@ -46,7 +46,11 @@ impl Polynomial {
         for (monomial, coefficient) in &self.terms {
             let mut factors: Vec<String> = Vec::new();
             for (name, exponent) in names.iter().zip(monomial) {
-                factors.extend((0..*exponent).map(|_| (*name).to_owned()));
+                match exponent {
+                    0 => {}
+                    1 => factors.push((*name).to_owned()),
+                    _ => factors.push(format!("{name}^{exponent}")),
+                }
             }
             if coefficient.unsigned_abs() != 1 || factors.is_empty() {
                 factors.insert(0, coefficient.unsigned_abs().to_string());
@@ -267,7 +271,7 @@ mod tests {
         let text = |f: fn(&[i64]) -> i64| fitting.of(&values(&points, f)).expect("one").words(&["n", "m"], false);
         assert_eq!(text(|n| 2 * n[0] + 1), "2*n + 1");
         assert_eq!(text(|n| n[0] * n[1] - 3), "n*m - 3");
-        assert_eq!(text(|n| n[0] * (n[0] - 1) / 2), "(n*n - n)/2");
+        assert_eq!(text(|n| n[0] * (n[0] - 1) / 2), "(n^2 - n)/2");
         assert_eq!(text(|n| 5 - n[1]), "-m + 5");
     }
 }

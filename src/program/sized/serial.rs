@@ -6,8 +6,9 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::fit::{FloatForm, SizeFunction, Varying};
+use super::numbers::Counts;
 use super::polynomial::Polynomial;
-use super::{NAMES, NamedSize, SizedProgram, SizedShape};
+use super::{NAME_BYTES, NAMES, NamedSize, SizedProgram, SizedShape};
 use crate::array::refused;
 use crate::dtype::DType;
 use crate::program::Program;
@@ -39,7 +40,13 @@ fn save_size(size: &Polynomial) -> SavedSize {
     SavedSize(size.terms.clone(), size.over)
 }
 
+/// The largest number of terms of a size; what is recorded has at most 25.
+const TERMS: usize = 64;
+
 fn load_size(SavedSize(terms, over): SavedSize, names: usize) -> Result<Polynomial, String> {
+    if terms.len() > TERMS {
+        return Err(refused(&format!("a size must have at most {TERMS} terms"), &format!("one has {}", terms.len())));
+    }
     if over < 1 || terms.iter().any(|(monomial, _)| monomial.len() != names) {
         return Err(refused("a size must be an expression of the names", "one is not"));
     }
@@ -91,8 +98,21 @@ fn load(saved: SavedSized) -> Result<SizedProgram, String> {
     if names == 0 || names > NAMES {
         return Err(refused(&format!("there must be 1 to {NAMES} named sizes"), &format!("there are {names}")));
     }
+    if let Some((name, _)) = sizes.iter().find(|(name, _)| name.len() > NAME_BYTES) {
+        return Err(refused(
+            &format!("the name of a size must have at most {NAME_BYTES} bytes"),
+            &format!("one has {}", name.len()),
+        ));
+    }
+    let count = Counts::default().of(&template);
     let mut varying = Vec::with_capacity(numbers.len());
     for (position, number) in numbers {
+        if position >= count {
+            return Err(refused(
+                "a number must be one of the program",
+                &format!("there are {count}, and it is {position}"),
+            ));
+        }
         if varying.last().is_some_and(|(last, _)| *last >= position) {
             return Err(refused("numbers must come in order", "one does not"));
         }

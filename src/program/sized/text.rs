@@ -4,6 +4,7 @@
 //! made of those of the program at several sizes; where their lines differ, it is that at one of the sizes, which is
 //! then named.
 
+use std::collections::HashSet;
 use std::fmt;
 
 use super::SizedProgram;
@@ -51,7 +52,21 @@ fn number(text: &str) -> Option<ShownNumber> {
     text.parse::<f64>().ok().map(|x| ShownNumber::Float(x, DType::F64))
 }
 
+/// The largest number of sizes on which the floats of a text are tried to depend: each is tried for each float.
+const TRIED: usize = 64;
+
 impl SizedProgram {
+    /// The named sizes, and the first of the others that the program has.
+    fn different_sizes(&self, names: usize) -> Vec<Polynomial> {
+        let named = (0..names).map(|k| Polynomial::of(k, names));
+        let further = self.varying.iter().filter_map(|(_, varying)| match varying {
+            Varying::Int(size) => Some(size.clone()),
+            Varying::Float(_) => None,
+        });
+        let mut seen = HashSet::new();
+        named.chain(further).filter(|size| seen.insert(size.clone())).take(TRIED).collect()
+    }
+
     /// The texts of the program at several sizes as one, if they differ in numbers alone.
     fn with_expressions(&self) -> Option<String> {
         let least: Vec<usize> = self.least().map(|least| least.max(FROM)).collect();
@@ -62,11 +77,7 @@ impl SizedProgram {
         let texts = points.iter().map(|point| Some(self.at(point).ok()?.to_string())).collect::<Option<Vec<_>>>()?;
         let pieces: Vec<Vec<(bool, &str)>> = texts.iter().map(|text| pieces(text)).collect();
         let names: Vec<&str> = self.names().collect();
-        let mut sizes: Vec<Polynomial> = (0..names.len()).map(|k| Polynomial::of(k, names.len())).collect();
-        sizes.extend(self.varying.iter().filter_map(|(_, varying)| match varying {
-            Varying::Int(size) => Some(size.clone()),
-            Varying::Float(_) => None,
-        }));
+        let sizes = self.different_sizes(names.len());
         let mut out = String::new();
         for (k, (is_number, text)) in pieces[0].iter().enumerate() {
             let here = pieces.iter().map(|all| all.get(k)).collect::<Option<Vec<_>>>()?;

@@ -3,7 +3,7 @@
 //! Law: an axis has at most one name, and all axes of a name have one size in an example.
 
 use crate::escape;
-use crate::program::{NAMES, NamedSize};
+use crate::program::{NAME_BYTES, NAMES, NamedSize};
 use crate::shape::{Shape, Show};
 
 /// Named sizes of the axes of arguments and data, for a [`SizedFunction`](crate::SizedFunction).
@@ -104,6 +104,12 @@ impl Sizes {
                 "sizes: there must be 1 to {NAMES} names, but there are {}; name an axis by `axis`, and record a function \
                  for the other sizes",
                 self.names.len()
+            ));
+        }
+        if let Some(long) = self.names.iter().find(|named| named.name.len() > NAME_BYTES) {
+            return Err(format!(
+                "sizes: a name must have at most {NAME_BYTES} bytes, but one has {}; take a word",
+                long.name.len()
             ));
         }
         let mut named: NamedAxes = shapes.iter().map(|shape| vec![None; shape.len()]).collect();

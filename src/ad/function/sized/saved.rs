@@ -109,7 +109,10 @@ fn load(saved: SavedModel) -> Result<SizedModel, String> {
         return Err(refused(&format!("the format of a model must be {FORMAT}"), &format!("it is {model_format}")));
     }
     let Some((_, derived)) = derivatives(order).into_iter().find(|(known, _)| *known == name) else {
-        return Err(refused("a derivative must be a known one", &format!("it is {name:?}")));
+        return Err(refused(
+            "a derivative must be a known one",
+            &format!("it is {:?}", name.chars().take(40).collect::<String>()),
+        ));
     };
     let sizes = program.names().len();
     let input = |SavedInput { name, dtype, shape }: SavedInput| {
