@@ -8,7 +8,7 @@
 
 use super::ir::fusion::FusionGroup;
 use super::ir::limits::Limits;
-use super::ir::step::{Buffer, BufferId, FusedStep, LoopStep, RowBlocks, Step, Storage};
+use super::ir::step::{Buffer, BufferId, FusedStep, KernelOp, LoopStep, RowBlocks, Step, Storage};
 use super::lower::known_number;
 use super::plan::halo::FullPass;
 use super::plan::partition::Partition;
@@ -44,6 +44,8 @@ pub(crate) struct CompiledPlan {
     pub(crate) bytes: usize,
     pub(crate) registers: usize,
     pub(crate) sums: usize,
+    /// About the bytes of the tables of Fourier transforms, and of the memory for the lines of the largest.
+    pub(crate) transforms: usize,
     /// The partition of each partitioned step, by step number.
     pub(crate) parts: Vec<Option<Box<Partition>>>,
 }
@@ -51,7 +53,7 @@ pub(crate) struct CompiledPlan {
 impl CompiledPlan {
     /// Bytes that a run on one thread allocates besides inputs and results.
     pub(crate) fn memory(&self) -> usize {
-        self.bytes.saturating_add(self.registers).saturating_add(self.sums)
+        self.bytes.saturating_add(self.registers).saturating_add(self.sums).saturating_add(self.transforms)
     }
 }
 
@@ -62,12 +64,20 @@ pub(crate) fn generate(plan: Plan, limits: Limits) -> CompiledPlan {
         Storage::Constant(k) => known_number(&constants[k], at),
         Storage::Input | Storage::Output | Storage::Workspace(_) | Storage::Loop => None,
     };
-    let mut generator =
-        Generator { buffers: &buffers, number: &number, limits, next: 0, registers: 0, parts: Vec::new() };
+    let mut generator = Generator {
+        buffers: &buffers,
+        number: &number,
+        limits,
+        next: 0,
+        registers: 0,
+        transforms: [0; 2],
+        parts: Vec::new(),
+    };
     let steps = generator.steps(steps, Some(limits.halo), true);
-    let Generator { next: count, registers, parts, .. } = generator;
+    let Generator { next: count, registers, transforms: [tables, lines], parts, .. } = generator;
+    let transforms = tables.saturating_add(lines);
     let sums = parts.iter().flatten().map(|parts| parts.all_bytes()).max().unwrap_or_default();
-    CompiledPlan { steps, count, buffers, inputs, constants, outputs, bytes, registers, sums, parts }
+    CompiledPlan { steps, count, buffers, inputs, constants, outputs, bytes, registers, sums, transforms, parts }
 }
 
 struct Generator<'a> {
@@ -78,6 +88,8 @@ struct Generator<'a> {
     next: usize,
     /// The bytes of the registers of the largest group so far.
     registers: usize,
+    /// The bytes of the tables of transforms so far, and of the lines of the largest.
+    transforms: [usize; 2],
     parts: Vec<Option<Box<Partition>>>,
 }
 
@@ -101,7 +113,13 @@ impl Generator<'_> {
                     let steps = self.steps(steps, None, false);
                     Step::RowBlocks(Box::new(RowBlocks { rows, block, steps, first, local, whole, uses }))
                 }
-                Step::KernelCall(whole) => Step::KernelCall(whole),
+                Step::KernelCall(whole) => {
+                    if let KernelOp::Fourier(transform) = &whole.op {
+                        let [tables, lines] = transform.bytes();
+                        self.transforms = [self.transforms[0].saturating_add(tables), self.transforms[1].max(lines)];
+                    }
+                    Step::KernelCall(whole)
+                }
                 Step::Matrices(call) => Step::Matrices(call),
                 Step::Interpreted(call) => Step::Interpreted(call),
             };

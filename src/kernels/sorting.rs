@@ -26,6 +26,13 @@ pub(crate) struct Room {
     wide: Vec<u128>,
 }
 
+impl Room {
+    /// The bytes of the memory.
+    pub(crate) fn bytes(&self) -> usize {
+        self.narrow.capacity() * size_of::<u64>() + self.wide.capacity() * size_of::<u128>()
+    }
+}
+
 /// Argsort of each line: at each requested rank of the line, writes the position of the element of this rank. `ranks`
 /// are ascending, disjoint ranges; at other ranks, `out` is unchanged.
 pub(crate) fn argsort<E: Num>(v: &[E], lines: Lines, ranks: &[Range<usize>], out: &mut [i64], room: &mut Room) {

@@ -1,10 +1,18 @@
 //! Idle memories: what a run leaves to the next run of the same plan.
 //!
-//! Law: a memory belongs to one run at a time; a run that panics leaves none.
+//! Laws: a memory belongs to one run at a time; a run that panics leaves none. Of runs at the same time so many memories
+//! are kept as [`KEPT`] and [`KEPT_BYTES`] say, beside that of the first: threads that run a function once leave no more.
 
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
 use super::Memory;
+
+/// The largest number of memories that are kept beside the first.
+const KEPT: usize = 64;
+
+/// The largest number of bytes of the memories that are kept beside the first. One is kept whatever its size is, for two
+/// threads that run a function in turns.
+const KEPT_BYTES: usize = 1 << 26;
 
 /// The memories of finished runs.
 ///
@@ -54,7 +62,62 @@ impl TakenMemory<'_> {
         let TakenMemory { memory, place: Place { first, idle } } = self;
         match first {
             Some(mut first) => *first = Some(memory),
-            None => idle.others.lock().unwrap_or_else(PoisonError::into_inner).push(memory),
+            None => {
+                let mut others = idle.others.lock().unwrap_or_else(PoisonError::into_inner);
+                // All memories are of one plan, so they have about as many bytes.
+                let all = memory.bytes().saturating_mul(others.len() + 1);
+                let fits = others.len() < KEPT && all <= KEPT_BYTES;
+                if others.is_empty() || fits {
+                    return others.push(memory);
+                }
+                // The lock is open again while the system takes the memory back.
+                drop(others);
+            }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{KEPT, KEPT_BYTES};
+    use crate::array::Array;
+    use crate::backend::{Executable, compile};
+    use crate::program::Term;
+    use crate::tensor::Tensor;
+
+    fn executable(n: usize) -> Executable {
+        let x = Term::variable(&[n], crate::dtype::DType::F64);
+        let y = Tensor::<Term, 1>::from_raw(x.clone());
+        let y = (y.sort(0).cumsum(0).sin() * y).into_raw();
+        compile(&Term::program(&[x], &[y], &[]).expect("a closed program"))
+    }
+
+    /// The memories that are kept beside the first after `count` runs at the same time, and their bytes.
+    fn kept(run: &Executable, n: usize, count: usize) -> (usize, usize) {
+        let mut started: Vec<_> = (0..count).map(|_| run.start()).collect();
+        for started in &mut started {
+            started.inputs().push(Array::full(&[n], 0.5));
+            started.execute();
+        }
+        started.into_iter().for_each(|started| started.end());
+        let others = run.idle.others.lock().expect("no run has panicked");
+        (others.len(), others.iter().map(|memory| memory.bytes()).sum())
+    }
+
+    #[test]
+    fn runs_at_one_time_leave_a_bounded_memory() {
+        // Small memories: as many as the number says. Later runs take these again.
+        let small = executable(10);
+        assert_eq!(kept(&small, 10, 20).0, 19);
+        assert_eq!(kept(&small, 10, 5).0, 19);
+        assert_eq!(kept(&small, 10, KEPT + 30).0, KEPT);
+        // Large ones, with the results that they hold: as many as the bytes say.
+        let (large, n) = (executable(250_000), 250_000);
+        let (count, bytes) = kept(&large, n, 40);
+        let one = bytes / count;
+        assert!(one > 3 * 8 * n && bytes <= KEPT_BYTES && bytes + one > KEPT_BYTES, "{count} of {one}");
+        // One that is larger than all may be.
+        let huge = executable(3 << 20);
+        assert_eq!(kept(&huge, 3 << 20, 3).0, 1);
     }
 }

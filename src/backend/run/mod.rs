@@ -71,6 +71,8 @@ pub(crate) struct Memory {
 impl Memory {
     /// Memory for a plan; `None` if it cannot be allocated.
     pub(crate) fn new(plan: &CompiledPlan, isa: Isa) -> Option<Memory> {
+        // What transforms take comes with the first run: here it is asked whether it can.
+        Vec::<u8>::new().try_reserve_exact(plan.transforms).ok()?;
         let mut memory = Memory::helper(plan.registers, isa)?;
         memory.table = AddressTable::new(plan.buffers.len());
         (memory.workspace, memory.sums) = (Block::new(plan.bytes)?, Block::new(plan.sums)?);
@@ -87,6 +89,15 @@ impl Memory {
             }
         }
         Some(memory)
+    }
+
+    /// About the bytes that the memory holds between runs.
+    pub(crate) fn bytes(&self) -> usize {
+        let blocks = self.workspace.bytes() + self.registers.bytes() + self.sums.bytes();
+        let rooms = self.sorting.bytes() + self.transforms.bytes();
+        let dense = |y: &&Array| y.address().is_some();
+        let results: usize = self.results.iter().filter(dense).map(|y| y.size() * y.dtype().width()).sum();
+        blocks + rooms + results + self.others.iter().map(Memory::bytes).sum::<usize>()
     }
 
     /// Memory without buffers, with `registers` bytes of registers; `None` if they cannot be allocated.

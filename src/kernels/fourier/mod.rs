@@ -38,6 +38,21 @@ fn plan(n: usize, direction: FftDirection) -> Plan {
 /// A complex number.
 type Number = Complex<f64>;
 
+/// The greatest length of lines whose transform is planned before the first run.
+const PLANNED: usize = 1 << 14;
+
+/// The numbers of the tables of a plan, for each number of a line, and those of its scratch memory, by measurement of
+/// `rustfft`: more where a large prime divides the length, and twice as many while they are made.
+fn planned(n: usize) -> [usize; 2] {
+    let mut rest = n.max(1);
+    for prime in [2, 3, 5, 7, 11, 13] {
+        while rest.is_multiple_of(prime) {
+            rest /= prime;
+        }
+    }
+    if rest == 1 { [2, 1] } else { [11, 5] }
+}
+
 /// Where the elements of one part, real or imaginary, of the operand lie.
 #[derive(Clone, Debug)]
 pub(crate) struct PartSource {
@@ -110,6 +125,14 @@ struct LineRoom {
 #[derive(Debug, Default)]
 pub(crate) struct Room(Vec<LineRoom>);
 
+impl Room {
+    /// The bytes of the memory.
+    pub(crate) fn bytes(&self) -> usize {
+        let of = |room: &LineRoom| room.lines.len() + room.whole.len() + room.scratch.len();
+        self.0.iter().map(of).sum::<usize>() * size_of::<Number>()
+    }
+}
+
 impl Transform {
     /// The transform along `axis` of a result of this shape, whose parts lie along the axis `parts`. A part without a
     /// source is zero.
@@ -152,11 +175,13 @@ impl Transform {
             whole: OnceLock::new(),
             halves: OnceLock::new(),
         };
-        // What is known to be needed is planned now.
-        match transform.is_halved() {
-            true => transform.halves().is_some(),
-            false => transform.whole().len() > 0,
-        };
+        // What is known to be needed is planned now, unless its tables are large: then the first run plans it.
+        if transform.n <= PLANNED {
+            match transform.is_halved() {
+                true => transform.halves().is_some(),
+                false => transform.whole().len() > 0,
+            };
+        }
         transform
     }
 
@@ -176,6 +201,30 @@ impl Transform {
     /// Whether every line is transformed as half as many complex numbers.
     pub(crate) fn is_halved(&self) -> bool {
         self.n.is_multiple_of(2) && (self.has_real_operand() || self.has_real_result())
+    }
+
+    /// About the bytes of the tables of the plans of a line, and of the memory in which one thread transforms lines: bounds,
+    /// which do not need the tables.
+    pub(crate) fn bytes(&self) -> [usize; 2] {
+        let [tables, scratch] = planned(self.n);
+        // Complex lines whose imaginary parts are zeros take the plan of half the length, too.
+        let tables = self.n.saturating_mul(tables).saturating_mul(3) / 2;
+        let lines = self.n.saturating_add(4).saturating_mul(2 * self.lines_together());
+        let room = lines.saturating_add(self.n.saturating_mul(scratch));
+        [tables, room].map(|numbers| numbers.saturating_mul(size_of::<Number>()))
+    }
+
+    /// The largest number of lines that are transformed together.
+    fn lines_together(&self) -> usize {
+        // Lines whose elements are neighbours are many together, for long rows of the array; otherwise short lines are.
+        let few = MACHINE.transformed_lines;
+        let wide = |n: usize| (MACHINE.level2_beside / 2 / size_of::<Number>() / n).next_multiple_of(few).max(few);
+        let most = match self.step {
+            1 => MACHINE.level1 / 4 / size_of::<Number>() / self.n.max(1),
+            _ if self.has_real_result() => wide(self.n.saturating_mul(2).max(1)),
+            _ => wide(self.n.max(1)),
+        };
+        most.clamp(1, MOST)
     }
 
     /// Whether the imaginary part of the operand is known to be zero.
@@ -259,15 +308,7 @@ impl Transform {
         let (near, outer) = self.batch.split_last().expect("an axis");
         let (first, end) = range(outer.len());
         let count: usize = (0..outer.len()).map(|k| range(k).1 - range(k).0).product();
-        // Lines whose elements are neighbours are many together, for long rows of the array; otherwise short lines are.
-        let few = MACHINE.transformed_lines;
-        let wide = |n: usize| (MACHINE.level2_beside / 2 / size_of::<Number>() / n).next_multiple_of(few).max(few);
-        let most = match self.step {
-            1 => MACHINE.level1 / 4 / size_of::<Number>() / self.n,
-            _ if self.has_real_result() => wide(2 * self.n),
-            _ => wide(self.n),
-        };
-        let most = most.clamp(1, MOST);
+        let most = self.lines_together();
         for index in 0..count {
             let mut rest = index;
             let mut lines = self.first_lines();
