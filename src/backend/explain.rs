@@ -7,6 +7,7 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use crate::backend::codegen::{CompiledPlan, CompiledStep, PassCode};
+use crate::backend::ir::access::StridedAccess;
 use crate::backend::ir::elementwise::ElementwiseOp;
 use crate::backend::ir::fusion::FusedOp;
 use crate::backend::ir::step::{Interpreted, KernelCall, KernelOp, LoopStep, MatrixCall, RowBlocks, Step, Storage};
@@ -14,7 +15,7 @@ use crate::backend::plan::recompute::Recomputed;
 use crate::backend::register::RegisterCode;
 use crate::backend::tile::group::TileOp;
 use crate::backend::tile::superinstructions::Superinstructions;
-use crate::backend::tile::{self, TileOperand};
+use crate::backend::tile::{self, TileOperand, ViewOperand};
 use crate::kernels::fourier::Transform;
 use crate::program::Program;
 use crate::source::{Place, SourceLine};
@@ -194,8 +195,8 @@ impl<'a> Lines<'a> {
             code.size,
             code.tile,
             counted(names),
-            flops * code.size,
-            moved * code.size
+            code.size.saturating_mul(flops),
+            code.size.saturating_mul(moved)
         )
     }
 
@@ -205,9 +206,9 @@ impl<'a> Lines<'a> {
             .iter()
             .map(|(operand, len)| {
                 let width = self.plan.buffers[operand.buf as usize].dtype.width();
-                width * if operand.one { 1 } else { *len }
+                if operand.one { width } else { len.saturating_mul(width) }
             })
-            .sum();
+            .fold(0, usize::saturating_add);
         match &whole.op {
             KernelOp::Product(product) => {
                 format!("product: {}; {} operations, {bytes} bytes", product.describe(), product.flops())
@@ -278,25 +279,38 @@ fn straight(code: &RegisterCode) -> String {
     }
     match (code.n, &code.affine) {
         (1, _) => format!("numbers: {words}; {flops} operations"),
-        (n, Some(_)) => format!("recurrence of {n} trips: {words}; {} operations", n * flops),
-        (n, None) => format!("numbers, {n} trips with {rows} elements of rows: {words}; {} operations", n * flops),
+        (n, Some(_)) => format!("recurrence of {n} trips: {words}; {} operations", n.saturating_mul(flops)),
+        (n, None) => {
+            format!("numbers, {n} trips with {rows} elements of rows: {words}; {} operations", n.saturating_mul(flops))
+        }
     }
 }
 
-/// The number of copies of views over all tiles of a group; empty if every view is read in place.
+/// The largest number of tiles of a group that are looked at.
+const TILES: usize = 1 << 12;
+
+/// The number of copies of views over the tiles of a group, of which the first are looked at; empty if they read every
+/// view in place.
 fn copied_views(code: &tile::TileCode) -> String {
-    let (mut copied, mut all) = (0, 0);
-    for (start, len) in code.tiles(0..code.size) {
-        for instruction in &code.each {
-            if let (TileOp::Lowered(FusedOp::View(_, access)), TileOperand::View(sighting)) =
-                (&instruction.item, instruction.out)
-            {
-                copied += usize::from(sighting.is_copied(access.footprint(start, len)));
-                all += 1;
-            }
+    let mut views: Vec<(&StridedAccess, ViewOperand)> = Vec::new();
+    for instruction in &code.each {
+        if let (TileOp::Lowered(FusedOp::View(_, access)), TileOperand::View(sighting)) =
+            (&instruction.item, instruction.out)
+        {
+            views.push((access, sighting));
         }
     }
-    if copied > 0 { format!("; views copied {copied} of {all} times") } else { String::new() }
+    if views.is_empty() {
+        return String::new();
+    }
+    let (mut copied, mut all) = (0, 0);
+    let mut tiles = code.tiles(0..code.size);
+    for (start, len) in tiles.by_ref().take(TILES) {
+        copied += views.iter().filter(|(access, seen)| seen.is_copied(access.footprint(start, len))).count();
+        all += views.len();
+    }
+    let more = if tiles.next().is_some() { ", in the first tiles" } else { "" };
+    if copied > 0 { format!("; views copied {copied} of {all} times{more}") } else { String::new() }
 }
 
 /// An operation executed by the interpreter of arrays.

@@ -79,7 +79,9 @@ pub(crate) fn of(program: &Program, plan: &CompiledPlan, clock: Option<Clock<'_>
             let ((time, count), runs): ((Duration, u64), usize) = (times[line.number], runs.max(1));
             (count / runs as u64, time.as_secs_f64() * 1e6 / runs as f64)
         });
-        let (read, wrote) = touched.values().fold((0, 0), |(r, w), (read, wrote)| (r + read, w + wrote));
+        let (read, wrote) = touched
+            .values()
+            .fold((0u64, 0u64), |(r, w), (read, wrote)| (r.saturating_add(*read), w.saturating_add(*wrote)));
         let words = line.words + &origin(line.step).map_or_else(String::new, written);
         StepTraffic { words, depth: line.depth, measured, read, written: wrote }
     };
@@ -110,17 +112,18 @@ fn touch(step: &CompiledStep, buffers: &[Buffer], to: &mut Touched) {
         let (r, w) = to.entry(buf).or_default();
         (*r, *w) = (r.saturating_add(read as u64), w.saturating_add(written as u64));
     };
-    let bytes = |operand: &StepOperand, len: usize| width(operand.buf) * if operand.one { 1 } else { len };
+    let bytes =
+        |operand: &StepOperand, len: usize| width(operand.buf).saturating_mul(if operand.one { 1 } else { len });
     match step {
         Step::Pass(PassCode::Tile(code)) => tiles(code, buffers, &mut add),
         Step::Pass(PassCode::Register(code)) => registers(code, &width, &mut add),
         Step::KernelCall(whole) => {
             whole.operands.iter().for_each(|(operand, len)| add(operand.buf, bytes(operand, *len), 0));
-            add(whole.out, 0, width(whole.out) * whole.size);
+            add(whole.out, 0, width(whole.out).saturating_mul(whole.size));
         }
         Step::Matrices(call) => {
             call.operands.iter().for_each(|(operand, len)| add(operand.buf, bytes(operand, *len), 0));
-            call.out.iter().for_each(|(out, len, dtype)| add(*out, 0, len * dtype.width()));
+            call.out.iter().for_each(|(out, len, dtype)| add(*out, 0, len.saturating_mul(dtype.width())));
         }
         Step::Interpreted(call) => {
             for (operand, shape) in &call.operands {
@@ -152,8 +155,11 @@ fn trips(l: &LoopStep<PassCode>, buffers: &[Buffer], to: &mut Touched) {
         (*r, *w) = (r.saturating_add(read.saturating_mul(n)), w.saturating_add(written.saturating_mul(n)));
     }
     for carry in &l.carries {
-        to.entry(carry.init.buf).or_default().0 += carry.bytes as u64;
-        to.entry(carry.result).or_default().1 += carry.bytes as u64;
+        let bytes = carry.bytes as u64;
+        let read = &mut to.entry(carry.init.buf).or_default().0;
+        *read = read.saturating_add(bytes);
+        let written = &mut to.entry(carry.result).or_default().1;
+        *written = written.saturating_add(bytes);
         let others = carry.other.into_iter().chain(carry.states.map(|states| states.of));
         others.for_each(|buf| _ = to.entry(buf).or_default());
     }
@@ -170,22 +176,22 @@ fn tiles(code: &TileCode, buffers: &[Buffer], add: &mut dyn FnMut(BufferId, usiz
     let all = code.before.iter().map(|i| (i, 1)).chain(code.each.iter().map(|i| (i, code.size)));
     for (instruction, times) in all {
         if let Some(buf) = instruction.item.reads() {
-            add(buf, width(buf) * times, 0);
+            add(buf, width(buf).saturating_mul(times), 0);
         }
         for operand in instruction.item.operands() {
             match operand {
-                TileOperand::Buffer(buf, _) => add(buf, width(buf) * times, 0),
+                TileOperand::Buffer(buf, _) => add(buf, width(buf).saturating_mul(times), 0),
                 TileOperand::One(buf, _) => add(buf, width(buf), 0),
                 // A view is read by the instruction that resolves it.
                 TileOperand::Register(_) | TileOperand::View(_) => {}
             }
         }
         if let Some(buf) = instruction.item.writes() {
-            add(buf, 0, width(buf) * times);
+            add(buf, 0, width(buf).saturating_mul(times));
         } else if let TileOperand::Buffer(buf, _) = instruction.out
             && instruction.item.reads() != Some(buf)
         {
-            add(buf, 0, width(buf) * times);
+            add(buf, 0, width(buf).saturating_mul(times));
         }
     }
 }
@@ -194,17 +200,17 @@ fn tiles(code: &TileCode, buffers: &[Buffer], add: &mut dyn FnMut(BufferId, usiz
 fn registers(code: &RegisterCode, width: &dyn Fn(BufferId) -> usize, add: &mut dyn FnMut(BufferId, usize, usize)) {
     let n = if code.n == usize::MAX { 1 } else { code.n };
     code.cleared.iter().for_each(|(buf, bytes)| add(*buf, 0, *bytes));
-    code.loaded().for_each(|(buf, count)| add(buf, width(buf) * count, 0));
+    code.loaded().for_each(|(buf, count)| add(buf, width(buf).saturating_mul(count), 0));
     for element in code.moving() {
-        let bytes = width(element.buf) * n;
+        let bytes = width(element.buf).saturating_mul(n);
         if element.is_read() { add(element.buf, bytes, 0) } else { add(element.buf, 0, bytes) }
     }
     for instruction in &code.tiles {
         if let Some(buf) = instruction.item.reads() {
-            add(buf, width(buf) * n, 0);
+            add(buf, width(buf).saturating_mul(n), 0);
         }
         if let Some(buf) = instruction.item.writes() {
-            add(buf, 0, width(buf) * n);
+            add(buf, 0, width(buf).saturating_mul(n));
         }
         for operand in instruction.item.operands().into_iter().chain([instruction.out]) {
             if let TileOperand::Buffer(buf, _) | TileOperand::One(buf, _) = operand {

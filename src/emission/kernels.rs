@@ -157,7 +157,8 @@ fn prefix_extrema(w: &mut Writer, dtype: DType, (largest, reverse): (bool, bool)
 fn chunks(len: usize) -> Vec<[usize; 3]> {
     let (mut found, mut done): (Vec<[usize; 3]>, usize) = (Vec::new(), 0);
     while done < len {
-        let (chunk, count) = crate::kernels::scan::chunks(len - done);
+        let (chunk, side) = crate::kernels::scan::chunks(len - done);
+        let count = side * crate::kernels::scan::alike(len - done);
         match found.last_mut() {
             Some([_, known, times]) if *known == chunk => *times += count,
             _ => found.push([done, chunk, count]),

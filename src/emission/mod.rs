@@ -177,7 +177,10 @@ fn emitted(
     head.extend(left_out.iter().map(|tap| format!("Left out: {}.", tap.remark())));
     let scratch = signature::scratch(&function);
     let widest = scratch.iter().map(|(_, dtype, _)| dtype.width()).max().unwrap_or(1);
-    let scratch_bytes: usize = scratch.iter().map(|(_, dtype, len)| dtype.width() * len).sum();
+    let scratch_bytes: usize = scratch
+        .iter()
+        .map(|(_, dtype, len)| len.saturating_mul(dtype.width()))
+        .fold(0, usize::saturating_add);
     let (code, header, dependencies) = match target {
         Target::Rust => {
             let (code, called) = rust::text(name, &ports, &function, &scratch, &head);
@@ -192,7 +195,7 @@ fn emitted(
     Ok(Source {
         code,
         header,
-        scratch_bytes: scratch_bytes.next_multiple_of(widest),
+        scratch_bytes: scratch_bytes.checked_next_multiple_of(widest).unwrap_or(usize::MAX),
         stack_bytes: function.stack_bytes(),
         dependencies,
         program: signature.names(program),

@@ -416,6 +416,6 @@ impl EmittedFunction {
         let used = super::simplify::mentioned(&self.body);
         let arrays =
             (0..).zip(&self.arrays).filter(|(id, info)| matches!(info.kind, ArrayKind::Stack) && used.contains(id));
-        arrays.map(|(_, info)| info.len * info.dtype.width()).sum()
+        arrays.map(|(_, info)| info.len.saturating_mul(info.dtype.width())).fold(0, usize::saturating_add)
     }
 }

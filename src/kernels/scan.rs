@@ -59,6 +59,11 @@ pub(crate) fn chunks(left: usize) -> (usize, usize) {
     if left < SHORT { (left, 1) } else { ((left / SIDE).min(CHUNK), SIDE) }
 }
 
+/// How often the next [`chunks`] of such a line come again, one after the other: at least once.
+pub(crate) fn alike(left: usize) -> usize {
+    (left / (CHUNK * SIDE)).max(1)
+}
+
 /// The prefix sums of `R` contiguous chunks of `len` elements each, and the sum of each chunk. A function of its own,
 /// compiled for the baseline: vectors would gather and scatter the elements of different chunks.
 #[inline(never)]

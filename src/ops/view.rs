@@ -13,7 +13,7 @@ use std::fmt;
 use smallvec::SmallVec;
 
 use super::kinds::{check_axis, or_panic};
-use crate::shape::{MAX_SIZE, Shape, Show, check_possible, try_possible, try_rank};
+use crate::shape::{MAX_SIZE, Shape, Show, check_possible, size, try_possible, try_rank};
 
 /// The box of a view: a half-open interval per axis of the iteration space.
 pub(super) type IterationBox = SmallVec<[(usize, usize); 6]>;
@@ -276,6 +276,27 @@ impl View {
             })
         };
         (0..self.shape.len()).all(|axis| self.width(axis) <= 1 || moves_alone(axis))
+    }
+
+    /// Whether each axis of the source is walked by one axis of the iteration space, forwards or backwards and from end to
+    /// end: then all indices of the source are visited, each as often as the other axes say. The iteration space is not
+    /// larger than any array.
+    pub(crate) fn covers_by_axes(&self) -> bool {
+        let mut walks = self.shape.iter().map(|_| false).collect::<SmallVec<[bool; 6]>>();
+        let mut walk = |k: usize| {
+            let n = self.source[k];
+            let mut moving = self.row(k).iter().enumerate().filter(|(_, m)| **m != 0);
+            match (moving.next(), moving.next()) {
+                (None, _) => n == 1 && self.offset[k] == 0,
+                (Some((axis, m)), None) => {
+                    let from_an_end = *m == 1 && self.offset[k] == 0 || *m == -1 && self.offset[k] == n as i64 - 1;
+                    from_an_end && self.shape[axis] == n && !std::mem::replace(&mut walks[axis], true)
+                }
+                (Some(_), Some(_)) => false,
+            }
+        };
+        let whole = self.bounds.iter().zip(&self.shape).all(|((lo, hi), n)| *lo == 0 && hi == n);
+        !self.is_empty() && whole && size(&self.shape) <= MAX_SIZE && (0..self.source.len()).all(&mut walk)
     }
 
     /// For each axis of the source, the size of the axis of the iteration space that is its index; `None` if another

@@ -254,17 +254,21 @@ const APART: i64 = 4;
 fn window(from: &View, into: &View) -> Option<usize> {
     let stride = |axis: usize| {
         let source = from.source();
-        (0..source.len()).map(|k| from.row(k)[axis] * size(&source[k + 1..]) as i64).sum::<i64>().abs()
+        let steps = (0..source.len()).map(|k| from.row(k)[axis].saturating_mul(size(&source[k + 1..]) as i64));
+        steps.fold(0, i64::saturating_add).saturating_abs()
     };
     let summed = |axis: usize| (0..into.source().len()).all(|k| into.row(k)[axis] == 0);
     let mut axes = (0..into.shape().len()).filter(|axis| summed(*axis) && into.shape()[*axis] > 1);
     let axis = axes.next().filter(|_| axes.next().is_none())?;
     let (n, step) = (into.shape()[axis], stride(axis));
-    let overlap = |other: usize| other != axis && (1..n as i64 * step).contains(&stride(other));
+    if n > WINDOW {
+        return None;
+    }
+    let overlap = |other: usize| other != axis && (1..step.saturating_mul(n as i64)).contains(&stride(other));
     // Short windows with elements between them are read row by row otherwise.
     let apart = |other: usize| other != axis && step == 1 && (n as i64 + 1..=APART).contains(&stride(other));
-    let covers = into.is_total() && positions(into) == size(into.source()) * n;
-    (n <= WINDOW && covers && (0..into.shape().len()).any(|axis| overlap(axis) || apart(axis))).then_some(axis)
+    let covers = into.is_total() && positions(into) == size(into.source()).saturating_mul(n);
+    (covers && (0..into.shape().len()).any(|axis| overlap(axis) || apart(axis))).then_some(axis)
 }
 
 /// A move that adds each element at several neighbouring positions, as the adjoint of sums over windows does.

@@ -394,6 +394,25 @@ fn empty(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Optio
 /// The largest number of elements of a result for which constant folding computes a non-uniform constant.
 const FOLDED: usize = 64;
 
+/// The largest number of steps of an operation that constant folding computes for a uniform constant, where it is not
+/// known that the operation takes one step for all elements.
+const STEPS: usize = 1 << 16;
+
+/// Whether an operation on uniform constants is computed in few steps, whatever the sizes are: in one for all elements,
+/// or in one for each of few.
+fn is_quick(op: &Op<NodeId>, operands: &[Array]) -> bool {
+    let Op::Linear(op, _) = op else { return true };
+    let few = |shape: &[usize]| size(shape) <= STEPS;
+    Constant(operands[0].clone()).is_zero()
+        || match &**op {
+            Linear::Affine { from, into } => {
+                few(from.shape()) && few(into.source()) || from.is_total() && into.covers_by_axes()
+            }
+            Linear::Reshape { .. } | Linear::Cast { .. } => true,
+            Linear::Fourier { shape, .. } | Linear::PrefixSum { shape, .. } => few(shape),
+        }
+}
+
 /// Whether an operation with a small result reads few elements of its operands, whatever their sizes.
 fn reads_little(op: &Op<NodeId>, operands: &[Array]) -> bool {
     match op {
@@ -404,20 +423,18 @@ fn reads_little(op: &Op<NodeId>, operands: &[Array]) -> bool {
         },
         // A gather reads at most as many elements of the array as the result has.
         Op::Gather(..) => operands[1..].iter().all(|ix| ix.size() <= FOLDED),
-        Op::Unary(..)
-        | Op::Binary(..)
-        | Op::Discrete(..)
-        | Op::Select(_)
-        | Op::Contract(..)
-        | Op::Reduce(..)
-        | Op::ScatterAdd(..) => operands.iter().all(|c| c.size() <= FOLDED),
+        // Small factors may repeat their elements over a large iteration space.
+        Op::Contract(op, ..) => size(op.a.shape()) <= STEPS && operands.iter().all(|c| c.size() <= FOLDED),
+        Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) | Op::Reduce(..) | Op::ScatterAdd(..) => {
+            operands.iter().all(|c| c.size() <= FOLDED)
+        }
         Op::Concat(..) => true,
         Op::Input(_) | Op::Constant(_) | Op::Loop(_) | Op::Custom(..) | Op::Call(..) | Op::Output(..) => false,
     }
 }
 
-/// An operation on constants is a constant, if the result is uniform, or small and computed from few elements: a row of
-/// a large array, but not its sum
+/// An operation on constants is a constant, if the result is uniform and takes few steps, or small and computed from few
+/// elements: a row of a large array, but not its sum
 fn fold(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     let mut operands: SmallVec<[Array; 3]> = SmallVec::new();
     let mut known = true;
@@ -427,7 +444,7 @@ fn fold(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option
     }
     op.operands(&mut |a| operands.extend(constant(b, *a).cloned()));
     let uniform = matches!(op, Op::Unary(..) | Op::Binary(..) | Op::Select(_) | Op::Linear(..) | Op::Reduce(..));
-    let uniform = uniform && operands.iter().all(of_one_value);
+    let uniform = uniform && operands.iter().all(of_one_value) && is_quick(op, &operands);
     let small = size(shape) <= FOLDED && reads_little(op, &operands);
     if operands.is_empty() || !(small || uniform) {
         return None;
