@@ -355,7 +355,7 @@ impl<'a> GroupWriter<'a> {
                     conditions.extend(w.within(&index, (axis.lo as i64, axis.hi as i64))?);
                 }
             }
-            step *= axis.len;
+            step = step.saturating_mul(axis.len);
         }
         Some((conditions, place))
     }
@@ -371,7 +371,7 @@ impl<'a> GroupWriter<'a> {
                 if step > 1 {
                     index = ElementIndex::of(w.position(PositionExpr::Quotient(index, step)));
                 }
-                if step * len < self.group.size {
+                if step.saturating_mul(len) < self.group.size {
                     index = ElementIndex::of(w.position(PositionExpr::Remainder(index, len)));
                 }
                 index

@@ -177,10 +177,8 @@ fn emitted(
     head.extend(left_out.iter().map(|tap| format!("Left out: {}.", tap.remark())));
     let scratch = signature::scratch(&function);
     let widest = scratch.iter().map(|(_, dtype, _)| dtype.width()).max().unwrap_or(1);
-    let scratch_bytes: usize = scratch
-        .iter()
-        .map(|(_, dtype, len)| len.saturating_mul(dtype.width()))
-        .fold(0, usize::saturating_add);
+    let scratch_bytes: usize =
+        scratch.iter().map(|(_, dtype, len)| len.saturating_mul(dtype.width())).fold(0, usize::saturating_add);
     let (code, header, dependencies) = match target {
         Target::Rust => {
             let (code, called) = rust::text(name, &ports, &function, &scratch, &head);

@@ -286,13 +286,15 @@ impl Candidate {
             let of = buffers[*buf as usize].bytes();
             match self.uses.get(buf) {
                 Some(here) if !here.agrees(touched) => return false,
-                Some(here) if here.by_rows && touched.by_rows => (shared, spared) = (true, spared + of),
+                Some(here) if here.by_rows && touched.by_rows => {
+                    (shared, spared) = (true, spared.saturating_add(of));
+                }
                 Some(_) => {}
-                None if touched.by_rows => bytes += of / self.rows,
+                None if touched.by_rows => bytes = bytes.saturating_add(of / self.rows),
                 None => {}
             }
         }
-        if !shared || self.row_bytes + bytes > MACHINE.level2_beside {
+        if !shared || self.row_bytes.saturating_add(bytes) > MACHINE.level2_beside {
             return false;
         }
         for (buf, touched) in uses {
@@ -303,7 +305,7 @@ impl Candidate {
             self.uses.entry(buf).and_modify(add).or_insert(touched);
         }
         self.row_bytes += bytes;
-        self.spared += spared;
+        self.spared = self.spared.saturating_add(spared);
         self.block.push(k);
         true
     }

@@ -170,13 +170,13 @@ pub(crate) fn apart(kernel: Kernel, size: usize, worth: f64) -> Kernel {
     let sums = nest.axes().iter().enumerate().filter(|(_, axis)| axis.strides[2] == 0);
     let Some((place, axis)) = sums.max_by_key(|(_, axis)| axis.len) else { return kernel };
     let parts = ((time / worth * 2.0) as usize)
-        .min(repeats(nest) / (MACHINE.sum_products * size.max(1)))
+        .min(repeats(nest) / size.max(1).saturating_mul(MACHINE.sum_products))
         .min(MOST)
         .min(axis.len);
     if time < worth || parts < 2 || !nest.is_box() {
         return kernel;
     }
-    let step = |k: usize| axis.len * k / parts;
+    let step = |k: usize| (axis.len as u128 * k as u128 / parts as u128) as usize;
     Kernel::Apart((0..parts).map(|k| Kernel::Loops(nest.part(place, step(k)..step(k + 1), [0; 3]))).collect())
 }
 
