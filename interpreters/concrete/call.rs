@@ -42,8 +42,8 @@ fn of_matrices<E: Real>(op: Matrix, args: &[Array], results: &[(Shape, DType)]) 
     let shape = args[0].shape();
     let batch = shape.len() - 2;
     let kinds: Vec<Kind<'_>> = args.iter().map(kind).collect();
-    let floats: Vec<_> = args.iter().take(3).map(|a| dense::<E>(a)).collect();
-    let positions = args.get(3).map(dense::<i64>);
+    let floats: Vec<_> = args.iter().filter(|a| a.dtype().is_float()).map(|a| dense::<E>(a)).collect();
+    let positions = args.iter().find(|a| !a.dtype().is_float()).map(dense::<i64>);
     let floats_of = |(shape, dtype): &(Shape, DType)| dtype.is_float().then(|| pool::full(E::ZERO, size(shape)));
     let mut made: Vec<Option<Vec<E>>> = results.iter().map(floats_of).collect();
     // No operation has two results of integers.

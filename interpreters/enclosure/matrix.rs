@@ -2,8 +2,8 @@
 //!
 //! Laws: bounds hold for every matrix within its intervals, in exact arithmetic; a matrix that may be singular, or not
 //! positive definite, has bounds that are NaN. And they hold for what is computed: at a point the kernel runs, and its
-//! result is included; for other intervals, the matrix is widened by the backward error of elimination, which is at most
-//! [`BACKWARD`] units for each pair of row and column, times the growth of pivots, `2^(n - 1)`, up to 20 rows.
+//! result is included; for other intervals, the matrix is widened by the backward error of elimination, which is at
+//! most [`BACKWARD`] units for each pair of row and column, times the growth of pivots, `2^(n - 1)`, up to 20 rows.
 //!
 //! Methods (S. M. Rump, "Verification methods: rigorous results using floating-point arithmetic", 2010, sections 10 and
 //! 13): a system is multiplied by an approximate inverse, and a box that the Krawczyk operator maps into its interior
@@ -406,7 +406,15 @@ fn of_one(op: Matrix, a: &Rows, b: Option<&Rows>) -> Option<Vec<Vec<Interval>>> 
             let vectors = vec![unit.or_nan(values.is_none()); n * n];
             vec![values.unwrap_or_else(|| nothing(n)), vectors]
         }
-        Matrix::Minors { .. } | Matrix::Pivots | Matrix::Lu | Matrix::Qr | Matrix::Svd | Matrix::Lstsq => return None,
+        // A factor 0 makes a product 0, so a product of bounds is one of these products.
+        Matrix::Product { transposed } => {
+            let product = if transposed { a.transposed() } else { a.clone() }.product(right);
+            vec![product.of]
+        }
+        // The vectors are not known, so neither are their tangents.
+        Matrix::EighSolve => vec![nothing((n + 1) * n)],
+        Matrix::Minors { .. } | Matrix::Pivots | Matrix::Lu | Matrix::Qr | Matrix::Svd => return None,
+        Matrix::LstsqFactor | Matrix::Lstsq { .. } | Matrix::NullProjection { .. } | Matrix::SvdSolve => return None,
         Matrix::Expm | Matrix::ExpmTangent { .. } | Matrix::PrefixProduct | Matrix::Recurrence { .. } => return None,
     })
 }
@@ -440,16 +448,13 @@ pub(super) fn call(op: Matrix, args: &[Enclosure]) -> Option<Vec<Enclosure>> {
         let one = of_one(op, &matrix, right.as_ref())?;
         all.iter_mut().zip(one).for_each(|(all, one)| all.extend(one));
     }
-    let computed = match (&numbers, op) {
-        (Some(numbers), op) if op != Matrix::LuFactor && !matches!(op, Matrix::Solve { .. }) => {
-            Some(Array::call(&Call::Matrix(op), numbers))
+    let computed = numbers.filter(|_| op != Matrix::LuFactor).map(|mut numbers| {
+        if let Some(factors) = op.factors() {
+            numbers.extend(Array::call(&Call::Matrix(factors), &numbers[..1]));
+            numbers.truncate(op.arity());
         }
-        (Some(numbers), Matrix::Solve { .. }) => {
-            let factors = Array::call(&Call::Matrix(Matrix::LuFactor), &numbers[..1]);
-            Some(Array::call(&Call::Matrix(op), &[&numbers[..], &factors].concat()))
-        }
-        (Some(_) | None, _) => None,
-    };
+        Array::call(&Call::Matrix(op), &numbers)
+    });
     let finished = |(at, (shape, kind)): (usize, &(crate::shape::Shape, DType))| {
         if !kind.is_float() {
             // The rows of a factorization.

@@ -24,7 +24,7 @@ use crate::base::{
 };
 use crate::dtype::DType;
 use crate::linalg::rules;
-use crate::ops::{Binary, Call, Contract, Discrete, Linear, Reduce, Unary};
+use crate::ops::{Binary, Call, Contract, Discrete, Linear, Matrix, Reduce, Unary};
 use crate::program::repeat::held;
 use crate::program::{Custom, NodeId, Op, Program, Term, interpret};
 use crate::shape::Show;
@@ -392,8 +392,7 @@ impl<T: BaseTensor> BaseTensor for Jet<T> {
             return results.into_iter().map(Jet::constant_of).collect();
         }
         if let Call::Matrix(matrix) = op
-            && matrix.is_by_column()
-            && matrix.linear_in().is_some()
+            && matches!(matrix, Matrix::Solve { .. } | Matrix::SolveTriangular { .. })
         {
             return results.into_iter().map(|y| solution(op, args, y)).collect();
         }

@@ -7,6 +7,8 @@
 mod closed;
 mod exponential;
 mod factors;
+mod guarded;
+mod least_squares;
 mod minors;
 mod reflections;
 mod spectral;
@@ -28,7 +30,7 @@ const OTHERS: &str = "matrices have at most 32 rows and 32 columns in source";
 pub(super) fn supported(op: Matrix, [m, n]: [usize; 2]) -> Result<(), &'static str> {
     let (most, limit) = match op {
         Matrix::PrefixProduct | Matrix::Recurrence { .. } => return Ok(()),
-        Matrix::Svd => return Err("singular value decompositions are not written as source"),
+        Matrix::Svd | Matrix::SvdSolve => return Err("singular value decompositions are not written as source"),
         Matrix::Minors { without: 2.. } => {
             (sets::MOST, "minors without several rows are those of at most 8 rows in source")
         }
@@ -37,7 +39,9 @@ pub(super) fn supported(op: Matrix, [m, n]: [usize; 2]) -> Result<(), &'static s
         }
         Matrix::Cholesky | Matrix::Inverse | Matrix::Det | Matrix::Minors { .. } | Matrix::Pivots => (MOST, OTHERS),
         Matrix::SlogDet | Matrix::Lu | Matrix::LuFactor | Matrix::Solve { .. } => (MOST, OTHERS),
-        Matrix::SolveTriangular { .. } | Matrix::Qr | Matrix::Lstsq | Matrix::Eigh | Matrix::Expm => (MOST, OTHERS),
+        Matrix::SolveTriangular { .. } | Matrix::Qr | Matrix::Eigh | Matrix::EighSolve | Matrix::Expm => (MOST, OTHERS),
+        Matrix::LstsqFactor | Matrix::Lstsq { .. } | Matrix::NullProjection { .. } => (MOST, OTHERS),
+        Matrix::Product { .. } => (usize::MAX, OTHERS),
     };
     if m.max(n) <= most { Ok(()) } else { Err(limit) }
 }
@@ -107,7 +111,7 @@ impl One<'_> {
 pub(super) fn matrices(w: &mut Writer, call: &MatrixCall, operands: &[ElementPlace], out: &[ElementPlace]) {
     let MatrixCall { op, sizes, count, dtype, .. } = *call;
     let each = |n: usize| n.checked_div(count).unwrap_or(0);
-    let rows = if let Matrix::Lstsq = op { sizes[0] } else { sizes[1] };
+    let (rows, _) = op.right_sizes(sizes);
     let columns = call.operands.get(1).and_then(|(_, n)| each(*n).checked_div(rows)).unwrap_or(0);
     let results: Vec<usize> = call.out.iter().map(|(_, n, _)| each(*n)).collect();
     w.for_(count, |w, k| {
@@ -139,13 +143,17 @@ fn one(w: &mut Writer, op: Matrix, of: &One<'_>) {
             factors::solve_triangular(w, of, [lower, transposed, unit]);
         }
         Matrix::Qr => reflections::qr(w, of),
-        Matrix::Lstsq => reflections::lstsq(w, of),
+        Matrix::LstsqFactor => least_squares::factor(w, of),
+        Matrix::Lstsq { transposed } => least_squares::lstsq(w, of, transposed),
+        Matrix::NullProjection { transposed } => least_squares::null_projection(w, of, transposed),
+        Matrix::Product { transposed } => guarded::product_of(w, of, transposed),
         Matrix::PrefixProduct => recurrence(w, of, false, false),
         Matrix::Recurrence { transposed } => recurrence(w, of, true, transposed),
         Matrix::Eigh => spectral::eigh(w, of),
+        Matrix::EighSolve => guarded::eigh_solve(w, of),
         Matrix::Expm => exponential::expm(w, of),
         Matrix::ExpmTangent { transposed } => exponential::expm_tangent(w, of, transposed),
-        Matrix::Svd => unreachable!("programs with {} are refused before", op.name()),
+        Matrix::Svd | Matrix::SvdSolve => unreachable!("programs with {} are refused before", op.name()),
     }
 }
 

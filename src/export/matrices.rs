@@ -6,7 +6,6 @@
 
 use super::text::{HloValue, Region, Ty, types};
 use crate::ops::Matrix;
-use crate::shape::Shape;
 
 impl Region {
     pub(super) fn matrix(&mut self, op: Matrix, args: &[HloValue]) -> Vec<HloValue> {
@@ -38,7 +37,15 @@ impl Region {
             Matrix::SlogDet => self.log_determinant(a).into(),
             Matrix::Qr => self.qr(a).into(),
             Matrix::Eigh => self.eigh(a).into(),
-            Matrix::Lstsq => vec![self.least_squares(a, &args[1])],
+            Matrix::LstsqFactor => self.lstsq_factor(a).into(),
+            Matrix::Lstsq { transposed } => vec![self.least_squares(args, transposed)],
+            Matrix::NullProjection { transposed } => vec![self.null_projection(args, transposed)],
+            Matrix::EighSolve => vec![self.eigh_solve(args)],
+            Matrix::SvdSolve => vec![self.svd_solve(args)],
+            Matrix::Product { transposed } => {
+                let left = if transposed { self.transposed(a) } else { a.clone() };
+                vec![self.product_no_nan(&left, &args[1])]
+            }
             Matrix::Expm => vec![self.matrix_exponential(a)],
             Matrix::ExpmTangent { transposed } => vec![self.exponential_tangent(a, &args[1], transposed)],
             Matrix::Svd => self.svd(a).into(),
@@ -294,20 +301,6 @@ impl Region {
         let zero = self.like(0.0, &sign);
         let sign = self.select(&singular, &zero, &sign);
         [self.if_finite(a, &sign), self.if_finite(a, &log)]
-    }
-
-    fn least_squares(&mut self, a: &HloValue, b: &HloValue) -> HloValue {
-        let rank = a.shape.len();
-        let batch: Vec<usize> = (0..rank - 2).collect();
-        let mut shape: Shape = b.shape.clone();
-        shape[rank - 2] = a.shape[rank - 1];
-        if shape.contains(&0) || a.shape.contains(&0) {
-            return self.full(0.0, &shape, a.ty);
-        }
-        let [q, r] = self.qr(a);
-        let rows = self.dot(&q, b, [&batch, &batch], [&[rank - 2], &[rank - 2]]);
-        let x = self.solve_triangular(&r, &rows, [false, false, false]);
-        self.or_zeros(b, &x)
     }
 
     /// The tangent of the exponential: a block of the exponential of a matrix of twice the size.

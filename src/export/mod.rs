@@ -20,6 +20,7 @@ mod elementwise;
 mod factors;
 mod hlo;
 mod indexing;
+mod least_squares;
 mod lower;
 mod matrices;
 mod minors;

@@ -5,7 +5,7 @@
 use crate::array::Array;
 use crate::base::BaseTensor;
 use crate::dtype::DType;
-use crate::ops::{Binary, Call, Compare, Contract, Discrete, Linear, Matrix, Unary, View};
+use crate::ops::{Binary, Call, Compare, Contract, Discrete, FloatStep, Linear, Matrix, Reduce, Unary, View};
 use crate::shape::Shape;
 use crate::tensor::band;
 
@@ -25,23 +25,38 @@ impl<T> Copy for OrTransposed<'_, T> {}
 
 use OrTransposed::{As, T as Turned};
 
+/// The iteration space of a product: the batch, rows, columns, and the contracted axis; and the axes of both operands
+/// and of the result.
+struct Iteration {
+    space: Shape,
+    left: Shape,
+    right: Shape,
+    out: Shape,
+}
+
+impl Iteration {
+    fn of<'a, T: BaseTensor>(a: OrTransposed<'a, T>, b: OrTransposed<'a, T>) -> (Iteration, &'a T, &'a T) {
+        let sizes = |side: OrTransposed<'_, T>| {
+            let (As(x) | Turned(x)) = side;
+            let rank = x.shape().len();
+            let (m, n) = (x.shape()[rank - 2], x.shape()[rank - 1]);
+            if let As(_) = side { [m, n] } else { [n, m] }
+        };
+        let (As(x) | Turned(x), As(y) | Turned(y)) = (a, b);
+        let batch = x.shape().len() - 2;
+        let ([n, k], [_, m]) = (sizes(a), sizes(b));
+        let space: Shape = x.shape()[..batch].iter().copied().chain([n, m, k]).collect();
+        let axes = |last: [usize; 2]| (0..batch).chain(last.map(|axis| batch + axis)).collect::<Shape>();
+        let left = axes(if let As(_) = a { [0, 2] } else { [2, 0] });
+        let right = axes(if let As(_) = b { [2, 1] } else { [1, 2] });
+        (Iteration { space, left, right, out: axes([0, 1]) }, x, y)
+    }
+}
+
 /// The matrix product.
 pub(super) fn mm<T: BaseTensor>(a: OrTransposed<'_, T>, b: OrTransposed<'_, T>) -> T {
-    let sizes = |side: OrTransposed<'_, T>| {
-        let (As(x) | Turned(x)) = side;
-        let rank = x.shape().len();
-        let (m, n) = (x.shape()[rank - 2], x.shape()[rank - 1]);
-        if let As(_) = side { [m, n] } else { [n, m] }
-    };
-    let (As(x) | Turned(x), As(y) | Turned(y)) = (a, b);
-    let batch = x.shape().len() - 2;
-    let ([n, k], [_, m]) = (sizes(a), sizes(b));
-    // The iteration space: the batch, rows, columns, and the contracted axis.
-    let space: Shape = x.shape()[..batch].iter().copied().chain([n, m, k]).collect();
-    let axes = |last: [usize; 2]| (0..batch).chain(last.map(|axis| batch + axis)).collect::<Shape>();
-    let left = axes(if let As(_) = a { [0, 2] } else { [2, 0] });
-    let right = axes(if let As(_) = b { [2, 1] } else { [1, 2] });
-    T::contract(&Contract::axes(&space, &left, &right, &axes([0, 1])), x, y)
+    let (Iteration { space, left, right, out }, x, y) = Iteration::of(a, b);
+    T::contract(&Contract::axes(&space, &left, &right, &out), x, y)
 }
 
 /// The transposed matrices.
@@ -95,23 +110,120 @@ pub(super) fn diagonal<T: BaseTensor>(x: &T) -> T {
 
 /// Vectors repeated as the rows (`axis` 1), or as the columns (`axis` 0), of matrices of this shape.
 pub(super) fn along<T: BaseTensor>(x: &T, shape: &[usize], axis: usize) -> T {
+    x.linear(&over(shape, axis))
+}
+
+/// The product of elements, 0 where either is 0.
+pub(super) fn guarded_times<T: BaseTensor>(a: &T, b: &T) -> T {
+    a.binary(Binary::MulNoNan, b)
+}
+
+/// The most products of elements in a guarded product that is made of these, and so takes part in loops over small
+/// matrices.
+const FEW: usize = 64;
+
+/// The matrix product, in which a factor 0 makes a product 0: where a tangent or cotangent is 0, it stays 0 also beside
+/// values that are infinite or NaN.
+pub(super) fn guarded<T: BaseTensor>(a: OrTransposed<'_, T>, b: OrTransposed<'_, T>) -> T {
+    let (Iteration { space, left, right, out }, x, y) = Iteration::of(a, b);
+    if space[space.len() - 3..].iter().product::<usize>() <= FEW {
+        let [x, y] = [(x, left), (y, right)].map(|(x, axes)| x.linear(&Linear::replicate(&space, &axes)));
+        return guarded_times(&x, &y).linear(&Linear::replicate(&space, &out).adjoint());
+    }
+    let b = if let As(b) = b { b.clone() } else { t(y) };
+    let transposed = matches!(a, Turned(_));
+    one(Matrix::Product { transposed }, &[x.clone(), b])
+}
+
+/// The guarded product with a matrix or its transpose; that with one column is made of products of elements.
+pub(super) fn applied<T: BaseTensor>(a: &T, y: &T, transposed: bool) -> T {
+    let (shape, rank) = (a.shape(), a.shape().len());
+    if y.shape()[rank - 1] != 1 {
+        return guarded(if transposed { Turned(a) } else { As(a) }, As(y));
+    }
+    let axis = usize::from(!transposed);
+    let products = guarded_times(&along(&vector_of(&t(y)), shape, axis), a);
+    t(&row_of(&products.linear(&over(shape, 1 - axis).adjoint())))
+}
+
+/// The replication of vectors as the rows (`axis` 1), or as the columns (`axis` 0), of matrices of this shape. Its
+/// adjoint sums.
+pub(super) fn over(shape: &[usize], axis: usize) -> Linear {
     let batch = shape.len() - 2;
     let axes: Shape = (0..batch).chain([batch + axis]).collect();
-    x.linear(&Linear::replicate(shape, &axes))
+    Linear::replicate(shape, &axes)
 }
 
-/// `1 / x` off the diagonal, and zeros on it.
-pub(super) fn reciprocal_off_diagonal<T: BaseTensor>(x: &T) -> T {
-    let on = band::<T>(x.shape(), Compare::Eq, 0);
-    let one = number(x.shape(), x.dtype(), 1.0);
-    let recip = T::select(&on, &one, x).unary(Unary::Recip);
-    T::select(&on, &T::zeros(x.shape(), x.dtype()), &recip)
+/// Vectors as matrices of one row.
+pub(super) fn row_of<T: BaseTensor>(x: &T) -> T {
+    let (batch, n) = x.shape().split_at(x.shape().len() - 1);
+    let shape: Shape = batch.iter().chain(&[1]).chain(n).copied().collect();
+    x.linear(&Linear::reshape(x.shape(), &shape))
 }
 
-/// The inner product of matrices: the sum of the products of their elements.
-pub(super) fn inner<T: BaseTensor>(a: &T, b: &T) -> T {
-    let axes: Shape = (0..a.shape().len()).collect();
-    T::contract(&Contract::axes(a.shape(), &axes, &axes, &axes[..axes.len() - 2]), a, b)
+/// Matrices of one row as vectors.
+pub(super) fn vector_of<T: BaseTensor>(x: &T) -> T {
+    let [batch @ .., _, n] = x.shape() else { unreachable!("a matrix has two axes") };
+    let shape: Shape = batch.iter().chain([n]).copied().collect();
+    x.linear(&Linear::reshape(x.shape(), &shape))
+}
+
+/// The numbers of rows and of columns.
+pub(super) fn sizes<T: BaseTensor>(x: &T) -> [usize; 2] {
+    let [.., m, n] = x.shape() else { unreachable!("a matrix has two axes") };
+    [*m, *n]
+}
+
+/// Each column times its factor, 0 where either is 0.
+pub(super) fn by_columns<T: BaseTensor>(x: &T, factors: &T) -> T {
+    guarded_times(x, &along(factors, x.shape(), 1))
+}
+
+/// The sums of the guarded products of the elements of each column.
+pub(super) fn column_sums<T: BaseTensor>(a: &T, b: &T) -> T {
+    guarded_times(a, b).linear(&over(a.shape(), 1).adjoint())
+}
+
+/// Matrices divided by their largest absolute values, and these values, which are constants for derivatives; 1 for
+/// zeros. What is linear in a matrix may be computed so.
+pub(super) fn in_units<T: BaseTensor>(x: &T) -> (T, T) {
+    let [batch @ .., m, n] = x.shape() else { unreachable!("a matrix has two axes") };
+    if m * n == 0 {
+        return (x.clone(), number(batch, x.dtype(), 1.0));
+    }
+    let flat: Shape = batch.iter().copied().chain([m * n]).collect();
+    let still = T::discrete(&Discrete::FloatStep(FloatStep::StopGradient), &[x]).unary(Unary::Abs);
+    let most = still.linear(&Linear::reshape(x.shape(), &flat)).reduce(Reduce::Max { axis: batch.len() });
+    let is_zero = T::discrete(&Discrete::Compare(Compare::Eq), &[&most, &T::zeros(batch, x.dtype())]);
+    let size = T::select(&is_zero, &number(batch, x.dtype(), 1.0), &most);
+    (x.binary(Binary::Div, &stretch(&size, x.shape())), size)
+}
+
+/// Matrices of NaN where a mask, one for each matrix, does not hold, and zeros elsewhere.
+pub(super) fn nan_unless<T: BaseTensor>(fine: &T, shape: &[usize], dtype: DType) -> T {
+    let batch: Shape = (0..shape.len() - 2).collect();
+    let fine = fine.linear(&Linear::replicate(shape, &batch));
+    T::select(&fine, &number(shape, dtype, 0.0), &number(shape, dtype, f64::NAN))
+}
+
+/// Zeros; but for square matrices of NaN and a matrix other than zeros, NaN: so a tangent that does not exist does not
+/// pass for zeros.
+pub(super) fn marked<T: BaseTensor>(nan: &T, x: &T) -> T {
+    guarded(As(&guarded(As(nan), As(x))), As(nan))
+}
+
+/// Whether all elements of each matrix are finite.
+pub(super) fn are_finite<T: BaseTensor>(x: &T) -> T {
+    let batch: Shape = (0..x.shape().len() - 2).collect();
+    // The product with 0 is 0 for finite numbers, and NaN for others.
+    let nothing = times(x, &T::zeros(x.shape(), x.dtype())).linear(&Linear::replicate(x.shape(), &batch).adjoint());
+    T::discrete(&Discrete::Compare(Compare::Eq), &[&nothing, &T::zeros(nothing.shape(), nothing.dtype())])
+}
+
+/// The inner product of matrices, in which a factor 0 makes a product 0.
+pub(super) fn guarded_inner<T: BaseTensor>(a: &T, b: &T) -> T {
+    let batch: Shape = (0..a.shape().len() - 2).collect();
+    guarded_times(a, b).linear(&Linear::replicate(a.shape(), &batch).adjoint())
 }
 
 /// One scalar per matrix of a batch, repeated for all elements of matrices of this shape.

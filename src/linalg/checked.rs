@@ -1,8 +1,10 @@
 //! Checked variants of the methods of linear algebra: an error instead of NaN, for tensors of known values.
 
+use super::call;
 use crate::array::Array;
 use crate::dtype::Float;
 use crate::errors::debug_by_display;
+use crate::ops::Matrix;
 use crate::shape::Show;
 use crate::tensor::{Plus, Rank, SideOf, Tensor};
 
@@ -21,6 +23,20 @@ pub struct MatrixError {
     requirement: &'static str,
     fact: String,
     way_out: &'static str,
+    rank: Option<usize>,
+}
+
+impl MatrixError {
+    /// The rank of the first matrix whose columns are linearly dependent, from [`try_lstsq`](Tensor::try_lstsq).
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// let error = tensor([[1.0, 1.0], [2.0, 2.0]]).try_lstsq(&tensor([1.0, 1.0])).unwrap_err();
+    /// assert_eq!(error.rank(), Some(1));
+    /// ```
+    pub fn rank(&self) -> Option<usize> {
+        self.rank
+    }
 }
 
 debug_by_display!(MatrixError);
@@ -33,7 +49,7 @@ fn checked<R>(
     of: impl Fn(&R) -> &Array,
 ) -> Result<R, MatrixError> {
     let is_finite = |a: &Array| a.cast::<f64>().to_vec::<f64>().is_ok_and(|v| v.iter().all(|x| x.is_finite()));
-    let error = |fact: String| Err(MatrixError { operation, requirement, fact, way_out });
+    let error = |fact: String| Err(MatrixError { operation, requirement, fact, way_out, rank: None });
     if !operands.iter().all(|a| is_finite(a)) {
         return error(format!("it has elements that are not finite, with shape {}", Show(operands[0].shape())));
     }
@@ -109,25 +125,43 @@ impl<const D: usize, E: Float> Tensor<Array, D, E> {
         checked(self.inverse(), words, &[self.raw()], |x| x.raw())
     }
 
-    /// [`lstsq`](Tensor::lstsq), or an error.
+    /// [`lstsq`](Tensor::lstsq), or an error, which says the rank, if the solution is not the only one.
     ///
     /// # Errors
-    /// When the columns of a matrix are linearly dependent, or there are elements that are not finite.
+    /// When the columns of a matrix are linearly dependent, as they always are if there are more columns than rows, or
+    /// there are elements that are not finite.
     ///
     /// ```
     /// use polygrad::tensor;
-    /// assert!(tensor([[0.0], [0.0]]).try_lstsq(&tensor([1.0, 1.0])).is_err());
+    /// let error = tensor([[1.0, 1.0], [2.0, 2.0], [3.0, 3.0]]).try_lstsq(&tensor([1.0, 1.0, 1.0])).unwrap_err();
+    /// let words = "lstsq: the columns of each matrix must be linearly independent, but a matrix of shape [3, 2] has rank";
+    /// assert!(error.to_string().starts_with(words));
     /// ```
     ///
     /// # Panics
-    /// When the matrix has fewer rows than columns, or the right-hand side has another number of rows.
+    /// When the right-hand side has another number of rows.
     #[track_caller]
     pub fn try_lstsq<const B: usize>(&self, b: &Tensor<Array, B, E>) -> Result<Tensor<Array, B, E>, MatrixError>
     where
         Rank<B>: SideOf<D>,
     {
-        let words =
-            ["lstsq", "the columns of each matrix must be linearly independent", "leave out columns, or add a penalty"];
-        checked(self.lstsq(b), words, &[self.raw(), b.raw()], |x| x.raw())
+        let words = [
+            "lstsq",
+            "the columns of each matrix must be linearly independent",
+            "leave out columns, add a penalty, or take the solution of least norm of lstsq",
+        ];
+        let x = checked(self.lstsq(b), words, &[self.raw(), b.raw()], |x| x.raw())?;
+        let shape = self.raw().shape();
+        let (m, n) = (shape[D - 2], shape[D - 1]);
+        let [.., ranks] = call::<_, 4>(Matrix::LstsqFactor, &[self.raw()]);
+        let ranks = ranks.to_vec::<i64>().unwrap_or_default();
+        match ranks.iter().find(|rank| **rank < n as i64) {
+            None => Ok(x),
+            Some(rank) => {
+                let [operation, requirement, way_out] = words;
+                let fact = format!("a matrix of shape [{m}, {n}] has rank {rank}");
+                Err(MatrixError { operation, requirement, fact, way_out, rank: Some(*rank as usize) })
+            }
+        }
     }
 }

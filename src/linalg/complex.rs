@@ -1,13 +1,14 @@
 //! Linear algebra of complex matrices, by real matrices of twice the size.
 //!
-//! Law: the matrix `a + i b` is the real matrix `[[a, -b], [b, a]]`, whose products, inverse and exponential are those of
-//! complex matrices; so equations are solved with derivatives of every order. A Hermitian matrix is a symmetric one with each
-//! eigenvalue twice, whose eigenvectors have no derivative: eigenvalues and vectors have a rule of their own here, which
-//! is differentiated for further orders. Determinants, whose angle the real matrix loses, are in `determinants`.
+//! Law: the matrix `a + i b` is the real matrix `[[a, -b], [b, a]]`, whose products, inverse and exponential are those
+//! of complex matrices; so equations are solved with derivatives of every order. A Hermitian matrix is a symmetric one
+//! with each eigenvalue twice, whose eigenvectors have no derivative: eigenvalues and vectors have a rule of their own
+//! here, which is differentiated for further orders. Determinants, whose angle the real matrix loses, are in
+//! `determinants`.
 
 use std::sync::Arc;
 
-use super::as_columns;
+use super::{as_columns, call};
 use crate::base::BaseTensor;
 use crate::dtype::Float;
 use crate::ops::Matrix;
@@ -108,8 +109,9 @@ impl<T: BaseTensor, E: Float> Complex<T, 2, E> {
     /// of largest absolute value is real and positive: `a v = v diag(w)`.
     ///
     /// For a matrix that is not Hermitian, those of `(a + a^H) / 2`. Derivatives of every order, as those of
-    /// [`Tensor::eigh`]: at a multiple eigenvalue, the derivative of eigenvalues is that for one choice of eigenvectors;
-    /// that of eigenvectors, and second derivatives of eigenvalues, are infinite or NaN there. A function of the
+    /// [`Tensor::eigh`]: at a multiple eigenvalue, the derivative of eigenvalues is that for one choice of
+    /// eigenvectors; that of its eigenvectors, and second derivatives of it, are infinite or NaN there. A simple
+    /// eigenvalue beside equal ones has its second derivative, and its vector the first. A function of the
     /// eigenvectors alone, whatever their phases, has the derivative that it would have with other phases.
     ///
     /// ```
@@ -168,8 +170,8 @@ fn decomposed<T: BaseTensor, E: Float>(a: &Complex<T, 2, E>) -> (Tensor<T, 1, E>
     let n = a.len();
     let (pairs, vectors) = doubled(&hermitian(a)).eigh();
     let all = of_halves(&vectors, 0).t();
-    // The squared distances of the `2 n` vectors from the space of `k < n` of them sum to `2 (n - k)`, at least 2. So not
-    // all of those left out can be nearer than this.
+    // The squared distances of the `2 n` vectors from the space of `k < n` of them sum to `2 (n - k)`, at least 2. So
+    // not all of those left out can be nearer than this.
     let least = E::of_f64(0.5 / n as f64);
     let start = (Complex::<T, 2, E>::zeros([n, n]), Tensor::<T, 0, i64>::scalar(0));
     type Kept<T, E> = (Complex<T, 2, E>, Tensor<T, 0, i64>);
@@ -191,6 +193,17 @@ fn decomposed<T: BaseTensor, E: Float>(a: &Complex<T, 2, E>) -> (Tensor<T, 1, E>
     (pairs.reshape([n, 2]).mean_axis(1), vectors)
 }
 
+/// The matrix product in which a factor 0 makes a product 0.
+#[track_caller]
+fn guarded<T: BaseTensor, E: Float>(a: &Complex<T, 2, E>, b: &Complex<T, 2, E>) -> Complex<T, 2, E> {
+    let times = |x: &Tensor<T, 2, E>, y: &Tensor<T, 2, E>| -> Tensor<T, 2, E> {
+        let [product] = call(Matrix::Product { transposed: false }, &[x.raw(), y.raw()]);
+        Tensor::from_raw(product)
+    };
+    let (re, im) = (times(a.re(), b.re()) - times(a.im(), b.im()), times(a.re(), b.im()) + times(a.im(), b.re()));
+    Complex::new(re, im)
+}
+
 /// With `s = v^H da v`: `dw` is its diagonal, and `dv = v (f s)`, `f_ij = 1 / (w_j - w_i)` off the diagonal, plus a
 /// change of phases that keeps the largest element of each vector real.
 #[track_caller]
@@ -200,13 +213,14 @@ fn tangents<T: BaseTensor, E: Float>(
     change: &Complex<T, 2, E>,
 ) -> (Tensor<T, 1, E>, Complex<T, 2, E>) {
     let n = w.len();
-    let s = v.adjoint().matmul(&hermitian(change)).matmul(v);
+    let s = guarded(&v.adjoint(), &guarded(&hermitian(change), v));
     let gaps = w.insert_axis::<2>(0) - w.insert_axis::<2>(1);
     let is_diagonal = Tensor::<T, 2, E>::eye(n).gt(E::ZERO);
     let share = is_diagonal.select(Tensor::zeros([n, n]), gaps.recip());
-    let turned = v.matmul(&(&s * share));
+    let turned = guarded(v, &s.by_parts::<2>(|x| share.mul_no_nan(x)));
     let at = v.t().abs2().argmax_axis(1).one_hot::<2, E>(n).t();
     let phase = (turned.im() * &at).sum_axis::<1>(0) / (v.re() * at).sum_axis::<1>(0);
-    let dv = turned - v.times_i() * phase.insert_axis::<2>(0);
+    let phase = phase.replicate::<2>(n);
+    let dv = turned - v.times_i().by_parts::<2>(|x| x.mul_no_nan(&phase));
     (s.re().diagonal(0, 1), dv)
 }

@@ -10,7 +10,7 @@ use super::algebra::*;
 use crate::array::Array;
 use crate::base::BaseTensor;
 use crate::ops::minors::{LAST, MOST, larger};
-use crate::ops::{Call, Contract, Discrete, Linear, Matrix, Unary};
+use crate::ops::{Call, Compare, Discrete, Linear, Matrix, Unary};
 use crate::shape::Shape;
 
 /// The tangent of the minors `y` of `a` with `without` rows and columns left out; `None` if they are constants.
@@ -36,9 +36,8 @@ fn expanded<U: BaseTensor>(without: u8, a: &U, da: &U) -> U {
     let next = spread(&one(Matrix::Minors { without: without + 1 }, std::slice::from_ref(a)), &places, Some(&signs));
     let da = spread(da, &members, None);
     // The axes are `J`, the columns beside it, `I`, the rows beside it, and the batch.
-    let axes: Shape = (0..da.shape().len()).collect();
-    let out: Shape = (4..axes.len()).chain([2, 0]).collect();
-    U::contract(&Contract::axes(da.shape(), &axes, &axes, &out), &next, &da)
+    let out: Shape = (4..da.shape().len()).chain([2, 0]).collect();
+    guarded_times(&next, &da).linear(&Linear::replicate(da.shape(), &out).adjoint())
 }
 
 /// The elements of matrices at the rows `ix` and the columns `ix`, a table of two axes, times a sign for each row and
@@ -103,9 +102,9 @@ fn of_large<U: BaseTensor>(a: &U, y: &U, da: &U) -> U {
         let order = &results[0];
         permutation(&order.linear(&Linear::row(order.shape(), order.shape().len() - 2, k)), a.dtype())
     });
-    let ordered = |x: &U| Blocks::of(&mm(As(&p), As(&mm(As(x), T(&q)))));
+    let ordered = |x: &U| Blocks::of(&guarded(As(&p), As(&guarded(As(x), T(&q)))));
     let (b, db) = (ordered(a), ordered(da));
-    let product = |a: &U, b: &U| mm(As(a), As(b));
+    let product = |a: &U, b: &U| guarded(As(a), As(b));
     let negated = |x: &U| x.unary(Unary::Neg);
     let i = one(Matrix::Inverse, std::slice::from_ref(&b.first));
     let (x, z) = (product(&i, &b.right), product(&b.below, &i));
@@ -116,22 +115,29 @@ fn of_large<U: BaseTensor>(a: &U, y: &U, da: &U) -> U {
     let ds = minus(&db.last, &plus(&product(&db.below, &x), &product(&b.below, &dx)));
     let k = one(Matrix::Minors { without: 1 }, std::slice::from_ref(&s));
     let dk = expanded(1, &s, &ds);
-    let (det, ddet) = (one(Matrix::Det, std::slice::from_ref(&s)), inner(&k, &ds));
+    let (det, ddet) = (one(Matrix::Det, std::slice::from_ref(&s)), guarded_inner(&k, &ds));
     let all = |number: &U| stretch(number, i.shape());
     let changes = Blocks {
         first: sum(&[
-            times(&all(&ddet), &t(&i)),
-            times(&all(&det), &t(&di)),
-            mm(T(&dz), As(&mm(As(&k), T(&x)))),
-            mm(T(&z), As(&mm(As(&dk), T(&x)))),
-            mm(T(&z), As(&mm(As(&k), T(&dx)))),
+            guarded_times(&all(&ddet), &t(&i)),
+            guarded_times(&all(&det), &t(&di)),
+            guarded(T(&dz), As(&guarded(As(&k), T(&x)))),
+            guarded(T(&z), As(&guarded(As(&dk), T(&x)))),
+            guarded(T(&z), As(&guarded(As(&k), T(&dx)))),
         ]),
-        right: negated(&plus(&mm(T(&dz), As(&k)), &mm(T(&z), As(&dk)))),
-        below: negated(&plus(&mm(As(&dk), T(&x)), &mm(As(&k), T(&dx)))),
+        right: negated(&plus(&guarded(T(&dz), As(&k)), &guarded(T(&z), As(&dk)))),
+        below: negated(&plus(&guarded(As(&dk), T(&x)), &guarded(As(&k), T(&dx)))),
         last: dk.clone(),
     };
-    let changes = mm(T(&p), As(&mm(As(&changes.joined()), As(&q))));
+    let changes = guarded(T(&p), As(&guarded(As(&changes.joined()), As(&q))));
     let factor = times(&results[1], &one(Matrix::Det, std::slice::from_ref(&b.first)));
-    let relative = inner(&t(&i), &db.first);
-    plus(&times(&stretch(&relative, y.shape()), y), &times(&stretch(&factor, y.shape()), &changes))
+    let relative = guarded_inner(&t(&i), &db.first);
+    let sign = &results[1];
+    let fine = U::discrete(&Discrete::Compare(Compare::Eq), &[sign, sign]);
+    sum(&[
+        guarded_times(&stretch(&relative, y.shape()), y),
+        guarded_times(&stretch(&factor, y.shape()), &changes),
+        // With more small pivots there is no derivative.
+        marked(&nan_unless(&fine, y.shape(), y.dtype()), da),
+    ])
 }

@@ -12,13 +12,16 @@
 //! | [`det`](Tensor::det) | the determinant | |
 //! | [`logdet`](Tensor::logdet), [`slogdet`](Tensor::slogdet) | its logarithm and sign | singular |
 //! | [`lu`](Tensor::lu) | `l`, `u` and the order of rows | singular |
-//! | [`qr`](Tensor::qr), [`lstsq`](Tensor::lstsq) | `q`, `r`; least squares | linearly dependent columns |
-//! | [`eigh`](Tensor::eigh) | eigenvalues and vectors, symmetric | of vectors: equal eigenvalues |
-//! | [`svd`](Tensor::svd) | singular values and vectors | of vectors: equal singular values, or 0 |
+//! | [`qr`](Tensor::qr) | `q`, `r` | from the first linearly dependent column on |
+//! | [`lstsq`](Tensor::lstsq) | least squares of least norm | where the rank changes: that at constant rank |
+//! | [`eigh`](Tensor::eigh) | eigenvalues and vectors, symmetric | of vectors: those of equal eigenvalues |
+//! | [`svd`](Tensor::svd) | singular values and vectors | of vectors: those of equal singular values, or of 0 |
 //! | [`expm`](Tensor::expm) | `e^a` | |
 //!
 //! A matrix without a result gives NaN in every interpreter, and so do derivatives that do not exist; the methods of
-//! tensors of known values whose names begin with `try_` give an error instead. The matrices of a batch are
+//! tensors of known values whose names begin with `try_` give an error instead. A result that does not count, because a
+//! mask or a zero stands before it, sends exactly zero in every mode of differentiation. So the vectors of a simple
+//! eigenvalue beside equal ones have their derivatives of every order. The matrices of a batch are
 //! independent. Factors with free signs have normalized signs, as each method says, so that results are the same
 //! everywhere. Eigenvalues and singular values come from the crate nalgebra, or from
 //! faer where the feature of this name is on.
@@ -241,10 +244,18 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
         self.solve_triangular(&self.solve_lower(b), Triangle::LOWER.transposed())
     }
 
-    /// The least-squares solution: the `x` with the smallest `|a x - b|`, for a vector `b` or each column of a matrix.
+    /// The least-squares solution of least norm, for a vector `b` or each column of a matrix: of all `x` with the
+    /// smallest `|a x - b|` the shortest one, `a^+ b`. The matrix may have any number of rows and columns.
     ///
-    /// Computed by the QR factorization of a matrix with at least as many rows as columns. If its columns are linearly
-    /// dependent, NaN for `b` other than zero, and zero for `b` zero.
+    /// Computed by a QR factorization, of which the triangle is factored again with column pivoting if columns may be
+    /// linearly dependent. The rank is the number of pivots above `max(m, n)` machine epsilons, where each column (of a
+    /// matrix with more columns than rows, each row) is scaled to length 1: so it does not depend on units of columns.
+    /// [`try_lstsq`](Tensor::try_lstsq) says it.
+    ///
+    /// The derivative is that at constant rank, with the pseudo-inverse `a^+`: `dx = a^+ (db - da x) + a^+ a^+T da^T (b
+    /// - a x) + (1 - a^+ a) da^T a^+T x`. A change of `a` that raises the rank makes the solution jump. NaN if the
+    /// matrix has an element that is not finite and `b` is not zero, and zero for `b` zero. G. Golub and V. Pereyra,
+    /// "The differentiation of pseudo-inverses and nonlinear least squares problems whose variables separate" (1973).
     ///
     /// ```
     /// use polygrad::tensor;
@@ -252,16 +263,25 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     /// let a = tensor([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]]);
     /// let line = a.lstsq(&tensor([1.0, 3.0, 5.0]));
     /// assert!((line - tensor([1.0, 2.0])).abs().max_all().item() < 1e-12);
+    /// // Two equal columns share the coefficient, and one equation has a shortest solution.
+    /// let twice = tensor([[1.0, 1.0], [2.0, 2.0], [3.0, 3.0]]);
+    /// assert!((twice.lstsq(&tensor([2.0, 4.0, 6.0])) - 1.0).abs().max_all().item() < 1e-12);
+    /// assert!((tensor([[3.0, 4.0]]).lstsq(&tensor([5.0])) - tensor([0.6, 0.8])).abs().max_all().item() < 1e-15);
     /// ```
     ///
     /// # Panics
-    /// When the matrix has fewer rows than columns, or the right-hand side has another number of rows.
+    /// When the right-hand side has another number of rows.
     #[track_caller]
     pub fn lstsq<const B: usize>(&self, b: &Tensor<T, B, E>) -> Tensor<T, B, E>
     where
         Rank<B>: SideOf<D>,
     {
-        self.solved("lstsq", Matrix::Lstsq, b)
+        let a = self.raw();
+        or_panic(Matrix::LstsqFactor.try_matrix(a.shape()));
+        let b = as_columns("lstsq", a, b.raw());
+        let [u, t, vt, _] = call(Matrix::LstsqFactor, &[a]);
+        let [x] = call(Matrix::Lstsq { transposed: false }, &[a, &b, &u, &t, &vt]);
+        as_side(&x)
     }
 
     /// The inverse; `d(a^-1) = -a^-1 da a^-1`. For products `a^-1 b`, [`solve`](Tensor::solve) is faster and more
@@ -381,6 +401,10 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     /// The QR factorization `a = q r`: `q` has orthonormal columns, and `r` is upper triangular with a diagonal that is
     /// not negative. For an `m x n` matrix, `q` has `min(m, n)` columns.
     ///
+    /// A column that depends on those before it, with a 0 on the diagonal of `r`, leaves its column of `q` open: any
+    /// unit vector that completes the others. From there on, the columns of `q` and the rows of `r` have no derivative:
+    /// NaN where it counts. Those before have one.
+    ///
     /// ```
     /// use polygrad::tensor;
     /// let (q, r) = tensor([[3.0, 1.0], [4.0, 2.0]]).qr();
@@ -404,8 +428,11 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     ///
     /// For a matrix that is not symmetric, those of `(a + a^T) / 2`. At a multiple eigenvalue, the derivative of the
     /// eigenvalues is that for one choice of eigenvectors, which is right for functions that are symmetric in the equal
-    /// eigenvalues. The derivative of eigenvectors, and second derivatives of eigenvalues, are infinite or NaN at equal
-    /// eigenvalues, even for a function of them whose derivative is finite.
+    /// eigenvalues. The derivative of eigenvectors of equal eigenvalues, and second derivatives of these eigenvalues,
+    /// are infinite or NaN, even for a function of them whose derivative is finite. A simple eigenvalue and its vector
+    /// have derivatives of every order, whatever the other eigenvalues are: `(w - a) dv + dw v = da v`, `v . dv = 0`.
+    /// Where they alone count, the others send zero in reverse mode, and in forward mode their own tangents alone are
+    /// NaN.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -429,14 +456,16 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     /// order. For an `m x n` matrix there are `min(m, n)`. The largest element of each column of `u` is positive.
     ///
     /// The derivative of singular values follows the convention of [`eigh`](Tensor::eigh) at equal values; at 0 it is
-    /// that of one side of the kink. The derivative of singular vectors is infinite or NaN at equal singular values,
-    /// and at 0 if the matrix is not square.
+    /// that of one side of the kink. The derivative of singular vectors is infinite or NaN for those of equal singular
+    /// values, and of 0 if the matrix is not square. A simple singular value above 0 and its vectors have derivatives
+    /// of every order, whatever the others are.
     ///
     /// ```
     /// use polygrad::tensor;
     /// let (u, s, vt) = tensor([[0.0, 2.0], [3.0, 0.0]]).svd();
     /// assert!((s - tensor([3.0, 2.0])).abs().max_all().item() < 1e-14);
-    /// assert!((u.matmul(&tensor([[3.0, 0.0], [0.0, 2.0]])).matmul(&vt) - tensor([[0.0, 2.0], [3.0, 0.0]])).abs().max_all().item() < 1e-14);
+    /// assert!((u.matmul(&tensor([[3.0, 0.0], [0.0, 2.0]])).matmul(&vt) - tensor([[0.0, 2.0], [3.0,
+    /// 0.0]])).abs().max_all().item() < 1e-14);
     /// ```
     #[track_caller]
     pub fn svd<const V: usize>(&self) -> (Self, Tensor<T, V, E>, Self)

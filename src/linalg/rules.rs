@@ -10,7 +10,7 @@ use super::algebra::OrTransposed::{As, T};
 use super::algebra::*;
 use super::minors;
 use crate::base::BaseTensor;
-use crate::ops::{Call, Compare, Linear, Matrix, Unary};
+use crate::ops::{Binary, Call, Compare, Discrete, Linear, Matrix, Unary};
 use crate::source::mistake;
 
 /// A tangent; `None` is zero.
@@ -51,14 +51,16 @@ fn tangents<U: BaseTensor>(op: Matrix, x: &[U], y: &[U], dx: &[Tangent<U>]) -> V
     let given = || da.expect("the operand has a tangent").clone();
     match op {
         Matrix::Cholesky => vec![Some(cholesky(&y[0], &given()))],
-        Matrix::Inverse => vec![Some(negated(&mm(As(&mm(As(&y[0]), As(&given()))), As(&y[0]))))],
-        Matrix::Det => vec![Some(inner(&one(Matrix::Minors { without: 1 }, std::slice::from_ref(a)), &given()))],
+        Matrix::Inverse => vec![Some(negated(&guarded(As(&guarded(As(&y[0]), As(&given()))), As(&y[0]))))],
+        Matrix::Det => {
+            vec![Some(guarded_inner(&one(Matrix::Minors { without: 1 }, std::slice::from_ref(a)), &given()))]
+        }
         Matrix::Minors { without } => vec![minors::minors(without, a, &y[0], &given())],
         Matrix::Pivots => vec![None, None],
         Matrix::SlogDet => vec![None, Some(relative(a, &given()))],
         Matrix::Lu => lu(y, &given()),
         Matrix::LuFactor => vec![None, None],
-        Matrix::Solve { transposed } => vec![solve(op, x, y, dx, &|a, y| product(a, y, transposed))],
+        Matrix::Solve { transposed } => vec![solve(op, x, y, dx, &|a, y| applied(a, y, transposed))],
         Matrix::SolveTriangular { lower, transposed, unit } => {
             let counts = match (lower, unit) {
                 (true, false) => (Compare::Le, 0),
@@ -66,12 +68,17 @@ fn tangents<U: BaseTensor>(op: Matrix, x: &[U], y: &[U], dx: &[Tangent<U>]) -> V
                 (false, false) => (Compare::Ge, 0),
                 (false, true) => (Compare::Ge, 1),
             };
-            vec![solve(op, x, y, dx, &|a, y| product(&part(a, counts.0, counts.1), y, transposed))]
+            vec![solve(op, x, y, dx, &|a, y| applied(&part(a, counts.0, counts.1), y, transposed))]
         }
-        Matrix::Qr => qr(y, &given()),
-        Matrix::Eigh => eigh(y, &given()),
-        Matrix::Svd => svd(y, &given()),
-        Matrix::Lstsq => vec![Some(lstsq(x, &y[0], dx))],
+        Matrix::Qr => qr(a, y, &given()),
+        Matrix::Eigh => eigh(a, y, &given()),
+        Matrix::EighSolve => vec![eigh_solve(x, &y[0], dx)],
+        Matrix::Svd => svd(a, y, &given()),
+        Matrix::SvdSolve => vec![svd_solve(x, &y[0], dx)],
+        Matrix::LstsqFactor => vec![None; 4],
+        Matrix::Lstsq { transposed } => vec![LeastSquares { x, transposed }.solution(&y[0], dx)],
+        Matrix::NullProjection { transposed } => vec![LeastSquares { x, transposed }.projection(&y[0], dx)],
+        Matrix::Product { transposed } => vec![product(transposed, x, dx)],
         Matrix::Expm => vec![Some(one(Matrix::ExpmTangent { transposed: false }, &[a.clone(), given()]))],
         Matrix::ExpmTangent { transposed } => vec![expm_tangent(transposed, x, dx)],
         Matrix::PrefixProduct => vec![Some(prefix_product(a, &y[0], &given()))],
@@ -83,8 +90,14 @@ fn negated<U: BaseTensor>(x: &U) -> U {
     x.unary(Unary::Neg)
 }
 
-fn product<U: BaseTensor>(a: &U, b: &U, transposed: bool) -> U {
-    mm(if transposed { T(a) } else { As(a) }, As(b))
+/// `d(op(a) b) = op(da) b + op(a) db`.
+fn product<U: BaseTensor>(transposed: bool, x: &[U], dx: &[Tangent<U>]) -> Tangent<U> {
+    let moved = dx[1].as_ref().map(|db| one(Matrix::Product { transposed }, &[x[0].clone(), db.clone()]));
+    let other = dx[0].as_ref().map(|da| {
+        let turned = if transposed { da.clone() } else { t(da) };
+        t(&one(Matrix::Product { transposed: true }, &[x[1].clone(), turned]))
+    });
+    both(moved, other)
 }
 
 /// The sum of two tangents.
@@ -100,12 +113,12 @@ fn cholesky<U: BaseTensor>(l: &U, da: &U) -> U {
     let x = triangular(l, &symmetric(da), true, false, false);
     let s = triangular(l, &t(&x), true, false, false);
     let half = times(&part(&s, Compare::Eq, 0), &number(s.shape(), s.dtype(), 0.5));
-    mm(As(l), As(&plus(&below(&s), &half)))
+    guarded(As(l), As(&plus(&below(&s), &half)))
 }
 
 /// The trace of `a^-1 da`: the relative change of the determinant.
 fn relative<U: BaseTensor>(a: &U, da: &U) -> U {
-    inner(&t(&one(Matrix::Inverse, std::slice::from_ref(a))), da)
+    guarded_inner(&t(&one(Matrix::Inverse, std::slice::from_ref(a))), da)
 }
 
 /// With `m = l^-1 p da u^-1`: `dl = l lower(m)` without the diagonal, `du = upper(m) u`.
@@ -114,7 +127,7 @@ fn lu<U: BaseTensor>(y: &[U], da: &U) -> Vec<Tangent<U>> {
     let rows = mm(As(&permutation(&y[2], l.dtype())), As(da));
     let x = triangular(l, &rows, true, false, true);
     let m = t(&triangular(u, &t(&x), false, true, false));
-    vec![Some(mm(As(l), As(&below(&m)))), Some(mm(As(&part(&m, Compare::Ge, 0)), As(u))), None]
+    vec![Some(guarded(As(l), As(&below(&m)))), Some(guarded(As(&part(&m, Compare::Ge, 0)), As(u))), None]
 }
 
 /// `dx = op(a)^-1 (db - op(da) x)`.
@@ -125,78 +138,177 @@ fn solve<U: BaseTensor>(op: Matrix, x: &[U], y: &[U], dx: &[Tangent<U>], by: &dy
     Some(one(op, &args))
 }
 
-/// With `g = da r^-1`, `c = q^T g` and `w` the strictly lower triangle of `c` minus its transpose: `dq = q (w - c) + g`
-/// and `dr = (c - w) r`. If there are more columns than rows, `q` depends on the first columns alone.
-fn qr<U: BaseTensor>(y: &[U], da: &U) -> Vec<Tangent<U>> {
+/// With `g = da r^-1` and `c = q^T g`: `dq = g - q (upper(c) + lower(c)^T)`, where the lower triangle is without the
+/// diagonal, and `dr = q^T da + dq^T a`. If there are more columns than rows, `q` depends on the first columns alone.
+///
+/// A column that depends on those before it, with a 0 on the diagonal of `r`, leaves its column of `q` open: from there
+/// on, columns of `dq` and rows of `dr` are NaN, unless they are 0. Those before do not depend on it: their equations
+/// have the identity for the rest of `r`, and read the columns of `q` up to their own.
+fn qr<U: BaseTensor>(a: &U, y: &[U], da: &U) -> Vec<Tangent<U>> {
     let (q, r) = (&y[0], &y[1]);
-    let shape = r.shape();
-    let (k, n) = (shape[shape.len() - 2], shape[shape.len() - 1]);
+    let [k, n] = sizes(r);
     let (square, first) = if k < n { (columns(r, 0, k), columns(da, 0, k)) } else { (r.clone(), da.clone()) };
-    let g = t(&triangular(&square, &t(&first), false, true, false));
-    let c = mm(T(q), As(&g));
-    let below = below(&c);
-    let w = minus(&below, &t(&below));
-    let dq = plus(&mm(As(q), As(&minus(&w, &c))), &g);
-    let dr = if k < n { mm(T(q), As(&minus(da, &mm(As(&dq), As(r))))) } else { mm(As(&minus(&c, &w)), As(r)) };
-    vec![Some(dq), Some(dr)]
+    let behind = Behind::first_zero(&square);
+    let g = t(&triangular(&behind.identity(&square), &t(&first), false, true, false));
+    let c = guarded(T(q), As(&g));
+    let along = plus(&part(&c, Compare::Ge, 0), &t(&below(&c)));
+    let dq = behind.open(&minus(&g, &guarded(As(q), As(&along))), 1);
+    let dr = part(&plus(&guarded(T(q), As(da)), &guarded(T(&dq), As(a))), Compare::Ge, 0);
+    vec![Some(dq), Some(behind.open(&dr, 0))]
 }
 
-/// With `s = v^T sym(da) v`: `dw` is its diagonal, and `dv = v (f s)`, `f_ij = 1 / (w_j - w_i)` off the diagonal.
-fn eigh<U: BaseTensor>(y: &[U], da: &U) -> Vec<Tangent<U>> {
+/// The positions from the first zero on the diagonals of triangles on, as a mask for each.
+struct Behind<U>(U);
+
+impl<U: BaseTensor> Behind<U> {
+    fn first_zero(r: &U) -> Behind<U> {
+        let (diagonal, shape) = (diagonal(r), r.shape());
+        let zeros = U::zeros(diagonal.shape(), r.dtype());
+        let is_zero = U::discrete(&Discrete::Compare(Compare::Eq), &[&diagonal, &zeros]);
+        let ones = U::discrete(&Discrete::ToFloat(r.dtype()), &[&is_zero]);
+        // The number of zeros up to each position.
+        let before = part(&along(&ones, shape, 1), Compare::Le, 0);
+        let count = before.linear(&over(shape, 0).adjoint());
+        Behind(U::discrete(&Discrete::Compare(Compare::Gt), &[&count, &zeros]))
+    }
+
+    /// The triangles, with rows and columns of the identity behind the first zero.
+    fn identity(&self, r: &U) -> U {
+        let one = part(&number(r.shape(), r.dtype(), 1.0), Compare::Eq, 0);
+        // Elements below the diagonal are zeros anyway, so the columns suffice.
+        U::select(&along(&self.0, r.shape(), 1), &one, r)
+    }
+
+    /// What is behind is NaN, unless it is 0: along the columns (`axis` 1), or the rows.
+    fn open(&self, x: &U, axis: usize) -> U {
+        let weight = |w: f64| number(x.shape(), x.dtype(), w);
+        let weights = U::select(&along(&self.0, x.shape(), axis), &weight(f64::NAN), &weight(1.0));
+        weights.binary(Binary::MulNoNan, x)
+    }
+}
+
+/// The tangents of eigenvectors, `(w - a) dv + dw v = da v`, above those of eigenvalues, in a row.
+fn eigenvector_tangents<U: BaseTensor>(a: &U, [w, v]: [&U; 2], da: &U) -> U {
+    let moved = guarded(As(&symmetric(da)), As(v));
+    let rank = moved.shape().len();
+    let right = U::concat(rank - 2, &[moved, row_of(&U::zeros(w.shape(), w.dtype()))]);
+    one(Matrix::EighSolve, &[a.clone(), right, w.clone(), v.clone()])
+}
+
+fn eigh<U: BaseTensor>(a: &U, y: &[U], da: &U) -> Vec<Tangent<U>> {
     let (w, v) = (&y[0], &y[1]);
-    let s = mm(T(v), As(&mm(As(&symmetric(da)), As(v))));
-    let gaps = minus(&along(w, s.shape(), 1), &along(w, s.shape(), 0));
-    let dv = mm(As(v), As(&times(&reciprocal_off_diagonal(&gaps), &s)));
-    vec![Some(diagonal(&s)), Some(dv)]
+    let all = eigenvector_tangents(a, [w, v], da);
+    let n = w.shape()[w.shape().len() - 1];
+    vec![Some(vector_of(&rows(&all, n, 1))), Some(rows(&all, 0, n))]
 }
 
-/// With `p = u^T da v`: `ds` is its diagonal; `du = u (f (p s + s p^T))` and `dv = v (f (s p + p^T s))`,
-/// `f_ij = 1 / (s_j^2 - s_i^2)` off the diagonal, plus the parts of `da v` and `da^T u` outside of the span of `u` and
-/// `v`, divided by `s`.
-fn svd<U: BaseTensor>(y: &[U], da: &U) -> Vec<Tangent<U>> {
-    let (u, s, vt) = (&y[0], &y[1], &y[2]);
-    let p = mm(T(u), As(&mm(As(da), T(vt))));
-    let shape = p.shape();
-    let (by_columns, by_rows) = (along(s, shape, 1), along(s, shape, 0));
-    // The singular values are not squared, since the squares overflow or underflow before the values do.
-    let share = reciprocal_off_diagonal(&plus(&by_columns, &by_rows));
-    let gap = reciprocal_off_diagonal(&minus(&by_columns, &by_rows));
-    let twice = |x: U| times(&gap, &plus(&x, &t(&x)));
-    let mut du = mm(As(u), As(&twice(times(&p, &times(&share, &by_columns)))));
-    let mut dv = mm(T(vt), As(&twice(times(&times(&share, &by_rows), &p))));
-    let (m, n) = (da.shape()[da.shape().len() - 2], da.shape()[da.shape().len() - 1]);
-    // The part of `moved` outside of the span of the basis, divided by the singular values.
-    let outside = |basis: OrTransposed<'_, U>, coordinates: U, moved: U| {
-        let rest = minus(&moved, &mm(basis, As(&coordinates)));
-        let over = along(&s.unary(Unary::Recip), rest.shape(), 1);
-        times(&rest, &over)
-    };
-    if m > n {
-        let moved = mm(As(da), T(vt));
-        du = plus(&du, &outside(As(u), p.clone(), moved));
-    }
-    if n > m {
-        let moved = mm(T(da), As(u));
-        dv = plus(&dv, &outside(T(vt), t(&p), moved));
-    }
-    vec![Some(du), Some(diagonal(&p)), Some(t(&dv))]
+/// The matrix of the equations is `[w - a, v; v^T, 0]`, for each eigenvector: its tangent applied to the solution is
+/// taken from the right-hand side.
+fn eigh_solve<U: BaseTensor>(x: &[U], y: &U, dx: &[Tangent<U>]) -> Tangent<U> {
+    let (a, w, v) = (&x[0], &x[2], &x[3]);
+    let moved = dx[0].as_ref().map(|da| {
+        let (all, n) = (eigenvector_tangents(a, [w, v], da), a.shape()[a.shape().len() - 1]);
+        let (dv, dw) = (rows(&all, 0, n), vector_of(&rows(&all, n, 1)));
+        let (top, last) = (rows(y, 0, n), vector_of(&rows(y, n, 1)));
+        let changed = minus(&by_columns(&top, &dw), &guarded(As(&symmetric(da)), As(&top)));
+        let changed = plus(&changed, &by_columns(&dv, &last));
+        negated(&U::concat(changed.shape().len() - 2, &[changed, row_of(&column_sums(&top, &dv))]))
+    });
+    let right = both(dx[1].clone(), moved)?;
+    Some(one(Matrix::EighSolve, &[a.clone(), right, w.clone(), v.clone()]))
 }
 
-/// With `a = q r`: `dx = r^-1 (q^T (db - da x) + (da r^-1)^T (b - a x))`.
-fn lstsq<U: BaseTensor>(x: &[U], y: &U, dx: &[Tangent<U>]) -> U {
-    let (a, b) = (&x[0], &x[1]);
-    let factors = U::call(&Call::Matrix(Matrix::Qr), std::slice::from_ref(a));
-    let (q, r) = (&factors[0], &factors[1]);
-    let mut right = dx[1].as_ref().map(|db| mm(T(q), As(db)));
-    if let Some(da) = &dx[0] {
-        let residual = minus(b, &mm(As(a), As(y)));
-        // In this order no intermediate value has the magnitude of a product of elements of `a` and `b`, which may
-        // overflow.
-        let turned = mm(As(&triangular(r, &t(da), false, true, false)), As(&residual));
-        let moved = minus(&turned, &mm(T(q), As(&mm(As(da), As(y)))));
-        right = both(right, Some(moved));
+/// The tangents of the vectors on the left, of those on the right, and twice, in rows, of the singular values:
+/// `s du - a dv + ds u = da v`, `s dv - a^T du + ds v = da^T u`, where vectors keep their length.
+fn singular_tangents<U: BaseTensor>(a: &U, factors: &[U], da: &U) -> [U; 3] {
+    let [u, s, vt] = factors else { unreachable!("singular values have vectors on both sides") };
+    let none = row_of(&U::zeros(s.shape(), s.dtype()));
+    let parts = [guarded(As(da), T(vt)), guarded(T(da), As(u)), none.clone(), none];
+    let all =
+        one(Matrix::SvdSolve, &[a.clone(), U::concat(a.shape().len() - 2, &parts), u.clone(), s.clone(), vt.clone()]);
+    let [m, n] = sizes(a);
+    [rows(&all, 0, m), rows(&all, m, n), vector_of(&rows(&all, m + n, 1))]
+}
+
+fn svd<U: BaseTensor>(a: &U, y: &[U], da: &U) -> Vec<Tangent<U>> {
+    let [du, dv, ds] = singular_tangents(a, y, da);
+    vec![Some(du), Some(ds), Some(t(&dv))]
+}
+
+/// The matrix of the equations is `[s, -a, u, 0; -a^T, s, 0, v; u^T, 0, 0, 0; 0, v^T, 0, 0]`, for each singular value.
+fn svd_solve<U: BaseTensor>(x: &[U], y: &U, dx: &[Tangent<U>]) -> Tangent<U> {
+    let a = &x[0];
+    let moved = dx[0].as_ref().map(|da| {
+        let [du, dv, ds] = singular_tangents(a, &x[2..], da);
+        let [m, n] = sizes(a);
+        let (left, right) = (rows(y, 0, m), rows(y, m, n));
+        let [first, second] = [m + n, m + n + 1].map(|at| vector_of(&rows(y, at, 1)));
+        let of_left = minus(&by_columns(&left, &ds), &guarded(As(da), As(&right)));
+        let of_left = plus(&of_left, &by_columns(&du, &first));
+        let of_right = minus(&by_columns(&right, &ds), &guarded(T(da), As(&left)));
+        let of_right = plus(&of_right, &by_columns(&dv, &second));
+        let ends = [column_sums(&left, &du), column_sums(&right, &dv)].map(|x| row_of(&x));
+        let [first, second] = ends;
+        negated(&U::concat(a.shape().len() - 2, &[of_left, of_right, first, second]))
+    });
+    let right = both(dx[1].clone(), moved)?;
+    let args: Vec<U> = [&x[..1], &[right], &x[2..]].concat();
+    Some(one(Matrix::SvdSolve, &args))
+}
+
+/// Least squares with `m`, the matrix `a` or its transpose, by its factors. The rank is constant, and `n` is the
+/// projection `1 - m^+ m`. G. Golub and V. Pereyra, "The differentiation of pseudo-inverses and nonlinear least squares
+/// problems whose variables separate" (1973).
+struct LeastSquares<'x, U> {
+    /// The matrix, the right-hand side, and the factors.
+    x: &'x [U],
+    transposed: bool,
+}
+
+impl<U: BaseTensor> LeastSquares<'_, U> {
+    fn call(&self, op: Matrix, z: &U) -> U {
+        one(op, &[&self.x[..1], std::slice::from_ref(z), &self.x[2..]].concat())
     }
-    triangular(r, &right.expect("an operand has a tangent"), false, false, false)
+
+    /// `m^+ z`.
+    fn solved(&self, z: &U) -> U {
+        self.call(Matrix::Lstsq { transposed: self.transposed }, z)
+    }
+
+    /// `n z`.
+    fn projected(&self, z: &U) -> U {
+        self.call(Matrix::NullProjection { transposed: self.transposed }, z)
+    }
+
+    /// `dm^T m^+T z`. The vectors have a largest element of 1 in between, so no value has the magnitude of a product of
+    /// elements of two operands, which may overflow.
+    fn turned(&self, da: &U, z: &U) -> U {
+        let (unit, size) = in_units(z);
+        let other = self.call(Matrix::Lstsq { transposed: !self.transposed }, &unit);
+        let moved = applied(da, &other, !self.transposed);
+        guarded_times(&stretch(&size, moved.shape()), &moved)
+    }
+
+    /// `dx = m^+ (db - dm x + m^+T dm^T (b - m x)) + n dm^T m^+T x`.
+    fn solution(&self, y: &U, dx: &[Tangent<U>]) -> Tangent<U> {
+        let Some(da) = &dx[0] else { return dx[1].as_ref().map(|db| self.solved(db)) };
+        let (a, b) = (&self.x[0], &self.x[1]);
+        let (residual, size) = in_units(&minus(b, &applied(a, y, self.transposed)));
+        let turned =
+            self.call(Matrix::Lstsq { transposed: !self.transposed }, &applied(da, &residual, !self.transposed));
+        let turned = guarded_times(&stretch(&size, turned.shape()), &turned);
+        let moved = minus(&turned, &applied(da, y, self.transposed));
+        let right = both(dx[1].clone(), Some(moved))?;
+        Some(plus(&self.solved(&right), &self.projected(&self.turned(da, y))))
+    }
+
+    /// `dw = n dz - m^+ dm w - n dm^T m^+T z`.
+    fn projection(&self, y: &U, dx: &[Tangent<U>]) -> Tangent<U> {
+        let Some(da) = &dx[0] else { return dx[1].as_ref().map(|dz| self.projected(dz)) };
+        let moved = self.solved(&applied(da, y, self.transposed));
+        let right = both(dx[1].clone(), Some(negated(&self.turned(da, &self.x[1]))))?;
+        Some(minus(&self.projected(&right), &moved))
+    }
 }
 
 /// The tangent of `L(a, e)`, the derivative of `exp` at `a` in the direction `e`: it is linear in `e`, and its
@@ -205,8 +317,14 @@ fn expm_tangent<U: BaseTensor>(transposed: bool, x: &[U], dx: &[Tangent<U>]) -> 
     let op = Matrix::ExpmTangent { transposed };
     let moved = dx[1].as_ref().map(|de| one(op, &[x[0].clone(), de.clone()]));
     let Some(da) = &dx[0] else { return moved };
+    // Where the exponential is not finite, the second derivative is NaN, but 0 for a direction 0.
+    let fine = are_finite(&one(Matrix::Expm, &x[..1]));
+    let nan = nan_unless(&fine, da.shape(), da.dtype());
+    let fine = U::discrete(&Discrete::Compare(Compare::Eq), &[&nan, &nan]);
+    let or_zeros = |x: &U| U::select(&fine, x, &U::zeros(x.shape(), x.dtype()));
+    let open = guarded(As(&marked(&nan, &x[1])), As(&marked(&nan, da)));
     let turned = |a: &U| if transposed { t(a) } else { a.clone() };
-    let (a, e, da) = (turned(&x[0]), &x[1], turned(da));
+    let (a, e, da) = (turned(&or_zeros(&x[0])), &or_zeros(&x[1]), turned(&or_zeros(da)));
     let zeros = U::zeros(a.shape(), a.dtype());
     let (rank, n) = (a.shape().len(), a.shape()[a.shape().len() - 1]);
     let block = |upper: [&U; 2], lower: [&U; 2]| {
@@ -217,7 +335,7 @@ fn expm_tangent<U: BaseTensor>(transposed: bool, x: &[U], dx: &[Tangent<U>]) -> 
     let result = one(Matrix::ExpmTangent { transposed: false }, &[big, direction]);
     let right = columns(&result, n, n);
     let upper = right.linear(&Linear::slice(right.shape(), rank - 2, 0, n, 1));
-    both(moved, Some(upper))
+    both(moved, Some(plus(&upper, &open)))
 }
 
 /// `dy[i] = a[i] dy[i - 1] + da[i] y[i - 1]`, a recurrence, where 1 stands before the first product.

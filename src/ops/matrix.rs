@@ -108,7 +108,7 @@ macro_rules! matrix_ops {
             ///
             /// ```
             /// use polygrad::ops::Matrix;
-            /// assert_eq!((Matrix::Inverse.arity(), Matrix::Lstsq.arity()), (1, 2));
+            /// assert_eq!((Matrix::Inverse.arity(), Matrix::Product { transposed: false }.arity()), (1, 2));
             /// ```
             pub fn arity(self) -> usize {
                 match self { $(Matrix::$Op { .. } => $arity,)* }
@@ -325,14 +325,88 @@ matrix_ops! {
         results: |Sizes { m, n, k, .. }| [Float(smallvec![m, k]), Float(smallvec![k]), Float(smallvec![k, n])],
         work: |s| s.cube().saturating_mul(20),
     }
-    /// The least-squares solution, `x` with the smallest `|a x - b|`. The operands are `a` and `b`.
-    Lstsq {
-        names: [() "lstsq"],
+    /// The complete orthogonal decomposition: `u`, a triangle `t`, `v^T` and the rank, with `u t v^T = a`. The columns
+    /// of `u` and the rows of `v^T` up to the rank are orthonormal, and the others zeros; behind the rank, `t` is the
+    /// identity. `t` is an upper triangle, or for more columns than rows a lower one. The rank is the number of pivots
+    /// above `max(m, n)` machine epsilons in a QR factorization with column pivoting of the matrix whose columns, or
+    /// for more columns than rows whose rows, are scaled to length 1. Without a derivative, for [`Matrix::Lstsq`].
+    LstsqFactor {
+        names: [() "lstsq_factor"],
+        operands: 1,
+        square: false,
+        results: |Sizes { m, n, k, .. }| [
+            Float(smallvec![m, k]), Float(smallvec![k, k]), Float(smallvec![k, n]), Int(smallvec![])
+        ],
+        work: |s| s.cube().saturating_mul(5),
+    }
+    /// The least-squares solution of least norm, `a^+ b`: of all `x` with the smallest `|a x - b|` the shortest one.
+    /// The operands are `a`, `b` and the first three results of [`Matrix::LstsqFactor`] for `a`. The derivative is that
+    /// at constant rank.
+    Lstsq(
+        /// Whether it is that of `a^T x = b` instead.
+        transposed: bool
+    ) {
+        names: [(transposed: false) "lstsq", (transposed: true) "lstsq.t"],
+        operands: 5,
+        square: false,
+        linear: 1, adjoint: Matrix::Lstsq { transposed: !transposed },
+        by_column: true,
+        results: |Sizes { m, n, columns, .. }| [Float(smallvec![if transposed { m } else { n }, columns])],
+        work: |s| s.square().saturating_mul(s.columns.saturating_mul(3)),
+    }
+    /// The part of `z` in the null space of `a`, `(1 - a^+ a) z`. The operands are `a`, `z` and the first three results
+    /// of [`Matrix::LstsqFactor`] for `a`. Zeros if the columns of `a` are linearly independent.
+    NullProjection(
+        /// Whether it is the null space of `a^T` instead.
+        transposed: bool
+    ) {
+        names: [(transposed: false) "null_projection", (transposed: true) "null_projection.t"],
+        operands: 5,
+        square: false,
+        linear: 1, adjoint: Matrix::NullProjection { transposed },
+        by_column: true,
+        results: |Sizes { m, n, columns, .. }| [Float(smallvec![if transposed { m } else { n }, columns])],
+        work: |s| s.square().saturating_mul(s.columns.saturating_mul(2)),
+    }
+    /// The solutions of the equations for the tangents of eigenvectors. With the symmetric part `a` of the first
+    /// operand, and for each eigenvector `v` with its eigenvalue `w`, a column of the second operand is `(x, s)`, and
+    /// that of the result is `(y, t)` with `(w - a) y + t v = x` and `v . y = s`; for a column of zeros it is zeros.
+    /// The third and the fourth operand are the results of [`Matrix::Eigh`] for `a`. Infinite or NaN for other columns
+    /// where `w` is a multiple eigenvalue.
+    EighSolve {
+        names: [() "eigh_solve"],
+        operands: 4,
+        square: true,
+        linear: 1, adjoint: Matrix::EighSolve,
+        results: |Sizes { n, .. }| [Float(smallvec![n + 1, n])],
+        work: |s| s.cube().saturating_mul(4),
+    }
+    /// The solutions of the equations for the tangents of singular vectors. For each singular value `s` with the
+    /// vectors `u` and `v`, a column of the second operand is `(x, z, p, q)`, and that of the result is `(y, w, f, g)`
+    /// with `s y - a w + f u = x`, `s w - a^T y + g v = z`, `u . y = p` and `v . w = q`; for a column of zeros it is
+    /// zeros. The other operands are `a` and the results of [`Matrix::Svd`] for `a`. Infinite or NaN for other columns
+    /// where `s` is a multiple singular value, or 0 and the matrix not square.
+    SvdSolve {
+        names: [() "svd_solve"],
+        operands: 5,
+        square: false,
+        linear: 1, adjoint: Matrix::SvdSolve,
+        results: |Sizes { m, n, k, .. }| [Float(smallvec![m + n + 2, k])],
+        work: |s| s.cube().saturating_mul(10),
+    }
+    /// The matrix product `a b`, in which zero times any number is 0, also times an infinity or NaN: what `mul_no_nan`
+    /// is for numbers. Derivatives of factorizations are made of such products.
+    Product(
+        /// Whether it is `a^T b` instead.
+        transposed: bool
+    ) {
+        names: [(transposed: false) "product_no_nan", (transposed: true) "product_no_nan.t"],
         operands: 2,
         square: false,
+        linear: 1, adjoint: Matrix::Product { transposed: !transposed },
         by_column: true,
-        results: |Sizes { n, columns, .. }| [Float(smallvec![n, columns])],
-        work: |s| s.cube().saturating_mul(4),
+        results: |Sizes { m, n, columns, .. }| [Float(smallvec![if transposed { n } else { m }, columns])],
+        work: |s| s.square().saturating_mul(s.columns),
     }
     /// The matrix exponential, `e^a = sum_k a^k / k!`.
     Expm {
@@ -351,8 +425,8 @@ matrix_ops! {
         work: |s| s.square(),
     }
     /// The first-order linear recurrence of each column: `y[0] = b[0]`, `y[i] = b[i] + a[i] y[i - 1]`, that is, the
-    /// solution of a system with a bidiagonal matrix, `1` on and `-a` below the diagonal. The operands are `a`, of which
-    /// the first row is not read, and `b`, of any one shape.
+    /// solution of a system with a bidiagonal matrix, `1` on and `-a` below the diagonal. The operands are `a`, of
+    /// which the first row is not read, and `b`, of any one shape.
     Recurrence(
         /// Whether the transposed system is solved: `y[i] = b[i] + a[i + 1] y[i + 1]`.
         transposed: bool
@@ -409,10 +483,17 @@ impl Matrix {
                 return Err(format!("{name}: needs floats of one type, but they are {dtype} and {other}; convert one"));
             }
         }
-        if let [_, _, lu, p] = args
-            && (*lu != (a, dtype) || *p != (&a[..a.len() - 1], DType::I64))
+        if let Some(factors) = self.factors()
+            && !factors
+                .try_results(&args[..1])?
+                .iter()
+                .zip(&args[2..])
+                .all(|((shape, dtype), x)| *x == (&shape[..], *dtype))
         {
-            return Err(format!("{name}: needs the factors of its matrix, but they have other shapes; use lu_factor"));
+            return Err(format!(
+                "{name}: needs the factors of its matrix, but they have other shapes; use {}",
+                factors.name()
+            ));
         }
         let (batch, sizes) = (&a[..a.len() - 2], Sizes::of(args).expect("a matrix has two axes"));
         let shape = |axes: &[usize]| batch.iter().chain(axes).copied().collect::<Shape>();
@@ -445,25 +526,52 @@ impl Matrix {
                 Show(a)
             ));
         }
-        if self == Matrix::Lstsq && m < n {
-            return Err(format!(
-                "lstsq: the matrix must have at least as many rows as columns, but the shape is {}; add equations, or a penalty",
-                Show(a)
-            ));
-        }
         Ok(())
+    }
+
+    /// The operation whose first results are the operands from the third one on.
+    pub(crate) fn factors(self) -> Option<Matrix> {
+        match self {
+            Matrix::Solve { .. } => Some(Matrix::LuFactor),
+            Matrix::Lstsq { .. } | Matrix::NullProjection { .. } => Some(Matrix::LstsqFactor),
+            Matrix::EighSolve => Some(Matrix::Eigh),
+            Matrix::SvdSolve => Some(Matrix::Svd),
+            _ => None,
+        }
+    }
+
+    /// Whether the operand at a position is of integers: the order of rows of a solution.
+    pub(crate) fn takes_integers(self, position: usize) -> bool {
+        matches!(self, Matrix::Solve { .. }) && position == 3
+    }
+
+    /// The number of rows of the second operand, and of its columns if there is one number for a matrix of this shape.
+    pub(crate) fn right_sizes(self, [m, n]: [usize; 2]) -> (usize, Option<usize>) {
+        match self {
+            Matrix::Product { transposed: false } | Matrix::Lstsq { transposed: true } => (n, None),
+            Matrix::NullProjection { transposed: false } => (n, None),
+            Matrix::EighSolve => (n + 1, Some(n)),
+            Matrix::SvdSolve => (m + n + 2, Some(m.min(n))),
+            Matrix::ExpmTangent { .. } | Matrix::Recurrence { .. } => (m, Some(n)),
+            _ => (m, None),
+        }
     }
 
     /// An error unless the second operand fits the matrix.
     fn right(self, a: &[usize], b: &[usize]) -> Result<(), String> {
-        let rows = a.len() - 2;
-        let fits = b.len() == a.len() && b[..=rows] == a[..=rows];
-        let alike = !matches!(self, Matrix::ExpmTangent { .. } | Matrix::Recurrence { .. }) || b == a;
-        if fits && alike {
+        let at = a.len() - 2;
+        let (rows, columns) = self.right_sizes([a[at], a[at + 1]]);
+        let alike = b.len() == a.len() && b[..at] == a[..at];
+        if alike && b[at] == rows && columns.is_none_or(|columns| columns == b[at + 1]) {
             return Ok(());
         }
+        let each = match self {
+            Matrix::EighSolve | Matrix::SvdSolve => "a row for each equation",
+            _ if rows == a[at] => "a row for each row of the matrix",
+            _ => "a row for each column of the matrix",
+        };
         Err(format!(
-            "{}: the right-hand side must have a row for each row of the matrix, and the same leading axes, but the shapes are {} and {}; \
+            "{}: the right-hand side must have {each}, and the same leading axes, but the shapes are {} and {}; \
              reshape or replicate one",
             self.name(),
             Show(a),

@@ -28,7 +28,8 @@ const FIGURES: &[Figure] = &[
     ("expm", 2.5296574992317984, &[-0.8350204787869697, 0.68611286480796, 0.7400022215107956, 0.6110625359269144, -0.03990373387190659, 0.711211904390326, 0.7977393563659979, 0.4685289488416739, -0.6358714129201553], &[0.0019371006635476556, -0.22619943028032724, 0.025285766124242583, 0.408220289976563, -0.14314580148789782, 0.3217789217696161, -0.3481823080419874, -0.1917477714775473, -0.20714072806469738]),
 ];
 
-/// The functions, at `sin(1 + 3 i + j)` with 3 added on the diagonal, or at the 4 x 3 matrix `cos(1 + 2 i^2 + i j^2 + j)`.
+/// The functions, at `sin(1 + 3 i + j)` with 3 added on the diagonal, or at the 4 x 3 matrix `cos(1 + 2 i^2 + i j^2 +
+/// j)`.
 fn function<T: BaseTensor>(name: &str, a: &Matrix<T>) -> Number<T> {
     let b = || Tensor::<T, 1>::constant([0.5, -1.0, 2.0]);
     match name {
@@ -116,7 +117,7 @@ fn nearly_singular_matrices_have_derivatives() {
     near("logdet", &found, &[1e8 + 1.0, -1e8, -1e8, 1e8], 1e-6);
 }
 
-/// At equal eigenvalues their sum has a derivative, eigenvectors have none.
+/// At equal eigenvalues their sum has a derivative, their eigenvectors have none.
 #[test]
 fn equal_eigenvalues() {
     let one = Matrix::<Concrete>::eye(3);
@@ -172,18 +173,41 @@ fn signs_of_vectors_are_fixed() {
 
 /// The results of a row that are floats, as vectors, of a matrix and of a second operand where it has one.
 fn results<T: BaseTensor>(row: Row, (a, b): &(Matrix<T>, Matrix<T>)) -> Vec<Tensor<T, 1>> {
-    let mut args = vec![a.raw().clone(), b.raw().clone()];
-    match row.arity() {
-        4 => args.extend(T::call(&Call::Matrix(Row::LuFactor), &args[..1])),
-        count => args.truncate(count),
-    }
+    let args = operands(row, a.raw(), b.raw());
     let floats = T::call(&Call::Matrix(row), &args).into_iter().filter(|y| y.dtype().is_float());
     floats.map(|y| Tensor::from_raw(y.linear(&Linear::reshape(y.shape(), &[y.shape().iter().product()])))).collect()
 }
 
+/// The operands of a row: with factors where it takes them, and a right-hand side with as many rows as it needs.
+fn operands<T: BaseTensor>(row: Row, a: &T, b: &T) -> Vec<T> {
+    let factors = match row {
+        Row::Solve { .. } => Row::LuFactor,
+        Row::Lstsq { .. } | Row::NullProjection { .. } => Row::LstsqFactor,
+        Row::EighSolve => Row::Eigh,
+        Row::SvdSolve => Row::Svd,
+        _ => return [a, b].into_iter().take(row.arity()).cloned().collect(),
+    };
+    let (rank, n) = (b.shape().len(), b.shape()[b.shape().len() - 1]);
+    let more = match row {
+        Row::EighSolve => 1,
+        Row::SvdSolve => n + 2,
+        _ => 0,
+    };
+    let rest = b.linear(&Linear::slice(b.shape(), rank - 2, 0, more.min(n), 1));
+    let last = rest.linear(&Linear::slice(rest.shape(), rank - 2, 0, more - more.min(n), 1));
+    let b = T::concat(rank - 2, &[b.clone(), rest, last]);
+    let mut args = vec![a.clone(), b];
+    args.extend(T::call(&Call::Matrix(factors), std::slice::from_ref(a)));
+    args.truncate(row.arity());
+    args
+}
+
 /// Rows without a derivative, and why.
-const WITHOUT: [(Row, &str); 2] =
-    [(Row::LuFactor, "rules solve with the factors, and derive the solution"), (Row::Pivots, "positions, and a sign")];
+const WITHOUT: [(Row, &str); 3] = [
+    (Row::LuFactor, "rules solve with the factors, and derive the solution"),
+    (Row::LstsqFactor, "the same"),
+    (Row::Pivots, "positions, and a sign"),
+];
 
 /// Every row of the table, also one that no list of these tests names: the tangents are the slopes of the values.
 #[test]
@@ -214,7 +238,9 @@ fn tangents_of_every_row_are_slopes() {
         }
         let moves = dots.iter().any(|dot| dot.abs() > 1e-3);
         assert!(
-            moves || matches!(row, Row::Minors { without } if usize::from(*without) == n),
+            moves
+                || matches!(row, Row::Minors { without } if usize::from(*without) == n)
+                || matches!(row, Row::NullProjection { .. }),
             "{}: nothing moves",
             row.name()
         );

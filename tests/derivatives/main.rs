@@ -23,6 +23,7 @@ mod complex;
 mod complex_determinants;
 mod constrained;
 mod custom;
+mod degenerate;
 mod determinants;
 mod draws;
 mod enclosure;

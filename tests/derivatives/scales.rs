@@ -1,7 +1,7 @@
 //! Linear algebra at all scales of floats.
 //!
-//! Laws: `f(s a) = s^p f(a)` for a power of two `s`, to the bit, for values and derivatives, stacks and both float types;
-//! the exponential takes a bounded number of steps and is exact to rounding at any norm.
+//! Laws: `f(s a) = s^p f(a)` for a power of two `s`, to the bit, for values and derivatives, stacks and both float
+//! types; the exponential takes a bounded number of steps and is exact to rounding at any norm.
 
 use polygrad::array::Rng;
 use polygrad::linalg::Triangle;
@@ -118,7 +118,8 @@ fn factors_and_solutions_scale_with_the_matrix() {
     every_scale::<f32>(&[-112, -74, 74, 112]);
 }
 
-/// The logarithm moves by `n` times that of the scale; the determinant leaves the range where its value does, and not before.
+/// The logarithm moves by `n` times that of the scale; the determinant leaves the range where its value does, and not
+/// before.
 #[test]
 fn determinants_scale_by_their_size() {
     let a = matrices::<f64>(4, 4, 5).row(0);
@@ -151,8 +152,12 @@ fn rows_and_columns_of_different_scales() {
     let (q, r) = a.qr();
     assert!((r.at([1, 1]).item() / 5e-200 - 1.0).abs() < 1e-15);
     assert!((q - tensor([[1.0, 0.0], [0.0, 0.6], [0.0, 0.8]])).abs().max_all().item() < 1e-15);
+    // For least squares its columns are dependent: relative to its length, all of the second is along the first.
     let x = a.lstsq(&tensor([3.0, 6e-200, 8e-200]));
-    assert!((x - tensor([1.0, 2.0])).abs().max_all().item() < 1e-14);
+    assert!((x - tensor([1.5, 1.5])).abs().max_all().item() < 1e-14);
+    // A column that is small as a whole is not.
+    let x = tensor([[1.0, 1e-200], [0.0, 3e-200], [0.0, 4e-200]]).lstsq(&tensor([3.0, 6e-200, 8e-200]));
+    assert!((x - tensor([3.0, 2.0])).abs().max_all().item() < 1e-14);
 }
 
 /// A matrix, a direction, the exponential and its derivative, by 120 digits.

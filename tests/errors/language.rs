@@ -72,8 +72,9 @@ pub(crate) fn language<T: BaseTensor>(x: &T, log: &mut Log) {
     log.panics(|| all(Matrix::Cholesky, &[square, square]));
     log.panics(|| all(Matrix::Eigh, &[n]));
     log.panics(|| all(Matrix::Det, &[&T::zeros(&[2], DType::F64)]));
-    log.panics(|| all(Matrix::Lstsq, &[x, x]));
-    log.panics(|| all(Matrix::Lstsq, &[t, square]));
+    log.panics(|| all(Matrix::Product { transposed: false }, &[x, x]));
+    log.panics(|| all(Matrix::EighSolve, &[square, square, x, x]));
+    log.panics(|| all(Matrix::Lstsq { transposed: false }, &[t, t, square, square, square]));
     log.panics(|| all(Matrix::ExpmTangent { transposed: false }, &[square, x]));
     log.panics(|| all(Matrix::SolveTriangular { lower: true, transposed: false, unit: false }, &[square, f]));
     log.panics(|| all(Matrix::Solve { transposed: false }, &[square, x, square, n]));

@@ -49,7 +49,7 @@ pub(crate) fn surface<T: BaseTensor>(x: &Tensor<T, 2>, log: &mut Log) {
     log.panics(|| square.solve(&x.t()));
     log.panics(|| square.solve(&x.row(0)));
     log.panics(|| square.solve_lower(&x.row(0)));
-    log.panics(|| x.lstsq(v));
+    log.panics(|| x.lstsq(&v.slice(0, 0..1)));
 
     log.panics(|| x.sum_axis(2));
     log.panics(|| x.sum_axes([1, 1]));

@@ -29,6 +29,7 @@ mod concordance;
 mod concrete;
 mod constants;
 mod conv;
+mod degenerate;
 mod derive;
 mod documented;
 mod einsum;

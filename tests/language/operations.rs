@@ -304,15 +304,39 @@ fn matrices(out: &mut String) {
         (
             "qr",
             "Qr {",
-            "with `c = q^T a_dot r^-1` and `w = lower(c) - lower(c)^T`: `q (w - c) + a_dot r^-1` and `(c - w) r`",
+            "with `c = q^T a_dot r^-1` and `w = lower(c) - lower(c)^T`: `q (w - c) + a_dot r^-1` and `q^T a_dot - w r`; NaN from a 0 on \
+             the diagonal of `r` on",
         ),
         (
             "eigh",
             "Eigh {",
-            "with `s = v^T sym(a_dot) v`: `diag(s)` and `v (f s)`, `f_ij = 1 / (w_j - w_i)` off the diagonal",
+            "with `d = sym(a_dot)`: the solution of `(w - a) v_dot + w_dot v = d v`, `v . v_dot = 0` for each vector, by `eigh_solve`",
         ),
-        ("svd", "Svd {", "with `p = u^T a_dot v`: `diag(p)`, and as for `eigh` with `f_ij = 1 / (s_j^2 - s_i^2)`"),
-        ("lstsq", "Lstsq {", "with `a = q r`: `r^-1 (q^T (b_dot - a_dot x) + r^-T a_dot^T (b - a x))`"),
+        (
+            "eigh_solve",
+            "EighSolve {",
+            "linear in the second operand; for `a` the same equations, with the tangent of their matrix applied to the solution on the \
+             right",
+        ),
+        (
+            "svd",
+            "Svd {",
+            "the solution of `s u_dot - a v_dot + s_dot u = a_dot v` and `s v_dot - a^T u_dot + s_dot v = a_dot^T u` for each value, by \
+             `svd_solve`",
+        ),
+        ("svd_solve", "SvdSolve {", "as for `eigh_solve`"),
+        ("lstsq_factor", "LstsqFactor {", "none"),
+        (
+            "lstsq, lstsq.t",
+            "Lstsq(",
+            "`a^+ (b_dot - a_dot x + a^+T a_dot^T (b - a x)) + (1 - a^+ a) a_dot^T a^+T x`; the same transposed",
+        ),
+        (
+            "null_projection, null_projection.t",
+            "NullProjection(",
+            "with `n = 1 - a^+ a` and the result `w`: `n z_dot - a^+ a_dot w - n a_dot^T a^+T z`; the same transposed",
+        ),
+        ("product_no_nan, product_no_nan.t", "Product(", "`a_dot b + a b_dot`, by the same operation"),
         ("expm", "Expm {", "`expm_tangent(a, a_dot)`"),
         (
             "prefix_product",

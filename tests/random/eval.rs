@@ -285,7 +285,11 @@ impl<T: BaseTensor> Pool<T> {
                 let factors = call(Matrix::LuFactor, std::slice::from_ref(&regular));
                 call(op, &[&[regular, b], &factors[..]].concat())
             }
-            Matrix::SolveTriangular { .. } | Matrix::Lstsq => call(op, &[regular, b]),
+            Matrix::SolveTriangular { .. } | Matrix::Product { .. } => call(op, &[regular, b]),
+            Matrix::Lstsq { .. } => {
+                let factors = call(Matrix::LstsqFactor, std::slice::from_ref(&regular));
+                call(op, &[&[regular, b], &factors[..3]].concat())
+            }
             Matrix::Recurrence { .. } => call(op, &[a, b]),
             Matrix::PrefixProduct => call(op, &[a]),
             Matrix::Cholesky | Matrix::Inverse | Matrix::SlogDet | Matrix::Qr => call(op, &[regular]),
@@ -295,6 +299,10 @@ impl<T: BaseTensor> Pool<T> {
             | Matrix::LuFactor
             | Matrix::Eigh
             | Matrix::Svd
+            | Matrix::EighSolve
+            | Matrix::SvdSolve
+            | Matrix::LstsqFactor
+            | Matrix::NullProjection { .. }
             | Matrix::ExpmTangent { .. }
             | Matrix::Pivots => {
                 unreachable!("not among those of random programs")

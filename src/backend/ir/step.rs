@@ -203,7 +203,7 @@ pub(crate) struct MatrixCall {
     pub(crate) work: usize,
     /// The element type of the matrices.
     pub(crate) dtype: DType,
-    /// The operands, each with its number of elements; the fourth one is of integers.
+    /// The operands, each with its number of elements; see [`Matrix::takes_integers`] for those of integers.
     pub(crate) operands: SmallVec<[(StepOperand, usize); 4]>,
     /// The results, each with its number of elements and its element type.
     pub(crate) out: SmallVec<[(BufferId, usize, DType); 3]>,

@@ -152,16 +152,24 @@ impl Memory {
         let full = |(operand, n): &(StepOperand, usize)| {
             if operand.one && *n != 1 { vec![self.slice::<E>(operand, 1)[0]; *n] } else { Vec::new() }
         };
-        let repeated: SmallVec<[Vec<E>; 3]> = call.operands.iter().take(3).map(full).collect();
-        let floats = call.operands.iter().zip(&repeated).map(|((operand, n), repeated)| match repeated.is_empty() {
+        let part = |integers: bool| {
+            call.operands
+                .iter()
+                .enumerate()
+                .filter(move |(k, _)| call.op.takes_integers(*k) == integers)
+                .map(|(_, x)| x)
+        };
+        let repeated: SmallVec<[Vec<E>; 5]> = part(false).map(full).collect();
+        let floats = part(false).zip(&repeated).map(|((operand, n), repeated)| match repeated.is_empty() {
             true => self.slice::<E>(operand, *n),
             false => repeated,
         });
-        let positions = call.operands.get(3).map_or_else(Vec::new, |(operand, n)| match operand.one {
+        let one = |(operand, n): &(StepOperand, usize)| match operand.one {
             true => vec![self.slice::<i64>(operand, 1)[0]; *n],
             false => Vec::new(),
-        });
-        let positions = match (call.operands.get(3), positions.is_empty()) {
+        };
+        let positions = part(true).next().map_or_else(Vec::new, one);
+        let positions = match (part(true).next(), positions.is_empty()) {
             (Some((operand, n)), true) => self.slice::<i64>(operand, *n),
             (_, _) => &positions,
         };

@@ -1,4 +1,4 @@
-//! QR factors by Householder reflections as trees, and least squares.
+//! QR factors by Householder reflections as trees.
 //!
 //! Laws: columns times powers of two give the same `q`, and the columns of `r` times these powers. A column is as exact
 //! as its largest element below the rows that are done, however small that is.
@@ -6,14 +6,13 @@
 use super::super::idioms::{at, start};
 use super::super::tree::{ElementIndex, ElementPlace, Expression};
 use super::super::writer::Writer;
-use super::factors::solve_triangular;
-use super::{Grid, One, Range, Wide, all_of, is_zero, scale};
+use super::{Grid, One, Range, Wide, scale};
 use crate::dtype::DType;
 use crate::ops::{Compare, Unary};
 
 /// Reflects a column of `x` from row `j` on, by a vector whose first element is 1, and whose others are in column `j`
 /// of `v`.
-fn reflect(
+pub(super) fn reflect(
     w: &mut Writer,
     dtype: DType,
     [j, end]: [&ElementIndex; 2],
@@ -37,7 +36,7 @@ fn reflect(
 
 /// Replaces column `j` from row `j` on by the vector of the reflection that takes it to a multiple of the first unit
 /// vector, and that multiple; writes the factor of the reflection, which is 0 for zeros below the first element.
-fn reflection(w: &mut Writer, dtype: DType, m: usize, x: &Grid, j: &ElementIndex, tau: &ElementPlace) {
+pub(super) fn reflection(w: &mut Writer, dtype: DType, m: usize, x: &Grid, j: &ElementIndex, tau: &ElementPlace) {
     let (next, range) = (j.clone().plus_constant(1), Range::of_squares(dtype));
     let any = w.var(DType::Bool, Expression::mask(false));
     w.range(next.clone(), at(m), |w, i| {
@@ -120,36 +119,4 @@ pub(super) fn qr(w: &mut Writer, of: &One<'_>) {
             w.for_(m, |w, row| q.store(w, row, i, turned(q.load(row, i))));
         });
     });
-}
-
-/// The least-squares solution, by the QR factors.
-pub(super) fn lstsq(w: &mut Writer, of: &One<'_>) {
-    let ([m, n], dtype, columns) = (of.sizes, of.dtype, of.columns);
-    if n * columns == 0 {
-        return;
-    }
-    let [a, b] = of.operands else { unreachable!("least squares have two operands") };
-    let factors = [m * n, n * n].map(|size| w.scratch(dtype, size));
-    let right = Grid::scratch(w, dtype, [n, columns]);
-    let (q, b) = (Grid::of(&factors[0], n), Grid::of(b, columns));
-    let zero = all_of(w, m * columns, |i| is_zero(dtype, b.place.load(i)));
-    w.if_else(
-        zero,
-        |w| w.fill(&of.out[0], n * columns, Expression::zero(dtype)),
-        |w| {
-            let one = One { operands: std::slice::from_ref(a), out: &factors, results: &[m * n, n * n], ..*of };
-            qr(w, &one);
-            w.for_box(&[n, columns], &mut |w, at| {
-                let [j, c] = [&at[0], &at[1]];
-                let sum = w.var(dtype, Expression::zero(dtype));
-                w.for_(m, |w, i| {
-                    let term = Expression::product(dtype, q.load(i, j), b.load(i, c));
-                    w.set(sum, Expression::sum(dtype, Expression::Variable(sum), term));
-                });
-                right.store(w, j, c, Expression::Variable(sum));
-            });
-            let operands = [factors[1].clone(), right.place.clone()];
-            solve_triangular(w, &One { sizes: [n, n], operands: &operands, ..*of }, [false; 3]);
-        },
-    );
 }

@@ -46,8 +46,21 @@ impl<E: Real> Batch<E> {
         Batch { order: Some(order.to_vec().expect("an order")), ..found }
     }
 
+    /// With the factors of floats that the kernel finds.
+    fn decomposed(self, op: Matrix) -> Batch<E> {
+        let of = Batch { floats: vec![self.floats[0].clone()], shapes: vec![self.shapes[0].clone()], ..self.clone() };
+        let kinds = [(&of.shapes[0][..], E::DTYPE)];
+        let shapes = op.try_results(&kinds).expect("the operand fits");
+        let mut batch = self;
+        for (x, (shape, _)) in by_kernel(op, &of).iter().zip(shapes).filter(|(x, _)| x.dtype().is_float()) {
+            batch.floats.push(x.to_vec().expect("floats"));
+            batch.shapes.push(shape.to_vec());
+        }
+        batch
+    }
+
     fn results(&self, op: Matrix) -> Vec<(usize, DType)> {
-        let dtype = |k: usize| if k == 3 { DType::I64 } else { E::DTYPE };
+        let dtype = |k: usize| if op.takes_integers(k) { DType::I64 } else { E::DTYPE };
         let kinds: Vec<_> =
             self.shapes[..op.arity()].iter().enumerate().map(|(k, shape)| (&shape[..], dtype(k))).collect();
         let results = op.try_results(&kinds).expect("the operands fit");
@@ -254,13 +267,14 @@ fn matrices_of_one_element_may_be_variables() {
         let with = of.with(vec![3.0], [1, 1]);
         for op in [
             Matrix::SolveTriangular { lower: true, transposed: false, unit: false },
-            Matrix::Lstsq,
+            Matrix::Product { transposed: false },
             Matrix::Recurrence { transposed: true },
             Matrix::ExpmTangent { transposed: false },
         ] {
             agree(op, &with, 1e-15, "one element");
         }
-        agree(Matrix::Solve { transposed: false }, &with.factored(), 1e-15, "one element");
+        agree(Matrix::Solve { transposed: false }, &with.clone().factored(), 1e-15, "one element");
+        agree(Matrix::Lstsq { transposed: false }, &with.decomposed(Matrix::LstsqFactor), 1e-15, "one element");
     }
 }
 
@@ -296,6 +310,34 @@ fn are_factors<E: Real>(of: &Batch<E>, error: f64) {
     }
 }
 
+/// Whether the product of the factors of a decomposition is the matrix, and the rank that of the kernel.
+fn is_decomposed<E: Real>(of: &Batch<E>, error: f64) {
+    let ([m, n], k) = (of.sizes, of.sizes[0].min(of.sizes[1]));
+    let [u, t, vt, ranks] = by_tree(Matrix::LstsqFactor, of).try_into().expect("three factors and a rank");
+    assert_eq!(
+        ranks,
+        by_kernel(Matrix::LstsqFactor, of)[3],
+        "{:?}",
+        of.floats[0].iter().map(|x| x.as_f64()).collect::<Vec<_>>()
+    );
+    let [u, t, vt] = [u, t, vt].map(|x| x.to_vec::<E>().expect("floats"));
+    for matrix in 0..of.count {
+        let part =
+            |x: &[E], size: usize| -> Vec<f64> { x[matrix * size..][..size].iter().map(|x| x.as_f64()).collect() };
+        let (a, u, t, vt) = (part(&of.floats[0], m * n), part(&u, m * k), part(&t, k * k), part(&vt, k * n));
+        if a.iter().any(|x| !x.is_finite()) {
+            assert!(u.iter().chain(&t).chain(&vt).all(|x| x.is_nan()));
+            continue;
+        }
+        for (i, j) in (0..m).flat_map(|i| (0..n).map(move |j| (i, j))) {
+            let pairs = (0..k).flat_map(|p| (0..k).map(move |q| (p, q)));
+            let product: f64 = pairs.map(|(p, q)| u[i * k + p] * t[p * k + q] * vt[q * n + j]).sum();
+            let size = a.iter().fold(1.0f64, |most, x| most.max(x.abs()));
+            assert!((product - a[i * n + j]).abs() <= 10.0 * error * size, "{a:?}: {u:?} {t:?} {vt:?}");
+        }
+    }
+}
+
 fn tall_and_wide<E: Real>(error: f64, scale: i32) {
     let mut rng = Rng::new(5);
     for [m, n] in [[1, 1], [2, 2], [5, 3], [3, 5], [8, 8], [13, 4], [4, 13], [0, 3], [3, 0]] {
@@ -306,12 +348,23 @@ fn tall_and_wide<E: Real>(error: f64, scale: i32) {
                 "regular" => agree(Matrix::Qr, &of, error, case),
                 _ => are_factors(&of, error),
             }
-            if m >= n && case == "regular" {
-                for columns in [1, 2] {
-                    let mut b = random::<E>(&mut rng, of.count * m * columns);
-                    b[..m * columns].fill(E::ZERO);
-                    agree(Matrix::Lstsq, &of.clone().with(b, [m, columns]), 1e2 * error, case);
+            if case == "regular" {
+                agree(Matrix::LstsqFactor, &of, error, case);
+            }
+            is_decomposed(&of, error);
+            for (transposed, columns) in [(false, 1), (false, 2), (true, 2)] {
+                let [rows, other] = if transposed { [n, m] } else { [m, n] };
+                let mut b = random::<E>(&mut rng, of.count * rows * columns);
+                b[..rows * columns].fill(E::ZERO);
+                let with = of.clone().with(b, [rows, columns]);
+                agree(Matrix::Product { transposed: !transposed }, &with, error, case);
+                let decomposed = with.decomposed(Matrix::LstsqFactor);
+                if case == "regular" {
+                    agree(Matrix::Lstsq { transposed }, &decomposed, 1e2 * error, case);
                 }
+                let z = random::<E>(&mut rng, of.count * other * columns);
+                let decomposed = of.clone().with(z, [other, columns]).decomposed(Matrix::LstsqFactor);
+                agree(Matrix::NullProjection { transposed }, &decomposed, 1e2 * error, case);
             }
             agree(Matrix::PrefixProduct, &of, error, case);
             let b = random::<E>(&mut rng, of.count * m * n);

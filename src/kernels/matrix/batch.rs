@@ -12,7 +12,7 @@ use crate::ops::Matrix;
 
 /// The operands of an operation: the arrays of floats, and the array of positions (a permutation), if there is one.
 pub(crate) struct MatrixOperands<'a, E> {
-    pub(crate) floats: SmallVec<[&'a [E]; 3]>,
+    pub(crate) floats: SmallVec<[&'a [E]; 5]>,
     pub(crate) positions: &'a [i64],
 }
 
@@ -121,7 +121,9 @@ fn along_rows<E: Real>(
         Matrix::Cholesky | Matrix::Inverse | Matrix::Det | Matrix::Minors { .. } | Matrix::Pivots => return false,
         Matrix::SlogDet | Matrix::Lu | Matrix::LuFactor | Matrix::Solve { .. } => return false,
         Matrix::SolveTriangular { .. } | Matrix::Qr | Matrix::Eigh | Matrix::Svd => return false,
-        Matrix::Lstsq | Matrix::Expm | Matrix::ExpmTangent { .. } => return false,
+        Matrix::LstsqFactor | Matrix::Lstsq { .. } | Matrix::NullProjection { .. } => return false,
+        Matrix::EighSolve | Matrix::SvdSolve | Matrix::Product { .. } => return false,
+        Matrix::Expm | Matrix::ExpmTangent { .. } => return false,
     }
     true
 }
@@ -168,7 +170,21 @@ fn one<E: Real>(op: Matrix, [m, n]: [usize; 2], operands: &MatrixOperands<'_, E>
             let [u, s, vt] = floats_of(op, out);
             matrix::svd([m, n], a, u, s, vt);
         }
-        Matrix::Lstsq => matrix::lstsq([m, n], a, floats[1], only(op, out)),
+        Matrix::LstsqFactor => {
+            let [u, t, vt] = floats_of(op, out);
+            integers[0] = matrix::lstsq_factor([m, n], a, [u, t, vt]);
+        }
+        Matrix::Lstsq { transposed } => {
+            let factors = [floats[2], floats[3], floats[4]];
+            matrix::lstsq([m, n], factors, transposed, floats[1], only(op, out));
+        }
+        Matrix::NullProjection { transposed } => {
+            let factors = [floats[2], floats[3], floats[4]];
+            matrix::null_projection([m, n], factors, transposed, floats[1], only(op, out));
+        }
+        Matrix::EighSolve => matrix::eigh_solve(n, floats[1], floats[2], floats[3], only(op, out)),
+        Matrix::SvdSolve => matrix::svd_solve([m, n], floats[1], [floats[2], floats[3], floats[4]], only(op, out)),
+        Matrix::Product { transposed } => matrix::product_no_nan([m, n], a, transposed, floats[1], only(op, out)),
         Matrix::Expm => matrix::expm(n, a, only(op, out)),
         Matrix::ExpmTangent { transposed } => matrix::expm_tangent(n, a, transposed, floats[1], only(op, out)),
         Matrix::PrefixProduct | Matrix::Recurrence { .. } => unreachable!("all matrices run at once"),

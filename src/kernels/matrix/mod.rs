@@ -8,16 +8,20 @@
 pub(crate) mod batch;
 mod blocks;
 mod exponential;
+mod guarded;
+mod least_squares;
 mod minors;
 mod orthogonal;
 mod rows;
 mod small;
 mod spectral;
 
-use nalgebra::{DMatrix, RealField};
+use nalgebra::RealField;
 
 use crate::dtype::{DType, Float};
 use blocks::TriangleView;
+pub(crate) use guarded::{eigh_solve, product as product_no_nan, svd_solve};
+pub(crate) use least_squares::{lstsq, lstsq_factor, null_projection};
 pub(crate) use minors::{minors, pivots};
 use rows::AlignedRows;
 
@@ -317,19 +321,6 @@ pub(crate) fn svd<E: Real>([m, n]: [usize; 2], a: &[E], u: &mut [E], s: &mut [E]
         left.iter().enumerate().for_each(|(i, x)| u[i * k + j] = turned(*x));
         vt[j * n..(j + 1) * n].iter_mut().zip(right).for_each(|(to, x)| *to = turned(*x));
     }
-}
-
-/// The least-squares solution, by the QR factorization.
-pub(crate) fn lstsq<E: Real>([m, n]: [usize; 2], a: &[E], b: &[E], x: &mut [E]) {
-    let columns = b.len().checked_div(m).unwrap_or(0);
-    if is_zero(b) || n == 0 {
-        return x.fill(E::ZERO);
-    }
-    let (mut q, mut r) = (vec![E::ZERO; m * n], vec![E::ZERO; n * n]);
-    qr([m, n], a, &mut q, &mut r);
-    let right = DMatrix::from_row_slice(m, n, &q).tr_mul(&DMatrix::from_row_slice(m, columns, b));
-    let rows: Vec<E> = (0..n * columns).map(|at| right[(at / columns, at % columns)]).collect();
-    solve_triangular(n, &r, [false, false, false], &rows, x);
 }
 
 /// The matrix exponential.

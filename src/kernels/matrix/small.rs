@@ -64,7 +64,9 @@ impl Small {
                 Some(Small::SolveTriangular { lower, transposed, unit })
             }
             Matrix::Minors { .. } | Matrix::Pivots | Matrix::Eigh | Matrix::Svd => None,
-            Matrix::Lstsq | Matrix::Expm | Matrix::ExpmTangent { .. } => None,
+            Matrix::LstsqFactor | Matrix::Lstsq { .. } | Matrix::NullProjection { .. } => None,
+            Matrix::EighSolve | Matrix::SvdSolve | Matrix::Product { .. } => None,
+            Matrix::Expm | Matrix::ExpmTangent { .. } => None,
             Matrix::PrefixProduct | Matrix::Recurrence { .. } => None,
         }
     }

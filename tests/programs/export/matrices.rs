@@ -17,9 +17,23 @@ fn regular(rng: &mut Rng, batch: usize, [m, n]: [usize; 2]) -> Array {
     Array::new(&[batch, m, n], raised.collect::<Vec<f64>>())
 }
 
+/// The factors that an operation takes as operands.
+fn factors(op: Matrix) -> Option<Matrix> {
+    match op {
+        Matrix::Solve { .. } => Some(Matrix::LuFactor),
+        Matrix::Lstsq { .. } | Matrix::NullProjection { .. } => Some(Matrix::LstsqFactor),
+        Matrix::EighSolve => Some(Matrix::Eigh),
+        Matrix::SvdSolve => Some(Matrix::Svd),
+        _ => None,
+    }
+}
+
 /// The arguments of an operation: two matrices of which one has no result in some way.
 fn arguments(op: Matrix, rng: &mut Rng, kind: usize) -> Vec<Array> {
-    let (m, n) = if matches!(op, Matrix::Qr | Matrix::Svd | Matrix::Lstsq) { (4, 3) } else { (3, 3) };
+    let is_tall =
+        matches!(op, Matrix::Qr | Matrix::Svd | Matrix::SvdSolve | Matrix::LstsqFactor | Matrix::Product { .. })
+            || factors(op) == Some(Matrix::LstsqFactor);
+    let (m, n) = if is_tall { (4, 3) } else { (3, 3) };
     let mut a = regular(rng, 2, [m, n]).to_vec::<f64>().expect("floats");
     match kind {
         // A column of zeros, a NaN, an infinity in the second matrix; zeros on the right from 4 on.
@@ -29,19 +43,27 @@ fn arguments(op: Matrix, rng: &mut Rng, kind: usize) -> Vec<Array> {
         0.. => {}
     }
     let a = Array::new(&[2, m, n], a);
-    let columns = if matches!(op, Matrix::ExpmTangent { .. } | Matrix::Recurrence { .. }) { n } else { 2 };
-    let mut b = rng.uniform(&[2, m, columns], -1.0, 1.0);
+    let rows = match op {
+        Matrix::Product { transposed: false } | Matrix::Lstsq { transposed: true } => n,
+        Matrix::NullProjection { transposed: false } => n,
+        Matrix::EighSolve => n + 1,
+        Matrix::SvdSolve => m + n + 2,
+        _ => m,
+    };
+    let columns = match op {
+        Matrix::ExpmTangent { .. } | Matrix::Recurrence { .. } | Matrix::EighSolve | Matrix::SvdSolve => n,
+        _ => 2,
+    };
+    let mut b = rng.uniform(&[2, rows, columns], -1.0, 1.0);
     if kind >= 4 {
         b = Array::zeros(b.shape(), DType::F64);
     }
-    match op.arity() {
-        1 => vec![a],
-        2 => vec![a, b],
-        0.. => {
-            let factors = Array::call(&Call::Matrix(Matrix::LuFactor), std::slice::from_ref(&a));
-            [vec![a, b], factors].concat()
-        }
+    let mut args = vec![a, b];
+    if let Some(factors) = factors(op) {
+        args.extend(Array::call(&Call::Matrix(factors), &args[..1]));
     }
+    args.truncate(op.arity());
+    args
 }
 
 fn without_batch(args: &[Array]) -> Vec<Array> {
@@ -83,7 +105,11 @@ fn every_operation() {
     for op in Matrix::ALL {
         for kind in (0..7).take(if op.arity() == 1 { 4 } else { 7 }) {
             // A column of zeros leaves the sign of a column of the factor open, and vectors of a singular value of 0.
-            if kind == 1 && matches!(op, Matrix::Qr | Matrix::Svd) {
+            if kind == 1 && matches!(op, Matrix::Qr | Matrix::Svd | Matrix::LstsqFactor) {
+                continue;
+            }
+            // Vectors of a singular value of 0 are open, so their coordinates are rounding errors or none.
+            if kind == 1 && *op == Matrix::SvdSolve {
                 continue;
             }
             // Products of an infinite factor with other factors are added to each other, infinities of both signs, too.
@@ -103,7 +129,8 @@ fn every_operation() {
 #[test]
 fn minors_and_pivots_of_several_sizes() {
     let mut rng = Rng::new(13);
-    // The rank of the last matrix is so low that what is eliminated is singular; rows of zeros leave no rounding errors.
+    // The rank of the last matrix is so low that what is eliminated is singular; rows of zeros leave no rounding
+    // errors.
     for (n, ranks) in [(1, vec![1]), (2, vec![1]), (5, vec![5]), (10, vec![10, 9, 5])] {
         for rank in ranks {
             let (left, right) = (rng.uniform(&[2, n, rank], -1.0, 1.0), rng.uniform(&[2, rank, n], -1.0, 1.0));
