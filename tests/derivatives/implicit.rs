@@ -351,3 +351,73 @@ fn small_roots_are_found_as_far_as_rounding_lets_them() {
     let f = |x: &Number<_>, p: &Number<_>| x.square() + p;
     assert!(root(f, &tensor(0.5e-12), &tensor(1e-24)).item().is_nan());
 }
+
+/// Searches that fail: a root at minus infinity, a minimum without a bound, an iteration that overflows, no real root.
+const FAILURES: [&str; 4] = ["overflow", "minimum", "iteration", "no root"];
+
+fn failed<T: BaseTensor>(which: usize, p: &Number<T>) -> Number<T> {
+    let start = Number::scalar(0.5);
+    match FAILURES[which] {
+        "overflow" => root(|x: &Number<_>, p: &Number<_>| x.exp() + p, &start, p),
+        "minimum" => minimize(|x: &Number<_>, p: &Number<_>| x * p, &start, p),
+        "iteration" => fixed_point(|x: &Number<_>, p: &Number<_>| x * p * 1e30, &start, p),
+        _ => root(|x: &Number<_>, p: &Number<_>| x.square() + p, &start, p),
+    }
+}
+
+#[test]
+fn a_failed_search_is_nan_and_so_are_its_derivatives_of_every_order() {
+    for (k, name) in FAILURES.iter().enumerate() {
+        let p = tensor(1.0);
+        let all = [
+            failed(k, &p).item(),
+            grad(|p: &Number<_>| failed(k, p), &p).item(),
+            direct::grad(|p: &Number<_>| failed(k, p), &p).item(),
+            nth_derivative(|p: &Number<_>| failed(k, p), 1, &p).item(),
+            hessian(|p: &Number<_>| failed(k, p), &p).item(),
+            nth_derivative(|p: &Number<_>| failed(k, p), 3, &p).item(),
+        ];
+        assert!(all.iter().all(|y| y.is_nan()), "{name}: {all:?}");
+    }
+}
+
+/// The default tolerance is one that the element type can reach.
+#[test]
+fn defaults_suit_single_precision() {
+    type Single = Tensor<Concrete, 1, f32>;
+    let cubic = |x: f32| x.powi(3) + x;
+    for scale in [1e-6f32, 1.0, 1e6] {
+        let p: Single = Tensor::constant([2.3 * scale, 0.7 * scale, 1e-3 * scale]);
+        let x = root(|x: &Tensor<_, 1, f32>, p: &Tensor<_, 1, f32>| x.powi(3) + x - p, &Tensor::ones([3]), &p);
+        for (x, p) in x.to_vec().into_iter().zip(p.to_vec()) {
+            assert!((cubic(x) - p).abs() <= 1e-5 * p, "{x} for {p}");
+        }
+    }
+    let p: Single = Tensor::constant([2.3, 7.0]);
+    let f = |x: &Tensor<_, 1, f32>, p: &Tensor<_, 1, f32>| (x.exp() - p * x).sum().cast::<f64>();
+    let x = minimize(f, &Tensor::ones([2]), &p);
+    assert!((x.exp() / &p - 1.0).abs().max_all().item() < 1e-5);
+    let one: Single = Tensor::ones([1]);
+    let x = fixed_point(|x: &Tensor<_, 1, f32>, p: &Tensor<_, 1, f32>| (x * p).cos(), &one, &one);
+    assert!((x.at([0]).item() - 0.739_085_1).abs() < 1e-5);
+}
+
+/// One step of conjugate gradients does not solve equations in two unknowns: a search may go on with such a step, but a
+/// derivative of it would be wrong.
+#[test]
+fn derivatives_by_products_that_do_not_solve_the_equations_are_nan() {
+    let weights = tensor([1.0, 4.0]);
+    let of = |products: usize, p: &Vector<Concrete>| {
+        let solver = Solver::default().linear(LinearSolver::ConjugateGradients(products));
+        grad(
+            move |p: &Vector<_>| {
+                let f = |x: &Vector<_>, p: &Vector<_>| ((x - p).square() * Tensor::constant([1.0, 4.0])).sum();
+                solver.minimize(f, &Vector::zeros([2]), p).at([0])
+            },
+            p,
+        )
+    };
+    assert!(of(2, &weights).to_vec().iter().zip([1.0, 0.0]).all(|(a, b)| (a - b).abs() < 1e-9));
+    let one = of(1, &weights).to_vec();
+    assert!(one.iter().all(|x| x.is_nan() || (x - 1.0).abs() < 1e-9 || x.abs() < 1e-9), "{one:?}");
+}

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use super::search::{exceeds, largest};
+use super::search::{exceeds, largest, nan_if};
 use super::{Recorded, Solver, closed, symbolic};
 use crate::array::Array;
 use crate::base::BaseTensor;
@@ -46,8 +46,9 @@ type Matrix<T> = Tensor<T, 2>;
 /// The largest number of cycles of GMRES.
 const RESTARTS: usize = 10;
 
-/// The solution of `df/dx y = right`.
-pub(super) fn solve<T: BaseTensor>(of: &Recorded, solver: &Solver, x: &[T], p: &[T], right: &T) -> T {
+/// The solution of `df/dx y = right`. If `strict`, a solution by products that does not solve the equations is NaN; the
+/// steps of a search may be rough.
+pub(super) fn solve<T: BaseTensor>(of: &Recorded, solver: &Solver, x: &[T], p: &[T], right: &T, strict: bool) -> T {
     match solver.linear {
         LinearSolver::Dense => {
             let right = Vector::<T>::from_raw(right.clone());
@@ -55,7 +56,7 @@ pub(super) fn solve<T: BaseTensor>(of: &Recorded, solver: &Solver, x: &[T], p: &
         }
         LinearSolver::ConjugateGradients(_) | LinearSolver::Gmres(_) => {
             let args: Vec<T> = x.iter().chain(p).cloned().chain([right.clone()]).collect();
-            T::custom(&by_products(of, solver), &args).swap_remove(0)
+            T::custom(&by_products(of, solver, strict), &args).swap_remove(0)
         }
     }
 }
@@ -128,13 +129,15 @@ fn product<T: BaseTensor>(program: &Program, given: &[T], v: &Vector<T>) -> Vect
 }
 
 /// The function `(x, p, right) -> y` that solves `df/dx y = right` by products, with the derivative of these equations.
-fn by_products(of: &Recorded, solver: &Solver) -> Arc<Custom> {
+fn by_products(of: &Recorded, solver: &Solver, strict: bool) -> Arc<Custom> {
     let programs = |transposed: bool| {
         let there = products(of, transposed);
         let args = Term::variables(there.inputs());
         let (right, given) = args.split_last().expect("the right-hand side is the last argument");
         let by = |v: &Vector<Term>| product(&there, given, v);
-        let y = iterate(&by, &Vector::from_raw(right.clone()), solver).into_raw();
+        let right_hand_side = Vector::from_raw(right.clone());
+        let y = iterate(&by, &right_hand_side, solver);
+        let y = if strict { checked(&by, &right_hand_side, y, solver) } else { y }.into_raw();
         let dots = Term::variables(&there.inputs()[..given.len()]);
         let directions = dots.iter().cloned().chain([Term::zeros(right.shape(), right.dtype())]);
         let moved = interpret(&symbolic::jvp(&there), args.iter().cloned().chain(directions).collect());
@@ -154,6 +157,19 @@ fn iterate(by: &dyn Fn(&Vector<Term>) -> Vector<Term>, right: &Vector<Term>, sol
         LinearSolver::ConjugateGradients(most) => conjugate_gradients(by, right, most, solver.relative),
         LinearSolver::Dense => unreachable!("the matrix is known"),
     }
+}
+
+/// A solution, or NaN if its residual exceeds the right-hand side times the root of the tolerance: the iteration stops at
+/// the tolerance itself, which rounding may keep out of reach.
+fn checked(
+    by: &dyn Fn(&Vector<Term>) -> Vector<Term>,
+    right: &Vector<Term>,
+    y: Vector<Term>,
+    solver: &Solver,
+) -> Vector<Term> {
+    let residual = right - by(&y);
+    let solves = residual.square().sum().le(right.square().sum() * solver.relative);
+    Vector::from_raw(nan_if((!solves).raw(), y.raw()))
 }
 
 /// Whether a residual exceeds `tolerance` times the right-hand side; both are given by their squared norms.

@@ -12,9 +12,10 @@ mod search;
 use std::sync::Arc;
 
 use super::symbolic;
+use crate::array::Array;
 use crate::base::BaseTensor;
 use crate::dtype::{DType, Float};
-use crate::ops::Unary;
+use crate::ops::{Binary, Compare, Discrete, Unary};
 use crate::program::{Custom, Program, Slot, Term, interpret};
 use crate::shape::{Shape, Show};
 use crate::tensor::Tensor;
@@ -34,7 +35,8 @@ pub use ode::{Ode, odeint};
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Solver {
     /// The relative tolerance: the search ends with a step whose largest element is at most
-    /// `relative * max |x| + absolute`, where `x` are the unknowns.
+    /// `relative * max |x| + absolute`, where `x` are the unknowns. A tolerance below 16 machine epsilons of the element
+    /// type of the unknowns counts as that: about `2e-6` for `f32`.
     pub relative: f64,
     /// The absolute tolerance, in the unit of the unknowns: unknowns of this size count as 0.
     pub absolute: f64,
@@ -101,6 +103,14 @@ impl Solver {
         Solver { linear, ..self }
     }
 
+    /// The same settings, with a tolerance that the element types of the unknowns can reach.
+    fn within_rounding(&self, of: &Recorded) -> Solver {
+        let unknowns = &of.program.inputs()[..of.unknowns];
+        let narrow = unknowns.iter().any(|slot| slot.dtype == DType::F32);
+        let epsilon = if narrow { f64::from(f32::EPSILON) } else { f64::EPSILON };
+        self.relative(self.relative.max(16.0 * epsilon))
+    }
+
     /// [`root`] with these settings.
     ///
     /// # Panics
@@ -125,8 +135,9 @@ impl Solver {
     {
         let equation = Recorded::of("root", start, parameters, |x, p| f(x, p).leaves());
         let equation = equation.like_the_start();
-        let solved = search::newton(&equation, self);
-        equation.applied(solved, equation.program.clone(), self, start, parameters)
+        let solver = self.within_rounding(&equation);
+        let solved = search::newton(&equation, &solver);
+        equation.applied(solved, equation.program.clone(), &solver, start, parameters)
     }
 
     /// [`fixed_point`] with these settings.
@@ -153,8 +164,9 @@ impl Solver {
     {
         let step = Recorded::of("fixed_point", start, parameters, |x, p| f(x, p).leaves());
         let step = step.like_the_start();
-        let solved = search::iteration(&step, self);
-        step.applied(solved, search::difference(&step), self, start, parameters)
+        let solver = self.within_rounding(&step);
+        let solved = search::iteration(&step, &solver);
+        step.applied(solved, search::difference(&step), &solver, start, parameters)
     }
 
     /// [`minimize`] with these settings.
@@ -184,8 +196,9 @@ impl Solver {
         let wrt: Vec<usize> = (0..objective.unknowns).collect();
         let slope = symbolic::grad_in(&objective.program, &wrt);
         let equation = Recorded { program: slope, ..objective.clone() };
-        let solved = search::damped(&objective, &equation, self);
-        equation.applied(solved, equation.program.clone(), self, start, parameters)
+        let solver = self.within_rounding(&objective);
+        let solved = search::damped(&objective, &equation, &solver);
+        equation.applied(solved, equation.program.clone(), &solver, start, parameters)
     }
 }
 
@@ -194,8 +207,9 @@ impl Solver {
 /// Derivatives of any order in `p` exist in both modes, by the implicit function theorem; derivatives in `start` are
 /// zero. `f` is recorded for the shapes of its arguments, depends on these alone, and returns a tree like `start`. The
 /// search does not depend on the unit of the unknowns: it ends with a step that is small relative to the largest
-/// unknown, or at the level of rounding. A root that is not found within the steps of the [`Solver`] is NaN; if `df/dx`
-/// is singular there, the root or its derivative is NaN.
+/// unknown, or at the level of rounding. A root that is not found within the steps of the [`Solver`], or whose search
+/// overflows, is NaN, and so are its derivatives of every order; if `df/dx` is singular at the root, the root or its
+/// derivative is NaN.
 ///
 /// ```
 /// use polygrad::{BaseTensor, Tensor, grad, root, tensor};
@@ -308,6 +322,14 @@ struct Recorded {
     unknowns: usize,
 }
 
+/// 1 for an element that is finite, and the element itself if it is NaN. A factor of this keeps the derivatives of a failed
+/// search NaN at every order, even if the equation is such that they do not depend on the unknowns.
+fn one_or_nan(x: &Term) -> Term {
+    let number = |c: f64| Term::constant(Array::full(x.shape(), c));
+    let finite = Term::discrete(&Discrete::Compare(Compare::Lt), &[&x.unary(Unary::Abs), &number(f64::INFINITY)]);
+    Term::select(&finite, &number(1.0), x)
+}
+
 /// A function with derivative rules that a solver generates, which always fit.
 fn with_rules(name: &str, primal: Program, jvp: Option<Program>, vjp: Option<Program>) -> Arc<Custom> {
     match Custom::new(name, primal, jvp, vjp) {
@@ -387,7 +409,8 @@ impl Recorded {
         let still: Vec<Term> = x.iter().map(|x| Term::zeros(x.shape(), x.dtype())).collect();
         let moved = interpret(&symbolic::jvp(&equation.program), [&x, p, &still, p_dot].concat());
         let right = ravel(&moved[moved.len() / 2..]).unary(Unary::Neg);
-        let x_dot = linear::solve(equation, solver, &x, p, &right);
+        let x_dot = linear::solve(equation, solver, &x, p, &right, true);
+        let x_dot = x_dot.binary(Binary::Mul, &one_or_nan(&ravel(&x)));
         closed(self.name, &[args, x.clone(), dots].concat(), &unravel(&still, &x_dot))
     }
 }

@@ -1,7 +1,7 @@
 //! Searches for roots, fixed points and minima: Newton's method, iteration, and damped Newton's method.
 //!
 //! Law: a search is a program from start and parameters to unknowns. It ends after a small step, and gives NaN if no
-//! step is small.
+//! step is small, or if an unknown is infinite or NaN in the end: an overflow is not a root.
 
 use super::{Recorded, Solver, closed, linear};
 use crate::array::Array;
@@ -90,8 +90,14 @@ fn searched(of: &Recorded, solver: &Solver, short: f64, others: Vec<Term>, step:
         };
         [vec![goes_on, next, shortest, since, top], others].concat()
     });
-    // A search that would continue after the last step has not ended.
-    closed(of.name, &inputs, &unravel(start, &nan_if(&carry[0], &carry[1])))
+    // A search that would continue after the last step has not ended, and one that ends at an infinity has overflowed.
+    let failed = Term::discrete(&Discrete::Or, &[&carry[0], &not(&is_finite(&carry[1]))]);
+    closed(of.name, &inputs, &unravel(start, &nan_if(&failed, &carry[1])))
+}
+
+/// Whether all elements of a vector are finite.
+fn is_finite(x: &Term) -> Term {
+    exceeds(&number(f64::INFINITY), &largest(x))
 }
 
 /// A step, from the unknowns as a vector, the further carried values, the unknowns, and the parameters.
@@ -109,7 +115,7 @@ fn not(x: &Term) -> Term {
 /// shorter are rounding.
 pub(super) fn newton(of: &Recorded, solver: &Solver) -> Program {
     searched(of, solver, solver.relative.sqrt(), Vec::new(), &mut |now, _, x, p| {
-        let change = linear::solve(of, solver, x, p, &ravel(&of.at(x, p)));
+        let change = linear::solve(of, solver, x, p, &ravel(&of.at(x, p)), false);
         Step { next: now.binary(Binary::Sub, &change), change, goes: None, others: Vec::new() }
     })
 }
