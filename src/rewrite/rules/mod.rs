@@ -35,6 +35,7 @@ mod product;
 mod reduce;
 mod regroup;
 mod scatter;
+mod squares;
 mod state;
 mod sum;
 mod unary;

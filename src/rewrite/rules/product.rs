@@ -1,7 +1,8 @@
 //! Rules of products, quotients and powers of floats: numbers first, signs and factors outside.
 
 use super::{
-    Rule, choice, contract, elements, full, keeps_sign, linearly, moderate, multiple, number, regroup, table, views,
+    Rule, choice, contract, elements, full, keeps_sign, linearly, moderate, multiple, number, regroup, squares, table,
+    views,
 };
 use crate::dtype::DType;
 use crate::ops::{Binary, Unary};
@@ -41,8 +42,16 @@ pub(super) const DIV: &[Rule] = table![
     views::replicate_late,
 ];
 
-pub(super) const POW: &[Rule] =
-    table![pow_zero, pow_one, pow_two, pow_minus_one, choice::choice_of_numbers, views::replicate_late];
+pub(super) const POW: &[Rule] = table![
+    pow_zero,
+    pow_one,
+    pow_two,
+    pow_minus_one,
+    squares::power_of_root,
+    squares::even_power_of_absolute,
+    choice::choice_of_numbers,
+    views::replicate_late,
+];
 
 pub(super) const POW_LESS_ONE: &[Rule] = table![pow_less_one_number, choice::choice_of_numbers, views::replicate_late];
 

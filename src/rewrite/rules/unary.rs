@@ -1,6 +1,6 @@
 //! Rules of unary functions: the sign of the argument moves to the result, and inverse functions cancel.
 
-use super::{Rule, choice, moderate, table, views};
+use super::{Rule, choice, moderate, squares, table, views};
 use crate::dtype::DType;
 use crate::ops::{Binary, Property, Unary};
 use crate::program::{Builder, NodeId, Op};
@@ -16,6 +16,8 @@ pub(super) const RULES: &[Rule] = table![
     even_function,
     odd_function,
     absolute,
+    squares::square_of_root,
+    squares::even_of_absolute,
     choice::choice_of_numbers,
     views::replicate_late
 ];

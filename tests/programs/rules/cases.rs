@@ -190,6 +190,26 @@ pub(crate) fn scalars() -> Vec<Case> {
             let inner = [Unary::Abs, Unary::Exp, Unary::Cosh].map(|f| un(b, f, v[0]));
             inner.map(|y| un(b, Unary::Abs, y)).to_vec()
         }),
+        regrouping("square_of_root", &[X, X], |b, v| {
+            let square = un(b, Unary::Square, v[0]);
+            let (root, hypot) = (un(b, Unary::Sqrt, square), bin(b, Binary::Hypot, v[0], v[1]));
+            let multiple = times(b, 3.0, root);
+            [root, hypot, multiple].map(|x| un(b, Unary::Square, x)).to_vec()
+        }),
+        case("even_of_absolute", &[X], |b, v| {
+            let y = un(b, Unary::Abs, v[0]);
+            let even = [Unary::Square, Unary::Cos, Unary::Cosh, Unary::Sech2, Unary::Gaussian];
+            even.map(|f| un(b, f, y)).to_vec()
+        }),
+        case("power_of_root", &[X], |b, v| {
+            let (square, three) = (un(b, Unary::Square, v[0]), c(b, 3.0));
+            let root = un(b, Unary::Sqrt, square);
+            vec![bin(b, Binary::Pow, root, three)]
+        }),
+        case("even_power_of_absolute", &[X], |b, v| {
+            let (y, four) = (un(b, Unary::Abs, v[0]), c(b, 4.0));
+            vec![bin(b, Binary::Pow, y, four)]
+        }),
         case("add_zero", &[X], |b, v| {
             let zero = c(b, 0.0);
             vec![add(b, v[0], zero), add(b, zero, v[0])]

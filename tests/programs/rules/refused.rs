@@ -116,6 +116,25 @@ fn numbers() -> Vec<Case> {
             let z = un(b, Unary::Abs, y);
             vec![un(b, Unary::Recip, z)]
         }),
+        // The square of a root of a negative number is NaN, and so is a product of a number and such a root.
+        case("square_of_root", &[X, X], |b, v| {
+            let y = un(b, Unary::Sqrt, v[0]);
+            let z = mul(b, y, v[1]);
+            vec![un(b, Unary::Square, y), un(b, Unary::Square, z)]
+        }),
+        // The sine of an absolute value has a kink.
+        case("even_of_absolute", &[X], |b, v| {
+            let y = un(b, Unary::Abs, v[0]);
+            vec![un(b, Unary::Sin, y)]
+        }),
+        case("power_of_root", &[X], |b, v| {
+            let (y, three) = (un(b, Unary::Sqrt, v[0]), c(b, 3.0));
+            vec![bin(b, Binary::Pow, y, three)]
+        }),
+        case("even_power_of_absolute", &[X], |b, v| {
+            let (y, three) = (un(b, Unary::Abs, v[0]), c(b, 3.0));
+            vec![bin(b, Binary::Pow, y, three)]
+        }),
         // The negation is there anyway, and each function would have its own.
         case("odd_function", &[X], |b, v| {
             let y = neg(b, v[0]);
