@@ -26,7 +26,8 @@ impl<T: BaseTensor, const D: usize, E: Float> Complex<T, D, E> {
     #[track_caller]
     pub fn from_elements(shape: [usize; D], elements: &[Number<E>]) -> Self {
         let of = |part: fn(&Number<E>) -> E| elements.iter().map(part).collect::<Vec<E>>();
-        Complex { re: Tensor::new(shape, of(|z| z.re)), im: Tensor::new(shape, of(|z| z.im)) }
+        let part = |elements: Vec<E>| Tensor::from_raw(T::constant(Array::new(&shape, elements)));
+        Complex { re: part(of(|z| z.re)), im: part(of(|z| z.im)) }
     }
 
     /// The only element, as a number of the host language.
