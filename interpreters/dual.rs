@@ -9,6 +9,7 @@
 
 use std::sync::Arc;
 
+use super::guarded::{self, Care, Side};
 use super::level::{self, EARLIER_TRIP, ESCAPED, LevelFault, LevelId, Moving, Owner, Within, fresh};
 use crate::array::Array;
 use crate::base::{
@@ -16,7 +17,7 @@ use crate::base::{
 };
 use crate::dtype::DType;
 use crate::linalg::rules;
-use crate::ops::{Binary, Call, Contract, Discrete, Linear, Partial, Reduce, Unary};
+use crate::ops::{Binary, Call, Contract, Discrete, Linear, Partial, Property, Reduce, Unary};
 use crate::program::repeat::{WithTangents, held, with_tangents};
 use crate::program::{Custom, Derivative, Program, Term, interpret};
 use crate::shape::Show;
@@ -56,6 +57,8 @@ const MIXED: &str = "jvp: values of this level may enter the function only as it
 pub struct Dual<T> {
     primal: T,
     tangent: Option<(LevelId, T)>,
+    /// Whether the tangent has passed a partial that can be infinite or NaN: then products with it are guarded.
+    steep: bool,
 }
 
 impl<T: BaseTensor> Dual<T> {
@@ -83,13 +86,29 @@ impl<T: BaseTensor> Dual<T> {
     }
 
     fn constant_of(primal: T) -> Self {
-        Dual { primal, tangent: None }
+        Dual { primal, tangent: None, steep: false }
+    }
+
+    /// A primal with a tangent that is computed from finite partials.
+    fn of(primal: T, tangent: Option<(LevelId, T)>) -> Self {
+        Dual { primal, tangent, steep: false }
+    }
+
+    /// The same value, whose tangent may be infinite or NaN where the primal is finite.
+    fn steep_if(self, steep: bool) -> Self {
+        Dual { steep: steep && self.tangent.is_some(), ..self }
+    }
+
+    /// The products with the tangent that are guarded.
+    fn care(&self) -> Care {
+        if self.steep { Care::Rows } else { Care::None }
     }
 
     /// A primal with a tangent that is computed from the tangent of this value.
     fn along(&self, primal: T, f: impl FnOnce(&T) -> T) -> Self {
         let site = primal.site();
-        Dual { primal, tangent: self.tangent.as_ref().map(|(level, t)| (*level, attributed::<T, T>(site, || f(t)))) }
+        let tangent = self.tangent.as_ref().map(|(level, t)| (*level, attributed::<T, T>(site, || f(t))));
+        Dual::of(primal, tangent).steep_if(self.steep)
     }
 
     fn zero(&self) -> T {
@@ -114,13 +133,13 @@ impl<T: BaseTensor> Moving<T> for Dual<T> {
     fn of_group(group: Group<T>, level: LevelId) -> Self {
         let mut values = group.into_iter();
         let primal = values.next().expect("a dual number has a primal");
-        Dual { primal, tangent: values.next().map(|t| (level, t)) }
+        Dual::of(primal, values.next().map(|t| (level, t)))
     }
 }
 
 /// A partial times a tangent.
-fn scaled<T: BaseTensor>(partial: Partial<T>, tangent: &T) -> T {
-    partial.guard.times(partial.value.as_ref(), tangent)
+fn scaled<T: BaseTensor>(partial: Partial<T>, tangent: &T, care: Care) -> T {
+    guarded::times(partial.guard, partial.value.as_ref(), tangent, care)
 }
 
 /// The sum of two tangents of one level.
@@ -154,20 +173,20 @@ impl<T: BaseTensor> BaseTensor for Dual<T> {
         // No closure here, so that a derivative that does not exist is reported at the caller's line.
         let Some((level, x_dot)) = &self.tangent else { return Dual::constant_of(y) };
         let before = T::attribute(y.site());
-        let tangent = scaled(op.derivative(&self.primal, &y), x_dot);
+        let tangent = scaled(op.derivative(&self.primal, &y), x_dot, self.care());
         T::attribute(before);
-        Dual { primal: y, tangent: Some((*level, tangent)) }
+        Dual::of(y, Some((*level, tangent))).steep_if(self.steep || op.is(Property::Steep))
     }
 
     fn binary(&self, op: Binary, other: &Self) -> Self {
         let (x, y) = (&self.primal, &other.primal);
         let z = x.binary(op, y);
         let before = T::attribute(z.site());
-        let left = self.tangent.as_ref().map(|(l, t)| (*l, scaled(op.partial_left(x, y, &z), t)));
-        let right = other.tangent.as_ref().map(|(l, t)| (*l, scaled(op.partial_right(x, y, &z), t)));
+        let left = self.tangent.as_ref().map(|(l, t)| (*l, scaled(op.partial_left(x, y, &z), t, self.care())));
+        let right = other.tangent.as_ref().map(|(l, t)| (*l, scaled(op.partial_right(x, y, &z), t, other.care())));
         let tangent = sum(left, right);
         T::attribute(before);
-        Dual { tangent, primal: z }
+        Dual::of(z, tangent).steep_if(self.steep || other.steep || op.is(Property::Steep))
     }
 
     fn discrete(op: &Discrete, args: &[&Self]) -> Self {
@@ -184,7 +203,7 @@ impl<T: BaseTensor> BaseTensor for Dual<T> {
         let tangent = attributed::<T, T>(primal.site(), || {
             T::select(&mask.primal, &then.tangent_or_zero(), &otherwise.tangent_or_zero())
         });
-        Dual { primal, tangent: Some((level, tangent)) }
+        Dual::of(primal, Some((level, tangent))).steep_if(then.steep || otherwise.steep)
     }
 
     fn linear(&self, op: &Linear) -> Self {
@@ -194,11 +213,15 @@ impl<T: BaseTensor> BaseTensor for Dual<T> {
     fn contract(op: &Contract, a: &Self, b: &Self) -> Self {
         let primal = T::contract(op, &a.primal, &b.primal);
         let before = T::attribute(primal.site());
-        let left = a.tangent.as_ref().map(|(l, t)| (*l, T::contract(op, t, &b.primal)));
-        let right = b.tangent.as_ref().map(|(l, t)| (*l, T::contract(op, &a.primal, t)));
+        let tangents = [(a, Side::Left), (b, Side::Right)].map(|(x, side)| {
+            let (level, t) = x.tangent.as_ref()?;
+            let (left, right) = if side == Side::Left { (t, &b.primal) } else { (&a.primal, t) };
+            Some((*level, guarded::contract(op, [left, right], side, x.care(), true)))
+        });
+        let [left, right] = tangents;
         let tangent = sum(left, right);
         T::attribute(before);
-        Dual { primal, tangent }
+        Dual::of(primal, tangent).steep_if(a.steep || b.steep)
     }
 
     /// Primal and tangent are read at the position of the extremum; without a tangent the position is not computed.
@@ -220,7 +243,7 @@ impl<T: BaseTensor> BaseTensor for Dual<T> {
 
     fn scatter_add(self, ix: &[Self], v: &Self) -> Self {
         let ix = primals(ix);
-        let Dual { primal, tangent } = self;
+        let Dual { primal, tangent, steep } = self;
         let primal = primal.scatter_add(&ix, &v.primal);
         let before = T::attribute(primal.site());
         let tangent = match (tangent, &v.tangent) {
@@ -229,7 +252,7 @@ impl<T: BaseTensor> BaseTensor for Dual<T> {
             (base, None) => base,
         };
         T::attribute(before);
-        Dual { primal, tangent }
+        Dual::of(primal, tangent).steep_if(steep || v.steep)
     }
 
     fn concat(axis: usize, parts: &[Self]) -> Self {
@@ -243,7 +266,7 @@ impl<T: BaseTensor> BaseTensor for Dual<T> {
         }
         let tangents: Vec<T> = parts.iter().map(Dual::tangent_or_zero).collect();
         let tangent = attributed::<T, T>(primal.site(), || T::concat(axis, &tangents));
-        Dual { primal, tangent: Some((level, tangent)) }
+        Dual::of(primal, Some((level, tangent))).steep_if(parts.iter().any(|part| part.steep))
     }
 
     fn call(op: &Call, args: &[Self]) -> Vec<Self> {
@@ -262,7 +285,8 @@ impl<T: BaseTensor> BaseTensor for Dual<T> {
         let before = T::attribute(site);
         let tangents = rules::call(op, &primal, &results, &tangents);
         T::attribute(before);
-        let pair = |(primal, t): (T, Option<T>)| Dual { primal, tangent: t.map(|t| (level, t)) };
+        let steep = args.iter().any(|a| a.steep);
+        let pair = |(primal, t): (T, Option<T>)| Dual::of(primal, t.map(|t| (level, t))).steep_if(steep);
         results.into_iter().zip(tangents).map(pair).collect()
     }
 
@@ -291,7 +315,10 @@ impl<T: BaseTensor> BaseTensor for Dual<T> {
         if let Some(equations) = rule.solves() {
             let y = results.into_iter().next();
             return y
-                .map(|y| Dual { tangent: Some((level, solved(rule, &equations.moved, args, &y))), primal: y })
+                .map(|y| {
+                    let tangent = solved(rule, &equations.moved, args, &y);
+                    Dual::of(y, Some((level, tangent)))
+                })
                 .into_iter()
                 .collect();
         }
@@ -305,7 +332,7 @@ impl<T: BaseTensor> BaseTensor for Dual<T> {
         let tangents = attributed::<T, Vec<T>>(site, || interpret(jvp, inputs));
         let pair = |(primal, t): (T, T)| {
             let tangent = primal.dtype().is_float().then_some((level, t));
-            Dual { primal, tangent }
+            Dual::of(primal, tangent)
         };
         results.into_iter().zip(tangents).map(pair).collect()
     }
@@ -341,16 +368,16 @@ impl<T: BaseTensor> BaseTensor for Dual<T> {
     }
 
     fn accumulate(self, other: &Self) -> Self {
-        let Dual { primal, tangent } = self;
+        let Dual { primal, tangent, steep } = self;
         let primal = primal.accumulate(&other.primal);
         let before = T::attribute(primal.site());
         let tangent = sum(tangent, other.tangent.clone());
         T::attribute(before);
-        Dual { tangent, primal }
+        Dual::of(primal, tangent).steep_if(steep || other.steep)
     }
 
     fn accumulate_linear(self, op: &Linear, other: &Self) -> Self {
-        let Dual { primal, tangent } = self;
+        let Dual { primal, tangent, steep } = self;
         let primal = primal.accumulate_linear(op, &other.primal);
         let before = T::attribute(primal.site());
         let tangent = match (tangent, &other.tangent) {
@@ -359,7 +386,7 @@ impl<T: BaseTensor> BaseTensor for Dual<T> {
             (base, None) => base,
         };
         T::attribute(before);
-        Dual { primal, tangent }
+        Dual::of(primal, tangent).steep_if(steep || other.steep)
     }
 }
 
@@ -471,7 +498,7 @@ impl Forward {
         fits(primal, tangent);
         let level = LevelId { owner: Owner::Sweep(self.number), within: Within::NO_LOOP };
         let tangent = primal.dtype().is_float().then(|| (level, tangent.clone()));
-        Dual { primal: primal.clone(), tangent }
+        Dual::of(primal.clone(), tangent)
     }
 
     /// Primal and tangent of a result; zeros if the result depends on no input.
@@ -525,7 +552,7 @@ fn repeated_with_tangents<T: BaseTensor>(rule: &Custom, args: &[Dual<T>]) -> Vec
     }
     let apart = |arg: &Dual<T>| (arg.primal.clone(), arg.tangent.as_ref().map(|(_, dot)| dot.clone()));
     let results = with_tangents(rule, |moving| Derivative::Paired { moving }, args.iter().map(apart).collect(), &trip);
-    let pair = |(primal, dot): (T, Option<T>)| Dual { primal, tangent: dot.map(|dot| (level, dot)) };
+    let pair = |(primal, dot): (T, Option<T>)| Dual::of(primal, dot.map(|dot| (level, dot)));
     results.into_iter().map(pair).collect()
 }
 

@@ -15,7 +15,8 @@
 //! * [`watch`]: observation of each value of a program, over any interpreter: origins of NaN, indices out of bounds.
 //! * [`higher`]: instances of the higher-order language, with tensors of any interpreter.
 //!
-//! `level`, `scope`, `trips`, `scattered`, `span` and `bounded` are no interpreters: they have the levels of tangents, the
+//! `guarded`, `level`, `scope`, `trips`, `scattered`, `span` and `bounded` are no interpreters: they have products of
+//! derivatives with infinite factors, the levels of tangents, the
 //! state of observers, the loop of interpreters that run trip by trip, cotangents of arrays that are read at indices, the
 //! critical path of a counted program, and what interpreters of bounds show. Compiled programs run in [`backend`](crate::backend).
 //!
@@ -36,6 +37,7 @@ pub mod concrete;
 pub mod count;
 pub mod dual;
 pub mod enclosure;
+mod guarded;
 pub mod higher;
 pub mod jet;
 mod level;

@@ -9,8 +9,9 @@
 use super::custom::{moved, stills, tangent};
 use super::delta::{Delta, mapped};
 use super::pull::{Env, Residual, values};
-use super::{ADVal, are_constants, constants, factors, primals, site};
+use super::{ADVal, are_constants, constants, factors, primals, site, with_poles};
 use crate::base::BaseTensor;
+use crate::interpreters::guarded::{self, Care};
 use crate::linalg::rules;
 use crate::ops::Call;
 
@@ -29,11 +30,12 @@ impl<F, R> Called<F, R> {
     }
 
     /// The cotangent of the operand.
-    pub(super) fn pull<T: BaseTensor>(&self, env: &Env<'_, T>, ct: T) -> T
+    pub(super) fn pull<T: BaseTensor>(&self, env: &Env<'_, T>, ct: T, care: Care) -> T
     where
         F: Residual<T>,
     {
-        self.apply(&self.op.adjoint(), env, ct)
+        let x = self.apply(&self.op.adjoint(), env, ct.clone());
+        guarded::of_rule(&[ct], vec![x], care).swap_remove(0)
     }
 
     /// The tangent of the result.
@@ -60,7 +62,7 @@ impl<F, R> Called<F, R> {
 pub(super) fn apply<T: BaseTensor>(op: &Call, args: &[ADVal<T>]) -> Vec<ADVal<T>> {
     let results = T::call(op, &primals(args));
     if are_constants(args) {
-        return constants(results);
+        return with_poles(constants(results));
     }
     let Some(place) = op.linear_in() else { return by_rule(op, args, results) };
     for (k, arg) in args.iter().enumerate() {
@@ -74,7 +76,7 @@ pub(super) fn apply<T: BaseTensor>(op: &Call, args: &[ADVal<T>]) -> Vec<ADVal<T>
     let mut duals = Vec::with_capacity(results.len());
     for y in results {
         let term = Called { op: op.clone(), known: known.clone(), to: to.clone() };
-        duals.push(ADVal::of(y, Delta::Call(Box::new(term))));
+        duals.push(ADVal::of(y, Delta::Call(Box::new(term))).poles_if(true));
     }
     duals
 }
@@ -82,7 +84,7 @@ pub(super) fn apply<T: BaseTensor>(op: &Call, args: &[ADVal<T>]) -> Vec<ADVal<T>
 /// Runs the rule at values whose tangents are those of the operands.
 #[track_caller]
 fn by_rule<T: BaseTensor>(op: &Call, args: &[ADVal<T>], results: Vec<T>) -> Vec<ADVal<T>> {
-    let (x, y) = (stills(args), constants(results.clone()));
+    let (x, y) = (stills(args), with_poles(constants(results.clone())));
     let mut tangents: Vec<Option<ADVal<T>>> = Vec::with_capacity(args.len());
     for arg in args {
         tangents.push(tangent(arg));

@@ -19,6 +19,7 @@ use super::pull::{self, Env, Fault, Residual, Update, values};
 use super::push::{self, TermTangents};
 use super::{ADVal, are_constants, constants, differentiable, factors, outputs, primals, terms};
 use crate::base::{Again, BaseTensor, Report, Staging, WhileFn, repeated};
+use crate::interpreters::guarded::Care;
 use crate::program::repeat::held;
 use crate::taps::quietly;
 
@@ -90,6 +91,7 @@ impl<F, R> Applied<F, R> {
         &'d self,
         env: &Env<'_, T>,
         cts: Vec<Option<T>>,
+        care: Care,
         emit: &mut dyn FnMut(&'d R, Update<T>),
     ) where
         F: Residual<T>,
@@ -108,7 +110,7 @@ impl<F, R> Applied<F, R> {
                 inputs.push(arg.id);
             }
         }
-        let (mut of_args, mut of_captured) = known(pull::reverse(seeds, first, &inputs, &self.ids, false));
+        let (mut of_args, mut of_captured) = known(pull::reverse(seeds, first, &inputs, &self.ids, (false, care)));
         let mut next = 0;
         present(&self.to, &mut |to| {
             if let Some(ct) = of_args[next].take() {
@@ -126,6 +128,7 @@ impl<F, R> Applied<F, R> {
     pub(super) fn push<T: BaseTensor>(
         &self,
         env: &Env<'_, T>,
+        care: Care,
         of: &mut dyn FnMut(&R, usize) -> Option<T>,
     ) -> TermTangents<T>
     where
@@ -143,7 +146,7 @@ impl<F, R> Applied<F, R> {
                 inputs.push((args[k].id, of(to, 0)));
             }
         }
-        TermTangents::from_vec(known(push::forward(&terms(&results), first, &inputs)))
+        TermTangents::from_vec(known(push::forward(&terms(&results), first, &inputs, care)))
     }
 }
 

@@ -23,10 +23,11 @@ use std::sync::Arc;
 use super::delta::{Delta, Edge, Factor, SharedTerm, fresh, mapped, mapped_options, present};
 use super::pull::{Env, Residual, Update, values};
 use super::push::{TermTangents, one};
-use super::{ADVal, Sweep, are_constants, constants, factors, outputs, primals, site, terms};
+use super::{ADVal, Sweep, are_constants, constants, factors, outputs, primals, site, terms, with_poles};
 use crate::base::{Again, BaseTensor, Staging, attributed};
 use crate::checkpoint::bounded;
 use crate::dtype::DType;
+use crate::interpreters::guarded::{self, Care};
 use crate::ops::{Binary, Guard};
 use crate::passes::optimize;
 use crate::program::repeat::{WithTangents, with_tangents};
@@ -76,26 +77,30 @@ impl<F, R> Ruled<F, R> {
         &'d self,
         env: &Env<'_, T>,
         mut cts: Vec<Option<T>>,
+        care: Care,
         emit: &mut dyn FnMut(&'d R, Update<T>),
     ) where
         F: Residual<T>,
     {
         if let Some(back) = self.rule.transposed() {
             let (Some(Some(ct)), [Some(to)]) = (cts.pop(), &self.to[..]) else { return };
-            return emit(to, Update::Add(self.solved(&back, env, ct)));
+            let x = self.solved(&back, env, ct.clone());
+            return emit(to, Update::Add(guarded::of_rule(&[ct], vec![x], care).swap_remove(0)));
         }
         if self.by_trips {
-            return self.pull_trips(env, cts, emit);
+            return self.pull_trips(env, cts, care, emit);
         }
         if has_no_rules(&self.rule) {
-            return self.pull_again(env, cts, emit);
+            return self.pull_again(env, cts, care, emit);
         }
         let Some(vjp) = self.rule.vjp() else { unreachable!("rules for tangents have no term") };
         let outputs = self.rule.primal().outputs();
         cts.resize_with(outputs.len(), || None);
         let mut inputs = self.known(env);
+        let known = inputs.len();
         append(&mut inputs, cts, outputs);
-        for (k, ct) in interpret(vjp, inputs).into_iter().enumerate() {
+        let given = inputs[known..].to_vec();
+        for (k, ct) in guarded::of_rule(&given, interpret(vjp, inputs), care).into_iter().enumerate() {
             if let Some(to) = &self.to[k] {
                 emit(to, Update::Add(ct));
             }
@@ -160,13 +165,16 @@ impl<F, R> Ruled<F, R> {
         &'d self,
         env: &Env<'_, T>,
         mut cts: Vec<Option<T>>,
+        care: Care,
         emit: &mut dyn FnMut(&'d R, Update<T>),
     ) where
         F: Residual<T>,
     {
         cts.resize_with(self.rule.primal().outputs().len(), || None);
         let linear = transposed_rule(&self.rule, &are_some(&self.to), &are_some(&cts));
-        let mut cotangents = linear.applied(self.known(env), cts).into_iter();
+        let given: Vec<T> = cts.iter().flatten().cloned().collect();
+        let cotangents = linear.applied(self.known(env), cts);
+        let mut cotangents = guarded::of_rule(&given, cotangents, care).into_iter();
         present(&self.to, &mut |to| {
             if let Some(ct) = cotangents.next() {
                 emit(to, Update::Add(ct));
@@ -180,15 +188,17 @@ impl<F, R> Ruled<F, R> {
         &'d self,
         env: &Env<'_, T>,
         cts: Vec<Option<T>>,
+        care: Care,
         emit: &mut dyn FnMut(&'d R, Update<T>),
     ) where
         F: Residual<T>,
     {
+        let linear: Vec<T> = cts.iter().flatten().cloned().collect();
         let (rule, moving, given) = (self.rule.clone(), are_some(&self.to), are_some(&cts));
         let mut inputs = values(&self.args, env);
         inputs.extend(cts.into_iter().flatten());
         let again: Again<T> = Rc::new(move |inputs| cotangents_of_trips(&rule, &moving, &given, inputs));
-        let mut cotangents = T::again(&again, &inputs).into_iter();
+        let mut cotangents = guarded::of_rule(&linear, T::again(&again, &inputs), care).into_iter();
         present(&self.to, &mut |to| {
             if let Some(ct) = cotangents.next() {
                 emit(to, Update::Add(ct));
@@ -370,7 +380,7 @@ pub(super) fn apply<T: BaseTensor>(rule: &Arc<Custom>, args: &[ADVal<T>]) -> Vec
     }
     let results = T::custom(rule, &primals(args));
     if still {
-        return constants(results);
+        return with_poles(constants(results));
     }
     if rule.jvp().is_some() && rule.vjp().is_none() {
         return by_tangents(rule, args, results);
@@ -410,26 +420,26 @@ fn solution<T: BaseTensor>(rule: &Arc<Custom>, change: &Program, args: &[ADVal<T
     let known = stills(given);
     if !are_constants(given) {
         let mut inputs = known.clone();
-        inputs.push(ADVal::constant_of(y.clone()));
+        inputs.push(ADVal::constant_of(y.clone()).poles_if(true));
         for arg in given {
             inputs.push(tangent_or_zeros(arg));
         }
         let change = attributed::<T, _>(y.site(), || interpret(change, inputs));
         right_dot = right_dot.binary(Binary::Sub, &change[0]);
     }
-    let Some(to) = &right_dot.node else { return ADVal::constant_of(y) };
+    let Some(to) = &right_dot.node else { return ADVal::constant_of(y).poles_if(true) };
     let to = vec![Some(to.clone())];
     let term = Ruled { rule: rule.clone(), args: factors(&known), results: Vec::new(), to, by_trips: false };
     let site = y.site();
     let of =
         Rc::new(SharedTerm { id: fresh(), dtype: DType::F64, site, shape: None, delta: Delta::Custom(Box::new(term)) });
-    ADVal::of(y, Delta::Output(of, 0))
+    ADVal::of(y, Delta::Output(of, 0)).poles_if(true)
 }
 
 /// Runs the rule for tangents at values whose tangents are those of the arguments.
 fn by_tangents<T: BaseTensor>(rule: &Arc<Custom>, args: &[ADVal<T>], results: Vec<T>) -> Vec<ADVal<T>> {
     let mut inputs = stills(args);
-    inputs.append(&mut constants(results.clone()));
+    inputs.append(&mut with_poles(constants(results.clone())));
     for arg in args {
         inputs.push(tangent_or_zeros(arg));
     }
@@ -446,7 +456,7 @@ fn by_tangents<T: BaseTensor>(rule: &Arc<Custom>, args: &[ADVal<T>], results: Ve
 pub(super) fn stills<T: BaseTensor>(args: &[ADVal<T>]) -> Vec<ADVal<T>> {
     let mut stills = Vec::with_capacity(args.len());
     for arg in args {
-        stills.push(ADVal { primal: arg.primal.clone(), id: arg.id, node: None });
+        stills.push(ADVal { primal: arg.primal.clone(), id: arg.id, node: None, poles: arg.poles });
     }
     stills
 }
@@ -467,13 +477,14 @@ pub(super) fn tangent<T: BaseTensor>(arg: &ADVal<T>) -> Option<ADVal<T>> {
 
 /// A result with the tangent that a rule has computed.
 pub(super) fn moved<T: BaseTensor>(y: T, tangent: Option<ADVal<T>>) -> ADVal<T> {
-    match tangent.and_then(|t| t.node) {
+    let y = match tangent.and_then(|t| t.node) {
         Some(node) => ADVal::of(y, Delta::Scale(same(&node))),
         None => ADVal::constant_of(y),
-    }
+    };
+    y.poles_if(true)
 }
 
 /// The identity: the tangent of another value.
 fn same<T>(to: &Rc<SharedTerm<T>>) -> Edge<Factor<T>, Rc<SharedTerm<T>>> {
-    Edge { guard: Guard::One, factor: None, to: to.clone() }
+    Edge { guard: Guard::One, factor: None, to: to.clone(), steep: false }
 }

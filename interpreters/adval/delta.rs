@@ -18,6 +18,7 @@ use super::loops::LoopTerm;
 use crate::base::BaseTensor;
 use crate::dtype::DType;
 use crate::hash::Table;
+use crate::interpreters::guarded::Care;
 use crate::ops::{Contract, Guard, Linear, Reduce};
 use crate::release::release;
 use crate::shape::Shape;
@@ -54,6 +55,8 @@ pub(super) struct Edge<F, R> {
     /// The partial; absent if the guard determines it.
     pub(super) factor: Option<F>,
     pub(super) to: R,
+    /// Whether the partial can be infinite or NaN where the value is finite.
+    pub(super) steep: bool,
 }
 
 /// The origin of an input, whose tangent is given.
@@ -76,8 +79,8 @@ pub(super) enum Delta<F, R> {
     Scale2(Edge<F, R>, Edge<F, R>),
     /// The first tangent where a mask holds, the second elsewhere; an absent tangent is zero.
     Select { mask: F, then: Option<R>, otherwise: Option<R> },
-    /// A linear operation.
-    Linear(Box<Linear>, R),
+    /// A linear operation, and whether it hides elements that can be infinite or NaN.
+    Linear(Box<Linear>, R, bool),
     /// The product rule of a bilinear operation.
     Contract(Box<ProductTerm<F, R>>),
     /// The elements of a tangent at the positions of the extrema along an axis.
@@ -110,6 +113,8 @@ pub(super) struct ProductTerm<F, R> {
     pub(super) left: Option<(R, F)>,
     /// The right tangent and the left value.
     pub(super) right: Option<(R, F)>,
+    /// Whether the value beside the left tangent, and that beside the right one, can be infinite or NaN.
+    pub(super) poles: [bool; 2],
 }
 
 /// `of` at the positions `at` along the reduced axis: `gather(of, op.indices(at))`. The indices along the other axes
@@ -130,6 +135,8 @@ pub(super) struct Gather<F, R> {
     pub(super) dtype: DType,
     pub(super) ix: Vec<F>,
     pub(super) of: R,
+    /// Whether elements that are not read can be infinite or NaN.
+    pub(super) hides: bool,
 }
 
 /// `scatter_add(base, ix, v)`.
@@ -146,7 +153,7 @@ impl<F, R> Delta<F, R> {
     /// The same term with its values and references replaced.
     pub(super) fn map<G, S>(&self, f: &mut dyn FnMut(&F) -> G, r: &mut dyn FnMut(&R) -> S) -> Delta<G, S> {
         fn term<F, R, G, S>(t: &Edge<F, R>, f: &mut dyn FnMut(&F) -> G, r: &mut dyn FnMut(&R) -> S) -> Edge<G, S> {
-            Edge { guard: t.guard, factor: t.factor.as_ref().map(f), to: r(&t.to) }
+            Edge { guard: t.guard, factor: t.factor.as_ref().map(f), to: r(&t.to), steep: t.steep }
         }
         match self {
             Delta::Input(given) => Delta::Input(*given),
@@ -155,11 +162,12 @@ impl<F, R> Delta<F, R> {
             Delta::Select { mask, then, otherwise } => {
                 Delta::Select { mask: f(mask), then: then.as_ref().map(&mut *r), otherwise: otherwise.as_ref().map(r) }
             }
-            Delta::Linear(op, to) => Delta::Linear(op.clone(), r(to)),
+            Delta::Linear(op, to, hides) => Delta::Linear(op.clone(), r(to), *hides),
             Delta::Contract(p) => Delta::Contract(Box::new(ProductTerm {
                 op: p.op.clone(),
                 left: p.left.as_ref().map(|(to, b)| (r(to), f(b))),
                 right: p.right.as_ref().map(|(to, a)| (r(to), f(a))),
+                poles: p.poles,
             })),
             Delta::Reduce(m) => Delta::Reduce(Box::new(Reduced {
                 op: m.op,
@@ -173,6 +181,7 @@ impl<F, R> Delta<F, R> {
                 dtype: g.dtype,
                 ix: g.ix.iter().map(f).collect(),
                 of: r(&g.of),
+                hides: g.hides,
             })),
             Delta::ScatterAdd(s) => Delta::ScatterAdd(Box::new(ScatterAdd {
                 shape: s.shape.clone(),
@@ -203,7 +212,7 @@ impl<F, R> Delta<F, R> {
                 r(&t.to);
             }
             Delta::Select { then, otherwise, .. } => then.iter().chain(otherwise).for_each(r),
-            Delta::Linear(_, to) | Delta::Output(to, _) => r(to),
+            Delta::Linear(_, to, _) | Delta::Output(to, _) => r(to),
             Delta::Contract(p) => p.left.iter().chain(&p.right).for_each(|(to, _)| r(to)),
             Delta::Reduce(m) => r(&m.of),
             Delta::Gather(g) => r(&g.of),
@@ -213,6 +222,44 @@ impl<F, R> Delta<F, R> {
             Delta::Call(c) => r(&c.to),
             Delta::Custom(c) => c.refs(r),
             Delta::Again(a) => a.refs(r),
+        }
+    }
+
+    /// The products with the cotangents that the term sends that are guarded, whatever comes before: these cotangents can
+    /// be zero where the values that they meet are infinite or NaN, or infinite where these are zero.
+    pub(super) fn care(&self) -> Care {
+        let of = |t: &Edge<F, R>| if t.steep || t.guard == Guard::Mask { Care::Products } else { Care::None };
+        match self {
+            Delta::Select { .. } => Care::Rows,
+            Delta::Scale(t) => of(t),
+            Delta::Scale2(s, t) => of(s).max(of(t)),
+            Delta::Linear(_, _, hides) if *hides => Care::Rows,
+            Delta::Gather(g) if g.hides => Care::Rows,
+            Delta::Loop(l) => l.care(),
+            // The elements that are not read get zeros.
+            Delta::Reduce(_) | Delta::Gather(_) => Care::Products,
+            Delta::Input(_) | Delta::Unbounded | Delta::Linear(..) | Delta::Contract(_) => Care::None,
+            Delta::ScatterAdd(_) | Delta::Concat(..) | Delta::Call(_) | Delta::Custom(_) => Care::None,
+            Delta::Again(_) | Delta::Output(..) => Care::None,
+        }
+    }
+
+    /// Whether a partial of the term can be infinite or NaN where the value is finite.
+    pub(super) fn is_steep(&self) -> bool {
+        match self {
+            Delta::Scale(t) => t.steep,
+            Delta::Scale2(s, t) => s.steep || t.steep,
+            Delta::Loop(l) => l.is_steep(),
+            Delta::Input(_) | Delta::Unbounded | Delta::Select { .. } | Delta::Linear(..) => false,
+            Delta::Contract(_) | Delta::Reduce(_) | Delta::Gather(_) | Delta::ScatterAdd(_) => false,
+            Delta::Concat(..) | Delta::Call(_) | Delta::Custom(_) | Delta::Again(_) | Delta::Output(..) => false,
+        }
+    }
+
+    /// Takes the values in a contraction to be possibly infinite or NaN.
+    pub(super) fn assume_poles(&mut self) {
+        if let Delta::Contract(p) = self {
+            p.poles = [true; 2];
         }
     }
 

@@ -32,8 +32,9 @@ use crate::base::{
     Again, BaseTensor, Beyond, Distance, Enter, Lift, Report, Staging, Trip, TripFn, WhileFn, attributed,
 };
 use crate::dtype::DType;
+use crate::interpreters::guarded::{self, Care};
 use crate::interpreters::scattered::ArrayCotangent;
-use crate::ops::{Binary, Call, Contract, Discrete, Guard, Linear, Partial, PartialOrigin, Reduce, Unary};
+use crate::ops::{Binary, Call, Contract, Discrete, Guard, Linear, Partial, PartialOrigin, Property, Reduce, Unary};
 use crate::program::{Custom, Term};
 use crate::shape::Shape;
 use crate::source::Site;
@@ -55,11 +56,13 @@ pub struct ADVal<T: 'static> {
     /// The id of the primal value, and of the term if there is one.
     id: Id,
     node: Option<Rc<SharedTerm<T>>>,
+    /// Whether the primal value can be infinite or NaN at finite arguments, apart from overflow.
+    poles: bool,
 }
 
 impl<T: Clone + 'static> Clone for ADVal<T> {
     fn clone(&self) -> Self {
-        ADVal { primal: self.primal.clone(), id: self.id, node: self.node.clone() }
+        ADVal { primal: self.primal.clone(), id: self.id, node: self.node.clone(), poles: self.poles }
     }
 }
 
@@ -102,13 +105,19 @@ impl<T: BaseTensor> ADVal<T> {
 
     /// A value whose tangent is zero, of a primal value that has a number.
     pub(super) fn constant_with_id(primal: T, id: u64) -> Self {
-        ADVal { primal, id, node: None }
+        ADVal { primal, id, node: None, poles: false }
     }
 
     /// A value whose tangent is zero.
     #[inline]
     fn constant_of(primal: T) -> Self {
-        ADVal { primal, id: fresh(), node: None }
+        ADVal { primal, id: fresh(), node: None, poles: false }
+    }
+
+    /// The same value, which may be infinite or NaN if `poles`.
+    #[inline]
+    fn poles_if(self, poles: bool) -> Self {
+        ADVal { poles, ..self }
     }
 
     /// An input: its tangent is given.
@@ -121,7 +130,7 @@ impl<T: BaseTensor> ADVal<T> {
     fn of(primal: T, delta: TopDelta<T>) -> Self {
         let id = fresh();
         let node = SharedTerm::new(id, &primal, delta);
-        ADVal { primal, id, node: Some(node) }
+        ADVal { primal, id, node: Some(node), poles: false }
     }
 
     /// The primal value as a coefficient in the term of another value.
@@ -131,7 +140,12 @@ impl<T: BaseTensor> ADVal<T> {
 
     /// The product of a partial and the tangent of a term; `operands` are the ids of both operands of the operation.
     #[inline]
-    fn term(to: &Rc<SharedTerm<T>>, partial: Partial<T>, operands: [Id; 2]) -> Edge<Factor<T>, Rc<SharedTerm<T>>> {
+    fn term(
+        to: &Rc<SharedTerm<T>>,
+        partial: Partial<T>,
+        operands: [Id; 2],
+        steep: bool,
+    ) -> Edge<Factor<T>, Rc<SharedTerm<T>>> {
         let origin = partial.origin;
         let factor = partial.value.map(|value| {
             let id = match origin {
@@ -141,7 +155,7 @@ impl<T: BaseTensor> ADVal<T> {
             };
             Factor { value, id }
         });
-        Edge { guard: partial.guard, factor, to: to.clone() }
+        Edge { guard: partial.guard, factor, to: to.clone(), steep }
     }
 }
 
@@ -184,6 +198,16 @@ fn terms<T: BaseTensor>(values: &[ADVal<T>]) -> Vec<Option<Rc<SharedTerm<T>>>> {
     terms
 }
 
+/// Values that may be infinite or NaN.
+fn with_poles<T: BaseTensor>(values: Vec<ADVal<T>>) -> Vec<ADVal<T>> {
+    values.into_iter().map(|value| value.poles_if(true)).collect()
+}
+
+/// Whether one of several values may be infinite or NaN.
+fn any_poles<T: BaseTensor>(values: &[ADVal<T>]) -> bool {
+    values.iter().any(|value| value.poles)
+}
+
 /// Whether no value has a term.
 fn are_constants<T: BaseTensor>(values: &[ADVal<T>]) -> bool {
     for value in values {
@@ -208,18 +232,17 @@ fn outputs<T: BaseTensor>(results: Vec<T>, delta: TopDelta<T>) -> Vec<ADVal<T>> 
     let of = Rc::new(SharedTerm { id: fresh(), dtype: DType::F64, site, shape: None, delta });
     let mut outputs = Vec::with_capacity(results.len());
     for (k, y) in results.into_iter().enumerate() {
-        outputs.push(if differentiable(&y) {
-            ADVal::of(y, Delta::Output(of.clone(), k))
-        } else {
-            ADVal::constant_of(y)
-        });
+        let moves = differentiable(&y);
+        let y = if moves { ADVal::of(y, Delta::Output(of.clone(), k)) } else { ADVal::constant_of(y) };
+        outputs.push(y.poles_if(true));
     }
     outputs
 }
 
 impl<T: BaseTensor> BaseTensor for ADVal<T> {
     fn constant(a: Array) -> Self {
-        ADVal::constant_of(T::constant(a))
+        let poles = T::records() && guarded::is_singular(&a);
+        ADVal::constant_of(T::constant(a)).poles_if(poles)
     }
 
     fn shape(&self) -> &[usize] {
@@ -232,27 +255,31 @@ impl<T: BaseTensor> BaseTensor for ADVal<T> {
 
     fn unary(&self, op: Unary) -> Self {
         let y = self.primal.unary(op);
-        let Some(node) = &self.node else { return ADVal::constant_of(y) };
+        let poles = self.poles || guarded::has_poles(op);
+        let Some(node) = &self.node else { return ADVal::constant_of(y).poles_if(poles) };
         // No closure here, so that a derivative that does not exist is reported at the caller's line.
         let before = T::attribute(y.site());
-        let term = ADVal::term(node, op.derivative(&self.primal, &y), [self.id; 2]);
+        let term = ADVal::term(node, op.derivative(&self.primal, &y), [self.id; 2], op.is(Property::Steep));
         T::attribute(before);
-        ADVal::of(y, Delta::Scale(term))
+        ADVal::of(y, Delta::Scale(term)).poles_if(poles)
     }
 
     fn binary(&self, op: Binary, other: &Self) -> Self {
         let (x, y) = (&self.primal, &other.primal);
         let z = x.binary(op, y);
         let operands = [self.id, other.id];
-        let left = |node| ADVal::term(node, op.partial_left(x, y, &z), operands);
-        let right = |node| ADVal::term(node, op.partial_right(x, y, &z), operands);
+        // A guarded product is finite where one factor is zero and the other, which is its partial, infinite.
+        let steep = |poles: bool| op.is(Property::Steep) || (op == Binary::MulNoNan && poles);
+        let poles = self.poles || other.poles || guarded::has_poles_of_two(op);
+        let left = |node| ADVal::term(node, op.partial_left(x, y, &z), operands, steep(other.poles));
+        let right = |node| ADVal::term(node, op.partial_right(x, y, &z), operands, steep(self.poles));
         let delta = match (&self.node, &other.node) {
-            (None, None) => return ADVal::constant_of(z),
+            (None, None) => return ADVal::constant_of(z).poles_if(poles),
             (Some(node), None) => attributed::<T, _>(z.site(), || Delta::Scale(left(node))),
             (None, Some(node)) => attributed::<T, _>(z.site(), || Delta::Scale(right(node))),
             (Some(a), Some(b)) => attributed::<T, _>(z.site(), || Delta::Scale2(left(a), right(b))),
         };
-        ADVal::of(z, delta)
+        ADVal::of(z, delta).poles_if(poles)
     }
 
     fn discrete(op: &Discrete, args: &[&Self]) -> Self {
@@ -262,73 +289,83 @@ impl<T: BaseTensor> BaseTensor for ADVal<T> {
 
     fn select(mask: &Self, then: &Self, otherwise: &Self) -> Self {
         let primal = T::select(&mask.primal, &then.primal, &otherwise.primal);
+        let poles = then.poles || otherwise.poles;
         if then.node.is_none() && otherwise.node.is_none() {
-            return ADVal::constant_of(primal);
+            return ADVal::constant_of(primal).poles_if(poles);
         }
         let (then, otherwise) = (then.node.clone(), otherwise.node.clone());
-        ADVal::of(primal, Delta::Select { mask: mask.factor(), then, otherwise })
+        ADVal::of(primal, Delta::Select { mask: mask.factor(), then, otherwise }).poles_if(poles)
     }
 
     fn linear(&self, op: &Linear) -> Self {
         let primal = self.primal.linear(op);
         match &self.node {
-            Some(node) => ADVal::of(primal, Delta::Linear(Box::new(op.clone()), node.clone())),
+            Some(node) => {
+                let hides = self.poles && !guarded::reads_all(op);
+                ADVal::of(primal, Delta::Linear(Box::new(op.clone()), node.clone(), hides))
+            }
             None => ADVal::constant_of(primal),
         }
+        .poles_if(self.poles)
     }
 
     fn contract(op: &Contract, a: &Self, b: &Self) -> Self {
         let primal = T::contract(op, &a.primal, &b.primal);
         if a.node.is_none() && b.node.is_none() {
-            return ADVal::constant_of(primal);
+            return ADVal::constant_of(primal).poles_if(a.poles || b.poles);
         }
         let left = a.node.clone().map(|node| (node, b.factor()));
         let right = b.node.clone().map(|node| (node, a.factor()));
-        ADVal::of(primal, Delta::Contract(Box::new(ProductTerm { op: op.clone(), left, right })))
+        let term = ProductTerm { op: op.clone(), left, right, poles: [b.poles, a.poles] };
+        ADVal::of(primal, Delta::Contract(Box::new(term))).poles_if(a.poles || b.poles)
     }
 
     /// The position of the extremum is computed only if the operand has a term; then tangent and primal value are both
     /// read at this position.
     fn reduce(&self, op: Reduce) -> Self {
         let x = &self.primal;
-        let Some(node) = &self.node else { return ADVal::constant_of(x.reduce(op)) };
+        let Some(node) = &self.node else { return ADVal::constant_of(x.reduce(op)).poles_if(self.poles) };
         // Checked first, so that an error has the message of the reduction, not that of the gather.
         op.result((x.shape(), x.dtype()));
         let at = T::discrete(&op.position(), &[x]);
         let primal = x.gather(&op.indices(x.shape(), &at));
         let (source, dtype, at) = (Shape::from_slice(x.shape()), x.dtype(), Factor { value: at, id: fresh() });
-        ADVal::of(primal, Delta::Reduce(Box::new(Reduced { op, source, dtype, at, of: node.clone() })))
+        let term = Reduced { op, source, dtype, at, of: node.clone() };
+        ADVal::of(primal, Delta::Reduce(Box::new(term))).poles_if(self.poles)
     }
 
     fn gather(&self, ix: &[Self]) -> Self {
         let primal = self.primal.gather(&primals(ix));
-        let Some(node) = &self.node else { return ADVal::constant_of(primal) };
+        let Some(node) = &self.node else { return ADVal::constant_of(primal).poles_if(self.poles) };
         let (source, dtype) = (Shape::from_slice(self.shape()), self.dtype());
         let ix = ix.iter().map(ADVal::factor).collect();
-        ADVal::of(primal, Delta::Gather(Box::new(Gather { source, dtype, ix, of: node.clone() })))
+        let term = Gather { source, dtype, ix, of: node.clone(), hides: self.poles };
+        ADVal::of(primal, Delta::Gather(Box::new(term))).poles_if(self.poles)
     }
 
     fn scatter_add(self, ix: &[Self], v: &Self) -> Self {
-        let ADVal { primal, node: base, .. } = self;
-        let primal = primal.scatter_add(&primals(ix), &v.primal);
+        let ADVal { primal, node: base, poles, .. } = self;
+        let (primal, poles) = (primal.scatter_add(&primals(ix), &v.primal), poles || v.poles);
         if base.is_none() && v.node.is_none() {
-            return ADVal::constant_of(primal);
+            return ADVal::constant_of(primal).poles_if(poles);
         }
         let (shape, dtype) = (Shape::from_slice(primal.shape()), primal.dtype());
         let ix = ix.iter().map(ADVal::factor).collect();
-        ADVal::of(primal, Delta::ScatterAdd(Box::new(ScatterAdd { shape, dtype, base, ix, v: v.node.clone() })))
+        let term = ScatterAdd { shape, dtype, base, ix, v: v.node.clone() };
+        ADVal::of(primal, Delta::ScatterAdd(Box::new(term))).poles_if(poles)
     }
 
     fn concat(axis: usize, parts: &[Self]) -> Self {
         let primal = T::concat(axis, &primals(parts));
+        let poles = any_poles(parts);
         if are_constants(parts) {
-            return ADVal::constant_of(primal);
+            return ADVal::constant_of(primal).poles_if(poles);
         }
         let mut of = Vec::with_capacity(parts.len());
         for part in parts {
             of.push((Shape::from_slice(part.shape()), part.node.clone()));
         }
-        ADVal::of(primal, Delta::Concat(axis, of))
+        ADVal::of(primal, Delta::Concat(axis, of)).poles_if(poles)
     }
 
     fn map_accum(n: usize, reverse: bool, init: Vec<Self>, xs: &[Self], step: TripFn<'_, Self>) -> Trip<Self> {
@@ -352,28 +389,32 @@ impl<T: BaseTensor> BaseTensor for ADVal<T> {
     }
 
     fn accumulate(self, other: &Self) -> Self {
-        let ADVal { primal, node, .. } = self;
+        let ADVal { primal, node, poles, .. } = self;
         let primal = primal.accumulate(&other.primal);
-        let one = |to: &Rc<SharedTerm<T>>| Edge { guard: Guard::One, factor: None, to: to.clone() };
+        let one = |to: &Rc<SharedTerm<T>>| Edge { guard: Guard::One, factor: None, to: to.clone(), steep: false };
         match (&node, &other.node) {
             (None, None) => ADVal::constant_of(primal),
             (Some(a), None) | (None, Some(a)) => ADVal::of(primal, Delta::Scale(one(a))),
             (Some(a), Some(b)) => ADVal::of(primal, Delta::Scale2(one(a), one(b))),
         }
+        .poles_if(poles || other.poles)
     }
 
     fn accumulate_linear(self, op: &Linear, other: &Self) -> Self {
-        let ADVal { primal, node, .. } = self;
+        let ADVal { primal, node, poles, .. } = self;
         let primal = primal.accumulate_linear(op, &other.primal);
-        let one = |to: Rc<SharedTerm<T>>| Edge { guard: Guard::One, factor: None, to };
+        let one = |to: Rc<SharedTerm<T>>| Edge { guard: Guard::One, factor: None, to, steep: false };
         // The added value `op(other)` has a term of its own, but exists only as part of the sum.
-        let added =
-            other.node.clone().map(|to| SharedTerm::new(fresh(), &primal, Delta::Linear(Box::new(op.clone()), to)));
+        let added = other
+            .node
+            .clone()
+            .map(|to| SharedTerm::new(fresh(), &primal, Delta::Linear(Box::new(op.clone()), to, false)));
         match (node, added) {
             (None, None) => ADVal::constant_of(primal),
             (Some(a), None) | (None, Some(a)) => ADVal::of(primal, Delta::Scale(one(a))),
             (Some(a), Some(b)) => ADVal::of(primal, Delta::Scale2(one(a), one(b))),
         }
+        .poles_if(poles || other.poles)
     }
 }
 
@@ -556,7 +597,7 @@ impl<T: BaseTensor> Sweep<T> {
         for (id, _) in &self.inputs {
             ids.extend(*id);
         }
-        let mut found = pull::reverse(seeds, self.first, &ids, &[], scattered)?.0.into_iter();
+        let mut found = pull::reverse(seeds, self.first, &ids, &[], (scattered, Care::None))?.0.into_iter();
         let mut all = Vec::with_capacity(self.inputs.len());
         for (id, _) in &self.inputs {
             all.push(if id.is_some() { found.next().flatten() } else { None });
@@ -626,7 +667,7 @@ impl<T: BaseTensor> Sweep<T> {
             }
             known.extend(id.map(|id| (id, Some(tangent))));
         }
-        let found = push::forward(&terms(results), self.first, &known)?;
+        let found = push::forward(&terms(results), self.first, &known, Care::None)?;
         let mut tangents = Vec::with_capacity(results.len());
         for (k, t) in found.into_iter().enumerate() {
             tangents.push(match t {

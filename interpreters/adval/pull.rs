@@ -15,6 +15,7 @@ use super::push::indices;
 use crate::base::BaseTensor;
 use crate::dtype::DType;
 use crate::errors::debug_by_display;
+use crate::interpreters::guarded::{self, Care, Side};
 use crate::interpreters::scattered::Scattered;
 use crate::ops::Linear;
 use crate::shape::{Shape, Show};
@@ -139,14 +140,18 @@ pub(super) fn accumulate_one<T: BaseTensor>(before: Option<T>, update: Update<T>
     }
 }
 
-/// Propagates the cotangent of a term to the terms that it refers to.
+/// Propagates the cotangent of a term to the terms that it refers to, with this care for infinite and NaN factors.
 pub(super) fn pull<'d, T: BaseTensor, F: Residual<T>, R>(
     delta: &'d Delta<F, R>,
     env: &Env<'_, T>,
     ct: Cotangent<T>,
+    care: Care,
     emit: &mut dyn FnMut(&'d R, Update<T>),
 ) {
-    let times = |t: &Edge<F, R>, ct: &T| Update::Add(t.guard.times(t.factor.as_ref().map(|f| f.get(env)), ct));
+    let times = |t: &Edge<F, R>, ct: &T| {
+        let factor = t.factor.as_ref().map(|f| f.get(env));
+        Update::Add(guarded::times(t.guard, factor, ct, care))
+    };
     match delta {
         Delta::Input(_) => unreachable!("inputs keep their cotangents"),
         Delta::Unbounded => unreachable!("a loop without a bound is refused before"),
@@ -166,14 +171,16 @@ pub(super) fn pull<'d, T: BaseTensor, F: Residual<T>, R>(
                 emit(to, Update::Add(T::select(mask, &zero, &ct)));
             }
         }
-        Delta::Linear(op, to) => emit(to, Update::AddLinear(Box::new(op.adjoint()), ct.one())),
+        Delta::Linear(op, to, _) => emit(to, Update::AddLinear(Box::new(op.adjoint()), ct.one())),
         Delta::Contract(p) => {
             let ct = ct.one();
             if let Some((to, b)) = &p.left {
-                emit(to, Update::Add(T::contract(&p.op.adjoint_left(), &ct, b.get(env))));
+                let (op, factors) = (p.op.adjoint_left(), [&ct, b.get(env)]);
+                emit(to, Update::Add(guarded::contract(&op, factors, Side::Right, care, p.poles[0])));
             }
             if let Some((to, a)) = &p.right {
-                emit(to, Update::Add(T::contract(&p.op.adjoint_right(), a.get(env), &ct)));
+                let (op, factors) = (p.op.adjoint_right(), [a.get(env), &ct]);
+                emit(to, Update::Add(guarded::contract(&op, factors, Side::Left, care, p.poles[1])));
             }
         }
         Delta::Reduce(m) => {
@@ -205,16 +212,16 @@ pub(super) fn pull<'d, T: BaseTensor, F: Residual<T>, R>(
             }
         }
         Delta::Loop(l) => match ct {
-            Cotangent::Many(cts) => l.pull(env, cts, emit),
+            Cotangent::Many(cts) => l.pull(env, cts, care, emit),
             Cotangent::One(_) | Cotangent::Scattered(_) => unreachable!("a loop has several results"),
         },
-        Delta::Call(c) => emit(&c.to, Update::Add(c.pull(env, ct.one()))),
+        Delta::Call(c) => emit(&c.to, Update::Add(c.pull(env, ct.one(), care))),
         Delta::Custom(c) => match ct {
-            Cotangent::Many(cts) => c.pull(env, cts, emit),
+            Cotangent::Many(cts) => c.pull(env, cts, care, emit),
             Cotangent::One(_) | Cotangent::Scattered(_) => unreachable!("a function with a rule has several results"),
         },
         Delta::Again(a) => match ct {
-            Cotangent::Many(cts) => a.pull(env, cts, emit),
+            Cotangent::Many(cts) => a.pull(env, cts, care, emit),
             Cotangent::One(_) | Cotangent::Scattered(_) => {
                 unreachable!("a function that is run again has several results")
             }
@@ -225,8 +232,8 @@ pub(super) fn pull<'d, T: BaseTensor, F: Residual<T>, R>(
 
 const PAGE: usize = 64;
 
-/// A pending term with its cotangent.
-type Entry<'a, T> = Option<(&'a SharedTerm<T>, Cotangent<T>)>;
+/// A pending term with its cotangent, and the care for products with it.
+type Entry<'a, T> = Option<(&'a SharedTerm<T>, Cotangent<T>, Care)>;
 
 /// The pending cotangents of a reverse pass, by id. Ids are dense for terms at top level and sparse for terms in the
 /// body of a loop, hence a vector of pages.
@@ -240,7 +247,13 @@ struct Pending<'a, T: 'static> {
 impl<'a, T: BaseTensor> Pending<'a, T> {
     /// Adds to the cotangent of a term; for the terms `outside`, the cotangent is in `before`. `false` if another term
     /// is older than the first input.
-    fn add(&mut self, node: &'a SharedTerm<T>, update: Update<T>, outside: &[Id], before: &mut [Option<T>]) -> bool {
+    fn add(
+        &mut self,
+        node: &'a SharedTerm<T>,
+        (update, care): (Update<T>, Care),
+        outside: &[Id],
+        before: &mut [Option<T>],
+    ) -> bool {
         let Some(at) = node.id.checked_sub(self.first) else {
             let Ok(k) = outside.binary_search(&node.id) else { return false };
             before[k] = Some(accumulate_one(before[k].take(), update));
@@ -248,11 +261,15 @@ impl<'a, T: BaseTensor> Pending<'a, T> {
         };
         let (page, at) = (at as usize / PAGE, at as usize % PAGE);
         let page = self.pages[page].get_or_insert_with(|| Box::new([const { None }; PAGE]));
-        let mut ct = page[at].take().map(|(_, ct)| ct);
+        let (mut ct, mut all) = (None, care);
+        if let Some((_, pending, care)) = page[at].take() {
+            ct = Some(pending);
+            all = all.max(care);
+        }
         let scattered = self.scattered && matches!(node.delta, Delta::Input(_));
         let add = if scattered { accumulate_input } else { accumulate };
         add(&mut ct, update);
-        page[at] = ct.map(|ct| (node, ct));
+        page[at] = ct.map(|ct| (node, ct, all));
         true
     }
 }
@@ -264,7 +281,8 @@ pub(super) type Found<T> = Vec<Option<T>>;
 type FoundBoth<T> = (Found<Cotangent<T>>, Found<T>);
 
 /// The reverse pass: from cotangents of the results to those of the inputs, which may be scattered, and to those of
-/// terms from outside, whose ids are given in ascending order. Results may depend on no other term that is older than `first`.
+/// terms from outside, whose ids are given in ascending order. Results may depend on no other term that is older than
+/// `first`. Cotangents of inputs may be scattered if this says so; those of the results need this care.
 ///
 /// # Errors
 /// When a result depends on a differentiated value that is no input: one of another derivative of the
@@ -274,7 +292,7 @@ pub(super) fn reverse<T: BaseTensor>(
     first: Id,
     inputs: &[Id],
     outside: &[Id],
-    scattered: bool,
+    (scattered, care): (bool, Care),
 ) -> Result<FoundBoth<T>, Fault> {
     let (mut cotangents, mut before): FoundBoth<T> = (Vec::new(), Vec::new());
     cotangents.resize_with(inputs.len(), || None);
@@ -288,20 +306,21 @@ pub(super) fn reverse<T: BaseTensor>(
     pending.pages.resize_with(pages, || None);
     let mut young = true;
     for (node, ct) in results {
-        young &= pending.add(node, Update::Add(ct), outside, &mut before);
+        young &= pending.add(node, (Update::Add(ct), care), outside, &mut before);
     }
     let env = Env { held: &[], stacked: &[], elements: &[] };
     for page in (0..pages).rev() {
         for at in (0..PAGE).rev() {
             let Some(slots) = pending.pages[page].as_mut() else { break };
-            let Some((node, ct)) = slots[at].take() else { continue };
+            let Some((node, ct, care)) = slots[at].take() else { continue };
             let Delta::Input(given) = node.delta else {
                 if node.delta.is_unbounded(true) {
                     return Err(Fault::Unbounded);
                 }
                 let outer = T::attribute(node.site);
-                pull(&node.delta, &env, ct, &mut |to, update| {
-                    young &= pending.add(to, update, outside, &mut before);
+                let sent = care.max(node.delta.care());
+                pull(&node.delta, &env, ct, care, &mut |to, update| {
+                    young &= pending.add(to, (update, sent), outside, &mut before);
                 });
                 T::attribute(outer);
                 continue;

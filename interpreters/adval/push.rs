@@ -14,6 +14,7 @@ use smallvec::SmallVec;
 use super::delta::{Delta, Edge, Id, SharedTerm, reachable};
 use super::pull::{Env, Fault, Residual};
 use crate::base::BaseTensor;
+use crate::interpreters::guarded::{self, Care, Side};
 
 /// The tangents of a term: one, or one for each result of a loop; `None` for a known zero.
 pub(super) type TermTangents<T> = SmallVec<[Option<T>; 1]>;
@@ -67,15 +68,16 @@ fn sum<T: BaseTensor>(a: Option<T>, b: Option<T>) -> Option<T> {
 }
 
 /// The tangents of a term; `of(r, k)` is the `k`-th tangent of the reference `r`, and is called once for every
-/// reference.
+/// reference. Products with the tangents of references have this care for infinite and NaN factors.
 pub(super) fn push<T: BaseTensor, F: Residual<T>, R>(
     delta: &Delta<F, R>,
     env: &Env<'_, T>,
+    care: Care,
     of: &mut dyn FnMut(&R, usize) -> Option<T>,
 ) -> TermTangents<T> {
     let mut times = |t: &Edge<F, R>| {
         let factor = t.factor.as_ref().map(|f| f.get(env));
-        of(&t.to, 0).map(|t_dot| t.guard.times(factor, &t_dot))
+        of(&t.to, 0).map(|t_dot| guarded::times(t.guard, factor, &t_dot, care))
     };
     let tangent = match delta {
         Delta::Input(_) => unreachable!("inputs have their tangents"),
@@ -92,10 +94,16 @@ pub(super) fn push<T: BaseTensor, F: Residual<T>, R>(
                 T::select(mask.get(env), then.as_ref().unwrap_or(&zero), otherwise.as_ref().unwrap_or(&zero))
             })
         }
-        Delta::Linear(op, to) => of(to, 0).map(|t| t.linear(op)),
+        Delta::Linear(op, to, _) => of(to, 0).map(|t| t.linear(op)),
         Delta::Contract(p) => {
-            let left = p.left.as_ref().and_then(|(to, b)| Some(T::contract(&p.op, &of(to, 0)?, b.get(env))));
-            let right = p.right.as_ref().and_then(|(to, a)| Some(T::contract(&p.op, a.get(env), &of(to, 0)?)));
+            let left = p.left.as_ref().and_then(|(to, b)| {
+                let factors = [&of(to, 0)?, b.get(env)];
+                Some(guarded::contract(&p.op, factors, Side::Left, care, true))
+            });
+            let right = p.right.as_ref().and_then(|(to, a)| {
+                let factors = [a.get(env), &of(to, 0)?];
+                Some(guarded::contract(&p.op, factors, Side::Right, care, true))
+            });
             sum(left, right)
         }
         Delta::Reduce(m) => of(&m.of, 0).map(|t| t.gather(&m.op.indices(&m.source, m.at.get(env)))),
@@ -129,10 +137,10 @@ pub(super) fn push<T: BaseTensor, F: Residual<T>, R>(
             }
             Some(T::concat(*axis, &all))
         }
-        Delta::Loop(l) => return l.push(env, of),
+        Delta::Loop(l) => return l.push(env, care, of),
         Delta::Call(c) => of(&c.to, 0).map(|tangent| c.push(env, tangent)),
         Delta::Custom(c) => return c.push(env, of),
-        Delta::Again(a) => return a.push(env, of),
+        Delta::Again(a) => return a.push(env, care, of),
         Delta::Output(from, k) => of(from, *k),
     };
     one(tangent)
@@ -148,7 +156,7 @@ pub(super) fn indices<T: BaseTensor, F: Residual<T>>(ix: &[F], env: &Env<'_, T>)
 }
 
 /// The forward pass: from tangents of the inputs, given with the ids of their terms in ascending order, to those of the
-/// results. Results may depend on no other term that is older than `first`.
+/// results. Results may depend on no other term that is older than `first`. The tangents of the inputs need this care.
 ///
 /// # Errors
 /// When a result depends on a differentiated value that is no input: one of another derivative of the
@@ -157,6 +165,7 @@ pub(super) fn forward<T: BaseTensor>(
     results: &[Option<Rc<SharedTerm<T>>>],
     first: Id,
     inputs: &[(Id, Option<T>)],
+    care: Care,
 ) -> Result<Vec<Option<T>>, Fault> {
     let terms = reachable(results, first);
     let mut ids: Vec<Id> = Vec::with_capacity(terms.len());
@@ -197,9 +206,18 @@ pub(super) fn forward<T: BaseTensor>(
             return Err(Fault::Unbounded);
         }
     }
+    // The care for the tangent of each term.
+    let mut cares: Vec<Care> = Vec::with_capacity(terms.len());
     for (at, node) in terms.iter().enumerate() {
         let before = T::attribute(node.site);
-        let tangents = push(&node.delta, &env, &mut |to, k| of(&mut table, to, k));
+        let mut received = care;
+        node.delta.refs(&mut |to| {
+            if let Ok(k) = ids.binary_search(&to.id) {
+                received = received.max(cares[k]);
+            }
+        });
+        cares.push(if node.delta.is_steep() { Care::Rows } else { received });
+        let tangents = push(&node.delta, &env, received, &mut |to, k| of(&mut table, to, k));
         T::attribute(before);
         table.set_all(at, tangents);
     }

@@ -19,13 +19,14 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use super::super::guarded::{self, Care, Side};
 use super::super::level::{self, ESCAPED, LevelId, Moving, Owner, Within, fresh};
 use super::series::{self, add, scaled, select};
 use super::{Expansion, Jet, MIXED, message};
 use crate::array::Array;
 use crate::base::{BaseTensor, Group, Report, Staging, Trip, TripFn, WhileFn, repeat_grouped};
 use crate::dtype::DType;
-use crate::ops::{Binary, Call, Contract, Discrete, Linear, Reduce, Unary, View};
+use crate::ops::{Binary, Call, Contract, Discrete, Linear, Property, Reduce, Unary, View};
 use crate::program::{Custom, CustomKind, Op, Term};
 use crate::shape::{Shape, Show};
 use crate::source::Site;
@@ -35,6 +36,8 @@ use crate::source::Site;
 pub(crate) struct Collapsed<T> {
     primal: T,
     moving: Option<Rc<Coefficients<T>>>,
+    /// Whether the derivatives can be infinite or NaN where the primal is finite: then products with them are guarded.
+    steep: bool,
 }
 
 struct Coefficients<T> {
@@ -106,7 +109,7 @@ fn primals<T: BaseTensor>(values: &[Collapsed<T>]) -> Vec<T> {
 impl<T: BaseTensor> Collapsed<T> {
     /// A value that does not depend on the directions.
     pub(crate) fn constant_of(primal: T) -> Self {
-        Collapsed { primal, moving: None }
+        Collapsed { primal, moving: None, steep: false }
     }
 
     fn of(primal: T, level: LevelId, first: Option<T>, second: Option<T>) -> Self {
@@ -114,7 +117,17 @@ impl<T: BaseTensor> Collapsed<T> {
             return Collapsed::constant_of(primal);
         }
         let first = first.unwrap_or_else(|| T::zeros(&under(directions(), primal.shape()), primal.dtype()));
-        Collapsed { primal, moving: Some(Rc::new(Coefficients { level, first, second })) }
+        Collapsed { primal, moving: Some(Rc::new(Coefficients { level, first, second })), steep: false }
+    }
+
+    /// The same value, whose derivatives may be infinite or NaN where the primal is finite.
+    fn steep_if(self, steep: bool) -> Self {
+        Collapsed { steep: steep && self.moving.is_some(), ..self }
+    }
+
+    /// The products with the derivatives that are guarded.
+    fn care(&self) -> Care {
+        if self.steep { Care::Rows } else { Care::None }
     }
 
     fn first(&self) -> Option<&T> {
@@ -147,7 +160,7 @@ impl<T: BaseTensor> Collapsed<T> {
         let before = T::attribute(primal.site());
         let (first, second) = (stack(&c.first, directions()), c.second.as_ref().map(one));
         T::attribute(before);
-        Collapsed::of(primal, c.level, Some(first), second)
+        Collapsed::of(primal, c.level, Some(first), second).steep_if(self.steep)
     }
 
     /// A primal with coefficients that `f` computes, unless no operand has coefficients.
@@ -159,7 +172,7 @@ impl<T: BaseTensor> Collapsed<T> {
         let before = T::attribute(primal.site());
         let (first, second) = f();
         T::attribute(before);
-        Collapsed::of(primal, level, first, second)
+        Collapsed::of(primal, level, first, second).steep_if(operands.iter().any(|x| x.steep))
     }
 
     fn quotient(&self, z: T, other: &Self) -> Self {
@@ -167,7 +180,8 @@ impl<T: BaseTensor> Collapsed<T> {
         Collapsed::made(z.clone(), &[self, other], || {
             let inverse = other.primal.unary(Unary::Recip);
             let less = |x: Option<T>, y: Option<T>| add(x, y.map(|y| y.unary(Unary::Neg)));
-            let times = |a: &T, b: &T| a.binary(Binary::Mul, b);
+            let care = self.care().max(other.care());
+            let times = |a: &T, b: &T| guarded::product(a, b, care);
             let over = |inverse: &T, x: Option<T>| x.map(|x| inverse.binary(Binary::MulNoNan, &x));
             let moved = other.first().map(|y| times(&repeated(&z), y));
             let first = over(&repeated(&inverse), less(self.first().cloned(), moved));
@@ -280,15 +294,17 @@ impl<T: BaseTensor> BaseTensor for Collapsed<T> {
             let Some(c) = &self.moving else { return (None, None) };
             let partial = op.derivative(x, &y);
             let value = partial.value.as_ref();
-            let first = partial.guard.times(value.map(repeated).as_ref(), &c.first);
-            let linear = c.second.as_ref().map(|c| partial.guard.times(value, c));
+            let care = self.care();
+            let first = guarded::times(partial.guard, value.map(repeated).as_ref(), &c.first, care);
+            let linear = c.second.as_ref().map(|c| guarded::times(partial.guard, value, c, care));
             // Half of the second derivative: the series of the row along a line of slope 1.
             let one = T::constant(Array::full_as(x.shape(), x.dtype(), 1.0));
             let line = [vec![Some(x.clone()), Some(one), None]];
-            let half = series::elementwise(&Op::Unary(op, 0), &y, &line, 2).swap_remove(2);
+            let half = series::elementwise(&Op::Unary(op, 0), &y, &line, 2, care).swap_remove(2);
             let squares = |half: T| half.binary(Binary::MulNoNan, &scaled(&products(&c.first, &c.first), 2.0));
             (Some(first), add(linear, half.map(squares)))
         })
+        .steep_if(self.steep || op.is(Property::Steep))
     }
 
     fn binary(&self, op: Binary, other: &Self) -> Self {
@@ -301,14 +317,17 @@ impl<T: BaseTensor> BaseTensor for Collapsed<T> {
             (None, Some(y)) if op == Binary::Sub => Some(y.unary(Unary::Neg)),
             (x, y) => x.or(y).cloned(),
         };
-        let times = |a: &T, b: &T| a.binary(Binary::Mul, b);
+        let care = self.care().max(other.care());
+        let times = |a: &T, b: &T| guarded::product(a, b, care);
         match op {
             Binary::Add | Binary::Sub => Collapsed::made(z, &[self, other], || {
                 (sum(self.first(), other.first()), sum(self.second(), other.second()))
             }),
             Binary::Mul => Collapsed::made(z, &[self, other], || {
                 let stacks: [Product<'_, T>; 2] = [&|a, y| times(a, &repeated(y)), &|x, b| times(&repeated(x), b)];
-                product_rule((self, other), stacks, times, products)
+                let both =
+                    |a: &T, b: &T| if guarded::is_guarded::<T>(care) { summed(&times(a, b)) } else { products(a, b) };
+                product_rule((self, other), stacks, times, both)
             }),
             Binary::Div => self.quotient(z, other),
             Binary::MulNoNan
@@ -323,7 +342,8 @@ impl<T: BaseTensor> BaseTensor for Collapsed<T> {
             | Binary::LogAddExp
             | Binary::Polygamma => {
                 let args = [self.clone(), other.clone()];
-                by_directions(&args, vec![z], &|x| vec![x[0].binary(op, &x[1])]).swap_remove(0)
+                let steep = self.steep || other.steep || op.is(Property::Steep);
+                by_directions(&args, vec![z], &|x| vec![x[0].binary(op, &x[1])]).swap_remove(0).steep_if(steep)
             }
         }
     }
@@ -356,8 +376,10 @@ impl<T: BaseTensor> BaseTensor for Collapsed<T> {
             let n = directions();
             let (left, right) = (op.batched(n, true, false), op.batched(n, false, true));
             let both = Contract { a: op.a.batched(n), b: op.b.batched(n), out: op.out.widened(n) };
-            let stacks: [Product<'_, T>; 2] = [&|a, b| T::contract(&left, a, b), &|a, b| T::contract(&right, a, b)];
-            product_rule((a, b), stacks, |a, b| T::contract(op, a, b), |a, b| T::contract(&both, a, b))
+            let care = a.care().max(b.care());
+            let by = |op: &Contract, a: &T, b: &T| guarded::contract(op, [a, b], Side::Left, care, true);
+            let stacks: [Product<'_, T>; 2] = [&|a, b| by(&left, a, b), &|a, b| by(&right, a, b)];
+            product_rule((a, b), stacks, |a, b| by(op, a, b), |a, b| by(&both, a, b))
         })
     }
 

@@ -17,6 +17,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use super::guarded::{self, Care, Side};
 use super::level::{self, EARLIER_TRIP, ESCAPED, LevelFault, LevelId, Moving, Owner, Within, fresh};
 use crate::array::Array;
 use crate::base::{
@@ -24,7 +25,7 @@ use crate::base::{
 };
 use crate::dtype::DType;
 use crate::linalg::rules;
-use crate::ops::{Binary, Call, Contract, Discrete, Linear, Matrix, Reduce, Unary};
+use crate::ops::{Binary, Call, Contract, Discrete, Linear, Matrix, Property, Reduce, Unary};
 use crate::program::repeat::held;
 use crate::program::{Custom, NodeId, Op, Program, Term, interpret};
 use crate::shape::Show;
@@ -54,6 +55,8 @@ pub struct Jet<T> {
     primal: T,
     /// The coefficients of the powers from 1 on.
     rest: Option<(LevelId, Rc<[Option<T>]>)>,
+    /// Whether the coefficients can be infinite or NaN where the primal is finite: then products with them are guarded.
+    steep: bool,
 }
 
 thread_local! {
@@ -110,13 +113,18 @@ impl<T: BaseTensor> Jet<T> {
     }
 
     fn constant_of(primal: T) -> Self {
-        Jet { primal, rest: None }
+        Jet { primal, rest: None, steep: false }
     }
 
     fn of(primal: T, level: LevelId, rest: impl IntoIterator<Item = Option<T>>) -> Self {
         let rest: Rc<[Option<T>]> = rest.into_iter().collect();
         let moves = rest.iter().any(Option::is_some);
-        Jet { primal, rest: moves.then_some((level, rest)) }
+        Jet { primal, rest: moves.then_some((level, rest)), steep: false }
+    }
+
+    /// The same series, whose coefficients may be infinite or NaN where the primal is finite.
+    fn steep_if(self, steep: bool) -> Self {
+        Jet { steep: steep && self.rest.is_some(), ..self }
     }
 
     /// The highest power that has a coefficient.
@@ -139,7 +147,7 @@ impl<T: BaseTensor> Jet<T> {
         let Some((level, rest)) = &self.rest else { return Jet::constant_of(primal) };
         let site = primal.site();
         let rest = attributed::<T, Vec<Option<T>>>(site, || rest.iter().map(|c| c.as_ref().map(&f)).collect());
-        Jet::of(primal, *level, rest)
+        Jet::of(primal, *level, rest).steep_if(self.steep)
     }
 
     /// A value whose coefficient `k` is computed from the coefficients `k` of operands.
@@ -153,11 +161,12 @@ impl<T: BaseTensor> Jet<T> {
         if order == 0 {
             return Jet::constant_of(primal);
         }
-        let level = common(operands);
+        let level = common(operands.clone());
+        let steep = operands.into_iter().any(|x| x.steep);
         let before = T::attribute(primal.site());
         let rest: Vec<Option<T>> = (1..=order).map(&mut f).collect();
         T::attribute(before);
-        Jet::of(primal, level, rest)
+        Jet::of(primal, level, rest).steep_if(steep)
     }
 
     /// An elementwise operation: a row of a table.
@@ -168,18 +177,23 @@ impl<T: BaseTensor> Jet<T> {
             return Jet::constant_of(primal);
         }
         let level = common(operands.iter().copied());
+        let row = if let Op::Unary(op, _) = op { op.is(Property::Steep) } else { false };
+        let row = row || if let Op::Binary(op, ..) = op { op.is(Property::Steep) } else { false };
+        let steep = row || operands.iter().any(|x| x.steep);
         let operands: Vec<Coefficients<T>> = operands.iter().map(|x| x.coefficients(order)).collect();
         // No closure here, so that a derivative that does not exist is reported at the caller's line.
         let before = T::attribute(primal.site());
-        let all = series::elementwise(op, &primal, &operands, order);
+        let all = series::elementwise(op, &primal, &operands, order, if steep { Care::Products } else { Care::None });
         T::attribute(before);
-        Jet::of(primal, level, all.into_iter().skip(1))
+        Jet::of(primal, level, all.into_iter().skip(1)).steep_if(steep)
     }
 
     /// The series truncated to a lower order.
     fn truncated(&self, order: usize) -> Self {
         match &self.rest {
-            Some((level, rest)) if order > 0 => Jet::of(self.primal.clone(), *level, rest.iter().take(order).cloned()),
+            Some((level, rest)) if order > 0 => {
+                Jet::of(self.primal.clone(), *level, rest.iter().take(order).cloned()).steep_if(self.steep)
+            }
             Some(_) | None => Jet::constant_of(self.primal.clone()),
         }
     }
@@ -189,7 +203,7 @@ impl<T: BaseTensor> Jet<T> {
         let (level, _) = self.rest.as_ref()?;
         let dot = |k: usize| self.coefficient(k + 1).map(|c| scaled(c, (k + 1) as f64));
         let first = dot(0).unwrap_or_else(|| T::zeros(self.primal.shape(), self.primal.dtype()));
-        Some(Jet::of(first, *level, (1..=order).map(dot)))
+        Some(Jet::of(first, *level, (1..=order).map(dot)).steep_if(self.steep))
     }
 }
 
@@ -213,7 +227,7 @@ fn by_rule<T: BaseTensor>(args: &[Jet<T>], results: Vec<T>, rule: Rule<'_, T>) -
             let slope = slope.filter(|_| y.dtype().is_float());
             let last = slope.and_then(|slope| slope.coefficients(k - 1)[k - 1].clone());
             let rest = y.coefficients(k - 1).into_iter().skip(1).chain([last.map(|c| scaled(&c, 1.0 / k as f64))]);
-            *y = Jet { primal: y.primal.clone(), rest: Some((level, rest.collect())) };
+            *y = Jet { primal: y.primal.clone(), rest: Some((level, rest.collect())), steep: y.steep };
         }
     }
     T::attribute(before);
@@ -344,7 +358,9 @@ impl<T: BaseTensor> BaseTensor for Jet<T> {
         let primal = T::contract(op, &a.primal, &b.primal);
         let order = a.order().max(b.order());
         let (x, y) = (a.coefficients(order), b.coefficients(order));
-        Jet::each(primal, [a, b], |k| convolved(&x, &y, k, |x, y| T::contract(op, x, y)))
+        let care = if a.steep || b.steep { Care::Rows } else { Care::None };
+        let product = |x: &T, y: &T| guarded::contract(op, [x, y], Side::Left, care, true);
+        Jet::each(primal, [a, b], |k| convolved(&x, &y, k, product))
     }
 
     /// All coefficients are read at the position of the extremum.

@@ -14,6 +14,7 @@
 //! Law: a coefficient needs a partial to one order less, so the system is finite, and its cost grows as the square of
 //! the order.
 
+use super::super::guarded::{self, Care};
 use super::Coefficients;
 use crate::array::{Array, with_elem};
 use crate::base::BaseTensor;
@@ -95,21 +96,24 @@ struct Series<T> {
 struct System<T> {
     shape: Shape,
     dtype: DType,
+    /// The care for products of coefficients.
+    care: Care,
     all: Vec<Series<T>>,
     of: Table<Op<NodeId>, NodeId>,
 }
 
 /// The coefficients of `op`, a row of a table whose operands are numbered in order, up to this order; `first` is its
-/// value.
+/// value; products of coefficients have this care for infinite and NaN factors.
 #[track_caller]
 pub(super) fn elementwise<T: BaseTensor>(
     op: &Op<NodeId>,
     first: &T,
     operands: &[Coefficients<T>],
     order: usize,
+    care: Care,
 ) -> Coefficients<T> {
     let mut system =
-        System { shape: first.shape().into(), dtype: first.dtype(), all: Vec::new(), of: Table::default() };
+        System { shape: first.shape().into(), dtype: first.dtype(), care, all: Vec::new(), of: Table::default() };
     for (k, operand) in operands.iter().enumerate() {
         let id = system.id(Op::Input(k as u64));
         system.all[id as usize].moves = operand[1..].iter().any(Option::is_some);
@@ -251,7 +255,11 @@ impl<T: BaseTensor> System<T> {
                 Some(T::constant(repeated(&c.0).expect("a constant of a formula is a number")))
             }
             Op::Binary(op @ (Binary::Mul | Binary::MulNoNan), a, b) => {
-                convolved(known(a), known(b), k, |x, y| x.binary(*op, y))
+                let is_derivative = k > 0 && *op == Binary::Mul;
+                convolved(known(a), known(b), k, |x, y| match is_derivative {
+                    true => guarded::product(x, y, self.care),
+                    false => x.binary(*op, y),
+                })
             }
             Op::Unary(op, a) if k == 0 => Some(value(a).unary(*op)),
             Op::Binary(op, a, b) if k == 0 => Some(value(a).binary(*op, value(b))),
@@ -283,7 +291,7 @@ impl<T: BaseTensor> System<T> {
     /// to `k`, and 0 where that numerator is 0.
     fn quotient(&mut self, id: NodeId, (x, y): (NodeId, NodeId), k: usize) -> Option<T> {
         let known = |a: NodeId| &self.all[a as usize].known[..];
-        let product = convolved(&known(y)[1..], known(id), k - 1, |y, z| y.binary(Binary::Mul, z));
+        let product = convolved(&known(y)[1..], known(id), k - 1, |y, z| guarded::product(y, z, self.care));
         let rest = match (&known(x)[k], product) {
             (Some(x), Some(product)) => x.binary(Binary::Sub, &product),
             (Some(x), None) => x.clone(),
@@ -301,6 +309,7 @@ impl<T: BaseTensor> System<T> {
     /// Coefficient `k > 0` of a row, by the chain rule.
     fn chain(&mut self, id: NodeId, k: usize) -> Option<T> {
         let partials = self.all[id as usize].partials.clone().unwrap_or_default();
+        let care = self.care;
         let (mut whole, mut sum) = (None, None);
         for Along { operand, guard, value } in partials {
             let Some(value) = value else {
@@ -315,7 +324,7 @@ impl<T: BaseTensor> System<T> {
                 }
                 if let Some(x) = self.weighted(operand, j) {
                     let partial = self.all[value as usize].known[k - j].as_ref();
-                    sum = add(sum, Some(guard.times(partial, &x)));
+                    sum = add(sum, Some(guarded::times(guard, partial, &x, care)));
                 }
             }
         }

@@ -10,6 +10,7 @@
 
 mod bounds;
 mod finite;
+mod kinks;
 
 use std::panic::Location;
 use std::sync::Arc;
@@ -28,6 +29,7 @@ use crate::taps::quietly;
 
 pub use bounds::{Access, Bounds, OutOfBounds, Reads};
 pub use finite::{NotFinite, Origin, Summary};
+pub use kinks::{Bends, Kink, KinkLog};
 
 /// The data that an observation attaches to a value.
 ///

@@ -7,15 +7,17 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use super::pipeline::recorded;
 use crate::base::{BaseTensor, Lift};
-use crate::interpreters::watch::{Mark, Origin, Reads};
+use crate::interpreters::watch::{Bends, Mark, Origin, Reads};
 use crate::interpreters::{Count, Transcript, Watch};
+use crate::program::{Term, interpret};
 use crate::taps::printing_to;
 use crate::tree::Tree;
 
 pub use crate::cost::Cost;
 pub use crate::interpreters::count::{Family, Tally};
-pub use crate::interpreters::watch::{Access, Bounds, NotFinite, OutOfBounds, Summary};
+pub use crate::interpreters::watch::{Access, Bounds, Kink, NotFinite, OutOfBounds, Summary};
 
 /// The value of a program, and its cost: calls, work and bytes by family of operations.
 ///
@@ -197,6 +199,62 @@ where
 {
     let (results, notes) = Watch::<T, Reads<T>>::observed(|| program(&inputs(x, "x"), &inputs(data, "data")).leaves());
     notes.report(&results)
+}
+
+/// The operations of a program that are at a kink, each with the user's line: there a derivative is a convention, and a
+/// second derivative that passes it can be wrong without a sign.
+///
+/// A kink is `abs`, `relu` or a root at 0, `hypot` at the origin, a power of 0 with an exponent that is no integer, `min`
+/// and `max` of equal values, an extremum that occurs twice, and a selection at the border of its comparison, if they
+/// depend on `x`. The program is recorded and optimized as [`hessian`](crate::hessian()) does it, so kinks that
+/// rules remove are not reported: `x.norm().square()` has none at 0. A smooth function of a norm that is
+/// no function of its square as it is written, such as `(1 + r) e^-r` with `r = x.norm()`, has: its Hessian at 0 is
+/// that of the conventions, not that of the function. Write such a function of `r^2` where `r` is small.
+///
+/// ```
+/// use polygrad::inspect::kinks;
+/// use polygrad::{BaseTensor, Tensor, tensor};
+/// fn matern<T: BaseTensor>(x: &Tensor<T, 1>) -> Tensor<T, 0> {
+///     let r = x.norm();
+///     (&r + 1.0) * (-&r).exp()
+/// }
+/// assert!(!kinks(matern, &tensor([0.0, 0.0])).is_empty());
+/// assert!(kinks(matern, &tensor([0.0, 0.1])).is_empty());
+/// assert!(kinks(|x: &Tensor<_, 1>| x.norm().square(), &tensor([0.0, 0.0])).is_empty());
+/// ```
+#[track_caller]
+pub fn kinks<T, P, Y>(program: impl Fn(&P::With<Term>) -> Y, x: &P) -> Vec<Kink>
+where
+    T: BaseTensor,
+    P: Tree<T>,
+    Y: Tree<Term>,
+{
+    kinks_with(|x, _: &()| program(x), x, &())
+}
+
+/// [`kinks`] of a program that also takes data, on which kinks do not depend.
+///
+/// ```
+/// use polygrad::inspect::kinks_with;
+/// use polygrad::tensor;
+/// // A residual of exactly 0.
+/// let found = kinks_with(|x, y| (x - y).abs().sum(), &tensor([1.0, 2.0]), &tensor([0.5, 2.0]));
+/// assert_eq!((found[0].operation.as_str(), found[0].index.clone()), ("abs", vec![1]));
+/// ```
+#[track_caller]
+pub fn kinks_with<T, P, Q, Y>(program: impl Fn(&P::With<Term>, &Q::With<Term>) -> Y, x: &P, data: &Q) -> Vec<Kink>
+where
+    T: BaseTensor,
+    P: Tree<T>,
+    Q: Tree<T>,
+    Y: Tree<Term>,
+{
+    let (program, inputs, count) = recorded("kinks", &program, x, data).0.optimized();
+    let (results, log) = Watch::<T, Bends>::observed(|| {
+        let input = |(k, x): (usize, T)| if k < count { Watch::input(x, "x") } else { Watch::lift(x) };
+        interpret(&program, inputs.into_iter().enumerate().map(input).collect())
+    });
+    log.report(&results)
 }
 
 /// The leaves as inputs of an observed program; reports name an input by the path of its leaf.

@@ -164,6 +164,12 @@ impl<T: BaseTensor> VerbProgram<T> {
         }
     }
 
+    /// The program as it is before it is differentiated, the values of its inputs, and the number of leaves of the
+    /// argument.
+    pub(super) fn optimized(self) -> (Program, Vec<T>, usize) {
+        (optimize_with(&self.program, VerbPasses::at::<T>().before), self.inputs, self.count)
+    }
+
     /// The values of the inputs, with `further` between those of arguments and data.
     fn between(self, further: Vec<T>) -> Vec<T> {
         let VerbProgram { mut inputs, count, .. } = self;

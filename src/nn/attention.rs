@@ -103,10 +103,12 @@ pub fn attention<T: BaseTensor, E: Float>(
     einsum("bhlm,bhmk->bhlk", (&scores.softmax(3), v))
 }
 
-/// The scores, `-inf` where the mask does not hold.
+/// The scores, `-inf` where the mask does not hold. They are added, not selected: a selection would have the products of
+/// all earlier layers guarded in the derivative.
 #[track_caller]
 fn seen<T: BaseTensor, E: Float>(mask: &Tensor<T, 4, bool>, scores: Tensor<T, 4, E>) -> Tensor<T, 4, E> {
-    mask.select(scores, E::neg_infinity())
+    let zeros = Tensor::<T, 4, E>::zeros(mask.shape());
+    scores + mask.select(zeros, E::neg_infinity())
 }
 
 /// Multi-head attention: `sum_h attention(x Q_h, y K_h, y V_h) O_h`, with matrices for each head `h`; no biases.

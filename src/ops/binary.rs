@@ -291,7 +291,7 @@ macro_rules! binary_rows {
                 ],
                 domain: 0.5..2.0, -2.0..2.0,
                 zeros: [Sees, Hides],
-                properties: [Transcendental],
+                properties: [Transcendental, Steep],
                 example: ([2.0, 3.0], &tensor([3.0, 2.0])) => [8.0, 9.0],
             }
             /// Power `x^(y - 1)`, as exact as if `y - 1` were not rounded: the derivative of `pow` is computed from it.
@@ -306,7 +306,7 @@ macro_rules! binary_rows {
                 ],
                 domain: 0.5..2.0, -2.0..2.0,
                 zeros: [Sees, Sees],
-                properties: [Transcendental],
+                properties: [Transcendental, Steep],
                 example: ([2.0, 3.0], &tensor([3.0, 2.0])) => [4.0, 3.0],
             }
             /// Angle of the point with ordinate `x` (the first argument) and abscissa `y`, in `(-pi, pi]`.

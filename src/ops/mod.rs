@@ -47,7 +47,7 @@ pub use discrete::{Compare, Discrete, FloatStep, IntBinary, IntUnary};
 pub use external::{BatchedCall, External, HostFunction};
 pub(crate) use familiar::inverse;
 pub use familiar::{Cut, Familiar, Product};
-pub(crate) use graph::{Course, KernelError, POSITIVE, RECURRENCE_ERROR, fourier_error};
+pub(crate) use graph::{Course, FINITE, KernelError, POSITIVE, REALS, RECURRENCE_ERROR, fourier_error};
 pub use linear::Linear;
 pub(crate) use linear::check_fourier;
 pub use matrix::Matrix;

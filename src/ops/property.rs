@@ -27,6 +27,8 @@ pub(crate) enum Property {
     /// The function is its own absolute value, derivatives included: no value is negative, and where a value is 0, the
     /// derivative is 0, with a guard against infinite cotangents.
     OwnAbsolute,
+    /// A partial can be infinite or NaN where the value is finite, as that of `sqrt` at 0.
+    Steep,
     /// There is a pole at 0, and there may be poles left of 0: the course of the function is that for positive
     /// arguments.
     CourseRightOfZero,

@@ -224,7 +224,7 @@ macro_rules! unary_rows {
                 domain: 0.5..3.0,
                 graph: Rises, POSITIVE => POSITIVE,
                 error: 0,
-                properties: [Division, SeesSignOfZero, KeepsMinusZeroOut],
+                properties: [Division, SeesSignOfZero, KeepsMinusZeroOut, Steep],
                 example: 9.0 => 3.0,
             }
             /// Exponential `e^x`. Derivative `e^x`.
@@ -305,7 +305,7 @@ macro_rules! unary_rows {
                 domain: -0.8..0.8,
                 graph: Rises, UNIT => REALS,
                 error: 3,
-                properties: [Odd, Transcendental],
+                properties: [Odd, Transcendental, Steep],
                 example: 0.0 => 0.0,
             }
             /// Arc cosine; NaN outside `[-1, 1]`. Derivative `-1 / sqrt(1 - x^2)`, infinite at the ends and NaN
@@ -316,7 +316,7 @@ macro_rules! unary_rows {
                 domain: -0.8..0.8,
                 graph: Falls, UNIT => POSITIVE,
                 error: 3,
-                properties: [Transcendental],
+                properties: [Transcendental, Steep],
                 example: 1.0 => 0.0,
             }
             /// Arc tangent. Derivative `1 / (1 + x^2)`.
@@ -388,7 +388,7 @@ macro_rules! unary_rows {
                 domain: 1.5..3.0,
                 graph: Rises, [1.0, f64::INFINITY] => POSITIVE,
                 error: 5,
-                properties: [Transcendental],
+                properties: [Transcendental, Steep],
                 example: 1.0 => 0.0,
             }
             /// Inverse hyperbolic tangent; infinite at -1 and 1, NaN beyond. Derivative `1 / (1 - x^2)`, infinite at

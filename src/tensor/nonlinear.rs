@@ -87,7 +87,10 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
         }
         let total: Tensor<T, M, E> = x.exp().sum_axis(axis);
         let chosen = x.pick(axis, labels);
-        (labels.ge(0) & labels.lt(n as i64)).select(total.ln() - chosen, E::ZERO)
+        // A guarded product with ones and zeros, not a selection, which would have the products of all earlier layers
+        // guarded in the derivative.
+        let counts = (labels.ge(0) & labels.lt(n as i64)).to_float::<E>();
+        (total.ln() - chosen).binary(Binary::MulNoNan, &counts)
     }
 
     /// The cross entropy of logits and probabilities `p` of the same shape: for each line `x` of logits along `axis`,

@@ -73,7 +73,10 @@ fn the_worst_entry_is_named() {
         "check_gradient: the gradient must be the slope of the values, but at x.1[0, 1] it is -27.0 and finite differences "
     );
     assert!(
-        after.ends_with(" (4 of 6 compared entries differ); mend the derivative rule, or move away from a kink"),
+        after.ends_with(
+            " (4 of 6 compared entries differ); mend the derivative rule, or move away from a kink, which inspect::kinks \
+             names"
+        ),
         "{after}"
     );
     assert_eq!(format!("{wrong:?}"), sentence);

@@ -60,3 +60,4 @@ mod trees;
 mod twice;
 mod users;
 mod verified;
+mod zeros_of_factors;

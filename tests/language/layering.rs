@@ -77,7 +77,7 @@ fn the_language_names_no_interpreter() {
 }
 
 /// The modules beside the interpreters that several of them share.
-const SHARED: [&str; 7] = ["level", "scope", "scattered", "span", "trips", "bounded", "tower"];
+const SHARED: [&str; 8] = ["guarded", "level", "scope", "scattered", "span", "trips", "bounded", "tower"];
 
 /// The modules that choose between interpreters: the list, and the tower of both modes of differentiation.
 const CHOOSES: [&str; 2] = ["mod", "tower"];

@@ -21,6 +21,7 @@ use super::delta::{Delta, SharedTerm, mapped, mapped_options, present};
 use super::pull::{Env, Residual};
 use crate::base::BaseTensor;
 use crate::dtype::DType;
+use crate::interpreters::guarded::Care;
 use crate::shape::Shape;
 use crate::source::Site;
 
@@ -123,6 +124,16 @@ impl LoopForm {
         &self.bodies[which.map_or(0, |which| *which)]
     }
 
+    /// The care for the cotangents of a trip, whatever comes before.
+    fn care(&self) -> Care {
+        self.bodies.iter().flat_map(|body| &body.terms).map(Delta::care).max().unwrap_or_default()
+    }
+
+    /// Whether a partial of a trip can be infinite or NaN where the value is finite.
+    fn is_steep(&self) -> bool {
+        self.bodies.iter().any(|body| body.terms.iter().any(Delta::is_steep))
+    }
+
     /// The positions of the carry that have a tangent.
     fn live(&self) -> Vec<usize> {
         (0..self.carry.len()).filter(|k| self.carry[*k].1).collect()
@@ -153,6 +164,16 @@ impl<F, R> LoopTerm<F, R> {
             held: mapped(&self.held, f),
             sequences: mapped(&self.sequences, f),
         }
+    }
+
+    /// Whether a partial of a trip can be infinite or NaN where the value is finite.
+    pub(super) fn is_steep(&self) -> bool {
+        self.form.is_steep()
+    }
+
+    /// The care for the cotangents that the loop sends, whatever comes before.
+    pub(super) fn care(&self) -> Care {
+        self.form.care()
     }
 
     /// Whether a trip contains a loop without a bound that an evaluation in this direction cannot run.

@@ -9,6 +9,7 @@ use super::super::pull::{Cotangent, Env, Residual, Update, accumulate, accumulat
 use super::record::Evaluation;
 use super::{Body, LoopForm, LoopTerm, TermPlace, or_zeros, zeros};
 use crate::base::{BaseTensor, Trip};
+use crate::interpreters::guarded::Care;
 
 /// The numbers of the values that a cotangent reaches, ascending.
 struct Reached {
@@ -60,12 +61,13 @@ impl<F, R> LoopTerm<F, R> {
         &'d self,
         env: &Env<'_, T>,
         cts: Vec<Option<T>>,
+        care: Care,
         emit: &mut dyn FnMut(&'d R, Update<T>),
     ) where
         F: Residual<T>,
     {
         let (reached, [carry, captured, elements]) =
-            self.form.pull(&values(&self.held, env), values(&self.sequences, env), cts);
+            self.form.pull(&values(&self.held, env), values(&self.sequences, env), cts, care);
         for (k, ct) in carry.into_iter().enumerate() {
             if let Some(to) = &self.carry[reached.carry[k]] {
                 emit(to, Update::Add(ct));
@@ -85,7 +87,15 @@ impl<F, R> LoopTerm<F, R> {
 impl LoopForm {
     /// The transposed loop, at values held and sequences of residuals and factors: what the cotangents of the results
     /// reach, and the cotangents of the initial carry, of captured values and of the sequences.
-    fn pull<T: BaseTensor>(&self, held: &[T], mut xs: Vec<T>, mut cts: Vec<Option<T>>) -> (Reached, [Vec<T>; 3]) {
+    fn pull<T: BaseTensor>(
+        &self,
+        held: &[T],
+        mut xs: Vec<T>,
+        mut cts: Vec<Option<T>>,
+        care: Care,
+    ) -> (Reached, [Vec<T>; 3]) {
+        // A cotangent of one trip reaches all earlier ones.
+        let care = care.max(self.care());
         cts.resize_with(self.carry.len() + self.outputs.len(), || None);
         let mut seeded = Vec::with_capacity(cts.len());
         for ct in &cts {
@@ -113,7 +123,7 @@ impl LoopForm {
             let body = self.body(self.n.checked_sub(calls));
             let (stacked, x) = x.split_at(self.residuals);
             let (elements, cts) = x.split_at(self.factors);
-            self.pull_trip(body, &Env { held, stacked, elements }, &reached, carry, (&seeds, cts))
+            self.pull_trip((body, care), &Env { held, stacked, elements }, &reached, carry, (&seeds, cts))
         };
         let evaluation = Evaluation::start();
         let (mut carry, elements) = T::map_accum(self.n, !self.reverse, init, &xs, &mut step);
@@ -212,7 +222,7 @@ impl LoopForm {
     /// values; outputs have these positions and cotangents.
     fn pull_trip<T: BaseTensor>(
         &self,
-        body: &Body,
+        (body, care): (&Body, Care),
         env: &Env<'_, T>,
         reached: &Reached,
         mut carry: Vec<T>,
@@ -241,7 +251,7 @@ impl LoopForm {
         for k in (0..body.terms.len()).rev() {
             if let Some(ct) = found.terms[k].take() {
                 let before = T::attribute(body.sites[k]);
-                pull(&body.terms[k], env, ct, &mut |to, update| found.add(*to, update));
+                pull(&body.terms[k], env, ct, care, &mut |to, update| found.add(*to, update));
                 T::attribute(before);
             }
         }

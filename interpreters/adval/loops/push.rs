@@ -7,6 +7,7 @@ use super::super::push::{TangentTable, TermTangents, push};
 use super::record::Evaluation;
 use super::{Body, Kind, LoopForm, LoopTerm, TermPlace, or_zeros};
 use crate::base::BaseTensor;
+use crate::interpreters::guarded::Care;
 
 /// Tangents of the references of a loop; `None` for known zeros.
 struct Tangents<T> {
@@ -21,6 +22,7 @@ impl<F, R> LoopTerm<F, R> {
     pub(in super::super) fn push<T: BaseTensor>(
         &self,
         env: &Env<'_, T>,
+        care: Care,
         of: &mut dyn FnMut(&R, usize) -> Option<T>,
     ) -> TermTangents<T>
     where
@@ -35,13 +37,14 @@ impl<F, R> LoopTerm<F, R> {
         for to in &self.captured {
             tangents.captured.push(of(to, 0));
         }
-        self.form.push(&values(&self.held, env), values(&self.sequences, env), tangents)
+        let care = if self.form.is_steep() { Care::Rows } else { care };
+        self.form.push(&values(&self.held, env), values(&self.sequences, env), tangents, care)
     }
 }
 
 impl LoopForm {
     /// The tangent loop, at values held and sequences of residuals and factors.
-    fn push<T: BaseTensor>(&self, held: &[T], mut xs: Vec<T>, tangents: Tangents<T>) -> TermTangents<T> {
+    fn push<T: BaseTensor>(&self, held: &[T], mut xs: Vec<T>, tangents: Tangents<T>, care: Care) -> TermTangents<T> {
         let (live, active) = (self.live(), self.active());
         let uses: Vec<Vec<usize>> = self.bodies.iter().map(|body| self.uses(body, &active)).collect();
         let Tangents { carry, elements, captured } = tangents;
@@ -77,7 +80,7 @@ impl LoopForm {
                 }
             }
             let body = &self.bodies[which];
-            self.push_trip(body, &Env { held, stacked, elements: factors }, &mut table);
+            self.push_trip((body, care), &Env { held, stacked, elements: factors }, &mut table);
             let mut next = Vec::with_capacity(active.len());
             for (k, kind) in &active {
                 let found = body.results[*k].and_then(|to| table.take(self.at(to), 0));
@@ -98,10 +101,10 @@ impl LoopForm {
     }
 
     /// The tangents of the terms of a trip.
-    fn push_trip<T: BaseTensor>(&self, body: &Body, env: &Env<'_, T>, table: &mut TangentTable<T>) {
+    fn push_trip<T: BaseTensor>(&self, (body, care): (&Body, Care), env: &Env<'_, T>, table: &mut TangentTable<T>) {
         for (k, term) in body.terms.iter().enumerate() {
             let before = T::attribute(body.sites[k]);
-            let tangents = push(term, env, &mut |to: &TermPlace, i| table.take(self.at(*to), i));
+            let tangents = push(term, env, care, &mut |to: &TermPlace, i| table.take(self.at(*to), i));
             T::attribute(before);
             table.set_all(self.at(TermPlace::Local(k)), tangents);
         }

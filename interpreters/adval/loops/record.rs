@@ -80,6 +80,8 @@ struct Recorder<T: 'static> {
     residuals: Option<Vec<Kind>>,
     /// The number of outputs of the step.
     outputs: usize,
+    /// Whether a result of a trip can be infinite or NaN at finite arguments.
+    poles: bool,
     /// The fault of a trip; reported at the line of the loop.
     fault: Option<String>,
 }
@@ -99,6 +101,7 @@ impl<T: BaseTensor> Recorder<T> {
         let mut nodes = Vec::with_capacity(results.len());
         for result in results {
             nodes.push(result.node.clone());
+            self.poles |= result.poles;
         }
         let found = reachable(&nodes, arguments.base);
         let mut ids: Vec<Id> = Vec::with_capacity(found.len());
@@ -266,12 +269,15 @@ pub(in super::super) fn map_accum<T: BaseTensor>(
         factors: IndexMap::new(),
         residuals: None,
         outputs: 0,
+        poles: false,
         fault: None,
     };
     let mut carry_kinds: Vec<Kind> = Vec::with_capacity(init.len());
     let before = if n == 0 { init.clone() } else { Vec::new() };
     let (mut primals, mut tangents) = (Vec::with_capacity(init.len()), Vec::with_capacity(init.len()));
+    let mut start_poles = Vec::with_capacity(init.len());
     for c in init {
+        start_poles.push(c.poles);
         carry_kinds.push(kind(&c.primal));
         primals.push(grouped(c.primal));
         tangents.push(c.node);
@@ -290,7 +296,7 @@ pub(in super::super) fn map_accum<T: BaseTensor>(
         for (k, group) in values.into_iter().enumerate() {
             let value = alone(group);
             let moves = differentiable(&value);
-            let c = argument(value, moves);
+            let c = argument(value, moves).poles_if(start_poles.get(k).copied().unwrap_or(false));
             if moves {
                 places.push((c.id, TermPlace::Carry(k)));
             }
@@ -299,7 +305,7 @@ pub(in super::super) fn map_accum<T: BaseTensor>(
         element_kinds.clear();
         for (k, group) in current.into_iter().enumerate() {
             let moves = xs[k].node.is_some();
-            let e = argument(alone(group), moves);
+            let e = argument(alone(group), moves).poles_if(xs[k].poles);
             if moves {
                 places.push((e.id, TermPlace::Element(k)));
             }
@@ -322,6 +328,11 @@ pub(in super::super) fn map_accum<T: BaseTensor>(
     drop(recording);
     if let Some(fault) = recorder.fault {
         panic!("{fault}");
+    }
+    let poles = recorder.poles;
+    if poles {
+        // The carry of a later trip can be infinite or NaN, too.
+        recorder.bodies.iter_mut().flat_map(|body| &mut body.terms).for_each(Delta::assume_poles);
     }
     let residuals = stacks.pop().unwrap_or_default();
     let (mut finals, mut stacks): (Vec<T>, Vec<T>) =
@@ -381,8 +392,8 @@ pub(in super::super) fn map_accum<T: BaseTensor>(
     let mut results: Vec<ADVal<T>> = Vec::with_capacity(finals.len());
     for (k, primal) in finals.into_iter().enumerate() {
         results.push(match &term {
-            Some(of) if active[k] => ADVal::of(primal, Delta::Output(of.clone(), k)),
-            Some(_) | None => ADVal::constant_of(primal),
+            Some(of) if active[k] => ADVal::of(primal, Delta::Output(of.clone(), k)).poles_if(poles),
+            Some(_) | None => ADVal::constant_of(primal).poles_if(poles),
         });
     }
     let outputs = results.split_off(carried);
