@@ -281,7 +281,7 @@ impl Candidate {
     fn join(&mut self, k: usize, step: &FusedStep, buffers: &[Buffer]) -> bool {
         let Some(uses) = by_rows(step, self.rows, buffers) else { return false };
         let mut shared = self.block.is_empty();
-        let (mut bytes, mut spared) = (0, 0);
+        let (mut bytes, mut spared) = (0_usize, 0_usize);
         for (buf, touched) in &uses {
             let of = buffers[*buf as usize].bytes();
             match self.uses.get(buf) {
