@@ -241,7 +241,10 @@ machine! {
     /// Elements of the operand that the rows of a product share, up to which tiles that read it in place are faster than
     /// packed operands.
     shared_panel: usize = 4096, measured questions "small products";
-    /// Rows from which on eigenvalues take less time by faer than by nalgebra.
+    /// Most rows, or columns, of a matrix whose eigenvalues or singular values are computed by Jacobi rotations: they are
+    /// exact for each magnitude, and take up to twice the time of reflections.
+    rotated: usize = 10, seen questions "one matrix";
+    /// Rows from which on eigenvalues are computed by faer, where it is there.
     large_spectrum: usize = 60, seen questions "one matrix";
     /// Products of an update of a factorisation from which on packing its factors pays.
     packed_update: usize = 200_000, measured questions "one matrix";

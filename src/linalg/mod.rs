@@ -23,8 +23,7 @@
 //! mask or a zero stands before it, sends exactly zero in every mode of differentiation. So the vectors of a simple
 //! eigenvalue beside equal ones have their derivatives of every order. The matrices of a batch are
 //! independent. Factors with free signs have normalized signs, as each method says, so that results are the same
-//! everywhere. Eigenvalues and singular values come from the crate nalgebra, or from
-//! faer where the feature of this name is on.
+//! everywhere. Eigenvalues and singular values of large matrices come from faer where the feature of this name is on.
 //!
 //! Complex matrices have [`solve`](crate::Complex::solve), [`inverse`](crate::Complex::inverse) and
 //! [`eigh`](crate::Complex::eigh), by real matrices of twice the size.
@@ -32,8 +31,9 @@
 //! Scaling a matrix by a power of two scales factors, solutions and derivatives as the formulas say, to the bit, for
 //! elements of 1e-300 to 1e300 (in `f32` of 1e-37 to 1e37): only a result that is itself out of range overflows, as
 //! determinants do soonest. If rows or columns differ in scale, errors are relative to the largest elements of the
-//! matrix, with two exceptions: [`qr`](Tensor::qr) and [`lstsq`](Tensor::lstsq) have errors relative to the scale of
-//! each column, and the derivatives of [`det`](Tensor::det) to that of each row and each column.
+//! matrix, with three exceptions: [`qr`](Tensor::qr) and [`lstsq`](Tensor::lstsq) have errors relative to the scale of
+//! each column, the derivatives of [`det`](Tensor::det) to that of each row and each column, and values of
+//! [`svd`](Tensor::svd) and [`eigh`](Tensor::eigh) of small matrices to their own, as these say.
 //!
 //! ```
 //! use polygrad::{BaseTensor, Tensor, grad, tensor};
@@ -434,6 +434,12 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     /// Where they alone count, the others send zero in reverse mode, and in forward mode their own tangents alone are
     /// NaN.
     ///
+    /// Any finite matrix has a result, with `|a v - v diag(w)|` and `|v^T v - 1|` of some roundings of `|a|` and of 1. Up to
+    /// 10 rows, eigenvalues of a positive definite matrix `d b d` with a diagonal `d` have relative errors of some
+    /// roundings times the condition of `b`: those of rows and columns of different scales are exact. A compiled program
+    /// that reads eigenvalues alone computes no eigenvectors. Method: Jacobi rotations (J. Demmel and K. Veselić, "Jacobi's
+    /// method is more accurate than QR", 1992), for more rows tridiagonal reduction and the implicit QR iteration.
+    ///
     /// ```
     /// use polygrad::tensor;
     /// let (w, v) = tensor([[2.0, 1.0], [1.0, 2.0]]).eigh();
@@ -459,6 +465,13 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     /// that of one side of the kink. The derivative of singular vectors is infinite or NaN for those of equal singular
     /// values, and of 0 if the matrix is not square. A simple singular value above 0 and its vectors have derivatives
     /// of every order, whatever the others are.
+    ///
+    /// Any finite matrix has a result, of whatever rank: `u` and `v` are orthonormal, and `u diag(s) v^T` is `a`, both to
+    /// some roundings. Up to 10 rows or columns, singular values of a matrix with rows and columns of different scales are
+    /// exact relative to each value, down to 1e-276 (in `f32` 1e-24) of the largest element. A compiled program that reads
+    /// singular values alone computes no vectors. Method: one-sided Jacobi rotations after QR factorisations (Z. Drmač and
+    /// K. Veselić, "New fast and accurate Jacobi SVD algorithm", 2008); for more rows and columns bidiagonal reduction and
+    /// the implicit QR iteration (J. Demmel and W. Kahan, "Accurate singular values of bidiagonal matrices", 1990).
     ///
     /// ```
     /// use polygrad::tensor;

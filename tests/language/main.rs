@@ -53,6 +53,7 @@ mod recorded;
 mod sizes;
 mod sorting;
 mod special;
+mod spectral;
 mod task_pictures;
 mod tensor;
 mod tree;

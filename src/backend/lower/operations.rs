@@ -43,6 +43,8 @@ pub(crate) struct Scope<'p> {
     pub(super) joined_dots: HashSet<NodeId>,
     /// The Fourier transforms.
     pub(super) transforms: Transforms,
+    /// The results of operations with several results that other operations read.
+    outputs_read: HashSet<(NodeId, usize)>,
     /// Whether each input may be updated in place: only carries of a loop may.
     owned: &'p [bool],
 }
@@ -426,8 +428,15 @@ impl Lowering {
             let (dtype, n) = scope.kind(*a);
             operands.push((self.operand(&mut scope.known[*a as usize], dtype, n), n));
         }
-        let result = |(shape, dtype): &(Shape, DType)| (self.workspace(*dtype, size(shape)), size(shape), *dtype);
-        let out: SmallVec<[_; 3]> = results.iter().map(result).collect();
+        // Without room for vectors that nothing reads, the kernels of these compute values alone, to the same bits.
+        let may_lack = matches!(op, Matrix::Eigh | Matrix::Svd);
+        let of = scope.at();
+        let result = |(k, (shape, dtype)): (usize, &(Shape, DType))| {
+            let is_read = !may_lack || scope.outputs_read.contains(&(of, k));
+            let len = if is_read { size(shape) } else { 0 };
+            (self.workspace(*dtype, len), len, *dtype)
+        };
+        let out: SmallVec<[_; 3]> = results.iter().enumerate().map(result).collect();
         let values = out.iter().map(|(out, ..)| LoweredValue::Dense(*out, 0)).collect();
         self.push(Step::Matrices(Box::new(MatrixCall {
             op,
@@ -499,10 +508,14 @@ impl<'p> Scope<'p> {
         }
         // A result of a function with rules may be an alias of an argument, so neither is updated in place.
         let never = nodes.len() as NodeId;
+        let mut outputs_read = HashSet::new();
         for (k, node) in nodes.iter().enumerate() {
             match &node.op {
                 Op::Custom(_, args) => args.iter().for_each(|a| life[root[*a as usize] as usize] = never),
-                Op::Output(a, _) if matches!(nodes[*a as usize].op, Op::Custom(..) | Op::Call(..)) => life[k] = never,
+                Op::Output(a, i) if matches!(nodes[*a as usize].op, Op::Custom(..) | Op::Call(..)) => {
+                    life[k] = never;
+                    outputs_read.insert((*a, *i));
+                }
                 Op::Output(..)
                 | Op::Input(_)
                 | Op::Constant(_)
@@ -543,7 +556,7 @@ impl<'p> Scope<'p> {
         let prefix_extrema = prefix_extrema(program);
         let joined_dots = joined_dots(program);
         let known = Vec::with_capacity(nodes.len());
-        Scope { program, known, life, root, ranks, prefix_extrema, joined_dots, transforms, owned }
+        Scope { program, known, life, root, ranks, prefix_extrema, joined_dots, transforms, outputs_read, owned }
     }
 
     /// Element type and number of elements.

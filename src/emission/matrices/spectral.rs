@@ -1,7 +1,8 @@
 //! Eigenvalues and eigenvectors of symmetric matrices as trees, by Jacobi rotations.
 //!
 //! Laws: eigenvalues ascend. The sign of an eigenvector is such that its element with the largest absolute value, the
-//! first of equal ones, is positive. Equal eigenvalues have any orthonormal eigenvectors of their space.
+//! first of equal ones, is positive. Equal eigenvalues have any orthonormal eigenvectors of their space. Eigenvectors
+//! without room for them are not computed, and the eigenvalues are the same.
 
 use super::super::idioms::{at, start};
 use super::super::tree::{ElementIndex, Expression};
@@ -20,15 +21,18 @@ pub(super) fn eigh(w: &mut Writer, of: &One<'_>) {
     }
     let range = Range::of_squares(dtype);
     let (a, x) = (Grid::of(&of.operands[0], n), Grid::scratch(w, dtype, [n, n]));
-    let vectors = Grid::scratch(w, dtype, [n, n]);
+    let vectors = (of.results[1] > 0).then(|| Grid::scratch(w, dtype, [n, n]));
+    let vectors = vectors.as_ref();
     of.if_finite(w, |w| {
         w.for_box(&[n, n], &mut |w, at| {
             let [i, j] = [&at[0], &at[1]];
             let half = |x: Expression| Expression::product(dtype, x, Expression::number(dtype, 0.5));
             x.store(w, i, j, Expression::sum(dtype, half(a.load(i, j)), half(a.load(j, i))));
-            let here =
-                Expression::compare(Compare::Eq, Expression::Position(i.clone()), Expression::Position(j.clone()));
-            vectors.store(w, i, j, Expression::either(here, Expression::one(dtype), Expression::zero(dtype)));
+            if let Some(vectors) = vectors {
+                let here =
+                    Expression::compare(Compare::Eq, Expression::Position(i.clone()), Expression::Position(j.clone()));
+                vectors.store(w, i, j, Expression::either(here, Expression::one(dtype), Expression::zero(dtype)));
+            }
         });
         let size = scale(w, dtype, range, (&start(), &at(n * n)), |i| i.clone(), &x.place);
         w.for_loop((start(), at(SWEEPS)), false, |w, _| {
@@ -39,7 +43,7 @@ pub(super) fn eigh(w: &mut Writer, of: &One<'_>) {
                     let is_small = is_small(dtype, &beside, [p, q].map(|i| x.load(i, i)));
                     w.if_(Expression::not(is_small), |w| {
                         w.set(rotated, Expression::mask(true));
-                        rotate(w, dtype, n, (&x, &vectors), [p, q], beside);
+                        rotate(w, dtype, n, (&x, vectors), [p, q], beside);
                     });
                     x.store(w, p, q, Expression::zero(dtype));
                     x.store(w, q, p, Expression::zero(dtype));
@@ -52,7 +56,8 @@ pub(super) fn eigh(w: &mut Writer, of: &One<'_>) {
             w.if_(Expression::Below(rank.clone(), at(n)), |w| {
                 let value = Wide::scaled(w, dtype, range, [x.load(k, k), Expression::Variable(size)]).float(w);
                 w.store(&of.out[0], &rank, value);
-                let down = points_down(w, dtype, n, &vectors, k);
+                let Some(vectors) = vectors else { return };
+                let down = points_down(w, dtype, n, vectors, k);
                 w.for_(n, |w, i| {
                     let x = vectors.load(i, k);
                     let turned = Expression::either(down.clone(), Expression::unary(dtype, Unary::Neg, x.clone()), x);
@@ -78,7 +83,7 @@ fn rotate(
     w: &mut Writer,
     dtype: DType,
     n: usize,
-    (x, vectors): (&Grid, &Grid),
+    (x, vectors): (&Grid, Option<&Grid>),
     [p, q]: [&ElementIndex; 2],
     beside: Expression,
 ) {
@@ -118,6 +123,7 @@ fn rotate(
             }
         });
     });
+    let Some(vectors) = vectors else { return };
     w.for_(n, |w, k| {
         let [a, b] = [p, q].map(|i| w.named(dtype, vectors.load(k, i)));
         let both = turned(&a, &b);

@@ -1,4 +1,4 @@
-//! Linear algebra of one matrix, in blocks, and of batches of matrices; eigenvalues by another crate.
+//! Linear algebra of one matrix, in blocks, and of batches of matrices.
 //!
 //! Laws: [`crate::ops::Matrix`] defines the results. A matrix with an element that is not finite, or without a result
 //! (singular, not positive definite), gives NaN in all floats, and still valid positions in integers; right-hand sides
@@ -25,8 +25,8 @@ pub(crate) use least_squares::{lstsq, lstsq_factor, null_projection};
 pub(crate) use minors::{minors, pivots};
 use rows::AlignedRows;
 
-/// A float type of both this crate and nalgebra.
-pub(crate) trait Real: Float + RealField + spectral::Spectral {}
+/// A float type of this crate, of nalgebra, and, where the feature is on, of faer.
+pub(crate) trait Real: Float + RealField + spectral::Large {}
 
 impl Real for f64 {}
 impl Real for f32 {}
@@ -284,42 +284,47 @@ fn divided<E: Real>(a: impl Iterator<Item = E> + Clone) -> (Vec<E>, i64) {
     (a.map(|x| power.map_or_else(|| scaled(x, -size), |power| x * power)).collect(), size)
 }
 
-/// The eigenvalues of the symmetric part of a matrix in ascending order, and the eigenvectors as columns.
+/// Whether all elements are finite; where not, the results become NaN.
+fn finite_or_nan<E: Real>(a: &[E], results: &mut [&mut [E]]) -> bool {
+    let finite = is_finite(a);
+    if !finite {
+        results.iter_mut().for_each(|x| x.fill(nan()));
+    }
+    finite
+}
+
+/// The eigenvalues of the symmetric part of a matrix in ascending order, and the eigenvectors as columns. A result
+/// without room is not computed, and the others have the same bits.
 pub(crate) fn eigh<E: Real>(n: usize, a: &[E], w: &mut [E], v: &mut [E]) {
+    if n == 0 || !finite_or_nan(a, &mut [w, v]) {
+        return;
+    }
     let half = E::of_f64(0.5);
     let symmetric = (0..n * n).map(|at| a[at] * half + a[at % n * n + at / n] * half);
     let (unit, size) = divided(symmetric);
-    let Some([values, vectors]) = (if is_finite(a) && n > 0 { E::eigen(n, &unit) } else { None }) else {
-        w.fill(nan());
-        return v.fill(nan());
-    };
-    let mut order: Vec<usize> = (0..n).collect();
-    order.sort_by(|i, j| values[*i].partial_cmp(&values[*j]).unwrap_or(std::cmp::Ordering::Equal));
-    for (k, from) in order.into_iter().enumerate() {
-        w[k] = scaled(values[from], size);
-        let vector = &vectors[from * n..(from + 1) * n];
+    let [values, vectors] = spectral::eigen(n, &unit, !v.is_empty());
+    w.iter_mut().zip(values).for_each(|(to, x)| *to = scaled(x, size));
+    for (k, vector) in vectors.chunks_exact(n).enumerate() {
         let down = points_down(vector.iter().copied());
         vector.iter().enumerate().for_each(|(i, x)| v[i * n + k] = if down { -*x } else { *x });
     }
 }
 
-/// The singular values in descending order, with the left singular vectors as columns and the right ones as rows.
+/// The singular values in descending order, with the left singular vectors as columns and the right ones as rows. Without
+/// room for vectors the values alone are computed, to the same bits.
 pub(crate) fn svd<E: Real>([m, n]: [usize; 2], a: &[E], u: &mut [E], s: &mut [E], vt: &mut [E]) {
     let k = m.min(n);
+    if k == 0 || !finite_or_nan(a, &mut [u, s, vt]) {
+        return;
+    }
     let (unit, size) = divided(a.iter().copied());
-    let found = if is_finite(a) && k > 0 { E::singular([m, n], &unit) } else { None };
-    let Some([left, values, right]) = found else {
-        u.fill(nan());
-        s.fill(nan());
-        return vt.fill(nan());
-    };
-    for j in 0..k {
-        s[j] = scaled(values[j], size);
-        let (left, right) = (&left[j * m..(j + 1) * m], &right[j * n..(j + 1) * n]);
+    let [left, values, right] = spectral::singular([m, n], &unit, !(u.is_empty() && vt.is_empty()));
+    s.iter_mut().zip(values).for_each(|(to, x)| *to = scaled(x, size));
+    for (j, (left, right)) in left.chunks_exact(m).zip(right.chunks_exact(n)).enumerate() {
         let down = points_down(left.iter().copied());
         let turned = |x: E| if down { -x } else { x };
-        left.iter().enumerate().for_each(|(i, x)| u[i * k + j] = turned(*x));
-        vt[j * n..(j + 1) * n].iter_mut().zip(right).for_each(|(to, x)| *to = turned(*x));
+        u.iter_mut().skip(j).step_by(k).zip(left).for_each(|(to, x)| *to = turned(*x));
+        vt.iter_mut().skip(j * n).zip(right).for_each(|(to, x)| *to = turned(*x));
     }
 }
 

@@ -26,7 +26,7 @@ struct Columns<E: Real> {
 
 /// Replaces `x` by the vector of the reflection that takes it to a multiple of the first unit vector: returns the
 /// factor of the reflection and that multiple. `None` for zeros below the first element.
-fn reflection<E: Real>(x: &mut [E]) -> Option<(E, E)> {
+pub(super) fn reflection<E: Real>(x: &mut [E]) -> Option<(E, E)> {
     if x[1..].iter().all(|x| *x == E::ZERO) {
         return None;
     }
