@@ -10,6 +10,7 @@
 use super::laplacian::{at_directions, basis};
 use crate::array::Array;
 use crate::base::{BaseTensor, Lift};
+use crate::dtype::DType;
 use crate::interpreters::adval::{ADVal, Sweep};
 use crate::interpreters::dual::{Dual, Forward};
 use crate::interpreters::jet::{Expansion, Jet};
@@ -451,6 +452,17 @@ pub(super) fn nth_in_first(program: &Program, n: usize) -> Program {
         Ok(mut all) => all.swap_remove(n),
         Err(message) => panic!("{message}"),
     };
-    let factorial = number((1..=n).map(|k| k as f64).product());
-    closed(&variables, &[coefficient.binary(Binary::Mul, &factorial)], &names(program.inputs()))
+    // A factorial that is out of range is several factors: a coefficient of 0 stays 0.
+    let most = if x.dtype == DType::F32 { f64::from(f32::MAX) } else { f64::MAX };
+    let (mut factors, mut factor) = (Vec::new(), 1.0);
+    for k in (1..=n).map(|k| k as f64) {
+        if factor > most / k {
+            factors.push(factor);
+            factor = 1.0;
+        }
+        factor *= k;
+    }
+    factors.push(factor);
+    let derivative = factors.into_iter().fold(coefficient, |y, c| y.binary(Binary::Mul, &number(c)));
+    closed(&variables, &[derivative], &names(program.inputs()))
 }

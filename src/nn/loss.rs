@@ -85,9 +85,10 @@ pub fn huber<T: BaseTensor, const D: usize, E: Float>(
     delta: f64,
 ) -> Tensor<T, D, E> {
     assert!(delta > 0.0, "huber: the distance `delta` must be positive, but it is {delta}; 1 is usual");
-    let r = prediction.binary(Binary::Sub, target).abs();
-    // With the distance cut off at `delta` both branches are one formula, without an overflow of the square.
-    let near = r.min(E::of_f64(delta));
+    let r = prediction.binary(Binary::Sub, target);
+    // With the distance cut off at `delta` both branches are one formula, without an overflow of the square. It keeps
+    // the sign, so that the second derivative is 1 at distance 0, too.
+    let near = r.clamp(E::of_f64(-delta), E::of_f64(delta));
     &near * (r - near.scale(0.5))
 }
 

@@ -5,7 +5,7 @@
 
 use super::{along, check_input};
 use crate::base::BaseTensor;
-use crate::dtype::Float;
+use crate::dtype::{DType, Float};
 use crate::ops;
 use crate::shape::Show;
 use crate::tensor::{Above, AtLeast, Rank, Tensor};
@@ -66,10 +66,39 @@ impl<T: BaseTensor, E: Float> LayerNorm<T, E> {
         for parameter in [&self.gain, &self.shift] {
             check_input("layer_norm", (x.raw().shape(), M), (parameter.raw().shape(), 0));
         }
-        let centered = x - x.mean_keep(M);
-        let scale = centered.square().mean_keep(M).shift(self.epsilon).sqrt().recip();
-        centered * scale * along(&self.gain, M, x) + along(&self.shift, M, x)
+        divided(&x.centered(M), M, self.epsilon) * along(&self.gain, M, x) + along(&self.shift, M, x)
     }
+}
+
+/// `x / sqrt(mean(x^2) + epsilon)`, with the mean of each line along an axis. Lines of large numbers, and without
+/// `epsilon` those of small ones, are scaled by a power of two first, so that no square is out of range.
+#[track_caller]
+fn divided<T: BaseTensor, const D: usize, const M: usize, E: Float>(
+    x: &Tensor<T, D, E>,
+    axis: usize,
+    epsilon: f64,
+) -> Tensor<T, D, E>
+where
+    Rank<D>: Above<M>,
+{
+    if x.is_empty() {
+        return x.clone();
+    }
+    // Bounds of numbers that are large or small, and the powers of two by which these are scaled.
+    let [large, small, down, up] = match E::DTYPE {
+        DType::F32 => [50, -50, -80, 70],
+        DType::F64 | DType::I64 | DType::Bool => [400, -400, -600, 600],
+    }
+    .map(|n| E::of_f64(2f64.powi(n)));
+    let top = x.stop_gradient().abs().max_axis::<M>(axis);
+    let unit = top.gt(large).select(down, E::ONE);
+    let unit = if epsilon == 0.0 { top.lt(small).select(Tensor::full(top.shape(), up), unit) } else { unit };
+    let n = x.raw().shape()[axis];
+    let x = x * unit.replicate_axis::<D>(axis, n);
+    let square = x.square().mean_axis::<M>(axis);
+    let square = if epsilon == 0.0 { square } else { square + unit.square().scale(epsilon) };
+    let scale = square.sqrt().recip();
+    &x * scale.replicate_axis::<D>(axis, n)
 }
 
 /// Root mean square normalisation: `y = gain x / sqrt(mean(x^2) + epsilon)`, with the mean of each line along the last
@@ -122,8 +151,7 @@ impl<T: BaseTensor, E: Float> RmsNorm<T, E> {
         Rank<D>: Above<M>,
     {
         check_input("rms_norm", (x.raw().shape(), M), (self.gain.raw().shape(), 0));
-        let scale = x.square().mean_keep(M).shift(self.epsilon).sqrt().recip();
-        x * scale * along(&self.gain, M, x)
+        divided(x, M, self.epsilon) * along(&self.gain, M, x)
     }
 }
 
@@ -246,8 +274,15 @@ impl<T: BaseTensor, E: Float> BatchNorm<T, E> {
         let axes: Vec<usize> = (0..D).filter(|axis| *axis != 1).collect();
         let sums = ops::Linear::sum(shape, &axes);
         let mean_of = |x: &Tensor<T, D, E>| Tensor::<T, 1, E>::from_raw(x.raw().linear(&sums)).scale(1.0 / n as f64);
-        let mean = mean_of(x);
-        let centered = x - along(&mean, 1, x);
+        // As in `centered` of tensors: the first number of each channel is subtracted first.
+        let mut first = x.stop_gradient().into_raw();
+        for axis in axes.iter().rev() {
+            first = first.linear(&ops::Linear::row(first.shape(), *axis, 0));
+        }
+        let first = Tensor::<T, 1, E>::from_raw(first);
+        let moved = x - along(&first, 1, x);
+        let rest = mean_of(&moved);
+        let (mean, centered) = (&first + &rest, &moved - along(&rest, 1, x));
         let variance = mean_of(&centered.square());
         let y = self.scaled(&centered, &variance);
         let average = |old: &Tensor<T, 1, E>, new: &Tensor<T, 1, E>, weight: f64| {

@@ -7,7 +7,7 @@ use std::f64::consts::{LN_2, PI, TAU};
 
 use super::loose::{Loose, positive};
 use crate::base::BaseTensor;
-use crate::dtype::Float;
+use crate::dtype::{DType, Float};
 use crate::ops::{Binary, Unary};
 
 /// `ln sqrt(2 pi)`.
@@ -103,8 +103,8 @@ pub(super) fn student_t<T: BaseTensor, E: Float>(
     let more = halves.shift(0.5);
     let norm = more.lgamma() - halves.lgamma() - df.ln().scale(0.5) - scale.ln();
     let norm = wrong.impossible(&norm.shift(summands.number(-0.5 * ln_pi())));
-    let (z, far) = near(x, location, &scale, Unary::Square);
-    far.impossible(&(norm - more * (z.square() * df.recip()).map(Unary::Log1p)))
+    let (z, far) = near(x, location, &scale);
+    far.impossible(&(norm - more * log1p_square(&(z * df.map(Unary::Sqrt).recip()))))
 }
 
 #[track_caller]
@@ -116,21 +116,34 @@ pub(super) fn cauchy<T: BaseTensor, E: Float>(
 ) -> Value<T, E> {
     let ([scale], wrong) = positive([scale]);
     let norm = wrong.impossible(&scale.ln().neg().shift(summands.number(-ln_pi())));
-    let (z, far) = near(x, location, &scale, Unary::Square);
-    far.impossible(&(norm - z.square().map(Unary::Log1p)))
+    let (z, far) = near(x, location, &scale);
+    far.impossible(&(norm - log1p_square(&z)))
 }
 
-/// Distances in units of a scale, 0 where the size of a distance (its absolute value, or its square) is infinite, and
-/// the mask of these places.
+/// `ln(1 + z^2)`, without overflow of the square: a large number is scaled by a power of two, and 1 is nothing beside its
+/// square.
+#[track_caller]
+fn log1p_square<T: BaseTensor, E: Float>(z: &Value<T, E>) -> Value<T, E> {
+    // The square of a number below the bound is finite, and that of a scaled number is at least 1/4.
+    let (bound, scale, log) = match E::DTYPE {
+        DType::F32 => (2f64.powi(63), 2f64.powi(-64), 128.0 * LN_2),
+        DType::F64 | DType::I64 | DType::Bool => (2f64.powi(511), 2f64.powi(-512), 1024.0 * LN_2),
+    };
+    let far = Loose::number(bound).lt(&z.map(Unary::Abs));
+    let choose = |then: f64, otherwise: f64| far.select(&Loose::number(then), &Loose::number(otherwise));
+    let square = (z * choose(scale, 1.0)).square();
+    (square - choose(1.0, 0.0)).map(Unary::Log1p) + choose(log, 0.0)
+}
+
+/// Distances in units of a scale, 0 where a distance is infinite, and the mask of these places.
 #[track_caller]
 fn near<T: BaseTensor, E: Float>(
     x: &Value<T, E>,
     location: &Value<T, E>,
     scale: &Value<T, E>,
-    size: Unary,
 ) -> (Value<T, E>, Loose<T, bool>) {
     let (distance, inverse) = (x - location, scale.recip());
-    let far = (&distance * &inverse).map(size).eq(&Loose::number(f64::INFINITY));
+    let far = (&distance * &inverse).map(Unary::Abs).eq(&Loose::number(f64::INFINITY));
     (far.select(&Loose::number(0.0), &distance) * inverse, far)
 }
 
@@ -143,7 +156,7 @@ pub(super) fn laplace<T: BaseTensor, E: Float>(
 ) -> Value<T, E> {
     let ([scale], wrong) = positive([scale]);
     let norm = wrong.impossible(&scale.ln().neg().shift(summands.number(-LN_2)));
-    let (z, far) = near(x, location, &scale, Unary::Abs);
+    let (z, far) = near(x, location, &scale);
     far.impossible(&(norm - z.map(Unary::Abs)))
 }
 
@@ -156,7 +169,7 @@ pub(super) fn logistic<T: BaseTensor, E: Float>(
     let ([scale], wrong) = positive([scale]);
     let norm = wrong.impossible(&scale.ln().neg());
     // The density is `sigmoid(z) sigmoid(-z) / scale`.
-    let (z, far) = near(x, location, &scale, Unary::Abs);
+    let (z, far) = near(x, location, &scale);
     far.impossible(&(norm - z.softplus() - z.neg().softplus()))
 }
 
@@ -220,7 +233,8 @@ pub(super) fn beta<T: BaseTensor, E: Float>(x: &Value<T, E>, a: &Value<T, E>, b:
     let norm = wrong.impossible(&((&a + &b).lgamma() - a.lgamma() - b.lgamma()));
     let (x, outside) = Support::Unit.of(x);
     let (left, right) = (x.ln(), x.neg().map(Unary::Log1p));
-    outside.impossible(&(a.shift(-1.0).times(&left) + b.shift(-1.0).times(&right) + norm))
+    // With both parameters 1 no product has the outcome left, but a NaN stays a NaN.
+    outside.impossible(&(a.shift(-1.0).times(&left) + b.shift(-1.0).times(&right) + (norm + x.scale(0.0))))
 }
 
 #[track_caller]
@@ -262,6 +276,8 @@ pub(super) fn binomial_logit<T: BaseTensor, E: Float>(
     let y = outside.select(&Loose::number(0.0), y);
     let failures = outside.select(&Loose::number(0.0), &(trials - &y));
     let kernel = (y.times(&logit.neg().softplus()) + failures.times(&logit.softplus())).neg();
+    // Without a trial no product has the logit, but a NaN stays a NaN.
+    let kernel = logit.eq(logit).select(&kernel, logit);
     outside.impossible(&match summands {
         Summands::Kernel => kernel,
         Summands::Whole => kernel + (log_factorial(&(&y + &failures)) - log_factorial(&y) - log_factorial(&failures)),

@@ -95,7 +95,8 @@ where
     let outside = x.lt(&Loose::number(0.0)) | Loose::number(f64::INFINITY).eq(&x);
     let x = outside.select(&Loose::number(0.5), &x);
     let ([alpha], wrong) = positive([&alpha]);
-    let terms = alpha.shift(-1.0).times(&x.ln());
+    // With a parameter of 1 the product does not have the outcome, but a NaN stays a NaN.
+    let terms = alpha.shift(-1.0).times(&x.ln()) + x.scale(0.0);
     // No sum of infinities of both signs.
     let low = terms.eq(&Loose::number(f64::NEG_INFINITY));
     let terms = low.select(&Loose::number(0.0), &terms).tensor::<D>(&shape);

@@ -219,7 +219,8 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     }
 
     /// Power with an integer exponent, by repeated squaring: exact where the products are, defined for
-    /// negative bases, 1 for exponent 0.
+    /// negative bases, 1 for exponent 0. For negative exponents it is a power of the reciprocal, so that neither the
+    /// power nor its derivative is out of range midway.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -229,7 +230,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     #[track_caller]
     pub fn powi(&self, n: i32) -> Self {
         let mut rest = n.unsigned_abs();
-        let mut square = self.clone();
+        let mut square = if n < 0 { self.recip() } else { self.clone() };
         let mut product: Option<Self> = None;
         while rest > 0 {
             if rest & 1 == 1 {
@@ -240,8 +241,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
                 square = square.square();
             }
         }
-        let power = product.unwrap_or_else(|| Tensor::ones(self.shape()));
-        if n < 0 { power.recip() } else { power }
+        product.unwrap_or_else(|| Tensor::ones(self.shape()))
     }
 
     /// `c * self`: the product with a literal in code that is generic in `E`.

@@ -38,7 +38,8 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     #[track_caller]
     pub fn gelu_tanh(&self) -> Self {
         // (1 + tanh u) / 2 is sigmoid(2 u), which does not cancel; sqrt(2 / pi) is sqrt(1 / 2) times 2 / sqrt(pi).
-        let cubic = self.square().scale(0.044715).shift(1.0) * self;
+        // Where the square overflows the derivative of the sigmoid is 0, and so is its product with the square.
+        let cubic = self.square().scale(0.044715).shift(1.0).binary(Binary::MulNoNan, self);
         self * cubic.scale(SQRT_2 * FRAC_2_SQRT_PI).sigmoid()
     }
 

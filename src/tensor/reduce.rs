@@ -220,7 +220,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     /// ```
     #[track_caller]
     pub fn var(&self) -> Tensor<T, 0, E> {
-        self.plus(&-self.mean()).square().mean()
+        self.flatten().var_axis(0)
     }
 
     /// The population variance of each line along `axis`, see [`var`](Tensor::var).
@@ -239,7 +239,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
         Rank<D>: Above<M>,
     {
         check_axis("var_axis", axis, self.raw().shape());
-        (self - self.spread(axis, &self.mean_axis(axis))).square().mean_axis(axis)
+        self.centered(axis).square().mean_axis(axis)
     }
 
     /// The Euclidean norm: the root of the sum of all squares, without intermediate overflow. The derivative is
@@ -261,6 +261,23 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
         let x: Self = Tensor::from_raw(arithmetic::div_op::<T, E>(self.raw(), &repeated(&unit, self.raw().shape())));
         let sum = x.dot(&x);
         sum.gt(E::ZERO).select(sum.sqrt(), sum.stop_gradient()) * unit
+    }
+
+    /// The distances of all elements from the mean of their line along `axis`.
+    ///
+    /// The first element of the line is subtracted before the mean is computed, so that far from 0 the rounding of the
+    /// mean is that of the distances. For derivatives it is a constant, since the distances do not depend on it.
+    #[track_caller]
+    pub(crate) fn centered<const M: usize>(&self, axis: usize) -> Self
+    where
+        Rank<D>: Above<M>,
+    {
+        if self.raw().shape()[axis] == 0 {
+            return self.clone();
+        }
+        let first: Tensor<T, M, E> = self.stop_gradient().view(&Linear::row(self.raw().shape(), axis, 0));
+        let moved = self - self.spread(axis, &first);
+        &moved - self.spread(axis, &moved.mean_axis::<M>(axis))
     }
 
     /// One value for each line along `axis`, broadcast to the shape of `self`.
@@ -302,8 +319,8 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     /// derivative is the softmax.
     ///
     /// `-inf` for a line of `-inf` alone or without elements, with derivative 0; `inf` if an element is `inf`, with
-    /// derivative NaN, unless the line has two elements: for them the derivative is that of
-    /// [`logaddexp`](Tensor::logaddexp), 1 and 0.
+    /// derivative 0, unless the line has two elements: for them the derivative is that of
+    /// [`logaddexp`](Tensor::logaddexp), 1 and 0. NaN, with derivative NaN, if an element is NaN.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -322,7 +339,9 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
         }
         let (x, top) = self.shifted("logsumexp_axis", axis);
         let total: Tensor<T, M, E> = x.exp().sum_axis(axis);
-        total.gt(E::ZERO).select(total.ln(), total.stop_gradient().ln()) + top
+        // Where the sum is 0 its logarithm has derivative 0; a NaN keeps its derivative.
+        let log: Tensor<T, M, E> = total.ln();
+        total.eq(E::ZERO).select(log.stop_gradient(), &log) + top
     }
 
     /// [`logsumexp_axis`](Self::logsumexp_axis) of lines of two elements, which one operation computes.
@@ -335,7 +354,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
         // Two elements of `-inf` have no difference: `logaddexp` gets another number in place of one of them, so that
         // derivatives are 0 at every order.
         let top = a.max(&b).stop_gradient();
-        let some = top.gt(E::neg_infinity());
+        let some = top.ne(E::neg_infinity());
         let y = a.logaddexp(some.select(&b, E::ZERO));
         some.select(&y, &top)
     }

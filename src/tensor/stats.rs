@@ -64,7 +64,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     /// ```
     #[track_caller]
     pub fn var_ddof(&self, ddof: usize) -> Tensor<T, 0, E> {
-        self.plus(&-self.mean()).square().sum() / divisor::<E>(self.size(), ddof)
+        self.flatten().var_axis_ddof(0, ddof)
     }
 
     /// The variance of each line along `axis`, which disappears, see [`var_ddof`](Tensor::var_ddof).
@@ -82,8 +82,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
         Rank<D>: Above<M>,
     {
         check_axis("var_axis_ddof", axis, self.raw().shape());
-        let squares = (self - self.spread(axis, &self.mean_axis(axis))).square();
-        squares.sum_axis(axis) / divisor::<E>(self.raw().shape()[axis], ddof)
+        self.centered(axis).square().sum_axis(axis) / divisor::<E>(self.raw().shape()[axis], ddof)
     }
 
     /// The population standard deviation of all elements: the root of [`var`](Tensor::var). The derivative is
@@ -95,7 +94,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     /// ```
     #[track_caller]
     pub fn std(&self) -> Tensor<T, 0, E> {
-        root(&self.var())
+        self.flatten().std_axis(0)
     }
 
     /// The standard deviation of each line along `axis`, which disappears, see [`std`](Tensor::std).
@@ -113,7 +112,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
         Rank<D>: Above<M>,
     {
         check_axis("std_axis", axis, self.raw().shape());
-        root(&self.var_axis(axis))
+        self.std_axis_ddof(axis, 0)
     }
 
     /// The standard deviation of all `n` elements with divisor `n - ddof`, the root of [`var_ddof`](Tensor::var_ddof):
@@ -126,7 +125,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     /// ```
     #[track_caller]
     pub fn std_ddof(&self, ddof: usize) -> Tensor<T, 0, E> {
-        root(&self.var_ddof(ddof))
+        self.flatten().std_axis_ddof(0, ddof)
     }
 
     /// The standard deviation of each line along `axis`, which disappears, see [`std_ddof`](Tensor::std_ddof).
@@ -144,7 +143,8 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
         Rank<D>: Above<M>,
     {
         check_axis("std_axis_ddof", axis, self.raw().shape());
-        root(&self.var_axis_ddof(axis, ddof))
+        let n = self.raw().shape()[axis];
+        self.centered(axis).root_of_squares(axis, Some(divisor::<E>(n, ddof)))
     }
 }
 
@@ -178,15 +178,28 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
         match order {
             Norm::One => self.abs().sum_axis(axis),
             Norm::Infinity => self.abs().max_axis(axis),
-            Norm::Two => {
-                // Elements are divided by the largest absolute value of their line. For derivatives this scale may be a
-                // constant, since the result does not depend on it.
-                let top: Tensor<T, M, E> = self.stop_gradient().abs().max_axis(axis);
-                let unit = (top.gt(E::ZERO) & top.lt(E::infinity())).select(&top, E::ONE);
-                let x = self / self.spread(axis, &unit);
-                root(&x.square().sum_axis(axis)) * unit
-            }
+            Norm::Two => self.root_of_squares(axis, None),
         }
+    }
+
+    /// The root of the sum of the squares of each line along `axis`, or of that sum divided by a number, without
+    /// intermediate overflow.
+    #[track_caller]
+    fn root_of_squares<const M: usize>(&self, axis: usize, divisor: Option<E>) -> Tensor<T, M, E>
+    where
+        Rank<D>: Above<M>,
+    {
+        if self.raw().shape()[axis] == 0 {
+            let sum: Tensor<T, M, E> = self.sum_axis(axis);
+            return divisor.map_or_else(|| sum.clone(), |c| &sum / c);
+        }
+        // Elements are divided by the largest absolute value of their line. For derivatives this scale may be a
+        // constant, since the result does not depend on it.
+        let top: Tensor<T, M, E> = self.stop_gradient().abs().max_axis(axis);
+        let unit = (top.gt(E::ZERO) & top.lt(E::infinity())).select(&top, E::ONE);
+        let x = self / self.spread(axis, &unit);
+        let sum: Tensor<T, M, E> = x.square().sum_axis(axis);
+        root(&divisor.map_or_else(|| sum.clone(), |c| &sum / c)) * unit
     }
 }
 

@@ -5,7 +5,7 @@ use crate::array::Array;
 use crate::base::BaseTensor;
 use crate::dtype::DType;
 use crate::ops::{Binary, Contract, Linear, Unary};
-use crate::tensor::{Condition, Tensor, stretch};
+use crate::tensor::{Condition, Tensor, stack, stretch};
 
 /// Arithmetic on trees, for optimizers.
 ///
@@ -201,8 +201,8 @@ pub trait TreeMath<T: BaseTensor>: Tree<T, With<T> = Self> {
         Tensor::from_raw(total.unwrap_or_else(|| T::zeros(&[], DType::F64)))
     }
 
-    /// The Euclidean norm `sqrt(dot(self, self))`. At norm 0 the derivative is that of `sqrt`: zero for a zero
-    /// cotangent, and not finite for any other.
+    /// The Euclidean norm: the root of the sum of the squares of all elements of the float leaves, without intermediate
+    /// overflow. The derivative is `x / |x|`, by convention 0 if all elements are 0.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -211,7 +211,13 @@ pub trait TreeMath<T: BaseTensor>: Tree<T, With<T> = Self> {
     /// ```
     #[track_caller]
     fn norm(&self) -> Tensor<T, 0> {
-        Tensor::from_raw(self.dot(self).raw().unary(Unary::Sqrt))
+        let norms: Vec<Tensor<T, 0>> =
+            self.leaves().into_iter().filter(|leaf| leaf.dtype().is_float()).map(length).collect();
+        match &norms[..] {
+            [] => Tensor::zeros([]),
+            [norm] => norm.clone(),
+            norms => stack::<T, 0, 1, f64>(norms).norm(),
+        }
     }
 }
 
@@ -248,6 +254,16 @@ pub fn cond<T: BaseTensor, P: Tree<T, With<T> = P>>(condition: impl Condition<T>
 /// `c` in the shape and element type of a leaf.
 fn like<T: BaseTensor>(leaf: &T, c: f64) -> T {
     T::constant(Array::full_as(leaf.shape(), leaf.dtype(), c))
+}
+
+/// The Euclidean norm of a float tensor, as `f64`.
+#[track_caller]
+fn length<T: BaseTensor>(leaf: T) -> Tensor<T, 0> {
+    let line = leaf.linear(&Linear::reshape(leaf.shape(), &[leaf.shape().iter().product()]));
+    match line.dtype() {
+        DType::F32 => Tensor::<T, 1, f32>::from_raw(line).norm().cast(),
+        DType::F64 | DType::I64 | DType::Bool => Tensor::<T, 1>::from_raw(line).norm(),
+    }
 }
 
 /// The inner product of two float tensors of one shape, as `f64`.

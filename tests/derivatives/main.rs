@@ -47,6 +47,7 @@ mod modes;
 mod ode;
 mod optim;
 mod outside;
+mod ranges;
 mod repeat;
 mod repeated;
 mod saved;

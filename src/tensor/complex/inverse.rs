@@ -109,7 +109,11 @@ impl<T: BaseTensor, const D: usize, E: Float> Complex<T, D, E> {
         let log =
             near.select(x.scale(4.0).ln() - distance.ln().scale(2.0), (x.scale(4.0) / &distance / &distance).log1p());
         let re = log.scale(0.25) * sign;
-        let im = y.scale(2.0).atan2((-&x).shift(1.0) * x.shift(1.0) - y.square()).scale(0.5);
+        // An angle does not depend on the lengths: those of large numbers are scaled, so that no square overflows.
+        let large = x.stop_gradient().max(y.stop_gradient().abs());
+        let unit = large.gt(E::of_f64(2f64.powi(30))).select(&large, E::ONE);
+        let adjacent = (-&x).shift(1.0) / &unit * x.shift(1.0) - y / &unit * y;
+        let im = (y.scale(2.0) / unit).atan2(adjacent).scale(0.5);
         Complex { re, im }
     }
 }
