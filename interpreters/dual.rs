@@ -139,7 +139,7 @@ impl<T: BaseTensor> Moving<T> for Dual<T> {
 
 /// A partial times a tangent.
 fn scaled<T: BaseTensor>(partial: Partial<T>, tangent: &T, care: Care) -> T {
-    guarded::times(partial.guard, partial.value.as_ref(), tangent, care)
+    guarded::scaled(&partial, tangent, care)
 }
 
 /// The sum of two tangents of one level.

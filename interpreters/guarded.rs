@@ -15,7 +15,9 @@ use smallvec::SmallVec;
 use crate::array::{Array, Values};
 use crate::base::BaseTensor;
 use crate::dtype::DType;
-use crate::ops::{Binary, Compare, Contract, Course, Discrete, FINITE, Guard, Linear, Property, REALS, Unary, View};
+use crate::ops::{
+    Binary, Compare, Contract, Course, Discrete, FINITE, Guard, Linear, Partial, Property, REALS, Unary, View,
+};
 use crate::program::repeat::like;
 use crate::shape::{Shape, size};
 
@@ -29,7 +31,8 @@ pub(super) fn has_poles(op: Unary) -> bool {
 /// Whether the values of an operation can be infinite or NaN at finite arguments, apart from overflow.
 pub(super) fn has_poles_of_two(op: Binary) -> bool {
     match op {
-        Binary::Div | Binary::Pow | Binary::PowLessOne | Binary::RecipReal | Binary::Polygamma => true,
+        Binary::Div | Binary::DivNoNan | Binary::Pow | Binary::PowLessOne => true,
+        Binary::RecipReal | Binary::Polygamma => true,
         Binary::Add | Binary::Sub | Binary::Mul | Binary::MulNoNan | Binary::Atan2 | Binary::Hypot => false,
         Binary::Copysign | Binary::Min | Binary::Max | Binary::LogAddExp => false,
     }
@@ -76,6 +79,15 @@ pub(super) fn times<T: BaseTensor>(guard: Guard, p: Option<&T>, ct: &T, care: Ca
             Guard::Singular.times(Some(p), ct)
         }
         Some(_) | None => guard.times(p, ct),
+    }
+}
+
+/// The product of a partial, factor by factor, and a tangent or cotangent.
+pub(super) fn scaled<T: BaseTensor>(partial: &Partial<T>, ct: &T, care: Care) -> T {
+    let product = times(partial.guard, partial.value.as_ref(), ct, care);
+    match &partial.then {
+        Some(next) => scaled(next, &product, care),
+        None => product,
     }
 }
 

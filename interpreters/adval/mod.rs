@@ -138,14 +138,22 @@ impl<T: BaseTensor> ADVal<T> {
         Factor { value: self.primal.clone(), id: self.id }
     }
 
-    /// The product of a partial and the tangent of a term; `operands` are the ids of both operands of the operation.
-    #[inline]
+    /// The product of a partial and the tangent of a term; `operands` are the ids of both operands of the operation, and
+    /// `of` is its result. The product of a partial of two factors is one more term.
     fn term(
         to: &Rc<SharedTerm<T>>,
         partial: Partial<T>,
         operands: [Id; 2],
         steep: bool,
+        of: &T,
     ) -> Edge<Factor<T>, Rc<SharedTerm<T>>> {
+        let to = match partial.then {
+            Some(next) => {
+                let next = ADVal::term(to, *next, operands, steep, of);
+                SharedTerm::new(fresh(), of, Delta::Scale(next))
+            }
+            None => to.clone(),
+        };
         let origin = partial.origin;
         let factor = partial.value.map(|value| {
             let id = match origin {
@@ -155,7 +163,7 @@ impl<T: BaseTensor> ADVal<T> {
             };
             Factor { value, id }
         });
-        Edge { guard: partial.guard, factor, to: to.clone(), steep }
+        Edge { guard: partial.guard, factor, to, steep }
     }
 }
 
@@ -259,7 +267,7 @@ impl<T: BaseTensor> BaseTensor for ADVal<T> {
         let Some(node) = &self.node else { return ADVal::constant_of(y).poles_if(poles) };
         // No closure here, so that a derivative that does not exist is reported at the caller's line.
         let before = T::attribute(y.site());
-        let term = ADVal::term(node, op.derivative(&self.primal, &y), [self.id; 2], op.is(Property::Steep));
+        let term = ADVal::term(node, op.derivative(&self.primal, &y), [self.id; 2], op.is(Property::Steep), &y);
         T::attribute(before);
         ADVal::of(y, Delta::Scale(term)).poles_if(poles)
     }
@@ -271,8 +279,8 @@ impl<T: BaseTensor> BaseTensor for ADVal<T> {
         // A guarded product is finite where one factor is zero and the other, which is its partial, infinite.
         let steep = |poles: bool| op.is(Property::Steep) || (op == Binary::MulNoNan && poles);
         let poles = self.poles || other.poles || guarded::has_poles_of_two(op);
-        let left = |node| ADVal::term(node, op.partial_left(x, y, &z), operands, steep(other.poles));
-        let right = |node| ADVal::term(node, op.partial_right(x, y, &z), operands, steep(self.poles));
+        let left = |node| ADVal::term(node, op.partial_left(x, y, &z), operands, steep(other.poles), &z);
+        let right = |node| ADVal::term(node, op.partial_right(x, y, &z), operands, steep(self.poles), &z);
         let delta = match (&self.node, &other.node) {
             (None, None) => return ADVal::constant_of(z).poles_if(poles),
             (Some(node), None) => attributed::<T, _>(z.site(), || Delta::Scale(left(node))),

@@ -172,6 +172,22 @@ impl Interval {
         self.corners(other, quotient).or_nan(infinite)
     }
 
+    /// `x / y`, and 0 where `x` is 0; all numbers if the divisor may be zero.
+    pub(super) fn guarded_quotient(self, other: Interval) -> Interval {
+        let is_zero = self.known() == Some(0.0);
+        let zero = Interval::point(0.0);
+        if is_zero {
+            return zero;
+        }
+        if other.holds(0.0) {
+            // 0 / 0 is 0.
+            let infinite = self.has_infinity() && other.has_infinity();
+            return LINE.or_nan(self.nan || other.nan || infinite);
+        }
+        let quotient = self.quotient(other).or_nan(self.nan || other.nan);
+        if self.holds(0.0) { quotient.hull(zero) } else { quotient }
+    }
+
     /// `x x`.
     pub(super) fn square(self) -> Interval {
         let [least, largest] = self.magnitudes();

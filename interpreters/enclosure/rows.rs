@@ -112,6 +112,7 @@ pub(super) fn binary(op: Binary, x: Interval, y: Interval, dtype: DType) -> Inte
         Binary::Mul => x.product(y),
         Binary::MulNoNan => return x.guarded_product(y).widened(0, dtype),
         Binary::Div => x.quotient(y),
+        Binary::DivNoNan => return x.guarded_quotient(y).widened(0, dtype),
         Binary::Pow => power(x, y, dtype),
         Binary::PowLessOne => power(x, added(y, Interval::point(-1.0), dtype), dtype).widened(4, dtype),
         Binary::Atan2 => angle(x, y, dtype),
@@ -143,7 +144,7 @@ pub(super) fn binary(op: Binary, x: Interval, y: Interval, dtype: DType) -> Inte
 /// Whether a binary function has a pole, a branch cut or a jump in the two intervals.
 fn jumps_at_zero(op: Binary, x: Interval, y: Interval) -> bool {
     match op {
-        Binary::Div => y.holds(0.0),
+        Binary::Div | Binary::DivNoNan => y.holds(0.0),
         // The branch cut; the function of ordinate and abscissa.
         Binary::Atan2 => x.holds(0.0) && y.lo <= 0.0,
         Binary::Copysign => y.holds(0.0) || y.nan,
@@ -166,7 +167,7 @@ pub(super) fn of_itself(op: Binary, x: Interval, dtype: DType) -> Option<Interva
         Binary::Div => Some(Interval::point(1.0).or_nan(nan || x.holds(0.0))),
         Binary::Min | Binary::Max => Some(x),
         Binary::Add | Binary::Pow | Binary::PowLessOne | Binary::Atan2 | Binary::RecipReal => None,
-        Binary::Hypot | Binary::Copysign | Binary::LogAddExp | Binary::Polygamma => None,
+        Binary::DivNoNan | Binary::Hypot | Binary::Copysign | Binary::LogAddExp | Binary::Polygamma => None,
     }
 }
 

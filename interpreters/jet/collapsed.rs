@@ -293,10 +293,9 @@ impl<T: BaseTensor> BaseTensor for Collapsed<T> {
         Collapsed::made(y.clone(), &[self], || {
             let Some(c) = &self.moving else { return (None, None) };
             let partial = op.derivative(x, &y);
-            let value = partial.value.as_ref();
             let care = self.care();
-            let first = guarded::times(partial.guard, value.map(repeated).as_ref(), &c.first, care);
-            let linear = c.second.as_ref().map(|c| guarded::times(partial.guard, value, c, care));
+            let first = guarded::scaled(&partial.map(&repeated), &c.first, care);
+            let linear = c.second.as_ref().map(|c| guarded::scaled(&partial, c, care));
             // Half of the second derivative: the series of the row along a line of slope 1.
             let one = T::constant(Array::full_as(x.shape(), x.dtype(), 1.0));
             let line = [vec![Some(x.clone()), Some(one), None]];
@@ -331,6 +330,7 @@ impl<T: BaseTensor> BaseTensor for Collapsed<T> {
             }),
             Binary::Div => self.quotient(z, other),
             Binary::MulNoNan
+            | Binary::DivNoNan
             | Binary::Pow
             | Binary::PowLessOne
             | Binary::Atan2

@@ -56,6 +56,8 @@ fn row(op: &Op<NodeId>, dtype: DType) -> Row {
     };
     let mut values = Vec::new();
     let mut of = |partial: Partial<Term>| {
+        // A coefficient of a product is linear in the coefficients of each factor, so the partial is one factor.
+        let partial = partial.factor();
         let at = partial.value.map(|value| {
             values.push(value);
             values.len() - 1
@@ -199,7 +201,7 @@ impl<T: BaseTensor> System<T> {
             work.extend(operands(&op).into_iter().map(|a| (a, order)));
             let is_row = match op {
                 Op::Unary(..) => true,
-                Op::Binary(op, ..) => !matches!(op, Binary::Mul | Binary::MulNoNan | Binary::Div),
+                Op::Binary(op, ..) => !matches!(op, Binary::Mul | Binary::MulNoNan | Binary::Div | Binary::DivNoNan),
                 Op::Input(_) | Op::Constant(_) | Op::Discrete(..) | Op::Select(_) | Op::Linear(..) => false,
                 Op::Contract(..) | Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) | Op::Concat(..) => false,
                 Op::Loop(_) | Op::Call(..) | Op::Custom(..) | Op::Output(..) => false,
@@ -263,9 +265,11 @@ impl<T: BaseTensor> System<T> {
             }
             Op::Unary(op, a) if k == 0 => Some(value(a).unary(*op)),
             Op::Binary(op, a, b) if k == 0 => Some(value(a).binary(*op, value(b))),
-            Op::Binary(Binary::Div, a, b) => {
+            Op::Binary(op @ (Binary::Div | Binary::DivNoNan), a, b) => {
+                // What a guarded quotient of 0 hides is not in its coefficients either.
+                let times = if *op == Binary::Div { Binary::Mul } else { Binary::MulNoNan };
                 let (a, b) = (*a, *b);
-                self.quotient(id, (a, b), k)
+                self.quotient(id, (a, b), times, k)
             }
             Op::Unary(..) | Op::Binary(..) => self.chain(id, k),
             Op::Discrete(op, args) => {
@@ -289,9 +293,11 @@ impl<T: BaseTensor> System<T> {
 
     /// Coefficient `k > 0` of `z = x / y`. Since `z y = x`, it is `(x_k - sum_j y_j z_(k - j)) / y_0` with `j` from 1
     /// to `k`, and 0 where that numerator is 0.
-    fn quotient(&mut self, id: NodeId, (x, y): (NodeId, NodeId), k: usize) -> Option<T> {
+    fn quotient(&mut self, id: NodeId, (x, y): (NodeId, NodeId), times: Binary, k: usize) -> Option<T> {
         let known = |a: NodeId| &self.all[a as usize].known[..];
-        let product = convolved(&known(y)[1..], known(id), k - 1, |y, z| guarded::product(y, z, self.care));
+        let product = convolved(&known(y)[1..], known(id), k - 1, |y, z| {
+            if times == Binary::MulNoNan { y.binary(times, z) } else { guarded::product(y, z, self.care) }
+        });
         let rest = match (&known(x)[k], product) {
             (Some(x), Some(product)) => x.binary(Binary::Sub, &product),
             (Some(x), None) => x.clone(),

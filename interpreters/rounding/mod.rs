@@ -178,7 +178,7 @@ fn jumps(op: Binary, [x, y]: [Span; 2], [of_x, of_y]: [f64; 2]) -> bool {
     let zero = |x: Span| x.lower <= 0.0 && x.upper >= 0.0;
     match op {
         Binary::Add | Binary::Sub | Binary::Mul | Binary::Div | Binary::RecipReal | Binary::Hypot => false,
-        Binary::Min | Binary::Max | Binary::LogAddExp | Binary::MulNoNan => false,
+        Binary::Min | Binary::Max | Binary::LogAddExp | Binary::MulNoNan | Binary::DivNoNan => false,
         Binary::Copysign => of_y > 0.0 && zero(y),
         Binary::Atan2 => (of_x > 0.0 || of_y > 0.0) && zero(x) && y.lower <= 0.0,
         // At the base 0, and for negative ones at the exponents that are no integers.
@@ -215,7 +215,7 @@ impl<T: Bounded> BaseTensor for Rounding<T> {
 
     fn unary(&self, op: Unary) -> Self {
         let y = self.value.unary(op);
-        let partial = op.derivative(&self.value, &y);
+        let partial = op.derivative(&self.value, &y).factor();
         let mut errors = self.passed(&partial);
         // A function whose partial selects, or is a sign, gives its argument, its negation, or a constant.
         if !matches!(partial.guard, Guard::One | Guard::MinusOne | Guard::Mask) {
@@ -227,7 +227,7 @@ impl<T: Bounded> BaseTensor for Rounding<T> {
     fn binary(&self, op: Binary, other: &Self) -> Self {
         let (x, y) = (&self.value, &other.value);
         let z = x.binary(op, y);
-        let partials = [op.partial_left(x, y, &z), op.partial_right(x, y, &z)];
+        let partials = [op.partial_left(x, y, &z), op.partial_right(x, y, &z)].map(Partial::factor);
         let [of_x, of_y] = [self.errors(), other.errors()];
         let mut errors: Vec<f64> =
             self.passed(&partials[0]).into_iter().zip(other.passed(&partials[1])).map(|(a, b)| add(a, b)).collect();

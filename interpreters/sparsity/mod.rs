@@ -360,7 +360,7 @@ impl<T: BaseTensor> BaseTensor for Sparsity<T> {
         // An unknown factor may depend on inputs, even if it has no derivative.
         let linear = matches!(op, Binary::Add | Binary::Sub)
             || (product && (self.known.is_some() || other.known.is_some()))
-            || (op == Binary::Div && other.known.is_some());
+            || (matches!(op, Binary::Div | Binary::DivNoNan) && other.known.is_some());
         // If a known factor is zero, the product is a constant zero.
         let zeros = if product { self.zeros_of().or_else(|| other.zeros_of()) } else { None };
         match &zeros {

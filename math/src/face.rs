@@ -31,6 +31,8 @@ macro_rules! faces {
         recip(x);
         /// `x^2`.
         square(x);
+        /// `1 - x^2`.
+        one_minus_square(x);
         /// The square root; NaN below 0.
         sqrt(x);
         /// The largest integer that is not above `x`.
@@ -73,6 +75,8 @@ macro_rules! faces {
         logaddexp(x, y);
         /// The product; 0 if one factor is, whatever the other one is.
         mul_no_nan(x, y);
+        /// The quotient; 0 if the dividend is, whatever the divisor is.
+        div_no_nan(x, y);
         /// `ln x`; `-inf` at 0 and NaN below.
         ln(x);
         /// `ln (1 + x)`, accurate near 0; `-inf` at -1 and NaN below.

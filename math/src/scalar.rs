@@ -26,6 +26,8 @@ everywhere! {
     recip: |x; E, M| E::literal(1.0) / x;
     /// `x^2`.
     square: |x; E, M| x * x;
+    /// `1 - x^2`.
+    one_minus_square: |x; E, M| (E::literal(1.0) - x) * (E::literal(1.0) + x);
     /// The square root; NaN below 0.
     sqrt: |x; E, M| x.root();
     /// -1, 0 or 1 by the sign of `x`; NaN for NaN, 0 for both zeros.
@@ -67,6 +69,8 @@ everywhere! {
     logaddexp: |x, y; E, M| derived::logaddexp::<E, M>(x, y);
     /// The product; 0 if one factor is, whatever the other one is.
     mul_no_nan: |x, y; E, M| if x == E::literal(0.0) || y == E::literal(0.0) { E::literal(0.0) } else { x * y };
+    /// The quotient; 0 if the dividend is, whatever the divisor is.
+    div_no_nan: |x, y; E, M| if x == E::literal(0.0) { E::literal(0.0) } else { x / y };
 }
 
 /// Functions that have the same bits on every machine.

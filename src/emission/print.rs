@@ -530,7 +530,8 @@ impl<'a, L: Spelling> CodePrinter<'a, L> {
                 let a = self.expr(a);
                 self.language.absolute(a, dtype)
             }
-            Unary::Sqrt
+            Unary::OneMinusSquare
+            | Unary::Sqrt
             | Unary::Exp
             | Unary::Ln
             | Unary::Log1p

@@ -18,6 +18,11 @@ impl Region {
                 self.binary("divide", &one, x)
             }
             Unary::Square => self.binary("multiply", x, x),
+            Unary::OneMinusSquare => {
+                let one = self.like(1.0, x);
+                let (below, above) = (self.binary("subtract", &one, x), self.binary("add", &one, x));
+                self.binary("multiply", &below, &above)
+            }
             Unary::Sqrt => self.unary("sqrt", x),
             Unary::Exp => self.unary("exponential", x),
             Unary::Ln => self.unary("log", x),
@@ -76,6 +81,11 @@ impl Region {
             Binary::Max => self.first_if("GE", x, y),
             Binary::LogAddExp => self.log_add_exp(x, y),
             Binary::Polygamma => self.polygamma(x, y),
+            Binary::DivNoNan => {
+                let is_zero = self.compare_with("EQ", x, 0.0);
+                let (zero, quotient) = (self.like(0.0, x), self.binary("divide", x, y));
+                self.select(&is_zero, &zero, &quotient)
+            }
             Binary::MulNoNan => {
                 for (factor, other) in [(x, y), (y, x)] {
                     if let Some(Composed::OfMask(mask)) = self.origin(factor) {

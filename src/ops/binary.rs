@@ -227,7 +227,7 @@ impl Binary {
     pub(crate) fn error(self) -> KernelError {
         let floats = match self {
             Binary::Add | Binary::Sub | Binary::Mul | Binary::MulNoNan | Binary::Div => 0,
-            Binary::Copysign | Binary::Min | Binary::Max => 0,
+            Binary::DivNoNan | Binary::Copysign | Binary::Min | Binary::Max => 0,
             Binary::Pow | Binary::Atan2 | Binary::Hypot => 3,
             Binary::RecipReal | Binary::LogAddExp => 5,
             Binary::PowLessOne => 8,
@@ -274,7 +274,7 @@ macro_rules! binary_rows {
             div => Div {
                 written: product("/"),
                 kernel: |x, y| x / y,
-                partials: |x, y, z| [y.map(Unary::Recip).singular(), (-z / y).singular()],
+                partials: |x, y, z| [y.clone().quotient(), (-z).singular().then(y.clone().quotient())],
                 domain: -3.0..3.0, 0.5..3.0,
                 zeros: [HandsOn, Sees],
                 properties: [Division],
@@ -421,6 +421,17 @@ macro_rules! binary_rows {
                 zeros: [Hides, Hides],
                 properties: [Arithmetic],
                 example: ([0.0, 2.0], &tensor([f64::NAN, 3.0])) => [0.0, 6.0],
+            }
+            /// Quotient that is 0 where the dividend is 0, even if the divisor is 0 or NaN there. Partials `1 / y` and
+            /// `-(x / y) / y`, which divide in the same way: guarded quotients are closed under differentiation.
+            div_no_nan => DivNoNan {
+                written: method,
+                kernel: |x, y| if x == F::ZERO { F::ZERO } else { x / y },
+                partials: |x, y, z| [y.clone().quotient(), (-z).singular().then(y.clone().quotient())],
+                domain: -3.0..3.0, 0.5..3.0,
+                zeros: [Hides, Sees],
+                properties: [Division],
+                example: ([0.0, 6.0], &tensor([0.0, 3.0])) => [0.0, 2.0],
             }
         }
     };

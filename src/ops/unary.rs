@@ -200,7 +200,7 @@ macro_rules! unary_rows {
             /// Reciprocal `1 / x`. Derivative `-1 / x^2`; infinite at 0.
             recip => Recip {
                 kernel: |x| x.recip(),
-                derivative: |_x, y| (-y.mul_no_nan(y)).singular(),
+                derivative: |_x, y| y.clone().singular().then((-y).singular()),
                 domain: 0.5..3.0,
                 graph: Falls, REALS => REALS,
                 error: 0,
@@ -217,10 +217,21 @@ macro_rules! unary_rows {
                 properties: [Even, Arithmetic, NeverMinusZero],
                 example: 3.0 => 9.0,
             }
+            /// `1 - x^2`, as the product `(1 - x) (1 + x)`, which does not cancel near the ends of `[-1, 1]`. Derivative
+            /// `-2 x`.
+            one_minus_square => OneMinusSquare {
+                kernel: |x| (F::ONE - x) * (F::ONE + x),
+                derivative: |x, _y| (-2.0 * x).plain(),
+                domain: -3.0..3.0,
+                graph: Peak(0.0), REALS => [f64::NEG_INFINITY, 1.0],
+                error: 2,
+                properties: [Even, Arithmetic, NeverMinusZero],
+                example: 0.5 => 0.75,
+            }
             /// Square root; NaN below 0. Derivative `1 / (2 sqrt x)`, infinite at 0 and NaN below.
             sqrt => Sqrt {
                 kernel: |x| x.sqrt(),
-                derivative: |_x, y| (0.5 / y).singular(),
+                derivative: |_x, y| (2.0 * y).quotient(),
                 domain: 0.5..3.0,
                 graph: Rises, POSITIVE => POSITIVE,
                 error: 0,
@@ -240,7 +251,7 @@ macro_rules! unary_rows {
             /// Natural logarithm; `-inf` at 0 and NaN below. Derivative `1 / x`, which is not NaN below 0.
             ln => Ln {
                 kernel: |x| x.ln(),
-                derivative: |x, _y| x.map(Unary::Recip).singular(),
+                derivative: |x, _y| x.clone().quotient(),
                 domain: 0.5..3.0,
                 graph: Rises, POSITIVE => REALS,
                 error: 3,
@@ -251,7 +262,7 @@ macro_rules! unary_rows {
             /// below -1.
             log1p => Log1p {
                 kernel: |x| x.ln_1p(),
-                derivative: |x, _y| (1.0 + x).map(Unary::Recip).singular(),
+                derivative: |x, _y| (1.0 + x).quotient(),
                 domain: -0.5..2.0,
                 graph: Rises, [-1.0, f64::INFINITY] => REALS,
                 error: 3,
@@ -301,7 +312,7 @@ macro_rules! unary_rows {
             /// Arc sine; NaN outside `[-1, 1]`. Derivative `1 / sqrt(1 - x^2)`, infinite at the ends and NaN outside.
             asin => Asin {
                 kernel: |x| x.asin(),
-                derivative: |x, _y| one_minus_square(x).map(Unary::Sqrt).map(Unary::Recip).singular(),
+                derivative: |x, _y| x.map(Unary::OneMinusSquare).map(Unary::Sqrt).quotient(),
                 domain: -0.8..0.8,
                 graph: Rises, UNIT => REALS,
                 error: 3,
@@ -312,7 +323,7 @@ macro_rules! unary_rows {
             /// outside.
             acos => Acos {
                 kernel: |x| x.acos(),
-                derivative: |x, _y| (-one_minus_square(x).map(Unary::Sqrt).map(Unary::Recip)).singular(),
+                derivative: |x, _y| (-x.map(Unary::OneMinusSquare).map(Unary::Sqrt)).quotient(),
                 domain: -0.8..0.8,
                 graph: Falls, UNIT => POSITIVE,
                 error: 3,
@@ -322,7 +333,7 @@ macro_rules! unary_rows {
             /// Arc tangent. Derivative `1 / (1 + x^2)`.
             atan => Atan {
                 kernel: |x| x.atan(),
-                derivative: |x, _y| (1.0 + x * x).map(Unary::Recip).plain(),
+                derivative: |x, _y| x.c(1.0).with(Binary::RecipReal, x).plain(),
                 domain: -3.0..3.0,
                 graph: Rises, REALS => REALS,
                 error: 3,
@@ -373,7 +384,7 @@ macro_rules! unary_rows {
             /// Inverse hyperbolic sine. Derivative `1 / sqrt(1 + x^2)`.
             asinh => Asinh {
                 kernel: |x| c(rows::asinh(x.as_f64())),
-                derivative: |x, _y| x.c(1.0).with(Binary::Hypot, x).map(Unary::Recip).plain(),
+                derivative: |x, _y| x.c(1.0).with(Binary::Hypot, x).quotient(),
                 domain: -3.0..3.0,
                 graph: Rises, REALS => REALS,
                 error: 5,
@@ -384,7 +395,7 @@ macro_rules! unary_rows {
             acosh => Acosh {
                 kernel: |x| c(rows::acosh(x.as_f64())),
                 // Two roots: below -1, where the function is NaN, the root of the product would be a number.
-                derivative: |x, _y| (x - 1.0).map(Unary::Sqrt).mul_no_nan(&(x + 1.0).map(Unary::Sqrt)).map(Unary::Recip).singular(),
+                derivative: |x, _y| (x - 1.0).map(Unary::Sqrt).mul_no_nan(&(x + 1.0).map(Unary::Sqrt)).quotient(),
                 domain: 1.5..3.0,
                 graph: Rises, [1.0, f64::INFINITY] => POSITIVE,
                 error: 5,
@@ -395,21 +406,22 @@ macro_rules! unary_rows {
             /// the ends and not NaN beyond.
             atanh => Atanh {
                 kernel: |x| c(rows::atanh(x.as_f64())),
-                derivative: |x, _y| one_minus_square(x).map(Unary::Recip).singular(),
+                derivative: |x, _y| x.map(Unary::OneMinusSquare).quotient(),
                 domain: -0.8..0.8,
                 graph: Rises, UNIT => REALS,
                 error: 5,
                 properties: [Odd, Transcendental],
                 example: 0.0 => 0.0,
             }
-            /// Logistic function `1 / (1 + e^-x)`, without overflow. Derivative `sigmoid(x) sigmoid(-x)`.
+            /// Logistic function `1 / (1 + e^-x)`, without overflow. Derivative `sigmoid(x) sigmoid(-x)`, as
+            /// `1 / (2 cosh(x / 2))^2`.
             sigmoid => Sigmoid {
                 kernel: |x| {
                     // The exponent is never positive, so nothing overflows.
                     let e = (-x.abs()).exp();
                     (if x < c(0.0) { e } else { F::ONE }) / (F::ONE + e)
                 },
-                derivative: |x, y| (y * (-x).map(Unary::Sigmoid)).plain(),
+                derivative: |x, _y| (0.25 * (0.5 * x).map(Unary::Sech2)).plain(),
                 domain: -3.0..3.0,
                 graph: Rises, REALS => [0.0, 1.0],
                 error: 5,
@@ -539,12 +551,6 @@ macro_rules! unary_rows {
 pub(crate) use unary_rows;
 
 unary_rows!(unary_ops);
-
-/// `1 - x^2`, factored so that it does not cancel near the ends of `[-1, 1]`; guarded, as it is part of singular
-/// partials, see [`Val::mul_no_nan`].
-fn one_minus_square<T: BaseTensor>(x: &Val<T>) -> Val<T> {
-    (1.0 - x).mul_no_nan(&(1.0 + x))
-}
 
 #[cfg(test)]
 mod tests {

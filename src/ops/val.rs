@@ -23,8 +23,8 @@ use crate::ops::{Binary, Compare, Discrete, Unary};
 /// let [x, y] = [0.0, 0.0].map(Array::scalar);
 /// // The derivative of `sqrt` at 0 is infinite, but a cotangent 0 stays 0.
 /// let slope = Unary::Sqrt.derivative(&x, &y);
-/// assert_eq!(slope.guard, Guard::Singular);
-/// assert_eq!(slope.guard.times(slope.value.as_ref(), &Array::scalar(0.0)), Array::scalar(0.0));
+/// assert_eq!(slope.guard, Guard::Quotient);
+/// assert_eq!(slope.times(&Array::scalar(0.0)), Array::scalar(0.0));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Guard {
@@ -38,6 +38,9 @@ pub enum Guard {
     Singular,
     /// `p` selects: where `p` is zero the product is zero, whatever `ct` is.
     Mask,
+    /// `p` divides: the product is `ct / p`, and zero where `ct` is zero. The quotient is in range where the reciprocal
+    /// of `p`, or its square in a second derivative, is not.
+    Quotient,
 }
 
 /// The origin of the value of a partial. A partial that is an operand keeps the id of the operand.
@@ -63,7 +66,11 @@ pub enum PartialOrigin {
     Computed,
 }
 
-/// A partial derivative: the guard, the value unless the guard determines it, and the origin of the value.
+/// A partial derivative: the guard, the value unless the guard determines it, and the origin of the value; and a second
+/// factor, if there is one.
+///
+/// Law: a partial such as `-y y` can be out of range where its product with a tangent or cotangent is not. So it stays a
+/// product, and the tangent or cotangent meets one factor after the other ([`Partial::times`]).
 ///
 /// ```
 /// use polygrad::Array;
@@ -80,16 +87,70 @@ pub struct Partial<T> {
     pub value: Option<T>,
     /// The origin of the value.
     pub origin: PartialOrigin,
+    /// The factor that multiplies the product of the first factor and a tangent or cotangent.
+    pub then: Option<Box<Partial<T>>>,
 }
 
 impl<T> Partial<T> {
     /// The constant 1.
     pub(super) fn one() -> Partial<T> {
-        Partial { guard: Guard::One, value: None, origin: PartialOrigin::Computed }
+        Partial { guard: Guard::One, value: None, origin: PartialOrigin::Computed, then: None }
     }
     /// The constant -1.
     pub(super) fn minus_one() -> Partial<T> {
-        Partial { guard: Guard::MinusOne, value: None, origin: PartialOrigin::Computed }
+        Partial { guard: Guard::MinusOne, value: None, origin: PartialOrigin::Computed, then: None }
+    }
+    /// This factor, and another one after it.
+    pub(super) fn then(self, next: Partial<T>) -> Partial<T> {
+        Partial { then: Some(Box::new(next)), ..self }
+    }
+    /// The partial with other values in place of its values.
+    pub(crate) fn map<U>(&self, f: &impl Fn(&T) -> U) -> Partial<U> {
+        Partial {
+            guard: self.guard,
+            value: self.value.as_ref().map(f),
+            origin: self.origin,
+            then: self.then.as_ref().map(|next| Box::new(next.map(f))),
+        }
+    }
+}
+
+impl<T: BaseTensor> Partial<T> {
+    /// The product of the partial and a tangent or cotangent `ct`.
+    ///
+    /// ```
+    /// use polygrad::{Array, ops::Unary};
+    /// // The derivative of `1 / x` at 1e-200 is out of range, and its product with 1e-300 is not.
+    /// let [x, y, ct] = [1e-200, 1e200, 1e-300].map(Array::scalar);
+    /// assert_eq!(Unary::Recip.derivative(&x, &y).times(&ct).item::<f64>()?.round(), -1e100f64.round());
+    /// # Ok::<(), polygrad::array::ArrayError>(())
+    /// ```
+    pub fn times(&self, ct: &T) -> T {
+        let product = self.guard.times(self.value.as_ref(), ct);
+        match &self.then {
+            Some(next) => next.times(&product),
+            None => product,
+        }
+    }
+
+    /// The partial as one factor that multiplies, which can be out of range where the product of factors is not.
+    ///
+    /// ```
+    /// use polygrad::{Array, ops::{Guard, Unary}};
+    /// let [x, y] = [2.0, 0.5].map(Array::scalar);
+    /// let partial = Unary::Recip.derivative(&x, &y).factor();
+    /// assert_eq!((partial.guard, partial.value), (Guard::Singular, Some(Array::scalar(-0.25))));
+    /// ```
+    pub fn factor(self) -> Partial<T> {
+        let first = match (self.guard, self.value) {
+            (Guard::Quotient, Some(p)) => Val(p, self.origin).map(Unary::Recip).singular(),
+            (guard, value) => Partial { guard, value, origin: self.origin, then: None },
+        };
+        let Some(next) = self.then else { return first };
+        match (first.value, next.factor().value) {
+            (Some(a), Some(b)) => computed(a).mul_no_nan(&computed(b)).singular(),
+            (Some(_) | None, None) | (None, Some(_)) => unreachable!("a product of factors has values"),
+        }
     }
 }
 
@@ -114,7 +175,10 @@ impl Guard {
             (Guard::Plain, Some(p)) => ct.binary(Binary::Mul, p),
             (Guard::Singular, Some(p)) => p.binary(Binary::MulNoNan, ct),
             (Guard::Mask, Some(p)) => ct.binary(Binary::MulNoNan, p),
-            (Guard::Plain | Guard::Singular | Guard::Mask, None) => unreachable!("a partial without a value"),
+            (Guard::Quotient, Some(p)) => ct.binary(Binary::DivNoNan, p),
+            (Guard::Plain | Guard::Singular | Guard::Mask | Guard::Quotient, None) => {
+                unreachable!("a partial without a value")
+            }
         }
     }
 }
@@ -184,7 +248,7 @@ impl<T: BaseTensor> Val<T> {
         computed(T::select(&self.0, &then.0, &otherwise.0))
     }
     fn guarded(self, guard: Guard) -> Partial<T> {
-        Partial { guard, value: Some(self.0), origin: self.1 }
+        Partial { guard, value: Some(self.0), origin: self.1, then: None }
     }
     /// A partial that multiplies without a guard.
     pub(super) fn plain(self) -> Partial<T> {
@@ -193,6 +257,10 @@ impl<T: BaseTensor> Val<T> {
     /// A partial that can be infinite or NaN at finite operands.
     pub(super) fn singular(self) -> Partial<T> {
         self.guarded(Guard::Singular)
+    }
+    /// A partial that divides.
+    pub(super) fn quotient(self) -> Partial<T> {
+        self.guarded(Guard::Quotient)
     }
     /// A partial that selects.
     pub(super) fn mask(self) -> Partial<T> {

@@ -111,6 +111,13 @@ fn followed(b: &mut Builder, op: &Op<NodeId>, pieces: &[Option<Pieces>], now: &N
                 binary(b, *op, x, small)
             }))
         }
+        Op::Binary(op @ (Binary::Div | Binary::DivNoNan), x, y) => {
+            let y = now.of(*y);
+            Some(each(of(*x)?, |small, into| {
+                let y = read(b, into, y);
+                binary(b, *op, small, y)
+            }))
+        }
         Op::Linear(op, x) => of(*x)?
             .iter()
             .map(|piece| {

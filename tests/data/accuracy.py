@@ -144,6 +144,8 @@ UNARY = {
     "recip": (lambda x: (1 / x, -1 / x ** 2), [(INF, -INF), (-INF, -INF), (0.0, 0.0), (-0.0, 0.0)],
               spread("recip", 1e-150, 1e150, 24)),
     "square": (lambda x: (x * x, 2 * x), [(0.0, 0.0), (0.0, 0.0), (INF, INF), (INF, -INF)], spread("square", 1e-150, 1e150, 12)),
+    "one_minus_square": (lambda x: ((1 - x) * (1 + x), -2 * x), [(1.0, 0.0), (1.0, 0.0), (-INF, -INF), (-INF, INF)],
+                         spread("one_minus_square", 1e-150, 1e150, 12) + within("one_minus_square", -1, 1, 12)),
     "sqrt": (inside(lambda x: (mp.sqrt(x), H / mp.sqrt(x)), lambda x: x > 0), [(0.0, INF), (-0.0, None), (INF, 0.0), (NAN, None)],
              spread("sqrt", 1e-300, 1e300, 24, False)),
     "exp": (lambda x: (mp.exp(x), mp.exp(x)), [(1.0, 1.0), (1.0, 1.0), (INF, INF), (0.0, 0.0)], signed(EXPONENTS)),
@@ -242,6 +244,11 @@ def div(x, y):
     if not math.isfinite(x) or not math.isfinite(y) or y == 0:
         return [z, quotient(1.0, y), None]
     return [z, quotient(1.0, y), -mpf(x) / mpf(y) ** 2]
+
+
+def div_no_nan(x, y):
+    z, slope, other = div(x, y)
+    return [0.0, slope, None if math.isnan(y) or y == 0 else 0.0] if x == 0 else [z, slope, other]
 
 
 def power(x, y):
@@ -429,6 +436,7 @@ BINARY = {
     "atan2": (atan2, EXTREMES + pairs("atan2", 1e-3, 1e3, 30, "--")),
     "recip_real": (recip_real, EXTREMES + pairs("recip_real", 1e-3, 1e3, 30, "--")),
     "hypot": (hypot, EXTREMES + pairs("hypot", 1e-3, 1e3, 30, "--")),
+    "div_no_nan": (div_no_nan, EXTREMES + pairs("div_no_nan", 1e-3, 1e3, 8, "--")),
     "copysign": (copysign, pairs("copysign", 1e-3, 1e3, 8, "--")),
     "min": (extremum(lambda x, y: x <= y), pairs("min", 1e-3, 1e3, 8, "--")),
     "max": (extremum(lambda x, y: x >= y), pairs("max", 1e-3, 1e3, 8, "--")),

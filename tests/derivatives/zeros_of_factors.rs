@@ -317,7 +317,9 @@ fn kinks_have_a_line_and_an_element() {
     let found = kinks(|x: &Tensor<_, 1>| matern(x), &tensor([0.0, 0.0]));
     assert!(found.iter().any(|kink| kink.operation == "sqrt"), "{found:?}");
     assert!(
-        found.iter().all(|kink| kink.place.as_ref().is_some_and(|place| place.to_string().contains("zeros_of_factors.rs")))
+        found
+            .iter()
+            .all(|kink| kink.place.as_ref().is_some_and(|place| place.to_string().contains("zeros_of_factors.rs")))
     );
     assert!(kinks(|x: &Tensor<_, 1>| matern(x), &tensor([1e-3, 0.0])).is_empty());
 

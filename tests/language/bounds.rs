@@ -10,6 +10,7 @@ pub(crate) const BOUNDS: &[Bound] = &[
     ("abs", &[0.5, 0.5], &[0.5, 0.5]),
     ("recip", &[0.5, 2.0], &[0.5, 1.0]),
     ("square", &[0.5, 0.5], &[0.5, 0.5]),
+    ("one_minus_square", &[2.0, 0.5], &[2.0, 0.5]),
     ("sqrt", &[0.5, 2.0], &[0.5, 1.0]),
     ("exp", &[0.5, 0.5], &[0.5, 0.5]),
     ("ln", &[0.5, 0.5], &[0.5, 0.5]),
@@ -64,4 +65,5 @@ pub(crate) const BOUNDS: &[Bound] = &[
     // The rounding of a term of the recurrence counts as often as the order says.
     ("polygamma", &[6.0, 5.0, 0.5], &[0.5, 0.5, 0.5]),
     ("mul_no_nan", &[0.5, 0.5, 0.5], &[0.5, 0.5, 0.5]),
+    ("div_no_nan", &[0.5, 0.5, 1.0], &[0.5, 0.5, 1.0]),
 ];

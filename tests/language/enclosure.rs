@@ -227,7 +227,7 @@ fn exact(op: Unary) -> Option<fn(f64) -> f64> {
         // A kernel of one operation of IEEE is correctly rounded by itself.
         Unary::Neg | Unary::Abs | Unary::Recip | Unary::Square | Unary::Sqrt | Unary::Relu => None,
         // The library has no such functions.
-        Unary::Sech2 | Unary::Sigmoid | Unary::Softplus | Unary::Gaussian => None,
+        Unary::OneMinusSquare | Unary::Sech2 | Unary::Sigmoid | Unary::Softplus | Unary::Gaussian => None,
         Unary::Erfinv | Unary::Digamma | Unary::Trigamma => None,
     }
 }

@@ -50,6 +50,7 @@ mod parameters;
 mod parts;
 mod pictures;
 mod recorded;
+mod second;
 mod sizes;
 mod sorting;
 mod special;

@@ -75,6 +75,7 @@ fn guard<T>(partial: &Partial<T>) -> &'static str {
         Guard::Plain => "plain",
         Guard::Singular => "singular",
         Guard::Mask => "mask",
+        Guard::Quotient => "quotient",
     }
 }
 
@@ -152,6 +153,22 @@ fn floats(out: &mut String) {
         let guards = [guard(&op.partial_left(&x, &y, &z)), guard(&op.partial_right(&x, &y, &z))];
         let cells = [&format!("`{}`", op.symbol()), &meaning, &derivative, &guards.join(", "), &errors(op.name())];
         row(out, &cells.map(String::as_str));
+    }
+    second(out);
+}
+
+/// What second derivatives promise, and for which rows they promise less.
+fn second(out: &mut String) {
+    let usual = crate::second::USUAL;
+    let text = format!(
+        "Second derivatives are as exact as first ones: from the smallest to the largest argument, in `f64` and in `f32`, they err \
+         by at most {usual} units of the last place, beside what the last places of the arguments are magnified \
+         (`tests/data/second.txt`, by `tests/data/second.py`). A second derivative is inexact where a value or derivative of a \
+         part of the program is out of range. The errors of these rows are relative to the largest of their second derivatives:"
+    );
+    section(out, "Second derivatives", &text, &["name", "reason"]);
+    for (name, reason) in crate::second::BY_LARGEST {
+        row(out, &[&format!("`{name}`"), reason]);
     }
 }
 
@@ -371,7 +388,8 @@ fn page() -> String {
          * `1` and `-1`: `p` is this constant.\n\
          * Plain: the product is `p * ct`.\n\
          * Singular: `p` can be infinite or NaN where the value is not, and the product is 0 where `ct` is 0.\n\
-         * Mask: `p` chooses, and the product is 0 where `p` is 0.\n\n\
+         * Mask: `p` chooses, and the product is 0 where `p` is 0.\n\
+         * Quotient: `p` is a reciprocal, and `ct` is divided by what it is the reciprocal of; the quotient is 0 where `ct` is 0.\n\n\
          So a branch that was not taken sends no NaN into a gradient.\n\n\
          Outside of its domain a function is NaN, and its derivative is what the formula gives: a number for `ln`, `log1p` and \
          `atanh`, NaN for the others.\n",

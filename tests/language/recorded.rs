@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use polygrad::ops::{Binary, Guard, Partial, Unary};
+use polygrad::ops::{Binary, Partial, Unary};
 use polygrad::{Array, BaseTensor, Concrete, Elem, Float};
 
 /// The unit of the value (`k = 0`) or a partial of a row.
@@ -99,13 +99,7 @@ pub(crate) fn error<E: Float>(computed: E, exact: Exact, partial: usize, unit: U
 
 /// The number a partial derivative is.
 fn slope<E: Elem + Float>(partial: Partial<Concrete>) -> E {
-    match partial.guard {
-        Guard::One => E::of_f64(1.0),
-        Guard::MinusOne => E::of_f64(-1.0),
-        Guard::Plain | Guard::Singular | Guard::Mask => {
-            partial.value.and_then(|p| p.item::<E>().ok()).expect("a partial is one float")
-        }
-    }
+    partial.times(&Array::scalar(E::of_f64(1.0))).item::<E>().expect("a partial is one float")
 }
 
 /// The value and the partials that a row computes at a point; none that the table lacks.

@@ -367,6 +367,7 @@ fn algebra(_: &mut Names, e: &E) -> Option<E> {
             match name.as_str() {
                 // A symbolic zero is a tangent, and products of derivatives are linear in it.
                 "mul" | "mul_no_nan" if is_zero(&a) || is_zero(&b) => Some(zero()),
+                "div_no_nan" if is_zero(&a) => Some(zero()),
                 "mul" if number(&a, "1.0") => Some(b),
                 "mul" if number(&b, "1.0") => Some(a),
                 "add" if is_zero(&a) => Some(b),

@@ -353,9 +353,9 @@ fn of_zeros(op: Binary, zero: [bool; 2]) -> Option<OfZeros> {
         (Binary::Add | Binary::Sub, [false, true]) => Some(OfZeros::Operand(0)),
         (Binary::Add, [true, false]) => Some(OfZeros::Operand(1)),
         (Binary::Mul | Binary::MulNoNan, [true, false] | [false, true]) => Some(OfZeros::Zero),
-        (Binary::Div, [true, false]) => Some(OfZeros::Zero),
+        (Binary::Div, [true, false]) | (Binary::DivNoNan, [true, _]) => Some(OfZeros::Zero),
         // A quotient is linear in the dividend alone.
-        (Binary::Sub, [true, false]) | (Binary::Div, [_, true]) => None,
+        (Binary::Sub, [true, false]) | (Binary::Div, [_, true]) | (Binary::DivNoNan, [false, true]) => None,
         (Binary::Copysign | Binary::Min | Binary::Max | Binary::Pow | Binary::Atan2 | Binary::Hypot, _) => None,
         (Binary::RecipReal | Binary::LogAddExp | Binary::PowLessOne | Binary::Polygamma, _) => None,
     }

@@ -189,6 +189,7 @@ fn binary(op: Binary, a: ValueId, b: ValueId) -> (Selection, SmallVec<[ValueId; 
         | Binary::Hypot
         | Binary::LogAddExp
         | Binary::Polygamma
+        | Binary::DivNoNan
         | Binary::Copysign
         | Binary::Min
         | Binary::Max => Selection::Binary(op),

@@ -32,6 +32,11 @@ static inline REAL polygrad_square@(REAL x) {
     return x * x;
 }
 
+/* 1 - x^2 */
+static inline REAL polygrad_one_minus_square@(REAL x) {
+    return (1.0@ - x) * (1.0@ + x);
+}
+
 /* The square root; NaN below 0. */
 static inline REAL polygrad_sqrt@(REAL x) {
     return sqrt@(x);
@@ -82,6 +87,11 @@ static inline REAL polygrad_max@(REAL x, REAL y) {
 /* x y; 0 if one factor is, whatever the other one is. */
 static inline REAL polygrad_mul_no_nan@(REAL x, REAL y) {
     return x == 0.0@ || y == 0.0@ ? 0.0@ : x * y;
+}
+
+/* x / y; 0 if x is, whatever y is. */
+static inline REAL polygrad_div_no_nan@(REAL x, REAL y) {
+    return x == 0.0@ ? 0.0@ : x / y;
 }
 
 /* a b + c; rounded twice. */

@@ -98,7 +98,7 @@ fn leaves_polygamma(x: f64, order: f64) -> bool {
 fn table<E: Real, M: Machine>() -> Vec<Row<E>> {
     rows! {
         E, M;
-        neg, abs, recip, square, sqrt, floor, ceil, round, sign, exp, expm1, atan, tanh, sech2, sigmoid, relu, softplus,
+        neg, abs, recip, square, one_minus_square, sqrt, floor, ceil, round, sign, exp, expm1, atan, tanh, sech2, sigmoid, relu, softplus,
         gaussian, erf, erfc, asinh, acosh, atanh, erfinv, lgamma, digamma, trigamma,
         ln if |x| !E::is_normal_and_positive(x),
         log1p if |x| !E::exceeds_minus_one(x),
@@ -109,7 +109,7 @@ fn table<E: Real, M: Machine>() -> Vec<Row<E>> {
         acos if |x| !E::is_inner_sine(x),
         sinh if |x| !derived::has_exponential(x),
         cosh if |x| !derived::has_exponential(x);
-        copysign, min, max, logaddexp, mul_no_nan,
+        copysign, min, max, logaddexp, mul_no_nan, div_no_nan,
         pow if |x, y| !E::power::<M>(x, y).1,
         atan2 if |y, x| !E::angle::<M>(y, x).1,
         hypot if |x, y| !derived::hypot::<E, M>(x, y).1,

@@ -53,7 +53,7 @@ macro_rules! by_row {
 pub(crate) fn binary<E: Real>(isa: Isa, op: Binary, x: Arg<'_, E>, y: Arg<'_, E>, out: &mut [E]) {
     by_row! {
         isa, op, x, y, out;
-        rows: Add Sub Mul Div Copysign Min Max MulNoNan;
+        rows: Add Sub Mul Div Copysign Min Max MulNoNan DivNoNan;
         guarded: LogAddExp Pow PowLessOne Atan2 RecipReal Hypot;
         library: Polygamma;
     }
@@ -107,7 +107,7 @@ macro_rules! as_function {
 pub(crate) fn binary_function<U: UseBinary>(op: Binary, f: U) -> U::Output {
     as_function! {
         op, f;
-        rows: Add Sub Mul Div Copysign Min Max MulNoNan Polygamma;
+        rows: Add Sub Mul Div Copysign Min Max MulNoNan DivNoNan Polygamma;
         guarded: LogAddExp Pow PowLessOne Atan2 RecipReal Hypot;
     }
 }

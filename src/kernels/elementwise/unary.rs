@@ -66,7 +66,7 @@ macro_rules! with_kernels {
     ($then:ident!($($given:ident),*)) => {
         $then! {
             $($given),*;
-            rows: Neg Abs Recip Square Sqrt Relu;
+            rows: Neg Abs Recip Square OneMinusSquare Sqrt Relu;
             kernels: Exp Expm1 Tanh Sech2 Sigmoid Softplus Gaussian Erf Erfinv Atan;
             narrow: Erfc;
             guarded: Ln Log1p Sin Cos Tan Asin Acos Sinh Cosh;

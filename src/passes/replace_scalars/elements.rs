@@ -221,10 +221,9 @@ impl ScalarBody {
                 find(0.0).map(|(zero, _)| zero).or_else(|| Some(find(1.0)?.1).filter(|other| self.b.sign_free(*other)))
             }
             Binary::Add => find(0.0).map(|(_, other)| other).filter(|other| self.b.sign_free(*other)),
-            Binary::Sub | Binary::Div | Binary::Pow | Binary::PowLessOne | Binary::Atan2 | Binary::RecipReal => None,
-            Binary::Hypot | Binary::LogAddExp | Binary::Polygamma | Binary::Copysign | Binary::Min | Binary::Max => {
-                None
-            }
+            Binary::Sub | Binary::Div | Binary::DivNoNan | Binary::Pow | Binary::PowLessOne | Binary::Atan2 => None,
+            Binary::RecipReal | Binary::Hypot | Binary::LogAddExp | Binary::Polygamma => None,
+            Binary::Copysign | Binary::Min | Binary::Max => None,
         }
     }
 

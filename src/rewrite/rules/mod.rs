@@ -191,6 +191,7 @@ const BINARY: &[(Binary, &[Rule])] = &[
     (Binary::Pow, product::POW),
     (Binary::PowLessOne, product::POW_LESS_ONE),
     (Binary::MulNoNan, product::MUL_NO_NAN),
+    (Binary::DivNoNan, product::DIV_NO_NAN),
     (Binary::Min, choice::EXTREMA),
     (Binary::Max, choice::EXTREMA),
 ];

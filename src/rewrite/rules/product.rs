@@ -20,6 +20,7 @@ pub(super) const MUL: &[Rule] = table![
     mul_negated,
     mul_quotient,
     mul_scaled,
+    mul_recip,
     mul_into_replicated,
     contract::scaled_contract,
     contract::outer_product,
@@ -62,6 +63,17 @@ pub(super) const MUL_NO_NAN: &[Rule] = table![
     no_nan_exchanged,
     no_nan_scaled,
     regroup::product_again,
+    choice::choice_of_numbers,
+    views::replicate_late
+];
+
+pub(super) const DIV_NO_NAN: &[Rule] = table![
+    over_zero,
+    over_of_number,
+    over_number,
+    over_negated,
+    over_scaled,
+    over_replicated,
     choice::choice_of_numbers,
     views::replicate_late
 ];
@@ -123,6 +135,9 @@ equations! { |b, op, shape, dtype|
         Mul(p @ scaled(c, x), y) if moderate(c) && b.once(p) => scaled(c, Mul(x, y)),
         Mul(x, p @ scaled(c, y)) if moderate(c) && b.once(p) && number(b, x).is_none() => scaled(c, Mul(x, y))
     }
+
+    /// x * recip y = x / y, where the reciprocal has no other use
+    mul_recip { Mul{x, r @ Recip(y)} if b.once(r) && number(b, x).is_none() => Div(x, y) }
 
     /// c * (x * replicate y) = x * replicate (c * y) for a moderate number c, where product and replica have no other
     /// use, and c > 0, elements are only copied, or the sign of zero is not seen
@@ -198,6 +213,43 @@ equations! { |b, op, shape, dtype|
 
     /// pow_less_one(x, c) = x^(c - 1), where c - 1 is exact
     pow_less_one_number { PowLessOne(x, number(c)) if lessens(c, dtype) => Pow(x, number(c - 1.0)) }
+
+    /// div_no_nan(0, x) = 0
+    over_zero { DivNoNan(0.0, _) => 0.0 }
+
+    /// div_no_nan(c, x) = c / x for a number c that is not 0
+    over_of_number { DivNoNan(number(c), x) if c != 0.0 => Div(number(c), x) }
+
+    /// div_no_nan(x, c) = x / c for a finite number c that is not 0, where c > 0 and x is never -0, or the sign of zero
+    /// is not seen
+    over_number {
+        DivNoNan(x, k @ number(c))
+            if c.is_finite() && c != 0.0 && (b.is_sign_unseen() || (b.sign_free(x) && c > 0.0))
+            => Div(x, k)
+    }
+
+    /// div_no_nan(-x, y) = -div_no_nan(x, y), div_no_nan(x, -y) = -div_no_nan(x, y), where the sign of zero is not seen
+    over_negated {
+        DivNoNan(Neg(x), y) if b.is_sign_unseen() => Neg(DivNoNan(x, y)),
+        DivNoNan(x, Neg(y)) if b.is_sign_unseen() => Neg(DivNoNan(x, y))
+    }
+
+    /// div_no_nan(c * x, y) = c * div_no_nan(x, y) for a moderate number c, where the multiple has no other use, and
+    /// c > 0 or the sign of zero is not seen
+    over_scaled {
+        DivNoNan(p @ scaled(c, x), y) if moderate(c) && keeps_sign(b, c) && b.once(p) => scaled(c, DivNoNan(x, y))
+    }
+
+    /// div_no_nan(x, replicate y) = mul_no_nan(replicate (recip y), x), where y has at most half of the elements
+    over_replicated {
+        DivNoNan(x, r @ Linear(view, y)) if 2 * elements(b, y) <= elements(b, r), views::reading(view).is_some_and(|view| view.is_total())
+            => MulNoNan({
+                let view = (**view).clone();
+                let (shape, dtype) = (b.node(y).shape.clone(), dtype);
+                let inverse = b.add(Op::Unary(Unary::Recip, y), shape, dtype);
+                linearly(b, view, inverse)
+            }, x)
+    }
 
     /// mul_no_nan(x, 0) = 0
     no_nan_zero { MulNoNan{_, 0.0} => 0.0 }

@@ -40,6 +40,7 @@ fn of_two<E: Real, M: Machine>(op: Binary) -> Option<fn(E, E) -> E> {
         Binary::LogAddExp => scalar::logaddexp::<E, M>,
         Binary::Polygamma => scalar::polygamma::<E, M>,
         Binary::MulNoNan => scalar::mul_no_nan::<E, M>,
+        Binary::DivNoNan => scalar::div_no_nan::<E, M>,
     })
 }
 
