@@ -125,6 +125,14 @@ impl Spelling for C {
     }
 }
 
+/// gcc 12 computes wrong numbers where it vectorizes choices in loops, with every set of vector instructions: it must not
+/// make masks of them.
+const SAFE: &str = "\
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize(\"no-tree-loop-if-convert\")
+#endif
+";
+
 /// A block of random bits: [`crate::ops::threefry`].
 const THREEFRY: &str = "\
 static inline int64_t polygrad_int_threefry(int64_t key, int64_t counter) {
@@ -258,7 +266,7 @@ pub(super) fn text(
     let (body, called) = (printer.text, printer.called.into_iter().collect::<Vec<_>>());
     let mut text = String::new();
     head.iter().for_each(|line| _ = writeln!(text, "// {}", escape::c(line)));
-    let _ = writeln!(text, "\n#include \"{name}.h\"\n\n#include <stddef.h>\n");
+    let _ = writeln!(text, "\n{SAFE}\n#include \"{name}.h\"\n\n#include <stddef.h>\n");
     let rows = called.iter().filter_map(|callee| match callee {
         Callee::Math("sqrt", _) | Callee::Int(_) | Callee::ToInt(_) => None,
         Callee::Math(name, dtype) => Some((*name, *dtype == DType::F32)),

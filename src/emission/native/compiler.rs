@@ -17,10 +17,8 @@ use super::process::{self, Fault, Finished};
 use super::store::{Attempt, Store, folder_of_caches};
 use crate::escape;
 
-/// The options of a compiler unless others are given. gcc 12 computes wrong numbers where it vectorizes choices between
-/// numbers by the masks of AVX-512, at `-O3`: those instructions are left out.
-const OPTIONS: &[&str] =
-    if cfg!(target_arch = "x86_64") { &["-O3", "-march=native", "-mno-avx512f"] } else { &["-O3", "-march=native"] };
+/// The options of a compiler unless others are given.
+const OPTIONS: [&str; 2] = ["-O3", "-march=native"];
 
 /// The options that the emitted code needs.
 const NEEDED: [&str; 4] = ["-std=c99", "-ffp-contract=off", "-shared", "-fPIC"];
@@ -72,8 +70,7 @@ struct Identity {
 }
 
 impl Compiler {
-    /// A compiler by its command, which may have arguments: `gcc -m64`, `ccache clang`. Its options are `-O3 -march=native`,
-    /// and on x86-64 `-mno-avx512f`, since gcc 12 miscompiles choices with AVX-512.
+    /// A compiler by its command, which may have arguments: `gcc -m64`, `ccache clang`. Its options are `-O3 -march=native`.
     ///
     /// ```
     /// use polygrad::emission::Compiler;
@@ -81,7 +78,7 @@ impl Compiler {
     /// assert!(compiler.contains("gcc") && compiler.contains("-march=native"));
     /// ```
     pub fn new(command: &str) -> Compiler {
-        let options = OPTIONS.iter().copied().map(String::from).collect();
+        let options = OPTIONS.map(String::from).to_vec();
         Compiler { command: words(command), options, folder: None, time_limit: TIME_LIMIT }
     }
 
