@@ -13,7 +13,7 @@ use crate::array::{Array, with_elem};
 use crate::base::BaseTensor;
 use crate::dtype::{DType, Elem};
 use crate::escape;
-use crate::program::Op;
+use crate::program::{Custom, Op};
 use crate::shape::Show;
 use crate::source::SourceLine;
 
@@ -51,6 +51,8 @@ pub struct NotFinite {
     pub trips: Vec<usize>,
     /// The operation that computes a NaN from this infinity.
     pub then: Option<Box<NotFinite>>,
+    /// What a function that solves equations states: what happened, and what helps.
+    pub reason: Option<String>,
     /// The first result that the element reaches: its path, as in the names of recorded programs.
     pub reaches: String,
 }
@@ -160,6 +162,7 @@ impl NotFinite {
             operands,
             trips: made.trips.to_vec(),
             then: None,
+            reason: None,
             reaches: String::new(),
         }
     }
@@ -167,6 +170,9 @@ impl NotFinite {
     fn line(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(place) = &self.place {
             write!(f, "{place}: ")?;
+        }
+        if let Some(reason) = &self.reason {
+            return f.write_str(reason);
         }
         match (&self.derivative_of, &self.function) {
             (Some(of), _) if self.operands.is_empty() => write!(f, "the derivative of {of} ({})", self.operation)?,
@@ -388,6 +394,32 @@ impl<T: BaseTensor> Mark<T> for Origin {
         };
         events.0 += 1;
         Origin(Some(Rc::new(Event { number: events.0, report: NotFinite::new(made, &a, at), of })))
+    }
+
+    /// The event of a function that has no result where its arguments are finite is that function, with its reason.
+    fn explained(results: Vec<Watch<T, Self>>, of: &Custom, args: &[Watch<T, Self>]) -> Vec<Watch<T, Self>> {
+        let is_bad = |x: &Watch<T, Self>| x.mark().0.is_some();
+        if args.iter().any(is_bad) || !results.iter().any(is_bad) {
+            return results;
+        }
+        let known: Option<Vec<Array>> = args.iter().map(|x| x.value().peek()).collect();
+        let Some(reason) = known.and_then(|args| of.reason(&args)) else { return results };
+        let with = |event: &Event| {
+            let report = NotFinite {
+                operation: of.name().to_owned(),
+                function: None,
+                operands: Vec::new(),
+                trips: Vec::new(),
+                reason: Some(reason.clone()),
+                ..event.report.clone()
+            };
+            Origin(Some(Rc::new(Event { number: event.number, report, of: None })))
+        };
+        let explained = |mut y: Watch<T, Self>| {
+            y.mark = y.mark.0.as_deref().map_or(Origin(None), with);
+            y
+        };
+        results.into_iter().map(explained).collect()
     }
 
     fn row(&self, row: &T, _position: usize) -> Self {

@@ -136,6 +136,12 @@ pub trait Mark<T: BaseTensor>: Clone + Default + 'static {
     /// ```
     fn stacked(n: usize, rows: Vec<(usize, Self)>) -> Self;
 
+    /// The results of a function with the reason that the function states, if the mark has words.
+    #[doc(hidden)]
+    fn explained(results: Vec<Watch<T, Self>>, _of: &Custom, _args: &[Watch<T, Self>]) -> Vec<Watch<T, Self>> {
+        results
+    }
+
     /// Records that the host language inspects the value.
     ///
     /// ```
@@ -579,7 +585,8 @@ impl<T: BaseTensor, M: Mark<T>> BaseTensor for Watch<T, M> {
         let results = T::custom(rule, &values(args)).into_iter().zip(observed);
         let source = Source { operation: escape::name(rule.name()).into_owned(), part_of: None, place: Some(place) };
         let site = observation::<T, M, _>(|seen| seen.site(source)).unwrap_or_default();
-        results.map(|(value, Watch { mark, .. })| Watch { value, site, mark }).collect()
+        let results: Vec<Self> = results.map(|(value, Watch { mark, .. })| Watch { value, site, mark }).collect();
+        M::explained(results, rule, args)
     }
 
     /// The loop of `T`, over values without their marks, which are attached again in each trip.

@@ -58,7 +58,7 @@ pub use function::{
     FlatFunction, Function, FunctionOptions, Gradient, Jit, MemoryError, ReportError, RunError, SizedFunction,
     SizedModel, Sizes,
 };
-pub use implicit::{LinearSolver, Ode, Solver, fixed_point, minimize, odeint, root};
+pub use implicit::{LinearSolver, Ode, OdeError, Solver, StepLimit, fixed_point, minimize, odeint, root};
 pub use laplacian::{divergence, divergence_with, laplacian, laplacian_along, laplacian_along_with, laplacian_with};
 pub use linear_map::LinearMap;
 pub use matrix::{

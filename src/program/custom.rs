@@ -14,10 +14,13 @@
 //! contain itself, so interpreters know that formula, which holds at every order.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::hash::{Hash, Hasher};
+use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::{Builder, NodeId, Program};
+use crate::array::Array;
 use crate::dtype::DType;
 use crate::ops::kinds::Kind;
 use crate::shape::Show;
@@ -44,6 +47,7 @@ pub struct Custom {
     primal: Program,
     kind: CustomKind,
     derived: Memo,
+    reason: Reason,
 }
 
 /// The kind of a function, which determines its derivative.
@@ -152,6 +156,32 @@ impl Hash for Memo {
     fn hash<H: Hasher>(&self, _: &mut H) {}
 }
 
+/// Why results are not finite, from arguments that are: words for reports. They are no part of the equality of the
+/// function, and are not saved.
+#[derive(Clone, Default)]
+struct Reason(Option<Arc<Why>>);
+
+/// From the arguments to the reason, if there is one.
+type Why = dyn Fn(&[Array]) -> Option<String> + Send + Sync + UnwindSafe + RefUnwindSafe;
+
+impl fmt::Debug for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Reason")
+    }
+}
+
+impl PartialEq for Reason {
+    fn eq(&self, _: &Reason) -> bool {
+        true
+    }
+}
+
+impl Eq for Reason {}
+
+impl Hash for Reason {
+    fn hash<H: Hasher>(&self, _: &mut H) {}
+}
+
 /// The program without the inputs that it does not use, and which inputs it uses.
 fn without_unused_inputs(program: &Program) -> (Program, Vec<bool>) {
     let (uses, count) = (program.uses(), program.inputs().len());
@@ -219,7 +249,20 @@ impl Custom {
     }
 
     fn of_kind(name: &str, primal: Program, kind: CustomKind) -> Custom {
-        Custom { name: name.to_owned(), primal, kind, derived: Memo::default() }
+        Custom { name: name.to_owned(), primal, kind, derived: Memo::default(), reason: Reason::default() }
+    }
+
+    /// The same function with the reason why results are not finite, from arguments that are.
+    pub(crate) fn with_reason(
+        self,
+        why: impl Fn(&[Array]) -> Option<String> + Send + Sync + UnwindSafe + RefUnwindSafe + 'static,
+    ) -> Custom {
+        Custom { reason: Reason(Some(Arc::new(why))), ..self }
+    }
+
+    /// Why results are not finite, from arguments that are; `None` if the function does not say.
+    pub(crate) fn reason(&self, args: &[Array]) -> Option<String> {
+        self.reason.0.as_ref().and_then(|why| why(args))
     }
 
     /// A checkpointed function: its derivative is that of its program, but reverse mode keeps the arguments alone, and

@@ -45,6 +45,7 @@ mod long;
 mod loops;
 mod modes;
 mod ode;
+mod ode_at_rest;
 mod optim;
 mod outside;
 mod ranges;

@@ -1,15 +1,15 @@
 //! Solutions of differential equations.
 //!
 //! Laws: where the solution is known, it and its derivatives in start, times and parameters are the known ones, within
-//! the error that was asked for, in both modes; gradients agree with those of a fine method with steps of one length, and
-//! are the transposed derivatives of the steps that were taken, however these are cut in segments; second and third
-//! derivatives are known ones, too, in every nesting of the modes; a solution that ends before a time is NaN.
+//! the error that was asked for, in both modes, which agree; gradients agree with those of a fine method with steps of one
+//! length, however the steps are cut in segments; second and third derivatives are known ones, too, in every nesting of
+//! the modes; a solution that ends before a time is NaN.
 
 use polygrad::program::{Node, Op, Term, interpret};
 use polygrad::tree::TreeMath;
 use polygrad::{
     ADVal, Array, BaseTensor, Concrete, Dual, Function, Ode, Tensor, Tree, direct, grad, hessian_matrix, hvp, iterate,
-    jvp, nth_derivative, odeint, symbolic, tensor, vjp, vmap,
+    jvp, nth_derivative, odeint, tensor, vjp, vmap,
 };
 
 type Number<T> = Tensor<T, 0>;
@@ -137,7 +137,7 @@ fn mixed<T: BaseTensor>(states: Vec<Number<T>>) -> Number<T> {
 fn solved<K: Known, T: BaseTensor>((start, times, p): &Problem<T>) -> Number<T> {
     // Derivatives of the equations of derivatives run as many trips as there can be.
     let trips = if times.shape() == [2] { 20 } else { 6 };
-    let ode = Ode::default().relative(1e-9).absolute(1e-12).steps(trips);
+    let ode = Ode::default().relative(1e-9).absolute(1e-12).steps(trips).max_step(1.0);
     mixed(ode.solve(|x: &Number<_>, t: &Number<_>, p: &Vector<_>| K::rate(x, t, p), start, times, p))
 }
 
@@ -220,7 +220,7 @@ fn equal_times_have_the_second_derivatives_of_others() {
 fn third_derivatives_are_the_known_ones() {
     // x = exp(-k): derivatives in k have alternating signs.
     fn at_one<T: BaseTensor>(k: &Number<T>) -> Number<T> {
-        let ode = Ode::default().relative(1e-9).absolute(1e-12).steps(25);
+        let ode = Ode::default().relative(1e-9).absolute(1e-12).steps(25).max_step(1.0);
         let rate = |x: &Number<_>, _: &Number<_>, k: &Number<_>| -(x * k);
         ode.solve(rate, &Number::scalar(1.0), &Vector::constant([0.0, 1.0]), k).remove(1)
     }
@@ -303,12 +303,12 @@ fn vector<T: BaseTensor>(x: &[f64]) -> Vector<T> {
     Vector::constant(Array::new(&[x.len()], x.to_vec()))
 }
 
-/// The rule of reverse mode is the derivative of the program that makes the steps, at lengths that stay, transposed.
+/// The rule of reverse mode is that of forward mode transposed, within the tolerance.
 #[test]
-fn the_adjoint_is_the_transpose_of_the_steps() {
+fn the_rules_are_transposed() {
     for (name, f, start, times, p) in equations() {
         let at: Group<Concrete> = (vector(&start), vector(&times), vector(&p));
-        let ode = Ode::default().relative(1e-5).absolute(1e-3);
+        let ode = Ode::default().relative(1e-7);
         let solved = Function::stage(|x: &Group<Term>| ode.solve(f, &x.0, &x.1, &x.2), &at);
         let rule = |node: &Node| if let Op::Custom(rule, _) = &node.op { Some(rule.clone()) } else { None };
         let rule = solved.program().nodes().iter().find_map(rule).expect("a function with rules");
@@ -317,16 +317,17 @@ fn the_adjoint_is_the_transpose_of_the_steps() {
         };
         let args = at.leaves();
         let dots: Vec<Array> = args.iter().zip([0.8, 1.9, 0.3]).map(|(x, k)| wave(k, x)).collect();
-        let mut moved = interpret(&symbolic::jvp(rule.primal()), [&args[..], &dots].concat());
-        let states_dot = moved.split_off(moved.len() / 2);
-        let bars: Vec<Array> = moved.iter().map(|y| wave(1.3, y)).collect();
-        let pulled = interpret(rule.vjp().expect("a rule of reverse mode"), [args, moved, bars.clone()].concat());
+        let results = interpret(rule.primal(), args.clone());
+        let forward = rule.jvp().expect("a rule of forward mode");
+        let moved = interpret(forward, [&args[..], &results, &dots].concat());
+        let bars: Vec<Array> = results.iter().map(|y| wave(1.3, y)).collect();
+        let pulled = interpret(rule.vjp().expect("a rule of reverse mode"), [args, results, bars.clone()].concat());
         let dot =
             |x: &Array, y: &Array| Vector::<Concrete>::from_raw(x.clone()).dot(&Vector::from_raw(y.clone())).item();
-        let [bar, moved] = [&bars[0], &states_dot[0]].map(|x| Tensor::<Concrete, 2>::from_raw(x.clone()));
+        let [bar, moved] = [&bars[0], &moved[0]].map(|x| Tensor::<Concrete, 2>::from_raw(x.clone()));
         let back: Vec<f64> = pulled.iter().zip(&dots).map(|(x, y)| dot(x, y)).collect();
         let (there, size) = ((bar * moved).sum().item(), back.iter().map(|x| x.abs()).sum::<f64>());
-        assert!((there - back.iter().sum::<f64>()).abs() < 1e-9 * size, "{name}: {there} and {back:?}");
+        assert!((there - back.iter().sum::<f64>()).abs() < 2e-6 * size, "{name}: {there} and {back:?}");
     }
 }
 
@@ -444,14 +445,15 @@ fn gradients_of_stacks_are_those_of_each() {
     near("a stack", &found, &polygrad::stack(at.map(|p| direct::grad(last, &tensor(p)))), 1e-12);
 }
 
-/// The state in another unit is the same state: so are its derivatives.
+/// Without an absolute tolerance, the state in another unit is the same state: so are its derivatives.
 #[test]
 fn solutions_know_of_no_units() {
     let logistic: Equation = |x, _, p| x * p.at([0]) * (1.0 - x / p.at([1]));
     let times = [0.3, 1.0, 1.0, 2.5];
     let of = |unit: f64| {
         let at = (vector(&[0.6 * unit, 0.1 * unit]), vector(&times), vector(&[1.3, 2.1 * unit]));
-        let (states, gradient) = states_and_gradient(Ode::default(), logistic, &at, 1.0 / unit);
+        let ode = Ode::default().absolute(0.0);
+        let (states, gradient) = states_and_gradient(ode, logistic, &at, 1.0 / unit);
         let [a, b] = [0, 1].map(|k| gradient.2.at([k]));
         let parameters = polygrad::stack([a, b * unit]);
         [states / unit, gradient.0 * unit, gradient.1, parameters]

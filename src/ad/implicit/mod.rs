@@ -9,8 +9,6 @@ mod linear;
 mod ode;
 mod search;
 
-use std::sync::Arc;
-
 use super::symbolic;
 use crate::array::Array;
 use crate::base::BaseTensor;
@@ -23,7 +21,7 @@ use crate::tree::Tree;
 use crate::tree::ravel::{ravel, unravel};
 
 pub use linear::LinearSolver;
-pub use ode::{Ode, odeint};
+pub use ode::{Ode, OdeError, StepLimit, odeint};
 
 /// Settings for the solution of an equation.
 ///
@@ -331,9 +329,9 @@ fn one_or_nan(x: &Term) -> Term {
 }
 
 /// A function with derivative rules that a solver generates, which always fit.
-fn with_rules(name: &str, primal: Program, jvp: Option<Program>, vjp: Option<Program>) -> Arc<Custom> {
+fn rules(name: &str, primal: Program, jvp: Option<Program>, vjp: Option<Program>) -> Custom {
     match Custom::new(name, primal, jvp, vjp) {
-        Ok(custom) => Arc::new(custom),
+        Ok(custom) => custom,
         Err(fault) => unreachable!("the rules of {name} fit: {fault}"),
     }
 }
@@ -395,7 +393,15 @@ impl Recorded {
         P: Tree<T>,
     {
         let rule = self.rule(&Recorded { program: equation, ..self.clone() }, solver);
-        let custom = with_rules(self.name, solved, Some(rule), None);
+        let (name, steps) = (self.name, solver.steps);
+        let reason = move |_: &[Array]| {
+            let fact =
+                format!("it does not within {steps} steps, or a value or a derivative there is not finite or singular");
+            Some(format!(
+                "{name}: the search must end at a solution, but {fact}; give a nearer start, or allow more with Solver::steps"
+            ))
+        };
+        let custom = rules(name, solved, Some(rule), None).with_reason(reason).into();
         let args: Vec<T> = start.leaves().into_iter().chain(p.leaves()).collect();
         start.with_leaves(T::custom(&custom, &args))
     }

@@ -49,6 +49,14 @@ pub enum VerifiedOdeError {
         /// The last step that was tried.
         step: f64,
     },
+    /// A time is NaN or infinite.
+    #[error("verified_odeint: times must be finite, but the one at {index} is {time:?}; end at a finite time")]
+    NotFinite {
+        /// The position of the time.
+        index: usize,
+        /// The time.
+        time: f64,
+    },
     /// There are too many steps.
     #[error(
         "verified_odeint: bounds must reach the next time within the allowed steps, but {steps} steps end at time {time}; allow more with \
@@ -166,6 +174,9 @@ impl VerifiedOde {
         let Some(&first) = times.first() else {
             panic!("verified_odeint: needs the time of the start, but there are no times; give it first");
         };
+        if let Some((index, &time)) = times.iter().enumerate().find(|(_, time)| !time.is_finite()) {
+            return Err(VerifiedOdeError::NotFinite { index, time });
+        }
         let equation = Equation::recorded(&f, lower, parameters, *self);
         let mut state = State::of(&start, first);
         let mut all = vec![ends(lower, &start)];
@@ -196,7 +207,7 @@ impl VerifiedOde {
 /// ```
 ///
 /// # Errors
-/// When no step proves that solutions exist, as near a pole, or there are too many steps.
+/// When no step proves that solutions exist, as near a pole, there are too many steps, or a time is NaN or infinite.
 ///
 /// # Panics
 /// When there are no times, the ends are no box, `f` looks at values, or returns other shapes than those of the start.

@@ -1,9 +1,21 @@
 //! The discrete adjoint of the solution of a differential equation: its accepted steps, transposed.
 //!
-//! Law: the gradient is the exact derivative of the computed solution, which is the composition of its accepted steps
-//! at constant lengths, except for the last step of an interval, whose length is the rest of the interval. So the
-//! reverse pass never integrates backwards, which is unstable where solutions converge: it reads the states of the
-//! forward pass.
+//! Law: the gradient is the exact derivative of a composition of steps at constant lengths, except for the last step of
+//! an interval, whose length is the rest of the interval. So the reverse pass never integrates backwards, which is
+//! unstable where solutions converge: it reads the states of the forward pass.
+//!
+//! The steps are computed again, and they must be good for the derivative, too. For any direction `d` of start and
+//! parameters, the gradient of a loss `l` satisfies `gradient . d = dl/dx . v`, where `v` is the tangent along `d` in
+//! the same steps: the transposed steps are as accurate as the tangents that were never computed. The error of the state
+//! says nothing about these. At rest it is 0, steps grow until they leave the region of stability of the method, and
+//! the gradient of steps that are exact for the state is arbitrary. So a probe is integrated beside the state: the
+//! tangent along one direction in which every start and parameter has a share of its size. A step is accepted if its
+//! error is allowed in the state and in the probe, as in forward mode. As the probe contains every mode of the linearized
+//! equation, its error is small only if the errors of all tangents are small; as modes that have decayed are small in
+//! it, stiff equations have the steps of forward mode.
+//!
+//! Cotangents of times need no steps: `x(t_i)` depends on its own time by its rate, and on the time of the start as on
+//! a start that is changed by the rate there, with the opposite sign.
 //!
 //! The forward pass stores the state, the step length and the largest number at the start of each interval. The reverse
 //! pass computes the steps of one interval at a time again: once to store the state at the start of each segment, some
@@ -12,16 +24,18 @@
 //! Sources. Checkpoints: Griewank and Walther, "Evaluating derivatives", chapter 12. Derivatives of steps at constant
 //! lengths: Eberhard and Bischof (1999), "Automatic differentiation of numerical integration algorithms".
 
+use std::sync::Arc;
+
 use super::super::closed;
-use super::{At, Equation, Mask, Moving, Number, Rate, Vector, Way, step_of};
+use super::super::search::{largest, nan_if};
+use super::steps::{At, CARRIED, Differentiated, Interval, Moving, Rate, step_of};
+use super::{Equation, Mask, Number, Vector, number};
 use crate::ad::symbolic;
 use crate::base::BaseTensor;
 use crate::dtype::DType;
-use crate::program::{Program, Term, interpret};
-use crate::tensor::Tensor;
+use crate::program::{Custom, Program, Term, interpret};
+use crate::tensor::{Tensor, concat, stack};
 use crate::tree::ravel::{ravel, raveled_size, unravel};
-
-use super::super::search::{largest, nan_if};
 
 type Count = Tensor<Term, 0, i64>;
 type Rows = Tensor<Term, 2>;
@@ -30,11 +44,7 @@ type Rows = Tensor<Term, 2>;
 /// steps again.
 const NUMBERS: usize = 1 << 10;
 
-/// The number of values that steps carry, as [`Equation::begun`] gives them.
-const CARRIED: usize = 6;
-
-/// The accepted steps of a segment: for each a row of its time, its length, whether the interval ends with it, and its
-/// state; and the number of steps.
+/// The accepted steps of a segment: for each a row of its time, its length and its state; and the number of steps.
 struct Taken {
     rows: Rows,
     count: Count,
@@ -44,7 +54,7 @@ struct Taken {
 struct Back<'a> {
     equation: &'a Equation,
     of: &'a Moving<'a>,
-    /// `(x, t, p, u, h, next_bar) -> (next, t_bar, p_bar, u_bar, h_bar)`: the transposed step from a state `u`.
+    /// `(x, t, p, u, h, next_bar) -> (next, p_bar, u_bar)`: the transposed step from a state `u`.
     pull: &'a Program,
     x: &'a [Term],
     p: &'a [Term],
@@ -55,17 +65,29 @@ fn count(k: i64) -> Count {
 }
 
 impl Equation {
-    /// `(start, times, p, states, lengths, tops, states_bar, lengths_bar, tops_bar) -> (start_bar, times_bar, p_bar)`.
+    /// `(start, times, p, states, lengths, tops, states_bar, lengths_bar, tops_bar) -> (start_bar, times_bar, p_bar)`, as
+    /// one function, which is differentiated as a program, and not operation by operation.
     pub(super) fn adjoint(&self) -> Program {
         let args = self.arguments();
+        let n = raveled_size(&args[..self.states]);
+        let [results, bars] = [(); 2].map(|()| self.results(n));
+        let inputs = [&args[..], &results, &bars].concat();
+        let program = closed("odeint", &inputs, &self.cotangents(&args, &results, &bars));
+        let whole = Arc::new(Custom::checkpointed("odeint", program));
+        closed("odeint", &inputs, &Term::custom(&whole, &inputs))
+    }
+
+    fn cotangents(&self, args: &[Term], results: &[Term; 3], bars: &[Term; 3]) -> Vec<Term> {
         let (x, p) = (&args[..self.states], &args[self.states + 1..]);
         let t = Vector::from_raw(args[self.states].clone());
         let (n, last) = (raveled_size(x), self.times - 1);
-        let [results, bars] = [(); 2].map(|()| self.results(n));
-        let states = Rows::from_raw(results[0].clone());
-        let own = Rows::from_raw(bars[0].clone());
-        let rate = |t: &Number, u: &Vector| self.rate(&unravel(x, u.raw()), t, p);
-        let of = Moving { rate: &rate, reads: Some(p.to_vec()), parts: &[n], state: Vector::zeros([n]) };
+        let [states, own] = [results, bars].map(|all| Rows::from_raw(all[0].clone()));
+        let push = symbolic::jvp(&self.program);
+        let rate = |t: &Number, u: &Vector, reads: &[Term]| self.rate(&unravel(x, u.raw()), t, &reads[..p.len()]);
+        let both = |t: &Number, w: &Vector, reads: &[Term]| self.with_tangents(&push, x, t, w, reads);
+        let reads = [p, &probe(p)].concat();
+        let parts = [n, n];
+        let of = Moving::of(&both, reads, &parts, Differentiated::State(&rate), number(0.0));
         let back = Back { equation: self, of: &of, pull: &self.pulled_step(), x, p };
         let init = vec![own.row(last).into_raw(), Vector::zeros([raveled_size(p)]).into_raw()];
         let rows = [
@@ -77,95 +99,127 @@ impl Equation {
             states.slice(0, 1..).into_raw(),
             own.slice(0, 0..last).into_raw(),
         ];
-        let (done, ends) = Term::map_accum(last, true, init, &rows, &mut |carry, row| {
+        let longest = self.longest(&t);
+        let (done, each) = Term::map_accum(last, true, init, &rows, &mut |carry, row| {
             let [from, to, step, top] = [0, 1, 2, 3].map(|k| Number::from_raw(row[k].clone()));
             let [before, after, bar] = [4, 5, 6].map(|k| Vector::from_raw(row[k].clone()));
-            let at = (before, step.stop_gradient(), Vector::ones([n]).times(&top.stop_gradient()));
-            let none = Number::scalar(0.0).into_raw();
-            let bars = vec![carry[0].clone(), none.clone(), none, carry[1].clone()];
-            let bars = back.interval(at, &Way::of(&from, &to), &after.sum().is_nan(), bars);
+            let beside = Vector::from_raw(probe(&[before.raw().clone()]).swap_remove(0));
+            let top = Vector::ones([n]).times(&top.stop_gradient());
+            let at = (concat(0, [before, beside]), step.stop_gradient(), concat(0, [top, Vector::zeros([n])]));
+            let interval = Interval::of(&from, &to, &longest);
+            let bars = back.interval(at, &interval, &after.sum().is_nan(), carry);
             let x_bar = Vector::from_raw(bars[0].clone()) + bar;
-            (vec![x_bar.into_raw(), bars[3].clone()], bars[1..3].to_vec())
+            (vec![x_bar.into_raw(), bars[1].clone()], vec![bars[0].clone()])
         });
         let start_bar = unravel(x, &done[0]);
-        let none = Vector::zeros([1]);
-        let [from, to] = [0, 1].map(|k| Vector::from_raw(ends[k].clone()));
-        let t_bar = crate::tensor::concat(0, [from, none.clone()]) + crate::tensor::concat(0, [none, to]);
+        let t_bar = if last == 0 {
+            Vector::zeros([1])
+        } else {
+            let through = Rows::from_raw(each[0].clone()).slice(0, 0..1);
+            // No state, no cotangent: a state that does not exist has no rate.
+            let bars = concat(0, [-through, own.slice(0, 1..)]);
+            let products = self.rates(x, &t, p, &states) * &bars;
+            bars.eq(0.0).select(Rows::zeros([self.times, n]), products).sum_axis(1)
+        };
         let zero = |x: &Term, bar: Term| if x.dtype().is_float() { bar } else { Term::zeros(x.shape(), x.dtype()) };
         let [start_bar, p_bar] = [(x, start_bar), (p, unravel(p, &done[1]))]
             .map(|(x, bars)| x.iter().zip(bars).map(|(x, bar)| zero(x, bar)).collect::<Vec<Term>>());
-        let results_bar: Vec<Term> = start_bar.into_iter().chain([t_bar.into_raw()]).chain(p_bar).collect();
-        closed("odeint", &[args.clone(), results.to_vec(), bars.to_vec()].concat(), &results_bar)
+        start_bar.into_iter().chain([t_bar.into_raw()]).chain(p_bar).collect()
     }
 
-    /// The transposed step, its first stage included, in all inputs but the leaves of the state; of these leaves it
-    /// reads only those that are not floats, which are constants.
+    /// The transposed step, its first stage included, in parameters and state, which is one vector; of the leaves of the
+    /// state it reads only those that are not floats, which are constants.
     fn pulled_step(&self) -> Program {
         let args = Term::variables(self.program.inputs());
         let (x, p) = (&args[..self.states], &args[self.states + 1..]);
         let t = Number::from_raw(args[self.states].clone());
         let (u, h) =
             (Vector::from_raw(Term::variable(&[raveled_size(x)], DType::F64)), Term::variable(&[], DType::F64));
-        let rate: Rate<'_> = &|t, u| self.rate(&unravel(x, u.raw()), t, p);
-        let (next, _, _) = step_of(rate, &t, &u, &rate(&t, &u), &Number::from_raw(h.clone()));
+        let rate: Rate<'_> = &|t, u, p| self.rate(&unravel(x, u.raw()), t, p);
+        let [next, ..] = step_of(rate, &t, &u, &rate(&t, &u, p), &Number::from_raw(h.clone()), p);
         let inputs = [&args[..], &[u.into_raw(), h]].concat();
-        let moving: Vec<usize> = (self.states..inputs.len()).collect();
+        let moving: Vec<usize> = (self.states + 1..inputs.len() - 1).collect();
         symbolic::vjp_in(&closed("odeint", &inputs, &[next.into_raw()]), &moving)
     }
 
     /// The largest number of steps in a segment of an interval.
     fn segment(&self, n: usize) -> usize {
         let most = self.settings.steps;
-        (most.isqrt() + 1).max(NUMBERS / (n + 3)).min(most).max(1)
+        (most.isqrt() + 1).max(NUMBERS / (n + 2)).min(most).max(1)
     }
 }
 
+/// Tangents in which every number has a share of its size, and no less than a share of the largest number; the size of
+/// zeros alone is 1.
+fn probe(leaves: &[Term]) -> Vec<Term> {
+    let of = |leaf: &Term| {
+        if !leaf.dtype().is_float() {
+            return Term::zeros(leaf.shape(), leaf.dtype());
+        }
+        let x = Vector::from_raw(ravel(std::slice::from_ref(leaf))).stop_gradient().abs();
+        let [n] = x.shape();
+        let k = Tensor::<Term, 1, i64>::iota(n).to_float::<f64>();
+        let top = Number::from_raw(largest(x.raw()));
+        let top = top.gt(0.0).select(top * 0.3, number(1.0));
+        // Numbers from .5 to 1.5 without an order.
+        let weights = (k.square() * 0.7 + k * 2.4 + 1.0).sin() * 0.5 + 1.0;
+        unravel(std::slice::from_ref(leaf), ((x + Vector::ones([n]).times(&top)) * weights).raw()).swap_remove(0)
+    };
+    leaves.iter().map(of).collect()
+}
+
 impl Back<'_> {
-    /// The reverse pass over an interval. `bars` are the cotangents of the state at the end, of both ends of the
-    /// interval (0 so far), and of the parameters so far; the results are the cotangents of the state at the start, of
-    /// both ends, and of the parameters. They are NaN without a solution.
-    fn interval(&self, at: At, way: &Way, lost: &Mask, bars: Vec<Term>) -> Vec<Term> {
-        let n = at.0.shape()[0];
+    /// The reverse pass over an interval: from the cotangents of the state at its end, and of the parameters so far, to
+    /// the cotangents of the state at its start, and of the parameters. They are NaN without a solution; but a state
+    /// whose cotangent is 0 has no effect, and its steps are not computed.
+    fn interval(&self, at: At, interval: &Interval, lost: &Mask, bars: Vec<Term>) -> Vec<Term> {
+        let n = self.width();
         let steps = self.equation.segment(n);
         let segments = self.equation.settings.steps.div_ceil(steps);
-        let carry = self.equation.begun(self.of, at, way);
+        let matters = !Vector::from_raw(bars[0].clone()).stop_gradient().abs().sum().eq(0.0);
+        let on = &matters & &!lost;
+        let carry = self.equation.begun(self.of, at, interval, &on);
         let (end, bars) = if segments > 1 {
-            self.segments(carry, way, [segments, steps], lost, bars)
+            self.segments(carry, interval, [segments, steps], bars)
         } else {
-            let (carry, taken) = self.taken(carry, way, steps);
+            let (carry, taken) = self.taken(carry, interval, steps);
             (carry[1].clone(), self.through(&taken, bars))
         };
-        let missed = lost | way.to.ne(Number::from_raw(end));
+        let missed = matters & (lost | interval.to.ne(Number::from_raw(end)));
         bars.iter().map(|bar| nan_if(missed.raw(), bar)).collect()
+    }
+
+    /// The number of numbers of the state.
+    fn width(&self) -> usize {
+        raveled_size(self.x)
     }
 
     /// The reverse pass over an interval of several segments: the time at which the steps end, and the cotangents.
     fn segments(
         &self,
         init: Vec<Term>,
-        way: &Way,
+        interval: &Interval,
         [segments, steps]: [usize; 2],
-        lost: &Mask,
         bars: Vec<Term>,
     ) -> (Term, Vec<Term>) {
-        let width = init[2].shape()[0] + 3;
+        let on = init[0].clone();
         let own = [
-            Rows::zeros([segments, width]).into_raw(),
+            Rows::zeros([segments, 2 * self.width() + 6]).into_raw(),
             count(0).into_raw(),
-            self.none(steps, width - 3).rows.into_raw(),
+            self.none(steps).rows.into_raw(),
             count(0).into_raw(),
         ];
         let there = Term::repeat(Some(segments), [init, own.to_vec()].concat(), &mut |mut carry| {
             let own = carry.split_off(CARRIED);
             let (k, marks) = (Count::from_raw(own[1].clone()), Rows::from_raw(own[0].clone()));
-            let marks = marks.add_at([&k], &mark(&carry));
-            let (mut carry, taken) = self.taken(carry, way, steps);
+            let marks = marks.add_at([&k], &self.mark(&carry));
+            let (mut carry, taken) = self.taken(carry, interval, steps);
             carry.extend([marks.into_raw(), (k + 1).into_raw(), taken.rows.into_raw(), taken.count.into_raw()]);
             carry
         });
         let (end, marks) = (there[1].clone(), Rows::from_raw(there[CARRIED].clone()));
         let last = Count::from_raw(there[CARRIED + 1].clone()) - 1;
-        let own = vec![(!lost).into_raw(), last.into_raw(), there[CARRIED + 2].clone(), there[CARRIED + 3].clone()];
+        let own = vec![on, last.into_raw(), there[CARRIED + 2].clone(), there[CARRIED + 3].clone()];
         let done = Term::repeat(Some(segments), [own, bars].concat(), &mut |mut carry| {
             let bars = carry.split_off(4);
             let [k, count] = [1, 3].map(|k| Count::from_raw(carry[k].clone()));
@@ -174,78 +228,78 @@ impl Back<'_> {
             let k = k - 1;
             // Without an earlier segment no steps are computed again, but the mark that is read must hold a state.
             let at = self.marked(&marks.at([k.max(0)]), &more);
-            let (_, taken) = self.taken(at, way, steps);
+            let (_, taken) = self.taken(at, interval, steps);
             [vec![more.into_raw(), k.into_raw(), taken.rows.into_raw(), taken.count.into_raw()], bars].concat()
         });
         (end, done[4..].to_vec())
     }
 
-    /// A segment without steps, with room for so many.
-    fn none(&self, steps: usize, n: usize) -> Taken {
-        Taken { rows: Rows::zeros([steps, n + 3]), count: count(0) }
+    /// A segment without steps, with room for this number of steps.
+    fn none(&self, steps: usize) -> Taken {
+        Taken { rows: Rows::zeros([steps, self.width() + 2]), count: count(0) }
     }
 
     /// At most `steps` attempts at a step from this carry: the last carry, and the accepted steps.
-    fn taken(&self, mut init: Vec<Term>, way: &Way, steps: usize) -> (Vec<Term>, Taken) {
-        let Taken { rows, count: none } = self.none(steps, init[2].shape()[0]);
+    fn taken(&self, mut init: Vec<Term>, interval: &Interval, steps: usize) -> (Vec<Term>, Taken) {
+        let n = self.width();
+        let Taken { rows, count: none } = self.none(steps);
         init.extend([rows.into_raw(), none.into_raw()]);
         let mut done = Term::repeat(Some(steps), init, &mut |mut carry| {
             let own = carry.split_off(CARRIED);
             let (rows, k) = (Rows::from_raw(own[0].clone()), Count::from_raw(own[1].clone()));
-            let made = self.equation.attempt(self.of, way, &carry);
+            let tried = self.equation.attempt(self.of, interval, &carry);
             let [t, x] = [&carry[1], &carry[2]];
-            let whole = made.whole.to_float::<f64>();
-            let head = crate::tensor::stack([Number::from_raw(t.clone()), made.h, whole]);
-            let row = crate::tensor::concat(0, [head, Vector::from_raw(x.clone())]);
+            let head = stack([Number::from_raw(t.clone()), tried.h]);
+            let row = concat(0, [head, Vector::from_raw(x.clone()).slice(0, 0..n)]);
             // A rejected step is written out of bounds, so that nothing is written.
-            let place = made.good.select(&k, count(steps as i64));
-            let rows = rows.add_at([&place], &row);
-            let k = k + made.good.to_int();
-            [made.carry, vec![rows.into_raw(), k.into_raw()]].concat()
+            let position = tried.good.select(&k, count(steps as i64));
+            let rows = rows.add_at([&position], &row);
+            let k = k + tried.good.to_int();
+            [tried.carry, vec![rows.into_raw(), k.into_raw()]].concat()
         });
         let own = done.split_off(CARRIED);
         (done, Taken { rows: Rows::from_raw(own[0].clone()), count: Count::from_raw(own[1].clone()) })
     }
 
-    /// The carry of the steps that start at a mark.
-    fn marked(&self, row: &Vector, on: &Mask) -> Vec<Term> {
-        let [t, step, top] = [0, 1, 2].map(|k| row.at([k]));
-        let x = row.slice(0, 3..);
-        let rate = (self.of.rate)(&t, &x);
-        let top = Vector::ones(x.shape()).times(&top);
-        vec![on.raw().clone(), t.into_raw(), x.into_raw(), rate.into_raw(), step.into_raw(), top.into_raw()]
+    /// A mark: time, length of the next step, what is expected near a kink, the largest numbers of state and probe,
+    /// state, and probe.
+    fn mark(&self, carry: &[Term]) -> Vector {
+        let [t, step, expected, near] = [1, 4, 6, 7].map(|k| Number::from_raw(carry[k].clone()));
+        let (x, top) = (Vector::from_raw(carry[2].clone()), Vector::from_raw(carry[5].clone()));
+        let [a, b] = [0, self.width()].map(|at| top.slice(0, at..at + self.width()));
+        let [a, b] = [a, b].map(|part| Number::from_raw(largest(part.raw())).stop_gradient());
+        let [step, expected, near] = [step, expected, near].map(|x| x.stop_gradient());
+        concat(0, [stack([t, step, expected, near, a, b]), x])
     }
 
-    /// The reverse pass over these steps: from the cotangents of the state, both ends of the interval and the
-    /// parameters after the steps to those before them.
+    /// The carry of the steps that start at a mark.
+    fn marked(&self, row: &Vector, on: &Mask) -> Vec<Term> {
+        let [t, step, expected, near, a, b] = [0, 1, 2, 3, 4, 5].map(|k| row.at([k]));
+        let x = row.slice(0, 6..);
+        let rate = self.of.rate(&t, &x);
+        let ones = Vector::ones([self.width()]);
+        let top = concat(0, [ones.times(&a), ones.times(&b)]);
+        let carry = [on.raw(), t.raw(), x.raw(), rate.raw(), step.raw(), top.raw(), expected.raw(), near.raw()];
+        carry.map(Clone::clone).to_vec()
+    }
+
+    /// The reverse pass over these steps: from the cotangents of the state and the parameters after the steps to those
+    /// before them.
     fn through(&self, taken: &Taken, bars: Vec<Term>) -> Vec<Term> {
         let most = taken.rows.shape()[0];
         let init = vec![taken.count.gt(0).into_raw(), (&taken.count - 1).into_raw()];
         let done = Term::repeat(Some(most), [init, bars].concat(), &mut |carry| {
             let k = Count::from_raw(carry[1].clone());
-            let [from_bar, to_bar] = [3, 4].map(|k| Number::from_raw(carry[k].clone()));
             let row = taken.rows.at([k.max(0)]);
-            let [t, h, whole] = [0, 1, 2].map(|k| row.at([k]).into_raw());
+            let [t, h] = [0, 1].map(|k| row.at([k]).into_raw());
             let point = self.x.iter().chain([&t]).chain(self.p).cloned();
-            let point = point.chain([row.slice(0, 3..).into_raw(), h, carry[2].clone()]);
+            let point = point.chain([row.slice(0, 2..).into_raw(), h, carry[2].clone()]);
             let mut pulled = interpret(self.pull, point.collect());
-            let mut bar = || pulled.pop().expect("a cotangent for each argument");
-            let (h_bar, u_bar) = (Number::from_raw(bar()), bar());
-            let g = Vector::from_raw(carry[5].clone()) + Vector::from_raw(ravel(&pulled[2..]));
-            // The time of each step moves with the start of the interval; the last step ends with the interval, so its
-            // length depends on both ends.
-            let ends = Number::from_raw(whole).gt(0.5).select(&h_bar, Number::scalar(0.0));
-            let from_bar = from_bar + Number::from_raw(pulled[1].clone()) - &ends;
+            let u_bar = pulled.pop().expect("a cotangent of the state");
+            let p_bar = Vector::from_raw(carry[3].clone()) + Vector::from_raw(ravel(&pulled[1..]));
             let (on, k) = (k.gt(0), k - 1);
-            vec![on.into_raw(), k.into_raw(), u_bar, from_bar.into_raw(), (to_bar + ends).into_raw(), g.into_raw()]
+            vec![on.into_raw(), k.into_raw(), u_bar, p_bar.into_raw()]
         });
         done[2..].to_vec()
     }
-}
-
-/// A mark: time, length of the next step, largest number, and state.
-fn mark(carry: &[Term]) -> Vector {
-    let [t, step] = [1, 4].map(|k| Number::from_raw(carry[k].clone()));
-    let head = crate::tensor::stack([t, step.stop_gradient(), Number::from_raw(largest(&carry[5])).stop_gradient()]);
-    crate::tensor::concat(0, [head, Vector::from_raw(carry[2].clone())])
 }
