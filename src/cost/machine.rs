@@ -238,11 +238,11 @@ machine! {
     short_run: usize = 16, seen anchors "A.gmm.d10k25n1000";
     /// Least products of a matrix product whose operands are worth packing.
     packed: usize = 512, measured questions "matrix products";
-    /// Elements of the operand that the rows of a product share, up to which tiles that read it in place are faster than
-    /// packed operands.
+    /// Elements of the operand that the rows of a product share, up to which tiles that read it in place are faster
+    /// than packed operands.
     shared_panel: usize = 4096, measured questions "small products";
-    /// Most rows, or columns, of a matrix whose eigenvalues or singular values are computed by Jacobi rotations: they are
-    /// exact for each magnitude, and take up to twice the time of reflections.
+    /// Most rows, or columns, of a matrix whose eigenvalues or singular values are computed by Jacobi rotations: they
+    /// are exact for each magnitude, and take up to twice the time of reflections.
     rotated: usize = 10, seen questions "one matrix";
     /// Rows from which on eigenvalues are computed by faer, where it is there.
     large_spectrum: usize = 60, seen questions "one matrix";

@@ -436,9 +436,10 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     ///
     /// Any finite matrix has a result, with `|a v - v diag(w)|` and `|v^T v - 1|` of some roundings of `|a|` and of 1. Up to
     /// 10 rows, eigenvalues of a positive definite matrix `d b d` with a diagonal `d` have relative errors of some
-    /// roundings times the condition of `b`: those of rows and columns of different scales are exact. A compiled program
-    /// that reads eigenvalues alone computes no eigenvectors. Method: Jacobi rotations (J. Demmel and K. Veselić, "Jacobi's
-    /// method is more accurate than QR", 1992), for more rows tridiagonal reduction and the implicit QR iteration.
+    /// roundings times the condition of `b`: those of rows and columns of different scales are exact. A compiled
+    /// program that reads eigenvalues alone computes no eigenvectors. Method: Jacobi rotations (J. Demmel and K.
+    /// Veselić, "Jacobi's method is more accurate than QR", 1992), for more rows tridiagonal reduction and the
+    /// implicit QR iteration.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -466,12 +467,13 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     /// values, and of 0 if the matrix is not square. A simple singular value above 0 and its vectors have derivatives
     /// of every order, whatever the others are.
     ///
-    /// Any finite matrix has a result, of whatever rank: `u` and `v` are orthonormal, and `u diag(s) v^T` is `a`, both to
-    /// some roundings. Up to 10 rows or columns, singular values of a matrix with rows and columns of different scales are
-    /// exact relative to each value, down to 1e-276 (in `f32` 1e-24) of the largest element. A compiled program that reads
-    /// singular values alone computes no vectors. Method: one-sided Jacobi rotations after QR factorisations (Z. Drmač and
-    /// K. Veselić, "New fast and accurate Jacobi SVD algorithm", 2008); for more rows and columns bidiagonal reduction and
-    /// the implicit QR iteration (J. Demmel and W. Kahan, "Accurate singular values of bidiagonal matrices", 1990).
+    /// Any finite matrix has a result, of whatever rank: `u` and `v` are orthonormal, and `u diag(s) v^T` is `a`,
+    /// both to some roundings. Up to 10 rows or columns, singular values of a matrix with rows and columns of
+    /// different scales are exact relative to each value, down to 1e-276 (in `f32` 1e-24) of the largest element. A
+    /// compiled program that reads singular values alone computes no vectors. Method: one-sided Jacobi rotations
+    /// after QR factorisations (Z. Drmač and K. Veselić, "New fast and accurate Jacobi SVD algorithm", 2008); for
+    /// more rows and columns bidiagonal reduction and the implicit QR iteration (J. Demmel and W. Kahan, "Accurate
+    /// singular values of bidiagonal matrices", 1990).
     ///
     /// ```
     /// use polygrad::tensor;

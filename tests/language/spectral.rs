@@ -2,7 +2,8 @@
 //!
 //! Laws, for ranks from 0 to full, equal, clustered and graded values, centred rows, equal columns, zero rows and
 //! columns, small integers, numbers of every magnitude, and both float types: with `e` the rounding unit and `c = 50
-//! max(1, sqrt(n / 12))` for the larger size `n`, `|u s v^T - a| <= c e |a|`, `|u^T u - 1| <= c e` and `|v^T v - 1| <= c
+//! max(1, sqrt(n / 12))` for the larger size `n`, `|u s v^T - a| <= c e |a|`, `|u^T u - 1| <= c e` and `|v^T v - 1|
+//! <= c
 //! e` in the norm of Frobenius, and likewise for eigenvectors; values are in order; values alone have the same bits.
 
 use polygrad::program::Term;
@@ -120,8 +121,8 @@ fn departure(x: &[f64], len: usize) -> f64 {
     (0..count * count).map(|at| of(at / count, at % count).powi(2)).sum::<f64>().sqrt()
 }
 
-/// The largest part of the bound of a law that a decomposition takes: the matrix, the vectors one after the other, and the
-/// values.
+/// The largest part of the bound of a law that a decomposition takes: the matrix, the vectors one after the other,
+/// and the values.
 fn part<E: Float>([m, n]: [usize; 2], a: &[f64], [left, right]: [&[f64]; 2], values: &[f64]) -> f64 {
     let most = a.iter().fold(0.0f64, |most, x| most.max(x.abs()));
     let power = if most > 0.0 { -(most.log2().floor() as i32) } else { 0 };
@@ -295,7 +296,8 @@ fn hermitian_matrices_are_decomposed() {
     }
 }
 
-/// Vectors of a matrix without elements that count are still orthonormal, and there is nothing where there is no element.
+/// Vectors of a matrix without elements that count are still orthonormal, and there is nothing where there is no
+/// element.
 #[test]
 fn zeros_and_empty_matrices() {
     for sizes in [[1, 1], [1, 5], [5, 1], [4, 4], [3, 14], [15, 15]] {

@@ -310,8 +310,8 @@ pub(crate) fn eigh<E: Real>(n: usize, a: &[E], w: &mut [E], v: &mut [E]) {
     }
 }
 
-/// The singular values in descending order, with the left singular vectors as columns and the right ones as rows. Without
-/// room for vectors the values alone are computed, to the same bits.
+/// The singular values in descending order, with the left singular vectors as columns and the right ones as rows.
+/// Without room for vectors the values alone are computed, to the same bits.
 pub(crate) fn svd<E: Real>([m, n]: [usize; 2], a: &[E], u: &mut [E], s: &mut [E], vt: &mut [E]) {
     let k = m.min(n);
     if k == 0 || !finite_or_nan(a, &mut [u, s, vt]) {

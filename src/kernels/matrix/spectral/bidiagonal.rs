@@ -1,11 +1,11 @@
 //! Singular values of large matrices: Householder reflections make the matrix bidiagonal, and rotations diagonal.
 //!
-//! Laws: backward stable, so the residual and the departure from orthogonality are some roundings of the norm. Each step
-//! of the reduction reads and writes the rest of the matrix once: both its reflections, and the products that the next
-//! column needs.
+//! Laws: backward stable, so the residual and the departure from orthogonality are some roundings of the norm. Each
+//! step of the reduction reads and writes the rest of the matrix once: both its reflections, and the products that
+//! the next column needs.
 //!
-//! G. Golub and C. Van Loan, "Matrix Computations", section 8.6; the sweeps with and without a shift, and when an element
-//! counts as zero: J. Demmel and W. Kahan, "Accurate singular values of bidiagonal matrices" (1990).
+//! G. Golub and C. Van Loan, "Matrix Computations", section 8.6; the sweeps with and without a shift, and when an
+//! element counts as zero: J. Demmel and W. Kahan, "Accurate singular values of bidiagonal matrices" (1990).
 #![allow(clippy::needless_range_loop, reason = "rows and lanes are indices of several arrays")]
 
 use super::lines::{CHUNK, Reflections, Rotations, rotation, total};
@@ -17,8 +17,8 @@ use crate::kernels::matrix::rows::{AlignedRows, multiply_add};
 /// The rows that are updated together.
 const ROWS: usize = 4;
 
-/// The left singular vectors, the singular values in descending order and the right singular vectors of a matrix with at
-/// least as many rows as columns; `None` if the iteration does not end, which no matrix is known for.
+/// The left singular vectors, the singular values in descending order and the right singular vectors of a matrix with
+/// at least as many rows as columns; `None` if the iteration does not end, which no matrix is known for.
 pub(super) fn singular<E: Real>([m, n]: [usize; 2], a: AlignedRows<E>, vectors: bool) -> Option<[Vec<E>; 3]> {
     let Bidiagonal { mut d, mut e, left, right } = Bidiagonal::of([m, n], a, vectors);
     let mut both = vectors.then(|| [left.columns(n, m), right.columns(n, n)].map(|lines| (lines, Rotations::new())));

@@ -140,8 +140,8 @@ impl<E: Real> Kernel for Rotate<'_, E> {
     }
 }
 
-/// Householder reflections `I - factor v v^T`: the vector of number `k` has zeros before the element `k + offset`, which
-/// is 1.
+/// Householder reflections `I - factor v v^T`: the vector of number `k` has zeros before the element `k + offset`,
+/// which is 1.
 pub(super) struct Reflections<E> {
     pub(super) vectors: Lines<E>,
     pub(super) factors: Vec<E>,

@@ -1,10 +1,11 @@
 //! Eigenvalues of symmetric matrices, and singular values.
 //!
-//! Small matrices are rotated until they are diagonal (Jacobi), larger ones are reduced by reflections and then rotated by
-//! the implicit QR iteration; large ones are left to faer, where the feature of this name is on.
+//! Small matrices are rotated until they are diagonal (Jacobi), larger ones are reduced by reflections and then
+//! rotated by the implicit QR iteration; large ones are left to faer, where the feature of this name is on.
 //!
-//! Laws: elements are at most one, and the largest is not small, so results scale with the matrix. Each matrix of finite
-//! elements has a result: singular ones, too, with orthonormal vectors. One thread computes, so there is one result.
+//! Laws: elements are at most one, and the largest is not small, so results scale with the matrix. Each matrix of
+//! finite elements has a result: singular ones, too, with orthonormal vectors. One thread computes, so there is one
+//! result.
 
 mod bidiagonal;
 #[cfg(feature = "faer")]

@@ -1,11 +1,12 @@
 //! Singular values of small matrices by rotations of columns until they are orthogonal.
 //!
-//! Laws: the matrix may have any rank. Singular values that belong to rows and columns of different magnitudes are exact
-//! to some roundings each, down to about 1e-276 (in `f32` 1e-24) of the largest element; smaller ones are 0.
+//! Laws: the matrix may have any rank. Singular values that belong to rows and columns of different magnitudes are
+//! exact to some roundings each, down to about 1e-276 (in `f32` 1e-24) of the largest element; smaller ones are 0.
 //!
-//! Two QR factorisations come first, with column pivoting `a p = q r` and without `r^T = z l^T`: the columns of the lower
-//! triangle `l` are nearly orthogonal, and `q` and `z` have vectors for the singular values that are 0. Numbers that are
-//! small beside the first ones are kept with an exponent of two, so that no square leaves the range of floats.
+//! Two QR factorisations come first, with column pivoting `a p = q r` and without `r^T = z l^T`: the columns of the
+//! lower triangle `l` are nearly orthogonal, and `q` and `z` have vectors for the singular values that are 0. Numbers
+//! that are small beside the first ones are kept with an exponent of two, so that no square leaves the range of
+//! floats.
 //!
 //! J. Demmel and K. Veselić, "Jacobi's method is more accurate than QR" (1992); Z. Drmač and K. Veselić, "New fast and
 //! accurate Jacobi SVD algorithm" (2008).
@@ -22,8 +23,8 @@ const CHUNK: usize = 4;
 /// The most sweeps over all pairs of columns; up to six are usual.
 const SWEEPS: usize = 60;
 
-/// The left singular vectors, the singular values in descending order and the right singular vectors of a matrix with at
-/// least as many rows as columns.
+/// The left singular vectors, the singular values in descending order and the right singular vectors of a matrix with
+/// at least as many rows as columns.
 pub(super) fn singular<E: Real>(sizes: [usize; 2], a: &[E], vectors: bool) -> [Vec<E>; 3] {
     dispatch(Isa::detect(), Decompose { sizes, a, vectors })
 }
@@ -373,8 +374,8 @@ impl<E: Real> Rotated<E> {
     }
 }
 
-/// Takes `x` to `x + by[0] y - less x` and `y` to `y - by[1] x - less y`, where `less` is 1 less the cosine of a rotation:
-/// so a rotation by a small angle rounds little.
+/// Takes `x` to `x + by[0] y - less x` and `y` to `y - by[1] x - less y`, where `less` is 1 less the cosine of a
+/// rotation: so a rotation by a small angle rounds little.
 #[inline(always)]
 fn turn<M: Machine, E: Real>(x: &mut [E], y: &mut [E], less: E, by: [E; 2]) {
     let (x, y) = (x.as_chunks_mut::<CHUNK>().0, y.as_chunks_mut::<CHUNK>().0);

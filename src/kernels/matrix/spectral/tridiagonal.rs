@@ -1,7 +1,9 @@
-//! Eigenvalues of large symmetric matrices: Householder reflections make the matrix tridiagonal, and rotations diagonal.
+//! Eigenvalues of large symmetric matrices: Householder reflections make the matrix tridiagonal, and rotations
+//! diagonal.
 //!
-//! Laws: backward stable, so the residual and the departure from orthogonality are some roundings of the norm. Each step
-//! of the reduction reads and writes the rest of the matrix once: its update, and the product with the next vector.
+//! Laws: backward stable, so the residual and the departure from orthogonality are some roundings of the norm. Each
+//! step of the reduction reads and writes the rest of the matrix once: its update, and the product with the next
+//! vector.
 //!
 //! G. Golub and C. Van Loan, "Matrix Computations", sections 8.3 and 8.4: the implicit QR iteration with Wilkinson's
 //! shift.
