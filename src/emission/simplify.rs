@@ -267,7 +267,7 @@ fn stack(function: &mut EmittedFunction) {
     let used = mentioned(&function.body);
     let bytes = |array: &ArrayId| {
         let info = &function.arrays[*array as usize];
-        info.len * info.dtype.width()
+        info.len.saturating_mul(info.dtype.width())
     };
     let scratch = |array: &ArrayId| matches!(function.arrays[*array as usize].kind, ArrayKind::Scratch);
     let mut small: Vec<(usize, ArrayId)> =

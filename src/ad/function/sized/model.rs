@@ -159,6 +159,16 @@ impl SizedModel {
     ) -> Result<Function<P, Q, Y>, RunError> {
         let recorded = self.program.at(sizes).map_err(|reason| RunError::NoProgram { reason })?;
         let ((derived, count), names) = (self.derived, self.names.clone());
+        if derived != Derived::Value && recorded.is_shared() {
+            // Derivatives are made for each loop anew.
+            let reason = format!(
+                "sizes: a program that is differentiated must have about as many operations with one body for each loop as \
+                 without, but there are {} of {}; differentiate it before it is saved",
+                recorded.unrolled(),
+                recorded.size()
+            );
+            return Err(RunError::NoProgram { reason });
+        }
         Ok(Function::of_with(Parts { derived, recorded, count, names, template, assemble, key }, self.options))
     }
 

@@ -16,6 +16,9 @@ use crate::program::{SavedSize, SizedProgram, SizedShape};
 /// The version of the format. A changed format gets a new number.
 const FORMAT: u32 = 1;
 
+/// The largest order of a derivative in a file: its program grows with the order.
+const ORDER: usize = 256;
+
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SavedModel {
@@ -114,6 +117,9 @@ fn load(saved: SavedModel) -> Result<SizedModel, String> {
             &format!("it is {:?}", name.chars().take(40).collect::<String>()),
         ));
     };
+    if order > ORDER {
+        return Err(refused(&format!("the order of a derivative must be at most {ORDER}"), &format!("it is {order}")));
+    }
     let sizes = program.names().len();
     let input = |SavedInput { name, dtype, shape }: SavedInput| {
         let Some(dtype) = DType::of_name(&dtype) else {
