@@ -58,7 +58,6 @@ impl DType {
     }
 
     /// The element type with this [`name`](DType::name).
-    #[cfg(feature = "serde")]
     pub(crate) fn of_name(name: &str) -> Option<DType> {
         DType::ALL.into_iter().find(|dtype| dtype.name() == name)
     }
