@@ -26,8 +26,9 @@ impl<T: BaseTensor, const D: usize, E: Float> Complex<T, D, E> {
     #[track_caller]
     pub fn from_elements(shape: [usize; D], elements: &[Number<E>]) -> Self {
         let of = |part: fn(&Number<E>) -> E| elements.iter().map(part).collect::<Vec<E>>();
-        let part = |elements: Vec<E>| Tensor::from_raw(T::constant(Array::new(&shape, elements)));
-        Complex { re: part(of(|z| z.re)), im: part(of(|z| z.im)) }
+        // No closure here, so that a wrong number of elements is reported at the caller's line.
+        let (re, im) = (Array::new(&shape, of(|z| z.re)), Array::new(&shape, of(|z| z.im)));
+        Complex { re: Tensor::constant(re), im: Tensor::constant(im) }
     }
 
     /// The only element, as a number of the host language.
