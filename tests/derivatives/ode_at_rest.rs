@@ -10,9 +10,8 @@ use std::env;
 use polygrad::inspect::first_nan;
 use polygrad::program::Term;
 use polygrad::random::Key;
-use polygrad::tree::TreeMath;
 use polygrad::{
-    ADVal, Array, BaseTensor, Concrete, Dual, Ode, OdeError, StepLimit, Tensor, VerifiedOdeError, direct, odeint,
+    ADVal, Array, BaseTensor, Concrete, Dual, Ode, OdeError, StepLimit, Tensor, Tree, VerifiedOdeError, direct, odeint,
     stack, tensor, verified_odeint,
 };
 
@@ -155,7 +154,7 @@ struct AtRest {
 
 impl AtRest {
     /// Centers, stable and unstable points, triangular and nilpotent matrices, at rates from .1 to 10.
-    fn drawn(case: u64) -> AtRest {
+    fn drawn(case: i64) -> AtRest {
         let key = Key::<Concrete>::new(case);
         let numbers: Vec<f64> = key.uniform([64]).to_vec();
         let normal: Vec<f64> = key.fold_in(1).normal([64]).to_vec();

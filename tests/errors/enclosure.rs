@@ -43,6 +43,7 @@ pub(crate) fn proofs(log: &mut Log) {
     log.fails(verified_root(square, &tensor(0.0), &tensor(1.0)));
     let pole = |x: &Tensor<_, 0>, _: &Tensor<_, 0>, _: &()| x.abs() - 1.0;
     log.fails(verified_odeint(pole, &tensor(0.0), &tensor(0.0), &[0.0, 1.0], &()));
+    log.fails(verified_odeint(pole, &tensor(0.0), &tensor(0.0), &[0.0, f64::INFINITY], &()));
     let few = polygrad::VerifiedOde::default().steps(2);
     log.fails(few.solve(|x: &Tensor<_, 0>, _: &_, _: &()| x.clone(), &one, &one, &[0.0, 90.0], &()));
 }

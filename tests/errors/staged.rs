@@ -3,10 +3,11 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
+use polygrad::inspect::first_nan;
 use polygrad::interpreters::Ast;
 use polygrad::program::Custom;
 use polygrad::{
-    BaseTensor, Concrete, DType, Dual, Function, FunctionOptions, Mode, Tensor, custom_jvp, custom_vjp,
+    BaseTensor, Concrete, DType, Dual, Function, FunctionOptions, Mode, Ode, Tensor, custom_jvp, custom_vjp,
     derivative_tensor, direct, external, fold, grad, hessian, hessian_matrix, hvp, jacobian, jacobian_by,
     jacobian_matrix, jvp, nth_derivative, odeint, root, taylor, tensor, value_and_grad, value_and_grad_with, vjp,
     while_loop,
@@ -78,6 +79,14 @@ fn rules(log: &mut Log) {
     let none = Tensor::<Concrete, 1>::zeros([0]);
     log.panics(|| odeint(|x: &Vector<_>, _, _: &Vector<_>| x.clone(), &v, &none, &v));
     log.panics(|| odeint(|x: &Vector<_>, _, _: &Vector<_>| x.slice(0, 0..1), &v, &v, &v));
+    log.panics(|| Ode::default().max_step(0.0));
+    let few = Ode::default().steps(2);
+    log.fails(few.try_solve(|x: &Vector<_>, _, _: &Vector<_>| x * -1.0, &v, &v, &v));
+    log.fails(few.try_solve(|x: &Vector<_>, _, _: &Vector<_>| x * -1e6, &v, &v, &v));
+    log.fails(few.try_solve(|x: &Vector<_>, _, _: &Vector<_>| (x * 0.0).ln() * 0.0, &v, &v, &v));
+    log.fails(few.try_solve(|x: &Vector<_>, _, _: &Vector<_>| x.clone(), &(&v / 0.0), &v, &v));
+    let lost = first_nan(|p: &Vector<_>| root(|x: &Vector<_>, p: &Vector<_>| x.square() + p, p, p), &v);
+    log.fails(lost.and_then(|report| report.reason).map_or(Ok(()), Err));
     let twice = |x: &Tensor<Concrete, 1>| x * 2.0;
     log.panics(|| direct::grad(|x: &Vector<_>| external("twice", twice, &tensor([0.0, 0.0]), x).sum(), &v));
     log.panics_when_run(|| grad(|x: &Vector<_>| external("twice", twice, &tensor([0.0, 0.0]), x).sum(), &v));

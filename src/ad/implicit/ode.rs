@@ -126,9 +126,7 @@ impl Ode {
     #[track_caller]
     pub fn max_step(self, length: f64) -> Ode {
         if length.is_nan() || length <= 0.0 {
-            panic!(
-                "Ode::max_step: the longest step must be positive, but it is {length}; leave it out for the default"
-            );
+            panic!("max_step: the longest step must be positive, but it is {length}; leave it out for the default");
         }
         Ode { max_step: Some(length), ..self }
     }

@@ -101,7 +101,7 @@ impl fmt::Display for StepLimit {
         match self {
             StepLimit::Stability { rate } => write!(
                 f,
-                "; the equation is stiff there, with a part that changes at the rate {rate:.1e}, and explicit steps must be shorter than \
+                " because the equation is stiff, with a part that changes at the rate {rate:.1e}, which explicit steps follow only below \
                  {:.1e}; use an implicit method, as those of the crate diffsol, or allow more with Ode::steps",
                 3.3 / rate
             ),
