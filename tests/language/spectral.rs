@@ -3,8 +3,8 @@
 //! Laws, for ranks from 0 to full, equal, clustered and graded values, centred rows, equal columns, zero rows and
 //! columns, small integers, numbers of every magnitude, and both float types: with `e` the rounding unit and `c = 50
 //! max(1, sqrt(n / 12))` for the larger size `n`, `|u s v^T - a| <= c e |a|`, `|u^T u - 1| <= c e` and `|v^T v - 1|
-//! <= c
-//! e` in the norm of Frobenius, and likewise for eigenvectors; values are in order; values alone have the same bits.
+//! <= c e` in the norm of Frobenius, and likewise for eigenvectors; values are in order; values alone have the same
+//! bits.
 
 use polygrad::program::Term;
 use polygrad::{Array, Complex, Concrete, Float, Function, Tensor};
