@@ -11,7 +11,7 @@ use polygrad::ops::{Linear, View};
 use polygrad::passes::{optimize, simplify, vectorize};
 use polygrad::program::{Builder, Op, Program, Slot, Term, interpret};
 use polygrad::shape::MAX_RANK;
-use polygrad::{Array, BaseTensor, Concrete, DType};
+use polygrad::{Array, BaseTensor, Concrete, DType, SizedModel};
 use serde_json::{Value, json};
 
 use crate::compiled::bytes_of;
@@ -390,6 +390,94 @@ fn programs_of_several_threads_are_equal() {
         threads.into_iter().flat_map(|thread| thread.join().expect("it loads")).collect()
     });
     assert!(all.iter().all(|program| *program == all[0]));
+}
+
+// ---- models for all sizes ----
+
+/// A saved model of one size, of this program.
+fn model(sizes: Value, traced: Value, numbers: Value, derivative: &str) -> Value {
+    json!({
+        "model_format": 1, "derivative": [derivative, 0], "arguments": 1, "names": ["x"],
+        "inputs": [{"name": "x", "dtype": "f64", "shape": []}],
+        "program": {"sizes": sizes, "traced": traced, "numbers": numbers},
+    })
+}
+
+fn loaded_model(file: &Value) -> Result<SizedModel, String> {
+    serde_json::from_value(file.clone()).map_err(|e| e.to_string())
+}
+
+/// Models whose programs share bodies are made at sizes, printed, saved and run in work linear in their length.
+#[test]
+fn models_of_shared_bodies_take_work_by_their_length() {
+    // The number of trips of the first loop of the last level depends on the size.
+    let number = json!([[0, {"size": [[[[1], 1]], 1]}]]);
+    let file = |levels: usize, numbers: Value| model(json!([["n", 1]]), sharing(levels, false), numbers, "value");
+    let work = |levels: usize, numbers: Value| {
+        let file = file(levels, numbers);
+        let bytes = bytes_of(|| {
+            let model = loaded_model(&file).expect("it is well formed");
+            let program = model.program().at(&[7]).expect("a program");
+            assert!(program.size() <= 3 * levels && model.program().to_string().len() < file.to_string().len());
+            compile(&model.at(&[("n", 7)]).expect("a program"));
+            assert!(serde_json::to_value(&model).expect("saved").to_string().len() < 2 * file.to_string().len());
+        });
+        (file.to_string().len(), bytes)
+    };
+    for numbers in [json!([]), number] {
+        let [(short, less), (long, more)] = [60, 120].map(|levels| work(levels, numbers.clone()));
+        assert!(more as f64 / (less as f64) < 1.6 * long as f64 / short as f64, "{less} and {more} bytes");
+    }
+    // A derivative would be made for each loop anew.
+    let model = |levels: usize| model(json!([["n", 1]]), sharing(levels, false), json!([]), "value_and_gradient");
+    assert!(loaded_model(&model(4)).expect("it is well formed").run(&[Array::scalar(0.5)]).is_ok());
+    let shared = loaded_model(&model(60)).expect("it is well formed");
+    let words = shared.run(&[Array::scalar(0.5)]).expect_err("it would not end").to_string();
+    assert!(words.contains("a program that is differentiated must have"), "{words}");
+    let mut high = model(4);
+    high["derivative"] = json!(["nth_derivative", 1_000_000_000]);
+    assert!(loaded_model(&high).expect_err("too high").contains("the order of a derivative must be at most 256"));
+    // The values are those of the program.
+    let x = vec![Array::scalar(0.5)];
+    let expected = interpret::<Concrete>(&loaded(&sharing(5, false)).expect("it is well formed"), x.clone());
+    let results = loaded_model(&file(5, json!([]))).expect("it is well formed").run(&x).expect("it runs");
+    let [a, b] = [&expected, &results].map(|all| all[0].item::<f64>().expect("a number"));
+    assert!((a - b).abs() < 1e-12, "{a} and {b}");
+}
+
+/// Names, terms and positions of a saved model are bounded, and powers are written as powers.
+#[test]
+fn sizes_of_saved_models_are_bounded_in_words() {
+    let x = json!({"name": "x", "dtype": "f64", "shape": [3]});
+    let traced = || file(vec![program(vec![x.clone()], vec![], &[0])]);
+    let size = |terms: usize| json!([(1..=terms).map(|k| json!([[255], k])).collect::<Vec<Value>>(), 1]);
+    let with = |name: &str, terms: usize, at: usize| {
+        let mut model = model(json!([[name, 1]]), traced(), json!([[at, {"size": size(terms)}]]), "value");
+        model["inputs"][0]["shape"] = json!([size(terms)]);
+        loaded_model(&model)
+    };
+    let model = with("n", 3, 0).expect("it is well formed");
+    assert_eq!(model.inputs(), ["x: f64[n^255 + 2*n^255 + 3*n^255]"]);
+    let refused = |model: Result<SizedModel, String>| model.expect_err("it is refused");
+    assert!(refused(with(&"n".repeat(500), 1, 0)).contains("at most 100 bytes, but one has 500"));
+    assert!(refused(with("n", 100, 0)).contains("a size must have at most 64 terms, but one has 100"));
+    assert!(refused(with("n", 1, 1)).contains("a number must be one of the program, but there are 1, and it is 1"));
+    // Constants of equal steps grow with the sizes that are asked for, and no further.
+    let steps = json!({"constant": {"dtype": "i64", "shape": [4], "elements": {"each": "0 1 2 3"}}});
+    let traced =
+        file(vec![program(vec![number("x")], vec![json!({"op": steps, "dtype": "i64", "shape": [4]})], &[0, 1])]);
+    let grows = json!([[0, {"size": [[[[4], 1]], 1]}], [1, {"size": [[[[4], 1]], 1]}]]);
+    let mut grown = self::model(json!([["n", 1]]), traced, grows, "value");
+    grown["names"] = json!([]);
+    let grown = loaded_model(&grown).expect("it is well formed");
+    let bytes = bytes_of(|| {
+        assert_eq!(grown.program().at(&[5]).expect("a program").outputs()[1].shape[..], [625]);
+        for n in [1000, 1 << 20, usize::MAX] {
+            let words = grown.program().at(&[n]).expect_err("too large");
+            assert!(words.starts_with("sizes: the program must exist at these sizes"), "{words}");
+        }
+    });
+    assert!(bytes < 1 << 20, "{bytes}");
 }
 
 /// What cannot be seen by counting: the values of shared bodies are right, optimized and compiled.

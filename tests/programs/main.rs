@@ -42,6 +42,7 @@ mod functions;
 mod horde_ad;
 mod hostile;
 mod hostile_names;
+mod hostile_sizes;
 mod kept;
 mod known_data;
 mod lengths;

@@ -3,7 +3,7 @@
 use polygrad::backend::compile;
 use polygrad::ops::{Binary, Unary};
 use polygrad::program::{Program, Term};
-use polygrad::{Array, BaseTensor, DType, Function, Tensor, iterate, tensor};
+use polygrad::{Array, BaseTensor, Concrete, DType, Function, Tensor, iterate, tensor};
 
 use crate::emitted::{Emitted, assembly, has_fma, in_c, in_rust_with_fma};
 
@@ -127,4 +127,23 @@ fn optimized_code_has_no_panic() {
     let Some(text) = assembly("panics", &cases, "2") else { return };
     let found: Vec<&str> = text.lines().filter(|line| line.contains("panic")).collect();
     assert!(text.contains("products") && found.is_empty(), "{found:?}");
+}
+
+/// All arrays on the stack together have a limit, not only each of them; what exceeds it is scratch.
+#[test]
+fn arrays_on_the_stack_have_a_limit_together() {
+    let sorted = |rounds: usize| {
+        move |x: &Tensor<Term, 1>| {
+            let mut y = x.slice(0, ..30);
+            for k in 1..rounds {
+                y = y.sort(0) * (k as f64) + x.slice(0, k..k + 30).cumsum(0);
+            }
+            y.sum()
+        }
+    };
+    let x = Tensor::<Concrete, 1>::linspace(0.0, 1.0, 300);
+    let source = |rounds: usize| Function::stage(sorted(rounds), &x).to_c("f").expect("written");
+    let (few, many) = (source(3), source(12));
+    assert!(few.stack_bytes > 0 && many.stack_bytes > 0);
+    assert!(many.stack_bytes <= 2048 && many.scratch_bytes > 1024, "{} {}", many.stack_bytes, many.scratch_bytes);
 }
