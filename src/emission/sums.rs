@@ -71,3 +71,33 @@ pub(super) fn summed(
         w.set(*variable, total);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::evaluate::evaluate;
+    use super::super::tree::ArrayKind;
+    use super::*;
+    use crate::array::Array;
+
+    /// A sum over two ranges one after the other, as a loop is cut where a view ends: the second one starts with the first.
+    #[test]
+    fn sums_of_all_lengths_go_on_from_their_start() {
+        for (cut, n) in [(0, 10), (3, 10), (0, LONG), (5, 5 + LONG), (100, 300), (LONG, 3 * LONG + 7), (200, 203)] {
+            let mut w = Writer::new();
+            let x = ElementPlace::Elements(w.array(DType::F64, n, ArrayKind::Input(0)), ElementIndex::default());
+            let y = ElementPlace::Elements(w.array(DType::F64, 1, ArrayKind::Output(0)), ElementIndex::default());
+            let start = x.load(&ElementIndex::default());
+            let sum = w.var(DType::F64, start);
+            for range in [(0, cut), (cut, n)] {
+                summed(&mut w, range, &[(sum, DType::F64)], &mut |w, i, targets| {
+                    targets[0].add(w, DType::F64, x.load(i));
+                });
+            }
+            w.store(&y, &ElementIndex::default(), Expression::Variable(sum));
+            // Whole numbers, whose sums are exact in any order; the first one counts twice.
+            let input = Array::new(&[n], (1..=n).map(|k| k as f64).collect());
+            let expected = (n * (n + 1) / 2 + 1) as f64;
+            assert_eq!(evaluate(&w.finish(), &[input], &[(DType::F64, 1)]), [Array::from([expected])], "{cut} {n}");
+        }
+    }
+}
