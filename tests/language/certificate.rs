@@ -506,3 +506,39 @@ fn what_has_no_certificate_is_an_error() {
     let certificate = source.certificate(&one(4.5), &one(7.5)).expect("three trips");
     assert!(certificate.is_clean());
 }
+
+/// The row of an operation has its results in all trips: not those of the last trip alone, nor of the first.
+#[test]
+fn a_row_has_the_results_of_all_trips() {
+    let [lower, upper] = [-8.0, 8.0].map(|x| [Array::scalar(x)]);
+    let shrinks = Function::stage(|x: &Tensor<_, 0>| iterate(3, x.clone(), |_, c: Tensor<_, 0>| c * 0.5), &tensor(1.0));
+    let grows = Function::stage(|x: &Tensor<_, 0>| iterate(3, x.clone(), |_, c: Tensor<_, 0>| c * 2.0), &tensor(1.0));
+    let ends = Function::stage(
+        |x: &Tensor<_, 0>| while_loop_within(3, x.abs() + 9.0, |x| x.gt(2.0), |x| x * 0.5),
+        &tensor(1.0),
+    );
+    for (f, side) in [(shrinks, 4.0), (grows, 64.0)] {
+        let certificate = f.to_c("f").expect("written").certificate(&lower, &upper).expect("operations with bounds");
+        let products: Vec<_> = certificate.operations.iter().filter(|o| o.operation == "mul").collect();
+        assert_eq!(products.iter().map(|o| (o.lower, o.upper)).collect::<Vec<_>>(), [(-side, side)]);
+    }
+    let certificate = ends.to_c("f").expect("written").certificate(&lower, &upper).expect("operations with bounds");
+    let product = certificate.operations.iter().find(|o| o.operation == "mul").expect("a product");
+    // From 9 to 17, halved once to three times.
+    assert!(product.lower <= 9.0 / 8.0 && product.upper >= 17.0 / 2.0, "{} {}", product.lower, product.upper);
+}
+
+/// Each product of a sum may be rounded to 0: the bound of the error has all of them, not only the roundings of the sum.
+#[test]
+fn products_that_underflow_count_in_sums() {
+    // 1.55e-162 squared is about half of the least number.
+    let x: Vec<f64> = vec![1.55e-162; 100];
+    let exact = 100.0 * 0.486 * f64::from_bits(1);
+    let bounds = |a: &Array| Rounding::exact(Enclosure::between(a, a).expect("ends in order"));
+    let x = bounds(&Array::new(&[100], x));
+    let y = Bounds::contract(&Contract::axes(&[100], &[0], &[0], &[]), &x, &x);
+    assert!(y.errors()[0] >= 0.9 * exact, "{:e}", y.errors()[0]);
+    let rows = bounds(&Array::full(&[3, 100], 1.55e-162));
+    let product = Bounds::contract(&Contract::axes(&[3, 100], &[0, 1], &[1], &[0]), &rows, &x);
+    assert!(product.errors().iter().all(|e| *e >= 0.9 * exact), "{:?}", product.errors());
+}
