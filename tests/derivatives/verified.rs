@@ -386,3 +386,36 @@ fn bounds_of_linear_algebra_are_proven() {
     assert!(least.item() < 0.0 && most.item() > 0.0 && most.item() < 0.01);
     assert!(enclose(|a: &Square<Enclosure>| a.cholesky(), &lower, &upper).0.at([1, 1]).item().is_nan());
 }
+
+/// Where a function jumps from one side of zero to the other there is no root, though the slopes on both sides would prove
+/// one: the operator needs continuity.
+#[test]
+fn a_jump_over_zero_is_no_root() {
+    type Of = fn(&Number<Term>, &()) -> Number<Term>;
+    let jumps: [Of; 4] = [
+        |x, _| x + x.ge(0.0).select(Number::<Term>::scalar(0.5), -0.5),
+        |x, _| x * 3.0 + x.sign(),
+        |x, _| x + (x + 0.25).floor() + 0.5,
+        |x, _| x.gt(0.125).select(x + 1.0, x - 1.0),
+    ];
+    for (k, f) in jumps.into_iter().enumerate() {
+        let all = polygrad::verified_roots(f, &tensor(-0.9), &tensor(0.7), &());
+        assert!(all.roots.is_empty() && !all.undecided.is_empty(), "{k}: {:?}", all.roots);
+        let near = polygrad::verified_root(f, &tensor(0.01), &());
+        assert!(near.is_err(), "{k}: {near:?}");
+    }
+    // In one of two unknowns.
+    let pair = |x: &Vector<Term>, _: &()| {
+        let [a, b] = [x.at([0]), x.at([1])];
+        polygrad::stack::<Term, 0, 1, f64>([
+            &(&a + a.ge(0.0).select(Number::<Term>::scalar(0.5), -0.5)),
+            &(b - a * 0.5),
+        ])
+    };
+    let all = polygrad::verified_roots(pair, &tensor([-0.9, -1.0]), &tensor([1.0, 1.0]), &());
+    assert!(all.roots.is_empty() && !all.undecided.is_empty(), "{:?}", all.roots);
+    // A kink is none.
+    let kink =
+        polygrad::verified_roots(|x: &Number<Term>, _: &()| x + x.abs() * 0.5 - 0.3, &tensor(-0.9), &tensor(1.0), &());
+    assert!(kink.roots.len() == 1 && kink.undecided.is_empty());
+}
