@@ -28,7 +28,7 @@ use crate::tree::ravel::{ravel, raveled_size, unravel};
 /// let error = Ode::default().try_solve(square, &tensor(1.0), &tensor([0.0, 2.0]), &()).unwrap_err();
 /// assert!(matches!(error, OdeError::NoStep { time, .. } if (time - 1.0).abs() < 1e-6));
 /// ```
-#[derive(Clone, Debug, PartialEq, Error)]
+#[derive(Clone, PartialEq, Error)]
 #[non_exhaustive]
 pub enum OdeError {
     /// The steps end before the next time, as for stiff equations.
@@ -74,6 +74,8 @@ pub enum OdeError {
         value: f64,
     },
 }
+
+crate::errors::debug_by_display!(OdeError);
 
 /// What limits the length of steps.
 ///
