@@ -7,8 +7,18 @@
 //!
 //! If values are known ([`Staging::records`](crate::base::Staging::records) is false), every product is guarded: a
 //! contraction is computed again only if its result has a NaN. In a recorded program a guard has a price, so products
-//! have one only where a factor can be infinite or NaN while the value of the function is finite, or where it is hidden:
-//! [`Care`] says what is guarded there. Shared by the interpreters of derivatives; no interpreter itself.
+//! have one only where a factor can be infinite or NaN while the value of the function is finite, or where it is
+//! hidden: behind a row that is steep (`sqrt` at 0, `acos` at 1), before a selection, a mask (`relu`, `max`) or an
+//! extremum, and before a read of some elements of a value that was computed by a function with poles. Terms know this,
+//! not values: [`Care`] goes with a cotangent, and says what is guarded. Shared by the interpreters of derivatives; no
+//! interpreter itself.
+//!
+//! Limits. In a recorded program, a contraction with a sum and with more than 256 products (4096, if a factor was
+//! computed by a quotient, a logarithm or another function with poles) is guarded only against NaN in whole rows that a
+//! selection hides, and only if these were computed by such a function. Convolutions of that size are not guarded. For
+//! second derivatives, values and first derivatives must be finite: at `atan (ln 0)` the inner derivative is infinite,
+//! and the cotangent that the outer derivative sends there is known to be absent in one order of differentiation, and
+//! computed as zero in another.
 
 use smallvec::SmallVec;
 

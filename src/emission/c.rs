@@ -1,6 +1,15 @@
 //! C: C99 without global state.
 //!
 //! Law: no operator has a result that the standard leaves undefined: integers wrap, shifts and indices stay in range.
+//!
+//! gcc 12.2 computes wrong numbers where it vectorizes choices between numbers in loops: 36 of 270 elements of a
+//! Hessian at `-O3` with AVX-512, 10 of 1500 random nests of loops over choices at `-O3`, 2 of 1500 at `-O2`. It is
+//! wrong without AVX-512, too, so other instructions do not help. Where choices stay branches
+//! (`no-tree-loop-if-convert`), 0 of 3300 are wrong at both levels, so the emitted C asks gcc for that. The price is
+//! that gcc vectorizes no loop with a choice: an elementwise exponential of 16384 numbers takes 41 us instead of 12,
+//! guarded products 40 instead of 4, sums and matrix products as long as before. clang 14 is right, and vectorizes. 561
+//! random programs and gradients agree with a run, by gcc and clang at `-O2` and `-O3` (`POLYGRAD_FUZZ=288`,
+//! `tests/random/emitted.rs`, without AVX-512).
 
 use std::fmt::Write as _;
 

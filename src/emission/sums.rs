@@ -1,4 +1,6 @@
 //! Long sums as several partial sums, so that the additions of a sum do not wait for each other.
+//!
+//! There are 16 partial sums, so that compilers do not take the loop over them apart.
 
 use super::tree::{ElementIndex, ElementPlace, Expression, VariableId};
 use super::writer::Writer;

@@ -4,8 +4,8 @@
 //! trip runs while that mask holds. Law: a function with a bound equals the loop of that many trips in which a trip
 //! after the end returns its carry ([`bounded`](crate::checkpoint::bounded)); its derivatives are those of that loop.
 //!
-//! Its tangents need no bound: they are carried beside the values by one function of the same kind ([`with_tangents`]),
-//! which ends where the values end.
+//! Its tangents need no bound: the tangents of carries that move are carried beside the values by one function of the
+//! same kind ([`with_tangents`]), at dual numbers, and forwards from a delta term. It ends where the values end.
 
 use std::sync::Arc;
 

@@ -5,7 +5,7 @@
 //! ends of the range) to the crate `libm`, the function in C leaves them to the standard library of C, whose last digit
 //! may differ; NaN, infinities, zeros and signs do not differ. The logarithm of the gamma function and the complement
 //! of the error function have the steps of `libm`, and so its bits: the standard library of C has others, and its
-//! `lgamma` writes a global variable.
+//! `lgamma` writes a global variable. Their constants are those of FDLIBM, whose notice comes with them.
 //!
 //! The files `*.c` of this folder hold items, with blank lines between them: a comment, and a function, a table or a
 //! type. An item needs what it names, and stands after that. A name that ends in `@` stands for an item of each float

@@ -1,7 +1,8 @@
 //! The compiler: its command, its options, and what it compiles for.
 //!
-//! Law: a library is compiled once for one source, compiler, options and processor. The compiler says itself which
-//! instructions it may use: the macros that it defines are a part of the key.
+//! Law: a library is compiled once for one source, compiler, options and processor. The key of a kept library is the C,
+//! the compiler with its options and version, and the macros that it defines. These say which instructions it may use,
+//! so on another processor the library is compiled again.
 
 use std::env;
 use std::ffi::OsStr;

@@ -1,11 +1,11 @@
 //! The folder of compiled libraries.
 //!
-//! Laws: a library is loaded only if it is to the byte what the compiler wrote for this source, compiler and processor, and
-//! nobody but the user can have written it. What is written becomes visible as a whole, after it is on the disk. An attempt
-//! has files of its own, and leaves none behind.
+//! Laws: a library is loaded only if it is to the byte what the compiler wrote for this source, compiler and processor,
+//! and nobody but the user can have written it or its folder. What is written becomes visible as a whole, after it is
+//! on the disk. Each attempt has a separate folder, which is removed on every path.
 //!
-//! A library `KEY.so` has its source beside it, `KEY.c`: the code, what it was compiled by, and in the last line the length
-//! and the hash of the library. A file that does not fit is written anew.
+//! A library `KEY.so` has its source beside it, `KEY.c`: the code, what it was compiled by, and in the last line the
+//! length and the hash of the library. A file that does not fit is written anew.
 
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder, File};

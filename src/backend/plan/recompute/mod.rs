@@ -3,7 +3,9 @@
 //! Between row-block fusion and buffer assignment the values of a run, their bytes and their lives are known. A value
 //! that is not needed for a while may be dropped, and computed again by a copy of its step before its next use: see
 //! [`schedule`]. The assignment of buffers is the judge: if ranges that are free between others make the block larger
-//! than the values, the search runs again with a smaller bound.
+//! than the values, the search runs again with a smaller bound. No later pass can merge a step and its copy, so no
+//! barrier is needed. Tables and lines of Fourier transforms count with bounds that do not need the tables, which long
+//! lines get at the first run.
 //!
 //! Law: results have the same bits, since copies of steps do what the steps do. Code of the host is not run again, and
 //! buffers that several steps change in place are kept, with what they are computed from.
