@@ -1,4 +1,4 @@
-//! Loops, and while loops, of interpreters over `T` whose values are groups of values of `T`, such as a primal and a tangent.
+//! Loops of interpreters over `T` whose values are groups of values of `T`, such as a primal and a tangent.
 //!
 //! Law: a group has the same size in every trip.
 
