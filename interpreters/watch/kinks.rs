@@ -126,13 +126,16 @@ fn steep<T: BaseTensor>(value: &T, partial: Option<T>) -> Vec<usize> {
 }
 
 fn of_unary<T: BaseTensor>(op: Unary, x: &T, y: &T) -> Vec<usize> {
-    match op {
-        Unary::Abs | Unary::Relu => numbers(x).map_or(Vec::new(), |x| positions(x.len(), |k| x[k] == 0.0)),
-        _ if op.is(Property::Steep) => steep(y, op.derivative(x, y).value),
-        _ => Vec::new(),
+    if let Unary::Abs | Unary::Relu = op {
+        numbers(x).map_or(Vec::new(), |x| positions(x.len(), |k| x[k] == 0.0))
+    } else if op.is(Property::Steep) {
+        steep(y, op.derivative(x, y).value)
+    } else {
+        Vec::new()
     }
 }
 
+#[allow(clippy::wildcard_enum_match_arm, reason = "other rows are smooth, unless they are steep")]
 fn of_binary<T: BaseTensor>(op: Binary, [x, y]: [&Watch<T, Bends>; 2], z: &T) -> Vec<usize> {
     let (Some(a), Some(b)) = (numbers(&x.value), numbers(&y.value)) else { return Vec::new() };
     let (left, right) = (x.mark.moves, y.mark.moves);
@@ -175,6 +178,7 @@ fn unflatten(shape: &[usize], mut at: usize) -> Vec<usize> {
 
 impl Bends {
     /// The elements of the result that are at a kink of the operation.
+    #[allow(clippy::wildcard_enum_match_arm, reason = "other operations are linear, or made of these")]
     fn kinks_of<T: BaseTensor>(made: &Made<'_, '_, T, Self>) -> Vec<usize> {
         match made.op {
             Op::Unary(op, x) if x.mark.moves => of_unary(*op, &x.value, made.result),
@@ -188,6 +192,7 @@ impl Bends {
     }
 
     /// The elements at the border of a mask, in the order of its elements.
+    #[allow(clippy::wildcard_enum_match_arm, reason = "no other operation makes masks of masks")]
     fn border_of<T: BaseTensor>(made: &Made<'_, '_, T, Self>) -> Option<Rc<Vec<usize>>> {
         match made.op {
             Op::Discrete(Discrete::Compare(by), args) if args.iter().any(|x| x.mark.moves) => {

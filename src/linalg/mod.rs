@@ -252,8 +252,8 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     /// matrix with more columns than rows, each row) is scaled to length 1: so it does not depend on units of columns.
     /// [`try_lstsq`](Tensor::try_lstsq) says it.
     ///
-    /// The derivative is that at constant rank, with the pseudo-inverse `a^+`: `dx = a^+ (db - da x) + a^+ a^+T da^T (b
-    /// - a x) + (1 - a^+ a) da^T a^+T x`. A change of `a` that raises the rank makes the solution jump. NaN if the
+    /// The derivative is that at constant rank, with the pseudo-inverse `a^+`:
+    /// `dx = a^+ (db - da x) + a^+ a^+T da^T (b - a x) + (1 - a^+ a) da^T a^+T x`. A change of `a` that raises the rank makes the solution jump. NaN if the
     /// matrix has an element that is not finite and `b` is not zero, and zero for `b` zero. G. Golub and V. Pereyra,
     /// "The differentiation of pseudo-inverses and nonlinear least squares problems whose variables separate" (1973).
     ///

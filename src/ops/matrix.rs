@@ -536,7 +536,10 @@ impl Matrix {
             Matrix::Lstsq { .. } | Matrix::NullProjection { .. } => Some(Matrix::LstsqFactor),
             Matrix::EighSolve => Some(Matrix::Eigh),
             Matrix::SvdSolve => Some(Matrix::Svd),
-            _ => None,
+            Matrix::Cholesky | Matrix::Inverse | Matrix::Det | Matrix::Minors { .. } | Matrix::Pivots => None,
+            Matrix::SlogDet | Matrix::Lu | Matrix::LuFactor | Matrix::SolveTriangular { .. } | Matrix::Qr => None,
+            Matrix::Eigh | Matrix::Svd | Matrix::LstsqFactor | Matrix::Product { .. } => None,
+            Matrix::Expm | Matrix::ExpmTangent { .. } | Matrix::PrefixProduct | Matrix::Recurrence { .. } => None,
         }
     }
 
@@ -553,7 +556,13 @@ impl Matrix {
             Matrix::EighSolve => (n + 1, Some(n)),
             Matrix::SvdSolve => (m + n + 2, Some(m.min(n))),
             Matrix::ExpmTangent { .. } | Matrix::Recurrence { .. } => (m, Some(n)),
-            _ => (m, None),
+            Matrix::Product { transposed: true } | Matrix::Lstsq { transposed: false } => (m, None),
+            Matrix::NullProjection { transposed: true } => (m, None),
+            Matrix::Solve { .. } | Matrix::SolveTriangular { .. } => (m, None),
+            // These have no second operand.
+            Matrix::Cholesky | Matrix::Inverse | Matrix::Det | Matrix::Minors { .. } | Matrix::Pivots => (m, None),
+            Matrix::SlogDet | Matrix::Lu | Matrix::LuFactor | Matrix::Qr | Matrix::Eigh | Matrix::Svd => (m, None),
+            Matrix::LstsqFactor | Matrix::Expm | Matrix::PrefixProduct => (m, None),
         }
     }
 
@@ -565,9 +574,9 @@ impl Matrix {
         if alike && b[at] == rows && columns.is_none_or(|columns| columns == b[at + 1]) {
             return Ok(());
         }
-        let each = match self {
-            Matrix::EighSolve | Matrix::SvdSolve => "a row for each equation",
-            _ if rows == a[at] => "a row for each row of the matrix",
+        let each = match rows {
+            _ if matches!(self, Matrix::EighSolve | Matrix::SvdSolve) => "a row for each equation",
+            rows if rows == a[at] => "a row for each row of the matrix",
             _ => "a row for each column of the matrix",
         };
         Err(format!(

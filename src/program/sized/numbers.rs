@@ -112,15 +112,14 @@ impl Counts {
             let mut count: usize = part.inputs().iter().map(|slot| slot.shape.len()).sum();
             for node in &part.nodes()[part.inputs().len()..] {
                 count = count.saturating_add(if has_several_results(&node.op) { 0 } else { node.shape.len() });
-                count = match &node.op {
-                    Op::Loop(_) => count.saturating_add(1),
-                    Op::Custom(c, _) => count.saturating_add(usize::from(is_bounded(c))),
-                    op => {
-                        // An operation that shows its own numbers is itself again.
-                        let _ = operation(op, &mut count);
-                        count
-                    }
-                };
+                if let Op::Loop(_) = &node.op {
+                    count = count.saturating_add(1);
+                } else if let Op::Custom(c, _) = &node.op {
+                    count = count.saturating_add(usize::from(is_bounded(c)));
+                } else {
+                    // An operation that shows its own numbers is itself again.
+                    let _ = operation(&node.op, &mut count);
+                }
                 for inner in programs_of(&node.op) {
                     count = count.saturating_add(self.0.get(&inner.class()).copied().unwrap_or(usize::MAX));
                 }

@@ -38,6 +38,7 @@ equations! { |b, op, shape, dtype|
 }
 
 /// The square of a value that is a root, or a product, quotient or view of one; `None` if it has no root.
+#[allow(clippy::wildcard_enum_match_arm, reason = "what is not known to be a root stays as it is")]
 fn squared(b: &mut Builder, id: NodeId, factors: usize) -> Option<NodeId> {
     if let Some(x) = radicand(b, id) {
         return Some(x);
@@ -73,6 +74,7 @@ fn squared(b: &mut Builder, id: NodeId, factors: usize) -> Option<NodeId> {
 
 /// The value whose square root this is, if no element of it is negative. The derivative of the root at 0 may be 0 by a
 /// selection: `select (x > 0) (sqrt x) (stop_gradient x)` or `select (x == 0) 0 (sqrt x)`.
+#[allow(clippy::wildcard_enum_match_arm, reason = "what is not known to be a root stays as it is")]
 fn radicand(b: &Builder, id: NodeId) -> Option<NodeId> {
     let root = |id: NodeId| if let Op::Unary(Unary::Sqrt, x) = b.node(id).op { Some(x) } else { None };
     let x = match &b.node(id).op {
@@ -102,6 +104,7 @@ fn is_stopped(b: &Builder, id: NodeId, x: NodeId) -> bool {
 }
 
 /// Whether no element of a value is negative, for all inputs; NaN is not negative.
+#[allow(clippy::wildcard_enum_match_arm, reason = "what is not known may be negative")]
 fn is_not_negative(b: &Builder, id: NodeId) -> bool {
     let mut work = vec![id];
     for _ in 0..LOOKS {

@@ -224,7 +224,7 @@ impl Equation {
         let mut growth = 0.0;
         for k in 0..STEPS {
             let size = v.square().sum().sqrt();
-            v = v / size.max(f64::MIN_POSITIVE);
+            v /= size.max(f64::MIN_POSITIVE);
             let point = unravel(x, state.raw()).into_iter().chain([t.clone()]).chain(p.iter().cloned());
             let along = unravel(x, v.raw()).into_iter().chain([still(t)]).chain(p.iter().map(still));
             let moved = interpret(&push, point.chain(along).collect());

@@ -56,8 +56,9 @@ fn sizes(op: Matrix, n: usize, columns: usize) -> (Vec<usize>, usize) {
         Matrix::LuFactor => (vec![n * n], n),
         Matrix::Solve { .. } | Matrix::SolveTriangular { .. } => (vec![n * columns], 0),
         Matrix::Cholesky | Matrix::Inverse | Matrix::Minors { .. } => (vec![n * n], 0),
-        Matrix::Pivots | Matrix::Eigh | Matrix::Svd => unreachable!("no kernel"),
-        Matrix::Lstsq | Matrix::Expm | Matrix::ExpmTangent { .. } => unreachable!("no kernel"),
+        Matrix::Pivots | Matrix::Eigh | Matrix::EighSolve | Matrix::Svd | Matrix::SvdSolve => unreachable!("no kernel"),
+        Matrix::LstsqFactor | Matrix::Lstsq { .. } | Matrix::NullProjection { .. } => unreachable!("no kernel"),
+        Matrix::Product { .. } | Matrix::Expm | Matrix::ExpmTangent { .. } => unreachable!("no kernel"),
         Matrix::PrefixProduct | Matrix::Recurrence { .. } => unreachable!("no kernel"),
     }
 }
@@ -148,8 +149,9 @@ fn of_any_size<E: Real>(op: Matrix, n: usize, x: &[&[E]], p: &[i64], columns: us
         Matrix::SolveTriangular { lower, transposed, unit } => {
             matrix::solve_triangular(n, x[0], [lower, transposed, unit], x[1], &mut out[0]);
         }
-        Matrix::Pivots | Matrix::Eigh | Matrix::Svd => unreachable!("no kernel"),
-        Matrix::Lstsq | Matrix::Expm | Matrix::ExpmTangent { .. } => unreachable!("no kernel"),
+        Matrix::Pivots | Matrix::Eigh | Matrix::EighSolve | Matrix::Svd | Matrix::SvdSolve => unreachable!("no kernel"),
+        Matrix::LstsqFactor | Matrix::Lstsq { .. } | Matrix::NullProjection { .. } => unreachable!("no kernel"),
+        Matrix::Product { .. } | Matrix::Expm | Matrix::ExpmTangent { .. } => unreachable!("no kernel"),
         Matrix::PrefixProduct | Matrix::Recurrence { .. } => unreachable!("no kernel"),
     }
     (out, order)

@@ -235,7 +235,8 @@ fn diagonalize<E: Real>(d: &mut [E], e: &mut [E], tell: &mut dyn FnMut(&Sweep<'_
         let mut part = Part { d: &mut d[start..end], e: &mut e[start..end - 1], downwards };
         let Some(least) = part.deflate(tolerance) else { continue };
         let shift = part.shift(least, tolerance);
-        (columns.clear(), rows.clear());
+        columns.clear();
+        rows.clear();
         part.sweep(shift, &mut |column, row| {
             columns.push(column);
             rows.push(row);

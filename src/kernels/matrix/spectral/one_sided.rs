@@ -71,8 +71,8 @@ impl<E: Real> Kernel for Decompose<'_, E> {
             &line[if right { columns.len } else { 0 }..][..rank]
         };
         let order: Vec<Option<usize>> = order.into_iter().map(Some).chain((rank..n).map(|_| None)).collect();
-        let left = outer.expand::<M, E>(m, &rows, order.iter().map(|j| j.map(|j| part(j, false))));
-        let right = inner.expand::<M, E>(n, &outer.order, order.iter().map(|j| j.map(|j| part(j, true))));
+        let left = outer.expand::<M>(m, &rows, order.iter().map(|j| j.map(|j| part(j, false))));
+        let right = inner.expand::<M>(n, &outer.order, order.iter().map(|j| j.map(|j| part(j, true))));
         [left, values, right]
     }
 }
@@ -124,7 +124,7 @@ impl<E: Real> Columns<E> {
         for k in 0..n {
             if pivoting {
                 let mut best = largest(&squares, k);
-                if !(squares[best] > small) {
+                if squares[best] <= small || squares[best].is_nan() {
                     let rest = || self.x[k * stride..].chunks_exact(stride).flat_map(|x| &x[k..]);
                     let more = exponent(rest().copied());
                     if size + more < smallest || rest().all(|x| *x == E::ZERO) {
@@ -189,7 +189,7 @@ impl<E: Real> Reflected<E> {
     /// Vectors of which the first elements are given, or unit vectors with the one at their number, after all
     /// reflections, and with the elements in an order; one after the other.
     #[inline(always)]
-    fn expand<'x, M: Machine, F>(
+    fn expand<'x, M: Machine>(
         &self,
         len: usize,
         order: &[usize],
