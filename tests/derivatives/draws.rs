@@ -269,13 +269,13 @@ fn shapes_at_the_ends_of_floats_are_drawn() {
 /// Large shapes: `a dx/da / x`, computed with 40 digits by mpmath from the integral of `dP/da` at the draw.
 #[test]
 fn derivatives_in_large_shapes() {
-    let expected = [1.0024622956051464, 1.000004944888431, 0.99992145548139075, 1.0000283336360768, 1.0];
+    let expected = [1.0024622956051464, 1.000004944888431, 0.9999214554813907, 1.000028333636077, 1.0];
     let a = tensor([1e4, 1e7, 5e7, 1e9, 1e300]);
     let slopes = grad(|a| Key::new(1).log_gamma(a).sum(), &a) * &a;
     assert!((slopes - tensor(expected)).abs().lt(1e-10).all().item());
     let a: Tensor<_, 1, f32> = tensor([1.9e3, 5e3, 1e5]);
     let slopes = grad(|a: &Tensor<_, 1, f32>| Key::new(1).log_gamma(a).sum(), &a) * &a;
-    assert!((slopes - tensor([1.0026268742160782, 1.0010543109400134, 1.000178909919297])).abs().lt(2e-6).all().item());
+    assert!((slopes - tensor([1.0026269, 1.0010543, 1.0001789])).abs().lt(2e-6).all().item());
     // x = a (1 + O(1 / sqrt a)), so its second derivative is that of the logarithm.
     let second = hessian(|a: &Tensor<_, 0>| Key::new(1).log_gamma(&a.reshape([1])).sum(), &tensor(1e12)).item() * 1e24;
     assert!((second + 1.0).abs() < 1e-5, "{second}");

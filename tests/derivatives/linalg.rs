@@ -179,6 +179,7 @@ fn results<T: BaseTensor>(row: Row, (a, b): &(Matrix<T>, Matrix<T>)) -> Vec<Tens
 }
 
 /// The operands of a row: with factors where it takes them, and a right-hand side with as many rows as it needs.
+#[allow(clippy::wildcard_enum_match_arm, reason = "the operands of all other rows are matrices alone")]
 fn operands<T: BaseTensor>(row: Row, a: &T, b: &T) -> Vec<T> {
     let factors = match row {
         Row::Solve { .. } => Row::LuFactor,

@@ -429,7 +429,7 @@ fn a_lifted_value_that_is_not_forwarded_is_named() {
                     lifted, and `Staging::captured` of `Plain<Dual<Array>>` gives none for it; write it as";
     assert!(said.starts_with(sentence), "{said}");
     // A while loop runs all its trips, not one.
-    let y = while_loop(&tensor(3.0), |y: &Number<Concrete>| y.lt(10.0), |y| y * 2.0);
+    let y = while_loop(tensor(3.0), |y: &Number<Concrete>| y.lt(10.0), |y| y * 2.0);
     let f = Function::stage(|x: &Number<_>| while_loop(x, |y: &Number<_>| y.lt(10.0), |y| y * 2.0), &tensor(3.0));
     let here = interpret(f.program(), vec![Plain(Array::scalar(3.0))]);
     assert_eq!(here[0].0, *y.array());

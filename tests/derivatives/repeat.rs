@@ -153,7 +153,7 @@ fn a_recorded_loop_at_dual_numbers_is_the_derivative_of_the_function() {
     }
     fn built<T: BaseTensor>(x: &Number<T>) -> Number<T> {
         let each = |k: &Tensor<T, 0, i64>| while_loop(x * (k.to_float() + 1.0), |y| y.lt(100.0), |y: Number<T>| &y * x);
-        let y: Tensor<T, 1> = build1(3, |k| each(&k));
+        let y: Tensor<T, 1> = build1(3, |k| each(k));
         y.square().sum()
     }
     fn segments<T: BaseTensor>(x: &Number<T>) -> Number<T> {

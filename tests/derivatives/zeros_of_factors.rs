@@ -162,7 +162,7 @@ fn branch<T: BaseTensor>(k: Number, x: &Tensor<T, 1>) -> Tensor<T, 1> {
     let (zero, ln) = (x - x.stop_gradient(), (x - x.stop_gradient()).ln());
     match BRANCHES[k] {
         "p ln p" => &zero * &ln,
-        "quotient" => x / &zero + &zero / &zero,
+        "quotient" => x / &zero + zero.recip() * &zero,
         "power" => (x - 3.0).pow(x) + zero.powf(-0.5),
         "NaN times" => x * f64::NAN + x * f64::INFINITY,
         "dot of ln" => x * ln.dot(x),

@@ -276,10 +276,11 @@ fn hermitian_matrices_are_decomposed() {
         for _ in 0..draws.below(n + 1) {
             let (re, im) = (draws.vector(n), draws.vector(n));
             let value = [1.0, 1.0, -1.0, 1e-9, 1e-160][draws.below(5)];
-            for k in 0..n * n {
+            let [real, imaginary] = &mut parts;
+            for (k, (x, y)) in real.iter_mut().zip(imaginary).enumerate() {
                 let (i, j) = (k / n, k % n);
-                parts[0][k] += value * (re[i] * re[j] + im[i] * im[j]);
-                parts[1][k] += value * (im[i] * re[j] - re[i] * im[j]);
+                *x += value * (re[i] * re[j] + im[i] * im[j]);
+                *y += value * (im[i] * re[j] - re[i] * im[j]);
             }
         }
         (0..n).filter(|_| at % 2 == 0).for_each(|i| parts[0][i * (n + 1)] += 1.0);

@@ -18,6 +18,7 @@ fn regular(rng: &mut Rng, batch: usize, [m, n]: [usize; 2]) -> Array {
 }
 
 /// The factors that an operation takes as operands.
+#[allow(clippy::wildcard_enum_match_arm, reason = "other operations take no factors")]
 fn factors(op: Matrix) -> Option<Matrix> {
     match op {
         Matrix::Solve { .. } => Some(Matrix::LuFactor),
@@ -29,6 +30,7 @@ fn factors(op: Matrix) -> Option<Matrix> {
 }
 
 /// The arguments of an operation: two matrices of which one has no result in some way.
+#[allow(clippy::wildcard_enum_match_arm, reason = "other operations take matrices alone")]
 fn arguments(op: Matrix, rng: &mut Rng, kind: usize) -> Vec<Array> {
     let is_tall =
         matches!(op, Matrix::Qr | Matrix::Svd | Matrix::SvdSolve | Matrix::LstsqFactor | Matrix::Product { .. })

@@ -18,7 +18,7 @@ macro_rules! by_name {
 fn of_one<E: Real, M: Machine>(op: Unary) -> fn(E) -> E {
     by_name! {
         op, Unary, E, M:
-        Neg neg Abs abs Recip recip Square square Sqrt sqrt Exp exp Ln ln Log1p log1p Expm1 expm1 Sin sin Cos cos Tan tan
+        Neg neg Abs abs Recip recip Square square OneMinusSquare one_minus_square Sqrt sqrt Exp exp Ln ln Log1p log1p Expm1 expm1 Sin sin Cos cos Tan tan
         Asin asin Acos acos Atan atan Sinh sinh Cosh cosh Tanh tanh Sech2 sech2 Asinh asinh Acosh acosh Atanh atanh
         Sigmoid sigmoid Relu relu Softplus softplus Gaussian gaussian Erf erf Erfc erfc Erfinv erfinv Lgamma lgamma
         Digamma digamma Trigamma trigamma
