@@ -153,10 +153,10 @@ fn solvers_end_where_the_objective_is_not_finite() {
     words(&slope(10.0), "gradient", "element 0 of its gradient is inf at [10.0]");
     words(&slope(-1e200), "gradient", "the squared norm of its gradient is infinite at [-1e200]");
     // A gradient of 0 beside an infinite Hessian: the steps of a trust region would not end.
-    let corner = || Problem::new(|x: &Tensor<_, 1>| x.sqrt().powi(3).sum(), &tensor([0.0; 20]));
+    let corner = || Problem::new(|x: &Tensor<_, 1>| x.powf(1.5).sum(), &tensor([0.0; 20]));
     assert_eq!(corner().gradient(&vec![0.0; 20]).expect("a gradient"), [0.0; 20]);
     let region = TrustRegion::new(Steihaug::new());
-    let run = Executor::new(corner(), region).configure(|state| state.param(vec![0.0; 20])).run();
+    let run = Executor::new(corner(), region).configure(|state| state.param(vec![0.0; 20]).max_iters(100)).run();
     let message = run.err().expect("no Hessian").to_string();
     words(&message, "hessian", "row 0 of its Hessian has the sum");
     assert!(message.contains("[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, .. of 20 numbers]"), "{message}");
