@@ -120,7 +120,7 @@ impl<T: BaseTensor> Lift<T, IntoProgram> for Term {
     label = "a tensor of the level `{Self}` is needed here",
     note = "a tensor captured from outside of the function: `.lift()` it; if it is a tensor of known numbers, write `Tensor::constant(&x)`; \
             or pass it as data to the form of the verb with data, such as `grad_with`",
-    note = "`Array`, also called `Concrete`, is the level of known numbers; `Term` is that of the functions that the verbs record"
+    note = "`Array` is the level of known numbers; `Term` is that of the functions that the verbs record"
 )]
 pub trait Level<U>: BaseTensor {
     /// The value, which is a value of this level.

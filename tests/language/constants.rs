@@ -10,14 +10,15 @@ use super::layering::sources;
 use crate::root::root;
 
 /// Files and folders with numbers of mathematics or of pictures, and what these are: fractions, and large numbers.
-const MATHEMATICS: [(&str, &str); 13] = [
+const MATHEMATICS: [(&str, &str); 14] = [
     ("src/kernels/matrix/exponential.rs", "coefficients of the exponential of a matrix"),
     ("src/export/special.rs", "coefficients and domains of special functions, in exported text"),
     ("src/export/factors.rs", "coefficients of the exponential of a matrix, in exported text"),
     ("src/report/", "distances in a picture, and lengths of a page"),
     ("src/rewrite/products.rs", "factors with which nothing overflows"),
     ("src/ad/check_gradient.rs", "the first step of finite differences"),
-    ("src/ad/implicit/ode.rs", "coefficients of a method"),
+    ("src/ad/implicit/ode.rs", "a tolerance"),
+    ("src/ad/implicit/ode/steps.rs", "coefficients of a method, and shares of a tolerance"),
     ("src/ad/implicit/search.rs", "how much rounding may hide of a residual"),
     ("src/ad/verified/odes.rs", "how far a step is shortened"),
     ("src/ad/verified/roots.rs", "how narrow a box becomes, and by how much it is enlarged"),
@@ -27,23 +28,28 @@ const MATHEMATICS: [(&str, &str); 13] = [
 ];
 
 /// Other constants that look like a time or the size of a cache: file, name, and what they are.
-const OTHERS: [(&str, &str, &str); 29] = [
+const OTHERS: [(&str, &str, &str); 38] = [
     ("src/ad/function/memory.rs", "WEIGHTS", "factors of a cost that are tried"),
     ("src/array/display.rs", "THRESHOLD", "elements that are printed"),
     ("src/array/pages.rs", "LEAST", "memory that holds an aligned page"),
     ("src/array/pages.rs", "PAGE", "an alignment"),
     ("src/array/pool.rs", "BYTES", "a limit of the memory that a thread keeps"),
     ("src/array/pool.rs", "SMALL", "memory that is left to the allocator"),
+    ("src/backend/explain.rs", "TILES", "a limit of work while a plan is explained"),
     ("src/backend/ir/step.rs", "LINE", "an alignment"),
     ("src/backend/lower/mod.rs", "LARGEST", "a limit of the length of code"),
     ("src/backend/plan/recompute/schedule.rs", "MANY", "a length of a program"),
     ("src/backend/plan/recompute/schedule.rs", "TRIALS", "a limit of work while a program is compiled"),
     ("src/backend/plan/recompute/schedule.rs", "PAIRS", "a limit of work while a program is compiled"),
+    ("src/backend/run/idle.rs", "KEPT_BYTES", "a limit of the memory that a function keeps"),
     ("src/checkpoint.rs", "WHOLE", "the denominator of a share"),
     ("src/emission/check.rs", "MOST", "a limit of the length of code"),
+    ("src/emission/native/process.rs", "LONGEST", "a limit of what is kept of the words of a compiler"),
     ("src/emission/simplify.rs", "STACK", "a limit of memory"),
     ("src/kernels/contract/gemm.rs", "KEPT", "memory that the allocator is asked to keep"),
+    ("src/kernels/fourier/mod.rs", "PLANNED", "a limit of memory before the first run"),
     ("src/kernels/indexing/segments.rs", "LOOKS", "a number of tries"),
+    ("src/kernels/matrix/guarded.rs", "LITTLE", "a length of a product that has a plain form"),
     ("src/kernels/threads.rs", "LOOKS", "a number of tries"),
     ("src/passes/vectorize.rs", "TOO_LARGE", "a limit of memory"),
     ("src/ops/threefry.rs", "PARITY", "a number of the algorithm"),
@@ -51,9 +57,13 @@ const OTHERS: [(&str, &str, &str); 29] = [
     ("src/pjrt/layout.rs", "IMMUTABLE_ONLY_DURING_CALL", "a code of an interface"),
     ("src/program/known.rs", "LARGEST", "a limit of work while a program is traced"),
     ("src/program/op.rs", "ALL", "elements of a constant that are hashed"),
+    ("src/program/sized/mod.rs", "ELEMENTS", "a limit of work while a program is made"),
+    ("src/program/sized/mod.rs", "OPERATIONS", "a limit of work while a program is made"),
     ("src/program/shared.rs", "MANY", "a length of a program"),
+    ("src/rewrite/rules/mod.rs", "STEPS", "a limit of work while a program is made"),
     ("src/rewrite/rules/known.rs", "ELEMENTS", "a limit of work while a program is made"),
     ("src/shape.rs", "LARGE", "memory that is asked for before it is taken"),
+    ("interpreters/guarded.rs", "FEW_WITH_POLES", "a length of a product that is guarded"),
     ("interpreters/higher/loops.rs", "STEPS", "a limit of the length of code"),
     ("interpreters/higher/recursion.rs", "STACK", "a limit of the stack"),
     ("interpreters/sparsity/sets.rs", "LATELY", "a number of answers that are remembered, which no command measures"),

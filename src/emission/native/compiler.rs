@@ -14,8 +14,8 @@ use std::time::Duration;
 use libloading::Library;
 
 use super::NativeError;
-use super::process::{self, Fault, Finished};
-use super::store::{Attempt, Store, folder_of_caches};
+use super::process::{self, Finished, ProcessFault};
+use super::store::{CompilerFolder, Store, folder_of_caches};
 use crate::escape;
 
 /// The options of a compiler unless others are given.
@@ -175,7 +175,7 @@ impl Compiler {
     }
 
     /// A compiled source.
-    fn compiled(&self, store: &Store, source: &str) -> Result<Attempt, NativeError> {
+    fn compiled(&self, store: &Store, source: &str) -> Result<CompilerFolder, NativeError> {
         let attempt = store.attempt()?;
         attempt.write(source)?;
         let mut command = self.command(NEEDED);
@@ -202,8 +202,8 @@ impl Compiler {
 
     fn finished(&self, command: &mut Command) -> Result<Finished, NativeError> {
         process::run(command, self.time_limit).map_err(|fault| match fault {
-            Fault::Start(e) => NativeError::NoCompiler { compiler: self.name(), reason: e.to_string() },
-            Fault::TimeLimit => NativeError::TimeLimit { compiler: self.name(), limit: self.time_limit },
+            ProcessFault::Start(e) => NativeError::NoCompiler { compiler: self.name(), reason: e.to_string() },
+            ProcessFault::TimeLimit => NativeError::TimeLimit { compiler: self.name(), limit: self.time_limit },
         })
     }
 

@@ -23,7 +23,7 @@ pub(super) struct Finished {
 }
 
 /// Why a command has no result.
-pub(super) enum Fault {
+pub(super) enum ProcessFault {
     /// It cannot be started.
     Start(io::Error),
     /// It was stopped.
@@ -57,11 +57,11 @@ impl Output {
 }
 
 /// Runs a command for so long.
-pub(super) fn run(command: &mut Command, limit: Duration) -> Result<Finished, Fault> {
+pub(super) fn run(command: &mut Command, limit: Duration) -> Result<Finished, ProcessFault> {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(command, 0);
-    let mut child = command.spawn().map_err(Fault::Start)?;
+    let mut child = command.spawn().map_err(ProcessFault::Start)?;
     let end = Instant::now().checked_add(limit);
     let (out, err) = (Output::default(), Output::default());
     let (sender, ends) = mpsc::channel();
@@ -71,7 +71,7 @@ pub(super) fn run(command: &mut Command, limit: Duration) -> Result<Finished, Fa
     ];
     if let Some(fault) = reads.into_iter().find_map(Result::err) {
         stop(&mut child);
-        return Err(Fault::Start(fault));
+        return Err(ProcessFault::Start(fault));
     }
     let status = loop {
         match child.try_wait() {
@@ -79,13 +79,13 @@ pub(super) fn run(command: &mut Command, limit: Duration) -> Result<Finished, Fa
             Ok(None) => {}
             Err(fault) => {
                 stop(&mut child);
-                return Err(Fault::Start(fault));
+                return Err(ProcessFault::Start(fault));
             }
         }
         let left = end.map_or(Duration::MAX, |end| end.saturating_duration_since(Instant::now()));
         if left.is_zero() {
             stop(&mut child);
-            return Err(Fault::TimeLimit);
+            return Err(ProcessFault::TimeLimit);
         }
         // A command ends soon after its outputs.
         if let Err(RecvTimeoutError::Disconnected) = ends.recv_timeout(left.min(Duration::from_millis(20))) {

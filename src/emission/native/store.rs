@@ -108,7 +108,7 @@ impl Store {
     }
 
     /// A folder for one attempt to compile.
-    pub(super) fn attempt(&self) -> Result<Attempt, NativeError> {
+    pub(super) fn attempt(&self) -> Result<CompilerFolder, NativeError> {
         // Numbers the attempts of the process; other processes have other numbers, and other machines may not.
         static NEXT: AtomicU64 = AtomicU64::new(0);
         self.remove_abandoned();
@@ -116,7 +116,7 @@ impl Store {
             let number = NEXT.fetch_add(1, Ordering::Relaxed);
             let path = self.0.join(format!("{ATTEMPT}{}-{number}", std::process::id()));
             match private().create(&path) {
-                Ok(()) => return Ok(Attempt(path)),
+                Ok(()) => return Ok(CompilerFolder(path)),
                 Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(e) => return Err(file_error(&path)(e)),
             }
@@ -141,9 +141,9 @@ const ATTEMPT: &str = "attempt-";
 const ABANDONED: Duration = Duration::from_secs(24 * 3600);
 
 /// A folder that is removed with what it has.
-pub(super) struct Attempt(PathBuf);
+pub(super) struct CompilerFolder(PathBuf);
 
-impl Attempt {
+impl CompilerFolder {
     pub(super) fn folder(&self) -> &Path {
         &self.0
     }
@@ -164,7 +164,7 @@ impl Attempt {
     }
 }
 
-impl Drop for Attempt {
+impl Drop for CompilerFolder {
     fn drop(&mut self) {
         // What cannot be removed now is removed tomorrow.
         let _ = fs::remove_dir_all(&self.0);
@@ -206,7 +206,7 @@ impl StoredLibrary {
     }
 
     /// Keeps the library of an attempt: files appear under their names when they are on the disk, the library first.
-    pub(super) fn keep(&self, attempt: &Attempt) -> Result<(), NativeError> {
+    pub(super) fn keep(&self, attempt: &CompilerFolder) -> Result<(), NativeError> {
         let (source, library) = (attempt.source(), attempt.library());
         let bytes = fs::read(&library).map_err(file_error(&library))?;
         let written = File::options().append(true).open(&source).and_then(|mut file| {
@@ -344,12 +344,12 @@ mod tests {
     fn attempts_have_folders_of_their_own() {
         let at = folder("attempts");
         let store = Store::new(&at).expect("a folder of the user");
-        let attempts: Vec<Attempt> = std::thread::scope(|scope| {
+        let attempts: Vec<CompilerFolder> = std::thread::scope(|scope| {
             let make = || (0..20).map(|_| store.attempt().expect("a folder")).collect::<Vec<_>>();
             let threads: Vec<_> = (0..4).map(|_| scope.spawn(make)).collect();
             threads.into_iter().flat_map(|thread| thread.join().expect("no panic")).collect()
         });
-        let paths: std::collections::BTreeSet<&Path> = attempts.iter().map(Attempt::folder).collect();
+        let paths: std::collections::BTreeSet<&Path> = attempts.iter().map(CompilerFolder::folder).collect();
         assert_eq!(paths.len(), 80);
         // One of yesterday is removed by the next.
         let old = std::time::SystemTime::now() - 2 * ABANDONED;

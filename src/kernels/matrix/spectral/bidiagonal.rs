@@ -206,7 +206,7 @@ impl<E: Real> Pass<'_, E> {
 
 /// The rotations of a sweep over the elements from `first` on, downwards or upwards. For a sweep upwards, rows and
 /// columns are exchanged.
-pub(super) struct Sweep<'x, E> {
+pub(super) struct RotationSweep<'x, E> {
     first: usize,
     downwards: bool,
     columns: &'x [[E; 2]],
@@ -214,7 +214,7 @@ pub(super) struct Sweep<'x, E> {
 }
 
 /// Diagonalizes the bidiagonal matrix with the diagonal `d` and the elements `e` beside it, and tells each sweep.
-fn diagonalize<E: Real>(d: &mut [E], e: &mut [E], tell: &mut dyn FnMut(&Sweep<'_, E>)) -> Option<()> {
+fn diagonalize<E: Real>(d: &mut [E], e: &mut [E], tell: &mut dyn FnMut(&RotationSweep<'_, E>)) -> Option<()> {
     let n = d.len();
     let tolerance = E::of_f64(8.0) * epsilon::<E>();
     let (mut columns, mut rows) = (Vec::with_capacity(n), Vec::with_capacity(n));
@@ -242,7 +242,7 @@ fn diagonalize<E: Real>(d: &mut [E], e: &mut [E], tell: &mut dyn FnMut(&Sweep<'_
             rows.push(row);
         });
         let first = if downwards { start } else { end - 1 };
-        tell(&Sweep { first, downwards, columns: &columns, rows: &rows });
+        tell(&RotationSweep { first, downwards, columns: &columns, rows: &rows });
     }
     Some(())
 }

@@ -13,7 +13,7 @@ pub(super) const CHUNK: usize = 8;
 /// The vectors that are reflected together.
 const TOGETHER: usize = 4;
 
-/// The elements of a column of chunks that is rotated at once: what a sweep reads stays in the first level of cache.
+/// The elements of a column of chunks that is rotated at once, so that what a sweep reads stays near.
 const STRIP: usize = 16;
 
 /// Vectors of `stride` elements each.

@@ -144,11 +144,11 @@ impl<E: Real> Pass<'_, E> {
 }
 
 /// Told of each sweep: the first row, whether it goes downwards, and cosines and sines.
-type Sweep<'a, E> = dyn FnMut(usize, bool, &[[E; 2]]) + 'a;
+type Tell<'a, E> = dyn FnMut(usize, bool, &[[E; 2]]) + 'a;
 
 /// Diagonalizes the symmetric tridiagonal matrix with the diagonal `d` and the elements `e` beside it, and tells the
 /// rotations of each sweep.
-fn diagonalize<E: Real>(d: &mut [E], e: &mut [E], tell: &mut Sweep<'_, E>) -> Option<()> {
+fn diagonalize<E: Real>(d: &mut [E], e: &mut [E], tell: &mut Tell<'_, E>) -> Option<()> {
     let n = d.len();
     let mut rotations = Vec::with_capacity(n);
     let mut left = 100usize.saturating_mul(n).saturating_mul(n.max(10));
