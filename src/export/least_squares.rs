@@ -36,23 +36,33 @@ impl Region {
         self.broadcast(x, like, &axes)
     }
 
-    /// The product in which a factor 0 makes a product 0: that of the finite elements, and NaN where another element
-    /// meets one that is not 0.
+    /// The product in which a factor 0 makes a product 0: that of the finite elements, where no other element meets one
+    /// that is not 0. Elsewhere the products that are not finite are counted, and added with their signs: if all have one
+    /// sign, the sum is an infinity of that sign, and otherwise NaN. A NaN counts, and has no sign.
     pub(super) fn product_no_nan(&mut self, a: &HloValue, b: &HloValue) -> HloValue {
         if a.shape.contains(&0) || b.shape.contains(&0) {
             return self.full(0.0, &kind(a, &[sizes(a)[0], sizes(b)[1]]), a.ty);
         }
         let [(left, of_left), (right, of_right)] = [a, b].map(|x| {
             let (fine, zero, one) = (self.finite(x), self.like(0.0, x), self.like(1.0, x));
-            let other = self.compare("NE", x, &zero);
-            let [counts, wrong] = [self.select(&other, &one, &zero), self.select(&fine, &zero, &one)];
-            (self.select(&fine, x, &zero), [counts, wrong])
+            let (other, ordered) = (self.compare("NE", x, &zero), self.compare("EQ", x, x));
+            let (size, sign) = (self.select(&other, &one, &zero), self.unary("sign", x));
+            let sign = self.select(&ordered, &sign, &zero);
+            let [infinite_size, infinite_sign] = [&size, &sign].map(|part| self.select(&fine, &zero, part));
+            (self.select(&fine, x, &zero), [[size, infinite_size], [sign, infinite_sign]])
         });
         let product = self.matmul(&left, &right);
-        let [first, second] = [self.matmul(&of_left[1], &of_right[0]), self.matmul(&of_left[0], &of_right[1])];
-        let wrong = self.binary("add", &first, &second);
-        let (is_wrong, nan) = (self.compare_with("GT", &wrong, 0.0), self.like(f64::NAN, &product));
-        self.select(&is_wrong, &nan, &product)
+        let [count, sum] = [0, 1].map(|part| {
+            let [[x, infinite_x], [y, infinite_y]] = [&of_left[part], &of_right[part]];
+            let [first, second] = [self.matmul(infinite_x, y), self.matmul(x, infinite_y)];
+            self.binary("add", &first, &second)
+        });
+        let (nan, infinity) = (self.like(f64::NAN, &product), self.like(f64::INFINITY, &product));
+        let (size, signed) = (self.unary("abs", &sum), self.binary("multiply", &sum, &infinity));
+        let alike = self.compare("EQ", &size, &count);
+        let other = self.select(&alike, &signed, &nan);
+        let is_other = self.compare_with("GT", &count, 0.0);
+        self.select(&is_other, &other, &product)
     }
 
     /// The solution `x` with NaN in the columns with an element that is not finite, and zeros in those where `b` is
