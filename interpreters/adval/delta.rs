@@ -18,7 +18,7 @@ use super::loops::LoopTerm;
 use crate::base::BaseTensor;
 use crate::dtype::DType;
 use crate::hash::Table;
-use crate::interpreters::guarded::Care;
+use crate::interpreters::guarded::{Care, reads_all};
 use crate::ops::{Contract, Guard, Linear, Reduce};
 use crate::release::release;
 use crate::shape::Shape;
@@ -236,8 +236,10 @@ impl<F, R> Delta<F, R> {
             Delta::Linear(_, _, hides) if *hides => Care::Rows,
             Delta::Gather(g) if g.hides => Care::Rows,
             Delta::Loop(l) => l.care(),
-            // The elements that are not read get zeros.
-            Delta::Reduce(_) | Delta::Gather(_) => Care::Products,
+            // The elements that are not the extremum get zeros.
+            Delta::Reduce(_) => Care::Products,
+            // Elements that are not read get zeros, too, but these meet only finite values.
+            Delta::Gather(_) => Care::None,
             Delta::Input(_) | Delta::Unbounded | Delta::Linear(..) | Delta::Contract(_) => Care::None,
             Delta::ScatterAdd(_) | Delta::Concat(..) | Delta::Call(_) | Delta::Custom(_) => Care::None,
             Delta::Again(_) | Delta::Output(..) => Care::None,
@@ -256,10 +258,14 @@ impl<F, R> Delta<F, R> {
         }
     }
 
-    /// Takes the values in a contraction to be possibly infinite or NaN.
-    pub(super) fn assume_poles(&mut self) {
+    /// Takes the values in a contraction to be possibly infinite or NaN, and those that a read hides if `read`.
+    pub(super) fn assume_poles(&mut self, read: bool) {
         if let Delta::Contract(p) = self {
             p.poles = [true; 2];
+        } else if let Delta::Gather(g) = self {
+            g.hides |= read;
+        } else if let Delta::Linear(op, _, hides) = self {
+            *hides |= read && !reads_all(op);
         }
     }
 

@@ -72,6 +72,25 @@ pub(super) struct Body {
     results: Vec<Option<TermPlace>>,
 }
 
+impl Body {
+    /// Takes the carry, and the values in contractions, to be possibly infinite or NaN.
+    fn assume_poles(&mut self) {
+        let mut of_carry: Vec<bool> = Vec::with_capacity(self.terms.len());
+        for term in &mut self.terms {
+            let mut depends = false;
+            term.refs(&mut |to| {
+                depends |= match *to {
+                    TermPlace::Carry(_) => true,
+                    TermPlace::Local(k) => of_carry[k],
+                    TermPlace::Element(_) | TermPlace::Captured(_) => false,
+                }
+            });
+            term.assume_poles(depends);
+            of_carry.push(depends);
+        }
+    }
+}
+
 /// Shape and element type.
 type Kind = (Shape, DType);
 

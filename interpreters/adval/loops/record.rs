@@ -332,7 +332,7 @@ pub(in super::super) fn map_accum<T: BaseTensor>(
     let poles = recorder.poles;
     if poles {
         // The carry of a later trip can be infinite or NaN, too.
-        recorder.bodies.iter_mut().flat_map(|body| &mut body.terms).for_each(Delta::assume_poles);
+        recorder.bodies.iter_mut().for_each(Body::assume_poles);
     }
     let residuals = stacks.pop().unwrap_or_default();
     let (mut finals, mut stacks): (Vec<T>, Vec<T>) =
