@@ -276,8 +276,10 @@ impl<T: BaseTensor> BaseTensor for ADVal<T> {
         let (x, y) = (&self.primal, &other.primal);
         let z = x.binary(op, y);
         let operands = [self.id, other.id];
-        // A guarded product is finite where one factor is zero and the other, which is its partial, infinite.
-        let steep = |poles: bool| op.is(Property::Steep) || (op == Binary::MulNoNan && poles);
+        // A guarded product is finite where one factor is zero and the other, which is its partial, infinite; so is a
+        // guarded quotient of zeros.
+        let hides = |poles: bool| op == Binary::DivNoNan || (op == Binary::MulNoNan && poles);
+        let steep = |poles: bool| op.is(Property::Steep) || hides(poles);
         let poles = self.poles || other.poles || guarded::has_poles_of_two(op);
         let left = |node| ADVal::term(node, op.partial_left(x, y, &z), operands, steep(other.poles), &z);
         let right = |node| ADVal::term(node, op.partial_right(x, y, &z), operands, steep(self.poles), &z);
