@@ -12,7 +12,7 @@ use indexmap::IndexMap;
 
 use super::{Made, Mark, Source, Watch};
 use crate::base::BaseTensor;
-use crate::ops::{Binary, Compare, Discrete, FloatStep, Linear, Property, Unary};
+use crate::ops::{Binary, Compare, Discrete, FloatStep, Linear, Partial, Property, Unary};
 use crate::program::Op;
 use crate::shape::{Show, size};
 use crate::source::SourceLine;
@@ -120,7 +120,9 @@ fn positions(count: usize, test: impl Fn(usize) -> bool) -> Vec<usize> {
 }
 
 /// The elements with a finite value at which a partial of a row is infinite or NaN.
-fn steep<T: BaseTensor>(value: &T, partial: Option<T>) -> Vec<usize> {
+fn steep<T: BaseTensor>(value: &T, partial: Partial<T>) -> Vec<usize> {
+    // A partial that divides is infinite where it is 0.
+    let partial = partial.factor().value;
     let (Some(y), Some(p)) = (numbers(value), partial.as_ref().and_then(numbers)) else { return Vec::new() };
     positions(y.len(), |k| y[k].is_finite() && !p[k].is_finite())
 }
@@ -129,7 +131,7 @@ fn of_unary<T: BaseTensor>(op: Unary, x: &T, y: &T) -> Vec<usize> {
     if let Unary::Abs | Unary::Relu = op {
         numbers(x).map_or(Vec::new(), |x| positions(x.len(), |k| x[k] == 0.0))
     } else if op.is(Property::Steep) {
-        steep(y, op.derivative(x, y).value)
+        steep(y, op.derivative(x, y))
     } else {
         Vec::new()
     }
@@ -150,10 +152,10 @@ fn of_binary<T: BaseTensor>(op: Binary, [x, y]: [&Watch<T, Bends>; 2], z: &T) ->
         _ if op.is(Property::Steep) => {
             let mut all: BTreeSet<usize> = BTreeSet::new();
             if left {
-                all.extend(steep(z, op.partial_left(&x.value, &y.value, z).value));
+                all.extend(steep(z, op.partial_left(&x.value, &y.value, z)));
             }
             if right {
-                all.extend(steep(z, op.partial_right(&x.value, &y.value, z).value));
+                all.extend(steep(z, op.partial_right(&x.value, &y.value, z)));
             }
             all.into_iter().collect()
         }
