@@ -50,8 +50,9 @@ pub fn half_normal<T: BaseTensor, const D: usize, E: Float>(
 /// `lgamma((df + 1) / 2) - lgamma(df / 2) - ln(df pi) / 2 - ln scale - (df + 1) / 2 ln(1 + z^2 / df)`, for all real
 /// `x`.
 ///
-/// Logarithms of gamma functions cancel: the absolute error grows with `df ln df`. A distance whose square is above the
-/// largest float counts as infinite.
+/// Logarithms of gamma functions cancel: the absolute error grows with `df ln df`. Tails are finite up to the largest
+/// float: the square of a distance does not overflow. A distance that is above the largest float in units of the scale
+/// counts as infinite.
 ///
 /// ```
 /// use polygrad::{stats::{cauchy, student_t}, tensor};
@@ -93,7 +94,8 @@ pub fn half_student_t<T: BaseTensor, const D: usize, E: Float>(
 
 /// Cauchy distribution: `-ln pi - ln scale - ln(1 + ((x - location) / scale)^2)`, for all real `x`.
 ///
-/// A distance whose square is above the largest float counts as infinite.
+/// Tails are finite up to the largest float: the square of a distance does not overflow. A distance that is above the
+/// largest float in units of the scale counts as infinite.
 ///
 /// ```
 /// use polygrad::{stats::cauchy, tensor};
