@@ -2,12 +2,13 @@
 //!
 //! Laws: each rule states an equation that is true up to rounding for all values, including infinities, NaN, and the
 //! signs of zeros that an operation sees ([`signs`](super::signs)); so `x * 0` and `1 / (x + 0)` stay. Only the rules
-//! of [`fast`] assume more. There is one exception: the law of padded values in [`contract`]. A rule keeps derivatives,
-//! too. A rule matches an operation, its operands and their operands, and never makes a program more expensive: an
-//! operation that the rule bypasses either costs nothing to compute again or has no other use. If a rule moves a factor
-//! across a sum or a product, an intermediate result may change by that factor, so only [`moderate`] factors move; near
-//! the ends of the range of floats the change counts as rounding. The order of sums and products counts as rounding,
-//! too, see [`order`]: a result that is not finite stays so, but NaN and infinities may turn into each other.
+//! of [`fast`] assume more. There are two exceptions: the law of padded values in [`contract`], and replicated divisors
+//! that are infinite or have no reciprocal, in [`product`]. A rule keeps derivatives, too. A rule matches an operation,
+//! its operands and their operands, and never makes a program more expensive: an operation that the rule bypasses
+//! either costs nothing to compute again or has no other use. If a rule moves a factor across a sum or a product, an
+//! intermediate result may change by that factor, so only [`moderate`] factors move; near the ends of the range of
+//! floats the change counts as rounding. The order of sums and products counts as rounding, too, see [`order`]: a
+//! result that is not finite stays so, but NaN and infinities may turn into each other.
 //!
 //! A rule is a function in the table of its family, written as an [`equation`] of operations if patterns and conditions
 //! suffice, and otherwise by hand. Adding an operation means adding its rules to the table of its family. The rules of

@@ -70,6 +70,8 @@ pub(super) const MUL_NO_NAN: &[Rule] = table![
 pub(super) const DIV_NO_NAN: &[Rule] = table![
     over_zero,
     over_of_number,
+    over_reciprocal,
+    over_again,
     over_number,
     over_negated,
     over_scaled,
@@ -220,6 +222,16 @@ equations! { |b, op, shape, dtype|
     /// div_no_nan(c, x) = c / x for a number c that is not 0
     over_of_number { DivNoNan(number(c), x) if c != 0.0 => Div(number(c), x) }
 
+    /// div_no_nan(recip y, y) = mul_no_nan(recip y, recip y): the derivatives of a reciprocal then consist of its powers.
+    /// The square is 0, infinite and NaN where the quotient is
+    over_reciprocal { DivNoNan(q @ Recip(y), ==y) => MulNoNan(q, q) }
+
+    /// div_no_nan(c / y, y) = (1 / c) * mul_no_nan(c / y, c / y) for a moderate number c, where c / y has another use, as
+    /// `div_again`
+    over_again {
+        DivNoNan(q @ Div(number(c), y), ==y) if moderate(c) && b.is_used_again(q) => scaled(1.0 / c, MulNoNan(q, q))
+    }
+
     /// div_no_nan(x, c) = x / c for a finite number c that is not 0, where c > 0 and x is never -0, or the sign of zero
     /// is not seen
     over_number {
@@ -240,7 +252,9 @@ equations! { |b, op, shape, dtype|
         DivNoNan(p @ scaled(c, x), y) if moderate(c) && keeps_sign(b, c) && b.once(p) => scaled(c, DivNoNan(x, y))
     }
 
-    /// div_no_nan(x, replicate y) = mul_no_nan(replicate (recip y), x), where y has at most half of the elements
+    /// div_no_nan(x, replicate y) = mul_no_nan(replicate (recip y), x), where y has at most half of the elements. An
+    /// infinite y counts as the factor 0, also of an infinite or NaN x, and a y whose reciprocal is out of range gives
+    /// infinities: both sides differ there
     over_replicated {
         DivNoNan(x, r @ Linear(view, y)) if 2 * elements(b, y) <= elements(b, r), views::reading(view).is_some_and(|view| view.is_total())
             => MulNoNan({
