@@ -428,7 +428,8 @@ impl Lowering {
             let (dtype, n) = scope.kind(*a);
             operands.push((self.operand(&mut scope.known[*a as usize], dtype, n), n));
         }
-        // Without room for vectors that nothing reads, the kernels of these compute values alone, to the same bits.
+        // A result that nothing reads has no room, whichever it is. Without room for vectors, the kernels of these
+        // compute values alone, to the same bits.
         let may_lack = matches!(op, Matrix::Eigh | Matrix::Svd);
         let of = scope.at();
         let result = |(k, (shape, dtype)): (usize, &(Shape, DType))| {

@@ -1,8 +1,8 @@
 //! Eigenvalues and eigenvectors of symmetric matrices as trees, by Jacobi rotations.
 //!
 //! Laws: eigenvalues ascend. The sign of an eigenvector is such that its element with the largest absolute value, the
-//! first of equal ones, is positive. Equal eigenvalues have any orthonormal eigenvectors of their space. Eigenvectors
-//! without room for them are not computed, and the eigenvalues are the same.
+//! first of equal ones, is positive. Equal eigenvalues have any orthonormal eigenvectors of their space. A result
+//! without room for it is not written, eigenvectors are then not computed, and the other result is the same.
 
 use super::super::idioms::{at, start};
 use super::super::tree::{ElementIndex, Expression};
@@ -54,8 +54,10 @@ pub(super) fn eigh(w: &mut Writer, of: &One<'_>) {
         w.for_(n, |w, k| {
             let rank = rank(w, n, &x, k);
             w.if_(Expression::Below(rank.clone(), at(n)), |w| {
-                let value = Wide::scaled(w, dtype, range, [x.load(k, k), Expression::Variable(size)]).float(w);
-                w.store(&of.out[0], &rank, value);
+                if of.results[0] > 0 {
+                    let value = Wide::scaled(w, dtype, range, [x.load(k, k), Expression::Variable(size)]).float(w);
+                    w.store(&of.out[0], &rank, value);
+                }
                 let Some(vectors) = vectors else { return };
                 let down = points_down(w, dtype, n, vectors, k);
                 w.for_(n, |w, i| {

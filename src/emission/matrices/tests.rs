@@ -5,7 +5,7 @@ use crate::array::{Array, Rng};
 use crate::backend::ir::step::{MatrixCall, StepOperand};
 use crate::dtype::DType;
 use crate::emission::evaluate::evaluate;
-use crate::emission::tree::{ArrayKind, ElementIndex, ElementPlace, Expression, Stmt};
+use crate::emission::tree::{ArrayKind, ElementIndex, ElementPlace, Expression, Literal, Stmt};
 use crate::emission::writer::Writer;
 use crate::kernels::matrix::Real;
 use crate::kernels::matrix::batch::{self, MatrixOperands, MatrixResults};
@@ -88,8 +88,12 @@ fn by_kernel<E: Real>(op: Matrix, of: &Batch<E>) -> Vec<Array> {
 }
 
 fn by_tree<E: Real>(op: Matrix, of: &Batch<E>) -> Vec<Array> {
+    results_by_tree(op, of, &of.results(op))
+}
+
+/// The results with these numbers of elements and element types: one that nothing reads has no elements.
+fn results_by_tree<E: Real>(op: Matrix, of: &Batch<E>, results: &[(usize, DType)]) -> Vec<Array> {
     assert_eq!(supported(op, of.sizes), Ok(()), "{op:?}");
-    let results = of.results(op);
     let mut inputs: Vec<Array> = of.floats.iter().map(|x| Array::new(&[x.len()], x.clone())).collect();
     inputs.extend(of.order.as_ref().map(|x| Array::new(&[x.len()], x.clone())));
     let mut w = Writer::new();
@@ -98,8 +102,12 @@ fn by_tree<E: Real>(op: Matrix, of: &Batch<E>) -> Vec<Array> {
     let elements = |array| ElementPlace::Elements(array, ElementIndex::default());
     let operands: Vec<ElementPlace> =
         inputs.iter().enumerate().map(|(k, x)| elements(w.array(x.dtype(), x.size(), ArrayKind::Input(k)))).collect();
-    let out: Vec<ElementPlace> =
-        results.iter().enumerate().map(|(k, (n, dtype))| elements(w.array(*dtype, *n, ArrayKind::Output(k)))).collect();
+    let result = |(k, (n, dtype)): (usize, &(usize, DType))| match *n {
+        // What has no elements is no array of a program.
+        0 => ElementPlace::Number(Literal::zero(*dtype)),
+        n => elements(w.array(*dtype, n, ArrayKind::Output(k))),
+    };
+    let out: Vec<ElementPlace> = results.iter().enumerate().map(result).collect();
     let call = MatrixCall {
         op,
         sizes: of.sizes,
@@ -519,6 +527,16 @@ fn spectral<E: Real>(error: f64, scale: i32) {
         let sizes = [n, n];
         let plain = Batch::of(sizes, vec![random::<E>(&mut rng, n * n), random::<E>(&mut rng, n * n)]);
         agree(Matrix::Eigh, &plain, 10.0 * error, "plain");
+        // A result that nothing reads has no room; the other one is the same, to the bit.
+        let (results, both) = (plain.results(Matrix::Eigh), by_tree(Matrix::Eigh, &plain));
+        for read in [[true, false], [false, true], [false, false]] {
+            let with_room: Vec<(usize, DType)> =
+                results.iter().zip(read).map(|((len, dtype), read)| (if read { *len } else { 0 }, *dtype)).collect();
+            let some = results_by_tree(Matrix::Eigh, &plain, &with_room);
+            for ((x, y), _) in some.iter().zip(&both).zip(read).filter(|(_, read)| *read) {
+                assert_eq!(x, y, "{n} rows, where {read:?} are read");
+            }
+        }
         let all = [regular::<E>(&mut rng, sizes, scale), hostile(&mut rng, sizes)].concat();
         are_eigenvectors(&Batch::of(sizes, all), error);
     }

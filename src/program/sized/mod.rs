@@ -129,9 +129,11 @@ struct At<'a> {
 
 impl At<'_> {
     fn next(&mut self, number: ShownNumber) -> Result<ShownNumber, String> {
-        self.position += 1;
+        // Positions saturate, as counts do. No number that varies has the last of them.
+        let here = self.position;
+        self.position = here.saturating_add(1);
         match self.varying.split_first() {
-            Some(((position, varying), rest)) if position + 1 == self.position => {
+            Some(((position, varying), rest)) if *position == here => {
                 self.varying = rest;
                 varying.at(self.sizes).ok_or_else(|| String::from("a size is no whole number, or too large"))
             }
