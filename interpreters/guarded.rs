@@ -86,16 +86,17 @@ fn is_harmless<T: BaseTensor>(p: &T) -> bool {
 pub(super) fn times<T: BaseTensor>(guard: Guard, p: Option<&T>, ct: &T, care: Care) -> T {
     match p {
         Some(p) if guard == Guard::Plain && is_guarded::<T>(care) && !is_harmless(p) && !is_harmless(ct) => {
-            Guard::Singular.times(Some(p), ct)
+            Guard::Singular.product(Some(p), ct)
         }
-        Some(_) | None => guard.times(p, ct),
+        Some(_) | None => guard.product(p, ct),
     }
 }
 
 /// The product of a partial, factor by factor, and a tangent or cotangent.
 pub(super) fn scaled<T: BaseTensor>(partial: &Partial<T>, ct: &T, care: Care) -> T {
-    let product = times(partial.guard, partial.value.as_ref(), ct, care);
-    match &partial.then {
+    let factors = partial.value.as_ref();
+    let product = times(partial.guard, factors.map(|factors| &factors.first), ct, care);
+    match factors.and_then(|factors| factors.then.as_ref()) {
         Some(next) => scaled(next, &product, care),
         None => product,
     }

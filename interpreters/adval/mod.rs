@@ -34,7 +34,9 @@ use crate::base::{
 use crate::dtype::DType;
 use crate::interpreters::guarded::{self, Care};
 use crate::interpreters::scattered::ArrayCotangent;
-use crate::ops::{Binary, Call, Contract, Discrete, Guard, Linear, Partial, PartialOrigin, Property, Reduce, Unary};
+use crate::ops::{
+    Binary, Call, Contract, Discrete, Guard, Linear, Partial, PartialFactors, PartialOrigin, Property, Reduce, Unary,
+};
 use crate::program::{Custom, Term};
 use crate::shape::Shape;
 use crate::source::Site;
@@ -147,7 +149,11 @@ impl<T: BaseTensor> ADVal<T> {
         steep: bool,
         of: &T,
     ) -> Edge<Factor<T>, Rc<SharedTerm<T>>> {
-        let to = match partial.then {
+        let (first, then) = match partial.value {
+            Some(PartialFactors { first, then }) => (Some(first), then),
+            None => (None, None),
+        };
+        let to = match then {
             Some(next) => {
                 let next = ADVal::term(to, *next, operands, steep, of);
                 SharedTerm::new(fresh(), of, Delta::Scale(next))
@@ -155,7 +161,7 @@ impl<T: BaseTensor> ADVal<T> {
             None => to.clone(),
         };
         let origin = partial.origin;
-        let factor = partial.value.map(|value| {
+        let factor = first.map(|value| {
             let id = match origin {
                 PartialOrigin::First => operands[0],
                 PartialOrigin::Second => operands[1],

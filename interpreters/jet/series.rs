@@ -57,12 +57,12 @@ fn row(op: &Op<NodeId>, dtype: DType) -> Row {
     let mut values = Vec::new();
     let mut of = |partial: Partial<Term>| {
         // A coefficient of a product is linear in the coefficients of each factor, so the partial is one factor.
-        let partial = partial.factor();
-        let at = partial.value.map(|value| {
+        let (guard, factor) = partial.factor();
+        let at = factor.map(|value| {
             values.push(value);
             values.len() - 1
         });
-        (partial.guard, at)
+        (guard, at)
     };
     let partials = partials.into_iter().map(&mut of).collect();
     match Term::program(&variables, &values, &[]) {

@@ -161,8 +161,8 @@ impl<T: Bounded> Rounding<T> {
     }
 
     /// The part of the error of an elementwise function that comes from this operand.
-    fn passed(&self, partial: &Partial<T>) -> Vec<f64> {
-        let (Some(error), Some(slope)) = (&self.error, &partial.value) else { return self.errors() };
+    fn passed(&self, slope: Option<&T>) -> Vec<f64> {
+        let (Some(error), Some(slope)) = (&self.error, slope) else { return self.errors() };
         let slopes = slope.spans().into_iter().map(Span::magnitude);
         slopes.enumerate().map(|(k, slope)| times(slope, error.typed::<f64>().get(k))).collect()
     }
@@ -215,10 +215,10 @@ impl<T: Bounded> BaseTensor for Rounding<T> {
 
     fn unary(&self, op: Unary) -> Self {
         let y = self.value.unary(op);
-        let partial = op.derivative(&self.value, &y).factor();
-        let mut errors = self.passed(&partial);
+        let (guard, slope) = op.derivative(&self.value, &y).factor();
+        let mut errors = self.passed(slope.as_ref());
         // A function whose partial selects, or is a sign, gives its argument, its negation, or a constant.
-        if !matches!(partial.guard, Guard::One | Guard::MinusOne | Guard::Mask) {
+        if !matches!(guard, Guard::One | Guard::MinusOne | Guard::Mask) {
             self.kernel().function(op.error(), &y.spans(), &mut errors);
         }
         Rounding::new(y, errors)
@@ -227,11 +227,12 @@ impl<T: Bounded> BaseTensor for Rounding<T> {
     fn binary(&self, op: Binary, other: &Self) -> Self {
         let (x, y) = (&self.value, &other.value);
         let z = x.binary(op, y);
-        let partials = [op.partial_left(x, y, &z), op.partial_right(x, y, &z)].map(Partial::factor);
+        let [(left, of_left), (right, of_right)] =
+            [op.partial_left(x, y, &z), op.partial_right(x, y, &z)].map(Partial::factor);
         let [of_x, of_y] = [self.errors(), other.errors()];
-        let mut errors: Vec<f64> =
-            self.passed(&partials[0]).into_iter().zip(other.passed(&partials[1])).map(|(a, b)| add(a, b)).collect();
-        if !partials.iter().all(|partial| partial.guard == Guard::Mask) {
+        let passed = [self.passed(of_left.as_ref()), other.passed(of_right.as_ref())];
+        let mut errors: Vec<f64> = passed[0].iter().zip(&passed[1]).map(|(a, b)| add(*a, *b)).collect();
+        if left != Guard::Mask || right != Guard::Mask {
             self.kernel().function(op.error(), &z.spans(), &mut errors);
         }
         for (k, (x, y)) in x.spans().into_iter().zip(y.spans()).enumerate() {

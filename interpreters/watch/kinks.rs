@@ -122,7 +122,7 @@ fn positions(count: usize, test: impl Fn(usize) -> bool) -> Vec<usize> {
 /// The elements with a finite value at which a partial of a row is infinite or NaN.
 fn steep<T: BaseTensor>(value: &T, partial: Partial<T>) -> Vec<usize> {
     // A partial that divides is infinite where it is 0.
-    let partial = partial.factor().value;
+    let (_, partial) = partial.factor();
     let (Some(y), Some(p)) = (numbers(value), partial.as_ref().and_then(numbers)) else { return Vec::new() };
     positions(y.len(), |k| y[k].is_finite() && !p[k].is_finite())
 }

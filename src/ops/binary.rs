@@ -191,7 +191,7 @@ macro_rules! binary_ops {
             /// ```
             /// use polygrad::{Array, ops::Binary};
             /// let [x, y, z] = [2.0, 3.0, 6.0].map(Array::scalar);
-            /// assert_eq!(Binary::Mul.partial_left(&x, &y, &z).value, Some(y));
+            /// assert_eq!(Binary::Mul.partial_left(&x, &y, &z).factor().1, Some(y));
             /// ```
             #[allow(unused_variables)]
             pub fn partial_left<T: BaseTensor>(self, x: &T, y: &T, z: &T) -> Partial<T> {
@@ -207,7 +207,7 @@ macro_rules! binary_ops {
             /// ```
             /// use polygrad::{Array, ops::Binary};
             /// let [x, y, z] = [2.0, 3.0, 6.0].map(Array::scalar);
-            /// assert_eq!(Binary::Mul.partial_right(&x, &y, &z).value, Some(x));
+            /// assert_eq!(Binary::Mul.partial_right(&x, &y, &z).factor().1, Some(x));
             /// ```
             #[allow(unused_variables)]
             pub fn partial_right<T: BaseTensor>(self, x: &T, y: &T, z: &T) -> Partial<T> {
@@ -503,7 +503,7 @@ mod tests {
         let [a, b] = if operand == 0 { [zero, x] } else { [x, zero] };
         let [a, b, z] = [a, b, f.apply(a, b)].map(Array::scalar);
         [f.partial_left(&a, &b, &z), f.partial_right(&a, &b, &z)]
-            .map(|p| p.value.map(|p| p.item::<f64>().expect("a number")))
+            .map(|p| p.factor().1.map(|p| p.item::<f64>().expect("a number")))
     }
 
     fn equal(x: f64, y: f64) -> bool {

@@ -59,5 +59,5 @@ pub use threefry::threefry;
 pub(crate) use threefry::{PARITY, ROTATIONS};
 pub use unary::Unary;
 pub(crate) use unary::unary_rows;
-pub use val::{Guard, Partial, PartialOrigin};
+pub use val::{Guard, Partial, PartialFactors, PartialOrigin};
 pub use view::View;

@@ -66,51 +66,74 @@ pub enum PartialOrigin {
     Computed,
 }
 
-/// A partial derivative: the guard, the value unless the guard determines it, and the origin of the value; and a second
-/// factor, if there is one.
+/// A partial derivative: the guard, the factors unless the guard determines them, and the origin of the first factor.
 ///
 /// Law: a partial such as `-y y` can be out of range where its product with a tangent or cotangent is not. So it stays a
-/// product, and the tangent or cotangent meets one factor after the other ([`Partial::times`]).
+/// product, and the tangent or cotangent meets one factor after the other ([`Partial::times`]). Numbers are read from
+/// [`Partial::factor`] alone, so nobody takes the first factor, or a divisor, for the partial.
 ///
 /// ```
 /// use polygrad::Array;
 /// use polygrad::ops::{Binary, Guard};
 /// let [x, y, z] = [2.0, 3.0, 5.0].map(Array::scalar);
 /// let partial = Binary::Add.partial_left(&x, &y, &z);
-/// assert_eq!((partial.guard, partial.value), (Guard::One, None));
+/// assert_eq!((partial.guard, partial.value.is_none()), (Guard::One, true));
 /// ```
 #[derive(Clone, Debug)]
 pub struct Partial<T> {
-    /// The guard of the product with a tangent or cotangent.
+    /// The guard of the product of the first factor and a tangent or cotangent.
     pub guard: Guard,
-    /// The value of the partial; absent exactly for [`Guard::One`] and [`Guard::MinusOne`].
-    pub value: Option<T>,
-    /// The origin of the value.
+    /// The factors of the partial; absent exactly for [`Guard::One`] and [`Guard::MinusOne`].
+    pub value: Option<PartialFactors<T>>,
+    /// The origin of the first factor.
     pub origin: PartialOrigin,
-    /// The factor that multiplies the product of the first factor and a tangent or cotangent.
-    pub then: Option<Box<Partial<T>>>,
+}
+
+/// The factors of a partial, which are used together: they multiply in [`Partial::times`] and [`Guard::times`], and
+/// [`Partial::factor`] is their product.
+///
+/// ```
+/// use polygrad::{Array, ops::{Guard, Unary}};
+/// let [x, y, ct] = [2.0, 0.5, 8.0].map(Array::scalar);
+/// let partial = Unary::Recip.derivative(&x, &y);
+/// assert_eq!(partial.guard.times(partial.value.as_ref(), &ct), Array::scalar(-2.0));
+/// assert_eq!(partial.factor(), (Guard::Singular, Some(Array::scalar(-0.25))));
+/// ```
+#[derive(Clone, Debug)]
+pub struct PartialFactors<T> {
+    /// The first factor; a divisor under [`Guard::Quotient`].
+    pub(crate) first: T,
+    /// What multiplies the product of the first factor and a tangent or cotangent.
+    pub(crate) then: Option<Box<Partial<T>>>,
 }
 
 impl<T> Partial<T> {
     /// The constant 1.
     pub(super) fn one() -> Partial<T> {
-        Partial { guard: Guard::One, value: None, origin: PartialOrigin::Computed, then: None }
+        Partial { guard: Guard::One, value: None, origin: PartialOrigin::Computed }
     }
     /// The constant -1.
     pub(super) fn minus_one() -> Partial<T> {
-        Partial { guard: Guard::MinusOne, value: None, origin: PartialOrigin::Computed, then: None }
+        Partial { guard: Guard::MinusOne, value: None, origin: PartialOrigin::Computed }
     }
-    /// This factor, and another one after it.
+    /// This factor, which has a value, and another one after it.
     pub(super) fn then(self, next: Partial<T>) -> Partial<T> {
-        Partial { then: Some(Box::new(next)), ..self }
+        match self.value {
+            Some(PartialFactors { first, then: None }) => {
+                Partial { value: Some(PartialFactors { first, then: Some(Box::new(next)) }), ..self }
+            }
+            Some(PartialFactors { then: Some(_), .. }) | None => unreachable!("a row has at most two factors"),
+        }
     }
     /// The partial with other values in place of its values.
     pub(crate) fn map<U>(&self, f: &impl Fn(&T) -> U) -> Partial<U> {
         Partial {
             guard: self.guard,
-            value: self.value.as_ref().map(f),
+            value: self.value.as_ref().map(|factors| PartialFactors {
+                first: f(&factors.first),
+                then: factors.then.as_ref().map(|next| Box::new(next.map(f))),
+            }),
             origin: self.origin,
-            then: self.then.as_ref().map(|next| Box::new(next.map(f))),
         }
     }
 }
@@ -126,49 +149,55 @@ impl<T: BaseTensor> Partial<T> {
     /// # Ok::<(), polygrad::array::ArrayError>(())
     /// ```
     pub fn times(&self, ct: &T) -> T {
-        let product = self.guard.times(self.value.as_ref(), ct);
-        match &self.then {
+        self.guard.times(self.value.as_ref(), ct)
+    }
+
+    /// The partial as one factor that multiplies, under a guard other than [`Guard::Quotient`]; the factor is absent
+    /// exactly for the constants. It can be out of range where its product with a tangent or cotangent is not.
+    ///
+    /// ```
+    /// use polygrad::{Array, ops::{Guard, Unary}};
+    /// let [x, y] = [4.0, 2.0].map(Array::scalar);
+    /// let (guard, factor) = Unary::Sqrt.derivative(&x, &y).factor();
+    /// assert_eq!((guard, factor), (Guard::Singular, Some(Array::scalar(0.25))));
+    /// ```
+    pub fn factor(self) -> (Guard, Option<T>) {
+        let Some(PartialFactors { first, then }) = self.value else { return (self.guard, None) };
+        let (guard, first) = match self.guard {
+            Guard::Quotient => (Guard::Singular, first.unary(Unary::Recip)),
+            guard @ (Guard::One | Guard::MinusOne | Guard::Plain | Guard::Singular | Guard::Mask) => (guard, first),
+        };
+        let Some(next) = then else { return (guard, Some(first)) };
+        let Some(second) = next.factor().1 else { unreachable!("a product of factors has values") };
+        (Guard::Singular, Some(first.binary(Binary::MulNoNan, &second)))
+    }
+}
+
+impl Guard {
+    /// The product of a partial with these factors, and a tangent or cotangent `ct`: [`Partial::times`] of the partial
+    /// that has both.
+    ///
+    /// # Panics
+    /// When the factors are absent and the guard is not one of the constants.
+    ///
+    /// ```
+    /// use polygrad::{Array, ops::{Binary, Guard}};
+    /// let [infinite, zero] = [f64::INFINITY, 0.0].map(Array::scalar);
+    /// let [plain, guarded] = [Binary::Mul, Binary::MulNoNan].map(|op| op.partial_right(&infinite, &zero, &zero));
+    /// assert_eq!(guarded.guard.times(guarded.value.as_ref(), &zero), zero);
+    /// assert!(plain.guard.times(plain.value.as_ref(), &zero).item::<f64>()?.is_nan());
+    /// # Ok::<(), polygrad::array::ArrayError>(())
+    /// ```
+    pub fn times<T: BaseTensor>(self, factors: Option<&PartialFactors<T>>, ct: &T) -> T {
+        let product = self.product(factors.map(|factors| &factors.first), ct);
+        match factors.and_then(|factors| factors.then.as_ref()) {
             Some(next) => next.times(&product),
             None => product,
         }
     }
 
-    /// The partial as one factor that multiplies, which can be out of range where the product of factors is not.
-    ///
-    /// ```
-    /// use polygrad::{Array, ops::{Guard, Unary}};
-    /// let [x, y] = [2.0, 0.5].map(Array::scalar);
-    /// let partial = Unary::Recip.derivative(&x, &y).factor();
-    /// assert_eq!((partial.guard, partial.value), (Guard::Singular, Some(Array::scalar(-0.25))));
-    /// ```
-    pub fn factor(self) -> Partial<T> {
-        let first = match (self.guard, self.value) {
-            (Guard::Quotient, Some(p)) => Val(p, self.origin).map(Unary::Recip).singular(),
-            (guard, value) => Partial { guard, value, origin: self.origin, then: None },
-        };
-        let Some(next) = self.then else { return first };
-        match (first.value, next.factor().value) {
-            (Some(a), Some(b)) => computed(a).mul_no_nan(&computed(b)).singular(),
-            (Some(_) | None, None) | (None, Some(_)) => unreachable!("a product of factors has values"),
-        }
-    }
-}
-
-impl Guard {
-    /// The product of a partial and a (co)tangent under this guard. `p` is absent exactly for
-    /// the constants.
-    ///
-    /// # Panics
-    /// When `p` is absent and the guard is not one of the constants.
-    ///
-    /// ```
-    /// use polygrad::{Array, ops::Guard};
-    /// let [infinite, zero] = [f64::INFINITY, 0.0].map(Array::scalar);
-    /// assert_eq!(Guard::Singular.times(Some(&infinite), &zero), zero);
-    /// assert!(Guard::Plain.times(Some(&infinite), &zero).item::<f64>()?.is_nan());
-    /// # Ok::<(), polygrad::array::ArrayError>(())
-    /// ```
-    pub fn times<T: BaseTensor>(self, p: Option<&T>, ct: &T) -> T {
+    /// The product of one factor and a tangent or cotangent `ct`; `p` is absent exactly for the constants.
+    pub(crate) fn product<T: BaseTensor>(self, p: Option<&T>, ct: &T) -> T {
         match (self, p) {
             (Guard::One, _) => ct.clone(),
             (Guard::MinusOne, _) => ct.unary(Unary::Neg),
@@ -248,7 +277,7 @@ impl<T: BaseTensor> Val<T> {
         computed(T::select(&self.0, &then.0, &otherwise.0))
     }
     fn guarded(self, guard: Guard) -> Partial<T> {
-        Partial { guard, value: Some(self.0), origin: self.1, then: None }
+        Partial { guard, value: Some(PartialFactors { first: self.0, then: None }), origin: self.1 }
     }
     /// A partial that multiplies without a guard.
     pub(super) fn plain(self) -> Partial<T> {

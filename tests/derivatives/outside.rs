@@ -69,7 +69,7 @@ fn of_groups<T: BaseTensor>(all: Vec<Group<T>>) -> Vec<Slope<T>> {
 }
 
 fn times<T: BaseTensor>(partial: Partial<T>, slope: &T) -> T {
-    partial.guard.times(partial.value.as_ref(), slope)
+    partial.times(slope)
 }
 
 fn sum<T: BaseTensor>(a: Option<T>, b: Option<T>) -> Option<T> {
@@ -363,6 +363,55 @@ fn agrees<P: Program>() {
 #[test]
 fn it_is_forward_mode() {
     each_program!(agrees);
+}
+
+/// Rows have partials that divide, or two factors, so that products of them are in range. All public products have all
+/// factors: those of the page, and those of the guard and the factors.
+#[test]
+fn every_row_has_the_derivative_of_forward_mode() {
+    let along = |op: Unary, at: f64| {
+        let (x, x_dot) = (Array::from(vec![at]), Array::from(vec![1e-3]));
+        let with = Slope { value: x.clone(), slope: Some(x_dot.clone()) }.unary(op).slope();
+        let expected = direct::jvp(
+            |x: &Tensor<Dual<Concrete>, 1>| Tensor::<_, 1>::from_raw(x.raw().unary(op)),
+            &Tensor::<Concrete, 1>::from_raw(x.clone()),
+            &Tensor::from_raw(x_dot.clone()),
+        );
+        let partial = op.derivative(&x, &x.unary(op));
+        let by_guard = partial.guard.times(partial.value.as_ref(), &x_dot);
+        for slope in [with, by_guard] {
+            assert_close(&format!("{} at {at}", op.name()), &slope, expected.1.array(), 0.0);
+        }
+    };
+    for op in Unary::ALL {
+        let (low, high) = op.domain();
+        [low + 0.3 * (high - low), high].into_iter().for_each(|at| along(*op, at));
+    }
+    along(Unary::Recip, 1e-154);
+    along(Unary::Recip, 1e-200);
+    for op in Binary::ALL {
+        let [x, y] = op.domain().map(|(low, high)| Array::from(vec![low + 0.7 * (high - low), high]));
+        let directions = [[1e-3, -2.0], [0.5, 4.0]].map(|x_dot| Array::from(x_dot.to_vec()));
+        let [left, right] = [(&x, &directions[0]), (&y, &directions[1])]
+            .map(|(value, slope)| Slope { value: value.clone(), slope: Some(slope.clone()) });
+        let expected = direct::jvp(
+            |(x, y): &(Tensor<Dual<Concrete>, 1>, Tensor<Dual<Concrete>, 1>)| {
+                Tensor::<_, 1>::from_raw(x.raw().binary(*op, y.raw()))
+            },
+            &(Tensor::<Concrete, 1>::from_raw(x.clone()), Tensor::<Concrete, 1>::from_raw(y.clone())),
+            &(Tensor::from_raw(directions[0].clone()), Tensor::from_raw(directions[1].clone())),
+        );
+        let z = x.binary(*op, &y);
+        let products = [op.partial_left(&x, &y, &z), op.partial_right(&x, &y, &z)]
+            .iter()
+            .zip(&directions)
+            .map(|(partial, along)| partial.guard.times(partial.value.as_ref(), along))
+            .reduce(|a, b| a.binary(Binary::Add, &b))
+            .expect("two partials");
+        for slope in [left.binary(*op, &right).slope(), products] {
+            assert_close(op.name(), &slope, expected.1.array(), 0.0);
+        }
+    }
 }
 
 fn nests<P: Program>() {
