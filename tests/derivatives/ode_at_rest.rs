@@ -11,8 +11,8 @@ use polygrad::inspect::first_nan;
 use polygrad::program::Term;
 use polygrad::random::Key;
 use polygrad::{
-    ADVal, Array, BaseTensor, Concrete, Dual, Ode, OdeError, StepLimit, Tensor, Tree, VerifiedOdeError, direct, odeint,
-    stack, tensor, verified_odeint,
+    ADVal, Array, BaseTensor, Concrete, Dual, Ode, OdeError, StepLimit, Tensor, Tree, VerifiedOdeError, concat, direct,
+    odeint, stack, tensor, verified_odeint,
 };
 
 type Number<T> = Tensor<T, 0>;
@@ -68,6 +68,47 @@ fn equilibria_have_the_derivatives_of_formulas() {
     let drag: Rate = |x, _, p| stack([x.at([1]), p.at([0]) - x.at([1]) * 3.0]);
     let slowed = (1.0 - (-12f64).exp()) / 3.0;
     derivatives("a force of 0", drag, &[0.0, 0.0], &[0.0], (4.0, 0), &[1.0, slowed, (4.0 - slowed) / 3.0]);
+}
+
+/// `x' = a (x - p)` from `p`, and numbers that approach each other from the same value: tangents that are equal rest, so
+/// that a probe of equal shares would have no error.
+#[test]
+fn states_that_are_equal_to_parameters_or_to_each_other_have_the_derivatives_of_formulas() {
+    let (time, tolerances) = (5.0, |off: &Number<Concrete>| off.item() / 1e-8);
+    for n in 1..5usize {
+        let normal = Key::<Concrete>::new(n as i64).normal([20]).to_vec();
+        let entry = |[i, j]: [usize; 2]| if i == j { -2.0 } else { 0.3 * normal[4 * i + j] };
+        let a = Tensor::<Concrete, 2>::from_fn([n, n], entry);
+        let moved = (&a * time).expm();
+        let moved = Tensor::<Concrete, 1>::from_fn([n], |[j]| moved.at([0, j as i64]).item());
+        let unit = Tensor::<Concrete, 1>::from_fn([n], |[i]| if i == 0 { 1.0 } else { 0.0 });
+        let expected = concat(0, [moved.clone(), unit - moved]);
+        for p in [vec![1.0; n], normal[16..16 + n].to_vec()] {
+            let rate = |x: &Vector<Term>, _: &Number<Term>, p: &Vector<Term>| a.to_constant().matvec(&(x - p));
+            let loss = |x: &Point<ADVal<Concrete>>| odeint(rate, &x.0, &vector(&[0.0, time]), &x.1)[1].at([0]);
+            let off = (direct::grad(loss, &(vector(&p), vector(&p))).ravel() - &expected).abs().max_all();
+            assert!(off.item() <= ALLOWED, "{n} numbers: {} tolerances", tolerances(&off));
+        }
+    }
+    // Numbers that are leaves: `x0' = 2 (p0 - x0)`, `x1' = x0 - x1 + p1 - p0`.
+    type Numbers<T> = ((Number<T>, Number<T>), (Number<T>, Number<T>));
+    fn last<T: BaseTensor>((x, p): &Numbers<T>) -> Number<T> {
+        type Two = (Number<Term>, Number<Term>);
+        let rate = |x: &Two, _: &Number<Term>, p: &Two| ((&p.0 - &x.0) * 2.0, &x.0 - &x.1 + &p.1 - &p.0);
+        odeint(rate, x, &vector(&[0.0, 5.0]), p).swap_remove(1).1
+    }
+    let one = || (tensor(1.0), tensor(1.0));
+    let (slow, fast) = ((-5f64).exp(), (-10f64).exp());
+    let expected = vector(&[slow - fast, slow, fast - slow, 1.0 - slow]);
+    let off = (direct::grad(last, &(one(), one())).ravel() - expected).abs().max_all();
+    assert!(off.item() <= ALLOWED, "numbers that are leaves: {} tolerances", tolerances(&off));
+    let meeting: Rate = |x, _, _| (x - x.mean()) * -2.0;
+    for n in 2..7usize {
+        let expected: Vec<f64> = (0..n).map(|k| (1.0 - fast) / n as f64 + if k == 0 { fast } else { 0.0 }).collect();
+        derivatives("numbers that meet", meeting, &vec![1.0; n], &[], (time, 0), &expected);
+    }
+    let pair: Rate = |x, _, _| stack([x.at([2]) - x.at([0]), x.at([1]) * 0.0, x.at([0]) - x.at([2])]);
+    derivatives("a pair", pair, &[1.0; 3], &[], (time, 0), &[(1.0 + fast) / 2.0, 0.0, (1.0 - fast) / 2.0]);
 }
 
 #[test]
