@@ -410,9 +410,10 @@ fn loaded_model(file: &Value) -> Result<SizedModel, String> {
 /// Models whose programs share bodies are made at sizes, printed, saved and run in work linear in their length.
 #[test]
 fn models_of_shared_bodies_take_work_by_their_length() {
+    // No input has the size: a run takes 0 for it, which is served.
     // The number of trips of the first loop of the last level depends on the size.
     let number = json!([[0, {"size": [[[[1], 1]], 1]}]]);
-    let file = |levels: usize, numbers: Value| model(json!([["n", 1]]), sharing(levels, false), numbers, "value");
+    let file = |levels: usize, numbers: Value| model(json!([["n", 0]]), sharing(levels, false), numbers, "value");
     let work = |levels: usize, numbers: Value| {
         let file = file(levels, numbers);
         let bytes = bytes_of(|| {
@@ -429,7 +430,7 @@ fn models_of_shared_bodies_take_work_by_their_length() {
         assert!(more as f64 / (less as f64) < 1.6 * long as f64 / short as f64, "{less} and {more} bytes");
     }
     // A derivative would be made for each loop anew.
-    let model = |levels: usize| model(json!([["n", 1]]), sharing(levels, false), json!([]), "value_and_gradient");
+    let model = |levels: usize| model(json!([["n", 0]]), sharing(levels, false), json!([]), "value_and_gradient");
     assert!(loaded_model(&model(4)).expect("it is well formed").run(&[Array::scalar(0.5)]).is_ok());
     let shared = loaded_model(&model(60)).expect("it is well formed");
     let words = shared.run(&[Array::scalar(0.5)]).expect_err("it would not end").to_string();
