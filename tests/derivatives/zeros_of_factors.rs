@@ -9,8 +9,8 @@ use polygrad::inspect::kinks;
 use polygrad::ops::{Binary, Unary};
 use polygrad::tensor::Norm;
 use polygrad::{
-    Array, BaseTensor, Concrete, Function, Mode, Tensor, concat, direct, grad, hessian, hvp, iterate, jacobian_by, jvp,
-    laplacian, nth_derivative, root, stack, taylor, tensor,
+    Array, BaseTensor, Concrete, Conv, Function, Mode, Tensor, concat, direct, grad, hessian, hvp, iterate,
+    jacobian_by, jvp, laplacian, nth_derivative, root, stack, symbolic, taylor, tensor,
 };
 
 /// A function, and its derivatives at a point, by formula.
@@ -333,4 +333,67 @@ fn kinks_have_a_line_and_an_element() {
     assert_eq!(places, ["max axis=0 [] 1", "relu [0] 2"]);
     // The shift of `logsumexp` is stopped.
     assert!(kinks(|x: &Tensor<_, 1>| x.logsumexp(), &tensor([1.0, 1.0, 1.0])).is_empty());
+}
+
+/// What the carry hides has a pole in the first trip alone.
+#[test]
+fn a_read_of_a_carry_hides_poles_of_earlier_trips() {
+    fn read<T: BaseTensor>(x: &Tensor<T, 1>, by_index: bool) -> Tensor<T, 0> {
+        let start = (x.clone(), Tensor::scalar(0.0));
+        let (_, sum) = iterate(2, start, |i, (c, sum): (Tensor<T, 1>, Tensor<T, 0>)| {
+            let first: Tensor<T, 0> = if by_index { c.at([i * 0]) } else { c.slice(0, 0..1).sum() };
+            (c.recip() * x, sum + first)
+        });
+        sum
+    }
+    // x0 + x0 / x0.
+    let x = tensor([2.0, 0.0]);
+    for by_index in [false, true] {
+        assert_eq!(direct::grad(|x: &Tensor<_, 1>| read(x, by_index), &x).to_vec(), [1.0, 0.0]);
+        assert_eq!(grad(|x: &Tensor<_, 1>| read(x, by_index), &x).to_vec(), [1.0, 0.0]);
+    }
+}
+
+/// Layers, convolutions, reads of slices and of rows in a loop have neither poles nor selections.
+#[test]
+fn gradients_without_poles_and_selections_have_no_guards() {
+    let zeros = |n, m| Tensor::<Concrete, 2>::zeros([n, m]);
+    let image = |shape| Tensor::<Concrete, 4>::zeros(shape);
+    let matrices = (zeros(5, 5), zeros(5, 5));
+    type Two<T, const D: usize> = (Tensor<T, D>, Tensor<T, D>);
+    let programs = [
+        Function::stage(
+            |(w, x): &Two<_, 2>| {
+                let bias: Tensor<_, 1> = x.at([0]);
+                ((x.matmul(w) + bias.insert_axis(0)).tanh().matmul(w) - x).square().mean()
+            },
+            &matrices,
+        ),
+        Function::stage(
+            |(w, x): &Two<_, 2>| {
+                let rows: Tensor<_, 2> = stack([w.at([1]), w.at([3])]);
+                (rows * w.slice(0, 2..4) * x.slice(0, 0..2)).sum()
+            },
+            &matrices,
+        ),
+        Function::stage(
+            |(w, x): &Two<_, 2>| {
+                let rows = |i: &Tensor<_, 0, i64>, h: Tensor<_, 1>| {
+                    let row: Tensor<_, 1> = x.at([i]);
+                    (w.matvec(&h) * &row + row).sigmoid()
+                };
+                iterate(5, &Tensor::<_, 1>::zeros([5]), rows).sum()
+            },
+            &matrices,
+        ),
+    ]
+    .map(|f| f.program().clone());
+    let conv = Function::stage(
+        |(x, k): &Two<_, 4>| x.conv2d(k, Conv::default()).tanh().sum(),
+        &(image([2, 3, 8, 8]), image([4, 3, 3, 3])),
+    );
+    for program in programs.iter().chain([conv.program()]) {
+        let derivative = symbolic::grad(program).to_string();
+        assert!(!derivative.contains("no_nan"), "{derivative}");
+    }
 }
