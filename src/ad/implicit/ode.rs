@@ -15,7 +15,7 @@ mod steps;
 use std::sync::Arc;
 
 pub use self::failure::{OdeError, StepLimit};
-use self::steps::{Differentiated, Interval, Moving};
+use self::steps::{Differentiated, IntegratedState, TimeInterval};
 use super::super::symbolic;
 use super::search::largest;
 use super::{closed, rules, unlike};
@@ -305,7 +305,7 @@ impl Equation {
         let rate = |t: &Number, u: &Vector, p: &[Term]| self.rate(&unravel(x, u.raw()), t, p);
         let start: Vector = Tensor::from_raw(ravel(x));
         let parts = start.shape();
-        let of = Moving::of(&rate, p.to_vec(), &parts, Differentiated::Nothing, number(0.0));
+        let of = IntegratedState::of(&rate, p.to_vec(), &parts, Differentiated::Nothing, number(0.0));
         let results = self.through(&of, &start, &Tensor::from_raw(args[self.states].clone()));
         closed("odeint", &args, &results)
     }
@@ -332,7 +332,7 @@ impl Equation {
         let states = Tensor::<Term, 2>::from_raw(results[0].clone());
         let unit = size_of(p, p_dot) * ABSOLUTE;
         let parts = [n, n];
-        let of = Moving::of(&both, [p, p_dot].concat(), &parts, Differentiated::All, unit);
+        let of = IntegratedState::of(&both, [p, p_dot].concat(), &parts, Differentiated::All, unit);
         let all = self.through(&of, &concat(0, [u, first]), &t).swap_remove(0);
         let rates = self.rates(x, &t, p, &states);
         let moved = Tensor::<Term, 2>::from_raw(all).slice(1, n..2 * n) + rates * t_dot.insert_axis::<2>(1);
@@ -364,7 +364,7 @@ impl Equation {
 
     /// The states at all times, a row for each; and for each interval the length of the first step, and the largest
     /// number so far at the start.
-    fn through(&self, of: &Moving<'_>, start: &Vector, t: &Vector) -> Vec<Term> {
+    fn through(&self, of: &IntegratedState<'_>, start: &Vector, t: &Vector) -> Vec<Term> {
         let trips = self.times - 1;
         let longest = self.longest(t);
         let rows = [t.slice(0, 0..trips), t.slice(0, 1..)].map(Tensor::into_raw);
@@ -374,7 +374,7 @@ impl Equation {
             let [step, state, top] = [&carry[1], &carry[0], &carry[2]];
             let at = (Vector::from_raw(state.clone()), Number::from_raw(step.clone()), Vector::from_raw(top.clone()));
             let before = [step.clone(), largest(top)];
-            let (state, step, top) = self.between(of, at, &Interval::of(&from, &to, &longest));
+            let (state, step, top) = self.between(of, at, &TimeInterval::of(&from, &to, &longest));
             let each = [&[state.raw().clone()], &before[..]].concat();
             (vec![state.into_raw(), step.into_raw(), top.into_raw()], each)
         });

@@ -49,7 +49,7 @@ use std::sync::Arc;
 
 use super::super::closed;
 use super::super::search::{largest, nan_if};
-use super::steps::{At, CARRIED, Differentiated, Interval, Moving, Rate, step_of};
+use super::steps::{CARRIED, Differentiated, IntegratedState, RateFunction, StepStart, TimeInterval, step_of};
 use super::{Equation, Mask, Number, Vector, number};
 use crate::ad::symbolic;
 use crate::base::BaseTensor;
@@ -78,7 +78,7 @@ struct Taken {
 /// The reverse pass over the intervals.
 struct Back<'a> {
     equation: &'a Equation,
-    of: &'a Moving<'a>,
+    of: &'a IntegratedState<'a>,
     /// `(x, t, p, u, h, next_bar) -> (next, p_bar, u_bar)`: the transposed step from a state `u`.
     pull: &'a Program,
     x: &'a [Term],
@@ -112,7 +112,7 @@ impl Equation {
         let both = |t: &Number, w: &Vector, reads: &[Term]| self.with_tangents(&push, x, t, w, reads);
         let reads = [p, &probe(p, n, OF_PARAMETERS)].concat();
         let parts = [n, n];
-        let of = Moving::of(&both, reads, &parts, Differentiated::State(&rate), number(0.0));
+        let of = IntegratedState::of(&both, reads, &parts, Differentiated::State(&rate), number(0.0));
         let back = Back { equation: self, of: &of, pull: &self.pulled_step(), x, p };
         let init = vec![own.row(last).into_raw(), Vector::zeros([raveled_size(p)]).into_raw()];
         let rows = [
@@ -131,7 +131,7 @@ impl Equation {
             let beside = Vector::from_raw(probe(&[before.raw().clone()], 0, 1.0).swap_remove(0));
             let top = Vector::ones([n]).times(&top.stop_gradient());
             let at = (concat(0, [before, beside]), step.stop_gradient(), concat(0, [top, Vector::zeros([n])]));
-            let interval = Interval::of(&from, &to, &longest);
+            let interval = TimeInterval::of(&from, &to, &longest);
             let bars = back.interval(at, &interval, &after.sum().is_nan(), carry);
             let x_bar = Vector::from_raw(bars[0].clone()) + bar;
             (vec![x_bar.into_raw(), bars[1].clone()], vec![bars[0].clone()])
@@ -160,7 +160,7 @@ impl Equation {
         let t = Number::from_raw(args[self.states].clone());
         let (u, h) =
             (Vector::from_raw(Term::variable(&[raveled_size(x)], DType::F64)), Term::variable(&[], DType::F64));
-        let rate: Rate<'_> = &|t, u, p| self.rate(&unravel(x, u.raw()), t, p);
+        let rate: RateFunction<'_> = &|t, u, p| self.rate(&unravel(x, u.raw()), t, p);
         let [next, ..] = step_of(rate, &t, &u, &rate(&t, &u, p), &Number::from_raw(h.clone()), p);
         let inputs = [&args[..], &[u.into_raw(), h]].concat();
         let moving: Vec<usize> = (self.states + 1..inputs.len() - 1).collect();
@@ -203,7 +203,7 @@ impl Back<'_> {
     /// The reverse pass over an interval: from the cotangents of the state at its end, and of the parameters so far, to
     /// the cotangents of the state at its start, and of the parameters. They are NaN without a solution; but a state
     /// whose cotangent is 0 has no effect, and its steps are not computed.
-    fn interval(&self, at: At, interval: &Interval, lost: &Mask, bars: Vec<Term>) -> Vec<Term> {
+    fn interval(&self, at: StepStart, interval: &TimeInterval, lost: &Mask, bars: Vec<Term>) -> Vec<Term> {
         let n = self.width();
         let steps = self.equation.segment(n);
         let segments = self.equation.settings.steps.div_ceil(steps);
@@ -229,7 +229,7 @@ impl Back<'_> {
     fn segments(
         &self,
         init: Vec<Term>,
-        interval: &Interval,
+        interval: &TimeInterval,
         [segments, steps]: [usize; 2],
         bars: Vec<Term>,
     ) -> (Term, Vec<Term>) {
@@ -271,7 +271,7 @@ impl Back<'_> {
     }
 
     /// At most `steps` attempts at a step from this carry: the last carry, and the accepted steps.
-    fn taken(&self, mut init: Vec<Term>, interval: &Interval, steps: usize) -> (Vec<Term>, Taken) {
+    fn taken(&self, mut init: Vec<Term>, interval: &TimeInterval, steps: usize) -> (Vec<Term>, Taken) {
         let n = self.width();
         let Taken { rows, count: none } = self.none(steps);
         init.extend([rows.into_raw(), none.into_raw()]);

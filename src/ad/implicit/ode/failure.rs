@@ -8,7 +8,7 @@ use std::fmt;
 
 use thiserror::Error;
 
-use super::steps::{Differentiated, Interval, Moving};
+use super::steps::{Differentiated, IntegratedState, TimeInterval};
 use super::{Equation, Number, Ode, Vector, number};
 use crate::ad::implicit::closed;
 use crate::ad::symbolic;
@@ -197,7 +197,7 @@ impl Equation {
         let rate = |t: &Number, u: &Vector, p: &[Term]| self.rate(&unravel(x, u.raw()), t, p);
         let start: Vector = Tensor::from_raw(ravel(x));
         let parts = start.shape();
-        let of = Moving::of(&rate, p.to_vec(), &parts, Differentiated::Nothing, number(0.0));
+        let of = IntegratedState::of(&rate, p.to_vec(), &parts, Differentiated::Nothing, number(0.0));
         let (trips, longest) = (self.times - 1, self.longest(&t));
         let rows = [t.slice(0, 0..trips), t.slice(0, 1..)].map(Tensor::into_raw);
         let init = vec![start.raw().clone(), of.first(&t.at([0]), &start).into_raw(), of.largest(&start).into_raw()];
@@ -208,7 +208,7 @@ impl Equation {
                 Number::from_raw(carry[1].clone()),
                 Vector::from_raw(carry[2].clone()),
             );
-            let [x, count, t, step, top] = self.counted(&of, at, &Interval::of(&from, &to, &longest));
+            let [x, count, t, step, top] = self.counted(&of, at, &TimeInterval::of(&from, &to, &longest));
             (vec![x.clone(), step.clone(), top], vec![x, count, t, step])
         });
         closed("odeint", &args, &each)

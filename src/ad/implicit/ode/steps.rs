@@ -34,10 +34,10 @@ use crate::program::{Custom, Program, Term, interpret};
 use crate::tensor::{Tensor, concat};
 
 /// From time, state and the values that are read beside them to the rate of change.
-pub(super) type Rate<'a> = &'a dyn Fn(&Number, &Vector, &[Term]) -> Vector;
+pub(super) type RateFunction<'a> = &'a dyn Fn(&Number, &Vector, &[Term]) -> Vector;
 
 /// A state, the length of the next step, and for each number the largest absolute value so far in its part.
-pub(super) type At = (Vector, Number, Vector);
+pub(super) type StepStart = (Vector, Number, Vector);
 
 /// The number of values that steps carry, as [`Equation::begun`] gives them.
 pub(super) const CARRIED: usize = 8;
@@ -62,17 +62,17 @@ const STEPS_AT_A_KINK: f64 = 5.0;
 const UNEXPECTED: f64 = 4.0;
 
 /// An interval, the sign of its steps, and their longest length.
-pub(super) struct Interval {
+pub(super) struct TimeInterval {
     pub(super) from: Number,
     pub(super) to: Number,
     forwards: Number,
     longest: Number,
 }
 
-impl Interval {
-    pub(super) fn of(from: &Number, to: &Number, longest: &Number) -> Interval {
+impl TimeInterval {
+    pub(super) fn of(from: &Number, to: &Number, longest: &Number) -> TimeInterval {
         let forwards = to.gt(from).select(number(1.0), number(-1.0));
-        Interval { from: from.clone(), to: to.clone(), forwards, longest: longest.clone() }
+        TimeInterval { from: from.clone(), to: to.clone(), forwards, longest: longest.clone() }
     }
 }
 
@@ -90,12 +90,12 @@ pub(super) enum Differentiated<'a> {
     Nothing,
     All,
     /// The state, whose rate this is. The other parts choose lengths alone.
-    State(Rate<'a>),
+    State(RateFunction<'a>),
 }
 
 /// The integrated values: a state, perhaps with tangents, and the rate of all.
-pub(super) struct Moving<'a> {
-    rate: Rate<'a>,
+pub(super) struct IntegratedState<'a> {
+    rate: RateFunction<'a>,
     /// The values that the rate reads besides time and state.
     reads: Vec<Term>,
     /// The lengths of the parts, each of which has a unit of its own; the first is the state.
@@ -106,15 +106,15 @@ pub(super) struct Moving<'a> {
     guarded: OnceCell<Arc<Custom>>,
 }
 
-impl<'a> Moving<'a> {
+impl<'a> IntegratedState<'a> {
     pub(super) fn of(
-        rate: Rate<'a>,
+        rate: RateFunction<'a>,
         reads: Vec<Term>,
         parts: &'a [usize],
         differentiated: Differentiated<'a>,
         unit: Number,
     ) -> Self {
-        Moving { rate, reads, parts, differentiated, unit, guarded: OnceCell::new() }
+        IntegratedState { rate, reads, parts, differentiated, unit, guarded: OnceCell::new() }
     }
 
     pub(super) fn rate(&self, t: &Number, x: &Vector) -> Vector {
@@ -158,7 +158,7 @@ impl<'a> Moving<'a> {
     }
 
     /// The program of a step of `n` numbers: `(t, x, rate, h, reads) -> (next, rate there, error)`.
-    fn program(&self, rate: Rate<'_>, n: usize) -> Program {
+    fn program(&self, rate: RateFunction<'_>, n: usize) -> Program {
         let [t, h] = [(); 2].map(|()| Number::from_raw(Term::variable(&[], DType::F64)));
         let [x, first] = [(); 2].map(|()| Vector::from_raw(Term::variable(&[n], DType::F64)));
         let reads = Term::variables_like(&self.reads);
@@ -225,7 +225,7 @@ impl Equation {
     /// A state that moves with the derivatives limits the steps for them, too: then errors of a probe that are `alive`
     /// times as large as that of the state are allowed. The more the error of the state falls behind, as near rest, the
     /// more that of the probe counts.
-    fn size(&self, of: &Moving<'_>, error: &Vector, x: &Vector, top: &Vector) -> Number {
+    fn size(&self, of: &IntegratedState<'_>, error: &Vector, x: &Vector, top: &Vector) -> Number {
         let Ode { relative, absolute, .. } = self.settings;
         // Without a relative tolerance, the absolute tolerance is relative to derivatives, with a bound.
         let tolerance = if relative > 0.0 { relative } else { absolute.clamp(1e-15, 1e-3) };
@@ -256,7 +256,7 @@ impl Equation {
     ///
     /// The derivative is that of the steps at constant lengths, except for the last step, whose length is the rest of
     /// the interval. An empty interval has a step of length 0, so that the state depends on both ends of the interval.
-    pub(super) fn between(&self, of: &Moving<'_>, at: At, interval: &Interval) -> At {
+    pub(super) fn between(&self, of: &IntegratedState<'_>, at: StepStart, interval: &TimeInterval) -> StepStart {
         let on = Mask::from_raw(Term::constant(Array::full(&[], true)));
         let init = self.begun(of, at, interval, &on);
         let carry =
@@ -268,7 +268,7 @@ impl Equation {
 
     /// Where the steps of an interval end, with or without a solution: the state, the number of attempts, the time, the
     /// length of the next step, and the largest numbers.
-    pub(super) fn counted(&self, of: &Moving<'_>, at: At, interval: &Interval) -> [Term; 5] {
+    pub(super) fn counted(&self, of: &IntegratedState<'_>, at: StepStart, interval: &TimeInterval) -> [Term; 5] {
         let on = Mask::from_raw(Term::constant(Array::full(&[], true)));
         let mut init = self.begun(of, at, interval, &on);
         init.push(number(0.0).into_raw());
@@ -283,7 +283,13 @@ impl Equation {
     /// The initial carry of the steps of an interval: whether the steps continue, time, state, rate, length of the next
     /// step, largest numbers so far, the largest error that is expected of a smooth rate after a rejected step, and the
     /// number of steps that are still near a kink.
-    pub(super) fn begun(&self, of: &Moving<'_>, (x, step, top): At, interval: &Interval, on: &Mask) -> Vec<Term> {
+    pub(super) fn begun(
+        &self,
+        of: &IntegratedState<'_>,
+        (x, step, top): StepStart,
+        interval: &TimeInterval,
+        on: &Mask,
+    ) -> Vec<Term> {
         let all = (&interval.to - &interval.from).abs().stop_gradient();
         let step = step.gt(0.0).select(&step, all * 1e-6);
         let top = top.max(of.largest(&x));
@@ -295,7 +301,7 @@ impl Equation {
     }
 
     /// An attempt at a step, which is accepted if its error is allowed.
-    pub(super) fn attempt(&self, of: &Moving<'_>, interval: &Interval, carry: &[Term]) -> Attempt {
+    pub(super) fn attempt(&self, of: &IntegratedState<'_>, interval: &TimeInterval, carry: &[Term]) -> Attempt {
         let [t, step, expected, near] = [1, 4, 6, 7].map(|k| Number::from_raw(carry[k].clone()));
         let [x, k, top] = [2, 3, 5].map(|k| Vector::from_raw(carry[k].clone()));
         let to = &interval.to;
@@ -338,7 +344,7 @@ impl Equation {
 
 /// A step: the next state, the rate there, and the estimate of the error.
 pub(super) fn step_of(
-    rate: Rate<'_>,
+    rate: RateFunction<'_>,
     t: &Number,
     x: &Vector,
     first: &Vector,
