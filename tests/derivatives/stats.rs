@@ -131,7 +131,7 @@ const BORDERS: &[(&str, &[i64], &[f64], f64)] = {
         ("student_t", &[], &[INF, 3.0, 0.0, 1.0], NO),
         // Tails are finite; computed with 40 digits.
         ("student_t", &[], &[1e200, 3.0, 0.0, 1.0], -1840.871_738_667_524),
-        ("student_t", &[], &[1e308, 3.0, 0.0, 1.0], -2835.588_498_440_951_8),
+        ("student_t", &[], &[1e308, 3.0, 0.0, 1.0], -2835.588_498_840_951_6),
         ("student_t", &[], &[1e308, 3.0, 0.0, 1e-10], NO),
         ("student_t", &[], &[1.0, 0.0, 0.0, 1.0], NO),
         ("student_t", &[], &[1.0, INF, 0.0, 1.0], NO),
@@ -220,10 +220,12 @@ fn borders_are_as_documented() {
     for (name, n, at, value) in BORDERS {
         let (at, what) = (tensor(at.to_vec()), format!("{name} at {n:?} {at:?}"));
         let found = density(name, n, &at).item();
-        assert!(found == *value || (found - value).abs() < 1e-15, "{what}: {found}, not {value}");
+        // Relative for values above 1: far tails are large.
+        let near = |x: f64, y: f64| x == y || (x - y).abs() < 1e-15 * y.abs().max(1.0);
+        assert!(near(found, *value), "{what}: {found}, not {value}");
         let recorded = Function::value_and_grad(|v| density(name, n, v), &at);
         let (again, slope) = recorded.run(&at).expect("as traced");
-        assert!(again.item() == found || (again.item() - found).abs() < 1e-15, "{what}: {again}");
+        assert!(near(again.item(), found), "{what}: {again}");
         let slopes = [slope, grad(|v| density(name, n, v), &at), direct::grad(|v| density(name, n, v), &at)];
         // Logits may be infinite; of the other densities only that of a normal distribution sees an infinite outcome.
         let finite = *value == f64::NEG_INFINITY && !(name.ends_with("log") && at.to_vec()[0] == f64::INFINITY);
