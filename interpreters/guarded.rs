@@ -18,7 +18,9 @@
 //! selection hides, and only if these were computed by such a function. Convolutions of that size are not guarded. For
 //! second derivatives, values and first derivatives must be finite: at `atan (ln 0)` the inner derivative is infinite,
 //! and the cotangent that the outer derivative sends there is known to be absent in one order of differentiation, and
-//! computed as zero in another.
+//! computed as zero in another. In a recorded program, a rule or a call of linear algebra before a selection has
+//! cotangents that are masked where they are all zero ([`of_rule`]); the mask hides their derivative, too, so a second
+//! derivative misses a term where such a cotangent is zero at the point but moves.
 
 use smallvec::SmallVec;
 
