@@ -18,9 +18,7 @@
 //! selection hides, and only if these were computed by such a function. Convolutions of that size are not guarded. For
 //! second derivatives, values and first derivatives must be finite: at `atan (ln 0)` the inner derivative is infinite,
 //! and the cotangent that the outer derivative sends there is known to be absent in one order of differentiation, and
-//! computed as zero in another. In a recorded program, a rule or a call of linear algebra before a selection has
-//! cotangents that are masked where they are all zero ([`of_rule`]); the mask hides their derivative, too, so a second
-//! derivative misses a term where such a cotangent is zero at the point but moves.
+//! computed as zero in another.
 
 use smallvec::SmallVec;
 
@@ -255,7 +253,9 @@ fn met<T: BaseTensor>(op: &Contract, [view, of]: [&View; 2], x: &T) -> Option<T>
     Some(compared(Compare::Gt, &count, 0.0))
 }
 
-/// The results of a derivative rule that is linear in `of`; with care, zeros if all of these are zero.
+/// The results of a derivative rule that is linear in `of`; with care, zeros instead of NaN if all of these are zero.
+/// What is not NaN is zero there by itself, and passes: its derivative counts in second derivatives, since a cotangent
+/// of zero may move.
 pub(super) fn of_rule<T: BaseTensor>(of: &[T], results: Vec<T>, care: Care) -> Vec<T> {
     let looks = if T::records() { care == Care::Rows } else { results.iter().any(has_nan) };
     if !looks {
@@ -273,6 +273,12 @@ pub(super) fn of_rule<T: BaseTensor>(of: &[T], results: Vec<T>, care: Care) -> V
     }
     let Some(any) = any else { return results };
     let any = compared(Compare::Gt, &any, 0.0);
-    let guard = |y: T| if y.dtype().is_float() { chosen(&like(&any, y.shape()), &y) } else { y };
+    let guard = |y: T| {
+        if !y.dtype().is_float() {
+            return y;
+        }
+        let is_number = T::discrete(&Discrete::Compare(Compare::Eq), &[&y, &y]);
+        chosen(&T::discrete(&Discrete::Or, &[&like(&any, y.shape()), &is_number]), &y)
+    };
     results.into_iter().map(guard).collect()
 }

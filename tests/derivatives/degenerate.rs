@@ -3,9 +3,10 @@
 //! Laws: where a function is smooth, all modes and orders give its derivative, which differences of values and
 //! gradients know; and a result that a mask hides sends exactly zero in every mode, also if it is NaN.
 
+use polygrad::ops::{Call, Matrix as Operation};
 use polygrad::{
-    BaseTensor, Complex, Concrete, Mode, Tensor, direct, grad, hessian, hvp, jacobian_by, jvp, laplacian, taylor,
-    tensor,
+    BaseTensor, Complex, Concrete, Mode, Tensor, custom_jvp, direct, grad, hessian, hvp, jacobian_by, jvp, laplacian,
+    taylor, tensor,
 };
 
 type Number<T> = Tensor<T, 0>;
@@ -161,6 +162,47 @@ fn hermitian_matrices() {
     near("forward", &jacobian_by(Mode::Forward, last, &a).to_vec(), &gradient.to_vec(), 1e-12);
     let difference = (grad(largest, &moved(h)) - grad(largest, &moved(-h))) * (0.5 / h);
     near("second", &hvp(largest, &a, &v).to_vec(), &difference.to_vec(), 1e-7);
+}
+
+/// Second derivatives where a cotangent of a rule is zero at the point, but moves: of products of matrices of zeros, and
+/// of a function with a rule before a selection.
+#[test]
+fn cotangents_that_are_zero_at_the_point() {
+    fn product<T: BaseTensor>(a: &Matrix<T>, b: &Matrix<T>) -> Matrix<T> {
+        let args = [a.raw().clone(), b.raw().clone()];
+        Tensor::from_raw(T::call(&Call::Matrix(Operation::Product { transposed: false }), &args).swap_remove(0))
+    }
+    fn element<T: BaseTensor>(x: &Tensor<T, 3>) -> Number<T> {
+        let [a, b, c] = [0, 1, 2].map(|k| -> Matrix<T> { x.slice(0, k..=k).reshape::<2>([3, 3]) });
+        product(&a, &product(&b, &c)).at([2, 1])
+    }
+    for zeros in 0..7 {
+        let x = Tensor::from_fn([3, 3, 3], |[k, i, j]| {
+            if zeros >> k & 1 == 1 { 0.0 } else { ((9 * k + 3 * i + 7 * j + 1) as f64).sin() }
+        });
+        let v = Tensor::from_fn([3, 3, 3], |[k, i, j]| ((7 * k + 2 * i + 5 * j + 1) as f64).cos());
+        // The element is `sum_pq a[2, p] b[p, q] c[q, 1]`, whose gradient is a polynomial.
+        let at = |x: &Tensor<Concrete, 3>, [k, i, j]: [usize; 3]| x.at([k, i, j]).item();
+        let second = |f: [[usize; 3]; 2]| at(&x, f[0]) * at(&v, f[1]) + at(&v, f[0]) * at(&x, f[1]);
+        let expected: Vec<f64> = Tensor::<Concrete, 3>::from_fn([3, 3, 3], |[k, i, j]| match k {
+            0 if i == 2 => (0..3).map(|q| second([[1, j, q], [2, q, 1]])).sum(),
+            1 => second([[0, 2, i], [2, j, 1]]),
+            2 if j == 1 => (0..3).map(|p| second([[0, 2, p], [1, p, i]])).sum(),
+            _ => 0.0,
+        })
+        .to_vec();
+        near("products", &hvp(element, &x, &v).to_vec(), &expected, 1e-14);
+        let forward = direct::jvp(|x: &Tensor<_, 3>| direct::grad(element, x), &x, &v).1;
+        near("direct products", &forward.to_vec(), &expected, 1e-14);
+    }
+    fn ruled<T: BaseTensor>(x: &Tensor<T, 1>) -> Number<T> {
+        let y = custom_jvp("sine", |x| x.sin(), |x, _, x_dot| x.cos() * x_dot, &x.at([1]));
+        let z = x.at([0]) * y * 2.0;
+        z.lt(1.0).select(&z, Number::<T>::scalar(1.0))
+    }
+    let (x, v) = (tensor([0.0, 0.5]), tensor([0.3, 0.7]));
+    let slope = 2.0 * 0.5f64.cos();
+    near("a rule", &hvp(ruled, &x, &v).to_vec(), &[slope * 0.7, slope * 0.3], 1e-15);
 }
 
 /// `f` of the least-squares solution with a matrix that is the product of two: its rank is constant.
