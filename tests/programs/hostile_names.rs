@@ -80,7 +80,7 @@ fn named(names: &[String]) -> Program {
         let call = |tap: Tap, args: &[Term]| {
             <Term as polygrad::BaseTensor>::call(&polygrad::ops::Call::Tap(tap.into()), args).swap_remove(0)
         };
-        let x = call(check, &[mask.into_raw(), call(debug, &[x.clone()])]);
+        let x = call(check, &[mask.into_raw(), call(debug, std::slice::from_ref(x))]);
         let rule = |x: &Vector<_>, _: &Vector<_>, x_dot: &Vector<_>| x * 2.0 * x_dot;
         custom_jvp(name, |x: &Vector<_>| x * x + 1.0, rule, &Vector::from_raw(x)).into_raw()
     };
