@@ -94,7 +94,10 @@ fn agree<N: Map>(name: &str, nest: impl Fn(Extremum) -> N, op: Reduce, x: &Array
     let [new, old] = [false, true].map(|by_position| nest(Extremum { op, by_position }));
     let expected = old.run(x);
     assert_eq!(bits(&expected), bits(&new.run(x)), "{name} of {op} at {x:?}");
-    for program in [traced(&new, x), optimize(&traced(&new, x)), optimize(&traced(&old, x))] {
+    // In reverse mode a recorded read sends zeros to the elements that it does not read, and these meet a NaN in the data
+    // as they are; those of an extremum do not: `docs/decisions/08-guarded-partials.md`.
+    let by_position = (name != "reverse" || floats(x).iter().all(|x| !x.is_nan())).then(|| optimize(&traced(&old, x)));
+    for program in [traced(&new, x), optimize(&traced(&new, x))].into_iter().chain(by_position) {
         let got = interpret(&program, vec![x.clone()]).remove(0);
         assert_close(&format!("{name} of {op} at {x:?}, {program}"), &expected, &got, 1e-5);
     }

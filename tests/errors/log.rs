@@ -124,9 +124,11 @@ impl Log {
         let Err(e) = result else { panic!("an error was expected") };
         let (case, message) = (Location::caller(), e.to_string());
         // What `unwrap`, and a `main` that returns the error, print: the words, or a text in quotation marks; an error of
-        // another crate has the text inside.
+        // another crate has the text inside, or the words with a backtrace after them.
         let debug = format!("{e:?}");
-        assert!(debug == message || debug.contains(&format!("{message:?}")), "an error prints as {debug}");
+        let (backtrace, quoted) = (format!("{message}\n\nStack backtrace:"), format!("{message:?}"));
+        let prints = debug == message || debug.starts_with(&backtrace) || debug.contains(&quoted);
+        assert!(prints, "an error prints as {debug}");
         let seen = Caught { message, file: case.file().to_string(), line: case.line(), column: case.column() };
         self.add(at_its_call(seen, case));
     }
