@@ -28,7 +28,7 @@ const MATHEMATICS: [(&str, &str); 14] = [
 ];
 
 /// Other constants that look like a time or the size of a cache: file, name, and what they are.
-const OTHERS: [(&str, &str, &str); 38] = [
+const OTHERS: [(&str, &str, &str); 39] = [
     ("src/ad/function/memory.rs", "WEIGHTS", "factors of a cost that are tried"),
     ("src/array/display.rs", "THRESHOLD", "elements that are printed"),
     ("src/array/pages.rs", "LEAST", "memory that holds an aligned page"),
@@ -54,6 +54,7 @@ const OTHERS: [(&str, &str, &str); 38] = [
     ("src/passes/vectorize.rs", "TOO_LARGE", "a limit of memory"),
     ("src/ops/threefry.rs", "PARITY", "a number of the algorithm"),
     ("src/ad/implicit/ode/adjoint.rs", "NUMBERS", "a limit of memory"),
+    ("src/ad/implicit/ode/adjoint.rs", "OF_PARAMETERS", "a share of a direction"),
     ("src/pjrt/layout.rs", "IMMUTABLE_ONLY_DURING_CALL", "a code of an interface"),
     ("src/program/known.rs", "LARGEST", "a limit of work while a program is traced"),
     ("src/program/op.rs", "ALL", "elements of a constant that are hashed"),
