@@ -1,5 +1,6 @@
 //! Mistakes in what optimizers are given.
 
+use argmin::core::CostFunction as _;
 use polygrad::optim::argmin::Problem;
 use polygrad::optim::{Adam, Optimizer, Rate, Sgd};
 use polygrad::{Concrete, Tensor, tensor};
@@ -30,4 +31,5 @@ pub(crate) fn optimizers(log: &mut Log) {
     log.panics(|| Rate::exponential(0.1, 0.0, 10));
     log.panics(|| Rate::steps(0.1, [(10, f64::NAN)]));
     log.fails(Problem::new(|x| x.square().sum(), &x).tree(&[1.0, 2.0]));
+    log.fails(Problem::new(|x| x.square().sum(), &x).cost(&vec![f64::NAN; x.len()]));
 }

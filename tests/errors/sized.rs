@@ -31,6 +31,7 @@ pub(crate) fn sized(log: &mut Log) {
     log.panics(|| SizedFunction::new(&Sizes::new(), sum(), &x, &()));
     log.panics(|| SizedFunction::new(&Sizes::new().axis("y", 0, "n"), sum(), &x, &()));
     log.panics(|| SizedFunction::new(&Sizes::new().axis("x", 1, "n"), sum(), &x, &()));
+    log.panics(|| SizedFunction::new(&Sizes::new().axis("x", 0, &"n".repeat(101)), sum(), &x, &()));
     log.panics(|| SizedFunction::new(&Sizes::new().axis("x", 0, "n").axis("x", 0, "m"), sum(), &x, &()));
     log.panics(|| SizedFunction::new(&Sizes::new().axis("x", 0, "n").at_least("m", 2), sum(), &x, &()));
     let product = Jit::stage_with(|x: &Vector<Term>, y: &Vector<Term>| x.sum() * y.sum());

@@ -162,8 +162,8 @@ impl SizedModel {
         if derived != Derived::Value && recorded.is_shared() {
             // Derivatives are made for each loop anew.
             let reason = format!(
-                "sizes: a program that is differentiated must have about as many operations with one body for each loop as \
-                 without, but there are {} of {}; differentiate it before it is saved",
+                "sizes: derivatives are made for each loop anew, which is too much for {} operations from bodies of {} that are \
+                 shared; differentiate the function before it is saved",
                 recorded.unrolled(),
                 recorded.size()
             );
