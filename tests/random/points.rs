@@ -114,15 +114,17 @@ impl Point {
             Point::Equal | Point::AtRest => false,
             Point::EqualRows => true,
             Point::ZeroRow if !shape.is_empty() => row_and_column(shape, at)[0] > 0 && small(seed, at) > 0.0,
-            _ => small(seed, at) > 0.0,
+            Point::RankOne | Point::Symmetric | Point::Triangular | Point::ZeroRow | Point::Tiny | Point::Infinite => {
+                small(seed, at) > 0.0
+            }
         }
     }
 
     fn integer(self, shape: &[usize], at: usize, seed: u64) -> i64 {
-        match self {
-            Point::Infinite => [i64::MIN, i64::MAX, 0, -1, 1, i64::MIN + 1][(small(seed, at) + 2.0) as usize],
-            _ => self.float(shape, at, seed, f64::MIN_POSITIVE) as i64,
+        if self == Point::Infinite {
+            return [i64::MIN, i64::MAX, 0, -1, 1, i64::MIN + 1][(small(seed, at) + 2.0) as usize];
         }
+        self.float(shape, at, seed, f64::MIN_POSITIVE) as i64
     }
 
     /// An element; `least` is the smallest normal number of the type.
