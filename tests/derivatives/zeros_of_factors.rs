@@ -341,7 +341,7 @@ fn a_read_of_a_carry_hides_poles_of_earlier_trips() {
     fn read<T: BaseTensor>(x: &Tensor<T, 1>, by_index: bool) -> Tensor<T, 0> {
         let start = (x.clone(), Tensor::scalar(0.0));
         let (_, sum) = iterate(2, start, |i, (c, sum): (Tensor<T, 1>, Tensor<T, 0>)| {
-            let first: Tensor<T, 0> = if by_index { c.at([i * 0]) } else { c.slice(0, 0..1).sum() };
+            let first: Tensor<T, 0> = if by_index { c.at([i.clone() - i]) } else { c.slice(0, 0..1).sum() };
             (c.recip() * x, sum + first)
         });
         sum
@@ -382,7 +382,7 @@ fn gradients_without_poles_and_selections_have_no_guards() {
                     let row: Tensor<_, 1> = x.at([i]);
                     (w.matvec(&h) * &row + row).sigmoid()
                 };
-                iterate(5, &Tensor::<_, 1>::zeros([5]), rows).sum()
+                iterate(5, Tensor::<_, 1>::zeros([5]), rows).sum()
             },
             &matrices,
         ),
