@@ -208,14 +208,21 @@ fn without_zeros<T: BaseTensor>(op: &Contract, a: &T, b: &T, plain: &T) -> T {
     T::select(&counts, plain, &T::contract(op, &chosen(&fa, a), &chosen(&fb, b)))
 }
 
-/// The axis of the iteration space along which each axis of the source is read, if the view reads whole axes.
-fn axes(view: &View) -> Option<SmallVec<[usize; 6]>> {
+/// The axis of the iteration space along which an axis of the source is read, if it is read as a whole.
+fn axis(view: &View, k: usize) -> Option<usize> {
+    let row = view.row(k);
+    let axis = row.iter().position(|c| *c != 0)?;
+    let alone = row.iter().filter(|c| **c != 0).count() == 1 && row[axis] == 1;
+    (alone && view.offset()[k] == 0 && view.shape()[axis] == view.source()[k]).then_some(axis)
+}
+
+/// The axis of the iteration space along which each of these axes of the source is read, if the view reads whole axes,
+/// and each along another one.
+fn axes_of(view: &View, of: impl Iterator<Item = usize>) -> Option<SmallVec<[usize; 6]>> {
     let mut axes = SmallVec::new();
-    for k in 0..view.source().len() {
-        let row = view.row(k);
-        let axis = row.iter().position(|c| *c != 0)?;
-        let alone = row.iter().filter(|c| **c != 0).count() == 1 && row[axis] == 1;
-        if !alone || view.offset()[k] != 0 || view.shape()[axis] != view.source()[k] || axes.contains(&axis) {
+    for k in of {
+        let axis = axis(view, k)?;
+        if axes.contains(&axis) {
             return None;
         }
         axes.push(axis);
@@ -223,11 +230,22 @@ fn axes(view: &View) -> Option<SmallVec<[usize; 6]>> {
     view.is_total().then_some(axes)
 }
 
+/// The axis of the iteration space along which each axis of the source is read, if the view reads whole axes.
+fn axes(view: &View) -> Option<SmallVec<[usize; 6]>> {
+    axes_of(view, 0..view.source().len())
+}
+
+/// Whether a view reads each element of its source; an axis of one element is always read.
+fn reads_each(view: &View) -> bool {
+    let longer = (0..view.source().len()).filter(|k| view.source()[*k] != 1);
+    !view.shape().contains(&0) && axes_of(view, longer).is_some()
+}
+
 /// Whether a linear operation reads each element of its operand, so that its adjoint leaves none at zero.
 pub(super) fn reads_all(op: &Linear) -> bool {
     match op {
         Linear::Affine { from, into } => {
-            from.is_identity() && into.is_total() || (into.is_identity() && axes(from).is_some())
+            from.is_identity() && into.is_total() || (into.is_identity() && reads_each(from))
         }
         Linear::Reshape { .. } | Linear::Cast { .. } | Linear::Fourier { .. } | Linear::PrefixSum { .. } => true,
     }

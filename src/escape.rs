@@ -9,7 +9,7 @@
 //!
 //! | function | place |
 //! |---|---|
-//! | [`name`], [`quoted`] | a name in printed programs and messages |
+//! | [`name`], [`path`], [`quoted`] | a name in printed programs and messages |
 //! | [`line`] | a part of a line for people |
 //! | [`c`], [`rust`] | a part of a comment |
 //! | [`dot`], [`mlir`] | a string |
@@ -68,9 +68,14 @@ fn by_number(c: char) -> Option<Cow<'static, str>> {
 /// A name in a printed program or a message: as it is if it consists of letters, digits, `_` and dots, and otherwise
 /// [`quoted`].
 pub(crate) fn name(words: &str) -> Cow<'_, str> {
-    let plain = |c: char| (c.is_alphanumeric() || c == '_' || c == '.') && !FILLERS.contains(&c);
     let begins = words.starts_with(|c: char| c.is_alphabetic() || c == '_');
-    if begins && words.chars().all(plain) { words.into() } else { quoted(words).into() }
+    if begins { path(words) } else { quoted(words).into() }
+}
+
+/// The path of a leaf: as a [`name`], but it may begin with a digit, the position in a tuple.
+pub(crate) fn path(words: &str) -> Cow<'_, str> {
+    let plain = |c: char| (c.is_alphanumeric() || c == '_' || c == '.') && !FILLERS.contains(&c);
+    if !words.is_empty() && words.chars().all(plain) { words.into() } else { quoted(words).into() }
 }
 
 /// A name between backticks; different names give different texts.

@@ -53,7 +53,7 @@ pub fn size(shape: &[usize]) -> usize {
 /// The name of an element of a leaf, given by its number in row-major order: the name of the leaf and the index of the
 /// element, as `x.0[1, 2]`; that of the leaf alone, if it is one number.
 pub(crate) fn element_name(leaf: &str, shape: &[usize], element: usize) -> String {
-    let (leaf, mut index, mut rest) = (escape::name(leaf), Shape::from_slice(shape), element);
+    let (leaf, mut index, mut rest) = (escape::path(leaf), Shape::from_slice(shape), element);
     for place in index.iter_mut().rev() {
         (*place, rest) = (rest % *place, rest / *place);
     }

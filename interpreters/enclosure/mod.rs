@@ -9,8 +9,8 @@
 //! Law: for inputs within their intervals, each element of each value of the program lies in its interval: the value in
 //! exact arithmetic wherever that is defined, and the value that arrays compute, whose operations are rounded, with
 //! sums in any order. A narrower box gives narrower intervals, up to the rounding of kernels. Bounds are sharp for one
-//! operation, and not for a program in which a value is used more than once: `x - x` and `x x` of one value are sharp,
-//! `x (1 - x)` is not.
+//! operation, and not for a program in which a value is used more than once: `x - x` and powers of one value by products
+//! are sharp, `x (1 - x)` is not.
 //!
 //! Conventions: zero stands for both zeros, so an operation that sees the sign of a zero (`1 / x`) is unbounded near
 //! zero. A value that may be NaN has bounds that are NaN. A selection by an undecided mask gives the hull of both
@@ -24,12 +24,14 @@
 //! | `range` | integers, masks, positions |
 //! | `jumps` | whether a program is proven continuous on a box |
 //! | `matrix` | linear algebra |
+//! | `powers` | powers of a value by products |
 //! | `recurrence` | linear recurrences, prefix products |
 
 mod fourier;
 mod interval;
 mod jumps;
 mod matrix;
+mod powers;
 mod range;
 mod recurrence;
 mod rows;
@@ -113,6 +115,8 @@ pub struct Enclosure {
     shape: Shape,
     dtype: DType,
     of: Elements,
+    /// What the value is a power of.
+    power: Option<powers::Power>,
 }
 
 impl Enclosure {
@@ -136,7 +140,7 @@ impl Enclosure {
             }
             a.iter().zip(b.iter()).map(|(a, b)| a.hull(*b)).collect::<Vec<_>>()
         });
-        Ok(Enclosure { shape: lower.shape().into(), dtype: lower.dtype(), of })
+        Ok(Enclosure::of(lower.shape(), lower.dtype(), of))
     }
 
     /// The lower bounds; NaN where a value may be NaN.
@@ -182,7 +186,7 @@ impl Enclosure {
     }
 
     fn of(shape: &[usize], dtype: DType, of: Elements) -> Enclosure {
-        Enclosure { shape: shape.into(), dtype, of }
+        Enclosure { shape: shape.into(), dtype, of, power: None }
     }
 
     /// A value of this shape with these floats as elements.
@@ -394,7 +398,8 @@ impl BaseTensor for Enclosure {
 
     fn unary(&self, op: Unary) -> Self {
         kinds::unary(op, self.dtype);
-        self.floats(self.dtype, self.as_floats().iter().map(|x| rows::unary(op, *x, self.dtype)).collect())
+        let values = self.as_floats().iter().map(|x| rows::unary(op, *x, self.dtype)).collect();
+        if op == Unary::Square { self.product(self, values) } else { self.floats(self.dtype, values) }
     }
 
     fn binary(&self, op: Binary, other: &Self) -> Self {
@@ -404,7 +409,9 @@ impl BaseTensor for Enclosure {
             let of_itself = if same { rows::of_itself(op, *x, self.dtype) } else { None };
             of_itself.unwrap_or_else(|| rows::binary(op, *x, *y, self.dtype))
         };
-        self.floats(self.dtype, self.as_floats().iter().zip(other.as_floats()).map(one).collect())
+        let values = self.as_floats().iter().zip(other.as_floats()).map(one).collect();
+        let is_product = matches!(op, Binary::Mul | Binary::MulNoNan);
+        if is_product { self.product(other, values) } else { self.floats(self.dtype, values) }
     }
 
     fn discrete(op: &Discrete, args: &[&Self]) -> Self {

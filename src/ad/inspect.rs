@@ -90,13 +90,13 @@ where
 /// ```
 /// use polygrad::inspect::first_nan;
 /// use polygrad::{BaseTensor, Tensor, grad, tensor};
-/// fn length<T: BaseTensor>(x: &Tensor<T, 1>) -> Tensor<T, 0> {
-///     x.square().sum().sqrt()
+/// fn roots<T: BaseTensor>(x: &Tensor<T, 1>) -> Tensor<T, 0> {
+///     x.sqrt().sum()
 /// }
 /// // The value is finite at 0, the gradient is not.
-/// let x = tensor([0.0, 0.0]);
-/// assert_eq!(first_nan(|x| length(x), &x), None);
-/// let found = first_nan(|x| grad(|x| length(x), x), &x).expect("the gradient is not finite");
+/// let x = tensor([0.0, 1.0]);
+/// assert_eq!(first_nan(|x| roots(x), &x), None);
+/// let found = first_nan(|x| grad(|x| roots(x), x), &x).expect("the gradient is not finite");
 /// assert_eq!(found.derivative_of.as_deref(), Some("sqrt"));
 /// println!("{found}");
 /// ```

@@ -336,11 +336,11 @@ macro_rules! binary_rows {
                 example: ([3.0], 4.0) => [0.12],
             }
             /// Length of the vector `(x, y)`: `sqrt(x^2 + y^2)`, without overflow of the squares. Partials `x / hypot`
-            /// and `y / hypot`, by convention 0 at the origin.
+            /// and `y / hypot`, by convention 0 at the origin, and the limits 1 or -1 and 0 where one argument is infinite.
             hypot => Hypot {
                 written: method,
                 kernel: |x, y| x.hypot(y),
-                partials: |x, y, z| [cosine(x, z).singular(), cosine(y, z).singular()],
+                partials: |x, y, z| [cosine(x, y, z).singular(), cosine(y, x, z).singular()],
                 domain: 0.5..3.0, -2.0..2.0,
                 zeros: [Hides, Hides],
                 properties: [Transcendental, NeverMinusZero],
@@ -440,9 +440,14 @@ pub(crate) use binary_rows;
 
 binary_rows!(binary_ops);
 
-/// A coordinate of a vector divided by the length of the vector; 0 where the length is 0.
-fn cosine<T: BaseTensor>(side: &Val<T>, length: &Val<T>) -> Val<T> {
-    length.is(Compare::Eq, &length.c(0.0)).select(&length.c(0.0), &(side / length))
+/// A coordinate of a vector divided by the length of the vector: 0 where the length is 0, and the sign of the coordinate
+/// where it alone is infinite.
+fn cosine<T: BaseTensor>(side: &Val<T>, other: &Val<T>, length: &Val<T>) -> Val<T> {
+    let infinite = length.c(f64::INFINITY);
+    let [is_long, is_short] =
+        [(side, Compare::Eq), (other, Compare::Lt)].map(|(x, op)| x.map(Unary::Abs).is(op, &infinite));
+    let quotient = is_long.and(&is_short).select(&side.sign(), &(side / length));
+    length.is(Compare::Eq, &length.c(0.0)).select(&length.c(0.0), &quotient)
 }
 
 /// `x^(y - 1)`, corrected for the rounding error of `y - 1`.

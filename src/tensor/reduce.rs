@@ -339,9 +339,8 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
         }
         let (x, top) = self.shifted("logsumexp_axis", axis);
         let total: Tensor<T, M, E> = x.exp().sum_axis(axis);
-        // Where the sum is 0 its logarithm has derivative 0; a NaN keeps its derivative.
-        let log: Tensor<T, M, E> = total.ln();
-        total.eq(E::ZERO).select(log.stop_gradient(), &log) + top
+        // Where the sum is 0, the derivatives of the exponentials are 0, and a path with a factor of zero adds zero.
+        total.ln() + top
     }
 
     /// [`logsumexp_axis`](Self::logsumexp_axis) of lines of two elements, which one operation computes.

@@ -12,7 +12,7 @@ use polygrad::program::Term;
 use polygrad::random::Key;
 use polygrad::{
     ADVal, Array, BaseTensor, Concrete, Dual, Ode, OdeError, StepLimit, Tensor, Tree, VerifiedOdeError, concat, direct,
-    odeint, stack, tensor, verified_odeint,
+    grad, hessian, jvp, nth_derivative, odeint, stack, tensor, verified_odeint,
 };
 
 type Number<T> = Tensor<T, 0>;
@@ -307,6 +307,47 @@ fn without_a_solution_there_is_a_reason() {
     }
     let solved = few.try_solve(square, &vector(&[1.0]), &vector(&[0.0, 0.5]), &vector(&[])).expect("a solution");
     assert!((solved[1].at([0]).item() - 2.0).abs() < 1e-6);
+}
+
+/// The solution at a time with a solution, and at one without: a pole at 1, too few steps, a rate that is NaN from 1 on.
+fn ended<T: BaseTensor>(x: &Number<T>, way: usize) -> [Number<T>; 2] {
+    let rate = |y: &Number<Term>, t: &Number<Term>, x: &Number<Term>| match way {
+        0 => y.square() * x,
+        1 => x.sin() - y,
+        _ => y * x * (-t + 1.0).sqrt(),
+    };
+    let ode = if way == 1 { Ode::default().steps(50) } else { Ode::default() };
+    let times = vector(&[0.0, 0.25, if way == 1 { 1e4 } else { 2.0 }]);
+    let y = ode.solve(rate, &Number::scalar(1.0), &times, x);
+    [y[1].clone(), y[2].clone()]
+}
+
+/// Derivatives of every order in every mode are NaN where there is no solution, and not at earlier times.
+#[test]
+fn without_a_solution_all_derivatives_are_nan() {
+    let x = tensor(1.0);
+    let one = || Number::<Term>::scalar(1.0);
+    for (way, k) in (0..3).flat_map(|way| [(way, 0), (way, 1)]) {
+        let f = |x: &Number<Term>| ended(x, way)[k].clone();
+        let tangent = |x: &Number<Term>| jvp(f, x, &one()).1;
+        let gradient = |x: &Number<Term>| grad(f, x);
+        let all = [
+            ended(&x, way)[k].item(),
+            grad(f, &x).item(),
+            jvp(f, &x, &tensor(1.0)).1.item(),
+            direct::grad(|x: &Number<ADVal<_>>| ended(x, way)[k].clone(), &x).item(),
+            direct::jvp(|x: &Number<Dual<_>>| ended(x, way)[k].clone(), &x, &tensor(1.0)).1.item(),
+            hessian(|x: &Vector<Term>| f(&x.at([0])), &tensor([1.0])).sum().item(),
+            grad(gradient, &x).item(),
+            grad(tangent, &x).item(),
+            jvp(gradient, &x, &tensor(1.0)).1.item(),
+            jvp(tangent, &x, &tensor(1.0)).1.item(),
+            direct::jvp(|x: &Number<Dual<_>>| direct::grad(|x| ended(x, way)[k].clone(), x), &x, &tensor(1.0)).1.item(),
+            nth_derivative(f, 3, &x).item(),
+            grad(|x: &Number<Term>| grad(gradient, x), &x).item(),
+        ];
+        assert!(all.iter().all(|x| if k == 0 { x.is_finite() } else { x.is_nan() }), "{way}, {k}: {all:?}");
+    }
 }
 
 /// A solution that is not selected has no effect on derivatives, though it does not exist.

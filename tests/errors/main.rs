@@ -36,6 +36,8 @@ mod programs;
 mod refused;
 #[path = "../support/root.rs"]
 mod root;
+#[path = "../support/saved_files.rs"]
+mod saved_files;
 mod sized;
 mod sizes;
 mod staged;

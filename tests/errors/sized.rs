@@ -2,9 +2,11 @@
 
 use polygrad::program::Term;
 use polygrad::tree::Keep;
-use polygrad::{Array, Concrete, Function, Jit, SizedFunction, Sizes, Tensor, map, tensor};
+use polygrad::{Array, Concrete, Function, Jit, SizedFunction, SizedModel, Sizes, Tensor, map, tensor};
+use serde_json::json;
 
 use crate::log::Log;
+use crate::saved_files::{model, sharing};
 
 type Number<T> = Tensor<T, 0>;
 type Vector<T> = Tensor<T, 1>;
@@ -44,6 +46,8 @@ pub(crate) fn sized(log: &mut Log) {
     log.fails(f.at(&[("m", 3)]).map(|_| ()));
     log.fails(f.model().program().at(&[3, 4]));
     log.fails(f.model().run(&[Array::scalar(1.0)]));
+    let shared = model(json!([["n", 0]]), sharing(60, false), json!([]), "value_and_gradient");
+    log.fails(serde_json::from_value::<SizedModel>(shared).expect("it is well formed").run(&[Array::scalar(0.5)]));
     let square = SizedFunction::new(&n, staged(|x| x.outer::<1, 2>(x).sum()), &x, &());
     log.fails(square.at(&[("n", 1 << 40)]).map(|_| ()));
 }

@@ -343,6 +343,51 @@ fn a_value_and_itself_are_one() {
     assert_eq!(same(Compare::Ge), Some(Array::from([true, true])));
 }
 
+/// A power by products: one after the other, or by squares as `powi` does, or the product of two powers.
+fn power<T: BaseTensor>(x: &T, n: u32, way: usize) -> T {
+    let times = |x: &T, y: &T| x.binary(Binary::Mul, y);
+    match (n, way) {
+        (1, _) => x.clone(),
+        (_, 0) => times(&power(x, n - 1, way), x),
+        (_, 1) if n % 2 == 0 => power(x, n / 2, way).unary(Unary::Square),
+        (_, 1) => times(x, &power(x, n - 1, way)),
+        _ => times(&power(x, n / 3 + 1, way - 1), &power(x, n - n / 3 - 1, way - 1)),
+    }
+}
+
+fn powers_hold<E: Float>() {
+    let mut rng = Rng::new(4);
+    let (all, ways) = (Boxed::random::<E>(&mut rng, BOXES / 4), (2..12).flat_map(|n| (0..3).map(move |way| (n, way))));
+    for (n, way) in ways.chain([(64, 1), (300, 1), (301, 2)]) {
+        let bounds = power(&all.enclosure::<E>(), n, way);
+        for _ in 0..POINTS / 4 {
+            let x = all.point::<E>(&mut rng);
+            let a = array::<E>(&x);
+            for y in both_ways(&|x| power(&x[0], n, way), power(&a, n, way), std::slice::from_ref(&a)) {
+                let of = |k: usize| format!("{:e}^{n} in [{:e}, {:e}]", x[k], all.lower[k], all.upper[k]);
+                assert_within(E::DTYPE.name(), &floats(&y), &bounds, &of);
+            }
+        }
+    }
+}
+
+/// Powers by products have the bounds of the power.
+#[test]
+fn powers_hold_their_values() {
+    powers_hold::<f64>();
+    powers_hold::<f32>();
+    let x = Enclosure::between(&Array::from([-324.3, -2.0]), &Array::from([2.5, 0.5])).expect("ends in order");
+    for (n, way) in (2..9).flat_map(|n| (0..3).map(move |way| (n, way))) {
+        let (bounds, n) = (power(&x, n, way), n as i32);
+        for (k, [lo, hi]) in [[-324.3, 2.5f64], [-2.0f64, 0.5]].into_iter().enumerate() {
+            let [a, b] = [f64::powi(lo, n), hi.powi(n)];
+            let (lower, upper) = if n % 2 == 0 { (0.0, a.max(b)) } else { (a, b) };
+            let close = |x: f64, y: f64| (x - y).abs() <= 1e-13 * y.abs();
+            assert!(close(floats(&bounds.lower())[k], lower) && close(floats(&bounds.upper())[k], upper), "{n}, {way}");
+        }
+    }
+}
+
 fn dot(n: usize) -> Contract {
     Contract::axes(&[n], &[0], &[0], &[])
 }

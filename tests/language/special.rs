@@ -103,6 +103,12 @@ fn hypot_is_smooth_where_squares_are_not() {
     }
     assert_eq!(at(0.0, 0.0), (0.0, 0.0, 0.0));
     assert_eq!(at(0.0, 2.0), (2.0, 0.0, 1.0));
+    let inf = f64::INFINITY;
+    for far in [0.0, -3.0, 1e300] {
+        assert_eq!((at(inf, far), at(far, -inf)), ((inf, 1.0, 0.0), (inf, 0.0, -1.0)));
+    }
+    let (_, x, y) = at(inf, -inf);
+    assert!(x.is_nan() && y.is_nan());
 }
 
 #[test]

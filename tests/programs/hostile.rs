@@ -15,56 +15,13 @@ use polygrad::{Array, BaseTensor, Concrete, DType, SizedModel};
 use serde_json::{Value, json};
 
 use crate::compiled::bytes_of;
+use crate::saved_files::{file, model, node, number, output, program, sharing, sine, trips};
 
 fn loaded(file: &Value) -> Result<Program, String> {
     serde_json::from_value(file.clone()).map_err(|e| e.to_string())
 }
 
 // ---- making files ----
-
-fn number(name: &str) -> Value {
-    json!({"name": name, "dtype": "f64", "shape": []})
-}
-
-fn node(op: Value) -> Value {
-    json!({"op": op, "dtype": "f64", "shape": []})
-}
-
-fn trips(body: usize, n: usize, init: &[usize]) -> Value {
-    node(json!({"loop": {"n": n, "reverse": false, "body": body, "init": init, "xs": [], "captured": []}}))
-}
-
-fn output(of: usize, position: usize) -> Value {
-    node(json!({"output": [of, position]}))
-}
-
-fn program(inputs: Vec<Value>, operations: Vec<Value>, of: &[usize]) -> Value {
-    let outputs: Vec<Value> = of.iter().map(|of| json!({"name": "", "of": of})).collect();
-    json!({"inputs": inputs, "operations": operations, "outputs": outputs})
-}
-
-fn file(programs: Vec<Value>) -> Value {
-    json!({"format": 1, "programs": programs})
-}
-
-/// `sin x`.
-fn sine() -> Value {
-    program(vec![number("")], vec![node(json!({"unary": ["sin", 0]}))], &[1])
-}
-
-/// Of each level a program that runs that of the level before in two loops, or in two functions without rules.
-fn sharing(levels: usize, functions: bool) -> Value {
-    let mut programs = vec![sine()];
-    let run = |below: usize, of: usize| match functions {
-        true => node(json!({"custom": {"name": "f", "primal": below, "jvp": null, "vjp": null, "of": [of]}})),
-        false => trips(below, 1, &[of]),
-    };
-    for below in 0..levels {
-        let operations = vec![run(below, 0), output(1, 0), run(below, 2), output(3, 0)];
-        programs.push(program(vec![number("")], operations, &[4]));
-    }
-    file(programs)
-}
 
 /// The same, with each program written twice, of which each runs both of the level before.
 fn twins(levels: usize) -> Value {
@@ -394,15 +351,6 @@ fn programs_of_several_threads_are_equal() {
 
 // ---- models for all sizes ----
 
-/// A saved model of one size, of this program.
-fn model(sizes: Value, traced: Value, numbers: Value, derivative: &str) -> Value {
-    json!({
-        "model_format": 1, "derivative": [derivative, 0], "arguments": 1, "names": ["x"],
-        "inputs": [{"name": "x", "dtype": "f64", "shape": []}],
-        "program": {"sizes": sizes, "traced": traced, "numbers": numbers},
-    })
-}
-
 fn loaded_model(file: &Value) -> Result<SizedModel, String> {
     serde_json::from_value(file.clone()).map_err(|e| e.to_string())
 }
@@ -434,7 +382,7 @@ fn models_of_shared_bodies_take_work_by_their_length() {
     assert!(loaded_model(&model(4)).expect("it is well formed").run(&[Array::scalar(0.5)]).is_ok());
     let shared = loaded_model(&model(60)).expect("it is well formed");
     let words = shared.run(&[Array::scalar(0.5)]).expect_err("it would not end").to_string();
-    assert!(words.contains("a program that is differentiated must have"), "{words}");
+    assert!(words.contains("bodies that are not shared"), "{words}");
     let mut high = model(4);
     high["derivative"] = json!(["nth_derivative", 1_000_000_000]);
     assert!(loaded_model(&high).expect_err("too high").contains("the order of a derivative must be at most 256"));

@@ -19,6 +19,8 @@ mod panics;
 mod programs;
 #[path = "../support/root.rs"]
 mod root;
+#[path = "../support/saved_files.rs"]
+mod saved_files;
 #[path = "../support/seen.rs"]
 mod seen;
 #[path = "../support/stablehlo/mod.rs"]

@@ -175,7 +175,7 @@ impl Solver {
     /// ```
     /// use polygrad::{Solver, tensor};
     /// let x = Solver::default().steps(20).minimize(|x, p| (x - p).square(), &tensor(0.0), &tensor(2.0));
-    /// assert!((x - 2.0).item().abs() < 1e-9);
+    /// assert!((x - 2.0).abs().item() < 1e-9);
     /// ```
     #[track_caller]
     pub fn minimize<T, X, P, E>(

@@ -18,7 +18,7 @@ pub use self::failure::{OdeError, StepLimit};
 use self::steps::{Differentiated, IntegratedState, TimeInterval};
 use super::super::symbolic;
 use super::search::largest;
-use super::{closed, rules, unlike};
+use super::{closed, one_or_nan, rules, unlike};
 use crate::array::Array;
 use crate::base::BaseTensor;
 use crate::dtype::DType;
@@ -336,6 +336,8 @@ impl Equation {
         let all = self.through(&of, &concat(0, [u, first]), &t).swap_remove(0);
         let rates = self.rates(x, &t, p, &states);
         let moved = Tensor::<Term, 2>::from_raw(all).slice(1, n..2 * n) + rates * t_dot.insert_axis::<2>(1);
+        // Derivatives of the tangents go through the states that are NaN, so they are NaN, too.
+        let moved = moved * Tensor::<Term, 2>::from_raw(one_or_nan(states.raw()));
         let still = Term::zeros(&[self.times - 1], DType::F64);
         closed("odeint", &[args, results.to_vec(), dots].concat(), &[moved.into_raw(), still.clone(), still])
     }

@@ -156,6 +156,7 @@ const TABLES: &[&[Rule]] = &[
     product::POW,
     product::POW_LESS_ONE,
     product::MUL_NO_NAN,
+    product::DIV_NO_NAN,
     choice::EXTREMA,
     choice::OTHER,
     choice::SELECT,

@@ -70,8 +70,6 @@ pub(super) const MUL_NO_NAN: &[Rule] = table![
 pub(super) const DIV_NO_NAN: &[Rule] = table![
     over_zero,
     over_of_number,
-    over_reciprocal,
-    over_again,
     over_number,
     over_negated,
     over_scaled,
@@ -222,16 +220,6 @@ equations! { |b, op, shape, dtype|
     /// div_no_nan(c, x) = c / x for a number c that is not 0
     over_of_number { DivNoNan(number(c), x) if c != 0.0 => Div(number(c), x) }
 
-    /// div_no_nan(recip y, y) = mul_no_nan(recip y, recip y): the derivatives of a reciprocal then consist of its powers.
-    /// The square is 0, infinite and NaN where the quotient is
-    over_reciprocal { DivNoNan(q @ Recip(y), ==y) => MulNoNan(q, q) }
-
-    /// div_no_nan(c / y, y) = (1 / c) * mul_no_nan(c / y, c / y) for a moderate number c, where c / y has another use, as
-    /// `div_again`
-    over_again {
-        DivNoNan(q @ Div(number(c), y), ==y) if moderate(c) && b.is_used_again(q) => scaled(1.0 / c, MulNoNan(q, q))
-    }
-
     /// div_no_nan(x, c) = x / c for a finite number c that is not 0, where c > 0 and x is never -0, or the sign of zero
     /// is not seen
     over_number {
@@ -240,10 +228,11 @@ equations! { |b, op, shape, dtype|
             => Div(x, k)
     }
 
-    /// div_no_nan(-x, y) = -div_no_nan(x, y), div_no_nan(x, -y) = -div_no_nan(x, y), where the sign of zero is not seen
+    /// div_no_nan(-x, y) = -div_no_nan(x, y), div_no_nan(x, -y) = -div_no_nan(x, y), where the negation has no other use
+    /// and the sign of zero is not seen
     over_negated {
-        DivNoNan(Neg(x), y) if b.is_sign_unseen() => Neg(DivNoNan(x, y)),
-        DivNoNan(x, Neg(y)) if b.is_sign_unseen() => Neg(DivNoNan(x, y))
+        DivNoNan(n @ Neg(x), y) if b.is_sign_unseen() && b.once(n) => Neg(DivNoNan(x, y)),
+        DivNoNan(x, n @ Neg(y)) if b.is_sign_unseen() && b.once(n) => Neg(DivNoNan(x, y))
     }
 
     /// div_no_nan(c * x, y) = c * div_no_nan(x, y) for a moderate number c, where the multiple has no other use, and

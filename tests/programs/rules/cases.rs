@@ -373,6 +373,33 @@ pub(crate) fn products() -> Vec<Case> {
             let y = div(b, k, v[0]);
             vec![un(b, Unary::Sin, y), div(b, y, v[0])]
         }),
+        case("over_zero", &[X], |b, v| {
+            let zero = c(b, 0.0);
+            vec![bin(b, Binary::DivNoNan, zero, v[0])]
+        }),
+        case("over_of_number", &[X], |b, v| {
+            let k = c(b, -3.0);
+            vec![bin(b, Binary::DivNoNan, k, v[0])]
+        }),
+        case("over_number", &[X], |b, v| {
+            let k = c(b, -3.0);
+            vec![bin(b, Binary::DivNoNan, v[0], k)]
+        }),
+        case("over_negated", &[X, X], |b, v| {
+            let (x, y) = (neg(b, v[0]), neg(b, v[1]));
+            vec![bin(b, Binary::DivNoNan, x, v[1]), bin(b, Binary::DivNoNan, v[0], y)]
+        }),
+        case("over_scaled", &[X, X], |b, v| {
+            let x = times(b, -3.0, v[0]);
+            vec![bin(b, Binary::DivNoNan, x, v[1])]
+        }),
+        // A divisor that is neither infinite nor near 0, as the rule says.
+        case("over_replicated", &[A, X], |b, v| {
+            let y = un(b, Unary::Tanh, v[1]);
+            let y = un(b, Unary::Exp, y);
+            let y = rep(b, y);
+            vec![bin(b, Binary::DivNoNan, v[0], y)]
+        }),
         case("no_nan_scaled", &[X], |b, v| {
             let square = bin(b, Binary::MulNoNan, v[0], v[0]);
             let y = times(b, 3.0, square);

@@ -108,8 +108,9 @@ fn the_table_says_what_a_rule_is() {
     }
 }
 
-/// A rule that computes another operation, because the terms of repeated derivatives then meet.
-const DEARER: [&str; 1] = ["div_again"];
+/// A rule that computes another operation, because the terms of repeated derivatives then meet; and one that computes few
+/// reciprocals, so that many quotients become products.
+const DEARER: [&str; 2] = ["div_again", "over_replicated"];
 
 /// A rule makes no program more expensive: what becomes of a case computes, reads and writes no more elements.
 #[test]

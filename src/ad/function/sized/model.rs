@@ -162,8 +162,8 @@ impl SizedModel {
         if derived != Derived::Value && recorded.is_shared() {
             // Derivatives are made for each loop anew.
             let reason = format!(
-                "sizes: derivatives are made for each loop anew, which is too much for {} operations from bodies of {} that are \
-                 shared; differentiate the function before it is saved",
+                "sizes: a program that a saved model differentiates must have bodies that are not shared by too many loops, but \
+                 it has {} operations, from bodies of {}; differentiate the function before it is saved",
                 recorded.unrolled(),
                 recorded.size()
             );

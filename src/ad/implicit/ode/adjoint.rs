@@ -132,7 +132,7 @@ impl Equation {
             let top = Vector::ones([n]).times(&top.stop_gradient());
             let at = (concat(0, [before, beside]), step.stop_gradient(), concat(0, [top, Vector::zeros([n])]));
             let interval = TimeInterval::of(&from, &to, &longest);
-            let bars = back.interval(at, &interval, &after.sum().is_nan(), carry);
+            let bars = back.interval(at, &interval, &after.sum(), carry);
             let x_bar = Vector::from_raw(bars[0].clone()) + bar;
             (vec![x_bar.into_raw(), bars[1].clone()], vec![bars[0].clone()])
         });
@@ -201,14 +201,15 @@ fn probe(leaves: &[Term], mut first: usize, part: f64) -> Vec<Term> {
 
 impl Back<'_> {
     /// The reverse pass over an interval: from the cotangents of the state at its end, and of the parameters so far, to
-    /// the cotangents of the state at its start, and of the parameters. They are NaN without a solution; but a state
-    /// whose cotangent is 0 has no effect, and its steps are not computed.
-    fn interval(&self, at: StepStart, interval: &TimeInterval, lost: &Mask, bars: Vec<Term>) -> Vec<Term> {
+    /// the cotangents of the state at its start, and of the parameters. They are NaN without a solution, of which `sum`
+    /// is the sum at the end; but a state whose cotangent is 0 has no effect, and its steps are not computed.
+    fn interval(&self, at: StepStart, interval: &TimeInterval, sum: &Number, bars: Vec<Term>) -> Vec<Term> {
         let n = self.width();
         let steps = self.equation.segment(n);
         let segments = self.equation.settings.steps.div_ceil(steps);
         let matters = !Vector::from_raw(bars[0].clone()).stop_gradient().abs().sum().eq(0.0);
-        let on = &matters & &!lost;
+        let lost = sum.is_nan();
+        let on = &matters & &!&lost;
         let carry = self.equation.begun(self.of, at, interval, &on);
         let (end, bars) = if segments > 1 {
             self.segments(carry, interval, [segments, steps], bars)
@@ -216,8 +217,10 @@ impl Back<'_> {
             let (carry, taken) = self.taken(carry, interval, steps);
             (carry[1].clone(), self.through(&taken, bars))
         };
+        // Derivatives of the cotangents go through the state that is NaN, so they are NaN, too.
+        let one = (&matters & &lost).select(sum, number(1.0));
         let missed = matters & (lost | interval.to.ne(Number::from_raw(end)));
-        bars.iter().map(|bar| nan_if(missed.raw(), bar)).collect()
+        bars.iter().map(|bar| Vector::from_raw(nan_if(missed.raw(), bar)).times(&one).into_raw()).collect()
     }
 
     /// The number of numbers of the state.
