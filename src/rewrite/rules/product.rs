@@ -228,11 +228,10 @@ equations! { |b, op, shape, dtype|
             => Div(x, k)
     }
 
-    /// div_no_nan(-x, y) = -div_no_nan(x, y), div_no_nan(x, -y) = -div_no_nan(x, y), where the negation has no other use
-    /// and the sign of zero is not seen
+    /// div_no_nan(-x, y) = -div_no_nan(x, y), div_no_nan(x, -y) = -div_no_nan(x, y), where the sign of zero is not seen
     over_negated {
-        DivNoNan(n @ Neg(x), y) if b.is_sign_unseen() && b.once(n) => Neg(DivNoNan(x, y)),
-        DivNoNan(x, n @ Neg(y)) if b.is_sign_unseen() && b.once(n) => Neg(DivNoNan(x, y))
+        DivNoNan(Neg(x), y) if b.is_sign_unseen() => Neg(DivNoNan(x, y)),
+        DivNoNan(x, Neg(y)) if b.is_sign_unseen() => Neg(DivNoNan(x, y))
     }
 
     /// div_no_nan(c * x, y) = c * div_no_nan(x, y) for a moderate number c, where the multiple has no other use, and
