@@ -6,7 +6,7 @@
 //! partials that are operands of a product, contractions, and functions with derivative rules.
 //!
 //! If values are known ([`Staging::records`](crate::base::Staging::records) is false), every product is guarded: a
-//! contraction is computed again only if its result has a NaN. In a recorded program a guard has a price, so products
+//! contraction is computed again only if its result has a NaN, or if other trips of a loop have one. In a recorded program a guard has a price, so products
 //! have one only where a factor can be infinite or NaN while the value of the function is finite, or where it is
 //! hidden: behind a row that is steep (`sqrt` at 0, `acos` at 1), before a selection, a mask (`relu`, `max`) or an
 //! extremum, and before a read of some elements of a value that was computed by a function with poles. Terms know this,
@@ -19,6 +19,8 @@
 //! second derivatives, values and first derivatives must be finite: at `atan (ln 0)` the inner derivative is infinite,
 //! and the cotangent that the outer derivative sends there is known to be absent in one order of differentiation, and
 //! computed as zero in another.
+
+use std::cell::Cell;
 
 use smallvec::SmallVec;
 
@@ -127,6 +129,54 @@ fn has_nan<T: BaseTensor>(x: &T) -> bool {
     }
 }
 
+thread_local! {
+    /// Whether a guard was needed.
+    static NOTED: Cell<bool> = const { Cell::new(false) };
+    /// Whether known values get guards without a look at them.
+    static BLIND: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Sets a flag of the thread until this is dropped.
+struct Set(&'static std::thread::LocalKey<Cell<bool>>, bool);
+
+impl Set {
+    fn to(flag: &'static std::thread::LocalKey<Cell<bool>>, value: bool) -> Set {
+        Set(flag, flag.replace(value))
+    }
+}
+
+impl Drop for Set {
+    fn drop(&mut self) {
+        self.0.set(self.1);
+    }
+}
+
+/// Runs `f`, and says whether a product of known values in it had a NaN, so that its guard was computed.
+pub(super) fn noting_nan<R>(f: impl FnOnce() -> R) -> (R, bool) {
+    let (result, noted) = {
+        let _noted = Set::to(&NOTED, false);
+        let result = f();
+        (result, NOTED.get())
+    };
+    NOTED.set(NOTED.get() || noted);
+    (result, noted)
+}
+
+/// Runs `f` with guards in all its products of known values, whatever these are: so equal code computes equal operations.
+pub(super) fn without_looking<R>(f: impl FnOnce() -> R) -> R {
+    let _blind = Set::to(&BLIND, true);
+    f()
+}
+
+/// Whether products of known values, or the results of a rule, need guards.
+fn needs_guard<T: BaseTensor>(results: &[T]) -> bool {
+    let needed = BLIND.get() || results.iter().any(has_nan);
+    if needed {
+        NOTED.set(true);
+    }
+    needed
+}
+
 /// Whether an array has an infinite or NaN element.
 pub(super) fn is_singular(a: &Array) -> bool {
     match (a.values::<f64>(), a.values::<f32>()) {
@@ -160,7 +210,7 @@ fn chosen<T: BaseTensor>(mask: &T, x: &T) -> T {
 pub(super) fn contract<T: BaseTensor>(op: &Contract, [a, b]: [&T; 2], cleaned: Side, care: Care, poles: bool) -> T {
     if !T::records() {
         let plain = T::contract(op, a, b);
-        return if has_nan(&plain) { without_zeros(op, a, b, &plain) } else { plain };
+        return if needs_guard(std::slice::from_ref(&plain)) { without_zeros(op, a, b, &plain) } else { plain };
     }
     if care == Care::None {
         return T::contract(op, a, b);
@@ -275,7 +325,7 @@ fn met<T: BaseTensor>(op: &Contract, [view, of]: [&View; 2], x: &T) -> Option<T>
 /// What is not NaN is zero there by itself, and passes: its derivative counts in second derivatives, since a cotangent
 /// of zero may move.
 pub(super) fn of_rule<T: BaseTensor>(of: &[T], results: Vec<T>, care: Care) -> Vec<T> {
-    let looks = if T::records() { care == Care::Rows } else { results.iter().any(has_nan) };
+    let looks = if T::records() { care == Care::Rows } else { needs_guard(&results) };
     if !looks {
         return results;
     }

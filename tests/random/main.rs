@@ -11,6 +11,7 @@
 //!   as long as values and first derivatives are made of finite numbers alone, and no power is one of zero (`poles`);
 //! * at such points, and at those where users live (`points`: equal rows, rank one, tiny, infinite, at rest), first and second
 //!   derivatives of every mode agree, under the same condition;
+//! * what a mask hides sends exactly zero, in every mode and order (`masked`);
 //! * `<J v, w> == <v, J' w>`;
 //! * where finite differences over two steps are close, they are the derivative.
 //!
@@ -65,6 +66,7 @@ mod forms;
 mod fuzz;
 mod generate;
 mod infinities;
+mod masked;
 #[path = "../support/narrowed.rs"]
 mod narrowed;
 #[allow(dead_code)]

@@ -14,6 +14,7 @@ use super::super::{ADVal, differentiable};
 use super::{Body, BodySource, Kind, LoopForm, LoopTerm, TermPlace, kind, node_kind, zeros};
 use crate::base::{BaseTensor, Group, Trip, TripFn, map_accum_grouped};
 use crate::dtype::DType;
+use crate::interpreters::guarded;
 use crate::shape::{Shape, Show};
 
 thread_local! {
@@ -252,6 +253,9 @@ fn place<T>(
 }
 
 /// The loop of `ADVal<T>`, by one loop of `T`.
+///
+/// If a NaN stands in some trips alone, their products have guards of more operations than those of the others. Then
+/// all trips are recorded once more, with guards in all of them.
 #[track_caller]
 pub(in super::super) fn map_accum<T: BaseTensor>(
     n: usize,
@@ -260,6 +264,27 @@ pub(in super::super) fn map_accum<T: BaseTensor>(
     xs: &[ADVal<T>],
     step: TripFn<'_, ADVal<T>>,
 ) -> Trip<ADVal<T>> {
+    let again = if T::records() { Vec::new() } else { init.clone() };
+    let (first, any_nan) = guarded::noting_nan(|| recorded(n, reverse, init, xs, &mut *step));
+    let result = match first {
+        Err(_) if any_nan => guarded::without_looking(|| recorded(n, reverse, again, xs, step)),
+        Ok(_) | Err(_) => first,
+    };
+    match result {
+        Ok(trip) => trip,
+        Err(fault) => panic!("{fault}"),
+    }
+}
+
+/// One attempt to record the trips: the fault, if they have not the same residuals, or use values of each other.
+#[track_caller]
+fn recorded<T: BaseTensor>(
+    n: usize,
+    reverse: bool,
+    init: Vec<ADVal<T>>,
+    xs: &[ADVal<T>],
+    step: TripFn<'_, ADVal<T>>,
+) -> Result<Trip<ADVal<T>>, String> {
     let mut recorder: Recorder<T> = Recorder {
         start: fresh(),
         bodies: Vec::new(),
@@ -327,7 +352,7 @@ pub(in super::super) fn map_accum<T: BaseTensor>(
 
     drop(recording);
     if let Some(fault) = recorder.fault {
-        panic!("{fault}");
+        return Err(fault);
     }
     let poles = recorder.poles;
     if poles {
@@ -339,7 +364,7 @@ pub(in super::super) fn map_accum<T: BaseTensor>(
         (finals.into_iter().flatten().collect(), stacks.into_iter().flatten().collect());
     if n == 0 {
         // Without trips, values captured by the step get no cotangent, not even zeros.
-        return (before, stacks.into_iter().map(ADVal::constant_of).collect());
+        return Ok((before, stacks.into_iter().map(ADVal::constant_of).collect()));
     }
     let mut moves = Vec::with_capacity(tangents.len());
     for to in &tangents {
@@ -397,7 +422,7 @@ pub(in super::super) fn map_accum<T: BaseTensor>(
         });
     }
     let outputs = results.split_off(carried);
-    (results, outputs)
+    Ok((results, outputs))
 }
 
 /// A value of the loop of `T` that belongs to one dual number.
