@@ -136,36 +136,38 @@ thread_local! {
     static BLIND: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Sets a flag of the thread until this is dropped.
-struct Set(&'static std::thread::LocalKey<Cell<bool>>, bool);
+/// While it lives, known values get guards without a look at them: so equal code computes equal operations.
+pub(super) struct Blind(bool);
 
-impl Set {
-    fn to(flag: &'static std::thread::LocalKey<Cell<bool>>, value: bool) -> Set {
-        Set(flag, flag.replace(value))
+impl Blind {
+    pub(super) fn start() -> Blind {
+        Blind(BLIND.replace(true))
     }
 }
 
-impl Drop for Set {
+impl Drop for Blind {
     fn drop(&mut self) {
-        self.0.set(self.1);
+        BLIND.set(self.0);
     }
 }
 
-/// Runs `f`, and says whether a product of known values in it had a NaN, so that its guard was computed.
-pub(super) fn noting_nan<R>(f: impl FnOnce() -> R) -> (R, bool) {
-    let (result, noted) = {
-        let _noted = Set::to(&NOTED, false);
-        let result = f();
-        (result, NOTED.get())
-    };
-    NOTED.set(NOTED.get() || noted);
-    (result, noted)
+/// While it lives, it is noted whether a product of known values had a NaN, so that its guard was computed.
+pub(super) struct Noting(bool);
+
+impl Noting {
+    pub(super) fn start() -> Noting {
+        Noting(NOTED.replace(false))
+    }
+
+    pub(super) fn any(&self) -> bool {
+        NOTED.get()
+    }
 }
 
-/// Runs `f` with guards in all its products of known values, whatever these are: so equal code computes equal operations.
-pub(super) fn without_looking<R>(f: impl FnOnce() -> R) -> R {
-    let _blind = Set::to(&BLIND, true);
-    f()
+impl Drop for Noting {
+    fn drop(&mut self) {
+        NOTED.set(NOTED.get() || self.0);
+    }
 }
 
 /// Whether products of known values, or the results of a rule, need guards.

@@ -349,7 +349,7 @@ fn power<T: BaseTensor>(x: &T, n: u32, way: usize) -> T {
     match (n, way) {
         (1, _) => x.clone(),
         (_, 0) => times(&power(x, n - 1, way), x),
-        (_, 1) if n % 2 == 0 => power(x, n / 2, way).unary(Unary::Square),
+        (_, 1) if n.is_multiple_of(2) => power(x, n / 2, way).unary(Unary::Square),
         (_, 1) => times(x, &power(x, n - 1, way)),
         _ => times(&power(x, n / 3 + 1, way - 1), &power(x, n - n / 3 - 1, way - 1)),
     }

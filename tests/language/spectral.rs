@@ -4,8 +4,11 @@
 //! columns, small integers, numbers of every magnitude, and both float types: with `e` the rounding unit and `c = 50
 //! max(1, sqrt(n / 12))` for the larger size `n`, `|u s v^T - a| <= c e |a|`, `|u^T u - 1| <= c e` and `|v^T v - 1|
 //! <= c e` in the norm of Frobenius, and likewise for eigenvectors; values are in order; values alone have the same
-//! bits.
+//! bits. Small matrices whose rows and columns have different magnitudes have each value within roundings of the value.
 
+mod double;
+
+use double::{Double, orthogonalized};
 use polygrad::program::Term;
 use polygrad::{Array, Complex, Concrete, Float, Function, Tensor};
 
@@ -241,6 +244,55 @@ fn integers_of_rank_one() {
     }
     let s = numbers(&matrix::<f64>([2, 2], &[6.0, 6.0, -4.0, -4.0]).svd::<1>().1);
     assert!((s[0] - 104f64.sqrt()).abs() < 4e-15 && s[1] < 4e-15, "{s:?}");
+}
+
+/// A matrix whose inverse is small: the diagonal outweighs its row.
+fn regular(n: usize, draws: &mut Draws) -> Vec<f64> {
+    (0..n * n).map(|at| draws.uniform() - 0.5 + if at % (n + 1) == 0 { n as f64 } else { 0.0 }).collect()
+}
+
+/// The largest relative difference, in rounding units.
+fn roundings(x: &[f64], exact: &[f64]) -> f64 {
+    x.iter().zip(exact).map(|(x, y)| (x / y - 1.0).abs() / f64::EPSILON).fold(0.0, f64::max)
+}
+
+/// Against rotations of columns in numbers of twice the digits.
+#[test]
+fn values_of_every_magnitude_are_exact() {
+    let mut draws = Draws(3);
+    for n in 2..11 {
+        // Rotations of columns are exact for columns of any scale, and for 14 digits of other scales.
+        let step = 40 / (2 * n as i32 - 2);
+        for (down, right) in
+            [(0, 0), (0, 10), (0, 400 / n as i32), (step, step), (-step, step), (step, 0), (-step, -step)]
+        {
+            let power = |at: usize| 2f64.powi(-down * (at / n) as i32 - right * (at % n) as i32);
+            let a: Vec<f64> = regular(n, &mut draws).iter().enumerate().map(|(at, x)| x * power(at)).collect();
+            let part = if down == 0 { 0.0 } else { 1e-30 };
+            let columns = transposed([n, n], &a);
+            let exact =
+                orthogonalized(columns.chunks_exact(n).map(|x| x.iter().copied().map(Double::of).collect()), part);
+            for (case, a) in [("a", &a), ("a^T", &columns)] {
+                let s = numbers(&matrix::<f64>([n, n], a).svd::<1>().1);
+                let off = roundings(&s, &exact);
+                assert!(off <= 50.0, "{case} of {n} rows, 2^-{down} and 2^-{right}: {off} roundings, {s:?}, {exact:?}");
+            }
+        }
+        for step in [0, 3, 10, 30] {
+            let b = regular(n, &mut draws);
+            let of = |i: usize, j: usize| {
+                let power = 2f64.powi(-step * (i + j) as i32);
+                (b[i * n + j] + b[j * n + i]) * power
+            };
+            let a: Vec<f64> = (0..n * n).map(|at| of(at / n, at % n)).collect();
+            let roots = orthogonalized(double::cholesky(n, &a).into_iter(), 0.0);
+            let mut exact: Vec<f64> = roots.iter().map(|x| x * x).collect();
+            exact.reverse();
+            let w = numbers(&matrix::<f64>([n, n], &a).eigh::<1>().0);
+            let off = roundings(&w, &exact);
+            assert!(off <= 50.0, "eigenvalues of {n} rows, 2^-{step}: {off} roundings, {w:?}, {exact:?}");
+        }
+    }
 }
 
 /// Whether a program reads vectors changes no bit of its values, and the memory for them.

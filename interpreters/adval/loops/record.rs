@@ -14,7 +14,7 @@ use super::super::{ADVal, differentiable};
 use super::{Body, BodySource, Kind, LoopForm, LoopTerm, TermPlace, kind, node_kind, zeros};
 use crate::base::{BaseTensor, Group, Trip, TripFn, map_accum_grouped};
 use crate::dtype::DType;
-use crate::interpreters::guarded;
+use crate::interpreters::guarded::{Blind, Noting};
 use crate::shape::{Shape, Show};
 
 thread_local! {
@@ -265,11 +265,13 @@ pub(in super::super) fn map_accum<T: BaseTensor>(
     step: TripFn<'_, ADVal<T>>,
 ) -> Trip<ADVal<T>> {
     let again = if T::records() { Vec::new() } else { init.clone() };
-    let (first, any_nan) = guarded::noting_nan(|| recorded(n, reverse, init, xs, &mut *step));
-    let result = match first {
-        Err(_) if any_nan => guarded::without_looking(|| recorded(n, reverse, again, xs, step)),
-        Ok(_) | Err(_) => first,
-    };
+    // No closures: a panic in a trip has the line of the loop.
+    let noting = Noting::start();
+    let mut result = recorded(n, reverse, init, xs, &mut *step);
+    if result.is_err() && noting.any() {
+        let _blind = Blind::start();
+        result = recorded(n, reverse, again, xs, step);
+    }
     match result {
         Ok(trip) => trip,
         Err(fault) => panic!("{fault}"),
