@@ -53,7 +53,8 @@ impl Enclosure {
     /// The product of two values with these bounds, which are narrower if both are powers of one value.
     pub(super) fn product(&self, other: &Enclosure, mut products: Vec<Interval>) -> Enclosure {
         let power = self.as_power().zip(other.as_power()).and_then(|(a, b)| a.times(&b));
-        if let Some(power) = &power {
+        // The bounds of a square are those of the product of a value and itself.
+        if let Some(power) = power.as_ref().filter(|power| power.n > 2) {
             power.bounds(&mut products, self.dtype);
         }
         Enclosure { power, ..self.floats(self.dtype, products) }
