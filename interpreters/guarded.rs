@@ -9,9 +9,9 @@
 //! contraction is computed again only if its result has a NaN, or if other trips of a loop have one. In a recorded program a guard has a price, so products
 //! have one only where a factor can be infinite or NaN while the value of the function is finite, or where it is
 //! hidden: behind a row that is steep (`sqrt` at 0, `acos` at 1), before a selection, a mask (`relu`, `max`) or an
-//! extremum, and before a read of some elements of a value that was computed by a function with poles. Terms know this,
-//! not values: [`Care`] goes with a cotangent, and says what is guarded. Shared by the interpreters of derivatives; no
-//! interpreter itself.
+//! extremum, and before a read or an addition of some elements of a value that was computed by a function with poles.
+//! Terms know this, not values: [`Care`] goes with a cotangent, and says what is guarded. Shared by the interpreters of
+//! derivatives; no interpreter itself.
 //!
 //! Limits. In a recorded program, a contraction with a sum and with more than 256 products (4096, if a factor was
 //! computed by a quotient, a logarithm or another function with poles) is guarded only against NaN in whole rows that a

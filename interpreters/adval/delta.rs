@@ -147,6 +147,8 @@ pub(super) struct ScatterAdd<F, R> {
     pub(super) base: Option<R>,
     pub(super) ix: Vec<F>,
     pub(super) v: Option<R>,
+    /// Whether subarrays that are not added, since their indices are out of bounds, can be infinite or NaN.
+    pub(super) hides: bool,
 }
 
 impl<F, R> Delta<F, R> {
@@ -189,6 +191,7 @@ impl<F, R> Delta<F, R> {
                 base: s.base.as_ref().map(&mut *r),
                 ix: s.ix.iter().map(f).collect(),
                 v: s.v.as_ref().map(r),
+                hides: s.hides,
             })),
             Delta::Concat(axis, parts) => {
                 Delta::Concat(*axis, parts.iter().map(|(s, to)| (s.clone(), to.as_ref().map(&mut *r))).collect())
@@ -235,6 +238,7 @@ impl<F, R> Delta<F, R> {
             Delta::Scale2(s, t) => of(s).max(of(t)),
             Delta::Linear(_, _, hides) if *hides => Care::Rows,
             Delta::Gather(g) if g.hides => Care::Rows,
+            Delta::ScatterAdd(s) if s.hides => Care::Rows,
             Delta::Loop(l) => l.care(),
             // The elements that are not the extremum get zeros.
             Delta::Reduce(_) => Care::Products,
@@ -264,6 +268,8 @@ impl<F, R> Delta<F, R> {
             p.poles = [true; 2];
         } else if let Delta::Gather(g) = self {
             g.hides |= read;
+        } else if let Delta::ScatterAdd(s) = self {
+            s.hides |= read;
         } else if let Delta::Linear(op, _, hides) = self {
             *hides |= read && !reads_all(op);
         }

@@ -361,13 +361,14 @@ impl<T: BaseTensor> BaseTensor for ADVal<T> {
 
     fn scatter_add(self, ix: &[Self], v: &Self) -> Self {
         let ADVal { primal, node: base, poles, .. } = self;
-        let (primal, poles) = (primal.scatter_add(&primals(ix), &v.primal), poles || v.poles);
+        let (primal, hides) = (primal.scatter_add(&primals(ix), &v.primal), v.poles);
+        let poles = poles || hides;
         if base.is_none() && v.node.is_none() {
             return ADVal::constant_of(primal).poles_if(poles);
         }
         let (shape, dtype) = (Shape::from_slice(primal.shape()), primal.dtype());
         let ix = ix.iter().map(ADVal::factor).collect();
-        let term = ScatterAdd { shape, dtype, base, ix, v: v.node.clone() };
+        let term = ScatterAdd { shape, dtype, base, ix, v: v.node.clone(), hides };
         ADVal::of(primal, Delta::ScatterAdd(Box::new(term))).poles_if(poles)
     }
 

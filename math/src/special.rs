@@ -88,7 +88,8 @@ pub fn pow_less_one(x: f64, y: f64) -> f64 {
     power * exp(lost * ln(x.abs()))
 }
 
-/// `x / (x^2 + y^2)`, by the length of `(x, y)` where the sum of squares is out of range.
+/// `x / (x^2 + y^2)`, by the length of `(x, y)` where the sum of squares is out of range; 0, the limit, where it is
+/// infinite.
 pub fn recip_real(x: f64, y: f64) -> f64 {
     let squares = x * x + y * y;
     // From this bound on, a square that underflows does not change the rounded sum.
@@ -96,6 +97,9 @@ pub fn recip_real(x: f64, y: f64) -> f64 {
         return x / squares;
     }
     let length = scalar::hypot::<f64, WithoutFma>(x, y);
+    if length > f64::MAX && !x.is_nan() && !y.is_nan() {
+        return 0f64.copysign(x);
+    }
     x / length / length
 }
 

@@ -114,6 +114,9 @@ impl std::error::Error for GradientError {}
 /// rounds, compares or stops gradients, its derivatives differ from its slopes, too. Wrong derivatives below about
 /// `1e-12` of the value, for `f64`, are hidden by the rounding error of the values.
 ///
+/// The function runs as it stands, without being compiled, up to 32 times for each entry and direction. If it solves
+/// equations, its derivatives and slopes agree within about a hundred of the solver's tolerances.
+///
 /// ```
 /// use polygrad::{check_gradient, tensor};
 /// let x = (tensor([1.0, 2.0]), tensor([[0.5, -1.0]]));

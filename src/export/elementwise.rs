@@ -186,6 +186,11 @@ impl Region {
         let factor = self.select(&small, &grow, &factor);
         let [x, y] = [x, y].map(|v| self.binary("multiply", v, &factor));
         let sum = self.sum_of_squares(&x, &y);
+        // The quotient of an infinite number is 0, and that of NaN is NaN.
+        let largest = if x.ty == Ty::F32 { f64::from(f32::MAX) } else { f64::MAX };
+        let [least, most] = [-largest, largest].map(|c| self.like(c, &x));
+        let x = self.binary("maximum", &x, &least);
+        let x = self.binary("minimum", &x, &most);
         let quotient = self.binary("divide", &x, &sum);
         self.binary("multiply", &quotient, &factor)
     }

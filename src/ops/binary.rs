@@ -317,12 +317,12 @@ macro_rules! binary_rows {
                 partials: |x, y, z| [y.with(Binary::RecipReal, x).singular(), (-x.with(Binary::RecipReal, y)).singular()],
                 domain: 0.5..2.0, -2.0..2.0,
                 zeros: [Sees, Sees],
-                properties: [Transcendental],
+                properties: [Transcendental, Steep],
                 example: ([0.0], &tensor([1.0])) => [0.0],
             }
             /// Real part of the reciprocal of the complex number `x + i y`: `x / (x^2 + y^2)`, without overflow of the
-            /// squares; the partials of `atan2` are such real parts. Partials `(y^2 - x^2) / (x^2 + y^2)^2` and
-            /// `-2 x y / (x^2 + y^2)^2`, NaN at the origin.
+            /// squares, and 0 where it is infinite; the partials of `atan2` are such real parts. Partials
+            /// `(y^2 - x^2) / (x^2 + y^2)^2` and `-2 x y / (x^2 + y^2)^2`, NaN at the origin.
             recip_real => RecipReal {
                 written: method,
                 kernel: |x, y| F::of_f64(rows::recip_real(x.as_f64(), y.as_f64())),

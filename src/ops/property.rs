@@ -69,7 +69,8 @@ impl Properties {
 #[cfg(test)]
 mod tests {
     use super::{Properties, Property};
-    use crate::ops::{Binary, Unary};
+    use crate::Array;
+    use crate::ops::{Binary, Partial, Unary};
 
     /// The number of properties of a row that are costs.
     fn costs(properties: Properties) -> usize {
@@ -84,6 +85,39 @@ mod tests {
         }
         for f in Binary::ALL {
             assert_eq!(costs(f.properties()), 1, "{}", f.name());
+        }
+    }
+    /// Ends of domains, borders and infinities, and points between them; no point at which a partial overflows.
+    const POINTS: [f64; 7] = [0.0, 0.5, 1.0, 1.5, 2.0, 3.0, f64::INFINITY];
+
+    fn points() -> impl Iterator<Item = f64> + Clone {
+        POINTS.into_iter().flat_map(|x| [x, -x])
+    }
+
+    fn is_infinite_or_nan(partial: Partial<Array>) -> bool {
+        partial.factor().1.is_some_and(|p| !p.item::<f64>().expect("a number").is_finite())
+    }
+
+    #[test]
+    fn rows_with_finite_values_and_infinite_partials_are_steep() {
+        for f in Unary::ALL {
+            let at = |x: f64| {
+                let [x, y] = [x, f.apply(x)].map(Array::scalar);
+                y.item::<f64>().expect("a number").is_finite() && is_infinite_or_nan(f.derivative(&x, &y))
+            };
+            let found: Vec<f64> = points().filter(|x| at(*x)).collect();
+            assert_eq!(f.is(Property::Steep), !found.is_empty(), "{} at {found:?}", f.name());
+        }
+        // These two are steep only where an operand is infinite, NaN or a divisor that is zero, which interpreters know.
+        for f in Binary::ALL.iter().filter(|f| !matches!(f, Binary::MulNoNan | Binary::DivNoNan)) {
+            let at = |(x, y): (f64, f64)| {
+                let [x, y, z] = [x, y, f.apply(x, y)].map(Array::scalar);
+                let partials = [f.partial_left(&x, &y, &z), f.partial_right(&x, &y, &z)];
+                z.item::<f64>().expect("a number").is_finite() && partials.into_iter().any(is_infinite_or_nan)
+            };
+            let pairs = points().flat_map(|x| points().map(move |y| (x, y)));
+            let found: Vec<(f64, f64)> = pairs.filter(|pair| at(*pair)).collect();
+            assert_eq!(f.is(Property::Steep), !found.is_empty(), "{} at {found:?}", f.name());
         }
     }
 }

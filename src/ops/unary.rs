@@ -451,7 +451,7 @@ macro_rules! unary_rows {
             /// Gaussian function `e^(-x^2)`, accurate where `x^2` is large. Derivative `-2 x e^(-x^2)`.
             gaussian => Gaussian {
                 kernel: |x| c(rows::gaussian(x.as_f64())),
-                derivative: |x, y| (-2.0 * (x * y)).plain(),
+                derivative: |x, y| (-2.0 * x.mul_no_nan(y)).plain(),
                 domain: -2.0..2.0,
                 graph: Peak(0.0), REALS => POSITIVE,
                 error: 5,

@@ -46,6 +46,7 @@ mod loops;
 mod modes;
 mod ode;
 mod ode_at_rest;
+mod ode_tolerances;
 mod optim;
 mod outside;
 mod ranges;

@@ -74,7 +74,7 @@ fn all_are(name: &str, ways: Vec<(&str, Vec<f64>)>, expected: &[f64]) {
     }
 }
 
-const ZEROS: [Case; 12] = [
+const ZEROS: [Case; 15] = [
     Case { name: "x sqrt x", at: &[0.0, 1.0], gradient: &[0.0, 1.5] },
     Case { name: "x . sqrt x", at: &[0.0, 1.0], gradient: &[0.0, 1.5] },
     Case { name: "x (1 - x^1.1)", at: &[0.0, 1.0], gradient: &[1.0, -1.1] },
@@ -87,6 +87,9 @@ const ZEROS: [Case; 12] = [
     Case { name: "|x| sqrt x", at: &[0.0, 4.0], gradient: &[0.0, 3.0] },
     Case { name: "max of equals", at: &[2.0, 2.0], gradient: &[1.0, 0.0] },
     Case { name: "std of equals", at: &[2.0, 2.0], gradient: &[0.0, 0.0] },
+    Case { name: "cos (atan2 x x)", at: &[0.0, 1.0], gradient: &[0.0, 0.0] },
+    Case { name: "sin (ln x) in no segment", at: &[0.0, 1.0], gradient: &[0.0, 1.0] },
+    Case { name: "gaussian x", at: &[f64::INFINITY, 0.0], gradient: &[0.0, 0.0] },
 ];
 
 /// Functions with a factor of zero, a kink, or equal elements.
@@ -104,6 +107,10 @@ fn zeros<T: BaseTensor>(k: Number, x: &Tensor<T, 1>) -> Tensor<T, 0> {
         "|x| sqrt x" => (x.abs() * x.sqrt()).sum(),
         "max of equals" => x.max_all(),
         "std of equals" => x.std(),
+        "cos (atan2 x x)" => x.atan2(x).cos().sum(),
+        // The first element belongs to segment 5 of 1.
+        "sin (ln x) in no segment" => x.ln().sin().segment_sum(&(5.0 - x * 5.0).to_int(), 1).sum(),
+        "gaussian x" => x.gaussian().sum(),
         other => unreachable!("{other} has no formula"),
     }
 }

@@ -9,7 +9,7 @@ use polygrad::tree::TreeMath;
 
 use crate::infinities;
 use crate::pipelines::{Case, PIPELINES, Pipeline, Question, floats, kinds};
-use crate::recipe::Recipe;
+use crate::recipe::{Recipe, Step};
 use crate::rounding;
 use crate::unwritten;
 
@@ -153,6 +153,13 @@ fn compare(case: &Case, pipeline: &Pipeline, reference: &Result<Vec<Array>, Stri
     judged(case, pipeline, reference, quietly(|| (pipeline.run)(case)), size)
 }
 
+/// Whether the loss is finite. Where it is not, there is no derivative: of a zero factor beside an infinite one, running,
+/// which guards all products, makes 0, and a recorded program NaN.
+fn has_value(case: &Case) -> bool {
+    let value = quietly(|| (reference_of(Question::Value).run)(case));
+    value.is_ok_and(|value| value.iter().flat_map(floats).all(f64::is_finite))
+}
+
 /// Whether derivatives of every mode are compared, though numbers are not tame: at singular and degenerate points, where
 /// the program computes finite numbers alone, modes agree.
 fn across_modes(case: &Case, question: Question) -> bool {
@@ -200,8 +207,10 @@ pub(crate) fn judged(
             // Whether the exceptions hold is asked only where it would matter.
             if !case.recipe.tame && differ(a, &b, bound, beyond).is_some() {
                 let seen = infinities::seen_in(|| (reference_of(pipeline.question).run)(case));
-                let derived = pipeline.question.order() > 0 && seen.returned;
-                if seen.integer || (seen.multiplied && seen.decided) || derived {
+                let discarded = seen.undefined && case.recipe.any(|step| matches!(step, Step::Loop(_)));
+                let lost = seen.returned || seen.tiny || discarded || !has_value(case);
+                let derived = pipeline.question.order() > 0 && lost;
+                if seen.integer || seen.divided || (seen.multiplied && seen.decided) || derived {
                     return None;
                 }
                 if beyond == Beyond::Also && seen.multiplied {

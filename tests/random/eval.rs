@@ -319,6 +319,7 @@ impl<T: BaseTensor> Pool<T> {
         let pairs = samples(a.within).flat_map(|x| samples(b.within).map(move |y| (x, y)));
         let t = a.t.binary(op, &b.t);
         infinities::note_values(&[&a.t, &b.t], &t);
+        infinities::note_divisor(op, &b.t);
         (t, around(pairs.map(|(x, y)| op.apply(x, y))))
     }
 

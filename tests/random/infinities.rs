@@ -7,14 +7,17 @@
 //!
 //! An infinity may be NaN in another pipeline, so an integer made of one shows nothing. And the derivative of a value that is
 //! finite again after an infinity, as `1 / (1 / x)` at 0, is whatever the guards of both operations say; a program that
-//! knows it to be `x` has another one.
+//! knows it to be `x` has another one. So is that of a number whose reciprocal is infinite, as of `x / x` at 1e-310, and
+//! that of a NaN which a loop discards. The rule of replicated divisors takes an infinite one for the factor 0.
 
 use std::cell::Cell;
 
-use polygrad::ops::{Contract, Discrete, View};
-use polygrad::{Array, BaseTensor};
+use polygrad::ops::{Binary, Contract, Discrete, View};
+use polygrad::{Array, BaseTensor, DType};
 
 use crate::pipelines::floats;
+
+const MOST_OF_F32: f64 = f32::MAX as f64;
 
 /// What was seen of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,6 +30,12 @@ pub(crate) struct Seen {
     pub(crate) integer: bool,
     /// A finite number was made of an infinity.
     pub(crate) returned: bool,
+    /// NaN was made of numbers.
+    pub(crate) undefined: bool,
+    /// An operand was a number other than zero whose reciprocal is infinite.
+    pub(crate) tiny: bool,
+    /// The divisor of a guarded quotient was infinite.
+    pub(crate) divided: bool,
 }
 
 thread_local! {
@@ -77,9 +86,22 @@ pub(crate) fn note_decision<T: BaseTensor>(op: &Discrete, x: &T) {
 /// Looks at operands and the result of an elementwise function of floats.
 pub(crate) fn note_values<T: BaseTensor>(operands: &[&T], result: &T) {
     seen(|all| {
-        let infinite = operands.iter().any(|x| any(*x, |x| x.is_infinite()));
-        (infinite && any(result, |y| y.is_finite())).then(|| all.returned = true)
+        let of = |what: fn(&f64) -> bool| operands.iter().any(|x| any(*x, what));
+        all.returned |= of(|x| x.is_infinite()) && any(result, |y| y.is_finite());
+        all.undefined |= any(result, |y| y.is_nan()) && !of(|x| x.is_nan());
+        let single = result.dtype() == DType::F32;
+        all.tiny |= if single {
+            of(|x| *x != 0.0 && (1.0 / x).abs() > MOST_OF_F32)
+        } else {
+            of(|x| *x != 0.0 && (1.0 / x).is_infinite())
+        };
+        Some(())
     });
+}
+
+/// Looks at the divisor of a guarded quotient.
+pub(crate) fn note_divisor<T: BaseTensor>(op: Binary, divisor: &T) {
+    seen(|all| (op == Binary::DivNoNan && any(divisor, |y| y.is_infinite())).then(|| all.divided = true));
 }
 
 /// What a run does.
@@ -118,4 +140,22 @@ fn integers_of_infinities_and_ways_back_from_them_are_seen() {
     };
     let expected = Seen { integer: true, returned: true, ..Seen::default() };
     assert_eq!((noted(&x), noted(&Array::full(&[2], 2.0))), (expected, Seen::default()));
+}
+
+#[test]
+fn what_is_out_of_range_or_undefined_is_seen() {
+    let noted = |op: Binary, x: f64, y: f64| {
+        let [x, y] = [x, y].map(Array::scalar);
+        seen_in(|| {
+            note_values(&[&x, &y], &x.binary(op, &y));
+            note_divisor(op, &y);
+            Vec::new()
+        })
+    };
+    let none = Seen::default();
+    assert_eq!(noted(Binary::Mul, 0.0, 2.0), none);
+    assert_eq!(noted(Binary::Mul, 1e-310, 2.0), Seen { tiny: true, ..none });
+    assert_eq!(noted(Binary::Div, 0.0, 0.0), Seen { undefined: true, ..none });
+    assert_eq!(noted(Binary::Mul, 0.0, f64::NAN), none);
+    assert_eq!(noted(Binary::DivNoNan, 1.0, f64::INFINITY), Seen { returned: true, divided: true, ..none });
 }

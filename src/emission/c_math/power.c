@@ -119,6 +119,8 @@ static inline double polygrad_recip_real(double x, double y) {
     if (squares <= DBL_MAX && squares >= DBL_MIN / DBL_EPSILON)
         return x / squares;
     double length = polygrad_hypot_unfused(x, y);
+    if (length > DBL_MAX && x == x && y == y)
+        return copysign(0.0, x);
     return x / length / length;
 }
 
