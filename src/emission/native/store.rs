@@ -285,6 +285,10 @@ mod tests {
             fs::write(&stored.record, &record[..cut]).expect("the record is cut");
             assert!(!stored.is_kept().expect("it can be read"), "{cut}");
         }
+        // The record of another source, which has the same library.
+        let other = [b"int g;\n", record.strip_prefix(b"int f;\n").expect("the source is first")].concat();
+        fs::write(&stored.record, other).expect("the record is changed");
+        assert!(!stored.is_kept().expect("it can be read"));
         keep();
         assert!(stored.is_kept().expect("it can be read"));
         assert_eq!(fs::read_dir(&at).expect("a folder").count(), 2, "a library and its source");

@@ -373,6 +373,89 @@ mod store {
         clean(&folder);
     }
 
+    /// Options and versions of a compiler that change no macro of it change what it writes.
+    #[test]
+    fn each_version_and_each_option_has_its_library() {
+        if !has_compiler() {
+            return;
+        }
+        let folder = folder("versions");
+        let name = folder.with_extension("txt");
+        let compiler = script(
+            &folder,
+            &format!(
+                "for a in \"$@\"; do case $a in --version) cat '{}'; exit 0;; -dM) echo x; exit 0;; esac; done\nexec cc \"$@\"\n",
+                name.display()
+            ),
+        );
+        let mut known = 0;
+        for version in ["one", "two", "one"] {
+            fs::write(&name, version).expect("the version is written");
+            for options in [["-O0", "-g0"], ["-O0", "-g1"]] {
+                works(&compiler.clone().options(options)).expect("it is compiled");
+                known = if version == "one" && known == 8 { known } else { known + 2 };
+                assert_eq!(files(&folder), known, "{version} {options:?}");
+            }
+        }
+        clean(&folder);
+    }
+
+    /// A library may be whole, and what it needs be gone; as it stands here, it is none.
+    #[test]
+    fn libraries_that_cannot_be_loaded_are_compiled_again() {
+        use std::hash::{DefaultHasher, Hasher as _};
+        if !has_compiler() {
+            return;
+        }
+        let folder = folder("unloadable");
+        let compiler = Compiler::new("cc").options(["-O0"]).folder(&folder);
+        works(&compiler).expect("it is compiled");
+        let ([library], [record]) = (&ending(&folder, ".so")[..], &ending(&folder, ".c")[..]) else {
+            panic!("one library")
+        };
+        let text = fs::read_to_string(record).expect("it can be read");
+        let source = &text[..text.trim_end().rfind('\n').expect("lines") + 1];
+        let mut hasher = DefaultHasher::new();
+        hasher.write(b"nothing");
+        let digest = format!("// The library has 7 bytes with the hash {:016x}.\n", hasher.finish());
+        // As a crash would leave it: not a change of the file that this process has loaded.
+        fs::remove_file(library).expect("it is there");
+        fs::write(library, "nothing").expect("the library is changed");
+        fs::set_permissions(library, fs::Permissions::from_mode(0o600)).expect("the mode is changed");
+        fs::write(record, format!("{source}{digest}")).expect("the record is changed");
+        works(&compiler).expect("it is compiled again");
+        assert_eq!(fs::read_to_string(record).expect("it can be read"), text, "the same library");
+        clean(&folder);
+    }
+
+    /// What a compiler has started ends with it: the end of a pipe, to which it would write a second later.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn what_compilers_start_ends() {
+        use std::io::{ErrorKind, Read as _};
+        use std::os::unix::fs::OpenOptionsExt as _;
+        const NONBLOCK: i32 = 0o4000;
+        let folder = folder("started");
+        let pipe = folder.with_extension("txt");
+        if !Command::new("mkfifo").arg(&pipe).status().is_ok_and(|done| done.success()) {
+            return;
+        }
+        let mut end = fs::OpenOptions::new().read(true).custom_flags(NONBLOCK).open(&pipe).expect("a pipe");
+        let lines = format!("(sleep 1; echo alive) > '{}' &\nwait", pipe.display());
+        let compiler = script(&folder, &lines).time_limit(Duration::from_millis(150));
+        assert!(matches!(works(&compiler), Err(NativeError::TimeLimit { .. })));
+        let mut text = [0; 8];
+        let read = loop {
+            match end.read(&mut text) {
+                // Somebody can still write.
+                Err(fault) if fault.kind() == ErrorKind::WouldBlock => std::thread::yield_now(),
+                other => break other.expect("it can be read"),
+            }
+        };
+        assert_eq!(read, 0, "it wrote");
+        clean(&folder);
+    }
+
     #[test]
     fn compilers_end() {
         let folder = folder("endless");
