@@ -326,6 +326,33 @@ fn functions<T: BaseTensor>(k: usize, a: &Matrix<T>) -> Option<Number<T>> {
     })
 }
 
+/// A diagonal matrix that moves along its diagonal: values move as their elements, and no vector turns, also where values
+/// are equal or 0.
+#[test]
+fn values_that_move_alone_turn_no_vector() {
+    for rows in [3, 5] {
+        let diagonal = |x: [f64; 3]| Matrix::<Concrete>::from_fn([rows, 3], |[i, j]| if i == j { x[i] } else { 0.0 });
+        for values in [[3.0, 2.0, 1.0], [2.0, 2.0, 1.0], [1.0, 1.0, 1.0], [2.0, 0.0, 0.0], [0.0, 0.0, 0.0]] {
+            let moves = [0.5, 4.0, 0.25];
+            let (_, (u, s, vt)) = jvp(|a: &Matrix<_>| a.svd::<1>(), &diagonal(values), &diagonal(moves));
+            assert_eq!(s.to_vec(), moves, "{values:?}");
+            assert!(u.to_vec().into_iter().chain(vt.to_vec()).all(|x| x == 0.0), "{values:?}: {u} and {vt}");
+        }
+    }
+}
+
+/// Factors of a matrix without a decomposition are NaN, but along zeros they do not move.
+#[test]
+fn no_vector_moves_along_zeros() {
+    for x in [f64::NAN, f64::INFINITY] {
+        let (a, still) = (tensor([[x, 1.0], [1.0, 2.0]]), Matrix::<Concrete>::zeros([2, 2]));
+        let (w, v) = jvp(|a: &Matrix<_>| a.eigh::<1>(), &a, &still).1;
+        let (u, s, vt) = jvp(|a: &Matrix<_>| a.svd::<1>(), &a, &still).1;
+        assert_eq!([w.to_vec(), s.to_vec()], [[0.0; 2]; 2], "{x}");
+        assert_eq!([v.to_vec(), u.to_vec(), vt.to_vec()], [[0.0; 4]; 3], "{x}");
+    }
+}
+
 /// A branch that is not taken sends exactly zero, whatever the matrix in it is: singular, not finite, not definite.
 #[test]
 fn masked_functions_of_matrices_send_nothing() {

@@ -156,6 +156,26 @@ fn what_a_triangle_leaves_out_may_be_anything() {
     assert_eq!(a.solve_triangular(&tensor([2.0, 5.0]), Triangle::LOWER.unit()), tensor([2.0, 3.0]));
 }
 
+/// Triangles of all magnitudes in a skew basis: their powers are small, while those of the absolute values are large.
+#[test]
+fn the_exponential_is_the_square_of_that_of_half() {
+    let mut rng = Rng::new(9);
+    for trial in 0..300 {
+        let n = 2 + trial % 4;
+        let mut spread = |most: f64| {
+            let [x, y] = [(); 2].map(|()| Matrix::<f64>::from_raw(rng.uniform(&[n, n], -0.5, 0.5)));
+            x * (y * (most * std::f64::consts::LN_10)).exp()
+        };
+        let (basis, upper) = (spread(4.0), spread(8.0));
+        let triangle = upper.triu(1) + Matrix::eye(n) * 0.5;
+        let a = basis.matmul(&triangle).matmul(&basis.inverse());
+        let (whole, half) = (a.expm(), (&a * 0.5).expm());
+        let square = half.matmul(&half);
+        let off = ((&whole - &square).square().sum() / square.square().sum()).sqrt().item();
+        assert!(off < 1e-8, "trial {trial}: off by {off:e} for {a}");
+    }
+}
+
 #[test]
 fn only_the_symmetric_part_counts() {
     let a = tensor([[4.0, 1.0], [3.0, 5.0]]);

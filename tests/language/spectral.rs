@@ -349,6 +349,47 @@ fn hermitian_matrices_are_decomposed() {
     }
 }
 
+/// Eigenvalues as near as some roundings leave many vectors to choose from, and a short part of most: those that are
+/// chosen are orthonormal to roundings.
+#[test]
+fn vectors_of_near_values_are_orthonormal() {
+    let mut draws = Draws(6);
+    for (n, step) in [(5, 0.0), (5, 1e-15), (20, 0.0), (20, 1e-15)] {
+        let [re, im] = [(); 2].map(|()| matrix::<f64>([n, n], &draws.vector(n * n)));
+        let q = Complex::new(re, im);
+        let v = (&q + q.adjoint()).eigh().1;
+        let w = Tensor::<Concrete, 1>::from_fn([n], |[k]| 1.0 + step * k as f64);
+        let near = v.matmul(&v.adjoint().by_parts::<2>(|x| x * w.insert_axis::<2>(1)));
+        let v = near.eigh().1;
+        let one = Complex::new(Tensor::eye(n), Tensor::zeros([n, n]));
+        let departure = (v.adjoint().matmul(&v) - one).abs2().sum().item().sqrt();
+        assert!(departure <= 1e-14, "{n} rows, {step}: {departure}");
+    }
+}
+
+/// A block of small numbers beside one of usual size: products of two of its columns are out of range, and it still has
+/// its values.
+#[test]
+fn a_small_block_keeps_its_values() {
+    let mut draws = Draws(7);
+    for (n, power) in [(34, -530), (40, -660), (60, -660)] {
+        let half = n / 2;
+        let a = draws.vector(half * half);
+        let b = draws.vector(half * half);
+        let element = |[i, j]: [usize; 2]| match (i < half, j < half) {
+            (true, true) => a[i * half + j],
+            (false, false) => b[(i - half) * half + j - half] * 2f64.powi(power),
+            (true, false) | (false, true) => 0.0,
+        };
+        let both = Tensor::<Concrete, 2>::from_fn([n, n], element);
+        let s = numbers(&both.svd::<1>().1);
+        let small = numbers(&matrix::<f64>([half, half], &b).svd::<1>().1);
+        let found = times_power(&s[half..], -power);
+        let off = roundings(&found, &small);
+        assert!(off <= 500.0, "{n} rows, 2^{power}: {off} roundings, {found:?}, {small:?}");
+    }
+}
+
 /// Vectors of a matrix without elements that count are still orthonormal, and there is nothing where there is no
 /// element.
 #[test]
