@@ -102,6 +102,15 @@ fn states_that_are_equal_to_parameters_or_to_each_other_have_the_derivatives_of_
     let expected = vector(&[slow - fast, slow, fast - slow, 1.0 - slow]);
     let off = (direct::grad(last, &(one(), one())).ravel() - expected).abs().max_all();
     assert!(off.item() <= ALLOWED, "numbers that are leaves: {} tolerances", tolerances(&off));
+    // Parameters that are leaves, and equal, of which the difference counts.
+    fn swung<T: BaseTensor>(p: &(Number<T>, Number<T>)) -> Number<T> {
+        type Two = (Number<Term>, Number<Term>);
+        let rate = |_: &Number<Term>, t: &Number<Term>, p: &Two| (&p.0 - &p.1) * (t * 9.0).cos();
+        odeint(rate, &Number::scalar(0.0), &vector(&[0.0, 5.0]), p).swap_remove(1)
+    }
+    let swing = 45f64.sin() / 9.0;
+    let off = (direct::grad(swung, &one()).ravel() - vector(&[swing, -swing])).abs().max_all();
+    assert!(off.item() <= ALLOWED, "parameters that are leaves: {} tolerances", tolerances(&off));
     let meeting: Rate = |x, _, _| (x - x.mean()) * -2.0;
     for n in 2..7usize {
         let expected: Vec<f64> = (0..n).map(|k| (1.0 - fast) / n as f64 + if k == 0 { fast } else { 0.0 }).collect();
@@ -350,6 +359,44 @@ fn without_a_solution_all_derivatives_are_nan() {
     }
 }
 
+/// A tank that runs empty: steps that are too long have roots of negative numbers, and shorter ones follow.
+#[test]
+fn a_rate_may_end_soon_after_the_last_time() {
+    let falls: Rate = |x, _, _| -x.sqrt();
+    for time in [1.0, 1.9, 1.99, 1.999, 1.9999] {
+        let x = odeint(falls, &vector::<Concrete>(&[1.0]), &vector(&[0.0, time]), &vector(&[]))[1].at([0]).item();
+        let off = (x - (1.0 - time / 2.0).powi(2)).abs();
+        assert!(off <= ALLOWED, "{time}: {x} is off by {off}");
+    }
+}
+
+/// A tangent in forward mode that is a millionth of the state has the tolerance relative to itself.
+#[test]
+fn small_tangents_are_as_exact_as_states() {
+    let pushed: Rate = |x, t, p| p * (t * 9.0).cos() * 1e-6 - x;
+    let at_end = |p: &Vector<Dual<Concrete>>| odeint(pushed, &vector(&[1.0]), &vector(&[0.0, 3.0]), p)[1].at([0]);
+    let slope = direct::jvp(at_end, &vector(&[0.0]), &vector(&[1.0])).1.item();
+    let expected = 1e-6 * (27f64.cos() + 9.0 * 27f64.sin() - (-3f64).exp()) / 82.0;
+    assert!((slope / expected - 1.0).abs() <= ALLOWED, "{} tolerances", (slope / expected - 1.0) / 1e-8);
+}
+
+/// At rest the probe takes more steps than the state. With too few for it there is no gradient, rather than a wrong one.
+#[test]
+fn a_gradient_is_right_or_nan() {
+    let attracted: Rate = |x, _, p| (x - p) * -2.0;
+    let fallen = (-10f64).exp();
+    let (mut right, mut none) = (0, 0);
+    for steps in (5..30).chain([60, 100, 200, 300]) {
+        let ode = Ode::default().steps(steps);
+        let loss = |(x, p): &Point<ADVal<Concrete>>| ode.solve(attracted, x, &vector(&[0.0, 5.0]), p)[1].at([0]);
+        let found = direct::grad(loss, &(vector(&[1.0]), vector(&[1.0]))).ravel();
+        let off = (&found - vector(&[fallen, 1.0 - fallen])).abs().max_all().item();
+        assert!(off <= ALLOWED || found.is_nan().all().item(), "{steps}: {found}");
+        (right, none) = (right + usize::from(off <= ALLOWED), none + usize::from(off.is_nan()));
+    }
+    assert!(right > 0 && none > 15, "{right} and {none}");
+}
+
 /// A solution that is not selected has no effect on derivatives, though it does not exist.
 #[test]
 fn solutions_that_are_not_selected_send_nothing() {
@@ -363,6 +410,13 @@ fn solutions_that_are_not_selected_send_nothing() {
     let at: Point<Concrete> = (vector(&[1.0]), vector(&[1.0]));
     let gradient = direct::grad(loss, &at).ravel();
     assert!((gradient - vector(&[7.0, 2.0])).abs().max_all().item() < 1e-6);
+    // A state that exists does not depend on the time of one that does not.
+    fn early<T: BaseTensor>(times: &Vector<T>) -> Number<T> {
+        let square: Rate = |x, _, _| x.square();
+        odeint(square, &vector(&[1.0]), times, &vector(&[]))[1].at([0])
+    }
+    let slope = direct::grad(early, &vector::<Concrete>(&[0.0, 0.5, 2.0]));
+    assert!((&slope - vector(&[-4.0, 4.0, 0.0])).abs().max_all().item() < 1e-6, "{slope}");
 }
 
 #[test]
