@@ -411,10 +411,29 @@ fn sizes_of_saved_models_are_bounded_in_words() {
     assert!(refused(with(&"n".repeat(500), 1, 0)).contains("at most 100 bytes, but one has 500"));
     assert!(refused(with("n", 100, 0)).contains("a size must have at most 64 terms, but one has 100"));
     assert!(refused(with("n", 1, 1)).contains("a number must be one of the program, but there are 1, and it is 1"));
+    let mut more = self::model(json!([["n", 1]]), traced(), json!([]), "value");
+    more["names"] = json!(["a", "b"]);
+    assert!(refused(loaded_model(&more)).contains("the derivative must be one of the program"));
     // Constants of equal steps grow with the sizes that are asked for, and no further.
     let steps = json!({"constant": {"dtype": "i64", "shape": [4], "elements": {"each": "0 1 2 3"}}});
     let traced =
         file(vec![program(vec![number("x")], vec![json!({"op": steps, "dtype": "i64", "shape": [4]})], &[0, 1])]);
+    for at in [[0, 0], [1, 0]] {
+        let numbers = json!(at.map(|at| json!([at, {"size": size(1)}])));
+        let words = refused(loaded_model(&self::model(json!([["n", 1]]), traced.clone(), numbers, "value")));
+        assert!(words.contains("numbers must come in order, but one does not"), "{words}");
+    }
+    // A size is a whole number.
+    let half = json!([[0, {"size": [[[[1], 1]], 2]}], [1, {"size": [[[[1], 1]], 2]}]]);
+    let mut half = self::model(json!([["n", 1]]), traced.clone(), half, "value");
+    half["names"] = json!([]);
+    let half = loaded_model(&half).expect("it is well formed");
+    for n in 1..9 {
+        match half.program().at(&[n]) {
+            Ok(program) => assert!(n % 2 == 0 && program.outputs()[1].shape[..] == [n / 2], "{n}"),
+            Err(words) => assert!(n % 2 == 1 && words.contains("a size is no whole number"), "{words}"),
+        }
+    }
     let grows = json!([[0, {"size": [[[[4], 1]], 1]}], [1, {"size": [[[[4], 1]], 1]}]]);
     let mut grown = self::model(json!([["n", 1]]), traced, grows, "value");
     grown["names"] = json!([]);

@@ -201,6 +201,10 @@ fn what_is_no_program_is_refused_in_words() {
         (node(json!({"unary": ["sin", 1]}), json!([2, 3])), "operand 1 does not come before its use"),
         (node(json!({"unary": ["sine", 0]}), json!([2, 3])), "\"sine\" is not an operation of its kind"),
         (node(json!({"unary": ["sin", 0]}), json!([3, 2])), "the result is said to be f64 [3, 2] and is f64 [2, 3]"),
+        (
+            json!([{"op": {"unary": ["sin", 0]}, "dtype": "f32", "shape": [2, 3]}]),
+            "the result is said to be f32 [2, 3] and is f64 [2, 3]",
+        ),
         (node(json!({"ternary": ["sin", 0]}), json!([2, 3])), "unknown variant `ternary`"),
         (node(json!({"gather": [0, [0]]}), json!([2, 3])), "gather: indices must be i64, but one is f64"),
         (node(json!({"concat": [2, [0]]}), json!([2, 3])), "concat: the axis must be below the rank 2, but it is 2"),
@@ -249,6 +253,17 @@ fn what_is_no_program_is_refused_in_words() {
         (
             node(json!({"constant": {"dtype": "i64", "shape": [2], "elements": {"each": "1 2.5"}}}), json!([2])),
             "elements must be i64, but one is \"2.5\"",
+        ),
+        (
+            node(
+                json!({"constant": {"dtype": "f64", "shape": [], "elements": {"every": "NaN:3ff0000000000000"}}}),
+                json!([]),
+            ),
+            "elements must be f64, but one is \"NaN:3ff0000000000000\"",
+        ),
+        (
+            node(json!({"constant": {"dtype": "f32", "shape": [], "elements": {"each": "NaN:7f800000"}}}), json!([])),
+            "elements must be f32, but one is \"NaN:7f800000\"",
         ),
         (
             node(
