@@ -224,3 +224,57 @@ fn choices_are_bounded() {
     let (lower, upper) = enclose(|x| x.tanh().max(0.5), &tensor(f64::NEG_INFINITY), &tensor(f64::INFINITY));
     assert_eq!((lower, upper), (tensor(0.5), tensor(1.0)));
 }
+
+// ---- sums in other orders, and integers as floats ----
+
+type Bounds = Tensor<Enclosure, 1>;
+
+fn exactly(x: &[f64]) -> Bounds {
+    Tensor::from_raw(Enclosure::constant(Array::new(&[x.len()], x.to_vec())))
+}
+
+/// What is 0 term by term is not if a kernel multiplies factors first, and bounds hold for both.
+#[test]
+fn recurrences_hold_their_values_in_any_order() {
+    for k in [3.0f64, 5.0, 7.0, 11.0] {
+        for factor in [0.1, 0.3, 0.7] {
+            let first = 1.0 + 2f64.powi(-40) * k;
+            let second = -k * first;
+            let all = exactly(&[first, second, 0.0]).linear_recurrence(&exactly(&[0.0, k, factor]), 0);
+            let [lower, upper] = [all.raw().lower(), all.raw().upper()].map(|x| floats(&[x]));
+            for value in [factor * (k * first + second), (factor * k) * first + factor * second] {
+                assert!(lower[2] <= value && value <= upper[2], "{value} in {lower:?}, {upper:?}");
+            }
+        }
+    }
+}
+
+/// Where partial sums may overflow to infinities of both signs, a sum may be NaN.
+#[test]
+fn sums_that_overflow_on_their_way_may_be_nan() {
+    let most = f64::MAX;
+    for (terms, may_be_nan) in [
+        (vec![most, most, -most, -most], true),
+        (vec![most / 2.0, most / 2.0, -most / 2.0, most / 2.0, -most / 2.0], true),
+        (vec![most, most, most], false),
+        (vec![most / 8.0, -most / 8.0, most / 8.0, -most / 8.0], false),
+    ] {
+        let sum = exactly(&terms).sum().raw().lower().item::<f64>().expect("a number");
+        assert_eq!(sum.is_nan(), may_be_nan, "{terms:?}: {sum}");
+    }
+}
+
+/// Integers that are no floats lie between two of them.
+#[test]
+fn integers_lie_within_their_floats() {
+    let mut rng = Rng::new(11);
+    for _ in 0..300 {
+        let bits = (rng.unit() * 9e18) as i64 >> (rng.unit() * 12.0) as u32;
+        for n in [bits, -bits, (1 << 53) + bits % 64, i64::MAX - bits % 2000, i64::MIN + bits % 2000] {
+            let y = Enclosure::constant(Array::scalar(n));
+            let y = Tensor::<Enclosure, 0, i64>::from_raw(y).to_float::<f64>();
+            let [lower, upper] = [y.raw().lower(), y.raw().upper()].map(|x| x.item::<f64>().expect("a number") as i128);
+            assert!(lower <= n.into() && i128::from(n) <= upper, "{n} in {lower}, {upper}");
+        }
+    }
+}

@@ -528,6 +528,20 @@ fn a_row_has_the_results_of_all_trips() {
     assert!(product.lower <= 9.0 / 8.0 && product.upper >= 17.0 / 2.0, "{} {}", product.lower, product.upper);
 }
 
+/// Terms that are added to a large start one by one are each rounded at its size.
+#[test]
+fn terms_are_rounded_at_the_size_of_their_start() {
+    let exactly = |x: Array| Bounds::exact(Enclosure::constant(x));
+    let start = 2f64.powi(53);
+    for n in [2, 8, 30] {
+        let terms = exactly(Array::full(&[n], 1.0));
+        let sum = exactly(Array::scalar(start)).accumulate_linear(&Linear::sum(&[n], &[0]), &terms);
+        let found = (0..n).fold(start, |sum, _| sum + 1.0);
+        let off = n as f64 - (found - start);
+        assert!(off <= sum.errors()[0], "{n} terms are off by {off}, not {:?}", sum.errors());
+    }
+}
+
 /// Each product of a sum may be rounded to 0: the bound of the error has all of them, not only the roundings of the sum.
 #[test]
 fn products_that_underflow_count_in_sums() {
