@@ -4,9 +4,10 @@
 //! NaN out.
 
 use polygrad::nn::{LayerNorm, RmsNorm, huber};
+use polygrad::ops::Binary;
 use polygrad::optim::clip_by_norm;
 use polygrad::program::Term;
-use polygrad::{Complex, Concrete, Function, Tensor, direct, grad, hessian, nth_derivative, stats, tensor};
+use polygrad::{BaseTensor, Complex, Concrete, Function, Tensor, direct, grad, hessian, nth_derivative, stats, tensor};
 
 /// Whether two numbers agree to some rounding errors of single precision.
 fn near(x: f64, y: f64) -> bool {
@@ -154,6 +155,24 @@ fn powers_and_high_orders_do_not_leave_the_range_midway() {
             for slopes in [both(&|z| z.atan()), both(&|z| z.atanh())] {
                 assert!(slopes.iter().all(|slope| slope.abs() < 1e-300), "{slopes:?} at {x}, {y}");
             }
+        }
+    }
+}
+
+/// Derivatives of angles near the origin, whose squares differ by a product: 0 times what is out of range is 0.
+#[test]
+fn reciprocals_of_complex_numbers_have_the_derivatives_of_their_diagonals() {
+    type Pair<T> = (Tensor<T, 0>, Tensor<T, 0>);
+    fn real<T: BaseTensor>((x, y): &Pair<T>) -> Tensor<T, 0> {
+        Tensor::from_raw(x.raw().binary(Binary::RecipReal, y.raw()))
+    }
+    for size in [1.0, 1e-150, 1e-300, 4e-309] {
+        for (x, y) in [(size, size), (size, -size), (-size, size), (-size, -size)] {
+            let (along, across) = direct::grad(real, &(tensor(x), tensor(y)));
+            let infinite = size < 1e-154;
+            let expected = if infinite { f64::INFINITY } else { 0.5 / size / size };
+            assert_eq!(along.item(), 0.0, "{x:e} {y:e}");
+            assert!(near(across.item().abs(), expected) || infinite && across.item().is_infinite(), "{x:e} {y:e}");
         }
     }
 }

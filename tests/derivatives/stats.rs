@@ -379,3 +379,14 @@ fn single_precision_and_differences() {
 }
 
 type Vector32 = Tensor<Concrete, 1, f32>;
+
+/// Tails of single precision, beyond the root of the largest number too.
+#[test]
+fn far_tails_of_single_precision() {
+    for x in [1e3f32, 1e18, 5e18, 1e19, 4e19, 1e25, 3e38] {
+        let wide = tensor([f64::from(x)]);
+        let same = |a: Vector32, b: Vector<Concrete>| near("f32", &a.cast::<f64>().to_vec(), &b.to_vec(), 1e-6);
+        same(cauchy(&tensor([x]), 0.0, 1.0), cauchy(&wide, 0.0, 1.0));
+        same(student_t(&tensor([x]), 2.5, 0.0, 1.0), student_t(&wide, 2.5, 0.0, 1.0));
+    }
+}

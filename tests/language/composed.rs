@@ -42,6 +42,15 @@ fn moments_are_those_of_numpy() {
     close(&x.quantile(0.9), &tensor(12.8), 1e-15);
 }
 
+/// As many degrees of freedom as numbers, or more, leave none.
+#[test]
+fn there_is_no_variance_without_a_degree_of_freedom() {
+    for ddof in 2..5 {
+        let x: Vector = tensor([1.0, 3.0]);
+        assert!(x.var_ddof(ddof).item().is_nan() && x.std_ddof(ddof).item().is_nan(), "{ddof}");
+    }
+}
+
 #[test]
 fn lines_and_wholes_have_the_same_moments() {
     let x = random([5, 4], 1);

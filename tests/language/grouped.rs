@@ -198,6 +198,10 @@ fn running_soft_maxima_are_those_of_the_lines_before() {
     let steps = tensor([-1e300, -700.0, 0.0, 700.0, 1e300]);
     assert_eq!(steps.cumlogsumexp(0), steps);
     assert_eq!(grad(|x: &Tensor<_, 1>| x.cumlogsumexp(0).sum(), &steps), tensor([1.0; 5]));
+    // After nothing comes a number whose exponential is less than any float.
+    let late = tensor([-inf, -800.0, -790.0, -1e300]);
+    let last = -790.0 + (-10f64).exp().ln_1p();
+    assert_eq!(late.cumlogsumexp(0), tensor([-inf, -800.0, last, last]));
     // A prefix of `-inf` alone has derivative 0.
     let none = grad(|x: &Tensor<_, 1>| x.cumlogsumexp(0).sum(), &tensor([-inf, -inf, 0.5]));
     assert_eq!(none, tensor([0.0, 0.0, 1.0]));

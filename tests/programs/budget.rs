@@ -4,7 +4,7 @@
 //! unless loops are cut.
 
 use approx::assert_relative_eq;
-use polygrad::{Array, BaseTensor, Concrete, Function, FunctionOptions, Tensor, iterate};
+use polygrad::{Array, BaseTensor, Checkpoint, Concrete, Function, FunctionOptions, Tensor, iterate};
 
 use crate::gallery::{self, Leaves, Objective, Recorded, Visitor};
 
@@ -77,6 +77,25 @@ fn a_long_loop_keeps_a_part_of_its_states() {
         let small = f().with_options(memory(bytes));
         assert!(small.executable().peak_bytes() <= bytes, "{share}");
         assert_eq!(small.run(&x).expect("it runs"), expected, "{share}");
+    }
+}
+
+/// Here half of the memory is kept by steps that run again, and sooner by a loop that is cut.
+#[test]
+fn of_all_that_fits_the_fastest_is_taken() {
+    let x = Tensor::<Concrete, 1>::linspace(0.0, 1.0, 400);
+    for (trips, layers) in [(30, 6), (100, 3)] {
+        let f = || {
+            let loss = move |x: &Tensor<_, 1>| {
+                let y = (0..layers).fold(x.clone(), |y, _| y.sin().cumsum(0) * 0.01);
+                iterate(trips, y, |_, y: Tensor<_, 1>| y.sin() * 1.01).sum()
+            };
+            Function::grad(loss, &x)
+        };
+        let half = memory(f().executable().peak_bytes() / 2);
+        let (best, whole) = (f().with_options(half), f().with_options(half.checkpoint(Checkpoint::states(trips))));
+        let [(_, time), (_, longer)] = [times(&best), times(&whole)];
+        assert!(time < longer && best.explain().contains("; loops run "), "{time} and {longer}\n{}", best.explain());
     }
 }
 

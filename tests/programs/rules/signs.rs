@@ -34,7 +34,7 @@ trait Function {
 /// Functions whose value has another sign of zero in the middle if a rule is careless, by number.
 struct Careless(usize);
 
-const CARELESS: usize = 60;
+const CARELESS: usize = 62;
 
 impl Function for Careless {
     fn of<T: BaseTensor>(&self, x: &T) -> T {
@@ -167,6 +167,17 @@ fn more_careless<T: BaseTensor>(k: usize, x: &T) -> T {
             let place = T::discrete(&Discrete::ArgMax { axis: 0 }, &[x]);
             let first = x.linear(&Linear::row(&[4], 0, 0));
             T::zeros(&[4], x.dtype()).scatter_add(&[place], &first).linear(&Linear::sum(&[4], &[0]))
+        }
+        // A number beside a padded value that is no view.
+        38 => {
+            let value = x.linear(&Linear::slice(&[4], 0, 0, 1, 1)).unary(Unary::Sin);
+            mul(&n(-2.0), &mul(x, &value.linear(&Linear::pad(&[1], &[1], &[2]))))
+        }
+        // A sum with what is added to zeros at one place.
+        39 => {
+            let place = T::discrete(&Discrete::ArgMax { axis: 0 }, &[x]);
+            let first = x.linear(&Linear::row(&[4], 0, 0));
+            add(x, &T::zeros(&[4], x.dtype()).scatter_add(&[place], &first))
         }
         _ => unreachable!("{CARELESS} functions"),
     }
