@@ -74,7 +74,7 @@ fn all_are(name: &str, ways: Vec<(&str, Vec<f64>)>, expected: &[f64]) {
     }
 }
 
-const ZEROS: [Case; 15] = [
+const ZEROS: [Case; 16] = [
     Case { name: "x sqrt x", at: &[0.0, 1.0], gradient: &[0.0, 1.5] },
     Case { name: "x . sqrt x", at: &[0.0, 1.0], gradient: &[0.0, 1.5] },
     Case { name: "x (1 - x^1.1)", at: &[0.0, 1.0], gradient: &[1.0, -1.1] },
@@ -89,6 +89,7 @@ const ZEROS: [Case; 15] = [
     Case { name: "std of equals", at: &[2.0, 2.0], gradient: &[0.0, 0.0] },
     Case { name: "cos (atan2 x x)", at: &[0.0, 1.0], gradient: &[0.0, 0.0] },
     Case { name: "sin (ln x) in no segment", at: &[0.0, 1.0], gradient: &[0.0, 1.0] },
+    Case { name: "a start that no trip reads", at: &[0.0, 1.0], gradient: &[1.0, 1.0] },
     Case { name: "gaussian x", at: &[f64::INFINITY, 0.0], gradient: &[0.0, 0.0] },
 ];
 
@@ -110,6 +111,7 @@ fn zeros<T: BaseTensor>(k: Number, x: &Tensor<T, 1>) -> Tensor<T, 0> {
         "cos (atan2 x x)" => x.atan2(x).cos().sum(),
         // The first element belongs to segment 5 of 1.
         "sin (ln x) in no segment" => x.ln().sin().segment_sum(&(5.0 - x * 5.0).to_int(), 1).sum(),
+        "a start that no trip reads" => iterate(2, x.ln().sin(), |_, _: Tensor<T, 1>| x.clone()).sum(),
         "gaussian x" => x.gaussian().sum(),
         other => unreachable!("{other} has no formula"),
     }

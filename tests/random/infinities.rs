@@ -7,8 +7,9 @@
 //!
 //! An infinity may be NaN in another pipeline, so an integer made of one shows nothing. And the derivative of a value that is
 //! finite again after an infinity, as `1 / (1 / x)` at 0, is whatever the guards of both operations say; a program that
-//! knows it to be `x` has another one. So is that of a number whose reciprocal is infinite, as of `x / x` at 1e-310, and
-//! that of a NaN which a loop discards. The rule of replicated divisors takes an infinite one for the factor 0.
+//! knows it to be `x` has another one. So is that of a number whose reciprocal is out of range, or so large that its
+//! multiples do not cancel, as of `x / x` at 1e-310, and that of a NaN which a loop discards. The rule of replicated
+//! divisors takes an infinite one for the factor 0.
 
 use std::cell::Cell;
 
@@ -16,8 +17,6 @@ use polygrad::ops::{Binary, Contract, Discrete, View};
 use polygrad::{Array, BaseTensor, DType};
 
 use crate::pipelines::floats;
-
-const MOST_OF_F32: f64 = f32::MAX as f64;
 
 /// What was seen of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,7 +31,7 @@ pub(crate) struct Seen {
     pub(crate) returned: bool,
     /// NaN was made of numbers.
     pub(crate) undefined: bool,
-    /// An operand was a number other than zero whose reciprocal is infinite.
+    /// An operand was a number other than zero with so large a reciprocal that sums with it lose what is near 1.
     pub(crate) tiny: bool,
     /// The divisor of a guarded quotient was infinite.
     pub(crate) divided: bool,
@@ -89,12 +88,8 @@ pub(crate) fn note_values<T: BaseTensor>(operands: &[&T], result: &T) {
         let of = |what: fn(&f64) -> bool| operands.iter().any(|x| any(*x, what));
         all.returned |= of(|x| x.is_infinite()) && any(result, |y| y.is_finite());
         all.undefined |= any(result, |y| y.is_nan()) && !of(|x| x.is_nan());
-        let single = result.dtype() == DType::F32;
-        all.tiny |= if single {
-            of(|x| *x != 0.0 && (1.0 / x).abs() > MOST_OF_F32)
-        } else {
-            of(|x| *x != 0.0 && (1.0 / x).is_infinite())
-        };
+        let large = if result.dtype() == DType::F32 { 1e6 } else { 1e15 };
+        all.tiny |= operands.iter().any(|x| any(*x, |x| *x != 0.0 && x.recip().abs() > large));
         Some(())
     });
 }

@@ -279,4 +279,16 @@ regressions! {
             Step::Loop(Box::new(Loop { n: 1, reverse: false, init: vec![1], xs: vec![1], body: vec![Step::Gather(1, vec![2]), Step::Binary(Binary::Sub, 3, 4), Step::Binary(Binary::Sub, 3, 5)], next: vec![6], out: vec![] })),
         ],
     };
+    // The start of the carry is infinite, and no trip reads it.
+    starts_that_no_trip_reads = Recipe {
+        tame: false,
+        inputs: vec![
+            Numbers { shape: vec![], dtype: DType::F64, seed: 1323 },
+            Numbers { shape: vec![2], dtype: DType::F64, seed: 9331 },
+        ],
+        steps: vec![
+            Step::Contract(Contract::new(View::affine(&[2, 2, 2], &[2, 2, 2], &[1, 0, 0, 0, 1, 0, 0, 0, 1], &[0, 0, 0]), View::affine(&[2], &[2, 2, 2], &[0, 1, 0], &[0]), View::affine(&[2, 2], &[2, 2, 2], &[0, 1, 0, 0, 0, 1], &[0, 0])), 1, 0),
+            Step::Loop(Box::new(Loop { n: 1, reverse: false, init: vec![2], xs: vec![], body: vec![], next: vec![0], out: vec![] })),
+        ],
+    };
 }

@@ -14,6 +14,9 @@ use crate::interpreters::guarded::Care;
 /// The numbers of the values that a cotangent reaches, ascending.
 struct Reached {
     carry: Vec<usize>,
+    /// For each carry, whether a trip reads it on the way to a result with a cotangent: if none does, its initial value
+    /// has no cotangent.
+    read: Vec<bool>,
     captured: Vec<usize>,
     /// The sequences that have a tangent.
     elements: Vec<usize>,
@@ -22,6 +25,7 @@ struct Reached {
 /// The values found so far that a cotangent reaches.
 struct Marks {
     results: Vec<bool>,
+    read: Vec<bool>,
     captured: Vec<bool>,
     elements: Vec<bool>,
     /// Whether a carry was found, so that another iteration of the fixpoint is needed.
@@ -68,8 +72,8 @@ impl<F, R> LoopTerm<F, R> {
     {
         let (reached, [carry, captured, elements]) =
             self.form.pull(&values(&self.held, env), values(&self.sequences, env), cts, care);
-        for (k, ct) in carry.into_iter().enumerate() {
-            if let Some(to) = &self.carry[reached.carry[k]] {
+        for (k, ct) in reached.carry.iter().zip(carry) {
+            if let Some(to) = self.carry[*k].as_ref().filter(|_| reached.read[*k]) {
                 emit(to, Update::Add(ct));
             }
         }
@@ -137,6 +141,8 @@ impl LoopForm {
         let carried = self.carry.len();
         let mut marks = Marks {
             results: seeded.to_vec(),
+            // Without trips, the initial carry is the result.
+            read: vec![self.n == 0; carried],
             captured: vec![false; self.captured.len()],
             elements: vec![false; self.elements.len()],
             more: false,
@@ -146,6 +152,15 @@ impl LoopForm {
             // All results have cotangents, and bodies contain only terms on which some result depends.
             marks.captured.fill(true);
             marks.elements.fill(true);
+            for body in &self.bodies {
+                let mut read = |to: &TermPlace| {
+                    if let TermPlace::Carry(k) = to {
+                        marks.read[*k] = true;
+                    }
+                };
+                body.results.iter().flatten().for_each(&mut read);
+                body.terms.iter().for_each(|term| term.refs(&mut read));
+            }
         } else {
             loop {
                 self.bodies.iter().for_each(|body| self.mark(body, &mut marks));
@@ -157,6 +172,7 @@ impl LoopForm {
         let marked = |marks: &[bool]| (0..marks.len()).filter(|k| marks[*k]).collect::<Vec<usize>>();
         Reached {
             carry: marked(&marks.results[..carried]).into_iter().filter(|k| self.carry[*k].1).collect(),
+            read: marks.read,
             captured: marked(&marks.captured),
             elements: marked(&marks.elements).into_iter().filter(|k| self.elements[*k].1).collect(),
         }
@@ -176,11 +192,13 @@ impl LoopForm {
             }
             TermPlace::Captured(k) => marks.captured[k] = true,
             TermPlace::Element(k) => marks.elements[k] = true,
-            TermPlace::Carry(k) if self.carry[k].1 && !marks.results[k] => {
-                marks.results[k] = true;
-                marks.more = true;
+            TermPlace::Carry(k) => {
+                marks.read[k] = true;
+                if self.carry[k].1 && !marks.results[k] {
+                    marks.results[k] = true;
+                    marks.more = true;
+                }
             }
-            TermPlace::Carry(_) => {}
         };
         results.into_iter().for_each(|to| mark(&mut terms, to, 0));
         for (k, term) in body.terms.iter().enumerate().rev() {
@@ -193,7 +211,7 @@ impl LoopForm {
                 Delta::Loop(l) => {
                     of.resize(l.form.carry.len() + l.form.outputs.len(), false);
                     let reached = l.form.reached(&of);
-                    let carry = reached.carry.iter().filter_map(|k| l.carry[*k]);
+                    let carry = reached.carry.iter().filter(|k| reached.read[**k]).filter_map(|k| l.carry[*k]);
                     let captured = reached.captured.iter().map(|k| l.captured[*k]);
                     let elements = reached.elements.iter().filter_map(|k| l.elements[*k]);
                     carry.chain(captured).chain(elements).for_each(|to| mark(&mut terms, to, 0));
