@@ -22,7 +22,12 @@ fn at(op: Unary, x: f64, dtype: DType) -> Interval {
     } else {
         Interval::point(op.apply(x))
     };
-    twice(value, op.error(), dtype)
+    let mut error = op.error();
+    if x < 0.0 {
+        // Near a zero of `digamma`, a logarithm of `x` and a cotangent cancel.
+        error.of_one *= 1.0 + 0.25 * x.abs().min(f64::MAX).ln_1p();
+    }
+    twice(value, error, dtype)
 }
 
 /// Widened by twice the error of a kernel.

@@ -8,7 +8,7 @@
 use crate::{Elementary, WithoutFma};
 
 pub use crate::special::{
-    acosh, asinh, atanh, digamma, gaussian, polygamma, pow_less_one, recip_real, sech2, trigamma,
+    acosh, asinh, atanh, digamma, gaussian, lgamma, polygamma, pow_less_one, recip_real, sech2, trigamma,
 };
 
 /// The inverse of the error function; NaN outside of the interval from -1 to 1. It is the branch-free function, without
@@ -62,6 +62,4 @@ of_libm! {
     erf(x) = erf;
     /// `1 - erf x`, without cancellation.
     erfc(x) = erfc;
-    /// The logarithm of the absolute value of the gamma function.
-    lgamma(x) = lgamma;
 }

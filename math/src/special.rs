@@ -4,7 +4,7 @@
 //! machine. The tests of `polygrad` bound the errors.
 //!
 //! `digamma`, `trigamma` and `polygamma`: the recurrence raises the argument above [`LARGE`], where the asymptotic
-//! series is evaluated; negative arguments are reflected.
+//! series is evaluated; negative arguments are reflected. `lgamma` is that of `libm`, save where this cancels.
 
 use core::f64::consts::{LN_2, PI};
 
@@ -115,6 +115,45 @@ fn series(z: f64, coefficient: impl Fn(f64, f64) -> f64) -> f64 {
     BERNOULLI.iter().enumerate().rev().fold(0.0, |sum, (k, b)| (sum + coefficient((k + 1) as f64, *b)) * z)
 }
 
+/// The difference of `x` and its nearest integer, which is exact.
+fn from_nearest(x: f64) -> f64 {
+    x - libm::round(x)
+}
+
+/// The logarithm of the absolute value of the gamma function. Between [`LAST_ZEROS`] and -2, where it has its zeros, it
+/// is `lgamma(1 + d) - ln |d (d - 1) .. (d - n)|` for `x = d - n` with the nearest integer `-n`: the factors are exact,
+/// and both terms are small near a zero. The reflection of `libm` cancels there. Infinite at the poles.
+pub fn lgamma(x: f64) -> f64 {
+    if !(LAST_ZEROS < x && x < -2.0) || x == libm::floor(x) {
+        return libm::lgamma(x);
+    }
+    let d = from_nearest(x);
+    let (mut factor, mut product) = (d, 1.0);
+    while factor > x {
+        product *= factor;
+        factor -= 1.0;
+    }
+    libm::lgamma(1.0 + d) - libm::log((product * x).abs())
+}
+
+/// Beyond it no float is near to a zero of `lgamma`.
+const LAST_ZEROS: f64 = -24.0;
+
+/// The terms `term(x + k)` for the integers `k` from 0 with `x + k` below [`LARGE`]: the first one, and the sum of the
+/// others, the smallest ones first; and the first argument that is left out.
+fn recurrence(x: f64, term: impl Fn(f64) -> f64) -> (f64, f64, f64) {
+    if x >= LARGE || x.is_nan() {
+        return (0.0, 0.0, x);
+    }
+    let steps = libm::ceil(LARGE - x);
+    let (mut k, mut others) = (steps, 0.0);
+    while k > 1.0 {
+        k -= 1.0;
+        others += term(x + k);
+    }
+    (term(x), others, x + steps)
+}
+
 /// The derivative of the logarithm of the gamma function: `ln x - 1/(2x) - sum_k B_2k / (2k x^2k)`
 /// for large `x`; `psi(1 - x) - pi / tan(pi x)` for negative ones. NaN at the poles.
 pub fn digamma(x: f64) -> f64 {
@@ -123,14 +162,10 @@ pub fn digamma(x: f64) -> f64 {
             return f64::NAN;
         }
         // The tangent has period 1: its argument is reduced without rounding.
-        return digamma(1.0 - x) - PI / tan(PI * (x - libm::round(x)));
+        return digamma(1.0 - x) - PI / tan(PI * from_nearest(x));
     }
-    let (mut x, mut below) = (x, 0.0);
-    while x < LARGE {
-        below += 1.0 / x;
-        x += 1.0;
-    }
-    ln(x) - 0.5 / x - series(1.0 / (x * x), |k, b| b / (2.0 * k)) - below
+    let (first, others, x) = recurrence(x, |x| 1.0 / x);
+    ln(x) - 0.5 / x - series(1.0 / (x * x), |k, b| b / (2.0 * k)) - others - first
 }
 
 /// The derivative of [`digamma`]: `1/x + 1/(2x^2) + sum_k B_2k / x^(2k + 1)` for large `x`;
@@ -140,16 +175,12 @@ pub fn trigamma(x: f64) -> f64 {
         if x == libm::floor(x) {
             return if x.is_finite() { f64::INFINITY } else { f64::NAN };
         }
-        let inverse = PI / sin(PI * (x - libm::round(x)));
+        let inverse = PI / sin(PI * from_nearest(x));
         return inverse * inverse - trigamma(1.0 - x);
     }
-    let (mut x, mut below) = (x, 0.0);
-    while x < LARGE {
-        below += 1.0 / (x * x);
-        x += 1.0;
-    }
+    let (first, others, x) = recurrence(x, |x| 1.0 / (x * x));
     let z = 1.0 / (x * x);
-    (1.0 + 0.5 / x + series(z, |_, b| b)) / x + below
+    (1.0 + 0.5 / x + series(z, |_, b| b)) / x + others + first
 }
 
 /// The largest distance of an order from an integer: a computed order may have a rounding error.
@@ -160,8 +191,9 @@ const ORDER_SLACK: f64 = 0.25;
 /// orders.
 ///
 /// `psi_n(x) = psi_n(f) - (-1)^n (psi_n(g) - psi_n(1 - x))` for negative `x`, where `f` and `g` are the distances of
-/// `x` from the integers below and above: the poles between `x` and 0 are those of two finite series, so terms cancel
-/// only where the function itself cancels.
+/// `x` from the integers below and above: the poles between `x` and 0 are those of two finite series. For order 2, the
+/// derivative of `trigamma`, the first two terms are `-2 pi^3 cos(pi x) / sin(pi x)^3`, which is exact also where they
+/// cancel, half-way between integers.
 pub fn polygamma(x: f64, order: f64) -> f64 {
     let n = libm::round(order);
     if !(n >= 0.0 && (order - n).abs() <= ORDER_SLACK && n.is_finite()) || x.is_nan() {
@@ -180,6 +212,13 @@ pub fn polygamma(x: f64, order: f64) -> f64 {
     }
     if x == libm::floor(x) {
         return if even || x.is_infinite() { f64::NAN } else { f64::INFINITY };
+    }
+    if n == 2.0 {
+        let d = from_nearest(x);
+        let inverse = PI / sin(PI * d);
+        // The cosine is the sine of what is missing to a half, which is exact near a half.
+        let slope = 2.0 * sin(PI * (0.5 - d.abs())) * inverse * (inverse * inverse);
+        return -slope - polygamma_size(1.0 - x, n);
     }
     let (below, above) = (polygamma_size(x - libm::floor(x), n), polygamma_size(libm::ceil(x) - x, n));
     let both = if even { above - below } else { above + below };
@@ -218,9 +257,9 @@ fn polygamma_size(x: f64, n: f64) -> f64 {
     let lower = libm::floor(n / 2.0);
     if n <= MOST_FACTORIAL {
         let factorial = (1..=n as u32).map(f64::from).product::<f64>();
-        return factorial / pow(x, lower) * whole / pow(x, n + 1.0 - lower);
+        return factorial / pow(x, lower) * (whole / x) / pow(x, n - lower);
     }
-    exp(libm::lgamma(n + 1.0) - (n + 1.0) * ln(x) + ln(whole))
+    exp(lgamma(n + 1.0) - (n + 1.0) * ln(x) + ln(whole))
 }
 
 /// Terms below this bound do not change the rounded sum, whose first term is 1.

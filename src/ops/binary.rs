@@ -385,7 +385,7 @@ macro_rules! binary_rows {
                 properties: [Intermediate, KeepsMinusZeroOut],
             }
             /// Logarithm of a sum of exponentials, `ln(e^x + e^y)`, without overflow. Partials `sigmoid(x - y)` and
-            /// `sigmoid(y - x)`.
+            /// `sigmoid(y - x)`; the rounding of `x - y` counts up to `|x - y|` times in the smaller one.
             logaddexp => LogAddExp {
                 written: method,
                 kernel: |x, y| {

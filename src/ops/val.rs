@@ -251,6 +251,10 @@ impl<T: BaseTensor> Val<T> {
     pub(super) fn sign(&self) -> Val<T> {
         computed(T::discrete(&Discrete::FloatStep(crate::ops::FloatStep::Sign), &[&self.0]))
     }
+    /// The same value, whose derivative is 0.
+    pub(super) fn stop_gradient(&self) -> Val<T> {
+        computed(T::discrete(&Discrete::FloatStep(crate::ops::FloatStep::StopGradient), &[&self.0]))
+    }
     /// The mask of where the comparison of `self` with `other` holds, elementwise.
     pub(super) fn is(&self, op: Compare, other: &Val<T>) -> Val<T> {
         computed(T::discrete(&Discrete::Compare(op), &[&self.0, &other.0]))

@@ -249,6 +249,28 @@ fn rows_hold_exact_values() {
     }
 }
 
+#[test]
+fn rows_hold_recorded_values() {
+    for (name, points) in crate::recorded::recorded() {
+        // Numbers that are defined, with their results.
+        let points = points.iter().filter(|p| !p.arguments.iter().any(|x| x.is_nan()));
+        let points = points.filter_map(|p| Some((&p.arguments, p.results[0]?.near))).filter(|(_, y)| !y.is_nan());
+        let (arguments, y): (Vec<&Vec<f64>>, Vec<f64>) = points.unzip();
+        let side = |k: usize| {
+            let x: Vec<f64> = arguments.iter().map(|x| x[k]).collect();
+            Boxed { lower: x.clone(), upper: x }.enclosure::<f64>()
+        };
+        let bounds = match Unary::ALL.iter().find(|op| op.name() == name) {
+            Some(op) => side(0).unary(*op),
+            None => {
+                let op = Binary::ALL.iter().find(|op| op.name() == name).expect("a row");
+                side(0).binary(*op, &side(1))
+            }
+        };
+        assert_within(name, &y, &bounds, &|k| format!("{:?}", arguments[k]));
+    }
+}
+
 /// Asserts that intervals lie within others.
 fn assert_inside(what: &str, inner: &Enclosure, outer: &Enclosure) {
     let ends = |x: &Enclosure| (floats(&x.lower()), floats(&x.upper()));

@@ -8,12 +8,30 @@ use std::collections::BTreeMap;
 use polygrad::ops::{Binary, Partial, Unary};
 use polygrad::{Array, BaseTensor, Concrete, Elem, Float};
 
-/// The unit of the value (`k = 0`) or a partial of a row.
-pub(crate) fn unit(name: &str, k: usize) -> Unit {
-    // These pass through 0 at numbers that are not floats, so that no relative error is small around them.
+/// The number whose last place is the unit of the value (`k = 0`) or of a partial of a row, where the exact number is
+/// smaller: that of the terms that cancel there.
+fn terms(name: &str, k: usize, point: &Point) -> f64 {
+    let x = point.arguments[0];
+    // Below 0, a logarithm of `x` and a cotangent.
+    let of_digamma = if x < 0.0 { x.abs().ln().max(1.0) } else { 1.0 };
     match (name, k) {
-        ("lgamma", 0 | 1) | ("digamma", 0) | ("logaddexp", 0) => Unit::AtLeastOne,
-        _ => Unit::Relative,
+        // These pass through 0 at numbers that are not floats, so that no relative error is small around them.
+        ("lgamma" | "logaddexp", 0) | ("trigamma", 1) => 1.0,
+        ("lgamma", 1) | ("digamma", 0) => of_digamma,
+        // A difference of squares.
+        ("recip_real", 1) => point.results[2].map_or(0.0, |other| other.near.abs()),
+        ("polygamma", 0 | 1) => {
+            let order = point.arguments[1] + k as f64;
+            let size = || (1..=order as u32).map(f64::from).product::<f64>() * 2f64.powf(order + 1.0);
+            if order == 0.0 {
+                of_digamma
+            } else if x < 0.0 && order % 2.0 == 0.0 {
+                size()
+            } else {
+                0.0
+            }
+        }
+        _ => 0.0,
     }
 }
 
@@ -56,13 +74,6 @@ pub(crate) fn recorded() -> BTreeMap<&'static str, Vec<Point>> {
     rows
 }
 
-/// What an error is measured in: the last place of the exact number, or of 1 where that number is less.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Unit {
-    Relative,
-    AtLeastOne,
-}
-
 /// The distance of `x` from its neighbour with a larger magnitude, in a type of so many digits, whose smallest normal
 /// number is `least`.
 fn last_place(x: f64, epsilon: f64, least: f64) -> f64 {
@@ -71,8 +82,8 @@ fn last_place(x: f64, epsilon: f64, least: f64) -> f64 {
 }
 
 /// The error of a computed value (`partial` 0) or partial derivative in units of the last place; infinite where one of
-/// the numbers is infinite or NaN and the other is not.
-pub(crate) fn error<E: Float>(computed: E, exact: Exact, partial: usize, unit: Unit) -> f64 {
+/// the numbers is infinite or NaN and the other is not. The unit is that of `terms` where this number is larger.
+fn error<E: Float>(computed: E, exact: Exact, partial: usize, terms: f64) -> f64 {
     let (least, epsilon): (f64, f64) =
         (<E as num_traits::Float>::min_positive_value().as_f64(), <E as num_traits::Float>::epsilon().as_f64());
     let expected = E::of_f64(exact.near).as_f64();
@@ -92,9 +103,8 @@ pub(crate) fn error<E: Float>(computed: E, exact: Exact, partial: usize, unit: U
     if partial > 0 && exact.near.abs() <= least && computed.abs() <= 2.0 * least {
         return 0.0;
     }
-    let scale = if unit == Unit::AtLeastOne { exact.near.abs().max(1.0) } else { exact.near };
     let rest = exact.rest * last_place(exact.near, f64::EPSILON, f64::MIN_POSITIVE);
-    ((computed - exact.near) - rest).abs() / last_place(scale, epsilon, least)
+    ((computed - exact.near) - rest).abs() / last_place(exact.near.abs().max(terms), epsilon, least)
 }
 
 /// The number a partial derivative is.
@@ -128,7 +138,7 @@ pub(crate) fn largest<E: Float>(name: &str, points: &[Point]) -> Vec<(f64, Vec<f
                 worst.push((0.0, Vec::new()));
             }
             let Some(exact) = point.results[k] else { continue };
-            let error = error(got, exact, k, unit(name, k));
+            let error = error(got, exact, k, terms(name, k, point));
             if error > worst[k].0 {
                 worst[k] = (error, point.arguments.clone());
             }

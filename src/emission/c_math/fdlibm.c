@@ -222,9 +222,18 @@ static inline double polygrad_fdlibm_lgamma_positive(double x) {
     return x * (polygrad_fdlibm_ln(x) - 1.0);
 }
 
-/* ln |gamma(x)|; unlike the function of the standard library, it writes no variable signgam. */
+/* ln |gamma(x)|; unlike the function of the standard library, it writes no variable signgam. Between -24 and -2, where
+   it has zeros, it is ln gamma(1 + d) - ln |d (d - 1) .. (d - n)| for x = d - n with an integer n. */
 static inline double polygrad_lgamma(double x) {
     double a = fabs(x);
+    if (-24.0 < x && x < -2.0 && x != floor(x)) {
+        double d = x - round(x), factor = d, product = 1.0;
+        while (factor > x) {
+            product *= factor;
+            factor -= 1.0;
+        }
+        return polygrad_fdlibm_lgamma_positive(1.0 + d) - polygrad_fdlibm_ln(fabs(product * x));
+    }
     if (!(a <= DBL_MAX))
         return x * x;
     if (a == 0.0)

@@ -32,17 +32,21 @@ static const double polygrad_bernoulli[8] = {
     1.0 / 6.0, -1.0 / 30.0, 1.0 / 42.0, -1.0 / 30.0, 5.0 / 66.0, -691.0 / 2730.0, 7.0 / 6.0, -3617.0 / 510.0,
 };
 
-/* The derivative of ln gamma: ln x - 1 / (2 x) - sum_k B_2k / (2k x^2k) for large x > 0. */
+/* The derivative of ln gamma: ln x - 1 / (2 x) - sum_k B_2k / (2k x^2k) for large x > 0; the terms of the recurrence
+   are summed from the smallest one on. */
 static inline double polygrad_digamma_positive(double x) {
-    double below = 0.0;
-    while (x < 12.0) {
-        below += 1.0 / x;
-        x += 1.0;
+    double first = 0.0, others = 0.0, y = x;
+    if (x < 12.0) {
+        double steps = ceil(12.0 - x);
+        for (double k = steps - 1.0; k > 0.0; k -= 1.0)
+            others += 1.0 / (x + k);
+        first = 1.0 / x;
+        y = x + steps;
     }
-    double z = 1.0 / (x * x), sum = 0.0;
+    double z = 1.0 / (y * y), sum = 0.0;
     for (int k = 8; k > 0; k--)
         sum = (sum + polygrad_bernoulli[k - 1] / (2.0 * k)) * z;
-    return polygrad_ln_unfused(x) - 0.5 / x - sum - below;
+    return polygrad_ln_unfused(y) - 0.5 / y - sum - others - first;
 }
 
 /* The derivative of ln |gamma|; negative numbers are reflected; NaN at the poles. */
@@ -58,15 +62,18 @@ static inline double polygrad_digamma(double x) {
 
 /* The derivative of digamma: 1 / x + 1 / (2 x^2) + sum_k B_2k / x^(2k + 1) for large x > 0. */
 static inline double polygrad_trigamma_positive(double x) {
-    double below = 0.0;
-    while (x < 12.0) {
-        below += 1.0 / (x * x);
-        x += 1.0;
+    double first = 0.0, others = 0.0, y = x;
+    if (x < 12.0) {
+        double steps = ceil(12.0 - x);
+        for (double k = steps - 1.0; k > 0.0; k -= 1.0)
+            others += 1.0 / ((x + k) * (x + k));
+        first = 1.0 / (x * x);
+        y = x + steps;
     }
-    double z = 1.0 / (x * x), sum = 0.0;
+    double z = 1.0 / (y * y), sum = 0.0;
     for (int k = 8; k > 0; k--)
         sum = (sum + polygrad_bernoulli[k - 1]) * z;
-    return (1.0 + 0.5 / x + sum) / x + below;
+    return (1.0 + 0.5 / y + sum) / y + others + first;
 }
 
 /* The derivative of digamma; negative numbers are reflected; infinite at the poles. */
@@ -112,13 +119,13 @@ static inline double polygrad_polygamma_size(double x, double n) {
         factorial *= k;
     /* Neither power is out of range if the result is in range. */
     double lower = floor(n / 2.0);
-    return factorial / polygrad_pow_unfused(x, lower) * whole / polygrad_pow_unfused(x, n + 1.0 - lower);
+    return factorial / polygrad_pow_unfused(x, lower) * (whole / x) / polygrad_pow_unfused(x, n - lower);
 }
 
 /* The derivative of digamma of an order that is rounded to an integer, if it is nearer to one than 1/4; NaN for other
    and for negative orders. At the poles: infinite for odd orders, NaN for even ones.
    psi_n(x) = psi_n(f) - (-1)^n (psi_n(g) - psi_n(1 - x)) for negative x, where f and g are the distances of x from
-   the integers below and above. */
+   the integers below and above; the first two terms of order 2 are -2 pi^3 cos(pi x) / sin(pi x)^3. */
 static inline double polygrad_polygamma(double x, double order) {
     double n = round(order);
     if (!(n >= 0.0 && fabs(order - n) <= 0.25 && n <= DBL_MAX) || x != x)
@@ -132,6 +139,13 @@ static inline double polygrad_polygamma(double x, double order) {
         return even ? -polygrad_polygamma_size(x, n) : polygrad_polygamma_size(x, n);
     if (x == floor(x))
         return even || x < -DBL_MAX ? (double)NAN : HUGE_VAL;
+    if (n == 2.0) {
+        const double pi = 3.141592653589793;
+        double d = x - round(x), inverse = pi / polygrad_sin_unfused(pi * d);
+        /* The cosine is the sine of what is missing to a half. */
+        double slope = 2.0 * polygrad_sin_unfused(pi * (0.5 - fabs(d))) * inverse * (inverse * inverse);
+        return -slope - polygrad_polygamma_size(1.0 - x, n);
+    }
     double below = polygrad_polygamma_size(x - floor(x), n);
     double above = polygrad_polygamma_size(ceil(x) - x, n);
     return (even ? above - below : above + below) - polygrad_polygamma_size(1.0 - x, n);

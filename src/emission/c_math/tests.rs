@@ -84,7 +84,7 @@ fn leaves_power(x: f64, y: f64) -> bool {
 /// Whether one of the powers that `polygamma` computes at a positive argument is left to the library.
 fn leaves_polygamma_size(x: f64, n: f64) -> bool {
     let lower = (n / 2.0).floor();
-    leaves_power(x, lower) || leaves_power(x, n + 1.0 - lower) || leaves_power(x / (x + 1.0), n + 1.0)
+    leaves_power(x, lower) || leaves_power(x, n - lower) || leaves_power(x / (x + 1.0), n + 1.0)
 }
 
 fn leaves_polygamma(x: f64, order: f64) -> bool {
