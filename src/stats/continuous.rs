@@ -50,9 +50,10 @@ pub fn half_normal<T: BaseTensor, const D: usize, E: Float>(
 /// `lgamma((df + 1) / 2) - lgamma(df / 2) - ln(df pi) / 2 - ln scale - (df + 1) / 2 ln(1 + z^2 / df)`, for all real
 /// `x`.
 ///
-/// Logarithms of gamma functions cancel: the absolute error grows with `df ln df`. Tails are finite up to the largest
-/// float: the square of a distance does not overflow. A distance that is above the largest float in units of the scale
-/// counts as infinite.
+/// For many degrees of freedom the logarithms of gamma functions cancel before they are computed: the error is that of
+/// rounding the arguments, and that of the derivative in `df` is some roundings of `z^2 / df`. Tails are finite up to
+/// the largest float: the square of a distance does not overflow. A distance that is above the largest float in units
+/// of the scale counts as infinite.
 ///
 /// ```
 /// use polygrad::{stats::{cauchy, student_t}, tensor};
@@ -199,7 +200,8 @@ pub fn exponential<T: BaseTensor, const D: usize, E: Float>(
 /// Gamma distribution with a rate, the inverse of the scale of SciPy:
 /// `shape ln rate - lgamma(shape) + (shape - 1) ln x - rate x`, for `x >= 0`.
 ///
-/// At 0 it is `inf` for a shape below 1, `ln rate` for 1, and `-inf` above.
+/// At 0 it is `inf` for a shape below 1, `ln rate` for 1, and `-inf` above. From a shape of 10 on, the large summands
+/// cancel before they are computed: the error is that of rounding the arguments.
 ///
 /// ```
 /// use polygrad::{stats::{exponential, gamma}, tensor};
@@ -216,7 +218,7 @@ pub fn gamma<T: BaseTensor, const D: usize, E: Float>(
 }
 
 /// Inverse gamma distribution, of a number whose inverse has the distribution [`gamma`]:
-/// `shape ln scale - lgamma(shape) - (shape + 1) ln x - scale / x`, for `x > 0`.
+/// `shape ln scale - lgamma(shape) - (shape + 1) ln x - scale / x`, for `x > 0`. Large summands cancel as in [`gamma`].
 ///
 /// ```
 /// use polygrad::{stats::inv_gamma, tensor};
@@ -233,7 +235,8 @@ pub fn inv_gamma<T: BaseTensor, const D: usize, E: Float>(
 
 /// Beta distribution: `(a - 1) ln x + (b - 1) ln(1 - x) + lgamma(a + b) - lgamma(a) - lgamma(b)`, for `0 <= x <= 1`.
 ///
-/// At 0 it is `inf` for `a` below 1, finite for 1, and `-inf` above; likewise at 1 for `b`.
+/// At 0 it is `inf` for `a` below 1, finite for 1, and `-inf` above; likewise at 1 for `b`. Large summands cancel as in
+/// [`gamma`], if both parameters are 10 or more; the logarithms of gamma functions do so for all parameters.
 ///
 /// ```
 /// use polygrad::{stats::beta, tensor};

@@ -6,6 +6,7 @@
 use std::f64::consts::{LN_2, PI, TAU};
 
 use super::loose::{Loose, positive};
+use super::stirling;
 use crate::base::BaseTensor;
 use crate::dtype::{DType, Float};
 use crate::ops::{Binary, Unary};
@@ -101,7 +102,7 @@ pub(super) fn student_t<T: BaseTensor, E: Float>(
     let ([df, scale], wrong) = positive([df, scale]);
     let halves = df.scale(0.5);
     let more = halves.shift(0.5);
-    let norm = more.lgamma() - halves.lgamma() - df.ln().scale(0.5) - scale.ln();
+    let norm = stirling::half_step(&halves).shift(-0.5 * LN_2) - scale.ln();
     let norm = wrong.impossible(&norm.shift(summands.number(-0.5 * ln_pi())));
     let (z, far) = near(x, location, &scale);
     far.impossible(&(norm - more * log1p_square(&(z * df.map(Unary::Sqrt).recip()))))
@@ -203,14 +204,38 @@ pub(super) fn exponential<T: BaseTensor, E: Float>(x: &Value<T, E>, rate: &Value
     outside.impossible(&(wrong.impossible(&rate.ln()) - x * rate))
 }
 
+/// The norm of the densities of a gamma distribution: `a ln rate - lgamma(a)` for a small shape `a`.
+///
+/// For a large one, outcomes are counted in units in which they are about 1 near the mode, so that all summands of the
+/// density are small there: with `r = rate x / m`, where `m` is the shape, it is `(a - 1) ln r - m (r - 1)` and this
+/// norm, `(a + power) ln m - m - lgamma(a) - power ln rate` with `power` -1, or 1 for the inverse distribution. The
+/// density does not depend on `m`, which is a constant for derivatives: theirs do not cancel either.
+#[track_caller]
+fn gamma_norm<T: BaseTensor, E: Float>(
+    [a, rate]: [&Value<T, E>; 2],
+    is_small: &Loose<T, bool>,
+    power: f64,
+) -> Value<T, E> {
+    let (log, log_rate) = (a.ln(), rate.ln());
+    // The value with `m = a`, and what is 0 and has the derivatives in `a` that are to be added since `m` is constant.
+    let large = log.scale(power + 0.5) - log_rate.scale(power) - stirling::rest_of_large(a).shift(ln_root_tau());
+    let missing = a.shift(power) * (log.stop_gradient() - &log) - (a.stop_gradient() - a);
+    is_small.select(&(a * log_rate - a.lgamma()), &(large + missing))
+}
+
 #[track_caller]
 pub(super) fn gamma<T: BaseTensor, E: Float>(x: &Value<T, E>, shape: &Value<T, E>, rate: &Value<T, E>) -> Value<T, E> {
     let ([shape, rate], wrong) = positive([shape, rate]);
-    let norm = wrong.impossible(&(&shape * rate.ln() - shape.lgamma()));
+    let (zero, one) = (Loose::number(0.0), Loose::number(1.0));
+    let (is_small, m) = (stirling::is_small(&shape), shape.stop_gradient());
+    let norm = wrong.impossible(&gamma_norm([&shape, &rate], &is_small, -1.0));
     let (x, outside) = Support::NotNegative.of(x);
-    outside.impossible(&(shape.shift(-1.0).times(&x.ln()) - x * rate + norm))
+    let r = x * is_small.select(&one, &(&rate / &m));
+    let linear = (&r - is_small.select(&zero, &one)) * is_small.select(&rate, &m);
+    outside.impossible(&(shape.shift(-1.0).times(&r.ln()) - linear + norm))
 }
 
+/// As [`gamma`], with `r = scale / (m x)` for a large shape.
 #[track_caller]
 pub(super) fn inv_gamma<T: BaseTensor, E: Float>(
     x: &Value<T, E>,
@@ -218,23 +243,52 @@ pub(super) fn inv_gamma<T: BaseTensor, E: Float>(
     scale: &Value<T, E>,
 ) -> Value<T, E> {
     let ([shape, scale], wrong) = positive([shape, scale]);
-    let norm = wrong.impossible(&(&shape * scale.ln() - shape.lgamma()));
+    let (zero, one) = (Loose::number(0.0), Loose::number(1.0));
+    let (is_small, m) = (stirling::is_small(&shape), shape.stop_gradient());
+    let norm = wrong.impossible(&gamma_norm([&shape, &scale], &is_small, 1.0));
     let (x, outside) = Support::Positive.of(x);
     // A quotient that overflows belongs to a density of 0, as at the border of the support.
     let quotient = scale / &x;
     let far = quotient.eq(&Loose::number(f64::INFINITY));
-    let (x, quotient) = (far.select(&Loose::number(1.0), &x), far.select(&Loose::number(1.0), &quotient));
-    (outside | far).impossible(&(norm - shape.shift(1.0) * x.ln() - quotient))
+    let (x, quotient) = (far.select(&one, &x), far.select(&one, &quotient));
+    let more = shape.shift(1.0);
+    let r = quotient * is_small.select(&one, &m.recip());
+    let log = is_small.select(&more.neg(), &more) * is_small.select(&x, &r).ln();
+    let linear = (&r - is_small.select(&zero, &one)) * is_small.select(&one, &m);
+    (outside | far).impossible(&(norm + log - linear))
 }
 
+/// The norm of a beta distribution, `s = a + b`: for small parameters the logarithm of the inverse of the beta function, and for large ones what is to be added to this for
+/// outcomes that are divided by `a / s` and `b / s`, constants for derivatives as in [`gamma_norm`].
+#[track_caller]
+fn beta_norm<T: BaseTensor, E: Float>([a, b, sum]: [&Value<T, E>; 3], is_small: &Loose<T, bool>) -> Value<T, E> {
+    let most = Loose::constant(<E as num_traits::Float>::max_value());
+    let ratio = |a: &Value<T, E>, b: &Value<T, E>| (a / b).with(Binary::Min, &most);
+    // The logarithms of `s / a` and `s / b`.
+    let (g, h) = (ratio(b, a).map(Unary::Log1p), ratio(a, b).map(Unary::Log1p));
+    let missing = a.shift(-1.0) * (&g - g.stop_gradient()) + b.shift(-1.0) * (&h - h.stop_gradient());
+    let ends = is_small.select(&(a * &g + b * &h), &(missing + &g + &h));
+    let rest = stirling::rest(sum) - stirling::rest(a) - stirling::rest(b);
+    ends + (sum.ln() - g - h).scale(0.5) + rest.shift(-ln_root_tau())
+}
+
+/// For large parameters, with `r = x s / a` and `y = (1 - x) s / b - 1 = (1 - x) a / b - x`, it is
+/// `(a - 1) ln r + (b - 1) ln(1 + y) - a (r - 1) - b y` and a norm: all is small near the mode. What is linear has
+/// the sum 0, but makes the formula insensitive to the rounding of `r` and `y`.
 #[track_caller]
 pub(super) fn beta<T: BaseTensor, E: Float>(x: &Value<T, E>, a: &Value<T, E>, b: &Value<T, E>) -> Value<T, E> {
     let ([a, b], wrong) = positive([a, b]);
-    let norm = wrong.impossible(&((&a + &b).lgamma() - a.lgamma() - b.lgamma()));
+    let (zero, one) = (Loose::number(0.0), Loose::number(1.0));
+    let (sum, is_small) = (&a + &b, stirling::is_small(&a) | stirling::is_small(&b));
+    let norm = wrong.impossible(&beta_norm([&a, &b, &sum], &is_small));
+    let [near_a, near_b, near_sum] = [&a, &b, &sum].map(Loose::stop_gradient);
     let (x, outside) = Support::Unit.of(x);
-    let (left, right) = (x.ln(), x.neg().map(Unary::Log1p));
-    // With both parameters 1 no product has the outcome left, but a NaN stays a NaN.
-    outside.impossible(&(a.shift(-1.0).times(&left) + b.shift(-1.0).times(&right) + (norm + x.scale(0.0))))
+    let r = &x * is_small.select(&one, &(near_sum / &near_a));
+    let y = x.neg().shift(1.0) * is_small.select(&zero, &(&near_a / &near_b)) - &x;
+    // For small parameters a product with 0, since a NaN stays a NaN where both are 1.
+    let linear = r.shift(-1.0) * is_small.select(&zero, &near_a) + &y * is_small.select(&zero, &near_b);
+    let (left, right) = (a.shift(-1.0).times(&r.ln()), b.shift(-1.0).times(&y.map(Unary::Log1p)));
+    outside.impossible(&(left + right - linear + norm))
 }
 
 #[track_caller]
@@ -311,8 +365,8 @@ pub(super) fn neg_binomial_2_log<T: BaseTensor, E: Float>(
     let ([size], wrong) = positive([dispersion]);
     // The logarithm of the odds of the mean against the dispersion.
     let odds = log_mean - size.ln();
-    let norm = wrong.impossible(&size.lgamma().neg());
-    let kernel = (&y + &size).lgamma() + norm - y.times(&odds.neg().softplus()) - size * odds.softplus();
+    let norm = wrong.impossible(&stirling::rising(&size, &y));
+    let kernel = norm + y.times(&(size.ln() - odds.neg().softplus())) - size * odds.softplus();
     outside.impossible(&match summands {
         Summands::Kernel => kernel,
         Summands::Whole => kernel - log_factorial(&y),

@@ -10,7 +10,7 @@ use std::ops::{Add, BitOr, Div, Mul, Sub};
 use crate::array::Array;
 use crate::base::BaseTensor;
 use crate::dtype::{Elem, Float};
-use crate::ops::{Binary, Compare, Discrete, Unary};
+use crate::ops::{Binary, Compare, Discrete, FloatStep, Unary};
 use crate::shape::Shape;
 use crate::tensor::{Operand, Tensor, broadcast_shape, stretch};
 
@@ -146,6 +146,12 @@ impl<T: BaseTensor, E: Float> Loose<T, E> {
     #[track_caller]
     pub(super) fn shift(&self, c: f64) -> Self {
         if c == 0.0 { self.clone() } else { self.with(Binary::Add, &Loose::number(c)) }
+    }
+
+    /// The same value, a constant for derivatives.
+    #[track_caller]
+    pub(super) fn stop_gradient(&self) -> Self {
+        Loose::new(T::discrete(&Discrete::FloatStep(FloatStep::StopGradient), &[&self.raw]))
     }
 
     #[track_caller]

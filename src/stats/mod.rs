@@ -58,6 +58,7 @@ mod formulas;
 pub mod kernel;
 mod loose;
 mod regression;
+mod stirling;
 pub mod unconstrain;
 mod vectors;
 

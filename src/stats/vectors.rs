@@ -75,6 +75,8 @@ where
 /// the last. One number for `alpha` stands for all elements. That the sum of `x` is 1 is taken for granted.
 ///
 /// Where an element is 0, the limit is taken along it; if some make it `inf` and others `-inf`, the result is `-inf`.
+/// With the sum `s` of `alpha`, the absolute error is some roundings of `s ln s`; it cannot be less than roundings of
+/// `s`, since that of `x` changes the density by as much.
 ///
 /// ```
 /// use polygrad::{stats::dirichlet, tensor};

@@ -24,6 +24,7 @@ mod complex_determinants;
 mod constrained;
 mod custom;
 mod degenerate;
+mod densities;
 mod determinants;
 mod draws;
 mod enclosure;
