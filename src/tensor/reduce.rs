@@ -243,7 +243,8 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     }
 
     /// The Euclidean norm: the root of the sum of all squares, without intermediate overflow. The derivative is
-    /// `x / |x|`, by convention 0 if all elements are 0.
+    /// `x / |x|`, by convention 0 if all elements are 0. With an infinite element the norm is infinite, and its
+    /// derivative 0 by convention, where [`hypot`](Tensor::hypot) has the limits 1 and -1. NaN gives NaN.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -260,7 +261,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
         let unit = (top.gt(E::ZERO) & top.lt(E::infinity())).select(&top, E::ONE);
         let x: Self = Tensor::from_raw(arithmetic::div_op::<T, E>(self.raw(), &repeated(&unit, self.raw().shape())));
         let sum = x.dot(&x);
-        sum.gt(E::ZERO).select(sum.sqrt(), sum.stop_gradient()) * unit
+        sum.eq(E::ZERO).select(E::ZERO, sum.sqrt()) * unit
     }
 
     /// The distances of all elements from the mean of their line along `axis`.

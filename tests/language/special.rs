@@ -112,6 +112,20 @@ fn hypot_is_smooth_where_squares_are_not() {
 }
 
 #[test]
+fn norms_keep_nan_and_are_infinite_at_infinity() {
+    let at = |x: [f64; 3]| {
+        let (value, g) = polygrad::direct::value_and_grad(|x: &Tensor<_, 1>| x.norm(), &tensor(x));
+        (value.item(), g.to_vec())
+    };
+    assert_eq!(at([0.0, 0.0, 0.0]), (0.0, vec![0.0; 3]));
+    let (value, slope) = at([1.0, f64::NAN, 2.0]);
+    assert!(value.is_nan() && slope.iter().all(|d| d.is_nan()), "{slope:?}");
+    for x in [[1.0, f64::INFINITY, 2.0], [f64::NEG_INFINITY, 0.0, 1e300], [f64::INFINITY; 3]] {
+        assert_eq!(at(x), (f64::INFINITY, vec![0.0; 3]));
+    }
+}
+
+#[test]
 fn copysign_has_derivatives_by_convention() {
     let at = |x: f64, y: f64| {
         let (value, g) = polygrad::direct::value_and_grad(
