@@ -15,7 +15,8 @@
 //!
 //! Limits. In a recorded program, a contraction with a sum and with more than 256 products (4096, if a factor was
 //! computed by a quotient, a logarithm or another function with poles) is guarded only against NaN in whole rows that a
-//! selection hides, and only if these were computed by such a function. Convolutions of that size are not guarded. For
+//! selection hides, and only if these were computed by such a function. Convolutions of that size are not guarded.
+//! Forward mode has no guards behind `div_no_nan` of zeros: the quotients of derivatives would guard all that follows. For
 //! second derivatives, values and first derivatives must be finite: at `atan (ln 0)` the inner derivative is infinite,
 //! and the cotangent that the outer derivative sends there is known to be absent in one order of differentiation, and
 //! computed as zero in another.

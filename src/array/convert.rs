@@ -145,7 +145,7 @@ macro_rules! nested {
         impl<$($generics)*> From<$Data> for Array {
             #[track_caller]
             fn from(data: $Data) -> Array {
-                data.into_array()
+                Nested::into_array(data)
             }
         }
     )* };
@@ -185,7 +185,7 @@ impl<const D: usize, E: Elem> Nested<D, E> for Array {
 /// The elements of an iterator as an array of rank 1.
 impl<E: Elem> FromIterator<E> for Array {
     fn from_iter<I: IntoIterator<Item = E>>(elements: I) -> Array {
-        elements.into_iter().collect::<Vec<E>>().into_array()
+        Nested::into_array(elements.into_iter().collect::<Vec<E>>())
     }
 }
 

@@ -258,8 +258,9 @@ pub(super) fn inv_gamma<T: BaseTensor, E: Float>(
     (outside | far).impossible(&(norm + log - linear))
 }
 
-/// The norm of a beta distribution, `s = a + b`: for small parameters the logarithm of the inverse of the beta function, and for large ones what is to be added to this for
-/// outcomes that are divided by `a / s` and `b / s`, constants for derivatives as in [`gamma_norm`].
+/// The norm of a beta distribution, with `s = a + b`: for small parameters the logarithm of the inverse of the beta
+/// function, and for large ones what is to be added to this for outcomes that are divided by `a / s` and `b / s`,
+/// constants for derivatives as in [`gamma_norm`].
 #[track_caller]
 fn beta_norm<T: BaseTensor, E: Float>([a, b, sum]: [&Value<T, E>; 3], is_small: &Loose<T, bool>) -> Value<T, E> {
     let most = Loose::constant(<E as num_traits::Float>::max_value());

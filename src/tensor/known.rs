@@ -115,7 +115,7 @@ macro_rules! from_data {
         impl<$($generics)*> From<$Data> for Tensor<Array, $rank, E> {
             #[track_caller]
             fn from(data: $Data) -> Self {
-                Tensor::from_raw(data.into_array())
+                Tensor::from_raw(Nested::into_array(data))
             }
         }
     )* };

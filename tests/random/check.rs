@@ -208,8 +208,9 @@ pub(crate) fn judged(
             if !case.recipe.tame && differ(a, &b, bound, beyond).is_some() {
                 let seen = infinities::seen_in(|| (reference_of(pipeline.question).run)(case));
                 let discarded = seen.undefined && case.recipe.any(|step| matches!(step, Step::Loop(_)));
+                let order = pipeline.question.order();
                 let lost = seen.returned || seen.tiny || discarded || !has_value(case);
-                let derived = pipeline.question.order() > 0 && lost;
+                let derived = (order > 0 && lost) || (order > 1 && seen.kink);
                 if seen.integer || seen.divided || (seen.multiplied && seen.decided) || derived {
                     return None;
                 }

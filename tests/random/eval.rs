@@ -8,7 +8,7 @@ use polygrad::ops::{Binary, Call, Compare, Contract, Discrete, FloatStep, IntBin
 use polygrad::shape::{Shape, size, strides};
 use polygrad::{Array, BaseTensor, DType, Shapes, Tensor};
 
-use crate::infinities;
+use crate::infinities::{self, Row};
 use crate::points::numbers;
 use crate::recipe::{Bound, Loop, Recipe, Step};
 use crate::rounding::{rounded, rounded_last};
@@ -223,6 +223,7 @@ impl<T: BaseTensor> Pool<T> {
                 let a = self.bent(a, unary_domain(*op));
                 let t = a.t.unary(*op);
                 infinities::note_values(&[&a.t], &t);
+                infinities::note_row(Row::Unary(*op), &a.t, &t);
                 (rounded_last(t), around(samples(a.within).map(|x| op.apply(x))))
             }
             Step::Binary(op, a, b) => self.binary(*op, *a, *b),
@@ -319,7 +320,7 @@ impl<T: BaseTensor> Pool<T> {
         let pairs = samples(a.within).flat_map(|x| samples(b.within).map(move |y| (x, y)));
         let t = a.t.binary(op, &b.t);
         infinities::note_values(&[&a.t, &b.t], &t);
-        infinities::note_divisor(op, &b.t);
+        infinities::note_row(Row::Binary(op), &b.t, &t);
         (t, around(pairs.map(|(x, y)| op.apply(x, y))))
     }
 

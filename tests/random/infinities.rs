@@ -9,14 +9,23 @@
 //! finite again after an infinity, as `1 / (1 / x)` at 0, is whatever the guards of both operations say; a program that
 //! knows it to be `x` has another one. So is that of a number whose reciprocal is out of range, or so large that its
 //! multiples do not cancel, as of `x / x` at 1e-310, and that of a NaN which a loop discards. The rule of replicated
-//! divisors takes an infinite one for the factor 0.
+//! divisors takes an infinite one for the factor 0, and forward mode has no guards behind a guarded quotient of zeros.
+//! Second derivatives of squares of roots and of absolute values at 0 are smooth if the program is recorded, and 0 by
+//! running.
 
 use std::cell::Cell;
 
-use polygrad::ops::{Binary, Contract, Discrete, View};
+use polygrad::ops::{Binary, Contract, Discrete, Unary, View};
 use polygrad::{Array, BaseTensor, DType};
 
 use crate::pipelines::floats;
+
+/// A row of either table.
+#[derive(Clone, Copy)]
+pub(crate) enum Row {
+    Unary(Unary),
+    Binary(Binary),
+}
 
 /// What was seen of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,6 +44,8 @@ pub(crate) struct Seen {
     pub(crate) tiny: bool,
     /// The divisor of a guarded quotient was infinite.
     pub(crate) divided: bool,
+    /// A root, length or absolute value was 0.
+    pub(crate) kink: bool,
 }
 
 thread_local! {
@@ -94,9 +105,20 @@ pub(crate) fn note_values<T: BaseTensor>(operands: &[&T], result: &T) {
     });
 }
 
-/// Looks at the divisor of a guarded quotient.
-pub(crate) fn note_divisor<T: BaseTensor>(op: Binary, divisor: &T) {
-    seen(|all| (op == Binary::DivNoNan && any(divisor, |y| y.is_infinite())).then(|| all.divided = true));
+/// Looks at operands and the result of rows that rules or guards know.
+pub(crate) fn note_row<T: BaseTensor>(op: Row, x: &T, result: &T) {
+    let is_zero = |x: &f64| *x == 0.0;
+    seen(|all| {
+        match op {
+            Row::Unary(Unary::Abs | Unary::Sqrt) | Row::Binary(Binary::Hypot) => all.kink |= any(result, is_zero),
+            Row::Binary(Binary::DivNoNan) => {
+                all.divided |= any(x, |y| y.is_infinite());
+                all.returned |= any(x, is_zero);
+            }
+            Row::Unary(_) | Row::Binary(_) => {}
+        }
+        Some(())
+    });
 }
 
 /// What a run does.
@@ -129,7 +151,7 @@ fn integers_of_infinities_and_ways_back_from_them_are_seen() {
     let noted = |x: &Array| {
         seen_in(|| {
             note_decision(&Discrete::ToInt, x);
-            note_values(&[x], &x.unary(polygrad::ops::Unary::Recip));
+            note_values(&[x], &x.unary(Unary::Recip));
             Vec::new()
         })
     };
@@ -143,7 +165,7 @@ fn what_is_out_of_range_or_undefined_is_seen() {
         let [x, y] = [x, y].map(Array::scalar);
         seen_in(|| {
             note_values(&[&x, &y], &x.binary(op, &y));
-            note_divisor(op, &y);
+            note_row(Row::Binary(op), &y, &x.binary(op, &y));
             Vec::new()
         })
     };
@@ -153,4 +175,6 @@ fn what_is_out_of_range_or_undefined_is_seen() {
     assert_eq!(noted(Binary::Div, 0.0, 0.0), Seen { undefined: true, ..none });
     assert_eq!(noted(Binary::Mul, 0.0, f64::NAN), none);
     assert_eq!(noted(Binary::DivNoNan, 1.0, f64::INFINITY), Seen { returned: true, divided: true, ..none });
+    assert_eq!(noted(Binary::DivNoNan, 0.0, 0.0), Seen { returned: true, ..none });
+    assert_eq!(noted(Binary::Hypot, 0.0, 0.0), Seen { kink: true, ..none });
 }
