@@ -120,7 +120,7 @@ fn from_nearest(x: f64) -> f64 {
     x - libm::round(x)
 }
 
-/// The logarithm of the absolute value of the gamma function. Between [`LAST_ZEROS`] and -2, where it has its zeros, it
+/// The logarithm of the absolute value of the gamma function. Between `LAST_ZEROS` and -2, where it has its zeros, it
 /// is `lgamma(1 + d) - ln |d (d - 1) .. (d - n)|` for `x = d - n` with the nearest integer `-n`: the factors are exact,
 /// and both terms are small near a zero. The reflection of `libm` cancels there. Infinite at the poles.
 pub fn lgamma(x: f64) -> f64 {
