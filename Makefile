@@ -1,5 +1,5 @@
 # `make check` is what CI runs after the README's test command.
-.PHONY: test check book wasm release fuzz faer nalgebra-sparse files adapters firmware web web-check pjrt xla xla-sharded xla-speed check-all miri tsan bless pictures doc bench laws anchors gradbench side-by-side perf size browser
+.PHONY: test check book wasm release fuzz faer nalgebra-sparse files adapters firmware web web-check pjrt xla xla-sharded xla-speed check-all miri tsan asan bless pictures doc bench laws anchors gradbench side-by-side perf size browser
 
 # All features but `faer`, which compiles for minutes, and `nalgebra-sparse`: `make faer` and `make nalgebra-sparse` test them.
 FEATURES = approx,argmin,nalgebra,native,ndarray,pjrt,rand,safetensors,serde
@@ -164,6 +164,18 @@ tsan:
 				--test-threads 1 backend::tests backend::memory kernels::threads kernels::contract::partition; \
 	else \
 		echo 'tsan: nothing was run, since there is no nightly toolchain with a thread sanitizer for this machine'; \
+	fi
+
+# All unit tests of the library with the bounds of every access checked. The compiler takes some ten minutes. Leaks are left out:
+# memories of runs are kept. Where there is no nightly toolchain, or no sanitizer for the machine, a sentence says so.
+ASAN_LIBRARY = $(shell rustc +nightly --print target-libdir 2> /dev/null)/librustc-nightly_rt.asan.a
+asan:
+	@if test -f '$(ASAN_LIBRARY)'; then \
+		RUSTFLAGS='-Zsanitizer=address' ASAN_OPTIONS='detect_leaks=0 allocator_may_return_null=1' \
+		CARGO_PROFILE_DEV_OPT_LEVEL=1 CARGO_PROFILE_DEV_DEBUG=0 CARGO_INCREMENTAL=0 \
+			cargo +nightly test -p polygrad --target $(TSAN_HOST) --target-dir target/asan --lib; \
+	else \
+		echo 'asan: nothing was run, since there is no nightly toolchain with an address sanitizer for this machine'; \
 	fi
 
 # Random programs in many numbers, optimized and with assertions: make fuzz N=1000000 [SEED=first] [JOBS=processes] [KIND=small]. A
