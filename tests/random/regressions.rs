@@ -291,4 +291,15 @@ regressions! {
             Step::Loop(Box::new(Loop { n: 1, reverse: false, init: vec![2], xs: vec![], body: vec![], next: vec![0], out: vec![] })),
         ],
     };
+    // Partial sums that start at +0 made elements of -0, to which nothing is added, +0.
+    elements_to_which_no_part_adds = Recipe {
+        tame: false,
+        inputs: vec![
+            Numbers { shape: vec![2, 2, 2], dtype: DType::F64, seed: 8329 },
+        ],
+        steps: vec![
+            Step::Scatter(0, vec![0], 0),
+            Step::Binary(Binary::Atan2, 0, 1),
+        ],
+    };
 }

@@ -13,6 +13,7 @@ use crate::backend::ir::step::{BufferId, LINE, RowRange, Step};
 use crate::backend::memory::{AddressTable, Block};
 use crate::backend::plan::partition::{Partition, SharedSum};
 use crate::backend::tile::machine;
+use crate::dtype::Elem;
 use crate::kernels::{elementwise, threads};
 
 /// The work queue of a partitioned step.
@@ -123,7 +124,16 @@ impl Memory {
                 // Safety: these bytes belong to this partial sum; the caller restores the entry of the table at the
                 // end.
                 unsafe { self.table.set(sum.buf, shares.sum(part, k), bytes) };
-                self.table.clear(sum.buf, 0..bytes);
+                if sum.cleared {
+                    self.table.clear(sum.buf, 0..bytes);
+                    continue;
+                }
+                // -0 is the neutral element of addition: with +0, elements of -0 to which nothing is added would be +0.
+                with_num!(sum.dtype, E => {
+                    let zero = num_traits::cast(-0.0).unwrap_or(E::ZERO);
+                    // Safety: see `memory.rs`.
+                    unsafe { self.table.write::<E>(sum.buf, 0, sum.size) }.fill(zero);
+                }, else unreachable!("masks are not added"));
             }
             self.step(shares.step, Context { span, all: &all, parts: &[] });
         }
