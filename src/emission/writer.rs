@@ -164,14 +164,15 @@ impl Writer {
         down: bool,
         f: impl FnOnce(&mut Writer, &ElementIndex),
     ) {
-        if let (Some(a), Some(b)) = (from.known(), to.known()) {
-            match b - a {
-                ..=0 => return,
-                1 => return f(self, &from),
-                _ => {}
-            }
+        let steps = from.known().zip(to.known()).map(|(from, to)| to - from);
+        if steps.is_some_and(|steps| steps <= 0) {
+            return;
         }
-        self.for_loop((from, to), down, f);
+        let counter = (steps != Some(1)).then(|| self.begin_for(&from, &to));
+        f(self, &counter.map_or_else(|| from.clone(), ElementIndex::of));
+        if let Some(counter) = counter {
+            self.end_for(counter, (from, to), down);
+        }
     }
 
     /// A loop over `from..to`, also of one step or none: its body may leave it.
@@ -181,11 +182,22 @@ impl Writer {
         down: bool,
         f: impl FnOnce(&mut Writer, &ElementIndex),
     ) {
+        let counter = self.begin_for(&from, &to);
+        f(self, &ElementIndex::of(counter));
+        self.end_for(counter, (from, to), down);
+    }
+
+    /// Begins the body of a loop over `from..to`; its counter.
+    fn begin_for(&mut self, from: &ElementIndex, to: &ElementIndex) -> VariableId {
         let counter = self.open_loop();
-        if let (Some((least, _)), Some((_, most))) = (self.reach(&from), self.reach(&to)) {
+        if let (Some((least, _)), Some((_, most))) = (self.reach(from), self.reach(to)) {
             self.function.ranges.insert(counter, (least, most - 1));
         }
-        f(self, &ElementIndex::of(counter));
+        counter
+    }
+
+    /// Ends the body of a loop, and writes the loop if something is in it.
+    fn end_for(&mut self, counter: VariableId, (from, to): (ElementIndex, ElementIndex), down: bool) {
         let body = self.close_loop();
         if !body.is_empty() {
             self.push(Stmt::For { counter, from, to, down, body });
@@ -220,6 +232,10 @@ impl Writer {
     /// Statements that run if a condition holds.
     pub(super) fn if_(&mut self, condition: Expression, f: impl FnOnce(&mut Writer)) {
         let then = self.block(f);
+        self.push_if(condition, then);
+    }
+
+    fn push_if(&mut self, condition: Expression, then: Vec<Stmt>) {
         if !then.is_empty() {
             self.push(Stmt::If(condition, then, Vec::new()));
         }
@@ -227,10 +243,16 @@ impl Writer {
 
     /// Statements that run if all conditions hold.
     pub(super) fn if_all(&mut self, mut conditions: Vec<Expression>, f: impl FnOnce(&mut Writer)) {
-        match conditions.len() {
-            0 => f(self),
-            1 => self.if_(conditions.remove(0), f),
-            _ => self.if_(Expression::All(conditions), f),
+        let condition = match conditions.len() {
+            0 => None,
+            1 => Some(conditions.remove(0)),
+            _ => Some(Expression::All(conditions)),
+        };
+        self.blocks.extend(condition.is_some().then(Vec::new));
+        f(self);
+        if let Some(condition) = condition {
+            let then = self.blocks.pop().unwrap_or_default();
+            self.push_if(condition, then);
         }
     }
 }

@@ -1,14 +1,22 @@
-//! Dispatch of kernels to the instruction set of the processor: each kernel is compiled once for each set.
+//! Dispatch of kernels to the instruction set of the processor: a kernel is compiled once for the build target, and again for
+//! each better instruction set from which it gains.
+//!
+//! | instruction set | which kernels are compiled for it |
+//! |---|---|
+//! | that of the build target | all, but for those that [`dispatch_fused`] runs; on a machine that is [lean](Machine::LEAN), with fewer forms |
+//! | AVX2 with fused multiply-add | all, unless the target has it |
+//! | AVX-512 | those that are [`Kernel::WIDE`], with the feature `avx512` all, unless the target has it |
 //!
 //! Functions that are compiled for an instruction set are called here alone, but for those that register code
 //! (`backend/register`) calls by address, which need [`Isa::has_fma`].
 //!
-//! Law: a value of [`Isa`] above the baseline exists only if the processor has the features, since
+//! Law: a value of [`Isa`] above that of the target exists only if the processor has the features, since
 //! [`Isa::supported`] alone constructs such values. So the unsafe calls of [`dispatch`] are sound.
 #![allow(unsafe_code)]
 
 use std::sync::OnceLock;
 
+use polygrad_math::Machine as _;
 pub(crate) use polygrad_math::{Fused, WithoutFma};
 
 use crate::dtype::Num;
@@ -17,10 +25,11 @@ use crate::dtype::Num;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Isa(Level);
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// From the lowest to the highest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Level {
-    /// The features of the build target: SSE2 on x86-64.
-    Baseline,
+    /// The features of the build target: by default, SSE2 on x86-64.
+    Target,
     /// AVX2 and fused multiply-add.
     #[cfg(target_arch = "x86_64")]
     Avx2,
@@ -29,9 +38,33 @@ enum Level {
     Avx512,
 }
 
+/// The machine of the build target.
+#[cfg(not(all(target_arch = "x86_64", target_feature = "avx2", target_feature = "fma")))]
+type Target = WithoutFma;
+/// The machine of the build target: no kernel is compiled for less.
+#[cfg(all(
+    all(target_arch = "x86_64", target_feature = "avx2", target_feature = "fma"),
+    not(all(
+        target_feature = "avx512f",
+        target_feature = "avx512dq",
+        target_feature = "avx512vl",
+        target_feature = "avx512bw"
+    ))
+))]
+type Target = Fused;
+/// The machine of the build target: no kernel is compiled for less.
+#[cfg(all(
+    target_arch = "x86_64",
+    target_feature = "avx512f",
+    target_feature = "avx512dq",
+    target_feature = "avx512vl",
+    target_feature = "avx512bw"
+))]
+type Target = Wide;
+
 impl Isa {
     /// The features of the build target, which every processor that runs the program has.
-    pub(crate) const BASELINE: Isa = Isa(Level::Baseline);
+    pub(crate) const BASELINE: Isa = Isa(Level::Target);
 
     /// The instruction sets of this processor, from the baseline to the best.
     pub(crate) fn supported() -> Vec<Isa> {
@@ -39,9 +72,12 @@ impl Isa {
         let mut found = vec![Isa::BASELINE];
         #[cfg(target_arch = "x86_64")]
         if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
-            found.push(Isa(Level::Avx2));
+            if !Target::FMA {
+                found.push(Isa(Level::Avx2));
+            }
             let wide = is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512dq");
-            if wide && is_x86_feature_detected!("avx512vl") && is_x86_feature_detected!("avx512bw") {
+            let whole = wide && is_x86_feature_detected!("avx512vl") && is_x86_feature_detected!("avx512bw");
+            if whole && !Target::WIDE {
                 found.push(Isa(Level::Avx512));
             }
         }
@@ -62,13 +98,18 @@ impl Isa {
 
     /// Whether the processor has AVX2 and fused multiply-add.
     pub(crate) fn has_fma(self) -> bool {
-        self != Isa::BASELINE
+        Target::FMA || self != Isa::BASELINE
+    }
+
+    /// Whether kernels have [few forms](Machine::LEAN) for this instruction set.
+    pub(crate) fn is_lean(self) -> bool {
+        self == Isa::BASELINE && Target::LEAN
     }
 
     /// The name of the instruction set.
     pub(crate) fn name(self) -> &'static str {
         match self.0 {
-            Level::Baseline => "baseline",
+            Level::Target => "baseline",
             #[cfg(target_arch = "x86_64")]
             Level::Avx2 => "avx2",
             #[cfg(target_arch = "x86_64")]
@@ -82,27 +123,33 @@ pub(crate) trait Machine: polygrad_math::Machine {
     /// Whether there are 32 vector registers, of 64 bytes, not 16.
     const WIDE: bool = false;
 
+    /// Whether a kernel has few forms, for less code at some cost of time: on x86-64 without AVX2, which processors made
+    /// before 2013 alone lack, and in WebAssembly without vectors, where two rows of a tile fill the registers of a
+    /// processor.
+    const LEAN: bool = false;
+
     /// Runs a part of a kernel as a function of its own. The compiler takes time that grows faster than the size of a
     /// function, so a kernel with many parts for different sizes compiles in a fraction of the time.
     fn apart<K: Kernel>(part: K) -> K::Output;
 }
 
 impl Machine for WithoutFma {
+    const LEAN: bool = cfg!(any(target_arch = "x86_64", all(target_arch = "wasm32", not(target_feature = "simd128"))));
+
     fn apart<K: Kernel>(part: K) -> K::Output {
-        baseline(part)
+        at::<Self, K>(part)
     }
 }
 
 /// Kernels run at this machine in functions that are compiled for it alone.
 impl Machine for Fused {
     fn apart<K: Kernel>(part: K) -> K::Output {
-        #[cfg(not(target_arch = "x86_64"))]
-        return baseline(part);
-        // SAFETY: a kernel runs here, so the processor has the features.
         #[cfg(target_arch = "x86_64")]
-        unsafe {
-            avx2(part)
+        if const { !Target::FMA } {
+            // SAFETY: a kernel runs here, so the processor has the features.
+            return unsafe { avx2(part) };
         }
+        at::<Self, K>(part)
     }
 }
 
@@ -122,59 +169,76 @@ impl Machine for Wide {
     const WIDE: bool = true;
 
     fn apart<K: Kernel>(part: K) -> K::Output {
-        // SAFETY: a kernel runs here, so the processor has the features.
-        unsafe { avx512(part) }
+        if const { !Target::WIDE } {
+            // SAFETY: a kernel runs here, so the processor has the features.
+            return unsafe { avx512(part) };
+        }
+        at::<Self, K>(part)
     }
 }
 
-/// A loop that is compiled once for each instruction set. `run` and all functions that it calls for each element must
-/// be inlined: a function that is not inlined is compiled for the baseline.
+/// A loop that is compiled for several instruction sets. `run` and all functions that it calls for each element must
+/// be inlined: a function that is not inlined is compiled for the build target.
 pub(crate) trait Kernel {
+    /// Whether it is compiled for AVX-512 without the feature `avx512`, too: it does more arithmetic than it moves data.
+    const WIDE: bool = false;
+
     type Output;
     fn run<M: Machine>(self) -> Self::Output;
 }
 
-/// Runs the version of a kernel that is compiled for an instruction set.
+/// Runs the version of a kernel that is compiled for the best instruction set up to this one.
 #[inline]
 pub(crate) fn dispatch<K: Kernel>(isa: Isa, kernel: K) -> K::Output {
-    match isa.0 {
-        Level::Baseline => baseline(kernel),
-        // SAFETY: the processor has the features, or this value of `Isa` would not exist.
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => unsafe { avx2(kernel) },
-        // SAFETY: as above.
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx512 => unsafe { avx512(kernel) },
+    match beyond_target(isa, kernel) {
+        Ok(output) => output,
+        Err(kernel) => at::<Target, K>(kernel),
     }
 }
 
-/// A function of its own, so that the frame of [`dispatch`] is not that of a kernel, too.
-#[inline(never)]
-fn baseline<K: Kernel>(kernel: K) -> K::Output {
-    kernel.run::<WithoutFma>()
-}
-
-/// [`dispatch`] for a kernel that is not compiled for the baseline, nor, unless it is `WIDE`, for AVX-512; `None`, with
-/// nothing run, on the baseline.
+/// [`dispatch`] for a kernel that is not compiled for [lean](Isa::is_lean) machines: the caller has another for them.
 #[inline]
-pub(crate) fn dispatch_fused<const WIDE: bool, K: Kernel>(isa: Isa, kernel: K) -> Option<K::Output> {
-    match isa.0 {
-        Level::Baseline => {
-            drop(kernel);
-            None
-        }
-        // SAFETY: the processor has the features, or this value of `Isa` would not exist.
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => Some(unsafe { avx2(kernel) }),
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx512 => Some(if const { WIDE } {
-            // SAFETY: as above.
-            unsafe { avx512(kernel) }
-        } else {
-            // SAFETY: as above; a processor with AVX-512 has the features of AVX2.
-            unsafe { avx2(kernel) }
-        }),
+pub(crate) fn dispatch_full<K: Kernel>(isa: Isa, kernel: K) -> K::Output {
+    match beyond_target(isa, kernel) {
+        Ok(output) => output,
+        Err(_) if const { Target::LEAN } => unreachable!("a lean machine runs another kernel"),
+        Err(kernel) => at::<Target, K>(kernel),
     }
+}
+
+/// [`dispatch`] for a kernel that is not compiled for machines without fused multiply-add; `None`, with nothing run, there.
+#[inline]
+pub(crate) fn dispatch_fused<K: Kernel>(isa: Isa, kernel: K) -> Option<K::Output> {
+    match beyond_target(isa, kernel) {
+        Ok(output) => Some(output),
+        Err(kernel) if const { Target::FMA } => Some(at::<Target, K>(kernel)),
+        Err(_) => None,
+    }
+}
+
+/// Runs the version of a kernel for an instruction set better than that of the target, or gives the kernel back.
+#[inline(always)]
+fn beyond_target<K: Kernel>(isa: Isa, kernel: K) -> Result<K::Output, K> {
+    #[cfg(target_arch = "x86_64")]
+    {
+        if const { !Target::WIDE && (K::WIDE || cfg!(feature = "avx512")) } && isa.0 == Level::Avx512 {
+            // SAFETY: the processor has the features, or this value of `Isa` would not exist.
+            return Ok(unsafe { avx512(kernel) });
+        }
+        if const { !Target::FMA } && isa.0 >= Level::Avx2 {
+            // SAFETY: as above; a processor with AVX-512 has the features of AVX2.
+            return Ok(unsafe { avx2(kernel) });
+        }
+    }
+    let _ = isa;
+    Err(kernel)
+}
+
+/// A kernel with the features of the build target, as a function of its own, so that the frame of [`dispatch`] is not that
+/// of a kernel, too.
+#[inline(never)]
+fn at<M: Machine, K: Kernel>(kernel: K) -> K::Output {
+    kernel.run::<M>()
 }
 
 #[cfg(target_arch = "x86_64")]

@@ -1,8 +1,8 @@
-//! Plain matrix products (gemm), by the crate `gemm`.
+//! Plain matrix products (gemm), by the crates `gemm-f64` and `gemm-f32`.
 //!
 //! Law: `matmul` is safe: it checks that all matrices lie within their slices before it passes pointers to the crate.
 //!
-//! Unsafe code, as this module is allowed by name to have: the crate takes raw pointers and strides, so operands that
+//! Unsafe code, as this module is allowed by name to have: the crates take raw pointers and strides, so operands that
 //! are transposed or parts of larger arrays need no copy.
 #![allow(unsafe_code)]
 
@@ -10,7 +10,9 @@ use std::hint::black_box;
 use std::ops::Range;
 use std::sync::Once;
 
-use crate::dtype::Num;
+use gemm_common::Parallelism;
+
+use crate::dtype::{DType, Num};
 use crate::kernels::loop_nest::Axis;
 
 /// A product of matrices: three loops, each of which moves two of the three arrays.
@@ -38,28 +40,14 @@ pub(crate) fn matmul<E: Num>(product: &Matmul, at: [usize; 3], a: &[E], b: &[E],
     assert!(within(out.len(), at[2], [down, right]));
     assert!(down.1 > 0 && right.1 > 0 && (down.0 as i64 * down.1 <= right.1 || right.0 as i64 * right.1 <= down.1));
     // SAFETY: all offsets that the loops reach from `at` lie in the slices, which live through the call and of which
-    // only `out` is written; the offsets in `out` are distinct. The crate multiplies both float types.
+    // only `out` is written; the offsets in `out` are distinct.
     unsafe {
-        gemm::gemm(
-            rows.len,
-            columns.len,
-            depth.len,
-            out.as_mut_ptr().add(at[2]),
-            right.1 as isize,
-            down.1 as isize,
-            true,
-            a.as_ptr().add(at[0]),
-            depth.strides[0] as isize,
-            rows.strides[0] as isize,
-            b.as_ptr().add(at[1]),
-            columns.strides[1] as isize,
-            depth.strides[1] as isize,
+        add_product(
+            [rows.len, columns.len, depth.len],
+            Strided { at: a.as_ptr().add(at[0]), by: [rows, depth].map(|axis| axis.strides[0] as isize) },
+            Strided { at: b.as_ptr().add(at[1]), by: [depth, columns].map(|axis| axis.strides[1] as isize) },
+            Strided { at: out.as_mut_ptr().add(at[2]), by: [down.1 as isize, right.1 as isize] },
             E::ONE,
-            E::ONE,
-            false,
-            false,
-            false,
-            gemm::Parallelism::None,
         );
     }
 }
@@ -99,37 +87,119 @@ pub(crate) fn subtract_within<E: Num + std::ops::Neg<Output = E>>(
         assert!(apart(&c, &part(a_at, high, wide)));
     }
     let to = x.as_mut_ptr();
+    let by_rows = [stride as isize, 1];
     // SAFETY: all positions that the loops reach lie in the slices, which live through the call. Those that are
-    // written lie in `x`, are distinct, and are none that is read. The crate multiplies both float types.
+    // written lie in `x`, are distinct, and are none that is read.
     unsafe {
         let from = a.map_or(to.cast_const(), <[E]>::as_ptr);
-        gemm::gemm(
-            rows,
-            columns,
-            depth,
-            to.add(c_at),
-            1,
-            stride as isize,
-            true,
-            from.add(a_at),
-            right as isize,
-            down as isize,
-            to.cast_const().add(b_at),
-            1,
-            stride as isize,
-            E::ONE,
+        add_product(
+            [rows, columns, depth],
+            Strided { at: from.add(a_at), by: [down as isize, right as isize] },
+            Strided { at: to.cast_const().add(b_at), by: by_rows },
+            Strided { at: to.add(c_at), by: by_rows },
             -E::ONE,
-            false,
-            false,
-            false,
-            gemm::Parallelism::None,
         );
     }
 }
 
+/// A matrix: its first element, and the distances of its rows and of its columns.
+#[derive(Clone, Copy)]
+struct Strided<P> {
+    at: P,
+    by: [isize; 2],
+}
+
+impl<P> Strided<P> {
+    fn transposed(self) -> Strided<P> {
+        let [down, right] = self.by;
+        Strided { at: self.at, by: [right, down] }
+    }
+}
+
+/// `c += factor a b`, where `c` has so many rows and columns, and `a` so many columns. The distances in `c` are positive.
+///
+/// # Safety
+/// All elements of the three matrices may be read, and those of `c` written; they are distinct, and none of another
+/// matrix. `E` is a float type.
+unsafe fn add_product<E: Num>(
+    [rows, columns, depth]: [usize; 3],
+    mut a: Strided<*const E>,
+    mut b: Strided<*const E>,
+    c: Strided<*mut E>,
+    factor: E,
+) {
+    // The kernels prefer results whose columns are contiguous: else this is the transposed product.
+    let (rows, columns, c) = match c.by[1] < c.by[0] {
+        true => {
+            (a, b) = (b.transposed(), a.transposed());
+            (columns, rows, c.transposed())
+        }
+        false => (rows, columns, c),
+    };
+    // They go forward through the columns of `a`.
+    if a.by[1] < 0 {
+        let last = depth as isize - 1;
+        a = Strided { at: a.at.wrapping_offset(last * a.by[1]), by: [a.by[0], -a.by[1]] };
+        b = Strided { at: b.at.wrapping_offset(last * b.by[0]), by: [-b.by[0], b.by[1]] };
+    }
+    // SAFETY: as the caller says; a pointer to a float type is cast to a pointer to the same type.
+    macro_rules! of_type {
+        ($multiply:expr, $Float:ty, $factor:expr) => {
+            unsafe {
+                $multiply(
+                    rows,
+                    columns,
+                    depth,
+                    c.at.cast::<$Float>(),
+                    c.by[1],
+                    c.by[0],
+                    true,
+                    a.at.cast::<$Float>(),
+                    a.by[1],
+                    a.by[0],
+                    b.at.cast::<$Float>(),
+                    b.by[1],
+                    b.by[0],
+                    1.0,
+                    $factor,
+                    false,
+                    false,
+                    false,
+                    Parallelism::None,
+                )
+            }
+        };
+    }
+    let of = factor.to_f64().unwrap_or(f64::NAN);
+    match E::DTYPE {
+        DType::F64 => of_type!(gemm_f64::gemm::f64::get_gemm_fn(), f64, of),
+        DType::F32 => of_type!(gemm_f32::gemm::f32::get_gemm_fn(), f32, of as f32),
+        DType::I64 | DType::Bool => unreachable!("only floats are multiplied here"),
+    }
+}
+
+/// Adds the product of two square matrices of `n` rows to a third one, all row by row. `E` is `f64` or `f32`.
+pub(crate) fn product_of_squares<E: Num>(n: usize, a: &[E], b: &[E], out: &mut [E]) {
+    if n < SMALL {
+        for (out, a) in out.chunks_exact_mut(n.max(1)).zip(a.chunks_exact(n.max(1))) {
+            for (a, b) in a.iter().zip(b.chunks_exact(n)) {
+                out.iter_mut().zip(b).for_each(|(out, b)| *out = out.plus(a.mul(*b)));
+            }
+        }
+        return;
+    }
+    let axis = |by: [i64; 3]| Axis::plain(n, by);
+    let down = n as i64;
+    let product = Matmul { rows: axis([down, 0, down]), columns: axis([0, 1, 1]), depth: axis([1, down, 0]) };
+    matmul(&product, [0; 3], a, b, out);
+}
+
+/// The number of rows from which on a product is worth a call of the crates.
+const SMALL: usize = 8;
+
 /// Makes the allocator of the system keep freed memory, once per process, by allocating and freeing a large block.
 ///
-/// The crate takes and gives back a block for each product. The allocator of the GNU C library returns such a block to
+/// The crates take and give back a block for each product. The allocator of the GNU C library returns such a block to
 /// the system at once, unless it has seen a larger one given back, and every page of the next one is fetched anew: that
 /// takes as long as the product. Elsewhere, nothing happens.
 pub(crate) fn keep_freed_memory() {

@@ -256,6 +256,8 @@ struct Job<'j, E, const R: usize> {
 }
 
 impl<E: Num, const R: usize> Kernel for Job<'_, E, R> {
+    const WIDE: bool = true;
+
     type Output = ();
 
     #[inline(always)]

@@ -165,6 +165,8 @@ struct Job<'j, E, const L: usize> {
 }
 
 impl<E: Num, const L: usize> Kernel for Job<'_, E, L> {
+    const WIDE: bool = true;
+
     type Output = ();
 
     #[inline(always)]

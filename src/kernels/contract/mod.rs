@@ -37,6 +37,7 @@ use crate::cost::MACHINE;
 use crate::dtype::{DType, Num};
 use crate::ops::Contract;
 use crate::shape::{Show, size};
+pub(crate) use gemm::product_of_squares;
 use gemm::{Matmul, matmul};
 use gemv::{Panels, Rows, is_gemv};
 use implicit_gemm::{Packed, Room};

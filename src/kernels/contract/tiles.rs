@@ -15,7 +15,7 @@ use super::implicit_gemm::Room;
 use super::unrolled::Unrolled;
 use crate::cost::MACHINE;
 use crate::dtype::{DType, Num};
-use crate::kernels::isa::{Isa, dispatch};
+use crate::kernels::isa::{Isa, dispatch, dispatch_full};
 use crate::kernels::loop_nest::{Axis, Nest};
 use panels::{Job, ROWS, Run, TileLoop};
 
@@ -213,7 +213,9 @@ impl Tiles {
             reaches: fresh && self.in_one_piece(),
         };
         match tiles.lanes.by[0] == 0 {
-            true if tiles.has_short_sums() => dispatch(isa, Run::<E, P, H, false, true> { tiles, out, room }),
+            true if !isa.is_lean() && tiles.has_short_sums() => {
+                dispatch_full(isa, Run::<E, P, H, false, true> { tiles, out, room })
+            }
             true => dispatch(isa, Run::<E, P, H, false, false> { tiles, out, room }),
             false => dispatch(isa, Run::<E, P, H, true, false> { tiles, out, room }),
         }

@@ -200,12 +200,7 @@ struct Code<'r, E, const K: usize, const P: usize, const LEFT: bool, const RIGHT
 
 impl<E: Num, const K: usize, const P: usize, const LEFT: bool, const RIGHT: bool> Code<'_, E, K, P, LEFT, RIGHT> {
     fn call(self, isa: Isa) {
-        // Eight numbers of eight bytes are a vector of AVX-512; all others fit in one of AVX2.
-        let done = if const { P * size_of::<E>() > 32 } {
-            dispatch_fused::<true, _>(isa, self)
-        } else {
-            dispatch_fused::<false, _>(isa, self)
-        };
+        let done = dispatch_fused(isa, self);
         debug_assert!(done.is_some(), "plans run where multiply-add is fused");
     }
 }
@@ -213,6 +208,9 @@ impl<E: Num, const K: usize, const P: usize, const LEFT: bool, const RIGHT: bool
 impl<E: Num, const K: usize, const P: usize, const LEFT: bool, const RIGHT: bool> Kernel
     for Code<'_, E, K, P, LEFT, RIGHT>
 {
+    // Eight numbers of eight bytes are a vector of AVX-512; all others fit in one of AVX2.
+    const WIDE: bool = P * size_of::<E>() > 32;
+
     type Output = ();
 
     #[inline(always)]

@@ -262,6 +262,7 @@ struct SineCosine<'a, E> {
 }
 
 impl<E: Real> Kernel for SineCosine<'_, E> {
+    const WIDE: bool = true;
     /// Whether all angles are small.
     type Output = bool;
     #[inline(always)]

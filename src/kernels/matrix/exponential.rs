@@ -8,8 +8,7 @@
 //! the matrix exponential" (2009); the derivative follows "Computing the Frechet derivative of the matrix exponential"
 //! (2009) by the same authors.
 
-use nalgebra::DMatrix;
-
+use super::dense::{Factors, Square};
 use super::{Real, abs, exponent, nan, scaled};
 
 /// The degrees of Padé approximants, each with the norm up to which it and its derivative are exact to rounding.
@@ -18,21 +17,25 @@ const SINGLE: &[(usize, f64)] = &[(3, 3.0e-1), (5, 1.4), (7, 3.2)];
 
 /// A matrix, and its tangent, if a derivative is computed.
 struct Pair<E: Real> {
-    x: DMatrix<E>,
-    dx: Option<DMatrix<E>>,
+    x: Square<E>,
+    dx: Option<Square<E>>,
 }
 
 impl<E: Real> Pair<E> {
-    fn map(&self, f: impl Fn(&DMatrix<E>) -> DMatrix<E>) -> Self {
+    fn map(&self, f: impl Fn(&Square<E>) -> Square<E>) -> Self {
         Pair { x: f(&self.x), dx: self.dx.as_ref().map(f) }
     }
 
     fn times(&self, other: &Self) -> Self {
-        let dx = self.dx.as_ref().zip(other.dx.as_ref()).map(|(dx, dy)| dx * &other.x + &self.x * dy);
-        Pair { x: &self.x * &other.x, dx }
+        let dx = self
+            .dx
+            .as_ref()
+            .zip(other.dx.as_ref())
+            .map(|(dx, dy)| dx.times(&other.x).zip(&self.x.times(dy), |a, b| a + b));
+        Pair { x: self.x.times(&other.x), dx }
     }
 
-    fn combined(&self, other: &Self, f: impl Fn(&DMatrix<E>, &DMatrix<E>) -> DMatrix<E>) -> Self {
+    fn combined(&self, other: &Self, f: impl Fn(&Square<E>, &Square<E>) -> Square<E>) -> Self {
         Pair { x: f(&self.x, &other.x), dx: self.dx.as_ref().zip(other.dx.as_ref()).map(|(a, b)| f(a, b)) }
     }
 
@@ -42,15 +45,15 @@ impl<E: Real> Pair<E> {
     }
 
     fn plus_diagonal(mut self, c: E) -> Self {
-        (0..self.x.nrows()).for_each(|i| self.x[(i, i)] += c);
+        (0..self.x.rows()).for_each(|i| self.x[[i, i]] += c);
         self
     }
 }
 
 /// The base-2 logarithm of the 1-norm, the largest column sum of absolute values.
-fn log_norm<E: Real>(x: &DMatrix<E>) -> f64 {
-    let column = |j: usize| x.column(j).iter().map(|x| abs(*x).as_f64()).sum::<f64>();
-    (0..x.ncols()).map(column).fold(0.0, f64::max).log2()
+fn log_norm<E: Real>(x: &Square<E>) -> f64 {
+    let column = |j: usize| (0..x.rows()).map(|i| abs(x[[i, j]]).as_f64()).sum::<f64>();
+    (0..x.rows()).map(column).fold(0.0, f64::max).log2()
 }
 
 /// The exponential of the matrix of elements `at(i, j)`, or its derivative in the direction `e`; all elements are
@@ -59,21 +62,21 @@ pub(crate) fn exponential<E: Real>(n: usize, at: &dyn Fn(usize, usize) -> E, e: 
     out.fill(E::ZERO);
     let connected = |i: usize, j: usize| at(i, j) != E::ZERO || e.is_some_and(|e| e[i * n + j] != E::ZERO);
     for part in parts(n, &connected) {
-        let of = |f: &dyn Fn(usize, usize) -> E| DMatrix::from_fn(part.len(), part.len(), |i, j| f(part[i], part[j]));
+        let of = |f: &dyn Fn(usize, usize) -> E| Square::from_fn(part.len(), |i, j| f(part[i], part[j]));
         let x = of(at);
         let found = match e {
             None if part.len() == 1 => x.map(num_traits::Float::exp),
             None => squared(Pair { x, dx: None }).x,
             Some(e) => {
                 let dx = of(&|i, j| e[i * n + j]);
-                let size = exponent(dx.iter().copied());
+                let size = exponent(dx.elements().iter().copied());
                 let unit = dx.map(|x| scaled(x, -size));
                 let moved = squared(Pair { x, dx: Some(unit) }).dx.unwrap_or(dx);
                 moved.map(|x| scaled(x, size))
             }
         };
         for (k, i) in part.iter().enumerate() {
-            part.iter().enumerate().for_each(|(l, j)| out[i * n + j] = found[(k, l)]);
+            part.iter().enumerate().for_each(|(l, j)| out[i * n + j] = found[[k, l]]);
         }
     }
 }
@@ -103,16 +106,16 @@ fn parts(n: usize, connected: &dyn Fn(usize, usize) -> bool) -> Vec<Vec<usize>> 
 
 /// The exponential of a matrix and its derivative, by scaling and squaring.
 fn squared<E: Real>(a: Pair<E>) -> Pair<E> {
-    let n = a.x.nrows();
+    let n = a.x.rows();
     let digits = -<E as num_traits::Float>::epsilon().as_f64().log2();
     let table = if digits > 30.0 { DOUBLE } else { SINGLE };
     // The matrix is scaled to a norm of at most 1, so that no power overflows.
-    let size = exponent(a.x.iter().copied()) + (n as f64).log2().ceil() as i64 + 1;
+    let size = exponent(a.x.elements().iter().copied()) + (n as f64).log2().ceil() as i64 + 1;
     let b = Pair { x: a.x.map(|x| scaled(x, -size)), dx: a.dx.as_ref().map(|dx| dx.map(|x| scaled(x, -size))) };
     let two = b.times(&b);
     let four = two.times(&two);
     let six = four.times(&two);
-    let mean = |x: &DMatrix<E>, power: f64| log_norm(x) / power + size as f64;
+    let mean = |x: &Square<E>, power: f64| log_norm(x) / power + size as f64;
     let plain = mean(&four.x, 4.0).max(mean(&six.x, 6.0));
     let powers = [&two, &four, &six];
     let (last, largest) = table[table.len() - 1];
@@ -123,10 +126,10 @@ fn squared<E: Real>(a: Pair<E>) -> Pair<E> {
     }
     let mut log = plain;
     if log > largest.log2() {
-        let eight = mean(&(&four.x * &four.x), 8.0);
+        let eight = mean(&four.x.times(&four.x), 8.0);
         log = log.min(eight.max(mean(&six.x, 6.0)));
         if last == 13 {
-            log = log.min(eight.max(mean(&(&four.x * &six.x), 10.0)));
+            log = log.min(eight.max(mean(&four.x.times(&six.x), 10.0)));
         }
     }
     // `log` is `-inf` for matrices of which a small power is 0.
@@ -137,12 +140,12 @@ fn squared<E: Real>(a: Pair<E>) -> Pair<E> {
         let next = x.times(&x);
         let is_nan = |x: &E| num_traits::Float::is_nan(*x);
         let equal = |(a, b): (&E, &E)| a == b || (is_nan(a) && is_nan(b));
-        let is_still = |a: &DMatrix<E>, b: &DMatrix<E>| a.iter().zip(b).all(equal);
+        let is_still = |a: &Square<E>, b: &Square<E>| a.elements().iter().zip(b.elements()).all(equal);
         let stays = is_still(&x.x, &next.x) && x.dx.as_ref().zip(next.dx.as_ref()).is_none_or(|(a, b)| is_still(a, b));
         x = next;
         // Each squaring doubles the relative error: after as many squarings as the mantissa has bits, a result is
         // determined only if it has left the range, as 0 or infinity.
-        let undecided = |x: &DMatrix<E>| x.iter().any(|x| num_traits::Float::is_finite(*x) && *x != E::ZERO);
+        let undecided = |x: &Square<E>| x.elements().iter().any(|x| num_traits::Float::is_finite(*x) && *x != E::ZERO);
         let open = undecided(&x.x) || x.dx.as_ref().is_some_and(undecided);
         if open && done as f64 >= digits {
             return x.map(|x| x.map(|_| nan()));
@@ -156,13 +159,13 @@ fn squared<E: Real>(a: Pair<E>) -> Pair<E> {
 
 /// The number of further squarings that the backward error of the Padé approximant of this degree needs at `2^size b`,
 /// estimated by a power of the matrix of absolute values.
-fn further<E: Real>(b: &DMatrix<E>, size: i64, degree: usize, digits: f64) -> i64 {
-    let n = b.nrows();
+fn further<E: Real>(b: &Square<E>, size: i64, degree: usize, digits: f64) -> i64 {
+    let n = b.rows();
     let mut sums = vec![1.0; n];
     let norm = log_norm(b);
     let mut log = 0.0;
     for _ in 0..2 * degree + 1 {
-        sums = (0..n).map(|j| (0..n).map(|i| sums[i] * abs(b[(i, j)]).as_f64()).sum()).collect();
+        sums = (0..n).map(|j| (0..n).map(|i| sums[i] * abs(b[[i, j]]).as_f64()).sum()).collect();
         // The sums are divided by the largest one in each step, so that they neither overflow nor vanish.
         let most = sums.iter().fold(0.0f64, |most, x| most.max(*x));
         if most == 0.0 {
@@ -194,7 +197,7 @@ fn rational<E: Real>(b: &Pair<E>, powers: [&Pair<E>; 3], size: i64, degree: usiz
         let terms = powers.iter().zip(1..).filter(|(_, k)| from + 2 * k <= degree);
         terms.fold(zero(), |sum, (power, k)| {
             let c = E::of_f64(c[from + 2 * k]);
-            sum.combined(power, |sum, power| sum + power * c)
+            sum.combined(power, |sum, power| sum.zip(power, |sum, x| sum + x * c))
         })
     };
     // The polynomial in even powers whose coefficients are every second one from `c[odd]` on.
@@ -203,13 +206,12 @@ fn rational<E: Real>(b: &Pair<E>, powers: [&Pair<E>; 3], size: i64, degree: usiz
         if degree <= 7 {
             return low;
         }
-        low.combined(&six.times(&sum(6 + odd)), |a, b| a + b)
+        low.combined(&six.times(&sum(6 + odd)), |a, b| a.zip(b, |a, b| a + b))
     };
     let (u, v) = (b.times(&half(1)), half(0));
-    let (above, below) = (v.combined(&u, |v, u| v + u), v.combined(&u, |v, u| v - u));
-    let lu = below.x.lu();
-    let solved = |right: &DMatrix<E>| lu.solve(right).unwrap_or_else(|| right.map(|_| nan()));
-    let x = solved(&above.x);
-    let dx = above.dx.zip(below.dx).map(|(above, below)| solved(&(above - below * &x)));
+    let (above, below) = (v.combined(&u, |v, u| v.zip(u, |v, u| v + u)), v.combined(&u, |v, u| v.zip(u, |v, u| v - u)));
+    let lu = Factors::of(&below.x);
+    let x = lu.solve(&above.x);
+    let dx = above.dx.zip(below.dx).map(|(above, below)| lu.solve(&above.zip(&below.times(&x), |a, b| a - b)));
     Pair { x, dx }
 }

@@ -7,6 +7,7 @@
 
 pub(crate) mod batch;
 mod blocks;
+mod dense;
 mod exponential;
 mod guarded;
 mod least_squares;
@@ -16,7 +17,7 @@ mod rows;
 mod small;
 mod spectral;
 
-use nalgebra::RealField;
+use num_traits::NumAssign;
 
 use crate::dtype::{DType, Float};
 use blocks::TriangleView;
@@ -25,8 +26,8 @@ pub(crate) use least_squares::{lstsq, lstsq_factor, null_projection};
 pub(crate) use minors::{minors, pivots};
 use rows::AlignedRows;
 
-/// A float type of this crate, of nalgebra, and, where the feature is on, of faer.
-pub(crate) trait Real: Float + RealField + spectral::Large {}
+/// A float type of this crate, and, where the feature is on, of faer.
+pub(crate) trait Real: Float + num_traits::Float + NumAssign + spectral::Large {}
 
 impl Real for f64 {}
 impl Real for f32 {}

@@ -13,7 +13,7 @@ mod reflections;
 
 use super::batch::{MatrixOperands, MatrixResults};
 use super::{Real, abs, nan, product, scaled_product};
-use crate::kernels::isa::{Isa, Kernel, Machine, dispatch};
+use crate::kernels::isa::{Isa, Kernel, Machine, dispatch, dispatch_full};
 use crate::ops::Matrix;
 use lanes::{LaneNumbers, Live, are_finite, fill_unless, is_regular};
 
@@ -94,12 +94,17 @@ pub(crate) fn run<E: Real>(
 ) -> bool {
     let Some(op) = Small::of(op, sizes) else { return false };
     // A few matrices take less time one by one than with idle lanes. One by one they take little stack, too.
-    let together = if count % LANES > 2 { count } else { count - count % LANES };
+    let isa = Isa::detect();
+    let together = match count % LANES {
+        _ if isa.is_lean() => 0,
+        3.. => count,
+        left => count - left,
+    };
     if together > 0 {
-        dispatch(Isa::detect(), Batch::<E, LANES> { op, sizes, count, range: [0, together], operands, results });
+        dispatch_full(isa, Batch::<E, LANES> { op, sizes, count, range: [0, together], operands, results });
     }
     if together < count {
-        dispatch(Isa::detect(), Batch::<E, 1> { op, sizes, count, range: [together, count], operands, results });
+        dispatch(isa, Batch::<E, 1> { op, sizes, count, range: [together, count], operands, results });
     }
     true
 }

@@ -15,9 +15,11 @@ use crate::dtype::Num;
 use crate::kernels::contract::implicit_gemm::Room;
 use crate::kernels::isa::{Kernel, Machine, transposed, unrolled};
 
-/// The largest number of rows of a tile. WebAssembly without vectors computes lane by lane: two rows fill the registers of a processor, and
-/// the code of higher tiles, which would be a twentieth of a module, is left out.
-pub(super) const ROWS: usize = if cfg!(all(target_arch = "wasm32", not(target_feature = "simd128"))) { 2 } else { 6 };
+/// The largest number of rows of a tile.
+pub(super) const ROWS: usize = 6;
+
+/// The same on a machine where kernels are [lean](Machine::LEAN).
+const LEAN_ROWS: usize = 2;
 
 /// The longest sum that whole tiles compute by code of its own.
 const SHORT_SUM: usize = 4;
@@ -85,6 +87,9 @@ impl<E> Job<'_, E> {
 impl<E: Num, const P: usize, const H: usize, const BOTH: bool, const SHORT: bool> Kernel
     for Run<'_, E, P, H, BOTH, SHORT>
 {
+    // Short sums take less time than to read their operands and to write them.
+    const WIDE: bool = !SHORT;
+
     type Output = ();
 
     #[inline(always)]
@@ -164,14 +169,17 @@ impl<E: Num, const P: usize, const H: usize, const BOTH: bool, const SHORT: bool
             while row < rows.len {
                 // Blocks of rows are as equal as possible.
                 let left = rows.len - row;
-                let count = left.div_ceil(left.div_ceil(ROWS));
+                let count = left.div_ceil(left.div_ceil(if M::LEAN { LEAN_ROWS } else { ROWS }));
                 let at = [at[0] + rows.by[0] * row as i64, at[1], at[2] + rows.by[2] * row as i64];
                 match count {
                     1 => M::apart(RowBlock::<_, P, H, BOTH, SHORT, 1> { run: self, at, panel, lent }),
+                    _ if M::LEAN => {
+                        M::apart(RowBlock::<_, P, H, BOTH, SHORT, LEAN_ROWS> { run: self, at, panel, lent })
+                    }
                     2 => M::apart(RowBlock::<_, P, H, BOTH, SHORT, 2> { run: self, at, panel, lent }),
-                    3 if ROWS > 2 => M::apart(RowBlock::<_, P, H, BOTH, SHORT, 3> { run: self, at, panel, lent }),
-                    4 if ROWS > 2 => M::apart(RowBlock::<_, P, H, BOTH, SHORT, 4> { run: self, at, panel, lent }),
-                    5 if ROWS > 2 => M::apart(RowBlock::<_, P, H, BOTH, SHORT, 5> { run: self, at, panel, lent }),
+                    3 => M::apart(RowBlock::<_, P, H, BOTH, SHORT, 3> { run: self, at, panel, lent }),
+                    4 => M::apart(RowBlock::<_, P, H, BOTH, SHORT, 4> { run: self, at, panel, lent }),
+                    5 => M::apart(RowBlock::<_, P, H, BOTH, SHORT, 5> { run: self, at, panel, lent }),
                     _ => M::apart(RowBlock::<_, P, H, BOTH, SHORT, ROWS> { run: self, at, panel, lent }),
                 }
                 row += count;

@@ -1,7 +1,7 @@
 //! Tests of linear algebra in lanes: against the kernels for any size, and a matrix alone against the same in a batch.
 
 use crate::dtype::DType;
-use crate::kernels::isa::{Isa, dispatch};
+use crate::kernels::isa::{Isa, dispatch, dispatch_full};
 use crate::kernels::matrix::batch::{self, MatrixOperands, MatrixResults};
 use crate::kernels::matrix::small::MOST;
 use crate::kernels::matrix::{self, Real};
@@ -198,10 +198,12 @@ fn same_everywhere<E: Real>() {
             let floats_out = out.iter_mut().map(|x| &mut x[..]).collect();
             let mut results = MatrixResults { floats: floats_out, integers: &mut integers };
             let (op, operands) = (super::Small::of(op, [n, n]).expect("there is a kernel"), &operands);
-            dispatch(
-                isa,
-                super::Batch::<E, 8> { op, sizes: [n, n], count, range: [0, count], operands, results: &mut results },
-            );
+            let (sizes, range, results_of) = ([n, n], [0, count], &mut results);
+            if isa.is_lean() {
+                dispatch(isa, super::Batch::<E, 1> { op, sizes, count, range, operands, results: results_of });
+            } else {
+                dispatch_full(isa, super::Batch::<E, 8> { op, sizes, count, range, operands, results: results_of });
+            }
             drop(results);
             let bits = |x: &Vec<E>| x.iter().map(|x| x.as_f64().to_bits()).collect::<Vec<_>>();
             (out.iter().map(bits).collect::<Vec<_>>(), integers)
