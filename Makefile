@@ -3,7 +3,7 @@
 
 # All features but `faer`, which compiles for minutes, and `nalgebra-sparse`: `make faer` and `make nalgebra-sparse` test them.
 FEATURES = approx,argmin,nalgebra,native,ndarray,pjrt,rand,safetensors,serde
-PACKAGES = -p polygrad -p polygrad-derive -p polygrad-math
+PACKAGES = -p polygrad -p polygrad-higher -p polygrad-derive -p polygrad-math
 
 test:
 	cargo test
@@ -11,7 +11,7 @@ test:
 # What uses one core comes first: the last command uses all.
 check:
 	cargo fmt --all --check
-	cargo check -p polygrad --lib --no-default-features
+	cargo check -p polygrad -p polygrad-higher --lib --no-default-features
 	RUSTDOCFLAGS="-D warnings" cargo doc $(PACKAGES) --no-deps --features $(FEATURES)
 	cargo clippy -p polygrad-math --all-targets -- -D warnings
 	cargo clippy --workspace --exclude polygrad-files --exclude polygrad-solvers --all-targets --features $(FEATURES) -- -D warnings
@@ -21,8 +21,8 @@ WASM = wasm32-unknown-unknown
 wasm:
 	@if test -d "$$(rustc --print sysroot)/lib/rustlib/$(WASM)"; then \
 		cargo check -p polygrad-math --target $(WASM) && \
-		cargo check -p polygrad --lib --target $(WASM) && \
-		cargo check -p polygrad --lib --target $(WASM) --no-default-features; \
+		cargo check -p polygrad -p polygrad-higher --lib --target $(WASM) && \
+		cargo check -p polygrad -p polygrad-higher --lib --target $(WASM) --no-default-features; \
 	else \
 		echo 'wasm: nothing was checked, since the toolchain has no target $(WASM); rustup target add $(WASM)'; \
 	fi
@@ -202,7 +202,7 @@ pictures:
 	cp $(patsubst %,target/pictures/%.svg,$(SLOW_PICTURES)) docs/pictures/
 
 doc:
-	cargo doc -p polygrad --no-deps --features $(FEATURES) --open
+	cargo doc -p polygrad -p polygrad-higher --no-deps --features $(FEATURES) --open
 
 bench:
 	cargo bench --bench questions --bench gallery

@@ -15,19 +15,17 @@ use crate::source::Site;
 /// An array that is zero but at some indices.
 ///
 /// ```
-/// use polygrad::higher::{Expr, Int, Language, Prod, Real, Vector, fun2};
-/// use polygrad::{higher, tensor};
-/// /// A read, whose cotangent is scattered until the gradient is an array.
-/// fn element<C: Language>() -> Expr<C, Prod<Vector, Int>, Real> {
-///     fun2(|x, i| x.at().gather(i.at()))
-/// }
-/// let (slope, _) = higher::grad(element(), &(tensor([1.0, 2.0, 3.0]), tensor(1)));
+/// use polygrad::{direct, tensor};
+/// // A read, whose cotangent is scattered until the gradient is an array.
+/// let slope = direct::grad(|x| x.at([1]), &tensor([1.0, 2.0, 3.0]));
 /// assert_eq!(slope, tensor([0.0, 1.0, 0.0]));
 /// ```
 #[derive(Clone)]
 pub struct Scattered<T> {
-    pub(super) shape: Shape,
-    pub(super) dtype: DType,
+    /// The shape of the array.
+    pub shape: Shape,
+    /// Its element type.
+    pub dtype: DType,
     updates: Vec<ScatteredRows<T>>,
     /// The number of values in all updates.
     values: usize,
@@ -35,34 +33,36 @@ pub struct Scattered<T> {
 
 /// The operands of a scatter-add: indices along the outermost axes, and the rows that are added there.
 #[derive(Clone)]
-pub(super) struct ScatteredRows<T> {
-    pub(super) ix: SmallVec<[T; 2]>,
-    pub(super) rows: T,
+pub struct ScatteredRows<T> {
+    /// The indices, one array for each axis.
+    pub ix: SmallVec<[T; 2]>,
+    /// What is added there.
+    pub rows: T,
     /// The operation of which this is the derivative.
-    pub(super) site: Site,
+    pub site: Site,
 }
 
 impl<T: BaseTensor> Scattered<T> {
     /// Of a read whose derivative runs now.
-    pub(super) fn new(shape: Shape, dtype: DType, ix: SmallVec<[T; 2]>, rows: T) -> Self {
+    pub fn new(shape: Shape, dtype: DType, ix: SmallVec<[T; 2]>, rows: T) -> Self {
         let site = T::attribute(Site::UNKNOWN);
         T::attribute(site);
         Scattered::of(shape, dtype, vec![ScatteredRows { ix, rows, site }])
     }
 
     /// From the operands of several scatter-adds.
-    pub(super) fn of(shape: Shape, dtype: DType, updates: Vec<ScatteredRows<T>>) -> Self {
+    pub fn of(shape: Shape, dtype: DType, updates: Vec<ScatteredRows<T>>) -> Self {
         let values = updates.iter().map(|update| size(update.rows.shape())).sum();
         Scattered { shape, dtype, updates, values }
     }
 
     /// The operands, in order.
-    pub(super) fn updates(&self) -> &[ScatteredRows<T>] {
+    pub fn updates(&self) -> &[ScatteredRows<T>] {
         &self.updates
     }
 
     /// The same indices with other rows; `f` is linear, and keeps the shape.
-    pub(super) fn each(&self, f: impl Fn(&T) -> T) -> Self {
+    pub fn each(&self, f: impl Fn(&T) -> T) -> Self {
         let changed = |update: &ScatteredRows<T>| ScatteredRows {
             ix: update.ix.clone(),
             rows: f(&update.rows),
@@ -72,7 +72,7 @@ impl<T: BaseTensor> Scattered<T> {
     }
 
     /// The sum of two vectors of one shape; as an array, if the list would have as many values as the array.
-    pub(super) fn plus(mut self, other: Scattered<T>) -> Result<Self, T> {
+    pub fn plus(mut self, other: Scattered<T>) -> Result<Self, T> {
         if self.values + other.values >= size(&self.shape) {
             return Err(other.onto(self.dense()));
         }
@@ -82,7 +82,7 @@ impl<T: BaseTensor> Scattered<T> {
     }
 
     /// The sum with an array, in place if nobody else has it.
-    pub(super) fn onto(self, base: T) -> T {
+    pub fn onto(self, base: T) -> T {
         let add = |base: T, update: ScatteredRows<T>| {
             attributed::<T, T>(update.site, || base.scatter_add(&update.ix, &update.rows))
         };
@@ -90,14 +90,16 @@ impl<T: BaseTensor> Scattered<T> {
     }
 
     /// The array.
-    pub(super) fn dense(self) -> T {
+    pub fn dense(self) -> T {
         let base = T::zeros(&self.shape, self.dtype);
         self.onto(base)
     }
 }
 
 /// The cotangent of an array.
-pub(crate) enum ArrayCotangent<T> {
+///
+/// Closed: whoever adds cotangents has to know each form.
+pub enum ArrayCotangent<T> {
     /// As an array.
     Dense(T),
     /// Of an array that is only read at indices.
@@ -106,7 +108,7 @@ pub(crate) enum ArrayCotangent<T> {
 
 impl<T: BaseTensor> ArrayCotangent<T> {
     /// The cotangent as an array.
-    pub(super) fn dense(self) -> T {
+    pub fn dense(self) -> T {
         match self {
             ArrayCotangent::Dense(ct) => ct,
             ArrayCotangent::Scattered(ct) => ct.dense(),

@@ -6,6 +6,8 @@
 //! Further pages lie beside the source, in the package: `ARCHITECTURE.md`, the map; `CONTRIBUTING.md`; `CHANGELOG.md`;
 //! `SECURITY.md`; `docs/versions.md`, on breaking changes and the minimum toolchain.
 //!
+//! Programs with functions as values are a crate beside this one, `polygrad-higher`, whose documentation has their page.
+//!
 //! [`tasks`] says what to use for what, [`fast`] what is recorded when.
 
 // Where a page has links, the lines before it say where these lead within this documentation: of two definitions of a
@@ -122,19 +124,6 @@ pub mod solver {}
 #[doc = ""]
 #[doc = include_str!("../docs/guide/authors.md")]
 pub mod authors {}
-
-#[doc = "[roll]: crate::higher::roll"]
-#[doc = "[primitive]: crate::higher::Primitive"]
-#[doc = "[monoidal]: crate::higher::Monoidal"]
-#[doc = "[differential]: crate::higher::Differential"]
-#[doc = "[reduce]: crate::higher::reduce()"]
-#[doc = "[count]: crate::inspect::count()"]
-#[doc = "[next: loops]: crate::guide::loops"]
-#[doc = "[next: one program, many readings]: crate::guide::readings"]
-#[doc = "[next: what derivatives use]: crate::guide::authors"]
-#[doc = ""]
-#[doc = include_str!("../docs/higher_order.md")]
-pub mod higher_order {}
 
 #[doc = "[next: programs as source code]: crate::guide::source"]
 #[doc = "[next: one program for all sizes]: crate::guide::sizes"]

@@ -5,7 +5,7 @@
 //! [questions]: crate::guide
 //! [names]: crate::guide::names
 //! [verbs]: crate::guide::verbs
-//! [higher order]: crate::guide::higher_order
+//! [higher order]: crate::guide
 //! [verified]: crate::guide::verified
 //! [fast]: crate::guide::fast
 //! [source]: crate::guide::source
@@ -48,7 +48,6 @@ pub mod export;
 #[cfg(any(doc, doctest))]
 pub mod guide;
 mod hash;
-pub mod higher;
 mod kernels;
 pub mod linalg;
 pub mod nn;
@@ -109,6 +108,72 @@ pub mod internals {
         crate::ad::gradient_in_stacks(program)
     }
 }
+
+// For polygrad-higher, of the same version: not public, may change. What that crate needs of the inside of this one stands here, and
+// nowhere else, since it extends this one: its cotangents are scattered and its pullbacks linear maps, its terms are long chains, and
+// its mistakes are at lines of the user.
+#[doc(hidden)]
+pub mod seam {
+    use std::fmt::Display;
+    use std::panic::Location;
+
+    use crate::ad::LinearMap;
+    use crate::base::BaseTensor;
+    use crate::interpreters::adval::{Fault, Sweep};
+    use crate::interpreters::{ADVal, tower};
+    use crate::program::{Constant, Op, Program, Term};
+    use crate::source;
+
+    pub use crate::interpreters::scattered::{ArrayCotangent, Scattered, ScatteredRows};
+    pub use crate::release::release;
+
+    pub const UNBOUNDED: &str = tower::UNBOUNDED;
+
+    #[track_caller]
+    #[cold]
+    pub fn mistake(message: &str) -> ! {
+        source::mistake(message)
+    }
+
+    pub fn written() -> Option<&'static Location<'static>> {
+        source::written()
+    }
+
+    pub fn written_at<R>(at: &'static Location<'static>, f: impl FnOnce() -> R) -> R {
+        source::written_at(at, f)
+    }
+
+    #[track_caller]
+    pub fn linear_map<'a, A, B, F: Display>(f: impl Fn(&A) -> Result<B, F> + 'a) -> LinearMap<'a, A, B> {
+        LinearMap::new(f)
+    }
+
+    #[track_caller]
+    pub fn pull_scattered<T: BaseTensor>(
+        sweep: &Sweep<T>,
+        results: &[ADVal<T>],
+        cotangents: Vec<T>,
+    ) -> Vec<Option<ArrayCotangent<T>>> {
+        sweep.pull_scattered(results, cotangents)
+    }
+
+    pub fn gradient_program(recorded: &Program, count: usize) -> Result<Program, Fault> {
+        crate::ad::gradient_program(recorded, count)
+    }
+
+    pub fn variables_like<T: BaseTensor>(values: &[T]) -> Vec<Term> {
+        Term::variables_like(values)
+    }
+
+    pub fn is_zero(constant: &Constant) -> bool {
+        constant.is_zero()
+    }
+
+    pub fn words<R>(op: &Op<R>) -> String {
+        op.words()
+    }
+}
+
 #[cfg(feature = "native")]
 pub use ad::NativeFunction;
 pub use ad::{

@@ -9,8 +9,6 @@
 use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::mem::ManuallyDrop;
-use std::ops::Deref;
-use std::rc::Rc;
 
 /// The largest number of nested releases: a few kilobytes of stack, even without optimization.
 const DEEPEST: u32 = 16;
@@ -35,7 +33,7 @@ impl Drop for Leave {
 }
 
 /// Drops a value whose parts may be dropped by nested releases: now, or, at the largest depth, later.
-pub(crate) fn release<X: 'static>(x: X) {
+pub fn release<X: 'static>(x: X) {
     let depth = DEPTH.get();
     if depth == DEEPEST {
         LATER.with(|later| later.borrow_mut().push(Box::new(x)));
@@ -51,46 +49,6 @@ pub(crate) fn release<X: 'static>(x: X) {
             later.pop().or_else(|| std::mem::take(&mut *later).pop())
         }) {
             drop(next);
-        }
-    }
-}
-
-/// A counted reference to a value that may hold references to others; the last reference releases the value.
-pub(crate) struct Shared<X: ?Sized + 'static>(
-    /// `None` only after [`drop`](Drop::drop) has taken the reference.
-    Option<Rc<X>>,
-);
-
-impl<X: 'static> Shared<X> {
-    pub(crate) fn new(x: X) -> Self {
-        Shared::of(Rc::new(x))
-    }
-}
-
-impl<X: ?Sized + 'static> Shared<X> {
-    pub(crate) fn of(x: Rc<X>) -> Self {
-        Shared(Some(x))
-    }
-}
-
-impl<X: ?Sized> Clone for Shared<X> {
-    fn clone(&self) -> Self {
-        Shared(self.0.clone())
-    }
-}
-
-impl<X: ?Sized> Deref for Shared<X> {
-    type Target = X;
-
-    fn deref(&self) -> &X {
-        self.0.as_deref().expect("a value that is not dropped")
-    }
-}
-
-impl<X: ?Sized> Drop for Shared<X> {
-    fn drop(&mut self) {
-        if let Some(last) = self.0.take().filter(|x| Rc::strong_count(x) == 1) {
-            release(last);
         }
     }
 }

@@ -117,12 +117,33 @@ pub(crate) fn place_of(caller: &'static Location<'static>) -> Place {
     Place { at: place.at.or_else(written).or_else(|| outside(caller).then_some(caller)), ..place }
 }
 
-/// Whether a place is in the user's source, and neither in this crate nor in the standard library.
+/// Whether a place is in the user's source, and neither in the library nor in the standard library.
 fn outside(at: &Location<'_>) -> bool {
-    let root = file!().strip_suffix("src/source.rs").unwrap_or_default();
+    !is_library(at) && !at.file().starts_with("/rustc/")
+}
+
+/// Whether a place is in the sources of this library: of this crate, or of a crate beside it that extends it. An operation there
+/// is part of a larger one.
+pub(crate) fn is_library(at: &Location<'_>) -> bool {
+    in_library(file!().strip_suffix("src/source.rs").unwrap_or_default(), at.file())
+}
+
+/// The crates beside this one whose operations are parts of larger ones: folders of the repository, and packages with this
+/// name after that of this crate.
+const BESIDE: [&str; 1] = ["higher"];
+
+/// Whether a file is in the sources of the library, whose crate has this folder, which ends in `/` or is empty.
+fn in_library(root: &str, file: &str) -> bool {
     // All modules are reached through `src/`.
-    let own = at.file().strip_prefix(root).is_some_and(|file| file.starts_with("src/"));
-    !own && !at.file().starts_with("/rustc/")
+    let in_sources = |file: &str| file.starts_with("src/");
+    let in_folder = |name: &str| file.strip_prefix(root)?.strip_prefix(name)?.strip_prefix('/');
+    // A package lies in the folder `polygrad-0.1.0` or `polygrad`; so does one beside it.
+    let in_package = |name: &str| {
+        let (above, version) = root.rsplit_once("polygrad")?;
+        file.strip_prefix(above)?.strip_prefix("polygrad-")?.strip_prefix(name)?.strip_prefix(version)
+    };
+    let beside = |name: &&str| [in_folder(name), in_package(name)].into_iter().flatten().any(in_sources);
+    file.strip_prefix(root).is_some_and(in_sources) || BESIDE.iter().any(beside)
 }
 
 thread_local! {
@@ -158,5 +179,30 @@ pub(crate) fn mistake(message: &str) -> ! {
     match WRITTEN.get().or(PLACE.get().at) {
         Some(at) => panic!("{message} (called at {at})"),
         None => panic!("{message}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::in_library;
+
+    #[test]
+    fn lines_of_the_library_are_known_wherever_it_lies() {
+        let roots = [
+            ("", "higher/"),
+            ("/home/me/polygrad/", "/home/me/polygrad/higher/"),
+            ("/registry/polygrad-0.1.0/", "/registry/polygrad-higher-0.1.0/"),
+            ("vendor/polygrad/", "vendor/polygrad-higher/"),
+        ];
+        for (root, beside) in roots {
+            for file in [format!("{root}src/tensor/mod.rs"), format!("{beside}src/expr.rs")] {
+                assert!(in_library(root, &file), "{root}: {file}");
+            }
+            for file in ["examples/tour.rs", "tests/higher/laws.rs", "higher/tests/laws.rs", "math/src/lib.rs"] {
+                assert!(!in_library(root, &format!("{root}{file}")), "{root}: {file}");
+            }
+        }
+        assert!(!in_library("/registry/polygrad-0.1.0/", "src/main.rs"));
+        assert!(!in_library("/registry/polygrad-0.1.0/", "/registry/polygrad-higher-0.2.0/src/lib.rs"));
     }
 }

@@ -583,7 +583,7 @@ impl<T: BaseTensor> Sweep<T> {
     /// The cotangents of the inputs that [`pull`](Sweep::pull) gives, `None` for those that are zero. An input that is
     /// read at indices alone gets one that is zero elsewhere.
     #[track_caller]
-    pub(super) fn pull_scattered(&self, results: &[ADVal<T>], cotangents: Vec<T>) -> Vec<Option<ArrayCotangent<T>>> {
+    pub(crate) fn pull_scattered(&self, results: &[ADVal<T>], cotangents: Vec<T>) -> Vec<Option<ArrayCotangent<T>>> {
         let found = self.pull_some(results, cotangents, true).unwrap_or_else(|fault| panic!("{fault}"));
         let kept = |ct| match ct {
             Cotangent::Scattered(ct) => ArrayCotangent::Scattered(ct),

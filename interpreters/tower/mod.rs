@@ -223,7 +223,7 @@ impl<T: BaseTensor> Tower<T> {
 }
 
 /// The message for a loop without a bound whose end is not known while a program is traced.
-pub(super) const UNBOUNDED: &str = "iterate: a step that keeps a derivative, or whose state is more than tensors and functions of one code, must be known \
+pub(crate) const UNBOUNDED: &str = "iterate: a step that keeps a derivative, or whose state is more than tensors and functions of one code, must be known \
                                     to go on or to end, but its condition is not known while a program is traced; run it with known numbers, \
                                     or take iterate_within, whose number of steps is bounded";
 

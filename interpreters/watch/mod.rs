@@ -24,7 +24,7 @@ use crate::dtype::DType;
 use crate::escape;
 use crate::ops::{Binary, Call, Contract, Discrete, IntBinary, Linear, Reduce, Unary};
 use crate::program::{Constant, Custom, Op, Term};
-use crate::source::{Place, Site, SourceLine, place_of};
+use crate::source::{Place, Site, SourceLine, is_library, place_of};
 use crate::taps::quietly;
 
 pub use bounds::{Access, Bounds, OutOfBounds, Reads};
@@ -345,14 +345,6 @@ impl<L: Default> Default for Observation<L> {
             log: L::default(),
         }
     }
-}
-
-/// Whether a place is in the sources of this library. An operation there is part of a larger one, so the place of the
-/// loop around it is reported instead.
-fn is_library(place: &Location<'_>) -> bool {
-    // This file is `src/../..` to the compiler, as its module is declared in `src/`.
-    let sources = file!().rfind("..").unwrap_or_default();
-    place.file().starts_with(&file!()[..sources])
 }
 
 impl<L> Observation<L> {

@@ -29,7 +29,7 @@ pub struct LinearMap<'a, A, B> {
 impl<'a, A, B> LinearMap<'a, A, B> {
     /// The map computed by this function; the map panics with the errors of the function.
     #[track_caller]
-    pub(super) fn new<F: Display>(f: impl Fn(&A) -> Result<B, F> + 'a) -> Self {
+    pub(crate) fn new<F: Display>(f: impl Fn(&A) -> Result<B, F> + 'a) -> Self {
         let caller = Rc::new(Cell::new(Location::caller()));
         let at = caller.clone();
         let map = move |x: &A| match f(x) {

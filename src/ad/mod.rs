@@ -26,7 +26,6 @@ pub mod direct;
 mod enclose;
 mod external;
 mod function;
-pub mod higher;
 mod implicit;
 pub mod inspect;
 mod laplacian;
@@ -54,6 +53,7 @@ pub use enclose::{enclose, enclose_with};
 pub use external::external;
 #[cfg(feature = "native")]
 pub use function::NativeFunction;
+pub(crate) use function::derivative_programs::gradient_program;
 pub use function::{
     FlatFunction, Function, FunctionOptions, Gradient, Jit, MemoryError, ReportError, RunError, SizedFunction,
     SizedModel, Sizes,

@@ -1,17 +1,17 @@
 //! Mistakes in higher-order programs.
 
-use polygrad::higher::primitive::{Compact, Constant, Logic, MatVec, Pointwise, Recorded};
-use polygrad::higher::{
-    self, Arrays, Differential, Expr, Fun, Language, Matrix, Monoid, Monoidal, Mu, Obj, Primitive, Prod, Real,
-    Signature, Sum, Unit, Var, Vector, closed, fix, fun1, fun2, if_, inl, inr, iterate, lam, let_, map, num, roll, tup,
-    unit, unroll,
-};
-use polygrad::interpreters::higher::optic::lens::{Either, Optic};
-use polygrad::interpreters::higher::optic::{Staged, Wire, Wiring, wired};
-use polygrad::interpreters::higher::{CurryClosures, Forward, Reverse, ReverseOptic, Run, Wires};
 use polygrad::ops::Unary;
 use polygrad::program::Term;
 use polygrad::{Array, DType, Tensor, tensor};
+use polygrad_higher::interpreters::optic::lens::{Either, Optic};
+use polygrad_higher::interpreters::optic::{Staged, Wire, Wiring, wired};
+use polygrad_higher::interpreters::{CurryClosures, Forward, Reverse, ReverseOptic, Run, Wires};
+use polygrad_higher::primitive::{Compact, Constant, Logic, MatVec, Pointwise, Recorded};
+use polygrad_higher::{
+    self as higher, Arrays, Differential, Expr, Fun, Language, Matrix, Monoid, Monoidal, Mu, Obj, Primitive, Prod,
+    Real, Signature, Sum, Unit, Var, Vector, closed, fix, fun1, fun2, if_, inl, inr, iterate, lam, let_, map, num,
+    roll, tup, unit, unroll,
+};
 
 use crate::log::Log;
 

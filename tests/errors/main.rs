@@ -184,6 +184,7 @@ fn every_message_of_the_sources_has_a_case() {
     let (log, mut files) = (everything(), Vec::new());
     sources(root().join("src"), &mut files);
     sources(root().join("interpreters"), &mut files);
+    sources(root().join("higher/src"), &mut files);
     let mut found = 0;
     for file in files {
         let text = fs::read_to_string(&file).expect("the file can be read");
@@ -202,6 +203,7 @@ fn every_error_prints_its_words() {
     let (mut files, mut seen) = (Vec::new(), 0);
     sources(root().join("src"), &mut files);
     sources(root().join("interpreters"), &mut files);
+    sources(root().join("higher/src"), &mut files);
     for file in files {
         let text = fs::read_to_string(&file).expect("the file can be read");
         let lines: Vec<&str> = text.lines().collect();

@@ -1,35 +1,42 @@
 //! What rustc says to mistakes that the types see.
 //!
 //! Each line of `refused/*.rs` that begins a function is a program that does not compile. `rustc` compiles the file
-//! against the library of this test, and what it says stands in `refused.txt`, under the line. Only words that the
+//! against the crates of this test, and what it says stands in `refused.txt`, under the line. Only words that the
 //! library wrote are recorded: the message, the label at the mistake and the notes; paths of types are cut off. Laws:
 //! every such program is refused, with words of the library at its line.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::SystemTime;
 
 use serde_json::Value;
 
 use crate::root::root;
 
-/// The library that this test was built with: the newest beside it.
-fn library() -> PathBuf {
+/// When the types of a library were written, which crates that need it read: its code may come later than theirs.
+fn built(library: &Path) -> SystemTime {
+    library.with_extension("rmeta").metadata().and_then(|data| data.modified()).expect("the time of a file")
+}
+
+/// The library of this name that stands beside this test: the newest, but not newer than what needs it.
+fn library(name: &str, until: Option<SystemTime>) -> PathBuf {
     let test = std::env::current_exe().expect("the path of this test");
     let folder = test.parent().expect("a folder");
     let entries = fs::read_dir(folder).expect("the folder can be read").filter_map(Result::ok);
     let libraries = entries.map(|entry| entry.path()).filter(|path| {
-        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        name.starts_with("libpolygrad-") && name.ends_with(".rlib")
+        let file = path.file_name().and_then(|file| file.to_str()).unwrap_or_default();
+        file.starts_with(&format!("lib{name}-")) && file.ends_with(".rlib")
     });
-    let built = |path: &PathBuf| path.metadata().and_then(|data| data.modified()).expect("the time of a file");
-    libraries.max_by_key(built).expect("the library stands beside its tests")
+    let older = libraries.filter(|path| until.is_none_or(|until| built(path) <= until));
+    older.max_by_key(|path| built(path)).expect("the library stands beside its tests")
 }
 
 /// What rustc says to a file of another crate: whether it compiles, and the messages.
 fn compiled(file: &Path) -> (bool, Vec<Value>) {
-    let library = library();
-    let folder = library.parent().expect("a folder");
+    let higher = library("polygrad_higher", None);
+    let core = library("polygrad", Some(built(&higher)));
+    let folder = core.parent().expect("a folder");
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let name = file.file_stem().unwrap_or_default().to_string_lossy();
     let out = std::env::temp_dir().join(format!("polygrad-refused-{}-{name}", std::process::id()));
@@ -37,7 +44,9 @@ fn compiled(file: &Path) -> (bool, Vec<Value>) {
         .args(["--edition", "2024", "--crate-type", "lib", "--emit", "metadata", "--error-format", "json", "-o"])
         .arg(&out)
         .arg("--extern")
-        .arg(format!("polygrad={}", library.display()))
+        .arg(format!("polygrad={}", core.display()))
+        .arg("--extern")
+        .arg(format!("polygrad_higher={}", higher.display()))
         .arg("-L")
         .arg(format!("dependency={}", folder.display()))
         .arg(file)

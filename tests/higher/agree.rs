@@ -1,12 +1,12 @@
 //! All instances agree: CHAD forwards and backwards, both kinds of differentiable curry, dual numbers in both
 //! directions, the staged program, and finite differences.
 
-use polygrad::higher;
-use polygrad::higher::transform::InReverse;
-use polygrad::interpreters::higher::{CurryLists, Erased, Run};
 use polygrad::program::{Term, interpret};
 use polygrad::tree::Tree;
 use polygrad::{Array, direct, tensor};
+use polygrad_higher as higher;
+use polygrad_higher::interpreters::{CurryLists, Erased, Run};
+use polygrad_higher::transform::InReverse;
 
 use super::{gallery, held};
 

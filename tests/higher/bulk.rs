@@ -1,7 +1,7 @@
 //! A program with functions becomes the program of its array form: equal text, of values and gradients.
 
-use polygrad::higher::{self, Arrays, Fun, Real, Var, fun2, lam, let_, map};
 use polygrad::{Array, BaseTensor, Function, Tensor, tensor};
+use polygrad_higher::{self as higher, Arrays, Fun, Real, Var, fun2, lam, let_, map};
 
 use super::{gallery, held};
 

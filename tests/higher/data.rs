@@ -1,12 +1,12 @@
 //! Verbs with data: the derivatives in the parameters are those of the verbs without data, and the work for cotangents
 //! of the data is left out.
 
-use polygrad::higher::{self, Arrays, Expr, Language, Matrix, Prod, Real, Vector, fun2, lam, lam2, let_, map};
 use polygrad::interpreters::Count;
 use polygrad::interpreters::count::Family;
 use polygrad::program::{Program, interpret};
 use polygrad::tree::Tree;
 use polygrad::{Array, Lift, tensor};
+use polygrad_higher::{self as higher, Arrays, Expr, Language, Matrix, Prod, Real, Vector, fun2, lam, lam2, let_, map};
 
 use super::agree::{close, moved, numbers};
 use super::gallery;

@@ -5,13 +5,13 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use polygrad::higher::{
-    self, Expr, Fun, Language, Mu, Obj, Prod, Real, Signature, Var, fun1, fun2, if_, inl, inr, iterate, lam, let_, num,
-    roll, tup, unroll,
-};
-use polygrad::interpreters::higher::{CurryLists, Erased, Reverse, Run, Syntax};
 use polygrad::program::interpret;
 use polygrad::{Array, direct, tensor};
+use polygrad_higher::interpreters::{CurryLists, Erased, Reverse, Run, Syntax};
+use polygrad_higher::{
+    self as higher, Expr, Fun, Language, Mu, Obj, Prod, Real, Signature, Var, fun1, fun2, if_, inl, inr, iterate, lam,
+    let_, num, roll, tup, unroll,
+};
 
 use crate::support::on_a_stack_of;
 

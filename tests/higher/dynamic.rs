@@ -3,10 +3,10 @@
 use std::rc::Rc;
 
 use polygrad::Array;
-use polygrad::higher::primitive::{Comparison, Constant, Pointwise, Pointwise2, Replicate, SumAll};
-use polygrad::higher::{Arrays, Ccc, Expr, Language, Real, Unit};
-use polygrad::interpreters::higher::Erased;
 use polygrad::ops::{Binary, Compare, Unary};
+use polygrad_higher::interpreters::Erased;
+use polygrad_higher::primitive::{Comparison, Constant, Pointwise, Pointwise2, Replicate, SumAll};
+use polygrad_higher::{Arrays, Ccc, Expr, Language, Real, Unit};
 
 /// A type.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -13,11 +13,11 @@
 //! block `C`, so this block is transposed in `f`, its argument of `D^|P| g` in `g`, and the other blocks stay as they
 //! are. So the outer function goes back first, then the inner one, once for each partition.
 
-use polygrad::higher::{Ground, Monoidal};
-use polygrad::interpreters::higher::optic::{Stage, Staged, Wiring};
-use polygrad::interpreters::higher::{ReverseOptic, Run, Wires};
 use polygrad::tree::Tree;
 use polygrad::{Array, BaseTensor};
+use polygrad_higher::interpreters::optic::{Stage, Staged, Wiring};
+use polygrad_higher::interpreters::{ReverseOptic, Run, Wires};
+use polygrad_higher::{Ground, Monoidal};
 
 use super::agree::{close, numbers};
 use super::optic_arrays::{Program3, Random, Three, Values, by_optic, program};

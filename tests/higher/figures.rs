@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use polygrad::higher::primitive::Logic;
-use polygrad::higher::transform::InReverse;
-use polygrad::higher::{
-    self, Expr, Fun, Language, Monoid, Prod, Real, apply, fix, fun1, fun2, fun3, if_, inl, inr, iterate, lam, let_,
-    num, tup,
-};
-use polygrad::interpreters::higher::{CurryClosures, CurryLists, Erased, Mode, Run};
 use polygrad::{Array, tensor};
+use polygrad_higher::interpreters::{CurryClosures, CurryLists, Erased, Mode, Run};
+use polygrad_higher::primitive::Logic;
+use polygrad_higher::transform::InReverse;
+use polygrad_higher::{
+    self as higher, Expr, Fun, Language, Monoid, Prod, Real, apply, fix, fun1, fun2, fun3, if_, inl, inr, iterate, lam,
+    let_, num, tup,
+};
 
 use super::agree::{close, numbers};
 use super::gallery;

@@ -1,9 +1,11 @@
 //! Filters: which elements stay, where they go, and that (co)tangents go with them.
 
-use polygrad::higher::transform::InReverse;
-use polygrad::higher::{self, Arrays, Expr, Int, Prod, Real, Vector, fun1, fun2, lam, let_, let2, map, num, tup};
-use polygrad::interpreters::higher::{CurryLists, Erased, Run};
 use polygrad::{Array, Tensor, tensor};
+use polygrad_higher::interpreters::{CurryLists, Erased, Run};
+use polygrad_higher::transform::InReverse;
+use polygrad_higher::{
+    self as higher, Arrays, Expr, Int, Prod, Real, Vector, fun1, fun2, lam, let_, let2, map, num, tup,
+};
 use quickcheck::QuickCheck;
 
 type Kept = Prod<Int, Vector>;

@@ -1,11 +1,11 @@
 //! Higher-order programs that the tests share.
 
-use polygrad::higher::{
+use polygrad::ops::{Binary, Unary};
+use polygrad::tensor;
+use polygrad_higher::{
     Arrays, Expr, Language, Matrix, Prod, Real, Vector, build, constant, fix, fold, fun1, fun2, fun3, fun4, if_, inl,
     inr, iterate, iterate_within, lam, lam2, let_, let2, map, num, tup,
 };
-use polygrad::ops::{Binary, Unary};
-use polygrad::tensor;
 
 pub(crate) type Two = Prod<Real, Real>;
 pub(crate) type Four = Prod<Prod<Prod<Real, Real>, Real>, Real>;

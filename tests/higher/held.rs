@@ -1,6 +1,6 @@
 //! Loops that hold functions: arrays of functions, functions of elements, and states with functions among their parts.
 
-use polygrad::higher::{
+use polygrad_higher::{
     Arrays, Expr, Fun, Many, Matrix, Prod, Real, Var, Vector, build, fold, fun2, fun3, if_, lam, let_, map, num, tup,
 };
 

@@ -5,13 +5,13 @@
 //! `f' . h = (h + id) . f`, dinaturality, and that a context may be changed before or within the loop. They hold for
 //! `iterate`, for the same loop by `fix`, for the unrolled loop, and for `iterate_within`; all four are equal, too.
 
-use polygrad::higher::primitive::{Comparison, Constant, Pointwise, Pointwise2};
-use polygrad::higher::transform::{InForward, InReverse};
-use polygrad::higher::{self, Arrays, Expr, Mask, Obj, Prod, Real, Stack, Sum, Unit, iterate_within};
-use polygrad::interpreters::higher::{CurryClosures, CurryLists, Erased, Lambda, Run, Syntax};
 use polygrad::ops::{Binary, Compare, Unary};
 use polygrad::program::{Term, interpret};
 use polygrad::{Array, Tensor, direct, tensor};
+use polygrad_higher::interpreters::{CurryClosures, CurryLists, Erased, Lambda, Run, Syntax};
+use polygrad_higher::primitive::{Comparison, Constant, Pointwise, Pointwise2};
+use polygrad_higher::transform::{InForward, InReverse};
+use polygrad_higher::{self as higher, Arrays, Expr, Mask, Obj, Prod, Real, Stack, Sum, Unit, iterate_within};
 
 use super::agree::{close, moved, numbers};
 use super::deep::refused;

@@ -5,14 +5,14 @@
 //! library carries the linear function of the steps so far in the state of one iteration. Law: both are equal; both are
 //! linear in the number of steps, but the recursion is as deep as there are steps.
 
-use polygrad::higher::transform::InReverse;
-use polygrad::higher::{
-    self, ArrayTarget, Arrays, Ccc, Expr, Language, Obj, Prod, Real, Sum, fun2, if_, inl, inr, iterate, iterate_within,
-    num, tup,
-};
 use polygrad::interpreters::Count;
-use polygrad::interpreters::higher::{CurryClosures, CurryLists, Erased, Mode, Reverse, Run, Syntax, tallied};
 use polygrad::{Array, Lift, Tensor, tensor};
+use polygrad_higher::interpreters::{CurryClosures, CurryLists, Erased, Mode, Reverse, Run, Syntax, tallied};
+use polygrad_higher::transform::InReverse;
+use polygrad_higher::{
+    self as higher, ArrayTarget, Arrays, Ccc, Expr, Language, Obj, Prod, Real, Sum, fun2, if_, inl, inr, iterate,
+    iterate_within, num, tup,
+};
 
 use super::agree::{close, numbers};
 use super::deep::refused;

@@ -3,15 +3,13 @@
 //! Equations hold up to what can be observed: values, and (co)tangents of numbers. Representations of (co)tangents of
 //! functions may differ.
 
-use polygrad::higher::primitive::Pointwise2;
-use polygrad::higher::transform::{InForward, InReverse};
-use polygrad::higher::{self, Arrays, Ccc, Expr, Language, Prod, Real, fun1, if_, lam, let_};
 use polygrad::interpreters::Count;
-use polygrad::interpreters::higher::{
-    Backward, CurryClosures, CurryLists, Erased, Mode, Reverse, Run, Syntax, tallied,
-};
 use polygrad::ops::Binary;
 use polygrad::{Array, Lift, Tensor, tensor};
+use polygrad_higher::interpreters::{Backward, CurryClosures, CurryLists, Erased, Mode, Reverse, Run, Syntax, tallied};
+use polygrad_higher::primitive::Pointwise2;
+use polygrad_higher::transform::{InForward, InReverse};
+use polygrad_higher::{self as higher, Arrays, Ccc, Expr, Language, Prod, Real, fun1, if_, lam, let_};
 use quickcheck::QuickCheck;
 
 use super::agree::{close, numbers};

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use polygrad::interpreters::higher::optic::lens::{
+use polygrad_higher::interpreters::optic::lens::{
     BranchPolicy, ByDeletion, Either, HiddenOptic, Optic, Policy, branch, copy, delete, join,
 };
 

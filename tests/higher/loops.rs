@@ -1,12 +1,12 @@
 //! Loops over arrays: of no elements, and whose trips choose differently.
 
-use polygrad::higher::transform::InReverse;
-use polygrad::higher::{
-    self, Arrays, Expr, Prod, Real, Vector, fix, fun2, if_, inl, inr, iterate, lam, let_, map, num,
-};
-use polygrad::interpreters::higher::{CurryLists, Erased, Run};
 use polygrad::program::interpret;
 use polygrad::{Array, Tensor, direct, tensor};
+use polygrad_higher::interpreters::{CurryLists, Erased, Run};
+use polygrad_higher::transform::InReverse;
+use polygrad_higher::{
+    self as higher, Arrays, Expr, Prod, Real, Vector, fix, fun2, if_, inl, inr, iterate, lam, let_, map, num,
+};
 
 use super::agree::{close, moved, numbers};
 use super::gallery::{captured, escaping, filtered, kept};

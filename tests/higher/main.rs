@@ -10,7 +10,7 @@ mod bulk;
 mod data;
 mod deep;
 mod dynamic;
-#[path = "../../examples/higher_order.rs"]
+#[path = "../../examples/higher_order/main.rs"]
 #[allow(dead_code, reason = "the program of the example is not run")]
 mod example;
 mod faa_di_bruno;

@@ -3,17 +3,17 @@
 //! "The Differentiable Curry", section 7, conjectures that perturbations are not confused where `vjp` returns no tangents
 //! of environments. The programs here are those that confuse perturbations elsewhere.
 
-use polygrad::higher::primitive::{Pointwise2, Recorded, Replicate, SumAll};
-use polygrad::higher::transform::InReverse;
-use polygrad::higher::{
-    self, Differential, Expr, Fun, Int, Matrix, Obj, Prod, Real, Vector, case, fix, fun1, fun2, fun3, if_, inl, inr,
-    iterate, lam, let_, map, num, tup, unit,
-};
-use polygrad::interpreters::higher::{CurryClosures, CurryLists, Erased, Reverse, Run, Syntax};
 use polygrad::ops::Binary;
 use polygrad::program::{Program, Term, interpret};
 use polygrad::tree::Tree;
 use polygrad::{Array, direct, tensor};
+use polygrad_higher::interpreters::{CurryClosures, CurryLists, Erased, Reverse, Run, Syntax};
+use polygrad_higher::primitive::{Pointwise2, Recorded, Replicate, SumAll};
+use polygrad_higher::transform::InReverse;
+use polygrad_higher::{
+    self as higher, Differential, Expr, Fun, Int, Matrix, Obj, Prod, Real, Vector, case, fix, fun1, fun2, fun3, if_,
+    inl, inr, iterate, lam, let_, map, num, tup, unit,
+};
 
 use super::agree::{agree, close, moved, numbers};
 use super::random::{Random, program, seeds};

@@ -2,15 +2,17 @@
 //! nested modes of the array language, with the definition of the nested functor, and with their recorded programs.
 
 use polygrad::backend::compile;
-use polygrad::higher::primitive::{Comparison, Constant, Gather, Pointwise, Pointwise2, SumAll};
-use polygrad::higher::{self, Ground, Int, Mask, Matrix, Monoidal, Obj, Primitive, Prod, Real, Sum, Unit, Vector};
-use polygrad::interpreters::higher::optic::{Stage, Staged, Wire, Wiring, wired};
-use polygrad::interpreters::higher::{CurryClosures, ReverseOptic, Run, Wires};
 use polygrad::ops::{Binary, Compare, Unary};
 use polygrad::passes::optimize;
 use polygrad::program::{Program, Term};
 use polygrad::tree::Tree;
 use polygrad::{Array, BaseTensor, Tensor, grad, jvp, tensor};
+use polygrad_higher::interpreters::optic::{Stage, Staged, Wire, Wiring, wired};
+use polygrad_higher::interpreters::{CurryClosures, ReverseOptic, Run, Wires};
+use polygrad_higher::primitive::{Comparison, Constant, Gather, Pointwise, Pointwise2, SumAll};
+use polygrad_higher::{
+    self as higher, Ground, Int, Mask, Matrix, Monoidal, Obj, Primitive, Prod, Real, Sum, Unit, Vector,
+};
 
 use super::agree::{close, numbers};
 use super::gallery;

@@ -13,12 +13,12 @@
 
 use std::collections::BTreeSet;
 
-use polygrad::higher::{self, Ground, Monoidal, Prod, Real};
-use polygrad::interpreters::higher::optic::{Staged, Wire, Wiring, stars};
-use polygrad::interpreters::higher::{ReverseOptic, Run, Wires};
 use polygrad::ops::{Binary, Unary};
 use polygrad::program::{Op, Program, Term};
 use polygrad::{Array, tensor};
+use polygrad_higher::interpreters::optic::{Staged, Wire, Wiring, stars};
+use polygrad_higher::interpreters::{ReverseOptic, Run, Wires};
+use polygrad_higher::{self as higher, Ground, Monoidal, Prod, Real};
 
 type R<C> = ReverseOptic<C>;
 type B = Wires<Run<Term>>;

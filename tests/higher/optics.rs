@@ -1,13 +1,13 @@
 //! Reverse mode as an optic functor, to the third order ("dP guide", sections V to VII).
 
-use polygrad::higher::transform::InReverse;
-use polygrad::higher::{self, Ground, Monoidal, Prod, Real, Sum};
-use polygrad::interpreters::higher::optic::{Stage, Staged, Wire, Wiring, act, stars, wired, woven};
-use polygrad::interpreters::higher::{Erased, ReverseOptic, Run, Syntax, Wires};
 use polygrad::ops::{Binary, Compare, Unary};
 use polygrad::program::{Program, Term, interpret};
 use polygrad::tree::Tree;
 use polygrad::{Array, DType, Tensor, tensor};
+use polygrad_higher::interpreters::optic::{Stage, Staged, Wire, Wiring, act, stars, wired, woven};
+use polygrad_higher::interpreters::{Erased, ReverseOptic, Run, Syntax, Wires};
+use polygrad_higher::transform::InReverse;
+use polygrad_higher::{self as higher, Ground, Monoidal, Prod, Real, Sum};
 
 use super::agree::{close, numbers};
 use super::gallery;

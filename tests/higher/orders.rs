@@ -1,14 +1,14 @@
 //! CHAD applied to its own results: derivatives of second and third order as programs, by every order of the modes.
 
-use polygrad::higher::transform::{InForward, InReverse, gradient, pullback, pushforward};
-use polygrad::higher::{
-    self, Arrays, Expr, Fun, Language, Mu, Obj, Prod, Real, Signature, Sum, Target, Unit, case, closed, fix, fun1,
-    fun2, if_, inl, inr, iterate_within, let_, num, tup, unit, unroll,
-};
 use polygrad::interpreters::Count;
-use polygrad::interpreters::higher::{Run, Syntax};
 use polygrad::tree::Tree;
 use polygrad::{Array, Lift, Tensor, direct, tensor};
+use polygrad_higher::interpreters::{Run, Syntax};
+use polygrad_higher::transform::{InForward, InReverse, gradient, pullback, pushforward};
+use polygrad_higher::{
+    self as higher, Arrays, Expr, Fun, Language, Mu, Obj, Prod, Real, Signature, Sum, Target, Unit, case, closed, fix,
+    fun1, fun2, if_, inl, inr, iterate_within, let_, num, tup, unit, unroll,
+};
 
 use super::agree::{close, moved, numbers};
 use super::gallery::*;

@@ -3,12 +3,14 @@
 //! Laws: the work of a gradient is at most a constant factor more than that of the program, and so is its span, up to a
 //! term in the logarithm of the number of elements that is due to sums of cotangents. Factors do not grow with the size.
 
-use polygrad::higher::{self, Arr, Arrays, Expr, Fun, Obj, Prod, Real, Vector, fun2, lam, lam2, let_, map, num, tup};
 use polygrad::inspect::Tally;
 use polygrad::interpreters::Count;
-use polygrad::interpreters::higher::{Backward, CurryClosures, CurryLists, Erased, Reverse, Run};
 use polygrad::program::{Term, interpret};
 use polygrad::{Array, Lift, Tensor, Tree};
+use polygrad_higher::interpreters::{Backward, CurryClosures, CurryLists, Erased, Reverse, Run};
+use polygrad_higher::{
+    self as higher, Arr, Arrays, Expr, Fun, Obj, Prod, Real, Vector, fun2, lam, lam2, let_, map, num, tup,
+};
 
 use super::agree::{close, numbers};
 

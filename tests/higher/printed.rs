@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use polygrad::higher::transform::{InForward, InReverse};
-use polygrad::higher::{self, Arrays, Ccc, Expr, Ground, Prod, Real, Vector, case, fun1, inl, lam, map, tup};
-use polygrad::interpreters::higher::{Erased, Forward, Lambda, Reverse, Run, Syntax};
 use polygrad::tree::Tree;
 use polygrad::{Array, tensor};
+use polygrad_higher::interpreters::{Erased, Forward, Lambda, Reverse, Run, Syntax};
+use polygrad_higher::transform::{InForward, InReverse};
+use polygrad_higher::{self as higher, Arrays, Ccc, Expr, Ground, Prod, Real, Vector, case, fun1, inl, lam, map, tup};
 
 use super::agree::{close, moved, numbers};
 use super::{gallery, random};

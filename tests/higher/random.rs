@@ -1,12 +1,12 @@
 //! Random higher-order programs, in all instances.
 
-use polygrad::higher::primitive::{Comparison, Constant, Pointwise, Pointwise2, Replicate, RowAt, SumAll};
-use polygrad::higher::transform::InReverse;
-use polygrad::higher::{self, Arrays, Expr, Fun, Int, Many, Obj, Prod, Real, Sum, Unit, Vector};
-use polygrad::interpreters::higher::{CurryClosures, CurryLists, Erased, Run};
 use polygrad::ops::{Binary, Compare, Unary};
 use polygrad::program::{Term, interpret};
 use polygrad::{Array, direct, tensor};
+use polygrad_higher::interpreters::{CurryClosures, CurryLists, Erased, Run};
+use polygrad_higher::primitive::{Comparison, Constant, Pointwise, Pointwise2, Replicate, RowAt, SumAll};
+use polygrad_higher::transform::InReverse;
+use polygrad_higher::{self as higher, Arrays, Expr, Fun, Int, Many, Obj, Prod, Real, Sum, Unit, Vector};
 
 use super::agree::{close, moved, numbers};
 

@@ -1,12 +1,12 @@
 //! Recursive types: lists and trees, made and consumed by recursion and by iteration, in all instances.
 
-use polygrad::higher::{
-    self, Arrays, Expr, Fun, Language, Mu, Obj, Prod, Real, Signature, Sum, Unit, Vector, case, closed, fix, fun1,
-    fun2, if_, inl, inr, iterate, lam, let_, map, num, roll, tup, unit, unroll,
-};
-use polygrad::interpreters::higher::{CurryLists, Erased, Forward, Reverse, Run, Syntax};
 use polygrad::program::interpret;
 use polygrad::{Array, direct, tensor};
+use polygrad_higher::interpreters::{CurryLists, Erased, Forward, Reverse, Run, Syntax};
+use polygrad_higher::{
+    self as higher, Arrays, Expr, Fun, Language, Mu, Obj, Prod, Real, Signature, Sum, Unit, Vector, case, closed, fix,
+    fun1, fun2, if_, inl, inr, iterate, lam, let_, map, num, roll, tup, unit, unroll,
+};
 
 use super::agree::{close, moved, numbers};
 use super::gallery::Two;

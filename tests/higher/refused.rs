@@ -1,9 +1,9 @@
 //! Programs as primitives, and what only one of the instances supports. What is refused is in `tests/errors`.
 
-use polygrad::higher::primitive::{MatVec, Recorded};
-use polygrad::higher::{self, Expr, Language, Prod, Real, fun2, lam};
-use polygrad::interpreters::higher::{CurryClosures, Run};
 use polygrad::{Array, tensor};
+use polygrad_higher::interpreters::{CurryClosures, Run};
+use polygrad_higher::primitive::{MatVec, Recorded};
+use polygrad_higher::{self as higher, Expr, Language, Prod, Real, fun2, lam};
 
 use super::gallery;
 
@@ -28,7 +28,7 @@ fn a_recorded_program_is_a_primitive() {
 
 #[test]
 fn the_operands_of_matvec() {
-    use polygrad::higher::Primitive;
+    use polygrad_higher::Primitive;
     assert_eq!(MatVec.name(), "matvec");
     let product = MatVec.run(&[Array::from([[1.0, 2.0], [3.0, 4.0]]), Array::from([1.0, 10.0])]);
     assert_eq!(product, [Array::from([21.0, 43.0])]);

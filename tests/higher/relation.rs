@@ -5,14 +5,14 @@
 //! component; at functions, related arguments have related results. Arguments are written by hand, without the
 //! transformation, so a wrong rule of it is seen at any type.
 
-use polygrad::higher::{
-    self, Ccc, Copower, Expr, Fun, LinFun, Obj, Prod, Real, Target, Unit, Var, lam, let_, num, tup,
-};
 use polygrad::interpreters::Dual;
-use polygrad::interpreters::higher::erased::Any;
-use polygrad::interpreters::higher::{CurryClosures, CurryLists, Erased, Forward, Lambda, Reverse, Run, Syntax};
 use polygrad::ops::Unary;
 use polygrad::{Array, Tensor, direct, tensor};
+use polygrad_higher::interpreters::erased::Any;
+use polygrad_higher::interpreters::{CurryClosures, CurryLists, Erased, Forward, Lambda, Reverse, Run, Syntax};
+use polygrad_higher::{
+    self as higher, Ccc, Copower, Expr, Fun, LinFun, Obj, Prod, Real, Target, Unit, Var, lam, let_, num, tup,
+};
 
 use super::agree::close;
 use super::dynamic::{Draw, Name, Term, Ty, app, plus, rc, times};

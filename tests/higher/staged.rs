@@ -1,14 +1,14 @@
 //! Conditions that are not known while a program is traced.
 
 use polygrad::backend::compile;
-use polygrad::higher::transform::InReverse;
-use polygrad::higher::{
-    self, Arrays, Expr, Fun, Language, Prod, Real, Sum, Var, Vector, case, fix, fun2, if_, inl, inr, iterate, lam,
-    let_, map, num, tup,
-};
-use polygrad::interpreters::higher::{CurryClosures, CurryLists, Erased, Run};
 use polygrad::program::{Term, interpret};
 use polygrad::{Array, Tensor, tensor};
+use polygrad_higher::interpreters::{CurryClosures, CurryLists, Erased, Run};
+use polygrad_higher::transform::InReverse;
+use polygrad_higher::{
+    self as higher, Arrays, Expr, Fun, Language, Prod, Real, Sum, Var, Vector, case, fix, fun2, if_, inl, inr, iterate,
+    lam, let_, map, num, tup,
+};
 
 use super::agree::{close, numbers};
 use super::gallery::{self, Two};

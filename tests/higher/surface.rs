@@ -3,14 +3,14 @@
 //!
 //! No closure here has the type of a parameter, and no call a type argument: that this file compiles is a test.
 
-use polygrad::higher::transform::InReverse;
-use polygrad::higher::{
-    self, Arrays, Expr, Fun, Language, Mu, Obj, Prod, Real, Signature, Stack, Sum, Unit, Vector, case, closed,
-    constant, filter, fix, fold, fun1, fun2, fun3, if_, inl, inr, iterate, iterate_within, keep, lam, lam2, let_, let2,
-    map, num, roll, tup, unit, unroll,
-};
-use polygrad::interpreters::higher::{CurryClosures, CurryLists, Erased, Run, Syntax};
 use polygrad::{Array, tensor};
+use polygrad_higher::interpreters::{CurryClosures, CurryLists, Erased, Run, Syntax};
+use polygrad_higher::transform::InReverse;
+use polygrad_higher::{
+    self as higher, Arrays, Expr, Fun, Language, Mu, Obj, Prod, Real, Signature, Stack, Sum, Unit, Vector, case,
+    closed, constant, filter, fix, fold, fun1, fun2, fun3, if_, inl, inr, iterate, iterate_within, keep, lam, lam2,
+    let_, let2, map, num, roll, tup, unit, unroll,
+};
 
 use super::agree::{close, numbers};
 

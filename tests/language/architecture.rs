@@ -14,6 +14,7 @@ use polygrad::program::Term;
 use polygrad::{Array, BaseTensor, Function, Tensor, map, symbolic};
 
 use super::examples::assert_marked_in;
+use crate::layering::FOLDERS;
 use crate::root::root;
 
 const MAP: &str = "ARCHITECTURE.md";
@@ -107,7 +108,7 @@ fn every_module_is_named() {
     let name = |path: &Path| path.file_stem().expect("a name").to_string_lossy().into_owned();
     let mut missing = Vec::new();
     let mut seen = 0;
-    for path in ["src", "interpreters"].iter().flat_map(|folder| modules(&root().join(folder))) {
+    for path in FOLDERS.iter().flat_map(|folder| modules(&root().join(folder))) {
         seen += 1;
         let (module, folder) = (name(&path), name(path.parent().expect("a folder")));
         let inside = path.strip_prefix(root()).expect("a path under the root").display().to_string();
@@ -222,7 +223,7 @@ fn quotations_are_found() {
 #[test]
 fn headers_begin_with_a_short_sentence() {
     let mut wrong = Vec::new();
-    let all = ["src", "interpreters"].iter().flat_map(|folder| modules(&root().join(folder)));
+    let all = FOLDERS.iter().flat_map(|folder| modules(&root().join(folder)));
     // The documentation of the crate is the README.
     for path in all.filter(|path| path.is_file() && !path.ends_with("lib.rs")) {
         let text = read(&path);

@@ -6,16 +6,16 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use polygrad::higher::transform::{InReverse, gradient};
-use polygrad::higher::{self, Expr, Fun, Language, Monoidal, Prod, Real, Target, fun1, lam, let_, num, tup};
-use polygrad::interpreters::higher::optic::{Staged, stars};
-use polygrad::interpreters::higher::{
-    CurryClosures, CurryLists, Forward, Lambda, Reverse, ReverseOptic, Run, Syntax, Wires,
-};
 use polygrad::ops::Unary;
 use polygrad::passes::{optimize, vectorize};
 use polygrad::program::{Program, Term};
 use polygrad::{Array, DType, Tensor, build, build1, cond, symbolic, tensor};
+use polygrad_higher::interpreters::optic::{Staged, stars};
+use polygrad_higher::interpreters::{
+    CurryClosures, CurryLists, Forward, Lambda, Reverse, ReverseOptic, Run, Syntax, Wires,
+};
+use polygrad_higher::transform::{InReverse, gradient};
+use polygrad_higher::{self as higher, Expr, Fun, Language, Monoidal, Prod, Real, Target, fun1, lam, let_, num, tup};
 
 use super::examples::assert_marked_in;
 use crate::root::root;

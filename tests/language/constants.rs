@@ -6,7 +6,7 @@
 use std::fs;
 use std::path::Path;
 
-use super::layering::sources;
+use super::layering::{FOLDERS, sources};
 use crate::root::root;
 
 /// Files and folders with numbers of mathematics or of pictures, and what these are: fractions, and large numbers.
@@ -66,8 +66,8 @@ const OTHERS: [(&str, &str, &str); 39] = [
     ("src/rewrite/rules/known.rs", "ELEMENTS", "a limit of work while a program is made"),
     ("src/shape.rs", "LARGE", "memory that is asked for before it is taken"),
     ("interpreters/guarded.rs", "FEW_WITH_POLES", "a length of a product that is guarded"),
-    ("interpreters/higher/loops.rs", "STEPS", "a limit of the length of code"),
-    ("interpreters/higher/recursion.rs", "STACK", "a limit of the stack"),
+    ("higher/src/interpreters/loops.rs", "STEPS", "a limit of the length of code"),
+    ("higher/src/interpreters/recursion.rs", "STACK", "a limit of the stack"),
     ("interpreters/sparsity/sets.rs", "LATELY", "a number of answers that are remembered, which no command measures"),
 ];
 
@@ -218,7 +218,7 @@ fn sizes(text: &str) -> Vec<(usize, String)> {
 fn constants_of_time_stand_in_one_place() {
     let (mut wrong, mut used, mut seen) = (Vec::new(), [false; OTHERS.len()], 0);
     let mut mathematics = [false; MATHEMATICS.len()];
-    for path in ["src", "interpreters"].iter().flat_map(|folder| sources(&root().join(folder))) {
+    for path in FOLDERS.iter().flat_map(|folder| sources(&root().join(folder))) {
         let inside = path.strip_prefix(root()).expect("a path under the root");
         let file = inside.display().to_string();
         let test = |part: &std::ffi::OsStr| part == "tests" || part == "tests.rs";

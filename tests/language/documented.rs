@@ -10,7 +10,12 @@ use crate::root::root;
 
 /// Files whose items no program names, with the reason.
 const UNNAMED: &[(&str, &str)] = &[
-    ("src/lib.rs", "the hidden module `internals`, for the tests of this crate"),
+    (
+        "src/lib.rs",
+        "the hidden modules `internals`, for the tests of this crate, and `seam`, for a crate that extends it",
+    ),
+    ("src/release.rs", "the hidden module `seam`"),
+    ("interpreters/scattered.rs", "the hidden module `seam`"),
     ("src/tensor/letters.rs", "the hidden module that the code of the macro `einsum!` calls"),
 ];
 

@@ -150,7 +150,9 @@ fn sources() -> Declared {
     let root = root();
     let mut declared = Declared::default();
     let mut paths = Vec::new();
-    ["src", "derive", "math", "interpreters"].iter().for_each(|dir| files(&root.join(dir), "rs", &mut paths));
+    ["src", "derive", "math", "interpreters", "higher/src"]
+        .iter()
+        .for_each(|dir| files(&root.join(dir), "rs", &mut paths));
     paths.iter().for_each(|path| declared.read(&fs::read_to_string(path).expect("a source")));
     // An example is named by its file, or by the folder of its `main.rs`.
     let mut examples = Vec::new();

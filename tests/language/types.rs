@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use crate::layering::sources;
+use crate::layering::{FOLDERS, sources};
 use crate::root::root;
 
-/// The room of a file: a folder or file of `src/` or `interpreters/`. Higher-order programs are one room.
+/// The room of a file: a folder or file of `src/` or `interpreters/`. Higher-order programs, a crate, are one room.
 fn room(path: &Path) -> String {
     let inside = path.strip_prefix(root()).expect("a file of the crate");
     let parts: Vec<String> =
@@ -30,7 +30,7 @@ fn declared(line: &str) -> Option<&str> {
 /// For each name of a type the rooms in which it is declared.
 fn rooms() -> BTreeMap<String, BTreeSet<String>> {
     let mut rooms: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for folder in ["src", "interpreters"] {
+    for folder in FOLDERS {
         for path in sources(&root().join(folder)) {
             let name = path.file_name().expect("a file").to_string_lossy().into_owned();
             if name == "tests.rs" || path.iter().any(|part| part == "tests") {

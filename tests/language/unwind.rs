@@ -8,13 +8,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use polygrad::backend::Executable;
 use polygrad::base::BaseTensor;
-use polygrad::higher::{self, Language, fun1, lam, let_};
 use polygrad::ops::External;
 use polygrad::program::{Custom, Program, Term};
 use polygrad::{
     Array, Checkpoint, Concrete, FlatFunction, Function, Gradient, Jit, SparseFunction, Tensor, direct, external, fold,
     grad, inspect, jvp, taylor, tensor, while_loop_within,
 };
+use polygrad_higher::{self as higher, Language, fun1, lam, let_};
 
 type Number<T> = Tensor<T, 0>;
 type Vector<T> = Tensor<T, 1>;

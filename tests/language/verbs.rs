@@ -200,11 +200,12 @@ fn declared(home: Home) -> Vec<(String, bool)> {
         Home::Function => &["function/verbs", "function/matrices", "function/products", "function/laplacians"],
         Jit => &["function/jit_verbs"],
         Symbolic => &["symbolic"],
-        Higher => &["higher", "higher/data"],
+        Higher => &["mod", "data"],
     };
+    let folder = if home == Higher { "higher/src/verbs" } else { "src/ad" };
     let mut found = Vec::new();
     for file in files {
-        let path = root().join(format!("src/ad/{file}.rs"));
+        let path = root().join(format!("{folder}/{file}.rs"));
         let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         let mut example = false;
         let mut public = true;
@@ -322,7 +323,8 @@ fn page() -> String {
          | `SizedFunction` | `Jit::grad(f).for_sizes(&sizes, &x, &())`, then `run(&x)` | the same, recorded for all sizes of \
          named axes |\n\
          | `symbolic` | `symbolic::grad(&program)` | a program of a program |\n\
-         | `higher` | `higher::grad(expr, &x)` | the same of programs with functions as values |\n\n\
+         | `higher` | `higher::grad(expr, &x)` | the same of programs with functions as values, which are those of the \
+         crate `polygrad-higher` |\n\n\
          Data that are not differentiated come last, in the form `_with`: `grad_with(f, &x, &data)`, where `f` takes both. \
          `symbolic` has the form `_in` instead, which names the inputs to differentiate. `higher` has some verbs in a third \
          form, `_by`, which names an instance.\n\n\

@@ -1,4 +1,5 @@
-//! The crates of the workspace: no test and no example is left out of `cargo test`, and the first example compiles little.
+//! The crates of the workspace: which of them needs which, no test and no example is left out of `cargo test`, and the first example
+//! compiles little.
 //!
 //! Cargo finds neither tests nor examples by itself, since they lie in folders of their own: the manifests list them.
 
@@ -59,7 +60,7 @@ fn every_crate_is_tested() {
     let (members, tested) = (list(&manifest, "members"), list(&manifest, "default-members"));
     let left_out: Vec<&String> = members.iter().filter(|member| !tested.contains(member)).collect();
     assert_eq!(left_out, ["derive", "examples/files", "examples/solvers"]);
-    let mut folders: Vec<String> = vec!["derive".into(), "math".into(), "tests".into(), "examples".into()];
+    let mut folders: Vec<String> = ["derive", "examples", "higher", "math", "tests"].map(str::to_owned).into();
     for folder in ["docs/book", "examples"] {
         for entry in fs::read_dir(root().join(folder)).expect("the folder can be read") {
             let path = entry.expect("an entry").path();
@@ -73,6 +74,74 @@ fn every_crate_is_tested() {
     let mut crates = [members, list(&manifest, "exclude")].concat();
     crates.sort();
     assert_eq!(crates, folders, "the crates in folders");
+}
+
+/// The crates of the repository by their folders, each with those that it may need: those before it.
+const CRATES: &[(&str, &[&str])] = &[
+    ("math", &[]),
+    ("derive", &[]),
+    // Its unit tests need it with features.
+    (".", &["polygrad-derive", "polygrad-math", "polygrad"]),
+    ("higher", &["polygrad"]),
+    ("docs/book/programs", &["polygrad", "polygrad-higher"]),
+    ("docs/book/rebuild", &[]),
+    ("docs/book/site", &[]),
+    ("examples", &["polygrad"]),
+    ("examples/anchors", &["polygrad"]),
+    ("examples/export", &["polygrad"]),
+    ("examples/files", &["polygrad"]),
+    ("examples/firmware", &["polygrad-math", "polygrad"]),
+    ("examples/gradbench", &["polygrad"]),
+    ("examples/higher_order", &["polygrad", "polygrad-higher"]),
+    ("examples/pictures", &["polygrad"]),
+    ("examples/solvers", &["polygrad"]),
+    ("examples/web", &["polygrad"]),
+    ("tests", &["polygrad", "polygrad-higher"]),
+];
+
+/// The dependencies of a manifest that lie in a folder: the kind of each, its name, and what else the manifest says of it.
+fn needed(manifest: &str) -> Vec<(String, String, String)> {
+    let (mut found, mut section) = (Vec::new(), "");
+    for line in manifest.lines() {
+        if let Some(head) = line.strip_prefix('[') {
+            section = head.trim_end_matches(']');
+        } else if let Some((name, what)) = line.split_once(" = ").filter(|_| section.ends_with("dependencies"))
+            && what.contains("path = ")
+        {
+            found.push((section.to_owned(), name.to_owned(), what.to_owned()));
+        }
+    }
+    found
+}
+
+/// A crate needs none that extends it, a dependency of tests included: so each part is compiled, tested and published without the
+/// next one. Crates that are published belong to one version.
+#[test]
+fn crates_need_those_below_alone() {
+    let manifest = read(&root().join("Cargo.toml"));
+    let all = [vec![".".to_owned()], list(&manifest, "members"), list(&manifest, "exclude")].concat();
+    let mut known: Vec<String> = CRATES.iter().map(|(folder, _)| (*folder).to_owned()).collect();
+    assert!(all.iter().all(|folder| known.contains(folder)) && all.len() == known.len(), "give each crate its place");
+    known.clear();
+    for (folder, allowed) in CRATES {
+        let manifest = read(&root().join(folder).join("Cargo.toml"));
+        let own = manifest.split("\nname = \"").nth(1).and_then(|rest| rest.split('"').next()).expect("a name");
+        known.push(own.to_owned());
+        let published = !manifest.contains("publish = false");
+        let found = needed(&manifest);
+        for (kind, name, what) in &found {
+            assert!(allowed.contains(&&name[..]), "{folder}: {kind} has {name}, which is not in the list");
+            assert!(known.contains(name), "{folder} needs {name}, which comes after it");
+            assert!(name != own || kind == "dev-dependencies", "{folder} needs itself");
+            let exact = kind == "dev-dependencies" || what.contains("version = \"=");
+            assert!(!published || exact, "{folder}: {name} of the same version alone");
+        }
+        for name in *allowed {
+            assert!(found.iter().any(|(_, found, _)| found == name), "{folder} no longer needs {name}");
+        }
+    }
+    let found = needed("[dependencies]\na = \"1\"\nb = { path = \"b\" }\n[lints]\nc = { path = \"c\" }");
+    assert_eq!(found.iter().map(|found| &found.1[..]).collect::<Vec<&str>>(), ["b"], "paths are found");
 }
 
 /// What the first command of the README compiles is the library.
@@ -91,7 +160,7 @@ fn published_crates_are_complete() {
         let folder = root().join(&member);
         let manifest = read(&folder.join("Cargo.toml"));
         let has = |line: &str| manifest.lines().any(|known| known.starts_with(line));
-        if ![".", "derive", "math"].contains(&&member[..]) {
+        if ![".", "derive", "higher", "math"].contains(&&member[..]) {
             assert!(has("publish = false"), "{member} would be published");
             continue;
         }

@@ -60,6 +60,11 @@ fn nth(program: Program, n: usize, options: Options) -> Program {
     again
 }
 
+/// The program of the value and the gradient of a recorded program in its first `count` inputs.
+pub(crate) fn gradient_program(recorded: &Program, count: usize) -> Result<Program, Fault> {
+    Derived::By(Wanted::gradient(true)).optimized(recorded, count, None, Options::DEFAULT)
+}
+
 impl Derived {
     /// The options of the last optimization.
     pub(crate) fn last(self, options: Options) -> Options {

@@ -1,8 +1,8 @@
 // Programs with functions that do not compile: one mistake each, with the words of the compiler recorded in
 // `refused.txt`. This file is read by `refused.rs`; it is not a module.
 #![allow(unused)]
-use polygrad::higher::*;
 use polygrad::{Array, tensor};
+use polygrad_higher::*;
 
 fn captured_by_a_closed_term<C: Arrays>() { let _: Expr<C, Real, _> = fun1(|x: Var<Unit, Real>| closed(lam(|y: Var<Unit, Vector>| x.at() * y.at().sum()))); }
 fn loop_over_a_number<C: Arrays>() { let _: Expr<C, Real, Vector> = fun1(|x| map(lam(|y| y.at() * 2.0), x.at())); }

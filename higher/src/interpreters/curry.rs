@@ -1,0 +1,609 @@
+//! Differentiable curry: reverse mode in which functions have tangents.
+//!
+//! A morphism takes a value to a value and a pullback: `A -> (B, T[B] -> T[A])` ("The Differentiable Curry", section
+//! 3). The type of tangents of functions is a parameter. [`CurryLists`]: the list of calls of the function, each with
+//! the tangent of its result (Figs. 3 and 6); the pullback of `curry` runs the function again for each call.
+//! [`CurryClosures`]: the tangent of the captured values (section 5, Fig. 5); no function runs twice, so the work of
+//! nested functions is linear, while that of lists is exponential. Fig. 5 hides the type of captured values in an
+//! existential; here all values have one type ([`Val`]), so no cast is needed.
+//!
+//! Laws: the equations of cartesian closed categories hold up to the equality of cotangents, not of lists; both
+//! instances, and CHAD, have the same derivatives.
+
+use std::cell::RefCell;
+use std::fmt::Display;
+use std::marker::PhantomData;
+use std::panic::Location;
+use std::rc::Rc;
+
+use polygrad::base::BaseTensor;
+
+use super::accumulators::{Cell, Place};
+use super::choice::chosen;
+use super::copower::Entry;
+use super::differential::{jvp_reverse, vjp_reverse};
+use super::linear::{Lin, Mode};
+use super::loops::{Trip, sweep};
+use super::untyped::{
+    choice, first, iterated, left, mapped, nil, placed, pullback, recursive, right, rolled, same, scanned, second,
+};
+use super::value::{Closure, Code, Val};
+use super::{Scattered, Tower};
+use crate::{
+    Arrays, Ccc, Differential, Expr, Fun, Ground, Language, Mask, Obj, Primitive, Prod, Recursive, Stack, Sum,
+    TypeParts, Unit,
+};
+
+/// The tangents of functions.
+///
+/// ```
+/// use polygrad::{Array, tensor};
+/// use polygrad_higher::interpreters::Curry;
+/// use polygrad_higher::interpreters::curry::{Calls, Environment, FunctionTangent};
+/// use polygrad_higher::{self as higher, Expr, Language, Real, fun1, lam};
+/// fn program<C: Language>() -> Expr<C, Real, Real> {
+///     fun1(|x| lam(|z| x.at() * z.at()).app(x.at()))
+/// }
+/// /// The slope at 3, with tangents of functions as `K` says.
+/// fn slope<K: FunctionTangent>() -> f64 {
+///     higher::value_and_grad_by(program::<Curry<Array, K>>(), &tensor(3.0)).1.item()
+/// }
+/// assert_eq!((slope::<Calls>(), slope::<Environment>()), (6.0, 6.0));
+/// ```
+pub trait FunctionTangent: Sized + 'static {
+    /// The function of the second component of `f`'s argument, with the first component captured; and its pullback.
+    ///
+    /// ```
+    /// use polygrad::interpreters::Tower;
+    /// use polygrad::{Array, BaseTensor};
+    /// use polygrad_higher::interpreters::curry::{Calls, FunctionTangent};
+    /// use polygrad_higher::interpreters::{Backward, CurryLists, Val};
+    /// use polygrad_higher::{Expr, Fun, Prod, Real, Unit, lam2};
+    /// let product: Expr<CurryLists<Array>, Unit, Fun<Prod<Real, Real>, Real>> = lam2(|x, y| x.at() * y.at());
+    /// let Val::Pair(ran) = CurryLists::pulled(&product.hom(), Val::Nil) else { panic!("a value and a pullback") };
+    /// let Val::Fun(product) = &ran.0 else { panic!("a function") };
+    /// // The function `y -> 3 y`, and the pullback of a list of calls of this function to the number 3.
+    /// let curried = Calls::curry(product.clone(), Val::Leaf(Tower::constant(Array::scalar(3.0))));
+    /// assert_eq!(curried.to_string(), "(function, linear function)");
+    /// ```
+    fn curry<T: BaseTensor>(f: Closure<T>, x: Val<T>) -> Val<T>;
+
+    /// The pullback to a function and its argument, from the pullback to its environment and argument.
+    ///
+    /// ```
+    /// use polygrad::interpreters::Tower;
+    /// use polygrad::{Array, BaseTensor};
+    /// use polygrad_higher::interpreters::curry::{Calls, FunctionTangent};
+    /// use polygrad_higher::interpreters::{Backward, CurryLists, Val};
+    /// use polygrad_higher::{Expr, Real, fun1};
+    /// let sine: Expr<CurryLists<Array>, Real, Real> = fun1(|x| x.at().sin());
+    /// let x = Val::Leaf(Tower::constant(Array::scalar(3.0)));
+    /// let Val::Pair(ran) = CurryLists::pulled(&sine.hom(), x.clone()) else { panic!("a value and a pullback") };
+    /// let Val::Lin(pullback) = &ran.1 else { panic!("a pullback") };
+    /// assert_eq!(Val::Lin(Calls::call(x, pullback.clone())).to_string(), "linear function");
+    /// ```
+    fn call<T: BaseTensor>(argument: Val<T>, pullback: Lin<T>) -> Lin<T>;
+
+    /// A recursive function, and its pullback.
+    ///
+    /// ```
+    /// use polygrad::interpreters::Tower;
+    /// use polygrad::{Array, BaseTensor};
+    /// use polygrad_higher::interpreters::curry::{Calls, FunctionTangent};
+    /// use polygrad_higher::interpreters::{Backward, CurryLists, Val};
+    /// use polygrad_higher::{Expr, Fun, Prod, Real, Unit, lam2};
+    /// /// From the context `x`, the function itself, and an argument.
+    /// type Body = Fun<Prod<Prod<Real, Fun<Real, Real>>, Real>, Real>;
+    /// let body: Expr<CurryLists<Array>, Unit, Body> = lam2(|context, z| context.at().fst() * z.at());
+    /// let Val::Pair(ran) = CurryLists::pulled(&body.hom(), Val::Nil) else { panic!("a value and a pullback") };
+    /// let Val::Fun(body) = &ran.0 else { panic!("a function") };
+    /// let function = Calls::fix(body.clone(), Val::Leaf(Tower::constant(Array::scalar(3.0))));
+    /// assert_eq!(function.to_string(), "(function, linear function)");
+    /// ```
+    fn fix<T: BaseTensor>(body: Closure<T>, g: Val<T>) -> Val<T>;
+
+    /// Selects between values with pullbacks of one type by a mask that is not known.
+    ///
+    /// ```
+    /// use polygrad::Array;
+    /// use polygrad_higher::interpreters::Val;
+    /// use polygrad_higher::interpreters::curry::{Calls, FunctionTangent};
+    /// let number = |x: f64| Val::Leaf(Array::scalar(x));
+    /// let chosen = Calls::choose(&Array::scalar(true), number(1.0), number(2.0));
+    /// assert_eq!(chosen.to_string(), "1.0");
+    /// ```
+    fn choose<T: BaseTensor>(mask: &T, then: Val<T>, otherwise: Val<T>) -> Val<T> {
+        Val::select(mask, then, otherwise)
+    }
+}
+
+/// The tangent of a function is the list of its calls.
+///
+/// ```
+/// use polygrad::{Array, tensor};
+/// use polygrad_higher::interpreters::Curry;
+/// use polygrad_higher::interpreters::curry::Calls;
+/// use polygrad_higher::{Expr, Fun, Language, Real, fun1, lam, num};
+/// fn scale<C: Language>() -> Expr<C, Real, Fun<Real, Real>> {
+///     fun1(|x| lam(|z| x.at() * z.at()))
+/// }
+/// /// `f 5 + f 7`.
+/// fn called<C: Language>() -> Expr<C, Fun<Real, Real>, Real> {
+///     fun1(|f| f.at().app(num(5.0)) + f.at().app(num(7.0)))
+/// }
+/// type C = Curry<Array, Calls>;
+/// let cotangent = C::raw_tangent(scale::<C>(), called::<C>(), &tensor(2.0), &tensor(1.0));
+/// assert_eq!(cotangent.to_string(), "[(5.0, 1.0), (7.0, 1.0)]");
+/// ```
+pub struct Calls;
+
+/// The tangent of a function is that of its environment.
+///
+/// ```
+/// use polygrad::{Array, tensor};
+/// use polygrad_higher::interpreters::Curry;
+/// use polygrad_higher::interpreters::curry::Environment;
+/// use polygrad_higher::{Expr, Fun, Language, Real, fun1, lam, num};
+/// fn scale<C: Language>() -> Expr<C, Real, Fun<Real, Real>> {
+///     fun1(|x| lam(|z| x.at() * z.at()))
+/// }
+/// /// `f 5 + f 7`.
+/// fn called<C: Language>() -> Expr<C, Fun<Real, Real>, Real> {
+///     fun1(|f| f.at().app(num(5.0)) + f.at().app(num(7.0)))
+/// }
+/// // The function captures the context `((), x)`, whose cotangent is `(0, 5 + 7)`.
+/// type C = Curry<Array, Environment>;
+/// let cotangent = C::raw_tangent(scale::<C>(), called::<C>(), &tensor(2.0), &tensor(1.0));
+/// assert_eq!(cotangent.to_string(), "(0, 12.0)");
+/// ```
+pub struct Environment;
+
+/// Reverse mode with tensors of the interpreter `T`, and tangents of functions as `K` says.
+///
+/// ```
+/// use polygrad::{Array, tensor};
+/// use polygrad_higher::interpreters::Curry;
+/// use polygrad_higher::interpreters::curry::Environment;
+/// use polygrad_higher::{self as higher, Expr, Language, Real, fun1, lam};
+/// fn program<C: Language>() -> Expr<C, Real, Real> {
+///     fun1(|x| lam(|z| x.at() * z.at()).app(x.at()))
+/// }
+/// let program = program::<Curry<Array, Environment>>();
+/// assert_eq!(higher::value_and_grad_by(program, &tensor(3.0)), (tensor(9.0), tensor(6.0)));
+/// ```
+pub struct Curry<T, K>(PhantomData<(T, K)>);
+
+/// Reverse mode in which the tangent of a function is the list of its calls.
+///
+/// ```
+/// use polygrad::{Array, tensor};
+/// use polygrad_higher::interpreters::CurryLists;
+/// use polygrad_higher::{self as higher, Expr, Language, Real, fun1, lam};
+/// fn program<C: Language>() -> Expr<C, Real, Real> {
+///     fun1(|x| lam(|z| x.at() * z.at()).app(x.at()))
+/// }
+/// let (value, gradient) = higher::value_and_grad_by(program::<CurryLists<Array>>(), &tensor(3.0));
+/// assert_eq!((value, gradient), (tensor(9.0), tensor(6.0)));
+/// ```
+pub type CurryLists<T> = Curry<T, Calls>;
+
+/// Reverse mode in which the tangent of a function is that of its environment.
+///
+/// ```
+/// use polygrad::{Array, tensor};
+/// use polygrad_higher::interpreters::CurryClosures;
+/// use polygrad_higher::{self as higher, Expr, Language, Real, fun1, lam};
+/// fn program<C: Language>() -> Expr<C, Real, Real> {
+///     fun1(|x| lam(|z| x.at() * z.at()).app(x.at()))
+/// }
+/// // The instance of `higher::grad`.
+/// let gradient = higher::grad(program::<CurryClosures<Array>>(), &tensor(3.0));
+/// assert_eq!(gradient, tensor(6.0));
+/// ```
+pub type CurryClosures<T> = Curry<T, Environment>;
+
+/// A morphism of the types that the context determines. A macro, since a function would be instantiated for each pair
+/// of types.
+macro_rules! typed {
+    ($run:expr) => {
+        Differentiable { run: $run, types: PhantomData }
+    };
+}
+
+/// A program from `A` to `B` with its pullback.
+///
+/// ```
+/// use polygrad::{Array, tensor};
+/// use polygrad_higher::interpreters::CurryClosures;
+/// use polygrad_higher::interpreters::curry::{Differentiable, Environment};
+/// use polygrad_higher::{self as higher, Expr, Language, Real, fun1};
+/// fn square<C: Language>() -> Expr<C, Real, Real> {
+///     fun1(|x| x.at() * x.at())
+/// }
+/// let morphism: Differentiable<Array, Environment, Real, Real> = square::<CurryClosures<Array>>().hom();
+/// assert_eq!(higher::grad(Expr::of(morphism), &tensor(3.0)), tensor(6.0));
+/// ```
+pub struct Differentiable<T: 'static, K, A, B> {
+    run: Closure<Tower<T>>,
+    types: PhantomData<fn(A, K) -> B>,
+}
+
+impl<T, K, A, B> Clone for Differentiable<T, K, A, B> {
+    fn clone(&self) -> Self {
+        Differentiable { run: self.run.clone(), types: PhantomData }
+    }
+}
+
+/// A value with its pullback.
+pub(super) fn with<T: BaseTensor>(y: Val<T>, pullback: Lin<T>) -> Val<T> {
+    Val::Pair(Rc::new((y, Val::Lin(pullback))))
+}
+
+impl<T: BaseTensor, K, A, B> Differentiable<T, K, A, B> {
+    /// The value at an argument, paired with the pullback.
+    pub(crate) fn at(&self, x: Val<Tower<T>>) -> Val<Tower<T>> {
+        self.run.at(x)
+    }
+}
+
+impl FunctionTangent for Calls {
+    fn curry<T: BaseTensor>(f: Closure<T>, x: Val<T>) -> Val<T> {
+        let (own, captured) = (f.clone(), x.clone());
+        let function = Val::fun(move |y| {
+            let ran = own.at(Val::pair(captured.clone(), y));
+            with(ran.fst(), ran.snd().lin().then(Lin::snd()))
+        });
+        let again = Val::fun(move |y| Val::Lin(f.at(Val::pair(x.clone(), y)).snd().lin().then(Lin::fst())));
+        with(function, Lin::fold(again))
+    }
+
+    fn call<T: BaseTensor>(argument: Val<T>, pullback: Lin<T>) -> Lin<T> {
+        Lin::pair(Lin::singleton(argument), pullback)
+    }
+
+    fn fix<T: BaseTensor>(body: Closure<T>, g: Val<T>) -> Val<T> {
+        fn function<T: BaseTensor>(body: Closure<T>, g: Val<T>) -> Val<T> {
+            recursive("fix", move |own, x| {
+                let ran = body.at(Val::pair(Val::pair(g.clone(), own), x));
+                with(ran.fst(), ran.snd().lin().then(Lin::snd()))
+            })
+        }
+        fn total<T: BaseTensor>(body: Closure<T>, g: Val<T>) -> Lin<T> {
+            let own = function(body.clone(), g.clone());
+            Lin::fold(Val::fun(move |x| {
+                let ran = body.at(Val::pair(Val::pair(g.clone(), own.clone()), x));
+                let inner = Lin::snd().then(total(body.clone(), g.clone()));
+                Val::Lin(ran.snd().lin().then(Lin::fst()).then(Lin::fst().plus(inner)))
+            }))
+        }
+        with(function(body.clone(), g.clone()), total(body, g))
+    }
+}
+
+impl FunctionTangent for Environment {
+    fn curry<T: BaseTensor>(f: Closure<T>, x: Val<T>) -> Val<T> {
+        with(Val::capturing(Code::Curried(f), x), Lin::id())
+    }
+
+    fn call<T: BaseTensor>(_: Val<T>, pullback: Lin<T>) -> Lin<T> {
+        pullback
+    }
+
+    fn fix<T: BaseTensor>(body: Closure<T>, g: Val<T>) -> Val<T> {
+        let function = recursive("fix", move |own, x| {
+            let ran = body.at(Val::pair(Val::pair(g.clone(), own), x));
+            // The function captures the values that its inner calls capture.
+            let both = Lin::fst().then(Lin::fst().plus(Lin::snd()));
+            with(ran.fst(), ran.snd().lin().then(Lin::pair(both, Lin::snd())))
+        });
+        with(function, Lin::id())
+    }
+
+    fn choose<T: BaseTensor>(mask: &T, then: Val<T>, otherwise: Val<T>) -> Val<T> {
+        let (value, [of_then, of_otherwise]) = chosen(mask, &then.fst(), &otherwise.fst());
+        let (left, right) = (of_then.then(then.snd().lin()), of_otherwise.then(otherwise.snd().lin()));
+        with(value, Lin::select(mask.clone(), left, right))
+    }
+}
+
+// Morphisms without their types, as in `untyped`.
+
+/// A function whose pullback does not depend on the argument.
+fn plain<T: BaseTensor>(value: fn(Val<T>) -> Val<T>, pullback: fn() -> Lin<T>) -> Closure<T> {
+    Closure::new(move |x| with(value(x), pullback()))
+}
+
+fn then<T: BaseTensor>(f: Closure<T>, g: Closure<T>) -> Closure<T> {
+    Closure::new(move |x| {
+        let first = f.at(x);
+        let second = g.at(first.fst());
+        with(second.fst(), second.snd().lin().then(first.snd().lin()))
+    })
+}
+
+fn pair<T: BaseTensor>(f: Closure<T>, g: Closure<T>) -> Closure<T> {
+    Closure::new(move |x| {
+        let (first, second) = (f.at(x.clone()), g.at(x));
+        let (left, right) = (Lin::fst().then(first.snd().lin()), Lin::snd().then(second.snd().lin()));
+        with(Val::pair(first.fst(), second.fst()), left.plus(right))
+    })
+}
+
+/// From the cotangent of the first component to that of the pair.
+fn to_first<T: BaseTensor>() -> Lin<T> {
+    Lin::pair(Lin::id(), Lin::zero())
+}
+
+/// From the cotangent of the second component to that of the pair.
+fn to_second<T: BaseTensor>() -> Lin<T> {
+    Lin::pair(Lin::zero(), Lin::id())
+}
+
+fn curried<T: BaseTensor, K: FunctionTangent>(f: Closure<T>) -> Closure<T> {
+    Closure::new(move |x| K::curry(f.clone(), x))
+}
+
+fn called<T: BaseTensor, K: FunctionTangent>(x: Val<T>) -> Val<T> {
+    let ran = x.fst().apply(x.snd());
+    with(ran.fst(), K::call(x.snd(), ran.snd().lin()))
+}
+
+fn bind<T: BaseTensor>(value: Closure<T>, body: Closure<T>) -> Closure<T> {
+    Closure::new(move |g| {
+        let first = value.at(g.clone());
+        let second = body.at(Val::pair(g, first.fst()));
+        with(second.fst(), Lin::bind(second.snd().lin(), first.snd().lin()))
+    })
+}
+
+fn primitive<T: BaseTensor, P: Primitive>(p: P) -> Closure<T> {
+    let (from, to) = (P::Dom::layout(), P::Cod::layout());
+    Closure::new(move |x| {
+        let at = x.primals(&from);
+        let y = Val::of_leaves(&to, &mut p.run(&at).into_iter().map(Some));
+        with(y, pullback(p.clone(), at))
+    })
+}
+
+fn case<T: BaseTensor, K: FunctionTangent>(left: Closure<T>, right: Closure<T>) -> Closure<T> {
+    fn branch<T: BaseTensor>(ran: &Val<T>, inject: Lin<T>) -> Val<T> {
+        let to_sum = Lin::pair(Lin::fst(), Lin::snd().then(inject));
+        with(ran.fst(), ran.snd().lin().then(to_sum))
+    }
+    Closure::new(move |x| {
+        let on_left = |a| branch(&left.at(Val::pair(x.fst(), a)), Lin::inl());
+        let on_right = |b| branch(&right.at(Val::pair(x.fst(), b)), Lin::inr());
+        let sum = x.snd();
+        if let Val::Either(e) = &sum {
+            return K::choose(&e.0, on_left(e.1.clone()), on_right(e.2.clone()));
+        }
+        sum.split(on_left, on_right)
+    })
+}
+
+fn iterate<T: BaseTensor>(step: Closure<T>) -> Closure<T> {
+    Closure::new(move |x| {
+        let (g, pullbacks) = (x.fst(), RefCell::new(Vec::new()));
+        let step = |state| {
+            let ran = step.at(Val::pair(g.clone(), state));
+            pullbacks.borrow_mut().push(ran.snd().lin());
+            ran.fst()
+        };
+        let result = iterated(x.snd(), &step, &|_| None);
+        // From the cotangent of a state to those of the context and of the initial state.
+        let mut back = Lin::pair(Lin::zero(), Lin::id());
+        let mut pullbacks = pullbacks.into_inner().into_iter().peekable();
+        while let Some(pullback) = pullbacks.next() {
+            let own = Lin::fst().then(Lin::pair(Lin::id(), Lin::zero()));
+            let inject = if pullbacks.peek().is_some() { Lin::inl() } else { Lin::inr() };
+            back = inject.then(pullback).then(own.plus(Lin::snd().then(back)));
+        }
+        with(result, back)
+    })
+}
+
+fn fixed<T: BaseTensor, K: FunctionTangent>(body: Closure<T>) -> Closure<T> {
+    Closure::new(move |g| K::fix(body.clone(), g))
+}
+
+/// The pullback calls the function again at each element, since an array cannot hold its pullbacks.
+fn map<T: BaseTensor, K: FunctionTangent>(x: Val<T>) -> Val<T> {
+    let (f, xs) = (x.fst(), x.snd());
+    let ys = mapped(&f, &|a| f.apply(a).fst(), &xs);
+    let pullback = Lin::operation_for(move |mode, gs, needed| {
+        let step = |_, both: Val<T>| {
+            let pulled = K::call(both.fst(), f.apply(both.fst()).snd().lin()).run_for(mode, both.snd(), needed);
+            Trip { carry: Val::Nil, out: pulled.snd(), sum: pulled.fst() }
+        };
+        let swept = sweep("map", false, Val::Nil, &Val::pair(xs.clone(), gs), &step);
+        Val::pair(swept.sum, swept.out)
+    });
+    with(ys, pullback)
+}
+
+fn fold<T: BaseTensor, K: FunctionTangent>(x: Val<T>) -> Val<T> {
+    let (f, xs) = (x.fst(), x.snd().snd());
+    let (states, last) = scanned(&f, &|a| f.apply(a).fst(), x.snd().fst(), &xs);
+    let trips = Val::pair(states, xs);
+    let pullback = Lin::operation_for(move |mode, g: Val<T>, needed| {
+        let (of_f, (_, of_xs)) = (needed.parts().0, needed.parts().1.parts());
+        // The cotangent of a state is needed for that of the state before.
+        let needed = Place::both(of_f, Place::both(Place::To(Cell::new()), of_xs));
+        let step = |g: Val<T>, at: Val<T>| {
+            let pulled = K::call(at.clone(), f.apply(at).snd().lin()).run_for(mode, g, &needed);
+            Trip { carry: pulled.snd().fst(), out: pulled.snd().snd(), sum: pulled.fst() }
+        };
+        let swept = sweep("fold", true, g, &trips, &step);
+        Val::pair(swept.sum, Val::pair(swept.carry, swept.out))
+    });
+    with(last, pullback)
+}
+
+impl<T: BaseTensor, K: FunctionTangent> Ccc for Curry<T, K> {
+    type Hom<A: Obj, B: Obj> = Differentiable<T, K, A, B>;
+
+    fn retyped<A: Obj, B: Obj, C: Obj, D: Obj>(f: Self::Hom<A, B>) -> Self::Hom<C, D> {
+        typed!(f.run)
+    }
+
+    fn id<A: Obj>() -> Self::Hom<A, A> {
+        typed!(plain(same, Lin::id))
+    }
+
+    fn then<A: Obj, B: Obj, C: Obj>(f: Self::Hom<A, B>, g: Self::Hom<B, C>) -> Self::Hom<A, C> {
+        typed!(then(f.run, g.run))
+    }
+
+    fn unit<A: Obj>() -> Self::Hom<A, Unit> {
+        typed!(plain(nil, Lin::zero))
+    }
+
+    fn pair<A: Obj, B: Obj, C: Obj>(f: Self::Hom<A, B>, g: Self::Hom<A, C>) -> Self::Hom<A, Prod<B, C>> {
+        typed!(pair(f.run, g.run))
+    }
+
+    fn fst<A: Obj, B: Obj>() -> Self::Hom<Prod<A, B>, A> {
+        typed!(plain(first, to_first))
+    }
+
+    fn snd<A: Obj, B: Obj>() -> Self::Hom<Prod<A, B>, B> {
+        typed!(plain(second, to_second))
+    }
+
+    fn curry<A: Obj, B: Obj, C: Obj>(f: Self::Hom<Prod<A, B>, C>) -> Self::Hom<A, Fun<B, C>> {
+        typed!(curried::<_, K>(f.run))
+    }
+
+    fn eval<A: Obj, B: Obj>() -> Self::Hom<Prod<Fun<A, B>, A>, B> {
+        typed!(Closure::new(called::<_, K>))
+    }
+
+    fn bind<G: Obj, A: Obj, B: Obj>(value: Self::Hom<G, A>, body: Self::Hom<Prod<G, A>, B>) -> Self::Hom<G, B> {
+        typed!(bind(value.run, body.run))
+    }
+}
+
+impl<T: BaseTensor, K: FunctionTangent> Language for Curry<T, K> {
+    fn prim<P: Primitive>(p: P) -> Self::Hom<P::Dom, P::Cod> {
+        typed!(primitive(p))
+    }
+
+    fn written<A: Obj, B: Obj>(f: Self::Hom<A, B>, at: &'static Location<'static>) -> Self::Hom<A, B> {
+        typed!(placed(f.run, at))
+    }
+
+    fn inl<A: Obj, B: Obj>() -> Self::Hom<A, Sum<A, B>> {
+        typed!(plain(left, Lin::cast_left))
+    }
+
+    fn inr<A: Obj, B: Obj>() -> Self::Hom<B, Sum<A, B>> {
+        typed!(plain(right, Lin::cast_right))
+    }
+
+    fn case<G: Obj, A: Obj, B: Obj, C: Obj>(
+        left: Self::Hom<Prod<G, A>, C>,
+        right: Self::Hom<Prod<G, B>, C>,
+    ) -> Self::Hom<Prod<G, Sum<A, B>>, C> {
+        typed!(case::<_, K>(left.run, right.run))
+    }
+
+    fn test() -> Self::Hom<Mask, Sum<Unit, Unit>> {
+        typed!(plain(choice, Lin::zero))
+    }
+
+    fn iterate<G: Obj, S: Obj, R: Obj>(step: Self::Hom<Prod<G, S>, Sum<S, R>>) -> Self::Hom<Prod<G, S>, R> {
+        typed!(iterate(step.run))
+    }
+
+    fn roll<R: TypeParts>() -> Self::Hom<R::Of, Recursive<R>> {
+        typed!(plain(rolled, Lin::id))
+    }
+
+    fn unroll<R: TypeParts>() -> Self::Hom<Recursive<R>, R::Of> {
+        typed!(plain(same, Lin::id))
+    }
+
+    fn fix<G: Obj, A: Obj, B: Obj>(body: Self::Hom<Prod<Prod<G, Fun<A, B>>, A>, B>) -> Self::Hom<G, Fun<A, B>> {
+        typed!(fixed::<_, K>(body.run))
+    }
+}
+
+impl<T: BaseTensor, K: FunctionTangent> Arrays for Curry<T, K> {
+    fn map<A: Stack, B: Stack>() -> Self::Hom<Prod<Fun<A, B>, A::Stacked>, B::Stacked> {
+        typed!(Closure::new(map::<_, K>))
+    }
+
+    fn fold<S: Stack, A: Stack>() -> Self::Hom<Prod<Fun<Prod<S, A>, S>, Prod<S, A::Stacked>>, S> {
+        typed!(Closure::new(fold::<_, K>))
+    }
+}
+
+impl<T: BaseTensor, K: FunctionTangent> Differential for Curry<T, K> {
+    fn vjp<A: Ground, B: Ground>() -> Self::Hom<Prod<Fun<A, B>, A>, Prod<B, Fun<B::Tangent, A::Tangent>>> {
+        typed!(vjp_reverse::<T, K>())
+    }
+
+    fn jvp<A: Ground, B: Ground>() -> Self::Hom<Prod<Fun<A, B>, Prod<A, A::Tangent>>, Prod<B, B::Tangent>> {
+        typed!(jvp_reverse::<T, K>())
+    }
+}
+
+impl<T: BaseTensor, K: FunctionTangent> Curry<T, K> {
+    /// The cotangent that `program` pulls back to the value of `make`, in its representation: for a function, the list
+    /// of its calls, not summed, or the cotangent of its environment. The cotangent of the result is `g`.
+    ///
+    /// Two lists may be different and stand for the same tangent ("The Differentiable Curry", section 4.1).
+    ///
+    /// ```
+    /// use polygrad::{Array, tensor};
+    /// use polygrad_higher::interpreters::{CurryClosures, CurryLists};
+    /// use polygrad_higher::{Expr, Fun, Language, Real, fun1, lam, num};
+    /// fn scale<C: Language>() -> Expr<C, Real, Fun<Real, Real>> {
+    ///     fun1(|x| lam(|z| x.at() * z.at()))
+    /// }
+    /// fn at_five<C: Language>() -> Expr<C, Fun<Real, Real>, Real> {
+    ///     fun1(|f| f.at().app(num(5.0)))
+    /// }
+    /// let (x, g) = (tensor(2.0), tensor(1.0));
+    /// assert_eq!(CurryLists::<Array>::raw_tangent(scale(), at_five(), &x, &g).to_string(), "[(5.0, 1.0)]");
+    /// assert_eq!(CurryClosures::<Array>::raw_tangent(scale(), at_five(), &x, &g).to_string(), "(0, 5.0)");
+    /// ```
+    pub fn raw_tangent<A: Ground, P: Obj, B: Ground>(
+        make: Expr<Self, A, P>,
+        program: Expr<Self, P, B>,
+        x: &A::Value<T>,
+        g: &B::Value<T>,
+    ) -> Val<Tower<T>> {
+        let made = make.hom().at(Val::given::<A>(x)).fst();
+        program.hom().at(made).snd().lin().run(Mode::Tuples, Val::given::<B>(g))
+    }
+}
+
+/// Pairs in parentheses, lists of calls in brackets.
+impl<T: BaseTensor + Display> Display for Val<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Val::Zero => f.write_str("0"),
+            Val::Nil => f.write_str("()"),
+            Val::Leaf(t) => write!(f, "{t}"),
+            Val::Scattered(at) => write!(f, "{}", Scattered::clone(at).dense()),
+            Val::Pair(p) => write!(f, "({}, {})", p.0, p.1),
+            Val::Left(v) => write!(f, "left {v}"),
+            Val::Right(v) => write!(f, "right {v}"),
+            Val::Either(e) => write!(f, "if {} left {} right {}", e.0, e.1, e.2),
+            Val::Fun(_) => f.write_str("function"),
+            Val::Lin(_) => f.write_str("linear function"),
+            Val::Mono(_) => f.write_str("monoid"),
+            Val::Many(_) => f.write_str("array of functions"),
+            Val::Bag(bag) => {
+                let entries = bag.entries();
+                let pairs = entries.iter().map(|entry| match entry {
+                    Entry::One(a, v) => format!("({a}, {v})"),
+                    Entry::Zip(xs, vs) => format!("zip {xs} {vs}"),
+                    Entry::Total(_) => String::from("derivative of calls"),
+                });
+                write!(f, "[{}]", pairs.collect::<Vec<String>>().join(", "))
+            }
+        }
+    }
+}

@@ -1,0 +1,470 @@
+//! Linear functions as data, and their evaluation.
+//!
+//! Only the operations of "CHAD", Fig. 8, construct linear functions: the fields are private. There are two modes of
+//! evaluation. [`Mode::Tuples`] is that of "CHAD": the cotangent of a variable is a vector of the type of its context,
+//! zero elsewhere. [`Mode::Cells`] is efficient CHAD: vectors are added to cells (`accumulators.rs`), and functions
+//! that only move vectors determine the destination cells. Laws: both modes give the same results, up to the order of
+//! sums; a linear function is evaluated, and dropped, without recursion, so the reverse pass of a loop may have any
+//! number of steps.
+
+use std::rc::Rc;
+
+use polygrad::base::BaseTensor;
+
+use super::accumulators::{Cell, Place};
+use super::copower::{Bag, Each, Entry};
+use super::counter;
+use super::recursion::called;
+use super::value::Val;
+use crate::Layout;
+use crate::shared::Shared;
+
+/// The mode of evaluation of a linear function.
+///
+/// Closed: code of a linear function runs in each mode.
+///
+/// ```
+/// use polygrad::{Array, tensor};
+/// use polygrad_higher::interpreters::{Mode, Reverse, Run};
+/// use polygrad_higher::{self as higher, Expr, Language, Real, fun1};
+/// fn square<C: Language>() -> Expr<C, Real, Real> {
+///     fun1(|x| x.at() * x.at())
+/// }
+/// for mode in [Mode::Tuples, Mode::Cells] {
+///     let program = square::<Reverse<Run<Array>>>();
+///     assert_eq!(higher::pullback_by(program, &tensor(3.0), &tensor(1.0), mode), tensor(6.0));
+/// }
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// By tuples of vectors.
+    Tuples,
+    /// By adding to cells.
+    Cells,
+}
+
+/// The code of a linear function that is no combination of others. It may leave out what its destination does not need.
+type Operation<T> = Rc<dyn Fn(Mode, Val<T>, &Place<T>) -> Val<T>>;
+
+/// A linear function. The functions that it combines or captures may be as many as the program is long.
+///
+/// ```
+/// use polygrad::interpreters::Tower;
+/// use polygrad::{Array, BaseTensor};
+/// use polygrad_higher::interpreters::{Backward, CurryClosures, Lin, Val};
+/// use polygrad_higher::{Expr, Language, Real, fun1};
+/// fn square<C: Language>() -> Expr<C, Real, Real> {
+///     fun1(|x| x.at() * x.at())
+/// }
+/// /// The pullback in a value with its pullback.
+/// fn pullback(ran: &Val<Tower<Array>>) -> Option<&Lin<Tower<Array>>> {
+///     let Val::Pair(both) = ran else { return None };
+///     if let Val::Lin(pullback) = &both.1 { Some(pullback) } else { None }
+/// }
+/// let x = Val::Leaf(Tower::constant(Array::scalar(3.0)));
+/// assert!(pullback(&CurryClosures::pulled(&square::<CurryClosures<Array>>().hom(), x)).is_some());
+/// ```
+pub struct Lin<T: 'static> {
+    node: Shared<Node<T>>,
+    /// The number of nodes of a function that only moves vectors; 0 of any other.
+    moves: u8,
+}
+
+impl<T> Clone for Lin<T> {
+    fn clone(&self) -> Self {
+        Lin { node: self.node.clone(), moves: self.moves }
+    }
+}
+
+/// The largest number of nodes of a function that only moves vectors: its destinations are found by recursion.
+const LARGEST: u8 = 100;
+
+enum Node<T: 'static> {
+    Id,
+    Zero,
+    Then(Lin<T>, Lin<T>),
+    Pair(Lin<T>, Lin<T>),
+    Fst,
+    Snd,
+    Plus(Lin<T>, Lin<T>),
+    Bind(Lin<T>, Lin<T>),
+    Swap(Val<T>),
+    Eval(Val<T>),
+    Singleton(Val<T>),
+    Fold(Val<T>),
+    Inl,
+    Inr,
+    CastLeft,
+    CastRight,
+    Select(T, Lin<T>, Lin<T>),
+    Operation(Operation<T>),
+}
+
+/// A pending task of an evaluation, which has one current vector.
+enum Task<T: 'static> {
+    /// Replaces the current vector by the function of it.
+    Apply(Lin<T>),
+    /// Replaces the current vector by the function of this vector.
+    ApplyTo(Lin<T>, Val<T>),
+    /// Adds the function of the current vector to a destination.
+    Send(Lin<T>, Place<T>),
+    /// Adds the function of this vector to a destination.
+    SendOf(Lin<T>, Val<T>, Place<T>),
+    /// Takes the current vector from a cell.
+    Take(Cell<T>),
+    /// Joins the current vector with the function of this vector.
+    Second(Lin<T>, Val<T>, Join<T>),
+    /// Joins this vector with the current one.
+    Join(Val<T>, Join<T>),
+    /// Adds the first component of the current pair to the function of its second component.
+    Bound(Lin<T>),
+}
+
+/// The combination of two results.
+enum Join<T> {
+    Pair,
+    Plus,
+    Select(T),
+}
+
+/// Fails for a vector of a case that did not run.
+#[cold]
+fn other_case() -> ! {
+    unreachable!("the cotangent of a sum is of the case of its value")
+}
+
+impl<T: BaseTensor> Lin<T> {
+    fn of(node: Node<T>) -> Self {
+        let moves = match &node {
+            Node::Then(f, g) | Node::Pair(f, g) | Node::Plus(f, g) | Node::Bind(f, g) => {
+                let sum = f.moves.saturating_add(g.moves).saturating_add(1);
+                if f.moves == 0 || g.moves == 0 || sum > LARGEST { 0 } else { sum }
+            }
+            Node::Id | Node::Zero | Node::Fst | Node::Snd | Node::Inl | Node::Inr => 1,
+            Node::Swap(_) | Node::Eval(_) | Node::Singleton(_) | Node::Fold(_) | Node::Select(..) => 0,
+            Node::CastLeft | Node::CastRight | Node::Operation(_) => 0,
+        };
+        Lin { node: Shared::new(node), moves }
+    }
+
+    fn node(&self) -> &Node<T> {
+        &self.node
+    }
+
+    pub(super) fn id() -> Self {
+        Lin::of(Node::Id)
+    }
+
+    pub(super) fn zero() -> Self {
+        Lin::of(Node::Zero)
+    }
+
+    pub(super) fn then(self, g: Lin<T>) -> Self {
+        if matches!(g.node(), Node::Zero) {
+            return g;
+        }
+        Lin::of(Node::Then(self, g))
+    }
+
+    pub(super) fn pair(f: Lin<T>, g: Lin<T>) -> Self {
+        Lin::of(Node::Pair(f, g))
+    }
+
+    pub(super) fn fst() -> Self {
+        Lin::of(Node::Fst)
+    }
+
+    pub(super) fn snd() -> Self {
+        Lin::of(Node::Snd)
+    }
+
+    pub(super) fn plus(self, g: Lin<T>) -> Self {
+        Lin::of(Node::Plus(self, g))
+    }
+
+    pub(super) fn bind(body: Lin<T>, value: Lin<T>) -> Self {
+        Lin::of(Node::Bind(body, value))
+    }
+
+    pub(super) fn swap(f: Val<T>) -> Self {
+        Lin::of(Node::Swap(f))
+    }
+
+    pub(super) fn eval(a: Val<T>) -> Self {
+        Lin::of(Node::Eval(a))
+    }
+
+    pub(super) fn singleton(a: Val<T>) -> Self {
+        Lin::of(Node::Singleton(a))
+    }
+
+    pub(super) fn fold(f: Val<T>) -> Self {
+        Lin::of(Node::Fold(f))
+    }
+
+    pub(super) fn inl() -> Self {
+        Lin::of(Node::Inl)
+    }
+
+    pub(super) fn inr() -> Self {
+        Lin::of(Node::Inr)
+    }
+
+    pub(super) fn cast_left() -> Self {
+        Lin::of(Node::CastLeft)
+    }
+
+    pub(super) fn cast_right() -> Self {
+        Lin::of(Node::CastRight)
+    }
+
+    pub(super) fn select(mask: T, f: Lin<T>, g: Lin<T>) -> Self {
+        Lin::of(Node::Select(mask, f, g))
+    }
+
+    /// A linear function of the host language. The caller ensures that it is linear.
+    pub(super) fn operation(f: impl Fn(Mode, Val<T>) -> Val<T> + 'static) -> Self {
+        Lin::operation_for(move |mode, v, _| f(mode, v))
+    }
+
+    /// A linear function of the host language, which is told what of its result is needed.
+    pub(super) fn operation_for(f: impl Fn(Mode, Val<T>, &Place<T>) -> Val<T> + 'static) -> Self {
+        Lin::of(Node::Operation(Rc::new(f)))
+    }
+
+    /// The sum of all leaves of the argument, in each leaf of the result.
+    pub(super) fn spread(from: Layout, to: Layout) -> Self {
+        fn sum<T: BaseTensor>(v: &Val<T>, layout: &Layout) -> Val<T> {
+            match layout {
+                Layout::Unit => Val::Zero,
+                Layout::Leaf(..) => v.clone(),
+                Layout::Pair(a, b) => sum(&v.fst(), a).plus(sum(&v.snd(), b)),
+            }
+        }
+        fn copy<T: BaseTensor>(v: &Val<T>, layout: &Layout) -> Val<T> {
+            match layout {
+                Layout::Unit => Val::Zero,
+                Layout::Leaf(..) => v.clone(),
+                Layout::Pair(a, b) => Val::pair(copy(v, a), copy(v, b)),
+            }
+        }
+        Lin::operation(move |_, v| copy(&sum(&v, &from), &to))
+    }
+
+    /// The result at a vector.
+    pub(crate) fn run(&self, mode: Mode, v: Val<T>) -> Val<T> {
+        self.run_scattered(mode, v).dense()
+    }
+
+    /// [`run`](Lin::run), where cotangents of arrays that are read at indices are not dense.
+    pub(super) fn run_scattered(&self, mode: Mode, v: Val<T>) -> Val<T> {
+        Lin::finished(mode, v, vec![Task::Apply(self.clone())])
+    }
+
+    /// The result at a vector, where the parts that a destination does not need are zero, and cotangents of arrays that are
+    /// read at indices are not dense.
+    pub(super) fn run_for(&self, mode: Mode, v: Val<T>, needed: &Place<T>) -> Val<T> {
+        if mode == Mode::Tuples {
+            return self.run_scattered(mode, v);
+        }
+        let own = needed.fresh();
+        Lin::finished(mode, Val::Zero, vec![Task::SendOf(self.clone(), v, own.clone())]);
+        own.take()
+    }
+
+    /// The first component of the result at a vector: the work for the second one alone is left out.
+    pub(crate) fn run_first(&self, v: Val<T>) -> Val<T> {
+        self.run_for(Mode::Cells, v, &Place::both(Place::To(Cell::new()), Place::Nowhere)).fst().dense()
+    }
+
+    /// The current vector when no task is left.
+    fn finished(mode: Mode, v: Val<T>, mut tasks: Vec<Task<T>>) -> Val<T> {
+        let _leave = called();
+        let mut current = v;
+        while let Some(task) = tasks.pop() {
+            match task {
+                Task::Apply(f) => current = f.apply(mode, current, &mut tasks),
+                Task::ApplyTo(f, v) => current = f.apply(mode, v, &mut tasks),
+                Task::Send(f, place) => f.send(std::mem::replace(&mut current, Val::Zero), place, &mut tasks),
+                Task::SendOf(f, v, place) => f.send(v, place, &mut tasks),
+                Task::Take(cell) => current = cell.take(),
+                Task::Second(g, v, join) => {
+                    tasks.push(Task::Join(std::mem::replace(&mut current, v), join));
+                    tasks.push(Task::Apply(g));
+                }
+                Task::Join(first, Join::Pair) => current = Val::pair(first, current),
+                Task::Join(first, Join::Plus) => current = first.plus(current),
+                Task::Join(first, Join::Select(mask)) => current = Val::select(&mask, first, current),
+                Task::Bound(value) => {
+                    tasks.push(Task::Join(current.fst(), Join::Plus));
+                    tasks.push(Task::Apply(value));
+                    current = current.snd();
+                }
+            }
+        }
+        current
+    }
+
+    /// The result at a vector, or the next current vector with tasks for the rest of the evaluation.
+    fn apply(&self, mode: Mode, v: Val<T>, tasks: &mut Vec<Task<T>>) -> Val<T> {
+        match (self.node(), mode) {
+            (Node::Then(f, g), _) => tasks.extend([Task::Apply(g.clone()), Task::Apply(f.clone())]),
+            (Node::Select(mask, f, g), _) => {
+                let join = Join::Select(mask.clone());
+                tasks.extend([Task::Second(g.clone(), v.clone(), join), Task::Apply(f.clone())]);
+            }
+            (Node::Pair(f, g), Mode::Tuples) => {
+                tasks.extend([Task::Second(g.clone(), v.clone(), Join::Pair), Task::Apply(f.clone())]);
+            }
+            (Node::Plus(f, g), Mode::Tuples) => {
+                tasks.extend([Task::Second(g.clone(), v.clone(), Join::Plus), Task::Apply(f.clone())]);
+            }
+            (Node::Bind(body, value), Mode::Tuples) => {
+                tasks.extend([Task::Bound(value.clone()), Task::Apply(body.clone())]);
+            }
+            (Node::Pair(..) | Node::Plus(..) | Node::Bind(..) | Node::Fold(_), Mode::Cells) => {
+                let cell = Cell::new();
+                tasks.extend([Task::Take(cell.clone()), Task::SendOf(self.clone(), v, Place::To(cell))]);
+                return Val::Zero;
+            }
+            (Node::Id | Node::Zero | Node::Fst | Node::Snd | Node::Operation(_), _) => return self.run_leaf(mode, v),
+            (Node::Swap(_) | Node::Eval(_) | Node::Singleton(_) | Node::Inl | Node::Inr, _) => {
+                return self.run_leaf(mode, v);
+            }
+            (Node::CastLeft | Node::CastRight, _) | (Node::Fold(_), Mode::Tuples) => return self.run_leaf(mode, v),
+        }
+        v
+    }
+
+    /// Adds the result at a vector to a destination, or appends tasks that do.
+    fn send(&self, v: Val<T>, place: Place<T>, tasks: &mut Vec<Task<T>>) {
+        if v.is_zero() || matches!(place, Place::Nowhere) {
+            return;
+        }
+        if let Some(end) = self.end(&place) {
+            return end.add(v);
+        }
+        match self.node() {
+            Node::Then(f, g) => match g.end(&place) {
+                Some(end) => tasks.push(Task::SendOf(f.clone(), v, end)),
+                None => tasks.extend([Task::Send(g.clone(), place), Task::ApplyTo(f.clone(), v)]),
+            },
+            Node::Pair(f, g) => {
+                let (first, second) = place.parts();
+                tasks.extend([Task::SendOf(g.clone(), v.clone(), second), Task::SendOf(f.clone(), v, first)]);
+            }
+            Node::Plus(f, g) => {
+                tasks.extend([Task::SendOf(g.clone(), v.clone(), place.clone()), Task::SendOf(f.clone(), v, place)]);
+            }
+            Node::Bind(body, value) => {
+                let own = match value.end(&place) {
+                    Some(end) => end,
+                    None => {
+                        let cell = Cell::new();
+                        tasks.extend([Task::Send(value.clone(), place.clone()), Task::Take(cell.clone())]);
+                        Place::To(cell)
+                    }
+                };
+                tasks.push(Task::SendOf(body.clone(), v, Place::both(place, own)));
+            }
+            Node::Fold(f) => {
+                let Some(bag) = v.bag() else { return };
+                for entry in bag.entries().iter().rev() {
+                    match entry {
+                        Entry::One(a, v) => {
+                            tasks.push(Task::SendOf(f.apply((*a).clone()).lin(), (*v).clone(), place.clone()));
+                        }
+                        Entry::Zip(xs, vs) => {
+                            let each = |a, v| f.apply(a).lin().run_scattered(Mode::Cells, v);
+                            place.add(Bag::summed((*xs).clone(), (*vs).clone(), &each));
+                        }
+                        Entry::Total(total) => place.add(total(&folded(f, Mode::Cells))),
+                    }
+                }
+            }
+            Node::Id | Node::Zero | Node::Fst | Node::Snd | Node::Swap(_) | Node::Eval(_) | Node::Singleton(_) => {
+                place.add(self.run_leaf(Mode::Cells, v));
+            }
+            Node::Inl | Node::Inr | Node::CastLeft | Node::CastRight => place.add(self.run_leaf(Mode::Cells, v)),
+            Node::Operation(f) => place.add(f(Mode::Cells, v.dense(), &place)),
+            Node::Select(..) => {
+                let result = self.run_scattered(Mode::Cells, v);
+                place.add(result);
+            }
+        }
+    }
+
+    /// The destination of the argument such that the result gets to `place`, if the function only moves vectors.
+    fn end(&self, place: &Place<T>) -> Option<Place<T>> {
+        if self.moves == 0 {
+            return None;
+        }
+        match self.node() {
+            Node::Id => Some(place.clone()),
+            Node::Zero => Some(Place::Nowhere),
+            Node::Then(f, g) => f.end(&g.end(place)?),
+            Node::Pair(f, g) => {
+                let (first, second) = place.parts();
+                f.end(&first)?.merge(g.end(&second)?)
+            }
+            Node::Plus(f, g) => f.end(place)?.merge(g.end(place)?),
+            Node::Bind(body, value) => body.end(&Place::both(place.clone(), value.end(place)?)),
+            Node::Fst => Some(Place::both(place.clone(), Place::Nowhere)),
+            Node::Snd => Some(Place::both(Place::Nowhere, place.clone())),
+            Node::Inl => place.case(true),
+            Node::Inr => place.case(false),
+            Node::Swap(_) | Node::Eval(_) | Node::Singleton(_) | Node::Fold(_) | Node::Select(..) => None,
+            Node::CastLeft | Node::CastRight | Node::Operation(_) => None,
+        }
+    }
+
+    /// [`run`](Lin::run) of a function that is no combination of others.
+    fn run_leaf(&self, mode: Mode, v: Val<T>) -> Val<T> {
+        match self.node() {
+            Node::Id => v,
+            Node::Zero => {
+                counter::zero::<T>();
+                Val::Zero
+            }
+            Node::Fst => v.fst(),
+            Node::Snd => v.snd(),
+            Node::Then(..) | Node::Pair(..) | Node::Plus(..) | Node::Bind(..) | Node::Select(..) => {
+                unreachable!("a combination")
+            }
+            Node::Fold(f) => v.bag().map_or(Val::Zero, |bag| bag.total(&folded(f, mode))),
+            Node::Swap(f) => {
+                let f = f.clone();
+                Val::fun(move |x| f.apply(x).lin().run(mode, v.clone()))
+            }
+            Node::Eval(a) => v.apply(a.clone()),
+            Node::Singleton(a) => Val::Bag(Bag::one(a.clone(), v)),
+            Node::Inl if v.is_zero() => v,
+            Node::Inr if v.is_zero() => v,
+            Node::Inl => Val::Left(Rc::new(v)),
+            Node::Inr => Val::Right(Rc::new(v)),
+            Node::CastLeft => match v {
+                Val::Left(v) => Rc::unwrap_or_clone(v),
+                Val::Either(e) => Val::select(&e.0, e.1.clone(), Val::Zero),
+                Val::Zero => Val::Zero,
+                Val::Nil | Val::Leaf(_) | Val::Pair(_) | Val::Right(_) | Val::Fun(_) => other_case(),
+                Val::Scattered(_) | Val::Lin(_) | Val::Bag(_) | Val::Mono(_) | Val::Many(_) => other_case(),
+            },
+            Node::CastRight => match v {
+                Val::Right(v) => Rc::unwrap_or_clone(v),
+                Val::Either(e) => Val::select(&e.0, Val::Zero, e.2.clone()),
+                Val::Zero => Val::Zero,
+                Val::Nil | Val::Leaf(_) | Val::Pair(_) | Val::Left(_) | Val::Fun(_) => other_case(),
+                Val::Scattered(_) | Val::Lin(_) | Val::Bag(_) | Val::Mono(_) | Val::Many(_) => other_case(),
+            },
+            // Linear functions map zero to zero.
+            Node::Operation(_) if v.is_zero() => Val::Zero,
+            Node::Operation(f) => f(mode, v.dense(), &Place::To(Cell::new())),
+        }
+    }
+}
+
+/// The function of an entry whose sum is the fold of a function from points to linear functions.
+fn folded<T: BaseTensor>(f: &Val<T>, mode: Mode) -> Each<T> {
+    let f = f.clone();
+    Rc::new(move |a, v| f.apply(a).lin().run_scattered(mode, v))
+}

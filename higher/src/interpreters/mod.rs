@@ -1,0 +1,105 @@
+//! Instances of the higher-order language ([`crate`]), over tensors of any interpreter.
+//!
+//! * [`Val`], [`Lin`] and [`Bag`], values, linear functions and copowers;
+//! * [`Run`], evaluation;
+//! * [`chad`], differentiation over any target with linear functions;
+//! * [`curry`], differentiation in which functions have tangents;
+//! * `differential`, derivatives of functions as terms, at values with levels ([`Tower`]);
+//! * [`optic`], differentiation by optics, to any order;
+//! * [`Syntax`], the text of a program, and [`Lambda`], as a term that is simplified, printed and run;
+//! * [`tallied`], a count of the operations of linear functions.
+//!
+//! Law: no instance names an interpreter of tensors, nor an interpreter an instance. A transformation of programs is
+//! generic in its target.
+
+#![allow(clippy::type_complexity, reason = "the type of a program is its typing rule")]
+
+use polygrad::base::BaseTensor;
+use polygrad::interpreters::Tower;
+use polygrad::interpreters::tower::{ForwardLevel, ReverseLevel};
+use polygrad::seam::{ArrayCotangent, Scattered, ScatteredRows, UNBOUNDED};
+
+use crate::{Arrays, Obj};
+
+mod accumulators;
+pub mod chad;
+mod choice;
+mod compositions;
+mod copower;
+mod counter;
+pub mod curry;
+mod decisions;
+mod dense;
+mod differential;
+pub mod erased;
+pub mod lambda;
+mod linear;
+mod loops;
+pub mod optic;
+mod primitives;
+mod recursion;
+mod run;
+mod stacks;
+mod syntax;
+mod untyped;
+mod value;
+
+pub use chad::{Booleans, Dependency, Derivatives, Forward, Generators, Reverse};
+pub use copower::Bag;
+pub use counter::{Tally, tallied};
+pub use curry::{Curry, CurryClosures, CurryLists};
+pub(crate) use differential::misfit;
+pub use erased::Erased;
+pub use lambda::Lambda;
+pub use linear::{Lin, Mode};
+pub use optic::{ReverseOptic, Wires};
+pub use run::{Morphism, Run};
+pub use syntax::{Code, Syntax};
+pub use value::{AnyMonoid, Val};
+
+use primitives::{Tangents, pull_needed, pull_primitive, push_primitive};
+
+/// An instance of reverse mode: a morphism gives a value, and a pullback of cotangents.
+///
+/// ```
+/// use polygrad::{Array, tensor};
+/// use polygrad_higher::interpreters::{Backward, CurryLists, Reverse, Run};
+/// use polygrad_higher::{self as higher, Expr, Language, Real, fun1};
+/// fn cube<C: Language>() -> Expr<C, Real, Real> {
+///     fun1(|x| x.at() * x.at() * x.at())
+/// }
+/// /// The slope at 2, by any instance of reverse mode.
+/// fn slope<C: Backward<Array>>() -> f64 {
+///     higher::value_and_grad_by(cube::<C>(), &tensor(2.0)).1.item()
+/// }
+/// assert_eq!((slope::<Reverse<Run<Array>>>(), slope::<CurryLists<Array>>()), (12.0, 12.0));
+/// ```
+pub trait Backward<T: BaseTensor>: Arrays {
+    /// The value at an argument, paired with its pullback.
+    ///
+    /// ```
+    /// use polygrad::interpreters::Tower;
+    /// use polygrad::{Array, BaseTensor};
+    /// use polygrad_higher::interpreters::{Backward, CurryClosures, Val};
+    /// use polygrad_higher::{Expr, Language, Real, fun1};
+    /// fn square<C: Language>() -> Expr<C, Real, Real> {
+    ///     fun1(|x| x.at() * x.at())
+    /// }
+    /// let x = Val::Leaf(Tower::constant(Array::scalar(3.0)));
+    /// let ran = CurryClosures::pulled(&square::<CurryClosures<Array>>().hom(), x);
+    /// assert_eq!(ran.to_string(), "(9.0, linear function)");
+    /// ```
+    fn pulled<A: Obj, B: Obj>(program: &Self::Hom<A, B>, x: Val<Tower<T>>) -> Val<Tower<T>>;
+}
+
+impl<T: BaseTensor> Backward<T> for Reverse<Run<T>> {
+    fn pulled<A: Obj, B: Obj>(program: &Self::Hom<A, B>, x: Val<Tower<T>>) -> Val<Tower<T>> {
+        program.at(x)
+    }
+}
+
+impl<T: BaseTensor, K: curry::FunctionTangent> Backward<T> for Curry<T, K> {
+    fn pulled<A: Obj, B: Obj>(program: &Self::Hom<A, B>, x: Val<Tower<T>>) -> Val<Tower<T>> {
+        program.at(x)
+    }
+}
