@@ -13,5 +13,5 @@
 #[doc = "[next: one program, many readings]: polygrad"]
 #[doc = "[next: what derivatives use]: polygrad"]
 #[doc = ""]
-#[doc = include_str!("../higher_order.md")]
+#[doc = include_str!("../docs/higher_order.md")]
 pub mod higher_order {}

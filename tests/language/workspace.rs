@@ -83,7 +83,7 @@ const CRATES: &[(&str, &[&str])] = &[
     // Its unit tests need it with features.
     (".", &["polygrad-derive", "polygrad-math", "polygrad"]),
     ("higher", &["polygrad"]),
-    ("docs/book/programs", &["polygrad", "polygrad-higher"]),
+    ("docs/book/programs", &["polygrad"]),
     ("docs/book/rebuild", &[]),
     ("docs/book/site", &[]),
     ("examples", &["polygrad"]),

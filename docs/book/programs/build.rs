@@ -1,9 +1,10 @@
 //! Writes each program of the book into a file, and a module that lists all of them.
 //!
 //! Law: each block of Rust on a page of `docs/SUMMARY.md` is a program of its own, with or without `fn main`, unless the documentation
-//! of the crate has the page (`src/guide.rs`), whose programs rustdoc runs. The block of text that follows a program is what the program
-//! prints; a program that must panic (`rust,should_panic`) prints its message. A block of `rust,core` is a part of the crate that the
-//! chapters "Rebuild it" build, see `docs/book/rebuild`. A block of `rust,ignore` is a part of a file of the repository.
+//! of a crate has the page (`src/guide.rs`, `higher/src/guide.rs`), whose programs rustdoc runs. The block of text that follows a
+//! program is what the program prints; a program that must panic (`rust,should_panic`) prints its message. A block of `rust,core` is a
+//! part of the crate that the chapters "Rebuild it" build, see `docs/book/rebuild`. A block of `rust,ignore` is a part of a file of the
+//! repository.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -60,7 +61,7 @@ fn module(text: &str) -> String {
 fn main() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo names a folder"));
-    let guide = read(&root.join("src/guide.rs"));
+    let guide = ["src/guide.rs", "higher/src/guide.rs"].map(|guide| read(&root.join(guide))).concat();
     let summary = read(&root.join("docs/SUMMARY.md"));
     let pages = summary.split("](").skip(1).filter_map(|rest| rest.split(')').next()).filter(|page| !page.is_empty());
     let (mut modules, mut list, mut tests) = (String::new(), String::new(), String::new());
