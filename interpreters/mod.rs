@@ -28,14 +28,17 @@ use crate::program::{Program, interpret};
 
 pub mod adval;
 pub mod ast;
+#[cfg(feature = "verified")]
 pub mod bounded;
 pub mod concrete;
 pub mod count;
 pub mod dual;
+#[cfg(feature = "verified")]
 pub mod enclosure;
 mod guarded;
 pub mod jet;
 mod level;
+#[cfg(feature = "verified")]
 pub mod rounding;
 pub(crate) mod scattered;
 pub mod scope;
@@ -52,8 +55,10 @@ pub use ast::Ast;
 pub use concrete::Concrete;
 pub use count::Count;
 pub use dual::Dual;
+#[cfg(feature = "verified")]
 pub use enclosure::Enclosure;
 pub use jet::Jet;
+#[cfg(feature = "verified")]
 pub use rounding::Rounding;
 pub use shapes::Shapes;
 pub use sparsity::Sparsity;

@@ -28,6 +28,11 @@
 #![cfg_attr(any(doc, doctest), doc = include_str!("../README.md"))]
 // Items say which feature they need, where a nightly toolchain builds the documentation for all features.
 #![cfg_attr(docsrs, feature(doc_cfg))]
+// What only emission, export, reports and proofs use stays where it belongs, and is dead code without these features.
+#![cfg_attr(
+    not(all(feature = "emission", feature = "export", feature = "report", feature = "verified")),
+    allow(dead_code, unused_imports)
+)]
 
 // The code that `#[derive(Tree)]` generates names this crate, also within the crate.
 #[allow(unused_extern_crates)]
@@ -40,9 +45,11 @@ pub mod base;
 mod checkpoint;
 mod cost;
 pub mod dtype;
+#[cfg(feature = "emission")]
 pub mod emission;
 mod errors;
 mod escape;
+#[cfg(feature = "export")]
 pub mod export;
 // Pages alone: a change of a page does not compile the library again.
 #[cfg(any(doc, doctest))]
@@ -60,6 +67,7 @@ pub mod prelude;
 pub mod program;
 pub mod random;
 mod release;
+#[cfg(feature = "report")]
 mod report;
 mod rewrite;
 pub mod shape;
@@ -176,27 +184,35 @@ pub mod seam {
 
 #[cfg(feature = "native")]
 pub use ad::NativeFunction;
+#[cfg(feature = "report")]
+pub use ad::ReportError;
+#[cfg(all(feature = "emission", feature = "verified"))]
+pub use ad::{Certificate, CertificateError, CertifiedInput, CertifiedOperation, CertifiedOutput};
 pub use ad::{
-    Certificate, CertificateError, CertifiedInput, CertifiedOperation, CertifiedOutput, Checked, ColumnPattern,
-    CompressedColumns, CompressedRows, FailedCheck, FlatFunction, Function, FunctionOptions, Gradient, GradientCheck,
-    GradientError, Jit, LinearMap, LinearSolver, MemoryError, Mode, NoProof, Ode, OdeError, ReportError, RunError,
+    Checked, ColumnPattern, CompressedColumns, CompressedRows, FailedCheck, FlatFunction, Function, FunctionOptions,
+    Gradient, GradientCheck, GradientError, Jit, LinearMap, LinearSolver, MemoryError, Mode, Ode, OdeError, RunError,
     ShapeError, SizedFunction, SizedModel, Sizes, Solver, SourceLine, SparseFunction, SparsityPattern, StepLimit,
-    TaylorForm, TaylorModel, Triplets, VerifiedOde, VerifiedOdeError, VerifiedRoots, assert_gradient,
-    assert_gradient_with, check, check_gradient, check_gradient_with, custom_jvp, custom_vjp, derivative_tensor,
-    derivative_tensor_with, direct, divergence, divergence_with, enclose, enclose_with, external, fixed_point, grad,
-    grad_with, hessian, hessian_diagonal, hessian_diagonal_with, hessian_matrix, hessian_matrix_with, hessian_with,
-    holomorphic_grad, hvp, hvp_with, inspect, jacobian, jacobian_by, jacobian_by_with, jacobian_matrix,
+    Triplets, assert_gradient, assert_gradient_with, check, check_gradient, check_gradient_with, custom_jvp,
+    custom_vjp, derivative_tensor, derivative_tensor_with, direct, divergence, divergence_with, external, fixed_point,
+    grad, grad_with, hessian, hessian_diagonal, hessian_diagonal_with, hessian_matrix, hessian_matrix_with,
+    hessian_with, holomorphic_grad, hvp, hvp_with, inspect, jacobian, jacobian_by, jacobian_by_with, jacobian_matrix,
     jacobian_matrix_with, jacobian_with, jvp, jvp_with, laplacian, laplacian_along, laplacian_along_with,
     laplacian_with, minimize, nth_derivative, nth_derivative_with, odeint, root, sparse_hessian, sparse_hessian_with,
-    sparse_jacobian, sparse_jacobian_with, symbolic, taylor, taylor_along, taylor_along_with, taylor_model,
-    taylor_model_with, taylor_with, value_and_grad, value_and_grad_with, value_and_jacobian, value_and_jacobian_matrix,
-    value_and_jacobian_matrix_with, value_and_jacobian_with, verified_odeint, verified_root, verified_roots, vjp,
-    vjp_with, wirtinger,
+    sparse_jacobian, sparse_jacobian_with, symbolic, taylor, taylor_along, taylor_along_with, taylor_with,
+    value_and_grad, value_and_grad_with, value_and_jacobian, value_and_jacobian_matrix, value_and_jacobian_matrix_with,
+    value_and_jacobian_with, vjp, vjp_with, wirtinger,
+};
+#[cfg(feature = "verified")]
+pub use ad::{
+    NoProof, TaylorForm, TaylorModel, VerifiedOde, VerifiedOdeError, VerifiedRoots, enclose, enclose_with,
+    taylor_model, taylor_model_with, verified_odeint, verified_root, verified_roots,
 };
 pub use array::Array;
 pub use base::{BaseTensor, Lift};
 pub use dtype::{DType, Elem, Float, Num};
-pub use interpreters::{ADVal, Concrete, Dual, Enclosure, Jet, Shapes, Sparsity};
+#[cfg(feature = "verified")]
+pub use interpreters::Enclosure;
+pub use interpreters::{ADVal, Concrete, Dual, Jet, Shapes, Sparsity};
 pub use tensor::{
     Checkpoint, Complex, Conv, Tensor, associative_scan, build, build1, check_tree, checkpoint, concat, cond,
     debug_tree, einsum, fold, iterate, iterate_all, map, map_accum, map_accum_reverse, parallel_scan, scan, stack,

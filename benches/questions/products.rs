@@ -1,5 +1,6 @@
 //! What do products cost, next to the matrix kernel itself?
 
+use gemm_common::Parallelism;
 use polygrad::ops::{Binary, Contract, Linear};
 use polygrad::{Array, BaseTensor, Concrete, Function, Tensor, einsum};
 
@@ -14,7 +15,9 @@ fn gemm_directly(n: usize, a: &[f64], b: &[f64]) -> Vec<f64> {
     // SAFETY: the three matrices have n * n elements and row-major strides, and `out` is written alone.
     unsafe {
         let (o, a, b) = (out.as_mut_ptr(), a.as_ptr(), b.as_ptr());
-        gemm::gemm(n, n, n, o, 1, s, false, a, 1, s, b, 1, s, 0.0, 1.0, false, false, false, gemm::Parallelism::None);
+        // By columns, as the kernels of the crate prefer: the transposed product.
+        let multiply = gemm_f64::gemm::f64::get_gemm_fn();
+        multiply(n, n, n, o, s, 1, false, b, s, 1, a, s, 1, 0.0, 1.0, false, false, false, Parallelism::None);
     }
     out
 }

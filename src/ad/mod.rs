@@ -17,12 +17,14 @@
 //!
 //! This folder and `src/lib.rs`, which lists the modules, are the only places in `src/` that name interpreters.
 
+#[cfg(all(feature = "emission", feature = "verified"))]
 mod certificate;
 mod check;
 mod check_gradient;
 mod complex;
 mod custom;
 pub mod direct;
+#[cfg(feature = "verified")]
 mod enclose;
 mod external;
 mod function;
@@ -38,10 +40,12 @@ mod sparse;
 mod staged;
 pub mod symbolic;
 mod taylor;
+#[cfg(feature = "verified")]
 mod verified;
 
 pub use crate::ops::FailedCheck;
 pub use crate::source::SourceLine;
+#[cfg(all(feature = "emission", feature = "verified"))]
 pub use certificate::{Certificate, CertificateError, CertifiedInput, CertifiedOperation, CertifiedOutput};
 pub use check::{ShapeError, check};
 pub use check_gradient::{
@@ -49,14 +53,16 @@ pub use check_gradient::{
 };
 pub use complex::{holomorphic_grad, wirtinger};
 pub use custom::{custom_jvp, custom_vjp};
+#[cfg(feature = "verified")]
 pub use enclose::{enclose, enclose_with};
 pub use external::external;
 #[cfg(feature = "native")]
 pub use function::NativeFunction;
+#[cfg(feature = "report")]
+pub use function::ReportError;
 pub(crate) use function::derivative_programs::gradient_program;
 pub use function::{
-    FlatFunction, Function, FunctionOptions, Gradient, Jit, MemoryError, ReportError, RunError, SizedFunction,
-    SizedModel, Sizes,
+    FlatFunction, Function, FunctionOptions, Gradient, Jit, MemoryError, RunError, SizedFunction, SizedModel, Sizes,
 };
 pub use implicit::{LinearSolver, Ode, OdeError, Solver, StepLimit, fixed_point, minimize, odeint, root};
 pub use laplacian::{divergence, divergence_with, laplacian, laplacian_along, laplacian_along_with, laplacian_with};
@@ -77,6 +83,7 @@ pub use sparse::{
 };
 pub use staged::{grad, grad_with, jvp, jvp_with, value_and_grad, value_and_grad_with, vjp, vjp_with};
 pub use taylor::{derivative_tensor, derivative_tensor_with, taylor, taylor_along, taylor_along_with, taylor_with};
+#[cfg(feature = "verified")]
 pub use verified::{
     NoProof, TaylorForm, TaylorModel, VerifiedOde, VerifiedOdeError, VerifiedRoots, taylor_model, taylor_model_with,
     verified_odeint, verified_root, verified_roots,

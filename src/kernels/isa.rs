@@ -1,5 +1,6 @@
-//! Dispatch of kernels to the instruction set of the processor: a kernel is compiled once for the build target, and again for
-//! each better instruction set from which it gains.
+//! Dispatch of kernels to the instruction set of the processor.
+//!
+//! A kernel is compiled once for the build target, and again for each better instruction set from which it gains:
 //!
 //! | instruction set | which kernels are compiled for it |
 //! |---|---|

@@ -3,7 +3,8 @@
 use super::Function;
 use super::record::paths;
 use crate::array::Array;
-use crate::emission::{self, Source};
+#[cfg(feature = "emission")]
+use crate::emission::{EmissionError, Source};
 use crate::export::{Exported, Signature, Unsupported};
 use crate::tree::Tree;
 
@@ -77,7 +78,8 @@ impl<P, Q, Y: Tree<Array>> Function<P, Q, Y> {
     ///
     /// # Errors
     /// When an operation is not written, the program is too large, or the name is none of Rust.
-    pub fn to_rust(&self, name: &str) -> Result<Source, emission::EmissionError> {
+    #[cfg(feature = "emission")]
+    pub fn to_rust(&self, name: &str) -> Result<Source, EmissionError> {
         self.optimized().to_rust_with(&self.signature(name), self.options.passes)
     }
 
@@ -94,7 +96,8 @@ impl<P, Q, Y: Tree<Array>> Function<P, Q, Y> {
     ///
     /// # Errors
     /// As [`to_rust`](Function::to_rust).
-    pub fn to_c(&self, name: &str) -> Result<Source, emission::EmissionError> {
+    #[cfg(feature = "emission")]
+    pub fn to_c(&self, name: &str) -> Result<Source, EmissionError> {
         self.optimized().to_c_with(&self.signature(name), self.options.passes)
     }
 }

@@ -23,6 +23,7 @@ use crate::taps::caught;
 use crate::tree::{Difference, Key, PathStep, Tree, Visitor};
 
 pub(super) mod derivative_programs;
+#[cfg(feature = "export")]
 mod export;
 mod flat;
 mod jit;
@@ -38,6 +39,7 @@ mod products;
 mod recent;
 mod record;
 mod renamed;
+#[cfg(feature = "report")]
 mod report;
 mod sized;
 mod static_arguments;
@@ -53,6 +55,7 @@ pub use native::NativeFunction;
 pub use options::FunctionOptions;
 use record::Assemble;
 pub(super) use record::{RecordedFunction, record_at};
+#[cfg(feature = "report")]
 pub use report::ReportError;
 pub use sized::{SizedFunction, SizedModel, Sizes};
 pub(super) use static_arguments::Fixed;

@@ -4,6 +4,7 @@ use std::fmt::{self, Display, Write};
 
 use super::Way;
 use crate::cost::Estimate;
+#[cfg(feature = "report")]
 use crate::report::{ModeCandidate, ModeChoice};
 
 /// The reason for a choice.
@@ -58,6 +59,7 @@ impl Display for Choice {
     }
 }
 
+#[cfg(feature = "report")]
 impl Choice {
     /// The choice with what was compared.
     pub(crate) fn compared(&self) -> ModeChoice {

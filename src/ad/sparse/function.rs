@@ -1,13 +1,17 @@
 //! [`SparseFunction`]: a pattern, and a function from arguments and data to the values of its elements.
 
+#[cfg(feature = "report")]
 use std::path::Path;
 
 use super::decompression::MatrixColors;
 use super::matrices::Triplets;
 use super::pattern::SparsityPattern;
-use crate::ad::function::{Function, ReportError, RunError};
+#[cfg(feature = "report")]
+use crate::ad::function::ReportError;
+use crate::ad::function::{Function, RunError};
 use crate::ad::modes::Mode;
 use crate::array::Array;
+#[cfg(feature = "report")]
 use crate::report::PatternPicture;
 use crate::tensor::Tensor;
 use crate::tree::Tree;
@@ -104,6 +108,7 @@ impl<P, Q> SparseFunction<P, Q> {
     }
 
     /// The matrix as its report draws it.
+    #[cfg(feature = "report")]
     fn picture(&self) -> PatternPicture<'_> {
         PatternPicture {
             what: match self.colors {
@@ -134,6 +139,7 @@ impl<P, Q> SparseFunction<P, Q> {
     ///
     /// # Errors
     /// As for [`Function::report`].
+    #[cfg(feature = "report")]
     pub fn report(&self, path: impl AsRef<Path>) -> Result<(), ReportError> {
         self.function.write_report(path.as_ref(), None, Some(&self.picture()))
     }
@@ -174,6 +180,7 @@ impl<P: Tree<Array>, Q: Tree<Array>> SparseFunction<P, Q> {
     ///
     /// # Errors
     /// As for [`Function::report_with`].
+    #[cfg(feature = "report")]
     pub fn report_with(&self, x: &P, data: &Q, path: impl AsRef<Path>) -> Result<(), ReportError> {
         let inputs = self.function.inputs_of(x, data)?;
         self.function.write_report(path.as_ref(), Some(&inputs), Some(&self.picture()))

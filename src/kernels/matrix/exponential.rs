@@ -8,7 +8,7 @@
 //! the matrix exponential" (2009); the derivative follows "Computing the Frechet derivative of the matrix exponential"
 //! (2009) by the same authors.
 
-use super::dense::{Factors, Square};
+use super::dense::{DenseMatrix, LuFactors};
 use super::{Real, abs, exponent, nan, scaled};
 
 /// The degrees of Padé approximants, each with the norm up to which it and its derivative are exact to rounding.
@@ -17,12 +17,12 @@ const SINGLE: &[(usize, f64)] = &[(3, 3.0e-1), (5, 1.4), (7, 3.2)];
 
 /// A matrix, and its tangent, if a derivative is computed.
 struct Pair<E: Real> {
-    x: Square<E>,
-    dx: Option<Square<E>>,
+    x: DenseMatrix<E>,
+    dx: Option<DenseMatrix<E>>,
 }
 
 impl<E: Real> Pair<E> {
-    fn map(&self, f: impl Fn(&Square<E>) -> Square<E>) -> Self {
+    fn map(&self, f: impl Fn(&DenseMatrix<E>) -> DenseMatrix<E>) -> Self {
         Pair { x: f(&self.x), dx: self.dx.as_ref().map(f) }
     }
 
@@ -35,7 +35,7 @@ impl<E: Real> Pair<E> {
         Pair { x: self.x.times(&other.x), dx }
     }
 
-    fn combined(&self, other: &Self, f: impl Fn(&Square<E>, &Square<E>) -> Square<E>) -> Self {
+    fn combined(&self, other: &Self, f: impl Fn(&DenseMatrix<E>, &DenseMatrix<E>) -> DenseMatrix<E>) -> Self {
         Pair { x: f(&self.x, &other.x), dx: self.dx.as_ref().zip(other.dx.as_ref()).map(|(a, b)| f(a, b)) }
     }
 
@@ -51,7 +51,7 @@ impl<E: Real> Pair<E> {
 }
 
 /// The base-2 logarithm of the 1-norm, the largest column sum of absolute values.
-fn log_norm<E: Real>(x: &Square<E>) -> f64 {
+fn log_norm<E: Real>(x: &DenseMatrix<E>) -> f64 {
     let column = |j: usize| (0..x.rows()).map(|i| abs(x[[i, j]]).as_f64()).sum::<f64>();
     (0..x.rows()).map(column).fold(0.0, f64::max).log2()
 }
@@ -62,7 +62,7 @@ pub(crate) fn exponential<E: Real>(n: usize, at: &dyn Fn(usize, usize) -> E, e: 
     out.fill(E::ZERO);
     let connected = |i: usize, j: usize| at(i, j) != E::ZERO || e.is_some_and(|e| e[i * n + j] != E::ZERO);
     for part in parts(n, &connected) {
-        let of = |f: &dyn Fn(usize, usize) -> E| Square::from_fn(part.len(), |i, j| f(part[i], part[j]));
+        let of = |f: &dyn Fn(usize, usize) -> E| DenseMatrix::from_fn(part.len(), |i, j| f(part[i], part[j]));
         let x = of(at);
         let found = match e {
             None if part.len() == 1 => x.map(num_traits::Float::exp),
@@ -115,7 +115,7 @@ fn squared<E: Real>(a: Pair<E>) -> Pair<E> {
     let two = b.times(&b);
     let four = two.times(&two);
     let six = four.times(&two);
-    let mean = |x: &Square<E>, power: f64| log_norm(x) / power + size as f64;
+    let mean = |x: &DenseMatrix<E>, power: f64| log_norm(x) / power + size as f64;
     let plain = mean(&four.x, 4.0).max(mean(&six.x, 6.0));
     let powers = [&two, &four, &six];
     let (last, largest) = table[table.len() - 1];
@@ -140,12 +140,13 @@ fn squared<E: Real>(a: Pair<E>) -> Pair<E> {
         let next = x.times(&x);
         let is_nan = |x: &E| num_traits::Float::is_nan(*x);
         let equal = |(a, b): (&E, &E)| a == b || (is_nan(a) && is_nan(b));
-        let is_still = |a: &Square<E>, b: &Square<E>| a.elements().iter().zip(b.elements()).all(equal);
+        let is_still = |a: &DenseMatrix<E>, b: &DenseMatrix<E>| a.elements().iter().zip(b.elements()).all(equal);
         let stays = is_still(&x.x, &next.x) && x.dx.as_ref().zip(next.dx.as_ref()).is_none_or(|(a, b)| is_still(a, b));
         x = next;
         // Each squaring doubles the relative error: after as many squarings as the mantissa has bits, a result is
         // determined only if it has left the range, as 0 or infinity.
-        let undecided = |x: &Square<E>| x.elements().iter().any(|x| num_traits::Float::is_finite(*x) && *x != E::ZERO);
+        let undecided =
+            |x: &DenseMatrix<E>| x.elements().iter().any(|x| num_traits::Float::is_finite(*x) && *x != E::ZERO);
         let open = undecided(&x.x) || x.dx.as_ref().is_some_and(undecided);
         if open && done as f64 >= digits {
             return x.map(|x| x.map(|_| nan()));
@@ -159,7 +160,7 @@ fn squared<E: Real>(a: Pair<E>) -> Pair<E> {
 
 /// The number of further squarings that the backward error of the Padé approximant of this degree needs at `2^size b`,
 /// estimated by a power of the matrix of absolute values.
-fn further<E: Real>(b: &Square<E>, size: i64, degree: usize, digits: f64) -> i64 {
+fn further<E: Real>(b: &DenseMatrix<E>, size: i64, degree: usize, digits: f64) -> i64 {
     let n = b.rows();
     let mut sums = vec![1.0; n];
     let norm = log_norm(b);
@@ -210,7 +211,7 @@ fn rational<E: Real>(b: &Pair<E>, powers: [&Pair<E>; 3], size: i64, degree: usiz
     };
     let (u, v) = (b.times(&half(1)), half(0));
     let (above, below) = (v.combined(&u, |v, u| v.zip(u, |v, u| v + u)), v.combined(&u, |v, u| v.zip(u, |v, u| v - u)));
-    let lu = Factors::of(&below.x);
+    let lu = LuFactors::of(&below.x);
     let x = lu.solve(&above.x);
     let dx = above.dx.zip(below.dx).map(|(above, below)| lu.solve(&above.zip(&below.times(&x), |a, b| a - b)));
     Pair { x, dx }
