@@ -192,7 +192,7 @@ fn fate(body: &Program, uses: &[u32], k: usize) -> Fate {
             Op::Discrete(Discrete::IntBinary(IntBinary::Sub), args) if args[0] == at => {
                 terms.push(Addend::Minus(summand(body, args[1])));
             }
-            Op::ScatterAdd(base, ix, v) if *base == at => terms.push(Addend::Scatter(ix.clone(), *v)),
+            Op::ScatterAdd(base, ix, v) if *base == at => terms.push(scattered(body, ix, *v)),
             _ => return Fate::Carried,
         }
         at = user;
@@ -210,7 +210,7 @@ fn parts(body: &Program, uses: &[u32], e: NodeId, terms: &mut Vec<Addend>) {
         match (op, op.added()) {
             (_, Some([x, y])) if uses[e as usize] == 1 => work.extend([*y, *x]),
             (Op::ScatterAdd(base, ix, v), _) if uses[e as usize] == 1 => {
-                found.push(Addend::Scatter(ix.clone(), *v));
+                found.push(scattered(body, ix, *v));
                 work.push(*base);
             }
             (Op::Constant(c), _) if c.is_zero() => {}
@@ -237,6 +237,11 @@ fn summand(body: &Program, id: NodeId) -> Summand {
         Op::Contract(op, x, y) => Summand::Contract(op.clone(), *x, *y),
         _ => plain(body, id),
     }
+}
+
+/// What a scatter-add adds: without an index no axis tells the trips apart, and all of the value is added.
+fn scattered(body: &Program, ix: &[NodeId], v: NodeId) -> Addend {
+    if ix.is_empty() { Addend::Plus(summand(body, v)) } else { Addend::Scatter(ix.to_vec(), v) }
 }
 
 fn plain(body: &Program, id: NodeId) -> Summand {

@@ -302,4 +302,18 @@ regressions! {
             Step::Binary(Binary::Atan2, 0, 1),
         ],
     };
+    // A sum over trips that consists of a scatter-add without an index: no axis told the trips apart.
+    values_that_trips_add_at_no_index = Recipe {
+        tame: true,
+        inputs: vec![
+            Numbers { shape: vec![3], dtype: DType::F64, seed: 7 },
+        ],
+        steps: vec![
+            Step::Loop(Box::new(Loop { n: 2, reverse: false, init: vec![0], xs: vec![], body: vec![
+                Step::Constant(Numbers { shape: vec![3], dtype: DType::F64, seed: 5 }),
+                Step::Scatter(2, vec![], 0),
+                Step::Binary(Binary::Add, 1, 3),
+            ], next: vec![4], out: vec![] })),
+        ],
+    };
 }
