@@ -223,6 +223,15 @@ fn positions_are_compared_with_extreme_integers() {
     }
 }
 
+/// Programs in which each trip of a loop adds a value by a scatter-add without an index, which a pass once took for one
+/// with an index.
+#[test]
+fn trips_that_add_at_no_index() {
+    for seed in [73_028_397, 73_059_879, 73_061_166, 73_192_206, 73_237_537] {
+        check(seed, WAYS.len());
+    }
+}
+
 #[test]
 fn passes_keep_exact_numbers() {
     for seed in seeds(50_000, 300) {
