@@ -2,7 +2,7 @@
 .PHONY: test check book wasm release fuzz faer nalgebra-sparse files adapters firmware web web-check pjrt xla xla-sharded xla-speed check-all miri tsan asan bless pictures doc bench laws anchors gradbench side-by-side perf size browser
 
 # All features but `faer`, which compiles for minutes, and `nalgebra-sparse`: `make faer` and `make nalgebra-sparse` test them.
-FEATURES = approx,argmin,nalgebra,native,ndarray,pjrt,rand,safetensors,serde
+FEATURES = approx,argmin,nalgebra,native,ndarray,pjrt,rand,safetensors,serde,verified
 PACKAGES = -p polygrad -p polygrad-higher -p polygrad-derive -p polygrad-math
 
 test:

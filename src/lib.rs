@@ -38,6 +38,15 @@
 #[allow(unused_extern_crates)]
 extern crate self as polygrad;
 
+// What a user calls without naming its feature: the compiler names it.
+#[cfg(not(all(
+    feature = "emission",
+    feature = "export",
+    feature = "native",
+    feature = "report",
+    feature = "verified"
+)))]
+mod absent;
 pub mod ad;
 pub mod array;
 pub mod backend;
@@ -182,6 +191,11 @@ pub mod seam {
     }
 }
 
+#[cfg(not(feature = "verified"))]
+#[doc(hidden)]
+pub use absent::{
+    enclose, enclose_with, taylor_model, taylor_model_with, verified_odeint, verified_root, verified_roots,
+};
 #[cfg(feature = "native")]
 pub use ad::NativeFunction;
 #[cfg(feature = "report")]

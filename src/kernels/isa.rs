@@ -242,18 +242,34 @@ fn at<M: Machine, K: Kernel>(kernel: K) -> K::Output {
     kernel.run::<M>()
 }
 
+// What is compiled for an instruction set is a module: the compiler divides the library by modules, and one with all kernels would be
+// compiled by one core when all others are done.
+
 #[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma")]
-#[inline(never)]
-fn avx2<K: Kernel>(kernel: K) -> K::Output {
-    kernel.run::<Fused>()
+use self::fused::avx2;
+#[cfg(target_arch = "x86_64")]
+use self::wide::avx512;
+
+#[cfg(target_arch = "x86_64")]
+mod fused {
+    use super::{Fused, Kernel};
+
+    #[target_feature(enable = "avx2,fma")]
+    #[inline(never)]
+    pub(super) fn avx2<K: Kernel>(kernel: K) -> K::Output {
+        kernel.run::<Fused>()
+    }
 }
 
 #[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma,avx512f,avx512dq,avx512vl,avx512bw")]
-#[inline(never)]
-fn avx512<K: Kernel>(kernel: K) -> K::Output {
-    kernel.run::<Wide>()
+mod wide {
+    use super::{Kernel, Wide};
+
+    #[target_feature(enable = "avx2,fma,avx512f,avx512dq,avx512vl,avx512bw")]
+    #[inline(never)]
+    pub(super) fn avx512<K: Kernel>(kernel: K) -> K::Output {
+        kernel.run::<Wide>()
+    }
 }
 
 /// Runs a body for each number from 0 to less than a constant, at most 8, as a loop that is unrolled before all others:

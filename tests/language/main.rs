@@ -36,6 +36,7 @@ mod einsum;
 mod enclosure;
 mod examples;
 mod expand;
+mod features;
 mod foreign;
 mod fourier;
 mod gradbench;
