@@ -50,6 +50,7 @@ struct FlatIndices<'a> {
 }
 
 impl Kernel for FlatIndices<'_> {
+    const WIDE: bool = true;
     type Output = ();
     #[inline(always)]
     fn run<M: Machine>(self) {

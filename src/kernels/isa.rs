@@ -181,7 +181,8 @@ impl Machine for Wide {
 /// A loop that is compiled for several instruction sets. `run` and all functions that it calls for each element must
 /// be inlined: a function that is not inlined is compiled for the build target.
 pub(crate) trait Kernel {
-    /// Whether it is compiled for AVX-512 without the feature `avx512`, too: it does more arithmetic than it moves data.
+    /// Whether it is compiled for AVX-512 without the feature `avx512`, too: it is arithmetic, or masks of comparisons, or was
+    /// measured to gain from it. What moves data alone gains nothing.
     const WIDE: bool = false;
 
     type Output;

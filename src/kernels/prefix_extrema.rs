@@ -143,6 +143,7 @@ struct Prefixes<'a, E: Num, F: Found<E>, const LARGEST: bool> {
 }
 
 impl<E: Num, F: Found<E>, const LARGEST: bool> Kernel for Prefixes<'_, E, F, LARGEST> {
+    const WIDE: bool = true;
     type Output = ();
     #[inline(always)]
     fn run<M: Machine>(self) {

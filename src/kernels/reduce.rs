@@ -288,6 +288,7 @@ struct Extrema<'a, E, S> {
 }
 
 impl<E: Elem, S: Side> Kernel for Extrema<'_, E, S> {
+    const WIDE: bool = true;
     type Output = ();
     #[inline(always)]
     fn run<M: Machine>(self) {
@@ -335,6 +336,7 @@ struct Positions<'a, E, S> {
 }
 
 impl<E: Elem, S: Side> Kernel for Positions<'_, E, S> {
+    const WIDE: bool = true;
     type Output = ();
     #[inline(always)]
     fn run<M: Machine>(self) {

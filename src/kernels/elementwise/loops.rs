@@ -56,8 +56,6 @@ pub(crate) trait Triple<A, B, R>: Copy {
 
 /// A function of one number that is compiled for each kind of machine.
 pub(crate) trait Map<A, R>: Copy {
-    /// Whether it takes longer than to read and write a number.
-    const IS_COSTLY: bool = true;
     fn at<M: Machine>(self, x: A) -> R;
 }
 
@@ -87,7 +85,6 @@ pub(crate) trait GuardedZip<E>: Copy {
 pub(crate) struct TableRow<F>(pub(crate) F);
 
 impl<A, R, F: Fn(A) -> R + Copy> Map<A, R> for TableRow<F> {
-    const IS_COSTLY: bool = false;
     #[inline(always)]
     fn at<M: Machine>(self, x: A) -> R {
         (self.0)(x)
@@ -106,7 +103,6 @@ impl<A, B, R, F: Fn(A, B) -> R + Copy> Zip<A, B, R> for TableRow<F> {
 struct First<F, A>(F, A);
 
 impl<A: Copy, B, R, F: Zip<A, B, R>> Map<B, R> for First<F, A> {
-    const IS_COSTLY: bool = false;
     #[inline(always)]
     fn at<M: Machine>(self, y: B) -> R {
         self.0.at::<M>(self.1, y)
@@ -118,7 +114,6 @@ impl<A: Copy, B, R, F: Zip<A, B, R>> Map<B, R> for First<F, A> {
 struct Second<F, B>(F, B);
 
 impl<A, B: Copy, R, F: Zip<A, B, R>> Map<A, R> for Second<F, B> {
-    const IS_COSTLY: bool = false;
     #[inline(always)]
     fn at<M: Machine>(self, x: A) -> R {
         self.0.at::<M>(x, self.1)
@@ -132,7 +127,8 @@ struct Each<'a, F, A, R> {
 }
 
 impl<A: Copy, R, F: Map<A, R>> Kernel for Each<'_, F, A, R> {
-    const WIDE: bool = F::IS_COSTLY;
+    // Conversions gain most: of integers to floats, and of masks, which are registers there.
+    const WIDE: bool = true;
     type Output = ();
     #[inline(always)]
     fn run<M: Machine>(self) {
@@ -230,6 +226,7 @@ struct Pairs<'a, F, A, B, R> {
 }
 
 impl<A: Copy, B: Copy, R, F: Zip<A, B, R>> Kernel for Pairs<'_, F, A, B, R> {
+    const WIDE: bool = true;
     type Output = ();
     #[inline(always)]
     fn run<M: Machine>(self) {
@@ -257,6 +254,7 @@ where
     Z: At<Element = Y::Element>,
     F: Triple<A, Y::Element, R>,
 {
+    const WIDE: bool = true;
     type Output = ();
     #[inline(always)]
     fn run<M: Machine>(self) {

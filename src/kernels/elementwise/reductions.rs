@@ -26,6 +26,7 @@ pub(super) fn total<E: Num, const N: usize>(mut lanes: [E; N]) -> E {
 struct Sum<'a, E>(&'a [E]);
 
 impl<E: Num> Kernel for Sum<'_, E> {
+    const WIDE: bool = true;
     type Output = E;
     #[inline(always)]
     fn run<M: Machine>(self) -> E {
@@ -56,6 +57,7 @@ pub(crate) fn sum<E: Num>(isa: Isa, x: &[E]) -> E {
 struct SumOfProducts<'a, E>(&'a [E], &'a [E]);
 
 impl<E: Real> Kernel for SumOfProducts<'_, E> {
+    const WIDE: bool = true;
     type Output = E;
     #[inline(always)]
     fn run<M: Machine>(self) -> E {
@@ -101,6 +103,7 @@ struct Add<'a, E> {
 }
 
 impl<E: Num> Kernel for Add<'_, E> {
+    const WIDE: bool = true;
     type Output = ();
     #[inline(always)]
     fn run<M: Machine>(self) {

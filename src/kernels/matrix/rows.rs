@@ -183,6 +183,7 @@ struct Update<'x, 'a, E, const P: usize> {
 }
 
 impl<E: Real, const P: usize> Kernel for Update<'_, '_, E, P> {
+    const WIDE: bool = true;
     type Output = ();
 
     #[inline(always)]
@@ -334,6 +335,7 @@ struct Panel<'x, E, const P: usize> {
 }
 
 impl<E: Real, const P: usize> Kernel for Panel<'_, E, P> {
+    const WIDE: bool = true;
     type Output = ();
 
     #[inline(always)]
