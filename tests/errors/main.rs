@@ -10,8 +10,28 @@ use std::fs;
 
 use polygrad::direct::{grad, jvp};
 use polygrad::interpreters::Ast;
+use polygrad::program::Term;
 use polygrad::{ADVal, BaseTensor, Concrete, DType, Dual, Shapes, Tensor, tensor};
 
+use any::{Any, Level};
+
+/// The interpreters in which mistakes are reported alike. At [`Any`] the mistakes are compiled once for all.
+macro_rules! interpreters {
+    ($levels:ident) => {
+        $levels! {
+            C = Concrete;
+            A = ADVal<Concrete>;
+            D = Dual<Concrete>;
+            AA = ADVal<ADVal<Concrete>>;
+            S = Shapes;
+            T = Term;
+        }
+    };
+}
+pub(crate) use interpreters;
+
+#[path = "../gallery/any.rs"]
+mod any;
 #[path = "../support/blind.rs"]
 mod blind;
 mod checked;
@@ -46,6 +66,11 @@ mod taylor;
 #[path = "../support/wrapped.rs"]
 mod wrapped;
 
+/// What [`any`] needs of the gallery.
+mod gallery {
+    pub(crate) struct Leaves<T>(pub(crate) Vec<T>);
+}
+
 use formats::{comes_from, literals, sources};
 use log::{Entry, Log};
 use root::root;
@@ -75,7 +100,7 @@ fn matrix() -> Tensor<Concrete, 2> {
 
 /// Every message there is.
 fn everything() -> Log {
-    let mut log = mistakes(&matrix());
+    let mut log = Log(at(mistakes, &matrix()));
     data::data(&mut log);
     data::plugins(&mut log);
     optim::optimizers(&mut log);
@@ -108,33 +133,45 @@ fn messages_are_as_recorded() {
     assert_eq!(text.len(), recorded.len(), "messages have come or gone: run `make bless` and read the difference");
 }
 
+/// The mistakes at an interpreter.
+fn at<L: Level>(mistakes: fn(&Tensor<Any, 2>) -> Log, x: &Tensor<L, 2>) -> Vec<Entry> {
+    let mut log = Log::default();
+    let run = |mut x: Vec<Any>| {
+        log = mistakes(&Tensor::from_raw(x.remove(0)));
+        Vec::new()
+    };
+    any::lists_at(run, std::slice::from_ref(x.raw()));
+    log.0
+}
+
 /// The log of a program's mistakes, made somewhere inside derivatives.
-fn inside(run: impl FnOnce(&RefCell<Log>)) -> Vec<Entry> {
+fn inside(run: impl FnOnce(&RefCell<Vec<Entry>>)) -> Vec<Entry> {
     let log = RefCell::default();
     run(&log);
-    log.into_inner().0
+    log.into_inner()
 }
 
 #[test]
 fn mistakes_are_reported_alike_in_every_interpreter() {
-    let (x, plain) = (matrix(), mistakes(&matrix()).0);
+    let x = matrix();
+    let plain = at(mistakes, &x);
     let reverse = inside(|log| {
         let f = |x: &Tensor<ADVal<Concrete>, 2>| {
-            log.replace(mistakes(x));
+            log.replace(at(mistakes, x));
             x.sum()
         };
         grad(f, &x);
     });
     let forward = inside(|log| {
         let f = |x: &Tensor<Dual<Concrete>, 2>| {
-            log.replace(mistakes(x));
+            log.replace(at(mistakes, x));
             x.sum()
         };
         jvp(f, &x, &x);
     });
     let twice = inside(|log| {
         let f = |x: &Tensor<ADVal<ADVal<Concrete>>, 2>| {
-            log.replace(mistakes(x));
+            log.replace(at(mistakes, x));
             x.square().sum()
         };
         grad(|x: &Tensor<ADVal<Concrete>, 2>| grad(f, x).sum(), &x);
@@ -149,12 +186,12 @@ fn mistakes_are_reported_alike_in_every_interpreter() {
 
 #[test]
 fn mistakes_are_reported_alike_where_nothing_runs() {
-    let plain = static_mistakes(&matrix()).0;
-    let shapes = static_mistakes(&Tensor::<Shapes, 2>::zeros([2, 3])).0;
-    let traced = static_mistakes(&Tensor::from_raw(Ast::variable(&[2, 3], DType::F64))).0;
+    let plain = at(static_mistakes, &matrix());
+    let shapes = at(static_mistakes, &Tensor::<Shapes, 2>::zeros([2, 3]));
+    let traced = at(static_mistakes, &Tensor::from_raw(Term::variable(&[2, 3], DType::F64)));
     let staged = inside(|log| {
         let f = |x: &Tensor<Ast, 2>| {
-            log.replace(static_mistakes(x));
+            log.replace(at(static_mistakes, x));
             x.sum()
         };
         polygrad::grad(f, &matrix());

@@ -77,6 +77,7 @@ pub(crate) trait Level: BaseTensor {
 }
 
 /// The program `f` at the interpreter `L`, which is over the current one.
+#[allow(dead_code, reason = "not every user of `Any` has a gallery")]
 pub(crate) fn at<L: Level>(f: impl FnOnce(&Leaves<Any>) -> Tensor<Any, 0>, x: &Leaves<L>) -> Tensor<L, 0> {
     Tensor::from_raw(lists_at(|x| vec![f(&Leaves(x)).into_raw()], &x.0).remove(0))
 }
@@ -99,6 +100,7 @@ fn all<L: Level>(values: &[Any]) -> Vec<L> {
     values.iter().map(|any| L::of(any).clone()).collect()
 }
 
+#[track_caller]
 fn map_accum<L: Level>(n: usize, reverse: bool, init: Vec<Any>, xs: &[Any], step: TripFn<'_, Any>) -> Trip<Any> {
     let (last, stacked) = L::map_accum(n, reverse, unwrapped(init), &all::<L>(xs), &mut |carry, x| {
         let _above = Above::new(L::WHICH);
@@ -108,6 +110,7 @@ fn map_accum<L: Level>(n: usize, reverse: bool, init: Vec<Any>, xs: &[Any], step
     (wrapped(&last), wrapped(&stacked))
 }
 
+#[track_caller]
 fn repeat<L: Level>(most: Option<usize>, init: Vec<Any>, step: WhileFn<'_, Any>) -> Vec<Any> {
     let last = L::repeat(most, unwrapped(init), &mut |carry| {
         let _above = Above::new(L::WHICH);
@@ -116,12 +119,14 @@ fn repeat<L: Level>(most: Option<usize>, init: Vec<Any>, step: WhileFn<'_, Any>)
     wrapped(&last)
 }
 
+#[track_caller]
 fn again<L: Level>(f: &Again<Any>, args: &[Any]) -> Vec<Any> {
     let f = f.clone();
     let at: Again<L> = Rc::new(move |x: &[L]| lists_at(|x| f(&x), x));
     wrapped(&L::again(&at, &all(args)))
 }
 
+#[track_caller]
 fn discrete<L: Level>(op: &Discrete, args: &[&Any]) -> Any {
     let args: Vec<&L> = args.iter().map(|any| L::of(any)).collect();
     L::discrete(op, &args).wrap()
