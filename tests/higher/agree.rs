@@ -5,9 +5,9 @@ use polygrad::program::{Term, interpret};
 use polygrad::tree::Tree;
 use polygrad::{Array, direct, tensor};
 use polygrad_higher as higher;
-use polygrad_higher::interpreters::{CurryLists, Erased, Run};
-use polygrad_higher::transform::InReverse;
+use polygrad_higher::interpreters::{CurryLists, Reverse, Run};
 
+use super::both::to_second_order;
 use super::{gallery, held};
 
 /// The elements of all leaves.
@@ -55,49 +55,50 @@ macro_rules! agree {
         #[test]
         fn $name() {
             let x = $x;
-            let (value, reverse) = higher::value_and_grad_by(Erased::typed($module::$program::<InReverse<Run<Array>>>()), &x);
+            let program = instances!($module $module::$program());
+            let (value, reverse) = higher::value_and_grad_by(program.at::<Reverse<Run<Array>>, _>(), &x);
             let expected = numbers(&reverse);
-            let run = higher::run($module::$program(), &x);
+            let run = higher::run(program.at(), &x);
             assert_eq!(run, value, "the primal value is kept");
 
-            let (y, lists) = higher::value_and_grad_by($module::$program::<CurryLists<Array>>(), &x);
+            let (y, lists) = higher::value_and_grad_by(program.at::<CurryLists<Array>, _>(), &x);
             assert_eq!(y, value);
             close("lists", &numbers(&lists), &expected, 1e-12);
-            let (y, closures) = higher::value_and_grad($module::$program(), &x);
+            let (y, closures) = higher::value_and_grad(program.at(), &x);
             assert_eq!(y, value);
             close("closures", &numbers(&closures), &expected, 1e-12);
 
-            let by_dual_numbers = direct::grad(|x| higher::run($module::$program(), x), &x);
+            let by_dual_numbers = direct::grad(|x| higher::run(program.at(), x), &x);
             close("dual numbers", &numbers(&by_dual_numbers), &expected, 1e-12);
 
             let (direction, _) = moved(&x, 0.0);
             let along: f64 = expected.iter().zip(numbers(&direction)).map(|(g, d)| g * d).sum();
-            let (y, forward) = higher::jvp(Erased::typed($module::$program()), &x, &direction);
+            let (y, forward) = higher::jvp(program.at(), &x, &direction);
             assert_eq!(y, value);
             close("forward", &[forward.item()], &[along], 1e-12);
-            let (_, dual) = direct::jvp(|x| higher::run($module::$program(), x), &x, &direction);
+            let (_, dual) = direct::jvp(|x| higher::run(program.at(), x), &x, &direction);
             close("forward dual numbers", &[dual.item()], &[along], 1e-12);
 
             let h = 1e-6;
-            let at = |by: f64| higher::run::<_, _, Array>($module::$program(), &moved(&x, by).1).item();
+            let at = |by: f64| higher::run::<_, _, Array>(program.at(), &moved(&x, by).1).item();
             close("finite differences", &[(at(h) - at(-h)) / (2.0 * h)], &[along], 1e-7);
 
-            let (gradient, second) = higher::hvp($module::$program(), &x, &direction);
+            let (gradient, second) = higher::hvp(program.at(), &x, &direction);
             close("hvp gradient", &numbers(&gradient), &expected, 1e-12);
-            let slope = |by: f64| numbers(&higher::grad($module::$program(), &moved(&x, by).1));
+            let slope = |by: f64| numbers(&higher::grad(program.at(), &moved(&x, by).1));
             let differences: Vec<f64> =
                 slope(h).iter().zip(slope(-h)).map(|(a, b)| (a - b) / (2.0 * h)).collect();
             close("hvp", &numbers(&second), &differences, 1e-6);
 
             if $traced {
                 let inputs = Tree::leaves(&x);
-                let staged = higher::stage($module::$program(), &x);
+                let staged = higher::stage(program.at(), &x);
                 let results = interpret(&staged, inputs.clone());
                 close("staged", &[results[0].item::<f64>().unwrap()], &[value.item()], 1e-12);
-                let results = interpret(&higher::stage_grad($module::$program(), &x), inputs.clone());
+                let results = interpret(&higher::stage_grad(program.at(), &x), inputs.clone());
                 let elements: Vec<f64> = results[1..].iter().flat_map(|t| t.to_vec::<f64>().unwrap()).collect();
                 close("staged, then differentiated", &elements, &expected, 1e-12);
-                let by_chad = higher::stage_grad_by(Erased::typed($module::$program::<InReverse<Run<Term>>>()), &x);
+                let by_chad = higher::stage_grad_by(program.at::<Reverse<Run<Term>>, _>(), &x);
                 let results = interpret(&by_chad, inputs);
                 let elements: Vec<f64> = results[1..].iter().flat_map(|t| t.to_vec::<f64>().unwrap()).collect();
                 close("staged gradient", &elements, &expected, 1e-12);
@@ -106,7 +107,17 @@ macro_rules! agree {
     };
 }
 
-pub(crate) use agree;
+/// Programs with derivatives as terms have no derivatives as texts.
+macro_rules! instances {
+    (nested $program:expr) => {
+        everywhere($program)
+    };
+    ($module:ident $program:expr) => {
+        to_second_order($program)
+    };
+}
+
+pub(crate) use {agree, instances};
 
 agree! { fig_1b: fig_1b at (((tensor(0.7), tensor(-0.3)), tensor(1.1)), tensor(0.4)) }
 agree! { fig_2b: fig_2b at (tensor(3.0), tensor([1.0, 2.0, 5.0])) }

@@ -9,6 +9,7 @@ use polygrad::{Array, Lift, tensor};
 use polygrad_higher::{self as higher, Arrays, Expr, Language, Matrix, Prod, Real, Vector, fun2, lam, lam2, let_, map};
 
 use super::agree::{close, moved, numbers};
+use super::both::to_second_order;
 use super::gallery;
 
 type N = Count<Array>;
@@ -24,24 +25,25 @@ macro_rules! agree {
         fn $name() {
             let (p, data) = $x;
             let both = (p.clone(), data.clone());
-            let (value, (expected, _)) = higher::value_and_grad($program, &both);
-            assert_eq!(higher::value_and_grad_with($program, &p, &data), (value.clone(), expected.clone()));
-            assert_eq!(higher::grad_with($program, &p, &data), expected);
-            let (y, pullback) = higher::vjp_with($program, &p, &data);
+            let program = to_second_order($program);
+            let (value, (expected, _)) = higher::value_and_grad(program.at(), &both);
+            assert_eq!(higher::value_and_grad_with(program.at(), &p, &data), (value.clone(), expected.clone()));
+            assert_eq!(higher::grad_with(program.at(), &p, &data), expected);
+            let (y, pullback) = higher::vjp_with(program.at(), &p, &data);
             assert_eq!((y, pullback(&tensor(1.0))), (value.clone(), expected.clone()));
 
             let (direction, _) = moved(&p, 0.0);
             let still = data.map(&mut |leaf: &Array| Array::zeros(leaf.shape(), leaf.dtype()));
             let along = (direction.clone(), still);
-            let (y, tangent) = higher::jvp_with($program, &p, &direction, &data);
+            let (y, tangent) = higher::jvp_with(program.at(), &p, &direction, &data);
             assert_eq!(y, value);
-            close("tangent", &[tangent.item()], &[higher::jvp($program, &both, &along).1.item()], 1e-12);
-            let (of_x, second) = higher::hvp_with($program, &p, &direction, &data);
-            let ((of_both, _), (of_second, _)) = higher::hvp($program, &both, &along);
+            close("tangent", &[tangent.item()], &[higher::jvp(program.at(), &both, &along).1.item()], 1e-12);
+            let (of_x, second) = higher::hvp_with(program.at(), &p, &direction, &data);
+            let ((of_both, _), (of_second, _)) = higher::hvp(program.at(), &both, &along);
             close("gradient", &numbers(&of_x), &numbers(&of_both), 1e-12);
             close("second", &numbers(&second), &numbers(&of_second), 1e-12);
 
-            let staged = higher::stage_grad_with($program, &p, &data);
+            let staged = higher::stage_grad_with(program.at(), &p, &data);
             let leaves = p.leaves().into_iter().chain(data.leaves()).collect();
             let found: Vec<f64> = interpret(&staged, leaves).iter().flat_map(|y| y.to_vec::<f64>().expect("floats")).collect();
             close("staged", &found, &[vec![value.item()], numbers(&expected)].concat(), 1e-12);
@@ -49,8 +51,8 @@ macro_rules! agree {
             // Never more work than with the cotangents of the data.
             let at = lifted(&both);
             let count = |f: &dyn Fn()| N::counted(f).1.total().work;
-            let all = count(&|| drop(higher::value_and_grad::<_, N>($program, &at)));
-            let some = count(&|| drop(higher::value_and_grad_with::<_, _, N>($program, &at.0, &at.1)));
+            let all = count(&|| drop(higher::value_and_grad::<_, N>(program.at(), &at)));
+            let some = count(&|| drop(higher::value_and_grad_with::<_, _, N>(program.at(), &at.0, &at.1)));
             assert!(some <= all, "{some} elements with data, {all} without");
         }
     )* };

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use polygrad::{Array, tensor};
-use polygrad_higher::interpreters::{CurryClosures, CurryLists, Erased, Mode, Run};
+use polygrad_higher::interpreters::{CurryClosures, CurryLists, Erased, Mode, Reverse, Run};
 use polygrad_higher::primitive::Logic;
 use polygrad_higher::transform::InReverse;
 use polygrad_higher::{
@@ -12,12 +12,13 @@ use polygrad_higher::{
 };
 
 use super::agree::{close, numbers};
+use super::both::to_second_order;
 use super::gallery;
 
 #[test]
 fn fig_1c() {
     let x = 0.6_f64;
-    let (value, tangent) = higher::jvp(Erased::typed(gallery::fig_1a()), &tensor(x), &tensor(1.0));
+    let (value, tangent) = higher::jvp(to_second_order(gallery::fig_1a()).at(), &tensor(x), &tensor(1.0));
     let (y, z) = (2.0 * x, 2.0 * x * x);
     close("value", &numbers(&value), &[y, z, z.cos()], 1e-15);
     close("tangent", &numbers(&tangent), &[2.0, 4.0 * x, -z.sin() * 4.0 * x], 1e-15);
@@ -26,7 +27,8 @@ fn fig_1c() {
 #[test]
 fn fig_1d() {
     let x = (((tensor(0.7), tensor(-0.3)), tensor(1.1)), tensor(0.4));
-    let (value, gradient) = higher::value_and_grad_by(Erased::typed(gallery::fig_1b::<InReverse<Run<Array>>>()), &x);
+    let (value, gradient) =
+        higher::value_and_grad_by(to_second_order(gallery::fig_1b()).at::<Reverse<Run<Array>>, _>(), &x);
     close("value", &[value.item()], &[0.047_981_570_123_249_91], 1e-15);
     let expected = [0.4394932173134861, 2.1974660865674305, -0.3196314307734444, 1.7679613514656145];
     close("gradient", &numbers(&gradient), &expected, 1e-15);
@@ -34,17 +36,17 @@ fn fig_1d() {
 
 #[test]
 fn fig_2c() {
-    let (value, tangent) = higher::jvp(Erased::typed(gallery::fig_2a()), &tensor(3.0), &tensor(1.0));
+    let (value, tangent) = higher::jvp(to_second_order(gallery::fig_2a()).at(), &tensor(3.0), &tensor(1.0));
     assert_eq!((value, tangent), (tensor([10.0; 3]), tensor([6.0; 3])));
     let x = tensor(3.0);
-    let (_, pullback) = higher::vjp_by(Erased::typed(gallery::fig_2a::<InReverse<Run<Array>>>()), &x);
+    let (_, pullback) = higher::vjp_by(to_second_order(gallery::fig_2a()).at::<Reverse<Run<Array>>, _>(), &x);
     assert_eq!(pullback(&tensor([1.0; 3])), tensor(18.0));
 }
 
 #[test]
 fn fig_2d() {
     let x = (tensor(3.0), tensor([1.0, 2.0, 5.0]));
-    let (value, pullback) = higher::vjp_by(Erased::typed(gallery::fig_2b::<InReverse<Run<Array>>>()), &x);
+    let (value, pullback) = higher::vjp_by(to_second_order(gallery::fig_2b()).at::<Reverse<Run<Array>>, _>(), &x);
     assert_eq!(value, tensor(24.0));
     assert_eq!(pullback(&tensor(2.0)), (tensor(16.0), tensor([6.0; 3])));
 }
@@ -53,12 +55,15 @@ fn fig_2d() {
 #[test]
 fn examples_with_several_results() {
     let x = tensor(1.5);
-    let (value, pullback) = higher::vjp_by(Erased::typed(gallery::paired::<InReverse<Run<Array>>>()), &x);
+    let (value, pullback) = higher::vjp_by(to_second_order(gallery::paired()).at::<Reverse<Run<Array>>, _>(), &x);
     assert_eq!((value, pullback(&(tensor(2.0), tensor(3.0)))), ((tensor(1.5), tensor(1.5)), tensor(5.0)));
     let xs = tensor([1.0, 2.0]);
     let (value, pullback) = higher::vjp(gallery::map_quadratic(), &xs);
     assert_eq!((value, pullback(&tensor([1.0, 10.0]))), (tensor([11.0, 21.0]), tensor([9.0, 110.0])));
-    assert_eq!(higher::jvp(Erased::typed(gallery::map_quadratic()), &xs, &tensor([1.0, 10.0])).1, tensor([9.0, 110.0]));
+    assert_eq!(
+        higher::jvp(to_second_order(gallery::map_quadratic()).at(), &xs, &tensor([1.0, 10.0])).1,
+        tensor([9.0, 110.0])
+    );
 }
 
 type Float2 = Prod<Real, Real>;

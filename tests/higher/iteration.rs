@@ -8,12 +8,12 @@
 use polygrad::ops::{Binary, Compare, Unary};
 use polygrad::program::{Term, interpret};
 use polygrad::{Array, Tensor, direct, tensor};
-use polygrad_higher::interpreters::{CurryClosures, CurryLists, Erased, Lambda, Run, Syntax};
+use polygrad_higher::interpreters::{CurryClosures, CurryLists, Erased, Forward, Lambda, Reverse, Run, Syntax};
 use polygrad_higher::primitive::{Comparison, Constant, Pointwise, Pointwise2};
-use polygrad_higher::transform::{InForward, InReverse};
 use polygrad_higher::{self as higher, Arrays, Expr, Mask, Obj, Prod, Real, Stack, Sum, Unit, iterate_within};
 
 use super::agree::{close, moved, numbers};
+use super::both::{Everywhere, Texts, with_texts};
 use super::deep::refused;
 use super::random::{Random, number, part, program, seeds};
 
@@ -390,25 +390,6 @@ pub(crate) fn sized<C: Arrays, L: Loop<C>>(largest: u64, law: usize, seed: u64, 
     Expr::of([left, right][which].clone())
 }
 
-/// A loop at every instance of the tests.
-trait Everywhere:
-    Loop<Run<Array>>
-    + Loop<Run<Term>>
-    + Loop<Syntax>
-    + Loop<CurryClosures<Array>>
-    + Loop<CurryLists<Array>>
-    + Loop<InReverse<Run<Array>>>
-    + Loop<InForward<Run<Array>>>
-    + Loop<InReverse<Syntax>>
-    + Loop<InForward<Syntax>>
-{
-}
-
-impl Everywhere for Iterate {}
-impl Everywhere for Fix {}
-impl Everywhere for Unrolled {}
-impl Everywhere for Within {}
-
 /// A value with its gradient, and a direction with the derivative along it.
 struct Expected {
     value: f64,
@@ -418,9 +399,17 @@ struct Expected {
 }
 
 /// By dual numbers, from the unrolled loop, with finite differences beside it.
-fn expected(largest: u64, law: usize, seed: u64, x: &Point) -> Expected {
-    let f = |x: &Point| higher::run::<_, _, Array>(sized::<_, Unrolled>(largest, law, seed, 0), x).item();
-    let gradient = numbers(&direct::grad(|x| higher::run(sized::<_, Unrolled>(largest, law, seed, 0), x), x));
+fn expected<const N: usize>(largest: u64, law: usize, seed: u64, points: [Point; N]) -> [(Point, Expected); N] {
+    let program = with_texts(sized::<_, Unrolled>(largest, law, seed, 0));
+    points.map(|x| {
+        let expected = expected_at(&program, law, seed, &x);
+        (x, expected)
+    })
+}
+
+fn expected_at(program: &Everywhere<Texts, Two, Real>, law: usize, seed: u64, x: &Point) -> Expected {
+    let f = |x: &Point| higher::run::<_, _, Array>(program.at(), x).item();
+    let gradient = numbers(&direct::grad(|x| higher::run(program.at(), x), x));
     let (direction, _) = moved(x, 0.0);
     let along: f64 = gradient.iter().zip(numbers(&direction)).map(|(g, d)| g * d).sum();
     let h = 1e-6;
@@ -430,31 +419,41 @@ fn expected(largest: u64, law: usize, seed: u64, x: &Point) -> Expected {
 }
 
 /// One side of a law at the instances that run.
-fn runs<L: Everywhere>(law: usize, seed: u64, which: usize, x: &Point, expected: &Expected) {
+fn runs<L: Loop<Erased<Texts>>>(law: usize, seed: u64, which: usize, points: &[(Point, Expected)]) {
+    let program = with_texts(side::<_, L>(law, seed, which));
+    points.iter().for_each(|(x, expected)| runs_at(&program, (law, seed, which), x, expected));
+}
+
+fn runs_at(
+    program: &Everywhere<Texts, Two, Real>,
+    (law, seed, which): (usize, u64, usize),
+    x: &Point,
+    expected: &Expected,
+) {
     let say = |what: &str| format!("{what}: {}, side {which}, program {seed}", LAWS[law]);
     let both = |(value, gradient): (Tensor<Array, 0>, Point)| [vec![value.item()], numbers(&gradient)].concat();
     let all = [vec![expected.value], expected.gradient.clone()].concat();
-    let value = higher::run::<_, _, Array>(side::<_, L>(law, seed, which), x).item();
+    let value = higher::run::<_, _, Array>(program.at(), x).item();
     close(&say("value"), &[value], &[expected.value], 1e-11);
-    let found = higher::value_and_grad_by(side::<CurryClosures<Array>, L>(law, seed, which), x);
+    let found = higher::value_and_grad_by(program.at::<CurryClosures<Array>, _>(), x);
     close(&say("closures"), &both(found), &all, 1e-11);
-    let found = higher::value_and_grad_by(side::<CurryLists<Array>, L>(law, seed, which), x);
+    let found = higher::value_and_grad_by(program.at::<CurryLists<Array>, _>(), x);
     close(&say("lists"), &both(found), &all, 1e-11);
-    let found = higher::value_and_grad_by(Erased::typed(side::<InReverse<Run<Array>>, L>(law, seed, which)), x);
+    let found = higher::value_and_grad_by(program.at::<Reverse<Run<Array>>, _>(), x);
     close(&say("reverse"), &both(found), &all, 1e-11);
-    let (value, tangent) =
-        higher::jvp(Erased::typed(side::<InForward<Run<Array>>, L>(law, seed, which)), x, &expected.direction);
+    let (value, tangent) = higher::jvp(program.at::<Forward<Run<Array>>, _>(), x, &expected.direction);
     close(&say("forward"), &[value.item(), tangent.item()], &[expected.value, expected.along], 1e-11);
 }
 
 /// One side of a law as text, and simplified, which takes seconds for a derivative.
-fn texts<L: Everywhere>(law: usize, seed: u64, which: usize, x: &Point, expected: &Expected) {
+fn texts<L: Loop<Erased<Texts>>>(law: usize, seed: u64, which: usize, x: &Point, expected: &Expected) {
     let say = |what: &str| format!("{what}: {}, side {which}, program {seed}", LAWS[law]);
     let inputs = [x.0.raw().clone(), x.1.raw().clone()];
     let number = |leaf: &Option<Array>| leaf.as_ref().map_or(0.0, |leaf| leaf.item().expect("a number"));
-    let plain: Lambda = sized::<Syntax, L>(0, law, seed, which).hom().term();
-    let back = Erased::typed(sized::<InReverse<Syntax>, L>(0, law, seed, which)).hom().term();
-    let along = Erased::typed(sized::<InForward<Syntax>, L>(0, law, seed, which)).hom().term();
+    let program = with_texts(sized::<_, L>(0, law, seed, which));
+    let plain: Lambda = program.at::<Syntax, _>().hom().term();
+    let back = program.at::<Reverse<Syntax>, _>().hom().term();
+    let along = program.at::<Forward<Syntax>, _>().hom().term();
     let mut forms = vec![("unsimplified", [plain.clone(), back.clone(), along.clone()])];
     if law == 0 && which == 0 || std::env::var_os("POLYGRAD_FUZZ").is_some() {
         forms.push(("simplified", [plain.simplify(), back.simplify(), along.simplify()]));
@@ -483,16 +482,14 @@ fn each(count: u64, check: impl Fn(usize, u64)) {
 /// bounded loop and the unrolled program themselves.
 #[test]
 fn axioms_of_iteration() {
-    each(3, |law, seed| {
-        for x in points() {
-            let expected = expected(2, law, seed, &x);
-            for which in [0, 1] {
-                runs::<Iterate>(law, seed, which, &x, &expected);
-                runs::<Fix>(law, seed, which, &x, &expected);
-            }
-            runs::<Within>(law, seed, 1, &x, &expected);
-            runs::<Unrolled>(law, seed, 0, &x, &expected);
+    each(2, |law, seed| {
+        let points = expected(2, law, seed, points());
+        for which in [0, 1] {
+            runs::<Iterate>(law, seed, which, &points);
+            runs::<Fix>(law, seed, which, &points);
         }
+        runs::<Within>(law, seed, 1, &points);
+        runs::<Unrolled>(law, seed, 0, &points);
     });
 }
 
@@ -500,7 +497,7 @@ fn axioms_of_iteration() {
 fn axioms_of_iteration_as_texts() {
     each(1, |law, seed| {
         let [x, _] = points();
-        let expected = expected(0, law, seed, &x);
+        let [(x, expected)] = expected(0, law, seed, [x]);
         for which in [0, 1] {
             texts::<Iterate>(law, seed, which, &x, &expected);
             texts::<Fix>(law, seed, which, &x, &expected);
@@ -513,32 +510,30 @@ fn axioms_of_iteration_as_texts() {
 fn axioms_of_iteration_recorded() {
     each(2, |law, seed| {
         let [like, _] = points();
+        let points = expected(2, law, seed, points());
         for which in [0, 1] {
             let say = |what: &str| format!("{what}: {}, side {which}, program {seed}", LAWS[law]);
             // The inner loop of `it (it f)` has a case as its result, which a recorded loop cannot carry.
             let of_cases = (LAWS[law], which) == ("codiagonal", 0);
-            let recorded = || higher::stage(side::<_, Iterate>(law, seed, which), &like);
+            let program = with_texts(side::<_, Iterate>(law, seed, which));
+            let within = with_texts(side::<_, Within>(law, seed, which));
+            let recorded = || higher::stage(program.at(), &like);
             if of_cases {
                 assert!(refused(recorded).contains("must be known to go on or to end"));
             }
             let value = (!of_cases).then(recorded);
             let gradients = [
-                ("stage_grad", higher::stage_grad(side::<_, Within>(law, seed, which), &like)),
-                ("closures", higher::stage_grad_by(side::<CurryClosures<Term>, Within>(law, seed, which), &like)),
-                ("lists", higher::stage_grad_by(side::<CurryLists<Term>, Within>(law, seed, which), &like)),
-                (
-                    "reverse",
-                    higher::stage_grad_by(Erased::typed(side::<InReverse<Run<Term>>, Within>(law, seed, which)), &like),
-                ),
+                ("stage_grad", higher::stage_grad(within.at(), &like)),
+                ("closures", higher::stage_grad_by(within.at::<CurryClosures<Term>, _>(), &like)),
+                ("lists", higher::stage_grad_by(within.at::<CurryLists<Term>, _>(), &like)),
+                ("reverse", higher::stage_grad_by(within.at::<Reverse<Run<Term>>, _>(), &like)),
             ];
-            for x in points() {
-                let expected = expected(2, law, seed, &x);
+            for (x, expected) in &points {
                 let inputs = vec![x.0.raw().clone(), x.1.raw().clone()];
                 if let Some(value) = &value {
                     let found = interpret(value, inputs.clone())[0].item::<f64>().expect("a number");
                     close(&say("recorded"), &[found], &[expected.value], 1e-11);
-                    let program = |x: &_| higher::run(side::<_, Iterate>(law, seed, which), x);
-                    let (_, found) = polygrad::jvp(program, &x, &expected.direction);
+                    let (_, found) = polygrad::jvp(|x: &_| higher::run(program.at(), x), x, &expected.direction);
                     close(&say("recorded, forward"), &[found.item()], &[expected.along], 1e-11);
                 }
                 for (how, gradient) in &gradients {

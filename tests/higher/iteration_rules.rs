@@ -7,14 +7,14 @@
 
 use polygrad::interpreters::Count;
 use polygrad::{Array, Lift, Tensor, tensor};
-use polygrad_higher::interpreters::{CurryClosures, CurryLists, Erased, Mode, Reverse, Run, Syntax, tallied};
-use polygrad_higher::transform::InReverse;
+use polygrad_higher::interpreters::{CurryClosures, CurryLists, Mode, Reverse, Run, Syntax, tallied};
 use polygrad_higher::{
     self as higher, ArrayTarget, Arrays, Ccc, Expr, Language, Obj, Prod, Real, Sum, fun2, if_, inl, inr, iterate,
     iterate_within, num, tup,
 };
 
 use super::agree::{close, numbers};
+use super::both::to_second_order;
 use super::deep::refused;
 use super::iteration::{Carried, Iterate, Loop, Two, sized};
 use crate::support::on_a_stack_of;
@@ -161,14 +161,15 @@ fn doubled<C: Arrays>() -> Expr<C, Two, Real> {
 macro_rules! gradients {
     ($program:ident at $x:expr) => {{
         let x = ($x, 3.0);
+        let program = to_second_order($program());
         let at = (tensor(x.0), tensor(x.1));
         let found = [
-            higher::value_and_grad_by($program::<CurryClosures<Array>>(), &at),
-            higher::value_and_grad_by($program::<CurryLists<Array>>(), &at),
-            higher::value_and_grad_by(Erased::typed($program::<InReverse<Run<Array>>>()), &at),
+            higher::value_and_grad_by(program.at::<CurryClosures<Array>, _>(), &at),
+            higher::value_and_grad_by(program.at::<CurryLists<Array>, _>(), &at),
+            higher::value_and_grad_by(program.at::<Reverse<Run<Array>>, _>(), &at),
         ];
-        let along = [(1.0, 0.0), (0.0, 1.0)]
-            .map(|(a, b)| higher::jvp(Erased::typed($program()), &at, &(tensor(a), tensor(b))).1.item());
+        let along =
+            [(1.0, 0.0), (0.0, 1.0)].map(|(a, b)| higher::jvp(program.at(), &at, &(tensor(a), tensor(b))).1.item());
         let found = found.map(|(y, g)| [vec![y.item()], numbers(&g)].concat());
         assert_eq!(found[0], found[1]);
         assert_eq!(found[0], found[2]);

@@ -8,11 +8,12 @@ use polygrad::ops::Binary;
 use polygrad::{Array, Lift, Tensor, tensor};
 use polygrad_higher::interpreters::{Backward, CurryClosures, CurryLists, Erased, Mode, Reverse, Run, Syntax, tallied};
 use polygrad_higher::primitive::Pointwise2;
-use polygrad_higher::transform::{InForward, InReverse};
+use polygrad_higher::transform::InReverse;
 use polygrad_higher::{self as higher, Arrays, Ccc, Expr, Language, Prod, Real, fun1, if_, lam, let_};
 use quickcheck::QuickCheck;
 
 use super::agree::{close, numbers};
+use super::both::{Everywhere, Texts, with_texts};
 use super::random::{Random, program};
 
 type Two = Prod<Real, Real>;
@@ -70,67 +71,39 @@ fn equations<C: Arrays>(seed: u64) -> Vec<Equation<C>> {
 }
 
 /// What can be seen of a program at a point.
-type Seen = fn(u64, usize, bool) -> Vec<f64>;
+type Seen = fn(&Everywhere<Texts, Two, Real>) -> Vec<f64>;
 
 fn point() -> (Tensor<Array, 0>, Tensor<Array, 0>) {
     (tensor(0.7), tensor(-0.4))
 }
 
-fn side<C: Arrays>(seed: u64, k: usize, left: bool) -> Expr<C, Two, Real> {
-    let [a, b] = equations::<C>(seed).swap_remove(k).1;
-    Expr::of(if left { a } else { b })
-}
-
-fn value_seen(seed: u64, k: usize, left: bool) -> Vec<f64> {
-    vec![higher::run::<_, _, Array>(side(seed, k, left), &point()).item()]
-}
-
-fn reverse_seen(seed: u64, k: usize, left: bool) -> Vec<f64> {
-    let (y, g) = higher::value_and_grad_by(Erased::typed(side::<InReverse<Run<Array>>>(seed, k, left)), &point());
+fn both((y, g): (Tensor<Array, 0>, (Tensor<Array, 0>, Tensor<Array, 0>))) -> Vec<f64> {
     [vec![y.item()], numbers(&g)].concat()
 }
 
-fn lists_seen(seed: u64, k: usize, left: bool) -> Vec<f64> {
-    let (y, g) = higher::value_and_grad_by(side::<CurryLists<Array>>(seed, k, left), &point());
-    [vec![y.item()], numbers(&g)].concat()
-}
-
-fn closures_seen(seed: u64, k: usize, left: bool) -> Vec<f64> {
-    let (y, g) = higher::value_and_grad_by(side::<CurryClosures<Array>>(seed, k, left), &point());
-    [vec![y.item()], numbers(&g)].concat()
-}
-
-fn forward_seen(seed: u64, k: usize, left: bool) -> Vec<f64> {
-    let (y, t) = higher::jvp::<_, _, Array>(
-        Erased::typed(side::<InForward<Run<Array>>>(seed, k, left)),
-        &point(),
-        &(tensor(1.0), tensor(-2.0)),
-    );
-    vec![y.item(), t.item()]
-}
-
-fn text_seen(seed: u64, k: usize, left: bool) -> Vec<f64> {
-    let inputs = [Array::scalar(0.7), Array::scalar(-0.4)];
-    let term = side::<Syntax>(seed, k, left).hom().term();
-    vec![term.run::<Real>(&inputs)[0].item().expect("a number")]
-}
+const INSTANCES: [(&str, Seen); 6] = [
+    ("Run", |program| vec![higher::run::<_, _, Array>(program.at(), &point()).item()]),
+    ("Reverse", |program| both(higher::value_and_grad_by(program.at::<Reverse<Run<Array>>, _>(), &point()))),
+    ("Forward", |program| {
+        let (y, t) = higher::jvp::<_, _, Array>(program.at(), &point(), &(tensor(1.0), tensor(-2.0)));
+        vec![y.item(), t.item()]
+    }),
+    ("CurryLists", |program| both(higher::value_and_grad_by(program.at::<CurryLists<Array>, _>(), &point()))),
+    ("CurryClosures", |program| both(higher::value_and_grad_by(program.at::<CurryClosures<Array>, _>(), &point()))),
+    ("Syntax", |program| {
+        let term = program.at::<Syntax, _>().hom().term();
+        vec![term.run::<Real>(&[Array::scalar(0.7), Array::scalar(-0.4)])[0].item().expect("a number")]
+    }),
+];
 
 /// The equations at every instance.
 #[test]
 fn cartesian_closed_categories() {
     fn holds(seed: u64) -> bool {
-        let instances: [(&str, Seen); 6] = [
-            ("Run", value_seen),
-            ("Reverse", reverse_seen),
-            ("Forward", forward_seen),
-            ("CurryLists", lists_seen),
-            ("CurryClosures", closures_seen),
-            ("Syntax", text_seen),
-        ];
-        let names: Vec<&str> = equations::<Syntax>(seed).into_iter().map(|(name, _)| name).collect();
-        for (instance, seen) in instances {
-            for (k, name) in names.iter().enumerate() {
-                close(&format!("{name} at {instance}"), &seen(seed, k, true), &seen(seed, k, false), 1e-12);
+        for (name, sides) in equations::<Erased<Texts>>(seed) {
+            let [left, right] = sides.map(|side| with_texts(Expr::of(side)));
+            for (instance, seen) in INSTANCES {
+                close(&format!("{name} at {instance}"), &seen(&left), &seen(&right), 1e-12);
             }
         }
         true
@@ -148,12 +121,13 @@ fn two_results<C: Arrays>(seed: u64) -> Expr<C, Two, Two> {
 #[test]
 fn pullbacks_are_linear() {
     fn holds(seed: u64, u: (i8, i8), v: (i8, i8)) -> bool {
+        let program = with_texts(two_results(seed));
         let cotangent = |(a, b): (f64, f64)| (tensor(a), tensor(b));
         let (u, v) = ((f64::from(u.0), f64::from(u.1)), (f64::from(v.0), f64::from(v.1)));
         for mode in [Mode::Tuples, Mode::Cells] {
             let pull = |ct| {
                 numbers(&higher::pullback_by::<Reverse<Run<Array>>, _, _, Array>(
-                    Erased::typed(two_results(seed)),
+                    program.at(),
                     &point(),
                     &cotangent(ct),
                     mode,
@@ -166,7 +140,7 @@ fn pullbacks_are_linear() {
         }
         let [tuples, cells] = [Mode::Tuples, Mode::Cells].map(|mode| {
             numbers(&higher::pullback_by::<Reverse<Run<Array>>, _, _, Array>(
-                Erased::typed(two_results(seed)),
+                program.at(),
                 &point(),
                 &cotangent(u),
                 mode,
@@ -174,7 +148,7 @@ fn pullbacks_are_linear() {
         });
         close("cells", &cells, &tuples, 1e-11);
         // Duality: <Fwd v, u> = <v, Rev u>.
-        let (_, pushed) = higher::jvp::<_, _, Array>(Erased::typed(two_results(seed)), &point(), &cotangent(v));
+        let (_, pushed) = higher::jvp::<_, _, Array>(program.at(), &point(), &cotangent(v));
         let product = |a: &[f64], b: (f64, f64)| a[0] * b.0 + a[1] * b.1;
         close("duality", &[product(&numbers(&pushed), u)], &[product(&cells, v)], 1e-10);
         true

@@ -2,13 +2,13 @@
 
 use polygrad::program::interpret;
 use polygrad::{Array, Tensor, direct, tensor};
-use polygrad_higher::interpreters::{CurryLists, Erased, Run};
-use polygrad_higher::transform::InReverse;
+use polygrad_higher::interpreters::{CurryLists, Reverse, Run};
 use polygrad_higher::{
     self as higher, Arrays, Expr, Prod, Real, Vector, fix, fun2, if_, inl, inr, iterate, lam, let_, map, num,
 };
 
 use super::agree::{close, moved, numbers};
+use super::both::to_second_order;
 use super::gallery::{captured, escaping, filtered, kept};
 
 type At = (Tensor<Array, 1>, Tensor<Array, 0>);
@@ -56,19 +56,20 @@ fn recursive_by_element<C: Arrays>() -> Program<C> {
 macro_rules! gradients {
     ($program:ident, $x:expr) => {{
         let x: &At = $x;
-        let (value, closures) = higher::value_and_grad($program(), x);
-        let (one, lists) = higher::value_and_grad_by($program::<CurryLists<Array>>(), x);
-        let (other, chad) = higher::value_and_grad_by(Erased::typed($program::<InReverse<Run<Array>>>()), x);
+        let program = to_second_order($program());
+        let (value, closures) = higher::value_and_grad(program.at(), x);
+        let (one, lists) = higher::value_and_grad_by(program.at::<CurryLists<Array>, _>(), x);
+        let (other, chad) = higher::value_and_grad_by(program.at::<Reverse<Run<Array>>, _>(), x);
         assert_eq!((&one, &other), (&value, &value));
-        assert_eq!(higher::run($program(), x), value);
-        let dual = direct::grad(|x| higher::run($program(), x), x);
-        let (second, _) = higher::hvp($program(), x, &moved(x, 0.0).0);
+        assert_eq!(higher::run(program.at(), x), value);
+        let dual = direct::grad(|x| higher::run(program.at(), x), x);
+        let (second, _) = higher::hvp(program.at(), x, &moved(x, 0.0).0);
         for found in [lists, chad, dual, second] {
             close("gradient", &numbers(&found), &numbers(&closures), 1e-12);
         }
         let (direction, _) = moved(x, 0.0);
         let along: f64 = numbers(&closures).iter().zip(numbers(&direction)).map(|(g, d)| g * d).sum();
-        close("forward", &[higher::jvp(Erased::typed($program()), x, &direction).1.item()], &[along], 1e-12);
+        close("forward", &[higher::jvp(program.at(), x, &direction).1.item()], &[along], 1e-12);
         (value.item(), numbers(&closures))
     }};
 }
@@ -80,7 +81,7 @@ fn trips_that_choose_differently() {
     macro_rules! check {
         ($program:ident) => {{
             let (_, gradient) = gradients!($program, &x);
-            let at = |by: f64| higher::run::<_, _, Array>($program(), &moved(&x, by).1).item();
+            let at = |by: f64| higher::run::<_, _, Array>(to_second_order($program()).at(), &moved(&x, by).1).item();
             let along: f64 = gradient.iter().zip(numbers(&moved(&x, 0.0).0)).map(|(g, d)| g * d).sum();
             close("differences", &[(at(h) - at(-h)) / (2.0 * h)], &[along], 1e-7);
         }};
@@ -99,7 +100,7 @@ fn loops_over_no_elements() {
         ($($program:ident)*) => { $({
             let (value, gradient) = gradients!($program, &none);
             assert_eq!((value, gradient), (0.0, vec![0.0]), stringify!($program));
-            let staged = higher::stage_grad($program(), &none);
+            let staged = higher::stage_grad(to_second_order($program()).at(), &none);
             let results = interpret(&staged, vec![none.0.raw().clone(), none.1.raw().clone()]);
             assert_eq!(results, [Array::scalar(0.0), none.0.raw().clone(), Array::scalar(0.0)]);
         })* };

@@ -6,6 +6,7 @@
 mod support;
 
 mod agree;
+mod both;
 mod bulk;
 mod data;
 mod deep;

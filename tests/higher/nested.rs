@@ -7,15 +7,15 @@ use polygrad::ops::Binary;
 use polygrad::program::{Program, Term, interpret};
 use polygrad::tree::Tree;
 use polygrad::{Array, direct, tensor};
-use polygrad_higher::interpreters::{CurryClosures, CurryLists, Erased, Reverse, Run, Syntax};
+use polygrad_higher::interpreters::{CurryClosures, CurryLists, Reverse, Run, Syntax};
 use polygrad_higher::primitive::{Pointwise2, Recorded, Replicate, SumAll};
-use polygrad_higher::transform::InReverse;
 use polygrad_higher::{
     self as higher, Differential, Expr, Fun, Int, Matrix, Obj, Prod, Real, Vector, case, fix, fun1, fun2, fun3, if_,
     inl, inr, iterate, lam, let_, map, num, tup, unit,
 };
 
-use super::agree::{agree, close, moved, numbers};
+use super::agree::{agree, close, instances, moved, numbers};
+use super::both::everywhere;
 use super::random::{Random, program, seeds};
 use crate::nested;
 
@@ -139,28 +139,34 @@ macro_rules! known {
         /// Value, gradient and second derivative of each program by every instance.
         #[test]
         fn known_answers() {
-            for x in [0.7, -1.3] {
-                let mut known = KNOWN.iter();
-                $( answers(
-                    known.next().expect("a row"),
-                    x,
-                    &[
-                        ("closures", higher::value_and_grad($program::<CurryClosures<Array>>(), &tensor(x))),
-                        ("lists", higher::value_and_grad_by($program::<CurryLists<Array>>(), &tensor(x))),
-                        ("CHAD", higher::value_and_grad_by(Erased::typed($program::<InReverse<Run<Array>>>()), &tensor(x))),
-                        ("forward CHAD", higher::jvp(Erased::typed($program()), &tensor(x), &tensor(1.0))),
-                        ("term", (higher::run($program(), &tensor(x)), higher::run(first($program), &tensor(x)))),
-                    ],
-                    &[
-                        ("closures along", higher::hvp($program(), &tensor(x), &tensor(1.0)).1),
-                        ("term of term", higher::run(second($program), &tensor(x))),
-                        ("closures of term", higher::grad(first($program), &tensor(x))),
-                        ("CHAD of term", higher::value_and_grad_by::<Reverse<Run<Array>>, _, _>(Erased::typed(first($program)), &tensor(x)).1),
-                        ("lists of term", higher::value_and_grad_by::<CurryLists<Array>, _, _>(first($program), &tensor(x)).1),
-                        ("forward CHAD of term", higher::jvp(Erased::typed(first($program)), &tensor(x), &tensor(1.0)).1),
-                    ],
-                ); )*
-            }
+            let mut known = KNOWN.iter();
+            $({
+                let known = known.next().expect("a row");
+                let (program, of_first) = (everywhere($program()), everywhere(first($program)));
+                let of_second = everywhere(second($program));
+                for x in [0.7, -1.3] {
+                    let at = tensor(x);
+                    answers(
+                        known,
+                        x,
+                        &[
+                            ("closures", higher::value_and_grad(program.at(), &at)),
+                            ("lists", higher::value_and_grad_by(program.at::<CurryLists<Array>, _>(), &at)),
+                            ("CHAD", higher::value_and_grad_by(program.at::<Reverse<Run<Array>>, _>(), &at)),
+                            ("forward CHAD", higher::jvp(program.at(), &at, &tensor(1.0))),
+                            ("term", (higher::run(program.at(), &at), higher::run(of_first.at(), &at))),
+                        ],
+                        &[
+                            ("closures along", higher::hvp(program.at(), &at, &tensor(1.0)).1),
+                            ("term of term", higher::run(of_second.at(), &at)),
+                            ("closures of term", higher::grad(of_first.at(), &at)),
+                            ("CHAD of term", higher::value_and_grad_by::<Reverse<Run<Array>>, _, _>(of_first.at(), &at).1),
+                            ("lists of term", higher::value_and_grad_by::<CurryLists<Array>, _, _>(of_first.at(), &at).1),
+                            ("forward CHAD of term", higher::jvp(of_first.at(), &at, &tensor(1.0)).1),
+                        ],
+                    );
+                }
+            })*
         }
 
         /// The recorded programs of value and gradient.
@@ -171,13 +177,13 @@ macro_rules! known {
             $({
                 let row = known.next().expect("a row");
                 let inputs = || vec![Array::scalar(x)];
-                let value = interpret(&higher::stage($program(), &tensor(x)), inputs());
+                let value = interpret(&higher::stage(everywhere($program()).at(), &tensor(x)), inputs());
                 let number = |a: &Array| a.item::<f64>().expect("a number");
                 close(row.name, &[number(&value[0])], &[(row.value)(x)], 1e-12);
                 for staged in [
-                    higher::stage_grad($program(), &tensor(x)),
-                    higher::stage_grad_by(Erased::typed($program::<InReverse<Run<Term>>>()), &tensor(x)),
-                    higher::stage(tup_of($program), &tensor(x)),
+                    higher::stage_grad(everywhere($program()).at(), &tensor(x)),
+                    higher::stage_grad_by(everywhere($program()).at::<Reverse<Run<Term>>, _>(), &tensor(x)),
+                    higher::stage(everywhere(tup_of($program)).at(), &tensor(x)),
                 ] {
                     let found = interpret(&staged, inputs());
                     close(row.name, &[number(&found[0]), number(&found[1])], &[(row.value)(x), (row.first)(x)], 1e-12);
@@ -192,7 +198,7 @@ macro_rules! known {
             let mut known = KNOWN.iter();
             $({
                 let row = known.next().expect("a row");
-                let term = $program::<Syntax>().hom().term();
+                let term = everywhere($program()).at::<Syntax, _>().hom().term();
                 for term in [term.simplify(), term] {
                     let found = term.run::<Real>(&[Array::scalar(x)]);
                     close(row.name, &[found[0].item::<f64>().expect("a number")], &[(row.value)(x)], 1e-12);
@@ -459,27 +465,29 @@ fn random_programs_with_derivatives() {
     let (direction, _) = moved(&x, 0.0);
     for seed in seeds(20) {
         let say = |what: &str| format!("{what}, program {seed}");
-        let value = higher::run::<_, _, Array>(at(seed), &x);
-        let expected = numbers(&direct::grad(|x| higher::run(at(seed), x), &x));
+        let (program, of_first) = (everywhere(at(seed)), everywhere(gradient(seed)));
+        let value = higher::run::<_, _, Array>(program.at(), &x);
+        let expected = numbers(&direct::grad(|x| higher::run(program.at(), x), &x));
         let bound = 1e-10 * expected.iter().fold(1.0, |most: f64, g| most.max(g.abs()));
         for (what, (y, found)) in [
-            ("CHAD", higher::value_and_grad_by(Erased::typed(at::<InReverse<Run<Array>>>(seed)), &x)),
-            ("lists", higher::value_and_grad_by(at::<CurryLists<Array>>(seed), &x)),
-            ("closures", higher::value_and_grad_by(at::<CurryClosures<Array>>(seed), &x)),
-            ("term", (value.clone(), higher::run(gradient(seed), &x))),
+            ("CHAD", higher::value_and_grad_by(program.at::<Reverse<Run<Array>>, _>(), &x)),
+            ("lists", higher::value_and_grad_by(program.at::<CurryLists<Array>, _>(), &x)),
+            ("closures", higher::value_and_grad_by(program.at::<CurryClosures<Array>, _>(), &x)),
+            ("term", (value.clone(), higher::run(of_first.at(), &x))),
         ] {
             close(&say("value"), &[y.item()], &[value.item()], 1e-12);
             close(&say(what), &numbers(&found), &expected, bound);
         }
         let along: f64 = expected.iter().zip(numbers(&direction)).map(|(g, d)| g * d).sum();
-        let (_, tangent) = higher::jvp(Erased::typed(at(seed)), &x, &direction);
+        let (_, tangent) = higher::jvp(program.at(), &x, &direction);
         close(&say("forward"), &[tangent.item()], &[along], bound);
         if seed % 4 == 0 {
-            let (_, second) = higher::hvp(at(seed), &x, &direction);
+            let (_, second) = higher::hvp(program.at(), &x, &direction);
             // The Hessian is symmetric.
-            let of_term = higher::vjp(gradient(seed), &x).1(&direction);
+            let of_term = higher::vjp(of_first.at(), &x).1(&direction);
             close(&say("second derivatives"), &numbers(&second), &numbers(&of_term), 1e-8);
-            let staged = interpret(&higher::stage_grad(at(seed), &x), vec![Array::scalar(0.7), Array::scalar(-0.4)]);
+            let staged =
+                interpret(&higher::stage_grad(program.at(), &x), vec![Array::scalar(0.7), Array::scalar(-0.4)]);
             let found: Vec<f64> = staged.iter().map(|t| t.item::<f64>().unwrap()).collect();
             close(&say("staged"), &found, &[vec![value.item()], expected].concat(), bound);
         }

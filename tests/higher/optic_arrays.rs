@@ -15,6 +15,7 @@ use polygrad_higher::{
 };
 
 use super::agree::{close, numbers};
+use super::both::to_second_order;
 use super::gallery;
 
 type Base<T> = Wires<Run<T>>;
@@ -419,8 +420,10 @@ fn recorded_programs_of_arrays_as_wires() {
     macro_rules! agree {
         ($program:ident, $layout:ty, $x:expr) => {{
             let x = $x;
-            let staged = higher::stage(gallery::$program(), &x);
-            let expected = numbers(&higher::value_and_grad_by(gallery::$program::<CurryClosures<Array>>(), &x).1);
+            let staged = higher::stage(to_second_order(gallery::$program()).at(), &x);
+            let expected = numbers(
+                &higher::value_and_grad_by(to_second_order(gallery::$program()).at::<CurryClosures<Array>, _>(), &x).1,
+            );
             close(stringify!($program), &gradient::<$layout>(&staged, &x), &expected, 1e-12);
         }};
     }

@@ -5,11 +5,11 @@ use polygrad::program::{Program, Term, interpret};
 use polygrad::tree::Tree;
 use polygrad::{Array, DType, Tensor, tensor};
 use polygrad_higher::interpreters::optic::{Stage, Staged, Wire, Wiring, act, stars, wired, woven};
-use polygrad_higher::interpreters::{Erased, ReverseOptic, Run, Syntax, Wires};
-use polygrad_higher::transform::InReverse;
+use polygrad_higher::interpreters::{Reverse, ReverseOptic, Run, Syntax, Wires};
 use polygrad_higher::{self as higher, Ground, Monoidal, Prod, Real, Sum};
 
 use super::agree::{close, numbers};
+use super::both::to_second_order;
 use super::gallery;
 
 type Base = Wires<Run<Array>>;
@@ -158,9 +158,10 @@ fn optics_of_first_order_programs() {
     macro_rules! agree {
         ($program:ident, $layout:ty, $x:expr) => {{
             let x = $x;
-            let staged = higher::stage(gallery::$program(), &x);
-            let expected =
-                numbers(&higher::value_and_grad_by(Erased::typed(gallery::$program::<InReverse<Run<Array>>>()), &x).1);
+            let staged = higher::stage(to_second_order(gallery::$program()).at(), &x);
+            let expected = numbers(
+                &higher::value_and_grad_by(to_second_order(gallery::$program()).at::<Reverse<Run<Array>>, _>(), &x).1,
+            );
             close(stringify!($program), &gradient::<$layout>(&staged, &numbers(&x)), &expected, 1e-12);
         }};
     }

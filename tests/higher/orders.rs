@@ -3,7 +3,7 @@
 use polygrad::interpreters::Count;
 use polygrad::tree::Tree;
 use polygrad::{Array, Lift, Tensor, direct, tensor};
-use polygrad_higher::interpreters::{Run, Syntax};
+use polygrad_higher::interpreters::{Forward, Reverse, Run, Syntax};
 use polygrad_higher::transform::{InForward, InReverse, gradient, pullback, pushforward};
 use polygrad_higher::{
     self as higher, Arrays, Expr, Fun, Language, Mu, Obj, Prod, Real, Signature, Sum, Target, Unit, case, closed, fix,
@@ -11,6 +11,7 @@ use polygrad_higher::{
 };
 
 use super::agree::{close, moved, numbers};
+use super::both::to_second_order;
 use super::gallery::*;
 use super::held::{pipeline, renewed, scaled};
 use super::printed::FACTOR;
@@ -25,18 +26,19 @@ macro_rules! second {
         #[test]
         fn $name() {
             let x = $x;
+            let program = to_second_order($program());
             let (v, _) = moved(&x, 0.0);
-            let (gradient_here, along) = higher::hvp($program(), &x, &v);
+            let (gradient_here, along) = higher::hvp(program.at(), &x, &v);
             let (expected, slopes) = (numbers(&along), numbers(&gradient_here));
             let at = (x, v);
-            let reverse = higher::run(pullback(gradient($program::<Rev<Rev<Eval>>>())), &at);
+            let reverse = higher::run(pullback(gradient(program.untyped::<Reverse<Rev<Eval>>, _>())), &at);
             close("reverse over reverse", &numbers(&reverse), &expected, 1e-12);
-            let forward = higher::run(pushforward(gradient($program::<Rev<Fwd<Eval>>>())), &at);
+            let forward = higher::run(pushforward(gradient(program.untyped::<Reverse<Fwd<Eval>>, _>())), &at);
             close("forward over reverse", &numbers(&forward), &expected, 1e-12);
-            let (of_x, of_v) = higher::run(gradient(pushforward($program::<Fwd<Rev<Eval>>>())), &at);
+            let (of_x, of_v) = higher::run(gradient(pushforward(program.untyped::<Forward<Rev<Eval>>, _>())), &at);
             close("reverse over forward", &numbers(&of_x), &expected, 1e-12);
             close("the gradient", &numbers(&of_v), &slopes, 1e-12);
-            let twice = pushforward(pushforward($program::<Fwd<Fwd<Eval>>>()));
+            let twice = pushforward(pushforward(program.untyped::<Forward<Fwd<Eval>>, _>()));
             let still = Tree::map(&at.1, &mut |leaf: &Array| Array::zeros(leaf.shape(), leaf.dtype()));
             let curvature = higher::run(twice, &(at.clone(), (at.1.clone(), still))).item();
             let product: f64 = expected.iter().zip(numbers(&at.1)).map(|(a, b)| a * b).sum();

@@ -4,11 +4,13 @@ use std::collections::BTreeSet;
 
 use polygrad::tree::Tree;
 use polygrad::{Array, tensor};
-use polygrad_higher::interpreters::{Erased, Forward, Lambda, Reverse, Run, Syntax};
-use polygrad_higher::transform::{InForward, InReverse};
-use polygrad_higher::{self as higher, Arrays, Ccc, Expr, Ground, Prod, Real, Vector, case, fun1, inl, lam, map, tup};
+use polygrad_higher::interpreters::{Forward, Lambda, Reverse, Run, Syntax};
+use polygrad_higher::{
+    self as higher, Arrays, Ccc, Expr, Ground, Obj, Prod, Real, Vector, case, fun1, inl, lam, map, tup,
+};
 
 use super::agree::{close, moved, numbers};
+use super::both::{Everywhere, Has, to_second_order, with_texts};
 use super::{gallery, random};
 
 #[track_caller]
@@ -29,7 +31,7 @@ fn fig_1c() {
            t5 = t1 * t3 + x * t4
        in <<t4, t5>, neg (t5 * sin t2)>>
 ";
-    prints(&Erased::typed(gallery::fig_1a::<InForward<Syntax>>()).hom().term(), expected);
+    prints(&to_second_order(gallery::fig_1a()).at::<Forward<Syntax>, _>().hom().term(), expected);
 }
 
 /// Fig. 1(d) and Fig. 9(b): `t1` is y, `t2` is w, `t3` is v', `t4` is w' (and z'), `t5` is y'. The copy of `x4` has
@@ -45,7 +47,7 @@ fn fig_1d() {
            t5 = x3 * t4
        in <<<x4 * t5, 2.0 * t5>, t1 * t4>, t4 + x1 * t5>>
 ";
-    prints(&Erased::typed(gallery::fig_1b::<InReverse<Syntax>>()).hom().term(), expected);
+    prints(&to_second_order(gallery::fig_1b()).at::<Reverse<Syntax>, _>().hom().term(), expected);
 }
 
 /// Fig. 2(c): the derivative of `replicate`, which is linear, stands for itself.
@@ -56,7 +58,7 @@ fn fig_2c() {
   let t1 = replicate 3 x
   in <map (\t2 -> x * t2 + 1.0) t1, \t3 -> map (\t4 -> t4 * t3) t1 + zipWith (\t5 -> \t6 -> x * t6) t1 (D[replicate 3] x t3)>
 ";
-    prints(&Erased::typed(gallery::fig_2a::<InForward<Syntax>>()).hom().term(), expected);
+    prints(&to_second_order(gallery::fig_2a()).at::<Forward<Syntax>, _>().hom().term(), expected);
 }
 
 /// Fig. 2(d): `t4` is ys'. The copower of `f'` is a `zip`, and no list of pairs is built when it runs.
@@ -69,7 +71,7 @@ fn fig_2d() {
        let t4 = D[sum]^t t2 t3
        in <sum (\t5 -> \t6 -> t5 * t6) (zip x2 t4), zipWith (\t7 -> \t8 -> x1 * t8) x2 t4>>
 ";
-    prints(&Erased::typed(gallery::fig_2b::<InReverse<Syntax>>()).hom().term(), expected);
+    prints(&to_second_order(gallery::fig_2b()).at::<Reverse<Syntax>, _>().hom().term(), expected);
 }
 
 /// The first-order program of Fig. 2(d): the copower is compiled away ("CHAD", section 9.4).
@@ -77,7 +79,7 @@ fn fig_2d() {
 fn copowers_are_compiled_away() {
     use polygrad::program::Term;
     let like = (tensor(0.0), tensor([0.0; 3]));
-    let program = higher::stage_grad_by(Erased::typed(gallery::fig_2b::<InReverse<Run<Term>>>()), &like);
+    let program = higher::stage_grad_by(to_second_order(gallery::fig_2b()).at::<Reverse<Run<Term>>, _>(), &like);
     let expected =
         "program(x0: f64, x1: f64[3]) {\n  return (contract [i<3] x1[i] * x0[] -> [], sum x1, replicate [3] x0)\n}";
     assert_eq!(program.to_string(), expected);
@@ -87,10 +89,20 @@ fn copowers_are_compiled_away() {
 macro_rules! sizes {
     ($($program:ident)*) => { [$((
         stringify!($program),
-        gallery::$program::<Syntax>().hom().size(),
-        Erased::typed(gallery::$program::<InReverse<Syntax>>()).hom().size(),
-        Erased::typed(gallery::$program::<InForward<Syntax>>()).hom().size(),
+        sizes_of(&to_second_order(gallery::$program())),
     ),)*] };
+}
+
+/// The sizes of a program and of its derivatives backwards and forwards, as texts.
+fn sizes_of<P, A: Obj, B: Obj, I, J, K>(program: &Everywhere<P, A, B>) -> [usize; 3]
+where
+    P: Has<Syntax, I> + Has<Reverse<Syntax>, J> + Has<Forward<Syntax>, K>,
+{
+    [
+        program.at::<Syntax, _>().hom().size(),
+        program.at::<Reverse<Syntax>, _>().hom().size(),
+        program.at::<Forward<Syntax>, _>().hom().size(),
+    ]
 }
 
 /// The largest factor by which a transformation makes a combinator larger.
@@ -101,14 +113,12 @@ pub(super) const FACTOR: usize = 20;
 fn code_does_not_explode() {
     let sizes = sizes! { fig_1a fig_1b fig_2a fig_2b twice composed nested chosen absolute repeated power captured pairwise
     escaping network pair_fold indexed scattered polynomial quadratic map_quadratic unused };
-    for (name, source, reverse, forward) in sizes {
+    for (name, [source, reverse, forward]) in sizes {
         assert!(reverse <= FACTOR * source, "{name}: {source} to {reverse} in reverse mode");
         assert!(forward <= FACTOR * source, "{name}: {source} to {forward} in forward mode");
     }
     for seed in 0..100 {
-        let source = random::at::<Syntax>(seed).hom().size();
-        let reverse = Erased::typed(random::at::<InReverse<Syntax>>(seed)).hom().size();
-        let forward = Erased::typed(random::at::<InForward<Syntax>>(seed)).hom().size();
+        let [source, reverse, forward] = sizes_of(&with_texts(random::at(seed)));
         assert!(reverse.max(forward) <= FACTOR * source, "program {seed}: {source} to {reverse} and {forward}");
     }
 }
@@ -139,18 +149,19 @@ where
 macro_rules! terms {
     ($($program:ident at $x:expr;)*) => { $({
         let x = $x;
-        let (_, gradient) = higher::value_and_grad_by(Erased::typed(gallery::$program::<InReverse<Run<Array>>>()), &x);
+        let program = to_second_order(gallery::$program());
+        let (_, gradient) = higher::value_and_grad_by(program.at::<Reverse<Run<Array>>, _>(), &x);
         let expected = numbers(&gradient);
         let slope = expected.iter().zip(numbers(&moved(&x, 0.0).0)).map(|(g, d)| g * d).sum();
-        let back = Erased::typed(gallery::$program::<InReverse<Syntax>>()).hom().term();
-        let along = Erased::typed(gallery::$program::<InForward<Syntax>>()).hom().term();
+        let back = program.at::<Reverse<Syntax>, _>().hom().term();
+        let along = program.at::<Forward<Syntax>, _>().hom().term();
         fn input<C: Ccc, A: Ground>(_: &Expr<C, A, Real>, back: &Lambda, along: &Lambda, x: &A::Value<Array>, g: &[f64], s: f64)
         where
             A::Value<Array>: Tree<Array, With<Array> = A::Value<Array>>,
         {
             check::<A>(stringify!($program), back, along, x, g, s);
         }
-        input(&gallery::$program::<Syntax>(), &back, &along, &x, &expected, slope);
+        input(&program.at::<Syntax, _>(), &back, &along, &x, &expected, slope);
     })* };
 }
 
@@ -188,11 +199,12 @@ fn simplification_keeps_random_programs() {
     let (x, mut used) = ((tensor(0.7), tensor(-0.4)), BTreeSet::new());
     let direction = numbers(&moved(&x, 0.0).0);
     for seed in 0..40 {
-        let (_, gradient) = higher::value_and_grad_by(Erased::typed(random::small::<InReverse<Run<Array>>>(seed)), &x);
+        let program = with_texts(random::small(seed));
+        let (_, gradient) = higher::value_and_grad_by(program.at::<Reverse<Run<Array>>, _>(), &x);
         let expected = numbers(&gradient);
         let slope = expected.iter().zip(&direction).map(|(g, d)| g * d).sum();
-        let back = Erased::typed(random::small::<InReverse<Syntax>>(seed)).hom().term();
-        let along = Erased::typed(random::small::<InForward<Syntax>>(seed)).hom().term();
+        let back = program.at::<Reverse<Syntax>, _>().hom().term();
+        let along = program.at::<Forward<Syntax>, _>().hom().term();
         used.extend(back.rules_used());
         used.extend(along.rules_used());
         check::<Prod<Real, Real>>(&format!("program {seed}"), &back, &along, &x, &expected, slope);

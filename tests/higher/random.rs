@@ -3,12 +3,12 @@
 use polygrad::ops::{Binary, Compare, Unary};
 use polygrad::program::{Term, interpret};
 use polygrad::{Array, direct, tensor};
-use polygrad_higher::interpreters::{CurryClosures, CurryLists, Erased, Run};
+use polygrad_higher::interpreters::{CurryClosures, CurryLists, Reverse, Run};
 use polygrad_higher::primitive::{Comparison, Constant, Pointwise, Pointwise2, Replicate, RowAt, SumAll};
-use polygrad_higher::transform::InReverse;
 use polygrad_higher::{self as higher, Arrays, Expr, Fun, Int, Many, Obj, Prod, Real, Sum, Unit, Vector};
 
 use super::agree::{close, moved, numbers};
+use super::both::with_texts;
 
 type Two = Prod<Real, Real>;
 type Four = Prod<Two, Two>;
@@ -351,43 +351,44 @@ fn random_programs_agree() {
     let (direction, _) = moved(&x, 0.0);
     for seed in seeds(120) {
         let say = |what: &str| format!("{what}, program {seed}");
-        let (value, gradient) = higher::value_and_grad_by(Erased::typed(at::<InReverse<Run<Array>>>(seed)), &x);
+        let program = with_texts(at(seed));
+        let (value, gradient) = higher::value_and_grad_by(program.at::<Reverse<Run<Array>>, _>(), &x);
         let expected = numbers(&gradient);
         if !value.item().is_finite() {
             // Numbers that overflow are equal to no others.
             continue;
         }
-        assert_eq!(higher::run(at(seed), &x), value, "{}", say("value"));
+        assert_eq!(higher::run(program.at(), &x), value, "{}", say("value"));
 
-        let (y, lists) = higher::value_and_grad_by(at::<CurryLists<Array>>(seed), &x);
+        let (y, lists) = higher::value_and_grad_by(program.at::<CurryLists<Array>, _>(), &x);
         assert_eq!(y, value, "{}", say("value of lists"));
         close(&say("lists"), &numbers(&lists), &expected, 1e-11);
-        let (y, closures) = higher::value_and_grad(at(seed), &x);
+        let (y, closures) = higher::value_and_grad(program.at(), &x);
         assert_eq!(y, value, "{}", say("value of closures"));
         close(&say("closures"), &numbers(&closures), &expected, 1e-11);
 
         // Duality: <Fwd v, 1> = <v, Rev 1>.
         let along: f64 = expected.iter().zip(numbers(&direction)).map(|(g, d)| g * d).sum();
-        let (y, tangent) = higher::jvp(Erased::typed(at(seed)), &x, &direction);
+        let (y, tangent) = higher::jvp(program.at(), &x, &direction);
         assert_eq!(y, value, "{}", say("value of forward mode"));
         close(&say("forward"), &[tangent.item()], &[along], 1e-11);
 
-        let dual = direct::grad(|x| higher::run(at(seed), x), &x);
+        let dual = direct::grad(|x| higher::run(program.at(), x), &x);
         close(&say("dual numbers"), &numbers(&dual), &expected, 1e-11);
         let h = 1e-6;
-        let f = |by: f64| higher::run::<_, _, Array>(at(seed), &moved(&x, by).1).item();
+        let f = |by: f64| higher::run::<_, _, Array>(program.at(), &moved(&x, by).1).item();
         close(&say("differences"), &[(f(h) - f(-h)) / (2.0 * h)], &[along], 2e-6);
 
         if seed % 5 == 0 {
             // Recorded once, and run on other sides of conditions.
             let staged = match seed / 5 % 4 {
-                0 => higher::stage_grad(at(seed), &x),
-                1 => higher::stage_grad_by(at::<CurryClosures<Term>>(seed), &x),
-                2 => higher::stage_grad_by(at::<CurryLists<Term>>(seed), &x),
-                _ => higher::stage_grad_by(Erased::typed(at::<InReverse<Run<Term>>>(seed)), &x),
+                0 => higher::stage_grad(program.at(), &x),
+                1 => higher::stage_grad_by(program.at::<CurryClosures<Term>, _>(), &x),
+                2 => higher::stage_grad_by(program.at::<CurryLists<Term>, _>(), &x),
+                _ => higher::stage_grad_by(program.at::<Reverse<Run<Term>>, _>(), &x),
             };
             for (a, b) in [(0.7, -0.4), (-0.9, 0.6)] {
-                let (value, gradient) = higher::value_and_grad(at(seed), &(tensor(a), tensor(b)));
+                let (value, gradient) = higher::value_and_grad(program.at(), &(tensor(a), tensor(b)));
                 let results = interpret(&staged, vec![Array::scalar(a), Array::scalar(b)]);
                 let found: Vec<f64> = results.iter().map(|t| t.item::<f64>().unwrap()).collect();
                 close(&say("staged"), &found, &[vec![value.item()], numbers(&gradient)].concat(), 1e-11);

@@ -9,6 +9,7 @@ use polygrad_higher::{
 };
 
 use super::agree::{close, moved, numbers};
+use super::both::with_texts;
 use super::gallery::Two;
 
 /// A list of numbers.
@@ -141,30 +142,31 @@ macro_rules! agree {
         #[test]
         fn $name() {
             let x = (tensor(0.7), tensor(-0.4));
-            let (value, closures) = higher::value_and_grad($program, &x);
+            let program = with_texts($program);
+            let (value, closures) = higher::value_and_grad(program.at(), &x);
             let expected = numbers(&closures);
-            let at = |by: f64| higher::run::<_, _, Array>($program, &moved(&x, by).1).item();
+            let at = |by: f64| higher::run::<_, _, Array>(program.at(), &moved(&x, by).1).item();
             let (direction, _) = moved(&x, 0.0);
             let along: f64 = expected.iter().zip(numbers(&direction)).map(|(g, d)| g * d).sum();
             close("differences", &[(at(1e-6) - at(-1e-6)) / 2e-6], &[along], 1e-7);
-            let (y, lists) = higher::value_and_grad_by::<CurryLists<Array>, _, _>($program, &x);
-            let (z, chad) = higher::value_and_grad_by::<Reverse<Run<Array>>, _, _>(Erased::typed($program), &x);
+            let (y, lists) = higher::value_and_grad_by::<CurryLists<Array>, _, _>(program.at(), &x);
+            let (z, chad) = higher::value_and_grad_by::<Reverse<Run<Array>>, _, _>(program.at(), &x);
             assert_eq!((&y, &z), (&value, &value));
-            let dual = direct::grad(|x| higher::run($program, x), &x);
-            let (second, _) = higher::hvp($program, &x, &direction);
+            let dual = direct::grad(|x| higher::run(program.at(), x), &x);
+            let (second, _) = higher::hvp(program.at(), &x, &direction);
             for found in [lists, chad, dual, second] {
                 close("gradient", &numbers(&found), &expected, 1e-12);
             }
-            close("forward", &[higher::jvp(Erased::typed($program), &x, &direction).1.item()], &[along], 1e-12);
+            close("forward", &[higher::jvp(program.at(), &x, &direction).1.item()], &[along], 1e-12);
             if $traced {
-                let staged = higher::stage_grad($program, &x);
+                let staged = higher::stage_grad(program.at(), &x);
                 let results = interpret(&staged, vec![Array::scalar(0.7), Array::scalar(-0.4)]);
                 let found: Vec<f64> = results[1..].iter().map(|t| t.item().expect("a number")).collect();
                 close("staged", &found, &expected, 1e-12);
             }
             let inputs = [Array::scalar(0.7), Array::scalar(-0.4)];
             let (back, forth): (Expr<Reverse<Syntax>, _, _>, Expr<Forward<Syntax>, _, _>) =
-                (Erased::typed($program), Erased::typed($program));
+                (program.at(), program.at());
             let text = back.hom().term().linear::<Real, Two>(&inputs, &tensor(1.0));
             let found: Vec<f64> =
                 text.iter().map(|t| t.as_ref().map_or(0.0, |t| t.item().expect("a number"))).collect();

@@ -3,14 +3,14 @@
 use polygrad::backend::compile;
 use polygrad::program::{Term, interpret};
 use polygrad::{Array, Tensor, tensor};
-use polygrad_higher::interpreters::{CurryClosures, CurryLists, Erased, Run};
-use polygrad_higher::transform::InReverse;
+use polygrad_higher::interpreters::{CurryClosures, CurryLists, Erased, Reverse, Run};
 use polygrad_higher::{
     self as higher, Arrays, Expr, Fun, Language, Prod, Real, Sum, Var, Vector, case, fix, fun2, if_, inl, inr, iterate,
     lam, let_, map, num, tup,
 };
 
 use super::agree::{close, numbers};
+use super::both::to_second_order;
 use super::gallery::{self, Two};
 use super::held::chosen_array;
 
@@ -73,17 +73,18 @@ fn chosen_and_mapped<C: Arrays>() -> Expr<C, Prod<Vector, Real>, Real> {
 }
 
 /// Staged once, and run at inputs on both sides of every condition.
-macro_rules! staged_agree {
-    ($program:path as $closures:expr, $lists:expr, $chad:expr; $($x:expr),*) => {{
+macro_rules! check {
+    ($program:path: $($x:expr),*) => {{
         let inputs = [$($x),*];
+        let program = to_second_order($program());
         let programs = [
-            higher::stage_grad($program(), &inputs[0]),
-            higher::stage_grad_by($closures, &inputs[0]),
-            higher::stage_grad_by($lists, &inputs[0]),
-            higher::stage_grad_by($chad, &inputs[0]),
+            higher::stage_grad(program.at(), &inputs[0]),
+            higher::stage_grad_by(program.at::<CurryClosures<Term>, _>(), &inputs[0]),
+            higher::stage_grad_by(program.at::<CurryLists<Term>, _>(), &inputs[0]),
+            higher::stage_grad_by(program.at::<Reverse<Run<Term>>, _>(), &inputs[0]),
         ];
         for x in inputs {
-            let (value, gradient) = higher::value_and_grad($program(), &x);
+            let (value, gradient) = higher::value_and_grad(program.at(), &x);
             let leaves = polygrad::tree::Tree::leaves(&x);
             for staged in &programs {
                 let results = interpret(staged, leaves.clone());
@@ -93,13 +94,6 @@ macro_rules! staged_agree {
             }
         }
     }};
-}
-
-macro_rules! check {
-    ($program:ident: $($x:expr),*) => {
-        staged_agree!($program as $program::<CurryClosures<Term>>(), $program::<CurryLists<Term>>(),
-            Erased::typed($program::<InReverse<Run<Term>>>()); $($x),*)
-    };
 }
 
 #[test]
@@ -177,8 +171,7 @@ fn counters_that_are_written_are_known() {
     check!(composed: a, b);
     // The recursion of `docs/higher_order.md`.
     let [a, b] = points();
-    staged_agree!(gallery::power as gallery::power::<CurryClosures<Term>>(), gallery::power::<CurryLists<Term>>(),
-        Erased::typed(gallery::power::<InReverse<Run<Term>>>()); a, b);
+    check!(gallery::power: a, b);
     // Where the tangent of a function is the list of its calls, these are stacked by the loop over the elements, so that
     // their arguments are unknown.
     let at = (tensor([0.3, -0.2]), tensor(0.5));

@@ -4,8 +4,7 @@
 //! No closure here has the type of a parameter, and no call a type argument: that this file compiles is a test.
 
 use polygrad::{Array, tensor};
-use polygrad_higher::interpreters::{CurryClosures, CurryLists, Erased, Run, Syntax};
-use polygrad_higher::transform::InReverse;
+use polygrad_higher::interpreters::{CurryClosures, CurryLists, Reverse, Run, Syntax};
 use polygrad_higher::{
     self as higher, Arrays, Expr, Fun, Language, Mu, Obj, Prod, Real, Signature, Stack, Sum, Unit, Vector, case,
     closed, constant, filter, fix, fold, fun1, fun2, fun3, if_, inl, inr, iterate, iterate_within, keep, lam, lam2,
@@ -13,6 +12,7 @@ use polygrad_higher::{
 };
 
 use super::agree::{close, numbers};
+use super::both::to_second_order;
 
 type Two = Prod<Real, Real>;
 
@@ -130,19 +130,19 @@ macro_rules! equal {
     ($($name:ident: $one:ident is $other:ident at $x:expr;)*) => { $(
         #[test]
         fn $name() {
-            let x = $x;
-            let (value, gradient) = higher::value_and_grad($other(), &x);
+            let (x, one, other) = ($x, to_second_order($one()), to_second_order($other()));
+            let (value, gradient) = higher::value_and_grad(other.at(), &x);
             let both = |y: f64, g: &_| [vec![y], numbers(g)].concat();
             let expected = both(value.item(), &gradient);
-            let (y, g) = higher::value_and_grad($one(), &x);
+            let (y, g) = higher::value_and_grad(one.at(), &x);
             close("closures", &both(y.item(), &g), &expected, 1e-12);
-            let (y, g) = higher::value_and_grad_by($one::<CurryLists<Array>>(), &x);
+            let (y, g) = higher::value_and_grad_by(one.at::<CurryLists<Array>, _>(), &x);
             close("lists", &both(y.item(), &g), &expected, 1e-12);
-            let (y, g) = higher::value_and_grad_by(Erased::typed($one::<InReverse<Run<Array>>>()), &x);
+            let (y, g) = higher::value_and_grad_by(one.at::<Reverse<Run<Array>>, _>(), &x);
             close("CHAD", &both(y.item(), &g), &expected, 1e-12);
-            let direction = higher::grad($other(), &x);
-            let along = higher::jvp(Erased::typed($other()), &x, &direction).1.item();
-            close("forward", &[higher::jvp(Erased::typed($one()), &x, &direction).1.item()], &[along], 1e-12);
+            let direction = higher::grad(other.at(), &x);
+            let along = higher::jvp(other.at(), &x, &direction).1.item();
+            close("forward", &[higher::jvp(one.at(), &x, &direction).1.item()], &[along], 1e-12);
         }
     )* };
 }
