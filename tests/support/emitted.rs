@@ -201,15 +201,13 @@ fn built(tag: &str, cases: &[Emitted], options: &[&str], math: &Path) -> Option<
     let at = folder(&format!("{tag}-rust"));
     let (mut lib, mut main) = (String::new(), String::new());
     let _ = writeln!(lib, "#![no_std]\n#![forbid(unsafe_code)]\n#![deny(warnings)]");
-    let _ = writeln!(main, "use std::io::Write;\nfn main() {{");
-    let _ = writeln!(main, "    let bytes = std::fs::read(std::env::args().nth(1).unwrap()).unwrap();");
-    let _ =
-        writeln!(main, "    let mut words = bytes.chunks_exact(8).map(|w| u64::from_le_bytes(w.try_into().unwrap()));");
-    let _ = writeln!(main, "    let mut word = || words.next().unwrap();\n    let mut out: Vec<u8> = Vec::new();");
+    // A function for each case, since the time of rustc grows faster than the size of a function.
+    let mut calls = String::new();
     for Emitted { name, program, rust, .. } in cases {
         fs::write(at.join(format!("{name}.rs")), &rust.code).expect("the code is written");
         let _ = writeln!(lib, "pub mod {name};");
-        let _ = writeln!(main, "    {{");
+        let _ = writeln!(main, "#[allow(unused)]\nfn {name}(word: &mut dyn FnMut() -> u64, out: &mut Vec<u8>) {{");
+        let _ = writeln!(calls, "    {name}(&mut word, &mut out);");
         let mut args = Vec::new();
         for (k, slot) in program.inputs().iter().enumerate() {
             let _ = writeln!(main, "        {}", read_in_rust(slot, &format!("x{k}")));
@@ -251,9 +249,14 @@ fn built(tag: &str, cases: &[Emitted], options: &[&str], math: &Path) -> Option<
             let all = if slot.shape.is_empty() { format!("[y{k}]") } else { format!("y{k}") };
             let _ = writeln!(main, "        for v in {all} {{ out.extend(({bits}).to_le_bytes()); }}");
         }
-        let _ = writeln!(main, "    }}");
+        let _ = writeln!(main, "}}");
     }
-    let _ = writeln!(main, "    std::io::stdout().write_all(&out).unwrap();\n}}");
+    let _ = writeln!(main, "fn main() {{\n    let bytes = std::fs::read(std::env::args().nth(1).unwrap()).unwrap();");
+    let _ =
+        writeln!(main, "    let mut words = bytes.chunks_exact(8).map(|w| u64::from_le_bytes(w.try_into().unwrap()));");
+    let _ = writeln!(main, "    let mut word = || words.next().unwrap();\n    let mut out: Vec<u8> = Vec::new();");
+    main.push_str(&calls);
+    let _ = writeln!(main, "    std::io::Write::write_all(&mut std::io::stdout(), &out).unwrap();\n}}");
     fs::write(at.join("emitted.rs"), lib).expect("the crate is written");
     fs::write(at.join("main.rs"), main).expect("the program is written");
     let libraries = library("libm").parent().expect("a folder").display().to_string();
