@@ -463,7 +463,7 @@ fn gradient<C: Differential>(seed: u64) -> Expr<C, Two, Two> {
 fn random_programs_with_derivatives() {
     let x = (tensor(0.7), tensor(-0.4));
     let (direction, _) = moved(&x, 0.0);
-    for seed in seeds(20) {
+    for seed in seeds(8) {
         let say = |what: &str| format!("{what}, program {seed}");
         let (program, of_first) = (everywhere(at(seed)), everywhere(gradient(seed)));
         let value = higher::run::<_, _, Array>(program.at(), &x);

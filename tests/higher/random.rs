@@ -344,12 +344,12 @@ pub(crate) fn seeds(count: u64) -> std::ops::Range<u64> {
     first..first + number("POLYGRAD_FUZZ").unwrap_or(count)
 }
 
-/// CHAD in both directions, both kinds of curry, dual numbers, staged programs on two sides of conditions and finite differences, on 120 programs.
+/// CHAD in both directions, both kinds of curry, dual numbers, staged programs on two sides of conditions and finite differences, on 60 programs.
 #[test]
 fn random_programs_agree() {
     let x = (tensor(0.7), tensor(-0.4));
     let (direction, _) = moved(&x, 0.0);
-    for seed in seeds(120) {
+    for seed in seeds(60) {
         let say = |what: &str| format!("{what}, program {seed}");
         let program = with_texts(at(seed));
         let (value, gradient) = higher::value_and_grad_by(program.at::<Reverse<Run<Array>>, _>(), &x);

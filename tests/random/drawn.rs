@@ -23,7 +23,7 @@ fn drawn(program: &Program, x: &Leaves<Concrete>, name: &str) {
 
 #[test]
 fn pictures_of_random_programs_keep_their_laws() {
-    for seed in seeds(190_000, 40) {
+    for seed in seeds(190_000, 20) {
         let case = Case::new(generate::recipe(seed, false));
         drawn(case.outputs(), &case.x, "outputs");
         // The gradient of a loop without a bound is a message.
