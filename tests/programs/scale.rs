@@ -19,8 +19,8 @@ fn chain<T: BaseTensor>(x: &Tensor<T, 0>, n: usize) -> Tensor<T, 0> {
 }
 
 #[test]
-fn a_million_dependent_operations() {
-    let n = 999_999;
+fn hundreds_of_thousands_of_dependent_operations() {
+    let n = 300_000;
     let g = grad(|x: &Tensor<_, 0>| chain(x, n), &tensor(1.5));
     // y = y / 2 + x has the fixpoint 2 x.
     assert!((g.item() - 2.0).abs() < 1e-12);
@@ -101,9 +101,9 @@ fn a_host_loop_over_slices_is_linear() {
 }
 
 #[test]
-fn a_million_trips() {
+fn a_hundred_thousand_trips() {
     // One trip of each kind of loop is near to the fixpoint 2 x.
-    const MILLION: usize = 1_000_000;
+    const TRIPS: usize = 100_000;
     fn step<T: BaseTensor>(x: &Tensor<T, 0>, y: Tensor<T, 0>) -> Tensor<T, 0> {
         y * 0.5 + x
     }
@@ -116,9 +116,9 @@ fn a_million_trips() {
         while_loop((x.clone(), Tensor::scalar(0)), go, |(y, k)| (step(x, y), k + 1)).0
     }
     let x = tensor(1.5);
-    assert!((polygrad::grad(|x| segments(MILLION, x), &x).item() - 2.0).abs() < 1e-12);
-    assert!((polygrad::jvp(|x| ended(MILLION, x), &x, &tensor(1.0)).1.item() - 2.0).abs() < 1e-12);
+    assert!((polygrad::grad(|x| segments(TRIPS, x), &x).item() - 2.0).abs() < 1e-12);
+    assert!((polygrad::jvp(|x| ended(TRIPS, x), &x, &tensor(1.0)).1.item() - 2.0).abs() < 1e-12);
     // Trip by trip.
-    assert!((grad(|x| segments(MILLION / 50, x), &x).item() - 2.0).abs() < 1e-12);
-    assert!((grad(|x| ended(MILLION / 50, x), &x).item() - 2.0).abs() < 1e-12);
+    assert!((grad(|x| segments(TRIPS / 5, x), &x).item() - 2.0).abs() < 1e-12);
+    assert!((grad(|x| ended(TRIPS / 5, x), &x).item() - 2.0).abs() < 1e-12);
 }
