@@ -344,7 +344,7 @@ mod tests {
             [1, 3, 2, 2, 1, 2500],
             [2, 5, 3, 1, 20, 31],
             [1, 1, 1, 3, 3, 100],
-            [2, 2, 3, 2, 70, 29],
+            [2, 2, 3, 2, 35, 29],
         ] {
             for swapped in [false, true] {
                 let op = adjoint(shape, swapped);
@@ -370,7 +370,7 @@ mod tests {
     #[test]
     fn products_of_a_few_rows_are_sums_along_runs() {
         let mut count = 0;
-        for ([m, n], depth) in [([2, 60], 300), ([5, 61], 257), ([16, 100], 300), ([90, 7], 1030), ([40, 50], 300)] {
+        for ([m, n], depth) in [([2, 60], 300), ([5, 31], 257), ([16, 33], 300), ([19, 7], 1030), ([20, 17], 130)] {
             let op = Contract::new(
                 View::axes(&[m, n, depth], &[0, 2]),
                 View::axes(&[m, n, depth], &[1, 2]),
