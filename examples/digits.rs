@@ -1,6 +1,6 @@
 //! Trains a small network to read handwritten digits, by gradients of this library.
 //!
-//! `cargo run --release --example digits [seed]`
+//! `cargo run --release -p polygrad-examples --example digits [seed]`
 //!
 //! The data are 1797 images of 8 x 8 grey levels (see `data/README.md`). The network has one hidden layer. The
 //! loss is written once, for any interpreter; its gradient is recorded once, as a program whose inputs are the

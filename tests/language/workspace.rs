@@ -144,9 +144,13 @@ fn crates_need_those_below_alone() {
     assert_eq!(found.iter().map(|found| &found.1[..]).collect::<Vec<&str>>(), ["b"], "paths are found");
 }
 
-/// What the first command of the README compiles is the library.
+/// What the first command of the README compiles is the library, with its default features: without `-p`, cargo adds those that any
+/// crate of the workspace names.
 #[test]
 fn small_examples_need_the_library_alone() {
+    let readme = read(&root().join("README.md"));
+    let command = readme.lines().find(|line| line.starts_with("cargo run"));
+    assert!(command.is_some_and(|line| line.contains(" -p polygrad-examples ")), "{command:?}");
     let manifest = read(&root().join("examples/Cargo.toml"));
     let needed = manifest.split("dependencies]\n").nth(1).and_then(|rest| rest.split("\n\n").next());
     assert_eq!(needed, Some("polygrad = { path = \"..\" }"));
