@@ -9,9 +9,9 @@
 //! finite again after an infinity, as `1 / (1 / x)` at 0, is whatever the guards of both operations say; a program that
 //! knows it to be `x` has another one. So is that of a number whose reciprocal is out of range, or so large that its
 //! multiples do not cancel, as of `x / x` at 1e-310, and that of a NaN which a loop discards. The rule of replicated
-//! divisors takes an infinite one for the factor 0, and forward mode has no guards behind a guarded quotient of zeros.
-//! Second derivatives of squares of roots and of absolute values at 0 are smooth if the program is recorded, and 0 by
-//! running.
+//! divisors takes an infinite one for the factor 0, and one whose reciprocal is infinite for an infinity; forward mode has
+//! no guards behind a guarded quotient of zeros. Second derivatives of squares of roots and of absolute values at 0 are
+//! smooth if the program is recorded, and 0 by running.
 
 use std::cell::Cell;
 
@@ -42,7 +42,7 @@ pub(crate) struct Seen {
     pub(crate) undefined: bool,
     /// An operand was a number other than zero with so large a reciprocal that sums with it lose what is near 1.
     pub(crate) tiny: bool,
-    /// The divisor of a guarded quotient was infinite.
+    /// The divisor of a guarded quotient was infinite, or its reciprocal was.
     pub(crate) divided: bool,
     /// A root, length or absolute value was 0.
     pub(crate) kink: bool,
@@ -112,7 +112,8 @@ pub(crate) fn note_row<T: BaseTensor>(op: Row, x: &T, result: &T) {
         match op {
             Row::Unary(Unary::Abs | Unary::Sqrt) | Row::Binary(Binary::Hypot) => all.kink |= any(result, is_zero),
             Row::Binary(Binary::DivNoNan) => {
-                all.divided |= any(x, |y| y.is_infinite());
+                let least = if x.dtype() == DType::F32 { f64::from(f32::MAX).recip() } else { f64::MAX.recip() };
+                all.divided |= any(x, |y| y.is_infinite() || (*y != 0.0 && y.abs() < least));
                 all.returned |= any(x, is_zero);
             }
             Row::Unary(_) | Row::Binary(_) => {}
@@ -176,5 +177,7 @@ fn what_is_out_of_range_or_undefined_is_seen() {
     assert_eq!(noted(Binary::Mul, 0.0, f64::NAN), none);
     assert_eq!(noted(Binary::DivNoNan, 1.0, f64::INFINITY), Seen { returned: true, divided: true, ..none });
     assert_eq!(noted(Binary::DivNoNan, 0.0, 0.0), Seen { returned: true, ..none });
+    assert_eq!(noted(Binary::DivNoNan, 1e-310, 1e-310), Seen { tiny: true, divided: true, ..none });
+    assert_eq!(noted(Binary::DivNoNan, 1e-308, 1e-308), Seen { tiny: true, ..none });
     assert_eq!(noted(Binary::Hypot, 0.0, 0.0), Seen { kink: true, ..none });
 }
