@@ -421,11 +421,12 @@ impl<T: BaseTensor> BaseTensor for ADVal<T> {
         let ADVal { primal, node, poles, .. } = self;
         let primal = primal.accumulate_linear(op, &other.primal);
         let one = |to: Rc<SharedTerm<T>>| Edge { guard: Guard::One, factor: None, to, steep: false };
-        // The added value `op(other)` has a term of its own, but exists only as part of the sum.
+        // The added value `op(other)` has a term, but exists only as part of the sum.
+        let hides = other.poles && !guarded::reads_all(op);
         let added = other
             .node
             .clone()
-            .map(|to| SharedTerm::new(fresh(), &primal, Delta::Linear(Box::new(op.clone()), to, false)));
+            .map(|to| SharedTerm::new(fresh(), &primal, Delta::Linear(Box::new(op.clone()), to, hides)));
         match (node, added) {
             (None, None) => ADVal::constant_of(primal),
             (Some(a), None) | (None, Some(a)) => ADVal::of(primal, Delta::Scale(one(a))),

@@ -316,4 +316,17 @@ regressions! {
             ], next: vec![4], out: vec![] })),
         ],
     };
+    // An element of a value with an infinity elsewhere, added to something: the sum did not know that it hides the others.
+    elements_beside_infinities_that_are_added = Recipe {
+        tame: false,
+        inputs: vec![
+            Numbers { shape: vec![2], dtype: DType::F64, seed: 1702 },
+            Numbers { shape: vec![], dtype: DType::F64, seed: 1403 },
+        ],
+        steps: vec![
+            Step::Binary(Binary::PowLessOne, 0, 0),
+            Step::Contract(Contract::new(View::affine(&[3], &[3], &[1], &[0]), View::affine(&[3], &[3], &[1], &[0]), View::affine(&[3], &[3], &[1], &[0])), 2, 1),
+            Step::Scatter(1, vec![1], 3),
+        ],
+    };
 }
