@@ -135,6 +135,12 @@ impl<T: BaseTensor> ADVal<T> {
         ADVal { primal, id, node: Some(node), poles: false }
     }
 
+    /// The term of a linear operation on this value, if it has one.
+    fn linear_term(&self, op: &Linear) -> Option<TopDelta<T>> {
+        let hides = self.poles && !guarded::reads_all(op);
+        Some(Delta::Linear(Box::new(op.clone()), self.node.clone()?, hides))
+    }
+
     /// The primal value as a coefficient in the term of another value.
     fn factor(&self) -> Factor<T> {
         Factor { value: self.primal.clone(), id: self.id }
@@ -315,11 +321,8 @@ impl<T: BaseTensor> BaseTensor for ADVal<T> {
 
     fn linear(&self, op: &Linear) -> Self {
         let primal = self.primal.linear(op);
-        match &self.node {
-            Some(node) => {
-                let hides = self.poles && !guarded::reads_all(op);
-                ADVal::of(primal, Delta::Linear(Box::new(op.clone()), node.clone(), hides))
-            }
+        match self.linear_term(op) {
+            Some(term) => ADVal::of(primal, term),
             None => ADVal::constant_of(primal),
         }
         .poles_if(self.poles)
@@ -422,11 +425,7 @@ impl<T: BaseTensor> BaseTensor for ADVal<T> {
         let primal = primal.accumulate_linear(op, &other.primal);
         let one = |to: Rc<SharedTerm<T>>| Edge { guard: Guard::One, factor: None, to, steep: false };
         // The added value `op(other)` has a term, but exists only as part of the sum.
-        let hides = other.poles && !guarded::reads_all(op);
-        let added = other
-            .node
-            .clone()
-            .map(|to| SharedTerm::new(fresh(), &primal, Delta::Linear(Box::new(op.clone()), to, hides)));
+        let added = other.linear_term(op).map(|term| SharedTerm::new(fresh(), &primal, term));
         match (node, added) {
             (None, None) => ADVal::constant_of(primal),
             (Some(a), None) | (None, Some(a)) => ADVal::of(primal, Delta::Scale(one(a))),

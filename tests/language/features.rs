@@ -1,10 +1,10 @@
 //! What a feature adds to programs and functions stands in `src/absent.rs`, too, so that the compiler names the feature.
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::path::{Path, PathBuf};
 
+use crate::layering::sources;
 use crate::root::root;
+use crate::workspace::read;
 
 /// A feature, what has the method (`Program`, `Function`, or `functions` for those of the root), and its name.
 type Entry = (String, &'static str, String);
@@ -20,14 +20,6 @@ const PLACES: [(&str, &str); 8] = [
     ("src/ad/enclose.rs", "verified"),
     ("src/ad/verified", "verified"),
 ];
-
-fn files(path: &Path) -> Vec<PathBuf> {
-    if path.is_file() {
-        return vec![path.to_owned()];
-    }
-    let entries = fs::read_dir(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    entries.flat_map(|entry| files(&entry.expect("an entry").path())).collect()
-}
 
 /// The name of the function that a line declares as public.
 fn declared(line: &str) -> Option<&str> {
@@ -73,8 +65,10 @@ fn absent(text: &str) -> BTreeSet<Entry> {
     for part in text.split("#[cfg(not(feature = \"").skip(1) {
         let (feature, rest) = part.split_once('"').expect("the end of a name");
         assert!(rest.contains(&format!("the feature `{feature}` of polygrad")), "the message does not name {feature}");
-        for kind in ["Program", "Function", "functions"] {
-            let Some((_, list)) = rest.split_once(&format!("\n    {kind} {{")) else { continue };
+        for (kind, head) in
+            [("Program", "impl Program[]"), ("Function", "impl Function[P, Q, Y]"), ("functions", "functions")]
+        {
+            let Some((_, list)) = rest.split_once(&format!("\n    {head} {{")) else { continue };
             let list = list.split('}').next().unwrap_or_default();
             let names = list.split('(').filter_map(|before| before.split([' ', ')', '\n']).next_back());
             let names = names.filter(|name| name.len() > 1);
@@ -86,10 +80,11 @@ fn absent(text: &str) -> BTreeSet<Entry> {
 
 #[test]
 fn what_a_feature_adds_is_named_without_it() {
-    let read = |path: &Path| fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let mut added = BTreeSet::new();
     for (place, feature) in PLACES {
-        files(&root().join(place)).iter().for_each(|file| methods(&read(file), feature, &mut added));
+        let place = root().join(place);
+        let files = if place.is_dir() { sources(&place) } else { vec![place] };
+        files.iter().for_each(|file| methods(&read(file), feature, &mut added));
     }
     exported(&read(&root().join("src/lib.rs")), &mut added);
     assert!(added.len() > 15, "{added:?}");
