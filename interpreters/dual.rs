@@ -94,11 +94,6 @@ impl<T: BaseTensor> Dual<T> {
         Dual { primal, tangent, steep: false }
     }
 
-    /// The same value, whose tangent may be infinite or NaN where the primal is finite.
-    fn steep_if(self, steep: bool) -> Self {
-        Dual { steep: steep && self.tangent.is_some(), ..self }
-    }
-
     /// The products with the tangent that are guarded.
     fn care(&self) -> Care {
         if self.steep { Care::Rows } else { Care::None }
@@ -134,6 +129,14 @@ impl<T: BaseTensor> Moving<T> for Dual<T> {
         let mut values = group.into_iter();
         let primal = values.next().expect("a dual number has a primal");
         Dual::of(primal, values.next().map(|t| (level, t)))
+    }
+
+    fn is_steep(&self) -> bool {
+        self.steep
+    }
+
+    fn steep_if(self, steep: bool) -> Self {
+        Dual { steep: steep && self.tangent.is_some(), ..self }
     }
 }
 
@@ -285,7 +288,7 @@ impl<T: BaseTensor> BaseTensor for Dual<T> {
         let before = T::attribute(site);
         let tangents = rules::call(op, &primal, &results, &tangents);
         T::attribute(before);
-        let steep = args.iter().any(|a| a.steep);
+        let steep = level::any_steep(args);
         let pair = |(primal, t): (T, Option<T>)| Dual::of(primal, t.map(|t| (level, t))).steep_if(steep);
         results.into_iter().zip(tangents).map(pair).collect()
     }
@@ -312,12 +315,13 @@ impl<T: BaseTensor> BaseTensor for Dual<T> {
         if still {
             return results.into_iter().map(Dual::constant_of).collect();
         }
+        let steep = level::any_steep(args);
         if let Some(equations) = rule.solves() {
             let y = results.into_iter().next();
             return y
                 .map(|y| {
                     let tangent = solved(rule, &equations.moved, args, &y);
-                    Dual::of(y, Some((level, tangent)))
+                    Dual::of(y, Some((level, tangent))).steep_if(steep)
                 })
                 .into_iter()
                 .collect();
@@ -332,7 +336,7 @@ impl<T: BaseTensor> BaseTensor for Dual<T> {
         let tangents = attributed::<T, Vec<T>>(site, || interpret(jvp, inputs));
         let pair = |(primal, t): (T, T)| {
             let tangent = primal.dtype().is_float().then_some((level, t));
-            Dual::of(primal, tangent)
+            Dual::of(primal, tangent).steep_if(steep)
         };
         results.into_iter().zip(tangents).map(pair).collect()
     }
@@ -551,20 +555,23 @@ fn repeated_with_tangents<T: BaseTensor>(rule: &Custom, args: &[Dual<T>]) -> Vec
         level = meet(level, arg.level());
     }
     let apart = |arg: &Dual<T>| (arg.primal.clone(), arg.tangent.as_ref().map(|(_, dot)| dot.clone()));
-    let results = with_tangents(rule, |moving| Derivative::Paired { moving }, args.iter().map(apart).collect(), &trip);
-    let pair = |(primal, dot): (T, Option<T>)| Dual::of(primal, dot.map(|dot| (level, dot)));
-    results.into_iter().map(pair).collect()
+    let values = WithTangents { pairs: args.iter().map(apart).collect(), steep: level::any_steep(args) };
+    let results = with_tangents(rule, |moving, steep| Derivative::Paired { moving, steep }, values, &trip);
+    let pair = |(primal, dot): (T, Option<T>)| Dual::of(primal, dot.map(|dot| (level, dot))).steep_if(results.steep);
+    results.pairs.into_iter().map(pair).collect()
 }
 
 /// One trip of a function that repeats its program.
 fn trip(program: &Program, args: WithTangents<Term>) -> WithTangents<Term> {
     let sweep = Forward::new();
     let dual = |(x, dot): (Term, Option<Term>)| match dot {
-        Some(dot) => sweep.input(&x, &dot),
+        Some(dot) => sweep.input(&x, &dot).steep_if(args.steep),
         None => Dual::constant_of(x),
     };
-    let results = interpret(program, args.into_iter().map(dual).collect());
-    results.into_iter().map(|y| (y.primal, y.tangent.map(|(_, dot)| dot))).collect()
+    let results = interpret(program, args.pairs.into_iter().map(dual).collect());
+    let steep = level::any_steep(&results);
+    let pairs = results.into_iter().map(|y| (y.primal, y.tangent.map(|(_, dot)| dot))).collect();
+    WithTangents { pairs, steep }
 }
 
 /// The tangent of a solution `y` of linear equations: `a^-1 (b_dot - a_dot y)`.

@@ -6,6 +6,7 @@
 
 use std::cell::Cell;
 
+use super::adval;
 use crate::base::{BaseTensor, Group, Trip, TripFn, map_accum_grouped};
 
 thread_local! {
@@ -106,10 +107,32 @@ pub(super) trait Moving<T: BaseTensor>: BaseTensor {
 
     /// The value of a group, whose moving part, if there is one, has this level.
     fn of_group(group: Group<T>, level: LevelId) -> Self;
+
+    /// Whether the moving part may be infinite or NaN where the primal is finite: then products with it are guarded.
+    fn is_steep(&self) -> bool;
+
+    /// The same value, whose moving part may be infinite or NaN where the primal is finite.
+    fn steep_if(self, steep: bool) -> Self;
+}
+
+/// Whether any moving part may be infinite or NaN where its primal is finite.
+pub(super) fn any_steep<T: BaseTensor, V: Moving<T>>(values: &[V]) -> bool {
+    values.iter().any(V::is_steep)
+}
+
+/// Marks each value.
+fn marked<T: BaseTensor, V: Moving<T>>(values: Vec<V>, steep: bool) -> Vec<V> {
+    let mut all = Vec::with_capacity(values.len());
+    for value in values {
+        all.push(value.steep_if(steep));
+    }
+    all
 }
 
 /// One loop of `T` over primals and moving parts. Every float of the carry and of the outputs has a moving part inside
-/// of the loop, which is dropped at the end if no differentiation contributes to it.
+/// of the loop, which is dropped at the end if no differentiation contributes to it. Whether the moving parts of the carry
+/// are steep is the least fixpoint: a step that is recorded runs again if it returns steep ones and got others. One that
+/// counts its calls can't, so it gets steep ones at once.
 #[track_caller]
 pub(super) fn map_accum<T: BaseTensor, V: Moving<T>>(
     (n, reverse): (usize, bool),
@@ -132,21 +155,31 @@ pub(super) fn map_accum<T: BaseTensor, V: Moving<T>>(
     for c in &init {
         moving.push(c.dtype().is_float());
     }
+    let mut steep = any_steep(&init) || (T::records() && adval::evaluates());
     let state = grouped(init, &moving);
     let mut sequences: Vec<Group<T>> = Vec::with_capacity(xs.len());
     for x in xs {
         sequences.push(x.clone().grouped(x.level() != LevelId::ANY));
     }
 
+    let mut steep_outputs = false;
     let mut fault = None;
     let (finals, stacks) = map_accum_grouped(n, reverse, state, &sequences, &mut |carry, elements| {
         let this = Within { start, trip: fresh() };
         let within = |owner| LevelId { owner, within: this };
         let mut values = Vec::with_capacity(elements.len());
         for (k, group) in elements.into_iter().enumerate() {
-            values.push(V::of_group(group, within(xs[k].level().owner)));
+            values.push(V::of_group(group, within(xs[k].level().owner)).steep_if(xs[k].is_steep()));
         }
-        let (carry, outputs) = step(of_groups(carry, within(inside)), &values);
+        let enter = |steep: bool| marked(of_groups(carry.clone(), within(inside)), steep);
+        let (mut carry, mut outputs) = step(enter(steep), &values);
+        if any_steep(&carry) && !steep {
+            steep = true;
+            if T::records() {
+                (carry, outputs) = step(enter(steep), &values);
+            }
+        }
+        steep_outputs |= any_steep(&outputs);
         let mut moves: Vec<bool> = Vec::with_capacity(outputs.len());
         for y in &outputs {
             moves.push(y.dtype().is_float());
@@ -180,7 +213,7 @@ pub(super) fn map_accum<T: BaseTensor, V: Moving<T>>(
             }
         }
     }
-    Ok((of_groups(finals, level), of_groups(stacks, level)))
+    Ok((marked(of_groups(finals, level), steep), marked(of_groups(stacks, level), steep_outputs)))
 }
 
 /// The values as groups, with a moving part where this says so.

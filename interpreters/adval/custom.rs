@@ -28,10 +28,10 @@ use crate::base::{Again, BaseTensor, Staging, attributed};
 use crate::checkpoint::bounded;
 use crate::dtype::DType;
 use crate::interpreters::guarded::{self, Care};
-use crate::ops::{Binary, Guard};
+use crate::ops::{Binary, Guard, Property};
 use crate::passes::optimize;
 use crate::program::repeat::{WithTangents, with_tangents};
-use crate::program::{Custom, CustomKind, Derivative, Program, Slot, Taking, Term, interpret};
+use crate::program::{Custom, CustomKind, Derivative, NodeId, Op, Program, Slot, Taking, Term, interpret, programs_of};
 
 /// A function with a rule for cotangents: it has one tangent per result.
 #[derive(Clone, Debug, PartialEq)]
@@ -110,6 +110,7 @@ impl<F, R> Ruled<F, R> {
     pub(super) fn push<T: BaseTensor>(
         &self,
         env: &Env<'_, T>,
+        care: Care,
         of: &mut dyn FnMut(&R, usize) -> Option<T>,
     ) -> TermTangents<T>
     where
@@ -120,7 +121,7 @@ impl<F, R> Ruled<F, R> {
             return one(of(to, 0).map(|tangent| self.solved(&self.rule, env, tangent)));
         }
         if has_no_rules(&self.rule) {
-            return self.push_again(env, of);
+            return self.push_again(env, care, of);
         }
         let jvp = forward_rule(&self.rule);
         let mut inputs = self.known(env);
@@ -149,6 +150,11 @@ impl<F, R> Ruled<F, R> {
     /// Whether the term has no transposed evaluation.
     pub(super) fn is_unbounded(&self) -> bool {
         self.rule.is_unbounded() && !self.by_trips
+    }
+
+    /// Whether a tangent of a result can be infinite or NaN where the values are finite.
+    pub(super) fn is_steep(&self) -> bool {
+        has_no_rules(&self.rule) && has_steep_rows(self.rule.primal())
     }
 
     /// The solution of linear equations, from the values kept in the term and the right-hand side.
@@ -206,17 +212,23 @@ impl<F, R> Ruled<F, R> {
         });
     }
 
-    fn push_again<T: BaseTensor>(&self, env: &Env<'_, T>, of: &mut dyn FnMut(&R, usize) -> Option<T>) -> TermTangents<T>
+    fn push_again<T: BaseTensor>(
+        &self,
+        env: &Env<'_, T>,
+        care: Care,
+        of: &mut dyn FnMut(&R, usize) -> Option<T>,
+    ) -> TermTangents<T>
     where
         F: Residual<T>,
     {
         let tangents = self.tangents(of);
         if self.rule.is_while() {
-            let args = self.known(env).into_iter().zip(tangents).collect();
-            let pushed = with_tangents(&self.rule, |moving| Derivative::Pushed { moving }, args, &trip);
-            return pushed.into_iter().map(|(_, tangent)| tangent).collect();
+            let args =
+                WithTangents { pairs: self.known(env).into_iter().zip(tangents).collect(), steep: care == Care::Rows };
+            let pushed = with_tangents(&self.rule, |moving, steep| Derivative::Pushed { moving, steep }, args, &trip);
+            return pushed.pairs.into_iter().map(|(_, tangent)| tangent).collect();
         }
-        let linear = pushed_rule(&self.rule, &are_some(&tangents));
+        let linear = pushed_rule(&self.rule, &are_some(&tangents), care);
         let mut pushed = linear.applied(self.known(env), tangents).into_iter();
         let mut tangents = TermTangents::new();
         for slot in self.rule.primal().outputs() {
@@ -252,9 +264,9 @@ fn transposed_rule(rule: &Custom, moving: &[bool], given: &[bool]) -> Taking {
 }
 
 /// The linear function from the tangents of the `moving` arguments of a checkpointed function to those of its results.
-fn pushed_rule(rule: &Custom, moving: &[bool]) -> Taking {
-    let which = Derivative::Pushed { moving: moving.to_vec() };
-    rule.derived(which, || rule.checkpointed_as(&pushed(rule.primal(), moving)))
+fn pushed_rule(rule: &Custom, moving: &[bool], care: Care) -> Taking {
+    let which = Derivative::Pushed { moving: moving.to_vec(), steep: care == Care::Rows };
+    rule.derived(which, || rule.checkpointed_as(&pushed(rule.primal(), moving, care)))
 }
 
 impl Taking {
@@ -287,6 +299,13 @@ fn cotangents_of_trips<T: BaseTensor>(rule: &Custom, moving: &[bool], given: &[b
     sweep.pull(&y, y_bar.to_vec())
 }
 
+/// Whether a program has a row whose partial can be infinite or NaN where its value is finite.
+fn has_steep_rows(program: &Program) -> bool {
+    let unary = |op: &Op<NodeId>| matches!(op, Op::Unary(op, _) if op.is(Property::Steep));
+    let binary = |op: &Op<NodeId>| matches!(op, Op::Binary(op, ..) if op.is(Property::Steep));
+    program.operations(programs_of).any(|op| unary(op) || binary(op))
+}
+
 /// Whether the derivative of a function is that of its program.
 fn has_no_rules(rule: &Custom) -> bool {
     matches!(rule.kind(), CustomKind::Checkpointed | CustomKind::While { .. })
@@ -312,7 +331,7 @@ fn traced(program: &Program, moving: &[bool]) -> (Vec<Term>, Sweep<Term>, Vec<AD
 }
 
 /// One trip of a while loop, with tangents: those of the delta term of the trip.
-fn trip(program: &Program, args: WithTangents<Term>) -> WithTangents<Term> {
+fn trip(program: &Program, WithTangents { pairs: args, steep }: WithTangents<Term>) -> WithTangents<Term> {
     let mut sweep = Sweep::new();
     let dual = |(x, dot): &(Term, Option<Term>)| match dot {
         Some(_) => sweep.input(x),
@@ -321,8 +340,9 @@ fn trip(program: &Program, args: WithTangents<Term>) -> WithTangents<Term> {
     let duals = args.iter().map(dual).collect();
     let y = interpret(program, duals);
     let dots = args.into_iter().filter_map(|(_, dot)| dot).collect();
-    let y_dot = sweep.push(&y, dots);
-    y.into_iter().zip(y_dot).map(|(y, dot)| (y.primal, y.node.map(|_| dot))).collect()
+    let y_dot = sweep.push_carefully(&y, dots, if steep { Care::Rows } else { Care::None });
+    let pairs = y.into_iter().zip(y_dot).map(|(y, dot)| (y.primal, y.node.map(|_| dot))).collect();
+    WithTangents { pairs, steep: steep || has_steep_rows(program) }
 }
 
 fn variable(slot: &Slot) -> Term {
@@ -347,11 +367,11 @@ fn transposed(program: &Program, moving: &[bool], given: &[bool]) -> Program {
 }
 
 /// The program from the inputs and the tangents of those that move to the tangents of the results.
-fn pushed(program: &Program, moving: &[bool]) -> Program {
+fn pushed(program: &Program, moving: &[bool], care: Care) -> Program {
     let (mut x, sweep, y) = traced(program, moving);
     let slots = program.inputs().iter().zip(moving);
     let x_dot: Vec<Term> = slots.filter(|(_, moves)| **moves).map(|(slot, _)| variable(slot)).collect();
-    let y_dot = sweep.push(&y, x_dot.clone());
+    let y_dot = sweep.push_carefully(&y, x_dot.clone(), care);
     x.extend(x_dot);
     closed(&x, &y_dot)
 }

@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 pub use pull::Fault;
 
-pub(super) use loops::{counts_trips, in_a_loop};
+pub(super) use loops::{counts_trips, evaluates, in_a_loop};
 
 use delta::{Delta, Edge, Factor, Gather, Given, Id, ProductTerm, Reduced, ScatterAdd, SharedTerm, fresh};
 use pull::Cotangent;
@@ -640,7 +640,13 @@ impl<T: BaseTensor> Sweep<T> {
     /// depends on a differentiated value that is no input of this sweep.
     #[track_caller]
     pub fn push(&self, results: &[ADVal<T>], tangents: Vec<T>) -> Vec<T> {
-        match self.try_push(results, tangents) {
+        self.push_carefully(results, tangents, Care::None)
+    }
+
+    /// [`push`](Sweep::push), with this care for products with the tangents.
+    #[track_caller]
+    fn push_carefully(&self, results: &[ADVal<T>], tangents: Vec<T>, care: Care) -> Vec<T> {
+        match self.try_push_carefully(results, tangents, care) {
             Ok(tangents) => tangents,
             Err(fault) => panic!("{fault}"),
         }
@@ -662,6 +668,10 @@ impl<T: BaseTensor> Sweep<T> {
     /// When a result depends on a differentiated value that is no input of this sweep, or there is not one tangent of
     /// the same shape and element type per input.
     pub fn try_push(&self, results: &[ADVal<T>], tangents: Vec<T>) -> Result<Vec<T>, Fault> {
+        self.try_push_carefully(results, tangents, Care::None)
+    }
+
+    fn try_push_carefully(&self, results: &[ADVal<T>], tangents: Vec<T>, care: Care) -> Result<Vec<T>, Fault> {
         if self.inputs.len() != tangents.len() {
             return Err(Fault::Misfit(format!(
                 "linearize: each leaf of the argument needs a tangent, but there are {} leaves and {} tangents; map the argument to its \
@@ -684,7 +694,7 @@ impl<T: BaseTensor> Sweep<T> {
             }
             known.extend(id.map(|id| (id, Some(tangent))));
         }
-        let found = push::forward(&terms(results), self.first, &known, Care::None)?;
+        let found = push::forward(&terms(results), self.first, &known, care)?;
         let mut tangents = Vec::with_capacity(results.len());
         for (k, t) in found.into_iter().enumerate() {
             tangents.push(match t {

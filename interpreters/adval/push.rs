@@ -139,7 +139,7 @@ pub(super) fn push<T: BaseTensor, F: Residual<T>, R>(
         }
         Delta::Loop(l) => return l.push(env, care, of),
         Delta::Call(c) => of(&c.to, 0).map(|tangent| c.push(env, tangent)),
-        Delta::Custom(c) => return c.push(env, of),
+        Delta::Custom(c) => return c.push(env, care, of),
         Delta::Again(a) => return a.push(env, care, of),
         Delta::Output(from, k) => of(from, *k),
     };

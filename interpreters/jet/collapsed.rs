@@ -120,11 +120,6 @@ impl<T: BaseTensor> Collapsed<T> {
         Collapsed { primal, moving: Some(Rc::new(Coefficients { level, first, second })), steep: false }
     }
 
-    /// The same value, whose derivatives may be infinite or NaN where the primal is finite.
-    fn steep_if(self, steep: bool) -> Self {
-        Collapsed { steep: steep && self.moving.is_some(), ..self }
-    }
-
     /// The products with the derivatives that are guarded.
     fn care(&self) -> Care {
         if self.steep { Care::Rows } else { Care::None }
@@ -221,15 +216,18 @@ fn by_directions<T: BaseTensor>(args: &[Collapsed<T>], results: Vec<T>, f: AtSer
     }
     let level = common(&args.iter().collect::<Vec<_>>());
     let before = results.first().map(|y| T::attribute(y.site()));
+    let steep = Cell::new(false);
     let run = |order: usize, next: &mut dyn FnMut(&Collapsed<T>) -> Option<T>| {
         let expansion = Expansion::new(order);
         let series = |a: &Collapsed<T>| match next(a) {
-            Some(c) => expansion.input(&[a.primal.clone(), c]),
+            Some(c) => expansion.input(&[a.primal.clone(), c]).steep_if(a.steep),
             None => Jet::constant_of(a.primal.clone()),
         };
         let inputs: Vec<Jet<T>> = args.iter().map(series).collect();
         let coefficients = |y: &Jet<T>| (1..=order).map(|k| y.coefficient(k).cloned()).collect::<Vec<Option<T>>>();
-        f(&inputs).iter().map(coefficients).collect::<Vec<_>>()
+        let results = f(&inputs);
+        steep.set(steep.get() || level::any_steep(&results));
+        results.iter().map(coefficients).collect::<Vec<_>>()
     };
     let stacks: Vec<T> = args.iter().filter_map(|a| a.first().cloned()).collect();
     let mut found: Vec<[bool; 2]> = Vec::new();
@@ -249,7 +247,7 @@ fn by_directions<T: BaseTensor>(args: &[Collapsed<T>], results: Vec<T>, f: AtSer
     let result = |(k, y): (usize, T)| {
         let first = next(found[k][0]);
         let curved = next(found[k][1]).map(|c| scaled(&summed(&c), 2.0));
-        Collapsed::of(y, level, first, add(curved, linear.get(k).and_then(|c| c[0].clone())))
+        Collapsed::of(y, level, first, add(curved, linear.get(k).and_then(|c| c[0].clone()))).steep_if(steep.get())
     };
     results.into_iter().enumerate().map(result).collect()
 }
@@ -269,6 +267,14 @@ impl<T: BaseTensor> Moving<T> for Collapsed<T> {
         let primal = values.next().expect("a value has a primal");
         let (first, second) = (values.next(), values.next());
         Collapsed::of(primal, level, first, second)
+    }
+
+    fn is_steep(&self) -> bool {
+        self.steep
+    }
+
+    fn steep_if(self, steep: bool) -> Self {
+        Collapsed { steep: steep && self.moving.is_some(), ..self }
     }
 }
 
@@ -458,7 +464,8 @@ impl<T: BaseTensor> BaseTensor for Collapsed<T> {
     /// directions.
     fn map_accum(n: usize, reverse: bool, init: Vec<Self>, xs: &[Self], step: TripFn<'_, Self>) -> Trip<Self> {
         let exchanged = |x: &Self, back: bool| match &x.moving {
-            Some(c) => Collapsed::of(x.primal.clone(), c.level, Some(moved(&c.first, 1, back)), c.second.clone()),
+            Some(c) => Collapsed::of(x.primal.clone(), c.level, Some(moved(&c.first, 1, back)), c.second.clone())
+                .steep_if(x.steep),
             None => x.clone(),
         };
         let xs: Vec<Self> = xs.iter().map(|x| exchanged(x, false)).collect();
@@ -476,8 +483,20 @@ impl<T: BaseTensor> BaseTensor for Collapsed<T> {
             c.grouped(moves)
         };
         let groups = |carry: Vec<Self>| carry.into_iter().map(group).collect::<Vec<Group<T>>>();
-        let values = |groups: Vec<Group<T>>| groups.into_iter().map(|g| Collapsed::of_group(g, level)).collect();
-        values(repeat_grouped(most, groups(init), &mut |carry| groups(step(values(carry)))))
+        let mut steep = level::any_steep(&init);
+        let values = |groups: Vec<Group<T>>, steep: bool| {
+            groups.into_iter().map(|g| Collapsed::of_group(g, level).steep_if(steep)).collect()
+        };
+        let carry = repeat_grouped(most, groups(init), &mut |carry| {
+            let mut next = step(values(carry.clone(), steep));
+            // The least fixpoint, as in `map_accum`.
+            if level::any_steep(&next) && !steep {
+                steep = true;
+                next = step(values(carry, steep));
+            }
+            groups(next)
+        });
+        values(carry, steep)
     }
 }
 

@@ -122,11 +122,6 @@ impl<T: BaseTensor> Jet<T> {
         Jet { primal, rest: moves.then_some((level, rest)), steep: false }
     }
 
-    /// The same series, whose coefficients may be infinite or NaN where the primal is finite.
-    fn steep_if(self, steep: bool) -> Self {
-        Jet { steep: steep && self.rest.is_some(), ..self }
-    }
-
     /// The highest power that has a coefficient.
     fn order(&self) -> usize {
         self.rest.as_ref().map_or(0, |(_, rest)| rest.len())
@@ -231,7 +226,10 @@ fn by_rule<T: BaseTensor>(args: &[Jet<T>], results: Vec<T>, rule: Rule<'_, T>) -
         }
     }
     T::attribute(before);
-    known.into_iter().map(|y| Jet::of(y.primal.clone(), level, y.coefficients(order).into_iter().skip(1))).collect()
+    let steep = level::any_steep(args);
+    let result =
+        |y: Jet<T>| Jet::of(y.primal.clone(), level, y.coefficients(order).into_iter().skip(1)).steep_if(steep);
+    known.into_iter().map(result).collect()
 }
 
 /// The tangents of results from operands, results and the tangents of operands.
@@ -263,7 +261,7 @@ fn solution<T: BaseTensor>(op: &Call, args: &[Jet<T>], first: T) -> Jet<T> {
         known.push(sum);
     }
     T::attribute(before);
-    Jet::of(first, level, known.into_iter().skip(1))
+    Jet::of(first, level, known.into_iter().skip(1)).steep_if(level::any_steep(args))
 }
 
 /// The derivative in `t` of a solution `y` of linear equations: `a^-1 (b' - a' y)`.
@@ -299,6 +297,14 @@ impl<T: BaseTensor> Moving<T> for Jet<T> {
         let mut values = group.into_iter();
         let primal = values.next().expect("a series has a primal");
         Jet::of(primal, level, values.map(Some))
+    }
+
+    fn is_steep(&self) -> bool {
+        self.steep
+    }
+
+    fn steep_if(self, steep: bool) -> Self {
+        Jet { steep: steep && self.rest.is_some(), ..self }
     }
 }
 

@@ -206,7 +206,7 @@ impl Simplifier {
         self.path.push(at);
         let program = self.rebuilt(&custom.primal().with_results(&results), &[], &seen);
         self.path.pop();
-        let Taking { rule, takes } = custom.checkpointed_as(&program);
+        let Taking { rule, takes, .. } = custom.checkpointed_as(&program);
         let args = args.into_iter().zip(takes).filter_map(|(arg, takes)| takes.then_some(arg)).collect();
         let of = b.apply(Op::Custom(rule, args));
         let mut position = 0..;

@@ -125,12 +125,13 @@ pub type Transposed = (Program, Program);
 /// The key of a derived function. `moving` marks the arguments that are differentiated.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Derivative {
-    /// The function of tangents that follows from the delta term.
-    Pushed { moving: Vec<bool> },
+    /// The function of tangents that follows from the delta term. Tangents of arguments that are `steep` may be infinite or
+    /// NaN where the values are finite.
+    Pushed { moving: Vec<bool>, steep: bool },
     /// The function of cotangents; `given` marks the results that have a cotangent.
     Transposed { moving: Vec<bool>, given: Vec<bool> },
     /// A while loop over values and tangents, whose trip computes them in pairs.
-    Paired { moving: Vec<bool> },
+    Paired { moving: Vec<bool>, steep: bool },
 }
 
 /// A derived function, and for each possible input whether the function takes it.
@@ -138,6 +139,8 @@ pub(crate) enum Derivative {
 pub(crate) struct Taking {
     pub(crate) rule: Arc<Custom>,
     pub(crate) takes: Vec<bool>,
+    /// Whether tangents of results may be infinite or NaN where the values are finite.
+    pub(crate) steep: bool,
 }
 
 /// A cache of the derived functions: they follow from the function, and are no part of its equality.
@@ -442,7 +445,7 @@ impl Custom {
     /// program does not use.
     pub(crate) fn checkpointed_as(&self, program: &Program) -> Taking {
         let (program, takes) = without_unused_inputs(program);
-        Taking { rule: Arc::new(Custom::checkpointed(&self.name, program)), takes }
+        Taking { rule: Arc::new(Custom::checkpointed(&self.name, program)), takes, steep: false }
     }
 
     /// The derived function with this key from the cache, or made with `make` on first use.

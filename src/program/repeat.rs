@@ -114,22 +114,28 @@ pub(crate) fn any<T: BaseTensor>(mask: &T, n: usize) -> T {
     T::discrete(&Discrete::Compare(Compare::Gt), &[&count, &T::zeros(&[], DType::I64)])
 }
 
-/// Values with their tangents, `None` for a known zero.
-pub(crate) type WithTangents<T> = Vec<(T, Option<T>)>;
+/// Values with their tangents.
+pub(crate) struct WithTangents<T> {
+    /// Each value with its tangent, `None` for a known zero.
+    pub(crate) pairs: Vec<(T, Option<T>)>,
+    /// Whether tangents may be infinite or NaN where the values are finite: then products with them are guarded.
+    pub(crate) steep: bool,
+}
 
 /// The results of a program for values with tangents: the derivative rule of one trip.
 pub(crate) type TripRule<'a> = &'a dyn Fn(&Program, WithTangents<Term>) -> WithTangents<Term>;
 
 /// The results of a while loop for arguments with tangents, by a loop over values and tangents, under a key for the
-/// marks of the arguments that have tangents.
+/// marks of the arguments that have tangents, and for whether these are steep.
 pub(crate) fn with_tangents<T: BaseTensor>(
     rule: &Custom,
-    key: fn(Vec<bool>) -> Derivative,
+    key: fn(Vec<bool>, bool) -> Derivative,
     args: WithTangents<T>,
     trip: TripRule<'_>,
 ) -> WithTangents<T> {
+    let WithTangents { pairs: args, steep } = args;
     let moving: Vec<bool> = args.iter().map(|(_, dot)| dot.is_some()).collect();
-    let both = rule.derived(key(moving.clone()), || carrying_tangents(rule, moving, trip));
+    let both = rule.derived(key(moving.clone(), steep), || carrying_tangents(rule, (moving, steep), trip));
     let moves = &both.takes[args.len()..];
     let carried = rule.primal().outputs().len();
     let (mut inputs, mut dots) = (Vec::with_capacity(2 * args.len()), Vec::new());
@@ -146,24 +152,26 @@ pub(crate) fn with_tangents<T: BaseTensor>(
     let mut results = T::custom(&both.rule, &inputs);
     let mut dots = results.split_off(carried).into_iter();
     let with = |(x, moves): (T, &bool)| (x, if *moves { dots.next() } else { None });
-    results.into_iter().zip(moves).map(with).collect()
+    WithTangents { pairs: results.into_iter().zip(moves).map(with).collect(), steep: both.steep }
 }
 
 /// The while loop that carries tangents beside values: first the values of the carry, then their tangents, then the
 /// same of the captured values. It takes all values, and the tangents of those that move in some trip.
-fn carrying_tangents(rule: &Custom, mut moving: Vec<bool>, trip: TripRule<'_>) -> Taking {
+fn carrying_tangents(rule: &Custom, (mut moving, mut steep): (Vec<bool>, bool), trip: TripRule<'_>) -> Taking {
     let (slots, carried) = (rule.primal().inputs(), rule.primal().outputs().len());
     let x = Term::variables(slots);
-    // Tangents are added to the carry until each trip returns what it takes: a least fixpoint.
+    // Tangents are added to the carry, and steep ones, until each trip returns what it takes: a least fixpoint.
     let (dots, next) = loop {
         let dot = |(x, moves): (&Term, &bool)| moves.then(|| Term::variable(x.shape(), x.dtype()));
         let dots: Vec<Option<Term>> = x.iter().zip(&moving).map(dot).collect();
-        let next = trip(rule.primal(), x.iter().cloned().zip(dots.iter().cloned()).collect());
-        let new = |k: &usize| next[*k].1.is_some() && !moving[*k];
+        let next =
+            trip(rule.primal(), WithTangents { pairs: x.iter().cloned().zip(dots.iter().cloned()).collect(), steep });
+        let new = |k: &usize| next.pairs[*k].1.is_some() && !moving[*k];
         let new: Vec<usize> = (0..carried).filter(new).collect();
-        if new.is_empty() {
-            break (dots, next);
+        if new.is_empty() && next.steep <= steep {
+            break (dots, next.pairs);
         }
+        steep |= next.steep;
         new.into_iter().for_each(|k| moving[k] = true);
     };
     let all = |x: &[Term], dots: &[Option<Term>]| [x.to_vec(), dots.iter().flatten().cloned().collect()].concat();
@@ -174,7 +182,7 @@ fn carrying_tangents(rule: &Custom, mut moving: Vec<bool>, trip: TripRule<'_>) -
     }
     let most = if let CustomKind::While { most } = rule.kind() { *most } else { None };
     match Custom::while_loop(rule.name(), closed(&inputs, &results), most) {
-        Ok(both) => Taking { rule: Arc::new(both), takes: [vec![true; x.len()], moving].concat() },
+        Ok(both) => Taking { rule: Arc::new(both), takes: [vec![true; x.len()], moving].concat(), steep },
         Err(message) => unreachable!("a carry with tangents is a carry: {message}"),
     }
 }

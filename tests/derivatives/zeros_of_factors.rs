@@ -9,8 +9,8 @@ use polygrad::inspect::kinks;
 use polygrad::ops::{Binary, Unary};
 use polygrad::tensor::Norm;
 use polygrad::{
-    Array, BaseTensor, Concrete, Conv, Function, Mode, Tensor, concat, direct, grad, hessian, hvp, iterate,
-    jacobian_by, jvp, laplacian, nth_derivative, root, stack, symbolic, taylor, tensor,
+    Array, BaseTensor, Concrete, Conv, Function, Mode, Tensor, checkpoint, concat, direct, grad, hessian, hvp, iterate,
+    jacobian_by, jvp, laplacian, nth_derivative, root, stack, symbolic, taylor, tensor, while_loop_within,
 };
 
 /// A function, and its derivatives at a point, by formula.
@@ -74,7 +74,7 @@ fn all_are(name: &str, ways: Vec<(&str, Vec<f64>)>, expected: &[f64]) {
     }
 }
 
-const ZEROS: [Case; 16] = [
+const ZEROS: [Case; 20] = [
     Case { name: "x sqrt x", at: &[0.0, 1.0], gradient: &[0.0, 1.5] },
     Case { name: "x . sqrt x", at: &[0.0, 1.0], gradient: &[0.0, 1.5] },
     Case { name: "x (1 - x^1.1)", at: &[0.0, 1.0], gradient: &[1.0, -1.1] },
@@ -88,6 +88,10 @@ const ZEROS: [Case; 16] = [
     Case { name: "max of equals", at: &[2.0, 2.0], gradient: &[1.0, 0.0] },
     Case { name: "std of equals", at: &[2.0, 2.0], gradient: &[0.0, 0.0] },
     Case { name: "cos (atan2 x x)", at: &[0.0, 1.0], gradient: &[0.0, 0.0] },
+    Case { name: "cos (atan2 x x) through a loop", at: &[0.0, 1.0], gradient: &[0.0, 0.0] },
+    Case { name: "cos (atan2 x x) of the trip before", at: &[0.0, 1.0], gradient: &[0.0, 0.0] },
+    Case { name: "cos (atan2 x x) of the trip before, while", at: &[0.0, 1.0], gradient: &[0.0, 0.0] },
+    Case { name: "cos (atan2 x x) behind a checkpoint", at: &[0.0, 1.0], gradient: &[0.0, 0.0] },
     Case { name: "sin (ln x) in no segment", at: &[0.0, 1.0], gradient: &[0.0, 1.0] },
     Case { name: "a start that no trip reads", at: &[0.0, 1.0], gradient: &[1.0, 1.0] },
     Case { name: "gaussian x", at: &[f64::INFINITY, 0.0], gradient: &[0.0, 0.0] },
@@ -109,6 +113,19 @@ fn zeros<T: BaseTensor>(k: Number, x: &Tensor<T, 1>) -> Tensor<T, 0> {
         "max of equals" => x.max_all(),
         "std of equals" => x.std(),
         "cos (atan2 x x)" => x.atan2(x).cos().sum(),
+        "cos (atan2 x x) through a loop" => iterate(2, x.atan2(x), |_, y: Tensor<T, 1>| y.sin()).cos().sum(),
+        "cos (atan2 x x) of the trip before" => {
+            let trip = |_: &Tensor<T, 0, i64>, (_, y): (Tensor<T, 1>, Tensor<T, 1>)| (y.cos(), x.atan2(x));
+            iterate(2, (x.clone(), x.clone()), trip).0.sum()
+        }
+        "cos (atan2 x x) of the trip before, while" => {
+            let start = (x.clone(), x.clone(), x.at([1]) * 0.0);
+            let trip = |(_, y, n): (Tensor<T, 1>, Tensor<T, 1>, Tensor<T, 0>)| (y.cos(), x.atan2(x), n + 1.0);
+            while_loop_within(4, start, |(_, _, n)| n.lt(2.0), trip).0.sum()
+        }
+        "cos (atan2 x x) behind a checkpoint" => {
+            checkpoint(1).iterate(2, x.clone(), |_, y: Tensor<T, 1>| y.atan2(&y)).cos().sum()
+        }
         // The first element belongs to segment 5 of 1.
         "sin (ln x) in no segment" => x.ln().sin().segment_sum(&(5.0 - x * 5.0).to_int(), 1).sum(),
         "a start that no trip reads" => iterate(2, x.ln().sin(), |_, _: Tensor<T, 1>| x.clone()).sum(),

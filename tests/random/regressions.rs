@@ -329,4 +329,16 @@ regressions! {
             Step::Scatter(1, vec![1], 3),
         ],
     };
+    // A partial that is NaN where the value is finite, in a carry of a loop: recorded forward mode forgot it there.
+    steep_partials_in_a_carry = Recipe {
+        tame: false,
+        inputs: vec![
+            Numbers { shape: vec![], dtype: DType::F64, seed: 1272 },
+        ],
+        steps: vec![
+            Step::Binary(Binary::Atan2, 0, 0),
+            Step::Loop(Box::new(Loop { n: 1, reverse: false, init: vec![1], xs: vec![], body: vec![], next: vec![1], out: vec![] })),
+            Step::Unary(Unary::Cos, 2),
+        ],
+    };
 }

@@ -26,7 +26,7 @@ use crate::shape::Shape;
 use crate::source::Site;
 
 pub(super) use record::map_accum;
-pub(in super::super) use record::{counts_trips, in_a_loop};
+pub(in super::super) use record::{counts_trips, evaluates, in_a_loop};
 
 /// The source of a value in the body of a loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -64,7 +64,12 @@ impl Drop for Evaluation {
 
 /// Whether a loop runs whose step counts its trips: no trip may run that is none of the loop.
 pub(in super::super::super) fn counts_trips() -> bool {
-    in_a_loop() || EVALUATED.get() > 0
+    in_a_loop() || evaluates()
+}
+
+/// Whether the loop of a term is evaluated, whose step counts the bodies that it has run.
+pub(in super::super::super) fn evaluates() -> bool {
+    EVALUATED.get() > 0
 }
 
 /// The record of the trips of a loop.
