@@ -320,6 +320,9 @@ fn squares_of_roots_of_negative_numbers_stay_nan() {
     let x = tensor([-1.0]);
     assert!(grad(f, &x).to_vec()[0].is_nan());
     assert!(Function::stage(f, &x).run(&x).is_ok_and(|y| y.item().is_nan()));
+    let integers = |n: &Tensor<_, 1, i64>| n.to_float::<f64>().sqrt().square().sum();
+    let n = Tensor::from_raw(Array::new(&[1], vec![-1]));
+    assert!(Function::stage(integers, &n).run(&n).is_ok_and(|y: Tensor<Concrete, 0>| y.item().is_nan()));
 }
 
 #[test]

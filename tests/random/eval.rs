@@ -11,7 +11,7 @@ use polygrad::{Array, BaseTensor, DType, Shapes, Tensor};
 use crate::infinities::{self, Row};
 use crate::points::numbers;
 use crate::recipe::{Bound, Loop, Recipe, Step};
-use crate::rounding::{rounded, rounded_last};
+use crate::rounding::{rounded, rounded_last, rounded_sum};
 use crate::ruled::{self, Rules};
 use crate::tapped::looked_at;
 use crate::unwritten::unwritten;
@@ -321,6 +321,7 @@ impl<T: BaseTensor> Pool<T> {
         let t = a.t.binary(op, &b.t);
         infinities::note_values(&[&a.t, &b.t], &t);
         infinities::note_row(Row::Binary(op), &b.t, &t);
+        let t = if matches!(op, Binary::Add | Binary::Sub) { rounded_sum([&a.t, &b.t], t) } else { t };
         (t, around(pairs.map(|(x, y)| op.apply(x, y))))
     }
 

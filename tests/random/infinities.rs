@@ -1,6 +1,6 @@
 //! What a program does with infinities and NaN, where pipelines may differ by more than rounding and all are right.
 //!
-//! A contraction that sums over an axis which one of its factors alone has may sum that factor first, so `inf (b + c)` is
+//! A contraction that sums over an axis along which one of its factors is the same may sum the other factor first, so `inf (b + c)` is
 //! computed in place of `inf b + inf c`: one is NaN where `b` and `c` differ in sign or one is zero, and the other need not
 //! be. The rules of a recorded program do that, as the README says. So where an infinity is such a factor, and only there, a
 //! NaN of the program as it is written may be a number in another pipeline, and so may what it decides: a mask, an order.
@@ -16,6 +16,7 @@
 use std::cell::Cell;
 
 use polygrad::ops::{Binary, Contract, Discrete, Unary, View};
+use polygrad::shape::size;
 use polygrad::{Array, BaseTensor, DType};
 
 use crate::pipelines::floats;
@@ -62,9 +63,23 @@ fn seen(what: impl FnOnce(&mut Seen) -> Option<()>) {
     }
 }
 
-/// Whether a view looks at the same element all along an axis of its iteration space.
-fn ignores(view: &View, axis: usize) -> bool {
-    (0..view.source().len()).all(|row| view.row(row)[axis] == 0)
+/// Whether a factor is an infinity at two indices of the iteration space that differ along an axis, and is the same there: its view
+/// looks at one element, or its elements are copies.
+fn repeats_infinity(values: &[f64], view: &View, axis: usize) -> bool {
+    let shape = view.shape();
+    let value = |index: &[usize]| {
+        let at = view.at(index)?;
+        Some(values[at.iter().zip(view.source()).fold(0, |flat, (i, n)| flat * n + i)])
+    };
+    let mut index = vec![0; shape.len()];
+    (0..size(shape)).any(|mut flat| {
+        for (i, n) in index.iter_mut().zip(shape).rev() {
+            (*i, flat) = (flat % n, flat / n);
+        }
+        let here = value(&index).filter(|x| x.is_infinite() && index[axis] + 1 < shape[axis]);
+        index[axis] += 1;
+        here.is_some() && here == value(&index)
+    })
 }
 
 fn any<T: BaseTensor>(x: &T, what: impl Fn(&f64) -> bool) -> bool {
@@ -73,13 +88,15 @@ fn any<T: BaseTensor>(x: &T, what: impl Fn(&f64) -> bool) -> bool {
 
 /// Looks at the factors of a contraction.
 pub(crate) fn note<T: BaseTensor>(op: &Contract, a: &T, b: &T) {
-    let summed = |factor: &View| {
-        let shape = factor.shape();
-        (0..shape.len()).any(|axis| shape[axis] > 1 && ignores(&op.out, axis) && ignores(factor, axis))
+    let repeated = |factor: &View, x: &T| {
+        let values = x.peek().filter(|_| any(x, |x| x.is_infinite())).map(|x| floats(&x));
+        let summed = |axis: usize| (0..op.out.source().len()).all(|row| op.out.row(row)[axis] == 0);
+        let axes = 0..factor.shape().len();
+        values
+            .is_some_and(|values| axes.into_iter().any(|axis| summed(axis) && repeats_infinity(&values, factor, axis)))
     };
-    let infinite = |x: &T| any(x, |x| x.is_infinite());
     seen(|all| {
-        let found = (summed(&op.a) && infinite(a)) || (summed(&op.b) && infinite(b));
+        let found = repeated(&op.a, a) || repeated(&op.b, b);
         found.then(|| all.multiplied = true)
     });
 }
@@ -142,8 +159,10 @@ fn an_infinite_factor_of_a_sum_is_seen() {
         seen_in(noted).multiplied
     };
     assert!(seen(&infinite(&[2]), &b));
-    // The other factor has the axis that is summed.
-    assert!(!seen(&finite, &infinite(&[2, 3])) && !seen(&finite, &b));
+    // Copies along the axis that is summed, as of a number that was replicated, and one infinity.
+    assert!(seen(&finite, &infinite(&[2, 3])));
+    let one = Array::new(&[2, 3], vec![f64::INFINITY, 1.0, f64::NEG_INFINITY, 1.0, f64::INFINITY, 1.0]);
+    assert!(!seen(&finite, &one) && !seen(&finite, &b));
 }
 
 #[test]

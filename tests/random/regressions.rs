@@ -341,4 +341,41 @@ regressions! {
             Step::Unary(Unary::Cos, 2),
         ],
     };
+    // The square of the root of an integer, which may be negative: the rule took every integer for a position.
+    squares_of_roots_of_integers = Recipe {
+        tame: false,
+        inputs: vec![
+            Numbers { shape: vec![4, 4], dtype: DType::I64, seed: 1334 },
+        ],
+        steps: vec![
+            Step::Unary(Unary::Sqrt, 0),
+            Step::Contract(Contract::new(View::affine(&[4, 4], &[4, 4, 4], &[1, 0, 0, 0, 1, 0], &[0, 0]), View::affine(&[4, 4], &[4, 4, 4], &[1, 0, 0, 0, 1, 0], &[0, 0]), View::affine(&[4, 4], &[4, 4, 4], &[1, 0, 0, 0, 1, 0], &[0, 0])), 1, 1),
+        ],
+    };
+    // An infinite number, replicated: the rules multiply it with the sum of the other factor.
+    copies_of_an_infinity = Recipe {
+        tame: false,
+        inputs: vec![
+            Numbers { shape: vec![2], dtype: DType::F64, seed: 1303 },
+        ],
+        steps: vec![
+            Step::Linear(Linear::affine(View::affine(&[3], &[3], &[1], &[0]), View::affine(&[], &[3], &[], &[])), 0),
+            Step::Discrete(Discrete::Iota { n: 4 }, vec![]),
+            Step::Loop(Box::new(Loop { n: 1, reverse: false, init: vec![1], xs: vec![], body: vec![], next: vec![2], out: vec![] })),
+            Step::Binary(Binary::PowLessOne, 3, 0),
+            Step::Contract(Contract::new(View::affine(&[3], &[3, 1], &[1, 0], &[0]), View::affine(&[3], &[3, 1], &[1, 0], &[0]), View::affine(&[1], &[3, 1], &[0, 0], &[0])), 0, 4),
+            Step::Binary(Binary::RecipReal, 5, 3),
+        ],
+    };
+    // A mask that says whether the rounding of `a - (a - b)` leaves something of `b`.
+    masks_of_what_a_difference_loses = Recipe {
+        tame: false,
+        inputs: vec![
+            Numbers { shape: vec![], dtype: DType::Bool, seed: 1579 },
+            Numbers { shape: vec![], dtype: DType::F64, seed: 8966 },
+        ],
+        steps: vec![
+            Step::Loop(Box::new(Loop { n: 1, reverse: false, init: vec![0], xs: vec![], body: vec![Step::Loop(Box::new(Loop { n: 2, reverse: false, init: vec![2, 0], xs: vec![], body: vec![], next: vec![0, 0], out: vec![1] })), Step::Discrete(Discrete::IntBinary(IntBinary::Sub), vec![0, 4]), Step::Gather(5, vec![6]), Step::Binary(Binary::Sub, 0, 7), Step::Binary(Binary::Sub, 0, 8)], next: vec![9], out: vec![] })),
+        ],
+    };
 }

@@ -92,6 +92,20 @@ pub(crate) fn rounded_last<T: BaseTensor>(t: T) -> T {
     t.binary(Binary::Mul, &T::constant(by))
 }
 
+/// A sum or difference, which is rounded by up to a unit of the last place of its larger operand; a rule may find a number that is
+/// lost in it, as in `a - (a - b)`.
+pub(crate) fn rounded_sum<T: BaseTensor>(operands: [&T; 2], t: T) -> T {
+    if NOISE.get().is_none() || !t.dtype().is_float() {
+        return t;
+    }
+    let large = rounded_last(operands[0].clone()).binary(Binary::Sub, operands[0]);
+    let other = rounded_last(operands[1].clone()).binary(Binary::Sub, operands[1]);
+    let noise = large.binary(Binary::Add, &other);
+    // Without the NaN that infinities leave.
+    let known = noise.peek().is_none_or(|noise| floats(&noise).iter().all(|x| x.is_finite()));
+    if known { t.binary(Binary::Add, &noise) } else { t }
+}
+
 #[test]
 fn a_mask_decided_by_rounding_is_seen() {
     use polygrad::ops::{Compare, Discrete, Linear};

@@ -130,7 +130,10 @@ fn is_not_negative(b: &Builder, id: NodeId) -> bool {
             Op::Contract(_, x, y) => work.extend([*x, *y]),
             Op::Linear(f, x) if !matches!(**f, Linear::Fourier { .. }) => work.push(*x),
             Op::Discrete(Discrete::FloatStep(FloatStep::StopGradient), args) => work.push(args[0]),
-            Op::Discrete(Discrete::ToFloat(_), _) => {}
+            // Masks are 0 or 1, and positions count from 0.
+            Op::Discrete(Discrete::ToFloat(_), args)
+                if b.node(args[0]).dtype == DType::Bool
+                    || matches!(b.node(args[0]).op, Op::Discrete(Discrete::Iota { .. }, _)) => {}
             Op::Reduce(_, x) | Op::Gather(x, _) => work.push(*x),
             Op::Concat(_, parts) => work.extend(parts.iter().copied()),
             _ => return false,
