@@ -7,7 +7,8 @@
 //! wrong without AVX-512, too, so other instructions do not help. Where choices stay branches
 //! (`no-tree-loop-if-convert`), 0 of 3300 are wrong at both levels, so the emitted C asks gcc for that. The price is
 //! that gcc vectorizes no loop with a choice: an elementwise exponential of 16384 numbers takes 41 us instead of 12,
-//! guarded products 40 instead of 4, sums and matrix products as long as before. clang 14 is right, and vectorizes. 561
+//! guarded products 40 instead of 4, sums and matrix products as long as before. Of two statements that round to `float` and
+//! back it makes a vector without the rounding, so it must make no vectors of statements either. clang 14 is right, and vectorizes. 561
 //! random programs and gradients agree with a run, by gcc and clang at `-O2` and `-O3` (`POLYGRAD_FUZZ=288`,
 //! `tests/random/emitted.rs`, without AVX-512).
 
@@ -134,11 +135,11 @@ impl Spelling for C {
     }
 }
 
-/// gcc 12 computes wrong numbers where it vectorizes choices in loops, with every set of vector instructions: it must not
-/// make masks of them.
+/// gcc 12 computes wrong numbers where it vectorizes choices in loops, and pairs of roundings, with every set of vector
+/// instructions: it must not make masks of choices, nor vectors of statements.
 const SAFE: &str = "\
 #if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC optimize(\"no-tree-loop-if-convert\")
+#pragma GCC optimize(\"no-tree-loop-if-convert\", \"no-tree-slp-vectorize\")
 #endif
 ";
 

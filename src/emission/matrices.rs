@@ -1,7 +1,7 @@
 //! Operations of linear algebra as trees: a loop over a batch, and loops over the elements of one matrix.
 //!
-//! Laws: those of [`Matrix`] and of the kernels, up to rounding: a matrix without the result gives NaN, right-hand
-//! sides of zeros give zeros, pivots are the same. The number of statements does not depend on sizes. Positions that
+//! Laws: those of [`Matrix`] and of the kernels, up to rounding: a matrix without the result gives NaN, columns of
+//! zeros on the right give zeros, pivots are the same. The number of statements does not depend on sizes. Positions that
 //! data decide are compared with the number of rows before they are used.
 
 mod closed;
@@ -214,6 +214,35 @@ fn all_of(w: &mut Writer, count: usize, holds: impl Fn(&ElementIndex) -> Express
     let all = w.var(DType::Bool, Expression::mask(true));
     w.for_(count, |w, i| w.set(all, Expression::and(Expression::Variable(all), holds(i))));
     Expression::Variable(all)
+}
+
+/// Zeros for a right-hand side of zeros, column by column; elsewhere NaN if there is no solution, and otherwise what the statements
+/// give. A column of the right-hand side has `from` elements, and one of the result `to`.
+fn unless_zero(
+    w: &mut Writer,
+    of: &One<'_>,
+    [from, to]: [usize; 2],
+    good: impl FnOnce(&mut Writer) -> Expression,
+    solve: impl FnOnce(&mut Writer),
+) {
+    let (dtype, columns, out) = (of.dtype, of.columns, &of.out[0]);
+    let zero = all_of(w, from * columns, |i| is_zero(dtype, of.operands[1].load(i)));
+    w.if_else(
+        zero,
+        |w| w.fill(out, to * columns, Expression::zero(dtype)),
+        |w| {
+            let good = good(w);
+            w.if_else(good, solve, |w| w.fill(out, to * columns, Expression::nan(dtype)));
+            if columns < 2 {
+                return;
+            }
+            let (b, x) = (Grid::of(&of.operands[1], columns), Grid::of(out, columns));
+            w.for_(columns, |w, j| {
+                let zero = all_of(w, from, |i| is_zero(dtype, b.load(i, j)));
+                w.if_(zero, |w| w.for_(to, |w, i| x.store(w, i, j, Expression::zero(dtype))));
+            });
+        },
+    );
 }
 
 fn is_zero(dtype: DType, x: Expression) -> Expression {

@@ -30,7 +30,7 @@ impl Region {
     }
 
     /// Vectors repeated as the rows (`axis` 1), or as the columns (`axis` 0), of matrices of the shape of `like`.
-    fn along(&mut self, x: &HloValue, like: &[usize], axis: usize) -> HloValue {
+    pub(super) fn along(&mut self, x: &HloValue, like: &[usize], axis: usize) -> HloValue {
         let rank = like.len();
         let axes: Vec<usize> = (0..rank - 2).chain([rank - 2 + axis]).collect();
         self.broadcast(x, like, &axes)
@@ -65,19 +65,20 @@ impl Region {
         self.select(&is_other, &other, &product)
     }
 
-    /// The solution `x` with NaN in the columns with an element that is not finite, and zeros in those where `b` is
-    /// zeros.
-    fn column_by_column(&mut self, b: &HloValue, x: &HloValue) -> HloValue {
+    /// A solution, `x` above `ends`, with NaN in the columns of each with an element that is not finite, and zeros in those where `b`
+    /// is zeros. The last operand has the columns of `ends`, and is finite where these have a value.
+    fn column_by_column(&mut self, b: &HloValue, [x, ends, of_ends]: [&HloValue; 3]) -> HloValue {
         let rank = x.shape.len();
-        let (zero, nan) = (self.like(0.0, x), self.like(f64::NAN, x));
-        let fine = self.finite(x);
-        let fine = self.reduce("and", &fine, 1.0, &[rank - 2]);
-        let fine = self.along(&fine, &x.shape, 1);
-        let x = self.select(&fine, x, &nan);
-        let nothing = self.compare_with("EQ", b, 0.0);
-        let nothing = self.reduce("and", &nothing, 1.0, &[rank - 2]);
-        let nothing = self.along(&nothing, &x.shape, 1);
-        self.select(&nothing, &zero, &x)
+        let mut parts = Vec::new();
+        for (x, of) in [(x, x), (ends, of_ends)] {
+            let nan = self.like(f64::NAN, x);
+            let fine = self.finite(of);
+            let fine = self.reduce("and", &fine, 1.0, &[rank - 2]);
+            let fine = self.along(&fine, &x.shape, 1);
+            parts.push(self.select(&fine, x, &nan));
+        }
+        let x = self.concat(rank - 2, &parts);
+        self.or_zeros(b, &x)
     }
 
     /// `x / gap`, but 0 for 0.
@@ -109,8 +110,8 @@ impl Region {
         let diagonal = self.select(&on, &of_vectors, &zero);
         let diagonal = self.sum(&diagonal, &[rank - 2]);
         let diagonal = self.reshape(&diagonal, &last.shape);
-        let y = self.concat(rank - 2, &[y, diagonal]);
-        self.column_by_column(x, &y)
+        let of_ends = self.concat(rank - 2, &[of_vectors, of_row, last]);
+        self.column_by_column(x, [&y, &diagonal, &of_ends])
     }
 
     pub(super) fn svd_solve(&mut self, args: &[HloValue]) -> HloValue {
@@ -149,6 +150,7 @@ impl Region {
             }
             parts.push(part);
         }
+        let mut ends = Vec::new();
         let turn = self.binary("subtract", &p, &q);
         let turn = self.binary("multiply", s, &turn);
         for (of, how) in [(&of_u, "subtract"), (&of_v, "add")] {
@@ -156,10 +158,12 @@ impl Region {
             let diagonal = self.select(&on, of, &zero);
             let diagonal = self.sum(&diagonal, &[rank - 2]);
             let end = self.binary(how, &diagonal, &turn);
-            parts.push(self.reshape(&end, &kind(a, &[1, k])));
+            ends.push(self.reshape(&end, &kind(a, &[1, k])));
         }
-        let y = self.concat(rank - 2, &parts);
-        self.column_by_column(x, &y)
+        let (y, ends) = (self.concat(rank - 2, &parts), self.concat(rank - 2, &ends));
+        let last = self.some_rows(x, m + n, 2);
+        let of_ends = self.concat(rank - 2, &[of_u, of_v, of_row, last]);
+        self.column_by_column(x, [&y, &ends, &of_ends])
     }
 
     /// The factors and the rank. A matrix is certainly of full rank if the inverse of the triangle of columns of length

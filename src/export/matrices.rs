@@ -2,7 +2,7 @@
 //!
 //! [`super::factors`] has the other factorizations.
 //!
-//! Law: a matrix without a result gives NaN everywhere, and the solution for a right-hand side of zeros is zeros.
+//! Law: a matrix without a result gives NaN everywhere, and of a right-hand side, a column of zeros gives a column of zeros.
 
 use super::text::{HloValue, Region, Ty, types};
 use crate::ops::Matrix;
@@ -235,8 +235,16 @@ impl Region {
 
     /// The solution `x`, with zeros for columns of zeros of `b`.
     pub(super) fn or_zeros(&mut self, b: &HloValue, x: &HloValue) -> HloValue {
-        let zero = self.like(0.0, b);
-        let nothing = self.compare("EQ", b, &zero);
+        let nothing = self.compare_with("EQ", b, 0.0);
+        let nothing = self.reduce("and", &nothing, 1.0, &[b.shape.len() - 2]);
+        let nothing = self.along(&nothing, &x.shape, 1);
+        let zeros = self.like(0.0, x);
+        self.select(&nothing, &zeros, x)
+    }
+
+    /// The value `x`, with zeros for matrices of zeros of `b`.
+    fn or_zero_matrices(&mut self, b: &HloValue, x: &HloValue) -> HloValue {
+        let nothing = self.compare_with("EQ", b, 0.0);
         let rank = b.shape.len();
         let all = self.reduce("and", &nothing, 1.0, &[rank - 2, rank - 1]);
         let batch: Vec<usize> = (0..rank - 2).collect();
@@ -319,6 +327,6 @@ impl Region {
         parts[rank - 2] = (0, n, 1);
         parts[rank - 1] = (n, 2 * n, 1);
         let tangent = self.slice(&whole, &parts);
-        self.or_zeros(e, &tangent)
+        self.or_zero_matrices(e, &tangent)
     }
 }

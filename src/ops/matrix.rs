@@ -1,8 +1,8 @@
 //! Operations of linear algebra, on the matrices along the last two axes; other axes are a batch.
 //!
 //! Laws: each is one operation in every interpreter. A matrix without the result (not positive definite, singular)
-//! gives NaN, and does not disturb the others of its batch; a right-hand side of zeros has the solution zeros. Of
-//! recurrences and prefix products instead, a number that is not finite reaches what follows in its column, as products
+//! gives NaN, and does not disturb the others of its batch; of a right-hand side, a column of zeros has
+//! the solution zeros. Of recurrences and prefix products instead, a number that is not finite reaches what follows in its column, as products
 //! and sums of numbers hand it on.
 //! Derivatives are in [`crate::linalg`], and consist of these operations.
 
@@ -371,8 +371,8 @@ matrix_ops! {
     /// The solutions of the equations for the tangents of eigenvectors. With the symmetric part `a` of the first
     /// operand, and for each eigenvector `v` with its eigenvalue `w`, a column of the second operand is `(x, s)`, and
     /// that of the result is `(y, t)` with `(w - a) y + t v = x` and `v . y = s`; for a column of zeros it is zeros.
-    /// The third and the fourth operand are the results of [`Matrix::Eigh`] for `a`. Infinite or NaN for other columns
-    /// where `w` is a multiple eigenvalue.
+    /// The third and the fourth operand are the results of [`Matrix::Eigh`] for `a`. For other columns, `y` is
+    /// infinite or NaN where `w` is a multiple eigenvalue; `t`, the tangent of the eigenvalue, is not.
     EighSolve {
         names: [() "eigh_solve"],
         operands: 4,
@@ -384,8 +384,8 @@ matrix_ops! {
     /// The solutions of the equations for the tangents of singular vectors. For each singular value `s` with the
     /// vectors `u` and `v`, a column of the second operand is `(x, z, p, q)`, and that of the result is `(y, w, f, g)`
     /// with `s y - a w + f u = x`, `s w - a^T y + g v = z`, `u . y = p` and `v . w = q`; for a column of zeros it is
-    /// zeros. The other operands are `a` and the results of [`Matrix::Svd`] for `a`. Infinite or NaN for other columns
-    /// where `s` is a multiple singular value, or 0 and the matrix not square.
+    /// zeros. The other operands are `a` and the results of [`Matrix::Svd`] for `a`. For other columns, `y` and `w` are
+    /// infinite or NaN where `s` is a multiple singular value, or 0 and the matrix not square; `f` and `g` are not.
     SvdSolve {
         names: [() "svd_solve"],
         operands: 5,

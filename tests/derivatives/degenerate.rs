@@ -139,6 +139,53 @@ fn vectors_of_equal_values_have_none() {
     assert!(hvp(powers, &a, &direction([3, 3])).to_vec().iter().any(|x| !x.is_finite()));
 }
 
+/// Sums of functions of all eigenvalues or singular values are smooth at equal ones: forward mode is right, too.
+#[test]
+fn symmetric_functions_of_equal_values() {
+    fn powers<T: BaseTensor>(a: &Matrix<T>) -> Number<T> {
+        (a + a.t()).eigh::<1>().0.powi(3).sum()
+    }
+    fn squares<T: BaseTensor>(a: &Matrix<T>) -> Number<T> {
+        a.svd::<1>().1.square().sum()
+    }
+    fn sum<T: BaseTensor>(a: &Matrix<T>) -> Number<T> {
+        a.svd::<1>().1.sum()
+    }
+    let unit: Matrix<Concrete> = tensor([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]);
+    let turned: Matrix<Concrete> = tensor([[0.6, -0.8, 0.0], [0.8, 0.6, 0.0], [0.0, 0.0, 1.0]]);
+    // The derivative of a trace: 3 (2 a)^2 2, 2 a, and the nearest orthogonal matrix.
+    let cases: [(&str, &dyn Fn(Mode) -> Matrix<Concrete>, Matrix<Concrete>); 4] = [
+        ("cubes", &|mode| jacobian_by(mode, powers, &unit), &unit * 24.0),
+        ("squares", &|mode| jacobian_by(mode, squares, &unit), &unit * 2.0),
+        ("nuclear norm", &|mode| jacobian_by(mode, sum, &unit), unit.clone()),
+        ("nuclear norm of a rotation", &|mode| jacobian_by(mode, sum, &turned), turned.clone()),
+    ];
+    for (what, derivative, expected) in &cases {
+        for mode in [Mode::Forward, Mode::Reverse] {
+            near(what, &derivative(mode).to_vec(), &expected.to_vec(), 1e-12);
+        }
+    }
+    let v = direction([3, 3]);
+    let slope = (&unit * 24.0 * &v).sum().item();
+    near("jvp", &[jvp(powers, &unit, &v).1.item()], &[slope], 1e-12);
+    near("direct::jvp", &[direct::jvp(powers, &unit, &v).1.item()], &[slope], 1e-12);
+    near("taylor", &[taylor(powers, &unit, &v, 1)[1].item()], &[slope], 1e-12);
+}
+
+/// A column of zeros has a solution of zeros, whatever the matrix and the other columns are.
+#[test]
+fn solutions_of_columns_of_zeros() {
+    for n in [2, 5, 40] {
+        let singular = Tensor::<Concrete, 2>::zeros([n, n]);
+        let b = Tensor::<Concrete, 2>::from_fn([n, 3], |[_, j]| [1.0, 0.0, 2.0][j]);
+        let l = Tensor::<Concrete, 2>::from_fn([n, n], |[i, j]| if i > j { 1.0 } else { 0.0 });
+        for x in [singular.solve(&b), (&singular * f64::NAN).lstsq(&b), l.solve_lower(&b)] {
+            let columns = [0, 1, 2].map(|j| x.t().row(j).to_vec());
+            assert!(columns[1].iter().all(|x| *x == 0.0), "{n}: {x}");
+        }
+    }
+}
+
 #[test]
 fn hermitian_matrices() {
     fn last<T: BaseTensor>(a: &Matrix<T>) -> Number<T> {

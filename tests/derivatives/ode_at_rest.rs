@@ -380,6 +380,26 @@ fn small_tangents_are_as_exact_as_states() {
     assert!((slope / expected - 1.0).abs() <= ALLOWED, "{} tolerances", (slope / expected - 1.0) / 1e-8);
 }
 
+/// A parameter that is small, or small beside another one, has a gradient of the same tolerance.
+#[test]
+fn small_parameters_have_exact_gradients() {
+    type Leaves<T> = (Number<T>, Number<T>);
+    fn last<T: BaseTensor>(both: &Leaves<T>) -> Number<T> {
+        let rate =
+            |_: &Number<Term>, t: &Number<Term>, (p, q): &Leaves<Term>| (-t).exp() * p * 1e-3 + (t * 40.0).cos() * q;
+        odeint(rate, &Number::scalar(0.0), &vector(&[0.0, 2.0]), both)[1].clone()
+    }
+    let expected = [1e-3 * (1.0 - (-2f64).exp()), 80f64.sin() / 40.0];
+    for p in [0.0, 1e-9, 1.0, 1e3, 1e6, 1e9, 1e12] {
+        for q in [0.0, 1e-300, 1e-6, 1e-3, 1.0, 1e6] {
+            let (of_p, of_q) = grad(last, &(tensor(p), tensor(q)));
+            let off = [of_p.item() - expected[0], of_q.item() - expected[1]];
+            // The derivative in the start is 1.
+            assert!(off.iter().all(|off| off.abs() <= ALLOWED), "{p:e}, {q:e}: {off:?}");
+        }
+    }
+}
+
 /// At rest the probe takes more steps than the state. With too few for it there is no gradient, rather than a wrong one.
 #[test]
 fn a_gradient_is_right_or_nan() {

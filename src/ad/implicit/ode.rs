@@ -26,7 +26,7 @@ use crate::ops::Linear;
 use crate::program::{Custom, Program, Term, interpret};
 use crate::tensor::{Tensor, concat};
 use crate::tree::Tree;
-use crate::tree::ravel::{ravel, unravel};
+use crate::tree::ravel::{ravel, raveled_size, unravel};
 
 /// Settings for the solution of differential equations.
 ///
@@ -305,7 +305,7 @@ impl Equation {
         let rate = |t: &Number, u: &Vector, p: &[Term]| self.rate(&unravel(x, u.raw()), t, p);
         let start: Vector = Tensor::from_raw(ravel(x));
         let parts = start.shape();
-        let of = IntegratedState::of(&rate, p.to_vec(), &parts, Differentiated::Nothing, number(0.0));
+        let of = IntegratedState::of(&rate, p.to_vec(), &parts, Differentiated::Nothing, &[]);
         let results = self.through(&of, &start, &Tensor::from_raw(args[self.states].clone()));
         closed("odeint", &args, &results)
     }
@@ -331,8 +331,8 @@ impl Equation {
         let results = self.results(n);
         let states = Tensor::<Term, 2>::from_raw(results[0].clone());
         let unit = size_of(p, p_dot) * ABSOLUTE;
-        let parts = [n, n];
-        let of = IntegratedState::of(&both, [p, p_dot].concat(), &parts, Differentiated::All, unit);
+        let (parts, units) = ([n, n], [unit]);
+        let of = IntegratedState::of(&both, [p, p_dot].concat(), &parts, Differentiated::All, &units);
         let all = self.through(&of, &concat(0, [u, first]), &t).swap_remove(0);
         let rates = self.rates(x, &t, p, &states);
         let moved = Tensor::<Term, 2>::from_raw(all).slice(1, n..2 * n) + rates * t_dot.insert_axis::<2>(1);
@@ -342,16 +342,27 @@ impl Equation {
         closed("odeint", &[args, results.to_vec(), dots].concat(), &[moved.into_raw(), still.clone(), still])
     }
 
-    /// The rates of the state and of tangents beside it; `reads` are the parameters and their tangents.
+    /// The rates of the state and of one or several tangents beside it; `reads` are the parameters and their tangents.
     fn with_tangents(&self, push: &Program, x: &[Term], t: &Number, w: &Vector, reads: &[Term]) -> Vector {
-        let n = w.shape()[0] / 2;
-        let (p, p_dot) = reads.split_at(reads.len() / 2);
-        let [x, x_dot] = [0, n].map(|at| unravel(x, w.slice(0, at..at + n).raw()));
-        let point = x.into_iter().chain([t.raw().clone()]).chain(p.iter().cloned());
-        let along = x_dot.into_iter().chain([number(0.0).into_raw()]).chain(p_dot.iter().cloned());
-        let moved = interpret(push, point.chain(along).collect());
-        let (rate, rate_dot) = moved.split_at(moved.len() / 2);
-        concat(0, [Vector::from_raw(ravel(rate)), Vector::from_raw(ravel(rate_dot))])
+        let n = raveled_size(x);
+        if n == 0 {
+            return w.clone();
+        }
+        let directions = w.shape()[0] / n - 1;
+        let leaves = self.program.inputs().len() - self.states - 1;
+        let part = |k: usize| unravel(x, w.slice(0, k * n..(k + 1) * n).raw());
+        let point = [&part(0)[..], &[t.raw().clone()], &reads[..leaves]].concat();
+        let mut rates = Vec::new();
+        for k in 1..=directions {
+            let along = [&part(k)[..], &[number(0.0).into_raw()], &reads[k * leaves..(k + 1) * leaves]].concat();
+            let moved = interpret(push, [&point[..], &along].concat());
+            let (rate, rate_dot) = moved.split_at(moved.len() / 2);
+            if k == 1 {
+                rates.push(Vector::from_raw(ravel(rate)));
+            }
+            rates.push(Vector::from_raw(ravel(rate_dot)));
+        }
+        concat(0, rates)
     }
 
     /// The rates at the states, a row for each time.

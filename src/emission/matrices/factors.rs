@@ -5,7 +5,7 @@
 use super::super::idioms::{at, start};
 use super::super::tree::{ElementIndex, ElementPlace, Expression, PositionExpr};
 use super::super::writer::Writer;
-use super::{Grid, One, Range, Wide, all_of, are_finite, is_regular, is_zero};
+use super::{Grid, One, Range, Wide, are_finite, is_regular, is_zero, unless_zero};
 use crate::dtype::DType;
 use crate::ops::{Compare, Unary};
 
@@ -159,25 +159,6 @@ impl SolvedTriangle {
     }
 }
 
-/// Zeros if the right-hand side is zero, NaN if there is no solution, and otherwise what the statements give.
-fn unless_zero(
-    w: &mut Writer,
-    of: &One<'_>,
-    good: impl FnOnce(&mut Writer) -> Expression,
-    solve: impl FnOnce(&mut Writer),
-) {
-    let (count, dtype) = (of.sizes[1] * of.columns, of.dtype);
-    let zero = all_of(w, count, |i| is_zero(dtype, of.operands[1].load(i)));
-    w.if_else(
-        zero,
-        |w| w.fill(&of.out[0], count, Expression::zero(dtype)),
-        |w| {
-            let good = good(w);
-            w.if_else(good, solve, |w| w.fill(&of.out[0], count, Expression::nan(dtype)));
-        },
-    );
-}
-
 pub(super) fn solve(w: &mut Writer, of: &One<'_>, transposed: bool) {
     let ([_, n], dtype, columns) = (of.sizes, of.dtype, of.columns);
     if n * columns == 0 {
@@ -194,7 +175,7 @@ pub(super) fn solve(w: &mut Writer, of: &One<'_>, transposed: bool) {
     let each = |w: &mut Writer, f: &dyn Fn(&mut Writer, &ElementIndex, &ElementIndex)| {
         w.for_(n, |w, i| with_position(w, order.load(i), n, |w, p| f(w, i, p)));
     };
-    unless_zero(w, of, good, |w| match &memory {
+    unless_zero(w, of, [n, n], good, |w| match &memory {
         Some(y) => {
             w.copy(&b.place, &y.place, n * columns);
             part(false).substitute(w, dtype, &Rows::all(n), y, &Rows::all(columns));
@@ -231,7 +212,7 @@ pub(super) fn solve_triangular(w: &mut Writer, of: &One<'_>, [lower, transposed,
         let finite = is_zero(dtype, sum.load(&start()));
         if unit { finite } else { Expression::and(finite, is_regular(w, dtype, n, &a)) }
     };
-    unless_zero(w, of, good, |w| {
+    unless_zero(w, of, [n, n], good, |w| {
         w.copy(&of.operands[1], &out.place, n * columns);
         let triangle = SolvedTriangle { a: a.transposed(transposed), lower: lower != transposed, unit };
         triangle.substitute(w, dtype, &Rows::all(n), &out, &Rows::all(columns));

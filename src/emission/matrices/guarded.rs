@@ -53,7 +53,7 @@ pub(super) fn eigh_solve(w: &mut Writer, of: &One<'_>) {
             zero,
             |w| fill(w, j, &|| Expression::zero(dtype)),
             |w| {
-                let finite = coefficients_of(w, dtype, n, j, (&x, &v, &out), (values, &coefficients));
+                let [regular, finite] = coefficients_of(w, dtype, n, j, (&x, &v, &out), (values, &coefficients));
                 w.if_else(
                     finite,
                     |w| {
@@ -66,14 +66,20 @@ pub(super) fn eigh_solve(w: &mut Writer, of: &One<'_>) {
                             out.store(w, l, j, Expression::Variable(sum));
                         });
                     },
-                    |w| fill(w, j, &|| Expression::nan(dtype)),
+                    |w| {
+                        w.for_(n, |w, i| out.store(w, i, j, Expression::nan(dtype)));
+                        // The tangent of the eigenvalue has no gaps.
+                        let end = Expression::either(regular, out.load(&at(n), j), Expression::nan(dtype));
+                        out.store(w, &at(n), j, end);
+                    },
                 );
             },
         );
     });
 }
 
-/// Writes the coefficients of a solution in the eigenvectors, and its last element; returns whether they are finite.
+/// Writes the coefficients of a solution in the eigenvectors, and its last element; returns whether what gaps divide is finite, and
+/// whether the coefficients are.
 fn coefficients_of(
     w: &mut Writer,
     dtype: DType,
@@ -81,8 +87,13 @@ fn coefficients_of(
     j: &ElementIndex,
     (x, v, out): (&Grid, &Grid, &Grid),
     (values, coefficients): (&super::super::tree::ElementPlace, &super::super::tree::ElementPlace),
-) -> Expression {
-    let check = w.cell(dtype, Expression::zero(dtype));
+) -> [Expression; 2] {
+    let [regular, check] = [(); 2].map(|()| w.cell(dtype, Expression::zero(dtype)));
+    let add = |w: &mut Writer, cell: &super::super::tree::ElementPlace, x: Expression| {
+        let none = Expression::product(dtype, x, Expression::zero(dtype));
+        w.store(cell, &start(), Expression::sum(dtype, cell.load(&start()), none));
+    };
+    add(w, &regular, x.load(&at(n), j));
     w.for_(n, |w, i| {
         let sum = w.var(dtype, Expression::zero(dtype));
         w.for_(n, |w, l| {
@@ -97,11 +108,11 @@ fn coefficients_of(
         let other = Expression::either(is_zero(dtype, sum.clone()), Expression::zero(dtype), quotient);
         let coefficient = w.named(dtype, Expression::either(here, x.load(&at(n), j), other));
         w.store(coefficients, i, coefficient.clone());
-        for x in [sum, coefficient] {
-            let none = Expression::product(dtype, x, Expression::zero(dtype));
-            w.store(&check, &start(), Expression::sum(dtype, check.load(&start()), none));
-        }
+        add(w, &regular, sum);
+        add(w, &regular, values.load(i));
+        add(w, &check, coefficient);
     });
-    let finite = is_zero(dtype, check.load(&start()));
-    w.named(DType::Bool, finite)
+    let regular = w.named(DType::Bool, is_zero(dtype, regular.load(&start())));
+    let finite = Expression::and(regular.clone(), is_zero(dtype, check.load(&start())));
+    [regular, w.named(DType::Bool, finite)]
 }

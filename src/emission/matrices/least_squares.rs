@@ -9,7 +9,7 @@ use super::super::writer::Writer;
 use super::factors::{exchange, identity, solve_triangular, with_position};
 use super::guarded::product;
 use super::reflections::{qr, reflect, reflection};
-use super::{Grid, One, Range, Wide, all_of, are_finite, is_zero, scale};
+use super::{Grid, One, Range, Wide, all_of, are_finite, is_zero, scale, unless_zero};
 use crate::dtype::DType;
 use crate::ops::{Compare, Unary};
 
@@ -242,18 +242,6 @@ fn are_known(w: &mut Writer, of: &One<'_>) -> Expression {
     w.named(DType::Bool, Expression::and(Expression::and(first, second), third))
 }
 
-/// Zeros for a right-hand side of zeros, NaN for a matrix without factors, and otherwise what the statements give.
-fn unless_zero(w: &mut Writer, of: &One<'_>, [from, to]: [usize; 2], f: impl FnOnce(&mut Writer)) {
-    let (dtype, out) = (of.dtype, &of.out[0]);
-    let zero = all_of(w, from * of.columns, |i| is_zero(dtype, of.operands[1].load(i)));
-    let finite = are_known(w, of);
-    w.if_else(
-        zero,
-        |w| w.fill(out, to * of.columns, Expression::zero(dtype)),
-        |w| w.if_else(finite, f, |w| w.fill(out, to * of.columns, Expression::nan(dtype))),
-    );
-}
-
 pub(super) fn lstsq(w: &mut Writer, of: &One<'_>, transposed: bool) {
     let ([m, n], dtype, columns) = (of.sizes, of.dtype, of.columns);
     let k = m.min(n);
@@ -268,14 +256,20 @@ pub(super) fn lstsq(w: &mut Writer, of: &One<'_>, transposed: bool) {
     let times = |a, b| Expression::product(dtype, a, b);
     // The factor that the right-hand side meets first, with its rows as those of the triangle, and the other one.
     let (first, second) = if transposed { (vt, u) } else { (u.transposed(true), vt.transposed(true)) };
-    unless_zero(w, of, [from, to], |w| {
-        product(w, dtype, [k, from, columns], [&first, &b, &right], times);
-        let operands = [t.clone(), right.place.clone()];
-        let out_of = [solved.place.clone()];
-        let one = One { dtype, sizes: [k, k], columns, operands: &operands, out: &out_of, results: &[k * columns] };
-        solve_triangular(w, &one, [m < n, transposed, false]);
-        product(w, dtype, [to, k, columns], [&second, &solved, &out], times);
-    });
+    unless_zero(
+        w,
+        of,
+        [from, to],
+        |w| are_known(w, of),
+        |w| {
+            product(w, dtype, [k, from, columns], [&first, &b, &right], times);
+            let operands = [t.clone(), right.place.clone()];
+            let out_of = [solved.place.clone()];
+            let one = One { dtype, sizes: [k, k], columns, operands: &operands, out: &out_of, results: &[k * columns] };
+            solve_triangular(w, &one, [m < n, transposed, false]);
+            product(w, dtype, [to, k, columns], [&second, &solved, &out], times);
+        },
+    );
 }
 
 pub(super) fn null_projection(w: &mut Writer, of: &One<'_>, transposed: bool) {
@@ -290,23 +284,29 @@ pub(super) fn null_projection(w: &mut Writer, of: &One<'_>, transposed: bool) {
     let basis = if transposed { u.transposed(true) } else { vt };
     let inner = Grid::scratch(w, dtype, [k, columns]);
     let times = |a, b| Expression::product(dtype, a, b);
-    unless_zero(w, of, [rows, rows], |w| {
-        // A column of the left factor behind the rank is zeros.
-        let is_full = match k.checked_sub(1) {
-            Some(last) if k == rows => Expression::not(all_of(w, m, |i| is_zero(dtype, u.load(i, &at(last))))),
-            _ => Expression::mask(false),
-        };
-        w.if_else(
-            is_full,
-            |w| w.fill(&out.place, rows * columns, Expression::zero(dtype)),
-            |w| {
-                product(w, dtype, [k, rows, columns], [&basis, &z, &inner], times);
-                product(w, dtype, [rows, k, columns], [&basis.transposed(true), &inner, &out], times);
-                w.for_box(&[rows, columns], &mut |w, at| {
-                    let rest = Expression::minus(dtype, z.load(&at[0], &at[1]), out.load(&at[0], &at[1]));
-                    out.store(w, &at[0], &at[1], rest);
-                });
-            },
-        );
-    });
+    unless_zero(
+        w,
+        of,
+        [rows, rows],
+        |w| are_known(w, of),
+        |w| {
+            // A column of the left factor behind the rank is zeros.
+            let is_full = match k.checked_sub(1) {
+                Some(last) if k == rows => Expression::not(all_of(w, m, |i| is_zero(dtype, u.load(i, &at(last))))),
+                _ => Expression::mask(false),
+            };
+            w.if_else(
+                is_full,
+                |w| w.fill(&out.place, rows * columns, Expression::zero(dtype)),
+                |w| {
+                    product(w, dtype, [k, rows, columns], [&basis, &z, &inner], times);
+                    product(w, dtype, [rows, k, columns], [&basis.transposed(true), &inner, &out], times);
+                    w.for_box(&[rows, columns], &mut |w, at| {
+                        let rest = Expression::minus(dtype, z.load(&at[0], &at[1]), out.load(&at[0], &at[1]));
+                        out.store(w, &at[0], &at[1], rest);
+                    });
+                },
+            );
+        },
+    );
 }

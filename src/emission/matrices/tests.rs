@@ -228,6 +228,16 @@ fn square_operations<E: Real>(error: f64, scale: i32) {
             })
             .collect();
         all.extend(symmetric);
+        let diagonal = |f: &dyn Fn(usize) -> f64| -> Vec<E> {
+            (0..n * n).map(|k| if k / n == k % n { E::of_f64(f(k / n)) } else { E::ZERO }).collect()
+        };
+        // Equal eigenvalues: their tangents are numbers, those of the vectors NaN.
+        let equal =
+            [diagonal(&|_| 1.0), diagonal(&|i| (i / 2) as f64), diagonal(&|i| i as f64), diagonal(&|_| f64::NAN)];
+        let equal = Batch::of(sizes, equal.to_vec());
+        let mut b = random::<E>(&mut rng, 4 * n * (n + 1));
+        b[..n * (n + 1)].iter_mut().step_by(n.max(1)).for_each(|x| *x = E::ZERO);
+        agree(Matrix::EighSolve, &equal.with(b, [n + 1, n]).decomposed(Matrix::Eigh), error, "equal");
         for (case, of) in [("regular", all), ("hostile", hostile(&mut rng, sizes))] {
             let of = Batch::of(sizes, of);
             for op in [
@@ -247,6 +257,13 @@ fn square_operations<E: Real>(error: f64, scale: i32) {
                 b[..n * columns].fill(E::ZERO);
                 let count = of.count;
                 b[(count / 2) * n * columns..(count / 2 + 1) * n * columns].fill(-E::ZERO);
+                // A column of zeros in every second matrix.
+                if columns == 3 {
+                    b.iter_mut()
+                        .enumerate()
+                        .filter(|(at, _)| at / (3 * n) % 2 == 1 && at % 3 == 1)
+                        .for_each(|(_, x)| *x = E::ZERO);
+                }
                 let with = of.clone().with(b, [n, columns]);
                 for fields in 0..8 {
                     let [lower, transposed, unit] = [1, 2, 4].map(|bit| fields & bit != 0);

@@ -52,6 +52,8 @@ fn finite<E: Real>([rows, depth, columns]: [usize; 3], a: &[E], transposed: bool
 struct RightColumns<E> {
     zero: Vec<bool>,
     fine: Vec<bool>,
+    /// The columns that were fine before what gaps of eigenvalues or singular values divide.
+    regular: Vec<bool>,
     /// The elements, with zeros in columns that are not fine.
     of: Vec<E>,
 }
@@ -62,7 +64,7 @@ impl<E: Real> RightColumns<E> {
         let zero: Vec<bool> = (0..columns).map(|j| all(j, &|x| x == E::ZERO)).collect();
         let fine: Vec<bool> = (0..columns).map(|j| solvable && all(j, &num_traits::Float::is_finite)).collect();
         let of = x.iter().enumerate().map(|(at, x)| if fine[at % columns] { *x } else { E::ZERO }).collect();
-        RightColumns { zero, fine, of }
+        RightColumns { zero, regular: fine.clone(), fine, of }
     }
 
     /// Marks the columns with an element that is not finite, and makes them zeros.
@@ -78,11 +80,19 @@ impl<E: Real> RightColumns<E> {
         }
     }
 
-    /// Fills the columns that are not fine with NaN, and the columns of zeros with zeros.
-    fn finish(&self, out: &mut [E]) {
+    /// Marks the columns whose coordinates are not finite.
+    fn check_regular(&mut self, coordinates: &mut [E]) {
+        self.check(coordinates);
+        self.regular.clone_from(&self.fine);
+    }
+
+    /// Fills the columns that are not fine with NaN, and the columns of zeros with zeros. The elements from `ends` on, the
+    /// tangents of eigenvalues or singular values, have no gaps.
+    fn finish(&self, out: &mut [E], ends: usize) {
         let columns = self.zero.len();
         for (at, x) in out.iter_mut().enumerate() {
-            match (self.zero[at % columns], self.fine[at % columns]) {
+            let fine = if at < ends { &self.fine } else { &self.regular };
+            match (self.zero[at % columns], fine[at % columns]) {
                 (true, _) => *x = E::ZERO,
                 (false, false) => *x = nan(),
                 (false, true) => {}
@@ -106,6 +116,7 @@ pub(crate) fn eigh_solve<E: Real>(n: usize, x: &[E], w: &[E], v: &[E], out: &mut
     if right.fine.contains(&true) {
         product([n, n], v, true, &right.of[..n * n], &mut coefficients);
     }
+    right.check_regular(&mut coefficients);
     for j in 0..n {
         out[n * n + j] = coefficients[j * (n + 1)];
         for i in 0..n {
@@ -117,7 +128,7 @@ pub(crate) fn eigh_solve<E: Real>(n: usize, x: &[E], w: &[E], v: &[E], out: &mut
     if right.fine.contains(&true) {
         product([n, n], v, false, &coefficients, &mut out[..n * n]);
     }
-    right.finish(out);
+    right.finish(out, n * n);
 }
 
 /// See [`SvdSolve`](crate::ops::Matrix::SvdSolve).
@@ -128,13 +139,15 @@ pub(crate) fn svd_solve<E: Real>([m, n]: [usize; 2], x: &[E], [u, s, vt]: [&[E];
     }
     let mut right = RightColumns::new(k, x, [u, s, vt].iter().all(|x| is_finite(x)));
     if !right.fine.contains(&true) {
-        return right.finish(out);
+        return right.finish(out, out.len());
     }
     let [left, middle, ends] = [0, m * k, (m + n) * k];
     // The coordinates of both parts of the right-hand side in the singular vectors, and of the solution.
     let (mut of_u, mut of_v) = (vec![E::ZERO; k * k], vec![E::ZERO; k * k]);
     product([m, k], u, true, &right.of[left..middle], &mut of_u);
     product([k, n], vt, false, &right.of[middle..ends], &mut of_v);
+    right.check_regular(&mut of_u);
+    right.check_regular(&mut of_v);
     let mut rests = vec![E::ZERO; (m + n) * k];
     if m > k {
         product([m, k], u, false, &of_u, &mut rests[left..middle]);
@@ -162,7 +175,7 @@ pub(crate) fn svd_solve<E: Real>([m, n]: [usize; 2], x: &[E], [u, s, vt]: [&[E];
     product([m, k], u, false, &of_u, &mut out[left..middle]);
     product([k, n], vt, true, &of_v, &mut out[middle..ends]);
     out[..ends].iter_mut().zip(&rests).for_each(|(x, rest)| *x += *rest);
-    right.finish(out);
+    right.finish(out, ends);
 }
 
 /// The solution of `s_j c - s_i d = x`, `s_j d - s_i c = y`. Singular values are not squared, since the squares

@@ -12,7 +12,7 @@
 
 use super::blocks::TriangleView;
 use super::guarded::product;
-use super::{Real, abs, exponent, is_finite, is_zero, nan, orthogonal, scaled, solve_triangular};
+use super::{Real, abs, exponent, is_finite, is_zero, nan, orthogonal, scaled, solve_triangular, zero_where};
 
 /// The factors of a matrix and its rank: see [`LstsqFactor`](crate::ops::Matrix::LstsqFactor).
 pub(crate) fn lstsq_factor<E: Real>([m, n]: [usize; 2], a: &[E], [u, t, vt]: [&mut [E]; 3]) -> i64 {
@@ -178,7 +178,8 @@ pub(crate) fn lstsq<E: Real>([m, n]: [usize; 2], factors: [&[E]; 3], transposed:
         return x.fill(E::ZERO);
     }
     if !factors.iter().all(|x| is_finite(x)) {
-        return x.fill(nan());
+        x.fill(nan());
+        return zero_where(columns, b, x);
     }
     let (mut moved, mut solved) = (vec![E::ZERO; k * columns], vec![E::ZERO; k * columns]);
     let upper = [m < n, transposed, false];
@@ -191,6 +192,7 @@ pub(crate) fn lstsq<E: Real>([m, n]: [usize; 2], factors: [&[E]; 3], transposed:
         solve_triangular(k, t, upper, &moved, &mut solved);
         apply(([k, n], vt), true, &solved, x);
     }
+    zero_where(columns, b, x);
 }
 
 /// The product with a factor or its transpose, which may be the identity.
@@ -211,17 +213,20 @@ pub(crate) fn null_projection<E: Real>(
     if is_zero(z) || rows == 0 {
         return out.fill(E::ZERO);
     }
+    let columns = z.len() / rows;
     if !factors.iter().all(|x| is_finite(x)) {
-        return out.fill(nan());
+        out.fill(nan());
+        return zero_where(columns, z, out);
     }
     // A column of the left factor behind the rank is zeros.
     let is_full = k == rows && (k == 0 || (0..m).any(|i| u[i * k + k - 1] != E::ZERO));
     if is_full {
         return out.fill(E::ZERO);
     }
-    let mut inner = vec![E::ZERO; k * (z.len() / rows)];
+    let mut inner = vec![E::ZERO; k * columns];
     let (basis, [to, from]) = if transposed { (([m, k], u), [true, false]) } else { (([k, n], vt), [false, true]) };
     product(basis.0, basis.1, to, z, &mut inner);
     product(basis.0, basis.1, from, &inner, out);
     out.iter_mut().zip(z).for_each(|(x, z)| *x = *z - *x);
+    zero_where(columns, z, out);
 }

@@ -1,8 +1,8 @@
 //! Linear algebra of one matrix, in blocks, and of batches of matrices.
 //!
 //! Laws: [`crate::ops::Matrix`] defines the results. A matrix with an element that is not finite, or without a result
-//! (singular, not positive definite), gives NaN in all floats, and still valid positions in integers; right-hand sides
-//! of zeros give zeros. The sign of an eigenvector, or of a pair of singular vectors, is such that the element of the
+//! (singular, not positive definite), gives NaN in all floats, and still valid positions in integers; columns of
+//! zeros on the right give columns of zeros. The sign of an eigenvector, or of a pair of singular vectors, is such that the element of the
 //! (left) vector with the largest absolute value is positive.
 
 pub(crate) mod batch;
@@ -46,6 +46,15 @@ fn is_finite<E: Real>(x: &[E]) -> bool {
 
 fn is_zero<E: Real>(x: &[E]) -> bool {
     x.iter().all(|x| *x == E::ZERO)
+}
+
+/// Fills the columns of `x` with zeros where those of `b` are zeros: whatever the matrix is, they are a solution.
+fn zero_where<E: Real>(columns: usize, b: &[E], x: &mut [E]) {
+    for j in 0..columns {
+        if b.iter().skip(j).step_by(columns).all(|b| *b == E::ZERO) {
+            x.iter_mut().skip(j).step_by(columns).for_each(|x| *x = E::ZERO);
+        }
+    }
 }
 
 /// The exponent `e` with `2^(e - 1) <= max |x| < 2^e`; 0 if the maximum is 0 or infinite.
@@ -132,7 +141,8 @@ pub(crate) fn solve<E: Real>(n: usize, (lu, p): (&[E], &[i64]), transposed: bool
     let part = |lower: bool| TriangleView { of: lu, n, transposed, lower: lower != transposed, unit: lower };
     let (lower, upper) = (part(true), part(false));
     if !(is_finite(lu) && upper.is_regular()) {
-        return x.fill(nan());
+        x.fill(nan());
+        return zero_where(columns, b, x);
     }
     let rows = p.iter().zip(0..n);
     if transposed {
@@ -145,6 +155,7 @@ pub(crate) fn solve<E: Real>(n: usize, (lu, p): (&[E], &[i64]), transposed: bool
         lower.solve(x, columns);
         upper.solve(x, columns);
     }
+    zero_where(columns, b, x);
 }
 
 /// The solution of a triangular system with a triangle of `a`: the lower or the upper one, of the system with the
@@ -165,11 +176,13 @@ pub(crate) fn solve_triangular<E: Real>(n: usize, a: &[E], [lower, transposed, u
         };
         is_finite(row)
     });
-    if !(finite && triangle.is_regular()) {
-        return x.fill(nan());
+    if finite && triangle.is_regular() {
+        x.copy_from_slice(b);
+        triangle.solve(x, columns);
+    } else {
+        x.fill(nan());
     }
-    x.copy_from_slice(b);
-    triangle.solve(x, columns);
+    zero_where(columns, b, x);
 }
 
 /// Whether an order of rows is odd.

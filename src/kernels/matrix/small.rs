@@ -15,7 +15,7 @@ use super::batch::{MatrixOperands, MatrixResults};
 use super::{Real, abs, nan, product, scaled_product};
 use crate::kernels::isa::{Isa, Kernel, Machine, dispatch, dispatch_full};
 use crate::ops::Matrix;
-use lanes::{LaneNumbers, Live, are_finite, fill_unless, is_regular};
+use lanes::{LaneNumbers, Live, are_finite, are_zero, fill_unless, is_regular};
 
 /// The largest number of rows of a small matrix.
 pub(crate) const MOST: usize = 8;
@@ -270,7 +270,6 @@ impl<E: Real, const L: usize> Batch<'_, '_, '_, E, L> {
         self.load(at, 2, lu);
         let (b, p) = (self.operands.floats[1], self.operands.positions);
         let columns = b.len() / self.count / n;
-        let zero = at.are_zero::<E, L>(b, n * columns);
         let (mut good, finite) = (is_regular(n, lu), are_finite(&lu[..n * n]));
         for l in 0..L {
             good[l] &= finite[l];
@@ -289,6 +288,7 @@ impl<E: Real, const L: usize> Batch<'_, '_, '_, E, L> {
                     x[i][l] = b[at.matrix(l) * n * columns..][..n * columns][from * columns + c];
                 }
             }
+            let zero = are_zero(&x[..n]);
             substitute(n, lu, part(!transposed), &mut x);
             substitute(n, lu, part(transposed), &mut x);
             fill_unless(&good, &mut x[..n]);
@@ -312,7 +312,6 @@ impl<E: Real, const L: usize> Batch<'_, '_, '_, E, L> {
         self.load(at, 0, a);
         let b = self.operands.floats[1];
         let columns = b.len() / self.count / n;
-        let zero = at.are_zero::<E, L>(b, n * columns);
         let mut good = if unit { [true; L] } else { is_regular(n, a) };
         for i in 0..n {
             let counts = if lower { 0..i + 1 } else { i..n };
@@ -331,6 +330,7 @@ impl<E: Real, const L: usize> Batch<'_, '_, '_, E, L> {
                     x[i][l] = b[at.matrix(l) * n * columns..][..n * columns][i * columns + c];
                 }
             }
+            let zero = are_zero(&x[..n]);
             substitute(n, a, Triangle { strides, lower: lower != transposed, unit }, &mut x);
             fill_unless(&good, &mut x[..n]);
             let out = &mut *self.results.floats[0];

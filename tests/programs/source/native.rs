@@ -177,6 +177,23 @@ fn the_usual_options_compute_what_a_run_computes() {
     fs::remove_dir_all(&folder).expect("the folder was written");
 }
 
+/// Numbers are rounded to `f32` and back. Of two such statements gcc 12 makes a vector that does not round.
+#[test]
+fn rounding_to_single_precision_is_kept() {
+    if !has_compiler() {
+        return;
+    }
+    let folder = folder("rounding");
+    let compiler = Compiler::default().folder(&folder);
+    for n in [1, 2, 3, 4, 7, 15, 16, 31] {
+        let x = Tensor::<Array, 1>::from_fn([n], |[i]| 0.1 * (i + 1) as f64);
+        let f = Function::stage(|x: &Tensor<_, 1>| x.cast::<f32>().cast::<f64>(), &x);
+        let native = f.native(&compiler).expect("it is compiled").run(&x).expect("it fits");
+        assert_eq!(native.to_vec(), f.run(&x).expect("it fits").to_vec());
+    }
+    fs::remove_dir_all(&folder).expect("the folder was written");
+}
+
 /// A file whose input has a name that is C, which would end the process.
 #[test]
 fn code_in_a_saved_program_does_not_run() {

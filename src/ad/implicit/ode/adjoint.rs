@@ -11,7 +11,9 @@
 //! and the gradient of steps that are exact for the state is arbitrary. So a probe is integrated beside the state: the
 //! tangent along one direction in which every start and parameter has a share of its size. The probe is the sum of the
 //! tangents of all directions, each times its share. If its error is small at all times, so are theirs, but for a
-//! coincidence. Equal numbers have unequal shares, as equal ones are a common coincidence: where `x' = -(x - p)` rests,
+//! coincidence, and for those that are small in the sum. So there is a second probe of the parameters alone, with equal
+//! shares: the first one does not see a small parameter beside large ones, or beside the state. Its error is relative to
+//! itself, and where it is small to a tenth of the unit, the size of the tangents in the start. Equal numbers have unequal shares, as equal ones are a common coincidence: where `x' = -(x - p)` rests,
 //! the tangent in which `x` and `p` change alike rests, too. As modes that have decayed are small in the probe, steps
 //! for stiff equations are bounded by its stability, and not by the accuracy of modes that are gone. The error of a
 //! step follows from both (`steps`): the probe does not count where the state changes as its derivatives do.
@@ -45,11 +47,14 @@
 //! Sources. Checkpoints: Griewank and Walther, "Evaluating derivatives", chapter 12. Derivatives of steps at constant
 //! lengths: Eberhard and Bischof (1999), "Automatic differentiation of numerical integration algorithms".
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::super::closed;
 use super::super::search::{largest, nan_if};
-use super::steps::{CARRIED, Differentiated, IntegratedState, RateFunction, StepStart, TimeInterval, step_of};
+use super::steps::{
+    CARRIED, Differentiated, IntegratedState, OF_DERIVATIVES, RateFunction, StepStart, TimeInterval, step_of,
+};
 use super::{Equation, Mask, Number, Vector, number};
 use crate::ad::symbolic;
 use crate::base::BaseTensor;
@@ -110,9 +115,13 @@ impl Equation {
         let push = symbolic::jvp(&self.program);
         let rate = |t: &Number, u: &Vector, reads: &[Term]| self.rate(&unravel(x, u.raw()), t, &reads[..p.len()]);
         let both = |t: &Number, w: &Vector, reads: &[Term]| self.with_tangents(&push, x, t, w, reads);
-        let reads = [p, &probe(p, n, OF_PARAMETERS)].concat();
-        let parts = [n, n];
-        let of = IntegratedState::of(&both, reads, &parts, Differentiated::State(&rate), number(0.0));
+        let reads = [p, &probe(p, n, OF_PARAMETERS), &raw_probe(p, n)].concat();
+        let (mut parts, mut units) =
+            (vec![n; 3], vec![number(0.0), number(0.1 * OF_DERIVATIVES * self.of_derivatives())]);
+        if !p.iter().any(|leaf| leaf.dtype().is_float()) {
+            (parts, units) = (vec![n; 2], vec![number(0.0)]);
+        }
+        let of = IntegratedState::of(&both, reads, &parts, Differentiated::State(&rate), &units);
         let back = Back { equation: self, of: &of, pull: &self.pulled_step(), x, p };
         let init = vec![own.row(last).into_raw(), Vector::zeros([raveled_size(p)]).into_raw()];
         let rows = [
@@ -130,7 +139,9 @@ impl Equation {
             let [before, after, bar] = [4, 5, 6].map(|k| Vector::from_raw(row[k].clone()));
             let beside = Vector::from_raw(probe(&[before.raw().clone()], 0, 1.0).swap_remove(0));
             let top = Vector::ones([n]).times(&top.stop_gradient());
-            let at = (concat(0, [before, beside]), step.stop_gradient(), concat(0, [top, Vector::zeros([n])]));
+            let none = Vector::zeros([(parts.len() - 2) * n]);
+            let tops = concat(0, [top, Vector::zeros([n]), none.clone()]);
+            let at = (concat(0, [before, beside, none]), step.stop_gradient(), tops);
             let interval = TimeInterval::of(&from, &to, &longest);
             let bars = back.interval(at, &interval, &after.sum(), carry);
             let x_bar = Vector::from_raw(bars[0].clone()) + bar;
@@ -199,6 +210,12 @@ fn probe(leaves: &[Term], mut first: usize, part: f64) -> Vec<Term> {
     leaves.iter().map(of).collect()
 }
 
+/// The tangents of the second probe: of parameters alone, all of about the same size.
+fn raw_probe(leaves: &[Term], first: usize) -> Vec<Term> {
+    let ones = unravel(leaves, Vector::ones([raveled_size(leaves)]).raw());
+    probe(&ones, first, 1.0)
+}
+
 impl Back<'_> {
     /// The reverse pass over an interval: from the cotangents of the state at its end, and of the parameters so far, to
     /// the cotangents of the state at its start, and of the parameters. They are NaN without a solution, of which `sum`
@@ -238,7 +255,7 @@ impl Back<'_> {
     ) -> (Term, Vec<Term>) {
         let on = init[0].clone();
         let own = [
-            Rows::zeros([segments, 2 * self.width() + 6]).into_raw(),
+            Rows::zeros([segments, self.of.width() + self.of.ranges().count() + 4]).into_raw(),
             count(0).into_raw(),
             self.none(steps).rows.into_raw(),
             count(0).into_raw(),
@@ -295,24 +312,25 @@ impl Back<'_> {
         (done, Taken { rows: Rows::from_raw(own[0].clone()), count: Count::from_raw(own[1].clone()) })
     }
 
-    /// A mark: time, length of the next step, what is expected near a kink, the largest numbers of state and probe,
-    /// state, and probe.
+    /// A mark: time, length of the next step, what is expected near a kink, the largest numbers of state and probes, state,
+    /// and probes.
     fn mark(&self, carry: &[Term]) -> Vector {
         let [t, step, expected, near] = [1, 4, 6, 7].map(|k| Number::from_raw(carry[k].clone()));
         let (x, top) = (Vector::from_raw(carry[2].clone()), Vector::from_raw(carry[5].clone()));
-        let [a, b] = [0, self.width()].map(|at| top.slice(0, at..at + self.width()));
-        let [a, b] = [a, b].map(|part| Number::from_raw(largest(part.raw())).stop_gradient());
+        let tops = self.of.ranges().map(|part| Number::from_raw(largest(top.slice(0, part).raw())).stop_gradient());
+        let tops = stack(tops.collect::<Vec<Number>>());
         let [step, expected, near] = [step, expected, near].map(|x| x.stop_gradient());
-        concat(0, [stack([t, step, expected, near, a, b]), x])
+        concat(0, [stack([t, step, expected, near]), tops, x])
     }
 
     /// The carry of the steps that start at a mark.
     fn marked(&self, row: &Vector, on: &Mask) -> Vec<Term> {
-        let [t, step, expected, near, a, b] = [0, 1, 2, 3, 4, 5].map(|k| row.at([k]));
-        let x = row.slice(0, 6..);
+        let [t, step, expected, near] = [0, 1, 2, 3].map(|k| row.at([k]));
+        let parts: Vec<Range<usize>> = self.of.ranges().collect();
+        let x = row.slice(0, 4 + parts.len()..);
         let rate = self.of.rate(&t, &x);
-        let ones = Vector::ones([self.width()]);
-        let top = concat(0, [ones.times(&a), ones.times(&b)]);
+        let top = |(k, part): (usize, &Range<usize>)| Vector::ones([part.len()]).times(&row.at([4 + k as i64]));
+        let top = concat(0, parts.iter().enumerate().map(top).collect::<Vec<Vector>>());
         let carry = [on.raw(), t.raw(), x.raw(), rate.raw(), step.raw(), top.raw(), expected.raw(), near.raw()];
         carry.map(Clone::clone).to_vec()
     }

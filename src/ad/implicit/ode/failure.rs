@@ -9,7 +9,7 @@ use std::fmt;
 use thiserror::Error;
 
 use super::steps::{Differentiated, IntegratedState, TimeInterval};
-use super::{Equation, Number, Ode, Vector, number};
+use super::{Equation, Number, Ode, Vector};
 use crate::ad::implicit::closed;
 use crate::ad::symbolic;
 use crate::array::Array;
@@ -197,7 +197,7 @@ impl Equation {
         let rate = |t: &Number, u: &Vector, p: &[Term]| self.rate(&unravel(x, u.raw()), t, p);
         let start: Vector = Tensor::from_raw(ravel(x));
         let parts = start.shape();
-        let of = IntegratedState::of(&rate, p.to_vec(), &parts, Differentiated::Nothing, number(0.0));
+        let of = IntegratedState::of(&rate, p.to_vec(), &parts, Differentiated::Nothing, &[]);
         let (trips, longest) = (self.times - 1, self.longest(&t));
         let rows = [t.slice(0, 0..trips), t.slice(0, 1..)].map(Tensor::into_raw);
         let init = vec![start.raw().clone(), of.first(&t.at([0]), &start).into_raw(), of.largest(&start).into_raw()];

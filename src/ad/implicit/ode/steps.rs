@@ -48,12 +48,18 @@ const AT_A_JUMP: f64 = 1e4;
 
 /// The tolerance of derivatives relative to that of the state, where the state says nothing about them: their errors add
 /// up over the whole time.
-const OF_DERIVATIVES: f64 = 0.1;
+pub(super) const OF_DERIVATIVES: f64 = 0.1;
 
 /// Where a step was rejected and the next one, which is shorter, has a larger error than a smooth rate would have, the
 /// rate has a kink or a jump. The estimate of an error may be 250 times too small there, so the next steps may have this
 /// part of the allowed error.
 const AT_A_KINK: f64 = 0.01;
+
+/// A number is compared with this part of the largest value of its part so far.
+const OF_LARGEST: f64 = 0.01;
+
+/// Tangents that are 0 at the start have the tolerance relative to what they are after this number of steps.
+const STEPS_AHEAD: f64 = 10.0;
 
 /// The number of steps after a kink that have small errors.
 const STEPS_AT_A_KINK: f64 = 5.0;
@@ -101,8 +107,8 @@ pub(super) struct IntegratedState<'a> {
     /// The lengths of the parts, each of which has a unit of its own; the first is the state.
     parts: &'a [usize],
     differentiated: Differentiated<'a>,
-    /// The error that is allowed in derivatives that are 0 so far.
-    unit: Number,
+    /// For each part after the state, the error that is allowed in derivatives that are 0 so far.
+    units: &'a [Number],
     guarded: OnceCell<Arc<Custom>>,
 }
 
@@ -112,17 +118,22 @@ impl<'a> IntegratedState<'a> {
         reads: Vec<Term>,
         parts: &'a [usize],
         differentiated: Differentiated<'a>,
-        unit: Number,
+        units: &'a [Number],
     ) -> Self {
-        IntegratedState { rate, reads, parts, differentiated, unit, guarded: OnceCell::new() }
+        IntegratedState { rate, reads, parts, differentiated, units, guarded: OnceCell::new() }
     }
 
     pub(super) fn rate(&self, t: &Number, x: &Vector) -> Vector {
         (self.rate)(t, x, &self.reads)
     }
 
+    /// The number of numbers.
+    pub(super) fn width(&self) -> usize {
+        self.parts.iter().sum()
+    }
+
     /// The ranges of the parts that are not empty, and of the state.
-    fn ranges(&self) -> impl Iterator<Item = Range<usize>> {
+    pub(super) fn ranges(&self) -> impl Iterator<Item = Range<usize>> {
         let mut end = 0;
         let ranges = self.parts.iter().map(move |n| {
             end += n;
@@ -219,6 +230,13 @@ impl Equation {
         }
     }
 
+    /// The relative tolerance of derivatives before [`OF_DERIVATIVES`]. Without a relative tolerance, the absolute tolerance is relative
+    /// to derivatives, with a bound.
+    pub(super) fn of_derivatives(&self) -> f64 {
+        let Ode { relative, absolute, .. } = self.settings;
+        if relative > 0.0 { relative } else { absolute.clamp(1e-15, 1e-3) }
+    }
+
     /// The size of an error relative to the allowed error: the root mean square over each part, and the maximum over
     /// the parts. `top` has the largest numbers so far.
     ///
@@ -226,17 +244,15 @@ impl Equation {
     /// times as large as that of the state are allowed. The more the error of the state falls behind, as near rest, the
     /// more that of the probe counts.
     fn size(&self, of: &IntegratedState<'_>, error: &Vector, x: &Vector, top: &Vector) -> Number {
-        let Ode { relative, absolute, .. } = self.settings;
-        // Without a relative tolerance, the absolute tolerance is relative to derivatives, with a bound.
-        let tolerance = if relative > 0.0 { relative } else { absolute.clamp(1e-15, 1e-3) };
-        let mut sizes = of.ranges().map(|range| {
+        let (Ode { relative, absolute, .. }, tolerance) = (&self.settings, self.of_derivatives());
+        let mut sizes = of.ranges().enumerate().map(|(part, range)| {
             let [error, x, top] = [error, x, top].map(|x| x.slice(0, range.clone()));
-            let scale = x.abs() + top * 0.01;
+            let scale = x.abs() + top * OF_LARGEST;
             let n = x.shape()[0].max(1) as f64;
-            let allowed = if range.start == 0 {
-                scale * relative + absolute
+            let allowed = if part == 0 {
+                scale * *relative + *absolute
             } else {
-                scale * (OF_DERIVATIVES * tolerance) + Vector::ones(x.shape()).times(&of.unit)
+                scale * (OF_DERIVATIVES * tolerance) + Vector::ones(x.shape()).times(&of.units[part - 1])
             };
             ((error / (allowed + f64::MIN_POSITIVE)).square().sum() / n).sqrt()
         });
@@ -291,10 +307,17 @@ impl Equation {
         on: &Mask,
     ) -> Vec<Term> {
         let all = (&interval.to - &interval.from).abs().stop_gradient();
-        let step = step.gt(0.0).select(&step, all * 1e-6);
-        let top = top.max(of.largest(&x));
+        let step = step.gt(0.0).select(&step, &all * 1e-6);
         let from = &interval.from;
         let rate = of.rate(from, &x);
+        let mut top = top.max(of.largest(&x));
+        if let Some(third) = of.ranges().nth(2) {
+            // Tangents of parameters alone are 0 here, and small soon.
+            let rate = Number::from_raw(largest(rate.slice(0, third.clone()).raw())).stop_gradient();
+            let soon = rate * (&step * STEPS_AHEAD).min(&all) / OF_LARGEST;
+            let soon = Vector::ones([third.len()]).times(&soon);
+            top = concat(0, [top.slice(0, 0..third.start), soon]);
+        }
         let (any, none) = (number(f64::INFINITY), number(0.0));
         let carry = [on.raw(), from.raw(), x.raw(), rate.raw(), step.raw(), top.raw(), any.raw(), none.raw()];
         carry.map(Clone::clone).to_vec()

@@ -62,16 +62,18 @@ impl Live {
             }
         }
     }
+}
 
-    /// Whether the elements of each matrix, so many, are zeros.
-    #[inline(always)]
-    pub(super) fn are_zero<E: Real, const L: usize>(self, b: &[E], size: usize) -> [bool; L] {
-        let mut zero = [true; L];
+/// Whether all elements are zeros.
+#[inline(always)]
+pub(super) fn are_zero<E: Real, const L: usize>(x: &[LaneNumbers<E, L>]) -> [bool; L] {
+    let mut zero = [true; L];
+    for x in x {
         for l in 0..L {
-            zero[l] = b[self.matrix(l) * size..][..size].iter().all(|x| *x == E::ZERO);
+            zero[l] &= x[l] == E::ZERO;
         }
-        zero
     }
+    zero
 }
 
 /// Whether all elements are finite.

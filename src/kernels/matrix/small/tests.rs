@@ -87,6 +87,11 @@ fn each<E: Real>(count: usize, check: Check<'_, E>) {
             let a = matrices::<E>(n, count, &mut numbers);
             let mut b: Vec<E> = (0..n * columns * count).map(|_| E::of_f64(numbers.next())).collect();
             b[..n * columns].fill(E::ZERO);
+            // A column of zeros in every second matrix.
+            if columns == 3 {
+                let zeros = b.iter_mut().enumerate().filter(|(at, _)| at / (3 * n) % 2 == 1 && at % 3 == 1);
+                zeros.for_each(|(_, x)| *x = E::ZERO);
+            }
             let (factors, p) = run(Matrix::LuFactor, n, count, &[&a], &[], 0);
             for op in operations() {
                 let operands = [&a[..], &b[..], &factors[0][..]];
