@@ -289,8 +289,10 @@ impl<T: BaseTensor> BaseTensor for Dual<T> {
         let tangents = rules::call(op, &primal, &results, &tangents);
         T::attribute(before);
         let steep = level::any_steep(args);
-        let pair = |(primal, t): (T, Option<T>)| Dual::of(primal, t.map(|t| (level, t))).steep_if(steep);
-        results.into_iter().zip(tangents).map(pair).collect()
+        let pair = |(k, (primal, t)): (usize, (T, Option<T>))| {
+            Dual::of(primal, t.map(|t| (level, t))).steep_if(steep || op.is_steep(k))
+        };
+        results.into_iter().zip(tangents).enumerate().map(pair).collect()
     }
 
     /// Runs the rule for tangents; a function without rules runs as a plain function, since forward mode keeps no

@@ -29,6 +29,11 @@ impl<F, R> Called<F, R> {
         Called { op: self.op.clone(), known: mapped(&self.known, f), to: r(&self.to) }
     }
 
+    /// Whether the tangent of the result can be infinite or NaN where the values are finite.
+    pub(super) fn is_steep(&self) -> bool {
+        self.op.is_steep(0)
+    }
+
     /// The cotangent of the operand.
     pub(super) fn pull<T: BaseTensor>(&self, env: &Env<'_, T>, ct: T, care: Care) -> T
     where

@@ -256,10 +256,11 @@ impl<F, R> Delta<F, R> {
             Delta::Scale(t) => t.steep,
             Delta::Scale2(s, t) => s.steep || t.steep,
             Delta::Loop(l) => l.is_steep(),
+            Delta::Call(c) => c.is_steep(),
             Delta::Custom(c) => c.is_steep(),
             Delta::Input(_) | Delta::Unbounded | Delta::Select { .. } | Delta::Linear(..) => false,
             Delta::Contract(_) | Delta::Reduce(_) | Delta::Gather(_) | Delta::ScatterAdd(_) => false,
-            Delta::Concat(..) | Delta::Call(_) | Delta::Again(_) | Delta::Output(..) => false,
+            Delta::Concat(..) | Delta::Again(_) | Delta::Output(..) => false,
         }
     }
 

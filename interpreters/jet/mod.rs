@@ -418,7 +418,12 @@ impl<T: BaseTensor> BaseTensor for Jet<T> {
         {
             return results.into_iter().map(|y| solution(op, args, y)).collect();
         }
-        by_rule(args, results, &|x, y, dx| rules::call(op, x, y, dx))
+        let results = by_rule(args, results, &|x, y, dx| rules::call(op, x, y, dx)).into_iter().enumerate();
+        let marked = |(k, y): (usize, Self)| {
+            let steep = y.steep || op.is_steep(k);
+            y.steep_if(steep)
+        };
+        results.map(marked).collect()
     }
 
     /// Runs the rule for tangents at series; a function without rules runs as a plain function, since no residuals are

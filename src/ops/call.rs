@@ -124,6 +124,14 @@ impl Call {
         }
     }
 
+    /// Whether the tangent of a result can be infinite or NaN where the value is finite.
+    pub(crate) fn is_steep(&self, result: usize) -> bool {
+        match self {
+            Call::Matrix(op) => op.is_steep(result),
+            Call::External(_) | Call::Tap(_) => false,
+        }
+    }
+
     /// The approximate number of arithmetic operations; 1 for host code, none for a look at values.
     pub(crate) fn work(&self, args: &[Kind<'_>]) -> usize {
         match self {

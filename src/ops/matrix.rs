@@ -543,6 +543,14 @@ impl Matrix {
         }
     }
 
+    /// Whether the tangent of a result can be infinite or NaN where the value is finite: vectors have none at equal eigenvalues or
+    /// singular values, and factors none of a singular matrix.
+    pub(crate) fn is_steep(self, result: usize) -> bool {
+        let factors = matches!(self, Matrix::Qr | Matrix::Lu | Matrix::LuFactor | Matrix::LstsqFactor);
+        let solutions = matches!(self, Matrix::EighSolve | Matrix::SvdSolve);
+        factors || solutions || (self == Matrix::Eigh && result == 1) || (self == Matrix::Svd && result != 1)
+    }
+
     /// Whether the operand at a position is of integers: the order of rows of a solution.
     pub(crate) fn takes_integers(self, position: usize) -> bool {
         matches!(self, Matrix::Solve { .. }) && position == 3

@@ -172,6 +172,36 @@ fn symmetric_functions_of_equal_values() {
     near("taylor", &[taylor(powers, &unit, &v, 1)[1].item()], &[slope], 1e-12);
 }
 
+/// Vectors of equal values have no derivative; behind a factor of zero it sends zero, in recorded programs, too.
+#[test]
+fn vectors_before_a_factor_of_zero_send_nothing() {
+    fn turned<T: BaseTensor>(a: &Matrix<T>) -> Number<T> {
+        a.eigh::<1>().1.at([0, 1]).square()
+    }
+    fn left<T: BaseTensor>(a: &Matrix<T>) -> Number<T> {
+        a.svd::<1>().0.at([0, 1]).square()
+    }
+    fn product<T: BaseTensor>(a: &Matrix<T>) -> Number<T> {
+        let (l, u, _) = a.lu::<0, 1>();
+        l.matmul(&u).square().sum()
+    }
+    macro_rules! sends_nothing {
+        ($f:ident, $a:expr, $v:expr) => {{
+            let (a, v): (&Matrix<Concrete>, &Matrix<Concrete>) = ($a, $v);
+            let name = stringify!($f);
+            let zeros = vec![0.0; a.to_vec().len()];
+            near(name, &grad($f, a).to_vec(), &zeros, 0.0);
+            near(name, &jacobian_by(Mode::Forward, $f, a).to_vec(), &zeros, 0.0);
+            near(name, &[jvp($f, a, v).1.item(), direct::jvp($f, a, v).1.item()], &[0.0; 2], 0.0);
+            near(name, &[taylor($f, a, v, 1)[1].item(), direct::taylor($f, a, v, 1)[1].item()], &[0.0; 2], 0.0);
+        }};
+    }
+    let (unit, swap) = (tensor([[1.0, 0.0], [0.0, 1.0]]), tensor([[0.0, 1.0], [1.0, 0.0]]));
+    sends_nothing!(turned, &unit, &swap);
+    sends_nothing!(left, &unit, &tensor([[0.0, 1.0], [0.0, 0.0]]));
+    sends_nothing!(product, &(&unit * 0.0), &swap);
+}
+
 /// A column of zeros has a solution of zeros, whatever the matrix and the other columns are.
 #[test]
 fn solutions_of_columns_of_zeros() {
