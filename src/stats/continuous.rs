@@ -53,7 +53,7 @@ pub fn half_normal<T: BaseTensor, const D: usize, E: Float>(
 /// For many degrees of freedom the logarithms of gamma functions cancel before they are computed: the error is that of
 /// rounding the arguments, and that of the derivative in `df` is some roundings of `z^2 / df`. Tails are finite up to
 /// the largest float: the square of a distance does not overflow. A distance that is above the largest float in units
-/// of the scale counts as infinite.
+/// of the scale may count as infinite.
 ///
 /// ```
 /// use polygrad::{stats::{cauchy, student_t}, tensor};
@@ -95,8 +95,8 @@ pub fn half_student_t<T: BaseTensor, const D: usize, E: Float>(
 
 /// Cauchy distribution: `-ln pi - ln scale - ln(1 + ((x - location) / scale)^2)`, for all real `x`.
 ///
-/// Tails are finite up to the largest float: the square of a distance does not overflow. A distance that is above the
-/// largest float in units of the scale counts as infinite.
+/// Tails are finite up to the largest float: the square of a distance does not overflow, nor does the distance in units
+/// of the scale.
 ///
 /// ```
 /// use polygrad::{stats::cauchy, tensor};

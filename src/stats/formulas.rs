@@ -104,8 +104,20 @@ pub(super) fn student_t<T: BaseTensor, E: Float>(
     let more = halves.shift(0.5);
     let norm = stirling::half_step(&halves).shift(-0.5 * LN_2) - scale.ln();
     let norm = wrong.impossible(&norm.shift(summands.number(-0.5 * ln_pi())));
-    let (z, far) = near(x, location, &scale);
-    far.impossible(&(norm - more * log1p_square(&(z * df.map(Unary::Sqrt).recip()))))
+    // One logarithm serves near and far distances. So beside a tiny scale these are counted in a smaller unit, in which
+    // a far one is above 1. The unit is a constant for derivatives.
+    let (log_scale, log_least) = (scale.ln() + df.ln().scale(0.5), (2.0 / bound::<E>()).ln());
+    let (zero, one, inf) = (Loose::number(0.0), Loose::number(1.0), Loose::number(f64::INFINITY));
+    let log_inverse = log_scale.stop_gradient().neg().shift(log_least).with(Binary::Max, &zero);
+    let log_inverse = log_inverse.with(Binary::Min, &Loose::number(0.9 * largest::<E>().ln()));
+    let (inverse, roots) = (log_inverse.exp(), df.map(Unary::Sqrt));
+    let (distance, scale) = ((x - location) * &inverse, scale * inverse);
+    // An infinite distance has the density 0 by what is subtracted, so that no derivative is infinite.
+    let infinite = distance.map(Unary::Abs).eq(&inf);
+    let (far, length, near) = split(&infinite.select(&one, &distance), &(&scale * &roots));
+    let log = far.select(&length.shift(-1.0), &(near / scale / roots).square()).map(Unary::Log1p);
+    let log = far.select(&(log.scale(2.0) - (log_inverse + log_scale).scale(2.0)), &log);
+    norm - more * log - infinite.select(&inf, &zero)
 }
 
 #[track_caller]
@@ -116,24 +128,39 @@ pub(super) fn cauchy<T: BaseTensor, E: Float>(
     summands: Summands,
 ) -> Value<T, E> {
     let ([scale], wrong) = positive([scale]);
-    let norm = wrong.impossible(&scale.ln().neg().shift(summands.number(-ln_pi())));
-    let (z, far) = near(x, location, &scale);
-    far.impossible(&(norm - log1p_square(&z)))
+    let (log_scale, number) = (scale.ln(), summands.number(-ln_pi()));
+    let norm = |log: &Value<T, E>| wrong.impossible(&log.shift(number));
+    let (far, length, near) = split(&(x - location), &scale);
+    let log = far.select(&length, &(near / &scale).square().shift(1.0)).ln();
+    far.select(&(norm(&log_scale) - log.scale(2.0)), &(norm(&log_scale.neg()) - &log))
 }
 
-/// `ln(1 + z^2)`, without overflow of the square: a large number is scaled by a power of two, and 1 is nothing beside its
-/// square.
+fn largest<E: Float>() -> f64 {
+    <E as num_traits::Float>::max_value().as_f64()
+}
+
+/// From this number on, 1 is nothing beside the square.
+fn bound<E: Float>() -> f64 {
+    match E::DTYPE {
+        DType::F32 => 2f64.powi(12),
+        DType::F64 | DType::I64 | DType::Bool => 2f64.powi(27),
+    }
+}
+
+/// The mask of distances so large that `1 + z^2` is `z^2`, where `z` is the quotient by a unit; the absolute distances;
+/// and the other distances, 0 where the mask holds.
+///
+/// The logarithm of `z^2` is the difference of those of distance and unit, in which no power, and no derivative of a
+/// quotient, leaves the range.
 #[track_caller]
-fn log1p_square<T: BaseTensor, E: Float>(z: &Value<T, E>) -> Value<T, E> {
-    // The square of a number below the bound is finite, and that of a scaled number is at least 1/4.
-    let (bound, scale, log) = match E::DTYPE {
-        DType::F32 => (2f64.powi(63), 2f64.powi(-64), 128.0 * LN_2),
-        DType::F64 | DType::I64 | DType::Bool => (2f64.powi(511), 2f64.powi(-512), 1024.0 * LN_2),
-    };
-    let far = Loose::number(bound).lt(&z.map(Unary::Abs));
-    let choose = |then: f64, otherwise: f64| far.select(&Loose::number(then), &Loose::number(otherwise));
-    let square = (z * choose(scale, 1.0)).square();
-    (square - choose(1.0, 0.0)).map(Unary::Log1p) + choose(log, 0.0)
+fn split<T: BaseTensor, E: Float>(
+    distance: &Value<T, E>,
+    unit: &Value<T, E>,
+) -> (Loose<T, bool>, Value<T, E>, Value<T, E>) {
+    let length = distance.map(Unary::Abs);
+    let far = unit.scale(bound::<E>()).with(Binary::Min, &Loose::number(largest::<E>())).lt(&length);
+    let near = far.select(&Loose::number(0.0), distance);
+    (far, length, near)
 }
 
 /// Distances in units of a scale, 0 where a distance is infinite, and the mask of these places.
@@ -143,9 +170,9 @@ fn near<T: BaseTensor, E: Float>(
     location: &Value<T, E>,
     scale: &Value<T, E>,
 ) -> (Value<T, E>, Loose<T, bool>) {
-    let (distance, inverse) = (x - location, scale.recip());
-    let far = (&distance * &inverse).map(Unary::Abs).eq(&Loose::number(f64::INFINITY));
-    (far.select(&Loose::number(0.0), &distance) * inverse, far)
+    let z = (x - location) / scale;
+    let infinite = z.map(Unary::Abs).eq(&Loose::number(f64::INFINITY));
+    (infinite.select(&Loose::number(0.0), &z), infinite)
 }
 
 #[track_caller]
