@@ -53,5 +53,8 @@ pub(super) fn rising<T: BaseTensor, E: Float>(a: &Loose<T, E>, y: &Loose<T, E>) 
     let sum = y + a;
     // `ln(1 + y / a)`, without overflow of the quotient.
     let growth = (y.ln() - a.ln()).softplus();
-    sum.shift(-0.5) * growth - y + (rest(&sum) - rest(a))
+    let rising = sum.shift(-0.5) * growth - y + (rest(&sum) - rest(a));
+    // Of no step the derivatives in `a` of both rests would cancel only after all else was added to one of them.
+    let zero = Loose::number(0.0);
+    y.eq(&zero).select(&zero, &rising)
 }

@@ -241,3 +241,18 @@ fn many_degrees_of_freedom_have_their_derivative_far_out() {
         assert!(right(slope, exact, exact.abs()), "{slope} for {exact}");
     }
 }
+
+/// Without successes the probability is `(1 + mean / d)^-d`.
+#[test]
+fn no_success_has_the_derivative_in_a_tiny_dispersion() {
+    fn none<T: BaseTensor>(d: &Tensor<T, 0>) -> Tensor<T, 0> {
+        neg_binomial_2_log(&Tensor::scalar(0), 0.5, d)
+    }
+    for d in [1e-300, 1e-30, 1e-17, 1e-12, 1e-8, 0.3, 9.0, 1e3] {
+        let odds = 0.5f64.exp() / d;
+        let exact = odds / (1.0 + odds) - odds.ln_1p();
+        for slope in slopes!(none, d) {
+            assert!(right(slope, exact, 1.0 + odds.ln_1p()), "{slope} for {exact} at {d}");
+        }
+    }
+}
