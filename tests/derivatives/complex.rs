@@ -183,6 +183,38 @@ fn holomorphic_functions_satisfy_the_equations_of_cauchy_and_riemann() {
     }
 }
 
+/// At the ends of the range functions have the parity and the limits that they have elsewhere.
+#[test]
+fn functions_at_the_ends_of_the_range_have_their_limits() {
+    for x in [720.0, -720.0, 1e300, -1e300f64] {
+        for y in [0.0, -0.0] {
+            let signed = y * x.signum();
+            assert_eq!(one(x, y).cosh(), one(f64::INFINITY, signed), "cosh at {x}, {y}");
+            assert_eq!(one(-y, x).cos(), one(f64::INFINITY, signed), "cos at {y}, {x}");
+            assert_eq!(one(x, y).sinh(), one(x.signum() * f64::INFINITY, y), "sinh at {x}, {y}");
+        }
+    }
+    let quarter = std::f64::consts::FRAC_PI_2;
+    for large in [4e307, 1e308, f64::MAX] {
+        for (x, y) in [(large, 0.0), (0.0, large), (large, 1.0), (1.0, large), (large, large)] {
+            for (u, v) in [(1.0, 1.0), (-1.0, 1.0), (1.0, -1.0), (-1.0, -1.0)] {
+                let (x, y) = (u * x, v * y);
+                // `atanh z` is about `1 / z`, and half a turn of a right angle.
+                let (found, turned) = (one(x, y).atanh(), one(x, y).atan());
+                assert!((found.im().item() - quarter * v).abs() < 1e-15, "atanh at {x:e}, {y:e}: {found:?}");
+                assert!((turned.re().item() - quarter * u).abs() < 1e-15, "atan at {x:e}, {y:e}: {turned:?}");
+                assert!(found.re().item().abs() < 1e-300 && turned.im().item().abs() < 1e-300);
+                if y.abs() <= 1.0 {
+                    assert_relative_eq!(found.re().item(), 1.0 / x, max_relative = 1e-15);
+                }
+            }
+        }
+    }
+    let narrow = Complex::<Concrete, 0, f32>::scalar(2e38, 0.0);
+    assert_eq!(narrow.atan().re().item(), std::f32::consts::FRAC_PI_2);
+    assert_relative_eq!(narrow.atanh().re().item(), 5e-39, max_relative = 1e-5);
+}
+
 #[test]
 fn pullbacks_are_adjoint_to_tangents() {
     fn f<T: BaseTensor>(z: &Complex<T, 1>) -> Complex<T, 1> {

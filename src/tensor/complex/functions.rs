@@ -19,7 +19,8 @@ fn beside_zero<T: BaseTensor, const D: usize, E: Float>(
     large: &Tensor<T, D, E>,
     s: &Tensor<T, D, E>,
 ) -> Tensor<T, D, E> {
-    s.eq(E::ZERO).select(large.min(E::max_value()), large) * s
+    let most = E::max_value();
+    s.eq(E::ZERO).select(large.min(most).max(-most), large) * s
 }
 
 /// `x^2 + y^2 - 1`, where `|x| - 1` is exact near 1.

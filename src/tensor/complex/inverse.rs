@@ -106,14 +106,14 @@ impl<T: BaseTensor, const D: usize, E: Float> Complex<T, D, E> {
         let distance = (-&x).shift(1.0).hypot(y);
         let near = distance.lt(E::of_f64(1e-10));
         // Next to the poles the quotient overflows, and 1 is nothing beside it.
-        let log =
-            near.select(x.scale(4.0).ln() - distance.ln().scale(2.0), (x.scale(4.0) / &distance / &distance).log1p());
+        let quotient = (&x / &distance).scale(4.0) / &distance;
+        let log = near.select(x.scale(4.0).ln() - distance.ln().scale(2.0), quotient.log1p());
         let re = log.scale(0.25) * sign;
         // An angle does not depend on the lengths: those of large numbers are scaled, so that no square overflows.
         let large = x.stop_gradient().max(y.stop_gradient().abs());
         let unit = large.gt(E::of_f64(2f64.powi(30))).select(&large, E::ONE);
         let adjacent = (-&x).shift(1.0) / &unit * x.shift(1.0) - y / &unit * y;
-        let im = (y.scale(2.0) / unit).atan2(adjacent).scale(0.5);
+        let im = (y / unit).scale(2.0).atan2(adjacent).scale(0.5);
         Complex { re, im }
     }
 }
