@@ -51,6 +51,8 @@ pub use first_order::{Adam, Sgd};
 pub use rate::Rate;
 
 use crate::base::BaseTensor;
+use crate::dtype::DType;
+use crate::ops::Linear;
 use crate::tensor::Tensor;
 use crate::tree::{Tree, TreeMath};
 
@@ -165,6 +167,23 @@ pub fn clip_by_norm<T: BaseTensor, P: Tree<T, With<T> = P>>(gradient: &P, length
         length > 0.0,
         "clip_by_norm: the length must be positive, but it is {length}; leave the gradient out instead"
     );
+    // Huge elements are in a larger unit, in which the norm is in range.
+    let unit = largest(gradient).gt(2f64.powi(100)).select(2f64.powi(-64), 1.0);
+    let gradient = gradient.times(&unit);
     let norm = gradient.norm();
-    gradient.times(&(length / norm.max(length)))
+    gradient.times(&(length / norm.max(unit * length)))
+}
+
+/// The largest absolute value in all float leaves, a constant for derivatives; 0 without elements.
+#[track_caller]
+fn largest<T: BaseTensor, P: Tree<T, With<T> = P>>(tree: &P) -> Tensor<T, 0> {
+    let leaves = tree.leaves().into_iter().filter(|leaf| leaf.dtype().is_float() && !leaf.shape().contains(&0));
+    let tops = leaves.map(|leaf| {
+        let line = leaf.linear(&Linear::reshape(leaf.shape(), &[leaf.shape().iter().product()]));
+        match line.dtype() {
+            DType::F32 => Tensor::<T, 1, f32>::from_raw(line).stop_gradient().abs().max_all().cast(),
+            DType::F64 | DType::I64 | DType::Bool => Tensor::<T, 1>::from_raw(line).stop_gradient().abs().max_all(),
+        }
+    });
+    tops.reduce(|a, b| a.max(b)).unwrap_or_else(|| Tensor::zeros([]))
 }

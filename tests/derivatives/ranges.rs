@@ -7,7 +7,9 @@ use polygrad::nn::{LayerNorm, RmsNorm, huber};
 use polygrad::ops::Binary;
 use polygrad::optim::clip_by_norm;
 use polygrad::program::Term;
-use polygrad::{BaseTensor, Complex, Concrete, Function, Tensor, direct, grad, hessian, nth_derivative, stats, tensor};
+use polygrad::{
+    BaseTensor, Complex, Concrete, Function, Tensor, direct, grad, hessian, jvp, nth_derivative, stats, tensor,
+};
 
 /// Whether two numbers agree to some rounding errors of single precision.
 fn near(x: f64, y: f64) -> bool {
@@ -81,6 +83,18 @@ fn gradients_of_any_length_are_clipped_along_their_direction() {
     let (a, b) = clip_by_norm(&(tensor([3e20f32, 0.0]), tensor(4e20f32)), 1.0);
     assert!(near(a.at([0]).item().into(), 0.6) && near(b.item().into(), 0.8), "{a:?} {b:?}");
     assert!(clip_by_norm(&tensor([f64::NAN, 1.0]), 1.0).to_vec().iter().all(|x| x.is_nan()));
+    // The norm is out of range.
+    let clipped = clip_by_norm(&(tensor([f64::MAX, -f64::MAX]), tensor([0.0; 0])), 1.0).0.to_vec();
+    assert!((clipped[0] - 0.5f64.sqrt()).abs() < 1e-15 && clipped[1] == -clipped[0], "{clipped:?}");
+    let (a, b) = clip_by_norm(&(tensor([3e38f32, 0.0]), tensor(3e38)), 2.0);
+    let half = 2f64.sqrt();
+    assert!(near(a.at([0]).item().into(), half) && near(b.item(), half) && a.at([1]).item() == 0.0, "{a:?} {b:?}");
+    let short = tensor([f64::MAX, 1.0]);
+    assert_eq!(clip_by_norm(&short, f64::MAX).to_vec(), short.to_vec());
+    assert_eq!(clip_by_norm(&tensor([f64::INFINITY, 1.0]), 1.0).to_vec()[1], 0.0);
+    // Along the vector it does not change, and across it the direction turns.
+    let turned = jvp(|g: &Tensor<_, 1>| clip_by_norm(g, 1.0), &tensor([3e307, 4e307]), &tensor([-4e307, 3e307])).1;
+    assert!(near(turned.at([0]).item(), -0.8) && near(turned.at([1]).item(), 0.6), "{turned:?}");
 }
 
 #[test]
