@@ -154,16 +154,11 @@ fn symmetric_functions_of_equal_values() {
     let unit: Matrix<Concrete> = tensor([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]);
     let turned: Matrix<Concrete> = tensor([[0.6, -0.8, 0.0], [0.8, 0.6, 0.0], [0.0, 0.0, 1.0]]);
     // The derivative of a trace: 3 (2 a)^2 2, 2 a, and the nearest orthogonal matrix.
-    let cases: [(&str, &dyn Fn(Mode) -> Matrix<Concrete>, Matrix<Concrete>); 4] = [
-        ("cubes", &|mode| jacobian_by(mode, powers, &unit), &unit * 24.0),
-        ("squares", &|mode| jacobian_by(mode, squares, &unit), &unit * 2.0),
-        ("nuclear norm", &|mode| jacobian_by(mode, sum, &unit), unit.clone()),
-        ("nuclear norm of a rotation", &|mode| jacobian_by(mode, sum, &turned), turned.clone()),
-    ];
-    for (what, derivative, expected) in &cases {
-        for mode in [Mode::Forward, Mode::Reverse] {
-            near(what, &derivative(mode).to_vec(), &expected.to_vec(), 1e-12);
-        }
+    for mode in [Mode::Forward, Mode::Reverse] {
+        near("cubes", &jacobian_by(mode, powers, &unit).to_vec(), &(&unit * 24.0).to_vec(), 1e-12);
+        near("squares", &jacobian_by(mode, squares, &unit).to_vec(), &(&unit * 2.0).to_vec(), 1e-12);
+        near("nuclear norm", &jacobian_by(mode, sum, &unit).to_vec(), &unit.to_vec(), 1e-12);
+        near("of a rotation", &jacobian_by(mode, sum, &turned).to_vec(), &turned.to_vec(), 1e-12);
     }
     let v = direction([3, 3]);
     let slope = (&unit * 24.0 * &v).sum().item();
