@@ -129,10 +129,34 @@ fn marked<T: BaseTensor, V: Moving<T>>(values: Vec<V>, steep: bool) -> Vec<V> {
     all
 }
 
+/// Whether the moving parts of a carry are steep at the start of a loop. A step that is recorded may not run again if it counts
+/// its calls, so it gets steep ones at once.
+pub(super) fn starts_steep<T: BaseTensor, V: Moving<T>>(init: &[V]) -> bool {
+    any_steep(init) || (T::records() && adval::evaluates())
+}
+
+/// One trip from a carry whose moving parts have this level. Whether they are steep is the least fixpoint: a step that is
+/// recorded runs again if it returns steep ones and got others; known values have guards anyway.
+pub(super) fn trip<T: BaseTensor, V: Moving<T>>(
+    steep: &mut bool,
+    (carry, level): (Vec<Group<T>>, LevelId),
+    step: &mut dyn FnMut(Vec<V>) -> (Vec<V>, Vec<V>),
+) -> (Vec<V>, Vec<V>) {
+    // A copy of known values would keep the step from changing them in place.
+    let again = (T::records() && !*steep).then(|| carry.clone());
+    let results = step(marked(of_groups(carry, level), *steep));
+    if *steep || !any_steep(&results.0) {
+        return results;
+    }
+    *steep = true;
+    match again {
+        Some(carry) => step(marked(of_groups(carry, level), true)),
+        None => results,
+    }
+}
+
 /// One loop of `T` over primals and moving parts. Every float of the carry and of the outputs has a moving part inside
-/// of the loop, which is dropped at the end if no differentiation contributes to it. Whether the moving parts of the carry
-/// are steep is the least fixpoint: a step that is recorded runs again if it returns steep ones and got others. One that
-/// counts its calls can't, so it gets steep ones at once.
+/// of the loop, which is dropped at the end if no differentiation contributes to it.
 #[track_caller]
 pub(super) fn map_accum<T: BaseTensor, V: Moving<T>>(
     (n, reverse): (usize, bool),
@@ -155,7 +179,7 @@ pub(super) fn map_accum<T: BaseTensor, V: Moving<T>>(
     for c in &init {
         moving.push(c.dtype().is_float());
     }
-    let mut steep = any_steep(&init) || (T::records() && adval::evaluates());
+    let mut steep = starts_steep(&init);
     let state = grouped(init, &moving);
     let mut sequences: Vec<Group<T>> = Vec::with_capacity(xs.len());
     for x in xs {
@@ -171,14 +195,7 @@ pub(super) fn map_accum<T: BaseTensor, V: Moving<T>>(
         for (k, group) in elements.into_iter().enumerate() {
             values.push(V::of_group(group, within(xs[k].level().owner)).steep_if(xs[k].is_steep()));
         }
-        let enter = |steep: bool| marked(of_groups(carry.clone(), within(inside)), steep);
-        let (mut carry, mut outputs) = step(enter(steep), &values);
-        if any_steep(&carry) && !steep {
-            steep = true;
-            if T::records() {
-                (carry, outputs) = step(enter(steep), &values);
-            }
-        }
+        let (carry, outputs) = trip(&mut steep, (carry, within(inside)), &mut |carry| step(carry, &values));
         steep_outputs |= any_steep(&outputs);
         let mut moves: Vec<bool> = Vec::with_capacity(outputs.len());
         for y in &outputs {

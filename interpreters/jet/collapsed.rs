@@ -483,20 +483,12 @@ impl<T: BaseTensor> BaseTensor for Collapsed<T> {
             c.grouped(moves)
         };
         let groups = |carry: Vec<Self>| carry.into_iter().map(group).collect::<Vec<Group<T>>>();
-        let mut steep = level::any_steep(&init);
-        let values = |groups: Vec<Group<T>>, steep: bool| {
-            groups.into_iter().map(|g| Collapsed::of_group(g, level).steep_if(steep)).collect()
-        };
+        let mut steep = level::starts_steep(&init);
         let carry = repeat_grouped(most, groups(init), &mut |carry| {
-            let mut next = step(values(carry.clone(), steep));
-            // The least fixpoint, as in `map_accum`.
-            if level::any_steep(&next) && !steep {
-                steep = true;
-                next = step(values(carry, steep));
-            }
-            groups(next)
+            let step = &mut |carry| (step(carry), Vec::new());
+            groups(level::trip(&mut steep, (carry, level), step).0)
         });
-        values(carry, steep)
+        carry.into_iter().map(|group| Collapsed::of_group(group, level).steep_if(steep)).collect()
     }
 }
 

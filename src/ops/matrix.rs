@@ -1,9 +1,9 @@
 //! Operations of linear algebra, on the matrices along the last two axes; other axes are a batch.
 //!
 //! Laws: each is one operation in every interpreter. A matrix without the result (not positive definite, singular)
-//! gives NaN, and does not disturb the others of its batch; of a right-hand side, a column of zeros has
-//! the solution zeros. Of recurrences and prefix products instead, a number that is not finite reaches what follows in its column, as products
-//! and sums of numbers hand it on.
+//! gives NaN, and does not disturb the others of its batch; of a right-hand side, a column of zeros
+//! has the solution zeros. Of recurrences and prefix products instead, a number that is not finite reaches what follows
+//! in its column, as products and sums of numbers hand it on.
 //! Derivatives are in [`crate::linalg`], and consist of these operations.
 
 use smallvec::{SmallVec, smallvec};

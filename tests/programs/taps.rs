@@ -10,8 +10,8 @@ use polygrad::passes::vectorize;
 use polygrad::program::{Program, Term, interpret};
 use polygrad::{
     Array, BaseTensor, Concrete, DType, FlatFunction, Function, FunctionOptions, RunError, Tensor, check, check_tree,
-    checkpoint, custom_vjp, debug_tree, direct, enclose, fold, grad, hessian, hvp, iterate, jacobian, jvp, map,
-    sparse_hessian, taylor, tensor, value_and_grad, vmap, while_loop, while_loop_within,
+    checkpoint, custom_vjp, debug_tree, direct, enclose, fold, grad, hessian, hvp, iterate, jacobian, jvp, laplacian,
+    map, sparse_hessian, taylor, tensor, value_and_grad, vmap, while_loop, while_loop_within,
 };
 
 use crate::panics::caught;
@@ -140,6 +140,33 @@ fn a_run_prints_in_the_order_of_the_program() {
     assert_eq!(printed(|| jvp(two, &x, &x)).1, lines);
     // The gradient alone does not need the sum.
     assert_eq!(printed(|| Function::grad(two, &x).run(&x)).1, lines[..4]);
+}
+
+/// A trip that makes tangents steep is recorded once more, and one of known values is not: its taps print once.
+#[test]
+fn trips_that_are_recorded_again_print_once() {
+    fn trips<T: BaseTensor>(x: &Number<T>) -> Number<T> {
+        iterate(2, x, |_, y: Number<T>| y.debug("y").atan2(x).sin())
+    }
+    fn repeated<T: BaseTensor>(x: &Number<T>) -> Number<T> {
+        let start = (x.clone(), Number::scalar(0.0));
+        let trip = |(y, n): (Number<T>, Number<T>)| (y.debug("y").atan2(x).sin(), n + 1.0);
+        while_loop_within(2, start, |(_, n)| n.lt(2.0), trip).0
+    }
+    let x = tensor(1.0);
+    macro_rules! prints_once {
+        ($f:ident) => {
+            let expected = printed(|| $f(&x)).1;
+            assert_eq!(expected.len(), 2);
+            assert_eq!(printed(|| jvp($f, &x, &x)).1, expected);
+            assert_eq!(printed(|| direct::jvp($f, &x, &x)).1, expected);
+            assert_eq!(printed(|| taylor($f, &x, &x, 2)).1, expected);
+            assert_eq!(printed(|| direct::taylor($f, &x, &x, 2)).1, expected);
+            assert_eq!(printed(|| laplacian($f, &x)).1, expected);
+        };
+    }
+    prints_once!(trips);
+    prints_once!(repeated);
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! Linear algebra of one matrix, in blocks, and of batches of matrices.
 //!
 //! Laws: [`crate::ops::Matrix`] defines the results. A matrix with an element that is not finite, or without a result
-//! (singular, not positive definite), gives NaN in all floats, and still valid positions in integers; columns of
-//! zeros on the right give columns of zeros. The sign of an eigenvector, or of a pair of singular vectors, is such that the element of the
-//! (left) vector with the largest absolute value is positive.
+//! (singular, not positive definite), gives NaN in all floats, and still valid positions in integers; columns of zeros
+//! on the right give columns of zeros. The sign of an eigenvector, or of a pair of singular vectors, is such that the
+//! element of the (left) vector with the largest absolute value is positive.
 
 pub(crate) mod batch;
 mod blocks;

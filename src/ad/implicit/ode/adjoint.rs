@@ -12,9 +12,10 @@
 //! tangent along one direction in which every start and parameter has a share of its size. The probe is the sum of the
 //! tangents of all directions, each times its share. If its error is small at all times, so are theirs, but for a
 //! coincidence, and for those that are small in the sum. So there is a second probe of the parameters alone, with equal
-//! shares: the first one does not see a small parameter beside large ones, or beside the state. Its error is relative to
-//! itself, and where it is small to a tenth of the unit, the size of the tangents in the start. Equal numbers have unequal shares, as equal ones are a common coincidence: where `x' = -(x - p)` rests,
-//! the tangent in which `x` and `p` change alike rests, too. As modes that have decayed are small in the probe, steps
+//! shares: the first one does not see a small parameter beside large ones, or beside the state. It is 0 at the start of
+//! an interval, so its error is relative to what it is soon, by its rate there.
+//!
+//! Equal numbers have unequal shares, as equal ones are a common coincidence: where `x' = -(x - p)` rests, the tangent in which `x` and `p` change alike rests, too. As modes that have decayed are small in the probe, steps
 //! for stiff equations are bounded by its stability, and not by the accuracy of modes that are gone. The error of a
 //! step follows from both (`steps`): the probe does not count where the state changes as its derivatives do.
 //!
@@ -116,11 +117,10 @@ impl Equation {
         let rate = |t: &Number, u: &Vector, reads: &[Term]| self.rate(&unravel(x, u.raw()), t, &reads[..p.len()]);
         let both = |t: &Number, w: &Vector, reads: &[Term]| self.with_tangents(&push, x, t, w, reads);
         let reads = [p, &probe(p, n, OF_PARAMETERS), &raw_probe(p, n)].concat();
-        let (mut parts, mut units) =
-            (vec![n; 3], vec![number(0.0), number(0.1 * OF_DERIVATIVES * self.of_derivatives())]);
-        if !p.iter().any(|leaf| leaf.dtype().is_float()) {
-            (parts, units) = (vec![n; 2], vec![number(0.0)]);
-        }
+        let second = p.iter().any(|leaf| leaf.dtype().is_float());
+        let parts = vec![n; if second { 3 } else { 2 }];
+        // Where the rate of the second probe is 0 at first, too, tangents in the start, of about 1, say what is small.
+        let units = [number(0.0), number(0.1 * OF_DERIVATIVES * self.of_derivatives())];
         let of = IntegratedState::of(&both, reads, &parts, Differentiated::State(&rate), &units);
         let back = Back { equation: self, of: &of, pull: &self.pulled_step(), x, p };
         let init = vec![own.row(last).into_raw(), Vector::zeros([raveled_size(p)]).into_raw()];
