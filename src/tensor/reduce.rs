@@ -244,7 +244,9 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
 
     /// The Euclidean norm: the root of the sum of all squares, without intermediate overflow. The derivative is
     /// `x / |x|`, by convention 0 if all elements are 0. With an infinite element the norm is infinite, and its
-    /// derivative 0 by convention, where [`hypot`](Tensor::hypot) has the limits 1 and -1. NaN gives NaN.
+    /// derivative 0 by convention, where [`hypot`](Tensor::hypot) has the limits 1 and -1. NaN gives NaN. Laplacians and
+    /// Taylor expansions square `1 / |x|` on the way, and are infinite or NaN where that is out of range (`|x|` below 1e-154, or
+    /// 1e-19 in `f32`); [`hessian`](crate::hessian()) is not.
     ///
     /// ```
     /// use polygrad::tensor;
