@@ -344,7 +344,7 @@ impl Shares {
     }
 
     /// For each segment length, longest first: the number of segments, and the number of states that are left for the
-    /// inside of one segment.
+    /// inside one segment.
     fn counts(of_runs: &[SmallVec<[f64; 3]>], states: usize) -> Vec<(usize, usize)> {
         let Some(shares) = of_runs.last() else { return Vec::new() };
         let (mut left, mut counts) = (states, Vec::new());

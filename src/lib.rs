@@ -87,7 +87,7 @@ pub mod tensor;
 mod text;
 pub mod tree;
 
-// The interpreters are in a folder beside the language, not inside of it, but they are modules of this crate.
+// The interpreters are in a folder beside the language, not inside it, but they are modules of this crate.
 #[path = "../interpreters/mod.rs"]
 pub mod interpreters;
 

@@ -1,7 +1,7 @@
 //! Variables of the user's syntax: projections from the context in which they are used.
 //!
 //! Law: a variable is the projection of its context to what it was bound to, and to a component of that if it is one
-//! of [`Var::split`]. A use outside of the closure that binds the variable is an error of rustc, unless there is a
+//! of [`Var::split`]. A use outside the closure that binds the variable is an error of rustc, unless there is a
 //! variable of the same type there, in a context of the same type: then it is an error of the closure that binds that
 //! one (`Used`). So no variable is taken for another one. It stands below [`super::expr`].
 
@@ -264,7 +264,7 @@ pub struct There<I>(PhantomData<I>);
 /// assert_eq!(higher::run(program(), &tensor(2.0)), tensor(16.0));
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "a variable is used outside of its scope",
+    message = "a variable is used outside its scope",
     label = "the context here does not contain the variable",
     note = "a variable may be used only inside the closure that binds it"
 )]

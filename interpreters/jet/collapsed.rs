@@ -460,7 +460,7 @@ impl<T: BaseTensor> BaseTensor for Collapsed<T> {
         }
     }
 
-    /// One loop of `T` over primals and coefficients side by side. The rows of a sequence lie outside of the
+    /// One loop of `T` over primals and coefficients side by side. The rows of a sequence lie outside the
     /// directions.
     fn map_accum(n: usize, reverse: bool, init: Vec<Self>, xs: &[Self], step: TripFn<'_, Self>) -> Trip<Self> {
         let exchanged = |x: &Self, back: bool| match &x.moving {

@@ -593,11 +593,11 @@ impl Expansion {
     /// ```
     ///
     /// # Panics
-    /// When there is no primal, or coefficients differ in shape or element type.
+    /// When the list of coefficients is empty, or they differ in shape or element type.
     #[track_caller]
     pub fn input<T: BaseTensor>(&self, coefficients: &[T]) -> Jet<T> {
         let [primal, rest @ ..] = coefficients else {
-            panic!("taylor: a curve needs a point, but there are no coefficients; give at least the point at t = 0")
+            panic!("taylor: a curve needs a point, but the list of coefficients is empty; give at least the point at t = 0")
         };
         for c in rest {
             fits(primal, c);

@@ -312,7 +312,7 @@ const STEPS: usize = 16;
 
 /// The slope of a function at 0, by Richardson extrapolation of central differences with decreasing steps (Ridders'
 /// method): the extrapolation with the smallest difference from its neighbours in the table. `at(h)` gives the
-/// difference quotient and its noise, or `None` if there is no finite quotient.
+/// difference quotient and its noise, or `None` if the quotient is not finite.
 fn slope(tolerance: f64, at: &dyn Fn(f64) -> Option<(f64, f64)>) -> Option<Slope> {
     let (mut before, mut best): (Vec<f64>, Option<Slope>) = (Vec::new(), None);
     let mut h = FIRST_STEP;

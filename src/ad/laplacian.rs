@@ -95,8 +95,8 @@ where
 /// ```
 ///
 /// # Panics
-/// When `f` looks at values, uses a function with rules that has none for tangents, or the directions are no stack of
-/// trees like `x`.
+/// When `f` looks at values, uses a function with rules that has none for tangents, or the directions are not a stack
+/// of trees like `x`.
 #[track_caller]
 pub fn laplacian_along<T, P, S, Y>(f: impl Fn(&P::With<Term>) -> Y, x: &P, directions: &S) -> Y::With<T>
 where
@@ -296,7 +296,7 @@ pub(super) fn basis(x: &[Term]) -> (usize, Vec<Term>) {
             if count == 0 {
                 return Term::zeros(x.shape(), x.dtype());
             }
-            // Positions outside of the term are dropped.
+            // Positions outside the term are dropped.
             let at = match start - count {
                 0 => position[0].clone(),
                 _ => Term::discrete(&Discrete::IntBinary(IntBinary::Sub), &[&position[0], &Term::constant(at)]),

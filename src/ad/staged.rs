@@ -1,7 +1,7 @@
 //! The plain verbs: differentiation of a recorded function.
 //!
 //! A verb records its function, optimizes the program, differentiates it, optimizes the derivative, and evaluates it at
-//! the interpreter of its arguments ([`pipeline`](super::pipeline)): at numbers the derivative runs, inside of another
+//! the interpreter of its arguments ([`pipeline`](super::pipeline)): at numbers the derivative runs, inside another
 //! program it becomes part of that program. The verbs of [`direct`](super::direct) run the function at dual numbers
 //! instead, with the host language's own control flow.
 

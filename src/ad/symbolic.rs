@@ -330,7 +330,7 @@ pub fn transpose(linear: &Program, count: usize) -> Program {
     match try_transpose(linear, count) {
         Ok(program) => program,
         Err(_) => panic!(
-            "transpose: the program must be linear in the inputs that are no residuals, but its derivative depends on them; \
+            "transpose: the program must be linear in the inputs that are not residuals, but its derivative depends on them; \
              linearize it first"
         ),
     }

@@ -8,7 +8,7 @@
 //! distributions that initial weights and checks of gradients are drawn from, the uniform and the normal one, are here,
 //! although `rand_distr` has them. All other distributions for the host are those of `rand_distr`: with the feature
 //! `rand`, `Rng` is a generator of these crates, and `sample` makes arrays of draws of a distribution by any
-//! generator. Numbers inside of a program are drawn by keys: module `random`.
+//! generator. Numbers inside a program are drawn by keys: module `random`.
 
 use super::Array;
 use crate::dtype::{DType, Elem, Float};

@@ -67,7 +67,7 @@ pub fn map_accum_grouped<T: BaseTensor>(
 ) -> Trip<Group<T>> {
     let sizes = |groups: &[Group<T>]| groups.iter().map(|group| group.len()).collect::<Vec<usize>>();
     let (of_carry, of_elements, mut of_outputs) = (sizes(&init), sizes(xs), None);
-    // A panic inside of the closure would show the line of the closure, so a misfit is reported after the loop.
+    // A panic inside the closure would show the line of the closure, so a misfit is reported after the loop.
     let mut misfit: Option<[Vec<usize>; 2]> = None;
     let flat: Vec<T> = xs.iter().flatten().cloned().collect();
     let (carry, outputs) =

@@ -1,7 +1,7 @@
 //! The meaning of trees: an evaluator on arrays, for tests.
 //!
 //! Law: whatever a language might refuse, or leave undefined, panics: a position out of an array, an element of the
-//! scratch that was never written, a name outside of its block, a change of what is no variable, an input that is
+//! scratch that was never written, a name outside its block, a change of what is no variable, an input that is
 //! written, an element of another type.
 
 use crate::array::{Array, with_elem, with_float};

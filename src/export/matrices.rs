@@ -151,7 +151,7 @@ impl Region {
             return b.clone();
         }
         let nan = self.like(f64::NAN, b);
-        // Elements outside of the triangle may be NaN, so they are replaced.
+        // Elements outside the triangle may be NaN, so they are replaced.
         let (one, nothing) = (self.like(1.0, a), self.like(0.0, a));
         let mut counts = self.triangle(if lower { "GE" } else { "LE" }, a);
         if unit {

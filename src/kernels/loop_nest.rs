@@ -205,7 +205,7 @@ impl<const K: usize> Nest<K> {
 
     /// The loops that run over rows: the numbers of those loops, among the first `count`, of which each step touches
     /// only the elements of one of `rows` rows of an array, and for which arrays this is so (at least one). `sizes` are
-    /// the numbers of elements of the arrays, and `inner` are further loops inside of the nest.
+    /// the numbers of elements of the arrays, and `inner` are further loops inside the nest.
     pub(crate) fn by_rows(
         &self,
         sizes: [usize; K],

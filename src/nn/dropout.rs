@@ -1,6 +1,6 @@
 //! Dropout by a mask that is data.
 //!
-//! Law: a mask is data, of the host for each run, or of a [`Key`](crate::random::Key) inside of the program.
+//! Law: a mask is data, of the host for each run, or of a [`Key`](crate::random::Key) inside the program.
 
 use crate::array::{Array, Rng};
 use crate::base::BaseTensor;

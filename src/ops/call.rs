@@ -1,7 +1,7 @@
 //! Calls: opaque operations on whole arrays, with any number of operands and results.
 //!
-//! Law: no rule or pass looks inside of a call. A pass may move a call, drop it if no operation needs its results, and
-//! merge equal calls; a [tap](Tap) stays in its loop, or outside of loops.
+//! Law: no rule or pass looks inside a call. A pass may move a call, drop it if no operation needs its results, and
+//! merge equal calls; a [tap](Tap) stays in its loop, or outside loops.
 
 use super::kinds::{Kind, or_panic};
 use super::matrix::Matrix;

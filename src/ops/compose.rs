@@ -80,7 +80,7 @@ impl View {
         (out.is_empty() || !slanted.into_iter().any(cuts)).then_some(out)
     }
 
-    /// Whether any index along this axis, even outside of the iteration space, lies in the box if and only if a row of
+    /// Whether any index along this axis, even outside the iteration space, lies in the box if and only if a row of
     /// the matrix maps it into the range of the source.
     fn is_range(&self, axis: usize) -> bool {
         let (lo, hi) = self.bounds[axis];

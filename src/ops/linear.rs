@@ -308,7 +308,7 @@ impl Linear {
     /// ```
     ///
     /// # Panics
-    /// When there is no such axis.
+    /// When the axis does not exist.
     #[track_caller]
     pub fn reverse(shape: &[usize], axis: usize) -> Linear {
         check_axis("reverse", axis, shape);
@@ -463,7 +463,7 @@ impl Linear {
     /// ```
     ///
     /// # Panics
-    /// When there is no such axis.
+    /// When the axis does not exist.
     #[track_caller]
     pub fn prefix_sum(shape: &[usize], axis: usize) -> Linear {
         check_axis("prefix_sum", axis, shape);

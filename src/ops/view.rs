@@ -1,7 +1,7 @@
 //! Affine views of an array by an iteration space.
 //!
 //! A view is a partial map from the indices of an iteration space to the indices of an array, its source: an index `i`
-//! in the box of the view maps to `M i + c`. Outside of the box, and where `M i + c` is no index of the source, the
+//! in the box of the view maps to `M i + c`. Outside the box, and where `M i + c` is no index of the source, the
 //! view is *out of bounds*: a read gives 0, an addition has no effect. Slices, pads, permutations, reversals,
 //! diagonals, strides, windows, replication and reduction are all views.
 //!
@@ -198,7 +198,7 @@ impl View {
         &self.shape
     }
 
-    /// The box: outside of it the view is out of bounds.
+    /// The box: outside it the view is out of bounds.
     ///
     /// ```
     /// use polygrad::ops::View;

@@ -69,7 +69,7 @@ pub(super) fn fission(b: &mut Builder, l: &Loop<NodeId>, is_any_seen: bool) -> V
 fn found(outside: &[Option<BatchedValue>], id: NodeId) -> BatchedValue {
     match outside[id as usize] {
         Some(value) => value,
-        None => unreachable!("a value that is needed outside of its part was returned by it"),
+        None => unreachable!("a value that is needed outside its part was returned by it"),
     }
 }
 

@@ -47,7 +47,7 @@ pub(super) fn joined(program: &Program) -> Option<Program> {
     any.then_some(all)
 }
 
-/// The program with the programs inside of its operations joined; `None` if nothing changes.
+/// The program with the programs inside its operations joined; `None` if nothing changes.
 fn within(program: &Program) -> Option<Program> {
     let mut inside: BTreeMap<NodeId, Op<NodeId>> = BTreeMap::new();
     for (k, node) in program.nodes().iter().enumerate() {

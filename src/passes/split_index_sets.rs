@@ -32,7 +32,7 @@ use crate::shape::{Shape, size};
 /// The largest number of operations of a cone, and of segments.
 const MOST: usize = 64;
 
-/// A mask that holds on an interval of an axis, or outside of it.
+/// A mask that holds on an interval of an axis, or outside it.
 type Interval = (usize, Range<usize>, bool);
 
 /// The program in which choices by position are concatenations, if that is cheaper.
@@ -105,7 +105,7 @@ fn literal(program: &Program, facts: &[Option<Fact>]) -> Option<(Builder, Now)> 
     Some((b, now))
 }
 
-/// The masks that hold on an interval of positions, or outside of one.
+/// The masks that hold on an interval of positions, or outside one.
 fn intervals(program: &Program, known: &Builder, now: &Now) -> BTreeMap<NodeId, Interval> {
     let found = |k: usize| Some((k as NodeId, known.interval(now.of(k as NodeId))?));
     (0..program.nodes().len()).filter_map(found).collect()

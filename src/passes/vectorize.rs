@@ -144,7 +144,7 @@ fn kept(b: &mut Builder, l: Loop<NodeId>) -> Vec<NodeId> {
 }
 
 /// Whether nothing sees the order of the operations of a loop. Trips that carry something show their taps one after the
-/// other; so do the programs inside of a trip, each as often as it runs.
+/// other; so do the programs inside a trip, each as often as it runs.
 fn is_free_of_order(l: &Loop<NodeId>) -> bool {
     let inside = |op: &Op<NodeId>| tap_of(op).is_none() && taps(op);
     !l.body.has_taps() || l.init.is_empty() && !l.body.nodes().iter().any(|node| inside(&node.op))

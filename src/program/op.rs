@@ -149,7 +149,7 @@ pub struct Loop<R> {
     pub init: Vec<R>,
     /// The sequences.
     pub xs: Vec<R>,
-    /// The captured values: values from outside of the body, the same in every trip.
+    /// The captured values: values from outside the body, the same in every trip.
     pub captured: Vec<R>,
 }
 

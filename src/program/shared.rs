@@ -59,7 +59,7 @@ pub(crate) fn programs_of<R>(op: &Op<R>) -> impl Iterator<Item = &Program> {
 }
 
 impl Program {
-    /// The program and the programs inside of it, each once, inner programs before outer ones.
+    /// The program and the programs inside it, each once, inner programs before outer ones.
     pub(crate) fn distinct<'a, I: Iterator<Item = &'a Program>>(
         &'a self,
         inside: impl Fn(&'a Op<NodeId>) -> I,
@@ -78,7 +78,7 @@ impl Program {
         found
     }
 
-    /// The operations of the program and of the programs inside of it, in pre-order: each operation comes before those
+    /// The operations of the program and of the programs inside it, in pre-order: each operation comes before those
     /// that it runs. Each program is entered once, however many operations run it. `inside` says which programs of an
     /// operation are entered: [`run_by`], [`part_of`], [`programs_of`], or a choice among these.
     pub(crate) fn operations<'a, I: IntoIterator<Item = &'a Program>>(
@@ -143,7 +143,7 @@ impl Program {
         *self.inner.code.asked.taps.get_or_init(find)
     }
 
-    /// Whether host code outside of functions with rules may get a value that depends on an input.
+    /// Whether host code outside functions with rules may get a value that depends on an input.
     pub(super) fn calls_host(&self) -> bool {
         *self.inner.code.asked.calls_host.get_or_init(|| self.calls_host_on(self.inputs().len()))
     }

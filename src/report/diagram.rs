@@ -1,4 +1,4 @@
-//! A program as a picture: boxes and edges in SVG, with small loops inside of their boxes.
+//! A program as a picture: boxes and edges in SVG, with small loops inside their boxes.
 //!
 //! Laws: every operation of the part that is drawn is a box, but for numbers, which stand in the text of their uses, and
 //! for the results of an operation with several, which are read at its box; each operand is an edge. Ids are those of
@@ -15,7 +15,7 @@ use crate::escape;
 use crate::program::{NodeId, Op, Program, run_by};
 use crate::text::line::{heading, inner_input, inner_result, is_number_at, kind_of, line};
 
-/// The most operations of a program that is drawn inside of the box of its loop, and the nesting of such boxes.
+/// The most operations of a program that is drawn inside the box of its loop, and the nesting of such boxes.
 const INSIDE: usize = 24;
 const NESTED: usize = 3;
 
@@ -71,7 +71,7 @@ impl<'a> Programs<'a> {
         format!("p{}n{id}", self.number(program))
     }
 
-    /// Whether a program is small enough, and run by one operation alone, to be drawn inside of a box.
+    /// Whether a program is small enough, and run by one operation alone, to be drawn inside a box.
     fn is_inside(&self, inner: &Program) -> bool {
         self.uses.get(&inner.class()) == Some(&1) && drawn(inner).len() <= INSIDE
     }
@@ -138,7 +138,7 @@ struct Scene<'a> {
 /// What draws the programs of a page.
 pub(super) struct Painter<'a> {
     pub(super) programs: &'a Programs<'a>,
-    /// The numbers of the programs that were drawn inside of boxes.
+    /// The numbers of the programs that were drawn inside boxes.
     pub(super) inside: RefCell<BTreeSet<usize>>,
 }
 

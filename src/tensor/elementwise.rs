@@ -453,7 +453,7 @@ impl<T: BaseTensor, const D: usize> Tensor<T, D, bool> {
     /// ```
     ///
     /// # Panics
-    /// When sizes along an axis differ and none of them is 1.
+    /// When sizes along an axis differ and neither size is 1.
     #[track_caller]
     pub fn select<E: Elem>(
         &self,

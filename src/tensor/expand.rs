@@ -76,7 +76,7 @@ macro_rules! keeps {
             $(#[$doc])*
             ///
             /// # Panics
-            /// When there is no such axis, and when the reduction that drops the axis panics.
+            /// When the axis does not exist, and when the reduction that drops the axis panics.
             #[track_caller]
             pub fn $name<const M: usize>(&self, axis: usize $(, $arg: $Arg)*) -> Self
             where

@@ -76,7 +76,7 @@ impl<T: BaseTensor, const D: usize> Tensor<T, D, bool> {
     /// ```
     ///
     /// # Panics
-    /// When there is no such axis.
+    /// When the axis does not exist.
     #[track_caller]
     pub fn any_axis<const M: usize>(&self, axis: usize) -> Tensor<T, M, bool>
     where
@@ -95,7 +95,7 @@ impl<T: BaseTensor, const D: usize> Tensor<T, D, bool> {
     /// ```
     ///
     /// # Panics
-    /// When there is no such axis.
+    /// When the axis does not exist.
     #[track_caller]
     pub fn all_axis<const M: usize>(&self, axis: usize) -> Tensor<T, M, bool>
     where

@@ -69,7 +69,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When there is no such axis, or there is not one label for each line.
+    /// When the axis does not exist, or there is not one label for each line.
     #[track_caller]
     pub fn cross_entropy<const M: usize>(&self, axis: usize, labels: &Tensor<T, M, i64>) -> Tensor<T, M, E>
     where
@@ -107,7 +107,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When there is no such axis, or the shapes differ.
+    /// When the axis does not exist, or the shapes differ.
     #[track_caller]
     pub fn cross_entropy_soft<const M: usize>(&self, axis: usize, p: &Self) -> Tensor<T, M, E>
     where

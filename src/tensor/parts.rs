@@ -134,7 +134,7 @@ tuples! {
 /// ```
 ///
 /// # Panics
-/// When there are no parts, no such axis, or the parts differ along another axis.
+/// When no part is given, the axis does not exist, or the parts differ along another axis.
 #[track_caller]
 pub fn concat<T: BaseTensor, const D: usize, E: Elem>(axis: usize, parts: impl Parts<T, D, E>) -> Tensor<T, D, E> {
     Tensor::from_raw(T::concat(axis, &parts.parts()))
@@ -151,7 +151,7 @@ pub fn concat<T: BaseTensor, const D: usize, E: Elem>(axis: usize, parts: impl P
 /// ```
 ///
 /// # Panics
-/// When there are no parts, or their shapes differ.
+/// When no part is given, or their shapes differ.
 #[track_caller]
 pub fn stack<T: BaseTensor, const D: usize, const R: usize, E: Elem>(parts: impl Parts<T, D, E>) -> Tensor<T, R, E>
 where
@@ -353,7 +353,7 @@ pub fn cond<T: BaseTensor, const D: usize, E: Elem>(
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the first carry of a loop",
     label = "a tensor, a tree of tensors, or a number of type `f64` or `i64` is needed",
-    note = "inside of a tuple, and for `f32`, a number is written `Tensor::scalar(0.0)`"
+    note = "inside a tuple, and for `f32`, a number is written `Tensor::scalar(0.0)`"
 )]
 pub trait Start<T: BaseTensor, C> {
     /// The first carry.

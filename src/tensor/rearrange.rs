@@ -42,7 +42,7 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When there is no such axis.
+    /// When the axis does not exist.
     #[track_caller]
     pub fn roll(&self, axis: usize, shift: i64) -> Self {
         check_axis("roll", axis, self.raw().shape());
@@ -93,7 +93,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When there is no such axis.
+    /// When the axis does not exist.
     #[track_caller]
     pub fn diff(&self, axis: usize) -> Self {
         let shape = self.raw().shape();

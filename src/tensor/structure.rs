@@ -61,7 +61,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When there is no such axis.
+    /// When the axis does not exist.
     #[track_caller]
     pub fn sum_axis<const M: usize>(&self, axis: usize) -> Tensor<T, M, E>
     where
@@ -80,7 +80,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When there is no such axis, or one is named twice.
+    /// When the axis does not exist, or one is named twice.
     #[track_caller]
     pub fn sum_axes<const K: usize, const M: usize>(&self, axes: [usize; K]) -> Tensor<T, M, E>
     where
@@ -170,7 +170,7 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When there is no such axis, or it has another size.
+    /// When the axis does not exist, or it has another size.
     #[track_caller]
     pub fn remove_axis<const M: usize>(&self, axis: usize) -> Tensor<T, M, E>
     where
@@ -250,7 +250,7 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When there is no such axis, or the range does not lie within it.
+    /// When the axis does not exist, or the range does not lie within it.
     #[track_caller]
     pub fn slice(&self, axis: usize, range: impl RangeBounds<usize>) -> Self {
         self.slice_step(axis, range, 1)
@@ -264,7 +264,7 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When there is no such axis, the range does not lie within it, or `step` is 0.
+    /// When the axis does not exist, the range does not lie within it, or `step` is 0.
     #[track_caller]
     pub fn slice_step(&self, axis: usize, range: impl RangeBounds<usize>, step: usize) -> Self {
         let shape = self.raw().shape();
@@ -316,7 +316,7 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When there is no such axis.
+    /// When the axis does not exist.
     #[track_caller]
     pub fn reverse(&self, axis: usize) -> Self {
         self.view(&Linear::reverse(self.raw().shape(), axis))
@@ -349,7 +349,7 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When there is no such axis, when `size` or `stride` is 0, or the window is longer than the axis.
+    /// When the axis does not exist, when `size` or `stride` is 0, or the window is longer than the axis.
     #[track_caller]
     pub fn window<const R: usize>(&self, axis: usize, size: usize, stride: usize) -> Tensor<T, R, E>
     where

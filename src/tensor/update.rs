@@ -94,7 +94,7 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When there is no such axis, `v` extends beyond its end, or the shapes differ along another axis.
+    /// When the axis does not exist, `v` extends beyond its end, or the shapes differ along another axis.
     #[track_caller]
     pub fn set_slice(&self, axis: usize, start: usize, v: &Self) -> Self {
         let shape = self.raw().shape();
@@ -145,7 +145,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When there is no such axis, `v` extends beyond its end, or the shapes differ along another axis.
+    /// When the axis does not exist, `v` extends beyond its end, or the shapes differ along another axis.
     #[track_caller]
     pub fn add_slice(self, axis: usize, start: usize, v: &Self) -> Self {
         let [start, end] = place("add_slice", axis, start, self.raw().shape(), v.raw().shape());

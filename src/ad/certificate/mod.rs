@@ -164,7 +164,7 @@ impl Certificate {
     }
 }
 
-/// The reason why there is no certificate.
+/// The reason why a program has no certificate.
 ///
 /// ```
 /// use polygrad::{CertificateError, Function, tensor};
@@ -300,7 +300,7 @@ impl Source {
     ///
     /// Conventions: a bound is NaN where a value may be NaN; there an error is infinite, unless both are certainly the
     /// same. An error is never larger than the
-    /// distance of the bounds, which is the error at a selection that rounding may flip, at a read at such an index, and
+    /// distance of the bounds. That distance is the error at a selection that rounding may flip, at a read at such an index, and
     /// at a step such as `floor`. Bounds are those of interval arithmetic: exact if each value is used once, otherwise
     /// possibly too wide, so a fault that is reported need not occur, and one that is not reported cannot.
     ///

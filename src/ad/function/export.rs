@@ -77,7 +77,7 @@ impl<P, Q, Y: Tree<Array>> Function<P, Q, Y> {
     /// ```
     ///
     /// # Errors
-    /// When an operation is not written, the program is too large, or the name is none of Rust.
+    /// When an operation is not written, the program is too large, or the name is not a valid Rust identifier.
     #[cfg(feature = "emission")]
     pub fn to_rust(&self, name: &str) -> Result<Source, EmissionError> {
         self.optimized().to_rust_with(&self.signature(name), self.options.passes)

@@ -92,7 +92,7 @@ impl<P: Tree<Array>, Q: Tree<Array>, Y: Clone> Function<P, Q, Y> {
                 Err(fault) => panic!("{fault}"),
             },
         }
-        // A program for a known direction is a program of its own.
+        // A known direction gets a separate program.
         if given.len() > count
             && let Some(Made { choices, ready, .. }) = function.made.take()
         {

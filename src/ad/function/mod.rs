@@ -168,7 +168,7 @@ pub enum RunError {
         /// Another input, and the size of its axis.
         other: (String, usize),
     },
-    /// There is no program for these sizes: see [`SizedFunction`].
+    /// No program exists for these sizes: see [`SizedFunction`].
     #[error("{reason}")]
     NoProgram {
         /// The reason in words.
@@ -305,7 +305,7 @@ impl<P, Q, Y> Function<P, Q, Y> {
     /// The derivative.
     #[track_caller]
     fn derivative(&self) -> &Made {
-        // Made outside of a closure, so that messages name the caller.
+        // Made outside a closure, so that messages name the caller.
         match self.made.get() {
             Some(made) => made,
             None => {

@@ -110,8 +110,8 @@ impl Ode {
 
     /// The same settings with steps of at most this length, in the unit of time.
     ///
-    /// An equation can change between the stages of a step, and change back. If nothing changes before, steps are long,
-    /// and such a pulse has no effect; a longest step below its duration shows it.
+    /// An equation can change between the stages of a step, and change back. If nothing changes before, steps are long
+    /// and may skip this pulse; a longest step below its duration shows it.
     ///
     /// ```
     /// use polygrad::{Ode, Tensor, tensor};
@@ -176,7 +176,7 @@ impl Ode {
     {
         let [m] = times.shape();
         if m == 0 {
-            panic!("odeint: needs the time of the start, but there are no times; give it first");
+            panic!("odeint: needs the time of the start, but the list of times is empty; give it first");
         }
         let (x, p) = (start.leaves(), parameters.leaves());
         let (xs, t, ps) = (Term::variables_like(&x), Term::variable(&[], DType::F64), Term::variables_like(&p));
@@ -228,7 +228,7 @@ type Rates<'a, T, X, P> =
 /// ```
 ///
 /// # Panics
-/// When there are no times; when `f` returns other shapes than those of `start`, uses a value from outside, or looks at
+/// When the list of times is empty; when `f` returns other shapes than those of `start`, uses a value from outside, or looks at
 /// values.
 #[track_caller]
 pub fn odeint<T, X, P>(

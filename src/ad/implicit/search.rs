@@ -148,7 +148,7 @@ pub(super) fn damped(objective: &Recorded, slope: &Recorded, solver: &Solver) ->
         let next = now.binary(Binary::Sub, &change);
         let value = |x: &[Term]| cast(&objective.at(x, p)[0]);
         let (before, after) = (value(x), value(&unravel(x, &next)));
-        // An objective of NaN is no progress, either.
+        // An objective of NaN is not progress, either.
         let better = Term::discrete(&Discrete::Compare(Compare::Le), &[&after, &before]);
         let damping =
             choose(&better, &damping.binary(Binary::Mul, &number(0.1)), &damping.binary(Binary::Mul, &number(10.0)));

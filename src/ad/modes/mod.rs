@@ -244,7 +244,7 @@ impl ChosenProgram {
 }
 
 impl Task<'_> {
-    /// The ways that may be the fastest, the default first, and the reason why there are no others.
+    /// The ways that may be the fastest, the default first, and the reason why others are left out.
     fn ways(&self, asked: Option<Mode>) -> (Vec<Way>, Why) {
         let (n, m, loops) = (self.inputs(), self.results(), has_loops(self.program));
         let ruled = without_tangents(self.program).is_some();
@@ -370,7 +370,7 @@ fn is_while(op: &Op<NodeId>) -> bool {
     matches!(op, Op::Custom(custom, _) if custom.is_while())
 }
 
-/// The number of contractions outside of loops.
+/// The number of contractions outside loops.
 fn contractions(program: &Program) -> usize {
     program.nodes().iter().filter(|node| matches!(node.op, Op::Contract(..))).count()
 }

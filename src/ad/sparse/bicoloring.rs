@@ -18,7 +18,7 @@ use super::pattern::SparsityPattern;
 const FORWARD: usize = 2;
 const REVERSE: usize = 3;
 
-/// So many ways to divide the elements are tried, for rows and for columns.
+/// The number of ways to divide the elements that are tried, for rows and for columns.
 const TRIED: usize = 8;
 
 /// Which elements are read off forward passes; all others are read off reverse passes.
@@ -26,9 +26,9 @@ const TRIED: usize = 8;
 enum Division {
     /// All of them, or none.
     All(bool),
-    /// Those of rows that are no longer.
+    /// Those of rows with at most this many elements.
     ShortRows(usize),
-    /// Those of columns that are longer.
+    /// Those of columns with more than this many elements.
     LongColumns(usize),
 }
 
@@ -232,7 +232,7 @@ mod tests {
         }
     }
 
-    /// Copies of one input element are read together: none of them is left to another pass.
+    /// Copies of one input element are read together: another pass gets none.
     #[test]
     fn copies_are_alone_too() {
         let mut rng = Rng::new(6);

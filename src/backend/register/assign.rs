@@ -97,7 +97,7 @@ fn at_hand(selected: &[Selected], values: &SsaValues) -> Option<ValueId> {
 /// The forms of instructions.
 #[derive(Clone, Copy)]
 enum Forms {
-    /// Instructions that read registers alone; rows are loaded and stored outside of the code.
+    /// Instructions that read registers alone; rows are loaded and stored outside the code.
     Plain,
     /// Instructions that may take the last result, too; before the first instruction, the last result is this value.
     WithLast(Option<ValueId>),

@@ -67,7 +67,7 @@ impl Facts {
         self.0[id as usize].as_deref().cloned().map(Fact)
     }
 
-    /// Records a fact about an input, known from outside of the program.
+    /// Records a fact about an input, known from outside the program.
     pub(crate) fn set(&mut self, id: NodeId, fact: Fact) {
         self.0[id as usize] = Some(Box::new(fact.0));
     }

@@ -82,7 +82,7 @@ equations! { |b, op, shape, dtype|
     }
 
     /// k * contract x y = contract (k * x) y for a moderate number k, where the contraction has no other use, x is
-    /// smaller, and k > 0 or the sign of zero is not seen; likewise for y, if that is smaller than x
+    /// smaller, and k > 0 or the sign of zero is not seen; the same for y, if that is smaller than x
     pub(super) scaled_contract {
         Mul(number(k), p @ Contract(c, x, y))
             if moderate(k) && keeps_sign(b, k) && b.once(p) && elements(b, x).min(elements(b, y)) < size(shape)

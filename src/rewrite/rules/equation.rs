@@ -88,7 +88,7 @@ macro_rules! cases {
     };
 }
 
-/// Nested `if let` that match values (`@ [values] [patterns]`) or an operation with patterns. Inside of them comes what
+/// Nested `if let` that match values (`@ [values] [patterns]`) or an operation with patterns. Inside them comes what
 /// is pending: other values with their patterns, and in the end the conditions and the right side.
 macro_rules! matched {
     (@ $b:ident [] [] ([] ($e:tt $c:tt $right:tt))) => { applied!($e $c $right); };

@@ -204,7 +204,7 @@ fn is_own_product(b: &Builder, id: NodeId) -> bool {
     b.once(id) && is_product(b, id)
 }
 
-/// sum (x + y) = sum x + sum y, and likewise for differences, where x + y has no other use, and the sum of one term
+/// sum (x + y) = sum x + sum y, and the same for differences, where x + y has no other use, and the sum of one term
 /// alone takes at most half of the work because that term is a contraction, which sums first. Other terms stay
 /// together: the sum of `1 - cos x` has digits that `n - sum (cos x)` has lost
 pub(super) fn sum_of_terms(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {

@@ -176,7 +176,7 @@ fn written(into: &View, at: &Sides) -> Option<(Sides, SmallVec<[Option<usize>; 4
     Some((inside, axes))
 }
 
-/// A copy of a value to a box inside of `at` that adds nothing up.
+/// A copy of a value to a box inside `at` that adds nothing up.
 fn copied_to(b: &Builder, id: NodeId, at: &Sides) -> Option<Placed> {
     let (piece, rank) = copied(b, id)?;
     let (from, into) = apart(&piece.view, rank);
@@ -199,7 +199,7 @@ fn copied_to(b: &Builder, id: NodeId, at: &Sides) -> Option<Placed> {
     Some(Placed { at: inside, part: Part::View(piece.source, Box::new(view)) })
 }
 
-/// The box inside of `at` that a view writes, and the view with that box as its array.
+/// The box inside `at` that a view writes, and the view with that box as its array.
 fn boxed(into: &View, at: &Sides) -> Option<(Sides, View)> {
     let (inside, _) = written(into, at).filter(|_| into.is_total())?;
     let shape: Shape = inside.iter().map(Range::len).collect();
@@ -208,7 +208,7 @@ fn boxed(into: &View, at: &Sides) -> Option<(Sides, View)> {
     Some((inside, out))
 }
 
-/// A linear operation that writes a box inside of `at`, and reads at least as many elements as the whole has: fewer are
+/// A linear operation that writes a box inside `at`, and reads at least as many elements as the whole has: fewer are
 /// added in place, which costs less than a concatenation.
 fn sum_in(op: &Linear, x: NodeId, at: &Sides) -> Option<Placed> {
     let Linear::Affine { from, into } = op else { return None };
@@ -219,7 +219,7 @@ fn sum_in(op: &Linear, x: NodeId, at: &Sides) -> Option<Placed> {
     Some(Placed { at: inside, part: Part::Sum(Box::new((from.clone(), into)), x) })
 }
 
-/// A contraction that writes a box inside of `at`.
+/// A contraction that writes a box inside `at`.
 fn product_in(op: &Contract, x: NodeId, y: NodeId, at: &Sides) -> Option<Placed> {
     let (inside, out) = boxed(&op.out, at)?;
     let op = Contract::new(op.a.clone(), op.b.clone(), out);

@@ -24,7 +24,7 @@ equations! { |b, op, shape, dtype|
         }
     }
 
-    /// max axis=k (replicate x) = x, and likewise for other total views that do not move along axis k
+    /// max axis=k (replicate x) = x, and the same for other total views that do not move along axis k
     reduce_replicated {
         Reduce(r, y) if let Some((x, view)) = read(b, y), view.is_total() && !moves(&view, r.axis()) => {
             let kept: Axes = (0..=shape.len()).filter(|axis| *axis != r.axis()).collect();

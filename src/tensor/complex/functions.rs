@@ -202,7 +202,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Complex<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When sizes along an axis differ and none of them is 1.
+    /// When sizes along an axis differ and neither size is 1.
     #[track_caller]
     pub fn pow(&self, w: &Self) -> Self {
         let (u, v, length, angle) = (&w.re, &w.im, self.abs(), self.arg());

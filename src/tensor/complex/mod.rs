@@ -256,7 +256,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Complex<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When sizes along an axis differ and none of them is 1.
+    /// When sizes along an axis differ and neither size is 1.
     #[track_caller]
     pub fn select(mask: &Tensor<T, D, bool>, then: &Self, otherwise: &Self) -> Self {
         Complex { re: mask.select(&then.re, &otherwise.re), im: mask.select(&then.im, &otherwise.im) }
@@ -271,7 +271,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Complex<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When there are no parts, no such axis, or the parts differ along another axis.
+    /// When no part is given, the axis does not exist, or the parts differ along another axis.
     #[track_caller]
     pub fn concat(axis: usize, parts: &[&Self]) -> Self {
         let of = |part: fn(&Self) -> &Tensor<T, D, E>| parts.iter().map(|z| part(z)).collect::<Vec<_>>();
@@ -287,7 +287,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Complex<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When there are no parts, or their shapes differ.
+    /// When no part is given, or their shapes differ.
     #[track_caller]
     pub fn stack<const R: usize>(parts: &[&Self]) -> Complex<T, R, E>
     where

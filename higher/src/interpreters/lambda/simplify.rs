@@ -305,7 +305,7 @@ fn same(a: &E, b: &E) -> bool {
     }
 }
 
-/// `fst (let x = a in e) ~> let x = a in fst e`, and likewise for the operand of any operation that is strict in it:
+/// `fst (let x = a in e) ~> let x = a in fst e`, and the same for the operand of any operation that is strict in it:
 /// `letProj`, `plusLet`.
 fn let_float(_: &mut Names, e: &E) -> Option<E> {
     let Exp::Op(o, parts) = &**e else { return None };
@@ -407,7 +407,7 @@ fn map_pair_split(names: &mut Names, e: &E) -> Option<E> {
     Some(let_(y, parts[1].clone(), maps))
 }
 
-/// `map (\x. zero) a ~> zero`, and likewise for two arrays.
+/// `map (\x. zero) a ~> zero`, and the same for two arrays.
 fn map_zero(_: &mut Names, e: &E) -> Option<E> {
     if let Some(parts) = args(e, |o| matches!(o, Op::Map)) {
         return (is_zero(&parts[0]) || is_zero(&as_lam(&parts[0])?.1)).then(zero);

@@ -126,7 +126,7 @@ impl SizedModel {
     /// The sizes that are given by names, in the order of the names.
     ///
     /// # Errors
-    /// When a name has no size, or is none of the program.
+    /// When a name has no size, or does not occur in the program.
     pub(super) fn sizes_by_name(&self, given: &[(&str, usize)]) -> Result<Vec<usize>, RunError> {
         let names: Vec<&str> = self.program.names().collect();
         let is_unknown = |(name, _): &&(&str, usize)| !names.contains(name);
@@ -150,7 +150,7 @@ impl SizedModel {
     /// The function at these sizes, of arguments and results that are made by other parts.
     ///
     /// # Errors
-    /// When there is no program at these sizes.
+    /// When no program exists at these sizes.
     #[track_caller]
     pub(super) fn function_at<P, Q, Y>(
         &self,
@@ -190,7 +190,7 @@ impl SizedModel {
     /// ```
     ///
     /// # Errors
-    /// When a name has no size, or there is no program at these sizes.
+    /// When a name has no size, or no program exists at these sizes.
     pub fn at(&self, sizes: &[(&str, usize)]) -> Result<crate::program::Program, RunError> {
         Ok(self.plain_at(&self.sizes_by_name(sizes)?)?.optimized().clone())
     }
@@ -208,7 +208,7 @@ impl SizedModel {
     /// ```
     ///
     /// # Errors
-    /// When the inputs do not fit the program, or there is no program at their sizes.
+    /// When the inputs do not fit the program, or no program exists at their sizes.
     pub fn run(&self, inputs: &[Array]) -> Result<Vec<Array>, RunError> {
         let shapes: Vec<Shape> = inputs.iter().map(|a| Shape::from_slice(a.shape())).collect();
         let sizes = self.sizes_of(&shapes);

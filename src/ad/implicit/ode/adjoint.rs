@@ -218,8 +218,8 @@ fn raw_probe(leaves: &[Term], first: usize) -> Vec<Term> {
 
 impl Back<'_> {
     /// The reverse pass over an interval: from the cotangents of the state at its end, and of the parameters so far, to
-    /// the cotangents of the state at its start, and of the parameters. They are NaN without a solution, of which `sum`
-    /// is the sum at the end; but a state whose cotangent is 0 has no effect, and its steps are not computed.
+    /// the cotangents of the state at its start, and of the parameters. They are NaN without a solution, whose sum at
+    /// the end is `sum`; but a state whose cotangent is 0 has no effect, and its steps are not computed.
     fn interval(&self, at: StepStart, interval: &TimeInterval, sum: &Number, bars: Vec<Term>) -> Vec<Term> {
         let n = self.width();
         let steps = self.equation.segment(n);

@@ -5,7 +5,7 @@
 //! kind.
 //!
 //! Words: a *position* is a flat index of the iteration space; a *place* is the offset of an element in the flat array.
-//! Positions at which the view lies outside of the array have no place: they are *holes*, where a read gives 0.
+//! Positions at which the view lies outside the array have no place: they are *holes*, where a read gives 0.
 //!
 //! Law: an access visits each position of a range once, and gives its place, or none for a hole. If the innermost axes
 //! are short, runs go along the next axis around them, so that runs are long anyway.
@@ -49,7 +49,7 @@ impl AccessAxis {
 /// A view as strides over the flat array.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct StridedAccess {
-    /// The place of the index 0 of all axes; it may lie outside of the array.
+    /// The place of the index 0 of all axes; it may lie outside the array.
     base: i64,
     /// The axes, outermost first; at least one.
     axes: SmallVec<[AccessAxis; 4]>,
