@@ -155,7 +155,7 @@ impl<T: BaseTensor> VerbProgram<T> {
     /// The results of a derivative program.
     ///
     /// # Panics
-    /// When the derivative program is a fault.
+    /// When the derivative is an error.
     #[track_caller]
     pub(super) fn evaluated<F: Display>(self, derivative: Result<Program, F>, further: Vec<T>) -> Vec<T> {
         match derivative {

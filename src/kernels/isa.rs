@@ -129,7 +129,7 @@ pub(crate) trait Machine: polygrad_math::Machine {
     /// processor.
     const LEAN: bool = false;
 
-    /// Runs a part of a kernel as a function of its own. The compiler takes time that grows faster than the size of a
+    /// Runs a part of a kernel as a separate function. The compiler takes time that grows faster than the size of a
     /// function, so a kernel with many parts for different sizes compiles in a fraction of the time.
     fn apart<K: Kernel>(part: K) -> K::Output;
 }
@@ -236,7 +236,7 @@ fn beyond_target<K: Kernel>(isa: Isa, kernel: K) -> Result<K::Output, K> {
     Err(kernel)
 }
 
-/// A kernel with the features of the build target, as a function of its own, so that the frame of [`dispatch`] is not that
+/// A kernel with the features of the build target, as a separate function, so that the frame of [`dispatch`] is not that
 /// of a kernel, too.
 #[inline(never)]
 fn at<M: Machine, K: Kernel>(kernel: K) -> K::Output {

@@ -35,7 +35,7 @@ const WIDE: usize = 8;
 const LONG: usize = 32;
 
 /// The chains of `R` chunks of `len` elements each, from 0 on: their values, unless `SUM` is false and all are 0, and of
-/// each chunk the last value and the product of the factors. A function of its own, compiled for the baseline: vectors
+/// each chunk the last value and the product of the factors. A separate function, compiled for the baseline: vectors
 /// would gather and scatter the elements of different chunks.
 #[inline(never)]
 fn chains<E: Num, const R: usize, const SUM: bool, const REVERSE: bool>(

@@ -232,7 +232,7 @@ fn narrow_columns<E: Elem, S: Side>(block: &[E], out: &mut [E]) {
     }
 }
 
-/// The extrema of `W` columns, the first of which starts the slice, of rows of `n` elements.
+/// The extrema of `W` columns of rows of `n` elements; the slice starts with the first of these columns.
 #[inline(always)]
 fn of_columns<E: Elem, S: Side, const W: usize>(x: &[E], n: usize, out: &mut [E]) {
     let mut best = [x[0]; W];

@@ -56,7 +56,7 @@ pub(super) fn section(traffic: &Traffic, measured: &str) -> String {
     }
     html.push_str(
         "<p class=\"note\">Bytes are those of the operands of the code in one execution, whether a cache has them or not. The \
-         steps inside a loop or of a block of rows follow it, further to the right; the loop contains their time.</p>",
+         steps inside a loop or a block of rows follow it, further to the right; the loop contains their time.</p>",
     );
     html
 }

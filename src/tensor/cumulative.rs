@@ -127,7 +127,7 @@ fn products<T: BaseTensor, const D: usize, E: Num>(
 
 /// Products.
 impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
-    /// The product of all elements; 1 if there are none. The derivative in an element is the product of all other
+    /// The product of all elements; 1 if the tensor is empty. The derivative in an element is the product of all other
     /// elements, also where elements are zero.
     ///
     /// ```

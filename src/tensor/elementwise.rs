@@ -327,7 +327,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
         self.step(FloatStep::StopGradient)
     }
 
-    /// The nearest values of another float type; linear: the tangent is cast likewise, the cotangent back.
+    /// The nearest values of another float type; linear: the tangent is cast in the same way, the cotangent back.
     ///
     /// ```
     /// use polygrad::tensor;

@@ -267,8 +267,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When the axis does not exist, `self` or `w` has size 0 along it, or sizes along another axis differ and none of them is
-    /// 1.
+    /// When the axis does not exist, `self` or `w` has size 0 along it, or sizes along another axis differ and neither size is 1.
     #[track_caller]
     pub fn fft_convolve(&self, w: &Self, axis: usize) -> Self {
         let x = self;

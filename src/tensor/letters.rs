@@ -23,7 +23,7 @@ use crate::dtype::{Float, Num};
 /// assert_eq!(einsum!("ii->i", &a), tensor([1.0, 4.0]));
 /// ```
 ///
-/// Operands may be [`Complex`]; there is no conjugation. If one is, the result is, too; a real operand is multiplied
+/// Operands may be [`Complex`]; they are not conjugated. If one is, the result is, too; a real operand is multiplied
 /// with each part, which costs two real contractions where two complex operands cost four.
 ///
 /// ```
@@ -226,7 +226,7 @@ pub fn product<L: NamedOperands<E>, const D: usize, E: Num>(
     <L::Value as EinsumFactor<E>>::result::<D>(EinsumValue(einsum_of(spec, factors, D)))
 }
 
-/// The position of `->`, or the length if there is none.
+/// The position of `->`, or the length without an arrow.
 const fn arrow(spec: &[u8]) -> usize {
     let mut at = 0;
     while at + 1 < spec.len() {

@@ -45,7 +45,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
 }
 
 impl<T: BaseTensor, const D: usize> Tensor<T, D, bool> {
-    /// Whether the mask holds anywhere; false if there is no element.
+    /// Whether the mask holds anywhere; false if the mask is empty.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -56,7 +56,7 @@ impl<T: BaseTensor, const D: usize> Tensor<T, D, bool> {
         self.to_int().sum().gt(0)
     }
 
-    /// Whether the mask holds everywhere; true if there is no element.
+    /// Whether the mask holds everywhere; true if the mask is empty.
     ///
     /// ```
     /// use polygrad::tensor;

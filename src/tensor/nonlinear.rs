@@ -69,7 +69,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When the axis does not exist, or there is not one label for each line.
+    /// When the axis does not exist, or the number of labels is not that of lines.
     #[track_caller]
     pub fn cross_entropy<const M: usize>(&self, axis: usize, labels: &Tensor<T, M, i64>) -> Tensor<T, M, E>
     where

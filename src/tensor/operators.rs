@@ -273,7 +273,7 @@ fn applied<T: BaseTensor, E: Elem>(operator: Operator, left: Cow<'_, T>, right: 
     }
 }
 
-/// Two operands of different shapes, one of which may have rank 0, broadcast to their common shape.
+/// Two operands of different shapes, where one may have rank 0, broadcast to their common shape.
 #[cold]
 #[inline(never)]
 #[track_caller]
@@ -374,8 +374,7 @@ impl<T: BaseTensor, const D: usize, E: Num, X: Operand<T, D, E>> AddAssign<X> fo
     fn add_assign(&mut self, other: X) {
         let raw = match other.value() {
             Some(b) if same(self.raw().shape(), b.shape()) => {
-                // `self` gives up its share of the left side, so the sum can reuse the memory if there is no other
-                // owner.
+                // `self` gives up its share of the left side, so the sum can reuse the memory if it has no other owner.
                 let left = std::mem::replace(self, Tensor::from_raw(b.clone()));
                 left.into_raw().accumulate(b)
             }

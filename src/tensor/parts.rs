@@ -159,7 +159,7 @@ where
 {
     let parts = parts.parts();
     let Some(first) = parts.first() else {
-        panic!("stack: needs at least one part, but there are none; zeros makes an empty tensor of known shape");
+        panic!("stack: needs at least one part, but the list is empty; zeros makes an empty tensor of known shape");
     };
     let needed = Shape::from_slice(first.shape());
     let mut rows = Vec::with_capacity(parts.len());

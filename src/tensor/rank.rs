@@ -129,7 +129,7 @@ at_least! {
 /// assert_eq!(solution(&a, &tensor([[2.0], [4.0]])), tensor([[1.0], [1.0]]));
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no rank of a right-hand side for matrices of rank {D}",
+    message = "`{Self}` is not a rank of a right-hand side for matrices of rank {D}",
     label = "a right-hand side has the rank of the matrix, or one less if it is a vector",
     note = "the leading axes of both are those of a batch; replicate the matrix, or reshape the right-hand side"
 )]

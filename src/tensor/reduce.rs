@@ -181,7 +181,7 @@ impl<T: BaseTensor, E: Num> Tensor<T, 1, E> {
 
 /// Statistics of floats.
 impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
-    /// The mean of all elements; NaN if there are none.
+    /// The mean of all elements; NaN if the tensor is empty.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -212,7 +212,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     }
 
     /// The population variance of all `n` elements: the sum of the squared distances from the mean, divided by `n`, not
-    /// by `n - 1`. NaN if there are none.
+    /// by `n - 1`. NaN if the tensor is empty.
     ///
     /// ```
     /// use polygrad::tensor;

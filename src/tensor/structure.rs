@@ -15,7 +15,7 @@ use crate::ops::Linear;
 pub(super) use crate::ops::kinds::check_axis;
 use crate::shape::{Shape, Show, check_possible};
 
-/// The axes of a tensor of rank `rank + 1` other than `axis`.
+/// The axes of a tensor of rank `rank + 1` except `axis`.
 pub(super) fn other_axes(rank: usize, axis: usize) -> SmallVec<[usize; 6]> {
     (0..=rank).filter(|a| *a != axis).collect()
 }
@@ -170,7 +170,7 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When the axis does not exist, or it has another size.
+    /// When the axis does not exist, or its size is not 1.
     #[track_caller]
     pub fn remove_axis<const M: usize>(&self, axis: usize) -> Tensor<T, M, E>
     where

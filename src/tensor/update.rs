@@ -1,7 +1,7 @@
 //! Functional updates: a tensor with the elements at some positions replaced, or added to.
 //!
 //! Law: `set` and `set_slice` replace, so the derivative in a replaced element is 0, and the cotangent goes to the new
-//! element. As elsewhere, a computed position out of bounds is no error: nothing is replaced or added there.
+//! element. As elsewhere, a computed position out of bounds is not an error: nothing is replaced or added there.
 
 use smallvec::SmallVec;
 

@@ -11,7 +11,7 @@ const FAULTS: usize = 12;
 const INPUTS: usize = 6;
 const OUTPUTS: usize = 8;
 
-/// The least and largest element of bounds; `None` if one is NaN, or if there are no bounds.
+/// The least and largest element of bounds; `None` if one is NaN, or if the arrays are empty.
 fn hull(lower: &Array, upper: &Array) -> Option<[f64; 2]> {
     let numbers = |a: &Array| a.cast::<f64>().to_vec::<f64>().unwrap_or_default();
     let (lower, upper) = (numbers(lower), numbers(upper));

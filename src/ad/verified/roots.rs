@@ -157,9 +157,9 @@ impl System {
 /// All roots of `f(x, p) = 0` with `x` in the box from `lower` to `upper`, with proof: boxes with exactly one root each,
 /// and boxes that are undecided; elsewhere the function has no root.
 ///
-/// The box is halved until it has a proof of exactly one root or of no root; boxes that become narrow, as around a
-/// double root, are undecided. The parameters are exact: `f` is that of exact arithmetic. Unknowns and results are
-/// floats. The bounds of a root are near the rounding of `f`.
+/// A box without a proof of exactly one root or of no root is halved; boxes that become narrow, as around a double
+/// root, are undecided. The parameters are exact: `f` is that of exact arithmetic. Unknowns and results are floats. The
+/// bounds of a root are near the rounding of `f`.
 ///
 /// ```
 /// use polygrad::{Tensor, tensor, verified_roots};

@@ -72,7 +72,7 @@ enum Order {
 }
 
 impl Unrolled {
-    /// The plan of a nest; `None` if it is no batch of products that are small enough, or if the matrices or the
+    /// The plan of a nest; `None` if it is not a batch of products that are small enough, or if the matrices or the
     /// results do not lie in one piece.
     pub(crate) fn new(nest: &Nest<3>) -> Option<Unrolled> {
         if !nest.is_box() {

@@ -171,7 +171,7 @@ struct Combination<'a, E, const K: usize> {
     out: &'a mut [E],
 }
 
-/// The loop for each number of terms. Each term is a variable of its own: for the elements of an array, the compiler
+/// The loop for each number of terms. Each term is a separate variable: for the elements of an array, the compiler
 /// does not infer that all slices have the length of the output.
 macro_rules! combinations {
     ($($K:literal: $($term:ident $k:literal)*;)*) => { $(

@@ -256,7 +256,7 @@ impl<E: Num> Kernel for SumAll<'_, E> {
             column += WIDE;
         }
         if column < n {
-            // The last columns, of which those that are done are added up once more and dropped.
+            // The last columns; those that are done are added up once more and dropped.
             let sums = sum_columns::<E, WIDE>(&x[n - WIDE..], n, &out[n - WIDE..]);
             out[column..].copy_from_slice(&sums[WIDE - (n - column)..]);
         }

@@ -106,9 +106,9 @@ pub(crate) struct Transform {
 enum Way {
     /// As complex numbers.
     Complex,
-    /// As real numbers, two of which are one complex number.
+    /// As real numbers; two make one complex number.
     RealOperand,
-    /// As the spectrum of real numbers, two of which are one complex number of the result.
+    /// As the spectrum of real numbers; two make one complex number of the result.
     RealResult,
 }
 
@@ -116,7 +116,7 @@ enum Way {
 #[derive(Debug, Default)]
 struct LineRoom {
     lines: Vec<Number>,
-    /// A complex line of which the real part of the result is read.
+    /// A complex line; only the real part of its result is read.
     whole: Vec<Number>,
     scratch: Vec<Number>,
 }
@@ -185,7 +185,7 @@ impl Transform {
         transform
     }
 
-    /// The transform of an array of this shape, all of which is read.
+    /// The transform of a whole array of this shape.
     pub(crate) fn of_array(shape: &[usize], [parts, axis]: [usize; 2], conjugate: bool) -> Transform {
         let stride = |k: usize| shape[k + 1..].iter().product::<usize>() as i64;
         let source = |part: i64| PartSource {
@@ -357,7 +357,7 @@ impl Transform {
         }
     }
 
-    /// The distance of lines of so many numbers in memory: lines whose length is a multiple of many cache lines would
+    /// The distance in memory of lines of `len` numbers: lines whose length is a multiple of many cache lines would
     /// share few places of the cache.
     fn pitch(&self, len: usize) -> usize {
         if self.step > 1 && len.is_multiple_of(64) { len + 4 } else { len }
@@ -407,7 +407,7 @@ impl Transform {
     }
 }
 
-/// Makes room for so many numbers.
+/// Makes room for `len` numbers.
 fn grow(v: &mut Vec<Number>, len: usize) {
     if v.len() < len {
         v.resize(len, Number::default());

@@ -86,7 +86,7 @@ impl<E: Real> Kernel for OneColumn<'_, '_, E> {
 /// The columns of a right-hand side that may not be zeros.
 #[derive(Clone, Copy)]
 enum FilledColumns {
-    /// So many.
+    /// This many.
     Full(usize),
     /// In each row those up to the diagonal.
     Lower,

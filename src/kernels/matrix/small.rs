@@ -134,7 +134,7 @@ impl<E: Real, const L: usize> Kernel for Batch<'_, '_, '_, E, L> {
     }
 }
 
-/// Operations on the matrices of some lanes, each a function of its own.
+/// Operations on the matrices of some lanes, each a separate function.
 macro_rules! parts {
     ($($(#[$doc:meta])* $Part:ident = |$batch:ident, $at:ident| $run:expr;)*) => {$(
         $(#[$doc])*
@@ -399,7 +399,7 @@ fn inverse<E: Real, const L: usize>(n: usize, lu: &Square<E, L>, order: &Column<
     inverse
 }
 
-/// The lower triangular factors of the symmetric parts; NaN where there is none.
+/// The lower triangular factors of the symmetric parts; NaN where the factor does not exist.
 #[inline(always)]
 fn cholesky<E: Real, const L: usize>(n: usize, a: &mut Square<E, L>) {
     let half = E::of_f64(0.5);

@@ -161,7 +161,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Complex<T, D, E> {
 
     /// The principal square root, whose real part is not negative, without overflow. The branch cut is the negative
     /// real axis: the imaginary part has the sign of that of `z`, also of a zero. Derivative `1 / (2 sqrt z)`; at 0,
-    /// where there is none, the partial of the real part in the real part is infinite, and the others are 0 or NaN.
+    /// where it does not exist, the partial of the real part in the real part is infinite, and the others are 0 or NaN.
     ///
     /// ```
     /// use polygrad::{Complex, tensor};

@@ -309,7 +309,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Complex<T, D, E> {
         self.re.eq(&other.re) & self.im.eq(&other.im)
     }
 
-    /// The mask of elements of which a part is NaN.
+    /// The mask of elements with a part that is NaN.
     ///
     /// ```
     /// use polygrad::{Complex, tensor};
@@ -321,7 +321,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Complex<T, D, E> {
         self.re.is_nan() | self.im.is_nan()
     }
 
-    /// The mask of elements of which both parts are finite.
+    /// The mask of elements whose parts are both finite.
     ///
     /// ```
     /// use polygrad::{Complex, tensor};

@@ -126,7 +126,7 @@ right_of_real! {
     Number<E>, [], [], Complex<T, D, E>, |parts| Complex::from_raw(parts);
 }
 
-/// An operator of two operands, of which one at least is complex.
+/// An operator of two operands, at least one of them complex.
 #[track_caller]
 fn computed<T: BaseTensor>(operator: Operator, a: ComplexParts<'_, T>, b: ComplexParts<'_, T>) -> [T; 2] {
     let (a, b) = in_common_shape(operator.name(), a, b);

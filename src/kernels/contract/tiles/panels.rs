@@ -21,7 +21,7 @@ pub(super) const ROWS: usize = 6;
 /// The same on a machine where kernels are [lean](Machine::LEAN).
 const LEAN_ROWS: usize = 2;
 
-/// The longest sum that whole tiles compute by code of its own.
+/// The longest sum for which whole tiles have special code.
 const SHORT_SUM: usize = 4;
 
 /// A loop, with its strides in the operand of the rows, in the operand that the rows share, and in the result.

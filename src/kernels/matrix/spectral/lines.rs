@@ -149,7 +149,7 @@ pub(super) struct Reflections<E> {
 }
 
 impl<E: Real> Reflections<E> {
-    /// Room for so many reflections of vectors of `len` elements.
+    /// Room for `count` reflections of vectors of `len` elements.
     pub(super) fn new(count: usize, len: usize, offset: usize) -> Reflections<E> {
         Reflections { vectors: Lines::zeros(count, len), factors: vec![E::ZERO; count], offset }
     }

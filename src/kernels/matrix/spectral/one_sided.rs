@@ -186,8 +186,8 @@ fn largest<E: Real>(x: &[E], from: usize) -> usize {
 }
 
 impl<E: Real> Reflected<E> {
-    /// Vectors of which the first elements are given, or unit vectors with the one at their number, after all
-    /// reflections, and with the elements in an order; one after the other.
+    /// Vectors whose first elements are given, or unit vectors with the one at their number, after all reflections, and
+    /// with the elements in an order; one after the other.
     #[inline(always)]
     fn expand<'x, M: Machine>(
         &self,
@@ -271,14 +271,14 @@ impl<E: Real> Rotated<E> {
         }
     }
 
-    /// Two columns, of which the first is before the second.
+    /// Two columns, the first before the second.
     #[inline(always)]
     fn pair(&mut self, [p, q]: [usize; 2]) -> [&mut [E]; 2] {
         let (first, second) = self.x.split_at_mut(q * self.stride);
         [&mut first[p * self.stride..][..self.stride], &mut second[..self.stride]]
     }
 
-    /// Makes two columns orthogonal, of which the first is the larger one then; says whether they were not.
+    /// Makes two columns orthogonal, with the larger one first; says whether they were not orthogonal before.
     #[inline(always)]
     fn rotate<M: Machine>(&mut self, [p, q]: [usize; 2], tolerance: E) -> bool {
         let len = self.len;
@@ -356,7 +356,7 @@ impl<E: Real> Rotated<E> {
         }
         for (filled, k) in empty.iter().enumerate() {
             let others: Vec<usize> = (0..n).filter(|j| !empty[filled..].contains(j)).collect();
-            // The unit vector of which the others have the least part leaves a remainder that is not small.
+            // The unit vector with the least part in the span of the others leaves a remainder that is not small.
             let part =
                 |i: usize| others.iter().fold(E::ZERO, |sum, j| sum + self.x[j * stride + i] * self.x[j * stride + i]);
             let parts: Vec<E> = (0..n).map(part).collect();
