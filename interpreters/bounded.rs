@@ -87,7 +87,7 @@ pub trait Bounded: BaseTensor {
     #[must_use]
     fn widened(&self, by: &[f64]) -> Self;
 
-    /// Values of which nothing is known.
+    /// Values that nothing is known about.
     ///
     /// ```
     /// use polygrad::interpreters::bounded::Bounded;

@@ -38,7 +38,7 @@ pub struct ScatteredRows<T> {
     pub ix: SmallVec<[T; 2]>,
     /// What is added there.
     pub rows: T,
-    /// The operation of which this is the derivative.
+    /// The operation that this is the derivative of.
     pub site: Site,
 }
 

@@ -1,8 +1,8 @@
 //! Primitive operations: first-order programs that are given once, for every interpreter `T: BaseTensor`.
 //!
-//! Law: a primitive has no derivative of its own. Instances that differentiate run it at dual numbers (`push_primitive`
-//! and `pull_primitive` beside the list of interpreters), so its derivative is that of the operations it consists of,
-//! from the tables of [`polygrad::ops`].
+//! Law: a primitive has no derivative rule. Instances that differentiate run it at dual numbers (`push_primitive` and
+//! `pull_primitive` next to the list of interpreters), so its derivative is that of the operations it consists of, from
+//! the tables of [`polygrad::ops`].
 
 use std::marker::PhantomData;
 
@@ -759,7 +759,7 @@ pub struct Recorded<A, B> {
 }
 
 impl<A, B> Recorded<A, B> {
-    /// A program of which nobody asks the types.
+    /// A program whose types nobody asks for.
     pub(crate) fn untyped(program: Program) -> Self {
         Recorded { program, types: PhantomData }
     }

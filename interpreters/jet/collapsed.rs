@@ -13,7 +13,7 @@
 //! the forward Laplacian (R. Li and others, arXiv 2307.08214).
 //!
 //! Law: the sum is that of twice the second coefficients of one [`Jet`] for each direction. An operation without a
-//! formula of its own here is that of `Jet`, in a loop over the directions.
+//! formula here is that of `Jet`, in a loop over the directions.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -188,7 +188,7 @@ impl<T: BaseTensor> Collapsed<T> {
     }
 }
 
-/// A product of two values, one of which may be a stack.
+/// A product of two values; one may be a stack.
 type Product<'a, T> = &'a dyn Fn(&T, &T) -> T;
 
 /// An operation at series.

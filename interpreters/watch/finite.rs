@@ -247,7 +247,7 @@ fn element(a: &Array, at: usize) -> f64 {
     with_elem!(a.dtype(), E => as_number(a.typed::<E>().get(at)))
 }
 
-/// The position of the first NaN, or of the first infinity if there is no NaN.
+/// The position of the first NaN, or of the first infinity without a NaN.
 fn first_bad(a: &Array) -> Option<usize> {
     if !a.dtype().is_float() {
         return None;

@@ -289,7 +289,7 @@ fn straight(code: &RegisterCode) -> String {
 /// The largest number of tiles of a group that are looked at.
 const TILES: usize = 1 << 12;
 
-/// The number of copies of views over the tiles of a group, of which the first are looked at; empty if they read every
+/// The number of copies of views over the tiles of a group (only the first [`TILES`] are examined); empty if they read every
 /// view in place.
 fn copied_views(code: &tile::TileCode) -> String {
     let mut views: Vec<(&StridedAccess, ViewOperand)> = Vec::new();

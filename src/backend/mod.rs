@@ -197,7 +197,7 @@ pub(crate) fn compile_in_least_memory(program: &Program) -> Executable {
     within.filter(|within| within.peak_bytes() <= bytes).unwrap_or(least)
 }
 
-/// Compiles a program with a plan of its own for each loop: without outlining.
+/// Compiles a program with a separate plan for each loop: without outlining.
 fn compile_apart(program: &Program, limits: Limits) -> Executable {
     let whole = passes::after(Phase::BeforePlan, program, &limits.passes);
     let plan = Arc::new(codegen::generate(plan::plan(&whole, limits), limits));
@@ -379,7 +379,7 @@ impl Executable {
     /// ```
     ///
     /// # Panics
-    /// When there is no memory for [`peak_bytes`](Self::peak_bytes).
+    /// When [`peak_bytes`](Self::peak_bytes) cannot be allocated.
     #[track_caller]
     pub fn workspace(&self) -> Workspace {
         Workspace { memory: self.memory(), plan: self.plan.clone() }
@@ -492,7 +492,7 @@ pub(crate) struct StartedRun<'e> {
 }
 
 impl StartedRun<'_> {
-    /// The inputs, of which there are none yet. They must fit.
+    /// The inputs, an empty list at first. Those added must fit.
     pub(crate) fn inputs(&mut self) -> &mut Vec<Array> {
         &mut self.taken.memory.inputs
     }

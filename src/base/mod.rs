@@ -296,7 +296,7 @@ pub trait BaseTensor: Clone + 'static + Staging + Report {
     #[track_caller]
     fn call(op: &Call, args: &[Self]) -> Vec<Self>;
 
-    /// Applies a function with derivative rules of its own: the value is that of its primal program, the derivative is
+    /// Applies a function with custom derivative rules: the value is that of its primal program, the derivative is
     /// given by its rules.
     ///
     /// ```
@@ -311,7 +311,7 @@ pub trait BaseTensor: Clone + 'static + Staging + Report {
     /// ```
     ///
     /// # Panics
-    /// When the arguments do not fit the function; or in forward mode, when there is no rule for tangents.
+    /// When the arguments do not fit the function; or in forward mode, when it has no rule for tangents.
     #[track_caller]
     fn custom(rule: &Arc<Custom>, args: &[Self]) -> Vec<Self>;
 
@@ -359,7 +359,7 @@ pub trait BaseTensor: Clone + 'static + Staging + Report {
     /// ```
     ///
     /// # Panics
-    /// When the mask is unknown and there is no bound.
+    /// When the mask is unknown and the number of trips has no bound.
     #[track_caller]
     fn repeat(most: Option<usize>, init: Vec<Self>, step: WhileFn<'_, Self>) -> Vec<Self> {
         repeated(most, init, step)

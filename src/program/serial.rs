@@ -410,7 +410,7 @@ fn load(file: File, builder: fn() -> Builder) -> Result<Program, String> {
             .map_err(|reason| refused(&format!("program {position} must be well formed"), &reason))?;
         programs.push(program);
     }
-    let last = programs.pop().ok_or_else(|| refused("there must be a program", "there is none"))?;
+    let last = programs.pop().ok_or_else(|| refused("there must be a program", "the list is empty"))?;
     Ok(last.0)
 }
 

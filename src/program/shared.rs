@@ -23,7 +23,7 @@ pub(crate) enum Question {
 /// A mark for each result, or for each input.
 type Marks = Vec<bool>;
 
-/// Cached answers to questions about a program: they follow from the program, and are no part of its equality.
+/// Cached answers to questions about a program: they follow from the program, and are not part of its equality.
 #[derive(Debug, Default)]
 pub(super) struct Asked {
     inputs: Mutex<BTreeMap<(Question, Marks), Marks>>,
@@ -114,7 +114,7 @@ impl Program {
         inputs
     }
 
-    /// The number of operations if each loop had a body of its own.
+    /// The number of operations if loops shared no body.
     pub(crate) fn unrolled(&self) -> usize {
         let of = |node: &Node| run_by(&node.op).map_or(0, Program::unrolled);
         let all = || self.nodes().iter().map(of).fold(self.own_size(), usize::saturating_add);
@@ -128,7 +128,7 @@ impl Program {
         self.unrolled() > MANY && (self.unrolled() - MANY) / 16 > self.size()
     }
 
-    /// Whether the program runs a while loop without a bound, other than in a function with a rule for cotangents.
+    /// Whether the program runs a while loop without a bound, except in a function with a rule for cotangents.
     pub(crate) fn is_unbounded(&self) -> bool {
         let find = || {
             let mut all =

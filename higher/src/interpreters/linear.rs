@@ -43,7 +43,7 @@ pub enum Mode {
     Cells,
 }
 
-/// The code of a linear function that is no combination of others. It may leave out what its destination does not need.
+/// The code of a linear function that is not a combination of others. It may leave out what its destination does not need.
 type Operation<T> = Rc<dyn Fn(Mode, Val<T>, &Place<T>) -> Val<T>>;
 
 /// A linear function. The functions that it combines or captures may be as many as the program is long.
@@ -418,7 +418,7 @@ impl<T: BaseTensor> Lin<T> {
         }
     }
 
-    /// [`run`](Lin::run) of a function that is no combination of others.
+    /// [`run`](Lin::run) of a function that is not a combination of others.
     fn run_leaf(&self, mode: Mode, v: Val<T>) -> Val<T> {
         match self.node() {
             Node::Id => v,

@@ -337,8 +337,7 @@ pub fn stage<A: Ground, B: Ground>(program: Expr<Run<Term>, A, B>, like: &A::Val
 /// use polygrad::backend::compile;
 /// use polygrad::{Array, tensor};
 /// use polygrad_higher::{self as higher, Arrays, Expr, Prod, Real, Vector, fun2, lam, map};
-/// /// Scales by functions, of which there is one for each element.
-/// fn program<C: Arrays>() -> Expr<C, Prod<Vector, Vector>, Real> {
+/// /// Scales by functions, one for each element. fn program<C: Arrays>() -> Expr<C, Prod<Vector, Vector>, Real> {
 ///     fun2(|a, x| map(lam(|a| lam(|z| a.at() * z.at())), a.at()).zip_with(x.at(), lam(|p| p.at().fst().app(p.at().snd()))).sum())
 /// }
 /// let like = (tensor([0.0; 2]), tensor([0.0; 2]));
@@ -646,7 +645,7 @@ pub fn dependencies<M: Monoid, A: Ground, B: Ground, T: BaseTensor>(
 /// ```
 ///
 /// # Panics
-/// When the program computes values other than scalar masks, or a mask is not known.
+/// When the program computes values that are not scalar masks, or a mask is not known.
 #[track_caller]
 pub fn formal_derivatives<A: Ground, T: BaseTensor>(
     program: Expr<Reverse<Run<T>, Booleans>, A, Mask>,

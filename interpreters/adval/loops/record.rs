@@ -62,7 +62,7 @@ impl Drop for Evaluation {
     }
 }
 
-/// Whether a loop runs whose step counts its trips: no trip may run that is none of the loop.
+/// Whether a loop runs whose step counts its trips: then only trips of that loop may run.
 pub(in super::super::super) fn counts_trips() -> bool {
     in_a_loop() || evaluates()
 }
@@ -439,7 +439,7 @@ fn grouped<T>(value: T) -> Group<T> {
     group
 }
 
-/// The value of such a group.
+/// The value of a group of one.
 fn alone<T>(mut group: Group<T>) -> T {
     group.pop().expect("a group of one value")
 }

@@ -139,7 +139,7 @@ fn selected(values: &SsaValues) -> Vec<Selected> {
 }
 
 /// The instruction of an elementwise operation, by the element types of its result and of its last operand. `join`
-/// gives the factors of an operand that is a product without other uses; the product is then no instruction of its own.
+/// gives the factors of an operand that is a product without other uses; the product is then not a separate instruction.
 fn select(
     op: &ElementwiseOp<ValueId>,
     dtype: DType,

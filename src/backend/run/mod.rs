@@ -163,7 +163,7 @@ impl Memory {
         }
     }
 
-    /// [`run`](Self::run) for inputs some of which store one element for many: these are written out.
+    /// [`run`](Self::run) for inputs that may store one element for many: these are written out.
     #[cold]
     fn run_written_out(&mut self, plan: &CompiledPlan, inputs: &[Array], outputs: &mut [Array]) {
         let mut written_out = inputs.to_vec();
@@ -181,8 +181,7 @@ impl Memory {
     }
 
     /// Runs a plan all of whose inputs and results have elements of one type, on slices in place: the elements of all
-    /// inputs, one input after the other, first from one slice and then from another, and those of all results
-    /// likewise.
+    /// inputs, one input after the other, first from one slice and then from another, and those of all results in the same way.
     pub(crate) fn run_flat<E: Elem>(&mut self, plan: &CompiledPlan, x: [&[E]; 2], results: [&mut [E]; 2]) {
         let [mut here, mut after] = x;
         for (buf, buffer) in (0..).zip(&plan.buffers[..plan.inputs]) {
@@ -232,7 +231,7 @@ impl Memory {
         }
     }
 
-    /// Runs one step, without a partition of its own.
+    /// Runs one step, without a partition for it.
     pub(crate) fn step(&mut self, step: &CompiledStep, frame: Context<'_>) {
         match step {
             Step::Pass(PassCode::Tile(code)) => {

@@ -1,6 +1,6 @@
 //! Saving and loading programs for all sizes.
 //!
-//! Law: a loaded program is the saved one at every size. A file that is none is an error in words.
+//! Law: a loaded program is the saved one at every size. Any other file is an error in words.
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -137,7 +137,8 @@ fn load_number(saved: SavedNumber, names: usize) -> Result<Varying, String> {
 }
 
 impl Program {
-    /// Whether the program has so many inputs, of which the first are floats, so that it can be differentiated in them.
+    /// Whether the program has at least `count` inputs and the first `count` are floats, so that it can be
+    /// differentiated in them.
     pub(crate) fn takes_floats(&self, count: usize) -> bool {
         self.inputs().get(..count).is_some_and(|first| first.iter().all(|slot| slot.dtype.is_float()))
     }

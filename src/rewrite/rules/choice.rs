@@ -146,7 +146,7 @@ pub(super) fn choice_of_numbers(b: &mut Builder, op: &Op<NodeId>, shape: &Shape,
     Some(b.add(Op::Select(branches), shape.clone(), dtype))
 }
 
-/// select (i == j) x 0 = the diagonal of x, written into zeros, and select (i != j) 0 x likewise: so an identity matrix
+/// select (i == j) x 0 = the diagonal of x, written into zeros, and the same for select (i != j) 0 x: so an identity matrix
 /// has one normal form
 fn select_diagonal(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     let [mask, then, otherwise] = operands(op)?;

@@ -270,7 +270,7 @@ mod tests {
         /// A condition that may hold in one order alone.
         positive { Mul{x, number(c)} if c > 0.0 => scaled(c, Neg(x)) }
 
-        /// Several cases, the second of which needs one value twice.
+        /// Several cases; the second needs one value twice.
         cases {
             Sub(x, Neg(y)) if let Op::Input(k) = b.node(x).op, k == 0 => Add(x, y),
             Sub(Neg(x), ==x) => scaled(-2.0, x),

@@ -48,7 +48,7 @@ fn with_number(b: &Builder, op: &Op<NodeId>) -> Option<(NodeId, f64)> {
     }
 }
 
-/// Two values, none of them constant, as multiples of one.
+/// Two values, neither constant, as multiples of one.
 fn multiples(b: &Builder, x: NodeId, y: NodeId) -> Option<[(f64, NodeId); 2]> {
     let multiple = |a: NodeId| constant(b, a).is_none().then(|| scaled(b, a).unwrap_or((1.0, a)));
     let both = [multiple(x)?, multiple(y)?];

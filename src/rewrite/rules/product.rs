@@ -130,7 +130,7 @@ equations! { |b, op, shape, dtype|
     mul_quotient { Mul(number(c), Div(number(d), x)) if moderate(c) && moderate(d) => Div(number(c * d), x) }
 
     /// (c * x) * y = c * (x * y), x * (c * y) = c * (x * y) for a moderate number c, where the multiple has no other
-    /// use, and x is no number
+    /// use, and x is not a number
     mul_scaled {
         Mul(p @ scaled(c, x), y) if moderate(c) && b.once(p) => scaled(c, Mul(x, y)),
         Mul(x, p @ scaled(c, y)) if moderate(c) && b.once(p) && number(b, x).is_none() => scaled(c, Mul(x, y))

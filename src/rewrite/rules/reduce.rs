@@ -41,7 +41,7 @@ equations! { |b, op, shape, dtype|
     }
 }
 
-/// max axis=k (replicate x) = replicate (max axis=j x), where x is replicated along axes other than k
+/// max axis=k (replicate x) = replicate (max axis=j x), where x is replicated along axes different from k
 fn reduce_before_replicate(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     let (op, a) = operand(op)?;
     let (x, view) = read(b, a).filter(|(_, view)| view.is_total())?;

@@ -71,7 +71,7 @@ fn terms(b: &Builder, op: &Op<NodeId>) -> Option<SmallVec<[Summand; TERMS]>> {
 }
 
 /// c * x + y + d * x = (c + d) * x + y for numbers c, d of one sign, where the inner sum has no other use, and where
-/// one of the multiples has none or both are one value; and the same for differences and for more terms. Multiples of
+/// one of the multiples has no other use or both are one value; and the same for differences and for more terms. Multiples of
 /// plain products stay, because the derivative of the next order has the same multiples
 pub(super) fn like_terms_apart(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
     let mut all = terms(b, op)?;

@@ -13,8 +13,8 @@ use crate::shared::Shared;
 type Rule = fn(&mut Names, &E) -> Option<E>;
 
 /// The rules by the names of Table 1, where `sum f bag` is `sum (map f bag)`. `plusLet` is `letProj` for any operation
-/// that is strict in its operand; `plusFun` and `caseBeta` are not in Table 1: there, functions are not added, and
-/// there are no sums.
+/// that is strict in its operand; `plusFun` and `caseBeta` are not in Table 1: the language there has no sums, and does
+/// not add functions.
 const TABLE: &[(&str, Rule)] = &[
     ("lamAppLet", lam_app_let),
     ("letRotate", let_rotate),

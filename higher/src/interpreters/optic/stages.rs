@@ -126,7 +126,7 @@ impl<T: BaseTensor> Stage<T> {
     /// ```
     ///
     /// # Panics
-    /// As [`take`](Stage::take), and at the first stage, whose input is no cotangent.
+    /// As [`take`](Stage::take), and at the first stage, whose input is not a cotangent.
     #[track_caller]
     pub fn take_zero<B: Ground>(&self) -> B::Value<T> {
         self.check(&[]);
@@ -135,7 +135,7 @@ impl<T: BaseTensor> Stage<T> {
         self.read::<B>(found)
     }
 
-    /// An output with these leaves, of which zeros get the shapes at this end of the program.
+    /// An output with these leaves, where zeros get the shapes at this end of the program.
     fn read<B: Ground>(&self, found: Vec<Option<T>>) -> B::Value<T> {
         let ends = self.ends.borrow();
         let end = if self.at.is_multiple_of(2) { &ends[1] } else { &ends[0] };
@@ -145,7 +145,7 @@ impl<T: BaseTensor> Stage<T> {
         B::read(&mut filled.collect::<Vec<T>>().into_iter())
     }
 
-    /// A leaf of an input: after the first stage, integers and masks are no part of it.
+    /// A leaf of an input: after the first stage, integers and masks are not part of it.
     fn linear(&self, x: &T) -> Option<T> {
         (self.at == 0 || x.dtype().is_float()).then(|| x.clone())
     }

@@ -19,7 +19,7 @@ use super::{Wire, Wiring};
 use crate::primitive::{Comparison, Constant, Pointwise, Pointwise2, kinds, leaves};
 use crate::{Ground, Layout};
 
-/// A first-order program as a program of wires, of which each operation is a primitive; a selection between numbers by
+/// A first-order program as a program of wires, where each operation is a primitive; a selection between numbers by
 /// one mask becomes a branch. Its inputs are the leaves of `A`, its results those of `B`.
 ///
 /// ```

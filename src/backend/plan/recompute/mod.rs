@@ -43,7 +43,7 @@ pub(crate) struct Recomputed {
     pub(crate) added: u64,
 }
 
-/// The least number of bytes that was found, and the values that are live where a run takes so many.
+/// The least number of bytes that was found, and the values that are live where a run takes that many.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LeastBytes {
     pub(crate) bytes: usize,

@@ -52,7 +52,7 @@ impl Finder<'_> {
             for v in pair.values {
                 self.twins[v as usize] = true;
             }
-            // Factors that were replaced are no longer used by the products.
+            // The products do not use replaced factors any more.
             for product in std::mem::take(&mut pair.inside) {
                 pair.inside.push(product);
                 for factor in self.node(product).item.operands() {
