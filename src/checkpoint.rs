@@ -135,8 +135,8 @@ impl Checkpoint {
     /// The share of all trips.
     pub(crate) const WHOLE: u32 = 1 << 16;
 
-    /// The last trips, this share of all, run once and keep their states; those before are cut in segments of at most as
-    /// many trips. So of a loop half of which may be kept, only the first half runs again.
+    /// The last trips, this share of all, run once and keep their states; those before are cut into segments of at most
+    /// as many trips. So if half of a loop may be kept, only the first half runs again.
     pub(crate) fn last(share: u32) -> Checkpoint {
         Checkpoint(Limit::Last(share))
     }
@@ -148,7 +148,7 @@ impl Checkpoint {
             Limit::States(states) => format!("with at most {states} states"),
             Limit::Last(share) => {
                 let percent = 100.0 * f64::from(share) / f64::from(Checkpoint::WHOLE);
-                format!("in segments of {percent:.1} % of their trips, of which the last does not run again")
+                format!("in segments of {percent:.1} % of their trips; the last does not run again")
             }
         }
     }
@@ -343,8 +343,7 @@ impl Shares {
         Shares { of_runs }
     }
 
-    /// For each segment length, longest first: the number of segments, and the number of states that are left for the
-    /// inside one segment.
+    /// For each segment length, longest first: the number of segments, and the number of states that are left within one segment.
     fn counts(of_runs: &[SmallVec<[f64; 3]>], states: usize) -> Vec<(usize, usize)> {
         let Some(shares) = of_runs.last() else { return Vec::new() };
         let (mut left, mut counts) = (states, Vec::new());
@@ -471,8 +470,8 @@ fn trips<T: BaseTensor>(x: &T) -> T {
     x.linear(&Linear::reshape(x.shape(), &[&[count * len], &x.shape()[2..]].concat()))
 }
 
-/// The program of a `while` loop with at most `most` trips, as a loop of `most` trips of which those after the end are
-/// masked. The loop is cut into segments, unless it has few trips or the values of all trips stay in cache.
+/// The program of a `while` loop with at most `most` trips, as a loop of `most` trips, with those after the end masked.
+/// The loop is cut into segments, unless it has few trips or the values of all trips stay in cache.
 pub(crate) fn bounded(body: &Program, most: usize) -> Program {
     let variables = Term::variables(body.inputs());
     let (init, captured) = variables.split_at(body.outputs().len());

@@ -87,7 +87,7 @@ pub mod tensor;
 mod text;
 pub mod tree;
 
-// The interpreters are in a folder beside the language, not inside it, but they are modules of this crate.
+// The interpreters are in a folder next to the language, not inside it, but they are modules of this crate.
 #[path = "../interpreters/mod.rs"]
 pub mod interpreters;
 
@@ -112,7 +112,7 @@ pub mod internals {
     /// input elements side by side, however many there are.
     ///
     /// # Panics
-    /// When there is no such gradient.
+    /// When this gradient does not exist.
     pub fn gradient_side_by_side(program: &Program) -> Program {
         crate::ad::gradient_side_by_side(program)
     }
@@ -120,15 +120,15 @@ pub mod internals {
     /// [`gradient_side_by_side`] with one stack for the tangents of a value.
     ///
     /// # Panics
-    /// When there is no such gradient.
+    /// When this gradient does not exist.
     pub fn gradient_in_stacks(program: &Program) -> Program {
         crate::ad::gradient_in_stacks(program)
     }
 }
 
-// For polygrad-higher, of the same version: not public, may change. What that crate needs of the inside of this one stands here, and
-// nowhere else, since it extends this one: its cotangents are scattered and its pullbacks linear maps, its terms are long chains, and
-// its mistakes are at lines of the user.
+// For polygrad-higher, of the same version: not public, may change. What that crate needs of the internals of this one
+// stands here, and nowhere else, since it extends this one: its cotangents are scattered and its pullbacks linear maps,
+// its terms are long chains, and its mistakes are at lines of the user.
 #[doc(hidden)]
 pub mod seam {
     use std::fmt::Display;

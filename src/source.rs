@@ -122,7 +122,7 @@ fn outside(at: &Location<'_>) -> bool {
     !is_library(at) && !at.file().starts_with("/rustc/")
 }
 
-/// Whether a place is in the sources of this library: of this crate, or of a crate beside it that extends it. An operation there
+/// Whether a place is in the sources of this library: of this crate, or of a crate that extends it. An operation there
 /// is part of a larger one.
 pub(crate) fn is_library(at: &Location<'_>) -> bool {
     in_library(file!().strip_suffix("src/source.rs").unwrap_or_default(), at.file())

@@ -291,7 +291,7 @@ impl Array {
     /// ```
     ///
     /// # Panics
-    /// When no array can be as large, or there is no memory for it.
+    /// When no array can be as large, or memory for it is missing.
     #[track_caller]
     pub fn iota(n: usize) -> Array {
         check_possible("iota", &[n]);
@@ -307,7 +307,7 @@ impl Array {
     /// ```
     ///
     /// # Panics
-    /// When no array can be as large, or there is no memory for it.
+    /// When no array can be as large, or memory for it is missing.
     #[track_caller]
     pub fn linspace(start: f64, stop: f64, n: usize) -> Array {
         check_possible("linspace", &[n]);
@@ -471,7 +471,7 @@ impl Array {
     /// [`ArrayError::DType`] when the element type is not `E`.
     ///
     /// # Panics
-    /// When there is no memory for the elements.
+    /// When the memory for the elements cannot be allocated.
     #[track_caller]
     pub fn to_vec<E: Elem>(&self) -> Result<Vec<E>, ArrayError> {
         match self.values::<E>() {

@@ -83,7 +83,7 @@ impl<I> Distance for Beyond<I> {}
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a level above `{T}`",
     label = "values of `{T}` cannot be lifted to this level",
-    note = "a value is lifted from outside a function that a verb runs to the inside of it; `lift` never goes down"
+    note = "a value is lifted from outside a function that a verb runs into that function; `lift` never goes down"
 )]
 pub trait Lift<T, I = Next>: BaseTensor {
     /// `t` as a constant of this level.

@@ -445,7 +445,7 @@ pub(crate) fn repeated<T: BaseTensor>(most: Option<usize>, init: Vec<T>, step: W
             }
             (None, None) => panic!(
                 "while_loop: the number of trips must be bounded where a derivative is taken without a recorded program, but \
-                     there is no bound; use while_loop_within"
+                     it has no bound; use while_loop_within"
             ),
         }
         left -= 1;

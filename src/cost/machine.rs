@@ -68,7 +68,7 @@ machine! {
     call: f64 = 10.0, measured anchors "C9.recur_vec128.T1e3";
     /// Nanoseconds of overhead of a contraction, beside the time of its products.
     contraction: f64 = 80.0, measured questions "products with a matrix";
-    /// Nanoseconds per element of an operation on elements in their order, other than a transcendental function.
+    /// Nanoseconds per element of an operation on elements in their order, except a transcendental function.
     element: f64 = 0.1, measured questions "elementwise";
     /// Nanoseconds per element of a transcendental function.
     element_function: f64 = 0.6, measured questions "elementwise";
@@ -99,7 +99,7 @@ machine! {
     converted: f64 = 0.5, seen gallery "single_precision";
     /// Nanoseconds per element of a gather within a tile.
     tile_gather: f64 = 2.5, measured questions "gathers";
-    /// Nanoseconds per element of a gather or view in a kernel of its own.
+    /// Nanoseconds per element of a gather or view in a separate kernel.
     gather: f64 = 2.0, measured questions "gathers";
     /// Nanoseconds per subarray that is added at an index, beside the time of its bytes.
     scattered: f64 = 0.5, measured questions "scatters";
@@ -107,7 +107,7 @@ machine! {
     scattered_byte: f64 = 0.04, measured questions "scatters";
     /// Nanoseconds per comparison of two elements in sorting or selection.
     sorted: f64 = 1.0, measured questions "sorting and selection";
-    /// Nanoseconds of an arithmetic operation of a Fourier transform, of which a line of `n` numbers takes `5 n log n`.
+    /// Nanoseconds of an arithmetic operation of a Fourier transform; a line of `n` numbers takes `5 n log n` of them.
     transformed: f64 = 0.06, measured questions "Fourier transforms";
     /// Least number of lines whose elements are neighbours that are transformed together.
     transformed_lines: usize = 8, seen questions "Fourier transforms";
@@ -156,7 +156,7 @@ machine! {
     sum_byte: f64 = 5.0, seen threads "A.gmm.d10k25n1000";
     /// Least products per element of the result in a part of a sum.
     sum_products: usize = 256, seen threads "C2.dot.1e6";
-    /// Bytes of a destination of which an element at a random index is not in the caches.
+    /// Bytes of a destination whose elements at random indices are not in the caches.
     scattered_far: usize = 16 << 20, measured questions "scatters";
     /// Bytes of a cache line.
     line: usize = 64, seen questions "scatters";
@@ -174,7 +174,7 @@ machine! {
     /// Positions of the longest tiles, whose values stay in the first level of cache; parts of long groups are
     /// multiples.
     tile: usize = 1024, seen anchors "C1.chain.1e6";
-    /// Least length of a row that has tiles of its own.
+    /// Least length of a row that has its own tiles.
     tile_row: usize = 192, seen anchors "C7.heat.256x100";
     /// Least length of a row of an outer product that is computed elementwise.
     outer_row: usize = 9, seen questions "outer products";
@@ -226,7 +226,7 @@ machine! {
 
     /// Least elements for which loops compiled for the instruction set of the machine are called.
     isa_run: usize = 32, measured questions "arrays of";
-    /// Least elements of a matrix for which a product with a vector is a call of its own.
+    /// Least elements of a matrix for which a product with a vector is a separate call.
     gemv: usize = 32, measured questions "products with a vector";
     /// Longest rows that are summed in registers, not in the result.
     gemv_row: usize = 64, measured questions "products with a vector";
@@ -310,7 +310,7 @@ mod tests {
                 "anchors" | "threads" => anchors.contains(&format!("\"{title}\"")),
                 _ => false,
             };
-            assert!(exists, "{name}: `{bench} {title}` is no command");
+            assert!(exists, "{name}: `{bench} {title}` is not a command");
         }
     }
 

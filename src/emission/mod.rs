@@ -97,7 +97,7 @@ pub enum EmissionError {
         /// The most operations.
         most: usize,
     },
-    /// The name is none that both languages allow.
+    /// The name is not one that both languages allow.
     #[error(
         "emission: the name of a function must be of lower-case letters, digits and `_`, and no keyword, but is {}; \
          choose another one",
@@ -217,7 +217,7 @@ impl Program {
     /// ```
     ///
     /// # Errors
-    /// When an operation is not written, the program is too large, or the name is none of Rust.
+    /// When an operation is not written, the program is too large, or the name is not a valid Rust identifier.
     pub fn to_rust(&self, name: &str) -> Result<Source, EmissionError> {
         self.to_rust_with(&self.signature(name), Options::DEFAULT)
     }

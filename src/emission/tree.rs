@@ -189,7 +189,7 @@ impl Expression {
     }
 }
 
-/// A position that is no affine function of others.
+/// A position that is not an affine function of others.
 #[derive(Clone, Debug)]
 pub(super) enum PositionExpr {
     Affine(ElementIndex),

@@ -55,7 +55,7 @@ impl Region {
     }
 
     /// The recurrences along the rows, or without right-hand sides the prefix products: for each power of two below the
-    /// number of rows, those of the last rows, of so many of them, are applied to what is before.
+    /// number of rows, those of that many last rows are applied to what is before.
     fn recurrence(&mut self, a: &HloValue, b: Option<&HloValue>, transposed: bool) -> HloValue {
         if a.shape.contains(&0) {
             return a.clone();

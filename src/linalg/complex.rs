@@ -105,8 +105,8 @@ impl<T: BaseTensor, const D: usize, E: Float> Complex<T, D, E> {
 }
 
 impl<T: BaseTensor, E: Float> Complex<T, 2, E> {
-    /// The eigenvalues of a Hermitian matrix in ascending order, and the eigenvectors as columns, of which the element
-    /// of largest absolute value is real and positive: `a v = v diag(w)`.
+    /// The eigenvalues of a Hermitian matrix in ascending order, and the eigenvectors as columns, whose element of
+    /// largest absolute value is real and positive: `a v = v diag(w)`.
     ///
     /// For a matrix that is not Hermitian, those of `(a + a^H) / 2`. Derivatives of every order, as those of
     /// [`Tensor::eigh`]: at a multiple eigenvalue, the derivative of eigenvalues is that for one choice of

@@ -103,7 +103,7 @@ struct Eliminated<T, E> {
 /// The state of elimination: the matrices, 1 for each free row and column, and the sign.
 type State<T, E> = (Complex<T, 3, E>, Tensor<T, 2, E>, Tensor<T, 2, E>, Tensor<T, 1, E>);
 
-/// Elimination of so many rows and columns.
+/// Elimination of `steps` rows and columns.
 fn eliminated<T: BaseTensor, E: Float>(a: &Complex<T, 3, E>, steps: usize) -> Eliminated<T, E> {
     let [batch, n, _] = a.shape();
     let free = || Tensor::<T, 2, E>::ones([batch, n]);

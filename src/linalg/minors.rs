@@ -137,7 +137,7 @@ fn of_large<U: BaseTensor>(a: &U, y: &U, da: &U) -> U {
     sum(&[
         guarded_times(&stretch(&relative, y.shape()), y),
         guarded_times(&stretch(&factor, y.shape()), &changes),
-        // With more small pivots there is no derivative.
+        // With more small pivots the derivative does not exist.
         marked(&nan_unless(&fine, y.shape(), y.dtype()), da),
     ])
 }

@@ -136,8 +136,8 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
 
     /// The solution `x` of `a x = b`, for a vector `b` or the columns of a matrix.
     ///
-    /// Computed by the LU factorization of the matrix, which derivatives reuse. If the matrix is singular, NaN for `b`
-    /// other than zero, and zero for `b` zero. `dx = a^-1 (db - da x)`.
+    /// Computed by the LU factorization of the matrix, which derivatives reuse. If the matrix is singular, NaN for a
+    /// nonzero `b`, and zero for a zero `b`. `dx = a^-1 (db - da x)`.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -247,7 +247,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     /// The least-squares solution of least norm, for a vector `b` or each column of a matrix: of all `x` with the
     /// smallest `|a x - b|` the shortest one, `a^+ b`. The matrix may have any number of rows and columns.
     ///
-    /// Computed by a QR factorization, of which the triangle is factored again with column pivoting if columns may be
+    /// Computed by a QR factorization, whose triangle is factored again with column pivoting if columns may be
     /// linearly dependent. The rank is the number of pivots above `max(m, n)` machine epsilons, where each column (of a
     /// matrix with more columns than rows, each row) is scaled to length 1: so it does not depend on units of columns.
     /// [`try_lstsq`](Tensor::try_lstsq) says it.

@@ -45,7 +45,7 @@ pub fn call<U: BaseTensor>(op: &Call, x: &[U], y: &[U], dx: &[Tangent<U>]) -> Ve
     }
 }
 
-/// The tangents of the results `y` of an operation on `x`, from the tangents of `x`, at least one of which is given.
+/// The tangents of the results `y` of an operation on `x`, from the tangents of `x`, with at least one given.
 fn tangents<U: BaseTensor>(op: Matrix, x: &[U], y: &[U], dx: &[Tangent<U>]) -> Vec<Tangent<U>> {
     let (a, da) = (&x[0], dx[0].as_ref());
     let given = || da.expect("the operand has a tangent").clone();

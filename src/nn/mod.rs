@@ -89,7 +89,7 @@ use crate::ops;
 use crate::shape::Show;
 use crate::tensor::Tensor;
 
-/// Panics unless the input has as many numbers along an axis as a parameter of the layer has along one of its own.
+/// Panics unless the input has as many numbers along an axis as a parameter of the layer has along an axis.
 #[track_caller]
 fn check_input(op: &str, (input, axis): (&[usize], usize), (parameter, own): (&[usize], usize)) {
     if input[axis] != parameter[own] {

@@ -159,7 +159,7 @@ impl<T: BaseTensor, E: Float> RmsNorm<T, E> {
 /// axis 1.
 ///
 /// In training, `m` and `v` are those of the batch, over all axes but the channels. Elsewhere they are running averages,
-/// [`BatchStatistics`], which training returns. They are no parameters: an optimizer that shrinks parameters must not see
+/// [`BatchStatistics`], which training returns. They are not parameters: an optimizer that shrinks parameters must not see
 /// them.
 ///
 /// (Ioffe and Szegedy, *Batch normalization*, ICML 2015, algorithms 1 and 2.)
@@ -220,7 +220,7 @@ impl<T: BaseTensor, E: Float> BatchStatistics<T, E> {
 }
 
 impl<T: BaseTensor, E: Float> BatchNorm<T, E> {
-    /// For so many channels: gain 1, shift 0, `momentum = 0.9`, `epsilon = 1e-5`.
+    /// For this number of channels: gain 1, shift 0, `momentum = 0.9`, `epsilon = 1e-5`.
     ///
     /// ```
     /// use polygrad::nn::BatchNorm;

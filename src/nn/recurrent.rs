@@ -27,7 +27,7 @@ pub trait RecurrentCell<T: BaseTensor, E: Float = f64> {
     /// What the cell remembers.
     type State: Tree<T, With<T> = Self::State>;
 
-    /// The state before anything was read: zeros, for so many sequences.
+    /// The state before anything was read: zeros, for this number of sequences.
     ///
     /// ```
     /// use polygrad::nn::{Linear, RecurrentCell, Rnn};
@@ -120,7 +120,7 @@ fn gates<E: Float>(
     (Linear { weight: input, bias }, side_by_side(hidden, Init::Orthogonal))
 }
 
-/// Panics unless the weights of a cell are those of so many gates, and the states and inputs are those of a batch.
+/// Panics unless the weights of a cell are those of `gates` gates, and the states and inputs are those of a batch.
 ///
 /// A run checks this before its loop: in a body the user's line is unknown.
 #[track_caller]
@@ -184,7 +184,7 @@ pub struct Rnn<T: BaseTensor, E: Float = f64> {
 }
 
 impl<E: Float> Rnn<Array, E> {
-    /// A cell with so many inputs and so many numbers in its state: input weights by [`Init::GlorotUniform`], state
+    /// A cell with these numbers of inputs and of numbers in its state: input weights by [`Init::GlorotUniform`], state
     /// weights by [`Init::Orthogonal`].
     ///
     /// ```
@@ -249,7 +249,7 @@ pub struct Gru<T: BaseTensor, E: Float = f64> {
 }
 
 impl<E: Float> Gru<Array, E> {
-    /// A cell with so many inputs and so many numbers in its state: input weights by [`Init::GlorotUniform`], state
+    /// A cell with these numbers of inputs and of numbers in its state: input weights by [`Init::GlorotUniform`], state
     /// weights by [`Init::Orthogonal`] for each gate, biases 0.
     ///
     /// ```
@@ -296,8 +296,8 @@ impl<T: BaseTensor, E: Float> RecurrentCell<T, E> for Gru<T, E> {
     }
 }
 
-/// Long short-term memory: with gates `i, f, o = sigmoid(x W + b + h U)` and the candidate `g = tanh(x W + b + h U)`, each
-/// with columns of its own, the memory is `c' = f c + i g`, and the output `h' = o tanh(c')`.
+/// Long short-term memory: with gates `i, f, o = sigmoid(x W + b + h U)` and the candidate `g = tanh(x W + b + h U)`,
+/// each with its own columns, the memory is `c' = f c + i g`, and the output `h' = o tanh(c')`.
 ///
 /// The state is the pair `(h, c)`. (Hochreiter and Schmidhuber, *Long short-term memory*, Neural Computation 9, 1997; with
 /// the forget gate of Gers, Schmidhuber and Cummins, *Learning to forget*, Neural Computation 12, 2000.)
@@ -319,7 +319,7 @@ pub struct Lstm<T: BaseTensor, E: Float = f64> {
 }
 
 impl<E: Float> Lstm<Array, E> {
-    /// A cell with so many inputs and so many numbers in its memory: input weights by [`Init::GlorotUniform`], state
+    /// A cell with these numbers of inputs and of numbers in its memory: input weights by [`Init::GlorotUniform`], state
     /// weights by [`Init::Orthogonal`] for each gate, biases 0, but 1 for the forget gate.
     ///
     /// (Jozefowicz, Zaremba and Sutskever, *An empirical exploration of recurrent network architectures*, ICML 2015,

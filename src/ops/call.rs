@@ -30,7 +30,7 @@ pub enum Call {
     Matrix(Matrix),
     /// Host code.
     External(Arc<External>),
-    /// A look at values, which are the results.
+    /// An inspection of values, which are the results.
     Tap(Arc<Tap>),
 }
 
@@ -132,7 +132,7 @@ impl Call {
         }
     }
 
-    /// The approximate number of arithmetic operations; 1 for host code, none for a look at values.
+    /// The approximate number of arithmetic operations; 1 for host code, 0 for a tap.
     pub(crate) fn work(&self, args: &[Kind<'_>]) -> usize {
         match self {
             Call::Matrix(op) => op.work(args),

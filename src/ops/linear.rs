@@ -235,7 +235,7 @@ impl Linear {
     /// ```
     ///
     /// # Panics
-    /// When there is no such position.
+    /// When a position does not exist.
     #[track_caller]
     pub fn row(shape: &[usize], axis: usize, position: usize) -> Linear {
         check_axis("row", axis, shape);

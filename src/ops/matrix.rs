@@ -543,8 +543,8 @@ impl Matrix {
         }
     }
 
-    /// Whether the tangent of a result can be infinite or NaN where the value is finite: vectors have none at equal eigenvalues or
-    /// singular values, and factors none of a singular matrix.
+    /// Whether the tangent of a result can be infinite or NaN where the value is finite: vectors have no finite tangent
+    /// at equal eigenvalues or singular values, and factors of a singular matrix have none.
     pub(crate) fn is_steep(self, result: usize) -> bool {
         let factors = matches!(self, Matrix::Qr | Matrix::Lu | Matrix::LuFactor | Matrix::LstsqFactor);
         let solutions = matches!(self, Matrix::EighSolve | Matrix::SvdSolve);

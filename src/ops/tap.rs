@@ -53,7 +53,7 @@ pub struct Tap {
 }
 
 impl Tap {
-    /// A tap that was written at a place.
+    /// A tap that was written at a given line.
     ///
     /// ```
     /// use polygrad::ops::{Call, Tap, TapKind};

@@ -76,7 +76,7 @@ impl Sgd {
     /// ```
     ///
     /// # Panics
-    /// When there is no momentum.
+    /// When the momentum is 0.
     #[track_caller]
     #[must_use]
     pub fn nesterov(self) -> Self {

@@ -94,7 +94,7 @@ impl While<'_> {
     }
 }
 
-/// The program with the first pair of loops joined that can be; `None` if there is no such pair.
+/// The program with the first pair of loops joined that can be; `None` without such a pair.
 fn one_pair(program: &Program) -> Option<Program> {
     let mut loops: Vec<While<'_>> = Vec::new();
     for (at, node) in (0..).zip(program.nodes()) {

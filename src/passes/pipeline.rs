@@ -6,8 +6,8 @@
 //!
 //! Law: each pass alone keeps the law of its row; `tests/random/passes.rs` tries all rows on random programs.
 //!
-//! [`multi_tangent`](super::multi_tangent) is no row: it is a part of forward mode, and its result is another function.
-//! The modules that [`vectorize()`] is made of are none either, since they rewrite one loop each. Fast math is no row:
+//! [`multi_tangent`](super::multi_tangent) is not a row: it is a part of forward mode, and its result is another function.
+//! Nor are the modules that [`vectorize()`] is made of, since they rewrite one loop each. Fast math is not a row:
 //! with [`Options::fast_math`], [`simplify`](super::simplify()) reads further rules.
 
 use std::fmt;

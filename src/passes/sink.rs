@@ -27,11 +27,11 @@ struct Rows {
     inner: BTreeSet<NodeId>,
     /// The stacks whose rows they take.
     stacks: BTreeSet<NodeId>,
-    /// The values that are the same in all rows, each with the value of which it is copies.
+    /// The values that are the same in all rows, each with the value that it is copies of.
     same: BTreeMap<NodeId, NodeId>,
 }
 
-/// The program in which loops compute the rows they read; `None` if there are none. The cost of computing is weighted
+/// The program in which loops compute the rows they read; `None` if nothing changes. The cost of computing is weighted
 /// by this factor.
 pub(crate) fn sink(program: &Program, costs: f64) -> Option<Program> {
     let uses = program.uses();
@@ -129,7 +129,7 @@ fn number(program: &Program, id: NodeId, shape: &[usize]) -> Option<Array> {
     with_elem!(c.dtype(), E => c.splat::<E>().map(|x| Array::full(shape, x)))
 }
 
-/// The position of a value in a list, at the end of which it is added if it is not there.
+/// The position of a value in a list; a missing value is added at the end.
 fn place(list: &mut Vec<NodeId>, id: NodeId) -> usize {
     list.iter().position(|other| *other == id).unwrap_or_else(|| {
         list.push(id);

@@ -192,7 +192,7 @@ impl Cones<'_> {
         }
         let (mut cone, mut leaves, mut before) = (Vec::new(), Vec::new(), Share::default());
         // For each value the number of uses by the cone, and the share of its cost that the cone pays: masks are often
-        // shared by several choices, each of which could do without them. The last operation comes first, so all users
+        // shared by several choices, and each choice could do without them. The last operation comes first, so all users
         // of a value precede it.
         let mut waiting: BTreeMap<NodeId, (u32, f64)> = BTreeMap::from([(root, (self.uses[root as usize], 1.0))]);
         while let Some((id, (times, share))) = waiting.pop_last() {

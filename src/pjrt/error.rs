@@ -79,7 +79,7 @@ pub enum Error {
         /// The message of the plugin.
         message: String,
     },
-    /// There is no device of this number.
+    /// No device has this number.
     #[error("pjrt: the number of a device must be less than {devices}, but it is {given}; `devices` lists them")]
     Device {
         /// The number of devices of the client.

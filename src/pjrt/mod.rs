@@ -233,7 +233,7 @@ impl Client {
     /// ```
     ///
     /// # Errors
-    /// As [`Client::compile`], and if there is no such device.
+    /// As [`Client::compile`], and if the device does not exist.
     pub fn compile_for(&self, text: &str, device: usize) -> Result<Executable, Error> {
         if device >= self.devices.len() {
             return Err(Error::Device { devices: self.devices.len(), given: device });
@@ -276,7 +276,7 @@ impl Client {
     /// ```
     ///
     /// # Errors
-    /// As [`Client::upload`], and if there is no such device.
+    /// As [`Client::upload`], and if the device does not exist.
     pub fn upload_to(&self, array: &Array, device: usize) -> Result<Buffer, Error> {
         upload(&self.raw, array, device, Division::whole(array.shape().len(), 1))
     }
@@ -371,7 +371,7 @@ impl Executable {
         self.parsed.devices()
     }
 
-    /// How many operations of which kind the compiled program has, by their names in HLO: `fusion`, `all-reduce`, ..
+    /// How many operations of each kind the compiled program has, by their names in HLO: `fusion`, `all-reduce`, ..
     ///
     /// ```no_run
     /// use polygrad::export::Mesh;
@@ -408,7 +408,7 @@ impl Executable {
     /// ```
     ///
     /// # Errors
-    /// If there is no such input, the array does not fit, or the plugin fails to copy.
+    /// If the input does not exist, the array does not fit, or the plugin fails to copy.
     pub fn upload(&self, input: usize, array: &Array) -> Result<Buffer, Error> {
         if let Some(inputs) = &self.parsed.inputs {
             let missing = Error::Input { inputs: inputs.len(), given: input };

@@ -34,7 +34,7 @@ pub(super) fn section(choices: &[ModeChoice], sparse: bool) -> String {
             .into();
     }
     if choices.is_empty() {
-        return "<p>No mode was chosen: the function is no gradient, Jacobian or Hessian with several programs.</p>"
+        return "<p>No mode was chosen: the function is not a gradient, Jacobian or Hessian with several programs.</p>"
             .into();
     }
     let mut html = String::new();

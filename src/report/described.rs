@@ -11,7 +11,7 @@ pub(super) enum Role {
     /// A choice by a mask.
     Choice,
     Loop,
-    /// A function with a program of its own, or a loop that ends by itself.
+    /// A function with its own program, or a loop that ends by itself.
     Function,
     /// One result of an operation with several.
     Part,

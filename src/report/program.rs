@@ -103,7 +103,7 @@ impl<'a> ProgramWriter<'a> {
         }
     }
 
-    /// Whether so many operations may be drawn.
+    /// Whether `count` more operations may be drawn.
     fn takes(&mut self, count: usize) -> bool {
         let takes = count <= self.left;
         if takes {
@@ -141,7 +141,7 @@ impl<'a> ProgramWriter<'a> {
             "<p>{} in {}{}, by line of source. A touch of a group leads to its operations.</p>",
             counted(ids.len(), "operation"),
             counted(members.len(), "group"),
-            if members.len() > GROUPS { format!(", of which the first {GROUPS} are drawn") } else { String::new() }
+            if members.len() > GROUPS { format!("; the first {GROUPS} are drawn") } else { String::new() }
         );
         self.picture(&overview);
         let outer = at.map(|(around, id)| &around.nodes()[id as usize].op);

@@ -35,7 +35,7 @@
 //! has the same functions without the summands that no parameter and no real outcome changes: numbers, and what depends
 //! on integers alone. Stan's names for it end in `_lupdf`. It is a module, because a request is then one word in a
 //! `use` line, and the model stays as it is. Which other summands are the same in all runs, such as the scale of a
-//! known prior, is no question of the formula: [`with_data`](crate::Function::with_data) computes them once.
+//! known prior, is not a question of the formula: [`with_data`](crate::Function::with_data) computes them once.
 //!
 //! **Borders.** Outside the support the log density is `-inf`, and all of its derivatives are 0. A parameter outside
 //! of its domain (a scale that is negative, 0 or infinite, or whose inverse, in a normal distribution that of its

@@ -137,7 +137,7 @@ impl<T: BaseTensor> ReducedRegression<T> {
         ReducedRegression { triangle, outcomes, rest, rows }
     }
 
-    /// [`linear_glm`] of the data, without an intercept of its own.
+    /// [`linear_glm`] of the data, without a separate intercept.
     ///
     /// ```
     /// use polygrad::stats::{ReducedRegression, normal};

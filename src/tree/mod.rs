@@ -237,7 +237,7 @@ pub trait Tree<T: BaseTensor>: Sized {
         self.map(&mut |_| next(&mut leaves))
     }
 
-    /// The elements of all float leaves, in order, as one vector of `f64`; integers and masks are no part of it.
+    /// The elements of all float leaves, in order, as one vector of `f64`; integers and masks are not part of it.
     ///
     /// ```
     /// use polygrad::{Tree, tensor};

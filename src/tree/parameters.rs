@@ -20,7 +20,7 @@ mod safetensors;
 /// The tensors of a tree by their [names](Tree::names), without the structure and the plain fields.
 ///
 /// With the feature `serde` they are saved and loaded in any of its formats, as a map from names to arrays; with the
-/// feature `safetensors` as the bytes of such a file.
+/// feature `safetensors` as the bytes of a safetensors file.
 ///
 /// ```
 /// use polygrad::tree::{Parameters, Tree};
@@ -62,7 +62,7 @@ pub struct Parameters {
 pub enum ParameterError {
     /// Two tensors of a tree have one name.
     #[error(
-        "save: every tensor needs a name of its own, but two are called {}; rename an entry of a map",
+        "save: every tensor needs a unique name, but two are called {}; rename an entry of a map",
         escape::quoted(name)
     )]
     Twice {

@@ -279,7 +279,7 @@ impl Part {
                 w.set(log, smaller(Expression::Variable(log), larger(of_eight, of_ten)));
             }
         });
-        // The logarithm is that of zero for matrices of which a small power is zero.
+        // The logarithm is that of zero for matrices with a small power that is zero.
         let times = Expression::minus(dtype, Expression::Variable(log), most);
         let times = Expression::op(ElementwiseOp::FloatStep(FloatStep::Ceil, times), dtype);
         let times =
@@ -408,7 +408,7 @@ impl Part {
         }
     }
 
-    /// Squares `x` so many times.
+    /// Squares `x` the given number of times.
     fn square(&self, w: &mut Writer, memory: &Memory, times: VariableId) {
         let (dtype, x, next) = (self.dtype, &memory.x, &memory.above);
         let done = w.var(DType::I64, Expression::int_number(0));

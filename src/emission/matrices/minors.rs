@@ -232,7 +232,7 @@ pub(super) fn pivots(w: &mut Writer, of: &One<'_>) {
     );
 }
 
-/// The cofactors, by elimination with the largest pivots of all, of which small ones come last.
+/// The cofactors, by elimination with the largest pivots of all; small ones come last.
 pub(super) fn cofactors(w: &mut Writer, of: &One<'_>) {
     let ([_, n], dtype) = (of.sizes, of.dtype);
     let out = Grid::of(&of.out[0], n);

@@ -248,7 +248,7 @@ mod tests {
 
     #[test]
     fn an_empty_command_is_an_error() {
-        let fault = Compiler::new(" ").identity().map(|_| ()).expect_err("there is no command");
+        let fault = Compiler::new(" ").identity().map(|_| ()).expect_err("the command is empty");
         assert!(matches!(fault, NativeError::NoCompiler { .. }), "{fault}");
     }
 }
