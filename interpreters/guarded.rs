@@ -208,7 +208,7 @@ fn chosen<T: BaseTensor>(mask: &T, x: &T) -> T {
 }
 
 /// A contraction one of whose operands is a tangent or cotangent. `cleaned` is the operand that can be infinite or NaN
-/// where the other is zero: the value beside a cotangent, the tangent itself in forward mode. `poles` says whether it can
+/// where the other is zero: the value next to a cotangent, the tangent itself in forward mode. `poles` says whether it can
 /// be so at finite arguments.
 pub(super) fn contract<T: BaseTensor>(op: &Contract, [a, b]: [&T; 2], cleaned: Side, care: Care, poles: bool) -> T {
     if !T::records() {

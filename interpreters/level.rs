@@ -156,7 +156,7 @@ pub(super) fn trip<T: BaseTensor, V: Moving<T>>(
 }
 
 /// One loop of `T` over primals and moving parts. Every float of the carry and of the outputs has a moving part inside
-/// of the loop, which is dropped at the end if no differentiation contributes to it.
+/// the loop, which is dropped at the end if no differentiation contributes to it.
 #[track_caller]
 pub(super) fn map_accum<T: BaseTensor, V: Moving<T>>(
     (n, reverse): (usize, bool),

@@ -8,8 +8,8 @@
 //! and then frees the states between them, so more states are left for earlier segments, which may be longer. With each
 //! segment shorter than the segment before, `s` states and `r` runs of each trip suffice for `C(s + r - 2, r)` trips
 //! (the binomial schedules of Griewank and Walther, "Algorithm 799: revolve", 2000, in which the states of a running
-//! segment are stored together); segments of equal length suffice for `(s / r)^r` trips. Each length is a loop of its
-//! own in a program, so a level has few lengths, and only as many as save a run of the loop: three lengths for two runs
+//! segment are stored together); segments of equal length suffice for `(s / r)^r` trips. Each length is a separate loop
+//! in a program, so a level has few lengths, and only as many as save a run of the loop: three lengths for two runs
 //! (`0.375 s^2` trips, between `0.5 s^2` of the binomial schedule and `0.25 s^2` of equal lengths), two lengths for
 //! three runs (`0.068 s^3` trips, between `0.167 s^3` and `0.037 s^3`), and one length for more runs.
 //!
@@ -313,8 +313,7 @@ fn even(n: usize, levels: usize) -> SegmentPlan {
     plan.1
 }
 
-/// The shares of states stored between segments, for several segment lengths; the other states are left for the inside
-/// of a segment.
+/// The shares of states stored between segments, for several segment lengths; the other states are left for use within a segment.
 struct Shares {
     /// Indexed by the number of runs of the loop minus 2: for each segment length, longest first, the share of the
     /// remaining states that is stored between segments of this length.

@@ -586,7 +586,7 @@ fn rows_of<'a, T: BaseTensor>(arrays: &'a [T], ix: &'a T) -> impl Iterator<Item 
 /// ```
 ///
 /// # Panics
-/// When an array has another number of elements than the mask.
+/// When an array has a different number of elements than the mask.
 pub struct Compact<A>(PhantomData<A>);
 
 impl<A: Stack<Stacked: Ground>> Primitive for Compact<A> {

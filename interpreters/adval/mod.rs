@@ -179,7 +179,7 @@ impl<T: BaseTensor> ADVal<T> {
     }
 }
 
-// These functions are compiled for every interpreter, and once for all who call them: iterators would be compiled anew
+// These functions are compiled for every interpreter, and once for all who call them: iterators would be compiled again
 // for every closure.
 
 /// The primal values of several dual ones.

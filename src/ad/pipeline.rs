@@ -3,7 +3,7 @@
 //! A plain verb runs its function at terms, as a [`Function`](crate::Function) does, differentiates the program, and
 //! evaluates the derivative program at the interpreter of its arguments. So a verb inside another program adds the
 //! operations of its derivative to that program, and a function that several verbs nest runs at terms alone: nothing is
-//! compiled anew for a level. Values that the function captures are further inputs of the recorded program.
+//! compiled again for a level. Values that the function captures are further inputs of the recorded program.
 //!
 //! Laws: passes do not change the derivative of a program. They change its cost, which is why the program is optimized
 //! before it is differentiated: a pattern that a pass recognises in a program may not be recognisable in the derivative.

@@ -25,7 +25,7 @@ use crate::tree::Tree;
 /// each with the shape and element type of its leaf; zeros for integers and masks. [`value_and_grad`], [`grad`] and
 /// [`grad_with`] are short forms of this verb.
 ///
-/// Every call records the program and differentiates it anew, which costs far more than a run if arrays are small. In a
+/// Every call records the program and differentiates it again, which costs far more than a run if arrays are small. In a
 /// loop, use a [`Function`](super::Function), which is recorded once, or a [`Jit`](super::Jit), which is recorded once
 /// for each shape.
 ///

@@ -409,7 +409,7 @@ pub fn laplacian(program: &Program) -> Program {
 /// ```
 ///
 /// # Panics
-/// When the program has not exactly one input, a scalar float, and one output.
+/// Unless the program has exactly one input, a scalar float, and one output.
 #[track_caller]
 pub fn derivative(program: &Program) -> Program {
     let ([_], [_]) = (program.inputs(), program.outputs()) else {

@@ -164,8 +164,7 @@ macro_rules! with_elem {
 }
 pub(crate) use with_elem;
 
-/// [`with_elem`] for number types; masks run another body, which is left out if the caller has checked that there are
-/// no masks.
+/// [`with_elem`] for number types; masks run another body, which is left out if the caller has ruled out masks.
 macro_rules! with_num {
     ($dtype:expr, $E:ident => $body:expr) => {
         $crate::array::with_num!($dtype, $E => $body, else unreachable!("an operation of numbers has no masks"))

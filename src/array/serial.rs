@@ -127,5 +127,5 @@ fn load(saved: Saved) -> Result<Array, String> {
 
 /// The message for data that cannot be loaded.
 pub(crate) fn refused(requirement: &str, fact: &str) -> String {
-    format!("load: {requirement}, but {fact}; the file is damaged, save it anew")
+    format!("load: {requirement}, but {fact}; the file is damaged, save it again")
 }

@@ -116,7 +116,7 @@ impl<T: BaseTensor> Lift<T, IntoProgram> for Term {
 /// assert_eq!(total(&tensor([1.0]), &tensor([2.0])), tensor([3.0]));
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "a tensor of another level stands here: `{U}` beside `{Self}`",
+    message = "a tensor of another level is used here: `{U}` with `{Self}`",
     label = "a tensor of the level `{Self}` is needed here",
     note = "a tensor captured from outside the function: `.lift()` it; if it is a tensor of known numbers, write `Tensor::constant(&x)`; \
             or pass it as data to the form of the verb with data, such as `grad_with`",

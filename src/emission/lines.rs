@@ -13,7 +13,7 @@ pub(super) fn text(origin: Place) -> Option<String> {
     })
 }
 
-/// A comment with a place, if the place is another one than that of the last comment.
+/// A comment with a place, if the place is not that of the last comment.
 pub(super) fn comment(w: &mut Writer, last: &mut Option<String>, origin: Place) {
     let here = text(origin);
     if here.is_some() && here != *last {

@@ -129,7 +129,7 @@ pub struct Source {
     pub header: String,
     /// The bytes of the memory that the caller provides for a call.
     pub scratch_bytes: usize,
-    /// The bytes of the arrays that a call has on the stack, beside its variables.
+    /// The bytes of the arrays that a call has on the stack, besides its variables.
     pub stack_bytes: usize,
     /// The lines that `[dependencies]` of the crate with the code needs.
     pub dependencies: Vec<String>,

@@ -4,11 +4,11 @@
 //!
 //! | instruction set | which kernels are compiled for it |
 //! |---|---|
-//! | that of the build target | all, but for those that [`dispatch_fused`] runs; on a machine that is [lean](Machine::LEAN), with fewer forms |
+//! | that of the build target | all, except for those that [`dispatch_fused`] runs; on a machine that is [lean](Machine::LEAN), with fewer forms |
 //! | AVX2 with fused multiply-add | all, unless the target has it |
 //! | AVX-512 | those that are [`Kernel::WIDE`], with the feature `avx512` all, unless the target has it |
 //!
-//! Functions that are compiled for an instruction set are called here alone, but for those that register code
+//! Functions that are compiled for an instruction set are called here alone, except for those that register code
 //! (`backend/register`) calls by address, which need [`Isa::has_fma`].
 //!
 //! Law: a value of [`Isa`] above that of the target exists only if the processor has the features, since

@@ -110,7 +110,7 @@ fn next<E: Num, const SUM: bool>(a: E, b: E, y: E) -> E {
 }
 
 /// Whether the value before a chunk times the product of the factors of the chunk is what follows from the value by one
-/// factor after the other, up to rounding, beside the last value `y` of the chunk: it is not where the product
+/// factor after the other, up to rounding, compared with the last value `y` of the chunk: it is not where the product
 /// overflows, underflows, or was subnormal.
 fn agrees<E: Num>(one_by_one: E, at_once: E, y: E) -> bool {
     let [one_by_one, at_once, y] = [one_by_one, at_once, y].map(|x| x.to_f64().unwrap_or(f64::NAN));

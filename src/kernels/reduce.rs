@@ -69,7 +69,7 @@ fn same<E: Elem>(x: E, y: E) -> bool {
     (x == y) | (is_nan(x) & is_nan(y))
 }
 
-/// Whether the extremum so far stays beside a later element: NaN beats every number. The comparison is false for a
+/// Whether the extremum so far stays when a later element comes: NaN beats every number. The comparison is false for a
 /// later NaN.
 #[inline(always)]
 fn stays<E: Elem, S: Side>(best: E, x: E) -> bool {

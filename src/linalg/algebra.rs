@@ -122,7 +122,7 @@ pub(super) fn guarded_times<T: BaseTensor>(a: &T, b: &T) -> T {
 /// matrices.
 const FEW: usize = 64;
 
-/// The matrix product, in which a factor 0 makes a product 0: where a tangent or cotangent is 0, it stays 0 also beside
+/// The matrix product, in which a factor 0 makes a product 0: where a tangent or cotangent is 0, it stays 0 also next to
 /// values that are infinite or NaN.
 pub(super) fn guarded<T: BaseTensor>(a: OrTransposed<'_, T>, b: OrTransposed<'_, T>) -> T {
     let (Iteration { space, left, right, out }, x, y) = Iteration::of(a, b);

@@ -111,7 +111,7 @@ impl<T: BaseTensor, E: Float> Complex<T, 2, E> {
     /// For a matrix that is not Hermitian, those of `(a + a^H) / 2`. Derivatives of every order, as those of
     /// [`Tensor::eigh`]: at a multiple eigenvalue, the derivative of eigenvalues is that for one choice of
     /// eigenvectors; that of its eigenvectors, and second derivatives of it, are infinite or NaN there. A simple
-    /// eigenvalue beside equal ones has its second derivative, and its vector the first. A function of the
+    /// eigenvalue next to equal ones has its second derivative, and its vector the first. A function of the
     /// eigenvectors alone, whatever their phases, has the derivative that it would have with other phases.
     ///
     /// ```

@@ -21,9 +21,9 @@
 //! A matrix without a result gives NaN in every interpreter, and so do derivatives that do not exist; the methods of
 //! tensors of known values whose names begin with `try_` give an error instead. A result that does not count, because a
 //! mask or a zero stands before it, sends exactly zero in every mode of differentiation. So the vectors of a simple
-//! eigenvalue beside equal ones have their derivatives of every order. The matrices of a batch are
-//! independent. Factors with free signs have normalized signs, as each method says, so that results are the same
-//! everywhere. Eigenvalues and singular values of large matrices come from faer where the feature of this name is on.
+//! eigenvalue next to equal ones have their derivatives of every order. The matrices of a batch are independent.
+//! Factors with free signs have normalized signs, as each method says, so that results are the same everywhere.
+//! Eigenvalues and singular values of large matrices come from faer where the feature of this name is on.
 //!
 //! Complex matrices have [`solve`](crate::Complex::solve), [`inverse`](crate::Complex::inverse) and
 //! [`eigh`](crate::Complex::eigh), by real matrices of twice the size.

@@ -70,7 +70,7 @@ impl<T: BaseTensor, E: Float> Linear<T, E> {
     /// ```
     ///
     /// # Panics
-    /// When the last axis has not the size of the inputs.
+    /// When the size of the last axis is not the number of inputs.
     #[track_caller]
     pub fn apply<const D: usize, const M: usize>(&self, x: &Tensor<T, D, E>) -> Tensor<T, D, E>
     where

@@ -1,4 +1,4 @@
-//! Losses beside the cross entropy of a tensor.
+//! Losses besides the cross entropy of a tensor.
 //!
 //! Law: one loss for each example, without overflow; `mean` or `sum` reduces them.
 

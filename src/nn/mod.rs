@@ -50,7 +50,7 @@
 //! | [`Rnn`], [`Gru`], [`Lstm`] | cells of recurrent networks; a [`RecurrentCell`] runs along sequences |
 //! | [`dropout`](fn@dropout) | by a mask, which is an argument |
 //! | [`Init`] | how weights are drawn at the start |
-//! | [`smoothed_cross_entropy`], [`binary_cross_entropy`], [`huber`], [`accuracy`] | losses beside [`cross_entropy`](crate::Tensor::cross_entropy) |
+//! | [`smoothed_cross_entropy`], [`binary_cross_entropy`], [`huber`], [`accuracy`] | losses besides [`cross_entropy`](crate::Tensor::cross_entropy) |
 //!
 //! **Activations** are methods of tensors: [`relu`](crate::Tensor::relu), [`gelu`](crate::Tensor::gelu),
 //! [`silu`](crate::Tensor::silu), [`softplus`](crate::Tensor::softplus), [`softmax`](crate::Tensor::softmax) ..

@@ -49,7 +49,7 @@ pub trait RecurrentCell<T: BaseTensor, E: Float = f64> {
     /// ```
     ///
     /// # Panics
-    /// When the input has another size than the cell has inputs, or state and input have different batches.
+    /// When the size of the input is not the number of inputs of the cell, or state and input have different batches.
     #[track_caller]
     fn step(&self, state: &Self::State, x: &Tensor<T, 2, E>) -> Self::State;
 
@@ -90,7 +90,7 @@ pub trait RecurrentCell<T: BaseTensor, E: Float = f64> {
     /// ```
     ///
     /// # Panics
-    /// When the inputs have another size than the cell has inputs, or state and inputs have different batches.
+    /// When the size of the inputs is not the number of inputs of the cell, or state and inputs have different batches.
     #[track_caller]
     fn run(&self, start: Self::State, xs: &Tensor<T, 3, E>) -> (Self::State, Tensor<T, 3, E>) {
         self.check(&start, xs.raw().shape());
@@ -149,7 +149,7 @@ fn check_cell<T: BaseTensor, E: Float>(
     let expected = [inputs[rows], hidden];
     if let Some(wrong) = states.iter().find(|state| state.shape() != expected) {
         panic!(
-            "{op}: the state must have shape {} beside inputs of shape {}, but it has {}; begin with start",
+            "{op}: the state must have shape {} for inputs of shape {}, but it has {}; begin with start",
             Show(&expected),
             Show(inputs),
             Show(&wrong.shape())

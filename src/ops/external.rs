@@ -227,7 +227,7 @@ impl External {
     /// ```
     ///
     /// # Errors
-    /// When the function is not linked, or returns arrays of other shapes or element types than it declares.
+    /// When the function is not linked, or returns arrays whose shapes or element types differ from those it declares.
     pub fn run(&self, args: &[Array]) -> Result<Vec<Array>, String> {
         let Some(function) = &self.function else {
             return Err(format!(

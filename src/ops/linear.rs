@@ -235,7 +235,7 @@ impl Linear {
     /// ```
     ///
     /// # Panics
-    /// When a position does not exist.
+    /// When the axis or the position does not exist.
     #[track_caller]
     pub fn row(shape: &[usize], axis: usize, position: usize) -> Linear {
         check_axis("row", axis, shape);
@@ -444,7 +444,7 @@ impl Linear {
     /// ```
     ///
     /// # Panics
-    /// When `axis` and `parts` are not two axes of `shape`, or the axis `parts` has not size 2.
+    /// When `axis` and `parts` are not two axes of `shape`, or the size of the axis `parts` is not 2.
     #[track_caller]
     pub fn fourier(shape: &[usize], parts: usize, axis: usize) -> Linear {
         or_panic(check_fourier(shape, parts, axis));

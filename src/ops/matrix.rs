@@ -425,8 +425,8 @@ matrix_ops! {
         work: |s| s.square(),
     }
     /// The first-order linear recurrence of each column: `y[0] = b[0]`, `y[i] = b[i] + a[i] y[i - 1]`, that is, the
-    /// solution of a system with a bidiagonal matrix, `1` on and `-a` below the diagonal. The operands are `a`, of
-    /// which the first row is not read, and `b`, of any one shape.
+    /// solution of a system with a bidiagonal matrix, `1` on and `-a` below the diagonal. The operands are `a`, whose
+    /// first row is not read, and `b`, of any one shape.
     Recurrence(
         /// Whether the transposed system is solved: `y[i] = b[i] + a[i + 1] y[i + 1]`.
         transposed: bool

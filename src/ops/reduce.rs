@@ -129,7 +129,7 @@ impl Reduce {
     /// ```
     ///
     /// # Panics
-    /// When the positions have another shape than the result of the reduction.
+    /// When the shape of the positions is not that of the result of the reduction.
     #[track_caller]
     pub fn indices<T: BaseTensor>(self, source: &[usize], position: &T) -> SmallVec<[T; 2]> {
         let shape = position.shape();

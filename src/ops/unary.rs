@@ -488,7 +488,7 @@ macro_rules! unary_rows {
             erfinv => Erfinv {
                 kernel: |x| c(rows::erfinv(x.as_f64())),
                 derivative: |x, y| {
-                    // This is 1, but for the rounding of `y`, whose relative error would count `2 y^2` times.
+                    // This is 1, except for the rounding of `y`, whose relative error would count `2 y^2` times.
                     let rounding = (1.0 - x.map(Unary::Abs)).with(Binary::DivNoNan, &y.map(Unary::Abs).map(Unary::Erfc));
                     (FRAC_2_SQRT_PI * y.map(Unary::Gaussian) * rounding.stop_gradient()).quotient()
                 },

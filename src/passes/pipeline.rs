@@ -58,7 +58,7 @@ pub enum Keeps {
     Values,
 }
 
-/// The arguments of passes beside the program.
+/// The arguments of passes besides the program.
 ///
 /// ```
 /// use polygrad::passes::{Options, Phase, Settings, changed_by};

@@ -31,7 +31,7 @@ struct Piece {
 
 type Pieces = SmallVec<[Piece; 2]>;
 
-/// The program in which multiples of basis vectors are computed piece by piece; `None` if it has none of these.
+/// The program in which multiples of basis vectors are computed piece by piece; `None` if it has no such multiples.
 pub(super) fn propagate_one_hot(program: &Program, assumed: Assumed) -> Option<Program> {
     let mut pieces: Vec<Option<Pieces>> = vec![None; program.nodes().len()];
     let mut any = false;

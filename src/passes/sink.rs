@@ -1,7 +1,7 @@
 //! Sinking: rows that are an elementwise function of other rows are computed in the loop that reads them.
 //!
 //! Loop-invariant code is computed in bulk before the loop: the result is a stack that is written and read once,
-//! beside the stack that it is computed from. In the derivative of a long recurrence, where the partials of each trip
+//! in addition to the stack that it is computed from. In the derivative of a long recurrence, where the partials of each trip
 //! are a function of its state, that at least doubles the memory. Large rows are therefore computed by the loop that
 //! reads them. Small rows are not, since each operation of a trip has a fixed overhead; nor are expensive functions,
 //! if the stack stays in cache.

@@ -8,7 +8,7 @@
 //! "Dual arrays" to loops.
 //!
 //! Laws: values and derivatives are unchanged up to the order of sums; no `build` remains, unless its
-//! stacks would exceed the largest array, or are large beside values of a trip that are large, too, or its trips run
+//! stacks would exceed the largest array, or are large compared with values of a trip that are large, too, or its trips run
 //! programs that have taps; the program never becomes
 //! asymptotically more expensive in operations or bytes. The peak memory can grow, because values that the trips of a loop held
 //! one after the other are held at once.

@@ -83,7 +83,7 @@ pub enum CustomKind {
     },
 }
 
-/// Linear equations, as programs beside the solution: see [`Custom::solve`].
+/// Linear equations, as programs in addition to the solution: see [`Custom::solve`].
 ///
 /// ```
 /// use polygrad::ops::Binary;
@@ -223,7 +223,7 @@ impl Custom {
     /// A function and its rules: `primal : x -> y`, `jvp : (x, y, x_dot) -> y_dot` and `vjp : (x, y, y_bar) -> x_bar`.
     ///
     /// # Errors
-    /// When both rules are missing, or a rule takes or returns other shapes or element types than these.
+    /// When both rules are missing, or a rule takes or returns different shapes or element types.
     ///
     /// ```
     /// use polygrad::{BaseTensor, DType, ops::{Binary, Unary}, program::{Custom, Term}};
@@ -335,7 +335,7 @@ impl Custom {
     /// is as exact as the solution, whatever method computes the solution.
     ///
     /// # Errors
-    /// When a program takes or returns other shapes or element types than these, or the right-hand side is missing.
+    /// When a program takes or returns different shapes or element types, or the right-hand side is missing.
     ///
     /// ```
     /// use polygrad::{BaseTensor, DType, Tensor, ops::Binary, program::{Custom, Term}, tensor};

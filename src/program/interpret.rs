@@ -150,7 +150,7 @@ fn run<T: BaseTensor>(program: &Program, inputs: Vec<T>) -> Vec<T> {
 }
 
 // This file is compiled for every interpreter: what does not depend on it stands outside, and iterators, which would be
-// compiled anew for every closure, are loops.
+// compiled again for every closure, are loops.
 
 /// The other operand of a sum and its deferred operand, if it has one.
 fn waiting(program: &Program, op: &Op<NodeId>) -> Option<(NodeId, NodeId)> {

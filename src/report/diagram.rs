@@ -1,6 +1,6 @@
 //! A program as a picture: boxes and edges in SVG, with small loops inside their boxes.
 //!
-//! Laws: every operation of the part that is drawn is a box, but for numbers, which stand in the text of their uses, and
+//! Laws: every operation of the part that is drawn is a box, except for numbers, which stand in the text of their uses, and
 //! for the results of an operation with several, which are read at its box; each operand is an edge. Ids are those of
 //! [`Programs`], so a picture may be drawn once in a page.
 
@@ -131,7 +131,7 @@ enum BoxContent<'a> {
 struct Scene<'a> {
     boxes: Vec<BoxContent<'a>>,
     edges: Vec<(usize, usize)>,
-    /// Edges that are drawn beside the others, from side to side.
+    /// Edges that are drawn next to the others, from side to side.
     arcs: Vec<(usize, usize)>,
 }
 
@@ -190,7 +190,7 @@ impl<'a> Painter<'a> {
     }
 
     /// Groups as boxes: of each its id, its words and what is told of it; with the edges between them. Edges that follow from
-    /// others are arcs beside these, so that a chain of groups stays a chain.
+    /// others are arcs next to these, so that a chain of groups stays a chain.
     pub(super) fn overview(
         &self,
         program: &'a Program,

@@ -1,6 +1,6 @@
 //! Pictures of programs: the graph of a program as DOT, and a report on a function as one page of HTML.
 //!
-//! Laws: what is drawn follows from the program, its plan and what the caller tells, but for measured times, and is
+//! Laws: what is drawn follows from the program, its plan and what the caller tells, except for measured times, and is
 //! deterministic; a page names no other file; nothing recurses over the length of a program.
 //!
 //! | module | contents |

@@ -70,7 +70,7 @@ const CURVE: f64 = 70.0;
 /// The buffers as bars over the outermost steps, and the bytes that live at each.
 pub(super) fn buffers(traffic: &Traffic) -> String {
     let mut html = format!(
-        "<p>A run on one thread takes {} for values, and {} for registers and partial sums, beside inputs and results.</p>",
+        "<p>A run on one thread takes {} for values, and {} for registers and partial sums, not counting inputs and results.</p>",
         bytes(traffic.block as u64),
         bytes(traffic.beside as u64)
     );

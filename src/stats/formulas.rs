@@ -104,7 +104,7 @@ pub(super) fn student_t<T: BaseTensor, E: Float>(
     let more = halves.shift(0.5);
     let norm = stirling::half_step(&halves).shift(-0.5 * LN_2) - scale.ln();
     let norm = wrong.impossible(&norm.shift(summands.number(-0.5 * ln_pi())));
-    // One logarithm serves near and far distances. So beside a tiny scale these are counted in a smaller unit, in which
+    // One logarithm serves near and far distances. So for a tiny scale these are counted in a smaller unit, in which
     // a far one is above 1. The unit is a constant for derivatives.
     let (log_scale, log_least) = (scale.ln() + df.ln().scale(0.5), (2.0 / bound::<E>()).ln());
     let (zero, one, inf) = (Loose::number(0.0), Loose::number(1.0), Loose::number(f64::INFINITY));
@@ -139,7 +139,7 @@ fn largest<E: Float>() -> f64 {
     <E as num_traits::Float>::max_value().as_f64()
 }
 
-/// From this number on, 1 is nothing beside the square.
+/// From this number on, 1 is negligible compared with the square.
 fn bound<E: Float>() -> f64 {
     match E::DTYPE {
         DType::F32 => 2f64.powi(12),

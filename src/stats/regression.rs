@@ -46,7 +46,7 @@ fn predictor<T: BaseTensor, E: Float>(
 /// ```
 ///
 /// # Panics
-/// When `x` has not a row for each outcome and a column for each weight.
+/// Unless `x` has a row for each outcome and a column for each weight.
 #[track_caller]
 pub fn linear_glm<T: BaseTensor, E: Float>(
     y: &Tensor<T, 1, E>,
@@ -169,7 +169,7 @@ impl<T: BaseTensor> ReducedRegression<T> {
 /// ```
 ///
 /// # Panics
-/// When `x` has not a row for each outcome and a column for each weight.
+/// Unless `x` has a row for each outcome and a column for each weight.
 #[track_caller]
 pub fn logit_glm<T: BaseTensor, E: Float>(
     y: &Tensor<T, 1, bool>,

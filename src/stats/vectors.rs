@@ -26,7 +26,7 @@ use crate::tensor::{Above, Operand, Rank, Tensor, cond};
 /// ```
 ///
 /// # Panics
-/// When `l` has not a row and a column for each element of a vector.
+/// Unless `l` has a row and a column for each element of a vector.
 #[track_caller]
 pub fn multi_normal_cholesky<T: BaseTensor, const D: usize, const M: usize, E: Float>(
     x: &Tensor<T, D, E>,

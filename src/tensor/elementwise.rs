@@ -199,7 +199,7 @@ pub(super) fn repeated<'a, T: BaseTensor, E: Elem>(s: &'a Tensor<T, 0, E>, shape
     Cow::Owned(s.raw().linear(&Linear::replicate(shape, &[])))
 }
 
-/// Functions of floats beside those of the tables.
+/// Functions of floats besides those of the tables.
 impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     #[track_caller]
     pub(crate) fn binary(&self, op: Binary, other: impl Operand<T, D, E>) -> Self {

@@ -309,7 +309,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When the index tensors differ in shape, `S` is above 0 and all are numbers, or `v` has another shape than the
+    /// When the index tensors differ in shape, `S` is above 0 and all are numbers, or `v` has a different shape than the
     /// result of `gather`.
     #[track_caller]
     pub fn scatter_add<I, const K: usize, const S: usize, const M: usize, const R: usize>(

@@ -218,7 +218,7 @@ impl<T: BaseTensor, const D: usize, E: Elem> fmt::Debug for Tensor<T, D, E> {
 /// assert!(tensor(1.0) < 2.0);
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "a comparison of a tensor with `{Self}` is no `bool`: the numbers are unknown where the program is recorded or \
+    message = "a comparison of a tensor with `{Self}` is not a `bool`: the numbers are unknown where the program is recorded or \
                differentiated",
     label = "a mask is needed: `x.lt(y)`, `le`, `gt`, `ge`, `eq` or `ne`",
     note = "a mask chooses between two values by `mask.select(a, b)` or `cond(mask, a, b)`, and ends a loop in `while_loop`; numbers \

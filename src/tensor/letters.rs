@@ -70,7 +70,7 @@ macro_rules! einsum {
 
 /// An operand of `einsum!` with as many letters as it has axes.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` has not rank {D}, the number of letters of this operand of `einsum!`",
+    message = "`{Self}` does not have rank {D}, the number of letters of this operand of `einsum!`",
     label = "a tensor with an axis for each of its {D} letters is needed",
     note = "the letters before `->`, separated by commas, name the axes of the operands in order"
 )]
@@ -281,7 +281,7 @@ const fn has(spec: &[u8], start: usize, end: usize, letter: u8) -> bool {
 /// Checks a specification for this number of operands.
 ///
 /// # Panics
-/// At compile time: when the specification is malformed, or names another number of operands than `operands`.
+/// At compile time: when the specification is malformed, or the number of operands it names is not that of `operands`.
 pub const fn check(spec: &str, operands: usize) {
     let spec = spec.as_bytes();
     let arrow = arrow(spec);

@@ -78,7 +78,7 @@ impl<C> CarryTree<C> {
     }
 }
 
-/// The implementation of the loops with a carry, but for those that stack it.
+/// The implementation of the loops with a carry, except for those that stack it.
 #[track_caller]
 fn run<T: BaseTensor, C: Tree<T, With<T> = C>, R, Y: Outputs<T, S>, S>(
     op: &'static str,

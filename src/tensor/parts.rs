@@ -194,7 +194,7 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When the outermost axis has another size than `N`.
+    /// When the outermost axis has a different size than `N`.
     #[track_caller]
     pub fn unstack<const N: usize, const M: usize>(&self) -> [Tensor<T, M, E>; N]
     where
@@ -226,7 +226,7 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a branch where the other is a tensor of rank {D} with elements `{E}`",
     label = "a tensor of rank {D}, or a number of type `{E}`, is needed",
-    note = "both branches have one shape; numbers have the element type of the other branch: `2.0` beside floats"
+    note = "both branches have one shape; numbers have the element type of the other branch: `2.0` with floats"
 )]
 pub trait Branch<T: BaseTensor, const D: usize, E> {
     /// The value of a tensor; `None` for a number.

@@ -1,6 +1,6 @@
 //! Linear operations of arrays: sums, replication, axes, slices, padding, windows, reshapes.
 //!
-//! Law: each method is at most one [`Linear`] operation; but for the sums, none does arithmetic. Slices are taken at
+//! Law: each method is at most one [`Linear`] operation; except for the sums, none does arithmetic. Slices are taken at
 //! host positions; for positions that depend on values, see `index`.
 
 use std::ops::{Bound, RangeBounds};

@@ -61,7 +61,7 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When `v` has another shape than the subarray that `at` reads.
+    /// When `v` has a different shape than the subarray that `at` reads.
     #[track_caller]
     pub fn set<I, const K: usize, const M: usize>(&self, ix: I, v: &Tensor<T, M, E>) -> Self
     where
@@ -124,7 +124,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When `v` has another shape than the subarray that `at` reads.
+    /// When `v` has a different shape than the subarray that `at` reads.
     #[track_caller]
     pub fn add_at<I, const K: usize, const M: usize>(self, ix: I, v: &Tensor<T, M, E>) -> Self
     where

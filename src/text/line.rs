@@ -1,6 +1,6 @@
 //! One operation as a line of text, apart from the operations around it: for graphs and reports.
 //!
-//! Law: a line is total and deterministic, and names every operand, but for constants that are one number, which are
+//! Law: a line is total and deterministic, and names every operand, except for constants that are one number, which are
 //! written in their place.
 
 use super::words::{Text, words};

@@ -71,7 +71,7 @@ pub enum ParameterError {
     },
     /// The file has no tensor for a leaf of the tree.
     #[error(
-        "load: the file needs a tensor {}, but it has none of this name; load it into the tree it was saved from",
+        "load: the file needs a tensor {}, but it has no tensor of this name; load it into the tree it was saved from",
         escape::quoted(name)
     )]
     Missing {
@@ -80,14 +80,14 @@ pub enum ParameterError {
     },
     /// The tree has no leaf for a tensor of the file.
     #[error(
-        "load: the tree needs a tensor {}, but it has none of this name; load the file into the tree it was saved from",
+        "load: the tree needs a tensor {}, but it has no tensor of this name; load the file into the tree it was saved from",
         escape::quoted(name)
     )]
     Unknown {
         /// The name in the file.
         name: String,
     },
-    /// A tensor of the file has another shape or element type than the leaf of the tree.
+    /// A tensor of the file has a different shape or element type than the leaf of the tree.
     #[error(
         "load: {} must be {} {} as in the tree, but in the file it is {} {}; load it into the tree it was saved from",
         escape::quoted(name), .needed.1, Show(&.needed.0), .given.1, Show(&.given.0)
@@ -101,7 +101,7 @@ pub enum ParameterError {
         given: (Vec<usize>, DType),
     },
     /// The file is malformed, or has a tensor that no array can hold.
-    #[error("load: the file must be one of parameters, but {fact}; save it anew")]
+    #[error("load: the file must be one of parameters, but {fact}; save it again")]
     File {
         /// What is wrong.
         fact: String,

@@ -143,7 +143,7 @@ fn parts<T: BaseTensor>(root: &Val<T>) -> HashSet<usize> {
     found
 }
 
-/// Appends the tensors of a value, in order; `None` if it contains other parts than tensors and functions.
+/// Appends the tensors of a value, in order; `None` if it has parts that are neither tensors nor functions.
 pub(super) fn flatten<T: BaseTensor>(
     v: &Val<T>,
     outside: &mut Outside<'_, T>,

@@ -263,7 +263,7 @@ impl<M: Monoid> AnyMonoid for M {
     }
 }
 
-/// Fails for a value of another type than the program's: a bug of this library.
+/// Fails for a value whose type is not the program's: a bug of this library.
 #[cold]
 fn mistyped(needed: &str) -> ! {
     unreachable!("a value of a typed program is {needed}")

@@ -474,8 +474,8 @@ pub fn stage_optic<W: Staged<Term>, A: Ground, B: Ground>(program: &Wire<W, A, B
 /// ```
 ///
 /// # Panics
-/// When there is not one direction less than the order, or a direction has not the shape of `x`, or the cotangent not
-/// that of the value.
+/// When the number of directions is not the order minus one, the shape of a direction is not that of `x`, or that of
+/// the cotangent not that of the value.
 #[track_caller]
 pub fn reverse_derivative<W: Staged<T>, A: Ground, B: Ground, T: BaseTensor>(
     program: &Wire<W, A, B>,

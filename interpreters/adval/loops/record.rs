@@ -166,7 +166,7 @@ impl<T: BaseTensor> Recorder<T> {
     }
 }
 
-/// The fault of a trip whose residuals have other kinds than those of the first.
+/// The fault of a trip whose residuals differ in kind from those of the first.
 fn other_residuals(first: &[Kind], kinds: &[Kind]) -> String {
     let show = |kinds: &[Kind]| {
         let kinds: Vec<String> = kinds.iter().map(|(s, d)| format!("{d} {}", Show(s))).collect();
@@ -283,7 +283,7 @@ pub(in super::super) fn map_accum<T: BaseTensor>(
     }
 }
 
-/// One attempt to record the trips: the fault, if they have not the same residuals, or use values of each other.
+/// One attempt to record the trips: the fault, if their residuals differ, or if they use values of each other.
 #[track_caller]
 fn recorded<T: BaseTensor>(
     n: usize,

@@ -189,7 +189,7 @@ pub enum CertificateError {
         /// The number of upper bounds.
         upper: usize,
     },
-    /// A bound has another shape or element type than the parameter.
+    /// A bound has a different shape or element type than the parameter.
     #[error("certificate: the bounds of {} must be {expected}, but one is {found}; convert it", escape::quoted(name))]
     Kind {
         /// The parameter.

@@ -153,7 +153,7 @@ impl<P: Tree<Array, With<Array> = P> + Clone> FlatFunction<P> {
     ///
     /// # Panics
     /// When `f` looks at values, a variable of a loop escapes from the loop, or a leaf of the argument or of the
-    /// results has another element type than `f64`.
+    /// results has an element type that is not `f64`.
     #[track_caller]
     pub fn new_with<Q: Tree<Array>, Z: Tree<Term>>(
         f: impl Fn(&P::With<Term>, &Q::With<Term>) -> Z,
@@ -232,7 +232,7 @@ where
     /// ```
     ///
     /// # Panics
-    /// When the slice has not the size of the argument.
+    /// When the size of the slice is not that of the argument.
     #[track_caller]
     pub fn tree(&self, x: &[E]) -> P {
         fitting("tree", [self.sizes[0]], [x.len()]);
@@ -406,7 +406,7 @@ impl<P, E: Float> FlatFunction<P, E> {
     /// ```
     ///
     /// # Panics
-    /// When the slices have not the sizes of argument and results.
+    /// When the sizes of the slices are not those of argument and results.
     #[track_caller]
     pub fn run(&self, x: &[E], results: &mut [E]) {
         fitting("run", self.sizes, [x.len(), results.len()]);
@@ -482,7 +482,7 @@ impl<P, E: Float> FlatFunction<P, E> {
     /// ```
     ///
     /// # Panics
-    /// When the slices have not the sizes of argument, argument and results.
+    /// When the sizes of the slices are not those of argument, argument and results.
     #[track_caller]
     pub fn jvp(&self, x: &[E], x_dot: &[E], results_dot: &mut [E]) {
         let [n, m] = self.sizes;
@@ -501,7 +501,7 @@ impl<P, E: Float> FlatFunction<P, E> {
     /// ```
     ///
     /// # Panics
-    /// When the function has no derivative in reverse mode, or the slices have not the sizes of argument, results and
+    /// When the function has no derivative in reverse mode, or the sizes of the slices are not those of argument, results and
     /// argument.
     #[track_caller]
     pub fn vjp(&self, x: &[E], results_bar: &[E], x_bar: &mut [E]) {
@@ -543,7 +543,7 @@ impl<P> FlatFunction<P, f64> {
     /// ```
     ///
     /// # Panics
-    /// When the function has no derivative, or the slices have not the sizes of argument and matrix.
+    /// When the function has no derivative, or the sizes of the slices are not those of argument and matrix.
     #[track_caller]
     pub fn jacobian(&self, x: &[f64], jacobian: &mut [f64]) {
         let [n, m] = self.sizes;
@@ -621,7 +621,7 @@ impl<P> FlatFunction<P, f64> {
     /// ```
     ///
     /// # Panics
-    /// When the function has no derivative, or the slices have not the sizes of argument and pattern.
+    /// When the function has no derivative, or the sizes of the slices are not those of argument and pattern.
     #[track_caller]
     pub fn sparse_jacobian(&self, x: &[f64], elements: &mut [f64]) {
         let (pattern, program) = self.sparse(&self.programs.sparse_jacobian, false);

@@ -1,6 +1,6 @@
 //! Reports on a [`Function`]: a page with its program, the steps of a run, the choice of modes.
 //!
-//! Law: the page depends on the function and the inputs alone, but for measured times.
+//! Law: the page depends on the function and the inputs alone, except for measured times.
 
 use std::fs;
 use std::path::Path;

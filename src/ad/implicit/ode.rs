@@ -1,7 +1,7 @@
 //! Solutions of ordinary differential equations, by a Runge-Kutta method of order 5 with adaptive step lengths.
 //!
 //! Laws. Forward mode: the derivative of the solution is the solution of the variational equation
-//! `v' = df/dx v + df/dp p_dot` beside `x' = f`, with step lengths for both. Reverse mode: the gradient is the exact
+//! `v' = df/dx v + df/dp p_dot` together with `x' = f`, with step lengths for both. Reverse mode: the gradient is the exact
 //! derivative of steps at constant lengths, which are good for the derivative, too (`adjoint`). A solution that does not
 //! exist is NaN, for a reason (`failure`).
 //!
@@ -203,7 +203,7 @@ type Rates<'a, T, X, P> =
 /// allows, is NaN from there on; [`Ode::try_solve`] says why, as does `inspect::first_nan`. `f` is recorded for the shapes
 /// of its arguments, and depends on these alone.
 ///
-/// There are derivatives in start, times and parameters: forward mode solves the variational equation beside the
+/// There are derivatives in start, times and parameters: forward mode solves the variational equation along with the
 /// equation of the state; reverse mode transposes the steps of the solution, which it computes again; derivatives of
 /// higher orders differentiate these. Steps are good for derivatives, too: both modes have these in the error that
 /// chooses a step, reverse mode by a probe, a tangent in which every start and parameter has a share. Errors of
@@ -228,7 +228,7 @@ type Rates<'a, T, X, P> =
 /// ```
 ///
 /// # Panics
-/// When the list of times is empty; when `f` returns other shapes than those of `start`, uses a value from outside, or looks at
+/// When the list of times is empty; when `f` returns other shapes than `start` has, uses a value from outside, or looks at
 /// values.
 #[track_caller]
 pub fn odeint<T, X, P>(
@@ -342,7 +342,7 @@ impl Equation {
         closed("odeint", &[args, results.to_vec(), dots].concat(), &[moved.into_raw(), still.clone(), still])
     }
 
-    /// The rates of the state and of one or several tangents beside it; `reads` are the parameters and their tangents.
+    /// The rates of the state and of one or several tangents next to it; `reads` are the parameters and their tangents.
     fn with_tangents(&self, push: &Program, x: &[Term], t: &Number, w: &Vector, reads: &[Term]) -> Vector {
         let n = raveled_size(x);
         if n == 0 {

@@ -13,7 +13,7 @@
 //! | [`Way::Stacks`] | the same, in one stack for the tangents of a value | few inputs, loops that end by themselves |
 //!
 //! The delta term of a loop that ends by itself keeps no values of trips: evaluated, it runs the values again. So
-//! tangents beside the values take the place of [`Way::Push`] there.
+//! tangents next to the values take the place of [`Way::Push`] there.
 //!
 //! Laws: the choice depends on the program and the options alone; the first way is taken unless another way is faster
 //! by more than the error of the estimates; a mode that the user requests is taken.

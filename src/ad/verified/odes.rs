@@ -210,7 +210,8 @@ impl VerifiedOde {
 /// When no step proves that solutions exist, as near a pole, there are too many steps, or a time is NaN or infinite.
 ///
 /// # Panics
-/// When the list of times is empty, the ends are not a box, `f` looks at values, or returns other shapes than those of the start.
+/// When the list of times is empty, the ends are not a box, `f` looks at values, or returns shapes that are not those
+/// of the start.
 #[allow(clippy::type_complexity, reason = "the type says what is returned: two trees like the start at each time")]
 #[track_caller]
 pub fn verified_odeint<X, P>(

@@ -174,7 +174,7 @@ impl System {
 /// ```
 ///
 /// # Panics
-/// When the ends are not a box, `f` looks at values, or returns other shapes than those of the unknowns.
+/// When the ends are not a box, `f` looks at values, or returns shapes that differ from those of the unknowns.
 #[track_caller]
 pub fn verified_roots<X, P>(
     f: impl Fn(&X::With<Term>, &P::With<Term>) -> X::With<Term>,
@@ -282,7 +282,7 @@ fn joined(mut all: Vec<Region>) -> Vec<Region> {
 /// When no box around the point has a proof, as at a double root.
 ///
 /// # Panics
-/// When `f` looks at values, or returns other shapes than those of the unknowns.
+/// When `f` looks at values, or returns shapes that differ from those of the unknowns.
 #[allow(clippy::type_complexity, reason = "the type says what is returned: two trees like the unknowns")]
 #[track_caller]
 pub fn verified_root<X, P>(

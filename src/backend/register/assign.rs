@@ -352,7 +352,7 @@ impl<'a> Maker<'a> {
             over.sort_unstable();
             over.dedup();
             let operands: SmallVec<[Register; 4]> = instruction.operands.iter().map(|v| self.of(*v)).collect();
-            // A tile instruction requires that its result has another register than each of its operands.
+            // A tile instruction requires that its result has a different register than each of its operands.
             let apart = matches!(instruction.what, Selection::Tile);
             // The next value of a carry gets the carry's register if no later instruction reads the carry.
             let replaces = |carry: &ValueId| self.last[*carry as usize] < k + usize::from(!apart);

@@ -93,7 +93,7 @@ mod tests {
         compile(&Term::program(&[x], &[y], &[]).expect("a closed program"))
     }
 
-    /// The memories that are kept beside the first after `count` runs at the same time, and their bytes.
+    /// The memories that are kept in addition to the first after `count` runs at the same time, and their bytes.
     fn kept(run: &Executable, n: usize, count: usize) -> (usize, usize) {
         let mut started: Vec<_> = (0..count).map(|_| run.start()).collect();
         for started in &mut started {

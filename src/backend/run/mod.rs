@@ -318,7 +318,7 @@ impl Memory {
         }
     }
 
-    /// Sets a buffer to the state of a carry after `trips` trips: a row of the stack, or a buffer beside it.
+    /// Sets a buffer to the state of a carry after `trips` trips: a row of the stack, or a buffer next to it.
     fn set_state(&mut self, buf: BufferId, carry: &Carry, states: States, trips: usize, l: &LoopStep<PassCode>) {
         match (states.row(trips, l.n, l.reverse), carry.other) {
             (Some(i), _) => {

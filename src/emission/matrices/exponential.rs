@@ -57,7 +57,7 @@ pub(super) fn expm_tangent(w: &mut Writer, of: &One<'_>, transposed: bool) {
     let [x, found] = [0, 1].map(|_| Grid::scratch(w, dtype, [2 * n, 2 * n]));
     let [of_a, of_e] = [&a.place, &e.place].map(|x| are_finite(w, dtype, x, n * n));
     let zero = all_of(w, n * n, |i| is_zero(dtype, e.place.load(i)));
-    // The direction is small beside the matrix, for few squarings.
+    // The direction is small compared with the matrix, for few squarings.
     let (direction, range) = (w.scratch(dtype, n * n), Range { low: -12, high: -2, up: 8 });
     w.if_else(
         zero,

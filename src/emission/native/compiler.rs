@@ -151,7 +151,7 @@ impl Compiler {
         let identity = self.identity()?;
         let store = self.store()?;
         let Some(target) = &identity.target else {
-            // The library may be for another processor than the next one that has this folder.
+            // The next machine that uses this folder may have a different processor.
             let attempt = self.compiled(&store, code)?;
             return Ok((loaded(&attempt.library())?, attempt.library()));
         };

@@ -4,8 +4,8 @@
 //! and nobody but the user can have written it or its folder. What is written becomes visible as a whole, after it is
 //! on the disk. Each attempt has a separate folder, which is removed on every path.
 //!
-//! A library `KEY.so` has its source beside it, `KEY.c`: the code, what it was compiled by, and in the last line the
-//! length and the hash of the library. A file that does not fit is written anew.
+//! A library `KEY.so` has its source next to it, `KEY.c`: the code, what it was compiled by, and in the last line the
+//! length and the hash of the library. A file that does not fit is written again.
 
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder, File};
@@ -221,7 +221,7 @@ impl StoredLibrary {
         fs::rename(&library, &self.library).map_err(file_error(&self.library))?;
         fs::rename(&source, &self.record).map_err(file_error(&self.record))?;
         if let Some(folder) = self.library.parent() {
-            // Not all file systems have this; files that do not fit are written anew.
+            // Not all file systems have this; files that do not fit are written again.
             let _ = File::open(folder).and_then(|folder| folder.sync_all());
         }
         Ok(())

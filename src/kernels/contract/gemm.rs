@@ -201,7 +201,7 @@ const SMALL: usize = 8;
 /// Makes the allocator of the system keep freed memory, once per process, by allocating and freeing a large block.
 ///
 /// The crates take and give back a block for each product. The allocator of the GNU C library returns such a block to
-/// the system at once, unless it has seen a larger one given back, and every page of the next one is fetched anew: that
+/// the system at once, unless it has seen a larger one given back, and every page of the next one is fetched again: that
 /// takes as long as the product. Elsewhere, nothing happens.
 pub(crate) fn keep_freed_memory() {
     static ASKED: Once = Once::new();

@@ -78,7 +78,7 @@ pub(crate) enum Kernel {
     Apart(Vec<Kernel>),
 }
 
-/// Kernels that together have the products of a contraction, but for zeros of the padding.
+/// Kernels that together have the products of a contraction, except for zeros of the padding.
 pub(crate) struct Padded {
     pads: [Option<Pad>; 2],
     parts: Vec<Kernel>,
@@ -124,7 +124,7 @@ impl PlannedContraction {
     /// Adds the products to `out`; if `fresh`, `out` is set to zeros before.
     ///
     /// # Panics
-    /// When an array has another size than the plan.
+    /// When an array has a different size than the plan.
     pub(crate) fn run<E: Num>(&self, a: &[E], b: &[E], out: &mut [E], fresh: bool, scratch: &mut Scratch) {
         assert_eq!([a.len(), b.len(), out.len()], self.sizes, "the arrays have the sizes of the plan");
         let threads = threads::number(self.nanoseconds());

@@ -98,7 +98,7 @@ fn common(op: &Contract) -> Bounds {
 }
 
 /// Pads an operand of some contractions, if one of its views reads out of range, and if copying the padded operand takes
-/// little time beside the products. If `reverses`, the operand is reversed along the axes that are read backwards.
+/// little time compared with the products. If `reverses`, the operand is reversed along the axes that are read backwards.
 fn padded(parts: &mut [Contract], operand: usize, reverses: bool) -> Option<Pad> {
     let view = |part: &Contract| if operand == 0 { part.a.clone() } else { part.b.clone() };
     let source = Shape::from_slice(view(parts.first()?).source());

@@ -13,8 +13,7 @@ use super::loops::{Arg, Triple, Zip, pairs, triples};
 use crate::kernels::isa::{Isa, Kernel, Machine, dispatch};
 use crate::ops::Binary;
 
-/// Declares forms of two to four floats: the variants of [`Form`], and a type for each, so that each has a loop of its
-/// own.
+/// Declares forms of two to four floats: the variants of [`Form`], and a type for each, so that each has its own loop.
 macro_rules! forms {
     (
         pairs: { $($(#[doc = $pdoc:literal])* $P:ident $pname:literal: |$px:ident, $py:ident| $pvalue:expr;)* }

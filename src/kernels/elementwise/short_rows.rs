@@ -204,8 +204,8 @@ fn sums_of_rows<E: Num, const R: usize>(x: &[E], n: usize) -> [E; R] {
     sums
 }
 
-/// The sum of at least `W` elements in lanes. The last lanes add up the remainder: a read of the last `W` elements, of
-/// which those that were added before count as zeros, which change no sum that starts from zero.
+/// The sum of at least `W` elements in lanes. The last lanes add up the remainder: a read of the last `W` elements,
+/// where those that were added before count as zeros, which change no sum that starts from zero.
 #[inline(always)]
 fn sum_of_lanes<E: Num, const W: usize>(x: &[E]) -> E {
     let mut lanes = [E::ZERO; W];

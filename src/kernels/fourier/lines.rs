@@ -10,7 +10,7 @@ use crate::kernels::threads::Columns;
 /// The largest number of lines that are moved together.
 pub(super) const MOST: usize = 128;
 
-/// A few lines that lie beside each other.
+/// A few neighbouring lines.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lines {
     /// The places of position 0 of the first line in the parts of the operand, and the distances to the next line.

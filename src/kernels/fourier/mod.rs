@@ -7,7 +7,7 @@
 //! the real parts alone are read. All numbers are `f64` within: those of `f32` are converted where lines are gathered,
 //! since `rustfft` compiles for seconds for each element type.
 //!
-//! Laws: a line sees no other line, so no bit depends on the number of threads nor on what is transformed beside it. The
+//! Laws: a line sees no other line, so no bit depends on the number of threads nor on the lines that are transformed with it. The
 //! elements of the line decide whether it is real, not what is known of them: a program that knows more computes the same
 //! bits. The sign of a zero in the operand is not seen. Errors are relative to the largest element of the line. A line with
 //! a NaN or an infinity has some in its result; at which positions is not said.
@@ -328,14 +328,14 @@ impl Transform {
         }
     }
 
-    /// Lines beside each other, from the first on.
+    /// Neighbouring lines, from the first on.
     fn first_lines(&self) -> Lines {
         let near = self.batch.last().expect("an axis");
         let base = |p: usize| self.sources[p].as_ref().map_or(0, |source| source.base);
         Lines { from: [base(0), base(1)], next: near.from, into: self.into, next_into: near.into, count: 1 }
     }
 
-    /// Transforms a few lines that lie beside each other.
+    /// Transforms a few neighbouring lines.
     fn together<E: Float>(&self, operands: &[&[E]], out: &mut Columns<'_, E>, lines: Lines, room: &mut LineRoom) {
         let even = self.n.is_multiple_of(2);
         let otherwise = if self.has_real_result() && even { Way::RealResult } else { Way::Complex };

@@ -65,7 +65,7 @@ impl<E: Real> Kernel for OneColumn<'_, '_, E> {
         for step in 0..n {
             let i = if lower { step } else { n - 1 - step };
             let row = &of[i * n..(i + 1) * n];
-            // The elements of the row beside the diagonal that count: of the transposed matrix they are a column.
+            // The elements of the row off the diagonal that count: of the transposed matrix they are a column.
             let beside = if lower != transposed { 0..i } else { i + 1..n };
             if !transposed {
                 x[i] -= inner::<M, E>(&row[beside.clone()], &x[beside.clone()]);

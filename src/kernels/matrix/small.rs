@@ -1,7 +1,7 @@
 //! Operations of linear algebra on batches of small matrices: one lane of a vector register for each matrix.
 //!
 //! Laws: those of the module above. A matrix has the same bits in any lane and alone, since all lanes compute the same
-//! operations and no instruction set fuses a product and a sum here, but for the errors of products, which are exact in
+//! operations and no instruction set fuses a product and a sum here, except for the errors of products, which are exact in
 //! any way (`closed`). What depends on the data of a matrix, such as an
 //! exchange of rows, is a selection between two values of the lane.
 #![allow(clippy::needless_range_loop, reason = "rows and lanes are indices of several arrays")]

@@ -84,7 +84,8 @@ pub(crate) const NAME_BYTES: usize = 100;
 /// A body counts for each operation that runs it at different sizes.
 const OPERATIONS: usize = 1 << 18;
 
-/// The number of elements that all constants of equal steps may have at some sizes, beside a multiple of the largest size.
+/// The number of elements that all constants of equal steps may have at some sizes, in addition to a multiple of the
+/// largest size.
 const ELEMENTS: usize = 1 << 22;
 
 /// A named size.

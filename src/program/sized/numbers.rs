@@ -334,7 +334,7 @@ fn inner(op: &Op<NodeId>) -> impl Iterator<Item = &Program> {
     body.into_iter().chain(function.into_iter().flat_map(|c| c.programs()))
 }
 
-/// Whether two operations are equal but for the programs that they run.
+/// Whether two operations are equal except for the programs that they run.
 fn is_alike(a: &Op<NodeId>, b: &Op<NodeId>) -> bool {
     match (a, b) {
         (Op::Loop(x), Op::Loop(y)) => {

@@ -33,7 +33,7 @@ impl Polynomial {
         if sum % over == 0 { i64::try_from(sum / over).ok() } else { None }
     }
 
-    /// Whether it is written without parentheses beside a factor.
+    /// Whether it is written without parentheses next to a factor.
     fn is_short(&self) -> bool {
         self.terms.len() == 1 && self.over == 1 && self.terms[0].1 > 0
     }

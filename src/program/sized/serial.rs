@@ -131,7 +131,7 @@ fn load_number(saved: SavedNumber, names: usize) -> Result<Varying, String> {
         return Err(refused("a float must be a known function of a size", "one is not"));
     };
     let Some(dtype) = DType::of_name(&dtype).filter(|dtype| dtype.is_float()) else {
-        return Err(refused("a float must have an element type of floats", "one has not"));
+        return Err(refused("a float must have an element type of floats", "one does not"));
     };
     Ok(Varying::Float(FloatForm { scale, divides, of, size: load_size(size, names)?, dtype }))
 }

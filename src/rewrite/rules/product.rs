@@ -126,7 +126,7 @@ equations! { |b, op, shape, dtype|
     }
 
     /// c * (d / x) = (c d) / x for moderate numbers c, d. A reciprocal stays: the second derivative of a reciprocal at
-    /// 0 has another guard than that of a quotient
+    /// 0 has a guard that is not that of a quotient
     mul_quotient { Mul(number(c), Div(number(d), x)) if moderate(c) && moderate(d) => Div(number(c * d), x) }
 
     /// (c * x) * y = c * (x * y), x * (c * y) = c * (x * y) for a moderate number c, where the multiple has no other

@@ -7,7 +7,7 @@
 //! | file | contents |
 //! |---|---|
 //! | this one | the type, its constructors, its parts; structure: methods of tensors, applied to both parts |
-//! | `operators` | `+ - * /` beside complex and real tensors and numbers |
+//! | `operators` | `+ - * /` with complex and real tensors and numbers |
 //! | `functions` | elementwise functions |
 //! | `inverse` | inverse trigonometric and hyperbolic functions |
 //! | `products` | inner, outer and matrix products, norms |
@@ -51,7 +51,7 @@ pub use operators::ComplexSide;
 /// assert_eq!(slope, Complex::new(tensor([4.0, 0.0]), tensor([12.0, 40.0])));
 /// ```
 ///
-/// Complex tensors stand beside complex and real tensors, and numbers:
+/// Complex tensors combine with complex and real tensors, and numbers:
 ///
 /// ```
 /// use polygrad::{Complex, tensor};

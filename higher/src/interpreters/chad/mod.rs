@@ -276,7 +276,7 @@ pub struct Reverse<T, G = Derivatives>(PhantomData<(T, G)>);
 pub struct Forward<T>(PhantomData<T>);
 
 /// A body in the context `((c, f), x)` as a function of `(f, x)` in the context `c`, and the program that calls this
-/// function in a context with the function beside `c`.
+/// function in a context with the function next to `c`.
 fn shared_body<T: Target, C: Obj, F: Obj, X: Obj, R: Obj>(
     body: T::Hom<Prod<Prod<C, F>, X>, R>,
 ) -> (T::Hom<C, Fun<Prod<F, X>, R>>, T::Hom<Prod<Prod<Prod<C, Fun<Prod<F, X>, R>>, F>, X>, R>) {

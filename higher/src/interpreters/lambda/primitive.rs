@@ -236,7 +236,7 @@ fn written(layouts: [&Layout; 3], x: &E, v: &E, record: Record<'_>) -> Option<E>
     Some(joined(to, &mut leaves))
 }
 
-/// The results of a program of scalars, as terms; `None` if it has other operations than functions of scalars.
+/// The results of a program of scalars, as terms; `None` if it has operations that are not functions of scalars.
 fn read(program: &Program, inputs: &[E]) -> Option<Vec<E>> {
     let mut values: Vec<E> = Vec::new();
     for node in program.nodes() {

@@ -39,7 +39,7 @@ use crate::{Ground, Layout};
 /// ```
 ///
 /// # Panics
-/// When the program has other numbers of inputs or results than `A` and `B` have leaves.
+/// When the numbers of inputs and results of the program are not those of the leaves of `A` and `B`.
 #[track_caller]
 pub fn wired<W: Wiring, A: Ground, B: Ground>(program: &Program) -> Wire<W, A, B> {
     let (inputs, results) = (program.inputs().len(), program.outputs().len());

@@ -160,7 +160,7 @@ impl SizedModel {
         let recorded = self.program.at(sizes).map_err(|reason| RunError::NoProgram { reason })?;
         let ((derived, count), names) = (self.derived, self.names.clone());
         if derived != Derived::Value && recorded.is_shared() {
-            // Derivatives are made for each loop anew.
+            // Derivatives are made again for each loop.
             let reason = format!(
                 "sizes: a program that a saved model differentiates must have bodies that are not shared by too many loops, but \
                  it has {} operations, from bodies of {}; differentiate the function before it is saved",

@@ -1,9 +1,9 @@
 //! The steps of a solution: their stages, their errors, and the lengths that follow.
 //!
-//! Law: a step is accepted if its error is allowed in the state, and in the derivatives that are integrated beside it.
+//! Law: a step is accepted if its error is allowed in the state, and in the derivatives that are integrated with it.
 //! Tolerances are those of the state; derivatives have other units, so their errors are relative to their parts. A
 //! number is compared with its size, and with a hundredth of the largest value of its part so far. Where a tangent is 0 so
-//! far, an error of 1e-14 of its direction is allowed. Lengths are constants of a derivative, but for the last step of
+//! far, an error of 1e-14 of its direction is allowed. Lengths are constants of a derivative, except for the last step of
 //! an interval, whose length is the rest of the interval.
 //!
 //! With `e` the error of the state and `d` that of the derivatives, relative to a tenth of the tolerance, the error of
@@ -33,7 +33,7 @@ use crate::dtype::DType;
 use crate::program::{Custom, Program, Term, interpret};
 use crate::tensor::{Tensor, concat};
 
-/// From time, state and the values that are read beside them to the rate of change.
+/// From time, state and the further values that are read to the rate of change.
 pub(super) type RateFunction<'a> = &'a dyn Fn(&Number, &Vector, &[Term]) -> Vector;
 
 /// A state, the length of the next step, and for each number the largest absolute value so far in its part.

@@ -5,7 +5,7 @@
 //! other.
 //!
 //! Law: a twin has the bits of its operations. A factor that is the negation of another value of the group, `-u` or
-//! `-c t` beside `c t`, is replaced by that value, and the sum by a difference or vice versa, which rounds alike.
+//! `-c t` next to `c t`, is replaced by that value, and the sum by a difference or vice versa, which rounds alike.
 
 use std::collections::HashMap;
 

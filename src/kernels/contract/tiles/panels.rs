@@ -375,7 +375,7 @@ impl<E: Num, const P: usize, const H: usize, const BOTH: bool, const SHORT: bool
         self.write::<R, W>(at[2], place.done, &sums);
     }
 
-    /// Adds the lanes of a tile to the result, but for the first `done`; or sets the result to them.
+    /// Adds the lanes of a tile to the result, except for the first `done`; or sets the result to them.
     #[inline(always)]
     fn write<const R: usize, const W: usize>(&mut self, at: i64, done: usize, sums: &[[E; W]; R]) {
         let Job { rows, lanes, fresh, reaches, .. } = self.tiles;

@@ -5,7 +5,7 @@
 //!
 //! Two QR factorisations come first, with column pivoting `a p = q r` and without `r^T = z l^T`: the columns of the
 //! lower triangle `l` are nearly orthogonal, and `q` and `z` have vectors for the singular values that are 0. Numbers
-//! that are small beside the first ones are kept with an exponent of two, so that no square leaves the range of
+//! that are small compared with the first ones are kept with an exponent of two, so that no square leaves the range of
 //! floats.
 //!
 //! J. Demmel and K. Veselić, "Jacobi's method is more accurate than QR" (1992); Z. Drmač and K. Veselić, "New fast and
@@ -106,7 +106,7 @@ impl<E: Real> Columns<E> {
     }
 
     /// Reflects columns of `m` elements so that they are an upper triangle, in the order of their sizes below the rows
-    /// that are done if `pivoting`: then up to the rank. Only columns that are done have another part than zeros below.
+    /// that are done if `pivoting`: then up to the rank. Only columns that are done have nonzero parts below.
     #[inline(always)]
     fn reflect<M: Machine>(&mut self, m: usize, pivoting: bool) -> Reflected<E> {
         let stride = self.stride;
