@@ -1,4 +1,4 @@
-//! `Bounded`: interpreters whose values are bounds of numbers, for interpreters that stand on these.
+//! `Bounded`: interpreters whose values are bounds of numbers, for interpreters that build on these.
 //!
 //! Law: the bounds contain the value in exact arithmetic and the computed one, for all inputs within theirs.
 

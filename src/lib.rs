@@ -23,7 +23,7 @@
 //! [performance]: crate::guide::performance
 //!
 #![cfg_attr(any(doc, doctest), doc = include_str!("../docs/pictures/lotka_volterra.svg"))]
-// The link to the picture, for readers of the README itself, stands in a comment here.
+// The link to the picture, for readers of the README itself, is in a comment here.
 #![cfg_attr(any(doc, doctest), doc = "<!--")]
 #![cfg_attr(any(doc, doctest), doc = include_str!("../README.md"))]
 // Items say which feature they need, where a nightly toolchain builds the documentation for all features.
@@ -127,7 +127,7 @@ pub mod internals {
 }
 
 // For polygrad-higher, of the same version: not public, may change. What that crate needs of the internals of this one
-// stands here, and nowhere else, since it extends this one: its cotangents are scattered and its pullbacks linear maps,
+// is here, and nowhere else, since it extends this one: its cotangents are scattered and its pullbacks linear maps,
 // its terms are long chains, and its mistakes are at lines of the user.
 #[doc(hidden)]
 pub mod seam {

@@ -3,7 +3,7 @@
 //! Law: a variable is the projection of its context to what it was bound to, and to a component of that if it is one
 //! of [`Var::split`]. A use outside the closure that binds the variable is an error of rustc, unless there is a
 //! variable of the same type there, in a context of the same type: then it is an error of the closure that binds that
-//! one (`Used`). So no variable is taken for another one. It stands below [`super::expr`].
+//! one (`Used`). So no variable is taken for another one. It is below [`super::expr`].
 
 use std::marker::PhantomData;
 use std::rc::Rc;

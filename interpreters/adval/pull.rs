@@ -237,7 +237,7 @@ const PAGE: usize = 64;
 type Entry<'a, T> = Option<(&'a SharedTerm<T>, Cotangent<T>, Care)>;
 
 /// The pending cotangents of a reverse pass, by id. Ids are dense for terms at top level and sparse for terms in the
-/// body of a loop, hence a vector of pages.
+/// body of a loop, so this is a vector of pages.
 struct Pending<'a, T: 'static> {
     first: Id,
     pages: Vec<Option<Box<[Entry<'a, T>; PAGE]>>>,

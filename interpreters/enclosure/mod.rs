@@ -115,7 +115,7 @@ pub struct Enclosure {
     shape: Shape,
     dtype: DType,
     of: Elements,
-    /// What the value is a power of.
+    /// Base and exponent, if the value is known to be a power.
     power: Option<powers::Power>,
 }
 

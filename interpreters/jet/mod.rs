@@ -203,7 +203,7 @@ impl<T: BaseTensor> Jet<T> {
 }
 
 /// The results of a function with a rule for tangents. The rule at series of one order less gives the derivatives of
-/// the results, hence one coefficient more; so it runs once for each coefficient.
+/// the results, so one more coefficient; it runs once for each coefficient.
 #[track_caller]
 fn by_rule<T: BaseTensor>(args: &[Jet<T>], results: Vec<T>, rule: Rule<'_, T>) -> Vec<Jet<T>> {
     let order = args.iter().map(Jet::order).max().unwrap_or(0);

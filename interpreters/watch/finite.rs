@@ -51,7 +51,7 @@ pub struct NotFinite {
     pub trips: Vec<usize>,
     /// The operation that computes a NaN from this infinity.
     pub then: Option<Box<NotFinite>>,
-    /// What a function that solves equations states: what happened, and what helps.
+    /// The statement of a function that solves equations: what happened, and what helps.
     pub reason: Option<String>,
     /// The first result that the element reaches: its path, as in the names of recorded programs.
     pub reaches: String,

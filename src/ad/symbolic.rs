@@ -23,8 +23,8 @@ fn names(slots: &[Slot]) -> Vec<String> {
     slots.iter().map(|slot| slot.name.clone()).collect()
 }
 
-/// The names of tangents or cotangents of these slots: `<name>_<mark>`. In place of a missing name stands `letter`,
-/// with the number of the slot if there are several.
+/// The names of tangents or cotangents of these slots: `<name>_<mark>`. A missing name is replaced by `letter`, with
+/// the number of the slot if there are several.
 fn marked(slots: &[Slot], letter: &str, mark: &str) -> Vec<String> {
     let mark = |(k, slot): (usize, &Slot)| match (slot.name.is_empty(), slots.len()) {
         (false, _) => format!("{}_{mark}", slot.name),

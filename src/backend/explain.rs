@@ -63,7 +63,7 @@ pub(crate) fn lines(plan: &CompiledPlan) -> Vec<StepLine<'_>> {
 /// The number of values that a report on recomputation names.
 const NAMED: usize = 20;
 
-/// What a run computes again: a line for each place in the source, those with most bytes first.
+/// The values that a run computes again: a line for each place in the source, those with most bytes first.
 pub(crate) fn recomputed(Recomputed { values, time, added }: &Recomputed) -> String {
     if values.is_empty() {
         return String::new();
@@ -242,7 +242,7 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// A Fourier transform, with what is known of its operand and read of its result.
+/// A Fourier transform, with the facts known of its operand and the part of its result that is read.
 fn fourier(transform: &Transform) -> String {
     let (lines, n) = transform.lines();
     let real = if transform.has_real_operand() { "real " } else { "" };

@@ -77,7 +77,7 @@ pub struct Executable {
     plan: Arc<CompiledPlan>,
     /// Whether a run may fail: the program has checks.
     has_checks: bool,
-    /// What a run computes again to take less memory.
+    /// The values that a run computes again to take less memory.
     recomputed: Recomputed,
     /// Memories of finished runs, which later runs reuse.
     idle: IdleMemories,
@@ -215,7 +215,7 @@ impl Executable {
         self.has_checks
     }
 
-    /// What a run computes again, with the estimated time of a run; without a bound of memory, nothing.
+    /// The values that a run computes again, with the estimated time of a run; empty without a bound of memory.
     pub(crate) fn recomputed(&self) -> &Recomputed {
         &self.recomputed
     }

@@ -6,7 +6,7 @@
 //! Law: an instance is a meaning. The primal values of a program are the same in every instance; instances differ in
 //! the other data of their values (derivatives, shapes, syntax). An instance has sixteen required methods: three that
 //! make and describe values, and one for each family of operations of [`crate::ops`]. Each is implemented once. Two
-//! traits stand next to the language: [`Staging`] says how programs of the instance are recorded, and [`Report`] what is
+//! traits belong to the language: [`Staging`] says how programs of the instance are recorded, and [`Report`] what is
 //! known of its values.
 //!
 //! User code does not call these methods: it uses [`Tensor`](crate::Tensor), whose rank and element type rustc checks,

@@ -105,7 +105,7 @@ pub(super) struct GroupWriter<'a> {
     still: Vec<(usize, usize)>,
 }
 
-/// What is known at a position of some loops.
+/// The facts known at a position of some loops.
 #[derive(Default)]
 struct Scope {
     counters: Vec<ElementIndex>,

@@ -4,7 +4,7 @@ use super::tree::Stmt;
 use super::writer::Writer;
 use crate::source::Place;
 
-/// What a comment says of a place; `None` if nothing is known.
+/// The text of a comment about a place; `None` if nothing is known.
 pub(super) fn text(origin: Place) -> Option<String> {
     let at = origin.at?;
     Some(match origin.derivative_of {

@@ -199,7 +199,7 @@ fn recurrence(w: &mut Writer, of: &One<'_>, sum: bool, transposed: bool) {
 
 /// Whether `count` elements are finite, as a variable.
 fn are_finite(w: &mut Writer, dtype: DType, x: &ElementPlace, count: usize) -> Expression {
-    // What is finite becomes 0, and everything else NaN.
+    // Finite numbers become 0, and all others NaN.
     let sum = w.cell(dtype, Expression::zero(dtype));
     w.for_(count, |w, i| {
         let none = Expression::product(dtype, x.load(i), Expression::zero(dtype));

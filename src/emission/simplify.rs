@@ -57,7 +57,7 @@ fn constants(body: &mut [Stmt], function: &EmittedFunction) {
     }
 }
 
-/// What the statements of a function need.
+/// The needs of the statements of a function.
 struct Needed {
     variables: BTreeSet<VariableId>,
     /// Arrays that are read, or belong to the caller.
@@ -168,7 +168,7 @@ fn declarations(body: &mut Vec<Stmt>) {
     body.iter_mut().for_each(|stmt| stmt.blocks_mut().into_iter().for_each(declarations));
 }
 
-/// Declares variables that do not change as such.
+/// Declares variables that never change as constants.
 fn keep(body: &mut [Stmt], changed: &BTreeSet<VariableId>) {
     for stmt in body {
         if let Stmt::Var(variable, value) = stmt

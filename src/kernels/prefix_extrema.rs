@@ -24,7 +24,7 @@ const WIDE: usize = 8;
 /// The columns of long rows that are searched together.
 const PANEL: usize = 64;
 
-/// What is computed for each prefix.
+/// The result for each prefix.
 trait Found<E: Num> {
     type Out: Copy;
 

@@ -20,7 +20,7 @@
 //!
 //! A matrix without a result gives NaN in every interpreter, and so do derivatives that do not exist; the methods of
 //! tensors of known values whose names begin with `try_` give an error instead. A result that does not count, because a
-//! mask or a zero stands before it, sends exactly zero in every mode of differentiation. So the vectors of a simple
+//! mask or a zero comes before it, sends exactly zero in every mode of differentiation. So the vectors of a simple
 //! eigenvalue next to equal ones have their derivatives of every order. The matrices of a batch are independent.
 //! Factors with free signs have normalized signs, as each method says, so that results are the same everywhere.
 //! Eigenvalues and singular values of large matrices come from faer where the feature of this name is on.
@@ -163,7 +163,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
 
     /// The solution `x` of `l x = b`, where `l` is the lower triangle of the matrix; elements above it are not read.
     ///
-    /// NaN where a 0 stands on the diagonal, unless `b` is zero: then zero.
+    /// NaN where a 0 is on the diagonal, unless `b` is zero: then zero.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -183,7 +183,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
 
     /// The solution `x` of `u x = b`, where `u` is the upper triangle of the matrix; elements below it are not read.
     ///
-    /// NaN where a 0 stands on the diagonal, unless `b` is zero: then zero.
+    /// NaN where a 0 is on the diagonal, unless `b` is zero: then zero.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -203,7 +203,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
 
     /// The solution of a triangular system: of a triangle of the matrix, or of the transpose of one.
     ///
-    /// NaN where a 0 stands on the diagonal, unless `b` is zero: then zero.
+    /// NaN where a 0 is on the diagonal, unless `b` is zero: then zero.
     ///
     /// ```
     /// use polygrad::linalg::Triangle;

@@ -44,7 +44,7 @@
 //! | layer | what |
 //! |---|---|
 //! | [`Linear`], [`Embedding`] | affine maps of the last axis; rows of a table |
-//! | [`Conv1d`], [`Conv2d`] | convolutions of signals and images; pooling: [`max_pool2d`](crate::Tensor::max_pool2d) and its kin |
+//! | [`Conv1d`], [`Conv2d`] | convolutions of signals and images; pooling: [`max_pool2d`](crate::Tensor::max_pool2d) and similar methods |
 //! | [`LayerNorm`], [`RmsNorm`], [`BatchNorm`] | normalisation of each line, and of each channel of a batch |
 //! | [`Attention`], [`attention`](fn@attention) | multi-head attention |
 //! | [`Rnn`], [`Gru`], [`Lstm`] | cells of recurrent networks; a [`RecurrentCell`] runs along sequences |

@@ -26,7 +26,7 @@ use crate::tree::Tree;
 pub struct LayerNorm<T: BaseTensor, E: Float = f64> {
     /// A factor for each number of a line.
     pub gain: Tensor<T, 1, E>,
-    /// What is added to each number of a line.
+    /// The number that is added to each number of a line.
     pub shift: Tensor<T, 1, E>,
     /// What keeps a line of equal numbers from a division by 0.
     pub epsilon: f64,
@@ -179,7 +179,7 @@ impl<T: BaseTensor, E: Float> RmsNorm<T, E> {
 pub struct BatchNorm<T: BaseTensor, E: Float = f64> {
     /// A factor for each channel.
     pub gain: Tensor<T, 1, E>,
-    /// What is added to each channel.
+    /// The number that is added to each channel.
     pub shift: Tensor<T, 1, E>,
     /// The weight of the running averages so far against a new batch.
     pub momentum: f64,
@@ -187,7 +187,7 @@ pub struct BatchNorm<T: BaseTensor, E: Float = f64> {
     pub epsilon: f64,
 }
 
-/// What is known of the channels before a [`BatchNorm`]: running averages of mean and variance.
+/// The statistics of the channels before a [`BatchNorm`]: running averages of mean and variance.
 ///
 /// ```
 /// use polygrad::nn::{BatchNorm, BatchStatistics};

@@ -24,7 +24,7 @@ use crate::tree::Tree;
 /// assert_eq!(outputs.row(4), cell.output(&last));
 /// ```
 pub trait RecurrentCell<T: BaseTensor, E: Float = f64> {
-    /// What the cell remembers.
+    /// The state of the cell.
     type State: Tree<T, With<T> = Self::State>;
 
     /// The state before anything was read: zeros, for this number of sequences.
@@ -53,7 +53,7 @@ pub trait RecurrentCell<T: BaseTensor, E: Float = f64> {
     #[track_caller]
     fn step(&self, state: &Self::State, x: &Tensor<T, 2, E>) -> Self::State;
 
-    /// What a state shows to the outside, `[batch, hidden]`.
+    /// The output of a state, `[batch, hidden]`.
     ///
     /// ```
     /// use polygrad::array::Rng;
@@ -65,7 +65,7 @@ pub trait RecurrentCell<T: BaseTensor, E: Float = f64> {
     /// ```
     fn output(&self, state: &Self::State) -> Tensor<T, 2, E>;
 
-    /// Panics unless a state and inputs of this shape, `[.., batch, inputs]`, fit the cell: what a step and a run ask first.
+    /// Panics unless a state and inputs of this shape, `[.., batch, inputs]`, fit the cell: a step and a run check this first.
     ///
     /// ```
     /// use polygrad::array::Rng;

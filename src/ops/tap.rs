@@ -17,7 +17,7 @@ use crate::escape;
 use crate::shape::{Shape, Show};
 use crate::source::SourceLine;
 
-/// What a tap does with the values.
+/// The action of a tap on the values.
 ///
 /// Closed: whoever runs a tap fails to compile where a new kind has no meaning yet.
 ///
@@ -66,7 +66,7 @@ impl Tap {
         Tap { kind, at, each: Vec::new() }
     }
 
-    /// What the tap does.
+    /// The action of the tap.
     ///
     /// ```
     /// use polygrad::ops::{Tap, TapKind};

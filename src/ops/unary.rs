@@ -1,6 +1,6 @@
 //! Elementwise functions of one float argument: one row each.
 //!
-//! Law: a row defines everything. Kernel, derivative, test domain, graph, error and properties stand side by side here,
+//! Law: a row defines everything. Kernel, derivative, test domain, graph, error and properties are side by side here,
 //! and code for all rows is generated from them. Other modules name an operation only for facts that it shares with no
 //! other row (rewriting, its text in StableHLO), in matches that rustc completes; `tests/language/variants.rs` finds
 //! lists of operations that rustc does not complete, and `tests/derivatives/laws.rs` checks each row against finite

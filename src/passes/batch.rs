@@ -417,7 +417,7 @@ impl Batch<'_> {
         (0..count).map(|k| self.b.apply(Op::Output(of, k))).collect()
     }
 
-    /// The solution with one matrix for a stack of right-hand sides: their columns stand side by side.
+    /// The solution with one matrix for a stack of right-hand sides: their columns are side by side.
     fn right_hand_sides(&mut self, op: Matrix, args: &[BatchedValue]) -> Option<BatchedValue> {
         let alone = args.iter().enumerate().all(|(k, v)| v.stacked == (k == 1));
         if !(alone && op.is_by_column()) {

@@ -109,7 +109,7 @@ impl Default for Settings {
 pub struct Pass {
     /// The name: that of the module, too.
     pub name: &'static str,
-    /// What the pass keeps, and what it promises.
+    /// The guarantee of the pass.
     pub law: &'static str,
     /// When it runs.
     pub phase: Phase,

@@ -69,7 +69,7 @@ fn start(b: &mut Builder, op: &Op<NodeId>, now: &Now) -> Option<Pieces> {
     Some(SmallVec::from_elem(piece(b, from, a, into)?, 1))
 }
 
-/// The piece that reads a value through one view and writes it through another, without what is not written.
+/// The piece that reads a value through one view and writes it through another, without the parts that are not written.
 fn piece(b: &mut Builder, from: &View, a: NodeId, into: &View) -> Option<Piece> {
     let rank = into.shape().len();
     let (offset, shape): (SmallVec<[i64; 6]>, Shape) =

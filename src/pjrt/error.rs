@@ -106,7 +106,7 @@ pub enum Error {
          of one mesh"
     )]
     Sharding {
-        /// What was found.
+        /// The sharding that was found.
         text: String,
     },
     /// A buffer is not on the devices that the program needs, or is divided differently.

@@ -35,7 +35,7 @@
 //! A text with a mesh, as [`sharded`](crate::export::Exported::sharded) writes it, is compiled for as many devices of the
 //! client, and a [`Buffer`] of it has a part on each: [`Executable::upload`] divides an array as an input needs it, a run
 //! takes and gives such buffers, and [`Buffer::to_array`] joins the parts. The communication is that which XLA inserted;
-//! [`Executable::operations`] tells of it. XLA's plugins for CPUs have four devices, whatever `XLA_FLAGS` says.
+//! [`Executable::operations`] shows it. XLA's plugins for CPUs have four devices, whatever `XLA_FLAGS` says.
 //!
 //! # Time
 //! Runs are asynchronous: [`Executable::execute`] may return before the run is over, and its results may be arguments
@@ -386,7 +386,7 @@ impl Executable {
     /// ```
     ///
     /// # Errors
-    /// If the plugin does not tell.
+    /// If the plugin does not report it.
     pub fn operations(&self) -> Result<BTreeMap<String, usize>, Error> {
         let (program, format) = self.raw.optimized()?;
         Ok(opcodes::counts(&program, &format))

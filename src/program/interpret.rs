@@ -149,7 +149,7 @@ fn run<T: BaseTensor>(program: &Program, inputs: Vec<T>) -> Vec<T> {
     outputs
 }
 
-// This file is compiled for every interpreter: what does not depend on it stands outside, and iterators, which would be
+// This file is compiled for every interpreter: what does not depend on it is outside, and iterators, which would be
 // compiled again for every closure, are loops.
 
 /// The other operand of a sum and its deferred operand, if it has one.

@@ -162,7 +162,7 @@ struct Inner {
     code: Arc<Code>,
 }
 
-/// What a program computes, without names.
+/// The computation of a program, without names.
 #[derive(Debug)]
 struct Code {
     /// The hash of operations and results.

@@ -8,9 +8,9 @@ use crate::escape;
 /// A choice between the modes of one derivative.
 #[derive(Clone, Debug)]
 pub(crate) struct ModeChoice {
-    /// What was chosen and why.
+    /// The choice and its reason.
     pub(crate) words: String,
-    /// What was compared; nothing, if there was one candidate.
+    /// The candidates that were compared; empty if there was one.
     pub(crate) candidates: Vec<ModeCandidate>,
 }
 

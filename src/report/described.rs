@@ -1,9 +1,9 @@
-//! What a picture tells of an operation: its role, its place in the user's source.
+//! What a picture says about an operation: its role, its place in the user's source.
 
 use crate::program::{NodeId, Op, Program};
 use crate::source::SourceLine;
 
-/// What an operation is in a picture.
+/// The kind of an operation in a picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     Input,

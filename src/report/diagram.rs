@@ -1,6 +1,6 @@
 //! A program as a picture: boxes and edges in SVG, with small loops inside their boxes.
 //!
-//! Laws: every operation of the part that is drawn is a box, except for numbers, which stand in the text of their uses, and
+//! Laws: every operation of the part that is drawn is a box, except for numbers, which are in the text of their uses, and
 //! for the results of an operation with several, which are read at its box; each operand is an edge. Ids are those of
 //! [`Programs`], so a picture may be drawn once in a page.
 
@@ -113,7 +113,7 @@ pub(super) struct Picture {
     pub(super) size: Extent,
 }
 
-/// What is drawn as a box.
+/// A thing that is drawn as a box.
 enum BoxContent<'a> {
     Operation(NodeId),
     /// An operation with its program in the box.
@@ -122,7 +122,7 @@ enum BoxContent<'a> {
     Elsewhere(String, String),
     /// A result of the program.
     Result(String),
-    /// A group: its id, its words, and what is told of it.
+    /// A group: its id, its words, and its description.
     Group(String, Vec<String>, String),
 }
 
@@ -189,7 +189,7 @@ impl<'a> Painter<'a> {
         scene.painted(self, program, outer)
     }
 
-    /// Groups as boxes: of each its id, its words and what is told of it; with the edges between them. Edges that follow from
+    /// Groups as boxes, each with its id, its words and its description, and the edges between them. Edges that follow from
     /// others are arcs next to these, so that a chain of groups stays a chain.
     pub(super) fn overview(
         &self,
@@ -203,7 +203,7 @@ impl<'a> Painter<'a> {
         Scene { boxes, edges, arcs }.painted(self, program, None)
     }
 
-    /// What is told of an operation: its line, its place, and its estimated cost.
+    /// The description of an operation: its line, its place, and its estimated cost.
     fn told(&self, program: &Program, id: NodeId, outer: Option<&Op<NodeId>>) -> String {
         let mut text = line(program, id, &|a| value_name(program, a, outer));
         let place = place(program, id);
@@ -395,7 +395,7 @@ type Edges = Vec<(usize, usize)>;
 fn reduced(count: usize, edges: Edges) -> (Edges, Edges) {
     let mut below: Vec<Vec<usize>> = vec![Vec::new(); count];
     edges.iter().for_each(|(from, to)| below[*from].push(*to));
-    // What each box leads to, from the last one on.
+    // The boxes that each box leads to, from the last one on.
     let mut leads: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); count];
     let (mut kept, mut implied) = (Vec::new(), Vec::new());
     for from in (0..count).rev() {

@@ -40,7 +40,7 @@ fn by_key(keys: &[String], edges: &[(usize, usize)]) -> Vec<usize> {
         below[*from].push(*to);
         waits[*to] += 1;
     }
-    // What is ready, by key and in all.
+    // The operations that are ready, by key and in all.
     let mut ready: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
     let mut first: BTreeSet<usize> = BTreeSet::new();
     for k in (0..keys.len()).filter(|k| waits[*k] == 0) {

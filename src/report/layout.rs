@@ -220,7 +220,7 @@ impl Layers {
             }
             offsets.push(at);
         }
-        // Blocks of items that lie side by side: the sum of what they wish, and how many they are.
+        // Blocks of items that lie side by side: the sum of the positions they prefer, and their number.
         let mut blocks: Vec<(f64, usize)> = Vec::new();
         for (wish, offset) in wishes.iter().zip(&offsets) {
             let mut block = (wish - offset, 1);

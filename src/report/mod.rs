@@ -5,7 +5,7 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | `described` | what is told of an operation |
+//! | `described` | the description of an operation |
 //! | `dot` | programs in the language of Graphviz |
 //! | `layout` | places of boxes and edges, in layers |
 //! | `groups` | long programs in parts, by line of source |
@@ -33,9 +33,9 @@ use crate::program::{Program, Slot};
 use crate::shape::Show;
 use page::counted;
 
-/// What a page tells.
+/// The contents of a page.
 pub(crate) struct ReportFacts<'a> {
-    /// What the function is.
+    /// The description of the function.
     pub(crate) title: &'a str,
     /// The program that runs.
     pub(crate) program: &'a Program,

@@ -24,9 +24,9 @@ pub(super) fn ln_pi() -> f64 {
 /// How much of a density is wanted.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Summands {
-    /// All of its logarithm.
+    /// The whole logarithm of the density.
     Whole,
-    /// What is left without numbers, and without what depends on integers alone.
+    /// The terms left without numbers, and without terms that depend on integers alone.
     Kernel,
 }
 
@@ -112,7 +112,7 @@ pub(super) fn student_t<T: BaseTensor, E: Float>(
     let log_inverse = log_inverse.with(Binary::Min, &Loose::number(0.9 * largest::<E>().ln()));
     let (inverse, roots) = (log_inverse.exp(), df.map(Unary::Sqrt));
     let (distance, scale) = ((x - location) * &inverse, scale * inverse);
-    // An infinite distance has the density 0 by what is subtracted, so that no derivative is infinite.
+    // An infinite distance gets the density 0 by a subtracted term, so that no derivative is infinite.
     let infinite = distance.map(Unary::Abs).eq(&inf);
     let (far, length, near) = split(&infinite.select(&one, &distance), &(&scale * &roots));
     let log = far.select(&length.shift(-1.0), &(near / scale / roots).square()).map(Unary::Log1p);

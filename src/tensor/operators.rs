@@ -399,7 +399,7 @@ number_left!(Mul mul, mul_op, f64 f32);
 number_left!(Div div, div_op, f64 f32);
 number_left!(Rem rem, rem_op, i64);
 
-/// `E: TakesIntegers` says that an integer may stand on the left of a tensor with elements `E`: `E` is `i64`.
+/// `E: TakesIntegers` says that an integer may be the left operand of a tensor with elements `E`: `E` is `i64`.
 ///
 /// ```
 /// use polygrad::tensor::TakesIntegers;

@@ -28,9 +28,9 @@ use crate::tree::Tree;
 /// assert_eq!(pair(tensor(1.0), 2.0), tensor([1.0, 2.0]));
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot stand among tensors of rank {D} with elements `{E}`",
+    message = "`{Self}` cannot be combined with tensors of rank {D} with elements `{E}`",
     label = "a tensor of rank {D} with elements `{E}` is needed",
-    note = "a number stands among tensors of rank 0 only, and has their element type: `2.0` among floats"
+    note = "a number is combined with tensors of rank 0 only, and has their element type: `2.0` with floats"
 )]
 pub trait Part<T, const D: usize, E> {
     /// The part as a value.

@@ -37,7 +37,7 @@ fn place(op: &str, axis: usize, start: usize, whole: &[usize], part: &[usize]) -
 fn fits(op: &str, place: &[usize], part: &[usize]) {
     if place != part {
         panic!(
-            "{op}: the new part must have the shape of what stands at its place, but the shapes are {} and {}; slice or broadcast it",
+            "{op}: the new part must have the shape of the part it replaces, but the shapes are {} and {}; slice or broadcast it",
             Show(place),
             Show(part)
         );

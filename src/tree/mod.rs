@@ -107,7 +107,7 @@ pub use visit::{PathStep, Visitor};
     label = "needs a tensor, a tuple, array, `Vec`, `Option`, `Box` or `BTreeMap` of trees, or a type that derives `Tree`",
     note = "numbers are trees as tensors: `tensor(1.0)` or `tensor(vec)` in place of a number or a vector of numbers, and `Tensor<T, 0>` in place \
             of its type",
-    note = "a field whose type does not mention the interpreter is plain data; plain data within a tuple or container of trees stands in `Keep`"
+    note = "a field whose type does not mention the interpreter is plain data; plain data within a tuple or container of trees goes into `Keep`"
 )]
 pub trait Tree<T: BaseTensor>: Sized {
     /// The same structure over another interpreter.

@@ -103,7 +103,7 @@ pub enum ParameterError {
     /// The file is malformed, or has a tensor that no array can hold.
     #[error("load: the file must be one of parameters, but {fact}; save it again")]
     File {
-        /// What is wrong.
+        /// The fault in the file.
         fact: String,
     },
 }

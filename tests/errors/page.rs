@@ -63,7 +63,7 @@ const OF_RUSTC: &str = "
 tensor is not a `bool`, and `*x > 0.0` does not help: the numbers are unknown where the program is recorded or differentiated | `x.gt(0.0)` makes a \
 mask, which chooses by `mask.select(a, b)` or `cond(mask, a, b)`; numbers known to the host are compared by `x.item() > 0.0` |
 | expected `f64`, found `Tensor<Array, 0>` | a tensor of rank 0 is not a number | `x.item()`, for numbers known to the host |
-| expected `Tensor<Term, 0>`, found `Tensor<Array, 0>` | a tensor of known numbers stands in a function that is recorded | `x.lift()`, or \
+| expected `Tensor<Term, 0>`, found `Tensor<Array, 0>` | a tensor of known numbers is used in a function that is recorded | `x.lift()`, or \
 `Tensor::constant(&x)`, or the form of the verb with data, such as `grad_with` |
 | type annotations needed for `Tensor<_, 1>` | `Tensor::zeros`, `from_fn`, `constant` and others are generic in the interpreter, and nothing says \
 which is meant | `Tensor::<Array, 1>::zeros([3])`; `tensor(..)`, `Tensor::new(shape, numbers)` and `Tensor::from(numbers)` are not generic |

@@ -227,7 +227,7 @@ impl<T: BaseTensor> Lin<T> {
         Lin::operation_for(move |mode, v, _| f(mode, v))
     }
 
-    /// A linear function of the host language, which is told what of its result is needed.
+    /// A linear function of the host language, which is told which parts of its result are needed.
     pub(super) fn operation_for(f: impl Fn(Mode, Val<T>, &Place<T>) -> Val<T> + 'static) -> Self {
         Lin::of(Node::Operation(Rc::new(f)))
     }

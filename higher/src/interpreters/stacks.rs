@@ -34,7 +34,7 @@ pub(super) enum Skeleton<T: 'static> {
     Scattered(Shape, DType, Vec<(usize, Site)>),
     /// The entries of a copower: whether each is an array of points, and the structures of points and vectors.
     Bag(Vec<(bool, Skeleton<T>, Skeleton<T>)>),
-    /// The code of a function, and the structure of what it captures.
+    /// The code of a function, and the structure of its captures.
     Fun(Code<T>, Box<Skeleton<T>>),
     /// An array of this number of elements of this structure.
     Many(usize, Box<Skeleton<T>>),
@@ -208,7 +208,7 @@ fn tensors<T: BaseTensor>(v: &Val<T>, into: &mut Vec<T>, part: Part<'_, T>) -> O
     })
 }
 
-/// [`flatten`] of what a function captures; parts from outside the loop stay as they are.
+/// [`flatten`] of the captures of a function; parts from outside the loop stay as they are.
 fn captures<T: BaseTensor>(v: &Val<T>, outside: &mut Outside<'_, T>, into: &mut Vec<T>) -> Option<Skeleton<T>> {
     if outside.contains(v) {
         return Some(Skeleton::Outer(v.clone()));

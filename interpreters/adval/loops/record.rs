@@ -259,7 +259,7 @@ fn place<T>(
 
 /// The loop of `ADVal<T>`, by one loop of `T`.
 ///
-/// If a NaN stands in some trips alone, their products have guards of more operations than those of the others. Then
+/// If a NaN occurs in some trips alone, their products have guards of more operations than those of the others. Then
 /// all trips are recorded once more, with guards in all of them.
 #[track_caller]
 pub(in super::super) fn map_accum<T: BaseTensor>(

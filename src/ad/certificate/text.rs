@@ -1,4 +1,4 @@
-//! A certificate as text: faults first, then the box, results with their errors, and what a call takes.
+//! A certificate as text: faults first, then the box, results with their errors, and the cost of a call.
 
 use std::fmt;
 

@@ -14,7 +14,7 @@ use super::input_slicing::InputElement;
 use super::lists::Lists;
 use super::pattern::SparsityPattern;
 
-/// What a pass of forward mode costs, and one of reverse mode.
+/// The cost of a pass of forward mode, and of reverse mode.
 const FORWARD: usize = 2;
 const REVERSE: usize = 3;
 

@@ -3,7 +3,7 @@
 //! Each method runs recorded programs and their derivative programs at [`Enclosure`], or at series of it
 //! ([`Jet<Enclosure>`](Jet)): the rows of [`Enclosure`] round outwards, so what follows from their bounds is proven.
 //!
-//! Laws: bounds hold in exact arithmetic. A method that stands on the mean value theorem is used where the program is
+//! Laws: bounds hold in exact arithmetic. A method that relies on the mean value theorem is used where the program is
 //! proven continuous on the box, and where its derivatives are up to the order that the theorem needs: an operation over
 //! a jump says so ([`continuous`]).
 //!

@@ -82,7 +82,7 @@ debug_by_display!(VerifiedOdeError);
 pub struct VerifiedOde {
     /// The order of the Taylor polynomial of a step, at least 1.
     pub order: usize,
-    /// What a step may add to the width of a state, relative to its largest number: the lengths of steps follow from it.
+    /// The width that a step may add to a state, relative to its largest number: the lengths of steps follow from it.
     pub tolerance: f64,
     /// The largest number of steps between two times.
     pub steps: usize,

@@ -79,7 +79,7 @@ struct System {
     slope: VectorProgram,
 }
 
-/// What the operator says of a box.
+/// The verdict of the operator on a box.
 enum Verdict {
     /// The box has no root.
     Empty,

@@ -71,7 +71,7 @@ pub(crate) struct Memory {
 impl Memory {
     /// Memory for a plan; `None` if it cannot be allocated.
     pub(crate) fn new(plan: &CompiledPlan, isa: Isa) -> Option<Memory> {
-        // What transforms take comes with the first run: here it is asked whether it can.
+        // The memory that transforms take is allocated in the first run; here only the possibility is checked.
         Vec::<u8>::new().try_reserve_exact(plan.transforms).ok()?;
         let mut memory = Memory::helper(plan.registers, isa)?;
         memory.table = AddressTable::new(plan.buffers.len());

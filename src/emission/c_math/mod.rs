@@ -8,11 +8,10 @@
 //! `lgamma` writes a global variable. Their constants are those of FDLIBM, whose notice comes with them.
 //!
 //! The files `*.c` of this folder hold items, with blank lines between them: a comment, and a function, a table or a
-//! type. An item needs what it names, and stands after that. A name that ends in `@` stands for an item of each float
+//! type. An item needs what it names, and comes after that. A name that ends in `@` stands for an item of each float
 //! type, and a name that ends in `$` for one more, in double precision without fused multiply-add, from which the
 //! special functions are made; an item that is written out for one of these replaces that one. [`WORDS`] are what
-//! differs between the types. A comment that stands alone at the head of a file is written before the first item of the
-//! file.
+//! differs between the types. A comment alone at the head of a file is written before the first item of the file.
 
 use std::collections::BTreeMap;
 
@@ -72,7 +71,7 @@ const WORDS: [(&str, [&str; 2]); 28] = [
     ("HYPOT_LARGE", ["1e150", "1e15f"]),
 ];
 
-/// What an item is an instance for.
+/// The type that an item is an instance for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Double,

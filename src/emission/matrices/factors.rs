@@ -1,4 +1,4 @@
-//! Cholesky and LU factors as trees, and what is made of them.
+//! Cholesky and LU factors as trees, and the operations made of them.
 //!
 //! Law: the next pivot is the largest element of its column, the first of equal ones.
 

@@ -1,6 +1,6 @@
 //! Minors as trees: by Laplace expansion of few rows, and cofactors of more rows by complete pivoting.
 //!
-//! Laws: no division by what may be zero, so a singular matrix has its minors. Rows and columns are multiplied by
+//! Laws: no division by a number that may be zero, so a singular matrix has its minors. Rows and columns are multiplied by
 //! powers of two first, so no partial product leaves the range of floats if the minors do not.
 
 use super::super::idioms::{at, start};

@@ -76,7 +76,7 @@ pub enum NativeError {
     Refused {
         /// The compiler.
         compiler: String,
-        /// What the compiler says.
+        /// The message of the compiler.
         message: String,
     },
     /// The compiler takes too long.

@@ -29,7 +29,7 @@ fn file_error(path: &Path) -> impl Fn(io::Error) -> NativeError {
     move |e| NativeError::File { path: path.clone(), reason: e.to_string() }
 }
 
-/// What is wrong with the owner or the permissions of a file or folder.
+/// The fault in the owner or the permissions of a file or folder.
 #[cfg(unix)]
 fn not_private(data: &fs::Metadata) -> Option<String> {
     use std::os::unix::fs::MetadataExt as _;
@@ -140,7 +140,7 @@ impl Store {
 const ATTEMPT: &str = "attempt-";
 const ABANDONED: Duration = Duration::from_secs(24 * 3600);
 
-/// A folder that is removed with what it has.
+/// A folder that is removed with its contents.
 pub(super) struct CompilerFolder(PathBuf);
 
 impl CompilerFolder {
@@ -325,7 +325,7 @@ mod tests {
             assert!(fault.to_string().contains("can be written by others"), "{fault}");
         }
         mode(&at, 0o700);
-        // A link may lead to what somebody else can write.
+        // A link may lead to a file that somebody else can write.
         let real = at.join("real.so");
         fs::rename(&stored.library, &real).expect("it is there");
         symlink(&real, &stored.library).expect("a link is made");

@@ -184,7 +184,7 @@ impl Tiles {
         }
     }
 
-    /// [`run`](Self::run) with tiles of `P` lanes, and of `H` for what is left.
+    /// [`run`](Self::run) with tiles of `P` lanes, and of `H` for the remainder.
     fn run_wide<E: Num, const P: usize, const H: usize>(
         &self,
         isa: Isa,

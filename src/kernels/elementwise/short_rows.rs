@@ -116,7 +116,7 @@ impl<E: Elem> Kernel for Copy<'_, E> {
             for k in 0..to.len() {
                 to[k] = from[k];
             }
-            // What is left over is moved with elements that are moved already.
+            // The remainder is moved together with elements that are moved already.
             if let (false, Some(to), Some(from)) =
                 (rest.is_empty(), out.last_chunk_mut::<WIDE>(), x.last_chunk::<WIDE>())
             {

@@ -250,7 +250,7 @@ impl Transform {
         }
     }
 
-    /// Scatters what is read of the results of lines.
+    /// Scatters the parts of the results of lines that are read.
     pub(super) fn scatter<E: Float>(
         &self,
         out: &mut Columns<'_, E>,
@@ -268,7 +268,7 @@ impl Transform {
                 continue;
             }
             if self.step == 1 && lines.next_into == self.n && lines.count > 1 {
-                // What is not read lies between the lines.
+                // Elements that are not read lie between the lines.
                 let out = out.run(start, lines.count * self.n);
                 if self.n <= MACHINE.short_line {
                     (0..len).for_each(|k| self.scatter_row((&mut out[k..], self.n), k, p, way, from, pitch));

@@ -66,7 +66,7 @@ pub(crate) struct PartSource {
     pub(crate) seen: (usize, usize),
 }
 
-/// What is read of the result.
+/// The part of the result that is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PartsRead {
     /// Whether real and imaginary parts are.
@@ -265,7 +265,7 @@ impl Transform {
         even.then(|| self.halves.get_or_init(|| Halves::new(self.n, self.direction)))
     }
 
-    /// Runs the transform. What is not read of the result stays as it is.
+    /// Runs the transform. The part of the result that is not read stays as it is.
     pub(crate) fn run<E: Float>(&self, operands: &[&[E]], out: &mut [E], room: &mut Room) {
         if out.is_empty() {
             return;

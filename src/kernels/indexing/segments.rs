@@ -100,7 +100,7 @@ fn on_threads<E: Num>(isa: Isa, threads: usize, sum: &mut [E], added: &Additions
     });
 }
 
-/// How often a thread looks whether there is a segment for it before it gives up its time.
+/// The number of times that a thread checks for a segment before it yields.
 const LOOKS: usize = 2000;
 
 /// The segments of a destination, by the numbers of the first subarrays of all but the first segment.

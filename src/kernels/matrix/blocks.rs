@@ -16,7 +16,7 @@ pub(crate) struct TriangleView<'a, E> {
     pub(crate) transposed: bool,
     /// Whether the triangle, after the transposition, is the lower one.
     pub(crate) lower: bool,
-    /// Whether ones stand on the diagonal, whatever the elements there are.
+    /// Whether the diagonal counts as ones, whatever its elements are.
     pub(crate) unit: bool,
 }
 

@@ -84,7 +84,7 @@ impl<E: Real> AlignedRows<E> {
         &self.memory[self.start + i * self.stride..][..self.stride]
     }
 
-    /// The rows without what is behind the last column.
+    /// The rows without the elements after the last column.
     pub(super) fn copy_to(&self, out: &mut [E], columns: usize) {
         for (i, out) in out.chunks_exact_mut(columns.max(1)).enumerate() {
             out.copy_from_slice(&self.row(i)[..columns]);

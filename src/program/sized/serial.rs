@@ -63,7 +63,7 @@ impl SizedShape {
     }
 }
 
-/// Saved with its names and the expressions of its sizes; a number that is equal at all sizes stands once.
+/// Saved with its names and the expressions of its sizes; a number that is equal at all sizes is saved once.
 impl Serialize for SizedProgram {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let number = |varying: &Varying| match varying {

@@ -210,7 +210,7 @@ macro_rules! matched {
     };
 }
 
-/// What is done with an operation that matches: the conditions, then the right side.
+/// The action on an operation that matches: the conditions, then the right side.
 macro_rules! applied {
     ($e:tt [(let $p:pat = $x:expr) $($c:tt)*] $right:tt) => { if let $p = $x { applied!($e [$($c)*] $right); } };
     ($e:tt [($x:expr) $($c:tt)*] $right:tt) => { if $x { applied!($e [$($c)*] $right); } };
@@ -284,7 +284,7 @@ mod tests {
 
     type Apply = fn(&mut Builder, &Op<NodeId>, &Shape, DType) -> Option<NodeId>;
 
-    /// What a rule makes of an operation on numbers.
+    /// The result of a rule for an operation on numbers.
     fn applied(b: &mut Builder, rule: Apply, op: Op<NodeId>) -> Option<Op<NodeId>> {
         rule(b, &op, &Shape::new(), DType::F64).map(|id| b.node(id).op.clone())
     }

@@ -234,7 +234,7 @@ pub(super) fn with_sum(views: &[View], out: &View, k: usize, sum: Summed) -> (Vi
     (views.iter().enumerate().map(others).collect(), over(out, left))
 }
 
-/// The steps of an order, with what it costs.
+/// The steps of an order, with its cost.
 type Order = (Cost, SmallVec<[OrderStep; 4]>);
 
 /// The cheapest orders that were found for the program under construction, by the views of the factors and of the

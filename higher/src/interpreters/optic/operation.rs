@@ -62,7 +62,7 @@ struct AtShapes {
     present: Vec<bool>,
 }
 
-/// What an operation makes of zeros.
+/// The results of an operation on zeros.
 enum OfZeros {
     Zero,
     /// One of its operands.
@@ -232,7 +232,7 @@ impl Operation {
         recorded.present.iter().map(|present| if *present { results.next() } else { None }).collect()
     }
 
-    /// What an operation that is linear in operands that are zero makes of them, if it need not run.
+    /// The results of an operation that is linear in operands that are zero, if it need not run.
     fn of_zeros<T>(&self, leaves: &[Option<T>]) -> Option<OfZeros> {
         let zero = |k: usize| leaves[k].is_none();
         let all = |from: usize| leaves[from..].iter().all(Option::is_none);
@@ -346,7 +346,7 @@ pub(super) fn zero<T: BaseTensor>(op: &str, (rank, dtype): (usize, DType)) -> T 
     T::zeros(&[], dtype)
 }
 
-/// What a function of two numbers makes of zeros of vectors, if it need not run.
+/// The result of a function of two numbers on zeros of vectors, if it need not run.
 fn of_zeros(op: Binary, zero: [bool; 2]) -> Option<OfZeros> {
     match (op, zero) {
         (_, [false, false]) => None,

@@ -55,7 +55,7 @@ pub struct Stage<T: 'static> {
     at: usize,
     /// The code, which may store a residual for a later stage.
     run: Closure<T>,
-    /// What the first stage of the run has found.
+    /// The results of the first stage of the run.
     ends: Rc<RefCell<Ends>>,
 }
 
@@ -150,7 +150,7 @@ impl<T: BaseTensor> Stage<T> {
         (self.at == 0 || x.dtype().is_float()).then(|| x.clone())
     }
 
-    /// Panics unless the first stage has run, and the leaves of an input fit what it has found.
+    /// Panics unless the first stage has run, and the leaves of an input fit its results.
     #[track_caller]
     fn check(&self, given: &[T]) {
         let (ends, end) = (self.ends.borrow(), self.at % 2);

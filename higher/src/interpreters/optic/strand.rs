@@ -58,7 +58,7 @@ pub(super) struct Rung<T: 'static> {
     back: (Operation, usize),
     /// The operations of the reverse derivative, at the argument of its first stage.
     steps: Option<(Rc<Sequence>, Vec<Strand<T>>)>,
-    /// What the last even stage has left for the next one: the operand, or the cotangent of it.
+    /// The value that the last even stage has left for the next one: the operand, or the cotangent of it.
     kept: Val<T>,
 }
 

@@ -61,8 +61,8 @@ impl Sizes {
         self
     }
 
-    /// The least size of this name, 1 if nothing else is said. The function is recorded at this size, too; a size of 0
-    /// must be asked for, as many functions have no meaning there.
+    /// The least size of this name, 1 by default. The function is recorded at this size, too; a size of 0 must be asked
+    /// for, as many functions have no meaning there.
     ///
     /// ```
     /// use polygrad::{Function, SizedFunction, Sizes, Tensor, tensor};

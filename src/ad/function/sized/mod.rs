@@ -59,7 +59,7 @@ pub struct SizedFunction<P, Q, Y> {
 /// The function at some sizes.
 type AtSizes<P, Q, Y> = (Vec<usize>, Arc<Function<P, Q, Y>>);
 
-/// What a recording shows besides its program.
+/// The parts of a recording besides its program.
 struct RecordedAt<F> {
     sizes: Vec<usize>,
     leaves: Vec<Shape>,

@@ -46,7 +46,7 @@ pub(super) struct Job<'j, E> {
     pub(super) reaches: bool,
 }
 
-/// An execution with tiles of `P` lanes, and of `H` for what is left. `BOTH` says whether both operands move along the
+/// An execution with tiles of `P` lanes, and of `H` for the remainder. `BOTH` says whether both operands move along the
 /// lanes, and `SHORT` whether the job [has short sums](Job::has_short_sums).
 pub(super) struct Run<'j, E, const P: usize, const H: usize, const BOTH: bool, const SHORT: bool> {
     pub(super) tiles: Job<'j, E>,

@@ -90,7 +90,7 @@ impl<E: Real> Bidiagonal<E> {
     }
 }
 
-/// What the steps of a reduction keep.
+/// The values that the steps of a reduction keep.
 struct Room<E> {
     /// The next column.
     x: Vec<E>,

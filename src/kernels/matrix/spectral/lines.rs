@@ -41,7 +41,7 @@ impl<E: Real> Lines<E> {
         &mut self.x[k * self.stride..][..self.stride]
     }
 
-    /// The vectors in an order, without what is behind their ends, each negated if its element of the mask is set.
+    /// The vectors in an order, without the elements after their ends, each negated if its element of the mask is set.
     pub(super) fn in_order(&self, len: usize, order: &[usize], negated: &[bool]) -> Vec<E> {
         let mut out = Vec::with_capacity(order.len() * len);
         for k in order {

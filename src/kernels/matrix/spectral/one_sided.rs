@@ -95,7 +95,7 @@ struct Reflected<E> {
     factors: Vec<E>,
     /// The column of the matrix at each column of the triangle.
     order: Vec<usize>,
-    /// The exponent of two by which each row of the triangle is to be multiplied; they descend.
+    /// The exponent of two by which each row of the triangle must be multiplied; they descend.
     exponents: Vec<i64>,
 }
 
@@ -229,7 +229,7 @@ struct Rotated<E> {
     stride: usize,
     /// The elements of a column, with those that pad it.
     len: usize,
-    /// The exponent of two by which each column is to be multiplied.
+    /// The exponent of two by which each column must be multiplied.
     exponents: Vec<i64>,
 }
 
