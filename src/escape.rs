@@ -15,7 +15,7 @@
 //! | [`dot`], [`mlir`] | a string |
 //! | [`html`] | a text or an attribute |
 //!
-//! It is below everything that prints, and names nothing.
+//! It is below everything that prints, and uses no other module.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;

@@ -34,7 +34,7 @@
     allow(dead_code, unused_imports)
 )]
 
-// The code that `#[derive(Tree)]` generates names this crate, also within the crate.
+// The code that `#[derive(Tree)]` generates names this crate, even within the crate.
 #[allow(unused_extern_crates)]
 extern crate self as polygrad;
 

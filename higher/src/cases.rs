@@ -107,7 +107,7 @@ pub fn if_<C: Language, G: Obj, R: Obj>(
 /// ```
 ///
 /// # Panics
-/// As [`Language::iterate`].
+/// Like [`Language::iterate`].
 #[track_caller]
 pub fn iterate<C: Language, G: Obj, S: Obj, R: Obj>(
     start: Expr<C, G, S>,

@@ -29,7 +29,7 @@ use crate::tree::Tree;
 /// ```
 pub type Checked = ADVal<Dual<Concrete>>;
 
-/// A disagreement between the derivatives of a function. Prints as a sentence, also in `unwrap`.
+/// A disagreement between the derivatives of a function. Prints as a sentence, even in `unwrap`.
 ///
 /// ```
 /// use polygrad::{GradientError, check_gradient, tensor};

@@ -268,7 +268,7 @@ fn inputs<T: BaseTensor, P: Tree<T>, M: Mark<T>>(x: &P, name: &str) -> P::With<W
 /// Runs a function, and hands each line that [`debug`](crate::Tensor::debug) prints meanwhile to a sink, in order,
 /// instead of printing it to the standard error stream.
 ///
-/// The sink belongs to this thread, on which the taps of a program run, also if other threads share its work. A program
+/// The sink belongs to this thread, on which the taps of a program run, even if other threads share its work. A program
 /// that the sink itself runs prints to the standard error stream.
 ///
 /// ```

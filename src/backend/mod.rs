@@ -273,7 +273,7 @@ impl Executable {
     /// ```
     ///
     /// # Panics
-    /// As [`run`](Self::run). Where the standard library has no clock, as on `wasm32-unknown-unknown`.
+    /// Like [`run`](Self::run). Where the standard library has no clock, as on `wasm32-unknown-unknown`.
     #[track_caller]
     pub fn profile(&self, inputs: &[Array], runs: usize) -> String {
         check_inputs("profile", &self.program, inputs);
@@ -300,7 +300,7 @@ impl Executable {
     /// and then as many as `runs` says for its time.
     ///
     /// # Panics
-    /// As [`run`](Self::run).
+    /// Like [`run`](Self::run).
     #[track_caller]
     pub(crate) fn traffic(&self, inputs: Option<&[Array]>, runs: &dyn Fn(Duration) -> usize) -> Traffic {
         let clock = inputs.map(|inputs| {

@@ -99,7 +99,7 @@ pub type WhileFn<'a, T> = &'a mut dyn FnMut(Vec<T>) -> Vec<T>;
 /// mistakes in the program: the operation panics, with both shapes, at the caller's line.
 ///
 /// # Laws
-/// * Totality: reading at an index out of bounds, also at a negative one, gives 0; scattering there does nothing;
+/// * Totality: reading at an index out of bounds, including at a negative one, gives 0; scattering there does nothing;
 ///   integer division by zero has a value (see [`crate::ops::IntBinary`]).
 /// * Selection is strict: both branches are computed. Values computed in the branch not taken never reach a derivative,
 ///   see [`crate::ops::Guard`].

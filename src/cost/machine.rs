@@ -83,7 +83,7 @@ machine! {
     tile_read: f64 = 0.1, measured anchors "C2.dot.1e6";
     /// Nanoseconds per element of a mostly contiguous view, which is read in place.
     tile_view: f64 = 0.05, measured anchors "C3.revdot.1e6";
-    /// Nanoseconds per element of arithmetic, also in a trip of a loop.
+    /// Nanoseconds per element of arithmetic, in a trip of a loop and elsewhere.
     arithmetic: f64 = 0.25, measured anchors "C1.chain.1e6";
     /// Nanoseconds per element of a quotient.
     division: f64 = 0.8, seen anchors "C8.logsumexp.1e6";

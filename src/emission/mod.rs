@@ -239,7 +239,7 @@ impl Program {
     /// ```
     ///
     /// # Errors
-    /// As [`to_rust`](Program::to_rust).
+    /// Like [`to_rust`](Program::to_rust).
     pub fn to_c(&self, name: &str) -> Result<Source, EmissionError> {
         self.to_c_with(&self.signature(name), Options::DEFAULT)
     }

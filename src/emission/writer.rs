@@ -175,7 +175,7 @@ impl Writer {
         }
     }
 
-    /// A loop over `from..to`, also of one step or none: its body may leave it.
+    /// A loop over `from..to`, even of one step or none: its body may leave it.
     pub(super) fn for_loop(
         &mut self,
         (from, to): (ElementIndex, ElementIndex),

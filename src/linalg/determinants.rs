@@ -16,7 +16,7 @@ use crate::tensor::{Complex, Plus, Rank, Tensor, concat, einsum, fold, map_accum
 impl<T: BaseTensor, const D: usize, E: Float> Complex<T, D, E> {
     /// The determinant, a holomorphic polynomial; the leading axes are those of a batch.
     ///
-    /// The first derivative, the matrix of cofactors, is right at every matrix, also at a singular one. So are
+    /// The first derivative, the matrix of cofactors, is right at every matrix, including at a singular one. So are
     /// derivatives of every order for up to 4 rows, and for larger matrices if at most 4 pivots of elimination with
     /// complete pivoting are zero: others are divided by. Where more are zero, derivatives up to order 4 are zero, as they
     /// should be, and those of order 5 and more may be wrong.

@@ -305,7 +305,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
         Tensor::from_raw(x)
     }
 
-    /// The determinant, a polynomial; its gradient is the matrix of cofactors, also where the matrix is singular.
+    /// The determinant, a polynomial; its gradient is the matrix of cofactors, even where the matrix is singular.
     ///
     /// Up to 8 rows, derivatives of every order are sums of products, exact to rounding at any matrix. For a larger
     /// matrix the first derivative is exact everywhere, too, and those of higher order if at most 4 pivots of

@@ -268,7 +268,7 @@ impl External {
         match misfit(&given, &self.returns) {
             None => Ok(results),
             Some(fact) => Err(format!(
-                "external: {} must return what it was declared to return, but it returns {fact}; mend the function, or declare that",
+                "external: {} must return what it was declared to return, but it returns {fact}; fix the function, or declare that",
                 escape::quoted(&self.name)
             )),
         }

@@ -394,7 +394,7 @@ matrix_ops! {
         results: |Sizes { m, n, k, .. }| [Float(smallvec![m + n + 2, k])],
         work: |s| s.cube().saturating_mul(10),
     }
-    /// The matrix product `a b`, in which zero times any number is 0, also times an infinity or NaN: what `mul_no_nan`
+    /// The matrix product `a b`, in which zero times any number is 0, even times an infinity or NaN: what `mul_no_nan`
     /// is for numbers. Derivatives of factorizations are made of such products.
     Product(
         /// Whether it is `a^T b` instead.

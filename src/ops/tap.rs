@@ -299,7 +299,7 @@ impl fmt::Display for FailedCheck {
         let row = if self.row.is_empty() { String::new() } else { format!(" in row {}", Show(&self.row)) };
         write!(
             f,
-            "check: `{message}` must hold, but {element} does not{row}; mend what the mask is made of, or take the check \
+            "check: `{message}` must hold, but {element} does not{row}; fix what the mask is made of, or take the check \
              out{at}"
         )
     }

@@ -428,7 +428,7 @@ macro_rules! unary_rows {
                 properties: [Transcendental, NeverMinusZero],
                 example: 0.0 => 0.5,
             }
-            /// Rectifier `max(x, 0)`. Derivative 1 where `x > 0` and 0 elsewhere, also at 0.
+            /// Rectifier `max(x, 0)`. Derivative 1 where `x > 0` and 0 elsewhere, including at 0.
             relu => Relu {
                 kernel: |x| if x < c(0.0) { c(0.0) } else { x },
                 derivative: |x, _y| x.is(Compare::Gt, &x.c(0.0)).as_ones(x).mask(),

@@ -44,7 +44,7 @@ enum Made {
     Many(Vec<BatchedValue>),
 }
 
-/// The results of a program some of whose inputs are stacks of `n`; a result is a stack if it depends on one.
+/// The results of a program with some inputs that are stacks of `n`; a result is a stack if it depends on one.
 pub(super) fn batch(b: &mut Builder, n: usize, program: &Program, inputs: &[BatchedValue]) -> Vec<BatchedValue> {
     let mut made: Vec<Made> = inputs.iter().copied().map(Made::One).collect();
     for (k, node) in program.nodes().iter().enumerate().skip(inputs.len()) {
@@ -296,7 +296,7 @@ impl Batch<'_> {
         }
         let mut any = false;
         op.operands(&mut |a| any |= self.value(*a).stacked);
-        // A tap runs for each element, also where its operands are the same for all.
+        // A tap runs for each element, even where its operands are the same for all.
         if any || tap_of(op).is_some() {
             return self.stacked(op);
         }

@@ -8,7 +8,7 @@
 //! Of a program without known inputs, the results of operations on its constants become constants where that pays.
 //!
 //! Law: the program has the results of the original one for the known inputs, and as many operations at most. Code of
-//! the host runs in every run, also if its operands are known.
+//! the host runs in every run, even if its operands are known.
 
 use crate::array::{Array, with_elem};
 use crate::ops::{Call, Discrete, Linear};

@@ -189,7 +189,7 @@ const JOIN_WHILE_LOOPS: Pass = Pass {
 
 const PROPAGATE_ONE_HOT: Pass = Pass {
     name: "propagate_one_hot",
-    law: "with the option `basis`, products with the zeros around written numbers are left out, also those with NaN; \
+    law: "with the option `basis`, products with the zeros around written numbers are left out, including those with NaN; \
           nothing else changes but the signs of zeros in derivatives",
     phase: Phase::Optimize,
     keeps: Keeps::Values,

@@ -144,7 +144,7 @@ impl Client {
     /// ```
     ///
     /// # Errors
-    /// As [`Client::load`], and if the variable is not set.
+    /// Like [`Client::load`], and if the variable is not set.
     pub fn from_env() -> Result<Client, Error> {
         match std::env::var_os(PLUGIN_VARIABLE).filter(|path| !path.is_empty()) {
             Some(path) => Client::load(Path::new(&path)),
@@ -233,7 +233,7 @@ impl Client {
     /// ```
     ///
     /// # Errors
-    /// As [`Client::compile`], and if the device does not exist.
+    /// Like [`Client::compile`], and if the device does not exist.
     pub fn compile_for(&self, text: &str, device: usize) -> Result<Executable, Error> {
         if device >= self.devices.len() {
             return Err(Error::Device { devices: self.devices.len(), given: device });
@@ -276,7 +276,7 @@ impl Client {
     /// ```
     ///
     /// # Errors
-    /// As [`Client::upload`], and if the device does not exist.
+    /// Like [`Client::upload`], and if the device does not exist.
     pub fn upload_to(&self, array: &Array, device: usize) -> Result<Buffer, Error> {
         upload(&self.raw, array, device, Division::whole(array.shape().len(), 1))
     }
@@ -473,7 +473,7 @@ impl Executable {
     /// ```
     ///
     /// # Errors
-    /// As [`Executable::execute`].
+    /// Like [`Executable::execute`].
     pub fn run(&self, arguments: &[Array]) -> Result<Vec<Array>, Error> {
         self.check(&arguments.iter().map(|a| (a.shape(), a.dtype())).collect::<Vec<_>>())?;
         let buffers = arguments.iter().enumerate().map(|(input, a)| self.upload(input, a));

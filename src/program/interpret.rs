@@ -206,7 +206,7 @@ fn add_up<T: BaseTensor>(
 /// The operations that are deferred to the sum that is their only use: views that write each place at most once, or
 /// that have fewer positions than places, so that accumulating their result costs no more than computing it. A deferred
 /// view adds nothing, not even 0, to the places that it does not write; so the other summand must never be -0, or no
-/// operation of the program may see the sign of zero of the sum. Results of the program count as unseen, also those of
+/// operation of the program may see the sign of zero of the sum. Results of the program count as unseen, including those of
 /// a body, whose readers are outside the body.
 pub(super) fn deferred(nodes: &[Node], results: &[NodeId]) -> Vec<bool> {
     let uses = uses(nodes, results);

@@ -13,7 +13,7 @@ use crate::escape;
 use crate::ops::{Call, External};
 
 impl Program {
-    /// The external functions that the program calls, also in its loops and in functions with rules.
+    /// The external functions that the program calls, including those in its loops and in functions with rules.
     ///
     /// ```
     /// use polygrad::{Function, external, tensor};

@@ -2,7 +2,7 @@
 //!
 //! A body that several loops run is one program. Work that is done for each loop grows exponentially if such loops
 //! nest: with `n` bodies, each of two loops that run the body before, there are `2^n` loops. So answers about a body
-//! are cached with the body, traversals visit each distinct program once, and a program that would be very much larger
+//! are cached with the body, traversals visit each distinct program once, and a program that would be much larger
 //! without sharing ([`Program::is_shared`]) is neither rewritten nor compiled loop by loop.
 
 use std::collections::{BTreeMap, HashSet};

@@ -91,7 +91,7 @@ pub(crate) struct Seen {
 }
 
 impl Seen {
-    /// The seen values of a program some of whose results are seen; `results` may be empty if none is.
+    /// The seen values of a program with some seen results; `results` may be empty if none is.
     pub(crate) fn of(program: &Program, results: &[bool]) -> Seen {
         let seen = program.results().iter().zip(results).filter(|(_, by)| **by).map(|(r, _)| *r);
         Seen::of_nodes(program.nodes(), seen)

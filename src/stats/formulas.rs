@@ -1,6 +1,6 @@
 //! The formulas of the densities of numbers, at values of rank `D` or 0, with and without their constants.
 //!
-//! Law: a formula is computed at possible parameters and outcomes, also where these are replaced, so that derivatives
+//! Law: a formula is computed at possible parameters and outcomes, even where these are replaced, so that derivatives
 //! are finite there; the result is `-inf` where they were.
 
 use std::f64::consts::{LN_2, PI, TAU};
@@ -262,7 +262,7 @@ pub(super) fn gamma<T: BaseTensor, E: Float>(x: &Value<T, E>, shape: &Value<T, E
     outside.impossible(&(shape.shift(-1.0).times(&r.ln()) - linear + norm))
 }
 
-/// As [`gamma`], with `r = scale / (m x)` for a large shape.
+/// Like [`gamma`], with `r = scale / (m x)` for a large shape.
 #[track_caller]
 pub(super) fn inv_gamma<T: BaseTensor, E: Float>(
     x: &Value<T, E>,

@@ -128,7 +128,7 @@ fn products<T: BaseTensor, const D: usize, E: Num>(
 /// Products.
 impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     /// The product of all elements; 1 if the tensor is empty. The derivative in an element is the product of all other
-    /// elements, also where elements are zero.
+    /// elements, even where elements are zero.
     ///
     /// ```
     /// use polygrad::{direct, tensor};
@@ -142,7 +142,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     }
 
     /// The product of each line along `axis`, which disappears; 1 if its size is 0. The derivative in an element is the
-    /// product of all other elements of its line, also where elements are zero.
+    /// product of all other elements of its line, even where elements are zero.
     ///
     /// ```
     /// use polygrad::tensor;

@@ -14,7 +14,7 @@ use crate::shape::Show;
 impl<const D: usize, E: Elem> Tensor<Array, D, E> {
     /// The tensor of known numbers of this shape with these elements, in row-major order.
     ///
-    /// As [`tensor`](crate::tensor()), it is not generic in the interpreter, so no type annotation is needed. Generic
+    /// Like [`tensor`](crate::tensor()), it is not generic in the interpreter, so no type annotation is needed. Generic
     /// programs use [`Tensor::constant`], of a tensor or of `Array::new(&shape, elements)`.
     ///
     /// ```
@@ -111,7 +111,7 @@ impl<const D: usize, E: Elem> Tensor<Array, D, E> {
 /// Implements the conversion of data to tensors of known numbers.
 macro_rules! from_data {
     ($( [$($generics:tt)*] $Data:ty, $rank:literal, |$x:ident| $shape:expr, $elements:expr; )*) => { $(
-        /// As [`tensor`](crate::tensor()).
+        /// Like [`tensor`](crate::tensor()).
         impl<$($generics)*> From<$Data> for Tensor<Array, $rank, E> {
             #[track_caller]
             fn from(data: $Data) -> Self {

@@ -97,7 +97,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     /// The cross entropy of logits and probabilities `p` of the same shape: for each line `x` of logits along `axis`,
     /// `-sum_k p[k] log_softmax(x)[k]`, without overflow. One loss for each line.
     ///
-    /// A term of probability 0 is 0, also where the logit is `-inf`. The derivative in the logits is
+    /// A term of probability 0 is 0, even where the logit is `-inf`. The derivative in the logits is
     /// `softmax(x) sum(p) - p`. Rows of [`one_hot`](Tensor::one_hot) give [`cross_entropy`](Tensor::cross_entropy).
     ///
     /// ```

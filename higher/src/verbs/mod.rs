@@ -347,7 +347,7 @@ pub fn stage<A: Ground, B: Ground>(program: Expr<Run<Term>, A, B>, like: &A::Val
 /// ```
 ///
 /// # Panics
-/// As [`stage`]; and when a part of the program has no derivative in the chosen mode, such as, in reverse mode, an
+/// Like [`stage`]; and when a part of the program has no derivative in the chosen mode, such as, in reverse mode, an
 /// `iterate` whose number of steps depends on inputs.
 #[track_caller]
 pub fn stage_grad<A: Ground>(program: Expr<Run<Term>, A, Real>, like: &A::Value<Array>) -> Program {
@@ -517,7 +517,7 @@ pub fn reverse_derivative<W: Staged<T>, A: Ground, B: Ground, T: BaseTensor>(
 /// ```
 ///
 /// # Panics
-/// As [`stage_optic`]; and at order 0, which has no derivative.
+/// Like [`stage_optic`]; and at order 0, which has no derivative.
 #[track_caller]
 pub fn stage_reverse_derivative<W: Staged<Term>, A: Ground, B: Ground>(
     program: &Wire<W, A, B>,

@@ -95,7 +95,7 @@ impl<P, Q, Y: Tree<Array>> Function<P, Q, Y> {
     /// ```
     ///
     /// # Errors
-    /// As [`to_rust`](Function::to_rust).
+    /// Like [`to_rust`](Function::to_rust).
     #[cfg(feature = "emission")]
     pub fn to_c(&self, name: &str) -> Result<Source, EmissionError> {
         self.optimized().to_c_with(&self.signature(name), self.options.passes)

@@ -136,7 +136,7 @@ impl<P: Tree<Array, With<Array> = P> + Clone> FlatFunction<P> {
     /// ```
     ///
     /// # Panics
-    /// As [`new_with`](Self::new_with).
+    /// Like [`new_with`](Self::new_with).
     #[track_caller]
     pub fn new<Z: Tree<Term>>(f: impl Fn(&P::With<Term>) -> Z, x: &P) -> Self {
         FlatFunction::with_elements(|x, _: &()| f(x), x, &())

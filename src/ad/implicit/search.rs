@@ -44,7 +44,7 @@ pub(super) fn nan_if<T: BaseTensor>(mask: &T, x: &T) -> T {
 struct Step {
     /// The next unknowns, as a vector.
     next: Term,
-    /// The change of the unknowns up to its sign, also of a step that is rejected.
+    /// The change of the unknowns up to its sign, even for a step that is rejected.
     change: Term,
     /// Two masks: whether the search continues however short the step is, and whether it continues at all. With `None`,
     /// the length of the step decides alone.

@@ -41,7 +41,7 @@ use crate::tree::ravel::raveled_size;
 /// ```
 ///
 /// # Panics
-/// As [`enclose`](fn@crate::enclose); when `f` looks at values, or a result is not a float.
+/// Like [`enclose`](fn@crate::enclose); when `f` looks at values, or a result is not a float.
 #[track_caller]
 pub fn taylor_model<P, Y>(
     f: impl Fn(&P::With<Term>) -> Y,
@@ -67,7 +67,7 @@ where
 /// ```
 ///
 /// # Panics
-/// As [`taylor_model`].
+/// Like [`taylor_model`].
 #[track_caller]
 pub fn taylor_model_with<P, Q, Y>(
     f: impl Fn(&P::With<Term>, &Q::With<Term>) -> Y,

@@ -180,7 +180,7 @@ impl Memory {
         }
     }
 
-    /// Runs a plan all of whose inputs and results have elements of one type, on slices in place: the elements of all
+    /// Runs a plan whose inputs and results all have elements of one type, on slices in place: the elements of all
     /// inputs, one input after the other, first from one slice and then from another, and those of all results in the same way.
     pub(crate) fn run_flat<E: Elem>(&mut self, plan: &CompiledPlan, x: [&[E]; 2], results: [&mut [E]; 2]) {
         let [mut here, mut after] = x;

@@ -94,7 +94,7 @@ pub enum NativeError {
     /// Others may have written a file or folder of libraries.
     #[error(
         "native: only the user may write compiled libraries, since they run in the process, but {path:?} {fact}; remove it, \
-         mend it with chown and chmod, or name another folder"
+         fix it with chown and chmod, or name another folder"
     )]
     Foreign {
         /// The file or folder.

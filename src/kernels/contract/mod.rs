@@ -1,6 +1,6 @@
 //! Contractions: sums of products over a loop nest of three arrays, by the kernel that suits the nest.
 //!
-//! Law: every visit of the nest contributes one product, also if a factor is zero, so NaN and infinities are not lost;
+//! Law: every visit of the nest contributes one product, even if a factor is zero, so NaN and infinities are not lost;
 //! an index out of bounds of any of the arrays contributes nothing. A kernel may choose only the order of the sum.
 //!
 //! | module | computes | used for |
@@ -232,7 +232,7 @@ impl PlannedContraction {
         if let Kernel::Tiles(tiles) = &self.kernel { tiles.packs() } else { None }
     }
 
-    /// The number of floating-point operations of a run: a product and a sum for each index of the loops, also for
+    /// The number of floating-point operations of a run: a product and a sum for each index of the loops, including for
     /// indices that range checks exclude.
     pub(crate) fn flops(&self) -> usize {
         self.visits.saturating_mul(2)

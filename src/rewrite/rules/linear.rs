@@ -97,7 +97,7 @@ equations! { |b, op, shape, dtype|
 }
 
 /// A linear operation with the iteration space in the order of the result, else in the order of the argument; `None` if
-/// it is so already, or neither view only permutes or reverses axes.
+/// it already is, or if neither view only permutes or reverses axes.
 fn ordered(op: &Linear) -> Option<Linear> {
     let (from, into) = affine(op)?;
     if into.is_identity() {

@@ -241,7 +241,7 @@ equations! { |b, op, shape, dtype|
     }
 
     /// div_no_nan(x, replicate y) = mul_no_nan(replicate (recip y), x), where y has at most half of the elements. An
-    /// infinite y counts as the factor 0, also of an infinite or NaN x, and a y whose reciprocal is out of range gives
+    /// infinite y counts as the factor 0, even with an infinite or NaN x, and a y whose reciprocal is out of range gives
     /// infinities: both sides differ there
     over_replicated {
         DivNoNan(x, r @ Linear(view, y)) if 2 * elements(b, y) <= elements(b, r), views::reading(view).is_some_and(|view| view.is_total())

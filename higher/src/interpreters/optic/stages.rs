@@ -126,7 +126,7 @@ impl<T: BaseTensor> Stage<T> {
     /// ```
     ///
     /// # Panics
-    /// As [`take`](Stage::take), and at the first stage, whose input is not a cotangent.
+    /// Like [`take`](Stage::take), and at the first stage, whose input is not a cotangent.
     #[track_caller]
     pub fn take_zero<B: Ground>(&self) -> B::Value<T> {
         self.check(&[]);

@@ -97,7 +97,7 @@ impl Sizes {
     /// The named axes of leaves with these paths and shapes, and the sizes that the names have there.
     ///
     /// # Errors
-    /// When a name names nothing, an axis does not exist, or the axes of a name have several sizes.
+    /// When a name has no axis, an axis does not exist, or the axes of a name have several sizes.
     pub(super) fn of_leaves(&self, paths: &[String], shapes: &[Shape]) -> Result<(NamedAxes, Vec<usize>), String> {
         if self.names.is_empty() || self.names.len() > NAMES {
             return Err(format!(

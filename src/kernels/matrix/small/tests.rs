@@ -226,7 +226,7 @@ fn instruction_sets_change_no_bit() {
     same_everywhere::<f32>();
 }
 
-/// Determinants, inverses and cofactors by formulas scale to the bit, also where products leave the range of floats.
+/// Determinants, inverses and cofactors by formulas scale to the bit, even where products leave the range of floats.
 fn formulas_scale<E: Real>(logs: &[i32]) {
     let power = |log: i32| E::of_f64(2f64.powi(log));
     for n in [2, 3] {
