@@ -18,8 +18,8 @@ use super::scope::{Binder, Var};
 /// ```
 /// use polygrad::tensor;
 /// use polygrad_higher::{self as higher, Expr, Language, Real, Sum, Vector, case, fun1, inl};
-/// /// A number as a number or a vector; the result is the number or the sum. fn number<C: Language>() -> Expr<C, Real,
-/// Real> {
+/// /// A number as a number or a vector; the result is the number or the sum.
+/// fn number<C: Language>() -> Expr<C, Real, Real> {
 ///     fun1(|x| {
 ///         let either: Expr<C, _, Sum<Real, Vector>> = inl(x.at());
 ///         case(either, |number| number.at(), |vector| vector.at().sum())
@@ -36,8 +36,8 @@ pub fn inl<C: Language, G: Obj, A: Obj, B: Obj>(a: Expr<C, G, A>) -> Expr<C, G, 
 /// ```
 /// use polygrad::tensor;
 /// use polygrad_higher::{self as higher, Expr, Language, Real, Sum, Vector, case, fun1, inr};
-/// /// A vector as a number or a vector; the result is the number or the sum. fn number<C: Language>() -> Expr<C,
-/// Vector, Real> {
+/// /// A vector as a number or a vector; the result is the number or the sum.
+/// fn number<C: Language>() -> Expr<C, Vector, Real> {
 ///     fun1(|x| {
 ///         let either: Expr<C, _, Sum<Real, Vector>> = inr(x.at());
 ///         case(either, |number| number.at(), |vector| vector.at().sum())

@@ -180,8 +180,8 @@ pub trait Ccc: 'static {
 /// impl Signature for Wraps {
 ///     type Of<X: Obj> = Sum<Real, X>;
 /// }
-/// /// 1 if a number that is wrapped `times` times is wrapped. fn wrapped<C: Language>(times: usize) -> Expr<C, Real,
-/// Real> {
+/// /// 1 if a number that is wrapped `times` times is wrapped.
+/// fn wrapped<C: Language>(times: usize) -> Expr<C, Real, Real> {
 ///     fun1(|x| {
 ///         let start: Expr<C, _, Mu<Wraps>> = roll(inl(x.at()));
 ///         let value = (0..times).fold(start, |value, _| roll(inr(value)));

@@ -123,8 +123,8 @@ fn elsewhere() -> ! {
 /// use polygrad::tensor;
 /// use polygrad_higher::scope::Whole;
 /// use polygrad_higher::{self as higher, Expr, Language, Obj, Prod, Real, Var, fun1};
-/// /// A variable as a closure binds it, which is not a component of a pair: `Var<G, A>` is `Var<G, A, Whole>`. fn
-/// doubled<C: Language, G: Obj>(x: Var<G, Real, Whole>) -> Expr<C, Prod<G, Real>, Real> {
+/// /// A variable as a closure binds it, which is not a component of a pair: `Var<G, A>` is `Var<G, A, Whole>`.
+/// fn doubled<C: Language, G: Obj>(x: Var<G, Real, Whole>) -> Expr<C, Prod<G, Real>, Real> {
 ///     x.at() * 2.0
 /// }
 /// fn program<C: Language>() -> Expr<C, Real, Real> {

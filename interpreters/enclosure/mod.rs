@@ -550,7 +550,7 @@ impl BaseTensor for Enclosure {
             Call::Matrix(op) => match matrix::call(*op, args) {
                 Some(results) => results,
                 None => panic!(
-                    "{}: operands must be numbers, but they are bounds, and its results cannot be bounded; write it with solve, \
+                    "{}: operands must be numbers, but they are bounds, and the results cannot be bounded; write it with solve, \
                      inverse, det, cholesky, sums and products, or give its results as data",
                     op.name()
                 ),

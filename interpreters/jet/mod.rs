@@ -597,7 +597,9 @@ impl Expansion {
     #[track_caller]
     pub fn input<T: BaseTensor>(&self, coefficients: &[T]) -> Jet<T> {
         let [primal, rest @ ..] = coefficients else {
-            panic!("taylor: a curve needs a point, but the list of coefficients is empty; give at least the point at t = 0")
+            panic!(
+                "taylor: a curve needs a point, but the list of coefficients is empty; give at least the point at t = 0"
+            )
         };
         for c in rest {
             fits(primal, c);

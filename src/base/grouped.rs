@@ -45,10 +45,10 @@ pub type GroupedStep<'a, T> = &'a mut dyn FnMut(Vec<Group<T>>, Vec<Group<T>>) ->
 /// ```
 /// use polygrad::base::{Group, map_accum_grouped};
 /// use polygrad::{Array, BaseTensor, DType, ops::Binary};
-/// // A sum, and with each partial sum the number of the trip. let start: Group<Array> = [Array::scalar(0.0),
-/// Array::scalar(0.0)].into_iter().collect(); let x: Group<Array> = [Array::from([1.0, 2.0,
-/// 4.0])].into_iter().collect(); let (carry, outputs) = map_accum_grouped(3, false, vec![start], &[x], &mut |carry, x|
-/// {
+/// // A sum, and with each partial sum the number of the trip.
+/// let start: Group<Array> = [Array::scalar(0.0), Array::scalar(0.0)].into_iter().collect();
+/// let x: Group<Array> = [Array::from([1.0, 2.0, 4.0])].into_iter().collect();
+/// let (carry, outputs) = map_accum_grouped(3, false, vec![start], &[x], &mut |carry, x| {
 ///     let sum = carry[0][0].binary(Binary::Add, &x[0][0]);
 ///     let trip = carry[0][1].binary(Binary::Add, &Array::scalar(1.0));
 ///     (vec![[sum.clone(), trip.clone()].into_iter().collect()], vec![[sum].into_iter().collect()])

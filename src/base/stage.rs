@@ -15,7 +15,8 @@ use crate::program::{Program, Term, interpret};
 /// use polygrad::base::Staging;
 /// use polygrad::program::Term;
 /// use polygrad::{Array, BaseTensor};
-/// /// The value as a term, from which a verb makes a program. fn traced<T: Staging + BaseTensor>(x: T) -> Term {
+/// /// The value as a term, from which a verb makes a program.
+/// fn traced<T: Staging + BaseTensor>(x: T) -> Term {
 ///     x.recorded()
 /// }
 /// assert!(traced(Array::scalar(2.0)).as_constant().is_some());

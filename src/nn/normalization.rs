@@ -246,8 +246,8 @@ impl<T: BaseTensor, E: Float> BatchNorm<T, E> {
     /// let norm = BatchNorm { epsilon: 0.0, momentum: 0.75, ..BatchNorm::new(1) };
     /// let (y, after) = norm.train(&tensor([[1.0], [5.0]]), &BatchStatistics::new(1));
     /// assert_eq!(y, tensor([[-1.0], [1.0]]));
-    /// // Mean 3 and unbiased variance 8, with weight 0.25 against 0 and 1. assert_eq!((after.mean, after.variance),
-    /// (tensor([0.75]), tensor([2.75])));
+    /// // Mean 3 and unbiased variance 8, with weight 0.25 against 0 and 1.
+    /// assert_eq!((after.mean, after.variance), (tensor([0.75]), tensor([2.75])));
     /// ```
     ///
     /// # Panics

@@ -329,7 +329,7 @@ pub fn concat(axis: usize, parts: &[Kind<'_>]) -> Shape {
 pub fn try_concat(axis: usize, parts: &[Kind<'_>]) -> Result<Shape, String> {
     let Some((first, dtype)) = parts.first() else {
         return Err(
-            "concat: needs at least one part, but the list is empty; zeros makes an empty tensor of known shape".into()
+            "concat: needs at least one part, but the list is empty; zeros makes an empty tensor of known shape".into(),
         );
     };
     try_axis("concat", axis, first)?;

@@ -1,6 +1,6 @@
 //! Batching: a program runs on stacks, with one operation on stacks in place of one operation per element.
 //!
-//! [`batch`] runs a program once on values; some are stacks of `n` values along a new outermost axis. An operation
+//! [`batch`] runs a program once on values, where some are stacks of `n` values along a new outermost axis. An operation
 //! without a stack among its operands is computed once: a value that does not depend on the element is not repeated,
 //! and is replicated only for an operation that needs a stack. This is the program transformation of "Dual arrays",
 //! section 5 (Figs. 9-11), read from the operands to the results. An index is therefore never pushed into a value:

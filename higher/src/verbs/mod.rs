@@ -337,7 +337,8 @@ pub fn stage<A: Ground, B: Ground>(program: Expr<Run<Term>, A, B>, like: &A::Val
 /// use polygrad::backend::compile;
 /// use polygrad::{Array, tensor};
 /// use polygrad_higher::{self as higher, Arrays, Expr, Prod, Real, Vector, fun2, lam, map};
-/// /// Scales by functions, one for each element. fn program<C: Arrays>() -> Expr<C, Prod<Vector, Vector>, Real> {
+/// /// Scales by functions, one for each element.
+/// fn program<C: Arrays>() -> Expr<C, Prod<Vector, Vector>, Real> {
 ///     fun2(|a, x| map(lam(|a| lam(|z| a.at() * z.at())), a.at()).zip_with(x.at(), lam(|p| p.at().fst().app(p.at().snd()))).sum())
 /// }
 /// let like = (tensor([0.0; 2]), tensor([0.0; 2]));

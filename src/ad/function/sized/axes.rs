@@ -161,7 +161,7 @@ impl Sizes {
         }
         match sizes.iter().position(Option::is_none) {
             Some(name) => Err(format!(
-                "sizes: a name must be that of an axis, but {} is not one; name an axis by `axis`",
+                "sizes: a name must be that of an axis, but {} is not; name an axis by `axis`",
                 escape::quoted(&self.names[name].name)
             )),
             None => Ok((named, sizes.into_iter().flatten().map(|(n, _)| n).collect())),

@@ -129,7 +129,7 @@ fn load(saved: SavedModel) -> Result<SizedModel, String> {
     };
     let inputs = inputs.into_iter().map(input).collect::<Result<Vec<SizedInput>, String>>()?;
     if !fits(derived, (arguments, names.len(), inputs.len()), &program) {
-        return Err(refused("the derivative must be one of the program", "it is not one"));
+        return Err(refused("the derivative must be one of the program", "it does not fit"));
     }
     Ok(SizedModel::of(program, (derived, arguments), names, inputs, FunctionOptions::new()))
 }
