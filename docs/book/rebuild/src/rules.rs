@@ -23,8 +23,7 @@ struct Rewriting {
 /// An equation, as a reader writes it, and what applies it from left to right.
 type Rule = (&'static str, fn(&Rewriting, &Op<usize>) -> Option<Found>);
 
-/// Each rule is exact: no bit of a result changes, whatever the numbers are. So `0 * x = 0` is not one of the rules:
-/// `x` may be infinite.
+/// Each rule is exact: no bit of a result changes, whatever the numbers are. `0 * x = 0` is not exact: `x` may be infinite.
 const RULES: &[Rule] = &[
     ("an operation on constants is a constant", |p, op| {
         let run = |k: &usize| p.constant(*k).filter(|array| array.data.len() <= 16).cloned();
