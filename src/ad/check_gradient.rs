@@ -81,7 +81,7 @@ impl fmt::Display for GradientError {
             GradientError::Slope { entry, gradient, slope, spread, wrong, compared } => write!(
                 f,
                 "check_gradient: the gradient must be the slope of the values, but at {entry} it is {gradient:?} and finite \
-                 differences give {slope:?}, exact to about {spread:.0e} ({wrong} of {compared} compared entries differ); mend the \
+                 differences give {slope:?}, exact to about {spread:.0e} ({wrong} of {compared} compared entries differ); fix the \
                  derivative rule, or move away from a kink, which inspect::kinks names"
             ),
             GradientError::Modes { entry, reverse, forward } => write!(
