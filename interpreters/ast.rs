@@ -183,7 +183,7 @@ impl BaseTensor for Term {
             shapes.push(kinds::stacked(n, y.sizes()));
         }
         if n == 0 {
-            // There is no trip, so the operations of the step must appear neither in the program nor in a derivative.
+            // The loop has no trips, so the operations of the step must appear neither in the program nor in a derivative.
             return (
                 init,
                 outputs.iter().zip(&shapes).map(|(y, shape)| Term::zeros(shape, y.element_type())).collect(),
@@ -199,7 +199,7 @@ impl BaseTensor for Term {
             results[..carried].iter().map(|c| Shape::from_slice(c.sizes())).chain(changing).collect();
         let (body, captured) = Term::body(&variables, &results, start);
         let loop_ = Loop { n, reverse, body, init, xs: xs.to_vec(), captured };
-        // A loop has several results, so the shape and element type of its own term are not used.
+        // A loop has several results, so the shape and element type of the loop's term are not used.
         let of = Term::new(Op::Loop(Box::new(loop_)), Shape::new(), DType::F64);
         let output = |(k, result): (usize, &Term)| {
             Term::new(Op::Output(of.clone(), k), result_shapes[k].clone(), result.element_type())

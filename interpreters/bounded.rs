@@ -1,4 +1,4 @@
-//! `Bounded`: interpreters whose values are bounds of numbers, for interpreters that stand on these.
+//! `Bounded`: interpreters whose values are bounds of numbers, for interpreters that build on these.
 //!
 //! Law: the bounds contain the value in exact arithmetic and the computed one, for all inputs within theirs.
 
@@ -87,7 +87,7 @@ pub trait Bounded: BaseTensor {
     #[must_use]
     fn widened(&self, by: &[f64]) -> Self;
 
-    /// Values of which nothing is known.
+    /// Values that nothing is known about.
     ///
     /// ```
     /// use polygrad::interpreters::bounded::Bounded;

@@ -7,10 +7,10 @@
 //! often as `T` runs its step. [`Cost`] defines the cost of an operation. An operation that updates its operand in
 //! place copies an operand that has another owner.
 //!
-//! A count is an interpreter of its own, and no mark of an observation (`watch`). An observation holds the operands of
-//! an operation until the result is reported, so an update in place copies its base; it counts an update by a linear
+//! A count is a separate interpreter, not a mark of an observation (`watch`). An observation holds the operands of an
+//! operation until the result is reported, so an update in place copies its base; it counts an update by a linear
 //! operation as two operations, reports each result of an operation separately, leaves out the step of a loop without
-//! trips, and keeps marks from trip to trip. A count must have the cost of a run, so it can do none of this; one
+//! trips, and keeps marks from trip to trip. A count must have the cost of a run, so it cannot do any of this; one
 //! interpreter with a case for each of these differences would be harder to read than two.
 
 use std::fmt;

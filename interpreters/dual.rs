@@ -550,7 +550,7 @@ impl Forward {
     }
 }
 
-/// A function that repeats its program, with tangents beside the values that move.
+/// A function that repeats its program, with tangents next to the values that move.
 fn repeated_with_tangents<T: BaseTensor>(rule: &Custom, args: &[Dual<T>]) -> Vec<Dual<T>> {
     let mut level = LevelId::ANY;
     for arg in args {

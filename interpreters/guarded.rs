@@ -77,7 +77,7 @@ pub(super) enum Side {
     Right,
 }
 
-/// A number other than zero in all elements: a product with it needs no guard.
+/// A number that is nonzero in all elements: a product with it needs no guard.
 fn is_harmless<T: BaseTensor>(p: &T) -> bool {
     p.peek().is_some_and(|a| {
         let number = a.splat::<f64>().or_else(|| a.splat::<f32>().map(f64::from));
@@ -118,7 +118,7 @@ pub(super) fn product<T: BaseTensor>(x: &T, y: &T, care: Care) -> T {
 
 /// Whether an array is known and has a NaN.
 fn has_nan<T: BaseTensor>(x: &T) -> bool {
-    // A look at an observed value would count as a look by the program.
+    // Reading an observed value would count as a read by the program.
     if T::observes() {
         return false;
     }
@@ -133,11 +133,11 @@ fn has_nan<T: BaseTensor>(x: &T) -> bool {
 thread_local! {
     /// Whether a guard was needed.
     static NOTED: Cell<bool> = const { Cell::new(false) };
-    /// Whether known values get guards without a look at them.
+    /// Whether known values get guards without being inspected.
     static BLIND: Cell<bool> = const { Cell::new(false) };
 }
 
-/// While it lives, known values get guards without a look at them: so equal code computes equal operations.
+/// While it lives, known values get guards without being inspected: so equal code computes equal operations.
 pub(super) struct Blind(bool);
 
 impl Blind {
@@ -208,7 +208,7 @@ fn chosen<T: BaseTensor>(mask: &T, x: &T) -> T {
 }
 
 /// A contraction one of whose operands is a tangent or cotangent. `cleaned` is the operand that can be infinite or NaN
-/// where the other is zero: the value beside a cotangent, the tangent itself in forward mode. `poles` says whether it can
+/// where the other is zero: the value next to a cotangent, the tangent itself in forward mode. `poles` says whether it can
 /// be so at finite arguments.
 pub(super) fn contract<T: BaseTensor>(op: &Contract, [a, b]: [&T; 2], cleaned: Side, care: Care, poles: bool) -> T {
     if !T::records() {
@@ -304,7 +304,7 @@ pub(super) fn reads_all(op: &Linear) -> bool {
     }
 }
 
-/// The mask of the elements of the operand behind the view `of` that meet an element `x` other than zero.
+/// The mask of the elements of the operand behind the view `of` that meet a nonzero element of `x`.
 fn met<T: BaseTensor>(op: &Contract, [view, of]: [&View; 2], x: &T) -> Option<T> {
     let (from, into) = (axes(view)?, axes(of)?);
     axes(&op.out)?;

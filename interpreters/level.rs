@@ -24,7 +24,7 @@ pub(super) enum Owner {
 }
 
 impl Owner {
-    /// The common owner of two tangents; `None` if there is none.
+    /// The common owner of two tangents; `None` if they share no owner.
     pub(super) fn meet(self, other: Owner) -> Option<Owner> {
         match (self, other) {
             (Owner::Sweep(a), Owner::Sweep(b)) => (a == b).then_some(self),
@@ -99,7 +99,7 @@ pub(super) const ESCAPED: &str = "loop: a loop variable may be used only inside 
 
 /// A value of an interpreter over `T`: a primal and its moving part (tangents or coefficients).
 pub(super) trait Moving<T: BaseTensor>: BaseTensor {
-    /// The level of the moving part; [`LevelId::ANY`] if there is none.
+    /// The level of the moving part; [`LevelId::ANY`] without a moving part.
     fn level(&self) -> LevelId;
 
     /// The primal, followed by the moving part if `moves`: of the same size for each value.
@@ -156,7 +156,7 @@ pub(super) fn trip<T: BaseTensor, V: Moving<T>>(
 }
 
 /// One loop of `T` over primals and moving parts. Every float of the carry and of the outputs has a moving part inside
-/// of the loop, which is dropped at the end if no differentiation contributes to it.
+/// the loop, which is dropped at the end if no differentiation contributes to it.
 #[track_caller]
 pub(super) fn map_accum<T: BaseTensor, V: Moving<T>>(
     (n, reverse): (usize, bool),

@@ -4,7 +4,7 @@
 //! * [`dual`]: forward-mode differentiation over any interpreter: a value and its tangent.
 //! * [`jet`]: Taylor series over any interpreter: a value and the coefficients of its powers.
 //! * [`adval`]: reverse-mode differentiation over any interpreter: a value and a `Delta` term, the linear map from the
-//!   tangents of the inputs to that of the value, of which the transpose is evaluated.
+//!   tangents of the inputs to that of the value, whose transpose is evaluated.
 //! * [`tower`]: forward and reverse mode at levels that are known at run time, over any interpreter.
 //! * [`shapes`]: the smallest interpreter. The meaning of a program is the shapes it computes.
 //! * [`sparsity`]: the inputs on which each element of a value depends.
@@ -14,7 +14,7 @@
 //! * [`transcript`]: the text of a program, written while it runs, over any interpreter.
 //! * [`watch`]: observation of each value of a program, over any interpreter: origins of NaN, indices out of bounds.
 //!
-//! `guarded`, `level`, `scope`, `trips`, `scattered`, `span` and `bounded` are no interpreters: they have products of
+//! `guarded`, `level`, `scope`, `trips`, `scattered`, `span` and `bounded` are not interpreters: they have products of
 //! derivatives with infinite factors, the levels of tangents, the
 //! state of observers, the loop of interpreters that run trip by trip, cotangents of arrays that are read at indices, the
 //! critical path of a counted program, and what interpreters of bounds show. Compiled programs run in [`backend`](crate::backend).

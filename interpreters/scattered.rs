@@ -36,9 +36,9 @@ pub struct Scattered<T> {
 pub struct ScatteredRows<T> {
     /// The indices, one array for each axis.
     pub ix: SmallVec<[T; 2]>,
-    /// What is added there.
+    /// The value that is added there.
     pub rows: T,
-    /// The operation of which this is the derivative.
+    /// The operation that this is the derivative of.
     pub site: Site,
 }
 

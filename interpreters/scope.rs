@@ -43,7 +43,7 @@ pub fn observed<V: 'static, S: Default + 'static, R>(f: impl FnOnce() -> R) -> (
     (result, observer.take())
 }
 
-/// Calls `f` on the observer of values of type `V`; `None` if there is none.
+/// Calls `f` on the observer of values of type `V`; `None` without an observer.
 ///
 /// ```
 /// use polygrad::interpreters::scope::{observed, observer};

@@ -13,7 +13,7 @@ use crate::ops::{Binary, Call, Contract, Discrete, Linear, Reduce, Unary, kinds}
 use crate::program::Custom;
 use crate::shape::{Shape, Show, check_possible};
 
-/// A value of which only shape and element type are known.
+/// A value whose shape and element type alone are known.
 ///
 /// A tensor of this interpreter has no cost, whatever its shape; [`check`](fn@crate::check) runs programs at it.
 ///

@@ -16,7 +16,7 @@ pub(super) struct Ready {
     exponent: u64,
 }
 
-/// The depth of a balanced binary tree with so many leaves.
+/// The depth of a balanced binary tree with `leaves` leaves.
 pub(super) fn tree(leaves: u64) -> u64 {
     u64::from(u64::BITS - leaves.saturating_sub(1).leading_zeros())
 }

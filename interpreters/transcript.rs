@@ -5,7 +5,7 @@
 //! Law: the text depends on the program and on the shapes of its inputs, and on `T` only where constants show their
 //! values. The first trip of a loop is written, and stands for all trips.
 //!
-//! A transcript is an interpreter of its own, and no mark of an observation (`watch`), for the reasons that `count`
+//! A transcript is a separate interpreter, not a mark of an observation (`watch`), for the reasons that `count`
 //! states, and since the text has more lines than results: a loop has lines at its start, at the end of a trip and at
 //! its end, with new names for its variables and results; and a function with rules is one line, while an observation
 //! observes the operations in it.
@@ -118,7 +118,7 @@ impl<T: BaseTensor> Transcript<T> {
         log::<T, ()>(|log| log.line(&format!("return {}", names(values))));
     }
 
-    /// A value without a line of its own.
+    /// A value without its own line.
     fn constant_of(value: T) -> Self {
         Transcript { value, name: None }
     }

@@ -1,10 +1,11 @@
 //! Methods and functions of features that are not compiled: a call does not compile either, and the error names the feature.
 //!
-//! Of a method that a feature would add the compiler says that it was not found. So each one stands here, too, under a condition that
-//! nothing meets, whose message says what to write. Documentation and tests are compiled with all features, so without this.
+//! For a method that a feature would add, the compiler says that it was not found. So each one is here, too, under a
+//! condition that nothing meets, whose message says what to write. Documentation and tests are compiled with all features,
+//! so without this.
 //!
 //! Law: each public method of a [`Program`] or a [`Function`], and each function of the root, that is compiled with a feature alone
-//! stands here with that feature, and nothing else does (`tests/language/features.rs`).
+//! is here with that feature, and nothing else is (`tests/language/features.rs`).
 
 use crate::ad::Function;
 use crate::program::Program;

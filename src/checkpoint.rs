@@ -8,8 +8,8 @@
 //! and then frees the states between them, so more states are left for earlier segments, which may be longer. With each
 //! segment shorter than the segment before, `s` states and `r` runs of each trip suffice for `C(s + r - 2, r)` trips
 //! (the binomial schedules of Griewank and Walther, "Algorithm 799: revolve", 2000, in which the states of a running
-//! segment are stored together); segments of equal length suffice for `(s / r)^r` trips. Each length is a loop of its
-//! own in a program, so a level has few lengths, and only as many as save a run of the loop: three lengths for two runs
+//! segment are stored together); segments of equal length suffice for `(s / r)^r` trips. Each length is a separate loop
+//! in a program, so a level has few lengths, and only as many as save a run of the loop: three lengths for two runs
 //! (`0.375 s^2` trips, between `0.5 s^2` of the binomial schedule and `0.25 s^2` of equal lengths), two lengths for
 //! three runs (`0.068 s^3` trips, between `0.167 s^3` and `0.037 s^3`), and one length for more runs.
 //!
@@ -135,8 +135,8 @@ impl Checkpoint {
     /// The share of all trips.
     pub(crate) const WHOLE: u32 = 1 << 16;
 
-    /// The last trips, this share of all, run once and keep their states; those before are cut in segments of at most as
-    /// many trips. So of a loop half of which may be kept, only the first half runs again.
+    /// The last trips, this share of all, run once and keep their states; those before are cut into segments of at most
+    /// as many trips. So if half of a loop may be kept, only the first half runs again.
     pub(crate) fn last(share: u32) -> Checkpoint {
         Checkpoint(Limit::Last(share))
     }
@@ -148,7 +148,7 @@ impl Checkpoint {
             Limit::States(states) => format!("with at most {states} states"),
             Limit::Last(share) => {
                 let percent = 100.0 * f64::from(share) / f64::from(Checkpoint::WHOLE);
-                format!("in segments of {percent:.1} % of their trips, of which the last does not run again")
+                format!("in segments of {percent:.1} % of their trips; the last does not run again")
             }
         }
     }
@@ -313,8 +313,7 @@ fn even(n: usize, levels: usize) -> SegmentPlan {
     plan.1
 }
 
-/// The shares of states stored between segments, for several segment lengths; the other states are left for the inside
-/// of a segment.
+/// The shares of states stored between segments, for several segment lengths; the other states are left for use within a segment.
 struct Shares {
     /// Indexed by the number of runs of the loop minus 2: for each segment length, longest first, the share of the
     /// remaining states that is stored between segments of this length.
@@ -343,8 +342,7 @@ impl Shares {
         Shares { of_runs }
     }
 
-    /// For each segment length, longest first: the number of segments, and the number of states that are left for the
-    /// inside of one segment.
+    /// For each segment length, longest first: the number of segments, and the number of states that are left within one segment.
     fn counts(of_runs: &[SmallVec<[f64; 3]>], states: usize) -> Vec<(usize, usize)> {
         let Some(shares) = of_runs.last() else { return Vec::new() };
         let (mut left, mut counts) = (states, Vec::new());
@@ -471,8 +469,8 @@ fn trips<T: BaseTensor>(x: &T) -> T {
     x.linear(&Linear::reshape(x.shape(), &[&[count * len], &x.shape()[2..]].concat()))
 }
 
-/// The program of a `while` loop with at most `most` trips, as a loop of `most` trips of which those after the end are
-/// masked. The loop is cut into segments, unless it has few trips or the values of all trips stay in cache.
+/// The program of a `while` loop with at most `most` trips, as a loop of `most` trips, with those after the end masked.
+/// The loop is cut into segments, unless it has few trips or the values of all trips stay in cache.
 pub(crate) fn bounded(body: &Program, most: usize) -> Program {
     let variables = Term::variables(body.inputs());
     let (init, captured) = variables.split_at(body.outputs().len());

@@ -99,8 +99,8 @@ pub trait ElemFamily {
     type Of<E: Elem>;
 }
 
-/// A value of one of the types of a family. Code that stores elements of any type defines a family of its own; the list
-/// of the element types is here alone.
+/// A value of one of the types of a family. Code that stores elements of any type defines its own family; the list of
+/// the element types is here alone.
 ///
 /// Closed: [`DType`] is.
 #[doc(hidden)]

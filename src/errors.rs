@@ -5,7 +5,7 @@
 /// Implements `Debug` of error types by their `Display`.
 macro_rules! debug_by_display {
     ($($Error:ty),+) => { $(
-        /// As [`Display`](std::fmt::Display), so that `unwrap`, tests and a `main` that returns the error print the
+        /// Like [`Display`](std::fmt::Display), so that `unwrap`, tests and a `main` that returns the error print the
         /// sentence.
         impl std::fmt::Debug for $Error {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

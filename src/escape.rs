@@ -3,8 +3,8 @@
 //! Inputs, leaves, keys of maps, labels, functions, source files: their names are data, which a file can choose. Whatever
 //! writes text passes them through the function for its target, and no other code decides which characters are safe.
 //!
-//! Laws, for any text: it stays within its place (a line, a comment, a string), and it shows: a character without a glyph of
-//! its own, such as a line break or a mark that reorders a line, is written as its number, `\u{202e}`. Ordinary names are
+//! Laws, for any text: it stays within its place (a line, a comment, a string), and it shows: a character without a
+//! glyph, such as a line break or a mark that reorders a line, is written as its number, `\u{202e}`. Ordinary names are
 //! as they were.
 //!
 //! | function | place |
@@ -15,7 +15,7 @@
 //! | [`dot`], [`mlir`] | a string |
 //! | [`html`] | a text or an attribute |
 //!
-//! It is below everything that prints, and names nothing.
+//! It is below everything that prints, and uses no other module.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -138,7 +138,7 @@ pub(crate) fn html(words: &str) -> String {
     })
 }
 
-/// A part of a string of MLIR: other bytes than ASCII that shows are two hexadecimal digits. So is `%`, by which the names
+/// A part of a string of MLIR: bytes that are not printable ASCII are two hexadecimal digits. So is `%`, by which the names
 /// of values begin.
 pub(crate) fn mlir(words: &str) -> String {
     let mut text = String::with_capacity(words.len());

@@ -3,10 +3,10 @@
 //! These pages are a part of the book, `docs`, which `make book` builds as a site: `docs/ten_minutes.md`, `docs/questions.md`,
 //! the gallery, and `docs/rebuild`, the ideas of the library in 15 short chapters.
 //!
-//! Further pages lie beside the source, in the package: `ARCHITECTURE.md`, the map; `CONTRIBUTING.md`; `CHANGELOG.md`;
+//! Further pages lie next to the source, in the package: `ARCHITECTURE.md`, the map; `CONTRIBUTING.md`; `CHANGELOG.md`;
 //! `SECURITY.md`; `docs/versions.md`, on breaking changes and the minimum toolchain.
 //!
-//! Programs with functions as values are a crate beside this one, `polygrad-higher`, whose documentation has their page.
+//! Programs with functions as values are a separate crate, `polygrad-higher`, whose documentation has their page.
 //!
 //! [`tasks`] says what to use for what, [`fast`] what is recorded when.
 
@@ -211,5 +211,6 @@ pub mod performance {}
 /// The gallery: programs with pictures, for problems with real data.
 ///
 /// `cargo run --release --example lotka_volterra` runs one of them, in a copy of the repository. Each has a page in the book
-/// (`make book`, or `docs/examples` in the repository) with its formulas, its picture, what it prints, and its times beside JAX.
+/// (`make book`, or `docs/examples` in the repository) with its formulas, its picture, what it prints, and its times
+/// compared with JAX.
 pub mod examples {}

@@ -22,8 +22,8 @@ pub(crate) fn hash_of(thing: &impl Hash) -> u64 {
 #[derive(Default)]
 pub(crate) struct Numbered(HashTable<(u32, u32)>);
 
-/// The hash of an entry, twice, since a table chooses a place by the lower bits and tells entries apart by
-/// the upper ones.
+/// The hash of an entry, twice, since a table chooses a slot by the lower bits and tells entries apart by the upper
+/// ones.
 fn spread(hash: u32) -> u64 {
     u64::from(hash) << 32 | u64::from(hash)
 }

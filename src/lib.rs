@@ -23,7 +23,7 @@
 //! [performance]: crate::guide::performance
 //!
 #![cfg_attr(any(doc, doctest), doc = include_str!("../docs/pictures/lotka_volterra.svg"))]
-// The link to the picture, for readers of the README itself, stands in a comment here.
+// The link to the picture, for readers of the README itself, is in a comment here.
 #![cfg_attr(any(doc, doctest), doc = "<!--")]
 #![cfg_attr(any(doc, doctest), doc = include_str!("../README.md"))]
 // Items say which feature they need, where a nightly toolchain builds the documentation for all features.
@@ -34,7 +34,7 @@
     allow(dead_code, unused_imports)
 )]
 
-// The code that `#[derive(Tree)]` generates names this crate, also within the crate.
+// The code that `#[derive(Tree)]` generates names this crate, even within the crate.
 #[allow(unused_extern_crates)]
 extern crate self as polygrad;
 
@@ -87,7 +87,7 @@ pub mod tensor;
 mod text;
 pub mod tree;
 
-// The interpreters are in a folder beside the language, not inside of it, but they are modules of this crate.
+// The interpreters are in a folder next to the language, not inside it, but they are modules of this crate.
 #[path = "../interpreters/mod.rs"]
 pub mod interpreters;
 
@@ -112,7 +112,7 @@ pub mod internals {
     /// input elements side by side, however many there are.
     ///
     /// # Panics
-    /// When there is no such gradient.
+    /// When this gradient does not exist.
     pub fn gradient_side_by_side(program: &Program) -> Program {
         crate::ad::gradient_side_by_side(program)
     }
@@ -120,15 +120,15 @@ pub mod internals {
     /// [`gradient_side_by_side`] with one stack for the tangents of a value.
     ///
     /// # Panics
-    /// When there is no such gradient.
+    /// When this gradient does not exist.
     pub fn gradient_in_stacks(program: &Program) -> Program {
         crate::ad::gradient_in_stacks(program)
     }
 }
 
-// For polygrad-higher, of the same version: not public, may change. What that crate needs of the inside of this one stands here, and
-// nowhere else, since it extends this one: its cotangents are scattered and its pullbacks linear maps, its terms are long chains, and
-// its mistakes are at lines of the user.
+// For polygrad-higher, of the same version: not public, may change. What that crate needs of the internals of this one
+// is here, and nowhere else, since it extends this one: its cotangents are scattered and its pullbacks linear maps,
+// its terms are long chains, and its mistakes are at lines of the user.
 #[doc(hidden)]
 pub mod seam {
     use std::fmt::Display;

@@ -130,8 +130,8 @@ pub fn check_possible(op: &str, shape: &[usize]) {
     }
 }
 
-/// Panics unless there is memory for the elements of an array of this possible shape. The memory of small arrays is not
-/// checked: without memory for them, there is none for the message.
+/// Panics unless the elements of an array of this possible shape can be allocated. The memory of small arrays is not
+/// checked: without memory for them, the message could not be made either.
 #[inline]
 #[track_caller]
 pub(crate) fn check_room<E>(shape: &[usize]) {

@@ -122,14 +122,14 @@ fn outside(at: &Location<'_>) -> bool {
     !is_library(at) && !at.file().starts_with("/rustc/")
 }
 
-/// Whether a place is in the sources of this library: of this crate, or of a crate beside it that extends it. An operation there
+/// Whether a place is in the sources of this library: of this crate, or of a crate that extends it. An operation there
 /// is part of a larger one.
 pub(crate) fn is_library(at: &Location<'_>) -> bool {
     in_library(file!().strip_suffix("src/source.rs").unwrap_or_default(), at.file())
 }
 
-/// The crates beside this one whose operations are parts of larger ones: folders of the repository, and packages with this
-/// name after that of this crate.
+/// The other crates whose operations are parts of larger ones: folders of the repository, and packages with this name
+/// after that of this crate.
 const BESIDE: [&str; 1] = ["higher"];
 
 /// Whether a file is in the sources of the library, whose crate has this folder, which ends in `/` or is empty.
@@ -137,7 +137,7 @@ fn in_library(root: &str, file: &str) -> bool {
     // All modules are reached through `src/`.
     let in_sources = |file: &str| file.starts_with("src/");
     let in_folder = |name: &str| file.strip_prefix(root)?.strip_prefix(name)?.strip_prefix('/');
-    // A package lies in the folder `polygrad-0.1.0` or `polygrad`; so does one beside it.
+    // A package lies in the folder `polygrad-0.1.0` or `polygrad`; so does a crate next to it.
     let in_package = |name: &str| {
         let (above, version) = root.rsplit_once("polygrad")?;
         file.strip_prefix(above)?.strip_prefix("polygrad-")?.strip_prefix(name)?.strip_prefix(version)

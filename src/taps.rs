@@ -14,7 +14,7 @@ use crate::ops::{FailedCheck, Tap};
 type Sink = Box<dyn FnMut(&str)>;
 
 thread_local! {
-    /// Where printed lines go; to the standard error stream if there is no sink.
+    /// Where printed lines go; to the standard error stream without a sink.
     static SINK: RefCell<Option<Sink>> = const { RefCell::new(None) };
     /// Whether taps do nothing: a part of the program runs once more.
     static QUIET: Cell<bool> = const { Cell::new(false) };

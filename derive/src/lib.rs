@@ -200,7 +200,7 @@ impl Derived {
                     (index.to_token_stream(), quote!(::polygrad::tree::PathStep::Item(#k)))
                 }
             };
-            // Errors are reported at the type of the field. Names are those of the generated code, also where a macro
+            // Errors are reported at the type of the field. Names are those of the generated code, even where a macro
             // of the user was given the type.
             let at = ty.span().resolved_at(Span::call_site());
             let (map, show) = if self.is_tree(ty) {

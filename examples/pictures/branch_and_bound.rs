@@ -28,7 +28,7 @@ type Scalar<T> = Tensor<T, 0>;
 const TOLERANCE: f64 = 1e-6;
 const MOST: usize = 5000;
 
-/// The six-hump camel back: six minima, of which two are global.
+/// The six-hump camel back: six minima, two of them global.
 fn camel<T: BaseTensor>(p: &Vector<T>) -> Scalar<T> {
     let (x, y) = (p.at([0]), p.at([1]));
     let (a, b) = (x.square(), y.square());

@@ -109,7 +109,7 @@ pub(crate) fn run(out: &mut dyn Write) -> Result<String, Box<dyn Error>> {
     let (mean, deviation) = found.predict(&data, &at);
     let [low, high] = [-1.96, 1.96].map(|times| (&mean + times * &deviation).to_vec());
     let outside = (truth(&at) - &mean).abs().gt(1.96 * deviation).to_float::<f64>().mean().item();
-    writeln!(out, "the function is inside of the band at {:.0} % of the places", 100.0 * (1.0 - outside))?;
+    writeln!(out, "the function is inside the band at {:.0} % of the places", 100.0 * (1.0 - outside))?;
     let places = at.to_vec();
     Picture::new("A Gaussian process with learnt hyperparameters", "x", "y")
         .band("95 %", 0, &places, &low, &high)

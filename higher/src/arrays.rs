@@ -184,7 +184,7 @@ impl<C: Arrays, G: Obj, X: Rows> Expr<C, G, X> {
     /// ```
     ///
     /// # Panics
-    /// As [`map`].
+    /// Like [`map`].
     #[track_caller]
     pub fn map<B: Stack>(self, f: Expr<C, G, Fun<X::Row, B>>) -> Expr<C, G, B::Stacked> {
         map(f, self)
@@ -323,7 +323,7 @@ impl<C: Arrays, G: Obj, X: Rows> Expr<C, G, X> {
     /// ```
     ///
     /// # Panics
-    /// As [`fold`].
+    /// Like [`fold`].
     #[track_caller]
     pub fn fold<S: Stack>(self, start: Expr<C, G, S>, f: Expr<C, G, Fun<Prod<S, X::Row>, S>>) -> Expr<C, G, S> {
         fold(f, start, self)

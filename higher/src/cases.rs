@@ -18,7 +18,7 @@ use super::scope::{Binder, Var};
 /// ```
 /// use polygrad::tensor;
 /// use polygrad_higher::{self as higher, Expr, Language, Real, Sum, Vector, case, fun1, inl};
-/// /// A number as a number or a vector, of which the number, or the sum, is taken.
+/// /// A number as a number or a vector; the result is the number or the sum.
 /// fn number<C: Language>() -> Expr<C, Real, Real> {
 ///     fun1(|x| {
 ///         let either: Expr<C, _, Sum<Real, Vector>> = inl(x.at());
@@ -36,7 +36,7 @@ pub fn inl<C: Language, G: Obj, A: Obj, B: Obj>(a: Expr<C, G, A>) -> Expr<C, G, 
 /// ```
 /// use polygrad::tensor;
 /// use polygrad_higher::{self as higher, Expr, Language, Real, Sum, Vector, case, fun1, inr};
-/// /// A vector as a number or a vector, of which the number, or the sum, is taken.
+/// /// A vector as a number or a vector; the result is the number or the sum.
 /// fn number<C: Language>() -> Expr<C, Vector, Real> {
 ///     fun1(|x| {
 ///         let either: Expr<C, _, Sum<Real, Vector>> = inr(x.at());
@@ -107,7 +107,7 @@ pub fn if_<C: Language, G: Obj, R: Obj>(
 /// ```
 ///
 /// # Panics
-/// As [`Language::iterate`].
+/// Like [`Language::iterate`].
 #[track_caller]
 pub fn iterate<C: Language, G: Obj, S: Obj, R: Obj>(
     start: Expr<C, G, S>,

@@ -180,7 +180,7 @@ pub trait Ccc: 'static {
 /// impl Signature for Wraps {
 ///     type Of<X: Obj> = Sum<Real, X>;
 /// }
-/// /// 1 if a number that is wrapped so many times is wrapped.
+/// /// 1 if a number that is wrapped `times` times is wrapped.
 /// fn wrapped<C: Language>(times: usize) -> Expr<C, Real, Real> {
 ///     fun1(|x| {
 ///         let start: Expr<C, _, Mu<Wraps>> = roll(inl(x.at()));

@@ -18,8 +18,8 @@ use super::operators::num;
 /// A language in which the functions of ground types have derivatives.
 ///
 /// Evaluation, differentiable curry, CHAD over evaluation, and text are instances. A transformation of a transformation
-/// is none, since a target would need terms for the derivatives of its linear functions; but a derivative of a term is a
-/// term, so nested terms take its place.
+/// is not an instance, since a target would need terms for the derivatives of its linear functions; but a derivative of
+/// a term is a term, so nested terms take its place.
 ///
 /// ```
 /// use polygrad::tensor;

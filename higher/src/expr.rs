@@ -31,7 +31,7 @@
 //! }
 //! ```
 //!
-//! A function is no number:
+//! A function is not a number:
 //!
 //! ```compile_fail,E0308
 //! use polygrad_higher::{Expr, Language, Real, fun1, lam};

@@ -355,7 +355,7 @@ pub enum Layout {
 /// assert_eq!(elements::<Prod<Real, Vector>>(&(tensor(1.0), tensor([2.0, 3.0]))), 3);
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no type of tensors",
+    message = "`{Self}` is not a type of tensors",
     label = "inputs and results of a program that runs are tensors and pairs of them",
     note = "apply a function, or take a case, before the program ends"
 )]

@@ -1,8 +1,8 @@
 //! Primitive operations: first-order programs that are given once, for every interpreter `T: BaseTensor`.
 //!
-//! Law: a primitive has no derivative of its own. Instances that differentiate run it at dual numbers (`push_primitive`
-//! and `pull_primitive` beside the list of interpreters), so its derivative is that of the operations it consists of,
-//! from the tables of [`polygrad::ops`].
+//! Law: a primitive has no derivative rule. Instances that differentiate run it at dual numbers (`push_primitive` and
+//! `pull_primitive` next to the list of interpreters), so its derivative is that of the operations it consists of, from
+//! the tables of [`polygrad::ops`].
 
 use std::marker::PhantomData;
 
@@ -586,7 +586,7 @@ fn rows_of<'a, T: BaseTensor>(arrays: &'a [T], ix: &'a T) -> impl Iterator<Item 
 /// ```
 ///
 /// # Panics
-/// When an array has another number of elements than the mask.
+/// When an array has a different number of elements than the mask.
 pub struct Compact<A>(PhantomData<A>);
 
 impl<A: Stack<Stacked: Ground>> Primitive for Compact<A> {
@@ -759,7 +759,7 @@ pub struct Recorded<A, B> {
 }
 
 impl<A, B> Recorded<A, B> {
-    /// A program of which nobody asks the types.
+    /// A program whose types nobody asks for.
     pub(crate) fn untyped(program: Program) -> Self {
         Recorded { program, types: PhantomData }
     }

@@ -1,9 +1,9 @@
 //! Variables of the user's syntax: projections from the context in which they are used.
 //!
 //! Law: a variable is the projection of its context to what it was bound to, and to a component of that if it is one
-//! of [`Var::split`]. A use outside of the closure that binds the variable is an error of rustc, unless there is a
+//! of [`Var::split`]. A use outside the closure that binds the variable is an error of rustc, unless there is a
 //! variable of the same type there, in a context of the same type: then it is an error of the closure that binds that
-//! one (`Used`). So no variable is taken for another one. It stands below [`super::expr`].
+//! one (`Used`). So no variable is taken for another one. It is below [`super::expr`].
 
 use std::marker::PhantomData;
 use std::rc::Rc;
@@ -99,7 +99,7 @@ impl Used {
         }
     }
 
-    /// No variable: what a program uses, which has a context of its own.
+    /// Not a variable: what a program uses, which has its own context.
     #[track_caller]
     pub(super) fn nothing(self) {
         if self.0.is_some_and(|all| all.iter().any(Option::is_some)) {
@@ -123,7 +123,7 @@ fn elsewhere() -> ! {
 /// use polygrad::tensor;
 /// use polygrad_higher::scope::Whole;
 /// use polygrad_higher::{self as higher, Expr, Language, Obj, Prod, Real, Var, fun1};
-/// /// A variable as a closure binds it, which is no component of a pair: `Var<G, A>` is `Var<G, A, Whole>`.
+/// /// A variable as a closure binds it, which is not a component of a pair: `Var<G, A>` is `Var<G, A, Whole>`.
 /// fn doubled<C: Language, G: Obj>(x: Var<G, Real, Whole>) -> Expr<C, Prod<G, Real>, Real> {
 ///     x.at() * 2.0
 /// }
@@ -264,7 +264,7 @@ pub struct There<I>(PhantomData<I>);
 /// assert_eq!(higher::run(program(), &tensor(2.0)), tensor(16.0));
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "a variable is used outside of its scope",
+    message = "a variable is used outside its scope",
     label = "the context here does not contain the variable",
     note = "a variable may be used only inside the closure that binds it"
 )]

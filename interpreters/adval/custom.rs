@@ -1,8 +1,8 @@
 //! Functions with derivative rules of their own, applied to dual numbers.
 //!
-//! A rule for cotangents becomes a term whose transposed evaluation runs that rule. A rule for tangents needs no term
-//! of its own: the rule runs at dual numbers whose primals are known and whose tangents are those of the arguments, and
-//! so records the terms of a linear map.
+//! A rule for cotangents becomes a term whose transposed evaluation runs that rule. A rule for tangents needs no
+//! separate term: the rule runs at dual numbers whose primals are known and whose tangents are those of the arguments,
+//! and so records the terms of a linear map.
 //!
 //! A function without rules becomes a term that keeps the arguments alone. Evaluated, it applies a linear program,
 //! which runs the function again and is itself a function without rules. The linear program is traced once. Forwards, a
@@ -239,7 +239,7 @@ impl<F, R> Ruled<F, R> {
     }
 }
 
-/// Appends values to the inputs of a rule, zeros where there is none.
+/// Appends values to the inputs of a rule, zeros where a value is missing.
 fn append<T: BaseTensor>(inputs: &mut Vec<T>, found: Vec<Option<T>>, slots: &[Slot]) {
     for (k, value) in found.into_iter().enumerate() {
         inputs.push(match value {

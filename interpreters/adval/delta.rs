@@ -113,7 +113,7 @@ pub(super) struct ProductTerm<F, R> {
     pub(super) left: Option<(R, F)>,
     /// The right tangent and the left value.
     pub(super) right: Option<(R, F)>,
-    /// Whether the value beside the left tangent, and that beside the right one, can be infinite or NaN.
+    /// Whether the value next to the left tangent, and that next to the right one, can be infinite or NaN.
     pub(super) poles: [bool; 2],
 }
 

@@ -179,7 +179,7 @@ impl<T: BaseTensor> ADVal<T> {
     }
 }
 
-// These functions are compiled for every interpreter, and once for all who call them: iterators would be compiled anew
+// These functions are compiled for every interpreter, and once for all who call them: iterators would be compiled again
 // for every closure.
 
 /// The primal values of several dual ones.
@@ -544,7 +544,7 @@ impl<T: BaseTensor> Sweep<T> {
     ///
     /// # Panics
     /// When there is not one cotangent of the same shape and element type per result, or when a result
-    /// depends on a differentiated value that is no input of this sweep.
+    /// depends on a differentiated value that is not an input of this sweep.
     #[track_caller]
     pub fn pull(&self, results: &[ADVal<T>], cotangents: Vec<T>) -> Vec<T> {
         match self.try_pull(results, cotangents) {
@@ -566,7 +566,7 @@ impl<T: BaseTensor> Sweep<T> {
     /// ```
     ///
     /// # Errors
-    /// When a result depends on a differentiated value that is no input of this sweep, or there is not one cotangent of
+    /// When a result depends on a differentiated value that is not an input of this sweep, or there is not one cotangent of
     /// the same shape and element type per result.
     pub fn try_pull(&self, results: &[ADVal<T>], cotangents: Vec<T>) -> Result<Vec<T>, Fault> {
         let mut found = self.pull_some(results, cotangents, false)?.into_iter();
@@ -637,7 +637,7 @@ impl<T: BaseTensor> Sweep<T> {
     ///
     /// # Panics
     /// When there is not one tangent of the same shape and element type per input, or when a result
-    /// depends on a differentiated value that is no input of this sweep.
+    /// depends on a differentiated value that is not an input of this sweep.
     #[track_caller]
     pub fn push(&self, results: &[ADVal<T>], tangents: Vec<T>) -> Vec<T> {
         self.push_carefully(results, tangents, Care::None)
@@ -665,7 +665,7 @@ impl<T: BaseTensor> Sweep<T> {
     /// ```
     ///
     /// # Errors
-    /// When a result depends on a differentiated value that is no input of this sweep, or there is not one tangent of
+    /// When a result depends on a differentiated value that is not an input of this sweep, or there is not one tangent of
     /// the same shape and element type per input.
     pub fn try_push(&self, results: &[ADVal<T>], tangents: Vec<T>) -> Result<Vec<T>, Fault> {
         self.try_push_carefully(results, tangents, Care::None)

@@ -86,7 +86,8 @@ impl<T: BaseTensor> Cotangent<T> {
     }
 }
 
-/// Adds an update to the pending cotangent of an input. Updates at indices stay what they are as long as there are no others.
+/// Adds an update to the pending cotangent of an input. Updates at indices stay what they are until another kind of
+/// update arrives.
 fn accumulate_input<T: BaseTensor>(slot: &mut Option<Cotangent<T>>, update: Update<T>) {
     let Update::Scatter(at, v) = update else { return accumulate(slot, update) };
     if let Some(Cotangent::One(_)) = slot {
@@ -236,7 +237,7 @@ const PAGE: usize = 64;
 type Entry<'a, T> = Option<(&'a SharedTerm<T>, Cotangent<T>, Care)>;
 
 /// The pending cotangents of a reverse pass, by id. Ids are dense for terms at top level and sparse for terms in the
-/// body of a loop, hence a vector of pages.
+/// body of a loop, so this is a vector of pages.
 struct Pending<'a, T: 'static> {
     first: Id,
     pages: Vec<Option<Box<[Entry<'a, T>; PAGE]>>>,
@@ -285,8 +286,8 @@ type FoundBoth<T> = (Found<Cotangent<T>>, Found<T>);
 /// `first`. Cotangents of inputs may be scattered if this says so; those of the results need this care.
 ///
 /// # Errors
-/// When a result depends on a differentiated value that is no input: one of another derivative of the
-/// same level, or a loop variable that left its loop.
+/// When a result depends on a differentiated value that is not an input: one of another derivative of the same level,
+/// or a loop variable that left its loop.
 pub(super) fn reverse<T: BaseTensor>(
     results: Vec<(&Rc<SharedTerm<T>>, T)>,
     first: Id,
@@ -335,7 +336,7 @@ pub(super) fn reverse<T: BaseTensor>(
     if young { Ok((cotangents, before)) } else { Err(Fault::Outside) }
 }
 
-/// The reason why there is no derivative: the function is not a function of its argument alone, or cotangents or
+/// The reason why a derivative does not exist: the function is not a function of its argument alone, or cotangents or
 /// tangents do not fit.
 ///
 /// ```
@@ -371,7 +372,7 @@ pub enum Fault {
     Inner,
     /// A result depends on a loop that ends by itself, without a bound.
     #[error(
-        "while_loop: the number of trips must be bounded where the derivative is computed after the loop, but there is no bound; use \
+        "while_loop: the number of trips must be bounded where the derivative is computed after the loop, but it has no bound; use \
          while_loop_within, or forward mode: jvp"
     )]
     Unbounded,

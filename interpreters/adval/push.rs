@@ -1,4 +1,4 @@
-//! Forward evaluation of a term: the linear map itself, of which [`pull`](super::pull) is the transpose.
+//! Forward evaluation of a term: the linear map itself; [`pull`](super::pull) is its transpose.
 //!
 //! One term serves both evaluations ("Dual arrays", section 2.3), any number of times.
 //!
@@ -159,8 +159,8 @@ pub(super) fn indices<T: BaseTensor, F: Residual<T>>(ix: &[F], env: &Env<'_, T>)
 /// results. Results may depend on no other term that is older than `first`. The tangents of the inputs need this care.
 ///
 /// # Errors
-/// When a result depends on a differentiated value that is no input: one of another derivative of the
-/// same level, or a loop variable that left its loop.
+/// When a result depends on a differentiated value that is not an input: one of another derivative of the same level,
+/// or a loop variable that left its loop.
 pub(super) fn forward<T: BaseTensor>(
     results: &[Option<Rc<SharedTerm<T>>>],
     first: Id,

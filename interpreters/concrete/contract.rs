@@ -1,6 +1,6 @@
 //! Bilinear operations, by [`Product`].
 //!
-//! Law: every index in bounds contributes one product, also where a factor is zero, so NaN and infinities are not lost.
+//! Law: every index in bounds contributes one product, even where a factor is zero, so NaN and infinities are not lost.
 
 use std::borrow::Cow;
 use std::cell::RefCell;

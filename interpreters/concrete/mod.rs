@@ -1,8 +1,8 @@
 //! Evaluation: the meaning of a program is its value.
 //!
-//! Law: this instance is the reference against which the others are tested. Each family is computed in a module of its
-//! own, and each module has one order: rank 0 first and inline, then arrays of one repeated value (whose results are
-//! stored as one value if possible), then loops over row-major slices, which are in `kernels` beside this folder.
+//! Law: this instance is the reference against which the others are tested. Each family is computed in a separate
+//! module, and each module has one order: rank 0 first and inline, then arrays of one repeated value (whose results are
+//! stored as one value if possible), then loops over row-major slices, which are in `kernels` next to this folder.
 //!
 //! | module | computes |
 //! |---|---|

@@ -109,7 +109,7 @@ fn minus(x: Interval, y: Interval) -> Interval {
     sum([x, y.negated()].into_iter())
 }
 
-/// What both intervals have in common, of which one may say nothing.
+/// The intersection of both intervals; one of them may say nothing.
 fn common(x: Interval, y: Interval) -> Interval {
     let both = Interval { lo: x.lo.max(y.lo), hi: x.hi.min(y.hi), nan: x.nan && y.nan };
     if x.nan || (!y.nan && both.lo > both.hi) {
@@ -202,7 +202,7 @@ fn without(a: &Rows, row: usize, column: usize) -> Rows {
     Rows::new(a.n - 1, a.n - 1, |i, j| a.at(at(i, row), at(j, column)))
 }
 
-/// Matrices of at most so many rows also have their determinant by expansion.
+/// Matrices of at most this many rows also have their determinant by expansion.
 const EXPANDED: usize = 4;
 
 /// Numbers whose product is the determinant: pivots of a matrix close to the identity, and the inverses of the diagonal
@@ -217,7 +217,7 @@ fn factors(a: &Rows) -> Option<(Vec<Interval>, Vec<Interval>)> {
     if !left.iter().chain(&right).all(|x| x.is_finite()) {
         return None;
     }
-    // Any triangular matrices do, of which the determinants are known.
+    // Any triangular matrices with known determinants will do.
     let left =
         Rows::new(n, n, |i, j| Interval::point(if j < i { left[i * n + j] } else { f64::from(u8::from(i == j)) }));
     let right = Rows::new(n, n, |i, j| Interval::point(if j < i { 0.0 } else { right[i * n + j] }));
@@ -363,7 +363,7 @@ fn triangle(a: &Rows, lower: bool, unit: bool) -> Rows {
     })
 }
 
-/// The results of an operation on one matrix, each element by element; `None` if there are no bounds.
+/// The results of an operation on one matrix, each element by element; `None` without bounds.
 fn of_one(op: Matrix, a: &Rows, b: Option<&Rows>) -> Option<Vec<Vec<Interval>>> {
     let nothing = |n: usize| vec![ANYTHING; n];
     let (n, identity) = (a.n, Rows::identity(a.n));

@@ -115,7 +115,7 @@ pub struct Enclosure {
     shape: Shape,
     dtype: DType,
     of: Elements,
-    /// What the value is a power of.
+    /// Base and exponent, if the value is known to be a power.
     power: Option<powers::Power>,
 }
 
@@ -550,7 +550,7 @@ impl BaseTensor for Enclosure {
             Call::Matrix(op) => match matrix::call(*op, args) {
                 Some(results) => results,
                 None => panic!(
-                    "{}: operands must be numbers, but they are bounds, and there are no bounds of its results; write it with solve, \
+                    "{}: operands must be numbers, but they are bounds, and the results cannot be bounded; write it with solve, \
                      inverse, det, cholesky, sums and products, or give its results as data",
                     op.name()
                 ),
@@ -570,7 +570,7 @@ impl BaseTensor for Enclosure {
         }
     }
 
-    /// Evaluates the primal program. A rule of its own may be another derivative than that of the program, so the mean
+    /// Evaluates the primal program. A custom rule may give another derivative than that of the program, so the mean
     /// value theorem does not hold for it.
     fn custom(rule: &Arc<Custom>, args: &[Self]) -> Vec<Self> {
         if let CustomKind::Rules { .. } = rule.kind() {

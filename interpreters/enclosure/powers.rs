@@ -44,7 +44,7 @@ impl Power {
 }
 
 impl Enclosure {
-    /// The value as a power; of a value that is no product it is the first.
+    /// The value as a power; a value that is not a product is its first power.
     fn as_power(&self) -> Option<Power> {
         let first = || if let Elements::Floats(v) = &self.of { Some(Power::one(v)) } else { None };
         self.power.clone().or_else(first)

@@ -101,7 +101,7 @@ impl Range {
     /// The bits moved down by a known number of places.
     fn shifted(self, op: IntBinary, places: Range) -> Range {
         let Some(places) = places.known() else { return ALL };
-        // Zeros come from above: integers of both signs give all numbers of so many bits.
+        // Zeros come from above: integers of both signs give all numbers with the remaining bits.
         if op == IntBinary::Shr && places != 0 && self.lo < 0 && self.hi >= 0 {
             return Range { lo: 0, hi: op.apply(-1, places) };
         }

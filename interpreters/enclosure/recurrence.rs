@@ -1,7 +1,7 @@
 //! Bounds of linear recurrences and of prefix products.
 //!
 //! Law: a kernel may multiply several factors before it multiplies with the value before them, so the error of a value
-//! is bounded relative to the sum of the absolute values of all products of which the value is the sum.
+//! is bounded relative to the sum of the absolute values of all products that add up to the value.
 
 use super::interval::{Interval, OutwardSum};
 use super::{Cell, Elements, Enclosure};

@@ -13,7 +13,7 @@
 //! the forward Laplacian (R. Li and others, arXiv 2307.08214).
 //!
 //! Law: the sum is that of twice the second coefficients of one [`Jet`] for each direction. An operation without a
-//! formula of its own here is that of `Jet`, in a loop over the directions.
+//! formula here is that of `Jet`, in a loop over the directions.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -188,7 +188,7 @@ impl<T: BaseTensor> Collapsed<T> {
     }
 }
 
-/// A product of two values, one of which may be a stack.
+/// A product of two values; one may be a stack.
 type Product<'a, T> = &'a dyn Fn(&T, &T) -> T;
 
 /// An operation at series.
@@ -460,7 +460,7 @@ impl<T: BaseTensor> BaseTensor for Collapsed<T> {
         }
     }
 
-    /// One loop of `T` over primals and coefficients side by side. The rows of a sequence lie outside of the
+    /// One loop of `T` over primals and coefficients side by side. The rows of a sequence lie outside the
     /// directions.
     fn map_accum(n: usize, reverse: bool, init: Vec<Self>, xs: &[Self], step: TripFn<'_, Self>) -> Trip<Self> {
         let exchanged = |x: &Self, back: bool| match &x.moving {

@@ -203,7 +203,7 @@ impl<T: BaseTensor> Jet<T> {
 }
 
 /// The results of a function with a rule for tangents. The rule at series of one order less gives the derivatives of
-/// the results, hence one coefficient more; so it runs once for each coefficient.
+/// the results, so one more coefficient; it runs once for each coefficient.
 #[track_caller]
 fn by_rule<T: BaseTensor>(args: &[Jet<T>], results: Vec<T>, rule: Rule<'_, T>) -> Vec<Jet<T>> {
     let order = args.iter().map(Jet::order).max().unwrap_or(0);
@@ -593,11 +593,13 @@ impl Expansion {
     /// ```
     ///
     /// # Panics
-    /// When there is no primal, or coefficients differ in shape or element type.
+    /// When the list of coefficients is empty, or they differ in shape or element type.
     #[track_caller]
     pub fn input<T: BaseTensor>(&self, coefficients: &[T]) -> Jet<T> {
         let [primal, rest @ ..] = coefficients else {
-            panic!("taylor: a curve needs a point, but there are no coefficients; give at least the point at t = 0")
+            panic!(
+                "taylor: a curve needs a point, but the list of coefficients is empty; give at least the point at t = 0"
+            )
         };
         for c in rest {
             fits(primal, c);

@@ -83,7 +83,7 @@ struct Along {
 /// The series of one operation.
 struct Series<T> {
     op: Op<NodeId>,
-    /// Whether a coefficient after the first can be other than zero.
+    /// Whether a coefficient after the first can be nonzero.
     moves: bool,
     /// The highest coefficient that is needed.
     order: Option<usize>,

@@ -53,7 +53,7 @@ impl RoundingUnit {
     }
 
     /// Adds the errors of an elementwise function with these results. A row without an error is rounded once; otherwise
-    /// a kernel may be so many numbers away from the rounded result.
+    /// a kernel may miss the rounded result by `error.floats` floats.
     pub(super) fn function(self, error: KernelError, results: &[Span], errors: &mut [f64]) {
         let units = if error.floats == 0 { 1.0 } else { 2.0 * f64::from(error.floats) + 1.0 };
         for (e, y) in errors.iter_mut().zip(results) {
@@ -78,8 +78,9 @@ impl RoundingUnit {
         }
     }
 
-    /// The errors of sums of `counts` terms in any order, of which `exact` roundings do not happen, to errors that come
-    /// from the operands; `sizes` are the sums of absolute values. A product that underflows has an absolute error.
+    /// The errors of sums of `counts` terms in any order, where `exact` roundings do not happen, added to the errors
+    /// `passed` that come from the operands; `sizes` are the sums of absolute values. A product that underflows has an
+    /// absolute error.
     pub(super) fn sums(self, counts: &[f64], exact: f64, sizes: &[f64], passed: Vec<f64>) -> Vec<f64> {
         let one = |((n, size), passed): ((&f64, &f64), f64)| {
             let roundings = n - exact;

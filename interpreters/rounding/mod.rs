@@ -181,7 +181,7 @@ fn jumps(op: Binary, [x, y]: [Span; 2], [of_x, of_y]: [f64; 2]) -> bool {
         Binary::Min | Binary::Max | Binary::LogAddExp | Binary::MulNoNan | Binary::DivNoNan => false,
         Binary::Copysign => of_y > 0.0 && zero(y),
         Binary::Atan2 => (of_x > 0.0 || of_y > 0.0) && zero(x) && y.lower <= 0.0,
-        // At the base 0, and for negative ones at the exponents that are no integers.
+        // At the base 0, and for negative ones at exponents that are not integers.
         Binary::Pow | Binary::PowLessOne => of_y > 0.0 && x.lower <= 0.0,
         Binary::Polygamma => of_y > 0.0,
     }
@@ -439,13 +439,13 @@ impl<T: Bounded> BaseTensor for Rounding<T> {
 }
 
 impl<T: Bounded> Rounding<T> {
-    /// A value of which the error is not known.
+    /// A value whose error is not known.
     fn may_err(value: T) -> Self {
         let n = size(value.shape());
         Rounding::new(value, vec![f64::INFINITY; n])
     }
 
-    /// Values of which nothing is known.
+    /// Values that nothing is known about.
     ///
     /// ```
     /// use polygrad::interpreters::Rounding;

@@ -1,8 +1,8 @@
 //! Errors of linear recurrences and of prefix products.
 //!
-//! Law: as for their bounds, the error of the kernel is relative to the sum of the absolute values of all products of
-//! which a value is the sum; the errors of factors and terms pass through the exact recurrence. A product that underflows
-//! has an absolute error, which later factors multiply; a product of factors may do so before it multiplies a value.
+//! Law: as for their bounds, the error of the kernel is relative to the sum of the absolute values of all products that
+//! add up to a value; the errors of factors and terms pass through the exact recurrence. A product that underflows has
+//! an absolute error, which later factors multiply; a product of factors may do so before it multiplies a value.
 
 use super::Rounding;
 use super::kernel::{add, rounded, times};

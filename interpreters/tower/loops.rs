@@ -121,7 +121,7 @@ fn levels_of_trip<T: BaseTensor>(
 /// A loop whose step may capture values of higher levels than those of the operands. It runs at the levels that its
 /// first trip shows. If a later trip has another level, since the host language chooses differently there, the loop runs
 /// again, at all levels that run. Where operations are recorded, no trip is recorded for its levels alone: what a level
-/// does not need is no part of the program that remains. Nor does a trip run for its levels in the loop of a term of
+/// does not need is not part of the program that remains. Nor does a trip run for its levels in the loop of a term of
 /// reverse mode, which counts its trips, and where the operands have all levels that run.
 #[track_caller]
 fn looped_at_levels<T: BaseTensor>(

@@ -1,10 +1,10 @@
 //! `Tower<T>`: levels of differentiation that are known at run time, over any interpreter `T`.
 //!
-//! `Dual<T>` and `ADVal<T>` have their level in their type, so a program that differentiates inside of itself has a type
-//! for each level. The functions of the higher-order language are values, and one of them may be differentiated at any
-//! level, by a term of the program: so here each value carries its level. A value is one of `T`, or one of forward or
-//! reverse mode over values of lower levels. Each differentiation ([`ForwardLevel`], [`ReverseLevel`]) has a new level,
-//! above all others that run.
+//! `Dual<T>` and `ADVal<T>` have their level in their type, so a program with nested derivatives has a type for each
+//! level. The functions of the higher-order language are values, and one of them may be differentiated at any level, by
+//! a term of the program: so here each value carries its level. A value is one of `T`, or one of forward or reverse
+//! mode over values of lower levels. Each differentiation ([`ForwardLevel`], [`ReverseLevel`]) has a new level, above
+//! all others that run.
 //!
 //! Laws: an operation has the level of its highest operand, and the others are constants there, so derivatives of two
 //! levels never mix. A result without a derivative at a level has a lower level. A program that does not differentiate
@@ -213,7 +213,7 @@ impl<T: BaseTensor> Tower<T> {
     /// ```
     ///
     /// # Panics
-    /// When the value has a derivative: a differentiation inside of the program takes it.
+    /// When the value has a derivative: a differentiation inside the program takes it.
     pub fn into_base(self) -> T {
         match self.value {
             Value::Base(t) => t,

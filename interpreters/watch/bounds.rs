@@ -105,14 +105,14 @@ impl fmt::Display for OutOfBounds {
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bounds {
-    /// Reads whose zeros a result depends on, and writes that drop a number other than 0.
+    /// Reads whose zeros a result depends on, and writes that drop a nonzero number.
     pub faults: Vec<OutOfBounds>,
     /// Reads on whose zeros no result depends, since `select` or `cond` takes the other branch, or no operation uses
     /// them; and writes that drop zeros.
     pub harmless: Vec<OutOfBounds>,
 }
 
-/// A line for each operation, `everything is read and written within bounds` if there is none.
+/// A line for each operation, or `everything is read and written within bounds`.
 impl fmt::Display for Bounds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let lines = self.faults.iter().map(OutOfBounds::to_string);
@@ -386,7 +386,7 @@ fn stack<T: BaseTensor>(n: usize, rows: Vec<(usize, T)>) -> T {
     T::concat(0, &parts)
 }
 
-/// Whether one of the subarrays at these positions has an element other than 0.
+/// Whether one of the subarrays at these positions has a nonzero element.
 fn dropped<T: BaseTensor>(v: &T, positions: &T) -> bool {
     let (Some(v), Some(positions)) = (v.peek(), positions.peek()) else { return true };
     let block = size(&v.shape()[positions.rank()..]);

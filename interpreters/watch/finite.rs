@@ -51,7 +51,7 @@ pub struct NotFinite {
     pub trips: Vec<usize>,
     /// The operation that computes a NaN from this infinity.
     pub then: Option<Box<NotFinite>>,
-    /// What a function that solves equations states: what happened, and what helps.
+    /// The statement of a function that solves equations: what happened, and what helps.
     pub reason: Option<String>,
     /// The first result that the element reaches: its path, as in the names of recorded programs.
     pub reaches: String,
@@ -247,7 +247,7 @@ fn element(a: &Array, at: usize) -> f64 {
     with_elem!(a.dtype(), E => as_number(a.typed::<E>().get(at)))
 }
 
-/// The position of the first NaN, or of the first infinity if there is no NaN.
+/// The position of the first NaN, or of the first infinity without a NaN.
 fn first_bad(a: &Array) -> Option<usize> {
     if !a.dtype().is_float() {
         return None;

@@ -145,7 +145,7 @@ fn of_binary<T: BaseTensor>(op: Binary, [x, y]: [&Watch<T, Bends>; 2], z: &T) ->
         Binary::Min | Binary::Max => positions(a.len(), |k| a[k] == b[k]),
         Binary::Hypot => positions(a.len(), |k| a[k] == 0.0 && b[k] == 0.0),
         Binary::Copysign => positions(a.len(), |k| a[k] == 0.0),
-        // A power with an exponent that is no integer has infinite derivatives at 0, from some order on.
+        // A power with an exponent that is not an integer has infinite derivatives at 0, from some order on.
         Binary::Pow | Binary::PowLessOne if left => {
             positions(a.len(), |k| a[k] == 0.0 && (b[k] < 0.0 || b[k].fract() != 0.0))
         }

@@ -5,7 +5,7 @@
 //!
 //! Laws: the values are those of `T`. An operation is identified by its name and the user's line; an operation of a
 //! derivative, also by the operation that is differentiated. Only values that `T` reveals ([`Report::peek`]) can be
-//! marked, so there are no marks while a program is traced. A trip of a loop is identified by its position along the
+//! marked, so nothing is marked while a program is traced. A trip of a loop is identified by its position along the
 //! loop's axis.
 
 mod bounds;
@@ -277,7 +277,7 @@ pub struct Source {
 pub enum PartOf {
     /// The derivative of this operation, of any order.
     Derivative(String),
-    /// A function with this name that has derivative rules of its own.
+    /// A function with this name and custom derivative rules.
     Function(String),
 }
 

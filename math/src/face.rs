@@ -87,9 +87,9 @@ macro_rules! faces {
         cos(x);
         /// `tan x`.
         tan(x);
-        /// The inverse sine; NaN outside of the interval from -1 to 1.
+        /// The inverse sine; NaN outside the interval from -1 to 1.
         asin(x);
-        /// The inverse cosine; NaN outside of the interval from -1 to 1.
+        /// The inverse cosine; NaN outside the interval from -1 to 1.
         acos(x);
         /// The hyperbolic sine.
         sinh(x);
@@ -105,9 +105,9 @@ macro_rules! faces {
         asinh(x);
         /// The inverse hyperbolic cosine; NaN below 1.
         acosh(x);
-        /// The inverse hyperbolic tangent; NaN outside of the interval from -1 to 1.
+        /// The inverse hyperbolic tangent; NaN outside the interval from -1 to 1.
         atanh(x);
-        /// The inverse of the error function; NaN outside of the interval from -1 to 1.
+        /// The inverse of the error function; NaN outside the interval from -1 to 1.
         erfinv(x);
         /// The logarithm of the absolute value of the gamma function.
         lgamma(x);

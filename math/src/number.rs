@@ -33,7 +33,7 @@ pub type Target = Fused;
 #[cfg(not(target_feature = "fma"))]
 pub type Target = WithoutFma;
 
-/// A float type: `f64` or `f32`. The names of methods are those of no trait of floats of other crates.
+/// A float type: `f64` or `f32`. No trait of floats in other crates has methods of these names.
 pub trait Number:
     Copy
     + PartialOrd

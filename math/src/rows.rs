@@ -11,7 +11,7 @@ pub use crate::special::{
     acosh, asinh, atanh, digamma, gaussian, lgamma, polygamma, pow_less_one, recip_real, sech2, trigamma,
 };
 
-/// The inverse of the error function; NaN outside of the interval from -1 to 1. It is the branch-free function, without
+/// The inverse of the error function; NaN outside the interval from -1 to 1. It is the branch-free function, without
 /// fused multiply-add.
 pub fn erfinv(x: f64) -> f64 {
     f64::erfinv::<WithoutFma>(x)
@@ -44,9 +44,9 @@ of_libm! {
     cos(x) = cos;
     /// `tan x`.
     tan(x) = tan;
-    /// The inverse sine; NaN outside of the interval from -1 to 1.
+    /// The inverse sine; NaN outside the interval from -1 to 1.
     asin(x) = asin;
-    /// The inverse cosine; NaN outside of the interval from -1 to 1.
+    /// The inverse cosine; NaN outside the interval from -1 to 1.
     acos(x) = acos;
     /// The hyperbolic sine.
     sinh(x) = sinh;

@@ -57,7 +57,7 @@ everywhere! {
     erf: |x; E, M| E::erf::<M>(x);
     /// `1 - erf x`, without cancellation.
     erfc: |x; E, M| if size_of::<E>() == size_of::<f32>() { E::erfc::<M>(x) } else { E::literal(rows::erfc(x.wide())) };
-    /// The inverse of the error function; NaN outside of the interval from -1 to 1.
+    /// The inverse of the error function; NaN outside the interval from -1 to 1.
     erfinv: |x; E, M| E::erfinv::<M>(x);
     /// The absolute value of `x` with the sign of `y`, or without a sign if `y` is NaN.
     copysign: |x, y; E, M| if y.is_not_a_number() { x.magnitude() } else { x.signed_like(y) };
@@ -95,7 +95,7 @@ by_row! {
     asinh(x);
     /// The inverse hyperbolic cosine; NaN below 1.
     acosh(x);
-    /// The inverse hyperbolic tangent; NaN outside of the interval from -1 to 1.
+    /// The inverse hyperbolic tangent; NaN outside the interval from -1 to 1.
     atanh(x);
     /// The logarithm of the absolute value of the gamma function.
     lgamma(x);
@@ -129,9 +129,9 @@ guarded! {
     cos: |x; E, M| E::cosine::<M>(x), if E::is_small_angle(x);
     /// `tan x`.
     tan: |x; E, M| E::tangent::<M>(x), if E::is_small_angle(x);
-    /// The inverse sine; NaN outside of the interval from -1 to 1.
+    /// The inverse sine; NaN outside the interval from -1 to 1.
     asin: |x; E, M| E::arcsine::<M>(x), if E::is_inner_sine(x);
-    /// The inverse cosine; NaN outside of the interval from -1 to 1.
+    /// The inverse cosine; NaN outside the interval from -1 to 1.
     acos: |x; E, M| E::arccosine::<M>(x), if E::is_inner_sine(x);
     /// The hyperbolic sine.
     sinh: |x; E, M| derived::sinh::<E, M>(x), if derived::has_exponential(x);

@@ -68,7 +68,7 @@ fn install_hook() {
 }
 
 /// The message of a panic, if the language has raised the panic: messages of the language are recognised by their
-/// grammar, `<op>: <requirement>, but <fact>; <way out>`.
+/// grammar, `<op>: <requirement>, but <fact>; <fix>`.
 fn mistake(payload: &(dyn Any + Send)) -> Option<&str> {
     let text = payload.downcast_ref::<&str>().copied();
     let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str))?;

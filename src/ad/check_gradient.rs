@@ -29,7 +29,7 @@ use crate::tree::Tree;
 /// ```
 pub type Checked = ADVal<Dual<Concrete>>;
 
-/// A disagreement between the derivatives of a function. Prints as a sentence, also in `unwrap`.
+/// A disagreement between the derivatives of a function. Prints as a sentence, even in `unwrap`.
 ///
 /// ```
 /// use polygrad::{GradientError, check_gradient, tensor};
@@ -81,7 +81,7 @@ impl fmt::Display for GradientError {
             GradientError::Slope { entry, gradient, slope, spread, wrong, compared } => write!(
                 f,
                 "check_gradient: the gradient must be the slope of the values, but at {entry} it is {gradient:?} and finite \
-                 differences give {slope:?}, exact to about {spread:.0e} ({wrong} of {compared} compared entries differ); mend the \
+                 differences give {slope:?}, exact to about {spread:.0e} ({wrong} of {compared} compared entries differ); fix the \
                  derivative rule, or move away from a kink, which inspect::kinks names"
             ),
             GradientError::Modes { entry, reverse, forward } => write!(
@@ -312,7 +312,7 @@ const STEPS: usize = 16;
 
 /// The slope of a function at 0, by Richardson extrapolation of central differences with decreasing steps (Ridders'
 /// method): the extrapolation with the smallest difference from its neighbours in the table. `at(h)` gives the
-/// difference quotient and its noise, or `None` if there is no finite quotient.
+/// difference quotient and its noise, or `None` if the quotient is not finite.
 fn slope(tolerance: f64, at: &dyn Fn(f64) -> Option<(f64, f64)>) -> Option<Slope> {
     let (mut before, mut best): (Vec<f64>, Option<Slope>) = (Vec::new(), None);
     let mut h = FIRST_STEP;

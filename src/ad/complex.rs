@@ -16,7 +16,7 @@ use crate::tensor::Complex;
 /// `z`, too, which is 0 of a holomorphic function. For one number, derivatives of higher orders are nested calls.
 ///
 /// # Panics
-/// As [`grad`](crate::grad()).
+/// Like [`grad`](crate::grad()).
 ///
 /// ```
 /// use polygrad::{Complex, holomorphic_grad, tensor};
@@ -39,7 +39,7 @@ pub fn holomorphic_grad<T: BaseTensor, const D: usize, E: Float>(
 /// For a change `dz` the result changes by `df/dz dz + df/dz* dz*`.
 ///
 /// # Panics
-/// As [`vjp`](crate::vjp()).
+/// Like [`vjp`](crate::vjp()).
 ///
 /// ```
 /// use polygrad::{Complex, tensor, wirtinger};

@@ -22,7 +22,7 @@ use crate::tree::Tree;
 /// between branches with different values).
 ///
 /// Conventions: a bound is NaN where the value may be NaN, so that no comparison with the bound holds; an argument with
-/// a NaN bound is unknown. Bounds may be infinite, also those of arguments. Zero stands for both signed zeros: a
+/// a NaN bound is unknown. Bounds may be infinite, including those of arguments. Zero stands for both signed zeros: a
 /// quotient is unbounded where the divisor may be 0. An undecided selection is bounded by the hull of both branches.
 /// Arrays enter `f` by `lift`, as exact values.
 ///
@@ -62,7 +62,7 @@ where
 /// ```
 ///
 /// # Panics
-/// As [`enclose`].
+/// Like [`enclose`].
 #[track_caller]
 pub fn enclose_with<P, Q, Y>(
     f: impl FnOnce(&P::With<Enclosure>, &Q::With<Enclosure>) -> Y,
@@ -117,7 +117,7 @@ impl<P: Tree<Array>, Q: Tree<Array>, Y> Function<P, Q, Y> {
     /// As for [`run_with`](Function::run_with).
     ///
     /// # Panics
-    /// As [`enclose`].
+    /// Like [`enclose`].
     ///
     /// ```
     /// use polygrad::{Function, tensor};
@@ -145,7 +145,7 @@ impl<P: Tree<Array>, Y> Function<P, (), Y> {
     /// As for [`run_with`](Function::run_with).
     ///
     /// # Panics
-    /// As [`enclose`].
+    /// Like [`enclose`].
     ///
     /// ```
     /// use polygrad::{Function, tensor};

@@ -20,7 +20,7 @@ use crate::tree::Tree;
 /// stop the gradient of the arguments. See [the guide](crate::guide).
 ///
 /// # Panics
-/// When `f` returns other shapes or element types than those of `like`; when the operation is differentiated without a
+/// When `f` returns shapes or element types that differ from those of `like`; when the operation is differentiated without a
 /// rule.
 ///
 /// ```

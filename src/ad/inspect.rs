@@ -149,8 +149,8 @@ where
 /// report a wrong index. This verb does: `faults` are the reads on whose zeros a result depends, and the writes that
 /// drop a value. A guarded read, as in `cond(&i.eq(0), 0.0, x.at([i - 1]))`, also reads out of bounds, since both
 /// branches are computed; but a result depends on its zero only if the selection chooses the branch. Reads on whose
-/// zeros no result depends are in `harmless`. A product with a mask of zeros and ones is no guard: the result counts as
-/// dependent.
+/// zeros no result depends are in `harmless`. A product with a mask of zeros and ones is not a guard: the result counts
+/// as dependent.
 ///
 /// Padding and windows are not reads out of bounds. Around a gradient, the reads of the differentiated program are
 /// reported, except those at written indices, which are known when the program is recorded.
@@ -204,12 +204,12 @@ where
 /// The operations of a program that are at a kink, each with the user's line: there a derivative is a convention, and a
 /// second derivative that passes it can be wrong without a sign.
 ///
-/// A kink is `abs`, `relu` or a root at 0, `hypot` at the origin, a power of 0 with an exponent that is no integer, `min`
+/// A kink is `abs`, `relu` or a root at 0, `hypot` at the origin, a power of 0 with an exponent that is not an integer, `min`
 /// and `max` of equal values, an extremum that occurs twice, and a selection at the border of its comparison, if they
 /// depend on `x`. The program is recorded and optimized as [`hessian`](crate::hessian()) does it, so kinks that
-/// rules remove are not reported: `x.norm().square()` has none at 0. A smooth function of a norm that is
-/// no function of its square as it is written, such as `(1 + r) e^-r` with `r = x.norm()`, has: its Hessian at 0 is
-/// that of the conventions, not that of the function. Write such a function of `r^2` where `r` is small.
+/// rules remove are not reported: `x.norm().square()` has none at 0. A smooth function of a norm that is not written as
+/// a function of its square, such as `(1 + r) e^-r` with `r = x.norm()`, has one: its Hessian at 0 is that of the
+/// conventions, not that of the function. Write such a function of `r^2` where `r` is small.
 ///
 /// ```
 /// use polygrad::inspect::kinks;
@@ -268,7 +268,7 @@ fn inputs<T: BaseTensor, P: Tree<T>, M: Mark<T>>(x: &P, name: &str) -> P::With<W
 /// Runs a function, and hands each line that [`debug`](crate::Tensor::debug) prints meanwhile to a sink, in order,
 /// instead of printing it to the standard error stream.
 ///
-/// The sink belongs to this thread, on which the taps of a program run, also if other threads share its work. A program
+/// The sink belongs to this thread, on which the taps of a program run, even if other threads share its work. A program
 /// that the sink itself runs prints to the standard error stream.
 ///
 /// ```

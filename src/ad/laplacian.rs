@@ -24,7 +24,7 @@ use crate::tree::Tree;
 /// The Laplacian of each result: the sum of the second derivatives in all elements of `x`.
 ///
 /// `f : P -> Y`, of any number and shapes of results. The program runs once: the second derivatives are summed at every
-/// operation, so they cost no more than those along one direction. Beside them are the first derivatives in all
+/// operation, so they cost no more than those along one direction. They come with the first derivatives in all
 /// elements of `x`; no Hessian is computed. The Laplacian of an integer or mask is zero.
 ///
 /// ```
@@ -95,8 +95,8 @@ where
 /// ```
 ///
 /// # Panics
-/// When `f` looks at values, uses a function with rules that has none for tangents, or the directions are no stack of
-/// trees like `x`.
+/// When `f` looks at values, uses a function with rules that has none for tangents, or the directions are not a stack
+/// of trees like `x`.
 #[track_caller]
 pub fn laplacian_along<T, P, S, Y>(f: impl Fn(&P::With<Term>) -> Y, x: &P, directions: &S) -> Y::With<T>
 where
@@ -164,7 +164,7 @@ where
 /// ```
 ///
 /// # Panics
-/// When `f` looks at values, or its result has another shape than `x`.
+/// When `f` looks at values, or its result has a different shape than `x`.
 #[track_caller]
 pub fn divergence<T: BaseTensor, const N: usize, E: Float>(
     f: impl Fn(&Tensor<Term, N, E>) -> Tensor<Term, N, E>,
@@ -202,7 +202,7 @@ fn divergence_of<T: BaseTensor, const N: usize, E: Float>(
 }
 
 /// # Panics
-/// When the result of a program of one tensor has another shape than the tensor.
+/// When the result of a program of one tensor has a different shape than the tensor.
 #[track_caller]
 pub(super) fn check_field(program: &Program) {
     let (x, y) = (&program.inputs()[0].shape, &program.outputs()[0].shape);
@@ -296,7 +296,7 @@ pub(super) fn basis(x: &[Term]) -> (usize, Vec<Term>) {
             if count == 0 {
                 return Term::zeros(x.shape(), x.dtype());
             }
-            // Positions outside of the term are dropped.
+            // Positions outside the term are dropped.
             let at = match start - count {
                 0 => position[0].clone(),
                 _ => Term::discrete(&Discrete::IntBinary(IntBinary::Sub), &[&position[0], &Term::constant(at)]),

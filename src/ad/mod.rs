@@ -7,10 +7,10 @@
 //!   plain verb in a loop traces and differentiates at every call, which takes 30 to 170 times as long as one run of a
 //!   small program;
 //! * [`symbolic`] maps programs to their derivative programs;
-//! * [`custom_jvp`] and [`custom_vjp`] apply a function that has a derivative rule of its own;
+//! * [`custom_jvp`] and [`custom_vjp`] apply a function with a custom derivative rule;
 //! * [`external`] runs code of the host as an operation;
 //! * [`enclose`] computes bounds of a program and of its derivatives over a box; [`taylor_model`], [`verified_roots`] and
-//!   [`verified_odeint`] stand on it;
+//!   [`verified_odeint`] build on it;
 //! * [`Certificate`] says of emitted source code what holds for a box of inputs;
 //! * [`check`] finds mistakes in shapes and element types, [`inspect`] reports costs and faults of a run,
 //!   [`check_gradient`] compares derivatives with finite differences.

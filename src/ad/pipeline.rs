@@ -1,9 +1,9 @@
 //! The pipeline of every verb that records: record, optimize, differentiate, optimize, evaluate.
 //!
 //! A plain verb runs its function at terms, as a [`Function`](crate::Function) does, differentiates the program, and
-//! evaluates the derivative program at the interpreter of its arguments. So a verb inside of another program adds the
+//! evaluates the derivative program at the interpreter of its arguments. So a verb inside another program adds the
 //! operations of its derivative to that program, and a function that several verbs nest runs at terms alone: nothing is
-//! compiled anew for a level. Values that the function captures are further inputs of the recorded program.
+//! compiled again for a level. Values that the function captures are further inputs of the recorded program.
 //!
 //! Laws: passes do not change the derivative of a program. They change its cost, which is why the program is optimized
 //! before it is differentiated: a pattern that a pass recognises in a program may not be recognisable in the derivative.
@@ -69,7 +69,7 @@ pub(super) fn recorded<T: BaseTensor, P: Tree<T>, Q: Tree<T>, Y: Tree<Term>>(
     let mut inputs = x.leaves();
     let count = inputs.len();
     inputs.append(&mut data.leaves());
-    // Terms that are older than the function are values of the program of which the verb is a part.
+    // Terms that are older than the function are values of the program that contains the verb.
     let start = if TypeId::of::<T>() == TypeId::of::<Term>() { Term::now() } else { 0 };
     let variables = Term::variables_like(&inputs);
     let (leaves, constants) = variables.split_at(count);
@@ -118,7 +118,7 @@ impl VerbPasses {
 /// The message for a function whose result depends on a variable of something else.
 fn outside(verb: &str) -> String {
     format!(
-        "{verb}: the result may depend on arguments, data and values of the program of which the verb is a part, but it depends on a \
+        "{verb}: the result may depend on arguments, data and values of the program that contains the verb, but it depends on a \
          variable of a loop or of another recorded function that escaped; return it from the step, or lift the arguments, so \
          that the verb is a part of that function"
     )
@@ -155,7 +155,7 @@ impl<T: BaseTensor> VerbProgram<T> {
     /// The results of a derivative program.
     ///
     /// # Panics
-    /// When there is none.
+    /// When the derivative is an error.
     #[track_caller]
     pub(super) fn evaluated<F: Display>(self, derivative: Result<Program, F>, further: Vec<T>) -> Vec<T> {
         match derivative {

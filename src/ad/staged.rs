@@ -1,7 +1,7 @@
 //! The plain verbs: differentiation of a recorded function.
 //!
 //! A verb records its function, optimizes the program, differentiates it, optimizes the derivative, and evaluates it at
-//! the interpreter of its arguments ([`pipeline`](super::pipeline)): at numbers the derivative runs, inside of another
+//! the interpreter of its arguments ([`pipeline`](super::pipeline)): at numbers the derivative runs, inside another
 //! program it becomes part of that program. The verbs of [`direct`](super::direct) run the function at dual numbers
 //! instead, with the host language's own control flow.
 
@@ -25,7 +25,7 @@ use crate::tree::Tree;
 /// each with the shape and element type of its leaf; zeros for integers and masks. [`value_and_grad`], [`grad`] and
 /// [`grad_with`] are short forms of this verb.
 ///
-/// Every call records the program and differentiates it anew, which costs far more than a run if arrays are small. In a
+/// Every call records the program and differentiates it again, which costs far more than a run if arrays are small. In a
 /// loop, use a [`Function`](super::Function), which is recorded once, or a [`Jit`](super::Jit), which is recorded once
 /// for each shape.
 ///

@@ -23,8 +23,8 @@ fn names(slots: &[Slot]) -> Vec<String> {
     slots.iter().map(|slot| slot.name.clone()).collect()
 }
 
-/// The names of tangents or cotangents of these slots: `<name>_<mark>`. In place of a missing name stands `letter`,
-/// with the number of the slot if there are several.
+/// The names of tangents or cotangents of these slots: `<name>_<mark>`. A missing name is replaced by `letter`, with
+/// the number of the slot if there are several.
 fn marked(slots: &[Slot], letter: &str, mark: &str) -> Vec<String> {
     let mark = |(k, slot): (usize, &Slot)| match (slot.name.is_empty(), slots.len()) {
         (false, _) => format!("{}_{mark}", slot.name),
@@ -330,7 +330,7 @@ pub fn transpose(linear: &Program, count: usize) -> Program {
     match try_transpose(linear, count) {
         Ok(program) => program,
         Err(_) => panic!(
-            "transpose: the program must be linear in the inputs that are no residuals, but its derivative depends on them; \
+            "transpose: the program must be linear in the inputs that are not residuals, but its derivative depends on them; \
              linearize it first"
         ),
     }
@@ -409,7 +409,7 @@ pub fn laplacian(program: &Program) -> Program {
 /// ```
 ///
 /// # Panics
-/// When the program has not exactly one input, a scalar float, and one output.
+/// Unless the program has exactly one input, a scalar float, and one output.
 #[track_caller]
 pub fn derivative(program: &Program) -> Program {
     let ([_], [_]) = (program.inputs(), program.outputs()) else {

@@ -129,7 +129,7 @@ where
     Y: Tree<Term>,
 {
     let [start, powers @ ..] = curve else {
-        panic!("taylor: a curve needs a point, but there are no coefficients; give at least the point at t = 0")
+        panic!("taylor: a curve needs a point, but the list of coefficients is empty; give at least the point at t = 0")
     };
     let (point, powers): (Vec<T>, Vec<Vec<T>>) =
         (start.leaves(), powers.iter().take(order).map(|c| c.leaves()).collect());

@@ -98,7 +98,7 @@ fn path(row: &[usize]) -> String {
     row.iter().map(usize::to_string).collect::<Vec<_>>().join(", ")
 }
 
-/// Data that converts to an array of rank `D` with elements `E`, which its type determines, but for [`Array`] itself.
+/// Data that converts to an array of rank `D` with elements `E`, which its type determines, except for [`Array`] itself.
 ///
 /// Every type but `Array` has one implementation, so rank and element type are inferred from the data: scalars have
 /// rank 0, `[E; N]`, `Vec<E>` and slices rank 1, `[[E; M]; N]` and `Vec<[E; M]>` rank 2, and so on up to 4. A tensor of

@@ -21,7 +21,7 @@ const DECIMALS: usize = 8;
 /// Nested brackets with aligned columns, as NumPy prints.
 ///
 /// All floats of an array have the same number of decimals: as many as the elements need, at most 8, or the given
-/// precision (`{:.3}`). Without a precision, if an absolute value other than 0 is at least 1e8 or less than 1e-4, all
+/// precision (`{:.3}`). Without a precision, if a nonzero absolute value is at least 1e8 or less than 1e-4, all
 /// floats are printed with an exponent; [`LowerExp`](fmt::LowerExp) prints one in every case. More than 1000 elements
 /// are abbreviated with `...`. A rank-0 array prints as its number, in full; an empty array as `[]` with its shape.
 ///

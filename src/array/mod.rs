@@ -164,8 +164,7 @@ macro_rules! with_elem {
 }
 pub(crate) use with_elem;
 
-/// [`with_elem`] for number types; masks run another body, which is left out if the caller has checked that there are
-/// no masks.
+/// [`with_elem`] for number types; masks run another body, which is left out if the caller has ruled out masks.
 macro_rules! with_num {
     ($dtype:expr, $E:ident => $body:expr) => {
         $crate::array::with_num!($dtype, $E => $body, else unreachable!("an operation of numbers has no masks"))
@@ -291,7 +290,7 @@ impl Array {
     /// ```
     ///
     /// # Panics
-    /// When no array can be as large, or there is no memory for it.
+    /// When no array can be as large, or memory for it is missing.
     #[track_caller]
     pub fn iota(n: usize) -> Array {
         check_possible("iota", &[n]);
@@ -307,7 +306,7 @@ impl Array {
     /// ```
     ///
     /// # Panics
-    /// When no array can be as large, or there is no memory for it.
+    /// When no array can be as large, or memory for it is missing.
     #[track_caller]
     pub fn linspace(start: f64, stop: f64, n: usize) -> Array {
         check_possible("linspace", &[n]);
@@ -471,7 +470,7 @@ impl Array {
     /// [`ArrayError::DType`] when the element type is not `E`.
     ///
     /// # Panics
-    /// When there is no memory for the elements.
+    /// When the memory for the elements cannot be allocated.
     #[track_caller]
     pub fn to_vec<E: Elem>(&self) -> Result<Vec<E>, ArrayError> {
         match self.values::<E>() {

@@ -8,7 +8,7 @@
 //! distributions that initial weights and checks of gradients are drawn from, the uniform and the normal one, are here,
 //! although `rand_distr` has them. All other distributions for the host are those of `rand_distr`: with the feature
 //! `rand`, `Rng` is a generator of these crates, and `sample` makes arrays of draws of a distribution by any
-//! generator. Numbers inside of a program are drawn by keys: module `random`.
+//! generator. Numbers inside a program are drawn by keys: module `random`.
 
 use super::Array;
 use crate::dtype::{DType, Elem, Float};
@@ -215,15 +215,14 @@ impl Rng {
     /// ```
     ///
     /// # Panics
-    /// When `lo` is above `hi` or one of them is not finite; when no array can have this shape, or there is no memory
-    /// for it.
+    /// When `lo` is above `hi` or one of them is not finite; when no array can have this shape, or memory for it is missing.
     #[track_caller]
     pub fn uniform<S: Drawn>(&mut self, shape: S, lo: f64, hi: f64) -> S::Out<f64> {
         self.uniform_as::<f64, S>(shape, lo, hi)
     }
 
-    /// Floats of type `E` uniform in `[lo, hi)`; `hi` itself can only come from rounding. Each element takes one draw,
-    /// of which the upper 24 bits are used for `f32`, and the upper 53 bits for `f64`.
+    /// Floats of type `E` uniform in `[lo, hi)`; `hi` itself can only come from rounding. Each element takes one draw:
+    /// its upper 24 bits for `f32`, and its upper 53 bits for `f64`.
     ///
     /// ```
     /// use polygrad::array::Rng;
@@ -233,8 +232,7 @@ impl Rng {
     /// ```
     ///
     /// # Panics
-    /// When `lo` is above `hi` or one of them is not finite; when no array can have this shape, or there is no memory
-    /// for it.
+    /// When `lo` is above `hi` or one of them is not finite; when no array can have this shape, or memory for it is missing.
     #[track_caller]
     pub fn uniform_as<E: Float, S: Drawn>(&mut self, shape: S, lo: f64, hi: f64) -> S::Out<E> {
         if !(lo <= hi && lo.is_finite() && hi.is_finite()) {
@@ -258,7 +256,7 @@ impl Rng {
     /// ```
     ///
     /// # Panics
-    /// When the standard deviation is negative or NaN; when no array can have this shape, or there is no memory for it.
+    /// When the standard deviation is negative or NaN; when no array can have this shape, or memory for it is missing.
     #[track_caller]
     pub fn normal<S: Drawn>(&mut self, shape: S, mean: f64, sd: f64) -> S::Out<f64> {
         self.normal_as::<f64, S>(shape, mean, sd)
@@ -275,7 +273,7 @@ impl Rng {
     /// ```
     ///
     /// # Panics
-    /// When the standard deviation is negative or NaN; when no array can have this shape, or there is no memory for it.
+    /// When the standard deviation is negative or NaN; when no array can have this shape, or memory for it is missing.
     #[track_caller]
     pub fn normal_as<E: Float, S: Drawn>(&mut self, shape: S, mean: f64, sd: f64) -> S::Out<E> {
         if sd.is_nan() || sd < 0.0 {
@@ -313,7 +311,7 @@ fn fill<E: Elem>(shape: &[usize], mut draw: impl FnMut() -> E) -> Array {
 /// ```
 ///
 /// # Panics
-/// When no array can have this shape, or there is no memory for it.
+/// When no array can have this shape, or memory for it is missing.
 #[cfg(feature = "rand")]
 #[track_caller]
 pub fn sample<E: Elem, S: Drawn>(
@@ -378,8 +376,7 @@ impl Array {
     /// ```
     ///
     /// # Panics
-    /// When `lo` is above `hi` or one of them is not finite; when no array can have this shape, or there is no memory
-    /// for it.
+    /// When `lo` is above `hi` or one of them is not finite; when no array can have this shape, or memory for it is missing.
     #[track_caller]
     pub fn uniform(shape: &[usize], lo: f64, hi: f64, seed: u64) -> Array {
         Rng::new(seed).uniform(shape, lo, hi)
@@ -394,7 +391,7 @@ impl Array {
     /// ```
     ///
     /// # Panics
-    /// When the standard deviation is negative or NaN; when no array can have this shape, or there is no memory for it.
+    /// When the standard deviation is negative or NaN; when no array can have this shape, or memory for it is missing.
     #[track_caller]
     pub fn normal(shape: &[usize], mean: f64, sd: f64, seed: u64) -> Array {
         Rng::new(seed).normal(shape, mean, sd)

@@ -1,6 +1,6 @@
 //! Saving and loading of arrays by `serde`.
 //!
-//! Law: a loaded array equals the saved array to the bit, also in the bits of NaN, and is stored alike (as one repeated
+//! Law: a loaded array equals the saved array to the bit, even in the bits of NaN, and is stored alike (as one repeated
 //! value or one by one). Elements are saved as text, as short as possible, since formats differ in their treatment of
 //! floats. Data that does not fit is an error.
 
@@ -127,5 +127,5 @@ fn load(saved: Saved) -> Result<Array, String> {
 
 /// The message for data that cannot be loaded.
 pub(crate) fn refused(requirement: &str, fact: &str) -> String {
-    format!("load: {requirement}, but {fact}; the file is damaged, save it anew")
+    format!("load: {requirement}, but {fact}; the file is damaged, save it again")
 }

@@ -63,7 +63,7 @@ pub(crate) fn lines(plan: &CompiledPlan) -> Vec<StepLine<'_>> {
 /// The number of values that a report on recomputation names.
 const NAMED: usize = 20;
 
-/// What a run computes again: a line for each place in the source, those with most bytes first.
+/// The values that a run computes again: a line for each place in the source, those with most bytes first.
 pub(crate) fn recomputed(Recomputed { values, time, added }: &Recomputed) -> String {
     if values.is_empty() {
         return String::new();
@@ -242,7 +242,7 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// A Fourier transform, with what is known of its operand and read of its result.
+/// A Fourier transform, with the facts known of its operand and the part of its result that is read.
 fn fourier(transform: &Transform) -> String {
     let (lines, n) = transform.lines();
     let real = if transform.has_real_operand() { "real " } else { "" };
@@ -289,7 +289,7 @@ fn straight(code: &RegisterCode) -> String {
 /// The largest number of tiles of a group that are looked at.
 const TILES: usize = 1 << 12;
 
-/// The number of copies of views over the tiles of a group, of which the first are looked at; empty if they read every
+/// The number of copies of views over the tiles of a group (only the first [`TILES`] are examined); empty if they read every
 /// view in place.
 fn copied_views(code: &tile::TileCode) -> String {
     let mut views: Vec<(&StridedAccess, ViewOperand)> = Vec::new();

@@ -14,7 +14,7 @@
 //!
 //! A slice of elements lives while one instruction, or one kernel on whole buffers, runs, and lies within the bytes of
 //! the buffer's entry in the table. So a slice that is written overlaps no other slice of the same instruction. Each
-//! thread has a table of its own, in which a buffer that the current step writes in parts is
+//! thread has its own table, in which a buffer that the current step writes in parts is
 //! [narrowed](AddressTable::narrow) to the rows of the part, so slices of several threads overlap only if all of them
 //! are read. Debug builds check each slice against its entry: a step that touches rows of another part panics in any
 //! test, even on one thread.

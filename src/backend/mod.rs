@@ -77,7 +77,7 @@ pub struct Executable {
     plan: Arc<CompiledPlan>,
     /// Whether a run may fail: the program has checks.
     has_checks: bool,
-    /// What a run computes again to take less memory.
+    /// The values that a run computes again to take less memory.
     recomputed: Recomputed,
     /// Memories of finished runs, which later runs reuse.
     idle: IdleMemories,
@@ -170,7 +170,7 @@ impl Planned {
     }
 }
 
-/// The number of times that the block is made smaller, if the memory beside the block has grown.
+/// The number of times that the block is made smaller, if the memory outside the block has grown.
 const ROUNDS: usize = 4;
 
 /// The limits with this weight of arithmetic against memory, by which loops store values for other loops.
@@ -179,13 +179,13 @@ fn weighted(weight: f64) -> Limits {
     Limits { passes, ..Limits::DEFAULT }
 }
 
-/// Compiles a program so that a run takes at most `most` bytes beside inputs and results, with the least estimated time
+/// Compiles a program so that a run takes at most `most` bytes, not counting inputs and results, with the least estimated time
 /// that is found; `None` if no such plan is found. For the weight see [`weighted`].
 pub(crate) fn compile_in_memory(program: &Program, most: usize, weight: f64) -> Option<Executable> {
     Planned::new(program, weighted(weight)).within(program, most)
 }
 
-/// The least number of bytes that a run of a program takes beside inputs and results, as far as a plan is found.
+/// The least number of bytes that a run of a program takes, not counting inputs and results, as far as a plan is found.
 pub(crate) fn least_memory(program: &Program, weight: f64) -> LeastBytes {
     Planned::new(program, weighted(weight)).least(program).1
 }
@@ -197,7 +197,7 @@ pub(crate) fn compile_in_least_memory(program: &Program) -> Executable {
     within.filter(|within| within.peak_bytes() <= bytes).unwrap_or(least)
 }
 
-/// Compiles a program with a plan of its own for each loop: without outlining.
+/// Compiles a program with a separate plan for each loop: without outlining.
 fn compile_apart(program: &Program, limits: Limits) -> Executable {
     let whole = passes::after(Phase::BeforePlan, program, &limits.passes);
     let plan = Arc::new(codegen::generate(plan::plan(&whole, limits), limits));
@@ -215,7 +215,7 @@ impl Executable {
         self.has_checks
     }
 
-    /// What a run computes again, with the estimated time of a run; without a bound of memory, nothing.
+    /// The values that a run computes again, with the estimated time of a run; empty without a bound of memory.
     pub(crate) fn recomputed(&self) -> &Recomputed {
         &self.recomputed
     }
@@ -232,7 +232,7 @@ impl Executable {
         &self.program
     }
 
-    /// The bytes of memory that a run on one thread takes beside inputs and results; known before any run. Each further
+    /// The bytes of memory that a run on one thread takes, not counting inputs and results; known before any run. Each further
     /// thread takes memory for its registers, and for one block of rows of the values of steps that run in row blocks.
     ///
     /// ```
@@ -273,7 +273,7 @@ impl Executable {
     /// ```
     ///
     /// # Panics
-    /// As [`run`](Self::run). Where the standard library has no clock, as on `wasm32-unknown-unknown`.
+    /// Like [`run`](Self::run). Where the standard library has no clock, as on `wasm32-unknown-unknown`.
     #[track_caller]
     pub fn profile(&self, inputs: &[Array], runs: usize) -> String {
         check_inputs("profile", &self.program, inputs);
@@ -300,7 +300,7 @@ impl Executable {
     /// and then as many as `runs` says for its time.
     ///
     /// # Panics
-    /// As [`run`](Self::run).
+    /// Like [`run`](Self::run).
     #[track_caller]
     pub(crate) fn traffic(&self, inputs: Option<&[Array]>, runs: &dyn Fn(Duration) -> usize) -> Traffic {
         let clock = inputs.map(|inputs| {
@@ -379,7 +379,7 @@ impl Executable {
     /// ```
     ///
     /// # Panics
-    /// When there is no memory for [`peak_bytes`](Self::peak_bytes).
+    /// When [`peak_bytes`](Self::peak_bytes) cannot be allocated.
     #[track_caller]
     pub fn workspace(&self) -> Workspace {
         Workspace { memory: self.memory(), plan: self.plan.clone() }
@@ -397,7 +397,7 @@ impl Executable {
     /// ```
     ///
     /// # Panics
-    /// When an input or a result has another shape or element type than in the program, or the workspace is that of
+    /// When an input or a result has a different shape or element type than in the program, or the workspace is that of
     /// another executable, or a check of the program does not hold: then the arrays are as before.
     #[track_caller]
     pub fn run_into(&self, workspace: &mut Workspace, inputs: &[Array], outputs: &mut [Array]) {
@@ -459,7 +459,7 @@ impl Executable {
         let Some(memory) = Memory::new(&self.plan, Isa::detect()) else {
             let (bytes, more) = (self.plan.memory(), if self.plan.memory() == usize::MAX { " or more" } else { "" });
             panic!(
-                "run: the values of a program must fit into memory while it runs, but beside inputs and results they \
+                "run: the values of a program must fit into memory while it runs, but in addition to inputs and results they \
                  take {bytes} bytes{more}, which cannot be allocated; make the arrays smaller, or the loops shorter"
             );
         };
@@ -492,7 +492,7 @@ pub(crate) struct StartedRun<'e> {
 }
 
 impl StartedRun<'_> {
-    /// The inputs, of which there are none yet. They must fit.
+    /// The inputs, an empty list at first. Those added must fit.
     pub(crate) fn inputs(&mut self) -> &mut Vec<Array> {
         &mut self.taken.memory.inputs
     }

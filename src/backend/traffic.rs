@@ -46,7 +46,7 @@ pub(crate) struct StepTraffic {
 /// A buffer, with the first and the last outermost step for which it lives.
 #[derive(Clone, Debug)]
 pub(crate) struct BufferLife {
-    /// What it holds: an input, a constant, a result, a value, or the values of the body of a loop.
+    /// Its contents: an input, a constant, a result, a value, or the values of the body of a loop.
     pub(crate) holds: String,
     pub(crate) owner: BufferOwner,
     pub(crate) bytes: usize,

@@ -45,7 +45,7 @@ pub type GroupedStep<'a, T> = &'a mut dyn FnMut(Vec<Group<T>>, Vec<Group<T>>) ->
 /// ```
 /// use polygrad::base::{Group, map_accum_grouped};
 /// use polygrad::{Array, BaseTensor, DType, ops::Binary};
-/// // A sum, and beside each partial sum the number of the trip.
+/// // A sum, and with each partial sum the number of the trip.
 /// let start: Group<Array> = [Array::scalar(0.0), Array::scalar(0.0)].into_iter().collect();
 /// let x: Group<Array> = [Array::from([1.0, 2.0, 4.0])].into_iter().collect();
 /// let (carry, outputs) = map_accum_grouped(3, false, vec![start], &[x], &mut |carry, x| {
@@ -67,7 +67,7 @@ pub fn map_accum_grouped<T: BaseTensor>(
 ) -> Trip<Group<T>> {
     let sizes = |groups: &[Group<T>]| groups.iter().map(|group| group.len()).collect::<Vec<usize>>();
     let (of_carry, of_elements, mut of_outputs) = (sizes(&init), sizes(xs), None);
-    // A panic inside of the closure would show the line of the closure, so a misfit is reported after the loop.
+    // A panic inside the closure would show the line of the closure, so a misfit is reported after the loop.
     let mut misfit: Option<[Vec<usize>; 2]> = None;
     let flat: Vec<T> = xs.iter().flatten().cloned().collect();
     let (carry, outputs) =

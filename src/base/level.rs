@@ -83,7 +83,7 @@ impl<I> Distance for Beyond<I> {}
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a level above `{T}`",
     label = "values of `{T}` cannot be lifted to this level",
-    note = "a value is lifted from outside of a function that a verb runs to the inside of it; `lift` never goes down"
+    note = "a value is lifted from outside a function that a verb runs into that function; `lift` never goes down"
 )]
 pub trait Lift<T, I = Next>: BaseTensor {
     /// `t` as a constant of this level.
@@ -116,9 +116,9 @@ impl<T: BaseTensor> Lift<T, IntoProgram> for Term {
 /// assert_eq!(total(&tensor([1.0]), &tensor([2.0])), tensor([3.0]));
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "a tensor of another level stands here: `{U}` beside `{Self}`",
+    message = "a tensor of another level is used here: `{U}` with `{Self}`",
     label = "a tensor of the level `{Self}` is needed here",
-    note = "a tensor captured from outside of the function: `.lift()` it; if it is a tensor of known numbers, write `Tensor::constant(&x)`; \
+    note = "a tensor captured from outside the function: `.lift()` it; if it is a tensor of known numbers, write `Tensor::constant(&x)`; \
             or pass it as data to the form of the verb with data, such as `grad_with`",
     note = "`Array` is the level of known numbers; `Term` is that of the functions that the verbs record"
 )]

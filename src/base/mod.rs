@@ -6,7 +6,7 @@
 //! Law: an instance is a meaning. The primal values of a program are the same in every instance; instances differ in
 //! the other data of their values (derivatives, shapes, syntax). An instance has sixteen required methods: three that
 //! make and describe values, and one for each family of operations of [`crate::ops`]. Each is implemented once. Two
-//! traits stand beside the language: [`Staging`] says how programs of the instance are recorded, and [`Report`] what is
+//! traits belong to the language: [`Staging`] says how programs of the instance are recorded, and [`Report`] what is
 //! known of its values.
 //!
 //! User code does not call these methods: it uses [`Tensor`](crate::Tensor), whose rank and element type rustc checks,
@@ -99,7 +99,7 @@ pub type WhileFn<'a, T> = &'a mut dyn FnMut(Vec<T>) -> Vec<T>;
 /// mistakes in the program: the operation panics, with both shapes, at the caller's line.
 ///
 /// # Laws
-/// * Totality: reading at an index out of bounds, also at a negative one, gives 0; scattering there does nothing;
+/// * Totality: reading at an index out of bounds, including at a negative one, gives 0; scattering there does nothing;
 ///   integer division by zero has a value (see [`crate::ops::IntBinary`]).
 /// * Selection is strict: both branches are computed. Values computed in the branch not taken never reach a derivative,
 ///   see [`crate::ops::Guard`].
@@ -296,7 +296,7 @@ pub trait BaseTensor: Clone + 'static + Staging + Report {
     #[track_caller]
     fn call(op: &Call, args: &[Self]) -> Vec<Self>;
 
-    /// Applies a function with derivative rules of its own: the value is that of its primal program, the derivative is
+    /// Applies a function with custom derivative rules: the value is that of its primal program, the derivative is
     /// given by its rules.
     ///
     /// ```
@@ -311,7 +311,7 @@ pub trait BaseTensor: Clone + 'static + Staging + Report {
     /// ```
     ///
     /// # Panics
-    /// When the arguments do not fit the function; or in forward mode, when there is no rule for tangents.
+    /// When the arguments do not fit the function; or in forward mode, when it has no rule for tangents.
     #[track_caller]
     fn custom(rule: &Arc<Custom>, args: &[Self]) -> Vec<Self>;
 
@@ -359,7 +359,7 @@ pub trait BaseTensor: Clone + 'static + Staging + Report {
     /// ```
     ///
     /// # Panics
-    /// When the mask is unknown and there is no bound.
+    /// When the mask is unknown and the number of trips has no bound.
     #[track_caller]
     fn repeat(most: Option<usize>, init: Vec<Self>, step: WhileFn<'_, Self>) -> Vec<Self> {
         repeated(most, init, step)
@@ -445,7 +445,7 @@ pub(crate) fn repeated<T: BaseTensor>(most: Option<usize>, init: Vec<T>, step: W
             }
             (None, None) => panic!(
                 "while_loop: the number of trips must be bounded where a derivative is taken without a recorded program, but \
-                     there is no bound; use while_loop_within"
+                     it has no bound; use while_loop_within"
             ),
         }
         left -= 1;

@@ -1,7 +1,7 @@
-//! Tensors as vectors: the operations of which `section` and `joined` consist.
+//! Tensors as vectors: the operations that make up `section` and `joined`.
 //!
 //! Law: elements of `f32` are exact as `f64`, and elements of a vector are rounded to the type of their tensor. An
-//! interpreter whose operations cost much beside their elements computes both at once, with the same results.
+//! interpreter whose operations cost much compared with their elements computes both at once, with the same results.
 
 use super::BaseTensor;
 use crate::dtype::DType;

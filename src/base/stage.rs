@@ -15,7 +15,7 @@ use crate::program::{Program, Term, interpret};
 /// use polygrad::base::Staging;
 /// use polygrad::program::Term;
 /// use polygrad::{Array, BaseTensor};
-/// /// The value as a term, of which a verb makes a program.
+/// /// The value as a term, from which a verb makes a program.
 /// fn traced<T: Staging + BaseTensor>(x: T) -> Term {
 ///     x.recorded()
 /// }

@@ -41,7 +41,7 @@ machine! {
 
     /// Bytes of the first level of cache, in which the values of a tile stay.
     level1: usize = 32 << 10, seen anchors "C1.chain.1e6";
-    /// Bytes of a value that stays in the second level of cache beside the others of an operation or of a block of
+    /// Bytes of a value that stays in the second level of cache with the others of an operation or of a block of
     /// rows.
     level2_beside: usize = 512 << 10, seen anchors "C7.heat.256x100";
     /// Bytes of a stack that stays in the second level of cache until the next loop reads it.
@@ -64,11 +64,11 @@ machine! {
     number: f64 = 1.7, measured questions "loops of numbers";
     /// Nanoseconds of a transcendental function of scalars.
     number_function: f64 = 10.0, measured anchors "C9.recur_scalar.T1e4";
-    /// Nanoseconds of overhead of an operation on arrays, beside the time of its elements.
+    /// Nanoseconds of overhead of an operation on arrays, in addition to the time of its elements.
     call: f64 = 10.0, measured anchors "C9.recur_vec128.T1e3";
-    /// Nanoseconds of overhead of a contraction, beside the time of its products.
+    /// Nanoseconds of overhead of a contraction, in addition to the time of its products.
     contraction: f64 = 80.0, measured questions "products with a matrix";
-    /// Nanoseconds per element of an operation on elements in their order, other than a transcendental function.
+    /// Nanoseconds per element of an operation on elements in their order, except a transcendental function.
     element: f64 = 0.1, measured questions "elementwise";
     /// Nanoseconds per element of a transcendental function.
     element_function: f64 = 0.6, measured questions "elementwise";
@@ -83,7 +83,7 @@ machine! {
     tile_read: f64 = 0.1, measured anchors "C2.dot.1e6";
     /// Nanoseconds per element of a mostly contiguous view, which is read in place.
     tile_view: f64 = 0.05, measured anchors "C3.revdot.1e6";
-    /// Nanoseconds per element of arithmetic, also in a trip of a loop.
+    /// Nanoseconds per element of arithmetic, in a trip of a loop and elsewhere.
     arithmetic: f64 = 0.25, measured anchors "C1.chain.1e6";
     /// Nanoseconds per element of a quotient.
     division: f64 = 0.8, seen anchors "C8.logsumexp.1e6";
@@ -99,15 +99,15 @@ machine! {
     converted: f64 = 0.5, seen gallery "single_precision";
     /// Nanoseconds per element of a gather within a tile.
     tile_gather: f64 = 2.5, measured questions "gathers";
-    /// Nanoseconds per element of a gather or view in a kernel of its own.
+    /// Nanoseconds per element of a gather or view in a separate kernel.
     gather: f64 = 2.0, measured questions "gathers";
-    /// Nanoseconds per subarray that is added at an index, beside the time of its bytes.
+    /// Nanoseconds per subarray that is added at an index, in addition to the time of its bytes.
     scattered: f64 = 0.5, measured questions "scatters";
     /// Nanoseconds per byte of a subarray that is added at an index.
     scattered_byte: f64 = 0.04, measured questions "scatters";
     /// Nanoseconds per comparison of two elements in sorting or selection.
     sorted: f64 = 1.0, measured questions "sorting and selection";
-    /// Nanoseconds of an arithmetic operation of a Fourier transform, of which a line of `n` numbers takes `5 n log n`.
+    /// Nanoseconds of an arithmetic operation of a Fourier transform; a line of `n` numbers takes `5 n log n` of them.
     transformed: f64 = 0.06, measured questions "Fourier transforms";
     /// Least number of lines whose elements are neighbours that are transformed together.
     transformed_lines: usize = 8, seen questions "Fourier transforms";
@@ -139,7 +139,7 @@ machine! {
     call_bytes: usize = 64, seen gallery "heat_equation";
     /// Least bytes of a row that is computed in a loop instead of being read from a stack.
     sunk_row: usize = 1024, seen anchors "C9.recur_vec128.T1e3";
-    /// Elements of a value of a trip beside which the overhead of the trip is negligible.
+    /// Elements of a value of a trip that make the overhead of the trip negligible.
     large_trip: usize = 1 << 17, seen anchors "B.rnn.b64.f64";
     /// Elements whose interpretation takes as long as the compilation of one operation.
     compiled_operation: u64 = 1000, measured questions "first calls";
@@ -156,7 +156,7 @@ machine! {
     sum_byte: f64 = 5.0, seen threads "A.gmm.d10k25n1000";
     /// Least products per element of the result in a part of a sum.
     sum_products: usize = 256, seen threads "C2.dot.1e6";
-    /// Bytes of a destination of which an element at a random index is not in the caches.
+    /// Bytes of a destination whose elements at random indices are not in the caches.
     scattered_far: usize = 16 << 20, measured questions "scatters";
     /// Bytes of a cache line.
     line: usize = 64, seen questions "scatters";
@@ -164,7 +164,7 @@ machine! {
     scattered_line: f64 = 7.0, measured questions "scatters";
     /// Nanoseconds for which a thread adds alone before it looks again whether others have come.
     scattered_turn: f64 = 20e3, seen questions "scatters";
-    /// Least bytes of a subarray, a page, beside which a jump to another one that is read costs little.
+    /// Least bytes of a subarray, a page, so that a jump to another one that is read costs little in comparison.
     scattered_page: usize = 4096, measured questions "scatters";
     /// Elements of a part of a line, if threads share the extremum of the line.
     line_part: usize = 1 << 18, seen threads "C8.logsumexp.1e6";
@@ -174,7 +174,7 @@ machine! {
     /// Positions of the longest tiles, whose values stay in the first level of cache; parts of long groups are
     /// multiples.
     tile: usize = 1024, seen anchors "C1.chain.1e6";
-    /// Least length of a row that has tiles of its own.
+    /// Least length of a row that has its own tiles.
     tile_row: usize = 192, seen anchors "C7.heat.256x100";
     /// Least length of a row of an outer product that is computed elementwise.
     outer_row: usize = 9, seen questions "outer products";
@@ -197,10 +197,10 @@ machine! {
 
     /// Most elements of an array that is replaced by scalars.
     numbers: usize = 16, seen anchors "E1.lorenz.1000";
-    /// Most elements of an array whose transcendental function is replaced by scalar functions: beside these, the
+    /// Most elements of an array whose transcendental function is replaced by scalar functions: compared with these, the
     /// overhead that is saved counts less.
     numbers_function: usize = 12, seen anchors "C9.recur_scalar.T1e4";
-    /// Most elements of an array of another type than `f64` that is replaced by scalars: scalar instructions on such
+    /// Most elements of an array whose type is not `f64` that is replaced by scalars: scalar instructions on such
     /// types take as long as a step over an array.
     numbers_narrow: usize = 1, seen gallery "single_precision_loop";
     /// Most positions of a view or a contraction that is replaced by scalar operations: a trip with a product of 4 by 4
@@ -212,8 +212,8 @@ machine! {
 
     /// Most elements, on average, of the arrays of a program without loops that is rewritten with scalars.
     small_elements: usize = 64, measured questions "programs of small arrays";
-    /// Nanoseconds of a step over small arrays in such a program, or of a view that is copied, beside those of a fused
-    /// operation.
+    /// Nanoseconds of a step over small arrays in such a program, or of a view that is copied, in addition to those of
+    /// a fused operation.
     small_operation: f64 = 30.0, measured questions "programs of small arrays";
     /// Most elements of one array of such a program.
     program_numbers: usize = 256, measured questions "programs of small arrays";
@@ -226,7 +226,7 @@ machine! {
 
     /// Least elements for which loops compiled for the instruction set of the machine are called.
     isa_run: usize = 32, measured questions "arrays of";
-    /// Least elements of a matrix for which a product with a vector is a call of its own.
+    /// Least elements of a matrix for which a product with a vector is a separate call.
     gemv: usize = 32, measured questions "products with a vector";
     /// Longest rows that are summed in registers, not in the result.
     gemv_row: usize = 64, measured questions "products with a vector";
@@ -310,7 +310,7 @@ mod tests {
                 "anchors" | "threads" => anchors.contains(&format!("\"{title}\"")),
                 _ => false,
             };
-            assert!(exists, "{name}: `{bench} {title}` is no command");
+            assert!(exists, "{name}: `{bench} {title}` is not a command");
         }
     }
 

@@ -70,7 +70,7 @@ impl Estimate {
     }
 }
 
-/// The time to read and write large arrays, beside the time of their elements; 0 for arrays that fit in cache.
+/// The time to read and write large arrays, in addition to the time of their elements; 0 for arrays that fit in cache.
 fn far(cost: Cost) -> u64 {
     let numbers = cost.bytes / 8;
     if numbers < MACHINE.level2_beside as u64 / 8 { 0 } else { numbers.saturating_mul(weights::FAR) }

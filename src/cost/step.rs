@@ -7,7 +7,7 @@ use super::MACHINE;
 use crate::ops::{Binary, Property, Unary};
 
 /// The nanoseconds per element of a function of one argument. Reciprocals and roots count as much as other functions
-/// that are no arithmetic.
+/// that are not arithmetic.
 pub(crate) fn unary(op: Unary) -> f64 {
     if op.is(Property::Arithmetic) { MACHINE.arithmetic } else { MACHINE.tile_function }
 }

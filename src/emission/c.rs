@@ -250,7 +250,7 @@ pub(super) fn header(name: &str, ports: &ParameterList, scratch: &[Field], head:
     let _ = writeln!(text, "\n#ifndef {guard}\n#define {guard}\n\n#include <stdbool.h>\n#include <stdint.h>\n");
     let _ = writeln!(text, "#ifdef __cplusplus\nextern \"C\" {{\n#endif\n");
     if !scratch.is_empty() {
-        let _ = writeln!(text, "// Memory of `{name}` between its steps: any values before, and none of use after.");
+        let _ = writeln!(text, "// Scratch memory of `{name}`: its contents before and after a call do not matter.");
         let _ = writeln!(text, "typedef struct {name}_work {{");
         scratch.iter().for_each(|(field, dtype, len)| _ = writeln!(text, "    {} {field}[{len}];", type_name(*dtype)));
         let _ = writeln!(text, "}} {name}_work;\n");

@@ -1,7 +1,7 @@
 //! The meaning of trees: an evaluator on arrays, for tests.
 //!
 //! Law: whatever a language might refuse, or leave undefined, panics: a position out of an array, an element of the
-//! scratch that was never written, a name outside of its block, a change of what is no variable, an input that is
+//! scratch that was never written, a name outside its block, a change of what is not a variable, an input that is
 //! written, an element of another type.
 
 use crate::array::{Array, with_elem, with_float};
@@ -275,7 +275,7 @@ impl<'f> Machine<'f> {
     fn index(&self, index: &ElementIndex) -> i64 {
         let term = |(variable, factor): &(VariableId, i64)| {
             let is_value = matches!(self.function.variables[*variable as usize], Variable::Value(_));
-            assert!(!is_value, "variable {variable} is no position");
+            assert!(!is_value, "variable {variable} is not a position");
             i64::of(self.variable(*variable)).checked_mul(*factor).expect("a position")
         };
         index.terms.iter().map(term).fold(index.constant, |sum, x| sum.checked_add(x).expect("a position"))

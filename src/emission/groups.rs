@@ -19,7 +19,7 @@ use crate::backend::ir::step::BufferId;
 use crate::dtype::DType;
 use crate::ops::Unary;
 
-/// The operations from which on an expression has a line of its own.
+/// The number of operations from which an expression gets a separate line.
 const LINE: usize = 5;
 
 /// The least length of a loop that is split where views end.
@@ -99,13 +99,13 @@ pub(super) struct GroupWriter<'a> {
     /// How often each value is used, stores included.
     uses: Vec<usize>,
     sums: Vec<LocalSum>,
-    /// The buffers that are zeros before, and of which each element is the total of a sum in a variable.
+    /// The buffers that are zeros before, and whose elements are each the total of a sum in a variable.
     covered: BTreeSet<BufferId>,
     /// The reads that do not change in inner loops: their numbers, with the numbers of loops around them.
     still: Vec<(usize, usize)>,
 }
 
-/// What is known at a position of some loops.
+/// The facts known at a position of some loops.
 #[derive(Default)]
 struct Scope {
     counters: Vec<ElementIndex>,
@@ -200,7 +200,7 @@ impl<'a> GroupWriter<'a> {
             });
             let cleared = self.group.cleared.iter().find(|(cleared, _)| cleared == buf);
             let all = cleared.is_some_and(|(_, bytes)| *bytes == reach * (self.dtype)(*buf).width());
-            // Around the variable are no loops but those over places.
+            // Only the loops over places are around the variable.
             let once = self.nest.lens[..sum.depth].iter().product::<usize>() == reach;
             if all && apart && once && access.is_total() && matches!((self.place)(*buf), ElementPlace::Elements(..)) {
                 covered.insert(*buf);
@@ -417,7 +417,7 @@ impl<'a> GroupWriter<'a> {
         (counters, position): (&[ElementIndex], &ElementIndex),
         target: Option<&SumTarget>,
     ) -> Option<Expression> {
-        let of = |v: ValueId| values[v as usize].clone().expect("an operand is no write");
+        let of = |v: ValueId| values[v as usize].clone().expect("an operand is not a write");
         Some(match op {
             FusedOp::Read(buf, at) => (self.place)(*buf).load(&position.clone().plus_constant(*at as i64)),
             FusedOp::One(buf, at) => (self.place)(*buf).load(&ElementIndex::constant(*at as i64)),

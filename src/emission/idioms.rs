@@ -111,7 +111,7 @@ impl Writer {
         ElementPlace::Variable(self.var(dtype, value))
     }
 
-    /// A number of each lane, with these first values: in memory, or in a variable, if there is no memory.
+    /// A number of each lane, with these first values: in memory, or without memory in a variable.
     pub(super) fn lanes(
         &mut self,
         dtype: DType,

@@ -4,7 +4,7 @@ use super::tree::Stmt;
 use super::writer::Writer;
 use crate::source::Place;
 
-/// What a comment says of a place; `None` if nothing is known.
+/// The text of a comment about a place; `None` if nothing is known.
 pub(super) fn text(origin: Place) -> Option<String> {
     let at = origin.at?;
     Some(match origin.derivative_of {
@@ -13,7 +13,7 @@ pub(super) fn text(origin: Place) -> Option<String> {
     })
 }
 
-/// A comment with a place, if the place is another one than that of the last comment.
+/// A comment with a place, if the place is not that of the last comment.
 pub(super) fn comment(w: &mut Writer, last: &mut Option<String>, origin: Place) {
     let here = text(origin);
     if here.is_some() && here != *last {

@@ -26,7 +26,7 @@ const MOST: usize = 32;
 /// The limit of most operations.
 const OTHERS: &str = "matrices have at most 32 rows and 32 columns in source";
 
-/// An error unless the operation on a matrix of so many rows and columns can be written.
+/// An error unless the operation on a matrix of this size can be written.
 pub(super) fn supported(op: Matrix, [m, n]: [usize; 2]) -> Result<(), &'static str> {
     let (most, limit) = match op {
         Matrix::PrefixProduct | Matrix::Recurrence { .. } => return Ok(()),
@@ -199,7 +199,7 @@ fn recurrence(w: &mut Writer, of: &One<'_>, sum: bool, transposed: bool) {
 
 /// Whether `count` elements are finite, as a variable.
 fn are_finite(w: &mut Writer, dtype: DType, x: &ElementPlace, count: usize) -> Expression {
-    // What is finite becomes 0, and everything else NaN.
+    // Finite numbers become 0, and all others NaN.
     let sum = w.cell(dtype, Expression::zero(dtype));
     w.for_(count, |w, i| {
         let none = Expression::product(dtype, x.load(i), Expression::zero(dtype));
@@ -216,7 +216,7 @@ fn all_of(w: &mut Writer, count: usize, holds: impl Fn(&ElementIndex) -> Express
     Expression::Variable(all)
 }
 
-/// Zeros for a right-hand side of zeros, column by column; elsewhere NaN if there is no solution, and otherwise what the statements
+/// Zeros for a right-hand side of zeros, column by column; elsewhere NaN without a solution, and otherwise what the statements
 /// give. A column of the right-hand side has `from` elements, and one of the result `to`.
 fn unless_zero(
     w: &mut Writer,

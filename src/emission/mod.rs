@@ -97,7 +97,7 @@ pub enum EmissionError {
         /// The most operations.
         most: usize,
     },
-    /// The name is none that both languages allow.
+    /// The name is not one that both languages allow.
     #[error(
         "emission: the name of a function must be of lower-case letters, digits and `_`, and no keyword, but is {}; \
          choose another one",
@@ -129,7 +129,7 @@ pub struct Source {
     pub header: String,
     /// The bytes of the memory that the caller provides for a call.
     pub scratch_bytes: usize,
-    /// The bytes of the arrays that a call has on the stack, beside its variables.
+    /// The bytes of the arrays that a call has on the stack, besides its variables.
     pub stack_bytes: usize,
     /// The lines that `[dependencies]` of the crate with the code needs.
     pub dependencies: Vec<String>,
@@ -217,7 +217,7 @@ impl Program {
     /// ```
     ///
     /// # Errors
-    /// When an operation is not written, the program is too large, or the name is none of Rust.
+    /// When an operation is not written, the program is too large, or the name is not a valid Rust identifier.
     pub fn to_rust(&self, name: &str) -> Result<Source, EmissionError> {
         self.to_rust_with(&self.signature(name), Options::DEFAULT)
     }
@@ -239,7 +239,7 @@ impl Program {
     /// ```
     ///
     /// # Errors
-    /// As [`to_rust`](Program::to_rust).
+    /// Like [`to_rust`](Program::to_rust).
     pub fn to_c(&self, name: &str) -> Result<Source, EmissionError> {
         self.to_c_with(&self.signature(name), Options::DEFAULT)
     }

@@ -1,7 +1,7 @@
 //! Loop nests over several arrays: products, transpositions and moves of elements.
 //!
 //! Law: as for [`Nest`]: each index that all views map into their arrays is visited once. A sum is taken in the order of
-//! the loops, but for long sums along both operands, which are taken in parts.
+//! the loops, except for long sums along both operands, which are taken in parts.
 
 use std::collections::BTreeMap;
 

@@ -55,7 +55,7 @@ pub(super) fn assign(steps: &[FusedStep], buffers: &[Buffer], kept: &[BufferId])
     slots
 }
 
-/// Notes the lives of the buffers of steps, the first of which has the number `at`; returns the number after the last.
+/// Notes the lives of the buffers of steps, which are numbered from `at` on; returns the number after the last.
 fn walk(steps: &[FusedStep], buffers: &[Buffer], depth: usize, mut at: usize, lives: &mut Lives) -> usize {
     for step in steps {
         let first = at;

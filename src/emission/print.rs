@@ -359,7 +359,7 @@ impl<'a, L: Spelling> CodePrinter<'a, L> {
         (text, Binding::Sum)
     }
 
-    /// A comparison of indices, on each side of which nothing is subtracted.
+    /// A comparison of indices, written without a subtraction on either side.
     fn compared(&self, a: &ElementIndex, op: &str, b: &ElementIndex) -> Text {
         let [left, right] = sides(a, b);
         (format!("{} {op} {}", self.index(&left).0, self.index(&right).0), Binding::Comparison)

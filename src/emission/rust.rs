@@ -186,7 +186,7 @@ pub(super) fn text(
     if !scratch.is_empty() {
         let _ = writeln!(
             text,
-            "\n/// Memory of [`{name}`] between its steps: any values before, and none of use after.\n#[derive(Clone, Debug)]"
+            "\n/// Scratch memory of [`{name}`]: its contents before and after a call do not matter.\n#[derive(Clone, Debug)]"
         );
         let _ = writeln!(text, "pub struct {work} {{");
         scratch.iter().for_each(|(field, dtype, len)| _ = writeln!(text, "    {field}: [{dtype}; {len}],"));

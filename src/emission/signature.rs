@@ -13,7 +13,7 @@ use crate::shape::{Show, size};
 #[derive(Clone, Debug)]
 pub(super) struct Parameter {
     pub(super) name: String,
-    /// What it is: its path in the program, and its shape.
+    /// Its description: its path in the program, and its shape.
     pub(super) about: String,
     pub(super) dtype: DType,
     pub(super) len: usize,
@@ -297,7 +297,7 @@ impl ParameterList {
         ParameterList { inputs: ports, outputs }
     }
 
-    /// What the parameters are, a line for each.
+    /// The parameters, a line for each.
     pub(super) fn doc(&self) -> Vec<String> {
         let line = |role: &str, port: &Parameter| format!("* `{}`: {role} {}", port.name, port.about);
         let inputs = self.inputs.iter().map(|port| line("input", port));

@@ -57,7 +57,7 @@ fn constants(body: &mut [Stmt], function: &EmittedFunction) {
     }
 }
 
-/// What the statements of a function need.
+/// The needs of the statements of a function.
 struct Needed {
     variables: BTreeSet<VariableId>,
     /// Arrays that are read, or belong to the caller.
@@ -136,7 +136,7 @@ fn mentions(stmt: &Stmt, f: &mut dyn FnMut(VariableId)) {
 
 /// Moves the declaration of a variable to the statement that first sets it.
 fn declarations(body: &mut Vec<Stmt>) {
-    // The statements that declare variables of which nothing was said since.
+    // The statements that declare variables not mentioned since.
     let mut open: BTreeMap<VariableId, usize> = BTreeMap::new();
     let mut dead: BTreeSet<usize> = BTreeSet::new();
     for (at, stmt) in body.iter_mut().enumerate() {
@@ -168,7 +168,7 @@ fn declarations(body: &mut Vec<Stmt>) {
     body.iter_mut().for_each(|stmt| stmt.blocks_mut().into_iter().for_each(declarations));
 }
 
-/// Declares variables that do not change as such.
+/// Declares variables that never change as constants.
 fn keep(body: &mut [Stmt], changed: &BTreeSet<VariableId>) {
     for stmt in body {
         if let Stmt::Var(variable, value) = stmt
@@ -205,7 +205,7 @@ fn copies(body: &mut Vec<Stmt>, changed: &BTreeSet<VariableId>, known: &mut BTre
 /// Sets or stores a value in the statement that computes it, if that comes before and nothing else uses the value.
 fn join(body: &mut Vec<Stmt>, uses: &BTreeMap<VariableId, usize>) {
     let mut dead = vec![false; body.len()];
-    // The last statement that is no comment.
+    // The last statement that is not a comment.
     let mut last: Option<usize> = None;
     for at in 0..body.len() {
         if let Stmt::Comment(_) = body[at] {

@@ -81,7 +81,7 @@ impl Sorted {
         });
     }
 
-    /// Whether the first key comes before the second one, and is no equal one.
+    /// Whether the first key comes before the second one, and is not equal to it.
     fn precedes(&self, a: Expression, b: Expression) -> Expression {
         let less = Expression::compare(if self.descending { Compare::Gt } else { Compare::Lt }, a.clone(), b.clone());
         match self.dtype.is_float() {

@@ -277,7 +277,7 @@ impl Emitter<'_> {
 enum State {
     /// Each trip updates the state where it is.
     InPlace,
-    /// The next state is in an array, or a variable, of its own, and is copied after each trip.
+    /// The next state is in a separate array or variable, and is copied after each trip.
     Copied(Option<ElementPlace>),
     /// The names of two arrays are exchanged after each trip.
     Renamed { names: [ArrayId; 2], of: [ArrayId; 2] },

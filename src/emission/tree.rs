@@ -174,8 +174,7 @@ impl Expression {
         }
     }
 
-    /// The number of operations, calls counted as several: what decides whether an expression is worth a line of its
-    /// own.
+    /// The number of operations, calls counted as several: what decides whether an expression is worth a separate line.
     pub(super) fn weight(&self) -> usize {
         match self {
             Expression::Literal(_) | Expression::Variable(_) => 0,
@@ -189,7 +188,7 @@ impl Expression {
     }
 }
 
-/// A position that is no affine function of others.
+/// A position that is not an affine function of others.
 #[derive(Clone, Debug)]
 pub(super) enum PositionExpr {
     Affine(ElementIndex),

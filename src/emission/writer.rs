@@ -1,7 +1,7 @@
 //! A function that is being written: trees, statement by statement.
 //!
-//! Law: a statement stands in the innermost block that is open. What is known of counters and positions comes from the
-//! bounds of their loops, and conditions that they decide are left out.
+//! Law: a statement goes to the innermost open block. What is known of counters and positions comes from the bounds of
+//! their loops, and conditions that they decide are left out.
 
 use super::tree::{
     ArrayId, ArrayInfo, ArrayKind, ElementIndex, ElementPlace, EmittedFunction, Expression, PositionExpr, Stmt,
@@ -175,7 +175,7 @@ impl Writer {
         }
     }
 
-    /// A loop over `from..to`, also of one step or none: its body may leave it.
+    /// A loop over `from..to`, even of one step or none: its body may leave it.
     pub(super) fn for_loop(
         &mut self,
         (from, to): (ElementIndex, ElementIndex),

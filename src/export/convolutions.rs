@@ -1,10 +1,10 @@
 //! Contractions that are convolutions or adjoints of convolutions, as `convolution`.
 //!
-//! An operand with index rows `s v + e u + c`, in which `v` indexes the result alone besides and `u` the other operand
-//! alone, is the image of a convolution with stride `s` and kernel dilation `e`; the adjoint in the kernel has such an
-//! operand, too, with stride and dilation exchanged. A result with such rows is the adjoint in the image: a convolution
-//! of an image dilated by `s` with the reversed kernel. Any other axis is classified by the arrays that it indexes: a
-//! batch dimension, an output feature, an input feature (contracted), or a group.
+//! An operand with index rows `s v + e u + c`, in which `v` also indexes only the result, and `u` only the other
+//! operand, is the image of a convolution with stride `s` and kernel dilation `e`; the adjoint in the kernel has such
+//! an operand, too, with stride and dilation exchanged. A result with such rows is the adjoint in the image: a
+//! convolution of an image dilated by `s` with the reversed kernel. Any other axis is classified by the arrays that it
+//! indexes: a batch dimension, an output feature, an input feature (contracted), or a group.
 //!
 //! Law: the result is that of the contraction if the factors of padding are finite: XLA multiplies them by the zeros of
 //! the padding, while the contraction adds nothing there.
@@ -42,7 +42,7 @@ struct Plan {
 type Classes = Vec<Vec<usize>>;
 
 impl Region {
-    /// The contraction as a convolution; `None` if it is none.
+    /// The contraction as a convolution; `None` if it is not one.
     pub(super) fn convolution(
         &mut self,
         op: &Contract,
@@ -111,7 +111,7 @@ impl Region {
         let split: Shape = axes.iter().map(|axis| width(bounds, *axis)).collect();
         let value = self.reshape(&value, &split);
         let moving = moved(&rows(&views[2], bounds));
-        // Axes of one position that are no axes of the result are dropped.
+        // Axes of one position that are not axes of the result are dropped.
         let kept: Shape = axes.iter().filter(|axis| moving.contains(axis)).map(|axis| width(bounds, *axis)).collect();
         let value = self.reshape(&value, &kept);
         let part = BoxArray { value, axes: axes.into_iter().filter(|axis| moving.contains(axis)).collect() };
@@ -208,10 +208,10 @@ impl Region {
 }
 
 impl Plan {
-    /// The views of a left operand, a kernel and a result as a convolution; `None` if they are none.
+    /// The views of a left operand, a kernel and a result as a convolution; `None` if they are not one.
     ///
     /// An axis belongs to at most one window of a convolution: a window that shares an axis with another one, or that
-    /// is no window of a convolution, is read or written without a convolution, by [`Region::read`] and
+    /// is not a window of a convolution, is read or written without a convolution, by [`Region::read`] and
     /// [`Region::write`].
     fn of(views: [&View; 3], bounds: &BoxIntervals) -> Option<Plan> {
         let all = views.map(|view| rows(view, bounds));

@@ -82,7 +82,7 @@ impl Region {
             IntBinary::BitAnd => self.binary("and", x, y),
             IntBinary::BitOr => self.binary("or", x, y),
             IntBinary::BitXor => self.binary("xor", x, y),
-            // StableHLO gives 0, or the sign, for places that are no fewer than the bits, and reads them without a sign.
+            // StableHLO gives 0, or the sign, for at least as many places as there are bits, and reads them without a sign.
             IntBinary::Shl => self.binary("shift_left", x, y),
             IntBinary::Shr => self.binary("shift_right_logical", x, y),
             IntBinary::ShrSigned => self.binary("shift_right_arithmetic", x, y),

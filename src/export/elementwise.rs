@@ -218,7 +218,7 @@ impl Region {
         self.select(&either, &infinite, &length)
     }
 
-    /// The absolute value of `x` with the sign of `y`, also if `y` is a zero; NaN counts as positive.
+    /// The absolute value of `x` with the sign of `y`, even if `y` is a zero; NaN counts as positive.
     pub(super) fn copysign(&mut self, x: &HloValue, y: &HloValue) -> HloValue {
         let size = self.unary("abs", x);
         let minus = self.unary("negate", &size);

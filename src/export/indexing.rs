@@ -93,7 +93,7 @@ impl Region {
         self.op(text, &shape, t.ty)
     }
 
-    /// The numbers of the indices that are no batch dimensions, and these indices concatenated along a new last axis.
+    /// The numbers of the indices that are not batch dimensions, and these indices concatenated along a new last axis.
     fn starts(&mut self, ix: &[HloValue], is_batch: &dyn Fn(&usize) -> bool) -> (Vec<usize>, HloValue) {
         let mut shape = ix[0].shape.clone();
         shape.push(1);
@@ -192,7 +192,7 @@ fn batch_axes(places: &[usize], t: &HloValue, count: usize, known: &[Index]) -> 
             batch.push((k, axis));
         }
     }
-    // The operation needs at least one index that is no batch dimension.
+    // The operation needs at least one index that is not a batch dimension.
     batch.truncate(count - 1);
     batch
 }

@@ -105,7 +105,7 @@ impl Region {
         let ends = self.reshape(&last, &w.shape);
         let ends = self.along(&ends, &a.shape, 1);
         let coefficients = self.select(&on, &ends, &quotient);
-        // What is not finite stays in its column.
+        // Numbers that are not finite stay in their column.
         let y = self.product_no_nan(v, &coefficients);
         let diagonal = self.select(&on, &of_vectors, &zero);
         let diagonal = self.sum(&diagonal, &[rank - 2]);

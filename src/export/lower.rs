@@ -130,7 +130,7 @@ impl Module {
     }
 }
 
-/// A name with other characters than letters, digits and underscores replaced.
+/// A name in which all characters except letters, digits and underscores are replaced.
 fn identifier(name: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
     let name: String = name.chars().map(plain).collect();

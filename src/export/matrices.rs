@@ -55,7 +55,7 @@ impl Region {
     }
 
     /// The recurrences along the rows, or without right-hand sides the prefix products: for each power of two below the
-    /// number of rows, those of the last rows, of so many of them, are applied to what is before.
+    /// number of rows, those of that many last rows are applied to what is before.
     fn recurrence(&mut self, a: &HloValue, b: Option<&HloValue>, transposed: bool) -> HloValue {
         if a.shape.contains(&0) {
             return a.clone();
@@ -151,7 +151,7 @@ impl Region {
             return b.clone();
         }
         let nan = self.like(f64::NAN, b);
-        // Elements outside of the triangle may be NaN, so they are replaced.
+        // Elements outside the triangle may be NaN, so they are replaced.
         let (one, nothing) = (self.like(1.0, a), self.like(0.0, a));
         let mut counts = self.triangle(if lower { "GE" } else { "LE" }, a);
         if unit {

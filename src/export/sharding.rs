@@ -143,7 +143,7 @@ impl From<Mesh> for Vec<(String, usize)> {
 #[non_exhaustive]
 pub enum ShardingError {
     /// No input or output has this path, or lies below it.
-    #[error("sharded: a path must be that of inputs or outputs, but {path:?} is none of {known}; take one of these")]
+    #[error("sharded: a path must be that of inputs or outputs, but {path:?} is not in {known}; take one of these")]
     Path {
         /// The path that was given.
         path: String,
@@ -184,7 +184,7 @@ pub enum ShardingError {
         /// The axis of the mesh.
         name: String,
     },
-    /// The size of an axis is no multiple of the number of its parts.
+    /// The size of an axis is not a multiple of the number of its parts.
     #[error(
         "sharded: the size of an axis must be a multiple of the number of its parts, but axis {axis} of {} with shape \
          {shape:?} has {parts} parts; take another size or another mesh",
@@ -200,7 +200,7 @@ pub enum ShardingError {
         /// The number of parts.
         parts: usize,
     },
-    /// An element type of the signature is none.
+    /// An element type of the signature does not exist.
     #[error(
         "sharded: an element type must be f64, f32, i64 or bool, but that of {} is {dtype:?}; export the program again",
         escape::quoted(path)
@@ -243,7 +243,7 @@ impl Exported {
     /// Source: the dialect `sdy` of Shardy, whose attributes are those that JAX writes.
     ///
     /// # Errors
-    /// If a path is none, an axis does not exist, or its size is no multiple of the number of its parts.
+    /// If a path or an axis does not exist, or the size of an axis is not a multiple of the number of its parts.
     pub fn sharded(&self, mesh: &Mesh, shards: &[(&str, usize, &str)]) -> Result<Exported, ShardingError> {
         let mut signature = self.signature.clone();
         let whole = |port: &mut Port| port.sharding = vec![Vec::new(); port.shape.len()];

@@ -125,7 +125,7 @@ impl Program {
     /// ```
     ///
     /// # Errors
-    /// As [`to_stablehlo`](Program::to_stablehlo).
+    /// Like [`to_stablehlo`](Program::to_stablehlo).
     pub fn exported(&self, name: &str) -> Result<Exported, Unsupported> {
         Ok(Exported { text: self.to_stablehlo(name)?, signature: self.signature(name) })
     }

@@ -117,7 +117,7 @@ impl Region {
         let both = self.select(&even, &apart, &sum);
         let reflected = self.binary("subtract", &both, &near);
         let value = self.select(&right, &positive, &reflected);
-        // Poles, and orders that are no whole numbers.
+        // Poles, and orders that are not whole numbers.
         let (whole, at_most) = (self.compare("EQ", &wide, &floor), self.compare("LE", &wide, &zero));
         let pole = self.binary("and", &whole, &at_most);
         let bottom = self.compare_with("EQ", &wide, f64::NEG_INFINITY);

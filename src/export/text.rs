@@ -137,7 +137,7 @@ pub(super) enum Composed {
 }
 
 impl Region {
-    /// The code of a function, whose lines stand within two pairs of braces.
+    /// The code of a function, with its lines inside two pairs of braces.
     pub(super) fn function() -> Region {
         Region { depth: 2, ..Region::default() }
     }

@@ -127,7 +127,7 @@ pub(super) struct BoxArray {
     pub(super) axes: Vec<usize>,
 }
 
-/// A box that contains all positions that are in bounds for all views; `None` if there is no such position.
+/// A box that contains all positions that are in bounds for all views; `None` without such a position.
 pub(super) fn common(views: &[&View]) -> Option<BoxIntervals> {
     if views.iter().any(|view| view.is_empty()) {
         return None;

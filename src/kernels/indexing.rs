@@ -1,6 +1,6 @@
 //! Gather and scatter-add of subarrays at indices.
 //!
-//! Law: at an index out of bounds, also a negative one, a gather reads zeros and a scatter-add writes nothing.
+//! Law: at an index out of bounds, even a negative one, a gather reads zeros and a scatter-add writes nothing.
 //! Subarrays are added in the order of the indices, to each segment of a destination alone (`segments`).
 
 #![allow(clippy::needless_range_loop, reason = "indices are inlined with certainty, iterators are not")]
@@ -214,7 +214,7 @@ fn scatter_short<E: Num, const N: usize>(isa: Isa, to: Segment<'_, E>, added: Ad
 /// The place of a subarray in a segment of `count` subarrays from `first` on, if it lies there.
 #[inline(always)]
 fn in_segment(flat: i64, first: usize, count: usize) -> Option<usize> {
-    // As an unsigned number, an index before the segment is behind it, too, also a negative one.
+    // As an unsigned number, an index before the segment is behind it, too, even a negative one.
     let at = (flat as u64).wrapping_sub(first as u64);
     (at < count as u64).then_some(at as usize)
 }

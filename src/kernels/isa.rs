@@ -4,11 +4,11 @@
 //!
 //! | instruction set | which kernels are compiled for it |
 //! |---|---|
-//! | that of the build target | all, but for those that [`dispatch_fused`] runs; on a machine that is [lean](Machine::LEAN), with fewer forms |
+//! | that of the build target | all, except for those that [`dispatch_fused`] runs; on a machine that is [lean](Machine::LEAN), with fewer forms |
 //! | AVX2 with fused multiply-add | all, unless the target has it |
 //! | AVX-512 | those that are [`Kernel::WIDE`], with the feature `avx512` all, unless the target has it |
 //!
-//! Functions that are compiled for an instruction set are called here alone, but for those that register code
+//! Functions that are compiled for an instruction set are called here alone, except for those that register code
 //! (`backend/register`) calls by address, which need [`Isa::has_fma`].
 //!
 //! Law: a value of [`Isa`] above that of the target exists only if the processor has the features, since
@@ -129,7 +129,7 @@ pub(crate) trait Machine: polygrad_math::Machine {
     /// processor.
     const LEAN: bool = false;
 
-    /// Runs a part of a kernel as a function of its own. The compiler takes time that grows faster than the size of a
+    /// Runs a part of a kernel as a separate function. The compiler takes time that grows faster than the size of a
     /// function, so a kernel with many parts for different sizes compiles in a fraction of the time.
     fn apart<K: Kernel>(part: K) -> K::Output;
 }
@@ -236,7 +236,7 @@ fn beyond_target<K: Kernel>(isa: Isa, kernel: K) -> Result<K::Output, K> {
     Err(kernel)
 }
 
-/// A kernel with the features of the build target, as a function of its own, so that the frame of [`dispatch`] is not that
+/// A kernel with the features of the build target, as a separate function, so that the frame of [`dispatch`] is not that
 /// of a kernel, too.
 #[inline(never)]
 fn at<M: Machine, K: Kernel>(kernel: K) -> K::Output {

@@ -203,9 +203,9 @@ impl<const K: usize> Nest<K> {
         Nest { base, ..self.clone() }
     }
 
-    /// The loops that run over rows: the numbers of those loops, among the first `count`, of which each step touches
-    /// only the elements of one of `rows` rows of an array, and for which arrays this is so (at least one). `sizes` are
-    /// the numbers of elements of the arrays, and `inner` are further loops inside of the nest.
+    /// The loops that run over rows: the numbers of the loops, among the first `count`, whose steps each touch only the
+    /// elements of one of `rows` rows of an array, and for which arrays this is so (at least one). `sizes` are the
+    /// numbers of elements of the arrays, and `inner` are further loops inside the nest.
     pub(crate) fn by_rows(
         &self,
         sizes: [usize; K],
@@ -228,7 +228,7 @@ impl<const K: usize> Nest<K> {
         places.map(move |place| (place, touched(place))).filter(|(_, by_rows)| by_rows.contains(&true))
     }
 
-    /// The loop around the innermost loop; one step, if there is none.
+    /// The loop around the innermost loop; one step without such a loop.
     pub(crate) fn middle(&self) -> Axis<K> {
         let outer = self.axes.len().checked_sub(2).map(|place| self.axes[place]);
         outer.unwrap_or(Axis { len: 1, strides: [0; K], column: 0 })

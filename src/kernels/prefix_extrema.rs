@@ -6,7 +6,7 @@
 //!
 //! | shape | kernel |
 //! |---|---|
-//! | contiguous lines | blocks of [`BLOCK`] elements, most of which exceed no extremum and are filled at once |
+//! | contiguous lines | blocks of [`BLOCK`] elements, where most blocks exceed no extremum and are filled at once |
 //! | rows of fewer than [`WIDE`] elements | the extrema of all columns in registers |
 //! | longer rows | the extrema of at most [`PANEL`] columns, in the first level of cache |
 #![allow(clippy::needless_range_loop, reason = "indices are inlined with certainty, iterators are not")]
@@ -24,7 +24,7 @@ const WIDE: usize = 8;
 /// The columns of long rows that are searched together.
 const PANEL: usize = 64;
 
-/// What is computed for each prefix.
+/// The result for each prefix.
 trait Found<E: Num> {
     type Out: Copy;
 

@@ -35,7 +35,7 @@ const WIDE: usize = 8;
 const LONG: usize = 32;
 
 /// The chains of `R` chunks of `len` elements each, from 0 on: their values, unless `SUM` is false and all are 0, and of
-/// each chunk the last value and the product of the factors. A function of its own, compiled for the baseline: vectors
+/// each chunk the last value and the product of the factors. A separate function, compiled for the baseline: vectors
 /// would gather and scatter the elements of different chunks.
 #[inline(never)]
 fn chains<E: Num, const R: usize, const SUM: bool, const REVERSE: bool>(
@@ -110,7 +110,7 @@ fn next<E: Num, const SUM: bool>(a: E, b: E, y: E) -> E {
 }
 
 /// Whether the value before a chunk times the product of the factors of the chunk is what follows from the value by one
-/// factor after the other, up to rounding, beside the last value `y` of the chunk: it is not where the product
+/// factor after the other, up to rounding, compared with the last value `y` of the chunk: it is not where the product
 /// overflows, underflows, or was subnormal.
 fn agrees<E: Num>(one_by_one: E, at_once: E, y: E) -> bool {
     let [one_by_one, at_once, y] = [one_by_one, at_once, y].map(|x| x.to_f64().unwrap_or(f64::NAN));

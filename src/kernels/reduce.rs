@@ -69,7 +69,7 @@ fn same<E: Elem>(x: E, y: E) -> bool {
     (x == y) | (is_nan(x) & is_nan(y))
 }
 
-/// Whether the extremum so far stays beside a later element: NaN beats every number. The comparison is false for a
+/// Whether the extremum so far stays when a later element comes: NaN beats every number. The comparison is false for a
 /// later NaN.
 #[inline(always)]
 fn stays<E: Elem, S: Side>(best: E, x: E) -> bool {
@@ -232,7 +232,7 @@ fn narrow_columns<E: Elem, S: Side>(block: &[E], out: &mut [E]) {
     }
 }
 
-/// The extrema of `W` columns, the first of which starts the slice, of rows of `n` elements.
+/// The extrema of `W` columns of rows of `n` elements; the slice starts with the first of these columns.
 #[inline(always)]
 fn of_columns<E: Elem, S: Side, const W: usize>(x: &[E], n: usize, out: &mut [E]) {
     let mut best = [x[0]; W];

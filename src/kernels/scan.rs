@@ -53,18 +53,18 @@ impl Line {
     }
 }
 
-/// The length and the number of the next chunks of a line of which so many elements are left.
+/// The length and the number of the next chunks of a line with `left` elements left.
 #[inline(always)]
 pub(crate) fn chunks(left: usize) -> (usize, usize) {
     if left < SHORT { (left, 1) } else { ((left / SIDE).min(CHUNK), SIDE) }
 }
 
-/// How often the next [`chunks`] of such a line come again, one after the other: at least once.
+/// How many times the next [`chunks`] of this line repeat, one after the other: at least once.
 pub(crate) fn alike(left: usize) -> usize {
     (left / (CHUNK * SIDE)).max(1)
 }
 
-/// The prefix sums of `R` contiguous chunks of `len` elements each, and the sum of each chunk. A function of its own,
+/// The prefix sums of `R` contiguous chunks of `len` elements each, and the sum of each chunk. A separate function,
 /// compiled for the baseline: vectors would gather and scatter the elements of different chunks.
 #[inline(never)]
 fn chains<E: Num, const R: usize, const REVERSE: bool>(x: &[E], len: usize, out: &mut [E]) -> [E; R] {
@@ -116,7 +116,7 @@ fn line<E: Num, const REVERSE: bool>(x: &[E], out: &mut [E]) {
     }
 }
 
-/// The prefix sums of columns, the first of which starts the slices, of rows of `n` elements. Of each column, `before`
+/// The prefix sums of columns of rows of `n` elements; the slices start with the first of these columns. Of each column, `before`
 /// and `sums` are for the sum before a chunk and for the sum of the chunk so far.
 #[inline(always)]
 fn columns<E: Num, const REVERSE: bool>(

@@ -72,7 +72,7 @@ impl<'a, E> Columns<'a, E> {
         Columns { start: array.as_mut_ptr(), len, row: len, from: 0, to: len, array: PhantomData }
     }
 
-    /// The columns from one of these ends to the next, of a matrix with rows of so many elements.
+    /// The columns from one of these ends to the next, of a matrix with rows of `row` elements.
     pub(crate) fn cut(array: &'a mut [E], row: usize, ends: impl IntoIterator<Item = usize>) -> Vec<Columns<'a, E>> {
         let (start, len) = (array.as_mut_ptr(), array.len());
         let mut from = 0;
@@ -86,7 +86,7 @@ impl<'a, E> Columns<'a, E> {
     /// Neighbouring elements of one row, by the place of the first one in the array.
     ///
     /// # Panics
-    /// When one of them is in no row or in none of the columns.
+    /// When one of them is in no row or outside the columns.
     #[inline]
     pub(crate) fn run(&mut self, at: usize, len: usize) -> &mut [E] {
         let column = if self.row == self.len { at } else { at % self.row.max(1) };
@@ -101,7 +101,7 @@ impl<'a, E> Columns<'a, E> {
 #[cfg(feature = "rayon")]
 static UNHEARD: AtomicUsize = AtomicUsize::new(0);
 
-/// The address of a function in a stack frame of the caller. It is no reference, since for a thread that comes late the
+/// The address of a function in a stack frame of the caller. It is not a reference, since for a thread that comes late the
 /// frame may be gone.
 #[cfg(feature = "rayon")]
 #[derive(Clone, Copy)]

@@ -112,10 +112,10 @@ fn crossing(nest: &Nest<2>) -> Option<[usize; 2]> {
     Some([find(|[s, t]| s.abs() == 1 && t > 1)?, find(|[s, t]| s > 1 && t == 1)?])
 }
 
-/// The number of steps along of a tile.
+/// The number of steps `along` in a tile.
 const TILE: usize = MACHINE.transposed_tile;
 
-/// The number of steps along of which the source stays in cache.
+/// The number of steps `along` for which the source stays in cache.
 const BLOCK: usize = MACHINE.transposed_block;
 
 /// A matrix that is transposed: `across` steps that are neighbours in the source, and `along` steps that are neighbours
@@ -187,7 +187,7 @@ impl Crossing {
         }
     }
 
-    /// Visits `N` steps across from `k` on, and a range of steps along, [`TILE`] at a time. A function of its own, since
+    /// Visits `N` steps across from `k` on, and a range of steps along, [`TILE`] at a time. A separate function, since
     /// the compiler takes time that grows faster than the size of a function.
     #[inline(never)]
     fn tiles<E: Elem, const N: usize, const BACK: bool>(

@@ -1,4 +1,4 @@
-//! Operations on batches of matrices, of which the rules for derivatives are made.
+//! Operations on batches of matrices, from which the rules for derivatives are made.
 //!
 //! Law: the last two axes are those of a matrix, the others are batch dimensions, which all operands share.
 
@@ -122,7 +122,7 @@ pub(super) fn guarded_times<T: BaseTensor>(a: &T, b: &T) -> T {
 /// matrices.
 const FEW: usize = 64;
 
-/// The matrix product, in which a factor 0 makes a product 0: where a tangent or cotangent is 0, it stays 0 also beside
+/// The matrix product, in which a factor 0 makes a product 0: where a tangent or cotangent is 0, it stays 0 also next to
 /// values that are infinite or NaN.
 pub(super) fn guarded<T: BaseTensor>(a: OrTransposed<'_, T>, b: OrTransposed<'_, T>) -> T {
     let (Iteration { space, left, right, out }, x, y) = Iteration::of(a, b);
@@ -206,8 +206,8 @@ pub(super) fn nan_unless<T: BaseTensor>(fine: &T, shape: &[usize], dtype: DType)
     T::select(&fine, &number(shape, dtype, 0.0), &number(shape, dtype, f64::NAN))
 }
 
-/// Zeros; but for square matrices of NaN and a matrix other than zeros, NaN: so a tangent that does not exist does not
-/// pass for zeros.
+/// Zeros; but for square matrices of NaN and a nonzero matrix, NaN: so a tangent that does not exist does not pass for
+/// zeros.
 pub(super) fn marked<T: BaseTensor>(nan: &T, x: &T) -> T {
     guarded(As(&guarded(As(nan), As(x))), As(nan))
 }

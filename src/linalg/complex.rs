@@ -105,13 +105,13 @@ impl<T: BaseTensor, const D: usize, E: Float> Complex<T, D, E> {
 }
 
 impl<T: BaseTensor, E: Float> Complex<T, 2, E> {
-    /// The eigenvalues of a Hermitian matrix in ascending order, and the eigenvectors as columns, of which the element
-    /// of largest absolute value is real and positive: `a v = v diag(w)`.
+    /// The eigenvalues of a Hermitian matrix in ascending order, and the eigenvectors as columns, whose element of
+    /// largest absolute value is real and positive: `a v = v diag(w)`.
     ///
     /// For a matrix that is not Hermitian, those of `(a + a^H) / 2`. Derivatives of every order, as those of
     /// [`Tensor::eigh`]: at a multiple eigenvalue, the derivative of eigenvalues is that for one choice of
     /// eigenvectors; that of its eigenvectors, and second derivatives of it, are infinite or NaN there. A simple
-    /// eigenvalue beside equal ones has its second derivative, and its vector the first. A function of the
+    /// eigenvalue next to equal ones has its second derivative, and its vector the first. A function of the
     /// eigenvectors alone, whatever their phases, has the derivative that it would have with other phases.
     ///
     /// ```

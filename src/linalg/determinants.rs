@@ -16,7 +16,7 @@ use crate::tensor::{Complex, Plus, Rank, Tensor, concat, einsum, fold, map_accum
 impl<T: BaseTensor, const D: usize, E: Float> Complex<T, D, E> {
     /// The determinant, a holomorphic polynomial; the leading axes are those of a batch.
     ///
-    /// The first derivative, the matrix of cofactors, is right at every matrix, also at a singular one. So are
+    /// The first derivative, the matrix of cofactors, is right at every matrix, including at a singular one. So are
     /// derivatives of every order for up to 4 rows, and for larger matrices if at most 4 pivots of elimination with
     /// complete pivoting are zero: others are divided by. Where more are zero, derivatives up to order 4 are zero, as they
     /// should be, and those of order 5 and more may be wrong.
@@ -103,7 +103,7 @@ struct Eliminated<T, E> {
 /// The state of elimination: the matrices, 1 for each free row and column, and the sign.
 type State<T, E> = (Complex<T, 3, E>, Tensor<T, 2, E>, Tensor<T, 2, E>, Tensor<T, 1, E>);
 
-/// Elimination of so many rows and columns.
+/// Elimination of `steps` rows and columns.
 fn eliminated<T: BaseTensor, E: Float>(a: &Complex<T, 3, E>, steps: usize) -> Eliminated<T, E> {
     let [batch, n, _] = a.shape();
     let free = || Tensor::<T, 2, E>::ones([batch, n]);

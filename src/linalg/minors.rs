@@ -35,7 +35,7 @@ fn expanded<U: BaseTensor>(without: u8, a: &U, da: &U) -> U {
     let signs = U::discrete(&Discrete::ToFloat(a.dtype()), &[&signs]);
     let next = spread(&one(Matrix::Minors { without: without + 1 }, std::slice::from_ref(a)), &places, Some(&signs));
     let da = spread(da, &members, None);
-    // The axes are `J`, the columns beside it, `I`, the rows beside it, and the batch.
+    // The axes are `J`, the other columns, `I`, the other rows, and the batch.
     let out: Shape = (4..da.shape().len()).chain([2, 0]).collect();
     guarded_times(&next, &da).linear(&Linear::replicate(da.shape(), &out).adjoint())
 }
@@ -137,7 +137,7 @@ fn of_large<U: BaseTensor>(a: &U, y: &U, da: &U) -> U {
     sum(&[
         guarded_times(&stretch(&relative, y.shape()), y),
         guarded_times(&stretch(&factor, y.shape()), &changes),
-        // With more small pivots there is no derivative.
+        // With more small pivots the derivative does not exist.
         marked(&nan_unless(&fine, y.shape(), y.dtype()), da),
     ])
 }

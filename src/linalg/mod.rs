@@ -20,10 +20,10 @@
 //!
 //! A matrix without a result gives NaN in every interpreter, and so do derivatives that do not exist; the methods of
 //! tensors of known values whose names begin with `try_` give an error instead. A result that does not count, because a
-//! mask or a zero stands before it, sends exactly zero in every mode of differentiation. So the vectors of a simple
-//! eigenvalue beside equal ones have their derivatives of every order. The matrices of a batch are
-//! independent. Factors with free signs have normalized signs, as each method says, so that results are the same
-//! everywhere. Eigenvalues and singular values of large matrices come from faer where the feature of this name is on.
+//! mask or a zero comes before it, sends exactly zero in every mode of differentiation. So the vectors of a simple
+//! eigenvalue next to equal ones have their derivatives of every order. The matrices of a batch are independent.
+//! Factors with free signs have normalized signs, as each method says, so that results are the same everywhere.
+//! Eigenvalues and singular values of large matrices come from faer where the feature of this name is on.
 //!
 //! Complex matrices have [`solve`](crate::Complex::solve), [`inverse`](crate::Complex::inverse) and
 //! [`eigh`](crate::Complex::eigh), by real matrices of twice the size.
@@ -136,8 +136,8 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
 
     /// The solution `x` of `a x = b`, for a vector `b` or the columns of a matrix.
     ///
-    /// Computed by the LU factorization of the matrix, which derivatives reuse. If the matrix is singular, NaN for `b`
-    /// other than zero, and zero for `b` zero. `dx = a^-1 (db - da x)`.
+    /// Computed by the LU factorization of the matrix, which derivatives reuse. If the matrix is singular, NaN for a
+    /// nonzero `b`, and zero for a zero `b`. `dx = a^-1 (db - da x)`.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -163,7 +163,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
 
     /// The solution `x` of `l x = b`, where `l` is the lower triangle of the matrix; elements above it are not read.
     ///
-    /// NaN where a 0 stands on the diagonal, unless `b` is zero: then zero.
+    /// NaN where a 0 is on the diagonal, unless `b` is zero: then zero.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -183,7 +183,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
 
     /// The solution `x` of `u x = b`, where `u` is the upper triangle of the matrix; elements below it are not read.
     ///
-    /// NaN where a 0 stands on the diagonal, unless `b` is zero: then zero.
+    /// NaN where a 0 is on the diagonal, unless `b` is zero: then zero.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -203,7 +203,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
 
     /// The solution of a triangular system: of a triangle of the matrix, or of the transpose of one.
     ///
-    /// NaN where a 0 stands on the diagonal, unless `b` is zero: then zero.
+    /// NaN where a 0 is on the diagonal, unless `b` is zero: then zero.
     ///
     /// ```
     /// use polygrad::linalg::Triangle;
@@ -247,7 +247,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     /// The least-squares solution of least norm, for a vector `b` or each column of a matrix: of all `x` with the
     /// smallest `|a x - b|` the shortest one, `a^+ b`. The matrix may have any number of rows and columns.
     ///
-    /// Computed by a QR factorization, of which the triangle is factored again with column pivoting if columns may be
+    /// Computed by a QR factorization, whose triangle is factored again with column pivoting if columns may be
     /// linearly dependent. The rank is the number of pivots above `max(m, n)` machine epsilons, where each column (of a
     /// matrix with more columns than rows, each row) is scaled to length 1: so it does not depend on units of columns.
     /// [`try_lstsq`](Tensor::try_lstsq) says it.
@@ -305,7 +305,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
         Tensor::from_raw(x)
     }
 
-    /// The determinant, a polynomial; its gradient is the matrix of cofactors, also where the matrix is singular.
+    /// The determinant, a polynomial; its gradient is the matrix of cofactors, even where the matrix is singular.
     ///
     /// Up to 8 rows, derivatives of every order are sums of products, exact to rounding at any matrix. For a larger
     /// matrix the first derivative is exact everywhere, too, and those of higher order if at most 4 pivots of

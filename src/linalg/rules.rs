@@ -45,7 +45,7 @@ pub fn call<U: BaseTensor>(op: &Call, x: &[U], y: &[U], dx: &[Tangent<U>]) -> Ve
     }
 }
 
-/// The tangents of the results `y` of an operation on `x`, from the tangents of `x`, at least one of which is given.
+/// The tangents of the results `y` of an operation on `x`, from the tangents of `x`, with at least one given.
 fn tangents<U: BaseTensor>(op: Matrix, x: &[U], y: &[U], dx: &[Tangent<U>]) -> Vec<Tangent<U>> {
     let (a, da) = (&x[0], dx[0].as_ref());
     let given = || da.expect("the operand has a tangent").clone();
@@ -179,7 +179,7 @@ impl<U: BaseTensor> Behind<U> {
         U::select(&along(&self.0, r.shape(), 1), &one, r)
     }
 
-    /// What is behind is NaN, unless it is 0: along the columns (`axis` 1), or the rows.
+    /// Elements after the given ones are NaN, unless they are 0: along the columns (`axis` 1), or the rows.
     fn open(&self, x: &U, axis: usize) -> U {
         let weight = |w: f64| number(x.shape(), x.dtype(), w);
         let weights = U::select(&along(&self.0, x.shape(), axis), &weight(f64::NAN), &weight(1.0));
@@ -338,7 +338,7 @@ fn expm_tangent<U: BaseTensor>(transposed: bool, x: &[U], dx: &[Tangent<U>]) -> 
     both(moved, Some(plus(&upper, &open)))
 }
 
-/// `dy[i] = a[i] dy[i - 1] + da[i] y[i - 1]`, a recurrence, where 1 stands before the first product.
+/// `dy[i] = a[i] dy[i - 1] + da[i] y[i - 1]`, a recurrence, where 1 comes before the first product.
 fn prefix_product<U: BaseTensor>(a: &U, y: &U, da: &U) -> U {
     let (rank, m) = (a.shape().len(), a.shape()[a.shape().len() - 2]);
     if m == 0 {

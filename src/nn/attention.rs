@@ -32,7 +32,7 @@ pub enum AttentionMask<T: BaseTensor> {
     /// the last places.
     Causal,
     /// Where the mask holds, `[batch, heads, queries, keys]`; axes of size 1 are repeated. A query that sees no key has
-    /// weights NaN, as there is no softmax of nothing.
+    /// weights NaN, as the softmax of nothing is not defined.
     Where(Tensor<T, 4, bool>),
 }
 
@@ -140,7 +140,7 @@ pub struct Attention<T: BaseTensor, E: Float = f64> {
 }
 
 impl<E: Float> Attention<Array, E> {
-    /// For inputs of this width, with so many heads of `width / heads` numbers: weights by [`Init::GlorotUniform`], of
+    /// For inputs of this width, with `heads` heads of `width / heads` numbers: weights by [`Init::GlorotUniform`], of
     /// matrices from `width` to `width` numbers.
     ///
     /// ```

@@ -27,7 +27,7 @@ macro_rules! convolutions {
         }
 
         impl<E: Float> $Layer<Array, E> {
-            /// A layer from so many channels to so many, with a kernel of this size: drawn weights, and a bias of 0.
+            /// A layer with these numbers of input and output channels and a kernel of this size: drawn weights, and a bias of 0.
             ///
             /// ```
             /// use polygrad::array::Rng;

@@ -1,6 +1,6 @@
 //! Dropout by a mask that is data.
 //!
-//! Law: a mask is data, of the host for each run, or of a [`Key`](crate::random::Key) inside of the program.
+//! Law: a mask is data, of the host for each run, or of a [`Key`](crate::random::Key) inside the program.
 
 use crate::array::{Array, Rng};
 use crate::base::BaseTensor;
@@ -22,7 +22,7 @@ use crate::tensor::Tensor;
 /// ```
 ///
 /// # Panics
-/// When the shapes differ, or `keep` is no probability above 0.
+/// When the shapes differ, or `keep` is not a probability above 0.
 #[track_caller]
 pub fn dropout<T: BaseTensor, const D: usize, E: Float>(
     x: &Tensor<T, D, E>,
@@ -40,7 +40,7 @@ pub fn dropout<T: BaseTensor, const D: usize, E: Float>(
     mask.select(x.scale(1.0 / keep), E::ZERO)
 }
 
-/// A mask for [`dropout`](fn@dropout), each element of which holds with probability `keep`, independently.
+/// A mask for [`dropout`](fn@dropout): each element holds with probability `keep`, independently.
 ///
 /// ```
 /// use polygrad::{array::Rng, nn::dropout_mask};
@@ -49,7 +49,7 @@ pub fn dropout<T: BaseTensor, const D: usize, E: Float>(
 /// ```
 ///
 /// # Panics
-/// When `keep` is no probability above 0, or an array of this shape is too large.
+/// When `keep` is not a probability above 0, or an array of this shape is too large.
 #[track_caller]
 pub fn dropout_mask<const D: usize>(shape: [usize; D], keep: f64, rng: &mut Rng) -> Tensor<Array, D, bool> {
     check(keep);

@@ -72,7 +72,7 @@ impl Init {
     where
         Rank<D>: Above<M>,
     {
-        // Without inputs there are no weights, and nothing to divide by.
+        // Without inputs, there is nothing to draw or to divide by.
         let [i, o] = fans.map(|n| n.max(1) as f64);
         let within = |limit: f64, rng: &mut Rng| rng.uniform_as::<E, _>(shape, -limit, limit);
         let normal = |sd: f64, rng: &mut Rng| rng.normal_as::<E, _>(shape, 0.0, sd);

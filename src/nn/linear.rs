@@ -29,7 +29,7 @@ pub struct Linear<T: BaseTensor, E: Float = f64> {
 }
 
 impl<E: Float> Linear<Array, E> {
-    /// A layer from so many inputs to so many outputs: drawn weights, and a bias of 0.
+    /// A layer with these numbers of inputs and outputs: drawn weights, and a bias of 0.
     ///
     /// ```
     /// use polygrad::array::Rng;
@@ -70,7 +70,7 @@ impl<T: BaseTensor, E: Float> Linear<T, E> {
     /// ```
     ///
     /// # Panics
-    /// When the last axis has not the size of the inputs.
+    /// When the size of the last axis is not the number of inputs.
     #[track_caller]
     pub fn apply<const D: usize, const M: usize>(&self, x: &Tensor<T, D, E>) -> Tensor<T, D, E>
     where
@@ -105,7 +105,7 @@ pub struct Embedding<T: BaseTensor, E: Float = f64> {
 }
 
 impl<E: Float> Embedding<Array, E> {
-    /// A drawn table of so many rows of this width; each number of a row has one input, its own.
+    /// A drawn table with this number of rows of this width; each number of a row has one input, its own.
     ///
     /// ```
     /// use polygrad::array::Rng;

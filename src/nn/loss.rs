@@ -1,4 +1,4 @@
-//! Losses beside the cross entropy of a tensor.
+//! Losses besides the cross entropy of a tensor.
 //!
 //! Law: one loss for each example, without overflow; `mean` or `sum` reduces them.
 
@@ -25,7 +25,7 @@ use crate::tensor::{Above, Operand, Rank, Tensor};
 /// ```
 ///
 /// # Panics
-/// When there is no such axis or not one label for each line, or `smoothing` is not within `0..=1`.
+/// When the axis does not exist, the number of labels is not that of lines, or `smoothing` is not within `0..=1`.
 #[track_caller]
 pub fn smoothed_cross_entropy<T: BaseTensor, const D: usize, const M: usize, E: Float>(
     logits: &Tensor<T, D, E>,
@@ -101,7 +101,7 @@ pub fn huber<T: BaseTensor, const D: usize, E: Float>(
 /// ```
 ///
 /// # Panics
-/// When there is no such axis, or there is not one label for each line.
+/// When the axis does not exist, or the number of labels is not that of lines.
 #[track_caller]
 pub fn accuracy<T: BaseTensor, const D: usize, const M: usize, E: Float>(
     scores: &Tensor<T, D, E>,

@@ -44,13 +44,13 @@
 //! | layer | what |
 //! |---|---|
 //! | [`Linear`], [`Embedding`] | affine maps of the last axis; rows of a table |
-//! | [`Conv1d`], [`Conv2d`] | convolutions of signals and images; pooling: [`max_pool2d`](crate::Tensor::max_pool2d) and its kin |
+//! | [`Conv1d`], [`Conv2d`] | convolutions of signals and images; pooling: [`max_pool2d`](crate::Tensor::max_pool2d) and similar methods |
 //! | [`LayerNorm`], [`RmsNorm`], [`BatchNorm`] | normalisation of each line, and of each channel of a batch |
 //! | [`Attention`], [`attention`](fn@attention) | multi-head attention |
 //! | [`Rnn`], [`Gru`], [`Lstm`] | cells of recurrent networks; a [`RecurrentCell`] runs along sequences |
 //! | [`dropout`](fn@dropout) | by a mask, which is an argument |
 //! | [`Init`] | how weights are drawn at the start |
-//! | [`smoothed_cross_entropy`], [`binary_cross_entropy`], [`huber`], [`accuracy`] | losses beside [`cross_entropy`](crate::Tensor::cross_entropy) |
+//! | [`smoothed_cross_entropy`], [`binary_cross_entropy`], [`huber`], [`accuracy`] | losses besides [`cross_entropy`](crate::Tensor::cross_entropy) |
 //!
 //! **Activations** are methods of tensors: [`relu`](crate::Tensor::relu), [`gelu`](crate::Tensor::gelu),
 //! [`silu`](crate::Tensor::silu), [`softplus`](crate::Tensor::softplus), [`softmax`](crate::Tensor::softmax) ..
@@ -89,7 +89,7 @@ use crate::ops;
 use crate::shape::Show;
 use crate::tensor::Tensor;
 
-/// Panics unless the input has as many numbers along an axis as a parameter of the layer has along one of its own.
+/// Panics unless the input has as many numbers along an axis as a parameter of the layer has along an axis.
 #[track_caller]
 fn check_input(op: &str, (input, axis): (&[usize], usize), (parameter, own): (&[usize], usize)) {
     if input[axis] != parameter[own] {

@@ -26,7 +26,7 @@ use crate::tree::Tree;
 pub struct LayerNorm<T: BaseTensor, E: Float = f64> {
     /// A factor for each number of a line.
     pub gain: Tensor<T, 1, E>,
-    /// What is added to each number of a line.
+    /// The number that is added to each number of a line.
     pub shift: Tensor<T, 1, E>,
     /// What keeps a line of equal numbers from a division by 0.
     pub epsilon: f64,
@@ -57,7 +57,7 @@ impl<T: BaseTensor, E: Float> LayerNorm<T, E> {
     /// ```
     ///
     /// # Panics
-    /// When the last axis has not the size of gain and shift.
+    /// When the size of the last axis is not that of gain and shift.
     #[track_caller]
     pub fn apply<const D: usize, const M: usize>(&self, x: &Tensor<T, D, E>) -> Tensor<T, D, E>
     where
@@ -144,7 +144,7 @@ impl<T: BaseTensor, E: Float> RmsNorm<T, E> {
     /// ```
     ///
     /// # Panics
-    /// When the last axis has not the size of the gain.
+    /// When the size of the last axis is not that of the gain.
     #[track_caller]
     pub fn apply<const D: usize, const M: usize>(&self, x: &Tensor<T, D, E>) -> Tensor<T, D, E>
     where
@@ -159,7 +159,7 @@ impl<T: BaseTensor, E: Float> RmsNorm<T, E> {
 /// axis 1.
 ///
 /// In training, `m` and `v` are those of the batch, over all axes but the channels. Elsewhere they are running averages,
-/// [`BatchStatistics`], which training returns. They are no parameters: an optimizer that shrinks parameters must not see
+/// [`BatchStatistics`], which training returns. They are not parameters: an optimizer that shrinks parameters must not see
 /// them.
 ///
 /// (Ioffe and Szegedy, *Batch normalization*, ICML 2015, algorithms 1 and 2.)
@@ -179,15 +179,15 @@ impl<T: BaseTensor, E: Float> RmsNorm<T, E> {
 pub struct BatchNorm<T: BaseTensor, E: Float = f64> {
     /// A factor for each channel.
     pub gain: Tensor<T, 1, E>,
-    /// What is added to each channel.
+    /// The number that is added to each channel.
     pub shift: Tensor<T, 1, E>,
-    /// The weight of the running averages so far beside a new batch.
+    /// The weight of the running averages so far against a new batch.
     pub momentum: f64,
     /// What keeps a channel of equal numbers from a division by 0.
     pub epsilon: f64,
 }
 
-/// What is known of the channels before a [`BatchNorm`]: running averages of mean and variance.
+/// The statistics of the channels before a [`BatchNorm`]: running averages of mean and variance.
 ///
 /// ```
 /// use polygrad::nn::{BatchNorm, BatchStatistics};
@@ -220,7 +220,7 @@ impl<T: BaseTensor, E: Float> BatchStatistics<T, E> {
 }
 
 impl<T: BaseTensor, E: Float> BatchNorm<T, E> {
-    /// For so many channels: gain 1, shift 0, `momentum = 0.9`, `epsilon = 1e-5`.
+    /// For this number of channels: gain 1, shift 0, `momentum = 0.9`, `epsilon = 1e-5`.
     ///
     /// ```
     /// use polygrad::nn::BatchNorm;
@@ -246,12 +246,12 @@ impl<T: BaseTensor, E: Float> BatchNorm<T, E> {
     /// let norm = BatchNorm { epsilon: 0.0, momentum: 0.75, ..BatchNorm::new(1) };
     /// let (y, after) = norm.train(&tensor([[1.0], [5.0]]), &BatchStatistics::new(1));
     /// assert_eq!(y, tensor([[-1.0], [1.0]]));
-    /// // Mean 3 and unbiased variance 8, with weight 0.25 beside 0 and 1.
+    /// // Mean 3 and unbiased variance 8, with weight 0.25 against 0 and 1.
     /// assert_eq!((after.mean, after.variance), (tensor([0.75]), tensor([2.75])));
     /// ```
     ///
     /// # Panics
-    /// When axis 1 has not the size of the parameters, or there are fewer than two numbers for each channel.
+    /// When the size of axis 1 is not that of the parameters, or there are fewer than two numbers for each channel.
     #[track_caller]
     pub fn train<const D: usize>(
         &self,
@@ -307,7 +307,7 @@ impl<T: BaseTensor, E: Float> BatchNorm<T, E> {
     /// ```
     ///
     /// # Panics
-    /// When axis 1 has not the size of the parameters.
+    /// When the size of axis 1 is not that of the parameters.
     #[track_caller]
     pub fn apply<const D: usize>(&self, x: &Tensor<T, D, E>, by: &BatchStatistics<T, E>) -> Tensor<T, D, E>
     where

@@ -24,10 +24,10 @@ use crate::tree::Tree;
 /// assert_eq!(outputs.row(4), cell.output(&last));
 /// ```
 pub trait RecurrentCell<T: BaseTensor, E: Float = f64> {
-    /// What the cell remembers.
+    /// The state of the cell.
     type State: Tree<T, With<T> = Self::State>;
 
-    /// The state before anything was read: zeros, for so many sequences.
+    /// The state before anything was read: zeros, for this number of sequences.
     ///
     /// ```
     /// use polygrad::nn::{Linear, RecurrentCell, Rnn};
@@ -49,11 +49,11 @@ pub trait RecurrentCell<T: BaseTensor, E: Float = f64> {
     /// ```
     ///
     /// # Panics
-    /// When the input has another size than the cell has inputs, or state and input have different batches.
+    /// When the size of the input is not the number of inputs of the cell, or state and input have different batches.
     #[track_caller]
     fn step(&self, state: &Self::State, x: &Tensor<T, 2, E>) -> Self::State;
 
-    /// What a state shows to the outside, `[batch, hidden]`.
+    /// The output of a state, `[batch, hidden]`.
     ///
     /// ```
     /// use polygrad::array::Rng;
@@ -65,7 +65,7 @@ pub trait RecurrentCell<T: BaseTensor, E: Float = f64> {
     /// ```
     fn output(&self, state: &Self::State) -> Tensor<T, 2, E>;
 
-    /// Panics unless a state and inputs of this shape, `[.., batch, inputs]`, fit the cell: what a step and a run ask first.
+    /// Panics unless a state and inputs of this shape, `[.., batch, inputs]`, fit the cell: a step and a run check this first.
     ///
     /// ```
     /// use polygrad::array::Rng;
@@ -90,7 +90,7 @@ pub trait RecurrentCell<T: BaseTensor, E: Float = f64> {
     /// ```
     ///
     /// # Panics
-    /// When the inputs have another size than the cell has inputs, or state and inputs have different batches.
+    /// When the size of the inputs is not the number of inputs of the cell, or state and inputs have different batches.
     #[track_caller]
     fn run(&self, start: Self::State, xs: &Tensor<T, 3, E>) -> (Self::State, Tensor<T, 3, E>) {
         self.check(&start, xs.raw().shape());
@@ -120,7 +120,7 @@ fn gates<E: Float>(
     (Linear { weight: input, bias }, side_by_side(hidden, Init::Orthogonal))
 }
 
-/// Panics unless the weights of a cell are those of so many gates, and the states and inputs are those of a batch.
+/// Panics unless the weights of a cell are those of `gates` gates, and the states and inputs are those of a batch.
 ///
 /// A run checks this before its loop: in a body the user's line is unknown.
 #[track_caller]
@@ -149,7 +149,7 @@ fn check_cell<T: BaseTensor, E: Float>(
     let expected = [inputs[rows], hidden];
     if let Some(wrong) = states.iter().find(|state| state.shape() != expected) {
         panic!(
-            "{op}: the state must have shape {} beside inputs of shape {}, but it has {}; begin with start",
+            "{op}: the state must have shape {} for inputs of shape {}, but it has {}; begin with start",
             Show(&expected),
             Show(inputs),
             Show(&wrong.shape())
@@ -184,7 +184,7 @@ pub struct Rnn<T: BaseTensor, E: Float = f64> {
 }
 
 impl<E: Float> Rnn<Array, E> {
-    /// A cell with so many inputs and so many numbers in its state: input weights by [`Init::GlorotUniform`], state
+    /// A cell with these numbers of inputs and of numbers in its state: input weights by [`Init::GlorotUniform`], state
     /// weights by [`Init::Orthogonal`].
     ///
     /// ```
@@ -249,7 +249,7 @@ pub struct Gru<T: BaseTensor, E: Float = f64> {
 }
 
 impl<E: Float> Gru<Array, E> {
-    /// A cell with so many inputs and so many numbers in its state: input weights by [`Init::GlorotUniform`], state
+    /// A cell with these numbers of inputs and of numbers in its state: input weights by [`Init::GlorotUniform`], state
     /// weights by [`Init::Orthogonal`] for each gate, biases 0.
     ///
     /// ```
@@ -296,8 +296,8 @@ impl<T: BaseTensor, E: Float> RecurrentCell<T, E> for Gru<T, E> {
     }
 }
 
-/// Long short-term memory: with gates `i, f, o = sigmoid(x W + b + h U)` and the candidate `g = tanh(x W + b + h U)`, each
-/// with columns of its own, the memory is `c' = f c + i g`, and the output `h' = o tanh(c')`.
+/// Long short-term memory: with gates `i, f, o = sigmoid(x W + b + h U)` and the candidate `g = tanh(x W + b + h U)`,
+/// each with its own columns, the memory is `c' = f c + i g`, and the output `h' = o tanh(c')`.
 ///
 /// The state is the pair `(h, c)`. (Hochreiter and Schmidhuber, *Long short-term memory*, Neural Computation 9, 1997; with
 /// the forget gate of Gers, Schmidhuber and Cummins, *Learning to forget*, Neural Computation 12, 2000.)
@@ -319,7 +319,7 @@ pub struct Lstm<T: BaseTensor, E: Float = f64> {
 }
 
 impl<E: Float> Lstm<Array, E> {
-    /// A cell with so many inputs and so many numbers in its memory: input weights by [`Init::GlorotUniform`], state
+    /// A cell with these numbers of inputs and of numbers in its memory: input weights by [`Init::GlorotUniform`], state
     /// weights by [`Init::Orthogonal`] for each gate, biases 0, but 1 for the forget gate.
     ///
     /// (Jozefowicz, Zaremba and Sutskever, *An empirical exploration of recurrent network architectures*, ICML 2015,

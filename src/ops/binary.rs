@@ -346,7 +346,7 @@ macro_rules! binary_rows {
                 properties: [Transcendental, NeverMinusZero],
                 example: ([3.0], 4.0) => [5.0],
             }
-            /// The absolute value of `x` with the sign of `y`, also where `y` is a zero; NaN counts as positive, since
+            /// The absolute value of `x` with the sign of `y`, even where `y` is a zero; NaN counts as positive, since
             /// operations do not preserve the sign of NaN. Partials 1 where the signs of `x` and `y` agree, -1 where
             /// they differ, by convention 0 where `x` is 0; and 0 in `y`.
             copysign => Copysign {

@@ -1,7 +1,7 @@
 //! Calls: opaque operations on whole arrays, with any number of operands and results.
 //!
-//! Law: no rule or pass looks inside of a call. A pass may move a call, drop it if no operation needs its results, and
-//! merge equal calls; a [tap](Tap) stays in its loop, or outside of loops.
+//! Law: no rule or pass looks inside a call. A pass may move a call, drop it if no operation needs its results, and
+//! merge equal calls; a [tap](Tap) stays in its loop, or outside loops.
 
 use super::kinds::{Kind, or_panic};
 use super::matrix::Matrix;
@@ -30,7 +30,7 @@ pub enum Call {
     Matrix(Matrix),
     /// Host code.
     External(Arc<External>),
-    /// A look at values, which are the results.
+    /// An inspection of values, which are the results.
     Tap(Arc<Tap>),
 }
 
@@ -132,7 +132,7 @@ impl Call {
         }
     }
 
-    /// The approximate number of arithmetic operations; 1 for host code, none for a look at values.
+    /// The approximate number of arithmetic operations; 1 for host code, 0 for a tap.
     pub(crate) fn work(&self, args: &[Kind<'_>]) -> usize {
         match self {
             Call::Matrix(op) => op.work(args),

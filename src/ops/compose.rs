@@ -11,7 +11,7 @@ use super::view::{CheckSide, View, clip, interval, within_reach};
 use crate::shape::{Show, size};
 
 impl View {
-    /// The composition of two views: index `i` maps to `self(outer(i))`. `None` if the composition is no view, because
+    /// The composition of two views: index `i` maps to `self(outer(i))`. `None` if the composition is not a view, because
     /// `outer` leaves the box of this view at indices that neither a box nor the range of the source excludes, or
     /// because an index would overflow.
     ///
@@ -70,7 +70,7 @@ impl View {
         }
         let out =
             View { source: self.source.clone(), shape: outer.shape.clone(), bounds, matrix, offset, empty }.tightened();
-        // A slanted check is no side of a box, so the composition is a view only if the check excludes no index that is
+        // A slanted check is not a side of a box, so the composition is a view only if the check excludes no index that is
         // in range.
         let middle = View { bounds: out.bounds.clone(), ..outer.clone() };
         let cuts = |k: usize| {
@@ -80,7 +80,7 @@ impl View {
         (out.is_empty() || !slanted.into_iter().any(cuts)).then_some(out)
     }
 
-    /// Whether any index along this axis, even outside of the iteration space, lies in the box if and only if a row of
+    /// Whether any index along this axis, even outside the iteration space, lies in the box if and only if a row of
     /// the matrix maps it into the range of the source.
     fn is_range(&self, axis: usize) -> bool {
         let (lo, hi) = self.bounds[axis];
@@ -93,7 +93,7 @@ impl View {
     }
 
     /// The inverse view: if this view maps index `i` to `t`, the result maps `t` to `i`, and is out of bounds at
-    /// indices that this view does not reach. `None` if that is no view, or if two indices map to one: each axis of the
+    /// indices that this view does not reach. `None` if that is not a view, or if two indices map to one: each axis of the
     /// iteration space must move one axis of the source by steps of one.
     ///
     /// ```
@@ -134,7 +134,7 @@ impl View {
 }
 
 impl Linear {
-    /// The operation `x -> self(first(x))` as one operation; `None` if there is no such operation.
+    /// The operation `x -> self(first(x))` as one operation; `None` if no operation does this.
     ///
     /// ```
     /// use polygrad::ops::Linear;

@@ -201,9 +201,9 @@ rows! {
     BitOr "bit_or" => |x: i64, y: i64| x | y,
     /// The bits that exactly one of both has.
     BitXor "bit_xor" => |x: i64, y: i64| x ^ y,
-    /// The bits of `x` moved up by `y` places; 0 for `y` outside of `0..64`.
+    /// The bits of `x` moved up by `y` places; 0 for `y` outside `0..64`.
     Shl "shl" => |x: i64, y: i64| if (0..64).contains(&y) { x << y } else { 0 },
-    /// The bits of `x` moved down by `y` places, zeros from above; 0 for `y` outside of `0..64`.
+    /// The bits of `x` moved down by `y` places, zeros from above; 0 for `y` outside `0..64`.
     Shr "shr" => |x: i64, y: i64| if (0..64).contains(&y) { (x as u64 >> y) as i64 } else { 0 },
     /// `x / 2^y` rounded down, for `y` in `0..64`: copies of the sign come from above; the sign, 0 or -1, for other `y`.
     ShrSigned "shr_signed" => |x: i64, y: i64| x >> if (0..64).contains(&y) { y } else { 63 },

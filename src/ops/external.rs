@@ -227,7 +227,7 @@ impl External {
     /// ```
     ///
     /// # Errors
-    /// When the function is not linked, or returns arrays of other shapes or element types than it declares.
+    /// When the function is not linked, or returns arrays whose shapes or element types differ from those it declares.
     pub fn run(&self, args: &[Array]) -> Result<Vec<Array>, String> {
         let Some(function) = &self.function else {
             return Err(format!(
@@ -268,7 +268,7 @@ impl External {
         match misfit(&given, &self.returns) {
             None => Ok(results),
             Some(fact) => Err(format!(
-                "external: {} must return what it was declared to return, but it returns {fact}; mend the function, or declare that",
+                "external: {} must return what it was declared to return, but it returns {fact}; fix the function, or declare that",
                 escape::quoted(&self.name)
             )),
         }

@@ -48,8 +48,8 @@ pub(crate) fn fourier_error(n: usize) -> f64 {
     32.0 * (2.0 + (n as f64).log2()) * (n as f64).sqrt()
 }
 
-/// A bound of the error of each step of a linear recurrence or of a prefix product, in machine epsilons of the sum of the
-/// absolute values of all products of which the value is the sum: a kernel may multiply several factors first.
+/// A bound of the error of each step of a linear recurrence or of a prefix product, in machine epsilons of the sum of
+/// the absolute values of all products that add up to the value: a kernel may multiply several factors first.
 pub(crate) const RECURRENCE_ERROR: f64 = 4.0;
 
 pub(crate) const REALS: [f64; 2] = [f64::NEG_INFINITY, f64::INFINITY];

@@ -1,8 +1,8 @@
 //! Checks and result shapes: elementwise functions, selection, indexing, concatenation, loops.
 //!
 //! Law: an interpreter that computes or traces checks an operation by calling its check, once; the message is made
-//! here, in one grammar: `<op>: <requirement>, but <fact>; <way out>`. A mistake in a program panics; data from a file
-//! go through the same checks in the form that returns the message (`try_..`).
+//! here, in one grammar: `<op>: <requirement>, but <fact>; <fix>`. A mistake in a program panics; data from a file go
+//! through the same checks in the form that returns the message (`try_..`).
 
 use crate::dtype::DType;
 use crate::ops::{Binary, Unary};
@@ -141,7 +141,7 @@ pub fn try_binary(op: Binary, a: Kind<'_>, b: Kind<'_>) -> Result<(), String> {
 /// ```
 ///
 /// # Panics
-/// When the condition is no mask, or the three shapes or the branches' element types differ.
+/// When the condition is not a mask, or the three shapes or the branches' element types differ.
 #[track_caller]
 pub fn select(mask: Kind<'_>, then: Kind<'_>, otherwise: Kind<'_>) {
     or_panic(try_select(mask, then, otherwise));
@@ -158,7 +158,7 @@ pub fn select(mask: Kind<'_>, then: Kind<'_>, otherwise: Kind<'_>) {
 /// ```
 ///
 /// # Errors
-/// When the condition is no mask, or the three shapes or the branches' element types differ.
+/// When the condition is not a mask, or the three shapes or the branches' element types differ.
 pub fn try_select(mask: Kind<'_>, then: Kind<'_>, otherwise: Kind<'_>) -> Result<(), String> {
     if mask.1 != DType::Bool {
         return Err(format!(
@@ -308,7 +308,7 @@ pub fn try_scatter_add(base: Kind<'_>, ix: &[Kind<'_>], v: Kind<'_>) -> Result<(
 /// ```
 ///
 /// # Panics
-/// When there is no part or no such axis, or the parts differ elsewhere or in element type.
+/// When no part is given, the axis does not exist, or the parts differ elsewhere or in element type.
 #[track_caller]
 pub fn concat(axis: usize, parts: &[Kind<'_>]) -> Shape {
     or_panic(try_concat(axis, parts))
@@ -324,12 +324,12 @@ pub fn concat(axis: usize, parts: &[Kind<'_>]) -> Shape {
 /// ```
 ///
 /// # Errors
-/// When there is no part or no such axis, the parts differ elsewhere or in element type, or no array can have the shape
+/// When no part is given, the axis does not exist, the parts differ elsewhere or in element type, or no array can have the shape
 /// of the result.
 pub fn try_concat(axis: usize, parts: &[Kind<'_>]) -> Result<Shape, String> {
     let Some((first, dtype)) = parts.first() else {
         return Err(
-            "concat: needs at least one part, but there are none; zeros makes an empty tensor of known shape".into()
+            "concat: needs at least one part, but the list is empty; zeros makes an empty tensor of known shape".into(),
         );
     };
     try_axis("concat", axis, first)?;

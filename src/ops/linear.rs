@@ -235,7 +235,7 @@ impl Linear {
     /// ```
     ///
     /// # Panics
-    /// When there is no such position.
+    /// When the axis or the position does not exist.
     #[track_caller]
     pub fn row(shape: &[usize], axis: usize, position: usize) -> Linear {
         check_axis("row", axis, shape);
@@ -308,7 +308,7 @@ impl Linear {
     /// ```
     ///
     /// # Panics
-    /// When there is no such axis.
+    /// When the axis does not exist.
     #[track_caller]
     pub fn reverse(shape: &[usize], axis: usize) -> Linear {
         check_axis("reverse", axis, shape);
@@ -444,7 +444,7 @@ impl Linear {
     /// ```
     ///
     /// # Panics
-    /// When `axis` and `parts` are not two axes of `shape`, or the axis `parts` has not size 2.
+    /// When `axis` and `parts` are not two axes of `shape`, or the size of the axis `parts` is not 2.
     #[track_caller]
     pub fn fourier(shape: &[usize], parts: usize, axis: usize) -> Linear {
         or_panic(check_fourier(shape, parts, axis));
@@ -463,7 +463,7 @@ impl Linear {
     /// ```
     ///
     /// # Panics
-    /// When there is no such axis.
+    /// When the axis does not exist.
     #[track_caller]
     pub fn prefix_sum(shape: &[usize], axis: usize) -> Linear {
         check_axis("prefix_sum", axis, shape);

@@ -394,7 +394,7 @@ matrix_ops! {
         results: |Sizes { m, n, k, .. }| [Float(smallvec![m + n + 2, k])],
         work: |s| s.cube().saturating_mul(10),
     }
-    /// The matrix product `a b`, in which zero times any number is 0, also times an infinity or NaN: what `mul_no_nan`
+    /// The matrix product `a b`, in which zero times any number is 0, even times an infinity or NaN: what `mul_no_nan`
     /// is for numbers. Derivatives of factorizations are made of such products.
     Product(
         /// Whether it is `a^T b` instead.
@@ -425,8 +425,8 @@ matrix_ops! {
         work: |s| s.square(),
     }
     /// The first-order linear recurrence of each column: `y[0] = b[0]`, `y[i] = b[i] + a[i] y[i - 1]`, that is, the
-    /// solution of a system with a bidiagonal matrix, `1` on and `-a` below the diagonal. The operands are `a`, of
-    /// which the first row is not read, and `b`, of any one shape.
+    /// solution of a system with a bidiagonal matrix, `1` on and `-a` below the diagonal. The operands are `a`, whose
+    /// first row is not read, and `b`, of any one shape.
     Recurrence(
         /// Whether the transposed system is solved: `y[i] = b[i] + a[i + 1] y[i + 1]`.
         transposed: bool
@@ -543,8 +543,8 @@ impl Matrix {
         }
     }
 
-    /// Whether the tangent of a result can be infinite or NaN where the value is finite: vectors have none at equal eigenvalues or
-    /// singular values, and factors none of a singular matrix.
+    /// Whether the tangent of a result can be infinite or NaN where the value is finite: vectors have no finite tangent
+    /// at equal eigenvalues or singular values, and factors of a singular matrix have none.
     pub(crate) fn is_steep(self, result: usize) -> bool {
         let factors = matches!(self, Matrix::Qr | Matrix::Lu | Matrix::LuFactor | Matrix::LstsqFactor);
         let solutions = matches!(self, Matrix::EighSolve | Matrix::SvdSolve);

@@ -13,7 +13,7 @@
 //!
 //! Selection, indexing, concatenation and loops stand alone; their shape rules are in [`kinds`].
 //!
-//! Law: all facts about an operation that an interpreter needs stand here, once, without naming an interpreter. No
+//! Law: all facts about an operation that an interpreter needs are here, once, without naming an interpreter. No
 //! `_ =>` arm stands for these operations: rustc is the checklist.
 //!
 #![cfg_attr(any(doc, doctest), doc = include_str!("../../docs/operations.md"))]

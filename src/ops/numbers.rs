@@ -47,7 +47,7 @@ impl View {
         let (matrix, offset) = (ints(&self.matrix)?, ints(&self.offset)?);
         let mut view = View::try_affine(&source, &shape, &matrix, &offset)?;
         for (axis, (lo, hi)) in self.bounds.iter().enumerate() {
-            // A side of a box may lie outside of an iteration space that has become small.
+            // A side of a box may lie outside an iteration space that has become small.
             let mut side = |n: usize| numbers.int(n as i64).map(|n| n.clamp(0, shape[axis] as i64) as usize);
             let (lo, hi) = (side(*lo)?, side(*hi)?);
             view = view.clipped(axis, lo, hi);

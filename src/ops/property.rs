@@ -41,7 +41,7 @@ pub(crate) enum ZeroSign {
     Hides,
     /// The sign affects only the sign of a zero result.
     HandsOn,
-    /// Values or derivatives may tell +0 from -0.
+    /// Values or derivatives may differ between +0 and -0.
     Sees,
 }
 

@@ -129,7 +129,7 @@ impl Reduce {
     /// ```
     ///
     /// # Panics
-    /// When the positions have another shape than the result of the reduction.
+    /// When the shape of the positions is not that of the result of the reduction.
     #[track_caller]
     pub fn indices<T: BaseTensor>(self, source: &[usize], position: &T) -> SmallVec<[T; 2]> {
         let shape = position.shape();
@@ -153,7 +153,7 @@ impl Reduce {
     /// ```
     ///
     /// # Panics
-    /// When there is no such axis, it is empty, or the operand is a mask.
+    /// When the axis does not exist, it is empty, or the operand is a mask.
     #[track_caller]
     pub fn result(self, of: Kind<'_>) -> (Shape, DType) {
         or_panic(self.try_result(of))
@@ -169,7 +169,7 @@ impl Reduce {
     /// ```
     ///
     /// # Errors
-    /// When there is no such axis, it is empty, or the operand is a mask.
+    /// When the axis does not exist, it is empty, or the operand is a mask.
     pub fn try_result(self, (shape, dtype): Kind<'_>) -> Result<(Shape, DType), String> {
         let (name, axis) = (self.name(), self.axis());
         if dtype == DType::Bool {

@@ -17,7 +17,7 @@ use crate::escape;
 use crate::shape::{Shape, Show};
 use crate::source::SourceLine;
 
-/// What a tap does with the values.
+/// The action of a tap on the values.
 ///
 /// Closed: whoever runs a tap fails to compile where a new kind has no meaning yet.
 ///
@@ -53,7 +53,7 @@ pub struct Tap {
 }
 
 impl Tap {
-    /// A tap that was written at a place.
+    /// A tap that was written at a given line.
     ///
     /// ```
     /// use polygrad::ops::{Call, Tap, TapKind};
@@ -66,7 +66,7 @@ impl Tap {
         Tap { kind, at, each: Vec::new() }
     }
 
-    /// What the tap does.
+    /// The action of the tap.
     ///
     /// ```
     /// use polygrad::ops::{Tap, TapKind};
@@ -299,7 +299,7 @@ impl fmt::Display for FailedCheck {
         let row = if self.row.is_empty() { String::new() } else { format!(" in row {}", Show(&self.row)) };
         write!(
             f,
-            "check: `{message}` must hold, but {element} does not{row}; mend what the mask is made of, or take the check \
+            "check: `{message}` must hold, but {element} does not{row}; fix what the mask is made of, or take the check \
              out{at}"
         )
     }

@@ -1,6 +1,6 @@
 //! Elementwise functions of one float argument: one row each.
 //!
-//! Law: a row defines everything. Kernel, derivative, test domain, graph, error and properties stand side by side here,
+//! Law: a row defines everything. Kernel, derivative, test domain, graph, error and properties are side by side here,
 //! and code for all rows is generated from them. Other modules name an operation only for facts that it shares with no
 //! other row (rewriting, its text in StableHLO), in matches that rustc completes; `tests/language/variants.rs` finds
 //! lists of operations that rustc does not complete, and `tests/derivatives/laws.rs` checks each row against finite
@@ -428,7 +428,7 @@ macro_rules! unary_rows {
                 properties: [Transcendental, NeverMinusZero],
                 example: 0.0 => 0.5,
             }
-            /// Rectifier `max(x, 0)`. Derivative 1 where `x > 0` and 0 elsewhere, also at 0.
+            /// Rectifier `max(x, 0)`. Derivative 1 where `x > 0` and 0 elsewhere, including at 0.
             relu => Relu {
                 kernel: |x| if x < c(0.0) { c(0.0) } else { x },
                 derivative: |x, _y| x.is(Compare::Gt, &x.c(0.0)).as_ones(x).mask(),
@@ -488,7 +488,7 @@ macro_rules! unary_rows {
             erfinv => Erfinv {
                 kernel: |x| c(rows::erfinv(x.as_f64())),
                 derivative: |x, y| {
-                    // This is 1, but for the rounding of `y`, whose relative error would count `2 y^2` times.
+                    // This is 1, except for the rounding of `y`, whose relative error would count `2 y^2` times.
                     let rounding = (1.0 - x.map(Unary::Abs)).with(Binary::DivNoNan, &y.map(Unary::Abs).map(Unary::Erfc));
                     (FRAC_2_SQRT_PI * y.map(Unary::Gaussian) * rounding.stop_gradient()).quotient()
                 },

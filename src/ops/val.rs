@@ -62,7 +62,7 @@ pub enum PartialOrigin {
     Second,
     /// The result of the operation.
     Result,
-    /// None of these: the value was computed for the derivative.
+    /// Anything else: the value was computed for the derivative.
     Computed,
 }
 
@@ -152,7 +152,7 @@ impl<T: BaseTensor> Partial<T> {
         self.guard.times(self.value.as_ref(), ct)
     }
 
-    /// The partial as one factor that multiplies, under a guard other than [`Guard::Quotient`]; the factor is absent
+    /// The partial as one factor that multiplies, under a guard that is not [`Guard::Quotient`]; the factor is absent
     /// exactly for the constants. It can be out of range where its product with a tangent or cotangent is not.
     ///
     /// ```

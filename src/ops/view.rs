@@ -1,12 +1,12 @@
 //! Affine views of an array by an iteration space.
 //!
 //! A view is a partial map from the indices of an iteration space to the indices of an array, its source: an index `i`
-//! in the box of the view maps to `M i + c`. Outside of the box, and where `M i + c` is no index of the source, the
+//! in the box of the view maps to `M i + c`. Outside the box, and where `M i + c` is not an index of the source, the
 //! view is *out of bounds*: a read gives 0, an addition has no effect. Slices, pads, permutations, reversals,
 //! diagonals, strides, windows, replication and reduction are all views.
 //!
 //! Law: views are data. The composition [`View::after`] of two views is exact, zeros of reads out of bounds included,
-//! or `None` if it is no view. Offsets are host numbers.
+//! or `None` if it is not a view. Offsets are host numbers.
 
 use std::fmt;
 
@@ -198,7 +198,7 @@ impl View {
         &self.shape
     }
 
-    /// The box: outside of it the view is out of bounds.
+    /// The box: outside it the view is out of bounds.
     ///
     /// ```
     /// use polygrad::ops::View;
@@ -531,7 +531,7 @@ impl View {
             let row = SmallVec::<[i64; 6]>::from_slice(&self.matrix[k * columns..(k + 1) * columns]);
             self.empty |= clip(&mut self.bounds, &row, self.offset[k], 0, self.source[k] as i64) == CheckSide::Outside;
         }
-        // The range check of a row that several axes move is no side of a box, so an empty axis of the source is found
+        // The range check of a row that several axes move is not a side of a box, so an empty axis of the source is found
         // here.
         self.empty |= self.source.contains(&0) || self.bounds.iter().any(|(lo, hi)| lo >= hi);
         if self.empty { self.emptied() } else { self }
@@ -565,7 +565,7 @@ pub(super) enum CheckSide {
     Box,
     /// The whole box lies outside.
     Outside,
-    /// The check depends on several axes, and is no side of a box.
+    /// The check depends on several axes, and is not a side of a box.
     Slanted,
 }
 

@@ -143,7 +143,7 @@ where
     /// ```
     ///
     /// # Errors
-    /// When the vector has not as many elements as the parameters.
+    /// When the vector does not have as many elements as the parameters.
     pub fn tree(&self, x: &[f64]) -> Result<P, Error> {
         fitting(&self.function, x)?;
         Ok(self.function.tree(x))
@@ -185,7 +185,7 @@ impl<P> CostFunction for Problem<P> {
     /// The objective.
     ///
     /// # Errors
-    /// When the vector has not as many elements as the parameters, or the objective is not finite there.
+    /// When the vector does not have as many elements as the parameters, or the objective is not finite there.
     fn cost(&self, x: &Vec<f64>) -> Result<f64, Error> {
         fitting(&self.function, x)?;
         let cost = self.function.value(x);
@@ -203,7 +203,7 @@ impl<P> Gradient for Problem<P> {
     /// The gradient of the objective.
     ///
     /// # Errors
-    /// When the vector has not as many elements as the parameters, or the gradient is not finite there, or so large that
+    /// When the vector does not have as many elements as the parameters, or the gradient is not finite there, or so large that
     /// its squared norm is not.
     fn gradient(&self, x: &Vec<f64>) -> Result<Vec<f64>, Error> {
         fitting(&self.function, x)?;
@@ -226,7 +226,7 @@ impl<P> Hessian for Problem<P> {
     /// The Hessian of the objective, as a map of vectors.
     ///
     /// # Errors
-    /// When the vector has not as many elements as the parameters, or the Hessian is not finite there, which its product
+    /// When the vector does not have as many elements as the parameters, or the Hessian is not finite there, which its product
     /// with ones shows.
     fn hessian(&self, x: &Vec<f64>) -> Result<HessianAt<P>, Error> {
         fitting(&self.function, x)?;

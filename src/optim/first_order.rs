@@ -10,7 +10,7 @@ use crate::tree::{Tree, TreeMath, unlike};
 ///
 /// With velocity `v`, which starts at zero: `v' = momentum v + g` and `x' = x - rate v'`; with Nesterov's momentum
 /// `x' = x - rate (g + momentum v')`. (Sutskever, Martens, Dahl and Hinton, *On the importance of initialization and
-/// momentum in deep learning*, ICML 2013; with the rate outside of the velocity, as is usual today.)
+/// momentum in deep learning*, ICML 2013; with the rate outside the velocity, as is usual today.)
 ///
 /// ```
 /// use polygrad::{optim::{Optimizer, Sgd}, tensor};
@@ -76,7 +76,7 @@ impl Sgd {
     /// ```
     ///
     /// # Panics
-    /// When there is no momentum.
+    /// When the momentum is 0.
     #[track_caller]
     #[must_use]
     pub fn nesterov(self) -> Self {

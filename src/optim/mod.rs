@@ -2,7 +2,7 @@
 //!
 //! An optimizer holds its hyperparameters and nothing else. Moments and the count of updates are a [`State`], which is
 //! a tree as the parameters are. An update is a generic program over trees at any interpreter. So it runs on arrays,
-//! inside of a recorded step together with the gradient, in the body of a loop, and under a derivative.
+//! inside a recorded step together with the gradient, in the body of a loop, and under a derivative.
 //!
 //! ```
 //! use polygrad::optim::{Adam, Optimizer};

@@ -1,10 +1,10 @@
 //! Batching: a program runs on stacks, with one operation on stacks in place of one operation per element.
 //!
-//! [`batch`] runs a program once on values some of which are stacks of `n` values along a new outermost axis. An
-//! operation without a stack among its operands is computed once: a value that does not depend on the element is not
-//! repeated, and is replicated only for an operation that needs a stack. This is the program transformation of
-//! "Dual arrays", section 5 (Figs. 9-11), read from the operands to the results. An
-//! index is therefore never pushed into a value: shared values stay shared.
+//! [`batch`] runs a program once on values, where some are stacks of `n` values along a new outermost axis. An operation
+//! without a stack among its operands is computed once: a value that does not depend on the element is not repeated,
+//! and is replicated only for an operation that needs a stack. This is the program transformation of "Dual arrays",
+//! section 5 (Figs. 9-11), read from the operands to the results. An index is therefore never pushed into a value:
+//! shared values stay shared.
 //!
 //! Law: element `k` of a stack is the value that the program computes from the elements `k` of its inputs. An operation
 //! on stacks does the work and moves the bytes of `n` operations on elements.
@@ -44,7 +44,7 @@ enum Made {
     Many(Vec<BatchedValue>),
 }
 
-/// The results of a program some of whose inputs are stacks of `n`; a result is a stack if it depends on one.
+/// The results of a program with some inputs that are stacks of `n`; a result is a stack if it depends on one.
 pub(super) fn batch(b: &mut Builder, n: usize, program: &Program, inputs: &[BatchedValue]) -> Vec<BatchedValue> {
     let mut made: Vec<Made> = inputs.iter().copied().map(Made::One).collect();
     for (k, node) in program.nodes().iter().enumerate().skip(inputs.len()) {
@@ -296,7 +296,7 @@ impl Batch<'_> {
         }
         let mut any = false;
         op.operands(&mut |a| any |= self.value(*a).stacked);
-        // A tap runs for each element, also where its operands are the same for all.
+        // A tap runs for each element, even where its operands are the same for all.
         if any || tap_of(op).is_some() {
             return self.stacked(op);
         }
@@ -417,7 +417,7 @@ impl Batch<'_> {
         (0..count).map(|k| self.b.apply(Op::Output(of, k))).collect()
     }
 
-    /// The solution with one matrix for a stack of right-hand sides: their columns stand side by side.
+    /// The solution with one matrix for a stack of right-hand sides: their columns are side by side.
     fn right_hand_sides(&mut self, op: Matrix, args: &[BatchedValue]) -> Option<BatchedValue> {
         let alone = args.iter().enumerate().all(|(k, v)| v.stacked == (k == 1));
         if !(alone && op.is_by_column()) {

@@ -69,7 +69,7 @@ pub(super) fn fission(b: &mut Builder, l: &Loop<NodeId>, is_any_seen: bool) -> V
 fn found(outside: &[Option<BatchedValue>], id: NodeId) -> BatchedValue {
     match outside[id as usize] {
         Some(value) => value,
-        None => unreachable!("a value that is needed outside of its part was returned by it"),
+        None => unreachable!("a value that is needed outside its part was returned by it"),
     }
 }
 
@@ -193,7 +193,7 @@ fn is_copy(op: &Op<NodeId>) -> bool {
 type Term = (NodeId, bool);
 
 /// The body in which each sum first adds its terms that do not depend on the carry, if some sum has several such terms:
-/// `(x + h) + b` is `h + (x + b)`, of which `x + b` is done in bulk. Differences stay as they are where the sign of zero is
+/// `(x + h) + b` is `h + (x + b)`, where `x + b` is done in bulk. Differences stay as they are where the sign of zero is
 /// seen: of zeros, `a - (b - h)` may be -0 where `(a - b) + h` is +0.
 fn gathered(l: &Loop<NodeId>, is_any_seen: bool) -> Option<Program> {
     let (parts, uses, nodes) = (parts(l), l.body.uses(), l.body.nodes());
@@ -253,7 +253,7 @@ fn total(b: &mut Builder, terms: &[Term], now: &Now) -> Term {
     (added(b, terms), all)
 }
 
-/// The sum of terms, at least one of which is not subtracted.
+/// The sum of terms; at least one is not subtracted.
 fn added(b: &mut Builder, terms: impl Iterator<Item = Term>) -> NodeId {
     let (minus, plus): (Vec<Term>, Vec<Term>) = terms.partition(|(_, minus)| *minus);
     let sum = plus.into_iter().map(|(id, _)| id).reduce(|sum, id| b.plus(sum, id));

@@ -70,7 +70,7 @@ fn full(b: &mut Builder, like: NodeId, x: i64) -> NodeId {
     b.apply(Op::Constant(Constant(Array::full(&shape, x))))
 }
 
-/// The value of a step outside of the loop.
+/// The value of a step outside the loop.
 fn outside(b: &mut Builder, l: &Loop<NodeId>, step: &Step) -> NodeId {
     let by = if let Op::Constant(c) = &l.body.nodes()[step.by as usize].op {
         b.apply(Op::Constant(c.clone()))

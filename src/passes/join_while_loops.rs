@@ -47,7 +47,7 @@ pub(super) fn joined(program: &Program) -> Option<Program> {
     any.then_some(all)
 }
 
-/// The program with the programs inside of its operations joined; `None` if nothing changes.
+/// The program with the programs inside its operations joined; `None` if nothing changes.
 fn within(program: &Program) -> Option<Program> {
     let mut inside: BTreeMap<NodeId, Op<NodeId>> = BTreeMap::new();
     for (k, node) in program.nodes().iter().enumerate() {
@@ -94,7 +94,7 @@ impl While<'_> {
     }
 }
 
-/// The program with the first pair of loops joined that can be; `None` if there is no such pair.
+/// The program with the first pair of loops joined that can be; `None` without such a pair.
 fn one_pair(program: &Program) -> Option<Program> {
     let mut loops: Vec<While<'_>> = Vec::new();
     for (at, node) in (0..).zip(program.nodes()) {

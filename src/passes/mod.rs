@@ -2,7 +2,7 @@
 //!
 //! Law: a pass keeps the meaning of a program, up to rounding, in every interpreter, and never makes the program
 //! asymptotically more expensive. No pass names an interpreter; none recurses over the length of a program. The
-//! [`pipeline()`] lists all passes, each with a law of its own, in the order in which they run.
+//! [`pipeline()`] lists all passes, each with its law, in the order in which they run.
 
 mod batch;
 mod checkpoint_loops;

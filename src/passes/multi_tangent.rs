@@ -26,7 +26,7 @@ pub(crate) enum LaneValue {
     Each(Lanes),
 }
 
-/// Whether a value is the same in all lanes, or in which lanes it may be other than zero.
+/// Whether a value is the same in all lanes, or in which lanes it may be nonzero.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Form {
     Same,

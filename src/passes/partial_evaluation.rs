@@ -8,7 +8,7 @@
 //! Of a program without known inputs, the results of operations on its constants become constants where that pays.
 //!
 //! Law: the program has the results of the original one for the known inputs, and as many operations at most. Code of
-//! the host runs in every run, also if its operands are known.
+//! the host runs in every run, even if its operands are known.
 
 use crate::array::{Array, with_elem};
 use crate::ops::{Call, Discrete, Linear};
@@ -25,7 +25,7 @@ pub(crate) fn partially_evaluated(
 }
 
 /// The program in which the results of operations on large constants are constants, where reading these takes no longer
-/// than computing them; nothing, if there are none.
+/// than computing them; `None` without such results.
 pub(crate) fn constants_evaluated(
     program: &Program,
     run: impl FnOnce(&Program, Vec<Array>) -> Vec<Array>,
@@ -66,7 +66,7 @@ struct Pays(Vec<bool>);
 impl Pays {
     fn of(program: &Program) -> Pays {
         let nodes = program.nodes();
-        // For each value, the elements that a run reads if the value is no constant, and whether the value is one.
+        // For each value, the elements that a run reads if the value is not a constant, and whether it pays to make it one.
         let (mut reads, mut pays): (Vec<usize>, Vec<bool>) = (Vec::new(), Vec::new());
         for (k, node) in nodes.iter().enumerate() {
             let mut all = 0usize;
@@ -140,7 +140,7 @@ enum Use {
 struct Uses(Vec<Use>);
 
 impl Uses {
-    /// The uses of values, of which those that are read and stay are repeated.
+    /// The uses of values; those that are read and stay are repeated.
     fn of(program: &Program, known: &[Option<Array>], stays: impl Fn(NodeId) -> bool) -> Uses {
         let nodes = program.nodes();
         let mut uses: Vec<Use> = Vec::with_capacity(nodes.len());
@@ -193,7 +193,7 @@ fn repeats(program: &Program, id: NodeId) -> bool {
     }
 }
 
-/// The program of the stored values that are no inputs, in the known inputs, and the numbers of these values.
+/// The program of the stored values that are not inputs, in the known inputs, and the numbers of these values.
 fn static_part(program: &Program, known: &[Option<Array>], uses: &Uses) -> (Program, Vec<NodeId>) {
     let mut b = Builder::literal();
     let slots: Vec<(usize, &Slot)> = program.inputs().iter().enumerate().filter(|(k, _)| known[*k].is_some()).collect();

@@ -6,8 +6,8 @@
 //!
 //! Law: each pass alone keeps the law of its row; `tests/random/passes.rs` tries all rows on random programs.
 //!
-//! [`multi_tangent`](super::multi_tangent) is no row: it is a part of forward mode, and its result is another function.
-//! The modules that [`vectorize()`] is made of are none either, since they rewrite one loop each. Fast math is no row:
+//! [`multi_tangent`](super::multi_tangent) is not a row: it is a part of forward mode, and its result is another function.
+//! Nor are the modules that [`vectorize()`] is made of, since they rewrite one loop each. Fast math is not a row:
 //! with [`Options::fast_math`], [`simplify`](super::simplify()) reads further rules.
 
 use std::fmt;
@@ -58,7 +58,7 @@ pub enum Keeps {
     Values,
 }
 
-/// The arguments of passes beside the program.
+/// The arguments of passes besides the program.
 ///
 /// ```
 /// use polygrad::passes::{Options, Phase, Settings, changed_by};
@@ -109,7 +109,7 @@ impl Default for Settings {
 pub struct Pass {
     /// The name: that of the module, too.
     pub name: &'static str,
-    /// What the pass keeps, and what it promises.
+    /// The guarantee of the pass.
     pub law: &'static str,
     /// When it runs.
     pub phase: Phase,
@@ -189,7 +189,7 @@ const JOIN_WHILE_LOOPS: Pass = Pass {
 
 const PROPAGATE_ONE_HOT: Pass = Pass {
     name: "propagate_one_hot",
-    law: "with the option `basis`, products with the zeros around written numbers are left out, also those with NaN; \
+    law: "with the option `basis`, products with the zeros around written numbers are left out, including those with NaN; \
           nothing else changes but the signs of zeros in derivatives",
     phase: Phase::Optimize,
     keeps: Keeps::Values,

@@ -31,7 +31,7 @@ struct Piece {
 
 type Pieces = SmallVec<[Piece; 2]>;
 
-/// The program in which multiples of basis vectors are computed piece by piece; `None` if there are none.
+/// The program in which multiples of basis vectors are computed piece by piece; `None` if it has no such multiples.
 pub(super) fn propagate_one_hot(program: &Program, assumed: Assumed) -> Option<Program> {
     let mut pieces: Vec<Option<Pieces>> = vec![None; program.nodes().len()];
     let mut any = false;
@@ -69,7 +69,7 @@ fn start(b: &mut Builder, op: &Op<NodeId>, now: &Now) -> Option<Pieces> {
     Some(SmallVec::from_elem(piece(b, from, a, into)?, 1))
 }
 
-/// The piece that reads a value through one view and writes it through another, without what is not written.
+/// The piece that reads a value through one view and writes it through another, without the parts that are not written.
 fn piece(b: &mut Builder, from: &View, a: NodeId, into: &View) -> Option<Piece> {
     let rank = into.shape().len();
     let (offset, shape): (SmallVec<[i64; 6]>, Shape) =

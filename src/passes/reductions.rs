@@ -268,7 +268,7 @@ fn is_small(l: &Loop<NodeId>, room: usize, term: &Addend) -> bool {
     let (states, outputs) = l.body.results().split_at(carried);
     // Sequences and outputs are stacked already, and captured values need no stack.
     let given = |id: &NodeId| (carried..l.body.inputs().len()).contains(&(*id as usize)) || outputs.contains(id);
-    // What is run again computes a sum over the trips of its own loop; nothing is gained by a stack of such sums.
+    // A function that is run again computes a sum over the trips of its loop; a stack of these sums gains nothing.
     let nodes = l.body.nodes();
     let again = |id: &NodeId| matches!(&nodes[*id as usize].op, Op::Output(of, _) if matches!(&nodes[*of as usize].op, Op::Custom(c, _) if c.is_checkpointed()));
     if term.needs().iter().any(again) {

@@ -18,7 +18,7 @@ use crate::shape::size;
 /// The largest number of operations that compute a value again.
 const MOST: usize = 12;
 
-/// The program in which loops compute cheap values again; `None` if there are none. The cost of computing is weighted
+/// The program in which loops compute cheap values again; `None` if nothing changes. The cost of computing is weighted
 /// by this factor.
 pub(crate) fn rematerialize(program: &Program, costs: f64) -> Option<Program> {
     let mut bodies: BTreeMap<usize, Program> = BTreeMap::new();

@@ -48,7 +48,7 @@ impl fmt::Display for Fired {
 /// An equal, cheaper program: rebuilt through the [rules](crate::rewrite::rules()) until nothing changes.
 ///
 /// The result has the same values and derivatives up to rounding, infinities and NaN included; it does no more work and
-/// moves no more bytes. Where loops share bodies, so that the program would be very much longer without sharing, each body is
+/// moves no more bytes. Where loops share bodies, so that the program would be much longer without sharing, each body is
 /// simplified once, for itself.
 ///
 /// ```

@@ -1,7 +1,7 @@
 //! Sinking: rows that are an elementwise function of other rows are computed in the loop that reads them.
 //!
 //! Loop-invariant code is computed in bulk before the loop: the result is a stack that is written and read once,
-//! beside the stack that it is computed from. In the derivative of a long recurrence, where the partials of each trip
+//! in addition to the stack that it is computed from. In the derivative of a long recurrence, where the partials of each trip
 //! are a function of its state, that at least doubles the memory. Large rows are therefore computed by the loop that
 //! reads them. Small rows are not, since each operation of a trip has a fixed overhead; nor are expensive functions,
 //! if the stack stays in cache.
@@ -27,11 +27,11 @@ struct Rows {
     inner: BTreeSet<NodeId>,
     /// The stacks whose rows they take.
     stacks: BTreeSet<NodeId>,
-    /// The values that are the same in all rows, each with the value of which it is copies.
+    /// The values that are the same in all rows, each with the value that it is copies of.
     same: BTreeMap<NodeId, NodeId>,
 }
 
-/// The program in which loops compute the rows they read; `None` if there are none. The cost of computing is weighted
+/// The program in which loops compute the rows they read; `None` if nothing changes. The cost of computing is weighted
 /// by this factor.
 pub(crate) fn sink(program: &Program, costs: f64) -> Option<Program> {
     let uses = program.uses();
@@ -129,7 +129,7 @@ fn number(program: &Program, id: NodeId, shape: &[usize]) -> Option<Array> {
     with_elem!(c.dtype(), E => c.splat::<E>().map(|x| Array::full(shape, x)))
 }
 
-/// The position of a value in a list, at the end of which it is added if it is not there.
+/// The position of a value in a list; a missing value is added at the end.
 fn place(list: &mut Vec<NodeId>, id: NodeId) -> usize {
     list.iter().position(|other| *other == id).unwrap_or_else(|| {
         list.push(id);

@@ -32,7 +32,7 @@ use crate::shape::{Shape, size};
 /// The largest number of operations of a cone, and of segments.
 const MOST: usize = 64;
 
-/// A mask that holds on an interval of an axis, or outside of it.
+/// A mask that holds on an interval of an axis, or outside it.
 type Interval = (usize, Range<usize>, bool);
 
 /// The program in which choices by position are concatenations, if that is cheaper.
@@ -105,7 +105,7 @@ fn literal(program: &Program, facts: &[Option<Fact>]) -> Option<(Builder, Now)> 
     Some((b, now))
 }
 
-/// The masks that hold on an interval of positions, or outside of one.
+/// The masks that hold on an interval of positions, or outside one.
 fn intervals(program: &Program, known: &Builder, now: &Now) -> BTreeMap<NodeId, Interval> {
     let found = |k: usize| Some((k as NodeId, known.interval(now.of(k as NodeId))?));
     (0..program.nodes().len()).filter_map(found).collect()
@@ -192,7 +192,7 @@ impl Cones<'_> {
         }
         let (mut cone, mut leaves, mut before) = (Vec::new(), Vec::new(), Share::default());
         // For each value the number of uses by the cone, and the share of its cost that the cone pays: masks are often
-        // shared by several choices, each of which could do without them. The last operation comes first, so all users
+        // shared by several choices, and each choice could do without them. The last operation comes first, so all users
         // of a value precede it.
         let mut waiting: BTreeMap<NodeId, (u32, f64)> = BTreeMap::from([(root, (self.uses[root as usize], 1.0))]);
         while let Some((id, (times, share))) = waiting.pop_last() {

@@ -8,7 +8,7 @@
 //! "Dual arrays" to loops.
 //!
 //! Laws: values and derivatives are unchanged up to the order of sums; no `build` remains, unless its
-//! stacks would exceed the largest array, or are large beside values of a trip that are large, too, or its trips run
+//! stacks would exceed the largest array, or are large compared with values of a trip that are large, too, or its trips run
 //! programs that have taps; the program never becomes
 //! asymptotically more expensive in operations or bytes. The peak memory can grow, because values that the trips of a loop held
 //! one after the other are held at once.
@@ -144,7 +144,7 @@ fn kept(b: &mut Builder, l: Loop<NodeId>) -> Vec<NodeId> {
 }
 
 /// Whether nothing sees the order of the operations of a loop. Trips that carry something show their taps one after the
-/// other; so do the programs inside of a trip, each as often as it runs.
+/// other; so do the programs inside a trip, each as often as it runs.
 fn is_free_of_order(l: &Loop<NodeId>) -> bool {
     let inside = |op: &Op<NodeId>| tap_of(op).is_none() && taps(op);
     !l.body.has_taps() || l.init.is_empty() && !l.body.nodes().iter().any(|node| inside(&node.op))

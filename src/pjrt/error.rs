@@ -79,7 +79,7 @@ pub enum Error {
         /// The message of the plugin.
         message: String,
     },
-    /// There is no device of this number.
+    /// No device has this number.
     #[error("pjrt: the number of a device must be less than {devices}, but it is {given}; `devices` lists them")]
     Device {
         /// The number of devices of the client.
@@ -106,10 +106,10 @@ pub enum Error {
          of one mesh"
     )]
     Sharding {
-        /// What was found.
+        /// The sharding that was found.
         text: String,
     },
-    /// A buffer lies on other devices than the program needs, or in other parts.
+    /// A buffer is not on the devices that the program needs, or is divided differently.
     #[error(
         "pjrt: argument {number} must be {needed} from number {first} on, but it is {given} from number {given_first} on; \
          `Executable::upload` divides arrays as the program needs them"
@@ -142,7 +142,7 @@ pub enum Error {
         /// The number of arguments.
         given: usize,
     },
-    /// An argument has another shape or element type than the input of the program.
+    /// An argument has a different shape or element type than the input of the program.
     #[error(
         "pjrt: argument {number} must be {needed}, but it is {given}; export the program for arguments of this kind"
     )]
@@ -173,7 +173,7 @@ pub enum Error {
         /// The code of the element type in the C interface.
         code: i32,
     },
-    /// A buffer has another number of bytes than its shape says.
+    /// A buffer has a different number of bytes than its shape says.
     #[error(
         "pjrt: the elements of {needed} bytes were to be copied, but the plugin says they are {given}; use another release of the plugin"
     )]

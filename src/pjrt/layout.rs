@@ -148,7 +148,7 @@ pub(super) struct Text {
     pub(super) length: usize,
 }
 
-/// Options and callbacks, none of which is used, and the client that is returned.
+/// Options and callbacks, all unused, and the client that is returned.
 #[repr(C)]
 pub(super) struct ClientCreate {
     pub(super) options: *const c_void,
@@ -220,7 +220,7 @@ pub(super) struct Dimensions {
     pub(super) length: usize,
 }
 
-/// A layout by the order of axes in memory, from the one of stride 1 on, and by tiles, of which there are none.
+/// A layout by the order of axes in memory, from the one of stride 1 on, and by tiles, an empty list here.
 #[repr(C)]
 pub(super) struct Tiled {
     size: usize,

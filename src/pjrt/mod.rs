@@ -35,7 +35,7 @@
 //! A text with a mesh, as [`sharded`](crate::export::Exported::sharded) writes it, is compiled for as many devices of the
 //! client, and a [`Buffer`] of it has a part on each: [`Executable::upload`] divides an array as an input needs it, a run
 //! takes and gives such buffers, and [`Buffer::to_array`] joins the parts. The communication is that which XLA inserted;
-//! [`Executable::operations`] tells of it. XLA's plugins for CPUs have four devices, whatever `XLA_FLAGS` says.
+//! [`Executable::operations`] shows it. XLA's plugins for CPUs have four devices, whatever `XLA_FLAGS` says.
 //!
 //! # Time
 //! Runs are asynchronous: [`Executable::execute`] may return before the run is over, and its results may be arguments
@@ -144,7 +144,7 @@ impl Client {
     /// ```
     ///
     /// # Errors
-    /// As [`Client::load`], and if the variable is not set.
+    /// Like [`Client::load`], and if the variable is not set.
     pub fn from_env() -> Result<Client, Error> {
         match std::env::var_os(PLUGIN_VARIABLE).filter(|path| !path.is_empty()) {
             Some(path) => Client::load(Path::new(&path)),
@@ -233,7 +233,7 @@ impl Client {
     /// ```
     ///
     /// # Errors
-    /// As [`Client::compile`], and if there is no such device.
+    /// Like [`Client::compile`], and if the device does not exist.
     pub fn compile_for(&self, text: &str, device: usize) -> Result<Executable, Error> {
         if device >= self.devices.len() {
             return Err(Error::Device { devices: self.devices.len(), given: device });
@@ -276,7 +276,7 @@ impl Client {
     /// ```
     ///
     /// # Errors
-    /// As [`Client::upload`], and if there is no such device.
+    /// Like [`Client::upload`], and if the device does not exist.
     pub fn upload_to(&self, array: &Array, device: usize) -> Result<Buffer, Error> {
         upload(&self.raw, array, device, Division::whole(array.shape().len(), 1))
     }
@@ -371,7 +371,7 @@ impl Executable {
         self.parsed.devices()
     }
 
-    /// How many operations of which kind the compiled program has, by their names in HLO: `fusion`, `all-reduce`, ..
+    /// How many operations of each kind the compiled program has, by their names in HLO: `fusion`, `all-reduce`, ..
     ///
     /// ```no_run
     /// use polygrad::export::Mesh;
@@ -386,7 +386,7 @@ impl Executable {
     /// ```
     ///
     /// # Errors
-    /// If the plugin does not tell.
+    /// If the plugin does not report it.
     pub fn operations(&self) -> Result<BTreeMap<String, usize>, Error> {
         let (program, format) = self.raw.optimized()?;
         Ok(opcodes::counts(&program, &format))
@@ -408,7 +408,7 @@ impl Executable {
     /// ```
     ///
     /// # Errors
-    /// If there is no such input, the array does not fit, or the plugin fails to copy.
+    /// If the input does not exist, the array does not fit, or the plugin fails to copy.
     pub fn upload(&self, input: usize, array: &Array) -> Result<Buffer, Error> {
         if let Some(inputs) = &self.parsed.inputs {
             let missing = Error::Input { inputs: inputs.len(), given: input };
@@ -473,7 +473,7 @@ impl Executable {
     /// ```
     ///
     /// # Errors
-    /// As [`Executable::execute`].
+    /// Like [`Executable::execute`].
     pub fn run(&self, arguments: &[Array]) -> Result<Vec<Array>, Error> {
         self.check(&arguments.iter().map(|a| (a.shape(), a.dtype())).collect::<Vec<_>>())?;
         let buffers = arguments.iter().enumerate().map(|(input, a)| self.upload(input, a));

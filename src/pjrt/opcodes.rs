@@ -3,7 +3,7 @@
 //! The bytes are the message `HloModuleProto` of XLA, or `HloModuleProtoWithConfig` around one. Of it are read the
 //! computations, of these the instructions, and of these the names of the operations; other fields are skipped.
 //!
-//! Law: bytes that are no such message give no operations, or fewer; nothing is read beyond their end.
+//! Law: bytes that are not such a message give no operations, or fewer; nothing is read beyond their end.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Safe wrappers of a plugin: its library, its table of functions, and its objects, each of which is destroyed once.
+//! Safe wrappers of a plugin: its library, its table of functions, and its objects, each destroyed once.
 //!
 //! Laws: a buffer and an executable own a reference to their client, so the client is destroyed after the last of them;
 //! a loaded library stays loaded until the process ends, since plugins keep threads and globals; a plugin is
@@ -252,7 +252,7 @@ impl RawClient {
             callbacks: [ptr::null(); 4],
             client: ptr::null_mut(),
         };
-        // SAFETY: there are no options and no callbacks.
+        // SAFETY: options and callbacks are empty.
         let made = unsafe { plugin.call(call, plugin.api.client_create, fields) }?;
         let mut client = RawClient { plugin, client: given(call, made.client)?, devices: Vec::new() };
 

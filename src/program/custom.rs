@@ -65,7 +65,7 @@ pub struct Custom {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum CustomKind {
-    /// The derivative is that of the rules, of which there is one at least: see [`Custom::new`].
+    /// The derivative is that of the rules, at least one: see [`Custom::new`].
     Rules {
         /// `(x, y, x_dot) -> y_dot`.
         jvp: Option<Program>,
@@ -83,7 +83,7 @@ pub enum CustomKind {
     },
 }
 
-/// Linear equations, as programs beside the solution: see [`Custom::solve`].
+/// Linear equations, as programs in addition to the solution: see [`Custom::solve`].
 ///
 /// ```
 /// use polygrad::ops::Binary;
@@ -143,7 +143,7 @@ pub(crate) struct Taking {
     pub(crate) steep: bool,
 }
 
-/// A cache of the derived functions: they follow from the function, and are no part of its equality.
+/// A cache of the derived functions: they follow from the function, and are not part of its equality.
 #[derive(Clone, Debug, Default)]
 struct Memo(Arc<Mutex<BTreeMap<Derivative, Taking>>>);
 
@@ -159,7 +159,7 @@ impl Hash for Memo {
     fn hash<H: Hasher>(&self, _: &mut H) {}
 }
 
-/// Why results are not finite, from arguments that are: words for reports. They are no part of the equality of the
+/// Why results are not finite, from arguments that are: words for reports. They are not part of the equality of the
 /// function, and are not saved.
 #[derive(Clone, Default)]
 struct Reason(Option<Arc<Why>>);
@@ -223,7 +223,7 @@ impl Custom {
     /// A function and its rules: `primal : x -> y`, `jvp : (x, y, x_dot) -> y_dot` and `vjp : (x, y, y_bar) -> x_bar`.
     ///
     /// # Errors
-    /// When there is no rule, or a rule takes or returns other shapes or element types than these.
+    /// When both rules are missing, or a rule takes or returns different shapes or element types.
     ///
     /// ```
     /// use polygrad::{BaseTensor, DType, ops::{Binary, Unary}, program::{Custom, Term}};
@@ -236,7 +236,7 @@ impl Custom {
     /// ```
     pub fn new(name: &str, primal: Program, jvp: Option<Program>, vjp: Option<Program>) -> Result<Custom, String> {
         if jvp.is_none() && vjp.is_none() {
-            return Err("there is no rule".into());
+            return Err("both rules are missing".into());
         }
         let (x, y): (Vec<_>, Vec<_>) = (kinds(primal.inputs()).collect(), kinds(primal.outputs()).collect());
         let both: Vec<_> = x.iter().chain(&y).copied().collect();
@@ -335,7 +335,7 @@ impl Custom {
     /// is as exact as the solution, whatever method computes the solution.
     ///
     /// # Errors
-    /// When a program takes or returns other shapes or element types than these, or there is no right-hand side.
+    /// When a program takes or returns different shapes or element types, or the right-hand side is missing.
     ///
     /// ```
     /// use polygrad::{BaseTensor, DType, Tensor, ops::Binary, program::{Custom, Term}, tensor};
@@ -355,7 +355,7 @@ impl Custom {
     pub fn solve(name: &str, primal: Program, moved: Program, transposed: Transposed) -> Result<Custom, String> {
         let inputs: Vec<_> = kinds(primal.inputs()).collect();
         let Some((right, given)) = inputs.split_last() else {
-            return Err("there is no right-hand side among the arguments".into());
+            return Err("the arguments have no right-hand side".into());
         };
         for solution in [&primal, &transposed.0] {
             fit("arguments of a solution", &kinds(solution.inputs()).collect::<Vec<_>>(), &inputs)?;
@@ -407,8 +407,7 @@ impl Custom {
     /// bound the function has a derivative in forward mode alone.
     ///
     /// # Errors
-    /// When the outputs of the program do not have the kinds of its first inputs, or the first output is no mask of
-    /// rank 0.
+    /// When the outputs of the program do not have the kinds of its first inputs, or the first output is not a mask of rank 0.
     ///
     /// ```
     /// use polygrad::{BaseTensor, DType, ops::Unary, program::{Custom, Term}};
@@ -424,7 +423,7 @@ impl Custom {
         fit("values that a trip returns", &kinds(body.outputs()).collect::<Vec<_>>(), &takes)?;
         match takes.first() {
             Some(([], DType::Bool)) => Ok(Custom::of_kind(name, body, CustomKind::While { most })),
-            Some(_) | None => Err("the first value that is carried is no mask of rank 0".into()),
+            Some(_) | None => Err("the first value that is carried is not a mask of rank 0".into()),
         }
     }
 
@@ -523,7 +522,7 @@ impl Custom {
         if let CustomKind::Rules { vjp, .. } = &self.kind { vjp.as_ref() } else { None }
     }
 
-    /// The rule for tangents, or a message if there is none.
+    /// The rule for tangents, or a message if it is missing.
     pub(crate) fn require_jvp(&self) -> Result<&Program, String> {
         self.jvp().ok_or_else(|| {
             format!(

@@ -163,7 +163,7 @@ mod tests {
     use crate::dtype::DType;
     use crate::shape::Shape;
 
-    /// The next carry is an element of a sequence: the initial carry is needed if there are no trips, and only then.
+    /// The next carry is an element of a sequence: the initial carry is needed if the loop has no trips, and only then.
     #[test]
     fn what_a_loop_without_trips_starts_with_is_needed() {
         for n in [0, 2] {

@@ -149,8 +149,8 @@ fn run<T: BaseTensor>(program: &Program, inputs: Vec<T>) -> Vec<T> {
     outputs
 }
 
-// This file is compiled for every interpreter: what does not depend on it stands outside, and iterators, which would be
-// compiled anew for every closure, are loops.
+// This file is compiled for every interpreter: what does not depend on it is outside, and iterators, which would be
+// compiled again for every closure, are loops.
 
 /// The other operand of a sum and its deferred operand, if it has one.
 fn waiting(program: &Program, op: &Op<NodeId>) -> Option<(NodeId, NodeId)> {
@@ -206,8 +206,8 @@ fn add_up<T: BaseTensor>(
 /// The operations that are deferred to the sum that is their only use: views that write each place at most once, or
 /// that have fewer positions than places, so that accumulating their result costs no more than computing it. A deferred
 /// view adds nothing, not even 0, to the places that it does not write; so the other summand must never be -0, or no
-/// operation of the program may see the sign of zero of the sum. Results of the program count as unseen, also those of
-/// a body, whose readers are outside of the body.
+/// operation of the program may see the sign of zero of the sum. Results of the program count as unseen, including those of
+/// a body, whose readers are outside the body.
 pub(super) fn deferred(nodes: &[Node], results: &[NodeId]) -> Vec<bool> {
     let uses = uses(nodes, results);
     let mut deferred = vec![false; nodes.len()];

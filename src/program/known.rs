@@ -1,8 +1,8 @@
 //! Values of terms that depend on no variable, computed while a program is traced.
 //!
-//! Such a value does not depend on the inputs of a later run. It is computed when it is asked for, operation by
-//! operation in the order of the trace, and cached in the term. Law: the value is that of the same operations on
-//! arrays, so host code that branches on the value takes the branch that it takes on arrays.
+//! Such a value does not depend on the inputs of a later run. It is computed on demand, operation by operation in the
+//! order of the trace, and cached in the term. Law: the value is that of the same operations on arrays, so host code
+//! that branches on the value takes the branch that it takes on arrays.
 
 use std::any::Any;
 use std::cell::OnceCell;

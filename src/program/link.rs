@@ -13,7 +13,7 @@ use crate::escape;
 use crate::ops::{Call, External};
 
 impl Program {
-    /// The external functions that the program calls, also in its loops and in functions with rules.
+    /// The external functions that the program calls, including those in its loops and in functions with rules.
     ///
     /// ```
     /// use polygrad::{Function, external, tensor};
@@ -36,7 +36,7 @@ impl Program {
         found
     }
 
-    /// Whether host code outside of functions with rules may get a value that depends on the first `first` inputs.
+    /// Whether host code outside functions with rules may get a value that depends on the first `first` inputs.
     pub(crate) fn calls_host_on(&self, first: usize) -> bool {
         let mut depends: Vec<bool> = Vec::with_capacity(self.nodes().len());
         self.nodes().iter().enumerate().any(|(k, node)| {
@@ -109,7 +109,7 @@ impl Program {
     }
 
     fn relinked(&self, by: &mut dyn FnMut(&Arc<External>) -> Arc<External>) -> Program {
-        // Each program is rebuilt once, after the programs inside of it.
+        // Each program is rebuilt once, after the programs inside it.
         let mut linked: HashMap<u64, Program> = HashMap::new();
         for program in self.distinct(programs_of) {
             let mut b = Builder::literal();

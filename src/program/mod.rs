@@ -1,7 +1,7 @@
 //! Programs as data: tracing records them, passes rewrite them, interpreters run them.
 //!
 //! A [`Program`] is a list of operations in which operands come before their uses: flat, typed, hash-consed (no two
-//! operations are equal), closed, with named inputs and outputs. The body of a loop is a program of its own, which gets
+//! operations are equal), closed, with named inputs and outputs. The body of a loop is a separate program, which gets
 //! captured values as inputs. A program is `Send + Sync`, `UnwindSafe`, cheap to clone and printable. Two programs are
 //! equal if all their parts are, names included; equality is decided when a program is made (`class.rs`).
 //!
@@ -162,7 +162,7 @@ struct Inner {
     code: Arc<Code>,
 }
 
-/// What a program computes, without names.
+/// The computation of a program, without names.
 #[derive(Debug)]
 struct Code {
     /// The hash of operations and results.

@@ -118,7 +118,7 @@ pub enum Op<R> {
     Loop(Box<Loop<R>>),
     /// Linear algebra or host code; it has several results.
     Call(Call, Vec<R>),
-    /// A function with derivative rules of its own; it has several results.
+    /// A function with custom derivative rules; it has several results.
     Custom(Arc<Custom>, Vec<R>),
     /// One result of a loop (carries first, then stacked outputs), of a call or of a function with rules.
     Output(R, usize),
@@ -149,7 +149,7 @@ pub struct Loop<R> {
     pub init: Vec<R>,
     /// The sequences.
     pub xs: Vec<R>,
-    /// The captured values: values from outside of the body, the same in every trip.
+    /// The captured values: values from outside the body, the same in every trip.
     pub captured: Vec<R>,
 }
 

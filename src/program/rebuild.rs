@@ -3,8 +3,8 @@
 //! The traversal calls a given function, which makes the new form of an operation.
 //!
 //! Law: the traversal goes from operands to results and makes each operation once, so it is linear in the length of the
-//! program. It keeps inputs, outputs and their names, and resolves the outputs of operations with several results, each
-//! of which may have become another value. Programs inside of an operation are left to the pass.
+//! program. It keeps inputs, outputs and their names, and resolves the outputs of operations with several results,
+//! where each result may have become another value. Programs inside an operation are left to the pass.
 
 use super::{Builder, Node, NodeId, Op, Program};
 

@@ -4,7 +4,7 @@
 //! trip runs while that mask holds. Law: a function with a bound equals the loop of that many trips in which a trip
 //! after the end returns its carry ([`bounded`](crate::checkpoint::bounded)); its derivatives are those of that loop.
 //!
-//! Its tangents need no bound: the tangents of carries that move are carried beside the values by one function of the
+//! Its tangents need no bound: the tangents of carries that move are carried with the values by one function of the
 //! same kind ([`with_tangents`]), at dual numbers, and forwards from a delta term. It ends where the values end.
 
 use std::sync::Arc;
@@ -155,7 +155,7 @@ pub(crate) fn with_tangents<T: BaseTensor>(
     WithTangents { pairs: results.into_iter().zip(moves).map(with).collect(), steep: both.steep }
 }
 
-/// The while loop that carries tangents beside values: first the values of the carry, then their tangents, then the
+/// The while loop that carries tangents with the values: first the values of the carry, then their tangents, then the
 /// same of the captured values. It takes all values, and the tangents of those that move in some trip.
 fn carrying_tangents(rule: &Custom, (mut moving, mut steep): (Vec<bool>, bool), trip: TripRule<'_>) -> Taking {
     let (slots, carried) = (rule.primal().inputs(), rule.primal().outputs().len());

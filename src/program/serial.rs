@@ -93,7 +93,7 @@ impl<'de> Deserialize<'de> for Format {
         match u32::deserialize(deserializer)? {
             FORMAT => Ok(Format),
             other => Err(D::Error::custom(format!(
-                "load: the format must be {FORMAT}, but it is {other}; save the program anew with this version of the library"
+                "load: the format must be {FORMAT}, but it is {other}; save the program again with this version of the library"
             ))),
         }
     }
@@ -410,7 +410,7 @@ fn load(file: File, builder: fn() -> Builder) -> Result<Program, String> {
             .map_err(|reason| refused(&format!("program {position} must be well formed"), &reason))?;
         programs.push(program);
     }
-    let last = programs.pop().ok_or_else(|| refused("there must be a program", "there is none"))?;
+    let last = programs.pop().ok_or_else(|| refused("there must be a program", "the list is empty"))?;
     Ok(last.0)
 }
 
@@ -572,7 +572,7 @@ impl Loading<'_> {
             SavedOp::Tap { words, check, at, each, of } => {
                 let kind = match (check, &words[..]) {
                     (true, [message]) => TapKind::Check(message.clone()),
-                    (true, _) => return Err("a check has not one message".into()),
+                    (true, _) => return Err("a check does not have one message".into()),
                     (false, _) => TapKind::Debug(words),
                 };
                 let at = at.map(|(file, line, column)| SourceLine { file, line, column });

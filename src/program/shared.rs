@@ -2,7 +2,7 @@
 //!
 //! A body that several loops run is one program. Work that is done for each loop grows exponentially if such loops
 //! nest: with `n` bodies, each of two loops that run the body before, there are `2^n` loops. So answers about a body
-//! are cached with the body, traversals visit each distinct program once, and a program that would be very much larger
+//! are cached with the body, traversals visit each distinct program once, and a program that would be much larger
 //! without sharing ([`Program::is_shared`]) is neither rewritten nor compiled loop by loop.
 
 use std::collections::{BTreeMap, HashSet};
@@ -23,7 +23,7 @@ pub(crate) enum Question {
 /// A mark for each result, or for each input.
 type Marks = Vec<bool>;
 
-/// Cached answers to questions about a program: they follow from the program, and are no part of its equality.
+/// Cached answers to questions about a program: they follow from the program, and are not part of its equality.
 #[derive(Debug, Default)]
 pub(super) struct Asked {
     inputs: Mutex<BTreeMap<(Question, Marks), Marks>>,
@@ -59,7 +59,7 @@ pub(crate) fn programs_of<R>(op: &Op<R>) -> impl Iterator<Item = &Program> {
 }
 
 impl Program {
-    /// The program and the programs inside of it, each once, inner programs before outer ones.
+    /// The program and the programs inside it, each once, inner programs before outer ones.
     pub(crate) fn distinct<'a, I: Iterator<Item = &'a Program>>(
         &'a self,
         inside: impl Fn(&'a Op<NodeId>) -> I,
@@ -78,7 +78,7 @@ impl Program {
         found
     }
 
-    /// The operations of the program and of the programs inside of it, in pre-order: each operation comes before those
+    /// The operations of the program and of the programs inside it, in pre-order: each operation comes before those
     /// that it runs. Each program is entered once, however many operations run it. `inside` says which programs of an
     /// operation are entered: [`run_by`], [`part_of`], [`programs_of`], or a choice among these.
     pub(crate) fn operations<'a, I: IntoIterator<Item = &'a Program>>(
@@ -114,7 +114,7 @@ impl Program {
         inputs
     }
 
-    /// The number of operations if each loop had a body of its own.
+    /// The number of operations if loops shared no body.
     pub(crate) fn unrolled(&self) -> usize {
         let of = |node: &Node| run_by(&node.op).map_or(0, Program::unrolled);
         let all = || self.nodes().iter().map(of).fold(self.own_size(), usize::saturating_add);
@@ -128,7 +128,7 @@ impl Program {
         self.unrolled() > MANY && (self.unrolled() - MANY) / 16 > self.size()
     }
 
-    /// Whether the program runs a while loop without a bound, other than in a function with a rule for cotangents.
+    /// Whether the program runs a while loop without a bound, except in a function with a rule for cotangents.
     pub(crate) fn is_unbounded(&self) -> bool {
         let find = || {
             let mut all =
@@ -143,7 +143,7 @@ impl Program {
         *self.inner.code.asked.taps.get_or_init(find)
     }
 
-    /// Whether host code outside of functions with rules may get a value that depends on an input.
+    /// Whether host code outside functions with rules may get a value that depends on an input.
     pub(super) fn calls_host(&self) -> bool {
         *self.inner.code.asked.calls_host.get_or_init(|| self.calls_host_on(self.inputs().len()))
     }

@@ -346,7 +346,7 @@ impl Tracing {
         self.push(term, op);
     }
 
-    /// The number of a term, which has one or is a constant outside of a body.
+    /// The number of a term, which has one or is a constant outside a body.
     fn number_of(&mut self, term: &Term) -> NodeId {
         if let Some(id) = self.numbers.get(&term.0.id) {
             return *id;

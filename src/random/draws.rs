@@ -247,7 +247,7 @@ impl<T: BaseTensor> Key<T> {
     pub fn permutation(&self, n: usize) -> Tensor<T, 1, i64> {
         let mut order = Tensor::iota(n);
         let mut key = self.clone();
-        // Bits may be equal: with so many rounds, the order of equal ones has no weight.
+        // Bits may be equal: with this number of rounds, the order of equal ones has no weight.
         let rounds = (3.0 * (n.max(1) as f64).ln() / f64::from(u32::MAX).ln()).ceil() as usize;
         for _ in 0..rounds {
             let [next, now] = key.split();

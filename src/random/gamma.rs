@@ -139,7 +139,7 @@ fn shape_derivative<T: BaseTensor, E: Float, const D: usize>(
     y: &Tensor<T, D, E>,
 ) -> Tensor<T, D, E> {
     let far = a.gt(large::<E>());
-    // Each formula sees arguments at which it is finite, also where the other one is taken.
+    // Each formula sees arguments at which it is finite, even where the other one is taken.
     let near = integral(&far.select(Tensor::full(a.shape(), E::ONE), a), &far.select(Tensor::zeros(a.shape()), y));
     let [of, log] = [far.select(a, large::<E>()), far.select(y, large::<E>().ln())];
     far.select(cube(&of, &log), near)

@@ -6,7 +6,7 @@
 //! [`split`](Key::split), or of [`fold_in`](Key::fold_in) with the number of a trip. Laws: keys and [`bits`](Key::bits)
 //! are those of `jax.random` for the same key, so are [`uniform`](Key::uniform) and
 //! [`permutation`](Key::permutation), and normal numbers and others are the same formulas of them; a draw is a constant for differentiation, and the derivative of a sample
-//! in the parameters of its distribution is that of the formula (reparametrised draws), or there is none.
+//! in the parameters of its distribution is that of the formula (reparametrised draws), or does not exist.
 //!
 //! ```
 //! use polygrad::random::Key;
@@ -158,7 +158,7 @@ impl<T: BaseTensor> Key<T> {
     /// ```
     ///
     /// # Panics
-    /// When no array can have this shape; likewise of all draws.
+    /// When no array can have this shape; the same holds for all draws.
     #[track_caller]
     pub fn bits<const D: usize>(&self, shape: [usize; D]) -> Tensor<T, D, i64> {
         self.blocks("bits", shape)
@@ -185,7 +185,7 @@ impl<T: BaseTensor> Key<T> {
         self.word.up_to(&counters).int_binary(IntBinary::Threefry, &counters).reshape(shape)
     }
 
-    /// Both words of each block, exclusive or, without so many of the lowest of 32 bits.
+    /// Both words of each block, exclusive or, without the lowest `without` of 32 bits.
     #[track_caller]
     fn folded<const D: usize>(&self, op: &str, shape: [usize; D], without: i64) -> Tensor<T, D, i64> {
         let blocks = self.blocks(op, shape);

@@ -8,9 +8,9 @@ use crate::escape;
 /// A choice between the modes of one derivative.
 #[derive(Clone, Debug)]
 pub(crate) struct ModeChoice {
-    /// What was chosen and why.
+    /// The choice and its reason.
     pub(crate) words: String,
-    /// What was compared; nothing, if there was one candidate.
+    /// The candidates that were compared; empty if there was one.
     pub(crate) candidates: Vec<ModeCandidate>,
 }
 
@@ -34,7 +34,7 @@ pub(super) fn section(choices: &[ModeChoice], sparse: bool) -> String {
             .into();
     }
     if choices.is_empty() {
-        return "<p>No mode was chosen: the function is no gradient, Jacobian or Hessian with several programs.</p>"
+        return "<p>No mode was chosen: the function is not a gradient, Jacobian or Hessian with several programs.</p>"
             .into();
     }
     let mut html = String::new();

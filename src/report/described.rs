@@ -1,9 +1,9 @@
-//! What a picture tells of an operation: its role, its place in the user's source.
+//! What a picture says about an operation: its role, its place in the user's source.
 
 use crate::program::{NodeId, Op, Program};
 use crate::source::SourceLine;
 
-/// What an operation is in a picture.
+/// The kind of an operation in a picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     Input,
@@ -11,7 +11,7 @@ pub(super) enum Role {
     /// A choice by a mask.
     Choice,
     Loop,
-    /// A function with a program of its own, or a loop that ends by itself.
+    /// A function with its own program, or a loop that ends by itself.
     Function,
     /// One result of an operation with several.
     Part,

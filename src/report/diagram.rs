@@ -1,6 +1,6 @@
-//! A program as a picture: boxes and edges in SVG, with small loops inside of their boxes.
+//! A program as a picture: boxes and edges in SVG, with small loops inside their boxes.
 //!
-//! Laws: every operation of the part that is drawn is a box, but for numbers, which stand in the text of their uses, and
+//! Laws: every operation of the part that is drawn is a box, except for numbers, which are in the text of their uses, and
 //! for the results of an operation with several, which are read at its box; each operand is an edge. Ids are those of
 //! [`Programs`], so a picture may be drawn once in a page.
 
@@ -15,7 +15,7 @@ use crate::escape;
 use crate::program::{NodeId, Op, Program, run_by};
 use crate::text::line::{heading, inner_input, inner_result, is_number_at, kind_of, line};
 
-/// The most operations of a program that is drawn inside of the box of its loop, and the nesting of such boxes.
+/// The most operations of a program that is drawn inside the box of its loop, and the nesting of such boxes.
 const INSIDE: usize = 24;
 const NESTED: usize = 3;
 
@@ -71,7 +71,7 @@ impl<'a> Programs<'a> {
         format!("p{}n{id}", self.number(program))
     }
 
-    /// Whether a program is small enough, and run by one operation alone, to be drawn inside of a box.
+    /// Whether a program is small enough, and run by one operation alone, to be drawn inside a box.
     fn is_inside(&self, inner: &Program) -> bool {
         self.uses.get(&inner.class()) == Some(&1) && drawn(inner).len() <= INSIDE
     }
@@ -113,7 +113,7 @@ pub(super) struct Picture {
     pub(super) size: Extent,
 }
 
-/// What is drawn as a box.
+/// A thing that is drawn as a box.
 enum BoxContent<'a> {
     Operation(NodeId),
     /// An operation with its program in the box.
@@ -122,7 +122,7 @@ enum BoxContent<'a> {
     Elsewhere(String, String),
     /// A result of the program.
     Result(String),
-    /// A group: its id, its words, and what is told of it.
+    /// A group: its id, its words, and its description.
     Group(String, Vec<String>, String),
 }
 
@@ -131,14 +131,14 @@ enum BoxContent<'a> {
 struct Scene<'a> {
     boxes: Vec<BoxContent<'a>>,
     edges: Vec<(usize, usize)>,
-    /// Edges that are drawn beside the others, from side to side.
+    /// Edges that are drawn next to the others, from side to side.
     arcs: Vec<(usize, usize)>,
 }
 
 /// What draws the programs of a page.
 pub(super) struct Painter<'a> {
     pub(super) programs: &'a Programs<'a>,
-    /// The numbers of the programs that were drawn inside of boxes.
+    /// The numbers of the programs that were drawn inside boxes.
     pub(super) inside: RefCell<BTreeSet<usize>>,
 }
 
@@ -189,8 +189,8 @@ impl<'a> Painter<'a> {
         scene.painted(self, program, outer)
     }
 
-    /// Groups as boxes: of each its id, its words and what is told of it; with the edges between them. Edges that follow from
-    /// others are arcs beside these, so that a chain of groups stays a chain.
+    /// Groups as boxes, each with its id, its words and its description, and the edges between them. Edges that follow from
+    /// others are arcs next to these, so that a chain of groups stays a chain.
     pub(super) fn overview(
         &self,
         program: &'a Program,
@@ -203,7 +203,7 @@ impl<'a> Painter<'a> {
         Scene { boxes, edges, arcs }.painted(self, program, None)
     }
 
-    /// What is told of an operation: its line, its place, and its estimated cost.
+    /// The description of an operation: its line, its place, and its estimated cost.
     fn told(&self, program: &Program, id: NodeId, outer: Option<&Op<NodeId>>) -> String {
         let mut text = line(program, id, &|a| value_name(program, a, outer));
         let place = place(program, id);
@@ -395,7 +395,7 @@ type Edges = Vec<(usize, usize)>;
 fn reduced(count: usize, edges: Edges) -> (Edges, Edges) {
     let mut below: Vec<Vec<usize>> = vec![Vec::new(); count];
     edges.iter().for_each(|(from, to)| below[*from].push(*to));
-    // What each box leads to, from the last one on.
+    // The boxes that each box leads to, from the last one on.
     let mut leads: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); count];
     let (mut kept, mut implied) = (Vec::new(), Vec::new());
     for from in (0..count).rev() {

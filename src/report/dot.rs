@@ -53,7 +53,7 @@ struct DotWriter {
 /// A program that is being drawn.
 struct OpenCluster<'a> {
     program: &'a Program,
-    /// What the names of its nodes begin with.
+    /// The prefix of the names of its nodes.
     prefix: String,
     next: usize,
     /// The program and the number of the operation that runs it.

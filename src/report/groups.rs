@@ -1,7 +1,7 @@
 //! Groups: the operations of a long program in parts that follow each other, by line of the user's source.
 //!
 //! Laws: the groups are a partition of the operations, and an edge between two groups leads to the later one; operations
-//! of one line are neighbours as far as operands allow; a group is no larger than asked for, and there are at most about
+//! of one line are neighbours as far as operands allow; a group is at most as large as asked for, and there are at most about
 //! `sqrt(16 n)` groups, unless these would be larger.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -40,7 +40,7 @@ fn by_key(keys: &[String], edges: &[(usize, usize)]) -> Vec<usize> {
         below[*from].push(*to);
         waits[*to] += 1;
     }
-    // What is ready, by key and in all.
+    // The operations that are ready, by key and in all.
     let mut ready: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
     let mut first: BTreeSet<usize> = BTreeSet::new();
     for k in (0..keys.len()).filter(|k| waits[*k] == 0) {

@@ -6,7 +6,7 @@
 //!
 //! Laws: boxes do not overlap; each edge goes down, from the lower side of one box to the upper side of another; the
 //! layout depends on sizes and edges alone, and takes time in proportion to the boxes and edges, by a constant number of
-//! passes, but for sorting and for edges that pass layers.
+//! passes, except for sorting and for edges that pass layers.
 
 /// Width and height.
 pub(super) type Extent = (f64, f64);
@@ -220,7 +220,7 @@ impl Layers {
             }
             offsets.push(at);
         }
-        // Blocks of items that lie side by side: the sum of what they wish, and how many they are.
+        // Blocks of items that lie side by side: the sum of the positions they prefer, and their number.
         let mut blocks: Vec<(f64, usize)> = Vec::new();
         for (wish, offset) in wishes.iter().zip(&offsets) {
             let mut block = (wish - offset, 1);
@@ -310,7 +310,7 @@ mod tests {
             }
             for ((from, to), path) in edges.iter().zip(&layout.paths) {
                 assert!(path.windows(2).all(|pair| pair[0].1 < pair[1].1), "seed {seed}: {path:?}");
-                // Between layers, an edge may turn; beside boxes, it runs upright.
+                // Between layers, an edge may turn; next to boxes, it runs upright.
                 for (x, y) in path.windows(2).filter(|pair| pair[0].0 != pair[1].0).flatten() {
                     let covered = |k: usize| {
                         let ((p, q), (w, h)) = (corner(k), sizes[k]);

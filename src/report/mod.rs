@@ -1,11 +1,11 @@
 //! Pictures of programs: the graph of a program as DOT, and a report on a function as one page of HTML.
 //!
-//! Laws: what is drawn follows from the program, its plan and what the caller tells, but for measured times, and is
+//! Laws: what is drawn follows from the program, its plan and what the caller tells, except for measured times, and is
 //! deterministic; a page names no other file; nothing recurses over the length of a program.
 //!
 //! | module | contents |
 //! |---|---|
-//! | `described` | what is told of an operation |
+//! | `described` | the description of an operation |
 //! | `dot` | programs in the language of Graphviz |
 //! | `layout` | places of boxes and edges, in layers |
 //! | `groups` | long programs in parts, by line of source |
@@ -33,9 +33,9 @@ use crate::program::{Program, Slot};
 use crate::shape::Show;
 use page::counted;
 
-/// What a page tells.
+/// The contents of a page.
 pub(crate) struct ReportFacts<'a> {
-    /// What the function is.
+    /// The description of the function.
     pub(crate) title: &'a str,
     /// The program that runs.
     pub(crate) program: &'a Program,

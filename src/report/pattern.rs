@@ -80,7 +80,7 @@ fn color(pass: u32) -> String {
     format!("hsl({} 62% 52%)", (210 + pass * 137) % 360)
 }
 
-/// The part of the matrix up to these rows and columns, in so many cells.
+/// The part of the matrix up to row `m` and column `n`, in `rows` times `columns` cells.
 fn picture(html: &mut String, pattern: &PatternPicture<'_>, (m, n): (usize, usize), (rows, columns): (usize, usize)) {
     // For each cell its pass, unless it has several.
     let mut cells: BTreeMap<(usize, usize), Option<u32>> = BTreeMap::new();

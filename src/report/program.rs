@@ -1,7 +1,7 @@
 //! The section of a page that draws a program, and the programs of its loops and functions.
 //!
 //! Law: a page has at most [`MOST`] operations, and every picture at most [`WHOLE`], or [`GROUPS`] groups: a longer program
-//! is drawn as its groups, each with its operations below. What is left out is said.
+//! is drawn as its groups, each with its operations below. The page says what is left out.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -103,7 +103,7 @@ impl<'a> ProgramWriter<'a> {
         }
     }
 
-    /// Whether so many operations may be drawn.
+    /// Whether `count` more operations may be drawn.
     fn takes(&mut self, count: usize) -> bool {
         let takes = count <= self.left;
         if takes {
@@ -141,7 +141,7 @@ impl<'a> ProgramWriter<'a> {
             "<p>{} in {}{}, by line of source. A touch of a group leads to its operations.</p>",
             counted(ids.len(), "operation"),
             counted(members.len(), "group"),
-            if members.len() > GROUPS { format!(", of which the first {GROUPS} are drawn") } else { String::new() }
+            if members.len() > GROUPS { format!("; the first {GROUPS} are drawn") } else { String::new() }
         );
         self.picture(&overview);
         let outer = at.map(|(around, id)| &around.nodes()[id as usize].op);
@@ -193,7 +193,8 @@ fn lines_of(program: &Program, ids: &[NodeId], most: usize) -> Vec<String> {
     lines
 }
 
-/// What a group is: its lines, the number of its operations with their estimated time, and what is most frequent in it.
+/// The description of a group: its lines, the number of its operations with their estimated time, and its most frequent
+/// operations.
 fn group_words(program: &Program, ids: &[NodeId]) -> Vec<String> {
     let title = span_of(&lines_of(program, ids, 99));
     let time: u64 = ids.iter().map(|id| program.estimate_of(*id).time).fold(0, u64::saturating_add);

@@ -56,7 +56,7 @@ pub(super) fn section(traffic: &Traffic, measured: &str) -> String {
     }
     html.push_str(
         "<p class=\"note\">Bytes are those of the operands of the code in one execution, whether a cache has them or not. The \
-         steps inside of a loop or of a block of rows follow it, further to the right; the loop contains their time.</p>",
+         steps inside a loop or a block of rows follow it, further to the right; the loop contains their time.</p>",
     );
     html
 }
@@ -70,7 +70,7 @@ const CURVE: f64 = 70.0;
 /// The buffers as bars over the outermost steps, and the bytes that live at each.
 pub(super) fn buffers(traffic: &Traffic) -> String {
     let mut html = format!(
-        "<p>A run on one thread takes {} for values, and {} for registers and partial sums, beside inputs and results.</p>",
+        "<p>A run on one thread takes {} for values, and {} for registers and partial sums, not counting inputs and results.</p>",
         bytes(traffic.block as u64),
         bytes(traffic.beside as u64)
     );

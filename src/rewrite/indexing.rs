@@ -123,8 +123,8 @@ fn part_of(digit: &Digit, whole: &Digit) -> bool {
     digit.axis == whole.axis && whole.lower <= digit.lower && (!whole.wraps() || digit.upper() <= whole.upper())
 }
 
-/// Splits all axes into digits such that each digit of the forms is a product of these, if there is such a splitting.
-/// Digits of one axis are listed from the highest to the lowest.
+/// Splits all axes into digits such that each digit of the forms is a product of these, if this is possible. Digits of
+/// one axis are listed from the highest to the lowest.
 fn digits(shape: &[usize], forms: &[&DigitSum]) -> Option<SmallVec<[Digit; 6]>> {
     let mut out: SmallVec<[Digit; 6]> = SmallVec::new();
     for (axis, size) in shape.iter().enumerate() {

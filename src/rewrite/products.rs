@@ -47,7 +47,7 @@ fn scaled(nodes: &[Node], op: &Op<NodeId>) -> Option<(f64, NodeId)> {
 }
 
 impl Products {
-    /// A value as a product; of itself alone if it is none.
+    /// A value as a product; any other value is the product of itself alone.
     fn multiple(&self, nodes: &[Node], id: NodeId) -> Multiple {
         if let Some(multiple) = self.multiples.get(&id) {
             return multiple.clone();

@@ -8,9 +8,9 @@
 //! Law: if two runs differ in the signs of unseen zeros, they differ in nothing else. An operation *sees* the sign of a
 //! zero if its value or one of its derivatives does more than hand the sign on, as that of `recip` or the divisor of `/`
 //! does: the rows say so ([`ZeroSign`], [`Property::SeesSignOfZero`]). An operation *hands on* the sign of an operand if
-//! the sign of its own zero can depend on it; the operand is then seen if the result is. Sums of several elements and
-//! contractions add to +0, so they hand on nothing and are never -0 (underflow excepted). The results of a program are
-//! not seen.
+//! the sign of the zero it makes can depend on it; the operand is then seen if the result is. Sums of several elements
+//! and contractions add to +0, so they hand on nothing and are never -0 (underflow excepted). The results of a program
+//! are not seen.
 
 use std::collections::BTreeMap;
 
@@ -32,7 +32,7 @@ pub(crate) fn adds_up(op: &Linear) -> bool {
 }
 
 /// Whether a linear operation makes zeros of both signs, which depend on those of the argument: it adds and subtracts
-/// in an order of its own.
+/// in its own order.
 fn mixes(op: &Linear) -> bool {
     match op {
         Linear::Affine { .. } | Linear::Reshape { .. } | Linear::Cast { .. } | Linear::PrefixSum { .. } => false,
@@ -91,13 +91,13 @@ pub(crate) struct Seen {
 }
 
 impl Seen {
-    /// The seen values of a program some of whose results are seen; `results` may be empty if none is.
+    /// The seen values of a program with some seen results; `results` may be empty if none is.
     pub(crate) fn of(program: &Program, results: &[bool]) -> Seen {
         let seen = program.results().iter().zip(results).filter(|(_, by)| **by).map(|(r, _)| *r);
         Seen::of_nodes(program.nodes(), seen)
     }
 
-    /// The seen values among operations of which these are seen.
+    /// The seen values among operations if these are seen.
     pub(crate) fn of_nodes(nodes: &[Node], from: impl Iterator<Item = NodeId>) -> Seen {
         let mut never = Vec::with_capacity(nodes.len());
         for node in nodes {

@@ -98,7 +98,7 @@ pub fn upper<T: BaseTensor, const D: usize, E: Float>(
 
 /// Numbers in an interval, `low + (high - low) sigmoid(u)`, and the sum of the logarithms of the derivatives.
 ///
-/// The bounds may be parameters. Where they are no interval, the logarithm of the Jacobian is `-inf`.
+/// The bounds may be parameters. Where they are not an interval, the logarithm of the Jacobian is `-inf`.
 ///
 /// ```
 /// use polygrad::{stats::constrain::interval, tensor};

@@ -235,7 +235,7 @@ pub fn inv_gamma<T: BaseTensor, const D: usize, E: Float>(
 
 /// Beta distribution: `(a - 1) ln x + (b - 1) ln(1 - x) + lgamma(a + b) - lgamma(a) - lgamma(b)`, for `0 <= x <= 1`.
 ///
-/// At 0 it is `inf` for `a` below 1, finite for 1, and `-inf` above; likewise at 1 for `b`. Large summands cancel as in
+/// At 0 it is `inf` for `a` below 1, finite for 1, and `-inf` above; the same holds at 1 for `b`. Large summands cancel as in
 /// [`gamma`], if both parameters are 10 or more; the logarithms of gamma functions do so for all parameters.
 ///
 /// ```

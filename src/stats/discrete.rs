@@ -31,7 +31,7 @@ pub fn bernoulli_logit<T: BaseTensor, const D: usize, E: Float>(
     formulas::bernoulli_logit(&Loose::new(y.raw().clone()), &logit).tensor(y.raw().shape())
 }
 
-/// The number of successes among `trials`, the logit of each of which is given:
+/// The number of successes among `trials`, each with the given logit:
 /// `ln (trials choose y) - y ln(1 + e^-logit) - (trials - y) ln(1 + e^logit)`, for `0 <= y <= trials`.
 ///
 /// At infinite logits it is 0 or `-inf`. The absolute error is some roundings of `trials ln trials`, most of it in the

@@ -1,6 +1,6 @@
 //! The formulas of the densities of numbers, at values of rank `D` or 0, with and without their constants.
 //!
-//! Law: a formula is computed at possible parameters and outcomes, also where these are replaced, so that derivatives
+//! Law: a formula is computed at possible parameters and outcomes, even where these are replaced, so that derivatives
 //! are finite there; the result is `-inf` where they were.
 
 use std::f64::consts::{LN_2, PI, TAU};
@@ -24,9 +24,9 @@ pub(super) fn ln_pi() -> f64 {
 /// How much of a density is wanted.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Summands {
-    /// All of its logarithm.
+    /// The whole logarithm of the density.
     Whole,
-    /// What is left without numbers, and without what depends on integers alone.
+    /// The terms left without numbers, and without terms that depend on integers alone.
     Kernel,
 }
 
@@ -104,7 +104,7 @@ pub(super) fn student_t<T: BaseTensor, E: Float>(
     let more = halves.shift(0.5);
     let norm = stirling::half_step(&halves).shift(-0.5 * LN_2) - scale.ln();
     let norm = wrong.impossible(&norm.shift(summands.number(-0.5 * ln_pi())));
-    // One logarithm serves near and far distances. So beside a tiny scale these are counted in a smaller unit, in which
+    // One logarithm serves near and far distances. So for a tiny scale these are counted in a smaller unit, in which
     // a far one is above 1. The unit is a constant for derivatives.
     let (log_scale, log_least) = (scale.ln() + df.ln().scale(0.5), (2.0 / bound::<E>()).ln());
     let (zero, one, inf) = (Loose::number(0.0), Loose::number(1.0), Loose::number(f64::INFINITY));
@@ -112,7 +112,7 @@ pub(super) fn student_t<T: BaseTensor, E: Float>(
     let log_inverse = log_inverse.with(Binary::Min, &Loose::number(0.9 * largest::<E>().ln()));
     let (inverse, roots) = (log_inverse.exp(), df.map(Unary::Sqrt));
     let (distance, scale) = ((x - location) * &inverse, scale * inverse);
-    // An infinite distance has the density 0 by what is subtracted, so that no derivative is infinite.
+    // An infinite distance gets the density 0 by a subtracted term, so that no derivative is infinite.
     let infinite = distance.map(Unary::Abs).eq(&inf);
     let (far, length, near) = split(&infinite.select(&one, &distance), &(&scale * &roots));
     let log = far.select(&length.shift(-1.0), &(near / scale / roots).square()).map(Unary::Log1p);
@@ -139,7 +139,7 @@ fn largest<E: Float>() -> f64 {
     <E as num_traits::Float>::max_value().as_f64()
 }
 
-/// From this number on, 1 is nothing beside the square.
+/// From this number on, 1 is negligible compared with the square.
 fn bound<E: Float>() -> f64 {
     match E::DTYPE {
         DType::F32 => 2f64.powi(12),
@@ -262,7 +262,7 @@ pub(super) fn gamma<T: BaseTensor, E: Float>(x: &Value<T, E>, shape: &Value<T, E
     outside.impossible(&(shape.shift(-1.0).times(&r.ln()) - linear + norm))
 }
 
-/// As [`gamma`], with `r = scale / (m x)` for a large shape.
+/// Like [`gamma`], with `r = scale / (m x)` for a large shape.
 #[track_caller]
 pub(super) fn inv_gamma<T: BaseTensor, E: Float>(
     x: &Value<T, E>,

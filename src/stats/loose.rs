@@ -208,7 +208,7 @@ impl<T: BaseTensor, E: Float> Loose<T, E> {
     }
 }
 
-/// Positive parameters, all 1 where one of them is no scale, and the mask of these places. A NaN stays a NaN.
+/// Positive parameters, all 1 where one of them is not a scale, and the mask of these places. A NaN stays a NaN.
 #[track_caller]
 pub(super) fn positive<T: BaseTensor, E: Float, const N: usize>(
     parameters: [&Loose<T, E>; N],

@@ -35,13 +35,13 @@
 //! has the same functions without the summands that no parameter and no real outcome changes: numbers, and what depends
 //! on integers alone. Stan's names for it end in `_lupdf`. It is a module, because a request is then one word in a
 //! `use` line, and the model stays as it is. Which other summands are the same in all runs, such as the scale of a
-//! known prior, is no question of the formula: [`with_data`](crate::Function::with_data) computes them once.
+//! known prior, is not a question of the formula: [`with_data`](crate::Function::with_data) computes them once.
 //!
-//! **Borders.** Outside of the support the log density is `-inf`, and all of its derivatives are 0. A parameter outside
-//! of its domain (a scale that is negative, 0 or infinite, or whose inverse, in a normal distribution that of its
-//! square, is not within the range of floats) makes it `-inf` too, as a sampler needs to refuse a point; derivatives in
-//! that parameter are 0, in others finite. On the border of the support it is the limit of the formula, which may be
-//! infinite. An infinite outcome is outside of every support; only [`normal`], [`linear_glm`] and
+//! **Borders.** Outside the support the log density is `-inf`, and all of its derivatives are 0. A parameter outside
+//! its domain (a scale that is negative, 0 or infinite, or whose inverse, in a normal distribution that of its square,
+//! is not within the range of floats) makes it `-inf` too, as a sampler needs to refuse a point; derivatives in that
+//! parameter are 0, in others finite. On the border of the support it is the limit of the formula, which may be
+//! infinite. An infinite outcome is outside every support; only [`normal`], [`linear_glm`] and
 //! [`multi_normal_cholesky`], where a check for each observation would cost as much as the density, have derivatives
 //! there that are not finite. NaN gives NaN.
 //!

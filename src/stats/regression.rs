@@ -46,7 +46,7 @@ fn predictor<T: BaseTensor, E: Float>(
 /// ```
 ///
 /// # Panics
-/// When `x` has not a row for each outcome and a column for each weight.
+/// Unless `x` has a row for each outcome and a column for each weight.
 #[track_caller]
 pub fn linear_glm<T: BaseTensor, E: Float>(
     y: &Tensor<T, 1, E>,
@@ -137,7 +137,7 @@ impl<T: BaseTensor> ReducedRegression<T> {
         ReducedRegression { triangle, outcomes, rest, rows }
     }
 
-    /// [`linear_glm`] of the data, without an intercept of its own.
+    /// [`linear_glm`] of the data, without a separate intercept.
     ///
     /// ```
     /// use polygrad::stats::{ReducedRegression, normal};
@@ -169,7 +169,7 @@ impl<T: BaseTensor> ReducedRegression<T> {
 /// ```
 ///
 /// # Panics
-/// When `x` has not a row for each outcome and a column for each weight.
+/// Unless `x` has a row for each outcome and a column for each weight.
 #[track_caller]
 pub fn logit_glm<T: BaseTensor, E: Float>(
     y: &Tensor<T, 1, bool>,

@@ -1,7 +1,7 @@
 //! Unconstrained parameters from constrained ones: the inverses of the transforms of [`constrain`](super::constrain).
 //!
 //! They say where a sampler or optimizer begins. Law: `constrain` of the result is the argument, up to rounding. On a
-//! border of the domain the result is infinite, and outside of it NaN.
+//! border of the domain the result is infinite, and outside it NaN.
 //!
 //! ```
 //! use polygrad::{stats::{constrain, unconstrain}, tensor};
@@ -117,7 +117,7 @@ pub fn positive_ordered<T: BaseTensor, E: Float>(x: &Tensor<T, 1, E>) -> Tensor<
 /// ```
 ///
 /// # Panics
-/// When there is no element.
+/// When the tensor has no elements.
 #[track_caller]
 pub fn simplex<T: BaseTensor, E: Float>(x: &Tensor<T, 1, E>) -> Tensor<T, 1, E> {
     let n = x.len();

@@ -14,7 +14,7 @@ use crate::tensor::{Above, Operand, Rank, Tensor, cond};
 /// Normal distribution of vectors along the last axis, by the Cholesky factor `l` of the covariance: with
 /// `l z = x - mean`, `-z . z / 2 - sum_k ln l[k, k] - n ln(2 pi) / 2`.
 ///
-/// Of `l` only the lower triangle is read. Where an element of its diagonal is no positive finite number, the log
+/// Of `l` only the lower triangle is read. Where an element of its diagonal is not a positive finite number, the log
 /// density is `-inf`. An infinite outcome gives `-inf` or NaN, with derivatives that are not finite.
 ///
 /// ```
@@ -26,7 +26,7 @@ use crate::tensor::{Above, Operand, Rank, Tensor, cond};
 /// ```
 ///
 /// # Panics
-/// When `l` has not a row and a column for each element of a vector.
+/// Unless `l` has a row and a column for each element of a vector.
 #[track_caller]
 pub fn multi_normal_cholesky<T: BaseTensor, const D: usize, const M: usize, E: Float>(
     x: &Tensor<T, D, E>,

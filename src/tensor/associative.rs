@@ -31,7 +31,7 @@ type Combine<'a, T> = &'a dyn Fn(&[T], &[T]) -> Vec<T>;
 /// ```
 ///
 /// # Panics
-/// When sequences differ in length, or a result of `f` has another shape or structure than a row.
+/// When sequences differ in length, or a result of `f` has a different shape or structure than a row.
 #[track_caller]
 pub fn associative_scan<T, X, R, S>(xs: X, f: impl Fn(&R, &R) -> R) -> S
 where
@@ -61,7 +61,7 @@ where
 /// ```
 ///
 /// # Panics
-/// When sequences differ in length, or a result of `f` has another shape or structure than a row.
+/// When sequences differ in length, or a result of `f` has a different shape or structure than a row.
 #[track_caller]
 pub fn parallel_scan<T, X, R, S>(xs: X, f: impl Fn(&R, &R) -> R) -> S
 where

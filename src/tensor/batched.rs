@@ -5,7 +5,7 @@ use std::ops::Deref;
 use std::panic::Location;
 use std::rc::Rc;
 
-/// Panics inside of a closure. Rust reports the line of the closure, so the message names the line of the call.
+/// Panics inside a closure. Rust reports the line of the closure, so the message names the line of the call.
 pub(super) fn stop(message: &str, call: &Location<'_>) -> ! {
     panic!("{message} (called at {call})")
 }

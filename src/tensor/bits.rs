@@ -53,7 +53,7 @@ impl<T: BaseTensor, const D: usize> Tensor<T, D, i64> {
         Tensor::from_raw(T::discrete(&Discrete::IntUnary(IntUnary::BitNot), &[self.raw()]))
     }
 
-    /// The bits moved up by so many places; 0 for a number of places outside of `0..64`.
+    /// The bits moved up by the given number of places; 0 for a number outside `0..64`.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -64,7 +64,7 @@ impl<T: BaseTensor, const D: usize> Tensor<T, D, i64> {
         self.int_binary(IntBinary::Shl, places)
     }
 
-    /// The bits moved down by so many places, with zeros from above; 0 for a number of places outside of `0..64`.
+    /// The bits moved down by the given number of places, with zeros from above; 0 for a number outside `0..64`.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -76,7 +76,7 @@ impl<T: BaseTensor, const D: usize> Tensor<T, D, i64> {
     }
 
     /// `x / 2^places` rounded down, with copies of the sign from above; the sign, 0 or -1, for a number of places
-    /// outside of `0..64`.
+    /// outside `0..64`.
     ///
     /// ```
     /// use polygrad::tensor;

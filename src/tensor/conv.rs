@@ -1,7 +1,7 @@
 //! Convolution and pooling.
 //!
 //! Law: a convolution is one contraction, whose views hold stride and dilation; both its derivatives are contractions
-//! with the same views. The input is padded by an operation of its own, so that no access of the contraction is out of
+//! with the same views. The input is padded by a separate operation, so that no access of the contraction is out of
 //! bounds and its loops become matrix products. The maxima of small windows are an elementwise maximum of strided
 //! slices, one for each position in a window, in row-major order; so the first of equal elements is chosen, as in a
 //! reduction of the windows.
@@ -65,7 +65,7 @@ impl<const S: usize> Conv<S> {
     }
 
     /// The same settings with as many zeros as give the result the sizes of the input, for a kernel of these sizes and
-    /// stride 1: along each axis `d (k - 1)` for a kernel of `k` places and the dilation `d`, of which the smaller half comes
+    /// stride 1: along each axis `d (k - 1)` for a kernel of `k` places and the dilation `d`; the smaller half comes
     /// before the input, as with `padding="SAME"` in JAX. Set the dilation first.
     ///
     /// ```

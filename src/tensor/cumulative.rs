@@ -127,8 +127,8 @@ fn products<T: BaseTensor, const D: usize, E: Num>(
 
 /// Products.
 impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
-    /// The product of all elements; 1 if there are none. The derivative in an element is the product of all other
-    /// elements, also where elements are zero.
+    /// The product of all elements; 1 if the tensor is empty. The derivative in an element is the product of all other
+    /// elements, even where elements are zero.
     ///
     /// ```
     /// use polygrad::{direct, tensor};
@@ -142,7 +142,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     }
 
     /// The product of each line along `axis`, which disappears; 1 if its size is 0. The derivative in an element is the
-    /// product of all other elements of its line, also where elements are zero.
+    /// product of all other elements of its line, even where elements are zero.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -150,7 +150,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When there is no such axis.
+    /// When the axis does not exist.
     #[track_caller]
     pub fn prod_axis<const M: usize>(&self, axis: usize) -> Tensor<T, M, E>
     where
@@ -172,7 +172,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When there is no such axis.
+    /// When the axis does not exist.
     #[track_caller]
     pub fn cumsum(&self, axis: usize) -> Self {
         prefix_sums("cumsum", self, axis, false)
@@ -186,7 +186,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When there is no such axis.
+    /// When the axis does not exist.
     #[track_caller]
     pub fn cumsum_reverse(&self, axis: usize) -> Self {
         prefix_sums("cumsum_reverse", self, axis, true)
@@ -201,7 +201,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When there is no such axis.
+    /// When the axis does not exist.
     #[track_caller]
     pub fn cumprod(&self, axis: usize) -> Self {
         products("cumprod", self, axis, false)
@@ -215,7 +215,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When there is no such axis.
+    /// When the axis does not exist.
     #[track_caller]
     pub fn cumprod_reverse(&self, axis: usize) -> Self {
         products("cumprod_reverse", self, axis, true)
@@ -230,7 +230,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When there is no such axis.
+    /// When the axis does not exist.
     #[track_caller]
     pub fn cummax(&self, axis: usize) -> Self {
         extrema("cummax", self, (axis, true, false))
@@ -245,7 +245,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When there is no such axis.
+    /// When the axis does not exist.
     #[track_caller]
     pub fn cummax_reverse(&self, axis: usize) -> Self {
         extrema("cummax_reverse", self, (axis, true, true))
@@ -260,7 +260,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When there is no such axis.
+    /// When the axis does not exist.
     #[track_caller]
     pub fn cummin(&self, axis: usize) -> Self {
         extrema("cummin", self, (axis, false, false))
@@ -275,7 +275,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When there is no such axis.
+    /// When the axis does not exist.
     #[track_caller]
     pub fn cummin_reverse(&self, axis: usize) -> Self {
         extrema("cummin_reverse", self, (axis, false, true))
@@ -295,7 +295,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When there is no such axis, or the shapes differ.
+    /// When the axis does not exist, or the shapes differ.
     #[track_caller]
     pub fn linear_recurrence(&self, factors: &Self, axis: usize) -> Self {
         let (shape, other) = (self.raw().shape(), factors.raw().shape());
@@ -322,7 +322,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When there is no such axis.
+    /// When the axis does not exist.
     #[track_caller]
     pub fn cumlogsumexp(&self, axis: usize) -> Self {
         // The sums are relative to the maximum of each prefix: `s[i] = e^(x[i] - m[i]) + e^(m[i - 1] - m[i]) s[i - 1]`.

@@ -138,7 +138,7 @@ type Labels = SmallVec<[char; 6]>;
 /// ```
 ///
 /// # Panics
-/// When the specification has no `->`, or another character than letters, commas and spaces; when the number of
+/// When the specification has no `->`, or a character that is not a letter, a comma or a space; when the number of
 /// operands, or of the axes of an operand or of the result, is another than in the specification; when axes of one
 /// letter differ in size; or when the result has a letter twice, or a letter that no operand has.
 #[track_caller]

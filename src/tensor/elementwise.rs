@@ -199,7 +199,7 @@ pub(super) fn repeated<'a, T: BaseTensor, E: Elem>(s: &'a Tensor<T, 0, E>, shape
     Cow::Owned(s.raw().linear(&Linear::replicate(shape, &[])))
 }
 
-/// Functions of floats beside those of the tables.
+/// Functions of floats besides those of the tables.
 impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     #[track_caller]
     pub(crate) fn binary(&self, op: Binary, other: impl Operand<T, D, E>) -> Self {
@@ -327,7 +327,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
         self.step(FloatStep::StopGradient)
     }
 
-    /// The nearest values of another float type; linear: the tangent is cast likewise, the cotangent back.
+    /// The nearest values of another float type; linear: the tangent is cast in the same way, the cotangent back.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -453,7 +453,7 @@ impl<T: BaseTensor, const D: usize> Tensor<T, D, bool> {
     /// ```
     ///
     /// # Panics
-    /// When sizes along an axis differ and none of them is 1.
+    /// When sizes along an axis differ and neither size is 1.
     #[track_caller]
     pub fn select<E: Elem>(
         &self,

@@ -35,7 +35,7 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
     }
 
     /// This tensor broadcast to the shape of `like`: repeated along new leading axes, and along axes of size 1. Its
-    /// axes are the last ones of `like`, as those of a bias beside a batch.
+    /// axes are the last ones of `like`, as those of a bias added to a batch.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -76,7 +76,7 @@ macro_rules! keeps {
             $(#[$doc])*
             ///
             /// # Panics
-            /// When there is no such axis, and when the reduction that drops the axis panics.
+            /// When the axis does not exist, and when the reduction that drops the axis panics.
             #[track_caller]
             pub fn $name<const M: usize>(&self, axis: usize $(, $arg: $Arg)*) -> Self
             where

@@ -81,7 +81,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Complex<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When there is no such axis.
+    /// When the axis does not exist.
     #[track_caller]
     pub fn fft(&self, axis: usize) -> Self {
         let shape = self.re().raw().shape();
@@ -99,7 +99,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Complex<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When there is no such axis.
+    /// When the axis does not exist.
     #[track_caller]
     pub fn ifft(&self, axis: usize) -> Self {
         let shape = self.re().raw().shape();
@@ -118,7 +118,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Complex<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When there is no such axis, or one is named twice.
+    /// When the axis does not exist, or one is named twice.
     #[track_caller]
     pub fn fft_axes<const K: usize>(&self, axes: [usize; K]) -> Self {
         check_axes("fft_axes", &axes, self.re().raw().shape());
@@ -139,7 +139,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Complex<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When there is no such axis, or one is named twice.
+    /// When the axis does not exist, or one is named twice.
     #[track_caller]
     pub fn ifft_axes<const K: usize>(&self, axes: [usize; K]) -> Self {
         check_axes("ifft_axes", &axes, self.re().raw().shape());
@@ -160,7 +160,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Complex<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When there is no such axis, `n` is 0, or the axis has not size `n / 2 + 1`.
+    /// When the axis does not exist, `n` is 0, or the size of the axis is not `n / 2 + 1`.
     #[track_caller]
     pub fn irfft(&self, n: usize, axis: usize) -> Tensor<T, D, E> {
         let shape = self.re().raw().shape();
@@ -198,7 +198,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Complex<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When there is no such axis.
+    /// When the axis does not exist.
     #[track_caller]
     pub fn fftshift(&self, axis: usize) -> Self {
         check_axis("fftshift", axis, self.re().raw().shape());
@@ -214,7 +214,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Complex<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When there is no such axis.
+    /// When the axis does not exist.
     #[track_caller]
     pub fn ifftshift(&self, axis: usize) -> Self {
         check_axis("ifftshift", axis, self.re().raw().shape());
@@ -234,7 +234,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When there is no such axis, or its size is 0.
+    /// When the axis does not exist, or its size is 0.
     #[track_caller]
     pub fn rfft(&self, axis: usize) -> Complex<T, D, E> {
         let shape = self.raw().shape();
@@ -267,8 +267,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When there is no such axis, `self` or `w` has size 0 along it, or sizes along another axis differ and none of them is
-    /// 1.
+    /// When the axis does not exist, `self` or `w` has size 0 along it, or sizes along another axis differ and neither size is 1.
     #[track_caller]
     pub fn fft_convolve(&self, w: &Self, axis: usize) -> Self {
         let x = self;

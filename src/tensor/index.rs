@@ -237,7 +237,7 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
     /// assert_eq!(x.at((&i, 0)), tensor(3.0));
     /// ```
     ///
-    /// There cannot be more indices than axes, and floats are no indices:
+    /// More indices than axes are refused, and so are floats as indices:
     ///
     /// ```compile_fail,E0277
     /// polygrad::tensor([1.0, 2.0]).at([0, 0]);
@@ -309,7 +309,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When the index tensors differ in shape, `S` is above 0 and all are numbers, or `v` has another shape than the
+    /// When the index tensors differ in shape, `S` is above 0 and all are numbers, or `v` has a different shape than the
     /// result of `gather`.
     #[track_caller]
     pub fn scatter_add<I, const K: usize, const S: usize, const M: usize, const R: usize>(

@@ -45,7 +45,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When there is no point, or `xp` and `fp` differ in size.
+    /// When the list of points is empty, or `xp` and `fp` differ in size.
     #[track_caller]
     pub fn interp(&self, xp: &Tensor<T, 1, E>, fp: &Tensor<T, 1, E>) -> Self {
         let (n, m) = (xp.len(), fp.len());

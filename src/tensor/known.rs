@@ -14,7 +14,7 @@ use crate::shape::Show;
 impl<const D: usize, E: Elem> Tensor<Array, D, E> {
     /// The tensor of known numbers of this shape with these elements, in row-major order.
     ///
-    /// As [`tensor`](crate::tensor()), it is not generic in the interpreter, so no type annotation is needed. Generic
+    /// Like [`tensor`](crate::tensor()), it is not generic in the interpreter, so no type annotation is needed. Generic
     /// programs use [`Tensor::constant`], of a tensor or of `Array::new(&shape, elements)`.
     ///
     /// ```
@@ -111,7 +111,7 @@ impl<const D: usize, E: Elem> Tensor<Array, D, E> {
 /// Implements the conversion of data to tensors of known numbers.
 macro_rules! from_data {
     ($( [$($generics:tt)*] $Data:ty, $rank:literal, |$x:ident| $shape:expr, $elements:expr; )*) => { $(
-        /// As [`tensor`](crate::tensor()).
+        /// Like [`tensor`](crate::tensor()).
         impl<$($generics)*> From<$Data> for Tensor<Array, $rank, E> {
             #[track_caller]
             fn from(data: $Data) -> Self {
@@ -218,7 +218,7 @@ impl<T: BaseTensor, const D: usize, E: Elem> fmt::Debug for Tensor<T, D, E> {
 /// assert!(tensor(1.0) < 2.0);
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "a comparison of a tensor with `{Self}` is no `bool`: the numbers are unknown where the program is recorded or \
+    message = "a comparison of a tensor with `{Self}` is not a `bool`: the numbers are unknown where the program is recorded or \
                differentiated",
     label = "a mask is needed: `x.lt(y)`, `le`, `gt`, `ge`, `eq` or `ne`",
     note = "a mask chooses between two values by `mask.select(a, b)` or `cond(mask, a, b)`, and ends a loop in `while_loop`; numbers \

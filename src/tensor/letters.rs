@@ -23,7 +23,7 @@ use crate::dtype::{Float, Num};
 /// assert_eq!(einsum!("ii->i", &a), tensor([1.0, 4.0]));
 /// ```
 ///
-/// Operands may be [`Complex`]; there is no conjugation. If one is, the result is, too; a real operand is multiplied
+/// Operands may be [`Complex`]; they are not conjugated. If one is, the result is, too; a real operand is multiplied
 /// with each part, which costs two real contractions where two complex operands cost four.
 ///
 /// ```
@@ -70,7 +70,7 @@ macro_rules! einsum {
 
 /// An operand of `einsum!` with as many letters as it has axes.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` has not rank {D}, the number of letters of this operand of `einsum!`",
+    message = "`{Self}` does not have rank {D}, the number of letters of this operand of `einsum!`",
     label = "a tensor with an axis for each of its {D} letters is needed",
     note = "the letters before `->`, separated by commas, name the axes of the operands in order"
 )]
@@ -226,7 +226,7 @@ pub fn product<L: NamedOperands<E>, const D: usize, E: Num>(
     <L::Value as EinsumFactor<E>>::result::<D>(EinsumValue(einsum_of(spec, factors, D)))
 }
 
-/// The position of `->`, or the length if there is none.
+/// The position of `->`, or the length without an arrow.
 const fn arrow(spec: &[u8]) -> usize {
     let mut at = 0;
     while at + 1 < spec.len() {
@@ -281,7 +281,7 @@ const fn has(spec: &[u8], start: usize, end: usize, letter: u8) -> bool {
 /// Checks a specification for this number of operands.
 ///
 /// # Panics
-/// At compile time: when the specification is malformed, or names another number of operands than `operands`.
+/// At compile time: when the specification is malformed, or the number of operands it names is not that of `operands`.
 pub const fn check(spec: &str, operands: usize) {
     let spec = spec.as_bytes();
     let arrow = arrow(spec);

@@ -37,7 +37,7 @@ fn try_sequences<T: BaseTensor, R>(op: &str, xs: &impl Rows<T, R>) -> Result<(us
     xs.sequences(&mut out);
     let Some(n) = out.first().map(|x| x.shape()[0]) else {
         return Err(format!(
-            "{op}: a loop needs a sequence, but there is none in what it runs over; run it over a range of numbers"
+            "{op}: a loop needs a sequence, but what it runs over has none; run it over a range of numbers"
         ));
     };
     match out.iter().find(|x| x.shape()[0] != n) {
@@ -78,7 +78,7 @@ impl<C> CarryTree<C> {
     }
 }
 
-/// The implementation of the loops with a carry, but for those that stack it.
+/// The implementation of the loops with a carry, except for those that stack it.
 #[track_caller]
 fn run<T: BaseTensor, C: Tree<T, With<T> = C>, R, Y: Outputs<T, S>, S>(
     op: &'static str,

@@ -45,7 +45,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
 }
 
 impl<T: BaseTensor, const D: usize> Tensor<T, D, bool> {
-    /// Whether the mask holds anywhere; false if there is no element.
+    /// Whether the mask holds anywhere; false if the mask is empty.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -56,7 +56,7 @@ impl<T: BaseTensor, const D: usize> Tensor<T, D, bool> {
         self.to_int().sum().gt(0)
     }
 
-    /// Whether the mask holds everywhere; true if there is no element.
+    /// Whether the mask holds everywhere; true if the mask is empty.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -76,7 +76,7 @@ impl<T: BaseTensor, const D: usize> Tensor<T, D, bool> {
     /// ```
     ///
     /// # Panics
-    /// When there is no such axis.
+    /// When the axis does not exist.
     #[track_caller]
     pub fn any_axis<const M: usize>(&self, axis: usize) -> Tensor<T, M, bool>
     where
@@ -95,7 +95,7 @@ impl<T: BaseTensor, const D: usize> Tensor<T, D, bool> {
     /// ```
     ///
     /// # Panics
-    /// When there is no such axis.
+    /// When the axis does not exist.
     #[track_caller]
     pub fn all_axis<const M: usize>(&self, axis: usize) -> Tensor<T, M, bool>
     where

@@ -400,7 +400,7 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
         self.raw.shape()[0]
     }
 
-    /// Whether there is no element at all, because some axis has size 0.
+    /// Whether the tensor has no elements, because some axis has size 0.
     ///
     /// ```
     /// use polygrad::{Concrete, Tensor};
@@ -415,7 +415,7 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
     ///
     /// The host language may branch on the numbers: an ordinary `if` or `while` on a primal value is dynamic control
     /// flow, and works in every interpreter that computes. While a program is traced, the known tensors are the
-    /// constants, and the results of operations on known tensors that have at most 4096 elements and are no results of
+    /// constants, and the results of operations on known tensors that have at most 4096 elements and are not results of
     /// host code, of functions with rules or of long loops; on other tensors the program branches by [`cond`] or
     /// [`select`](Tensor::select).
     ///
@@ -521,7 +521,7 @@ impl<T: BaseTensor> Tensor<T, 1, i64> {
     /// ```
     ///
     /// # Panics
-    /// When no array can be as large, or there is no memory for it.
+    /// When no array can be as large, or memory for it is missing.
     #[track_caller]
     pub fn iota(n: usize) -> Self {
         Tensor::from_raw(T::discrete(&Discrete::Iota { n }, &[]))
@@ -537,7 +537,7 @@ impl<T: BaseTensor, E: Float> Tensor<T, 1, E> {
     /// ```
     ///
     /// # Panics
-    /// When no array can be as large, or there is no memory for it.
+    /// When no array can be as large, or memory for it is missing.
     #[track_caller]
     pub fn linspace(start: f64, stop: f64, n: usize) -> Self {
         Tensor::constant(Array::linspace(start, stop, n).cast::<E>())

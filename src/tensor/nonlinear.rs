@@ -69,7 +69,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When there is no such axis, or there is not one label for each line.
+    /// When the axis does not exist, or the number of labels is not that of lines.
     #[track_caller]
     pub fn cross_entropy<const M: usize>(&self, axis: usize, labels: &Tensor<T, M, i64>) -> Tensor<T, M, E>
     where
@@ -97,7 +97,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     /// The cross entropy of logits and probabilities `p` of the same shape: for each line `x` of logits along `axis`,
     /// `-sum_k p[k] log_softmax(x)[k]`, without overflow. One loss for each line.
     ///
-    /// A term of probability 0 is 0, also where the logit is `-inf`. The derivative in the logits is
+    /// A term of probability 0 is 0, even where the logit is `-inf`. The derivative in the logits is
     /// `softmax(x) sum(p) - p`. Rows of [`one_hot`](Tensor::one_hot) give [`cross_entropy`](Tensor::cross_entropy).
     ///
     /// ```
@@ -107,7 +107,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When there is no such axis, or the shapes differ.
+    /// When the axis does not exist, or the shapes differ.
     #[track_caller]
     pub fn cross_entropy_soft<const M: usize>(&self, axis: usize, p: &Self) -> Tensor<T, M, E>
     where

@@ -76,9 +76,9 @@ pub(crate) fn stretch<'a, T: BaseTensor>(t: &'a T, shape: &[usize]) -> Cow<'a, T
 /// assert_eq!((sum(&x, 1.0), sum(&x, &x)), (tensor([2.0, 3.0]), tensor([2.0, 4.0])));
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot stand beside a tensor of rank {D} with elements `{E}`",
+    message = "`{Self}` cannot be combined with a tensor of rank {D} with elements `{E}`",
     label = "neither a tensor nor a number of type `{E}`",
-    note = "numbers have the element type of the tensor: write `2.0` beside floats and `2` beside integers; for a variable `n`, \
+    note = "numbers have the element type of the tensor: write `2.0` with floats and `2` with integers; for a variable `n`, \
             `n as f64` or `n as i64`"
 )]
 pub trait RightSide<T: BaseTensor, const D: usize, E> {
@@ -149,9 +149,9 @@ impl Operator {
 /// assert_eq!(at_least(&x, tensor([0.0, 4.0])), tensor([1.0, 4.0]));
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot stand beside a tensor of rank {D} with elements `{E}`",
+    message = "`{Self}` cannot be combined with a tensor of rank {D} with elements `{E}`",
     label = "neither a tensor nor a number of type `{E}`",
-    note = "numbers have the element type of the tensor: write `2.0` beside floats and `2` beside integers; for a variable `n`, \
+    note = "numbers have the element type of the tensor: write `2.0` with floats and `2` with integers; for a variable `n`, \
             `n as f64` or `n as i64`"
 )]
 pub trait Operand<T: BaseTensor, const D: usize, E>: RightSide<T, D, E> {
@@ -178,7 +178,7 @@ pub trait Operand<T: BaseTensor, const D: usize, E>: RightSide<T, D, E> {
 /// assert_eq!(sum(&tensor([1, 2]), &tensor([3, 4])), tensor([4, 6]));
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "elements `{G}` cannot stand beside elements `{Self}`",
+    message = "elements `{G}` cannot be combined with elements `{Self}`",
     label = "a tensor with elements `{G}`",
     note = "element types are never converted silently: `.to_float()` makes floats of integers and masks, `.to_int()` makes integers, and \
             `.cast()` goes from one float type to another"
@@ -273,7 +273,7 @@ fn applied<T: BaseTensor, E: Elem>(operator: Operator, left: Cow<'_, T>, right: 
     }
 }
 
-/// Two operands of different shapes, one of which may have rank 0, broadcast to their common shape.
+/// Two operands of different shapes, where one may have rank 0, broadcast to their common shape.
 #[cold]
 #[inline(never)]
 #[track_caller]
@@ -374,8 +374,7 @@ impl<T: BaseTensor, const D: usize, E: Num, X: Operand<T, D, E>> AddAssign<X> fo
     fn add_assign(&mut self, other: X) {
         let raw = match other.value() {
             Some(b) if same(self.raw().shape(), b.shape()) => {
-                // `self` gives up its share of the left side, so the sum can reuse the memory if there is no other
-                // owner.
+                // `self` gives up its share of the left side, so the sum can reuse the memory if it has no other owner.
                 let left = std::mem::replace(self, Tensor::from_raw(b.clone()));
                 left.into_raw().accumulate(b)
             }
@@ -400,7 +399,7 @@ number_left!(Mul mul, mul_op, f64 f32);
 number_left!(Div div, div_op, f64 f32);
 number_left!(Rem rem, rem_op, i64);
 
-/// `E: TakesIntegers` says that an integer may stand on the left of a tensor with elements `E`: `E` is `i64`.
+/// `E: TakesIntegers` says that an integer may be the left operand of a tensor with elements `E`: `E` is `i64`.
 ///
 /// ```
 /// use polygrad::tensor::TakesIntegers;
@@ -411,9 +410,9 @@ number_left!(Rem rem, rem_op, i64);
 /// assert_eq!(twice(&tensor([1, 2])), tensor([2, 4]));
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "an integer cannot stand beside a tensor with elements `{Self}`",
+    message = "an integer cannot be combined with a tensor with elements `{Self}`",
     label = "numbers have the element type of the tensor, `{Self}`",
-    note = "write `2.0` beside floats; for a variable `n`, `n as f64`"
+    note = "write `2.0` with floats; for a variable `n`, `n as f64`"
 )]
 pub trait TakesIntegers: Num {
     /// The integer as a number of this type.

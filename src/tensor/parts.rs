@@ -28,9 +28,9 @@ use crate::tree::Tree;
 /// assert_eq!(pair(tensor(1.0), 2.0), tensor([1.0, 2.0]));
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot stand among tensors of rank {D} with elements `{E}`",
+    message = "`{Self}` cannot be combined with tensors of rank {D} with elements `{E}`",
     label = "a tensor of rank {D} with elements `{E}` is needed",
-    note = "a number stands among tensors of rank 0 only, and has their element type: `2.0` among floats"
+    note = "a number is combined with tensors of rank 0 only, and has their element type: `2.0` with floats"
 )]
 pub trait Part<T, const D: usize, E> {
     /// The part as a value.
@@ -134,7 +134,7 @@ tuples! {
 /// ```
 ///
 /// # Panics
-/// When there are no parts, no such axis, or the parts differ along another axis.
+/// When no part is given, the axis does not exist, or the parts differ along another axis.
 #[track_caller]
 pub fn concat<T: BaseTensor, const D: usize, E: Elem>(axis: usize, parts: impl Parts<T, D, E>) -> Tensor<T, D, E> {
     Tensor::from_raw(T::concat(axis, &parts.parts()))
@@ -151,7 +151,7 @@ pub fn concat<T: BaseTensor, const D: usize, E: Elem>(axis: usize, parts: impl P
 /// ```
 ///
 /// # Panics
-/// When there are no parts, or their shapes differ.
+/// When no part is given, or their shapes differ.
 #[track_caller]
 pub fn stack<T: BaseTensor, const D: usize, const R: usize, E: Elem>(parts: impl Parts<T, D, E>) -> Tensor<T, R, E>
 where
@@ -159,7 +159,7 @@ where
 {
     let parts = parts.parts();
     let Some(first) = parts.first() else {
-        panic!("stack: needs at least one part, but there are none; zeros makes an empty tensor of known shape");
+        panic!("stack: needs at least one part, but the list is empty; zeros makes an empty tensor of known shape");
     };
     let needed = Shape::from_slice(first.shape());
     let mut rows = Vec::with_capacity(parts.len());
@@ -194,7 +194,7 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When the outermost axis has another size than `N`.
+    /// When the outermost axis has a different size than `N`.
     #[track_caller]
     pub fn unstack<const N: usize, const M: usize>(&self) -> [Tensor<T, M, E>; N]
     where
@@ -226,7 +226,7 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a branch where the other is a tensor of rank {D} with elements `{E}`",
     label = "a tensor of rank {D}, or a number of type `{E}`, is needed",
-    note = "both branches have one shape; numbers have the element type of the other branch: `2.0` beside floats"
+    note = "both branches have one shape; numbers have the element type of the other branch: `2.0` with floats"
 )]
 pub trait Branch<T: BaseTensor, const D: usize, E> {
     /// The value of a tensor; `None` for a number.
@@ -353,7 +353,7 @@ pub fn cond<T: BaseTensor, const D: usize, E: Elem>(
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the first carry of a loop",
     label = "a tensor, a tree of tensors, or a number of type `f64` or `i64` is needed",
-    note = "inside of a tuple, and for `f32`, a number is written `Tensor::scalar(0.0)`"
+    note = "inside a tuple, and for `f32`, a number is written `Tensor::scalar(0.0)`"
 )]
 pub trait Start<T: BaseTensor, C> {
     /// The first carry.

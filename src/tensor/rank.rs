@@ -129,7 +129,7 @@ at_least! {
 /// assert_eq!(solution(&a, &tensor([[2.0], [4.0]])), tensor([[1.0], [1.0]]));
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no rank of a right-hand side for matrices of rank {D}",
+    message = "`{Self}` is not a rank of a right-hand side for matrices of rank {D}",
     label = "a right-hand side has the rank of the matrix, or one less if it is a vector",
     note = "the leading axes of both are those of a batch; replicate the matrix, or reshape the right-hand side"
 )]
@@ -180,7 +180,7 @@ plus! {
 /// assert_eq!(centered(&tensor([1.0, 3.0])), tensor([-1.0, 1.0]));
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "a tensor of rank {F} cannot stand beside one of `{Self}`: the ranks must be equal, or one must be 0",
+    message = "a tensor of rank {F} cannot be combined with one of `{Self}`: the ranks must be equal, or one must be 0",
     label = "an operand of rank {F}",
     note = "ranks are not promoted, because on a square matrix a vector could be meant for rows or columns: say which with \
             `x.up_to(&like)` or `insert_axis`; a reduction that keeps its axis, such as `mean_keep`, needs neither",
@@ -201,7 +201,7 @@ pub trait Beside<const F: usize> {
     fn complex<T: BaseTensor, E: Float>(parts: [T; 2]) -> Self::Complex<T, E>;
 }
 
-/// `Rank<D>: Takes<F>` says that a tensor of rank `F` can be the second operand beside a tensor of rank `D` with a
+/// `Rank<D>: Takes<F>` says that a tensor of rank `F` can be the second operand with a tensor of rank `D`, with a
 /// result of rank `D`: `F` is `D` or 0.
 ///
 /// ```
@@ -219,7 +219,7 @@ pub trait Beside<const F: usize> {
 /// assert_eq!(at_least(&tensor([1.0, 3.0]), &tensor(2.0)), tensor([2.0, 3.0]));
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "a tensor of rank {F} cannot stand here beside one of `{Self}`: the result has the rank of the left side, so the other rank must \
+    message = "a tensor of rank {F} cannot be combined here with one of `{Self}`: the result has the rank of the left side, so the other rank must \
                be equal or 0",
     label = "an operand of rank {F}",
     note = "say which axes of the larger tensor are meant with `x.up_to(&like)` or `insert_axis`, or exchange the two sides"

@@ -42,7 +42,7 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When there is no such axis.
+    /// When the axis does not exist.
     #[track_caller]
     pub fn roll(&self, axis: usize, shift: i64) -> Self {
         check_axis("roll", axis, self.raw().shape());
@@ -93,7 +93,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When there is no such axis.
+    /// When the axis does not exist.
     #[track_caller]
     pub fn diff(&self, axis: usize) -> Self {
         let shape = self.raw().shape();
@@ -113,8 +113,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When the last axis of either tensor has another size than 3, or sizes along another axis differ and none of them
-    /// is 1.
+    /// When the last axis of either tensor does not have size 3, or sizes along another axis differ and neither size is 1.
     #[track_caller]
     pub fn cross<const M: usize>(&self, other: &Self) -> Self
     where
@@ -133,7 +132,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     }
 
     /// The Kronecker product: the products of all pairs of elements, in blocks. Shapes `[a, b]` and `[c, d]` give
-    /// `[a * c, b * d]`, with `y[i * c + k, j * d + l] = x[i, j] * other[k, l]`; other ranks likewise.
+    /// `[a * c, b * d]`, with `y[i * c + k, j * d + l] = x[i, j] * other[k, l]`; and so for other ranks.
     ///
     /// ```
     /// use polygrad::tensor;

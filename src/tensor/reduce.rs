@@ -51,7 +51,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When there is no such axis, or its size is 0.
+    /// When the axis does not exist, or its size is 0.
     #[track_caller]
     pub fn argmax_axis<const M: usize>(&self, axis: usize) -> Tensor<T, M, i64>
     where
@@ -70,7 +70,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When there is no such axis, or its size is 0.
+    /// When the axis does not exist, or its size is 0.
     #[track_caller]
     pub fn argmin_axis<const M: usize>(&self, axis: usize) -> Tensor<T, M, i64>
     where
@@ -88,7 +88,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When there is no such axis, or its size is 0.
+    /// When the axis does not exist, or its size is 0.
     #[track_caller]
     pub fn max_axis<const M: usize>(&self, axis: usize) -> Tensor<T, M, E>
     where
@@ -107,7 +107,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When there is no such axis, or its size is 0.
+    /// When the axis does not exist, or its size is 0.
     #[track_caller]
     pub fn min_axis<const M: usize>(&self, axis: usize) -> Tensor<T, M, E>
     where
@@ -125,7 +125,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When there is no element.
+    /// When the tensor has no elements.
     #[track_caller]
     pub fn max_all(&self) -> Tensor<T, 0, E> {
         nonempty("max_all", self.size(), self.raw().shape());
@@ -141,7 +141,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When there is no element.
+    /// When the tensor has no elements.
     #[track_caller]
     pub fn min_all(&self) -> Tensor<T, 0, E> {
         nonempty("min_all", self.size(), self.raw().shape());
@@ -158,7 +158,7 @@ impl<T: BaseTensor, E: Num> Tensor<T, 1, E> {
     /// ```
     ///
     /// # Panics
-    /// When there is no element.
+    /// When the tensor has no elements.
     #[track_caller]
     pub fn argmax(&self) -> Tensor<T, 0, i64> {
         self.position("argmax", Discrete::ArgMax { axis: 0 }, 0)
@@ -172,7 +172,7 @@ impl<T: BaseTensor, E: Num> Tensor<T, 1, E> {
     /// ```
     ///
     /// # Panics
-    /// When there is no element.
+    /// When the tensor has no elements.
     #[track_caller]
     pub fn argmin(&self) -> Tensor<T, 0, i64> {
         self.position("argmin", Discrete::ArgMin { axis: 0 }, 0)
@@ -181,7 +181,7 @@ impl<T: BaseTensor, E: Num> Tensor<T, 1, E> {
 
 /// Statistics of floats.
 impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
-    /// The mean of all elements; NaN if there are none.
+    /// The mean of all elements; NaN if the tensor is empty.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -201,7 +201,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When there is no such axis.
+    /// When the axis does not exist.
     #[track_caller]
     pub fn mean_axis<const M: usize>(&self, axis: usize) -> Tensor<T, M, E>
     where
@@ -212,7 +212,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     }
 
     /// The population variance of all `n` elements: the sum of the squared distances from the mean, divided by `n`, not
-    /// by `n - 1`. NaN if there are none.
+    /// by `n - 1`. NaN if the tensor is empty.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -232,7 +232,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When there is no such axis.
+    /// When the axis does not exist.
     #[track_caller]
     pub fn var_axis<const M: usize>(&self, axis: usize) -> Tensor<T, M, E>
     where
@@ -331,7 +331,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When there is no such axis.
+    /// When the axis does not exist.
     #[track_caller]
     pub fn logsumexp_axis<const M: usize>(&self, axis: usize) -> Tensor<T, M, E>
     where
@@ -371,7 +371,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When there is no such axis.
+    /// When the axis does not exist.
     #[track_caller]
     pub fn softmax<const M: usize>(&self, axis: usize) -> Self
     where
@@ -390,7 +390,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When there is no such axis.
+    /// When the axis does not exist.
     #[track_caller]
     pub fn log_softmax<const M: usize>(&self, axis: usize) -> Self
     where

@@ -2,7 +2,7 @@
 //!
 //! Law: each type of a stack determines the type of its rows, and vice versa ([`Rows`], [`Outputs`]), so closures need
 //! no annotations. A stack of tensors is a tensor of rank one higher; a stack of tuples, arrays or containers is a
-//! tuple, array or container of stacks. A struct fixes the ranks of its fields, so its stack is of another type,
+//! tuple, array or container of stacks. A struct fixes the ranks of its fields, so its stack has a different type,
 //! [`Stacked`](crate::tree::Stacked), which has the same leaves with rank one higher.
 //!
 //! The structure of outputs is that of the first trip; `trips` checks that the outputs of later trips have it, too.

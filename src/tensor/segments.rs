@@ -99,7 +99,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
         let mut out = Shape::from_slice(shape);
         out[0] = n;
         check_possible(op, &out);
-        // Groups out of bounds become group `n`, which is no row of the result.
+        // Groups out of bounds become group `n`, which is not a row of the result.
         let n_id = n as i64;
         let ids = (ids.ge(0) & ids.lt(n_id)).select(ids, n_id);
         let counts = Tensor::<T, 1, i64>::ones([shape[0]]).segment_sum(&ids, n);

@@ -23,7 +23,7 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When there is no such axis, or the shapes differ along another axis.
+    /// When the axis does not exist, or the shapes differ along another axis.
     #[track_caller]
     pub fn take_along(&self, axis: usize, ix: &Tensor<T, D, i64>) -> Self {
         let (own, shape) = (self.raw().shape(), ix.raw().shape());
@@ -64,7 +64,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When there is no such axis.
+    /// When the axis does not exist.
     #[track_caller]
     pub fn argsort(&self, axis: usize) -> Tensor<T, D, i64> {
         self.sorted_positions("argsort", axis, false)
@@ -79,7 +79,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When there is no such axis.
+    /// When the axis does not exist.
     #[track_caller]
     pub fn argsort_descending(&self, axis: usize) -> Tensor<T, D, i64> {
         self.sorted_positions("argsort_descending", axis, true)
@@ -97,7 +97,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When there is no such axis.
+    /// When the axis does not exist.
     #[track_caller]
     pub fn sort(&self, axis: usize) -> Self {
         self.take_along(axis, &self.sorted_positions("sort", axis, false))
@@ -112,7 +112,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When there is no such axis.
+    /// When the axis does not exist.
     #[track_caller]
     pub fn sort_descending(&self, axis: usize) -> Self {
         self.take_along(axis, &self.sorted_positions("sort_descending", axis, true))
@@ -129,7 +129,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When there is no such axis, or it has fewer than `k` elements.
+    /// When the axis does not exist, or it has fewer than `k` elements.
     #[track_caller]
     pub fn top_k(&self, axis: usize, k: usize) -> (Self, Tensor<T, D, i64>) {
         let shape = self.raw().shape();

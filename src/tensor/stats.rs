@@ -75,7 +75,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When there is no such axis.
+    /// When the axis does not exist.
     #[track_caller]
     pub fn var_axis_ddof<const M: usize>(&self, axis: usize, ddof: usize) -> Tensor<T, M, E>
     where
@@ -105,7 +105,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When there is no such axis.
+    /// When the axis does not exist.
     #[track_caller]
     pub fn std_axis<const M: usize>(&self, axis: usize) -> Tensor<T, M, E>
     where
@@ -136,7 +136,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When there is no such axis.
+    /// When the axis does not exist.
     #[track_caller]
     pub fn std_axis_ddof<const M: usize>(&self, axis: usize, ddof: usize) -> Tensor<T, M, E>
     where
@@ -165,7 +165,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When there is no such axis.
+    /// When the axis does not exist.
     #[track_caller]
     pub fn norm_axis<const M: usize>(&self, axis: usize, order: Norm) -> Tensor<T, M, E>
     where
@@ -217,7 +217,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When there is no such axis, its size is 0, or `q` is not from 0 to 1.
+    /// When the axis does not exist, its size is 0, or `q` is not from 0 to 1.
     #[track_caller]
     pub fn quantile_axis<const M: usize>(&self, axis: usize, q: f64) -> Tensor<T, M, E>
     where
@@ -266,7 +266,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When there is no element, or `q` is not from 0 to 1.
+    /// When the tensor has no elements, or `q` is not from 0 to 1.
     #[track_caller]
     pub fn quantile(&self, q: f64) -> Tensor<T, 0, E> {
         nonempty("quantile", self.size(), self.raw().shape());
@@ -282,7 +282,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When there is no such axis, or its size is 0.
+    /// When the axis does not exist, or its size is 0.
     #[track_caller]
     pub fn median_axis<const M: usize>(&self, axis: usize) -> Tensor<T, M, E>
     where
@@ -299,7 +299,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When there is no element.
+    /// When the tensor has no elements.
     #[track_caller]
     pub fn median(&self) -> Tensor<T, 0, E> {
         nonempty("median", self.size(), self.raw().shape());

@@ -1,6 +1,6 @@
 //! Linear operations of arrays: sums, replication, axes, slices, padding, windows, reshapes.
 //!
-//! Law: each method is at most one [`Linear`] operation; but for the sums, none does arithmetic. Slices are taken at
+//! Law: each method is at most one [`Linear`] operation; except for the sums, none does arithmetic. Slices are taken at
 //! host positions; for positions that depend on values, see `index`.
 
 use std::ops::{Bound, RangeBounds};
@@ -15,7 +15,7 @@ use crate::ops::Linear;
 pub(super) use crate::ops::kinds::check_axis;
 use crate::shape::{Shape, Show, check_possible};
 
-/// The axes of a tensor of rank `rank + 1` other than `axis`.
+/// The axes of a tensor of rank `rank + 1` except `axis`.
 pub(super) fn other_axes(rank: usize, axis: usize) -> SmallVec<[usize; 6]> {
     (0..=rank).filter(|a| *a != axis).collect()
 }
@@ -61,7 +61,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When there is no such axis.
+    /// When the axis does not exist.
     #[track_caller]
     pub fn sum_axis<const M: usize>(&self, axis: usize) -> Tensor<T, M, E>
     where
@@ -80,7 +80,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When there is no such axis, or one is named twice.
+    /// When the axis does not exist, or one is named twice.
     #[track_caller]
     pub fn sum_axes<const K: usize, const M: usize>(&self, axes: [usize; K]) -> Tensor<T, M, E>
     where
@@ -170,7 +170,7 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When there is no such axis, or it has another size.
+    /// When the axis does not exist, or its size is not 1.
     #[track_caller]
     pub fn remove_axis<const M: usize>(&self, axis: usize) -> Tensor<T, M, E>
     where
@@ -250,7 +250,7 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When there is no such axis, or the range does not lie within it.
+    /// When the axis does not exist, or the range does not lie within it.
     #[track_caller]
     pub fn slice(&self, axis: usize, range: impl RangeBounds<usize>) -> Self {
         self.slice_step(axis, range, 1)
@@ -264,7 +264,7 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When there is no such axis, the range does not lie within it, or `step` is 0.
+    /// When the axis does not exist, the range does not lie within it, or `step` is 0.
     #[track_caller]
     pub fn slice_step(&self, axis: usize, range: impl RangeBounds<usize>, step: usize) -> Self {
         let shape = self.raw().shape();
@@ -316,7 +316,7 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When there is no such axis.
+    /// When the axis does not exist.
     #[track_caller]
     pub fn reverse(&self, axis: usize) -> Self {
         self.view(&Linear::reverse(self.raw().shape(), axis))
@@ -349,7 +349,7 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When there is no such axis, when `size` or `stride` is 0, or the window is longer than the axis.
+    /// When the axis does not exist, when `size` or `stride` is 0, or the window is longer than the axis.
     #[track_caller]
     pub fn window<const R: usize>(&self, axis: usize, size: usize, stride: usize) -> Tensor<T, R, E>
     where

@@ -67,7 +67,7 @@ macro_rules! binary_methods {
             $(example: ($ax:expr, $ay:expr) => $value:expr,)?
         }
     )*) => {
-        /// Elementwise functions of two tensors of floats, of which the second may be a number.
+        /// Elementwise functions of two tensors of floats; the second may be a number.
         impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
             $( binary_methods! { @surface $written, $name, $Op, [$($doc)*], [$($ax, $ay, $value)?] } )*
         }

@@ -96,7 +96,7 @@ pub fn debug_tree<T: BaseTensor, P: Tree<T, With<T> = P>>(tree: &P, label: &str)
 /// ```
 ///
 /// # Panics
-/// As [`Tensor::check`].
+/// Like [`Tensor::check`].
 #[must_use = "what nothing uses is not computed, hence not checked"]
 #[track_caller]
 pub fn check_tree<T, P, const M: usize>(tree: &P, mask: &Tensor<T, M, bool>, message: &str) -> P

@@ -58,7 +58,7 @@ fn zeros<T: BaseTensor>((shape, dtype): &(Shape, DType)) -> T {
 fn carry_changes(op: &str, difference: Difference) -> String {
     let (at, before, after) = difference.words();
     format!(
-        "{op}: the carry must keep its structure, but{at} {before} became {after}; keep what is no tensor, and carry as a tensor \
+        "{op}: the carry must keep its structure, but{at} {before} became {after}; keep what is not a tensor, and carry as a tensor \
          what changes"
     )
 }
@@ -156,7 +156,7 @@ impl Trips {
         outputs.iter().try_for_each(|y| try_possible(self.op, &[&[n], y.shape()].concat()))
     }
 
-    /// An error if there is no memory for the stacks of `n` trips, in an interpreter that computes. A stack is stored
+    /// An error if memory is too small for the stacks of `n` trips, in an interpreter that computes. A stack is stored
     /// as one number as long as all its rows are that number repeated.
     pub(super) fn storable<T: BaseTensor>(&self, n: usize, outputs: &[T]) -> Result<(), String> {
         if T::records() {

@@ -1,7 +1,7 @@
 //! Functional updates: a tensor with the elements at some positions replaced, or added to.
 //!
 //! Law: `set` and `set_slice` replace, so the derivative in a replaced element is 0, and the cotangent goes to the new
-//! element. As elsewhere, a computed position out of bounds is no error: nothing is replaced or added there.
+//! element. As elsewhere, a computed position out of bounds is not an error: nothing is replaced or added there.
 
 use smallvec::SmallVec;
 
@@ -37,7 +37,7 @@ fn place(op: &str, axis: usize, start: usize, whole: &[usize], part: &[usize]) -
 fn fits(op: &str, place: &[usize], part: &[usize]) {
     if place != part {
         panic!(
-            "{op}: the new part must have the shape of what stands at its place, but the shapes are {} and {}; slice or broadcast it",
+            "{op}: the new part must have the shape of the part it replaces, but the shapes are {} and {}; slice or broadcast it",
             Show(place),
             Show(part)
         );
@@ -61,7 +61,7 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When `v` has another shape than the subarray that `at` reads.
+    /// When `v` has a different shape than the subarray that `at` reads.
     #[track_caller]
     pub fn set<I, const K: usize, const M: usize>(&self, ix: I, v: &Tensor<T, M, E>) -> Self
     where
@@ -94,7 +94,7 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When there is no such axis, `v` extends beyond its end, or the shapes differ along another axis.
+    /// When the axis does not exist, `v` extends beyond its end, or the shapes differ along another axis.
     #[track_caller]
     pub fn set_slice(&self, axis: usize, start: usize, v: &Self) -> Self {
         let shape = self.raw().shape();
@@ -124,7 +124,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When `v` has another shape than the subarray that `at` reads.
+    /// When `v` has a different shape than the subarray that `at` reads.
     #[track_caller]
     pub fn add_at<I, const K: usize, const M: usize>(self, ix: I, v: &Tensor<T, M, E>) -> Self
     where
@@ -145,7 +145,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When there is no such axis, `v` extends beyond its end, or the shapes differ along another axis.
+    /// When the axis does not exist, `v` extends beyond its end, or the shapes differ along another axis.
     #[track_caller]
     pub fn add_slice(self, axis: usize, start: usize, v: &Self) -> Self {
         let [start, end] = place("add_slice", axis, start, self.raw().shape(), v.raw().shape());

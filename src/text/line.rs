@@ -1,6 +1,6 @@
 //! One operation as a line of text, apart from the operations around it: for graphs and reports.
 //!
-//! Law: a line is total and deterministic, and names every operand, but for constants that are one number, which are
+//! Law: a line is total and deterministic, and names every operand, except for constants that are one number, which are
 //! written in their place.
 
 use super::words::{Text, words};
@@ -68,7 +68,7 @@ fn function(c: &Custom) -> String {
     }
 }
 
-/// What an operand is for its operation, where that is not clear from the order: `mask`, `carry 0`, `rows 1`.
+/// The role of an operand, where it is not clear from the order: `mask`, `carry 0`, `rows 1`.
 pub(crate) fn operand_roles(op: &Op<NodeId>) -> Vec<String> {
     let counted = |word: &str, n: usize| (0..n).map(|k| format!("{word} {k}")).collect::<Vec<String>>();
     match op {
@@ -90,14 +90,14 @@ pub(crate) fn operand_roles(op: &Op<NodeId>) -> Vec<String> {
     }
 }
 
-/// Operands whose order says what they are.
+/// Operands whose order shows their roles.
 fn plain(op: &Op<NodeId>) -> Vec<String> {
     let mut roles = Vec::new();
     op.operands(&mut |_| roles.push(String::new()));
     roles
 }
 
-/// What an input of the program of an operation is, as a name: `carry0`, `row1`, `captured2`, `argument0`.
+/// The role of an input of the program of an operation, as a name: `carry0`, `row1`, `captured2`, `argument0`.
 pub(crate) fn inner_input(op: &Op<NodeId>, k: usize) -> String {
     let Op::Loop(l) = op else { return format!("argument{k}") };
     match (k.checked_sub(l.init.len()), k.checked_sub(l.init.len() + l.xs.len())) {
@@ -107,7 +107,7 @@ pub(crate) fn inner_input(op: &Op<NodeId>, k: usize) -> String {
     }
 }
 
-/// What a result of the program of an operation is: `next carry 0`, `row of result 1`, `result 0`.
+/// The role of a result of the program of an operation: `next carry 0`, `row of result 1`, `result 0`.
 pub(crate) fn inner_result(op: &Op<NodeId>, k: usize) -> String {
     let is_while = matches!(op, Op::Custom(c, _) if matches!(c.kind(), CustomKind::While { .. }));
     if let Op::Loop(l) = op

@@ -352,7 +352,7 @@ impl Printer<'_, '_> {
         self.line(scope.indent, "}")
     }
 
-    /// Prints the bodies that are used several times, those inside of a body first:
+    /// Prints the bodies that are used several times, those inside a body first:
     /// `body f0(x0: f64, x1: f64[3]) {`, the operations, and what they return.
     fn shared_bodies(&mut self, program: &Program) -> fmt::Result {
         let all = program.distinct(|op| printed(op).into_iter());

@@ -53,7 +53,7 @@ impl Text {
 /// The text of an operand, given whether its shape and its element type are known from the context.
 pub(super) type OperandText<'a> = &'a dyn Fn(NodeId, bool, bool) -> Text;
 
-/// The text of an operation from the texts of its operands. Loops, and nodes that are no operation, have none.
+/// The text of an operation from the texts of its operands. Loops, and nodes that are not operations, have none.
 pub(super) fn words(program: &Program, id: NodeId, operand: OperandText<'_>) -> Text {
     let op = &program.nodes()[id as usize].op;
     let mut depth = 0;

@@ -457,7 +457,7 @@ impl Difference {
         (at, needed, given)
     }
 
-    /// The difference of two parts at a place, and of the numbers of elements there.
+    /// The difference of two parts at a path, and of the numbers of elements there.
     fn of(path: &str, [needed, given]: [&Part; 2], counts: [usize; 2]) -> Difference {
         let at = path.to_owned();
         match (needed, given) {

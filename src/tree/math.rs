@@ -240,7 +240,7 @@ pub fn cond<T: BaseTensor, P: Tree<T, With<T> = P>>(condition: impl Condition<T>
     if let Some(difference) = then.key().difference_to::<T>(&|visitor| otherwise.visit(visitor)) {
         let (at, then, otherwise) = difference.words();
         panic!(
-            "cond: both trees must be alike but for the numbers in their leaves, but{at} {then} stands beside {otherwise}; make one \
+            "cond: both trees must be alike except for the numbers in their leaves, but{at} {then} meets {otherwise}; make one \
              from the other"
         );
     }

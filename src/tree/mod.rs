@@ -2,7 +2,7 @@
 //! enum that derives [`Tree`].
 //!
 //! Law: mapping the identity gives the same structure back; [`map`](Tree::map) and [`visit`](Tree::visit) meet the
-//! leaves in the same order, that of [`leaves`](Tree::leaves). Data beside the leaves (names, sizes, choices) are
+//! leaves in the same order, that of [`leaves`](Tree::leaves). Data besides the leaves (names, sizes, choices) are
 //! copied from the mapped structure.
 //!
 //! The verbs differentiate with respect to trees; optimizers use the arithmetic of [`TreeMath`]. It requires that a map
@@ -107,7 +107,7 @@ pub use visit::{PathStep, Visitor};
     label = "needs a tensor, a tuple, array, `Vec`, `Option`, `Box` or `BTreeMap` of trees, or a type that derives `Tree`",
     note = "numbers are trees as tensors: `tensor(1.0)` or `tensor(vec)` in place of a number or a vector of numbers, and `Tensor<T, 0>` in place \
             of its type",
-    note = "a field whose type does not mention the interpreter is plain data; plain data within a tuple or container of trees stands in `Keep`"
+    note = "a field whose type does not mention the interpreter is plain data; plain data within a tuple or container of trees goes into `Keep`"
 )]
 pub trait Tree<T: BaseTensor>: Sized {
     /// The same structure over another interpreter.
@@ -129,7 +129,7 @@ pub trait Tree<T: BaseTensor>: Sized {
     #[track_caller]
     fn map<U: BaseTensor>(&self, f: &mut dyn FnMut(&T) -> U) -> Self::With<U>;
 
-    /// Shows the leaves and all data beside them to a visitor, in the order of [`map`](Tree::map).
+    /// Shows the leaves and all other data to a visitor, in the order of [`map`](Tree::map).
     ///
     /// All data that a program may branch on must be shown: sizes of containers, variants of enums, plain fields.
     /// Otherwise a recorded program would be run for a structure it was not recorded for.
@@ -237,7 +237,7 @@ pub trait Tree<T: BaseTensor>: Sized {
         self.map(&mut |_| next(&mut leaves))
     }
 
-    /// The elements of all float leaves, in order, as one vector of `f64`; integers and masks are no part of it.
+    /// The elements of all float leaves, in order, as one vector of `f64`; integers and masks are not part of it.
     ///
     /// ```
     /// use polygrad::{Tree, tensor};
@@ -259,7 +259,7 @@ pub trait Tree<T: BaseTensor>: Sized {
     /// ```
     ///
     /// # Panics
-    /// When the vector has not as many elements as [`ravel`](Tree::ravel) has.
+    /// When the vector does not have as many elements as [`ravel`](Tree::ravel) gives.
     #[track_caller]
     fn unravel(&self, vector: &Tensor<T, 1>) -> Self::With<T> {
         let (mut needed, given) = (0, vector.len());

@@ -20,7 +20,7 @@ mod safetensors;
 /// The tensors of a tree by their [names](Tree::names), without the structure and the plain fields.
 ///
 /// With the feature `serde` they are saved and loaded in any of its formats, as a map from names to arrays; with the
-/// feature `safetensors` as the bytes of such a file.
+/// feature `safetensors` as the bytes of a safetensors file.
 ///
 /// ```
 /// use polygrad::tree::{Parameters, Tree};
@@ -62,7 +62,7 @@ pub struct Parameters {
 pub enum ParameterError {
     /// Two tensors of a tree have one name.
     #[error(
-        "save: every tensor needs a name of its own, but two are called {}; rename an entry of a map",
+        "save: every tensor needs a unique name, but two are called {}; rename an entry of a map",
         escape::quoted(name)
     )]
     Twice {
@@ -71,7 +71,7 @@ pub enum ParameterError {
     },
     /// The file has no tensor for a leaf of the tree.
     #[error(
-        "load: the file needs a tensor {}, but it has none of this name; load it into the tree it was saved from",
+        "load: the file needs a tensor {}, but it has no tensor of this name; load it into the tree it was saved from",
         escape::quoted(name)
     )]
     Missing {
@@ -80,14 +80,14 @@ pub enum ParameterError {
     },
     /// The tree has no leaf for a tensor of the file.
     #[error(
-        "load: the tree needs a tensor {}, but it has none of this name; load the file into the tree it was saved from",
+        "load: the tree needs a tensor {}, but it has no tensor of this name; load the file into the tree it was saved from",
         escape::quoted(name)
     )]
     Unknown {
         /// The name in the file.
         name: String,
     },
-    /// A tensor of the file has another shape or element type than the leaf of the tree.
+    /// A tensor of the file has a different shape or element type than the leaf of the tree.
     #[error(
         "load: {} must be {} {} as in the tree, but in the file it is {} {}; load it into the tree it was saved from",
         escape::quoted(name), .needed.1, Show(&.needed.0), .given.1, Show(&.given.0)
@@ -101,9 +101,9 @@ pub enum ParameterError {
         given: (Vec<usize>, DType),
     },
     /// The file is malformed, or has a tensor that no array can hold.
-    #[error("load: the file must be one of parameters, but {fact}; save it anew")]
+    #[error("load: the file must be one of parameters, but {fact}; save it again")]
     File {
-        /// What is wrong.
+        /// The fault in the file.
         fact: String,
     },
 }

@@ -1,7 +1,6 @@
 //! Trees as vectors: the concatenated elements of the float leaves.
 //!
-//! Law: `x.unravel(&x.ravel()) == x`. Elements of `f32` are exact as `f64`; integers and masks are no part of the
-//! vector.
+//! Law: `x.unravel(&x.ravel()) == x`. Elements of `f32` are exact as `f64`; integers and masks are not part of the vector.
 
 use super::Tree;
 use crate::base::BaseTensor;

@@ -2,7 +2,7 @@
 //!
 //! A struct fixes the ranks of its fields: `weights: Tensor<T, 2>`. In a stack of such structs each leaf has one more
 //! axis, but Rust can neither express `Tensor<T, { D + 1 }>` for each field of any struct, nor derive the rank of a
-//! field in a struct that is generic in one rank. So a stack has a type of its own, with the stacked leaves of all rows
+//! field in a struct that is generic in one rank. So a stack has a separate type, with the stacked leaves of all rows
 //! and the structure of one row, and is read by row or by field.
 //!
 //! Laws: row `k` of `Stacked::new(rows)` is `rows[k]`, and that of `Stacked::build(n, f)` is `f(k)`; a stack is a tree
@@ -76,11 +76,11 @@ impl<T: BaseTensor, S: Tree<T, With<T> = S>> Stacked<T, S> {
     /// ```
     ///
     /// # Panics
-    /// When there are none, or two differ in structure, in plain data, or in the shape or element type of a leaf.
+    /// When the list of rows is empty, or two differ in structure, in plain data, or in the shape or element type of a leaf.
     #[track_caller]
     pub fn new(rows: &[S]) -> Self {
         let Some(first) = rows.first() else {
-            panic!("stacked: the structure of a stack is that of its rows, but there are none; begin with one");
+            panic!("stacked: the structure of a stack is that of its rows, but the list is empty; begin with one");
         };
         let key = first.key();
         if let Some(k) = rows.iter().position(|row| !key.is_of(row)) {
@@ -98,7 +98,7 @@ impl<T: BaseTensor, S: Tree<T, With<T> = S>> Stacked<T, S> {
         Stacked { like: first.map(&mut |leaf| T::zeros(leaf.shape(), leaf.dtype())), leaves, rows: rows.len() }
     }
 
-    /// The stack of `n` rows, of which row `i` is `f(i)`.
+    /// The stack of `n` rows; row `i` is `f(i)`.
     ///
     /// `at` of a stack that is built is the function: `build(n, f).at(i) = f(i)` for `i` from 0 to `n - 1`. Without rows
     /// the structure is that of `f` at zeros.
@@ -143,7 +143,7 @@ impl<T: BaseTensor, S: Tree<T, With<T> = S>> Stacked<T, S> {
         self.rows
     }
 
-    /// Whether there are no rows.
+    /// Whether the stack is empty.
     ///
     /// ```
     /// use polygrad::tree::Stacked;
@@ -228,7 +228,7 @@ impl<T: BaseTensor, S: Tree<T, With<T> = S>> Stacked<T, S> {
         Stacked { like: self.like, leaves, rows: self.rows }
     }
 
-    /// The sum of all rows; zeros if there are none.
+    /// The sum of all rows; zeros if the stack is empty.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -269,7 +269,7 @@ impl<T: BaseTensor, S: Tree<T, With<T> = S>> Stacked<T, S> {
     /// ```
     ///
     /// # Panics
-    /// When the tensor that `part` returns is no part of the row.
+    /// When the tensor that `part` returns is not part of the row.
     #[track_caller]
     pub fn field<const M: usize, const D: usize, E: Elem>(
         &self,

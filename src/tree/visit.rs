@@ -39,7 +39,7 @@ pub trait Visitor<T> {
     /// ```
     fn leaf(&mut self, leaf: &T);
 
-    /// Data that is no leaf.
+    /// Data that is not a leaf.
     ///
     /// ```
     /// use polygrad::tree::{Keep, Plain, Tree, Visitor};
@@ -138,7 +138,7 @@ pub enum PathStep<'a> {
     Item(usize),
     /// An entry of a map, by its name.
     Name(&'a dyn Display),
-    /// A variant of an enum; it is no part of the paths of leaves.
+    /// A variant of an enum; it is not part of the paths of leaves.
     Variant(&'static str),
 }
 

@@ -74,7 +74,7 @@ fn the_worst_entry_is_named() {
     );
     assert!(
         after.ends_with(
-            " (4 of 6 compared entries differ); mend the derivative rule, or move away from a kink, which inspect::kinks \
+            " (4 of 6 compared entries differ); fix the derivative rule, or move away from a kink, which inspect::kinks \
              names"
         ),
         "{after}"

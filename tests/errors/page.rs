@@ -52,18 +52,18 @@ fn refused(recorded: &str) -> Vec<(&str, Vec<&str>)> {
 
 /// Mistakes at which the library has no word, since rustc stops before it reaches a trait of the library.
 const OF_RUSTC: &str = "
-## What rustc says in words of its own
+## What rustc says in its own words
 
 `Array` is the type of known numbers, and rustc shows this name; `Concrete` is another name of it, for its place among the interpreters. \
 `Tensor<Array, 1>` and `Tensor<Concrete, 1>` are one type. `Term` is the interpreter of the functions that the verbs record.
 
-| rustc says | the cause | the way out |
+| rustc says | the cause | the fix |
 |---|---|---|
 | expected `&_`, found floating-point number, at `x > 0.0`; can't compare `&Tensor<..>` with `{float}`, at `x == 0.0` | a comparison of a \
-tensor is no `bool`, and `*x > 0.0` does not help: the numbers are unknown where the program is recorded or differentiated | `x.gt(0.0)` makes a \
+tensor is not a `bool`, and `*x > 0.0` does not help: the numbers are unknown where the program is recorded or differentiated | `x.gt(0.0)` makes a \
 mask, which chooses by `mask.select(a, b)` or `cond(mask, a, b)`; numbers known to the host are compared by `x.item() > 0.0` |
-| expected `f64`, found `Tensor<Array, 0>` | a tensor of rank 0 is no number | `x.item()`, for numbers known to the host |
-| expected `Tensor<Term, 0>`, found `Tensor<Array, 0>` | a tensor of known numbers stands in a function that is recorded | `x.lift()`, or \
+| expected `f64`, found `Tensor<Array, 0>` | a tensor of rank 0 is not a number | `x.item()`, for numbers known to the host |
+| expected `Tensor<Term, 0>`, found `Tensor<Array, 0>` | a tensor of known numbers is used in a function that is recorded | `x.lift()`, or \
 `Tensor::constant(&x)`, or the form of the verb with data, such as `grad_with` |
 | type annotations needed for `Tensor<_, 1>` | `Tensor::zeros`, `from_fn`, `constant` and others are generic in the interpreter, and nothing says \
 which is meant | `Tensor::<Array, 1>::zeros([3])`; `tensor(..)`, `Tensor::new(shape, numbers)` and `Tensor::from(numbers)` are not generic |
@@ -72,11 +72,11 @@ which is meant | `Tensor::<Array, 1>::zeros([3])`; `tensor(..)`, `Tensor::new(sh
 fn page() -> String {
     let (errors, refusals) = (read("tests/errors/errors.txt"), read("tests/errors/refused.txt"));
     let mut out = String::from(
-        "# Messages\n\n**At the end of this page you have** the cause of a message, and the way out of it.\n\n\
-         A message reads `operation: requirement, but fact; way out`. Its place is a line of your program. The table has each requirement once, \
-         in the order of the alphabet, with the operations that have it, a piece of code that breaks it (`x` is a matrix of the shape `[2, 3]`, `t` its transpose), \
+        "# Messages\n\n**At the end of this page you have** the cause of each message, and its fix.\n\n\
+         A message reads `operation: requirement, but fact; fix`. It points to a line of your program. The table has each requirement once, \
+         in alphabetical order, with the operations that have it, a piece of code that breaks it (`x` is a matrix of the shape `[2, 3]`, `t` its transpose), \
          and what the message says then. It is made from the tests, which raise every message of the sources.\n\n\
-         | requirement | operations | for example | what the message finds | the way out |\n|---|---|---|---|---|\n",
+         | requirement | operations | for example | what the message finds | the fix |\n|---|---|---|---|---|\n",
     );
     for (requirement, Row { operations, code: example, fact, way_out }) in rows(&errors) {
         let mut names: Vec<String> = operations.iter().take(6).map(|name| code(name)).collect();

@@ -34,6 +34,7 @@ mod derive;
 mod documented;
 mod einsum;
 mod enclosure;
+mod english;
 mod examples;
 mod expand;
 mod features;

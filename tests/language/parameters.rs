@@ -79,11 +79,11 @@ fn a_file_that_does_not_fit_is_refused_in_words() {
     };
     assert_eq!(
         refused(with(Layer::Dense(tensor([[0.0]]), tensor(0.0)))),
-        "load: the file needs a tensor `layers.0.0`, but it has none of this name; load it into the tree it was saved from"
+        "load: the file needs a tensor `layers.0.0`, but it has no tensor of this name; load it into the tree it was saved from"
     );
     assert_eq!(
         refused(Model { mask: None, ..start() }),
-        "load: the tree needs a tensor `mask`, but it has none of this name; load the file into the tree it was saved from"
+        "load: the tree needs a tensor `mask`, but it has no tensor of this name; load the file into the tree it was saved from"
     );
     assert_eq!(
         refused(with(Layer::Norm { gain: tensor([0.0f32; 3]) })),
@@ -115,7 +115,7 @@ fn damaged_files_are_refused() {
     let foreign = [&(header.len() as u64).to_le_bytes()[..], header.as_bytes(), &[0, 0]].concat();
     assert_eq!(
         Parameters::of_safetensors(&foreign).unwrap_err().to_string(),
-        "load: the file must be one of parameters, but `x` has elements BF16, and not f64, f32, i64 or bool; save it anew"
+        "load: the file must be one of parameters, but `x` has elements BF16, and not f64, f32, i64 or bool; save it again"
     );
     let header = r#"{"x":{"dtype":"F64","shape":[4611686018427387904,0],"data_offsets":[0,0]}}"#;
     let large = [&(header.len() as u64).to_le_bytes()[..], header.as_bytes()].concat();

@@ -65,7 +65,7 @@ const ALLOWED: &[(&str, &str, usize, &str)] = &[
         1,
         "tile code assigns results to registers and buffers",
     ),
-    ("tile/machine.rs", "there is no conversion from {from} to {into}", 1, "the language has no such conversion"),
+    ("tile/machine.rs", "{from} is not converted to {into}", 1, "the language has no such conversion"),
 ];
 
 /// Words that speak of phases, or of what only some phases have.

@@ -315,11 +315,11 @@ fn page() -> String {
          A verb takes a function and gives a derivative of it. It has one name at every home:\n\n\
          | home | how it is called | what a call does |\n\
          | --- | --- | --- |\n\
-         | plain, `polygrad::grad` | `grad(f, &x)` | records `f`, optimizes, differentiates, optimizes again and runs; inside of a \
+         | plain, `polygrad::grad` | `grad(f, &x)` | records `f`, optimizes, differentiates, optimizes again and runs; inside a \
          recorded program it becomes part of that program |\n\
          | `direct` | `direct::grad(f, &x)` | runs `f` once on dual numbers: `f` may look at values |\n\
          | `Function` | `Function::grad(f, &x)`, then `run(&x)` | a call of `run` runs a compiled program: for one shape |\n\
-         | `Jit` | `Jit::grad(f)`, then `call(&x)` | the same, recorded anew for each new shape |\n\
+         | `Jit` | `Jit::grad(f)`, then `call(&x)` | the same, recorded again for each new shape |\n\
          | `SizedFunction` | `Jit::grad(f).for_sizes(&sizes, &x, &())`, then `run(&x)` | the same, recorded for all sizes of \
          named axes |\n\
          | `symbolic` | `symbolic::grad(&program)` | a program of a program |\n\

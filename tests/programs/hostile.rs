@@ -431,7 +431,7 @@ fn sizes_of_saved_models_are_bounded_in_words() {
     for n in 1..9 {
         match half.program().at(&[n]) {
             Ok(program) => assert!(n % 2 == 0 && program.outputs()[1].shape[..] == [n / 2], "{n}"),
-            Err(words) => assert!(n % 2 == 1 && words.contains("a size is no whole number"), "{words}"),
+            Err(words) => assert!(n % 2 == 1 && words.contains("a size is not a whole number"), "{words}"),
         }
     }
     let grows = json!([[0, {"size": [[[[4], 1]], 1]}], [1, {"size": [[[[4], 1]], 1]}]]);

@@ -175,7 +175,7 @@ fn file(input: Value, operations: Value) -> Value {
 #[test]
 fn the_format_comes_first() {
     let other = json!({"format": 2, "programs": {"quite": "different"}});
-    let expected = "load: the format must be 1, but it is 2; save the program anew with this version of the library";
+    let expected = "load: the format must be 1, but it is 2; save the program again with this version of the library";
     assert_eq!(loaded(&other), Err(expected.into()));
     let error = serde_json::from_str::<Program>(&other.to_string()).expect_err("another format").to_string();
     assert!(error.starts_with(expected), "{error}");
@@ -208,7 +208,7 @@ fn what_is_no_program_is_refused_in_words() {
         (node(json!({"ternary": ["sin", 0]}), json!([2, 3])), "unknown variant `ternary`"),
         (node(json!({"gather": [0, [0]]}), json!([2, 3])), "gather: indices must be i64, but one is f64"),
         (node(json!({"concat": [2, [0]]}), json!([2, 3])), "concat: the axis must be below the rank 2, but it is 2"),
-        (node(json!({"concat": [0, []]}), json!([2, 3])), "concat: needs at least one part, but there are none"),
+        (node(json!({"concat": [0, []]}), json!([2, 3])), "concat: needs at least one part, but the list is empty"),
         (node(json!({"reshape": [[7], 0]}), json!([7])), "[2, 3] is reshaped into [7]"),
         (node(json!({"cast": ["i64", 0]}), json!([2, 3])), "f64 is cast into i64"),
         (node(json!({"discrete": ["and", [0]]}), json!([2, 3])), "and: the number of operands must be 2, but it is 1"),
@@ -298,7 +298,7 @@ fn what_is_no_program_is_refused_in_words() {
         assert!(error.contains(words), "{error}");
     }
     let error = loaded(&json!({"format": 1, "programs": []})).expect_err("nothing");
-    assert_eq!(error, "load: there must be a program, but there is none; the file is damaged, save it anew");
+    assert_eq!(error, "load: there must be a program, but the list is empty; the file is damaged, save it again");
     assert!(loaded(&json!("program")).is_err());
 }
 

@@ -362,7 +362,7 @@ fn a_failed_check_is_an_error_with_the_users_line() {
                 ("x is positive", &[1][..], &[2][..])
             );
             let at = failed.at.as_ref().expect("a place");
-            let text = "check: `x is positive` must hold, but element [1] of the mask of shape [2] does not; mend what \
+            let text = "check: `x is positive` must hold, but element [1] of the mask of shape [2] does not; fix what \
                         the mask is made of, or take the check out";
             assert_eq!(failed.to_string(), format!("{text} (called at {at})"));
             assert!(at.file.ends_with("taps.rs"));

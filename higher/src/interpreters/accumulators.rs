@@ -180,7 +180,7 @@ impl<T: BaseTensor> Place<T> {
         }
     }
 
-    /// A destination with cells of its own, for the same parts.
+    /// A destination with separate cells, for the same parts.
     pub(super) fn fresh(&self) -> Place<T> {
         match self {
             Place::Nowhere => Place::Nowhere,

@@ -1,9 +1,9 @@
 //! Selection between functions by a mask that is not known while a program is traced.
 //!
 //! The tangent of a function is that of its captured values. Both functions run, and the mask selects between their
-//! results. They capture different values, so the tangent of the selected function is the pair of both tangents, of
-//! which the mask selects one. Law: where the mask holds, the selected value and its pullback are the first ones,
-//! elsewhere the second ones.
+//! results. They capture different values, so the tangent of the selected function is the pair of both tangents, and
+//! the mask selects one. Law: where the mask holds, the selected value and its pullback are the first ones, elsewhere
+//! the second ones.
 
 use std::rc::Rc;
 

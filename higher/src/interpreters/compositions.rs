@@ -45,7 +45,7 @@ pub(super) fn called<T: BaseTensor>(x: &Val<T>, z: Val<T>) -> Val<T> {
     through(&f, &start, &xs, &z).unwrap_or_else(|| sweep_of("fold", false, &f, start, &xs, &step(&f)).carry.apply(z))
 }
 
-/// What a step does with the function before it.
+/// How a step uses the function before it.
 struct Call<T: 'static> {
     /// The result of the step's function.
     result: Val<T>,

@@ -43,7 +43,7 @@ enum Entries<T: 'static> {
     One(Val<T>, Val<T>),
     Zip(Val<T>, Val<T>),
     Both(Bag<T>, Bag<T>),
-    /// Entries of which only sums are known: those of a derivative of a copower.
+    /// Entries known only by their sums: those of a derivative of a copower.
     Total(Total<T>),
 }
 
@@ -53,7 +53,7 @@ pub(super) enum Entry<'a, T: 'static> {
     One(&'a Val<T>, &'a Val<T>),
     /// An array of points, and an array of vectors.
     Zip(&'a Val<T>, &'a Val<T>),
-    /// Entries of which only sums are known.
+    /// Entries known only by their sums.
     Total(&'a Total<T>),
 }
 

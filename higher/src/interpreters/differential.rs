@@ -85,7 +85,7 @@ impl Written {
     }
 
     /// # Panics
-    /// When an array of the (co)tangent has not the shape of its value.
+    /// When the shape of an array of the (co)tangent is not that of its value.
     fn check<T: BaseTensor>(self, x: &V<T>, t: &V<T>) {
         match (x, t) {
             (Val::Leaf(x), Val::Leaf(t)) => {

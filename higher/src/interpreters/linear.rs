@@ -43,7 +43,7 @@ pub enum Mode {
     Cells,
 }
 
-/// The code of a linear function that is no combination of others. It may leave out what its destination does not need.
+/// The code of a linear function that is not a combination of others. It may leave out what its destination does not need.
 type Operation<T> = Rc<dyn Fn(Mode, Val<T>, &Place<T>) -> Val<T>>;
 
 /// A linear function. The functions that it combines or captures may be as many as the program is long.
@@ -227,7 +227,7 @@ impl<T: BaseTensor> Lin<T> {
         Lin::operation_for(move |mode, v, _| f(mode, v))
     }
 
-    /// A linear function of the host language, which is told what of its result is needed.
+    /// A linear function of the host language, which is told which parts of its result are needed.
     pub(super) fn operation_for(f: impl Fn(Mode, Val<T>, &Place<T>) -> Val<T> + 'static) -> Self {
         Lin::of(Node::Operation(Rc::new(f)))
     }
@@ -418,7 +418,7 @@ impl<T: BaseTensor> Lin<T> {
         }
     }
 
-    /// [`run`](Lin::run) of a function that is no combination of others.
+    /// [`run`](Lin::run) of a function that is not a combination of others.
     fn run_leaf(&self, mode: Mode, v: Val<T>) -> Val<T> {
         match self.node() {
             Node::Id => v,

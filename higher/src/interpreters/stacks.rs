@@ -29,14 +29,14 @@ pub(super) enum Skeleton<T: 'static> {
     Nil,
     Leaf,
     Pair(Box<Skeleton<T>>, Box<Skeleton<T>>),
-    /// A tensor that is zero but at some indices, whose shape and element type are these: of each update, the number of index
-    /// arrays, and the operation of which it is the derivative.
+    /// A tensor that is zero except at some indices, with its shape and element type, and for each update the number of
+    /// index arrays and the operation that it is the derivative of.
     Scattered(Shape, DType, Vec<(usize, Site)>),
     /// The entries of a copower: whether each is an array of points, and the structures of points and vectors.
     Bag(Vec<(bool, Skeleton<T>, Skeleton<T>)>),
-    /// The code of a function, and the structure of what it captures.
+    /// The code of a function, and the structure of its captures.
     Fun(Code<T>, Box<Skeleton<T>>),
-    /// An array of so many elements of this structure.
+    /// An array of this number of elements of this structure.
     Many(usize, Box<Skeleton<T>>),
     /// In the structure of elements: a value that all elements share, and that may differ from one array to another.
     Fixed(Box<Skeleton<T>>),
@@ -143,7 +143,7 @@ fn parts<T: BaseTensor>(root: &Val<T>) -> HashSet<usize> {
     found
 }
 
-/// Appends the tensors of a value, in order; `None` if it contains other parts than tensors and functions.
+/// Appends the tensors of a value, in order; `None` if it has parts that are neither tensors nor functions.
 pub(super) fn flatten<T: BaseTensor>(
     v: &Val<T>,
     outside: &mut Outside<'_, T>,
@@ -208,7 +208,7 @@ fn tensors<T: BaseTensor>(v: &Val<T>, into: &mut Vec<T>, part: Part<'_, T>) -> O
     })
 }
 
-/// [`flatten`] of what a function captures, of which parts from outside the loop stay as they are.
+/// [`flatten`] of the captures of a function; parts from outside the loop stay as they are.
 fn captures<T: BaseTensor>(v: &Val<T>, outside: &mut Outside<'_, T>, into: &mut Vec<T>) -> Option<Skeleton<T>> {
     if outside.contains(v) {
         return Some(Skeleton::Outer(v.clone()));
@@ -261,9 +261,9 @@ pub(super) fn rows<T: BaseTensor>(xs: &Val<T>, into: &mut Vec<T>) -> Option<Skel
 pub(super) enum Way {
     /// From the tensors themselves.
     Same,
-    /// As an array of so many elements, from stacked tensors.
+    /// As an array of this number of elements, from stacked tensors.
     Stacked(usize),
-    /// As the sum of so many values, from stacked tensors.
+    /// As the sum of this number of values, from stacked tensors.
     Sum(usize),
 }
 
@@ -407,7 +407,7 @@ pub struct FunctionArray<T: 'static>(Kept<T>);
 
 /// How elements are kept.
 enum Kept<T: 'static> {
-    /// So many values of one structure, whose tensors are stacked along a new outermost axis.
+    /// `n` values of one structure, whose tensors are stacked along a new outermost axis.
     Alike { n: usize, form: Skeleton<T>, leaves: Vec<T> },
     /// The values one by one.
     Each(Vec<Val<T>>),
@@ -430,7 +430,7 @@ impl<T: BaseTensor> FunctionArray<T> {
         Val::Many(Rc::new(FunctionArray(Kept::Each(all))))
     }
 
-    /// The array of the values of `f` at each pair of elements of two arrays of one type, of which at least one is no
+    /// The array of the values of `f` at each pair of elements of two arrays of one type, at least one of them not an
     /// array of tensors.
     pub(super) fn both(a: &Val<T>, b: &Val<T>, f: &dyn Fn(Val<T>, Val<T>) -> Val<T>) -> Val<T> {
         let ((Val::Many(known), _) | (_, Val::Many(known))) = (a, b) else { unreachable!("an array of functions") };
@@ -451,7 +451,7 @@ pub(super) fn element<T: BaseTensor>(xs: &Val<T>, k: usize) -> Val<T> {
             total.plus(Val::Bag(match entry {
                 Entry::One(a, v) => Bag::one(element(a, k), element(v, k)),
                 Entry::Zip(a, v) => Bag::zip(element(a, k), element(v, k)),
-                Entry::Total(_) => unreachable!("calls of which only sums are known are no array"),
+                Entry::Total(_) => unreachable!("calls that are known only by their sums are not an array"),
             }))
         }),
         Val::Zero | Val::Nil | Val::Leaf(_) | Val::Scattered(_) | Val::Many(_) => {

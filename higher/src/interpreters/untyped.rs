@@ -1,8 +1,8 @@
 //! The untyped implementation of the morphisms of [`Run`](super::Run).
 //!
 //! All values have one type ([`Val`]), so a function of this module is compiled once for an interpreter of tensors,
-//! while a typed method is instantiated for each combination of types in a program, of which a transformed program has
-//! thousands. So a typed method only adds types, and contains no closure.
+//! while a typed method is instantiated for each combination of types in a program, and a transformed program has
+//! thousands of these. So a typed method only adds types, and contains no closure.
 
 use std::panic::Location;
 use std::rc::Rc;
@@ -80,7 +80,7 @@ pub(super) fn case<T: BaseTensor>(left: Closure<T>, right: Closure<T>) -> Closur
     })
 }
 
-/// `f`, whose errors are reported at a place.
+/// `f`, with errors reported at `at`.
 pub(super) fn placed<T: BaseTensor>(f: Closure<T>, at: &'static Location<'static>) -> Closure<T> {
     Closure::new(move |x| written_at(at, || f.at(x)))
 }

@@ -75,7 +75,7 @@ pub(super) enum Code<T: 'static> {
     /// A recursive function, with a name for reports and the place at which it is written; the program takes the
     /// captured value, the function itself, and the argument.
     Recursive(&'static str, Option<&'static Location<'static>>, Closure<T>),
-    /// What a mask selects of the results of two functions: the captured value is the mask and both.
+    /// The selection by a mask from the results of two functions: the captured value is the mask and both.
     Selected,
     /// The final state of a fold: the captured value is the argument of the fold.
     Folded,
@@ -149,7 +149,7 @@ impl<T> Closure<T> {
         self.0.parts()
     }
 
-    /// A number that tells the function from all others that exist.
+    /// A number that identifies the function among all that exist.
     pub(super) fn address(&self) -> usize {
         std::ptr::from_ref(&*self.0).addr()
     }
@@ -263,7 +263,7 @@ impl<M: Monoid> AnyMonoid for M {
     }
 }
 
-/// Fails for a value of another type than the program's: a bug of this library.
+/// Fails for a value whose type is not the program's: a bug of this library.
 #[cold]
 fn mistyped(needed: &str) -> ! {
     unreachable!("a value of a typed program is {needed}")

@@ -161,7 +161,7 @@ pub fn hvp_with<A: Ground, D: Ground, T: BaseTensor>(
 /// ```
 ///
 /// # Panics
-/// As [`stage_grad`](super::stage_grad).
+/// Like [`stage_grad`](super::stage_grad).
 #[track_caller]
 pub fn stage_grad_with<A: Ground, D: Ground>(
     program: Expr<Run<Term>, Prod<A, D>, Real>,

@@ -337,7 +337,7 @@ pub fn stage<A: Ground, B: Ground>(program: Expr<Run<Term>, A, B>, like: &A::Val
 /// use polygrad::backend::compile;
 /// use polygrad::{Array, tensor};
 /// use polygrad_higher::{self as higher, Arrays, Expr, Prod, Real, Vector, fun2, lam, map};
-/// /// Scales by functions, of which there is one for each element.
+/// /// Scales by functions, one for each element.
 /// fn program<C: Arrays>() -> Expr<C, Prod<Vector, Vector>, Real> {
 ///     fun2(|a, x| map(lam(|a| lam(|z| a.at() * z.at())), a.at()).zip_with(x.at(), lam(|p| p.at().fst().app(p.at().snd()))).sum())
 /// }
@@ -348,7 +348,7 @@ pub fn stage<A: Ground, B: Ground>(program: Expr<Run<Term>, A, B>, like: &A::Val
 /// ```
 ///
 /// # Panics
-/// As [`stage`]; and when a part of the program has no derivative in the chosen mode, such as, in reverse mode, an
+/// Like [`stage`]; and when a part of the program has no derivative in the chosen mode, such as, in reverse mode, an
 /// `iterate` whose number of steps depends on inputs.
 #[track_caller]
 pub fn stage_grad<A: Ground>(program: Expr<Run<Term>, A, Real>, like: &A::Value<Array>) -> Program {
@@ -475,8 +475,8 @@ pub fn stage_optic<W: Staged<Term>, A: Ground, B: Ground>(program: &Wire<W, A, B
 /// ```
 ///
 /// # Panics
-/// When there is not one direction less than the order, or a direction has not the shape of `x`, or the cotangent not
-/// that of the value.
+/// When the number of directions is not the order minus one, the shape of a direction is not that of `x`, or that of
+/// the cotangent not that of the value.
 #[track_caller]
 pub fn reverse_derivative<W: Staged<T>, A: Ground, B: Ground, T: BaseTensor>(
     program: &Wire<W, A, B>,
@@ -518,7 +518,7 @@ pub fn reverse_derivative<W: Staged<T>, A: Ground, B: Ground, T: BaseTensor>(
 /// ```
 ///
 /// # Panics
-/// As [`stage_optic`]; and at order 0, which has no derivative.
+/// Like [`stage_optic`]; and at order 0, which has no derivative.
 #[track_caller]
 pub fn stage_reverse_derivative<W: Staged<Term>, A: Ground, B: Ground>(
     program: &Wire<W, A, B>,
@@ -646,7 +646,7 @@ pub fn dependencies<M: Monoid, A: Ground, B: Ground, T: BaseTensor>(
 /// ```
 ///
 /// # Panics
-/// When the program computes values other than scalar masks, or a mask is not known.
+/// When the program computes values that are not scalar masks, or a mask is not known.
 #[track_caller]
 pub fn formal_derivatives<A: Ground, T: BaseTensor>(
     program: Expr<Reverse<Run<T>, Booleans>, A, Mask>,

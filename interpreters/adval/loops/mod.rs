@@ -106,7 +106,7 @@ fn zeros<T: BaseTensor>(kind: &Kind) -> T {
     T::zeros(&kind.0, kind.1)
 }
 
-/// The tangent or cotangent, zeros if there is none.
+/// The tangent or cotangent, zeros if it is missing.
 fn or_zeros<T: BaseTensor>(found: Option<T>, kind: &Kind) -> T {
     match found {
         Some(found) => found,

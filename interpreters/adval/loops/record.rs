@@ -62,7 +62,7 @@ impl Drop for Evaluation {
     }
 }
 
-/// Whether a loop runs whose step counts its trips: no trip may run that is none of the loop.
+/// Whether a loop runs whose step counts its trips: then only trips of that loop may run.
 pub(in super::super::super) fn counts_trips() -> bool {
     in_a_loop() || evaluates()
 }
@@ -166,7 +166,7 @@ impl<T: BaseTensor> Recorder<T> {
     }
 }
 
-/// The fault of a trip whose residuals have other kinds than those of the first.
+/// The fault of a trip whose residuals differ in kind from those of the first.
 fn other_residuals(first: &[Kind], kinds: &[Kind]) -> String {
     let show = |kinds: &[Kind]| {
         let kinds: Vec<String> = kinds.iter().map(|(s, d)| format!("{d} {}", Show(s))).collect();
@@ -259,7 +259,7 @@ fn place<T>(
 
 /// The loop of `ADVal<T>`, by one loop of `T`.
 ///
-/// If a NaN stands in some trips alone, their products have guards of more operations than those of the others. Then
+/// If a NaN occurs in some trips alone, their products have guards of more operations than those of the others. Then
 /// all trips are recorded once more, with guards in all of them.
 #[track_caller]
 pub(in super::super) fn map_accum<T: BaseTensor>(
@@ -283,7 +283,7 @@ pub(in super::super) fn map_accum<T: BaseTensor>(
     }
 }
 
-/// One attempt to record the trips: the fault, if they have not the same residuals, or use values of each other.
+/// One attempt to record the trips: the fault, if their residuals differ, or if they use values of each other.
 #[track_caller]
 fn recorded<T: BaseTensor>(
     n: usize,
@@ -439,7 +439,7 @@ fn grouped<T>(value: T) -> Group<T> {
     group
 }
 
-/// The value of such a group.
+/// The value of a group of one.
 fn alone<T>(mut group: Group<T>) -> T {
     group.pop().expect("a group of one value")
 }

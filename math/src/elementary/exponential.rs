@@ -122,7 +122,7 @@ macro_rules! elementary {
                 let square = r * r;
                 let series = polynomial::<$F, M>(r, square, Self::EXPONENTIAL);
                 let power = 1.0 + Self::multiply_add::<M>(square, series, r);
-                // The scale is a product of two powers of two, neither of which leaves the range of exponents.
+                // The scale is a product of two powers of two that both stay in the range of exponents.
                 let twice_bias = 2 * Self::BIAS;
                 let sum = rounded.to_bits().wrapping_add(twice_bias) & (4 * Self::BIAS + 3);
                 let half = sum >> 1;

@@ -164,7 +164,7 @@ impl Certificate {
     }
 }
 
-/// The reason why there is no certificate.
+/// The reason why a program has no certificate.
 ///
 /// ```
 /// use polygrad::{CertificateError, Function, tensor};
@@ -189,7 +189,7 @@ pub enum CertificateError {
         /// The number of upper bounds.
         upper: usize,
     },
-    /// A bound has another shape or element type than the parameter.
+    /// A bound has a different shape or element type than the parameter.
     #[error("certificate: the bounds of {} must be {expected}, but one is {found}; convert it", escape::quoted(name))]
     Kind {
         /// The parameter.
@@ -300,7 +300,7 @@ impl Source {
     ///
     /// Conventions: a bound is NaN where a value may be NaN; there an error is infinite, unless both are certainly the
     /// same. An error is never larger than the
-    /// distance of the bounds, which is the error at a selection that rounding may flip, at a read at such an index, and
+    /// distance of the bounds. That distance is the error at a selection that rounding may flip, at a read at such an index, and
     /// at a step such as `floor`. Bounds are those of interval arithmetic: exact if each value is used once, otherwise
     /// possibly too wide, so a fault that is reported need not occur, and one that is not reported cannot.
     ///

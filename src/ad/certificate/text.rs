@@ -1,4 +1,4 @@
-//! A certificate as text: faults first, then the box, results with their errors, and what a call takes.
+//! A certificate as text: faults first, then the box, results with their errors, and the cost of a call.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ const FAULTS: usize = 12;
 const INPUTS: usize = 6;
 const OUTPUTS: usize = 8;
 
-/// The least and largest element of bounds; `None` if one is NaN, or there is none.
+/// The least and largest element of bounds; `None` if one is NaN, or if the arrays are empty.
 fn hull(lower: &Array, upper: &Array) -> Option<[f64; 2]> {
     let numbers = |a: &Array| a.cast::<f64>().to_vec::<f64>().unwrap_or_default();
     let (lower, upper) = (numbers(lower), numbers(upper));
@@ -57,7 +57,7 @@ fn name(operation: &CertifiedOperation) -> String {
     }
 }
 
-/// A table of two columns, of so many rows.
+/// A table of two columns, with at most `most` rows.
 fn table(f: &mut fmt::Formatter<'_>, rows: &[[String; 2]], most: usize) -> fmt::Result {
     let width = rows.iter().take(most).map(|[first, _]| first.chars().count()).max().unwrap_or(0);
     rows.iter().take(most).try_for_each(|[first, second]| writeln!(f, "    {first:width$}  {second}"))?;

@@ -22,7 +22,7 @@ type Value = Rounding<Enclosure>;
 #[derive(Default)]
 pub(super) struct Walk {
     rows: IndexMap<(String, Place), CertifiedOperation>,
-    /// Why there are no bounds.
+    /// Why bounds are missing.
     fault: Option<CertificateError>,
     /// The number of loops without a trip whose bodies run for the shapes alone.
     empty: usize,
@@ -64,7 +64,7 @@ impl Walk {
         }
     }
 
-    /// The results of a program that runs at a place.
+    /// The results of a program that runs at `outer`.
     fn run(&mut self, program: &Program, inputs: Vec<Value>, outer: Place) -> Vec<Value> {
         let mut inputs = inputs.into_iter();
         let mut values: Results = Vec::with_capacity(program.nodes().len());

@@ -77,7 +77,7 @@ impl<P, Q, Y: Tree<Array>> Function<P, Q, Y> {
     /// ```
     ///
     /// # Errors
-    /// When an operation is not written, the program is too large, or the name is none of Rust.
+    /// When an operation is not written, the program is too large, or the name is not a valid Rust identifier.
     #[cfg(feature = "emission")]
     pub fn to_rust(&self, name: &str) -> Result<Source, EmissionError> {
         self.optimized().to_rust_with(&self.signature(name), self.options.passes)
@@ -95,7 +95,7 @@ impl<P, Q, Y: Tree<Array>> Function<P, Q, Y> {
     /// ```
     ///
     /// # Errors
-    /// As [`to_rust`](Function::to_rust).
+    /// Like [`to_rust`](Function::to_rust).
     #[cfg(feature = "emission")]
     pub fn to_c(&self, name: &str) -> Result<Source, EmissionError> {
         self.optimized().to_c_with(&self.signature(name), self.options.passes)

@@ -102,7 +102,7 @@ impl FlatProgram {
     }
 
     /// Runs on the elements of all inputs, first those of one slice and then those of another, and writes the elements
-    /// of all results likewise.
+    /// of all results in the same way.
     #[inline]
     fn run<E: Float>(&self, x: [&[E]; 2], results: [&mut [E]; 2]) {
         match self.interpreted {
@@ -136,7 +136,7 @@ impl<P: Tree<Array, With<Array> = P> + Clone> FlatFunction<P> {
     /// ```
     ///
     /// # Panics
-    /// As [`new_with`](Self::new_with).
+    /// Like [`new_with`](Self::new_with).
     #[track_caller]
     pub fn new<Z: Tree<Term>>(f: impl Fn(&P::With<Term>) -> Z, x: &P) -> Self {
         FlatFunction::with_elements(|x, _: &()| f(x), x, &())
@@ -153,7 +153,7 @@ impl<P: Tree<Array, With<Array> = P> + Clone> FlatFunction<P> {
     ///
     /// # Panics
     /// When `f` looks at values, a variable of a loop escapes from the loop, or a leaf of the argument or of the
-    /// results has another element type than `f64`.
+    /// results has an element type that is not `f64`.
     #[track_caller]
     pub fn new_with<Q: Tree<Array>, Z: Tree<Term>>(
         f: impl Fn(&P::With<Term>, &Q::With<Term>) -> Z,
@@ -193,7 +193,7 @@ where
         if let Some(slot) = slots.into_iter().find(|slot| slot.dtype != E::DTYPE) {
             let name = if slot.name.is_empty() { String::from("a result") } else { escape::quoted(&slot.name) };
             panic!(
-                "flat: all arguments and results must have elements {}, but {name} has elements {}; convert it inside of the \
+                "flat: all arguments and results must have elements {}, but {name} has elements {}; convert it inside the \
                  function, or hand it over as data",
                 E::DTYPE,
                 slot.dtype
@@ -232,7 +232,7 @@ where
     /// ```
     ///
     /// # Panics
-    /// When the slice has not the size of the argument.
+    /// When the size of the slice is not that of the argument.
     #[track_caller]
     pub fn tree(&self, x: &[E]) -> P {
         fitting("tree", [self.sizes[0]], [x.len()]);
@@ -301,7 +301,7 @@ impl<P, E: Float> FlatFunction<P, E> {
     /// let f = FlatFunction::new(|(a, b)| (a * b).sum(), &(tensor(1.0), tensor([1.0, 2.0])));
     /// assert_eq!(f.len(), 3);
     /// ```
-    #[allow(clippy::len_without_is_empty, reason = "a function of no argument is no special case")]
+    #[allow(clippy::len_without_is_empty, reason = "a function without arguments is not a special case")]
     pub fn len(&self) -> usize {
         self.sizes[0]
     }
@@ -363,7 +363,7 @@ impl<P, E: Float> FlatFunction<P, E> {
     #[inline]
     #[track_caller]
     fn program<'a>(&'a self, of: &'a OnceLock<FlatProgram>, derived: Derived) -> &'a FlatProgram {
-        // Made outside of a closure, so that messages name the caller.
+        // Made outside a closure, so that messages name the caller.
         match of.get() {
             Some(program) => program,
             None => {
@@ -378,7 +378,7 @@ impl<P, E: Float> FlatFunction<P, E> {
         self.program(&self.programs.value_and_grad, Derived::By(Wanted::gradient(true)))
     }
 
-    /// A report on how value and gradient run, or the function if its result is no number: see
+    /// A report on how value and gradient run, or the function if its result is not a number: see
     /// [`Executable::explain`](crate::backend::Executable::explain).
     ///
     /// ```
@@ -406,7 +406,7 @@ impl<P, E: Float> FlatFunction<P, E> {
     /// ```
     ///
     /// # Panics
-    /// When the slices have not the sizes of argument and results.
+    /// When the sizes of the slices are not those of argument and results.
     #[track_caller]
     pub fn run(&self, x: &[E], results: &mut [E]) {
         fitting("run", self.sizes, [x.len(), results.len()]);
@@ -422,7 +422,7 @@ impl<P, E: Float> FlatFunction<P, E> {
     /// ```
     ///
     /// # Panics
-    /// When the result is no number, or the slice has not the size of the argument.
+    /// When the result is not a number, or the size of the slice is not that of the argument.
     #[track_caller]
     pub fn value(&self, x: &[E]) -> E {
         self.number("value");
@@ -442,7 +442,7 @@ impl<P, E: Float> FlatFunction<P, E> {
     /// ```
     ///
     /// # Panics
-    /// When the result is no number or has no gradient, or the slices have not the size of the argument.
+    /// When the result is not a number or has no gradient, or the sizes of the slices are not that of the argument.
     #[track_caller]
     pub fn value_and_grad(&self, x: &[E], gradient: &mut [E]) -> E {
         self.number("value_and_grad");
@@ -482,7 +482,7 @@ impl<P, E: Float> FlatFunction<P, E> {
     /// ```
     ///
     /// # Panics
-    /// When the slices have not the sizes of argument, argument and results.
+    /// When the sizes of the slices are not those of argument, argument and results.
     #[track_caller]
     pub fn jvp(&self, x: &[E], x_dot: &[E], results_dot: &mut [E]) {
         let [n, m] = self.sizes;
@@ -501,7 +501,7 @@ impl<P, E: Float> FlatFunction<P, E> {
     /// ```
     ///
     /// # Panics
-    /// When the function has no derivative in reverse mode, or the slices have not the sizes of argument, results and
+    /// When the function has no derivative in reverse mode, or the sizes of the slices are not those of argument, results and
     /// argument.
     #[track_caller]
     pub fn vjp(&self, x: &[E], results_bar: &[E], x_bar: &mut [E]) {
@@ -521,7 +521,7 @@ impl<P, E: Float> FlatFunction<P, E> {
     /// ```
     ///
     /// # Panics
-    /// When the result is no number or has no second derivative, or the slices have not the size of the argument.
+    /// When the result is not a number or has no second derivative, or the sizes of the slices are not that of the argument.
     #[track_caller]
     pub fn hvp(&self, x: &[E], direction: &[E], product: &mut [E]) {
         self.number("hvp");
@@ -543,7 +543,7 @@ impl<P> FlatFunction<P, f64> {
     /// ```
     ///
     /// # Panics
-    /// When the function has no derivative, or the slices have not the sizes of argument and matrix.
+    /// When the function has no derivative, or the sizes of the slices are not those of argument and matrix.
     #[track_caller]
     pub fn jacobian(&self, x: &[f64], jacobian: &mut [f64]) {
         let [n, m] = self.sizes;
@@ -563,8 +563,8 @@ impl<P> FlatFunction<P, f64> {
     /// ```
     ///
     /// # Panics
-    /// When the result is no number or has no second derivative, or the slices have not the sizes of argument and
-    /// matrix.
+    /// When the result is not a number or has no second derivative, or the sizes of the slices are not those of
+    /// argument and matrix.
     #[track_caller]
     pub fn hessian(&self, x: &[f64], hessian: &mut [f64]) {
         self.number("hessian");
@@ -621,7 +621,7 @@ impl<P> FlatFunction<P, f64> {
     /// ```
     ///
     /// # Panics
-    /// When the function has no derivative, or the slices have not the sizes of argument and pattern.
+    /// When the function has no derivative, or the sizes of the slices are not those of argument and pattern.
     #[track_caller]
     pub fn sparse_jacobian(&self, x: &[f64], elements: &mut [f64]) {
         let (pattern, program) = self.sparse(&self.programs.sparse_jacobian, false);
@@ -638,7 +638,7 @@ impl<P> FlatFunction<P, f64> {
     /// ```
     ///
     /// # Panics
-    /// When the result is no number or has no second derivative.
+    /// When the result is not a number or has no second derivative.
     #[track_caller]
     pub fn hessian_pattern(&self) -> &SparsityPattern {
         self.number("hessian_pattern");
@@ -656,8 +656,8 @@ impl<P> FlatFunction<P, f64> {
     /// ```
     ///
     /// # Panics
-    /// When the result is no number or has no second derivative, or the slices have not the sizes of argument and
-    /// pattern.
+    /// When the result is not a number or has no second derivative, or the sizes of the slices are not those of
+    /// argument and pattern.
     #[track_caller]
     pub fn sparse_hessian(&self, x: &[f64], elements: &mut [f64]) {
         self.number("sparse_hessian");

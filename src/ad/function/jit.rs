@@ -213,7 +213,7 @@ where
     /// ```
     ///
     /// # Panics
-    /// As [`SizedFunction::new`].
+    /// Like [`SizedFunction::new`].
     #[track_caller]
     pub fn for_sizes(&self, sizes: &Sizes, x: &P, data: &Q) -> SizedFunction<P, Q, Y> {
         SizedFunction::new(sizes, |x, data| (self.record)(x, data), x, data).with_options(self.options)

@@ -36,7 +36,7 @@ impl<P: Tree<Array>, Q: Tree<Array>, Y: Clone> Function<P, Q, Y> {
     /// When the data differ from the trace in structure, shapes, element types or plain fields: see [`RunError`].
     ///
     /// # Panics
-    /// As [`with_options`](Function::with_options).
+    /// Like [`with_options`](Function::with_options).
     #[track_caller]
     pub fn with_data(&self, data: &Q) -> Result<Function<P, (), Y>, RunError> {
         let (key, of_data) = self.key.of_both();
@@ -92,7 +92,7 @@ impl<P: Tree<Array>, Q: Tree<Array>, Y: Clone> Function<P, Q, Y> {
                 Err(fault) => panic!("{fault}"),
             },
         }
-        // A program for a known direction is a program of its own.
+        // A known direction gets a separate program.
         if given.len() > count
             && let Some(Made { choices, ready, .. }) = function.made.take()
         {

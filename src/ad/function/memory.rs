@@ -46,7 +46,7 @@ impl fmt::Display for MemoryError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "memory: a run must take at most {} bytes beside inputs and results, but the least for which a plan was found \
+            "memory: a run must take at most {} bytes in addition to inputs and results, but the least for which a plan was found \
              is {}, with these values live at one time: {}; ask for that many, or make arrays or loops smaller",
             self.asked,
             self.least,
@@ -215,7 +215,7 @@ fn exceeded(program: &Program, asked: usize) -> MemoryError {
 }
 
 impl FunctionOptions {
-    /// The most bytes that a run may take beside inputs and results
+    /// The most bytes that a run may take, not counting inputs and results
     /// ([`Executable::peak_bytes`](crate::backend::Executable::peak_bytes), for one thread). What would take more is
     /// computed again: steps of the plan run a second time, loops are cut in segments as by
     /// [`checkpoint`](FunctionOptions::checkpoint) (unless that is set, too), and loops store less for other loops; of

@@ -142,7 +142,7 @@ struct Made {
 #[derive(Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum RunError {
-    /// An input has another shape or element type than in the trace.
+    /// An input has a different shape or element type than in the trace.
     #[error(
         "run: input {} was traced as {} {}, but it is {} {}; stage the function again for this shape",
         escape::quoted(name), .needed.1, Show(&.needed.0), .given.1, Show(&.given.0)
@@ -168,13 +168,13 @@ pub enum RunError {
         /// Another input, and the size of its axis.
         other: (String, usize),
     },
-    /// There is no program for these sizes: see [`SizedFunction`].
+    /// No program exists for these sizes: see [`SizedFunction`].
     #[error("{reason}")]
     NoProgram {
         /// The reason in words.
         reason: String,
     },
-    /// A plain field has another value than in the trace, which may have branched on it.
+    /// A plain field has a different value than in the trace, which may have branched on it.
     #[error(
         "run: the field {} was traced as {needed}, but it is {given}; stage the function again for this value",
         escape::quoted(name)
@@ -305,7 +305,7 @@ impl<P, Q, Y> Function<P, Q, Y> {
     /// The derivative.
     #[track_caller]
     fn derivative(&self) -> &Made {
-        // Made outside of a closure, so that messages name the caller.
+        // Made outside a closure, so that messages name the caller.
         match self.made.get() {
             Some(made) => made,
             None => {

@@ -50,7 +50,7 @@ impl<P, Q, Y> Function<P, Q, Y> {
     /// ```
     ///
     /// # Errors
-    /// When the program is not written as C, there is no compiler, or its library cannot be kept or loaded.
+    /// When the program cannot be written as C, the compiler is missing, or its library cannot be kept or loaded.
     pub fn native(&self, compiler: &Compiler) -> Result<NativeFunction<'_, P, Q, Y>, NativeError> {
         Ok(NativeFunction { function: self, program: self.optimized().native_with(compiler, self.options.passes)? })
     }

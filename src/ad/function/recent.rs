@@ -1,4 +1,4 @@
-//! What was made for the last few keys: a bounded list, in which the most recently used comes first.
+//! The values made for the last few keys: a bounded list, in which the most recently used comes first.
 //!
 //! Law: an item is found as long as fewer than the limit of others were used since. A poisoned lock is ignored, since
 //! no operation on the list can leave it inconsistent.

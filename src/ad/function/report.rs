@@ -1,6 +1,6 @@
 //! Reports on a [`Function`]: a page with its program, the steps of a run, the choice of modes.
 //!
-//! Law: the page depends on the function and the inputs alone, but for measured times.
+//! Law: the page depends on the function and the inputs alone, except for measured times.
 
 use std::fs;
 use std::path::Path;
@@ -38,7 +38,7 @@ pub enum ReportError {
     File {
         /// The path as it was given.
         path: String,
-        /// What the system says.
+        /// The message of the operating system.
         reason: String,
     },
     /// The function does not run on the arguments and data that were given.
@@ -170,7 +170,7 @@ impl<P, Q, Y> Function<P, Q, Y> {
 }
 
 impl Derived {
-    /// What the function is, as the title of a page.
+    /// The description of the function, as the title of a page.
     fn title(self) -> &'static str {
         match self {
             Derived::Value => "A recorded function",

@@ -12,7 +12,7 @@ use crate::program::Term;
 use crate::shape::element_name;
 use crate::tree::Tree;
 
-/// The leaves of the data that are constants of the program, with their elements. By default there are none.
+/// The leaves of the data that are constants of the program, with their elements. By default the list is empty.
 #[derive(Clone, Debug, Default)]
 pub(in crate::ad) struct Fixed {
     /// For each leaf of the data, its elements if it is a constant; empty if no leaf is a constant.
@@ -78,7 +78,7 @@ impl Fixed {
         Err(match needed.dtype() {
             DType::I64 => difference::<i64>(&names[k], needed, &given[k]),
             DType::Bool => difference::<bool>(&names[k], needed, &given[k]),
-            DType::F64 | DType::F32 => unreachable!("floats are no constants"),
+            DType::F64 | DType::F32 => unreachable!("floats are not constants"),
         })
     }
 }

@@ -244,7 +244,7 @@ fn correction(by: &dyn Fn(&Vector<Term>) -> Vector<Term>, r: &Vector<Term>, m: u
         let (left, all) = (rest.square().sum().sqrt(), image.square().sum().sqrt());
         let left = left.gt(&all * 1e-14).select(&left, Tensor::scalar(0.0));
         let next = unit(&rest, &left);
-        // The column of a direction that is not needed has an element of its own, so that its coefficient is 0.
+        // The column of a direction that is not needed is 1 in an element, so that its coefficient is 0.
         let idle = v.square().sum().gt(0.0).select(&left, Tensor::scalar(1.0));
         let column = along + more + place(&(&at + 1), m + 1).times(&idle);
         let added: Matrix<Term> = place(&(&at + 1), m + 1).outer(&next);

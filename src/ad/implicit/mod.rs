@@ -220,7 +220,7 @@ impl Solver {
 /// ```
 ///
 /// # Panics
-/// When `f` returns other shapes than those of `start`, uses a value from outside, or looks at values.
+/// When `f` returns shapes that differ from those of `start`, uses a value from outside, or looks at values.
 #[track_caller]
 pub fn root<T, X, P>(
     f: impl Fn(&X::With<Term>, &P::With<Term>) -> X::With<Term>,
@@ -250,7 +250,7 @@ where
 /// ```
 ///
 /// # Panics
-/// When `f` returns other shapes than those of `start`, uses a value from outside, or looks at values.
+/// When `f` returns shapes that differ from those of `start`, uses a value from outside, or looks at values.
 #[track_caller]
 pub fn fixed_point<T, X, P>(
     f: impl Fn(&X::With<Term>, &P::With<Term>) -> X::With<Term>,

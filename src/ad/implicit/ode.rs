@@ -1,7 +1,7 @@
 //! Solutions of ordinary differential equations, by a Runge-Kutta method of order 5 with adaptive step lengths.
 //!
 //! Laws. Forward mode: the derivative of the solution is the solution of the variational equation
-//! `v' = df/dx v + df/dp p_dot` beside `x' = f`, with step lengths for both. Reverse mode: the gradient is the exact
+//! `v' = df/dx v + df/dp p_dot` together with `x' = f`, with step lengths for both. Reverse mode: the gradient is the exact
 //! derivative of steps at constant lengths, which are good for the derivative, too (`adjoint`). A solution that does not
 //! exist is NaN, for a reason (`failure`).
 //!
@@ -110,8 +110,8 @@ impl Ode {
 
     /// The same settings with steps of at most this length, in the unit of time.
     ///
-    /// An equation can change between the stages of a step, and change back. If nothing changes before, steps are long,
-    /// and such a pulse has no effect; a longest step below its duration shows it.
+    /// An equation can change between the stages of a step, and change back. If nothing changes before, steps are long
+    /// and may skip this pulse; a longest step below its duration shows it.
     ///
     /// ```
     /// use polygrad::{Ode, Tensor, tensor};
@@ -176,7 +176,7 @@ impl Ode {
     {
         let [m] = times.shape();
         if m == 0 {
-            panic!("odeint: needs the time of the start, but there are no times; give it first");
+            panic!("odeint: needs the time of the start, but the list of times is empty; give it first");
         }
         let (x, p) = (start.leaves(), parameters.leaves());
         let (xs, t, ps) = (Term::variables_like(&x), Term::variable(&[], DType::F64), Term::variables_like(&p));
@@ -203,7 +203,7 @@ type Rates<'a, T, X, P> =
 /// allows, is NaN from there on; [`Ode::try_solve`] says why, as does `inspect::first_nan`. `f` is recorded for the shapes
 /// of its arguments, and depends on these alone.
 ///
-/// There are derivatives in start, times and parameters: forward mode solves the variational equation beside the
+/// There are derivatives in start, times and parameters: forward mode solves the variational equation along with the
 /// equation of the state; reverse mode transposes the steps of the solution, which it computes again; derivatives of
 /// higher orders differentiate these. Steps are good for derivatives, too: both modes have these in the error that
 /// chooses a step, reverse mode by a probe, a tangent in which every start and parameter has a share. Errors of
@@ -230,7 +230,7 @@ type Rates<'a, T, X, P> =
 /// ```
 ///
 /// # Panics
-/// When there are no times; when `f` returns other shapes than those of `start`, uses a value from outside, or looks at
+/// When the list of times is empty; when `f` returns other shapes than `start` has, uses a value from outside, or looks at
 /// values.
 #[track_caller]
 pub fn odeint<T, X, P>(
@@ -344,7 +344,7 @@ impl Equation {
         closed("odeint", &[args, results.to_vec(), dots].concat(), &[moved.into_raw(), still.clone(), still])
     }
 
-    /// The rates of the state and of one or several tangents beside it; `reads` are the parameters and their tangents.
+    /// The rates of the state and of one or several tangents next to it; `reads` are the parameters and their tangents.
     fn with_tangents(&self, push: &Program, x: &[Term], t: &Number, w: &Vector, reads: &[Term]) -> Vector {
         let n = raveled_size(x);
         if n == 0 {

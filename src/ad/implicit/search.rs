@@ -44,7 +44,7 @@ pub(super) fn nan_if<T: BaseTensor>(mask: &T, x: &T) -> T {
 struct Step {
     /// The next unknowns, as a vector.
     next: Term,
-    /// The change of the unknowns up to its sign, also of a step that is rejected.
+    /// The change of the unknowns up to its sign, even for a step that is rejected.
     change: Term,
     /// Two masks: whether the search continues however short the step is, and whether it continues at all. With `None`,
     /// the length of the step decides alone.
@@ -148,7 +148,7 @@ pub(super) fn damped(objective: &Recorded, slope: &Recorded, solver: &Solver) ->
         let next = now.binary(Binary::Sub, &change);
         let value = |x: &[Term]| cast(&objective.at(x, p)[0]);
         let (before, after) = (value(x), value(&unravel(x, &next)));
-        // An objective of NaN is no progress, either.
+        // An objective of NaN is not progress, either.
         let better = Term::discrete(&Discrete::Compare(Compare::Le), &[&after, &before]);
         let damping =
             choose(&better, &damping.binary(Binary::Mul, &number(0.1)), &damping.binary(Binary::Mul, &number(10.0)));

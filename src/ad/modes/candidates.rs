@@ -21,7 +21,7 @@ impl Form {
     /// The derivatives of the results of a sweep in its inputs, whose primals are `x`.
     ///
     /// # Errors
-    /// When a result depends on a differentiated value that is no input.
+    /// When a result depends on a differentiated value that is not an input.
     fn of(self, sweep: &Sweep<Term>, y: &[ADVal<Term>], x: &[Term], mode: Mode) -> Result<Vec<Term>, Fault> {
         match (self, mode) {
             (Form::Tensor, _) => Ok(vec![derivatives(sweep, &y[0], x[0].shape(), mode)?]),
@@ -39,7 +39,7 @@ impl Wanted {
     /// The values, if they are asked for, and the derivatives, from the results of a sweep.
     ///
     /// # Errors
-    /// When a result depends on a differentiated value that is no input.
+    /// When a result depends on a differentiated value that is not an input.
     pub(super) fn results(
         self,
         sweep: &Sweep<Term>,
@@ -66,7 +66,7 @@ impl Task<'_> {
     pub(super) fn by(&self, way: Way) -> Result<Program, Fault> {
         let (x, data) = split(self.program, self.count);
         let results = match way {
-            // Without inputs there are no tangents.
+            // Without inputs, tangents do not exist.
             Way::Lanes if self.inputs() > 0 => self.by_lanes(&x, &data),
             Way::Stacks if self.inputs() > 0 => self.by_stacks(&x, &data),
             Way::Pull | Way::Push | Way::Lanes | Way::Stacks => {

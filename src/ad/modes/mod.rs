@@ -13,7 +13,7 @@
 //! | [`Way::Stacks`] | the same, in one stack for the tangents of a value | few inputs, loops that end by themselves |
 //!
 //! The delta term of a loop that ends by itself keeps no values of trips: evaluated, it runs the values again. So
-//! tangents beside the values take the place of [`Way::Push`] there.
+//! tangents next to the values take the place of [`Way::Push`] there.
 //!
 //! Laws: the choice depends on the program and the options alone; the first way is taken unless another way is faster
 //! by more than the error of the estimates; a mode that the user requests is taken.
@@ -244,7 +244,7 @@ impl ChosenProgram {
 }
 
 impl Task<'_> {
-    /// The ways that may be the fastest, the default first, and the reason why there are no others.
+    /// The ways that may be the fastest, the default first, and the reason why others are left out.
     fn ways(&self, asked: Option<Mode>) -> (Vec<Way>, Why) {
         let (n, m, loops) = (self.inputs(), self.results(), has_loops(self.program));
         let ruled = without_tangents(self.program).is_some();
@@ -370,7 +370,7 @@ fn is_while(op: &Op<NodeId>) -> bool {
     matches!(op, Op::Custom(custom, _) if custom.is_while())
 }
 
-/// The number of contractions outside of loops.
+/// The number of contractions outside loops.
 fn contractions(program: &Program) -> usize {
     program.nodes().iter().filter(|node| matches!(node.op, Op::Contract(..))).count()
 }

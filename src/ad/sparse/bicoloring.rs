@@ -14,11 +14,11 @@ use super::input_slicing::InputElement;
 use super::lists::Lists;
 use super::pattern::SparsityPattern;
 
-/// What a pass of forward mode costs, and one of reverse mode.
+/// The cost of a pass of forward mode, and of reverse mode.
 const FORWARD: usize = 2;
 const REVERSE: usize = 3;
 
-/// So many ways to divide the elements are tried, for rows and for columns.
+/// The number of ways to divide the elements that are tried, for rows and for columns.
 const TRIED: usize = 8;
 
 /// Which elements are read off forward passes; all others are read off reverse passes.
@@ -26,9 +26,9 @@ const TRIED: usize = 8;
 enum Division {
     /// All of them, or none.
     All(bool),
-    /// Those of rows that are no longer.
+    /// Those of rows with at most this many elements.
     ShortRows(usize),
-    /// Those of columns that are longer.
+    /// Those of columns with more than this many elements.
     LongColumns(usize),
 }
 
@@ -232,7 +232,7 @@ mod tests {
         }
     }
 
-    /// Copies of one input element are read together: none of them is left to another pass.
+    /// Copies of one input element are read together: another pass gets none.
     #[test]
     fn copies_are_alone_too() {
         let mut rng = Rng::new(6);

@@ -82,10 +82,11 @@ struct Seen {
 /// Star colouring of a symmetric matrix: no two neighbours have one colour, and no path of four vertices has two
 /// colours.
 ///
-/// The neighbours of a vertex without a colour all have different colours. So a vertex `v` that gets a colour is no
-/// inner vertex of a path of two colours. It is no end of a path `v, w, u, x` of two colours either, if it avoids the
-/// colour of each neighbour `u` of a neighbour `w` such that another neighbour `x` of `u` has the colour of `w`. The
-/// colours of such `u` are listed for `w` and for `x` when the second of these gets the common colour; so a neighbour
+/// The neighbours of a vertex without a colour all have different colours. So a vertex `v` that gets a colour is not an
+/// inner vertex of a path of two colours. It is not an end of a path `v, w, u, x` of two colours either, if it avoids
+/// the colour of each neighbour `u` of a neighbour `w` such that another neighbour `x` of `u` has the colour of `w`.
+/// The colours of such `u` are listed for `w` and for `x` when the second of these gets the common colour; so a
+/// neighbour
 /// `w` costs as many steps as there are colours, however many neighbours it has.
 pub(super) fn stars(neighbours: &Lists) -> Colors {
     let mut colors = vec![NO; neighbours.count()];

@@ -1,4 +1,4 @@
-//! Input slicing: a program in two parts, of which the first copies elements of the inputs, and the second computes.
+//! Input slicing: a program in two parts: the first copies elements of the inputs, and the second computes.
 //!
 //! In bundle adjustment, an observation depends on one camera; but all observations of a camera share its columns, so
 //! no two of these rows can be computed in one pass of reverse mode. With copies they can: each observation has its own
@@ -88,7 +88,7 @@ fn is_choice(op: &Linear) -> bool {
     }
 }
 
-/// The copies that are results, or operands of operations that are no copies.
+/// The copies that are results, or operands of operations that are not copies.
 fn frontier(program: &Program, copies: &[bool]) -> Vec<NodeId> {
     let mut needed = vec![false; copies.len()];
     for (k, node) in program.nodes().iter().enumerate().filter(|(k, _)| !copies[*k]) {

@@ -256,7 +256,7 @@ fn gradient<P: Tree<Array>, Q: Tree<Array>, E: Float>(
     (value.gradient(), fixed)
 }
 
-/// The pattern of the Jacobian or Hessian of a program all of whose inputs are arguments, and the program of the
+/// The pattern of the Jacobian or Hessian of a program whose inputs are all arguments, and the program of the
 /// elements.
 #[track_caller]
 pub(super) fn recorded_matrix(program: &Program, hessian: bool) -> (SparsityPattern, Program) {

@@ -20,9 +20,9 @@ use crate::tree::ravel::{ravel, unravel};
 
 /// The results of passes.
 pub(super) struct Passes {
-    /// The results of all passes, concatenated; `None` if there are no passes.
+    /// The results of all passes, concatenated; `None` without passes.
     results: Option<Term>,
-    /// Whether the passes are unrolled, each with operations of its own, instead of a loop over the passes.
+    /// Whether the passes are unrolled, each with its own operations, instead of a loop over the passes.
     apart: bool,
 }
 
@@ -80,7 +80,7 @@ pub(super) fn passed(subject: &Subject, colors: &Colors, count: usize, pass: &dy
     Passes { results: Some(results), apart: false }
 }
 
-/// The elements at these places of the results of all passes; without passes, there are no places.
+/// The elements at these places of the results of all passes; without passes, the list of places is empty.
 pub(super) fn taken(passes: &Passes, places: Vec<i64>) -> Term {
     match &passes.results {
         Some(results) if passes.apart => affine_gathers::read(results, places),
@@ -89,8 +89,8 @@ pub(super) fn taken(passes: &Passes, places: Vec<i64>) -> Term {
     }
 }
 
-/// The elements of the merged pattern: sums of the elements at these places. An element that has a place of its own in
-/// forward passes, `whole`, is read there.
+/// The elements of the merged pattern: sums of the elements at these places. An element that forward passes compute
+/// alone, at a place in `whole`, is read there.
 pub(super) fn added(passes: &Passes, whole: &[Option<i64>], places: &[i64], merged: &Merged) -> Term {
     let place = |(whole, first): (&Option<i64>, &usize)| whole.unwrap_or(places[*first]);
     let first = taken(passes, whole.iter().zip(&merged.first).map(place).collect());

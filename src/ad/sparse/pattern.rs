@@ -56,7 +56,7 @@ impl SparsityPattern {
         self.rows.items.len()
     }
 
-    /// Whether there are no entries, so that all elements are zero.
+    /// Whether the pattern has no entries, so that all elements are zero.
     ///
     /// ```
     /// use polygrad::{Tensor, sparse_hessian, sparse_jacobian, tensor};

@@ -4,7 +4,7 @@
 //! alone, in the same way for all `k`. So the pattern of one row is the pattern of all, moved by the elements of a row.
 //!
 //! Law: a row of each result of the program is the result of the row program at this row of the inputs. Known arrays whose
-//! rows differ stand for each other if they do for a pattern: as operands of what is unknown, with zeros at the same places.
+//! rows differ stand for each other if they do for a pattern: as operands of unknown values, with zeros at the same places.
 
 use crate::array::Array;
 use crate::ops::{Contract, Discrete, Linear, Reduce, View};
@@ -62,7 +62,7 @@ impl RowProgram {
         Some(RowProgram { row: Subject { program: rows.b.finish(&results, &[]), count: subject.count }, count })
     }
 
-    /// The pattern of all rows, and what is said of each element, from those of one row.
+    /// The pattern of all rows, and the facts about each element, from those of one row.
     pub(super) fn all(&self, row: &Lists, constant: &[bool]) -> (Lists, Vec<bool>) {
         let elements = |slot: &Slot| slot.shape.iter().product::<usize>();
         // For each column of a row the first column of its input, and the columns of the input in a row.
@@ -141,7 +141,7 @@ impl Rows {
         let first = c.row(0);
         let id = self.b.apply(Op::Constant(Constant(first.clone())));
         let numbers = |a: &Array| a.cast::<f64>().to_vec::<f64>().ok();
-        // A copy in f64 tells integers and masks apart that are used so; large integers are taken for different.
+        // A copy in f64 distinguishes integers and masks that are used here; large integers count as different.
         let (all, row) = (numbers(c)?, numbers(&first)?);
         let mut rows = all.chunks_exact(row.len().max(1));
         let exact = row.iter().chain(&all).all(|x| x.abs() < 2f64.powi(53) || c.dtype().is_float());
@@ -169,7 +169,7 @@ impl Rows {
         op.operands(&mut |a| operands.push(*a));
         let known = operands.iter().all(|a| self.known[*a as usize]);
         let differ = operands.iter().any(|a| self.differ[*a as usize]);
-        // What is computed of a row that stands for others must be unknown, and must not be chosen by it.
+        // Values computed from a row that stands for others must be unknown, and must not be selected by it.
         if differ && (known || !matches!(op, Op::Binary(..) | Op::Contract(..))) {
             return None;
         }
@@ -178,7 +178,7 @@ impl Rows {
             let mapped = op.map(&mut |a| rows.values[*a as usize].id());
             if row { rows.of_row(&mapped, &operands, shape) } else { Some(mapped) }
         };
-        // A view can make a stack of what is the same for all rows; other operations leave it the same.
+        // A view can make a stack of a value that is the same for all rows; other operations leave it the same.
         let makes_rows = is_any_row || (matches!(op, Op::Linear(..)) && self.is_stack(shape));
         match row(self, makes_rows) {
             Some(made) => {

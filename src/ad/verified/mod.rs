@@ -3,7 +3,7 @@
 //! Each method runs recorded programs and their derivative programs at [`Enclosure`], or at series of it
 //! ([`Jet<Enclosure>`](Jet)): the rows of [`Enclosure`] round outwards, so what follows from their bounds is proven.
 //!
-//! Laws: bounds hold in exact arithmetic. A method that stands on the mean value theorem is used where the program is
+//! Laws: bounds hold in exact arithmetic. A method that relies on the mean value theorem is used where the program is
 //! proven continuous on the box, and where its derivatives are up to the order that the theorem needs: an operation over
 //! a jump says so ([`continuous`]).
 //!
@@ -47,7 +47,7 @@ struct VectorProgram {
 }
 
 impl VectorProgram {
-    /// A vector as a variable, and the leaves of which it is made; integers are constants.
+    /// A vector as a variable, and the leaves that it is made of; integers are constants.
     fn variables(leaves: &[Array]) -> (Term, Vec<Term>) {
         let leaves: Vec<Term> = leaves.iter().cloned().map(Term::constant).collect();
         let vector = Term::variable(&[raveled_size(&leaves)], DType::F64);
@@ -58,7 +58,7 @@ impl VectorProgram {
     /// The program from variables to the raveled results of a function of a user.
     ///
     /// # Panics
-    /// When a result is no float, or depends on a value from outside.
+    /// When a result is not a float, or depends on a value from outside.
     #[track_caller]
     fn traced(verb: &str, variables: &[Term], results: &[Term]) -> VectorProgram {
         for result in results {
@@ -70,7 +70,7 @@ impl VectorProgram {
             }
         }
         match Term::program(variables, &[ravel(results)], &[]) {
-            // As it is written, so that rules of users, of which the mean value theorem does not speak, are seen.
+            // As it is written, so that custom rules are seen, since the mean value theorem does not hold for them.
             Ok(program) => VectorProgram { program },
             Err(_) => panic!(
                 "{verb}: the function must depend on its arguments alone, but it uses a value from outside; pass that among the data"
@@ -126,7 +126,7 @@ fn like(verb: &str, unknowns: &[Array], results: &[Term]) {
     let alike = |(y, x): (&Term, &Array)| y.shape() == x.shape() && x.dtype().is_float();
     if results.len() != unknowns.len() || !results.iter().zip(unknowns).all(alike) {
         panic!(
-            "{verb}: the function must return a float for each unknown, in its shape, but some result or unknown is no float, or \
+            "{verb}: the function must return a float for each unknown, in its shape, but some result or unknown is not a float, or \
              shapes differ; return a tree like the unknowns"
         );
     }

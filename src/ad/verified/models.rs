@@ -41,7 +41,7 @@ use crate::tree::ravel::raveled_size;
 /// ```
 ///
 /// # Panics
-/// As [`enclose`](fn@crate::enclose); when `f` looks at values, or a result is no float.
+/// Like [`enclose`](fn@crate::enclose); when `f` looks at values, or a result is not a float.
 #[track_caller]
 pub fn taylor_model<P, Y>(
     f: impl Fn(&P::With<Term>) -> Y,
@@ -67,7 +67,7 @@ where
 /// ```
 ///
 /// # Panics
-/// As [`taylor_model`].
+/// Like [`taylor_model`].
 #[track_caller]
 pub fn taylor_model_with<P, Q, Y>(
     f: impl Fn(&P::With<Term>, &Q::With<Term>) -> Y,
@@ -139,7 +139,7 @@ impl<X: Tree<Array>, R: Tree<Array>> TaylorForm<X, R> {
     /// ```
     ///
     /// # Panics
-    /// When `f` looks at values, or a result is no float.
+    /// When `f` looks at values, or a result is not a float.
     #[track_caller]
     pub fn new<P, Y>(f: impl Fn(&P::With<Term>) -> Y, x: &P, order: usize) -> TaylorForm<X, R>
     where
@@ -396,9 +396,9 @@ struct Columns {
 }
 
 impl Columns {
-    /// Derivatives, of which all axes but the last are flattened.
+    /// Derivatives, with all axes but the last flattened.
     fn of(value: &Enclosure, results: usize) -> Columns {
-        // Without results there are no elements, however many columns.
+        // Without results the array is empty, however many columns it has.
         let shape = [results, size(value.shape()).checked_div(results).unwrap_or(1)];
         Columns { all: Tensor::from_raw(value.linear(&Linear::reshape(value.shape(), &shape))) }
     }

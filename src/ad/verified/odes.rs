@@ -22,7 +22,7 @@ use crate::program::{Term, interpret};
 use crate::tensor::Tensor;
 use crate::tree::Tree;
 
-/// Why there are no bounds of a solution.
+/// Why bounds of a solution were not found.
 ///
 /// ```
 /// use polygrad::{Tensor, VerifiedOdeError, tensor, verified_odeint};
@@ -44,7 +44,7 @@ pub enum VerifiedOdeError {
          end before a pole, a kink or a jump, or take a smaller box of starts"
     )]
     NoStep {
-        /// The time from which on there are no bounds.
+        /// The time from which bounds are missing.
         time: f64,
         /// The last step that was tried.
         step: f64,
@@ -82,7 +82,7 @@ debug_by_display!(VerifiedOdeError);
 pub struct VerifiedOde {
     /// The order of the Taylor polynomial of a step, at least 1.
     pub order: usize,
-    /// What a step may add to the width of a state, relative to its largest number: the lengths of steps follow from it.
+    /// The width that a step may add to a state, relative to its largest number: the lengths of steps follow from it.
     pub tolerance: f64,
     /// The largest number of steps between two times.
     pub steps: usize,
@@ -172,7 +172,7 @@ impl VerifiedOde {
     {
         let start = Region::raveled(&box_of("verified_odeint", lower, upper));
         let Some(&first) = times.first() else {
-            panic!("verified_odeint: needs the time of the start, but there are no times; give it first");
+            panic!("verified_odeint: needs the time of the start, but the list of times is empty; give it first");
         };
         if let Some((index, &time)) = times.iter().enumerate().find(|(_, time)| !time.is_finite()) {
             return Err(VerifiedOdeError::NotFinite { index, time });
@@ -210,7 +210,8 @@ impl VerifiedOde {
 /// When no step proves that solutions exist, as near a pole, there are too many steps, or a time is NaN or infinite.
 ///
 /// # Panics
-/// When there are no times, the ends are no box, `f` looks at values, or returns other shapes than those of the start.
+/// When the list of times is empty, the ends are not a box, `f` looks at values, or returns shapes that are not those
+/// of the start.
 #[allow(clippy::type_complexity, reason = "the type says what is returned: two trees like the start at each time")]
 #[track_caller]
 pub fn verified_odeint<X, P>(

@@ -20,7 +20,7 @@ use crate::program::Term;
 use crate::tensor::Tensor;
 use crate::tree::Tree;
 
-/// Why there is no proof of a root.
+/// Why a root has no proof.
 ///
 /// ```
 /// use polygrad::{NoProof, Tensor, tensor, verified_root};
@@ -33,7 +33,7 @@ use crate::tree::Tree;
 pub enum NoProof {
     /// No box around the point has a proof.
     #[error(
-        "verified_root: a proof needs a Jacobian that is regular near the root, but none of {0} boxes around the point has one; start at \
+        "verified_root: a proof needs a Jacobian that is regular near the root, but of {0} boxes around the point no box has one; start at \
          a root that is neither double nor at a jump, with a point closer to it"
     )]
     Undecided(usize),
@@ -60,7 +60,7 @@ debug_by_display!(NoProof);
 pub struct VerifiedRoots<X> {
     /// Boxes, as lower and upper bounds, each with exactly one root.
     pub roots: Vec<(X, X)>,
-    /// Boxes that may have any number of roots. Elsewhere there is no root but those of `roots`.
+    /// Boxes that may have any number of roots. Elsewhere the only roots are those of `roots`.
     pub undecided: Vec<(X, X)>,
 }
 
@@ -68,7 +68,7 @@ pub struct VerifiedRoots<X> {
 const MOST_BOXES: usize = 20_000;
 /// The width, relative to the numbers of the box, at which a box is not halved any more.
 const NARROW: f64 = 1e-10;
-/// The share of its width by which a box is enlarged, so that a root on the border of two boxes is inside of one.
+/// The share of its width by which a box is enlarged, so that a root on the border of two boxes is inside one.
 const SHARE: f64 = 0.125;
 /// The number of enlargements, and of steps, around an approximate root.
 const ENLARGEMENTS: usize = 20;
@@ -79,9 +79,9 @@ struct System {
     slope: VectorProgram,
 }
 
-/// What the operator says of a box.
+/// The verdict of the operator on a box.
 enum Verdict {
-    /// There is no root.
+    /// The box has no root.
     Empty,
     /// All roots are in this box, which is part of the box.
     Within(Region),
@@ -155,11 +155,11 @@ impl System {
 }
 
 /// All roots of `f(x, p) = 0` with `x` in the box from `lower` to `upper`, with proof: boxes with exactly one root each,
-/// and boxes that are undecided; elsewhere there is none.
+/// and boxes that are undecided; elsewhere the function has no root.
 ///
-/// The box is halved where neither a proof that there is no root nor one that there is exactly one is found; boxes that
-/// become narrow, as around a double root, are undecided. The parameters are exact: `f` is that of exact arithmetic.
-/// Unknowns and results are floats. The bounds of a root are near the rounding of `f`.
+/// A box without a proof of exactly one root or of no root is halved; boxes that become narrow, as around a double
+/// root, are undecided. The parameters are exact: `f` is that of exact arithmetic. Unknowns and results are floats. The
+/// bounds of a root are near the rounding of `f`.
 ///
 /// ```
 /// use polygrad::{Tensor, tensor, verified_roots};
@@ -174,7 +174,7 @@ impl System {
 /// ```
 ///
 /// # Panics
-/// When the ends are no box, `f` looks at values, or returns other shapes than those of the unknowns.
+/// When the ends are not a box, `f` looks at values, or returns shapes that differ from those of the unknowns.
 #[track_caller]
 pub fn verified_roots<X, P>(
     f: impl Fn(&X::With<Term>, &P::With<Term>) -> X::With<Term>,
@@ -282,7 +282,7 @@ fn joined(mut all: Vec<Region>) -> Vec<Region> {
 /// When no box around the point has a proof, as at a double root.
 ///
 /// # Panics
-/// When `f` looks at values, or returns other shapes than those of the unknowns.
+/// When `f` looks at values, or returns shapes that differ from those of the unknowns.
 #[allow(clippy::type_complexity, reason = "the type says what is returned: two trees like the unknowns")]
 #[track_caller]
 pub fn verified_root<X, P>(

@@ -42,7 +42,7 @@ pub(crate) enum FusedOp<V> {
 #[derive(Clone, Debug)]
 pub(crate) struct GatherOp<V> {
     pub(crate) buf: BufferId,
-    /// The sizes of the buffer's axes, each of which is indexed.
+    /// The sizes of the buffer's axes; each axis is indexed.
     pub(crate) sizes: SmallVec<[usize; 4]>,
     pub(crate) indices: SmallVec<[V; 4]>,
 }
@@ -230,7 +230,7 @@ impl FusionGroup {
 
     /// Calls `f` with each buffer that is read or written, to replace it.
     pub(crate) fn buffers_mut(&mut self, f: &mut dyn FnMut(&mut BufferId)) {
-        // Operations are no longer added.
+        // From here on, no operation is added.
         self.sources.clear();
         self.cleared.iter_mut().for_each(|(buf, _)| f(buf));
         for node in &mut self.nodes {

@@ -73,7 +73,7 @@ pub(crate) struct StepOperand {
 pub(crate) enum Step<P> {
     /// A pass over an iteration space.
     Pass(P),
-    /// An operation on whole buffers, by a kernel of its own.
+    /// An operation on whole buffers, by a separate kernel.
     KernelCall(Box<KernelCall>),
     /// A loop.
     Loop(Box<LoopStep<P>>),
@@ -142,7 +142,7 @@ impl RowRange {
     }
 }
 
-/// An operation on whole buffers, by a kernel of its own.
+/// An operation on whole buffers, by a separate kernel.
 #[derive(Clone)]
 pub(crate) struct KernelCall {
     pub(crate) op: KernelOp,
@@ -298,7 +298,7 @@ pub(crate) struct RowOperand {
 /// An operation executed by the interpreter of arrays.
 #[derive(Clone, Debug)]
 pub(crate) struct Interpreted {
-    /// The operation as a program of its own.
+    /// The operation as a separate program.
     pub(crate) program: Program,
     pub(crate) operands: Vec<(StepOperand, Shape)>,
     pub(crate) out: Vec<BufferId>,

@@ -208,7 +208,7 @@ impl Lowering {
         let mut results: Vec<Option<LoweredValue>> = vec![None; outputs.len()];
         let mut carries = Vec::with_capacity(carried.len());
         for (k, (init, input, returned)) in carried.into_iter().enumerate() {
-            let output = outputs[k].expect("a carry is no output");
+            let output = outputs[k].expect("a carry is not an output");
             let (dtype, n) = self.kind(input);
             let bytes = n * dtype.width();
             let states = returned.any().then(|| self.states(l, (dtype, n), returned, &mut results));

@@ -322,7 +322,7 @@ impl Lowering {
         let operands = [(known, dtype)];
         let step = self.group_for(size, &operands, 0);
         let value = self.within(step, known, dtype);
-        // The value may be stored to another buffer, too, so the copy is a write operation of its own.
+        // The value may be stored to another buffer, too, so the copy is a separate write operation.
         let buf = self.workspace(dtype, size);
         self.group_at(step).push(FusedOp::Put(buf, StridedAccess::along(size), value), dtype);
         self.writes(buf, step);

@@ -33,7 +33,7 @@ pub(crate) struct Scope<'p> {
     pub(crate) known: Vec<LoweredValue>,
     /// For each value, the last use of the value or of an alias of it.
     life: Vec<NodeId>,
-    /// For each value, the value of which it is an alias, or itself.
+    /// For each value, the value that it is an alias of, or itself.
     root: Vec<NodeId>,
     /// For each sorting permutation, the ranks that other operations read.
     ranks: HashMap<NodeId, Ranks>,
@@ -574,7 +574,7 @@ impl<'p> Scope<'p> {
         (&self.known[a as usize], self.program.nodes()[a as usize].dtype)
     }
 
-    /// The input of which a value is an alias.
+    /// The input that a value is an alias of.
     fn input_of(&self, a: NodeId) -> Option<usize> {
         match self.program.nodes()[self.root[a as usize] as usize].op {
             Op::Input(i) => Some(i as usize),
@@ -587,7 +587,7 @@ impl<'p> Scope<'p> {
     }
 }
 
-/// The operand of which the result of an operation may be an alias: the operation computes nothing, so both may have
+/// The operand that the result of an operation may be an alias of: the operation computes nothing, so both may have
 /// one buffer.
 fn named_anew(op: &Op<NodeId>) -> Option<NodeId> {
     match op {

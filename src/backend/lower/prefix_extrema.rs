@@ -1,7 +1,7 @@
 //! Gathers of the elements at the positions of prefix extrema: one kernel finds these elements.
 //!
 //! Law: the kernel is used only for gathers whose other indices are those of the element itself, so the element at a
-//! position is the extremum of its own line. Positions that no other operation reads are not computed.
+//! position is the extremum of its line. Positions that no other operation reads are not computed.
 
 use std::collections::{HashMap, HashSet};
 

@@ -141,7 +141,7 @@ impl Lowering {
     }
 
     /// The product with a copy of the operand that the kernel would pack, in the order in which it is packed: the row
-    /// blocks of a fused product would each pack it anew. `None` if nothing is packed, or if the loop is along no axis of
+    /// blocks of a fused product would each pack it again. `None` if nothing is packed, or if the loop is along no axis of
     /// the operand.
     fn packed_once(
         &mut self,

@@ -170,7 +170,7 @@ impl Lowering {
         self.writes(out, step);
     }
 
-    /// A value read through a view; `None` if the view is no strided access.
+    /// A value read through a view; `None` if the view is not a strided access.
     pub(crate) fn seen(
         &mut self,
         known: &mut LoweredValue,
@@ -205,8 +205,8 @@ impl Lowering {
         Some(LoweredValue::through(buf, access.moved(at)))
     }
 
-    /// A view of an array times a constant, as the constant times the view of the array; `None` if `known` is no such
-    /// product. `sizes` are the numbers of elements of the view and of the array.
+    /// A view of an array times a constant, as the constant times the view of the array; `None` if `known` is not one.
+    /// `sizes` are the numbers of elements of the view and of the array.
     fn scaled(
         &mut self,
         known: &LoweredValue,
@@ -229,7 +229,7 @@ impl Lowering {
         }))
     }
 
-    /// Elements moved through views that are no strided accesses, by a kernel.
+    /// Elements moved through views that are not strided accesses, by a kernel.
     fn moved(&mut self, scope: &mut Scope<'_>, from: &View, into: &View, a: NodeId, node: &Node) -> LoweredValue {
         let (dtype, n) = scope.kind(a);
         let one = self.operand(&mut scope.known[a as usize], dtype, n).one;

@@ -59,7 +59,7 @@ impl FusionGroup {
     }
 
     /// The length of rows and the numbers of positions at the start and the end of a row where a view is outside its
-    /// box; `None` if there is no such view or the group must not be split.
+    /// box; `None` without such a view, or if the group must not be split.
     fn halo(&self, (least, part): (usize, usize)) -> Option<(usize, usize, usize)> {
         let only_stores = self.cleared.is_empty() && self.nodes.iter().all(|node| node.item.writes().is_none());
         if self.size < least || !only_stores {

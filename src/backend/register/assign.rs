@@ -97,7 +97,7 @@ fn at_hand(selected: &[Selected], values: &SsaValues) -> Option<ValueId> {
 /// The forms of instructions.
 #[derive(Clone, Copy)]
 enum Forms {
-    /// Instructions that read registers alone; rows are loaded and stored outside of the code.
+    /// Instructions that read registers alone; rows are loaded and stored outside the code.
     Plain,
     /// Instructions that may take the last result, too; before the first instruction, the last result is this value.
     WithLast(Option<ValueId>),
@@ -139,7 +139,7 @@ fn selected(values: &SsaValues) -> Vec<Selected> {
 }
 
 /// The instruction of an elementwise operation, by the element types of its result and of its last operand. `join`
-/// gives the factors of an operand that is a product without other uses; the product is then no instruction of its own.
+/// gives the factors of an operand that is a product without other uses; the product is then not a separate instruction.
 fn select(
     op: &ElementwiseOp<ValueId>,
     dtype: DType,
@@ -352,7 +352,7 @@ impl<'a> Maker<'a> {
             over.sort_unstable();
             over.dedup();
             let operands: SmallVec<[Register; 4]> = instruction.operands.iter().map(|v| self.of(*v)).collect();
-            // A tile instruction requires that its result has another register than each of its operands.
+            // A tile instruction requires that its result has a different register than each of its operands.
             let apart = matches!(instruction.what, Selection::Tile);
             // The next value of a carry gets the carry's register if no later instruction reads the carry.
             let replaces = |carry: &ValueId| self.last[*carry as usize] < k + usize::from(!apart);

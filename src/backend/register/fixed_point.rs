@@ -2,7 +2,8 @@
 //!
 //! The derivative of a loop with an early exit runs the largest possible number of trips: trips after the exit change
 //! nothing, in the forward and in the reverse pass, and may be most of all trips. A mask that is carried or read from a
-//! row is false in trips after the exit. The mask is only a hint: carries are compared before and after such a trip.
+//! row is false in trips after the exit. The mask is only a hint: carries are compared before and after a trip whose
+//! mask is false.
 //!
 //! Law: a trip is a function of the carries and of its rows. So after a trip that reproduces every carry, to the bit,
 //! each later trip with the same rows writes the same elements: they are copied.

@@ -12,7 +12,7 @@ use super::machine::{File, Runner, Threaded, next};
 use super::{InstructionOperands, Register};
 use crate::ops::Compare;
 
-/// The arguments of an instruction beside its operands.
+/// The arguments of an instruction besides its operands.
 #[derive(Clone, Copy)]
 pub(crate) struct MachineView<'a> {
     /// The base address of the registers of the file.

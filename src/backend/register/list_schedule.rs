@@ -51,7 +51,7 @@ pub(crate) fn ordered(selected: &[Selected], values: &SsaValues) -> Ordered {
     Ordered { selected: order.into_iter().map(|k| selected[k as usize].clone()).collect(), runs }
 }
 
-/// The state of the scheduler: instructions all of whose operands are computed are ready.
+/// The state of the scheduler: instructions are ready when all their operands are computed.
 struct Ready<'a> {
     selected: &'a [Selected],
     graph: Graph,

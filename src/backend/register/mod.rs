@@ -154,7 +154,7 @@ pub(crate) struct RegisterCode {
     /// The register that holds the last result with which the first trip starts.
     pub(crate) last: Option<Register>,
     code: Vec<RegisterOp>,
-    /// The code as threaded steps, each of which jumps to the next, in chains of bounded length.
+    /// The code as threaded steps: each jumps to the next, in chains of bounded length.
     pub(crate) steps: Vec<Threaded>,
     /// The code as a linear recurrence, if it is one.
     pub(crate) affine: Option<LinearRecurrence>,

@@ -27,7 +27,7 @@ pub(crate) enum ValueOrigin {
     Computed(ComputedOp, DType),
 }
 
-/// An operation that computes a value. Reads at known positions and writes are no operations: they name values.
+/// An operation that computes a value. Reads at known positions and writes are not operations: they name values.
 #[derive(Clone, Debug)]
 pub(crate) enum ComputedOp {
     Elementwise(ElementwiseOp<ValueId>),

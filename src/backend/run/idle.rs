@@ -1,16 +1,17 @@
 //! Idle memories: what a run leaves to the next run of the same plan.
 //!
-//! Laws: a memory belongs to one run at a time; a run that panics leaves none. Of runs at the same time so many memories
-//! are kept as [`KEPT`] and [`KEPT_BYTES`] say, beside that of the first: threads that run a function once leave no more.
+//! Laws: a memory belongs to one run at a time; a run that panics leaves none. The memory of the first run is kept, and
+//! of other runs at the same time as many as [`KEPT`] and [`KEPT_BYTES`] allow: threads that run a function once leave
+//! no more.
 
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
 use super::Memory;
 
-/// The largest number of memories that are kept beside the first.
+/// The largest number of memories that are kept in addition to the first.
 const KEPT: usize = 64;
 
-/// The largest number of bytes of the memories that are kept beside the first. One is kept whatever its size is, for two
+/// The largest number of bytes of the memories that are kept in addition to the first. One is kept whatever its size is, for two
 /// threads that run a function in turns.
 const KEPT_BYTES: usize = 1 << 26;
 
@@ -92,7 +93,7 @@ mod tests {
         compile(&Term::program(&[x], &[y], &[]).expect("a closed program"))
     }
 
-    /// The memories that are kept beside the first after `count` runs at the same time, and their bytes.
+    /// The memories that are kept in addition to the first after `count` runs at the same time, and their bytes.
     fn kept(run: &Executable, n: usize, count: usize) -> (usize, usize) {
         let mut started: Vec<_> = (0..count).map(|_| run.start()).collect();
         for started in &mut started {

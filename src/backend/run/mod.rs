@@ -71,7 +71,7 @@ pub(crate) struct Memory {
 impl Memory {
     /// Memory for a plan; `None` if it cannot be allocated.
     pub(crate) fn new(plan: &CompiledPlan, isa: Isa) -> Option<Memory> {
-        // What transforms take comes with the first run: here it is asked whether it can.
+        // The memory that transforms take is allocated in the first run; here only the possibility is checked.
         Vec::<u8>::new().try_reserve_exact(plan.transforms).ok()?;
         let mut memory = Memory::helper(plan.registers, isa)?;
         memory.table = AddressTable::new(plan.buffers.len());
@@ -163,7 +163,7 @@ impl Memory {
         }
     }
 
-    /// [`run`](Self::run) for inputs some of which store one element for many: these are written out.
+    /// [`run`](Self::run) for inputs that may store one element for many: these are written out.
     #[cold]
     fn run_written_out(&mut self, plan: &CompiledPlan, inputs: &[Array], outputs: &mut [Array]) {
         let mut written_out = inputs.to_vec();
@@ -180,9 +180,8 @@ impl Memory {
         }
     }
 
-    /// Runs a plan all of whose inputs and results have elements of one type, on slices in place: the elements of all
-    /// inputs, one input after the other, first from one slice and then from another, and those of all results
-    /// likewise.
+    /// Runs a plan whose inputs and results all have elements of one type, on slices in place: the elements of all
+    /// inputs, one input after the other, first from one slice and then from another, and those of all results in the same way.
     pub(crate) fn run_flat<E: Elem>(&mut self, plan: &CompiledPlan, x: [&[E]; 2], results: [&mut [E]; 2]) {
         let [mut here, mut after] = x;
         for (buf, buffer) in (0..).zip(&plan.buffers[..plan.inputs]) {
@@ -232,7 +231,7 @@ impl Memory {
         }
     }
 
-    /// Runs one step, without a partition of its own.
+    /// Runs one step, without a partition for it.
     pub(crate) fn step(&mut self, step: &CompiledStep, frame: Context<'_>) {
         match step {
             Step::Pass(PassCode::Tile(code)) => {
@@ -319,7 +318,7 @@ impl Memory {
         }
     }
 
-    /// Sets a buffer to the state of a carry after `trips` trips: a row of the stack, or a buffer beside it.
+    /// Sets a buffer to the state of a carry after `trips` trips: a row of the stack, or a buffer next to it.
     fn set_state(&mut self, buf: BufferId, carry: &Carry, states: States, trips: usize, l: &LoopStep<PassCode>) {
         match (states.row(trips, l.n, l.reverse), carry.other) {
             (Some(i), _) => {

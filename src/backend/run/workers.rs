@@ -29,7 +29,7 @@ struct Shares<'s> {
 /// The address of the partial sums of all parts.
 struct Results(*mut u8);
 
-// Safety: each part writes a range of bytes of its own.
+// Safety: each part writes a separate range of bytes.
 unsafe impl Sync for Results {}
 
 impl Shares<'_> {
@@ -139,8 +139,8 @@ impl Memory {
         }
     }
 
-    /// Takes the buffers of another memory, but with memory of its own for buffers local to a row block; returns
-    /// whether that memory could be allocated.
+    /// Takes the buffers of another memory, but with its own memory for buffers local to a row block; returns whether
+    /// that memory could be allocated.
     fn follow(&mut self, table: &AddressTable, parts: &Partition) -> bool {
         self.table.follow(table);
         let needed: usize = parts.local.iter().map(|(_, bytes)| bytes.next_multiple_of(LINE)).sum();

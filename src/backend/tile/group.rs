@@ -165,7 +165,7 @@ impl TileGroup {
     }
 
     /// The length of rows that no tile crosses: the most frequent row length of views that are contiguous, or broadcast
-    /// one element, within rows. 0 if there is no such view.
+    /// one element, within rows. 0 without such a view.
     pub(crate) fn row(&self) -> usize {
         let mut rows: HashMap<usize, usize> = HashMap::new();
         for node in &self.nodes {
@@ -179,7 +179,7 @@ impl TileGroup {
     }
 
     /// The length of a tile, at most a given one, that is a multiple of the most frequent period of periodic views, which
-    /// read the same elements in each tile, or of the rows that a sum adds up, of which no tile has a part.
+    /// read the same elements in each tile, or of the rows that a sum adds up, since no tile may have a part of a row.
     pub(crate) fn periodic(&self, tile: usize) -> usize {
         if self.size < 2 * tile {
             return tile;

@@ -206,7 +206,7 @@ impl<'a> Tile<'a> {
         }
     }
 
-    /// Runs an operation that is no superinstruction. Inlined, as `elementwise` is: tiles may be short, and one more
+    /// Runs an operation that is not a superinstruction. Inlined, as `elementwise` is: tiles may be short, and one more
     /// call costs as much as the dispatch to a kernel.
     #[inline(always)]
     fn lowered(&self, op: &FusedOp<TileOperand>, instruction: &Instruction) {
@@ -319,7 +319,7 @@ impl<'a> Tile<'a> {
                 out.iter_mut().zip(x).for_each(|(out, x)| *out = f64::from(*x));
             }
             (DType::F64 | DType::F32 | DType::I64 | DType::Bool, _) => {
-                unreachable!("there is no conversion from {from} to {into}")
+                unreachable!("{from} is not converted to {into}")
             }
         }
     }

@@ -8,10 +8,10 @@
 //! `lgamma` writes a global variable. Their constants are those of FDLIBM, whose notice comes with them.
 //!
 //! The files `*.c` of this folder hold items, with blank lines between them: a comment, and a function, a table or a
-//! type. An item needs what it names, and stands after that. A name that ends in `@` stands for an item of each float
-//! type, and a name that ends in `$` for one more, in double precision without fused multiply-add, of which the special
-//! functions are made; an item that is written out for one of these replaces that one. [`WORDS`] are what differs
-//! between the types. A comment that stands alone at the head of a file is written before the first item of the file.
+//! type. An item needs what it names, and comes after that. A name that ends in `@` stands for an item of each float
+//! type, and a name that ends in `$` for one more, in double precision without fused multiply-add, from which the
+//! special functions are made; an item that is written out for one of these replaces that one. [`WORDS`] are what
+//! differs between the types. A comment alone at the head of a file is written before the first item of the file.
 
 use std::collections::BTreeMap;
 
@@ -71,7 +71,7 @@ const WORDS: [(&str, [&str; 2]); 28] = [
     ("HYPOT_LARGE", ["1e150", "1e15f"]),
 ];
 
-/// What an item is an instance for.
+/// The type that an item is an instance for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Double,
@@ -107,7 +107,7 @@ impl Kind {
                 let known = WORDS.iter().find(|(name, _)| *name == word);
                 let written = known.map_or(word, |(_, of)| of[usize::from(self.is_single())]);
                 out.push_str(written);
-                // A cast that is none leaves no space.
+                // An empty cast leaves no space.
                 let cast = written.is_empty() || written.starts_with('(');
                 rest = if cast { after.trim_start() } else { after };
                 continue;
@@ -124,7 +124,7 @@ impl Kind {
     }
 }
 
-/// The length of the identifier or number at the start of a text; 0 if there is none.
+/// The length of the identifier or number at the start of a text; 0 if the text starts with neither.
 fn word_length(text: &str) -> usize {
     text.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(text.len())
 }

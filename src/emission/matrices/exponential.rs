@@ -57,7 +57,7 @@ pub(super) fn expm_tangent(w: &mut Writer, of: &One<'_>, transposed: bool) {
     let [x, found] = [0, 1].map(|_| Grid::scratch(w, dtype, [2 * n, 2 * n]));
     let [of_a, of_e] = [&a.place, &e.place].map(|x| are_finite(w, dtype, x, n * n));
     let zero = all_of(w, n * n, |i| is_zero(dtype, e.place.load(i)));
-    // The direction is small beside the matrix, for few squarings.
+    // The direction is small compared with the matrix, for few squarings.
     let (direction, range) = (w.scratch(dtype, n * n), Range { low: -12, high: -2, up: 8 });
     w.if_else(
         zero,
@@ -279,7 +279,7 @@ impl Part {
                 w.set(log, smaller(Expression::Variable(log), larger(of_eight, of_ten)));
             }
         });
-        // The logarithm is that of zero for matrices of which a small power is zero.
+        // The logarithm is that of zero for matrices with a small power that is zero.
         let times = Expression::minus(dtype, Expression::Variable(log), most);
         let times = Expression::op(ElementwiseOp::FloatStep(FloatStep::Ceil, times), dtype);
         let times =
@@ -408,7 +408,7 @@ impl Part {
         }
     }
 
-    /// Squares `x` so many times.
+    /// Squares `x` the given number of times.
     fn square(&self, w: &mut Writer, memory: &Memory, times: VariableId) {
         let (dtype, x, next) = (self.dtype, &memory.x, &memory.above);
         let done = w.var(DType::I64, Expression::int_number(0));

@@ -1,4 +1,4 @@
-//! Cholesky and LU factors as trees, and what is made of them.
+//! Cholesky and LU factors as trees, and the operations made of them.
 //!
 //! Law: the next pivot is the largest element of its column, the first of equal ones.
 
@@ -9,7 +9,7 @@ use super::{Grid, One, Range, Wide, are_finite, is_regular, is_zero, unless_zero
 use crate::dtype::DType;
 use crate::ops::{Compare, Unary};
 
-/// The rows of a matrix, or its columns: the first ones of `most`, all or so many as data decide. Counters have
+/// The rows of a matrix, or its columns: all `most`, or the first of them, as many as data decide. Counters have
 /// constant bounds, so that compilers see their range.
 #[derive(Clone)]
 pub(super) struct Rows {

@@ -1,6 +1,6 @@
 //! Minors as trees: by Laplace expansion of few rows, and cofactors of more rows by complete pivoting.
 //!
-//! Laws: no division by what may be zero, so a singular matrix has its minors. Rows and columns are multiplied by
+//! Laws: no division by a number that may be zero, so a singular matrix has its minors. Rows and columns are multiplied by
 //! powers of two first, so no partial product leaves the range of floats if the minors do not.
 
 use super::super::idioms::{at, start};
@@ -232,7 +232,7 @@ pub(super) fn pivots(w: &mut Writer, of: &One<'_>) {
     );
 }
 
-/// The cofactors, by elimination with the largest pivots of all, of which small ones come last.
+/// The cofactors, by elimination with the largest pivots of all; small ones come last.
 pub(super) fn cofactors(w: &mut Writer, of: &One<'_>) {
     let ([_, n], dtype) = (of.sizes, of.dtype);
     let out = Grid::of(&of.out[0], n);

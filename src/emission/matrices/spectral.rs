@@ -70,7 +70,7 @@ pub(super) fn eigh(w: &mut Writer, of: &One<'_>) {
     });
 }
 
-/// Whether an element changes no eigenvalue beside those of the diagonal, up to rounding.
+/// Whether an element next to those of the diagonal changes no eigenvalue, up to rounding.
 fn is_small(dtype: DType, beside: &Expression, diagonal: [Expression; 2]) -> Expression {
     let much = Expression::product(dtype, Expression::abs(dtype, beside.clone()), Expression::number(dtype, 64.0));
     let [of_first, of_second] = diagonal.map(|x| {

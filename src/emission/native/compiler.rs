@@ -63,10 +63,11 @@ fn words(command: &str) -> Vec<String> {
     }
 }
 
-/// What a compiler says of itself.
+/// The identity of a compiler, as it reports it.
 struct Identity {
     version: String,
-    /// The macros that it defines for its target, which say the instructions that it may use; `None` if it does not tell.
+    /// The macros that it defines for its target, which name the instructions that it may use; `None` if the compiler
+    /// does not list them.
     target: Option<String>,
 }
 
@@ -151,7 +152,7 @@ impl Compiler {
         let identity = self.identity()?;
         let store = self.store()?;
         let Some(target) = &identity.target else {
-            // The library may be for another processor than the next one that has this folder.
+            // The next machine that uses this folder may have a different processor.
             let attempt = self.compiled(&store, code)?;
             return Ok((loaded(&attempt.library())?, attempt.library()));
         };
@@ -163,7 +164,7 @@ impl Compiler {
         let source = format!("{code}\n{by}");
         let stored = store.library(&source);
         if stored.is_kept()? {
-            // Of what a library needs, something may be gone.
+            // Something that a library needs may be gone.
             if let Ok(library) = loaded(stored.path()) {
                 return Ok((library, stored.path().to_path_buf()));
             }
@@ -207,7 +208,7 @@ impl Compiler {
         })
     }
 
-    /// What a command prints, which must succeed.
+    /// The output of a command, which must succeed.
     fn succeeded(&self, command: &mut Command) -> Result<String, NativeError> {
         let Finished { success, out, err } = self.finished(command)?;
         match success {
@@ -248,7 +249,7 @@ mod tests {
 
     #[test]
     fn an_empty_command_is_an_error() {
-        let fault = Compiler::new(" ").identity().map(|_| ()).expect_err("there is no command");
+        let fault = Compiler::new(" ").identity().map(|_| ()).expect_err("the command is empty");
         assert!(matches!(fault, NativeError::NoCompiler { .. }), "{fault}");
     }
 }

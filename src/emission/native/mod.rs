@@ -56,7 +56,7 @@ pub enum NativeError {
     /// The program is not written as C.
     #[error(transparent)]
     Emission(#[from] EmissionError),
-    /// There is no compiler of this name.
+    /// The compiler cannot be run.
     #[error(
         "native: a C compiler must be on the machine, but {} cannot be run ({reason}); install one, or name it: \
          Compiler::new(\"clang\")",
@@ -76,7 +76,7 @@ pub enum NativeError {
     Refused {
         /// The compiler.
         compiler: String,
-        /// What the compiler says.
+        /// The message of the compiler.
         message: String,
     },
     /// The compiler takes too long.
@@ -94,7 +94,7 @@ pub enum NativeError {
     /// Others may have written a file or folder of libraries.
     #[error(
         "native: only the user may write compiled libraries, since they run in the process, but {path:?} {fact}; remove it, \
-         mend it with chown and chmod, or name another folder"
+         fix it with chown and chmod, or name another folder"
     )]
     Foreign {
         /// The file or folder.
@@ -102,7 +102,7 @@ pub enum NativeError {
         /// Its owner, its permissions or its kind.
         fact: String,
     },
-    /// There is no folder for libraries.
+    /// A folder for libraries is missing.
     #[error(
         "native: compiled libraries need a folder of the user, but neither XDG_CACHE_HOME nor HOME is an absolute path; name \
          one: Compiler::default().folder(..)"
@@ -240,7 +240,7 @@ impl NativeProgram {
         let address = |array: &Array| array.address().or_else(|| written.next().and_then(Array::address));
         let from: Vec<*const c_void> =
             inputs.iter().map(address).map(|at| at.map_or(std::ptr::null(), <*const u8>::cast)).collect();
-        // A number is written to a place of its own, since it has no memory of elements.
+        // A number is written to a separate place, since it has no memory of elements.
         let mut numbers = vec![0u64; results.len()];
         let to: Vec<*mut c_void> = results
             .iter_mut()
@@ -288,7 +288,7 @@ impl Program {
     /// ```
     ///
     /// # Errors
-    /// When the program is not written as C, there is no compiler, or its library cannot be kept or loaded.
+    /// When the program cannot be written as C, the compiler is missing, or its library cannot be kept or loaded.
     pub fn native(&self, compiler: &Compiler) -> Result<NativeProgram, NativeError> {
         self.native_with(compiler, Options::DEFAULT)
     }

@@ -15,7 +15,7 @@ const LONGEST: usize = 1 << 20;
 /// How long to wait for the rest of the outputs of a command that has ended: a server that it has started may hold them.
 const REST: Duration = Duration::from_millis(500);
 
-/// What a command did.
+/// The outcome of a command.
 pub(super) struct Finished {
     pub(super) success: bool,
     pub(super) out: String,
@@ -106,7 +106,7 @@ fn stop(child: &mut Child) {
     let _ = child.wait();
 }
 
-/// What the standard library does not have of POSIX.
+/// The functions of POSIX that the standard library lacks.
 #[cfg(unix)]
 pub(super) mod unix {
     // SAFETY: these are the functions of these names in POSIX, whose types are integers of 32 bits on all systems that Rust

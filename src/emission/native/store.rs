@@ -4,8 +4,8 @@
 //! and nobody but the user can have written it or its folder. What is written becomes visible as a whole, after it is
 //! on the disk. Each attempt has a separate folder, which is removed on every path.
 //!
-//! A library `KEY.so` has its source beside it, `KEY.c`: the code, what it was compiled by, and in the last line the
-//! length and the hash of the library. A file that does not fit is written anew.
+//! A library `KEY.so` has its source next to it, `KEY.c`: the code, what it was compiled by, and in the last line the
+//! length and the hash of the library. A file that does not fit is written again.
 
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder, File};
@@ -29,7 +29,7 @@ fn file_error(path: &Path) -> impl Fn(io::Error) -> NativeError {
     move |e| NativeError::File { path: path.clone(), reason: e.to_string() }
 }
 
-/// What is wrong with the owner or the permissions of a file or folder.
+/// The fault in the owner or the permissions of a file or folder.
 #[cfg(unix)]
 fn not_private(data: &fs::Metadata) -> Option<String> {
     use std::os::unix::fs::MetadataExt as _;
@@ -140,7 +140,7 @@ impl Store {
 const ATTEMPT: &str = "attempt-";
 const ABANDONED: Duration = Duration::from_secs(24 * 3600);
 
-/// A folder that is removed with what it has.
+/// A folder that is removed with its contents.
 pub(super) struct CompilerFolder(PathBuf);
 
 impl CompilerFolder {
@@ -221,7 +221,7 @@ impl StoredLibrary {
         fs::rename(&library, &self.library).map_err(file_error(&self.library))?;
         fs::rename(&source, &self.record).map_err(file_error(&self.record))?;
         if let Some(folder) = self.library.parent() {
-            // Not all file systems have this; files that do not fit are written anew.
+            // Not all file systems have this; files that do not fit are written again.
             let _ = File::open(folder).and_then(|folder| folder.sync_all());
         }
         Ok(())
@@ -325,7 +325,7 @@ mod tests {
             assert!(fault.to_string().contains("can be written by others"), "{fault}");
         }
         mode(&at, 0o700);
-        // A link may lead to what somebody else can write.
+        // A link may lead to a file that somebody else can write.
         let real = at.join("real.so");
         fs::rename(&stored.library, &real).expect("it is there");
         symlink(&real, &stored.library).expect("a link is made");

@@ -15,7 +15,7 @@ use gemm_common::Parallelism;
 use crate::dtype::{DType, Num};
 use crate::kernels::loop_nest::Axis;
 
-/// A product of matrices: three loops, each of which moves two of the three arrays.
+/// A product of matrices: three loops; each moves two of the three arrays.
 #[derive(Clone, Copy)]
 pub(crate) struct Matmul {
     /// Moves the left operand and the result.
@@ -39,8 +39,8 @@ pub(crate) fn matmul<E: Num>(product: &Matmul, at: [usize; 3], a: &[E], b: &[E],
     let (down, right) = ((rows.len, rows.strides[2]), (columns.len, columns.strides[2]));
     assert!(within(out.len(), at[2], [down, right]));
     assert!(down.1 > 0 && right.1 > 0 && (down.0 as i64 * down.1 <= right.1 || right.0 as i64 * right.1 <= down.1));
-    // SAFETY: all offsets that the loops reach from `at` lie in the slices, which live through the call and of which
-    // only `out` is written; the offsets in `out` are distinct.
+    // SAFETY: all offsets that the loops reach from `at` lie in the slices, which live through the call, and only `out`
+    // is written; the offsets in `out` are distinct.
     unsafe {
         add_product(
             [rows.len, columns.len, depth.len],
@@ -52,10 +52,10 @@ pub(crate) fn matmul<E: Num>(product: &Matmul, at: [usize; 3], a: &[E], b: &[E],
     }
 }
 
-/// Takes the product of two matrices from a part of a matrix `x`, whose rows are `stride` apart: of so many rows,
-/// columns and products for each sum. The result and the right factor are the parts of `x` from two elements on. The
-/// left factor is a part of `x`, too, or elsewhere, from an element on and with distances of its rows and of its
-/// columns.
+/// Takes the product of two matrices from a part of a matrix `x`, whose rows are `stride` apart. The result has `rows`
+/// rows and `columns` columns, each a sum of `depth` products. The result and the right factor are the parts of `x`
+/// from two elements on. The left factor is a part of `x`, too, or elsewhere, from an element on and with distances of
+/// its rows and of its columns.
 ///
 /// # Panics
 /// When a matrix is not within its slice, or the result overlaps a factor.
@@ -89,7 +89,7 @@ pub(crate) fn subtract_within<E: Num + std::ops::Neg<Output = E>>(
     let to = x.as_mut_ptr();
     let by_rows = [stride as isize, 1];
     // SAFETY: all positions that the loops reach lie in the slices, which live through the call. Those that are
-    // written lie in `x`, are distinct, and are none that is read.
+    // written lie in `x`, are distinct, and are not read.
     unsafe {
         let from = a.map_or(to.cast_const(), <[E]>::as_ptr);
         add_product(
@@ -116,11 +116,12 @@ impl<P> Strided<P> {
     }
 }
 
-/// `c += factor a b`, where `c` has so many rows and columns, and `a` so many columns. The distances in `c` are positive.
+/// `c += factor a b`, where `c` has `rows` rows and `columns` columns, and `a` has `depth` columns. The distances in `c`
+/// are positive.
 ///
 /// # Safety
-/// All elements of the three matrices may be read, and those of `c` written; they are distinct, and none of another
-/// matrix. `E` is a float type.
+/// All elements of the three matrices may be read, and those of `c` written; they are distinct, and not shared with
+/// another matrix. `E` is a float type.
 unsafe fn add_product<E: Num>(
     [rows, columns, depth]: [usize; 3],
     mut a: Strided<*const E>,
@@ -200,7 +201,7 @@ const SMALL: usize = 8;
 /// Makes the allocator of the system keep freed memory, once per process, by allocating and freeing a large block.
 ///
 /// The crates take and give back a block for each product. The allocator of the GNU C library returns such a block to
-/// the system at once, unless it has seen a larger one given back, and every page of the next one is fetched anew: that
+/// the system at once, unless it has seen a larger one given back, and every page of the next one is fetched again: that
 /// takes as long as the product. Elsewhere, nothing happens.
 pub(crate) fn keep_freed_memory() {
     static ASKED: Once = Once::new();

@@ -13,7 +13,7 @@ use crate::dtype::{DType, Num};
 use crate::kernels::isa::{Isa, Kernel, Machine, dispatch, unrolled};
 use crate::kernels::loop_nest::Nest;
 
-/// Elements of a row of which a sum is computed in one lane each, for rows that are long enough.
+/// The number of lanes in which a sum of the elements of a row is computed, for rows that are long enough.
 const LONG: usize = 16;
 
 /// The same for shorter rows.
@@ -428,7 +428,7 @@ mod tests {
         }
     }
 
-    /// A number that is no part of a row does not reach its sum.
+    /// A number that is not part of a row does not reach its sum.
     #[test]
     fn what_is_between_rows_is_not_read() {
         for (count, len) in [(600, 3), (20, 5), (20, 13), (9, 37)] {

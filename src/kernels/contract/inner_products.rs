@@ -3,7 +3,7 @@
 //! The inner products of a tile of rows and columns are summed in registers along the runs, with one SIMD lane for each
 //! of several neighbouring elements; the lanes are added at the end. Operands are read in place, so windows that
 //! overlap need no copy. A long sum is computed in parts, in which the columns of a tile stay in the first level of
-//! cache. If the length of runs is no multiple of the number of lanes, their remainders are packed, for all runs of a
+//! cache. If the length of runs is not a multiple of the number of lanes, their remainders are packed, for all runs of a
 //! part together.
 //!
 //! Law: every visit of the nest contributes one product. The order of the sum depends on the shapes alone.
@@ -25,7 +25,7 @@ const COLUMNS: usize = 3;
 /// A product, planned.
 pub(crate) struct Sums {
     base: [i64; 3],
-    /// For each row, its offsets in its operand and in the result; `columns` likewise.
+    /// For each row, its offsets in its operand and in the result; `columns` has the same for each column.
     rows: Vec<[i64; 2]>,
     columns: Vec<[i64; 2]>,
     /// The loops of the sum around the runs, and the length of a run.
@@ -122,7 +122,7 @@ impl<'p> Parts<'p> {
         Parts { plan, index, at: plan.operands.map(|k| plan.base[k]), done: 0, over: false }
     }
 
-    /// Lists the pieces of the next part; `false` if there is none.
+    /// Lists the pieces of the next part; `false` after the last part.
     fn next(&mut self, pieces: &mut SmallVec<[Piece; 64]>) -> bool {
         pieces.clear();
         let mut steps = 0;
@@ -289,7 +289,7 @@ fn tile<M: Machine, E: Num, const R: usize, const L: usize>(
     sums
 }
 
-/// The sum of the lanes. A function of its own, of a copy of the lanes: the compiler would compute the lanes of several
+/// The sum of the lanes. A separate function, of a copy of the lanes: the compiler would compute the lanes of several
 /// sums together, and shuffle them within the loop above; sums that are referred to would not stay in registers.
 #[inline(never)]
 fn total<E: Num, const L: usize>(lanes: [E; L]) -> E {

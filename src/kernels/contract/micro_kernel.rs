@@ -1,6 +1,6 @@
 //! The micro-kernel of implicit GEMM: packed panels of both operands, and a block of the result summed in registers.
 //!
-//! Law: a tile is the product of the lines and steps whose offsets are given. An element outside of a range check is
+//! Law: a tile is the product of the lines and steps whose offsets are given. An element outside a range check is
 //! packed as zero if it is read, and dropped if it is written; so the product is right only if the numbers that such
 //! zeros are multiplied by are finite, which callers check.
 //!

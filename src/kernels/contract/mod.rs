@@ -1,6 +1,6 @@
 //! Contractions: sums of products over a loop nest of three arrays, by the kernel that suits the nest.
 //!
-//! Law: every visit of the nest contributes one product, also if a factor is zero, so NaN and infinities are not lost;
+//! Law: every visit of the nest contributes one product, even if a factor is zero, so NaN and infinities are not lost;
 //! an index out of bounds of any of the arrays contributes nothing. A kernel may choose only the order of the sum.
 //!
 //! | module | computes | used for |
@@ -74,11 +74,11 @@ pub(crate) enum Kernel {
     Tiles(Box<Tiles>),
     /// Loops over runs.
     Loops(Nest<3>),
-    /// A sum in several parts, each with a result of its own; the results are added in order.
+    /// A sum in several parts, each with its own result; the results are added in order.
     Apart(Vec<Kernel>),
 }
 
-/// Kernels that together have the products of a contraction, but for zeros of the padding.
+/// Kernels that together have the products of a contraction, except for zeros of the padding.
 pub(crate) struct Padded {
     pads: [Option<Pad>; 2],
     parts: Vec<Kernel>,
@@ -96,7 +96,7 @@ pub(crate) struct Scratch {
 }
 
 impl Scratch {
-    /// The scratch memory for an element type; `None` for a type other than `f64` and `f32`.
+    /// The scratch memory for an element type; `None` for a type that is neither `f64` nor `f32`.
     pub(crate) fn room<E: Num>(&mut self) -> Option<&mut Room<E>> {
         let Scratch { f64, f32, .. } = self;
         let rooms: [&mut dyn Any; 2] = [f64, f32];
@@ -124,7 +124,7 @@ impl PlannedContraction {
     /// Adds the products to `out`; if `fresh`, `out` is set to zeros before.
     ///
     /// # Panics
-    /// When an array has another size than the plan.
+    /// When an array has a different size than the plan.
     pub(crate) fn run<E: Num>(&self, a: &[E], b: &[E], out: &mut [E], fresh: bool, scratch: &mut Scratch) {
         assert_eq!([a.len(), b.len(), out.len()], self.sizes, "the arrays have the sizes of the plan");
         let threads = threads::number(self.nanoseconds());
@@ -232,7 +232,7 @@ impl PlannedContraction {
         if let Kernel::Tiles(tiles) = &self.kernel { tiles.packs() } else { None }
     }
 
-    /// The number of floating-point operations of a run: a product and a sum for each index of the loops, also for
+    /// The number of floating-point operations of a run: a product and a sum for each index of the loops, including for
     /// indices that range checks exclude.
     pub(crate) fn flops(&self) -> usize {
         self.visits.saturating_mul(2)
@@ -327,7 +327,7 @@ impl Kernel {
 
 impl Padded {
     /// Adds the products to `out`, or, if `fresh`, sets `out` to them; `false`, with nothing done, if a zero of the padding
-    /// would be multiplied by an infinity or NaN, or if there is no memory for a padded operand.
+    /// would be multiplied by an infinity or NaN, or if memory for a padded operand is missing.
     fn run<E: Num>(&self, v: [&[E]; 2], out: &mut [E], fresh: bool, scratch: &mut Scratch, threads: usize) -> bool {
         let Some(copies) = scratch.room().and_then(|room| between_zeros(&self.pads, v, room)) else { return false };
         let operand = |k: usize| copies[k].as_deref().unwrap_or(v[k]);
@@ -375,7 +375,7 @@ fn windows(op: &Contract, nest: &Nest<3>, dtype: DType) -> Option<Padded> {
 }
 
 /// The copies of the operands that are padded with zeros; `None` if a zero of the padding would be multiplied by an
-/// infinity or NaN, or if there is no memory for the copies.
+/// infinity or NaN, or if memory for the copies is missing.
 pub(crate) fn between_zeros<E: Num>(
     pads: &[Option<Pad>; 2],
     v: [&[E]; 2],
@@ -438,7 +438,7 @@ fn is_apart(kernel: &Kernel) -> bool {
     matches!(kernel, Kernel::Loops(nest) if !matches!(nest.inner().strides, [_, _, 0 | 1]))
 }
 
-/// The kernel for the loops of a nest of floats, other than tiles.
+/// The kernel for the loops of a nest of floats, except tiles.
 fn choose_other(nest: Nest<3>, dtype: DType) -> Kernel {
     let large = |m: &Matmul| m.rows.len * m.columns.len * m.depth.len >= MACHINE.plain && !is_narrow(m);
     let matrix = as_matmul(&nest);
@@ -468,8 +468,8 @@ pub(crate) fn repeats(nest: &Nest<3>) -> usize {
     nest.axes().iter().fold(1, |n, axis| n.saturating_mul(axis.len))
 }
 
-/// The matrix product of the innermost loops that form one, and the loops around it; `None` if there is none, or if it
-/// is too small for packing.
+/// The matrix product of the innermost loops that form one, and the loops around it; `None` without such loops, or if
+/// the product is too small for packing.
 fn as_matmul(nest: &Nest<3>) -> Option<(Matmul, Nest<3>)> {
     if !nest.is_box() {
         return None;
@@ -511,7 +511,7 @@ fn add_dots<E: Num>(nest: &Nest<3>, a: &[E], b: &[E], out: &mut [E]) {
     let (v, common, [of_v, of_common]) = match steps {
         [_, 0, _] => (a, b, [0, 1]),
         [0, _, _] => (b, a, [1, 0]),
-        // Both operands move: each run is a product of its own.
+        // Both operands move: each run is a separate product.
         [_, _, _] => {
             return nest.panels(|[i, j, o], count, len| {
                 let places = [j as i64, o as i64, 0];

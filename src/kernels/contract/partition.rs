@@ -1,8 +1,8 @@
 //! Parallel partition of contractions: along the result, or, if the result is small, along the sum.
 //!
 //! A contraction is cut along the loop whose steps write consecutive parts of the result, in as many parts as there are
-//! threads. If the result is small, the sum is cut instead: each part has a result of its own, and these results are
-//! added in order.
+//! threads. If the result is small, the sum is cut instead: each part has its own result, and these results are added
+//! in order.
 //!
 //! Law: a contraction has the same bits on any number of threads. A cut along the result does not change the order of
 //! any sum, so it may depend on the number of threads; a cut of the sum changes the order, so it depends on the shapes
@@ -180,7 +180,7 @@ pub(crate) fn apart(kernel: Kernel, size: usize, worth: f64) -> Kernel {
     Kernel::Apart((0..parts).map(|k| Kernel::Loops(nest.part(place, step(k)..step(k + 1), [0; 3]))).collect())
 }
 
-/// Computes the parts of a sum on several threads, each into a result of its own, and adds these to `out` in order.
+/// Computes the parts of a sum on several threads, each into its own result, and adds these to `out` in order.
 pub(crate) fn add_apart<E: Num>(
     parts: &[Kernel],
     a: &[E],

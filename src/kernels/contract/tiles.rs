@@ -28,7 +28,7 @@ const LISTED: usize = 64;
 /// The plan of a product.
 #[derive(Clone)]
 pub(crate) struct Tiles {
-    /// The loops: those around the tiles, rows, lanes, and those of the sum, of which the last is the longest.
+    /// The loops: those around the tiles, rows, lanes, and those of the sum, whose last is the longest.
     nest: Nest<3>,
     /// The number of the loops around the tiles.
     around: usize,
@@ -118,7 +118,7 @@ impl Tiles {
     }
 
     /// Whether tiles take less time than an elementwise pass over the products: unrolled code does; others not if the
-    /// lanes of both operands are strided, if there is no sum (but for a batch of outer products), or if sums are so
+    /// lanes of both operands are strided, if nothing is summed (except in a batch of outer products), or if sums are so
     /// long that they are cut in parts.
     pub(crate) fn beat_passes(&self) -> bool {
         if self.unrolled.is_some() {
@@ -184,7 +184,7 @@ impl Tiles {
         }
     }
 
-    /// [`run`](Self::run) with tiles of `P` lanes, and of `H` for what is left.
+    /// [`run`](Self::run) with tiles of `P` lanes, and of `H` for the remainder.
     fn run_wide<E: Num, const P: usize, const H: usize>(
         &self,
         isa: Isa,

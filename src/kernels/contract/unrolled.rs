@@ -72,7 +72,7 @@ enum Order {
 }
 
 impl Unrolled {
-    /// The plan of a nest; `None` if it is no batch of products that are small enough, or if the matrices or the
+    /// The plan of a nest; `None` if it is not a batch of products that are small enough, or if the matrices or the
     /// results do not lie in one piece.
     pub(crate) fn new(nest: &Nest<3>) -> Option<Unrolled> {
         if !nest.is_box() {
@@ -222,7 +222,7 @@ impl<E: Num, const K: usize, const P: usize, const LEFT: bool, const RIGHT: bool
             let mut right = [[E::ZERO; P]; K];
             if RIGHT {
                 let b = &b[..P * K];
-                // Squares of four by shuffles, and what is left one by one.
+                // Squares of four by shuffles, and the remainder one by one.
                 let squares = if P >= 4 { K / 4 * 4 } else { 0 };
                 let mut k = 0;
                 while k < squares {

@@ -3,7 +3,7 @@
 //! The adjoint of a convolution in its image adds each product at index `s i + d j`, where `i` runs over positions and
 //! `j` over the window. If `s` divides `d`, a change of variables (a shear) to `i + (d / s) j` and `j` makes the loop
 //! over the window move only the operands, so that it is a loop of the sum. Otherwise every `t`-th position of the
-//! window is a contraction of its own, with `t = s / gcd(s, d)`: these phases write to different elements, and each can
+//! window is a separate contraction, with `t = s / gcd(s, d)`: these phases write to different elements, and each can
 //! be sheared. An operand that is then read out of range, as a padded image is, is copied once with zeros around it.
 //!
 //! The adjoint in the kernel sums along rows of image and result. If the rows of one have a larger distance, those of
@@ -44,7 +44,7 @@ impl Pad {
         Some(Pad { nest, size: size(large), zeros: large != source })
     }
 
-    /// Copies an operand into the padded array `to`; `false` if there is no memory for it.
+    /// Copies an operand into the padded array `to`; `false` if memory for it is missing.
     pub(crate) fn run<E: Elem>(&self, v: &[E], to: &mut Vec<E>) -> bool {
         to.clear();
         if to.try_reserve_exact(self.size).is_err() {
@@ -98,7 +98,7 @@ fn common(op: &Contract) -> Bounds {
 }
 
 /// Pads an operand of some contractions, if one of its views reads out of range, and if copying the padded operand takes
-/// little time beside the products. If `reverses`, the operand is reversed along the axes that are read backwards.
+/// little time compared with the products. If `reverses`, the operand is reversed along the axes that are read backwards.
 fn padded(parts: &mut [Contract], operand: usize, reverses: bool) -> Option<Pad> {
     let view = |part: &Contract| if operand == 0 { part.a.clone() } else { part.b.clone() };
     let source = Shape::from_slice(view(parts.first()?).source());
@@ -153,7 +153,7 @@ fn clipped(view: View, bounds: &[(usize, usize)]) -> View {
     bounds.iter().enumerate().fold(view, |view, (axis, (lo, hi))| view.clipped(axis, *lo, *hi))
 }
 
-/// Applies [`phases`] to pairs of loops as often as possible; `None` if there is no such pair, or if the products with
+/// Applies [`phases`] to pairs of loops as often as possible; `None` without such a pair, or if the products with
 /// zeros that it adds take more time than sums of windows in the result.
 fn sheared(op: &Contract) -> Option<Vec<Contract>> {
     let rank = op.a.shape().len();
@@ -287,8 +287,8 @@ fn shear(op: &Contract, i: usize, j: usize, m: i64) -> Option<Contract> {
     })
 }
 
-/// Numbers `(x, y)`, of which the first is positive, so that `y` steps of loop `i` move the result as far as `x` steps of
-/// loop `j`, if there are some, and if both loops move the result along one axis.
+/// Numbers `(x, y)`, `x` positive, so that `y` steps of loop `i` move the result as far as `x` steps of loop `j`, if
+/// there are some, and if both loops move the result along one axis.
 fn ratio(out: &View, i: usize, j: usize) -> Option<(i64, i64)> {
     let mut moved = (0..out.source().len()).map(|k| (out.row(k)[i], out.row(k)[j])).filter(|both| *both != (0, 0));
     let (x, y) = moved.next().filter(|(x, y)| *x != 0 && *y != 0)?;

@@ -7,7 +7,7 @@ use super::loops::{Arg, GuardedZip, TableRow, pairs, pairs_by_library, pairs_gua
 use crate::kernels::isa::{Isa, Machine};
 use crate::ops::Binary;
 
-/// Declares functions of two floats, each as a type, so that each has a loop of its own: the function, which says whether
+/// Declares functions of two floats, each as a type, so that each has its own loop: the function, which says whether
 /// its result is accurate, and the row.
 macro_rules! functions {
     ($($Op:ident: |$x:ident, $y:ident, $E:ident, $M:ident| $value:expr, otherwise $row:expr;)*) => {

@@ -6,8 +6,8 @@ use crate::dtype::Elem;
 use crate::kernels::isa::{Isa, Machine};
 use crate::ops::{Compare, FloatStep, IntBinary, IntUnary};
 
-/// Runs `$run` with the constant `ROW` equal to `$op`, so that each row has a loop of its own. A captured value would
-/// not be a constant.
+/// Runs `$run` with the constant `ROW` equal to `$op`, so that each row has its own loop. A captured value would not be
+/// a constant.
 macro_rules! by_row {
     ($op:expr, $Enum:ident: $($Op:ident)*; ROW => $run:expr) => {
         match $op { $( $Enum::$Op => { const ROW: $Enum = $Enum::$Op; $run } )* }

@@ -13,8 +13,7 @@ use super::loops::{Arg, Triple, Zip, pairs, triples};
 use crate::kernels::isa::{Isa, Kernel, Machine, dispatch};
 use crate::ops::Binary;
 
-/// Declares forms of two to four floats: the variants of [`Form`], and a type for each, so that each has a loop of its
-/// own.
+/// Declares forms of two to four floats: the variants of [`Form`], and a type for each, so that each has its own loop.
 macro_rules! forms {
     (
         pairs: { $($(#[doc = $pdoc:literal])* $P:ident $pname:literal: |$px:ident, $py:ident| $pvalue:expr;)* }
@@ -171,7 +170,7 @@ struct Combination<'a, E, const K: usize> {
     out: &'a mut [E],
 }
 
-/// The loop for each number of terms. Each term is a variable of its own: for the elements of an array, the compiler
+/// The loop for each number of terms. Each term is a separate variable: for the elements of an array, the compiler
 /// does not infer that all slices have the length of the output.
 macro_rules! combinations {
     ($($K:literal: $($term:ident $k:literal)*;)*) => { $(

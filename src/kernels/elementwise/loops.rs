@@ -7,7 +7,7 @@ use crate::kernels::isa::{Isa, Kernel, Machine, dispatch};
 /// An operand: a slice, or one number for all elements.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Arg<'a, E> {
-    /// An element of its own for each element of the output.
+    /// A separate element for each element of the output.
     Slice(&'a [E]),
     /// The same number for all elements of the output.
     Scalar(E),

@@ -84,7 +84,7 @@ fn products_in<E: Real, const N: usize>(x: &[E], y: &[E]) -> E {
     total_apart(&rest)
 }
 
-/// [`total`] as a function of its own: beside its additions, the compiler arranges the lanes of the loop before in their
+/// [`total`] as a separate function: next to its additions, the compiler arranges the lanes of the loop before in their
 /// order, or computes them one by one. Only additions, which have the same bits for every instruction set.
 #[inline(never)]
 fn total_apart<E: Num, const N: usize>(lanes: &[E; N]) -> E {

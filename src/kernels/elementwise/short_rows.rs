@@ -116,7 +116,7 @@ impl<E: Elem> Kernel for Copy<'_, E> {
             for k in 0..to.len() {
                 to[k] = from[k];
             }
-            // What is left over is moved with elements that are moved already.
+            // The remainder is moved together with elements that are moved already.
             if let (false, Some(to), Some(from)) =
                 (rest.is_empty(), out.last_chunk_mut::<WIDE>(), x.last_chunk::<WIDE>())
             {
@@ -204,8 +204,8 @@ fn sums_of_rows<E: Num, const R: usize>(x: &[E], n: usize) -> [E; R] {
     sums
 }
 
-/// The sum of at least `W` elements in lanes. The last lanes add up the remainder: a read of the last `W` elements, of
-/// which those that were added before count as zeros, which change no sum that starts from zero.
+/// The sum of at least `W` elements in lanes. The last lanes add up the remainder: a read of the last `W` elements,
+/// where those that were added before count as zeros, which change no sum that starts from zero.
 #[inline(always)]
 fn sum_of_lanes<E: Num, const W: usize>(x: &[E]) -> E {
     let mut lanes = [E::ZERO; W];
@@ -256,7 +256,7 @@ impl<E: Num> Kernel for SumAll<'_, E> {
             column += WIDE;
         }
         if column < n {
-            // The last columns, of which those that are done are added up once more and dropped.
+            // The last columns; those that are done are added up once more and dropped.
             let sums = sum_columns::<E, WIDE>(&x[n - WIDE..], n, &out[n - WIDE..]);
             out[column..].copy_from_slice(&sums[WIDE - (n - column)..]);
         }

@@ -11,7 +11,7 @@ use crate::kernels::isa::{Isa, Kernel, Machine, dispatch};
 #[inline(always)]
 fn copy_row<E: Elem, const S: usize>(x: &[E], out: &mut [E]) {
     let last = out.len() - 1;
-    // `x` ends at the last element, which is no whole chunk.
+    // `x` ends at the last element, which is not a whole chunk.
     out[last] = x[last * S];
     let (x, _) = x[..last * S].as_chunks::<S>();
     let out = &mut out[..x.len()];

@@ -8,7 +8,7 @@ use crate::dtype::DType;
 use crate::kernels::isa::{Isa, Machine};
 use crate::ops::Unary;
 
-/// Declares functions of one float, each as a type, so that each has a loop of its own; where one is not accurate, it is
+/// Declares functions of one float, each as a type, so that each has its own loop; where one is not accurate, it is
 /// what [`rows`] computes, and not what the platform does.
 macro_rules! functions {
     ($($Op:ident: |$x:ident, $E:ident, $M:ident| $value:expr $(, if $ordinary:expr, else $row:ident)?;)*) => {

@@ -1,6 +1,6 @@
 //! Lines of an operand are gathered as complex numbers, and those of a result are scattered, a few neighbours at a time.
 //!
-//! Law: each element that has a place is read once, and each element that is read of the result is written once.
+//! Law: each element with a place is read once, and each element that is read of the result is written once.
 
 use super::{Number, PartSource, Transform, Way};
 use crate::cost::MACHINE;
@@ -10,7 +10,7 @@ use crate::kernels::threads::Columns;
 /// The largest number of lines that are moved together.
 pub(super) const MOST: usize = 128;
 
-/// A few lines that lie beside each other.
+/// A few neighbouring lines.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lines {
     /// The places of position 0 of the first line in the parts of the operand, and the distances to the next line.
@@ -23,7 +23,7 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    /// Goes so many lines on along an axis.
+    /// Goes `steps` lines on along an axis.
     pub(super) fn advance(&mut self, axis: &super::Batch, steps: usize) {
         for p in 0..2 {
             self.from[p] += axis.from[p] * steps as i64;
@@ -57,7 +57,7 @@ impl<'a, E: Float> Elements<'a, E> {
         (self.step == 1 || self.len == 1).then(|| &self.x[self.first..self.first + self.len])
     }
 
-    /// The elements at position `k` of so many neighbouring lines.
+    /// The elements at position `k` of neighbouring lines.
     #[inline]
     fn row(self, k: usize, count: usize) -> &'a [E] {
         let at = (self.first as i64 + self.step * k as i64) as usize;
@@ -188,7 +188,7 @@ impl Transform {
         }
     }
 
-    /// Gathers real lines, of which two elements make a complex number.
+    /// Gathers real lines; two elements make a complex number.
     pub(super) fn gather_pairs<E: Float>(&self, operands: &[&[E]], lines: Lines, to: &mut [Number], pitch: usize) {
         if let Some(x) = self.block(operands, lines, 0)
             && pitch == self.n / 2
@@ -250,7 +250,7 @@ impl Transform {
         }
     }
 
-    /// Scatters what is read of the results of lines.
+    /// Scatters the parts of the results of lines that are read.
     pub(super) fn scatter<E: Float>(
         &self,
         out: &mut Columns<'_, E>,
@@ -268,7 +268,7 @@ impl Transform {
                 continue;
             }
             if self.step == 1 && lines.next_into == self.n && lines.count > 1 {
-                // What is not read lies between the lines.
+                // Elements that are not read lie between the lines.
                 let out = out.run(start, lines.count * self.n);
                 if self.n <= MACHINE.short_line {
                     (0..len).for_each(|k| self.scatter_row((&mut out[k..], self.n), k, p, way, from, pitch));

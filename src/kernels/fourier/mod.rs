@@ -7,7 +7,7 @@
 //! the real parts alone are read. All numbers are `f64` within: those of `f32` are converted where lines are gathered,
 //! since `rustfft` compiles for seconds for each element type.
 //!
-//! Laws: a line sees no other line, so no bit depends on the number of threads nor on what is transformed beside it. The
+//! Laws: a line sees no other line, so no bit depends on the number of threads nor on the lines that are transformed with it. The
 //! elements of the line decide whether it is real, not what is known of them: a program that knows more computes the same
 //! bits. The sign of a zero in the operand is not seen. Errors are relative to the largest element of the line. A line with
 //! a NaN or an infinity has some in its result; at which positions is not said.
@@ -66,7 +66,7 @@ pub(crate) struct PartSource {
     pub(crate) seen: (usize, usize),
 }
 
-/// What is read of the result.
+/// The part of the result that is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PartsRead {
     /// Whether real and imaginary parts are.
@@ -106,9 +106,9 @@ pub(crate) struct Transform {
 enum Way {
     /// As complex numbers.
     Complex,
-    /// As real numbers, two of which are one complex number.
+    /// As real numbers; two make one complex number.
     RealOperand,
-    /// As the spectrum of real numbers, two of which are one complex number of the result.
+    /// As the spectrum of real numbers; two make one complex number of the result.
     RealResult,
 }
 
@@ -116,7 +116,7 @@ enum Way {
 #[derive(Debug, Default)]
 struct LineRoom {
     lines: Vec<Number>,
-    /// A complex line of which the real part of the result is read.
+    /// A complex line; only the real part of its result is read.
     whole: Vec<Number>,
     scratch: Vec<Number>,
 }
@@ -185,7 +185,7 @@ impl Transform {
         transform
     }
 
-    /// The transform of an array of this shape, all of which is read.
+    /// The transform of a whole array of this shape.
     pub(crate) fn of_array(shape: &[usize], [parts, axis]: [usize; 2], conjugate: bool) -> Transform {
         let stride = |k: usize| shape[k + 1..].iter().product::<usize>() as i64;
         let source = |part: i64| PartSource {
@@ -265,7 +265,7 @@ impl Transform {
         even.then(|| self.halves.get_or_init(|| Halves::new(self.n, self.direction)))
     }
 
-    /// Runs the transform. What is not read of the result stays as it is.
+    /// Runs the transform. The part of the result that is not read stays as it is.
     pub(crate) fn run<E: Float>(&self, operands: &[&[E]], out: &mut [E], room: &mut Room) {
         if out.is_empty() {
             return;
@@ -328,14 +328,14 @@ impl Transform {
         }
     }
 
-    /// Lines beside each other, from the first on.
+    /// Neighbouring lines, from the first on.
     fn first_lines(&self) -> Lines {
         let near = self.batch.last().expect("an axis");
         let base = |p: usize| self.sources[p].as_ref().map_or(0, |source| source.base);
         Lines { from: [base(0), base(1)], next: near.from, into: self.into, next_into: near.into, count: 1 }
     }
 
-    /// Transforms a few lines that lie beside each other.
+    /// Transforms a few neighbouring lines.
     fn together<E: Float>(&self, operands: &[&[E]], out: &mut Columns<'_, E>, lines: Lines, room: &mut LineRoom) {
         let even = self.n.is_multiple_of(2);
         let otherwise = if self.has_real_result() && even { Way::RealResult } else { Way::Complex };
@@ -357,7 +357,7 @@ impl Transform {
         }
     }
 
-    /// The distance of lines of so many numbers in memory: lines whose length is a multiple of many cache lines would
+    /// The distance in memory of lines of `len` numbers: lines whose length is a multiple of many cache lines would
     /// share few places of the cache.
     fn pitch(&self, len: usize) -> usize {
         if self.step > 1 && len.is_multiple_of(64) { len + 4 } else { len }
@@ -407,7 +407,7 @@ impl Transform {
     }
 }
 
-/// Makes room for so many numbers.
+/// Makes room for `len` numbers.
 fn grow(v: &mut Vec<Number>, len: usize) {
     if v.len() < len {
         v.resize(len, Number::default());

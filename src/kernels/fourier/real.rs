@@ -102,7 +102,7 @@ fn middle(a: Number, c: Number) -> Number {
     Number::new(a.re + odd.re, odd.im)
 }
 
-/// The spectra of which the transforms are the real parts of those of lines of `n` complex numbers, `wide` apart.
+/// The spectra whose transforms are the real parts of the transforms of lines of `n` complex numbers, `wide` apart.
 pub(super) fn fold_all((lines, wide): (&[Number], usize), n: usize, spectra: &mut [Number], pitch: usize) {
     let m = n / 2;
     if n > MACHINE.short_line {

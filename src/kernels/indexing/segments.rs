@@ -1,4 +1,4 @@
-//! Scatter-adds on several threads: the destination is cut into segments, each of which a thread has for itself.
+//! Scatter-adds on several threads: the destination is cut into segments, each written by one thread.
 //!
 //! Each thread looks at all indices in their order, and adds the subarrays whose index lies in its segment. The segments
 //! are such that about as many subarrays are added to each, by a sample of the indices, so they depend on data. The
@@ -48,7 +48,7 @@ pub(crate) fn scatter_add<E: Num>(isa: Isa, sum: &mut [E], added: Additions<'_, 
 /// The segments that no thread has taken yet, and the number of the first subarray that is added to them.
 type Left<'a, E> = (SmallVec<[Segment<'a, E>; 16]>, usize);
 
-/// [`super::scatter_add`] on at most so many threads. One of them adds `turn` subarrays at a time, until others have
+/// [`super::scatter_add`] on at most `threads` threads. One of them adds `turn` subarrays at a time, until others have
 /// come.
 fn on_threads<E: Num>(isa: Isa, threads: usize, sum: &mut [E], added: &Additions<'_, E>, turn: usize) {
     let arrived = AtomicUsize::new(0);
@@ -100,7 +100,7 @@ fn on_threads<E: Num>(isa: Isa, threads: usize, sum: &mut [E], added: &Additions
     });
 }
 
-/// How often a thread looks whether there is a segment for it before it gives up its time.
+/// The number of times that a thread checks for a segment before it yields.
 const LOOKS: usize = 2000;
 
 /// The segments of a destination, by the numbers of the first subarrays of all but the first segment.
@@ -122,7 +122,7 @@ fn cut<'a, E>(sum: &'a mut [E], cuts: &[usize], block: usize) -> SmallVec<[Segme
 const SAMPLE: usize = 512;
 const SAMPLE_OF_THREAD: usize = 64;
 
-/// The share of the indices whose neighbour may lie in another segment: one of so many.
+/// The share of the indices whose neighbour may lie in another segment: one in `RUN`.
 const RUN: usize = 16;
 
 /// At most `threads` segments to which about as many subarrays are added; no cuts, if segments are estimated not to pay.

@@ -195,7 +195,7 @@ fn one<E: Real>(op: Matrix, [m, n]: [usize; 2], operands: &MatrixOperands<'_, E>
 fn floats_of<'o, 'e, E, const N: usize>(op: Matrix, out: &'o mut [&'e mut [E]]) -> &'o mut [&'e mut [E]; N] {
     match out.try_into() {
         Ok(results) => results,
-        Err(_) => unreachable!("{} has not {N} results of floats", op.name()),
+        Err(_) => unreachable!("{} does not have {N} results of floats", op.name()),
     }
 }
 

@@ -16,7 +16,7 @@ pub(crate) struct TriangleView<'a, E> {
     pub(crate) transposed: bool,
     /// Whether the triangle, after the transposition, is the lower one.
     pub(crate) lower: bool,
-    /// Whether ones stand on the diagonal, whatever the elements there are.
+    /// Whether the diagonal counts as ones, whatever its elements are.
     pub(crate) unit: bool,
 }
 
@@ -65,7 +65,7 @@ impl<E: Real> Kernel for OneColumn<'_, '_, E> {
         for step in 0..n {
             let i = if lower { step } else { n - 1 - step };
             let row = &of[i * n..(i + 1) * n];
-            // The elements of the row beside the diagonal that count: of the transposed matrix they are a column.
+            // The elements of the row off the diagonal that count: of the transposed matrix they are a column.
             let beside = if lower != transposed { 0..i } else { i + 1..n };
             if !transposed {
                 x[i] -= inner::<M, E>(&row[beside.clone()], &x[beside.clone()]);
@@ -86,7 +86,7 @@ impl<E: Real> Kernel for OneColumn<'_, '_, E> {
 /// The columns of a right-hand side that may not be zeros.
 #[derive(Clone, Copy)]
 enum FilledColumns {
-    /// So many.
+    /// This many.
     Full(usize),
     /// In each row those up to the diagonal.
     Lower,

@@ -71,7 +71,7 @@ impl<E: Real> LuFactors<E> {
         LuFactors { lu, rows }
     }
 
-    /// The solution `y` of `a y = b`; NaN if there is none.
+    /// The solution `y` of `a y = b`; NaN if it does not exist.
     pub(super) fn solve(&self, b: &DenseMatrix<E>) -> DenseMatrix<E> {
         let mut y = DenseMatrix { n: b.n, x: vec![nan(); b.x.len()] };
         solve(b.n, (&self.lu.x, &self.rows), false, &b.x, &mut y.x);

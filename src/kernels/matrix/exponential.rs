@@ -132,7 +132,7 @@ fn squared<E: Real>(a: Pair<E>) -> Pair<E> {
             log = log.min(eight.max(mean(&four.x.times(&six.x), 10.0)));
         }
     }
-    // `log` is `-inf` for matrices of which a small power is 0.
+    // `log` is `-inf` for matrices with a small power that is 0.
     let mut times = (log - largest.log2()).ceil().max(0.0) as i64;
     times += further(&b.x, size - times, last, digits);
     let mut x = rational(&b, powers, size - times, last);

@@ -1,9 +1,9 @@
 //! Least squares by a complete orthogonal decomposition.
 //!
-//! QR factors, of which the triangle is factored again with column pivoting if its columns may be linearly dependent.
+//! QR factors, whose triangle is factored again with column pivoting if its columns may be linearly dependent.
 //!
 //! Laws: the solution is the shortest of the least-squares solutions. Columns count as dependent if, scaled to length
-//! 1, less than `max(m, n)` machine epsilons of each are outside of the span of the columns before it, in the order of
+//! 1, less than `max(m, n)` machine epsilons of each are outside the span of the columns before it, in the order of
 //! column pivoting; so scaling columns does not change the rank. A matrix with independent columns has the factors `q`
 //! and `r`, to the bit at every scale of its columns.
 //!

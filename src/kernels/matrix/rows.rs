@@ -37,7 +37,7 @@ pub(super) struct AlignedRows<E> {
 }
 
 /// A factor of a product, or a triangle: in the matrix of the result or elsewhere, from an element on, with the
-/// distances of its rows and of its columns, of which one is 1.
+/// distances of its rows and of its columns, one of them 1.
 #[derive(Clone, Copy)]
 pub(super) struct MatrixFactor<'a, E> {
     pub(super) of: Option<&'a [E]>,
@@ -84,7 +84,7 @@ impl<E: Real> AlignedRows<E> {
         &self.memory[self.start + i * self.stride..][..self.stride]
     }
 
-    /// The rows without what is behind the last column.
+    /// The rows without the elements after the last column.
     pub(super) fn copy_to(&self, out: &mut [E], columns: usize) {
         for (i, out) in out.chunks_exact_mut(columns.max(1)).enumerate() {
             out.copy_from_slice(&self.row(i)[..columns]);
@@ -96,8 +96,8 @@ impl<E: Real> AlignedRows<E> {
         MatrixFactor { of: None, at: row * self.stride + column, strides: [self.stride, 1] }
     }
 
-    /// Takes a product from the part at a row and column with so many rows and columns, each a sum of so many: the
-    /// right factor is the part of this matrix at `b`. The part is whole vectors.
+    /// Takes a product from the part at the row and column `c`. `sizes` are the rows and columns of the part, and the
+    /// terms of each sum; the right factor is the part of this matrix at `b`. The part is whole vectors.
     pub(super) fn subtract(&mut self, c: [usize; 2], a: MatrixFactor<'_, E>, b: [usize; 2], sizes: [usize; 3]) {
         let [rows, columns, depth] = sizes;
         if rows == 0 || columns == 0 || depth == 0 {

@@ -1,7 +1,7 @@
 //! Operations of linear algebra on batches of small matrices: one lane of a vector register for each matrix.
 //!
 //! Laws: those of the module above. A matrix has the same bits in any lane and alone, since all lanes compute the same
-//! operations and no instruction set fuses a product and a sum here, but for the errors of products, which are exact in
+//! operations and no instruction set fuses a product and a sum here, except for the errors of products, which are exact in
 //! any way (`closed`). What depends on the data of a matrix, such as an
 //! exchange of rows, is a selection between two values of the lane.
 #![allow(clippy::needless_range_loop, reason = "rows and lanes are indices of several arrays")]
@@ -134,7 +134,7 @@ impl<E: Real, const L: usize> Kernel for Batch<'_, '_, '_, E, L> {
     }
 }
 
-/// Operations on the matrices of some lanes, each a function of its own.
+/// Operations on the matrices of some lanes, each a separate function.
 macro_rules! parts {
     ($($(#[$doc:meta])* $Part:ident = |$batch:ident, $at:ident| $run:expr;)*) => {$(
         $(#[$doc])*
@@ -399,7 +399,7 @@ fn inverse<E: Real, const L: usize>(n: usize, lu: &Square<E, L>, order: &Column<
     inverse
 }
 
-/// The lower triangular factors of the symmetric parts; NaN where there is none.
+/// The lower triangular factors of the symmetric parts; NaN where the factor does not exist.
 #[inline(always)]
 fn cholesky<E: Real, const L: usize>(n: usize, a: &mut Square<E, L>) {
     let half = E::of_f64(0.5);

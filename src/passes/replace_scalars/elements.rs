@@ -20,7 +20,7 @@ type Element = Option<NodeId>;
 /// The elements of a value.
 type Elements = SmallVec<[Element; 8]>;
 
-/// What a value of the old body is in the new one.
+/// The form of a value of the old body in the new one.
 #[derive(Clone, Debug)]
 pub(super) enum ScalarValue {
     /// A value of the new body.

@@ -9,9 +9,10 @@
 //!
 //! A body is rewritten as a whole or not at all: if it computes a larger array, or an operation that has no form by
 //! numbers, it stays as it is. A program without loops is rewritten alike, with larger arrays, if the scalars are
-//! estimated to take less time than the arrays (`by_whole`). Only where loops are in it, what is large stays beside what is small.
+//! estimated to take less time than the arrays (`by_whole`). Only where loops are in it, what is large stays next to
+//! what is small.
 //!
-//! Law: each number is computed by the operations that computed the element, so it has the same bits, but for sums,
+//! Law: each number is computed by the operations that computed the element, so it has the same bits, except for sums,
 //! whose order may be another, and the signs of zeros in `x + pad y`. Only the plan of a run asks for this pass: other
 //! passes know more of arrays.
 
@@ -140,7 +141,7 @@ struct Limits {
     elements: usize,
     /// The most elements of an array whose transcendental function is replaced.
     functions: usize,
-    /// The most elements of an array of another type than `f64`.
+    /// The most elements of an array whose type is not `f64`.
     narrow: usize,
     /// The most positions of a view or a contraction.
     positions: usize,

@@ -68,7 +68,7 @@ impl Varying {
         }
     }
 
-    /// The expression as programs print it; in parentheses where it stands beside a factor or a sign.
+    /// The expression as programs print it; in parentheses where it stands next to a factor or a sign.
     pub(super) fn words(&self, names: &[&str], beside: bool) -> String {
         let FloatForm { scale, divides, of, size, .. } = match self {
             Varying::Int(size) => return size.words(names, beside),

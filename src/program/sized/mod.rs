@@ -60,7 +60,7 @@ impl SizedShape {
         format!("[{}]", each.join(", "))
     }
 
-    /// Several shapes from those at some of the points of recordings for so many names, which come first.
+    /// Several shapes from the shapes at some of the points of recordings, the first of them.
     pub(crate) fn fitted(points: &[Vec<usize>], shapes: &[Vec<Shape>]) -> Option<Vec<SizedShape>> {
         let fitting = Fitting::new(points);
         let axis = |leaf: usize, axis: usize| {
@@ -80,11 +80,12 @@ pub(crate) const NAMES: usize = 4;
 /// The largest number of bytes of the name of a size: texts repeat it.
 pub(crate) const NAME_BYTES: usize = 100;
 
-/// The number of operations that a program may have at some sizes, beside a multiple of those of the template. A body
-/// counts for each operation that runs it at sizes of its own.
+/// The number of operations that a program may have at some sizes, in addition to a multiple of those of the template.
+/// A body counts for each operation that runs it at different sizes.
 const OPERATIONS: usize = 1 << 18;
 
-/// The number of elements that all constants of equal steps may have at some sizes, beside a multiple of the largest size.
+/// The number of elements that all constants of equal steps may have at some sizes, in addition to a multiple of the
+/// largest size.
 const ELEMENTS: usize = 1 << 22;
 
 /// A named size.
@@ -135,7 +136,7 @@ impl At<'_> {
         match self.varying.split_first() {
             Some(((position, varying), rest)) if *position == here => {
                 self.varying = rest;
-                varying.at(self.sizes).ok_or_else(|| String::from("a size is no whole number, or too large"))
+                varying.at(self.sizes).ok_or_else(|| String::from("a size is not a whole number, or too large"))
             }
             Some(_) | None => Ok(number),
         }
@@ -237,7 +238,7 @@ impl SizedProgram {
     /// no size of a recording is `taken`.
     ///
     /// # Errors
-    /// When the recordings differ in more than numbers, or a number is no expression of the sizes.
+    /// When the recordings differ in more than numbers, or a number is not an expression of the sizes.
     pub(crate) fn recorded(
         mut names: Vec<NamedSize>,
         taken: &[usize],
@@ -465,7 +466,7 @@ fn expressions(
     Ok(varying)
 }
 
-/// The message for a number that is no expression of the sizes.
+/// The message for a number that is not an expression of the sizes.
 fn no_expression(
     names: &[NamedSize],
     points: &[Vec<usize>],

@@ -1,8 +1,8 @@
 //! The numbers of a program: the same program with other sizes, and the comparison of programs up to numbers.
 //!
 //! Laws: a program with the numbers that it shows is the same program. Every operation passes the checks of tracing, so
-//! numbers that fit no program are an error. A body that several operations run shows its numbers for each of them; where
-//! none of these changes, the body is taken as it is, so the work grows with the length of the program and the number of
+//! numbers that fit no program are an error. A body that several operations run shows its numbers for each of them; if
+//! these do not change, the body is taken as it is, so the work grows with the length of the program and the number of
 //! changes, not with the number of times that bodies run.
 
 use std::collections::HashMap;
@@ -68,12 +68,12 @@ pub(super) trait RenumberProgram: Renumber {
         false
     }
 
-    /// An error if so many operations more are too many.
+    /// An error if this number of further operations is too many.
     fn operations(&mut self, _: usize) -> Result<(), String> {
         Ok(())
     }
 
-    /// An error if constants of so many elements more are too large.
+    /// An error if constants with this number of further elements are too large.
     fn elements(&mut self, _: usize) -> Result<(), String> {
         Ok(())
     }
@@ -334,7 +334,7 @@ fn inner(op: &Op<NodeId>) -> impl Iterator<Item = &Program> {
     body.into_iter().chain(function.into_iter().flat_map(|c| c.programs()))
 }
 
-/// Whether two operations are equal but for the programs that they run.
+/// Whether two operations are equal except for the programs that they run.
 fn is_alike(a: &Op<NodeId>, b: &Op<NodeId>) -> bool {
     match (a, b) {
         (Op::Loop(x), Op::Loop(y)) => {

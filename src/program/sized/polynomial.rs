@@ -1,7 +1,7 @@
 //! Sizes as polynomials of named sizes, found from values at several points.
 //!
-//! Law: arithmetic is exact; a polynomial that is found has the given values at all points, of which there are more
-//! than it has coefficients.
+//! Law: arithmetic is exact; a polynomial that is found has the given values at all points, and the points are more
+//! than its coefficients.
 
 use crate::escape;
 use std::fmt::Write;
@@ -18,12 +18,12 @@ pub(crate) struct Polynomial {
 }
 
 impl Polynomial {
-    /// One of so many named sizes.
+    /// One of `names` named sizes.
     pub(super) fn of(name: usize, names: usize) -> Polynomial {
         Polynomial { terms: vec![((0..names).map(|k| u8::from(k == name)).collect(), 1)], over: 1 }
     }
 
-    /// The value at these sizes; `None` if it is no whole number or too large.
+    /// The value at these sizes; `None` if it is not a whole number or too large.
     pub(super) fn at(&self, sizes: &[usize]) -> Option<i64> {
         let mut sum = 0i128;
         for (monomial, coefficient) in &self.terms {
@@ -33,12 +33,12 @@ impl Polynomial {
         if sum % over == 0 { i64::try_from(sum / over).ok() } else { None }
     }
 
-    /// Whether it is written without parentheses beside a factor.
+    /// Whether it is written without parentheses next to a factor.
     fn is_short(&self) -> bool {
         self.terms.len() == 1 && self.over == 1 && self.terms[0].1 > 0
     }
 
-    /// The polynomial in words, in parentheses if it is no single product and `beside` a factor or a sign.
+    /// The polynomial in words, in parentheses if it is more than a single product and stands `beside` a factor or a sign.
     pub(super) fn words(&self, names: &[&str], beside: bool) -> String {
         let names: Vec<_> = names.iter().map(|name| escape::name(name)).collect();
         let names: Vec<&str> = names.iter().map(|name| &**name).collect();
@@ -120,7 +120,7 @@ fn grid(names: usize) -> usize {
     (1 << names) + names
 }
 
-/// Finds polynomials of so many names from their values at [`points`]: differences find the coefficients, from those
+/// Finds polynomials of the named sizes from their values at [`points`]: differences find the coefficients, from those
 /// of the longest products on.
 pub(super) struct Fitting<'a> {
     points: &'a [Vec<usize>],
@@ -208,7 +208,7 @@ fn whole(terms: Vec<(Monomial, Fraction)>) -> Option<Polynomial> {
 }
 
 /// The points at which a program is recorded: those that find polynomials, one that checks them, and two with large
-/// sizes that check them. Sizes are multiples of different primes, at least the least of their name, and none of them is
+/// sizes that check them. Sizes are multiples of different primes, at least the least of their name, and not in
 /// `taken`, so that no two sizes are equal by chance; some are odd and some even, as a quotient such as `n / 2` is a
 /// polynomial on odd sizes alone.
 pub(super) fn points(least: &[usize], taken: &[usize]) -> Vec<Vec<usize>> {

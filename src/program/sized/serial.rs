@@ -1,6 +1,6 @@
 //! Saving and loading programs for all sizes.
 //!
-//! Law: a loaded program is the saved one at every size. A file that is none is an error in words.
+//! Law: a loaded program is the saved one at every size. Any other file is an error in words.
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -63,7 +63,7 @@ impl SizedShape {
     }
 }
 
-/// Saved with its names and the expressions of its sizes; a number that is equal at all sizes stands once.
+/// Saved with its names and the expressions of its sizes; a number that is equal at all sizes is saved once.
 impl Serialize for SizedProgram {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let number = |varying: &Varying| match varying {
@@ -131,13 +131,14 @@ fn load_number(saved: SavedNumber, names: usize) -> Result<Varying, String> {
         return Err(refused("a float must be a known function of a size", "one is not"));
     };
     let Some(dtype) = DType::of_name(&dtype).filter(|dtype| dtype.is_float()) else {
-        return Err(refused("a float must have an element type of floats", "one has not"));
+        return Err(refused("a float must have an element type of floats", "one does not"));
     };
     Ok(Varying::Float(FloatForm { scale, divides, of, size: load_size(size, names)?, dtype }))
 }
 
 impl Program {
-    /// Whether the program has so many inputs, of which the first are floats, so that it can be differentiated in them.
+    /// Whether the program has at least `count` inputs and the first `count` are floats, so that it can be
+    /// differentiated in them.
     pub(crate) fn takes_floats(&self, count: usize) -> bool {
         self.inputs().get(..count).is_some_and(|first| first.iter().all(|slot| slot.dtype.is_float()))
     }

@@ -194,7 +194,7 @@ impl DigitSum {
         Some(())
     }
 
-    /// Merges one pair of adjacent digits, as in `(i mod 3) + 3 (i div 3) = i`; returns whether there was such a pair.
+    /// Merges one pair of adjacent digits, as in `(i mod 3) + 3 (i div 3) = i`; returns whether a pair was found.
     fn merge(&mut self) -> bool {
         for low in 0..self.terms.len() {
             let (a, scale) = self.terms[low];

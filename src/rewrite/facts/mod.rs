@@ -67,7 +67,7 @@ impl Facts {
         self.0[id as usize].as_deref().cloned().map(Fact)
     }
 
-    /// Records a fact about an input, known from outside of the program.
+    /// Records a fact about an input, known from outside the program.
     pub(crate) fn set(&mut self, id: NodeId, fact: Fact) {
         self.0[id as usize] = Some(Box::new(fact.0));
     }
@@ -231,7 +231,7 @@ fn discrete(b: &Builder, op: &Discrete, args: &[NodeId]) -> Option<Integers> {
                 IntBinary::BitOr | IntBinary::BitXor => {
                     // Neither operand has a bit above those of the larger one.
                     let (x, y) = (x.filter(|x| x.lo >= 0)?, y.filter(|y| y.lo >= 0)?);
-                    // Zero has no bit, and a shift by all bits is none.
+                    // Zero has no bit, and a shift by all bits is not defined.
                     let most = u64::MAX.checked_shr(x.hi.max(y.hi).leading_zeros()).unwrap_or(0);
                     Integers::between(0, most as i64)
                 }

@@ -69,7 +69,7 @@ equations! { |b, op, shape, dtype|
     }
 
     /// select m x 0 + select m 0 y = select m x y, and select m x y + select m z 0 = select m (x + z) y where both
-    /// selections have no other use; likewise for differences, and for two terms of y + select m x 0 + select m 0 z
+    /// selections have no other use; the same for differences, and for two terms of y + select m x 0 + select m 0 z
     /// where the first sum has no other use
     pub(super) add_choices {
         Binary(f @ (Binary::Add | Binary::Sub), x, y) if let Some(both) = joined(b, f, x, y) => both,
@@ -146,7 +146,7 @@ pub(super) fn choice_of_numbers(b: &mut Builder, op: &Op<NodeId>, shape: &Shape,
     Some(b.add(Op::Select(branches), shape.clone(), dtype))
 }
 
-/// select (i == j) x 0 = the diagonal of x, written into zeros, and select (i != j) 0 x likewise: so an identity matrix
+/// select (i == j) x 0 = the diagonal of x, written into zeros, and the same for select (i != j) 0 x: so an identity matrix
 /// has one normal form
 fn select_diagonal(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     let [mask, then, otherwise] = operands(op)?;

@@ -55,7 +55,7 @@ pub(super) struct ConcatPart {
     pub(super) step: Option<SmallVec<[i64; 6]>>,
 }
 
-/// concat [x[0..3], x[3..5]] = x[0..5]: adjacent views of one array, the second of which starts where the first ends,
+/// concat [x[0..3], x[3..5]] = x[0..5]: adjacent views of one array, where the second starts at the end of the first,
 /// are one view
 fn concat_of_views(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     let (axis, parts) = applied(op)?;

@@ -53,7 +53,7 @@ fn moves_out(b: &Builder, operand: NodeId, shape: &Shape) -> bool {
 }
 
 equations! { |b, op, shape, dtype|
-    /// contract x y = 0, where one of the views reads nothing, or there is no place at which all read something
+    /// contract x y = 0, where one of the views reads nothing, or at no place all read something
     contract_of_nothing { Contract(c, _, _) if see_nothing(&[&c.a, &c.b, &c.out]) => { zeros(b, shape, dtype) } }
 
     /// contract k y = k * sum y for a moderate number k, with the sum over the places that both views see; where k > 0
@@ -82,7 +82,7 @@ equations! { |b, op, shape, dtype|
     }
 
     /// k * contract x y = contract (k * x) y for a moderate number k, where the contraction has no other use, x is
-    /// smaller, and k > 0 or the sign of zero is not seen; likewise for y, if that is smaller than x
+    /// smaller, and k > 0 or the sign of zero is not seen; the same for y, if that is smaller than x
     pub(super) scaled_contract {
         Mul(number(k), p @ Contract(c, x, y))
             if moderate(k) && keeps_sign(b, k) && b.once(p) && elements(b, x).min(elements(b, y)) < size(shape)
@@ -160,7 +160,7 @@ fn contract_read(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Optio
     Some(contracted(b, Contract::new(view_a, view_b, op.out.clone()), x, y))
 }
 
-/// An axis along which none of the three views moves multiplies the result by its size
+/// An axis along which no view moves multiplies the result by its size
 fn contract_idle_axis(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     let (op, x, y) = applied(op)?;
     let space = op.a.shape();

@@ -111,7 +111,7 @@ equations! { |b, op, shape, dtype|
     /// bit_xor n n = 0
     int_xor_same { Int(IntBinary::BitXor, n, ==n) => { whole(b, shape, 0) } }
 
-    /// n + m = m + n, and likewise for *, min, max, and, or, where the latter exists already
+    /// n + m = m + n, and the same for *, min, max, and, or, where the latter exists already
     discrete_exchanged {
         Discrete(f, n, m)
             if n != m && commutes(f), let Some(known) = b.known(&Op::Discrete(f.clone(), [m, n].into()))

@@ -88,7 +88,7 @@ macro_rules! cases {
     };
 }
 
-/// Nested `if let` that match values (`@ [values] [patterns]`) or an operation with patterns. Inside of them comes what
+/// Nested `if let` that match values (`@ [values] [patterns]`) or an operation with patterns. Inside them comes what
 /// is pending: other values with their patterns, and in the end the conditions and the right side.
 macro_rules! matched {
     (@ $b:ident [] [] ([] ($e:tt $c:tt $right:tt))) => { applied!($e $c $right); };
@@ -210,7 +210,7 @@ macro_rules! matched {
     };
 }
 
-/// What is done with an operation that matches: the conditions, then the right side.
+/// The action on an operation that matches: the conditions, then the right side.
 macro_rules! applied {
     ($e:tt [(let $p:pat = $x:expr) $($c:tt)*] $right:tt) => { if let $p = $x { applied!($e [$($c)*] $right); } };
     ($e:tt [($x:expr) $($c:tt)*] $right:tt) => { if $x { applied!($e [$($c)*] $right); } };
@@ -270,7 +270,7 @@ mod tests {
         /// A condition that may hold in one order alone.
         positive { Mul{x, number(c)} if c > 0.0 => scaled(c, Neg(x)) }
 
-        /// Several cases, the second of which needs one value twice.
+        /// Several cases; the second needs one value twice.
         cases {
             Sub(x, Neg(y)) if let Op::Input(k) = b.node(x).op, k == 0 => Add(x, y),
             Sub(Neg(x), ==x) => scaled(-2.0, x),
@@ -284,7 +284,7 @@ mod tests {
 
     type Apply = fn(&mut Builder, &Op<NodeId>, &Shape, DType) -> Option<NodeId>;
 
-    /// What a rule makes of an operation on numbers.
+    /// The result of a rule for an operation on numbers.
     fn applied(b: &mut Builder, rule: Apply, op: Op<NodeId>) -> Option<Op<NodeId>> {
         rule(b, &op, &Shape::new(), DType::F64).map(|id| b.node(id).op.clone())
     }

@@ -48,7 +48,7 @@ fn with_number(b: &Builder, op: &Op<NodeId>) -> Option<(NodeId, f64)> {
     }
 }
 
-/// Two values, none of them constant, as multiples of one.
+/// Two values, neither constant, as multiples of one.
 fn multiples(b: &Builder, x: NodeId, y: NodeId) -> Option<[(f64, NodeId); 2]> {
     let multiple = |a: NodeId| constant(b, a).is_none().then(|| scaled(b, a).unwrap_or((1.0, a)));
     let both = [multiple(x)?, multiple(y)?];
@@ -103,28 +103,28 @@ equations! { |b, op, shape, dtype|
     /// (x / y) * y = x
     mul_of_quotient { Mul{Div(x, y), ==y} => x }
 
-    /// (x + c) + d = x + (c + d), and likewise for differences
+    /// (x + c) + d = x + (c + d), and the same for differences
     add_constants {
         Binary(_, _, _)
             if let Some((sum, d)) = with_number(b, op), let Some((x, c)) = with_number(b, &b.node(sum).op)
             => Binary(if c + d < 0.0 { Binary::Sub } else { Binary::Add }, x, number((c + d).abs()))
     }
 
-    /// c * x + d * x = (c + d) * x, and likewise for differences
+    /// c * x + d * x = (c + d) * x, and the same for differences
     like_terms_of_any_sign {
         Binary(f @ (Binary::Add | Binary::Sub), x, y)
             if let Some([(c, x), (d, _)]) = multiples(b, x, y)
             => scaled(if f == Binary::Sub { c - d } else { c + d }, x)
     }
 
-    /// x * z + y * z = (x + y) * z, and likewise for differences, where both products have no other use
+    /// x * z + y * z = (x + y) * z, and the same for differences, where both products have no other use
     common_factor {
         Binary(f @ (Binary::Add | Binary::Sub), p @ Mul{z, x}, q @ Mul{==z, y})
             if p != q && b.once(p) && b.once(q) && constant(b, z).is_none()
             => Mul(Binary(f, x, y), z)
     }
 
-    /// c * (d * x + e * y) = (c d) * x + (c e) * y for moderate numbers, and likewise for differences and for terms
+    /// c * (d * x + e * y) = (c d) * x + (c e) * y for moderate numbers, and the same for differences and for terms
     /// that are numbers, where the sum and the products have no other use
     mul_sum_of_multiples {
         Mul(number(c), sum @ Binary(f @ (Binary::Add | Binary::Sub), x, y))

@@ -97,7 +97,7 @@ equations! { |b, op, shape, dtype|
 }
 
 /// A linear operation with the iteration space in the order of the result, else in the order of the argument; `None` if
-/// it is so already, or neither view only permutes or reverses axes.
+/// it already is, or if neither view only permutes or reverses axes.
 fn ordered(op: &Linear) -> Option<Linear> {
     let (from, into) = affine(op)?;
     if into.is_identity() {
@@ -126,7 +126,7 @@ fn repeated_sum(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -
         return None;
     }
     let space = from.shape();
-    // An axis of size 1 is no factor.
+    // An axis of size 1 is not a factor.
     let idle = |axis: usize| space[axis] > 1 && !moves(from, axis) && !moves(into, axis);
     let (idle, kept): (Axes, Axes) = (0..space.len()).partition(|axis| idle(*axis));
     let factor = idle.iter().try_fold(1usize, |all, axis| all.checked_mul(space[*axis]))?;

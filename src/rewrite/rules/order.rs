@@ -163,7 +163,7 @@ pub(super) fn sum_of_product(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dt
         return None;
     }
     let product = Product::of(b, &[(*a, from.clone())], into.clone(), is_own_product_of_values);
-    // A number is no factor of a contraction.
+    // A number is not a factor of a contraction.
     if product.factors.len() < 2
         || points > elements(b, *a)
         || product.factors.iter().any(|(x, _)| number(b, *x).is_some())
@@ -204,7 +204,7 @@ fn is_own_product(b: &Builder, id: NodeId) -> bool {
     b.once(id) && is_product(b, id)
 }
 
-/// sum (x + y) = sum x + sum y, and likewise for differences, where x + y has no other use, and the sum of one term
+/// sum (x + y) = sum x + sum y, and the same for differences, where x + y has no other use, and the sum of one term
 /// alone takes at most half of the work because that term is a contraction, which sums first. Other terms stay
 /// together: the sum of `1 - cos x` has digits that `n - sum (cos x)` has lost
 pub(super) fn sum_of_terms(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
@@ -239,7 +239,7 @@ pub(super) fn sum_of_terms(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtyp
     Some(b.add(Op::Binary(sum, x, y), shape.clone(), dtype))
 }
 
-/// Whether a value is a product with one use whose factors are no numbers.
+/// Whether a value is a product with one use whose factors are not numbers.
 fn is_own_product_of_values(b: &Builder, id: NodeId) -> bool {
     let scaled = matches!(b.node(id).op, Op::Binary(_, x, y) if number(b, x).is_some() || number(b, y).is_some());
     is_own_product(b, id) && !scaled

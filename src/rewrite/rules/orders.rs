@@ -59,7 +59,7 @@ pub(super) fn boxed(view: View, other: &View, axes: &[usize]) -> View {
 }
 
 /// The factor summed over the axes that neither the other factors nor the result have, if there are any. The view of
-/// the sum has the box of the factor, so a product with an element outside of the box stays 0.
+/// the sum has the box of the factor, so a product with an element outside the box stays 0.
 pub(super) fn summed(views: &[View], k: usize, out: &View) -> Option<Summed> {
     let (own, space) = (&views[k], out.shape());
     let alone = |axis: &usize| {
@@ -211,7 +211,7 @@ pub(super) fn pairing(views: &[View], pair: (usize, usize), out: &View) -> Pairi
     let op = Contract::new(over(&views[p], &inner), over(&views[q], &inner), View::axes(&shape, &staying));
     let kept: Axes = staying.iter().filter_map(|k| left.iter().position(|axis| *axis == inner[*k])).collect();
     let small: Shape = left.iter().map(|axis| space[*axis]).collect();
-    // An element outside of the box of either factor is not multiplied later, either.
+    // An element outside the box of either factor is not multiplied later, either.
     let view = [p, q].iter().fold(View::axes(&small, &kept), |view, k| boxed(view, &views[*k], &left));
     Pairing { op, pair, left, view }
 }
@@ -234,7 +234,7 @@ pub(super) fn with_sum(views: &[View], out: &View, k: usize, sum: Summed) -> (Vi
     (views.iter().enumerate().map(others).collect(), over(out, left))
 }
 
-/// The steps of an order, with what it costs.
+/// The steps of an order, with its cost.
 type Order = (Cost, SmallVec<[OrderStep; 4]>);
 
 /// The cheapest orders that were found for the program under construction, by the views of the factors and of the

@@ -39,8 +39,8 @@ struct Placed {
 }
 
 /// place x + place y + .. = concat [x, y, ..], with zeros in the gaps: for values that are copied to disjoint boxes, or
-/// sums and contractions that write such boxes, where no partial sum has another use; along one axis of which at least
-/// half is filled, or of all elements in order (only where the sign of zero is not seen)
+/// sums and contractions that write such boxes, where no partial sum has another use; along one axis that is at least
+/// half filled, or of all elements in order (only where the sign of zero is not seen)
 pub(super) fn add_placed(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     // An element that is -0 gives +0 in the sum, and stays -0 in the concatenation.
     let Op::Binary(Binary::Add, x, y) = *op else { return None };
@@ -126,7 +126,7 @@ fn found(b: &Builder, id: NodeId, whole: &Sides, placed: &mut Vec<Placed>) -> Op
         }
         let part = match &b.node(id).op {
             Op::Binary(Binary::Add, x, y) if b.once(id) => {
-                // The operand that is no sum comes first: it most often fills the result.
+                // The operand that is not a sum comes first: it most often fills the result.
                 let is_sum = matches!(b.node(*x).op, Op::Binary(Binary::Add, ..));
                 let (first, last) = if is_sum { (y, x) } else { (x, y) };
                 work.extend([(*last, at.clone()), (*first, at)]);
@@ -176,7 +176,7 @@ fn written(into: &View, at: &Sides) -> Option<(Sides, SmallVec<[Option<usize>; 4
     Some((inside, axes))
 }
 
-/// A copy of a value to a box inside of `at` that adds nothing up.
+/// A copy of a value to a box inside `at`, without any sum.
 fn copied_to(b: &Builder, id: NodeId, at: &Sides) -> Option<Placed> {
     let (piece, rank) = copied(b, id)?;
     let (from, into) = apart(&piece.view, rank);
@@ -199,7 +199,7 @@ fn copied_to(b: &Builder, id: NodeId, at: &Sides) -> Option<Placed> {
     Some(Placed { at: inside, part: Part::View(piece.source, Box::new(view)) })
 }
 
-/// The box inside of `at` that a view writes, and the view with that box as its array.
+/// The box inside `at` that a view writes, and the view with that box as its array.
 fn boxed(into: &View, at: &Sides) -> Option<(Sides, View)> {
     let (inside, _) = written(into, at).filter(|_| into.is_total())?;
     let shape: Shape = inside.iter().map(Range::len).collect();
@@ -208,7 +208,7 @@ fn boxed(into: &View, at: &Sides) -> Option<(Sides, View)> {
     Some((inside, out))
 }
 
-/// A linear operation that writes a box inside of `at`, and reads at least as many elements as the whole has: fewer are
+/// A linear operation that writes a box inside `at`, and reads at least as many elements as the whole has: fewer are
 /// added in place, which costs less than a concatenation.
 fn sum_in(op: &Linear, x: NodeId, at: &Sides) -> Option<Placed> {
     let Linear::Affine { from, into } = op else { return None };
@@ -219,7 +219,7 @@ fn sum_in(op: &Linear, x: NodeId, at: &Sides) -> Option<Placed> {
     Some(Placed { at: inside, part: Part::Sum(Box::new((from.clone(), into)), x) })
 }
 
-/// A contraction that writes a box inside of `at`.
+/// A contraction that writes a box inside `at`.
 fn product_in(op: &Contract, x: NodeId, y: NodeId, at: &Sides) -> Option<Placed> {
     let (inside, out) = boxed(&op.out, at)?;
     let op = Contract::new(op.a.clone(), op.b.clone(), out);

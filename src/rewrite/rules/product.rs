@@ -126,11 +126,11 @@ equations! { |b, op, shape, dtype|
     }
 
     /// c * (d / x) = (c d) / x for moderate numbers c, d. A reciprocal stays: the second derivative of a reciprocal at
-    /// 0 has another guard than that of a quotient
+    /// 0 has a guard that is not that of a quotient
     mul_quotient { Mul(number(c), Div(number(d), x)) if moderate(c) && moderate(d) => Div(number(c * d), x) }
 
     /// (c * x) * y = c * (x * y), x * (c * y) = c * (x * y) for a moderate number c, where the multiple has no other
-    /// use, and x is no number
+    /// use, and x is not a number
     mul_scaled {
         Mul(p @ scaled(c, x), y) if moderate(c) && b.once(p) => scaled(c, Mul(x, y)),
         Mul(x, p @ scaled(c, y)) if moderate(c) && b.once(p) && number(b, x).is_none() => scaled(c, Mul(x, y))
@@ -241,7 +241,7 @@ equations! { |b, op, shape, dtype|
     }
 
     /// div_no_nan(x, replicate y) = mul_no_nan(replicate (recip y), x), where y has at most half of the elements. An
-    /// infinite y counts as the factor 0, also of an infinite or NaN x, and a y whose reciprocal is out of range gives
+    /// infinite y counts as the factor 0, even with an infinite or NaN x, and a y whose reciprocal is out of range gives
     /// infinities: both sides differ there
     over_replicated {
         DivNoNan(x, r @ Linear(view, y)) if 2 * elements(b, y) <= elements(b, r), views::reading(view).is_some_and(|view| view.is_total())

@@ -24,7 +24,7 @@ equations! { |b, op, shape, dtype|
         }
     }
 
-    /// max axis=k (replicate x) = x, and likewise for other total views that do not move along axis k
+    /// max axis=k (replicate x) = x, and the same for other total views that do not move along axis k
     reduce_replicated {
         Reduce(r, y) if let Some((x, view)) = read(b, y), view.is_total() && !moves(&view, r.axis()) => {
             let kept: Axes = (0..=shape.len()).filter(|axis| *axis != r.axis()).collect();
@@ -41,7 +41,7 @@ equations! { |b, op, shape, dtype|
     }
 }
 
-/// max axis=k (replicate x) = replicate (max axis=j x), where x is replicated along axes other than k
+/// max axis=k (replicate x) = replicate (max axis=j x), where x is replicated along axes different from k
 fn reduce_before_replicate(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     let (op, a) = operand(op)?;
     let (x, view) = read(b, a).filter(|(_, view)| view.is_total())?;

@@ -11,7 +11,7 @@ use crate::ops::{Binary, Unary};
 use crate::program::{Builder, NodeId, Op};
 use crate::shape::Shape;
 
-/// mul_no_nan(mul_no_nan(x, y), z) = mul_no_nan(x, mul_no_nan(y, z)), where the latter exists already; and likewise for
+/// mul_no_nan(mul_no_nan(x, y), z) = mul_no_nan(x, mul_no_nan(y, z)), where the latter exists already; and the same for
 /// more factors and for multiples by moderate numbers, which are positive where the sign of zero is seen
 pub(super) fn product_again(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
     let product = b.factors(op)?;
@@ -71,7 +71,7 @@ fn terms(b: &Builder, op: &Op<NodeId>) -> Option<SmallVec<[Summand; TERMS]>> {
 }
 
 /// c * x + y + d * x = (c + d) * x + y for numbers c, d of one sign, where the inner sum has no other use, and where
-/// one of the multiples has none or both are one value; and likewise for differences and for more terms. Multiples of
+/// one of the multiples has no other use or both are one value; and the same for differences and for more terms. Multiples of
 /// plain products stay, because the derivative of the next order has the same multiples
 pub(super) fn like_terms_apart(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
     let mut all = terms(b, op)?;

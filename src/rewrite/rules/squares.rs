@@ -17,8 +17,8 @@ const FACTORS: usize = 4;
 const LOOKS: usize = 48;
 
 equations! { |b, op, shape, dtype|
-    /// square (sqrt x) = x where no element of `x` is negative, also where the root is written with a derivative of 0 at
-    /// 0, as a norm or a deviation is; square (hypot x y) = square x + square y; and likewise for multiples, quotients
+    /// square (sqrt x) = x where no element of `x` is negative, even where the root is written with a derivative of 0 at
+    /// 0, as a norm or a deviation is; square (hypot x y) = square x + square y; and the same for multiples, quotients
     /// and replicas of such a root
     pub(super) square_of_root { Square(x) if let Some(square) = squared(b, x, FACTORS) => { square } }
 

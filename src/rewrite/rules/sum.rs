@@ -78,7 +78,7 @@ equations! { |b, op, shape, dtype|
             => scaled(c - d, x)
     }
 
-    /// c * x - d * x = (c - d) * x for different numbers c, d of one sign, and likewise for sums, where |c|, |d| <= 1,
+    /// c * x - d * x = (c - d) * x for different numbers c, d of one sign, and the same for sums, where |c|, |d| <= 1,
     /// so that no term overflows; where c > d and x is never -0, or the sign of zero is not seen. At infinities the
     /// terms give NaN: the distribution of a product counts as rounding
     opposite_terms {

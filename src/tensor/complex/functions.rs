@@ -54,7 +54,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Complex<T, D, E> {
         self.re.square() + self.im.square()
     }
 
-    /// The angles, from `-pi` to `pi`; on the negative real axis the sign of the imaginary part decides, also of a zero.
+    /// The angles, from `-pi` to `pi`; on the negative real axis the sign of the imaginary part decides, even if it is a zero.
     /// Derivative 0 at 0, by convention.
     ///
     /// ```
@@ -123,7 +123,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Complex<T, D, E> {
         Complex { re: (x - y) * (x + y), im: (x * y).scale(2.0) }
     }
 
-    /// The exponential `e^z`: real where `z` is, also where that is infinite. Derivative `e^z`.
+    /// The exponential `e^z`: real where `z` is, even where that is infinite. Derivative `e^z`.
     ///
     /// ```
     /// use polygrad::{Complex, tensor};
@@ -160,8 +160,8 @@ impl<T: BaseTensor, const D: usize, E: Float> Complex<T, D, E> {
     }
 
     /// The principal square root, whose real part is not negative, without overflow. The branch cut is the negative
-    /// real axis: the imaginary part has the sign of that of `z`, also of a zero. Derivative `1 / (2 sqrt z)`; at 0,
-    /// where there is none, the partial of the real part in the real part is infinite, and the others are 0 or NaN.
+    /// real axis: the imaginary part has the sign of that of `z`, even if that is a zero. Derivative `1 / (2 sqrt z)`; at 0,
+    /// where it does not exist, the partial of the real part in the real part is infinite, and the others are 0 or NaN.
     ///
     /// ```
     /// use polygrad::{Complex, tensor};
@@ -202,7 +202,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Complex<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When sizes along an axis differ and none of them is 1.
+    /// When sizes along an axis differ and neither size is 1.
     #[track_caller]
     pub fn pow(&self, w: &Self) -> Self {
         let (u, v, length, angle) = (&w.re, &w.im, self.abs(), self.arg());

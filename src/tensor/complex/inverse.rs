@@ -105,7 +105,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Complex<T, D, E> {
         let x = x * &sign;
         let distance = (-&x).shift(1.0).hypot(y);
         let near = distance.lt(E::of_f64(1e-10));
-        // Next to the poles the quotient overflows, and 1 is nothing beside it.
+        // Next to the poles the quotient overflows, and 1 is negligible compared with it.
         let quotient = (&x / &distance).scale(4.0) / &distance;
         let log = near.select(x.scale(4.0).ln() - distance.ln().scale(2.0), quotient.log1p());
         let re = log.scale(0.25) * sign;

@@ -40,7 +40,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Complex<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// As [`Tensor::item`].
+    /// Like [`Tensor::item`].
     #[track_caller]
     pub fn item(&self) -> Number<E> {
         Number::new(self.re.item(), self.im.item())

@@ -7,7 +7,7 @@
 //! | file | contents |
 //! |---|---|
 //! | this one | the type, its constructors, its parts; structure: methods of tensors, applied to both parts |
-//! | `operators` | `+ - * /` beside complex and real tensors and numbers |
+//! | `operators` | `+ - * /` with complex and real tensors and numbers |
 //! | `functions` | elementwise functions |
 //! | `inverse` | inverse trigonometric and hyperbolic functions |
 //! | `products` | inner, outer and matrix products, norms |
@@ -51,7 +51,7 @@ pub use operators::ComplexSide;
 /// assert_eq!(slope, Complex::new(tensor([4.0, 0.0]), tensor([12.0, 40.0])));
 /// ```
 ///
-/// Complex tensors stand beside complex and real tensors, and numbers:
+/// Complex tensors combine with complex and real tensors, and numbers:
 ///
 /// ```
 /// use polygrad::{Complex, tensor};
@@ -256,7 +256,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Complex<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When sizes along an axis differ and none of them is 1.
+    /// When sizes along an axis differ and neither size is 1.
     #[track_caller]
     pub fn select(mask: &Tensor<T, D, bool>, then: &Self, otherwise: &Self) -> Self {
         Complex { re: mask.select(&then.re, &otherwise.re), im: mask.select(&then.im, &otherwise.im) }
@@ -271,7 +271,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Complex<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When there are no parts, no such axis, or the parts differ along another axis.
+    /// When no part is given, the axis does not exist, or the parts differ along another axis.
     #[track_caller]
     pub fn concat(axis: usize, parts: &[&Self]) -> Self {
         let of = |part: fn(&Self) -> &Tensor<T, D, E>| parts.iter().map(|z| part(z)).collect::<Vec<_>>();
@@ -287,7 +287,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Complex<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When there are no parts, or their shapes differ.
+    /// When no part is given, or their shapes differ.
     #[track_caller]
     pub fn stack<const R: usize>(parts: &[&Self]) -> Complex<T, R, E>
     where
@@ -309,7 +309,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Complex<T, D, E> {
         self.re.eq(&other.re) & self.im.eq(&other.im)
     }
 
-    /// The mask of elements of which a part is NaN.
+    /// The mask of elements with a part that is NaN.
     ///
     /// ```
     /// use polygrad::{Complex, tensor};
@@ -321,7 +321,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Complex<T, D, E> {
         self.re.is_nan() | self.im.is_nan()
     }
 
-    /// The mask of elements of which both parts are finite.
+    /// The mask of elements whose parts are both finite.
     ///
     /// ```
     /// use polygrad::{Complex, tensor};

@@ -1,4 +1,4 @@
-//! Operators of complex tensors, beside complex and real tensors and numbers, with broadcasting.
+//! Operators of complex tensors with complex and real tensors and numbers, with broadcasting.
 //!
 //! Law: a real operand is not made complex, so that no product with a zero is computed, and the sign of a zero
 //! imaginary part is kept: `1 - z` has the imaginary part `-im z`. A product is `(a c - b d) + i (a d + b c)`, by IEEE
@@ -40,7 +40,7 @@ pub struct ComplexParts<'a, T: Clone> {
 /// assert_eq!(sum(&z, &z), z.scale(2.0));
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot stand beside a complex tensor of rank {D} with parts of type `{E}`",
+    message = "`{Self}` cannot be combined with a complex tensor of rank {D} with parts of type `{E}`",
     label = "neither a complex or real tensor, nor a number of type `{E}`",
     note = "numbers have the element type of the tensor: write `2.0`, and `n as f64` for a variable `n`"
 )]
@@ -126,7 +126,7 @@ right_of_real! {
     Number<E>, [], [], Complex<T, D, E>, |parts| Complex::from_raw(parts);
 }
 
-/// An operator of two operands, of which one at least is complex.
+/// An operator of two operands, at least one of them complex.
 #[track_caller]
 fn computed<T: BaseTensor>(operator: Operator, a: ComplexParts<'_, T>, b: ComplexParts<'_, T>) -> [T; 2] {
     let (a, b) = in_common_shape(operator.name(), a, b);

@@ -96,10 +96,10 @@ impl Parameters {
     /// ```
     ///
     /// # Errors
-    /// When the bytes are no such file, or a tensor has elements of a type that arrays do not have.
+    /// When the bytes are not a safetensors file, or a tensor has elements of a type that arrays do not have.
     pub fn of_safetensors(bytes: &[u8]) -> Result<Parameters, ParameterError> {
         let file = SafeTensors::deserialize(bytes)
-            .map_err(|fault| ParameterError::File { fact: format!("it is no safetensors file: {fault}") })?;
+            .map_err(|fault| ParameterError::File { fact: format!("it is not a safetensors file: {fault}") })?;
         let mut parameters = Parameters::default();
         for (name, view) in file.iter() {
             parameters.tensors.insert(name.to_owned(), array(name, &view)?);

@@ -4,7 +4,7 @@ use crate::language::Base;
 use crate::terms::{Op, Program};
 use crate::values::Array;
 
-/// So many numbers of each value are computed before those of the next: they stay in the cache of the processor.
+/// This many numbers of each value are computed before those of the next, so they stay in the cache of the processor.
 const TILE: usize = 64;
 
 /// Where an instruction finds an operand.
@@ -21,7 +21,7 @@ struct Instruction {
 }
 
 enum Step {
-    /// A loop over so many elements.
+    /// A loop over this many elements.
     Loop(usize, Vec<Instruction>),
     /// An operation on whole arrays.
     Kernel(usize),

@@ -29,7 +29,7 @@ pub struct Dual<T> {
 }
 
 impl<T: Base> Dual<T> {
-    /// A linear map of the tangent beside a value.
+    /// The value `primal` with a linear map of this tangent.
     fn with(&self, primal: T, map: impl Fn(&T) -> T) -> Self {
         Dual { primal, tangent: self.tangent.as_ref().map(map) }
     }

@@ -47,7 +47,7 @@ impl<T: Base> Reverse<T> {
         Reverse::new(primal, Some(Delta::Input))
     }
 
-    /// A linear map of this value's tangent beside a value.
+    /// The value `primal` with a linear map of this value's tangent.
     fn with(&self, primal: T, map: impl FnOnce(Node<T>) -> Delta<T>) -> Self {
         Reverse::new(primal, self.delta.clone().map(map))
     }

@@ -23,7 +23,7 @@ struct Rewriting {
 /// An equation, as a reader writes it, and what applies it from left to right.
 type Rule = (&'static str, fn(&Rewriting, &Op<usize>) -> Option<Found>);
 
-/// Each rule is exact: no bit of a result changes, whatever the numbers are. So `0 * x = 0` is none of the rules: `x` may be infinite.
+/// Each rule is exact: no bit of a result changes, whatever the numbers are. `0 * x = 0` is not exact: `x` may be infinite.
 const RULES: &[Rule] = &[
     ("an operation on constants is a constant", |p, op| {
         let run = |k: &usize| p.constant(*k).filter(|array| array.data.len() <= 16).cloned();
@@ -51,7 +51,7 @@ const RULES: &[Rule] = &[
         Op::Binary(op, x, y) if x > y => Some(Found::Op(Op::Binary(*op, *y, *x))),
         _ => None,
     }),
-    ("the view of all elements as they are is no view", |_, op| match op {
+    ("a view of all elements as they are can be left out", |_, op| match op {
         Op::Linear(op, x) if op.from == op.into => Some(Found::Value(*x)),
         _ => None,
     }),

@@ -22,7 +22,7 @@ pub fn number<T: Base>(x: f64) -> Tensor<T> {
 }
 
 impl<T: Base> Tensor<T> {
-    /// The operation on both; a single number stands beside any shape.
+    /// The operation on both; a single number combines with any shape.
     fn with(&self, op: Binary, other: &Self) -> Self {
         let (a, b) = (self.0.shape(), other.0.shape());
         let wide = |x: &T, to: &[usize]| x.linear(&Linear::total(to).adjoint());

@@ -28,7 +28,7 @@ fn split<P: Primitive, T>(args: &[T]) -> (&[T], &[T]) {
     args.split_at(leaves(&P::Dom::layout()))
 }
 
-/// The leaves of the argument of a derivative of `p`, of which (co)tangents may be symbolic zeros; `like` gives values
+/// The leaves of the argument of a derivative of `p`, where (co)tangents may be symbolic zeros; `like` gives values
 /// with their shapes at the arguments of `p`.
 fn complete<P: Primitive, T: BaseTensor>(p: &P, args: &[Option<T>], like: impl FnOnce(&[T]) -> Vec<T>) -> Vec<T> {
     let (at, given) = split::<P, _>(args);

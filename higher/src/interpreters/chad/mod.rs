@@ -1,7 +1,7 @@
 //! CHAD: differentiation as structure-preserving translation into a target with linear functions.
 //!
 //! [`Reverse`] and [`Forward`] are instances over an instance: a morphism is a program of the target that gives a value
-//! together with the (co)tangent function of the morphism. There is no case analysis on programs. Every method is the
+//! together with the (co)tangent function of the morphism. No method matches on the form of programs. Every method is the
 //! rule of "CHAD", sections 7.4 and 7.5, in the combinators of Fig. 8, and rustc checks the types of the rules. Law
 //! (Corollary 7.1): each is the only functor that preserves the structure and maps primitives to their derivatives.
 //!
@@ -276,7 +276,7 @@ pub struct Reverse<T, G = Derivatives>(PhantomData<(T, G)>);
 pub struct Forward<T>(PhantomData<T>);
 
 /// A body in the context `((c, f), x)` as a function of `(f, x)` in the context `c`, and the program that calls this
-/// function in a context with the function beside `c`.
+/// function in a context with the function next to `c`.
 fn shared_body<T: Target, C: Obj, F: Obj, X: Obj, R: Obj>(
     body: T::Hom<Prod<Prod<C, F>, X>, R>,
 ) -> (T::Hom<C, Fun<Prod<F, X>, R>>, T::Hom<Prod<Prod<Prod<C, Fun<Prod<F, X>, R>>, F>, X>, R>) {

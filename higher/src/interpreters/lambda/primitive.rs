@@ -215,7 +215,7 @@ fn numbers(layout: &Layout, into: &mut Vec<Term>) -> bool {
 type Record<'a> = &'a dyn Fn(&[Term], &[Option<Term>]) -> Tangents<Term>;
 
 /// A derivative of scalars, written out; the layouts are those of the point, the argument and the result. `None` if
-/// some leaf is no scalar.
+/// some leaf is not a scalar.
 fn written(layouts: [&Layout; 3], x: &E, v: &E, record: Record<'_>) -> Option<E> {
     let [at, from, to] = layouts;
     let (mut points, mut vectors, mut of_result) = (Vec::new(), Vec::new(), Vec::new());
@@ -236,7 +236,7 @@ fn written(layouts: [&Layout; 3], x: &E, v: &E, record: Record<'_>) -> Option<E>
     Some(joined(to, &mut leaves))
 }
 
-/// The results of a program of scalars, as terms; `None` if it has other operations than functions of scalars.
+/// The results of a program of scalars, as terms; `None` if it has operations that are not functions of scalars.
 fn read(program: &Program, inputs: &[E]) -> Option<Vec<E>> {
     let mut values: Vec<E> = Vec::new();
     for node in program.nodes() {

@@ -13,8 +13,8 @@ use crate::shared::Shared;
 type Rule = fn(&mut Names, &E) -> Option<E>;
 
 /// The rules by the names of Table 1, where `sum f bag` is `sum (map f bag)`. `plusLet` is `letProj` for any operation
-/// that is strict in its operand; `plusFun` and `caseBeta` are not in Table 1: there, functions are not added, and
-/// there are no sums.
+/// that is strict in its operand; `plusFun` and `caseBeta` are not in Table 1: the language there has no sums, and does
+/// not add functions.
 const TABLE: &[(&str, Rule)] = &[
     ("lamAppLet", lam_app_let),
     ("letRotate", let_rotate),
@@ -305,7 +305,7 @@ fn same(a: &E, b: &E) -> bool {
     }
 }
 
-/// `fst (let x = a in e) ~> let x = a in fst e`, and likewise for the operand of any operation that is strict in it:
+/// `fst (let x = a in e) ~> let x = a in fst e`, and the same for the operand of any operation that is strict in it:
 /// `letProj`, `plusLet`.
 fn let_float(_: &mut Names, e: &E) -> Option<E> {
     let Exp::Op(o, parts) = &**e else { return None };
@@ -407,7 +407,7 @@ fn map_pair_split(names: &mut Names, e: &E) -> Option<E> {
     Some(let_(y, parts[1].clone(), maps))
 }
 
-/// `map (\x. zero) a ~> zero`, and likewise for two arrays.
+/// `map (\x. zero) a ~> zero`, and the same for two arrays.
 fn map_zero(_: &mut Names, e: &E) -> Option<E> {
     if let Some(parts) = args(e, |o| matches!(o, Op::Map)) {
         return (is_zero(&parts[0]) || is_zero(&as_lam(&parts[0])?.1)).then(zero);

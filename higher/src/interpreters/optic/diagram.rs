@@ -1,4 +1,4 @@
-//! Programs of wires as data: the free category, of which every instance of [`Wiring`](super::Wiring) is a reading.
+//! Programs of wires as data: the free category; every instance of [`Wiring`](super::Wiring) is a reading of it.
 //!
 //! A diagram has no types; the typed surface ensures that parts fit. Laws: a [`Rewiring`] has another one as its
 //! [transpose](Rewiring::transposed); a [`Sequence`] means what its [wires](Sequence::wires) mean.
@@ -81,7 +81,7 @@ pub(super) enum Casing {
     Inject,
 }
 
-/// A recorded program: operations on numbered values, each of which is computed once. Inputs come first.
+/// A recorded program: operations on numbered values, each computed once. Inputs come first.
 pub(super) struct Sequence {
     /// The type of the argument, whose leaves are the first values.
     pub(super) from: Layout,
@@ -203,7 +203,7 @@ impl Sequence {
         then(so_far, tree(&self.to, &mut self.results.iter().map(read)))
     }
 
-    /// A value in the context after so many operations.
+    /// A value in the context after `depth` operations.
     fn read(&self, inputs: &[Diagram], depth: usize, value: usize) -> Diagram {
         let back = |count: usize| (0..count).fold(id(), |path, _| then(path, first()));
         if let Some(path) = inputs.get(value) {

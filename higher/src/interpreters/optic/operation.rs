@@ -5,7 +5,7 @@
 //! stars is recorded once for the shapes of its arguments, whatever the number of programs of an optic in which it
 //! stands, by reverse mode at terms; zeros are symbolic, and their shapes are known where an operation needs them.
 //!
-//! A reverse derivative is a [`Sequence`] of operations of the language, too, each of which has a reverse derivative: so
+//! A reverse derivative is a [`Sequence`] of operations of the language, too, and each of these has a reverse derivative: so
 //! optics of a higher order share the values between the operations, and not those between primitives alone.
 
 use std::cell::RefCell;
@@ -62,14 +62,14 @@ struct AtShapes {
     present: Vec<bool>,
 }
 
-/// What an operation makes of zeros.
+/// The results of an operation on zeros.
 enum OfZeros {
     Zero,
     /// One of its operands.
     Operand(usize),
 }
 
-/// A recorded program as a primitive, of which only the values are asked.
+/// A recorded program as a primitive that is asked only for values.
 type Traced = Recorded<Unit, Unit>;
 
 /// The type of cotangents: the floats.
@@ -147,7 +147,7 @@ impl Operation {
         }
     }
 
-    /// Of a reverse derivative, the operation of which it is one.
+    /// The operation that this is the reverse derivative of.
     fn below(&self) -> Operation {
         Operation { orders: self.orders.clone(), stars: self.stars - 1 }
     }
@@ -232,7 +232,7 @@ impl Operation {
         recorded.present.iter().map(|present| if *present { results.next() } else { None }).collect()
     }
 
-    /// What an operation that is linear in operands that are zero makes of them, if it need not run.
+    /// The results of an operation that is linear in operands that are zero, if it need not run.
     fn of_zeros<T>(&self, leaves: &[Option<T>]) -> Option<OfZeros> {
         let zero = |k: usize| leaves[k].is_none();
         let all = |from: usize| leaves[from..].iter().all(Option::is_none);
@@ -275,7 +275,7 @@ impl Operation {
     }
 
     /// The leaves of an argument, with arrays of zeros for symbolic ones. Those of a cotangent have the shapes of the
-    /// result, or argument, of which it is one.
+    /// result, or argument, that it belongs to.
     fn filled<T: BaseTensor>(&self, mut leaves: Vec<Option<T>>) -> Vec<T> {
         if let (0, Some((_, program))) = (self.stars, &self.orders.one) {
             let slots = program.inputs().iter();
@@ -346,7 +346,7 @@ pub(super) fn zero<T: BaseTensor>(op: &str, (rank, dtype): (usize, DType)) -> T 
     T::zeros(&[], dtype)
 }
 
-/// What a function of two numbers makes of zeros of vectors, if it need not run.
+/// The result of a function of two numbers on zeros of vectors, if it need not run.
 fn of_zeros(op: Binary, zero: [bool; 2]) -> Option<OfZeros> {
     match (op, zero) {
         (_, [false, false]) => None,

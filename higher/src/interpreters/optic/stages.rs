@@ -55,7 +55,7 @@ pub struct Stage<T: 'static> {
     at: usize,
     /// The code, which may store a residual for a later stage.
     run: Closure<T>,
-    /// What the first stage of the run has found.
+    /// The results of the first stage of the run.
     ends: Rc<RefCell<Ends>>,
 }
 
@@ -126,7 +126,7 @@ impl<T: BaseTensor> Stage<T> {
     /// ```
     ///
     /// # Panics
-    /// As [`take`](Stage::take), and at the first stage, whose input is no cotangent.
+    /// Like [`take`](Stage::take), and at the first stage, whose input is not a cotangent.
     #[track_caller]
     pub fn take_zero<B: Ground>(&self) -> B::Value<T> {
         self.check(&[]);
@@ -135,7 +135,7 @@ impl<T: BaseTensor> Stage<T> {
         self.read::<B>(found)
     }
 
-    /// An output with these leaves, of which zeros get the shapes at this end of the program.
+    /// An output with these leaves, where zeros get the shapes at this end of the program.
     fn read<B: Ground>(&self, found: Vec<Option<T>>) -> B::Value<T> {
         let ends = self.ends.borrow();
         let end = if self.at.is_multiple_of(2) { &ends[1] } else { &ends[0] };
@@ -145,12 +145,12 @@ impl<T: BaseTensor> Stage<T> {
         B::read(&mut filled.collect::<Vec<T>>().into_iter())
     }
 
-    /// A leaf of an input: after the first stage, integers and masks are no part of it.
+    /// A leaf of an input: after the first stage, integers and masks are not part of it.
     fn linear(&self, x: &T) -> Option<T> {
         (self.at == 0 || x.dtype().is_float()).then(|| x.clone())
     }
 
-    /// Panics unless the first stage has run, and the leaves of an input fit what it has found.
+    /// Panics unless the first stage has run, and the leaves of an input fit its results.
     #[track_caller]
     fn check(&self, given: &[T]) {
         let (ends, end) = (self.ends.borrow(), self.at % 2);

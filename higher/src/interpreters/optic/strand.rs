@@ -1,4 +1,4 @@
-//! Runs of nested optics: a program of wires as its `2^n` stages, each of which does what the parts of the program do.
+//! Runs of nested optics: a program of wires as its `2^n` stages; each does what the parts of the program do.
 //!
 //! A strand is one run. Its stage `k` goes forward through the program if `k` is even, and back if `k` is odd: so the
 //! stages of a composition are the compositions of stages, and wires act in odd stages as their transposes. Residuals
@@ -37,7 +37,7 @@ pub(super) enum Case<T> {
     Unknown(T),
 }
 
-/// The programs of two cases, of which those that run are made when they do.
+/// The programs of two cases; a program that runs is made when it does.
 pub(super) struct Arms<T: 'static> {
     diagrams: [Diagram; 2],
     order: usize,
@@ -58,7 +58,7 @@ pub(super) struct Rung<T: 'static> {
     back: (Operation, usize),
     /// The operations of the reverse derivative, at the argument of its first stage.
     steps: Option<(Rc<Sequence>, Vec<Strand<T>>)>,
-    /// What the last even stage has left for the next one: the operand, or the cotangent of it.
+    /// The value that the last even stage has left for the next one: the operand, or the cotangent of it.
     kept: Val<T>,
 }
 

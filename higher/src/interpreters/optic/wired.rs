@@ -19,7 +19,7 @@ use super::{Wire, Wiring};
 use crate::primitive::{Comparison, Constant, Pointwise, Pointwise2, kinds, leaves};
 use crate::{Ground, Layout};
 
-/// A first-order program as a program of wires, of which each operation is a primitive; a selection between numbers by
+/// A first-order program as a program of wires, where each operation is a primitive; a selection between numbers by
 /// one mask becomes a branch. Its inputs are the leaves of `A`, its results those of `B`.
 ///
 /// ```
@@ -39,7 +39,7 @@ use crate::{Ground, Layout};
 /// ```
 ///
 /// # Panics
-/// When the program has other numbers of inputs or results than `A` and `B` have leaves.
+/// When the numbers of inputs and results of the program are not those of the leaves of `A` and `B`.
 #[track_caller]
 pub fn wired<W: Wiring, A: Ground, B: Ground>(program: &Program) -> Wire<W, A, B> {
     let (inputs, results) = (program.inputs().len(), program.outputs().len());

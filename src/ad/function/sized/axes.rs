@@ -61,8 +61,8 @@ impl Sizes {
         self
     }
 
-    /// The least size of this name, 1 if nothing else is said. The function is recorded at this size, too; a size of 0
-    /// must be asked for, as many functions have no meaning there.
+    /// The least size of this name, 1 by default. The function is recorded at this size, too; a size of 0 must be asked
+    /// for, as many functions have no meaning there.
     ///
     /// ```
     /// use polygrad::{Function, SizedFunction, Sizes, Tensor, tensor};
@@ -97,7 +97,7 @@ impl Sizes {
     /// The named axes of leaves with these paths and shapes, and the sizes that the names have there.
     ///
     /// # Errors
-    /// When a name names nothing, an axis does not exist, or the axes of a name have several sizes.
+    /// When a name has no axis, an axis does not exist, or the axes of a name have several sizes.
     pub(super) fn of_leaves(&self, paths: &[String], shapes: &[Shape]) -> Result<(NamedAxes, Vec<usize>), String> {
         if self.names.is_empty() || self.names.len() > NAMES {
             return Err(format!(
@@ -161,7 +161,7 @@ impl Sizes {
         }
         match sizes.iter().position(Option::is_none) {
             Some(name) => Err(format!(
-                "sizes: a name must be that of an axis, but {} is none; name an axis by `axis`",
+                "sizes: a name must be that of an axis, but {} is not; name an axis by `axis`",
                 escape::quoted(&self.names[name].name)
             )),
             None => Ok((named, sizes.into_iter().flatten().map(|(n, _)| n).collect())),

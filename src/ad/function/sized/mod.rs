@@ -59,7 +59,7 @@ pub struct SizedFunction<P, Q, Y> {
 /// The function at some sizes.
 type AtSizes<P, Q, Y> = (Vec<usize>, Arc<Function<P, Q, Y>>);
 
-/// What a recording shows besides its program.
+/// The parts of a recording besides its program.
 struct RecordedAt<F> {
     sizes: Vec<usize>,
     leaves: Vec<Shape>,
@@ -263,7 +263,7 @@ impl<P, Q, Y: Clone> SizedFunction<P, Q, Y> {
     /// ```
     ///
     /// # Errors
-    /// When a name has no size, or there is no program at these sizes.
+    /// When a name has no size, or no program exists at these sizes.
     #[track_caller]
     pub fn at(&self, sizes: &[(&str, usize)]) -> Result<Arc<Function<P, Q, Y>>, RunError> {
         self.function(&self.model.sizes_by_name(sizes)?)
@@ -301,7 +301,7 @@ impl<P: Tree<Array>, Q: Tree<Array>, Y: Clone> SizedFunction<P, Q, Y> {
     ///
     /// # Errors
     /// When the axes of a name have several sizes; when other axes, element types, the structure or a plain field
-    /// differ from those of the example; or when there is no program at these sizes.
+    /// differ from those of the example; or when no program exists at these sizes.
     pub fn run_with(&self, x: &P, data: &Q) -> Result<Y, RunError> {
         // Most runs are at the sizes of the last one, and compare them while they take the leaves.
         if let Some(y) = self.kept.last().and_then(|last| last.1.attempted(x, data)) {

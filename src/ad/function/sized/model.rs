@@ -126,7 +126,7 @@ impl SizedModel {
     /// The sizes that are given by names, in the order of the names.
     ///
     /// # Errors
-    /// When a name has no size, or is none of the program.
+    /// When a name has no size, or does not occur in the program.
     pub(super) fn sizes_by_name(&self, given: &[(&str, usize)]) -> Result<Vec<usize>, RunError> {
         let names: Vec<&str> = self.program.names().collect();
         let is_unknown = |(name, _): &&(&str, usize)| !names.contains(name);
@@ -150,7 +150,7 @@ impl SizedModel {
     /// The function at these sizes, of arguments and results that are made by other parts.
     ///
     /// # Errors
-    /// When there is no program at these sizes.
+    /// When no program exists at these sizes.
     #[track_caller]
     pub(super) fn function_at<P, Q, Y>(
         &self,
@@ -160,7 +160,7 @@ impl SizedModel {
         let recorded = self.program.at(sizes).map_err(|reason| RunError::NoProgram { reason })?;
         let ((derived, count), names) = (self.derived, self.names.clone());
         if derived != Derived::Value && recorded.is_shared() {
-            // Derivatives are made for each loop anew.
+            // Derivatives are made again for each loop.
             let reason = format!(
                 "sizes: a program that a saved model differentiates must have bodies that are not shared by too many loops, but \
                  it has {} operations, from bodies of {}; differentiate the function before it is saved",
@@ -190,7 +190,7 @@ impl SizedModel {
     /// ```
     ///
     /// # Errors
-    /// When a name has no size, or there is no program at these sizes.
+    /// When a name has no size, or no program exists at these sizes.
     pub fn at(&self, sizes: &[(&str, usize)]) -> Result<crate::program::Program, RunError> {
         Ok(self.plain_at(&self.sizes_by_name(sizes)?)?.optimized().clone())
     }
@@ -208,7 +208,7 @@ impl SizedModel {
     /// ```
     ///
     /// # Errors
-    /// When the inputs do not fit the program, or there is no program at their sizes.
+    /// When the inputs do not fit the program, or no program exists at their sizes.
     pub fn run(&self, inputs: &[Array]) -> Result<Vec<Array>, RunError> {
         let shapes: Vec<Shape> = inputs.iter().map(|a| Shape::from_slice(a.shape())).collect();
         let sizes = self.sizes_of(&shapes);

@@ -129,12 +129,12 @@ fn load(saved: SavedModel) -> Result<SizedModel, String> {
     };
     let inputs = inputs.into_iter().map(input).collect::<Result<Vec<SizedInput>, String>>()?;
     if !fits(derived, (arguments, names.len(), inputs.len()), &program) {
-        return Err(refused("the derivative must be one of the program", "it is none"));
+        return Err(refused("the derivative must be one of the program", "it does not fit"));
     }
     Ok(SizedModel::of(program, (derived, arguments), names, inputs, FunctionOptions::new()))
 }
 
-/// Whether a program with so many arguments, named results and inputs can have the derivative.
+/// Whether a program with these numbers of arguments, names and inputs can have the derivative.
 fn fits(derived: Derived, (arguments, names, inputs): (usize, usize, usize), program: &SizedProgram) -> bool {
     let program = program.template();
     let (takes, results) = (program.inputs().len(), program.outputs().len());

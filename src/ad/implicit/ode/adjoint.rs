@@ -8,11 +8,11 @@
 //! parameters, the gradient of a loss `l` satisfies `gradient . d = dl/dx . v`, where `v` is the tangent along `d` in
 //! the same steps: the transposed steps are as accurate as the tangents that were never computed. The error of the
 //! state says nothing about these. At rest it is 0, steps grow until they leave the region of stability of the method,
-//! and the gradient of steps that are exact for the state is arbitrary. So a probe is integrated beside the state: the
+//! and the gradient of steps that are exact for the state is arbitrary. So a probe is integrated along with the state: the
 //! tangent along one direction in which every start and parameter has a share of its size. The probe is the sum of the
-//! tangents of all directions, each times its share. If its error is small at all times, so are theirs, but for a
+//! tangents of all directions, each times its share. If its error is small at all times, so are theirs, except for a
 //! coincidence, and for those that are small in the sum. So there is a second probe of the parameters alone, with equal
-//! shares: the first one does not see a small parameter beside large ones, or beside the state. It is 0 at the start of
+//! shares: the first one does not see a small parameter next to large ones, or next to the state. It is 0 at the start of
 //! an interval, so its error is relative to what it is soon, by its rate there.
 //!
 //! Equal numbers have unequal shares, as equal ones are a common coincidence: where `x' = -(x - p)` rests, the tangent in which `x` and `p` change alike rests, too. As modes that have decayed are small in the probe, steps
@@ -218,8 +218,8 @@ fn raw_probe(leaves: &[Term], first: usize) -> Vec<Term> {
 
 impl Back<'_> {
     /// The reverse pass over an interval: from the cotangents of the state at its end, and of the parameters so far, to
-    /// the cotangents of the state at its start, and of the parameters. They are NaN without a solution, of which `sum`
-    /// is the sum at the end; but a state whose cotangent is 0 has no effect, and its steps are not computed.
+    /// the cotangents of the state at its start, and of the parameters. They are NaN without a solution, whose sum at
+    /// the end is `sum`; but a state whose cotangent is 0 has no effect, and its steps are not computed.
     fn interval(&self, at: StepStart, interval: &TimeInterval, sum: &Number, bars: Vec<Term>) -> Vec<Term> {
         let n = self.width();
         let steps = self.equation.segment(n);

@@ -19,7 +19,7 @@ use crate::tensor::Tensor;
 use crate::tree::Tree;
 use crate::tree::ravel::{ravel, raveled_size, unravel};
 
-/// Why there is no solution of a differential equation: see [`Ode::try_solve`].
+/// Why a differential equation has no solution: see [`Ode::try_solve`].
 ///
 /// ```
 /// use polygrad::{Ode, OdeError, Tensor, tensor};
@@ -60,7 +60,7 @@ pub enum OdeError {
         from: f64,
         /// The time that they do not reach.
         to: f64,
-        /// The time from which on there is no step.
+        /// The time from which no step could be taken.
         time: f64,
         /// The length of the last step that was tried.
         step: f64,
@@ -97,7 +97,7 @@ pub enum StepLimit {
     Accuracy,
 }
 
-/// The reason and the way out, after a semicolon.
+/// The reason and the fix, after a semicolon.
 impl fmt::Display for StepLimit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -115,8 +115,8 @@ impl fmt::Display for StepLimit {
 }
 
 impl Ode {
-    /// [`odeint`](crate::odeint()) of known numbers with these settings, with the reason if there is no solution. Where
-    /// there is a solution, it is that of [`Ode::solve`].
+    /// [`odeint`](crate::odeint()) of known numbers with these settings, with the reason if a solution was not found. A
+    /// solution is that of [`Ode::solve`].
     ///
     /// # Errors
     /// When a state is not finite: the steps are too many, no step leads on, or a number that is given is not finite.

@@ -1,9 +1,9 @@
 //! The steps of a solution: their stages, their errors, and the lengths that follow.
 //!
-//! Law: a step is accepted if its error is allowed in the state, and in the derivatives that are integrated beside it.
+//! Law: a step is accepted if its error is allowed in the state, and in the derivatives that are integrated with it.
 //! Tolerances are those of the state; derivatives have other units, so their errors are relative to their parts. A
 //! number is compared with its size, and with a hundredth of the largest value of its part so far. Where a tangent is 0 so
-//! far, an error of 1e-14 of its direction is allowed. Lengths are constants of a derivative, but for the last step of
+//! far, an error of 1e-14 of its direction is allowed. Lengths are constants of a derivative, except for the last step of
 //! an interval, whose length is the rest of the interval.
 //!
 //! With `e` the error of the state and `d` that of the derivatives, relative to a tenth of the tolerance, the error of
@@ -33,7 +33,7 @@ use crate::dtype::DType;
 use crate::program::{Custom, Program, Term, interpret};
 use crate::tensor::{Tensor, concat};
 
-/// From time, state and the values that are read beside them to the rate of change.
+/// From time, state and the further values that are read to the rate of change.
 pub(super) type RateFunction<'a> = &'a dyn Fn(&Number, &Vector, &[Term]) -> Vector;
 
 /// A state, the length of the next step, and for each number the largest absolute value so far in its part.
@@ -104,7 +104,7 @@ pub(super) struct IntegratedState<'a> {
     rate: RateFunction<'a>,
     /// The values that the rate reads besides time and state.
     reads: Vec<Term>,
-    /// The lengths of the parts, each of which has a unit of its own; the first is the state.
+    /// The lengths of the parts, each with its own unit; the first is the state.
     parts: &'a [usize],
     differentiated: Differentiated<'a>,
     /// For each part after the state, the error that is allowed in derivatives that are 0 so far.
@@ -208,7 +208,7 @@ impl<'a> IntegratedState<'a> {
     }
 
     /// The length of the first step: a hundredth of the least time in which a part that is not 0 changes by its own
-    /// size, at the present rate; 0 if there is no such part.
+    /// size, at the present rate; 0 if every part is 0.
     pub(super) fn first(&self, t: &Number, x: &Vector) -> Number {
         let change = self.rate(t, x);
         let fastest = self.ranges().fold(number(0.0), |fastest, range| {
@@ -353,7 +353,7 @@ impl Equation {
         // A step that was cut at the end of the interval does not shorten the next step.
         let length = (length * &factor).max(&shortest);
         let length = (&good & &ends).select(length.max(&step), &length);
-        // The steps end without a solution if the rate is NaN, if the shortest step is rejected, or if there is no end.
+        // The steps end without a solution if the rate is NaN, if the shortest step is rejected, or if the end is not finite.
         let lost = k.sum().is_nan() | (!&good & is_shortest) | !left.abs().lt(f64::INFINITY);
         let t = good.select(&moved, &t);
         let choose = |then: &Vector, otherwise: &Vector| choose(good.raw(), then.raw(), otherwise.raw());

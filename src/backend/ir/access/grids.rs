@@ -12,7 +12,7 @@ use crate::kernels::elementwise::StackShape;
 /// contiguous, or all rows have the same places.
 const STEPS: i64 = 4;
 
-/// The length under which rows are short: they interleave columns, and a few of them are no grid.
+/// The length under which rows are short: they interleave columns, and a few of them are not a grid.
 pub(crate) const SHORT_ROW: usize = 8;
 
 /// The most positions of a grid in a stack: larger grids are worth a call each, and so are grids of longer rows.
@@ -92,7 +92,7 @@ struct Band {
     inside: bool,
 }
 
-/// The positions of a range that are no holes, as a box: rows of positions, with one stride of places from row to row
+/// The positions of a range that are not holes, as a box: rows of positions, with one stride of places from row to row
 /// and one within a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FilledBox {
@@ -135,7 +135,7 @@ impl StridedAccess {
         if !lengths.contains(&n) || rows.stride < 0 || !steps || !self.is_total() {
             return false;
         }
-        // Few short rows are no grids: runs go across them, along the axis around them.
+        // A few short rows are not a grid: runs go across them, along the axis around them.
         if n < SHORT_ROW && rows.len * n < 64 && !outer.is_empty() {
             return false;
         }
@@ -177,9 +177,8 @@ impl StridedAccess {
         true
     }
 
-    /// Calls `body` for each box of the positions `start .. start + len` that are no holes; returns whether the access
-    /// has holes, or goes backwards along one of the last two axes, and consists of short rows, of which many are in one
-    /// box.
+    /// Calls `body` for each box of the positions `start .. start + len` that are not holes; returns whether the access
+    /// has holes, or goes backwards along one of the last two axes, and consists of short rows, many to a box.
     pub(crate) fn boxes(&self, start: usize, len: usize, mut body: impl FnMut(FilledBox)) -> bool {
         let [outer @ .., rows, inner] = &self.axes[..] else { return false };
         let n = inner.len;
@@ -206,8 +205,8 @@ impl StridedAccess {
         true
     }
 
-    /// The place of the index 0 of all other axes, at an index of the axes `outer`, the innermost of which counts fastest;
-    /// and whether these axes have no hole there.
+    /// The place of the index 0 of all other axes, at an index of the axes `outer`, whose innermost counts fastest; and
+    /// whether these axes have no hole there.
     #[inline(always)]
     fn origin(&self, outer: &[AccessAxis], index: usize) -> (i64, bool) {
         let (mut rest, mut place, mut inside) = (index, self.base, true);
@@ -233,7 +232,7 @@ impl StridedAccess {
             let (whole, column) = (at / n, at % n);
             let (rest, row) = (whole / rows.len, whole % rows.len);
             let (place, inside) = self.origin(outer, rest);
-            // A row that the range cuts becomes a band of its own.
+            // A row that the range cuts becomes a separate band.
             let (count, width) = match end - at {
                 left if column > 0 || left < n => (1, left.min(n - column)),
                 left => ((left / n).min(rows.len - row), n),

@@ -5,7 +5,7 @@
 //! kind.
 //!
 //! Words: a *position* is a flat index of the iteration space; a *place* is the offset of an element in the flat array.
-//! Positions at which the view lies outside of the array have no place: they are *holes*, where a read gives 0.
+//! Positions at which the view lies outside the array have no place: they are *holes*, where a read gives 0.
 //!
 //! Law: an access visits each position of a range once, and gives its place, or none for a hole. If the innermost axes
 //! are short, runs go along the next axis around them, so that runs are long anyway.
@@ -36,7 +36,7 @@ pub(crate) struct AccessAxis {
 
 impl AccessAxis {
     /// Splits an axis into an outer one and an inner one of length `n`: the inverse of merging them. `None` if the
-    /// length or the bounds are no multiples of `n`.
+    /// length or the bounds are not multiples of `n`.
     fn split(self, n: usize) -> Option<[AccessAxis; 2]> {
         let AccessAxis { len, stride, lo, hi } = self;
         [len, lo, hi].iter().all(|k| k.is_multiple_of(n)).then(|| {
@@ -49,7 +49,7 @@ impl AccessAxis {
 /// A view as strides over the flat array.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct StridedAccess {
-    /// The place of the index 0 of all axes; it may lie outside of the array.
+    /// The place of the index 0 of all axes; it may lie outside the array.
     base: i64,
     /// The axes, outermost first; at least one.
     axes: SmallVec<[AccessAxis; 4]>,
@@ -103,7 +103,7 @@ pub(crate) struct Holed {
     row: usize,
     /// The column of the first position.
     column: usize,
-    /// The range of the columns that are no holes.
+    /// The range of the columns that are not holes.
     seen: (usize, usize),
 }
 
@@ -280,7 +280,7 @@ impl StridedAccess {
         }
     }
 
-    /// The place of all positions, if it is one and there are no holes.
+    /// The place of all positions, if all have the same place and none is a hole.
     pub(crate) fn constant(&self) -> Option<usize> {
         let still = |axis: &AccessAxis| axis.stride == 0 && (axis.lo, axis.hi) == (0, axis.len);
         self.axes.iter().all(still).then_some(self.base as usize)
@@ -382,12 +382,12 @@ impl StridedAccess {
         (whole && matches!(inner.stride, 0 | 1)).then_some(inner.len)
     }
 
-    /// The stride along the innermost axis; 0 if there is none.
+    /// The stride along the innermost axis; 0 without axes.
     pub(crate) fn inner_stride(&self) -> i64 {
         self.axes.last().map_or(0, |axis| axis.stride)
     }
 
-    /// The number of axes, of which neighbours that are walked as one are one.
+    /// The number of axes; neighbours that are walked together count as one.
     pub(crate) fn rank(&self) -> usize {
         self.axes.len()
     }

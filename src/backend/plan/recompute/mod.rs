@@ -34,7 +34,7 @@ pub(crate) struct ReportedValue {
     pub(crate) time: u64,
 }
 
-/// What a run computes again.
+/// The values that a run computes again.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Recomputed {
     pub(crate) values: Vec<ReportedValue>,
@@ -43,7 +43,7 @@ pub(crate) struct Recomputed {
     pub(crate) added: u64,
 }
 
-/// The least number of bytes that was found, and the values that are live where a run takes so many.
+/// The least number of bytes that was found, and the values that are live where a run takes that many.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LeastBytes {
     pub(crate) bytes: usize,
@@ -120,7 +120,7 @@ fn problem(steps: &[FusedStep], buffers: &[Buffer], kept: &[BufferId]) -> TaskGr
             list.iter().filter(of).map(|buf| *buf as usize).collect()
         };
         let first = values(&writes, false);
-        // What is changed in place must be there.
+        // A buffer that is changed in place must be there.
         let mut read = [values(&reads, true), values(&writes, true)].concat();
         read.sort_unstable();
         read.dedup();

@@ -79,8 +79,8 @@ const RULES: &[Rule] = rules! {
     DivDiv: Div((Div X Y) Z);
 };
 
-/// Counts of the cheap elementwise operations of an executable, and of its superinstructions, each of which computes
-/// several operations in one pass over its operands. In code for scalars, a sum or difference with a product is a
+/// Counts of the cheap elementwise operations of an executable, and of its superinstructions; each computes several
+/// operations in one pass over its operands. In code for scalars, a sum or difference with a product is a
 /// superinstruction.
 ///
 /// ```
@@ -216,7 +216,7 @@ impl<'a> Finder<'a> {
         &self.nodes[v as usize]
     }
 
-    /// Whether a value has one use, is not stored, and is no result of a twin.
+    /// Whether a value has one use, is not stored, and is not a result of a twin.
     fn is_free(&self, v: ValueId) -> bool {
         self.uses[v as usize] == 1 && self.node(v).stored.is_none() && !self.twins[v as usize]
     }

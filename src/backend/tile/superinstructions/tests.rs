@@ -85,7 +85,7 @@ fn arity(tree: &Tree) -> usize {
 /// Lengths around those of vectors and tiles.
 const LENGTHS: [usize; 5] = [2, 9, 65, 511, 1030];
 
-/// The values inside of a tree.
+/// The values inside a tree.
 fn inside(tree: &Tree, leaves: &[Term; 4]) -> Vec<Term> {
     let operands = match tree {
         Tree::Leaf(_) => return Vec::new(),

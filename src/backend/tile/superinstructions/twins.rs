@@ -5,7 +5,7 @@
 //! other.
 //!
 //! Law: a twin has the bits of its operations. A factor that is the negation of another value of the group, `-u` or
-//! `-c t` beside `c t`, is replaced by that value, and the sum by a difference or vice versa, which rounds alike.
+//! `-c t` next to `c t`, is replaced by that value, and the sum by a difference or vice versa, which rounds alike.
 
 use std::collections::HashMap;
 
@@ -52,7 +52,7 @@ impl Finder<'_> {
             for v in pair.values {
                 self.twins[v as usize] = true;
             }
-            // Factors that were replaced are no longer used by the products.
+            // The products do not use replaced factors any more.
             for product in std::mem::take(&mut pair.inside) {
                 pair.inside.push(product);
                 for factor in self.node(product).item.operands() {

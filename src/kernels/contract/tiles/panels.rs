@@ -21,7 +21,7 @@ pub(super) const ROWS: usize = 6;
 /// The same on a machine where kernels are [lean](Machine::LEAN).
 const LEAN_ROWS: usize = 2;
 
-/// The longest sum that whole tiles compute by code of its own.
+/// The longest sum for which whole tiles have special code.
 const SHORT_SUM: usize = 4;
 
 /// A loop, with its strides in the operand of the rows, in the operand that the rows share, and in the result.
@@ -46,7 +46,7 @@ pub(super) struct Job<'j, E> {
     pub(super) reaches: bool,
 }
 
-/// An execution with tiles of `P` lanes, and of `H` for what is left. `BOTH` says whether both operands move along the
+/// An execution with tiles of `P` lanes, and of `H` for the remainder. `BOTH` says whether both operands move along the
 /// lanes, and `SHORT` whether the job [has short sums](Job::has_short_sums).
 pub(super) struct Run<'j, E, const P: usize, const H: usize, const BOTH: bool, const SHORT: bool> {
     pub(super) tiles: Job<'j, E>,
@@ -375,7 +375,7 @@ impl<E: Num, const P: usize, const H: usize, const BOTH: bool, const SHORT: bool
         self.write::<R, W>(at[2], place.done, &sums);
     }
 
-    /// Adds the lanes of a tile to the result, but for the first `done`; or sets the result to them.
+    /// Adds the lanes of a tile to the result, except for the first `done`; or sets the result to them.
     #[inline(always)]
     fn write<const R: usize, const W: usize>(&mut self, at: i64, done: usize, sums: &[[E; W]; R]) {
         let Job { rows, lanes, fresh, reaches, .. } = self.tiles;

@@ -153,7 +153,7 @@ fn hostile_numbers_stay_in_their_sums() {
     }
 }
 
-/// Unrolled code computes batches of every length, also those whose last matrices have nothing behind them, and only
+/// Unrolled code computes batches of every length, including those whose last matrices have nothing behind them, and only
 /// the results of the batch.
 #[test]
 fn batches_of_very_small_matrices_are_unrolled() {

@@ -57,7 +57,7 @@ fn closed<E: Real, M: Machine, const L: usize, const N: usize>(a: &Elements<E, L
     let mut det = [E::ZERO; L];
     if N == 2 {
         det = minor::<E, M, L>([&a[0], &a[1], &a[2], &a[3]]);
-        // Zero minus zero is no negative zero.
+        // Zero minus zero is not a negative zero.
         let negated = |x: LaneNumbers<E, L>| x.map(|x| E::ZERO - x);
         (cofactors[0], cofactors[1], cofactors[2], cofactors[3]) = (a[3], negated(a[2]), negated(a[1]), a[0]);
         return Closed { det, cofactors };

@@ -79,7 +79,7 @@ pub(super) fn are_zero<E: Real, const L: usize>(x: &[LaneNumbers<E, L>]) -> [boo
 /// Whether all elements are finite.
 #[inline(always)]
 pub(super) fn are_finite<E: Real, const L: usize>(x: &[LaneNumbers<E, L>]) -> [bool; L] {
-    // What is finite becomes 0, and everything else NaN.
+    // Finite numbers become 0, and all others NaN.
     let mut sum = [E::ZERO; L];
     for x in x {
         for l in 0..L {

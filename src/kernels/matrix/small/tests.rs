@@ -226,7 +226,7 @@ fn instruction_sets_change_no_bit() {
     same_everywhere::<f32>();
 }
 
-/// Determinants, inverses and cofactors by formulas scale to the bit, also where products leave the range of floats.
+/// Determinants, inverses and cofactors by formulas scale to the bit, even where products leave the range of floats.
 fn formulas_scale<E: Real>(logs: &[i32]) {
     let power = |log: i32| E::of_f64(2f64.powi(log));
     for n in [2, 3] {
@@ -304,7 +304,7 @@ fn small_rectangles_have_factors_at_every_scale() {
 fn formulas_are_exact_where_they_cancel() {
     let e = 2f64.powi(-30);
     let a = [1.0, 1.0 + e, 1.0 - e, 1.0 - e, 1.0, 1.0 + e, 1.0 + e, 1.0 - e, 1.0 + 3.0 * e];
-    // The matrix is circulant, but for `2 e` in the last place.
+    // The matrix is circulant, except for `2 e` in the last place.
     let det = 9.0 * e * e + 2.0 * e * (e * e);
     let found = run(Matrix::Det, 3, 1, &[&a[..]], &[], 0).0.remove(0)[0];
     assert!((found - det).abs() <= 1e-7 * det, "{found} is not {det}");

@@ -90,7 +90,7 @@ impl<E: Real> Bidiagonal<E> {
     }
 }
 
-/// What the steps of a reduction keep.
+/// The values that the steps of a reduction keep.
 struct Room<E> {
     /// The next column.
     x: Vec<E>,
@@ -213,7 +213,7 @@ pub(super) struct RotationSweep<'x, E> {
     rows: &'x [[E; 2]],
 }
 
-/// Diagonalizes the bidiagonal matrix with the diagonal `d` and the elements `e` beside it, and tells each sweep.
+/// Diagonalizes the bidiagonal matrix with the diagonal `d` and the elements `e` next to it, and reports each sweep.
 fn diagonalize<E: Real>(d: &mut [E], e: &mut [E], tell: &mut dyn FnMut(&RotationSweep<'_, E>)) -> Option<()> {
     let n = d.len();
     let tolerance = E::of_f64(8.0) * epsilon::<E>();
@@ -274,7 +274,7 @@ impl<E: Real> Part<'_, E> {
         &mut self.e[at]
     }
 
-    /// A lower bound of the singular values, up to a factor; or `None`, where an element beside the diagonal became
+    /// A lower bound of the singular values, up to a factor; or `None`, where an element next to the diagonal became
     /// zero, since it changes no singular value by more than some roundings.
     fn deflate(&mut self, tolerance: E) -> Option<E> {
         let last = self.e.len() - 1;

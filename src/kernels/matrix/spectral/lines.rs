@@ -41,7 +41,7 @@ impl<E: Real> Lines<E> {
         &mut self.x[k * self.stride..][..self.stride]
     }
 
-    /// The vectors in an order, without what is behind their ends, each negated if its element of the mask is set.
+    /// The vectors in an order, without the elements after their ends, each negated if its element of the mask is set.
     pub(super) fn in_order(&self, len: usize, order: &[usize], negated: &[bool]) -> Vec<E> {
         let mut out = Vec::with_capacity(order.len() * len);
         for k in order {
@@ -149,7 +149,7 @@ pub(super) struct Reflections<E> {
 }
 
 impl<E: Real> Reflections<E> {
-    /// Room for so many reflections of vectors of `len` elements.
+    /// Room for `count` reflections of vectors of `len` elements.
     pub(super) fn new(count: usize, len: usize, offset: usize) -> Reflections<E> {
         Reflections { vectors: Lines::zeros(count, len), factors: vec![E::ZERO; count], offset }
     }

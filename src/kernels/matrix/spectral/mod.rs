@@ -24,7 +24,7 @@ fn is_large(n: usize) -> bool {
     cfg!(feature = "faer") && n >= MACHINE.large_spectrum
 }
 
-/// What another crate computes of large matrices, given row by row; `None` if there is none, or it finds no result.
+/// What another crate computes of large matrices, given row by row; `None` without such a crate, or if it finds no result.
 pub(crate) trait Large: Sized {
     /// The eigenvalues of a symmetric matrix in any order, and the eigenvectors one after the other.
     fn eigen(n: usize, a: &[Self]) -> Option<[Vec<Self>; 2]>;

@@ -5,7 +5,7 @@
 //!
 //! Two QR factorisations come first, with column pivoting `a p = q r` and without `r^T = z l^T`: the columns of the
 //! lower triangle `l` are nearly orthogonal, and `q` and `z` have vectors for the singular values that are 0. Numbers
-//! that are small beside the first ones are kept with an exponent of two, so that no square leaves the range of
+//! that are small compared with the first ones are kept with an exponent of two, so that no square leaves the range of
 //! floats.
 //!
 //! J. Demmel and K. Veselić, "Jacobi's method is more accurate than QR" (1992); Z. Drmač and K. Veselić, "New fast and
@@ -95,7 +95,7 @@ struct Reflected<E> {
     factors: Vec<E>,
     /// The column of the matrix at each column of the triangle.
     order: Vec<usize>,
-    /// The exponent of two by which each row of the triangle is to be multiplied; they descend.
+    /// The exponent of two by which each row of the triangle must be multiplied; they descend.
     exponents: Vec<i64>,
 }
 
@@ -106,7 +106,7 @@ impl<E: Real> Columns<E> {
     }
 
     /// Reflects columns of `m` elements so that they are an upper triangle, in the order of their sizes below the rows
-    /// that are done if `pivoting`: then up to the rank. Only columns that are done have another part than zeros below.
+    /// that are done if `pivoting`: then up to the rank. Only columns that are done have nonzero parts below.
     #[inline(always)]
     fn reflect<M: Machine>(&mut self, m: usize, pivoting: bool) -> Reflected<E> {
         let stride = self.stride;
@@ -186,8 +186,8 @@ fn largest<E: Real>(x: &[E], from: usize) -> usize {
 }
 
 impl<E: Real> Reflected<E> {
-    /// Vectors of which the first elements are given, or unit vectors with the one at their number, after all
-    /// reflections, and with the elements in an order; one after the other.
+    /// Vectors whose first elements are given, or unit vectors with the one at their number, after all reflections, and
+    /// with the elements in an order; one after the other.
     #[inline(always)]
     fn expand<'x, M: Machine>(
         &self,
@@ -229,7 +229,7 @@ struct Rotated<E> {
     stride: usize,
     /// The elements of a column, with those that pad it.
     len: usize,
-    /// The exponent of two by which each column is to be multiplied.
+    /// The exponent of two by which each column must be multiplied.
     exponents: Vec<i64>,
 }
 
@@ -271,14 +271,14 @@ impl<E: Real> Rotated<E> {
         }
     }
 
-    /// Two columns, of which the first is before the second.
+    /// Two columns, the first before the second.
     #[inline(always)]
     fn pair(&mut self, [p, q]: [usize; 2]) -> [&mut [E]; 2] {
         let (first, second) = self.x.split_at_mut(q * self.stride);
         [&mut first[p * self.stride..][..self.stride], &mut second[..self.stride]]
     }
 
-    /// Makes two columns orthogonal, of which the first is the larger one then; says whether they were not.
+    /// Makes two columns orthogonal, with the larger one first; says whether they were not orthogonal before.
     #[inline(always)]
     fn rotate<M: Machine>(&mut self, [p, q]: [usize; 2], tolerance: E) -> bool {
         let len = self.len;
@@ -356,7 +356,7 @@ impl<E: Real> Rotated<E> {
         }
         for (filled, k) in empty.iter().enumerate() {
             let others: Vec<usize> = (0..n).filter(|j| !empty[filled..].contains(j)).collect();
-            // The unit vector of which the others have the least part leaves a remainder that is not small.
+            // The unit vector with the least part in the span of the others leaves a remainder that is not small.
             let part =
                 |i: usize| others.iter().fold(E::ZERO, |sum, j| sum + self.x[j * stride + i] * self.x[j * stride + i]);
             let parts: Vec<E> = (0..n).map(part).collect();

@@ -146,7 +146,7 @@ impl<E: Real> Pass<'_, E> {
 /// Told of each sweep: the first row, whether it goes downwards, and cosines and sines.
 type Tell<'a, E> = dyn FnMut(usize, bool, &[[E; 2]]) + 'a;
 
-/// Diagonalizes the symmetric tridiagonal matrix with the diagonal `d` and the elements `e` beside it, and tells the
+/// Diagonalizes the symmetric tridiagonal matrix with the diagonal `d` and the elements `e` next to it, and reports the
 /// rotations of each sweep.
 fn diagonalize<E: Real>(d: &mut [E], e: &mut [E], tell: &mut Tell<'_, E>) -> Option<()> {
     let n = d.len();

@@ -88,7 +88,7 @@ fn rotate<M: Machine, E: Real>(x: &mut [E], v: &mut [E], stride: usize, [p, q]: 
     true
 }
 
-/// Rotates two rows by an angle of which the sine, and 1 less the cosine, are given: so a small angle rounds little.
+/// Rotates two rows by an angle, given by its sine and by 1 minus its cosine: so a small angle rounds little.
 #[inline(always)]
 fn turn<M: Machine, E: Real>(x: &mut [E], stride: usize, [p, q]: [usize; 2], [sine, less]: [E; 2]) {
     if x.is_empty() {

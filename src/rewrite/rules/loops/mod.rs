@@ -165,7 +165,7 @@ impl LoopState {
         live
     }
 
-    /// Whether an operation of the body has no operands and is no input, so that it can be anywhere.
+    /// Whether an operation of the body has no operands and is not an input, so that it can be anywhere.
     fn is_free(&self, id: NodeId) -> bool {
         let op = &self.nodes()[id as usize].op;
         let mut free = !matches!(op, Op::Input(_));

@@ -64,7 +64,7 @@ pub(super) fn loop_shifted_output(b: &mut Builder, state: &mut LoopState) -> boo
     let outputs = || (carried..results.len()).filter(|k| state.is_missing(*k));
     let pair = |k: usize| {
         let carry = results[k] as usize;
-        // The next value is no carry itself, which another pair could replace.
+        // The next value is not itself a carry, which another pair could replace.
         if carry >= carried || (results[carry] as usize) < carried || !b.is_zero(state.l.init[carry]) {
             return None;
         }

@@ -63,7 +63,7 @@ impl LoopState {
         (0..kept.len()).filter(|k| kept[*k]).collect()
     }
 
-    /// Which values of the body the kept results need, inside of the loop or outside.
+    /// Which values of the body the kept results need, inside the loop or outside.
     fn kept_live(&self, kept: &[usize]) -> Vec<bool> {
         let mut live = vec![false; self.nodes().len()];
         kept.iter().for_each(|k| live[self.l.body.results()[*k] as usize] = true);
