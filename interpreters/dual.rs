@@ -18,6 +18,7 @@ use crate::base::{
 use crate::dtype::DType;
 use crate::linalg::rules;
 use crate::ops::{Binary, Call, Contract, Discrete, Linear, Partial, Property, Reduce, Unary};
+use crate::program::cond::{decided, with_tangents_of_branches};
 use crate::program::repeat::{WithTangents, held, with_tangents};
 use crate::program::{Custom, Derivative, Program, Term, interpret};
 use crate::shape::Show;
@@ -309,6 +310,9 @@ impl<T: BaseTensor> BaseTensor for Dual<T> {
         if rule.is_while() && !still {
             return repeated_with_tangents(rule, args);
         }
+        if let (Some(branches), false) = (rule.branches(), still) {
+            return branched_with_tangents(rule, branches, args);
+        }
         let results = T::custom(rule, &primal);
         let mut level = LevelId::ANY;
         for arg in args {
@@ -563,7 +567,25 @@ fn repeated_with_tangents<T: BaseTensor>(rule: &Custom, args: &[Dual<T>]) -> Vec
     results.pairs.into_iter().map(pair).collect()
 }
 
-/// One trip of a function that repeats its program.
+/// A conditional for dual numbers: the branch that a known mask chooses, and otherwise a conditional whose branches carry
+/// tangents beside values.
+fn branched_with_tangents<T: BaseTensor>(rule: &Custom, branches: [&Program; 2], args: &[Dual<T>]) -> Vec<Dual<T>> {
+    if let Some(holds) = decided(&args[0].primal) {
+        return interpret(branches[usize::from(!holds)], args[1..].to_vec());
+    }
+    let mut level = LevelId::ANY;
+    for arg in args {
+        level = meet(level, arg.level());
+    }
+    let apart = |arg: &Dual<T>| (arg.primal.clone(), arg.tangent.as_ref().map(|(_, dot)| dot.clone()));
+    let values = WithTangents { pairs: args.iter().map(apart).collect(), steep: level::any_steep(args) };
+    let key = |moving, steep| Derivative::Paired { moving, steep };
+    let results = with_tangents_of_branches((rule, branches), key, values, &trip);
+    let pair = |(primal, dot): (T, Option<T>)| Dual::of(primal, dot.map(|dot| (level, dot))).steep_if(results.steep);
+    results.pairs.into_iter().map(pair).collect()
+}
+
+/// One trip of a function that repeats its program, or one branch of a conditional.
 fn trip(program: &Program, args: WithTangents<Term>) -> WithTangents<Term> {
     let sweep = Forward::new();
     let dual = |(x, dot): (Term, Option<Term>)| match dot {

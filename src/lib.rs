@@ -117,6 +117,11 @@ pub mod internals {
         crate::ad::gradient_side_by_side(program)
     }
 
+    /// The program with a conditional for each selection by one truth value, however short its branches are.
+    pub fn branched(program: &Program) -> Program {
+        crate::passes::branched(program)
+    }
+
     /// [`gradient_side_by_side`] with one stack for the tangents of a value.
     ///
     /// # Panics

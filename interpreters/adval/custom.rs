@@ -23,13 +23,14 @@ use std::sync::Arc;
 use super::delta::{Delta, Edge, Factor, SharedTerm, fresh, mapped, mapped_options, present};
 use super::pull::{Env, Residual, Update, values};
 use super::push::{TermTangents, one};
-use super::{ADVal, Sweep, are_constants, constants, factors, outputs, primals, site, terms, with_poles};
+use super::{ADVal, Sweep, are_constants, branch, constants, factors, outputs, primals, site, terms, with_poles};
 use crate::base::{Again, BaseTensor, Staging, attributed};
 use crate::checkpoint::bounded;
 use crate::dtype::DType;
 use crate::interpreters::guarded::{self, Care};
 use crate::ops::{Binary, Guard, Property};
 use crate::passes::optimize;
+use crate::program::cond::decided;
 use crate::program::repeat::{WithTangents, with_tangents};
 use crate::program::{Custom, CustomKind, Derivative, NodeId, Op, Program, Slot, Taking, Term, interpret, programs_of};
 
@@ -44,11 +45,25 @@ pub(super) struct Ruled<F, R> {
     by_trips: bool,
 }
 
-fn zeros<T: BaseTensor>(slot: &Slot) -> T {
+pub(super) fn zeros<T: BaseTensor>(slot: &Slot) -> T {
     T::zeros(&slot.shape, slot.dtype)
 }
 
 impl<F, R> Ruled<F, R> {
+    /// A function with the values that its derivative reads: arguments, and results or residuals.
+    pub(super) fn new(rule: Arc<Custom>, args: Vec<F>, results: Vec<F>, to: Vec<Option<R>>) -> Ruled<F, R> {
+        Ruled { rule, args, results, to, by_trips: false }
+    }
+
+    pub(super) fn rule(&self) -> &Arc<Custom> {
+        &self.rule
+    }
+
+    /// The terms of the arguments.
+    pub(super) fn to(&self) -> &[Option<R>] {
+        &self.to
+    }
+
     pub(super) fn map<G, S>(&self, f: &mut dyn FnMut(&F) -> G, r: &mut dyn FnMut(&R) -> S) -> Ruled<G, S> {
         Ruled {
             rule: self.rule.clone(),
@@ -64,7 +79,7 @@ impl<F, R> Ruled<F, R> {
     }
 
     /// The arguments and results of the function, which are the first inputs of a rule.
-    fn known<T: BaseTensor>(&self, env: &Env<'_, T>) -> Vec<T>
+    pub(super) fn known<T: BaseTensor>(&self, env: &Env<'_, T>) -> Vec<T>
     where
         F: Residual<T>,
     {
@@ -89,6 +104,9 @@ impl<F, R> Ruled<F, R> {
         }
         if self.by_trips {
             return self.pull_trips(env, cts, care, emit);
+        }
+        if let Some(branches) = branch::split(&self.rule) {
+            return self.pull_branch(branches, env, cts, (care, emit));
         }
         if has_no_rules(&self.rule) {
             return self.pull_again(env, cts, care, emit);
@@ -120,6 +138,9 @@ impl<F, R> Ruled<F, R> {
             let [Some(to)] = &self.to[..] else { unreachable!("the right-hand side alone has a tangent") };
             return one(of(to, 0).map(|tangent| self.solved(&self.rule, env, tangent)));
         }
+        if let Some(branches) = branch::split(&self.rule) {
+            return self.push_branch(branches, env, care, of);
+        }
         if has_no_rules(&self.rule) {
             return self.push_again(env, care, of);
         }
@@ -134,7 +155,7 @@ impl<F, R> Ruled<F, R> {
     }
 
     /// The tangents of the arguments.
-    fn tangents<T>(&self, of: &mut dyn FnMut(&R, usize) -> Option<T>) -> Vec<Option<T>> {
+    pub(super) fn tangents<T>(&self, of: &mut dyn FnMut(&R, usize) -> Option<T>) -> Vec<Option<T>> {
         let mut tangents = Vec::with_capacity(self.to.len());
         for to in &self.to {
             tangents.push(match to {
@@ -222,9 +243,15 @@ impl<F, R> Ruled<F, R> {
         F: Residual<T>,
     {
         let tangents = self.tangents(of);
+        let beside = |args: Vec<T>| WithTangents {
+            pairs: args.into_iter().zip(&tangents).map(|(x, dot)| (x, dot.clone())).collect(),
+            steep: care == Care::Rows,
+        };
+        if let Some(branches) = self.rule.branches() {
+            return branch::pushed_again((&self.rule, branches), beside(self.known(env))).into();
+        }
         if self.rule.is_while() {
-            let args =
-                WithTangents { pairs: self.known(env).into_iter().zip(tangents).collect(), steep: care == Care::Rows };
+            let args = beside(self.known(env));
             let pushed = with_tangents(&self.rule, |moving, steep| Derivative::Pushed { moving, steep }, args, &trip);
             return pushed.pairs.into_iter().map(|(_, tangent)| tangent).collect();
         }
@@ -249,7 +276,7 @@ fn append<T: BaseTensor>(inputs: &mut Vec<T>, found: Vec<Option<T>>, slots: &[Sl
     }
 }
 
-fn are_some<X>(all: &[Option<X>]) -> Vec<bool> {
+pub(super) fn are_some<X>(all: &[Option<X>]) -> Vec<bool> {
     let mut are = Vec::with_capacity(all.len());
     for x in all {
         are.push(x.is_some());
@@ -308,7 +335,7 @@ fn has_steep_rows(program: &Program) -> bool {
 
 /// Whether the derivative of a function is that of its program.
 fn has_no_rules(rule: &Custom) -> bool {
-    matches!(rule.kind(), CustomKind::Checkpointed | CustomKind::While { .. })
+    matches!(rule.kind(), CustomKind::Checkpointed | CustomKind::While { .. } | CustomKind::Cond { .. })
 }
 
 /// The program whose derivative is the derivative of the function.
@@ -316,7 +343,9 @@ fn once(rule: &Custom) -> Program {
     match rule.kind() {
         CustomKind::While { most: Some(most) } => bounded(rule.primal(), *most),
         CustomKind::While { most: None } => unreachable!("a function without a bound is refused before"),
-        CustomKind::Checkpointed | CustomKind::Rules { .. } | CustomKind::Solve(_) => rule.primal().clone(),
+        CustomKind::Checkpointed | CustomKind::Rules { .. } | CustomKind::Solve(_) | CustomKind::Cond { .. } => {
+            rule.primal().clone()
+        }
     }
 }
 
@@ -331,7 +360,7 @@ fn traced(program: &Program, moving: &[bool]) -> (Vec<Term>, Sweep<Term>, Vec<AD
 }
 
 /// One trip of a while loop, with tangents: those of the delta term of the trip.
-fn trip(program: &Program, WithTangents { pairs: args, steep }: WithTangents<Term>) -> WithTangents<Term> {
+pub(super) fn trip(program: &Program, WithTangents { pairs: args, steep }: WithTangents<Term>) -> WithTangents<Term> {
     let mut sweep = Sweep::new();
     let dual = |(x, dot): &(Term, Option<Term>)| match dot {
         Some(_) => sweep.input(x),
@@ -392,11 +421,17 @@ pub(super) fn forward_rule(rule: &Custom) -> &crate::program::Program {
 #[track_caller]
 pub(super) fn apply<T: BaseTensor>(rule: &Arc<Custom>, args: &[ADVal<T>]) -> Vec<ADVal<T>> {
     let still = are_constants(args);
+    if let (Some(_), false, Some(_)) = (rule.branches(), still, decided(&args[0])) {
+        return rule.value(args.to_vec());
+    }
     let known = !still && has_no_rules(rule) && are_known(args);
     // The trips that known values determine are those of the loop in the host language. In the body of a loop, all
     // trips record residuals of the same kinds: there the arguments alone are kept.
     if known && rule.is_while() && !ADVal::<T>::runs_all_trips() {
         return rule.value(args.to_vec());
+    }
+    if let (Some(branches), false) = (branch::split(rule), still) {
+        return branch::apply(rule, branches, args);
     }
     let results = T::custom(rule, &primals(args));
     if still {
@@ -414,7 +449,7 @@ pub(super) fn apply<T: BaseTensor>(rule: &Arc<Custom>, args: &[ADVal<T>]) -> Vec
     }
     // What runs again has no effect.
     let again = if has_no_rules(rule) && rule.primal().has_taps() {
-        Arc::new(rule.with_primal(rule.primal().without_taps()))
+        Arc::new(rule.map(&mut Program::without_taps))
     } else {
         rule.clone()
     };

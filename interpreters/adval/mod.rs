@@ -9,6 +9,7 @@
 //! term: their tangent is a known zero. `ADVal<T>` uses `T` only through [`BaseTensor`], so it nests, over itself and
 //! over any other interpreter.
 
+mod branch;
 mod call;
 mod checkpointed_call;
 mod custom;

@@ -453,7 +453,7 @@ impl<T: BaseTensor> BaseTensor for Collapsed<T> {
             return T::custom(rule, &primals(args)).into_iter().map(Collapsed::constant_of).collect();
         }
         match rule.kind() {
-            CustomKind::Checkpointed | CustomKind::While { .. } => rule.value(args.to_vec()),
+            CustomKind::Checkpointed | CustomKind::While { .. } | CustomKind::Cond { .. } => rule.value(args.to_vec()),
             CustomKind::Solve(_) | CustomKind::Rules { .. } => {
                 by_directions(args, T::custom(rule, &primals(args)), &|x| Jet::custom(rule, x))
             }

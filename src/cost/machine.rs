@@ -145,6 +145,8 @@ machine! {
     compiled_operation: u64 = 1000, measured questions "first calls";
     /// Elements whose interpretation takes as long as the overhead of one interpreted operation.
     interpreted_call: u64 = 50, measured questions "arrays of";
+    /// Least nanoseconds of a branch that runs only if it is chosen.
+    branch: f64 = 2000.0, seen questions "conditionals";
     /// Least nanoseconds of a derivative that runs once for which the programs of several modes are compared.
     comparison: f64 = 1e6, seen questions "first calls";
 

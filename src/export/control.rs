@@ -1,4 +1,4 @@
-//! Loops and functions: `while` over private functions.
+//! Loops, conditionals and functions: `while` and `if` over private functions.
 //!
 //! A loop counts its trips, reads the rows of its sequences by `dynamic_slice` and writes the rows of its outputs by
 //! `dynamic_update_slice`, in place. Captured values are carried unchanged. A checkpointed function, which reverse mode
@@ -157,6 +157,9 @@ impl Lower<'_> {
 
     /// A function with rules, a checkpointed one, or a repeated one.
     pub(super) fn custom(&mut self, c: &Custom, args: &[HloValue], seen: bool) -> Result<Vec<HloValue>, Unsupported> {
+        if let Some(branches) = c.branches() {
+            return self.cond(branches, args, seen);
+        }
         // A repeated program gets its results as arguments, so a trip may see the signs of their zeros.
         let seen = vec![seen || c.is_while(); c.primal().outputs().len()];
         let name = self.module.function(c.primal(), &[], &seen, c.name())?;
@@ -165,7 +168,9 @@ impl Lower<'_> {
                 let args = self.behind_barrier(args);
                 return Ok(self.code.call(&name, &args, c.primal()));
             }
-            CustomKind::Rules { .. } | CustomKind::Solve(_) => return Ok(self.code.call(&name, args, c.primal())),
+            CustomKind::Rules { .. } | CustomKind::Solve(_) | CustomKind::Cond { .. } => {
+                return Ok(self.code.call(&name, args, c.primal()));
+            }
             CustomKind::While { most } => *most,
         };
         let carried = c.primal().outputs().len();
@@ -189,6 +194,31 @@ impl Lower<'_> {
             },
         );
         Ok(state[..carried].to_vec())
+    }
+
+    /// A conditional: `if`, whose regions call the branches.
+    fn cond(&mut self, branches: [&Program; 2], args: &[HloValue], seen: bool) -> Result<Vec<HloValue>, Unsupported> {
+        let kinds = outputs(branches[0]);
+        let seen = vec![seen; kinds.len()];
+        let mut names = Vec::new();
+        for (program, name) in branches.into_iter().zip(["then", "otherwise"]) {
+            names.push(self.module.function(program, &[], &seen, name)?);
+        }
+        let (mask, args) = (&args[0], &args[1..]);
+        rule!("if", [mask], mask.ty == Ty::Bool && mask.shape.is_empty());
+        let [then, otherwise] = [0, 1].map(|k| {
+            self.code.region(|code| {
+                let results = code.call(&names[k], args, branches[k]);
+                code.give(&results.iter().collect::<Vec<&HloValue>>());
+            })
+        });
+        let indent = self.code.indent();
+        let text = format!(
+            "\"stablehlo.if\"({}) ({{\n{then}{indent}}}, {{\n{otherwise}{indent}}}) : (tensor<i1>) -> {}",
+            mask.name,
+            super::hlo::result_types(&kinds)
+        );
+        Ok(self.code.results(&text, &kinds))
     }
 
     fn behind_barrier(&mut self, args: &[HloValue]) -> Vec<HloValue> {

@@ -161,6 +161,10 @@ fn ruled(custom: &Custom, args: &[bool]) -> Vec<bool> {
     let jvp = match custom.kind() {
         CustomKind::Checkpointed => return moving(custom.primal(), args),
         CustomKind::While { .. } => return repeated(custom.primal(), args).0,
+        CustomKind::Cond { then, otherwise, .. } => {
+            let [then, otherwise] = [then, otherwise].map(|program| moving(program, &args[1..]));
+            return then.iter().zip(&otherwise).map(|(x, y)| args[0] || *x || *y).collect();
+        }
         CustomKind::Rules { jvp: Some(jvp), vjp: None } => jvp,
         CustomKind::Rules { .. } | CustomKind::Solve(_) => {
             return vec![args.contains(&true); custom.primal().outputs().len()];
@@ -228,8 +232,10 @@ impl Batch<'_> {
 fn ruled_on_stacks(custom: &Custom, n: usize, args: &[bool], results: &[bool]) -> Custom {
     let like =
         |b: &mut Builder, flags: &[bool], k: usize, v: BatchedValue| if flags[k] { stack(b, n, v) } else { v.id };
+    // The branches of a conditional take all arguments but the mask.
+    let of_values = if custom.branches().is_some() { &args[1..] } else { args };
     custom.map_each(
-        &mut |primal| program(primal, n, args, &mut |b, k, v| like(b, results, k, v)),
+        &mut |primal| program(primal, n, of_values, &mut |b, k, v| like(b, results, k, v)),
         &mut |jvp| program(jvp, n, &[args, results, args].concat(), &mut |b, k, v| like(b, results, k, v)),
         &mut |vjp| {
             program(vjp, n, &[args, results, results].concat(), &mut |b, k, v| {
@@ -364,6 +370,10 @@ impl Batch<'_> {
                 let mut args = self.values(args);
                 if let CustomKind::While { most } = custom.kind() {
                     return self.repeated(custom, *most, &args);
+                }
+                if custom.branches().is_some() && args[0].stacked {
+                    // Each row has a choice: both branches run, and rows are selected.
+                    return Made::Many(batch(self.b, n, custom.primal(), &args));
                 }
                 // Linear equations have one solution per right-hand side.
                 if let (Some(_), Some(right)) = (custom.solves(), args.last_mut()) {

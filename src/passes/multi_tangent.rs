@@ -175,6 +175,9 @@ impl Run<'_> {
                     }
                 }))
             }
+            Op::Custom(custom, args) if let Some(branches) = custom.branches() => {
+                Made::Many(self.chosen(custom, branches, args))
+            }
             Op::Call(call, args) => {
                 let args: Vec<_> = args.iter().map(|a| self.nodes[*a as usize].kind()).collect();
                 Made::Many(self.several(&node.op, call.results(&args).len()))
@@ -274,6 +277,45 @@ impl Run<'_> {
         };
         let forms = carry.into_iter().chain(results[l.init.len()..].iter().map(LaneValue::form));
         forms.map(|form| form.value(&mut next)).collect()
+    }
+
+    /// The results of a conditional whose branches compute each value once, or once per lane. The mask is the same in all
+    /// lanes.
+    fn chosen(&mut self, custom: &Custom, branches: [&Program; 2], args: &[NodeId]) -> Vec<LaneValue> {
+        let given = self.values(args);
+        let forms: Vec<Form> = given[1..].iter().map(LaneValue::form).collect();
+        let made = branches.map(|program| {
+            let (mut b, values) = self.inputs(program, &forms);
+            let results = multi_tangent(&mut b, self.n, program, values);
+            (b, results)
+        });
+        let [(_, then), (_, otherwise)] = &made;
+        let is_zero = |b: &Builder, value: &LaneValue| matches!(value, LaneValue::Same(id) if b.is_zero(*id));
+        let both = then.iter().zip(otherwise);
+        let joined = |(x, y): (&LaneValue, &LaneValue)| {
+            x.form().join(&y.form(), [is_zero(&made[0].0, x), is_zero(&made[1].0, y)])
+        };
+        let results: Vec<Form> = both.map(joined).collect();
+        let [then, otherwise] = made;
+        let then = self.body(then.0, branches[0], &results, &then.1);
+        let otherwise = self.body(otherwise.0, branches[1], &results, &otherwise.1);
+        let lanes = |form: &Form| match form {
+            Form::Same => 1,
+            Form::Each(lanes) => lanes.iter().filter(|some| **some).count(),
+        };
+        let absent = custom.absent().map(|marks| {
+            let of_lanes = |(mark, form): (&bool, &Form)| vec![*mark; lanes(form)];
+            marks.iter().zip(&results).flat_map(of_lanes).collect()
+        });
+        let rule = Custom::chosen(custom.name(), [then, otherwise], absent);
+        let operands: Vec<NodeId> = given.iter().flat_map(LaneValue::ids).collect();
+        let of = self.b.apply(Op::Custom(Arc::new(rule), operands));
+        let mut at = 0;
+        let mut next = || {
+            at += 1;
+            self.b.apply(Op::Output(of, at - 1))
+        };
+        results.into_iter().map(|form| form.value(&mut next)).collect()
     }
 
     /// A builder with inputs of these forms for a program.

@@ -15,8 +15,8 @@ use std::fmt;
 use super::propagate_one_hot::propagate_one_hot;
 use super::vectorize::is_bulk;
 use super::{
-    Options, checkpoint_loops, inline, join_while_loops, rematerialize, replace_scalars, simplify_with, sink,
-    split_index_sets, vectorize,
+    Options, checkpoint_loops, inline, join_while_loops, rematerialize, replace_scalars, select_to_branch,
+    simplify_with, sink, split_index_sets, vectorize,
 };
 use crate::checkpoint::Checkpoint;
 use crate::program::{Assumed, Op, Program, part_of};
@@ -223,6 +223,15 @@ const REMATERIALIZE: Pass = Pass {
     run: |program, settings| rematerialize(program, settings.rematerialization),
 };
 
+const SELECT_TO_BRANCH: Pass = Pass {
+    name: "select_to_branch",
+    law: "values have the same bits; what is computed for one side of a selection with one mask for all elements runs only \
+          if that side is chosen, if it takes long; what has taps stays",
+    phase: Phase::Optimize,
+    keeps: Keeps::Bits,
+    run: |program, _| select_to_branch(program),
+};
+
 const REPLACE_SCALARS: Pass = Pass {
     name: "replace_scalars",
     law: "each number is computed by the operations that computed the element; sums may have another order, and zeros \
@@ -233,13 +242,14 @@ const REPLACE_SCALARS: Pass = Pass {
 };
 
 /// Every pass, in the order in which passes first run.
-static PASSES: [&Pass; 10] = [
+static PASSES: [&Pass; 11] = [
     &CHECKPOINT_LOOPS,
     &VECTORIZE,
     &SIMPLIFY,
     &SPLIT_INDEX_SETS,
     &JOIN_WHILE_LOOPS,
     &PROPAGATE_ONE_HOT,
+    &SELECT_TO_BRANCH,
     &INLINE,
     &SINK,
     &REMATERIALIZE,
@@ -291,6 +301,7 @@ const fn groups(phase: Phase) -> &'static [Group] {
             Group { rounds: Rounds::WhileTheFirstChanges(4), passes: &[&SPLIT_INDEX_SETS, &SIMPLIFY] },
             Group { rounds: Rounds::WhileTheFirstChanges(1), passes: &[&JOIN_WHILE_LOOPS, &SIMPLIFY] },
             Group { rounds: Rounds::WhileTheFirstChanges(1), passes: &[&PROPAGATE_ONE_HOT, &SIMPLIFY] },
+            Group { rounds: Rounds::WhileTheFirstChanges(1), passes: &[&SELECT_TO_BRANCH, &SIMPLIFY] },
         ],
         Phase::BeforePlan => {
             &[Group { rounds: Rounds::Once, passes: &[&INLINE, &SINK, &REMATERIALIZE, &REPLACE_SCALARS] }]

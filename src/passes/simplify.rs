@@ -7,6 +7,8 @@
 
 use std::fmt;
 
+use std::sync::Arc;
+
 use super::{Options, body_by_body};
 use crate::program::{Assumed, Builder, Custom, Loop, NodeId, Op, Program, Rebuilt, Taking};
 use crate::rewrite::facts::Fact;
@@ -154,6 +156,11 @@ impl Simplifier {
                 let args = args.iter().map(|a| now.of(*a)).collect();
                 Rebuilt::Many(self.rebuilt_again(b, k, custom, args, taken.remove(&k).unwrap_or_default()))
             } else if let Op::Custom(custom, args) = &node.op
+                && let Some(branches) = custom.branches()
+            {
+                let args = args.iter().map(|a| now.of(*a)).collect();
+                Rebuilt::Many(self.rebuilt_cond(b, k, (custom, branches), args, taken.remove(&k).unwrap_or_default()))
+            } else if let Op::Custom(custom, args) = &node.op
                 && custom.is_while()
             {
                 let seen = vec![true; custom.primal().results().len()];
@@ -188,6 +195,36 @@ impl Simplifier {
         self.path.pop();
         loops::after_body(b, &mut state, body);
         state.rebuilt(b, self.builder())
+    }
+
+    /// The results of a conditional; `needed` says which are used. A known mask leaves one branch.
+    fn rebuilt_cond(
+        &mut self,
+        b: &mut Builder,
+        at: NodeId,
+        (custom, branches): (&Custom, [&Program; 2]),
+        mut args: Vec<NodeId>,
+        needed: Vec<bool>,
+    ) -> Vec<Option<NodeId>> {
+        if let Op::Constant(mask) = &b.node(args[0]).op {
+            let branch = branches[usize::from(mask.0.as_scalar::<bool>() != Some(&true))];
+            args.remove(0);
+            let now = b.copy(branch, args);
+            return branch.results().iter().zip(needed).map(|(r, needed)| needed.then(|| now.of(*r))).collect();
+        }
+        let narrower = custom.with_branch_results(branches, &needed);
+        self.path.push(at);
+        // Any operation may see the results of a function.
+        let rule = narrower.rule.map(&mut |program| {
+            let seen = vec![true; program.results().len()];
+            self.rebuilt(program, &[], &seen)
+        });
+        self.path.pop();
+        let args = args.into_iter().zip(narrower.takes).filter_map(|(arg, takes)| takes.then_some(arg)).collect();
+        let of = b.apply(Op::Custom(Arc::new(rule), args));
+        let mut position = 0..;
+        let mut output = || position.next().map(|k| b.apply(Op::Output(of, k)));
+        needed.into_iter().map(|needed| needed.then(&mut output).flatten()).collect()
     }
 
     /// The results of a function without rules; `needed` says which are used.

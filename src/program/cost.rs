@@ -2,7 +2,8 @@
 //!
 //! Laws: the [`Cost`] of a program is the cost that [`count`](fn@crate::inspect::count) counts while the program is
 //! interpreted, trip by trip; a base with a later use is copied before it is changed in place. A while loop counts as
-//! all trips that its bound allows, as its derivative in reverse mode runs; without a bound, as one. The estimated time
+//! all trips that its bound allows, as its derivative in reverse mode runs; without a bound, as one. A conditional counts
+//! as the branch that takes more time. The estimated time
 //! is computed from this cost, with a weight for each kind of work: estimates order programs that compute the same
 //! values, and predict no time.
 
@@ -25,10 +26,18 @@ impl Program {
     pub(crate) fn estimate_of(&self, id: NodeId) -> Estimate {
         let op = &self.nodes()[id as usize].op;
         if let Op::Custom(rule, _) = op {
+            if let Some([then, otherwise]) = rule.branches() {
+                // Either may run: that with the longer time.
+                let (then, otherwise) = (then.estimate(), otherwise.estimate());
+                return if then.time >= otherwise.time { then } else { otherwise };
+            }
             let one = rule.primal().estimate();
             return match rule.kind() {
                 CustomKind::While { most } => Estimate::of_loop(most.unwrap_or(1), Cost::default(), one),
-                CustomKind::Rules { .. } | CustomKind::Checkpointed | CustomKind::Solve(_) => one,
+                CustomKind::Rules { .. }
+                | CustomKind::Checkpointed
+                | CustomKind::Solve(_)
+                | CustomKind::Cond { .. } => one,
             };
         }
         let Op::Loop(l) = op else {

@@ -9,6 +9,8 @@
 //! derivative is a checkpointed function, too, so this law about memory holds at every order, and no pass hoists the
 //! second run.
 //!
+//! A [conditional](Custom::cond) runs one of two programs, and has the derivative of that one (`cond`).
+//!
 //! A function that [solves linear equations](Custom::solve) has a derivative that consists of the tangent of the
 //! left-hand side and of the function itself, or the function that solves the transposed equations. A program cannot
 //! contain itself, so interpreters know that formula, which holds at every order.
@@ -25,7 +27,7 @@ use crate::dtype::DType;
 use crate::ops::kinds::Kind;
 use crate::shape::Show;
 
-/// A closed program with knowledge about its derivative: rules, recomputation, linear equations, or repetition.
+/// A closed program with knowledge about its derivative: rules, recomputation, linear equations, repetition, or choice.
 ///
 /// Made by [`custom_jvp`](crate::custom_jvp()), [`custom_vjp`](crate::custom_vjp()),
 /// [`checkpoint`](crate::checkpoint()), [`while_loop`](crate::while_loop()) and the solvers of equations.
@@ -81,6 +83,16 @@ pub enum CustomKind {
         /// The largest number of trips, if there is one.
         most: Option<usize>,
     },
+    /// The first argument, a mask of rank 0, chooses the program that runs: see [`Custom::cond`].
+    Cond {
+        /// The program that runs where the mask holds.
+        then: Program,
+        /// The program that runs where it does not.
+        otherwise: Program,
+        /// For each branch the results that it does not have: nothing reads them if it runs. In interpreters these are
+        /// zeros.
+        absent: [Vec<bool>; 2],
+    },
 }
 
 /// Linear equations, as programs in addition to the solution: see [`Custom::solve`].
@@ -132,6 +144,8 @@ pub(crate) enum Derivative {
     Transposed { moving: Vec<bool>, given: Vec<bool> },
     /// A while loop over values and tangents, whose trip computes them in pairs.
     Paired { moving: Vec<bool>, steep: bool },
+    /// A conditional whose results are followed by the residuals of the branch that ran.
+    Residuals { moving: Vec<bool> },
 }
 
 /// A derived function, and for each possible input whether the function takes it.
@@ -196,11 +210,11 @@ fn without_unused_inputs(program: &Program) -> (Program, Vec<bool>) {
 }
 
 /// Shapes and element types of the inputs, or of the outputs, of a program.
-fn kinds(slots: &[super::Slot]) -> impl Iterator<Item = Kind<'_>> {
+pub(super) fn kinds(slots: &[super::Slot]) -> impl Iterator<Item = Kind<'_>> {
     slots.iter().map(|slot| (&slot.shape[..], slot.dtype))
 }
 
-fn fit(what: &str, given: &[Kind<'_>], needed: &[Kind<'_>]) -> Result<(), String> {
+pub(super) fn fit(what: &str, given: &[Kind<'_>], needed: &[Kind<'_>]) -> Result<(), String> {
     if given.len() != needed.len() {
         return Err(format!("the number of {what} is {} and should be {}", given.len(), needed.len()));
     }
@@ -251,7 +265,7 @@ impl Custom {
         Ok(Custom::of_kind(name, primal, CustomKind::Rules { jvp, vjp }))
     }
 
-    fn of_kind(name: &str, primal: Program, kind: CustomKind) -> Custom {
+    pub(super) fn of_kind(name: &str, primal: Program, kind: CustomKind) -> Custom {
         Custom { name: name.to_owned(), primal, kind, derived: Memo::default(), reason: Reason::default() }
     }
 
@@ -392,14 +406,16 @@ impl Custom {
         Some(Arc::new(Custom::of_kind(&self.name, transposed.0.clone(), CustomKind::Solve(Box::new(back)))))
     }
 
-    /// All programs of the function.
+    /// All programs of the function. Of a conditional these are the branches, from which its primal program is made.
     pub(crate) fn programs(&self) -> impl Iterator<Item = &Program> {
-        let others = match &self.kind {
-            CustomKind::Rules { jvp, vjp } => [jvp.as_ref(), vjp.as_ref(), None],
-            CustomKind::Solve(e) => [Some(&e.moved), Some(&e.transposed.0), Some(&e.transposed.1)],
-            CustomKind::Checkpointed | CustomKind::While { .. } => [None; 3],
+        let primal = Some(&self.primal);
+        let all = match &self.kind {
+            CustomKind::Rules { jvp, vjp } => [primal, jvp.as_ref(), vjp.as_ref(), None],
+            CustomKind::Solve(e) => [primal, Some(&e.moved), Some(&e.transposed.0), Some(&e.transposed.1)],
+            CustomKind::Checkpointed | CustomKind::While { .. } => [primal, None, None, None],
+            CustomKind::Cond { then, otherwise, .. } => [Some(then), Some(otherwise), None, None],
         };
-        std::iter::once(&self.primal).chain(others.into_iter().flatten())
+        all.into_iter().flatten()
     }
 
     /// A while loop: a function that repeats a program while the first value of the carry, a mask of rank 0, holds, at
@@ -436,6 +452,7 @@ impl Custom {
             CustomKind::Rules { vjp: None, .. }
             | CustomKind::Checkpointed
             | CustomKind::Solve(_)
+            | CustomKind::Cond { .. }
             | CustomKind::While { most: Some(_) } => self.primal.is_unbounded(),
         }
     }
@@ -456,6 +473,18 @@ impl Custom {
         let linear = make();
         known().insert(which, linear.clone());
         linear
+    }
+
+    /// [`derived`](Custom::derived) for several keys, whose functions are made together.
+    pub(crate) fn derived_with(&self, which: Derivative, make: impl FnOnce() -> Vec<(Derivative, Taking)>) -> Taking {
+        let known = || self.derived.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(one) = known().get(&which) {
+            return one.clone();
+        }
+        let made = make();
+        let mut known = known();
+        known.extend(made);
+        known[&which].clone()
     }
 
     /// The name of the function in printed programs.
@@ -535,18 +564,21 @@ impl Custom {
 
     /// The same function with each of its programs rewritten.
     pub(crate) fn map(&self, f: &mut dyn FnMut(&Program) -> Program) -> Custom {
+        if let CustomKind::Cond { then, otherwise, absent } = &self.kind {
+            return Custom::chosen(&self.name, [f(then), f(otherwise)], absent.clone());
+        }
         let primal = f(&self.primal);
         let kind = match &self.kind {
             CustomKind::Rules { jvp, vjp } => {
                 CustomKind::Rules { jvp: jvp.as_ref().map(&mut *f), vjp: vjp.as_ref().map(&mut *f) }
             }
             CustomKind::Solve(equations) => CustomKind::Solve(equations.map(f)),
-            CustomKind::Checkpointed | CustomKind::While { .. } => self.kind.clone(),
+            CustomKind::Checkpointed | CustomKind::While { .. } | CustomKind::Cond { .. } => self.kind.clone(),
         };
         Custom::of_kind(&self.name, primal, kind)
     }
 
-    /// The same function with another primal program.
+    /// The same function with another primal program; not for a conditional, whose programs are its branches.
     pub(crate) fn with_primal(&self, primal: Program) -> Custom {
         Custom { primal, derived: Memo::default(), ..self.clone() }
     }
@@ -560,6 +592,9 @@ impl Custom {
         vjp: &mut dyn FnMut(&Program) -> Program,
         moved: &mut dyn FnMut(&Program) -> Program,
     ) -> Custom {
+        if let CustomKind::Cond { then, otherwise, absent } = &self.kind {
+            return Custom::chosen(&self.name, [primal(then), primal(otherwise)], absent.clone());
+        }
         let now = primal(&self.primal);
         let kind = match &self.kind {
             CustomKind::Rules { jvp: tangents, vjp: cotangents } => {
@@ -569,7 +604,7 @@ impl Custom {
                 let transposed = (primal(&e.transposed.0), moved(&e.transposed.1));
                 CustomKind::Solve(Box::new(LinearEquations { moved: moved(&e.moved), transposed }))
             }
-            CustomKind::Checkpointed | CustomKind::While { .. } => self.kind.clone(),
+            CustomKind::Checkpointed | CustomKind::While { .. } | CustomKind::Cond { .. } => self.kind.clone(),
         };
         Custom::of_kind(&self.name, now, kind)
     }

@@ -91,7 +91,7 @@ impl Program {
         uses(self.nodes(), self.results())
     }
 
-    /// For each loop and each checkpointed function, the results that are used.
+    /// For each loop, conditional and checkpointed function, the results that are used.
     pub(crate) fn results_taken(&self) -> BTreeMap<NodeId, Vec<bool>> {
         let mut taken = BTreeMap::new();
         for (k, node) in self.nodes().iter().enumerate() {
@@ -99,7 +99,7 @@ impl Program {
                 taken.insert(k as NodeId, vec![false; l.body.results().len()]);
             }
             if let Op::Custom(c, _) = &node.op
-                && c.is_checkpointed()
+                && (c.is_checkpointed() || c.branches().is_some())
             {
                 taken.insert(k as NodeId, vec![false; c.primal().results().len()]);
             }

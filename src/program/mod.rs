@@ -11,6 +11,7 @@
 
 mod builder;
 mod class;
+pub(crate) mod cond;
 mod cost;
 mod custom;
 mod graph;

@@ -21,8 +21,8 @@ pub(crate) fn known<T: BaseTensor>(mask: &T) -> Option<bool> {
 }
 
 impl Custom {
-    /// The results of the function at any interpreter, without rules: those of its program, or of the trips of a while
-    /// loop, by [`BaseTensor::repeat`]. It is the right [`BaseTensor::custom`] of an interpreter that computes no
+    /// The results of the function at any interpreter, without rules: those of its program, of the branch that a known
+    /// mask chooses, or of the trips of a while loop, by [`BaseTensor::repeat`]. It is the right [`BaseTensor::custom`] of an interpreter that computes no
     /// derivatives.
     ///
     /// ```
@@ -43,6 +43,9 @@ impl Custom {
     /// When the arguments do not fit the function; where [`BaseTensor::repeat`] does.
     #[track_caller]
     pub fn value<T: BaseTensor>(&self, args: Vec<T>) -> Vec<T> {
+        if let Some(branches) = self.branches() {
+            return self.of_branch(branches, args);
+        }
         let CustomKind::While { most } = self.kind() else { return interpret(self.primal(), args) };
         let mut carry = args;
         let captured = carry.split_off(self.primal().outputs().len());
@@ -55,6 +58,9 @@ impl Custom {
     /// The results of the function for an interpreter that observes operations. Where the mask has no known value, or
     /// programs are recorded, one trip stands for all.
     pub(crate) fn observed<T: BaseTensor>(&self, args: Vec<T>) -> Vec<T> {
+        if let Some(branches) = self.branches() {
+            return self.of_branch(branches, args);
+        }
         let CustomKind::While { most } = self.kind() else { return interpret(self.primal(), args) };
         let most = most.unwrap_or(usize::MAX);
         let mut carry = args;

@@ -211,6 +211,13 @@ enum SavedOp {
         most: Option<usize>,
         of: Vec<NodeId>,
     },
+    Cond {
+        name: String,
+        then: usize,
+        otherwise: usize,
+        absent: [Vec<bool>; 2],
+        of: Vec<NodeId>,
+    },
 }
 
 /// A shape and an element type.
@@ -345,6 +352,10 @@ impl Saving {
                 let (name, of) = (c.name().to_owned(), args.clone());
                 match c.kind() {
                     CustomKind::While { most } => SavedOp::While { name, body: saved(c.primal())?, most: *most, of },
+                    CustomKind::Cond { then, otherwise, absent } => {
+                        let absent = absent.clone();
+                        SavedOp::Cond { name, then: saved(then)?, otherwise: saved(otherwise)?, absent, of }
+                    }
                     CustomKind::Solve(equations) => {
                         let LinearEquations { moved, transposed: (back, back_moved) } = &**equations;
                         let primal = saved(c.primal())?;
@@ -600,6 +611,10 @@ impl Loading<'_> {
             }
             SavedOp::While { name, body, most, of } => {
                 let custom = Custom::while_loop(&name, self.inner(body)?, most)?;
+                Op::Custom(Arc::new(custom), self.values(&of)?)
+            }
+            SavedOp::Cond { name, then, otherwise, absent, of } => {
+                let custom = Custom::cond(&name, self.inner(then)?, self.inner(otherwise)?)?.with_absent(absent)?;
                 Op::Custom(Arc::new(custom), self.values(&of)?)
             }
             SavedOp::Output(a, position) => Op::Output(self.any(a)?, position),

@@ -301,7 +301,10 @@ impl<T, X: Condition<T>> Condition<T> for &X {
 }
 
 /// `then` if the scalar condition holds and `otherwise` if not: [`select`](Tensor::select) with one truth value for all
-/// elements. Both branches are computed, and have one shape; a number has the shape of the other branch.
+/// elements. Both branches have one shape; a number has the shape of the other branch.
+///
+/// In a program that is recorded, what only one branch needs runs only if that branch is chosen, if it takes more than a
+/// few microseconds; its derivative, too. On known numbers both arguments are computed before the call.
 ///
 /// ```
 /// use polygrad::{cond, tensor};

@@ -63,6 +63,7 @@ fn function(c: &Custom) -> String {
         CustomKind::Rules { .. } => format!("function {name}"),
         CustomKind::Checkpointed => format!("checkpointed {name}"),
         CustomKind::Solve(_) => format!("solution {name}"),
+        CustomKind::Cond { .. } => "conditional".into(),
         CustomKind::While { most: None } => "while loop".into(),
         CustomKind::While { most: Some(most) } => format!("while loop of at most {most} trips"),
     }

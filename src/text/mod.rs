@@ -128,14 +128,14 @@ struct Printer<'a, 'f> {
     shared: HashMap<u64, String>,
 }
 
-/// The program whose operations are printed with an operation.
-fn printed(op: &Op<NodeId>) -> Option<&Program> {
-    if let Op::Custom(c, _) = op
-        && !prints_its_body(c)
-    {
-        return None;
-    }
-    run_by(op)
+/// The programs whose operations are printed with an operation.
+fn printed(op: &Op<NodeId>) -> impl Iterator<Item = &Program> {
+    let branches = if let Op::Custom(c, _) = op { c.branches() } else { None };
+    let body = match op {
+        Op::Custom(c, _) if !prints_its_body(c) => None,
+        op => run_by(op),
+    };
+    branches.into_iter().flatten().chain(body)
 }
 
 /// Whether a function is printed with its operations: it has no rules.
@@ -355,9 +355,9 @@ impl Printer<'_, '_> {
     /// Prints the bodies that are used several times, those inside a body first:
     /// `body f0(x0: f64, x1: f64[3]) {`, the operations, and what they return.
     fn shared_bodies(&mut self, program: &Program) -> fmt::Result {
-        let all = program.distinct(|op| printed(op).into_iter());
+        let all = program.distinct(printed);
         let mut uses: HashMap<u64, usize> = HashMap::new();
-        for inner in program.operations(printed).filter_map(printed) {
+        for inner in program.operations(printed).flat_map(printed) {
             *uses.entry(inner.class()).or_default() += 1;
         }
         for body in all {
@@ -397,6 +397,9 @@ impl Printer<'_, '_> {
     /// `t0 = custom name(x, y)`; `t0 = again name(e0 = x) {`, with the operations, of a function without rules; the first
     /// value of the carry of a `while` says whether a trip runs.
     fn custom(&mut self, scope: &mut Scope<'_>, id: NodeId, c: &Custom, args: &[NodeId]) -> fmt::Result {
+        if let Some(branches) = c.branches() {
+            return self.cond(scope, id, branches, args);
+        }
         if !prints_its_body(c) {
             let name = format!("custom {}", escape::name(c.name()));
             return self.several(scope, id, &name, args, c.primal().outputs().len());
@@ -408,14 +411,11 @@ impl Printer<'_, '_> {
         let (head, next) = match c.kind() {
             CustomKind::While { most: None } => ("while (".into(), "next"),
             CustomKind::While { most: Some(most) } => (format!("while, {most} times at most ("), "next"),
-            CustomKind::Checkpointed | CustomKind::Rules { .. } | CustomKind::Solve(_) => {
+            CustomKind::Checkpointed | CustomKind::Rules { .. } | CustomKind::Solve(_) | CustomKind::Cond { .. } => {
                 (format!("again {}(", escape::name(c.name())), "return")
             }
         };
-        let inputs: Vec<Text> = args.iter().map(|_| Text::name(self.names.next("e"))).collect();
-        let slots = c.primal().inputs().iter().zip(&inputs);
-        let names = slots.map(|(slot, input)| self.declared(&input.words, &slot.shape, slot.dtype));
-        let clauses: Vec<String> = names.zip(&args).map(|(name, arg)| format!("{name} = {arg}")).collect();
+        let (inputs, clauses) = self.arguments(c.primal(), &args);
         let results = one_or_tuple(&self.results(scope, id, c.primal().outputs().len()));
         self.line(scope.indent, &format!("{results} = {head}{}) {{", clauses.join(", ")))?;
         if let Some(name) = self.shared.get(&c.primal().class()).cloned() {
@@ -424,6 +424,37 @@ impl Printer<'_, '_> {
         let results = self.block(c.primal(), inputs, scope.indent + 1)?;
         self.statement(next, results.into_iter().map(|t| t.words).collect(), scope.indent + 1)?;
         self.line(scope.indent, "}")
+    }
+
+    /// The names of the inputs of a program that is printed with an operation, and `e0 = x` for each argument.
+    fn arguments(&mut self, program: &Program, args: &[String]) -> (Vec<Text>, Vec<String>) {
+        let inputs: Vec<Text> = args.iter().map(|_| Text::name(self.names.next("e"))).collect();
+        let slots = program.inputs().iter().zip(&inputs);
+        let names = slots.map(|(slot, input)| self.declared(&input.words, &slot.shape, slot.dtype));
+        let clauses = names.zip(args).map(|(name, arg)| format!("{name} = {arg}")).collect();
+        (inputs, clauses)
+    }
+
+    /// `t0 = if m (e0 = x) {`, the operations of one branch, `} else {`, those of the other one, `}`.
+    fn cond(&mut self, scope: &mut Scope<'_>, id: NodeId, branches: [&Program; 2], args: &[NodeId]) -> fmt::Result {
+        for a in args {
+            self.name(scope, *a)?;
+        }
+        let args: Vec<String> = args.iter().map(|a| scope.text(*a, false, false).words).collect();
+        let (inputs, clauses) = self.arguments(branches[0], &args[1..]);
+        let results = one_or_tuple(&self.results(scope, id, branches[0].outputs().len()));
+        self.line(scope.indent, &format!("{results} = if {} ({}) {{", args[0], clauses.join(", ")))?;
+        for (program, end) in branches.into_iter().zip(["} else {", "}"]) {
+            if let Some(name) = self.shared.get(&program.class()).cloned() {
+                let inputs: Vec<String> = inputs.iter().map(|text| text.words.clone()).collect();
+                self.list(&format!("return {name}"), &inputs, "", scope.indent + 1)?;
+            } else {
+                let results = self.block(program, inputs.clone(), scope.indent + 1)?;
+                self.statement("return", results.into_iter().map(|t| t.words).collect(), scope.indent + 1)?;
+            }
+            self.line(scope.indent, end)?;
+        }
+        Ok(())
     }
 
     /// ` carry (h0 = 0.0)`, ` over (e0 in xs)`, ` with (w)`: those that the loop has.

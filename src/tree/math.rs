@@ -224,7 +224,7 @@ pub trait TreeMath<T: BaseTensor>: Tree<T, With<T> = Self> {
 impl<T: BaseTensor, P: Tree<T, With<T> = P>> TreeMath<T> for P {}
 
 /// `then` if the scalar condition holds and `otherwise` if not, leaf by leaf: [`cond`](crate::cond()) of trees, such as
-/// states of a loop. Both trees are computed.
+/// states of a loop.
 ///
 /// ```
 /// use polygrad::{tensor, tree};

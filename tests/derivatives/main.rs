@@ -21,6 +21,7 @@ mod associative;
 mod checkpoint;
 mod complex;
 mod complex_determinants;
+mod conditionals;
 mod constrained;
 mod custom;
 mod degenerate;

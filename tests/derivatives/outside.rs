@@ -182,7 +182,7 @@ impl<T: BaseTensor> BaseTensor for Slope<T> {
         }
         let slopes = || args.iter().map(Slope::slope);
         match rule.kind() {
-            CustomKind::Checkpointed | CustomKind::While { .. } => rule.value(args.to_vec()),
+            CustomKind::Checkpointed | CustomKind::While { .. } | CustomKind::Cond { .. } => rule.value(args.to_vec()),
             CustomKind::Rules { .. } => {
                 let jvp = rule.jvp().expect("a rule for tangents");
                 let y = T::custom(rule, &x);

@@ -128,6 +128,7 @@ impl Code for Step {
             Step::Binary(op, a, b) => format!("Step::Binary({}, {a}, {b})", op.code()),
             Step::Discrete(op, args) => format!("Step::Discrete({}, {})", op.code(), args.code()),
             Step::Select(m, a, b) => format!("Step::Select({m}, {a}, {b})"),
+            Step::Cond(m, a, b) => format!("Step::Cond({m}, {a}, {b})"),
             Step::Linear(op, a) => format!("Step::Linear({}, {a})", op.code()),
             Step::Contract(op, a, b) => format!("Step::Contract({}, {a}, {b})", op.code()),
             Step::Reduce(op, a) => format!("Step::Reduce(Reduce::{op:?}, {a})"),

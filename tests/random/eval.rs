@@ -233,6 +233,12 @@ impl<T: BaseTensor> Pool<T> {
                 let (mask, b) = (mask.of_type(DType::Bool).of_shape(a.t.shape()), b.like(&a));
                 (T::select(&mask.t, &a.t, &b.t), hull(a.within, b.within))
             }
+            Step::Cond(mask, a, b) => {
+                let (mask, a, b) = (self.get(*mask), self.get(*a), self.get(*b));
+                let (mask, b) = (mask.of_type(DType::Bool).of_shape(&[]), b.like(&a));
+                let mask = mask.t.linear(&Linear::replicate(a.t.shape(), &[]));
+                (T::select(&mask, &a.t, &b.t), hull(a.within, b.within))
+            }
             Step::Linear(op, a) => self.linear(op, *a),
             Step::Contract(op, a, b) => self.contract(op, *a, *b),
             Step::Reduce(op, a) => {

@@ -140,7 +140,8 @@ fn constants(steps: &mut [Step], at: &mut dyn FnMut(&mut Numbers)) {
         match step {
             Step::Constant(numbers) => at(numbers),
             Step::Loop(l) | Step::While(_, _, l) => constants(&mut l.body, at),
-            Step::Unary(..) | Step::Binary(..) | Step::Discrete(..) | Step::Select(..) | Step::Linear(..) => {}
+            Step::Unary(..) | Step::Binary(..) | Step::Discrete(..) | Step::Linear(..) => {}
+            Step::Select(..) | Step::Cond(..) => {}
             Step::Contract(..) | Step::Gather(..) | Step::Scatter(..) | Step::Concat(..) => {}
             Step::Reduce(..) | Step::Ruled(..) | Step::Matrix(..) | Step::Solved(..) => {}
         }
@@ -248,6 +249,7 @@ impl Maker {
             1..=4 => Step::Unary(self.unary(), self.float(pool)),
             5..=8 => Step::Binary(self.one(Binary::ALL), self.float(pool), self.float(pool)),
             9 | 10 => self.discrete(pool),
+            11 if self.rng.below(2) == 0 => Step::Cond(self.mask(pool), self.pick(pool), self.pick(pool)),
             11 => Step::Select(self.mask(pool), self.pick(pool), self.pick(pool)),
             12..=15 => self.linear(pool),
             16 => self.contract(pool),

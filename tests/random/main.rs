@@ -294,6 +294,7 @@ fn random_programs_are_about_everything() {
                 Step::Binary(op, ..) => op.name().to_string(),
                 Step::Discrete(op, _) => op.name().to_string(),
                 Step::Select(..) => "select".to_string(),
+                Step::Cond(..) => "cond".to_string(),
                 Step::Linear(op, _) => format!("linear {}", op.name()),
                 Step::Contract(..) => "contract".to_string(),
                 Step::Reduce(op, _) => format!("reduce {}", op.name()),

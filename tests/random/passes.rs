@@ -127,6 +127,15 @@ fn choices(rng: &mut Rng) -> Program {
     closed(&[x], y)
 }
 
+/// A selection by one truth value between results of many operations.
+fn branches(rng: &mut Rng) -> Program {
+    let x = Term::variable(&[200 + rng.below(100)], DType::F64);
+    let mut many = || (0..20).fold(x.clone(), |y, _| smooth(rng, &y, &x).unary(Unary::Sin));
+    let [then, otherwise] = [sum(&many()), sum(&many())];
+    let mask = Term::discrete(&Discrete::Compare(Compare::Lt), &[&sum(&x), &Term::constant(Array::from(0.0))]);
+    closed(std::slice::from_ref(&x), Term::select(&mask, &then, &otherwise))
+}
+
 /// The gradient of a recurrence that reads rows.
 fn recurrence(rng: &mut Rng) -> Program {
     let (n, m) = (3 + rng.below(5), 2 + rng.below(30));
@@ -221,6 +230,7 @@ fn each_pass_alone_keeps_its_law() {
     let basis = Settings { options: Options { basis: true, ..Options::default() }, ..whole() };
     for seed in seeds(62_000, 6) {
         try_family(choices, seed, whole(), &mut changed);
+        try_family(branches, seed, whole(), &mut changed);
         try_family(recurrence, seed, whole(), &mut changed);
         try_family(ending, seed, whole(), &mut changed);
         try_family(hessian, seed, basis, &mut changed);

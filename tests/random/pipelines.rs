@@ -11,7 +11,7 @@ use polygrad::backend::{Executable, compile};
 use polygrad::direct::{self, grad, jvp};
 use polygrad::export::Exported;
 use polygrad::internals::{
-    compile_in_least_memory, compile_in_small_blocks, gradient_in_stacks, gradient_side_by_side,
+    branched, compile_in_least_memory, compile_in_small_blocks, gradient_in_stacks, gradient_side_by_side,
 };
 use polygrad::ops::{Binary, Discrete, External, FloatStep};
 use polygrad::passes::{Options, checkpoint_loops, optimize, simplify, simplify_with, vectorize};
@@ -115,6 +115,14 @@ pub(crate) const PIPELINES: &[Pipeline] = &[
     row(Outputs, "vectorized, simplified, exported, evaluated", true, |case| {
         exported(&simplify(case.vectorized_outputs()), &case.x.0)
     }),
+    row(Outputs, "in branches, interpreted", true, |case| interpret(&branched(case.outputs()), case.x.0.clone())),
+    row(Outputs, "vectorized, simplified, in branches, compiled", true, |case| {
+        run(&branched(&simplify(case.vectorized_outputs())), &case.x.0)
+    }),
+    row(Outputs, "in branches, saved, loaded, compiled in small blocks", true, |case| {
+        run_in_blocks(&saved_and_loaded(&branched(case.outputs())), &case.x.0)
+    }),
+    row(Outputs, "in branches, exported, evaluated", true, |case| exported(&branched(case.outputs()), &case.x.0)),
     row(Signs, "run", true, |case| case.signs_at(&case.x).0),
     row(Signs, "staged, interpreted", true, |case| interpret(case.signs(), case.x.0.clone())),
     row(Signs, "simplified", true, |case| interpret(&simplify(case.signs()), case.x.0.clone())),
@@ -198,6 +206,32 @@ pub(crate) const PIPELINES: &[Pipeline] = &[
     row(Gradient, "gradient of segments, optimized, exported, evaluated", false, |case| {
         exported(&optimize(&symbolic::grad(&in_segments(case.program()))), &case.x.0)
     }),
+    row(Gradient, "gradient of branches by running", true, |case| {
+        let program = branched(case.program());
+        let run = |x: &Leaves<ADVal<Concrete>>| Scalar::from_raw(interpret(&program, x.0.clone()).remove(0));
+        grad(run, &case.x).0
+    }),
+    row(Gradient, "symbolic gradient of branches, interpreted", true, |case| {
+        interpret(&symbolic::grad(&branched(case.program())), case.x.0.clone())
+    }),
+    row(Gradient, "symbolic gradient of branches, saved, loaded, compiled", true, |case| {
+        run(&saved_and_loaded(&symbolic::grad(&branched(case.program()))), &case.x.0)
+    }),
+    row(Gradient, "symbolic gradient of branches of the vectorized program, optimized, compiled", false, |case| {
+        run(&optimize(&symbolic::grad(&branched(&simplify(case.vectorized())))), &case.x.0)
+    }),
+    row(Gradient, "symbolic gradient of branches, vectorized, in branches, compiled in small blocks", false, |case| {
+        run_in_blocks(&branched(&vectorize(&symbolic::grad(&branched(case.program())))), &case.x.0)
+    }),
+    row(Gradient, "in branches, forwards, side by side, optimized", false, |case| {
+        interpret(&optimize(&case.side_by_side(&branched(case.program()))), case.x.0.clone())
+    }),
+    row(Gradient, "in branches, forwards, in stacks, optimized", false, |case| {
+        interpret(&optimize(&gradient_in_stacks(&branched(case.program()))), case.x.0.clone())
+    }),
+    row(Gradient, "gradient of branches, exported, evaluated", true, |case| {
+        exported(&symbolic::grad(&branched(case.program())), &case.x.0)
+    }),
     row(Slope, "jvp by running", true, |case| vec![jvp(|x| case.at(x), &case.x, &case.v).1.into_raw()]),
     row(Slope, "series by running", false, |case| {
         vec![direct::taylor(|x| case.at(x), &case.x, &case.v, 1).remove(1).into_raw()]
@@ -208,6 +242,14 @@ pub(crate) const PIPELINES: &[Pipeline] = &[
     }),
     row(Slope, "symbolic jvp, vectorized", true, |case| {
         interpret(&vectorize(&symbolic::jvp(case.program())), case.with(&case.v)).split_off(1)
+    }),
+    row(Slope, "symbolic jvp of branches, compiled", true, |case| {
+        run(&symbolic::jvp(&branched(case.program())), &case.with(&case.v)).split_off(1)
+    }),
+    row(Slope, "symbolic linearize of branches", false, |case| {
+        let split = symbolic::linearize(&branched(case.program()));
+        let residuals = interpret(&split.primal, case.x.0.clone()).split_off(1);
+        interpret(&split.linear, case.v.0.iter().cloned().chain(residuals).collect())
     }),
     row(Slope, "linearize by running", false, |case| {
         vec![direct::linearize(|x: &Leaves<_>| case.at(x), &case.x).1(&case.v).into_raw()]
@@ -263,6 +305,14 @@ pub(crate) const PIPELINES: &[Pipeline] = &[
         let jvp = optimize(&symbolic::jvp(case.gradient()));
         exported(&jvp, &case.with(&case.v)).split_off(case.x.0.len())
     }),
+    row(Curvature, "symbolic jvp of gradient of branches, compiled", false, |case| {
+        let jvp = symbolic::jvp(&symbolic::grad(&branched(case.program())));
+        run(&jvp, &case.with(&case.v)).split_off(case.x.0.len())
+    }),
+    row(Curvature, "symbolic vjp of gradient of branches, optimized", false, |case| {
+        let vjp = optimize(&symbolic::vjp(&symbolic::grad(&branched(case.program()))));
+        interpret(&vjp, case.with(&case.v)).split_off(case.x.0.len())
+    }),
     row(Bend, "jvp of grad along each by running", true, |case| {
         let along = |v: &Point| jvp(|x: &Leaves<_>| grad(|x| case.at(x), x), &case.x, v).1.dot(v);
         let [v, w] = case.directions();
@@ -274,6 +324,11 @@ pub(crate) const PIPELINES: &[Pipeline] = &[
     }),
     row(Bend, "sum along directions of the vectorized program", false, |case| {
         let f = |x: &Leaves<Term>| Scalar::from_raw(interpret(case.vectorized(), x.0.clone()).remove(0));
+        vec![laplacian_along(f, &case.x, &Stacked::new(&case.directions())).into_raw()]
+    }),
+    row(Bend, "sum along directions in branches", false, |case| {
+        let program = branched(case.program());
+        let f = |x: &Leaves<Term>| Scalar::from_raw(interpret(&program, x.0.clone()).remove(0));
         vec![laplacian_along(f, &case.x, &Stacked::new(&case.directions())).into_raw()]
     }),
     row(Third, "jvp of jvp of jvp by running", true, |case| {

@@ -36,6 +36,8 @@ pub(crate) enum Step {
     Binary(Binary, usize, usize),
     Discrete(Discrete, Vec<usize>),
     Select(usize, usize, usize),
+    /// A selection with the first truth value of a mask for all elements.
+    Cond(usize, usize, usize),
     Linear(Linear, usize),
     Contract(Contract, usize, usize),
     Reduce(Reduce, usize),
@@ -90,7 +92,8 @@ impl Step {
         match self {
             Step::Loop(l) | Step::While(_, _, l) => l.init.len() + l.out.len(),
             Step::Ruled(..) => 2,
-            Step::Constant(_) | Step::Unary(..) | Step::Binary(..) | Step::Discrete(..) | Step::Select(..) => 1,
+            Step::Constant(_) | Step::Unary(..) | Step::Binary(..) | Step::Discrete(..) => 1,
+            Step::Select(..) | Step::Cond(..) => 1,
             Step::Linear(..) | Step::Contract(..) | Step::Reduce(..) => 1,
             Step::Gather(..) | Step::Scatter(..) | Step::Concat(..) | Step::Matrix(..) | Step::Solved(..) => 1,
         }
@@ -103,7 +106,7 @@ impl Step {
             Step::Unary(_, a) | Step::Linear(_, a) | Step::Reduce(_, a) => f(a),
             Step::Binary(_, a, b) | Step::Contract(_, a, b) => [a, b].into_iter().for_each(f),
             Step::Ruled(_, a, b) | Step::Matrix(_, a, b) | Step::Solved(_, a, b) => [a, b].into_iter().for_each(f),
-            Step::Select(m, a, b) => [m, a, b].into_iter().for_each(f),
+            Step::Select(m, a, b) | Step::Cond(m, a, b) => [m, a, b].into_iter().for_each(f),
             Step::Discrete(_, args) | Step::Concat(_, args) => args.iter_mut().for_each(f),
             Step::Gather(a, ix) => std::iter::once(a).chain(ix).for_each(f),
             Step::Scatter(a, ix, v) => std::iter::once(a).chain(ix).chain([v]).for_each(f),
@@ -188,7 +191,8 @@ fn simpler(step: &Step, at: usize) -> Vec<(Step, Option<usize>)> {
             let while_loop = |l: Loop| Step::While(*k, *bound, Box::new(l));
             simpler_loops(l, at).into_iter().map(|(l, gone)| (while_loop(l), gone)).collect()
         }
-        Step::Unary(..) | Step::Binary(..) | Step::Discrete(..) | Step::Select(..) => Vec::new(),
+        Step::Unary(..) | Step::Binary(..) | Step::Discrete(..) => Vec::new(),
+        Step::Select(..) | Step::Cond(..) => Vec::new(),
         Step::Linear(..) | Step::Contract(..) | Step::Reduce(..) | Step::Ruled(..) => Vec::new(),
         Step::Matrix(..) | Step::Solved(..) => Vec::new(),
     }

@@ -40,9 +40,10 @@ pub(crate) fn narrowed(program: &Program, float: DType) -> Option<Program> {
                 let primal = narrowed(rule.primal(), float)?;
                 let rule = match rule.kind() {
                     CustomKind::While { most } => Custom::while_loop(rule.name(), primal, *most).ok()?,
-                    CustomKind::Rules { .. } | CustomKind::Checkpointed | CustomKind::Solve(_) => {
-                        Custom::checkpointed(rule.name(), primal)
-                    }
+                    CustomKind::Rules { .. }
+                    | CustomKind::Checkpointed
+                    | CustomKind::Solve(_)
+                    | CustomKind::Cond { .. } => Custom::checkpointed(rule.name(), primal),
                 };
                 Op::Custom(Arc::new(rule), args)
             }

@@ -11,8 +11,9 @@ use crate::dtype::DType;
 use crate::interpreters::bounded::{Bounded, Span};
 use crate::interpreters::{Enclosure, Rounding};
 use crate::ops::{Binary, Unary};
+use crate::program::cond::decided;
 use crate::program::repeat::{held, known};
-use crate::program::{CustomKind, Loop, NodeId, Op, Program};
+use crate::program::{Custom, CustomKind, Loop, NodeId, Op, Program};
 use crate::source::{Place, SourceLine};
 
 /// A value with its bounds and errors.
@@ -77,9 +78,10 @@ impl Walk {
                     let args = all(&values, args);
                     match rule.kind() {
                         CustomKind::While { most } => self.run_while((rule.name(), rule.primal(), *most), args, place),
-                        CustomKind::Rules { .. } | CustomKind::Checkpointed | CustomKind::Solve(_) => {
-                            self.run(rule.primal(), args, place)
-                        }
+                        CustomKind::Rules { .. }
+                        | CustomKind::Checkpointed
+                        | CustomKind::Solve(_)
+                        | CustomKind::Cond { .. } => self.run_once(rule, args, place),
                     }
                 }
                 Op::Constant(c) => vec![Value::constant(c.0.clone())],
@@ -95,6 +97,17 @@ impl Walk {
             values.push(results);
         }
         all(&values, program.results())
+    }
+
+    /// The results of a function that runs its program once; of a conditional whose mask is decided, of one branch.
+    fn run_once(&mut self, rule: &Custom, mut args: Vec<Value>, place: Place) -> Vec<Value> {
+        match rule.branches().and_then(|branches| Some((branches, decided(&args[0])?))) {
+            None => self.run(rule.primal(), args, place),
+            Some((branches, holds)) => {
+                args.remove(0);
+                self.run(branches[usize::from(!holds)], args, place)
+            }
+        }
     }
 
     fn run_loop(&mut self, l: &Loop<NodeId>, values: &Results, place: Place) -> Vec<Value> {

@@ -382,7 +382,7 @@ fn without_tangents(program: &Program) -> Option<&Custom> {
     }
     // The programs whose operations forward mode differentiates.
     let differentiated = |op| match function(op).map(Custom::kind) {
-        None | Some(CustomKind::Checkpointed | CustomKind::While { .. }) => run_by(op),
+        None | Some(CustomKind::Checkpointed | CustomKind::While { .. } | CustomKind::Cond { .. }) => run_by(op),
         Some(CustomKind::Solve(equations)) => Some(&equations.moved),
         Some(CustomKind::Rules { .. }) => None,
     };

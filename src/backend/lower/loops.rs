@@ -5,13 +5,18 @@
 //! sequences and captured values are read in place, and outputs are written to their stacks directly. If the loop
 //! returns the states of a carry, before or after each trip or both, one stack holds all states, and both outputs are
 //! ranges of it: each state is written once.
+//!
+//! A conditional is two loops of at most one trip, whose first carries are the mask and its negation. The trip that runs
+//! writes the results, to buffers that both loops share.
 
 use super::{LoweredValue, Lowering};
+use crate::array::Array;
+use crate::backend::ir::elementwise::ElementwiseOp;
 use crate::backend::ir::step::{self, BufferId, Carry, FusedStep, RowOperand, States, Step, StepOperand, Storage};
 use crate::dtype::DType;
 use crate::ops::Linear;
-use crate::program::{Custom, CustomKind, Loop, NodeId, Op, Program};
-use crate::shape::size;
+use crate::program::{Builder, Constant, Custom, CustomKind, Loop, NodeId, Op, Program, Slot};
+use crate::shape::{Shape, size};
 
 /// Element type and number of elements.
 type Kind = (DType, usize);
@@ -72,6 +77,18 @@ fn is_of_numbers(body: &Program) -> bool {
     })
 }
 
+/// A branch as a trip after which a loop ends: it takes a mask first, and returns one that does not hold, then these
+/// results.
+fn one_trip(branch: &Program, written: &[usize]) -> Program {
+    let mut b = Builder::literal();
+    b.input(Slot { name: String::new(), shape: Shape::new(), dtype: DType::Bool });
+    let args: Vec<NodeId> = branch.inputs().iter().map(|slot| b.input(slot.clone())).collect();
+    let now = b.copy(branch, args);
+    let mut results = vec![b.apply(Op::Constant(Constant(Array::scalar(false))))];
+    results.extend(written.iter().map(|k| now.of(branch.results()[*k])));
+    b.finish(&results, &[])
+}
+
 impl Lowering {
     /// The results of a loop: final carries, then stacked outputs. `kinds`, and the values `init`, `xs` and `captured`,
     /// are those of the initial carries, of the sequences and of the captured values.
@@ -79,7 +96,18 @@ impl Lowering {
         &mut self,
         l: &Loop<NodeId>,
         kinds: [Vec<Kind>; 3],
+        values: [Vec<LoweredValue>; 3],
+    ) -> LoweredValue {
+        self.map_accum_into(l, kinds, values, &[])
+    }
+
+    /// [`map_accum`](Self::map_accum) whose stacked outputs are written to these buffers, if there are any.
+    fn map_accum_into(
+        &mut self,
+        l: &Loop<NodeId>,
+        kinds: [Vec<Kind>; 3],
         [mut init, mut xs, mut captured]: [Vec<LoweredValue>; 3],
+        into: &[BufferId],
     ) -> LoweredValue {
         let [carried, sequences, outside] = &kinds;
         if l.n == 0 {
@@ -140,7 +168,32 @@ impl Lowering {
             })
             .collect();
         let carries = init.into_iter().zip(inputs).zip(returned).map(|((init, input), states)| (init, input, states));
-        self.finish(l, body, (carries.collect(), outputs), rows, buffers)
+        self.finish(l, body, (carries.collect(), outputs, into), rows, buffers)
+    }
+
+    /// The results of a conditional, whose mask comes first among the values. A branch does not write the results that
+    /// it does not have.
+    pub(crate) fn cond(&mut self, rule: &Custom, mut kinds: Vec<Kind>, mut known: Vec<LoweredValue>) -> LoweredValue {
+        let (mask, of_mask) = (known.remove(0), kinds.remove(0));
+        let other = self.elementwise(1, DType::Bool, &[(&mask, DType::Bool)], |v| ElementwiseOp::Not(v[0]));
+        for (known, (dtype, n)) in known.iter_mut().zip(&kinds) {
+            self.capture(known, *dtype, *n, &mut Vec::new());
+        }
+        let slots = rule.primal().outputs();
+        let all: Vec<BufferId> = slots.iter().map(|slot| self.workspace(slot.dtype, size(&slot.shape))).collect();
+        let branches = rule.branches().into_iter().flatten().zip(rule.absent());
+        for ((program, absent), go) in branches.zip([mask, other]) {
+            let written: Vec<usize> = (0..all.len()).filter(|k| !absent[*k]).collect();
+            let (init, xs, captured) = (Vec::new(), Vec::new(), Vec::new());
+            let l = Loop { n: 1, reverse: false, body: one_trip(program, &written), init, xs, captured };
+            let kinds = [vec![of_mask], Vec::new(), kinds.clone()];
+            let into: Vec<BufferId> = written.iter().map(|k| all[*k]).collect();
+            self.map_accum_into(&l, kinds, [vec![go], Vec::new(), known.clone()], &into);
+            if let Some(Step::Loop(made)) = self.last() {
+                made.ends = true;
+            }
+        }
+        LoweredValue::Many(all.into_iter().map(|buf| LoweredValue::Dense(buf, 0)).collect())
     }
 
     /// The results of a function that repeats its program: a loop with an early exit.
@@ -196,12 +249,12 @@ impl Lowering {
     }
 
     /// Appends the loop to the current steps. `outputs` are the buffers of the body's results; outputs that return
-    /// states have none.
+    /// states have none. Stacks are written to the buffers `into`, or to new ones.
     fn finish(
         &mut self,
         l: &Loop<NodeId>,
         body: Vec<FusedStep>,
-        (carried, outputs): (Vec<Carried>, Vec<Option<BufferId>>),
+        (carried, outputs, into): (Vec<Carried>, Vec<Option<BufferId>>, &[BufferId]),
         xs: Vec<RowOperand>,
         captured: Vec<BufferId>,
     ) -> LoweredValue {
@@ -226,7 +279,8 @@ impl Lowering {
         for (k, row) in outputs.iter().enumerate().skip(carries.len()) {
             let Some(row) = *row else { continue };
             let (dtype, n) = self.kind(row);
-            let of = self.workspace(dtype, n * l.n);
+            let given = into.get(stacks.len()).copied();
+            let of = given.unwrap_or_else(|| self.workspace(dtype, n * l.n));
             stacks.push(RowOperand { row, of, start: 0, bytes: n * dtype.width() });
             results[k] = Some(LoweredValue::Dense(of, 0));
         }

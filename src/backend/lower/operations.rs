@@ -132,6 +132,11 @@ impl Lowering {
                 let known: Vec<LoweredValue> = args.iter().map(|a| scope.known[*a as usize].clone()).collect();
                 self.repeated(rule, kinds, known)
             }
+            Op::Custom(rule, args) if rule.branches().is_some() => {
+                let kinds: Vec<_> = args.iter().map(|a| scope.kind(*a)).collect();
+                let known: Vec<LoweredValue> = args.iter().map(|a| scope.known[*a as usize].clone()).collect();
+                self.cond(rule, kinds, known)
+            }
             Op::Custom(rule, args) => {
                 let inputs: Vec<LoweredValue> = args.iter().map(|a| scope.known[*a as usize].clone()).collect();
                 let owned = vec![false; inputs.len()];

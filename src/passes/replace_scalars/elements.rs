@@ -71,7 +71,7 @@ impl ScalarBody {
 
     fn node(&mut self, program: &Program, node: &Node, known: &[ScalarValue]) -> Option<ScalarValue> {
         let numbers = match &node.op {
-            Op::Custom(rule, args) if !rule.is_while() => {
+            Op::Custom(rule, args) if !rule.is_while() && rule.branches().is_none() => {
                 let args = args.iter().map(|a| known[*a as usize].clone()).collect();
                 return self.program(rule.primal(), args).map(ScalarValue::Many);
             }

@@ -106,6 +106,16 @@ fn has_loops(program: &Program) -> bool {
 
 /// A function that repeats its program, or has loops in it, with that program rewritten.
 fn of_rule(rule: &Custom) -> Option<Custom> {
+    if let Some([then, otherwise]) = rule.branches() {
+        let now = [by_loops(then), by_loops(otherwise)];
+        let changed = now.iter().any(Option::is_some);
+        let [x, y] = now;
+        let chosen = || {
+            let now = [x.unwrap_or_else(|| then.clone()), y.unwrap_or_else(|| otherwise.clone())];
+            Custom::chosen(rule.name(), now, rule.absent().map(<[bool]>::to_vec))
+        };
+        return changed.then(chosen);
+    }
     let primal = rule.primal();
     let primal = if rule.is_while() { body(primal, primal.outputs().len()) } else { by_loops(primal) };
     primal.map(|primal| rule.with_primal(primal))

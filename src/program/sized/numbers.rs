@@ -211,14 +211,19 @@ fn is_bounded(c: &Custom) -> bool {
 
 /// A function with other numbers, if its programs still fit together.
 fn function(c: &Custom, numbers: &mut dyn RenumberProgram) -> Result<Custom, String> {
-    let (name, primal) = (c.name(), renumbered(c.primal(), numbers)?);
+    let name = c.name();
+    if let Some([then, otherwise]) = c.branches() {
+        let absent = c.absent().map(<[bool]>::to_vec);
+        return Custom::cond(name, renumbered(then, numbers)?, renumbered(otherwise, numbers)?)?.with_absent(absent);
+    }
+    let primal = renumbered(c.primal(), numbers)?;
     let mut again = |program: &Program| renumbered(program, numbers);
     match c.kind() {
         CustomKind::Rules { jvp, vjp } => {
             let jvp = jvp.as_ref().map(&mut again).transpose()?;
             Custom::new(name, primal, jvp, vjp.as_ref().map(&mut again).transpose()?)
         }
-        CustomKind::Checkpointed => Ok(Custom::checkpointed(name, primal)),
+        CustomKind::Checkpointed | CustomKind::Cond { .. } => Ok(Custom::checkpointed(name, primal)),
         CustomKind::Solve(e) => {
             let moved = again(&e.moved)?;
             let transposed = (again(&e.transposed.0)?, again(&e.transposed.1)?);
@@ -350,10 +355,12 @@ fn is_alike(a: &Op<NodeId>, b: &Op<NodeId>) -> bool {
                 (CustomKind::Solve(_), CustomKind::Solve(_)) | (CustomKind::Checkpointed, CustomKind::Checkpointed) => {
                     true
                 }
+                (CustomKind::Cond { absent: x, .. }, CustomKind::Cond { absent: y, .. }) => x == y,
                 (
                     CustomKind::While { .. }
                     | CustomKind::Rules { .. }
                     | CustomKind::Solve(_)
+                    | CustomKind::Cond { .. }
                     | CustomKind::Checkpointed,
                     _,
                 ) => false,

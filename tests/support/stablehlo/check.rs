@@ -89,6 +89,13 @@ impl Scope<'_> {
                 line.says(&format!("@{callee}({})", line.operands.join(", ")));
                 self.called.insert(callee);
             }
+            "stablehlo.if" => {
+                assert_eq!(args, [mask], "a condition: {line:?}");
+                line.says(&format!("({})", line.operands.join(", ")));
+                for region in &line.regions {
+                    assert_eq!(self.region(region, &[]), line.results, "a branch: {line:?}");
+                }
+            }
             "stablehlo.while" => {
                 assert_eq!(args, line.results, "the state of a loop stays of its type: {line:?}");
                 let names = line.regions[0].arguments.iter().map(|(name, _)| name).zip(&line.operands);
@@ -129,7 +136,7 @@ impl Scope<'_> {
             }
         }
         let regions = match &line.op[..] {
-            "stablehlo.while" => 2,
+            "stablehlo.while" | "stablehlo.if" => 2,
             "stablehlo.reduce" => usize::from(!line.words.contains("applies")),
             "stablehlo.sort" | "stablehlo.scatter" => 1,
             _ => 0,

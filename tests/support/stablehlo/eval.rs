@@ -70,6 +70,10 @@ impl Scope<'_> {
             }
             "optimization_barrier" => args,
             "custom_call" => linalg::custom_call(line, &args),
+            "if" => {
+                let region = usize::from(args[0].i()[0] == 0);
+                self.block(&line.regions[region], Vec::new())
+            }
             "while" => {
                 let mut state = args;
                 while self.block(&line.regions[0], state.clone())[0].i()[0] != 0 {

@@ -114,6 +114,14 @@ fn operation<'a>(text: &'a str, lines: &mut dyn Iterator<Item = &'a str>) -> Lin
     // The regions of operations written with quotes come before their types.
     let rest = if let Some(words) = rest.strip_suffix("({") {
         let mut region = Block::default();
+        if line.op == "stablehlo.if" {
+            // Its regions have no arguments.
+            assert_eq!(block(lines, &mut region, REGION), "}, {");
+            line.regions.push(std::mem::take(&mut region));
+            let last = block(lines, &mut region, REGION);
+            line.regions.push(region);
+            return typed(text, line, &format!("{words} {}", last.strip_prefix("})").expect("a region ends")), lines);
+        }
         let head = lines.next().expect("a region");
         let arguments = head.strip_prefix("^bb0(").and_then(|h| h.strip_suffix("):")).expect("arguments of a region");
         region.arguments = bound(arguments);
@@ -123,6 +131,11 @@ fn operation<'a>(text: &'a str, lines: &mut dyn Iterator<Item = &'a str>) -> Lin
     } else {
         rest.to_owned()
     };
+    typed(text, line, &rest, lines)
+}
+
+/// The line with what stands after the name of its operation: operands, attributes and types, and further regions.
+fn typed<'a>(text: &str, mut line: Line, rest: &str, lines: &mut dyn Iterator<Item = &'a str>) -> Line {
     let (words, kinds) = rest.rsplit_once(" : ").unwrap_or_else(|| panic!("no types: {text}"));
     line.words = words.to_owned();
     line.operands = names(words);

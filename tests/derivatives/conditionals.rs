@@ -1,0 +1,204 @@
+//! Conditionals: what is computed for one side of a selection by one truth value is a branch, and one branch runs.
+//!
+//! Laws: values and derivatives of every order are those of the selection, whichever branch the mask chooses, in every
+//! mode, in batches and in loops. A function of the host in a branch that is not chosen is not called, by a value or by a
+//! derivative.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use polygrad::inspect::count;
+use polygrad::program::{Custom, CustomKind, Op, Program, Term, interpret};
+use polygrad::{
+    Array, BaseTensor, Concrete, DType, Function, Tensor, cond, direct, external, fold, hessian, hvp, iterate, jvp,
+    laplacian, map, tensor,
+};
+
+type Scalar<T> = Tensor<T, 0>;
+type Vector<T> = Tensor<T, 1>;
+
+/// A function that takes some microseconds.
+fn long<T: BaseTensor>(x: &Vector<T>) -> Scalar<T> {
+    let y: Vector<T> = iterate(20, x, |_, y: Vector<T>| (y.sin() * 1.01 + 0.1).tanh());
+    (y * x).sum()
+}
+
+/// A selection between two such functions.
+fn chosen<T: BaseTensor>((c, x): &(Scalar<T>, Vector<T>)) -> Scalar<T> {
+    let both = x.square().sum();
+    let then = long(&(x * c)) * &both;
+    let otherwise = iterate(20, x, |_, y: Vector<T>| (y - c).cos() * 0.9).sum();
+    cond(c.gt(0.0), &then, &otherwise) + both
+}
+
+/// The branch that the sign chooses, as the host chooses it.
+fn by_host<T: BaseTensor>(positive: bool, (c, x): &(Scalar<T>, Vector<T>)) -> Scalar<T> {
+    let both = x.square().sum();
+    let branch = match positive {
+        true => long(&(x * c)) * &both,
+        false => iterate(20, x, |_, y: Vector<T>| (y - c).cos() * 0.9).sum(),
+    };
+    branch + both
+}
+
+fn points() -> [(Scalar<Concrete>, Vector<Concrete>); 2] {
+    [0.7, -0.3].map(|c| (tensor(c), Vector::linspace(-1.0, 1.5, 64)))
+}
+
+fn conditionals(program: &Program) -> usize {
+    let is_cond = |op: &Op<u32>| matches!(op, Op::Custom(c, _) if matches!(c.kind(), CustomKind::Cond { .. }));
+    program.nodes().iter().filter(|node| is_cond(&node.op)).count()
+}
+
+fn near(x: &Array, y: &Array) -> bool {
+    let (x, y) = (x.to_vec::<f64>().expect("floats"), y.to_vec::<f64>().expect("floats"));
+    x.len() == y.len() && x.iter().zip(&y).all(|(x, y)| (x - y).abs() <= 1e-9 * (1.0 + y.abs()))
+}
+
+#[test]
+fn every_derivative_is_that_of_the_branch_that_runs() {
+    let (u, example) = ((tensor(0.4), Vector::linspace(1.0, -2.0, 64)), &points()[0]);
+    let f = Function::stage(chosen, example);
+    let gradient = Function::value_and_grad(chosen, example);
+    assert_eq!((conditionals(f.optimized()), conditionals(gradient.optimized())), (1, 2));
+    for (x, positive) in points().iter().zip([true, false]) {
+        let host = move |x: &(Scalar<Term>, Vector<Term>)| by_host(positive, x);
+        assert!(near(f.run(x).expect("it fits").raw(), Function::stage(host, x).run(x).expect("it fits").raw()));
+        let (y, g) = gradient.run(x).expect("it fits");
+        let (z, h) = Function::value_and_grad(host, x).run(x).expect("it fits");
+        assert!(near(y.raw(), z.raw()) && near(g.0.raw(), h.0.raw()) && near(g.1.raw(), h.1.raw()));
+        let (along, by) = (jvp(chosen, x, &u), jvp(host, x, &u));
+        assert!(near(along.0.raw(), by.0.raw()) && near(along.1.raw(), by.1.raw()));
+        let (second, by) = (hvp(chosen, x, &u), hvp(host, x, &u));
+        assert!(near(second.0.raw(), by.0.raw()) && near(second.1.raw(), by.1.raw()));
+        assert!(near(laplacian(chosen, x).raw(), laplacian(host, x).raw()));
+        let of_x = |x: &Vector<Term>, c: f64| (Scalar::scalar(c), x.clone());
+        let c = x.0.item();
+        let full = hessian(|x: &Vector<_>| chosen(&of_x(x, c)), &x.1);
+        assert!(near(full.raw(), hessian(|x: &Vector<_>| by_host(positive, &of_x(x, c)), &x.1).raw()));
+    }
+}
+
+/// In a batch each row has its branch; in a loop each trip has one.
+#[test]
+fn rows_and_trips_choose_for_themselves() {
+    let (cs, x) = (tensor([0.5, -0.5, 0.0, 1.0]), Vector::linspace(-1.0, 1.5, 64));
+    let one = |c: f64| direct::value_and_grad(chosen, &(tensor(c), x.clone()));
+    let rows = |cs: &Vector<Term>, x: &Vector<Term>| map(cs, |c: &Scalar<Term>| chosen(&(c.clone(), x.clone())));
+    let batch = Function::stage_with(rows, &cs, &x).run_with(&cs, &x).expect("it fits");
+    let slopes = Function::grad_with(|cs: &Vector<_>, x: &Vector<_>| rows(cs, x).sum(), &cs, &x);
+    let slopes = slopes.run_with(&cs, &x).expect("it fits");
+    let through = |x: &Vector<Term>, cs: &Vector<Term>| {
+        fold(Scalar::scalar(1.0), cs, |sum: Scalar<Term>, c: &Scalar<Term>| sum * 0.5 + chosen(&(c.clone(), x.clone())))
+    };
+    let looped = Function::value_and_grad_with(through, &x, &cs);
+    let (total, slope) = looped.run_with(&x, &cs).expect("it fits");
+    let (mut sum, mut of_x) = (1.0, Vector::zeros([64]));
+    for (k, c) in [0.5, -0.5, 0.0, 1.0].into_iter().enumerate() {
+        let (y, (of_c, of)) = one(c);
+        assert!(near(batch.at([k as i64]).raw(), y.raw()), "row {k}");
+        assert!(near(slopes.at([k as i64]).raw(), of_c.raw()), "slope {k}");
+        sum = sum * 0.5 + y.item();
+        of_x = of_x * 0.5 + of;
+    }
+    assert!(near(total.raw(), tensor(sum).raw()) && near(slope.raw(), of_x.raw()));
+}
+
+/// A function of the host in a branch runs if the branch is chosen: once for a value, and once for a derivative.
+#[test]
+fn a_branch_that_is_not_chosen_does_not_run() {
+    let calls = Arc::new(AtomicUsize::new(0));
+    let f = {
+        let calls = calls.clone();
+        move |(c, x): &(Scalar<Term>, Vector<Term>)| {
+            let calls = calls.clone();
+            let host = move |x: &Vector<Concrete>| {
+                calls.fetch_add(1, Ordering::Relaxed);
+                x * 2.0
+            };
+            let factor = external("doubled", host, &Vector::<Concrete>::zeros([64]), &x.stop_gradient());
+            cond(c.gt(0.0), long(&(x * c)) * (factor * x).sum(), x.sum())
+        }
+    };
+    let (chosen, other) = (&points()[0], &points()[1]);
+    let value = Function::stage(&f, chosen);
+    let gradient = Function::value_and_grad(&f, chosen);
+    let product = Function::hvp(&f, chosen);
+    let called = |run: &dyn Fn()| {
+        let before = calls.load(Ordering::Relaxed);
+        run();
+        calls.load(Ordering::Relaxed) - before
+    };
+    for (x, times) in [(chosen, 1), (other, 0)] {
+        assert_eq!(called(&|| _ = value.run(x).expect("it fits")), times, "the value");
+        assert_eq!(called(&|| _ = gradient.run(x).expect("it fits")), times, "the gradient");
+        assert_eq!(called(&|| _ = product.run_with(x, x).expect("it fits")), times, "the Hessian times a direction");
+    }
+}
+
+/// What runs is counted, and what would run if the mask were another is not.
+#[test]
+fn work_is_that_of_the_branch() {
+    let f = Function::stage(chosen, &points()[0]);
+    let work = |x: &(Scalar<Concrete>, Vector<Concrete>)| {
+        let (_, tally) = count(|x: &(Scalar<_>, Vector<_>)| Scalar::from_raw(of_program(f.optimized(), x)), x);
+        tally.total().work
+    };
+    let [positive, negative] = points();
+    let both = Function::stage(chosen, &positive);
+    let all = count(|x: &(Scalar<_>, Vector<_>)| Scalar::from_raw(of_program(both.program(), x)), &positive).1;
+    assert!(work(&positive) + work(&negative) < 2 * all.total().work);
+    assert!(work(&positive).max(work(&negative)) < all.total().work);
+}
+
+fn of_program<T: BaseTensor>(program: &Program, (c, x): &(Scalar<T>, Vector<T>)) -> T {
+    interpret(program, vec![c.raw().clone(), x.raw().clone()]).remove(0)
+}
+
+/// Short branches stay a selection, which other operations can be fused with, and so does a choice element by element.
+#[test]
+fn short_branches_are_selected() {
+    let x = Vector::linspace(-1.0, 1.5, 64);
+    let scalar = Function::stage(|x: &Vector<_>| cond(x.sum().gt(0.0), x.sin(), x.cos()), &x);
+    let rows = Function::stage(|x: &Vector<_>| x.gt(0.0).select(long(x) * x, x), &x);
+    assert_eq!((conditionals(scalar.optimized()), conditionals(rows.optimized())), (0, 0));
+}
+
+#[test]
+fn a_conditional_prints_both_branches() {
+    let x = (tensor(1.0), Vector::zeros([1000]));
+    let f = |(c, x): &(Scalar<_>, Vector<_>)| {
+        let y: Vector<_> = iterate(50, x, |_, y: Vector<_>| (y.sin() * 1.01).tanh());
+        cond(c.gt(0.0), y.sum(), x.sum())
+    };
+    let value = Function::stage(f, &x);
+    assert_eq!(
+        value.optimized().to_string(),
+        "program(x.0: f64, x.1: f64[1000]) {
+  t0 = x.0 > 0.0
+  t1 = if t0 (e0 = x.1) {
+    t2 = loop 50 carry (h0 = e0) {
+      next tanh (1.01 * sin h0)
+    }
+    return sum t2
+  } else {
+    return sum e0
+  }
+  return t1
+}"
+    );
+}
+
+/// Programs of a conditional must take and return the same kinds of values.
+#[test]
+fn branches_must_be_alike() {
+    let program = |dtype: DType, n: usize| {
+        let x = Term::variable(&[n], dtype);
+        Term::program(std::slice::from_ref(&x), std::slice::from_ref(&x), &[]).expect("a closed program")
+    };
+    let cond = |other: Program| Custom::cond("either", program(DType::F64, 2), other).err();
+    assert_eq!(cond(program(DType::F64, 2)), None);
+    let message = cond(program(DType::F64, 3)).expect("a message");
+    assert_eq!(message, "among the arguments of the other branch there is f64 [3] where f64 [2] is needed");
+    assert!(cond(program(DType::F32, 2)).is_some());
+}
