@@ -141,6 +141,7 @@ impl<T: BaseTensor> Transcript<T> {
         value
     }
 
+    #[track_caller]
     fn single(op: Single<'_, Self>) -> Self {
         let how = match op {
             Single::Unary(op, x) => apply(op.name(), [x]),

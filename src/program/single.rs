@@ -28,7 +28,7 @@ pub(crate) enum OpClass<'a, R> {
     Loop(&'a Loop<R>),
     /// Linear algebra, host code or a tap.
     Call(&'a Call, &'a [R]),
-    /// A function with derivative rules of its own.
+    /// A function with derivative rules.
     Custom(&'a Arc<Custom>, &'a [R]),
     /// One result of an operation with several.
     Output(&'a R, usize),
@@ -205,6 +205,7 @@ impl<'a, R> Single<'a, R> {
     }
 
     /// The result on values; `of` is asked for each operand once, in order.
+    #[track_caller]
     pub(crate) fn applied<T: BaseTensor>(self, of: &mut dyn FnMut(&R) -> T) -> T {
         match self {
             Single::Unary(op, a) => of(a).unary(op),
