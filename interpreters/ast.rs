@@ -15,8 +15,8 @@ use crate::array::Array;
 use crate::base::{Again, BaseTensor, Enter, Report, Staging, Trip, TripFn, WhileFn};
 use crate::dtype::DType;
 use crate::escape;
-use crate::ops::{Binary, Call, Contract, Discrete, Linear, Reduce, Unary, kinds};
-use crate::program::{Constant, Custom, Loop, Op, Term};
+use crate::ops::{Call, Linear, kinds};
+use crate::program::{Constant, Custom, Loop, Op, OpClass, Single, Term, single_results};
 use crate::shape::Shape;
 use crate::source::{Place, Site, placed};
 use crate::taps::is_quiet;
@@ -44,10 +44,12 @@ fn kinds(terms: &[Term]) -> Vec<Kind<'_>> {
     terms.iter().map(kind).collect()
 }
 
-/// An operation whose result is of the same kind as `like`.
-#[track_caller]
-fn same(op: Op<Term>, like: &Term) -> Term {
-    Term::new(op, Shape::from_slice(like.sizes()), like.element_type())
+impl Term {
+    #[track_caller]
+    fn single(op: Single<'_, Term>) -> Term {
+        let (shape, dtype) = kinds::or_panic(op.try_kind(&|a| kind(a)));
+        Term::new(op.mapped(&mut Term::clone), shape, dtype)
+    }
 }
 
 /// Arrays enter a program as constants.
@@ -71,58 +73,7 @@ impl BaseTensor for Term {
         self.element_type()
     }
 
-    fn unary(&self, op: Unary) -> Self {
-        kinds::unary(op, self.dtype());
-        same(Op::Unary(op, self.clone()), self)
-    }
-
-    fn binary(&self, op: Binary, other: &Self) -> Self {
-        kinds::binary(op, kind(self), kind(other));
-        same(Op::Binary(op, self.clone(), other.clone()), self)
-    }
-
-    fn discrete(op: &Discrete, args: &[&Self]) -> Self {
-        let kinds: Vec<Kind<'_>> = args.iter().map(|a| kind(a)).collect();
-        let (shape, dtype) = op.result(&kinds);
-        Term::new(Op::Discrete(op.clone(), args.iter().map(|a| (*a).clone()).collect()), shape, dtype)
-    }
-
-    fn select(mask: &Self, then: &Self, otherwise: &Self) -> Self {
-        kinds::select(kind(mask), kind(then), kind(otherwise));
-        same(Op::Select([mask.clone(), then.clone(), otherwise.clone()]), then)
-    }
-
-    fn linear(&self, op: &Linear) -> Self {
-        let dtype = op.result(self.shape(), self.dtype());
-        Term::new(Op::Linear(Box::new(op.clone()), self.clone()), Shape::from_slice(op.output_shape()), dtype)
-    }
-
-    fn contract(op: &Contract, a: &Self, b: &Self) -> Self {
-        let (shape, dtype) = op.result(kind(a), kind(b));
-        Term::new(Op::Contract(Box::new(op.clone()), a.clone(), b.clone()), shape, dtype)
-    }
-
-    fn reduce(&self, op: Reduce) -> Self {
-        let (shape, dtype) = op.result(kind(self));
-        Term::new(Op::Reduce(op, self.clone()), shape, dtype)
-    }
-
-    fn gather(&self, ix: &[Self]) -> Self {
-        let shape = kinds::gather(self.shape(), &kinds(ix));
-        Term::new(Op::Gather(self.clone(), ix.to_vec()), shape, self.dtype())
-    }
-
-    fn scatter_add(self, ix: &[Self], v: &Self) -> Self {
-        kinds::scatter_add(kind(&self), &kinds(ix), kind(v));
-        let like = self.clone();
-        same(Op::ScatterAdd(self, ix.to_vec(), v.clone()), &like)
-    }
-
-    fn concat(axis: usize, parts: &[Self]) -> Self {
-        let shape = kinds::concat(axis, &kinds(parts));
-        let dtype = parts[0].dtype();
-        Term::new(Op::Concat(axis, parts.to_vec()), shape, dtype)
-    }
+    single_results!();
 
     fn call(op: &Call, args: &[Self]) -> Vec<Self> {
         let results = op.results(&kinds(args));
@@ -232,25 +183,16 @@ impl Staging for Term {
 
 /// The name of the operation of a term, for reports on its derivative.
 fn name(term: &Term) -> &'static str {
-    match term.op() {
-        Op::Input(_) => "an input",
-        Op::Constant(_) => "a constant",
-        Op::Unary(op, _) => op.name(),
-        Op::Binary(op, _, _) => op.name(),
-        Op::Discrete(op, _) => op.name(),
-        Op::Select(_) => "select",
-        Op::Linear(op, _) => op.name(),
-        Op::Contract(op, _, _) => op.familiar().map_or("contract", |product| product.name),
-        Op::Reduce(op, _) => op.name(),
-        Op::Gather(..) => "gather",
-        Op::ScatterAdd(..) => "scatter_add",
-        Op::Concat(..) => "concat",
-        Op::Loop(_) => "a loop",
-        Op::Call(Call::Matrix(op), _) => op.name(),
-        Op::Call(Call::External(_), _) => "an external function",
-        Op::Call(Call::Tap(tap), _) => tap.name(),
-        Op::Custom(..) => "a function with rules",
-        Op::Output(of, _) => name(of),
+    match term.op().class() {
+        OpClass::Input(_) => "an input",
+        OpClass::Constant(_) => "a constant",
+        OpClass::Single(op) => op.name(),
+        OpClass::Loop(_) => "a loop",
+        OpClass::Call(Call::Matrix(op), _) => op.name(),
+        OpClass::Call(Call::External(_), _) => "an external function",
+        OpClass::Call(Call::Tap(tap), _) => tap.name(),
+        OpClass::Custom(..) => "a function with rules",
+        OpClass::Output(of, _) => name(of),
     }
 }
 

@@ -19,14 +19,13 @@ use std::sync::Arc;
 use super::scope;
 use super::span::{Ready, tree};
 use crate::array::Array;
-use crate::base::{BaseTensor, Beyond, Distance, Enter, Lift, Report, Staging, Trip, TripFn};
+use crate::base::{BaseTensor, Over, Trip, TripFn};
 use crate::cost::Cost;
 use crate::dtype::DType;
 use crate::ops::kinds::Kind;
 use crate::ops::{Binary, Call, Contract, Discrete, FloatStep, Linear, Reduce, Unary};
-use crate::program::{Custom, Term};
+use crate::program::Custom;
 use crate::shape::size;
-use crate::source::Site;
 use crate::taps::quietly;
 
 /// A family of operations in a tally.
@@ -439,38 +438,14 @@ impl<T: BaseTensor> BaseTensor for Count<T> {
     }
 }
 
-impl<T: BaseTensor> Staging for Count<T> {
-    fn captured(term: &Term) -> Option<Self> {
-        term.captured_value().or_else(|| T::captured(term).map(Count::new))
+impl<T: BaseTensor> Over for Count<T> {
+    type Base = T;
+
+    fn base(&self) -> &T {
+        &self.0
     }
 
-    fn records() -> bool {
-        T::records()
-    }
-}
-
-impl<T: BaseTensor> Report for Count<T> {
-    fn peek(&self) -> Option<Array> {
-        self.0.peek()
-    }
-
-    fn site(&self) -> Site {
-        self.0.site()
-    }
-
-    fn attribute(to: Site) -> Site {
-        T::attribute(to)
-    }
-}
-
-impl<T: BaseTensor, U: Enter<T>> Lift<T> for Count<U> {
-    fn lift(t: T) -> Self {
-        Count::new(U::enter(t))
-    }
-}
-
-impl<T: BaseTensor, U: Lift<T, I>, I: Distance> Lift<T, Beyond<I>> for Count<U> {
-    fn lift(t: T) -> Self {
-        Count::new(U::lift(t))
+    fn of_base(value: T) -> Self {
+        Count::new(value)
     }
 }

@@ -12,9 +12,7 @@ use std::sync::Arc;
 use super::guarded::{self, Care, Side};
 use super::level::{self, EARLIER_TRIP, ESCAPED, LevelFault, LevelId, Moving, Owner, Within, fresh};
 use crate::array::Array;
-use crate::base::{
-    BaseTensor, Beyond, Distance, Enter, Group, Lift, Report, Staging, Trip, TripFn, WhileFn, attributed, repeated,
-};
+use crate::base::{BaseTensor, Group, Over, Trip, TripFn, WhileFn, attributed, repeated};
 use crate::dtype::DType;
 use crate::linalg::rules;
 use crate::ops::{Binary, Call, Contract, Discrete, Linear, Partial, Property, Reduce, Unary};
@@ -22,7 +20,6 @@ use crate::program::cond::{decided, with_tangents_of_branches};
 use crate::program::repeat::{WithTangents, held, with_tangents};
 use crate::program::{Custom, Derivative, Program, Term, interpret};
 use crate::shape::Show;
-use crate::source::Site;
 
 /// The common level of two tangents.
 #[track_caller]
@@ -357,7 +354,7 @@ impl<T: BaseTensor> BaseTensor for Dual<T> {
 
     /// If values are unknown and nothing has a tangent, this is the loop of `T`.
     fn repeat(most: Option<usize>, init: Vec<Self>, step: WhileFn<'_, Self>) -> Vec<Self> {
-        let known = !T::records() && init[0].peek().is_some();
+        let known = !T::records() && init[0].primal.peek().is_some();
         if let (Some(most), true, true) = (most, known, T::runs_all_trips()) {
             return Self::map_accum(most, false, init, &[], &mut |carry, _| (held(carry, step), Vec::new())).0;
         }
@@ -400,43 +397,15 @@ impl<T: BaseTensor> BaseTensor for Dual<T> {
     }
 }
 
-impl<T: BaseTensor> Staging for Dual<T> {
-    fn captured(term: &Term) -> Option<Self> {
-        term.captured_value().or_else(|| T::captured(term).map(Dual::constant_of))
+impl<T: BaseTensor> Over for Dual<T> {
+    type Base = T;
+
+    fn base(&self) -> &T {
+        &self.primal
     }
 
-    fn runs_all_trips() -> bool {
-        T::runs_all_trips()
-    }
-
-    fn records() -> bool {
-        T::records()
-    }
-}
-
-impl<T: BaseTensor> Report for Dual<T> {
-    fn peek(&self) -> Option<Array> {
-        self.primal.peek()
-    }
-
-    fn site(&self) -> Site {
-        self.primal.site()
-    }
-
-    fn attribute(to: Site) -> Site {
-        T::attribute(to)
-    }
-}
-
-impl<T: BaseTensor, U: Enter<T>> Lift<T> for Dual<U> {
-    fn lift(t: T) -> Self {
-        Dual::constant_of(U::enter(t))
-    }
-}
-
-impl<T: BaseTensor, U: Lift<T, I>, I: Distance> Lift<T, Beyond<I>> for Dual<U> {
-    fn lift(t: T) -> Self {
-        Dual::constant_of(U::lift(t))
+    fn of_base(value: T) -> Self {
+        Dual::constant_of(value)
     }
 }
 

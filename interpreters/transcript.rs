@@ -23,13 +23,12 @@ use std::sync::Arc;
 
 use super::scope;
 use crate::array::{Array, with_elem};
-use crate::base::{BaseTensor, Beyond, Distance, Enter, Lift, Report, Staging, Trip, TripFn};
+use crate::base::{BaseTensor, Over, Trip, TripFn};
 use crate::dtype::DType;
 use crate::escape;
-use crate::ops::{Binary, Call, Contract, Discrete, Linear, Reduce, Unary};
-use crate::program::{Custom, Term};
+use crate::ops::{Call, Linear};
+use crate::program::{Custom, Single, single_results};
 use crate::shape::Show;
-use crate::source::Site;
 
 /// The text so far.
 #[derive(Default)]
@@ -142,12 +141,30 @@ impl<T: BaseTensor> Transcript<T> {
         value
     }
 
+    #[track_caller]
+    fn single(op: Single<'_, Self>) -> Self {
+        let how = match op {
+            Single::Unary(op, x) => apply(op.name(), [x]),
+            Single::Binary(op, x, y) => apply(op.symbol(), [x, y]),
+            Single::Discrete(op, args) => apply(&op.to_string(), args),
+            Single::Select(args) => apply("select", args),
+            Single::Linear(op, x) => op.applied(&x.label()),
+            Single::Contract(op, a, b) => op.applied(&a.label(), &b.label()),
+            Single::Reduce(op, x) => apply(&op.to_string(), [x]),
+            Single::Gather(x, ix) => format!("gather {} [{}]", x.label(), names(ix)),
+            Single::ScatterAdd(x, ix, v) => format!("scatter_add {} [{}] {}", x.label(), names(ix), v.label()),
+            Single::Concat(axis, parts) => format!("concat axis={axis} [{}]", names(parts)),
+        };
+        Transcript::made(&how, op.applied(&mut |x| x.value.clone()))
+    }
+
     /// The text by which lines refer to this value: its name, or its number if it is a constant.
     fn label(&self) -> String {
         if let Some(name) = self.name {
             return format!("t{name}");
         }
-        let number = self.peek().and_then(|a| with_elem!(a.dtype(), E => a.splat::<E>().map(|x| format!("{x:?}"))));
+        let number =
+            self.value.peek().and_then(|a| with_elem!(a.dtype(), E => a.splat::<E>().map(|x| format!("{x:?}"))));
         match (number, self.shape()) {
             (Some(number), []) => number,
             (Some(number), shape) => format!("(full {number} {})", Show(shape)),
@@ -174,8 +191,8 @@ fn moved<T>(values: Vec<Transcript<T>>) -> Vec<T> {
 }
 
 /// `a + b` for symbols, `f a b` for names.
-fn apply<T: BaseTensor>(op: &str, args: &[&Transcript<T>]) -> String {
-    let labels: Vec<String> = args.iter().map(|a| a.label()).collect();
+fn apply<'a, T: BaseTensor>(op: &str, args: impl IntoIterator<Item = &'a Transcript<T>>) -> String {
+    let labels: Vec<String> = args.into_iter().map(Transcript::label).collect();
     match &labels[..] {
         [a, b] if !op.starts_with(char::is_alphabetic) => format!("{a} {op} {b}"),
         labels => [&[op.to_string()], labels].concat().join(" "),
@@ -202,50 +219,7 @@ impl<T: BaseTensor> BaseTensor for Transcript<T> {
         self.value.dtype()
     }
 
-    fn unary(&self, op: Unary) -> Self {
-        Transcript::made(&apply(op.name(), &[self]), self.value.unary(op))
-    }
-
-    fn binary(&self, op: Binary, other: &Self) -> Self {
-        let how = apply(op.symbol(), &[self, other]);
-        Transcript::made(&how, self.value.binary(op, &other.value))
-    }
-
-    fn discrete(op: &Discrete, args: &[&Self]) -> Self {
-        let inner: Vec<&T> = args.iter().map(|a| &a.value).collect();
-        let result = T::discrete(op, &inner);
-        Transcript::made(&apply(&op.to_string(), args), result)
-    }
-
-    fn select(mask: &Self, then: &Self, otherwise: &Self) -> Self {
-        let result = T::select(&mask.value, &then.value, &otherwise.value);
-        Transcript::made(&apply("select", &[mask, then, otherwise]), result)
-    }
-
-    fn linear(&self, op: &Linear) -> Self {
-        Transcript::made(&op.applied(&self.label()), self.value.linear(op))
-    }
-
-    fn contract(op: &Contract, a: &Self, b: &Self) -> Self {
-        Transcript::made(&op.applied(&a.label(), &b.label()), T::contract(op, &a.value, &b.value))
-    }
-
-    fn reduce(&self, op: Reduce) -> Self {
-        Transcript::made(&apply(&op.to_string(), &[self]), self.value.reduce(op))
-    }
-
-    fn gather(&self, ix: &[Self]) -> Self {
-        Transcript::made(&format!("gather {} [{}]", self.label(), names(ix)), self.value.gather(&values(ix)))
-    }
-
-    fn scatter_add(self, ix: &[Self], v: &Self) -> Self {
-        let how = format!("scatter_add {} [{}] {}", self.label(), names(ix), v.label());
-        Transcript::made(&how, self.value.scatter_add(&values(ix), &v.value))
-    }
-
-    fn concat(axis: usize, parts: &[Self]) -> Self {
-        Transcript::made(&format!("concat axis={axis} [{}]", names(parts)), T::concat(axis, &values(parts)))
-    }
+    single_results!();
 
     fn call(op: &Call, args: &[Self]) -> Vec<Self> {
         several(&format!("{} [{}]", op.words(), names(args)), T::call(op, &values(args)))
@@ -290,7 +264,7 @@ impl<T: BaseTensor> BaseTensor for Transcript<T> {
     }
 
     fn accumulate(self, other: &Self) -> Self {
-        Transcript::made(&apply("+", &[&self, other]), self.value.accumulate(&other.value))
+        Transcript::made(&apply("+", [&self, other]), self.value.accumulate(&other.value))
     }
 
     fn accumulate_linear(self, op: &Linear, other: &Self) -> Self {
@@ -299,42 +273,18 @@ impl<T: BaseTensor> BaseTensor for Transcript<T> {
     }
 }
 
-impl<T: BaseTensor> Staging for Transcript<T> {
-    fn captured(term: &Term) -> Option<Self> {
-        term.captured_value().or_else(|| T::captured(term).map(Transcript::constant_of))
+impl<T: BaseTensor> Over for Transcript<T> {
+    type Base = T;
+
+    fn base(&self) -> &T {
+        &self.value
     }
 
-    fn observes() -> bool {
+    fn of_base(value: T) -> Self {
+        Transcript::constant_of(value)
+    }
+
+    fn is_observer() -> bool {
         true
-    }
-
-    fn records() -> bool {
-        T::records()
-    }
-}
-
-impl<T: BaseTensor> Report for Transcript<T> {
-    fn peek(&self) -> Option<Array> {
-        self.value.peek()
-    }
-
-    fn site(&self) -> Site {
-        self.value.site()
-    }
-
-    fn attribute(to: Site) -> Site {
-        T::attribute(to)
-    }
-}
-
-impl<T: BaseTensor, U: Enter<T>> Lift<T> for Transcript<U> {
-    fn lift(t: T) -> Self {
-        Transcript::constant_of(U::enter(t))
-    }
-}
-
-impl<T: BaseTensor, U: Lift<T, I>, I: Distance> Lift<T, Beyond<I>> for Transcript<U> {
-    fn lift(t: T) -> Self {
-        Transcript::constant_of(U::lift(t))
     }
 }

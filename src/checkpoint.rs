@@ -24,7 +24,7 @@ use crate::base::{Again, BaseTensor, Trip};
 use crate::cost::MACHINE;
 use crate::ops::Linear;
 use crate::program::repeat::{closed, held};
-use crate::program::{Node, Op, Program, Term, interpret};
+use crate::program::{Node, OpClass, Program, Term, interpret};
 use crate::shape::size;
 
 /// The rule by which loops are cut into segments, so that derivatives in reverse mode store few states: see
@@ -490,16 +490,11 @@ const FEW: usize = 64;
 
 /// The bytes of all values that a program computes.
 fn bytes(program: &Program) -> usize {
-    let of = |node: &Node| match &node.op {
-        Op::Loop(l) => bytes(&l.body).saturating_mul(l.n),
-        Op::Custom(rule, _) => bytes(rule.primal()),
-        Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) | Op::Linear(..) | Op::Contract(..) => {
-            size(&node.shape).saturating_mul(node.dtype.width())
-        }
-        Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) | Op::Concat(..) | Op::Output(..) => {
-            size(&node.shape).saturating_mul(node.dtype.width())
-        }
-        Op::Input(_) | Op::Constant(_) | Op::Call(..) => 0,
+    let of = |node: &Node| match node.op.class() {
+        OpClass::Loop(l) => bytes(&l.body).saturating_mul(l.n),
+        OpClass::Custom(rule, _) => bytes(rule.primal()),
+        OpClass::Single(_) | OpClass::Output(..) => size(&node.shape).saturating_mul(node.dtype.width()),
+        OpClass::Input(_) | OpClass::Constant(_) | OpClass::Call(..) => 0,
     };
     program.nodes().iter().map(of).fold(0, usize::saturating_add)
 }

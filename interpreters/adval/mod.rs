@@ -29,16 +29,14 @@ use delta::{Delta, Edge, Factor, Gather, Given, Id, ProductTerm, Reduced, Scatte
 use pull::Cotangent;
 
 use crate::array::Array;
-use crate::base::{
-    Again, BaseTensor, Beyond, Distance, Enter, Lift, Report, Staging, Trip, TripFn, WhileFn, attributed,
-};
+use crate::base::{Again, BaseTensor, Over, Trip, TripFn, WhileFn, attributed};
 use crate::dtype::DType;
 use crate::interpreters::guarded::{self, Care};
 use crate::interpreters::scattered::ArrayCotangent;
 use crate::ops::{
     Binary, Call, Contract, Discrete, Guard, Linear, Partial, PartialFactors, PartialOrigin, Property, Reduce, Unary,
 };
-use crate::program::{Custom, Term};
+use crate::program::Custom;
 use crate::shape::Shape;
 use crate::source::Site;
 
@@ -436,43 +434,19 @@ impl<T: BaseTensor> BaseTensor for ADVal<T> {
     }
 }
 
-impl<T: BaseTensor> Staging for ADVal<T> {
-    fn captured(term: &Term) -> Option<Self> {
-        term.captured_value().or_else(|| T::captured(term).map(ADVal::constant_of))
+impl<T: BaseTensor> Over for ADVal<T> {
+    type Base = T;
+
+    fn base(&self) -> &T {
+        &self.primal
     }
 
-    fn runs_all_trips() -> bool {
+    fn of_base(value: T) -> Self {
+        ADVal::constant_of(value)
+    }
+
+    fn needs_all_trips() -> bool {
         loops::in_a_loop() || T::runs_all_trips()
-    }
-
-    fn records() -> bool {
-        T::records()
-    }
-}
-
-impl<T: BaseTensor> Report for ADVal<T> {
-    fn peek(&self) -> Option<Array> {
-        self.primal.peek()
-    }
-
-    fn site(&self) -> Site {
-        self.primal.site()
-    }
-
-    fn attribute(to: Site) -> Site {
-        T::attribute(to)
-    }
-}
-
-impl<T: BaseTensor, U: Enter<T>> Lift<T> for ADVal<U> {
-    fn lift(t: T) -> Self {
-        ADVal::constant_of(U::enter(t))
-    }
-}
-
-impl<T: BaseTensor, U: Lift<T, I>, I: Distance> Lift<T, Beyond<I>> for ADVal<U> {
-    fn lift(t: T) -> Self {
-        ADVal::constant_of(U::lift(t))
     }
 }
 

@@ -24,12 +24,11 @@ use super::super::level::{self, ESCAPED, LevelId, Moving, Owner, Within, fresh};
 use super::series::{self, add, scaled, select};
 use super::{Expansion, Jet, MIXED, message};
 use crate::array::Array;
-use crate::base::{BaseTensor, Group, Report, Staging, Trip, TripFn, WhileFn, repeat_grouped};
+use crate::base::{BaseTensor, Group, Over, Trip, TripFn, WhileFn, repeat_grouped};
 use crate::dtype::DType;
 use crate::ops::{Binary, Call, Contract, Discrete, Linear, Property, Reduce, Unary, View};
-use crate::program::{Custom, CustomKind, Op, Term};
+use crate::program::{Custom, CustomKind, Op};
 use crate::shape::{Shape, Show};
-use crate::source::Site;
 
 /// A value of the interpreter `T`, with derivatives along directions and the sum of second derivatives.
 #[derive(Clone)]
@@ -492,31 +491,15 @@ impl<T: BaseTensor> BaseTensor for Collapsed<T> {
     }
 }
 
-impl<T: BaseTensor> Staging for Collapsed<T> {
-    fn captured(term: &Term) -> Option<Self> {
-        term.captured_value().or_else(|| T::captured(term).map(Collapsed::constant_of))
+impl<T: BaseTensor> Over for Collapsed<T> {
+    type Base = T;
+
+    fn base(&self) -> &T {
+        &self.primal
     }
 
-    fn runs_all_trips() -> bool {
-        T::runs_all_trips()
-    }
-
-    fn records() -> bool {
-        T::records()
-    }
-}
-
-impl<T: BaseTensor> Report for Collapsed<T> {
-    fn peek(&self) -> Option<Array> {
-        self.primal.peek()
-    }
-
-    fn site(&self) -> Site {
-        self.primal.site()
-    }
-
-    fn attribute(to: Site) -> Site {
-        T::attribute(to)
+    fn of_base(value: T) -> Self {
+        Collapsed::constant_of(value)
     }
 }
 

@@ -20,16 +20,13 @@ use std::sync::Arc;
 use super::guarded::{self, Care, Side};
 use super::level::{self, EARLIER_TRIP, ESCAPED, LevelFault, LevelId, Moving, Owner, Within, fresh};
 use crate::array::Array;
-use crate::base::{
-    BaseTensor, Beyond, Distance, Enter, Group, Lift, Report, Staging, Trip, TripFn, WhileFn, attributed, repeated,
-};
+use crate::base::{BaseTensor, Group, Over, Trip, TripFn, WhileFn, attributed, repeated};
 use crate::dtype::DType;
 use crate::linalg::rules;
 use crate::ops::{Binary, Call, Contract, Discrete, Linear, Matrix, Property, Reduce, Unary};
 use crate::program::repeat::held;
-use crate::program::{Custom, NodeId, Op, Program, Term, interpret};
+use crate::program::{Custom, NodeId, Op, Program, interpret};
 use crate::shape::Show;
-use crate::source::Site;
 pub(crate) use collapsed::{Collapsed, Directions};
 use series::{convolved, scaled, select};
 
@@ -464,7 +461,7 @@ impl<T: BaseTensor> BaseTensor for Jet<T> {
 
     /// If values are unknown and no value has coefficients, this is the loop of `T`.
     fn repeat(most: Option<usize>, init: Vec<Self>, step: WhileFn<'_, Self>) -> Vec<Self> {
-        let known = !T::records() && init[0].peek().is_some();
+        let known = !T::records() && init[0].primal.peek().is_some();
         if let (Some(most), true, true) = (most, known, T::runs_all_trips()) {
             return Self::map_accum(most, false, init, &[], &mut |carry, _| (held(carry, step), Vec::new())).0;
         }
@@ -483,43 +480,15 @@ impl<T: BaseTensor> BaseTensor for Jet<T> {
     }
 }
 
-impl<T: BaseTensor> Staging for Jet<T> {
-    fn captured(term: &Term) -> Option<Self> {
-        term.captured_value().or_else(|| T::captured(term).map(Jet::constant_of))
+impl<T: BaseTensor> Over for Jet<T> {
+    type Base = T;
+
+    fn base(&self) -> &T {
+        &self.primal
     }
 
-    fn runs_all_trips() -> bool {
-        T::runs_all_trips()
-    }
-
-    fn records() -> bool {
-        T::records()
-    }
-}
-
-impl<T: BaseTensor> Report for Jet<T> {
-    fn peek(&self) -> Option<Array> {
-        self.primal.peek()
-    }
-
-    fn site(&self) -> Site {
-        self.primal.site()
-    }
-
-    fn attribute(to: Site) -> Site {
-        T::attribute(to)
-    }
-}
-
-impl<T: BaseTensor, U: Enter<T>> Lift<T> for Jet<U> {
-    fn lift(t: T) -> Self {
-        Jet::constant_of(U::enter(t))
-    }
-}
-
-impl<T: BaseTensor, U: Lift<T, I>, I: Distance> Lift<T, Beyond<I>> for Jet<U> {
-    fn lift(t: T) -> Self {
-        Jet::constant_of(U::lift(t))
+    fn of_base(value: T) -> Self {
+        Jet::constant_of(value)
     }
 }
 

@@ -35,24 +35,16 @@ struct Row {
 #[track_caller]
 fn row(op: &Op<NodeId>, dtype: DType) -> Row {
     let variable = || Term::variable(&[], dtype);
-    let (variables, partials): (Vec<Term>, Vec<Partial<Term>>) = match op {
-        Op::Unary(op, _) => {
-            let (x, y) = (variable(), variable());
-            let partial = op.derivative(&x, &y);
-            (vec![x, y], vec![partial])
-        }
-        Op::Binary(op, ..) => {
-            let (x, y, z) = (variable(), variable(), variable());
-            let partials = vec![op.partial_left(&x, &y, &z), op.partial_right(&x, &y, &z)];
-            (vec![x, y, z], partials)
-        }
-        Op::Input(_) | Op::Constant(_) | Op::Discrete(..) | Op::Select(_) | Op::Linear(..) | Op::Contract(..) => {
-            unreachable!("only rows of the tables have partials")
-        }
-        Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) | Op::Concat(..) | Op::Loop(_) | Op::Call(..) => {
-            unreachable!("only rows of the tables have partials")
-        }
-        Op::Custom(..) | Op::Output(..) => unreachable!("only rows of the tables have partials"),
+    let (variables, partials): (Vec<Term>, Vec<Partial<Term>>) = if let Op::Unary(op, _) = op {
+        let (x, y) = (variable(), variable());
+        let partial = op.derivative(&x, &y);
+        (vec![x, y], vec![partial])
+    } else if let Op::Binary(op, ..) = op {
+        let (x, y, z) = (variable(), variable(), variable());
+        let partials = vec![op.partial_left(&x, &y, &z), op.partial_right(&x, &y, &z)];
+        (vec![x, y, z], partials)
+    } else {
+        unreachable!("only rows of the tables have partials")
     };
     let mut values = Vec::new();
     let mut of = |partial: Partial<Term>| {
@@ -199,13 +191,8 @@ impl<T: BaseTensor> System<T> {
             series.order = Some(order);
             let op = series.op.clone();
             work.extend(operands(&op).into_iter().map(|a| (a, order)));
-            let is_row = match op {
-                Op::Unary(..) => true,
-                Op::Binary(op, ..) => !matches!(op, Binary::Mul | Binary::MulNoNan | Binary::Div | Binary::DivNoNan),
-                Op::Input(_) | Op::Constant(_) | Op::Discrete(..) | Op::Select(_) | Op::Linear(..) => false,
-                Op::Contract(..) | Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) | Op::Concat(..) => false,
-                Op::Loop(_) | Op::Call(..) | Op::Custom(..) | Op::Output(..) => false,
-            };
+            let is_row = matches!(op, Op::Unary(..))
+                || matches!(op, Op::Binary(op, ..) if !matches!(op, Binary::Mul | Binary::MulNoNan | Binary::Div | Binary::DivNoNan));
             if !is_row || order == 0 || !self.all[id as usize].moves {
                 continue;
             }
@@ -250,45 +237,35 @@ impl<T: BaseTensor> System<T> {
         }
         let known = |a: &NodeId| &self.all[*a as usize].known;
         let value = |a: &NodeId| known(a)[0].as_ref().expect("every series has a first coefficient");
-        match &series.op {
-            Op::Constant(c) => {
-                let repeated =
-                    |c: &Array| with_elem!(c.dtype(), E => c.splat::<E>().map(|x| Array::full(&self.shape, x)));
-                Some(T::constant(repeated(&c.0).expect("a constant of a formula is a number")))
-            }
-            Op::Binary(op @ (Binary::Mul | Binary::MulNoNan), a, b) => {
-                let is_derivative = k > 0 && *op == Binary::Mul;
-                convolved(known(a), known(b), k, |x, y| match is_derivative {
-                    true => guarded::product(x, y, self.care),
-                    false => x.binary(*op, y),
-                })
-            }
-            Op::Unary(op, a) if k == 0 => Some(value(a).unary(*op)),
-            Op::Binary(op, a, b) if k == 0 => Some(value(a).binary(*op, value(b))),
-            Op::Binary(op @ (Binary::Div | Binary::DivNoNan), a, b) => {
-                // What a guarded quotient of 0 hides is not in its coefficients either.
-                let times = if *op == Binary::Div { Binary::Mul } else { Binary::MulNoNan };
-                let (a, b) = (*a, *b);
-                self.quotient(id, (a, b), times, k)
-            }
-            Op::Unary(..) | Op::Binary(..) => self.chain(id, k),
-            Op::Discrete(op, args) => {
-                let args: Vec<&T> = args.iter().map(value).collect();
-                Some(T::discrete(op, &args))
-            }
-            Op::Select([mask, a, b]) => select(value(mask), &known(a)[k], &known(b)[k]),
-            Op::Linear(op, a) => {
-                let Linear::Cast { from, into, .. } = **op else { unreachable!("a formula of a row is elementwise") };
-                known(a)[k].as_ref().map(|x| x.linear(&Linear::cast(&self.shape, from, into)))
-            }
-            Op::Input(_) => unreachable!("the operands are given"),
-            Op::Contract(..) | Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) | Op::Concat(..) => {
-                unreachable!("a formula of a row is elementwise")
-            }
-            Op::Loop(_) | Op::Call(..) | Op::Custom(..) | Op::Output(..) => {
-                unreachable!("a formula of a row is elementwise")
-            }
+        let op = &series.op;
+        if let Op::Constant(c) = op {
+            let repeated = |c: &Array| with_elem!(c.dtype(), E => c.splat::<E>().map(|x| Array::full(&self.shape, x)));
+            return Some(T::constant(repeated(&c.0).expect("a constant of a formula is a number")));
         }
+        if let Op::Binary(op @ (Binary::Mul | Binary::MulNoNan), a, b) = op {
+            let is_derivative = k > 0 && *op == Binary::Mul;
+            return convolved(known(a), known(b), k, |x, y| match is_derivative {
+                true => guarded::product(x, y, self.care),
+                false => x.binary(*op, y),
+            });
+        }
+        if let Op::Select([mask, a, b]) = op {
+            return select(value(mask), &known(a)[k], &known(b)[k]);
+        }
+        if let Op::Linear(op, a) = op {
+            let Linear::Cast { from, into, .. } = **op else { unreachable!("a formula of a row is elementwise") };
+            return known(a)[k].as_ref().map(|x| x.linear(&Linear::cast(&self.shape, from, into)));
+        }
+        if k == 0 || matches!(op, Op::Discrete(..)) {
+            return op.single().map(|op| op.applied(&mut |a| value(a).clone()));
+        }
+        if let Op::Binary(op @ (Binary::Div | Binary::DivNoNan), a, b) = op {
+            // What a guarded quotient of 0 hides is not in its coefficients either.
+            let times = if *op == Binary::Div { Binary::Mul } else { Binary::MulNoNan };
+            let (a, b) = (*a, *b);
+            return self.quotient(id, (a, b), times, k);
+        }
+        self.chain(id, k)
     }
 
     /// Coefficient `k > 0` of `z = x / y`. Since `z y = x`, it is `(x_k - sum_j y_j z_(k - j)) / y_0` with `j` from 1

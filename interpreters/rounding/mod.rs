@@ -37,7 +37,7 @@ use std::sync::Arc;
 use super::bounded::{Bounded, Span};
 use super::trips;
 use crate::array::Array;
-use crate::base::{BaseTensor, Beyond, Distance, Enter, Lift, Report, Staging, Trip, TripFn, WhileFn};
+use crate::base::{BaseTensor, Over, Trip, TripFn, WhileFn};
 use crate::dtype::DType;
 use crate::ops::{
     Binary, Call, Contract, Discrete, FloatStep, Guard, Linear, Matrix, Partial, Reduce, Unary, fourier_error,
@@ -45,7 +45,6 @@ use crate::ops::{
 use crate::program::Custom;
 use crate::program::repeat::{held, known};
 use crate::shape::size;
-use crate::source::Site;
 use kernel::{RoundingUnit, add, of_sum, rounded, times};
 
 /// A value of an interpreter of bounds, with a bound of the error of each element.
@@ -468,30 +467,14 @@ impl<T: Bounded> Rounding<T> {
     }
 }
 
-impl<T: Bounded> Staging for Rounding<T> {}
+impl<T: Bounded> Over for Rounding<T> {
+    type Base = T;
 
-impl<T: Bounded> Report for Rounding<T> {
-    fn peek(&self) -> Option<Array> {
-        self.value.peek()
+    fn base(&self) -> &T {
+        &self.value
     }
 
-    fn site(&self) -> Site {
-        self.value.site()
-    }
-
-    fn attribute(to: Site) -> Site {
-        T::attribute(to)
-    }
-}
-
-impl<T: BaseTensor, U: Enter<T> + Bounded> Lift<T> for Rounding<U> {
-    fn lift(t: T) -> Self {
-        Rounding::exact(U::enter(t))
-    }
-}
-
-impl<T: BaseTensor, U: Lift<T, I> + Bounded, I: Distance> Lift<T, Beyond<I>> for Rounding<U> {
-    fn lift(t: T) -> Self {
-        Rounding::exact(U::lift(t))
+    fn of_base(value: T) -> Self {
+        Rounding::exact(value)
     }
 }

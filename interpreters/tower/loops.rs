@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use super::super::{ADVal, Dual, adval};
 use super::sweep::{running, running_levels};
-use super::{Level, Over, Tower, at, bases, escaped, highest, of_all, outside, raised};
+use super::{Level, OneLevel, Tower, at, bases, escaped, highest, of_all, outside, raised};
 use crate::array::Array;
 use crate::base::{BaseTensor, Trip, TripFn};
 
@@ -46,7 +46,7 @@ pub(super) type LoopOperands<'a, T> = (usize, bool, Vec<Tower<T>>, &'a [Tower<T>
 
 /// A loop of one level, over loops of the lower levels of the plan.
 #[track_caller]
-fn looped<T: BaseTensor, V: Over<T>>(
+fn looped<T: BaseTensor, V: OneLevel<T>>(
     level: Level,
     (n, reverse, init, xs): LoopOperands<'_, T>,
     lower: (Rc<Plan>, usize),

@@ -86,7 +86,7 @@ impl Level {
 }
 
 /// An interpreter of one level over the lower levels.
-trait Over<T: BaseTensor>: BaseTensor {
+trait OneLevel<T: BaseTensor>: BaseTensor {
     /// The value at this level; `None` if the value belongs to another one.
     fn inside(t: &Tower<T>, level: Level) -> Option<&Self>;
 
@@ -102,7 +102,7 @@ trait Over<T: BaseTensor>: BaseTensor {
     }
 }
 
-impl<T: BaseTensor> Over<T> for Dual<Tower<T>> {
+impl<T: BaseTensor> OneLevel<T> for Dual<Tower<T>> {
     fn inside(t: &Tower<T>, level: Level) -> Option<&Self> {
         match &t.value {
             Value::Forward(number, v) if *number == level.number() => Some(v),
@@ -122,7 +122,7 @@ impl<T: BaseTensor> Over<T> for Dual<Tower<T>> {
     }
 }
 
-impl<T: BaseTensor> Over<T> for ADVal<Tower<T>> {
+impl<T: BaseTensor> OneLevel<T> for ADVal<Tower<T>> {
     fn inside(t: &Tower<T>, level: Level) -> Option<&Self> {
         match &t.value {
             Value::Reverse(number, v) if *number == level.number() => Some(v),
@@ -253,7 +253,7 @@ fn of_all<T: BaseTensor>(values: Vec<T>) -> Vec<Tower<T>> {
     values.into_iter().map(Tower::of).collect()
 }
 
-fn raised<T: BaseTensor, V: Over<T>>(values: &[Tower<T>], level: Level) -> Vec<V> {
+fn raised<T: BaseTensor, V: OneLevel<T>>(values: &[Tower<T>], level: Level) -> Vec<V> {
     let mut found = Vec::with_capacity(values.len());
     for value in values {
         found.push(V::raised(value, level));
@@ -261,7 +261,7 @@ fn raised<T: BaseTensor, V: Over<T>>(values: &[Tower<T>], level: Level) -> Vec<V
     found
 }
 
-fn outside<T: BaseTensor, V: Over<T>>(values: Vec<V>, level: Level) -> Vec<Tower<T>> {
+fn outside<T: BaseTensor, V: OneLevel<T>>(values: Vec<V>, level: Level) -> Vec<Tower<T>> {
     let mut found = Vec::with_capacity(values.len());
     for value in values {
         found.push(value.outside(level));
@@ -295,61 +295,61 @@ macro_rules! alone {
 }
 
 #[track_caller]
-fn binary<T: BaseTensor, V: Over<T>>(level: Level, op: Binary, x: &Tower<T>, y: &Tower<T>) -> Tower<T> {
+fn binary<T: BaseTensor, V: OneLevel<T>>(level: Level, op: Binary, x: &Tower<T>, y: &Tower<T>) -> Tower<T> {
     V::raised(x, level).binary(op, &V::raised(y, level)).outside(level)
 }
 
 #[track_caller]
-fn select<T: BaseTensor, V: Over<T>>(level: Level, mask: &Tower<T>, x: &Tower<T>, y: &Tower<T>) -> Tower<T> {
+fn select<T: BaseTensor, V: OneLevel<T>>(level: Level, mask: &Tower<T>, x: &Tower<T>, y: &Tower<T>) -> Tower<T> {
     V::select(&V::raised(mask, level), &V::raised(x, level), &V::raised(y, level)).outside(level)
 }
 
 #[track_caller]
-fn contract<T: BaseTensor, V: Over<T>>(level: Level, op: &Contract, x: &Tower<T>, y: &Tower<T>) -> Tower<T> {
+fn contract<T: BaseTensor, V: OneLevel<T>>(level: Level, op: &Contract, x: &Tower<T>, y: &Tower<T>) -> Tower<T> {
     V::contract(op, &V::raised(x, level), &V::raised(y, level)).outside(level)
 }
 
 #[track_caller]
-fn gather<T: BaseTensor, V: Over<T>>(level: Level, x: &Tower<T>, ix: &[Tower<T>]) -> Tower<T> {
+fn gather<T: BaseTensor, V: OneLevel<T>>(level: Level, x: &Tower<T>, ix: &[Tower<T>]) -> Tower<T> {
     V::raised(x, level).gather(&raised::<T, V>(ix, level)).outside(level)
 }
 
 #[track_caller]
-fn scatter_add<T: BaseTensor, V: Over<T>>(level: Level, x: &Tower<T>, ix: &[Tower<T>], v: &Tower<T>) -> Tower<T> {
+fn scatter_add<T: BaseTensor, V: OneLevel<T>>(level: Level, x: &Tower<T>, ix: &[Tower<T>], v: &Tower<T>) -> Tower<T> {
     V::raised(x, level).scatter_add(&raised::<T, V>(ix, level), &V::raised(v, level)).outside(level)
 }
 
 #[track_caller]
-fn concat<T: BaseTensor, V: Over<T>>(level: Level, axis: usize, parts: &[Tower<T>]) -> Tower<T> {
+fn concat<T: BaseTensor, V: OneLevel<T>>(level: Level, axis: usize, parts: &[Tower<T>]) -> Tower<T> {
     V::concat(axis, &raised::<T, V>(parts, level)).outside(level)
 }
 
 #[track_caller]
-fn call<T: BaseTensor, V: Over<T>>(level: Level, op: &Call, args: &[Tower<T>]) -> Vec<Tower<T>> {
+fn call<T: BaseTensor, V: OneLevel<T>>(level: Level, op: &Call, args: &[Tower<T>]) -> Vec<Tower<T>> {
     outside(V::call(op, &raised::<T, V>(args, level)), level)
 }
 
 #[track_caller]
-fn custom<T: BaseTensor, V: Over<T>>(level: Level, rule: &Arc<Custom>, args: &[Tower<T>]) -> Vec<Tower<T>> {
+fn custom<T: BaseTensor, V: OneLevel<T>>(level: Level, rule: &Arc<Custom>, args: &[Tower<T>]) -> Vec<Tower<T>> {
     outside(V::custom(rule, &raised::<T, V>(args, level)), level)
 }
 
 #[track_caller]
-fn again<T: BaseTensor, V: Over<T>>(level: Level, f: &Again<Tower<T>>, args: &[Tower<T>]) -> Vec<Tower<T>> {
+fn again<T: BaseTensor, V: OneLevel<T>>(level: Level, f: &Again<Tower<T>>, args: &[Tower<T>]) -> Vec<Tower<T>> {
     let f = f.clone();
     let inside: Again<V> = Rc::new(move |args| raised(&f(&outside(args.to_vec(), level)), level));
     outside(V::again(&inside, &raised::<T, V>(args, level)), level)
 }
 
 #[track_caller]
-fn accumulate<T: BaseTensor, V: Over<T>>(level: Level, x: Tower<T>, y: &Tower<T>) -> Tower<T> {
+fn accumulate<T: BaseTensor, V: OneLevel<T>>(level: Level, x: Tower<T>, y: &Tower<T>) -> Tower<T> {
     let raised = V::raised(&x, level);
     drop(x);
     raised.accumulate(&V::raised(y, level)).outside(level)
 }
 
 #[track_caller]
-fn accumulate_linear<T: BaseTensor, V: Over<T>>(level: Level, x: Tower<T>, op: &Linear, y: &Tower<T>) -> Tower<T> {
+fn accumulate_linear<T: BaseTensor, V: OneLevel<T>>(level: Level, x: Tower<T>, op: &Linear, y: &Tower<T>) -> Tower<T> {
     let raised = V::raised(&x, level);
     drop(x);
     raised.accumulate_linear(op, &V::raised(y, level)).outside(level)

@@ -28,7 +28,7 @@ use std::cell::RefCell;
 use super::super::adval::Fault;
 use super::super::level::fresh;
 use super::super::{ADVal, Dual, adval, dual};
-use super::{Level, Over, Tower, escaped, highest, raised};
+use super::{Level, OneLevel, Tower, escaped, highest, raised};
 use crate::base::BaseTensor;
 
 thread_local! {

@@ -14,7 +14,7 @@ use crate::array::Array;
 use crate::base::BaseTensor;
 use crate::dtype::DType;
 use crate::ops::{Binary, Compare, Contract, Discrete, Linear, Reduce};
-use crate::program::Op;
+use crate::program::Single;
 use crate::shape::{Show, size};
 use crate::source::SourceLine;
 
@@ -338,6 +338,17 @@ impl<T: BaseTensor> Reads<T> {
         mark
     }
 
+    /// Each element of the result depends on all elements of all operands.
+    fn of_all(made: &Made<'_, '_, T, Self>) -> Self {
+        let (shape, mut mark) = (made.result.shape(), Reads::default());
+        made.op.operands(&mut |x| {
+            let all: SmallVec<[usize; 4]> = (0..x.shape().len()).collect();
+            let (sum, spread) = (Linear::sum(x.shape(), &all), Linear::replicate(shape, &[]));
+            mark.through(&x.mark, |ones| ones_where_positive(&ones.linear(&sum).linear(&spread)));
+        });
+        mark.pruned()
+    }
+
     fn discrete(op: &Discrete, args: &[&Watch<T, Self>], notes: &mut Notes) -> Self {
         let mut mark = Reads::default();
         for arg in args {
@@ -401,27 +412,27 @@ impl<T: BaseTensor> Mark<T> for Reads<T> {
 
     fn made(made: &Made<'_, '_, T, Self>, notes: &mut Notes) -> Self {
         let mut mark = Reads::default();
-        let mark = match made.op {
-            Op::Input(_) | Op::Constant(_) => mark,
-            Op::Unary(_, x) => x.mark.clone(),
-            Op::Binary(_, x, y) => {
+        let Some(op) = made.op.single() else { return Reads::of_all(made) };
+        let mark = match op {
+            Single::Unary(_, x) => x.mark.clone(),
+            Single::Binary(_, x, y) => {
                 mark.through(&x.mark, T::clone);
                 mark.through(&y.mark, T::clone);
                 mark
             }
-            Op::Discrete(op, args) => Reads::discrete(op, args, notes),
-            Op::Select([mask, then, otherwise]) => {
+            Single::Discrete(op, args) => Reads::discrete(op, args, notes),
+            Single::Select([mask, then, otherwise]) => {
                 let zero = constant(made.result.shape(), 0.0);
                 mark.through(&mask.mark, T::clone);
                 mark.through(&then.mark, |ones| T::select(&mask.value, ones, &zero));
                 mark.through(&otherwise.mark, |ones| T::select(&mask.value, &zero, ones));
                 mark
             }
-            Op::Linear(op, x) => {
-                if let Linear::Cast { .. } = &**op {
+            Single::Linear(op, x) => {
+                if let Linear::Cast { .. } = op {
                     return x.mark.clone();
                 }
-                if let Linear::Fourier { shape, parts, axis, .. } = &**op {
+                if let Linear::Fourier { shape, parts, axis, .. } = op {
                     // Each element of a line depends on all elements of the line.
                     let whole = Linear::sum(shape, &[*parts, *axis]);
                     mark.through(&x.mark, |ones| ones_where_positive(&ones.linear(&whole).linear(&whole.adjoint())));
@@ -431,17 +442,14 @@ impl<T: BaseTensor> Mark<T> for Reads<T> {
                 mark.through(&x.mark, |ones| ones_where_positive(&ones.linear(op)));
                 mark
             }
-            Op::Contract(op, a, b) => Reads::contracted(op, a, b),
-            Op::Reduce(op, x) => {
+            Single::Contract(op, a, b) => Reads::contracted(op, a, b),
+            Single::Reduce(op, x) => {
                 mark.through(&x.mark, |ones| ones.reduce(Reduce::Max { axis: op.axis() }));
                 mark
             }
-            Op::Gather(of, ix) => Reads::gathered(made, of, ix, notes),
-            Op::ScatterAdd(base, ix, v) => Reads::scattered(made, base, ix, v, notes),
-            Op::Concat(axis, parts) => Reads::concatenated(made, *axis, parts),
-            Op::Loop(_) | Op::Custom(..) | Op::Call(..) | Op::Output(..) => {
-                unreachable!("observed operation by operation")
-            }
+            Single::Gather(of, ix) => Reads::gathered(made, of, ix, notes),
+            Single::ScatterAdd(base, ix, v) => Reads::scattered(made, base, ix, v, notes),
+            Single::Concat(axis, parts) => Reads::concatenated(made, axis, parts),
         };
         mark.pruned()
     }

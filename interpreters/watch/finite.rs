@@ -342,26 +342,21 @@ impl Origin {
 fn read<'v, T: BaseTensor>(made: &Made<'_, 'v, T, Origin>, a: &Array, at: usize) -> Vec<&'v Watch<T, Origin>> {
     let mut operands = Vec::new();
     made.op.operands(&mut |x| operands.push(*x));
-    match made.op {
-        Op::Select([mask, then, otherwise]) => match mask.value().peek() {
-            Some(mask) if element(&mask, at) == 1.0 => vec![then],
-            Some(_) => vec![otherwise],
-            None => operands,
-        },
-        Op::Concat(axis, _) => {
-            let (mut i, axis) = (index(a.shape(), at)[*axis], *axis);
-            operands.retain(|part| {
-                let n = part.shape()[axis];
-                let inside = i < n;
-                i = i.wrapping_sub(n);
-                inside
-            });
-            operands
-        }
-        Op::Input(_) | Op::Constant(_) | Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Linear(..) => operands,
-        Op::Contract(..) | Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) => operands,
-        Op::Loop(_) | Op::Custom(..) | Op::Call(..) | Op::Output(..) => operands,
+    if let Op::Select([mask, then, otherwise]) = made.op
+        && let Some(mask) = mask.value().peek()
+    {
+        return vec![if element(&mask, at) == 1.0 { then } else { otherwise }];
     }
+    if let Op::Concat(axis, _) = made.op {
+        let mut i = index(a.shape(), at)[*axis];
+        operands.retain(|part| {
+            let n = part.shape()[*axis];
+            let inside = i < n;
+            i = i.wrapping_sub(n);
+            inside
+        });
+    }
+    operands
 }
 
 /// The event of the marked operand that is the cause of a non-finite element of the result: preferably an operand that

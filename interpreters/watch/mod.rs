@@ -19,11 +19,11 @@ use indexmap::IndexSet;
 
 use super::scope;
 use crate::array::Array;
-use crate::base::{BaseTensor, Beyond, Distance, Enter, Lift, Report, Staging, Trip, TripFn};
+use crate::base::{BaseTensor, Over, Trip, TripFn};
 use crate::dtype::DType;
 use crate::escape;
-use crate::ops::{Binary, Call, Contract, Discrete, IntBinary, Linear, Reduce, Unary};
-use crate::program::{Constant, Custom, Op, Term};
+use crate::ops::{Binary, Call, Discrete, IntBinary, Linear};
+use crate::program::{Constant, Custom, Op, Single, single_results};
 use crate::source::{Place, Site, SourceLine, is_library, place_of};
 use crate::taps::quietly;
 
@@ -469,6 +469,12 @@ impl<T: BaseTensor, M: Mark<T>> Watch<T, M> {
         Watch::noted(op, value, |observation| observation.placed(op.words(), place))
     }
 
+    #[track_caller]
+    fn single(op: Single<'_, Self>) -> Self {
+        let value = op.applied(&mut |x| x.value.clone());
+        Watch::made(&op.mapped(&mut |x| x), value)
+    }
+
     fn noted(op: &Op<&Self>, value: T, source: impl FnOnce(&Observation<M::Log>) -> Source) -> Self {
         let noted = observation::<T, M, _>(|observation| {
             if observation.loops.iter().any(|l| l.empty) {
@@ -509,49 +515,7 @@ impl<T: BaseTensor, M: Mark<T>> BaseTensor for Watch<T, M> {
         self.value.dtype()
     }
 
-    fn unary(&self, op: Unary) -> Self {
-        Watch::made(&Op::Unary(op, self), self.value.unary(op))
-    }
-
-    fn binary(&self, op: Binary, other: &Self) -> Self {
-        Watch::made(&Op::Binary(op, self, other), self.value.binary(op, &other.value))
-    }
-
-    fn discrete(op: &Discrete, args: &[&Self]) -> Self {
-        let inner: Vec<&T> = args.iter().map(|a| &a.value).collect();
-        let result = T::discrete(op, &inner);
-        Watch::made(&Op::Discrete(op.clone(), args.iter().copied().collect()), result)
-    }
-
-    fn select(mask: &Self, then: &Self, otherwise: &Self) -> Self {
-        let result = T::select(&mask.value, &then.value, &otherwise.value);
-        Watch::made(&Op::Select([mask, then, otherwise]), result)
-    }
-
-    fn linear(&self, op: &Linear) -> Self {
-        Watch::made(&Op::Linear(Box::new(op.clone()), self), self.value.linear(op))
-    }
-
-    fn contract(op: &Contract, a: &Self, b: &Self) -> Self {
-        Watch::made(&Op::Contract(Box::new(op.clone()), a, b), T::contract(op, &a.value, &b.value))
-    }
-
-    fn reduce(&self, op: Reduce) -> Self {
-        Watch::made(&Op::Reduce(op, self), self.value.reduce(op))
-    }
-
-    fn gather(&self, ix: &[Self]) -> Self {
-        Watch::made(&Op::Gather(self, all(ix)), self.value.gather(&values(ix)))
-    }
-
-    fn scatter_add(self, ix: &[Self], v: &Self) -> Self {
-        let result = self.value.clone().scatter_add(&values(ix), &v.value);
-        Watch::made(&Op::ScatterAdd(&self, all(ix), v), result)
-    }
-
-    fn concat(axis: usize, parts: &[Self]) -> Self {
-        Watch::made(&Op::Concat(axis, all(parts)), T::concat(axis, &values(parts)))
-    }
+    single_results!();
 
     fn call(op: &Call, args: &[Self]) -> Vec<Self> {
         if let Call::Tap(tap) = op {
@@ -637,52 +601,33 @@ impl<T: BaseTensor, M: Mark<T>> BaseTensor for Watch<T, M> {
     }
 }
 
-impl<T: BaseTensor, M: Mark<T>> Staging for Watch<T, M> {
-    fn captured(term: &Term) -> Option<Self> {
-        term.captured_value().or_else(|| T::captured(term).map(Watch::data))
+impl<T: BaseTensor, M: Mark<T>> Over for Watch<T, M> {
+    type Base = T;
+
+    fn base(&self) -> &T {
+        &self.value
     }
 
-    fn observes() -> bool {
+    /// Data lifted from a lower level: reports name the place of the lift.
+    fn of_base(value: T) -> Self {
+        let zeros = || Array::zeros(value.shape(), value.dtype());
+        Watch::made(&Op::Constant(Constant(value.peek().unwrap_or_else(zeros))), value)
+    }
+
+    fn is_observer() -> bool {
         true
     }
 
-    fn records() -> bool {
-        T::records()
-    }
-}
-
-impl<T: BaseTensor, M: Mark<T>> Report for Watch<T, M> {
-    fn peek(&self) -> Option<Array> {
+    fn looked_at(&self) -> Option<Array> {
         observation::<T, M, _>(|seen| self.mark.shown(&mut seen.log));
         self.value.peek()
     }
 
-    fn site(&self) -> Site {
+    fn made_at(&self) -> Site {
         self.site
     }
 
-    fn attribute(to: Site) -> Site {
-        observation::<T, M, _>(|seen| std::mem::replace(&mut seen.within, to)).unwrap_or_default()
-    }
-}
-
-impl<T: BaseTensor, M: Mark<T>> Watch<T, M> {
-    /// Data lifted from a lower level: reports name the place of the lift.
-    #[track_caller]
-    fn data(value: T) -> Self {
-        let zeros = || Array::zeros(value.shape(), value.dtype());
-        Watch::made(&Op::Constant(Constant(value.peek().unwrap_or_else(zeros))), value)
-    }
-}
-
-impl<T: BaseTensor, U: Enter<T>, M: Mark<U>> Lift<T> for Watch<U, M> {
-    fn lift(t: T) -> Self {
-        Watch::data(U::enter(t))
-    }
-}
-
-impl<T: BaseTensor, U: Lift<T, I>, I: Distance, M: Mark<U>> Lift<T, Beyond<I>> for Watch<U, M> {
-    fn lift(t: T) -> Self {
-        Watch::data(U::lift(t))
+    fn belongs_to(site: Site) -> Site {
+        observation::<T, M, _>(|seen| std::mem::replace(&mut seen.within, site)).unwrap_or_default()
     }
 }

@@ -14,6 +14,7 @@
 
 mod grouped;
 mod level;
+mod over;
 pub(crate) mod ravel;
 mod report;
 mod stage;
@@ -29,6 +30,7 @@ use crate::program::repeat::{held, known};
 
 pub use grouped::{Group, GroupedStep, map_accum_grouped, repeat_grouped};
 pub use level::{Beyond, Distance, IntoProgram, Level, Lift, Next};
+pub use over::Over;
 pub use report::Report;
 pub(crate) use report::attributed;
 pub use stage::{Enter, Staging};

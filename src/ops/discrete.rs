@@ -328,6 +328,16 @@ impl Discrete {
         }
     }
 
+    /// Whether each element of the result depends only on the elements of the operands at the same index.
+    pub(crate) fn is_elementwise(&self) -> bool {
+        match self {
+            Discrete::Compare(_) | Discrete::And | Discrete::Or | Discrete::Not | Discrete::FloatStep(_) => true,
+            Discrete::IntUnary(_) | Discrete::IntBinary(_) | Discrete::ToInt | Discrete::ToFloat(_) => true,
+            Discrete::ArgMax { .. } | Discrete::ArgMin { .. } | Discrete::ArgSort { .. } => false,
+            Discrete::PrefixArg { .. } | Discrete::Iota { .. } => false,
+        }
+    }
+
     /// The number of operands.
     ///
     /// ```

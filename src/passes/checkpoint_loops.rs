@@ -30,13 +30,14 @@ pub fn checkpoint_loops(program: &Program, checkpoint: Checkpoint) -> Program {
     }
     let mut b = Builder::new();
     let inputs = b.inputs(program.inputs(), &[]);
-    program.rebuilt(b, inputs, &mut |b, k, node, now| match &node.op {
-        Op::Loop(l) if !plans[k as usize].is_whole() => cut(b, l, &plans[k as usize], now),
-        Op::Loop(_) | Op::Custom(..) | Op::Output(..) | Op::Input(_) | Op::Constant(_) => now.again(b, node),
-        Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) | Op::Linear(..) => now.again(b, node),
-        Op::Contract(..) | Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) | Op::Concat(..) | Op::Call(..) => {
-            now.again(b, node)
+    program.rebuilt(b, inputs, &mut |b, k, node, now| {
+        let plan = &plans[k as usize];
+        if let Op::Loop(l) = &node.op
+            && !plan.is_whole()
+        {
+            return cut(b, l, plan, now);
         }
+        now.again(b, node)
     })
 }
 

@@ -178,14 +178,10 @@ fn copied(l: &Loop<NodeId>, parts: &[Part]) -> Vec<usize> {
 
 /// Whether an operation only moves elements of its operands, or adds them at indices, without other arithmetic.
 fn is_copy(op: &Op<NodeId>) -> bool {
-    match op {
-        Op::Linear(op, _) => match **op {
-            Linear::Affine { .. } | Linear::Reshape { .. } | Linear::Cast { .. } => true,
-            Linear::Fourier { .. } | Linear::PrefixSum { .. } => false,
-        },
-        Op::Concat(..) | Op::Gather(..) | Op::ScatterAdd(..) => true,
-        Op::Input(_) | Op::Constant(_) | Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) => false,
-        Op::Contract(..) | Op::Reduce(..) | Op::Loop(_) | Op::Custom(..) | Op::Call(..) | Op::Output(..) => false,
+    let Op::Linear(op, _) = op else { return matches!(op, Op::Concat(..)) || op.at_indices().is_some() };
+    match **op {
+        Linear::Affine { .. } | Linear::Reshape { .. } | Linear::Cast { .. } => true,
+        Linear::Fourier { .. } | Linear::PrefixSum { .. } => false,
     }
 }
 

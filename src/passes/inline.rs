@@ -6,7 +6,7 @@
 //!
 //! Law: the same operations on the same values, in the same order.
 
-use crate::program::{Builder, Loop, Op, Program, Rebuilt, part_of};
+use crate::program::{Builder, Loop, Op, OpClass, Program, Rebuilt, part_of};
 
 /// The program without functions that have no rules; nothing, if it has none.
 pub(crate) fn inline(program: &Program) -> Option<Program> {
@@ -15,23 +15,20 @@ pub(crate) fn inline(program: &Program) -> Option<Program> {
     }
     let mut b = Builder::literal();
     let inputs = b.inputs(program.inputs(), &[]);
-    Some(program.rebuilt(b, inputs, &mut |b, _, node, now| match &node.op {
-        Op::Custom(custom, args) if custom.is_checkpointed() => {
+    Some(program.rebuilt(b, inputs, &mut |b, _, node, now| match node.op.class() {
+        OpClass::Custom(custom, args) if custom.is_checkpointed() => {
             let inner = inline(custom.primal());
             let inner = inner.as_ref().unwrap_or(custom.primal());
             let values = b.copy(inner, args.iter().map(|a| now.of(*a)).collect());
             Rebuilt::Many(inner.results().iter().map(|r| Some(values.of(*r))).collect())
         }
-        Op::Loop(l) if has_again(&l.body) => {
+        OpClass::Loop(l) if has_again(&l.body) => {
             let Op::Loop(outside) = now.op(&node.op) else { unreachable!("a loop stays a loop") };
             let body = inline(&l.body).unwrap_or_else(|| l.body.clone());
             Rebuilt::One(b.apply(Op::Loop(Box::new(Loop { body, ..*outside }))))
         }
-        Op::Loop(_) | Op::Custom(..) | Op::Output(..) | Op::Input(_) | Op::Constant(_) => now.again(b, node),
-        Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) | Op::Linear(..) => now.again(b, node),
-        Op::Contract(..) | Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) | Op::Concat(..) | Op::Call(..) => {
-            now.again(b, node)
-        }
+        OpClass::Loop(_) | OpClass::Custom(..) | OpClass::Output(..) => now.again(b, node),
+        OpClass::Input(_) | OpClass::Constant(_) | OpClass::Single(_) | OpClass::Call(..) => now.again(b, node),
     }))
 }
 

@@ -14,7 +14,7 @@ use smallvec::SmallVec;
 
 use crate::array::Array;
 use crate::ops::{Binary, Unary};
-use crate::program::{Builder, Constant, Custom, CustomKind, Loop, Node, NodeId, Op, Program, Slot};
+use crate::program::{Builder, Constant, Custom, CustomKind, Loop, Node, NodeId, Op, OpClass, Program, Slot};
 
 /// A value for each lane, `None` for a known zero.
 pub(crate) type Lanes = SmallVec<[Option<NodeId>; 4]>;
@@ -153,18 +153,18 @@ impl Run<'_> {
 
     /// The operation, once or lane by lane.
     fn operation(&mut self, node: &Node) -> Made {
-        match &node.op {
-            Op::Output(of, position) => match &self.made[*of as usize] {
-                Made::Many(results) => Made::One(results[*position].clone()),
+        match node.op.class() {
+            OpClass::Output(of, position) => match &self.made[*of as usize] {
+                Made::Many(results) => Made::One(results[position].clone()),
                 Made::One(_) => unreachable!("a result is taken of what has several"),
             },
-            Op::Loop(l) => {
+            OpClass::Loop(l) => {
                 let place = Place { body: &l.body, init: &l.init, xs: &l.xs, captured: &l.captured };
                 Made::Many(self.looped(place, |body, init, xs, captured| {
                     Op::Loop(Box::new(Loop { n: l.n, reverse: l.reverse, body, init, xs, captured }))
                 }))
             }
-            Op::Custom(custom, args) if custom.is_while() => {
+            OpClass::Custom(custom, args) if custom.is_while() => {
                 let most = if let CustomKind::While { most } = custom.kind() { *most } else { None };
                 let (init, captured) = args.split_at(custom.primal().outputs().len());
                 let place = Place { body: custom.primal(), init, xs: &[], captured };
@@ -175,21 +175,15 @@ impl Run<'_> {
                     }
                 }))
             }
-            Op::Custom(custom, args) if let Some(branches) = custom.branches() => {
+            OpClass::Custom(custom, args) if let Some(branches) = custom.branches() => {
                 Made::Many(self.chosen(custom, branches, args))
             }
-            Op::Call(call, args) => {
+            OpClass::Call(call, args) => {
                 let args: Vec<_> = args.iter().map(|a| self.nodes[*a as usize].kind()).collect();
                 Made::Many(self.several(&node.op, call.results(&args).len()))
             }
-            Op::Custom(custom, _) => Made::Many(self.several(&node.op, custom.primal().outputs().len())),
-            Op::Input(_) | Op::Constant(_) | Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) => {
-                Made::One(self.elementary(node))
-            }
-            Op::Linear(..) | Op::Contract(..) | Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) => {
-                Made::One(self.elementary(node))
-            }
-            Op::Concat(..) => Made::One(self.elementary(node)),
+            OpClass::Custom(custom, _) => Made::Many(self.several(&node.op, custom.primal().outputs().len())),
+            OpClass::Input(_) | OpClass::Constant(_) | OpClass::Single(_) => Made::One(self.elementary(node)),
         }
     }
 

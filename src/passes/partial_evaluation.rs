@@ -12,7 +12,7 @@
 
 use crate::array::{Array, with_elem};
 use crate::ops::{Call, Discrete, Linear};
-use crate::program::{Builder, Constant, Node, NodeId, Op, Program, Slot, run_by, taps};
+use crate::program::{Builder, Constant, Node, NodeId, Op, OpClass, Program, Single, Slot, run_by, taps};
 use crate::shape::size;
 
 /// The program in the inputs that are not known; `known` has an item for each input, and `run` runs the static part.
@@ -108,18 +108,26 @@ enum Work {
 
 impl Work {
     fn of(op: &Op<NodeId>) -> Work {
-        match op {
-            Op::Input(_) | Op::Constant(_) | Op::Discrete(Discrete::Iota { .. }, _) | Op::Output(..) => Work::None,
-            Op::Linear(op, _) => match &**op {
+        let op = match op.class() {
+            OpClass::Single(op) => op,
+            OpClass::Input(_) | OpClass::Constant(_) | OpClass::Output(..) => return Work::None,
+            OpClass::Loop(_) | OpClass::Custom(..) | OpClass::Call(..) => return Work::More,
+        };
+        if let Single::Linear(op, _) = op {
+            return match op {
                 Linear::Affine { into, .. } if !into.is_identity() => Work::ElementByElement,
                 Linear::Affine { .. } | Linear::Reshape { .. } => Work::None,
                 Linear::Cast { .. } => Work::ElementByElement,
                 Linear::Fourier { .. } | Linear::PrefixSum { .. } => Work::More,
-            },
-            Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) => Work::ElementByElement,
-            Op::Gather(..) | Op::ScatterAdd(..) | Op::Concat(..) => Work::ElementByElement,
-            Op::Contract(op, ..) if size(op.a.shape()) <= size(op.out.source()) => Work::ElementByElement,
-            Op::Contract(..) | Op::Reduce(..) | Op::Loop(_) | Op::Custom(..) | Op::Call(..) => Work::More,
+            };
+        }
+        let sums = matches!(op, Single::Contract(op, ..) if size(op.a.shape()) > size(op.out.source()));
+        if matches!(op, Single::Discrete(Discrete::Iota { .. }, _)) {
+            Work::None
+        } else if sums || matches!(op, Single::Reduce(..)) {
+            Work::More
+        } else {
+            Work::ElementByElement
         }
     }
 }
@@ -178,18 +186,15 @@ fn calls_host(op: &Op<NodeId>) -> bool {
 /// Whether a value is a constant, or repeats the elements of a smaller one.
 fn repeats(program: &Program, id: NodeId) -> bool {
     let node = &program.nodes()[id as usize];
-    match &node.op {
-        Op::Constant(_) | Op::Discrete(Discrete::Iota { .. }, _) => true,
-        Op::Linear(op, a) => match &**op {
-            Linear::Affine { into, .. } => {
-                into.is_identity() && size(&program.nodes()[*a as usize].shape) < size(&node.shape)
-            }
-            Linear::Reshape { .. } => repeats(program, *a),
-            Linear::Cast { .. } | Linear::Fourier { .. } | Linear::PrefixSum { .. } => false,
-        },
-        Op::Input(_) | Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) | Op::Contract(..) => false,
-        Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) | Op::Concat(..) | Op::Loop(_) => false,
-        Op::Custom(..) | Op::Call(..) | Op::Output(..) => false,
+    let Op::Linear(op, a) = &node.op else {
+        return matches!(node.op, Op::Constant(_) | Op::Discrete(Discrete::Iota { .. }, _));
+    };
+    match &**op {
+        Linear::Affine { into, .. } => {
+            into.is_identity() && size(&program.nodes()[*a as usize].shape) < size(&node.shape)
+        }
+        Linear::Reshape { .. } => repeats(program, *a),
+        Linear::Cast { .. } | Linear::Fourier { .. } | Linear::PrefixSum { .. } => false,
     }
 }
 

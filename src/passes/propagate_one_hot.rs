@@ -83,42 +83,11 @@ fn piece(b: &mut Builder, from: &View, a: NodeId, into: &View) -> Option<Piece> 
 /// The pieces of the result of an operation on pieces.
 fn followed(b: &mut Builder, op: &Op<NodeId>, pieces: &[Option<Pieces>], now: &Now) -> Option<Pieces> {
     let of = |id: NodeId| pieces[id as usize].as_ref();
-    match op {
-        Op::Unary(Unary::Neg, x) => Some(each(of(*x)?, |small, _| negated(b, small))),
-        Op::Binary(op @ (Binary::Add | Binary::Sub), x, y) => {
-            let (x, y) = (of(*x)?, of(*y)?);
-            let y = if *op == Binary::Sub { each(y, |small, _| negated(b, small)) } else { y.clone() };
-            let mut sum = x.clone();
-            for piece in y {
-                match sum.iter_mut().find(|other| other.into == piece.into) {
-                    Some(other) => other.small = binary(b, Binary::Add, other.small, piece.small),
-                    None => sum.push(piece),
-                }
-            }
-            Some(sum)
-        }
-        Op::Binary(op @ (Binary::Mul | Binary::MulNoNan), x, y) => {
-            if let Some(pieces) = of(*x) {
-                let y = now.of(*y);
-                return Some(each(pieces, |small, into| {
-                    let y = read(b, into, y);
-                    binary(b, *op, small, y)
-                }));
-            }
-            let x = now.of(*x);
-            Some(each(of(*y)?, |small, into| {
-                let x = read(b, into, x);
-                binary(b, *op, x, small)
-            }))
-        }
-        Op::Binary(op @ (Binary::Div | Binary::DivNoNan), x, y) => {
-            let y = now.of(*y);
-            Some(each(of(*x)?, |small, into| {
-                let y = read(b, into, y);
-                binary(b, *op, small, y)
-            }))
-        }
-        Op::Linear(op, x) => of(*x)?
+    if let Op::Unary(Unary::Neg, x) = op {
+        return Some(each(of(*x)?, |small, _| negated(b, small)));
+    }
+    if let Op::Linear(op, x) = op {
+        return of(*x)?
             .iter()
             .map(|piece| {
                 let all = View::identity(piece.into.shape());
@@ -127,11 +96,43 @@ fn followed(b: &mut Builder, op: &Op<NodeId>, pieces: &[Option<Pieces>], now: &N
                 };
                 self::piece(b, &from, piece.small, &into)
             })
-            .collect(),
-        Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) | Op::Contract(..) => None,
-        Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) | Op::Concat(..) => None,
-        Op::Input(_) | Op::Constant(_) | Op::Loop(_) | Op::Custom(..) | Op::Call(..) | Op::Output(..) => None,
+            .collect();
     }
+    let Op::Binary(op, x, y) = op else { return None };
+    if let Binary::Add | Binary::Sub = op {
+        let (x, y) = (of(*x)?, of(*y)?);
+        let y = if *op == Binary::Sub { each(y, |small, _| negated(b, small)) } else { y.clone() };
+        let mut sum = x.clone();
+        for piece in y {
+            match sum.iter_mut().find(|other| other.into == piece.into) {
+                Some(other) => other.small = binary(b, Binary::Add, other.small, piece.small),
+                None => sum.push(piece),
+            }
+        }
+        return Some(sum);
+    }
+    if let Binary::Mul | Binary::MulNoNan = op {
+        if let Some(pieces) = of(*x) {
+            let y = now.of(*y);
+            return Some(each(pieces, |small, into| {
+                let y = read(b, into, y);
+                binary(b, *op, small, y)
+            }));
+        }
+        let x = now.of(*x);
+        return Some(each(of(*y)?, |small, into| {
+            let x = read(b, into, x);
+            binary(b, *op, x, small)
+        }));
+    }
+    if let Binary::Div | Binary::DivNoNan = op {
+        let y = now.of(*y);
+        return Some(each(of(*x)?, |small, into| {
+            let y = read(b, into, y);
+            binary(b, *op, small, y)
+        }));
+    }
+    None
 }
 
 /// The pieces with other small values.

@@ -11,7 +11,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::cost::MACHINE;
-use crate::ops::{Discrete, Linear, Property};
+use crate::ops::{Linear, Property};
 use crate::program::{Builder, Loop, Node, NodeId, Now, Op, Program, Rebuilt, Slot};
 use crate::shape::size;
 
@@ -257,23 +257,15 @@ fn computed(body: &Program, id: NodeId, leaves: &BTreeMap<NodeId, Leaf>) -> Opti
 
 /// Whether an operation takes about as long as it takes to read its operands from the nearest cache.
 fn is_cheap(op: &Op<NodeId>) -> bool {
-    match op {
-        Op::Constant(_) | Op::Select(_) => true,
-        Op::Discrete(op, _) => match op {
-            Discrete::Compare(_) | Discrete::And | Discrete::Or | Discrete::Not | Discrete::FloatStep(_) => true,
-            Discrete::IntUnary(_) | Discrete::IntBinary(_) | Discrete::ToInt | Discrete::ToFloat(_) => true,
-            Discrete::ArgMax { .. } | Discrete::ArgMin { .. } | Discrete::ArgSort { .. } => false,
-            Discrete::PrefixArg { .. } | Discrete::Iota { .. } => false,
-        },
-        Op::Unary(op, _) => op.is(Property::Arithmetic),
-        Op::Binary(op, ..) => op.is(Property::Arithmetic),
-        Op::Linear(op, _) => match &**op {
-            Linear::Affine { from, .. } => size(from.shape()) <= size(op.output_shape()),
-            Linear::Reshape { .. } | Linear::Cast { .. } => true,
-            Linear::Fourier { .. } | Linear::PrefixSum { .. } => false,
-        },
-        Op::Input(_) | Op::Contract(..) | Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) => false,
-        Op::Concat(..) | Op::Loop(_) | Op::Custom(..) | Op::Call(..) | Op::Output(..) => false,
+    let Op::Linear(op, _) = op else {
+        return matches!(op, Op::Constant(_) | Op::Select(_))
+            || matches!(op, Op::Discrete(op, _) if op.is_elementwise())
+            || op.has(Property::Arithmetic);
+    };
+    match &**op {
+        Linear::Affine { from, .. } => size(from.shape()) <= size(op.output_shape()),
+        Linear::Reshape { .. } | Linear::Cast { .. } => true,
+        Linear::Fourier { .. } | Linear::PrefixSum { .. } => false,
     }
 }
 

@@ -15,7 +15,7 @@ use crate::array::{Array, with_elem};
 use crate::cost::MACHINE;
 use crate::ops::{Linear, Property, View};
 use crate::program::{Builder, Constant, Loop, Node, NodeId, Op, Program, Rebuilt, Slot};
-use crate::rewrite::rules::{is_elementwise, views::elementwise_on};
+use crate::rewrite::rules::views::elementwise_on;
 use crate::shape::{Shape, size};
 
 /// The largest number of operations that compute a row.
@@ -85,7 +85,7 @@ fn rows(program: &Program, uses: &[u32], l: &Loop<NodeId>, x: NodeId, costs: f64
             return None;
         } else if number(program, id, &[]).is_some() {
             rows.inner.insert(id);
-        } else if inside == uses[id as usize] && is_elementwise(&node.op) && rows.inner.len() < MOST {
+        } else if inside == uses[id as usize] && node.op.is_elementwise() && rows.inner.len() < MOST {
             rows.inner.insert(id);
             node.op.operands(&mut |a| *open.entry(*a).or_default() += 1);
         } else if let Some(of) = copies(program, l.n, id) {
@@ -105,14 +105,9 @@ fn rows(program: &Program, uses: &[u32], l: &Loop<NodeId>, x: NodeId, costs: f64
 
 /// Whether an operation takes about as long as it takes to read its operands.
 fn is_cheap(op: &Op<NodeId>) -> bool {
-    match op {
-        Op::Constant(_) | Op::Select(_) | Op::Discrete(..) => true,
-        Op::Unary(op, _) => op.is(Property::Arithmetic),
-        Op::Binary(op, ..) => op.is(Property::Arithmetic),
-        Op::Linear(op, _) => matches!(**op, Linear::Cast { .. }),
-        Op::Input(_) | Op::Contract(..) | Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) => false,
-        Op::Concat(..) | Op::Loop(_) | Op::Custom(..) | Op::Call(..) | Op::Output(..) => false,
-    }
+    matches!(op, Op::Constant(_) | Op::Select(_) | Op::Discrete(..))
+        || matches!(op, Op::Linear(op, _) if matches!(**op, Linear::Cast { .. }))
+        || op.has(Property::Arithmetic)
 }
 
 /// The value that this one replicates `n` times along a new first axis.

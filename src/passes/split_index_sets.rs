@@ -26,7 +26,7 @@ use crate::ops::{Discrete, Linear};
 use crate::program::{Builder, Constant, Loop, NodeId, Now, Op, Program, Rebuilt};
 use crate::rewrite::facts::Fact;
 use crate::rewrite::piece;
-use crate::rewrite::rules::{is_elementwise, of_one_value, views::elementwise_on};
+use crate::rewrite::rules::{of_one_value, views::elementwise_on};
 use crate::shape::{Shape, size};
 
 /// The largest number of operations of a cone, and of segments.
@@ -198,7 +198,7 @@ impl Cones<'_> {
         while let Some((id, (times, share))) = waiting.pop_last() {
             let node = &self.program.nodes()[id as usize];
             let alone = times == self.uses[id as usize];
-            let inside = (alone && is_elementwise(&node.op)) || is_logic(&node.op);
+            let inside = (alone && node.op.is_elementwise()) || is_logic(&node.op);
             if inside && node.shape == *shape && cone.len() < MOST {
                 cone.push(id);
                 before.add(share, self.computed(id, shape));

@@ -7,7 +7,7 @@
 //! is computed from this cost, with a weight for each kind of work: estimates order programs that compute the same
 //! values, and predict no time.
 
-use super::{CustomKind, NodeId, Op, Program};
+use super::{CustomKind, NodeId, Op, OpClass, Program, Single};
 use crate::cost::{Cost, Estimate, Work};
 use crate::ops::kinds::Kind;
 use crate::ops::{Discrete, FloatStep, Linear, Property, View};
@@ -71,26 +71,30 @@ impl Program {
         {
             return Cost::accumulate_linear(op, of(*x)) + copied(base);
         }
-        match &node.op {
-            Op::Input(_) | Op::Constant(_) | Op::Output(..) | Op::Loop(_) | Op::Custom(..) => Cost::default(),
-            Op::Linear(..) if self.is_deferred(id) => Cost::default(),
-            Op::Linear(op, _) if matches!(**op, Linear::Reshape { .. }) => Cost::same(),
-            Op::Discrete(Discrete::FloatStep(FloatStep::StopGradient), _) => Cost::same(),
-            Op::Unary(_, a) | Op::Reduce(_, a) => Cost::whole([of(*a)], node.kind()),
-            Op::Binary(_, a, b) => Cost::whole([of(*a), of(*b)], node.kind()),
-            Op::Discrete(_, args) => Cost::whole(all(args), node.kind()),
-            Op::Select(args) => Cost::whole(all(args), node.kind()),
-            Op::Linear(op, a) => Cost::linear(op, of(*a), node.kind()),
-            Op::Contract(op, a, b) => Cost::contract(op, of(*a), of(*b), node.kind()),
-            Op::Gather(_, ix) => Cost::gather(all(ix), node.kind()),
-            Op::ScatterAdd(base, ix, v) => Cost::scatter(all(ix), of(*v)) + copied(*base),
-            Op::Concat(..) => Cost::copy(node.kind()),
-            Op::Call(op, args) => {
+        let op = match node.op.class() {
+            OpClass::Single(op) => op,
+            OpClass::Call(op, args) => {
                 let args = all(args);
                 let results = op.results(&args);
                 let results: Vec<Kind<'_>> = results.iter().map(|(shape, dtype)| (&shape[..], *dtype)).collect();
-                Cost::call(op, &args, &results)
+                return Cost::call(op, &args, &results);
             }
+            OpClass::Input(_) | OpClass::Constant(_) | OpClass::Output(..) => return Cost::default(),
+            OpClass::Loop(_) | OpClass::Custom(..) => return Cost::default(),
+        };
+        match op {
+            Single::Linear(..) if self.is_deferred(id) => Cost::default(),
+            Single::Linear(Linear::Reshape { .. }, _) => Cost::same(),
+            Single::Discrete(Discrete::FloatStep(FloatStep::StopGradient), _) => Cost::same(),
+            Single::Unary(_, a) | Single::Reduce(_, a) => Cost::whole([of(*a)], node.kind()),
+            Single::Binary(_, a, b) => Cost::whole([of(*a), of(*b)], node.kind()),
+            Single::Discrete(_, args) => Cost::whole(all(args), node.kind()),
+            Single::Select(args) => Cost::whole(args.map(|a| of(*a)), node.kind()),
+            Single::Linear(op, a) => Cost::linear(op, of(*a), node.kind()),
+            Single::Contract(op, a, b) => Cost::contract(op, of(*a), of(*b), node.kind()),
+            Single::Gather(_, ix) => Cost::gather(all(ix), node.kind()),
+            Single::ScatterAdd(base, ix, v) => Cost::scatter(all(ix), of(*v)) + copied(*base),
+            Single::Concat(..) => Cost::copy(node.kind()),
         }
     }
 }
@@ -99,23 +103,12 @@ impl Program {
 fn work(op: &Op<NodeId>) -> Work {
     if matches!(op, Op::Contract(..)) {
         Work::Products
-    } else if is_function(op) {
+    } else if op.has(Property::Transcendental) {
         Work::Functions
     } else if matches!(op, Op::Linear(op, _) if is_out_of_order(op)) {
         Work::Moves
     } else {
         Work::Elements
-    }
-}
-
-/// Whether an operation computes a transcendental function.
-pub(crate) fn is_function(op: &Op<NodeId>) -> bool {
-    match op {
-        Op::Unary(op, _) => op.is(Property::Transcendental),
-        Op::Binary(op, ..) => op.is(Property::Transcendental),
-        Op::Input(_) | Op::Constant(_) | Op::Discrete(..) | Op::Select(_) | Op::Linear(..) | Op::Contract(..) => false,
-        Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) | Op::Concat(..) => false,
-        Op::Loop(_) | Op::Custom(..) | Op::Call(..) | Op::Output(..) => false,
     }
 }
 

@@ -3,9 +3,9 @@
 //! Law: a program whose operations all pass these checks runs in every interpreter; the checks are those of evaluation,
 //! with an error in place of a panic.
 
-use super::{Builder, Constant, Loop, NodeId, Op, Slot};
+use super::{Builder, Constant, Loop, NodeId, Op, OpClass, Slot};
 use crate::dtype::DType;
-use crate::ops::kinds::{self, Kind};
+use crate::ops::kinds::Kind;
 use crate::ops::{Binary, Call, Discrete, IntBinary};
 use crate::shape::{Shape, Show};
 
@@ -75,55 +75,35 @@ impl Builder {
     /// # Errors
     /// When the operands do not fit. For most operations the message is that of the panic during evaluation.
     pub fn try_kind(&self, op: &Op<NodeId>) -> Result<(Shape, DType), String> {
-        let of = |id: &NodeId| self.kind_of(*id);
-        let like = |(shape, dtype): Kind<'_>| (Shape::from_slice(shape), dtype);
-        match op {
-            Op::Input(_) => Err("an input comes after the inputs".into()),
-            Op::Constant(Constant(c)) => Ok(like((c.shape(), c.dtype()))),
-            Op::Unary(op, a) => kinds::try_unary(*op, of(a).1).map(|()| like(of(a))),
-            Op::Binary(op, a, b) => kinds::try_binary(*op, of(a), of(b)).map(|()| like(of(a))),
-            Op::Discrete(op, args) => op.try_result(&self.kinds_of(args)),
-            Op::Select([mask, a, b]) => kinds::try_select(of(mask), of(a), of(b)).map(|()| like(of(a))),
-            Op::Linear(op, a) => {
-                let dtype = op.try_result(of(a).0, of(a).1)?;
-                Ok((Shape::from_slice(op.output_shape()), dtype))
-            }
-            Op::Contract(op, a, b) => op.try_result(of(a), of(b)),
-            Op::Reduce(op, a) => op.try_result(of(a)),
-            Op::Gather(a, ix) => Ok((kinds::try_gather(of(a).0, &self.kinds_of(ix))?, of(a).1)),
-            Op::ScatterAdd(a, ix, v) => kinds::try_scatter_add(of(a), &self.kinds_of(ix), of(v)).map(|()| like(of(a))),
-            Op::Concat(axis, parts) => {
-                let parts = self.kinds_of(parts);
-                let shape = kinds::try_concat(*axis, &parts)?;
-                Ok((shape, parts[0].1))
-            }
-            Op::Loop(l) => self.fits(l).map(|()| (Shape::new(), DType::F64)),
-            Op::Call(op, args) => op.try_results(&self.kinds_of(args)).map(|_| (Shape::new(), DType::F64)),
-            Op::Custom(c, args) => c.accepts(&self.kinds_of(args)).map(|()| (Shape::new(), DType::F64)),
-            Op::Output(a, position) => {
+        match op.class() {
+            OpClass::Input(_) => Err("an input comes after the inputs".into()),
+            OpClass::Constant(Constant(c)) => Ok((Shape::from_slice(c.shape()), c.dtype())),
+            OpClass::Single(op) => op.try_kind(&|id| self.kind_of(*id)),
+            OpClass::Loop(l) => self.fits(l).map(|()| (Shape::new(), DType::F64)),
+            OpClass::Call(op, args) => op.try_results(&self.kinds_of(args)).map(|_| (Shape::new(), DType::F64)),
+            OpClass::Custom(c, args) => c.accepts(&self.kinds_of(args)).map(|()| (Shape::new(), DType::F64)),
+            OpClass::Output(a, position) => {
                 if let Op::Custom(c, _) = &self.node(*a).op {
-                    let slot = c.primal().outputs().get(*position);
+                    let slot = c.primal().outputs().get(position);
                     let slot = slot.ok_or("a result is taken that the function does not have")?;
                     return Ok((slot.shape.clone(), slot.dtype));
                 }
                 if let Op::Call(Call::External(external), _) = &self.node(*a).op {
-                    return external
-                        .result(*position)
-                        .ok_or("a result is taken that the function does not have".into());
+                    return external.result(position).ok_or("a result is taken that the function does not have".into());
                 }
                 if let Op::Call(op, args) = &self.node(*a).op {
                     let mut results = op.try_results(&self.kinds_of(args))?;
-                    if *position >= results.len() {
+                    if position >= results.len() {
                         return Err("a result is taken that the operation does not have".into());
                     }
-                    return Ok(results.swap_remove(*position));
+                    return Ok(results.swap_remove(position));
                 }
                 let Op::Loop(l) = &self.node(*a).op else {
                     return Err("a result is taken of what has but one".into());
                 };
-                let slot = l.body.outputs().get(*position).ok_or("a result is taken that the loop does not have")?;
+                let slot = l.body.outputs().get(position).ok_or("a result is taken that the loop does not have")?;
                 let mut shape = slot.shape.clone();
-                if *position >= l.init.len() {
+                if position >= l.init.len() {
                     shape.insert(0, l.n);
                 }
                 Ok((shape, slot.dtype))

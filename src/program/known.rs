@@ -8,7 +8,7 @@ use std::any::Any;
 use std::cell::OnceCell;
 
 use super::interpret::run_loop;
-use super::{Loop, Op, Term};
+use super::{Loop, Op, OpClass, Term};
 use crate::array::Array;
 use crate::base::BaseTensor;
 use crate::ops::Call;
@@ -31,20 +31,14 @@ pub(super) enum KnownResults {
 impl KnownResults {
     /// Whether the values of an operation can be known, if its result has this shape.
     pub(super) fn of(op: &Op<Term>, shape: &[usize]) -> KnownResults {
-        let small = match op {
+        let small = match op.class() {
             // A variable is unknown, and a constant needs no computation.
-            Op::Input(_) | Op::Constant(_) => false,
+            OpClass::Input(_) | OpClass::Constant(_) => false,
             // Host code runs when the program runs, and a function with rules may be a loop without an end.
-            Op::Call(Call::External(_) | Call::Tap(_), _) | Op::Custom(..) => false,
-            Op::Call(Call::Matrix(_), args) => args.iter().all(|a| size(a.sizes()) <= LARGEST),
-            Op::Loop(l) => elements(l) <= LARGEST,
-            Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) | Op::Linear(..) => {
-                size(shape) <= LARGEST
-            }
-            Op::Contract(..) | Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) | Op::Concat(..) => {
-                size(shape) <= LARGEST
-            }
-            Op::Output(..) => size(shape) <= LARGEST,
+            OpClass::Call(Call::External(_) | Call::Tap(_), _) | OpClass::Custom(..) => false,
+            OpClass::Call(Call::Matrix(_), args) => args.iter().all(|a| size(a.sizes()) <= LARGEST),
+            OpClass::Loop(l) => elements(l) <= LARGEST,
+            OpClass::Single(_) | OpClass::Output(..) => size(shape) <= LARGEST,
         };
         let mut closed = small;
         op.operands(&mut |a| closed &= a.is_closed());
@@ -114,26 +108,16 @@ fn evaluated(op: &Op<Term>) -> Vec<Array> {
         None => a.computed().expect("operands are computed first")[0].clone(),
     };
     let all = |args: &[Term]| args.iter().map(get).collect::<Vec<Array>>();
-    vec![match op {
-        Op::Input(_) | Op::Constant(_) | Op::Custom(..) => unreachable!("no operation of known operands"),
-        Op::Unary(op, a) => get(a).unary(*op),
-        Op::Binary(op, a, b) => get(a).binary(*op, &get(b)),
-        Op::Discrete(op, args) => {
-            let args = all(args);
-            Array::discrete(op, &args.iter().collect::<Vec<&Array>>())
+    match op.class() {
+        OpClass::Input(_) | OpClass::Constant(_) | OpClass::Custom(..) => {
+            unreachable!("no operation of known operands")
         }
-        Op::Select([mask, a, b]) => Array::select(&get(mask), &get(a), &get(b)),
-        Op::Linear(op, a) => get(a).linear(op),
-        Op::Contract(op, a, b) => Array::contract(op, &get(a), &get(b)),
-        Op::Reduce(op, a) => get(a).reduce(*op),
-        Op::Gather(a, ix) => get(a).gather(&all(ix)),
-        Op::ScatterAdd(a, ix, v) => get(a).scatter_add(&all(ix), &get(v)),
-        Op::Concat(axis, parts) => Array::concat(*axis, &all(parts)),
-        Op::Loop(l) => {
+        OpClass::Single(op) => vec![op.applied(&mut |a| get(a))],
+        OpClass::Loop(l) => {
             let (carry, outputs) = run_loop(l, all(&l.init), all(&l.xs), all(&l.captured));
-            return carry.into_iter().chain(outputs).collect();
+            carry.into_iter().chain(outputs).collect()
         }
-        Op::Call(op, args) => return Array::call(op, &all(args)),
-        Op::Output(of, k) => of.computed().expect("operands are computed first")[*k].clone(),
-    }]
+        OpClass::Call(op, args) => Array::call(op, &all(args)),
+        OpClass::Output(of, k) => vec![of.computed().expect("operands are computed first")[k].clone()],
+    }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::rebuild::Rebuilt;
 use super::shared::programs_of;
-use super::{Builder, Op, Program};
+use super::{Builder, Op, OpClass, Program};
 use crate::escape;
 use crate::ops::{Call, External};
 
@@ -43,13 +43,11 @@ impl Program {
             let mut any = k < first && matches!(node.op, Op::Input(_));
             node.op.operands(&mut |a| any |= depends[*a as usize]);
             depends.push(any);
-            let calls = match &node.op {
-                Op::Loop(l) => l.body.calls_host(),
-                Op::Call(Call::External(_), _) => true,
-                Op::Call(Call::Matrix(_) | Call::Tap(_), _) | Op::Custom(..) | Op::Output(..) | Op::Concat(..) => false,
-                Op::Input(_) | Op::Constant(_) | Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) => false,
-                Op::Select(_) | Op::Linear(..) | Op::Contract(..) | Op::Reduce(..) => false,
-                Op::Gather(..) | Op::ScatterAdd(..) => false,
+            let calls = match node.op.class() {
+                OpClass::Loop(l) => l.body.calls_host(),
+                OpClass::Call(call, _) => matches!(call, Call::External(_)),
+                OpClass::Input(_) | OpClass::Constant(_) | OpClass::Output(..) => false,
+                OpClass::Single(_) | OpClass::Custom(..) => false,
             };
             any && calls
         })

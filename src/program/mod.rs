@@ -25,6 +25,7 @@ pub(crate) mod repeat;
 #[cfg(feature = "serde")]
 mod serial;
 mod shared;
+mod single;
 mod sized;
 mod taps;
 mod term;
@@ -34,7 +35,6 @@ use std::sync::Arc;
 
 pub(crate) use builder::Assumed;
 pub use builder::Builder;
-pub(crate) use cost::is_function;
 pub use custom::{Custom, CustomKind, LinearEquations, Transposed};
 pub(crate) use custom::{Derivative, Taking};
 pub(crate) use graph::{reach, results_needed};
@@ -44,6 +44,7 @@ pub use op::{Constant, Loop, Op};
 pub(crate) use rebuild::{Now, Rebuilt};
 use shared::Asked;
 pub(crate) use shared::{Question, part_of, programs_of, run_by};
+pub(crate) use single::{OpClass, Single, single_results};
 #[cfg(feature = "serde")]
 pub(crate) use sized::SavedSize;
 pub use sized::SizedProgram;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::{Custom, Program};
+use super::{Custom, OpClass, Program, Single};
 use crate::array::{Array, Values, with_elem};
 use crate::dtype::Elem;
 use crate::escape;
@@ -201,23 +201,18 @@ impl<R> Op<R> {
 
     /// The operation in reports: its name and its parameters.
     pub(crate) fn words(&self) -> String {
-        match self {
-            Op::Input(_) => "the input".into(),
-            Op::Constant(_) => "a constant".into(),
-            Op::Unary(op, _) => op.name().into(),
-            Op::Binary(op, _, _) => op.name().into(),
-            Op::Discrete(op, _) => op.to_string(),
-            Op::Select(_) => "select".into(),
-            Op::Linear(op, _) => op.familiar().map_or_else(|| op.name().into(), |name| name.to_string()),
-            Op::Contract(op, _, _) => op.familiar().map_or("contract", |product| product.name).into(),
-            Op::Reduce(op, _) => op.to_string(),
-            Op::Gather(..) => "gather".into(),
-            Op::ScatterAdd(..) => "scatter_add".into(),
-            Op::Concat(axis, _) => format!("concat axis={axis}"),
-            Op::Loop(_) => "a loop".into(),
-            Op::Call(op, _) => escape::name(op.name()).into(),
-            Op::Custom(rule, _) => escape::name(rule.name()).into(),
-            Op::Output(..) => "an output".into(),
+        match self.class() {
+            OpClass::Input(_) => "the input".into(),
+            OpClass::Constant(_) => "a constant".into(),
+            OpClass::Single(Single::Discrete(op, _)) => op.to_string(),
+            OpClass::Single(Single::Linear(op, _)) => op.familiar().map_or_else(|| op.name().into(), |x| x.to_string()),
+            OpClass::Single(Single::Reduce(op, _)) => op.to_string(),
+            OpClass::Single(Single::Concat(axis, _)) => format!("concat axis={axis}"),
+            OpClass::Single(op) => op.name().into(),
+            OpClass::Loop(_) => "a loop".into(),
+            OpClass::Call(op, _) => escape::name(op.name()).into(),
+            OpClass::Custom(rule, _) => escape::name(rule.name()).into(),
+            OpClass::Output(..) => "an output".into(),
         }
     }
 
@@ -241,20 +236,11 @@ impl<R> Op<R> {
     /// assert_eq!(op.map(&mut |id| id + 1), Op::Unary(Unary::Sin, 4));
     /// ```
     pub fn map<S>(&self, f: &mut dyn FnMut(&R) -> S) -> Op<S> {
-        match self {
-            Op::Input(k) => Op::Input(*k),
-            Op::Constant(c) => Op::Constant(c.clone()),
-            Op::Unary(op, a) => Op::Unary(*op, f(a)),
-            Op::Binary(op, a, b) => Op::Binary(*op, f(a), f(b)),
-            Op::Discrete(op, args) => Op::Discrete(op.clone(), args.iter().map(f).collect()),
-            Op::Select([m, a, b]) => Op::Select([f(m), f(a), f(b)]),
-            Op::Linear(op, a) => Op::Linear(op.clone(), f(a)),
-            Op::Contract(op, a, b) => Op::Contract(op.clone(), f(a), f(b)),
-            Op::Reduce(op, a) => Op::Reduce(*op, f(a)),
-            Op::Gather(a, ix) => Op::Gather(f(a), ix.iter().map(f).collect()),
-            Op::ScatterAdd(a, ix, v) => Op::ScatterAdd(f(a), ix.iter().map(&mut *f).collect(), f(v)),
-            Op::Concat(axis, parts) => Op::Concat(*axis, parts.iter().map(f).collect()),
-            Op::Loop(l) => Op::Loop(Box::new(Loop {
+        match self.class() {
+            OpClass::Input(k) => Op::Input(k),
+            OpClass::Constant(c) => Op::Constant(c.clone()),
+            OpClass::Single(op) => op.mapped(f),
+            OpClass::Loop(l) => Op::Loop(Box::new(Loop {
                 n: l.n,
                 reverse: l.reverse,
                 body: l.body.clone(),
@@ -262,9 +248,9 @@ impl<R> Op<R> {
                 xs: l.xs.iter().map(&mut *f).collect(),
                 captured: l.captured.iter().map(f).collect(),
             })),
-            Op::Call(op, args) => Op::Call(op.clone(), args.iter().map(f).collect()),
-            Op::Custom(c, args) => Op::Custom(c.clone(), args.iter().map(f).collect()),
-            Op::Output(a, k) => Op::Output(f(a), *k),
+            OpClass::Call(op, args) => Op::Call(op.clone(), args.iter().map(f).collect()),
+            OpClass::Custom(c, args) => Op::Custom(c.clone(), args.iter().map(f).collect()),
+            OpClass::Output(a, k) => Op::Output(f(a), k),
         }
     }
 }

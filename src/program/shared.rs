@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use super::{CustomKind, Node, NodeId, Op, Program};
+use super::{CustomKind, Node, NodeId, Op, OpClass, Program};
 use crate::cost::Estimate;
 
 /// A question about the inputs of a program, given a mark for each of its results.
@@ -36,12 +36,11 @@ pub(super) struct Asked {
 
 /// The program that an operation runs: the body of a loop, or the primal program of a function, without its rules.
 pub(crate) fn run_by<R>(op: &Op<R>) -> Option<&Program> {
-    match op {
-        Op::Loop(l) => Some(&l.body),
-        Op::Custom(c, _) => Some(c.primal()),
-        Op::Input(_) | Op::Constant(_) | Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) => None,
-        Op::Linear(..) | Op::Contract(..) | Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) => None,
-        Op::Concat(..) | Op::Call(..) | Op::Output(..) => None,
+    match op.class() {
+        OpClass::Loop(l) => Some(&l.body),
+        OpClass::Custom(c, _) => Some(c.primal()),
+        OpClass::Input(_) | OpClass::Constant(_) | OpClass::Output(..) => None,
+        OpClass::Single(_) | OpClass::Call(..) => None,
     }
 }
 

@@ -1,6 +1,6 @@
 //! What a picture says about an operation: its role, its place in the user's source.
 
-use crate::program::{NodeId, Op, Program};
+use crate::program::{NodeId, Op, OpClass, Program, Single};
 use crate::source::SourceLine;
 
 /// The kind of an operation in a picture.
@@ -20,15 +20,14 @@ pub(super) enum Role {
 
 impl Role {
     pub(super) fn of(op: &Op<NodeId>) -> Role {
-        match op {
-            Op::Input(_) => Role::Input,
-            Op::Constant(_) => Role::Constant,
-            Op::Select(_) => Role::Choice,
-            Op::Loop(_) => Role::Loop,
-            Op::Custom(..) => Role::Function,
-            Op::Output(..) => Role::Part,
-            Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Linear(..) | Op::Contract(..) => Role::Operation,
-            Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) | Op::Concat(..) | Op::Call(..) => Role::Operation,
+        match op.class() {
+            OpClass::Input(_) => Role::Input,
+            OpClass::Constant(_) => Role::Constant,
+            OpClass::Single(Single::Select(_)) => Role::Choice,
+            OpClass::Loop(_) => Role::Loop,
+            OpClass::Custom(..) => Role::Function,
+            OpClass::Output(..) => Role::Part,
+            OpClass::Single(_) | OpClass::Call(..) => Role::Operation,
         }
     }
 }

@@ -272,14 +272,17 @@ fn sides(b: &Builder, mask: NodeId) -> Option<Vec<(usize, Range<usize>)>> {
 
 /// Whether a slice along the axis costs no more than its own size: the sliced value need not be computed in full.
 fn sliced_freely(b: &Builder, a: NodeId, axis: usize, parts: bool) -> bool {
-    match &b.node(a).op {
-        Op::Input(_) => true,
-        Op::Constant(Constant(c)) => with_elem!(c.dtype(), E => c.splat::<E>().is_some()),
-        Op::Linear(op, _) => matches!(&**op, Linear::Affine { into, .. } if into.is_identity()),
-        Op::Concat(along, of) => parts && *along == axis && of.iter().all(|part| sliced_freely(b, *part, axis, false)),
-        Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) | Op::Contract(..) | Op::Gather(..) => false,
-        Op::Reduce(..) | Op::ScatterAdd(..) | Op::Loop(_) | Op::Custom(..) | Op::Call(..) | Op::Output(..) => false,
+    let op = &b.node(a).op;
+    if let Op::Constant(Constant(c)) = op {
+        return with_elem!(c.dtype(), E => c.splat::<E>().is_some());
     }
+    if let Op::Linear(op, _) = op {
+        return matches!(&**op, Linear::Affine { into, .. } if into.is_identity());
+    }
+    if let Op::Concat(along, of) = op {
+        return parts && *along == axis && of.iter().all(|part| sliced_freely(b, *part, axis, false));
+    }
+    matches!(op, Op::Input(_))
 }
 
 /// Appends the parts of a slice: the slices of the parts of a concatenation, or one slice of any other value.

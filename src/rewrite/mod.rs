@@ -16,4 +16,4 @@ pub(crate) use indexing::piece;
 pub use options::Options;
 pub use rules::{Rule, rules};
 
-use crate::program::{Builder, Constant, NodeId, Op};
+use crate::program::{Builder, Constant, NodeId, Op, OpClass, Single};

@@ -14,7 +14,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Constant, NodeId, Op};
+use super::{Constant, NodeId, Op, OpClass, Single};
 use crate::array::{Values, with_elem};
 use crate::dtype::{DType, Elem};
 use crate::ops::{Binary, Discrete, FloatStep, Linear, Property, ZeroSign};
@@ -53,16 +53,19 @@ pub(crate) fn is_never_minus_zero(op: &Op<NodeId>, dtype: DType, of: &dyn Fn(Nod
     if !dtype.is_float() {
         return true;
     }
+    if let Op::Constant(c) = op {
+        return has_no_minus_zero(c);
+    }
+    let Some(op) = op.single() else { return false };
     match op {
-        Op::Constant(c) => has_no_minus_zero(c),
-        Op::Unary(f, x) => f.is(Property::NeverMinusZero) || (f.is(Property::KeepsMinusZeroOut) && of(*x)),
+        Single::Unary(f, x) => f.is(Property::NeverMinusZero) || (f.is(Property::KeepsMinusZeroOut) && of(*x)),
         // A sum is -0 only where both are; a difference where the first is -0 and the second +0.
-        Op::Binary(Binary::Add, x, y) => of(*x) || of(*y),
-        Op::Binary(Binary::Sub, x, _) => of(*x),
-        Op::Binary(f, x, y) => {
+        Single::Binary(Binary::Add, x, y) => of(*x) || of(*y),
+        Single::Binary(Binary::Sub, x, _) => of(*x),
+        Single::Binary(f, x, y) => {
             f.is(Property::NeverMinusZero) || (f.is(Property::KeepsMinusZeroOut) && of(*x) && of(*y))
         }
-        Op::Discrete(f, args) => match f {
+        Single::Discrete(f, args) => match f {
             Discrete::FloatStep(FloatStep::StopGradient) => of(args[0]),
             Discrete::ToFloat(_) | Discrete::FloatStep(FloatStep::Sign) => true,
             Discrete::FloatStep(_) => false,
@@ -71,12 +74,11 @@ pub(crate) fn is_never_minus_zero(op: &Op<NodeId>, dtype: DType, of: &dyn Fn(Nod
             Discrete::ArgMax { .. } | Discrete::ArgMin { .. } | Discrete::ArgSort { .. } => true,
             Discrete::PrefixArg { .. } => true,
         },
-        Op::Select([_, x, y]) => of(*x) && of(*y),
-        Op::Linear(f, x) => !mixes(f) && (adds_up(f) || of(*x)),
-        Op::Contract(..) => true,
-        Op::Gather(x, _) | Op::ScatterAdd(x, ..) | Op::Reduce(_, x) => of(*x),
-        Op::Concat(_, parts) => parts.iter().all(|part| of(*part)),
-        Op::Input(_) | Op::Loop(_) | Op::Custom(..) | Op::Call(..) | Op::Output(..) => false,
+        Single::Select([_, x, y]) => of(*x) && of(*y),
+        Single::Linear(f, x) => !mixes(f) && (adds_up(f) || of(*x)),
+        Single::Contract(..) => true,
+        Single::Gather(x, _) | Single::ScatterAdd(x, ..) | Single::Reduce(_, x) => of(*x),
+        Single::Concat(_, parts) => parts.iter().all(|part| of(*part)),
     }
 }
 
@@ -163,37 +165,30 @@ fn binary_seen(op: Binary, by: bool, never: [bool; 2]) -> [bool; 2] {
 /// Marks the operands for which the operation sees the sign of a zero, or hands it on while its own is seen (`by`).
 /// Loops are treated elsewhere.
 fn operands_seen(op: &Op<NodeId>, by: bool, never: &[bool], mark: &mut dyn FnMut(NodeId)) {
-    match op {
-        Op::Unary(f, x) => {
+    let all = |mark: &mut dyn FnMut(NodeId)| op.operands(&mut |a| mark(*a));
+    match op.class() {
+        OpClass::Input(_) | OpClass::Constant(_) | OpClass::Loop(_) => {}
+        // The rules of the function are not examined.
+        OpClass::Custom(..) | OpClass::Call(..) => all(mark),
+        OpClass::Single(Single::Unary(f, x)) => {
             let sees = f.is(Property::SeesSignOfZero);
             let hands_on = f.apply(0.0f64).to_bits() != f.apply(-0.0f64).to_bits();
             if sees || (by && hands_on) {
                 mark(*x);
             }
         }
-        Op::Binary(f, x, y) => {
-            let [first, second] = binary_seen(*f, by, [never[*x as usize], never[*y as usize]]);
+        OpClass::Single(Single::Binary(f, x, y)) => {
+            let [first, second] = binary_seen(f, by, [never[*x as usize], never[*y as usize]]);
             [(first, x), (second, y)].into_iter().filter(|(seen, _)| *seen).for_each(|(_, a)| mark(*a));
         }
-        Op::Linear(f, x) => {
-            if by && (mixes(f) || !adds_up(f)) {
-                mark(*x);
-            }
-        }
-        Op::Contract(..) | Op::Input(_) | Op::Constant(_) | Op::Loop(_) => {}
-        Op::Discrete(f, args) => match f {
-            Discrete::FloatStep(_) => args.iter().filter(|_| by).for_each(|a| mark(*a)),
-            Discrete::Compare(_) | Discrete::And | Discrete::Or | Discrete::Not | Discrete::Iota { .. } => {}
-            Discrete::IntUnary(_) | Discrete::IntBinary(_) | Discrete::ToInt | Discrete::ToFloat(_) => {}
-            Discrete::ArgMax { .. } | Discrete::ArgMin { .. } | Discrete::ArgSort { .. } => {}
-            Discrete::PrefixArg { .. } => {}
-        },
-        Op::Select(_) | Op::Gather(..) | Op::ScatterAdd(..) | Op::Concat(..) | Op::Output(..) | Op::Reduce(..) => {
+        // Sums hide it, and integers and masks have none.
+        OpClass::Single(Single::Contract(..)) => {}
+        OpClass::Single(Single::Linear(f, _)) if !mixes(f) && adds_up(f) => {}
+        OpClass::Single(Single::Discrete(f, _)) if !matches!(f, Discrete::FloatStep(_)) => {}
+        OpClass::Single(_) | OpClass::Output(..) => {
             if by {
-                op.operands(&mut |a| mark(*a));
+                all(mark);
             }
         }
-        // The rules of the function are not examined.
-        Op::Custom(..) | Op::Call(..) => op.operands(&mut |a| mark(*a)),
     }
 }

@@ -6,7 +6,7 @@
 use super::words::{Text, words};
 use super::{is_number, kind, literal, one_or_tuple};
 use crate::escape;
-use crate::program::{Constant, Custom, CustomKind, Loop, NodeId, Op, Program};
+use crate::program::{Constant, Custom, CustomKind, Loop, NodeId, Op, OpClass, Program};
 
 /// The name of a value.
 pub(crate) type ValueName<'a> = &'a dyn Fn(NodeId) -> String;
@@ -14,16 +14,7 @@ pub(crate) type ValueName<'a> = &'a dyn Fn(NodeId) -> String;
 /// Shape and element type of the result of an operation: `f64[2, 3]`; nothing, if it has several results.
 pub(crate) fn kind_of(program: &Program, id: NodeId) -> String {
     let node = &program.nodes()[id as usize];
-    match &node.op {
-        Op::Loop(_) | Op::Call(..) | Op::Custom(..) => String::new(),
-        Op::Input(_) | Op::Constant(_) | Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) => {
-            kind(&node.shape, node.dtype)
-        }
-        Op::Linear(..) | Op::Contract(..) | Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) => {
-            kind(&node.shape, node.dtype)
-        }
-        Op::Concat(..) | Op::Output(..) => kind(&node.shape, node.dtype),
-    }
+    if node.op.has_several_results() { String::new() } else { kind(&node.shape, node.dtype) }
 }
 
 /// Whether a value is a constant that is one number, which needs no name.
@@ -33,15 +24,15 @@ pub(crate) fn is_number_at(program: &Program, id: NodeId) -> bool {
 
 /// An operation without its operands: its name and its parameters, or the text of a constant.
 pub(crate) fn heading(program: &Program, id: NodeId) -> String {
-    match &program.nodes()[id as usize].op {
-        Op::Input(k) => input(program, *k as usize),
-        Op::Constant(Constant(c)) => literal(c, true, false),
-        Op::Loop(l) => trips(l),
-        Op::Custom(c, _) => function(c),
-        Op::Call(op, _) => op.words().into_owned(),
-        Op::Output(_, k) => format!("result {k}"),
-        op @ (Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) | Op::Linear(..)) => op.words(),
-        op @ (Op::Contract(..) | Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) | Op::Concat(..)) => op.words(),
+    let op = &program.nodes()[id as usize].op;
+    match op.class() {
+        OpClass::Input(k) => input(program, k as usize),
+        OpClass::Constant(Constant(c)) => literal(c, true, false),
+        OpClass::Loop(l) => trips(l),
+        OpClass::Custom(c, _) => function(c),
+        OpClass::Call(op, _) => op.words().into_owned(),
+        OpClass::Output(_, k) => format!("result {k}"),
+        OpClass::Single(_) => op.words(),
     }
 }
 
@@ -72,22 +63,17 @@ fn function(c: &Custom) -> String {
 /// The role of an operand, where it is not clear from the order: `mask`, `carry 0`, `rows 1`.
 pub(crate) fn operand_roles(op: &Op<NodeId>) -> Vec<String> {
     let counted = |word: &str, n: usize| (0..n).map(|k| format!("{word} {k}")).collect::<Vec<String>>();
-    match op {
-        Op::Select(_) => ["mask", "then", "else"].map(str::to_owned).to_vec(),
-        Op::Gather(_, ix) => [vec!["from".to_owned()], counted("index", ix.len())].concat(),
-        Op::ScatterAdd(_, ix, _) => {
-            [vec!["into".to_owned()], counted("index", ix.len()), vec!["added".to_owned()]].concat()
-        }
-        Op::Loop(l) => {
-            [counted("carry", l.init.len()), counted("rows", l.xs.len()), counted("captured", l.captured.len())]
-                .concat()
-        }
-        Op::Input(_) | Op::Constant(_) | Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Linear(..) => {
-            plain(op)
-        }
-        Op::Contract(..) | Op::Reduce(..) | Op::Concat(..) | Op::Call(..) | Op::Custom(..) | Op::Output(..) => {
-            plain(op)
-        }
+    if let Op::Loop(l) = op {
+        let (init, xs, captured) = (l.init.len(), l.xs.len(), l.captured.len());
+        return [counted("carry", init), counted("rows", xs), counted("captured", captured)].concat();
+    }
+    if let Op::Select(_) = op {
+        return ["mask", "then", "else"].map(str::to_owned).to_vec();
+    }
+    match op.at_indices() {
+        Some((ix, true)) => [vec!["into".to_owned()], counted("index", ix.len()), vec!["added".to_owned()]].concat(),
+        Some((ix, false)) => [vec!["from".to_owned()], counted("index", ix.len())].concat(),
+        None => plain(op),
     }
 }
 
@@ -125,28 +111,19 @@ pub(crate) fn line(program: &Program, id: NodeId, name: ValueName<'_>) -> String
     let node = &program.nodes()[id as usize];
     let operand = |a: NodeId| operand_text(program, a, true, true, name).words;
     let listed = |args: &[NodeId]| args.iter().map(|a| operand(*a)).collect::<Vec<String>>().join(", ");
-    let right = match &node.op {
-        Op::Input(_) => return format!("{}: {}", heading(program, id), kind(&node.shape, node.dtype)),
-        Op::Constant(Constant(c)) => literal(c, false, false),
-        Op::Output(of, k) => format!("result {k} of {}", name(*of)),
-        Op::Call(_, args) | Op::Custom(_, args) => format!("{}({})", heading(program, id), listed(args)),
-        Op::Loop(l) => {
+    let right = match node.op.class() {
+        OpClass::Input(_) => return format!("{}: {}", heading(program, id), kind(&node.shape, node.dtype)),
+        OpClass::Constant(Constant(c)) => literal(c, false, false),
+        OpClass::Output(of, k) => format!("result {k} of {}", name(*of)),
+        OpClass::Call(_, args) | OpClass::Custom(_, args) => format!("{}({})", heading(program, id), listed(args)),
+        OpClass::Loop(l) => {
             let parts = [("carry", &l.init), ("over rows of", &l.xs), ("with", &l.captured)];
             let parts = parts.into_iter().filter(|(_, args)| !args.is_empty());
             let parts: String =
                 parts.map(|(word, args)| format!(" {word} {}", one_or_tuple(&[listed(args)]))).collect();
             format!("{}{parts}", trips(l))
         }
-        Op::Unary(..)
-        | Op::Binary(..)
-        | Op::Discrete(..)
-        | Op::Select(_)
-        | Op::Linear(..)
-        | Op::Contract(..)
-        | Op::Reduce(..)
-        | Op::Gather(..)
-        | Op::ScatterAdd(..)
-        | Op::Concat(..) => words(program, id, &|a, shape, dtype| operand_text(program, a, shape, dtype, name)).words,
+        OpClass::Single(_) => words(program, id, &|a, shape, dtype| operand_text(program, a, shape, dtype, name)).words,
     };
     match kind_of(program, id) {
         kind if kind.is_empty() => format!("{} = {right}", name(id)),

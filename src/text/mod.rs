@@ -17,7 +17,7 @@ use self::literal::{is_number, literal};
 use self::words::{Text, words};
 use crate::dtype::DType;
 use crate::escape;
-use crate::program::{Constant, Custom, CustomKind, Loop, NodeId, Op, Program, Slot, run_by};
+use crate::program::{Constant, Custom, CustomKind, Loop, NodeId, Op, OpClass, Program, Slot, run_by};
 use crate::shape::Show;
 
 /// The width of a line; operands are moved to lines of their own to keep it, if possible.
@@ -217,31 +217,22 @@ impl Printer<'_, '_> {
         let last_use = program.last_use();
         for (k, node) in program.nodes().iter().enumerate().skip(first) {
             let id = k as NodeId;
-            match &node.op {
-                Op::Constant(Constant(c)) => {
+            match node.op.class() {
+                OpClass::Constant(Constant(c)) => {
                     if !is_number(c) && scope.uses[k] > 1 {
                         let text = scope.text(id, false, false);
                         self.assign(&mut scope, id, text)?;
                     }
                 }
-                Op::Loop(l) => self.looped(&mut scope, id, l)?,
-                Op::Call(op, args) => {
+                OpClass::Loop(l) => self.looped(&mut scope, id, l)?,
+                OpClass::Call(op, args) => {
                     let kinds: Vec<_> = args.iter().map(|a| program.nodes()[*a as usize].kind()).collect();
                     self.several(&mut scope, id, &op.words(), args, op.results(&kinds).len())?;
                 }
-                Op::Custom(c, args) => self.custom(&mut scope, id, c, args)?,
+                OpClass::Custom(c, args) => self.custom(&mut scope, id, c, args)?,
                 // Named by the loop, or before.
-                Op::Output(..) | Op::Input(_) => {}
-                Op::Unary(..)
-                | Op::Binary(..)
-                | Op::Discrete(..)
-                | Op::Select(_)
-                | Op::Linear(..)
-                | Op::Contract(..)
-                | Op::Reduce(..)
-                | Op::Gather(..)
-                | Op::ScatterAdd(..)
-                | Op::Concat(..) => {
+                OpClass::Output(..) | OpClass::Input(_) => {}
+                OpClass::Single(_) => {
                     let room = WIDTH.saturating_sub(2 * indent + 8);
                     let mut text = scope.words(id);
                     if text.words.len() > room || text.depth > DEPTH {

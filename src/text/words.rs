@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 use crate::ops::{Binary, Discrete, IntBinary, IntUnary, Notation, Unary};
-use crate::program::{NodeId, Op, Program};
+use crate::program::{NodeId, Op, Program, Single};
 
 /// The precedence of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -58,11 +58,12 @@ pub(super) fn words(program: &Program, id: NodeId, operand: OperandText<'_>) -> 
     let op = &program.nodes()[id as usize].op;
     let mut depth = 0;
     op.operands(&mut |a| depth = depth.max(operand(*a, true, true).depth));
+    let Some(op) = op.single() else { unreachable!("not one operation in words") };
     let (words, precedence) = applied(program, op, operand);
     Text { words, precedence, depth: depth + 1 }
 }
 
-fn applied(program: &Program, op: &Op<NodeId>, operand: OperandText<'_>) -> (String, Precedence) {
+fn applied(program: &Program, op: Single<'_, NodeId>, operand: OperandText<'_>) -> (String, Precedence) {
     let constant = |a: NodeId| matches!(program.nodes()[a as usize].op, Op::Constant(_));
     // Operands have one shape and type: next to an operand that shows both, a number needs neither.
     let alike = |args: &[NodeId]| -> Vec<Text> {
@@ -72,36 +73,33 @@ fn applied(program: &Program, op: &Op<NodeId>, operand: OperandText<'_>) -> (Str
     let lone = |a: NodeId| operand(a, false, false);
     let listed = |ids: &[NodeId]| -> String { ids.iter().map(|a| lone(*a).words).collect::<Vec<String>>().join(", ") };
     match op {
-        Op::Unary(Unary::Neg, a) => negation(&lone(*a), constant(*a)),
-        Op::Unary(op, a) => application(op.name(), &[lone(*a)]),
-        Op::Binary(op, a, b) => binary(*op, &alike(&[*a, *b])),
-        Op::Discrete(Discrete::IntUnary(IntUnary::Neg), args) => negation(&lone(args[0]), constant(args[0])),
-        Op::Discrete(op, args) => discrete(op, &alike(args)),
-        Op::Select([mask, a, b]) => {
+        Single::Unary(Unary::Neg, a) => negation(&lone(*a), constant(*a)),
+        Single::Unary(op, a) => application(op.name(), &[lone(*a)]),
+        Single::Binary(op, a, b) => binary(op, &alike(&[*a, *b])),
+        Single::Discrete(Discrete::IntUnary(IntUnary::Neg), args) => negation(&lone(args[0]), constant(args[0])),
+        Single::Discrete(op, args) => discrete(op, &alike(args)),
+        Single::Select([mask, a, b]) => {
             // The mask shows the shape, a branch the element type.
             let (shape, dtype) = ([*mask, *a, *b].iter().any(|x| !constant(*x)), !constant(*a) || !constant(*b));
             application("select", &[operand(*mask, shape, true), operand(*a, shape, dtype), operand(*b, shape, dtype)])
         }
-        Op::Linear(op, a) => {
+        Single::Linear(op, a) => {
             let words = op.applied(&lone(*a).at(Precedence::Atom));
             (words, if op.familiar().is_some() { Precedence::Application } else { Precedence::Loose })
         }
-        Op::Contract(op, a, b) => {
+        Single::Contract(op, a, b) => {
             let words = op.applied(&lone(*a).at(Precedence::Atom), &lone(*b).at(Precedence::Atom));
             (words, if op.familiar().is_some() { Precedence::Application } else { Precedence::Loose })
         }
-        Op::Reduce(op, a) => application(&op.to_string(), &[lone(*a)]),
-        Op::Gather(a, ix) => (format!("{}[{}]", lone(*a).at(Precedence::Atom), listed(ix)), Precedence::Atom),
-        Op::ScatterAdd(a, ix, v) => {
+        Single::Reduce(op, a) => application(&op.to_string(), &[lone(*a)]),
+        Single::Gather(a, ix) => (format!("{}[{}]", lone(*a).at(Precedence::Atom), listed(ix)), Precedence::Atom),
+        Single::ScatterAdd(a, ix, v) => {
             let (base, v) = (lone(*a), lone(*v));
             let words =
                 format!("scatter_add {} [{}] {}", base.at(Precedence::Atom), listed(ix), v.at(Precedence::Atom));
             (words, Precedence::Application)
         }
-        Op::Concat(axis, parts) => (format!("concat axis={axis} [{}]", listed(parts)), Precedence::Application),
-        Op::Input(_) | Op::Constant(_) | Op::Loop(_) | Op::Custom(..) | Op::Call(..) | Op::Output(..) => {
-            unreachable!("not one operation in words")
-        }
+        Single::Concat(axis, parts) => (format!("concat axis={axis} [{}]", listed(parts)), Precedence::Application),
     }
 }
 

@@ -357,6 +357,8 @@ fn guarded_reads_are_harmless() {
     assert_eq!(bounds(|x| x.at([x.at([7]).to_int()]), &x).faults.len(), 1);
     assert_eq!(bounds(|x| x.take(&(Tensor::iota(4) - 1)).argmax(), &x).faults.len(), 1);
     assert_eq!(bounds(|x| x.take(&(Tensor::iota(4) - 1)).argsort(0), &x).faults.len(), 1);
+    let determinant = |x: &Tensor<_, 1>| x.take(&(Tensor::iota(4) - 1)).reshape([2, 2]).det();
+    assert_eq!(bounds(determinant, &x).faults.len(), 1);
     assert_eq!(bounds(|x| if x.at([3]).item() > 1.0 { x.sum() } else { x.prod() }, &x).faults.len(), 1);
     assert_eq!(bounds(|x| fold(Tensor::scalar(0.0), Tensor::iota(4), |c, i| c + x.at([i])), &x).faults.len(), 1);
     assert_eq!(

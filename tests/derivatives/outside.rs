@@ -6,15 +6,11 @@
 
 use std::sync::Arc;
 
-use polygrad::base::{
-    BaseTensor, Beyond, Distance, Enter, Group, Lift, Report, Staging, Trip, TripFn, WhileFn, map_accum_grouped,
-    repeat_grouped,
-};
+use polygrad::base::{BaseTensor, Group, Over, Trip, TripFn, WhileFn, map_accum_grouped, repeat_grouped};
 use polygrad::inspect::{debug_lines, transcript};
 use polygrad::linalg::rules;
 use polygrad::ops::{Binary, Call, Contract, Discrete, Linear, Partial, Reduce, Unary};
-use polygrad::program::{Custom, CustomKind, Term, interpret};
-use polygrad::source::Site;
+use polygrad::program::{Custom, CustomKind, interpret};
 use polygrad::{
     ADVal, Array, Concrete, DType, Dual, Function, Shapes, Tensor, build1, check, checkpoint, custom_jvp, direct,
     external, grad, jvp, map_accum_reverse, root, scan, tensor, while_loop, while_loop_within,
@@ -211,43 +207,15 @@ impl<T: BaseTensor> BaseTensor for Slope<T> {
     }
 }
 
-impl<T: BaseTensor> Staging for Slope<T> {
-    fn captured(term: &Term) -> Option<Self> {
-        term.captured_value().or_else(|| T::captured(term).map(Slope::constant_of))
+impl<T: BaseTensor> Over for Slope<T> {
+    type Base = T;
+
+    fn base(&self) -> &T {
+        &self.value
     }
 
-    fn runs_all_trips() -> bool {
-        T::runs_all_trips()
-    }
-
-    fn records() -> bool {
-        T::records()
-    }
-}
-
-impl<T: BaseTensor> Report for Slope<T> {
-    fn peek(&self) -> Option<Array> {
-        self.value.peek()
-    }
-
-    fn site(&self) -> Site {
-        self.value.site()
-    }
-
-    fn attribute(to: Site) -> Site {
-        T::attribute(to)
-    }
-}
-
-impl<T: BaseTensor, U: Enter<T>> Lift<T> for Slope<U> {
-    fn lift(t: T) -> Self {
-        Slope::constant_of(U::enter(t))
-    }
-}
-
-impl<T: BaseTensor, U: Lift<T, I>, I: Distance> Lift<T, Beyond<I>> for Slope<U> {
-    fn lift(t: T) -> Self {
-        Slope::constant_of(U::lift(t))
+    fn of_base(value: T) -> Self {
+        Slope::constant_of(value)
     }
 }
 

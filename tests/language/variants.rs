@@ -3,6 +3,7 @@
 //! A class of operations (odd ones, cheap ones, those that are never negative) is a column of their table: a new row must
 //! say whether it is one of them. A match that names all rows is completed by rustc; a list that names some is not.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::ops::Range;
 
@@ -36,11 +37,6 @@ const ALLOWED: &[Allowed] = &[
         file: "interpreters/watch/kinks.rs",
         rows: "Binary: Copysign Hypot Max Min Pow PowLessOne",
         reason: "kinks have conditions, one for each; other rows are smooth, or steep, which is a column",
-    },
-    Allowed {
-        file: "src/passes/propagate_one_hot.rs",
-        rows: "Binary: Add Div DivNoNan Mul MulNoNan Sub",
-        reason: "sums, products and quotients of arrays with one element that is not 0 have formulas, one for each",
     },
     Allowed {
         file: "src/rewrite/rules/mod.rs",
@@ -166,17 +162,22 @@ fn end_of_group(text: &str, open: usize) -> usize {
 
 /// Where the patterns of a match are, given where its braces open: all but the values of its cases.
 fn patterns(text: &str, open: usize) -> Vec<Range<usize>> {
+    // What a guard asks is no pattern.
+    let bare = |at: Range<usize>| at.start..at.start + outside(&text[at.clone()], " if ").unwrap_or(at.len());
+    cases(text, open).into_iter().map(|(pattern, _)| bare(pattern)).collect()
+}
+
+/// Where the cases of a match are: pattern and guard, and value.
+fn cases(text: &str, open: usize) -> Vec<(Range<usize>, Range<usize>)> {
     let (mut found, mut at, end) = (Vec::new(), open + 1, end_of_group(text, open));
     while let Some(arrow) = outside(&text[at..end], "=>") {
-        // What a guard asks is no pattern.
-        let pattern = &text[at..at + arrow];
-        found.push(at..at + outside(pattern, " if ").unwrap_or(pattern.len()));
         let value = at + arrow + 2;
         let start = value + text[value..end].find(|c: char| !c.is_whitespace()).unwrap_or(0);
         let next = match text[start..].starts_with('{') {
             true => end_of_group(text, start) + 1,
             false => outside(&text[start..end], ",").map_or(end, |comma| start + comma + 1),
         };
+        found.push((at..at + arrow, start..next.min(end)));
         at = next.min(end);
     }
     found
@@ -302,6 +303,75 @@ fn lists_of_operations_are_columns() {
     for (list, used) in ALLOWED.iter().zip(used) {
         assert!(used, "{} no longer lists {}: {}", list.file, list.rows, list.reason);
     }
+}
+
+/// So many structural operations may stand in one case of a match, without a look at their parts.
+const FEW: usize = 3;
+
+/// The names of the structural operations.
+fn structural() -> Vec<String> {
+    let text = code_alone(&fs::read_to_string(root().join("src/program/op.rs")).expect("the file can be read"));
+    let open = text.find("pub enum Op<R> {").map(|at| at + text[at..].find('{').expect("its braces"));
+    let inside = open.map_or("", |open| &text[open + 1..end_of_group(&text, open)]);
+    inside.lines().map(|line| word(line.trim()).to_owned()).filter(|name| !name.is_empty()).collect()
+}
+
+/// The operations of a pattern that looks at no part of them: `Op::Reduce(..) | Op::Output(..)`.
+fn whole<'a>(pattern: &'a str, operations: &[String]) -> Option<Vec<&'a str>> {
+    let pattern = pattern.trim().trim_start_matches(',').trim();
+    let pattern = pattern.split_once('@').map_or(pattern, |(_, rest)| rest.trim().trim_matches(['(', ')']));
+    let name = |alternative: &'a str| {
+        let path = ["Op::", "Operation::", "Single::"].iter().find_map(|path| alternative.trim().strip_prefix(path))?;
+        let (name, parts) = (word(path), &path[word(path).len()..]);
+        let looks = parts.chars().any(|c| !"()._, \n".contains(c));
+        (!looks && operations.iter().any(|operation| operation == name)).then_some(name)
+    };
+    pattern.split('|').map(name).collect()
+}
+
+/// The operations that a match lists for one value.
+fn unasked(text: &str, operations: &[String]) -> Vec<String> {
+    let mut found = Vec::new();
+    for at in places(text, "match ") {
+        let Some(open) = outside(&text[at..], "{").map(|open| at + open) else { continue };
+        let mut listed: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+        for (pattern, value) in cases(text, open) {
+            let value = text[value].trim_matches(['{', '}', ',', ';', ' ', '\n']).to_owned();
+            listed.entry(value).or_default().extend(whole(&text[pattern], operations).into_iter().flatten());
+        }
+        found.extend(listed.into_values().filter(|names| names.len() > FEW).map(|names| names.join(" ")));
+    }
+    found
+}
+
+#[test]
+fn what_an_operation_is_stands_beside_it() {
+    let (operations, mut wrong) = (structural(), Vec::new());
+    assert!(operations.len() > 10 && operations.contains(&"Concat".to_owned()), "{operations:?}");
+    let own = ["src/program/op.rs", "src/program/single.rs"].map(|file| root().join(file));
+    for (path, _) in modules().into_iter().filter(|(path, _)| !own.contains(path)) {
+        let text = without_tests(&code_alone(&fs::read_to_string(&path).expect("the file can be read")));
+        wrong.extend(unasked(&text, &operations).into_iter().map(|names| format!("{}: {names}", path.display())));
+    }
+    assert!(
+        wrong.is_empty(),
+        "ask the operation: its class, or a question of src/program/single.rs:\n{}",
+        wrong.join("\n")
+    );
+    // This test can fail.
+    let found = |text: &str| unasked(text, &operations);
+    let listed =
+        "match op { Op::Input(_) => 1, Op::Reduce(..) | Op::Gather(..) => { 2 } Op::Select(_) | Op::Loop(_) => 2, }";
+    assert_eq!(found(listed), ["Reduce Gather Select Loop"]);
+    assert_eq!(
+        found("match op { op @ (Op::Unary(..) | Op::Binary(_, ..) | Op::Linear(..) | Op::Loop(_)) => f(op) }").len(),
+        1
+    );
+    assert!(found("match op { Op::Reduce(..) | Op::Gather(..) | Op::Loop(_) => 2, Op::Select(_) => 3 }").is_empty());
+    assert!(
+        found("match op { Op::Unary(_, a) | Op::Linear(_, a) | Op::Reduce(_, a) | Op::Output(a, _) => f(a) }")
+            .is_empty()
+    );
 }
 
 #[test]

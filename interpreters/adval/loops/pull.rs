@@ -206,32 +206,17 @@ impl LoopForm {
             if of.is_empty() {
                 continue;
             }
-            match term {
-                Delta::Output(of, index) => mark(&mut terms, *of, *index),
-                Delta::Loop(l) => {
-                    of.resize(l.form.carry.len() + l.form.outputs.len(), false);
-                    let reached = l.form.reached(&of);
-                    let carry = reached.carry.iter().filter(|k| reached.read[**k]).filter_map(|k| l.carry[*k]);
-                    let captured = reached.captured.iter().map(|k| l.captured[*k]);
-                    let elements = reached.elements.iter().filter_map(|k| l.elements[*k]);
-                    carry.chain(captured).chain(elements).for_each(|to| mark(&mut terms, to, 0));
-                }
-                Delta::Input(_)
-                | Delta::Unbounded
-                | Delta::Scale(_)
-                | Delta::Scale2(..)
-                | Delta::Select { .. }
-                | Delta::Linear(..)
-                | Delta::Contract(_)
-                | Delta::Reduce(_)
-                | Delta::Gather(_)
-                | Delta::ScatterAdd(_)
-                | Delta::Concat(..)
-                | Delta::Call(_)
-                | Delta::Custom(_)
-                | Delta::Again(_) => {
-                    term.refs(&mut |to| mark(&mut terms, *to, 0));
-                }
+            if let Delta::Output(of, index) = term {
+                mark(&mut terms, *of, *index);
+            } else if let Delta::Loop(l) = term {
+                of.resize(l.form.carry.len() + l.form.outputs.len(), false);
+                let reached = l.form.reached(&of);
+                let carry = reached.carry.iter().filter(|k| reached.read[**k]).filter_map(|k| l.carry[*k]);
+                let captured = reached.captured.iter().map(|k| l.captured[*k]);
+                let elements = reached.elements.iter().filter_map(|k| l.elements[*k]);
+                carry.chain(captured).chain(elements).for_each(|to| mark(&mut terms, to, 0));
+            } else {
+                term.refs(&mut |to| mark(&mut terms, *to, 0));
             }
         }
     }

@@ -13,7 +13,7 @@ use crate::interpreters::{Enclosure, Rounding};
 use crate::ops::{Binary, Unary};
 use crate::program::cond::decided;
 use crate::program::repeat::{held, known};
-use crate::program::{Custom, CustomKind, Loop, NodeId, Op, Program};
+use crate::program::{Custom, CustomKind, Loop, NodeId, Op, OpClass, Program, Single};
 use crate::source::{Place, SourceLine};
 
 /// A value with its bounds and errors.
@@ -71,10 +71,10 @@ impl Walk {
         let mut values: Results = Vec::with_capacity(program.nodes().len());
         for (k, node) in program.nodes().iter().enumerate() {
             let place = program.place(k as NodeId).or(outer);
-            let results = match &node.op {
-                Op::Input(_) => inputs.next().into_iter().collect(),
-                Op::Loop(l) => self.run_loop(l, &values, place),
-                Op::Custom(rule, args) => {
+            let results = match node.op.class() {
+                OpClass::Input(_) => inputs.next().into_iter().collect(),
+                OpClass::Loop(l) => self.run_loop(l, &values, place),
+                OpClass::Custom(rule, args) => {
                     let args = all(&values, args);
                     match rule.kind() {
                         CustomKind::While { most } => self.run_while((rule.name(), rule.primal(), *most), args, place),
@@ -84,15 +84,16 @@ impl Walk {
                         | CustomKind::Cond { .. } => self.run_once(rule, args, place),
                     }
                 }
-                Op::Constant(c) => vec![Value::constant(c.0.clone())],
-                Op::Output(a, k) => vec![values[*a as usize][*k].clone()],
-                Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) => {
-                    self.noted(program, k, &values, place)
+                OpClass::Constant(c) => vec![Value::constant(c.0.clone())],
+                OpClass::Output(a, k) => vec![values[*a as usize][k].clone()],
+                OpClass::Single(op) => {
+                    let results = vec![result(program, &node.op, op, &values)];
+                    self.noted(&node.op, &values, results, place)
                 }
-                Op::Linear(..) | Op::Contract(..) | Op::Reduce(..) | Op::Gather(..) => {
-                    self.noted(program, k, &values, place)
+                OpClass::Call(op, args) => {
+                    let results = Value::call(op, &all(&values, args));
+                    self.noted(&node.op, &values, results, place)
                 }
-                Op::ScatterAdd(..) | Op::Concat(..) | Op::Call(..) => self.noted(program, k, &values, place),
             };
             values.push(results);
         }
@@ -149,19 +150,11 @@ impl Walk {
         carry
     }
 
-    /// The results of an operation, which are noted.
-    fn noted(&mut self, program: &Program, k: usize, values: &Results, place: Place) -> Vec<Value> {
-        let op = &program.nodes()[k].op;
-        let results = results(program, op, values);
-        self.note(op, values, &results, place);
-        results
-    }
-
-    /// Notes the results of an operation at its row.
-    fn note(&mut self, op: &Op<NodeId>, values: &Results, results: &[Value], place: Place) {
+    /// The results of an operation, which are noted at its row.
+    fn noted(&mut self, op: &Op<NodeId>, values: &Results, results: Vec<Value>, place: Place) -> Vec<Value> {
         let spans: Vec<Span> = results.iter().flat_map(|y| y.value().spans()).collect();
         if self.empty > 0 || spans.is_empty() {
-            return;
+            return results;
         }
         let [mut nan, mut infinite, mut of_nan, mut of_infinite] = [false; 4];
         for [a, b] in results.iter().map(faults) {
@@ -193,11 +186,12 @@ impl Walk {
         row.may_overflow |= infinite;
         row.may_divide_by_zero |= divides;
         row.begins |= (nan || infinite) && !(of_nan || of_infinite);
+        results
     }
 }
 
-/// The results of an operation that computes, and runs no other program.
-fn results(program: &Program, op: &Op<NodeId>, values: &Results) -> Vec<Value> {
+/// The result of an operation.
+fn result(program: &Program, op: &Op<NodeId>, single: Single<'_, NodeId>, values: &Results) -> Value {
     let get = |a: &NodeId| one(values, *a);
     // A sum may accumulate a view in place: then it is a sum of all its terms.
     if let Some([a, b]) = op.added() {
@@ -205,23 +199,8 @@ fn results(program: &Program, op: &Op<NodeId>, values: &Results) -> Vec<Value> {
         if let Some((base, of)) = parts
             && let Op::Linear(linear, x) = &program.nodes()[*of as usize].op
         {
-            return vec![get(base).clone().accumulate_linear(linear, get(x))];
+            return get(base).clone().accumulate_linear(linear, get(x));
         }
     }
-    match op {
-        Op::Unary(op, a) => vec![get(a).unary(*op)],
-        Op::Binary(op, a, b) => vec![get(a).binary(*op, get(b))],
-        Op::Discrete(op, args) => vec![Value::discrete(op, &args.iter().map(get).collect::<Vec<_>>())],
-        Op::Select([mask, a, b]) => vec![Value::select(get(mask), get(a), get(b))],
-        Op::Linear(op, a) => vec![get(a).linear(op)],
-        Op::Contract(op, a, b) => vec![Value::contract(op, get(a), get(b))],
-        Op::Reduce(op, a) => vec![get(a).reduce(*op)],
-        Op::Gather(a, ix) => vec![get(a).gather(&all(values, ix))],
-        Op::ScatterAdd(a, ix, v) => vec![get(a).clone().scatter_add(&all(values, ix), get(v))],
-        Op::Concat(axis, parts) => vec![Value::concat(*axis, &all(values, parts))],
-        Op::Call(op, args) => Value::call(op, &all(values, args)),
-        Op::Input(_) | Op::Constant(_) | Op::Output(..) | Op::Loop(_) | Op::Custom(..) => {
-            unreachable!("the walk runs inputs, loops and functions")
-        }
-    }
+    single.applied(&mut |a| get(a).clone())
 }

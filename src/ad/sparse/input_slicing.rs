@@ -63,17 +63,15 @@ fn copies(subject: &Subject) -> Vec<bool> {
     let mut copies = vec![false; nodes.len()];
     for (k, node) in nodes.iter().enumerate() {
         copies[k] = node.dtype.is_float()
-            && match &node.op {
-                Op::Input(_) => subject.has_columns(k),
-                Op::Linear(op, a) => copies[*a as usize] && is_choice(op),
-                Op::Gather(a, ix) => {
-                    let known = |i: &NodeId| matches!(nodes[*i as usize].op, Op::Constant(_));
-                    copies[*a as usize] && ix.iter().all(known)
-                }
-                Op::Concat(_, parts) => parts.iter().all(|a| copies[*a as usize]),
-                Op::Constant(_) | Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) => false,
-                Op::Contract(..) | Op::Reduce(..) | Op::ScatterAdd(..) | Op::Loop(_) | Op::Call(..) => false,
-                Op::Custom(..) | Op::Output(..) => false,
+            && if let Op::Linear(op, a) = &node.op {
+                copies[*a as usize] && is_choice(op)
+            } else if let Op::Gather(a, ix) = &node.op {
+                let known = |i: &NodeId| nodes[*i as usize].op.as_constant().is_some();
+                copies[*a as usize] && ix.iter().all(known)
+            } else if let Op::Concat(_, parts) = &node.op {
+                parts.iter().all(|a| copies[*a as usize])
+            } else {
+                matches!(node.op, Op::Input(_)) && subject.has_columns(k)
             };
     }
     copies

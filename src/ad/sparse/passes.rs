@@ -14,7 +14,7 @@ use crate::dtype::DType;
 use crate::interpreters::adval::{ADVal, Sweep};
 use crate::interpreters::dual::{Dual, Forward};
 use crate::ops::Linear;
-use crate::program::{Op, Program, Term, interpret};
+use crate::program::{OpClass, Program, Single, Term, interpret};
 use crate::shape::size;
 use crate::tree::ravel::{ravel, unravel};
 
@@ -48,11 +48,11 @@ const SUMMED: usize = 16;
 /// together in row blocks. Loops are excluded, since they would run again for each pass, and so are products that read
 /// a large matrix.
 fn is_bulk(program: &Program) -> bool {
-    program.nodes().iter().all(|node| match &node.op {
-        Op::Input(_) | Op::Constant(_) | Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) => true,
-        Op::Linear(..) | Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) | Op::Concat(..) => true,
-        Op::Contract(op, ..) => size(op.out.shape()) <= SUMMED * size(&node.shape),
-        Op::Loop(_) | Op::Call(..) | Op::Custom(..) | Op::Output(..) => false,
+    program.nodes().iter().all(|node| match node.op.class() {
+        OpClass::Input(_) | OpClass::Constant(_) => true,
+        OpClass::Single(Single::Contract(op, ..)) => size(op.out.shape()) <= SUMMED * size(&node.shape),
+        OpClass::Single(_) => true,
+        OpClass::Loop(_) | OpClass::Call(..) | OpClass::Custom(..) | OpClass::Output(..) => false,
     })
 }
 

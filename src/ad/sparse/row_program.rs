@@ -7,7 +7,7 @@
 //! rows differ stand for each other if they do for a pattern: as operands of unknown values, with zeros at the same places.
 
 use crate::array::Array;
-use crate::ops::{Contract, Discrete, Linear, Reduce, View};
+use crate::ops::{Contract, Linear, Reduce, View};
 use crate::program::{Builder, Constant, NodeId, Op, Slot};
 use crate::shape::Shape;
 
@@ -201,30 +201,28 @@ impl Rows {
         }
         let is_row = |k: usize| matches!(self.values[operands[k] as usize], Value::Row(_));
         let alike = || self.alike(operands) == Some(true);
-        match op {
-            Op::Unary(..) | Op::Binary(..) | Op::Select(_) => alike().then(|| op.clone()),
-            Op::Discrete(f, _) => match f {
-                Discrete::Compare(_) | Discrete::And | Discrete::Or | Discrete::Not | Discrete::FloatStep(_) => {
-                    alike().then(|| op.clone())
-                }
-                Discrete::IntUnary(_) | Discrete::IntBinary(_) | Discrete::ToInt | Discrete::ToFloat(_) => {
-                    alike().then(|| op.clone())
-                }
-                Discrete::ArgMax { .. } | Discrete::ArgMin { .. } | Discrete::ArgSort { .. } => None,
-                Discrete::PrefixArg { .. } | Discrete::Iota { .. } => None,
-            },
-            Op::Linear(f, a) => Some(Op::Linear(Box::new(self.linear(f, is_row(0))?), *a)),
-            Op::Contract(f, a, b) => {
-                let views = [(&f.a, is_row(0)), (&f.b, is_row(1)), (&f.out, true)];
-                let [x, y, out] = self.views(views)?;
-                Some(Op::Contract(Box::new(Contract::new(x, y, out)), *a, *b))
-            }
-            Op::Reduce(f, a) if f.axis() > 0 => Some(Op::Reduce(Reduce::along(*f, f.axis() - 1), *a)),
-            Op::Concat(axis, parts) if *axis > 0 && alike() => Some(Op::Concat(axis - 1, parts.clone())),
-            Op::Reduce(..) | Op::Concat(..) => None,
-            Op::Gather(..) | Op::ScatterAdd(..) | Op::Loop(_) | Op::Call(..) | Op::Custom(..) | Op::Output(..) => None,
-            Op::Input(_) | Op::Constant(_) => None,
+        if let Op::Linear(f, a) = op {
+            return Some(Op::Linear(Box::new(self.linear(f, is_row(0))?), *a));
         }
+        if let Op::Contract(f, a, b) = op {
+            let views = [(&f.a, is_row(0)), (&f.b, is_row(1)), (&f.out, true)];
+            let [x, y, out] = self.views(views)?;
+            return Some(Op::Contract(Box::new(Contract::new(x, y, out)), *a, *b));
+        }
+        if let Op::Reduce(f, a) = op
+            && f.axis() > 0
+        {
+            return Some(Op::Reduce(Reduce::along(*f, f.axis() - 1), *a));
+        }
+        if !alike() {
+            return None;
+        }
+        if let Op::Concat(axis, parts) = op
+            && *axis > 0
+        {
+            return Some(Op::Concat(axis - 1, parts.clone()));
+        }
+        op.is_elementwise().then(|| op.clone())
     }
 
     fn linear(&self, op: &Linear, is_row: bool) -> Option<Linear> {

@@ -84,16 +84,8 @@ impl Transforms {
                     self.read(nodes, a, Some(&view));
                 }
             } else {
-                let view = match &node.op {
-                    Op::Linear(op, _) => match &**op {
-                        Linear::Affine { from, .. } => Some(from),
-                        Linear::Reshape { .. } | Linear::Cast { .. } | Linear::Fourier { .. } => None,
-                        Linear::PrefixSum { .. } => None,
-                    },
-                    Op::Input(_) | Op::Constant(_) | Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) => None,
-                    Op::Select(_) | Op::Contract(..) | Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) => None,
-                    Op::Concat(..) | Op::Loop(_) | Op::Custom(..) | Op::Call(..) | Op::Output(..) => None,
-                };
+                let op = if let Op::Linear(op, _) = &node.op { Some(&**op) } else { None };
+                let view = if let Some(Linear::Affine { from, .. }) = op { Some(from) } else { None };
                 node.op.operands(&mut |a| {
                     needed[*a as usize] = true;
                     self.read(nodes, *a, view);
@@ -158,54 +150,48 @@ fn follow(
         view.is_empty() || view.is_total_in_box() && (0..view.shape().len()).all(|k| k == along || whole(k))
     };
     let next = |read: &View| read.after(&view).filter(fits);
-    match &node.op {
-        _ if depth == 0 => {}
-        Op::Linear(op, a) => {
-            if let Linear::Affine { from, into } = &**op
-                && let Some(view) = read_view(from, into).and_then(|read| next(&read))
-            {
+    if depth == 0 {
+        return Some((id, view));
+    }
+    if let Op::Linear(op, a) = &node.op
+        && let Linear::Affine { from, into } = &**op
+        && let Some(view) = read_view(from, into).and_then(|read| next(&read))
+    {
+        passed.insert(id);
+        return follow(program, (*a, view), along, depth - 1, passed);
+    } else if let Op::Concat(axis, parts) = &node.op {
+        let (lo, hi) = view.range(*axis);
+        let mut start = 0;
+        for part in parts {
+            let shape = &program.nodes()[*part as usize].shape;
+            let end = start + shape[*axis] as i64;
+            if start <= lo && hi < end {
+                let mut widths = node.shape.clone();
+                widths.fill(0);
+                let (mut before, mut after) = (widths.clone(), widths);
+                before[*axis] = start as usize;
+                after[*axis] = node.shape[*axis] - end as usize;
+                let Linear::Affine { from, into } = Linear::pad(shape, &before, &after) else { break };
+                let Some(view) = read_view(&from, &into).and_then(|read| next(&read)) else { break };
                 passed.insert(id);
-                return follow(program, (*a, view), along, depth - 1, passed);
+                return follow(program, (*part, view), along, depth - 1, passed);
             }
+            start = end;
         }
-        Op::Concat(axis, parts) => {
-            let (lo, hi) = view.range(*axis);
-            let mut start = 0;
-            for part in parts {
-                let shape = &program.nodes()[*part as usize].shape;
-                let end = start + shape[*axis] as i64;
-                if start <= lo && hi < end {
-                    let mut widths = node.shape.clone();
-                    widths.fill(0);
-                    let (mut before, mut after) = (widths.clone(), widths);
-                    before[*axis] = start as usize;
-                    after[*axis] = node.shape[*axis] - end as usize;
-                    let Linear::Affine { from, into } = Linear::pad(shape, &before, &after) else { break };
-                    let Some(view) = read_view(&from, &into).and_then(|read| next(&read)) else { break };
-                    passed.insert(id);
-                    return follow(program, (*part, view), along, depth - 1, passed);
-                }
-                start = end;
-            }
+    } else if let Op::Binary(Binary::Add, a, b) = &node.op {
+        // Zeros of an operand have no sign, so the sum with zeros is the other one.
+        let mut beside = passed.clone();
+        let [x, y] = [a, b].map(|a| follow(program, (*a, view.clone()), along, depth - 1, &mut beside));
+        let other = match (x, y) {
+            (Some(x), None) | (None, Some(x)) => (!program.is_deferred(x.0)).then_some(Some(x)),
+            (None, None) => Some(None),
+            (Some(_), Some(_)) => None,
+        };
+        if let Some(other) = other {
+            beside.insert(id);
+            *passed = beside;
+            return other;
         }
-        Op::Binary(Binary::Add, a, b) => {
-            // Zeros of an operand have no sign, so the sum with zeros is the other one.
-            let mut beside = passed.clone();
-            let [x, y] = [a, b].map(|a| follow(program, (*a, view.clone()), along, depth - 1, &mut beside));
-            let other = match (x, y) {
-                (Some(x), None) | (None, Some(x)) => (!program.is_deferred(x.0)).then_some(Some(x)),
-                (None, None) => Some(None),
-                (Some(_), Some(_)) => None,
-            };
-            if let Some(other) = other {
-                beside.insert(id);
-                *passed = beside;
-                return other;
-            }
-        }
-        Op::Input(_) | Op::Constant(_) | Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) => {}
-        Op::Contract(..) | Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) => {}
-        Op::Loop(_) | Op::Custom(..) | Op::Call(..) | Op::Output(..) => {}
     }
     Some((id, view))
 }

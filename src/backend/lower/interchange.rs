@@ -15,7 +15,7 @@ use crate::backend::ir::access::{AxisOrder, StridedAccess};
 use crate::backend::ir::step::{BufferId, KernelCall, KernelOp, Step, StepOperand};
 use crate::dtype::DType;
 use crate::kernels::loop_nest::Nest;
-use crate::ops::{Discrete, Linear, View};
+use crate::ops::View;
 use crate::program::{NodeId, Op};
 use crate::shape::Shape;
 
@@ -90,20 +90,11 @@ impl Lowering {
     /// Brings the operands of an operation with `n` elements to row-major order, unless the operation iterates in
     /// another order.
     pub(crate) fn settle_operands(&mut self, scope: &mut Scope<'_>, op: &Op<NodeId>, n: usize) {
-        let elementwise = match op {
-            Op::Unary(..) | Op::Binary(..) | Op::Select(_) => true,
-            Op::Linear(op, _) => matches!(**op, Linear::Cast { .. }),
-            Op::Discrete(op, _) => match op {
-                Discrete::Compare(_) | Discrete::And | Discrete::Or | Discrete::Not | Discrete::FloatStep(_) => true,
-                Discrete::IntUnary(_) | Discrete::IntBinary(_) | Discrete::ToInt | Discrete::ToFloat(_) => true,
-                Discrete::ArgMax { .. } | Discrete::ArgMin { .. } | Discrete::ArgSort { .. } => false,
-                Discrete::PrefixArg { .. } | Discrete::Iota { .. } => false,
-            },
-            // `bilinear` settles the operands of products.
-            Op::Contract(..) => return,
-            Op::Input(_) | Op::Constant(_) | Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) => false,
-            Op::Concat(..) | Op::Loop(_) | Op::Custom(..) | Op::Call(..) | Op::Output(..) => false,
-        };
+        // `bilinear` settles the operands of products.
+        if matches!(op, Op::Contract(..)) {
+            return;
+        }
+        let elementwise = op.is_elementwise();
         let mut operands: SmallVec<[NodeId; 4]> = SmallVec::new();
         op.operands(&mut |a| operands.push(*a));
         if operands.iter().any(|a| matches!(scope.known[*a as usize], LoweredValue::Deferred)) {

@@ -67,13 +67,12 @@ fn returned(l: &Loop<NodeId>, carried: &[Kind], kernels: bool) -> Vec<Returned> 
 
 /// Whether a body computes scalars alone, from elements of its inputs, and arrays only by concatenation and reshapes.
 fn is_of_numbers(body: &Program) -> bool {
-    body.nodes().iter().all(|node| match &node.op {
-        Op::Input(_) | Op::Constant(_) => true,
-        Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) | Op::Gather(..) => node.shape.is_empty(),
-        Op::Linear(op, _) => node.shape.is_empty() || matches!(**op, Linear::Reshape { .. }),
-        Op::Concat(..) => true,
-        Op::Contract(..) | Op::Reduce(..) | Op::ScatterAdd(..) => false,
-        Op::Loop(_) | Op::Call(..) | Op::Custom(..) | Op::Output(..) => false,
+    body.nodes().iter().all(|node| {
+        let op = &node.op;
+        let of_numbers = matches!(op, Op::Linear(..) | Op::Gather(..) | Op::Discrete(..)) || op.is_elementwise();
+        matches!(op, Op::Input(_) | Op::Constant(_) | Op::Concat(..))
+            || matches!(op, Op::Linear(op, _) if matches!(**op, Linear::Reshape { .. }))
+            || (node.shape.is_empty() && of_numbers)
     })
 }
 

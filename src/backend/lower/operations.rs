@@ -516,27 +516,13 @@ impl<'p> Scope<'p> {
         let never = nodes.len() as NodeId;
         let mut outputs_read = HashSet::new();
         for (k, node) in nodes.iter().enumerate() {
-            match &node.op {
-                Op::Custom(_, args) => args.iter().for_each(|a| life[root[*a as usize] as usize] = never),
-                Op::Output(a, i) if matches!(nodes[*a as usize].op, Op::Custom(..) | Op::Call(..)) => {
-                    life[k] = never;
-                    outputs_read.insert((*a, *i));
-                }
-                Op::Output(..)
-                | Op::Input(_)
-                | Op::Constant(_)
-                | Op::Unary(..)
-                | Op::Binary(..)
-                | Op::Discrete(..)
-                | Op::Select(_)
-                | Op::Linear(..)
-                | Op::Contract(..)
-                | Op::Reduce(..)
-                | Op::Gather(..)
-                | Op::ScatterAdd(..)
-                | Op::Concat(..)
-                | Op::Call(..)
-                | Op::Loop(_) => {}
+            if let Op::Custom(_, args) = &node.op {
+                args.iter().for_each(|a| life[root[*a as usize] as usize] = never);
+            } else if let Op::Output(a, i) = &node.op
+                && matches!(nodes[*a as usize].op, Op::Custom(..) | Op::Call(..))
+            {
+                life[k] = never;
+                outputs_read.insert((*a, *i));
             }
         }
         // The operand of a deferred operation is read by the sum, and the operands of a product may be read by views of
@@ -581,31 +567,23 @@ impl<'p> Scope<'p> {
 
     /// The input that a value is an alias of.
     fn input_of(&self, a: NodeId) -> Option<usize> {
-        match self.program.nodes()[self.root[a as usize] as usize].op {
-            Op::Input(i) => Some(i as usize),
-            Op::Constant(_) | Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) | Op::Linear(..) => {
-                None
-            }
-            Op::Contract(..) | Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) | Op::Concat(..) => None,
-            Op::Loop(_) | Op::Custom(..) | Op::Call(..) | Op::Output(..) => None,
-        }
+        let of = &self.program.nodes()[self.root[a as usize] as usize].op;
+        if let Op::Input(i) = of { Some(*i as usize) } else { None }
     }
 }
 
 /// The operand that the result of an operation may be an alias of: the operation computes nothing, so both may have
 /// one buffer.
 fn named_anew(op: &Op<NodeId>) -> Option<NodeId> {
-    match op {
-        Op::Linear(op, a) => match &**op {
-            Linear::Reshape { .. } => Some(*a),
-            Linear::Affine { from, into } if as_read(from, into).is_some() => Some(*a),
-            Linear::Affine { .. } | Linear::Cast { .. } | Linear::Fourier { .. } | Linear::PrefixSum { .. } => {
-                op.is_identity().then_some(*a)
-            }
-        },
-        Op::Discrete(Discrete::FloatStep(FloatStep::StopGradient) | Discrete::ToInt, args) => Some(args[0]),
-        Op::Discrete(..) | Op::Input(_) | Op::Constant(_) | Op::Unary(..) | Op::Binary(..) | Op::Select(_) => None,
-        Op::Contract(..) | Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) | Op::Concat(..) => None,
-        Op::Loop(_) | Op::Custom(..) | Op::Call(..) | Op::Output(..) => None,
+    if let Op::Discrete(Discrete::FloatStep(FloatStep::StopGradient) | Discrete::ToInt, args) = op {
+        return Some(args[0]);
+    }
+    let Op::Linear(op, a) = op else { return None };
+    match &**op {
+        Linear::Reshape { .. } => Some(*a),
+        Linear::Affine { from, into } if as_read(from, into).is_some() => Some(*a),
+        Linear::Affine { .. } | Linear::Cast { .. } | Linear::Fourier { .. } | Linear::PrefixSum { .. } => {
+            op.is_identity().then_some(*a)
+        }
     }
 }

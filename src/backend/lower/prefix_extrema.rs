@@ -46,16 +46,11 @@ fn value(nodes: &[Node], mut a: NodeId) -> NodeId {
 /// Whether each element is its own index along an axis.
 fn is_own_index(nodes: &[Node], a: NodeId, axis: usize) -> bool {
     let node = &nodes[a as usize];
-    match &node.op {
-        Op::Linear(linear, source) => {
-            matches!(nodes[*source as usize].op, Op::Discrete(Discrete::Iota { .. }, _))
-                && **linear == Linear::replicate(&node.shape, &[axis])
-        }
-        Op::Constant(Constant(x)) => node.shape[axis] == 1 && x.splat::<i64>() == Some(0),
-        Op::Input(_) | Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) | Op::Contract(..) => false,
-        Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) | Op::Concat(..) | Op::Loop(_) => false,
-        Op::Custom(..) | Op::Call(..) | Op::Output(..) => false,
+    if let Op::Linear(linear, source) = &node.op {
+        return matches!(nodes[*source as usize].op, Op::Discrete(Discrete::Iota { .. }, _))
+            && **linear == Linear::replicate(&node.shape, &[axis]);
     }
+    matches!(&node.op, Op::Constant(Constant(x)) if node.shape[axis] == 1 && x.splat::<i64>() == Some(0))
 }
 
 /// The positions that a gather of prefix extrema reads, the lines, and whether these are the largest elements.

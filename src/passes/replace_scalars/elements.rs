@@ -10,8 +10,8 @@ use smallvec::SmallVec;
 use super::Limits;
 use crate::array::{Array, with_elem};
 use crate::dtype::DType;
-use crate::ops::{Binary, Compare, Contract, Discrete, IntBinary, Linear, Reduce, View};
-use crate::program::{Builder, Constant, Node, NodeId, Op, Program, is_function};
+use crate::ops::{Binary, Compare, Contract, Discrete, IntBinary, Linear, Property, Reduce, View};
+use crate::program::{Builder, Constant, Node, NodeId, Op, OpClass, Program, Single};
 use crate::shape::{Shape, size};
 
 /// An element: a scalar, or `None` if it is absent.
@@ -70,25 +70,22 @@ impl ScalarBody {
     }
 
     fn node(&mut self, program: &Program, node: &Node, known: &[ScalarValue]) -> Option<ScalarValue> {
-        let numbers = match &node.op {
-            Op::Custom(rule, args) if !rule.is_while() && rule.branches().is_none() => {
+        let numbers = match node.op.class() {
+            OpClass::Custom(rule, args) if !rule.is_while() && rule.branches().is_none() => {
                 let args = args.iter().map(|a| known[*a as usize].clone()).collect();
                 return self.program(rule.primal(), args).map(ScalarValue::Many);
             }
-            Op::Output(of, position) => {
+            OpClass::Output(of, position) => {
                 if let ScalarValue::Many(results) = &known[*of as usize] {
-                    return Some(results[*position].clone());
+                    return Some(results[position].clone());
                 }
                 return self.kept(program, node, known);
             }
-            Op::Constant(c) => return Some(ScalarValue::Whole(self.b.apply(Op::Constant(c.clone())))),
-            Op::Loop(_) | Op::Custom(..) => return self.kept(program, node, known),
-            Op::Call(..) => None,
-            Op::Input(_) => unreachable!("inputs come first"),
-            Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) | Op::Linear(..) | Op::Contract(..) => {
-                self.small(program, node, known)
-            }
-            Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) | Op::Concat(..) => self.small(program, node, known),
+            OpClass::Constant(c) => return Some(ScalarValue::Whole(self.b.apply(Op::Constant(c.clone())))),
+            OpClass::Loop(_) | OpClass::Custom(..) => return self.kept(program, node, known),
+            OpClass::Call(..) => None,
+            OpClass::Input(_) => unreachable!("inputs come first"),
+            OpClass::Single(op) => self.small(program, node, op, known),
         };
         match numbers {
             Some(numbers) => Some(ScalarValue::Numbers(numbers)),
@@ -142,12 +139,7 @@ impl ScalarBody {
     /// Scalars as one constant array, if all are constants.
     fn known_array(&self, numbers: &[NodeId], dtype: DType) -> Option<Array> {
         with_elem!(dtype, E => {
-            let of = |id: &NodeId| match &self.b.node(*id).op {
-                Op::Constant(c) => c.0.as_scalar::<E>().copied(),
-                Op::Input(_) | Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) | Op::Linear(..) => None,
-                Op::Contract(..) | Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) | Op::Concat(..) => None,
-                Op::Loop(_) | Op::Custom(..) | Op::Call(..) | Op::Output(..) => None,
-            };
+            let of = |id: &NodeId| self.b.node(*id).op.as_constant()?.0.as_scalar::<E>().copied();
             let elements: Option<Vec<E>> = numbers.iter().map(of).collect();
             elements.map(|elements| Array::new(&[numbers.len()], elements))
         })
@@ -207,11 +199,9 @@ impl ScalarBody {
     /// sums of 0 with a value that is never -0.
     fn simpler(&self, op: &Op<NodeId>) -> Option<NodeId> {
         let Op::Binary(op, x, y) = op else { return None };
-        let is = |id: NodeId, number: f64| match &self.b.node(id).op {
-            Op::Constant(c) => c.0.dtype().is_float() && *c == Constant(Array::full_as(&[], c.0.dtype(), number)),
-            Op::Input(_) | Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) | Op::Linear(..) => false,
-            Op::Contract(..) | Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) | Op::Concat(..) => false,
-            Op::Loop(_) | Op::Custom(..) | Op::Call(..) | Op::Output(..) => false,
+        let is = |id: NodeId, number: f64| {
+            let full = |dtype| Constant(Array::full_as(&[], dtype, number));
+            self.b.node(id).op.as_constant().is_some_and(|c| c.0.dtype().is_float() && *c == full(c.0.dtype()))
         };
         let sides = [(*x, *y), (*y, *x)];
         let find = |number: f64| sides.into_iter().find(|(a, _)| is(*a, number));
@@ -228,15 +218,21 @@ impl ScalarBody {
     }
 
     /// The elements of the result of an operation.
-    fn small(&mut self, program: &Program, node: &Node, known: &[ScalarValue]) -> Option<Elements> {
+    fn small(
+        &mut self,
+        program: &Program,
+        node: &Node,
+        op: Single<'_, NodeId>,
+        known: &[ScalarValue],
+    ) -> Option<Elements> {
         if !self.limits.is_small(&node.shape) {
             return None;
         }
         let shape = |a: NodeId| &program.nodes()[a as usize].shape[..];
-        match &node.op {
-            Op::Binary(Binary::Add, a, b) => self.plus(program, known, *a, *b, node),
-            Op::Unary(..) | Op::Binary(..) | Op::Select(_) => self.each(program, known, node),
-            Op::Discrete(op, args) => match op {
+        match op {
+            Single::Binary(Binary::Add, a, b) => self.plus(program, known, *a, *b, node),
+            Single::Unary(..) | Single::Binary(..) | Single::Select(_) => self.each(program, known, node),
+            Single::Discrete(op, args) => match op {
                 Discrete::Compare(_) | Discrete::And | Discrete::Or | Discrete::Not | Discrete::FloatStep(_) => {
                     self.each(program, known, node)
                 }
@@ -248,8 +244,8 @@ impl ScalarBody {
                 Discrete::ArgSort { .. } | Discrete::PrefixArg { .. } => None,
                 Discrete::Iota { n } => Some((0..*n).map(|i| Some(self.integer(i))).collect()),
             },
-            Op::Reduce(op, a) => self.extrema(program, known, (*op, *a, false)),
-            Op::Linear(op, a) => match &**op {
+            Single::Reduce(op, a) => self.extrema(program, known, (op, *a, false)),
+            Single::Linear(op, a) => match op {
                 Linear::Affine { from, into } => self.moved(&known[*a as usize], (from, into), node.dtype),
                 Linear::Reshape { from, .. } => {
                     Some((0..size(from)).map(|at| self.element(&known[*a as usize], from, at)).collect())
@@ -268,24 +264,23 @@ impl ScalarBody {
                     self.prefix_sums(&known[*a as usize], (shape, *axis, *reverse), node.dtype)
                 }
             },
-            Op::Contract(op, a, b) => self.contracted(op, [&known[*a as usize], &known[*b as usize]], node.dtype),
-            Op::Gather(a, ix) => self.gathered(program, known, (*a, ix), node),
-            Op::ScatterAdd(a, ix, v) => self.scattered(program, known, (*a, ix, *v), node),
-            Op::Concat(axis, parts) => {
+            Single::Contract(op, a, b) => self.contracted(op, [&known[*a as usize], &known[*b as usize]], node.dtype),
+            Single::Gather(a, ix) => self.gathered(program, known, (*a, ix), node),
+            Single::ScatterAdd(a, ix, v) => self.scattered(program, known, (*a, ix, *v), node),
+            Single::Concat(axis, parts) => {
                 let mut out: Elements = SmallVec::from_elem(None, size(&node.shape));
                 let mut before = 0;
                 for part in parts {
                     let of = shape(*part);
                     for at in 0..size(of) {
                         let mut place = index(at, of);
-                        place[*axis] += before;
+                        place[axis] += before;
                         out[position(&place, &node.shape)] = self.element(&known[*part as usize], of, at);
                     }
-                    before += of[*axis];
+                    before += of[axis];
                 }
                 Some(out)
             }
-            Op::Input(_) | Op::Constant(_) | Op::Loop(_) | Op::Call(..) | Op::Custom(..) | Op::Output(..) => None,
         }
     }
 
@@ -298,7 +293,7 @@ impl ScalarBody {
         let mut wide = node.dtype == DType::F64;
         node.op.operands(&mut |a| wide |= program.nodes()[*a as usize].dtype == DType::F64);
         wide |= is_logic(&node.op);
-        let most = if is_function(&node.op) { self.limits.functions } else { self.limits.elements };
+        let most = if node.op.has(Property::Transcendental) { self.limits.functions } else { self.limits.elements };
         if size(&node.shape) > if wide { most } else { self.limits.narrow } {
             return None;
         }
@@ -471,12 +466,7 @@ impl ScalarBody {
 
     /// The number of an integer, if it is known.
     fn known_index(&self, id: NodeId) -> Option<i64> {
-        match &self.b.node(id).op {
-            Op::Constant(c) => c.0.as_scalar::<i64>().copied(),
-            Op::Input(_) | Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) | Op::Linear(..) => None,
-            Op::Contract(..) | Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) | Op::Concat(..) => None,
-            Op::Loop(_) | Op::Custom(..) | Op::Call(..) | Op::Output(..) => None,
-        }
+        self.b.node(id).op.as_constant()?.0.as_scalar::<i64>().copied()
     }
 
     /// The mask that says whether these indices are those of a position: `Some(None)` if they never are,
@@ -589,12 +579,7 @@ impl ScalarBody {
 
 /// Whether an operation makes masks of masks.
 fn is_logic(op: &Op<NodeId>) -> bool {
-    match op {
-        Op::Discrete(op, _) => matches!(op, Discrete::And | Discrete::Or | Discrete::Not),
-        Op::Input(_) | Op::Constant(_) | Op::Unary(..) | Op::Binary(..) | Op::Select(_) | Op::Linear(..) => false,
-        Op::Contract(..) | Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) | Op::Concat(..) => false,
-        Op::Loop(_) | Op::Custom(..) | Op::Call(..) | Op::Output(..) => false,
-    }
+    matches!(op, Op::Discrete(Discrete::And | Discrete::Or | Discrete::Not, _))
 }
 
 /// The index of a position in row-major order.

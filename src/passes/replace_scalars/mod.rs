@@ -20,7 +20,7 @@ mod elements;
 
 use crate::cost::{MACHINE, tenths};
 use crate::ops::Linear;
-use crate::program::{Builder, Custom, Loop, Node, NodeId, Op, Program, Rebuilt, run_by};
+use crate::program::{Builder, Custom, Loop, Node, NodeId, Op, OpClass, Program, Rebuilt, run_by};
 use crate::shape::size;
 use elements::{ScalarBody, ScalarValue};
 
@@ -57,14 +57,10 @@ fn by_whole(program: &Program) -> Option<Program> {
 
 /// Whether an operation is one of a pass over elements, which may be fused with others.
 fn is_elementwise(op: &Op<NodeId>) -> bool {
-    match op {
-        Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) | Op::Output(..) => true,
-        Op::Linear(op, _) => matches!(**op, Linear::Reshape { .. }),
-        Op::Input(_) | Op::Constant(_) | Op::Contract(..) | Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) => {
-            false
-        }
-        Op::Concat(..) | Op::Loop(_) | Op::Custom(..) | Op::Call(..) => false,
+    if let Op::Linear(op, _) = op {
+        return matches!(**op, Linear::Reshape { .. });
     }
+    matches!(op, Op::Discrete(..) | Op::Output(..)) || op.is_elementwise()
 }
 
 /// The program with other loops; nothing, if none is over small arrays.
@@ -75,25 +71,20 @@ fn by_loops(program: &Program) -> Option<Program> {
     let mut b = Builder::literal();
     let inputs = b.inputs(program.inputs(), &[]);
     let mut found = false;
-    let made = program.rebuilt(b, inputs, &mut |b, _, node, now| match &node.op {
-        Op::Loop(l) => {
+    let made = program.rebuilt(b, inputs, &mut |b, _, node, now| match node.op.class() {
+        OpClass::Loop(l) => {
             let Some(body) = body(&l.body, l.init.len() + l.xs.len()) else { return now.again(b, node) };
             found = true;
             let Op::Loop(outside) = now.op(&node.op) else { unreachable!("a loop stays a loop") };
             Rebuilt::One(b.apply(Op::Loop(Box::new(Loop { body, ..*outside }))))
         }
-        Op::Custom(rule, args) => {
+        OpClass::Custom(rule, args) => {
             let Some(rule) = of_rule(rule) else { return now.again(b, node) };
             found = true;
             Rebuilt::One(b.apply(Op::Custom(rule.into(), args.iter().map(|a| now.of(*a)).collect())))
         }
-        Op::Output(..) | Op::Input(_) | Op::Constant(_) | Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) => {
-            now.again(b, node)
-        }
-        Op::Select(_) | Op::Linear(..) | Op::Contract(..) | Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) => {
-            now.again(b, node)
-        }
-        Op::Concat(..) | Op::Call(..) => now.again(b, node),
+        OpClass::Input(_) | OpClass::Constant(_) | OpClass::Output(..) => now.again(b, node),
+        OpClass::Single(_) | OpClass::Call(..) => now.again(b, node),
     });
     found.then_some(made)
 }

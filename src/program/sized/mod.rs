@@ -28,7 +28,7 @@ use self::numbers::{
 };
 use self::polynomial::{Fitting, Polynomial, points};
 use super::term::simplified;
-use super::{Loop, Node, NodeId, Op, Program, Slot, programs_of};
+use super::{Loop, Node, NodeId, Op, OpClass, Program, Slot, programs_of};
 use crate::dtype::DType;
 use crate::escape;
 use crate::ops::Renumber;
@@ -194,12 +194,11 @@ fn simplified_trace(program: &Program, seen: bool, known: &mut HashMap<u64, Prog
         made
     };
     let simpler = |node: &Node| {
-        let op = match &node.op {
-            Op::Loop(l) => Op::Loop(Box::new(Loop { body: inner(&l.body), ..(**l).clone() })),
-            Op::Custom(c, args) => Op::Custom(Arc::new(c.map(&mut inner)), args.clone()),
-            Op::Input(_) | Op::Constant(_) | Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) => node.op.clone(),
-            Op::Select(_) | Op::Linear(..) | Op::Contract(..) | Op::Reduce(..) | Op::Gather(..) => node.op.clone(),
-            Op::ScatterAdd(..) | Op::Concat(..) | Op::Call(..) | Op::Output(..) => node.op.clone(),
+        let op = match node.op.class() {
+            OpClass::Loop(l) => Op::Loop(Box::new(Loop { body: inner(&l.body), ..l.clone() })),
+            OpClass::Custom(c, args) => Op::Custom(Arc::new(c.map(&mut inner)), args.to_vec()),
+            OpClass::Input(_) | OpClass::Constant(_) | OpClass::Output(..) => node.op.clone(),
+            OpClass::Single(_) | OpClass::Call(..) => node.op.clone(),
         };
         Node { op, ..node.clone() }
     };

@@ -11,7 +11,9 @@ use std::sync::Arc;
 use crate::array::{Array, Values};
 use crate::dtype::DType;
 use crate::ops::Renumber;
-use crate::program::{Builder, Constant, Custom, CustomKind, Loop, NodeId, Op, Program, Slot, programs_of};
+use crate::program::{
+    Builder, Constant, Custom, CustomKind, Loop, NodeId, Op, OpClass, Program, Single, Slot, programs_of,
+};
 use crate::shape::{MAX_SIZE, Shape, is_possible, try_room};
 
 /// A number as a program shows it.
@@ -53,7 +55,7 @@ impl Shown {
     pub(super) fn of(program: &Program, id: NodeId) -> Result<Vec<ShownNumber>, String> {
         let mut shown = Shown::default();
         let node = &program.nodes()[id as usize];
-        if !has_several_results(&node.op) {
+        if !node.op.has_several_results() {
             shown.array(&node.shape)?;
         }
         operation(&node.op, &mut shown)?;
@@ -111,7 +113,7 @@ impl Counts {
             }
             let mut count: usize = part.inputs().iter().map(|slot| slot.shape.len()).sum();
             for node in &part.nodes()[part.inputs().len()..] {
-                count = count.saturating_add(if has_several_results(&node.op) { 0 } else { node.shape.len() });
+                count = count.saturating_add(if node.op.has_several_results() { 0 } else { node.shape.len() });
                 if let Op::Loop(_) = &node.op {
                     count = count.saturating_add(1);
                 } else if let Op::Custom(c, _) = &node.op {
@@ -165,7 +167,7 @@ pub(super) fn renumbered(program: &Program, numbers: &mut dyn RenumberProgram) -
         b.input(Slot { shape, ..slot.clone() });
     }
     for (k, node) in program.nodes().iter().enumerate().skip(count) {
-        let single = !has_several_results(&node.op);
+        let single = !node.op.has_several_results();
         let shape = if single { numbers.array(&node.shape)? } else { Shape::new() };
         let op = operation(&node.op, numbers)?;
         let (needed, dtype) = b.try_kind(&op)?;
@@ -179,28 +181,22 @@ pub(super) fn renumbered(program: &Program, numbers: &mut dyn RenumberProgram) -
     Ok(b.finish(program.results(), &names))
 }
 
-/// Whether the shape of the node of an operation has no meaning.
-fn has_several_results(op: &Op<NodeId>) -> bool {
-    matches!(op, Op::Loop(_) | Op::Call(..) | Op::Custom(..))
-}
-
 fn operation(op: &Op<NodeId>, numbers: &mut dyn RenumberProgram) -> Result<Op<NodeId>, String> {
-    Ok(match op {
-        Op::Constant(c) => Op::Constant(constant(c, numbers)?),
-        Op::Discrete(op, args) => Op::Discrete(op.renumbered(numbers)?, args.clone()),
-        Op::Linear(op, a) => Op::Linear(Box::new(op.renumbered(numbers)?), *a),
-        Op::Contract(op, a, b) => Op::Contract(Box::new(op.renumbered(numbers)?), *a, *b),
-        Op::Call(op, args) => Op::Call(op.renumbered(numbers)?, args.clone()),
-        Op::Loop(l) => {
+    Ok(match op.class() {
+        OpClass::Constant(c) => Op::Constant(constant(c, numbers)?),
+        OpClass::Single(Single::Discrete(op, args)) => Op::Discrete(op.renumbered(numbers)?, args.into()),
+        OpClass::Single(Single::Linear(op, a)) => Op::Linear(Box::new(op.renumbered(numbers)?), *a),
+        OpClass::Single(Single::Contract(op, a, b)) => Op::Contract(Box::new(op.renumbered(numbers)?), *a, *b),
+        OpClass::Call(op, args) => Op::Call(op.renumbered(numbers)?, args.to_vec()),
+        OpClass::Loop(l) => {
             let n = numbers.size(l.n)?;
             if n == 0 || n > MAX_SIZE {
                 return Err(format!("a loop has {n} trips"));
             }
-            Op::Loop(Box::new(Loop { n, body: renumbered(&l.body, numbers)?, ..(**l).clone() }))
+            Op::Loop(Box::new(Loop { n, body: renumbered(&l.body, numbers)?, ..l.clone() }))
         }
-        Op::Custom(c, args) => Op::Custom(Arc::new(function(c, numbers)?), args.clone()),
-        Op::Input(_) | Op::Unary(..) | Op::Binary(..) | Op::Select(_) | Op::Reduce(..) | Op::Gather(..) => op.clone(),
-        Op::ScatterAdd(..) | Op::Concat(..) | Op::Output(..) => op.clone(),
+        OpClass::Custom(c, args) => Op::Custom(Arc::new(function(c, numbers)?), args.to_vec()),
+        OpClass::Input(_) | OpClass::Single(_) | OpClass::Output(..) => op.clone(),
     })
 }
 
@@ -313,7 +309,7 @@ pub(super) fn first_difference<'a>(a: &'a Program, b: &'a Program) -> Option<[(&
     }
     let last = |p: &'a Program| (p, p.nodes().len().saturating_sub(1) as NodeId);
     for (k, (x, y)) in a.nodes().iter().zip(b.nodes()).enumerate() {
-        let inside = inner(&x.op).zip(inner(&y.op)).find_map(|(p, q)| first_difference(p, q));
+        let inside = programs_of(&x.op).zip(programs_of(&y.op)).find_map(|(p, q)| first_difference(p, q));
         if inside.is_some() && is_alike(&x.op, &y.op) {
             return inside;
         }
@@ -323,20 +319,6 @@ pub(super) fn first_difference<'a>(a: &'a Program, b: &'a Program) -> Option<[(&
     }
     let ends = a.nodes().len() != b.nodes().len() || a.results() != b.results() || a.inputs() != b.inputs();
     ends.then(|| [last(a), last(b)])
-}
-
-/// The programs that an operation runs.
-fn inner(op: &Op<NodeId>) -> impl Iterator<Item = &Program> {
-    let (body, function) = match op {
-        Op::Loop(l) => (Some(&l.body), None),
-        Op::Custom(c, _) => (None, Some(c)),
-        Op::Input(_) | Op::Constant(_) | Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) => {
-            (None, None)
-        }
-        Op::Linear(..) | Op::Contract(..) | Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) => (None, None),
-        Op::Concat(..) | Op::Call(..) | Op::Output(..) => (None, None),
-    };
-    body.into_iter().chain(function.into_iter().flat_map(|c| c.programs()))
 }
 
 /// Whether two operations are equal except for the programs that they run.
@@ -377,7 +359,7 @@ pub(super) fn first_apart<'a>(a: &'a Program, b: &'a Program) -> Option<[(&'a Pr
     let shorter = a.nodes().len().min(b.nodes().len());
     for k in 0..shorter {
         if is_apart(a, b, k as NodeId) {
-            let programs = inner(&a.nodes()[k].op).zip(inner(&b.nodes()[k].op));
+            let programs = programs_of(&a.nodes()[k].op).zip(programs_of(&b.nodes()[k].op));
             let inside = programs.into_iter().find_map(|(p, q)| first_apart(p, q));
             return Some(inside.unwrap_or([(a, k as NodeId), (b, k as NodeId)]));
         }
@@ -391,8 +373,8 @@ fn is_apart(a: &Program, b: &Program, id: NodeId) -> bool {
     let Ok(numbers) = Shown::of(b, id) else { return true };
     let mut values = numbers.into_iter();
     let mut given = GivenNumbers(&mut values);
-    let shape = if has_several_results(&x.op) { Ok(x.shape.clone()) } else { given.shape(&x.shape) };
+    let shape = if x.op.has_several_results() { Ok(x.shape.clone()) } else { given.shape(&x.shape) };
     let (Ok(shape), Ok(op)) = (shape, operation(&x.op, &mut given)) else { return true };
-    let inside = inner(&op).zip(inner(&y.op)).any(|(p, q)| first_difference(p, q).is_some());
+    let inside = programs_of(&op).zip(programs_of(&y.op)).any(|(p, q)| first_difference(p, q).is_some());
     shape != y.shape || x.dtype != y.dtype || inside || !is_alike(&op, &y.op) || values.next().is_some()
 }

@@ -106,27 +106,23 @@ impl Mask {
 /// The fact about the mask that an operation makes.
 pub(super) fn mask(b: &Builder, op: &Op<NodeId>) -> Option<Mask> {
     let of = |id: NodeId| b.facts().mask(id);
+    if let Op::Constant(Constant(c)) = op {
+        return Mask::constant(c.splat::<bool>()?);
+    }
+    if let Op::Linear(op, a) = op {
+        let mask = of(*a)?;
+        return Some(Mask::of(through(&mask.form, op)?, mask.lo, mask.hi, mask.inside));
+    }
+    let Op::Discrete(op, args) = op else { return None };
+    let integers = |k: usize| b.facts().integers(args[k]);
     match op {
-        Op::Constant(Constant(c)) => Mask::constant(c.splat::<bool>()?),
-        Op::Discrete(Discrete::Compare(op), args) if b.node(args[0]).dtype == DType::I64 => {
-            compared(*op, b.facts().integers(args[0])?, b.facts().integers(args[1])?)
-        }
-        Op::Discrete(Discrete::And, args) => of(args[0])?.and(of(args[1])?),
-        Op::Discrete(Discrete::Or, args) => Some(of(args[0])?.clone().not().and(&of(args[1])?.clone().not())?.not()),
-        Op::Discrete(Discrete::Not, args) => Some(of(args[0])?.clone().not()),
-        Op::Linear(op, a) => {
-            let mask = of(*a)?;
-            Some(Mask::of(through(&mask.form, op)?, mask.lo, mask.hi, mask.inside))
-        }
-        Op::Discrete(..) | Op::Input(_) | Op::Unary(..) | Op::Binary(..) | Op::Select(_) | Op::Contract(..) => None,
-        Op::Reduce(..)
-        | Op::Gather(..)
-        | Op::ScatterAdd(..)
-        | Op::Concat(..)
-        | Op::Loop(_)
-        | Op::Custom(..)
-        | Op::Call(..)
-        | Op::Output(..) => None,
+        Discrete::Compare(op) if b.node(args[0]).dtype == DType::I64 => compared(*op, integers(0)?, integers(1)?),
+        Discrete::And => of(args[0])?.and(of(args[1])?),
+        Discrete::Or => Some(of(args[0])?.clone().not().and(&of(args[1])?.clone().not())?.not()),
+        Discrete::Not => Some(of(args[0])?.clone().not()),
+        Discrete::Compare(_) | Discrete::FloatStep(_) | Discrete::IntUnary(_) | Discrete::IntBinary(_) => None,
+        Discrete::ToInt | Discrete::ToFloat(_) | Discrete::Iota { .. } | Discrete::PrefixArg { .. } => None,
+        Discrete::ArgMax { .. } | Discrete::ArgMin { .. } | Discrete::ArgSort { .. } => None,
     }
 }
 

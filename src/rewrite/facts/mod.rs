@@ -160,21 +160,25 @@ pub(crate) fn known(b: &Builder, op: &Op<NodeId>, shape: &[usize], dtype: DType)
 
 fn integers(b: &Builder, op: &Op<NodeId>, shape: &[usize]) -> Option<Integers> {
     let of = |id: &NodeId| b.facts().integers(*id);
-    match op {
-        Op::Constant(Constant(c)) => constant(c),
-        Op::Discrete(op, args) => discrete(b, op, args),
-        Op::Select([_, x, y]) => of(x)?.or(of(y)?),
-        Op::Linear(op, a) => linear(of(a)?, op),
-        Op::Reduce(_, a) => of(a).map(|known| Integers { form: None, ..*known }),
-        Op::Gather(a, _) => of(a)?.or_zero(),
-        Op::Concat(_, parts) => {
-            let first = Integers { form: None, ..of(parts.first()?)?.clone() };
-            parts.iter().try_fold(first, |all, part| all.or(of(part)?))
-        }
-        Op::Input(_) | Op::Unary(..) | Op::Binary(..) | Op::Contract(..) | Op::ScatterAdd(..) => None,
-        Op::Loop(_) | Op::Custom(..) | Op::Call(..) | Op::Output(..) => None,
-    }
-    .filter(|known| known.form.as_ref().is_none_or(|f| f.terms.iter().all(|(digit, _)| digit.axis < shape.len())))
+    let known = if let Op::Constant(Constant(c)) = op {
+        constant(c)
+    } else if let Op::Discrete(op, args) = op {
+        discrete(b, op, args)
+    } else if let Op::Select([_, x, y]) = op {
+        of(x)?.or(of(y)?)
+    } else if let Op::Linear(op, a) = op {
+        linear(of(a)?, op)
+    } else if let Op::Reduce(_, a) = op {
+        of(a).map(|known| Integers { form: None, ..*known })
+    } else if let Op::Gather(a, _) = op {
+        of(a)?.or_zero()
+    } else if let Op::Concat(_, parts) = op {
+        let first = Integers { form: None, ..of(parts.first()?)?.clone() };
+        parts.iter().try_fold(first, |all, part| all.or(of(part)?))
+    } else {
+        None
+    };
+    known.filter(|known| known.form.as_ref().is_none_or(|f| f.terms.iter().all(|(digit, _)| digit.axis < shape.len())))
 }
 
 /// A constant is affine if the step along each axis is the same number everywhere.

@@ -23,16 +23,6 @@ pub(super) const RULES: &[Rule] = table![
     views::replicate_late,
 ];
 
-/// Whether each element of the result depends only on the elements of the operands at the same index.
-pub(super) fn is_elementwise(op: &Discrete) -> bool {
-    match op {
-        Discrete::Compare(_) | Discrete::And | Discrete::Or | Discrete::Not | Discrete::FloatStep(_) => true,
-        Discrete::IntUnary(_) | Discrete::IntBinary(_) | Discrete::ToInt | Discrete::ToFloat(_) => true,
-        Discrete::ArgMax { .. } | Discrete::ArgMin { .. } | Discrete::ArgSort { .. } => false,
-        Discrete::PrefixArg { .. } | Discrete::Iota { .. } => false,
-    }
-}
-
 /// The constant whose elements are all equal to one integer.
 fn whole(b: &mut Builder, shape: &Shape, n: i64) -> NodeId {
     b.cons(Op::Constant(Constant(Array::full(shape, n))), shape.clone(), DType::I64)

@@ -2,9 +2,7 @@
 
 use smallvec::SmallVec;
 
-use super::{
-    Rule, constant, elements, indices, is_elementwise, keeps_zero, linearly, of_one_value, resized, table, views,
-};
+use super::{Rule, constant, elements, indices, keeps_zero, linearly, of_one_value, resized, table, views};
 use crate::array::Array;
 use crate::dtype::DType;
 use crate::ops::{Discrete, IntBinary, Linear, Reduce, View};
@@ -57,7 +55,7 @@ fn gather_extremum(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType
 /// read out of bounds gives 0, the indices must be within bounds, or `f` must map zeros to zero
 fn gather_early(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     let Op::Gather(a, ix) = op else { return None };
-    if !b.once(*a) || !is_elementwise(&b.node(*a).op) {
+    if !b.once(*a) || !b.node(*a).op.is_elementwise() {
         return None;
     }
     let f = b.node(*a).op.clone();

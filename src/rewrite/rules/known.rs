@@ -73,15 +73,9 @@ fn value(b: &Builder, id: NodeId) -> Option<Array> {
         let op = &b.node(*id).op;
         let mut operands: SmallVec<[Array; 3]> = SmallVec::new();
         op.operands(&mut |a| operands.extend(needed.binary_search(a).ok().map(|k| values[k].clone())));
-        values.push(match op {
-            Op::Constant(c) => c.0.clone(),
-            Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) | Op::Linear(..) => {
-                evaluated(op, &operands)?
-            }
-            Op::Contract(..) | Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) | Op::Concat(..) => {
-                evaluated(op, &operands)?
-            }
-            Op::Input(_) | Op::Loop(_) | Op::Custom(..) | Op::Call(..) | Op::Output(..) => return None,
+        values.push(match op.as_constant() {
+            Some(c) => c.0.clone(),
+            None => evaluated(op, &operands)?,
         });
     }
     values.pop()

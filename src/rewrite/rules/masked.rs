@@ -60,24 +60,13 @@ pub(super) fn masked_early(
 
 /// Whether a value is known to be finite for all inputs, from the one operation behind its views.
 fn is_finite(b: &Builder, mut id: NodeId) -> bool {
-    loop {
-        match &b.node(id).op {
-            Op::Linear(op, x) if reading(op).is_some() => id = *x,
-            Op::Constant(c) => return c.0.to_vec::<f64>().is_ok_and(|all| all.iter().all(|x| x.is_finite())),
-            Op::Discrete(op, _) => return matches!(op, Discrete::ToFloat(_)),
-            Op::Input(_) | Op::Unary(..) | Op::Binary(..) | Op::Select(_) | Op::Linear(..) | Op::Contract(..) => {
-                return false;
-            }
-            Op::Reduce(..)
-            | Op::Gather(..)
-            | Op::ScatterAdd(..)
-            | Op::Concat(..)
-            | Op::Loop(_)
-            | Op::Custom(..)
-            | Op::Call(..)
-            | Op::Output(..) => {
-                return false;
-            }
-        }
+    while let Op::Linear(op, x) = &b.node(id).op
+        && reading(op).is_some()
+    {
+        id = *x;
     }
+    if let Op::Constant(c) = &b.node(id).op {
+        return c.0.to_vec::<f64>().is_ok_and(|all| all.iter().all(|x| x.is_finite()));
+    }
+    matches!(b.node(id).op, Op::Discrete(Discrete::ToFloat(_), _))
 }

@@ -46,9 +46,8 @@ use std::fmt;
 
 use smallvec::SmallVec;
 
-use super::{Builder, Constant, NodeId, Op};
+use super::{Builder, Constant, NodeId, Op, Single};
 use crate::array::{Array, with_elem};
-use crate::base::BaseTensor;
 use crate::dtype::DType;
 use crate::ops::{Binary, Linear, Unary};
 use crate::program::Assumed;
@@ -200,32 +199,34 @@ const BINARY: &[(Binary, &[Rule])] = &[
 
 /// The rules of an operation.
 fn family(op: &Op<NodeId>) -> &'static [Rule] {
+    let Some(op) = op.single() else { return &[] };
     match op {
-        Op::Unary(Unary::Neg, _) => unary::NEG,
-        Op::Unary(..) => unary::RULES,
-        Op::Binary(op, ..) => BINARY.iter().find(|(row, _)| row == op).map_or(choice::OTHER, |(_, rules)| rules),
-        Op::Discrete(..) => discrete::RULES,
-        Op::Select(_) => choice::SELECT,
-        Op::Linear(..) => linear::RULES,
-        Op::Contract(..) => contract::RULES,
-        Op::Reduce(..) => reduce::RULES,
-        Op::Gather(..) => gather::RULES,
-        Op::ScatterAdd(..) => scatter::RULES,
-        Op::Concat(..) => concat::RULES,
-        Op::Input(_) | Op::Constant(_) | Op::Loop(_) | Op::Custom(..) | Op::Call(..) | Op::Output(..) => &[],
+        Single::Unary(Unary::Neg, _) => unary::NEG,
+        Single::Unary(..) => unary::RULES,
+        Single::Binary(op, ..) => BINARY.iter().find(|(row, _)| *row == op).map_or(choice::OTHER, |(_, rules)| rules),
+        Single::Discrete(..) => discrete::RULES,
+        Single::Select(_) => choice::SELECT,
+        Single::Linear(..) => linear::RULES,
+        Single::Contract(..) => contract::RULES,
+        Single::Reduce(..) => reduce::RULES,
+        Single::Gather(..) => gather::RULES,
+        Single::ScatterAdd(..) => scatter::RULES,
+        Single::Concat(..) => concat::RULES,
     }
 }
 
 /// The rules of an operation that assume finite numbers and no overflow.
 fn fast_family(op: &Op<NodeId>) -> &'static [Rule] {
-    match op {
-        Op::Unary(..) => fast::UNARY,
-        Op::Binary(..) => fast::BINARY,
-        Op::Linear(..) => fast::LINEAR,
-        Op::Contract(..) => fast::CONTRACT,
-        Op::Discrete(..) | Op::Select(_) | Op::Reduce(..) => &[],
-        Op::Gather(..) | Op::ScatterAdd(..) | Op::Concat(..) => &[],
-        Op::Input(_) | Op::Constant(_) | Op::Loop(_) | Op::Custom(..) | Op::Call(..) | Op::Output(..) => &[],
+    if let Op::Unary(..) = op {
+        fast::UNARY
+    } else if let Op::Binary(..) = op {
+        fast::BINARY
+    } else if let Op::Linear(..) = op {
+        fast::LINEAR
+    } else if let Op::Contract(..) = op {
+        fast::CONTRACT
+    } else {
+        &[]
     }
 }
 
@@ -251,7 +252,7 @@ pub(crate) fn simplify(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: D
 
 /// The array of a constant.
 fn constant(b: &Builder, id: NodeId) -> Option<&Array> {
-    if let Op::Constant(c) = &b.node(id).op { Some(&c.0) } else { None }
+    b.node(id).op.as_constant().map(|c| &c.0)
 }
 
 /// The float that all elements of a constant are equal to.
@@ -311,17 +312,6 @@ fn keeps_sign(b: &Builder, c: f64) -> bool {
 /// The number of elements of a value.
 fn elements(b: &Builder, id: NodeId) -> usize {
     size(&b.node(id).shape)
-}
-
-/// Whether each element of the result depends only on the elements of the operands at the same index.
-pub(crate) fn is_elementwise(op: &Op<NodeId>) -> bool {
-    match op {
-        Op::Unary(..) | Op::Binary(..) | Op::Select(_) => true,
-        Op::Linear(op, _) => matches!(**op, Linear::Cast { .. }),
-        Op::Discrete(op, _) => discrete::is_elementwise(op),
-        Op::Input(_) | Op::Constant(_) | Op::Contract(..) | Op::Gather(..) | Op::ScatterAdd(..) => false,
-        Op::Reduce(..) | Op::Concat(..) | Op::Loop(_) | Op::Custom(..) | Op::Call(..) | Op::Output(..) => false,
-    }
 }
 
 /// Whether an elementwise operation maps zero operands to +0, or to any zero if no operation sees its sign; operands
@@ -419,22 +409,23 @@ fn is_quick(op: &Op<NodeId>, operands: &[Array]) -> bool {
 
 /// Whether an operation with a small result reads few elements of its operands, whatever their sizes.
 fn reads_little(op: &Op<NodeId>, operands: &[Array]) -> bool {
-    match op {
-        Op::Linear(op, _) => match &**op {
+    let few = |operands: &[Array]| operands.iter().all(|c| c.size() <= FOLDED);
+    if let Op::Linear(op, _) = op {
+        return match &**op {
             Linear::Affine { from, .. } => size(from.shape()) <= FOLDED,
             Linear::Reshape { .. } | Linear::Cast { .. } => true,
             Linear::Fourier { shape, .. } | Linear::PrefixSum { shape, .. } => size(shape) <= FOLDED,
-        },
-        // A gather reads at most as many elements of the array as the result has.
-        Op::Gather(..) => operands[1..].iter().all(|ix| ix.size() <= FOLDED),
-        // Small factors may repeat their elements over a large iteration space.
-        Op::Contract(op, ..) => size(op.a.shape()) <= STEPS && operands.iter().all(|c| c.size() <= FOLDED),
-        Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) | Op::Reduce(..) | Op::ScatterAdd(..) => {
-            operands.iter().all(|c| c.size() <= FOLDED)
-        }
-        Op::Concat(..) => true,
-        Op::Input(_) | Op::Constant(_) | Op::Loop(_) | Op::Custom(..) | Op::Call(..) | Op::Output(..) => false,
+        };
     }
+    // A gather reads at most as many elements of the array as the result has.
+    if let Op::Gather(..) = op {
+        return few(&operands[1..]);
+    }
+    // Small factors may repeat their elements over a large iteration space.
+    if let Op::Contract(op, ..) = op {
+        return size(op.a.shape()) <= STEPS && few(operands);
+    }
+    matches!(op, Op::Concat(..)) || (op.single().is_some() && few(operands))
 }
 
 /// An operation on constants is a constant, if the result is uniform and takes few steps, or small and computed from few
@@ -459,22 +450,8 @@ fn fold(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option
 
 /// The result of an operation on arrays; `None` for operations without operands or with a program inside.
 fn evaluated(op: &Op<NodeId>, operands: &[Array]) -> Option<Array> {
-    Some(match op {
-        Op::Unary(op, _) => operands[0].unary(*op),
-        Op::Binary(op, ..) => operands[0].binary(*op, &operands[1]),
-        Op::Discrete(op, _) => Array::discrete(op, &operands.iter().collect::<SmallVec<[&Array; 3]>>()),
-        Op::Select(_) => Array::select(&operands[0], &operands[1], &operands[2]),
-        Op::Linear(op, _) => operands[0].linear(op),
-        Op::Contract(op, ..) => Array::contract(op, &operands[0], &operands[1]),
-        Op::Reduce(op, _) => operands[0].reduce(*op),
-        Op::Gather(..) => operands[0].gather(&operands[1..]),
-        Op::ScatterAdd(..) => {
-            let (v, ix) = operands[1..].split_last()?;
-            operands[0].clone().scatter_add(ix, v)
-        }
-        Op::Concat(axis, _) => Array::concat(*axis, operands),
-        Op::Input(_) | Op::Constant(_) | Op::Loop(_) | Op::Custom(..) | Op::Call(..) | Op::Output(..) => return None,
-    })
+    let mut operands = operands.iter().cloned();
+    Some(op.single()?.applied(&mut |_| operands.next().expect("a value for each operand")))
 }
 
 /// Whether a constant is stored as one element, repeated.

@@ -124,32 +124,40 @@ fn found(b: &Builder, id: NodeId, whole: &Sides, placed: &mut Vec<Placed>) -> Op
         if b.is_zero(id) {
             continue;
         }
-        let part = match &b.node(id).op {
-            Op::Binary(Binary::Add, x, y) if b.once(id) => {
-                // The operand that is not a sum comes first: it most often fills the result.
-                let is_sum = matches!(b.node(*x).op, Op::Binary(Binary::Add, ..));
-                let (first, last) = if is_sum { (y, x) } else { (x, y) };
-                work.extend([(*last, at.clone()), (*first, at)]);
-                if work.len() > MOST {
-                    return None;
-                }
-                continue;
+        let op = &b.node(id).op;
+        if let Op::Binary(Binary::Add, x, y) = op
+            && b.once(id)
+        {
+            // The operand that is not a sum comes first: it most often fills the result.
+            let is_sum = matches!(b.node(*x).op, Op::Binary(Binary::Add, ..));
+            let (first, last) = if is_sum { (y, x) } else { (x, y) };
+            work.extend([(*last, at.clone()), (*first, at)]);
+            if work.len() > MOST {
+                return None;
             }
-            Op::Concat(axis, parts) if b.once(id) && parts.iter().any(|part| b.is_zero(*part)) => {
-                let mut start = at[*axis].start;
-                for part in parts {
-                    let mut inside = at.clone();
-                    inside[*axis] = start..start + b.node(*part).shape[*axis];
-                    start = inside[*axis].end;
-                    work.push((*part, inside));
-                }
-                continue;
+            continue;
+        }
+        if let Op::Concat(axis, parts) = op
+            && b.once(id)
+            && parts.iter().any(|part| b.is_zero(*part))
+        {
+            let mut start = at[*axis].start;
+            for part in parts {
+                let mut inside = at.clone();
+                inside[*axis] = start..start + b.node(*part).shape[*axis];
+                start = inside[*axis].end;
+                work.push((*part, inside));
             }
-            Op::Linear(op, x) => copied_to(b, id, &at).or_else(|| sum_in(op, *x, &at).filter(|_| b.once(id))),
-            Op::Contract(op, x, y) if b.once(id) => product_in(op, *x, *y, &at),
-            Op::Input(_) | Op::Constant(_) | Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) => None,
-            Op::Contract(..) | Op::Gather(..) | Op::ScatterAdd(..) | Op::Concat(..) | Op::Output(..) => None,
-            Op::Reduce(..) | Op::Loop(_) | Op::Custom(..) | Op::Call(..) => None,
+            continue;
+        }
+        let part = if let Op::Linear(op, x) = op {
+            copied_to(b, id, &at).or_else(|| sum_in(op, *x, &at).filter(|_| b.once(id)))
+        } else if let Op::Contract(op, x, y) = op
+            && b.once(id)
+        {
+            product_in(op, *x, *y, &at)
+        } else {
+            None
         };
         placed.push(part.unwrap_or(Placed { at, part: Part::Value(id) }));
         if placed.len() > MOST || placed.last().is_some_and(|p| p.at == *whole) {

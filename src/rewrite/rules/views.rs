@@ -5,7 +5,7 @@
 
 use smallvec::SmallVec;
 
-use super::{constant, elements, is_elementwise, keeps_zero, linearly, resized};
+use super::{constant, elements, keeps_zero, linearly, resized};
 use crate::dtype::DType;
 use crate::ops::{Linear, View};
 use crate::program::{Builder, NodeId, Op};
@@ -98,7 +98,7 @@ pub(crate) fn elementwise_on(
 /// f (replicate x) (replicate y) = replicate (f x y), over the axes along which all operands are replicated, where at
 /// least one replicated operand has no other use
 pub(super) fn replicate_late(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
-    if !is_elementwise(op) || shape.is_empty() {
+    if !op.is_elementwise() || shape.is_empty() {
         return None;
     }
     let mut operands: SmallVec<[NodeId; 3]> = SmallVec::new();
@@ -143,7 +143,7 @@ pub(super) fn replicate_late(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dt
 pub(super) fn view_early(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     let Op::Linear(op, a) = op else { return None };
     let Linear::Affine { from, into } = &**op else { return None };
-    if !b.once(*a) || !is_elementwise(&b.node(*a).op) || !into.is_identity() || elements(b, *a) == 0 {
+    if !b.once(*a) || !b.node(*a).op.is_elementwise() || !into.is_identity() || elements(b, *a) == 0 {
         return None;
     }
     let f = b.node(*a).op.clone();

@@ -241,19 +241,19 @@ fn read(program: &Program, inputs: &[E]) -> Option<Vec<E>> {
     let mut values: Vec<E> = Vec::new();
     for node in program.nodes() {
         let at = |id: &NodeId| values.get(*id as usize).cloned();
-        let value = match &node.op {
-            Operation::Input(k) => inputs.get(*k as usize).cloned(),
-            Operation::Constant(c) => {
-                let constant = Constant::<0>::new(c.0.clone());
-                Some(op(Op::Prim(Rc::new(constant)), vec![op(Op::Nil, vec![])]))
-            }
-            Operation::Unary(f, a) => Some(op(Op::Prim(Rc::new(Pointwise::<0>(*f))), vec![at(a)?])),
-            Operation::Binary(f, a, b) => Some(op(Op::Prim(Rc::new(Pointwise2::<0>(*f))), vec![pair(at(a)?, at(b)?)])),
-            Operation::Discrete(..) | Operation::Select(_) | Operation::Linear(..) | Operation::Contract(..) => None,
-            Operation::Reduce(..) | Operation::Gather(..) | Operation::ScatterAdd(..) | Operation::Concat(..) => None,
-            Operation::Loop(_) | Operation::Output(..) | Operation::Custom(..) | Operation::Call(..) => None,
+        let value = if let Operation::Input(k) = &node.op {
+            inputs.get(*k as usize).cloned()?
+        } else if let Operation::Constant(c) = &node.op {
+            let constant = Constant::<0>::new(c.0.clone());
+            op(Op::Prim(Rc::new(constant)), vec![op(Op::Nil, vec![])])
+        } else if let Operation::Unary(f, a) = &node.op {
+            op(Op::Prim(Rc::new(Pointwise::<0>(*f))), vec![at(a)?])
+        } else if let Operation::Binary(f, a, b) = &node.op {
+            op(Op::Prim(Rc::new(Pointwise2::<0>(*f))), vec![pair(at(a)?, at(b)?)])
+        } else {
+            return None;
         };
-        values.push(value?);
+        values.push(value);
     }
     program.results().iter().map(|id| values.get(*id as usize).cloned()).collect()
 }

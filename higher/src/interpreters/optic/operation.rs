@@ -15,7 +15,7 @@ use std::rc::Rc;
 use polygrad::array::Array;
 use polygrad::base::BaseTensor;
 use polygrad::dtype::DType;
-use polygrad::ops::{Binary, Unary};
+use polygrad::ops::Binary;
 use polygrad::program::{NodeId, Op, Program, Term, interpret};
 use polygrad::seam::{is_zero, mistake, variables_like, words};
 use polygrad::shape::Shape;
@@ -235,19 +235,11 @@ impl Operation {
     /// The results of an operation that is linear in operands that are zero, if it need not run.
     fn of_zeros<T>(&self, leaves: &[Option<T>]) -> Option<OfZeros> {
         let zero = |k: usize| leaves[k].is_none();
-        let all = |from: usize| leaves[from..].iter().all(Option::is_none);
-        let vanishes = match &self.orders.one.as_ref()?.0 {
-            Op::Unary(op, _) => *op == Unary::Neg && zero(0),
-            Op::Binary(op, ..) => return of_zeros(*op, [zero(0), zero(1)]),
-            Op::Linear(..) | Op::Gather(..) => zero(0),
-            Op::Contract(..) => zero(0) || zero(1),
-            Op::ScatterAdd(..) => zero(0) && zero(leaves.len() - 1),
-            Op::Select(_) => all(1),
-            Op::Concat(..) => all(0),
-            Op::Input(_) | Op::Constant(_) | Op::Discrete(..) | Op::Reduce(..) => false,
-            Op::Loop(_) | Op::Call(..) | Op::Custom(..) | Op::Output(..) => false,
-        };
-        vanishes.then_some(OfZeros::Zero)
+        let op = &self.orders.one.as_ref()?.0;
+        if let Op::Binary(op, ..) = op {
+            return of_zeros(*op, [zero(0), zero(1)]);
+        }
+        op.vanishes_with(&zero).then_some(OfZeros::Zero)
     }
 
     /// Whether no leaf of an argument is zero, or the cotangents of a reverse derivative all are.

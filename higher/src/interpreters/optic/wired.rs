@@ -85,19 +85,23 @@ pub(super) fn of_program(program: &Program, [from, to]: [Layout; 2], present: &[
 fn step(program: &Program, id: NodeId, node: &Node, operands: &[NodeId], branches: bool) -> (Diagram, usize) {
     let scalar = |node: &Node| (node.shape.len(), node.dtype) == (0, DType::F64);
     let numbers = operands.iter().all(|a| scalar(&program.nodes()[*a as usize]));
-    let text: Option<Rc<dyn AnyPrimitive>> = match &node.op {
-        Op::Constant(c) if scalar(node) => Some(Rc::new(Constant::<0>::new(c.0.clone()))),
-        Op::Unary(op, _) if numbers => Some(Rc::new(Pointwise::<0>(*op))),
-        Op::Binary(op, ..) if numbers => Some(Rc::new(Pointwise2::<0>(*op))),
-        Op::Discrete(Discrete::Compare(op), _) if numbers => Some(Rc::new(Comparison(*op))),
-        // The operands are the list of a mask and two numbers.
-        Op::Select(_) if scalar(node) && branches => {
-            let which = then(cases(Casing::Branch), either(first(), second()));
-            return (then(wires(Rewiring::Swap), then(which, cases(Casing::Join))), 1);
-        }
-        Op::Input(_) | Op::Constant(_) | Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) => None,
-        Op::Linear(..) | Op::Contract(..) | Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) => None,
-        Op::Concat(..) | Op::Loop(_) | Op::Call(..) | Op::Custom(..) | Op::Output(..) => None,
+    // The operands are the list of a mask and two numbers.
+    if matches!(node.op, Op::Select(_)) && scalar(node) && branches {
+        let which = then(cases(Casing::Branch), either(first(), second()));
+        return (then(wires(Rewiring::Swap), then(which, cases(Casing::Join))), 1);
+    }
+    let text: Option<Rc<dyn AnyPrimitive>> = if let Op::Constant(c) = &node.op {
+        scalar(node).then(|| Rc::new(Constant::<0>::new(c.0.clone())) as _)
+    } else if !numbers {
+        None
+    } else if let Op::Unary(op, _) = &node.op {
+        Some(Rc::new(Pointwise::<0>(*op)))
+    } else if let Op::Binary(op, ..) = &node.op {
+        Some(Rc::new(Pointwise2::<0>(*op)))
+    } else if let Op::Discrete(Discrete::Compare(op), _) = &node.op {
+        Some(Rc::new(Comparison(*op)))
+    } else {
+        None
     };
     alone(program, id, node, operands, text)
 }
