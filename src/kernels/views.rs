@@ -14,6 +14,11 @@ use crate::dtype::{Elem, Num};
 /// Copies the visited elements of `source` to `out`; no two visits write to one element. Other elements of `out` are
 /// unchanged.
 pub(crate) fn copy<E: Elem>(nest: &Nest<2>, source: &[E], out: &mut [E]) {
+    copied(nest, E::moved(source), E::moved_mut(out));
+}
+
+/// [`copy`]. Its closure is one for all types that are moved alike.
+fn copied<E: Elem>(nest: &Nest<2>, source: &[E], out: &mut [E]) {
     walk(nest, source, out, |o, x| *o = x);
 }
 
