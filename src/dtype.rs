@@ -141,6 +141,17 @@ pub trait Elem:
     /// ```
     fn same_bits(self, other: Self) -> bool;
 
+    /// The element type by which elements of this one are moved, where no operation looks at them: it has the same size, and its
+    /// zero has the same bits. So what moves elements is compiled once for all types of a size.
+    #[doc(hidden)]
+    type Moved: Elem;
+    /// Elements, to be moved.
+    #[doc(hidden)]
+    fn moved(elements: &[Self]) -> &[Self::Moved];
+    /// Elements that others are moved to.
+    #[doc(hidden)]
+    fn moved_mut(elements: &mut [Self]) -> &mut [Self::Moved];
+
     /// The bits of an element, for hashing: equal if [`same_bits`](Elem::same_bits) holds.
     #[doc(hidden)]
     fn bits(self) -> u64;
@@ -206,13 +217,22 @@ pub trait Float: Num + num_traits::Float + num_traits::FloatConst {
 }
 
 macro_rules! elem {
-    ($t:ty, $variant:ident, $zero:expr, |$a:ident| $bits:expr) => {
+    ($t:ty, $variant:ident, $zero:expr, $moved:ty, |$v:ident| $cast:expr, $cast_mut:expr, |$a:ident| $bits:expr) => {
         impl Elem for $t {
             const DTYPE: DType = DType::$variant;
             const ZERO: Self = $zero;
+            type Moved = $moved;
             #[inline]
             fn same_bits(self, other: Self) -> bool {
                 self.bits() == other.bits()
+            }
+            #[inline]
+            fn moved($v: &[Self]) -> &[$moved] {
+                $cast
+            }
+            #[inline]
+            fn moved_mut($v: &mut [Self]) -> &mut [$moved] {
+                $cast_mut
             }
             #[inline]
             fn bits(self) -> u64 {
@@ -231,10 +251,10 @@ macro_rules! elem {
     };
 }
 
-elem!(f64, F64, 0.0, |a| a.to_bits());
-elem!(f32, F32, 0.0, |a| a.to_bits().into());
-elem!(i64, I64, 0, |a| a as u64);
-elem!(bool, Bool, false, |a| a.into());
+elem!(f64, F64, 0.0, i64, |v| bytemuck::cast_slice(v), bytemuck::cast_slice_mut(v), |a| a.to_bits());
+elem!(f32, F32, 0.0, f32, |v| v, v, |a| a.to_bits().into());
+elem!(i64, I64, 0, i64, |v| v, v, |a| a as u64);
+elem!(bool, Bool, false, bool, |v| v, v, |a| a.into());
 
 macro_rules! float {
     ($t:ty) => {

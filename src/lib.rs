@@ -69,6 +69,7 @@ pub mod linalg;
 pub mod nn;
 pub mod ops;
 pub mod optim;
+mod order;
 pub mod passes;
 #[cfg(feature = "pjrt")]
 pub mod pjrt;

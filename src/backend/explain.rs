@@ -77,7 +77,7 @@ pub(crate) fn recomputed(Recomputed { values, time, added }: &Recomputed) -> Str
         *time += value.time;
     }
     let mut order: Vec<_> = places.into_iter().collect();
-    order.sort_by_key(|(_, (_, bytes, _))| std::cmp::Reverse(*bytes));
+    crate::order::sort_by_key(&mut order, |(_, (_, bytes, _))| std::cmp::Reverse(*bytes));
     let bytes: usize = values.iter().map(|value| value.bytes).sum();
     let mut text = format!(
         "computed again to save memory: {} values of {bytes} bytes together; {:.1} us of {:.1} us, by estimate\n",

@@ -265,7 +265,7 @@ fn lives(program: &Program, plan: &CompiledPlan) -> Vec<BufferLife> {
         Some(BufferLife { holds, owner, bytes: buffer.bytes(), start, first, last: end })
     };
     let mut all: Vec<BufferLife> = touches.into_iter().filter_map(life).chain(bodies).collect();
-    all.sort_by_key(|life| (life.first, life.last));
+    crate::order::sort_by_key(&mut all, |life| (life.first, life.last));
     all
 }
 

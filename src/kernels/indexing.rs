@@ -114,7 +114,12 @@ pub(crate) fn gather_elements<E: Elem>(
     ix: &[&[i64]],
     out: &mut [E],
 ) {
-    Blocks { indexed, ix }.each_chunk(isa, 0..out.len(), |start, flat| {
+    moved_elements(isa, (E::moved(table), before), Blocks { indexed, ix }, E::moved_mut(out));
+}
+
+/// [`gather_elements`]. Its closure is one for all types that are moved alike, as those of [`moved`].
+fn moved_elements<E: Elem>(isa: Isa, (table, before): (&[E], usize), blocks: Blocks<'_>, out: &mut [E]) {
+    blocks.each_chunk(isa, 0..out.len(), |start, flat| {
         let out = &mut out[start..][..flat.len()];
         for i in 0..out.len() {
             out[i] = element(table, before, flat[i]);
@@ -124,10 +129,14 @@ pub(crate) fn gather_elements<E: Elem>(
 
 /// Gathers the subarrays of `table` at the indices, of `block` elements each, one after the other into `out`.
 pub(crate) fn gather<E: Elem>(isa: Isa, table: &[E], indexed: &[usize], ix: &[&[i64]], block: usize, out: &mut [E]) {
-    let blocks = Blocks { indexed, ix };
+    moved(isa, E::moved(table), Blocks { indexed, ix }, block, E::moved_mut(out));
+}
+
+/// [`gather`].
+fn moved<E: Elem>(isa: Isa, table: &[E], blocks: Blocks<'_>, block: usize, out: &mut [E]) {
     match block {
         0 => {}
-        1 => gather_elements(isa, (table, 0), indexed, ix, out),
+        1 => moved_elements(isa, (table, 0), blocks, out),
         2 => gather_short::<E, 2>(isa, table, blocks, out),
         3 => gather_short::<E, 3>(isa, table, blocks, out),
         4 => gather_short::<E, 4>(isa, table, blocks, out),

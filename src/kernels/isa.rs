@@ -189,51 +189,44 @@ pub(crate) trait Kernel {
     fn run<M: Machine>(self) -> Self::Output;
 }
 
+/// Returns what the version of a kernel for an instruction set better than that of the target computes, if there is one. Written
+/// out in each function that dispatches: there is one of these for each kernel.
+macro_rules! beyond_target {
+    ($isa:ident, $kernel:ident $(, $done:path)?) => {
+        #[cfg(target_arch = "x86_64")]
+        {
+            if const { !Target::WIDE && (K::WIDE || cfg!(feature = "avx512")) } && $isa.0 == Level::Avx512 {
+                // SAFETY: the processor has the features, or this value of `Isa` would not exist.
+                return $($done)?(unsafe { avx512($kernel) });
+            }
+            if const { !Target::FMA } && $isa.0 >= Level::Avx2 {
+                // SAFETY: as above; a processor with AVX-512 has the features of AVX2.
+                return $($done)?(unsafe { avx2($kernel) });
+            }
+        }
+        let _ = $isa;
+    };
+}
+
 /// Runs the version of a kernel that is compiled for the best instruction set up to this one.
 #[inline]
 pub(crate) fn dispatch<K: Kernel>(isa: Isa, kernel: K) -> K::Output {
-    match beyond_target(isa, kernel) {
-        Ok(output) => output,
-        Err(kernel) => at::<Target, K>(kernel),
-    }
+    beyond_target!(isa, kernel);
+    at::<Target, K>(kernel)
 }
 
 /// [`dispatch`] for a kernel that is not compiled for [lean](Isa::is_lean) machines: the caller has another for them.
 #[inline]
 pub(crate) fn dispatch_full<K: Kernel>(isa: Isa, kernel: K) -> K::Output {
-    match beyond_target(isa, kernel) {
-        Ok(output) => output,
-        Err(_) if const { Target::LEAN } => unreachable!("a lean machine runs another kernel"),
-        Err(kernel) => at::<Target, K>(kernel),
-    }
+    beyond_target!(isa, kernel);
+    if const { Target::LEAN } { unreachable!("a lean machine runs another kernel") } else { at::<Target, K>(kernel) }
 }
 
 /// [`dispatch`] for a kernel that is not compiled for machines without fused multiply-add; `None`, with nothing run, there.
 #[inline]
 pub(crate) fn dispatch_fused<K: Kernel>(isa: Isa, kernel: K) -> Option<K::Output> {
-    match beyond_target(isa, kernel) {
-        Ok(output) => Some(output),
-        Err(kernel) if const { Target::FMA } => Some(at::<Target, K>(kernel)),
-        Err(_) => None,
-    }
-}
-
-/// Runs the version of a kernel for an instruction set better than that of the target, or gives the kernel back.
-#[inline(always)]
-fn beyond_target<K: Kernel>(isa: Isa, kernel: K) -> Result<K::Output, K> {
-    #[cfg(target_arch = "x86_64")]
-    {
-        if const { !Target::WIDE && (K::WIDE || cfg!(feature = "avx512")) } && isa.0 == Level::Avx512 {
-            // SAFETY: the processor has the features, or this value of `Isa` would not exist.
-            return Ok(unsafe { avx512(kernel) });
-        }
-        if const { !Target::FMA } && isa.0 >= Level::Avx2 {
-            // SAFETY: as above; a processor with AVX-512 has the features of AVX2.
-            return Ok(unsafe { avx2(kernel) });
-        }
-    }
-    let _ = isa;
-    Err(kernel)
+    beyond_target!(isa, kernel, Some);
+    if const { Target::FMA } { Some(at::<Target, K>(kernel)) } else { None }
 }
 
 /// A kernel with the features of the build target, as a separate function, so that the frame of [`dispatch`] is not that

@@ -122,9 +122,14 @@ fn columns<E: Num, F: Found<E>, const W: usize, const LARGEST: bool>(
 
 /// The results for the columns of a block whose rows have at least [`WIDE`] elements.
 #[inline(always)]
-fn wide_rows<E: Num, F: Found<E>, const LARGEST: bool>(x: &[E], n: usize, lines: (usize, bool), out: &mut [F::Out]) {
+fn wide_rows<M: Machine, E: Num, F: Found<E>, const LARGEST: bool>(
+    x: &[E],
+    n: usize,
+    lines: (usize, bool),
+    out: &mut [F::Out],
+) {
     let mut column = 0;
-    while column + PANEL <= n {
+    while !M::LEAN && column + PANEL <= n {
         columns::<E, F, PANEL, LARGEST>(&x[column..], n, lines, &mut out[column..]);
         column += PANEL;
     }
@@ -152,13 +157,18 @@ impl<E: Num, F: Found<E>, const LARGEST: bool> Kernel for Prefixes<'_, E, F, LAR
         for (x, out) in x.chunks_exact(block).zip(out.chunks_exact_mut(block)) {
             match inner {
                 1 => line::<E, F, LARGEST>(x, reverse, out),
-                2 => columns::<E, F, 2, LARGEST>(x, 2, lines, out),
-                3 => columns::<E, F, 3, LARGEST>(x, 3, lines, out),
-                4 => columns::<E, F, 4, LARGEST>(x, 4, lines, out),
-                5 => columns::<E, F, 5, LARGEST>(x, 5, lines, out),
-                6 => columns::<E, F, 6, LARGEST>(x, 6, lines, out),
-                7 => columns::<E, F, 7, LARGEST>(x, 7, lines, out),
-                n => wide_rows::<E, F, LARGEST>(x, n, lines, out),
+                2 if !M::LEAN => columns::<E, F, 2, LARGEST>(x, 2, lines, out),
+                3 if !M::LEAN => columns::<E, F, 3, LARGEST>(x, 3, lines, out),
+                4 if !M::LEAN => columns::<E, F, 4, LARGEST>(x, 4, lines, out),
+                5 if !M::LEAN => columns::<E, F, 5, LARGEST>(x, 5, lines, out),
+                6 if !M::LEAN => columns::<E, F, 6, LARGEST>(x, 6, lines, out),
+                7 if !M::LEAN => columns::<E, F, 7, LARGEST>(x, 7, lines, out),
+                n if M::LEAN && n < WIDE => {
+                    for column in 0..n {
+                        columns::<E, F, 1, LARGEST>(&x[column..], n, lines, &mut out[column..]);
+                    }
+                }
+                n => wide_rows::<M, E, F, LARGEST>(x, n, lines, out),
             }
         }
     }

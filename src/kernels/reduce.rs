@@ -122,8 +122,9 @@ fn line_in_lanes<E: Elem, S: Side, const W: usize>(x: &[E]) -> E {
 
 /// The extremum of at least [`WIDE`] contiguous elements.
 #[inline(always)]
-fn of_line<E: Elem, S: Side>(x: &[E]) -> E {
-    let best = if x.len() < 2 * LONG { line_in_lanes::<E, S, WIDE>(x) } else { line_in_lanes::<E, S, LONG>(x) };
+fn of_line<M: Machine, E: Elem, S: Side>(x: &[E]) -> E {
+    let best =
+        if M::LEAN || x.len() < 2 * LONG { line_in_lanes::<E, S, WIDE>(x) } else { line_in_lanes::<E, S, LONG>(x) };
     if has_several_bits(best) { x.iter().copied().find(|x| same(*x, best)).unwrap_or(best) } else { best }
 }
 
@@ -250,10 +251,10 @@ fn of_columns<E: Elem, S: Side, const W: usize>(x: &[E], n: usize, out: &mut [E]
 
 /// The extrema of the columns of a block whose rows have at least [`WIDE`] elements.
 #[inline(always)]
-fn wide_columns<E: Elem, S: Side>(block: &[E], out: &mut [E]) {
+fn wide_columns<M: Machine, E: Elem, S: Side>(block: &[E], out: &mut [E]) {
     let n = out.len();
     let mut column = 0;
-    while n >= COLUMNS && column < n {
+    while !M::LEAN && n >= COLUMNS && column < n {
         let width = COLUMNS.min(n - column);
         let best = &mut out[column..][..width];
         best.copy_from_slice(&block[column..][..width]);
@@ -267,7 +268,7 @@ fn wide_columns<E: Elem, S: Side>(block: &[E], out: &mut [E]) {
         }
         column += width;
     }
-    while column + LONG <= n {
+    while !M::LEAN && column + LONG <= n {
         of_columns::<E, S, LONG>(&block[column..], n, &mut out[column..][..LONG]);
         column += LONG;
     }
@@ -296,14 +297,14 @@ impl<E: Elem, S: Side> Kernel for Extrema<'_, E, S> {
         if inner > 1 {
             for k in 0..out.len() / inner {
                 let (block, out) = (&x[k * len * inner..][..len * inner], &mut out[k * inner..][..inner]);
-                if inner < WIDE { narrow_columns::<E, S>(block, out) } else { wide_columns::<E, S>(block, out) }
+                if inner < WIDE { narrow_columns::<E, S>(block, out) } else { wide_columns::<M, E, S>(block, out) }
             }
             return;
         }
         let mut line = 0;
         if len >= WIDE {
             while line < out.len() {
-                out[line] = of_line::<E, S>(&x[line * len..][..len]);
+                out[line] = of_line::<M, E, S>(&x[line * len..][..len]);
                 line += 1;
             }
         }
@@ -357,7 +358,7 @@ impl<E: Elem, S: Side> Kernel for Positions<'_, E, S> {
         if len >= 2 * WIDE {
             while line < out.len() {
                 let x = &x[line * len..][..len];
-                out[line] = first_position(x, of_line::<E, S>(x));
+                out[line] = first_position(x, of_line::<M, E, S>(x));
                 line += 1;
             }
         }

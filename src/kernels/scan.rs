@@ -92,20 +92,21 @@ fn short_lines<E: Num, const REVERSE: bool>(x: &[E], len: usize, out: &mut [E]) 
 
 /// The prefix sums of a contiguous line.
 #[inline(always)]
-fn line<E: Num, const REVERSE: bool>(x: &[E], out: &mut [E]) {
+fn line<E: Num>(x: &[E], reverse: bool, out: &mut [E]) {
     let (mut before, mut done) = (E::ZERO, 0);
     while done < x.len() {
         let (len, count) = chunks(x.len() - done);
-        let start = if REVERSE { x.len() - done - len * count } else { done };
+        let start = if reverse { x.len() - done - len * count } else { done };
         let (x, out) = (&x[start..][..len * count], &mut out[start..][..len * count]);
         let mut sums = [E::ZERO; SIDE];
-        if count == SIDE {
-            sums = chains::<E, SIDE, REVERSE>(x, len, out);
-        } else {
-            [sums[0]] = chains::<E, 1, REVERSE>(x, len, out);
+        match (count == SIDE, reverse) {
+            (true, false) => sums = chains::<E, SIDE, false>(x, len, out),
+            (true, true) => sums = chains::<E, SIDE, true>(x, len, out),
+            (false, false) => [sums[0]] = chains::<E, 1, false>(x, len, out),
+            (false, true) => [sums[0]] = chains::<E, 1, true>(x, len, out),
         }
         for c in 0..count {
-            let c = if REVERSE { count - 1 - c } else { c };
+            let c = if reverse { count - 1 - c } else { c };
             let out = &mut out[c * len..][..len];
             for i in 0..len {
                 out[i] = before.plus(out[i]);
@@ -119,22 +120,17 @@ fn line<E: Num, const REVERSE: bool>(x: &[E], out: &mut [E]) {
 /// The prefix sums of columns of rows of `n` elements; the slices start with the first of these columns. Of each column, `before`
 /// and `sums` are for the sum before a chunk and for the sum of the chunk so far.
 #[inline(always)]
-fn columns<E: Num, const REVERSE: bool>(
-    x: &[E],
-    n: usize,
-    rows: usize,
-    before: &mut [E],
-    sums: &mut [E],
-    out: &mut [E],
-) {
+fn columns<E: Num>(x: &[E], n: usize, (rows, reverse): (usize, bool), before: &mut [E], sums: &mut [E], out: &mut [E]) {
     let width = before.len();
+    // A step, not a branch, of which the compiler would make two loops.
+    let (first, step) = if reverse { ((rows - 1) * n, n.wrapping_neg()) } else { (0, n) };
     let mut done = 0;
     while done < rows {
         let (len, count) = chunks(rows - done);
         for _ in 0..count {
             sums.fill(E::ZERO);
             for k in done..done + len {
-                let at = n * if REVERSE { rows - 1 - k } else { k };
+                let at = first.wrapping_add(step.wrapping_mul(k));
                 let (x, out, sums) = (&x[at..][..width], &mut out[at..][..width], &mut sums[..width]);
                 for i in 0..width {
                     sums[i] = sums[i].plus(x[i]);
@@ -151,64 +147,73 @@ fn columns<E: Num, const REVERSE: bool>(
 
 /// The prefix sums of `W` columns, as for [`columns`].
 #[inline(always)]
-fn few_columns<E: Num, const W: usize, const REVERSE: bool>(x: &[E], n: usize, rows: usize, out: &mut [E]) {
-    columns::<E, REVERSE>(x, n, rows, &mut [E::ZERO; W], &mut [E::ZERO; W], out);
+fn few_columns<E: Num, const W: usize>(x: &[E], n: usize, rows: (usize, bool), out: &mut [E]) {
+    columns(x, n, rows, &mut [E::ZERO; W], &mut [E::ZERO; W], out);
 }
 
 /// The prefix sums of the columns of a block whose rows have at least [`WIDE`] elements.
 #[inline(always)]
-fn wide_rows<E: Num, const REVERSE: bool>(x: &[E], n: usize, rows: usize, out: &mut [E]) {
+fn wide_rows<M: Machine, E: Num>(x: &[E], n: usize, rows: (usize, bool), out: &mut [E]) {
     let mut column = 0;
-    while n >= PANEL && column < n {
+    while !M::LEAN && n >= PANEL && column < n {
         let width = PANEL.min(n - column);
         let (before, sums) = (&mut [E::ZERO; PANEL][..width], &mut [E::ZERO; PANEL][..width]);
-        columns::<E, REVERSE>(&x[column..], n, rows, before, sums, &mut out[column..]);
+        columns(&x[column..], n, rows, before, sums, &mut out[column..]);
         column += width;
     }
-    while column + LONG <= n {
-        few_columns::<E, LONG, REVERSE>(&x[column..], n, rows, &mut out[column..]);
+    while !M::LEAN && column + LONG <= n {
+        few_columns::<E, LONG>(&x[column..], n, rows, &mut out[column..]);
         column += LONG;
     }
     // The last columns may be added twice, with the same result.
     while column < n {
         let start = column.min(n - WIDE);
-        few_columns::<E, WIDE, REVERSE>(&x[start..], n, rows, &mut out[start..]);
+        few_columns::<E, WIDE>(&x[start..], n, rows, &mut out[start..]);
         column = start + WIDE;
     }
 }
 
-struct PrefixSums<'a, E, const REVERSE: bool> {
+struct PrefixSums<'a, E> {
     x: &'a [E],
     len: usize,
     inner: usize,
+    reverse: bool,
     out: &'a mut [E],
 }
 
-impl<E: Num, const REVERSE: bool> Kernel for PrefixSums<'_, E, REVERSE> {
+impl<E: Num> Kernel for PrefixSums<'_, E> {
     type Output = ();
     #[inline(always)]
     fn run<M: Machine>(self) {
-        let PrefixSums { x, len, inner, out } = self;
+        let PrefixSums { x, len, inner, reverse, out } = self;
         if inner == 1 {
             let group = if len < SHORT { SIDE * len } else { x.len() + 1 };
             let grouped = x.len() / group * group;
-            short_lines::<E, REVERSE>(&x[..grouped], len, &mut out[..grouped]);
+            match reverse {
+                false => short_lines::<E, false>(&x[..grouped], len, &mut out[..grouped]),
+                true => short_lines::<E, true>(&x[..grouped], len, &mut out[..grouped]),
+            }
             for (x, out) in x[grouped..].chunks_exact(len).zip(out[grouped..].chunks_exact_mut(len)) {
-                line::<E, REVERSE>(x, out);
+                line(x, reverse, out);
             }
             return;
         }
-        let block = len * inner;
+        let (block, lines) = (len * inner, (len, reverse));
         for k in 0..x.len() / block {
             let (x, out) = (&x[k * block..][..block], &mut out[k * block..][..block]);
             match inner {
-                2 => few_columns::<E, 2, REVERSE>(x, 2, len, out),
-                3 => few_columns::<E, 3, REVERSE>(x, 3, len, out),
-                4 => few_columns::<E, 4, REVERSE>(x, 4, len, out),
-                5 => few_columns::<E, 5, REVERSE>(x, 5, len, out),
-                6 => few_columns::<E, 6, REVERSE>(x, 6, len, out),
-                7 => few_columns::<E, 7, REVERSE>(x, 7, len, out),
-                n => wide_rows::<E, REVERSE>(x, n, len, out),
+                2 if !M::LEAN => few_columns::<E, 2>(x, 2, lines, out),
+                3 if !M::LEAN => few_columns::<E, 3>(x, 3, lines, out),
+                4 if !M::LEAN => few_columns::<E, 4>(x, 4, lines, out),
+                5 if !M::LEAN => few_columns::<E, 5>(x, 5, lines, out),
+                6 if !M::LEAN => few_columns::<E, 6>(x, 6, lines, out),
+                7 if !M::LEAN => few_columns::<E, 7>(x, 7, lines, out),
+                n if M::LEAN && n < WIDE => {
+                    for column in 0..n {
+                        few_columns::<E, 1>(&x[column..], n, lines, &mut out[column..]);
+                    }
+                }
+                n => wide_rows::<M, E>(x, n, lines, out),
             }
         }
     }
@@ -220,10 +225,7 @@ pub(crate) fn prefix_sums<E: Num>(isa: Isa, x: &[E], Line { len, inner, reverse 
     if x.is_empty() {
         return;
     }
-    match reverse {
-        false => dispatch(isa, PrefixSums::<E, false> { x, len, inner, out }),
-        true => dispatch(isa, PrefixSums::<E, true> { x, len, inner, out }),
-    }
+    dispatch(isa, PrefixSums { x, len, inner, reverse, out });
 }
 
 #[cfg(test)]

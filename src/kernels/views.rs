@@ -14,6 +14,11 @@ use crate::dtype::{Elem, Num};
 /// Copies the visited elements of `source` to `out`; no two visits write to one element. Other elements of `out` are
 /// unchanged.
 pub(crate) fn copy<E: Elem>(nest: &Nest<2>, source: &[E], out: &mut [E]) {
+    copied(nest, E::moved(source), E::moved_mut(out));
+}
+
+/// [`copy`]. Its closure is one for all types that are moved alike.
+fn copied<E: Elem>(nest: &Nest<2>, source: &[E], out: &mut [E]) {
     walk(nest, source, out, |o, x| *o = x);
 }
 
@@ -145,52 +150,39 @@ fn exchange<E: Elem>(nest: &Nest<2>, places: [usize; 2], source: &[E], out: &mut
 }
 
 impl Crossing {
-    /// Visits one matrix, whose elements start at `i` in the source and at `o` in the result.
+    /// Visits one matrix, whose elements start at `i` in the source and at `o` in the result: by blocks of [`BLOCK`] steps along,
+    /// whose part of the source stays in cache while the steps across go by.
     fn exchange<E: Elem>(&self, (i, o): (usize, usize), source: &[E], out: &mut [E], put: impl Fn(&mut E, E) + Copy) {
-        if self.back {
-            self.blocks::<E, true>((i, o), source, out, put);
-        } else {
-            self.blocks::<E, false>((i, o), source, out, put);
-        }
-    }
-
-    /// Visits blocks of [`BLOCK`] steps along, whose part of the source stays in cache while the steps across go by.
-    fn blocks<E: Elem, const BACK: bool>(
-        &self,
-        start: (usize, usize),
-        source: &[E],
-        out: &mut [E],
-        put: impl Fn(&mut E, E) + Copy,
-    ) {
+        let start = (i, o);
         let whole = self.along / TILE * TILE;
         for first in (0..whole).step_by(BLOCK) {
             let block = first..whole.min(first + BLOCK);
             let mut k = 0;
             while k + 8 <= self.across {
-                self.tiles::<E, 8, BACK>(start, k, block.clone(), source, out, put);
+                self.tiles::<E, 8>(start, k, block.clone(), source, out, put);
                 k += 8;
             }
             if k + 4 <= self.across {
-                self.tiles::<E, 4, BACK>(start, k, block.clone(), source, out, put);
+                self.tiles::<E, 4>(start, k, block.clone(), source, out, put);
                 k += 4;
             }
             if k + 2 <= self.across {
-                self.tiles::<E, 2, BACK>(start, k, block.clone(), source, out, put);
+                self.tiles::<E, 2>(start, k, block.clone(), source, out, put);
                 k += 2;
             }
             if k < self.across {
-                self.tiles::<E, 1, BACK>(start, k, block, source, out, put);
+                self.tiles::<E, 1>(start, k, block, source, out, put);
             }
         }
         if whole < self.along {
-            self.rest::<E, BACK>(start, whole, source, out, put);
+            self.rest(start, whole, source, out, put);
         }
     }
 
     /// Visits `N` steps across from `k` on, and a range of steps along, [`TILE`] at a time. A separate function, since
     /// the compiler takes time that grows faster than the size of a function.
     #[inline(never)]
-    fn tiles<E: Elem, const N: usize, const BACK: bool>(
+    fn tiles<E: Elem, const N: usize>(
         &self,
         (i, o): (usize, usize),
         k: usize,
@@ -200,23 +192,23 @@ impl Crossing {
         put: impl Fn(&mut E, E) + Copy,
     ) {
         // Backward, the last of the steps has the lowest offset.
-        let start = if BACK { i + 1 - k - N } else { i + k };
+        let start = if self.back { i + 1 - k - N } else { i + k };
         let zeros = [E::ZERO; N];
         for j in block.step_by(TILE) {
             let mut rows = [&zeros; TILE];
             for (r, row) in rows.iter_mut().enumerate() {
                 *row = tile_row(&source[start + (j + r) * self.step..]);
             }
-            for r in 0..N {
+            for column in 0..N {
+                let r = if self.back { N - 1 - column } else { column };
                 let place = &mut out[o + (k + r) * self.down + j..][..TILE];
-                let column = if BACK { N - 1 - r } else { r };
                 place.iter_mut().zip(&rows).for_each(|(o, row)| put(o, row[column]));
             }
         }
     }
 
     /// Visits the last steps along, fewer than [`TILE`], from `j` on.
-    fn rest<E: Elem, const BACK: bool>(
+    fn rest<E: Elem>(
         &self,
         (i, o): (usize, usize),
         j: usize,
@@ -228,18 +220,18 @@ impl Crossing {
         let whole = self.across / TILE * TILE;
         for k in (0..whole).step_by(TILE) {
             let mut columns = [&zeros; TILE];
-            let start = if BACK { i + 1 - k - TILE } else { i + k } + j * self.step;
+            let start = if self.back { i + 1 - k - TILE } else { i + k } + j * self.step;
             for (c, column) in columns[..n].iter_mut().enumerate() {
                 *column = tile_row(&source[start + c * self.step..]);
             }
-            for r in 0..TILE {
+            for row in 0..TILE {
+                let r = if self.back { TILE - 1 - row } else { row };
                 let place = &mut out[o + (k + r) * self.down + j..][..n];
-                let row = if BACK { TILE - 1 - r } else { r };
                 place.iter_mut().zip(&columns).for_each(|(o, column)| put(o, column[row]));
             }
         }
         for k in whole..self.across {
-            let start = if BACK { i - k } else { i + k } + j * self.step;
+            let start = if self.back { i - k } else { i + k } + j * self.step;
             let run = source[start..].iter().step_by(self.step);
             out[o + k * self.down + j..][..n].iter_mut().zip(run).for_each(|(o, x)| put(o, *x));
         }

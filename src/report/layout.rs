@@ -132,9 +132,9 @@ impl Layers {
                 let layer = if down { step } else { count - 1 - step };
                 let neighbours = if down { &self.above } else { &self.below };
                 let wish = |k: usize| mean(neighbours[k].iter().map(|n| position[*n])).unwrap_or(position[k]);
-                let mut row: Vec<(f64, usize)> = self.rows[layer].iter().map(|k| (wish(*k), *k)).collect();
-                row.sort_by(|a, b| a.0.total_cmp(&b.0));
-                self.rows[layer] = row.iter().map(|(_, k)| *k).collect();
+                let row: Vec<(f64, usize)> = self.rows[layer].iter().map(|k| (wish(*k), *k)).collect();
+                let order = crate::order::sorted(row.len(), &|i, j| row[i].0.total_cmp(&row[j].0));
+                self.rows[layer] = order.iter().map(|k| row[*k].1).collect();
                 self.rows[layer].iter().enumerate().for_each(|(at, k)| position[*k] = at as f64);
             }
             let crossings = self.crossings();

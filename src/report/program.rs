@@ -204,7 +204,7 @@ fn group_words(program: &Program, ids: &[NodeId]) -> Vec<String> {
         *names.entry(name.split(' ').next().unwrap_or_default().to_owned()).or_default() += 1;
     }
     let mut names: Vec<(String, usize)> = names.into_iter().collect();
-    names.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    crate::order::sort_by_key(&mut names, |(_, count)| std::cmp::Reverse(*count));
     let frequent: Vec<String> = names.iter().take(3).map(|(name, count)| format!("{count} {name}")).collect();
     let about = microseconds(time as f64 * 1e-4);
     vec![title, format!("{}, about {about}", counted(ids.len(), "operation")), frequent.join(", ")]

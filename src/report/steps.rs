@@ -86,9 +86,9 @@ pub(super) fn buffers(traffic: &Traffic) -> String {
     );
     let mut shown: Vec<&BufferLife> = traffic.buffers.iter().collect();
     if shown.len() > BUFFERS {
-        shown.sort_by_key(|life| std::cmp::Reverse(life.bytes));
+        crate::order::sort_by_key(&mut shown, |life| std::cmp::Reverse(life.bytes));
         shown.truncate(BUFFERS);
-        shown.sort_by_key(|life| (life.first, life.last));
+        crate::order::sort_by_key(&mut shown, |life| (life.first, life.last));
         let _ = write!(
             html,
             "<p class=\"note\">The {BUFFERS} largest of {} are listed.</p>",

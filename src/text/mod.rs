@@ -200,7 +200,9 @@ impl<'a> Scope<'a> {
             }
         });
         unnamed.reverse();
-        unnamed.sort_by_key(|a| self.texts[*a as usize].as_ref().map_or(0, |text| text.words.len()));
+        crate::order::sort_by_key(&mut unnamed, |a| {
+            self.texts[*a as usize].as_ref().map_or(0, |text| text.words.len())
+        });
         (unnamed, length)
     }
 }

@@ -31,7 +31,7 @@ fn forbid(forbidden: &mut Vec<usize>, color: u32, v: usize) {
 /// The vertices in the order of descending degree.
 fn by_degree(neighbours: &Lists) -> Vec<usize> {
     let mut order: Vec<usize> = (0..neighbours.count()).collect();
-    order.sort_by_key(|v| std::cmp::Reverse(neighbours.of(*v).len()));
+    crate::order::sort_by_key(&mut order, |v| std::cmp::Reverse(neighbours.of(*v).len()));
     order
 }
 

@@ -52,7 +52,7 @@ pub(super) fn ranks_read(program: &Program) -> HashMap<NodeId, Ranks> {
 
 /// Makes ranges ascending, without overlap.
 fn join(ranks: &mut Ranks) {
-    ranks.sort_unstable_by_key(|ranks| (ranks.start, ranks.end));
+    crate::order::sort_by_key(ranks, |ranks| (ranks.start, ranks.end));
     ranks.dedup_by(|next, before| {
         let joins = next.start <= before.end;
         if joins {

@@ -117,7 +117,7 @@ fn in_order(tenants: &[Tenant]) -> (Vec<usize>, usize) {
 /// The start of each range, the largest first, each at the first place that is free for its whole life.
 fn by_size(tenants: &[Tenant]) -> (Vec<usize>, usize) {
     let mut order: Vec<usize> = (0..tenants.len()).collect();
-    order.sort_by_key(|k| (std::cmp::Reverse(tenants[*k].bytes), *k));
+    crate::order::sort_by_key(&mut order, |k| (std::cmp::Reverse(tenants[*k].bytes), *k));
     let (mut starts, mut end) = (vec![0usize; tenants.len()], 0);
     // The placed ranges by start.
     let mut placed: Vec<usize> = Vec::with_capacity(tenants.len());

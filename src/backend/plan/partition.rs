@@ -148,7 +148,7 @@ fn sums(step: &FusedStep, uses: &Uses, buffers: &[Buffer]) -> Option<Vec<SharedS
             sums.push(SharedSum { buf: *buf, dtype, size, cleared: cleared.contains(buf) });
         }
     }
-    sums.sort_unstable_by_key(|sum| sum.buf);
+    crate::order::sort_by_key(&mut sums, |sum| sum.buf);
     Some(sums)
 }
 

@@ -424,7 +424,7 @@ impl<'a> Maker<'a> {
         };
         let mut initial: Vec<(usize, InitialValue, DType)> =
             values.list.iter().enumerate().filter_map(is_start).collect();
-        initial.sort_by_key(|(_, start, _)| match start {
+        crate::order::sort_by_key(&mut initial, |(_, start, _)| match start {
             InitialValue::Buffer(buf, at) => (0, u64::from(*buf), *at),
             InitialValue::Number(x) => (1, *x as u64, 0),
         });

@@ -1,7 +1,7 @@
 //! The elementwise rows of [`Discrete`](crate::ops::Discrete) over slices, and selection.
 
 use super::Real;
-use super::loops::{Arg, TableRow, Triple, each, pairs, triples};
+use super::loops::{Arg, TableRow, Triple, WithSecond, each, pairs, slices, triples};
 use crate::dtype::Elem;
 use crate::kernels::isa::{Isa, Machine};
 use crate::ops::{Compare, FloatStep, IntBinary, IntUnary};
@@ -14,9 +14,39 @@ macro_rules! by_row {
     };
 }
 
-/// The comparison of each pair of elements.
+/// The comparison that says the same of exchanged operands.
+fn mirrored(op: Compare) -> Compare {
+    match op {
+        Compare::Eq | Compare::Ne => op,
+        Compare::Lt => Compare::Gt,
+        Compare::Le => Compare::Ge,
+        Compare::Gt => Compare::Lt,
+        Compare::Ge => Compare::Le,
+    }
+}
+
+/// The comparison of each pair of elements. Operands are exchanged where that saves a loop for each comparison and type.
 pub(crate) fn compare<E: Elem>(isa: Isa, op: Compare, x: Arg<'_, E>, y: Arg<'_, E>, out: &mut [bool]) {
-    by_row!(op, Compare: Eq Ne Lt Le Gt Ge; ROW => pairs(isa, TableRow(|x: E, y: E| ROW.apply(x, y)), x, y, out))
+    match (x, y) {
+        (Arg::Scalar(x), Arg::Scalar(y)) => out.fill(op.apply(x, y)),
+        (Arg::Scalar(x), Arg::Slice(y)) => compare_with(isa, mirrored(op), y, x, out),
+        (Arg::Slice(x), Arg::Scalar(y)) => compare_with(isa, op, x, y, out),
+        (Arg::Slice(x), Arg::Slice(y)) => {
+            let (op, x, y) = if matches!(op, Compare::Gt | Compare::Ge) { (mirrored(op), y, x) } else { (op, x, y) };
+            match op {
+                Compare::Eq => slices(isa, TableRow(|x: E, y: E| Compare::Eq.apply(x, y)), x, y, out),
+                Compare::Ne => slices(isa, TableRow(|x: E, y: E| Compare::Ne.apply(x, y)), x, y, out),
+                Compare::Lt => slices(isa, TableRow(|x: E, y: E| Compare::Lt.apply(x, y)), x, y, out),
+                Compare::Le => slices(isa, TableRow(|x: E, y: E| Compare::Le.apply(x, y)), x, y, out),
+                Compare::Gt | Compare::Ge => unreachable!("operands are exchanged"),
+            }
+        }
+    }
+}
+
+/// The comparison of each element with a number.
+fn compare_with<E: Elem>(isa: Isa, op: Compare, x: &[E], y: E, out: &mut [bool]) {
+    by_row!(op, Compare: Eq Ne Lt Le Gt Ge; ROW => each(isa, WithSecond(TableRow(|x: E, y: E| ROW.apply(x, y)), y), x, out))
 }
 
 /// The step function of each element.
@@ -158,5 +188,9 @@ impl<E> Triple<bool, E, E> for Choose {
 
 /// `x` where the mask holds and `y` elsewhere.
 pub(crate) fn select<E: Elem>(isa: Isa, mask: &[bool], x: Arg<'_, E>, y: Arg<'_, E>, out: &mut [E]) {
-    triples(isa, Choose, mask, &x, &y, out);
+    let moved = |x| match x {
+        Arg::Slice(x) => Arg::Slice(E::moved(x)),
+        Arg::Scalar(x) => Arg::Scalar(E::moved(&[x])[0]),
+    };
+    triples(isa, Choose, mask, &moved(x), &moved(y), E::moved_mut(out));
 }

@@ -100,9 +100,9 @@ impl<A, B, R, F: Fn(A, B) -> R + Copy> Zip<A, B, R> for TableRow<F> {
 
 /// A function of two numbers with a constant first argument.
 #[derive(Clone, Copy)]
-struct First<F, A>(F, A);
+struct WithFirst<F, A>(F, A);
 
-impl<A: Copy, B, R, F: Zip<A, B, R>> Map<B, R> for First<F, A> {
+impl<A: Copy, B, R, F: Zip<A, B, R>> Map<B, R> for WithFirst<F, A> {
     #[inline(always)]
     fn at<M: Machine>(self, y: B) -> R {
         self.0.at::<M>(self.1, y)
@@ -111,9 +111,9 @@ impl<A: Copy, B, R, F: Zip<A, B, R>> Map<B, R> for First<F, A> {
 
 /// A function of two numbers with a constant second argument.
 #[derive(Clone, Copy)]
-struct Second<F, B>(F, B);
+pub(super) struct WithSecond<F, B>(pub(super) F, pub(super) B);
 
-impl<A, B: Copy, R, F: Zip<A, B, R>> Map<A, R> for Second<F, B> {
+impl<A, B: Copy, R, F: Zip<A, B, R>> Map<A, R> for WithSecond<F, B> {
     #[inline(always)]
     fn at<M: Machine>(self, x: A) -> R {
         self.0.at::<M>(x, self.1)
@@ -316,6 +316,12 @@ pub(crate) fn each_guarded<E: Copy>(isa: Isa, f: impl Guarded<E>, x: &[E], out: 
     dispatch(isa, EachGuarded { f, x, out });
 }
 
+/// The function at each pair of elements of two slices.
+pub(super) fn slices<A: Copy, B: Copy, R: Copy>(isa: Isa, f: impl Zip<A, B, R>, x: &[A], y: &[B], out: &mut [R]) {
+    assert!(x.len() == out.len() && y.len() == out.len(), "an operand has the length of the output");
+    dispatch(isa, Pairs { f, x, y, out });
+}
+
 /// The function at each pair of elements.
 pub(crate) fn pairs<A: Copy, B: Copy, R: Copy>(
     isa: Isa,
@@ -325,15 +331,12 @@ pub(crate) fn pairs<A: Copy, B: Copy, R: Copy>(
     out: &mut [R],
 ) {
     match (x, y) {
-        (Arg::Slice(x), Arg::Slice(y)) => {
-            assert!(x.len() == out.len() && y.len() == out.len(), "an operand has the length of the output");
-            dispatch(isa, Pairs { f, x, y, out });
-        }
-        (Arg::Slice(x), Arg::Scalar(y)) => each(isa, Second(f, y), x, out),
-        (Arg::Scalar(x), Arg::Slice(y)) => each(isa, First(f, x), y, out),
+        (Arg::Slice(x), Arg::Slice(y)) => slices(isa, f, x, y, out),
+        (Arg::Slice(x), Arg::Scalar(y)) => each(isa, WithSecond(f, y), x, out),
+        (Arg::Scalar(x), Arg::Slice(y)) => each(isa, WithFirst(f, x), y, out),
         (Arg::Scalar(x), Arg::Scalar(y)) => {
             if let Some((first, rest)) = out.split_first_mut() {
-                each(isa, Second(f, y), &[x], std::slice::from_mut(first));
+                each(isa, WithSecond(f, y), &[x], std::slice::from_mut(first));
                 rest.fill(*first);
             }
         }

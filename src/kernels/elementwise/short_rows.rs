@@ -60,17 +60,21 @@ impl<E: Elem> Kernel for Spread<'_, E> {
     fn run<M: Machine>(self) {
         let Spread { x, stride, n, out } = self;
         match n {
-            1 => return spread_rows::<E, 1>(x, stride, out),
-            2 => return spread_rows::<E, 2>(x, stride, out),
-            3 => return spread_rows::<E, 3>(x, stride, out),
-            4 => return spread_rows::<E, 4>(x, stride, out),
-            5 => return spread_rows::<E, 5>(x, stride, out),
-            6 => return spread_rows::<E, 6>(x, stride, out),
-            7 => return spread_rows::<E, 7>(x, stride, out),
+            1 if !M::LEAN => return spread_rows::<E, 1>(x, stride, out),
+            2 if !M::LEAN => return spread_rows::<E, 2>(x, stride, out),
+            3 if !M::LEAN => return spread_rows::<E, 3>(x, stride, out),
+            4 if !M::LEAN => return spread_rows::<E, 4>(x, stride, out),
+            5 if !M::LEAN => return spread_rows::<E, 5>(x, stride, out),
+            6 if !M::LEAN => return spread_rows::<E, 6>(x, stride, out),
+            7 if !M::LEAN => return spread_rows::<E, 7>(x, stride, out),
             _ => {}
         }
         for r in 0..out.len() / n {
             let (x, out) = (x[r * stride], &mut out[r * n..][..n]);
+            if M::LEAN {
+                out.fill(x);
+                continue;
+            }
             let (chunks, tail) = out.as_chunks_mut::<WIDE>();
             for k in 0..chunks.len() {
                 chunks[k] = [x; WIDE];
@@ -84,7 +88,7 @@ impl<E: Elem> Kernel for Spread<'_, E> {
 
 /// Fills row `r` of the output, of `n` elements, with the number `x[r * stride]`.
 pub(crate) fn spread<E: Elem>(isa: Isa, x: &[E], stride: usize, n: usize, out: &mut [E]) {
-    dispatch(isa, Spread { x, stride, n, out });
+    dispatch(isa, Spread { x: E::moved(x), stride, n, out: E::moved_mut(out) });
 }
 
 struct Copy<'a, E> {
@@ -100,17 +104,23 @@ impl<E: Elem> Kernel for Copy<'_, E> {
     fn run<M: Machine>(self) {
         let Copy { x, stride, n, out } = self;
         match n {
-            1 => return copy_rows::<E, 1>(x, stride, out),
-            2 => return copy_rows::<E, 2>(x, stride, out),
-            3 => return copy_rows::<E, 3>(x, stride, out),
-            4 => return copy_rows::<E, 4>(x, stride, out),
-            5 => return copy_rows::<E, 5>(x, stride, out),
-            6 => return copy_rows::<E, 6>(x, stride, out),
-            7 => return copy_rows::<E, 7>(x, stride, out),
+            1 if !M::LEAN => return copy_rows::<E, 1>(x, stride, out),
+            2 if !M::LEAN => return copy_rows::<E, 2>(x, stride, out),
+            3 if !M::LEAN => return copy_rows::<E, 3>(x, stride, out),
+            4 if !M::LEAN => return copy_rows::<E, 4>(x, stride, out),
+            5 if !M::LEAN => return copy_rows::<E, 5>(x, stride, out),
+            6 if !M::LEAN => return copy_rows::<E, 6>(x, stride, out),
+            7 if !M::LEAN => return copy_rows::<E, 7>(x, stride, out),
             _ => {}
         }
         for r in 0..out.len() / n {
             let (x, out) = (&x[r * stride..][..n], &mut out[r * n..][..n]);
+            if M::LEAN {
+                for k in 0..n {
+                    out[k] = x[k];
+                }
+                continue;
+            }
             let (to, rest) = out.as_chunks_mut::<WIDE>();
             let (from, _) = x.as_chunks::<WIDE>();
             for k in 0..to.len() {
@@ -128,7 +138,7 @@ impl<E: Elem> Kernel for Copy<'_, E> {
 
 /// Copies rows of `n` elements: row `r` from `x[r * stride]` on.
 pub(crate) fn copy<E: Elem>(isa: Isa, x: &[E], stride: usize, n: usize, out: &mut [E]) {
-    dispatch(isa, Copy { x, stride, n, out });
+    dispatch(isa, Copy { x: E::moved(x), stride, n, out: E::moved_mut(out) });
 }
 
 struct Reverse<'a, E> {
@@ -152,7 +162,7 @@ impl<E: Elem> Kernel for Reverse<'_, E> {
 /// Copies elements in reverse order.
 pub(crate) fn reverse<E: Elem>(isa: Isa, x: &[E], out: &mut [E]) {
     assert_eq!(x.len(), out.len(), "the operand has the length of the output");
-    dispatch(isa, Reverse { x, out });
+    dispatch(isa, Reverse { x: E::moved(x), out: E::moved_mut(out) });
 }
 
 struct SumEach<'a, E> {

@@ -20,13 +20,13 @@ pub(crate) struct StackShape {
 macro_rules! by_length {
     ($shape:expr, $with:ident($($argument:expr),*), $other:expr) => {
         match ($shape.strides[2], $shape.len) {
-            (1, 2) => $with::<E, 2>($($argument),*),
-            (1, 3) => $with::<E, 3>($($argument),*),
-            (1, 4) => $with::<E, 4>($($argument),*),
-            (1, 5) => $with::<E, 5>($($argument),*),
-            (1, 6) => $with::<E, 6>($($argument),*),
-            (1, 7) => $with::<E, 7>($($argument),*),
-            (1, 8) => $with::<E, 8>($($argument),*),
+            (1, 2) if !M::LEAN => $with::<E, 2>($($argument),*),
+            (1, 3) if !M::LEAN => $with::<E, 3>($($argument),*),
+            (1, 4) if !M::LEAN => $with::<E, 4>($($argument),*),
+            (1, 5) if !M::LEAN => $with::<E, 5>($($argument),*),
+            (1, 6) if !M::LEAN => $with::<E, 6>($($argument),*),
+            (1, 7) if !M::LEAN => $with::<E, 7>($($argument),*),
+            (1, 8) if !M::LEAN => $with::<E, 8>($($argument),*),
             _ => $other,
         }
     };
@@ -79,7 +79,7 @@ impl<E: Elem> Kernel for CopyStack<'_, E> {
 
 /// Copies a stack of grids: `shape` says where the elements are in `x`, and `out` has them one behind the other.
 pub(crate) fn copy_stack<E: Elem>(isa: Isa, x: &[E], shape: StackShape, out: &mut [E]) {
-    dispatch(isa, CopyStack { x, shape, out });
+    dispatch(isa, CopyStack { x: E::moved(x), shape, out: E::moved_mut(out) });
 }
 
 struct AddStack<'a, E> {

@@ -75,20 +75,20 @@ impl<E: Elem> Kernel for Copy<'_, E> {
     fn run<M: Machine>(self) {
         let Copy { x, strides: (row, step), n, out } = self;
         match (row, n) {
-            (1, 2) => return interleave::<E, 2>(x, step, out),
-            (1, 3) => return interleave::<E, 3>(x, step, out),
-            (1, 4) => return interleave::<E, 4>(x, step, out),
-            (1, 5) => return interleave::<E, 5>(x, step, out),
-            (1, 6) => return interleave::<E, 6>(x, step, out),
-            (1, 7) => return interleave::<E, 7>(x, step, out),
+            (1, 2) if !M::LEAN => return interleave::<E, 2>(x, step, out),
+            (1, 3) if !M::LEAN => return interleave::<E, 3>(x, step, out),
+            (1, 4) if !M::LEAN => return interleave::<E, 4>(x, step, out),
+            (1, 5) if !M::LEAN => return interleave::<E, 5>(x, step, out),
+            (1, 6) if !M::LEAN => return interleave::<E, 6>(x, step, out),
+            (1, 7) if !M::LEAN => return interleave::<E, 7>(x, step, out),
             _ => {}
         }
         for r in 0..out.len() / n {
             let (x, out) = (&x[r * row..][..(n - 1) * step + 1], &mut out[r * n..][..n]);
             match step {
-                2 => copy_row::<E, 2>(x, out),
-                3 => copy_row::<E, 3>(x, out),
-                4 => copy_row::<E, 4>(x, out),
+                2 if !M::LEAN => copy_row::<E, 2>(x, out),
+                3 if !M::LEAN => copy_row::<E, 3>(x, out),
+                4 if !M::LEAN => copy_row::<E, 4>(x, out),
                 _ => {
                     for i in 0..n {
                         out[i] = x[i * step];
@@ -101,7 +101,7 @@ impl<E: Elem> Kernel for Copy<'_, E> {
 
 /// Copies rows of `n` elements; `strides` are those of rows and of elements in `x`.
 pub(crate) fn copy_apart<E: Elem>(isa: Isa, x: &[E], strides: (usize, usize), n: usize, out: &mut [E]) {
-    dispatch(isa, Copy { x, strides, n, out });
+    dispatch(isa, Copy { x: E::moved(x), strides, n, out: E::moved_mut(out) });
 }
 
 struct CopyBox<'a, E> {
@@ -142,20 +142,20 @@ impl<E: Elem> Kernel for CopyBox<'_, E> {
     fn run<M: Machine>(self) {
         match (self.strides.1, self.n) {
             (_, 1) => return self.rows::<1>(),
-            (1, 2) => return self.rows::<2>(),
-            (1, 3) => return self.rows::<3>(),
-            (1, 4) => return self.rows::<4>(),
-            (1, 5) => return self.rows::<5>(),
-            (1, 6) => return self.rows::<6>(),
-            (1, 7) => return self.rows::<7>(),
-            (1, 8) => return self.rows::<8>(),
-            (-1, 2) => return self.reversed_rows::<2>(),
-            (-1, 3) => return self.reversed_rows::<3>(),
-            (-1, 4) => return self.reversed_rows::<4>(),
-            (-1, 5) => return self.reversed_rows::<5>(),
-            (-1, 6) => return self.reversed_rows::<6>(),
-            (-1, 7) => return self.reversed_rows::<7>(),
-            (-1, 8) => return self.reversed_rows::<8>(),
+            (1, 2) if !M::LEAN => return self.rows::<2>(),
+            (1, 3) if !M::LEAN => return self.rows::<3>(),
+            (1, 4) if !M::LEAN => return self.rows::<4>(),
+            (1, 5) if !M::LEAN => return self.rows::<5>(),
+            (1, 6) if !M::LEAN => return self.rows::<6>(),
+            (1, 7) if !M::LEAN => return self.rows::<7>(),
+            (1, 8) if !M::LEAN => return self.rows::<8>(),
+            (-1, 2) if !M::LEAN => return self.reversed_rows::<2>(),
+            (-1, 3) if !M::LEAN => return self.reversed_rows::<3>(),
+            (-1, 4) if !M::LEAN => return self.reversed_rows::<4>(),
+            (-1, 5) if !M::LEAN => return self.reversed_rows::<5>(),
+            (-1, 6) if !M::LEAN => return self.reversed_rows::<6>(),
+            (-1, 7) if !M::LEAN => return self.reversed_rows::<7>(),
+            (-1, 8) if !M::LEAN => return self.reversed_rows::<8>(),
             _ => {}
         }
         let CopyBox { x, first, strides: (row, step), n, pitch, out } = self;
@@ -189,7 +189,7 @@ pub(crate) fn copy_box<E: Elem>(
     (n, pitch): (usize, usize),
     out: &mut [E],
 ) {
-    dispatch(isa, CopyBox { x, first, strides, n, pitch, out });
+    dispatch(isa, CopyBox { x: E::moved(x), first, strides, n, pitch, out: E::moved_mut(out) });
 }
 
 struct Put<'a, E, F> {
@@ -206,7 +206,7 @@ impl<E: Elem, F: Fn(E, E) -> E + std::marker::Copy> Kernel for Put<'_, E, F> {
     fn run<M: Machine>(self) {
         let Put { x, strides: (row, step), n, out, put } = self;
         // Columns that overlap are written in the order of the rows.
-        let apart = row == 1 && x.len() / n <= step;
+        let apart = !M::LEAN && row == 1 && x.len() / n <= step;
         match n {
             2 if apart => return separate::<E, 2>(x, step, out, put),
             3 if apart => return separate::<E, 3>(x, step, out, put),
@@ -219,9 +219,9 @@ impl<E: Elem, F: Fn(E, E) -> E + std::marker::Copy> Kernel for Put<'_, E, F> {
         for r in 0..x.len() / n {
             let (x, out) = (&x[r * n..][..n], &mut out[r * row..][..(n - 1) * step + 1]);
             match step {
-                2 => put_row::<E, 2>(x, out, put),
-                3 => put_row::<E, 3>(x, out, put),
-                4 => put_row::<E, 4>(x, out, put),
+                2 if !M::LEAN => put_row::<E, 2>(x, out, put),
+                3 if !M::LEAN => put_row::<E, 3>(x, out, put),
+                4 if !M::LEAN => put_row::<E, 4>(x, out, put),
                 _ => {
                     for i in 0..n {
                         out[i * step] = put(out[i * step], x[i]);
@@ -234,6 +234,11 @@ impl<E: Elem, F: Fn(E, E) -> E + std::marker::Copy> Kernel for Put<'_, E, F> {
 
 /// Writes rows of `n` elements; `strides` are those of rows and of elements in `out`.
 pub(crate) fn put_apart<E: Elem>(isa: Isa, x: &[E], strides: (usize, usize), n: usize, out: &mut [E]) {
+    put_moved(isa, E::moved(x), strides, n, E::moved_mut(out));
+}
+
+/// [`put_apart`]. Its closure is one for all types that are moved alike.
+fn put_moved<E: Elem>(isa: Isa, x: &[E], strides: (usize, usize), n: usize, out: &mut [E]) {
     dispatch(isa, Put { x, strides, n, out, put: |_, x| x });
 }
 

@@ -112,11 +112,11 @@ impl<E: Real> AlignedRows<E> {
         let columns = columns.next_multiple_of(lanes::<E>());
         let x = self.all();
         let sizes = [rows, columns, depth];
-        match E::DTYPE {
-            DType::F64 => dispatch(Isa::detect(), Update::<E, 8> { x, stride, at, a, sizes }),
-            DType::F32 | DType::I64 | DType::Bool => {
-                dispatch(Isa::detect(), Update::<E, 16> { x, stride, at, a, sizes });
-            }
+        // A constant, so that the code of one width is compiled.
+        if const { matches!(E::DTYPE, DType::F64) } {
+            dispatch(Isa::detect(), Update::<E, 8> { x, stride, at, a, sizes });
+        } else {
+            dispatch(Isa::detect(), Update::<E, 16> { x, stride, at, a, sizes });
         }
     }
 
@@ -125,11 +125,11 @@ impl<E: Real> AlignedRows<E> {
         let (stride, columns) = (self.stride, columns.next_multiple_of(lanes::<E>()));
         let at = row * stride + column;
         let x = self.all();
-        match E::DTYPE {
-            DType::F64 => dispatch(Isa::detect(), Substitution::<E, 8> { x, stride, at, columns, a }),
-            DType::F32 | DType::I64 | DType::Bool => {
-                dispatch(Isa::detect(), Substitution::<E, 16> { x, stride, at, columns, a });
-            }
+        // A constant, so that the code of one width is compiled.
+        if const { matches!(E::DTYPE, DType::F64) } {
+            dispatch(Isa::detect(), Substitution::<E, 8> { x, stride, at, columns, a });
+        } else {
+            dispatch(Isa::detect(), Substitution::<E, 16> { x, stride, at, columns, a });
         }
     }
 
@@ -138,11 +138,11 @@ impl<E: Real> AlignedRows<E> {
     pub(super) fn factor_panel(&mut self, [from, to, rows]: [usize; 3], order: &mut [i64]) {
         let stride = self.stride;
         let x = self.all();
-        match E::DTYPE {
-            DType::F64 => dispatch(Isa::detect(), Panel::<E, 8> { x, stride, from, to, rows, order }),
-            DType::F32 | DType::I64 | DType::Bool => {
-                dispatch(Isa::detect(), Panel::<E, 16> { x, stride, from, to, rows, order });
-            }
+        // A constant, so that the code of one width is compiled.
+        if const { matches!(E::DTYPE, DType::F64) } {
+            dispatch(Isa::detect(), Panel::<E, 8> { x, stride, from, to, rows, order });
+        } else {
+            dispatch(Isa::detect(), Panel::<E, 16> { x, stride, from, to, rows, order });
         }
     }
 }

@@ -162,7 +162,7 @@ impl Fitting<'_> {
             Some(())
         };
         let mut sets: Vec<usize> = (0..1usize << names).filter(|set| set.count_ones() > 1).collect();
-        sets.sort_by_key(|set| (std::cmp::Reverse(set.count_ones()), *set));
+        crate::order::sort_by_key(&mut sets, |set| (std::cmp::Reverse(set.count_ones()), *set));
         for set in sets {
             let (mut difference, mut steps) = (Fraction(0, 1), Fraction(1, 1));
             for part in (0..=set).filter(|part| part & set == *part) {

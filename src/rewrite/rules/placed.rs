@@ -88,7 +88,7 @@ fn ordered(
     range: &dyn Fn(&Placed) -> Range<usize>,
 ) -> Option<Vec<(Range<usize>, Option<usize>)>> {
     let mut ranges: Vec<(Range<usize>, usize)> = placed.iter().map(range).zip(0..).collect();
-    ranges.sort_by_key(|(range, _)| range.start);
+    crate::order::sort_by_key(&mut ranges, |(range, _)| range.start);
     let (mut all, mut start) = (Vec::new(), 0);
     for (range, k) in ranges {
         if range.start < start || range.is_empty() {

@@ -58,7 +58,7 @@ pub(super) fn sum_of_scattered(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, 
     }
     // Indexed axes come first; their indices are in any order, the other axes are as they are in the values.
     let rest: Axes = kept.iter().copied().filter(|axis| *axis >= count).collect();
-    left.sort_unstable_by_key(|k| order.iter().position(|axis| axis == k));
+    crate::order::sort_by_key(&mut left, |k| order.iter().position(|axis| axis == k));
     let scattered: Axes = left.iter().chain(&rest).copied().collect();
     let sizes: Shape = scattered.iter().map(|axis| from.shape()[*axis]).collect();
     let turns: Axes = order.iter().filter_map(|axis| scattered.iter().position(|other| other == axis)).collect();

@@ -226,7 +226,7 @@ impl StridedAccess {
         }
         self.axes.iter().find(|axis| near(axis) && axis.len >= MACHINE.interchange_axis)?;
         let mut order: SmallVec<[usize; 4]> = (0..self.axes.len()).collect();
-        order.sort_by_key(|k| std::cmp::Reverse(self.axes[*k].stride.unsigned_abs()));
+        crate::order::sort_by_key(&mut order, |k| std::cmp::Reverse(self.axes[*k].stride.unsigned_abs()));
         Some(AxisOrder { lens: self.axes.iter().map(|axis| axis.len).collect(), order })
     }
 

@@ -223,7 +223,7 @@ pub(crate) fn least(
     let (made, with) = built(&problem, &runs, steps, buffers);
     let homes = homes(&problem, steps);
     let mut live = problem.live_at_peak(&runs);
-    live.sort_unstable_by_key(|v| (std::cmp::Reverse(problem.bytes[*v]), *v));
+    crate::order::sort_by_key(&mut live, |v| (std::cmp::Reverse(problem.bytes[*v]), *v));
     live.truncate(NAMED);
     let live = live.into_iter().map(|v| reported(&problem, v, homes[v], 0)).collect();
     (made, with, report(&problem, &runs, steps), live)

@@ -18,6 +18,7 @@ mod two_sided;
 use super::rows::{AlignedRows, MatrixFactor};
 use super::{Real, abs, orthogonal};
 use crate::cost::MACHINE;
+use crate::order::sorted;
 
 /// Whether another crate takes less time.
 fn is_large(n: usize) -> bool {
@@ -75,16 +76,12 @@ fn least<E: Real>() -> E {
 
 /// The positions of numbers in ascending order.
 fn ascending<E: Real>(x: &[E]) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..x.len()).collect();
-    order.sort_by(|i, j| x[*i].as_f64().total_cmp(&x[*j].as_f64()));
-    order
+    sorted(x.len(), &|i, j| x[i].as_f64().total_cmp(&x[j].as_f64()))
 }
 
 /// The positions of numbers in descending order.
 fn descending<E: Real>(x: &[E]) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..x.len()).collect();
-    order.sort_by(|i, j| x[*j].as_f64().total_cmp(&x[*i].as_f64()));
-    order
+    sorted(x.len(), &|i, j| x[j].as_f64().total_cmp(&x[i].as_f64()))
 }
 
 /// The eigenvalues of a symmetric matrix in ascending order, and the eigenvectors one after the other, or nothing.
