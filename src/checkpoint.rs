@@ -17,14 +17,15 @@
 //! cotangents of captured values are accumulated segment by segment, so they are equal up to the order of a sum.
 
 use std::rc::Rc;
+use std::sync::Arc;
 
 use smallvec::SmallVec;
 
 use crate::base::{Again, BaseTensor, Trip};
-use crate::cost::MACHINE;
+use crate::cost::{MACHINE, tenths};
 use crate::ops::Linear;
 use crate::program::repeat::{closed, held};
-use crate::program::{Node, OpClass, Program, Term, interpret};
+use crate::program::{Custom, Node, OpClass, Program, Term, interpret};
 use crate::shape::size;
 
 /// The rule by which loops are cut into segments, so that derivatives in reverse mode store few states: see
@@ -469,20 +470,34 @@ fn trips<T: BaseTensor>(x: &T) -> T {
     x.linear(&Linear::reshape(x.shape(), &[&[count * len], &x.shape()[2..]].concat()))
 }
 
-/// The program of a `while` loop with at most `most` trips, as a loop of `most` trips, with those after the end masked.
-/// The loop is cut into segments, unless it has few trips or the values of all trips stay in cache.
+/// The program of a `while` loop with at most `most` trips, as a loop of `most` trips, with those after the end masked:
+/// a long trip is a branch, which does not run after the end, and a short one is selected. The loop is cut into segments,
+/// unless it has few trips or the values of all trips stay in cache.
 pub(crate) fn bounded(body: &Program, most: usize) -> Program {
     let variables = Term::variables(body.inputs());
     let (init, captured) = variables.split_at(body.outputs().len());
     let (inside, captured) = (body.clone(), captured.to_vec());
+    let branch = (body.estimate().time >= tenths(MACHINE.trip_branch)).then(|| Arc::new(trip_or_nothing(body)));
     let step: RerunTrip<Term> = Rc::new(move |carry, _| {
         let mut step = |carry: Vec<Term>| interpret(&inside, [carry, captured.clone()].concat());
-        (held(carry, &mut step), Vec::new())
+        let next = match &branch {
+            Some(rule) => Term::custom(rule, &[&carry[..1], &carry, &captured].concat()),
+            None => held(carry, &mut step),
+        };
+        (next, Vec::new())
     });
     let few = most <= FEW || bytes(body).saturating_mul(most) <= MACHINE.level2_stack;
     let plan = if few { SegmentPlan::whole() } else { Checkpoint::states(2 * most.isqrt() + 2).plan(most, true) };
     let (carry, _) = map_accum(&plan, (most, false), init.to_vec(), &[], &step);
     closed(&variables, &carry)
+}
+
+/// A trip of a `while` loop as a branch of a conditional on its first value; the other branch returns the carry.
+fn trip_or_nothing(body: &Program) -> Custom {
+    let variables = Term::variables(body.inputs());
+    let absent = vec![false; body.outputs().len()];
+    let carry = closed(&variables, &variables[..absent.len()]);
+    Custom::chosen("trip", [body.clone(), carry], [absent.clone(), absent])
 }
 
 /// The largest number of trips of a masked loop that is never cut, so that its derivative stores all states.

@@ -3,7 +3,7 @@
 use std::hint::black_box;
 
 use polygrad::direct::grad;
-use polygrad::{BaseTensor, Concrete, Function, Tensor, build1, fold, iterate, tensor};
+use polygrad::{BaseTensor, Concrete, Function, Tensor, build1, cond, fold, iterate, tensor};
 
 use crate::harness::{case, compare};
 
@@ -83,4 +83,27 @@ pub(crate) fn direct() {
             case("bulk operation", n, || grad(|x: &Tensor<_, 1>| x.square().sum(), &x)),
         ],
     );
+}
+
+/// Short branches and trips, taken and not taken, beside both sides and a selection.
+pub(crate) fn conditionals() {
+    const N: usize = 256;
+    let x = Tensor::<Concrete, 1>::linspace(-1.0, 1.0, N);
+    for steps in [4, 16, 64] {
+        let side = move |x: &Tensor<_, 1>| (0..steps).fold(x.clone(), |y: Tensor<_, 1>, _| (y.sin() * x).exp()).sum();
+        let chosen = move |x: &Tensor<_, 1>, c: &Tensor<_, 0>| cond(c.gt(0.0), side(x), x.sum());
+        let always = Function::stage(side, &x);
+        let either = Function::stage_with(chosen, &x, &tensor(1.0));
+        let is_branch = either.optimized().to_string().contains("= if ");
+        let form = if is_branch { "a branch" } else { "a selection" };
+        compare(
+            &format!("conditionals: {steps} steps of {N} elements, as {form}"),
+            "call",
+            vec![
+                case("the side alone", 1, || always.run(&x)),
+                case("chosen", 1, || either.run_with(&x, &tensor(1.0))),
+                case("not chosen", 1, || either.run_with(&x, &tensor(-1.0))),
+            ],
+        );
+    }
 }

@@ -22,6 +22,7 @@ fn main() {
     interpreters::scalars();
     interpreters::small_arrays();
     loops::direct();
+    loops::conditionals();
     loops::compiled();
     elementwise::run();
     views::run();

@@ -4,7 +4,7 @@
 //! the value.
 //!
 //! Laws: the values are those of `T`. An operation is identified by its name and the user's line; an operation of a
-//! derivative, also by the operation that is differentiated. Only values that `T` reveals ([`Report::peek`]) can be
+//! derivative, also by the operation that is differentiated. Only values that `T` reveals ([`peek`](crate::base::Report::peek)) can be
 //! marked, so nothing is marked while a program is traced. A trip of a loop is identified by its position along the
 //! loop's axis.
 

@@ -147,6 +147,8 @@ machine! {
     interpreted_call: u64 = 50, measured questions "arrays of";
     /// Least nanoseconds of a branch that runs only if it is chosen.
     branch: f64 = 2000.0, seen questions "conditionals";
+    /// Least nanoseconds of a trip that runs only if its loop has not ended.
+    trip_branch: f64 = 500.0, seen questions "conditionals";
     /// Least nanoseconds of a derivative that runs once for which the programs of several modes are compared.
     comparison: f64 = 1e6, seen questions "first calls";
 

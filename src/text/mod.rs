@@ -131,10 +131,7 @@ struct Printer<'a, 'f> {
 /// The programs whose operations are printed with an operation.
 fn printed(op: &Op<NodeId>) -> impl Iterator<Item = &Program> {
     let branches = if let Op::Custom(c, _) = op { c.branches() } else { None };
-    let body = match op {
-        Op::Custom(c, _) if !prints_its_body(c) => None,
-        op => run_by(op),
-    };
+    let body = run_by(op).filter(|_| !matches!(op, Op::Custom(c, _) if !prints_its_body(c)));
     branches.into_iter().flatten().chain(body)
 }
 

@@ -1,6 +1,6 @@
 //! Views, concatenation, high and zero rank, zero sizes.
 
-use polygrad::{BaseTensor, Tensor, build, build1, concat, fold, map, stack};
+use polygrad::{BaseTensor, Tensor, build, build1, concat, cond, fold, iterate, map, stack};
 
 use super::real;
 
@@ -24,6 +24,7 @@ objectives! {
     empty_loops(x = real([0, 2], 19), y = real([2], 20));
     built_by_index(x = real([3, 3], 21));
     built_four_deep(x = real([2], 22), y = real([2, 2], 23));
+    conditionals(c = real([], 24), x = real([12], 25));
 }
 
 fn views<T: BaseTensor>(x: &Matrix<T>) -> Scalar<T> {
@@ -119,4 +120,12 @@ fn built_four_deep<T: BaseTensor>(x: &Vector<T>, y: &Matrix<T>) -> Scalar<T> {
     let z: Tensor<T, 4> =
         build([2, 1, 2, 2], |[i, j, k, l]| x.at([i]) * y.at([k, l]) + (x.at([l]) * y.at([j, i])).sin());
     z.square().sum() + Tensor::constant(1.0)
+}
+
+/// Two choices by one truth value, the second inside of a side of the first.
+fn conditionals<T: BaseTensor>(c: &Scalar<T>, x: &Vector<T>) -> Scalar<T> {
+    let long = |by: f64| iterate(60, x, |_, y: Vector<T>| (y * c).sin() * by + x * 0.5);
+    let inner = cond(c.lt(0.0), long(0.3).sum(), long(0.7).square().sum());
+    let first: Vector<T> = long(0.5) * &inner;
+    cond(c.gt(-10.0), first.sum() + x.dot(x), long(0.9).norm() * c)
 }
