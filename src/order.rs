@@ -1,4 +1,4 @@
-//! Sorting of short lists: one sort serves all types of elements, each of which has a function that swaps elements.
+//! Sorting of short lists: one sort serves all types of elements, by a function that swaps elements of a type.
 //!
 //! A sort of the standard library is seven kilobytes of machine code for each type of elements and each key. What sorts
 //! elements of arrays, loops of nests, or terms of a reverse pass, calls that.

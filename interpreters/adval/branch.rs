@@ -35,7 +35,7 @@ pub(super) fn split(rule: &Custom) -> Option<[&Program; 2]> {
     rule.branches().filter(|_| !rule.is_unbounded())
 }
 
-/// A conditional applied to dual numbers, one of which has a term.
+/// A conditional applied to dual numbers, at least one with a term.
 pub(super) fn apply<T: BaseTensor>(rule: &Arc<Custom>, branches: [&Program; 2], args: &[ADVal<T>]) -> Vec<ADVal<T>> {
     let to = terms(args);
     let kept = derived(rule, branches, Derivative::Residuals { moving: are_some(&to) }, &are_some(&to));

@@ -122,7 +122,7 @@ fn line<E: Num>(x: &[E], reverse: bool, out: &mut [E]) {
 #[inline(always)]
 fn columns<E: Num>(x: &[E], n: usize, (rows, reverse): (usize, bool), before: &mut [E], sums: &mut [E], out: &mut [E]) {
     let width = before.len();
-    // A step, not a branch, of which the compiler would make two loops.
+    // A step, not a branch: the compiler would make two loops from a branch.
     let (first, step) = if reverse { ((rows - 1) * n, n.wrapping_neg()) } else { (0, n) };
     let mut done = 0;
     while done < rows {

@@ -17,7 +17,7 @@ use crate::program::{Builder, Custom, Loop, Node, NodeId, Now, Op, Program, Rebu
 /// The largest number of masks in one program. A program with more computes scalar by scalar, and has short branches.
 const MASKS: usize = 64;
 
-/// The program with conditionals; nothing, if there are none to make.
+/// The program with conditionals; nothing, if it has no such selection.
 pub(crate) fn select_to_branch(program: &Program) -> Option<Program> {
     above(program, tenths(MACHINE.branch))
 }

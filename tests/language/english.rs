@@ -10,7 +10,7 @@ use crate::links::pages;
 use crate::root::root;
 
 /// The largest number of phrases.
-const MOST: usize = 20;
+const MOST: usize = 5;
 
 /// Phrases, each a list of words; `*` is any word.
 const PHRASES: [&[&str]; 10] = [

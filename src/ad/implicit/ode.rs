@@ -213,7 +213,7 @@ type Rates<'a, T, X, P> =
 /// For stiff equations, stability limits the step lengths, and implicit methods of other crates are better. What
 /// happens between two stages of a step, as a pulse of a rate that is 0 elsewhere, has no effect: see [`Ode::max_step`]. A
 /// kink or a jump of the rate in time costs some steps. Where the derivative of the rate in the state is infinite at the
-/// start, as for `x' = p sqrt x` from 0, the gradient is NaN: there is no derivative in the start. A tangent of `p` alone is
+/// start, as for `x' = p sqrt x` from 0, the gradient is NaN: a derivative in the start does not exist. A tangent of `p` alone is
 /// that of the solution that stays at 0.
 ///
 /// ```
