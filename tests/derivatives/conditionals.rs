@@ -7,11 +7,12 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use polygrad::backend::compile;
 use polygrad::inspect::count;
 use polygrad::program::{Custom, CustomKind, Op, Program, Term, interpret};
 use polygrad::{
     Array, BaseTensor, Concrete, DType, Function, Tensor, cond, direct, external, fold, hessian, hvp, iterate, jvp,
-    laplacian, map, tensor,
+    laplacian, map, symbolic, tensor,
 };
 
 type Scalar<T> = Tensor<T, 0>;
@@ -134,6 +135,23 @@ fn a_branch_that_is_not_chosen_does_not_run() {
         assert_eq!(called(&|| _ = gradient.run(x).expect("it fits")), times, "the gradient");
         assert_eq!(called(&|| _ = product.run_with(x, x).expect("it fits")), times, "the Hessian times a direction");
     }
+}
+
+/// Residuals that a branch does not have are zeros where a program returns them.
+#[test]
+fn residuals_of_the_other_branch_are_zeros() {
+    let f = Function::stage(chosen, &points()[0]);
+    let split = symbolic::linearize(f.optimized());
+    let mut zeros = 0;
+    for (c, x) in points() {
+        let inputs = vec![c.raw().clone(), x.raw().clone()];
+        let compiled = compile(&split.primal).run(&inputs);
+        let interpreted = interpret(&split.primal, inputs);
+        assert!(compiled.iter().zip(&interpreted).filter(|(a, _)| a.dtype().is_float()).all(|(a, b)| near(a, b)));
+        let is_zero = |a: &Array| a.size() > 1 && a.to_vec::<f64>().is_ok_and(|all| all.iter().all(|x| *x == 0.0));
+        zeros += compiled.iter().filter(|a| is_zero(a)).count();
+    }
+    assert!(zeros > 0, "one branch has residuals that the other one does not have");
 }
 
 /// What runs is counted, and what would run if the mask were another is not.

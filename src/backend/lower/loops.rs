@@ -76,6 +76,24 @@ fn is_of_numbers(body: &Program) -> bool {
     })
 }
 
+/// For each branch of conditional `k` the results that it need not write: it does not have them, and conditionals alone
+/// read them, so that no step reads what was not written. Each bit pattern is a number, but not a mask.
+pub(super) fn unwritten(program: &Program, k: NodeId, rule: &Custom) -> [Vec<bool>; 2] {
+    let nodes = program.nodes();
+    let position =
+        |id: NodeId| if let Op::Output(of, at) = nodes[id as usize].op { (of == k).then_some(at) } else { None };
+    let mut free: Vec<bool> = rule.primal().outputs().iter().map(|slot| slot.dtype != DType::Bool).collect();
+    for node in nodes.iter().filter(|node| !matches!(&node.op, Op::Custom(c, _) if c.branches().is_some())) {
+        node.op.operands(&mut |a| {
+            if let Some(at) = position(*a) {
+                free[at] = false;
+            }
+        });
+    }
+    program.results().iter().filter_map(|r| position(*r)).for_each(|at| free[at] = false);
+    rule.absent().map(|marks| marks.iter().zip(&free).map(|(absent, free)| *absent && *free).collect())
+}
+
 /// A branch as a trip after which a loop ends: it takes a mask first, and returns one that does not hold, then these
 /// results.
 fn one_trip(branch: &Program, written: &[usize]) -> Program {
@@ -170,9 +188,15 @@ impl Lowering {
         self.finish(l, body, (carries.collect(), outputs, into), rows, buffers)
     }
 
-    /// The results of a conditional, whose mask comes first among the values. A branch does not write the results that
-    /// it does not have.
-    pub(crate) fn cond(&mut self, rule: &Custom, mut kinds: Vec<Kind>, mut known: Vec<LoweredValue>) -> LoweredValue {
+    /// The results of a conditional, whose mask comes first among the values. A branch does not write the results that are
+    /// marked for it ([`unwritten`]).
+    pub(crate) fn cond(
+        &mut self,
+        rule: &Custom,
+        unwritten: &[Vec<bool>; 2],
+        mut kinds: Vec<Kind>,
+        mut known: Vec<LoweredValue>,
+    ) -> LoweredValue {
         let (mask, of_mask) = (known.remove(0), kinds.remove(0));
         let other = self.elementwise(1, DType::Bool, &[(&mask, DType::Bool)], |v| ElementwiseOp::Not(v[0]));
         for (known, (dtype, n)) in known.iter_mut().zip(&kinds) {
@@ -180,9 +204,9 @@ impl Lowering {
         }
         let slots = rule.primal().outputs();
         let all: Vec<BufferId> = slots.iter().map(|slot| self.workspace(slot.dtype, size(&slot.shape))).collect();
-        let branches = rule.branches().into_iter().flatten().zip(rule.absent());
-        for ((program, absent), go) in branches.zip([mask, other]) {
-            let written: Vec<usize> = (0..all.len()).filter(|k| !absent[*k]).collect();
+        let branches = rule.branches().into_iter().flatten().zip(unwritten);
+        for ((program, unwritten), go) in branches.zip([mask, other]) {
+            let written: Vec<usize> = (0..all.len()).filter(|k| !unwritten[*k]).collect();
             let (init, xs, captured) = (Vec::new(), Vec::new(), Vec::new());
             let l = Loop { n: 1, reverse: false, body: one_trip(program, &written), init, xs, captured };
             let kinds = [vec![of_mask], Vec::new(), kinds.clone()];

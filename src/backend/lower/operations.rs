@@ -9,6 +9,7 @@ use std::collections::{HashMap, HashSet};
 use smallvec::SmallVec;
 
 use super::fourier::Transforms;
+use super::loops::unwritten;
 use super::prefix_extrema::{PrefixExtrema, prefix_extrema};
 use super::products::joined_dots;
 use super::ranks::ranks_read;
@@ -135,7 +136,7 @@ impl Lowering {
             Op::Custom(rule, args) if rule.branches().is_some() => {
                 let kinds: Vec<_> = args.iter().map(|a| scope.kind(*a)).collect();
                 let known: Vec<LoweredValue> = args.iter().map(|a| scope.known[*a as usize].clone()).collect();
-                self.cond(rule, kinds, known)
+                self.cond(rule, &unwritten(scope.program, k, rule), kinds, known)
             }
             Op::Custom(rule, args) => {
                 let inputs: Vec<LoweredValue> = args.iter().map(|a| scope.known[*a as usize].clone()).collect();
