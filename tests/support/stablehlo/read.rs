@@ -135,7 +135,7 @@ fn operation<'a>(text: &'a str, lines: &mut dyn Iterator<Item = &'a str>) -> Lin
 }
 
 /// The line with what stands after the name of its operation: operands, attributes and types, and further regions.
-fn typed<'a>(text: &str, mut line: Line, rest: &str, lines: &mut dyn Iterator<Item = &'a str>) -> Line {
+fn typed(text: &str, mut line: Line, rest: &str, lines: &mut dyn Iterator<Item = &str>) -> Line {
     let (words, kinds) = rest.rsplit_once(" : ").unwrap_or_else(|| panic!("no types: {text}"));
     line.words = words.to_owned();
     line.operands = names(words);
