@@ -10,24 +10,19 @@
 
 use std::sync::Arc;
 
-use super::custom::{Ruled, are_some, trip, zeros};
+use super::custom::{Ruled, are_some, traced, trip, zeros};
 use super::delta::{Delta, Factor, fresh};
 use super::pull::{Env, Residual, Update};
 use super::push::TermTangents;
-use super::{ADVal, Sweep, factors, outputs, primals, terms};
+use super::{ADVal, factors, outputs, primals, terms};
 use crate::base::BaseTensor;
 use crate::dtype::DType;
 use crate::interpreters::guarded::{self, Care};
 use crate::passes::optimize;
 use crate::program::cond::with_tangents_of_branches;
-use crate::program::repeat::WithTangents;
-use crate::program::{Builder, Custom, Derivative, NodeId, Op, Program, Slot, Taking, Term, interpret};
+use crate::program::repeat::{WithTangents, closed};
+use crate::program::{Custom, Derivative, NodeId, Op, Program, Slot, Taking, Term, interpret};
 use crate::shape::Shape;
-
-/// Whether tangents may be infinite where values are finite, as the care for products with them.
-fn care(steep: bool) -> Care {
-    if steep { Care::Rows } else { Care::None }
-}
 
 /// The branches of a conditional whose derivative keeps residuals: not one with a while loop without a bound, which has
 /// no transposed evaluation.
@@ -113,7 +108,7 @@ impl<F, R> Ruled<F, R> {
     }
 }
 
-/// The tangents of a conditional without a transposed evaluation, which runs again beside them.
+/// The tangents of a conditional without a transposed evaluation, which runs again with them.
 pub(super) fn pushed_again<T: BaseTensor>(rule: (&Custom, [&Program; 2]), args: WithTangents<T>) -> Vec<Option<T>> {
     let key = |moving, steep| Derivative::Pushed { moving, steep };
     let pushed = with_tangents_of_branches(rule, key, args, &trip);
@@ -131,6 +126,9 @@ fn derived(rule: &Custom, branches: [&Program; 2], which: Derivative, moving: &[
         let known = count + made[0][0].outputs().len();
         let read = |k: usize| made.iter().any(|programs| programs[1..].iter().any(|p| p.uses()[k] > 0));
         let reads: Vec<bool> = (0..known).map(read).collect();
+        // The linear parts take what is read, and tangents or cotangents.
+        let read_or_given =
+            |count: usize| (0..count).map(|k| reads.get(k).is_none_or(|reads| *reads)).collect::<Vec<_>>();
         let kept: Vec<bool> = std::iter::once(true).chain(reads.iter().copied()).collect();
         let marks = || moving.to_vec();
         let keys = [
@@ -143,7 +141,7 @@ fn derived(rule: &Custom, branches: [&Program; 2], which: Derivative, moving: &[
         let taking = |(k, key): (usize, Derivative)| {
             let now = made.each_ref().map(|programs| match k {
                 0 => programs[0].clone(),
-                _ => restricted(&programs[k], &reads),
+                _ => programs[k].of_inputs(&read_or_given(programs[k].inputs().len())),
             });
             let mut absent = rule.absent().map(<[bool]>::to_vec);
             for (marks, branch) in absent.iter_mut().zip(&split) {
@@ -158,15 +156,6 @@ fn derived(rule: &Custom, branches: [&Program; 2], which: Derivative, moving: &[
         };
         keys.into_iter().enumerate().map(taking).collect()
     })
-}
-
-/// The program without the first inputs that are not marked.
-fn restricted(program: &Program, reads: &[bool]) -> Program {
-    let mut b = Builder::new();
-    let count = program.inputs().len();
-    let numbers = b.taken(program, (0..count).filter(|k| reads.get(*k).is_none_or(|reads| *reads)));
-    let results: Vec<NodeId> = program.results().iter().filter_map(|r| numbers[*r as usize]).collect();
-    b.finish(&results, &[])
 }
 
 /// Shape and element type of a residual.
@@ -203,11 +192,7 @@ struct SplitBranch {
 
 impl SplitBranch {
     fn of(program: &Program, moving: &[bool]) -> SplitBranch {
-        let x = Term::variables(program.inputs());
-        let mut sweep = Sweep::new();
-        let dual = |(x, moves): (&Term, &bool)| if *moves { sweep.input(x) } else { ADVal::constant_of(x.clone()) };
-        let duals = x.iter().zip(moving).map(dual).collect();
-        let y: Vec<ADVal<Term>> = interpret(program, duals);
+        let (x, sweep, y) = traced(program, moving);
         let floats: Vec<ADVal<Term>> = y.iter().filter(|y| y.dtype().is_float()).cloned().collect();
         let y_bar = Term::variables_like(&floats);
         let moved: Vec<Term> = x.iter().zip(moving).filter(|(_, moves)| **moves).map(|(x, _)| x.clone()).collect();
@@ -215,8 +200,8 @@ impl SplitBranch {
         // The sweep has the moving arguments alone as inputs.
         let parts = [
             (&y_bar, sweep.pull(&floats, y_bar.clone())),
-            (&x_dot, sweep.push_carefully(&floats, x_dot.clone(), care(false))),
-            (&x_dot, sweep.push_carefully(&floats, x_dot.clone(), care(true))),
+            (&x_dot, sweep.push_carefully(&floats, x_dot.clone(), Care::None)),
+            (&x_dot, sweep.push_carefully(&floats, x_dot.clone(), Care::Rows)),
         ];
         let parts = parts.map(|(given, results)| (given, Term::body(given, &results, 0)));
         let y: Vec<Term> = y.into_iter().map(|y| y.primal).collect();
@@ -324,12 +309,4 @@ fn shared_slots(split: &[SplitBranch; 2]) -> Vec<ResidualKind> {
         }
     }
     slots
-}
-
-/// The program from variables to results that depend on no other variables.
-fn closed(inputs: &[Term], results: &[Term]) -> Program {
-    match Term::program(inputs, results, &[]) {
-        Ok(program) => program,
-        Err(message) => unreachable!("a program is closed: {message}"),
-    }
 }

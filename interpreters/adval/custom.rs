@@ -108,7 +108,7 @@ impl<F, R> Ruled<F, R> {
         if let Some(branches) = branch::split(&self.rule) {
             return self.pull_branch(branches, env, cts, (care, emit));
         }
-        if has_no_rules(&self.rule) {
+        if self.rule.has_no_rules() {
             return self.pull_again(env, cts, care, emit);
         }
         let Some(vjp) = self.rule.vjp() else { unreachable!("rules for tangents have no term") };
@@ -141,7 +141,7 @@ impl<F, R> Ruled<F, R> {
         if let Some(branches) = branch::split(&self.rule) {
             return self.push_branch(branches, env, care, of);
         }
-        if has_no_rules(&self.rule) {
+        if self.rule.has_no_rules() {
             return self.push_again(env, care, of);
         }
         let jvp = forward_rule(&self.rule);
@@ -175,7 +175,7 @@ impl<F, R> Ruled<F, R> {
 
     /// Whether a tangent of a result can be infinite or NaN where the values are finite.
     pub(super) fn is_steep(&self) -> bool {
-        has_no_rules(&self.rule) && has_steep_rows(self.rule.primal())
+        self.rule.has_no_rules() && has_steep_rows(self.rule.primal())
     }
 
     /// The solution of linear equations, from the values kept in the term and the right-hand side.
@@ -333,11 +333,6 @@ fn has_steep_rows(program: &Program) -> bool {
     program.operations(programs_of).any(|op| unary(op) || binary(op))
 }
 
-/// Whether the derivative of a function is that of its program.
-fn has_no_rules(rule: &Custom) -> bool {
-    matches!(rule.kind(), CustomKind::Checkpointed | CustomKind::While { .. } | CustomKind::Cond { .. })
-}
-
 /// The program whose derivative is the derivative of the function.
 fn once(rule: &Custom) -> Program {
     match rule.kind() {
@@ -350,7 +345,7 @@ fn once(rule: &Custom) -> Program {
 }
 
 /// A program traced at variables, with the sweep of its derivative in the inputs that have tangents.
-fn traced(program: &Program, moving: &[bool]) -> (Vec<Term>, Sweep<Term>, Vec<ADVal<Term>>) {
+pub(super) fn traced(program: &Program, moving: &[bool]) -> (Vec<Term>, Sweep<Term>, Vec<ADVal<Term>>) {
     let x = Term::variables(program.inputs());
     let mut sweep = Sweep::new();
     let dual = |(x, moves): (&Term, &bool)| if *moves { sweep.input(x) } else { ADVal::constant_of(x.clone()) };
@@ -424,7 +419,7 @@ pub(super) fn apply<T: BaseTensor>(rule: &Arc<Custom>, args: &[ADVal<T>]) -> Vec
     if let (Some(_), false, Some(_)) = (rule.branches(), still, decided(&args[0])) {
         return rule.value(args.to_vec());
     }
-    let known = !still && has_no_rules(rule) && are_known(args);
+    let known = !still && rule.has_no_rules() && are_known(args);
     // The trips that known values determine are those of the loop in the host language. In the body of a loop, all
     // trips record residuals of the same kinds: there the arguments alone are kept.
     if known && rule.is_while() && !ADVal::<T>::runs_all_trips() {
@@ -448,14 +443,14 @@ pub(super) fn apply<T: BaseTensor>(rule: &Arc<Custom>, args: &[ADVal<T>]) -> Vec
         return solutions;
     }
     // What runs again has no effect.
-    let again = if has_no_rules(rule) && rule.primal().has_taps() {
+    let again = if rule.has_no_rules() && rule.primal().has_taps() {
         Arc::new(rule.map(&mut Program::without_taps))
     } else {
         rule.clone()
     };
     let by_trips = known && rule.is_unbounded();
     let mut term = Ruled { rule: again, args: factors(args), results: Vec::new(), to: terms(args), by_trips };
-    if !has_no_rules(rule) {
+    if !rule.has_no_rules() {
         for y in &results {
             term.results.push(Factor { value: y.clone(), id: fresh() });
         }

@@ -57,18 +57,18 @@ fn of_bodies(program: &Program, threshold: u64) -> Option<Program> {
     let mut b = Builder::literal();
     let inputs = b.inputs(program.inputs(), &[]);
     let made = program.rebuilt(b, inputs, &mut |b, _, node, now| {
-        let mut op = now.again(b, node);
         if let Op::Loop(l) = &node.op
             && let Op::Loop(outside) = now.op(&node.op)
         {
             let l = Loop { body: inner(&l.body), ..*outside };
-            op = Rebuilt::One(b.cons(Op::Loop(Box::new(l)), node.shape.clone(), node.dtype));
-        } else if let Op::Custom(c, args) = &node.op {
+            return Rebuilt::One(b.cons(Op::Loop(Box::new(l)), node.shape.clone(), node.dtype));
+        }
+        if let Op::Custom(c, args) = &node.op {
             let args = args.iter().map(|a| now.of(*a)).collect();
             let rule = Arc::new(c.map(&mut inner));
-            op = Rebuilt::One(b.cons(Op::Custom(rule, args), node.shape.clone(), node.dtype));
+            return Rebuilt::One(b.cons(Op::Custom(rule, args), node.shape.clone(), node.dtype));
         }
-        op
+        now.again(b, node)
     });
     changed.then_some(made)
 }
@@ -77,6 +77,8 @@ fn of_bodies(program: &Program, threshold: u64) -> Option<Program> {
 struct Branching {
     mask: NodeId,
     selects: Vec<NodeId>,
+    /// Whether an operation is one of the selections.
+    is_select: Vec<bool>,
     /// For each operation the branch to which it belongs: 0 where the mask holds, 1 where it does not.
     side: Vec<Option<usize>>,
     /// The estimated time of the branch that takes longer.
@@ -116,13 +118,20 @@ fn dearest(program: &Program, threshold: u64) -> Option<Branching> {
     best
 }
 
+/// Which of `n` operations these are.
+fn marks(n: usize, ids: &[NodeId]) -> Vec<bool> {
+    let mut marks = vec![false; n];
+    ids.iter().for_each(|id| marks[*id as usize] = true);
+    marks
+}
+
 /// The first selection, and those after it that depend on none before.
 fn independent(nodes: &[Node], selects: &[NodeId]) -> Vec<NodeId> {
-    let mut depends = vec![false; nodes.len()];
+    let (mut depends, candidates) = (vec![false; nodes.len()], marks(nodes.len(), selects));
     let mut chosen = Vec::new();
     for k in selects[0] as usize..nodes.len() {
         nodes[k].op.operands(&mut |a| depends[k] |= depends[*a as usize]);
-        if !depends[k] && selects.contains(&(k as NodeId)) {
+        if !depends[k] && candidates[k] {
             chosen.push(k as NodeId);
             depends[k] = true;
         }
@@ -142,15 +151,14 @@ impl Users {
         for (k, node) in program.nodes().iter().enumerate() {
             node.op.operands(&mut |a| of[*a as usize].push(k as NodeId));
         }
-        let mut result = vec![false; program.nodes().len()];
-        program.results().iter().for_each(|r| result[*r as usize] = true);
-        Users { of, result }
+        Users { of, result: marks(program.nodes().len(), program.results()) }
     }
 }
 
 impl Branching {
     fn of(program: &Program, users: &Users, mask: NodeId, selects: Vec<NodeId>) -> Branching {
         let nodes = program.nodes();
+        let is_select = marks(nodes.len(), &selects);
         let mut side: Vec<Option<usize>> = vec![None; nodes.len()];
         let mut times = [0u64; 2];
         let last = selects.last().map_or(0, |last| *last as usize);
@@ -161,7 +169,7 @@ impl Branching {
             }
             // The side of all operations that read the value, if these agree.
             let of_user = |user: &NodeId| {
-                if !selects.contains(user) {
+                if !is_select[*user as usize] {
                     return side[*user as usize];
                 }
                 let Op::Select(operands) = &nodes[*user as usize].op else { return None };
@@ -189,7 +197,7 @@ impl Branching {
                 times[*side] = times[*side].saturating_add(program.estimate_of(k as NodeId).time);
             }
         }
-        Branching { mask, selects, side, time: times[0].max(times[1]) }
+        Branching { mask, selects, is_select, side, time: times[0].max(times[1]) }
     }
 
     /// The values from outside that the branches read, in order.
@@ -270,7 +278,7 @@ impl Branching {
                     continue;
                 }
                 let before = b.placed(program.place(k as NodeId));
-                if self.selects.contains(&(k as NodeId)) {
+                if self.is_select[k] {
                     self.choice(&mut b, &mut now, (&rule, &captured), &mut made);
                 } else {
                     let one = now.again(&mut b, &nodes[k]);
@@ -292,7 +300,7 @@ impl Branching {
                 open.push(a as usize);
             }
         };
-        if self.selects.contains(&(k as NodeId)) {
+        if self.is_select[k] {
             need(self.mask);
             captured.iter().for_each(|a| need(*a));
         } else {

@@ -6,7 +6,6 @@
 //! value, until nothing changes. Each round is linear in the size of the program.
 
 use std::fmt;
-
 use std::sync::Arc;
 
 use super::{Options, body_by_body};
@@ -220,11 +219,7 @@ impl Simplifier {
             self.rebuilt(program, &[], &seen)
         });
         self.path.pop();
-        let args = args.into_iter().zip(narrower.takes).filter_map(|(arg, takes)| takes.then_some(arg)).collect();
-        let of = b.apply(Op::Custom(Arc::new(rule), args));
-        let mut position = 0..;
-        let mut output = || position.next().map(|k| b.apply(Op::Output(of, k)));
-        needed.into_iter().map(|needed| needed.then(&mut output).flatten()).collect()
+        applied(b, Taking { rule: Arc::new(rule), ..narrower }, args, needed)
     }
 
     /// The results of a function without rules; `needed` says which are used.
@@ -243,11 +238,16 @@ impl Simplifier {
         self.path.push(at);
         let program = self.rebuilt(&custom.primal().with_results(&results), &[], &seen);
         self.path.pop();
-        let Taking { rule, takes, .. } = custom.checkpointed_as(&program);
-        let args = args.into_iter().zip(takes).filter_map(|(arg, takes)| takes.then_some(arg)).collect();
-        let of = b.apply(Op::Custom(rule, args));
-        let mut position = 0..;
-        let mut output = || position.next().map(|k| b.apply(Op::Output(of, k)));
-        needed.into_iter().map(|needed| needed.then(&mut output).flatten()).collect()
+        applied(b, custom.checkpointed_as(&program), args, needed)
     }
+}
+
+/// The results of a function that takes some of the arguments and returns the results that are needed.
+fn applied(b: &mut Builder, function: Taking, args: Vec<NodeId>, needed: Vec<bool>) -> Vec<Option<NodeId>> {
+    let Taking { rule, takes, .. } = function;
+    let args = args.into_iter().zip(takes).filter_map(|(arg, takes)| takes.then_some(arg)).collect();
+    let of = b.apply(Op::Custom(rule, args));
+    let mut position = 0..;
+    let mut output = || position.next().map(|k| b.apply(Op::Output(of, k)));
+    needed.into_iter().map(|needed| needed.then(&mut output).flatten()).collect()
 }

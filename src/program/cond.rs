@@ -4,10 +4,10 @@
 //! Law: the results are those of the primal program, which runs both branches and selects. What a run computes is one
 //! branch: interpreters that know the mask run it alone ([`Custom::value`]), and so do compiled programs.
 //!
-//! The derivative is the conditional of the derivatives. In forward mode each branch carries tangents beside its values
-//! ([`with_tangents_of_branches`]). In reverse mode the branch that runs returns residuals, which the transposed
-//! branch takes ([`Residuals`]): both branches share the results for residuals of one kind, and those that a branch does
-//! not have are zeros.
+//! The derivative is the conditional of the derivatives. In forward mode each branch carries tangents with its values
+//! ([`with_tangents_of_branches`]). In reverse mode the branch that runs returns residuals, which the transposed branch
+//! takes ([`Derivative::Residuals`]): both branches share the results for residuals of one kind, and those that a branch
+//! does not have are zeros.
 
 use std::sync::Arc;
 
@@ -43,19 +43,10 @@ impl Custom {
     /// # Ok::<(), String>(())
     /// ```
     pub fn cond(name: &str, then: Program, otherwise: Program) -> Result<Custom, String> {
-        let of = |slots: &'_ [Slot]| slots.iter().map(|slot| (slot.shape.clone(), slot.dtype)).collect::<Vec<_>>();
-        if of(then.inputs()) != of(otherwise.inputs()) {
-            fit(
-                "arguments of the other branch",
-                &kinds(otherwise.inputs()).collect::<Vec<_>>(),
-                &kinds(then.inputs()).collect::<Vec<_>>(),
-            )?;
+        let [first, other] = [&then, &otherwise].map(|program| [program.inputs(), program.outputs()]);
+        for (k, what) in ["arguments of the other branch", "results of the other branch"].into_iter().enumerate() {
+            fit(what, &kinds(other[k]).collect::<Vec<_>>(), &kinds(first[k]).collect::<Vec<_>>())?;
         }
-        fit(
-            "results of the other branch",
-            &kinds(otherwise.outputs()).collect::<Vec<_>>(),
-            &kinds(then.outputs()).collect::<Vec<_>>(),
-        )?;
         let absent = vec![false; then.outputs().len()];
         Ok(Custom::chosen(name, [then, otherwise], [absent.clone(), absent]))
     }
@@ -125,12 +116,7 @@ fn taking(name: &str, branches: [Program; 2], absent: [Vec<bool>; 2]) -> Taking 
     let uses = branches.each_ref().map(Program::uses);
     let count = branches[0].inputs().len();
     let takes: Vec<bool> = (0..count).map(|k| uses.iter().any(|uses| uses[k] > 0)).collect();
-    let branches = branches.map(|program| {
-        let mut b = Builder::new();
-        let numbers = b.taken(&program, (0..count).filter(|k| takes[*k]));
-        let results: Vec<NodeId> = program.results().iter().filter_map(|r| numbers[*r as usize]).collect();
-        b.finish(&results, &[])
-    });
+    let branches = branches.map(|program| program.of_inputs(&takes));
     let takes = std::iter::once(true).chain(takes).collect();
     Taking { rule: Arc::new(Custom::chosen(name, branches, absent)), takes, steep: false }
 }

@@ -21,7 +21,7 @@ use std::hash::{Hash, Hasher};
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::{Builder, NodeId, Program};
+use super::Program;
 use crate::array::Array;
 use crate::dtype::DType;
 use crate::ops::kinds::Kind;
@@ -203,10 +203,7 @@ impl Hash for Reason {
 fn without_unused_inputs(program: &Program) -> (Program, Vec<bool>) {
     let (uses, count) = (program.uses(), program.inputs().len());
     let takes: Vec<bool> = (0..count).map(|k| uses[k] > 0).collect();
-    let mut b = Builder::new();
-    let numbers = b.taken(program, (0..count).filter(|k| takes[*k]));
-    let results: Vec<NodeId> = program.results().iter().filter_map(|r| numbers[*r as usize]).collect();
-    (b.finish(&results, &[]), takes)
+    (program.of_inputs(&takes), takes)
 }
 
 /// Shapes and element types of the inputs, or of the outputs, of a program.
@@ -324,6 +321,14 @@ impl Custom {
     /// ```
     pub fn is_checkpointed(&self) -> bool {
         self.kind == CustomKind::Checkpointed
+    }
+
+    /// Whether the derivative of the function is that of its program: it has no rules.
+    pub(crate) fn has_no_rules(&self) -> bool {
+        match self.kind {
+            CustomKind::Checkpointed | CustomKind::While { .. } | CustomKind::Cond { .. } => true,
+            CustomKind::Rules { .. } | CustomKind::Solve(_) => false,
+        }
     }
 
     /// Whether the function is a while loop: see [`Custom::while_loop`].

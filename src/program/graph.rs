@@ -86,6 +86,14 @@ impl Program {
         b.finish(&results, &names)
     }
 
+    /// The program of the marked inputs, without names; no result depends on another input.
+    pub(crate) fn of_inputs(&self, marked: &[bool]) -> Program {
+        let mut b = Builder::new();
+        let numbers = b.taken(self, (0..self.inputs().len()).filter(|k| marked[*k]));
+        let results: Vec<NodeId> = self.results().iter().filter_map(|r| numbers[*r as usize]).collect();
+        b.finish(&results, &[])
+    }
+
     /// The number of uses of each value, as an operand or a result.
     pub(crate) fn uses(&self) -> Vec<u32> {
         uses(self.nodes(), self.results())

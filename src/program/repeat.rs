@@ -22,8 +22,8 @@ pub(crate) fn known<T: BaseTensor>(mask: &T) -> Option<bool> {
 
 impl Custom {
     /// The results of the function at any interpreter, without rules: those of its program, of the branch that a known
-    /// mask chooses, or of the trips of a while loop, by [`BaseTensor::repeat`]. It is the right [`BaseTensor::custom`] of an interpreter that computes no
-    /// derivatives.
+    /// mask chooses, or of the trips of a while loop, by [`BaseTensor::repeat`]. It is the right [`BaseTensor::custom`]
+    /// of an interpreter that computes no derivatives.
     ///
     /// ```
     /// use polygrad::ops::{Binary, Compare, Discrete};
@@ -58,10 +58,7 @@ impl Custom {
     /// The results of the function for an interpreter that observes operations. Where the mask has no known value, or
     /// programs are recorded, one trip stands for all.
     pub(crate) fn observed<T: BaseTensor>(&self, args: Vec<T>) -> Vec<T> {
-        if let Some(branches) = self.branches() {
-            return self.of_branch(branches, args);
-        }
-        let CustomKind::While { most } = self.kind() else { return interpret(self.primal(), args) };
+        let CustomKind::While { most } = self.kind() else { return self.value(args) };
         let most = most.unwrap_or(usize::MAX);
         let mut carry = args;
         let captured = carry.split_off(self.primal().outputs().len());

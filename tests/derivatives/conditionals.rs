@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use polygrad::backend::compile;
 use polygrad::inspect::count;
+use polygrad::internals::branched;
 use polygrad::program::{Custom, CustomKind, Op, Program, Term, interpret};
 use polygrad::{
     Array, BaseTensor, Concrete, DType, Function, Tensor, cond, direct, external, fold, hessian, hvp, iterate, jvp,
@@ -152,6 +153,56 @@ fn residuals_of_the_other_branch_are_zeros() {
         zeros += compiled.iter().filter(|a| is_zero(a)).count();
     }
     assert!(zeros > 0, "one branch has residuals that the other one does not have");
+}
+
+/// At degenerate points: a side that is NaN, infinite or at a kink adds nothing where it is not chosen; sides of no elements,
+/// of no trips, of integers, without operations; a mask that is NaN's comparison.
+#[test]
+fn degenerate_branches_have_the_derivatives_of_the_selection() {
+    type Loss = fn(&Vector<Term>) -> Scalar<Term>;
+    let losses: [(&str, Loss); 8] = [
+        ("a root of negative numbers", |x| {
+            cond(x.sum().gt(0.0), (x.square() * -1.0 - 1.0).sqrt().sum(), x.square().sum())
+        }),
+        ("a quotient by zero", |x| cond(x.sum().le(0.0), x.square().sum(), ((x * 0.0).recip() * x).sum())),
+        ("a root at zero", |x| cond(x.sum().eq(0.0), (x * 0.0).sqrt().sum(), x.cos().sum())),
+        ("a logarithm of zero", |x| (cond(x.sum().gt(0.0), (x * 0.0).ln(), x.sin()) * x).sum()),
+        ("no trips", |x| cond(x.sum().gt(0.0), iterate(0, x, |_, y: Vector<Term>| y.sin()).sum(), x.exp().sum())),
+        ("integers", |x| (cond(x.sum().gt(0.0), x.round().to_int(), x.argsort(0)).to_float::<f64>() * x).sum()),
+        ("no operations", |x| cond(x.sum().gt(0.0), x.at([0]), x.at([1])) * x.at([0])),
+        ("a side in a side", |x| {
+            let inner = cond(x.at([0]).gt(0.0), x.exp().sum(), (x * 0.0).ln().sum());
+            cond(x.sum().gt(0.0), inner.sin(), x.norm())
+        }),
+    ];
+    let points =
+        [[1.0, 2.0], [-1.0, -2.0], [0.0, 0.0], [1.0, -1.0], [f64::NAN, 1.0], [f64::INFINITY, 0.0], [1e-200, 0.0]];
+    for (name, loss) in losses {
+        let x = Term::variable(&[2], DType::F64);
+        let y = loss(&Vector::from_raw(x.clone())).into_raw();
+        let program = Term::program(&[x], &[y], &[]).expect("a closed program");
+        let chosen = branched(&program);
+        assert!(conditionals(&chosen) > 0, "{name}");
+        let [plain, by_branch] = [&program, &chosen].map(symbolic::grad);
+        let second = [&plain, &by_branch].map(symbolic::jvp);
+        for point in points {
+            let x = Array::from(point);
+            let same = |a: &[Array], b: &[Array], what: &str| {
+                let bits =
+                    |all: &[Array]| all.iter().flat_map(|a| a.to_vec::<f64>().expect("floats")).collect::<Vec<_>>();
+                let alike = bits(a)
+                    .into_iter()
+                    .zip(bits(b))
+                    .all(|(a, b)| a == b || a.is_nan() && b.is_nan() || (a - b).abs() < 1e-12);
+                assert!(alike, "{what} of {name} at {point:?}: {a:?} and {b:?}\n{by_branch}");
+            };
+            let at = std::slice::from_ref(&x);
+            same(&interpret(&plain, at.to_vec()), &interpret(&by_branch, at.to_vec()), "the gradient");
+            same(&interpret(&plain, at.to_vec()), &compile(&by_branch).run(at), "the gradient, compiled,");
+            let both = [x.clone(), Array::from([0.5, -2.0])];
+            same(&interpret(&second[0], both.to_vec()), &compile(&second[1]).run(&both), "the second derivative");
+        }
+    }
 }
 
 /// What runs is counted, and what would run if the mask were another is not.

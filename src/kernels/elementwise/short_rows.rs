@@ -59,15 +59,17 @@ impl<E: Elem> Kernel for Spread<'_, E> {
     #[inline(always)]
     fn run<M: Machine>(self) {
         let Spread { x, stride, n, out } = self;
-        match n {
-            1 if !M::LEAN => return spread_rows::<E, 1>(x, stride, out),
-            2 if !M::LEAN => return spread_rows::<E, 2>(x, stride, out),
-            3 if !M::LEAN => return spread_rows::<E, 3>(x, stride, out),
-            4 if !M::LEAN => return spread_rows::<E, 4>(x, stride, out),
-            5 if !M::LEAN => return spread_rows::<E, 5>(x, stride, out),
-            6 if !M::LEAN => return spread_rows::<E, 6>(x, stride, out),
-            7 if !M::LEAN => return spread_rows::<E, 7>(x, stride, out),
-            _ => {}
+        if !M::LEAN {
+            match n {
+                1 => return spread_rows::<E, 1>(x, stride, out),
+                2 => return spread_rows::<E, 2>(x, stride, out),
+                3 => return spread_rows::<E, 3>(x, stride, out),
+                4 => return spread_rows::<E, 4>(x, stride, out),
+                5 => return spread_rows::<E, 5>(x, stride, out),
+                6 => return spread_rows::<E, 6>(x, stride, out),
+                7 => return spread_rows::<E, 7>(x, stride, out),
+                _ => {}
+            }
         }
         for r in 0..out.len() / n {
             let (x, out) = (x[r * stride], &mut out[r * n..][..n]);
@@ -103,15 +105,17 @@ impl<E: Elem> Kernel for Copy<'_, E> {
     #[inline(always)]
     fn run<M: Machine>(self) {
         let Copy { x, stride, n, out } = self;
-        match n {
-            1 if !M::LEAN => return copy_rows::<E, 1>(x, stride, out),
-            2 if !M::LEAN => return copy_rows::<E, 2>(x, stride, out),
-            3 if !M::LEAN => return copy_rows::<E, 3>(x, stride, out),
-            4 if !M::LEAN => return copy_rows::<E, 4>(x, stride, out),
-            5 if !M::LEAN => return copy_rows::<E, 5>(x, stride, out),
-            6 if !M::LEAN => return copy_rows::<E, 6>(x, stride, out),
-            7 if !M::LEAN => return copy_rows::<E, 7>(x, stride, out),
-            _ => {}
+        if !M::LEAN {
+            match n {
+                1 => return copy_rows::<E, 1>(x, stride, out),
+                2 => return copy_rows::<E, 2>(x, stride, out),
+                3 => return copy_rows::<E, 3>(x, stride, out),
+                4 => return copy_rows::<E, 4>(x, stride, out),
+                5 => return copy_rows::<E, 5>(x, stride, out),
+                6 => return copy_rows::<E, 6>(x, stride, out),
+                7 => return copy_rows::<E, 7>(x, stride, out),
+                _ => {}
+            }
         }
         for r in 0..out.len() / n {
             let (x, out) = (&x[r * stride..][..n], &mut out[r * n..][..n]);

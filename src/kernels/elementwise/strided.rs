@@ -74,14 +74,16 @@ impl<E: Elem> Kernel for Copy<'_, E> {
     #[inline(always)]
     fn run<M: Machine>(self) {
         let Copy { x, strides: (row, step), n, out } = self;
-        match (row, n) {
-            (1, 2) if !M::LEAN => return interleave::<E, 2>(x, step, out),
-            (1, 3) if !M::LEAN => return interleave::<E, 3>(x, step, out),
-            (1, 4) if !M::LEAN => return interleave::<E, 4>(x, step, out),
-            (1, 5) if !M::LEAN => return interleave::<E, 5>(x, step, out),
-            (1, 6) if !M::LEAN => return interleave::<E, 6>(x, step, out),
-            (1, 7) if !M::LEAN => return interleave::<E, 7>(x, step, out),
-            _ => {}
+        if !M::LEAN {
+            match (row, n) {
+                (1, 2) => return interleave::<E, 2>(x, step, out),
+                (1, 3) => return interleave::<E, 3>(x, step, out),
+                (1, 4) => return interleave::<E, 4>(x, step, out),
+                (1, 5) => return interleave::<E, 5>(x, step, out),
+                (1, 6) => return interleave::<E, 6>(x, step, out),
+                (1, 7) => return interleave::<E, 7>(x, step, out),
+                _ => {}
+            }
         }
         for r in 0..out.len() / n {
             let (x, out) = (&x[r * row..][..(n - 1) * step + 1], &mut out[r * n..][..n]);
@@ -140,23 +142,25 @@ impl<E: Elem> Kernel for CopyBox<'_, E> {
     type Output = ();
     #[inline(always)]
     fn run<M: Machine>(self) {
-        match (self.strides.1, self.n) {
-            (_, 1) => return self.rows::<1>(),
-            (1, 2) if !M::LEAN => return self.rows::<2>(),
-            (1, 3) if !M::LEAN => return self.rows::<3>(),
-            (1, 4) if !M::LEAN => return self.rows::<4>(),
-            (1, 5) if !M::LEAN => return self.rows::<5>(),
-            (1, 6) if !M::LEAN => return self.rows::<6>(),
-            (1, 7) if !M::LEAN => return self.rows::<7>(),
-            (1, 8) if !M::LEAN => return self.rows::<8>(),
-            (-1, 2) if !M::LEAN => return self.reversed_rows::<2>(),
-            (-1, 3) if !M::LEAN => return self.reversed_rows::<3>(),
-            (-1, 4) if !M::LEAN => return self.reversed_rows::<4>(),
-            (-1, 5) if !M::LEAN => return self.reversed_rows::<5>(),
-            (-1, 6) if !M::LEAN => return self.reversed_rows::<6>(),
-            (-1, 7) if !M::LEAN => return self.reversed_rows::<7>(),
-            (-1, 8) if !M::LEAN => return self.reversed_rows::<8>(),
-            _ => {}
+        if !M::LEAN {
+            match (self.strides.1, self.n) {
+                (_, 1) => return self.rows::<1>(),
+                (1, 2) => return self.rows::<2>(),
+                (1, 3) => return self.rows::<3>(),
+                (1, 4) => return self.rows::<4>(),
+                (1, 5) => return self.rows::<5>(),
+                (1, 6) => return self.rows::<6>(),
+                (1, 7) => return self.rows::<7>(),
+                (1, 8) => return self.rows::<8>(),
+                (-1, 2) => return self.reversed_rows::<2>(),
+                (-1, 3) => return self.reversed_rows::<3>(),
+                (-1, 4) => return self.reversed_rows::<4>(),
+                (-1, 5) => return self.reversed_rows::<5>(),
+                (-1, 6) => return self.reversed_rows::<6>(),
+                (-1, 7) => return self.reversed_rows::<7>(),
+                (-1, 8) => return self.reversed_rows::<8>(),
+                _ => {}
+            }
         }
         let CopyBox { x, first, strides: (row, step), n, pitch, out } = self;
         for r in 0..out.len().div_ceil(pitch) {

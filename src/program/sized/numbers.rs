@@ -208,24 +208,24 @@ fn is_bounded(c: &Custom) -> bool {
 /// A function with other numbers, if its programs still fit together.
 fn function(c: &Custom, numbers: &mut dyn RenumberProgram) -> Result<Custom, String> {
     let name = c.name();
-    if let Some([then, otherwise]) = c.branches() {
-        let absent = c.absent().map(<[bool]>::to_vec);
-        return Custom::cond(name, renumbered(then, numbers)?, renumbered(otherwise, numbers)?)?.with_absent(absent);
-    }
-    let primal = renumbered(c.primal(), numbers)?;
     let mut again = |program: &Program| renumbered(program, numbers);
     match c.kind() {
+        CustomKind::Cond { then, otherwise, absent } => {
+            Custom::cond(name, again(then)?, again(otherwise)?)?.with_absent(absent.clone())
+        }
         CustomKind::Rules { jvp, vjp } => {
+            let primal = again(c.primal())?;
             let jvp = jvp.as_ref().map(&mut again).transpose()?;
             Custom::new(name, primal, jvp, vjp.as_ref().map(&mut again).transpose()?)
         }
-        CustomKind::Checkpointed | CustomKind::Cond { .. } => Ok(Custom::checkpointed(name, primal)),
+        CustomKind::Checkpointed => Ok(Custom::checkpointed(name, again(c.primal())?)),
         CustomKind::Solve(e) => {
-            let moved = again(&e.moved)?;
+            let (primal, moved) = (again(c.primal())?, again(&e.moved)?);
             let transposed = (again(&e.transposed.0)?, again(&e.transposed.1)?);
             Custom::solve(name, primal, moved, transposed)
         }
         CustomKind::While { most } => {
+            let primal = again(c.primal())?;
             let most = most.map(|n| numbers.size(n)).transpose()?;
             Custom::while_loop(name, primal, most)
         }
