@@ -9,8 +9,9 @@
 
 pub use super::taylor::direct::taylor;
 
+use super::differentiate::record::OfBoth;
+use super::differentiate::sweep::started;
 use super::linear_map::LinearMap;
-use super::pipeline::{OfBoth, started};
 use crate::base::{BaseTensor, Lift};
 use crate::dtype::Float;
 use crate::interpreters::adval::{ADVal, Fault, Sweep};

@@ -7,7 +7,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use super::pipeline::recorded;
+use super::differentiate::record::recorded;
 use crate::base::{BaseTensor, Lift};
 use crate::interpreters::watch::{Bends, Mark, Origin, Reads};
 use crate::interpreters::{Count, Transcript, Watch};

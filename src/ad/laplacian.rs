@@ -6,18 +6,12 @@
 //!
 //! Laws: the Laplacian is the trace of the Hessian, and the divergence of the gradient.
 
-use super::function::derivative_programs::{Derived, closed, split};
-use super::modes::{ChosenProgram, Mode, Wanted};
-use super::pipeline::{OfBoth, VerbProgram, recorded};
-use crate::array::Array;
+use super::differentiate::laplacian::{check_field, number_of_directions};
+use super::differentiate::record::{OfBoth, VerbProgram, recorded};
+use super::differentiate::transformation::Transformation;
 use crate::base::BaseTensor;
 use crate::dtype::Float;
-use crate::interpreters::adval::Fault;
-use crate::interpreters::jet::{Collapsed, Directions};
-use crate::ops::{Discrete, IntBinary, Linear};
-use crate::passes::Options;
-use crate::program::{Program, Slot, Term, interpret};
-use crate::shape::{Shape, Show, size};
+use crate::program::Term;
 use crate::tensor::{Rows, Tensor};
 use crate::tree::Tree;
 
@@ -77,7 +71,7 @@ where
     Y: Tree<Term>,
 {
     let (program, y) = recorded("laplacian", f, x, data);
-    y.with_leaves(program.derived(Derived::Laplacian, None, Vec::new()))
+    y.with_leaves(program.derived(Transformation::Laplacian, None, Vec::new()))
 }
 
 /// The sum of the second derivatives along the directions, `sum over k of v_k^T H v_k`, of each result.
@@ -149,7 +143,7 @@ where
     directions.sequences(&mut stacks);
     let count = number_of_directions(&x.leaves(), &stacks);
     let (program, y) = recorded("laplacian_along", f, x, data);
-    y.with_leaves(program.derived(Derived::LaplacianAlong(count), None, stacks))
+    y.with_leaves(program.derived(Transformation::LaplacianAlong(count), None, stacks))
 }
 
 /// The divergence of a vector field: the sum of the derivatives of the elements of `f(x)` in the elements of `x` at the
@@ -198,141 +192,5 @@ fn divergence_of<T: BaseTensor, const N: usize, E: Float>(
     (program, _): (VerbProgram<T>, Tensor<Term, N, E>),
 ) -> Tensor<T, 0, E> {
     check_field(&program.program);
-    Tensor::from_raw(program.derived(Derived::Divergence, None, Vec::new()).remove(0))
-}
-
-/// # Panics
-/// When the result of a program of one tensor has a different shape than the tensor.
-#[track_caller]
-pub(super) fn check_field(program: &Program) {
-    let (x, y) = (&program.inputs()[0].shape, &program.outputs()[0].shape);
-    if x != y {
-        panic!(
-            "divergence: the result must have the shape of the argument, but the argument is {} and the result {}; return one \
-             component for each element of the argument",
-            Show(x),
-            Show(y)
-        );
-    }
-}
-
-/// The number of directions in stacks for these leaves.
-///
-/// # Panics
-/// When a stack differs from its leaf in more than an outermost axis, or two stacks have different lengths.
-#[track_caller]
-pub(super) fn number_of_directions<T: BaseTensor>(x: &[T], stacks: &[T]) -> usize {
-    if x.len() != stacks.len() {
-        panic!(
-            "laplacian_along: each leaf of the argument needs its directions, but there are {} leaves and {} stacks; stack trees \
-             like the argument",
-            x.len(),
-            stacks.len()
-        );
-    }
-    let count = stacks.first().map_or(0, |v| v.shape()[0]);
-    for (x, v) in x.iter().zip(stacks) {
-        let needed = along(count, x.shape());
-        if needed[..] != *v.shape() || x.dtype() != v.dtype() {
-            panic!(
-                "laplacian_along: the directions of a leaf {} {} must be {} {}, as many as those of the first leaf, but they are {} {}; \
-                 stack one tree like the argument for each direction",
-                x.dtype(),
-                Show(x.shape()),
-                x.dtype(),
-                Show(&needed),
-                v.dtype(),
-                Show(v.shape())
-            );
-        }
-    }
-    count
-}
-
-fn along(n: usize, shape: &[usize]) -> Shape {
-    std::iter::once(n).chain(shape.iter().copied()).collect()
-}
-
-/// The program of the sums of second derivatives of the results of a program in its first `count` inputs: along all
-/// basis vectors, or along a number of directions, whose stacks are inputs after the arguments.
-pub(super) fn summed(program: &Program, count: usize, directions: Option<usize>) -> Program {
-    let (x, data) = split(program, count);
-    let Some(n) = directions else {
-        let (n, stacks) = basis(&x);
-        let inputs: Vec<Term> = [&x[..], &data].concat();
-        let moving = stacks.into_iter().map(Some).chain(data.iter().map(|_| None)).collect::<Vec<_>>();
-        let results = at_directions(program, &inputs, n, &moving);
-        return closed(program, &[], "", &[x, Vec::new(), data], &results);
-    };
-    let slot = |x: &Slot| Slot { shape: along(n, &x.shape), ..x.clone() };
-    let slots: Vec<Slot> = program.inputs()[..count].iter().map(slot).collect();
-    let stacks = Term::variables(&slots);
-    let moving: Vec<Option<Term>> = stacks.iter().cloned().map(Some).chain(data.iter().map(|_| None)).collect();
-    let results = at_directions(program, &[&x[..], &data].concat(), n, &moving);
-    closed(program, &slots, "dot", &[x, stacks, data], &results)
-}
-
-/// The sums of second derivatives of the results of a program; an input moves along the directions that are its stack.
-pub(super) fn at_directions(program: &Program, inputs: &[Term], n: usize, stacks: &[Option<Term>]) -> Vec<Term> {
-    let expansion = Directions::new(n);
-    let value = |(x, stack): (&Term, &Option<Term>)| match stack {
-        Some(stack) => expansion.input(x, stack),
-        None => Collapsed::constant_of(x.clone()),
-    };
-    let results = interpret(program, inputs.iter().zip(stacks).map(value).collect());
-    results.iter().map(|y| expansion.result(y)).collect()
-}
-
-/// The number of elements of the float terms, and for each term the stack of its parts of the basis vectors.
-pub(super) fn basis(x: &[Term]) -> (usize, Vec<Term>) {
-    let elements = |x: &Term| if x.dtype().is_float() { size(x.shape()) } else { 0 };
-    let n = x.iter().map(elements).sum();
-    let positions = Term::discrete(&Discrete::Iota { n }, &[]);
-    let (_, stacks) = Term::map_accum(n, false, Vec::new(), &[positions], &mut |_, position| {
-        let mut start = 0;
-        let mut part = |x: &Term| {
-            let (at, count) = (Array::scalar(start as i64), elements(x));
-            start += count;
-            if count == 0 {
-                return Term::zeros(x.shape(), x.dtype());
-            }
-            // Positions outside the term are dropped.
-            let at = match start - count {
-                0 => position[0].clone(),
-                _ => Term::discrete(&Discrete::IntBinary(IntBinary::Sub), &[&position[0], &Term::constant(at)]),
-            };
-            let one = Term::constant(Array::ones(&[], x.dtype()));
-            let flat = Term::zeros(&[count], x.dtype()).scatter_add(&[at], &one);
-            flat.linear(&Linear::reshape(&[count], x.shape()))
-        };
-        (Vec::new(), x.iter().map(&mut part).collect())
-    });
-    (n, stacks)
-}
-
-/// The program of the divergence of a program in its first input.
-///
-/// # Errors
-/// When the derivative does not exist.
-pub(super) fn divergence_program(
-    program: &Program,
-    count: usize,
-    mode: Option<Mode>,
-    options: Options,
-    once: bool,
-) -> Result<ChosenProgram, Fault> {
-    let jacobian = Wanted::jacobian(false).made(program, count, mode, options, once)?;
-    let (x, data) = split(program, count);
-    let matrix = interpret(&jacobian.program, [&x[..], &data].concat()).swap_remove(0);
-    let n = size(x[0].shape());
-    let square = matrix.linear(&Linear::reshape(matrix.shape(), &[n, n]));
-    let trace = square.linear(&Linear::diagonal(&[n, n], 0, 1)).linear(&Linear::sum(&[n], &[0]));
-    let program = closed(program, &[], "", &[x, Vec::new(), data], &[trace]);
-    Ok(ChosenProgram { program, ready: None, ..jacobian })
-}
-
-/// What is known of the zeros of basis vectors is lost in another program, so these derivatives are optimized in any
-/// case.
-pub(super) fn last(options: Options) -> Options {
-    Options { basis: true, ..options }
+    Tensor::from_raw(program.derived(Transformation::Divergence, None, Vec::new()).remove(0))
 }

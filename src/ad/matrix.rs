@@ -3,18 +3,14 @@
 //! Rows and columns are the elements of the raveled trees: those of the float leaves, in order, as `f64`
 //! ([`Tree::ravel`](crate::Tree::ravel)).
 
-use super::function::derivative_programs::Derived;
-use super::modes::{Mode, Wanted};
-use super::pipeline::{OfBoth, recorded};
-use super::second::each_basis_vector;
+use super::differentiate::modes::DenseDerivative;
+use super::differentiate::record::{OfBoth, recorded};
+use super::differentiate::transformation::Transformation;
 use crate::base::BaseTensor;
-use crate::dtype::{DType, Float};
-use crate::interpreters::adval::{ADVal, Fault, Sweep};
-use crate::ops::Linear;
+use crate::dtype::Float;
 use crate::program::Term;
 use crate::tensor::Tensor;
 use crate::tree::Tree;
-use crate::tree::ravel::{ravel, raveled_size, unravel};
 
 /// The Jacobian of a function from trees to trees: `J[i, j] = d y[i] / d x[j]`, where `x` and `y` are the raveled
 /// trees.
@@ -135,7 +131,7 @@ where
     Y: Tree<Term>,
 {
     let (program, y) = recorded("jacobian_matrix", f, x, data);
-    let mut results = program.derived(Derived::By(Wanted::jacobian_matrix(value)), None, Vec::new());
+    let mut results = program.derived(Transformation::Dense(DenseDerivative::jacobian_matrix(value)), None, Vec::new());
     let matrix = results.split_off(results.len() - 1).remove(0);
     (value.then(|| y.with_leaves(results)), Tensor::from_raw(matrix))
 }
@@ -199,21 +195,7 @@ where
     E: Float,
 {
     let (program, _) = recorded("hessian_matrix", f, x, data);
-    Tensor::from_raw(program.derived(Derived::By(Wanted::HESSIAN_MATRIX), None, Vec::new()).remove(0))
-}
-
-/// The Jacobian matrix of the raveled results in the raveled inputs of the sweep, whose primals are `x`.
-pub(super) fn jacobian_of(sweep: &Sweep<Term>, y: &[ADVal<Term>], x: &[Term], mode: Mode) -> Result<Term, Fault> {
-    let primals: Vec<Term> = y.iter().map(|y| y.primal().clone()).collect();
-    let (m, n) = (raveled_size(&primals), raveled_size(x));
-    match mode {
-        Mode::Reverse => {
-            each_basis_vector(&[m], DType::F64, &|ct| Ok(vec![ravel(&sweep.try_pull(y, unravel(&primals, &ct))?)]))
-        }
-        Mode::Forward => {
-            let column = |x_dot: Term| Ok(vec![ravel(&sweep.try_push(y, unravel(x, &x_dot))?)]);
-            let columns = each_basis_vector(&[n], DType::F64, &column)?;
-            Ok(columns.linear(&Linear::permute(&[n, m], &[1, 0])))
-        }
-    }
+    Tensor::from_raw(
+        program.derived(Transformation::Dense(DenseDerivative::HESSIAN_MATRIX), None, Vec::new()).remove(0),
+    )
 }

@@ -23,18 +23,18 @@ mod check;
 mod check_gradient;
 mod complex;
 mod custom;
+mod differentiate;
 pub mod direct;
 #[cfg(feature = "verified")]
 mod enclose;
 mod external;
+mod flat;
 mod function;
 mod implicit;
 pub mod inspect;
 mod laplacian;
 mod linear_map;
 mod matrix;
-mod modes;
-mod pipeline;
 mod second;
 mod sparse;
 mod staged;
@@ -53,17 +53,18 @@ pub use check_gradient::{
 };
 pub use complex::{holomorphic_grad, wirtinger};
 pub use custom::{custom_jvp, custom_vjp};
+pub(crate) use differentiate::modes::{gradient_in_stacks, gradient_side_by_side};
+pub use differentiate::strategy::Mode;
+pub(crate) use differentiate::transformation::gradient_program;
 #[cfg(feature = "verified")]
 pub use enclose::{enclose, enclose_with};
 pub use external::external;
+pub use flat::FlatFunction;
 #[cfg(feature = "native")]
 pub use function::NativeFunction;
 #[cfg(feature = "report")]
 pub use function::ReportError;
-pub(crate) use function::derivative_programs::gradient_program;
-pub use function::{
-    FlatFunction, Function, FunctionOptions, Gradient, Jit, MemoryError, RunError, SizedFunction, SizedModel, Sizes,
-};
+pub use function::{Function, FunctionOptions, Gradient, Jit, MemoryError, RunError, SizedFunction, SizedModel, Sizes};
 pub use implicit::{LinearSolver, Ode, OdeError, Solver, StepLimit, fixed_point, minimize, odeint, root};
 pub use laplacian::{divergence, divergence_with, laplacian, laplacian_along, laplacian_along_with, laplacian_with};
 pub use linear_map::LinearMap;
@@ -71,8 +72,6 @@ pub use matrix::{
     hessian_matrix, hessian_matrix_with, jacobian_matrix, jacobian_matrix_with, value_and_jacobian_matrix,
     value_and_jacobian_matrix_with,
 };
-pub use modes::Mode;
-pub(crate) use modes::{gradient_in_stacks, gradient_side_by_side};
 pub use second::{
     hessian, hessian_with, hvp, hvp_with, jacobian, jacobian_by, jacobian_by_with, jacobian_with, nth_derivative,
     nth_derivative_with, value_and_jacobian, value_and_jacobian_with,

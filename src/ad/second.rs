@@ -3,16 +3,14 @@
 //! The verbs record, as all plain verbs do. One run of the program serves every row or column of a Jacobian: the delta
 //! term is evaluated in a loop over basis vectors, forward or transposed.
 
-use super::function::derivative_programs::Derived;
-use super::modes::{Mode, Wanted};
-use super::pipeline::{OfBoth, recorded};
-use crate::array::Array;
+use super::differentiate::modes::DenseDerivative;
+use super::differentiate::record::{OfBoth, recorded};
+use super::differentiate::strategy::Mode;
+use super::differentiate::transformation::Transformation;
 use crate::base::BaseTensor;
-use crate::dtype::{DType, Float};
-use crate::interpreters::adval::{ADVal, Fault, Sweep};
-use crate::ops::{Discrete, Linear};
+use crate::dtype::Float;
 use crate::program::Term;
-use crate::shape::{Shape, Show, size};
+use crate::shape::Show;
 use crate::tensor::{Plus, Rank, Tensor};
 use crate::tree::Tree;
 
@@ -163,53 +161,7 @@ where
     Q: Tree<T>,
 {
     let (program, _) = recorded("jacobian", f, x, data);
-    program.derived(Derived::By(Wanted::jacobian(value)), mode, Vec::new())
-}
-
-/// The derivatives of every element of `y` in every element of the only input of the sweep, of shape `x`.
-pub(super) fn derivatives(sweep: &Sweep<Term>, y: &ADVal<Term>, x: &[usize], mode: Mode) -> Result<Term, Fault> {
-    let (shape, dtype) = (Shape::from_slice(y.shape()), y.dtype());
-    let both: Shape = shape.iter().chain(x).copied().collect();
-    match mode {
-        Mode::Reverse => {
-            let rows = each_basis_vector(&shape, dtype, &|ct| sweep.try_pull(std::slice::from_ref(y), vec![ct]))?;
-            Ok(rows.linear(&Linear::reshape(rows.shape(), &both)))
-        }
-        Mode::Forward => {
-            let columns = each_basis_vector(x, dtype, &|x_dot| sweep.try_push(std::slice::from_ref(y), vec![x_dot]))?;
-            let (m, n) = (size(&shape), size(x));
-            let flat = columns.linear(&Linear::reshape(columns.shape(), &[n, m]));
-            let rows = flat.linear(&Linear::permute(&[n, m], &[1, 0]));
-            Ok(rows.linear(&Linear::reshape(&[m, n], &both)))
-        }
-    }
-}
-
-/// The first result of `f` for each basis vector of a shape, stacked.
-pub(super) fn each_basis_vector(
-    shape: &[usize],
-    dtype: DType,
-    f: &dyn Fn(Term) -> Result<Vec<Term>, Fault>,
-) -> Result<Term, Fault> {
-    let n = size(shape);
-    let positions = Term::discrete(&Discrete::Iota { n }, &[]);
-    let one = Term::constant(Array::ones(&[], dtype));
-    let mut escape = None;
-    let (_, mut stacks) = Term::map_accum(n, false, Vec::new(), &[positions], &mut |_, position| {
-        let flat = Term::zeros(&[n], dtype).scatter_add(position, &one);
-        let result = match f(flat.linear(&Linear::reshape(&[n], shape))) {
-            Ok(mut results) => results.swap_remove(0),
-            Err(e) => {
-                escape = Some(e);
-                flat
-            }
-        };
-        (Vec::new(), vec![result])
-    });
-    match escape {
-        Some(fault) => Err(fault),
-        None => Ok(stacks.remove(0)),
-    }
+    program.derived(Transformation::Dense(DenseDerivative::jacobian(value)), mode, Vec::new())
 }
 
 /// The Hessian of a scalar function: `H[i.., j..] = d^2 f(x) / d x[i..] d x[j..]`.
@@ -268,7 +220,7 @@ where
     Q: Tree<T>,
 {
     let (program, _) = recorded("hessian", f, x, data);
-    Tensor::from_raw(program.derived(Derived::By(Wanted::HESSIAN), None, Vec::new()).remove(0))
+    Tensor::from_raw(program.derived(Transformation::Dense(DenseDerivative::HESSIAN), None, Vec::new()).remove(0))
 }
 
 /// The product `H v` of the Hessian of a scalar function and a direction, without computing `H`; forward over reverse.
@@ -329,7 +281,7 @@ where
     let tangents = v.leaves();
     check_direction(&x.leaves(), &tangents);
     let (program, _) = recorded("hvp", f, x, data);
-    x.with_leaves(program.derived(Derived::Hvp, None, tangents))
+    x.with_leaves(program.derived(Transformation::Hvp, None, tangents))
 }
 
 /// Panics unless the leaves of a direction agree with those of the argument in number, shapes and element types.
@@ -407,5 +359,5 @@ fn nth_derivative_of<T: BaseTensor, Q: Tree<T>, E: Float>(
     data: &Q,
 ) -> Tensor<T, 0, E> {
     let (program, _) = recorded("nth_derivative", f, x, data);
-    Tensor::from_raw(program.derived(Derived::Nth(n), None, Vec::new()).remove(0))
+    Tensor::from_raw(program.derived(Transformation::Nth(n), None, Vec::new()).remove(0))
 }

@@ -1,15 +1,17 @@
 //! The plain verbs: differentiation of a recorded function.
 //!
 //! A verb records its function, optimizes the program, differentiates it, optimizes the derivative, and evaluates it at
-//! the interpreter of its arguments ([`pipeline`](super::pipeline)): at numbers the derivative runs, inside another
+//! the interpreter of its arguments ([`differentiate`](super::differentiate)): at numbers the derivative runs, inside another
 //! program it becomes part of that program. The verbs of [`direct`](super::direct) run the function at dual numbers
 //! instead, with the host language's own control flow.
 
+use super::differentiate::evaluate::VerbPasses;
+use super::differentiate::modes::DenseDerivative;
+use super::differentiate::record::{OfBoth, recorded};
+use super::differentiate::sweep::Pullback;
+use super::differentiate::transformation::Transformation;
 use super::direct::one_tangent_each;
-use super::function::derivative_programs::{Derived, Pullback};
 use super::linear_map::LinearMap;
-use super::modes::Wanted;
-use super::pipeline::{OfBoth, VerbPasses, recorded};
 use crate::base::BaseTensor;
 use crate::dtype::{DType, Float};
 use crate::interpreters::adval::Fault;
@@ -85,7 +87,7 @@ where
     E: Float,
 {
     let (program, _) = recorded("grad", f, x, data);
-    program.derived(Derived::By(Wanted::gradient(value)), None, Vec::new())
+    program.derived(Transformation::Dense(DenseDerivative::gradient(value)), None, Vec::new())
 }
 
 /// Value and gradient of a scalar function.
@@ -293,7 +295,7 @@ where
         fits(primal, tangent);
     }
     let (program, y) = recorded("jvp", f, x, data);
-    let mut results = program.derived(Derived::Jvp, None, tangents);
+    let mut results = program.derived(Transformation::Jvp, None, tangents);
     let tangents = results.split_off(results.len() / 2);
     (y.with_leaves(results), y.with_leaves(tangents))
 }

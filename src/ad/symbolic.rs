@@ -7,39 +7,19 @@
 //! Law: the results are programs of the same language, so every function of this module applies to its results again,
 //! and repetition gives derivatives of any order.
 
-use super::laplacian::{at_directions, basis};
+use super::differentiate::inputs::{marked, program_of};
+use super::differentiate::laplacian::{at_directions, basis};
+use super::differentiate::series::derivative_in_first;
 use crate::array::Array;
 use crate::base::{BaseTensor, Lift};
-use crate::dtype::DType;
 use crate::interpreters::adval::{ADVal, Sweep};
 use crate::interpreters::dual::{Dual, Forward};
-use crate::interpreters::jet::{Expansion, Jet};
-use crate::ops::Binary;
 use crate::passes::simplify;
 use crate::program::{Program, Slot, Term, interpret};
 use crate::shape::Show;
 
 fn names(slots: &[Slot]) -> Vec<String> {
     slots.iter().map(|slot| slot.name.clone()).collect()
-}
-
-/// The names of tangents or cotangents of these slots: `<name>_<mark>`. A missing name is replaced by `letter`, with
-/// the number of the slot if there are several.
-fn marked(slots: &[Slot], letter: &str, mark: &str) -> Vec<String> {
-    let mark = |(k, slot): (usize, &Slot)| match (slot.name.is_empty(), slots.len()) {
-        (false, _) => format!("{}_{mark}", slot.name),
-        (true, 1) => format!("{letter}_{mark}"),
-        (true, _) => format!("{letter}{k}_{mark}"),
-    };
-    slots.iter().enumerate().map(mark).collect()
-}
-
-/// The program with these inputs and results. The results depend on no other variable.
-fn closed(inputs: &[Term], results: &[Term], names: &[String]) -> Program {
-    match Term::program(inputs, results, names) {
-        Ok(program) => program,
-        Err(message) => unreachable!("a program is closed: {message}"),
-    }
 }
 
 /// For each input of the program, whether its number is in `wrt`.
@@ -96,7 +76,7 @@ pub fn vjp_in(program: &Program, wrt: &[usize]) -> Program {
     let results: Vec<Term> = y.iter().map(|y| y.primal().clone()).chain(x_bar).collect();
     let inputs: Vec<Term> = x.into_iter().chain(y_bar).collect();
     let names: Vec<String> = names(program.inputs()).into_iter().chain(marked(program.outputs(), "y", "bar")).collect();
-    closed(&inputs, &results, &names)
+    program_of(&inputs, &results, &names)
 }
 
 /// [`vjp_in`] for all inputs.
@@ -134,7 +114,7 @@ pub fn value_and_grad_in(program: &Program, wrt: &[usize]) -> Program {
     let x = Term::variables(program.inputs());
     let (y, x_bar) = scalar_gradient(program, &x, wrt);
     let results: Vec<Term> = std::iter::once(y).chain(x_bar).collect();
-    closed(&x, &results, &names(program.inputs()))
+    program_of(&x, &results, &names(program.inputs()))
 }
 
 /// [`value_and_grad_in`] for all inputs.
@@ -190,7 +170,7 @@ pub fn grad(program: &Program) -> Program {
 pub fn grad_in(program: &Program, wrt: &[usize]) -> Program {
     let x = Term::variables(program.inputs());
     let (_, x_bar) = scalar_gradient(program, &x, wrt);
-    closed(&x, &x_bar, &names(program.inputs()))
+    program_of(&x, &x_bar, &names(program.inputs()))
 }
 
 #[track_caller]
@@ -254,7 +234,7 @@ pub fn jvp_in(program: &Program, wrt: &[usize]) -> Program {
     let inputs: Vec<Term> = x.into_iter().chain(x_dot).collect();
     let results: Vec<Term> = y.into_iter().chain(y_dot).collect();
     let names: Vec<String> = names(program.inputs()).into_iter().chain(marked(&moving, "x", "dot")).collect();
-    closed(&inputs, &results, &names)
+    program_of(&inputs, &results, &names)
 }
 
 /// A derivative split into the program of primal values, and a program that is linear in the tangents.
@@ -301,7 +281,7 @@ pub fn linearize(program: &Program) -> Linearized {
     let y_dot = sweep.push(&y, x_dot.clone());
     let (linear, residuals) = Term::body(&x_dot, &y_dot, 0);
     let results: Vec<Term> = y.iter().map(|y| y.primal().clone()).chain(residuals).collect();
-    Linearized { primal: closed(&x, &results, &names(program.inputs())), linear }
+    Linearized { primal: program_of(&x, &results, &names(program.inputs())), linear }
 }
 
 /// `transpose : ((x_dot, r) -o y_dot) -> ((y_bar, r) -o x_bar)`: the adjoint of a program that is linear in its first
@@ -376,7 +356,7 @@ pub fn laplacian_in(program: &Program, wrt: &[usize]) -> Program {
     let (n, stacks) = basis(&moving);
     let mut stacks = stacks.into_iter();
     let stacks: Vec<Option<Term>> = wrt.iter().map(|wrt| wrt.then(|| stacks.next()).flatten()).collect();
-    closed(&x, &at_directions(program, &x, n, &stacks), &names(program.inputs()))
+    program_of(&x, &at_directions(program, &x, n, &stacks), &names(program.inputs()))
 }
 
 /// [`laplacian_in`] for all inputs.
@@ -420,49 +400,4 @@ pub fn derivative(program: &Program) -> Program {
         );
     };
     derivative_in_first(program)
-}
-
-/// [`derivative`] in the first input; the other inputs are constants.
-#[track_caller]
-pub(super) fn derivative_in_first(program: &Program) -> Program {
-    let x = &program.inputs()[0];
-    if !x.shape.is_empty() || !x.dtype.is_float() {
-        panic!("derivative: the input must be a scalar float, but it is {} {}; use jvp", x.dtype, Show(&x.shape));
-    }
-    let one = Term::constant(Array::ones(&x.shape, x.dtype));
-    let variables = Term::variables(program.inputs());
-    let sweep = Forward::new();
-    let mut inputs = vec![sweep.input(&variables[0], &one)];
-    inputs.extend(variables[1..].iter().map(|x| <Dual<Term> as Lift<Term>>::lift(x.clone())));
-    let y = interpret(program, inputs);
-    closed(&variables, &[sweep.result(&y[0]).1], &names(program.inputs()))
-}
-
-/// The `n`-th derivative in the first input, a scalar, by one Taylor expansion; the other inputs are constants.
-#[track_caller]
-pub(super) fn nth_in_first(program: &Program, n: usize) -> Program {
-    let x = &program.inputs()[0];
-    let number = |c: f64| Term::constant(Array::full_as(&x.shape, x.dtype, c));
-    let variables = Term::variables(program.inputs());
-    let expansion = Expansion::new(n);
-    let mut inputs = vec![expansion.input(&[variables[0].clone(), number(1.0)])];
-    inputs.extend(variables[1..].iter().map(|x| <Jet<Term> as Lift<Term>>::lift(x.clone())));
-    let y = interpret(program, inputs);
-    let coefficient = match expansion.result(&y[0]) {
-        Ok(mut all) => all.swap_remove(n),
-        Err(message) => panic!("{message}"),
-    };
-    // A factorial that is out of range is several factors: a coefficient of 0 stays 0.
-    let most = if x.dtype == DType::F32 { f64::from(f32::MAX) } else { f64::MAX };
-    let (mut factors, mut factor) = (Vec::new(), 1.0);
-    for k in (1..=n).map(|k| k as f64) {
-        if factor > most / k {
-            factors.push(factor);
-            factor = 1.0;
-        }
-        factor *= k;
-    }
-    factors.push(factor);
-    let derivative = factors.into_iter().fold(coefficient, |y, c| y.binary(Binary::Mul, &number(c)));
-    closed(&variables, &[derivative], &names(program.inputs()))
 }

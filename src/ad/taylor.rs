@@ -3,8 +3,9 @@
 //! The recorded program runs at truncated power series ([`Jet`]), at a cost that grows as the square of the order.
 //! Repeated differentiation costs a little less for low orders, and as much as the cube of the order for high ones.
 
-use super::function::derivative_programs::{closed, split};
-use super::pipeline::{OfBoth, VerbPasses, recorded};
+use super::differentiate::evaluate::VerbPasses;
+use super::differentiate::inputs::{closed, split};
+use super::differentiate::record::{OfBoth, recorded};
 use crate::array::Array;
 use crate::base::{BaseTensor, Lift};
 use crate::dtype::{DType, Float};

@@ -22,6 +22,7 @@ mod beside;
 mod book;
 mod bounds;
 mod certificate;
+mod circles;
 mod closed;
 mod complex;
 mod composed;

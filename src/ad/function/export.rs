@@ -1,7 +1,7 @@
 //! Export of a [`Function`]: as a StableHLO module, and as source code.
 
 use super::Function;
-use super::record::paths;
+use super::structure::paths;
 use crate::array::Array;
 #[cfg(feature = "emission")]
 use crate::emission::{EmissionError, Source};

@@ -1,6 +1,6 @@
 //! The constructors of [`Jit`], as a table: each records by the constructor of [`Function`] of the same name.
 
-use super::record::KnownTensor;
+use super::structure::KnownTensor;
 use super::{Function, Jit};
 use crate::array::Array;
 use crate::dtype::Float;

@@ -3,9 +3,9 @@
 use std::marker::PhantomData;
 use std::sync::OnceLock;
 
-use super::derivative_programs::Derived;
 use super::static_arguments::Fixed;
-use super::{Function, FunctionOptions, Made, RunError};
+use super::{DerivativeProgram, Function, FunctionOptions, RunError};
+use crate::ad::differentiate::transformation::Transformation;
 use crate::array::Array;
 use crate::backend::{self, compile};
 use crate::passes::{optimize_with, partially_evaluated};
@@ -50,7 +50,7 @@ impl<P: Tree<Array>, Q: Tree<Array>, Y: Clone> Function<P, Q, Y> {
         }
         self.fixed.compared(data)?;
         let mut further = self.constants(data);
-        let count = self.derived.1;
+        let count = self.transformation.1;
         let constants = further.split_off(further.len() - (self.recorded.inputs().len() - count));
         Ok(self.at(constants, further, key))
     }
@@ -59,15 +59,15 @@ impl<P: Tree<Array>, Q: Tree<Array>, Y: Clone> Function<P, Q, Y> {
     /// such as a direction.
     #[track_caller]
     fn at(&self, constants: Vec<Array>, further: Vec<Array>, key: Key) -> Function<P, (), Y> {
-        let ((derived, count), options) = (self.derived, self.options);
+        let ((transformation, count), options) = (self.transformation, self.options);
         let arguments = |others: Vec<Array>| (0..count).map(|_| None).chain(others.into_iter().map(Some)).collect();
         let (known, given): (Vec<Option<Array>>, Vec<Option<Array>>) = (arguments(constants), arguments(further));
         let mut function = Function {
             recorded: partially_evaluated(&self.recorded, &known, |program, inputs| options.once(program, inputs)),
-            derived: self.derived,
+            transformation: self.transformation,
             options,
             names: self.names.clone(),
-            made: OnceLock::new(),
+            derivative: OnceLock::new(),
             executable: OnceLock::new(),
             template: self.template.clone(),
             assemble: self.assemble,
@@ -76,10 +76,10 @@ impl<P: Tree<Array>, Q: Tree<Array>, Y: Clone> Function<P, Q, Y> {
             inputs: PhantomData,
         };
         let make = |function: &Function<P, (), Y>, options: &FunctionOptions| {
-            let mut made = function.made_with(options)?;
+            let mut made = function.differentiated(options)?;
             // A derivative of constants has operations on constants, too.
             let ready = partially_evaluated(&made.ready, &given, |program, inputs| options.once(program, inputs));
-            made.ready = optimize_with(&ready, derived.last(options.passes));
+            made.ready = optimize_with(&ready, transformation.last(options.passes));
             Ok(made)
         };
         match options.memory {
@@ -88,16 +88,16 @@ impl<P: Tree<Array>, Q: Tree<Array>, Y: Clone> Function<P, Q, Y> {
                 Err(error) => panic!("{error}"),
             },
             None => match make(&function, &options) {
-                Ok(made) => function.made = OnceLock::from(made),
+                Ok(made) => function.derivative = OnceLock::from(made),
                 Err(fault) => panic!("{fault}"),
             },
         }
         // A known direction gets a separate program.
         if given.len() > count
-            && let Some(Made { choices, ready, .. }) = function.made.take()
+            && let Some(DerivativeProgram { choices, ready, .. }) = function.derivative.take()
         {
-            (function.recorded, function.derived) = (ready.clone(), (Derived::Value, count));
-            function.made = OnceLock::from(Made { program: ready.clone(), choices, ready });
+            (function.recorded, function.transformation) = (ready.clone(), (Transformation::Value, count));
+            function.derivative = OnceLock::from(DerivativeProgram { program: ready.clone(), choices, ready });
         }
         function
     }
@@ -105,7 +105,7 @@ impl<P: Tree<Array>, Q: Tree<Array>, Y: Clone> Function<P, Q, Y> {
 
 impl FunctionOptions {
     /// The results of a program that runs once.
-    pub(super) fn once(&self, program: &Program, inputs: Vec<Array>) -> Vec<Array> {
+    pub(in crate::ad) fn once(&self, program: &Program, inputs: Vec<Array>) -> Vec<Array> {
         let program = optimize_with(program, self.passes);
         match self.interpreted || backend::is_off() {
             true => interpret(&program, inputs),

@@ -1,10 +1,11 @@
 //! The constructors of [`Function`] for Laplacians, sums of second derivatives along directions, and divergences.
 
 use super::Function;
-use super::Parts;
-use super::derivative_programs::Derived;
-use super::record::{Assemble, KnownTensor, RecordedFunction, all_of, in_place, key, pair, record, single, zeros};
-use crate::ad::laplacian::{check_field, number_of_directions};
+use super::FunctionParts;
+use super::record::{RecordedFunction, record};
+use super::structure::{Assemble, KnownTensor, all_of, in_place, key, pair, single, zeros};
+use crate::ad::differentiate::laplacian::{check_field, number_of_directions};
+use crate::ad::differentiate::transformation::Transformation;
 use crate::array::Array;
 use crate::dtype::Float;
 use crate::program::Term;
@@ -33,7 +34,7 @@ where
     {
         let RecordedFunction { program, count, results } = record(f, x, data);
         let made = (zeros(&results), in_place as Assemble<P, Y>);
-        Function::of_program(Derived::Laplacian, (program, count), (x, data), Vec::new(), made)
+        Function::of_program(Transformation::Laplacian, (program, count), (x, data), Vec::new(), made)
     }
 }
 
@@ -66,10 +67,10 @@ impl<P: Tree<Array>, V, Y: Tree<Array, With<Array> = Y>> Function<P, V, Y> {
     ) -> Self {
         let mut stacks = Vec::new();
         directions.sequences(&mut stacks);
-        let derived = Derived::LaplacianAlong(number_of_directions(&x.leaves(), &stacks));
+        let transformation = Transformation::LaplacianAlong(number_of_directions(&x.leaves(), &stacks));
         let RecordedFunction { program, count, results } = record(f, x, data);
-        Function::of(Parts {
-            derived,
+        Function::of(FunctionParts {
+            transformation,
             recorded: program,
             count,
             names: Vec::new(),
@@ -151,7 +152,7 @@ impl<Q: Tree<Array>, E: Float, const N: usize> Function<KnownTensor<N, E>, Q, Kn
         let RecordedFunction { program, count, .. } = record(f, x, data);
         check_field(&program);
         let made = (Tensor::zeros([]), single as Assemble<KnownTensor<N, E>, _>);
-        Function::of_program(Derived::Divergence, (program, count), (x, data), Vec::new(), made)
+        Function::of_program(Transformation::Divergence, (program, count), (x, data), Vec::new(), made)
     }
 }
 

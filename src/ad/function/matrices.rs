@@ -1,9 +1,10 @@
 //! The constructors of [`Function`] for Jacobians and Hessians, and for derivatives of functions of one number.
 
-use super::super::modes::Wanted;
 use super::Function;
-use super::derivative_programs::Derived;
-use super::record::{Assemble, KnownTensor, RecordedFunction, next_of, record, single, zeros};
+use super::record::{RecordedFunction, record};
+use super::structure::{Assemble, KnownTensor, next_of, single, zeros};
+use crate::ad::differentiate::modes::DenseDerivative;
+use crate::ad::differentiate::transformation::Transformation;
 use crate::array::Array;
 use crate::dtype::Float;
 use crate::program::Term;
@@ -14,12 +15,12 @@ impl<P: Tree<Array>, Q: Tree<Array>, E: Float, const R: usize> Function<P, Q, Kn
     /// A derivative that is one tensor.
     #[track_caller]
     fn of_tensor<Z: Tree<Term>>(
-        derived: Derived,
+        transformation: Transformation,
         f: impl Fn(&P::With<Term>, &Q::With<Term>) -> Z,
         x: &P,
         data: &Q,
     ) -> Self {
-        Function::derived(derived, (f, x, data), Vec::new(), Tensor::zeros([0; R]), single)
+        Function::derived(transformation, (f, x, data), Vec::new(), Tensor::zeros([0; R]), single)
     }
 }
 
@@ -42,7 +43,7 @@ impl<Q: Tree<Array>, E: Float, const N: usize, const R: usize> Function<KnownTen
     where
         Rank<R>: Plus<M, N>,
     {
-        Function::of_tensor(Derived::By(Wanted::jacobian(false)), f, x, data)
+        Function::of_tensor(Transformation::Dense(DenseDerivative::jacobian(false)), f, x, data)
     }
 
     /// [`hessian`](Function::hessian) of a function that also takes data that is not differentiated.
@@ -63,7 +64,7 @@ impl<Q: Tree<Array>, E: Float, const N: usize, const R: usize> Function<KnownTen
     where
         Rank<R>: Plus<N, N>,
     {
-        Function::of_tensor(Derived::By(Wanted::HESSIAN), f, x, data)
+        Function::of_tensor(Transformation::Dense(DenseDerivative::HESSIAN), f, x, data)
     }
 }
 
@@ -151,7 +152,13 @@ where
         data: &Q,
     ) -> Self {
         let template = (Tensor::zeros([0; M]), Tensor::zeros([0; R]));
-        Function::derived(Derived::By(Wanted::jacobian(true)), (f, x, data), Vec::new(), template, two)
+        Function::derived(
+            Transformation::Dense(DenseDerivative::jacobian(true)),
+            (f, x, data),
+            Vec::new(),
+            template,
+            two,
+        )
     }
 }
 
@@ -191,7 +198,7 @@ impl<P: Tree<Array>, Q: Tree<Array>> Function<P, Q, KnownTensor<2, f64>> {
         x: &P,
         data: &Q,
     ) -> Self {
-        Function::of_tensor(Derived::By(Wanted::jacobian_matrix(false)), f, x, data)
+        Function::of_tensor(Transformation::Dense(DenseDerivative::jacobian_matrix(false)), f, x, data)
     }
 
     /// [`hessian_matrix`](Function::hessian_matrix) of a function that also takes data that is not differentiated.
@@ -209,7 +216,7 @@ impl<P: Tree<Array>, Q: Tree<Array>> Function<P, Q, KnownTensor<2, f64>> {
         x: &P,
         data: &Q,
     ) -> Self {
-        Function::of_tensor(Derived::By(Wanted::HESSIAN_MATRIX), f, x, data)
+        Function::of_tensor(Transformation::Dense(DenseDerivative::HESSIAN_MATRIX), f, x, data)
     }
 }
 
@@ -263,8 +270,8 @@ impl<P: Tree<Array>, Q: Tree<Array>, Y: Tree<Array, With<Array> = Y>> Function<P
     ) -> Self {
         let RecordedFunction { program, count, results } = record(f, x, data);
         let made = ((zeros(&results), Tensor::zeros([0, 0])), value_and_matrix as Assemble<P, _>);
-        let derived = Derived::By(Wanted::jacobian_matrix(true));
-        Function::of_program(derived, (program, count), (x, data), Vec::new(), made)
+        let transformation = Transformation::Dense(DenseDerivative::jacobian_matrix(true));
+        Function::of_program(transformation, (program, count), (x, data), Vec::new(), made)
     }
 }
 
@@ -301,7 +308,7 @@ impl<Q: Tree<Array>, E: Float> Function<KnownTensor<0, E>, Q, KnownTensor<0, E>>
         x: &KnownTensor<0, E>,
         data: &Q,
     ) -> Self {
-        Function::of_tensor(Derived::Nth(n), f, x, data)
+        Function::of_tensor(Transformation::Nth(n), f, x, data)
     }
 }
 

@@ -10,8 +10,8 @@
 use std::fmt;
 use std::sync::OnceLock;
 
-use super::derivative_programs::Derived;
-use super::{Fault, Function, FunctionOptions, Made};
+use super::{DerivativeProgram, Fault, Function, FunctionOptions};
+use crate::ad::differentiate::transformation::Transformation;
 use crate::backend::explain::written;
 use crate::backend::plan::recompute::LeastBytes;
 use crate::backend::{Executable, compile_in_memory, least_memory};
@@ -65,7 +65,7 @@ const BISECTIONS: usize = 4;
 
 /// A derivative with the options by which it was made, compiled.
 struct FittingProgram {
-    made: Made,
+    made: DerivativeProgram,
     options: FunctionOptions,
     executable: Executable,
 }
@@ -75,7 +75,7 @@ struct MemorySearch<'a> {
     recorded: &'a Program,
     /// Whether cutting loops may save memory: the program is differentiated.
     cuts: bool,
-    make: &'a dyn Fn(&FunctionOptions) -> Result<Made, Fault>,
+    make: &'a dyn Fn(&FunctionOptions) -> Result<DerivativeProgram, Fault>,
 }
 
 impl MemorySearch<'_> {
@@ -159,7 +159,8 @@ impl MemorySearch<'_> {
 }
 
 /// How a function makes its derivative with options.
-pub(super) type Making<'a, P, Q, Y> = &'a dyn Fn(&Function<P, Q, Y>, &FunctionOptions) -> Result<Made, Fault>;
+pub(super) type Making<'a, P, Q, Y> =
+    &'a dyn Fn(&Function<P, Q, Y>, &FunctionOptions) -> Result<DerivativeProgram, Fault>;
 
 impl<P, Q, Y> Function<P, Q, Y> {
     /// The function with the derivative and the plan that take the least estimated time within `most` bytes; `make`
@@ -175,12 +176,16 @@ impl<P, Q, Y> Function<P, Q, Y> {
         make: Making<'_, P, Q, Y>,
     ) -> Result<Self, MemoryError> {
         let make = |options: &FunctionOptions| make(&self, options);
-        let search = MemorySearch { recorded: &self.recorded, cuts: self.derived.0 != Derived::Value, make: &make };
+        let search = MemorySearch {
+            recorded: &self.recorded,
+            cuts: self.transformation.0 != Transformation::Value,
+            make: &make,
+        };
         let FittingProgram { made, options, executable } = match search.best(options, most) {
             Ok(found) => found?,
             Err(fault) => panic!("{fault}"),
         };
-        (self.options, self.made, self.executable) = (options, OnceLock::from(made), OnceLock::from(executable));
+        (self.options, self.derivative, self.executable) = (options, OnceLock::from(made), OnceLock::from(executable));
         Ok(self)
     }
 }
@@ -246,7 +251,7 @@ impl FunctionOptions {
     /// # Panics
     /// When no run keeps the bound of memory.
     #[track_caller]
-    pub(super) fn compiled(&self, program: &Program) -> Executable {
+    pub(in crate::ad) fn compiled(&self, program: &Program) -> Executable {
         let Some(most) = self.memory else { return crate::backend::compile(program) };
         match compiled(program, most) {
             Some(executable) => executable,

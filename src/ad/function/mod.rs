@@ -7,25 +7,19 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::OnceLock;
 
-use thiserror::Error;
-
+use super::differentiate::modes::{Choice, ChosenProgram, explained};
+use super::differentiate::transformation::Transformation;
 use crate::array::Array;
 use crate::backend::{self, Executable};
-use crate::dtype::DType;
-use crate::errors::debug_by_display;
-use crate::escape;
 use crate::interpreters::adval::Fault;
 use crate::ops::FailedCheck;
 use crate::passes::{Phase, Settings, changed_by, optimize_with};
 use crate::program::{Program, interpret, is_verbatim};
-use crate::shape::Show;
 use crate::taps::caught;
-use crate::tree::{Difference, Key, PathStep, Tree, Visitor};
+use crate::tree::{Key, Tree, Visitor};
 
-pub(super) mod derivative_programs;
 #[cfg(feature = "export")]
 mod export;
-mod flat;
 mod jit;
 mod jit_verbs;
 mod known_data;
@@ -41,24 +35,25 @@ mod record;
 mod renamed;
 #[cfg(feature = "report")]
 mod report;
+mod run_error;
 mod sized;
 mod static_arguments;
+mod structure;
 mod verbs;
 
-use super::modes::{Choice, ChosenProgram, explained};
-use derivative_programs::Derived;
-pub use flat::FlatFunction;
 pub use jit::{Gradient, Jit};
 pub use memory::MemoryError;
 #[cfg(feature = "native")]
 pub use native::NativeFunction;
 pub use options::FunctionOptions;
-use record::Assemble;
-pub(super) use record::{RecordedFunction, record_at};
+pub(super) use record::{RecordedFunction, record, record_at};
 #[cfg(feature = "report")]
 pub use report::ReportError;
+pub use run_error::RunError;
 pub use sized::{SizedFunction, SizedModel, Sizes};
 pub(super) use static_arguments::Fixed;
+use structure::Assemble;
+pub(super) use structure::{both, key};
 
 /// A staged function from arguments `P` and data `Q` to results `Y`, all trees of arrays: a recorded program, or a
 /// derivative of it.
@@ -102,12 +97,12 @@ pub struct Function<P, Q, Y> {
     /// The program as recorded.
     recorded: Program,
     /// The derivative that is computed, and the number of first inputs that are differentiated.
-    derived: (Derived, usize),
+    transformation: (Transformation, usize),
     options: FunctionOptions,
     /// The names of the last outputs; earlier outputs keep the names in the program.
     names: Vec<String>,
-    /// The derivative, made with the function, unless that is recorded for all sizes.
-    made: OnceLock<Made>,
+    /// The program of the derivative, made with the function, unless that is recorded for all sizes.
+    derivative: OnceLock<DerivativeProgram>,
     /// The program that runs, compiled at its first use.
     executable: OnceLock<Executable>,
     /// Zeros in the structure of the results; an array of zeros is stored as one number.
@@ -122,8 +117,8 @@ pub struct Function<P, Q, Y> {
     inputs: PhantomData<fn(&P, &Q)>,
 }
 
-/// The derivative of a recorded program.
-struct Made {
+/// The program of a derivative, before and after the last optimization.
+struct DerivativeProgram {
     /// The derived program.
     program: Program,
     /// The chosen modes, in the order of the differentiations.
@@ -132,130 +127,12 @@ struct Made {
     ready: Program,
 }
 
-/// The reason why a staged function did not run.
-///
-/// ```
-/// use polygrad::{Function, RunError, Tensor, tensor};
-/// let f = Function::stage(|x: &Tensor<_, 1>| x.sum(), &tensor([1.0, 2.0]));
-/// assert!(matches!(f.run(&tensor([1.0, 2.0, 3.0])), Err(RunError::Input { .. })));
-/// ```
-#[derive(Clone, PartialEq, Eq, Error)]
-#[non_exhaustive]
-pub enum RunError {
-    /// An input has a different shape or element type than in the trace.
-    #[error(
-        "run: input {} was traced as {} {}, but it is {} {}; stage the function again for this shape",
-        escape::quoted(name), .needed.1, Show(&.needed.0), .given.1, Show(&.given.0)
-    )]
-    Input {
-        /// The name of the input.
-        name: String,
-        /// Shape and element type in the trace.
-        needed: (Vec<usize>, DType),
-        /// Shape and element type given.
-        given: (Vec<usize>, DType),
-    },
-    /// The axes of a name have several sizes: see [`SizedFunction`].
-    #[error(
-        "run: the axes named {} must have one size, but it is {} in {} and {} in {}; pass arguments of one size",
-        escape::quoted(name), .first.1, escape::quoted(&.first.0), .other.1, escape::quoted(&.other.0)
-    )]
-    Sizes {
-        /// The name of the size.
-        name: String,
-        /// An input, and the size of its axis.
-        first: (String, usize),
-        /// Another input, and the size of its axis.
-        other: (String, usize),
-    },
-    /// No program exists for these sizes: see [`SizedFunction`].
-    #[error("{reason}")]
-    NoProgram {
-        /// The reason in words.
-        reason: String,
-    },
-    /// A plain field has a different value than in the trace, which may have branched on it.
-    #[error(
-        "run: the field {} was traced as {needed}, but it is {given}; stage the function again for this value",
-        escape::quoted(name)
-    )]
-    Field {
-        /// The path to the field.
-        name: String,
-        /// The value in the trace, as text.
-        needed: String,
-        /// The given value, as text.
-        given: String,
-    },
-    /// The structure of a tree differs from that in the trace.
-    #[error(
-        "run: {} was traced with {needed}, but it has {given}; stage the function again for this structure",
-        escape::quoted(name)
-    )]
-    Structure {
-        /// The path to the part that differs.
-        name: String,
-        /// The structure of this part in the trace, as text.
-        needed: String,
-        /// The given structure, as text.
-        given: String,
-    },
-    /// Integers or masks in the data differ from those in the trace, which are constants of the program: see
-    /// [`sparse_jacobian_with`](crate::sparse_jacobian_with).
-    #[error(
-        "run: {} was traced as {needed}, but it is {given}; record the function again for these integers and masks, \
-         which are a part of it",
-        escape::quoted(name)
-    )]
-    Fixed {
-        /// The path to the data, and the index of the first element that differs.
-        name: String,
-        /// This element in the trace, as text.
-        needed: String,
-        /// This element as given, as text.
-        given: String,
-    },
-    /// A check of the program did not hold: see [`Tensor::check`](crate::Tensor::check).
-    #[error("{0}")]
-    Check(Box<FailedCheck>),
-}
-
-debug_by_display!(RunError);
-
-impl From<Box<FailedCheck>> for RunError {
-    fn from(failed: Box<FailedCheck>) -> RunError {
-        RunError::Check(failed)
-    }
-}
-
-impl From<Difference> for RunError {
-    fn from(difference: Difference) -> RunError {
-        match difference {
-            Difference::Leaf { at: name, needed, given } => RunError::Input { name, needed, given },
-            Difference::Plain { at: name, needed, given } => RunError::Field { name, needed, given },
-            Difference::Structure { at: name, needed, given } => RunError::Structure { name, needed, given },
-        }
-    }
-}
-
 /// The results of a run, or the check that failed.
 type Attempt<Y> = Result<Y, Box<FailedCheck>>;
 
-/// A function that shows a tree to a visitor.
-type Shown<'a> = &'a dyn Fn(&mut dyn Visitor<Array>);
-
-/// Shows arguments and data to a visitor, as the fields `x` and `data`.
-fn both(x: Shown<'_>, data: Shown<'_>, visitor: &mut dyn Visitor<Array>) {
-    for (name, tree) in [("x", x), ("data", data)] {
-        visitor.enter(PathStep::Field(name));
-        tree(visitor);
-        visitor.leave();
-    }
-}
-
 /// The parts of a new [`Function`].
-struct Parts<P, Y> {
-    derived: Derived,
+struct FunctionParts<P, Y> {
+    transformation: Transformation,
     recorded: Program,
     /// The number of inputs that are arguments; the other inputs are data.
     count: usize,
@@ -270,22 +147,22 @@ impl<P, Q, Y> Function<P, Q, Y> {
     /// # Panics
     /// When the program does not have the derivative.
     #[track_caller]
-    fn of(parts: Parts<P, Y>) -> Self {
+    fn of(parts: FunctionParts<P, Y>) -> Self {
         Function::of_with(parts, FunctionOptions::new())
     }
 
     /// A function with these options: see [`of`](Self::of).
     #[track_caller]
-    fn of_with(parts: Parts<P, Y>, options: FunctionOptions) -> Self {
-        let Parts { derived, recorded, count, names, template, assemble, key } = parts;
+    fn of_with(parts: FunctionParts<P, Y>, options: FunctionOptions) -> Self {
+        let FunctionParts { transformation, recorded, count, names, template, assemble, key } = parts;
         // A function that is recorded for all sizes is differentiated when these are known.
         let verbatim = is_verbatim();
         let function = Function {
             recorded,
-            derived: (derived, count),
+            transformation: (transformation, count),
             options: FunctionOptions { memory: options.memory.filter(|_| verbatim), ..options },
             names,
-            made: OnceLock::new(),
+            derivative: OnceLock::new(),
             executable: OnceLock::new(),
             template,
             assemble,
@@ -304,32 +181,32 @@ impl<P, Q, Y> Function<P, Q, Y> {
 
     /// The derivative.
     #[track_caller]
-    fn derivative(&self) -> &Made {
+    fn derivative(&self) -> &DerivativeProgram {
         // Made outside a closure, so that messages name the caller.
-        match self.made.get() {
+        match self.derivative.get() {
             Some(made) => made,
             None => {
                 let made = self.make();
-                self.made.get_or_init(|| made)
+                self.derivative.get_or_init(|| made)
             }
         }
     }
 
     #[track_caller]
-    fn make(&self) -> Made {
-        match self.made_with(&self.options) {
+    fn make(&self) -> DerivativeProgram {
+        match self.differentiated(&self.options) {
             Ok(made) => made,
             Err(fault) => panic!("{fault}"),
         }
     }
 
     /// The derivative of the recorded program with these options.
-    fn made_with(&self, options: &FunctionOptions) -> Result<Made, Fault> {
-        let (derived, count) = self.derived;
+    fn differentiated(&self, options: &FunctionOptions) -> Result<DerivativeProgram, Fault> {
+        let (transformation, count) = self.transformation;
         let cut = options.checkpoint.is_some().then(|| options.cut(&self.recorded));
         let recorded = cut.as_ref().unwrap_or(&self.recorded);
         let ChosenProgram { program, ready, choices } =
-            derived.of(recorded, count, options.mode, options.passes, false)?;
+            transformation.of(recorded, count, options.mode, options.passes, false)?;
         let mut outputs: Vec<&str> = program.outputs().iter().map(|slot| slot.name.as_str()).collect();
         let unnamed = outputs.len() - self.names.len();
         outputs.truncate(unnamed);
@@ -338,9 +215,9 @@ impl<P, Q, Y> Function<P, Q, Y> {
         let program = program.named(&inputs, &outputs);
         let ready = match ready {
             Some(ready) => ready.named(&inputs, &outputs),
-            None => optimize_with(&program, derived.last(options.passes)),
+            None => optimize_with(&program, transformation.last(options.passes)),
         };
-        Ok(Made { program, choices, ready })
+        Ok(DerivativeProgram { program, choices, ready })
     }
 
     /// The same function with other options: its recorded program is differentiated and optimized again.
@@ -387,13 +264,13 @@ impl<P, Q, Y> Function<P, Q, Y> {
             return Ok(self);
         }
         let Some(most) = options.memory.filter(|_| !is_verbatim()) else {
-            (self.options, self.made, self.executable) = (options, OnceLock::new(), OnceLock::new());
+            (self.options, self.derivative, self.executable) = (options, OnceLock::new(), OnceLock::new());
             if !is_verbatim() {
                 self.derivative();
             }
             return Ok(self);
         };
-        self.within(options, most, &Self::made_with)
+        self.within(options, most, &Self::differentiated)
     }
 
     /// The program before the last optimization: the recorded program, or its derivative.
@@ -457,12 +334,12 @@ impl<P, Q, Y> Function<P, Q, Y> {
 
     /// The passes that changed the program at each stage, as a line.
     fn passes(&self) -> String {
-        let (derived, settings) = (self.derived.0, self.options.settings());
-        let last = Settings { options: derived.last(settings.options), ..settings };
+        let (transformation, settings) = (self.transformation.0, self.options.settings());
+        let last = Settings { options: transformation.last(settings.options), ..settings };
         let cut = changed_by(Phase::BeforeDerivative, &self.recorded, &settings);
         let made = changed_by(Phase::Optimize, self.program(), &last);
         let planned = ("before the plan", changed_by(Phase::BeforePlan, self.optimized(), &settings));
-        let stages = if derived == Derived::Value {
+        let stages = if transformation == Transformation::Value {
             vec![("passes", [cut, made].concat()), planned]
         } else {
             let before = changed_by(Phase::Optimize, &self.options.cut(&self.recorded), &settings);

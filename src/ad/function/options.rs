@@ -2,7 +2,7 @@
 //!
 //! Law: two functions with the same recorded program and the same options run the same program.
 
-use crate::ad::modes::Mode;
+use crate::ad::differentiate::strategy::Mode;
 use crate::checkpoint::Checkpoint;
 use crate::passes::{Options, Phase, Settings, after, constants_evaluated};
 use crate::program::Program;
@@ -20,11 +20,11 @@ use crate::program::Program;
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FunctionOptions {
-    pub(super) passes: Options,
-    pub(super) interpreted: bool,
-    pub(super) mode: Option<Mode>,
-    pub(super) checkpoint: Option<Checkpoint>,
-    pub(super) memory: Option<usize>,
+    pub(in crate::ad) passes: Options,
+    pub(in crate::ad) interpreted: bool,
+    pub(in crate::ad) mode: Option<Mode>,
+    pub(in crate::ad) checkpoint: Option<Checkpoint>,
+    pub(in crate::ad) memory: Option<usize>,
 }
 
 impl FunctionOptions {
@@ -111,18 +111,18 @@ impl FunctionOptions {
     }
 
     /// The settings of passes for a function with these options.
-    pub(super) fn settings(&self) -> Settings {
+    pub(in crate::ad) fn settings(&self) -> Settings {
         Settings { options: self.passes, checkpoint: self.checkpoint, ..Settings::DEFAULT }
     }
 
     /// The program that is compiled, in which the results of operations on large constants are constants.
-    pub(super) fn known(&self, ready: &Program) -> Program {
+    pub(in crate::ad) fn known(&self, ready: &Program) -> Program {
         let known = constants_evaluated(ready, |program, inputs| self.once(program, inputs));
         known.unwrap_or_else(|| ready.clone())
     }
 
     /// The recorded program after the passes that run before it is differentiated, which cut loops in segments.
-    pub(super) fn cut(&self, recorded: &Program) -> Program {
+    pub(in crate::ad) fn cut(&self, recorded: &Program) -> Program {
         after(Phase::BeforeDerivative, recorded, &self.settings())
     }
 }

@@ -3,9 +3,10 @@
 //! The products are those of a Hessian with a direction, of a Jacobian with a tangent, and of a cotangent with a
 //! Jacobian.
 
-use super::derivative_programs::Derived;
-use super::record::{RecordedFunction, all_of, key, next_of, pair, paths, record, zeros, zeros_like};
-use super::{Function, Parts};
+use super::record::{RecordedFunction, record};
+use super::structure::{all_of, key, next_of, pair, paths, zeros, zeros_like};
+use super::{Function, FunctionParts};
+use crate::ad::differentiate::transformation::Transformation;
 use crate::array::Array;
 use crate::dtype::Float;
 use crate::program::Term;
@@ -21,8 +22,8 @@ impl<P: Tree<Array, With<Array> = P>, V> Function<P, V, P> {
         key: Key,
     ) -> Self {
         let RecordedFunction { program, count, .. } = record(f, x, data);
-        Function::of(Parts {
-            derived: Derived::Hvp,
+        Function::of(FunctionParts {
+            transformation: Transformation::Hvp,
             recorded: program,
             count,
             names: paths(x, "hvp"),
@@ -79,8 +80,8 @@ impl<P: Tree<Array>, V, Y: Tree<Array, With<Array> = Y>> Function<P, V, (Y, Y)> 
         key: Key,
     ) -> Self {
         let RecordedFunction { program, count, results } = record(f, x, data);
-        Function::of(Parts {
-            derived: Derived::Jvp,
+        Function::of(FunctionParts {
+            transformation: Transformation::Jvp,
             recorded: program,
             count,
             names: Vec::new(),
@@ -142,8 +143,8 @@ impl<P: Tree<Array, With<Array> = P>, V, Y: Tree<Array, With<Array> = Y>> Functi
         let RecordedFunction { program, count, results } = record(f, x, data);
         let y = zeros(&results);
         let key = key(&y);
-        Function::of(Parts {
-            derived: Derived::Vjp,
+        Function::of(FunctionParts {
+            transformation: Transformation::Vjp,
             recorded: program,
             count,
             names: paths(x, "x_bar"),

@@ -3,8 +3,8 @@
 //! Law: a program in which data are constants runs for these data alone; other data are an error, and are never
 //! ignored.
 
-use super::RunError;
-use super::record::{paths, variables};
+use super::run_error::RunError;
+use super::structure::{paths, variables};
 use crate::array::Array;
 use crate::base::BaseTensor;
 use crate::dtype::{DType, Elem};

@@ -1,9 +1,10 @@
 //! The constructors of [`Function`] for values and gradients.
 
-use super::super::modes::Wanted;
 use super::Function;
-use super::derivative_programs::Derived;
-use super::record::{Assemble, KnownTensor, RecordedFunction, all_of, in_place, paths, record, zeros, zeros_like};
+use super::record::{RecordedFunction, record};
+use super::structure::{Assemble, KnownTensor, all_of, in_place, paths, zeros, zeros_like};
+use crate::ad::differentiate::modes::DenseDerivative;
+use crate::ad::differentiate::transformation::Transformation;
 use crate::array::Array;
 use crate::dtype::Float;
 use crate::program::Term;
@@ -45,7 +46,7 @@ where
     {
         let RecordedFunction { program, count, results } = record(f, x, data);
         let made = (zeros(&results), in_place as Assemble<P, Y>);
-        Function::of_program(Derived::Value, (program, count), (x, data), Vec::new(), made)
+        Function::of_program(Transformation::Value, (program, count), (x, data), Vec::new(), made)
     }
 }
 
@@ -87,8 +88,8 @@ impl<P: Tree<Array, With<Array> = P>, Q: Tree<Array>> Function<P, Q, P> {
         x: &P,
         data: &Q,
     ) -> Self {
-        let (derived, names) = (Derived::By(Wanted::gradient(false)), paths(x, "grad"));
-        Function::derived(derived, (f, x, data), names, zeros_like(x), like_argument)
+        let (transformation, names) = (Transformation::Dense(DenseDerivative::gradient(false)), paths(x, "grad"));
+        Function::derived(transformation, (f, x, data), names, zeros_like(x), like_argument)
     }
 }
 
@@ -133,8 +134,8 @@ where
     ) -> Self {
         let names = [vec![String::from("value")], paths(x, "grad")].concat();
         let template = (Tensor::zeros([]), zeros_like(x));
-        let derived = Derived::By(Wanted::gradient(true));
-        Function::derived(derived, (f, x, data), names, template, value_and_like_argument)
+        let transformation = Transformation::Dense(DenseDerivative::gradient(true));
+        Function::derived(transformation, (f, x, data), names, template, value_and_like_argument)
     }
 }
 

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use super::search::{exceeds, largest, nan_if};
+use super::numbers::{exceeds, largest, nan_if};
 use super::{Recorded, Solver, closed, symbolic};
 use crate::array::Array;
 use crate::base::BaseTensor;

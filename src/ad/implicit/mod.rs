@@ -6,6 +6,7 @@
 //! Blondel et al., "Efficient and modular implicit differentiation" (2022), section 2.
 
 mod linear;
+mod numbers;
 mod ode;
 mod search;
 

@@ -17,7 +17,7 @@ use std::sync::Arc;
 pub use self::failure::{OdeError, StepLimit};
 use self::steps::{Differentiated, IntegratedState, TimeInterval};
 use super::super::symbolic;
-use super::search::largest;
+use super::numbers::largest;
 use super::{closed, one_or_nan, rules, unlike};
 use crate::array::Array;
 use crate::base::BaseTensor;

@@ -3,42 +3,14 @@
 //! Law: a search is a program from start and parameters to unknowns. It ends after a small step, and gives NaN if no
 //! step is small, or if an unknown is infinite or NaN in the end: an overflow is not a root.
 
+use super::numbers::{choose, exceeds, largest, nan_if, number};
 use super::{Recorded, Solver, closed, linear};
 use crate::array::Array;
 use crate::base::BaseTensor;
 use crate::dtype::DType;
-use crate::ops::{Binary, Compare, Discrete, Linear, Unary};
-use crate::program::repeat::like;
+use crate::ops::{Binary, Compare, Discrete, Linear};
 use crate::program::{Program, Term};
 use crate::tree::ravel::{ravel, unravel};
-
-/// A constant of rank 0.
-fn number<T: BaseTensor>(x: f64) -> T {
-    T::constant(Array::scalar(x))
-}
-
-/// The largest absolute value of a vector, 0 if it has no elements.
-pub(super) fn largest<T: BaseTensor>(x: &T) -> T {
-    if x.shape()[0] == 0 {
-        return number(0.0);
-    }
-    x.unary(Unary::Abs).reduce(crate::ops::Reduce::Max { axis: 0 })
-}
-
-/// Whether one number is larger than another.
-pub(super) fn exceeds<T: BaseTensor>(x: &T, y: &T) -> T {
-    T::discrete(&Discrete::Compare(Compare::Gt), &[x, y])
-}
-
-/// `then` if a mask of rank 0 holds, and otherwise `otherwise`.
-pub(super) fn choose<T: BaseTensor>(mask: &T, then: &T, otherwise: &T) -> T {
-    T::select(&like(mask, then.shape()), then, otherwise)
-}
-
-/// NaN in place of a value if a mask of rank 0 holds.
-pub(super) fn nan_if<T: BaseTensor>(mask: &T, x: &T) -> T {
-    choose(mask, &T::constant(Array::full(x.shape(), f64::NAN)), x)
-}
 
 /// A step of a search.
 struct Step {

@@ -5,23 +5,19 @@
 
 use super::bicoloring::{Bicoloring, MatrixElements};
 use super::coloring::{self, Colors};
-use super::function::SparseFunction;
 use super::input_slicing::SlicedProgram;
 use super::passes::{added, closed, copied, passed, pulled, pushed, taken};
 use super::pattern::SparsityPattern;
 use super::seeding::Subject;
-use crate::ad::function::{Fixed, Function};
-use crate::array::Array;
 use crate::program::{Program, Term};
-use crate::tree::Tree;
 
 /// A pattern, and the program of the values of its entries in order.
 pub(super) struct PatternValues {
-    pattern: SparsityPattern,
+    pub(super) pattern: SparsityPattern,
     /// The number of passes of forward and of reverse mode.
-    passes: [usize; 2],
-    colors: MatrixColors,
-    program: Program,
+    pub(super) passes: [usize; 2],
+    pub(super) colors: MatrixColors,
+    pub(super) program: Program,
 }
 
 /// The colours by which the entries of a matrix are read off passes.
@@ -65,14 +61,6 @@ fn star_places(pattern: &SparsityPattern, colors: &Colors) -> Vec<(usize, usize)
 }
 
 impl PatternValues {
-    /// The function of arguments and data like these.
-    #[track_caller]
-    pub(super) fn function<P: Tree<Array>, Q: Tree<Array>>(self, like: (&P, &Q), fixed: Fixed) -> SparseFunction<P, Q> {
-        let PatternValues { pattern, passes, colors, program } = self;
-        let function = Function::made(program, like, fixed, pattern.len());
-        SparseFunction { pattern, passes, colors, function }
-    }
-
     pub(super) fn into_parts(self) -> (SparsityPattern, Program) {
         (self.pattern, self.program)
     }

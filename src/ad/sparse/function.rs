@@ -3,13 +3,13 @@
 #[cfg(feature = "report")]
 use std::path::Path;
 
-use super::decompression::MatrixColors;
+use super::decompression::{MatrixColors, PatternValues};
 use super::matrices::Triplets;
 use super::pattern::SparsityPattern;
+use crate::ad::differentiate::strategy::Mode;
 #[cfg(feature = "report")]
 use crate::ad::function::ReportError;
-use crate::ad::function::{Function, RunError};
-use crate::ad::modes::Mode;
+use crate::ad::function::{Fixed, Function, RunError};
 use crate::array::Array;
 #[cfg(feature = "report")]
 use crate::report::PatternPicture;
@@ -146,6 +146,14 @@ impl<P, Q> SparseFunction<P, Q> {
 }
 
 impl<P: Tree<Array>, Q: Tree<Array>> SparseFunction<P, Q> {
+    /// The function of arguments and data like these.
+    #[track_caller]
+    pub(super) fn of(values: PatternValues, like: (&P, &Q), fixed: Fixed) -> SparseFunction<P, Q> {
+        let PatternValues { pattern, passes, colors, program } = values;
+        let function = Function::of_elements(program, like, fixed, pattern.len());
+        SparseFunction { pattern, passes, colors, function }
+    }
+
     /// The matrix for this argument and these data.
     ///
     /// ```

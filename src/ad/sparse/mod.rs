@@ -133,7 +133,7 @@ pub fn sparse_jacobian_with<P: Tree<Array>, Q: Tree<Array>, Y: Tree<Term>>(
     data: &Q,
 ) -> SparseFunction<P, Q> {
     let (subject, fixed) = recorded(f, x, data);
-    PatternValues::of_jacobian(&subject).function((x, data), fixed)
+    SparseFunction::of(PatternValues::of_jacobian(&subject), (x, data), fixed)
 }
 
 /// The Hessian of a scalar function of a tree, by as many passes as its pattern has star colours. The matrix is
@@ -184,7 +184,7 @@ pub fn sparse_hessian_with<P: Tree<Array>, Q: Tree<Array>, E: Float>(
     data: &Q,
 ) -> SparseFunction<P, Q> {
     let (gradient, fixed) = gradient(f, x, data);
-    PatternValues::of_hessian(&gradient).function((x, data), fixed)
+    SparseFunction::of(PatternValues::of_hessian(&gradient), (x, data), fixed)
 }
 
 /// The diagonal of the Hessian of a scalar function of a tree, in the order of the elements of the raveled tree. The
@@ -229,7 +229,7 @@ pub fn hessian_diagonal_with<P: Tree<Array>, Q: Tree<Array>, E: Float>(
     data: &Q,
 ) -> SparseFunction<P, Q> {
     let (gradient, fixed) = gradient(f, x, data);
-    PatternValues::of_diagonal(&gradient).function((x, data), fixed)
+    SparseFunction::of(PatternValues::of_diagonal(&gradient), (x, data), fixed)
 }
 
 /// The optimized program of `f`, in which integers and masks of the data are constants.

@@ -8,8 +8,8 @@
 //! Sources: R. E. Moore, R. B. Kearfott, M. J. Cloud, "Introduction to Interval Analysis" (2009), section 6.4; M. Berz
 //! and G. Hoffstätter, "Computation and application of Taylor polynomials with interval remainder bounds" (1998).
 
+use super::super::differentiate::record::OfBoth;
 use super::super::enclose::box_of;
-use super::super::pipeline::OfBoth;
 use super::{Number, Region, Vector, VectorProgram, ends, narrowed, number, points};
 use std::sync::Arc;
 

@@ -10,8 +10,8 @@
 
 use thiserror::Error;
 
+use super::super::differentiate::record::OfBoth;
 use super::super::enclose::box_of;
-use super::super::pipeline::OfBoth;
 use super::{Region, Square, VectorProgram, ends, exact, like, middle_of, points};
 use crate::array::Array;
 use crate::errors::debug_by_display;

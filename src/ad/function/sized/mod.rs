@@ -16,8 +16,9 @@ use model::SizedInput;
 pub use model::SizedModel;
 
 use super::recent::Recent;
-use super::record::{Assemble, paths};
-use super::{Function, FunctionOptions, RunError, both};
+use super::structure::both;
+use super::structure::{Assemble, paths};
+use super::{Function, FunctionOptions, RunError};
 use crate::array::Array;
 use crate::dtype::DType;
 use crate::program::{Program, SizedProgram, SizedShape, sizes_in_words, verbatim};
@@ -160,11 +161,11 @@ where
             unreachable!("the leaves of arguments, tangents and cotangents are values of the program")
         };
         let first = all.swap_remove(0).function;
-        // Derived at the sizes of the example, where a derivative that does not exist is an error at this line.
+        // Transformation at the sizes of the example, where a derivative that does not exist is an error at this line.
         let dtypes: Vec<(String, DType)> =
             first.derivative().program.inputs().iter().map(|s| (s.name.clone(), s.dtype)).collect();
         let inputs = dtypes.into_iter().zip(leaves).map(|((name, dtype), shape)| SizedInput { name, shape, dtype });
-        let model = SizedModel::of(program, first.derived, first.names.clone(), inputs.collect(), first.options);
+        let model = SizedModel::of(program, first.transformation, first.names.clone(), inputs.collect(), first.options);
         let (template, assemble, key) = (first.template, first.assemble, first.key);
         let made = SizedFunction { model, template, assemble, key, kept: Recent::new(Self::LIMIT) };
         if let Err(RunError::NoProgram { reason }) = made.function(&example) {

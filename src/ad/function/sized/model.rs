@@ -6,10 +6,10 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::ad::function::derivative_programs::Derived;
+use crate::ad::differentiate::transformation::Transformation;
 use crate::ad::function::recent::Recent;
-use crate::ad::function::record::Assemble;
-use crate::ad::function::{Function, FunctionOptions, Parts, RunError};
+use crate::ad::function::structure::Assemble;
+use crate::ad::function::{Function, FunctionOptions, FunctionParts, RunError};
 use crate::array::Array;
 use crate::backend::{self, Executable};
 use crate::dtype::DType;
@@ -33,7 +33,7 @@ use crate::tree::Key;
 pub struct SizedModel {
     pub(super) program: SizedProgram,
     /// The derivative, and the number of first inputs that are differentiated.
-    pub(super) derived: (Derived, usize),
+    pub(super) transformation: (Transformation, usize),
     /// The names of the last outputs.
     pub(super) names: Vec<String>,
     /// The inputs of the derivative.
@@ -56,18 +56,18 @@ impl SizedModel {
 
     pub(super) fn of(
         program: SizedProgram,
-        derived: (Derived, usize),
+        transformation: (Transformation, usize),
         names: Vec<String>,
         inputs: Vec<SizedInput>,
         options: FunctionOptions,
     ) -> SizedModel {
-        SizedModel { program, derived, names, inputs, options, kept: Recent::new(Self::LIMIT) }
+        SizedModel { program, transformation, names, inputs, options, kept: Recent::new(Self::LIMIT) }
     }
 
     /// The same model with other options.
     pub(super) fn with(&self, options: FunctionOptions) -> SizedModel {
-        let SizedModel { program, derived, names, inputs, .. } = self;
-        SizedModel::of(program.clone(), *derived, names.clone(), inputs.clone(), options)
+        let SizedModel { program, transformation, names, inputs, .. } = self;
+        SizedModel::of(program.clone(), *transformation, names.clone(), inputs.clone(), options)
     }
 
     /// The recorded program, with expressions of the names in the place of sizes.
@@ -158,8 +158,8 @@ impl SizedModel {
         (template, assemble, key): (Y, Assemble<P, Y>, Key),
     ) -> Result<Function<P, Q, Y>, RunError> {
         let recorded = self.program.at(sizes).map_err(|reason| RunError::NoProgram { reason })?;
-        let ((derived, count), names) = (self.derived, self.names.clone());
-        if derived != Derived::Value && recorded.is_shared() {
+        let ((transformation, count), names) = (self.transformation, self.names.clone());
+        if transformation != Transformation::Value && recorded.is_shared() {
             // Derivatives are made again for each loop.
             let reason = format!(
                 "sizes: a program that a saved model differentiates must have bodies that are not shared by too many loops, but \
@@ -169,7 +169,10 @@ impl SizedModel {
             );
             return Err(RunError::NoProgram { reason });
         }
-        Ok(Function::of_with(Parts { derived, recorded, count, names, template, assemble, key }, self.options))
+        Ok(Function::of_with(
+            FunctionParts { transformation, recorded, count, names, template, assemble, key },
+            self.options,
+        ))
     }
 
     #[track_caller]

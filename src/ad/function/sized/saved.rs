@@ -6,9 +6,9 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::model::{SizedInput, SizedModel};
+use crate::ad::differentiate::modes::DenseDerivative;
+use crate::ad::differentiate::transformation::Transformation;
 use crate::ad::function::FunctionOptions;
-use crate::ad::function::derivative_programs::Derived;
-use crate::ad::modes::Wanted;
 use crate::array::refused;
 use crate::dtype::DType;
 use crate::program::{SavedSize, SizedProgram, SizedShape};
@@ -42,25 +42,25 @@ struct SavedInput {
 }
 
 /// The derivatives with their names; the number is the order of the `n`-th derivative, or that of directions.
-fn derivatives(n: usize) -> [(&'static str, Derived); 17] {
+fn derivatives(n: usize) -> [(&'static str, Transformation); 17] {
     [
-        ("value", Derived::Value),
-        ("gradient", Derived::By(Wanted::gradient(false))),
-        ("value_and_gradient", Derived::By(Wanted::gradient(true))),
-        ("jacobian", Derived::By(Wanted::jacobian(false))),
-        ("value_and_jacobian", Derived::By(Wanted::jacobian(true))),
-        ("jacobian_matrix", Derived::By(Wanted::jacobian_matrix(false))),
-        ("value_and_jacobian_matrix", Derived::By(Wanted::jacobian_matrix(true))),
-        ("hessian", Derived::By(Wanted::HESSIAN)),
-        ("hessian_matrix", Derived::By(Wanted::HESSIAN_MATRIX)),
-        ("nth_derivative", Derived::Nth(n)),
-        ("laplacian", Derived::Laplacian),
-        ("laplacian_along", Derived::LaplacianAlong(n)),
-        ("divergence", Derived::Divergence),
-        ("hvp", Derived::Hvp),
-        ("jvp", Derived::Jvp),
-        ("vjp", Derived::Vjp),
-        ("cotangents", Derived::Cotangents),
+        ("value", Transformation::Value),
+        ("gradient", Transformation::Dense(DenseDerivative::gradient(false))),
+        ("value_and_gradient", Transformation::Dense(DenseDerivative::gradient(true))),
+        ("jacobian", Transformation::Dense(DenseDerivative::jacobian(false))),
+        ("value_and_jacobian", Transformation::Dense(DenseDerivative::jacobian(true))),
+        ("jacobian_matrix", Transformation::Dense(DenseDerivative::jacobian_matrix(false))),
+        ("value_and_jacobian_matrix", Transformation::Dense(DenseDerivative::jacobian_matrix(true))),
+        ("hessian", Transformation::Dense(DenseDerivative::HESSIAN)),
+        ("hessian_matrix", Transformation::Dense(DenseDerivative::HESSIAN_MATRIX)),
+        ("nth_derivative", Transformation::Nth(n)),
+        ("laplacian", Transformation::Laplacian),
+        ("laplacian_along", Transformation::LaplacianAlong(n)),
+        ("divergence", Transformation::Divergence),
+        ("hvp", Transformation::Hvp),
+        ("jvp", Transformation::Jvp),
+        ("vjp", Transformation::Vjp),
+        ("cotangents", Transformation::Cotangents),
     ]
 }
 
@@ -78,9 +78,9 @@ fn derivatives(n: usize) -> [(&'static str, Derived); 17] {
 /// ```
 impl Serialize for SizedModel {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let (derived, arguments) = self.derived;
-        let order = if let Derived::Nth(n) | Derived::LaplacianAlong(n) = derived { n } else { 0 };
-        let name = derivatives(order).iter().find(|(_, other)| *other == derived).map(|(name, _)| *name);
+        let (transformation, arguments) = self.transformation;
+        let order = if let Transformation::Nth(n) | Transformation::LaplacianAlong(n) = transformation { n } else { 0 };
+        let name = derivatives(order).iter().find(|(_, other)| *other == transformation).map(|(name, _)| *name);
         let name = name.ok_or_else(|| serde::ser::Error::custom("a derivative without a name"))?;
         let input = |input: &SizedInput| SavedInput {
             name: input.name.clone(),
@@ -111,7 +111,7 @@ fn load(saved: SavedModel) -> Result<SizedModel, String> {
     if model_format != FORMAT {
         return Err(refused(&format!("the format of a model must be {FORMAT}"), &format!("it is {model_format}")));
     }
-    let Some((_, derived)) = derivatives(order).into_iter().find(|(known, _)| *known == name) else {
+    let Some((_, transformation)) = derivatives(order).into_iter().find(|(known, _)| *known == name) else {
         return Err(refused(
             "a derivative must be a known one",
             &format!("it is {:?}", name.chars().take(40).collect::<String>()),
@@ -128,37 +128,47 @@ fn load(saved: SavedModel) -> Result<SizedModel, String> {
         Ok(SizedInput { name, shape: SizedShape::load(shape, sizes)?, dtype })
     };
     let inputs = inputs.into_iter().map(input).collect::<Result<Vec<SizedInput>, String>>()?;
-    if !fits(derived, (arguments, names.len(), inputs.len()), &program) {
+    if !fits(transformation, (arguments, names.len(), inputs.len()), &program) {
         return Err(refused("the derivative must be one of the program", "it does not fit"));
     }
-    Ok(SizedModel::of(program, (derived, arguments), names, inputs, FunctionOptions::new()))
+    Ok(SizedModel::of(program, (transformation, arguments), names, inputs, FunctionOptions::new()))
 }
 
 /// Whether a program with these numbers of arguments, names and inputs can have the derivative.
-fn fits(derived: Derived, (arguments, names, inputs): (usize, usize, usize), program: &SizedProgram) -> bool {
+fn fits(
+    transformation: Transformation,
+    (arguments, names, inputs): (usize, usize, usize),
+    program: &SizedProgram,
+) -> bool {
     let program = program.template();
     let (takes, results) = (program.inputs().len(), program.outputs().len());
     let number = program.outputs().iter().all(|slot| slot.shape.is_empty() && slot.dtype.is_float());
-    let (further, made) = match derived {
-        Derived::Value => (0, results),
-        Derived::By(wanted) if wanted.is_gradient() => (0, arguments + 1),
-        Derived::By(_) => (0, results + 1),
-        Derived::Nth(_) | Derived::Divergence => (0, 1),
-        Derived::Laplacian => (0, results),
-        Derived::LaplacianAlong(_) => (arguments, results),
-        Derived::Hvp => (arguments, arguments),
-        Derived::Jvp => (arguments, 2 * results),
-        Derived::Tangents => (arguments, results),
-        Derived::Vjp => (results, results + arguments),
-        Derived::Cotangents => (results, arguments),
+    let (further, made) = match transformation {
+        Transformation::Value => (0, results),
+        Transformation::Dense(wanted) if wanted.is_gradient() => (0, arguments + 1),
+        Transformation::Dense(_) => (0, results + 1),
+        Transformation::Nth(_) | Transformation::Divergence => (0, 1),
+        Transformation::Laplacian => (0, results),
+        Transformation::LaplacianAlong(_) => (arguments, results),
+        Transformation::Hvp => (arguments, arguments),
+        Transformation::Jvp => (arguments, 2 * results),
+        Transformation::Tangents => (arguments, results),
+        Transformation::Vjp => (results, results + arguments),
+        Transformation::Cotangents => (results, arguments),
     };
-    let of_number = match derived {
-        Derived::By(wanted) => wanted.is_gradient() || wanted == Wanted::HESSIAN || wanted == Wanted::HESSIAN_MATRIX,
-        Derived::Nth(_) | Derived::Hvp => true,
-        Derived::Value | Derived::Jvp | Derived::Tangents | Derived::Vjp | Derived::Cotangents => false,
-        Derived::Laplacian | Derived::LaplacianAlong(_) | Derived::Divergence => false,
+    let of_number = match transformation {
+        Transformation::Dense(wanted) => {
+            wanted.is_gradient() || wanted == DenseDerivative::HESSIAN || wanted == DenseDerivative::HESSIAN_MATRIX
+        }
+        Transformation::Nth(_) | Transformation::Hvp => true,
+        Transformation::Value
+        | Transformation::Jvp
+        | Transformation::Tangents
+        | Transformation::Vjp
+        | Transformation::Cotangents => false,
+        Transformation::Laplacian | Transformation::LaplacianAlong(_) | Transformation::Divergence => false,
     };
-    let is_derivative = derived != Derived::Value;
+    let is_derivative = transformation != Transformation::Value;
     let floats = !is_derivative || arguments > 0 && program.takes_floats(arguments);
     floats && arguments <= takes && names <= made && inputs == takes + further && (!of_number || number && results == 1)
 }

@@ -52,7 +52,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::super::closed;
-use super::super::search::{largest, nan_if};
+use super::super::numbers::{largest, nan_if};
 use super::steps::{
     CARRIED, Differentiated, IntegratedState, OF_DERIVATIVES, RateFunction, StepStart, TimeInterval, step_of,
 };

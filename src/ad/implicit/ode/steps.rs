@@ -23,7 +23,7 @@ use std::cell::OnceCell;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::super::search::{choose, largest, nan_if};
+use super::super::numbers::{choose, largest, nan_if};
 use super::super::{closed, rules};
 use super::{Equation, Mask, Number, Ode, Vector, number};
 use crate::ad::symbolic;

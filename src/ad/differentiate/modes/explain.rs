@@ -2,36 +2,36 @@
 
 use std::fmt::{self, Display, Write};
 
-use super::Way;
+use crate::ad::differentiate::strategy::Strategy;
 use crate::cost::Estimate;
 #[cfg(feature = "report")]
 use crate::report::{ModeCandidate, ModeChoice};
 
 /// The reason for a choice.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Why {
+pub(super) enum ModeReason {
     /// The user asked for the mode.
     Asked,
     /// There are far fewer inputs than results, or the other way round.
     Shapes,
-    /// Other ways of this program take no less work.
+    /// Other strategies of this program take no less work.
     Kind,
     /// A function in the program has no rule for tangents.
     Rules,
     /// A loop that ends by itself has no bound.
     Unbounded,
-    /// The estimates of all ways that were compared.
-    Estimates(Vec<(Way, Estimate)>),
+    /// The estimates of all strategies that were compared.
+    Estimates(Vec<(Strategy, Estimate)>),
 }
 
-/// A chosen way, with its reason.
+/// A chosen strategy, with its reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Choice {
     pub(super) verb: &'static str,
     pub(super) inputs: usize,
     pub(super) results: usize,
-    pub(super) way: Way,
-    pub(super) why: Why,
+    pub(super) strategy: Strategy,
+    pub(super) why: ModeReason,
 }
 
 /// `jacobian, 3 results in 100 inputs: reverse, since there are far fewer results`, or with a line for each estimate.
@@ -39,19 +39,19 @@ impl Display for Choice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let number = |n: usize, word: &str| format!("{n} {word}{}", if n == 1 { "" } else { "s" });
         let (inputs, results) = (number(self.inputs, "input"), number(self.results, "result"));
-        write!(f, "{}, {results} in {inputs}: {}", self.verb, self.way)?;
+        write!(f, "{}, {results} in {inputs}: {}", self.verb, self.strategy)?;
         match &self.why {
-            Why::Asked => f.write_str(", as asked for"),
-            Why::Shapes if self.inputs < self.results => f.write_str(", since there are far fewer inputs"),
-            Why::Shapes => f.write_str(", since there are far fewer results"),
-            Why::Kind => f.write_str(", since no other mode takes less work"),
-            Why::Rules => f.write_str(", since a function has no rule for tangents"),
-            Why::Unbounded => f.write_str(", since a while loop has no bound"),
-            Why::Estimates(all) => {
+            ModeReason::Asked => f.write_str(", as asked for"),
+            ModeReason::Shapes if self.inputs < self.results => f.write_str(", since there are far fewer inputs"),
+            ModeReason::Shapes => f.write_str(", since there are far fewer results"),
+            ModeReason::Kind => f.write_str(", since no other mode takes less work"),
+            ModeReason::Rules => f.write_str(", since a function has no rule for tangents"),
+            ModeReason::Unbounded => f.write_str(", since a while loop has no bound"),
+            ModeReason::Estimates(all) => {
                 f.write_str(", by these estimates")?;
-                for (way, Estimate { cost, time }) in all {
+                for (strategy, Estimate { cost, time }) in all {
                     let micros = *time as f64 * 1e-4;
-                    write!(f, "\n  {way}: {micros:.1} us, {} elements, {} bytes", cost.work, cost.bytes)?;
+                    write!(f, "\n  {strategy}: {micros:.1} us, {} elements, {} bytes", cost.work, cost.bytes)?;
                 }
                 Ok(())
             }
@@ -63,13 +63,13 @@ impl Display for Choice {
 impl Choice {
     /// The choice with what was compared.
     pub(crate) fn compared(&self) -> ModeChoice {
-        let all = if let Why::Estimates(all) = &self.why { &all[..] } else { &[] };
-        let candidate = |(way, Estimate { cost, time }): &(Way, Estimate)| ModeCandidate {
-            name: way.to_string(),
+        let all = if let ModeReason::Estimates(all) = &self.why { &all[..] } else { &[] };
+        let candidate = |(strategy, Estimate { cost, time }): &(Strategy, Estimate)| ModeCandidate {
+            name: strategy.to_string(),
             time: *time as f64 * 1e-4,
             elements: cost.work,
             bytes: cost.bytes,
-            chosen: *way == self.way,
+            chosen: *strategy == self.strategy,
         };
         let words = self.to_string().lines().next().unwrap_or_default().to_owned();
         ModeChoice { words, candidates: all.iter().map(candidate).collect() }

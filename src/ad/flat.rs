@@ -1,6 +1,6 @@
 //! `FlatFunction`: a function, its derivatives and its data for solvers and samplers, which have slices of numbers.
 //!
-//! Law: a run computes what [`Function::run`](super::Function::run) computes, and allocates nothing once as many runs
+//! Law: a run computes what [`Function::run`](crate::Function::run) computes, and allocates nothing once as many runs
 //! as there are threads have been made. The elements of all leaves of a tree lie one leaf after the other, as
 //! [`ravel`](crate::Tree::ravel) writes them.
 
@@ -8,11 +8,10 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::OnceLock;
 
-use super::derivative_programs::Derived;
-use super::record::{RecordedFunction, key, record};
-use super::{FunctionOptions, RunError, both};
-use crate::ad::modes::Wanted;
-use crate::ad::sparse::{self, SparsityPattern};
+use super::differentiate::modes::DenseDerivative;
+use super::differentiate::transformation::Transformation;
+use super::function::{FunctionOptions, RecordedFunction, RunError, both, key, record};
+use super::sparse::{self, SparsityPattern};
 use crate::array::Array;
 use crate::backend::{self, Executable};
 use crate::dtype::Float;
@@ -337,11 +336,11 @@ impl<P, E: Float> FlatFunction<P, E> {
 
     /// The compiled program of a derivative.
     #[track_caller]
-    fn made(&self, derived: Derived) -> FlatProgram {
+    fn compiled(&self, transformation: Transformation) -> FlatProgram {
         let options = self.options;
         let count = self.recorded.inputs().len();
-        match derived.optimized(&options.cut(&self.recorded), count, options.mode, options.passes) {
-            Ok(ready) => FlatProgram::new(&ready, options, derived.last(options.passes)),
+        match transformation.optimized(&options.cut(&self.recorded), count, options.mode, options.passes) {
+            Ok(ready) => FlatProgram::new(&ready, options, transformation.last(options.passes)),
             Err(fault) => panic!("{fault}"),
         }
     }
@@ -362,12 +361,12 @@ impl<P, E: Float> FlatFunction<P, E> {
     /// The compiled program of a derivative, which is made once.
     #[inline]
     #[track_caller]
-    fn program<'a>(&'a self, of: &'a OnceLock<FlatProgram>, derived: Derived) -> &'a FlatProgram {
+    fn program<'a>(&'a self, of: &'a OnceLock<FlatProgram>, transformation: Transformation) -> &'a FlatProgram {
         // Made outside a closure, so that messages name the caller.
         match of.get() {
             Some(program) => program,
             None => {
-                let made = self.made(derived);
+                let made = self.compiled(transformation);
                 of.get_or_init(|| made)
             }
         }
@@ -375,7 +374,7 @@ impl<P, E: Float> FlatFunction<P, E> {
 
     #[track_caller]
     fn gradient_program(&self) -> &FlatProgram {
-        self.program(&self.programs.value_and_grad, Derived::By(Wanted::gradient(true)))
+        self.program(&self.programs.value_and_grad, Transformation::Dense(DenseDerivative::gradient(true)))
     }
 
     /// A report on how value and gradient run, or the function if its result is not a number: see
@@ -390,7 +389,7 @@ impl<P, E: Float> FlatFunction<P, E> {
     pub fn explain(&self) -> String {
         let program = match self.is_number {
             true => self.gradient_program(),
-            false => self.program(&self.programs.value, Derived::Value),
+            false => self.program(&self.programs.value, Transformation::Value),
         };
         program.executable.explain()
     }
@@ -410,7 +409,7 @@ impl<P, E: Float> FlatFunction<P, E> {
     #[track_caller]
     pub fn run(&self, x: &[E], results: &mut [E]) {
         fitting("run", self.sizes, [x.len(), results.len()]);
-        self.program(&self.programs.value, Derived::Value).run([x, &[]], [results, &mut []]);
+        self.program(&self.programs.value, Transformation::Value).run([x, &[]], [results, &mut []]);
     }
 
     /// The value for an argument.
@@ -428,7 +427,7 @@ impl<P, E: Float> FlatFunction<P, E> {
         self.number("value");
         fitting("value", [self.len()], [x.len()]);
         let mut value = [E::ZERO];
-        self.program(&self.programs.value, Derived::Value).run([x, &[]], [&mut value, &mut []]);
+        self.program(&self.programs.value, Transformation::Value).run([x, &[]], [&mut value, &mut []]);
         value[0]
     }
 
@@ -487,7 +486,7 @@ impl<P, E: Float> FlatFunction<P, E> {
     pub fn jvp(&self, x: &[E], x_dot: &[E], results_dot: &mut [E]) {
         let [n, m] = self.sizes;
         fitting("jvp", [n, n, m], [x.len(), x_dot.len(), results_dot.len()]);
-        self.program(&self.programs.jvp, Derived::Tangents).run([x, x_dot], [results_dot, &mut []]);
+        self.program(&self.programs.jvp, Transformation::Tangents).run([x, x_dot], [results_dot, &mut []]);
     }
 
     /// Writes a cotangent of the results times the Jacobian.
@@ -507,7 +506,7 @@ impl<P, E: Float> FlatFunction<P, E> {
     pub fn vjp(&self, x: &[E], results_bar: &[E], x_bar: &mut [E]) {
         let [n, m] = self.sizes;
         fitting("vjp", [n, m, n], [x.len(), results_bar.len(), x_bar.len()]);
-        self.program(&self.programs.vjp, Derived::Cotangents).run([x, results_bar], [x_bar, &mut []]);
+        self.program(&self.programs.vjp, Transformation::Cotangents).run([x, results_bar], [x_bar, &mut []]);
     }
 
     /// Writes the Hessian times a direction.
@@ -526,7 +525,7 @@ impl<P, E: Float> FlatFunction<P, E> {
     pub fn hvp(&self, x: &[E], direction: &[E], product: &mut [E]) {
         self.number("hvp");
         fitting("hvp", [self.len(); 3], [x.len(), direction.len(), product.len()]);
-        self.program(&self.programs.hvp, Derived::Hvp).run([x, direction], [product, &mut []]);
+        self.program(&self.programs.hvp, Transformation::Hvp).run([x, direction], [product, &mut []]);
     }
 }
 
@@ -548,7 +547,8 @@ impl<P> FlatFunction<P, f64> {
     pub fn jacobian(&self, x: &[f64], jacobian: &mut [f64]) {
         let [n, m] = self.sizes;
         fitting("jacobian", [n, n * m], [x.len(), jacobian.len()]);
-        let program = self.program(&self.programs.jacobian, Derived::By(Wanted::jacobian_matrix(false)));
+        let program =
+            self.program(&self.programs.jacobian, Transformation::Dense(DenseDerivative::jacobian_matrix(false)));
         program.run([x, &[]], [jacobian, &mut []]);
     }
 
@@ -570,7 +570,7 @@ impl<P> FlatFunction<P, f64> {
         self.number("hessian");
         let n = self.len();
         fitting("hessian", [n, n * n], [x.len(), hessian.len()]);
-        let program = self.program(&self.programs.hessian, Derived::By(Wanted::HESSIAN_MATRIX));
+        let program = self.program(&self.programs.hessian, Transformation::Dense(DenseDerivative::HESSIAN_MATRIX));
         program.run([x, &[]], [hessian, &mut []]);
     }
 

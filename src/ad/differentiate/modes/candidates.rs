@@ -1,12 +1,12 @@
-//! Candidates: the derivative program for each way.
+//! Candidates: the derivative program for each strategy.
 //!
 //! Law: all candidates give the same results, up to rounding.
 
-use super::{Form, Mode, Task, Wanted, Way};
-use crate::ad::function::derivative_programs::{closed, jvp, split};
-use crate::ad::matrix;
-use crate::ad::pipeline::dual;
-use crate::ad::second::derivatives;
+use super::{DenseDerivative, DerivativeLayout, Differentiation};
+use crate::ad::differentiate::basis::{matrix_jacobian, tensor_jacobian};
+use crate::ad::differentiate::inputs::{closed, split};
+use crate::ad::differentiate::strategy::{Mode, Strategy};
+use crate::ad::differentiate::sweep::{dual, jvp};
 use crate::array::Array;
 use crate::base::BaseTensor;
 use crate::dtype::DType;
@@ -17,25 +17,27 @@ use crate::program::{Builder, Constant, NodeId, Op, Program, Slot, Term, interpr
 use crate::shape::{Shape, size};
 use crate::tree::ravel::{ravel, unravel};
 
-impl Form {
+impl DerivativeLayout {
     /// The derivatives of the results of a sweep in its inputs, whose primals are `x`.
     ///
     /// # Errors
     /// When a result depends on a differentiated value that is not an input.
     fn of(self, sweep: &Sweep<Term>, y: &[ADVal<Term>], x: &[Term], mode: Mode) -> Result<Vec<Term>, Fault> {
         match (self, mode) {
-            (Form::Tensor, _) => Ok(vec![derivatives(sweep, &y[0], x[0].shape(), mode)?]),
-            (Form::Matrix, _) => Ok(vec![matrix::jacobian_of(sweep, y, x, mode)?]),
-            (Form::Leaves, Mode::Reverse) => sweep.try_pull(y, vec![Term::constant(Array::ones(&[], y[0].dtype()))]),
-            (Form::Leaves, Mode::Forward) => {
-                let row = matrix::jacobian_of(sweep, y, x, mode)?;
+            (DerivativeLayout::Tensor, _) => Ok(vec![tensor_jacobian(sweep, &y[0], x[0].shape(), mode)?]),
+            (DerivativeLayout::Matrix, _) => Ok(vec![matrix_jacobian(sweep, y, x, mode)?]),
+            (DerivativeLayout::Leaves, Mode::Reverse) => {
+                sweep.try_pull(y, vec![Term::constant(Array::ones(&[], y[0].dtype()))])
+            }
+            (DerivativeLayout::Leaves, Mode::Forward) => {
+                let row = matrix_jacobian(sweep, y, x, mode)?;
                 Ok(leaves(x, &row.linear(&Linear::reshape(row.shape(), &[row.shape()[1]]))))
             }
         }
     }
 }
 
-impl Wanted {
+impl DenseDerivative {
     /// The values, if they are asked for, and the derivatives, from the results of a sweep.
     ///
     /// # Errors
@@ -48,7 +50,7 @@ impl Wanted {
         mode: Mode,
     ) -> Result<Vec<Term>, Fault> {
         let values = y.iter().filter(|_| self.value).map(|y| y.primal().clone());
-        Ok(values.chain(self.form.of(sweep, y, x, mode)?).collect())
+        Ok(values.chain(self.layout.of(sweep, y, x, mode)?).collect())
     }
 }
 
@@ -58,20 +60,20 @@ fn leaves(x: &[Term], vector: &Term) -> Vec<Term> {
     unravel(&zeros, vector)
 }
 
-impl Task<'_> {
-    /// The derivative program for a way.
+impl Differentiation<'_> {
+    /// The derivative program for a strategy.
     ///
     /// # Errors
     /// When the derivative does not exist.
-    pub(super) fn by(&self, way: Way) -> Result<Program, Fault> {
+    pub(super) fn by(&self, strategy: Strategy) -> Result<Program, Fault> {
         let (x, data) = split(self.program, self.count);
-        let results = match way {
+        let results = match strategy {
             // Without inputs, tangents do not exist.
-            Way::Lanes if self.inputs() > 0 => self.by_lanes(&x, &data),
-            Way::Stacks if self.inputs() > 0 => self.by_stacks(&x, &data),
-            Way::Pull | Way::Push | Way::Lanes | Way::Stacks => {
+            Strategy::Lanes if self.inputs() > 0 => self.by_lanes(&x, &data),
+            Strategy::Stacks if self.inputs() > 0 => self.by_stacks(&x, &data),
+            Strategy::Pull | Strategy::Push | Strategy::Lanes | Strategy::Stacks => {
                 let (sweep, y) = dual(self.program, &[&x[..], &data].concat(), self.count);
-                self.wanted.results(&sweep, &y, &x, way.mode())?
+                self.derivative.results(&sweep, &y, &x, strategy.mode())?
             }
         };
         Ok(closed(self.program, &[], "", &[x, Vec::new(), data], &results))
@@ -82,16 +84,16 @@ impl Task<'_> {
         let (n, outputs) = (self.inputs(), self.program.outputs());
         let (program, live) = self.in_lanes(x);
         let mut made = interpret(&program, [x, data].concat()).into_iter();
-        let mut results: Vec<Term> = made.by_ref().take(outputs.len()).filter(|_| self.wanted.value).collect();
+        let mut results: Vec<Term> = made.by_ref().take(outputs.len()).filter(|_| self.derivative.value).collect();
         let mut tangent = |(slot, live): (&Slot, &bool)| {
             let known = live.then(|| made.next()).flatten();
             known.unwrap_or_else(|| Term::constant(Array::zeros(&slot.shape, slot.dtype)))
         };
         let mut row = |k: usize| {
             let y_dot: Vec<Term> = outputs.iter().zip(&live[k * outputs.len()..]).map(&mut tangent).collect();
-            let flat = match self.wanted.form {
-                Form::Tensor => y_dot[0].clone(),
-                Form::Matrix | Form::Leaves => ravel(&y_dot),
+            let flat = match self.derivative.layout {
+                DerivativeLayout::Tensor => y_dot[0].clone(),
+                DerivativeLayout::Matrix | DerivativeLayout::Leaves => ravel(&y_dot),
             };
             flat.linear(&Linear::reshape(flat.shape(), &[1, size(flat.shape())]))
         };
@@ -104,20 +106,22 @@ impl Task<'_> {
     fn by_stacks(&self, x: &[Term], data: &[Term]) -> Vec<Term> {
         let (n, outputs, jvp) = (self.inputs(), self.program.outputs().len(), jvp(self.program, self.count));
         let positions = Term::discrete(&Discrete::Iota { n }, &[]);
-        let dtype = if self.wanted.form == Form::Tensor { x[0].dtype() } else { DType::F64 };
+        let dtype = if self.derivative.layout == DerivativeLayout::Tensor { x[0].dtype() } else { DType::F64 };
         let one = Term::constant(Array::ones(&[], dtype));
         // A trip for each basis vector, in which the values are the same: vectorized, they are computed once.
         let (_, stacks) = Term::map_accum(n, false, Vec::new(), &[positions], &mut |_, position| {
             let x_dot = Term::zeros(&[n], dtype).scatter_add(position, &one);
-            let x_dot = match self.wanted.form {
-                Form::Tensor => vec![x_dot.linear(&Linear::reshape(&[n], x[0].shape()))],
-                Form::Matrix | Form::Leaves => unravel(x, &x_dot),
+            let x_dot = match self.derivative.layout {
+                DerivativeLayout::Tensor => vec![x_dot.linear(&Linear::reshape(&[n], x[0].shape()))],
+                DerivativeLayout::Matrix | DerivativeLayout::Leaves => unravel(x, &x_dot),
             };
             let mut y = interpret(&jvp, [x, &x_dot, data].concat());
             let y_dot = y.split_off(outputs);
-            y.push(match self.wanted.form {
-                Form::Tensor => y_dot[0].linear(&Linear::reshape(y_dot[0].shape(), &[size(y_dot[0].shape())])),
-                Form::Matrix | Form::Leaves => ravel(&y_dot),
+            y.push(match self.derivative.layout {
+                DerivativeLayout::Tensor => {
+                    y_dot[0].linear(&Linear::reshape(y_dot[0].shape(), &[size(y_dot[0].shape())]))
+                }
+                DerivativeLayout::Matrix | DerivativeLayout::Leaves => ravel(&y_dot),
             });
             (Vec::new(), y)
         });
@@ -125,7 +129,7 @@ impl Task<'_> {
             let row = stack.linear(&Linear::slice(stack.shape(), 0, 0, 1, 1));
             row.linear(&Linear::reshape(row.shape(), &stack.shape()[1..]))
         };
-        let values = stacks[..outputs].iter().filter(|_| self.wanted.value).map(first);
+        let values = stacks[..outputs].iter().filter(|_| self.derivative.value).map(first);
         values.chain(self.of_columns(x, &stacks[outputs])).collect()
     }
 
@@ -133,13 +137,13 @@ impl Task<'_> {
     fn of_columns(&self, x: &[Term], columns: &Term) -> Vec<Term> {
         let (n, m) = (columns.shape()[0], columns.shape()[1]);
         let matrix = columns.linear(&Linear::permute(&[n, m], &[1, 0]));
-        match self.wanted.form {
-            Form::Tensor => {
+        match self.derivative.layout {
+            DerivativeLayout::Tensor => {
                 let both: Shape = self.program.outputs()[0].shape.iter().chain(x[0].shape()).copied().collect();
                 vec![matrix.linear(&Linear::reshape(&[m, n], &both))]
             }
-            Form::Matrix => vec![matrix],
-            Form::Leaves => leaves(x, &matrix.linear(&Linear::reshape(&[m, n], &[n]))),
+            DerivativeLayout::Matrix => vec![matrix],
+            DerivativeLayout::Leaves => leaves(x, &matrix.linear(&Linear::reshape(&[m, n], &[n]))),
         }
     }
 
