@@ -98,6 +98,8 @@ pub mod internals {
     use crate::backend::Executable;
     use crate::program::Program;
 
+    pub use crate::ad::verbs::{Home, VERBS, Verb};
+
     /// Compiles a program with the smallest thresholds: steps run in row blocks if they can, however small arrays are,
     /// and loops over small arrays run as loops over large arrays.
     pub fn compile_in_small_blocks(program: &Program) -> Executable {
@@ -206,6 +208,13 @@ pub use absent::{
 pub use ad::NativeFunction;
 #[cfg(feature = "report")]
 pub use ad::ReportError;
+pub use ad::verbs::{
+    divergence, divergence_with, grad, grad_with, hessian, hessian_matrix, hessian_matrix_with, hessian_with, hvp,
+    hvp_with, jacobian, jacobian_by, jacobian_by_with, jacobian_matrix, jacobian_matrix_with, jacobian_with, jvp,
+    jvp_with, laplacian, laplacian_along, laplacian_along_with, laplacian_with, nth_derivative, nth_derivative_with,
+    value_and_grad, value_and_grad_with, value_and_jacobian, value_and_jacobian_matrix, value_and_jacobian_matrix_with,
+    value_and_jacobian_with, vjp, vjp_with,
+};
 #[cfg(all(feature = "emission", feature = "verified"))]
 pub use ad::{Certificate, CertificateError, CertifiedInput, CertifiedOperation, CertifiedOutput};
 pub use ad::{
@@ -213,14 +222,9 @@ pub use ad::{
     Gradient, GradientCheck, GradientError, Jit, LinearMap, LinearSolver, MemoryError, Mode, Ode, OdeError, RunError,
     ShapeError, SizedFunction, SizedModel, Sizes, Solver, SourceLine, SparseFunction, SparsityPattern, StepLimit,
     Triplets, assert_gradient, assert_gradient_with, check, check_gradient, check_gradient_with, custom_jvp,
-    custom_vjp, derivative_tensor, derivative_tensor_with, direct, divergence, divergence_with, external, fixed_point,
-    grad, grad_with, hessian, hessian_diagonal, hessian_diagonal_with, hessian_matrix, hessian_matrix_with,
-    hessian_with, holomorphic_grad, hvp, hvp_with, inspect, jacobian, jacobian_by, jacobian_by_with, jacobian_matrix,
-    jacobian_matrix_with, jacobian_with, jvp, jvp_with, laplacian, laplacian_along, laplacian_along_with,
-    laplacian_with, minimize, nth_derivative, nth_derivative_with, odeint, root, sparse_hessian, sparse_hessian_with,
-    sparse_jacobian, sparse_jacobian_with, symbolic, taylor, taylor_along, taylor_along_with, taylor_with,
-    value_and_grad, value_and_grad_with, value_and_jacobian, value_and_jacobian_matrix, value_and_jacobian_matrix_with,
-    value_and_jacobian_with, vjp, vjp_with, wirtinger,
+    custom_vjp, derivative_tensor, derivative_tensor_with, direct, external, fixed_point, hessian_diagonal,
+    hessian_diagonal_with, holomorphic_grad, inspect, minimize, odeint, root, sparse_hessian, sparse_hessian_with,
+    sparse_jacobian, sparse_jacobian_with, symbolic, taylor, taylor_along, taylor_along_with, taylor_with, wirtinger,
 };
 #[cfg(feature = "verified")]
 pub use ad::{

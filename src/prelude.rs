@@ -26,7 +26,8 @@
 //! ```
 
 #[doc(no_inline)]
-pub use crate::ad::{FlatFunction, Function, Jit, RunError, grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp};
+pub use crate::ad::verbs::{grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp};
+pub use crate::ad::{FlatFunction, Function, Jit, RunError};
 #[doc(no_inline)]
 pub use crate::array::{Array, Rng};
 #[doc(no_inline)]

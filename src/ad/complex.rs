@@ -3,7 +3,7 @@
 //! Law: `grad` of a real function `L` of `z = x + i y` is `dL/dx + i dL/dy`, as for any tree of two leaves. The verbs
 //! here are made of plain verbs, and state what their results mean for a complex function.
 
-use super::staged::{grad, vjp};
+use super::verbs::{grad, vjp};
 use crate::base::BaseTensor;
 use crate::dtype::Float;
 use crate::program::Term;

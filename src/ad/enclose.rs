@@ -133,7 +133,7 @@ impl<P: Tree<Array>, Q: Tree<Array>, Y> Function<P, Q, Y> {
         let mut inputs = box_of("enclose", lower, upper);
         inputs.extend(self.constants(data).into_iter().map(Enclosure::constant));
         let results = caught(|| crate::program::interpret(self.optimized(), inputs))?;
-        let side = |of: fn(&Enclosure) -> Array| self.assembled(lower, &results.iter().map(of).collect::<Vec<Array>>());
+        let side = |of: fn(&Enclosure) -> Array| self.assembled(&results.iter().map(of).collect::<Vec<Array>>());
         Ok((side(Enclosure::lower), side(Enclosure::upper)))
     }
 }

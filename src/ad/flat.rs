@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 
 use super::differentiate::modes::DenseDerivative;
 use super::differentiate::transformation::Transformation;
-use super::function::{FunctionOptions, RecordedFunction, RunError, both, key, record};
+use super::function::{FunctionOptions, RecordedFunction, RunError, both, key_of, record};
 use super::sparse::{self, SparsityPattern};
 use crate::array::Array;
 use crate::backend::{self, Executable};
@@ -184,10 +184,10 @@ where
         x: &P,
         data: &Q,
     ) -> Self {
-        let (RecordedFunction { program, count, .. }, options) = (record(f, x, data), FunctionOptions::new());
+        let (RecordedFunction { program, count, .. }, options) = (record(&f, x, data), FunctionOptions::new());
         let known: Vec<Option<Array>> = (0..count).map(|_| None).chain(data.leaves().into_iter().map(Some)).collect();
         let recorded = partially_evaluated(&program, &known, |program, inputs| options.once(program, inputs));
-        let key = key(&|v| x.visit(v), &|v| ().visit(v));
+        let key = key_of(x, &());
         let slots = recorded.inputs().iter().chain(recorded.outputs());
         if let Some(slot) = slots.into_iter().find(|slot| slot.dtype != E::DTYPE) {
             let name = if slot.name.is_empty() { String::from("a result") } else { escape::quoted(&slot.name) };

@@ -1,7 +1,8 @@
 //! The verbs: the functions that differentiate or analyse a user's program, at every level of nesting.
 //!
-//! * the plain verbs ([`grad`], [`value_and_grad`], ..) trace: at `Concrete` a program is recorded, optimized,
-//!   differentiated, optimized again and run; inside another program, the derivative becomes part of that program;
+//! * the plain verbs ([`grad`](crate::grad()), [`hvp`](crate::hvp()), ..) trace: at `Concrete` a program is recorded,
+//!   optimized, differentiated, optimized again and run; inside another program, the derivative becomes part of that
+//!   program ([`verbs`]);
 //! * [`direct`] runs the program at dual numbers, with the host language's own control flow;
 //! * [`Function`] is traced and differentiated once and run many times, [`Jit`] once for each shape and structure: a
 //!   plain verb in a loop traces and differentiates at every call, which takes 30 to 170 times as long as one run of a
@@ -16,6 +17,9 @@
 //!   [`check_gradient`] compares derivatives with finite differences.
 //!
 //! This folder and `src/lib.rs`, which lists the modules, are the only places in `src/` that name interpreters.
+
+#[macro_use]
+mod forms;
 
 #[cfg(all(feature = "emission", feature = "verified"))]
 mod certificate;
@@ -32,14 +36,11 @@ mod flat;
 mod function;
 mod implicit;
 pub mod inspect;
-mod laplacian;
 mod linear_map;
-mod matrix;
-mod second;
 mod sparse;
-mod staged;
 pub mod symbolic;
 mod taylor;
+pub(crate) mod verbs;
 #[cfg(feature = "verified")]
 mod verified;
 
@@ -66,21 +67,11 @@ pub use function::NativeFunction;
 pub use function::ReportError;
 pub use function::{Function, FunctionOptions, Gradient, Jit, MemoryError, RunError, SizedFunction, SizedModel, Sizes};
 pub use implicit::{LinearSolver, Ode, OdeError, Solver, StepLimit, fixed_point, minimize, odeint, root};
-pub use laplacian::{divergence, divergence_with, laplacian, laplacian_along, laplacian_along_with, laplacian_with};
 pub use linear_map::LinearMap;
-pub use matrix::{
-    hessian_matrix, hessian_matrix_with, jacobian_matrix, jacobian_matrix_with, value_and_jacobian_matrix,
-    value_and_jacobian_matrix_with,
-};
-pub use second::{
-    hessian, hessian_with, hvp, hvp_with, jacobian, jacobian_by, jacobian_by_with, jacobian_with, nth_derivative,
-    nth_derivative_with, value_and_jacobian, value_and_jacobian_with,
-};
 pub use sparse::{
     ColumnPattern, CompressedColumns, CompressedRows, SparseFunction, SparsityPattern, Triplets, hessian_diagonal,
     hessian_diagonal_with, sparse_hessian, sparse_hessian_with, sparse_jacobian, sparse_jacobian_with,
 };
-pub use staged::{grad, grad_with, jvp, jvp_with, value_and_grad, value_and_grad_with, vjp, vjp_with};
 pub use taylor::{derivative_tensor, derivative_tensor_with, taylor, taylor_along, taylor_along_with, taylor_with};
 #[cfg(feature = "verified")]
 pub use verified::{

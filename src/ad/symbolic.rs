@@ -79,18 +79,83 @@ pub fn vjp_in(program: &Program, wrt: &[usize]) -> Program {
     program_of(&inputs, &results, &names)
 }
 
-/// [`vjp_in`] for all inputs.
-///
-/// ```
-/// use polygrad::program::interpret;
-/// use polygrad::{Array, Function, Tensor, symbolic, tensor};
-/// let f = Function::stage(|x| x.square(), &tensor([1.0, 2.0]));
-/// let vjp = symbolic::vjp(f.program());
-/// let (x, y_bar) = (Array::from([1.0, 3.0]), Array::from([1.0, 0.5]));
-/// assert_eq!(interpret(&vjp, vec![x, y_bar]), [Array::from([1.0, 9.0]), Array::from([2.0, 3.0])]);
-/// ```
-pub fn vjp(program: &Program) -> Program {
-    vjp_in(program, &every(program))
+/// Writes the verbs in all inputs of a program: a row has the documentation, the name, and the verb in some inputs.
+macro_rules! in_all_inputs {
+    ($($(#[$doc:meta])* $verb:ident: $in_some:ident;)*) => {$(
+        $(#[$doc])*
+        #[track_caller]
+        pub fn $verb(program: &Program) -> Program {
+            $in_some(program, &every(program))
+        }
+    )*};
+}
+
+in_all_inputs! {
+    /// [`vjp_in`] for all inputs.
+    ///
+    /// ```
+    /// use polygrad::program::interpret;
+    /// use polygrad::{Array, Function, Tensor, symbolic, tensor};
+    /// let f = Function::stage(|x| x.square(), &tensor([1.0, 2.0]));
+    /// let vjp = symbolic::vjp(f.program());
+    /// let (x, y_bar) = (Array::from([1.0, 3.0]), Array::from([1.0, 0.5]));
+    /// assert_eq!(interpret(&vjp, vec![x, y_bar]), [Array::from([1.0, 9.0]), Array::from([2.0, 3.0])]);
+    /// ```
+    vjp: vjp_in;
+
+    /// [`value_and_grad_in`] for all inputs.
+    ///
+    /// ```
+    /// use polygrad::program::interpret;
+    /// use polygrad::{Array, Function, Tensor, symbolic, tensor};
+    /// let f = Function::stage(|x| x.square().sum(), &tensor([1.0, 2.0]));
+    /// let both = symbolic::value_and_grad(f.program());
+    /// assert_eq!(interpret(&both, vec![Array::from([1.0, 3.0])]), [Array::from(10.0), Array::from([2.0, 6.0])]);
+    /// ```
+    ///
+    /// # Panics
+    /// When there is not exactly one output, or it is not a scalar float.
+    value_and_grad: value_and_grad_in;
+
+    /// `grad : (x -> y) -> (x -> x_bar)` for one scalar float output: the partial derivatives in all inputs.
+    ///
+    /// ```
+    /// use polygrad::program::interpret;
+    /// use polygrad::{Array, Function, Tensor, symbolic, tensor};
+    /// let f = Function::stage(|x| x.square().sum(), &tensor([1.0, 2.0]));
+    /// let gradient = symbolic::grad(f.program());
+    /// assert_eq!(interpret(&gradient, vec![Array::from([1.0, 3.0])]), [Array::from([2.0, 6.0])]);
+    /// ```
+    ///
+    /// # Panics
+    /// When there is not exactly one output, or it is not a scalar float.
+    grad: grad_in;
+
+    /// `jvp : (x -> y) -> ((x, x_dot) -> (y, y_dot))`, forward mode: values, and their tangents.
+    ///
+    /// ```
+    /// use polygrad::program::interpret;
+    /// use polygrad::{Array, Function, Tensor, symbolic, tensor};
+    /// let f = Function::stage(|x| x.square(), &tensor([1.0, 2.0]));
+    /// let jvp = symbolic::jvp(f.program());
+    /// let (x, x_dot) = (Array::from([1.0, 3.0]), Array::from([1.0, 0.5]));
+    /// assert_eq!(interpret(&jvp, vec![x, x_dot]), [Array::from([1.0, 9.0]), Array::from([2.0, 3.0])]);
+    /// ```
+    jvp: jvp_in;
+
+    /// [`laplacian_in`] for all inputs.
+    ///
+    /// ```
+    /// use polygrad::program::interpret;
+    /// use polygrad::{Array, Function, Tensor, symbolic, tensor};
+    /// let f = Function::stage(|x| x.powi(3).sum(), &tensor([1.0, 2.0]));
+    /// let laplacian = symbolic::laplacian(f.program());
+    /// assert_eq!(interpret(&laplacian, vec![Array::from([1.0, 3.0])]), [Array::from(24.0)]);
+    /// ```
+    ///
+    /// # Panics
+    /// When a function with rules has none for tangents.
+    laplacian: laplacian_in;
 }
 
 /// `value_and_grad : (x -> y) -> (x -> (y, x_bar))` for one scalar float output: the value, and the partial derivatives
@@ -115,40 +180,6 @@ pub fn value_and_grad_in(program: &Program, wrt: &[usize]) -> Program {
     let (y, x_bar) = scalar_gradient(program, &x, wrt);
     let results: Vec<Term> = std::iter::once(y).chain(x_bar).collect();
     program_of(&x, &results, &names(program.inputs()))
-}
-
-/// [`value_and_grad_in`] for all inputs.
-///
-/// ```
-/// use polygrad::program::interpret;
-/// use polygrad::{Array, Function, Tensor, symbolic, tensor};
-/// let f = Function::stage(|x| x.square().sum(), &tensor([1.0, 2.0]));
-/// let both = symbolic::value_and_grad(f.program());
-/// assert_eq!(interpret(&both, vec![Array::from([1.0, 3.0])]), [Array::from(10.0), Array::from([2.0, 6.0])]);
-/// ```
-///
-/// # Panics
-/// When there is not exactly one output, or it is not a scalar float.
-#[track_caller]
-pub fn value_and_grad(program: &Program) -> Program {
-    value_and_grad_in(program, &every(program))
-}
-
-/// `grad : (x -> y) -> (x -> x_bar)` for one scalar float output: the partial derivatives in all inputs.
-///
-/// ```
-/// use polygrad::program::interpret;
-/// use polygrad::{Array, Function, Tensor, symbolic, tensor};
-/// let f = Function::stage(|x| x.square().sum(), &tensor([1.0, 2.0]));
-/// let gradient = symbolic::grad(f.program());
-/// assert_eq!(interpret(&gradient, vec![Array::from([1.0, 3.0])]), [Array::from([2.0, 6.0])]);
-/// ```
-///
-/// # Panics
-/// When there is not exactly one output, or it is not a scalar float.
-#[track_caller]
-pub fn grad(program: &Program) -> Program {
-    grad_in(program, &every(program))
 }
 
 /// [`grad`] in the inputs `wrt` only, in the order of the inputs.
@@ -188,20 +219,6 @@ fn scalar_gradient(program: &Program, x: &[Term], wrt: &[usize]) -> (Term, Vec<T
     let (sweep, y) = dual(program, x, &chosen("grad", program, wrt));
     let one = Term::constant(Array::ones(&[], slot.dtype));
     (y[0].primal().clone(), sweep.pull(&y, vec![one]))
-}
-
-/// `jvp : (x -> y) -> ((x, x_dot) -> (y, y_dot))`, forward mode: values, and their tangents.
-///
-/// ```
-/// use polygrad::program::interpret;
-/// use polygrad::{Array, Function, Tensor, symbolic, tensor};
-/// let f = Function::stage(|x| x.square(), &tensor([1.0, 2.0]));
-/// let jvp = symbolic::jvp(f.program());
-/// let (x, x_dot) = (Array::from([1.0, 3.0]), Array::from([1.0, 0.5]));
-/// assert_eq!(interpret(&jvp, vec![x, x_dot]), [Array::from([1.0, 9.0]), Array::from([2.0, 3.0])]);
-/// ```
-pub fn jvp(program: &Program) -> Program {
-    jvp_in(program, &every(program))
 }
 
 /// [`jvp`] in the inputs `wrt`: the program takes the tangents of these inputs alone, in the order of the inputs.
@@ -357,23 +374,6 @@ pub fn laplacian_in(program: &Program, wrt: &[usize]) -> Program {
     let mut stacks = stacks.into_iter();
     let stacks: Vec<Option<Term>> = wrt.iter().map(|wrt| wrt.then(|| stacks.next()).flatten()).collect();
     program_of(&x, &at_directions(program, &x, n, &stacks), &names(program.inputs()))
-}
-
-/// [`laplacian_in`] for all inputs.
-///
-/// ```
-/// use polygrad::program::interpret;
-/// use polygrad::{Array, Function, Tensor, symbolic, tensor};
-/// let f = Function::stage(|x| x.powi(3).sum(), &tensor([1.0, 2.0]));
-/// let laplacian = symbolic::laplacian(f.program());
-/// assert_eq!(interpret(&laplacian, vec![Array::from([1.0, 3.0])]), [Array::from(24.0)]);
-/// ```
-///
-/// # Panics
-/// When a function with rules has none for tangents.
-#[track_caller]
-pub fn laplacian(program: &Program) -> Program {
-    laplacian_in(program, &every(program))
 }
 
 /// The derivative `x -> y'` of a program with one scalar input and one output.

@@ -17,107 +17,107 @@ use crate::shape::size;
 use crate::tensor::Tensor;
 use crate::tree::Tree;
 
-/// The Taylor coefficients of `t -> f(x + t v)` at `t = 0`, from the power 0 to `order`: coefficient `k` is the `k`-th
-/// derivative of `f` at `x` along `v`, divided by `k!`.
-///
-/// `f : P -> Y`, of any number and shapes of results. The program runs once, on power series, at a cost that grows as
-/// the square of the order. For integers and masks, coefficient 0 is the value, and the other coefficients are zeros.
-/// Method: A. Griewank and A. Walther, "Evaluating Derivatives" (2008), chapter 13.
-///
-/// ```
-/// use polygrad::{Tensor, taylor, tensor};
-/// // exp(2 t) = 1 + 2 t + 2 t^2 + 4/3 t^3 + ..
-/// let c = taylor(|x| x.exp(), &tensor(0.0), &tensor(2.0), 3);
-/// assert_eq!(c[..3], [tensor(1.0), tensor(2.0), tensor(2.0)]);
-/// assert!((c[3].item() - 4.0_f64 / 3.0).abs() < 1e-15);
-/// ```
-///
-/// # Panics
-/// When `f` looks at values, or `v` differs from `x` in structure, shapes or element types.
-#[track_caller]
-pub fn taylor<T, P, Y>(f: impl Fn(&P::With<Term>) -> Y, x: &P, v: &P, order: usize) -> Vec<Y::With<T>>
-where
-    T: BaseTensor,
-    P: Tree<T>,
-    Y: Tree<Term>,
-{
-    along(&|x, _: &()| f(x), &[x, v], &(), order)
-}
+forms! {
+    data of T as Q::With<Term>;
 
-/// [`taylor`] of a function that also takes `data` that is not expanded.
-///
-/// ```
-/// use polygrad::{taylor_with, tensor};
-/// let (x, v, a) = (tensor(1.0), tensor(1.0), tensor(3.0));
-/// assert_eq!(taylor_with(|x, a| x.square() * a, &x, &v, &a, 2), [tensor(3.0), tensor(6.0), tensor(3.0)]);
-/// ```
-///
-/// # Panics
-/// When `f` looks at values, or `v` differs from `x` in structure, shapes or element types.
-#[track_caller]
-pub fn taylor_with<T, P, Q, Y>(
-    f: impl Fn(&P::With<Term>, &Q::With<Term>) -> Y,
-    x: &P,
-    v: &P,
-    data: &Q,
-    order: usize,
-) -> Vec<Y::With<T>>
-where
-    T: BaseTensor,
-    P: Tree<T>,
-    Q: Tree<T>,
-    Y: Tree<Term>,
-{
-    along(&f, &[x, v], data, order)
-}
+    /// The Taylor coefficients of `t -> f(x + t v)` at `t = 0`, from the power 0 to `order`: coefficient `k` is the `k`-th
+    /// derivative of `f` at `x` along `v`, divided by `k!`.
+    ///
+    /// `f : P -> Y`, of any number and shapes of results. The program runs once, on power series, at a cost that grows as
+    /// the square of the order. For integers and masks, coefficient 0 is the value, and the other coefficients are zeros.
+    /// Method: A. Griewank and A. Walther, "Evaluating Derivatives" (2008), chapter 13.
+    ///
+    /// ```
+    /// use polygrad::{Tensor, taylor, tensor};
+    /// // exp(2 t) = 1 + 2 t + 2 t^2 + 4/3 t^3 + ..
+    /// let c = taylor(|x| x.exp(), &tensor(0.0), &tensor(2.0), 3);
+    /// assert_eq!(c[..3], [tensor(1.0), tensor(2.0), tensor(2.0)]);
+    /// assert!((c[3].item() - 4.0_f64 / 3.0).abs() < 1e-15);
+    /// ```
+    ///
+    /// # Panics
+    /// When `f` looks at values, or `v` differs from `x` in structure, shapes or element types.
+    taylor,
+    /// [`taylor`] of a function that also takes `data` that is not expanded.
+    ///
+    /// ```
+    /// use polygrad::{taylor_with, tensor};
+    /// let (x, v, a) = (tensor(1.0), tensor(1.0), tensor(3.0));
+    /// assert_eq!(taylor_with(|x, a| x.square() * a, &x, &v, &a, 2), [tensor(3.0), tensor(6.0), tensor(3.0)]);
+    /// ```
+    ///
+    /// # Panics
+    /// When `f` looks at values, or `v` differs from `x` in structure, shapes or element types.
+    taylor_with [T: BaseTensor, P: Tree<T>,] [Y: Tree<Term>] []
+        (f: (P::With<Term>) -> Y, x: &P, v: &P; data, order: usize) -> Vec<Y::With<T>>
+    {
+        along(f, &[x, v], data, order)
+    }
 
-/// The Taylor coefficients of `f` along the curve `curve[0] + curve[1] t + curve[2] t^2 + ..`, from the power 0 to
-/// `order`. Coefficients of the curve beyond the end of `curve` are zeros.
-///
-/// ```
-/// use polygrad::{taylor_along, tensor};
-/// // (1 + t + t^2)^2 = 1 + 2 t + 3 t^2 + 2 t^3 + t^4
-/// let c = taylor_along(|x| x.square(), &[tensor(1.0), tensor(1.0), tensor(1.0)], 4);
-/// assert_eq!(c, [1.0, 2.0, 3.0, 2.0, 1.0].map(tensor));
-/// ```
-///
-/// # Panics
-/// When `f` looks at values, `curve` is empty, or one of its coefficients differs from the first in structure, shapes
-/// or element types.
-#[track_caller]
-pub fn taylor_along<T, P, Y>(f: impl Fn(&P::With<Term>) -> Y, curve: &[P], order: usize) -> Vec<Y::With<T>>
-where
-    T: BaseTensor,
-    P: Tree<T>,
-    Y: Tree<Term>,
-{
-    taylor_along_with(|x, _: &()| f(x), curve, &(), order)
-}
+    /// The Taylor coefficients of `f` along the curve `curve[0] + curve[1] t + curve[2] t^2 + ..`, from the power 0 to
+    /// `order`. Coefficients of the curve beyond the end of `curve` are zeros.
+    ///
+    /// ```
+    /// use polygrad::{taylor_along, tensor};
+    /// // (1 + t + t^2)^2 = 1 + 2 t + 3 t^2 + 2 t^3 + t^4
+    /// let c = taylor_along(|x| x.square(), &[tensor(1.0), tensor(1.0), tensor(1.0)], 4);
+    /// assert_eq!(c, [1.0, 2.0, 3.0, 2.0, 1.0].map(tensor));
+    /// ```
+    ///
+    /// # Panics
+    /// When `f` looks at values, `curve` is empty, or one of its coefficients differs from the first in structure, shapes
+    /// or element types.
+    taylor_along,
+    /// [`taylor_along`] of a function that also takes `data` that is not expanded.
+    ///
+    /// ```
+    /// use polygrad::{taylor_along_with, tensor};
+    /// let curve = [1.0, 1.0].map(tensor);
+    /// assert_eq!(taylor_along_with(|x, a| x.square() * a, &curve, &tensor(3.0), 2), [3.0, 6.0, 3.0].map(tensor));
+    /// ```
+    ///
+    /// # Panics
+    /// As for [`taylor_along`].
+    taylor_along_with [T: BaseTensor, P: Tree<T>,] [Y: Tree<Term>] []
+        (f: (P::With<Term>) -> Y, curve: &[P]; data, order: usize) -> Vec<Y::With<T>>
+    {
+        along(f, &curve.iter().collect::<Vec<&P>>(), data, order)
+    }
 
-/// [`taylor_along`] of a function that also takes `data` that is not expanded.
-///
-/// ```
-/// use polygrad::{taylor_along_with, tensor};
-/// let curve = [1.0, 1.0].map(tensor);
-/// assert_eq!(taylor_along_with(|x, a| x.square() * a, &curve, &tensor(3.0), 2), [3.0, 6.0, 3.0].map(tensor));
-/// ```
-///
-/// # Panics
-/// As for [`taylor_along`].
-#[track_caller]
-pub fn taylor_along_with<T, P, Q, Y>(
-    f: impl Fn(&P::With<Term>, &Q::With<Term>) -> Y,
-    curve: &[P],
-    data: &Q,
-    order: usize,
-) -> Vec<Y::With<T>>
-where
-    T: BaseTensor,
-    P: Tree<T>,
-    Q: Tree<T>,
-    Y: Tree<Term>,
-{
-    along(&f, &curve.iter().collect::<Vec<&P>>(), data, order)
+    /// All partial derivatives of order `D` of a scalar function of a vector: a symmetric tensor of `D` axes.
+    ///
+    /// The partial derivatives are linear combinations of univariate Taylor coefficients along straight lines, as many
+    /// lines as there are distinct partial derivatives: `(n + D - 1)! / (D! (n - 1)!)`. The expansions are the trips of a
+    /// loop without a carry, so they run in bulk. Method: A. Griewank, J. Utke and A. Walther, "Evaluating higher
+    /// derivative tensors by forward propagation of univariate Taylor series" (2000), section 3. The rounding error grows
+    /// with `D`, since the weights of the linear combinations have both signs.
+    ///
+    /// ```
+    /// use polygrad::{Tensor, derivative_tensor, tensor};
+    /// let third: Tensor<_, 3> = derivative_tensor(|x| x.at([0]).square() * x.at([1]), &tensor([2.0, 3.0]));
+    /// let is = |i, j, k| third.at([i, j, k]).item();
+    /// assert!((is(0, 0, 1) - 2.0).abs() < 1e-12 && (is(1, 0, 0) - 2.0).abs() < 1e-12 && is(1, 1, 1).abs() < 1e-12);
+    /// ```
+    ///
+    /// # Panics
+    /// When `f` looks at values.
+    derivative_tensor,
+    /// [`derivative_tensor`] of a function that also takes `data` that is not differentiated.
+    ///
+    /// ```
+    /// use polygrad::{Tensor, derivative_tensor_with, tensor};
+    /// let x = tensor([2.0, 3.0]);
+    /// let third: Tensor<_, 3> = derivative_tensor_with(|x, a| x.powi(3).dot(a), &x, &tensor([1.0, 10.0]));
+    /// assert!((third.at([1, 1, 1]).item() - 60.0).abs() < 1e-12 && third.at([0, 1, 1]).item().abs() < 1e-12);
+    /// ```
+    ///
+    /// # Panics
+    /// When `f` looks at values.
+    derivative_tensor_with [const D: usize, T: BaseTensor,] [E: Float] []
+        (f: (Tensor<Term, 1, E>) -> Tensor<Term, 0, E>, x: &Tensor<T, 1, E>; data) -> Tensor<T, D, E>
+    {
+        derivative_tensor_of(f, x, data)
+    }
 }
 
 /// The Taylor coefficients of a function along a curve.
@@ -206,49 +206,14 @@ fn expanded(
     Ok(all.concat())
 }
 
-/// All partial derivatives of order `D` of a scalar function of a vector: a symmetric tensor of `D` axes.
-///
-/// The partial derivatives are linear combinations of univariate Taylor coefficients along straight lines, as many
-/// lines as there are distinct partial derivatives: `(n + D - 1)! / (D! (n - 1)!)`. The expansions are the trips of a
-/// loop without a carry, so they run in bulk. Method: A. Griewank, J. Utke and A. Walther, "Evaluating higher
-/// derivative tensors by forward propagation of univariate Taylor series" (2000), section 3. The rounding error grows
-/// with `D`, since the weights of the linear combinations have both signs.
-///
-/// ```
-/// use polygrad::{Tensor, derivative_tensor, tensor};
-/// let third: Tensor<_, 3> = derivative_tensor(|x| x.at([0]).square() * x.at([1]), &tensor([2.0, 3.0]));
-/// let is = |i, j, k| third.at([i, j, k]).item();
-/// assert!((is(0, 0, 1) - 2.0).abs() < 1e-12 && (is(1, 0, 0) - 2.0).abs() < 1e-12 && is(1, 1, 1).abs() < 1e-12);
-/// ```
-///
-/// # Panics
-/// When `f` looks at values.
+/// [`derivative_tensor_with`].
 #[track_caller]
-pub fn derivative_tensor<const D: usize, T: BaseTensor, E: Float>(
-    f: impl Fn(&Tensor<Term, 1, E>) -> Tensor<Term, 0, E>,
-    x: &Tensor<T, 1, E>,
-) -> Tensor<T, D, E> {
-    derivative_tensor_with(|x, _: &()| f(x), x, &())
-}
-
-/// [`derivative_tensor`] of a function that also takes `data` that is not differentiated.
-///
-/// ```
-/// use polygrad::{Tensor, derivative_tensor_with, tensor};
-/// let x = tensor([2.0, 3.0]);
-/// let third: Tensor<_, 3> = derivative_tensor_with(|x, a| x.powi(3).dot(a), &x, &tensor([1.0, 10.0]));
-/// assert!((third.at([1, 1, 1]).item() - 60.0).abs() < 1e-12 && third.at([0, 1, 1]).item().abs() < 1e-12);
-/// ```
-///
-/// # Panics
-/// When `f` looks at values.
-#[track_caller]
-pub fn derivative_tensor_with<const D: usize, T: BaseTensor, Q: Tree<T>, E: Float>(
-    f: impl Fn(&Tensor<Term, 1, E>, &Q::With<Term>) -> Tensor<Term, 0, E>,
+fn derivative_tensor_of<const D: usize, T: BaseTensor, Q: Tree<T>, E: Float>(
+    f: OfBoth<'_, T, Term, Tensor<T, 1, E>, Q, Tensor<Term, 0, E>>,
     x: &Tensor<T, 1, E>,
     data: &Q,
 ) -> Tensor<T, D, E> {
-    let (program, _) = recorded("derivative_tensor", &f, x, data);
+    let (program, _) = recorded("derivative_tensor", f, x, data);
     let elements = derivative_elements(&program.program, D, VerbPasses::at::<T>());
     Tensor::from_raw(program.evaluated(elements, Vec::new()).remove(0))
 }

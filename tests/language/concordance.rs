@@ -100,7 +100,8 @@ fn declares(source: &str, name: &str) -> bool {
     let item = |kind: &&str| {
         source.match_indices(&format!("{kind}{name}")).any(|(at, found)| ends(&source[at + found.len()..]))
     };
-    items.iter().any(item) || source.lines().any(|line| line.trim().starts_with(&format!("{name}: ")))
+    items.iter().any(item)
+        || source.lines().any(|line| [": ", ","].iter().any(|end| line.trim().starts_with(&format!("{name}{end}"))))
 }
 
 /// What is wrong with the places of a cell: paths, each with names that it declares behind it.

@@ -50,6 +50,7 @@ fn items(text: &str) -> Vec<(&str, Above)> {
         let (code, indent) = (line.trim_start(), line.len() - line.trim_start().len());
         let opens = code.matches('[').count() as i32 - code.matches(']').count() as i32;
         if depth > 0 {
+            above.example |= code.contains("```");
             depth += opens;
         } else if code.starts_with("///") {
             above.example |= code.contains("```");

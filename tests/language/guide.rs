@@ -41,6 +41,42 @@ fn parts(text: &str) -> (Vec<&str>, &str) {
     (found, "")
 }
 
+/// The names of a verb and of its form with data, each with the numbers of its arguments, if a row of verbs begins with this
+/// word: `grad, grad_with: ..` of the macro `verbs`, or `grad_with [..] ..` of the macro `forms`.
+fn verb_row(word: &str, after: &str) -> Vec<(String, Vec<usize>)> {
+    // The groups in brackets at the start of a text, and what follows them.
+    fn groups(mut text: &str) -> (usize, &str) {
+        let mut count = 0;
+        while text.trim_start().starts_with('[') {
+            (text, count) = (parts(text.trim_start()).1, count + 1);
+        }
+        (count, text.trim_start())
+    }
+    let both = |verb: &str, takes: &[usize], with_data: &[usize]| {
+        vec![(verb.to_owned(), takes.to_vec()), (format!("{verb}_with"), with_data.to_vec())]
+    };
+    if let Some(verb) = word.strip_suffix("_with").filter(|_| after.starts_with(" [")) {
+        let (count, rest) = groups(after);
+        if count < 3 || !rest.starts_with("(f: ") {
+            return Vec::new();
+        }
+        let takes = parts(rest).0.len() + count - 3;
+        return both(verb, &[takes], &[takes + 1]);
+    }
+    let Some(row) = after.strip_prefix(&format!(", {word}_with: \"")) else { return Vec::new() };
+    let section = |name: &str| {
+        let rest = groups(row.split_once(name)?.1).1;
+        let arguments = parts(rest.strip_prefix('(').map(|_| rest)?);
+        Some((arguments.0.len() + usize::from(rest.starts_with("([")), arguments.1))
+    };
+    let Some((staged, rest)) = section("staged ") else { return Vec::new() };
+    // A constructor of `Jit` takes the function, and what stands before the argument.
+    let (function, jit) = (1 + staged + usize::from(rest.starts_with(" {[S] given")), staged);
+    let plain = section("plain {").filter(|_| !row.split("staged").next().unwrap_or("").contains("plain {}"));
+    let plain = plain.map_or(function, |(count, _)| 1 + count);
+    both(word, &[plain, function, jit], &[plain + 1, function + 1, jit])
+}
+
 /// What the sources declare.
 #[derive(Default)]
 struct Declared {
@@ -71,6 +107,10 @@ impl Declared {
                     let count = takes.len() - usize::from(receiver);
                     self.arities.entry(word.to_owned()).or_default().insert((count, receiver));
                 }
+            }
+            for (name, takes) in verb_row(word, after) {
+                self.names.insert(name.clone());
+                self.arities.entry(name).or_default().extend(takes.into_iter().map(|count| (count, false)));
             }
         }
     }

@@ -1,4 +1,4 @@
-//! The verbs as a table, a row each: what a verb gives, and where it is at home. `docs/verbs.md` is made of the table.
+//! The table of verbs (`src/ad/verbs/mod.rs`) and their homes. `docs/verbs.md` is made of the table.
 //!
 //! Law: a home declares the verbs that its column names and no others, each with its form with data and with an example;
 //! `make bless` writes the page anew.
@@ -8,35 +8,18 @@ use std::fmt::Write;
 use std::fs;
 
 use polygrad::inspect::count;
+use polygrad::internals::Home::{Direct, Function as OfFunction, Higher, Jit, Plain, Symbolic};
+use polygrad::internals::{Home, VERBS, Verb};
 use polygrad::program::{Slot, interpret};
 use polygrad::{Array, BaseTensor, Concrete, Function, Tensor, Tree};
 
 use crate::root::root;
 
-/// Where verbs are.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Home {
-    Plain,
-    Direct,
-    Function,
-    Jit,
-    Symbolic,
-    Higher,
-}
+const HOMES: [Home; 6] = [Plain, Direct, OfFunction, Jit, Symbolic, Higher];
 
-use Home::{Direct, Higher, Jit, Plain, Symbolic};
-
-const HOMES: [Home; 6] = [Plain, Direct, Home::Function, Jit, Symbolic, Higher];
-
-const EVERYWHERE: &[Home] = &HOMES;
-const RECORDED: &[Home] = &[Plain, Home::Function, Jit];
-
-struct Verb {
-    name: &'static str,
-    gives: &'static str,
-    homes: &'static [Home],
-    /// The work of the verb for a sample.
-    sample: Option<(Sample, fn() -> u64)>,
+/// All rows.
+fn verbs() -> impl Iterator<Item = &'static Verb> {
+    VERBS.iter().copied().flatten()
 }
 
 /// What is differentiated to count work.
@@ -46,114 +29,30 @@ enum Sample {
     Loss,
 }
 
-const fn verb(
-    name: &'static str,
-    gives: &'static str,
-    homes: &'static [Home],
-    sample: Option<(Sample, fn() -> u64)>,
-) -> Verb {
-    Verb { name, gives, homes, sample }
-}
+/// A verb, what it differentiates, and its work.
+type Measured = (&'static str, Sample, fn() -> u64);
 
-const VERBS: &[Verb] = &[
-    verb(
-        "grad",
-        "`x_bar`: the gradient of a scalar function",
-        EVERYWHERE,
-        Some((Sample::Loss, || work(&Function::grad(loss, &at())))),
-    ),
-    verb(
-        "value_and_grad",
-        "`(y, x_bar)`",
-        EVERYWHERE,
-        Some((Sample::Loss, || work(&Function::value_and_grad(loss, &at())))),
-    ),
-    verb(
-        "vjp",
-        "`(y, y_bar -> x_bar)`: cotangents, by reverse mode",
-        EVERYWHERE,
-        Some((Sample::Network, || work(&Function::vjp(network, &at())))),
-    ),
-    verb(
-        "jvp",
-        "`(y, y_dot)` for a tangent `x_dot`, by forward mode",
-        EVERYWHERE,
-        Some((Sample::Network, || work(&Function::jvp(network, &at())))),
-    ),
-    verb("linearize", "`(y, x_dot -> y_dot)`: the linear map of the derivative", &[Direct, Symbolic], None),
-    verb("transpose", "`y_bar -> x_bar` of a linear program", &[Symbolic], None),
-    verb("derivative", "`x -> y'` of a program of one number", &[Symbolic], None),
-    verb(
-        "jacobian",
-        "`dy/dx` of one tensor, axes of `y` first; forward or reverse mode by cost",
-        RECORDED,
-        Some((Sample::Network, || work(&Function::jacobian(network, &at())))),
-    ),
-    verb("jacobian_by", "the same, in a mode that is named", &[Plain], None),
-    verb(
-        "value_and_jacobian",
-        "`(y, dy/dx)`",
-        RECORDED,
-        Some((Sample::Network, || work(&Function::value_and_jacobian(network, &at())))),
-    ),
-    verb(
-        "jacobian_matrix",
-        "`dy/dx` of trees, as a matrix over their numbers in order",
-        RECORDED,
-        Some((Sample::Network, || work(&Function::jacobian_matrix(network, &at())))),
-    ),
-    verb(
-        "value_and_jacobian_matrix",
-        "the results, and that matrix",
-        RECORDED,
-        Some((Sample::Network, || work(&Function::value_and_jacobian_matrix(network, &at())))),
-    ),
-    verb("sparse_jacobian", "`dy/dx`, by as many passes as its pattern has colours", &[Plain], None),
-    verb(
-        "hvp",
-        "the Hessian of a scalar function times a direction",
-        &[Plain, Home::Function, Jit, Higher],
-        Some((Sample::Loss, || work(&Function::hvp(loss, &at())))),
-    ),
-    verb(
-        "hessian",
-        "the Hessian of a scalar function of one tensor",
-        RECORDED,
-        Some((Sample::Loss, || work(&Function::hessian(loss, &at())))),
-    ),
-    verb(
-        "hessian_matrix",
-        "the Hessian of a scalar function of a tree, as a matrix",
-        RECORDED,
-        Some((Sample::Loss, || work(&Function::hessian_matrix(loss, &at())))),
-    ),
-    verb("sparse_hessian", "the Hessian, by as many passes as its pattern has colours", &[Plain], None),
-    verb("hessian_diagonal", "the diagonal of the Hessian", &[Plain], None),
-    verb(
-        "laplacian",
-        "the sum of the second derivatives of each result in all elements, in one pass",
-        &[Plain, Home::Function, Jit, Symbolic],
-        Some((Sample::Loss, || work(&Function::laplacian(loss, &at())))),
-    ),
-    verb("laplacian_along", "the sum of the second derivatives along directions", RECORDED, None),
-    verb(
-        "divergence",
-        "the trace of the Jacobian; forward or reverse mode by cost",
-        RECORDED,
-        Some((Sample::Network, || work(&Function::divergence(network, &at())))),
-    ),
-    verb("nth_derivative", "the `n`-th derivative of a function of one number, by one series", RECORDED, None),
-    verb("derivative_tensor", "all partial derivatives of one order", &[Plain], None),
-    verb("taylor", "Taylor coefficients of `t -> f(x + t v)`", &[Plain], None),
-    verb("taylor_along", "Taylor coefficients along a curve", &[Plain], None),
-    verb("enclose", "bounds of `f` over a box", &[Plain], None),
-    verb("taylor_model", "a polynomial and an interval that contain `f` over a box", &[Plain], None),
+/// The verbs whose work is counted.
+const MEASURED: &[Measured] = &[
+    ("grad", Sample::Loss, || work(&Function::grad(loss, &at()))),
+    ("value_and_grad", Sample::Loss, || work(&Function::value_and_grad(loss, &at()))),
+    ("vjp", Sample::Network, || work(&Function::vjp(network, &at()))),
+    ("jvp", Sample::Network, || work(&Function::jvp(network, &at()))),
+    ("jacobian", Sample::Network, || work(&Function::jacobian(network, &at()))),
+    ("value_and_jacobian", Sample::Network, || work(&Function::value_and_jacobian(network, &at()))),
+    ("jacobian_matrix", Sample::Network, || work(&Function::jacobian_matrix(network, &at()))),
+    ("value_and_jacobian_matrix", Sample::Network, || work(&Function::value_and_jacobian_matrix(network, &at()))),
+    ("hvp", Sample::Loss, || work(&Function::hvp(loss, &at()))),
+    ("hessian", Sample::Loss, || work(&Function::hessian(loss, &at()))),
+    ("hessian_matrix", Sample::Loss, || work(&Function::hessian_matrix(loss, &at()))),
+    ("laplacian", Sample::Loss, || work(&Function::laplacian(loss, &at()))),
+    ("divergence", Sample::Network, || work(&Function::divergence(network, &at()))),
 ];
 
 /// The form of a verb that is not plain: with data, or in chosen inputs.
 fn form(home: Home) -> &'static str {
     match home {
-        Plain | Direct | Home::Function | Jit | Higher => "_with",
+        Plain | Direct | OfFunction | Jit | Higher => "_with",
         Symbolic => "_in",
     }
 }
@@ -167,7 +66,7 @@ const ONE_FORM: &[(Home, &str, &str)] = &[
 
 /// Functions of a home that are no verbs, and what they are.
 const OTHERS: &[(Home, &str, &str)] = &[
-    (Home::Function, "stage", "the function itself"),
+    (OfFunction, "stage", "the function itself"),
     (Jit, "stage", "the function itself"),
     (Higher, "run", "the function itself"),
     (Higher, "stage", "the function itself, as a program"),
@@ -183,22 +82,41 @@ const OTHERS: &[(Home, &str, &str)] = &[
     (Higher, "formal_derivatives", "derivatives of expressions"),
 ];
 
-/// The name at the start of a line in the table of `Jit`: `grad,` or `grad_with [..] ..`.
-fn row_name(line: &str) -> Option<&str> {
-    let name = match line.strip_suffix(',') {
-        Some(name) => name,
-        None => line.split(' ').next().filter(|word| word.ends_with("_with"))?,
+/// The names at the start of a line in a table of verbs: `grad, grad_with: ..`, `grad,`, `grad_with [..] ..` or
+/// `grad: grad_in;`.
+fn row_names(line: &str) -> Vec<&str> {
+    let is_name = |name: &&str| !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_');
+    let names = match line.find(": ").into_iter().chain(line.find(" [")).min() {
+        Some(end) if line[..end].contains("_with") || line.ends_with("_in;") => &line[..end],
+        Some(_) => "",
+        None => line.strip_suffix(',').unwrap_or(""),
     };
-    Some(name).filter(|name| !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_'))
+    let names: Vec<&str> = names.split(", ").collect();
+    if names.iter().all(is_name) { names } else { Vec::new() }
 }
 
-/// What a home declares: names, and whether an example stands above.
+/// What a home declares: names, and whether an example stands above, or is a part of the row.
 fn declared(home: Home) -> Vec<(String, bool)> {
     let files: &[&str] = match home {
-        Plain => &["staged", "second", "matrix", "taylor", "laplacian", "enclose", "verified/models", "sparse/mod"],
+        Plain => &[
+            "verbs/gradient",
+            "verbs/products",
+            "verbs/jacobian",
+            "verbs/hessian",
+            "verbs/laplacian",
+            "verbs/nth_derivative",
+            "taylor",
+            "enclose",
+            "verified/models",
+            "sparse/mod",
+        ],
         Direct => &["direct"],
-        Home::Function => &["function/verbs", "function/matrices", "function/products", "function/laplacians"],
-        Jit => &["function/jit_verbs"],
+        // The macro that writes these writes their rows, too: `staged` in `src/ad/verbs/rows.rs`.
+        OfFunction | Jit => {
+            let rows = verbs().filter(|verb| verb.homes.contains(&home));
+            let forms = rows.flat_map(|verb| [verb.name.to_owned(), format!("{}_with", verb.name)]);
+            return forms.chain(["stage", "stage_with"].map(str::to_owned)).map(|name| (name, true)).collect();
+        }
         Symbolic => &["symbolic"],
         Higher => &["mod", "data"],
     };
@@ -221,13 +139,12 @@ fn declared(home: Home) -> Vec<(String, bool)> {
                     found.push((name, example));
                 }
                 example = false;
-            } else if home == Jit
-                && let Some(name) = row_name(line)
-            {
-                found.push((name.to_owned(), example));
+            } else if let names @ [_, ..] = &row_names(line)[..] {
+                let row = names.len() == 2;
+                found.extend(names.iter().map(|name| ((*name).to_owned(), example || row)));
                 example = false;
             } else if line.starts_with("impl") {
-                public = matches!(home, Home::Function | Jit);
+                public = false;
             } else if line == "}" {
                 (example, public) = (false, true);
             }
@@ -243,10 +160,10 @@ fn homes_declare_what_the_table_names() {
         let names: BTreeSet<&str> = declared.iter().map(|(name, _)| name.as_str()).collect();
         let mut known: BTreeSet<String> = BTreeSet::new();
         let others = OTHERS.iter().filter(|other| other.0 == home).map(|other| other.1);
-        for verb in VERBS.iter().filter(|verb| verb.homes.contains(&home)).map(|verb| verb.name).chain(others) {
+        for verb in verbs().filter(|verb| verb.homes.contains(&home)).map(|verb| verb.name).chain(others) {
             assert!(names.contains(verb), "{home:?}: there is no `{verb}`, which the table names");
             let with = format!("{verb}{}", form(home));
-            let is_verb = VERBS.iter().any(|row| row.name == verb);
+            let is_verb = verbs().any(|row| row.name == verb);
             let alone = ONE_FORM.iter().any(|row| (row.0, row.1) == (home, verb));
             assert!(
                 !is_verb || names.contains(&with[..]) != alone,
@@ -331,7 +248,7 @@ fn page() -> String {
          A direction, a tangent or a cotangent takes the place of the data where a function is called: `Function::hvp(f, &x)` is \
          called by `run_with(&x, &v)`, and `Function::hvp_with(f, &x, &data)` by `run_with(&x, &(v, data))`. So are those of \
          `Jit`, by `call_with`.\n\n\
-         The table is that of `tests/language/verbs.rs`, and tests hold each home to it. *Work* is the number of elements that \
+         The table is that of `src/ad/verbs/mod.rs`, and tests hold each home to it. *Work* is the number of elements that \
          the program of a `Function` computes or moves, in multiples of that of the function itself. It is counted for \
          `tanh(W x)` with 32 numbers, and where the verb needs a number, for the sum of its squares.\n\n",
     );
@@ -341,11 +258,12 @@ fn page() -> String {
     row(["verb", "gives", "plain", "`direct`", "`Function`, `Jit`", "`symbolic`", "`higher`", "work"]);
     row(["---"; 8]);
     let values = [work(&Function::stage(network, &at())), work(&Function::stage(loss, &at()))];
-    for verb in VERBS {
-        let homes = [Plain, Direct, Home::Function, Symbolic, Higher].map(|home| cell(verb, home));
-        let work = verb.sample.map_or(String::new(), |(of, derivative)| {
-            format!("{:.1}", derivative() as f64 / values[of as usize] as f64)
-        });
+    for verb in verbs() {
+        let homes = [Plain, Direct, OfFunction, Symbolic, Higher].map(|home| cell(verb, home));
+        let work =
+            MEASURED.iter().find(|(name, ..)| *name == verb.name).map_or(String::new(), |(_, of, derivative)| {
+                format!("{:.1}", derivative() as f64 / values[*of as usize] as f64)
+            });
         let [plain, direct, function, symbolic, higher] = homes;
         row([&format!("`{}`", verb.name), verb.gives, plain, direct, function, symbolic, higher, &work]);
     }

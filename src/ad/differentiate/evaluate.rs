@@ -40,6 +40,7 @@ impl<T: BaseTensor> VerbProgram<T> {
     /// The results of the derivative; `further` are the values of its inputs between arguments and data.
     #[track_caller]
     pub(in crate::ad) fn derived(self, transformation: Transformation, asked: Option<Mode>, further: Vec<T>) -> Vec<T> {
+        transformation.check(&self.program);
         let ready = ready(&self.program, self.count, transformation, asked, VerbPasses::at::<T>());
         self.evaluated(ready, further)
     }
@@ -83,14 +84,6 @@ fn ready(
     VerbPasses { before, after, once }: VerbPasses,
 ) -> Result<Program, Fault> {
     let made = transformation.of(program, count, asked, before, once)?;
-    let last = match transformation {
-        Transformation::Dense(_) | Transformation::Laplacian | Transformation::Divergence => {
-            transformation.last(before)
-        }
-        Transformation::Value | Transformation::Nth(_) | Transformation::LaplacianAlong(_) | Transformation::Hvp => {
-            after
-        }
-        Transformation::Jvp | Transformation::Tangents | Transformation::Vjp | Transformation::Cotangents => after,
-    };
+    let last = if transformation.is_of_basis() { transformation.last(before) } else { after };
     Ok(made.ready.unwrap_or_else(|| optimize_with(&made.program, last)))
 }

@@ -18,7 +18,7 @@ use crate::shape::{Shape, Show, size};
 /// # Panics
 /// When the result of a program of one tensor has a different shape than the tensor.
 #[track_caller]
-pub(in crate::ad) fn check_field(program: &Program) {
+pub(super) fn check_field(program: &Program) {
     let (x, y) = (&program.inputs()[0].shape, &program.outputs()[0].shape);
     if x != y {
         panic!(
@@ -143,10 +143,4 @@ pub(in crate::ad) fn divergence_program(
     let trace = square.linear(&Linear::diagonal(&[n, n], 0, 1)).linear(&Linear::sum(&[n], &[0]));
     let program = closed(program, &[], "", &[x, Vec::new(), data], &[trace]);
     Ok(ChosenProgram { program, ready: None, ..jacobian })
-}
-
-/// What is known of the zeros of basis vectors is lost in another program, so these derivatives are optimized in any
-/// case.
-pub(in crate::ad) fn last(options: Options) -> Options {
-    Options { basis: true, ..options }
 }

@@ -2,7 +2,7 @@
 //!
 //! Law: the program is optimized before it is differentiated, and the derivative again.
 
-use super::laplacian::{self, divergence_program, summed};
+use super::laplacian::{check_field, divergence_program, summed};
 use super::modes::{ChosenProgram, DenseDerivative};
 use super::series::nth;
 use super::strategy::Mode;
@@ -39,25 +39,117 @@ pub(crate) enum Transformation {
     Cotangents,
 }
 
+/// How many leaves there are: times those of the argument, times those of the results of the function, and others.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LeafCount {
+    argument: usize,
+    results: usize,
+    others: usize,
+}
+
+const NONE: LeafCount = LeafCount { argument: 0, results: 0, others: 0 };
+const ARGUMENT: LeafCount = LeafCount { argument: 1, ..NONE };
+const RESULTS: LeafCount = LeafCount { results: 1, ..NONE };
+const ONE: LeafCount = LeafCount { others: 1, ..NONE };
+
+impl LeafCount {
+    /// The number for a function with these numbers of leaves; saved numbers may be of any size.
+    #[cfg(feature = "serde")]
+    pub(crate) fn of(self, argument: usize, results: usize) -> usize {
+        let of = |times: usize, leaves: usize| times.saturating_mul(leaves);
+        of(self.argument, argument).saturating_add(of(self.results, results)).saturating_add(self.others)
+    }
+}
+
+/// What is known of a transformation without a program.
+#[cfg_attr(not(all(feature = "serde", feature = "report")), allow(dead_code, reason = "read where features need it"))]
+pub(crate) struct TransformationFacts {
+    /// Its name in saved models.
+    pub(crate) name: &'static str,
+    /// The title of a report on it.
+    pub(crate) title: &'static str,
+    /// The inputs after the arguments.
+    pub(crate) further: LeafCount,
+    pub(crate) results: LeafCount,
+    /// Whether the function must have one number as its result.
+    pub(crate) of_number: bool,
+}
+
 /// The program of the value and the gradient of a recorded program in its first `count` inputs.
 pub(crate) fn gradient_program(recorded: &Program, count: usize) -> Result<Program, Fault> {
     Transformation::Dense(DenseDerivative::gradient(true)).optimized(recorded, count, None, Options::DEFAULT)
 }
 
 impl Transformation {
+    /// # Panics
+    /// When a recorded program does not have this derivative, for its shapes.
+    #[track_caller]
+    pub(in crate::ad) fn check(self, recorded: &Program) {
+        if self == Transformation::Divergence {
+            check_field(recorded);
+        }
+    }
+
+    /// All transformations; `n` is the order, or the number of directions, of those that have one.
+    #[cfg(feature = "serde")]
+    pub(crate) fn all(n: usize) -> Vec<Transformation> {
+        let dense = DenseDerivative::ALL.into_iter().map(Transformation::Dense);
+        let others = [
+            Transformation::Value,
+            Transformation::Nth(n),
+            Transformation::Laplacian,
+            Transformation::LaplacianAlong(n),
+            Transformation::Divergence,
+            Transformation::Hvp,
+            Transformation::Jvp,
+            Transformation::Tangents,
+            Transformation::Vjp,
+            Transformation::Cotangents,
+        ];
+        others.into_iter().chain(dense).collect()
+    }
+
+    /// What is known of a transformation without a program.
+    pub(crate) fn facts(self) -> TransformationFacts {
+        let (name, title, further, results) = match self {
+            Transformation::Value => ("value", "A recorded function", NONE, RESULTS),
+            Transformation::Dense(derivative) => {
+                let (name, title) = derivative.words();
+                let like = if derivative.is_gradient() { ARGUMENT } else { RESULTS };
+                (name, title, NONE, LeafCount { others: 1, ..like })
+            }
+            Transformation::Nth(_) => ("nth_derivative", "A derivative of higher order", NONE, ONE),
+            Transformation::Laplacian => ("laplacian", "Laplacians", NONE, RESULTS),
+            Transformation::LaplacianAlong(_) => {
+                ("laplacian_along", "Second derivatives along directions", ARGUMENT, RESULTS)
+            }
+            Transformation::Divergence => ("divergence", "A divergence", NONE, ONE),
+            Transformation::Hvp => ("hvp", "A product of a Hessian and a direction", ARGUMENT, ARGUMENT),
+            Transformation::Jvp => ("jvp", "Values and tangents", ARGUMENT, LeafCount { results: 2, ..NONE }),
+            Transformation::Tangents => ("tangents", "Tangents", ARGUMENT, RESULTS),
+            Transformation::Vjp => ("vjp", "Values and cotangents", RESULTS, LeafCount { argument: 1, ..RESULTS }),
+            Transformation::Cotangents => ("cotangents", "Cotangents", RESULTS, ARGUMENT),
+        };
+        let of_number = if let Transformation::Dense(derivative) = self {
+            derivative.is_of_number()
+        } else {
+            matches!(self, Transformation::Nth(_) | Transformation::Hvp)
+        };
+        TransformationFacts { name, title, further, results, of_number }
+    }
+
+    /// Whether the derivative of a plain verb is optimized in any case: what is known of the zeros in products with basis
+    /// vectors is lost in another program.
+    pub(super) fn is_of_basis(self) -> bool {
+        matches!(self, Transformation::Dense(_) | Transformation::Laplacian | Transformation::Divergence)
+    }
+
     /// The options of the last optimization.
     pub(crate) fn last(self, options: Options) -> Options {
-        match self {
-            Transformation::Dense(derivative) => derivative.last(options),
-            Transformation::Laplacian | Transformation::Divergence => laplacian::last(options),
-            Transformation::Value
-            | Transformation::Nth(_)
-            | Transformation::LaplacianAlong(_)
-            | Transformation::Hvp => options,
-            Transformation::Jvp | Transformation::Tangents | Transformation::Vjp | Transformation::Cotangents => {
-                options
-            }
+        if let Transformation::Dense(derivative) = self {
+            return derivative.last(options);
         }
+        if self.is_of_basis() { Options { basis: true, ..options } } else { options }
     }
 
     /// The derivative of a program in its first `count` inputs, optimized for many runs.

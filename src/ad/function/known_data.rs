@@ -70,7 +70,7 @@ impl<P: Tree<Array>, Q: Tree<Array>, Y: Clone> Function<P, Q, Y> {
             derivative: OnceLock::new(),
             executable: OnceLock::new(),
             template: self.template.clone(),
-            assemble: self.assemble,
+            fill: self.fill,
             key,
             fixed: Fixed::default(),
             inputs: PhantomData,

@@ -21,15 +21,11 @@ use crate::tree::{Key, Tree, Visitor};
 #[cfg(feature = "export")]
 mod export;
 mod jit;
-mod jit_verbs;
 mod known_data;
-mod laplacians;
-mod matrices;
 mod memory;
 #[cfg(feature = "native")]
 mod native;
 mod options;
-mod products;
 mod recent;
 mod record;
 mod renamed;
@@ -39,7 +35,6 @@ mod run_error;
 mod sized;
 mod static_arguments;
 mod structure;
-mod verbs;
 
 pub use jit::{Gradient, Jit};
 pub use memory::MemoryError;
@@ -52,8 +47,8 @@ pub use report::ReportError;
 pub use run_error::RunError;
 pub use sized::{SizedFunction, SizedModel, Sizes};
 pub(super) use static_arguments::Fixed;
-use structure::Assemble;
-pub(super) use structure::{both, key};
+use structure::Fill;
+pub(super) use structure::{KnownTensor, both, key_of, key_of_both, paths};
 
 /// A staged function from arguments `P` and data `Q` to results `Y`, all trees of arrays: a recorded program, or a
 /// derivative of it.
@@ -107,9 +102,8 @@ pub struct Function<P, Q, Y> {
     executable: OnceLock<Executable>,
     /// Zeros in the structure of the results; an array of zeros is stored as one number.
     template: Y,
-    /// Builds the results from the template, the argument and the output arrays; a result like the argument has the
-    /// structure of the argument.
-    assemble: Assemble<P, Y>,
+    /// Puts the output arrays in the structure of the template.
+    fill: Fill<Y>,
     /// The key of the arguments and data for which the program was traced.
     key: Key,
     /// The leaves of the data that are constants of the program instead of inputs.
@@ -131,7 +125,7 @@ struct DerivativeProgram {
 type Attempt<Y> = Result<Y, Box<FailedCheck>>;
 
 /// The parts of a new [`Function`].
-struct FunctionParts<P, Y> {
+struct FunctionParts<Y> {
     transformation: Transformation,
     recorded: Program,
     /// The number of inputs that are arguments; the other inputs are data.
@@ -139,7 +133,7 @@ struct FunctionParts<P, Y> {
     /// The names of the last outputs; earlier outputs keep the names in the program.
     names: Vec<String>,
     template: Y,
-    assemble: Assemble<P, Y>,
+    fill: Fill<Y>,
     key: Key,
 }
 
@@ -147,14 +141,14 @@ impl<P, Q, Y> Function<P, Q, Y> {
     /// # Panics
     /// When the program does not have the derivative.
     #[track_caller]
-    fn of(parts: FunctionParts<P, Y>) -> Self {
+    fn of(parts: FunctionParts<Y>) -> Self {
         Function::of_with(parts, FunctionOptions::new())
     }
 
     /// A function with these options: see [`of`](Self::of).
     #[track_caller]
-    fn of_with(parts: FunctionParts<P, Y>, options: FunctionOptions) -> Self {
-        let FunctionParts { transformation, recorded, count, names, template, assemble, key } = parts;
+    fn of_with(parts: FunctionParts<Y>, options: FunctionOptions) -> Self {
+        let FunctionParts { transformation, recorded, count, names, template, fill, key } = parts;
         // A function that is recorded for all sizes is differentiated when these are known.
         let verbatim = is_verbatim();
         let function = Function {
@@ -165,7 +159,7 @@ impl<P, Q, Y> Function<P, Q, Y> {
             derivative: OnceLock::new(),
             executable: OnceLock::new(),
             template,
-            assemble,
+            fill,
             key,
             fixed: Fixed::default(),
             inputs: PhantomData,
@@ -395,14 +389,14 @@ impl<P: Tree<Array>, Q: Tree<Array>, Y> Function<P, Q, Y> {
         if fits && executable.has_checks() {
             // A run that fails leaves no memory to later runs.
             return Some(caught(|| run.execute()).map(|()| {
-                let y = self.assembled(x, run.results());
+                let y = self.assembled(run.results());
                 run.end();
                 y
             }));
         }
         let y = fits.then(|| {
             run.execute();
-            Ok(self.assembled(x, run.results()))
+            Ok(self.assembled(run.results()))
         });
         run.end();
         y
@@ -413,7 +407,7 @@ impl<P: Tree<Array>, Q: Tree<Array>, Y> Function<P, Q, Y> {
         self.fits(x, data).then(|| {
             let mut inputs = x.leaves();
             inputs.extend(self.constants(data));
-            caught(|| interpret(self.optimized(), inputs)).map(|results| self.assembled(x, &results))
+            caught(|| interpret(self.optimized(), inputs)).map(|results| self.assembled(&results))
         })
     }
 
@@ -441,8 +435,8 @@ impl<P: Tree<Array>, Q: Tree<Array>, Y> Function<P, Q, Y> {
     }
 
     /// The output arrays in the structure of the results.
-    pub(super) fn assembled(&self, x: &P, results: &[Array]) -> Y {
-        (self.assemble)(&self.template, x, results)
+    pub(super) fn assembled(&self, results: &[Array]) -> Y {
+        (self.fill)(&self.template, results)
     }
 
     /// Whether the function runs on these arguments and data.

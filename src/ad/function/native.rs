@@ -78,7 +78,7 @@ impl<P: Tree<Array>, Q: Tree<Array>, Y> NativeFunction<'_, P, Q, Y> {
         self.function.fitting(x, data)?;
         let mut inputs = x.leaves();
         inputs.extend(self.function.constants(data));
-        Ok(self.function.assembled(x, &self.program.run_fitting(&inputs)))
+        Ok(self.function.assembled(&self.program.run_fitting(&inputs)))
     }
 }
 

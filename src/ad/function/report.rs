@@ -9,7 +9,6 @@ use std::time::Duration;
 use thiserror::Error;
 
 use super::{Function, RunError};
-use crate::ad::differentiate::transformation::Transformation;
 use crate::array::{Array, Rng};
 use crate::dtype::DType;
 use crate::errors::debug_by_display;
@@ -157,7 +156,7 @@ impl<P, Q, Y> Function<P, Q, Y> {
         };
         let choices: Vec<ModeChoice> = self.derivative().choices.iter().map(super::Choice::compared).collect();
         let facts = ReportFacts {
-            title: pattern.map_or_else(|| self.transformation.0.title(), |pattern| pattern.what),
+            title: pattern.map_or_else(|| self.transformation.0.facts().title, |pattern| pattern.what),
             program,
             passes: &(self.passes() + &self.options.memory_words(executable)),
             traffic: &traffic,
@@ -166,25 +165,6 @@ impl<P, Q, Y> Function<P, Q, Y> {
             pattern,
         };
         Ok(facts.html())
-    }
-}
-
-impl Transformation {
-    /// The description of the function, as the title of a page.
-    fn title(self) -> &'static str {
-        match self {
-            Transformation::Value => "A recorded function",
-            Transformation::Dense(wanted) => wanted.title(),
-            Transformation::Nth(_) => "A derivative of higher order",
-            Transformation::Laplacian => "Laplacians",
-            Transformation::LaplacianAlong(_) => "Second derivatives along directions",
-            Transformation::Divergence => "A divergence",
-            Transformation::Hvp => "A product of a Hessian and a direction",
-            Transformation::Jvp => "Values and tangents",
-            Transformation::Tangents => "Tangents",
-            Transformation::Vjp => "Values and cotangents",
-            Transformation::Cotangents => "Cotangents",
-        }
     }
 }
 

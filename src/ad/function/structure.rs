@@ -1,19 +1,18 @@
 //! The structure of arguments and results: what is known of trees before and after a run.
 //!
-//! Law: the results of a run have the structure of a template, which is that of the recorded results or of the argument.
+//! Law: the results of a run have the structure of a template. Its plain fields are those of the trace, as the key has
+//! them.
 
 use crate::array::Array;
-use crate::base::BaseTensor;
-use crate::dtype::Float;
 use crate::program::Term;
 use crate::tensor::Tensor;
 use crate::tree::{Key, PathStep, Tree, Visitor};
 
 /// A tensor whose elements are known.
-pub(super) type KnownTensor<const D: usize, E> = Tensor<Array, D, E>;
+pub(in crate::ad) type KnownTensor<const D: usize, E> = Tensor<Array, D, E>;
 
 /// A function that shows a tree to a visitor.
-pub(in crate::ad) type ShownTree<'a> = &'a dyn Fn(&mut dyn Visitor<Array>);
+type ShownTree<'a> = &'a dyn Fn(&mut dyn Visitor<Array>);
 
 /// Shows arguments and data to a visitor, as the fields `x` and `data`.
 pub(in crate::ad) fn both(x: ShownTree<'_>, data: ShownTree<'_>, visitor: &mut dyn Visitor<Array>) {
@@ -29,60 +28,44 @@ pub(super) fn variables(leaves: &[Array]) -> Vec<Term> {
     leaves.iter().map(|a| Term::variable(a.shape(), a.dtype())).collect()
 }
 
-/// Builds the results of a run from a template of their structure, the argument, and the output arrays.
-pub(super) type Assemble<P, Y> = fn(&Y, &P, &[Array]) -> Y;
-
-/// The next of the output arrays in the structure of a tree.
-pub(super) fn next_of<P: Tree<Array>>(tree: &P, leaves: &mut &[Array]) -> P::With<Array> {
-    tree.map(&mut |_| match leaves.split_first() {
-        Some((first, rest)) => {
-            *leaves = rest;
-            first.clone()
-        }
-        None => unreachable!("a tree has more leaves in one map than in another"),
-    })
-}
+/// Puts the output arrays in the structure of a template.
+pub(super) type Fill<Y> = fn(&Y, &[Array]) -> Y;
 
 /// The output arrays in the structure of a tree.
-pub(super) fn all_of<P: Tree<Array>>(tree: &P, mut leaves: &[Array]) -> P::With<Array> {
-    let all = next_of(tree, &mut leaves);
-    assert!(leaves.is_empty(), "a tree has fewer leaves in one map than in another");
-    all
+pub(super) fn filled<Y: Tree<Array, With<Array> = Y>>(template: &Y, leaves: &[Array]) -> Y {
+    let mut leaves = leaves.iter();
+    let filled = template.map(&mut |_| match leaves.next() {
+        Some(leaf) => leaf.clone(),
+        None => unreachable!("a tree has more leaves in one map than in another"),
+    });
+    assert!(leaves.next().is_none(), "a tree has fewer leaves in one map than in another");
+    filled
 }
 
-/// The output arrays in the structure of the template.
-pub(super) fn in_place<P, Y: Tree<Array, With<Array> = Y>>(template: &Y, _: &P, leaves: &[Array]) -> Y {
-    all_of(template, leaves)
-}
-
-/// The only output array, as a tensor.
-pub(super) fn single<P, const R: usize, E: Float>(_: &KnownTensor<R, E>, _: &P, leaves: &[Array]) -> KnownTensor<R, E> {
-    Tensor::from_raw(leaves[0].clone())
-}
-
-/// Zeros in the structure of recorded results.
-pub(super) fn zeros<Z: Tree<Term>>(results: &Z) -> Z::With<Array> {
-    results.map(&mut |t| Array::zeros(t.shape(), t.dtype()))
-}
-
-/// Zeros in the structure of an argument.
-pub(super) fn zeros_like<P: Tree<Array>>(x: &P) -> P::With<Array> {
-    x.map(&mut |a| Array::zeros(a.shape(), a.dtype()))
-}
-
-pub(super) fn paths<P: Tree<Array>>(x: &P, root: &str) -> Vec<String> {
+/// The paths of the leaves of a tree with this name.
+pub(in crate::ad) fn paths<P: Tree<Array>>(x: &P, root: &str) -> Vec<String> {
     let mut names = Vec::new();
     x.paths(root, &mut names);
     names
 }
 
 /// The key of a function of these arguments.
-pub(in crate::ad) fn key(x: ShownTree<'_>, data: ShownTree<'_>) -> Key {
+fn key(x: ShownTree<'_>, data: ShownTree<'_>) -> Key {
     Key::shown(&|visitor: &mut dyn Visitor<Array>| both(x, data, visitor))
 }
 
+/// The key of a function of arguments and data like these.
+pub(in crate::ad) fn key_of<P: Tree<Array>, Q: Tree<Array>>(x: &P, data: &Q) -> Key {
+    key(&|v| x.visit(v), &|v| data.visit(v))
+}
+
+/// The key of a function whose data are a pair: a further input of a run, and data.
+pub(in crate::ad) fn key_of_both<P: Tree<Array>, V: Tree<Array>, Q: Tree<Array>>(x: &P, further: &V, data: &Q) -> Key {
+    key(&|v| x.visit(v), &|v| pair(&|v| further.visit(v), &|v| data.visit(v), v))
+}
+
 /// Shows two trees as the items of a pair.
-pub(super) fn pair(a: ShownTree<'_>, b: ShownTree<'_>, visitor: &mut dyn Visitor<Array>) {
+fn pair(a: ShownTree<'_>, b: ShownTree<'_>, visitor: &mut dyn Visitor<Array>) {
     for (k, part) in [a, b].into_iter().enumerate() {
         visitor.enter(PathStep::Item(k));
         part(visitor);

@@ -240,7 +240,7 @@ fn recorded<P: Tree<Array>, Q: Tree<Array>, Y: Tree<Term>>(
     data: &Q,
 ) -> (Subject, Fixed) {
     let fixed = Fixed::integers(data);
-    let RecordedFunction { program, count, .. } = record_at(f, x, data, &fixed);
+    let RecordedFunction { program, count, .. } = record_at(&f, x, data, &fixed);
     (Subject { program: optimize(&program), count }, fixed)
 }
 

@@ -21,7 +21,7 @@ pub use models::{TaylorForm, TaylorModel, taylor_model, taylor_model_with};
 pub use odes::{VerifiedOde, VerifiedOdeError, verified_odeint};
 pub use roots::{NoProof, VerifiedRoots, verified_root, verified_roots};
 
-use super::matrix::jacobian_matrix;
+use super::verbs::jacobian_matrix;
 use crate::array::Array;
 use crate::base::BaseTensor;
 use crate::dtype::DType;

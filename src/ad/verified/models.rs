@@ -23,65 +23,46 @@ use crate::tensor::Tensor;
 use crate::tree::Tree;
 use crate::tree::ravel::raveled_size;
 
-/// The [`TaylorModel`] of `f` on the box from `lower` to `upper`, with a polynomial of this order.
-///
-/// `f : P -> Y`, of any number and shapes of floats. The model is of all numbers of `x` together: linear terms cancel
-/// exactly, so that bounds of `x - x` are as narrow as rounding. [`TaylorForm`] records `f` once for many boxes.
-///
-/// ```
-/// use polygrad::{BaseTensor, Tensor, enclose, taylor_model, tensor};
-/// fn f<T: BaseTensor>(x: &Tensor<T, 0>) -> Tensor<T, 0> {
-///     x * (1.0 - x)
-/// }
-/// let (lower, upper) = (tensor(0.3), tensor(0.5));
-/// let width = |(a, b): (Tensor<_, 0>, Tensor<_, 0>)| (b - a).item();
-/// assert!(width(enclose(f, &lower, &upper)) > 0.19);
-/// // The range is from 0.21 to 0.25.
-/// assert!(width(taylor_model(f, &lower, &upper, 2).bounds()) < 0.0401);
-/// ```
-///
-/// # Panics
-/// Like [`enclose`](fn@crate::enclose); when `f` looks at values, or a result is not a float.
-#[track_caller]
-pub fn taylor_model<P, Y>(
-    f: impl Fn(&P::With<Term>) -> Y,
-    lower: &P,
-    upper: &P,
-    order: usize,
-) -> TaylorModel<P::With<Array>, Y::With<Array>>
-where
-    P: Tree<Array>,
-    Y: Tree<Term>,
-{
-    form_of(&|x, _: &()| f(x), lower, &(), order)
-        .over(&lower.with_leaves(lower.leaves()), &upper.with_leaves(upper.leaves()))
-}
+forms! {
+    data of Array as Q::With<Term>;
 
-/// [`taylor_model`] of a function that also takes `data` with exact values.
-///
-/// ```
-/// use polygrad::{taylor_model_with, tensor};
-/// let model = taylor_model_with(|x, a| x * a - x * a, &tensor(1.0), &tensor(2.0), &tensor(3.0), 1);
-/// let (lower, upper) = model.bounds();
-/// assert!(lower.item() > -1e-14 && upper.item() < 1e-14);
-/// ```
-///
-/// # Panics
-/// Like [`taylor_model`].
-#[track_caller]
-pub fn taylor_model_with<P, Q, Y>(
-    f: impl Fn(&P::With<Term>, &Q::With<Term>) -> Y,
-    lower: &P,
-    upper: &P,
-    data: &Q,
-    order: usize,
-) -> TaylorModel<P::With<Array>, Y::With<Array>>
-where
-    P: Tree<Array>,
-    Q: Tree<Array>,
-    Y: Tree<Term>,
-{
-    form_of(&f, lower, data, order).over(&lower.with_leaves(lower.leaves()), &upper.with_leaves(upper.leaves()))
+    /// The [`TaylorModel`] of `f` on the box from `lower` to `upper`, with a polynomial of this order.
+    ///
+    /// `f : P -> Y`, of any number and shapes of floats. The model is of all numbers of `x` together: linear terms cancel
+    /// exactly, so that bounds of `x - x` are as narrow as rounding. [`TaylorForm`] records `f` once for many boxes.
+    ///
+    /// ```
+    /// use polygrad::{BaseTensor, Tensor, enclose, taylor_model, tensor};
+    /// fn f<T: BaseTensor>(x: &Tensor<T, 0>) -> Tensor<T, 0> {
+    ///     x * (1.0 - x)
+    /// }
+    /// let (lower, upper) = (tensor(0.3), tensor(0.5));
+    /// let width = |(a, b): (Tensor<_, 0>, Tensor<_, 0>)| (b - a).item();
+    /// assert!(width(enclose(f, &lower, &upper)) > 0.19);
+    /// // The range is from 0.21 to 0.25.
+    /// assert!(width(taylor_model(f, &lower, &upper, 2).bounds()) < 0.0401);
+    /// ```
+    ///
+    /// # Panics
+    /// Like [`enclose`](fn@crate::enclose); when `f` looks at values, or a result is not a float.
+    taylor_model,
+    /// [`taylor_model`] of a function that also takes `data` with exact values.
+    ///
+    /// ```
+    /// use polygrad::{taylor_model_with, tensor};
+    /// let model = taylor_model_with(|x, a| x * a - x * a, &tensor(1.0), &tensor(2.0), &tensor(3.0), 1);
+    /// let (lower, upper) = model.bounds();
+    /// assert!(lower.item() > -1e-14 && upper.item() < 1e-14);
+    /// ```
+    ///
+    /// # Panics
+    /// Like [`taylor_model`].
+    taylor_model_with [P: Tree<Array>,] [Y: Tree<Term>] []
+        (f: (P::With<Term>) -> Y, lower: &P, upper: &P; data, order: usize) -> TaylorModel<P::With<Array>, Y::With<Array>>
+    {
+        let form = form_of(f, lower, data, order);
+        form.over(&lower.with_leaves(lower.leaves()), &upper.with_leaves(upper.leaves()))
+    }
 }
 
 /// A function recorded with its derivatives, for [Taylor models](taylor_model) on many boxes.

@@ -78,20 +78,40 @@ impl DenseDerivative {
         DenseDerivative { verb, layout, value, second: false }
     }
 
-    /// Whether this is the gradient of one number, with or without its value.
+    /// All of them.
     #[cfg(feature = "serde")]
+    pub(crate) const ALL: [DenseDerivative; 8] = [
+        Self::gradient(false),
+        Self::gradient(true),
+        Self::jacobian(false),
+        Self::jacobian(true),
+        Self::jacobian_matrix(false),
+        Self::jacobian_matrix(true),
+        Self::HESSIAN,
+        Self::HESSIAN_MATRIX,
+    ];
+
+    /// Whether this is the gradient of one number, with or without its value.
     pub(crate) fn is_gradient(self) -> bool {
         self.layout == DerivativeLayout::Leaves
     }
 
-    /// The derivative as the title of a report.
-    pub(crate) fn title(self) -> &'static str {
+    /// Whether the differentiated function has one number as its result.
+    pub(crate) fn is_of_number(self) -> bool {
+        self.is_gradient() || self.second
+    }
+
+    /// Its name in saved models, and the title of a report on it.
+    pub(crate) fn words(self) -> (&'static str, &'static str) {
         match (self.layout, self.second, self.value) {
-            (DerivativeLayout::Leaves, _, false) => "A gradient",
-            (DerivativeLayout::Leaves, _, true) => "A value and its gradient",
-            (DerivativeLayout::Tensor | DerivativeLayout::Matrix, true, _) => "A Hessian",
-            (DerivativeLayout::Tensor | DerivativeLayout::Matrix, false, false) => "A Jacobian",
-            (DerivativeLayout::Tensor | DerivativeLayout::Matrix, false, true) => "A value and its Jacobian",
+            (DerivativeLayout::Leaves, _, false) => ("gradient", "A gradient"),
+            (DerivativeLayout::Leaves, _, true) => ("value_and_gradient", "A value and its gradient"),
+            (DerivativeLayout::Tensor, true, _) => ("hessian", "A Hessian"),
+            (DerivativeLayout::Matrix, true, _) => ("hessian_matrix", "A Hessian"),
+            (DerivativeLayout::Tensor, false, false) => ("jacobian", "A Jacobian"),
+            (DerivativeLayout::Matrix, false, false) => ("jacobian_matrix", "A Jacobian"),
+            (DerivativeLayout::Tensor, false, true) => ("value_and_jacobian", "A value and its Jacobian"),
+            (DerivativeLayout::Matrix, false, true) => ("value_and_jacobian_matrix", "A value and its Jacobian"),
         }
     }
 

@@ -17,7 +17,7 @@ pub use model::SizedModel;
 
 use super::recent::Recent;
 use super::structure::both;
-use super::structure::{Assemble, paths};
+use super::structure::{Fill, paths};
 use super::{Function, FunctionOptions, RunError};
 use crate::array::Array;
 use crate::dtype::DType;
@@ -51,7 +51,7 @@ use crate::tree::{Key, Tree, Visitor};
 pub struct SizedFunction<P, Q, Y> {
     model: SizedModel,
     template: Y,
-    assemble: Assemble<P, Y>,
+    fill: Fill<Y>,
     /// The key at one of the recorded sizes.
     key: Key,
     kept: Recent<AtSizes<P, Q, Y>>,
@@ -166,8 +166,8 @@ where
             first.derivative().program.inputs().iter().map(|s| (s.name.clone(), s.dtype)).collect();
         let inputs = dtypes.into_iter().zip(leaves).map(|((name, dtype), shape)| SizedInput { name, shape, dtype });
         let model = SizedModel::of(program, first.transformation, first.names.clone(), inputs.collect(), first.options);
-        let (template, assemble, key) = (first.template, first.assemble, first.key);
-        let made = SizedFunction { model, template, assemble, key, kept: Recent::new(Self::LIMIT) };
+        let (template, fill, key) = (first.template, first.fill, first.key);
+        let made = SizedFunction { model, template, fill, key, kept: Recent::new(Self::LIMIT) };
         if let Err(RunError::NoProgram { reason }) = made.function(&example) {
             panic!("{reason}");
         }
@@ -283,7 +283,7 @@ impl<P, Q, Y: Clone> SizedFunction<P, Q, Y> {
             return Ok(known.1.clone());
         }
         let key = self.key_at(sizes).unwrap_or_default();
-        let made = self.model.function_at(sizes, (self.template.clone(), self.assemble, key))?;
+        let made = self.model.function_at(sizes, (self.template.clone(), self.fill, key))?;
         Ok(self.kept.kept((sizes.to_vec(), Arc::new(made)), is).1.clone())
     }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::ad::differentiate::transformation::Transformation;
 use crate::ad::function::recent::Recent;
-use crate::ad::function::structure::Assemble;
+use crate::ad::function::structure::Fill;
 use crate::ad::function::{Function, FunctionOptions, FunctionParts, RunError};
 use crate::array::Array;
 use crate::backend::{self, Executable};
@@ -155,7 +155,7 @@ impl SizedModel {
     pub(super) fn function_at<P, Q, Y>(
         &self,
         sizes: &[usize],
-        (template, assemble, key): (Y, Assemble<P, Y>, Key),
+        (template, fill, key): (Y, Fill<Y>, Key),
     ) -> Result<Function<P, Q, Y>, RunError> {
         let recorded = self.program.at(sizes).map_err(|reason| RunError::NoProgram { reason })?;
         let ((transformation, count), names) = (self.transformation, self.names.clone());
@@ -170,14 +170,14 @@ impl SizedModel {
             return Err(RunError::NoProgram { reason });
         }
         Ok(Function::of_with(
-            FunctionParts { transformation, recorded, count, names, template, assemble, key },
+            FunctionParts { transformation, recorded, count, names, template, fill, key },
             self.options,
         ))
     }
 
     #[track_caller]
     fn plain_at(&self, sizes: &[usize]) -> Result<Function<(), (), ()>, RunError> {
-        self.function_at(sizes, ((), |(), (), _| (), Key::default()))
+        self.function_at(sizes, ((), |(), _| (), Key::default()))
     }
 
     /// The program that runs at these sizes: differentiated and optimized. It can be printed, compiled, exported and

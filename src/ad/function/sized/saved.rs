@@ -6,7 +6,6 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::model::{SizedInput, SizedModel};
-use crate::ad::differentiate::modes::DenseDerivative;
 use crate::ad::differentiate::transformation::Transformation;
 use crate::ad::function::FunctionOptions;
 use crate::array::refused;
@@ -41,29 +40,6 @@ struct SavedInput {
     shape: Vec<SavedSize>,
 }
 
-/// The derivatives with their names; the number is the order of the `n`-th derivative, or that of directions.
-fn derivatives(n: usize) -> [(&'static str, Transformation); 17] {
-    [
-        ("value", Transformation::Value),
-        ("gradient", Transformation::Dense(DenseDerivative::gradient(false))),
-        ("value_and_gradient", Transformation::Dense(DenseDerivative::gradient(true))),
-        ("jacobian", Transformation::Dense(DenseDerivative::jacobian(false))),
-        ("value_and_jacobian", Transformation::Dense(DenseDerivative::jacobian(true))),
-        ("jacobian_matrix", Transformation::Dense(DenseDerivative::jacobian_matrix(false))),
-        ("value_and_jacobian_matrix", Transformation::Dense(DenseDerivative::jacobian_matrix(true))),
-        ("hessian", Transformation::Dense(DenseDerivative::HESSIAN)),
-        ("hessian_matrix", Transformation::Dense(DenseDerivative::HESSIAN_MATRIX)),
-        ("nth_derivative", Transformation::Nth(n)),
-        ("laplacian", Transformation::Laplacian),
-        ("laplacian_along", Transformation::LaplacianAlong(n)),
-        ("divergence", Transformation::Divergence),
-        ("hvp", Transformation::Hvp),
-        ("jvp", Transformation::Jvp),
-        ("vjp", Transformation::Vjp),
-        ("cotangents", Transformation::Cotangents),
-    ]
-}
-
 /// Saved as the program for all sizes, with the names of inputs and results, and the derivative to compute.
 ///
 /// ```
@@ -80,8 +56,7 @@ impl Serialize for SizedModel {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let (transformation, arguments) = self.transformation;
         let order = if let Transformation::Nth(n) | Transformation::LaplacianAlong(n) = transformation { n } else { 0 };
-        let name = derivatives(order).iter().find(|(_, other)| *other == transformation).map(|(name, _)| *name);
-        let name = name.ok_or_else(|| serde::ser::Error::custom("a derivative without a name"))?;
+        let name = transformation.facts().name;
         let input = |input: &SizedInput| SavedInput {
             name: input.name.clone(),
             dtype: input.dtype.name().to_owned(),
@@ -111,7 +86,8 @@ fn load(saved: SavedModel) -> Result<SizedModel, String> {
     if model_format != FORMAT {
         return Err(refused(&format!("the format of a model must be {FORMAT}"), &format!("it is {model_format}")));
     }
-    let Some((_, transformation)) = derivatives(order).into_iter().find(|(known, _)| *known == name) else {
+    let known = Transformation::all(order).into_iter().find(|known| known.facts().name == name);
+    let Some(transformation) = known else {
         return Err(refused(
             "a derivative must be a known one",
             &format!("it is {:?}", name.chars().take(40).collect::<String>()),
@@ -143,32 +119,13 @@ fn fits(
     let program = program.template();
     let (takes, results) = (program.inputs().len(), program.outputs().len());
     let number = program.outputs().iter().all(|slot| slot.shape.is_empty() && slot.dtype.is_float());
-    let (further, made) = match transformation {
-        Transformation::Value => (0, results),
-        Transformation::Dense(wanted) if wanted.is_gradient() => (0, arguments + 1),
-        Transformation::Dense(_) => (0, results + 1),
-        Transformation::Nth(_) | Transformation::Divergence => (0, 1),
-        Transformation::Laplacian => (0, results),
-        Transformation::LaplacianAlong(_) => (arguments, results),
-        Transformation::Hvp => (arguments, arguments),
-        Transformation::Jvp => (arguments, 2 * results),
-        Transformation::Tangents => (arguments, results),
-        Transformation::Vjp => (results, results + arguments),
-        Transformation::Cotangents => (results, arguments),
-    };
-    let of_number = match transformation {
-        Transformation::Dense(wanted) => {
-            wanted.is_gradient() || wanted == DenseDerivative::HESSIAN || wanted == DenseDerivative::HESSIAN_MATRIX
-        }
-        Transformation::Nth(_) | Transformation::Hvp => true,
-        Transformation::Value
-        | Transformation::Jvp
-        | Transformation::Tangents
-        | Transformation::Vjp
-        | Transformation::Cotangents => false,
-        Transformation::Laplacian | Transformation::LaplacianAlong(_) | Transformation::Divergence => false,
-    };
+    let facts = transformation.facts();
+    let [further, made] = [facts.further, facts.results].map(|count| count.of(arguments, results));
     let is_derivative = transformation != Transformation::Value;
     let floats = !is_derivative || arguments > 0 && program.takes_floats(arguments);
-    floats && arguments <= takes && names <= made && inputs == takes + further && (!of_number || number && results == 1)
+    floats
+        && arguments <= takes
+        && names <= made
+        && inputs == takes + further
+        && (!facts.of_number || number && results == 1)
 }
