@@ -356,7 +356,7 @@ impl<T: BaseTensor> Sweep<'_, T> {
             let store = |at: &T, none: i64| T::select(&is_due, &int(none), at);
             let times = replaced(times, &[store(again, slots.again)], &to);
             let filled = stored(filled, &store(&plus(again, slots.first), count), &self.packing.pack(&carry));
-            let cts = T::custom(&chosen, &[&[is_due.clone()], &carry[1..], &self.captured, cts].concat());
+            let cts = T::custom(&chosen, &[std::slice::from_ref(&is_due), &carry[1..], &self.captured, cts].concat());
             // A state whose trip has been transposed is left, and one that was stored is the last.
             let number = |mask: &T| T::discrete(&Discrete::ToInt, &[mask]);
             let is_done = compare(Compare::Eq, &trips, &int(0));
