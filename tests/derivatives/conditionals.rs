@@ -48,7 +48,7 @@ fn one_branch_of_many_runs() {
     let x = tensor([0.5, -1.0, 2.0]);
     let f = Function::stage(switched, &(tensor(0.0), x.clone()));
     // A tree of four conditionals.
-    assert_eq!(conditionals(&f.optimized()), 4, "{}", f.optimized());
+    assert_eq!(conditionals(f.optimized()), 4, "{}", f.optimized());
     for (at, k) in [(-7.2, 0.0), (-0.1, 0.0), (1.2, 1.0), (2.0, 2.0), (3.4, 3.0), (4.1, 4.0), (99.0, 4.0)] {
         let inputs = (tensor(at), x.clone());
         assert!((f.run(&inputs).expect("the same shapes") - number(k, &inputs)).abs().item() < 1e-12, "{at}");

@@ -83,7 +83,7 @@ losses! {
             let go = |c: &(Vector<T>, Count<T>)| c.1.lt(n - k);
             repeated!(most, (y, Tensor::scalar(0)), go, |(y, k): (Vector<T>, Count<T>)| ((y * x).cos(), k + 1)).0
         };
-        fold(x.clone(), &Tensor::<T, 1, i64>::constant([0, 1, 5]), step).sum()
+        fold(x.clone(), Tensor::<T, 1, i64>::constant([0, 1, 5]), step).sum()
     }
     /// A row for each element, which end at different trips.
     Rows(most, x, n) {

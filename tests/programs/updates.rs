@@ -86,8 +86,8 @@ fn other_readers_keep_the_array() {
     // The mask is a result, too.
     let masked = program(&[(&[40], DType::F64), (&[], DType::I64)], |t| {
         let x = Vector::from_raw(t[0].clone());
-        let hit = Tensor::<Term, 1, i64>::iota(40).eq(&Index::from_raw(t[1].clone()).replicate(40));
-        vec![hit.select(&Tensor::full([40], 9.0), &x).into_raw(), hit.into_raw()]
+        let hit = Tensor::<Term, 1, i64>::iota(40).eq(Index::from_raw(t[1].clone()).replicate(40));
+        vec![hit.select(Tensor::full([40], 9.0), &x).into_raw(), hit.into_raw()]
     });
     agree(&masked, &[Array::full(&[40], 0.25), Array::scalar(4_i64)], "a mask that is a result");
 }
@@ -97,7 +97,7 @@ fn other_readers_keep_the_array() {
 fn a_loop_fills_an_array_in_place() {
     fn table<T: BaseTensor>(x: &Vector<T>) -> Matrix<T> {
         let start = Tensor::<T, 2>::zeros([50, 4]).set([0], x);
-        fold(start, &Tensor::<T, 1, i64>::constant((1..50).collect::<Vec<i64>>()), |all: Matrix<T>, k: &Index<T>| {
+        fold(start, Tensor::<T, 1, i64>::constant((1..50).collect::<Vec<i64>>()), |all: Matrix<T>, k: &Index<T>| {
             let before = all.at([&(k - 1)]);
             all.set([k], &(before.sin() + 0.1))
         })
@@ -124,7 +124,7 @@ fn elements_of_any_type_are_replaced() {
         (DType::Bool, Array::full(&[40], false), Array::scalar(true)),
     ] {
         let set = program(&[(&[40], dtype), (&[], dtype), (&[], DType::I64)], |t| {
-            let hit = Tensor::<Term, 1, i64>::iota(40).eq(&Index::from_raw(t[2].clone()).replicate(40)).into_raw();
+            let hit = Tensor::<Term, 1, i64>::iota(40).eq(Index::from_raw(t[2].clone()).replicate(40)).into_raw();
             vec![Term::select(&hit, &t[1].linear(&Linear::replicate(&[40], &[])), &t[0])]
         });
         assert_eq!(written(&set), 1, "{dtype}");
