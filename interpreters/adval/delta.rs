@@ -282,7 +282,12 @@ impl<F, R> Delta<F, R> {
         match self {
             Delta::Loop(l) => l.is_unbounded(),
             Delta::Unbounded => true,
-            Delta::Custom(_) | Delta::Input(_) | Delta::Scale(_) | Delta::Scale2(..) | Delta::Select { .. } | Delta::Linear(..) => false,
+            Delta::Custom(_)
+            | Delta::Input(_)
+            | Delta::Scale(_)
+            | Delta::Scale2(..)
+            | Delta::Select { .. }
+            | Delta::Linear(..) => false,
             Delta::Contract(_) | Delta::Reduce(_) | Delta::Gather(_) | Delta::ScatterAdd(_) => false,
             Delta::Concat(..) | Delta::Call(_) | Delta::Again(_) | Delta::Output(..) => false,
         }

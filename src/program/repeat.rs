@@ -176,7 +176,8 @@ impl PairedLoop {
         let (carry, captured) = self.moves.split_at(self.carried);
         for moves in [carry, captured] {
             let mut dots = next + moves.len()..;
-            positions.extend(moves.iter().enumerate().map(|(k, moves)| (next + k, if *moves { dots.next() } else { None })));
+            positions
+                .extend(moves.iter().enumerate().map(|(k, moves)| (next + k, if *moves { dots.next() } else { None })));
             next = dots.start;
         }
         positions

@@ -8,8 +8,8 @@ use polygrad::passes::optimize;
 use polygrad::program::{Program, interpret};
 use polygrad::{
     Array, BaseTensor, Concrete, Function, FunctionOptions, Mode, Tensor, build1, checkpoint, direct, fold, grad,
-    hessian, hvp, jacobian_by, jvp, map, symbolic, tensor, value_and_grad, value_and_jacobian, vjp, vmap,
-    while_loop, while_loop_within,
+    hessian, hvp, jacobian_by, jvp, map, symbolic, tensor, value_and_grad, value_and_jacobian, vjp, vmap, while_loop,
+    while_loop_within,
 };
 
 use crate::gallery::gradbench::programs::particle;

@@ -569,7 +569,19 @@ impl<'p> Scope<'p> {
         let prefix_extrema = prefix_extrema(program);
         let joined_dots = joined_dots(program);
         let known = Vec::with_capacity(nodes.len());
-        Scope { program, known, life, root, ranks, prefix_extrema, joined_dots, transforms, updates, outputs_read, owned }
+        Scope {
+            program,
+            known,
+            life,
+            root,
+            ranks,
+            prefix_extrema,
+            joined_dots,
+            transforms,
+            updates,
+            outputs_read,
+            owned,
+        }
     }
 
     /// Element type and number of elements.
