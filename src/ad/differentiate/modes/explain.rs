@@ -18,8 +18,6 @@ pub(super) enum ModeReason {
     Kind,
     /// A function in the program has no rule for tangents.
     Rules,
-    /// A loop that ends by itself has no bound.
-    Unbounded,
     /// The estimates of all strategies that were compared.
     Estimates(Vec<(Strategy, Estimate)>),
 }
@@ -46,7 +44,6 @@ impl Display for Choice {
             ModeReason::Shapes => f.write_str(", since there are far fewer results"),
             ModeReason::Kind => f.write_str(", since no other mode takes less work"),
             ModeReason::Rules => f.write_str(", since a function has no rule for tangents"),
-            ModeReason::Unbounded => f.write_str(", since a while loop has no bound"),
             ModeReason::Estimates(all) => {
                 f.write_str(", by these estimates")?;
                 for (strategy, Estimate { cost, time }) in all {

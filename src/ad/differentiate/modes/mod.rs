@@ -224,9 +224,6 @@ impl Differentiation<'_> {
             Some(Mode::Forward) => return (forward, ModeReason::Asked),
             Some(Mode::Reverse) => return (reverse, ModeReason::Asked),
             None if ruled => return (reverse, ModeReason::Rules),
-            None if self.derivative.layout != DerivativeLayout::Leaves && self.program.is_unbounded() => {
-                return (forward, ModeReason::Unbounded);
-            }
             None => {}
         }
         if self.derivative.layout == DerivativeLayout::Leaves {
