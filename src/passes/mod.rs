@@ -10,6 +10,7 @@ mod fission;
 mod induction_variables;
 mod inline;
 mod join_while_loops;
+mod leaving_rows;
 pub(crate) mod multi_tangent;
 mod partial_evaluation;
 mod pipeline;
