@@ -5,7 +5,8 @@
 //! digits: `polygrad` computes them by functions of the platform.
 //!
 //! * The modules `f64` and `f32`: a function for each row of the tables of `polygrad`, defined for all arguments.
-//! * [`scalar`]: the same, generic in the float type ([`Number`]) and in the [`Machine`].
+//! * [`scalar`]: the same, generic in the [`Number`] and in the [`Machine`]. A number is one of a float type, or what
+//!   stands for one: `polygrad` records the operations, and prints them as C.
 //! * [`Elementary`]: functions without branches, for loops that the compiler vectorises, accurate where a predicate
 //!   holds; [`derived`]: functions made of these.
 //! * [`rows`]: what is computed at arguments for which those are not accurate, and functions that have no such version.
@@ -29,4 +30,4 @@ mod special;
 
 pub use elementary::{Elementary, derived};
 pub use face::{f32, f64};
-pub use number::{Fused, Machine, Number, Target, WithoutFma};
+pub use number::{Definition, Double, Format, Fused, Library, Machine, Mask, Number, Target, WithoutFma, Word};
