@@ -197,8 +197,6 @@ pub trait Number:
     fn ceil_of(self) -> Self;
     /// The nearest integer; halves are rounded away from zero.
     fn round_of(self) -> Self;
-    /// The integer part of a number that is smaller than 2^62.
-    fn integer_part(self) -> Self;
     /// `a b + c`, rounded once where the machine has an instruction for that.
     #[inline(always)]
     fn multiply_add<M: Machine>(a: Self, b: Self, c: Self) -> Self {
@@ -267,6 +265,19 @@ fn product_error<E: Number>(a: E, b: E, product: E) -> E {
     let (a0, b0) = (wide_a - (wide_a - a), wide_b - (wide_b - b));
     let (a1, b1) = (a - a0, b - b0);
     ((a0 * b0 - product) + a0 * b1 + a1 * b0) + a1 * b1
+}
+
+/// The error of a product on a machine without fused multiply-add: see [`Number::product_error`].
+pub struct ProductError;
+
+impl<E: Number> Definition<E, 3> for ProductError {
+    const NAME: &'static str = "product_error";
+    const SAYS: &'static str = "What rounding lost in a product.";
+    const FUSED: bool = false;
+    #[inline(always)]
+    fn of([a, b, product]: [E; 3]) -> E {
+        product_error(a, b, product)
+    }
 }
 
 macro_rules! number {
@@ -348,10 +359,6 @@ macro_rules! number {
             #[inline(always)]
             fn round_of(self) -> $F {
                 rows::round(self.wide()) as $F
-            }
-            #[inline(always)]
-            fn integer_part(self) -> $F {
-                (self as i64) as $F
             }
             #[inline(always)]
             fn multiply_add<M: Machine>(a: $F, b: $F, c: $F) -> $F {

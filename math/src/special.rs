@@ -28,6 +28,7 @@ on_any_machine! {
     sin(x) = scalar::sin::<E, WithoutFma>;
     tan(x) = scalar::tan::<E, WithoutFma>;
     pow(x, y) = scalar::pow::<E, WithoutFma>;
+    named_digamma(x) = scalar::digamma::<E, WithoutFma>;
 }
 
 /// Whether a number is neither NaN nor infinite.
@@ -41,7 +42,7 @@ const SQUARE_HIDES_ONE: f64 = 268_435_456.0;
 
 /// `ln(x + sqrt(x^2 + 1))`, odd, without overflow of the square.
 #[inline]
-pub(crate) fn asinh<E: Double>(x: E) -> E {
+pub fn asinh<E: Double>(x: E) -> E {
     let (a, one) = (x.magnitude(), c::<E>(1.0));
     let near = || log1p(a + a * a / (one + (one + a * a).root()));
     E::choose(a.below(c(SQUARE_HIDES_ONE)), near, || ln(a) + c(LN_2)).signed_like(x)
@@ -49,7 +50,7 @@ pub(crate) fn asinh<E: Double>(x: E) -> E {
 
 /// `ln(x + sqrt(x^2 - 1))`, by the distance of `x` from 1, which is exact near 1.
 #[inline]
-pub(crate) fn acosh<E: Double>(x: E) -> E {
+pub fn acosh<E: Double>(x: E) -> E {
     let near = || {
         let t = x - c(1.0);
         log1p(t + (t * (t + c(2.0))).root())
@@ -60,7 +61,7 @@ pub(crate) fn acosh<E: Double>(x: E) -> E {
 
 /// `ln((1 + x) / (1 - x)) / 2`, odd.
 #[inline]
-pub(crate) fn atanh<E: Double>(x: E) -> E {
+pub fn atanh<E: Double>(x: E) -> E {
     let (a, one, two) = (x.magnitude(), c::<E>(1.0), c::<E>(2.0));
     // Below a half, the quotient 2 a / (1 - a) is computed as 2 a, which is exact, plus a small rest.
     let quotient = E::select(a.below(c(0.5)), two * a + two * a * a / (one - a), two * (a / (one - a)));
@@ -69,7 +70,7 @@ pub(crate) fn atanh<E: Double>(x: E) -> E {
 
 /// `1 / cosh(x)^2`; the exponent is never positive, so nothing overflows.
 #[inline]
-pub(crate) fn sech2<E: Double>(x: E) -> E {
+pub fn sech2<E: Double>(x: E) -> E {
     let e = exp(-(x.magnitude() + x.magnitude()));
     let s = c::<E>(1.0) + e;
     c::<E>(4.0) * e / (s * s)
@@ -78,7 +79,7 @@ pub(crate) fn sech2<E: Double>(x: E) -> E {
 /// `e^(-x^2)`. The error from rounding the square, in units in the last place of the result, would be as large as the
 /// square. So only the square of the leading bits, which is exact, is exponentiated; the rest gives a factor near 1.
 #[inline]
-pub(crate) fn gaussian<E: Double>(x: E) -> E {
+pub fn gaussian<E: Double>(x: E) -> E {
     let (a, one) = (x.magnitude(), c::<E>(1.0));
     let near = || {
         let leading = E::of_word(a.word() & !E::Word::literal(0x7ff_ffff));
@@ -91,7 +92,7 @@ pub(crate) fn gaussian<E: Double>(x: E) -> E {
 
 /// `x^(y - 1)`, corrected for the rounding error of `y - 1`.
 #[inline]
-pub(crate) fn pow_less_one<E: Double>(x: E, y: E) -> E {
+pub fn pow_less_one<E: Double>(x: E, y: E) -> E {
     let (one, zero) = (c::<E>(1.0), c::<E>(0.0));
     let less = y - one;
     let power = pow(x, less);
@@ -103,7 +104,7 @@ pub(crate) fn pow_less_one<E: Double>(x: E, y: E) -> E {
 /// `x / (x^2 + y^2)`, by the length of `(x, y)` where the sum of squares is out of range; 0, the limit, where it is
 /// infinite.
 #[inline]
-pub(crate) fn recip_real<E: Double>(x: E, y: E) -> E {
+pub fn recip_real<E: Double>(x: E, y: E) -> E {
     let squares = x * x + y * y;
     // From this bound on, a square that underflows does not change the rounded sum.
     let is_accurate = is_finite(squares) & squares.at_least(c(f64::MIN_POSITIVE / f64::EPSILON));
@@ -148,7 +149,7 @@ fn is_whole<E: Double>(x: E) -> E::Mask {
 /// is `lgamma(1 + d) - ln |d (d - 1) .. (d - n)|` for `x = d - n` with the nearest integer `-n`: the factors are exact,
 /// and both terms are small near a zero. The reflection of `libm` cancels there. Infinite at the poles.
 #[inline]
-pub(crate) fn lgamma<E: Double>(x: E) -> E {
+pub fn lgamma<E: Double>(x: E) -> E {
     call!(E: Double, WithoutFma, "lgamma", "`ln |gamma(x)|`.", [x], lgamma_of)
 }
 
@@ -197,7 +198,7 @@ fn digamma_positive<E: Double>([x]: [E; 1]) -> E {
 /// The derivative of the logarithm of the gamma function: `ln x - 1/(2x) - sum_k B_2k / (2k x^2k)`
 /// for large `x`; `psi(1 - x) - pi / tan(pi x)` for negative ones. NaN at the poles.
 #[inline]
-pub(crate) fn digamma<E: Double>(x: E) -> E {
+pub fn digamma<E: Double>(x: E) -> E {
     let positive = |x: E| call!(E: Double, WithoutFma, "digamma_positive", "The derivative of `ln gamma` for positive numbers.", [x], digamma_positive);
     // The tangent has period 1: its argument is reduced without rounding.
     let reflected = || positive(c::<E>(1.0) - x) - c::<E>(PI) / tan(c::<E>(PI) * from_nearest(x));
@@ -217,7 +218,7 @@ fn trigamma_positive<E: Double>([x]: [E; 1]) -> E {
 /// The derivative of [`digamma`]: `1/x + 1/(2x^2) + sum_k B_2k / x^(2k + 1)` for large `x`;
 /// `pi^2 / sin(pi x)^2 - psi'(1 - x)` for negative ones. Infinite at the poles.
 #[inline]
-pub(crate) fn trigamma<E: Double>(x: E) -> E {
+pub fn trigamma<E: Double>(x: E) -> E {
     let positive = |x: E| call!(E: Double, WithoutFma, "trigamma_positive", "The derivative of `digamma` for positive numbers.", [x], trigamma_positive);
     let reflected = || {
         let inverse = c::<E>(PI) / sin(c::<E>(PI) * from_nearest(x));
@@ -240,7 +241,7 @@ const ORDER_SLACK: f64 = 0.25;
 /// derivative of `trigamma`, the first two terms are `-2 pi^3 cos(pi x) / sin(pi x)^3`, which is exact also where they
 /// cancel, half-way between integers.
 #[inline]
-pub(crate) fn polygamma<E: Double>(x: E, order: E) -> E {
+pub fn polygamma<E: Double>(x: E, order: E) -> E {
     let (n, zero) = (order.round_of(), c::<E>(0.0));
     let half = c::<E>(0.5) * n;
     let is_even = is_whole(half);
@@ -266,7 +267,7 @@ pub(crate) fn polygamma<E: Double>(x: E, order: E) -> E {
     let negative = || E::choose(is_whole(x), pole, inside);
     let higher = || E::choose(x.above(zero), positive, negative);
     let from_first = || E::choose(n.equals(c(1.0)), || trigamma(x), higher);
-    let any = || E::choose(n.equals(zero), || digamma(x), from_first);
+    let any = || E::choose(n.equals(zero), || named_digamma(x), from_first);
     let is_order = n.at_least(zero) & (order - n).magnitude().at_most(c(ORDER_SLACK)) & is_finite(n);
     E::choose(is_order & !x.is_not_a_number(), any, || c(f64::NAN))
 }

@@ -112,6 +112,7 @@ impl Layout for f32 {
 pub(super) fn inverse<E: Number, M: Machine>(x: E) -> E {
     let (a, one) = (x.magnitude(), c::<E>(1.0));
     let (far, below) = (a.above(c(BORDER)), one - a);
+    let valid = E::branch(a.below(one));
     let log = -E::logarithm::<M>(below * E::select(far, one, one + a));
     let [slope, center] = [<E::Float as Layout>::SLOPE, <E::Float as Layout>::CENTER];
     let inside = E::branch(far);
@@ -119,7 +120,7 @@ pub(super) fn inverse<E: Number, M: Machine>(x: E) -> E {
     let inside = E::otherwise(inside, root + horner::<E, M>(root - E::constant(center), <E::Float as Layout>::ENDS));
     let middle = a * horner::<E, M>(log, <E::Float as Layout>::MIDDLE);
     let inside = E::join(inside, E::multiply_add::<M>(E::constant(slope), a, middle));
+    let valid = E::otherwise(valid, inside);
     // The logarithm is not defined from 1 on.
-    let outside = E::select(a.equals(one), c(f64::INFINITY), c(f64::NAN));
-    E::select(a.below(one), inside, outside).signed_like(x)
+    E::join(valid, E::select(a.equals(one), c(f64::INFINITY), c(f64::NAN))).signed_like(x)
 }

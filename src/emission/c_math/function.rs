@@ -29,9 +29,15 @@ impl CType {
 
 /// An operand of an operation.
 #[derive(Clone, PartialEq)]
-pub(super) enum Operand {
+pub(super) enum COperand {
     Literal(String),
     Value(u32),
+}
+
+impl Default for COperand {
+    fn default() -> COperand {
+        COperand::Value(0)
+    }
 }
 
 /// What computes a value.
@@ -39,19 +45,19 @@ pub(super) enum CValue {
     /// The parameter at this position.
     Parameter(usize),
     /// A variable of a loop, with its first value.
-    State(Operand),
-    Infix(&'static str, [Operand; 2]),
-    Prefix(&'static str, Operand),
-    Call(String, Vec<Operand>),
+    State(COperand),
+    Infix(&'static str, [COperand; 2]),
+    Prefix(&'static str, COperand),
+    Call(String, Vec<COperand>),
     /// The second if the first holds, or else the third.
-    Select([Operand; 3]),
+    Select([COperand; 3]),
     /// What the first block gives if the mask holds, or else the second.
-    Choose(Operand, Box<[(Block, Operand); 2]>),
+    Choose(COperand, Box<[(CBlock, COperand); 2]>),
 }
 
 /// Statements, in a block with a number.
 #[derive(Default)]
-pub(super) struct Block {
+pub(super) struct CBlock {
     id: usize,
     statements: Vec<Statement>,
 }
@@ -64,23 +70,23 @@ enum Statement {
 }
 
 /// A loop.
-pub(super) struct Repeat {
+pub(super) struct CRepeat {
     pub(super) state: Vec<u32>,
     /// Whether there is another step.
-    pub(super) test: (Block, Operand),
-    pub(super) step: Block,
+    pub(super) test: (CBlock, COperand),
+    pub(super) step: CBlock,
     /// The next values of the state.
-    pub(super) next: Vec<Operand>,
+    pub(super) next: Vec<COperand>,
 }
 
 /// The body of a function: the block that is recorded now, and all values.
 #[derive(Default)]
-pub(super) struct Body {
-    block: Block,
+pub(super) struct CBody {
+    block: CBlock,
     blocks: usize,
     values: Vec<(CType, CValue, usize)>,
     /// Loops, and the blocks in which they are.
-    repeats: Vec<(Repeat, usize)>,
+    repeats: Vec<(CRepeat, usize)>,
 }
 
 /// The name of a parameter.
@@ -88,7 +94,7 @@ pub(super) fn parameter(place: usize) -> &'static str {
     ["x", "y", "z"][place]
 }
 
-impl Body {
+impl CBody {
     pub(super) fn push(&mut self, ty: CType, value: CValue) -> u32 {
         let id = self.values.len() as u32;
         self.block.statements.push(Statement::Value(id));
@@ -96,29 +102,24 @@ impl Body {
         id
     }
 
-    pub(super) fn repeat(&mut self, of: Repeat) {
+    pub(super) fn repeat(&mut self, of: CRepeat) {
         self.block.statements.push(Statement::Repeat(self.repeats.len()));
         self.repeats.push((of, self.block.id));
     }
 
     /// Begins a block inside the current one, which it returns.
-    pub(super) fn enter(&mut self) -> Block {
+    pub(super) fn enter(&mut self) -> CBlock {
         self.blocks += 1;
-        std::mem::replace(&mut self.block, Block { id: self.blocks, statements: Vec::new() })
-    }
-
-    /// Ends a block, which it returns, and begins another one next to it.
-    pub(super) fn next(&mut self) -> Block {
-        self.enter()
+        std::mem::replace(&mut self.block, CBlock { id: self.blocks, statements: Vec::new() })
     }
 
     /// Ends a block, which it returns, given the one that it is in.
-    pub(super) fn leave(&mut self, outer: Block) -> Block {
+    pub(super) fn leave(&mut self, outer: CBlock) -> CBlock {
         std::mem::replace(&mut self.block, outer)
     }
 
     /// The statements, which return a result.
-    pub(super) fn text(&self, result: &Operand) -> String {
+    pub(super) fn text(&self, result: &COperand) -> String {
         let mut printer = Printer::new(self);
         printer.use_of(result, self.block.id);
         printer.end(&self.block, result, 1);
@@ -149,7 +150,7 @@ fn binding(operator: &str) -> u8 {
 const SHORT: usize = 48;
 
 struct Printer<'b> {
-    body: &'b Body,
+    body: &'b CBody,
     /// How often each value is used; a use in another block counts twice.
     uses: Vec<usize>,
     /// Whether the uses by a loop are counted.
@@ -161,7 +162,7 @@ struct Printer<'b> {
 }
 
 impl<'b> Printer<'b> {
-    fn new(body: &'b Body) -> Printer<'b> {
+    fn new(body: &'b CBody) -> Printer<'b> {
         let count = body.values.len();
         let written = vec![None; count];
         let counted = vec![false; body.repeats.len()];
@@ -169,9 +170,9 @@ impl<'b> Printer<'b> {
     }
 
     /// Counts a use of an operand in a block, and those of what it needs.
-    fn use_of(&mut self, operand: &Operand, block: usize) {
+    fn use_of(&mut self, operand: &COperand, block: usize) {
         let body = self.body;
-        let Operand::Value(id) = operand else { return };
+        let COperand::Value(id) = operand else { return };
         let (_, value, home) = &body.values[*id as usize];
         let before = self.uses[*id as usize];
         self.uses[*id as usize] += if *home == block { 1 } else { 2 };
@@ -185,10 +186,10 @@ impl<'b> Printer<'b> {
                 let found = body.repeats.iter().position(|(of, _)| of.state.contains(id));
                 let of = found.expect("a variable of a loop has a loop");
                 if !std::mem::replace(&mut self.counted[of], true) {
-                    let Repeat { state, test, step, next } = &body.repeats[of].0;
+                    let CRepeat { state, test, step, next } = &body.repeats[of].0;
                     self.use_of(&test.1, test.0.id);
                     next.iter().for_each(|x| self.use_of(x, step.id));
-                    state.iter().for_each(|id| self.use_of(&Operand::Value(*id), *home));
+                    state.iter().for_each(|id| self.use_of(&COperand::Value(*id), *home));
                 }
             }
             CValue::Infix(_, x) => x.iter().for_each(|x| self.use_of(x, *home)),
@@ -207,17 +208,17 @@ impl<'b> Printer<'b> {
     }
 
     /// An operand as an expression, in parentheses if it binds less than a bound.
-    fn operand(&self, x: &Operand, least: u8) -> String {
+    fn operand(&self, x: &COperand, least: u8) -> String {
         let (text, binds) = match x {
-            Operand::Literal(text) if text.starts_with('-') => (text.clone(), UNARY),
-            Operand::Literal(text) => (text.clone(), PRIMARY),
-            Operand::Value(id) => self.written[*id as usize].clone().expect("a value is computed before it is used"),
+            COperand::Literal(text) if text.starts_with('-') => (text.clone(), UNARY),
+            COperand::Literal(text) => (text.clone(), PRIMARY),
+            COperand::Value(id) => self.written[*id as usize].clone().expect("a value is computed before it is used"),
         };
         if binds < least { format!("({text})") } else { text }
     }
 
     /// An operand of an infix operator. Compilers warn of some mixtures of operators without parentheses.
-    fn side(&self, x: &Operand, operator: &str, is_right: bool) -> String {
+    fn side(&self, x: &COperand, operator: &str, is_right: bool) -> String {
         let binds = binding(operator);
         let mixed = if binds < 6 || binds == 8 { binds == 1 || binds == 2 } else { true };
         let least = if mixed { binds + u8::from(is_right) } else { UNARY };
@@ -305,7 +306,7 @@ impl<'b> Printer<'b> {
             return;
         }
         let body = self.body;
-        let Repeat { state, test, step, next } = &body.repeats[k].0;
+        let CRepeat { state, test, step, next } = &body.repeats[k].0;
         self.line(depth, "for (;;) {");
         test.0.statements.iter().for_each(|of| self.statement(of, depth + 1));
         let goes_on = self.operand(&test.1, UNARY);
@@ -322,17 +323,17 @@ impl<'b> Printer<'b> {
             values.push(name);
         }
         for (id, value) in state.iter().zip(values) {
-            let name = self.operand(&Operand::Value(*id), 0);
+            let name = self.operand(&COperand::Value(*id), 0);
             self.line(depth + 1, &format!("{name} = {value};"));
         }
         self.line(depth, "}");
     }
 
     /// The statements of a block at the end of the function.
-    fn end(&mut self, block: &'b Block, result: &Operand, depth: usize) {
+    fn end(&mut self, block: &'b CBlock, result: &COperand, depth: usize) {
         let body = self.body;
         let last = match (block.statements.last(), result) {
-            (Some(Statement::Value(last)), Operand::Value(id)) if last == id => Some(&body.values[*id as usize].1),
+            (Some(Statement::Value(last)), COperand::Value(id)) if last == id => Some(&body.values[*id as usize].1),
             _ => None,
         };
         let count = block.statements.len();

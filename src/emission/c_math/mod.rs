@@ -16,9 +16,8 @@ mod symbol;
 
 use std::collections::BTreeSet;
 
-use polygrad_math::{Fused, scalar};
-
-use symbol::{Recorder, Symbol};
+use crate::export::recorded::{NumberKind, defined as define};
+use symbol::CRecorder;
 
 /// The functions that are not recorded, in the order of definition.
 const FILES: [&str; 2] = [include_str!("machine.c"), include_str!("fdlibm.c")];
@@ -50,19 +49,26 @@ fn defined(item: &str) -> Option<&str> {
     names(code).find(|(_, after)| after.starts_with('(')).map(|(name, _)| name)
 }
 
+/// The functions that are not recorded.
+fn written() -> impl Iterator<Item = &'static str> {
+    FILES.iter().flat_map(|file| file.split("\n\n")).map(str::trim_end)
+}
+
+/// Whether a function is not recorded.
+fn is_written(name: &str) -> bool {
+    written().any(|item| defined(item) == Some(name))
+}
+
 /// Functions, and all that these need, each once, with their names and in an order in which they compile.
 fn items<'a>(used: impl IntoIterator<Item = (&'a str, bool)>) -> Vec<(String, String)> {
-    let recorder = Recorder::default();
+    let recorder = CRecorder::default();
     for (name, single) in used.into_iter().collect::<BTreeSet<_>>() {
-        let known = if single {
-            scalar::by_name::<Symbol<'_, f32>, Fused>(name, || recorder.argument()).is_some()
-        } else {
-            scalar::by_name::<Symbol<'_, f64>, Fused>(name, || recorder.argument()).is_some()
-        };
-        assert!(known, "no function {name}");
+        let kind = if single { NumberKind::F32 } else { NumberKind::F64 };
+        let known = define(&recorder, name, kind, &mut || recorder.argument(kind));
+        assert!(known.is_some(), "no function {name}");
     }
     let functions = recorder.functions();
-    let written: Vec<&str> = FILES.iter().flat_map(|file| file.split("\n\n")).map(str::trim_end).collect();
+    let written: Vec<&str> = written().collect();
     let mut needed: BTreeSet<&str> = functions.iter().flat_map(|(_, text)| names(text)).map(|(name, _)| name).collect();
     for item in written.iter().rev() {
         if defined(item).is_some_and(|name| needed.contains(name)) {
