@@ -10,7 +10,7 @@ use super::layering::{FOLDERS, sources};
 use crate::root::root;
 
 /// Files and folders with numbers of mathematics or of pictures, and what these are: fractions, and large numbers.
-const MATHEMATICS: [(&str, &str); 15] = [
+const MATHEMATICS: [(&str, &str); 14] = [
     ("src/kernels/matrix/exponential.rs", "coefficients of the exponential of a matrix"),
     ("src/export/factors.rs", "coefficients of the exponential of a matrix, in exported text"),
     ("src/stats/stirling.rs", "coefficients of a series"),
