@@ -54,11 +54,7 @@ where
 /// it is bulk operations. On a processor with few cores it takes up to three times the time of `associative_scan`, and its
 /// gradient up to four times.
 ///
-/// ```
-/// use polygrad::{parallel_scan, tensor, Tensor};
-/// let x = tensor([1.0, 3.0, 2.0]);
-/// assert_eq!(parallel_scan(&x, |a: &Tensor<_, 0>, b| a.max(b)), tensor([1.0, 3.0, 3.0]));
-/// ```
+/// Example: [`associative_scan`].
 ///
 /// # Panics
 /// When sequences differ in length, or a result of `f` has a different shape or structure than a row.

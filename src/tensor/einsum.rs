@@ -15,14 +15,7 @@ use crate::shape::{Shape, Show, check_possible};
 /// The operands of [`einsum`]: one tensor, an array of tensors of one rank, or a tuple of tensors of several ranks, all
 /// borrowed and with one element type.
 ///
-/// ```
-/// use polygrad::tensor::Operands;
-/// use polygrad::{BaseTensor, Tensor, einsum, tensor};
-/// fn product<T: BaseTensor>(operands: impl Operands<T, f64>) -> Tensor<T, 1> {
-///     einsum("ij,j->i", operands)
-/// }
-/// assert_eq!(product((&tensor([[1.0, 2.0]]), &tensor([3.0, 4.0]))), tensor([11.0]));
-/// ```
+/// Example: [`einsum`](crate::einsum()).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the operands of `einsum`",
     label = "`&a`, an array `[&a, &b]` of tensors of one rank, or a tuple `(&a, &b)` is needed"
@@ -127,14 +120,12 @@ type Labels = SmallVec<[char; 6]>;
 ///
 /// ```
 /// use polygrad::{Tensor, einsum, tensor};
-/// let a = tensor([[1.0, 2.0], [3.0, 4.0]]);
-/// let x = tensor([1.0, 10.0]);
+/// let (a, x) = (tensor([[1.0, 2.0], [3.0, 4.0]]), tensor([1.0, 10.0]));
 /// let product: Tensor<_, 2> = einsum("ij,jk->ik", [&a, &a]);
 /// assert_eq!(product, a.matmul(&a));
 /// let form: Tensor<_, 0> = einsum("i,ij,j->", (&x, &a, &x));
-/// assert_eq!(form, tensor(451.0));
 /// let diagonal: Tensor<_, 1> = einsum("ii->i", &a);
-/// assert_eq!(diagonal, tensor([1.0, 4.0]));
+/// assert_eq!((form, diagonal), (tensor(451.0), tensor([1.0, 4.0])));
 /// ```
 ///
 /// # Panics
