@@ -117,10 +117,13 @@ pub fn let2<C: Ccc, G: Obj, A: Obj, B: Obj, R: Obj>(
 ///
 /// ```
 /// use polygrad::tensor;
-/// use polygrad_higher::{self as higher, Expr, Language, Prod, Real, fun2, lam};
-/// /// `(z -> x z) y`: the function captures `x`.
+/// use polygrad_higher::{self as higher, Expr, Fun, Language, Prod, Real, fun1, fun2, lam};
+/// /// `z -> x z`.
+/// fn scale<C: Language>() -> Expr<C, Real, Fun<Real, Real>> {
+///     fun1(|x| lam(|z| x.at() * z.at()))
+/// }
 /// fn program<C: Language>() -> Expr<C, Prod<Real, Real>, Real> {
-///     fun2(|x, y| lam(|z| x.at() * z.at()).app(y.at()))
+///     fun2(|x, y| scale().call(x.at()).app(y.at()))
 /// }
 /// assert_eq!(higher::run(program(), &(tensor(2.0), tensor(5.0))), tensor(10.0));
 /// ```
@@ -136,16 +139,20 @@ pub fn lam<C: Ccc, G: Obj, A: Obj, B: Obj>(
 ///
 /// ```
 /// use polygrad::tensor;
-/// use polygrad_higher::expr::Left;
+/// use polygrad_higher::expr::{Left, Right};
 /// use polygrad_higher::{self as higher, Expr, Language, Obj, Prod, Real, Vector, fun1, let2, tup};
 /// /// The first of two variables that are bound together in the context `G`.
 /// fn halved<C: Language, G: Obj>(x: Left<G, Real, Vector>) -> Expr<C, Prod<G, Prod<Real, Vector>>, Real> {
 ///     x.at() / 2.0
 /// }
-/// fn program<C: Language>() -> Expr<C, Real, Real> {
-///     fun1(|x| let2(tup(x.at(), x.at().replicate(3)), |first, _| halved(first)))
+/// /// The second one.
+/// fn total<C: Language, G: Obj>(xs: Right<G, Real, Vector>) -> Expr<C, Prod<G, Prod<Real, Vector>>, Real> {
+///     xs.at().sum()
 /// }
-/// assert_eq!(higher::run(program(), &tensor(3.0)), tensor(1.5));
+/// fn program<C: Language>() -> Expr<C, Real, Real> {
+///     fun1(|x| let2(tup(x.at(), x.at().replicate(3)), |first, second| halved(first) + total(second)))
+/// }
+/// assert_eq!(higher::run(program(), &tensor(2.0)), tensor(7.0));
 /// ```
 pub type Left<G, A, B> = Var<G, A, First<Whole, B>>;
 
@@ -247,16 +254,25 @@ pub fn fun1<C: Ccc, A: Obj, B: Obj>(body: impl FnOnce(Var<Unit, A>) -> Expr<C, P
 ///
 /// ```
 /// use polygrad::tensor;
-/// use polygrad_higher::expr::Two;
-/// use polygrad_higher::{self as higher, Expr, Language, Prod, Real, Unit, Var, fun2};
+/// use polygrad_higher::expr::{Four, Three, Two};
+/// use polygrad_higher::{self as higher, Expr, Language, Prod, Real, Unit, Var, fun2, fun4};
 /// /// A part of the body of a program of two numbers.
 /// fn body<C: Language>(x: Var<Unit, Real>, y: Var<Prod<Unit, Real>, Real>) -> Expr<C, Two<Real, Real>, Real> {
 ///     x.at() * y.at()
 /// }
-/// fn program<C: Language>() -> Expr<C, Prod<Real, Real>, Real> {
+/// fn of_two<C: Language>() -> Expr<C, Prod<Real, Real>, Real> {
 ///     fun2(|x, y| body(x, y).sin())
 /// }
-/// assert_eq!(higher::run(program(), &(tensor(2.0), tensor(0.5))), tensor(1.0_f64.sin()));
+/// /// A part of the body of a program of four numbers: the last one is bound in the context of three.
+/// fn last<C: Language>(w: Var<Three<Real, Real, Real>, Real>) -> Expr<C, Four<Real, Real, Real, Real>, Real> {
+///     w.at() * 2.0
+/// }
+/// fn of_four<C: Language>() -> Expr<C, Prod<Prod<Prod<Real, Real>, Real>, Real>, Real> {
+///     fun4(|x, _, _, w| x.at() + last(w))
+/// }
+/// assert_eq!(higher::run(of_two(), &(tensor(2.0), tensor(0.5))), tensor(1.0_f64.sin()));
+/// let x = (((tensor(1.0), tensor(0.0)), tensor(0.0)), tensor(3.0));
+/// assert_eq!(higher::run(of_four(), &x), tensor(7.0));
 /// ```
 pub type Two<A, B> = Prod<Prod<Unit, A>, B>;
 

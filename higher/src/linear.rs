@@ -121,19 +121,19 @@ pub trait Target: Language {
     ///
     /// ```
     /// use polygrad::tensor;
-    /// use polygrad_higher::{self as higher, Expr, Prod, Real, Target};
+    /// use polygrad_higher::{self as higher, Expr, LinFun, Linear, Prod, Real, Target};
     /// type Two = Prod<Real, Real>;
     /// /// `((x, y), z) -> (z, y)`, as a linear function that is applied to the context.
     /// fn parts<C: Target>() -> Expr<C, Prod<Two, Real>, Two> {
-    ///     let middle = C::lcomp(C::lfst::<_, Two, Real>(), C::lsnd::<_, Real, Real>());
+    ///     let middle: C::Hom<_, LinFun<Prod<Two, Real>, Real>> = C::lcomp(C::lfst::<_, Two, Real>(), C::lsnd());
     ///     Expr::of(C::lapp(C::lpair(C::lsnd(), middle), C::id()))
     /// }
-    /// /// `x + (x + 0)`, component by component.
-    /// fn twice<C: Target>() -> Expr<C, Two, Two> {
+    /// /// `x + (x + 0)`, for values of any type with addition.
+    /// fn twice<C: Target, A: Linear>() -> Expr<C, A, A> {
     ///     Expr::of(C::plus(C::lapp(C::lid(), C::id()), C::plus(C::id(), C::zero())))
     /// }
     /// assert_eq!(higher::run(parts(), &((tensor(1.0), tensor(2.0)), tensor(3.0))), (tensor(3.0), tensor(2.0)));
-    /// assert_eq!(higher::run(twice(), &(tensor(1.0), tensor(2.0))), (tensor(2.0), tensor(4.0)));
+    /// assert_eq!(higher::run(twice::<_, Two>(), &(tensor(1.0), tensor(2.0))), (tensor(2.0), tensor(4.0)));
     /// ```
     fn lapp<G: Obj, A: Obj, B: Obj>(f: Hom<Self, G, LinFun<A, B>>, v: Hom<Self, G, A>) -> Hom<Self, G, B>;
 
@@ -234,10 +234,11 @@ pub trait Target: Language {
     ///
     /// ```
     /// use polygrad::tensor;
-    /// use polygrad_higher::{self as higher, Expr, Prod, Real, Target, lam2};
+    /// use polygrad_higher::{self as higher, Copower, Expr, Prod, Real, Target, lam2};
+    /// type Two = Prod<Real, Real>;
     /// /// The sum of `a v` over the entries `(a, v)` of a copower with the entries `(x, y)` and `(y, y)`.
-    /// fn program<C: Target>() -> Expr<C, Prod<Real, Real>, Real> {
-    ///     let entry = |point| C::lapp(C::singleton::<Prod<Real, Real>, Real, Real>(point), C::snd());
+    /// fn program<C: Target>() -> Expr<C, Two, Real> {
+    ///     let entry = |point| -> C::Hom<Two, Copower<Real, Real>> { C::lapp(C::singleton::<Two, Real, Real>(point), C::snd()) };
     ///     let product: Expr<C, _, _> = lam2(|a, v| a.at() * v.at());
     ///     let sum = C::lcopowsum::<_, Real, Real, Real>(product.hom());
     ///     Expr::of(C::lapp(sum, C::plus(entry(C::fst()), entry(C::snd()))))
@@ -287,12 +288,12 @@ pub trait Target: Language {
     ///
     /// ```
     /// use polygrad::tensor;
-    /// use polygrad_higher::{self as higher, Expr, Prod, Real, Target, Vector, num};
+    /// use polygrad_higher::{self as higher, Expr, LinSum, Prod, Real, Target, Vector, num};
     /// /// A number and a vector as vectors of a case, and taken out again.
     /// fn program<C: Target>() -> Expr<C, Prod<Real, Vector>, Prod<Real, Vector>> {
-    ///     let left = C::lcomp(C::linl::<_, Real, Vector>(), C::lcastl::<_, Real, Vector>());
-    ///     let right = C::lcomp(C::linr::<_, Real, Vector>(), C::lcastr::<_, Real, Vector>());
-    ///     Expr::of(C::pair(C::lapp(left, C::fst()), C::lapp(right, C::snd())))
+    ///     let left: C::Hom<_, LinSum<Real, Vector>> = C::lapp(C::linl(), C::fst());
+    ///     let right: C::Hom<_, LinSum<Real, Vector>> = C::lapp(C::linr(), C::snd());
+    ///     Expr::of(C::pair(C::lapp(C::lcastl(), left), C::lapp(C::lcastr(), right)))
     /// }
     /// /// The number of the left case of zero, plus 1.
     /// fn of_zero<C: Target>() -> Expr<C, Real, Real> {

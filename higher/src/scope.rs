@@ -155,12 +155,15 @@ pub trait Component<A: Obj> {
     ///
     /// ```
     /// use polygrad::tensor;
-    /// use polygrad_higher::scope::{Component, Second, Whole};
+    /// use polygrad_higher::scope::{Component, First, Second, Whole};
     /// use polygrad_higher::{self as higher, Ccc, Expr, Prod, Real, Vector};
-    /// fn second<C: Ccc>() -> Expr<C, Prod<Real, Vector>, Vector> {
-    ///     Expr::of(<Second<Whole, Real> as Component<Vector>>::of::<C, Prod<Real, Vector>>(C::id()))
+    /// type Both = Prod<Real, Vector>;
+    /// fn swapped<C: Ccc>() -> Expr<C, Both, Prod<Vector, Real>> {
+    ///     let first = <First<Whole, Vector> as Component<Real>>::of::<C, Both>(C::id());
+    ///     let second = <Second<Whole, Real> as Component<Vector>>::of::<C, Both>(C::id());
+    ///     Expr::of(C::pair(second, first))
     /// }
-    /// assert_eq!(higher::run(second(), &(tensor(1.0), tensor([2.0, 3.0]))), tensor([2.0, 3.0]));
+    /// assert_eq!(higher::run(swapped(), &(tensor(1.0), tensor([2.0, 3.0]))), (tensor([2.0, 3.0]), tensor(1.0)));
     /// ```
     fn of<C: Ccc, H: Obj>(bound: C::Hom<H, Self::Bound>) -> C::Hom<H, A>;
 }

@@ -90,13 +90,13 @@ impl fmt::Display for OutOfBounds {
 /// The operations of a program that read or write out of bounds, in the order in which they first do.
 ///
 /// ```
-/// use polygrad::inspect::{Bounds, bounds};
+/// use polygrad::inspect::{Bounds, OutOfBounds, bounds};
 /// use polygrad::{cond, tensor};
 /// let x = tensor([1.0, 2.0]);
 /// let Bounds { faults, harmless } = bounds(|x| cond(x.sum().gt(0.0), x.at([1]), x.at([2])), &x);
 /// assert_eq!((faults.len(), harmless.len()), (0, 1));
 /// assert_eq!(bounds(|x| x.at([1]), &x).to_string(), "everything is read and written within bounds");
-/// let found = &bounds(|x| x.at([5]), &x).faults[0];
+/// let found: &OutOfBounds = &bounds(|x| x.at([5]), &x).faults[0];
 /// assert_eq!((found.axis, found.size, found.index, found.count), (0, 2, 5, 1));
 /// assert!(found.to_string().ends_with("reads at index 5 of axis 0, whose size is 2"));
 /// ```
@@ -152,11 +152,12 @@ impl Notes {
 /// ```
 /// use polygrad::interpreters::watch::{Reads, Watch};
 /// use polygrad::{Array, Concrete, Tensor};
+/// // `notes` is of the type `Notes`.
 /// let (y, notes) = Watch::<Concrete, Reads<Concrete>>::observed(|| {
 ///     Tensor::<_, 1>::from_raw(Watch::input(Array::from([1.0, 2.0]), "x")).at([5])
 /// });
 /// let report = notes.report(&[y.into_raw()]);
-/// assert_eq!((report.faults.len(), report.harmless.len()), (1, 0));
+/// assert_eq!((report.faults.len(), report.harmless.len(), report.faults[0].index), (1, 0, 5));
 /// ```
 #[derive(Clone)]
 pub struct Reads<T>(SmallVec<[(usize, T); 1]>);

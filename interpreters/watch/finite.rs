@@ -290,6 +290,7 @@ impl Event {
 /// ```
 /// use polygrad::interpreters::watch::{Origin, Watch};
 /// use polygrad::{Array, BaseTensor, Concrete, ops::Unary};
+/// // What is counted is of the type `Events`.
 /// let (y, _) = Watch::<Concrete, Origin>::observed(|| {
 ///     Watch::input(Array::scalar(0.0), "x").unary(Unary::Ln)
 /// });

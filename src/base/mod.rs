@@ -67,13 +67,13 @@ pub type WhileFn<'a, T> = &'a mut dyn FnMut(Vec<T>) -> Vec<T>;
 ///   see [`crate::ops::Guard`].
 ///
 /// ```
-/// use polygrad::ops::Unary;
-/// use polygrad::{BaseTensor, tensor};
-/// /// A function of values without types of rank and element, at any interpreter.
+/// use polygrad::ops::{Binary, Unary};
+/// use polygrad::{Array, BaseTensor, tensor};
+/// /// `sin x + 1`, a function of values without types of rank and element, at any interpreter.
 /// fn wave<T: BaseTensor>(x: &T) -> T {
-///     x.unary(Unary::Sin)
+///     x.unary(Unary::Sin).binary(Binary::Add, &T::constant(Array::from([1.0, 1.0])))
 /// }
-/// assert_eq!(wave(tensor([0.0, 1.0]).raw()), *tensor([0.0f64, 1.0]).sin().raw());
+/// assert_eq!(wave(tensor([0.0, 1.0]).raw()), *(tensor([0.0f64, 1.0]).sin() + 1.0).raw());
 /// ```
 pub trait BaseTensor: Clone + 'static + Staging + Report {
     /// A constant: a known array.
@@ -199,12 +199,15 @@ pub trait BaseTensor: Clone + 'static + Staging + Report {
     /// for all trips, so it must not count its calls; for `n = 0` it is called once on zeros, to find the shapes.
     ///
     /// ```
+    /// use polygrad::base::{Trip, TripFn};
     /// use polygrad::{Array, BaseTensor};
-    /// let x = Array::from([1.0, 2.0, 4.0]);
-    /// let (last, sums) = Array::map_accum(3, false, vec![Array::scalar(0.0)], &[x], &mut |carry, x| {
+    /// // The sum, which is the output of each trip, too.
+    /// let step: TripFn<'_, Array> = &mut |carry, x| {
     ///     let sum = carry[0].clone().accumulate(&x[0]);
     ///     (vec![sum.clone()], vec![sum])
-    /// });
+    /// };
+    /// let x = Array::from([1.0, 2.0, 4.0]);
+    /// let (last, sums): Trip<Array> = Array::map_accum(3, false, vec![Array::scalar(0.0)], &[x], step);
     /// assert_eq!((&last[0], &sums[0]), (&Array::scalar(7.0), &Array::from([1.0, 3.0, 7.0])));
     /// ```
     #[track_caller]
@@ -268,16 +271,18 @@ pub trait BaseTensor: Clone + 'static + Staging + Report {
     /// once the mask does not hold, a trip leaves the carry unchanged.
     ///
     /// ```
+    /// use polygrad::base::WhileFn;
     /// use polygrad::ops::{Binary, Compare, Discrete};
     /// use polygrad::{Array, BaseTensor};
     /// /// Doubles a number while it is less than 10, at most `most` times.
     /// fn doubled<T: BaseTensor>(x: T, most: Option<usize>) -> T {
     ///     let ten = T::constant(Array::scalar(10.0));
     ///     let less = |x: &T| T::discrete(&Discrete::Compare(Compare::Lt), &[x, &ten]);
-    ///     T::repeat(most, vec![less(&x), x], &mut |carry| {
+    ///     let step: WhileFn<'_, T> = &mut |carry| {
     ///         let x = carry[1].binary(Binary::Add, &carry[1]);
     ///         vec![less(&x), x]
-    ///     }).remove(1)
+    ///     };
+    ///     T::repeat(most, vec![less(&x), x], step).remove(1)
     /// }
     /// assert_eq!(doubled(Array::scalar(3.0), None), Array::scalar(12.0));
     /// assert_eq!(doubled(Array::scalar(3.0), Some(1)), Array::scalar(6.0));

@@ -153,10 +153,9 @@ impl Contract {
     /// use polygrad::DType;
     /// use polygrad::ops::Contract;
     /// let matmul = Contract::axes(&[2, 3, 4], &[0, 2], &[2, 1], &[0, 1]);
-    /// let (shape, dtype) = matmul.try_result((&[2, 4], DType::F32), (&[4, 3], DType::F32))?;
+    /// let (shape, dtype) = matmul.result((&[2, 4], DType::F32), (&[4, 3], DType::F32));
     /// assert_eq!((&shape[..], dtype), (&[2, 3][..], DType::F32));
     /// assert!(matmul.try_result((&[2, 4], DType::F64), (&[4, 3], DType::F32)).is_err());
-    /// # Ok::<(), String>(())
     /// ```
     ///
     /// # Errors

@@ -355,10 +355,9 @@ impl Discrete {
     /// ```
     /// use polygrad::DType;
     /// use polygrad::ops::Discrete;
-    /// let (shape, dtype) = Discrete::ArgMax { axis: 1 }.try_result(&[(&[2, 3], DType::F64)])?;
+    /// let (shape, dtype) = Discrete::ArgMax { axis: 1 }.result(&[(&[2, 3], DType::F64)]);
     /// assert_eq!((&shape[..], dtype), (&[2][..], DType::I64));
     /// assert!(Discrete::And.try_result(&[(&[2], DType::Bool), (&[2], DType::F64)]).is_err());
-    /// # Ok::<(), String>(())
     /// ```
     ///
     /// # Errors

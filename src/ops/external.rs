@@ -30,14 +30,13 @@ pub type BatchedCall = (usize, Vec<bool>);
 /// A host function, with the shapes and element types that it takes and returns.
 ///
 /// ```
-/// use polygrad::ops::{Call, External};
+/// use polygrad::ops::{Call, External, HostFunction};
 /// use polygrad::shape::Shape;
 /// use polygrad::{Array, BaseTensor, DType};
 /// use std::sync::Arc;
 /// let scalar = (Shape::new(), DType::F64);
-/// let half = External::new("half", vec![scalar.clone()], vec![scalar], Arc::new(|x: &[Array]| {
-///     vec![Array::scalar(x[0].item::<f64>().unwrap() / 2.0)]
-/// }));
+/// let halved: Arc<HostFunction> = Arc::new(|x| vec![Array::scalar(x[0].item::<f64>().unwrap() / 2.0)]);
+/// let half = External::new("half", vec![scalar.clone()], vec![scalar], halved);
 /// assert_eq!(half.run(&[Array::scalar(3.0)])?, [Array::scalar(1.5)]);
 /// // Of each element of a stack.
 /// assert_eq!(half.batched(2, vec![true]).run(&[Array::from([3.0, 4.0])])?, [Array::from([1.5, 2.0])]);
@@ -122,10 +121,12 @@ impl External {
     /// The batches of calls, innermost first.
     ///
     /// ```
-    /// use polygrad::ops::External;
+    /// use polygrad::ops::{BatchedCall, External};
     /// let plain = External::unlinked("nothing", vec![], vec![]);
     /// assert!(plain.each().is_empty());
-    /// assert_eq!(plain.batched(2, vec![]).batched(3, vec![]).each(), [(2, vec![]), (3, vec![])]);
+    /// // Of each call the number of elements, and which of the arguments are stacks.
+    /// let batches: [BatchedCall; 2] = [(2, vec![]), (3, vec![])];
+    /// assert_eq!(plain.batched(2, vec![]).batched(3, vec![]).each(), batches);
     /// ```
     pub fn each(&self) -> &[BatchedCall] {
         &self.each

@@ -87,9 +87,9 @@ pub struct Partial<T> {
 /// [`Partial::factor`] is their product.
 ///
 /// ```
-/// use polygrad::{Array, ops::{Guard, Unary}};
+/// use polygrad::{Array, ops::{Guard, Partial, Unary}};
 /// let [x, y, ct] = [2.0, 0.5, 8.0].map(Array::scalar);
-/// let partial = Unary::Recip.derivative(&x, &y);
+/// let partial: Partial<Array> = Unary::Recip.derivative(&x, &y);
 /// assert_eq!(partial.guard.times(partial.value.as_ref(), &ct), Array::scalar(-2.0));
 /// assert_eq!(partial.factor(), (Guard::Singular, Some(Array::scalar(-0.25))));
 /// ```

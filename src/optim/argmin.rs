@@ -122,6 +122,8 @@ where
     /// assert_eq!(problem.gradient(&problem.start())?, [50.0, 10.0, 10.0]);
     /// assert_eq!(problem.tree(&[7.0, 8.0, 9.0])?, (tensor(7.0), tensor([8.0, 9.0])));
     /// assert!(problem.tree(&[7.0]).is_err());
+    /// let without_data = Problem::new(|x: &Tensor<_, 1>| x.square().sum(), &tensor([0.0, 0.0]));
+    /// assert_eq!(without_data.cost(&vec![3.0, 4.0])?, 25.0);
     /// # Ok::<(), argmin::core::Error>(())
     /// ```
     ///

@@ -4,11 +4,26 @@
 //! has no such summand is the same here.
 //!
 //! ```
-//! use polygrad::{stats::{self, kernel}, tensor};
-//! let y = tensor([1.0, 3.0]);
-//! assert_eq!(kernel::normal(&y, 1.0, 1.0), tensor([0.0, -2.0]));
-//! let left_out = stats::normal(&y, 1.0, 1.0) - kernel::normal(&y, 1.0, 1.0);
-//! assert!((left_out + (2.0 * std::f64::consts::PI).ln() / 2.0).abs().max_all().item() < 1e-15);
+//! use polygrad::stats::{self, kernel};
+//! use polygrad::tensor;
+//! // What a density leaves out, whatever the parameters are.
+//! macro_rules! left_out {
+//!     ($density:ident, $($arg:expr),*) => { (stats::$density($($arg),*) - kernel::$density($($arg),*)).to_vec() }
+//! }
+//! let is = |left_out: Vec<f64>, known: f64| left_out.iter().all(|x| (x - known).abs() < 1e-14);
+//! let (x, n, w) = (tensor([0.5, 2.0]), tensor([3, 3]), tensor([[1.0, 0.0], [0.5, 2.0]]));
+//! let (log_2, log_pi, log_6) = (2f64.ln(), std::f64::consts::PI.ln(), 6f64.ln());
+//! assert!(is(left_out!(normal, &x, 1.0, 2.0), -(log_2 + log_pi) / 2.0));
+//! assert!(is(left_out!(half_normal, &x, 2.0), (log_2 - log_pi) / 2.0));
+//! assert!(is(left_out!(student_t, &x, 3.0, 1.0, 2.0), -log_pi / 2.0));
+//! assert!(is(left_out!(half_student_t, &x, 3.0, 2.0), log_2 - log_pi / 2.0));
+//! assert!(is(left_out!(cauchy, &x, 1.0, 2.0), -log_pi) && is(left_out!(half_cauchy, &x, 2.0), log_2 - log_pi));
+//! assert!(is(left_out!(laplace, &x, 1.0, 2.0), -log_2));
+//! assert!(is(left_out!(lognormal, &x, 1.0, 2.0), -(log_2 + log_pi) / 2.0));
+//! assert!(is(left_out!(binomial_logit, &n, 4, 0.5), 2.0 * log_2));
+//! assert!(is(left_out!(poisson_log, &n, 0.5), -log_6) && is(left_out!(neg_binomial_2_log, &n, 0.5, 2.0), -log_6));
+//! assert!(is(left_out!(multi_normal_cholesky, &x, 0.0, &w), -(log_2 + log_pi)));
+//! assert!(is(left_out!(linear_glm, &x, &w, 0.0, &x, 2.0), -(log_2 + log_pi)));
 //! ```
 
 use super::formulas::{self, Summands};

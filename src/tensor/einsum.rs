@@ -15,7 +15,14 @@ use crate::shape::{Shape, Show, check_possible};
 /// The operands of [`einsum`]: one tensor, an array of tensors of one rank, or a tuple of tensors of several ranks, all
 /// borrowed and with one element type.
 ///
-/// Example: [`einsum`](crate::einsum()).
+/// ```
+/// use polygrad::tensor::Operands;
+/// use polygrad::{BaseTensor, Tensor, einsum, tensor};
+/// fn product<T: BaseTensor>(operands: impl Operands<T, f64>) -> Tensor<T, 1> {
+///     einsum("ij,j->i", operands)
+/// }
+/// assert_eq!(product((&tensor([[1.0, 2.0]]), &tensor([3.0, 4.0]))), tensor([11.0]));
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the operands of `einsum`",
     label = "`&a`, an array `[&a, &b]` of tensors of one rank, or a tuple `(&a, &b)` is needed"

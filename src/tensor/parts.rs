@@ -53,14 +53,18 @@ impl<T: BaseTensor, const D: usize, E: Elem> Part<T, D, E> for &Tensor<T, D, E> 
 /// tuple, which may mix them.
 ///
 /// ```
-/// use polygrad::tensor::Parts;
-/// use polygrad::{BaseTensor, Tensor, concat, tensor};
+/// use polygrad::tensor::{Part, Parts};
+/// use polygrad::{BaseTensor, Tensor, concat, stack, tensor};
 /// fn joined<T: BaseTensor>(parts: impl Parts<T, 1, f64>) -> Tensor<T, 1> {
 ///     concat(0, parts)
+/// }
+/// fn pair<T: BaseTensor>(a: impl Part<T, 0, f64>, b: impl Part<T, 0, f64>) -> Tensor<T, 1> {
+///     stack((a, b))
 /// }
 /// let x = tensor([1.0, 2.0]);
 /// assert_eq!(joined(vec![&x, &x]), tensor([1.0, 2.0, 1.0, 2.0]));
 /// assert_eq!(joined((&x, -&x)), tensor([1.0, 2.0, -1.0, -2.0]));
+/// assert_eq!(pair(tensor(1.0), 2.0), x);
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not several tensors of one rank",

@@ -5,7 +5,7 @@
 //!
 //! A link is a line of this form: ``/// Example: [`Tensor::sum_axis`].``, or with a path in parentheses after the brackets. It
 //! leads to an item of the same crate that has an example, not to another link; or, by the path `self`, to the example in
-//! the header of the module.
+//! the header of the module. That example names the item with the link.
 
 use std::fs;
 use std::ops::Range;
@@ -28,10 +28,14 @@ const UNNAMED: &[(&str, &str)] = &[
 const WITHOUT: &[(&str, &str)] = &[("Sealed", "a trait in a private module, so that no other type is an element type")];
 
 /// What stands above an item.
-#[derive(Clone, Copy, Default)]
-struct Above {
-    example: bool,
-    linked: bool,
+#[derive(Clone, Default)]
+struct Above<'a> {
+    /// Whether there is an example, or the documentation is that of a row of a table.
+    shown: bool,
+    /// The lines of the examples.
+    example: Vec<&'a str>,
+    /// The path of the link to an example, and the number of its line.
+    link: Option<(&'a str, usize)>,
     hidden: bool,
     documented: bool,
 }
@@ -51,15 +55,7 @@ enum Within<'a> {
 struct Item<'a> {
     name: &'a str,
     within: Within<'a>,
-    above: Above,
-}
-
-/// A link to an example: the path that it names, the type or trait in which it stands, and the number of its line.
-#[derive(Debug, PartialEq)]
-struct Link<'a> {
-    path: &'a str,
-    within: Within<'a>,
-    line: usize,
+    above: Above<'a>,
 }
 
 /// The name that a word begins with.
@@ -115,18 +111,18 @@ fn link(comment: &str) -> Option<&str> {
     Some(path().unwrap_or(comment))
 }
 
-/// The items and the links of a text.
-struct Read<'a> {
+/// A file, with its items, and the example in its header.
+struct File<'a> {
+    name: &'a str,
     items: Vec<Item<'a>>,
-    links: Vec<Link<'a>>,
-    /// Whether the header of the module has an example.
-    header: bool,
+    header: Vec<&'a str>,
 }
 
-fn read(text: &str) -> Read<'_> {
-    let mut found = Read { items: Vec::new(), links: Vec::new(), header: false };
-    let (mut above, mut depth, mut of_trait, mut in_block) = (Above::default(), 0, None, false);
-    let mut containers: Vec<(usize, &str)> = Vec::new();
+fn read<'a>(name: &'a str, text: &'a str) -> File<'a> {
+    let mut found = File { name, items: Vec::new(), header: Vec::new() };
+    let (mut above, mut depth, mut of_trait) = (Above::default(), 0, None);
+    // The language of the block of code in which a line is, and the types and traits in which it is.
+    let (mut block, mut containers): (Option<&str>, Vec<(usize, &str)>) = (None, Vec::new());
     for (number, line) in text.lines().enumerate() {
         let (code, indent) = (line.trim_start(), line.len() - line.trim_start().len());
         let opens = code.matches('[').count() as i32 - code.matches(']').count() as i32;
@@ -134,33 +130,29 @@ fn read(text: &str) -> Read<'_> {
         if depth > 0 {
             depth += opens;
         } else if let Some(comment) = code.strip_prefix("///").or_else(|| code.strip_prefix("//!")) {
-            let fence = comment.trim().strip_prefix("```");
+            above.documented |= code.starts_with("///");
             // What does not compile, and what is no code, is no example.
-            let shows = |of: &str| !["text", "compile_fail", "ignore"].iter().any(|word| of.starts_with(word));
-            let example = !in_block && fence.is_some_and(shows);
-            in_block ^= fence.is_some();
-            if code.starts_with("//!") {
-                found.header |= example;
-                continue;
-            }
-            above.example |= example;
-            above.documented = true;
-            if let Some(path) = link(comment).filter(|_| !in_block) {
-                above.linked = true;
-                found.links.push(Link { path, within, line: number + 1 });
+            let shows =
+                block.is_some_and(|of| !["text", "compile_fail", "ignore"].iter().any(|word| of.starts_with(word)));
+            if let Some(language) = comment.trim().strip_prefix("```") {
+                block = if block.is_some() { None } else { Some(language) };
+                above.shown |= shows && code.starts_with("///");
+            } else if shows {
+                if code.starts_with("///") { above.example.push(comment) } else { found.header.push(comment) }
+            } else if block.is_none() {
+                above.link = link(comment).map(|path| (path, number + 1)).or(above.link);
             }
         } else if code.starts_with("#[") || code.starts_with("$(#[") {
             // The documentation of a row of a table is written where the table is.
-            above.example |= code.starts_with("$(#[");
+            above.shown |= code.starts_with("$(#[");
             above.hidden |= code.contains("doc(hidden)");
             depth = opens;
         } else {
             let in_trait = of_trait.is_some_and(|own| indent == own + 4);
-            if let Some(name) = item(code, in_trait) {
-                found.items.push(Item { name, within, above });
-            } else if above.documented {
-                found.items.push(Item { name: row(code), within: Within::Row, above });
-            }
+            let of_table = above.documented.then(|| (row(code), Within::Row));
+            let named = item(code, in_trait).map(|name| (name, within)).or(of_table);
+            let above = std::mem::take(&mut above);
+            found.items.extend(named.map(|(name, within)| Item { name, within, above }));
             while code.starts_with('}') && containers.last().is_some_and(|(own, _)| indent <= *own) {
                 containers.pop();
             }
@@ -172,28 +164,21 @@ fn read(text: &str) -> Read<'_> {
             if let Some(name) = opened(code).filter(|_| !code.ends_with('}')) {
                 containers.push((indent, name));
             }
-            above = Above::default();
         }
     }
     found
 }
 
-/// A file, with what is read in it, and its place among the texts of its crate.
-struct File<'a> {
-    name: String,
-    read: Read<'a>,
-}
-
-/// Whether the path of a link, in a file of a crate, leads to an item that has an example.
-fn leads(link: &Link<'_>, at: usize, files: &[File<'_>]) -> bool {
-    let path = link.path.rsplit('@').next().unwrap_or_default().trim_end_matches("()");
+/// The examples to which a link leads, in a file of a crate: those of all items that its path may mean.
+fn examples<'a>(path: &str, from: Within<'_>, at: usize, files: &'a [File<'a>]) -> Vec<&'a [&'a str]> {
+    let path = path.rsplit('@').next().unwrap_or_default().trim_end_matches("()");
     if path == "self" {
-        return files[at].read.header;
+        return vec![&files[at].header];
     }
     let mut parts: Vec<&str> = path.split("::").filter(|part| !["crate", "super"].contains(part)).collect();
-    let Some(name) = parts.pop() else { return false };
+    let Some(name) = parts.pop() else { return Vec::new() };
     let of = match parts.pop() {
-        Some("Self") => link.within,
+        Some("Self") => from,
         Some(part) if part.starts_with(char::is_uppercase) => Within::Type(part),
         Some(module) => {
             parts.push(module);
@@ -201,21 +186,32 @@ fn leads(link: &Link<'_>, at: usize, files: &[File<'_>]) -> bool {
         }
         None => Within::Module,
     };
-    // What a path may mean: an item of the type or the module that it names, in this file before others; or else a row.
-    let meant = |range: Range<usize>, within: Within<'_>| -> Vec<bool> {
-        let here =
-            files[range].iter().filter(|file| parts.iter().all(|module| file.name.contains(&format!("/{module}"))));
-        let items = here.flat_map(|file| &file.read.items);
-        items.filter(|item| item.name == name && item.within == within).map(|item| item.above.example).collect()
+    let meant = |range: Range<usize>, within: Within<'_>| -> Vec<&'a [&'a str]> {
+        let is_in = |file: &&File<'_>| parts.iter().all(|module| file.name.contains(&format!("/{module}")));
+        let items = files[range].iter().filter(is_in).flat_map(|file| &file.items);
+        items.filter(|item| item.name == name && item.within == within).map(|item| &item.above.example[..]).collect()
     };
+    // Items of the type or the module that the path names, in this file before others; or else rows.
     let places = [(at..at + 1, of), (0..files.len(), of), (at..at + 1, Within::Row), (0..files.len(), Within::Row)];
     let found = places.into_iter().map(|(range, within)| meant(range, within)).find(|all| !all.is_empty());
-    found.is_some_and(|all| all.into_iter().all(|example| example))
+    found.unwrap_or_default()
 }
 
-/// The crate that a file belongs to: interpreters are a part of the first one.
-fn is_of_higher(file: &str) -> bool {
-    file.starts_with("higher/")
+/// What is wrong with the link above an item: it leads nowhere, to an item without an example, or to one that does not name the
+/// item.
+fn wrong_link(item: &Item<'_>, at: usize, files: &[File<'_>]) -> Option<String> {
+    let (path, line) = item.above.link?;
+    let found = examples(path, item.within, at, files);
+    let part = |c: char| c.is_alphanumeric() || c == '_';
+    let names = |line: &&str| line.split(|c| !part(c)).any(|word| word == item.name);
+    let why = if found.is_empty() || found.iter().any(|example| example.is_empty()) {
+        "no example is there"
+    } else if !item.name.is_empty() && !found.iter().any(|example| example.iter().any(names)) {
+        "the example there does not name the item"
+    } else {
+        return None;
+    };
+    Some(format!("{}:{line}: the link of `{}` to `{path}`: {why}", files[at].name, item.name))
 }
 
 #[test]
@@ -229,22 +225,19 @@ fn every_public_item_has_an_example() {
         .collect();
     let (mut seen, mut linked, mut wrong) = (0, 0, Vec::new());
     for higher in [false, true] {
-        let of_crate = texts.iter().filter(|(name, _)| is_of_higher(name) == higher);
-        let files: Vec<File<'_>> = of_crate.map(|(name, text)| File { name: name.clone(), read: read(text) }).collect();
-        for (at, File { name: file, read }) in files.iter().enumerate() {
-            for link in &read.links {
-                linked += 1;
-                if !leads(link, at, &files) {
-                    wrong
-                        .push(format!("{file}:{}: `{}` has no example, to which the link leads", link.line, link.path));
-                }
+        let of_crate = texts.iter().filter(|(name, _)| name.starts_with("higher/") == higher);
+        let files: Vec<File<'_>> = of_crate.map(|(name, text)| read(name, text)).collect();
+        for (at, file) in files.iter().enumerate() {
+            linked += file.items.iter().filter(|item| item.above.link.is_some()).count();
+            wrong.extend(file.items.iter().filter_map(|item| wrong_link(item, at, &files)));
+            if UNNAMED.iter().any(|(unnamed, _)| *unnamed == file.name) {
+                continue;
             }
-            let named = !UNNAMED.iter().any(|(unnamed, _)| unnamed == file);
-            for Item { name, above, .. } in read.items.iter().filter(|item| named && item.within != Within::Row) {
+            for Item { name, above, .. } in file.items.iter().filter(|item| item.within != Within::Row) {
                 seen += 1;
-                let shown = above.example || above.linked || above.hidden;
-                if !shown && !WITHOUT.iter().any(|(allowed, _)| allowed == name) {
-                    wrong.push(format!("{file}: {name}"));
+                let has = above.shown || above.link.is_some() || above.hidden;
+                if !has && !WITHOUT.iter().any(|(allowed, _)| allowed == name) {
+                    wrong.push(format!("{}: {name}", file.name));
                 }
             }
         }
@@ -293,7 +286,7 @@ table! {
     /// F.
     ///
     /// ```
-    /// f();
+    /// f(g());
     /// ```
     fn f() -> g();
 }
@@ -305,8 +298,8 @@ pub(crate) fn h() {}
 /// The reader finds items below attributes of several lines, those of traits and of types, and rows of tables.
 #[test]
 fn items_are_found() {
-    let items = read(TEXT).items;
-    let found: Vec<_> = items.iter().map(|item| (item.name, item.within, item.above.example)).collect();
+    let items = read("src/a.rs", TEXT).items;
+    let found: Vec<_> = items.iter().map(|item| (item.name, item.within, item.above.shown)).collect();
     let (module, of_type) = (Within::Module, Within::Type("A"));
     assert_eq!(
         found,
@@ -322,13 +315,16 @@ fn items_are_found() {
     );
 }
 
-/// A link leads to an example, not to an item without one, to one that does not compile, or to another link.
+/// A link leads to an example that names the item, not to an item without one, to one that does not compile, or to another link.
 #[test]
 fn links_are_followed() {
-    let files = [File { name: "src/a.rs".into(), read: read(TEXT) }];
-    let lead: Vec<(&str, bool)> = files[0].read.links.iter().map(|link| (link.path, leads(link, 0, &files))).collect();
-    assert_eq!(lead, [("a", true), ("super::B::c", false), ("Self::d", false), ("A::f", true)]);
-    let to = |path| leads(&Link { path, within: Within::Module, line: 1 }, 0, &files);
+    let files = [read("src/a.rs", TEXT)];
+    let wrong: Vec<Option<String>> = files[0].items.iter().map(|item| wrong_link(item, 0, &files)).collect();
+    let says = |item: usize, why: &str| wrong[item].as_ref().is_some_and(|wrong| wrong.ends_with(why));
+    assert!(says(2, "the link of `c` to `a`: the example there does not name the item"));
+    assert!(says(3, "to `super::B::c`: no example is there") && says(4, "to `Self::d`: no example is there"));
+    assert_eq!(wrong.iter().flatten().count(), 3);
+    let to = |path| examples(path, Within::Module, 0, &files).iter().any(|example| !example.is_empty());
     assert!(to("fn@crate::a") && to("a()") && !to("crate::b::a") && !to("nothing") && !to("self"));
     assert!(link(" Example: [`a`]").is_some_and(|line| !to(line)));
     assert_eq!(link(" An example: [`a`]."), None);

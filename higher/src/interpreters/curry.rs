@@ -38,9 +38,10 @@ use crate::{
 ///
 /// ```
 /// use polygrad::{Array, tensor};
-/// use polygrad_higher::interpreters::Curry;
-/// use polygrad_higher::interpreters::curry::{Calls, Environment, FunctionTangent};
+/// use polygrad_higher::interpreters::curry::{Calls, Differentiable, Environment, FunctionTangent};
+/// use polygrad_higher::interpreters::{Curry, Val};
 /// use polygrad_higher::{self as higher, Expr, Language, Real, fun1, lam};
+/// /// An instance asks for `curry` where a function is made, `call` where it is applied, and `fix` where it is recursive.
 /// fn program<C: Language>() -> Expr<C, Real, Real> {
 ///     fun1(|x| lam(|z| x.at() * z.at()).app(x.at()))
 /// }
@@ -49,6 +50,10 @@ use crate::{
 ///     higher::value_and_grad_by(program::<Curry<Array, K>>(), &tensor(3.0)).1.item()
 /// }
 /// assert_eq!((slope::<Calls>(), slope::<Environment>()), (6.0, 6.0));
+/// let morphism: Differentiable<Array, Environment, Real, Real> = program::<Curry<Array, Environment>>().hom();
+/// assert_eq!(higher::grad(Expr::of(morphism), &tensor(3.0)), tensor(6.0));
+/// let number = |x: f64| Val::Leaf(Array::scalar(x));
+/// assert_eq!(Calls::choose(&Array::scalar(true), number(1.0), number(2.0)).to_string(), "1.0");
 /// ```
 pub trait FunctionTangent: Sized + 'static {
     /// The function of the second component of `f`'s argument, with the first component captured; and its pullback.
@@ -443,7 +448,8 @@ impl<T: BaseTensor, K: FunctionTangent> Curry<T, K> {
     ///
     /// ```
     /// use polygrad::{Array, tensor};
-    /// use polygrad_higher::interpreters::{CurryClosures, CurryLists};
+    /// use polygrad_higher::interpreters::curry::{Calls, Environment};
+    /// use polygrad_higher::interpreters::{Curry, CurryClosures, CurryLists, Val};
     /// use polygrad_higher::{Expr, Fun, Language, Real, fun1, lam, num};
     /// fn scale<C: Language>() -> Expr<C, Real, Fun<Real, Real>> {
     ///     fun1(|x| lam(|z| x.at() * z.at()))
@@ -453,11 +459,15 @@ impl<T: BaseTensor, K: FunctionTangent> Curry<T, K> {
     ///     fun1(|f| f.at().app(num(5.0)) + f.at().app(num(7.0)))
     /// }
     /// let (x, g) = (tensor(2.0), tensor(1.0));
-    /// let calls = CurryLists::<Array>::raw_tangent(scale(), called(), &x, &g);
-    /// assert_eq!(calls.to_string(), "[(5.0, 1.0), (7.0, 1.0)]");
-    /// // The function captures the context `((), x)`, whose cotangent is `(0, 5 + 7)`.
-    /// let environment = CurryClosures::<Array>::raw_tangent(scale(), called(), &x, &g);
+    /// // A `Bag` with an entry for each call. `CurryLists` is `Curry` with `Calls`.
+    /// let calls = Curry::<Array, Calls>::raw_tangent(scale(), called(), &x, &g);
+    /// assert!(matches!(&calls, Val::Bag(_)) && calls.to_string() == "[(5.0, 1.0), (7.0, 1.0)]");
+    /// assert_eq!(CurryLists::<Array>::raw_tangent(scale(), called(), &x, &g).to_string(), calls.to_string());
+    /// // The function captures the context `((), x)`, whose cotangent is `(0, 5 + 7)`. `CurryClosures` is `Curry` with
+    /// // `Environment`.
+    /// let environment = Curry::<Array, Environment>::raw_tangent(scale(), called(), &x, &g);
     /// assert_eq!(environment.to_string(), "(0, 12.0)");
+    /// assert_eq!(CurryClosures::<Array>::raw_tangent(scale(), called(), &x, &g).to_string(), "(0, 12.0)");
     /// ```
     pub fn raw_tangent<A: Ground, P: Obj, B: Ground>(
         make: Expr<Self, A, P>,

@@ -578,6 +578,7 @@ fn variables<T: BaseTensor>(like: &[T], varies: impl Fn(DType) -> bool) -> (Vec<
 ///
 /// ```
 /// use polygrad::{Array, tensor};
+/// use polygrad_higher::interpreters::{Dependency, Reverse, Run};
 /// use polygrad_higher::{self as higher, Expr, Language, Monoid, Prod, Real, fun2};
 /// #[derive(Clone, Debug, Default, PartialEq)]
 /// struct Paths(usize);
@@ -589,8 +590,8 @@ fn variables<T: BaseTensor>(like: &[T], varies: impl Fn(DType) -> bool) -> (Vec<
 /// fn program<C: Language>() -> Expr<C, Prod<Real, Real>, Real> {
 ///     fun2(|x, y| x.at() * x.at() + y.at())
 /// }
-/// let x = (tensor(1.0), tensor(2.0));
-/// assert_eq!(higher::dependencies::<_, _, _, Array>(program(), &x, &[Paths(1)]), [Paths(2), Paths(1)]);
+/// let program = program::<Reverse<Run<Array>, Dependency<Paths>>>();
+/// assert_eq!(higher::dependencies(program, &(tensor(1.0), tensor(2.0)), &[Paths(1)]), [Paths(2), Paths(1)]);
 /// ```
 ///
 /// # Panics
@@ -619,16 +620,17 @@ pub fn dependencies<M: Monoid, A: Ground, B: Ground, T: BaseTensor>(
 /// uses once says whether negating the input changes the result.
 ///
 /// ```
-/// use polygrad::{Array, Tensor};
+/// use polygrad::{Array, tensor};
+/// use polygrad_higher::interpreters::{Booleans, Reverse, Run};
 /// use polygrad_higher::primitive::Logic;
 /// use polygrad_higher::{self as higher, Expr, Language, Mask, Prod, apply, fun2, tup};
 /// /// `x y + x`, where `+` is exclusive or: the derivatives are `y + 1` and `x`.
 /// fn circuit<C: Language>() -> Expr<C, Prod<Mask, Mask>, Mask> {
 ///     fun2(|x, y| apply(Logic::Xor, tup(apply(Logic::And, tup(x.at(), y.at())), x.at())))
 /// }
-/// let bit = |b: bool| -> Tensor<Array, 0, bool> { Tensor::from_raw(Array::scalar(b)) };
-/// assert_eq!(higher::formal_derivatives(circuit(), &(bit(true), bit(false))), [true, true]);
-/// assert_eq!(higher::formal_derivatives(circuit(), &(bit(false), bit(true))), [false, false]);
+/// let circuit = || circuit::<Reverse<Run<Array>, Booleans>>();
+/// assert_eq!(higher::formal_derivatives(circuit(), &(tensor(true), tensor(false))), [true, true]);
+/// assert_eq!(higher::formal_derivatives(circuit(), &(tensor(false), tensor(true))), [false, false]);
 /// ```
 ///
 /// # Panics

@@ -265,17 +265,17 @@ impl Source {
     /// R. B. Kearfott, M. J. Cloud, "Introduction to Interval Analysis" (2009).
     ///
     /// ```
-    /// use polygrad::{Array, Certificate, Function, tensor};
+    /// use polygrad::{Array, Certificate, CertifiedInput, CertifiedOperation, CertifiedOutput, Function, tensor};
     /// let source = Function::stage(|x| x.sin() * x.cos(), &tensor(0.0)).to_c("wave")?;
     /// let certificate: Certificate = source.certificate(&[Array::scalar(-3.2)], &[Array::scalar(3.2)])?;
-    /// let (x, y) = (&certificate.inputs[0], &certificate.outputs[0]);
+    /// let (x, y): (&CertifiedInput, &CertifiedOutput) = (&certificate.inputs[0], &certificate.outputs[0]);
     /// assert_eq!((&x.name[..], &x.upper), ("x", &Array::scalar(3.2)));
     /// assert_eq!((&y.lower, &y.upper), (&Array::scalar(-1.0), &Array::scalar(1.0)));
     /// assert!(y.error.item::<f64>()? < 1e-14 && certificate.is_clean());
     /// // The logarithm is not finite at 0.
     /// let source = Function::stage(|x| x.ln(), &tensor(1.0)).to_c("logarithm")?;
     /// let certificate = source.certificate(&[Array::scalar(0.0)], &[Array::scalar(1.0)])?;
-    /// let ln = &certificate.operations[0];
+    /// let ln: &CertifiedOperation = &certificate.operations[0];
     /// assert_eq!((&ln.operation[..], ln.lower, ln.may_be_nan), ("ln", f64::NEG_INFINITY, false));
     /// assert!(ln.may_fail() && !certificate.is_clean());
     /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -29,7 +29,16 @@ pub struct ComplexParts<'a, T: Clone> {
 /// The right side of an operator whose left side is a complex tensor of rank `D` with elements `E`: a complex or real
 /// tensor, owned or borrowed, where both ranks are equal or one is 0; or a number, real or of the crate `num-complex`.
 ///
-/// Example: [`RightSide`](crate::tensor::RightSide).
+/// ```
+/// use polygrad::tensor::ComplexSide;
+/// use polygrad::{BaseTensor, Complex, tensor};
+/// fn sum<T: BaseTensor, X: ComplexSide<T, 1, f64>>(z: &Complex<T, 1>, x: X) -> X::Out {
+///     z + x
+/// }
+/// let z = Complex::new(tensor([1.0, 2.0]), tensor([3.0, 4.0]));
+/// assert_eq!(sum(&z, 1.0), Complex::new(tensor([2.0, 3.0]), tensor([3.0, 4.0])));
+/// assert_eq!(sum(&z, &z), z.scale(2.0));
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be combined with a complex tensor of rank {D} with parts of type `{E}`",
     label = "neither a complex or real tensor, nor a number of type `{E}`",

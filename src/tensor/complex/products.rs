@@ -82,6 +82,8 @@ impl<T: BaseTensor, const D: usize, E: Float> Complex<T, D, E> {
     /// assert_eq!((z.dot(&z), z.vdot(&z)), (tensor(0.0).to_complex(), tensor(2.0).to_complex()));
     /// assert_eq!((a.matvec(&z), z.vecmat(&a)), (tensor([2.0, -1.0]).to_complex(), tensor([2.0, -1.0]).to_complex()));
     /// assert_eq!(a.matmul(&a), tensor([[4.0, 0.0], [0.0, -1.0]]).to_complex());
+    /// let both: Complex<_, 3> = Complex::stack(&[&a, &a]);
+    /// assert_eq!(both.batched_matmul(&both).row(1), a.matmul(&a));
     /// assert_eq!(z.outer(&z), Complex::new(tensor([[1.0, 0.0], [0.0, -1.0]]), tensor([[0.0, 1.0], [1.0, 0.0]])));
     /// assert_eq!((a.adjoint().matmul(&a).norm(), z.scale(5.0).abs()), (tensor(17f64.sqrt()), tensor([5.0, 5.0])));
     /// ```

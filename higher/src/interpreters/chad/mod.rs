@@ -178,13 +178,13 @@ impl Functor for Forwards {
 /// The transformation is a target itself, so it applies twice: second derivatives, as a program.
 ///
 /// ```
-/// use polygrad_higher::interpreters::{Reverse, Syntax};
+/// use polygrad_higher::interpreters::{Derivatives, Reverse, Syntax};
 /// use polygrad_higher::{Expr, Language, Real, fun1};
 /// fn cube<C: Language>() -> Expr<C, Real, Real> {
 ///     fun1(|x| x.at() * x.at() * x.at())
 /// }
-/// let twice = cube::<Reverse<Reverse<Syntax>>>().hom();
-/// assert!(twice.size() > cube::<Reverse<Syntax>>().hom().size());
+/// let once = cube::<Reverse<Syntax, Derivatives>>().hom();
+/// assert!(cube::<Reverse<Reverse<Syntax>>>().hom().size() > once.size());
 /// ```
 ///
 /// Other generators than derivatives have no loops over arrays:

@@ -101,12 +101,12 @@ impl<W, A, B> Wire<W, A, B> {
     /// ```
     /// use polygrad::ops::Unary;
     /// use polygrad::{Array, tensor};
-    /// use polygrad_higher::interpreters::optic::Staged;
+    /// use polygrad_higher::interpreters::optic::{Staged, Wire};
     /// use polygrad_higher::interpreters::{ReverseOptic, Run, Wires};
     /// use polygrad_higher::{Monoidal, Real};
     /// type Base = Wires<Run<Array>>;
     /// type First = ReverseOptic<Base>;
-    /// let square = Base::unary(Unary::Square);
+    /// let square: Wire<Base, Real, Real> = Base::unary(Unary::Square);
     /// // The same program at the order 1.
     /// let stages = First::stages(&square.at::<First>());
     /// assert_eq!(stages[0].take::<Real, Real>(&tensor(3.0)), tensor(9.0));
