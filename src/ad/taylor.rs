@@ -24,13 +24,11 @@ use crate::tree::Tree;
 /// Method: A. Griewank and A. Walther, "Evaluating Derivatives" (2008), chapter 13.
 ///
 /// ```
-/// use polygrad::{Tensor, taylor, taylor_with, tensor};
+/// use polygrad::{Tensor, taylor, tensor};
 /// // exp(2 t) = 1 + 2 t + 2 t^2 + 4/3 t^3 + ..
 /// let c = taylor(|x| x.exp(), &tensor(0.0), &tensor(2.0), 3);
 /// assert_eq!(c[..3], [tensor(1.0), tensor(2.0), tensor(2.0)]);
 /// assert!((c[3].item() - 4.0_f64 / 3.0).abs() < 1e-15);
-/// let (x, v, a) = (tensor(1.0), tensor(1.0), tensor(3.0));
-/// assert_eq!(taylor_with(|x, a| x.square() * a, &x, &v, &a, 2), [3.0, 6.0, 3.0].map(tensor));
 /// ```
 ///
 /// # Panics
@@ -47,7 +45,11 @@ where
 
 /// [`taylor`] of a function that also takes `data` that is not expanded.
 ///
-/// Example: [`taylor`].
+/// ```
+/// use polygrad::{taylor_with, tensor};
+/// let (x, v, a) = (tensor(1.0), tensor(1.0), tensor(3.0));
+/// assert_eq!(taylor_with(|x, a| x.square() * a, &x, &v, &a, 2), [tensor(3.0), tensor(6.0), tensor(3.0)]);
+/// ```
 ///
 /// # Panics
 /// When `f` looks at values, or `v` differs from `x` in structure, shapes or element types.
@@ -72,11 +74,10 @@ where
 /// `order`. Coefficients of the curve beyond the end of `curve` are zeros.
 ///
 /// ```
-/// use polygrad::{taylor_along, taylor_along_with, tensor};
+/// use polygrad::{taylor_along, tensor};
 /// // (1 + t + t^2)^2 = 1 + 2 t + 3 t^2 + 2 t^3 + t^4
-/// let curve = [1.0, 1.0, 1.0].map(tensor);
-/// assert_eq!(taylor_along(|x| x.square(), &curve, 4), [1.0, 2.0, 3.0, 2.0, 1.0].map(tensor));
-/// assert_eq!(taylor_along_with(|x, a| x.square() * a, &curve, &tensor(3.0), 2), [3.0, 6.0, 9.0].map(tensor));
+/// let c = taylor_along(|x| x.square(), &[tensor(1.0), tensor(1.0), tensor(1.0)], 4);
+/// assert_eq!(c, [1.0, 2.0, 3.0, 2.0, 1.0].map(tensor));
 /// ```
 ///
 /// # Panics
@@ -94,7 +95,11 @@ where
 
 /// [`taylor_along`] of a function that also takes `data` that is not expanded.
 ///
-/// Example: [`taylor_along`].
+/// ```
+/// use polygrad::{taylor_along_with, tensor};
+/// let curve = [1.0, 1.0].map(tensor);
+/// assert_eq!(taylor_along_with(|x, a| x.square() * a, &curve, &tensor(3.0), 2), [3.0, 6.0, 3.0].map(tensor));
+/// ```
 ///
 /// # Panics
 /// As for [`taylor_along`].
@@ -209,13 +214,10 @@ fn expanded(
 /// with `D`, since the weights of the linear combinations have both signs.
 ///
 /// ```
-/// use polygrad::{Tensor, derivative_tensor, derivative_tensor_with, tensor};
-/// let x = tensor([2.0, 3.0]);
-/// let third: Tensor<_, 3> = derivative_tensor(|x| x.at([0]).square() * x.at([1]), &x);
+/// use polygrad::{Tensor, derivative_tensor, tensor};
+/// let third: Tensor<_, 3> = derivative_tensor(|x| x.at([0]).square() * x.at([1]), &tensor([2.0, 3.0]));
 /// let is = |i, j, k| third.at([i, j, k]).item();
 /// assert!((is(0, 0, 1) - 2.0).abs() < 1e-12 && (is(1, 0, 0) - 2.0).abs() < 1e-12 && is(1, 1, 1).abs() < 1e-12);
-/// let third: Tensor<_, 3> = derivative_tensor_with(|x, a| x.powi(3).dot(a), &x, &tensor([1.0, 10.0]));
-/// assert!((third.at([1, 1, 1]).item() - 60.0).abs() < 1e-12 && third.at([0, 1, 1]).item().abs() < 1e-12);
 /// ```
 ///
 /// # Panics
@@ -230,7 +232,12 @@ pub fn derivative_tensor<const D: usize, T: BaseTensor, E: Float>(
 
 /// [`derivative_tensor`] of a function that also takes `data` that is not differentiated.
 ///
-/// Example: [`derivative_tensor`].
+/// ```
+/// use polygrad::{Tensor, derivative_tensor_with, tensor};
+/// let x = tensor([2.0, 3.0]);
+/// let third: Tensor<_, 3> = derivative_tensor_with(|x, a| x.powi(3).dot(a), &x, &tensor([1.0, 10.0]));
+/// assert!((third.at([1, 1, 1]).item() - 60.0).abs() < 1e-12 && third.at([0, 1, 1]).item().abs() < 1e-12);
+/// ```
 ///
 /// # Panics
 /// When `f` looks at values.

@@ -128,6 +128,7 @@ fn read<'a>(name: &'a str, text: &'a str) -> File<'a> {
         let opens = code.matches('[').count() as i32 - code.matches(']').count() as i32;
         let within = containers.last().map_or(Within::Module, |(_, name)| Within::Type(name));
         if depth > 0 {
+            above.shown |= code.contains("```");
             depth += opens;
         } else if let Some(comment) = code.strip_prefix("///").or_else(|| code.strip_prefix("//!")) {
             above.documented |= code.starts_with("///");
