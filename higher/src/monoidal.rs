@@ -114,6 +114,7 @@ pub trait Monoidal: 'static {
     /// assert_eq!(copy[1].take::<Two, Real>(&(tensor(1.0), tensor(10.0))), tensor(11.0));
     /// let add = First::stages(&First::add::<Real>());
     /// assert_eq!(add[0].take::<Two, Real>(&(tensor(1.0), tensor(2.0))), tensor(3.0));
+    /// // The way back of an addition is a copy.
     /// assert_eq!(add[1].take::<Real, Two>(&tensor(5.0)), (tensor(5.0), tensor(5.0)));
     /// // The way back of a deletion is a zero.
     /// let delete = First::stages(&First::delete::<Real>());

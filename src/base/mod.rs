@@ -85,7 +85,7 @@ pub trait BaseTensor: Clone + 'static + Staging + Report {
     /// The sizes of the axes, outermost first.
     ///
     /// ```
-    /// use polygrad::{BaseTensor, DType, Shapes, Tensor, tensor};
+    /// use polygrad::{BaseTensor, Shapes, Tensor, tensor};
     /// /// The number of axes, and whether there are derivatives, at any interpreter.
     /// fn kind<T: BaseTensor>(x: &T) -> (usize, bool) {
     ///     (x.shape().len(), x.dtype().is_float())

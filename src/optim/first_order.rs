@@ -14,15 +14,16 @@ use crate::tree::{Tree, TreeMath, unlike};
 ///
 /// ```
 /// use polygrad::{optim::{Optimizer, Sgd}, tensor};
-/// let (g, two_steps) = (tensor(2.0), |sgd: Sgd| {
+/// /// Two updates of the number 1, along the gradients 2 and 0.
+/// fn two_steps(sgd: Sgd) -> [f64; 2] {
 ///     let (x, state) = sgd.update(&tensor(1.0), &tensor(2.0), &sgd.init(&tensor(1.0)));
-///     (x.item(), sgd.update(&x, &tensor(0.0), &state).0.item())
-/// });
-/// assert_eq!(two_steps(Sgd::new(0.25)), (0.5, 0.5));
+///     [x.item(), sgd.update(&x, &tensor(0.0), &state).0.item()]
+/// }
+/// assert_eq!(two_steps(Sgd::new(0.25)), [0.5, 0.5]);
 /// // The velocity is 2, then `0.5 * 2 + 0`.
-/// assert_eq!(two_steps(Sgd::new(0.25).momentum(0.5)), (0.5, 0.25));
+/// assert_eq!(two_steps(Sgd::new(0.25).momentum(0.5)), [0.5, 0.25]);
 /// // The first step is `0.25 * (2 + 0.5 * 2)`.
-/// assert_eq!(two_steps(Sgd::new(0.25).momentum(0.5).nesterov()).0, 0.25);
+/// assert_eq!(two_steps(Sgd::new(0.25).momentum(0.5).nesterov())[0], 0.25);
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sgd {

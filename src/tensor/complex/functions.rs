@@ -232,7 +232,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Complex<T, D, E> {
     /// The hyperbolic sine. Derivative `cosh z`.
     ///
     /// ```
-    /// use polygrad::{Complex, Tensor, tensor};
+    /// use polygrad::{Complex, tensor};
     /// let (z, near_zero) = (Complex::new(tensor(0.5), tensor(1.0)), |z: Complex<_, 0>| z.abs().item() < 1e-15);
     /// assert!(near_zero(z.sinh() - (z.exp() - (-&z).exp()) * 0.5) && near_zero(z.cosh() - (z.exp() + (-&z).exp()) * 0.5));
     /// assert!(near_zero(z.sin().times_i() - z.times_i().sinh()) && near_zero(z.cos() - z.times_i().cosh()));
