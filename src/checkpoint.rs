@@ -25,8 +25,7 @@ use crate::base::{Again, BaseTensor, Trip};
 use crate::cost::{MACHINE, tenths};
 use crate::ops::Linear;
 use crate::program::repeat::{closed, held};
-use crate::program::{Custom, Node, OpClass, Program, Term, interpret};
-use crate::shape::size;
+use crate::program::{Custom, Program, Term, interpret};
 
 /// The rule by which loops are cut into segments, so that derivatives in reverse mode store few states: see
 /// [`checkpoint`](crate::checkpoint()).
@@ -471,24 +470,19 @@ fn trips<T: BaseTensor>(x: &T) -> T {
 }
 
 /// The program of a `while` loop with at most `most` trips, as a loop of `most` trips, with those after the end masked:
-/// a long trip is a branch, which does not run after the end, and a short one is selected. The loop is cut into segments,
-/// unless it has few trips or the values of all trips stay in cache.
+/// a long trip is a branch, which does not run after the end, and a short one is selected.
 pub(crate) fn bounded(body: &Program, most: usize) -> Program {
     let variables = Term::variables(body.inputs());
     let (init, captured) = variables.split_at(body.outputs().len());
-    let (inside, captured) = (body.clone(), captured.to_vec());
     let branch = (body.estimate().time >= tenths(MACHINE.trip_branch)).then(|| Arc::new(trip_or_nothing(body)));
-    let step: RerunTrip<Term> = Rc::new(move |carry, _| {
-        let mut step = |carry: Vec<Term>| interpret(&inside, [carry, captured.clone()].concat());
+    let (carry, _) = Term::map_accum(most, false, init.to_vec(), &[], &mut |carry, _| {
+        let mut step = |carry: Vec<Term>| interpret(body, [&carry, captured].concat());
         let next = match &branch {
-            Some(rule) => Term::custom(rule, &[&carry[..1], &carry, &captured].concat()),
+            Some(rule) => Term::custom(rule, &[&carry[..1], &carry, captured].concat()),
             None => held(carry, &mut step),
         };
         (next, Vec::new())
     });
-    let few = most <= FEW || bytes(body).saturating_mul(most) <= MACHINE.level2_stack;
-    let plan = if few { SegmentPlan::whole() } else { Checkpoint::states(2 * most.isqrt() + 2).plan(most, true) };
-    let (carry, _) = map_accum(&plan, (most, false), init.to_vec(), &[], &step);
     closed(&variables, &carry)
 }
 
@@ -500,19 +494,9 @@ fn trip_or_nothing(body: &Program) -> Custom {
     Custom::chosen("trip", [body.clone(), carry], [absent.clone(), absent])
 }
 
-/// The largest number of trips of a masked loop that is never cut, so that its derivative stores all states.
-const FEW: usize = 64;
-
-/// The bytes of all values that a program computes.
-fn bytes(program: &Program) -> usize {
-    let of = |node: &Node| match node.op.class() {
-        OpClass::Loop(l) => bytes(&l.body).saturating_mul(l.n),
-        OpClass::Custom(rule, _) => bytes(rule.primal()),
-        OpClass::Single(_) | OpClass::Output(..) => size(&node.shape).saturating_mul(node.dtype.width()),
-        OpClass::Input(_) | OpClass::Constant(_) | OpClass::Call(..) => 0,
-    };
-    program.nodes().iter().map(of).fold(0, usize::saturating_add)
-}
+/// The largest bound of a loop that ends by itself for which reverse mode runs all trips of the bound, and stores all
+/// states.
+pub(crate) const FEW: usize = 64;
 
 #[cfg(test)]
 mod tests {

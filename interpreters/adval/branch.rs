@@ -10,7 +10,7 @@
 
 use std::sync::Arc;
 
-use super::custom::{Ruled, are_some, traced, trip, zeros};
+use super::custom::{Ruled, are_some, traced, zeros};
 use super::delta::{Delta, Factor, fresh};
 use super::pull::{Env, Residual, Update};
 use super::push::TermTangents;
@@ -19,16 +19,9 @@ use crate::base::BaseTensor;
 use crate::dtype::DType;
 use crate::interpreters::guarded::{self, Care};
 use crate::passes::optimize;
-use crate::program::cond::with_tangents_of_branches;
-use crate::program::repeat::{WithTangents, closed};
+use crate::program::repeat::closed;
 use crate::program::{Custom, Derivative, NodeId, Op, Program, Slot, Taking, Term, interpret};
 use crate::shape::Shape;
-
-/// The branches of a conditional whose derivative keeps residuals: not one with a while loop without a bound, which has
-/// no transposed evaluation.
-pub(super) fn split(rule: &Custom) -> Option<[&Program; 2]> {
-    rule.branches().filter(|_| !rule.is_unbounded())
-}
 
 /// A conditional applied to dual numbers, at least one with a term.
 pub(super) fn apply<T: BaseTensor>(rule: &Arc<Custom>, branches: [&Program; 2], args: &[ADVal<T>]) -> Vec<ADVal<T>> {
@@ -106,13 +99,6 @@ impl<F, R> Ruled<F, R> {
         let tangent = |slot: &Slot| if slot.dtype.is_float() { tangents.next() } else { None };
         branches[0].outputs().iter().map(tangent).collect()
     }
-}
-
-/// The tangents of a conditional without a transposed evaluation, which runs again with them.
-pub(super) fn pushed_again<T: BaseTensor>(rule: (&Custom, [&Program; 2]), args: WithTangents<T>) -> Vec<Option<T>> {
-    let key = |moving, steep| Derivative::Pushed { moving, steep };
-    let pushed = with_tangents_of_branches(rule, key, args, &trip);
-    pushed.pairs.into_iter().map(|(_, tangent)| tangent).collect()
 }
 
 /// One of the derived functions of a conditional. That with residuals says which of its arguments and results the others

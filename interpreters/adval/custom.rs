@@ -23,6 +23,7 @@ use std::sync::Arc;
 use super::delta::{Delta, Edge, Factor, SharedTerm, fresh, mapped, mapped_options, present};
 use super::pull::{Env, Residual, Update, values};
 use super::push::{TermTangents, one};
+use super::while_loop::is_long;
 use super::{ADVal, Sweep, are_constants, branch, constants, factors, outputs, primals, site, terms, with_poles};
 use crate::base::{Again, BaseTensor, Staging, attributed};
 use crate::checkpoint::bounded;
@@ -105,8 +106,14 @@ impl<F, R> Ruled<F, R> {
         if self.by_trips {
             return self.pull_trips(env, cts, care, emit);
         }
-        if let Some(branches) = branch::split(&self.rule) {
+        if let Some(branches) = self.rule.branches() {
             return self.pull_branch(branches, env, cts, (care, emit));
+        }
+        if is_long(&self.rule) {
+            return self.pull_while(env, cts, (care, emit));
+        }
+        if let Some(parts) = self.rule.transposed_while() {
+            return self.pull_transposed_while(parts, env, cts, (care, emit));
         }
         if self.rule.has_no_rules() {
             return self.pull_again(env, cts, care, emit);
@@ -138,7 +145,7 @@ impl<F, R> Ruled<F, R> {
             let [Some(to)] = &self.to[..] else { unreachable!("the right-hand side alone has a tangent") };
             return one(of(to, 0).map(|tangent| self.solved(&self.rule, env, tangent)));
         }
-        if let Some(branches) = branch::split(&self.rule) {
+        if let Some(branches) = self.rule.branches() {
             return self.push_branch(branches, env, care, of);
         }
         if self.rule.has_no_rules() {
@@ -168,11 +175,6 @@ impl<F, R> Ruled<F, R> {
 }
 
 impl<F, R> Ruled<F, R> {
-    /// Whether the term has no transposed evaluation.
-    pub(super) fn is_unbounded(&self) -> bool {
-        self.rule.is_unbounded() && !self.by_trips
-    }
-
     /// Whether a tangent of a result can be infinite or NaN where the values are finite.
     pub(super) fn is_steep(&self) -> bool {
         self.rule.has_no_rules() && has_steep_rows(self.rule.primal())
@@ -247,9 +249,6 @@ impl<F, R> Ruled<F, R> {
             pairs: args.into_iter().zip(&tangents).map(|(x, dot)| (x, dot.clone())).collect(),
             steep: care == Care::Rows,
         };
-        if let Some(branches) = self.rule.branches() {
-            return branch::pushed_again((&self.rule, branches), beside(self.known(env))).into();
-        }
         if self.rule.is_while() {
             let args = beside(self.known(env));
             let pushed = with_tangents(&self.rule, |moving, steep| Derivative::Pushed { moving, steep }, args, &trip);
@@ -337,7 +336,7 @@ fn has_steep_rows(program: &Program) -> bool {
 fn once(rule: &Custom) -> Program {
     match rule.kind() {
         CustomKind::While { most: Some(most) } => bounded(rule.primal(), *most),
-        CustomKind::While { most: None } => unreachable!("a function without a bound is refused before"),
+        CustomKind::While { most: None } => unreachable!("its transposed loop runs the trips that ran"),
         CustomKind::Checkpointed | CustomKind::Rules { .. } | CustomKind::Solve(_) | CustomKind::Cond { .. } => {
             rule.primal().clone()
         }
@@ -373,7 +372,7 @@ fn variable(slot: &Slot) -> Term {
     Term::variable(&slot.shape, slot.dtype)
 }
 
-fn closed(inputs: &[Term], results: &[Term]) -> Program {
+pub(super) fn closed(inputs: &[Term], results: &[Term]) -> Program {
     match Term::program(inputs, results, &[]) {
         Ok(program) => optimize(&program),
         Err(message) => unreachable!("a program is closed: {message}"),
@@ -416,7 +415,7 @@ pub(super) fn forward_rule(rule: &Custom) -> &crate::program::Program {
 #[track_caller]
 pub(super) fn apply<T: BaseTensor>(rule: &Arc<Custom>, args: &[ADVal<T>]) -> Vec<ADVal<T>> {
     let still = are_constants(args);
-    if let (Some(_), false, Some(_)) = (rule.branches(), still, decided(&args[0])) {
+    if rule.branches().is_some() && !still && decided(&args[0]).is_some() {
         return rule.value(args.to_vec());
     }
     let known = !still && rule.has_no_rules() && are_known(args);
@@ -425,7 +424,7 @@ pub(super) fn apply<T: BaseTensor>(rule: &Arc<Custom>, args: &[ADVal<T>]) -> Vec
     if known && rule.is_while() && !ADVal::<T>::runs_all_trips() {
         return rule.value(args.to_vec());
     }
-    if let (Some(branches), false) = (branch::split(rule), still) {
+    if let (Some(branches), false) = (rule.branches(), still) {
         return branch::apply(rule, branches, args);
     }
     let results = T::custom(rule, &primals(args));
@@ -448,7 +447,7 @@ pub(super) fn apply<T: BaseTensor>(rule: &Arc<Custom>, args: &[ADVal<T>]) -> Vec
     } else {
         rule.clone()
     };
-    let by_trips = known && rule.is_unbounded();
+    let by_trips = known && is_long(rule);
     let mut term = Ruled { rule: again, args: factors(args), results: Vec::new(), to: terms(args), by_trips };
     if !rule.has_no_rules() {
         for y in &results {

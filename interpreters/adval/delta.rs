@@ -277,13 +277,12 @@ impl<F, R> Delta<F, R> {
         }
     }
 
-    /// Whether the term contains a loop without a bound that its evaluation, `backwards` or forwards, cannot run.
-    pub(super) fn is_unbounded(&self, backwards: bool) -> bool {
+    /// Whether the term contains a loop without a bound whose trips were not recorded as a program.
+    pub(super) fn is_unbounded(&self) -> bool {
         match self {
-            Delta::Custom(c) => backwards && c.is_unbounded(),
-            Delta::Loop(l) => l.is_unbounded(backwards),
+            Delta::Loop(l) => l.is_unbounded(),
             Delta::Unbounded => true,
-            Delta::Input(_) | Delta::Scale(_) | Delta::Scale2(..) | Delta::Select { .. } | Delta::Linear(..) => false,
+            Delta::Custom(_) | Delta::Input(_) | Delta::Scale(_) | Delta::Scale2(..) | Delta::Select { .. } | Delta::Linear(..) => false,
             Delta::Contract(_) | Delta::Reduce(_) | Delta::Gather(_) | Delta::ScatterAdd(_) => false,
             Delta::Concat(..) | Delta::Call(_) | Delta::Again(_) | Delta::Output(..) => false,
         }

@@ -17,6 +17,7 @@ mod delta;
 mod loops;
 mod pull;
 mod push;
+mod while_loop;
 
 use std::rc::Rc;
 use std::sync::Arc;

@@ -315,7 +315,7 @@ pub(super) fn reverse<T: BaseTensor>(
             let Some(slots) = pending.pages[page].as_mut() else { break };
             let Some((node, ct, care)) = slots[at].take() else { continue };
             let Delta::Input(given) = node.delta else {
-                if node.delta.is_unbounded(true) {
+                if node.delta.is_unbounded() {
                     return Err(Fault::Unbounded);
                 }
                 let outer = T::attribute(node.site);

@@ -202,7 +202,7 @@ pub(super) fn forward<T: BaseTensor>(
     };
     let env = Env { held: &[], stacked: &[], elements: &[] };
     for node in &terms {
-        if node.delta.is_unbounded(false) {
+        if node.delta.is_unbounded() {
             return Err(Fault::Unbounded);
         }
     }

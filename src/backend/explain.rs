@@ -234,6 +234,9 @@ impl<'a> Lines<'a> {
             KernelOp::Fourier(transform) => format!("{}; {bytes} bytes", fourier(transform)),
             KernelOp::Gather(_, block) => format!("gather of blocks of {block}; {bytes} bytes"),
             KernelOp::Scatter(_, block, _) => format!("scatter_add of blocks of {block}; {bytes} bytes"),
+            KernelOp::Update(_, block) => {
+                format!("set of a block of {block} in place; {} bytes", block * whole.dtype.width())
+            }
             KernelOp::Transpose(_) => format!("elements in another order; {bytes} bytes"),
             KernelOp::Affine(_, add) => {
                 format!("{} through a slanted view; {bytes} bytes", if *add { "sum" } else { "copy" })

@@ -22,9 +22,11 @@ mod stage;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use smallvec::SmallVec;
+
 use crate::array::Array;
 use crate::dtype::DType;
-use crate::ops::{Binary, Call, Contract, Discrete, Linear, Reduce, Unary};
+use crate::ops::{Binary, Call, Compare, Contract, Discrete, Linear, Reduce, Unary};
 use crate::program::Custom;
 use crate::program::repeat::{held, known};
 
@@ -372,4 +374,21 @@ pub(crate) fn repeated<T: BaseTensor>(most: Option<usize>, init: Vec<T>, step: W
         left -= 1;
     }
     carry
+}
+
+/// `x` with the subarray at these indices, numbers, replaced by `new`; `x` itself where an index is out of bounds.
+pub(crate) fn replaced<T: BaseTensor>(x: &T, indices: &[T], new: &T) -> T {
+    let shape = x.shape();
+    let outer = &shape[..indices.len()];
+    let hits = indices.iter().enumerate().map(|(k, index)| {
+        let iota = T::discrete(&Discrete::Iota { n: outer[k] }, &[]);
+        let index = index.linear(&Linear::replicate(&outer[k..=k], &[]));
+        T::discrete(&Discrete::Compare(Compare::Eq), &[&iota, &index]).linear(&Linear::replicate(outer, &[k]))
+    });
+    let Some(mask) = hits.reduce(|all, hit| T::discrete(&Discrete::And, &[&all, &hit])) else {
+        return new.clone();
+    };
+    let axes: SmallVec<[usize; 6]> = (0..shape.len()).collect();
+    let mask = mask.linear(&Linear::replicate(shape, &axes[..indices.len()]));
+    T::select(&mask, &new.linear(&Linear::replicate(shape, &axes[indices.len()..])), x)
 }

@@ -46,6 +46,8 @@ machine! {
     level2_beside: usize = 512 << 10, seen anchors "C7.heat.256x100";
     /// Bytes of a stack that stays in the second level of cache until the next loop reads it.
     level2_stack: usize = 1 << 20, seen anchors "C9.recur_vec128.T1e3";
+    /// Least bytes of a state of a while loop for which reverse mode keeps few slots.
+    large_state: usize = 1 << 16, seen questions "conditionals";
     /// Nanoseconds to write or read a byte of a stack of at most `level2_stack` bytes.
     near_byte: f64 = 0.03, seen anchors "C9.recur_vec128.T1e3";
     /// Nanoseconds to write or read a byte of a larger stack.
@@ -149,6 +151,8 @@ machine! {
     branch: f64 = 2000.0, seen questions "conditionals";
     /// Least nanoseconds of a trip that runs only if its loop has not ended.
     trip_branch: f64 = 500.0, seen questions "conditionals";
+    /// Nanoseconds of trips of a while loop that are transposed together.
+    trips_at_once: f64 = 2000.0, seen questions "conditionals";
     /// Least nanoseconds of a derivative that runs once for which the programs of several modes are compared.
     comparison: f64 = 1e6, seen questions "first calls";
 

@@ -43,6 +43,7 @@ pub(super) fn call(w: &mut Writer, call: &KernelCall, operands: &[ElementPlace],
             }
             scatter(w, call, (sizes, *block), operands, out);
         }
+        KernelOp::Update(sizes, block) => update(w, call, (sizes, *block), operands, out),
     }
 }
 
@@ -290,6 +291,21 @@ fn scatter(
             let to = out.moved(&Subarray::position(indices, w));
             w.for_(block, |w, e| w.store(&to, e, Expression::sum(dtype, to.load(e), from.load(e))));
         });
+    });
+}
+
+/// Replaces the subarray at indices that are numbers; nothing if it is out of bounds.
+fn update(
+    w: &mut Writer,
+    call: &KernelCall,
+    (sizes, block): (&[usize], usize),
+    operands: &[ElementPlace],
+    out: &ElementPlace,
+) {
+    let Subarray { within, indices } = Subarray::of(w, call, (sizes, block), &operands[1..], &start());
+    w.if_all(within, |w| {
+        let to = out.moved(&Subarray::position(indices, w));
+        w.copy(&operands[0], &to, block);
     });
 }
 

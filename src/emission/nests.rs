@@ -46,7 +46,8 @@ pub(super) fn call(w: &mut Writer, call: &KernelCall, operands: &[ElementPlace],
         | KernelOp::ArgSort(..)
         | KernelOp::Fourier(_)
         | KernelOp::Gather(..)
-        | KernelOp::Scatter(..) => unreachable!("the operation is a loop nest"),
+        | KernelOp::Scatter(..)
+        | KernelOp::Update(..) => unreachable!("the operation is a loop nest"),
     }
 }
 

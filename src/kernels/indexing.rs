@@ -168,6 +168,21 @@ fn subarray(flat: i64, count: usize) -> Option<usize> {
     usize::try_from(flat).ok().filter(|at| *at < count)
 }
 
+/// Replaces the subarray at the indices, numbers, by the elements of `new`, or by one number; nothing if it is out of bounds.
+pub(crate) fn update<E: Elem>(new: &[E], at: Blocks<'_>, block: usize, out: &mut [E]) {
+    if let Some(at) = at.at(0) {
+        replace(E::moved(new), &mut E::moved_mut(out)[at * block..][..block]);
+    }
+}
+
+/// Fills a subarray with the elements of another, or with one number.
+fn replace<E: Elem>(new: &[E], out: &mut [E]) {
+    match new {
+        [x] => out.fill(*x),
+        _ => out.copy_from_slice(new),
+    }
+}
+
 /// Subarrays that a scatter-add adds at indices, in the order of these.
 #[derive(Clone)]
 pub(crate) struct Additions<'a, E> {

@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 
 use super::batch::{BatchedValue, batch};
 use crate::ops::{Binary, Linear};
+use crate::program::updates::Updates;
 use crate::program::{Builder, Loop, Node, NodeId, Now, Op, Program, Rebuilt, Slot, reach};
 use crate::rewrite::signs::Seen;
 use crate::shape::size;
@@ -130,6 +131,9 @@ fn parts(l: &Loop<NodeId>) -> Vec<Part> {
     let mut parts = if !large && stacked(&apart) <= ROOM.saturating_mul(stacked(&parts)) { apart } else { parts };
     let stays = copied(l, &parts);
     stays.into_iter().for_each(|k| parts[k] = Part::Within);
+    // A trip writes a subarray in place, whose mask is not computed at all.
+    let inside = Updates::of(&l.body).inside_of(&l.body, |k| parts[k as usize] == Part::Within);
+    inside.into_iter().for_each(|k| parts[k as usize] = Part::Within);
     parts
 }
 

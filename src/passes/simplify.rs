@@ -228,7 +228,7 @@ impl Simplifier {
         self.path.push(at);
         let program = self.rebuilt(&custom.primal().with_results(&results), &[], &seen);
         self.path.pop();
-        applied(b, custom.checkpointed_as(&program), args, needed)
+        applied(b, custom.narrowed_to(&needed, &program), args, needed)
     }
 }
 

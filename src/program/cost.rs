@@ -1,9 +1,9 @@
 //! The cost of a program, from shapes and element types, without a run.
 //!
 //! Laws: the [`Cost`] of a program is the cost that [`count`](fn@crate::inspect::count) counts while the program is
-//! interpreted, trip by trip; a base with a later use is copied before it is changed in place. A while loop counts as
-//! all trips that its bound allows, as its derivative in reverse mode runs; without a bound, as one. A conditional counts
-//! as the branch that takes more time. The estimated time
+//! interpreted, trip by trip; a base with a later use is copied before it is changed in place. A while loop, and a
+//! transposed one, counts as all trips that its bound allows; without a bound, as one. A conditional counts as the branch
+//! that takes more time. The estimated time
 //! is computed from this cost, with a weight for each kind of work: estimates order programs that compute the same
 //! values, and predict no time.
 
@@ -32,6 +32,9 @@ impl Program {
                 return if then.time >= otherwise.time { then } else { otherwise };
             }
             let one = rule.primal().estimate();
+            if let Some(parts) = rule.transposed_while() {
+                return parts.estimate();
+            }
             return match rule.kind() {
                 CustomKind::While { most } => Estimate::of_loop(most.unwrap_or(1), Cost::default(), one),
                 CustomKind::Rules { .. }

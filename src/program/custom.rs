@@ -22,6 +22,7 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::Program;
+use super::transposed_while::TransposedWhile;
 use crate::array::Array;
 use crate::dtype::DType;
 use crate::ops::kinds::Kind;
@@ -50,6 +51,7 @@ pub struct Custom {
     kind: CustomKind,
     derived: Memo,
     reason: Reason,
+    transposes: Transposes,
 }
 
 /// The kind of a function, which determines its derivative.
@@ -169,6 +171,23 @@ impl Hash for Reason {
     fn hash<H: Hasher>(&self, _: &mut H) {}
 }
 
+/// The parts of a transposed while loop. A function without them has the same derivatives, which need more memory: they
+/// are not part of its equality, and are not saved.
+#[derive(Clone, Debug, Default)]
+struct Transposes(Option<Arc<TransposedWhile>>);
+
+impl PartialEq for Transposes {
+    fn eq(&self, _: &Transposes) -> bool {
+        true
+    }
+}
+
+impl Eq for Transposes {}
+
+impl Hash for Transposes {
+    fn hash<H: Hasher>(&self, _: &mut H) {}
+}
+
 /// The program without the inputs that it does not use, and which inputs it uses.
 fn without_unused_inputs(program: &Program) -> (Program, Vec<bool>) {
     let (uses, count) = (program.uses(), program.inputs().len());
@@ -237,7 +256,18 @@ impl Custom {
     }
 
     pub(super) fn of_kind(name: &str, primal: Program, kind: CustomKind) -> Custom {
-        Custom { name: name.to_owned(), primal, kind, derived: Memo::default(), reason: Reason::default() }
+        let (derived, reason, transposes) = (Memo::default(), Reason::default(), Transposes::default());
+        Custom { name: name.to_owned(), primal, kind, derived, reason, transposes }
+    }
+
+    /// The same function, known as the transposed function of a while loop.
+    pub(super) fn transposing(self, parts: TransposedWhile) -> Custom {
+        Custom { transposes: Transposes(Some(Arc::new(parts))), ..self }
+    }
+
+    /// The parts of a transposed while loop.
+    pub(crate) fn transposed_while(&self) -> Option<&TransposedWhile> {
+        self.transposes.0.as_deref()
     }
 
     /// The same function with the reason why results are not finite, from arguments that are.
@@ -362,8 +392,7 @@ impl Custom {
     }
 
     /// A while loop: a function that repeats a program while the first value of the carry, a mask of rank 0, holds, at
-    /// most `most` times. The program takes the carry, then captured values, and returns the next carry. Without a
-    /// bound the function has a derivative in forward mode alone.
+    /// most `most` times. The program takes the carry, then captured values, and returns the next carry.
     ///
     /// # Errors
     /// When the outputs of the program do not have the kinds of its first inputs, or the first output is not a mask of rank 0.
@@ -387,25 +416,21 @@ impl Custom {
         }
     }
 
-    /// Whether the function has no derivative in reverse mode, since it, or a function that it runs, is a while loop
-    /// without a bound.
-    pub(crate) fn is_unbounded(&self) -> bool {
-        match &self.kind {
-            CustomKind::While { most: None } => true,
-            CustomKind::Rules { vjp: Some(_), .. } => false,
-            CustomKind::Rules { vjp: None, .. }
-            | CustomKind::Checkpointed
-            | CustomKind::Solve(_)
-            | CustomKind::Cond { .. }
-            | CustomKind::While { most: Some(_) } => self.primal.is_unbounded(),
-        }
-    }
-
     /// The checkpointed function of another program, under the name of this function and without the inputs that the
     /// program does not use.
     pub(crate) fn checkpointed_as(&self, program: &Program) -> Taking {
         let (program, takes) = without_unused_inputs(program);
         Taking { rule: Arc::new(Custom::checkpointed(&self.name, program)), takes, steep: false }
+    }
+
+    /// The checkpointed function with these of its results alone, as the program that computes them, without the inputs
+    /// that the program does not use.
+    pub(crate) fn narrowed_to(&self, results: &[bool], program: &Program) -> Taking {
+        let Taking { rule, takes, steep } = self.checkpointed_as(program);
+        let Some(parts) = self.transposed_while().map(|parts| parts.narrowed(&takes, results)) else {
+            return Taking { rule, takes, steep };
+        };
+        Taking { rule: Arc::new(Custom::clone(&rule).transposing(parts)), takes, steep }
     }
 
     /// The derived function with this key from the cache, or made with `make` on first use.
@@ -483,7 +508,8 @@ impl Custom {
             CustomKind::Solve(equations) => CustomKind::Solve(equations.map(f)),
             CustomKind::Checkpointed | CustomKind::While { .. } | CustomKind::Cond { .. } => self.kind.clone(),
         };
-        Custom::of_kind(&self.name, primal, kind)
+        let transposes = Transposes(self.transposed_while().map(|parts| Arc::new(parts.map(f))));
+        Custom { transposes, ..Custom::of_kind(&self.name, primal, kind) }
     }
 
     /// The same function with another primal program; not for a conditional, whose programs are its branches.

@@ -29,6 +29,8 @@ mod single;
 mod sized;
 mod taps;
 mod term;
+pub(crate) mod transposed_while;
+pub(crate) mod updates;
 
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;

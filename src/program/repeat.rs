@@ -128,34 +128,79 @@ pub(crate) struct WithTangents<T> {
 /// The results of a program for values with tangents: the derivative rule of one trip.
 pub(crate) type TripRule<'a> = &'a dyn Fn(&Program, WithTangents<Term>) -> WithTangents<Term>;
 
-/// The results of a while loop for arguments with tangents, by a loop over values and tangents, under a key for the
-/// marks of the arguments that have tangents, and for whether these are steep.
+/// A while loop over values and tangents: first the values of the carry, then the tangents of those that move, then the
+/// same of the captured values.
+pub(crate) struct PairedLoop {
+    pub(crate) rule: Arc<Custom>,
+    /// Whether tangents of results may be infinite or NaN where the values are finite.
+    steep: bool,
+    /// The arguments that move in some trip.
+    moves: Vec<bool>,
+    carried: usize,
+}
+
+impl PairedLoop {
+    /// The loop of a while loop, under a key for the marks of the arguments that have tangents, and for whether these are
+    /// steep.
+    pub(crate) fn of(
+        rule: &Custom,
+        key: fn(Vec<bool>, bool) -> Derivative,
+        (moving, steep): (Vec<bool>, bool),
+        trip: TripRule<'_>,
+    ) -> PairedLoop {
+        let count = moving.len();
+        let both = rule.derived(key(moving.clone(), steep), || carrying_tangents(rule, (moving, steep), trip));
+        let carried = rule.primal().outputs().len();
+        PairedLoop { rule: both.rule, steep: both.steep, moves: both.takes[count..].to_vec(), carried }
+    }
+
+    /// The arguments of the loop.
+    pub(crate) fn arguments<T: BaseTensor>(&self, pairs: Vec<(T, Option<T>)>) -> Vec<T> {
+        let (mut inputs, mut dots) = (Vec::with_capacity(2 * pairs.len()), Vec::new());
+        for (k, (x, dot)) in pairs.into_iter().enumerate() {
+            if k == self.carried {
+                inputs.append(&mut dots);
+            }
+            if self.moves[k] {
+                dots.push(dot.unwrap_or_else(|| T::zeros(x.shape(), x.dtype())));
+            }
+            inputs.push(x);
+        }
+        inputs.append(&mut dots);
+        inputs
+    }
+
+    /// The position among the arguments of each value, and of its tangent if it moves.
+    pub(crate) fn positions(&self) -> Vec<(usize, Option<usize>)> {
+        let (mut positions, mut next) = (Vec::with_capacity(self.moves.len()), 0);
+        let (carry, captured) = self.moves.split_at(self.carried);
+        for moves in [carry, captured] {
+            let mut dots = next + moves.len()..;
+            positions.extend(moves.iter().enumerate().map(|(k, moves)| (next + k, if *moves { dots.next() } else { None })));
+            next = dots.start;
+        }
+        positions
+    }
+
+    /// The results, each with its tangent.
+    pub(crate) fn results<T: BaseTensor>(&self, arguments: &[T]) -> Vec<(T, Option<T>)> {
+        let mut results = T::custom(&self.rule, arguments);
+        let mut dots = results.split_off(self.carried).into_iter();
+        let with = |(x, moves): (T, &bool)| (x, if *moves { dots.next() } else { None });
+        results.into_iter().zip(&self.moves).map(with).collect()
+    }
+}
+
+/// The results of a while loop for arguments with tangents, by a loop over values and tangents.
 pub(crate) fn with_tangents<T: BaseTensor>(
     rule: &Custom,
     key: fn(Vec<bool>, bool) -> Derivative,
     args: WithTangents<T>,
     trip: TripRule<'_>,
 ) -> WithTangents<T> {
-    let WithTangents { pairs: args, steep } = args;
-    let moving: Vec<bool> = args.iter().map(|(_, dot)| dot.is_some()).collect();
-    let both = rule.derived(key(moving.clone(), steep), || carrying_tangents(rule, (moving, steep), trip));
-    let moves = &both.takes[args.len()..];
-    let carried = rule.primal().outputs().len();
-    let (mut inputs, mut dots) = (Vec::with_capacity(2 * args.len()), Vec::new());
-    for (k, (x, dot)) in args.into_iter().enumerate() {
-        if k == carried {
-            inputs.append(&mut dots);
-        }
-        if moves[k] {
-            dots.push(dot.unwrap_or_else(|| T::zeros(x.shape(), x.dtype())));
-        }
-        inputs.push(x);
-    }
-    inputs.append(&mut dots);
-    let mut results = T::custom(&both.rule, &inputs);
-    let mut dots = results.split_off(carried).into_iter();
-    let with = |(x, moves): (T, &bool)| (x, if *moves { dots.next() } else { None });
-    WithTangents { pairs: results.into_iter().zip(moves).map(with).collect(), steep: both.steep }
+    let moving: Vec<bool> = args.pairs.iter().map(|(_, dot)| dot.is_some()).collect();
+    let both = PairedLoop::of(rule, key, (moving, args.steep), trip);
+    WithTangents { pairs: both.results(&both.arguments(args.pairs)), steep: both.steep }
 }
 
 /// The while loop that carries tangents with the values: first the values of the carry, then their tangents, then the

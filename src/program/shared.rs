@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use super::{CustomKind, Node, NodeId, Op, OpClass, Program};
+use super::{Custom, CustomKind, Node, NodeId, Op, OpClass, Program};
 use crate::cost::Estimate;
 
 /// A question about the inputs of a program, given a mark for each of its results.
@@ -127,12 +127,16 @@ impl Program {
         self.unrolled() > MANY && (self.unrolled() - MANY) / 16 > self.size()
     }
 
-    /// Whether the program runs a while loop without a bound, except in a function with a rule for cotangents.
+    /// Whether the program runs a while loop without a bound. The loops of a transposed one end where the loop does.
     pub(crate) fn is_unbounded(&self) -> bool {
+        let transposed = |op: &Op<NodeId>| matches!(op, Op::Custom(c, _) if c.transposed_while().is_some());
+        let has_no_bound = |c: &Custom| match c.transposed_while() {
+            Some(parts) => parts.most().is_none(),
+            None => *c.kind() == CustomKind::While { most: None },
+        };
         let find = || {
-            let mut all =
-                self.operations(|op| run_by(op).filter(|_| !matches!(op, Op::Custom(c, _) if c.vjp().is_some())));
-            all.any(|op| matches!(op, Op::Custom(c, _) if *c.kind() == CustomKind::While { most: None }))
+            let mut all = self.operations(|op| run_by(op).filter(|_| !transposed(op)));
+            all.any(|op| matches!(op, Op::Custom(c, _) if has_no_bound(c)))
         };
         *self.inner.code.asked.unbounded.get_or_init(find)
     }

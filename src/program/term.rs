@@ -17,6 +17,7 @@ use crate::array::Array;
 use crate::base::BaseTensor;
 use crate::dtype::DType;
 use crate::hash::Table;
+use crate::ops::Discrete;
 use crate::release::release;
 use crate::rewrite::signs::Seen;
 use crate::shape::{Shape, check_possible};
@@ -259,8 +260,9 @@ impl Term {
     fn closed(variables: &[Term], results: &[Term], young: &[&Term], inside: &Ids<()>) -> (Program, Vec<Term>) {
         let mut captured: BTreeMap<u64, Term> = BTreeMap::new();
         let mut capture = |term: &Term| {
-            // Constants are part of the body: capturing them would gain nothing.
-            if !inside.contains_key(&term.0.id) && term.as_constant().is_none() {
+            // Constants and positions are part of the body: capturing them would gain nothing.
+            let free = matches!(term.op(), Op::Constant(_) | Op::Discrete(Discrete::Iota { .. }, _));
+            if !inside.contains_key(&term.0.id) && !free {
                 captured.insert(term.0.id, term.clone());
             }
         };

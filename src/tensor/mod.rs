@@ -13,7 +13,7 @@
 //! | `tables` | the elementwise functions of floats that have a row in `ops/unary.rs` and `ops/binary.rs` |
 //! | `elementwise` | functions of two tensors, comparisons, selection, conversions |
 //! | `structure` | sums, views, reshaping |
-//! | `parts` | stacking, concatenation, `cond`, and the types of their arguments |
+//! | `parts` | stacking, concatenation, `cond`, `switch`, and the types of their arguments |
 //! | `expand` | broadcasting to a higher rank (`up_to`, `expand`), reductions that keep their axis |
 //! | `reduce` | mean, variance, norm, extrema, log-sum-exp, softmax |
 //! | `product` | dot, matrix and outer products |
@@ -111,7 +111,7 @@ pub use loops::{build, build1, fold, iterate, iterate_all, map, map_accum, map_a
 pub(crate) use matrix::band;
 pub use operators::{Elements, Operand, RightSide, SameElements, TakesIntegers};
 pub(crate) use operators::{broadcast_shape, stretch};
-pub use parts::{Branch, Condition, Part, Parts, Start, concat, cond, stack};
+pub use parts::{Branch, Condition, Part, Parts, Start, concat, cond, stack, switch};
 pub use rank::{Above, AtLeast, Beside, Plus, Rank, SideOf, Takes};
 pub use repeat::{while_loop, while_loop_within};
 pub(crate) use rows::next;

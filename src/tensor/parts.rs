@@ -5,7 +5,7 @@
 //! Law: owned, borrowed and mixed arguments mean the same. The type of an argument determines rank and element type, so
 //! no annotation is needed.
 
-use std::borrow::Cow;
+use std::borrow::{Borrow, Cow};
 
 use super::Tensor;
 use super::operators::stretch;
@@ -327,6 +327,56 @@ pub fn cond<T: BaseTensor, const D: usize, E: Elem>(
     };
     let mask = stretch(condition.condition(), &shape);
     Tensor::from_raw(T::select(&mask, &then.of_shape(&shape), &otherwise.of_shape(&shape)))
+}
+
+/// The branch of this number, counted from 0; the first one if the number is negative, and the last one if it is too
+/// large. All branches have one shape.
+///
+/// It is a tree of [`cond`]: in a program that is recorded, what only one branch needs runs only if that branch is chosen,
+/// after as many comparisons as the number of branches has binary digits.
+///
+/// ```
+/// use polygrad::{Tensor, grad, switch, tensor};
+/// let f = |x: &Tensor<_, 0>| switch(x.to_int(), [x.sin(), x.square(), x.exp()]);
+/// assert_eq!(f(&tensor(1.5)).item(), 2.25);
+/// assert_eq!(f(&tensor(9.0)).item(), f64::exp(9.0));
+/// assert_eq!(grad(f, &tensor(1.5)).item(), 3.0);
+/// ```
+///
+/// # Panics
+/// When there is no branch; when the shapes differ.
+#[track_caller]
+pub fn switch<T: BaseTensor, const D: usize, E: Elem>(
+    number: impl Borrow<Tensor<T, 0, i64>>,
+    branches: impl IntoIterator<Item = Tensor<T, D, E>>,
+) -> Tensor<T, D, E> {
+    let branches: Vec<Tensor<T, D, E>> = branches.into_iter().collect();
+    let Some(first) = branches.first() else {
+        panic!("switch: there must be a branch to choose, but there are 0; give one for each number")
+    };
+    if let Some(other) = branches.iter().find(|branch| branch.shape() != first.shape()) {
+        panic!(
+            "switch: all branches must have one shape, but there are {} and {}; repeat one with broadcast_to",
+            Show(&first.shape()),
+            Show(&other.shape())
+        );
+    }
+    among(number.borrow(), 0, &branches)
+}
+
+/// The branch of a number that is counted from `start` on: that of the lower or the upper half.
+fn among<T: BaseTensor, const D: usize, E: Elem>(
+    number: &Tensor<T, 0, i64>,
+    start: usize,
+    branches: &[Tensor<T, D, E>],
+) -> Tensor<T, D, E> {
+    if let [one] = branches {
+        return one.clone();
+    }
+    let (lower, upper) = branches.split_at(branches.len() / 2);
+    let middle = start + lower.len();
+    let [lower, upper] = [(start, lower), (middle, upper)].map(|(start, half)| among(number, start, half));
+    cond(number.lt(middle as i64), lower, upper)
 }
 
 /// The first carry of a loop: a tensor or a tree of tensors, owned or borrowed, or a number, which becomes a tensor of

@@ -29,7 +29,7 @@ use crate::tree::Tree;
 /// ```
 ///
 /// # Panics
-/// When the carry changes its shape or structure; in a recorded program, when reverse mode is asked for.
+/// When the carry changes its shape or structure; in reverse mode of a `direct` verb within a recorded function.
 #[track_caller]
 pub fn while_loop<T, I, C>(init: I, go: impl Fn(&C) -> Tensor<T, 0, bool>, f: impl Fn(C) -> C) -> C
 where
@@ -40,12 +40,10 @@ where
     repeat("while_loop", None, init.start(), go, f)
 }
 
-/// [`while_loop`] with at most `most` trips, and with derivatives in both modes.
+/// [`while_loop`] with at most `most` trips.
 ///
-/// Reverse mode runs a recorded loop again, as a loop of `most` trips, in which the trips after the end keep the carry;
-/// it keeps about `2 sqrt(most)` states, or `most` states if these are few. So its time is that of `most` trips: the
-/// bound should be close. A `direct` verb runs the loop as it runs [`while_loop`], unless the loop is in the body of
-/// another loop: then `most` trips run there, too.
+/// Derivatives are those of [`while_loop`]. If the bound is at most 64, reverse mode of a recorded loop keeps all states:
+/// it is faster, but its time is that of `most` trips, so the bound should be close.
 ///
 /// ```
 /// use polygrad::{BaseTensor, Tensor, grad, tensor, while_loop_within};

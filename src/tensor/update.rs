@@ -9,9 +9,9 @@ use super::Tensor;
 use super::index::Indices;
 use super::rank::{Plus, Rank};
 use super::structure::check_axis;
-use crate::base::BaseTensor;
+use crate::base::{BaseTensor, replaced};
 use crate::dtype::{Elem, Num};
-use crate::ops::{Compare, Discrete, Linear};
+use crate::ops::Linear;
 use crate::shape::Show;
 
 /// The start and the end of a new part along an axis. Panics unless the part lies within the axis and has the other
@@ -48,9 +48,9 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
     /// This tensor with the subarray at `K` indices into the `K` outermost axes, which [`at`](Tensor::at) reads,
     /// replaced by `v`; the subarray is an element if `K` is the rank. Nothing changes if an index is out of bounds.
     ///
-    /// `set` copies the whole tensor, so in a loop of `n` trips its time is proportional to `n` times the size of the
-    /// tensor. To fill an array position by position use [`build`](crate::build); if elements depend on earlier
-    /// elements, start with zeros and use [`add_at`](Tensor::add_at), which works in place.
+    /// In a compiled program `set` writes in place if nothing else reads this tensor, as in a loop that fills an array;
+    /// when run without compilation, and in derivatives, it takes time in proportion to the whole tensor. To fill an array
+    /// position by position use [`build`](crate::build).
     ///
     /// ```
     /// use polygrad::tensor;
@@ -68,21 +68,8 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
         I: Indices<T, K>,
         Rank<D>: Plus<K, M>,
     {
-        let shape = self.raw().shape();
-        let (outer, rest) = shape.split_at(K);
-        fits("set", rest, v.raw().shape());
-        let hits = ix.indices().into_iter().enumerate().map(|(k, index)| {
-            let iota = T::discrete(&Discrete::Iota { n: outer[k] }, &[]);
-            let index = index.linear(&Linear::replicate(&outer[k..=k], &[]));
-            T::discrete(&Discrete::Compare(Compare::Eq), &[&iota, &index]).linear(&Linear::replicate(outer, &[k]))
-        });
-        let Some(mask) = hits.reduce(|all, hit| T::discrete(&Discrete::And, &[&all, &hit])) else {
-            return Tensor::from_raw(v.raw().clone());
-        };
-        let axes: SmallVec<[usize; 6]> = (0..D).collect();
-        let mask = mask.linear(&Linear::replicate(shape, &axes[..K]));
-        let new = v.raw().linear(&Linear::replicate(shape, &axes[K..]));
-        Tensor::from_raw(T::select(&mask, &new, self.raw()))
+        fits("set", &self.raw().shape()[K..], v.raw().shape());
+        Tensor::from_raw(replaced(self.raw(), &ix.indices(), v.raw()))
     }
 
     /// This tensor with `v` in place of the elements `start, start + 1, ..` along one axis, as many as `v` has.

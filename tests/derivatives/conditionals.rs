@@ -13,7 +13,7 @@ use polygrad::internals::branched;
 use polygrad::program::{Custom, CustomKind, Op, Program, Term, interpret};
 use polygrad::{
     Array, BaseTensor, Concrete, DType, Function, Tensor, cond, direct, external, fold, hessian, hvp, iterate, jvp,
-    laplacian, map, symbolic, tensor,
+    laplacian, map, switch, symbolic, tensor,
 };
 
 type Scalar<T> = Tensor<T, 0>;
@@ -33,6 +33,30 @@ fn chosen<T: BaseTensor>((c, x): &(Scalar<T>, Vector<T>)) -> Scalar<T> {
     cond(c.gt(0.0), &then, &otherwise) + both
 }
 
+/// The branch of a number.
+fn number<T: BaseTensor>(k: f64, (c, x): &(Scalar<T>, Vector<T>)) -> Scalar<T> {
+    iterate(200, x * (c - k).cos(), |_, y: Vector<T>| (y.sin() * 1.01 + 0.1).tanh()).sum() * k + c
+}
+
+/// One of five branches by the number that the first input is near.
+fn switched<T: BaseTensor>(inputs: &(Scalar<T>, Vector<T>)) -> Scalar<T> {
+    switch((&inputs.0 + 0.5).floor().to_int(), [0.0, 1.0, 2.0, 3.0, 4.0].map(|k| number(k, inputs)))
+}
+
+#[test]
+fn one_branch_of_many_runs() {
+    let x = tensor([0.5, -1.0, 2.0]);
+    let f = Function::stage(switched, &(tensor(0.0), x.clone()));
+    // A tree of four conditionals.
+    assert_eq!(conditionals(&f.optimized()), 4, "{}", f.optimized());
+    for (at, k) in [(-7.2, 0.0), (-0.1, 0.0), (1.2, 1.0), (2.0, 2.0), (3.4, 3.0), (4.1, 4.0), (99.0, 4.0)] {
+        let inputs = (tensor(at), x.clone());
+        assert!((f.run(&inputs).expect("the same shapes") - number(k, &inputs)).abs().item() < 1e-12, "{at}");
+        let [slope, expected] = [polygrad::grad(switched, &inputs), direct::grad(|inputs| number(k, inputs), &inputs)];
+        assert!((slope.0 - expected.0).abs().item() < 1e-9 && (slope.1 - expected.1).abs().sum().item() < 1e-9, "{at}");
+    }
+}
+
 /// The branch that the sign chooses, as the host chooses it.
 fn by_host<T: BaseTensor>(positive: bool, (c, x): &(Scalar<T>, Vector<T>)) -> Scalar<T> {
     let both = x.square().sum();
@@ -48,8 +72,15 @@ fn points() -> [(Scalar<Concrete>, Vector<Concrete>); 2] {
 }
 
 fn conditionals(program: &Program) -> usize {
-    let is_cond = |op: &Op<u32>| matches!(op, Op::Custom(c, _) if matches!(c.kind(), CustomKind::Cond { .. }));
-    program.nodes().iter().filter(|node| is_cond(&node.op)).count()
+    let inside = |op: &Op<u32>| {
+        if let Op::Custom(c, _) = op
+            && let CustomKind::Cond { then, otherwise, .. } = c.kind()
+        {
+            return 1 + conditionals(then) + conditionals(otherwise);
+        }
+        0
+    };
+    program.nodes().iter().map(|node| inside(&node.op)).sum()
 }
 
 fn near(x: &Array, y: &Array) -> bool {
@@ -156,8 +187,8 @@ fn residuals_of_the_other_branch_are_zeros() {
 }
 
 /// At degenerate points: a side that is NaN, infinite or at a kink adds nothing where it is not chosen; sides of no elements,
-/// of no trips, of integers, without operations; a mask that is NaN's comparison. Where the value itself is NaN, a factor of
-/// zero may come before or after the NaN, so that a derivative is zero or NaN.
+/// of no trips, of integers, without operations; a mask that is NaN's comparison. Where the value itself is
+/// infinite or NaN, a factor of zero may come before or after it, so that a derivative is NaN or not.
 #[test]
 fn degenerate_branches_have_the_derivatives_of_the_selection() {
     type Loss = fn(&Vector<Term>) -> Scalar<Term>;
@@ -188,7 +219,7 @@ fn degenerate_branches_have_the_derivatives_of_the_selection() {
         let second = [&plain, &by_branch].map(symbolic::jvp);
         for point in points {
             let x = Array::from(point);
-            let outside = interpret(&program, vec![x.clone()])[0].item::<f64>().expect("a number").is_nan();
+            let outside = !interpret(&program, vec![x.clone()])[0].item::<f64>().expect("a number").is_finite();
             let same = |a: &[Array], b: &[Array], what: &str| {
                 let bits =
                     |all: &[Array]| all.iter().flat_map(|a| a.to_vec::<f64>().expect("floats")).collect::<Vec<_>>();

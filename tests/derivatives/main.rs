@@ -62,6 +62,7 @@ mod stacked;
 mod stats;
 mod taylor;
 mod trees;
+mod trips;
 mod twice;
 mod users;
 mod verified;

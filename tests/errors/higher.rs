@@ -19,11 +19,6 @@ fn endless<C: Language>() -> Expr<C, Real, Real> {
     fun1(|x| iterate(x.at(), |s| if_(s.at().less(num(9.0)), || inl(s.at() * x.at()), || inr(s.at()))))
 }
 
-/// The same, of two inputs.
-fn unbounded<C: Language>() -> Expr<C, Prod<Real, Real>, Real> {
-    fun2(|x, y| iterate(x.at(), |s| if_(s.at().less(y.at()), || inl(s.at() * x.at()), || inr(s.at() * s.at().sin()))))
-}
-
 /// A recursion that a condition on the input would end.
 fn power<C: Language>() -> Expr<C, Real, Real> {
     fun1(|x| fix(|f, n| if_(n.at().less(num(0.5)), || x.at(), || x.at() * f.at().app(n.at() - 1.0))).app(x.at()))
@@ -111,7 +106,6 @@ pub(crate) fn programs(log: &mut Log) {
     log.panics_when_run(|| higher::run::<_, _, Array>(no_elements(), &a));
     log.panics_nearby(|| higher::run::<_, _, Array>(no_tree(), &a));
     log.panics_when_run(|| higher::stage_grad_by::<CurryClosures<Term>, _>(endless(), &a));
-    log.panics(|| higher::stage_grad(unbounded(), &(a.clone(), b.clone())));
     log.panics_when_run(|| higher::stage(power(), &a));
     log.panics_when_run(|| higher::stage(selves(), &a));
     log.panics_when_run(|| higher::run(endless_list(), &a));

@@ -9,7 +9,7 @@ use polygrad::optim::clip_by_norm;
 use polygrad::tree::{self, Stacked, TreeMath};
 use polygrad::{
     Array, BaseTensor, Checkpoint, Conv, Tensor, Tree, associative_scan, build, build1, checkpoint, concat, cond,
-    einsum, fold, iterate, map, map_accum, map_accum_reverse, parallel_scan, scan, stack, vmap, while_loop,
+    einsum, fold, iterate, map, map_accum, map_accum_reverse, parallel_scan, scan, stack, switch, vmap, while_loop,
     while_loop_within, zip_with,
 };
 
@@ -215,6 +215,8 @@ fn operators<T: BaseTensor>(x: &Tensor<T, 2>, log: &mut Log) {
     log.panics(|| x.gt(0.0).select(0.0, t));
     log.panics(|| cond(x.sum().gt(0.0), x, t));
     log.panics(|| cond(x.sum().gt(0.0), x.slice(0, ..1), x));
+    log.panics(|| switch(Tensor::scalar(0), Vec::<Vector<Array>>::new()));
+    log.panics(|| switch(Tensor::scalar(0), [x.clone(), x.slice(0, ..1)]));
     log.panics(|| tree::cond(x.sum().gt(0.0), &(x.clone(), x.clone()), &(x.clone(), x.slice(0, ..1))));
     let counted = |count: usize| Counted { sum: x.sum(), count };
     log.panics(|| tree::cond(x.sum().gt(0.0), &counted(1), &counted(2)));

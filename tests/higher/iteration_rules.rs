@@ -201,5 +201,10 @@ fn iterations_that_do_not_end() {
     }
     let recorded = higher::stage(forever(), &(tensor(-1.0), tensor(1.0)));
     let at = vec![Array::scalar(0.75), Array::scalar(2.0)];
-    assert_eq!(polygrad::program::interpret(&recorded, at), [Array::scalar(3.0)]);
+    assert_eq!(polygrad::program::interpret(&recorded, at.clone()), [Array::scalar(3.0)]);
+    // So is its gradient, in the steps that run.
+    let gradient = higher::stage_grad(forever(), &(tensor(-1.0), tensor(1.0)));
+    let expected = [3.0, 4.0, 1.5].map(Array::scalar);
+    assert_eq!(polygrad::program::interpret(&gradient, at.clone()), expected);
+    assert_eq!(polygrad::backend::compile(&gradient).run(&at), expected);
 }

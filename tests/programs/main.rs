@@ -66,4 +66,5 @@ mod source;
 mod staging;
 mod states;
 mod taps;
+mod updates;
 mod vectorize;

@@ -16,7 +16,7 @@ use polygrad::shape::size;
 
 use crate::forms::{has_no_build, reads_only_variables, single_reads};
 use crate::gallery::Leaves;
-use crate::pipelines::{Case, Question};
+use crate::pipelines::Case;
 use crate::recipe::Step;
 use crate::{generate, seeds};
 
@@ -64,8 +64,7 @@ pub(crate) fn check(seed: u64) -> u64 {
     let ends = |step: &Step| matches!(step, Step::While(..));
     let searches = case.recipe.any(|step| matches!(step, Step::Solved(..)));
     let waits = case.recipe.any(|step| matches!(step, Step::Loop(l) if l.body.iter().any(|step| step.any(&ends))));
-    let gradient = case.answers(Question::Gradient).then(|| case.gradient());
-    for program in std::iter::once(case.program()).chain(gradient) {
+    for program in [case.program(), case.gradient()] {
         let before = cost(program);
         let ready = optimize(program);
         reads += single_reads(&ready) as u64;

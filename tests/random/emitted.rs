@@ -4,7 +4,7 @@ use polygrad::Array;
 use polygrad::backend::compile;
 use polygrad::emission::{Compiler, EmissionError};
 
-use crate::check::{judged, largest, quietly};
+use crate::check::{judged, largest};
 use crate::emitted_code::{Emitted, in_c, in_c_by, in_rust};
 use crate::pipelines::{Case, PIPELINES, Pipeline, Question};
 use crate::{from_environment, generate, seeds};
@@ -40,11 +40,9 @@ fn written(seeds: impl Iterator<Item = u64>, tame: bool) -> Written {
     let cases: Vec<Case> = seeds.map(|seed| Case::new(generate::recipe(seed, tame))).collect();
     let (mut asked, mut emitted, mut refused) = (Vec::new(), Vec::new(), 0);
     for (k, case) in cases.iter().enumerate() {
-        let outputs = Some((Question::Outputs, case.outputs().clone(), "outputs"));
-        // The gradient of a loop without a bound is a message.
-        let gradient =
-            quietly(|| case.gradient().clone()).ok().map(|program| (Question::Gradient, program, "gradient"));
-        for (question, program, name) in outputs.into_iter().chain(gradient) {
+        let outputs = (Question::Outputs, case.outputs().clone(), "outputs");
+        let gradient = (Question::Gradient, case.gradient().clone(), "gradient");
+        for (question, program, name) in [outputs, gradient] {
             let program = &program;
             match Emitted::new(&format!("{name}_{k}"), program, case.x.0.clone()) {
                 Ok(of) => {

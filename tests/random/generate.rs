@@ -446,8 +446,8 @@ impl Maker {
     }
 
     fn run_while(&mut self, pool: &Pool<Shapes>, depth: usize) -> Step {
-        // Without a bound there is no derivative in reverse mode, and few questions are left.
-        let bound = if self.rng.below(16) == 0 { Bound::None } else { Bound::Most };
+        // Without a bound, reverse mode is another program.
+        let bound = if self.rng.below(2) == 0 { Bound::None } else { Bound::Most };
         let (n, k) = (self.rng.below(5), self.int(pool));
         let init = self.some(1, 2, |maker| maker.pick(pool));
         let mut inside = pool.clone();

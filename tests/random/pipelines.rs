@@ -27,7 +27,7 @@ use crate::dumped::dump;
 use crate::gallery::Leaves;
 use crate::points::{SINGULAR, numbers};
 use crate::poles::has_pole;
-use crate::recipe::{Bound, Recipe, Step};
+use crate::recipe::{Recipe, Step};
 use crate::stablehlo::evaluate;
 
 type Point = Leaves<Concrete>;
@@ -575,18 +575,6 @@ impl Case {
         [self.v.clone(), direction(&self.x, 3)]
     }
 
-    /// How many derivatives the recipe has.
-    fn order(&self) -> u32 {
-        let mut order = 3;
-        self.recipe.each(&mut |step| {
-            // Forward mode alone, which is no question of its own.
-            if let Step::While(_, Bound::None, _) = step {
-                order = 0;
-            }
-        });
-        order
-    }
-
     /// Whether finite differences can be the derivative: in `f64`, without gradients that are stopped.
     pub(crate) fn smooth(&self) -> bool {
         let stop = Discrete::FloatStep(FloatStep::StopGradient);
@@ -613,11 +601,6 @@ impl Case {
         constant
             || has_pole(self.gradient(), &self.x.0)
             || has_pole(&symbolic::jvp(self.program()), &self.with(&self.v))
-    }
-
-    /// Whether the question can be asked of it.
-    pub(crate) fn answers(&self, question: Question) -> bool {
-        question.order() <= self.order()
     }
 }
 

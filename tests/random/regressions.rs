@@ -1,7 +1,7 @@
 //! Recipes that failed once. Each is what a failure printed.
 
 use polygrad::DType;
-use polygrad::ops::{Binary, Contract, Discrete, IntBinary, Linear, Unary, View};
+use polygrad::ops::{Binary, Compare, Contract, Discrete, IntBinary, Linear, Unary, View};
 
 use crate::check::assert_agree;
 use crate::recipe::{Bound, Loop, Numbers, Recipe, Step};
@@ -188,6 +188,24 @@ regressions! {
         steps: vec![
             Step::Discrete(Discrete::Iota { n: 4 }, vec![]),
             Step::Loop(Box::new(Loop { n: 2, reverse: false, init: vec![0], xs: vec![1], body: vec![Step::Unary(Unary::Sin, 0), Step::While(3, Bound::Most, Box::new(Loop { n: 1, reverse: false, init: vec![4], xs: vec![], body: vec![], next: vec![0], out: vec![] }))], next: vec![5], out: vec![] })),
+        ],
+    };
+    // A loop without a bound in a plan of least memory, whose estimated time is as large as a number can be.
+    loops_without_a_bound_are_planned = Recipe {
+        tame: true,
+        inputs: vec![Numbers { shape: vec![], dtype: DType::F64, seed: 594 }],
+        steps: vec![
+            Step::While(0, Bound::None, Box::new(Loop { n: 0, reverse: false, init: vec![0], xs: vec![], body: vec![], next: vec![0], out: vec![] })),
+            Step::Unary(Unary::Sin, 1),
+        ],
+    };
+    // A segment of a loop that takes no argument.
+    segments_without_arguments = Recipe {
+        tame: false,
+        inputs: vec![Numbers { shape: vec![], dtype: DType::F64, seed: 1414 }],
+        steps: vec![
+            Step::Discrete(Discrete::Compare(Compare::Eq), vec![0, 0]),
+            Step::Loop(Box::new(Loop { n: 2, reverse: false, init: vec![1], xs: vec![0], body: vec![Step::Discrete(Discrete::Iota { n: 0 }, vec![]), Step::Binary(Binary::Mul, 2, 4)], next: vec![5], out: vec![5] })),
         ],
     };
     // An infinity times a sum, in place of a sum of products: NaN is a number then, and only then.

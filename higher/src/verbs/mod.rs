@@ -13,7 +13,6 @@ use polygrad::array::Array;
 use polygrad::base::BaseTensor;
 use polygrad::dtype::DType;
 use polygrad::interpreters::Tower;
-use polygrad::interpreters::adval::Fault;
 use polygrad::interpreters::tower::ForwardLevel;
 use polygrad::passes::optimize;
 use polygrad::program::{Program, Term};
@@ -334,8 +333,7 @@ pub fn stage<A: Ground, B: Ground>(program: Expr<Run<Term>, A, B>, like: &A::Val
 /// ```
 ///
 /// # Panics
-/// Like [`stage`]; and when a part of the program has no derivative in the chosen mode, such as, in reverse mode, an
-/// `iterate` whose number of steps depends on inputs.
+/// Like [`stage`]; and when a part of the program has no derivative in reverse mode.
 #[track_caller]
 pub fn stage_grad<A: Ground>(program: Expr<Run<Term>, A, Real>, like: &A::Value<Array>) -> Program {
     gradient(&recorded(program, like), leaves(&A::layout()), like)
@@ -346,10 +344,6 @@ pub fn stage_grad<A: Ground>(program: Expr<Run<Term>, A, Real>, like: &A::Value<
 fn gradient<X: Tree<Array>>(recorded: &Program, count: usize, like: &X) -> Program {
     let ready = match gradient_program(recorded, count) {
         Ok(ready) => ready,
-        Err(Fault::Unbounded) => panic!(
-            "iterate: the number of steps must be bounded where a gradient is recorded in reverse mode, but it depends on inputs; take \
-             iterate_within, or forward mode: polygrad::jvp of higher::run"
-        ),
         Err(fault) => panic!("{fault}"),
     };
     let mut results = vec![String::from("value")];

@@ -195,9 +195,9 @@ impl<F, R> LoopTerm<F, R> {
         self.form.care()
     }
 
-    /// Whether a trip contains a loop without a bound that an evaluation in this direction cannot run.
-    pub(super) fn is_unbounded(&self, backwards: bool) -> bool {
-        self.form.bodies.iter().any(|body| body.terms.iter().any(|term| term.is_unbounded(backwards)))
+    /// Whether a trip contains a loop without a bound whose trips were not recorded as a program.
+    pub(super) fn is_unbounded(&self) -> bool {
+        self.form.bodies.iter().any(|body| body.terms.iter().any(Delta::is_unbounded))
     }
 
     pub(super) fn refs<'a>(&'a self, r: &mut dyn FnMut(&'a R)) {

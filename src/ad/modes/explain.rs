@@ -18,8 +18,6 @@ pub(super) enum Why {
     Kind,
     /// A function in the program has no rule for tangents.
     Rules,
-    /// A loop that ends by itself has no bound.
-    Unbounded,
     /// The estimates of all ways that were compared.
     Estimates(Vec<(Way, Estimate)>),
 }
@@ -46,7 +44,6 @@ impl Display for Choice {
             Why::Shapes => f.write_str(", since there are far fewer results"),
             Why::Kind => f.write_str(", since no other mode takes less work"),
             Why::Rules => f.write_str(", since a function has no rule for tangents"),
-            Why::Unbounded => f.write_str(", since a while loop has no bound"),
             Why::Estimates(all) => {
                 f.write_str(", by these estimates")?;
                 for (way, Estimate { cost, time }) in all {

@@ -257,9 +257,6 @@ impl Task<'_> {
             Some(Mode::Forward) => return (forward, Why::Asked),
             Some(Mode::Reverse) => return (reverse, Why::Asked),
             None if ruled => return (reverse, Why::Rules),
-            None if self.wanted.form != Form::Leaves && self.program.is_unbounded() => {
-                return (forward, Why::Unbounded);
-            }
             None => {}
         }
         if self.wanted.form == Form::Leaves {

@@ -182,6 +182,9 @@ pub(crate) enum KernelOp {
     /// A scatter-add of subarrays, the first operand, at the indices that are the other operands, with sizes as for
     /// `Gather`; the flag says that the result is cleared before.
     Scatter(Vec<usize>, usize, bool),
+    /// The replacement of one subarray by the first operand, at the indices that are the other operands, numbers; the first
+    /// operand is the subarray, or one number for all its elements. Sizes are as for `Gather`.
+    Update(Vec<usize>, usize),
     /// A permutation of elements: a loop nest that writes each element of the result once.
     Transpose(Box<Nest<2>>),
     /// Elements moved through views; the flag says that they are accumulated, since several have one position.
@@ -346,7 +349,7 @@ impl FusedStep {
     pub(crate) fn cleared(&self, f: &mut dyn FnMut(BufferId)) {
         match self {
             Step::Pass(group) => group.cleared().for_each(|(buf, _)| f(buf)),
-            Step::KernelCall(whole) if matches!(whole.op, KernelOp::Scatter(_, _, false)) => {}
+            Step::KernelCall(whole) if matches!(whole.op, KernelOp::Scatter(_, _, false) | KernelOp::Update(..)) => {}
             Step::KernelCall(whole) => f(whole.out),
             Step::RowBlocks(blocks) => blocks.steps.iter().for_each(|step| step.cleared(f)),
             Step::Loop(_) | Step::Matrices(_) | Step::Interpreted(_) => {}

@@ -25,6 +25,7 @@ use crate::dtype::DType;
 use crate::kernels::scan::Line;
 use crate::kernels::sorting::Lines;
 use crate::ops::{Binary, Call, Discrete, FloatStep, Linear, Matrix, Reduce};
+use crate::program::updates::{Replacement, Updates};
 use crate::program::{Builder, Node, NodeId, Op, Program, Slot as Named};
 use crate::shape::{Shape, size};
 
@@ -44,6 +45,8 @@ pub(crate) struct Scope<'p> {
     pub(super) joined_dots: HashSet<NodeId>,
     /// The Fourier transforms.
     pub(super) transforms: Transforms,
+    /// Selections that write a subarray in place.
+    updates: Updates,
     /// The results of operations with several results that other operations read.
     outputs_read: HashSet<(NodeId, usize)>,
     /// Whether each input may be updated in place: only carries of a loop may.
@@ -68,8 +71,11 @@ impl Lowering {
     fn node(&mut self, scope: &mut Scope<'_>, k: NodeId, node: &Node, inputs: &[LoweredValue]) -> LoweredValue {
         let n = size(&node.shape);
         let dtype = node.dtype;
-        if scope.transforms.has_inside(k) {
+        if scope.transforms.has_inside(k) || scope.updates.has_inside(k) {
             return LoweredValue::Deferred;
+        }
+        if let Some(update) = scope.updates.get(k).cloned() {
+            return self.update(scope, k, &update);
         }
         self.settle_operands(scope, &node.op, n);
         match &node.op {
@@ -333,6 +339,20 @@ impl Lowering {
         self.whole_into(scope, KernelOp::Scatter(sizes, block, fresh), &operands, out, n)
     }
 
+    /// An array with one subarray replaced, in the place of the array if nothing else reads it.
+    fn update(&mut self, scope: &mut Scope<'_>, k: NodeId, update: &Replacement) -> LoweredValue {
+        let Replacement { base, indices, new } = update;
+        for a in indices.iter().chain([base, new]) {
+            self.settle(scope, *a);
+        }
+        let (indexed, rest) = scope.shape(*base).split_at(indices.len());
+        let op = KernelOp::Update(indexed.to_vec(), size(rest));
+        let operands: SmallVec<[NodeId; 4]> = std::iter::once(*new).chain(indices.iter().copied()).collect();
+        let out = self.changeable_place(scope, *base, k, &operands).0;
+        let n = scope.kind(*base).1;
+        self.whole_into(scope, op, &operands, out, n)
+    }
+
     fn gather_blocks(&mut self, scope: &mut Scope<'_>, a: NodeId, ix: &[NodeId], node: &Node) -> LoweredValue {
         if ix.is_empty() {
             return scope.known[a as usize].clone();
@@ -540,8 +560,8 @@ impl<'p> Scope<'p> {
                 life[of] = life[of].max(time);
             }
         }
-        let transforms = Transforms::of(program);
-        for (k, a) in transforms.sources() {
+        let (transforms, updates) = (Transforms::of(program), Updates::of(program));
+        for (k, a) in transforms.sources().chain(updates.sources()) {
             let of = root[a as usize] as usize;
             life[of] = life[of].max(k);
         }
@@ -549,7 +569,7 @@ impl<'p> Scope<'p> {
         let prefix_extrema = prefix_extrema(program);
         let joined_dots = joined_dots(program);
         let known = Vec::with_capacity(nodes.len());
-        Scope { program, known, life, root, ranks, prefix_extrema, joined_dots, transforms, outputs_read, owned }
+        Scope { program, known, life, root, ranks, prefix_extrema, joined_dots, transforms, updates, outputs_read, owned }
     }
 
     /// Element type and number of elements.

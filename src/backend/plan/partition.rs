@@ -274,6 +274,7 @@ pub(crate) fn nanoseconds(step: &FusedStep) -> f64 {
                     let count = whole.operands[0].1 / (*block).max(1);
                     segments::nanoseconds(count, *block, whole.size, whole.dtype)
                 }
+                KernelOp::Update(_, block) => MACHINE.gather * size(*block),
                 KernelOp::Affine(..) => MACHINE.gather * size(read),
             }
         }

@@ -178,7 +178,7 @@ fn whole_by_rows(whole: &KernelCall, rows: usize, buffers: &[Buffer]) -> Option<
         }
         // Its lines are shared by threads when it runs.
         KernelOp::Fourier(_) => return None,
-        KernelOp::Gather(..) | KernelOp::Scatter(..) | KernelOp::Affine(..) => return None,
+        KernelOp::Gather(..) | KernelOp::Scatter(..) | KernelOp::Update(..) | KernelOp::Affine(..) => return None,
     };
     if whole.size == 0 || !lines.is_multiple_of(rows) {
         return None;
@@ -210,7 +210,11 @@ pub(crate) fn suggestions(step: &FusedStep, f: &mut dyn FnMut(usize)) {
             }
             KernelOp::Product(product) => product.outer_sizes(f),
             KernelOp::Transpose(nest) => nest.axes().iter().for_each(|axis| f(axis.len)),
-            KernelOp::Fourier(_) | KernelOp::Gather(..) | KernelOp::Scatter(..) | KernelOp::Affine(..) => {}
+            KernelOp::Fourier(_)
+            | KernelOp::Gather(..)
+            | KernelOp::Scatter(..)
+            | KernelOp::Update(..)
+            | KernelOp::Affine(..) => {}
         },
         Step::Loop(_) | Step::Matrices(_) | Step::Interpreted(_) | Step::RowBlocks(_) => {}
     }

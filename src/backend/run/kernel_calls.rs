@@ -103,6 +103,10 @@ impl Memory {
                 }
                 with_num!(whole.dtype, E => self.scatter::<E>(whole, (sizes, *block), span));
             }
+            KernelOp::Update(sizes, block) => with_elem!(whole.dtype, E => {
+                let ix = self.indices(whole);
+                indexing::update(self.operand::<E>(whole, 0), Blocks { indexed: sizes, ix: &ix }, *block, self.out(whole));
+            }),
             KernelOp::Transpose(nest) => with_elem!(whole.dtype, E => self.turn::<E>(whole, nest, span)),
             KernelOp::Affine(nest, add) => {
                 self.table.clear(whole.out, 0..whole.size * whole.dtype.width());

@@ -219,6 +219,16 @@ fn gathers_and_scatters_are_those_of_the_kernels() {
 }
 
 #[test]
+fn subarrays_are_replaced_at_the_indices_within_bounds() {
+    let wanted = |at: usize| (0..12).map(|k| if k / 4 == at { 7.0 + f64::from(k as u8 % 4) } else { 0.0 });
+    for (i, at) in [(0, 0), (2, 2), (3, 9), (-1, 9)] {
+        let op = KernelOp::Update(vec![3], 4);
+        let found = called(op, &[whole(&[7.0, 8.0, 9.0, 10.0]), whole(&[i as i64])], (DType::F64, 12));
+        same(&found, &wanted(at).collect::<Vec<f64>>(), &format!("subarray {i}"));
+    }
+}
+
+#[test]
 fn one_element_stands_for_all_of_an_operand() {
     let ix = whole(&[2i64, 0, 5, -1]);
     let one = |n: usize| (Array::from([1.5]), true, n);

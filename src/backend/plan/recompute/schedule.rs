@@ -464,7 +464,7 @@ impl<'a> ScheduleSearch<'a> {
         let time = |v: Value| problem.copies[v].as_ref().map_or(0, |copy| copy.time);
         self.walk += 1;
         self.met[v] = self.walk;
-        let (mut sum, mut count) = (time(v) + 1, 0);
+        let (mut sum, mut count) = (time(v).saturating_add(1), 0);
         for up in [true, false] {
             let mut work = vec![v];
             while let Some(v) = work.pop() {
@@ -478,7 +478,7 @@ impl<'a> ScheduleSearch<'a> {
                     let counts = self.place[*w].is_none() && (up || self.past_first(*w));
                     if counts && self.met[*w] != self.walk && count < NEIGHBOURS {
                         self.met[*w] = self.walk;
-                        sum += time(*w);
+                        sum = sum.saturating_add(time(*w));
                         count += 1;
                         work.push(*w);
                     }
