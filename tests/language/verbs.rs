@@ -192,7 +192,7 @@ fn row_name(line: &str) -> Option<&str> {
     Some(name).filter(|name| !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_'))
 }
 
-/// What a home declares: names, and whether an example stands above.
+/// What a home declares: names, and whether an example stands above, or a link to one.
 fn declared(home: Home) -> Vec<(String, bool)> {
     let files: &[&str] = match home {
         Plain => &["staged", "second", "matrix", "taylor", "laplacian", "enclose", "verified/models", "sparse/mod"],
@@ -212,7 +212,7 @@ fn declared(home: Home) -> Vec<(String, bool)> {
         for line in text.lines() {
             let line = line.strip_prefix("    ").unwrap_or(line);
             if line.starts_with("///") {
-                example |= line.contains("```");
+                example |= line.contains("```") || line.starts_with("/// Example: [");
             } else if let Some(rest) = line.strip_prefix("pub fn ").filter(|rest| !rest.starts_with('$')) {
                 // Methods of a type, such as those of `FunctionOptions`, are no verbs.
                 let is_method = ["(self", "(&self", "(mut self"].iter().any(|k| rest.contains(k)) || !public;
