@@ -405,7 +405,7 @@ pub(crate) fn gaussian(recorder: &dyn NumberRecorder, x: u32) -> NumberOperand {
     special::gaussian(RecordedNumber::<'_, f64>::Of(recorder, x)).operand()
 }
 
-/// The function of `polygrad-math` with this name, of recorded arguments; `None` if there is none.
+/// The function of `polygrad-math` with this name, of recorded arguments; `None` for another name.
 pub(crate) fn defined(
     recorder: &dyn NumberRecorder,
     name: &str,

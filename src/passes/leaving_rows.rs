@@ -5,7 +5,7 @@
 //! on; in the end the results are put where their rows were. So rows that need many more trips than others do not make
 //! all wait. What comes after the first trips is a conditional: it does not run if all rows have ended.
 //!
-//! Law: each row has the carry of its own loop. All trips together do at most twice the work of the rows' trips, without the
+//! Law: each row has the carry that its loop has alone. All trips together do at most twice the work of the rows' trips, without the
 //! first trips, as long as many rows go on.
 
 use std::sync::Arc;
@@ -25,9 +25,9 @@ const LEAST: usize = 32;
 /// The number of trips before rows leave, which few loops need.
 const FIRST: i64 = 16;
 
-/// A loop whose carry is stacked, and of whose captured values those are stacked that are marked.
+/// A loop whose carry is stacked; so are the marked captured values.
 pub(super) struct LeavingRows<'a> {
-    /// The program of a trip on so many rows, whose mask has an element for each row.
+    /// The program of a trip on a number of rows, whose mask has an element for each row.
     pub(super) trip: &'a dyn Fn(usize) -> Program,
     pub(super) carried: usize,
     /// The largest number of trips, if there is one.
@@ -71,7 +71,7 @@ impl LeavingRows<'_> {
         }
     }
 
-    /// The carry of all rows after the loop, of which some trips have run. The depth of calls is that of halving the rows.
+    /// The carry of all rows after the rest of the loop. The depth of calls is that of halving the rows.
     fn run(&self, n: usize, trips: Term, carry: Vec<Term>, captured: &[Term]) -> Vec<Term> {
         let (trip, half) = ((self.trip)(n), n / 2);
         let last = half < LEAST;

@@ -344,7 +344,7 @@ pub fn cond<T: BaseTensor, const D: usize, E: Elem>(
 /// ```
 ///
 /// # Panics
-/// When there is no branch; when the shapes differ.
+/// When the list of branches is empty; when the shapes differ.
 #[track_caller]
 pub fn switch<T: BaseTensor, const D: usize, E: Elem>(
     number: impl Borrow<Tensor<T, 0, i64>>,
