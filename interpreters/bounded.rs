@@ -7,13 +7,7 @@ use crate::dtype::DType;
 
 /// The bounds of an element; masks are 0 and 1. Of integers they may be rounded outwards.
 ///
-/// ```
-/// use polygrad::interpreters::bounded::{Bounded, Span};
-/// use polygrad::{Array, Enclosure};
-/// let x = Enclosure::between(&Array::from([-1.0]), &Array::from([2.0]))?;
-/// assert_eq!(x.spans(), [Span { lower: -1.0, upper: 2.0, nan: false }]);
-/// # Ok::<(), String>(())
-/// ```
+/// Example: [`Bounded`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Span {
     /// The lower bound of the numbers.
@@ -52,48 +46,34 @@ impl Span {
 /// An interpreter whose values are bounds.
 ///
 /// ```
-/// use polygrad::interpreters::bounded::Bounded;
-/// use polygrad::{Array, Enclosure, ops::Unary};
+/// use polygrad::interpreters::bounded::{Bounded, Span};
+/// use polygrad::{Array, BaseTensor, DType, Enclosure, ops::Unary};
 /// fn can_be_negative<T: Bounded>(x: &T) -> bool {
 ///     x.spans().iter().any(|span| span.lower < 0.0)
 /// }
 /// let x = Enclosure::between(&Array::scalar(-1.0), &Array::scalar(2.0))?;
-/// assert!(can_be_negative(&x) && !can_be_negative(&polygrad::BaseTensor::unary(&x, Unary::Square)));
+/// assert_eq!(x.spans(), [Span { lower: -1.0, upper: 2.0, nan: false }]);
+/// assert!(can_be_negative(&x) && !can_be_negative(&x.unary(Unary::Square)));
+/// let wide = x.widened(&[0.5]).spans()[0];
+/// assert!(wide.lower <= -1.5 && wide.lower > -1.501 && wide.upper >= 2.5 && wide.upper < 2.501);
+/// let any = Enclosure::unknown(&[1], DType::F64).spans()[0];
+/// assert!(any.nan && any.lower == f64::NEG_INFINITY && any.upper == f64::INFINITY);
 /// # Ok::<(), String>(())
 /// ```
 pub trait Bounded: BaseTensor {
     /// The bounds of each element, in order.
     ///
-    /// ```
-    /// use polygrad::interpreters::bounded::Bounded;
-    /// use polygrad::{Array, Enclosure};
-    /// let x = Enclosure::between(&Array::from([0.0, 1.0]), &Array::from([0.5, 3.0]))?;
-    /// let widths: Vec<f64> = x.spans().iter().map(|span| span.upper - span.lower).collect();
-    /// assert_eq!(widths, [0.5, 2.0]);
-    /// # Ok::<(), String>(())
-    /// ```
+    /// Example: [`Bounded`].
     fn spans(&self) -> Vec<Span>;
 
     /// Floats with bounds that are as much wider, at both ends, as said for each element.
     ///
-    /// ```
-    /// use polygrad::interpreters::bounded::Bounded;
-    /// use polygrad::{Array, Enclosure};
-    /// let x = Enclosure::between(&Array::scalar(1.0), &Array::scalar(2.0))?;
-    /// let span = x.widened(&[0.5]).spans()[0];
-    /// assert!(span.lower <= 0.5 && span.lower > 0.499 && span.upper >= 2.5 && span.upper < 2.501);
-    /// # Ok::<(), String>(())
-    /// ```
+    /// Example: [`Bounded`].
     #[must_use]
     fn widened(&self, by: &[f64]) -> Self;
 
     /// Values that nothing is known about.
     ///
-    /// ```
-    /// use polygrad::interpreters::bounded::Bounded;
-    /// use polygrad::{DType, Enclosure};
-    /// let span = Enclosure::unknown(&[1], DType::F64).spans()[0];
-    /// assert!(span.nan && span.lower == f64::NEG_INFINITY && span.upper == f64::INFINITY);
-    /// ```
+    /// Example: [`Bounded`].
     fn unknown(shape: &[usize], dtype: DType) -> Self;
 }

@@ -32,13 +32,7 @@ use crate::taps::quietly;
 ///
 /// Closed: [`Op`](crate::program::Op) is.
 ///
-/// ```
-/// use polygrad::inspect::{Family, count};
-/// use polygrad::tensor;
-/// let (_, tally) = count(|x| x.sin().cos().sum(), &tensor([1.0, 2.0]));
-/// let calls = [Family::Unary, Family::Linear, Family::Binary].map(|family| tally.of(family).calls);
-/// assert_eq!(calls, [2, 1, 0]);
-/// ```
+/// Example: [`Tally`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Family {
     /// Elementwise functions of one float tensor.
@@ -70,10 +64,7 @@ pub enum Family {
 impl Family {
     /// Every family, in order.
     ///
-    /// ```
-    /// use polygrad::interpreters::count::Family;
-    /// assert!(Family::ALL.contains(&Family::Loop));
-    /// ```
+    /// Example: [`Tally`].
     pub const ALL: [Family; 12] = [
         Family::Unary,
         Family::Binary,
@@ -91,10 +82,7 @@ impl Family {
 
     /// The name of the family in tables.
     ///
-    /// ```
-    /// use polygrad::inspect::Family;
-    /// assert_eq!(Family::Contract.name(), "contract");
-    /// ```
+    /// Example: [`Tally`].
     pub fn name(self) -> &'static str {
         match self {
             Family::Unary => "unary",
@@ -116,11 +104,13 @@ impl Family {
 /// The cost of a program by family, and its span. Prints as a table.
 ///
 /// ```
-/// use polygrad::inspect::{Tally, count};
+/// use polygrad::inspect::{Family, Tally, count};
 /// use polygrad::tensor;
-/// let tally: Tally = count(|x| x.sin().sum(), &tensor([1.0, 2.0])).1;
+/// let tally: Tally = count(|x| x.sin().sum(), &tensor([1.0, 2.0, 3.0])).1;
 /// let lines: Vec<String> = tally.to_string().lines().map(|line| line[..10].trim().to_owned()).collect();
 /// assert_eq!(lines, ["family", "unary", "linear", "total"]);
+/// assert_eq!((tally.of(Family::Unary).work, tally.of(Family::Call).work, tally.total().calls), (3, 0, 2));
+/// assert_eq!((Family::Contract.name(), Family::ALL.contains(&Family::Loop)), ("contract", true));
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Tally([Cost; Family::ALL.len()], u64);
@@ -128,24 +118,14 @@ pub struct Tally([Cost; Family::ALL.len()], u64);
 impl Tally {
     /// The cost of one family.
     ///
-    /// ```
-    /// use polygrad::inspect::{Family, count};
-    /// use polygrad::tensor;
-    /// let (_, tally) = count(|x| x.sin(), &tensor([1.0, 2.0, 3.0]));
-    /// assert_eq!((tally.of(Family::Unary).work, tally.of(Family::Call).work), (3, 0));
-    /// ```
+    /// Example: [`Tally`].
     pub fn of(&self, family: Family) -> Cost {
         self.0[family as usize]
     }
 
     /// The cost of all families.
     ///
-    /// ```
-    /// use polygrad::inspect::count;
-    /// use polygrad::tensor;
-    /// let (_, tally) = count(|x| x.sin().sum(), &tensor([1.0, 2.0, 3.0]));
-    /// assert_eq!(tally.total().calls, 2);
-    /// ```
+    /// Example: [`Tally`].
     pub fn total(&self) -> Cost {
         self.0.iter().copied().sum()
     }
@@ -202,25 +182,14 @@ type Owners = Arc<()>;
 impl<T: BaseTensor> Count<T> {
     /// The value.
     ///
-    /// ```
-    /// use polygrad::interpreters::Count;
-    /// use polygrad::{Array, Tensor};
-    /// let x = Tensor::<Count<Array>, 1>::constant([1.0, 2.0]);
-    /// assert_eq!((&x * &x).raw().value(), &Array::from([1.0, 4.0]));
-    /// ```
+    /// Example: [`Count`].
     pub fn value(&self) -> &T {
         &self.0
     }
 
     /// Runs `f`, and counts its operations on values of this type.
     ///
-    /// ```
-    /// use polygrad::interpreters::Count;
-    /// use polygrad::{Array, Tensor};
-    /// let x = Tensor::<Count<Array>, 1>::constant([1.0, 2.0]);
-    /// let (_, tally) = Count::<Array>::counted(|| x.sin().sum());
-    /// assert_eq!(tally.total().calls, 2);
-    /// ```
+    /// Example: [`Count`].
     pub fn counted<R>(f: impl FnOnce() -> R) -> (R, Tally) {
         scope::observed::<Count<T>, Tally, R>(f)
     }

@@ -44,13 +44,7 @@ const MIXED: &str = "jvp: values of this level may enter the function only as it
 ///
 /// Made by the verbs of [`crate::direct`]; a program sees it only as its `T: BaseTensor`.
 ///
-/// ```
-/// use polygrad::interpreters::dual::Forward;
-/// use polygrad::{Array, BaseTensor, Dual, ops::Unary};
-/// let forward = Forward::new();
-/// let x: Dual<Array> = forward.input(&Array::scalar(3.0), &Array::scalar(10.0));
-/// assert_eq!(forward.result(&x.unary(Unary::Square)), (Array::scalar(9.0), Array::scalar(60.0)));
-/// ```
+/// Example: [`Forward`].
 #[derive(Clone)]
 pub struct Dual<T> {
     primal: T,
@@ -62,13 +56,7 @@ pub struct Dual<T> {
 impl<T: BaseTensor> Dual<T> {
     /// The primal value.
     ///
-    /// ```
-    /// use polygrad::interpreters::dual::Forward;
-    /// use polygrad::{Array, BaseTensor, ops::Unary};
-    /// let forward = Forward::new();
-    /// let x = forward.input(&Array::scalar(3.0), &Array::scalar(10.0));
-    /// assert_eq!(x.unary(Unary::Square).primal(), &Array::scalar(9.0));
-    /// ```
+    /// Example: [`Forward`].
     pub fn primal(&self) -> &T {
         &self.primal
     }
@@ -429,10 +417,17 @@ pub(crate) fn fits<T: BaseTensor>(primal: &T, tangent: &T) {
 ///
 /// ```
 /// use polygrad::interpreters::dual::Forward;
-/// use polygrad::{Array, BaseTensor, ops::Unary};
+/// use polygrad::{Array, BaseTensor, Dual, ops::Unary};
 /// let forward = Forward::new();
-/// let x = forward.input(&Array::scalar(3.0), &Array::scalar(10.0));
-/// assert_eq!(forward.result(&x.unary(Unary::Square)), (Array::scalar(9.0), Array::scalar(60.0)));
+/// let x: Dual<Array> = forward.input(&Array::scalar(3.0), &Array::scalar(10.0));
+/// let y = x.unary(Unary::Square);
+/// assert_eq!(y.primal(), &Array::scalar(9.0));
+/// assert_eq!(forward.result(&y), (Array::scalar(9.0), Array::scalar(60.0)));
+/// assert!(forward.try_result(&x).is_ok() && Forward::new().try_result(&x).is_err());
+/// // The tangent of an integer is ignored, and a constant has the tangent 0.
+/// let n = forward.input(&Array::scalar(3_i64), &Array::scalar(10_i64));
+/// assert_eq!(forward.result(&n), (Array::scalar(3_i64), Array::scalar(0_i64)));
+/// assert_eq!(forward.result(&Dual::constant(Array::scalar(3.0))), (Array::scalar(3.0), Array::scalar(0.0)));
 /// ```
 pub struct Forward {
     number: u64,
@@ -447,28 +442,14 @@ impl Default for Forward {
 impl Forward {
     /// A new differentiation.
     ///
-    /// ```
-    /// use polygrad::interpreters::dual::Forward;
-    /// use polygrad::{Array, BaseTensor, Dual};
-    /// // A constant has the tangent 0 in every differentiation.
-    /// let constant = Dual::<Array>::constant(Array::scalar(3.0));
-    /// assert_eq!(Forward::new().result(&constant), (Array::scalar(3.0), Array::scalar(0.0)));
-    /// ```
+    /// Example: [`Forward`].
     pub fn new() -> Self {
         Forward { number: fresh() }
     }
 
     /// An input with its tangent; the tangent of an integer or mask is ignored.
     ///
-    /// ```
-    /// use polygrad::{Array, interpreters::dual::Forward};
-    /// let forward = Forward::new();
-    /// let x = forward.input(&Array::scalar(3.0), &Array::scalar(10.0));
-    /// assert_eq!(forward.result(&x), (Array::scalar(3.0), Array::scalar(10.0)));
-    /// // The tangent of an integer is ignored.
-    /// let n = forward.input(&Array::scalar(3_i64), &Array::scalar(10_i64));
-    /// assert_eq!(forward.result(&n), (Array::scalar(3_i64), Array::scalar(0_i64)));
-    /// ```
+    /// Example: [`Forward`].
     ///
     /// # Panics
     /// When primal and tangent differ in shape or element type.
@@ -482,13 +463,7 @@ impl Forward {
 
     /// Primal and tangent of a result; zeros if the result depends on no input.
     ///
-    /// ```
-    /// use polygrad::interpreters::dual::Forward;
-    /// use polygrad::{Array, BaseTensor, ops::Unary};
-    /// let forward = Forward::new();
-    /// let x = forward.input(&Array::scalar(3.0), &Array::scalar(10.0));
-    /// assert_eq!(forward.result(&x.unary(Unary::Neg)), (Array::scalar(-3.0), Array::scalar(-10.0)));
-    /// ```
+    /// Example: [`Forward`].
     ///
     /// # Panics
     /// When the tangent belongs to another differentiation, or to a variable of a loop.
@@ -502,12 +477,7 @@ impl Forward {
 
     /// [`result`](Forward::result), with the message as an error.
     ///
-    /// ```
-    /// use polygrad::{Array, interpreters::dual::Forward};
-    /// let (forward, other) = (Forward::new(), Forward::new());
-    /// let x = forward.input(&Array::scalar(3.0), &Array::scalar(10.0));
-    /// assert!(forward.try_result(&x).is_ok() && other.try_result(&x).is_err());
-    /// ```
+    /// Example: [`Forward`].
     ///
     /// # Errors
     /// When the tangent belongs to another differentiation, or to a variable of a loop.

@@ -32,7 +32,7 @@ impl Drop for Leave {
 /// // An operation of an interpreter whose values are of type `Counted` counts itself.
 /// let operation = || observer::<Counted, usize, _>(|count| *count += 1);
 /// let ((), count) = observed::<Counted, usize, _>(|| (0..3).for_each(|_| _ = operation()));
-/// assert_eq!(count, 3);
+/// assert_eq!((count, operation()), (3, None));
 /// ```
 pub fn observed<V: 'static, S: Default + 'static, R>(f: impl FnOnce() -> R) -> (R, S) {
     let observer = Rc::new(RefCell::new(S::default()));
@@ -45,12 +45,7 @@ pub fn observed<V: 'static, S: Default + 'static, R>(f: impl FnOnce() -> R) -> (
 
 /// Calls `f` on the observer of values of type `V`; `None` without an observer.
 ///
-/// ```
-/// use polygrad::interpreters::scope::{observed, observer};
-/// struct Counted;
-/// assert_eq!(observer::<Counted, usize, _>(|count| *count), None);
-/// assert_eq!(observed::<Counted, usize, _>(|| observer::<Counted, usize, _>(|count| *count)).0, Some(0));
-/// ```
+/// Example: [`observed`].
 pub fn observer<V: 'static, S: 'static, R>(f: impl FnOnce(&mut S) -> R) -> Option<R> {
     let found = RUNNING.with_borrow(|running| {
         let entry = running.iter().rev().find(|(of, _)| *of == TypeId::of::<V>())?;

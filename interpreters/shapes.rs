@@ -18,9 +18,10 @@ use crate::shape::{Shape, Show, check_possible};
 /// A tensor of this interpreter has no cost, whatever its shape; [`check`](fn@crate::check) runs programs at it.
 ///
 /// ```
-/// use polygrad::{Tensor, interpreters::Shapes};
+/// use polygrad::{BaseTensor, DType, Tensor, interpreters::Shapes};
 /// let x = Tensor::<Shapes, 2>::zeros([1_000_000, 2_000_000]);
 /// assert_eq!(x.t().matmul(&x).shape(), [2_000_000, 2_000_000]);
+/// assert_eq!(Shapes::new(&[1_000_000], DType::F32).dtype(), DType::F32);
 /// ```
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Shapes {
@@ -31,11 +32,7 @@ pub struct Shapes {
 impl Shapes {
     /// A value of this shape and element type.
     ///
-    /// ```
-    /// use polygrad::{BaseTensor, DType, Shapes};
-    /// let x = Shapes::new(&[1_000_000, 1_000_000], DType::F32);
-    /// assert_eq!((x.shape(), x.dtype()), (&[1_000_000, 1_000_000][..], DType::F32));
-    /// ```
+    /// Example: [`Shapes`].
     ///
     /// # Panics
     /// When no array can have this shape.

@@ -57,8 +57,12 @@ impl Log {
 /// ```
 /// use polygrad::interpreters::Transcript;
 /// use polygrad::{Array, BaseTensor, ops::Unary};
-/// let (y, text) = Transcript::<Array>::written(|| Transcript::input(Array::scalar(0.0)).unary(Unary::Sin));
-/// assert_eq!(text, "t0 : f64 [] = input\nt1 : f64 [] = sin t0\n");
+/// let (y, text) = Transcript::<Array>::written(|| {
+///     let y = Transcript::input(Array::scalar(0.0)).unary(Unary::Sin);
+///     Transcript::result(&[y.clone()]);
+///     y
+/// });
+/// assert_eq!(text, "t0 : f64 [] = input\nt1 : f64 [] = sin t0\nreturn t1\n");
 /// assert_eq!(y.value(), &Array::scalar(0.0));
 /// ```
 #[derive(Clone)]
@@ -71,35 +75,21 @@ pub struct Transcript<T> {
 impl<T: BaseTensor> Transcript<T> {
     /// The value.
     ///
-    /// ```
-    /// use polygrad::interpreters::Transcript;
-    /// use polygrad::{Array, BaseTensor, ops::Unary};
-    /// let x = Transcript::input(Array::scalar(4.0));
-    /// assert_eq!(x.unary(Unary::Sqrt).value(), &Array::scalar(2.0));
-    /// ```
+    /// Example: [`Transcript`].
     pub fn value(&self) -> &T {
         &self.value
     }
 
     /// An input of the program that is written down.
     ///
-    /// ```
-    /// use polygrad::{Array, interpreters::Transcript};
-    /// let (_, text) = Transcript::<Array>::written(|| Transcript::input(Array::from([1.0, 2.0])));
-    /// assert_eq!(text, "t0 : f64 [2] = input\n");
-    /// ```
+    /// Example: [`Transcript`].
     pub fn input(value: T) -> Self {
         Transcript::made("input", value)
     }
 
     /// Runs `f`, and writes down its operations on values of this type.
     ///
-    /// ```
-    /// use polygrad::interpreters::Transcript;
-    /// use polygrad::{Array, BaseTensor, ops::Unary};
-    /// let (_, text) = Transcript::<Array>::written(|| Transcript::input(Array::scalar(4.0)).unary(Unary::Sqrt));
-    /// assert_eq!(text.lines().last(), Some("t1 : f64 [] = sqrt t0"));
-    /// ```
+    /// Example: [`Transcript`].
     pub fn written<R>(f: impl FnOnce() -> R) -> (R, String) {
         let (result, log) = scope::observed::<Transcript<T>, Log, R>(f);
         (result, log.text)
@@ -107,12 +97,7 @@ impl<T: BaseTensor> Transcript<T> {
 
     /// Writes the line with the results of a program.
     ///
-    /// ```
-    /// use polygrad::{Array, interpreters::Transcript};
-    /// let program = || Transcript::result(&[Transcript::input(Array::scalar(4.0))]);
-    /// let (_, text) = Transcript::<Array>::written(program);
-    /// assert_eq!(text, "t0 : f64 [] = input\nreturn t0\n");
-    /// ```
+    /// Example: [`Transcript`].
     pub fn result(values: &[Self]) {
         log::<T, ()>(|log| log.line(&format!("return {}", names(values))));
     }

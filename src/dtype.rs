@@ -9,10 +9,7 @@ use std::fmt;
 ///
 /// Closed: an interpreter fails to compile where a new element type has no values yet.
 ///
-/// ```
-/// use polygrad::{DType, tensor};
-/// assert_eq!(tensor([1, 2]).raw().dtype(), DType::I64);
-/// ```
+/// Example: [`DType::name`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum DType {
     /// 64-bit IEEE floats, differentiable.
@@ -28,18 +25,12 @@ pub enum DType {
 impl DType {
     /// All element types.
     ///
-    /// ```
-    /// use polygrad::DType;
-    /// assert_eq!(DType::ALL.iter().filter(|dtype| dtype.is_float()).count(), 2);
-    /// ```
+    /// Example: [`DType::name`].
     pub const ALL: [DType; 4] = [DType::F64, DType::F32, DType::I64, DType::Bool];
 
     /// Whether values of this type have a tangent space: floats do, integers and masks do not.
     ///
-    /// ```
-    /// use polygrad::DType;
-    /// assert!(DType::F32.is_float() && !DType::Bool.is_float());
-    /// ```
+    /// Example: [`DType::name`].
     pub fn is_float(self) -> bool {
         match self {
             DType::F64 | DType::F32 => true,
@@ -65,8 +56,10 @@ impl DType {
     /// The name of the type in Rust: `f64`, `f32`, `i64` or `bool`.
     ///
     /// ```
-    /// use polygrad::DType;
+    /// use polygrad::{DType, tensor};
     /// assert_eq!(DType::ALL.map(DType::name), ["f64", "f32", "i64", "bool"]);
+    /// assert_eq!(DType::ALL.map(DType::is_float), [true, true, false, false]);
+    /// assert_eq!(tensor([1, 2]).raw().dtype(), DType::I64);
     /// ```
     pub fn name(self) -> &'static str {
         match self {
@@ -196,23 +189,17 @@ pub trait Num: Elem + num_traits::NumCast {
 ///     x * E::of_f64(0.5)
 /// }
 /// assert_eq!(half(&tensor([1.0f32])), tensor([0.5f32]));
+/// // The number nearest to 0.1 among those of 32 bits.
+/// assert_ne!(0.1f32.as_f64(), 0.1);
 /// ```
 pub trait Float: Num + num_traits::Float + num_traits::FloatConst {
     /// The nearest value of this type.
     ///
-    /// ```
-    /// use polygrad::Float;
-    /// assert_eq!((f32::of_f64(0.1), f64::of_f64(0.1)), (0.1f32, 0.1));
-    /// ```
+    /// Example: [`Float`].
     fn of_f64(x: f64) -> Self;
     /// The value as `f64`, exact.
     ///
-    /// ```
-    /// use polygrad::Float;
-    /// assert_eq!(0.5f32.as_f64(), 0.5);
-    /// // The number nearest to 0.1 among those of 32 bits.
-    /// assert_ne!(0.1f32.as_f64(), 0.1);
-    /// ```
+    /// Example: [`Float`].
     fn as_f64(self) -> f64;
 }
 

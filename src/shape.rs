@@ -21,10 +21,7 @@ pub type Shape = SmallVec<[usize; 6]>;
 /// All element types have this limit, so that a conversion never exceeds it. A shape of an array is checked when it is
 /// made. An iteration space of a view has this limit along each axis.
 ///
-/// ```
-/// use polygrad::shape::{MAX_SIZE, is_possible};
-/// assert!(is_possible(&[MAX_SIZE]) && !is_possible(&[MAX_SIZE, 2]));
-/// ```
+/// Example: [`is_possible`].
 pub const MAX_SIZE: usize = isize::MAX as usize / 8;
 
 /// The largest number of axes of an array, and of the iteration space of a view.
@@ -32,10 +29,7 @@ pub const MAX_SIZE: usize = isize::MAX as usize / 8;
 /// A view has a coefficient for each pair of an axis of the array and an axis of the iteration space, and rules compare
 /// axes with axes, so the time grows at least with the square of the number of axes: it would be minutes for thousands.
 ///
-/// ```
-/// use polygrad::shape::{MAX_RANK, is_possible};
-/// assert!(is_possible(&[1; MAX_RANK]) && !is_possible(&[1; MAX_RANK + 1]));
-/// ```
+/// Example: [`is_possible`].
 pub const MAX_RANK: usize = 128;
 
 /// The number of elements of an array of this shape: the product of its sizes. An iteration space may be larger than

@@ -47,10 +47,12 @@ impl fmt::Display for SourceLine {
 /// use polygrad::ops::Unary;
 /// use polygrad::program::Term;
 /// use polygrad::source::Site;
-/// use polygrad::{BaseTensor, DType};
+/// use polygrad::{Array, BaseTensor, DType};
 /// let x = Term::variable(&[], DType::F64);
 /// let [a, b]: [Site; 2] = [Unary::Sin, Unary::Exp].map(|op| x.unary(op).site());
 /// assert!(a != b && a != Site::UNKNOWN);
+/// // An array records no operations.
+/// assert_eq!(Array::scalar(1.0).site(), Site::UNKNOWN);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Site {
@@ -62,13 +64,7 @@ pub struct Site {
 impl Site {
     /// No known operation.
     ///
-    /// ```
-    /// use polygrad::Array;
-    /// use polygrad::base::Report;
-    /// use polygrad::source::Site;
-    /// // An array records no operations.
-    /// assert_eq!(Array::scalar(1.0).site(), Site::UNKNOWN);
-    /// ```
+    /// Example: [`Site`].
     pub const UNKNOWN: Site = Site { number: 0, place: Place::UNKNOWN };
 }
 

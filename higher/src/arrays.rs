@@ -22,11 +22,11 @@ use super::primitive::{IsSingle, Neighbours, RowAt, Take, leaves};
 /// ```
 /// use polygrad::tensor;
 /// use polygrad_higher::{self as higher, Arrays, Expr, Matrix, Vector, fun1, lam, map};
-/// /// The sum of each row.
-/// fn sums<C: Arrays>() -> Expr<C, Matrix, Vector> {
-///     fun1(|x| map(lam(|row| row.at().sum()), x.at()))
+/// /// The sum of each row, and its square: as a function, and as a method.
+/// fn squares<C: Arrays>() -> Expr<C, Matrix, Vector> {
+///     fun1(|x| map(lam(|row| row.at().sum()), x.at()).map(lam(|sum| sum.at() * sum.at())))
 /// }
-/// assert_eq!(higher::run(sums(), &tensor([[1.0, 2.0], [3.0, 4.0]])), tensor([3.0, 7.0]));
+/// assert_eq!(higher::run(squares(), &tensor([[1.0, 2.0], [3.0, 4.0]])), tensor([9.0, 49.0]));
 /// ```
 ///
 /// # Panics
@@ -174,14 +174,7 @@ pub fn keep<C: Arrays, G: Obj, X: Rows>(
 impl<C: Arrays, G: Obj, X: Rows> Expr<C, G, X> {
     /// Applies a function to every element along the outermost axis.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// use polygrad_higher::{self as higher, Arrays, Expr, Prod, Real, Vector, fun2, lam};
-    /// fn scaled<C: Arrays>() -> Expr<C, Prod<Vector, Real>, Vector> {
-    ///     fun2(|xs, by| xs.at().map(lam(|x| x.at() * by.at())))
-    /// }
-    /// assert_eq!(higher::run(scaled(), &(tensor([1.0, 2.0]), tensor(3.0))), tensor([3.0, 6.0]));
-    /// ```
+    /// Example: [`map`].
     ///
     /// # Panics
     /// Like [`map`].
@@ -214,15 +207,7 @@ impl<C: Arrays, G: Obj, X: Rows> Expr<C, G, X> {
 
     /// The elements for which the predicate holds, as [`filter`].
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// use polygrad_higher::{self as higher, Arrays, Expr, Int, Prod, Vector, fun1, lam, num};
-    /// fn negative<C: Arrays>() -> Expr<C, Vector, Prod<Int, Vector>> {
-    ///     fun1(|xs| xs.at().filter(lam(|x| x.at().less(num(0.0)))))
-    /// }
-    /// let (count, found) = higher::run(negative(), &tensor([3.0, -1.0, 2.0, -5.0]));
-    /// assert_eq!((count, found), (tensor(2), tensor([-1.0, -5.0, 0.0, 0.0])));
-    /// ```
+    /// Example: [`filter`].
     #[track_caller]
     pub fn filter(self, holds: Expr<C, G, Fun<X::Row, Mask>>) -> Expr<C, G, Prod<Int, X>>
     where
@@ -233,14 +218,7 @@ impl<C: Arrays, G: Obj, X: Rows> Expr<C, G, X> {
 
     /// The elements for which the predicate holds, at their positions, as [`keep`].
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// use polygrad_higher::{self as higher, Arrays, Expr, Vector, fun1, lam, num};
-    /// fn negative<C: Arrays>() -> Expr<C, Vector, Vector> {
-    ///     fun1(|xs| xs.at().keep(lam(|x| x.at().less(num(0.0))), num(9.0)))
-    /// }
-    /// assert_eq!(higher::run(negative(), &tensor([3.0, -1.0, 2.0])), tensor([9.0, -1.0, 9.0]));
-    /// ```
+    /// Example: [`keep`].
     #[track_caller]
     pub fn keep(self, holds: Expr<C, G, Fun<X::Row, Mask>>, otherwise: Expr<C, G, X::Row>) -> Self {
         keep(holds, self, otherwise)
@@ -290,14 +268,7 @@ impl<C: Arrays, G: Obj, X: Rows> Expr<C, G, X> {
 
     /// All elements, combined by an associative function with the given unit, as [`reduce`].
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// use polygrad_higher::{self as higher, Arrays, Expr, Real, Vector, fun1, lam2, num};
-    /// fn product<C: Arrays>() -> Expr<C, Vector, Real> {
-    ///     fun1(|xs| xs.at().reduce(num(1.0), lam2(|x, y| x.at() * y.at())))
-    /// }
-    /// assert_eq!(higher::run(product(), &tensor([2.0, 3.0, 4.0])), tensor(24.0));
-    /// ```
+    /// Example: [`reduce`].
     #[track_caller]
     pub fn reduce(
         self,
@@ -312,15 +283,7 @@ impl<C: Arrays, G: Obj, X: Rows> Expr<C, G, X> {
 
     /// The final state of a left fold over all elements.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// use polygrad_higher::{self as higher, Arrays, Expr, Real, Vector, fun1, lam2, num};
-    /// /// The polynomial with these coefficients at 10, by Horner's rule.
-    /// fn decimal<C: Arrays>() -> Expr<C, Vector, Real> {
-    ///     fun1(|xs| xs.at().fold(num(0.0), lam2(|sum, x| sum.at() * 10.0 + x.at())))
-    /// }
-    /// assert_eq!(higher::run(decimal(), &tensor([1.0, 2.0, 3.0])), tensor(123.0));
-    /// ```
+    /// Example: [`fold`].
     ///
     /// # Panics
     /// Like [`fold`].

@@ -15,36 +15,14 @@ use super::scope::{Binder, Var};
 
 /// The left case of a sum.
 ///
-/// ```
-/// use polygrad::tensor;
-/// use polygrad_higher::{self as higher, Expr, Language, Real, Sum, Vector, case, fun1, inl};
-/// /// A number as a number or a vector; the result is the number or the sum.
-/// fn number<C: Language>() -> Expr<C, Real, Real> {
-///     fun1(|x| {
-///         let either: Expr<C, _, Sum<Real, Vector>> = inl(x.at());
-///         case(either, |number| number.at(), |vector| vector.at().sum())
-///     })
-/// }
-/// assert_eq!(higher::run(number(), &tensor(3.0)), tensor(3.0));
-/// ```
+/// Example: [`case`].
 pub fn inl<C: Language, G: Obj, A: Obj, B: Obj>(a: Expr<C, G, A>) -> Expr<C, G, Sum<A, B>> {
     a.then(C::inl())
 }
 
 /// The right case of a sum.
 ///
-/// ```
-/// use polygrad::tensor;
-/// use polygrad_higher::{self as higher, Expr, Language, Real, Sum, Vector, case, fun1, inr};
-/// /// A vector as a number or a vector; the result is the number or the sum.
-/// fn number<C: Language>() -> Expr<C, Vector, Real> {
-///     fun1(|x| {
-///         let either: Expr<C, _, Sum<Real, Vector>> = inr(x.at());
-///         case(either, |number| number.at(), |vector| vector.at().sum())
-///     })
-/// }
-/// assert_eq!(higher::run(number(), &tensor([3.0, 4.0])), tensor(7.0));
-/// ```
+/// Example: [`case`].
 pub fn inr<C: Language, G: Obj, A: Obj, B: Obj>(b: Expr<C, G, B>) -> Expr<C, G, Sum<A, B>> {
     b.then(C::inr())
 }
@@ -192,25 +170,7 @@ impl<S: Signature> Recursive<Knot<S>> {
 
 /// The parts of a value of a recursive type.
 ///
-/// ```
-/// use polygrad::tensor;
-/// use polygrad_higher::{case, fun2, inl, inr, num, roll, tup, unit, unroll};
-/// use polygrad_higher::{self as higher, Expr, Language, Mu, Obj, Prod, Real, Signature, Sum, Unit};
-/// /// A list is empty, or a number and a list.
-/// struct Numbers;
-/// impl Signature for Numbers {
-///     type Of<X: Obj> = Sum<Unit, Prod<Real, X>>;
-/// }
-/// /// The first number of the list of `x` and `y`.
-/// fn head<C: Language>() -> Expr<C, Prod<Real, Real>, Real> {
-///     fun2(|x, y| {
-///         let end: Expr<C, _, Mu<Numbers>> = roll(inl(unit()));
-///         let list: Expr<C, _, Mu<Numbers>> = roll(inr(tup(x.at(), roll(inr(tup(y.at(), end))))));
-///         case(unroll(list), |_| num(0.0), |parts| parts.at().fst())
-///     })
-/// }
-/// assert_eq!(higher::run(head(), &(tensor(2.0), tensor(3.0))), tensor(2.0));
-/// ```
+/// Example: [`roll`].
 pub fn unroll<C: Language, G: Obj, S: Signature>(value: Expr<C, G, Mu<S>>) -> Expr<C, G, S::Of<Mu<S>>> {
     value.then(C::unroll::<Knot<S>>())
 }

@@ -17,13 +17,25 @@ use super::primitive::{Compact, Primitive};
 /// ```
 /// use polygrad::{Array, tensor};
 /// use polygrad_higher::interpreters::Run;
-/// use polygrad_higher::{self as higher, Ccc, Expr, Prod, Real};
+/// use polygrad_higher::{self as higher, Ccc, Expr, Prod, Real, Unit};
+/// type Two = Prod<Real, Real>;
 /// /// `(x, y) -> (y, x)`.
-/// fn swapped<C: Ccc>() -> C::Hom<Prod<Real, Real>, Prod<Real, Real>> {
+/// fn swapped<C: Ccc>() -> C::Hom<Two, Two> {
 ///     C::pair(C::snd(), C::fst())
 /// }
-/// let program = Expr::of(swapped::<Run<Array>>());
-/// assert_eq!(higher::run(program, &(tensor(1.0), tensor(2.0))), (tensor(2.0), tensor(1.0)));
+/// /// `x -> ((), x)`.
+/// fn with_unit<C: Ccc>() -> C::Hom<Real, Prod<Unit, Real>> {
+///     C::pair(C::unit(), C::id())
+/// }
+/// /// The function `y -> x` of a pair `(x, y)`, applied to `y`: the first component.
+/// fn first<C: Ccc>() -> C::Hom<Two, Real> {
+///     let constant = C::curry::<Real, Real, Real>(C::fst());
+///     C::then(C::pair(C::then(C::fst(), constant), C::snd()), C::eval())
+/// }
+/// let x = (tensor(1.0), tensor(2.0));
+/// assert_eq!(higher::run(Expr::of(swapped::<Run<Array>>()), &x), (tensor(2.0), tensor(1.0)));
+/// assert_eq!(higher::run(Expr::of(with_unit::<Run<Array>>()), &tensor(2.0)), ((), tensor(2.0)));
+/// assert_eq!(higher::run(Expr::of(first::<Run<Array>>()), &x), tensor(1.0));
 /// ```
 pub trait Ccc: 'static {
     /// Programs from `A` to `B`.
@@ -46,105 +58,42 @@ pub trait Ccc: 'static {
 
     /// The identity.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// use polygrad_higher::{self as higher, Ccc, Expr, Real};
-    /// fn same<C: Ccc>() -> Expr<C, Real, Real> {
-    ///     Expr::of(C::id())
-    /// }
-    /// assert_eq!(higher::run(same(), &tensor(2.0)), tensor(2.0));
-    /// ```
+    /// Example: [`Ccc`].
     fn id<A: Obj>() -> Self::Hom<A, A>;
 
     /// `f`, then `g`: `a -> g (f a)`.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// use polygrad_higher::{self as higher, Ccc, Expr, Prod, Real};
-    /// /// `((x, y), z) -> y`.
-    /// fn middle<C: Ccc>() -> Expr<C, Prod<Prod<Real, Real>, Real>, Real> {
-    ///     Expr::of(C::then(C::fst(), C::snd()))
-    /// }
-    /// assert_eq!(higher::run(middle(), &((tensor(1.0), tensor(2.0)), tensor(3.0))), tensor(2.0));
-    /// ```
+    /// Example: [`Ccc`].
     fn then<A: Obj, B: Obj, C: Obj>(f: Self::Hom<A, B>, g: Self::Hom<B, C>) -> Self::Hom<A, C>;
 
     /// The only value of the unit type: `a -> ()`.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// use polygrad_higher::{self as higher, Ccc, Expr, Prod, Real, Unit};
-    /// /// `x -> ((), x)`.
-    /// fn with_unit<C: Ccc>() -> Expr<C, Real, Prod<Unit, Real>> {
-    ///     Expr::of(C::pair(C::unit(), C::id()))
-    /// }
-    /// assert_eq!(higher::run(with_unit(), &tensor(2.0)), ((), tensor(2.0)));
-    /// ```
+    /// Example: [`Ccc`].
     fn unit<A: Obj>() -> Self::Hom<A, Unit>;
 
     /// The pair of the results of `f` and `g`: `a -> (f a, g a)`.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// use polygrad_higher::{self as higher, Ccc, Expr, Prod, Real};
-    /// /// `x -> (x, x)`.
-    /// fn twice<C: Ccc>() -> Expr<C, Real, Prod<Real, Real>> {
-    ///     Expr::of(C::pair(C::id(), C::id()))
-    /// }
-    /// assert_eq!(higher::run(twice(), &tensor(2.0)), (tensor(2.0), tensor(2.0)));
-    /// ```
+    /// Example: [`Ccc`].
     fn pair<A: Obj, B: Obj, C: Obj>(f: Self::Hom<A, B>, g: Self::Hom<A, C>) -> Self::Hom<A, Prod<B, C>>;
 
     /// The first component of a pair: `(a, b) -> a`.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// use polygrad_higher::{self as higher, Ccc, Expr, Prod, Real};
-    /// fn first<C: Ccc>() -> Expr<C, Prod<Real, Real>, Real> {
-    ///     Expr::of(C::fst())
-    /// }
-    /// assert_eq!(higher::run(first(), &(tensor(1.0), tensor(2.0))), tensor(1.0));
-    /// ```
+    /// Example: [`Ccc`].
     fn fst<A: Obj, B: Obj>() -> Self::Hom<Prod<A, B>, A>;
 
     /// The second component of a pair: `(a, b) -> b`.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// use polygrad_higher::{self as higher, Ccc, Expr, Prod, Real};
-    /// fn second<C: Ccc>() -> Expr<C, Prod<Real, Real>, Real> {
-    ///     Expr::of(C::snd())
-    /// }
-    /// assert_eq!(higher::run(second(), &(tensor(1.0), tensor(2.0))), tensor(2.0));
-    /// ```
+    /// Example: [`Ccc`].
     fn snd<A: Obj, B: Obj>() -> Self::Hom<Prod<A, B>, B>;
 
     /// The function of the second component, which captures the first component: `a -> (b -> f (a, b))`.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// use polygrad_higher::{self as higher, Ccc, Expr, Prod, Real};
-    /// /// The function `y -> x` of a pair `(x, y)`, applied to `y`: the first component.
-    /// fn first<C: Ccc>() -> Expr<C, Prod<Real, Real>, Real> {
-    ///     let constant = C::curry::<Real, Real, Real>(C::fst());
-    ///     Expr::of(C::then(C::pair(C::then(C::fst(), constant), C::snd()), C::eval()))
-    /// }
-    /// assert_eq!(higher::run(first(), &(tensor(1.0), tensor(2.0))), tensor(1.0));
-    /// ```
+    /// Example: [`Ccc`].
     fn curry<A: Obj, B: Obj, C: Obj>(f: Self::Hom<Prod<A, B>, C>) -> Self::Hom<A, Fun<B, C>>;
 
     /// A function applied to its argument: `(f, a) -> f a`.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// use polygrad_higher::{self as higher, Ccc, Expr, Real};
-    /// /// `(z -> z)` at `x`.
-    /// fn program<C: Ccc>() -> Expr<C, Real, Real> {
-    ///     let same = C::curry::<Real, Real, Real>(C::snd());
-    ///     Expr::of(C::then(C::pair(same, C::id()), C::eval()))
-    /// }
-    /// assert_eq!(higher::run(program(), &tensor(2.0)), tensor(2.0));
-    /// ```
+    /// Example: [`Ccc`].
     fn eval<A: Obj, B: Obj>() -> Self::Hom<Prod<Fun<A, B>, A>, B>;
 
     /// `let`: the context of the body is that of the value, extended by the value.
@@ -208,16 +157,7 @@ pub const DEEPEST: usize = 600;
 pub trait Language: Ccc {
     /// A primitive operation.
     ///
-    /// ```
-    /// use polygrad::ops::Unary;
-    /// use polygrad::tensor;
-    /// use polygrad_higher::primitive::Pointwise;
-    /// use polygrad_higher::{self as higher, Expr, Language, Vector};
-    /// fn sines<C: Language>() -> Expr<C, Vector, Vector> {
-    ///     Expr::of(C::prim(Pointwise::<1>(Unary::Sin)))
-    /// }
-    /// assert_eq!(higher::run(sines(), &tensor([0.0, 1.0])), tensor([0.0, 1.0_f64.sin()]));
-    /// ```
+    /// Example: [`Language`].
     fn prim<P: Primitive>(p: P) -> Self::Hom<P::Dom, P::Cod>;
 
     /// A program that was written at this place, which the messages of its errors at run time name.
@@ -240,43 +180,32 @@ pub trait Language: Ccc {
 
     /// The left case.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// use polygrad_higher::{self as higher, Expr, Language, Real, Unit};
-    /// /// The value as the left case, and a program for each case.
-    /// fn program<C: Language>() -> Expr<C, Real, Real> {
-    ///     let cases = C::case::<Real, Real, Unit, Real>(C::snd(), C::fst());
-    ///     Expr::of(C::then(C::pair(C::id(), C::inl()), cases))
-    /// }
-    /// assert_eq!(higher::run(program(), &tensor(3.0)), tensor(3.0));
-    /// ```
+    /// Example: [`Language::case`].
     fn inl<A: Obj, B: Obj>() -> Self::Hom<A, Sum<A, B>>;
 
     /// The right case.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// use polygrad_higher::{self as higher, Expr, Language, Real, Unit, num};
-    /// /// The value as the right case, and a program for each case: 0 for the left one.
-    /// fn program<C: Language>() -> Expr<C, Real, Real> {
-    ///     let cases = C::case::<Real, Unit, Real, Real>(num::<C, _>(0.0).hom(), C::snd());
-    ///     Expr::of(C::then(C::pair(C::id(), C::inr()), cases))
-    /// }
-    /// assert_eq!(higher::run(program(), &tensor(3.0)), tensor(3.0));
-    /// ```
+    /// Example: [`Language::case`].
     fn inr<A: Obj, B: Obj>() -> Self::Hom<B, Sum<A, B>>;
 
     /// One program for each case, in the context `G` with the value of the case.
     ///
     /// ```
     /// use polygrad::tensor;
-    /// use polygrad_higher::{self as higher, Expr, Language, Mask, Prod, Real};
+    /// use polygrad_higher::{self as higher, Expr, Language, Mask, Prod, Real, num};
     /// /// `((x, y), mask)`: `x` if the mask holds, otherwise `y`.
     /// fn chosen<C: Language>() -> Expr<C, Prod<Prod<Real, Real>, Mask>, Real> {
     ///     let cases = C::case(C::then(C::fst(), C::fst()), C::then(C::fst(), C::snd()));
     ///     Expr::of(C::then(C::pair(C::fst(), C::then(C::snd(), C::test())), cases))
     /// }
+    /// /// The value as the left case, or as the right one, and a program for each case: 0 for the right one.
+    /// fn of_case<C: Language>(left: bool) -> Expr<C, Real, Real> {
+    ///     let cases = C::case::<Real, Real, Real, Real>(C::snd(), num::<C, _>(0.0).hom());
+    ///     let injected = if left { C::inl() } else { C::inr() };
+    ///     Expr::of(C::then(C::pair(C::id(), injected), cases))
+    /// }
     /// assert_eq!(higher::run(chosen(), &((tensor(1.0), tensor(2.0)), tensor(false))), tensor(2.0));
+    /// assert_eq!([true, false].map(|left| higher::run(of_case(left), &tensor(3.0)).item()), [3.0, 0.0]);
     /// ```
     fn case<G: Obj, A: Obj, B: Obj, C: Obj>(
         left: Self::Hom<Prod<G, A>, C>,
@@ -286,16 +215,7 @@ pub trait Language: Ccc {
     /// The left case if the mask holds, otherwise the right one. If the mask is not known, while a program is traced,
     /// both cases run, and their results are selected by the mask.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// use polygrad_higher::{self as higher, Expr, Language, Mask, Real, num};
-    /// /// A mask as the number 1 or 0.
-    /// fn number<C: Language>() -> Expr<C, Mask, Real> {
-    ///     let cases = C::case(num::<C, _>(1.0).hom(), num::<C, _>(0.0).hom());
-    ///     Expr::of(C::then(C::pair(C::id(), C::test()), cases))
-    /// }
-    /// assert_eq!(higher::run(number(), &tensor(true)), tensor(1.0));
-    /// ```
+    /// Example: [`Language::case`].
     fn test() -> Self::Hom<Mask, Sum<Unit, Unit>>;
 
     /// Repeats a step until its result is the right case. While a program is traced, it becomes a recorded loop if the
@@ -321,19 +241,7 @@ pub trait Language: Ccc {
 
     /// The value of a recursive type with these parts.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// use polygrad_higher::{self as higher, Expr, Language, Real, TypeParts};
-    /// /// The parts of a type whose values have one number each.
-    /// struct Boxed;
-    /// impl TypeParts for Boxed {
-    ///     type Of = Real;
-    /// }
-    /// fn program<C: Language>() -> Expr<C, Real, Real> {
-    ///     Expr::of(C::then(C::roll::<Boxed>(), C::unroll::<Boxed>()))
-    /// }
-    /// assert_eq!(higher::run(program(), &tensor(3.0)), tensor(3.0));
-    /// ```
+    /// Example: [`Language::unroll`].
     ///
     /// # Panics
     /// When a program runs that makes a value more than [`DEEPEST`] cases and pairs deep.
@@ -380,43 +288,26 @@ pub trait Language: Ccc {
 ///
 /// ```
 /// use polygrad::tensor;
-/// use polygrad_higher::{self as higher, Arrays, Expr, Real, Vector, fun1, lam, lam2, num};
+/// use polygrad_higher::{self as higher, Arrays, Expr, Fun, Prod, Real, Vector, lam, lam2, num};
 /// /// The sum of squares, by two loops.
 /// fn squares<C: Arrays>() -> Expr<C, Vector, Real> {
-///     fun1(|xs| {
-///         let squares = xs.at().map(lam(|x| x.at() * x.at()));
-///         squares.fold(num(0.0), lam2(|sum, x| sum.at() + x.at()))
-///     })
+///     let square: Expr<C, Vector, Fun<Real, Real>> = lam(|x| x.at() * x.at());
+///     let squares = C::then(C::pair(square.hom(), C::id()), C::map::<Real, Real>());
+///     let step: Expr<C, Vector, Fun<Prod<Real, Real>, Real>> = lam2(|sum, x| sum.at() + x.at());
+///     let start = C::pair(num::<C, _>(0.0).hom(), squares);
+///     Expr::of(C::then(C::pair(step.hom(), start), C::fold::<Real, Real>()))
 /// }
 /// assert_eq!(higher::run(squares(), &tensor([1.0, 2.0, 3.0])), tensor(14.0));
 /// ```
 pub trait Arrays: Language {
     /// Applies a function to every element: `(f, [x0, x1, ..]) -> [f x0, f x1, ..]`.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// use polygrad_higher::{self as higher, Arrays, Expr, Fun, Real, Vector, lam};
-    /// fn sines<C: Arrays>() -> Expr<C, Vector, Vector> {
-    ///     let sine: Expr<C, Vector, Fun<Real, Real>> = lam(|x| x.at().sin());
-    ///     Expr::of(C::then(C::pair(sine.hom(), C::id()), C::map::<Real, Real>()))
-    /// }
-    /// assert_eq!(higher::run(sines(), &tensor([0.0, 1.0])), tensor([0.0, 1.0_f64.sin()]));
-    /// ```
+    /// Example: [`Arrays`].
     fn map<A: Stack, B: Stack>() -> Self::Hom<Prod<Fun<A, B>, A::Stacked>, B::Stacked>;
 
     /// The final state of a left fold over all elements: `(f, (s, [x0, x1, ..])) -> .. f (f (s, x0), x1) ..`.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// use polygrad_higher::{self as higher, Arrays, Expr, Fun, Prod, Real, Vector, lam2, num};
-    /// /// `((0 * 10 + x0) * 10 + x1) * 10 + ..`
-    /// fn decimal<C: Arrays>() -> Expr<C, Vector, Real> {
-    ///     let step: Expr<C, Vector, Fun<Prod<Real, Real>, Real>> = lam2(|sum, x| sum.at() * 10.0 + x.at());
-    ///     let start = C::pair(num::<C, _>(0.0).hom(), C::id());
-    ///     Expr::of(C::then(C::pair(step.hom(), start), C::fold::<Real, Real>()))
-    /// }
-    /// assert_eq!(higher::run(decimal(), &tensor([1.0, 2.0, 3.0])), tensor(123.0));
-    /// ```
+    /// Example: [`Arrays`].
     fn fold<S: Stack, A: Stack>() -> Self::Hom<Prod<Fun<Prod<S, A>, S>, Prod<S, A::Stacked>>, S>;
 
     /// Applies a function to `0, 1, .., n - 1`: `f -> [f 0, f 1, .., f (n - 1)]`.

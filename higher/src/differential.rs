@@ -33,20 +33,7 @@ use super::operators::num;
 pub trait Differential: Arrays {
     /// `(f, x) -> (f x, y_bar -> J f(x)^T y_bar)`.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// use polygrad_higher::{self as higher, Differential, Expr, Fun, Prod, Real, fun1, lam, num, tup};
-    /// /// `z -> z z`, and `x`.
-    /// fn point<C: Differential>() -> Expr<C, Real, Prod<Fun<Real, Real>, Real>> {
-    ///     fun1(|x| tup(lam(|z| z.at() * z.at()), x.at()))
-    /// }
-    /// /// The pullback at `x`, of the cotangent 10.
-    /// fn pulled<C: Differential>() -> Expr<C, Real, Real> {
-    ///     let both: Expr<C, _, _> = Expr::of(C::then(point::<C>().hom(), C::vjp::<Real, Real>()));
-    ///     both.snd().app(num(10.0))
-    /// }
-    /// assert_eq!(higher::run(pulled(), &tensor(3.0)), tensor(60.0));
-    /// ```
+    /// Example: [`Expr::vjp`].
     ///
     /// # Panics
     /// When a program runs in which the cotangent differs in shape from the value.
@@ -54,19 +41,7 @@ pub trait Differential: Arrays {
 
     /// `(f, (x, x_dot)) -> (f x, J f(x) x_dot)`.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// use polygrad_higher::{self as higher, Differential, Expr, Fun, Prod, Real, fun1, lam, num, tup};
-    /// /// `z -> z z`, and `x` with the tangent 10.
-    /// fn point<C: Differential>() -> Expr<C, Real, Prod<Fun<Real, Real>, Prod<Real, Real>>> {
-    ///     fun1(|x| tup(lam(|z| z.at() * z.at()), tup(x.at(), num(10.0))))
-    /// }
-    /// /// The value at `x`, and the derivative along the tangent.
-    /// fn pushed<C: Differential>() -> Expr<C, Real, Prod<Real, Real>> {
-    ///     Expr::of(C::then(point::<C>().hom(), C::jvp::<Real, Real>()))
-    /// }
-    /// assert_eq!(higher::run(pushed(), &tensor(3.0)), (tensor(9.0), tensor(60.0)));
-    /// ```
+    /// Example: [`Expr::jvp`].
     ///
     /// # Panics
     /// When a program runs in which the tangent differs in shape from the point.

@@ -46,15 +46,7 @@ use super::scope::{Binder, First, Second, Used, Var, Whole};
 
 /// A program of type `A` in a context `G`: a morphism of the instance `C`.
 ///
-/// ```
-/// use polygrad::tensor;
-/// use polygrad_higher::{self as higher, Expr, Language, Real, fun1};
-/// /// The context is that of `x`, so `Expr<C, Real, Real>` is a program from a number to a number.
-/// fn square<C: Language>() -> Expr<C, Real, Real> {
-///     fun1(|x| x.at() * x.at())
-/// }
-/// assert_eq!(higher::run(square(), &tensor(3.0)), tensor(9.0));
-/// ```
+/// Example: [`fun1`].
 pub struct Expr<C: Ccc, G: Obj, A: Obj> {
     // The modules of the language make and read expressions by their fields: functions would be compiled for each type.
     /// The morphism.
@@ -125,10 +117,13 @@ pub fn let2<C: Ccc, G: Obj, A: Obj, B: Obj, R: Obj>(
 ///
 /// ```
 /// use polygrad::tensor;
-/// use polygrad_higher::{self as higher, Expr, Language, Prod, Real, fun2, lam};
-/// /// `(z -> x z) y`: the function captures `x`.
+/// use polygrad_higher::{self as higher, Expr, Fun, Language, Prod, Real, fun1, fun2, lam};
+/// /// `z -> x z`.
+/// fn scale<C: Language>() -> Expr<C, Real, Fun<Real, Real>> {
+///     fun1(|x| lam(|z| x.at() * z.at()))
+/// }
 /// fn program<C: Language>() -> Expr<C, Prod<Real, Real>, Real> {
-///     fun2(|x, y| lam(|z| x.at() * z.at()).app(y.at()))
+///     fun2(|x, y| scale().call(x.at()).app(y.at()))
 /// }
 /// assert_eq!(higher::run(program(), &(tensor(2.0), tensor(5.0))), tensor(10.0));
 /// ```
@@ -144,34 +139,26 @@ pub fn lam<C: Ccc, G: Obj, A: Obj, B: Obj>(
 ///
 /// ```
 /// use polygrad::tensor;
-/// use polygrad_higher::expr::Left;
+/// use polygrad_higher::expr::{Left, Right};
 /// use polygrad_higher::{self as higher, Expr, Language, Obj, Prod, Real, Vector, fun1, let2, tup};
 /// /// The first of two variables that are bound together in the context `G`.
 /// fn halved<C: Language, G: Obj>(x: Left<G, Real, Vector>) -> Expr<C, Prod<G, Prod<Real, Vector>>, Real> {
 ///     x.at() / 2.0
 /// }
-/// fn program<C: Language>() -> Expr<C, Real, Real> {
-///     fun1(|x| let2(tup(x.at(), x.at().replicate(3)), |first, _| halved(first)))
+/// /// The second one.
+/// fn total<C: Language, G: Obj>(xs: Right<G, Real, Vector>) -> Expr<C, Prod<G, Prod<Real, Vector>>, Real> {
+///     xs.at().sum()
 /// }
-/// assert_eq!(higher::run(program(), &tensor(3.0)), tensor(1.5));
+/// fn program<C: Language>() -> Expr<C, Real, Real> {
+///     fun1(|x| let2(tup(x.at(), x.at().replicate(3)), |first, second| halved(first) + total(second)))
+/// }
+/// assert_eq!(higher::run(program(), &tensor(2.0)), tensor(7.0));
 /// ```
 pub type Left<G, A, B> = Var<G, A, First<Whole, B>>;
 
 /// The variable of the second component of a pair.
 ///
-/// ```
-/// use polygrad::tensor;
-/// use polygrad_higher::expr::Right;
-/// use polygrad_higher::{self as higher, Expr, Language, Obj, Prod, Real, Vector, fun1, let2, tup};
-/// /// The second of two variables that are bound together in the context `G`.
-/// fn total<C: Language, G: Obj>(xs: Right<G, Real, Vector>) -> Expr<C, Prod<G, Prod<Real, Vector>>, Real> {
-///     xs.at().sum()
-/// }
-/// fn program<C: Language>() -> Expr<C, Real, Real> {
-///     fun1(|x| let2(tup(x.at(), x.at().replicate(3)), |_, second| total(second)))
-/// }
-/// assert_eq!(higher::run(program(), &tensor(2.0)), tensor(6.0));
-/// ```
+/// Example: [`Left`].
 pub type Right<G, A, B> = Var<G, B, Second<Whole, A>>;
 
 /// The function `(x, y) -> body` of a pair.
@@ -267,63 +254,57 @@ pub fn fun1<C: Ccc, A: Obj, B: Obj>(body: impl FnOnce(Var<Unit, A>) -> Expr<C, P
 ///
 /// ```
 /// use polygrad::tensor;
-/// use polygrad_higher::expr::Two;
-/// use polygrad_higher::{self as higher, Expr, Language, Prod, Real, Unit, Var, fun2};
+/// use polygrad_higher::expr::{Four, Three, Two};
+/// use polygrad_higher::{self as higher, Expr, Language, Prod, Real, Unit, Var, fun2, fun4};
 /// /// A part of the body of a program of two numbers.
 /// fn body<C: Language>(x: Var<Unit, Real>, y: Var<Prod<Unit, Real>, Real>) -> Expr<C, Two<Real, Real>, Real> {
 ///     x.at() * y.at()
 /// }
-/// fn program<C: Language>() -> Expr<C, Prod<Real, Real>, Real> {
+/// fn of_two<C: Language>() -> Expr<C, Prod<Real, Real>, Real> {
 ///     fun2(|x, y| body(x, y).sin())
 /// }
-/// assert_eq!(higher::run(program(), &(tensor(2.0), tensor(0.5))), tensor(1.0_f64.sin()));
+/// /// A part of the body of a program of four numbers: the last one is bound in the context of three.
+/// fn last<C: Language>(w: Var<Three<Real, Real, Real>, Real>) -> Expr<C, Four<Real, Real, Real, Real>, Real> {
+///     w.at() * 2.0
+/// }
+/// fn of_four<C: Language>() -> Expr<C, Prod<Prod<Prod<Real, Real>, Real>, Real>, Real> {
+///     fun4(|x, _, _, w| x.at() + last(w))
+/// }
+/// assert_eq!(higher::run(of_two(), &(tensor(2.0), tensor(0.5))), tensor(1.0_f64.sin()));
+/// let x = (((tensor(1.0), tensor(0.0)), tensor(0.0)), tensor(3.0));
+/// assert_eq!(higher::run(of_four(), &x), tensor(7.0));
 /// ```
 pub type Two<A, B> = Prod<Prod<Unit, A>, B>;
 
 /// The context of three variables.
 ///
-/// ```
-/// use polygrad::tensor;
-/// use polygrad_higher::expr::{Three, Two};
-/// use polygrad_higher::{self as higher, Expr, Language, Prod, Real, Var, fun3};
-/// /// A part of the body of a program of three numbers.
-/// fn last<C: Language>(z: Var<Two<Real, Real>, Real>) -> Expr<C, Three<Real, Real, Real>, Real> {
-///     z.at() * 2.0
-/// }
-/// fn program<C: Language>() -> Expr<C, Prod<Prod<Real, Real>, Real>, Real> {
-///     fun3(|x, _, z| x.at() + last(z))
-/// }
-/// assert_eq!(higher::run(program(), &((tensor(1.0), tensor(0.0)), tensor(3.0))), tensor(7.0));
-/// ```
+/// Example: [`Two`].
 pub type Three<A, B, C> = Prod<Two<A, B>, C>;
 
 /// The context of four variables.
 ///
-/// ```
-/// use polygrad::tensor;
-/// use polygrad_higher::expr::{Four, Three};
-/// use polygrad_higher::{self as higher, Expr, Language, Prod, Real, Var, fun4};
-/// /// A part of the body of a program of four numbers.
-/// fn last<C: Language>(w: Var<Three<Real, Real, Real>, Real>) -> Expr<C, Four<Real, Real, Real, Real>, Real> {
-///     w.at() * 2.0
-/// }
-/// fn program<C: Language>() -> Expr<C, Prod<Prod<Prod<Real, Real>, Real>, Real>, Real> {
-///     fun4(|x, _, _, w| x.at() + last(w))
-/// }
-/// let x = (((tensor(1.0), tensor(0.0)), tensor(0.0)), tensor(3.0));
-/// assert_eq!(higher::run(program(), &x), tensor(7.0));
-/// ```
+/// Example: [`Two`].
 pub type Four<A, B, C, D> = Prod<Three<A, B, C>, D>;
 
 /// A program with two inputs: `(x, y)`.
 ///
 /// ```
 /// use polygrad::tensor;
-/// use polygrad_higher::{self as higher, Expr, Language, Prod, Real, fun2};
-/// fn quotient<C: Language>() -> Expr<C, Prod<Real, Real>, Real> {
+/// use polygrad_higher::{self as higher, Expr, Language, Prod, Real, fun2, fun3, fun4};
+/// type Two = Prod<Real, Real>;
+/// fn quotient<C: Language>() -> Expr<C, Two, Real> {
 ///     fun2(|x, y| x.at() / y.at())
 /// }
-/// assert_eq!(higher::run(quotient(), &(tensor(6.0), tensor(3.0))), tensor(2.0));
+/// fn affine<C: Language>() -> Expr<C, Prod<Two, Real>, Real> {
+///     fun3(|a, x, b| a.at() * x.at() + b.at())
+/// }
+/// fn determinant<C: Language>() -> Expr<C, Prod<Prod<Two, Real>, Real>, Real> {
+///     fun4(|a, b, c, d| a.at() * d.at() - b.at() * c.at())
+/// }
+/// let x = (tensor(6.0), tensor(3.0));
+/// assert_eq!(higher::run(quotient(), &x), tensor(2.0));
+/// assert_eq!(higher::run(affine(), &(x.clone(), tensor(1.0))), tensor(19.0));
+/// assert_eq!(higher::run(determinant(), &((x, tensor(1.0)), tensor(4.0))), tensor(21.0));
 /// ```
 #[track_caller]
 pub fn fun2<C: Ccc, A: Obj, B: Obj, R: Obj>(
@@ -337,14 +318,7 @@ pub fn fun2<C: Ccc, A: Obj, B: Obj, R: Obj>(
 
 /// A program with three inputs: `((x, y), z)`.
 ///
-/// ```
-/// use polygrad::tensor;
-/// use polygrad_higher::{self as higher, Expr, Language, Prod, Real, fun3};
-/// fn affine<C: Language>() -> Expr<C, Prod<Prod<Real, Real>, Real>, Real> {
-///     fun3(|a, x, b| a.at() * x.at() + b.at())
-/// }
-/// assert_eq!(higher::run(affine(), &((tensor(2.0), tensor(3.0)), tensor(1.0))), tensor(7.0));
-/// ```
+/// Example: [`fun2`].
 #[track_caller]
 pub fn fun3<C: Ccc, A1: Obj, A2: Obj, A3: Obj, R: Obj>(
     body: impl FnOnce(Var<Unit, A1>, Var<Prod<Unit, A1>, A2>, Var<Two<A1, A2>, A3>) -> Expr<C, Three<A1, A2, A3>, R>,
@@ -358,15 +332,7 @@ pub fn fun3<C: Ccc, A1: Obj, A2: Obj, A3: Obj, R: Obj>(
 
 /// A program with four inputs: `(((x, y), z), w)`.
 ///
-/// ```
-/// use polygrad::tensor;
-/// use polygrad_higher::{self as higher, Expr, Language, Prod, Real, fun4};
-/// fn determinant<C: Language>() -> Expr<C, Prod<Prod<Prod<Real, Real>, Real>, Real>, Real> {
-///     fun4(|a, b, c, d| a.at() * d.at() - b.at() * c.at())
-/// }
-/// let x = (((tensor(1.0), tensor(2.0)), tensor(3.0)), tensor(4.0));
-/// assert_eq!(higher::run(determinant(), &x), tensor(-2.0));
-/// ```
+/// Example: [`fun2`].
 #[track_caller]
 pub fn fun4<C: Ccc, A1: Obj, A2: Obj, A3: Obj, A4: Obj, R: Obj>(
     body: impl FnOnce(
@@ -389,11 +355,11 @@ pub fn fun4<C: Ccc, A1: Obj, A2: Obj, A3: Obj, A4: Obj, R: Obj>(
 ///
 /// ```
 /// use polygrad::tensor;
-/// use polygrad_higher::{self as higher, Expr, Language, Prod, Real, fun1, tup};
-/// fn both<C: Language>() -> Expr<C, Real, Prod<Real, Real>> {
-///     fun1(|x| tup(x.at() + 1.0, x.at() * 2.0))
+/// use polygrad_higher::{self as higher, Expr, Language, Prod, Real, Vector, fun1, tup};
+/// fn swapped<C: Language>() -> Expr<C, Prod<Real, Vector>, Prod<Vector, Real>> {
+///     fun1(|pair| tup(pair.at().snd(), pair.at().fst()))
 /// }
-/// assert_eq!(higher::run(both(), &tensor(3.0)), (tensor(4.0), tensor(6.0)));
+/// assert_eq!(higher::run(swapped(), &(tensor(1.0), tensor([2.0]))), (tensor([2.0]), tensor(1.0)));
 /// ```
 #[track_caller]
 pub fn tup<C: Ccc, G: Obj, A: Obj, B: Obj>(a: Expr<C, G, A>, b: Expr<C, G, B>) -> Expr<C, G, Prod<A, B>> {
@@ -403,14 +369,7 @@ pub fn tup<C: Ccc, G: Obj, A: Obj, B: Obj>(a: Expr<C, G, A>, b: Expr<C, G, B>) -
 impl<C: Ccc, G: Obj, A: Obj> Expr<C, G, A> {
     /// The expression of a morphism.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// use polygrad_higher::{self as higher, Ccc, Expr, Prod, Real};
-    /// fn swapped<C: Ccc>() -> Expr<C, Prod<Real, Real>, Prod<Real, Real>> {
-    ///     Expr::of(C::pair(C::snd(), C::fst()))
-    /// }
-    /// assert_eq!(higher::run(swapped(), &(tensor(1.0), tensor(2.0))), (tensor(2.0), tensor(1.0)));
-    /// ```
+    /// Example: [`Expr::hom`].
     pub fn of(hom: C::Hom<G, A>) -> Self {
         Expr { hom, used: Used::default() }
     }
@@ -464,28 +423,14 @@ impl<C: Ccc, G: Obj, A: Obj> Expr<C, G, A> {
 impl<C: Ccc, G: Obj, A: Obj, B: Obj> Expr<C, G, Prod<A, B>> {
     /// The first component.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// use polygrad_higher::{self as higher, Expr, Language, Prod, Real, Vector, fun1};
-    /// fn first<C: Language>() -> Expr<C, Prod<Real, Vector>, Real> {
-    ///     fun1(|pair| pair.at().fst())
-    /// }
-    /// assert_eq!(higher::run(first(), &(tensor(2.0), tensor([3.0, 4.0]))), tensor(2.0));
-    /// ```
+    /// Example: [`tup`].
     pub fn fst(self) -> Expr<C, G, A> {
         self.then(C::fst())
     }
 
     /// The second component.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// use polygrad_higher::{self as higher, Expr, Language, Prod, Real, Vector, fun1};
-    /// fn second<C: Language>() -> Expr<C, Prod<Real, Vector>, Vector> {
-    ///     fun1(|pair| pair.at().snd())
-    /// }
-    /// assert_eq!(higher::run(second(), &(tensor(2.0), tensor([3.0, 4.0]))), tensor([3.0, 4.0]));
-    /// ```
+    /// Example: [`tup`].
     pub fn snd(self) -> Expr<C, G, B> {
         self.then(C::snd())
     }

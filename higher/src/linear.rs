@@ -20,52 +20,27 @@ type Hom<T, A, B> = <T as super::category::Ccc>::Hom<A, B>;
 /// ```
 /// use std::any::TypeId;
 /// use polygrad_higher::interpreters::chad::Forwards;
-/// use polygrad_higher::linear::P1;
-/// use polygrad_higher::{Fun, LinFun, Prod, Real};
+/// use polygrad_higher::linear::{P1, P2};
+/// use polygrad_higher::{Fun, Int, LinFun, Prod, Real, Unit, Vector};
 /// // In forward mode, a function gives a value and a linear function of tangents.
 /// type Function = P1<Fun<Real, Real>, Forwards>;
 /// assert_eq!(TypeId::of::<Function>(), TypeId::of::<Fun<Real, Prod<Real, LinFun<Real, Real>>>>());
+/// assert_eq!(TypeId::of::<P2<Prod<Vector, Int>, Forwards>>(), TypeId::of::<Prod<Vector, Unit>>());
 /// ```
 pub type P1<A, F> = <A as Obj>::D1<F>;
 
 /// The (co)tangents of a program type under a functor.
 ///
-/// ```
-/// use std::any::TypeId;
-/// use polygrad_higher::interpreters::chad::Forwards;
-/// use polygrad_higher::linear::P2;
-/// use polygrad_higher::{Int, Prod, Unit, Vector};
-/// assert_eq!(TypeId::of::<P2<Prod<Vector, Int>, Forwards>>(), TypeId::of::<Prod<Vector, Unit>>());
-/// ```
+/// Example: [`P1`].
 pub type P2<A, F> = <A as Obj>::D2<F>;
 
 /// A language with linear functions and copowers.
 ///
-/// ```
-/// use polygrad::tensor;
-/// use polygrad_higher::{self as higher, Expr, LinFun, Prod, Real, Target};
-/// /// `v -> (v, v)`, as a linear function in the context of a number.
-/// fn copies<C: Target>() -> C::Hom<Real, LinFun<Real, Prod<Real, Real>>> {
-///     C::lpair(C::lid(), C::lid())
-/// }
-/// /// The function at that number.
-/// fn program<C: Target>() -> Expr<C, Real, Prod<Real, Real>> {
-///     Expr::of(C::lapp(copies::<C>(), C::id()))
-/// }
-/// assert_eq!(higher::run(program(), &tensor(3.0)), (tensor(3.0), tensor(3.0)));
-/// ```
+/// Example: [`Target::lapp`].
 pub trait Target: Language {
     /// A primitive operation, on primal values: `A` and `B` are the types of its arguments and results.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// use polygrad_higher::primitive::SumAll;
-    /// use polygrad_higher::{self as higher, Expr, Real, Target, Vector};
-    /// fn total<C: Target>() -> Expr<C, Vector, Real> {
-    ///     Expr::of(C::primal::<_, Vector, Real>(SumAll::<1>))
-    /// }
-    /// assert_eq!(higher::run(total(), &tensor([1.0, 2.0])), tensor(3.0));
-    /// ```
+    /// Example: [`Target::pushforward`].
     fn primal<P: Primitive, A: Obj, B: Obj>(p: P) -> Hom<Self, A, B>;
 
     /// `Dop`: the derivative of a primitive operation at a point of type `A`, from tangents of type `V` to `W`.
@@ -73,31 +48,32 @@ pub trait Target: Language {
     /// ```
     /// use polygrad::ops::Unary;
     /// use polygrad::tensor;
-    /// use polygrad_higher::primitive::Pointwise;
-    /// use polygrad_higher::{self as higher, Expr, Real, Target, num};
+    /// use polygrad_higher::primitive::{Pointwise, SumAll};
+    /// use polygrad_higher::{self as higher, Expr, Real, Target, Vector, num};
+    /// /// The sine of the sum, as primal values.
+    /// fn value<C: Target>() -> Expr<C, Vector, Real> {
+    ///     let total = C::primal::<_, Vector, Real>(SumAll::<1>);
+    ///     Expr::of(C::then(total, C::primal::<_, Real, Real>(Pointwise::<0>(Unary::Sin))))
+    /// }
     /// /// The derivative of the sine at `x`, along the tangent 10.
-    /// fn program<C: Target>() -> Expr<C, Real, Real> {
+    /// fn along<C: Target>() -> Expr<C, Real, Real> {
     ///     let derivative = C::pushforward::<_, Real, Real, Real>(Pointwise::<0>(Unary::Sin));
     ///     Expr::of(C::lapp(derivative, num::<C, _>(10.0).hom()))
     /// }
-    /// assert_eq!(higher::run(program(), &tensor(0.5)), tensor(10.0 * 0.5_f64.cos()));
+    /// /// The cotangent of the elements of a sum, for the cotangent 10 of the sum.
+    /// fn back<C: Target>() -> Expr<C, Vector, Vector> {
+    ///     Expr::of(C::lapp(C::pullback::<_, Vector, Real, Vector>(SumAll::<1>), num::<C, _>(10.0).hom()))
+    /// }
+    /// assert_eq!(higher::run(value(), &tensor([0.25, 0.75])), tensor(1.0_f64.sin()));
+    /// assert_eq!(higher::run(along(), &tensor(0.5)), tensor(10.0 * 0.5_f64.cos()));
+    /// assert_eq!(higher::run(back(), &tensor([1.0, 2.0])), tensor([10.0, 10.0]));
     /// ```
     fn pushforward<P: Primitive, A: Obj, V: Obj, W: Obj>(p: P) -> Hom<Self, A, LinFun<V, W>>;
 
     /// `Dop^t`: the transposed derivative of a primitive operation at a point of type `A`, from cotangents of type `W`
     /// of the result to those of the argument, of type `V`.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// use polygrad_higher::primitive::SumAll;
-    /// use polygrad_higher::{self as higher, Expr, Real, Target, Vector, num};
-    /// /// The cotangent of the elements of a sum, for the cotangent 10 of the sum.
-    /// fn program<C: Target>() -> Expr<C, Vector, Vector> {
-    ///     let back = C::pullback::<_, Vector, Real, Vector>(SumAll::<1>);
-    ///     Expr::of(C::lapp(back, num::<C, _>(10.0).hom()))
-    /// }
-    /// assert_eq!(higher::run(program(), &tensor([1.0, 2.0])), tensor([10.0, 10.0]));
-    /// ```
+    /// Example: [`Target::pushforward`].
     fn pullback<P: Primitive, A: Obj, W: Obj, V: Obj>(p: P) -> Hom<Self, A, LinFun<W, V>>;
 
     /// The transposed formal derivative of a function of truth values: an input gets the sum of the parities of the
@@ -133,66 +109,42 @@ pub trait Target: Language {
 
     /// The zero of a type with addition.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// use polygrad_higher::{self as higher, Expr, Target, Vector};
-    /// /// `x + 0`.
-    /// fn program<C: Target>() -> Expr<C, Vector, Vector> {
-    ///     Expr::of(C::plus(C::id(), C::zero()))
-    /// }
-    /// assert_eq!(higher::run(program(), &tensor([1.0, 2.0])), tensor([1.0, 2.0]));
-    /// ```
+    /// Example: [`Target::lapp`].
     fn zero<G: Obj, A: Obj>() -> Hom<Self, G, A>;
 
     /// The sum of two values.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// use polygrad_higher::{self as higher, Expr, Prod, Real, Target, Vector};
-    /// /// The sum of the pair with itself, component by component.
-    /// fn program<C: Target>() -> Expr<C, Prod<Real, Vector>, Prod<Real, Vector>> {
-    ///     Expr::of(C::plus(C::id(), C::id()))
-    /// }
-    /// assert_eq!(higher::run(program(), &(tensor(1.0), tensor([2.0]))), (tensor(2.0), tensor([4.0])));
-    /// ```
+    /// Example: [`Target::lapp`].
     fn plus<G: Obj, A: Obj>(a: Hom<Self, G, A>, b: Hom<Self, G, A>) -> Hom<Self, G, A>;
 
     /// A linear function applied to a vector.
     ///
     /// ```
     /// use polygrad::tensor;
-    /// use polygrad_higher::{self as higher, Expr, Prod, Real, Target};
-    /// fn program<C: Target>() -> Expr<C, Prod<Real, Real>, Real> {
-    ///     Expr::of(C::lapp(C::lsnd::<_, Real, Real>(), C::id()))
+    /// use polygrad_higher::{self as higher, Expr, LinFun, Linear, Prod, Real, Target};
+    /// type Two = Prod<Real, Real>;
+    /// /// `((x, y), z) -> (z, y)`, as a linear function that is applied to the context.
+    /// fn parts<C: Target>() -> Expr<C, Prod<Two, Real>, Two> {
+    ///     let middle: C::Hom<_, LinFun<Prod<Two, Real>, Real>> = C::lcomp(C::lfst::<_, Two, Real>(), C::lsnd());
+    ///     Expr::of(C::lapp(C::lpair(C::lsnd(), middle), C::id()))
     /// }
-    /// assert_eq!(higher::run(program(), &(tensor(1.0), tensor(2.0))), tensor(2.0));
+    /// /// `x + (x + 0)`, for values of any type with addition.
+    /// fn twice<C: Target, A: Linear>() -> Expr<C, A, A> {
+    ///     Expr::of(C::plus(C::lapp(C::lid(), C::id()), C::plus(C::id(), C::zero())))
+    /// }
+    /// assert_eq!(higher::run(parts(), &((tensor(1.0), tensor(2.0)), tensor(3.0))), (tensor(3.0), tensor(2.0)));
+    /// assert_eq!(higher::run(twice::<_, Two>(), &(tensor(1.0), tensor(2.0))), (tensor(2.0), tensor(4.0)));
     /// ```
     fn lapp<G: Obj, A: Obj, B: Obj>(f: Hom<Self, G, LinFun<A, B>>, v: Hom<Self, G, A>) -> Hom<Self, G, B>;
 
     /// The identity, as a linear function: `v -> v`.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// use polygrad_higher::{self as higher, Expr, Target, Vector};
-    /// fn program<C: Target>() -> Expr<C, Vector, Vector> {
-    ///     Expr::of(C::lapp(C::lid(), C::id()))
-    /// }
-    /// assert_eq!(higher::run(program(), &tensor([1.0, 2.0])), tensor([1.0, 2.0]));
-    /// ```
+    /// Example: [`Target::lapp`].
     fn lid<G: Obj, A: Obj>() -> Hom<Self, G, LinFun<A, A>>;
 
     /// `f`, then `g`: `v -> g (f v)`.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// use polygrad_higher::{self as higher, Expr, Prod, Real, Target};
-    /// /// `((x, y), z) -> y`.
-    /// fn program<C: Target>() -> Expr<C, Prod<Prod<Real, Real>, Real>, Real> {
-    ///     let middle = C::lcomp(C::lfst::<_, Prod<Real, Real>, Real>(), C::lsnd::<_, Real, Real>());
-    ///     Expr::of(C::lapp(middle, C::id()))
-    /// }
-    /// assert_eq!(higher::run(program(), &((tensor(1.0), tensor(2.0)), tensor(3.0))), tensor(2.0));
-    /// ```
+    /// Example: [`Target::lapp`].
     fn lcomp<G: Obj, A: Obj, B: Obj, C: Obj>(
         f: Hom<Self, G, LinFun<A, B>>,
         g: Hom<Self, G, LinFun<B, C>>,
@@ -200,16 +152,7 @@ pub trait Target: Language {
 
     /// The pair of the results of `f` and `g`: `v -> (f v, g v)`.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// use polygrad_higher::{self as higher, Expr, Prod, Real, Target};
-    /// type Two = Prod<Real, Real>;
-    /// /// `(x, y) -> (y, x)`.
-    /// fn program<C: Target>() -> Expr<C, Two, Two> {
-    ///     Expr::of(C::lapp::<_, Two, Two>(C::lpair(C::lsnd(), C::lfst()), C::id()))
-    /// }
-    /// assert_eq!(higher::run(program(), &(tensor(1.0), tensor(2.0))), (tensor(2.0), tensor(1.0)));
-    /// ```
+    /// Example: [`Target::lapp`].
     fn lpair<G: Obj, A: Obj, B: Obj, C: Obj>(
         f: Hom<Self, G, LinFun<A, B>>,
         g: Hom<Self, G, LinFun<A, C>>,
@@ -217,26 +160,12 @@ pub trait Target: Language {
 
     /// The first component of a pair: `(u, v) -> u`.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// use polygrad_higher::{self as higher, Expr, Prod, Real, Target};
-    /// fn program<C: Target>() -> Expr<C, Prod<Real, Real>, Real> {
-    ///     Expr::of(C::lapp(C::lfst::<_, Real, Real>(), C::id()))
-    /// }
-    /// assert_eq!(higher::run(program(), &(tensor(1.0), tensor(2.0))), tensor(1.0));
-    /// ```
+    /// Example: [`Target::lapp`].
     fn lfst<G: Obj, A: Obj, B: Obj>() -> Hom<Self, G, LinFun<Prod<A, B>, A>>;
 
     /// The second component of a pair: `(u, v) -> v`.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// use polygrad_higher::{self as higher, Expr, Prod, Real, Target};
-    /// fn program<C: Target>() -> Expr<C, Prod<Real, Real>, Real> {
-    ///     Expr::of(C::lapp(C::lsnd::<_, Real, Real>(), C::id()))
-    /// }
-    /// assert_eq!(higher::run(program(), &(tensor(1.0), tensor(2.0))), tensor(2.0));
-    /// ```
+    /// Example: [`Target::lapp`].
     fn lsnd<G: Obj, A: Obj, B: Obj>() -> Hom<Self, G, LinFun<Prod<A, B>, B>>;
 
     /// A function of linear functions, as a linear function of functions: `v -> (a -> f a v)`.
@@ -265,26 +194,20 @@ pub trait Target: Language {
     ///     lam(|z| z.at() * 2.0)
     /// }
     /// /// `f -> f x`, at the function that doubles.
-    /// fn program<C: Target>() -> Expr<C, Real, Real> {
+    /// fn value<C: Target>() -> Expr<C, Real, Real> {
     ///     Expr::of(C::lapp(C::leval(C::id()), double::<C>().hom()))
     /// }
-    /// assert_eq!(higher::run(program(), &tensor(3.0)), tensor(6.0));
+    /// /// The function that doubles, as a linear function.
+    /// fn linear<C: Target>() -> Expr<C, Real, Real> {
+    ///     Expr::of(C::lapp(C::linear(double::<C>().hom()), C::id()))
+    /// }
+    /// assert_eq!((higher::run(value(), &tensor(3.0)), higher::run(linear(), &tensor(3.0))), (tensor(6.0), tensor(6.0)));
     /// ```
     fn leval<G: Obj, A: Obj, B: Obj>(a: Hom<Self, G, A>) -> Hom<Self, G, LinFun<Fun<A, B>, B>>;
 
     /// The copower with one entry: a point, with the argument as its vector.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// use polygrad_higher::{self as higher, Expr, Prod, Real, Target, lam2};
-    /// /// The sum of `a v` over the entries `(a, v)` of a copower with the one entry `(x, y)`.
-    /// fn program<C: Target>() -> Expr<C, Prod<Real, Real>, Real> {
-    ///     let entry = C::lapp(C::singleton::<Prod<Real, Real>, Real, Real>(C::fst()), C::snd());
-    ///     let product: Expr<C, _, _> = lam2(|a, v| a.at() * v.at());
-    ///     Expr::of(C::lapp(C::lcopowsum::<_, Real, Real, Real>(product.hom()), entry))
-    /// }
-    /// assert_eq!(higher::run(program(), &(tensor(2.0), tensor(5.0))), tensor(10.0));
-    /// ```
+    /// Example: [`Target::lcopowsum`].
     fn singleton<G: Obj, A: Obj, B: Obj>(a: Hom<Self, G, A>) -> Hom<Self, G, LinFun<B, Copower<A, B>>>;
 
     /// The sum over the entries of a copower of `f` of the point, applied to the vector.
@@ -311,10 +234,11 @@ pub trait Target: Language {
     ///
     /// ```
     /// use polygrad::tensor;
-    /// use polygrad_higher::{self as higher, Expr, Prod, Real, Target, lam2};
+    /// use polygrad_higher::{self as higher, Copower, Expr, Prod, Real, Target, lam2};
+    /// type Two = Prod<Real, Real>;
     /// /// The sum of `a v` over the entries `(a, v)` of a copower with the entries `(x, y)` and `(y, y)`.
-    /// fn program<C: Target>() -> Expr<C, Prod<Real, Real>, Real> {
-    ///     let entry = |point| C::lapp(C::singleton::<Prod<Real, Real>, Real, Real>(point), C::snd());
+    /// fn program<C: Target>() -> Expr<C, Two, Real> {
+    ///     let entry = |point| -> C::Hom<Two, Copower<Real, Real>> { C::lapp(C::singleton::<Two, Real, Real>(point), C::snd()) };
     ///     let product: Expr<C, _, _> = lam2(|a, v| a.at() * v.at());
     ///     let sum = C::lcopowsum::<_, Real, Real, Real>(product.hom());
     ///     Expr::of(C::lapp(sum, C::plus(entry(C::fst()), entry(C::snd()))))
@@ -328,17 +252,7 @@ pub trait Target: Language {
     /// A function as a linear function. The caller ensures that it is linear: it is the primal part of a derivative of a
     /// linear function.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// use polygrad_higher::{self as higher, Expr, Fun, Real, Target, lam};
-    /// fn double<C: Target>() -> Expr<C, Real, Fun<Real, Real>> {
-    ///     lam(|v| v.at() * 2.0)
-    /// }
-    /// fn program<C: Target>() -> Expr<C, Real, Real> {
-    ///     Expr::of(C::lapp(C::linear(double::<C>().hom()), C::id()))
-    /// }
-    /// assert_eq!(higher::run(program(), &tensor(3.0)), tensor(6.0));
-    /// ```
+    /// Example: [`Target::leval`].
     fn linear<G: Obj, A: Obj, B: Obj>(f: Hom<Self, G, Fun<A, B>>) -> Hom<Self, G, LinFun<A, B>>;
 
     /// `v -> u + value w`, where `<u, w> = body v`: the transpose of `let`.
@@ -362,78 +276,43 @@ pub trait Target: Language {
 
     /// Injects a vector into the left case.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// use polygrad_higher::{self as higher, Expr, Real, Target, Vector};
-    /// /// A number as a vector of the left case, and taken out again.
-    /// fn program<C: Target>() -> Expr<C, Real, Real> {
-    ///     let both = C::lcomp(C::linl::<_, Real, Vector>(), C::lcastl::<_, Real, Vector>());
-    ///     Expr::of(C::lapp(both, C::id()))
-    /// }
-    /// assert_eq!(higher::run(program(), &tensor(3.0)), tensor(3.0));
-    /// ```
+    /// Example: [`Target::lcastl`].
     fn linl<G: Obj, A: Obj, B: Obj>() -> Hom<Self, G, LinFun<A, LinSum<A, B>>>;
 
     /// Injects a vector into the right case.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// use polygrad_higher::{self as higher, Expr, Real, Target, Vector};
-    /// /// A vector as one of the right case, and taken out again.
-    /// fn program<C: Target>() -> Expr<C, Vector, Vector> {
-    ///     let both = C::lcomp(C::linr::<_, Real, Vector>(), C::lcastr::<_, Real, Vector>());
-    ///     Expr::of(C::lapp(both, C::id()))
-    /// }
-    /// assert_eq!(higher::run(program(), &tensor([3.0, 4.0])), tensor([3.0, 4.0]));
-    /// ```
+    /// Example: [`Target::lcastl`].
     fn linr<G: Obj, A: Obj, B: Obj>() -> Hom<Self, G, LinFun<B, LinSum<A, B>>>;
 
     /// The vector of the left case; zero of zero.
     ///
     /// ```
     /// use polygrad::tensor;
-    /// use polygrad_higher::{self as higher, Expr, Real, Target, Vector, num};
+    /// use polygrad_higher::{self as higher, Expr, LinSum, Prod, Real, Target, Vector, num};
+    /// /// A number and a vector as vectors of a case, and taken out again.
+    /// fn program<C: Target>() -> Expr<C, Prod<Real, Vector>, Prod<Real, Vector>> {
+    ///     let left: C::Hom<_, LinSum<Real, Vector>> = C::lapp(C::linl(), C::fst());
+    ///     let right: C::Hom<_, LinSum<Real, Vector>> = C::lapp(C::linr(), C::snd());
+    ///     Expr::of(C::pair(C::lapp(C::lcastl(), left), C::lapp(C::lcastr(), right)))
+    /// }
     /// /// The number of the left case of zero, plus 1.
-    /// fn program<C: Target>() -> Expr<C, Real, Real> {
+    /// fn of_zero<C: Target>() -> Expr<C, Real, Real> {
     ///     let zero = C::lapp(C::lcastl::<_, Real, Vector>(), C::zero());
     ///     Expr::of(C::plus(zero, num::<C, _>(1.0).hom()))
     /// }
-    /// assert_eq!(higher::run(program(), &tensor(3.0)), tensor(1.0));
+    /// assert_eq!(higher::run(program(), &(tensor(3.0), tensor([4.0]))), (tensor(3.0), tensor([4.0])));
+    /// assert_eq!(higher::run(of_zero(), &tensor(3.0)), tensor(1.0));
     /// ```
     fn lcastl<G: Obj, A: Obj, B: Obj>() -> Hom<Self, G, LinFun<LinSum<A, B>, A>>;
 
     /// The vector of the right case; zero of zero.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// use polygrad_higher::{self as higher, Expr, LinSum, Real, Target, Vector};
-    /// /// A cotangent of a vector or a number: that of a number.
-    /// fn of_right<C: Target>() -> C::Hom<Real, LinSum<Vector, Real>> {
-    ///     C::lapp(C::linr(), C::id())
-    /// }
-    /// fn program<C: Target>() -> Expr<C, Real, Real> {
-    ///     Expr::of(C::lapp(C::lcastr::<_, Vector, Real>(), of_right::<C>()))
-    /// }
-    /// assert_eq!(higher::run(program(), &tensor(3.0)), tensor(3.0));
-    /// ```
+    /// Example: [`Target::lcastl`].
     fn lcastr<G: Obj, A: Obj, B: Obj>() -> Hom<Self, G, LinFun<LinSum<A, B>, B>>;
 
     /// The (co)tangent of a value of a recursive type from those of its parts.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// use polygrad_higher::{self as higher, Expr, Real, Target, TypeParts};
-    /// /// The parts of a type whose values have one number each.
-    /// struct Boxed;
-    /// impl TypeParts for Boxed {
-    ///     type Of = Real;
-    /// }
-    /// /// The tangent of a value from that of the number, and back.
-    /// fn program<C: Target>() -> Expr<C, Real, Real> {
-    ///     Expr::of(C::lapp(C::lcomp(C::lroll::<_, Boxed>(), C::lunroll::<_, Boxed>()), C::id()))
-    /// }
-    /// assert_eq!(higher::run(program(), &tensor(3.0)), tensor(3.0));
-    /// ```
+    /// Example: [`Target::lunroll`].
     fn lroll<G: Obj, K: TypeParts>() -> Hom<Self, G, LinFun<K::Of, Recursive<K>>>;
 
     /// The (co)tangents of the parts from that of the value.
@@ -459,20 +338,7 @@ pub trait Target: Language {
 /// The linear step of a loop: from the (co)tangent of the state, and an input, to that of the next state, and an
 /// output.
 ///
-/// ```
-/// use polygrad::tensor;
-/// use polygrad_higher::linear::LinearStep;
-/// use polygrad_higher::{self as higher, Expr, Prod, Real, Target};
-/// /// `(s, v) -> (v, s)`: the next state is the input, and the output is the state.
-/// fn delay<C: Target>() -> C::Hom<Prod<Real, Real>, LinearStep<Real, Real, Real>> {
-///     C::lpair(C::lsnd(), C::lfst())
-/// }
-/// /// The step at its context.
-/// fn program<C: Target>() -> Expr<C, Prod<Real, Real>, Prod<Real, Real>> {
-///     Expr::of(C::lapp(delay::<C>(), C::id()))
-/// }
-/// assert_eq!(higher::run(program(), &(tensor(1.0), tensor(2.0))), (tensor(2.0), tensor(1.0)));
-/// ```
+/// Example: [`ArrayTarget::laccumulate`].
 pub type LinearStep<S, V, W> = LinFun<Prod<S, V>, Prod<S, W>>;
 
 /// A target with loops over arrays, and the linear functions of their derivatives ("CHAD", section 10).
@@ -480,18 +346,7 @@ pub type LinearStep<S, V, W> = LinFun<Prod<S, V>, Prod<S, W>>;
 /// The elements of arrays have types under several transformations, so a type of elements comes with that of their
 /// arrays, as [`Stacks`].
 ///
-/// ```
-/// use polygrad::tensor;
-/// use polygrad_higher::object::RowsOf;
-/// use polygrad_higher::{self as higher, ArrayTarget, Expr, Real, Vector, lam2};
-/// /// The sum of `a v` over the elements `a` of `xs`, and the elements `v` of `xs` at their positions.
-/// fn program<C: ArrayTarget>() -> Expr<C, Vector, Real> {
-///     let entries = C::lapp(C::lzip::<Vector, RowsOf<Real>, RowsOf<Real>>(C::id()), C::id());
-///     let product: Expr<C, _, _> = lam2(|a, v| a.at() * v.at());
-///     Expr::of(C::lapp(C::lcopowsum::<_, Real, Real, Real>(product.hom()), entries))
-/// }
-/// assert_eq!(higher::run(program(), &tensor([1.0, 2.0, 3.0])), tensor(14.0));
-/// ```
+/// Example: [`ArrayTarget::lzip`].
 pub trait ArrayTarget: Target + Arrays {
     /// Applies a function to every element, as [`map`](Arrays::map).
     ///

@@ -17,88 +17,59 @@ use polygrad::tree::Tree;
 
 /// The object with one value.
 ///
-/// ```
-/// use polygrad::tensor;
-/// use polygrad_higher::{self as higher, Expr, Language, Real, Unit, num};
-/// /// A program without arguments.
-/// fn two<C: Language>() -> Expr<C, Unit, Real> {
-///     num(2.0)
-/// }
-/// assert_eq!(higher::run(two(), &()), tensor(2.0));
-/// ```
+/// Example: [`unit`](fn@crate::unit).
 pub struct Unit;
 
 /// Arrays of rank `D` with elements `E`.
 ///
 /// ```
 /// use polygrad::{Tensor, tensor};
-/// use polygrad_higher::{self as higher, Arr, Expr, Language, Real, fun1};
+/// use polygrad_higher::{self as higher, Arr, Expr, Int, Language, Mask, Matrix, Prod, Real, Vector, fun1, fun2};
 /// /// The sum of an array of rank 3.
 /// fn total<C: Language>() -> Expr<C, Arr<3>, Real> {
 ///     fun1(|x| x.at().sum())
 /// }
+/// fn product<C: Language>() -> Expr<C, Prod<Matrix, Vector>, Vector> {
+///     fun2(|w, x| w.at().matvec(x.at()))
+/// }
+/// fn element<C: Language>() -> Expr<C, Prod<Vector, Int>, Real> {
+///     fun2(|xs, k| xs.at().gather(k.at()))
+/// }
+/// fn ordered<C: Language>() -> Expr<C, Prod<Real, Real>, Mask> {
+///     fun2(|x, y| x.at().less(y.at()))
+/// }
+/// let (w, x) = (tensor([[1.0, 2.0], [3.0, 4.0]]), tensor([1.0, 10.0]));
 /// assert_eq!(higher::run(total(), &Tensor::ones([2, 3, 4])), tensor(24.0));
+/// assert_eq!(higher::run(product(), &(w, x.clone())), tensor([21.0, 43.0]));
+/// assert_eq!(higher::run(element(), &(x.clone(), tensor(1))), tensor(10.0));
+/// assert_eq!(higher::run(element(), &(x, tensor(2))), tensor(0.0));
+/// assert_eq!(higher::run(ordered(), &(tensor(1.0), tensor(2.0))), tensor(true));
 /// ```
 pub struct Arr<const D: usize, E = f64>(PhantomData<E>);
 
 /// Numbers: arrays of rank 0 of `f64`.
 ///
-/// ```
-/// use polygrad::tensor;
-/// use polygrad_higher::{self as higher, Expr, Language, Real, fun1};
-/// fn square<C: Language>() -> Expr<C, Real, Real> {
-///     fun1(|x| x.at() * x.at())
-/// }
-/// assert_eq!(higher::run(square(), &tensor(3.0)), tensor(9.0));
-/// ```
+/// Example: [`Arr`].
 pub type Real = Arr<0>;
 
 /// Vectors: arrays of rank 1 of `f64`.
 ///
-/// ```
-/// use polygrad::tensor;
-/// use polygrad_higher::{self as higher, Expr, Language, Vector, fun1};
-/// fn squares<C: Language>() -> Expr<C, Vector, Vector> {
-///     fun1(|x| x.at() * x.at())
-/// }
-/// assert_eq!(higher::run(squares(), &tensor([1.0, 2.0, 3.0])), tensor([1.0, 4.0, 9.0]));
-/// ```
+/// Example: [`Arr`].
 pub type Vector = Arr<1>;
 
 /// Matrices: arrays of rank 2 of `f64`.
 ///
-/// ```
-/// use polygrad::tensor;
-/// use polygrad_higher::{self as higher, Expr, Language, Matrix, Vector, constant, fun1};
-/// fn first_column<C: Language>() -> Expr<C, Matrix, Vector> {
-///     fun1(|w| w.at().matvec(constant(tensor([1.0, 0.0]))))
-/// }
-/// assert_eq!(higher::run(first_column(), &tensor([[1.0, 2.0], [3.0, 4.0]])), tensor([1.0, 3.0]));
-/// ```
+/// Example: [`Arr`].
 pub type Matrix = Arr<2>;
 
 /// Integers: indices, which are arrays of rank 0 of `i64`.
 ///
-/// ```
-/// use polygrad::tensor;
-/// use polygrad_higher::{self as higher, Expr, Int, Language, Prod, Real, Vector, fun2};
-/// fn element<C: Language>() -> Expr<C, Prod<Vector, Int>, Real> {
-///     fun2(|xs, k| xs.at().gather(k.at()))
-/// }
-/// assert_eq!(higher::run(element(), &(tensor([10.0, 20.0, 30.0]), tensor(1))), tensor(20.0));
-/// ```
+/// Example: [`Arr`].
 pub type Int = Arr<0, i64>;
 
 /// Masks: the results of comparisons, which are arrays of rank 0 of `bool`.
 ///
-/// ```
-/// use polygrad::tensor;
-/// use polygrad_higher::{self as higher, Expr, Language, Mask, Prod, Real, fun2};
-/// fn ordered<C: Language>() -> Expr<C, Prod<Real, Real>, Mask> {
-///     fun2(|x, y| x.at().less(y.at()))
-/// }
-/// assert_eq!(higher::run(ordered(), &(tensor(1.0), tensor(2.0))), tensor(true));
-/// ```
+/// Example: [`Arr`].
 pub type Mask = Arr<0, bool>;
 
 /// Arrays of values that no array of tensors represents, such as functions.
@@ -119,99 +90,32 @@ pub struct Many<A>(PhantomData<A>);
 
 /// Pairs of a value of `A` and one of `B`.
 ///
-/// ```
-/// use polygrad::tensor;
-/// use polygrad_higher::{self as higher, Expr, Language, Prod, Real, Vector, fun1, tup};
-/// /// A value of a pair in the host language is a tuple.
-/// fn swapped<C: Language>() -> Expr<C, Prod<Real, Vector>, Prod<Vector, Real>> {
-///     fun1(|pair| tup(pair.at().snd(), pair.at().fst()))
-/// }
-/// assert_eq!(higher::run(swapped(), &(tensor(1.0), tensor([2.0]))), (tensor([2.0]), tensor(1.0)));
-/// ```
+/// Example: [`tup`](crate::tup).
 pub struct Prod<A, B>(PhantomData<(A, B)>);
 
 /// Either a value of `A`, or one of `B`.
 ///
-/// ```
-/// use polygrad::tensor;
-/// use polygrad_higher::{self as higher, Expr, Language, Real, Sum, Vector, case, fun1, inl};
-/// /// A number, as a number or a vector.
-/// fn either<C: Language>() -> Expr<C, Real, Sum<Real, Vector>> {
-///     fun1(|x| inl(x.at()))
-/// }
-/// fn number<C: Language>() -> Expr<C, Real, Real> {
-///     fun1(|x| case(either().call(x.at()), |number| number.at(), |vector| vector.at().sum()))
-/// }
-/// assert_eq!(higher::run(number(), &tensor(3.0)), tensor(3.0));
-/// ```
+/// Example: [`case`](crate::case).
 pub struct Sum<A, B>(PhantomData<(A, B)>);
 
 /// Functions from `A` to `B`.
 ///
-/// ```
-/// use polygrad::tensor;
-/// use polygrad_higher::{self as higher, Expr, Fun, Language, Prod, Real, fun1, fun2, lam};
-/// /// `z -> x z`.
-/// fn scale<C: Language>() -> Expr<C, Real, Fun<Real, Real>> {
-///     fun1(|x| lam(|z| x.at() * z.at()))
-/// }
-/// fn program<C: Language>() -> Expr<C, Prod<Real, Real>, Real> {
-///     fun2(|x, y| scale().call(x.at()).app(y.at()))
-/// }
-/// assert_eq!(higher::run(program(), &(tensor(2.0), tensor(5.0))), tensor(10.0));
-/// ```
+/// Example: [`lam`](crate::lam).
 pub struct Fun<A, B>(PhantomData<(A, B)>);
 
 /// Linear functions from `A` to `B`: the abstract type `LFun` of "CHAD", Fig. 8.
 ///
-/// ```
-/// use polygrad::tensor;
-/// use polygrad_higher::{self as higher, Expr, LinFun, Prod, Real, Target};
-/// /// The first component, as a linear function, in the context of a pair.
-/// fn first<C: Target>() -> C::Hom<Prod<Real, Real>, LinFun<Prod<Real, Real>, Real>> {
-///     C::lfst()
-/// }
-/// /// The function at that pair.
-/// fn program<C: Target>() -> Expr<C, Prod<Real, Real>, Real> {
-///     Expr::of(C::lapp(first::<C>(), C::id()))
-/// }
-/// assert_eq!(higher::run(program(), &(tensor(2.0), tensor(5.0))), tensor(2.0));
-/// ```
+/// Example: [`Target::lapp`](crate::Target::lapp).
 pub struct LinFun<A, B>(PhantomData<(A, B)>);
 
 /// Formal sums of points of `A` with vectors of `B`: the abstract type `Copower`, written `!A (x) B`.
 ///
-/// ```
-/// use polygrad::tensor;
-/// use polygrad_higher::{self as higher, Copower, Expr, Real, Target};
-/// /// The copower with the one entry `(x, x)`: a point, and a vector.
-/// fn entry<C: Target>() -> C::Hom<Real, Copower<Real, Real>> {
-///     C::lapp(C::singleton::<Real, Real, Real>(C::id()), C::id())
-/// }
-/// /// The sum over the entries `(a, v)` of `v`.
-/// fn total<C: Target>() -> Expr<C, Real, Real> {
-///     let vector = C::curry(C::lid::<_, Real>());
-///     Expr::of(C::lapp(C::lcopowfold::<_, Real, Real, Real>(vector), entry::<C>()))
-/// }
-/// assert_eq!(higher::run(total(), &tensor(3.0)), tensor(3.0));
-/// ```
+/// Example: [`Target::lcopowsum`](crate::Target::lcopowsum).
 pub struct Copower<A, B>(PhantomData<(A, B)>);
 
 /// A vector of `A` or one of `B`, or zero: the (co)tangents of a sum.
 ///
-/// ```
-/// use polygrad::tensor;
-/// use polygrad_higher::{self as higher, Expr, LinSum, Real, Target, Vector};
-/// /// A cotangent of a number or a vector: that of a number.
-/// fn of_number<C: Target>() -> C::Hom<Real, LinSum<Real, Vector>> {
-///     C::lapp(C::linl(), C::id())
-/// }
-/// /// The cotangent of the number.
-/// fn program<C: Target>() -> Expr<C, Real, Real> {
-///     Expr::of(C::lapp(C::lcastl::<_, Real, Vector>(), of_number::<C>()))
-/// }
-/// assert_eq!(higher::run(program(), &tensor(3.0)), tensor(3.0));
-/// ```
+/// Example: [`Target::lcastl`](crate::Target::lcastl).
 pub struct LinSum<A, B>(PhantomData<(A, B)>);
 
 /// The values of a commutative monoid of the host language.
@@ -247,15 +151,7 @@ pub trait Obj: 'static {
 
 /// A type whose values are a commutative monoid: they can be added, and one of them is zero.
 ///
-/// ```
-/// use polygrad::tensor;
-/// use polygrad_higher::{self as higher, Expr, Linear, Target, Vector};
-/// /// `v + v`, for vectors of any type with addition.
-/// fn twice<C: Target, A: Linear>() -> Expr<C, A, A> {
-///     Expr::of(C::plus(C::id(), C::id()))
-/// }
-/// assert_eq!(higher::run(twice::<_, Vector>(), &tensor([1.0, 2.0])), tensor([2.0, 4.0]));
-/// ```
+/// Example: [`Target::lapp`](crate::Target::lapp).
 pub trait Linear: Obj {}
 
 /// The action of a program transformation on types.
@@ -326,12 +222,7 @@ impl Element for bool {
 ///
 /// Closed: these are the ground types of the language.
 ///
-/// ```
-/// use polygrad::DType;
-/// use polygrad_higher::{Ground, Int, Layout, Prod, Vector};
-/// let parts = (Layout::Leaf(1, DType::F64), Layout::Leaf(0, DType::I64));
-/// assert_eq!(<Prod<Vector, Int>>::layout(), Layout::Pair(Box::new(parts.0), Box::new(parts.1)));
-/// ```
+/// Example: [`Ground::read`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Layout {
     /// No part.
@@ -367,22 +258,18 @@ pub trait Ground: Obj {
 
     /// The structure of the type's values as trees of arrays.
     ///
-    /// ```
-    /// use polygrad::DType;
-    /// use polygrad_higher::{Ground, Layout, Mask, Matrix};
-    /// assert_eq!(Matrix::layout(), Layout::Leaf(2, DType::F64));
-    /// assert_eq!(Mask::layout(), Layout::Leaf(0, DType::Bool));
-    /// ```
+    /// Example: [`Ground::read`].
     fn layout() -> Layout;
 
     /// The value with these leaves.
     ///
     /// ```
-    /// use polygrad::{Array, tensor};
-    /// use polygrad_higher::{Ground, Prod, Real, Vector};
-    /// let leaves = [Array::scalar(1.0), Array::from([2.0, 3.0])];
-    /// let value = <Prod<Real, Vector>>::read(&mut leaves.into_iter());
-    /// assert_eq!(value, (tensor(1.0), tensor([2.0, 3.0])));
+    /// use polygrad::{Array, DType, tensor};
+    /// use polygrad_higher::{Ground, Int, Layout, Prod, Vector};
+    /// let value = <Prod<Vector, Int>>::read(&mut [Array::from([2.0, 3.0]), Array::scalar(1)].into_iter());
+    /// assert_eq!(value, (tensor([2.0, 3.0]), tensor(1)));
+    /// let parts = (Layout::Leaf(1, DType::F64), Layout::Leaf(0, DType::I64));
+    /// assert_eq!(<Prod<Vector, Int>>::layout(), Layout::Pair(Box::new(parts.0), Box::new(parts.1)));
     /// ```
     fn read<T: BaseTensor>(leaves: &mut dyn Iterator<Item = T>) -> Self::Value<T>;
 }
@@ -437,13 +324,14 @@ pub trait Rows: Obj {
 /// ```
 /// use std::any::TypeId;
 /// use polygrad_higher::object::RowsOf;
-/// use polygrad_higher::{Matrix, Prod, Real, Stacks, Unit, Vector};
+/// use polygrad_higher::{Fun, Many, Matrix, Prod, Real, Stacks, Unit, Vector};
 /// /// Whether a type of rows with that of stacks is this pair of types.
 /// fn is<K: Stacks, A: 'static, B: 'static>() -> bool {
 ///     TypeId::of::<(K::One, K::Many)>() == TypeId::of::<(A, B)>()
 /// }
 /// assert!(is::<RowsOf<Vector>, Vector, Matrix>());
 /// assert!(is::<Prod<RowsOf<Real>, Unit>, Prod<Real, Unit>, Prod<Vector, Unit>>());
+/// assert!(is::<RowsOf<Fun<Real, Real>>, Fun<Real, Real>, Many<Fun<Real, Real>>>());
 /// ```
 pub trait Stacks: 'static {
     /// The type of a row.
@@ -454,13 +342,7 @@ pub trait Stacks: 'static {
 
 /// A type of elements, and that of their arrays.
 ///
-/// ```
-/// use std::any::TypeId;
-/// use polygrad_higher::object::RowsOf;
-/// use polygrad_higher::{Fun, Many, Real, Stacks};
-/// type Functions = RowsOf<Fun<Real, Real>>;
-/// assert_eq!(TypeId::of::<<Functions as Stacks>::Many>(), TypeId::of::<Many<Fun<Real, Real>>>());
-/// ```
+/// Example: [`Stacks`].
 pub struct RowsOf<A>(PhantomData<A>);
 
 /// The primal values of rows and stacks under a functor.
@@ -468,24 +350,19 @@ pub struct RowsOf<A>(PhantomData<A>);
 /// ```
 /// use std::any::TypeId;
 /// use polygrad_higher::interpreters::chad::Forwards;
-/// use polygrad_higher::object::{Primals, RowsOf};
-/// use polygrad_higher::{Real, Stacks, Vector};
+/// use polygrad_higher::object::{Cotangents, Primals, RowsOf};
+/// use polygrad_higher::{Int, Real, Stacks, Unit, Vector};
 /// type Values = Primals<RowsOf<Real>, Forwards>;
 /// assert_eq!(TypeId::of::<<Values as Stacks>::Many>(), TypeId::of::<Vector>());
+/// // Integers have no tangents, and arrays of integers have none.
+/// type Tangents = Cotangents<RowsOf<Int>, Forwards>;
+/// assert_eq!(TypeId::of::<<Tangents as Stacks>::Many>(), TypeId::of::<Unit>());
 /// ```
 pub struct Primals<K, F>(PhantomData<(K, F)>);
 
 /// The (co)tangents of rows and stacks under a functor.
 ///
-/// ```
-/// use std::any::TypeId;
-/// use polygrad_higher::interpreters::chad::Forwards;
-/// use polygrad_higher::object::{Cotangents, RowsOf};
-/// use polygrad_higher::{Int, Stacks, Unit};
-/// // Integers have no tangents, and arrays of integers have none.
-/// type Tangents = Cotangents<RowsOf<Int>, Forwards>;
-/// assert_eq!(TypeId::of::<<Tangents as Stacks>::Many>(), TypeId::of::<Unit>());
-/// ```
+/// Example: [`Primals`].
 pub struct Cotangents<K, F>(PhantomData<(K, F)>);
 
 impl<A: Stack> Stacks for RowsOf<A> {
@@ -643,23 +520,7 @@ impl<A: Obj, B: Linear> Linear for Fun<A, B> {}
 
 /// The signature functor of a recursive type: the type of the parts of a value, where `X` stands for the type itself.
 ///
-/// ```
-/// use polygrad::tensor;
-/// use polygrad_higher::{self as higher, Expr, Language, Mu, Obj, Real, Signature, Sum, case, fun1, inl, num, roll, unroll};
-/// /// A number, or a wrapped value of the type itself.
-/// struct Wraps;
-/// impl Signature for Wraps {
-///     type Of<X: Obj> = Sum<Real, X>;
-/// }
-/// /// The number in a value that is not wrapped.
-/// fn number<C: Language>() -> Expr<C, Mu<Wraps>, Real> {
-///     fun1(|value| case(unroll(value.at()), |x| x.at(), |_| num(0.0)))
-/// }
-/// fn program<C: Language>() -> Expr<C, Real, Real> {
-///     fun1(|x| number().call(roll(inl(x.at()))))
-/// }
-/// assert_eq!(higher::run(program(), &tensor(3.0)), tensor(3.0));
-/// ```
+/// Example: [`roll`](crate::roll).
 pub trait Signature: 'static {
     /// The type of the parts.
     type Of<X: Obj>: Obj;
@@ -669,40 +530,12 @@ pub trait Signature: 'static {
 /// [`roll`](super::Language::roll) and [`unroll`](super::Language::unroll) convert. Its (co)tangents are those of the
 /// parts, so a list has one per element.
 ///
-/// ```
-/// use polygrad::tensor;
-/// use polygrad_higher::{case, fun1, inl, inr, num, roll, unroll};
-/// use polygrad_higher::{self as higher, Expr, Language, Mu, Obj, Real, Signature, Sum};
-/// /// A number, or a wrapped value of the type itself.
-/// struct Wraps;
-/// impl Signature for Wraps {
-///     type Of<X: Obj> = Sum<Real, X>;
-/// }
-/// type Wrapped = Mu<Wraps>;
-/// fn twice<C: Language>() -> Expr<C, Real, Wrapped> {
-///     fun1(|x| roll(inr(roll(inr(roll(inl(x.at())))))))
-/// }
-/// /// Whether the value is wrapped, as 0 or 1.
-/// fn is_wrapped<C: Language>() -> Expr<C, Real, Real> {
-///     fun1(|x| case(unroll(twice().call(x.at())), |_| num(0.0), |_| num(1.0)))
-/// }
-/// assert_eq!(higher::run(is_wrapped(), &tensor(3.0)), tensor(1.0));
-/// ```
+/// Example: [`roll`](crate::roll).
 pub type Mu<S> = Recursive<Knot<S>>;
 
 /// A type that has values with these parts, which may contain values of the type itself.
 ///
-/// ```
-/// use std::any::TypeId;
-/// use polygrad_higher::object::Knot;
-/// use polygrad_higher::{Mu, Obj, Prod, Real, Recursive, Signature, Sum, Unit};
-/// /// A list is empty, or a number and a list.
-/// struct Numbers;
-/// impl Signature for Numbers {
-///     type Of<X: Obj> = Sum<Unit, Prod<Real, X>>;
-/// }
-/// assert_eq!(TypeId::of::<Mu<Numbers>>(), TypeId::of::<Recursive<Knot<Numbers>>>());
-/// ```
+/// Example: [`Knot`].
 pub struct Recursive<K>(PhantomData<K>);
 
 /// The parts of the values of a recursive type.
@@ -730,14 +563,14 @@ pub trait TypeParts: 'static {
 /// ```
 /// use std::any::TypeId;
 /// use polygrad_higher::object::Knot;
-/// use polygrad_higher::{Mu, Obj, Real, Signature, Sum, TypeParts};
+/// use polygrad_higher::{Mu, Obj, Real, Recursive, Signature, Sum, TypeParts};
 /// /// A number, or a wrapped value of the type itself.
 /// struct Wraps;
 /// impl Signature for Wraps {
 ///     type Of<X: Obj> = Sum<Real, X>;
 /// }
-/// type Parts = <Knot<Wraps> as TypeParts>::Of;
-/// assert_eq!(TypeId::of::<Parts>(), TypeId::of::<Sum<Real, Mu<Wraps>>>());
+/// assert_eq!(TypeId::of::<Mu<Wraps>>(), TypeId::of::<Recursive<Knot<Wraps>>>());
+/// assert_eq!(TypeId::of::<<Knot<Wraps> as TypeParts>::Of>(), TypeId::of::<Sum<Real, Mu<Wraps>>>());
 /// ```
 pub struct Knot<S>(PhantomData<S>);
 
@@ -746,33 +579,21 @@ pub struct Knot<S>(PhantomData<S>);
 /// ```
 /// use std::any::TypeId;
 /// use polygrad_higher::interpreters::chad::Forwards;
-/// use polygrad_higher::object::PrimalParts;
-/// use polygrad_higher::{Int, Prod, Real, TypeParts};
-/// /// A value with a number and an integer.
-/// struct Boxed;
-/// impl TypeParts for Boxed {
-///     type Of = Prod<Real, Int>;
-/// }
-/// type Parts = <PrimalParts<Boxed, Forwards> as TypeParts>::Of;
-/// assert_eq!(TypeId::of::<Parts>(), TypeId::of::<Prod<Real, Int>>());
-/// ```
-pub struct PrimalParts<K, F>(PhantomData<(K, F)>);
-
-/// The (co)tangents of parts under a functor.
-///
-/// ```
-/// use std::any::TypeId;
-/// use polygrad_higher::interpreters::chad::Forwards;
-/// use polygrad_higher::object::TangentParts;
+/// use polygrad_higher::object::{PrimalParts, TangentParts};
 /// use polygrad_higher::{Int, Prod, Real, TypeParts, Unit};
 /// /// A value with a number and an integer, which has no tangent.
 /// struct Boxed;
 /// impl TypeParts for Boxed {
 ///     type Of = Prod<Real, Int>;
 /// }
-/// type Parts = <TangentParts<Boxed, Forwards> as TypeParts>::Of;
-/// assert_eq!(TypeId::of::<Parts>(), TypeId::of::<Prod<Real, Unit>>());
+/// assert_eq!(TypeId::of::<<PrimalParts<Boxed, Forwards> as TypeParts>::Of>(), TypeId::of::<Prod<Real, Int>>());
+/// assert_eq!(TypeId::of::<<TangentParts<Boxed, Forwards> as TypeParts>::Of>(), TypeId::of::<Prod<Real, Unit>>());
 /// ```
+pub struct PrimalParts<K, F>(PhantomData<(K, F)>);
+
+/// The (co)tangents of parts under a functor.
+///
+/// Example: [`PrimalParts`].
 pub struct TangentParts<K, F>(PhantomData<(K, F)>);
 
 impl<S: Signature> TypeParts for Knot<S> {
@@ -849,14 +670,7 @@ impl<M: Monoid> Linear for Mono<M> {}
 pub trait Monoid: Clone + Default + std::fmt::Debug + 'static {
     /// The sum.
     ///
-    /// ```
-    /// use polygrad_higher::{Monoid, Parity};
-    /// /// The sum of many values, by the unit and the sum of two.
-    /// fn total<M: Monoid>(all: &[M]) -> M {
-    ///     all.iter().fold(M::default(), |sum, x| sum.plus(x))
-    /// }
-    /// assert_eq!(total(&[Parity(true), Parity(true), Parity(true)]), Parity(true));
-    /// ```
+    /// Example: [`Monoid`].
     fn plus(&self, other: &Self) -> Self;
 }
 

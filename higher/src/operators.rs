@@ -39,14 +39,7 @@ pub fn apply<C: Language, G: Obj, P: Primitive>(p: P, x: Expr<C, G, P::Dom>) -> 
 
 /// A constant number.
 ///
-/// ```
-/// use polygrad::tensor;
-/// use polygrad_higher::{self as higher, Expr, Language, Real, fun1, num};
-/// fn doubled<C: Language>() -> Expr<C, Real, Real> {
-///     fun1(|x| num(2.0) * x.at())
-/// }
-/// assert_eq!(higher::run(doubled(), &tensor(3.0)), tensor(6.0));
-/// ```
+/// Example: [`constant`].
 pub fn num<C: Language, G: Obj>(x: f64) -> Expr<C, G, Real> {
     unit().then(C::prim(Constant::<0>::new(Array::scalar(x))))
 }
@@ -55,11 +48,11 @@ pub fn num<C: Language, G: Obj>(x: f64) -> Expr<C, G, Real> {
 ///
 /// ```
 /// use polygrad::tensor;
-/// use polygrad_higher::{self as higher, Expr, Language, Real, Vector, constant, fun1};
+/// use polygrad_higher::{self as higher, Expr, Language, Real, Vector, constant, fun1, num};
 /// fn weighed<C: Language>() -> Expr<C, Vector, Real> {
-///     fun1(|x| (x.at() * constant(tensor([1.0, 10.0]))).sum())
+///     fun1(|x| num(2.0) * (x.at() * constant(tensor([1.0, 10.0]))).sum())
 /// }
-/// assert_eq!(higher::run(weighed(), &tensor([2.0, 3.0])), tensor(32.0));
+/// assert_eq!(higher::run(weighed(), &tensor([2.0, 3.0])), tensor(64.0));
 /// ```
 pub fn constant<C: Language, G: Obj, const D: usize, E: Element>(x: Tensor<Array, D, E>) -> Expr<C, G, Arr<D, E>> {
     unit().then(C::prim(Constant::new(x.into_raw())))
@@ -68,15 +61,7 @@ pub fn constant<C: Language, G: Obj, const D: usize, E: Element>(x: Tensor<Array
 impl<C: Language, G: Obj, const D: usize> Expr<C, G, Arr<D>> {
     /// An elementwise function, by the row of the table of functions.
     ///
-    /// ```
-    /// use polygrad::ops::Unary;
-    /// use polygrad::tensor;
-    /// use polygrad_higher::{self as higher, Expr, Language, Vector, fun1};
-    /// fn roots<C: Language>() -> Expr<C, Vector, Vector> {
-    ///     fun1(|x| x.at().unary(Unary::Sqrt))
-    /// }
-    /// assert_eq!(higher::run(roots(), &tensor([4.0, 9.0])), tensor([2.0, 3.0]));
-    /// ```
+    /// Example: [`Expr::binary`].
     #[track_caller]
     pub fn unary(self, op: Unary) -> Self {
         apply(Pointwise::<D>(op), self)
@@ -85,13 +70,21 @@ impl<C: Language, G: Obj, const D: usize> Expr<C, G, Arr<D>> {
     /// An elementwise function of two arrays of one shape.
     ///
     /// ```
-    /// use polygrad::ops::Binary;
+    /// use polygrad::ops::{Binary, Unary};
     /// use polygrad::tensor;
-    /// use polygrad_higher::{self as higher, Expr, Language, Prod, Vector, fun2};
+    /// use polygrad_higher::{self as higher, Expr, Language, Prod, Real, Vector, fun1, fun2};
     /// fn larger<C: Language>() -> Expr<C, Prod<Vector, Vector>, Vector> {
-    ///     fun2(|x, y| x.at().binary(Binary::Max, y.at()))
+    ///     fun2(|x, y| x.at().unary(Unary::Sqrt).binary(Binary::Max, y.at()))
     /// }
-    /// assert_eq!(higher::run(larger(), &(tensor([1.0, 5.0]), tensor([2.0, 3.0]))), tensor([2.0, 5.0]));
+    /// /// The rows of the table that have methods.
+    /// fn composed<C: Language>() -> Expr<C, Real, Real> {
+    ///     fun1(|x| (x.at().sin() + x.at().cos()).exp().tanh())
+    /// }
+    /// assert_eq!(higher::run(larger(), &(tensor([4.0, 25.0]), tensor([3.0, 3.0]))), tensor([3.0, 5.0]));
+    /// let (x, y) = (0.5_f64, (0.5_f64.sin() + 0.5_f64.cos()).exp().tanh());
+    /// let slope = (1.0 - y * y) * (x.sin() + x.cos()).exp() * (x.cos() - x.sin());
+    /// let (value, gradient) = higher::value_and_grad(composed(), &tensor(x));
+    /// assert!((value - y).abs().item() < 1e-15 && (gradient - slope).abs().item() < 1e-15);
     /// ```
     ///
     /// # Panics
@@ -103,15 +96,7 @@ impl<C: Language, G: Obj, const D: usize> Expr<C, G, Arr<D>> {
 
     /// `sin x`.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// use polygrad_higher::{self as higher, Expr, Language, Real, fun1};
-    /// fn sine<C: Language>() -> Expr<C, Real, Real> {
-    ///     fun1(|x| x.at().sin())
-    /// }
-    /// assert_eq!(higher::run(sine(), &tensor(0.5)), tensor(0.5_f64.sin()));
-    /// assert_eq!(higher::grad(sine(), &tensor(0.5)), tensor(0.5_f64.cos()));
-    /// ```
+    /// Example: [`Expr::binary`].
     #[track_caller]
     pub fn sin(self) -> Self {
         self.unary(Unary::Sin)
@@ -119,15 +104,7 @@ impl<C: Language, G: Obj, const D: usize> Expr<C, G, Arr<D>> {
 
     /// `cos x`.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// use polygrad_higher::{self as higher, Expr, Language, Real, fun1};
-    /// fn cosine<C: Language>() -> Expr<C, Real, Real> {
-    ///     fun1(|x| x.at().cos())
-    /// }
-    /// assert_eq!(higher::run(cosine(), &tensor(0.5)), tensor(0.5_f64.cos()));
-    /// assert_eq!(higher::grad(cosine(), &tensor(0.5)), tensor(-0.5_f64.sin()));
-    /// ```
+    /// Example: [`Expr::binary`].
     #[track_caller]
     pub fn cos(self) -> Self {
         self.unary(Unary::Cos)
@@ -135,14 +112,7 @@ impl<C: Language, G: Obj, const D: usize> Expr<C, G, Arr<D>> {
 
     /// `e^x`.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// use polygrad_higher::{self as higher, Expr, Language, Vector, fun1};
-    /// fn exponentials<C: Language>() -> Expr<C, Vector, Vector> {
-    ///     fun1(|x| x.at().exp())
-    /// }
-    /// assert_eq!(higher::run(exponentials(), &tensor([0.0, 1.0])), tensor([1.0, 1.0_f64.exp()]));
-    /// ```
+    /// Example: [`Expr::binary`].
     #[track_caller]
     pub fn exp(self) -> Self {
         self.unary(Unary::Exp)
@@ -150,15 +120,7 @@ impl<C: Language, G: Obj, const D: usize> Expr<C, G, Arr<D>> {
 
     /// `tanh x`.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// use polygrad_higher::{self as higher, Expr, Language, Real, fun1};
-    /// fn squashed<C: Language>() -> Expr<C, Real, Real> {
-    ///     fun1(|x| x.at().tanh())
-    /// }
-    /// // The slope is `1 - tanh(x)^2`.
-    /// assert_eq!(higher::value_and_grad(squashed(), &tensor(0.0)), (tensor(0.0), tensor(1.0)));
-    /// ```
+    /// Example: [`Expr::binary`].
     #[track_caller]
     pub fn tanh(self) -> Self {
         self.unary(Unary::Tanh)
@@ -168,11 +130,11 @@ impl<C: Language, G: Obj, const D: usize> Expr<C, G, Arr<D>> {
     ///
     /// ```
     /// use polygrad::tensor;
-    /// use polygrad_higher::{self as higher, Expr, Language, Matrix, Real, fun1};
-    /// fn total<C: Language>() -> Expr<C, Matrix, Real> {
-    ///     fun1(|x| x.at().sum())
+    /// use polygrad_higher::{self as higher, Expr, Language, Matrix, Vector, fun1};
+    /// fn totals<C: Language>() -> Expr<C, Matrix, Vector> {
+    ///     fun1(|x| x.at().sum().replicate(3))
     /// }
-    /// assert_eq!(higher::run(total(), &tensor([[1.0, 2.0], [3.0, 4.0]])), tensor(10.0));
+    /// assert_eq!(higher::run(totals(), &tensor([[1.0, 2.0], [3.0, 4.0]])), tensor([10.0, 10.0, 10.0]));
     /// ```
     #[track_caller]
     pub fn sum(self) -> Expr<C, G, Real> {
@@ -183,14 +145,7 @@ impl<C: Language, G: Obj, const D: usize> Expr<C, G, Arr<D>> {
 impl<C: Language, G: Obj> Expr<C, G, Real> {
     /// `n` copies.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// use polygrad_higher::{self as higher, Expr, Language, Real, Vector, fun1};
-    /// fn copies<C: Language>() -> Expr<C, Real, Vector> {
-    ///     fun1(|x| x.at().replicate(3))
-    /// }
-    /// assert_eq!(higher::run(copies(), &tensor(2.0)), tensor([2.0, 2.0, 2.0]));
-    /// ```
+    /// Example: [`Expr::sum`].
     #[track_caller]
     pub fn replicate(self, n: usize) -> Expr<C, G, Arr<1>> {
         apply(Replicate(n), self)
@@ -198,14 +153,7 @@ impl<C: Language, G: Obj> Expr<C, G, Real> {
 
     /// Whether the number is less than the other one.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// use polygrad_higher::{self as higher, Expr, Language, Real, fun1, if_, num};
-    /// fn absolute<C: Language>() -> Expr<C, Real, Real> {
-    ///     fun1(|x| if_(x.at().less(num(0.0)), || -x.at(), || x.at()))
-    /// }
-    /// assert_eq!(higher::run(absolute(), &tensor(-3.0)), tensor(3.0));
-    /// ```
+    /// Example: [`if_`](crate::if_).
     #[track_caller]
     pub fn less(self, other: Self) -> Expr<C, G, Mask> {
         apply(Comparison(Compare::Lt), tup(self, other))
@@ -215,14 +163,7 @@ impl<C: Language, G: Obj> Expr<C, G, Real> {
 impl<C: Language, G: Obj> Expr<C, G, Int> {
     /// The integer as a number.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// use polygrad_higher::{self as higher, Expr, Int, Language, Real, fun1};
-    /// fn half<C: Language>() -> Expr<C, Int, Real> {
-    ///     fun1(|k| k.at().to_float() / 2.0)
-    /// }
-    /// assert_eq!(higher::run(half(), &tensor(3)), tensor(1.5));
-    /// ```
+    /// Example: [`build`](crate::build).
     #[track_caller]
     pub fn to_float(self) -> Expr<C, G, Real> {
         apply(ToFloat, self)
@@ -232,16 +173,7 @@ impl<C: Language, G: Obj> Expr<C, G, Int> {
 impl<C: Language, G: Obj> Expr<C, G, Arr<1>> {
     /// The element at an index; 0 at an index out of bounds.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// use polygrad_higher::{self as higher, Expr, Int, Language, Prod, Real, Vector, fun2};
-    /// fn element<C: Language>() -> Expr<C, Prod<Vector, Int>, Real> {
-    ///     fun2(|xs, k| xs.at().gather(k.at()))
-    /// }
-    /// let xs = tensor([10.0, 20.0, 30.0]);
-    /// assert_eq!(higher::run(element(), &(xs.clone(), tensor(2))), tensor(30.0));
-    /// assert_eq!(higher::run(element(), &(xs, tensor(3))), tensor(0.0));
-    /// ```
+    /// Example: [`Arr`].
     #[track_caller]
     pub fn gather(self, ix: Expr<C, G, Int>) -> Expr<C, G, Real> {
         apply(Gather, tup(self, ix))
@@ -271,15 +203,7 @@ impl<C: Language, G: Obj> Expr<C, G, Arr<1>> {
 impl<C: Language, G: Obj> Expr<C, G, Arr<2>> {
     /// The product with a vector: one number for each row of the matrix.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// use polygrad_higher::{self as higher, Expr, Language, Matrix, Prod, Vector, fun2};
-    /// fn product<C: Language>() -> Expr<C, Prod<Matrix, Vector>, Vector> {
-    ///     fun2(|w, x| w.at().matvec(x.at()))
-    /// }
-    /// let x = (tensor([[1.0, 2.0], [3.0, 4.0]]), tensor([1.0, 10.0]));
-    /// assert_eq!(higher::run(product(), &x), tensor([21.0, 43.0]));
-    /// ```
+    /// Example: [`Arr`].
     ///
     /// # Panics
     /// When a program runs in which the vector is not as long as the rows of the matrix.

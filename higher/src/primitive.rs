@@ -50,23 +50,12 @@ pub trait Primitive: Clone + 'static {
 
     /// The name in printed programs.
     ///
-    /// ```
-    /// use polygrad::ops::Unary;
-    /// use polygrad_higher::Primitive;
-    /// use polygrad_higher::primitive::{Pointwise, Replicate};
-    /// assert_eq!(Pointwise::<0>(Unary::Sin).name(), "sin");
-    /// assert_eq!(Replicate(3).name(), "replicate 3");
-    /// ```
+    /// Example: [`Primitive::complete`].
     fn name(&self) -> String;
 
     /// The leaves of the result, from those of the argument.
     ///
-    /// ```
-    /// use polygrad::Array;
-    /// use polygrad_higher::Primitive;
-    /// use polygrad_higher::primitive::SumAll;
-    /// assert_eq!(SumAll::<1>.run(&[Array::from([1.0, 2.0])]), [Array::scalar(3.0)]);
-    /// ```
+    /// Example: [`Primitive::complete`].
     #[track_caller]
     fn run<T: BaseTensor>(&self, args: &[T]) -> Vec<T>;
 
@@ -79,6 +68,7 @@ pub trait Primitive: Clone + 'static {
     /// use polygrad_higher::Primitive;
     /// use polygrad_higher::primitive::Pointwise2;
     /// let product = Pointwise2::<0>(Binary::Mul);
+    /// assert_eq!((product.name(), product.run(&[2.0, 3.0].map(Array::scalar))), ("mul".into(), vec![Array::scalar(6.0)]));
     /// assert_eq!(product.complete(&[Some(Array::scalar(2.0)), None]), [Array::scalar(2.0), Array::scalar(0.0)]);
     /// ```
     fn complete<T: BaseTensor>(&self, args: &[Option<T>]) -> Vec<T> {
@@ -90,10 +80,17 @@ pub trait Primitive: Clone + 'static {
 ///
 /// ```
 /// use polygrad::Array;
-/// use polygrad::ops::Unary;
+/// use polygrad::ops::{Binary, Compare, Unary};
 /// use polygrad_higher::Primitive;
-/// use polygrad_higher::primitive::Pointwise;
-/// assert_eq!(Pointwise::<1>(Unary::Sqrt).run(&[Array::from([4.0, 9.0])]), [Array::from([2.0, 3.0])]);
+/// use polygrad_higher::primitive::{Comparison, Logic, Pointwise, Pointwise2, SumAll, ToFloat};
+/// let (x, y) = (Array::from([4.0, 9.0]), Array::from([5.0, 3.0]));
+/// assert_eq!(Pointwise::<1>(Unary::Sqrt).run(&[x.clone()]), [Array::from([2.0, 3.0])]);
+/// assert_eq!(Pointwise2::<1>(Binary::Max).run(&[x.clone(), y]), [Array::from([5.0, 9.0])]);
+/// assert_eq!(SumAll::<1>.run(&[x]), [Array::scalar(13.0)]);
+/// assert_eq!(ToFloat.run(&[Array::scalar(3)]), [Array::scalar(3.0)]);
+/// assert_eq!(Comparison(Compare::Lt).run(&[2.0, 3.0].map(Array::scalar)), [Array::scalar(true)]);
+/// let found = [Logic::And, Logic::Or, Logic::Xor].map(|op| op.run(&[true, true].map(Array::scalar))[0].clone());
+/// assert_eq!(found, [true, true, false].map(Array::scalar));
 /// ```
 #[derive(Clone)]
 pub struct Pointwise<const D: usize>(
@@ -116,14 +113,7 @@ impl<const D: usize> Primitive for Pointwise<D> {
 
 /// An elementwise function of two arrays of one shape and of rank `D`.
 ///
-/// ```
-/// use polygrad::Array;
-/// use polygrad::ops::Binary;
-/// use polygrad_higher::Primitive;
-/// use polygrad_higher::primitive::Pointwise2;
-/// let operands = [Array::from([1.0, 5.0]), Array::from([2.0, 3.0])];
-/// assert_eq!(Pointwise2::<1>(Binary::Max).run(&operands), [Array::from([2.0, 5.0])]);
-/// ```
+/// Example: [`Pointwise`].
 #[derive(Clone)]
 pub struct Pointwise2<const D: usize>(
     /// The row of the table.
@@ -145,15 +135,7 @@ impl<const D: usize> Primitive for Pointwise2<D> {
 
 /// A constant array of rank `D` with elements `E`.
 ///
-/// ```
-/// use polygrad::{Array, tensor};
-/// use polygrad_higher::primitive::Constant;
-/// use polygrad_higher::{self as higher, Expr, Language, Unit, Vector, apply, unit};
-/// fn program<C: Language>() -> Expr<C, Unit, Vector> {
-///     apply(Constant::<1>::new(Array::from([1.0, 2.0])), unit())
-/// }
-/// assert_eq!(higher::run(program(), &()), tensor([1.0, 2.0]));
-/// ```
+/// Example: [`Constant::new`].
 #[derive(Clone)]
 pub struct Constant<const D: usize, E = f64>(Array, PhantomData<E>);
 
@@ -163,10 +145,17 @@ impl<const D: usize, E: Elem> Constant<D, E> {
     /// ```
     /// use polygrad::Array;
     /// use polygrad_higher::Primitive;
-    /// use polygrad_higher::primitive::Constant;
-    /// let three = Constant::<0, i64>::new(Array::scalar(3));
-    /// assert_eq!(three.run::<Array>(&[]), [Array::scalar(3)]);
+    /// use polygrad_higher::primitive::{Constant, Gather, Iota, MatVec, Replicate, ScatterAdd};
+    /// assert_eq!(Constant::<0, i64>::new(Array::scalar(3)).run::<Array>(&[]), [Array::scalar(3)]);
     /// assert!(std::panic::catch_unwind(|| Constant::<0, i64>::new(Array::scalar(3.0))).is_err());
+    /// assert_eq!(Iota(3).run::<Array>(&[]), [Array::from([0, 1, 2])]);
+    /// assert_eq!(Replicate(3).run(&[Array::scalar(2.0)]), [Array::from([2.0, 2.0, 2.0])]);
+    /// let (w, x) = (Array::from([[1.0, 2.0], [3.0, 4.0]]), Array::from([1.0, 10.0]));
+    /// assert_eq!(MatVec.run(&[w, x.clone()]), [Array::from([21.0, 43.0])]);
+    /// let at = |k: i64| Gather.run(&[x.clone(), Array::scalar(k)]);
+    /// assert_eq!((at(1), at(2)), (vec![Array::scalar(10.0)], vec![Array::scalar(0.0)]));
+    /// let values = [x.clone(), Array::from([1, 1, 7]), Array::from([10.0, 20.0, 30.0])];
+    /// assert_eq!(ScatterAdd.run(&values), [Array::from([1.0, 40.0])]);
     /// ```
     ///
     /// # Panics
@@ -200,12 +189,7 @@ impl<const D: usize, E: Element> Primitive for Constant<D, E> {
 
 /// The integers `0, 1, .., n - 1`.
 ///
-/// ```
-/// use polygrad::Array;
-/// use polygrad_higher::Primitive;
-/// use polygrad_higher::primitive::Iota;
-/// assert_eq!(Iota(3).run::<Array>(&[]), [Array::from([0, 1, 2])]);
-/// ```
+/// Example: [`Constant::new`].
 #[derive(Clone)]
 pub struct Iota(
     /// How many.
@@ -227,12 +211,7 @@ impl Primitive for Iota {
 
 /// The sum of all elements of an array of rank `D`.
 ///
-/// ```
-/// use polygrad::Array;
-/// use polygrad_higher::Primitive;
-/// use polygrad_higher::primitive::SumAll;
-/// assert_eq!(SumAll::<2>.run(&[Array::from([[1.0, 2.0], [3.0, 4.0]])]), [Array::scalar(10.0)]);
-/// ```
+/// Example: [`Pointwise`].
 #[derive(Clone)]
 pub struct SumAll<const D: usize>;
 
@@ -252,12 +231,7 @@ impl<const D: usize> Primitive for SumAll<D> {
 
 /// `n` copies of a number.
 ///
-/// ```
-/// use polygrad::Array;
-/// use polygrad_higher::Primitive;
-/// use polygrad_higher::primitive::Replicate;
-/// assert_eq!(Replicate(3).run(&[Array::scalar(2.0)]), [Array::from([2.0, 2.0, 2.0])]);
-/// ```
+/// Example: [`Constant::new`].
 #[derive(Clone)]
 pub struct Replicate(
     /// How many.
@@ -279,13 +253,7 @@ impl Primitive for Replicate {
 
 /// The product of a matrix and a vector: one number for each row.
 ///
-/// ```
-/// use polygrad::Array;
-/// use polygrad_higher::Primitive;
-/// use polygrad_higher::primitive::MatVec;
-/// let operands = [Array::from([[1.0, 2.0], [3.0, 4.0]]), Array::from([1.0, 10.0])];
-/// assert_eq!(MatVec.run(&operands), [Array::from([21.0, 43.0])]);
-/// ```
+/// Example: [`Constant::new`].
 ///
 /// # Panics
 /// When the vector is not as long as the rows of the matrix.
@@ -320,13 +288,7 @@ impl Primitive for MatVec {
 
 /// The element of a vector at an index; 0 at an index out of bounds.
 ///
-/// ```
-/// use polygrad::Array;
-/// use polygrad_higher::Primitive;
-/// use polygrad_higher::primitive::Gather;
-/// let at = |k: i64| Gather.run(&[Array::from([10.0, 20.0]), Array::scalar(k)]);
-/// assert_eq!((at(1), at(2)), (vec![Array::scalar(20.0)], vec![Array::scalar(0.0)]));
-/// ```
+/// Example: [`Constant::new`].
 #[derive(Clone)]
 pub struct Gather;
 
@@ -345,13 +307,7 @@ impl Primitive for Gather {
 
 /// A vector with values added at indices; values at indices out of bounds are dropped.
 ///
-/// ```
-/// use polygrad::Array;
-/// use polygrad_higher::Primitive;
-/// use polygrad_higher::primitive::ScatterAdd;
-/// let operands = [Array::from([1.0, 1.0]), Array::from([1, 1, 7]), Array::from([10.0, 20.0, 30.0])];
-/// assert_eq!(ScatterAdd.run(&operands), [Array::from([1.0, 31.0])]);
-/// ```
+/// Example: [`Constant::new`].
 #[derive(Clone)]
 pub struct ScatterAdd;
 
@@ -395,57 +351,22 @@ macro_rules! of_type {
 
 of_type! {
     ///
-    /// ```
-    /// use polygrad::Array;
-    /// use polygrad_higher::primitive::RowAt;
-    /// use polygrad_higher::{Primitive, Real};
-    /// let xs = Array::from([10.0, 20.0]);
-    /// assert_eq!(RowAt::<Real>::new().run(&[xs, Array::scalar(1)]), [Array::scalar(20.0)]);
-    /// ```
+    /// Example: [`RowAt`].
     RowAt
     ///
-    /// ```
-    /// use polygrad::Array;
-    /// use polygrad_higher::primitive::Take;
-    /// use polygrad_higher::{Primitive, Real};
-    /// let xs = Array::from([10.0, 20.0]);
-    /// assert_eq!(Take::<Real>::new().run(&[xs, Array::from([1, 1])]), [Array::from([20.0, 20.0])]);
-    /// ```
+    /// Example: [`RowAt`].
     Take
     ///
-    /// ```
-    /// use polygrad::Array;
-    /// use polygrad_higher::primitive::Neighbours;
-    /// use polygrad_higher::{Primitive, Real};
-    /// let pairs = Neighbours::<Real>::new().run(&[Array::scalar(0.0), Array::from([1.0, 2.0])]);
-    /// assert_eq!(pairs, [Array::from([1.0]), Array::from([2.0])]);
-    /// ```
+    /// Example: [`Neighbours`].
     Neighbours
     ///
-    /// ```
-    /// use polygrad::Array;
-    /// use polygrad_higher::primitive::IsSingle;
-    /// use polygrad_higher::{Primitive, Vector};
-    /// // One row.
-    /// assert_eq!(IsSingle::<Vector>::new().run(&[Array::from([[1.0, 2.0]])]), [Array::scalar(true)]);
-    /// ```
+    /// Example: [`IsSingle`].
     IsSingle
     ///
-    /// ```
-    /// use polygrad::Array;
-    /// use polygrad_higher::primitive::Compact;
-    /// use polygrad_higher::{Primitive, Real};
-    /// let operands = [Array::from([false, true]), Array::from([5.0, 6.0])];
-    /// assert_eq!(Compact::<Real>::new().run(&operands), [Array::scalar(1), Array::from([6.0, 0.0])]);
-    /// ```
+    /// Example: [`Compact`].
     Compact
     ///
-    /// ```
-    /// use polygrad::Array;
-    /// use polygrad_higher::primitive::ZeroTangent;
-    /// use polygrad_higher::{Primitive, Real};
-    /// assert_eq!(ZeroTangent::<Real>::new().run(&[Array::scalar(3.0)]), [Array::scalar(0.0)]);
-    /// ```
+    /// Example: [`ZeroTangent`].
     ZeroTangent
 }
 
@@ -453,10 +374,12 @@ of_type! {
 ///
 /// ```
 /// use polygrad::Array;
-/// use polygrad_higher::primitive::RowAt;
-/// use polygrad_higher::{Primitive, Vector};
+/// use polygrad_higher::primitive::{RowAt, Take};
+/// use polygrad_higher::{Primitive, Real, Vector};
 /// let rows = Array::from([[1.0, 2.0], [3.0, 4.0]]);
 /// assert_eq!(RowAt::<Vector>::new().run(&[rows, Array::scalar(1)]), [Array::from([3.0, 4.0])]);
+/// let xs = Array::from([10.0, 20.0, 30.0]);
+/// assert_eq!(Take::<Real>::new().run(&[xs, Array::from([2, 0, 3])]), [Array::from([30.0, 10.0, 0.0])]);
 /// ```
 pub struct RowAt<A>(PhantomData<A>);
 
@@ -475,13 +398,7 @@ impl<A: Ground + Stack<Stacked: Ground>> Primitive for RowAt<A> {
 
 /// The elements of an array at indices, of any type of elements; zeros at indices out of bounds.
 ///
-/// ```
-/// use polygrad::Array;
-/// use polygrad_higher::primitive::Take;
-/// use polygrad_higher::{Primitive, Real};
-/// let xs = Array::from([10.0, 20.0, 30.0]);
-/// assert_eq!(Take::<Real>::new().run(&[xs, Array::from([2, 0, 3])]), [Array::from([30.0, 10.0, 0.0])]);
-/// ```
+/// Example: [`RowAt`].
 pub struct Take<A>(PhantomData<A>);
 
 impl<A: Stack<Stacked: Ground>> Primitive for Take<A> {
@@ -646,14 +563,7 @@ impl<A: Ground> Primitive for ZeroTangent<A> {
 
 /// The comparison of two numbers, as a mask.
 ///
-/// ```
-/// use polygrad::Array;
-/// use polygrad::ops::Compare;
-/// use polygrad_higher::Primitive;
-/// use polygrad_higher::primitive::Comparison;
-/// let equal = Comparison(Compare::Eq).run(&[Array::scalar(2.0), Array::scalar(2.0)]);
-/// assert_eq!(equal, [Array::scalar(true)]);
-/// ```
+/// Example: [`Pointwise`].
 #[derive(Clone)]
 pub struct Comparison(
     /// The comparison.
@@ -677,14 +587,7 @@ impl Primitive for Comparison {
 ///
 /// Closed: an interpreter fails to compile where a new operation has no meaning yet.
 ///
-/// ```
-/// use polygrad::Array;
-/// use polygrad_higher::Primitive;
-/// use polygrad_higher::primitive::Logic;
-/// let operands = [Array::scalar(true), Array::scalar(true)];
-/// let found = [Logic::And, Logic::Or, Logic::Xor].map(|op| op.run(&operands)[0].clone());
-/// assert_eq!(found, [true, true, false].map(Array::scalar));
-/// ```
+/// Example: [`Pointwise`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Logic {
     /// Conjunction: the product of the ring of two elements.
@@ -716,12 +619,7 @@ impl Primitive for Logic {
 
 /// An integer as a number.
 ///
-/// ```
-/// use polygrad::Array;
-/// use polygrad_higher::Primitive;
-/// use polygrad_higher::primitive::ToFloat;
-/// assert_eq!(ToFloat.run(&[Array::scalar(3)]), [Array::scalar(3.0)]);
-/// ```
+/// Example: [`Pointwise`].
 #[derive(Clone)]
 pub struct ToFloat;
 
@@ -742,16 +640,18 @@ impl Primitive for ToFloat {
 ///
 /// ```
 /// use polygrad::program::Program;
-/// use polygrad::{Function, tensor};
+/// use polygrad::{Array, Function, tensor};
 /// use polygrad_higher::primitive::Recorded;
-/// use polygrad_higher::{self as higher, Expr, Language, Real, apply, fun1};
+/// use polygrad_higher::{self as higher, Expr, Language, Primitive, Prod, Real, apply, fun1};
 /// /// A program of the array language, as an operation.
 /// fn doubled<C: Language>(program: Program) -> Expr<C, Real, Real> {
 ///     fun1(|x| apply(Recorded::<Real, Real>::new(program), x.at()) * 2.0)
 /// }
 /// let sine = Function::stage(|x| x.sin(), &tensor(1.0)).program().clone();
 /// assert_eq!(higher::run(doubled(sine.clone()), &tensor(0.5)), tensor(2.0 * 0.5_f64.sin()));
-/// assert_eq!(higher::grad(doubled(sine), &tensor(0.5)), tensor(2.0 * 0.5_f64.cos()));
+/// assert_eq!(higher::grad(doubled(sine.clone()), &tensor(0.5)), tensor(2.0 * 0.5_f64.cos()));
+/// assert_eq!(Recorded::<Real, Real>::new(sine.clone()).run(&[Array::scalar(0.5)]), [Array::scalar(0.5_f64.sin())]);
+/// assert!(std::panic::catch_unwind(|| Recorded::<Prod<Real, Real>, Real>::new(sine)).is_err());
 /// ```
 pub struct Recorded<A, B> {
     program: Program,
@@ -768,15 +668,7 @@ impl<A, B> Recorded<A, B> {
 impl<A: Ground, B: Ground> Recorded<A, B> {
     /// A program whose inputs are the leaves of `A`, and whose results are the leaves of `B`.
     ///
-    /// ```
-    /// use polygrad::{Array, Function, tensor};
-    /// use polygrad_higher::primitive::Recorded;
-    /// use polygrad_higher::{Primitive, Prod, Real};
-    /// let program = Function::stage(|x| x.sin(), &tensor(1.0)).program().clone();
-    /// let sine = Recorded::<Real, Real>::new(program.clone());
-    /// assert_eq!(sine.run(&[Array::scalar(0.5)]), [Array::scalar(0.5_f64.sin())]);
-    /// assert!(std::panic::catch_unwind(|| Recorded::<Prod<Real, Real>, Real>::new(program)).is_err());
-    /// ```
+    /// Example: [`Recorded`].
     ///
     /// # Panics
     /// When the program has other numbers of inputs or results.

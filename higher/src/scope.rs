@@ -119,57 +119,17 @@ fn elsewhere() -> ! {
 
 /// What a variable is bound to, as a whole.
 ///
-/// ```
-/// use polygrad::tensor;
-/// use polygrad_higher::scope::Whole;
-/// use polygrad_higher::{self as higher, Expr, Language, Obj, Prod, Real, Var, fun1};
-/// /// A variable as a closure binds it, which is not a component of a pair: `Var<G, A>` is `Var<G, A, Whole>`.
-/// fn doubled<C: Language, G: Obj>(x: Var<G, Real, Whole>) -> Expr<C, Prod<G, Real>, Real> {
-///     x.at() * 2.0
-/// }
-/// fn program<C: Language>() -> Expr<C, Real, Real> {
-///     fun1(|x| doubled(x))
-/// }
-/// assert_eq!(higher::run(program(), &tensor(3.0)), tensor(6.0));
-/// ```
+/// Example: [`Component::of`].
 pub struct Whole;
 
 /// The first component of a pair, whose second one is of type `B`.
 ///
-/// ```
-/// use polygrad::tensor;
-/// use polygrad_higher::scope::{First, Whole};
-/// use polygrad_higher::{self as higher, Expr, Language, Obj, Prod, Real, Var, Vector, fun1};
-/// /// The first component of a variable that is bound to a number and a vector.
-/// fn doubled<C: Language, G: Obj>(
-///     x: Var<G, Real, First<Whole, Vector>>,
-/// ) -> Expr<C, Prod<G, Prod<Real, Vector>>, Real> {
-///     x.at() * 2.0
-/// }
-/// fn program<C: Language>() -> Expr<C, Prod<Real, Vector>, Real> {
-///     fun1(|pair| doubled(pair.split().0))
-/// }
-/// assert_eq!(higher::run(program(), &(tensor(3.0), tensor([1.0]))), tensor(6.0));
-/// ```
+/// Example: [`Component::of`].
 pub struct First<W, B>(PhantomData<(W, B)>);
 
 /// The second component of a pair, whose first one is of type `A`.
 ///
-/// ```
-/// use polygrad::tensor;
-/// use polygrad_higher::scope::{Second, Whole};
-/// use polygrad_higher::{self as higher, Expr, Language, Obj, Prod, Real, Var, Vector, fun1};
-/// /// The second component of a variable that is bound to a number and a vector.
-/// fn total<C: Language, G: Obj>(
-///     x: Var<G, Vector, Second<Whole, Real>>,
-/// ) -> Expr<C, Prod<G, Prod<Real, Vector>>, Real> {
-///     x.at().sum()
-/// }
-/// fn program<C: Language>() -> Expr<C, Prod<Real, Vector>, Real> {
-///     fun1(|pair| total(pair.split().1))
-/// }
-/// assert_eq!(higher::run(program(), &(tensor(3.0), tensor([1.0, 2.0]))), tensor(3.0));
-/// ```
+/// Example: [`Component::of`].
 pub struct Second<W, A>(PhantomData<(W, A)>);
 
 /// A component of type `A` of what a variable is bound to.
@@ -195,12 +155,15 @@ pub trait Component<A: Obj> {
     ///
     /// ```
     /// use polygrad::tensor;
-    /// use polygrad_higher::scope::{Component, Second, Whole};
+    /// use polygrad_higher::scope::{Component, First, Second, Whole};
     /// use polygrad_higher::{self as higher, Ccc, Expr, Prod, Real, Vector};
-    /// fn second<C: Ccc>() -> Expr<C, Prod<Real, Vector>, Vector> {
-    ///     Expr::of(<Second<Whole, Real> as Component<Vector>>::of::<C, Prod<Real, Vector>>(C::id()))
+    /// type Both = Prod<Real, Vector>;
+    /// fn swapped<C: Ccc>() -> Expr<C, Both, Prod<Vector, Real>> {
+    ///     let first = <First<Whole, Vector> as Component<Real>>::of::<C, Both>(C::id());
+    ///     let second = <Second<Whole, Real> as Component<Vector>>::of::<C, Both>(C::id());
+    ///     Expr::of(C::pair(second, first))
     /// }
-    /// assert_eq!(higher::run(second(), &(tensor(1.0), tensor([2.0, 3.0]))), tensor([2.0, 3.0]));
+    /// assert_eq!(higher::run(swapped(), &(tensor(1.0), tensor([2.0, 3.0]))), (tensor([2.0, 3.0]), tensor(1.0)));
     /// ```
     fn of<C: Ccc, H: Obj>(bound: C::Hom<H, Self::Bound>) -> C::Hom<H, A>;
 }
@@ -231,11 +194,7 @@ impl<A: Obj, B: Obj, W: Component<Prod<A, B>>> Component<B> for Second<W, A> {
 
 /// The context itself.
 ///
-/// ```
-/// use polygrad_higher::scope::{Extends, Here};
-/// use polygrad_higher::{Prod, Real, Unit};
-/// assert_eq!(<Prod<Unit, Real> as Extends<Prod<Unit, Real>, Here>>::MORE, 0);
-/// ```
+/// Example: [`There`].
 pub struct Here;
 
 /// One variable further out.
@@ -245,6 +204,7 @@ pub struct Here;
 /// use polygrad_higher::{Prod, Real, Vector};
 /// // The context `(x, y)` has one variable more than the context `x`.
 /// assert_eq!(<Prod<Real, Vector> as Extends<Real, There<Here>>>::MORE, 1);
+/// assert_eq!(<Prod<Real, Vector> as Extends<Prod<Real, Vector>, Here>>::MORE, 0);
 /// ```
 pub struct There<I>(PhantomData<I>);
 

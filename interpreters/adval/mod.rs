@@ -45,14 +45,7 @@ use crate::source::Site;
 ///
 /// Made by the verbs of [`crate::direct`]; a program sees it only as its `T: BaseTensor`.
 ///
-/// ```
-/// use polygrad::interpreters::adval::Sweep;
-/// use polygrad::{ADVal, Array, BaseTensor, ops::Unary};
-/// let mut sweep = Sweep::new();
-/// let x: ADVal<Array> = sweep.input(&Array::scalar(3.0));
-/// let y = x.unary(Unary::Square);
-/// assert_eq!(sweep.pull(&[y], vec![Array::scalar(1.0)]), [Array::scalar(6.0)]);
-/// ```
+/// Example: [`Sweep`].
 pub struct ADVal<T: 'static> {
     primal: T,
     /// The id of the primal value, and of the term if there is one.
@@ -83,14 +76,7 @@ fn differentiable<T: BaseTensor>(t: &T) -> bool {
 impl<T: BaseTensor> ADVal<T> {
     /// The primal value.
     ///
-    /// ```
-    /// use polygrad::interpreters::adval::Sweep;
-    /// use polygrad::{Array, BaseTensor, ops::Unary};
-    /// let mut sweep = Sweep::new();
-    /// let x = sweep.input(&Array::from([3.0, 5.0]));
-    /// let y = x.unary(Unary::Square);
-    /// assert_eq!(y.primal(), &Array::from([9.0, 25.0]));
-    /// ```
+    /// Example: [`Sweep`].
     pub fn primal(&self) -> &T {
         &self.primal
     }
@@ -454,13 +440,20 @@ impl<T: BaseTensor> Over for ADVal<T> {
 /// One differentiation: makes inputs, and pulls cotangents of results back to them.
 ///
 /// ```
-/// use polygrad::interpreters::adval::Sweep;
-/// use polygrad::{Array, BaseTensor, ops::Unary};
+/// use polygrad::interpreters::adval::{Fault, Sweep};
+/// use polygrad::{ADVal, Array, BaseTensor, ops::Unary};
 /// let mut sweep = Sweep::new();
-/// let x = sweep.input(&Array::from([3.0, 5.0]));
+/// let x: ADVal<Array> = sweep.input(&Array::from([3.0, 5.0]));
 /// let y = x.unary(Unary::Square);
-/// assert_eq!(sweep.pull(&[y.clone()], vec![Array::from([1.0, 10.0])]), [Array::from([6.0, 100.0])]);
-/// assert_eq!(sweep.push(&[y], vec![Array::from([1.0, 10.0])]), [Array::from([6.0, 100.0])]);
+/// assert_eq!(y.primal(), &Array::from([9.0, 25.0]));
+/// let (ct, results) = (Array::from([1.0, 10.0]), [y]);
+/// assert_eq!(sweep.pull(&results, vec![ct.clone()]), [Array::from([6.0, 100.0])]);
+/// assert_eq!(sweep.push(&results, vec![ct]), [Array::from([6.0, 100.0])]);
+/// assert!(matches!(sweep.try_pull(&results, vec![Array::scalar(1.0)]), Err(Fault::Misfit(_))));
+/// assert!(sweep.try_push(&results, vec![Array::scalar(1.0)]).is_err());
+/// // An integer is a constant.
+/// let n = sweep.input(&Array::scalar(4_i64));
+/// assert_eq!(sweep.pull(&[n], vec![Array::scalar(1_i64)]), [Array::from([0.0, 0.0]), Array::scalar(0_i64)]);
 /// ```
 pub struct Sweep<T> {
     first: Id,
@@ -476,26 +469,14 @@ impl<T: BaseTensor> Default for Sweep<T> {
 impl<T: BaseTensor> Sweep<T> {
     /// A differentiation without inputs yet.
     ///
-    /// ```
-    /// use polygrad::Array;
-    /// use polygrad::interpreters::adval::Sweep;
-    /// let sweep = Sweep::<Array>::new();
-    /// assert!(sweep.pull(&[], Vec::new()).is_empty());
-    /// ```
+    /// Example: [`Sweep`].
     pub fn new() -> Self {
         Sweep { first: fresh(), inputs: Vec::new() }
     }
 
     /// A new input of this differentiation; integers and masks become constants.
     ///
-    /// ```
-    /// use polygrad::{Array, interpreters::adval::Sweep};
-    /// let mut sweep = Sweep::new();
-    /// let (x, n) = (sweep.input(&Array::scalar(3.0)), sweep.input(&Array::scalar(4_i64)));
-    /// let cotangents = sweep.pull(&[x, n], vec![Array::scalar(2.0), Array::scalar(1_i64)]);
-    /// // An integer is a constant.
-    /// assert_eq!(cotangents, [Array::scalar(2.0), Array::scalar(0_i64)]);
-    /// ```
+    /// Example: [`Sweep`].
     pub fn input(&mut self, primal: &T) -> ADVal<T> {
         let value = if differentiable(primal) {
             ADVal::variable(primal.clone(), Given::Argument)
@@ -509,14 +490,7 @@ impl<T: BaseTensor> Sweep<T> {
     /// The cotangents of the inputs, in order, from cotangents of results: the transposed derivative. Zeros for
     /// integers, masks and inputs that no result depends on.
     ///
-    /// ```
-    /// use polygrad::interpreters::adval::Sweep;
-    /// use polygrad::{Array, BaseTensor, ops::Unary};
-    /// let mut sweep = Sweep::new();
-    /// let x = sweep.input(&Array::from([3.0, 5.0]));
-    /// let y = x.unary(Unary::Square);
-    /// assert_eq!(sweep.pull(&[y], vec![Array::from([1.0, 10.0])]), [Array::from([6.0, 100.0])]);
-    /// ```
+    /// Example: [`Sweep`].
     ///
     /// # Panics
     /// When there is not one cotangent of the same shape and element type per result, or when a result
@@ -531,15 +505,7 @@ impl<T: BaseTensor> Sweep<T> {
 
     /// [`pull`](Sweep::pull), for callers that cannot panic at the user's line.
     ///
-    /// ```
-    /// use polygrad::interpreters::adval::Sweep;
-    /// use polygrad::{Array, BaseTensor, ops::Unary};
-    /// let mut sweep = Sweep::new();
-    /// let x = sweep.input(&Array::from([3.0, 5.0]));
-    /// let y = x.unary(Unary::Square);
-    /// assert_eq!(sweep.try_pull(&[y.clone()], vec![Array::from([1.0, 0.0])]), Ok(vec![Array::from([6.0, 0.0])]));
-    /// assert!(sweep.try_pull(&[y], vec![Array::scalar(1.0)]).is_err());
-    /// ```
+    /// Example: [`Sweep`].
     ///
     /// # Errors
     /// When a result depends on a differentiated value that is not an input of this sweep, or there is not one cotangent of
@@ -602,14 +568,7 @@ impl<T: BaseTensor> Sweep<T> {
     /// evaluation of the terms that [`pull`](Sweep::pull) evaluates transposed. Zeros for integers, masks and results
     /// that depend on no input; the tangents of integers and masks are ignored.
     ///
-    /// ```
-    /// use polygrad::interpreters::adval::Sweep;
-    /// use polygrad::{Array, BaseTensor, ops::Unary};
-    /// let mut sweep = Sweep::new();
-    /// let x = sweep.input(&Array::from([3.0, 5.0]));
-    /// let y = x.unary(Unary::Square);
-    /// assert_eq!(sweep.push(&[y], vec![Array::from([1.0, 10.0])]), [Array::from([6.0, 100.0])]);
-    /// ```
+    /// Example: [`Sweep`].
     ///
     /// # Panics
     /// When there is not one tangent of the same shape and element type per input, or when a result
@@ -630,15 +589,7 @@ impl<T: BaseTensor> Sweep<T> {
 
     /// [`push`](Sweep::push), for callers that cannot panic at the user's line.
     ///
-    /// ```
-    /// use polygrad::interpreters::adval::Sweep;
-    /// use polygrad::{Array, BaseTensor, ops::Unary};
-    /// let mut sweep = Sweep::new();
-    /// let x = sweep.input(&Array::from([3.0, 5.0]));
-    /// let y = x.unary(Unary::Square);
-    /// assert_eq!(sweep.try_push(&[y.clone()], vec![Array::from([1.0, 0.0])]), Ok(vec![Array::from([6.0, 0.0])]));
-    /// assert!(sweep.try_push(&[y], vec![Array::scalar(1.0)]).is_err());
-    /// ```
+    /// Example: [`Sweep`].
     ///
     /// # Errors
     /// When a result depends on a differentiated value that is not an input of this sweep, or there is not one tangent of

@@ -339,14 +339,7 @@ pub(super) fn reverse<T: BaseTensor>(
 /// The reason why a derivative does not exist: the function is not a function of its argument alone, or cotangents or
 /// tangents do not fit.
 ///
-/// ```
-/// use polygrad::Array;
-/// use polygrad::interpreters::adval::{Fault, Sweep};
-/// let mut sweep = Sweep::new();
-/// let x = sweep.input(&Array::from([3.0, 5.0]));
-/// let fault = sweep.try_pull(&[x], vec![Array::scalar(1.0)]).unwrap_err();
-/// assert!(matches!(fault, Fault::Misfit(_)));
-/// ```
+/// Example: [`Sweep`](super::Sweep).
 #[derive(Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum Fault {

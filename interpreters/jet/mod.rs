@@ -37,16 +37,7 @@ type Coefficients<T> = Vec<Option<T>>;
 ///
 /// Made by [`taylor`](crate::taylor()) and its relatives; a program sees it only as its `T: BaseTensor`.
 ///
-/// ```
-/// use polygrad::interpreters::jet::Expansion;
-/// use polygrad::{Array, BaseTensor, Jet, ops::Unary};
-/// let expansion = Expansion::new(2);
-/// // The curve `3 + t`.
-/// let x: Jet<Array> = expansion.input(&[3.0, 1.0].map(Array::scalar));
-/// let y = x.unary(Unary::Square);
-/// assert_eq!(expansion.result(&y)?, [9.0, 6.0, 1.0].map(Array::scalar));
-/// # Ok::<(), &'static str>(())
-/// ```
+/// Example: [`Expansion`].
 #[derive(Clone)]
 pub struct Jet<T> {
     primal: T,
@@ -96,15 +87,7 @@ fn primals<T: BaseTensor>(values: &[Jet<T>]) -> Vec<T> {
 impl<T: BaseTensor> Jet<T> {
     /// The primal value.
     ///
-    /// ```
-    /// use polygrad::interpreters::jet::Expansion;
-    /// use polygrad::{Array, BaseTensor, ops::Unary};
-    /// let expansion = Expansion::new(2);
-    /// // The curve `3 + t`.
-    /// let x = expansion.input(&[3.0, 1.0].map(Array::scalar));
-    /// let y = x.unary(Unary::Square);
-    /// assert_eq!(y.primal(), &Array::scalar(9.0));
-    /// ```
+    /// Example: [`Expansion`].
     pub fn primal(&self) -> &T {
         &self.primal
     }
@@ -512,12 +495,14 @@ pub(crate) fn fits<T: BaseTensor>(primal: &T, coefficient: &T) {
 ///
 /// ```
 /// use polygrad::interpreters::jet::Expansion;
-/// use polygrad::{Array, BaseTensor, ops::Unary};
+/// use polygrad::{Array, BaseTensor, Jet, ops::Unary};
 /// let expansion = Expansion::new(2);
-/// // The curve `3 + t`.
-/// let x = expansion.input(&[3.0, 1.0].map(Array::scalar));
+/// // The curve `3 + t`; coefficients beyond the order are ignored, and those that are left out are 0.
+/// let x: Jet<Array> = expansion.input(&[3.0, 1.0, 0.0, 7.0].map(Array::scalar));
+/// assert_eq!(expansion.result(&x)?, expansion.result(&expansion.input(&[3.0, 1.0].map(Array::scalar)))?);
 /// let y = x.unary(Unary::Square);
-/// assert_eq!(expansion.result(&y)?, [9.0, 6.0, 1.0].map(Array::scalar));
+/// assert_eq!((y.primal(), expansion.result(&y)?), (&Array::scalar(9.0), [9.0, 6.0, 1.0].map(Array::scalar).to_vec()));
+/// assert!(Expansion::new(2).result(&y).is_err());
 /// # Ok::<(), &'static str>(())
 /// ```
 pub struct Expansion {
@@ -534,15 +519,7 @@ impl Drop for Expansion {
 impl Expansion {
     /// A new expansion up to this power.
     ///
-    /// ```
-    /// use polygrad::interpreters::jet::Expansion;
-    /// use polygrad::Array;
-    /// let expansion = Expansion::new(1);
-    /// // Coefficients beyond the order are ignored.
-    /// let x = expansion.input(&[3.0, 1.0, 7.0].map(Array::scalar));
-    /// assert_eq!(expansion.result(&x)?, [3.0, 1.0].map(Array::scalar));
-    /// # Ok::<(), &'static str>(())
-    /// ```
+    /// Example: [`Expansion`].
     pub fn new(order: usize) -> Self {
         let number = fresh();
         RUNNING.with_borrow_mut(|running| running.push((number, order)));
@@ -552,14 +529,7 @@ impl Expansion {
     /// The series of these coefficients, the primal first; those of an integer or mask after the primal are ignored, as
     /// are those of powers beyond the order.
     ///
-    /// ```
-    /// use polygrad::interpreters::jet::Expansion;
-    /// use polygrad::Array;
-    /// let expansion = Expansion::new(2);
-    /// let x = expansion.input(&[3.0, 1.0].map(Array::scalar));
-    /// assert_eq!(expansion.result(&x)?, [3.0, 1.0, 0.0].map(Array::scalar));
-    /// # Ok::<(), &'static str>(())
-    /// ```
+    /// Example: [`Expansion`].
     ///
     /// # Panics
     /// When the list of coefficients is empty, or they differ in shape or element type.
@@ -583,17 +553,7 @@ impl Expansion {
 
     /// The coefficients of a result, from the power 0 to the order of the expansion.
     ///
-    /// ```
-    /// use polygrad::interpreters::jet::Expansion;
-    /// use polygrad::{Array, BaseTensor, ops::Unary};
-    /// let expansion = Expansion::new(2);
-    /// // The curve `3 + t`.
-    /// let x = expansion.input(&[3.0, 1.0].map(Array::scalar));
-    /// let y = x.unary(Unary::Square);
-    /// assert_eq!(expansion.result(&y)?, [9.0, 6.0, 1.0].map(Array::scalar));
-    /// assert!(Expansion::new(2).result(&y).is_err());
-    /// # Ok::<(), &'static str>(())
-    /// ```
+    /// Example: [`Expansion`].
     ///
     /// # Errors
     /// When the series belongs to another expansion, or to a variable of a loop.

@@ -49,15 +49,7 @@ struct Dependences {
 
 /// A value with the dependences of its elements; or, if it depends on no input, with its value of `T`.
 ///
-/// ```
-/// use polygrad::interpreters::sparsity::Reading;
-/// use polygrad::{Concrete, DType, Sparsity, Tensor};
-/// let mut reading = Reading::default();
-/// let x: Tensor<Sparsity<Concrete>, 1> = Tensor::from_raw(reading.input(&[3], DType::F64));
-/// let (y, mut rows) = (x.slice(0, 1..) + x.slice(0, ..2), Vec::new());
-/// reading.result(y.raw(), |row| rows.push(row.map(|(k, _)| k).collect::<Vec<_>>()));
-/// assert_eq!(rows, [[0, 1], [1, 2]]);
-/// ```
+/// Example: [`Reading`].
 #[derive(Clone)]
 pub struct Sparsity<T> {
     shape: Shape,
@@ -71,13 +63,21 @@ pub struct Sparsity<T> {
 /// One analysis: makes inputs, and gives the dependences of results.
 ///
 /// ```
-/// use polygrad::interpreters::sparsity::Reading;
+/// use polygrad::interpreters::sparsity::{Reading, Sparsity};
 /// use polygrad::{Concrete, DType, Tensor};
 /// let mut reading = Reading::default();
-/// let x = Tensor::<_, 1>::from_raw(reading.input::<Concrete>(&[3], DType::F64));
-/// let mut counts = Vec::new();
-/// reading.result(x.cumsum(0).raw(), |row| counts.push(row.count()));
-/// assert_eq!(counts, [1, 2, 3]);
+/// let x: Tensor<Sparsity<Concrete>, 1> = Tensor::from_raw(reading.input(&[3], DType::F64));
+/// // The numbers of the elements follow those of the first input.
+/// let y = Tensor::<_, 1>::from_raw(reading.input(&[2], DType::F64));
+/// let i = Tensor::<_, 0, i64>::from_raw(Sparsity::unknown(&[], DType::I64));
+/// let rows = |y: &Sparsity<Concrete>| {
+///     let mut rows = Vec::new();
+///     reading.result(y, |row| rows.push(row.collect::<Vec<_>>()));
+///     rows
+/// };
+/// // On element 0 nonlinearly, on element 4 linearly; and an element that is not known.
+/// assert_eq!(rows((x.at([0]).square() + y.at([1]) * 5.0).raw()), [[(0, false), (4, true)]]);
+/// assert_eq!(rows(y.at([i]).raw())[0].iter().map(|(k, _)| *k).collect::<Vec<_>>(), [3, 4]);
 /// ```
 #[derive(Default)]
 pub struct Reading {
@@ -89,17 +89,7 @@ impl Reading {
     /// An input. Its elements get the next numbers if they are floats; otherwise the input is unknown data without
     /// dependences.
     ///
-    /// ```
-    /// use polygrad::interpreters::sparsity::Reading;
-    /// use polygrad::{Concrete, DType};
-    /// let mut reading = Reading::default();
-    /// reading.input::<Concrete>(&[3], DType::F64);
-    /// // The numbers of the elements follow those of the first input.
-    /// let y = reading.input::<Concrete>(&[2], DType::F64);
-    /// let mut numbers = Vec::new();
-    /// reading.result(&y, |row| numbers.extend(row.map(|(k, _)| k)));
-    /// assert_eq!(numbers, [3, 4]);
-    /// ```
+    /// Example: [`Reading`].
     ///
     /// # Panics
     /// When all inputs together have more than `2^31` elements.
@@ -119,17 +109,7 @@ impl Reading {
     /// Calls `row` for each element of a result, with the numbers of the input elements on which it depends, in order,
     /// each with whether the dependence is linear.
     ///
-    /// ```
-    /// use polygrad::interpreters::sparsity::Reading;
-    /// use polygrad::{Concrete, DType, Tensor};
-    /// let mut reading = Reading::default();
-    /// let x = Tensor::<_, 1>::from_raw(reading.input::<Concrete>(&[3], DType::F64));
-    /// let y = x.at([0]).square() + x.at([2]) * 5.0;
-    /// let mut row_of_y = Vec::new();
-    /// reading.result(y.raw(), |row| row_of_y.extend(row));
-    /// // On element 0 nonlinearly, on element 2 linearly.
-    /// assert_eq!(row_of_y, [(0, false), (2, true)]);
-    /// ```
+    /// Example: [`Reading`].
     pub fn result<T: BaseTensor>(&self, y: &Sparsity<T>, mut row: impl FnMut(&mut dyn Iterator<Item = (usize, bool)>)) {
         let table = self.table.borrow();
         for k in 0..size(&y.shape) {
@@ -150,16 +130,7 @@ impl<T: BaseTensor> Sparsity<T> {
     /// select any alternative, and its product with a value that depends on inputs counts as nonlinear, since the
     /// coefficients of the linear map differ from run to run.
     ///
-    /// ```
-    /// use polygrad::interpreters::sparsity::{Reading, Sparsity};
-    /// use polygrad::{Concrete, DType, Tensor};
-    /// let mut reading = Reading::default();
-    /// let x = Tensor::<_, 1>::from_raw(reading.input::<Concrete>(&[2], DType::F64));
-    /// let i = Tensor::<_, 0, i64>::from_raw(Sparsity::unknown(&[], DType::I64));
-    /// let mut any = Vec::new();
-    /// reading.result(x.at([i]).raw(), |row| any.extend(row.map(|(k, _)| k)));
-    /// assert_eq!(any, [0, 1]);
-    /// ```
+    /// Example: [`Reading`].
     pub fn unknown(shape: &[usize], dtype: DType) -> Self {
         Sparsity { shape: shape.into(), dtype, known: None, on: None }
     }

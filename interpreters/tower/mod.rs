@@ -31,15 +31,7 @@ use crate::source::{Site, mistake};
 
 /// A value of the interpreter `T`, or one with a derivative at a level.
 ///
-/// ```
-/// use polygrad::interpreters::Tower;
-/// use polygrad::interpreters::tower::ForwardLevel;
-/// use polygrad::{Array, BaseTensor, ops::Unary};
-/// let (x, one) = (Tower::of(Array::scalar(3.0)), Tower::of(Array::scalar(1.0)));
-/// let along = ForwardLevel::start();
-/// let y: Tower<Array> = along.input(&x, &one).unary(Unary::Square);
-/// assert_eq!(along.parts(&y).0.into_base(), Array::scalar(9.0));
-/// ```
+/// Example: [`ForwardLevel`].
 pub struct Tower<T: 'static> {
     /// Equal numbers, equal values: so a term of a loop knows a value that is the same in all trips, although each use of
     /// the value makes a constant of it.
@@ -147,11 +139,7 @@ impl<T: BaseTensor> OneLevel<T> for ADVal<Tower<T>> {
 impl<T: BaseTensor> Tower<T> {
     /// A value of `T`.
     ///
-    /// ```
-    /// use polygrad::Array;
-    /// use polygrad::interpreters::Tower;
-    /// assert_eq!(Tower::of(Array::scalar(3.0)).into_base(), Array::scalar(3.0));
-    /// ```
+    /// Example: [`ForwardLevel`].
     pub fn of(t: T) -> Self {
         Tower { id: adval::fresh_id(), value: Value::Base(t) }
     }
@@ -206,11 +194,7 @@ impl<T: BaseTensor> Tower<T> {
 
     /// The value of `T`, of a result of a program.
     ///
-    /// ```
-    /// use polygrad::interpreters::Tower;
-    /// use polygrad::{Array, BaseTensor, ops::Unary};
-    /// assert_eq!(Tower::of(Array::scalar(3.0)).unary(Unary::Square).into_base(), Array::scalar(9.0));
-    /// ```
+    /// Example: [`ForwardLevel`].
     ///
     /// # Panics
     /// When the value has a derivative: a differentiation inside the program takes it.

@@ -68,12 +68,12 @@ impl Drop for Running {
 /// ```
 /// use polygrad::interpreters::{Tower, tower::ForwardLevel};
 /// use polygrad::{Array, BaseTensor, ops::Unary};
-/// let (x, one) = (Tower::of(Array::scalar(3.0)), Tower::of(Array::scalar(1.0)));
+/// let (x, one): (Tower<Array>, _) = (Tower::of(Array::scalar(3.0)), Tower::of(Array::scalar(1.0)));
 /// let along = ForwardLevel::start();
-/// let y = along.input(&x, &one).unary(Unary::Square);
-/// let (value, slope) = along.parts(&y);
-/// assert_eq!(value.into_base(), Array::scalar(9.0));
-/// assert_eq!(slope.map(Tower::into_base), Some(Array::scalar(6.0)));
+/// let (value, slope) = along.parts(&along.input(&x, &one).unary(Unary::Square));
+/// assert_eq!((value.into_base(), slope.map(Tower::into_base)), (Array::scalar(9.0), Some(Array::scalar(6.0))));
+/// // A value from outside has no derivative.
+/// assert!(along.parts(&x).1.is_none());
 /// ```
 pub struct ForwardLevel {
     running: Running,
@@ -83,26 +83,14 @@ pub struct ForwardLevel {
 impl ForwardLevel {
     /// Starts a differentiation, which ends when it is dropped.
     ///
-    /// ```
-    /// use polygrad::interpreters::{Tower, tower::ForwardLevel};
-    /// use polygrad::Array;
-    /// let along = ForwardLevel::start();
-    /// // A value from outside has no derivative.
-    /// assert!(along.parts(&Tower::of(Array::scalar(3.0))).1.is_none());
-    /// ```
+    /// Example: [`ForwardLevel`].
     pub fn start() -> Self {
         ForwardLevel { running: Running::start(Level::Forward), sweep: dual::Forward::new() }
     }
 
     /// A value with its derivative along the curve; that of an integer or mask is ignored.
     ///
-    /// ```
-    /// use polygrad::interpreters::{Tower, tower::ForwardLevel};
-    /// use polygrad::Array;
-    /// let along = ForwardLevel::start();
-    /// let x = along.input(&Tower::of(Array::scalar(3.0)), &Tower::of(Array::scalar(10.0)));
-    /// assert_eq!(along.parts(&x).1.map(Tower::into_base), Some(Array::scalar(10.0)));
-    /// ```
+    /// Example: [`ForwardLevel`].
     ///
     /// # Panics
     /// When value and derivative differ in shape or element type.
@@ -113,16 +101,7 @@ impl ForwardLevel {
 
     /// A value of a lower level, and its derivative along the curve; `None` for zero.
     ///
-    /// ```
-    /// use polygrad::interpreters::{Tower, tower::ForwardLevel};
-    /// use polygrad::{Array, BaseTensor, ops::Unary};
-    /// let (x, one) = (Tower::of(Array::scalar(3.0)), Tower::of(Array::scalar(1.0)));
-    /// let along = ForwardLevel::start();
-    /// let y = along.input(&x, &one).unary(Unary::Square);
-    /// let (value, slope) = along.parts(&y);
-    /// assert_eq!(value.into_base(), Array::scalar(9.0));
-    /// assert_eq!(slope.map(Tower::into_base), Some(Array::scalar(6.0)));
-    /// ```
+    /// Example: [`ForwardLevel`].
     pub fn parts<T: BaseTensor>(&self, y: &Tower<T>) -> (Tower<T>, Option<Tower<T>>) {
         match Dual::inside(y, self.running.0) {
             Some(y) => {
@@ -138,13 +117,16 @@ impl ForwardLevel {
 /// A differentiation in reverse mode, while its function runs.
 ///
 /// ```
-/// use polygrad::interpreters::{Tower, tower::{ReverseLevel}};
+/// use polygrad::interpreters::{Tower, tower::{LevelPullback, ReverseLevel}};
 /// use polygrad::{Array, BaseTensor, ops::Unary};
+/// let number = |x: f64| Tower::of(Array::scalar(x));
 /// let mut level = ReverseLevel::start();
-/// let x = level.input(&Tower::of(Array::scalar(3.0)));
-/// let (_, pullback) = level.ended(&[x.unary(Unary::Square)]);
-/// let x_bar = pullback.pull(vec![Some(Tower::of(Array::scalar(10.0)))]);
-/// assert_eq!(x_bar[0].clone().into_base(), Array::scalar(60.0));
+/// let x = level.input(&number(3.0));
+/// let (values, pullback): (_, LevelPullback<Array>) = level.ended(&[x.unary(Unary::Square)]);
+/// assert_eq!(values[0].clone().into_base(), Array::scalar(9.0));
+/// // The cotangent `None` is zero.
+/// let pulled = [Some(number(10.0)), None].map(|ct| pullback.pull(vec![ct])[0].clone().into_base());
+/// assert_eq!(pulled, [60.0, 0.0].map(Array::scalar));
 /// ```
 pub struct ReverseLevel<T: 'static> {
     running: Running,
@@ -153,15 +135,7 @@ pub struct ReverseLevel<T: 'static> {
 
 /// The pullback of a function, by the terms of its results.
 ///
-/// ```
-/// use polygrad::interpreters::{Tower, tower::{LevelPullback, ReverseLevel}};
-/// use polygrad::{Array, BaseTensor, ops::Unary};
-/// let mut level = ReverseLevel::start();
-/// let x = level.input(&Tower::of(Array::scalar(3.0)));
-/// let (_, pullback): (_, LevelPullback<Array>) = level.ended(&[x.unary(Unary::Square)]);
-/// let x_bar = pullback.pull(vec![Some(Tower::of(Array::scalar(10.0)))]);
-/// assert_eq!(x_bar[0].clone().into_base(), Array::scalar(60.0));
-/// ```
+/// Example: [`ReverseLevel`].
 pub struct LevelPullback<T: 'static> {
     sweep: adval::Sweep<Tower<T>>,
     results: Vec<ADVal<Tower<T>>>,
@@ -170,44 +144,21 @@ pub struct LevelPullback<T: 'static> {
 impl<T: BaseTensor> ReverseLevel<T> {
     /// Starts a differentiation, which ends by [`ended`](ReverseLevel::ended).
     ///
-    /// ```
-    /// use polygrad::interpreters::{Tower, tower::ReverseLevel};
-    /// use polygrad::Array;
-    /// let level = ReverseLevel::start();
-    /// let (values, _) = level.ended(&[Tower::of(Array::scalar(3.0))]);
-    /// assert_eq!(values[0].clone().into_base(), Array::scalar(3.0));
-    /// ```
+    /// Example: [`ReverseLevel`].
     pub fn start() -> Self {
         ReverseLevel { running: Running::start(Level::Reverse), sweep: adval::Sweep::new() }
     }
 
     /// A value as an input.
     ///
-    /// ```
-    /// use polygrad::interpreters::{Tower, tower::ReverseLevel};
-    /// use polygrad::Array;
-    /// let mut level = ReverseLevel::start();
-    /// let [x, y] = [3.0, 4.0].map(|x| level.input(&Tower::of(Array::scalar(x))));
-    /// let (_, pullback) = level.ended(&[y, x]);
-    /// let found = pullback.pull([10.0, 20.0].map(|ct| Some(Tower::of(Array::scalar(ct)))).to_vec());
-    /// assert_eq!(found.into_iter().map(Tower::into_base).collect::<Vec<_>>(), [20.0, 10.0].map(Array::scalar));
-    /// ```
+    /// Example: [`ReverseLevel`].
     pub fn input(&mut self, x: &Tower<T>) -> Tower<T> {
         self.sweep.input(x).outside(self.running.0)
     }
 
     /// The values of the results, of lower levels, and the pullback from their cotangents to those of the inputs.
     ///
-    /// ```
-    /// use polygrad::interpreters::{Tower, tower::{ReverseLevel}};
-    /// use polygrad::{Array, BaseTensor, ops::Unary};
-    /// let mut level = ReverseLevel::start();
-    /// let x = level.input(&Tower::of(Array::scalar(3.0)));
-    /// let (values, pullback) = level.ended(&[x.unary(Unary::Square)]);
-    /// assert_eq!(values[0].clone().into_base(), Array::scalar(9.0));
-    /// let x_bar = pullback.pull(vec![Some(Tower::of(Array::scalar(10.0)))]);
-    /// assert_eq!(x_bar[0].clone().into_base(), Array::scalar(60.0));
-    /// ```
+    /// Example: [`ReverseLevel`].
     pub fn ended(self, results: &[Tower<T>]) -> (Vec<Tower<T>>, LevelPullback<T>) {
         let level = self.running.0;
         if highest(results).number() > level.number() {
@@ -221,17 +172,7 @@ impl<T: BaseTensor> ReverseLevel<T> {
 impl<T: BaseTensor> LevelPullback<T> {
     /// The cotangents of the inputs, from those of the results: `None` for zero.
     ///
-    /// ```
-    /// use polygrad::interpreters::{Tower, tower::{ReverseLevel}};
-    /// use polygrad::{Array, BaseTensor, ops::Unary};
-    /// let mut level = ReverseLevel::start();
-    /// let x = level.input(&Tower::of(Array::scalar(3.0)));
-    /// let (_, pullback) = level.ended(&[x.unary(Unary::Square)]);
-    /// let x_bar = pullback.pull(vec![Some(Tower::of(Array::scalar(10.0)))]);
-    /// assert_eq!(x_bar[0].clone().into_base(), Array::scalar(60.0));
-    /// // The cotangent `None` is zero.
-    /// assert_eq!(pullback.pull(vec![None])[0].clone().into_base(), Array::scalar(0.0));
-    /// ```
+    /// Example: [`ReverseLevel`].
     ///
     /// # Panics
     /// When there are not as many cotangents as results, or a cotangent differs from its result in shape or element type.

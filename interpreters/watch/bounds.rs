@@ -40,13 +40,7 @@ pub enum Access {
 
 /// An operation of a program that reads or writes out of bounds: the first time it does, and how often.
 ///
-/// ```
-/// use polygrad::inspect::bounds;
-/// use polygrad::tensor;
-/// let found = &bounds(|x| x.at([5]), &tensor([1.0, 2.0])).faults[0];
-/// assert_eq!((found.axis, found.size, found.index, found.count), (0, 2, 5, 1));
-/// assert!(found.to_string().ends_with("reads at index 5 of axis 0, whose size is 2"));
-/// ```
+/// Example: [`Bounds`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutOfBounds {
     /// Whether elements are read or written.
@@ -96,12 +90,15 @@ impl fmt::Display for OutOfBounds {
 /// The operations of a program that read or write out of bounds, in the order in which they first do.
 ///
 /// ```
-/// use polygrad::inspect::{Bounds, bounds};
+/// use polygrad::inspect::{Bounds, OutOfBounds, bounds};
 /// use polygrad::{cond, tensor};
 /// let x = tensor([1.0, 2.0]);
 /// let Bounds { faults, harmless } = bounds(|x| cond(x.sum().gt(0.0), x.at([1]), x.at([2])), &x);
 /// assert_eq!((faults.len(), harmless.len()), (0, 1));
 /// assert_eq!(bounds(|x| x.at([1]), &x).to_string(), "everything is read and written within bounds");
+/// let found: &OutOfBounds = &bounds(|x| x.at([5]), &x).faults[0];
+/// assert_eq!((found.axis, found.size, found.index, found.count), (0, 2, 5, 1));
+/// assert!(found.to_string().ends_with("reads at index 5 of axis 0, whose size is 2"));
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bounds {
@@ -127,29 +124,14 @@ impl fmt::Display for Bounds {
 
 /// The operations that read or write out of bounds, and whether they matter.
 ///
-/// ```
-/// use polygrad::interpreters::watch::{Reads, Watch};
-/// use polygrad::{Array, Concrete, Tensor};
-/// let (y, notes) = Watch::<Concrete, Reads<Concrete>>::observed(|| {
-///     Tensor::<_, 1>::from_raw(Watch::input(Array::from([1.0, 2.0]), "x")).at([5])
-/// });
-/// // `notes` is of this type.
-/// assert_eq!(notes.report(&[y.into_raw()]).faults[0].index, 5);
-/// ```
+/// Example: [`Reads`].
 #[derive(Default)]
 pub struct Notes(IndexMap<(Source, Access, usize), (OutOfBounds, bool)>);
 
 impl Notes {
     /// The report: the reads in the marks of the results matter.
     ///
-    /// ```
-    /// use polygrad::interpreters::watch::{Reads, Watch};
-    /// use polygrad::{Array, Concrete, Tensor};
-    /// let (y, notes) = Watch::<Concrete, Reads<Concrete>>::observed(|| {
-    ///     Tensor::<_, 1>::from_raw(Watch::input(Array::from([1.0, 2.0]), "x")).at([5])
-    /// });
-    /// assert_eq!(notes.report(&[y.into_raw()]).faults.len(), 1);
-    /// ```
+    /// Example: [`Reads`].
     pub fn report<T: BaseTensor>(mut self, results: &[Watch<T, Reads<T>>]) -> Bounds {
         results.iter().for_each(|y| y.mark().shown(&mut self));
         let (mut faults, mut harmless) = (Vec::new(), Vec::new());
@@ -170,11 +152,12 @@ impl Notes {
 /// ```
 /// use polygrad::interpreters::watch::{Reads, Watch};
 /// use polygrad::{Array, Concrete, Tensor};
+/// // `notes` is of the type `Notes`.
 /// let (y, notes) = Watch::<Concrete, Reads<Concrete>>::observed(|| {
 ///     Tensor::<_, 1>::from_raw(Watch::input(Array::from([1.0, 2.0]), "x")).at([5])
 /// });
 /// let report = notes.report(&[y.into_raw()]);
-/// assert_eq!((report.faults.len(), report.harmless.len()), (1, 0));
+/// assert_eq!((report.faults.len(), report.harmless.len(), report.faults[0].index), (1, 0, 5));
 /// ```
 #[derive(Clone)]
 pub struct Reads<T>(SmallVec<[(usize, T); 1]>);

@@ -290,6 +290,7 @@ impl Event {
 /// ```
 /// use polygrad::interpreters::watch::{Origin, Watch};
 /// use polygrad::{Array, BaseTensor, Concrete, ops::Unary};
+/// // What is counted is of the type `Events`.
 /// let (y, _) = Watch::<Concrete, Origin>::observed(|| {
 ///     Watch::input(Array::scalar(0.0), "x").unary(Unary::Ln)
 /// });
@@ -301,15 +302,7 @@ pub struct Origin(Option<Rc<Event>>);
 
 /// The number of events so far.
 ///
-/// ```
-/// use polygrad::interpreters::watch::{Origin, Watch};
-/// use polygrad::{Array, BaseTensor, Concrete, ops::Unary};
-/// let (y, _events) = Watch::<Concrete, Origin>::observed(|| {
-///     Watch::input(Array::scalar(0.0), "x").unary(Unary::Ln)
-/// });
-/// // `_events` is of this type.
-/// assert_eq!(Origin::report(&[y], &["y".into()]).map(|report| report.operation), Some("ln".into()));
-/// ```
+/// Example: [`Origin`].
 #[derive(Default)]
 pub struct Events(usize);
 
@@ -317,15 +310,7 @@ impl Origin {
     /// The report of the earliest event that led to elements of these results that are not finite; `paths` are the
     /// paths of the results.
     ///
-    /// ```
-    /// use polygrad::interpreters::watch::{Origin, Watch};
-    /// use polygrad::{Array, BaseTensor, Concrete, ops::Unary};
-    /// let (y, _) = Watch::<Concrete, Origin>::observed(|| {
-    ///     Watch::input(Array::scalar(0.0), "x").unary(Unary::Ln)
-    /// });
-    /// let report = Origin::report(&[y], &["y".into()]).expect("an infinity");
-    /// assert_eq!(report.value, f64::NEG_INFINITY);
-    /// ```
+    /// Example: [`Origin`].
     pub fn report<T: BaseTensor>(results: &[Watch<T, Origin>], paths: &[String]) -> Option<NotFinite> {
         let marked = results.iter().zip(paths).filter_map(|(y, path)| Some((y.mark().0.as_ref()?, path)));
         let (event, path) = marked.min_by_key(|(event, _)| event.first())?;

@@ -68,9 +68,12 @@ impl fmt::Display for Kink {
 /// ```
 /// use polygrad::interpreters::watch::{Bends, Watch};
 /// use polygrad::{Array, BaseTensor, Concrete, ops::Unary};
-/// let run = || Watch::<Concrete, Bends>::input(Array::scalar(0.0), "x").unary(Unary::Abs);
-/// let (y, found) = Watch::<Concrete, Bends>::observed(run);
-/// assert_eq!(found.report(&[y])[0].operation, "abs");
+/// let kinks = |x: f64| {
+///     let run = || Watch::<Concrete, Bends>::input(Array::scalar(x), "x").unary(Unary::Abs);
+///     let (y, found) = Watch::<Concrete, Bends>::observed(run);
+///     found.report(&[y])
+/// };
+/// assert_eq!((&kinks(0.0)[0].operation[..], kinks(2.0).len()), ("abs", 0));
 /// ```
 #[derive(Default)]
 pub struct KinkLog(IndexMap<Source, Kink>);
@@ -78,13 +81,7 @@ pub struct KinkLog(IndexMap<Source, Kink>);
 impl KinkLog {
     /// The kinks on which a result depends.
     ///
-    /// ```
-    /// use polygrad::interpreters::watch::{Bends, Watch};
-    /// use polygrad::{Array, BaseTensor, Concrete, ops::Unary};
-    /// let run = || Watch::<Concrete, Bends>::input(Array::scalar(2.0), "x").unary(Unary::Abs);
-    /// let (y, found) = Watch::<Concrete, Bends>::observed(run);
-    /// assert!(found.report(&[y]).is_empty());
-    /// ```
+    /// Example: [`KinkLog`].
     pub fn report<T: BaseTensor>(self, results: &[Watch<T, Bends>]) -> Vec<Kink> {
         let reached: BTreeSet<usize> = results.iter().flat_map(|y| y.mark.kinks.iter().copied()).collect();
         let all = self.0.into_values().enumerate();
@@ -94,12 +91,7 @@ impl KinkLog {
 
 /// Whether a value depends on an input, and the numbers of the kinks on which it depends.
 ///
-/// ```
-/// use polygrad::interpreters::watch::{Bends, Watch};
-/// use polygrad::{Array, Concrete};
-/// let (x, found) = Watch::<Concrete, Bends>::observed(|| Watch::input(Array::scalar(0.0), "x"));
-/// assert!(found.report(&[x]).is_empty());
-/// ```
+/// Example: [`KinkLog`].
 #[derive(Clone, Default)]
 pub struct Bends {
     moves: bool,

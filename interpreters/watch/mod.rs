@@ -34,27 +34,41 @@ pub use kinks::{Bends, Kink, KinkLog};
 /// The data that an observation attaches to a value.
 ///
 /// ```
-/// use polygrad::interpreters::watch::{Made, Mark, Watch};
-/// use polygrad::{Array, BaseTensor, Concrete, ops::Unary};
-/// /// Lists the operations of a program.
+/// use polygrad::base::Report;
+/// use polygrad::interpreters::watch::{Made, Mark, PartOf, Source, Watch};
+/// use polygrad::{Array, BaseTensor, Concrete, Tensor, direct, ops::Unary};
+/// /// What a value is; the log has all operations, and the values at which the host language looks.
 /// #[derive(Clone, Default)]
-/// struct Listed;
-/// impl Mark<Concrete> for Listed {
-///     type Log = Vec<String>;
-///     fn made(made: &Made<'_, '_, Concrete, Self>, log: &mut Vec<String>) -> Self {
-///         log.push(made.source.operation.clone());
-///         Listed
+/// struct Name(String);
+/// impl Mark<Concrete> for Name {
+///     type Log = (Vec<Source>, Vec<String>);
+///     fn made(made: &Made<'_, '_, Concrete, Self>, log: &mut Self::Log) -> Self {
+///         log.0.push(made.source.clone());
+///         Name(format!("{} = {}", made.source.operation, made.result))
 ///     }
-///     fn row(&self, _: &Concrete, _: usize) -> Self {
-///         Listed
+///     fn row(&self, _: &Concrete, position: usize) -> Self {
+///         Name(format!("row {position} of {}", self.0))
 ///     }
-///     fn stacked(_: usize, _: Vec<(usize, Self)>) -> Self {
-///         Listed
+///     fn stacked(n: usize, _: Vec<(usize, Self)>) -> Self {
+///         Name(format!("{n} rows"))
+///     }
+///     fn shown(&self, log: &mut Self::Log) {
+///         log.1.push(self.0.clone());
 ///     }
 /// }
-/// let run = || Watch::<Concrete, Listed>::input(Array::scalar(4.0), "x").unary(Unary::Sqrt);
-/// let (_, log) = Watch::<Concrete, Listed>::observed(run);
-/// assert_eq!(log, ["the input x", "sqrt"]);
+/// let (y, (sources, looks)) = Watch::<Concrete, Name>::observed(|| {
+///     let y = Watch::<_, Name>::input(Array::scalar(4.0), "x").unary(Unary::Sqrt);
+///     y.peek();
+///     y
+/// });
+/// assert_eq!((y.value(), &y.mark().0[..], &looks[0][..]), (&Array::scalar(2.0), "sqrt = 2.0", "sqrt = 2.0"));
+/// let Source { operation, part_of, place } = &sources[1];
+/// assert!(operation == "sqrt" && part_of.is_none() && place.is_some());
+/// // Operations of a derivative say so.
+/// let (_, (sources, _)) = Watch::<Concrete, Name>::observed(|| {
+///     direct::grad(|x| x.sin(), &Tensor::<_, 0>::from_raw(Watch::<_, Name>::input(Array::scalar(4.0), "x")))
+/// });
+/// assert!(sources.iter().any(|source| source.part_of == Some(PartOf::Derivative("sin".into()))));
 /// ```
 pub trait Mark<T: BaseTensor>: Clone + Default + 'static {
     /// The data that an observation collects about the program.
@@ -62,78 +76,17 @@ pub trait Mark<T: BaseTensor>: Clone + Default + 'static {
 
     /// The mark of the result of an operation.
     ///
-    /// ```
-    /// use polygrad::interpreters::watch::{Made, Mark, Watch};
-    /// use polygrad::{Array, BaseTensor, Concrete, ops::Unary};
-    /// /// Lists the values of a program.
-    /// #[derive(Clone, Default)]
-    /// struct Values;
-    /// impl Mark<Concrete> for Values {
-    ///     type Log = Vec<Array>;
-    ///     fn made(made: &Made<'_, '_, Concrete, Self>, log: &mut Vec<Array>) -> Self {
-    ///         log.push(made.result.clone());
-    ///         Values
-    ///     }
-    ///     fn row(&self, _: &Concrete, _: usize) -> Self {
-    ///         Values
-    ///     }
-    ///     fn stacked(_: usize, _: Vec<(usize, Self)>) -> Self {
-    ///         Values
-    ///     }
-    /// }
-    /// let run = || Watch::<Concrete, Values>::input(Array::scalar(4.0), "x").unary(Unary::Sqrt);
-    /// let (_, log) = Watch::<Concrete, Values>::observed(run);
-    /// assert_eq!(log, [4.0, 2.0].map(Array::scalar));
-    /// ```
+    /// Example: [`Mark`].
     fn made(made: &Made<'_, '_, T, Self>, log: &mut Self::Log) -> Self;
 
     /// The mark of the subarray `row` at a position of the outermost axis of a value with this mark.
     ///
-    /// ```
-    /// use polygrad::interpreters::watch::{Made, Mark};
-    /// use polygrad::{Array, Concrete};
-    /// /// The positions of rows that were taken or stacked.
-    /// #[derive(Clone, Default, Debug, PartialEq)]
-    /// struct Positions(Vec<usize>);
-    /// impl Mark<Concrete> for Positions {
-    ///     type Log = ();
-    ///     fn made(_: &Made<'_, '_, Concrete, Self>, _: &mut ()) -> Self {
-    ///         Positions::default()
-    ///     }
-    ///     fn row(&self, _: &Concrete, position: usize) -> Self {
-    ///         Positions([&self.0[..], &[position]].concat())
-    ///     }
-    ///     fn stacked(_: usize, rows: Vec<(usize, Self)>) -> Self {
-    ///         Positions(rows.into_iter().map(|(position, _)| position).collect())
-    ///     }
-    /// }
-    /// assert_eq!(Positions(vec![4]).row(&Array::scalar(1.0), 2), Positions(vec![4, 2]));
-    /// ```
+    /// Example: [`Mark`].
     fn row(&self, row: &T, position: usize) -> Self;
 
     /// The mark of `n` stacked rows, given the marks of the rows at some positions.
     ///
-    /// ```
-    /// use polygrad::interpreters::watch::{Made, Mark};
-    /// use polygrad::Concrete;
-    /// /// The positions of rows that were taken or stacked.
-    /// #[derive(Clone, Default, Debug, PartialEq)]
-    /// struct Positions(Vec<usize>);
-    /// impl Mark<Concrete> for Positions {
-    ///     type Log = ();
-    ///     fn made(_: &Made<'_, '_, Concrete, Self>, _: &mut ()) -> Self {
-    ///         Positions::default()
-    ///     }
-    ///     fn row(&self, _: &Concrete, position: usize) -> Self {
-    ///         Positions([&self.0[..], &[position]].concat())
-    ///     }
-    ///     fn stacked(_: usize, rows: Vec<(usize, Self)>) -> Self {
-    ///         Positions(rows.into_iter().map(|(position, _)| position).collect())
-    ///     }
-    /// }
-    /// let rows = vec![(0, Positions::default()), (2, Positions::default())];
-    /// assert_eq!(Positions::stacked(3, rows), Positions(vec![0, 2]));
-    /// ```
+    /// Example: [`Mark`].
     fn stacked(n: usize, rows: Vec<(usize, Self)>) -> Self;
 
     /// The results of a function with the reason that the function states, if the mark has words.
@@ -144,60 +97,13 @@ pub trait Mark<T: BaseTensor>: Clone + Default + 'static {
 
     /// Records that the host language inspects the value.
     ///
-    /// ```
-    /// use polygrad::base::Report;
-    /// use polygrad::interpreters::watch::{Made, Mark, Watch};
-    /// use polygrad::{Array, Concrete};
-    /// /// Counts the values at which the host language looks.
-    /// #[derive(Clone, Default)]
-    /// struct Shown;
-    /// impl Mark<Concrete> for Shown {
-    ///     type Log = usize;
-    ///     fn made(_: &Made<'_, '_, Concrete, Self>, _: &mut usize) -> Self {
-    ///         Shown
-    ///     }
-    ///     fn row(&self, _: &Concrete, _: usize) -> Self {
-    ///         Shown
-    ///     }
-    ///     fn stacked(_: usize, _: Vec<(usize, Self)>) -> Self {
-    ///         Shown
-    ///     }
-    ///     fn shown(&self, log: &mut usize) {
-    ///         *log += 1;
-    ///     }
-    /// }
-    /// let look = || Watch::<Concrete, Shown>::input(Array::scalar(4.0), "x").peek();
-    /// let (_, count) = Watch::<Concrete, Shown>::observed(look);
-    /// assert_eq!(count, 1);
-    /// ```
+    /// Example: [`Mark`].
     fn shown(&self, _log: &mut Self::Log) {}
 }
 
 /// A value that has just been computed.
 ///
-/// ```
-/// use polygrad::interpreters::watch::{Made, Mark, Watch};
-/// use polygrad::{Array, BaseTensor, Concrete, ops::Unary};
-/// /// Lists the shapes of values.
-/// #[derive(Clone, Default)]
-/// struct Sizes;
-/// impl Mark<Concrete> for Sizes {
-///     type Log = Vec<Vec<usize>>;
-///     fn made(made: &Made<'_, '_, Concrete, Self>, log: &mut Vec<Vec<usize>>) -> Self {
-///         log.push(made.result.shape().to_vec());
-///         Sizes
-///     }
-///     fn row(&self, _: &Concrete, _: usize) -> Self {
-///         Sizes
-///     }
-///     fn stacked(_: usize, _: Vec<(usize, Self)>) -> Self {
-///         Sizes
-///     }
-/// }
-/// let run = || Watch::<Concrete, Sizes>::input(Array::scalar(4.0), "x").unary(Unary::Sqrt);
-/// let (_, log) = Watch::<Concrete, Sizes>::observed(run);
-/// assert_eq!(log, [[0; 0], [0; 0]]);
-/// ```
+/// Example: [`Mark`].
 pub struct Made<'a, 'v, T, M> {
     /// The operation and its operands.
     pub op: &'a Op<&'v Watch<T, M>>,
@@ -211,30 +117,7 @@ pub struct Made<'a, 'v, T, M> {
 
 /// An operation of a program as it is reported.
 ///
-/// ```
-/// use polygrad::interpreters::watch::{Made, Mark, Source, Watch};
-/// use polygrad::{Array, BaseTensor, Concrete, ops::Unary};
-/// /// Lists the operations of a program.
-/// #[derive(Clone, Default)]
-/// struct Listed;
-/// impl Mark<Concrete> for Listed {
-///     type Log = Vec<Source>;
-///     fn made(made: &Made<'_, '_, Concrete, Self>, log: &mut Vec<Source>) -> Self {
-///         log.push(made.source.clone());
-///         Listed
-///     }
-///     fn row(&self, _: &Concrete, _: usize) -> Self {
-///         Listed
-///     }
-///     fn stacked(_: usize, _: Vec<(usize, Self)>) -> Self {
-///         Listed
-///     }
-/// }
-/// let run = || Watch::<Concrete, Listed>::input(Array::scalar(4.0), "x").unary(Unary::Sqrt);
-/// let (_, log) = Watch::<Concrete, Listed>::observed(run);
-/// let Source { operation, part_of, place } = &log[1];
-/// assert!(operation == "sqrt" && part_of.is_none() && place.is_some());
-/// ```
+/// Example: [`Mark`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Source {
     /// The operation: `ln`, or `sum axis=1`.
@@ -247,31 +130,7 @@ pub struct Source {
 
 /// The whole to which an operation belongs.
 ///
-/// ```
-/// use polygrad::interpreters::watch::{Made, Mark, PartOf, Watch};
-/// use polygrad::{Array, Concrete, Tensor, direct};
-/// /// Lists the wholes to which operations belong.
-/// #[derive(Clone, Default)]
-/// struct Wholes;
-/// impl Mark<Concrete> for Wholes {
-///     type Log = Vec<Option<PartOf>>;
-///     fn made(made: &Made<'_, '_, Concrete, Self>, log: &mut Vec<Option<PartOf>>) -> Self {
-///         log.push(made.source.part_of.clone());
-///         Wholes
-///     }
-///     fn row(&self, _: &Concrete, _: usize) -> Self {
-///         Wholes
-///     }
-///     fn stacked(_: usize, _: Vec<(usize, Self)>) -> Self {
-///         Wholes
-///     }
-/// }
-/// let (_, log) = Watch::<Concrete, Wholes>::observed(|| {
-///     let x = Tensor::<_, 0>::from_raw(Watch::<_, Wholes>::input(Array::scalar(4.0), "x"));
-///     direct::grad(|x| x.sin(), &x)
-/// });
-/// assert!(log.contains(&Some(PartOf::Derivative("sin".into()))));
-/// ```
+/// Example: [`Mark`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum PartOf {
@@ -302,12 +161,7 @@ impl Source {
 /// Made by [`inspect::first_nan`](fn@crate::inspect::first_nan) and [`inspect::bounds`](fn@crate::inspect::bounds); a
 /// program sees it only as its `T: BaseTensor`.
 ///
-/// ```
-/// use polygrad::interpreters::watch::{Origin, Watch};
-/// use polygrad::{Array, BaseTensor, Concrete, ops::Unary};
-/// let x: Watch<Concrete, Origin> = Watch::input(Array::scalar(4.0), "x");
-/// assert_eq!(x.unary(Unary::Sqrt).value(), &Array::scalar(2.0));
-/// ```
+/// Example: [`Mark`].
 #[derive(Clone)]
 pub struct Watch<T, M> {
     value: T,
@@ -390,53 +244,21 @@ fn observation<T: BaseTensor, M: Mark<T>, R>(f: impl FnOnce(&mut Observation<M::
 impl<T: BaseTensor, M: Mark<T>> Watch<T, M> {
     /// The value.
     ///
-    /// ```
-    /// use polygrad::interpreters::watch::{Origin, Watch};
-    /// use polygrad::{Array, BaseTensor, Concrete, ops::Unary};
-    /// let x = Watch::<Concrete, Origin>::input(Array::scalar(4.0), "x");
-    /// assert_eq!(x.unary(Unary::Sqrt).value(), &Array::scalar(2.0));
-    /// ```
+    /// Example: [`Mark`].
     pub fn value(&self) -> &T {
         &self.value
     }
 
     /// The mark.
     ///
-    /// ```
-    /// use polygrad::interpreters::watch::{Made, Mark, Watch};
-    /// use polygrad::{Array, BaseTensor, Concrete, ops::Unary};
-    /// /// The name of the operation that computed a value.
-    /// #[derive(Clone, Default)]
-    /// struct Name(String);
-    /// impl Mark<Concrete> for Name {
-    ///     type Log = ();
-    ///     fn made(made: &Made<'_, '_, Concrete, Self>, _: &mut ()) -> Self {
-    ///         Name(made.source.operation.clone())
-    ///     }
-    ///     fn row(&self, _: &Concrete, _: usize) -> Self {
-    ///         self.clone()
-    ///     }
-    ///     fn stacked(_: usize, _: Vec<(usize, Self)>) -> Self {
-    ///         Name("stack".into())
-    ///     }
-    /// }
-    /// let run = || Watch::<_, Name>::input(Array::scalar(4.0), "x").unary(Unary::Sqrt);
-    /// let (y, ()) = Watch::<Concrete, Name>::observed(run);
-    /// assert_eq!(y.mark().0, "sqrt");
-    /// ```
+    /// Example: [`Mark`].
     pub fn mark(&self) -> &M {
         &self.mark
     }
 
     /// An input of the observed program, with the name by which reports call it.
     ///
-    /// ```
-    /// use polygrad::interpreters::watch::{Origin, Watch};
-    /// use polygrad::{Array, Concrete};
-    /// let (x, _) = Watch::<Concrete, Origin>::observed(|| Watch::input(Array::scalar(f64::NAN), "x"));
-    /// let report = Origin::report(&[x], &["y".into()]).expect("a NaN");
-    /// assert_eq!(report.operation, "the input x");
-    /// ```
+    /// Example: [`Mark`].
     pub fn input(value: T, name: &str) -> Self {
         let source = Source { operation: format!("the input {}", escape::name(name)), part_of: None, place: None };
         Watch::noted(&Op::Input(0), value, |_| source)
@@ -444,14 +266,7 @@ impl<T: BaseTensor, M: Mark<T>> Watch<T, M> {
 
     /// Runs `f`, and observes its operations on values of this type.
     ///
-    /// ```
-    /// use polygrad::interpreters::watch::{Reads, Watch};
-    /// use polygrad::{Array, Concrete, Tensor};
-    /// let (y, notes) = Watch::<Concrete, Reads<Concrete>>::observed(|| {
-    ///     Tensor::<_, 1>::from_raw(Watch::input(Array::from([1.0, 2.0]), "x")).at([5])
-    /// });
-    /// assert_eq!((y.raw().value(), notes.report(&[y.raw().clone()]).faults.len()), (&Array::scalar(0.0), 1));
-    /// ```
+    /// Example: [`Mark`].
     pub fn observed<R>(f: impl FnOnce() -> R) -> (R, M::Log) {
         let (result, observation) = scope::observed::<Watch<T, M>, Observation<M::Log>, R>(f);
         (result, observation.log)

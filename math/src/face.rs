@@ -17,10 +17,26 @@ macro_rules! face {
     };
 }
 
-/// Passes the names of all functions to the macro.
+/// The function `by_name`.
+macro_rules! by_name {
+    ($(#[doc = $module:literal])* $F:ident: $($(#[doc = $doc:literal])* $name:ident($($x:ident),*);)*) => {
+        $(#[doc = $module])*
+        pub fn $F<E: crate::Elementary, M: crate::Machine>(name: &str, mut argument: impl FnMut() -> E) -> Option<E> {
+            match name {
+                $(_ if name == stringify!($name) => {
+                    $(let $x = argument();)*
+                    Some(crate::scalar::$name::<E, M>($($x),*))
+                })*
+                _ => None,
+            }
+        }
+    };
+}
+
+/// Passes the names of all functions to a macro.
 macro_rules! faces {
-    ($($(#[doc = $module:literal])* $F:ident;)*) => { $(faces! { @ $(#[doc = $module])* $F })* };
-    (@ $(#[doc = $module:literal])* $F:ident) => { face! {
+    ($($then:ident: $(#[doc = $module:literal])* $F:ident;)*) => { $(faces! { @ $then, $(#[doc = $module])* $F })* };
+    (@ $then:ident, $(#[doc = $module:literal])* $F:ident) => { $then! {
         $(#[doc = $module])*
         $F:
         /// Negation.
@@ -125,6 +141,18 @@ macro_rules! faces {
 }
 
 faces! {
+    by_name:
+    /// The function with this name, of as many arguments as it has; `None` if there is none.
+    ///
+    /// ```
+    /// use polygrad_math::{WithoutFma, scalar};
+    /// let mut arguments = [3.0, 4.0].into_iter();
+    /// let hypot = scalar::by_name::<f64, WithoutFma>("hypot", || arguments.next().unwrap_or_default());
+    /// assert_eq!(hypot, Some(5.0));
+    /// assert_eq!(scalar::by_name::<f64, WithoutFma>("unknown", || 0.0), None);
+    /// ```
+    by_name;
+    face:
     /// The functions of `f64`.
     ///
     /// ```
@@ -136,6 +164,7 @@ faces! {
     /// assert_eq!(mul_no_nan(0.0, f64::NAN), 0.0);
     /// ```
     f64;
+    face:
     /// The functions of `f32`.
     ///
     /// ```

@@ -5,9 +5,11 @@
 //! digits: `polygrad` computes them by functions of the platform.
 //!
 //! * The modules `f64` and `f32`: a function for each row of the tables of `polygrad`, defined for all arguments.
-//! * [`scalar`]: the same, generic in the float type ([`Number`]) and in the [`Machine`].
+//! * [`scalar`]: the same, generic in the [`Number`] and in the [`Machine`]. A number is one of a float type, or what
+//!   stands for one: `polygrad` records the operations, and prints them as C.
 //! * [`Elementary`]: functions without branches, for loops that the compiler vectorises, accurate where a predicate
 //!   holds; [`derived`]: functions made of these.
+//! * [`special`]: functions made of these, on machines without fused multiply-add.
 //! * [`rows`]: what is computed at arguments for which those are not accurate, and functions that have no such version.
 //!
 //! Every number has one result: nothing panics, and nothing depends on the machine but the last digits, by fused
@@ -25,8 +27,10 @@ mod face;
 mod number;
 pub mod rows;
 pub mod scalar;
-mod special;
+pub mod special;
 
 pub use elementary::{Elementary, derived};
 pub use face::{f32, f64};
-pub use number::{Fused, Machine, Number, Target, WithoutFma};
+pub use number::{
+    Definition, Double, Format, Fused, Library, Machine, Mask, Number, ProductError, Target, WithoutFma, Word,
+};

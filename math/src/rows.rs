@@ -5,11 +5,42 @@
 //!
 //! The functions of [`Elementary`] fall back to these at arguments for which they are not accurate.
 
-use crate::{Elementary, WithoutFma};
+use crate::{Elementary, WithoutFma, special};
 
-pub use crate::special::{
-    acosh, asinh, atanh, digamma, gaussian, lgamma, polygamma, pow_less_one, recip_real, sech2, trigamma,
-};
+/// The functions of the module `special`, in double precision.
+macro_rules! special {
+    ($($(#[doc = $doc:literal])* $name:ident($($x:ident),*);)*) => { $(
+        $(#[doc = $doc])*
+        pub fn $name($($x: f64),*) -> f64 {
+            special::$name($($x),*)
+        }
+    )* };
+}
+
+special! {
+    /// The inverse hyperbolic sine.
+    asinh(x);
+    /// The inverse hyperbolic cosine; NaN below 1.
+    acosh(x);
+    /// The inverse hyperbolic tangent; NaN outside the interval from -1 to 1.
+    atanh(x);
+    /// `1 / cosh(x)^2`.
+    sech2(x);
+    /// `e^(-x^2)`.
+    gaussian(x);
+    /// `x^(y - 1)`, corrected for the rounding error of `y - 1`.
+    pow_less_one(x, y);
+    /// `x / (x^2 + y^2)`; 0 where the sum of squares is infinite.
+    recip_real(x, y);
+    /// The logarithm of the absolute value of the gamma function; infinite at the poles.
+    lgamma(x);
+    /// The derivative of `lgamma`; NaN at the poles.
+    digamma(x);
+    /// The derivative of `digamma`; infinite at the poles.
+    trigamma(x);
+    /// The derivative of `digamma` of an order that is rounded to an integer.
+    polygamma(x, order);
+}
 
 /// The inverse of the error function; NaN outside the interval from -1 to 1. It is the branch-free function, without
 /// fused multiply-add.

@@ -118,11 +118,16 @@ impl std::error::Error for GradientError {}
 /// equations, its derivatives and slopes agree within about a hundred of the solver's tolerances.
 ///
 /// ```
-/// use polygrad::{check_gradient, tensor};
+/// use polygrad::{assert_gradient, assert_gradient_with, check_gradient, check_gradient_with, tensor};
 /// let x = (tensor([1.0, 2.0]), tensor([[0.5, -1.0]]));
 /// check_gradient(|(a, m)| (m.matvec(a).sin() * a.prod()).sum(), &x)?;
 /// let error = check_gradient(|(a, _)| (a * a.stop_gradient()).sum(), &x).unwrap_err();
 /// assert!(error.to_string().contains("at x.0[1] it is 2.0 and finite differences give 4.0"));
+/// // With data, and in a test.
+/// let (w, x) = (tensor([0.3, -2.0]), tensor([1.0, 2.0]));
+/// check_gradient_with(|w, x| (w * x).tanh().sum(), &w, &x)?;
+/// assert_gradient(|w| w.tanh().square().sum(), &w);
+/// assert_gradient_with(|w, x| (w * x).tanh().sum(), &w, &x);
 /// # Ok::<(), polygrad::GradientError>(())
 /// ```
 ///
@@ -145,11 +150,7 @@ where
 
 /// [`check_gradient`] of a function that also takes data that is not differentiated.
 ///
-/// ```
-/// use polygrad::{check_gradient_with, tensor};
-/// check_gradient_with(|w, x| (w * x).tanh().sum(), &tensor([0.3, -2.0]), &tensor([1.0, 2.0]))?;
-/// # Ok::<(), polygrad::GradientError>(())
-/// ```
+/// Example: [`check_gradient`].
 ///
 /// # Errors
 /// When derivatives differ, or are not finite.
@@ -169,10 +170,7 @@ where
 
 /// [`check_gradient`] for tests: panics if derivatives differ.
 ///
-/// ```
-/// use polygrad::{assert_gradient, tensor};
-/// assert_gradient(|x| x.tanh().square().sum(), &tensor([0.3, -2.0]));
-/// ```
+/// Example: [`check_gradient`].
 ///
 /// # Panics
 /// When derivatives differ, or are not finite, with the worst entry.
@@ -187,10 +185,7 @@ where
 
 /// [`assert_gradient`] of a function that also takes data that is not differentiated.
 ///
-/// ```
-/// use polygrad::{assert_gradient_with, tensor};
-/// assert_gradient_with(|w, x| (w * x).tanh().sum(), &tensor([0.3, -2.0]), &tensor([1.0, 2.0]));
-/// ```
+/// Example: [`check_gradient`].
 ///
 /// # Panics
 /// When derivatives differ, or are not finite, with the worst entry.
@@ -211,11 +206,7 @@ pub fn assert_gradient_with<P, Q, E>(
 
 /// The options of [`check_gradient`].
 ///
-/// ```
-/// use polygrad::{GradientCheck, tensor};
-/// let check = GradientCheck { tolerance: Some(1e-9), ..GradientCheck::default() };
-/// check.run(|x, _: &()| x.exp().sum(), &tensor([0.3, -2.0]), &()).unwrap();
-/// ```
+/// Example: [`GradientCheck::run`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct GradientCheck {
     /// The largest accepted difference, relative to the slope. `None` stands for `1e-6`, or `1e-2` if an argument or
@@ -242,7 +233,7 @@ impl GradientCheck {
     ///
     /// ```
     /// use polygrad::{GradientCheck, tensor};
-    /// let check = GradientCheck { entries: 1, directions: 1, ..GradientCheck::default() };
+    /// let check = GradientCheck { entries: 1, directions: 1, tolerance: Some(1e-9), ..GradientCheck::default() };
     /// assert_eq!(check.run(|x, w| (x.sin() * w).sum(), &tensor([0.3, 1.0]), &tensor([2.0, 3.0])), Ok(()));
     /// assert!(check.run(|x, _: &()| x.stop_gradient().square(), &tensor(2.0), &()).is_err());
     /// ```

@@ -29,7 +29,7 @@ use crate::tree::Tree;
 /// Method: R. E. Moore, R. B. Kearfott, M. J. Cloud, "Introduction to Interval Analysis" (2009), chapters 2, 5 and 6.
 ///
 /// ```
-/// use polygrad::{BaseTensor, Tensor, direct, enclose, tensor};
+/// use polygrad::{BaseTensor, Tensor, direct, enclose, enclose_with, tensor};
 /// fn f<T: BaseTensor>(x: &Tensor<T, 0>) -> Tensor<T, 0> {
 ///     x.square() - x.sin()
 /// }
@@ -38,6 +38,8 @@ use crate::tree::Tree;
 /// // From 0.5 to 1 the function is increasing, since all slopes are positive.
 /// let (slope, _) = enclose(|x| direct::grad(f, x), &tensor(0.5), &tensor(1.0));
 /// assert!(slope.item() > 0.1);
+/// let bounds = enclose_with(|x, a| x * a, &tensor(1.0), &tensor(2.0), &tensor(-3.0));
+/// assert_eq!(bounds, (tensor(-6.0), tensor(-3.0)));
 /// ```
 ///
 /// # Panics
@@ -55,11 +57,7 @@ where
 
 /// [`enclose`] of a function that also takes `data` with exact values.
 ///
-/// ```
-/// use polygrad::{enclose_with, tensor};
-/// let (lower, upper) = enclose_with(|x, a| x * a, &tensor(1.0), &tensor(2.0), &tensor(-3.0));
-/// assert_eq!((lower, upper), (tensor(-6.0), tensor(-3.0)));
-/// ```
+/// Example: [`enclose`](fn@enclose).
 ///
 /// # Panics
 /// Like [`enclose`].
@@ -119,13 +117,7 @@ impl<P: Tree<Array>, Q: Tree<Array>, Y> Function<P, Q, Y> {
     /// # Panics
     /// Like [`enclose`].
     ///
-    /// ```
-    /// use polygrad::{Function, tensor};
-    /// let f = Function::grad_with(|x, a| (x.square() * a).sum(), &tensor([0.0]), &tensor([0.0]));
-    /// let (lower, upper) = f.enclose_with(&tensor([1.0]), &tensor([2.0]), &tensor([3.0]))?;
-    /// assert_eq!((lower, upper), (tensor([6.0]), tensor([12.0])));
-    /// # Ok::<(), polygrad::RunError>(())
-    /// ```
+    /// Example: [`Function::enclose`].
     #[track_caller]
     pub fn enclose_with(&self, lower: &P, upper: &P, data: &Q) -> Result<(Y, Y), RunError> {
         self.fitting(lower, data)?;
@@ -151,6 +143,9 @@ impl<P: Tree<Array>, Y> Function<P, (), Y> {
     /// use polygrad::{Function, tensor};
     /// let slope = Function::grad(|x| x.square().sum(), &tensor([0.0]));
     /// assert_eq!(slope.enclose(&tensor([-1.0]), &tensor([3.0]))?, (tensor([-2.0]), tensor([6.0])));
+    /// let f = Function::grad_with(|x, a| (x.square() * a).sum(), &tensor([0.0]), &tensor([0.0]));
+    /// let bounds = f.enclose_with(&tensor([1.0]), &tensor([2.0]), &tensor([3.0]))?;
+    /// assert_eq!(bounds, (tensor([6.0]), tensor([12.0])));
     /// # Ok::<(), polygrad::RunError>(())
     /// ```
     #[track_caller]

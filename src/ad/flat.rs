@@ -127,12 +127,7 @@ impl FlatProgram {
 impl<P: Tree<Array, With<Array> = P> + Clone> FlatFunction<P> {
     /// The function `f`, for arguments like `x`.
     ///
-    /// ```
-    /// use polygrad::{FlatFunction, tensor};
-    /// let f = FlatFunction::new(|x| x.square().sum(), &tensor([0.0, 0.0]));
-    /// let mut slope = [0.0; 2];
-    /// assert_eq!((f.value_and_grad(&[3.0, 4.0], &mut slope), slope), (25.0, [6.0, 8.0]));
-    /// ```
+    /// Example: [`FlatFunction::value_and_grad`].
     ///
     /// # Panics
     /// Like [`new_with`](Self::new_with).
@@ -143,12 +138,7 @@ impl<P: Tree<Array, With<Array> = P> + Clone> FlatFunction<P> {
 
     /// The function `f` of arguments like `x` and of these data, which may have any element type.
     ///
-    /// ```
-    /// use polygrad::{FlatFunction, tensor};
-    /// let (x, y) = (tensor([1.0, 2.0, 3.0]), tensor([2.0, 4.0, 7.0]));
-    /// let f = FlatFunction::new_with(|a, (x, y)| (x * a - y).square().sum(), &tensor(0.0), &(x, y));
-    /// assert_eq!((f.value(&[2.0]), f.value(&[1.0])), (1.0, 21.0));
-    /// ```
+    /// Example: [`FlatFunction::value_and_grad`].
     ///
     /// # Panics
     /// When `f` looks at values, a variable of a loop escapes from the loop, or a leaf of the argument or of the
@@ -170,11 +160,7 @@ where
 {
     /// [`new_with`](FlatFunction::new_with) of a function whose arguments and results have elements `E`.
     ///
-    /// ```
-    /// use polygrad::{FlatFunction, tensor};
-    /// let f = FlatFunction::<_, f32>::with_elements(|x, c| (x * c).sum(), &tensor([0f32, 0.0]), &tensor([1f32, 2.0]));
-    /// assert_eq!(f.value(&[3.0, 4.0]), 11.0);
-    /// ```
+    /// Example: [`FlatFunction::value_and_grad`].
     ///
     /// # Panics
     /// As that function, with `E` in place of `f64`.
@@ -208,11 +194,7 @@ where
     /// The name of each element of the argument, in order: the name of its leaf and its index, such as `weights[2]` or
     /// `layers.0.gain[1, 0]`. A tensor that is the whole argument is called `x`.
     ///
-    /// ```
-    /// use polygrad::{FlatFunction, tensor};
-    /// let f = FlatFunction::new(|(a, b)| a * b, &(tensor(1.0), tensor([[1.0, 2.0]])));
-    /// assert_eq!(f.names(), ["0", "1[0, 0]", "1[0, 1]"]);
-    /// ```
+    /// Example: [`FlatFunction::flatten`].
     pub fn names(&self) -> Vec<String> {
         let mut all = Vec::with_capacity(self.len());
         for (name, leaf) in self.like.names().into_iter().zip(self.like.leaves()) {
@@ -224,11 +206,7 @@ where
 
     /// The argument with these elements.
     ///
-    /// ```
-    /// use polygrad::{FlatFunction, tensor};
-    /// let f = FlatFunction::new(|(a, b)| (a * b).sum(), &(tensor(1.0), tensor([1.0, 2.0])));
-    /// assert_eq!(f.tree(&[2.0, 3.0, 4.0]), (tensor(2.0), tensor([3.0, 4.0])));
-    /// ```
+    /// Example: [`FlatFunction::flatten`].
     ///
     /// # Panics
     /// When the size of the slice is not that of the argument.
@@ -251,10 +229,11 @@ where
     ///
     /// ```
     /// use polygrad::{FlatFunction, tensor};
-    /// let f = FlatFunction::new(|(a, b)| (a * b).sum(), &(tensor(1.0), tensor([1.0, 2.0])));
-    /// let x = f.flatten(&(tensor(2.0), tensor([3.0, 4.0])))?;
-    /// assert_eq!((f.value(&x), x), (14.0, vec![2.0, 3.0, 4.0]));
-    /// assert!(f.flatten(&(tensor(2.0), tensor([3.0]))).is_err());
+    /// let f = FlatFunction::new(|(a, b)| (a * b).sum(), &(tensor(1.0), tensor([[1.0, 2.0]])));
+    /// assert_eq!((f.len(), f.names()), (3, ["0", "1[0, 0]", "1[0, 1]"].map(String::from).to_vec()));
+    /// let x = f.flatten(&(tensor(2.0), tensor([[3.0, 4.0]])))?;
+    /// assert_eq!((f.value(&x), f.tree(&x)), (14.0, (tensor(2.0), tensor([[3.0, 4.0]]))));
+    /// assert!(f.flatten(&(tensor(2.0), tensor([[3.0]]))).is_err());
     /// # Ok::<(), polygrad::RunError>(())
     /// ```
     pub fn flatten(&self, tree: &P) -> Result<Vec<E>, RunError> {
@@ -295,11 +274,7 @@ fn misfit(verb: &str, needed: &[usize], given: &[usize]) -> ! {
 impl<P, E: Float> FlatFunction<P, E> {
     /// The number of elements of the argument.
     ///
-    /// ```
-    /// use polygrad::{FlatFunction, tensor};
-    /// let f = FlatFunction::new(|(a, b)| (a * b).sum(), &(tensor(1.0), tensor([1.0, 2.0])));
-    /// assert_eq!(f.len(), 3);
-    /// ```
+    /// Example: [`FlatFunction::flatten`].
     #[allow(clippy::len_without_is_empty, reason = "a function without arguments is not a special case")]
     pub fn len(&self) -> usize {
         self.sizes[0]
@@ -307,11 +282,7 @@ impl<P, E: Float> FlatFunction<P, E> {
 
     /// The number of elements of the results.
     ///
-    /// ```
-    /// use polygrad::{FlatFunction, tensor};
-    /// let f = FlatFunction::new(|x| (x.square(), x.sum()), &tensor([1.0, 2.0]));
-    /// assert_eq!(f.results(), 3);
-    /// ```
+    /// Example: [`FlatFunction::run`].
     pub fn results(&self) -> usize {
         self.sizes[1]
     }
@@ -399,7 +370,7 @@ impl<P, E: Float> FlatFunction<P, E> {
     /// ```
     /// use polygrad::{FlatFunction, tensor};
     /// let f = FlatFunction::new(|(a, b)| (a * b, a + b), &(tensor([1.0, 2.0]), tensor(3.0)));
-    /// let mut results = [0.0; 4];
+    /// let mut results = vec![0.0; f.results()];
     /// f.run(&[1.0, 2.0, 10.0], &mut results);
     /// assert_eq!(results, [10.0, 20.0, 11.0, 12.0]);
     /// ```
@@ -414,11 +385,7 @@ impl<P, E: Float> FlatFunction<P, E> {
 
     /// The value for an argument.
     ///
-    /// ```
-    /// use polygrad::{FlatFunction, tensor};
-    /// let f = FlatFunction::new(|x| x.square().sum(), &tensor([0.0, 0.0]));
-    /// assert_eq!(f.value(&[1.0, 2.0]), 5.0);
-    /// ```
+    /// Example: [`FlatFunction::value_and_grad`].
     ///
     /// # Panics
     /// When the result is not a number, or the size of the slice is not that of the argument.
@@ -436,8 +403,16 @@ impl<P, E: Float> FlatFunction<P, E> {
     /// ```
     /// use polygrad::{FlatFunction, tensor};
     /// let f = FlatFunction::new(|x| x.square().sum(), &tensor([0.0, 0.0]));
-    /// let mut slope = [0.0; 2];
-    /// assert_eq!((f.value_and_grad(&[1.0, 2.0], &mut slope), slope), (5.0, [2.0, 4.0]));
+    /// let (x, mut slope, mut both) = ([1.0, 2.0], [0.0; 2], [0.0; 2]);
+    /// f.grad(&x, &mut slope);
+    /// assert_eq!((f.value(&x), f.value_and_grad(&x, &mut both)), (5.0, 5.0));
+    /// assert_eq!((slope, both), ([2.0, 4.0], [2.0, 4.0]));
+    /// // With data, and elements `f32`.
+    /// let data = (tensor([1.0, 2.0]), tensor([2.0, 5.0]));
+    /// let f = FlatFunction::new_with(|a, (x, y)| (x * a - y).square().sum(), &tensor(0.0), &data);
+    /// assert_eq!(f.value(&[2.0]), 1.0);
+    /// let f = FlatFunction::<_, f32>::with_elements(|x, c| (x * c).sum(), &tensor([0f32, 0.0]), &tensor([1f32, 2.0]));
+    /// assert_eq!(f.value(&[3.0, 4.0]), 11.0);
     /// ```
     ///
     /// # Panics
@@ -453,13 +428,7 @@ impl<P, E: Float> FlatFunction<P, E> {
 
     /// Writes the gradient for an argument, by the program of [`value_and_grad`](Self::value_and_grad).
     ///
-    /// ```
-    /// use polygrad::{FlatFunction, tensor};
-    /// let f = FlatFunction::new(|x| x.square().sum(), &tensor([0.0, 0.0]));
-    /// let mut slope = [0.0; 2];
-    /// f.grad(&[1.0, 2.0], &mut slope);
-    /// assert_eq!(slope, [2.0, 4.0]);
-    /// ```
+    /// Example: [`FlatFunction::value_and_grad`].
     ///
     /// # Panics
     /// As that method.
@@ -472,13 +441,7 @@ impl<P, E: Float> FlatFunction<P, E> {
 
     /// Writes the Jacobian times a tangent of the argument.
     ///
-    /// ```
-    /// use polygrad::{FlatFunction, tensor};
-    /// let f = FlatFunction::new(|x| x.square(), &tensor([0.0, 0.0]));
-    /// let mut tangent = [0.0; 2];
-    /// f.jvp(&[1.0, 2.0], &[1.0, 10.0], &mut tangent);
-    /// assert_eq!(tangent, [2.0, 40.0]);
-    /// ```
+    /// Example: [`FlatFunction::vjp`].
     ///
     /// # Panics
     /// When the sizes of the slices are not those of argument, argument and results.
@@ -494,9 +457,14 @@ impl<P, E: Float> FlatFunction<P, E> {
     /// ```
     /// use polygrad::{FlatFunction, tensor};
     /// let f = FlatFunction::new(|x| (x.square(), x.sum()), &tensor([0.0, 0.0]));
-    /// let mut cotangent = [0.0; 2];
-    /// f.vjp(&[1.0, 2.0], &[1.0, 10.0, 0.5], &mut cotangent);
-    /// assert_eq!(cotangent, [2.5, 40.5]);
+    /// let (x, mut tangent, mut cotangent) = ([1.0, 2.0], [0.0; 3], [0.0; 2]);
+    /// f.jvp(&x, &[1.0, 10.0], &mut tangent);
+    /// f.vjp(&x, &[1.0, 10.0, 0.5], &mut cotangent);
+    /// assert_eq!((tangent, cotangent), ([2.0, 40.0, 11.0], [2.5, 40.5]));
+    /// let f = FlatFunction::new(|x| x.powi(3).sum(), &tensor([0.0, 0.0]));
+    /// let mut product = [0.0; 2];
+    /// f.hvp(&x, &[1.0, 10.0], &mut product);
+    /// assert_eq!(product, [6.0, 120.0]);
     /// ```
     ///
     /// # Panics
@@ -511,13 +479,7 @@ impl<P, E: Float> FlatFunction<P, E> {
 
     /// Writes the Hessian times a direction.
     ///
-    /// ```
-    /// use polygrad::{FlatFunction, tensor};
-    /// let f = FlatFunction::new(|x| x.powi(3).sum(), &tensor([0.0, 0.0]));
-    /// let mut product = [0.0; 2];
-    /// f.hvp(&[1.0, 2.0], &[1.0, 10.0], &mut product);
-    /// assert_eq!(product, [6.0, 120.0]);
-    /// ```
+    /// Example: [`FlatFunction::vjp`].
     ///
     /// # Panics
     /// When the result is not a number or has no second derivative, or the sizes of the slices are not that of the argument.
@@ -536,9 +498,12 @@ impl<P> FlatFunction<P, f64> {
     /// ```
     /// use polygrad::{FlatFunction, tensor};
     /// let f = FlatFunction::new(|x| (x.square(), x.sum()), &tensor([0.0, 0.0]));
-    /// let mut jacobian = [0.0; 6];
+    /// let (mut jacobian, mut hessian) = ([0.0; 6], [0.0; 4]);
     /// f.jacobian(&[1.0, 2.0], &mut jacobian);
     /// assert_eq!(jacobian, [2.0, 0.0, 0.0, 4.0, 1.0, 1.0]);
+    /// let f = FlatFunction::new(|x| x.at([0]) * x.at([1]).square(), &tensor([0.0, 0.0]));
+    /// f.hessian(&[3.0, 5.0], &mut hessian);
+    /// assert_eq!(hessian, [0.0, 10.0, 10.0, 6.0]);
     /// ```
     ///
     /// # Panics
@@ -554,13 +519,7 @@ impl<P> FlatFunction<P, f64> {
 
     /// Writes the Hessian, row by row.
     ///
-    /// ```
-    /// use polygrad::{FlatFunction, tensor};
-    /// let f = FlatFunction::new(|x| x.at([0]) * x.at([1]).square(), &tensor([0.0, 0.0]));
-    /// let mut hessian = [0.0; 4];
-    /// f.hessian(&[3.0, 5.0], &mut hessian);
-    /// assert_eq!(hessian, [0.0, 10.0, 10.0, 6.0]);
-    /// ```
+    /// Example: [`FlatFunction::jacobian`].
     ///
     /// # Panics
     /// When the result is not a number or has no second derivative, or the sizes of the slices are not those of
@@ -595,11 +554,7 @@ impl<P> FlatFunction<P, f64> {
     /// The positions of the elements of the Jacobian that may not be 0, for all arguments and these data: see
     /// [`sparse_jacobian`](crate::sparse_jacobian()).
     ///
-    /// ```
-    /// use polygrad::{FlatFunction, tensor};
-    /// let f = FlatFunction::new(|x| x.square(), &tensor([0.0, 0.0]));
-    /// assert_eq!(f.jacobian_pattern().entries().collect::<Vec<_>>(), [(0, 0), (1, 1)]);
-    /// ```
+    /// Example: [`FlatFunction::sparse_jacobian`].
     ///
     /// # Panics
     /// When the function has no derivative.
@@ -618,6 +573,11 @@ impl<P> FlatFunction<P, f64> {
     /// f.sparse_jacobian(&[1.0, 2.0, 3.0], &mut elements);
     /// assert_eq!(f.jacobian_pattern().entries().collect::<Vec<_>>(), [(0, 0), (0, 1), (1, 1), (1, 2)]);
     /// assert_eq!(elements, [-2.0, 1.0, -4.0, 1.0]);
+    /// let f = FlatFunction::new(|x| x.at([0]) * x.at([1]).square(), &tensor([0.0; 2]));
+    /// let mut elements = vec![0.0; f.hessian_pattern().len()];
+    /// f.sparse_hessian(&[3.0, 5.0], &mut elements);
+    /// assert_eq!(f.hessian_pattern().entries().collect::<Vec<_>>(), [(0, 1), (1, 0), (1, 1)]);
+    /// assert_eq!(elements, [10.0, 10.0, 6.0]);
     /// ```
     ///
     /// # Panics
@@ -631,11 +591,7 @@ impl<P> FlatFunction<P, f64> {
 
     /// The positions of the elements of the Hessian that may not be 0, in both triangles.
     ///
-    /// ```
-    /// use polygrad::{FlatFunction, tensor};
-    /// let f = FlatFunction::new(|x| x.at([0]) * x.at([1]), &tensor([0.0, 0.0]));
-    /// assert_eq!(f.hessian_pattern().entries().collect::<Vec<_>>(), [(0, 1), (1, 0)]);
-    /// ```
+    /// Example: [`FlatFunction::sparse_jacobian`].
     ///
     /// # Panics
     /// When the result is not a number or has no second derivative.
@@ -647,13 +603,7 @@ impl<P> FlatFunction<P, f64> {
 
     /// Writes the elements of the Hessian in the order of its [pattern](Self::hessian_pattern).
     ///
-    /// ```
-    /// use polygrad::{FlatFunction, tensor};
-    /// let f = FlatFunction::new(|x| x.powi(3).sum(), &tensor([0.0; 3]));
-    /// let mut elements = vec![0.0; f.hessian_pattern().len()];
-    /// f.sparse_hessian(&[1.0, 2.0, 3.0], &mut elements);
-    /// assert_eq!(elements, [6.0, 12.0, 18.0]);
-    /// ```
+    /// Example: [`FlatFunction::sparse_jacobian`].
     ///
     /// # Panics
     /// When the result is not a number or has no second derivative, or the sizes of the slices are not those of

@@ -88,7 +88,7 @@ where
 /// is differentiated.
 ///
 /// ```
-/// use polygrad::inspect::first_nan;
+/// use polygrad::inspect::{first_nan, first_nan_with};
 /// use polygrad::{BaseTensor, Tensor, grad, tensor};
 /// fn roots<T: BaseTensor>(x: &Tensor<T, 1>) -> Tensor<T, 0> {
 ///     x.sqrt().sum()
@@ -99,6 +99,8 @@ where
 /// let found = first_nan(|x| grad(|x| roots(x), x), &x).expect("the gradient is not finite");
 /// assert_eq!(found.derivative_of.as_deref(), Some("sqrt"));
 /// println!("{found}");
+/// let found = first_nan_with(|x, scale| x / scale, &x, &tensor([1.0, 0.0])).expect("1 / 0 is infinite");
+/// assert_eq!((found.operation.as_str(), found.index, found.value), ("div", vec![1], f64::INFINITY));
 /// ```
 ///
 /// The program must be evaluated, not traced: a traced program has no values, so the result is `None`.
@@ -114,13 +116,7 @@ where
 
 /// [`first_nan`] of a program that also takes data.
 ///
-/// ```
-/// use polygrad::inspect::first_nan_with;
-/// use polygrad::tensor;
-/// let (x, scale) = (tensor([1.0, 2.0]), tensor([1.0, 0.0]));
-/// let found = first_nan_with(|x, scale| x / scale, &x, &scale).expect("2 / 0 is infinite");
-/// assert_eq!((found.operation.as_str(), found.index, found.value), ("div", vec![1], f64::INFINITY));
-/// ```
+/// Example: [`first_nan`].
 #[track_caller]
 pub fn first_nan_with<T, P, Q, Y>(
     program: impl FnOnce(&P::With<Watch<T, Origin>>, &Q::With<Watch<T, Origin>>) -> Y,
@@ -156,7 +152,7 @@ where
 /// reported, except those at written indices, which are known when the program is recorded.
 ///
 /// ```
-/// use polygrad::inspect::bounds;
+/// use polygrad::inspect::{bounds, bounds_with};
 /// use polygrad::{build1, tensor};
 /// let x = tensor([1.0, 4.0, 9.0]);
 /// let found = bounds(|x| build1(3, |i| x.at([i + 1]) - x.at([i])), &x);
@@ -164,6 +160,7 @@ where
 /// println!("{found}");
 /// // All reads of this program are within bounds.
 /// assert!(bounds(|x| build1(2, |i| x.at([i + 1]) - x.at([i])), &x).faults.is_empty());
+/// assert_eq!(bounds_with(|x, ix| x.take(ix), &x, &tensor([0, 3])).faults[0].at, [1]);
 /// ```
 ///
 /// The program must be evaluated, not traced: a traced program has no index values, so no access is reported.
@@ -179,12 +176,7 @@ where
 
 /// [`bounds`] of a program that also takes data.
 ///
-/// ```
-/// use polygrad::inspect::bounds_with;
-/// use polygrad::tensor;
-/// let found = bounds_with(|x, ix| x.take(ix), &tensor([1.0, 2.0]), &tensor([0, 2]));
-/// assert_eq!((found.faults[0].axis, found.faults[0].index, found.faults[0].at.clone()), (0, 2, vec![1]));
-/// ```
+/// Example: [`bounds`].
 #[track_caller]
 pub fn bounds_with<T, P, Q, Y>(
     program: impl FnOnce(&P::With<Watch<T, Reads<T>>>, &Q::With<Watch<T, Reads<T>>>) -> Y,
@@ -212,7 +204,7 @@ where
 /// conventions, not that of the function. Write such a function of `r^2` where `r` is small.
 ///
 /// ```
-/// use polygrad::inspect::kinks;
+/// use polygrad::inspect::{kinks, kinks_with};
 /// use polygrad::{BaseTensor, Tensor, tensor};
 /// fn matern<T: BaseTensor>(x: &Tensor<T, 1>) -> Tensor<T, 0> {
 ///     let r = x.norm();
@@ -221,6 +213,9 @@ where
 /// assert!(!kinks(matern, &tensor([0.0, 0.0])).is_empty());
 /// assert!(kinks(matern, &tensor([0.0, 0.1])).is_empty());
 /// assert!(kinks(|x: &Tensor<_, 1>| x.norm().square(), &tensor([0.0, 0.0])).is_empty());
+/// // A residual of exactly 0.
+/// let found = kinks_with(|x, y| (x - y).abs().sum(), &tensor([1.0, 2.0]), &tensor([0.5, 2.0]));
+/// assert_eq!((found[0].operation.as_str(), found[0].index.clone()), ("abs", vec![1]));
 /// ```
 #[track_caller]
 pub fn kinks<T, P, Y>(program: impl Fn(&P::With<Term>) -> Y, x: &P) -> Vec<Kink>
@@ -234,13 +229,7 @@ where
 
 /// [`kinks`] of a program that also takes data, on which kinks do not depend.
 ///
-/// ```
-/// use polygrad::inspect::kinks_with;
-/// use polygrad::tensor;
-/// // A residual of exactly 0.
-/// let found = kinks_with(|x, y| (x - y).abs().sum(), &tensor([1.0, 2.0]), &tensor([0.5, 2.0]));
-/// assert_eq!((found[0].operation.as_str(), found[0].index.clone()), ("abs", vec![1]));
-/// ```
+/// Example: [`kinks`].
 #[track_caller]
 pub fn kinks_with<T, P, Q, Y>(program: impl Fn(&P::With<Term>, &Q::With<Term>) -> Y, x: &P, data: &Q) -> Vec<Kink>
 where

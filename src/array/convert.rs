@@ -107,7 +107,10 @@ fn path(row: &[usize]) -> String {
 ///
 /// ```
 /// use polygrad::array::Nested;
-/// assert_eq!([[1, 2, 3], [4, 5, 6]].into_array().shape(), [2, 3]);
+/// fn shape<const D: usize>(data: impl Nested<D, f64>) -> Vec<usize> {
+///     data.into_array().shape().to_vec()
+/// }
+/// assert_eq!((shape(1.0), shape(vec![1.0, 2.0]), shape([[1.0, 2.0]])), (vec![], vec![2], vec![1, 2]));
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not data an array can be made of",
@@ -117,13 +120,7 @@ fn path(row: &[usize]) -> String {
 pub trait Nested<const D: usize, E: Elem> {
     /// The data as an array.
     ///
-    /// ```
-    /// use polygrad::array::Nested;
-    /// fn shape<const D: usize>(data: impl Nested<D, f64>) -> Vec<usize> {
-    ///     data.into_array().shape().to_vec()
-    /// }
-    /// assert_eq!((shape(1.0), shape(vec![1.0, 2.0]), shape([[1.0, 2.0]])), (vec![], vec![2], vec![1, 2]));
-    /// ```
+    /// Example: [`Nested`].
     ///
     /// # Panics
     /// When no array can have this shape.
@@ -281,10 +278,14 @@ impl Array {
     /// The elements in row-major order, without a copy.
     ///
     /// ```
-    /// use polygrad::Array;
+    /// use polygrad::{Array, DType};
     /// let a = Array::from([[1.0, 2.0], [3.0, 4.0]]);
-    /// assert_eq!(a.iter::<f64>()?.sum::<f64>(), 10.0);
-    /// assert_eq!(a.iter::<f64>()?.rev().next(), Some(4.0));
+    /// assert_eq!((a.iter::<f64>()?.sum::<f64>(), a.iter::<f64>()?.rev().next()), (10.0, Some(4.0)));
+    /// assert_eq!(a.as_slice::<f64>(), Some(&[1.0, 2.0, 3.0, 4.0][..]));
+    /// assert_eq!(a.into_vec::<f64>()?, [1.0, 2.0, 3.0, 4.0]);
+    /// // One number that is repeated is no slice of memory.
+    /// let zeros = Array::zeros(&[3], DType::I64);
+    /// assert_eq!((zeros.as_slice::<i64>(), &*zeros.elements::<i64>()?), (None, &[0, 0, 0][..]));
     /// # Ok::<(), polygrad::array::ArrayError>(())
     /// ```
     ///
@@ -301,11 +302,7 @@ impl Array {
     /// element. `None` for an array of one repeated value, such as zeros, which stores that value once; for such
     /// arrays, too, use [`elements`](Array::elements).
     ///
-    /// ```
-    /// use polygrad::{Array, DType};
-    /// assert_eq!(Array::from([[1, 2], [3, 4]]).as_slice::<i64>(), Some(&[1, 2, 3, 4][..]));
-    /// assert_eq!(Array::zeros(&[3], DType::I64).as_slice::<i64>(), None);
-    /// ```
+    /// Example: [`Array::iter`].
     ///
     /// `None` as well if the element type is not `E`.
     pub fn as_slice<E: Elem>(&self) -> Option<&[E]> {
@@ -320,11 +317,7 @@ impl Array {
 
     /// The elements in row-major order, copied only if they are stored as one repeated value.
     ///
-    /// ```
-    /// use polygrad::{Array, DType};
-    /// assert_eq!(*Array::zeros(&[3], DType::F64).elements::<f64>()?, [0.0, 0.0, 0.0]);
-    /// # Ok::<(), polygrad::array::ArrayError>(())
-    /// ```
+    /// Example: [`Array::iter`].
     ///
     /// # Errors
     /// [`ArrayError::DType`] when the element type is not `E`.
@@ -338,11 +331,7 @@ impl Array {
 
     /// The elements in row-major order; without a copy if they are stored one by one and the array has no other owner.
     ///
-    /// ```
-    /// use polygrad::Array;
-    /// assert_eq!(Array::from([[1, 2], [3, 4]]).into_vec::<i64>()?, [1, 2, 3, 4]);
-    /// # Ok::<(), polygrad::array::ArrayError>(())
-    /// ```
+    /// Example: [`Array::iter`].
     ///
     /// # Errors
     /// [`ArrayError::DType`] when the element type is not `E`.

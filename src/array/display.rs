@@ -28,7 +28,7 @@ const DECIMALS: usize = 8;
 /// ```
 /// use polygrad::Array;
 /// assert_eq!(Array::from([[1.0, 2.5], [-3.0, 4.0]]).to_string(), "[[ 1.0  2.5]\n [-3.0  4.0]]");
-/// assert_eq!(format!("{:.3}", Array::from(2.0)), "2.000");
+/// assert_eq!(format!("{:.3} {:.2e}", Array::from(2.0), Array::from(0.0123)), "2.000 1.23e-2");
 /// ```
 impl fmt::Display for Array {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -38,12 +38,6 @@ impl fmt::Display for Array {
 
 /// As by [`Display`](fmt::Display), each number with an exponent: `{:e}` with as many decimals as the elements need, at
 /// most 8, `{:.2e}` with two. Masks have none.
-///
-/// ```
-/// use polygrad::Array;
-/// assert_eq!(format!("{:e}", Array::from([1.0, -250.0])), "[ 1.0e0 -2.5e2]");
-/// assert_eq!(format!("{:.2e}", Array::from(0.0123)), "1.23e-2");
-/// ```
 impl fmt::LowerExp for Array {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.print(f, true)

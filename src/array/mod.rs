@@ -105,10 +105,10 @@ pub enum Elems<E> {
 /// ```
 /// use polygrad::Array;
 /// use polygrad::array::Values;
-/// let ones = Array::full(&[1000], 1.0);
-/// assert!(matches!(ones.values::<f64>(), Some(Values::Splat(1.0))));
-/// let a = Array::from([1.0, 2.0]);
+/// let (a, ones) = (Array::from([1.0, 2.0]), Array::full(&[1000], 1.0));
+/// assert!(matches!(ones.values::<f64>(), Some(Values::Splat(1.0))) && ones.values::<i64>().is_none());
 /// assert!(matches!(a.values::<f64>(), Some(Values::Dense([1.0, 2.0]))));
+/// assert_eq!([&a, &ones].map(|a| a.values::<f64>().expect("floats").get(1)), [2.0, 1.0]);
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub enum Values<'a, E> {
@@ -121,12 +121,7 @@ pub enum Values<'a, E> {
 impl<E: Elem> Values<'_, E> {
     /// The element at a flat row-major index.
     ///
-    /// ```
-    /// use polygrad::Array;
-    /// let (a, ones) = (Array::from([[1, 2], [3, 4]]), Array::full(&[2, 2], 1));
-    /// let elements = [&a, &ones].map(|a| a.values::<i64>().expect("integers").get(2));
-    /// assert_eq!(elements, [3, 1]);
-    /// ```
+    /// Example: [`Values`].
     ///
     /// # Panics
     /// When elements are stored one by one, and `i` is not below their number.
@@ -207,11 +202,7 @@ pub(crate) use with_float;
 impl Array {
     /// The rank-0 array holding `x`.
     ///
-    /// ```
-    /// use polygrad::Array;
-    /// let a = Array::scalar(2.5);
-    /// assert_eq!((a.rank(), a), (0, Array::from(2.5)));
-    /// ```
+    /// Example: [`Array::full`].
     #[inline]
     pub fn scalar<E: Elem>(x: E) -> Array {
         member::scalar(x)
@@ -220,8 +211,13 @@ impl Array {
     /// An array of this shape in which every element is `x`; O(1).
     ///
     /// ```
-    /// use polygrad::Array;
-    /// assert_eq!(Array::full(&[2, 3], 7i64).size(), 6);
+    /// use polygrad::{Array, DType};
+    /// assert_eq!(Array::full(&[2], 7), Array::from([7, 7]));
+    /// assert_eq!(Array::full_as(&[2], DType::I64, 2.5), Array::from([2, 2]));
+    /// assert_eq!(Array::zeros(&[2], DType::Bool), Array::from([false, false]));
+    /// assert_eq!(Array::ones(&[2], DType::F32), Array::from([1.0f32, 1.0]));
+    /// assert_eq!((Array::scalar(2.5), Array::iota(3)), (Array::from(2.5), Array::from([0, 1, 2])));
+    /// assert_eq!(Array::linspace(0.0, 1.0, 3), Array::from([0.0, 0.5, 1.0]));
     /// ```
     ///
     /// # Panics
@@ -237,11 +233,7 @@ impl Array {
 
     /// An array of zeros (`false` for masks) of this shape and element type; O(1).
     ///
-    /// ```
-    /// use polygrad::{Array, DType};
-    /// assert_eq!(Array::zeros(&[2], DType::I64), Array::from([0, 0]));
-    /// assert_eq!(Array::zeros(&[2], DType::Bool), Array::from([false, false]));
-    /// ```
+    /// Example: [`Array::full`].
     #[track_caller]
     pub fn zeros(shape: &[usize], dtype: DType) -> Array {
         with_elem!(dtype, E => Array::full(shape, E::ZERO))
@@ -249,11 +241,7 @@ impl Array {
 
     /// An array of ones (`true` for masks) of this shape and element type; O(1).
     ///
-    /// ```
-    /// use polygrad::{Array, DType};
-    /// assert_eq!(Array::ones(&[2], DType::F64), Array::from([1.0, 1.0]));
-    /// assert_eq!(Array::ones(&[2], DType::Bool), Array::from([true, true]));
-    /// ```
+    /// Example: [`Array::full`].
     #[track_caller]
     pub fn ones(shape: &[usize], dtype: DType) -> Array {
         match dtype {
@@ -267,11 +255,7 @@ impl Array {
     /// An array in which every element is `x` rounded to the element type `dtype`; O(1).
     /// Masks hold `x != 0`.
     ///
-    /// ```
-    /// use polygrad::{Array, DType};
-    /// assert_eq!(Array::full_as(&[2], DType::F32, 0.5), Array::from([0.5f32, 0.5]));
-    /// assert_eq!(Array::full_as(&[2], DType::I64, 2.5), Array::from([2, 2]));
-    /// ```
+    /// Example: [`Array::full`].
     #[track_caller]
     pub fn full_as(shape: &[usize], dtype: DType, x: f64) -> Array {
         match dtype {
@@ -284,10 +268,7 @@ impl Array {
 
     /// The integers `0, 1, .., n - 1`.
     ///
-    /// ```
-    /// use polygrad::Array;
-    /// assert_eq!(Array::iota(3), Array::from([0, 1, 2]));
-    /// ```
+    /// Example: [`Array::full`].
     ///
     /// # Panics
     /// When no array can be as large, or memory for it is missing.
@@ -300,10 +281,7 @@ impl Array {
 
     /// `n` evenly spaced values from `start` to `stop`, both included; only `start` if `n` is 1.
     ///
-    /// ```
-    /// use polygrad::Array;
-    /// assert_eq!(Array::linspace(0.0, 1.0, 3), Array::from([0.0, 0.5, 1.0]));
-    /// ```
+    /// Example: [`Array::full`].
     ///
     /// # Panics
     /// When no array can be as large, or memory for it is missing.
@@ -320,7 +298,7 @@ impl Array {
     ///
     /// ```
     /// use polygrad::Array;
-    /// assert_eq!(Array::try_new(&[1, 2], vec![1.0, 2.0]).unwrap(), Array::from([[1.0, 2.0]]));
+    /// assert_eq!(Array::try_new(&[1, 2], vec![1.0, 2.0]), Ok(Array::new(&[1, 2], vec![1.0, 2.0])));
     /// assert!(Array::try_new(&[2, 2], vec![1.0, 2.0]).is_err());
     /// ```
     ///
@@ -341,10 +319,7 @@ impl Array {
 
     /// An array from its row-major elements.
     ///
-    /// ```
-    /// use polygrad::Array;
-    /// assert_eq!(Array::new(&[2, 1], vec![1.0, 2.0]), Array::from([[1.0], [2.0]]));
-    /// ```
+    /// Example: [`Array::try_new`].
     ///
     /// # Panics
     /// When the shape does not hold exactly as many elements; [`Array::try_new`] returns the error.
@@ -368,8 +343,9 @@ impl Array {
     /// The sizes of the axes, outermost first.
     ///
     /// ```
-    /// use polygrad::Array;
-    /// assert_eq!(Array::full(&[2, 3], 1.0).shape(), [2, 3]);
+    /// use polygrad::{Array, DType};
+    /// let a = Array::full(&[2, 3], 1.0f32);
+    /// assert_eq!((a.shape(), a.rank(), a.size(), a.dtype()), (&[2, 3][..], 2, 6, DType::F32));
     /// ```
     #[inline]
     pub fn shape(&self) -> &[usize] {
@@ -381,10 +357,7 @@ impl Array {
 
     /// The number of axes.
     ///
-    /// ```
-    /// use polygrad::Array;
-    /// assert_eq!(Array::full(&[2, 3], 1.0).rank(), 2);
-    /// ```
+    /// Example: [`Array::shape`].
     #[inline]
     pub fn rank(&self) -> usize {
         self.shape().len()
@@ -392,20 +365,14 @@ impl Array {
 
     /// The number of elements.
     ///
-    /// ```
-    /// use polygrad::Array;
-    /// assert_eq!(Array::full(&[2, 3], 1.0).size(), 6);
-    /// ```
+    /// Example: [`Array::shape`].
     pub fn size(&self) -> usize {
         shape::size(self.shape())
     }
 
     /// The element type.
     ///
-    /// ```
-    /// use polygrad::{Array, DType};
-    /// assert_eq!(Array::full(&[2], 1.0f32).dtype(), DType::F32);
-    /// ```
+    /// Example: [`Array::shape`].
     #[inline]
     pub fn dtype(&self) -> DType {
         match self {
@@ -424,12 +391,7 @@ impl Array {
 
     /// The elements, as stored: one by one or as one repeated value; `None` if they are not of type `E`.
     ///
-    /// ```
-    /// use polygrad::Array;
-    /// let ones = Array::full(&[2, 3], 1.0);
-    /// assert_eq!(ones.values::<f64>().expect("floats").get(4), 1.0);
-    /// assert!(ones.values::<i64>().is_none());
-    /// ```
+    /// Example: [`Values`].
     pub fn values<E: Elem>(&self) -> Option<Values<'_, E>> {
         if let Array::Shared(s) = self {
             return s.data.of::<E>().map(|e| match e {
@@ -463,7 +425,8 @@ impl Array {
     /// use polygrad::Array;
     /// let a = Array::from([[1, 2], [3, 4]]);
     /// assert_eq!(a.to_vec::<i64>().unwrap(), [1, 2, 3, 4]);
-    /// assert!(a.to_vec::<f64>().is_err());
+    /// assert!(a.to_vec::<f64>().is_err() && a.item::<i64>().is_err());
+    /// assert_eq!(Array::from([[2.5]]).item::<f64>(), Ok(2.5));
     /// ```
     ///
     /// # Errors
@@ -485,11 +448,7 @@ impl Array {
 
     /// The only element.
     ///
-    /// ```
-    /// use polygrad::Array;
-    /// assert_eq!(Array::from([[2.5]]).item::<f64>().unwrap(), 2.5);
-    /// assert!(Array::from([1.0, 2.0]).item::<f64>().is_err());
-    /// ```
+    /// Example: [`Array::to_vec`].
     ///
     /// # Errors
     /// When there is not exactly one element, or when its type is not `E`.

@@ -65,12 +65,12 @@ use traffic::Traffic;
 /// A compiled program, which runs many times.
 ///
 /// ```
-/// use polygrad::{Array, BaseTensor, DType, backend::compile, ops::Unary, program::Term};
-/// let x = Term::variable(&[2], DType::F64);
-/// let p = Term::program(&[x.clone()], &[x.unary(Unary::Square)], &[])?;
-/// let run = compile(&p);
-/// assert_eq!(run.run(&[Array::from([1.0, 3.0])]), [Array::from([1.0, 9.0])]);
-/// # Ok::<(), String>(())
+/// use polygrad::backend::{Executable, compile};
+/// use polygrad::{Array, Function, tensor};
+/// let f = Function::value_and_grad(|x| x.square().sum(), &tensor([1.0, 2.0]));
+/// let run: Executable = compile(f.optimized());
+/// assert_eq!(run.program(), f.optimized());
+/// assert_eq!(run.run(&[Array::from([3.0, 4.0])]), [Array::scalar(25.0), Array::from([6.0, 8.0])]);
 /// ```
 pub struct Executable {
     program: Program,
@@ -98,12 +98,7 @@ pub(crate) fn pays_once(program: &Program) -> bool {
 
 /// Compiles a program.
 ///
-/// ```
-/// use polygrad::backend::compile;
-/// use polygrad::{Array, Function, tensor};
-/// let f = Function::grad(|x| x.square().sum(), &tensor([1.0, 2.0]));
-/// assert_eq!(compile(f.optimized()).run(&[Array::from([3.0, 4.0])]), [Array::from([6.0, 8.0])]);
-/// ```
+/// Example: [`Executable`].
 pub fn compile(program: &Program) -> Executable {
     compile_within(program, Limits::DEFAULT)
 }
@@ -222,12 +217,7 @@ impl Executable {
 
     /// The program.
     ///
-    /// ```
-    /// use polygrad::backend::compile;
-    /// use polygrad::{Function, tensor};
-    /// let f = Function::stage(|x| x.sin(), &tensor([1.0, 2.0]));
-    /// assert_eq!(compile(f.program()).program(), f.program());
-    /// ```
+    /// Example: [`Executable`].
     pub fn program(&self) -> &Program {
         &self.program
     }
@@ -251,11 +241,7 @@ impl Executable {
     /// interpreter of arrays executes; with the memory of a run, and estimates of the number of arithmetic operations
     /// and of the bytes read and written.
     ///
-    /// ```
-    /// use polygrad::{Function, backend::compile, tensor};
-    /// let f = Function::grad(|x| (x.sin() * x).sum(), &tensor([1.0, 2.0]));
-    /// assert!(compile(f.optimized()).explain().contains("sin"));
-    /// ```
+    /// Example: [`Executable::profile`].
     pub fn explain(&self) -> String {
         explain::recomputed(&self.recomputed) + &explain::text(&self.program, &self.plan, None)
     }
@@ -312,25 +298,14 @@ impl Executable {
 
     /// The number of cheap elementwise operations, of those in superinstructions, and of superinstructions.
     ///
-    /// ```
-    /// use polygrad::{Function, Tensor, backend::compile};
-    /// let f = Function::stage(|x: &Tensor<_, 1>| x.square() * 2.0 + x, &Tensor::linspace(0.0, 1.0, 100));
-    /// let found = compile(f.optimized()).superinstructions();
-    /// assert_eq!((found.cheap, found.inside, found.count), (3, 2, 1));
-    /// ```
+    /// Example: [`Superinstructions`].
     pub fn superinstructions(&self) -> Superinstructions {
         explain::superinstructions(&self.plan.steps)
     }
 
     /// The results for these inputs.
     ///
-    /// ```
-    /// use polygrad::backend::compile;
-    /// use polygrad::{Array, Function, tensor};
-    /// let f = Function::value_and_grad(|x| x.square().sum(), &tensor([1.0, 2.0]));
-    /// let results = compile(f.optimized()).run(&[Array::from([3.0, 4.0])]);
-    /// assert_eq!(results, [Array::scalar(25.0), Array::from([6.0, 8.0])]);
-    /// ```
+    /// Example: [`Executable`].
     ///
     /// # Panics
     /// When there is not one value of the right shape and element type per input, no memory for the run, or a check of
@@ -368,12 +343,12 @@ impl Executable {
     /// memory once a run touches them.
     ///
     /// ```
-    /// use polygrad::backend::compile;
+    /// use polygrad::backend::{Workspace, compile};
     /// use polygrad::{Array, Function, tensor};
     /// let f = compile(Function::stage(|x| x.square(), &tensor([1.0, 2.0])).optimized());
-    /// let (mut workspace, mut y) = (f.workspace(), [Array::from([0.0, 0.0])]);
+    /// let (mut memory, mut y): (Workspace, _) = (f.workspace(), [Array::from([0.0, 0.0])]);
     /// for k in 1..4 {
-    ///     f.run_into(&mut workspace, &[Array::full(&[2], f64::from(k))], &mut y);
+    ///     f.run_into(&mut memory, &[Array::full(&[2], f64::from(k))], &mut y);
     ///     assert_eq!(y, [Array::full(&[2], f64::from(k * k))]);
     /// }
     /// ```
@@ -388,13 +363,7 @@ impl Executable {
     /// Writes the results for these inputs into arrays of the caller, which keep their memory unless they share it with
     /// other arrays: a run allocates nothing.
     ///
-    /// ```
-    /// use polygrad::{Array, Function, backend::compile, tensor};
-    /// let f = compile(Function::stage(|x| x.square(), &tensor([1.0, 2.0])).optimized());
-    /// let (mut workspace, mut y) = (f.workspace(), [Array::from([0.0, 0.0])]);
-    /// f.run_into(&mut workspace, &[Array::from([3.0, 4.0])], &mut y);
-    /// assert_eq!(y, [Array::from([9.0, 16.0])]);
-    /// ```
+    /// Example: [`Executable::workspace`].
     ///
     /// # Panics
     /// When an input or a result has a different shape or element type than in the program, or the workspace is that of
@@ -534,16 +503,7 @@ impl StartedRun<'_> {
 
 /// The memory of an [`Executable`] while it runs, for callers that keep it: see [`Executable::run_into`].
 ///
-/// ```
-/// use polygrad::backend::{Workspace, compile};
-/// use polygrad::{Array, Function, tensor};
-/// let f = compile(Function::stage(|x| x + 1.0, &tensor([1.0, 2.0])).optimized());
-/// let (mut memory, mut x) = (f.workspace(), [Array::from([0.0, 0.0])]);
-/// let mut step = |memory: &mut Workspace| f.run_into(memory, &x.clone(), &mut x);
-/// step(&mut memory);
-/// step(&mut memory);
-/// assert_eq!(x, [Array::from([2.0, 2.0])]);
-/// ```
+/// Example: [`Executable::workspace`].
 pub struct Workspace {
     memory: Memory,
     /// The plan, whose constants the memory refers to.

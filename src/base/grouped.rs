@@ -20,18 +20,7 @@ pub type Group<T> = SmallVec<[T; 2]>;
 
 /// One trip of a loop on groups: a function of the carry and the current elements of the sequences.
 ///
-/// ```
-/// use polygrad::base::{Group, GroupedStep, map_accum_grouped};
-/// use polygrad::ops::Binary;
-/// use polygrad::{Array, BaseTensor};
-/// // Each trip doubles a group of two values.
-/// let step: GroupedStep<'_, Array> = &mut |carry, _| {
-///     let doubled = |pair: &Group<Array>| pair.iter().map(|x| x.binary(Binary::Add, x)).collect();
-///     (carry.iter().map(doubled).collect(), Vec::new())
-/// };
-/// let start: Group<Array> = [Array::scalar(1.0), Array::scalar(3.0)].into();
-/// assert_eq!(map_accum_grouped(2, false, vec![start], &[], step).0[0][1], Array::scalar(12.0));
-/// ```
+/// Example: [`map_accum_grouped`].
 pub type GroupedStep<'a, T> = &'a mut dyn FnMut(Vec<Group<T>>, Vec<Group<T>>) -> Trip<Group<T>>;
 
 /// A loop of `T` for an interpreter over `T`, whose values are groups of values of `T`.
@@ -43,18 +32,18 @@ pub type GroupedStep<'a, T> = &'a mut dyn FnMut(Vec<Group<T>>, Vec<Group<T>>) ->
 /// When groups of the carry, or of the outputs of two trips, differ in size; and where [`BaseTensor::map_accum`] does.
 ///
 /// ```
-/// use polygrad::base::{Group, map_accum_grouped};
-/// use polygrad::{Array, BaseTensor, DType, ops::Binary};
+/// use polygrad::base::{Group, GroupedStep, map_accum_grouped};
+/// use polygrad::{Array, BaseTensor, ops::Binary};
 /// // A sum, and with each partial sum the number of the trip.
-/// let start: Group<Array> = [Array::scalar(0.0), Array::scalar(0.0)].into_iter().collect();
-/// let x: Group<Array> = [Array::from([1.0, 2.0, 4.0])].into_iter().collect();
-/// let (carry, outputs) = map_accum_grouped(3, false, vec![start], &[x], &mut |carry, x| {
+/// let (start, x): (Group<Array>, Group<Array>) =
+///     ([Array::scalar(0.0), Array::scalar(0.0)].into(), [Array::from([1.0, 2.0, 4.0])].into_iter().collect());
+/// let step: GroupedStep<'_, Array> = &mut |carry, x| {
 ///     let sum = carry[0][0].binary(Binary::Add, &x[0][0]);
 ///     let trip = carry[0][1].binary(Binary::Add, &Array::scalar(1.0));
-///     (vec![[sum.clone(), trip.clone()].into_iter().collect()], vec![[sum].into_iter().collect()])
-/// });
-/// assert_eq!(carry[0][0], Array::scalar(7.0));
-/// assert_eq!(carry[0][1], Array::scalar(3.0));
+///     (vec![[sum.clone(), trip].into()], vec![[sum].into_iter().collect()])
+/// };
+/// let (carry, outputs) = map_accum_grouped(3, false, vec![start], &[x], step);
+/// assert_eq!((&carry[0][0], &carry[0][1]), (&Array::scalar(7.0), &Array::scalar(3.0)));
 /// assert_eq!(outputs[0][0], Array::from([1.0, 3.0, 7.0]));
 /// ```
 #[track_caller]

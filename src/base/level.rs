@@ -9,29 +9,13 @@ use crate::program::Term;
 
 /// The distance to the level directly above, see [`Lift`].
 ///
-/// ```
-/// use polygrad::base::{Lift, Next, Report};
-/// use polygrad::{Array, Concrete, Dual};
-/// /// A value enters the level directly above.
-/// fn above<T, U: Lift<T, Next>>(x: T) -> U {
-///     U::lift(x)
-/// }
-/// let x: Dual<Concrete> = above(Array::scalar(2.0));
-/// assert_eq!(x.peek(), Some(Array::scalar(2.0)));
-/// ```
+/// Example: [`Distance`].
 #[derive(Clone, Copy, Debug)]
 pub struct Next;
 
 /// The distance to the level above the one at the distance `I`, see [`Lift`].
 ///
-/// ```
-/// use polygrad::base::{Beyond, Lift, Next, Report};
-/// use polygrad::{Array, Concrete, Dual};
-/// // Two levels up.
-/// type Second = Dual<Dual<Concrete>>;
-/// let x = <Second as Lift<Concrete, Beyond<Next>>>::lift(Array::scalar(2.0));
-/// assert_eq!(x.peek(), Some(Array::scalar(2.0)));
-/// ```
+/// Example: [`Distance`].
 #[derive(Clone, Copy, Debug)]
 pub struct Beyond<I>(PhantomData<I>);
 
@@ -88,12 +72,7 @@ impl<I> Distance for Beyond<I> {}
 pub trait Lift<T, I = Next>: BaseTensor {
     /// `t` as a constant of this level.
     ///
-    /// ```
-    /// use polygrad::base::Report;
-    /// use polygrad::{Array, Concrete, Dual, Lift};
-    /// let x: Dual<Concrete> = Dual::lift(Array::scalar(2.0));
-    /// assert_eq!(x.peek(), Some(Array::scalar(2.0)));
-    /// ```
+    /// Example: [`Lift`].
     #[track_caller]
     fn lift(t: T) -> Self;
 }
@@ -125,12 +104,7 @@ impl<T: BaseTensor> Lift<T, IntoProgram> for Term {
 pub trait Level<U>: BaseTensor {
     /// The value, which is a value of this level.
     ///
-    /// ```
-    /// use polygrad::base::Level;
-    /// use polygrad::{Array, Concrete};
-    /// let x = Array::scalar(2.0);
-    /// assert_eq!(<Concrete as Level<Concrete>>::level(&x), &x);
-    /// ```
+    /// Example: [`Level`].
     fn level(u: &U) -> &Self;
 }
 

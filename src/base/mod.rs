@@ -39,62 +39,22 @@ pub use stage::{Enter, Staging};
 
 /// The results of one trip of a loop: the carry, and the outputs to be stacked.
 ///
-/// ```
-/// use polygrad::base::Trip;
-/// use polygrad::{Array, BaseTensor};
-/// /// A trip of a sum: the next sum, which is the output, too.
-/// fn trip<T: BaseTensor>(carry: Vec<T>, x: &[T]) -> Trip<T> {
-///     let sum = carry[0].clone().accumulate(&x[0]);
-///     (vec![sum.clone()], vec![sum])
-/// }
-/// let (carry, outputs) = trip(vec![Array::scalar(1.0)], &[Array::scalar(2.0)]);
-/// assert_eq!((&carry[0], &outputs[0]), (&Array::scalar(3.0), &Array::scalar(3.0)));
-/// ```
+/// Example: [`BaseTensor::map_accum`].
 pub type Trip<T> = (Vec<T>, Vec<T>);
 
 /// One trip of a loop: a function of the carry and the current elements of the sequences.
 ///
-/// ```
-/// use polygrad::base::TripFn;
-/// use polygrad::{Array, BaseTensor};
-/// // Sums of the elements so far.
-/// let step: TripFn<'_, Array> = &mut |carry, x| {
-///     let sum = carry[0].clone().accumulate(&x[0]);
-///     (vec![sum.clone()], vec![sum])
-/// };
-/// let (start, x) = (vec![Array::scalar(0.0)], Array::from([1.0, 2.0, 4.0]));
-/// let (_, sums) = Array::map_accum(3, false, start, &[x], step);
-/// assert_eq!(sums, [Array::from([1.0, 3.0, 7.0])]);
-/// ```
+/// Example: [`BaseTensor::map_accum`].
 pub type TripFn<'a, T> = &'a mut dyn FnMut(Vec<T>, &[T]) -> Trip<T>;
 
 /// A function of values that a derivative may store, to run it again in the reverse pass.
 ///
-/// ```
-/// use polygrad::base::Again;
-/// use polygrad::ops::Unary;
-/// use polygrad::{Array, BaseTensor};
-/// use std::rc::Rc;
-/// let f: Again<Array> = Rc::new(|x| vec![x[0].unary(Unary::Square)]);
-/// assert_eq!(Array::again(&f, &[Array::scalar(3.0)]), [Array::scalar(9.0)]);
-/// ```
+/// Example: [`BaseTensor::again`].
 pub type Again<T> = Rc<dyn Fn(&[T]) -> Vec<T>>;
 
 /// One trip of a loop with a condition: a function from the carry to the next carry.
 ///
-/// ```
-/// use polygrad::base::WhileFn;
-/// use polygrad::ops::{Binary, Compare, Discrete};
-/// use polygrad::{Array, BaseTensor};
-/// // Doubles a number while it is less than 10.
-/// let step: WhileFn<'_, Array> = &mut |carry| {
-///     let x = carry[1].binary(Binary::Add, &carry[1]);
-///     let less = Array::discrete(&Discrete::Compare(Compare::Lt), &[&x, &Array::scalar(10.0)]);
-///     vec![less, x]
-/// };
-/// let start = vec![Array::scalar(true), Array::scalar(3.0)];
-/// assert_eq!(Array::repeat(None, start, step)[1], Array::scalar(12.0));
-/// ```
+/// Example: [`BaseTensor::repeat`].
 pub type WhileFn<'a, T> = &'a mut dyn FnMut(Vec<T>) -> Vec<T>;
 
 /// The operations of the language; an interpreter is an implementation of this trait.
@@ -109,25 +69,18 @@ pub type WhileFn<'a, T> = &'a mut dyn FnMut(Vec<T>) -> Vec<T>;
 ///   see [`crate::ops::Guard`].
 ///
 /// ```
-/// use polygrad::ops::Unary;
-/// use polygrad::{BaseTensor, tensor};
-/// /// A function of values without types of rank and element, at any interpreter.
+/// use polygrad::ops::{Binary, Unary};
+/// use polygrad::{Array, BaseTensor, tensor};
+/// /// `sin x + 1`, a function of values without types of rank and element, at any interpreter.
 /// fn wave<T: BaseTensor>(x: &T) -> T {
-///     x.unary(Unary::Sin)
+///     x.unary(Unary::Sin).binary(Binary::Add, &T::constant(Array::from([1.0, 1.0])))
 /// }
-/// assert_eq!(wave(tensor([0.0, 1.0]).raw()), *tensor([0.0f64, 1.0]).sin().raw());
+/// assert_eq!(wave(tensor([0.0, 1.0]).raw()), *(tensor([0.0f64, 1.0]).sin() + 1.0).raw());
 /// ```
 pub trait BaseTensor: Clone + 'static + Staging + Report {
     /// A constant: a known array.
     ///
-    /// ```
-    /// use polygrad::{Array, BaseTensor, Concrete, Shapes};
-    /// /// The same program at each interpreter.
-    /// fn ones<T: BaseTensor>() -> T {
-    ///     T::constant(Array::from([1.0, 1.0]))
-    /// }
-    /// assert_eq!((ones::<Concrete>(), ones::<Shapes>().shape()), (Array::from([1.0, 1.0]), &[2][..]));
-    /// ```
+    /// Example: [`BaseTensor`].
     #[track_caller]
     fn constant(a: Array) -> Self;
 
@@ -135,102 +88,72 @@ pub trait BaseTensor: Clone + 'static + Staging + Report {
     ///
     /// ```
     /// use polygrad::{BaseTensor, Shapes, Tensor, tensor};
-    /// /// The number of axes, at any interpreter.
-    /// fn rank<T: BaseTensor>(x: &T) -> usize {
-    ///     x.shape().len()
+    /// /// The number of axes, and whether there are derivatives, at any interpreter.
+    /// fn kind<T: BaseTensor>(x: &T) -> (usize, bool) {
+    ///     (x.shape().len(), x.dtype().is_float())
     /// }
-    /// assert_eq!(rank(tensor([[1.0, 2.0, 3.0]]).raw()), 2);
-    /// assert_eq!(rank(Tensor::<Shapes, 1>::zeros([1_000_000]).raw()), 1);
+    /// assert_eq!(kind(tensor([[1.0, 2.0, 3.0]]).raw()), (2, true));
+    /// assert_eq!(kind(Tensor::<Shapes, 1, i64>::zeros([1_000_000]).raw()), (1, false));
     /// ```
     fn shape(&self) -> &[usize];
 
     /// The element type.
     ///
-    /// ```
-    /// use polygrad::{BaseTensor, DType, tensor};
-    /// /// Whether there are derivatives, at any interpreter.
-    /// fn is_float<T: BaseTensor>(x: &T) -> bool {
-    ///     [DType::F64, DType::F32].contains(&x.dtype())
-    /// }
-    /// assert!(is_float(tensor([1.0f32]).raw()) && !is_float(tensor([1, 2]).raw()));
-    /// ```
+    /// Example: [`BaseTensor::shape`].
     fn dtype(&self) -> DType;
 
     /// An elementwise function of floats.
     ///
     /// ```
-    /// use polygrad::ops::Unary;
+    /// use polygrad::ops::{Binary, Compare, Contract, Discrete, Linear, Reduce, Unary};
     /// use polygrad::{Array, BaseTensor};
-    /// assert_eq!(Array::from([1.0, 4.0]).unary(Unary::Sqrt), Array::from([1.0, 2.0]));
+    /// let (x, y) = (Array::from([1.0, 4.0]), Array::from([2.0, 3.0]));
+    /// assert_eq!(x.unary(Unary::Sqrt), Array::from([1.0, 2.0]));
+    /// assert_eq!(x.binary(Binary::Max, &y), Array::from([2.0, 4.0]));
+    /// let less = Array::discrete(&Discrete::Compare(Compare::Lt), &[&x, &y]);
+    /// assert_eq!(less, Array::from([true, false]));
+    /// assert_eq!(Array::select(&less, &x, &y), Array::from([1.0, 3.0]));
+    /// assert_eq!(x.linear(&Linear::sum(&[2], &[0])), Array::scalar(5.0));
+    /// assert_eq!(Array::contract(&Contract::axes(&[2], &[0], &[0], &[]), &x, &y), Array::scalar(14.0));
+    /// assert_eq!(x.reduce(Reduce::Max { axis: 0 }), Array::scalar(4.0));
     /// ```
     #[track_caller]
     fn unary(&self, op: Unary) -> Self;
 
     /// An elementwise function of two float tensors of one shape and element type.
     ///
-    /// ```
-    /// use polygrad::ops::Binary;
-    /// use polygrad::{Array, BaseTensor};
-    /// let (x, y) = (Array::from([1.0, 4.0]), Array::from([2.0, 3.0]));
-    /// assert_eq!(x.binary(Binary::Max, &y), Array::from([2.0, 4.0]));
-    /// ```
+    /// Example: [`BaseTensor::unary`].
     #[track_caller]
     fn binary(&self, op: Binary, other: &Self) -> Self;
 
     /// An operation with derivative zero, of as many operands as its arity.
     ///
-    /// ```
-    /// use polygrad::ops::{Compare, Discrete};
-    /// use polygrad::{Array, BaseTensor};
-    /// let (x, y) = (Array::from([1.0, 4.0]), Array::from([2.0, 3.0]));
-    /// assert_eq!(Array::discrete(&Discrete::Compare(Compare::Lt), &[&x, &y]), Array::from([true, false]));
-    /// assert_eq!(Array::discrete(&Discrete::Iota { n: 3 }, &[]), Array::from([0, 1, 2]));
-    /// ```
+    /// Example: [`BaseTensor::unary`].
     #[track_caller]
     fn discrete(op: &Discrete, args: &[&Self]) -> Self;
 
     /// `then` where the mask holds and `otherwise` elsewhere; all three have one shape.
     ///
-    /// ```
-    /// use polygrad::{Array, BaseTensor};
-    /// let (x, y) = (Array::from([1.0, 4.0]), Array::from([2.0, 3.0]));
-    /// assert_eq!(Array::select(&Array::from([false, true]), &x, &y), Array::from([2.0, 4.0]));
-    /// ```
+    /// Example: [`BaseTensor::unary`].
     #[track_caller]
     fn select(mask: &Self, then: &Self, otherwise: &Self) -> Self;
 
     /// A linear operation.
     ///
-    /// ```
-    /// use polygrad::ops::Linear;
-    /// use polygrad::{Array, BaseTensor};
-    /// let x = Array::from([[1.0, 2.0], [3.0, 4.0]]);
-    /// assert_eq!(x.linear(&Linear::sum(&[2, 2], &[1])), Array::from([3.0, 7.0]));
-    /// ```
+    /// Example: [`BaseTensor::unary`].
     #[track_caller]
     fn linear(&self, op: &Linear) -> Self;
 
     /// A bilinear operation.
     ///
-    /// ```
-    /// use polygrad::ops::Contract;
-    /// use polygrad::{Array, BaseTensor};
-    /// let dot = Contract::axes(&[2], &[0], &[0], &[]);
-    /// let (a, b) = (Array::from([1.0, 2.0]), Array::from([3.0, 4.0]));
-    /// assert_eq!(Array::contract(&dot, &a, &b), Array::scalar(11.0));
-    /// ```
+    /// Example: [`BaseTensor::unary`].
     #[track_caller]
     fn contract(op: &Contract, a: &Self, b: &Self) -> Self;
 
     /// The extremum of each line along an axis, which is dropped: the first of equal elements, or the first NaN if
     /// there is one.
     ///
-    /// ```
-    /// use polygrad::ops::Reduce;
-    /// use polygrad::{Array, BaseTensor};
-    /// let x = Array::from([[3.0, 1.0], [2.0, 4.0]]);
-    /// assert_eq!(x.reduce(Reduce::Max { axis: 1 }), Array::from([3.0, 4.0]));
-    /// ```
+    /// Example: [`BaseTensor::unary`].
     #[track_caller]
     fn reduce(&self, op: Reduce) -> Self;
 
@@ -278,12 +201,15 @@ pub trait BaseTensor: Clone + 'static + Staging + Report {
     /// for all trips, so it must not count its calls; for `n = 0` it is called once on zeros, to find the shapes.
     ///
     /// ```
+    /// use polygrad::base::{Trip, TripFn};
     /// use polygrad::{Array, BaseTensor};
-    /// let x = Array::from([1.0, 2.0, 4.0]);
-    /// let (last, sums) = Array::map_accum(3, false, vec![Array::scalar(0.0)], &[x], &mut |carry, x| {
+    /// // The sum, which is the output of each trip, too.
+    /// let step: TripFn<'_, Array> = &mut |carry, x| {
     ///     let sum = carry[0].clone().accumulate(&x[0]);
     ///     (vec![sum.clone()], vec![sum])
-    /// });
+    /// };
+    /// let x = Array::from([1.0, 2.0, 4.0]);
+    /// let (last, sums): Trip<Array> = Array::map_accum(3, false, vec![Array::scalar(0.0)], &[x], step);
     /// assert_eq!((&last[0], &sums[0]), (&Array::scalar(7.0), &Array::from([1.0, 3.0, 7.0])));
     /// ```
     #[track_caller]
@@ -347,16 +273,18 @@ pub trait BaseTensor: Clone + 'static + Staging + Report {
     /// once the mask does not hold, a trip leaves the carry unchanged.
     ///
     /// ```
+    /// use polygrad::base::WhileFn;
     /// use polygrad::ops::{Binary, Compare, Discrete};
     /// use polygrad::{Array, BaseTensor};
     /// /// Doubles a number while it is less than 10, at most `most` times.
     /// fn doubled<T: BaseTensor>(x: T, most: Option<usize>) -> T {
     ///     let ten = T::constant(Array::scalar(10.0));
     ///     let less = |x: &T| T::discrete(&Discrete::Compare(Compare::Lt), &[x, &ten]);
-    ///     T::repeat(most, vec![less(&x), x], &mut |carry| {
+    ///     let step: WhileFn<'_, T> = &mut |carry| {
     ///         let x = carry[1].binary(Binary::Add, &carry[1]);
     ///         vec![less(&x), x]
-    ///     }).remove(1)
+    ///     };
+    ///     T::repeat(most, vec![less(&x), x], step).remove(1)
     /// }
     /// assert_eq!(doubled(Array::scalar(3.0), None), Array::scalar(12.0));
     /// assert_eq!(doubled(Array::scalar(3.0), Some(1)), Array::scalar(6.0));
@@ -371,10 +299,7 @@ pub trait BaseTensor: Clone + 'static + Staging + Report {
 
     /// Zeros of this shape and element type.
     ///
-    /// ```
-    /// use polygrad::{Array, BaseTensor, DType};
-    /// assert_eq!(<Array as BaseTensor>::zeros(&[2], DType::I64), Array::from([0, 0]));
-    /// ```
+    /// Example: [`BaseTensor::section`].
     #[track_caller]
     fn zeros(shape: &[usize], dtype: DType) -> Self {
         Self::constant(Array::zeros(shape, dtype))
@@ -384,8 +309,9 @@ pub trait BaseTensor: Clone + 'static + Staging + Report {
     ///
     /// ```
     /// use polygrad::{Array, BaseTensor, DType};
-    /// let x = Array::from([1.0, 2.0, 3.0, 4.0, 5.0]);
-    /// assert_eq!(x.section(1, &[2, 2], DType::F32), Array::from([[2.0f32, 3.0], [4.0, 5.0]]));
+    /// let x = Array::joined(&[Array::scalar(1.0f32), Array::from([[2.0f32, 3.0]]), Array::zeros(&[2], DType::F64)]);
+    /// assert_eq!(x, Array::from([1.0, 2.0, 3.0, 0.0, 0.0]));
+    /// assert_eq!(x.section(1, &[2, 2], DType::F32), Array::from([[2.0f32, 3.0], [0.0, 0.0]]));
     /// ```
     #[track_caller]
     fn section(&self, start: usize, shape: &[usize], dtype: DType) -> Self {
@@ -394,11 +320,7 @@ pub trait BaseTensor: Clone + 'static + Staging + Report {
 
     /// The elements of float tensors, one tensor after the other, as one vector of `f64`.
     ///
-    /// ```
-    /// use polygrad::{Array, BaseTensor};
-    /// let parts = [Array::scalar(1.0f32), Array::from([[2.0f32, 3.0]])];
-    /// assert_eq!(Array::joined(&parts), Array::from([1.0, 2.0, 3.0]));
-    /// ```
+    /// Example: [`BaseTensor::section`].
     #[track_caller]
     fn joined(parts: &[Self]) -> Self {
         ravel::joined(parts)
@@ -407,9 +329,11 @@ pub trait BaseTensor: Clone + 'static + Staging + Report {
     /// `self + other` for numbers of any type; in place if `self` has no other owner.
     ///
     /// ```
+    /// use polygrad::ops::Linear;
     /// use polygrad::{Array, BaseTensor};
-    /// assert_eq!(Array::from([1.0, 2.0]).accumulate(&Array::from([3.0, 4.0])), Array::from([4.0, 6.0]));
     /// assert_eq!(Array::scalar(1).accumulate(&Array::scalar(2)), Array::scalar(3));
+    /// let (sums, x) = (Array::from([10.0, 20.0]), Array::from([[1.0, 2.0], [3.0, 4.0]]));
+    /// assert_eq!(sums.accumulate_linear(&Linear::sum(&[2, 2], &[1]), &x), Array::from([13.0, 27.0]));
     /// ```
     #[track_caller]
     fn accumulate(self, other: &Self) -> Self {
@@ -423,12 +347,7 @@ pub trait BaseTensor: Clone + 'static + Staging + Report {
 
     /// `self + other.linear(op)`; in place if `self` has no other owner.
     ///
-    /// ```
-    /// use polygrad::ops::Linear;
-    /// use polygrad::{Array, BaseTensor};
-    /// let (sums, x) = (Array::from([10.0, 20.0]), Array::from([[1.0, 2.0], [3.0, 4.0]]));
-    /// assert_eq!(sums.accumulate_linear(&Linear::sum(&[2, 2], &[1]), &x), Array::from([13.0, 27.0]));
-    /// ```
+    /// Example: [`BaseTensor::accumulate`].
     #[track_caller]
     fn accumulate_linear(self, op: &Linear, other: &Self) -> Self {
         self.accumulate(&other.linear(op))

@@ -12,14 +12,14 @@ use crate::source::Site;
 /// This trait stands for [`Staging`], [`Report`] and both distances of [`Lift`].
 ///
 /// ```
-/// use polygrad::base::{Over, Report};
+/// use polygrad::base::Over;
+/// use polygrad::source::Site;
 /// use polygrad::{Array, Concrete, Dual, Lift};
-/// /// The value at the lowest level but one, of a value at any level above.
-/// fn below<T: Over>(x: &T) -> Option<Array> {
-///     x.base().peek()
-/// }
 /// let x: Dual<Concrete> = Dual::lift(Array::scalar(2.0));
-/// assert_eq!(below(&x), Some(Array::scalar(2.0)));
+/// assert_eq!((x.base(), x.looked_at()), (&Array::scalar(2.0), Some(Array::scalar(2.0))));
+/// assert_eq!(<Dual<Concrete>>::of_base(Array::scalar(2.0)).base(), x.base());
+/// assert_eq!((x.made_at(), <Dual<Concrete>>::belongs_to(Site::UNKNOWN)), (Site::UNKNOWN, Site::UNKNOWN));
+/// assert!(!<Dual<Concrete>>::is_observer() && !<Dual<Concrete>>::needs_all_trips());
 /// ```
 pub trait Over: BaseTensor {
     /// The interpreter below.
@@ -27,80 +27,46 @@ pub trait Over: BaseTensor {
 
     /// The value of the interpreter below.
     ///
-    /// ```
-    /// use polygrad::base::Over;
-    /// use polygrad::{Array, Concrete, Dual, Lift};
-    /// let x: Dual<Concrete> = Dual::lift(Array::scalar(2.0));
-    /// assert_eq!(x.base(), &Array::scalar(2.0));
-    /// ```
+    /// Example: [`Over`].
     fn base(&self) -> &Self::Base;
 
     /// A value of the interpreter below as a constant of this one.
     ///
-    /// ```
-    /// use polygrad::base::Over;
-    /// use polygrad::{Array, Concrete, Dual};
-    /// assert_eq!(<Dual<Concrete>>::of_base(Array::scalar(2.0)).base(), &Array::scalar(2.0));
-    /// ```
+    /// Example: [`Over`].
     #[track_caller]
     fn of_base(value: Self::Base) -> Self;
 
     /// See [`Staging::observes`].
     ///
-    /// ```
-    /// use polygrad::Concrete;
-    /// use polygrad::base::Over;
-    /// use polygrad::interpreters::Transcript;
-    /// assert!(Transcript::<Concrete>::is_observer());
-    /// ```
+    /// Example: [`Over`].
     fn is_observer() -> bool {
         false
     }
 
     /// See [`Staging::runs_all_trips`].
     ///
-    /// ```
-    /// use polygrad::base::Over;
-    /// use polygrad::{Concrete, Dual};
-    /// assert!(!Dual::<Concrete>::needs_all_trips());
-    /// ```
+    /// Example: [`Over`].
     fn needs_all_trips() -> bool {
         Self::Base::runs_all_trips()
     }
 
     /// See [`Report::peek`].
     ///
-    /// ```
-    /// use polygrad::base::Over;
-    /// use polygrad::{Array, Concrete, Dual, Lift};
-    /// let x: Dual<Concrete> = Dual::lift(Array::scalar(2.0));
-    /// assert_eq!(x.looked_at(), Some(Array::scalar(2.0)));
-    /// ```
+    /// Example: [`Over`].
     fn looked_at(&self) -> Option<Array> {
         self.base().peek()
     }
 
     /// See [`Report::site`].
     ///
-    /// ```
-    /// use polygrad::base::Over;
-    /// use polygrad::source::Site;
-    /// use polygrad::{Array, Concrete, Dual, Lift};
-    /// let x: Dual<Concrete> = Dual::lift(Array::scalar(2.0));
-    /// assert_eq!(x.made_at(), Site::UNKNOWN);
-    /// ```
+    /// Example: [`Over`].
     fn made_at(&self) -> Site {
         self.base().site()
     }
 
     /// See [`Report::attribute`].
     ///
-    /// ```
-    /// use polygrad::base::Over;
-    /// use polygrad::source::Site;
-    /// use polygrad::{Concrete, Dual};
-    /// assert_eq!(Dual::<Concrete>::belongs_to(Site::UNKNOWN), Site::UNKNOWN);
-    /// ```
+    /// Example: [`Over`].
     fn belongs_to(site: Site) -> Site {
         Self::Base::attribute(site)
     }

@@ -22,28 +22,14 @@ pub trait Report: Sized {
     /// The array behind this value, if it is known: `None` for a value that depends on an input while a program is
     /// traced. The host language looks at values and decides by this method.
     ///
-    /// ```
-    /// use polygrad::base::Report;
-    /// use polygrad::{Array, Concrete, Dual, Lift};
-    /// let x: Dual<Concrete> = Dual::lift(Array::scalar(2.0));
-    /// assert_eq!(x.peek(), Some(Array::scalar(2.0)));
-    /// ```
+    /// Example: [`Report`].
     fn peek(&self) -> Option<Array> {
         None
     }
 
     /// The operation that made this value, if the interpreter, or one below it, reports on operations.
     ///
-    /// ```
-    /// use polygrad::base::Report;
-    /// use polygrad::ops::Unary;
-    /// use polygrad::program::Term;
-    /// use polygrad::source::Site;
-    /// use polygrad::{Array, BaseTensor, DType};
-    /// // A term knows its operation, an array does not.
-    /// assert_ne!(Term::variable(&[], DType::F64).unary(Unary::Sin).site(), Site::UNKNOWN);
-    /// assert_eq!(Array::scalar(2.0).site(), Site::UNKNOWN);
-    /// ```
+    /// Example: [`Report::attribute`].
     fn site(&self) -> Site {
         Site::UNKNOWN
     }
@@ -55,7 +41,8 @@ pub trait Report: Sized {
     /// use polygrad::base::Report;
     /// use polygrad::ops::Unary;
     /// use polygrad::program::Term;
-    /// use polygrad::{BaseTensor, DType};
+    /// use polygrad::source::Site;
+    /// use polygrad::{Array, BaseTensor, DType};
     /// let x = Term::variable(&[], DType::F64);
     /// let y = x.unary(Unary::Sin);
     /// // The cosine belongs to the derivative of the sine.
@@ -63,6 +50,8 @@ pub trait Report: Sized {
     /// let slope = x.unary(Unary::Cos);
     /// Term::attribute(before);
     /// assert_eq!(slope.site(), y.site());
+    /// // An array does not know its operation.
+    /// assert!(y.site() != Site::UNKNOWN && Array::scalar(2.0).site() == Site::UNKNOWN);
     /// ```
     fn attribute(_to: Site) -> Site {
         Site::UNKNOWN

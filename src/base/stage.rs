@@ -11,28 +11,23 @@ use crate::program::{Program, Term, interpret};
 /// The defaults are right for an interpreter that computes: a value that a recorded function captures is a further input
 /// of the recorded program.
 ///
-/// ```
-/// use polygrad::base::Staging;
-/// use polygrad::program::Term;
-/// use polygrad::{Array, BaseTensor};
-/// /// The value as a term, from which a verb makes a program.
-/// fn traced<T: Staging + BaseTensor>(x: T) -> Term {
-///     x.recorded()
-/// }
-/// assert!(traced(Array::scalar(2.0)).as_constant().is_some());
-/// ```
+/// Example: [`Staging::recorded`].
 pub trait Staging: Sized {
     /// The value as a term of a program that a verb records: a constant if its elements are known here, otherwise a
     /// variable that keeps the value.
     ///
     /// ```
-    /// use polygrad::base::Staging;
-    /// use polygrad::program::Op;
-    /// use polygrad::{Array, Concrete, Dual, Lift};
-    /// // Numbers are constants, dual numbers are variables.
+    /// use polygrad::base::{Report, Staging};
+    /// use polygrad::program::{Op, Term};
+    /// use polygrad::{Array, Concrete, DType, Dual, Lift};
+    /// // Numbers are constants, dual numbers are variables that stand for them.
     /// assert_eq!(Array::scalar(2.0).recorded().as_constant(), Some(&Array::scalar(2.0)));
     /// let x: Dual<Concrete> = Dual::lift(Array::scalar(2.0));
-    /// assert!(matches!(x.recorded().op(), Op::Input(_)));
+    /// let term = x.recorded();
+    /// assert!(matches!(term.op(), Op::Input(_)));
+    /// let found: Option<Dual<Concrete>> = Staging::captured(&term);
+    /// assert_eq!(found.and_then(|x| x.peek()), Some(Array::scalar(2.0)));
+    /// assert!(<Dual<Concrete>>::captured(&Term::variable(&[], DType::F64)).is_none());
     /// ```
     #[track_caller]
     fn recorded(self) -> Term
@@ -49,15 +44,7 @@ pub trait Staging: Sized {
     /// interpreter below: an interpreter over `T` says what they are here, by
     /// `term.captured_value().or_else(|| T::captured(term).map(..))`.
     ///
-    /// ```
-    /// use polygrad::base::{Report, Staging};
-    /// use polygrad::program::Term;
-    /// use polygrad::{Array, Concrete, DType, Dual, Lift};
-    /// let x: Dual<Concrete> = Dual::lift(Array::scalar(2.0));
-    /// let found: Option<Dual<Concrete>> = Staging::captured(&x.recorded());
-    /// assert_eq!(found.and_then(|x| x.peek()), Some(Array::scalar(2.0)));
-    /// assert!(<Dual<Concrete>>::captured(&Term::variable(&[], DType::F64)).is_none());
-    /// ```
+    /// Example: [`Staging::recorded`].
     fn captured(term: &Term) -> Option<Self>
     where
         Self: BaseTensor,
@@ -85,10 +72,13 @@ pub trait Staging: Sized {
     ///
     /// ```
     /// use polygrad::base::Staging;
-    /// use polygrad::Concrete;
     /// use polygrad::interpreters::Transcript;
+    /// use polygrad::program::Term;
+    /// use polygrad::{Concrete, Dual};
     /// // A transcript shows the operations of the program that was written.
     /// assert!(Transcript::<Concrete>::observes() && !Concrete::observes());
+    /// assert!(Concrete::runs_once() && !Term::runs_once());
+    /// assert!(Term::records() && Dual::<Term>::records() && !Dual::<Concrete>::records());
     /// ```
     fn observes() -> bool {
         false
@@ -97,12 +87,7 @@ pub trait Staging: Sized {
     /// Whether a program that is evaluated here runs once, since it is not part of another program: values are known
     /// numbers.
     ///
-    /// ```
-    /// use polygrad::base::Staging;
-    /// use polygrad::program::Term;
-    /// use polygrad::Concrete;
-    /// assert!(Concrete::runs_once() && !Term::runs_once());
-    /// ```
+    /// Example: [`Staging::observes`].
     fn runs_once() -> bool {
         false
     }
@@ -113,14 +98,13 @@ pub trait Staging: Sized {
     ///
     /// ```
     /// use polygrad::base::Staging;
-    /// use polygrad::{Concrete, Tensor, direct, fold, tensor};
-    /// assert!(!Concrete::runs_all_trips());
-    /// // In the body of a loop that reverse mode records.
-    /// let x = tensor([1.0, 2.0]);
-    /// direct::grad(|x: &Tensor<_, 1>| fold(0.0, x, |s: Tensor<_, 0>, x| { assert!(all_trips(&s)); s + x }), &x);
-    /// fn all_trips<T: polygrad::BaseTensor>(_: &Tensor<T, 0>) -> bool {
+    /// use polygrad::{BaseTensor, Concrete, Tensor, direct, fold, tensor};
+    /// fn all_trips<T: BaseTensor>(_: &Tensor<T, 0>) -> bool {
     ///     T::runs_all_trips()
     /// }
+    /// assert!(!Concrete::runs_all_trips());
+    /// // In the body of a loop that reverse mode records.
+    /// direct::grad(|x| fold(0.0, x, |s: Tensor<_, 0>, x| { assert!(all_trips(&s)); s + x }), &tensor([1.0, 2.0]));
     /// ```
     fn runs_all_trips() -> bool {
         false
@@ -130,12 +114,7 @@ pub trait Staging: Sized {
     /// [`peek`](super::Report::peek) shows them), and operations that the host language repeats are recorded as often
     /// as they run. An interpreter over `T` forwards it.
     ///
-    /// ```
-    /// use polygrad::base::Staging;
-    /// use polygrad::program::Term;
-    /// use polygrad::{Concrete, Dual};
-    /// assert!(Term::records() && Dual::<Term>::records() && !Dual::<Concrete>::records());
-    /// ```
+    /// Example: [`Staging::observes`].
     fn records() -> bool {
         false
     }
@@ -143,15 +122,7 @@ pub trait Staging: Sized {
 
 /// A value of `T` as a constant of an interpreter that another one is over: of `T` itself, or of terms if `T` is an array.
 ///
-/// ```
-/// use polygrad::base::Enter;
-/// use polygrad::{Array, Concrete};
-/// /// A value of `T`, at the level `U` of the program that runs.
-/// fn here<T, U: Enter<T>>(x: T) -> U {
-///     U::enter(x)
-/// }
-/// assert_eq!(here::<Concrete, Concrete>(Array::scalar(2.0)), Array::scalar(2.0));
-/// ```
+/// Example: [`Enter::enter`].
 #[diagnostic::on_unimplemented(
     message = "values of `{T}` do not enter `{Self}`",
     label = "no level at which programs of `{T}` run",

@@ -2,8 +2,6 @@
 //!
 //! Law: values at zeros, infinities and NaN are those of the row; elsewhere they agree up to rounding.
 
-use std::f64::consts::LN_2;
-
 use super::text::{Composed, HloValue, Region, Ty};
 use crate::ops::{Binary, Unary};
 
@@ -46,20 +44,13 @@ impl Region {
                 let zero = self.like(0.0, x);
                 self.binary("maximum", x, &zero)
             }
-            Unary::Softplus => {
-                let above = self.compare_with("GT", x, 0.0);
-                let zero = self.like(0.0, x);
-                let base = self.select(&above, x, &zero);
-                let rest = self.log1p_of_exp_of_minus(x);
-                self.binary("add", &base, &rest)
-            }
+            Unary::Softplus | Unary::Trigamma => self.defined(op.name(), &[x]),
             Unary::Gaussian => self.gaussian(x),
             Unary::Erf => self.unary("chlo.erf", x),
             Unary::Erfc => self.unary("chlo.erfc", x),
             Unary::Erfinv => self.unary("chlo.erf_inv", x),
             Unary::Lgamma => self.unary("chlo.lgamma", x),
             Unary::Digamma => self.unary("chlo.digamma", x),
-            Unary::Trigamma => self.trigamma(x),
         }
     }
 
@@ -76,16 +67,9 @@ impl Region {
             Binary::RecipReal => self.recip_real(x, y),
             Binary::Hypot => self.hypot(x, y),
             Binary::Copysign => self.copysign(x, y),
-            // The first operand on ties: `minimum` leaves the sign of a zero unspecified.
-            Binary::Min => self.first_if("LE", x, y),
-            Binary::Max => self.first_if("GE", x, y),
-            Binary::LogAddExp => self.log_add_exp(x, y),
-            Binary::Polygamma => self.polygamma(x, y),
-            Binary::DivNoNan => {
-                let is_zero = self.compare_with("EQ", x, 0.0);
-                let (zero, quotient) = (self.like(0.0, x), self.binary("divide", x, y));
-                self.select(&is_zero, &zero, &quotient)
-            }
+            // `minimum` leaves the sign of a zero unspecified.
+            Binary::Min | Binary::Max => self.defined(op.name(), &[x, y]),
+            Binary::LogAddExp | Binary::Polygamma | Binary::DivNoNan => self.defined(op.name(), &[x, y]),
             Binary::MulNoNan => {
                 for (factor, other) in [(x, y), (y, x)] {
                     if let Some(Composed::OfMask(mask)) = self.origin(factor) {
@@ -105,22 +89,6 @@ impl Region {
     /// The mask of NaN elements.
     pub(super) fn is_nan(&mut self, x: &HloValue) -> HloValue {
         self.compare("NE", x, x)
-    }
-
-    /// `x` where the comparison holds or `x` is NaN, and `y` elsewhere.
-    fn first_if(&mut self, how: &str, x: &HloValue, y: &HloValue) -> HloValue {
-        let holds = self.compare(how, x, y);
-        let nan = self.is_nan(x);
-        let first = self.binary("or", &holds, &nan);
-        self.select(&first, x, y)
-    }
-
-    /// `ln(1 + e^-|x|)`.
-    fn log1p_of_exp_of_minus(&mut self, x: &HloValue) -> HloValue {
-        let size = self.unary("abs", x);
-        let minus = self.unary("negate", &size);
-        let exp = self.unary("exponential", &minus);
-        self.unary("log_plus_one", &exp)
     }
 
     /// `4 e / (1 + e)^2` with `e = e^(-2 |x|)`.
@@ -227,20 +195,5 @@ impl Region {
         let number = self.compare("EQ", y, y);
         let negative = self.binary("and", &signed, &number);
         self.select(&negative, &minus, &size)
-    }
-
-    /// `ln(e^x + e^y)`, with the difference of equal infinities taken to be 0.
-    fn log_add_exp(&mut self, x: &HloValue, y: &HloValue) -> HloValue {
-        let above = self.compare("GT", x, y);
-        let nan = self.is_nan(x);
-        let first = self.binary("or", &above, &nan);
-        let larger = self.select(&first, x, y);
-        let difference = self.binary("subtract", x, y);
-        let rest = self.log1p_of_exp_of_minus(&difference);
-        let sum = self.binary("add", &larger, &rest);
-        let equal = self.compare("EQ", x, y);
-        let log_2 = self.like(LN_2, x);
-        let twice = self.binary("add", x, &log_2);
-        self.select(&equal, &twice, &sum)
     }
 }

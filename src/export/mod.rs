@@ -24,6 +24,7 @@ mod least_squares;
 mod lower;
 mod matrices;
 mod minors;
+pub(crate) mod recorded;
 mod rules;
 mod sharding;
 mod signature;

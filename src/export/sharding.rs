@@ -20,11 +20,7 @@ use crate::escape;
 ///
 /// The devices are numbered in row-major order: the last axis varies fastest.
 ///
-/// ```
-/// use polygrad::export::Mesh;
-/// let mesh = Mesh::new(&[("batch", 4), ("model", 2)]);
-/// assert_eq!((mesh.devices(), mesh.size("model")), (8, Some(2)));
-/// ```
+/// Example: [`Mesh::new`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(
     feature = "serde",
@@ -40,7 +36,9 @@ impl Mesh {
     ///
     /// ```
     /// use polygrad::export::Mesh;
-    /// assert_eq!(Mesh::new(&[("batch", 4), ("model", 2)]).devices(), 8);
+    /// let mesh = Mesh::new(&[("batch", 4), ("model", 2)]);
+    /// assert_eq!((mesh.devices(), mesh.size("batch"), mesh.size("rows")), (8, Some(4), None));
+    /// assert_eq!(mesh.axes(), [("batch".to_owned(), 4), ("model".to_owned(), 2)]);
     /// assert!(std::panic::catch_unwind(|| Mesh::new(&[("batch", 4), ("batch", 2)])).is_err());
     /// ```
     ///
@@ -58,33 +56,21 @@ impl Mesh {
 
     /// The names and sizes of the axes, outermost first.
     ///
-    /// ```
-    /// use polygrad::export::Mesh;
-    /// let mesh = Mesh::new(&[("batch", 4), ("model", 2)]);
-    /// assert_eq!(mesh.axes(), [("batch".to_owned(), 4), ("model".to_owned(), 2)]);
-    /// ```
+    /// Example: [`Mesh::new`].
     pub fn axes(&self) -> &[(String, usize)] {
         &self.axes
     }
 
     /// The number of devices: the product of the sizes.
     ///
-    /// ```
-    /// use polygrad::export::Mesh;
-    /// let mesh = Mesh::new(&[("batch", 4), ("model", 2)]);
-    /// assert_eq!((mesh.devices(), mesh.size("batch"), mesh.size("rows")), (8, Some(4), None));
-    /// ```
+    /// Example: [`Mesh::new`].
     pub fn devices(&self) -> usize {
         self.axes.iter().map(|(_, size)| size).product()
     }
 
     /// The size of the axis of this name.
     ///
-    /// ```
-    /// use polygrad::export::Mesh;
-    /// let mesh = Mesh::new(&[("batch", 4), ("model", 2)]);
-    /// assert_eq!((mesh.size("batch"), mesh.size("rows")), (Some(4), None));
-    /// ```
+    /// Example: [`Mesh::new`].
     pub fn size(&self, name: &str) -> Option<usize> {
         self.axes.iter().find(|(axis, _)| axis == name).map(|(_, size)| *size)
     }

@@ -28,11 +28,13 @@ pub struct Exported {
 /// sharded has `"mesh": [["batch", 8]]`, too, and its inputs and outputs have `"sharding": [["batch"], []]`.
 ///
 /// ```
-/// use polygrad::export::Signature;
+/// use polygrad::export::{Port, Signature};
 /// use polygrad::{Function, tensor};
-/// let f = Function::value_and_grad(|x| x.sum(), &tensor([1.0, 2.0]));
+/// let f = Function::value_and_grad(|x| x.sum(), &tensor([1.0f32, 2.0]));
 /// let signature: Signature = f.program().signature("step");
 /// assert_eq!((signature.inputs.len(), signature.outputs.len(), signature.mesh), (1, 2, None));
+/// let Port { path, shape, dtype, .. } = &signature.inputs[0];
+/// assert_eq!((&path[..], &shape[..], &dtype[..]), ("x", &[2][..], "f32"));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -50,13 +52,7 @@ pub struct Signature {
 
 /// An input or output of an exported program.
 ///
-/// ```
-/// use polygrad::export::Port;
-/// use polygrad::{Function, tensor};
-/// let f = Function::stage(|x| x.sum(), &tensor([1.0f32, 2.0]));
-/// let Port { path, shape, dtype, .. } = &f.program().signature("sum").inputs[0];
-/// assert_eq!((&path[..], &shape[..], &dtype[..]), ("x", &[2][..], "f32"));
-/// ```
+/// Example: [`Signature`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Port {
@@ -96,14 +92,7 @@ impl Signature {
 impl Program {
     /// Names, shapes and element types of inputs and outputs.
     ///
-    /// ```
-    /// use polygrad::{BaseTensor, DType, ops::Unary, program::Term};
-    /// let x = Term::variable(&[2], DType::F64);
-    /// let program = Term::program(&[x.clone()], &[x.unary(Unary::Sin)], &["x".into()])?;
-    /// let signature = program.signature("wave");
-    /// assert_eq!((&signature.inputs[0].path[..], &signature.outputs[0].path[..]), ("x", "out.0"));
-    /// # Ok::<(), String>(())
-    /// ```
+    /// Example: [`Signature`].
     pub fn signature(&self, name: &str) -> Signature {
         Signature {
             name: name.to_owned(),
@@ -115,14 +104,7 @@ impl Program {
 
     /// [`to_stablehlo`](Program::to_stablehlo) with its signature.
     ///
-    /// ```
-    /// use polygrad::{Function, tensor};
-    /// let f = Function::stage(|x| x.sin(), &tensor([1.0, 2.0]));
-    /// let exported = f.program().exported("wave")?;
-    /// assert_eq!(exported.text, f.program().to_stablehlo("wave")?);
-    /// assert_eq!(exported.signature, f.program().signature("wave"));
-    /// # Ok::<(), polygrad::export::Unsupported>(())
-    /// ```
+    /// Example: [`Exported`].
     ///
     /// # Errors
     /// Like [`to_stablehlo`](Program::to_stablehlo).

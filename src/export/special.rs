@@ -1,238 +1,215 @@
-//! Functions that StableHLO and CHLO lack, or that XLA computes with large errors, as formulas in `f64`.
+//! Functions that StableHLO and CHLO lack, or that XLA computes with large errors, by their definitions in
+//! `polygrad-math`.
+//!
+//! Laws: a function that StableHLO or CHLO has is an operation; any other one is its definition, written in place. Both
+//! branches of a choice are computed. A loop ends when no element needs another step, of those that the branch is for.
 
-use std::f64::consts::PI;
+use std::cell::RefCell;
 
+use super::recorded::{self, DefinitionName, KnownNumber, NumberKind, NumberOp, NumberOperand, NumberRecorder};
 use super::text::{HloValue, Region, Ty};
+use crate::shape::Shape;
 
-/// The trailing bits of a number that are cleared, so that its square is exact.
-const TRAILING: i64 = 0x7ff_ffff;
+/// The region that is written, and the values that definitions compute, all of one shape.
+struct Writing {
+    code: RefCell<Region>,
+    values: RefCell<Vec<HloValue>>,
+    shape: Shape,
+    /// The elements that each branch is for, in which the next one is.
+    chosen: RefCell<Vec<HloValue>>,
+}
 
-/// The least argument at which the asymptotic series of the trigamma function is exact to rounding.
-const LARGE: i32 = 12;
+/// The operation that is a function with this name, if there is one.
+fn operation(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "exp" => "exponential",
+        "expm1" | "expm1_below" => "exponential_minus_one",
+        "ln" | "ln_normal" => "log",
+        "log1p" | "log1p_inner" => "log_plus_one",
+        "sin" => "sine",
+        "cos" => "cosine",
+        "tan" => "tan",
+        "pow" => "power",
+        "lgamma" => "chlo.lgamma",
+        "digamma" => "chlo.digamma",
+        _ => return None,
+    })
+}
 
-/// The Bernoulli numbers `B_2, B_4, .., B_16`.
-const BERNOULLI: [f64; 8] =
-    [1.0 / 6.0, -1.0 / 30.0, 1.0 / 42.0, -1.0 / 30.0, 5.0 / 66.0, -691.0 / 2730.0, 7.0 / 6.0, -3617.0 / 510.0];
+impl Writing {
+    fn put(&self, value: HloValue) -> u32 {
+        let mut values = self.values.borrow_mut();
+        values.push(value);
+        (values.len() - 1) as u32
+    }
+
+    fn value(&self, x: &NumberOperand) -> HloValue {
+        let (code, shape) = (&mut *self.code.borrow_mut(), &self.shape);
+        match x {
+            NumberOperand::Of(id) => self.values.borrow()[*id as usize].clone(),
+            NumberOperand::Known(KnownNumber::F64(x)) => code.full(*x, shape, Ty::F64),
+            NumberOperand::Known(KnownNumber::F32(x)) => code.full((*x).into(), shape, Ty::F32),
+            NumberOperand::Known(KnownNumber::U64(x)) => code.integer(*x as i64, shape),
+            NumberOperand::Known(KnownNumber::U32(x)) => code.word(*x, shape),
+            NumberOperand::Known(KnownNumber::Bool(x)) => code.full(f64::from(u8::from(*x)), shape, Ty::Bool),
+        }
+    }
+
+    /// A function with this name, if it is an operation.
+    fn operation(&self, name: &str, x: &[NumberOperand]) -> Option<u32> {
+        let name = operation(name)?;
+        let x: Vec<HloValue> = x.iter().map(|x| self.value(x)).collect();
+        let value = match &x[..] {
+            [x, y] => self.code.borrow_mut().binary(name, x, y),
+            _ => self.code.borrow_mut().unary(name, &x[0]),
+        };
+        Some(self.put(value))
+    }
+
+    /// Runs a function that writes into a region inside the current one.
+    fn inside<Y>(&self, region: &mut Region, state: &[HloValue], f: impl FnOnce(&[u32]) -> Y) -> Y {
+        self.code.replace(std::mem::take(region));
+        let state: Vec<u32> = state.iter().map(|x| self.put(x.clone())).collect();
+        let result = f(&state);
+        *region = self.code.take();
+        result
+    }
+
+    /// The elements of a mask that the branch is for.
+    fn among(&self, mask: HloValue) -> HloValue {
+        match self.chosen.borrow().last() {
+            Some(chosen) => self.code.borrow_mut().binary("and", chosen, &mask),
+            None => mask,
+        }
+    }
+}
+
+impl NumberRecorder for Writing {
+    fn op(&self, op: NumberOp, kind: NumberKind, x: &[NumberOperand]) -> u32 {
+        if let NumberOp::Library(function) = op {
+            return self.operation(function.name(), x).expect("definitions leave operations alone to a library");
+        }
+        let x: Vec<HloValue> = x.iter().map(|x| self.value(x)).collect();
+        let mut code = self.code.borrow_mut();
+        let mut shift = |name: &str, by: u32| {
+            let places =
+                if kind == NumberKind::U32 { code.word(by, &self.shape) } else { code.integer(by.into(), &self.shape) };
+            code.binary(name, &x[0], &places)
+        };
+        let value = match op {
+            NumberOp::Shl(by) => shift("shift_left", by),
+            NumberOp::Shr(by) => shift("shift_right_logical", by),
+            NumberOp::Add => code.binary("add", &x[0], &x[1]),
+            NumberOp::Sub => code.binary("subtract", &x[0], &x[1]),
+            NumberOp::Mul => code.binary("multiply", &x[0], &x[1]),
+            NumberOp::Div => code.binary("divide", &x[0], &x[1]),
+            NumberOp::Neg => code.unary("negate", &x[0]),
+            NumberOp::And => code.binary("and", &x[0], &x[1]),
+            NumberOp::Or => code.binary("or", &x[0], &x[1]),
+            NumberOp::Xor => code.binary("xor", &x[0], &x[1]),
+            NumberOp::Not => code.unary("not", &x[0]),
+            NumberOp::Less => code.compare("LT", &x[0], &x[1]),
+            NumberOp::AtMost => code.compare("LE", &x[0], &x[1]),
+            NumberOp::Greater => code.compare("GT", &x[0], &x[1]),
+            NumberOp::AtLeast => code.compare("GE", &x[0], &x[1]),
+            NumberOp::Equal => code.compare("EQ", &x[0], &x[1]),
+            NumberOp::NotEqual => code.compare("NE", &x[0], &x[1]),
+            NumberOp::Abs => code.unary("abs", &x[0]),
+            NumberOp::Copysign => code.copysign(&x[0], &x[1]),
+            NumberOp::Sqrt => code.unary("sqrt", &x[0]),
+            NumberOp::Floor => code.unary("floor", &x[0]),
+            NumberOp::Ceil => code.unary("ceil", &x[0]),
+            NumberOp::Round => code.unary("round_nearest_afz", &x[0]),
+            NumberOp::MultiplyAdd(_) => {
+                let product = code.binary("multiply", &x[0], &x[1]);
+                code.binary("add", &product, &x[2])
+            }
+            NumberOp::Wide => code.convert(&x[0], Ty::F64),
+            NumberOp::Narrow => code.convert(&x[0], Ty::F32),
+            NumberOp::Bits => code.bitcast(&x[0], x[0].ty.bits()),
+            NumberOp::OfBits => code.bitcast(&x[0], if x[0].ty == Ty::I32 { Ty::F32 } else { Ty::F64 }),
+            NumberOp::Select => code.select(&x[0], &x[1], &x[2]),
+            NumberOp::ProductError => unreachable!("compilers of XLA may fuse products, so no definition splits them"),
+            NumberOp::Library(_) => unreachable!("a function of a library is written before"),
+        };
+        drop(code);
+        self.put(value)
+    }
+    fn begin(&self, mask: u32, holds: bool) {
+        let mut mask = self.value(&NumberOperand::Of(mask));
+        if !holds {
+            mask = self.code.borrow_mut().unary("not", &mask);
+        }
+        let chosen = self.among(mask);
+        self.chosen.borrow_mut().push(chosen);
+    }
+    fn end(&self, result: NumberOperand) -> u32 {
+        self.chosen.borrow_mut().pop();
+        self.put(self.value(&result))
+    }
+    fn join(&self, mask: u32, kind: NumberKind, [x, y]: [u32; 2]) -> u32 {
+        self.op(NumberOp::Select, kind, &[mask, x, y].map(NumberOperand::Of))
+    }
+    fn repeat(
+        &self,
+        _: NumberKind,
+        start: &[NumberOperand],
+        holds: &dyn Fn(&[u32]) -> NumberOperand,
+        step: &dyn Fn(&[u32]) -> Vec<NumberOperand>,
+    ) -> Vec<u32> {
+        let start: Vec<HloValue> = start.iter().map(|x| self.value(x)).collect();
+        let axes: Vec<usize> = (0..self.shape.len()).collect();
+        let goes_on = |state: &[u32]| self.among(self.value(&holds(state)));
+        let mut code = self.code.take();
+        let end = code.repeat(
+            &start,
+            |code, state| {
+                let mask = self.inside(code, state, goes_on);
+                code.reduce("or", &mask, 0.0, &axes)
+            },
+            |code, state| {
+                self.inside(code, state, |ids| {
+                    let mask = goes_on(ids);
+                    let next: Vec<HloValue> = step(ids).iter().map(|x| self.value(x)).collect();
+                    let code = &mut *self.code.borrow_mut();
+                    next.iter().zip(state).map(|(next, state)| code.select(&mask, next, state)).collect()
+                })
+            },
+        );
+        self.code.replace(code);
+        end.into_iter().map(|x| self.put(x)).collect()
+    }
+    fn call(&self, of: DefinitionName, x: &[NumberOperand], _: &dyn Fn(&[u32]) -> NumberOperand) -> Option<u32> {
+        self.operation(of.name, x)
+    }
+}
 
 impl Region {
-    /// `e^(-x^2)`: the square of the leading bits is exact, and the rest of the square gives a factor near 1.
+    /// What a definition gives for values of one type.
+    fn written(&mut self, x: &[&HloValue], f: impl FnOnce(&Writing, &[u32]) -> NumberOperand) -> HloValue {
+        let (code, shape) = (RefCell::new(std::mem::take(self)), x[0].shape.clone());
+        let writing = Writing { code, values: RefCell::default(), shape, chosen: RefCell::default() };
+        let arguments: Vec<u32> = x.iter().map(|x| writing.put((*x).clone())).collect();
+        let result = f(&writing, &arguments);
+        let result = writing.value(&result);
+        *self = writing.code.take();
+        result
+    }
+
+    /// The function of `polygrad-math` with this name.
+    pub(super) fn defined(&mut self, name: &str, x: &[&HloValue]) -> HloValue {
+        let kind = if x[0].ty == Ty::F32 { NumberKind::F32 } else { NumberKind::F64 };
+        self.written(x, |writing, x| {
+            let mut arguments = x.iter().copied();
+            let mut next = || arguments.next().expect("as many arguments as the function has");
+            recorded::defined(writing, name, kind, &mut next).expect("every row has a function")
+        })
+    }
+
+    /// `e^(-x^2)`, by the square of the leading bits, which is exact even where a compiler fuses products and sums.
     pub(super) fn gaussian(&mut self, x: &HloValue) -> HloValue {
         let wide = self.convert(x, Ty::F64);
-        let a = self.unary("abs", &wide);
-        let bits = self.bitcast(&a, Ty::I64);
-        let kept = self.integer(!TRAILING, &a.shape);
-        let bits = self.binary("and", &bits, &kept);
-        let leading = self.bitcast(&bits, Ty::F64);
-        let (below, above) = (self.binary("subtract", &a, &leading), self.binary("add", &a, &leading));
-        let rest = self.binary("multiply", &below, &above);
-        // 1 - r (1 - r (1/2 - r / 6))
-        let mut factor = self.like(1.0 / 6.0, &a);
-        for c in [0.5, 1.0, 1.0] {
-            let c = self.like(c, &a);
-            let term = self.binary("multiply", &rest, &factor);
-            factor = self.binary("subtract", &c, &term);
-        }
-        let square = self.binary("multiply", &leading, &leading);
-        let minus = self.unary("negate", &square);
-        let exp = self.unary("exponential", &minus);
-        let value = self.binary("multiply", &exp, &factor);
-        let far = self.compare_with("GT", &a, 40.0);
-        let zero = self.like(0.0, &a);
-        let value = self.select(&far, &zero, &value);
+        let value = self.written(&[&wide], |writing, x| recorded::gaussian(writing, x[0]));
         self.convert(&value, x.ty)
-    }
-
-    /// The derivative of `digamma`: the recurrence raises the argument to [`LARGE`], where the asymptotic series is
-    /// used; negative arguments are reflected.
-    pub(super) fn trigamma(&mut self, x: &HloValue) -> HloValue {
-        let wide = self.convert(x, Ty::F64);
-        let [zero, one, half, infinite, nan, pi] =
-            [0.0, 1.0, 0.5, f64::INFINITY, f64::NAN, PI].map(|c| self.like(c, &wide));
-        let negative = self.compare("LE", &wide, &zero);
-        let mirrored = self.binary("subtract", &one, &wide);
-        let mut y = self.select(&negative, &mirrored, &wide);
-        let mut below = zero.clone();
-        for _ in 0..LARGE {
-            let small = self.compare_with("LT", &y, LARGE.into());
-            let square = self.binary("multiply", &y, &y);
-            let term = self.binary("divide", &one, &square);
-            let term = self.select(&small, &term, &zero);
-            below = self.binary("add", &below, &term);
-            let step = self.select(&small, &one, &zero);
-            y = self.binary("add", &y, &step);
-        }
-        let square = self.binary("multiply", &y, &y);
-        let z = self.binary("divide", &one, &square);
-        let mut series = zero.clone();
-        for b in BERNOULLI.iter().rev() {
-            let b = self.like(*b, &wide);
-            let sum = self.binary("add", &series, &b);
-            series = self.binary("multiply", &sum, &z);
-        }
-        let linear = self.binary("divide", &half, &y);
-        let sum = self.binary("add", &one, &linear);
-        let sum = self.binary("add", &sum, &series);
-        let value = self.binary("divide", &sum, &y);
-        let value = self.binary("add", &value, &below);
-        let nearest = self.unary("round_nearest_afz", &wide);
-        let offset = self.binary("subtract", &wide, &nearest);
-        let angle = self.binary("multiply", &pi, &offset);
-        let sine = self.unary("sine", &angle);
-        let ratio = self.binary("divide", &pi, &sine);
-        let square = self.binary("multiply", &ratio, &ratio);
-        let reflected = self.binary("subtract", &square, &value);
-        let value = self.select(&negative, &reflected, &value);
-        let floor = self.unary("floor", &wide);
-        let whole = self.compare("EQ", &wide, &floor);
-        let pole = self.binary("and", &negative, &whole);
-        let value = self.select(&pole, &infinite, &value);
-        let bottom = self.compare_with("EQ", &wide, f64::NEG_INFINITY);
-        let value = self.select(&bottom, &nan, &value);
-        self.convert(&value, x.ty)
-    }
-
-    /// The polygamma function of an order given at run time, as the row `Polygamma`: the recurrence raises the
-    /// argument, then the asymptotic series is used; negative arguments are reflected.
-    pub(super) fn polygamma(&mut self, x: &HloValue, order: &HloValue) -> HloValue {
-        let (wide, given) = (self.convert(x, Ty::F64), self.convert(order, Ty::F64));
-        let [zero, one, half, infinite, nan] = [0.0, 1.0, 0.5, f64::INFINITY, f64::NAN].map(|c| self.like(c, &wide));
-        let n = self.unary("round_nearest_afz", &given);
-        let factorial = self.factorial(&n);
-        let right = self.compare("GT", &wide, &zero);
-        let (floor, ceil) = (self.unary("floor", &wide), self.unary("ceil", &wide));
-        let [mirrored, from_below, to_above] =
-            [(&one, &wide), (&wide, &floor), (&ceil, &wide)].map(|(a, b)| self.binary("subtract", a, b));
-        let [near, below, above] = [(&wide, mirrored), (&one, from_below), (&one, to_above)].map(|(there, other)| {
-            let at = self.select(&right, there, &other);
-            self.polygamma_size(&at, &n, &factorial)
-        });
-        let halves = self.binary("multiply", &n, &half);
-        let even = {
-            let floor = self.unary("floor", &halves);
-            self.compare("EQ", &halves, &floor)
-        };
-        let minus = self.unary("negate", &near);
-        let positive = self.select(&even, &minus, &near);
-        let (apart, sum) = (self.binary("subtract", &above, &below), self.binary("add", &above, &below));
-        let both = self.select(&even, &apart, &sum);
-        let reflected = self.binary("subtract", &both, &near);
-        let value = self.select(&right, &positive, &reflected);
-        // Poles, and orders that are not whole numbers.
-        let (whole, at_most) = (self.compare("EQ", &wide, &floor), self.compare("LE", &wide, &zero));
-        let pole = self.binary("and", &whole, &at_most);
-        let bottom = self.compare_with("EQ", &wide, f64::NEG_INFINITY);
-        let both_signs = self.binary("or", &even, &bottom);
-        let at_pole = self.select(&both_signs, &nan, &infinite);
-        let value = self.select(&pole, &at_pole, &value);
-        let first = self.compare("EQ", &n, &zero);
-        let digamma = self.unary("chlo.digamma", &wide);
-        let value = self.select(&first, &digamma, &value);
-        let off = self.binary("subtract", &given, &n);
-        let off = self.unary("abs", &off);
-        let (close, large) = (self.compare_with("LE", &off, 0.25), self.compare("GE", &n, &zero));
-        let is_order = self.binary("and", &close, &large);
-        let value = self.select(&is_order, &value, &nan);
-        self.convert(&value, x.ty)
-    }
-
-    /// The factorials of whole numbers up to 170; larger ones overflow.
-    fn factorial(&mut self, n: &HloValue) -> HloValue {
-        let (start, one) = (self.integer(0, &[]), self.like(1.0, n));
-        let state = self.repeat(
-            &[start, one.clone(), one.clone()],
-            |code, state| {
-                let most = code.integer(170, &[]);
-                code.compare("LT", &state[0], &most)
-            },
-            |code, state| {
-                let (step, one) = (code.integer(1, &[]), code.like(1.0, n));
-                let counts = code.compare("LE", &state[1], n);
-                let factor = code.select(&counts, &state[1], &one);
-                let product = code.binary("multiply", &state[2], &factor);
-                vec![code.binary("add", &state[0], &step), code.binary("add", &state[1], &one), product]
-            },
-        );
-        state[2].clone()
-    }
-
-    /// `n! sum_k 1 / (x + k)^(n + 1)` for positive `x`.
-    fn polygamma_size(&mut self, x: &HloValue, n: &HloValue, factorial: &HloValue) -> HloValue {
-        let [zero, one, half, two] = [0.0, 1.0, 0.5, 2.0].map(|c| self.like(c, x));
-        let power = self.binary("add", n, &one);
-        let large = {
-            let (slope, least) = (self.like(1.5, x), self.like(LARGE.into(), x));
-            let more = self.binary("multiply", &slope, n);
-            self.binary("add", &least, &more)
-        };
-        let start = self.integer(0, &[]);
-        let state = self.repeat(
-            &[start, x.clone(), one.clone(), zero.clone()],
-            |code, state| {
-                // For every argument and order, fewer terms suffice.
-                let most = code.integer(64, &[]);
-                code.compare("LT", &state[0], &most)
-            },
-            |code, state| {
-                let [_, y, part, terms] = state else { unreachable!("the state has four parts") };
-                let (step, one, zero) = (code.integer(1, &[]), code.like(1.0, x), code.like(0.0, x));
-                let (short, seen) = (code.compare("LT", y, &large), code.compare_with("GT", part, f64::EPSILON / 64.0));
-                let counts = code.binary("and", &short, &seen);
-                let term = code.select(&counts, part, &zero);
-                let next = {
-                    let step = code.select(&counts, &one, &zero);
-                    code.binary("add", y, &step)
-                };
-                let ratio = code.binary("divide", x, &next);
-                let raised = code.binary("power", &ratio, &power);
-                let part = code.select(&counts, &raised, part);
-                let terms = code.binary("add", terms, &term);
-                vec![code.binary("add", &state[0], &step), next, part, terms]
-            },
-        );
-        let [_, y, part, terms] = &state[..] else { unreachable!("the state has four parts") };
-        let square = self.binary("multiply", y, y);
-        let z = self.binary("divide", &one, &square);
-        let twice = self.binary("multiply", &two, y);
-        let mut factor = self.binary("divide", &power, &twice);
-        let integral = self.binary("divide", y, n);
-        let mut rest = self.binary("add", &integral, &half);
-        for (k, b) in BERNOULLI.iter().enumerate() {
-            let b = self.like(*b, x);
-            let term = self.binary("multiply", &b, &factor);
-            rest = self.binary("add", &rest, &term);
-            let k = 2.0 * (k + 1) as f64;
-            for (more, below) in [(k, k + 1.0), (k + 1.0, k + 2.0)] {
-                let (more, below) = (self.like(more, x), self.like(below, x));
-                let above = self.binary("add", n, &more);
-                let ratio = self.binary("divide", &above, &below);
-                factor = self.binary("multiply", &factor, &ratio);
-            }
-            factor = self.binary("multiply", &factor, &z);
-        }
-        let rest = self.binary("multiply", part, &rest);
-        // If the sum of terms has converged, the asymptotic series is not added.
-        let hidden = self.compare_with("LE", part, f64::EPSILON / 64.0);
-        let rest = self.select(&hidden, &zero, &rest);
-        let whole = self.binary("add", terms, &rest);
-        // Neither power overflows if the result does not.
-        let lower = self.binary("multiply", n, &half);
-        let lower = self.unary("floor", &lower);
-        let upper = self.binary("subtract", &power, &lower);
-        let (low, high) = (self.binary("power", x, &lower), self.binary("power", x, &upper));
-        let value = self.binary("divide", factorial, &low);
-        let value = self.binary("multiply", &value, &whole);
-        let value = self.binary("divide", &value, &high);
-        let logs = {
-            let of_factorial = self.unary("chlo.lgamma", &power);
-            let (x, whole) = (self.unary("log", x), self.unary("log", &whole));
-            let product = self.binary("multiply", &power, &x);
-            let sum = self.binary("subtract", &of_factorial, &product);
-            self.binary("add", &sum, &whole)
-        };
-        let by_logs = self.unary("exponential", &logs);
-        let far = self.compare_with("GT", n, 170.0);
-        let value = self.select(&far, &by_logs, &value);
-        let infinite = self.compare_with("EQ", x, f64::INFINITY);
-        self.select(&infinite, &zero, &value)
     }
 }

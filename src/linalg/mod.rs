@@ -121,6 +121,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     /// use polygrad::tensor;
     /// let l = tensor([[4.0, 2.0], [2.0, 5.0]]).cholesky();
     /// assert_eq!(l, tensor([[2.0, 0.0], [1.0, 2.0]]));
+    /// assert_eq!(l.cholesky_solve(&tensor([6.0, 7.0])), tensor([1.0, 1.0]));
     /// ```
     ///
     /// # Panics
@@ -144,6 +145,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     /// let a = tensor([[2.0, 1.0], [1.0, 3.0]]);
     /// assert_eq!(a.solve(&tensor([3.0, 4.0])), tensor([1.0, 1.0]));
     /// assert_eq!(a.solve(&tensor([[3.0, 2.0], [4.0, 1.0]])), tensor([[1.0, 1.0], [1.0, 0.0]]));
+    /// assert_eq!(tensor([[2.0, 0.0], [0.0, 4.0]]).inverse(), tensor([[0.5, 0.0], [0.0, 0.25]]));
     /// ```
     ///
     /// # Panics
@@ -165,11 +167,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     ///
     /// NaN where a 0 is on the diagonal, unless `b` is zero: then zero.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// let l = tensor([[2.0, 9.0], [1.0, 4.0]]);
-    /// assert_eq!(l.solve_lower(&tensor([2.0, 5.0])), tensor([1.0, 1.0]));
-    /// ```
+    /// Example: [`Tensor::solve_triangular`].
     ///
     /// # Panics
     /// When the matrix is not square, or the right-hand side has another number of rows.
@@ -185,11 +183,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     ///
     /// NaN where a 0 is on the diagonal, unless `b` is zero: then zero.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// let u = tensor([[2.0, 1.0], [9.0, 4.0]]);
-    /// assert_eq!(u.solve_upper(&tensor([3.0, 4.0])), tensor([1.0, 1.0]));
-    /// ```
+    /// Example: [`Tensor::solve_triangular`].
     ///
     /// # Panics
     /// When the matrix is not square, or the right-hand side has another number of rows.
@@ -208,11 +202,13 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     /// ```
     /// use polygrad::linalg::Triangle;
     /// use polygrad::tensor;
-    /// // With the Cholesky factor of a matrix: `l y = b`, and `l^T x = y`.
-    /// let (a, b) = (tensor([[4.0, 2.0], [2.0, 5.0]]), tensor([6.0, 7.0]));
-    /// let l = a.cholesky();
-    /// let x = l.solve_triangular(&l.solve_lower(&b), Triangle::LOWER.transposed());
-    /// assert_eq!(x, tensor([1.0, 1.0]));
+    /// let (l, u) = (tensor([[2.0, 9.0], [1.0, 4.0]]), tensor([[2.0, 1.0], [9.0, 4.0]]));
+    /// assert_eq!(l.solve_lower(&tensor([2.0, 5.0])), tensor([1.0, 1.0]));
+    /// assert_eq!(u.solve_upper(&tensor([3.0, 4.0])), tensor([1.0, 1.0]));
+    /// assert_eq!(u.solve_triangular(&tensor([3.0, 4.0]), Triangle::UPPER), tensor([1.0, 1.0]));
+    /// // Of the transpose of the triangle, without a copy, and with ones on the diagonal.
+    /// assert_eq!(l.solve_triangular(&tensor([3.0, 4.0]), Triangle::LOWER.transposed()), tensor([1.0, 1.0]));
+    /// assert_eq!(l.solve_triangular(&tensor([1.0, 3.0]), Triangle::LOWER.unit()), tensor([1.0, 2.0]));
     /// ```
     ///
     /// # Panics
@@ -228,11 +224,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
 
     /// The solution of `a x = b` where `l`, the Cholesky factor of `a`, is this matrix.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// let l = tensor([[4.0, 2.0], [2.0, 5.0]]).cholesky();
-    /// assert_eq!(l.cholesky_solve(&tensor([6.0, 7.0])), tensor([1.0, 1.0]));
-    /// ```
+    /// Example: [`Tensor::cholesky`].
     ///
     /// # Panics
     /// When the matrix is not square, or the right-hand side has another number of rows.
@@ -289,10 +281,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     ///
     /// NaN where the matrix is singular.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// assert_eq!(tensor([[2.0, 0.0], [0.0, 4.0]]).inverse(), tensor([[0.5, 0.0], [0.0, 0.25]]));
-    /// ```
+    /// Example: [`Tensor::solve`].
     ///
     /// # Panics
     /// When the matrix is not square.
@@ -315,13 +304,8 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     ///
     /// ```
     /// use polygrad::{grad, tensor};
-    /// let gradient = grad(|a| a.det(), &tensor([[1.0, 2.0], [2.0, 4.0]]));
-    /// assert_eq!(gradient, tensor([[4.0, -2.0], [-2.0, 1.0]]));
-    /// ```
-    ///
-    /// ```
-    /// use polygrad::tensor;
     /// assert_eq!(tensor([[2.0, 1.0], [0.0, 4.0]]).det(), tensor(8.0));
+    /// assert_eq!(grad(|a| a.det(), &tensor([[1.0, 2.0], [2.0, 4.0]])), tensor([[4.0, -2.0], [-2.0, 1.0]]));
     /// ```
     ///
     /// # Panics
@@ -340,11 +324,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     ///
     /// The derivative of the sign is 0, that of the logarithm `tr(a^-1 da)`, which is NaN where the matrix is singular.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// let (sign, log) = tensor([[0.0, 1.0], [1.0, 0.0]]).slogdet();
-    /// assert_eq!((sign, log), (tensor(-1.0), tensor(0.0)));
-    /// ```
+    /// Example: [`Tensor::logdet`].
     ///
     /// # Panics
     /// When the matrix is not square.
@@ -362,9 +342,11 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     ///
     /// ```
     /// use polygrad::{grad, tensor};
-    /// let a = tensor([[2.0, 0.0], [0.0, 4.0]]);
+    /// let a = tensor([[0.0, 2.0], [4.0, 0.0]]);
+    /// let (sign, log) = a.slogdet();
+    /// assert_eq!((sign, log), (tensor(-1.0), a.logdet()));
     /// assert!((a.logdet() - 8.0f64.ln()).item().abs() < 1e-15);
-    /// assert_eq!(grad(|a| a.logdet(), &a), tensor([[0.5, 0.0], [0.0, 0.25]]));
+    /// assert_eq!(grad(|a| a.logdet(), &a), tensor([[0.0, 0.5], [0.25, 0.0]]));
     /// ```
     ///
     /// # Panics
@@ -477,10 +459,10 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     ///
     /// ```
     /// use polygrad::tensor;
-    /// let (u, s, vt) = tensor([[0.0, 2.0], [3.0, 0.0]]).svd();
-    /// assert!((s - tensor([3.0, 2.0])).abs().max_all().item() < 1e-14);
-    /// assert!((u.matmul(&tensor([[3.0, 0.0], [0.0, 2.0]])).matmul(&vt) - tensor([[0.0, 2.0], [3.0,
-    /// 0.0]])).abs().max_all().item() < 1e-14);
+    /// let a = tensor([[0.0, 2.0], [3.0, 0.0]]);
+    /// let (u, s, vt) = a.svd();
+    /// assert!((&s - tensor([3.0, 2.0])).abs().max_all().item() < 1e-14);
+    /// assert!((u.matmul(&s.diag()).matmul(&vt) - a).abs().max_all().item() < 1e-14);
     /// ```
     #[track_caller]
     pub fn svd<const V: usize>(&self) -> (Self, Tensor<T, V, E>, Self)
@@ -522,14 +504,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
 
 /// The triangular matrix that [`solve_triangular`](Tensor::solve_triangular) reads from a matrix.
 ///
-/// ```
-/// use polygrad::linalg::Triangle;
-/// use polygrad::tensor;
-/// let (l, b) = (tensor([[2.0, 0.0], [1.0, 4.0]]), tensor([2.0, 9.0]));
-/// assert_eq!(l.solve_triangular(&b, Triangle::LOWER), tensor([1.0, 2.0]));
-/// // Of the transpose of `l`, without a copy.
-/// assert_eq!(l.solve_triangular(&tensor([4.0, 8.0]), Triangle::LOWER.transposed()), tensor([1.0, 2.0]));
-/// ```
+/// Example: [`Tensor::solve_triangular`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Triangle {
     /// Whether it is the lower triangle, otherwise the upper one.
@@ -543,43 +518,23 @@ pub struct Triangle {
 impl Triangle {
     /// The lower triangle.
     ///
-    /// ```
-    /// use polygrad::linalg::Triangle;
-    /// assert!(Triangle::LOWER.lower && !Triangle::LOWER.unit);
-    /// ```
+    /// Example: [`Tensor::solve_triangular`].
     pub const LOWER: Triangle = Triangle { lower: true, transposed: false, unit: false };
     /// The upper triangle.
     ///
-    /// ```
-    /// use polygrad::linalg::Triangle;
-    /// use polygrad::tensor;
-    /// let u = tensor([[2.0, 1.0], [0.0, 4.0]]);
-    /// assert_eq!(u.solve_triangular(&tensor([4.0, 8.0]), Triangle::UPPER), tensor([1.0, 2.0]));
-    /// ```
+    /// Example: [`Tensor::solve_triangular`].
     pub const UPPER: Triangle = Triangle { lower: false, transposed: false, unit: false };
 
     /// The transpose of this triangle.
     ///
-    /// ```
-    /// use polygrad::linalg::Triangle;
-    /// use polygrad::tensor;
-    /// assert_eq!(Triangle::LOWER.transposed().transposed(), Triangle::LOWER);
-    /// let l = tensor([[2.0, 0.0], [1.0, 4.0]]);
-    /// assert_eq!(l.solve_triangular(&tensor([4.0, 8.0]), Triangle::LOWER.transposed()), tensor([1.0, 2.0]));
-    /// ```
+    /// Example: [`Tensor::solve_triangular`].
     pub const fn transposed(self) -> Triangle {
         Triangle { transposed: !self.transposed, ..self }
     }
 
     /// This triangle with ones on its diagonal.
     ///
-    /// ```
-    /// use polygrad::linalg::Triangle;
-    /// use polygrad::tensor;
-    /// // The diagonal counts as ones.
-    /// let l = tensor([[7.0, 0.0], [3.0, 7.0]]);
-    /// assert_eq!(l.solve_triangular(&tensor([1.0, 5.0]), Triangle::LOWER.unit()), tensor([1.0, 2.0]));
-    /// ```
+    /// Example: [`Tensor::solve_triangular`].
     pub const fn unit(self) -> Triangle {
         Triangle { unit: true, ..self }
     }

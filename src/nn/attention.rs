@@ -13,16 +13,7 @@ use crate::tree::Tree;
 
 /// What queries see: the mask of [`attention`](fn@attention).
 ///
-/// ```
-/// use polygrad::nn::{AttentionMask, attention};
-/// use polygrad::tensor;
-/// // Two queries, two keys, all alike: the weights of the keys that a query sees are equal.
-/// let (x, v) = (tensor([[[[1.0], [1.0]]]]), tensor([[[[2.0], [4.0]]]]));
-/// assert_eq!(attention(&x, &x, &v, &AttentionMask::All), tensor([[[[3.0], [3.0]]]]));
-/// assert_eq!(attention(&x, &x, &v, &AttentionMask::Causal), tensor([[[[2.0], [3.0]]]]));
-/// let second = AttentionMask::Where(tensor([[[[false, true]]]]));
-/// assert_eq!(attention(&x, &x, &v, &second), tensor([[[[4.0], [4.0]]]]));
-/// ```
+/// Example: [`attention`](fn@attention).
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum AttentionMask<T: BaseTensor> {
@@ -39,14 +30,7 @@ pub enum AttentionMask<T: BaseTensor> {
 impl<T: BaseTensor> AttentionMask<T> {
     /// Where a mask holds whose axes are the last ones of `[batch, heads, queries, keys]`.
     ///
-    /// ```
-    /// use polygrad::nn::{AttentionMask, attention};
-    /// use polygrad::tensor;
-    /// let x = tensor([[[[1.0], [2.0]]]]);
-    /// // The second key is padding.
-    /// let mask = AttentionMask::of(&tensor([true, false]));
-    /// assert_eq!(attention(&x, &x, &x, &mask), tensor([[[[1.0], [1.0]]]]));
-    /// ```
+    /// Example: [`attention`](fn@attention).
     #[track_caller]
     pub fn of<const M: usize>(mask: &Tensor<T, M, bool>) -> Self
     where
@@ -68,6 +52,10 @@ impl<T: BaseTensor> AttentionMask<T> {
 /// let (q, k, v) = (tensor([[[[1.0], [2.0]]]]), tensor([[[[5.0], [5.0]]]]), tensor([[[[2.0], [4.0]]]]));
 /// assert_eq!(attention(&q, &k, &v, &AttentionMask::All), tensor([[[[3.0], [3.0]]]]));
 /// assert_eq!(attention(&q, &k, &v, &AttentionMask::Causal), tensor([[[[2.0], [3.0]]]]));
+/// let second = AttentionMask::Where(tensor([[[[false, true]]]]));
+/// assert_eq!(attention(&q, &k, &v, &second), tensor([[[[4.0], [4.0]]]]));
+/// // The second key is padding.
+/// assert_eq!(attention(&q, &k, &v, &AttentionMask::of(&tensor([true, false]))), tensor([[[[2.0], [2.0]]]]));
 /// ```
 ///
 /// # Panics
@@ -121,11 +109,12 @@ fn seen<T: BaseTensor, E: Float>(mask: &Tensor<T, 4, bool>, scores: Tensor<T, 4,
 /// use polygrad::nn::{Attention, AttentionMask};
 /// use polygrad::{Tensor, tensor};
 /// let layer: Attention<_> = Attention::new(6, 2, &mut Rng::new(1));
-/// let x: Tensor<_, 3> = Rng::new(2).normal([1, 4, 6], 0.0, 1.0);
-/// let y = layer.apply(&x, &AttentionMask::Causal);
+/// assert_eq!(layer.query.shape(), [6, 2, 3]);
+/// let [x, y]: [Tensor<_, 3>; 2] = [[1, 4, 6], [1, 5, 6]].map(|shape| Rng::new(2).normal(shape, 0.0, 1.0));
+/// assert_eq!(layer.apply_across(&x, &y, &AttentionMask::All).shape(), [1, 4, 6]);
 /// // No place sees later ones.
-/// let first = layer.apply(&x.slice(1, ..2), &AttentionMask::Causal);
-/// assert!((y.slice(1, ..2) - first).abs().max_all().item() < 1e-15);
+/// let (all, first) = (layer.apply(&x, &AttentionMask::Causal), layer.apply(&x.slice(1, ..2), &AttentionMask::Causal));
+/// assert!((all.slice(1, ..2) - first).abs().max_all().item() < 1e-15);
 /// ```
 #[derive(Tree, Clone, Debug, PartialEq)]
 pub struct Attention<T: BaseTensor, E: Float = f64> {
@@ -143,12 +132,7 @@ impl<E: Float> Attention<Array, E> {
     /// For inputs of this width, with `heads` heads of `width / heads` numbers: weights by [`Init::GlorotUniform`], of
     /// matrices from `width` to `width` numbers.
     ///
-    /// ```
-    /// use polygrad::array::Rng;
-    /// use polygrad::nn::Attention;
-    /// let layer: Attention<_> = Attention::new(6, 2, &mut Rng::new(1));
-    /// assert_eq!(layer.query.shape(), [6, 2, 3]);
-    /// ```
+    /// Example: [`Attention`].
     ///
     /// # Panics
     /// When the heads do not share the width.
@@ -169,16 +153,7 @@ impl<E: Float> Attention<Array, E> {
 impl<T: BaseTensor, E: Float> Attention<T, E> {
     /// Each place of `x`, `[batch, places, width]`, looks at the places of the same sequence.
     ///
-    /// ```
-    /// use polygrad::Tensor;
-    /// use polygrad::array::Rng;
-    /// use polygrad::nn::{Attention, AttentionMask};
-    /// let layer: Attention<_> = Attention::new(6, 2, &mut Rng::new(1));
-    /// let x = Rng::new(2).normal([1, 4, 6], 0.0, 1.0);
-    /// // The first place sees itself alone.
-    /// let (all, first) = (layer.apply(&x, &AttentionMask::Causal), layer.apply(&x.slice(1, ..1), &AttentionMask::All));
-    /// assert!((all.slice(1, ..1) - first).abs().max_all().item() < 1e-14);
-    /// ```
+    /// Example: [`Attention`].
     ///
     /// # Panics
     /// When the width differs from that of the parameters, or [`attention`](fn@attention) panics.
@@ -189,14 +164,7 @@ impl<T: BaseTensor, E: Float> Attention<T, E> {
 
     /// Each place of `x`, `[batch, places, width]`, looks at the places of `y`, `[batch, other places, width]`.
     ///
-    /// ```
-    /// use polygrad::array::Rng;
-    /// use polygrad::nn::{Attention, AttentionMask};
-    /// use polygrad::Tensor;
-    /// let layer: Attention<_> = Attention::new(6, 2, &mut Rng::new(1));
-    /// let [x, y]: [Tensor<_, 3>; 2] = [[1, 2, 6], [1, 5, 6]].map(|shape| Rng::new(2).normal(shape, 0.0, 1.0));
-    /// assert_eq!(layer.apply_across(&x, &y, &AttentionMask::All).shape(), [1, 2, 6]);
-    /// ```
+    /// Example: [`Attention`].
     ///
     /// # Panics
     /// When a width differs from that of the parameters, or [`attention`](fn@attention) panics.

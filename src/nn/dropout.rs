@@ -16,9 +16,10 @@ use crate::tensor::Tensor;
 /// Krizhevsky, Sutskever and Salakhutdinov, *Dropout*, JMLR 15, 2014, section 4, scaled in training.)
 ///
 /// ```
-/// use polygrad::{nn::dropout, tensor};
-/// let mask = tensor([true, false]);
-/// assert_eq!(dropout(&tensor([1.0, 2.0]), &mask, 0.5), tensor([2.0, 0.0]));
+/// use polygrad::{array::Rng, nn::{dropout, dropout_mask}, tensor};
+/// assert_eq!(dropout(&tensor([1.0, 2.0]), &tensor([true, false]), 0.5), tensor([2.0, 0.0]));
+/// let mask = dropout_mask([100, 100], 0.8, &mut Rng::new(1));
+/// assert!((mask.to_float::<f64>().mean().item() - 0.8).abs() < 0.01);
 /// ```
 ///
 /// # Panics
@@ -42,11 +43,7 @@ pub fn dropout<T: BaseTensor, const D: usize, E: Float>(
 
 /// A mask for [`dropout`](fn@dropout): each element holds with probability `keep`, independently.
 ///
-/// ```
-/// use polygrad::{array::Rng, nn::dropout_mask};
-/// let mask = dropout_mask([100, 100], 0.8, &mut Rng::new(1));
-/// assert!((mask.to_float::<f64>().mean().item() - 0.8).abs() < 0.01);
-/// ```
+/// Example: [`dropout`](fn@dropout).
 ///
 /// # Panics
 /// When `keep` is not a probability above 0, or an array of this shape is too large.

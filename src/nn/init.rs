@@ -17,7 +17,6 @@ use crate::tensor::{Above, Rank, Tensor};
 /// use polygrad::Tensor;
 /// let weights: Tensor<_, 2> = Init::HeNormal.draw([200, 100], [200, 100], &mut Rng::new(1));
 /// assert!((weights.std().item() - 0.1).abs() < 0.002);
-///
 /// let q: Tensor<_, 2> = Init::Orthogonal.draw([3, 2], [3, 2], &mut Rng::new(1));
 /// assert!((q.t().matmul(&q) - Tensor::eye(2)).abs().max_all().item() < 1e-14);
 /// ```
@@ -51,14 +50,7 @@ pub enum Init {
 impl Init {
     /// Weights of this shape, for `fans` inputs of each output and outputs of each input.
     ///
-    /// ```
-    /// use polygrad::array::Rng;
-    /// use polygrad::nn::Init;
-    /// use polygrad::{Concrete, Tensor};
-    /// let weights: Tensor<Concrete, 2> = Init::GlorotUniform.draw([3, 3], [3, 3], &mut Rng::new(1));
-    /// assert!(weights.shape() == [3, 3] && weights.abs().max_all().item() <= 1.0);
-    /// assert_eq!(weights, Init::GlorotUniform.draw([3, 3], [3, 3], &mut Rng::new(1)));
-    /// ```
+    /// Example: [`Init`].
     ///
     /// # Panics
     /// When the standard deviation or distance is negative or not finite, or an array of this shape is too large.

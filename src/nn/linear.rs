@@ -14,11 +14,15 @@ use crate::tree::Tree;
 /// An affine map of each line along the last axis: `y = x W + b`.
 ///
 /// ```
-/// use polygrad::nn::Linear;
+/// use polygrad::array::Rng;
+/// use polygrad::nn::{Init, Linear};
 /// use polygrad::tensor;
 /// let layer = Linear { weight: tensor([[1.0, 2.0], [3.0, 4.0]]), bias: Some(tensor([0.5, 0.0])) };
 /// assert_eq!(layer.apply(&tensor([1.0, 10.0])), tensor([31.5, 42.0]));
 /// assert_eq!(layer.apply(&tensor([[1.0, 0.0], [0.0, 1.0]])), tensor([[1.5, 2.0], [3.5, 4.0]]));
+/// assert_eq!(layer.without_bias().apply(&tensor([1.0, 10.0])), tensor([31.0, 42.0]));
+/// let drawn: Linear<_> = Linear::new([64, 10], Init::GlorotUniform, &mut Rng::new(1));
+/// assert_eq!((drawn.weight.shape(), drawn.bias), ([64, 10], Some(polygrad::Tensor::zeros([10]))));
 /// ```
 #[derive(Tree, Clone, Debug, PartialEq)]
 pub struct Linear<T: BaseTensor, E: Float = f64> {
@@ -31,12 +35,7 @@ pub struct Linear<T: BaseTensor, E: Float = f64> {
 impl<E: Float> Linear<Array, E> {
     /// A layer with these numbers of inputs and outputs: drawn weights, and a bias of 0.
     ///
-    /// ```
-    /// use polygrad::array::Rng;
-    /// use polygrad::nn::{Init, Linear};
-    /// let layer: Linear<_> = Linear::new([64, 10], Init::GlorotUniform, &mut Rng::new(1));
-    /// assert_eq!(layer.weight.shape(), [64, 10]);
-    /// ```
+    /// Example: [`Linear`].
     ///
     /// # Panics
     /// When [`Init::draw`] does.
@@ -49,12 +48,7 @@ impl<E: Float> Linear<Array, E> {
 impl<T: BaseTensor, E: Float> Linear<T, E> {
     /// The same layer without a bias: `y = x W`.
     ///
-    /// ```
-    /// use polygrad::nn::Linear;
-    /// use polygrad::tensor;
-    /// let layer = Linear { weight: tensor([[2.0]]), bias: Some(tensor([1.0])) };
-    /// assert_eq!(layer.without_bias().apply(&tensor([3.0])), tensor([6.0]));
-    /// ```
+    /// Example: [`Linear`].
     #[must_use]
     pub fn without_bias(self) -> Self {
         Linear { bias: None, ..self }
@@ -62,12 +56,7 @@ impl<T: BaseTensor, E: Float> Linear<T, E> {
 
     /// `x W + b` of each line: a shape `[.., inputs]` gives `[.., outputs]`.
     ///
-    /// ```
-    /// use polygrad::nn::Linear;
-    /// use polygrad::tensor;
-    /// let layer: Linear<_> = Linear { weight: tensor([[1.0, 2.0]]), bias: Some(tensor([0.5, 0.0])) };
-    /// assert_eq!(layer.apply(&tensor([[2.0], [3.0]])), tensor([[2.5, 4.0], [3.5, 6.0]]));
-    /// ```
+    /// Example: [`Linear`].
     ///
     /// # Panics
     /// When the size of the last axis is not the number of inputs.
@@ -93,10 +82,14 @@ impl<T: BaseTensor, E: Float> Linear<T, E> {
 /// A table with a vector for each of some words, letters or places.
 ///
 /// ```
-/// use polygrad::nn::Embedding;
+/// use polygrad::array::Rng;
+/// use polygrad::nn::{Embedding, Init};
 /// use polygrad::tensor;
 /// let letters = Embedding { table: tensor([[1.0, 2.0], [3.0, 4.0]]) };
 /// assert_eq!(letters.apply(&tensor([1, 1, 0])), tensor([[3.0, 4.0], [3.0, 4.0], [1.0, 2.0]]));
+/// assert_eq!(letters.apply(&tensor([[0, 9]])), tensor([[[1.0, 2.0], [0.0, 0.0]]]));
+/// let drawn: Embedding<_> = Embedding::new([29, 32], Init::Normal(0.5), &mut Rng::new(1));
+/// assert_eq!(drawn.table.shape(), [29, 32]);
 /// ```
 #[derive(Tree, Clone, Debug, PartialEq)]
 pub struct Embedding<T: BaseTensor, E: Float = f64> {
@@ -107,12 +100,7 @@ pub struct Embedding<T: BaseTensor, E: Float = f64> {
 impl<E: Float> Embedding<Array, E> {
     /// A drawn table with this number of rows of this width; each number of a row has one input, its own.
     ///
-    /// ```
-    /// use polygrad::array::Rng;
-    /// use polygrad::nn::{Embedding, Init};
-    /// let letters: Embedding<_> = Embedding::new([29, 32], Init::Normal(0.5), &mut Rng::new(1));
-    /// assert_eq!(letters.table.shape(), [29, 32]);
-    /// ```
+    /// Example: [`Embedding`].
     ///
     /// # Panics
     /// When [`Init::draw`] does.
@@ -125,13 +113,7 @@ impl<E: Float> Embedding<Array, E> {
 impl<T: BaseTensor, E: Float> Embedding<T, E> {
     /// The rows of these numbers: a shape `[..]` gives `[.., width]`. A number out of bounds has a row of zeros.
     ///
-    /// ```
-    /// use polygrad::nn::Embedding;
-    /// use polygrad::tensor;
-    /// let letters = Embedding { table: tensor([[1.0, 2.0], [3.0, 4.0]]) };
-    /// assert_eq!(letters.apply(&tensor(1)), tensor([3.0, 4.0]));
-    /// assert_eq!(letters.apply(&tensor([[0, 9]])), tensor([[[1.0, 2.0], [0.0, 0.0]]]));
-    /// ```
+    /// Example: [`Embedding`].
     #[track_caller]
     pub fn apply<const D: usize, const R: usize>(&self, numbers: &Tensor<T, D, i64>) -> Tensor<T, R, E>
     where

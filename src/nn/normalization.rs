@@ -19,8 +19,9 @@ use crate::tree::Tree;
 /// ```
 /// use polygrad::nn::LayerNorm;
 /// use polygrad::tensor;
-/// let norm = LayerNorm { epsilon: 0.0, ..LayerNorm::new(2) };
-/// assert_eq!(norm.apply(&tensor([[1.0, 3.0], [6.0, 4.0]])), tensor([[-1.0, 1.0], [1.0, -1.0]]));
+/// let norm = LayerNorm { gain: tensor([2.0, 2.0]), shift: tensor([5.0, 0.0]), epsilon: 0.0 };
+/// assert_eq!(norm.apply(&tensor([[1.0, 3.0], [6.0, 4.0]])), tensor([[3.0, 2.0], [7.0, -2.0]]));
+/// assert_eq!(LayerNorm { epsilon: 0.0, ..LayerNorm::new(2) }.apply(&tensor([1.0, 3.0])), tensor([-1.0, 1.0]));
 /// ```
 #[derive(Tree, Clone, Debug, PartialEq)]
 pub struct LayerNorm<T: BaseTensor, E: Float = f64> {
@@ -35,12 +36,7 @@ pub struct LayerNorm<T: BaseTensor, E: Float = f64> {
 impl<T: BaseTensor, E: Float> LayerNorm<T, E> {
     /// For lines of this length: gain 1, shift 0, `epsilon = 1e-5`.
     ///
-    /// ```
-    /// use polygrad::nn::LayerNorm;
-    /// use polygrad::{Concrete, tensor};
-    /// let norm: LayerNorm<Concrete> = LayerNorm::new(2);
-    /// assert_eq!((norm.gain, norm.shift, norm.epsilon), (tensor([1.0, 1.0]), tensor([0.0, 0.0]), 1e-5));
-    /// ```
+    /// Example: [`LayerNorm`].
     #[track_caller]
     pub fn new(size: usize) -> Self {
         LayerNorm { gain: Tensor::ones([size]), shift: Tensor::zeros([size]), epsilon: 1e-5 }
@@ -48,13 +44,7 @@ impl<T: BaseTensor, E: Float> LayerNorm<T, E> {
 
     /// Each line normalised: a shape `[.., size]` stays.
     ///
-    /// ```
-    /// use polygrad::nn::LayerNorm;
-    /// use polygrad::tensor;
-    /// let norm = LayerNorm { gain: tensor([2.0, 2.0]), shift: tensor([5.0, 0.0]), epsilon: 0.0 };
-    /// // The mean is 2, the variance 1.
-    /// assert_eq!(norm.apply(&tensor([1.0, 3.0])), tensor([3.0, 2.0]));
-    /// ```
+    /// Example: [`LayerNorm`].
     ///
     /// # Panics
     /// When the size of the last axis is not that of gain and shift.
@@ -110,7 +100,8 @@ where
 /// use polygrad::nn::RmsNorm;
 /// use polygrad::tensor;
 /// let norm = RmsNorm { gain: tensor([1.0, 10.0]), epsilon: 0.0 };
-/// assert_eq!(norm.apply(&tensor([2.0, -2.0])), tensor([1.0, -10.0]));
+/// assert_eq!(norm.apply(&tensor([[2.0, 2.0], [-4.0, 4.0]])), tensor([[1.0, 10.0], [-1.0, 10.0]]));
+/// assert_eq!(RmsNorm { epsilon: 0.0, ..RmsNorm::new(2) }.apply(&tensor([2.0, -2.0])), tensor([1.0, -1.0]));
 /// ```
 #[derive(Tree, Clone, Debug, PartialEq)]
 pub struct RmsNorm<T: BaseTensor, E: Float = f64> {
@@ -123,12 +114,7 @@ pub struct RmsNorm<T: BaseTensor, E: Float = f64> {
 impl<T: BaseTensor, E: Float> RmsNorm<T, E> {
     /// For lines of this length: gain 1, `epsilon = 1e-5`.
     ///
-    /// ```
-    /// use polygrad::nn::RmsNorm;
-    /// use polygrad::{Concrete, tensor};
-    /// let norm: RmsNorm<Concrete> = RmsNorm::new(2);
-    /// assert_eq!((norm.gain, norm.epsilon), (tensor([1.0, 1.0]), 1e-5));
-    /// ```
+    /// Example: [`RmsNorm`].
     #[track_caller]
     pub fn new(size: usize) -> Self {
         RmsNorm { gain: Tensor::ones([size]), epsilon: 1e-5 }
@@ -136,12 +122,7 @@ impl<T: BaseTensor, E: Float> RmsNorm<T, E> {
 
     /// Each line normalised: a shape `[.., size]` stays.
     ///
-    /// ```
-    /// use polygrad::nn::RmsNorm;
-    /// use polygrad::tensor;
-    /// let norm = RmsNorm { gain: tensor([1.0, 10.0]), epsilon: 0.0 };
-    /// assert_eq!(norm.apply(&tensor([[2.0, 2.0], [-4.0, 4.0]])), tensor([[1.0, 10.0], [-1.0, 10.0]]));
-    /// ```
+    /// Example: [`RmsNorm`].
     ///
     /// # Panics
     /// When the size of the last axis is not that of the gain.
@@ -168,12 +149,13 @@ impl<T: BaseTensor, E: Float> RmsNorm<T, E> {
 /// use polygrad::nn::{BatchNorm, BatchStatistics};
 /// use polygrad::tensor;
 /// let norm = BatchNorm { epsilon: 0.0, momentum: 0.5, ..BatchNorm::new(1) };
-/// let x = tensor([[1.0], [3.0]]);
-/// let (y, seen) = norm.train(&x, &BatchStatistics::new(1));
+/// let (y, seen) = norm.train(&tensor([[1.0], [3.0]]), &BatchStatistics::new(1));
 /// assert_eq!(y, tensor([[-1.0], [1.0]]));
 /// // Half of what was, 0 and 1, and half of what the batch says of all data: mean 2, variance 2.
 /// assert_eq!((&seen.mean, &seen.variance), (&tensor([1.0]), &tensor([1.5])));
 /// assert_eq!(norm.apply(&tensor([[1.0]]), &seen), tensor([[0.0]]));
+/// let known = BatchStatistics { mean: tensor([2.0]), variance: tensor([4.0]) };
+/// assert_eq!(norm.apply(&tensor([[2.0], [6.0]]), &known), tensor([[0.0], [2.0]]));
 /// ```
 #[derive(Tree, Clone, Debug, PartialEq)]
 pub struct BatchNorm<T: BaseTensor, E: Float = f64> {
@@ -189,13 +171,7 @@ pub struct BatchNorm<T: BaseTensor, E: Float = f64> {
 
 /// The statistics of the channels before a [`BatchNorm`]: running averages of mean and variance.
 ///
-/// ```
-/// use polygrad::nn::{BatchNorm, BatchStatistics};
-/// use polygrad::tensor;
-/// let norm = BatchNorm { epsilon: 0.0, ..BatchNorm::new(1) };
-/// let seen = BatchStatistics { mean: tensor([2.0]), variance: tensor([4.0]) };
-/// assert_eq!(norm.apply(&tensor([[2.0], [6.0]]), &seen), tensor([[0.0], [2.0]]));
-/// ```
+/// Example: [`BatchNorm`].
 #[derive(Tree, Clone, Debug, PartialEq)]
 pub struct BatchStatistics<T: BaseTensor, E: Float = f64> {
     /// The mean of each channel.
@@ -207,12 +183,7 @@ pub struct BatchStatistics<T: BaseTensor, E: Float = f64> {
 impl<T: BaseTensor, E: Float> BatchStatistics<T, E> {
     /// Before the first batch: mean 0 and variance 1.
     ///
-    /// ```
-    /// use polygrad::nn::BatchStatistics;
-    /// use polygrad::{Concrete, tensor};
-    /// let before: BatchStatistics<Concrete> = BatchStatistics::new(2);
-    /// assert_eq!((before.mean, before.variance), (tensor([0.0, 0.0]), tensor([1.0, 1.0])));
-    /// ```
+    /// Example: [`BatchNorm`].
     #[track_caller]
     pub fn new(channels: usize) -> Self {
         BatchStatistics { mean: Tensor::zeros([channels]), variance: Tensor::ones([channels]) }
@@ -222,13 +193,7 @@ impl<T: BaseTensor, E: Float> BatchStatistics<T, E> {
 impl<T: BaseTensor, E: Float> BatchNorm<T, E> {
     /// For this number of channels: gain 1, shift 0, `momentum = 0.9`, `epsilon = 1e-5`.
     ///
-    /// ```
-    /// use polygrad::nn::BatchNorm;
-    /// use polygrad::{Concrete, tensor};
-    /// let norm: BatchNorm<Concrete> = BatchNorm::new(2);
-    /// assert_eq!((norm.gain, norm.shift), (tensor([1.0, 1.0]), tensor([0.0, 0.0])));
-    /// assert_eq!((norm.momentum, norm.epsilon), (0.9, 1e-5));
-    /// ```
+    /// Example: [`BatchNorm`].
     #[track_caller]
     pub fn new(channels: usize) -> Self {
         BatchNorm { gain: Tensor::ones([channels]), shift: Tensor::zeros([channels]), momentum: 0.9, epsilon: 1e-5 }
@@ -240,15 +205,7 @@ impl<T: BaseTensor, E: Float> BatchNorm<T, E> {
     /// Within one recorded step the loss may call this for its value and the step once more for the averages: equal
     /// operations are computed once.
     ///
-    /// ```
-    /// use polygrad::nn::{BatchNorm, BatchStatistics};
-    /// use polygrad::tensor;
-    /// let norm = BatchNorm { epsilon: 0.0, momentum: 0.75, ..BatchNorm::new(1) };
-    /// let (y, after) = norm.train(&tensor([[1.0], [5.0]]), &BatchStatistics::new(1));
-    /// assert_eq!(y, tensor([[-1.0], [1.0]]));
-    /// // Mean 3 and unbiased variance 8, with weight 0.25 against 0 and 1.
-    /// assert_eq!((after.mean, after.variance), (tensor([0.75]), tensor([2.75])));
-    /// ```
+    /// Example: [`BatchNorm`].
     ///
     /// # Panics
     /// When the size of axis 1 is not that of the parameters, or there are fewer than two numbers for each channel.
@@ -298,13 +255,7 @@ impl<T: BaseTensor, E: Float> BatchNorm<T, E> {
 
     /// Each channel normalised by the averages of training: a function of each example alone.
     ///
-    /// ```
-    /// use polygrad::nn::{BatchNorm, BatchStatistics};
-    /// use polygrad::tensor;
-    /// let norm = BatchNorm { gain: tensor([3.0]), epsilon: 0.0, ..BatchNorm::new(1) };
-    /// let seen = BatchStatistics { mean: tensor([1.0]), variance: tensor([4.0]) };
-    /// assert_eq!(norm.apply(&tensor([[1.0], [5.0]]), &seen), tensor([[0.0], [6.0]]));
-    /// ```
+    /// Example: [`BatchNorm`].
     ///
     /// # Panics
     /// When the size of axis 1 is not that of the parameters.

@@ -14,14 +14,20 @@ use crate::tree::Tree;
 ///
 /// ```
 /// use polygrad::array::Rng;
-/// use polygrad::nn::{Lstm, RecurrentCell};
+/// use polygrad::nn::{Gru, Linear, Lstm, RecurrentCell, Rnn};
 /// use polygrad::{Tensor, tensor};
-/// let cell: Lstm<_> = Lstm::new(3, 8, &mut Rng::new(1));
-/// // Five times of two sequences.
+/// let cell = Rnn { input: Linear { weight: tensor([[1.0]]), bias: None }, state: tensor([[0.5]]) };
+/// assert_eq!(cell.step(&cell.start(1), &tensor([[1.0]])).item(), 1f64.tanh());
+/// // One sequence, two times.
+/// let (last, outputs) = cell.run(cell.start(1), &tensor([[[1.0]], [[0.0]]]));
+/// assert_eq!(outputs.to_vec(), [1f64.tanh(), (0.5 * 1f64.tanh()).tanh()]);
+/// assert_eq!(last, outputs.row(1));
+/// // Two sequences, five times.
 /// let x: Tensor<_, 3> = Rng::new(2).normal([5, 2, 3], 0.0, 1.0);
-/// let (last, outputs) = cell.run(cell.start(2), &x);
-/// assert_eq!(outputs.shape(), [5, 2, 8]);
-/// assert_eq!(outputs.row(4), cell.output(&last));
+/// let (gru, lstm): (Gru<_>, Lstm<_>) = (Gru::new(3, 8, &mut Rng::new(1)), Lstm::new(3, 8, &mut Rng::new(1)));
+/// assert_eq!(gru.run(gru.start(2), &x).1.shape(), [5, 2, 8]);
+/// let (last, outputs) = lstm.run(lstm.start(2), &x);
+/// assert_eq!((outputs.row(4), lstm.output(&last)), (last.0.clone(), last.0));
 /// ```
 pub trait RecurrentCell<T: BaseTensor, E: Float = f64> {
     /// The state of the cell.
@@ -29,24 +35,13 @@ pub trait RecurrentCell<T: BaseTensor, E: Float = f64> {
 
     /// The state before anything was read: zeros, for this number of sequences.
     ///
-    /// ```
-    /// use polygrad::nn::{Linear, RecurrentCell, Rnn};
-    /// use polygrad::tensor;
-    /// let cell = Rnn { input: Linear { weight: tensor([[1.0], [2.0]]), bias: None }, state: tensor([[0.5]]) };
-    /// assert_eq!(cell.start(2), tensor([[0.0], [0.0]]));
-    /// ```
+    /// Example: [`RecurrentCell`].
     #[track_caller]
     fn start(&self, batch: usize) -> Self::State;
 
     /// The next state, after an input `[batch, inputs]`.
     ///
-    /// ```
-    /// use polygrad::nn::{Linear, RecurrentCell, Rnn};
-    /// use polygrad::tensor;
-    /// let cell = Rnn { input: Linear { weight: tensor([[1.0], [2.0]]), bias: None }, state: tensor([[0.5]]) };
-    /// let h = cell.step(&tensor([[4.0]]), &tensor([[-2.0, 1.0]]));
-    /// assert_eq!(h.item(), 2f64.tanh());
-    /// ```
+    /// Example: [`RecurrentCell`].
     ///
     /// # Panics
     /// When the size of the input is not the number of inputs of the cell, or state and input have different batches.
@@ -55,14 +50,7 @@ pub trait RecurrentCell<T: BaseTensor, E: Float = f64> {
 
     /// The output of a state, `[batch, hidden]`.
     ///
-    /// ```
-    /// use polygrad::array::Rng;
-    /// use polygrad::nn::{Lstm, RecurrentCell};
-    /// use polygrad::tensor;
-    /// let cell: Lstm<_> = Lstm::new(3, 1, &mut Rng::new(1));
-    /// // The output of a state `(h, c)` is `h`.
-    /// assert_eq!(cell.output(&(tensor([[0.5]]), tensor([[2.0]]))), tensor([[0.5]]));
-    /// ```
+    /// Example: [`RecurrentCell`].
     fn output(&self, state: &Self::State) -> Tensor<T, 2, E>;
 
     /// Panics unless a state and inputs of this shape, `[.., batch, inputs]`, fit the cell: a step and a run check this first.
@@ -79,15 +67,7 @@ pub trait RecurrentCell<T: BaseTensor, E: Float = f64> {
 
     /// The last state, and the outputs `[time, batch, hidden]` of all times, after inputs `[time, batch, inputs]`.
     ///
-    /// ```
-    /// use polygrad::nn::{Linear, RecurrentCell, Rnn};
-    /// use polygrad::tensor;
-    /// let cell = Rnn { input: Linear { weight: tensor([[1.0]]), bias: None }, state: tensor([[1.0]]) };
-    /// // One sequence, two times.
-    /// let (last, outputs) = cell.run(cell.start(1), &tensor([[[1.0]], [[0.0]]]));
-    /// assert_eq!(outputs.to_vec(), [1f64.tanh(), 1f64.tanh().tanh()]);
-    /// assert_eq!(last, outputs.row(1));
-    /// ```
+    /// Example: [`RecurrentCell`].
     ///
     /// # Panics
     /// When the size of the inputs is not the number of inputs of the cell, or state and inputs have different batches.
@@ -167,14 +147,7 @@ fn gate<T: BaseTensor, E: Float>(gates: &Tensor<T, 2, E>, k: usize, hidden: usiz
 ///
 /// (Elman, *Finding structure in time*, Cognitive Science 14, 1990.)
 ///
-/// ```
-/// use polygrad::nn::{Linear, RecurrentCell, Rnn};
-/// use polygrad::tensor;
-/// let input = Linear { weight: tensor([[1.0]]), bias: None };
-/// let cell = Rnn { input, state: tensor([[0.5]]) };
-/// let (h, _) = cell.run(cell.start(1), &tensor([[[1.0]], [[0.0]]]));
-/// assert_eq!(h.item(), (0.5 * 1f64.tanh()).tanh());
-/// ```
+/// Example: [`RecurrentCell`].
 #[derive(Tree, Clone, Debug, PartialEq)]
 pub struct Rnn<T: BaseTensor, E: Float = f64> {
     /// `W` and `b`, from the inputs to `hidden` numbers.
@@ -189,9 +162,13 @@ impl<E: Float> Rnn<Array, E> {
     ///
     /// ```
     /// use polygrad::array::Rng;
-    /// use polygrad::nn::Rnn;
-    /// let cell: Rnn<_> = Rnn::new(3, 8, &mut Rng::new(1));
-    /// assert_eq!((cell.input.weight.shape(), cell.state.shape()), ([3, 8], [8, 8]));
+    /// use polygrad::nn::{Gru, Lstm, Rnn};
+    /// use polygrad::tensor;
+    /// let (rnn, gru): (Rnn<_>, Gru<_>) = (Rnn::new(3, 8, &mut Rng::new(1)), Gru::new(3, 8, &mut Rng::new(1)));
+    /// assert_eq!((rnn.input.weight.shape(), rnn.state.shape()), ([3, 8], [8, 8]));
+    /// assert_eq!((gru.input.weight.shape(), gru.state.shape()), ([3, 24], [8, 24]));
+    /// let lstm: Lstm<_> = Lstm::new(3, 1, &mut Rng::new(1));
+    /// assert_eq!(lstm.input.bias, Some(tensor([0.0, 1.0, 0.0, 0.0])));
     /// ```
     #[track_caller]
     pub fn new(inputs: usize, hidden: usize, rng: &mut Rng) -> Self {
@@ -230,14 +207,7 @@ impl<T: BaseTensor, E: Float> RecurrentCell<T, E> for Rnn<T, E> {
 /// (Cho et al., *Learning phrase representations using RNN encoder-decoder for statistical machine translation*, EMNLP
 /// 2014; with the reset gate after the product, as in cuDNN, so that all products with the state are one.)
 ///
-/// ```
-/// use polygrad::array::Rng;
-/// use polygrad::nn::{Gru, RecurrentCell};
-/// let cell: Gru<_> = Gru::new(3, 4, &mut Rng::new(1));
-/// let x = Rng::new(2).normal([6, 2, 3], 0.0, 1.0);
-/// let (last, outputs) = cell.run(cell.start(2), &x);
-/// assert_eq!(outputs.row(5), last);
-/// ```
+/// Example: [`RecurrentCell`].
 #[derive(Tree, Clone, Debug, PartialEq)]
 pub struct Gru<T: BaseTensor, E: Float = f64> {
     /// `W` and `b`, from the inputs to the gates `r`, `z` and the candidate `n`, `3 hidden` numbers.
@@ -252,12 +222,7 @@ impl<E: Float> Gru<Array, E> {
     /// A cell with these numbers of inputs and of numbers in its state: input weights by [`Init::GlorotUniform`], state
     /// weights by [`Init::Orthogonal`] for each gate, biases 0.
     ///
-    /// ```
-    /// use polygrad::array::Rng;
-    /// use polygrad::nn::Gru;
-    /// let cell: Gru<_> = Gru::new(3, 8, &mut Rng::new(1));
-    /// assert_eq!((cell.input.weight.shape(), cell.state.shape()), ([3, 24], [8, 24]));
-    /// ```
+    /// Example: [`Rnn::new`].
     #[track_caller]
     pub fn new(inputs: usize, hidden: usize, rng: &mut Rng) -> Self {
         let (input, state) = gates([inputs, hidden], 3, rng);
@@ -302,14 +267,7 @@ impl<T: BaseTensor, E: Float> RecurrentCell<T, E> for Gru<T, E> {
 /// The state is the pair `(h, c)`. (Hochreiter and Schmidhuber, *Long short-term memory*, Neural Computation 9, 1997; with
 /// the forget gate of Gers, Schmidhuber and Cummins, *Learning to forget*, Neural Computation 12, 2000.)
 ///
-/// ```
-/// use polygrad::array::Rng;
-/// use polygrad::nn::{Lstm, RecurrentCell};
-/// let cell: Lstm<_> = Lstm::new(3, 4, &mut Rng::new(1));
-/// let x = Rng::new(2).normal([6, 2, 3], 0.0, 1.0);
-/// let ((h, _), outputs) = cell.run(cell.start(2), &x);
-/// assert_eq!(outputs.row(5), h);
-/// ```
+/// Example: [`RecurrentCell`].
 #[derive(Tree, Clone, Debug, PartialEq)]
 pub struct Lstm<T: BaseTensor, E: Float = f64> {
     /// `W` and `b`, from the inputs to the gates `i`, `f`, the candidate `g` and the gate `o`, `4 hidden` numbers.
@@ -325,14 +283,7 @@ impl<E: Float> Lstm<Array, E> {
     /// (Jozefowicz, Zaremba and Sutskever, *An empirical exploration of recurrent network architectures*, ICML 2015,
     /// section 2.)
     ///
-    /// ```
-    /// use polygrad::array::Rng;
-    /// use polygrad::nn::Lstm;
-    /// use polygrad::tensor;
-    /// let cell: Lstm<_> = Lstm::new(3, 1, &mut Rng::new(1));
-    /// assert_eq!(cell.input.weight.shape(), [3, 4]);
-    /// assert_eq!(cell.input.bias, Some(tensor([0.0, 1.0, 0.0, 0.0])));
-    /// ```
+    /// Example: [`Rnn::new`].
     #[track_caller]
     pub fn new(inputs: usize, hidden: usize, rng: &mut Rng) -> Self {
         let (input, state) = gates([inputs, hidden], 4, rng);

@@ -19,11 +19,7 @@ use crate::ops::{Compare, Property, Unary};
 ///
 /// Closed: whoever prints programs writes each notation.
 ///
-/// ```
-/// use polygrad::ops::{Binary, Notation};
-/// assert_eq!(Binary::Sub.notation(), Notation::Sum("-"));
-/// assert_eq!(Binary::Hypot.notation(), Notation::Function);
-/// ```
+/// Example: [`Binary::name`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Notation {
     /// By a symbol between its operands, as a sum is.
@@ -71,17 +67,19 @@ macro_rules! binary_ops {
         impl Binary {
             /// Every row of the table.
             ///
-            /// ```
-            /// use polygrad::ops::Binary;
-            /// assert!(Binary::ALL.contains(&Binary::Add));
-            /// ```
+            /// Example: [`Binary::name`].
             pub const ALL: &'static [Binary] = &[$( Binary::$Op, )*];
 
             /// The name of the function, as in messages.
             ///
             /// ```
-            /// use polygrad::ops::Binary;
-            /// assert_eq!((Binary::Add.name(), Binary::LogAddExp.name()), ("add", "logaddexp"));
+            /// use polygrad::ops::{Binary, Notation};
+            /// assert!(Binary::ALL.contains(&Binary::Add));
+            /// assert_eq!((Binary::Sub.name(), Binary::Sub.symbol(), Binary::Pow.symbol()), ("sub", "-", "pow"));
+            /// assert_eq!((Binary::Sub.notation(), Binary::Hypot.notation()), (Notation::Sum("-"), Notation::Function));
+            /// assert_eq!(Binary::Mul.doc().trim(), "Product `x * y`. Partials `y` and `x`.");
+            /// // No divisor is near 0.
+            /// assert_eq!(Binary::Div.domain(), [(-3.0, 3.0), (0.5, 3.0)]);
             /// ```
             pub fn name(self) -> &'static str {
                 match self { $( Binary::$Op => stringify!($name), )* }
@@ -89,31 +87,21 @@ macro_rules! binary_ops {
 
             /// The row's documentation: meaning, partial derivatives, conventions.
             ///
-            /// ```
-            /// use polygrad::ops::Binary;
-            /// assert_eq!(Binary::Mul.doc().trim(), "Product `x * y`. Partials `y` and `x`.");
-            /// ```
+            /// Example: [`Binary::name`].
             pub fn doc(self) -> &'static str {
                 match self { $( Binary::$Op => concat!($($doc, "\n"),*), )* }
             }
 
             /// How printed programs write the operation.
             ///
-            /// ```
-            /// use polygrad::ops::{Binary, Notation};
-            /// assert_eq!(Binary::Div.notation(), Notation::Product("/"));
-            /// assert_eq!(Binary::Pow.notation(), Notation::Function);
-            /// ```
+            /// Example: [`Binary::name`].
             pub fn notation(self) -> Notation {
                 match self { $( Binary::$Op => binary_ops!(@notation $written $($symbol)?), )* }
             }
 
             /// The symbol of the operation, or its name if the row has no symbol.
             ///
-            /// ```
-            /// use polygrad::ops::Binary;
-            /// assert_eq!((Binary::Add.symbol(), Binary::Pow.symbol()), ("+", "pow"));
-            /// ```
+            /// Example: [`Binary::name`].
             pub fn symbol(self) -> &'static str {
                 match self.notation() {
                     Notation::Sum(symbol) | Notation::Product(symbol) => symbol,
@@ -123,11 +111,7 @@ macro_rules! binary_ops {
 
             /// Intervals of both arguments in which the function is smooth and well scaled.
             ///
-            /// ```
-            /// use polygrad::ops::Binary;
-            /// // No divisor is near 0.
-            /// assert_eq!(Binary::Div.domain(), [(-3.0, 3.0), (0.5, 3.0)]);
-            /// ```
+            /// Example: [`Binary::name`].
             pub fn domain(self) -> [(f64, f64); 2] {
                 match self { $( Binary::$Op => [($xlo, $xhi), ($ylo, $yhi)], )* }
             }
@@ -147,6 +131,9 @@ macro_rules! binary_ops {
             /// ```
             /// use polygrad::ops::Binary;
             /// assert_eq!((Binary::Pow.apply(2.0, 3.0), Binary::MulNoNan.apply(0.0, f64::NAN)), (8.0, 0.0));
+            /// assert_eq!(Binary::Max.zip(&[1.0, 4.0], &[2.0, 3.0]), [2.0, 4.0]);
+            /// assert_eq!(Binary::Sub.zip_right(&[1.0, 4.0], 2.0), [-1.0, 2.0]);
+            /// assert_eq!(Binary::Sub.zip_left(2.0, &[1.0, 4.0]), [1.0, -2.0]);
             /// ```
             #[inline]
             pub fn apply<F: Float>(self, x: F, y: F) -> F {
@@ -155,30 +142,21 @@ macro_rules! binary_ops {
 
             /// The function at every pair of elements; both slices have the same length.
             ///
-            /// ```
-            /// use polygrad::ops::Binary;
-            /// assert_eq!(Binary::Max.zip(&[1.0, 4.0], &[2.0, 3.0]), [2.0, 4.0]);
-            /// ```
+            /// Example: [`Binary::apply`].
             pub fn zip<F: Float>(self, xs: &[F], ys: &[F]) -> Vec<F> {
                 match self { $( Binary::$Op => pool::collected(xs.iter().zip(ys).map(|(x, y)| { let ($a, $b) = (*x, *y); $kernel })), )* }
             }
 
             /// The function at every element and one number on the right.
             ///
-            /// ```
-            /// use polygrad::ops::Binary;
-            /// assert_eq!(Binary::Sub.zip_right(&[1.0, 4.0], 2.0), [-1.0, 2.0]);
-            /// ```
+            /// Example: [`Binary::apply`].
             pub fn zip_right<F: Float>(self, xs: &[F], y: F) -> Vec<F> {
                 match self { $( Binary::$Op => pool::collected(xs.iter().map(|x| { let ($a, $b) = (*x, y); $kernel })), )* }
             }
 
             /// The function at one number on the left and every element.
             ///
-            /// ```
-            /// use polygrad::ops::Binary;
-            /// assert_eq!(Binary::Sub.zip_left(2.0, &[1.0, 4.0]), [1.0, -2.0]);
-            /// ```
+            /// Example: [`Binary::apply`].
             pub fn zip_left<F: Float>(self, x: F, ys: &[F]) -> Vec<F> {
                 match self { $( Binary::$Op => pool::collected(ys.iter().map(|y| { let ($a, $b) = (x, *y); $kernel })), )* }
             }
@@ -191,7 +169,8 @@ macro_rules! binary_ops {
             /// ```
             /// use polygrad::{Array, ops::Binary};
             /// let [x, y, z] = [2.0, 3.0, 6.0].map(Array::scalar);
-            /// assert_eq!(Binary::Mul.partial_left(&x, &y, &z).factor().1, Some(y));
+            /// assert_eq!(Binary::Mul.partial_left(&x, &y, &z).factor().1.as_ref(), Some(&y));
+            /// assert_eq!(Binary::Mul.partial_right(&x, &y, &z).factor().1.as_ref(), Some(&x));
             /// ```
             #[allow(unused_variables)]
             pub fn partial_left<T: BaseTensor>(self, x: &T, y: &T, z: &T) -> Partial<T> {
@@ -204,11 +183,7 @@ macro_rules! binary_ops {
             /// # Panics
             /// When the formula of the row combines arguments of different shapes or element types.
             ///
-            /// ```
-            /// use polygrad::{Array, ops::Binary};
-            /// let [x, y, z] = [2.0, 3.0, 6.0].map(Array::scalar);
-            /// assert_eq!(Binary::Mul.partial_right(&x, &y, &z).factor().1, Some(x));
-            /// ```
+            /// Example: [`Binary::partial_left`].
             #[allow(unused_variables)]
             pub fn partial_right<T: BaseTensor>(self, x: &T, y: &T, z: &T) -> Partial<T> {
                 let (x, y, z) = operands(x, y, z);

@@ -71,6 +71,9 @@ impl Contract {
     /// use polygrad::ops::Contract;
     /// let matmul = Contract::axes(&[2, 3, 4], &[0, 2], &[2, 1], &[0, 1]);
     /// assert_eq!(matmul.to_string(), "matmul a b: [2, 4], [4, 3] -> [2, 3]");
+    /// assert_eq!(matmul.output_shape(), [2, 3]);
+    /// assert_eq!(matmul.adjoint_left().applied("y", "b"), "matmul y b.t");
+    /// assert_eq!(matmul.adjoint_right().applied("a", "y"), "matmul a.t y");
     /// ```
     ///
     /// # Panics
@@ -82,10 +85,7 @@ impl Contract {
 
     /// The shape of the result.
     ///
-    /// ```
-    /// use polygrad::ops::Contract;
-    /// assert_eq!(Contract::axes(&[2, 3, 4], &[0, 2], &[2, 1], &[0, 1]).output_shape(), [2, 3]);
-    /// ```
+    /// Example: [`Contract::axes`].
     pub fn output_shape(&self) -> &[usize] {
         self.out.source()
     }
@@ -93,11 +93,7 @@ impl Contract {
     /// The adjoint in the left operand: a contraction of the cotangent of the result (left) and `b` (right).
     /// `da[A i] += y[O i] * b[B i]`.
     ///
-    /// ```
-    /// use polygrad::ops::Contract;
-    /// let matmul = Contract::axes(&[2, 3, 4], &[0, 2], &[2, 1], &[0, 1]);
-    /// assert_eq!(matmul.adjoint_left().applied("y", "b"), "matmul y b.t");
-    /// ```
+    /// Example: [`Contract::axes`].
     pub fn adjoint_left(&self) -> Contract {
         Contract { a: self.out.clone(), b: self.b.clone(), out: self.a.clone() }
     }
@@ -105,11 +101,7 @@ impl Contract {
     /// The adjoint in the right operand: a contraction of `a` (left) and the cotangent of the result (right).
     /// `db[B i] += a[A i] * y[O i]`.
     ///
-    /// ```
-    /// use polygrad::ops::Contract;
-    /// let matmul = Contract::axes(&[2, 3, 4], &[0, 2], &[2, 1], &[0, 1]);
-    /// assert_eq!(matmul.adjoint_right().applied("a", "y"), "matmul a.t y");
-    /// ```
+    /// Example: [`Contract::axes`].
     pub fn adjoint_right(&self) -> Contract {
         Contract { a: self.a.clone(), b: self.out.clone(), out: self.b.clone() }
     }
@@ -117,13 +109,7 @@ impl Contract {
     /// The same contraction with its operands exchanged.
     /// `c.swapped()(b, a) == c(a, b)`.
     ///
-    /// ```
-    /// use polygrad::ops::Contract;
-    /// use polygrad::{Array, BaseTensor};
-    /// let matvec = Contract::axes(&[2, 2], &[0, 1], &[1], &[0]);
-    /// let (a, b) = (Array::from([[1.0, 2.0], [3.0, 4.0]]), Array::from([1.0, 10.0]));
-    /// assert_eq!(Array::contract(&matvec.swapped(), &b, &a), Array::contract(&matvec, &a, &b));
-    /// ```
+    /// Example: [`Contract::batched`].
     pub fn swapped(&self) -> Contract {
         Contract { a: self.b.clone(), b: self.a.clone(), out: self.out.clone() }
     }
@@ -137,7 +123,9 @@ impl Contract {
     /// let dot = Contract::axes(&[2], &[0], &[0], &[]);
     /// let (a, b) = (Array::from([[1.0, 2.0], [3.0, 4.0]]), Array::from([1.0, 10.0]));
     /// // Each row of `a` with the same `b`.
-    /// assert_eq!(Array::contract(&dot.batched(2, true, false), &a, &b), Array::from([21.0, 43.0]));
+    /// let each = dot.batched(2, true, false);
+    /// assert_eq!(Array::contract(&each, &a, &b), Array::from([21.0, 43.0]));
+    /// assert_eq!(Array::contract(&each.swapped(), &b, &a), Array::from([21.0, 43.0]));
     /// ```
     ///
     /// # Panics
@@ -150,13 +138,7 @@ impl Contract {
 
     /// Shape and element type of the result.
     ///
-    /// ```
-    /// use polygrad::DType;
-    /// use polygrad::ops::Contract;
-    /// let matmul = Contract::axes(&[2, 3, 4], &[0, 2], &[2, 1], &[0, 1]);
-    /// let (shape, dtype) = matmul.result((&[2, 4], DType::F32), (&[4, 3], DType::F32));
-    /// assert_eq!((&shape[..], dtype), (&[2, 3][..], DType::F32));
-    /// ```
+    /// Example: [`Contract::try_result`].
     ///
     /// # Panics
     /// When an operand has the wrong shape, the element types differ, or they are masks.
@@ -170,9 +152,10 @@ impl Contract {
     /// ```
     /// use polygrad::DType;
     /// use polygrad::ops::Contract;
-    /// let dot = Contract::axes(&[2], &[0], &[0], &[]);
-    /// assert!(dot.try_result((&[2], DType::F64), (&[2], DType::F64)).is_ok());
-    /// assert!(dot.try_result((&[2], DType::F64), (&[2], DType::F32)).is_err());
+    /// let matmul = Contract::axes(&[2, 3, 4], &[0, 2], &[2, 1], &[0, 1]);
+    /// let (shape, dtype) = matmul.result((&[2, 4], DType::F32), (&[4, 3], DType::F32));
+    /// assert_eq!((&shape[..], dtype), (&[2, 3][..], DType::F32));
+    /// assert!(matmul.try_result((&[2, 4], DType::F64), (&[4, 3], DType::F32)).is_err());
     /// ```
     ///
     /// # Errors

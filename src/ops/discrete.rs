@@ -115,12 +115,7 @@ rows! {
 rows! {
     /// Step functions from floats to floats, and the identity that stops gradients.
     ///
-    /// ```
-    /// use polygrad::ops::{Discrete, FloatStep};
-    /// use polygrad::{Array, BaseTensor};
-    /// let (sign, x) = (Discrete::FloatStep(FloatStep::Sign), Array::from([-1.5, 0.0, 2.5]));
-    /// assert_eq!(Array::discrete(&sign, &[&x]), Array::from([-1.0, 0.0, 1.0]));
-    /// ```
+    /// Example: [`Discrete`].
     FloatStep<E: Float> (x: E) (x) -> E;
     examples: [
         r#"assert_eq!((FloatStep::Floor.name(), FloatStep::Round.name()), ("floor", "round"));"#,
@@ -143,12 +138,7 @@ rows! {
 rows! {
     /// Functions of one integer; wrapping.
     ///
-    /// ```
-    /// use polygrad::ops::{Discrete, IntUnary};
-    /// use polygrad::{Array, BaseTensor};
-    /// let x = Array::from([-3, 0, 2]);
-    /// assert_eq!(Array::discrete(&Discrete::IntUnary(IntUnary::Abs), &[&x]), Array::from([3, 0, 2]));
-    /// ```
+    /// Example: [`Discrete`].
     IntUnary<> (x: i64) (x) -> i64;
     examples: [
         r#"assert_eq!((IntUnary::Neg.name(), IntUnary::BitNot.name()), ("-", "bit_not"));"#,
@@ -167,13 +157,7 @@ rows! {
 rows! {
     /// Functions of two integers; wrapping.
     ///
-    /// ```
-    /// use polygrad::ops::{Discrete, IntBinary};
-    /// use polygrad::{Array, BaseTensor};
-    /// let (x, y) = (Array::from([7, -7, 7]), Array::from([2, 2, 0]));
-    /// let quot = Discrete::IntBinary(IntBinary::Quot);
-    /// assert_eq!(Array::discrete(&quot, &[&x, &y]), Array::from([3, -3, 7]));
-    /// ```
+    /// Example: [`Discrete`].
     IntBinary<> (x: i64, y: i64) (x, y) -> i64;
     examples: [
         r#"assert_eq!((IntBinary::Add.name(), IntBinary::Quot.name()), ("+", "quot"));"#,
@@ -238,11 +222,15 @@ impl IntBinary {
 /// Closed: an interpreter fails to compile where a new operation has no meaning yet.
 ///
 /// ```
-/// use polygrad::ops::Discrete;
+/// use polygrad::ops::{Discrete, FloatStep, IntBinary, IntUnary};
 /// use polygrad::{Array, BaseTensor};
-/// let x = Array::from([3.0, 1.0, 2.0]);
-/// let order = Discrete::ArgSort { axis: 0, descending: false };
-/// assert_eq!(Array::discrete(&order, &[&x]), Array::from([1, 2, 0]));
+/// let (sign, x) = (Discrete::FloatStep(FloatStep::Sign), Array::from([-1.5, 0.0, 2.5]));
+/// assert_eq!(Array::discrete(&sign, &[&x]), Array::from([-1.0, 0.0, 1.0]));
+/// let order = Discrete::ArgSort { axis: 0, descending: true };
+/// assert_eq!(Array::discrete(&order, &[&x]), Array::from([2, 1, 0]));
+/// let (n, m) = (Array::from([7, -7, 7]), Array::from([2, 2, 0]));
+/// assert_eq!(Array::discrete(&Discrete::IntUnary(IntUnary::Abs), &[&n]), Array::from([7, 7, 7]));
+/// assert_eq!(Array::discrete(&Discrete::IntBinary(IntBinary::Quot), &[&n, &m]), Array::from([3, -3, 7]));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Discrete {
@@ -305,8 +293,8 @@ impl Discrete {
     ///
     /// ```
     /// use polygrad::ops::{Compare, Discrete};
-    /// let ops = [Discrete::Compare(Compare::Lt), Discrete::Not, Discrete::Iota { n: 3 }];
-    /// assert_eq!(ops.map(|op| op.name()), ["<", "not", "iota"]);
+    /// let ops = [Discrete::Iota { n: 3 }, Discrete::Not, Discrete::Compare(Compare::Lt)];
+    /// assert_eq!(ops.map(|op| (op.name(), op.arity())), [("iota", 0), ("not", 1), ("<", 2)]);
     /// ```
     pub fn name(&self) -> &'static str {
         match self {
@@ -340,10 +328,7 @@ impl Discrete {
 
     /// The number of operands.
     ///
-    /// ```
-    /// use polygrad::ops::Discrete;
-    /// assert_eq!([Discrete::Iota { n: 3 }, Discrete::Not, Discrete::And].map(|op| op.arity()), [0, 1, 2]);
-    /// ```
+    /// Example: [`Discrete::name`].
     pub fn arity(&self) -> usize {
         match self {
             Discrete::Iota { .. } => 0,
@@ -356,12 +341,7 @@ impl Discrete {
 
     /// Shape and element type of the result.
     ///
-    /// ```
-    /// use polygrad::DType;
-    /// use polygrad::ops::Discrete;
-    /// let (shape, dtype) = Discrete::ArgMax { axis: 1 }.result(&[(&[2, 3], DType::F64)]);
-    /// assert_eq!((&shape[..], dtype), (&[2][..], DType::I64));
-    /// ```
+    /// Example: [`Discrete::try_result`].
     ///
     /// # Panics
     /// When the operands do not fit; the message has both shapes or the element type.
@@ -375,9 +355,9 @@ impl Discrete {
     /// ```
     /// use polygrad::DType;
     /// use polygrad::ops::Discrete;
-    /// let mask = (&[2][..], DType::Bool);
-    /// assert!(Discrete::And.try_result(&[mask, mask]).is_ok());
-    /// assert!(Discrete::And.try_result(&[mask, (&[2], DType::F64)]).is_err());
+    /// let (shape, dtype) = Discrete::ArgMax { axis: 1 }.result(&[(&[2, 3], DType::F64)]);
+    /// assert_eq!((&shape[..], dtype), (&[2][..], DType::I64));
+    /// assert!(Discrete::And.try_result(&[(&[2], DType::Bool), (&[2], DType::F64)]).is_err());
     /// ```
     ///
     /// # Errors

@@ -19,38 +19,29 @@ use crate::shape::{Shape, Show};
 
 /// A function of arrays.
 ///
-/// ```
-/// use polygrad::Array;
-/// use polygrad::ops::HostFunction;
-/// let square: &HostFunction = &|x| vec![Array::scalar(x[0].item::<f64>().unwrap().powi(2))];
-/// assert_eq!(square(&[Array::scalar(3.0)]), [Array::scalar(9.0)]);
-/// ```
+/// Example: [`External`].
 pub type HostFunction = dyn Fn(&[Array]) -> Vec<Array> + Send + Sync;
 
 /// A batch of calls: the number of elements, and which of the arguments are stacks with a row for each element.
 ///
-/// ```
-/// use polygrad::ops::{BatchedCall, External};
-/// // Three calls: the first argument has a row for each, the second is the same in all.
-/// let batch: BatchedCall = (3, vec![true, false]);
-/// let scalar = (Default::default(), polygrad::DType::F64);
-/// let of_one = External::unlinked("table", vec![scalar.clone(), scalar.clone()], vec![scalar]);
-/// assert_eq!(of_one.batched(batch.0, batch.1.clone()).each(), [batch]);
-/// ```
+/// Example: [`External::each`].
 pub type BatchedCall = (usize, Vec<bool>);
 
 /// A host function, with the shapes and element types that it takes and returns.
 ///
 /// ```
-/// use polygrad::ops::{Call, External};
+/// use polygrad::ops::{Call, External, HostFunction};
 /// use polygrad::shape::Shape;
 /// use polygrad::{Array, BaseTensor, DType};
 /// use std::sync::Arc;
 /// let scalar = (Shape::new(), DType::F64);
-/// let half = External::new("half", vec![scalar.clone()], vec![scalar], Arc::new(|x: &[Array]| {
-///     vec![Array::scalar(x[0].item::<f64>().unwrap() / 2.0)]
-/// }));
+/// let halved: Arc<HostFunction> = Arc::new(|x| vec![Array::scalar(x[0].item::<f64>().unwrap() / 2.0)]);
+/// let half = External::new("half", vec![scalar.clone()], vec![scalar], halved);
+/// assert_eq!(half.run(&[Array::scalar(3.0)])?, [Array::scalar(1.5)]);
+/// // Of each element of a stack.
+/// assert_eq!(half.batched(2, vec![true]).run(&[Array::from([3.0, 4.0])])?, [Array::from([1.5, 2.0])]);
 /// assert_eq!(Array::call(&Call::External(Arc::new(half)), &[Array::scalar(3.0)]), [Array::scalar(1.5)]);
+/// # Ok::<(), String>(())
 /// ```
 #[derive(Clone)]
 pub struct External {
@@ -70,16 +61,7 @@ impl RefUnwindSafe for External {}
 impl External {
     /// A host function under a name.
     ///
-    /// ```
-    /// use std::sync::Arc;
-    /// use polygrad::{Array, DType, ops::External, shape::Shape};
-    /// let scalar = (Shape::new(), DType::F64);
-    /// let half = External::new("half", vec![scalar.clone()], vec![scalar], Arc::new(|x: &[Array]| {
-    ///     vec![Array::scalar(x[0].item::<f64>().unwrap() / 2.0)]
-    /// }));
-    /// assert_eq!(half.run(&[Array::scalar(3.0)])?, [Array::scalar(1.5)]);
-    /// # Ok::<(), String>(())
-    /// ```
+    /// Example: [`External`].
     pub fn new(
         name: &str,
         takes: Vec<(Shape, DType)>,
@@ -95,10 +77,14 @@ impl External {
     /// use polygrad::ops::External;
     /// use polygrad::shape::Shape;
     /// use polygrad::{Array, DType};
-    /// let scalar = (Shape::new(), DType::F64);
-    /// let half = External::unlinked("half", vec![scalar.clone()], vec![scalar]);
+    /// let (vector, scalar) = ((Shape::from_slice(&[3]), DType::F64), (Shape::new(), DType::F64));
+    /// let norm = External::unlinked("norm", vec![vector.clone()], vec![scalar.clone()]);
+    /// assert_eq!((norm.name(), norm.takes(), norm.returns()), ("norm", &[vector][..], &[scalar][..]));
+    /// assert_eq!(norm.try_results(&[(&[3], DType::F64)])?, norm.returns());
+    /// assert!(norm.try_results(&[(&[4], DType::F64)]).is_err());
     /// // A name alone does not run.
-    /// assert!(half.run(&[Array::scalar(3.0)]).is_err());
+    /// assert!(!norm.is_linked() && norm.run(&[Array::from([1.0, 2.0, 2.0])]).is_err());
+    /// # Ok::<(), String>(())
     /// ```
     pub fn unlinked(name: &str, takes: Vec<(Shape, DType)>, returns: Vec<(Shape, DType)>) -> External {
         External { name: name.to_owned(), takes, returns, each: Vec::new(), function: None }
@@ -106,50 +92,28 @@ impl External {
 
     /// Whether the function is linked.
     ///
-    /// ```
-    /// use polygrad::ops::External;
-    /// use std::sync::Arc;
-    /// assert!(!External::unlinked("nothing", vec![], vec![]).is_linked());
-    /// assert!(External::new("nothing", vec![], vec![], Arc::new(|_| vec![])).is_linked());
-    /// ```
+    /// Example: [`External::unlinked`].
     pub fn is_linked(&self) -> bool {
         self.function.is_some()
     }
 
     /// The name, in printed and saved programs.
     ///
-    /// ```
-    /// use polygrad::ops::External;
-    /// assert_eq!(External::unlinked("solver", vec![], vec![]).name(), "solver");
-    /// ```
+    /// Example: [`External::unlinked`].
     pub fn name(&self) -> &str {
         &self.name
     }
 
     /// Shapes and element types of the arguments of the function.
     ///
-    /// ```
-    /// use polygrad::DType;
-    /// use polygrad::ops::External;
-    /// use polygrad::shape::Shape;
-    /// let (vector, scalar) = ((Shape::from_slice(&[3]), DType::F64), (Shape::new(), DType::F64));
-    /// let norm = External::unlinked("norm", vec![vector.clone()], vec![scalar.clone()]);
-    /// assert_eq!(norm.takes(), [vector]);
-    /// ```
+    /// Example: [`External::unlinked`].
     pub fn takes(&self) -> &[(Shape, DType)] {
         &self.takes
     }
 
     /// Shapes and element types of the results of the function.
     ///
-    /// ```
-    /// use polygrad::DType;
-    /// use polygrad::ops::External;
-    /// use polygrad::shape::Shape;
-    /// let (vector, scalar) = ((Shape::from_slice(&[3]), DType::F64), (Shape::new(), DType::F64));
-    /// let norm = External::unlinked("norm", vec![vector.clone()], vec![scalar.clone()]);
-    /// assert_eq!(norm.returns(), [scalar]);
-    /// ```
+    /// Example: [`External::unlinked`].
     pub fn returns(&self) -> &[(Shape, DType)] {
         &self.returns
     }
@@ -157,10 +121,12 @@ impl External {
     /// The batches of calls, innermost first.
     ///
     /// ```
-    /// use polygrad::ops::External;
+    /// use polygrad::ops::{BatchedCall, External};
     /// let plain = External::unlinked("nothing", vec![], vec![]);
     /// assert!(plain.each().is_empty());
-    /// assert_eq!(plain.batched(2, vec![]).batched(3, vec![]).each(), [(2, vec![]), (3, vec![])]);
+    /// // Of each call the number of elements, and which of the arguments are stacks.
+    /// let batches: [BatchedCall; 2] = [(2, vec![]), (3, vec![])];
+    /// assert_eq!(plain.batched(2, vec![]).batched(3, vec![]).each(), batches);
     /// ```
     pub fn each(&self) -> &[BatchedCall] {
         &self.each
@@ -169,18 +135,7 @@ impl External {
     /// The function called for each of `n` elements: marked arguments are stacks along a new outermost axis, and so are
     /// all results.
     ///
-    /// ```
-    /// use polygrad::ops::External;
-    /// use polygrad::shape::Shape;
-    /// use polygrad::{Array, DType};
-    /// use std::sync::Arc;
-    /// let scalar = (Shape::new(), DType::F64);
-    /// let half = External::new("half", vec![scalar.clone()], vec![scalar], Arc::new(|x: &[Array]| {
-    ///     vec![Array::scalar(x[0].item::<f64>().unwrap() / 2.0)]
-    /// }));
-    /// assert_eq!(half.batched(2, vec![true]).run(&[Array::from([3.0, 4.0])])?, [Array::from([1.5, 2.0])]);
-    /// # Ok::<(), String>(())
-    /// ```
+    /// Example: [`External`].
     pub fn batched(&self, n: usize, stacked: Vec<bool>) -> External {
         let mut external = self.clone();
         external.each.push((n, stacked));
@@ -214,17 +169,7 @@ impl External {
 
     /// Runs the function, for each element in order.
     ///
-    /// ```
-    /// use polygrad::ops::External;
-    /// use polygrad::shape::Shape;
-    /// use polygrad::{Array, DType};
-    /// use std::sync::Arc;
-    /// let (vector, scalar) = ((Shape::from_slice(&[2]), DType::F64), (Shape::new(), DType::F64));
-    /// let sum = |x: &[Array]| vec![Array::scalar(x[0].to_vec::<f64>().unwrap().iter().sum::<f64>())];
-    /// let total = External::new("total", vec![vector], vec![scalar], Arc::new(sum));
-    /// assert_eq!(total.run(&[Array::from([1.0, 2.0])])?, [Array::scalar(3.0)]);
-    /// # Ok::<(), String>(())
-    /// ```
+    /// Example: [`External`].
     ///
     /// # Errors
     /// When the function is not linked, or returns arrays whose shapes or element types differ from those it declares.
@@ -276,16 +221,7 @@ impl External {
 
     /// Shapes and element types of the results.
     ///
-    /// ```
-    /// use polygrad::DType;
-    /// use polygrad::ops::External;
-    /// use polygrad::shape::Shape;
-    /// let (vector, scalar) = ((Shape::from_slice(&[3]), DType::F64), (Shape::new(), DType::F64));
-    /// let norm = External::unlinked("norm", vec![vector.clone()], vec![scalar.clone()]);
-    /// assert_eq!(norm.try_results(&[(&[3], DType::F64)])?, norm.returns());
-    /// assert!(norm.try_results(&[(&[4], DType::F64)]).is_err());
-    /// # Ok::<(), String>(())
-    /// ```
+    /// Example: [`External::unlinked`].
     ///
     /// # Errors
     /// When the arguments do not fit the function and its batches.

@@ -14,12 +14,7 @@ use crate::shape::{Shape, Show};
 
 /// The elements `start, start + step, ..`, `len` of them, along one axis.
 ///
-/// ```
-/// use polygrad::ops::{Cut, Familiar, Linear};
-/// let slice = Linear::slice(&[5], 0, 1, 2, 2).familiar();
-/// let cut = Cut { axis: 0, start: 1, len: 2, step: 2 };
-/// assert_eq!(slice, Some(Familiar::Slice([cut].into_iter().collect())));
-/// ```
+/// Example: [`Familiar`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Cut {
     /// The axis.
@@ -38,7 +33,9 @@ pub struct Cut {
 /// Closed: whoever prints or exports linear operations knows each name.
 ///
 /// ```
-/// use polygrad::ops::{Familiar, Linear};
+/// use polygrad::ops::{Cut, Familiar, Linear};
+/// let cut = Cut { axis: 0, start: 1, len: 2, step: 2 };
+/// assert_eq!(Linear::slice(&[5], 0, 1, 2, 2).familiar(), Some(Familiar::Slice([cut].into_iter().collect())));
 /// assert_eq!(Linear::reverse(&[3], 0).familiar(), Some(Familiar::Reverse([0].as_slice().into())));
 /// assert_eq!(Linear::sum(&[2, 3], &[0, 1]).familiar(), Some(Familiar::Total));
 /// ```
@@ -340,6 +337,7 @@ impl fmt::Display for Axes<'_> {
 /// // Both matrices have the summed axis last.
 /// let product = Contract::axes(&[2, 3, 4], &[0, 2], &[1, 2], &[0, 1]).familiar();
 /// assert_eq!(product, Some(Product { name: "matmul", left: false, right: true }));
+/// assert_eq!(Contract::axes(&[2, 3], &[0], &[1], &[1, 0]).familiar(), None);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Product {
@@ -374,12 +372,7 @@ const PRODUCTS: [Pattern; 12] = [
 impl Contract {
     /// The familiar name of the product, if it has one, whatever the order of its sum.
     ///
-    /// ```
-    /// use polygrad::ops::Contract;
-    /// let outer = Contract::axes(&[2, 3], &[0], &[1], &[0, 1]);
-    /// assert_eq!(outer.familiar().map(|product| product.name), Some("outer"));
-    /// assert_eq!(Contract::axes(&[2, 3], &[0], &[1], &[1, 0]).familiar(), None);
-    /// ```
+    /// Example: [`Product`].
     pub fn familiar(&self) -> Option<Product> {
         let (a, b) = (self.a.source(), self.b.source());
         let plain = |name| Some(Product { name, left: false, right: false });

@@ -21,9 +21,17 @@ use crate::shape::{self, MAX_SIZE, Shape, Show, check_possible, is_possible};
 /// ```
 /// use polygrad::ops::Linear;
 /// use polygrad::{Array, BaseTensor};
-/// let (sums, x) = (Linear::sum(&[2, 2], &[1]), Array::from([[1.0, 2.0], [3.0, 4.0]]));
-/// assert!(matches!(sums, Linear::Affine { .. }));
-/// assert_eq!(x.linear(&sums), Array::from([3.0, 7.0]));
+/// let (x, m) = (Array::from([1.0, 2.0, 3.0]), Array::from([[1.0, 2.0], [3.0, 4.0]]));
+/// assert_eq!(m.linear(&Linear::sum(&[2, 2], &[0])), Array::from([4.0, 6.0]));
+/// assert_eq!(x.linear(&Linear::replicate(&[2, 3], &[1])), Array::from([[1.0, 2.0, 3.0], [1.0, 2.0, 3.0]]));
+/// assert_eq!(m.linear(&Linear::permute(&[2, 2], &[1, 0])), Array::from([[1.0, 3.0], [2.0, 4.0]]));
+/// assert_eq!(x.linear(&Linear::slice(&[3], 0, 0, 2, 2)), Array::from([1.0, 3.0]));
+/// assert_eq!(m.linear(&Linear::row(&[2, 2], 0, 1)), Array::from([3.0, 4.0]));
+/// assert_eq!(x.linear(&Linear::pad(&[3], &[1], &[2])), Array::from([0.0, 1.0, 2.0, 3.0, 0.0, 0.0]));
+/// assert_eq!(x.linear(&Linear::reverse(&[3], 0)), Array::from([3.0, 2.0, 1.0]));
+/// assert_eq!(m.linear(&Linear::diagonal(&[2, 2], 0, 1)), Array::from([1.0, 4.0]));
+/// assert_eq!(x.linear(&Linear::window(&[3], 0, 2, 1)), Array::from([[1.0, 2.0], [2.0, 3.0]]));
+/// assert_eq!(m.linear(&Linear::reshape(&[2, 2], &[4])), Array::from([1.0, 2.0, 3.0, 4.0]));
 /// ```
 #[allow(clippy::large_enum_variant, reason = "nearly all operations are views; a box would cost each an allocation")]
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -122,12 +130,7 @@ impl Linear {
     /// The sum over the named axes, which disappear.
     /// `out[j] = sum_i t[i, j]` for the outer axis of two.
     ///
-    /// ```
-    /// use polygrad::ops::Linear;
-    /// use polygrad::{Array, BaseTensor};
-    /// let x = Array::from([[1.0, 2.0], [3.0, 4.0]]);
-    /// assert_eq!(x.linear(&Linear::sum(&[2, 2], &[0])), Array::from([4.0, 6.0]));
-    /// ```
+    /// Example: [`Linear`].
     ///
     /// # Panics
     /// When an axis is not one of `shape`.
@@ -143,13 +146,7 @@ impl Linear {
     /// Broadcast to `shape`: axis `k` of the argument becomes axis `axes[k]`, and along every other axis the elements
     /// are repeated. The adjoint of the sum over these other axes.
     ///
-    /// ```
-    /// use polygrad::ops::Linear;
-    /// use polygrad::{Array, BaseTensor};
-    /// let x = Array::from([1.0, 2.0]);
-    /// assert_eq!(x.linear(&Linear::replicate(&[2, 2], &[1])), Array::from([[1.0, 2.0], [1.0, 2.0]]));
-    /// assert_eq!(x.linear(&Linear::replicate(&[2, 2], &[0])), Array::from([[1.0, 1.0], [2.0, 2.0]]));
-    /// ```
+    /// Example: [`Linear`].
     ///
     /// # Panics
     /// When an axis is not one of `shape`, or no array can have that shape.
@@ -164,12 +161,7 @@ impl Linear {
 
     /// Axis `k` of the result is axis `perm[k]` of the argument.
     ///
-    /// ```
-    /// use polygrad::ops::Linear;
-    /// use polygrad::{Array, BaseTensor};
-    /// let x = Array::from([[1.0, 2.0], [3.0, 4.0]]);
-    /// assert_eq!(x.linear(&Linear::permute(&[2, 2], &[1, 0])), Array::from([[1.0, 3.0], [2.0, 4.0]]));
-    /// ```
+    /// Example: [`Linear`].
     ///
     /// # Panics
     /// When `perm` does not name each axis once.
@@ -196,12 +188,7 @@ impl Linear {
     /// Elements `start, start + step, ..`, `len` of them, along one axis.
     /// `out[i] = t[start + step * i]`.
     ///
-    /// ```
-    /// use polygrad::ops::Linear;
-    /// use polygrad::{Array, BaseTensor};
-    /// let x = Array::from([1.0, 2.0, 3.0, 4.0, 5.0]);
-    /// assert_eq!(x.linear(&Linear::slice(&[5], 0, 1, 2, 2)), Array::from([2.0, 4.0]));
-    /// ```
+    /// Example: [`Linear`].
     ///
     /// # Panics
     /// When some of these elements do not lie in the argument.
@@ -227,12 +214,7 @@ impl Linear {
     /// The subarray at one position of an axis, which disappears.
     /// `out[j] = t[position, j]` for the outer axis of two.
     ///
-    /// ```
-    /// use polygrad::ops::Linear;
-    /// use polygrad::{Array, BaseTensor};
-    /// let x = Array::from([[1.0, 2.0], [3.0, 4.0]]);
-    /// assert_eq!(x.linear(&Linear::row(&[2, 2], 0, 1)), Array::from([3.0, 4.0]));
-    /// ```
+    /// Example: [`Linear`].
     ///
     /// # Panics
     /// When the axis or the position does not exist.
@@ -261,12 +243,7 @@ impl Linear {
     /// The argument padded with zeros: `before` and `after` are their numbers along each axis.
     /// `out[before + i] = t[i]`, and axis `k` grows to `before[k] + shape[k] + after[k]`.
     ///
-    /// ```
-    /// use polygrad::ops::Linear;
-    /// use polygrad::{Array, BaseTensor};
-    /// let x = Array::from([3.0, 5.0]);
-    /// assert_eq!(x.linear(&Linear::pad(&[2], &[1], &[2])), Array::from([0.0, 3.0, 5.0, 0.0, 0.0]));
-    /// ```
+    /// Example: [`Linear`].
     ///
     /// # Panics
     /// When there are not as many widths as axes, or no array can be as large.
@@ -300,12 +277,7 @@ impl Linear {
     /// Elements in the opposite order along one axis.
     /// `out[i] = t[n - 1 - i]`.
     ///
-    /// ```
-    /// use polygrad::ops::Linear;
-    /// use polygrad::{Array, BaseTensor};
-    /// let x = Array::from([1.0, 2.0, 3.0]);
-    /// assert_eq!(x.linear(&Linear::reverse(&[3], 0)), Array::from([3.0, 2.0, 1.0]));
-    /// ```
+    /// Example: [`Linear`].
     ///
     /// # Panics
     /// When the axis does not exist.
@@ -317,12 +289,7 @@ impl Linear {
 
     /// The elements with equal indices along two axes: the first axis stays, the second disappears. `out[i] = t[i, i]`.
     ///
-    /// ```
-    /// use polygrad::ops::Linear;
-    /// use polygrad::{Array, BaseTensor};
-    /// let x = Array::from([[1.0, 2.0], [3.0, 4.0]]);
-    /// assert_eq!(x.linear(&Linear::diagonal(&[2, 2], 0, 1)), Array::from([1.0, 4.0]));
-    /// ```
+    /// Example: [`Linear`].
     ///
     /// # Panics
     /// When `first` and `second` are not two axes of one size.
@@ -350,12 +317,7 @@ impl Linear {
     /// of the window, and a new axis after it the position within.
     /// `out[w, p] = t[stride * w + p]`.
     ///
-    /// ```
-    /// use polygrad::ops::Linear;
-    /// use polygrad::{Array, BaseTensor};
-    /// let x = Array::from([1.0, 2.0, 3.0, 4.0, 5.0]);
-    /// assert_eq!(x.linear(&Linear::window(&[5], 0, 3, 2)), Array::from([[1.0, 2.0, 3.0], [3.0, 4.0, 5.0]]));
-    /// ```
+    /// Example: [`Linear`].
     ///
     /// # Panics
     /// When `size` or `stride` is 0, the window is longer than the axis, or no array can hold all windows.
@@ -388,12 +350,7 @@ impl Linear {
 
     /// The same elements under another shape.
     ///
-    /// ```
-    /// use polygrad::ops::Linear;
-    /// use polygrad::{Array, BaseTensor};
-    /// let x = Array::from([[1.0, 2.0], [3.0, 4.0]]);
-    /// assert_eq!(x.linear(&Linear::reshape(&[2, 2], &[4])), Array::from([1.0, 2.0, 3.0, 4.0]));
-    /// ```
+    /// Example: [`Linear`].
     ///
     /// # Panics
     /// When the sizes differ.
@@ -413,12 +370,7 @@ impl Linear {
 
     /// Conversion between float types; the shape stays.
     ///
-    /// ```
-    /// use polygrad::ops::Linear;
-    /// use polygrad::{Array, BaseTensor, DType};
-    /// let narrow = Linear::cast(&[2], DType::F64, DType::F32);
-    /// assert_eq!(Array::from([0.5, 1.0]).linear(&narrow), Array::from([0.5f32, 1.0]));
-    /// ```
+    /// Example: [`Linear::result`].
     ///
     /// # Panics
     /// When one of the types is not a float type.
@@ -474,7 +426,10 @@ impl Linear {
     ///
     /// ```
     /// use polygrad::ops::Linear;
-    /// assert_eq!(Linear::sum(&[2, 3], &[0]).input_shape(), [2, 3]);
+    /// let sum = Linear::sum(&[2, 3], &[0]);
+    /// assert_eq!((sum.input_shape(), sum.output_shape()), (&[2, 3][..], &[3][..]));
+    /// assert_eq!(sum.adjoint(), Linear::replicate(&[2, 3], &[1]));
+    /// assert!(Linear::reshape(&[2, 3], &[2, 3]).is_identity() && !Linear::reshape(&[2, 3], &[6]).is_identity());
     /// ```
     pub fn input_shape(&self) -> &[usize] {
         match self {
@@ -486,10 +441,7 @@ impl Linear {
 
     /// The shape of the result.
     ///
-    /// ```
-    /// use polygrad::ops::Linear;
-    /// assert_eq!(Linear::sum(&[2, 3], &[0]).output_shape(), [3]);
-    /// ```
+    /// Example: [`Linear::input_shape`].
     pub fn output_shape(&self) -> &[usize] {
         match self {
             Linear::Affine { into, .. } => into.source(),
@@ -500,10 +452,7 @@ impl Linear {
 
     /// The adjoint: `dot(l(x), y) == dot(x, l.adjoint()(y))`.
     ///
-    /// ```
-    /// use polygrad::ops::Linear;
-    /// assert_eq!(Linear::sum(&[2, 3], &[0]).adjoint(), Linear::replicate(&[2, 3], &[1]));
-    /// ```
+    /// Example: [`Linear::input_shape`].
     pub fn adjoint(&self) -> Linear {
         match self.clone() {
             Linear::Affine { from, into } => Linear::Affine { from: into, into: from },
@@ -547,11 +496,7 @@ impl Linear {
 
     /// Whether the operation returns its argument.
     ///
-    /// ```
-    /// use polygrad::ops::Linear;
-    /// assert!(Linear::reshape(&[2, 3], &[2, 3]).is_identity());
-    /// assert!(!Linear::reshape(&[2, 3], &[6]).is_identity());
-    /// ```
+    /// Example: [`Linear::input_shape`].
     pub fn is_identity(&self) -> bool {
         match self {
             Linear::Affine { from, into } => from == into && from.is_identity(),
@@ -565,9 +510,11 @@ impl Linear {
     /// The element type of the result.
     ///
     /// ```
-    /// use polygrad::DType;
     /// use polygrad::ops::Linear;
-    /// assert_eq!(Linear::cast(&[2], DType::F64, DType::F32).result(&[2], DType::F64), DType::F32);
+    /// use polygrad::{Array, BaseTensor, DType};
+    /// let narrow = Linear::cast(&[2], DType::F64, DType::F32);
+    /// assert_eq!(narrow.result(&[2], DType::F64), DType::F32);
+    /// assert_eq!(Array::from([0.5, 1.0]).linear(&narrow), Array::from([0.5f32, 1.0]));
     /// ```
     ///
     /// # Panics
@@ -642,10 +589,7 @@ impl Linear {
 
     /// The name of the operation in messages: `sum`, `view`, `reshape`, `cast`, `fourier` or `prefix_sum`.
     ///
-    /// ```
-    /// use polygrad::ops::Linear;
-    /// assert_eq!((Linear::sum(&[2, 3], &[0]).name(), Linear::reverse(&[2], 0).name()), ("sum", "view"));
-    /// ```
+    /// Example: [`Linear::applied`].
     pub fn name(&self) -> &'static str {
         match self {
             Linear::Affine { from, into } if from.is_identity() && !into.is_injective() => "sum",
@@ -687,9 +631,9 @@ impl Linear {
     ///
     /// ```
     /// use polygrad::ops::{Linear, View};
-    /// assert_eq!(Linear::sum(&[2, 3], &[0]).applied("x"), "sum axis=0 x");
-    /// let view = Linear::read(View::affine(&[4], &[3, 2], &[1, 1], &[0]).clipped(0, 0, 2));
-    /// assert_eq!(view.applied("x"), "view [i<3, j<2] -> x[i + j; i<2]");
+    /// let (sum, view) = (Linear::sum(&[2, 3], &[0]), View::affine(&[4], &[3, 2], &[1, 1], &[0]).clipped(0, 0, 2));
+    /// assert_eq!((sum.name(), sum.applied("x")), ("sum", "sum axis=0 x".to_string()));
+    /// assert_eq!(Linear::read(view).applied("x"), "view [i<3, j<2] -> x[i + j; i<2]");
     /// ```
     pub fn applied(&self, x: &str) -> String {
         match (self.familiar(), self) {

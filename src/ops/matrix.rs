@@ -84,17 +84,19 @@ macro_rules! matrix_ops {
         impl Matrix {
             /// Every operation.
             ///
-            /// ```
-            /// use polygrad::ops::Matrix;
-            /// assert!(Matrix::ALL.iter().any(|op| op.name() == "qr"));
-            /// ```
+            /// Example: [`Matrix::name`].
             pub const ALL: &'static [Matrix] = &[$($(matrix_ops!(@ $Op $value)),*),*];
 
             /// The name of the operation in printed programs.
             ///
             /// ```
             /// use polygrad::ops::Matrix;
-            /// assert_eq!((Matrix::Qr.name(), Matrix::Solve { transposed: true }.name()), ("qr", "solve.t"));
+            /// assert!(Matrix::ALL.iter().any(|op| op.name() == "qr"));
+            /// let [solve, of_transpose] = [false, true].map(|transposed| Matrix::Solve { transposed });
+            /// assert_eq!((solve.name(), of_transpose.name(), Matrix::Inverse.arity()), ("solve", "solve.t", 1));
+            /// // In the right-hand side.
+            /// assert_eq!((solve.linear_in(), solve.adjoint()), (Some(1), of_transpose));
+            /// assert_eq!(Matrix::Det.linear_in(), None);
             /// ```
             pub fn name(self) -> &'static str {
                 match self {
@@ -106,10 +108,7 @@ macro_rules! matrix_ops {
 
             /// The number of operands.
             ///
-            /// ```
-            /// use polygrad::ops::Matrix;
-            /// assert_eq!((Matrix::Inverse.arity(), Matrix::Product { transposed: false }.arity()), (1, 2));
-            /// ```
+            /// Example: [`Matrix::name`].
             pub fn arity(self) -> usize {
                 match self { $(Matrix::$Op { .. } => $arity,)* }
             }
@@ -122,12 +121,7 @@ macro_rules! matrix_ops {
             /// The operand in which the operation is linear, with the others fixed, if its [`adjoint`](Matrix::adjoint)
             /// in this operand is one of these operations, too.
             ///
-            /// ```
-            /// use polygrad::ops::Matrix;
-            /// // In the right-hand side.
-            /// assert_eq!(Matrix::Solve { transposed: false }.linear_in(), Some(1));
-            /// assert_eq!(Matrix::Det.linear_in(), None);
-            /// ```
+            /// Example: [`Matrix::name`].
             pub fn linear_in(self) -> Option<usize> {
                 match self { $(Matrix::$Op { .. } => matrix_ops!(@or $(Some($linear);)? None),)* }
             }
@@ -135,10 +129,7 @@ macro_rules! matrix_ops {
             /// The adjoint in the operand in which the operation [is linear](Matrix::linear_in): the same operation
             /// with the other matrices transposed. An operation that is not linear gives itself.
             ///
-            /// ```
-            /// use polygrad::ops::Matrix;
-            /// assert_eq!(Matrix::Solve { transposed: false }.adjoint(), Matrix::Solve { transposed: true });
-            /// ```
+            /// Example: [`Matrix::name`].
             pub fn adjoint(self) -> Matrix {
                 match self {
                     $(#[allow(unused_variables)] Matrix::$Op $({ $($field),* })? => matrix_ops!(@or $($adjoint;)? self),)*

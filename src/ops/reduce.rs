@@ -47,7 +47,9 @@ impl Reduce {
     ///
     /// ```
     /// use polygrad::ops::Reduce;
-    /// assert_eq!(Reduce::all(1), [Reduce::Max { axis: 1 }, Reduce::Min { axis: 1 }]);
+    /// let [max, min] = Reduce::all(1);
+    /// assert_eq!((max, max.name(), min.name(), max.axis()), (Reduce::Max { axis: 1 }, "max", "min", 1));
+    /// assert_eq!((max.along(0), max.batched()), (Reduce::Max { axis: 0 }, Reduce::Max { axis: 2 }));
     /// ```
     pub fn all(axis: usize) -> [Reduce; 2] {
         [Reduce::Max { axis }, Reduce::Min { axis }]
@@ -55,10 +57,7 @@ impl Reduce {
 
     /// The name of the operation in printed programs.
     ///
-    /// ```
-    /// use polygrad::ops::Reduce;
-    /// assert_eq!(Reduce::all(0).map(Reduce::name), ["max", "min"]);
-    /// ```
+    /// Example: [`Reduce::all`].
     pub fn name(self) -> &'static str {
         match self {
             Reduce::Max { .. } => "max",
@@ -68,10 +67,7 @@ impl Reduce {
 
     /// The axis that the lines run along.
     ///
-    /// ```
-    /// use polygrad::ops::Reduce;
-    /// assert_eq!(Reduce::Max { axis: 1 }.axis(), 1);
-    /// ```
+    /// Example: [`Reduce::all`].
     pub fn axis(self) -> usize {
         match self {
             Reduce::Max { axis } | Reduce::Min { axis } => axis,
@@ -80,10 +76,7 @@ impl Reduce {
 
     /// The same reduction along another axis.
     ///
-    /// ```
-    /// use polygrad::ops::Reduce;
-    /// assert_eq!(Reduce::Max { axis: 1 }.along(0), Reduce::Max { axis: 0 });
-    /// ```
+    /// Example: [`Reduce::all`].
     pub fn along(self, axis: usize) -> Reduce {
         match self {
             Reduce::Max { .. } => Reduce::Max { axis },
@@ -93,23 +86,14 @@ impl Reduce {
 
     /// The same reduction of each of several arrays, stacked along a new outermost axis.
     ///
-    /// ```
-    /// use polygrad::ops::Reduce;
-    /// assert_eq!(Reduce::Max { axis: 1 }.batched(), Reduce::Max { axis: 2 });
-    /// ```
+    /// Example: [`Reduce::all`].
     pub fn batched(self) -> Reduce {
         self.along(self.axis() + 1)
     }
 
     /// The operation that finds the positions of the extrema.
     ///
-    /// ```
-    /// use polygrad::ops::{Discrete, Reduce};
-    /// use polygrad::{Array, BaseTensor};
-    /// let op = Reduce::Max { axis: 1 }.position();
-    /// assert_eq!(op, Discrete::ArgMax { axis: 1 });
-    /// assert_eq!(Array::discrete(&op, &[&Array::from([[3.0, 1.0], [2.0, 4.0]])]), Array::from([0, 1]));
-    /// ```
+    /// Example: [`Reduce::indices`].
     pub fn position(self) -> Discrete {
         match self {
             Reduce::Max { axis } => Discrete::ArgMax { axis },
@@ -121,9 +105,10 @@ impl Reduce {
     /// `source`.
     ///
     /// ```
-    /// use polygrad::{Array, BaseTensor, ops::Reduce};
-    /// let x = Array::new(&[2, 2], vec![3.0, 1.0, 2.0, 4.0]);
-    /// let op = Reduce::Max { axis: 1 };
+    /// use polygrad::ops::{Discrete, Reduce};
+    /// use polygrad::{Array, BaseTensor};
+    /// let (op, x) = (Reduce::Max { axis: 1 }, Array::from([[3.0, 1.0], [2.0, 4.0]]));
+    /// assert_eq!(op.position(), Discrete::ArgMax { axis: 1 });
     /// let position = Array::discrete(&op.position(), &[&x]);
     /// assert_eq!(x.gather(&op.indices(x.shape(), &position)), x.reduce(op));
     /// ```
@@ -145,12 +130,7 @@ impl Reduce {
 
     /// Shape and element type of the result.
     ///
-    /// ```
-    /// use polygrad::DType;
-    /// use polygrad::ops::Reduce;
-    /// let (shape, dtype) = Reduce::Max { axis: 0 }.result((&[2, 3], DType::F32));
-    /// assert_eq!((&shape[..], dtype), (&[3][..], DType::F32));
-    /// ```
+    /// Example: [`Reduce::try_result`].
     ///
     /// # Panics
     /// When the axis does not exist, it is empty, or the operand is a mask.
@@ -164,8 +144,9 @@ impl Reduce {
     /// ```
     /// use polygrad::DType;
     /// use polygrad::ops::Reduce;
-    /// assert!(Reduce::Max { axis: 0 }.try_result((&[0, 3], DType::F64)).is_err());
-    /// assert!(Reduce::Max { axis: 1 }.try_result((&[0, 3], DType::F64)).is_ok());
+    /// let (shape, dtype) = Reduce::Max { axis: 1 }.result((&[0, 3], DType::F32));
+    /// assert_eq!((&shape[..], dtype), (&[0][..], DType::F32));
+    /// assert!(Reduce::Max { axis: 0 }.try_result((&[0, 3], DType::F32)).is_err());
     /// ```
     ///
     /// # Errors

@@ -21,11 +21,7 @@ use crate::source::SourceLine;
 ///
 /// Closed: whoever runs a tap fails to compile where a new kind has no meaning yet.
 ///
-/// ```
-/// use polygrad::ops::{Tap, TapKind};
-/// let debug = Tap::new(TapKind::Debug(vec!["loss".into()]), None);
-/// assert!(matches!(debug.kind(), TapKind::Debug(labels) if labels[..] == ["loss"]));
-/// ```
+/// Example: [`Tap`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum TapKind {
     /// Prints the operands, each under a label.
@@ -38,11 +34,14 @@ pub enum TapKind {
 ///
 /// ```
 /// use polygrad::ops::{Call, Tap, TapKind};
-/// use polygrad::{Array, BaseTensor};
-/// // Prints `[debug] x = ..`, and returns its operand.
-/// let tap = Call::Tap(Tap::new(TapKind::Debug(vec!["x".into()]), None).into());
-/// let x = Array::from([1.0, 2.0]);
-/// assert_eq!(Array::call(&tap, &[x.clone()]), [x]);
+/// use polygrad::{Array, BaseTensor, SourceLine};
+/// let at = SourceLine { file: "src/model.rs".into(), line: 12, column: 9 };
+/// let tap = Tap::new(TapKind::Check("x is positive".into()), Some(at));
+/// assert!(matches!(tap.kind(), TapKind::Check(message) if message == "x is positive"));
+/// assert_eq!((tap.name(), tap.at().map(ToString::to_string).as_deref()), ("check", Some("src/model.rs:12:9")));
+/// assert_eq!(tap.passed(&["mask", "x", "y"]), ["x", "y"]);
+/// let (mask, x) = (Array::from([true, true]), Array::from([1.0, 2.0]));
+/// assert_eq!(Array::call(&Call::Tap(tap.into()), &[mask, x.clone()]), [x]);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Tap {
@@ -55,48 +54,28 @@ pub struct Tap {
 impl Tap {
     /// A tap that was written at a given line.
     ///
-    /// ```
-    /// use polygrad::ops::{Call, Tap, TapKind};
-    /// use polygrad::{Array, BaseTensor};
-    /// let tap = Tap::new(TapKind::Check("x is positive".into()), None);
-    /// let (mask, x) = (Array::from([true, true]), Array::from([1.0, 2.0]));
-    /// assert_eq!(Array::call(&Call::Tap(tap.into()), &[mask, x.clone()]), [x]);
-    /// ```
+    /// Example: [`Tap`].
     pub fn new(kind: TapKind, at: Option<SourceLine>) -> Tap {
         Tap { kind, at, each: Vec::new() }
     }
 
     /// The action of the tap.
     ///
-    /// ```
-    /// use polygrad::ops::{Tap, TapKind};
-    /// let kind = TapKind::Check("x is positive".into());
-    /// assert_eq!(Tap::new(kind.clone(), None).kind(), &kind);
-    /// ```
+    /// Example: [`Tap`].
     pub fn kind(&self) -> &TapKind {
         &self.kind
     }
 
     /// Where the tap was written, if that is known.
     ///
-    /// ```
-    /// use polygrad::SourceLine;
-    /// use polygrad::ops::{Tap, TapKind};
-    /// let place = SourceLine { file: "src/model.rs".into(), line: 12, column: 9 };
-    /// let tap = Tap::new(TapKind::Check("x is positive".into()), Some(place));
-    /// assert_eq!(tap.at().map(ToString::to_string).as_deref(), Some("src/model.rs:12:9"));
-    /// ```
+    /// Example: [`Tap`].
     pub fn at(&self) -> Option<&SourceLine> {
         self.at.as_ref()
     }
 
     /// The batches of executions, innermost first.
     ///
-    /// ```
-    /// use polygrad::ops::{Tap, TapKind};
-    /// let tap = Tap::new(TapKind::Debug(vec!["x".into()]), None);
-    /// assert_eq!(tap.batched(3, vec![true]).each(), [(3, vec![true])]);
-    /// ```
+    /// Example: [`Tap::batched`].
     pub fn each(&self) -> &[BatchedCall] {
         &self.each
     }
@@ -108,8 +87,8 @@ impl Tap {
     /// use polygrad::ops::{Tap, TapKind};
     /// // Three executions: the operand is a stack of three vectors.
     /// let tap = Tap::new(TapKind::Debug(vec!["x".into()]), None).batched(3, vec![true]);
-    /// assert!(tap.try_results(&[(&[3, 2], DType::F64)]).is_ok());
-    /// assert!(tap.try_results(&[(&[2], DType::F64)]).is_err());
+    /// assert_eq!(tap.each(), [(3, vec![true])]);
+    /// assert!(tap.try_results(&[(&[3, 2], DType::F64)]).is_ok() && tap.try_results(&[(&[2], DType::F64)]).is_err());
     /// ```
     #[must_use]
     pub fn batched(&self, n: usize, stacked: Vec<bool>) -> Tap {
@@ -120,10 +99,7 @@ impl Tap {
 
     /// `debug` or `check`.
     ///
-    /// ```
-    /// use polygrad::ops::{Tap, TapKind};
-    /// assert_eq!(Tap::new(TapKind::Check("x is positive".into()), None).name(), "check");
-    /// ```
+    /// Example: [`Tap`].
     pub fn name(&self) -> &'static str {
         match self.kind {
             TapKind::Debug(_) => "debug",
@@ -157,11 +133,7 @@ impl Tap {
 
     /// The operands that are returned: all but the mask of a check.
     ///
-    /// ```
-    /// use polygrad::ops::{Tap, TapKind};
-    /// let check = Tap::new(TapKind::Check("x is positive".into()), None);
-    /// assert_eq!(check.passed(&["mask", "x", "y"]), ["x", "y"]);
-    /// ```
+    /// Example: [`Tap`].
     pub fn passed<'a, X>(&self, args: &'a [X]) -> &'a [X] {
         &args[self.masks()..]
     }

@@ -51,17 +51,19 @@ macro_rules! unary_ops {
         impl Unary {
             /// Every row of the table.
             ///
-            /// ```
-            /// use polygrad::ops::Unary;
-            /// assert!(Unary::ALL.contains(&Unary::Sin));
-            /// ```
+            /// Example: [`Unary::name`].
             pub const ALL: &'static [Unary] = &[$( Unary::$Op, )*];
 
             /// The name of the function in printed programs, which is also the name of the method.
             ///
             /// ```
             /// use polygrad::ops::Unary;
+            /// assert!(Unary::ALL.contains(&Unary::Sin));
             /// assert_eq!((Unary::Exp.name(), Unary::Recip.name()), ("exp", "recip"));
+            /// assert!(Unary::Erf.doc().trim().starts_with("Error function"));
+            /// // A part of the interval from -1 to 1, without the ends, where the derivative is infinite.
+            /// assert_eq!(Unary::Erfinv.domain(), (-0.8, 0.8));
+            /// assert!(Unary::Cos.is_even() && Unary::Sin.is_odd() && !Unary::Exp.is_even() && !Unary::Exp.is_odd());
             /// ```
             pub fn name(self) -> &'static str {
                 match self { $( Unary::$Op => stringify!($name), )* }
@@ -69,21 +71,14 @@ macro_rules! unary_ops {
 
             /// The row's documentation: meaning, derivative, conventions.
             ///
-            /// ```
-            /// use polygrad::ops::Unary;
-            /// assert!(Unary::Erf.doc().trim().starts_with("Error function"));
-            /// ```
+            /// Example: [`Unary::name`].
             pub fn doc(self) -> &'static str {
                 match self { $( Unary::$Op => concat!($($doc, "\n"),*), )* }
             }
 
             /// An interval in which the function is smooth and well scaled: where tests sample it.
             ///
-            /// ```
-            /// use polygrad::ops::Unary;
-            /// // A part of the interval from -1 to 1, without the ends, where the derivative is infinite.
-            /// assert_eq!(Unary::Erfinv.domain(), (-0.8, 0.8));
-            /// ```
+            /// Example: [`Unary::name`].
             pub fn domain(self) -> (f64, f64) {
                 match self { $( Unary::$Op => ($lo, $hi), )* }
             }
@@ -108,6 +103,7 @@ macro_rules! unary_ops {
             /// ```
             /// use polygrad::ops::Unary;
             /// assert_eq!((Unary::Sqrt.apply(9.0), Unary::Sqrt.apply(9.0f32)), (3.0, 3.0));
+            /// assert_eq!(Unary::Square.map(&[1.0, 2.0, 3.0]), [1.0, 4.0, 9.0]);
             /// ```
             #[inline]
             pub fn apply<F: Float>(self, x: F) -> F {
@@ -117,10 +113,7 @@ macro_rules! unary_ops {
             /// The function at every element; the loop is inside the match so that each kernel
             /// is compiled, and vectorised, on its own.
             ///
-            /// ```
-            /// use polygrad::ops::Unary;
-            /// assert_eq!(Unary::Square.map(&[1.0, 2.0, 3.0]), [1.0, 4.0, 9.0]);
-            /// ```
+            /// Example: [`Unary::apply`].
             pub fn map<F: Float>(self, xs: &[F]) -> Vec<F> {
                 match self { $( Unary::$Op => pool::collected(xs.iter().map(|x| { let $k = *x; $kernel })), )* }
             }
@@ -148,20 +141,14 @@ impl Unary {
 
     /// Whether `f(-x) = f(x)`, to the bit.
     ///
-    /// ```
-    /// use polygrad::ops::Unary;
-    /// assert!(Unary::Cos.is_even() && !Unary::Sin.is_even());
-    /// ```
+    /// Example: [`Unary::name`].
     pub fn is_even(self) -> bool {
         self.is(Property::Even)
     }
 
     /// Whether `f(-x) = -f(x)`, to the bit.
     ///
-    /// ```
-    /// use polygrad::ops::Unary;
-    /// assert!(Unary::Sin.is_odd() && !Unary::Cos.is_odd());
-    /// ```
+    /// Example: [`Unary::name`].
     pub fn is_odd(self) -> bool {
         self.is(Property::Odd)
     }

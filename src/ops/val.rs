@@ -72,13 +72,7 @@ pub enum PartialOrigin {
 /// product, and the tangent or cotangent meets one factor after the other ([`Partial::times`]). Numbers are read from
 /// [`Partial::factor`] alone, so nobody takes the first factor, or a divisor, for the partial.
 ///
-/// ```
-/// use polygrad::Array;
-/// use polygrad::ops::{Binary, Guard};
-/// let [x, y, z] = [2.0, 3.0, 5.0].map(Array::scalar);
-/// let partial = Binary::Add.partial_left(&x, &y, &z);
-/// assert_eq!((partial.guard, partial.value.is_none()), (Guard::One, true));
-/// ```
+/// Example: [`PartialFactors`].
 #[derive(Clone, Debug)]
 pub struct Partial<T> {
     /// The guard of the product of the first factor and a tangent or cotangent.
@@ -93,9 +87,9 @@ pub struct Partial<T> {
 /// [`Partial::factor`] is their product.
 ///
 /// ```
-/// use polygrad::{Array, ops::{Guard, Unary}};
+/// use polygrad::{Array, ops::{Guard, Partial, Unary}};
 /// let [x, y, ct] = [2.0, 0.5, 8.0].map(Array::scalar);
-/// let partial = Unary::Recip.derivative(&x, &y);
+/// let partial: Partial<Array> = Unary::Recip.derivative(&x, &y);
 /// assert_eq!(partial.guard.times(partial.value.as_ref(), &ct), Array::scalar(-2.0));
 /// assert_eq!(partial.factor(), (Guard::Singular, Some(Array::scalar(-0.25))));
 /// ```

@@ -52,6 +52,9 @@ impl View {
     /// use polygrad::ops::View;
     /// let view = View::affine(&[5], &[3, 2], &[1, 1], &[1]);
     /// assert_eq!(view.to_string(), "[i<3, j<2] -> [i + j + 1] of [5]");
+    /// assert_eq!(View::identity(&[2, 3]).to_string(), "[i<2, j<3] -> [i, j] of [2, 3]");
+    /// assert_eq!(View::axes(&[2, 3], &[1, 0]).to_string(), "[i<2, j<3] -> [j, i] of [3, 2]");
+    /// assert_eq!(View::axes(&[3], &[0, 0]).to_string(), "[i<3] -> [i, i] of [3, 3]");
     /// ```
     ///
     /// # Panics
@@ -113,10 +116,7 @@ impl View {
 
     /// Every index maps to itself.
     ///
-    /// ```
-    /// use polygrad::ops::View;
-    /// assert_eq!(View::identity(&[2, 3]).to_string(), "[i<2, j<3] -> [i, j] of [2, 3]");
-    /// ```
+    /// Example: [`View::affine`].
     ///
     /// # Panics
     /// When there are too many axes.
@@ -129,11 +129,7 @@ impl View {
     /// Index `i` maps to `[i[axes[0]], i[axes[1]], ..]`: axes that are not named are ignored, an axis that is named
     /// twice gives the diagonal. The source has the sizes of the named axes.
     ///
-    /// ```
-    /// use polygrad::ops::View;
-    /// assert_eq!(View::axes(&[2, 3], &[1, 0]).to_string(), "[i<2, j<3] -> [j, i] of [3, 2]");
-    /// assert_eq!(View::axes(&[3], &[0, 0]).to_string(), "[i<3] -> [i, i] of [3, 3]");
-    /// ```
+    /// Example: [`View::affine`].
     ///
     /// # Panics
     /// When an axis is not one of the iteration space, or there are too many.
@@ -180,32 +176,21 @@ impl View {
 
     /// The shape of the source, the array that indices map to.
     ///
-    /// ```
-    /// use polygrad::ops::View;
-    /// assert_eq!(View::affine(&[5], &[3, 2], &[1, 1], &[1]).source(), [5]);
-    /// ```
+    /// Example: [`View::at`].
     pub fn source(&self) -> &[usize] {
         &self.source
     }
 
     /// The shape of the iteration space.
     ///
-    /// ```
-    /// use polygrad::ops::View;
-    /// assert_eq!(View::affine(&[5], &[3, 2], &[1, 1], &[1]).shape(), [3, 2]);
-    /// ```
+    /// Example: [`View::at`].
     pub fn shape(&self) -> &[usize] {
         &self.shape
     }
 
     /// The box: outside it the view is out of bounds.
     ///
-    /// ```
-    /// use polygrad::ops::View;
-    /// // Index `i` looks at `i - 1`, which is in the source for 1 to 3 alone.
-    /// let padded = View::affine(&[3], &[5], &[1], &[-1]);
-    /// assert_eq!(padded.bounds(), [(1, 4)]);
-    /// ```
+    /// Example: [`View::at`].
     pub fn bounds(&self) -> &[(usize, usize)] {
         &self.bounds
     }
@@ -213,12 +198,7 @@ impl View {
     /// The coefficients of one axis of the source, one per axis of the iteration space.
     /// With `M` the matrix, this is `M[axis]`.
     ///
-    /// ```
-    /// use polygrad::ops::View;
-    /// // Index `[i, j]` maps to `[2 i + 1, j]`.
-    /// let view = View::affine(&[6, 2], &[3, 2], &[2, 0, 0, 1], &[1, 0]);
-    /// assert_eq!((view.row(0), view.row(1)), (&[2, 0][..], &[0, 1][..]));
-    /// ```
+    /// Example: [`View::at`].
     ///
     /// # Panics
     /// When the source has no such axis.
@@ -229,22 +209,14 @@ impl View {
 
     /// The constant term of each axis of the source.
     ///
-    /// ```
-    /// use polygrad::ops::View;
-    /// // Index `[i, j]` maps to `[2 i + 1, j]`.
-    /// let view = View::affine(&[6, 2], &[3, 2], &[2, 0, 0, 1], &[1, 0]);
-    /// assert_eq!(view.offset(), [1, 0]);
-    /// ```
+    /// Example: [`View::at`].
     pub fn offset(&self) -> &[i64] {
         &self.offset
     }
 
     /// Whether every index maps to itself.
     ///
-    /// ```
-    /// use polygrad::ops::View;
-    /// assert!(View::axes(&[2, 3], &[0, 1]).is_identity() && !View::axes(&[2, 3], &[1, 0]).is_identity());
-    /// ```
+    /// Example: [`View::is_total_in_box`].
     pub fn is_identity(&self) -> bool {
         let columns = self.shape.len();
         // In the canonical form an axis of size 1 has no coefficients, and all empty views of one shape and source are
@@ -262,12 +234,7 @@ impl View {
     /// box is longer than one element moves an axis of the source (has a nonzero coefficient for it) that no other such
     /// axis moves.
     ///
-    /// ```
-    /// use polygrad::ops::View;
-    /// let every_other = View::affine(&[6], &[3], &[2], &[0]);
-    /// let windows = View::affine(&[4], &[3, 2], &[1, 1], &[0]);
-    /// assert!(every_other.is_injective() && !windows.is_injective());
-    /// ```
+    /// Example: [`View::is_total_in_box`].
     pub fn is_injective(&self) -> bool {
         let moves_alone = |axis: usize| {
             (0..self.source.len()).any(|k| {
@@ -312,11 +279,7 @@ impl View {
 
     /// The extent of the box along an axis.
     ///
-    /// ```
-    /// use polygrad::ops::View;
-    /// let padded = View::affine(&[3], &[5], &[1], &[-1]);
-    /// assert_eq!(padded.width(0), 3);
-    /// ```
+    /// Example: [`View::at`].
     ///
     /// # Panics
     /// When the iteration space has no such axis.
@@ -327,11 +290,7 @@ impl View {
 
     /// Whether the box is empty: the view is out of bounds everywhere.
     ///
-    /// ```
-    /// use polygrad::ops::View;
-    /// let beyond = View::affine(&[3], &[2], &[1], &[3]);
-    /// assert!(beyond.is_empty() && beyond.at(&[0]).is_none());
-    /// ```
+    /// Example: [`View::at`].
     pub fn is_empty(&self) -> bool {
         self.empty
     }
@@ -340,9 +299,12 @@ impl View {
     ///
     /// ```
     /// use polygrad::ops::View;
-    /// let padded = View::affine(&[3], &[5], &[1], &[-1]);
-    /// assert_eq!(padded.at(&[2]).as_deref(), Some(&[1][..]));
-    /// assert_eq!((padded.at(&[0]), padded.at(&[4])), (None, None));
+    /// // Index `[i, j]` maps to `[2 i - 1, j]`, which is in the source for `i = 1` and `i = 2` alone.
+    /// let view = View::affine(&[4, 2], &[4, 2], &[2, 0, 0, 1], &[-1, 0]);
+    /// assert_eq!((view.source(), view.shape(), view.bounds()), (&[4, 2][..], &[4, 2][..], &[(1, 3), (0, 2)][..]));
+    /// assert_eq!((view.row(0), view.row(1), view.offset()), (&[2, 0][..], &[0, 1][..], &[-1, 0][..]));
+    /// assert_eq!((view.width(0), view.range(0), view.is_empty()), (2, (1, 3), false));
+    /// assert_eq!((view.at(&[2, 1]).as_deref(), view.at(&[0, 1])), (Some(&[3, 1][..]), None));
     /// ```
     pub fn at(&self, index: &[usize]) -> Option<Shape> {
         let inside = index.iter().zip(&self.bounds).all(|(i, (lo, hi))| lo <= i && i < hi);
@@ -374,11 +336,7 @@ impl View {
     /// The smallest and the largest index along one axis of the source over the box, which is
     /// not empty.
     ///
-    /// ```
-    /// use polygrad::ops::View;
-    /// let windows = View::affine(&[4], &[3, 2], &[1, 1], &[0]);
-    /// assert_eq!(windows.range(0), (0, 3));
-    /// ```
+    /// Example: [`View::at`].
     ///
     /// # Panics
     /// When the source has no such axis.
@@ -395,10 +353,12 @@ impl View {
     ///
     /// ```
     /// use polygrad::ops::View;
-    /// let padded = View::affine(&[3], &[5], &[1], &[-1]);
-    /// assert!(padded.is_total_in_box() && !padded.is_total());
+    /// let (padded, every_other) = (View::affine(&[3], &[5], &[1], &[-1]), View::affine(&[6], &[3], &[2], &[0]));
+    /// assert!(padded.is_total_in_box() && !padded.is_total() && every_other.is_total());
     /// // The windows look past the end of the source, at no side of a box.
-    /// assert!(!View::affine(&[3], &[3, 2], &[1, 1], &[0]).is_total_in_box());
+    /// let windows = View::affine(&[3], &[3, 2], &[1, 1], &[0]);
+    /// assert!(!windows.is_total_in_box() && !windows.is_injective() && every_other.is_injective());
+    /// assert!(View::identity(&[2]).is_identity() && !every_other.is_identity());
     /// ```
     pub fn is_total_in_box(&self) -> bool {
         self.is_empty()
@@ -410,11 +370,7 @@ impl View {
 
     /// Whether no index of the iteration space is out of bounds.
     ///
-    /// ```
-    /// use polygrad::ops::View;
-    /// assert!(View::affine(&[4], &[3, 2], &[1, 1], &[0]).is_total());
-    /// assert!(!View::affine(&[3], &[3, 2], &[1, 1], &[0]).is_total());
-    /// ```
+    /// Example: [`View::is_total_in_box`].
     pub fn is_total(&self) -> bool {
         let whole = self.bounds.iter().zip(&self.shape).all(|((lo, hi), n)| *lo == 0 && hi == n);
         self.shape.contains(&0) || (!self.empty && whole && self.is_total_in_box())
@@ -424,8 +380,10 @@ impl View {
     ///
     /// ```
     /// use polygrad::ops::View;
-    /// let middle = View::identity(&[5]).clipped(0, 1, 4);
-    /// assert_eq!(middle.to_string(), "[i<5] -> [i; 1<=i<4] of [5]");
+    /// assert_eq!(View::identity(&[5]).clipped(0, 1, 4).to_string(), "[i<5] -> [i; 1<=i<4] of [5]");
+    /// let every_other = View::affine(&[6], &[3], &[2], &[0]);
+    /// assert_eq!(every_other.batched(4).to_string(), "[i<4, j<3] -> [i, 2*j] of [4, 6]");
+    /// assert_eq!(every_other.widened(4).to_string(), "[i<4, j<3] -> [2*j] of [6]");
     /// ```
     ///
     /// # Panics
@@ -472,11 +430,7 @@ impl View {
     /// The same view under a new outermost axis of size `n` of both the iteration space and the source. Index `[b, i]`
     /// maps to `[b, self(i)]`.
     ///
-    /// ```
-    /// use polygrad::ops::View;
-    /// let every_other = View::affine(&[6], &[3], &[2], &[0]);
-    /// assert_eq!(every_other.batched(4).to_string(), "[i<4, j<3] -> [i, 2*j] of [4, 6]");
-    /// ```
+    /// Example: [`View::clipped`].
     ///
     /// # Panics
     /// When no array can be as large as the source then is.
@@ -496,11 +450,7 @@ impl View {
     /// The same view under a new outermost axis of size `n` of the iteration space, which it ignores. Index `[b, i]`
     /// maps to `self(i)`.
     ///
-    /// ```
-    /// use polygrad::ops::View;
-    /// let every_other = View::affine(&[6], &[3], &[2], &[0]);
-    /// assert_eq!(every_other.widened(4).to_string(), "[i<4, j<3] -> [2*j] of [6]");
-    /// ```
+    /// Example: [`View::clipped`].
     ///
     /// # Panics
     /// When no axis can have `n` positions, or there are too many axes.

@@ -74,14 +74,7 @@ where
 {
     /// The function `f`, recorded for parameters like `start`.
     ///
-    /// ```
-    /// use argmin::core::CostFunction;
-    /// use polygrad::optim::argmin::Problem;
-    /// use polygrad::{Tensor, tensor};
-    /// let problem = Problem::new(|x: &Tensor<_, 1>| x.square().sum(), &tensor([0.0, 0.0]));
-    /// assert_eq!(problem.cost(&vec![3.0, 4.0])?, 25.0);
-    /// # Ok::<(), argmin::core::Error>(())
-    /// ```
+    /// Example: [`Problem::tree`].
     ///
     /// # Panics
     /// When `f` inspects values, or a variable of a loop escapes from it.
@@ -92,15 +85,7 @@ where
 
     /// The function `f`, recorded for parameters like `start`, with these data.
     ///
-    /// ```
-    /// use argmin::core::Gradient;
-    /// use polygrad::optim::argmin::Problem;
-    /// use polygrad::{Tensor, tensor};
-    /// let distance = |x: &Tensor<_, 1>, y: &Tensor<_, 1>| (x - y).square().sum();
-    /// let problem = Problem::new_with(distance, &tensor([0.0, 0.0]), &tensor([1.0, 2.0]));
-    /// assert_eq!(problem.gradient(&vec![0.0, 0.0])?, [-2.0, -4.0]);
-    /// # Ok::<(), argmin::core::Error>(())
-    /// ```
+    /// Example: [`Problem::tree`].
     ///
     /// # Panics
     /// When `f` inspects values, or a variable of a loop escapes from it.
@@ -119,13 +104,7 @@ where
 
     /// The raveled parameters with which the problem was made.
     ///
-    /// ```
-    /// use polygrad::optim::argmin::Problem;
-    /// use polygrad::{Tensor, tensor};
-    /// let f = |(x, y): &(Tensor<_, 0>, Tensor<_, 1>)| x * y.sum();
-    /// let problem = Problem::new(f, &(tensor(1.0), tensor([2.0, 3.0])));
-    /// assert_eq!(problem.start(), [1.0, 2.0, 3.0]);
-    /// ```
+    /// Example: [`Problem::tree`].
     pub fn start(&self) -> Vec<f64> {
         self.start.clone()
     }
@@ -133,12 +112,18 @@ where
     /// The parameters of a vector that a solver returned.
     ///
     /// ```
+    /// use argmin::core::{CostFunction, Gradient};
     /// use polygrad::optim::argmin::Problem;
     /// use polygrad::{Tensor, tensor};
-    /// let f = |(x, y): &(Tensor<_, 0>, Tensor<_, 1>)| x * y.sum();
-    /// let problem = Problem::new(f, &(tensor(1.0), tensor([2.0, 3.0])));
+    /// let f = |(x, y): &(Tensor<_, 0>, Tensor<_, 1>), scale: &Tensor<_, 0>| x * y.sum() * scale;
+    /// let problem = Problem::new_with(f, &(tensor(1.0), tensor([2.0, 3.0])), &tensor(10.0));
+    /// assert_eq!(problem.start(), [1.0, 2.0, 3.0]);
+    /// assert_eq!(problem.cost(&problem.start())?, 50.0);
+    /// assert_eq!(problem.gradient(&problem.start())?, [50.0, 10.0, 10.0]);
     /// assert_eq!(problem.tree(&[7.0, 8.0, 9.0])?, (tensor(7.0), tensor([8.0, 9.0])));
     /// assert!(problem.tree(&[7.0]).is_err());
+    /// let without_data = Problem::new(|x: &Tensor<_, 1>| x.square().sum(), &tensor([0.0, 0.0]));
+    /// assert_eq!(without_data.cost(&vec![3.0, 4.0])?, 25.0);
     /// # Ok::<(), argmin::core::Error>(())
     /// ```
     ///

@@ -64,42 +64,29 @@ use crate::tree::{Tree, TreeMath};
 /// use polygrad::{BaseTensor, Tree, tensor};
 /// /// An optimizer of one's own: steps along the gradient.
 /// struct Descent(f64);
-///
 /// impl Optimizer for Descent {
 ///     fn moments(&self) -> usize {
 ///         0
 ///     }
-///
 ///     fn update<T: BaseTensor, P: Tree<T, With<T> = P>>(&self, x: &P, slope: &P, now: &State<T, P>) -> (P, State<T, P>) {
 ///         (x.add_scaled(-self.0, slope), State { count: &now.count + 1.0, moments: Vec::new() })
 ///     }
 /// }
-///
-/// let (descent, x) = (Descent(0.5), tensor([1.0, 2.0]));
-/// let (x, state) = descent.update(&x, &tensor([1.0, -1.0]), &descent.init(&x));
-/// assert_eq!((x, state.count.item()), (tensor([0.5, 2.5]), 1.0));
+/// let (descent, x) = (Descent(0.5), (tensor([1.0, 2.0]), tensor(3.0)));
+/// let (x, state) = descent.update(&x, &(tensor([1.0, -1.0]), tensor(-2.0)), &descent.init(&x));
+/// assert_eq!((x, state.count), ((tensor([0.5, 2.5]), tensor(4.0)), tensor(1.0)));
 /// ```
 pub trait Optimizer {
     /// The number of trees in the state: the moments that the rule needs.
     ///
-    /// ```
-    /// use polygrad::optim::{Adam, Optimizer, Sgd};
-    /// assert_eq!((Sgd::new(0.1).moments(), Sgd::new(0.1).momentum(0.9).moments()), (0, 1));
-    /// assert_eq!(Adam::new(0.1).moments(), 2);
-    /// ```
+    /// Example: [`Optimizer::init`].
     fn moments(&self) -> usize;
 
     /// The new parameters, and the new state.
     ///
     /// Integer and mask leaves of the parameters stay as they are.
     ///
-    /// ```
-    /// use polygrad::optim::{Optimizer, Sgd};
-    /// use polygrad::tensor;
-    /// let (sgd, x) = (Sgd::new(0.5), (tensor([1.0, 2.0]), tensor(3.0)));
-    /// let (x, state) = sgd.update(&x, &(tensor([2.0, 0.0]), tensor(-2.0)), &sgd.init(&x));
-    /// assert_eq!((x, state.count), ((tensor([0.0, 2.0]), tensor(4.0)), tensor(1.0)));
-    /// ```
+    /// Example: [`Optimizer`].
     ///
     /// # Panics
     /// When the leaves of the parameters, of the gradient and of the state differ in number, shape or element type.
@@ -114,10 +101,11 @@ pub trait Optimizer {
     /// The state before the first update: zeros in the structure of the parameters.
     ///
     /// ```
-    /// use polygrad::optim::{Adam, Optimizer};
+    /// use polygrad::optim::{Adam, Optimizer, Sgd, State};
     /// use polygrad::tensor;
-    /// let state = Adam::new(0.1).init(&tensor([1.0, 2.0]));
-    /// assert_eq!((state.count, state.moments), (tensor(0.0), vec![tensor([0.0, 0.0]), tensor([0.0, 0.0])]));
+    /// assert_eq!((Sgd::new(0.1).moments(), Sgd::new(0.1).momentum(0.9).moments(), Adam::new(0.1).moments()), (0, 1, 2));
+    /// let State { count, moments } = Adam::new(0.1).init(&tensor([1.0, 2.0]));
+    /// assert_eq!((count, moments), (tensor(0.0), vec![tensor([0.0, 0.0]), tensor([0.0, 0.0])]));
     /// ```
     fn init<T: BaseTensor, P: Tree<T, With<T> = P>>(&self, x: &P) -> State<T, P> {
         State { count: Tensor::zeros([]), moments: (0..self.moments()).map(|_| x.zeros_like()).collect() }
@@ -128,15 +116,7 @@ pub trait Optimizer {
 ///
 /// The count of updates is a tensor, so that a recorded step reads it as data.
 ///
-/// ```
-/// use polygrad::optim::{Optimizer, Sgd, State};
-/// use polygrad::tensor;
-/// let (sgd, x) = (Sgd::new(0.5).momentum(0.5), tensor([1.0]));
-/// // The velocity of a former update.
-/// let state = State { count: tensor(1.0), moments: vec![tensor([4.0])] };
-/// let (x, state) = sgd.update(&x, &tensor([1.0]), &state);
-/// assert_eq!((x, state.moments), (tensor([-0.5]), vec![tensor([3.0])]));
-/// ```
+/// Example: [`Optimizer::init`].
 #[derive(Tree, Clone, Debug)]
 pub struct State<T: BaseTensor, P> {
     /// The number of updates so far.

@@ -12,10 +12,13 @@ use crate::tensor::Tensor;
 ///
 /// ```
 /// use polygrad::{optim::Rate, tensor};
-/// let rate = Rate::cosine(1.0, 0.0, 100).warmup(10);
-/// let at = |count: f64| rate.at(&tensor(count)).item();
-/// assert_eq!((at(0.0), at(9.0), at(10.0)), (0.1, 1.0, 1.0));
-/// assert!((at(60.0) - 0.5).abs() < 1e-15 && at(110.0) < 1e-15);
+/// let at = |rate: Rate, count: f64| rate.at(&tensor(count)).item();
+/// assert_eq!(at(Rate::linear(1.0, 0.5, 10), 5.0), 0.75);
+/// assert!((at(Rate::cosine(1.0, 0.5, 10), 5.0) - 0.75).abs() < 1e-15);
+/// assert!((at(Rate::exponential(1.0, 0.5, 10), 20.0) - 0.25).abs() < 1e-15);
+/// assert_eq!([9.0, 10.0, 20.0].map(|n| at(Rate::steps(1.0, [(10, 0.5), (20, 0.5)]), n)), [1.0, 0.5, 0.25]);
+/// // The schedule begins after the warmup.
+/// assert_eq!([0.0, 9.0, 10.0].map(|n| at(Rate::cosine(1.0, 0.0, 100).warmup(10), n)), [0.1, 1.0, 1.0]);
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rate {
@@ -66,10 +69,7 @@ impl Rate {
 
     /// Linear decay: from `start` to `end` within `steps` updates, then `end`.
     ///
-    /// ```
-    /// use polygrad::{optim::Rate, tensor};
-    /// assert_eq!(Rate::linear(1.0, 0.5, 10).at(&tensor(5.0)).item(), 0.75);
-    /// ```
+    /// Example: [`Rate`].
     ///
     /// # Panics
     /// When a rate is negative or not finite, or `steps` is 0.
@@ -82,10 +82,7 @@ impl Rate {
     /// Cosine annealing: from `start` to `end` along half a period of a cosine within `steps` updates, then `end`:
     /// `end + (start - end) (1 + cos(pi count / steps)) / 2`. (Loshchilov and Hutter, *SGDR*, ICLR 2017, equation 5.)
     ///
-    /// ```
-    /// use polygrad::{optim::Rate, tensor};
-    /// assert!((Rate::cosine(1.0, 0.5, 10).at(&tensor(5.0)).item() - 0.75).abs() < 1e-15);
-    /// ```
+    /// Example: [`Rate`].
     ///
     /// # Panics
     /// When a rate is negative or not finite, or `steps` is 0.
@@ -97,10 +94,7 @@ impl Rate {
 
     /// Exponential decay: `start * factor^(count / steps)`, a factor of `factor` every `steps` updates, continuously.
     ///
-    /// ```
-    /// use polygrad::{optim::Rate, tensor};
-    /// assert!((Rate::exponential(1.0, 0.5, 10).at(&tensor(20.0)).item() - 0.25).abs() < 1e-15);
-    /// ```
+    /// Example: [`Rate`].
     ///
     /// # Panics
     /// When `start` is negative or not finite, `factor` is not a positive number, or `steps` is 0.
@@ -116,11 +110,7 @@ impl Rate {
 
     /// Step decay: `start`, multiplied by each factor from its count of updates on.
     ///
-    /// ```
-    /// use polygrad::{optim::Rate, tensor};
-    /// let rate = Rate::steps(1.0, [(10, 0.5), (20, 0.5)]);
-    /// assert_eq!([9.0, 10.0, 20.0].map(|n| rate.at(&tensor(n)).item()), [1.0, 0.5, 0.25]);
-    /// ```
+    /// Example: [`Rate`].
     ///
     /// # Panics
     /// When `start` or a factor is negative or not finite.
@@ -139,12 +129,7 @@ impl Rate {
     /// The first update has `1 / steps` of the first value; the schedule begins at update number `steps`, counted from
     /// 0.
     ///
-    /// ```
-    /// use polygrad::optim::Rate;
-    /// use polygrad::tensor;
-    /// let rate = Rate::from(0.1).warmup(4);
-    /// assert_eq!([0.0, 1.0, 9.0].map(|count| rate.at(&tensor(count)).item()), [0.025, 0.05, 0.1]);
-    /// ```
+    /// Example: [`Rate`].
     #[must_use]
     pub fn warmup(self, steps: usize) -> Self {
         Rate { warmup: steps, ..self }
@@ -152,12 +137,7 @@ impl Rate {
 
     /// The rate of the next update, after `count` updates.
     ///
-    /// ```
-    /// use polygrad::optim::Rate;
-    /// use polygrad::tensor;
-    /// let rate = Rate::linear(1.0, 0.0, 4);
-    /// assert_eq!(rate.at(&tensor(1.0)).item(), 0.75);
-    /// ```
+    /// Example: [`Rate`].
     #[track_caller]
     pub fn at<T: BaseTensor>(&self, count: &Tensor<T, 0>) -> Tensor<T, 0> {
         if self.warmup == 0 {

@@ -11,7 +11,9 @@
 
 use std::sync::Arc;
 
+use super::leaving_rows::{self, LeavingRows};
 use crate::array::Array;
+use crate::checkpoint::FEW;
 use crate::dtype::DType;
 use crate::ops::{Call, Compare, Discrete, Linear, Matrix, Tap};
 use crate::program::repeat::together;
@@ -203,11 +205,18 @@ impl Batch<'_> {
         let flags: Vec<bool> = args.iter().map(|v| v.stacked).collect();
         let (carry, apart) = repeated(body, &flags);
         let inputs = [&carry[..], &flags[carry.len()..]].concat();
-        let batched = program(body, n, &inputs, &mut |b, k, v| if carry[k] { stack(b, n, v) } else { v.id });
+        let on = |n: usize| program(body, n, &inputs, &mut |b, k, v| if carry[k] { stack(b, n, v) } else { v.id });
         let mut of: Vec<NodeId> = Vec::new();
         for (arg, stacked) in args.iter().zip(&inputs) {
             of.push(if *stacked { stack(self.b, n, *arg) } else { arg.id });
         }
+        if apart && most.is_none_or(|most| most > FEW) && n >= leaving_rows::MANY {
+            let rows = LeavingRows { trip: &on, carried: carry.len(), most, stacked: &inputs[carry.len()..] };
+            let whole = rows.program(n);
+            let now = self.b.copy(&whole, of);
+            return Made::Many(whole.results().iter().map(|r| BatchedValue::stack(now.of(*r))).collect());
+        }
+        let batched = on(n);
         let batched = if apart { together(&batched, n) } else { batched };
         if apart {
             let go = self.b.apply(Op::Discrete(Discrete::ToInt, [of[0]].into_iter().collect()));

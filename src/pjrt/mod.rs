@@ -71,21 +71,19 @@ use signature::Parsed;
 
 /// The environment variable that names the library of a plugin.
 ///
-/// ```
-/// use polygrad::pjrt::PLUGIN_VARIABLE;
-/// assert_eq!(PLUGIN_VARIABLE, "POLYGRAD_PJRT_PLUGIN");
-/// ```
+/// Example: [`Client::load`].
 pub const PLUGIN_VARIABLE: &str = "POLYGRAD_PJRT_PLUGIN";
 
 /// A client of a plugin: compiles programs for its devices, and copies arrays to them. See the [module](self).
 ///
 /// ```no_run
-/// use polygrad::pjrt::Client;
+/// use polygrad::pjrt::{Client, Executable};
 /// use polygrad::{Array, Function, tensor};
 /// let client = Client::from_env()?;
-/// let text = Function::stage(|x| x.square(), &tensor([1.0, 2.0])).to_stablehlo("square")?;
-/// let square = client.compile(&text)?;
-/// assert_eq!(square.run(&[Array::from([3.0, 4.0])])?, [Array::from([9.0, 16.0])]);
+/// let text = Function::value_and_grad(|x| x.square().sum(), &tensor([1.0, 2.0])).to_stablehlo("step")?;
+/// let step: Executable = client.compile(&text)?;
+/// assert_eq!((step.outputs(), step.device()), (2, 0));
+/// assert_eq!(step.run(&[Array::from([3.0, 4.0])])?, [Array::scalar(25.0), Array::from([6.0, 8.0])]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]
@@ -97,13 +95,7 @@ pub struct Client {
 
 /// A device of a client.
 ///
-/// ```no_run
-/// use polygrad::pjrt::{Client, Device};
-/// let client = Client::from_env()?;
-/// let first: &Device = &client.devices()[0];
-/// assert!(!first.kind.is_empty());
-/// # Ok::<(), polygrad::pjrt::Error>(())
-/// ```
+/// Example: [`Client::load`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Device {
@@ -119,9 +111,15 @@ impl Client {
     /// Loading a library runs its initializers: load trusted libraries only.
     ///
     /// ```no_run
-    /// use polygrad::pjrt::Client;
+    /// use polygrad::pjrt::{Client, Device, PLUGIN_VARIABLE};
     /// let client = Client::load("plugins/pjrt_c_api_cpu_plugin.so")?;
     /// assert_eq!(client.platform(), "cpu");
+    /// assert!(client.interface_version().1 >= 57 && !client.platform_version()?.is_empty());
+    /// let first: &Device = &client.devices()[0];
+    /// assert!(!first.kind.is_empty());
+    /// // With POLYGRAD_PJRT_PLUGIN=plugins/pjrt_c_api_cpu_plugin.so
+    /// assert_eq!(PLUGIN_VARIABLE, "POLYGRAD_PJRT_PLUGIN");
+    /// assert_eq!(Client::from_env()?.platform(), "cpu");
     /// # Ok::<(), polygrad::pjrt::Error>(())
     /// ```
     ///
@@ -136,12 +134,7 @@ impl Client {
 
     /// A client of the plugin that the environment variable `POLYGRAD_PJRT_PLUGIN` names.
     ///
-    /// ```no_run
-    /// use polygrad::pjrt::Client;
-    /// // With POLYGRAD_PJRT_PLUGIN=plugins/pjrt_c_api_cpu_plugin.so
-    /// assert_eq!(Client::from_env()?.platform(), "cpu");
-    /// # Ok::<(), polygrad::pjrt::Error>(())
-    /// ```
+    /// Example: [`Client::load`].
     ///
     /// # Errors
     /// Like [`Client::load`], and if the variable is not set.
@@ -154,22 +147,14 @@ impl Client {
 
     /// The name of the platform: `cpu`, `cuda`, ..
     ///
-    /// ```no_run
-    /// use polygrad::pjrt::Client;
-    /// assert!(["cpu", "cuda", "rocm", "tpu"].contains(&Client::from_env()?.platform()));
-    /// # Ok::<(), polygrad::pjrt::Error>(())
-    /// ```
+    /// Example: [`Client::load`].
     pub fn platform(&self) -> &str {
         &self.platform
     }
 
     /// The version of the platform, as the plugin describes it.
     ///
-    /// ```no_run
-    /// use polygrad::pjrt::Client;
-    /// assert!(!Client::from_env()?.platform_version()?.is_empty());
-    /// # Ok::<(), polygrad::pjrt::Error>(())
-    /// ```
+    /// Example: [`Client::load`].
     ///
     /// # Errors
     /// If the call fails.
@@ -179,23 +164,14 @@ impl Client {
 
     /// The version of the C interface that the plugin was compiled with.
     ///
-    /// ```no_run
-    /// use polygrad::pjrt::Client;
-    /// let (major, minor) = Client::from_env()?.interface_version();
-    /// assert!(major == 0 && minor >= 57);
-    /// # Ok::<(), polygrad::pjrt::Error>(())
-    /// ```
+    /// Example: [`Client::load`].
     pub fn interface_version(&self) -> (i32, i32) {
         self.raw.version()
     }
 
     /// The devices that this process can use; there is at least one.
     ///
-    /// ```no_run
-    /// use polygrad::pjrt::Client;
-    /// assert!(!Client::from_env()?.devices().is_empty());
-    /// # Ok::<(), polygrad::pjrt::Error>(())
-    /// ```
+    /// Example: [`Client::load`].
     pub fn devices(&self) -> &[Device] {
         &self.devices
     }
@@ -203,14 +179,7 @@ impl Client {
     /// Compiles a program for the first device, or, if the text has a mesh, for as many devices from the first on. The
     /// text is StableHLO with a public function `main`.
     ///
-    /// ```no_run
-    /// use polygrad::pjrt::Client;
-    /// use polygrad::{Array, Function, tensor};
-    /// let slope = Function::grad(|x| x.square().sum(), &tensor([1.0, 2.0])).to_stablehlo("slope")?;
-    /// let slope = Client::from_env()?.compile(&slope)?;
-    /// assert_eq!(slope.run(&[Array::from([3.0, 4.0])])?, [Array::from([6.0, 8.0])]);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// Example: [`Client`].
     ///
     /// # Errors
     /// If the compiler refuses the text, and if there are fewer devices than the mesh has, or a sharding is not one of
@@ -251,10 +220,13 @@ impl Client {
     /// Copies an array to the first device.
     ///
     /// ```no_run
-    /// use polygrad::Array;
-    /// use polygrad::pjrt::Client;
-    /// let x = Array::from([1.0, 2.0]);
-    /// assert_eq!(Client::from_env()?.upload(&x)?.to_array()?, x);
+    /// use polygrad::pjrt::{self, Buffer, Client};
+    /// use polygrad::{Array, DType};
+    /// let (client, x) = (Client::from_env()?, Array::from([1.0, 2.0]));
+    /// let buffer: Buffer = client.upload(&x)?;
+    /// assert_eq!((buffer.shape(), buffer.dtype(), buffer.to_array()?), (&[2][..], DType::F64, x.clone()));
+    /// assert_eq!(client.upload_to(&x, 0)?.to_array()?, x);
+    /// assert!(matches!(client.upload_to(&x, client.devices().len()), Err(pjrt::Error::Device { .. })));
     /// # Ok::<(), polygrad::pjrt::Error>(())
     /// ```
     ///
@@ -266,14 +238,7 @@ impl Client {
 
     /// Copies an array to the device of this number in [`Client::devices`].
     ///
-    /// ```no_run
-    /// use polygrad::Array;
-    /// use polygrad::pjrt::{self, Client};
-    /// let (client, x) = (Client::from_env()?, Array::from([1.0, 2.0]));
-    /// assert_eq!(client.upload_to(&x, 0)?.to_array()?, x);
-    /// assert!(matches!(client.upload_to(&x, client.devices().len()), Err(pjrt::Error::Device { .. })));
-    /// # Ok::<(), polygrad::pjrt::Error>(())
-    /// ```
+    /// Example: [`Client::upload`].
     ///
     /// # Errors
     /// Like [`Client::upload`], and if the device does not exist.
@@ -309,14 +274,7 @@ fn upload(client: &Arc<RawClient>, array: &Array, first: usize, division: Divisi
 
 /// A program compiled for a device, or for the devices of its mesh. See the [module](self).
 ///
-/// ```no_run
-/// use polygrad::pjrt::{Client, Executable};
-/// use polygrad::{Array, Function, tensor};
-/// let text = Function::value_and_grad(|x| x.square().sum(), &tensor([1.0, 2.0])).to_stablehlo("step")?;
-/// let step: Executable = Client::from_env()?.compile(&text)?;
-/// assert_eq!(step.run(&[Array::from([3.0, 4.0])])?, [Array::scalar(25.0), Array::from([6.0, 8.0])]);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
+/// Example: [`Client`].
 pub struct Executable {
     raw: RawExecutable,
     parsed: Parsed,
@@ -330,43 +288,21 @@ pub struct Executable {
 impl Executable {
     /// The number of results.
     ///
-    /// ```no_run
-    /// use polygrad::pjrt::Client;
-    /// use polygrad::{Function, tensor};
-    /// let text = Function::value_and_grad(|x| x.square().sum(), &tensor([1.0, 2.0])).to_stablehlo("step")?;
-    /// assert_eq!(Client::from_env()?.compile(&text)?.outputs(), 2);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// Example: [`Client`].
     pub fn outputs(&self) -> usize {
         self.raw.outputs()
     }
 
     /// The number of the program's first device in [`Client::devices`].
     ///
-    /// ```no_run
-    /// use polygrad::pjrt::Client;
-    /// use polygrad::{Function, tensor};
-    /// let text = Function::stage(|x| x.sin(), &tensor([1.0, 2.0])).to_stablehlo("wave")?;
-    /// assert_eq!(Client::from_env()?.compile(&text)?.device(), 0);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// Example: [`Client`].
     pub fn device(&self) -> usize {
         self.first
     }
 
     /// The number of devices on which the program runs: 1, or the size of its mesh.
     ///
-    /// ```no_run
-    /// use polygrad::export::Mesh;
-    /// use polygrad::pjrt::Client;
-    /// use polygrad::{Function, tensor};
-    /// let exported = Function::stage(|x| x.sin(), &tensor([1.0, 2.0])).exported("wave")?;
-    /// let client = Client::from_env()?;
-    /// assert_eq!(client.compile(&exported.text)?.devices(), 1);
-    /// let halves = exported.sharded(&Mesh::new(&[("halves", 2)]), &[("x", 0, "halves")])?;
-    /// assert_eq!(client.compile(&halves.text)?.devices(), 2);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// Example: [`Executable::operations`].
     pub fn devices(&self) -> usize {
         self.parsed.devices()
     }
@@ -376,12 +312,15 @@ impl Executable {
     /// ```no_run
     /// use polygrad::export::Mesh;
     /// use polygrad::pjrt::Client;
-    /// use polygrad::{Function, tensor};
+    /// use polygrad::{Array, Function, tensor};
     /// // The sum of an array whose halves are on two devices needs one sum over devices.
     /// let exported = Function::stage(|x| x.square().sum(), &tensor([1.0, 2.0])).exported("norm")?;
     /// let halves = exported.sharded(&Mesh::new(&[("halves", 2)]), &[("x", 0, "halves")])?;
-    /// let operations = Client::from_env()?.compile(&halves.text)?.operations()?;
-    /// assert_eq!(operations.get("all-reduce"), Some(&1));
+    /// let norm = Client::from_env()?.compile(&halves.text)?;
+    /// assert_eq!((norm.devices(), norm.operations()?.get("all-reduce")), (2, Some(&1)));
+    /// // An element on each of two devices.
+    /// let x = Array::from([3.0, 4.0]);
+    /// assert_eq!(norm.upload(0, &x)?.to_array()?, x);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
@@ -394,18 +333,7 @@ impl Executable {
 
     /// Copies an array to the devices of the program, as its input of this number needs it: whole, or in parts.
     ///
-    /// ```no_run
-    /// use polygrad::export::Mesh;
-    /// use polygrad::pjrt::Client;
-    /// use polygrad::{Array, Function, tensor};
-    /// let exported = Function::stage(|x| x.sin(), &tensor([1.0, 2.0])).exported("wave")?;
-    /// let halves = exported.sharded(&Mesh::new(&[("halves", 2)]), &[("x", 0, "halves")])?;
-    /// let wave = Client::from_env()?.compile(&halves.text)?;
-    /// // An element on each of two devices.
-    /// let x = Array::from([3.0, 4.0]);
-    /// assert_eq!(wave.upload(0, &x)?.to_array()?, x);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// Example: [`Executable::operations`].
     ///
     /// # Errors
     /// If the input does not exist, the array does not fit, or the plugin fails to copy.
@@ -437,6 +365,8 @@ impl Executable {
     /// for _ in 0..3 {
     ///     x = double.execute(&[&x])?.remove(0);
     /// }
+    /// // The runs are over, and did not fail.
+    /// x.wait()?;
     /// assert_eq!(x.to_array()?, Array::from([8.0, 16.0]));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -463,14 +393,7 @@ impl Executable {
 
     /// Copies arrays to the devices of the program, runs it, and copies the results back.
     ///
-    /// ```no_run
-    /// use polygrad::pjrt::Client;
-    /// use polygrad::{Array, Function, tensor};
-    /// let text = Function::stage(|x| x * 2.0, &tensor([1.0, 2.0])).to_stablehlo("double")?;
-    /// let double = Client::from_env()?.compile(&text)?;
-    /// assert_eq!(double.run(&[Array::from([3.0, 4.0])])?, [Array::from([6.0, 8.0])]);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// Example: [`Client`].
     ///
     /// # Errors
     /// Like [`Executable::execute`].
@@ -519,13 +442,7 @@ impl fmt::Debug for Executable {
 
 /// An array on a device, or whole or in parts on several. See the [module](self).
 ///
-/// ```no_run
-/// use polygrad::pjrt::{Buffer, Client};
-/// use polygrad::{Array, DType};
-/// let x: Buffer = Client::from_env()?.upload(&Array::from([1.0, 2.0]))?;
-/// assert_eq!((x.shape(), x.dtype()), (&[2][..], DType::F64));
-/// # Ok::<(), polygrad::pjrt::Error>(())
-/// ```
+/// Example: [`Client::upload`].
 pub struct Buffer {
     /// The block on each device, from the device of number `first` on.
     parts: Vec<RawBuffer>,
@@ -550,40 +467,21 @@ impl Buffer {
 
     /// The shape.
     ///
-    /// ```no_run
-    /// use polygrad::Array;
-    /// use polygrad::pjrt::Client;
-    /// assert_eq!(Client::from_env()?.upload(&Array::from([[1.0, 2.0]]))?.shape(), [1, 2]);
-    /// # Ok::<(), polygrad::pjrt::Error>(())
-    /// ```
+    /// Example: [`Client::upload`].
     pub fn shape(&self) -> &[usize] {
         &self.shape
     }
 
     /// The element type.
     ///
-    /// ```no_run
-    /// use polygrad::pjrt::Client;
-    /// use polygrad::{Array, DType};
-    /// assert_eq!(Client::from_env()?.upload(&Array::from([1.0f32, 2.0]))?.dtype(), DType::F32);
-    /// # Ok::<(), polygrad::pjrt::Error>(())
-    /// ```
+    /// Example: [`Client::upload`].
     pub fn dtype(&self) -> DType {
         self.dtype
     }
 
     /// Waits until the elements are computed, on every device.
     ///
-    /// ```no_run
-    /// use polygrad::pjrt::Client;
-    /// use polygrad::{Array, Function, tensor};
-    /// let client = Client::from_env()?;
-    /// let text = Function::stage(|x| x * 2.0, &tensor([1.0, 2.0])).to_stablehlo("double")?;
-    /// let y = client.compile(&text)?.execute(&[&client.upload(&Array::from([3.0, 4.0]))?])?.remove(0);
-    /// // The run is over, and did not fail.
-    /// assert!(y.wait().is_ok());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// Example: [`Executable::execute`].
     ///
     /// # Errors
     /// If the run that computes them fails.
@@ -593,13 +491,7 @@ impl Buffer {
 
     /// Waits until the elements are computed, and copies them to an array, each part from one device.
     ///
-    /// ```no_run
-    /// use polygrad::Array;
-    /// use polygrad::pjrt::Client;
-    /// let x = Array::from([true, false]);
-    /// assert_eq!(Client::from_env()?.upload(&x)?.to_array()?, x);
-    /// # Ok::<(), polygrad::pjrt::Error>(())
-    /// ```
+    /// Example: [`Client::upload`].
     ///
     /// # Errors
     /// If the run that computes them fails.

@@ -37,9 +37,17 @@ pub(crate) struct Assumed {
 /// let mut b = Builder::new();
 /// let x = b.input(Slot { name: "x".into(), shape: Shape::from_slice(&[2]), dtype: DType::F64 });
 /// let y = b.apply(Op::Unary(Unary::Sin, x));
-/// // An equal operation is the same operation.
-/// assert_eq!(b.apply(Op::Unary(Unary::Sin, x)), y);
-/// assert_eq!(b.finish(&[y], &[]).to_string(), "program(x: f64[2]) {\n  return sin x\n}");
+/// assert_eq!((&b.node(y).op, &b.node(y).shape[..]), (&Op::Unary(Unary::Sin, x), &[2][..]));
+/// // An equal operation is the same operation, and the rules apply: `-(-x)` is `x`.
+/// assert_eq!(b.add(Op::Unary(Unary::Sin, x), Shape::from_slice(&[2]), DType::F64), y);
+/// let z = b.apply(Op::Unary(Unary::Neg, x));
+/// assert_eq!(b.apply(Op::Unary(Unary::Neg, z)), x);
+/// assert_eq!(b.finish(&[y], &["y".into()]).to_string(), "program(x: f64[2]) {\n  return y = sin x\n}");
+/// // Without the rules.
+/// let mut b = Builder::literal();
+/// let x = b.input(Slot { name: "x".into(), shape: Shape::new(), dtype: DType::F64 });
+/// let y = b.apply(Op::Unary(Unary::Neg, x));
+/// assert_ne!(b.apply(Op::Unary(Unary::Neg, y)), x);
 /// ```
 #[derive(Default)]
 pub struct Builder {
@@ -73,30 +81,14 @@ pub struct Builder {
 impl Builder {
     /// An empty program.
     ///
-    /// ```
-    /// use polygrad::DType;
-    /// use polygrad::ops::Unary;
-    /// use polygrad::program::{Builder, Op, Slot};
-    /// use polygrad::shape::Shape;
-    /// let mut b = Builder::new();
-    /// let x = b.input(Slot { name: "x".into(), shape: Shape::new(), dtype: DType::F64 });
-    /// let y = b.apply(Op::Unary(Unary::Neg, x));
-    /// // The rules apply: `-(-x)` is `x`.
-    /// assert_eq!(b.apply(Op::Unary(Unary::Neg, y)), x);
-    /// ```
+    /// Example: [`Builder`].
     pub fn new() -> Builder {
         Builder::default()
     }
 
     /// An empty program to which no rule is applied.
     ///
-    /// ```
-    /// use polygrad::{DType, ops::Unary, program::{Builder, Op, Slot}, shape::Shape};
-    /// let mut b = Builder::literal();
-    /// let x = b.input(Slot { name: "x".into(), shape: Shape::new(), dtype: DType::F64 });
-    /// let y = b.apply(Op::Unary(Unary::Neg, x));
-    /// assert_ne!(b.apply(Op::Unary(Unary::Neg, y)), x);
-    /// ```
+    /// Example: [`Builder`].
     pub fn literal() -> Builder {
         Builder { literal: true, ..Builder::default() }
     }
@@ -212,16 +204,7 @@ impl Builder {
 
     /// A new input. Inputs come before everything else.
     ///
-    /// ```
-    /// use polygrad::DType;
-    /// use polygrad::program::{Builder, Slot};
-    /// use polygrad::shape::Shape;
-    /// let mut b = Builder::new();
-    /// let slot = |name: &str| Slot { name: name.into(), shape: Shape::new(), dtype: DType::F64 };
-    /// let [x, y] = ["x", "y"].map(|name| b.input(slot(name)));
-    /// let program = b.finish(&[y, x], &[]);
-    /// assert_eq!(program.to_string(), "program(x: f64, y: f64) {\n  return (y, x)\n}");
-    /// ```
+    /// Example: [`Builder`].
     ///
     /// # Panics
     /// When an operation was added before.
@@ -244,16 +227,7 @@ impl Builder {
     /// The result of an operation of known shape and element type: simplified, and added only if it is new. Whether the
     /// operands fit is not checked; [`apply`](Builder::apply) checks it, and finds shape and element type.
     ///
-    /// ```
-    /// use polygrad::DType;
-    /// use polygrad::ops::Unary;
-    /// use polygrad::program::{Builder, Op, Slot};
-    /// use polygrad::shape::Shape;
-    /// let mut b = Builder::new();
-    /// let x = b.input(Slot { name: "x".into(), shape: Shape::new(), dtype: DType::F64 });
-    /// let y = b.add(Op::Unary(Unary::Neg, x), Shape::new(), DType::F64);
-    /// assert_eq!(b.add(Op::Unary(Unary::Neg, y), Shape::new(), DType::F64), x);
-    /// ```
+    /// Example: [`Builder`].
     pub fn add(&mut self, op: Op<NodeId>, shape: Shape, dtype: DType) -> NodeId {
         // A rule that moves an operation down a chain calls itself; a long chain takes several rounds, not a deep
         // stack.
@@ -331,17 +305,7 @@ impl Builder {
 
     /// An operation made so far.
     ///
-    /// ```
-    /// use polygrad::DType;
-    /// use polygrad::ops::Unary;
-    /// use polygrad::program::{Builder, Op, Slot};
-    /// use polygrad::shape::Shape;
-    /// let mut b = Builder::new();
-    /// let x = b.input(Slot { name: "x".into(), shape: Shape::from_slice(&[2]), dtype: DType::F64 });
-    /// let y = b.apply(Op::Unary(Unary::Sin, x));
-    /// assert_eq!(b.node(y).op, Op::Unary(Unary::Sin, x));
-    /// assert_eq!(b.node(y).shape[..], [2]);
-    /// ```
+    /// Example: [`Builder`].
     ///
     /// # Panics
     /// When no operation has this number.
@@ -355,14 +319,7 @@ impl Builder {
     /// # Panics
     /// When a result is past the last operation made.
     ///
-    /// ```
-    /// use polygrad::{DType, ops::Unary, program::{Builder, Op, Slot}, shape::Shape};
-    /// let mut b = Builder::new();
-    /// let x = b.input(Slot { name: "x".into(), shape: Shape::from_slice(&[2]), dtype: DType::F64 });
-    /// let y = b.add(Op::Unary(Unary::Sin, x), Shape::from_slice(&[2]), DType::F64);
-    /// let program = b.finish(&[y], &["y".into()]);
-    /// assert_eq!((program.size(), program.outputs()[0].name.as_str()), (1, "y"));
-    /// ```
+    /// Example: [`Builder`].
     pub fn finish(self, results: &[NodeId], names: &[String]) -> Program {
         let Builder { inputs, mut nodes, mut places, known, facts, products, orders, .. } = self;
         drop((known, facts, products, orders));

@@ -58,15 +58,7 @@ pub struct Custom {
 ///
 /// Closed: an interpreter fails to compile where a new kind has no derivative yet.
 ///
-/// ```
-/// use polygrad::DType;
-/// use polygrad::program::{Custom, CustomKind, Term};
-/// let go = Term::variable(&[], DType::Bool);
-/// let body = Term::program(&[go.clone()], &[go], &[])?;
-/// let three = Custom::while_loop("three", body, Some(3))?;
-/// assert!(matches!(three.kind(), CustomKind::While { most: Some(3) }));
-/// # Ok::<(), String>(())
-/// ```
+/// Example: [`Custom::while_loop`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum CustomKind {
     /// The derivative is that of the rules, at least one: see [`Custom::new`].
@@ -99,18 +91,7 @@ pub enum CustomKind {
 
 /// Linear equations, as programs in addition to the solution: see [`Custom::solve`].
 ///
-/// ```
-/// use polygrad::ops::Binary;
-/// use polygrad::program::{Custom, Term};
-/// use polygrad::{BaseTensor, DType};
-/// // `a y = b`, whose matrix is a number.
-/// let [a, b, a_dot] = [(); 3].map(|()| Term::variable(&[], DType::F64));
-/// let quotient = Term::program(&[a.clone(), b.clone()], &[b.binary(Binary::Div, &a)], &[])?;
-/// let moved = Term::program(&[a, b.clone(), a_dot.clone()], &[a_dot.binary(Binary::Mul, &b)], &[])?;
-/// let solve = Custom::solve("quotient", quotient.clone(), moved.clone(), (quotient, moved.clone()))?;
-/// assert_eq!(solve.solves().map(|equations| &equations.moved), Some(&moved));
-/// # Ok::<(), String>(())
-/// ```
+/// Example: [`Custom::solve`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct LinearEquations {
     /// The left-hand side with the tangent of the matrix: `(given, y, given_dot) -> a_dot y`.
@@ -122,18 +103,7 @@ pub struct LinearEquations {
 /// The solution of the transposed equations, and their left-hand side with the tangent of the matrix: see
 /// [`Custom::solve`].
 ///
-/// ```
-/// use polygrad::ops::Binary;
-/// use polygrad::program::{Custom, Term, Transposed};
-/// use polygrad::{BaseTensor, DType};
-/// // A number is its own transpose.
-/// let [a, b, a_dot] = [(); 3].map(|()| Term::variable(&[], DType::F64));
-/// let quotient = Term::program(&[a.clone(), b.clone()], &[b.binary(Binary::Div, &a)], &[])?;
-/// let moved = Term::program(&[a, b.clone(), a_dot.clone()], &[a_dot.binary(Binary::Mul, &b)], &[])?;
-/// let transposed: Transposed = (quotient.clone(), moved.clone());
-/// assert!(Custom::solve("quotient", quotient, moved, transposed)?.solves().is_some());
-/// # Ok::<(), String>(())
-/// ```
+/// Example: [`Custom::solve`].
 pub type Transposed = (Program, Program);
 
 /// The key of a derived function. `moving` marks the arguments that are differentiated.
@@ -256,12 +226,16 @@ impl Custom {
     /// When both rules are missing, or a rule takes or returns different shapes or element types.
     ///
     /// ```
-    /// use polygrad::{BaseTensor, DType, ops::{Binary, Unary}, program::{Custom, Term}};
-    /// let [x, y, x_dot] = [(); 3].map(|()| Term::variable(&[2], DType::F64));
+    /// use polygrad::{BaseTensor, DType, ops::{Binary, Unary}, program::{Custom, CustomKind, Term}};
+    /// let [x, y, t] = [(); 3].map(|()| Term::variable(&[2], DType::F64));
     /// let primal = Term::program(&[x.clone()], &[x.unary(Unary::Exp)], &[])?;
-    /// let jvp = Term::program(&[x, y.clone(), x_dot.clone()], &[y.binary(Binary::Mul, &x_dot)], &[])?;
-    /// assert_eq!(Custom::new("exp", primal.clone(), Some(jvp), None)?.name(), "exp");
-    /// assert!(Custom::new("exp", primal.clone(), Some(primal), None).is_err());
+    /// let rule = Term::program(&[x, y.clone(), t.clone()], &[y.binary(Binary::Mul, &t)], &[])?;
+    /// let exp = Custom::new("exp", primal.clone(), Some(rule.clone()), Some(rule.clone()))?;
+    /// assert_eq!((exp.name(), exp.primal(), exp.jvp(), exp.vjp()), ("exp", &primal, Some(&rule), Some(&rule)));
+    /// assert!(Custom::new("exp", primal.clone(), Some(primal.clone()), None).is_err());
+    /// let segment = Custom::checkpointed("segment", primal);
+    /// assert!(segment.is_checkpointed() && segment.jvp().is_none() && segment.vjp().is_none());
+    /// assert!(segment.kind() == &CustomKind::Checkpointed && segment.solves().is_none());
     /// # Ok::<(), String>(())
     /// ```
     pub fn new(name: &str, primal: Program, jvp: Option<Program>, vjp: Option<Program>) -> Result<Custom, String> {
@@ -312,43 +286,21 @@ impl Custom {
     /// A checkpointed function: its derivative is that of its program, but reverse mode keeps the arguments alone, and
     /// runs the program again.
     ///
-    /// ```
-    /// use polygrad::{BaseTensor, DType, ops::Unary, program::{Custom, Term}};
-    /// let x = Term::variable(&[2], DType::F64);
-    /// let segment = Custom::checkpointed("segment", Term::program(&[x.clone()], &[x.unary(Unary::Sin)], &[])?);
-    /// assert!(segment.is_checkpointed() && segment.jvp().is_none() && segment.vjp().is_none());
-    /// # Ok::<(), String>(())
-    /// ```
+    /// Example: [`Custom::new`].
     pub fn checkpointed(name: &str, primal: Program) -> Custom {
         Custom::of_kind(name, primal, CustomKind::Checkpointed)
     }
 
     /// The kind of the function.
     ///
-    /// ```
-    /// use polygrad::ops::Unary;
-    /// use polygrad::program::{Custom, CustomKind, Term};
-    /// use polygrad::{BaseTensor, DType};
-    /// let x = Term::variable(&[2], DType::F64);
-    /// let program = Term::program(&[x.clone()], &[x.unary(Unary::Sin)], &[])?;
-    /// assert_eq!(Custom::checkpointed("segment", program).kind(), &CustomKind::Checkpointed);
-    /// # Ok::<(), String>(())
-    /// ```
+    /// Example: [`Custom::new`].
     pub fn kind(&self) -> &CustomKind {
         &self.kind
     }
 
     /// Whether the function is checkpointed, so that reverse mode runs its program again: see [`Custom::checkpointed`].
     ///
-    /// ```
-    /// use polygrad::ops::Unary;
-    /// use polygrad::program::{Custom, Term};
-    /// use polygrad::{BaseTensor, DType};
-    /// let x = Term::variable(&[2], DType::F64);
-    /// let program = Term::program(&[x.clone()], &[x.unary(Unary::Sin)], &[])?;
-    /// assert!(Custom::checkpointed("segment", program).is_checkpointed());
-    /// # Ok::<(), String>(())
-    /// ```
+    /// Example: [`Custom::new`].
     pub fn is_checkpointed(&self) -> bool {
         self.kind == CustomKind::Checkpointed
     }
@@ -363,15 +315,7 @@ impl Custom {
 
     /// Whether the function is a while loop: see [`Custom::while_loop`].
     ///
-    /// ```
-    /// use polygrad::DType;
-    /// use polygrad::program::{Custom, Term};
-    /// let go = Term::variable(&[], DType::Bool);
-    /// let body = Term::program(&[go.clone()], &[go], &[])?;
-    /// assert!(Custom::while_loop("while", body.clone(), None)?.is_while());
-    /// assert!(!Custom::checkpointed("once", body).is_while());
-    /// # Ok::<(), String>(())
-    /// ```
+    /// Example: [`Custom::while_loop`].
     pub fn is_while(&self) -> bool {
         matches!(self.kind, CustomKind::While { .. })
     }
@@ -387,13 +331,16 @@ impl Custom {
     /// When a program takes or returns different shapes or element types, or the right-hand side is missing.
     ///
     /// ```
-    /// use polygrad::{BaseTensor, DType, Tensor, ops::Binary, program::{Custom, Term}, tensor};
+    /// use polygrad::program::{Custom, LinearEquations, Term, Transposed};
+    /// use polygrad::{BaseTensor, DType, Tensor, ops::Binary, tensor};
     /// use std::sync::Arc;
-    /// // The quotient `b / a`, as the solution of `a y = b`.
+    /// // The quotient `b / a`, as the solution of `a y = b`; a number is its own transpose.
     /// let [a, b, a_dot] = [(); 3].map(|()| Term::variable(&[], DType::F64));
     /// let quotient = Term::program(&[a.clone(), b.clone()], &[b.binary(Binary::Div, &a)], &[])?;
     /// let moved = Term::program(&[a, b.clone(), a_dot.clone()], &[a_dot.binary(Binary::Mul, &b)], &[])?;
-    /// let rule = Arc::new(Custom::solve("quotient", quotient.clone(), moved.clone(), (quotient, moved))?);
+    /// let transposed: Transposed = (quotient.clone(), moved.clone());
+    /// let rule = Arc::new(Custom::solve("quotient", quotient, moved.clone(), transposed)?);
+    /// assert!(matches!(rule.solves(), Some(LinearEquations { moved: left, .. }) if left == &moved));
     /// fn recip<T: BaseTensor>(rule: &Arc<Custom>, a: &Tensor<T, 0>) -> Tensor<T, 0> {
     ///     let one = Tensor::<T, 0>::scalar(1.0);
     ///     Tensor::from_raw(T::custom(rule, &[a.raw().clone(), one.into_raw()]).remove(0))
@@ -420,16 +367,7 @@ impl Custom {
 
     /// The linear equations of a function that [solves](Custom::solve) them.
     ///
-    /// ```
-    /// use polygrad::ops::Unary;
-    /// use polygrad::program::{Custom, Term};
-    /// use polygrad::{BaseTensor, DType};
-    /// let x = Term::variable(&[2], DType::F64);
-    /// let program = Term::program(&[x.clone()], &[x.unary(Unary::Sin)], &[])?;
-    /// // Only a function of `Custom::solve` has equations.
-    /// assert!(Custom::checkpointed("segment", program).solves().is_none());
-    /// # Ok::<(), String>(())
-    /// ```
+    /// Example: [`Custom::solve`].
     pub fn solves(&self) -> Option<&LinearEquations> {
         if let CustomKind::Solve(equations) = &self.kind { Some(equations) } else { None }
     }
@@ -460,10 +398,11 @@ impl Custom {
     /// When the outputs of the program do not have the kinds of its first inputs, or the first output is not a mask of rank 0.
     ///
     /// ```
-    /// use polygrad::{BaseTensor, DType, ops::Unary, program::{Custom, Term}};
+    /// use polygrad::{BaseTensor, DType, ops::Unary, program::{Custom, CustomKind, Term}};
     /// let (go, x) = (Term::variable(&[], DType::Bool), Term::variable(&[2], DType::F64));
     /// let body = Term::program(&[go.clone(), x.clone()], &[go, x.unary(Unary::Sin)], &[])?;
-    /// assert!(Custom::while_loop("while", body.clone(), Some(3))?.is_while());
+    /// let three = Custom::while_loop("while", body, Some(3))?;
+    /// assert!(three.is_while() && matches!(three.kind(), CustomKind::While { most: Some(3) }));
     /// let wrong = Term::program(&[x.clone()], &[x], &[])?;
     /// assert!(Custom::while_loop("while", wrong, None).is_err());
     /// # Ok::<(), String>(())
@@ -519,64 +458,28 @@ impl Custom {
 
     /// The name of the function in printed programs.
     ///
-    /// ```
-    /// use polygrad::ops::Unary;
-    /// use polygrad::program::{Custom, Term};
-    /// use polygrad::{BaseTensor, DType};
-    /// let x = Term::variable(&[2], DType::F64);
-    /// let program = Term::program(&[x.clone()], &[x.unary(Unary::Sin)], &[])?;
-    /// assert_eq!(Custom::checkpointed("segment", program).name(), "segment");
-    /// # Ok::<(), String>(())
-    /// ```
+    /// Example: [`Custom::new`].
     pub fn name(&self) -> &str {
         &self.name
     }
 
     /// The program of the values, `x -> y`; of a while loop, one trip.
     ///
-    /// ```
-    /// use polygrad::ops::Unary;
-    /// use polygrad::program::{Custom, Term};
-    /// use polygrad::{BaseTensor, DType};
-    /// let x = Term::variable(&[2], DType::F64);
-    /// let program = Term::program(&[x.clone()], &[x.unary(Unary::Sin)], &[])?;
-    /// assert_eq!(Custom::checkpointed("segment", program.clone()).primal(), &program);
-    /// # Ok::<(), String>(())
-    /// ```
+    /// Example: [`Custom::new`].
     pub fn primal(&self) -> &Program {
         &self.primal
     }
 
     /// The rule for tangents, `(x, y, x_dot) -> y_dot`, if there is one.
     ///
-    /// ```
-    /// use polygrad::ops::{Binary, Unary};
-    /// use polygrad::program::{Custom, Term};
-    /// use polygrad::{BaseTensor, DType};
-    /// let [x, y, x_dot] = [(); 3].map(|()| Term::variable(&[2], DType::F64));
-    /// let primal = Term::program(&[x.clone()], &[x.unary(Unary::Exp)], &[])?;
-    /// let jvp = Term::program(&[x, y.clone(), x_dot.clone()], &[y.binary(Binary::Mul, &x_dot)], &[])?;
-    /// let exp = Custom::new("exp", primal, Some(jvp.clone()), None)?;
-    /// assert_eq!((exp.jvp(), exp.vjp()), (Some(&jvp), None));
-    /// # Ok::<(), String>(())
-    /// ```
+    /// Example: [`Custom::new`].
     pub fn jvp(&self) -> Option<&Program> {
         if let CustomKind::Rules { jvp, .. } = &self.kind { jvp.as_ref() } else { None }
     }
 
     /// The rule for cotangents, `(x, y, y_bar) -> x_bar`, if there is one.
     ///
-    /// ```
-    /// use polygrad::ops::{Binary, Unary};
-    /// use polygrad::program::{Custom, Term};
-    /// use polygrad::{BaseTensor, DType};
-    /// let [x, y, y_bar] = [(); 3].map(|()| Term::variable(&[2], DType::F64));
-    /// let primal = Term::program(&[x.clone()], &[x.unary(Unary::Exp)], &[])?;
-    /// let vjp = Term::program(&[x, y.clone(), y_bar.clone()], &[y.binary(Binary::Mul, &y_bar)], &[])?;
-    /// let exp = Custom::new("exp", primal, None, Some(vjp.clone()))?;
-    /// assert_eq!((exp.jvp(), exp.vjp()), (None, Some(&vjp)));
-    /// # Ok::<(), String>(())
-    /// ```
+    /// Example: [`Custom::new`].
     pub fn vjp(&self) -> Option<&Program> {
         if let CustomKind::Rules { vjp, .. } = &self.kind { vjp.as_ref() } else { None }
     }

@@ -15,13 +15,7 @@ impl Builder {
     /// # Panics
     /// When the operands do not fit.
     ///
-    /// ```
-    /// use polygrad::{DType, ops::Unary, program::{Builder, Op, Slot}, shape::Shape};
-    /// let mut b = Builder::new();
-    /// let x = b.input(Slot { name: "x".into(), shape: Shape::from_slice(&[2]), dtype: DType::F64 });
-    /// let y = b.apply(Op::Unary(Unary::Sin, x));
-    /// assert_eq!(b.node(y).shape[..], [2]);
-    /// ```
+    /// Example: [`Builder`](crate::program::Builder).
     #[track_caller]
     pub fn apply(&mut self, op: Op<NodeId>) -> NodeId {
         match self.try_kind(&op) {

@@ -63,26 +63,12 @@ use crate::source::Place;
 
 /// The number of an operation within its program.
 ///
-/// ```
-/// use polygrad::program::{NodeId, Op};
-/// use polygrad::{Function, tensor};
-/// let f = Function::stage(|x| x.sin(), &tensor(1.0));
-/// // Operation 0 is the input, and operation 1 its sine.
-/// let operand: NodeId = 0;
-/// assert!(matches!(f.program().nodes()[1].op, Op::Unary(_, id) if id == operand));
-/// ```
+/// Example: [`Program::nodes`].
 pub type NodeId = u32;
 
 /// An operation of a program, with the kind of its result.
 ///
-/// ```
-/// use polygrad::program::{Node, Op};
-/// use polygrad::{DType, Function, tensor};
-/// let f = Function::stage(|x| x.gt(0.0), &tensor([1.0, 2.0]));
-/// let Node { op, shape, dtype } = f.program().nodes().last().expect("a comparison");
-/// assert!(matches!(op, Op::Discrete(..)));
-/// assert_eq!((&shape[..], *dtype), (&[2][..], DType::Bool));
-/// ```
+/// Example: [`Program::nodes`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Node {
     /// The operation.
@@ -103,13 +89,7 @@ impl Node {
 
 /// The name and kind of an input or output.
 ///
-/// ```
-/// use polygrad::program::Slot;
-/// use polygrad::{DType, Function, tensor};
-/// let f = Function::stage(|x| x.sin(), &tensor([1.0, 2.0]));
-/// let Slot { name, shape, dtype } = &f.program().inputs()[0];
-/// assert_eq!((&name[..], &shape[..], *dtype), ("x", &[2][..], DType::F64));
-/// ```
+/// Example: [`Program::nodes`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Slot {
     /// The name; if it is empty, the printer makes one up.
@@ -130,11 +110,7 @@ impl Slot {
 
 /// A closed program; see the [module](self).
 ///
-/// ```
-/// use polygrad::{Function, tensor};
-/// let record = || Function::stage(|x| x.sin(), &tensor(1.0)).program().clone();
-/// assert_eq!(record(), record());
-/// ```
+/// Example: [`Program::nodes`].
 #[derive(Clone, Debug)]
 pub struct Program {
     inner: Arc<Inner>,
@@ -233,24 +209,14 @@ impl Program {
 
     /// The inputs.
     ///
-    /// ```
-    /// use polygrad::{Function, Tensor, tensor};
-    /// let f = Function::stage(|x: &Tensor<_, 1>| x.sin() * 2.0, &tensor([1.0, 2.0]));
-    /// let program = f.optimized();
-    /// assert_eq!(program.inputs()[0].shape[..], [2]);
-    /// ```
+    /// Example: [`Program::nodes`].
     pub fn inputs(&self) -> &[Slot] {
         &self.inner.inputs
     }
 
     /// The outputs.
     ///
-    /// ```
-    /// use polygrad::{Function, Tensor, tensor};
-    /// let f = Function::stage(|x: &Tensor<_, 1>| x.sin() * 2.0, &tensor([1.0, 2.0]));
-    /// let program = f.optimized();
-    /// assert_eq!(program.outputs()[0].dtype, polygrad::DType::F64);
-    /// ```
+    /// Example: [`Program::nodes`].
     pub fn outputs(&self) -> &[Slot] {
         &self.inner.outputs
     }
@@ -258,11 +224,18 @@ impl Program {
     /// The operations, operands before uses; the inputs are the first.
     ///
     /// ```
-    /// use polygrad::program::Op;
-    /// use polygrad::{Function, Tensor, tensor};
-    /// let f = Function::stage(|x: &Tensor<_, 1>| x.sin() * 2.0, &tensor([1.0, 2.0]));
-    /// let program = f.optimized();
-    /// assert!(matches!(program.nodes()[0].op, Op::Input(0)));
+    /// use polygrad::program::{Node, NodeId, Op, Program, Slot};
+    /// use polygrad::{DType, Function, Tensor, tensor};
+    /// let f = Function::stage(|x: &Tensor<_, 1>| x.sin().exp(), &tensor([1.0, 2.0]));
+    /// let program: &Program = f.program();
+    /// let Slot { name, shape, dtype } = &program.inputs()[0];
+    /// assert_eq!((&name[..], &shape[..], *dtype, program.outputs().len()), ("x", &[2][..], DType::F64, 1));
+    /// // Operation 0 is the input, and operation 1 its sine.
+    /// let input: NodeId = 0;
+    /// let Node { op, shape, .. } = &program.nodes()[1];
+    /// assert!(matches!(op, Op::Unary(_, id) if *id == input) && shape[..] == [2]);
+    /// assert_eq!((program.results(), program.size()), (&[2][..], 2));
+    /// assert_eq!(program.last_use(), [1, 2, 3]);
     /// ```
     pub fn nodes(&self) -> &[Node] {
         &self.inner.code.nodes
@@ -270,25 +243,14 @@ impl Program {
 
     /// The numbers of the operations that are the outputs.
     ///
-    /// ```
-    /// use polygrad::{Function, Tensor, tensor};
-    /// let f = Function::stage(|x: &Tensor<_, 1>| x.sin() * 2.0, &tensor([1.0, 2.0]));
-    /// let program = f.optimized();
-    /// assert_eq!(program.results(), [program.nodes().len() as u32 - 1]);
-    /// ```
+    /// Example: [`Program::nodes`].
     pub fn results(&self) -> &[NodeId] {
         &self.inner.code.results
     }
 
     /// For each operation its last user; the operation itself if it has none, and the number of operations for outputs.
     ///
-    /// ```
-    /// use polygrad::{Function, Tensor, tensor};
-    /// let f = Function::stage(|x: &Tensor<_, 1>| x.sin() * 2.0, &tensor([1.0, 2.0]));
-    /// let program = f.optimized();
-    /// let last = program.results()[0] as usize;
-    /// assert_eq!(program.last_use()[last] as usize, program.nodes().len());
-    /// ```
+    /// Example: [`Program::nodes`].
     pub fn last_use(&self) -> &[NodeId] {
         &self.inner.code.last_use
     }
@@ -306,12 +268,7 @@ impl Program {
     /// The number of operations without inputs, constants and [`Op::Output`], with those of the programs that
     /// operations run. A body that several loops share counts once.
     ///
-    /// ```
-    /// use polygrad::{Function, Tensor, tensor};
-    /// let f = Function::stage(|x: &Tensor<_, 1>| x.sin() * 2.0, &tensor([1.0, 2.0]));
-    /// let program = f.optimized();
-    /// assert_eq!(program.size(), 2);
-    /// ```
+    /// Example: [`Program::nodes`].
     pub fn size(&self) -> usize {
         self.operations(run_by).filter(counts).count()
     }

@@ -25,15 +25,7 @@ use crate::source::{Place, place_of};
 
 /// A traced value.
 ///
-/// ```
-/// use polygrad::ops::Unary;
-/// use polygrad::program::Term;
-/// use polygrad::{BaseTensor, DType};
-/// let x = Term::variable(&[2], DType::F64);
-/// let program = Term::program(&[x.clone()], &[x.unary(Unary::Sin).unary(Unary::Exp)], &["x".into()])?;
-/// assert_eq!(program.to_string(), "program(x: f64[2]) {\n  return exp (sin x)\n}");
-/// # Ok::<(), String>(())
-/// ```
+/// Example: [`Term::program`].
 #[derive(Clone)]
 pub struct Term(Rc<Traced>);
 
@@ -84,11 +76,14 @@ impl Term {
     /// A new variable.
     ///
     /// ```
-    /// use polygrad::DType;
+    /// use polygrad::ops::Unary;
     /// use polygrad::program::{Op, Term};
+    /// use polygrad::{Array, BaseTensor, DType};
     /// let x = Term::variable(&[2, 3], DType::F32);
     /// assert_eq!((x.sizes(), x.element_type()), (&[2, 3][..], DType::F32));
-    /// assert!(matches!(x.op(), Op::Input(_)));
+    /// assert!(matches!(x.op(), Op::Input(_)) && matches!(x.unary(Unary::Sin).op(), Op::Unary(Unary::Sin, _)));
+    /// let constant = Term::constant(Array::scalar(2.0));
+    /// assert_eq!((constant.as_constant(), x.as_constant()), (Some(&Array::scalar(2.0)), None));
     /// ```
     ///
     /// # Panics
@@ -142,50 +137,28 @@ impl Term {
 
     /// The shape of the value.
     ///
-    /// ```
-    /// use polygrad::program::Term;
-    /// use polygrad::{BaseTensor, DType, ops::Reduce};
-    /// let x = Term::variable(&[2, 3], DType::F64);
-    /// assert_eq!(x.reduce(Reduce::Max { axis: 0 }).sizes(), [3]);
-    /// ```
+    /// Example: [`Term::variable`].
     pub fn sizes(&self) -> &[usize] {
         &self.0.shape
     }
 
     /// The element type of the value.
     ///
-    /// ```
-    /// use polygrad::ops::Discrete;
-    /// use polygrad::program::Term;
-    /// use polygrad::{BaseTensor, DType};
-    /// let x = Term::variable(&[2], DType::F64);
-    /// assert_eq!(Term::discrete(&Discrete::ToInt, &[&x]).element_type(), DType::I64);
-    /// ```
+    /// Example: [`Term::variable`].
     pub fn element_type(&self) -> DType {
         self.0.dtype
     }
 
     /// The operation whose result this is.
     ///
-    /// ```
-    /// use polygrad::ops::Unary;
-    /// use polygrad::program::{Op, Term};
-    /// use polygrad::{BaseTensor, DType};
-    /// let y = Term::variable(&[2], DType::F64).unary(Unary::Sin);
-    /// assert!(matches!(y.op(), Op::Unary(Unary::Sin, x) if x.sizes() == [2]));
-    /// ```
+    /// Example: [`Term::variable`].
     pub fn op(&self) -> &Op<Term> {
         &self.0.op
     }
 
     /// The array, if this is a constant.
     ///
-    /// ```
-    /// use polygrad::program::Term;
-    /// use polygrad::{Array, BaseTensor, DType};
-    /// let (constant, variable) = (Term::constant(Array::scalar(2.0)), Term::variable(&[], DType::F64));
-    /// assert_eq!((constant.as_constant(), variable.as_constant()), (Some(&Array::scalar(2.0)), None));
-    /// ```
+    /// Example: [`Term::variable`].
     pub fn as_constant(&self) -> Option<&Array> {
         if let Op::Constant(c) = self.op() { Some(&c.0) } else { None }
     }
@@ -218,8 +191,9 @@ impl Term {
     /// ```
     /// use polygrad::{BaseTensor, DType, ops::Unary, program::Term};
     /// let x = Term::variable(&[2], DType::F64);
-    /// let y = x.unary(Unary::Sin);
-    /// assert_eq!(Term::program(&[x], &[y.clone()], &[])?.size(), 1);
+    /// let y = x.unary(Unary::Sin).unary(Unary::Exp);
+    /// let program = Term::program(&[x.clone()], &[y.clone()], &["x".into()])?;
+    /// assert_eq!(program.to_string(), "program(x: f64[2]) {\n  return exp (sin x)\n}");
     /// assert!(Term::program(&[], &[y], &[]).is_err());
     /// # Ok::<(), String>(())
     /// ```

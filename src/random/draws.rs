@@ -14,10 +14,12 @@ impl<T: BaseTensor> Key<T> {
     ///
     /// ```
     /// use polygrad::random::Key;
-    /// use polygrad::{Concrete, tensor};
+    /// use polygrad::{Concrete, Tensor, tensor};
     /// // As of `jax.random.uniform(jax.random.key(42), (2,))`.
     /// let drawn = Key::<Concrete>::new(42).uniform([2]);
     /// assert_eq!(drawn, tensor([0.4267275666499091, 0.015010069515314584]));
+    /// let x: Tensor<Concrete, 1, f32> = Key::new(42).uniform_as([1000]);
+    /// assert!(x.min_all().item() >= 0.0 && x.max_all().item() < 1.0 && (x.mean().item() - 0.5).abs() < 0.05);
     /// ```
     #[track_caller]
     pub fn uniform<const D: usize>(&self, shape: [usize; D]) -> Tensor<T, D> {
@@ -26,12 +28,7 @@ impl<T: BaseTensor> Key<T> {
 
     /// [`uniform`](Key::uniform) of type `E`; in `f32` the upper 23 of 32 random bits, times `2^-23`.
     ///
-    /// ```
-    /// use polygrad::random::Key;
-    /// use polygrad::{Concrete, Tensor};
-    /// let x: Tensor<Concrete, 1, f32> = Key::new(42).uniform_as([1000]);
-    /// assert!(x.min_all().item() >= 0.0 && x.max_all().item() < 1.0 && (x.mean().item() - 0.5).abs() < 0.05);
-    /// ```
+    /// Example: [`Key::uniform`].
     #[track_caller]
     pub fn uniform_as<E: Float, const D: usize>(&self, shape: [usize; D]) -> Tensor<T, D, E> {
         // As many bits as there are in a fraction.
@@ -44,13 +41,7 @@ impl<T: BaseTensor> Key<T> {
 
     /// Numbers uniform between two tensors of bounds, `lo + (hi - lo) u`, with derivatives in both.
     ///
-    /// ```
-    /// use polygrad::random::Key;
-    /// use polygrad::{Concrete, tensor};
-    /// let (lo, hi) = (tensor([-1.0, 5.0]), tensor([1.0, 5.5]));
-    /// let x = Key::<Concrete>::new(1).uniform_between(&lo, &hi);
-    /// assert!(x.ge(&lo).all().item() && x.lt(&hi).all().item());
-    /// ```
+    /// Example: [`Key::truncated_normal`].
     ///
     /// # Panics
     /// When the shapes differ.
@@ -67,10 +58,19 @@ impl<T: BaseTensor> Key<T> {
     /// Numbers of type `f64` of the standard normal distribution: `2^(1/2) erfinv u` for `u` uniform in `(-1, 1)`.
     ///
     /// ```
-    /// use polygrad::Concrete;
     /// use polygrad::random::Key;
-    /// let x = Key::<Concrete>::new(42).normal([10_000]);
-    /// assert!(x.mean().item().abs() < 0.05 && (x.square().mean().item() - 1.0).abs() < 0.05);
+    /// use polygrad::{Concrete, Tensor};
+    /// let key = Key::<Concrete>::new(1);
+    /// let mean = |x: Tensor<Concrete, 1>| x.mean().item();
+    /// let x = key.normal([10_000]);
+    /// assert!((mean(x.square()) - 1.0).abs() < 0.05 && mean(x).abs() < 0.05);
+    /// assert!((mean(key.exponential([10_000])) - 1.0).abs() < 0.05);
+    /// // The mean of the Gumbel distribution is Euler's constant.
+    /// assert!((mean(key.gumbel([10_000])) - 0.5772).abs() < 0.05);
+    /// // Of any float type.
+    /// let mean = |x: Tensor<Concrete, 1, f32>| x.mean().item();
+    /// assert!(mean(key.normal_as([10_000])).abs() < 0.05 && (mean(key.exponential_as([10_000])) - 1.0).abs() < 0.05);
+    /// assert!((mean(key.gumbel_as([10_000])) - 0.5772).abs() < 0.05);
     /// ```
     #[track_caller]
     pub fn normal<const D: usize>(&self, shape: [usize; D]) -> Tensor<T, D> {
@@ -79,12 +79,7 @@ impl<T: BaseTensor> Key<T> {
 
     /// [`normal`](Key::normal) of type `E`.
     ///
-    /// ```
-    /// use polygrad::random::Key;
-    /// use polygrad::{Concrete, Tensor};
-    /// let x: Tensor<Concrete, 1, f32> = Key::new(42).normal_as([10_000]);
-    /// assert!(x.mean().item().abs() < 0.05 && (x.square().mean().item() - 1.0).abs() < 0.05);
-    /// ```
+    /// Example: [`Key::normal`].
     #[track_caller]
     pub fn normal_as<E: Float, const D: usize>(&self, shape: [usize; D]) -> Tensor<T, D, E> {
         // The next number above -1, so that u is neither -1 nor 1.
@@ -101,10 +96,12 @@ impl<T: BaseTensor> Key<T> {
     ///
     /// ```
     /// use polygrad::random::Key;
-    /// use polygrad::{Concrete, Tensor, tensor};
-    /// let (lo, hi) = (tensor([0.0, -1.0]), tensor([f64::INFINITY, -0.5]));
-    /// let x = Key::<Concrete>::new(1).truncated_normal(&lo, &hi);
+    /// use polygrad::{Concrete, tensor};
+    /// let (key, lo, hi) = (Key::<Concrete>::new(1), tensor([0.0, -1.0]), tensor([f64::INFINITY, -0.5]));
+    /// let x = key.truncated_normal(&lo, &hi);
     /// assert!(x.gt(&lo).all().item() && x.lt(&hi).all().item());
+    /// let y = key.uniform_between(&tensor([-1.0, 5.0]), &tensor([1.0, 5.5]));
+    /// assert!(y.ge(tensor([-1.0, 5.0])).all().item() && y.lt(tensor([1.0, 5.5])).all().item());
     /// ```
     ///
     /// # Panics
@@ -124,13 +121,7 @@ impl<T: BaseTensor> Key<T> {
 
     /// Numbers of type `f64` of the exponential distribution with rate 1: `-ln(1 - u)`.
     ///
-    /// ```
-    /// use polygrad::random::Key;
-    /// use polygrad::Concrete;
-    /// let key = Key::<Concrete>::new(1);
-    /// let x = key.exponential([1000]);
-    /// assert!(x.min_all().item() > 0.0 && (x.mean().item() - 1.0).abs() < 0.1);
-    /// ```
+    /// Example: [`Key::normal`].
     #[track_caller]
     pub fn exponential<const D: usize>(&self, shape: [usize; D]) -> Tensor<T, D> {
         self.exponential_as(shape)
@@ -138,12 +129,7 @@ impl<T: BaseTensor> Key<T> {
 
     /// [`exponential`](Key::exponential) of type `E`.
     ///
-    /// ```
-    /// use polygrad::random::Key;
-    /// use polygrad::{Concrete, Tensor};
-    /// let x: Tensor<Concrete, 1, f32> = Key::new(1).exponential_as([1000]);
-    /// assert!(x.min_all().item() >= 0.0 && (x.mean().item() - 1.0).abs() < 0.1);
-    /// ```
+    /// Example: [`Key::normal`].
     #[track_caller]
     pub fn exponential_as<E: Float, const D: usize>(&self, shape: [usize; D]) -> Tensor<T, D, E> {
         -(-self.uniform_as::<E, D>(shape)).log1p()
@@ -152,14 +138,7 @@ impl<T: BaseTensor> Key<T> {
     /// Numbers of type `f64` of the standard Gumbel distribution, `-ln(-ln u)`: the largest of `l_i + g_i` is at `i`
     /// with a probability proportional to `exp l_i`.
     ///
-    /// ```
-    /// use polygrad::random::Key;
-    /// use polygrad::{Concrete, Tensor};
-    /// let key = Key::<Concrete>::new(1);
-    /// // The position of the largest of logits with this noise is a draw of their softmax.
-    /// let logits = Tensor::<Concrete, 1>::zeros([3]);
-    /// assert!((0..3).contains(&(logits + key.gumbel([3])).argmax().item()));
-    /// ```
+    /// Example: [`Key::normal`].
     #[track_caller]
     pub fn gumbel<const D: usize>(&self, shape: [usize; D]) -> Tensor<T, D> {
         self.gumbel_as(shape)
@@ -167,13 +146,7 @@ impl<T: BaseTensor> Key<T> {
 
     /// [`gumbel`](Key::gumbel) of type `E`.
     ///
-    /// ```
-    /// use polygrad::random::Key;
-    /// use polygrad::{Concrete, Tensor};
-    /// let x: Tensor<Concrete, 1, f32> = Key::new(1).gumbel_as([10_000]);
-    /// // The mean of the distribution is Euler's constant.
-    /// assert!((x.mean().item() - 0.5772).abs() < 0.05);
-    /// ```
+    /// Example: [`Key::normal`].
     #[track_caller]
     pub fn gumbel_as<E: Float, const D: usize>(&self, shape: [usize; D]) -> Tensor<T, D, E> {
         let u = self.uniform_as::<E, D>(shape) + E::min_positive_value();
@@ -185,7 +158,11 @@ impl<T: BaseTensor> Key<T> {
     /// ```
     /// use polygrad::random::Key;
     /// use polygrad::{Concrete, tensor};
-    /// assert_eq!(Key::<Concrete>::new(1).bernoulli(&tensor([0.0, 1.0])), tensor([false, true]));
+    /// let key = Key::<Concrete>::new(1);
+    /// assert_eq!(key.bernoulli(&tensor([0.0, 1.0])), tensor([false, true]));
+    /// assert_eq!(key.categorical(&tensor([[0.0, 1e3], [1e3, 0.0]])), tensor([1, 0]));
+    /// let dice = key.integers([100], 1, 7);
+    /// assert!(dice.ge(1).all().item() && dice.lt(7).all().item());
     /// ```
     #[track_caller]
     pub fn bernoulli<E: Float, const D: usize>(&self, p: &Tensor<T, D, E>) -> Tensor<T, D, bool> {
@@ -194,12 +171,7 @@ impl<T: BaseTensor> Key<T> {
 
     /// Positions along the last axis with probabilities proportional to `exp logits`. Derivative 0.
     ///
-    /// ```
-    /// use polygrad::random::Key;
-    /// use polygrad::{Concrete, tensor};
-    /// let certain = tensor([[0.0, 1e3], [1e3, 0.0]]);
-    /// assert_eq!(Key::<Concrete>::new(1).categorical(&certain), tensor([1, 0]));
-    /// ```
+    /// Example: [`Key::bernoulli`].
     ///
     /// # Panics
     /// When the last axis has size 0.
@@ -214,12 +186,7 @@ impl<T: BaseTensor> Key<T> {
     /// Integers uniform from `lo` to `hi - 1`: the remainders of 63 random bits, so that no integer is more probable
     /// than another by more than one part in `2^31`.
     ///
-    /// ```
-    /// use polygrad::Concrete;
-    /// use polygrad::random::Key;
-    /// let dice = Key::<Concrete>::new(1).integers([100], 1, 7);
-    /// assert!(dice.ge(1).all().item() && dice.lt(7).all().item());
-    /// ```
+    /// Example: [`Key::bernoulli`].
     ///
     /// # Panics
     /// When `lo` is not below `hi`, or the integers are more than `2^32`.
@@ -237,12 +204,7 @@ impl<T: BaseTensor> Key<T> {
 
     /// The integers from 0 to `n - 1` in a random order, sorted by random bits as in `jax.random.permutation`.
     ///
-    /// ```
-    /// use polygrad::random::Key;
-    /// use polygrad::{Concrete, tensor};
-    /// let order = Key::<Concrete>::new(1).permutation(4);
-    /// assert_eq!(order.sort(0), tensor([0, 1, 2, 3]));
-    /// ```
+    /// Example: [`Key::choice`].
     #[track_caller]
     pub fn permutation(&self, n: usize) -> Tensor<T, 1, i64> {
         let mut order = Tensor::iota(n);
@@ -259,13 +221,7 @@ impl<T: BaseTensor> Key<T> {
 
     /// The rows along the outermost axis in a random order.
     ///
-    /// ```
-    /// use polygrad::random::Key;
-    /// use polygrad::{Concrete, Tensor};
-    /// let key = Key::<Concrete>::new(1);
-    /// let x: Tensor<Concrete, 1> = Tensor::linspace(0.0, 9.0, 10);
-    /// assert_eq!(key.shuffle(&x).sort(0), x);
-    /// ```
+    /// Example: [`Key::choice`].
     #[track_caller]
     pub fn shuffle<E: Elem, const D: usize, const M: usize>(&self, x: &Tensor<T, D, E>) -> Tensor<T, D, E>
     where
@@ -278,10 +234,12 @@ impl<T: BaseTensor> Key<T> {
     ///
     /// ```
     /// use polygrad::random::Key;
-    /// use polygrad::Concrete;
+    /// use polygrad::{Concrete, tensor};
     /// let key = Key::<Concrete>::new(1);
     /// let few = key.choice(100, 5).to_vec();
     /// assert!(few.len() == 5 && few.iter().all(|k| (0..100).contains(k)));
+    /// assert_eq!(key.permutation(4).sort(0), tensor([0, 1, 2, 3]));
+    /// assert_eq!(key.shuffle(&tensor([1.0, 2.0, 4.0])).sort(0), tensor([1.0, 2.0, 4.0]));
     /// ```
     ///
     /// # Panics

@@ -58,6 +58,8 @@ use crate::tree::Tree;
 /// let key = Key::<Concrete>::new(42);
 /// // As of `jax.random.key(42)`.
 /// assert_eq!(key.bits32([2]), tensor([2098992034, 2919706841]));
+/// assert_eq!(Key::from_tensor(key.clone().into_tensor()), key);
+/// assert_ne!(key.bits([2]).at([0]), key.bits([2]).at([1]));
 /// ```
 #[derive(Tree, Clone, Debug, PartialEq)]
 pub struct Key<T: BaseTensor> {
@@ -69,11 +71,7 @@ impl<T: BaseTensor> Key<T> {
     /// The key of a number, as of `jax.random.key`. A key that is made in a recorded program is a constant of it, so
     /// each run draws the same numbers: pass the key as an argument for other ones.
     ///
-    /// ```
-    /// use polygrad::Concrete;
-    /// use polygrad::random::Key;
-    /// assert_eq!(Key::<Concrete>::new(1).normal([3]), Key::new(1).normal([3]));
-    /// ```
+    /// Example: [`Key`].
     #[track_caller]
     pub fn new(seed: i64) -> Key<T> {
         Key { word: Tensor::constant(seed) }
@@ -81,35 +79,21 @@ impl<T: BaseTensor> Key<T> {
 
     /// The key with these 64 bits: of [`into_tensor`](Key::into_tensor), or an element of [`keys`](Key::keys).
     ///
-    /// ```
-    /// use polygrad::random::Key;
-    /// use polygrad::tensor;
-    /// assert_eq!(Key::from_tensor(tensor(42)), Key::new(42));
-    /// ```
+    /// Example: [`Key`].
     pub fn from_tensor(word: Tensor<T, 0, i64>) -> Key<T> {
         Key { word }
     }
 
     /// The 64 bits of the key: the two words of `jax.random.key_data`, the first one above.
     ///
-    /// ```
-    /// use polygrad::Concrete;
-    /// use polygrad::random::Key;
-    /// let key = Key::<Concrete>::new(1);
-    /// assert_eq!(Key::from_tensor(key.clone().into_tensor()), key);
-    /// ```
+    /// Example: [`Key`].
     pub fn into_tensor(self) -> Tensor<T, 0, i64> {
         self.word
     }
 
     /// `N` keys, independent of each other and of `self`, as of `jax.random.split`.
     ///
-    /// ```
-    /// use polygrad::random::Key;
-    /// use polygrad::Concrete;
-    /// let [a, b] = Key::<Concrete>::new(0).split();
-    /// assert_ne!(a.uniform([3]), b.uniform([3]));
-    /// ```
+    /// Example: [`Key::keys`].
     #[track_caller]
     pub fn split<const N: usize>(&self) -> [Key<T>; N] {
         std::array::from_fn(|k| self.fold_in(k as i64))
@@ -120,10 +104,12 @@ impl<T: BaseTensor> Key<T> {
     /// ```
     /// use polygrad::random::Key;
     /// use polygrad::{Concrete, Tensor, map};
-    /// let keys = Key::<Concrete>::new(0).keys(3);
-    /// let rows: Tensor<Concrete, 2> = map(&keys, |key: &Tensor<_, 0, i64>| Key::from_tensor(key.clone()).normal([4]));
-    /// let [_, second, _] = Key::<Concrete>::new(0).split();
+    /// let key = Key::<Concrete>::new(0);
+    /// let [first, second, _] = key.split();
+    /// assert_ne!(first.uniform([3]), second.uniform([3]));
+    /// let rows: Tensor<Concrete, 2> = map(&key.keys(3), |key: &Tensor<_, 0, i64>| Key::from_tensor(key.clone()).normal([4]));
     /// assert_eq!(rows.row(1), second.normal([4]));
+    /// assert_ne!(key.fold_in(0).uniform([2]), key.fold_in(1).uniform([2]));
     /// ```
     ///
     /// # Panics
@@ -136,13 +122,7 @@ impl<T: BaseTensor> Key<T> {
     /// The key for a number, such as that of a trip or of a step, as of `jax.random.fold_in` for numbers from 0 to
     /// `2^32 - 1`. Distinct numbers give distinct keys.
     ///
-    /// ```
-    /// use polygrad::Concrete;
-    /// use polygrad::random::Key;
-    /// let key = Key::<Concrete>::new(1);
-    /// let of_trips = [0, 1, 2].map(|trip| key.fold_in(trip).uniform([2]));
-    /// assert_ne!(of_trips[0], of_trips[1]);
-    /// ```
+    /// Example: [`Key::keys`].
     #[track_caller]
     pub fn fold_in(&self, number: impl Operand<T, 0, i64>) -> Key<T> {
         Key { word: self.word.int_binary(IntBinary::Threefry, number) }
@@ -150,12 +130,7 @@ impl<T: BaseTensor> Key<T> {
 
     /// 64 random bits for each element, as integers: `jax.random.bits` of 64 bits.
     ///
-    /// ```
-    /// use polygrad::random::Key;
-    /// use polygrad::{Concrete, Tensor};
-    /// let bits: Tensor<Concrete, 1, i64> = Key::new(1).bits([4]);
-    /// assert_ne!(bits.at([0]), bits.at([1]));
-    /// ```
+    /// Example: [`Key`].
     ///
     /// # Panics
     /// When no array can have this shape; the same holds for all draws.
@@ -166,12 +141,7 @@ impl<T: BaseTensor> Key<T> {
 
     /// 32 random bits for each element, as integers from 0 to `2^32 - 1`: `jax.random.bits` of 32 bits.
     ///
-    /// ```
-    /// use polygrad::random::Key;
-    /// use polygrad::{Concrete, Tensor};
-    /// let bits: Tensor<Concrete, 1, i64> = Key::new(1).bits32([100]);
-    /// assert!(bits.to_vec().iter().all(|x| (0..1 << 32).contains(x)));
-    /// ```
+    /// Example: [`Key`].
     #[track_caller]
     pub fn bits32<const D: usize>(&self, shape: [usize; D]) -> Tensor<T, D, i64> {
         self.folded("bits32", shape, 0)

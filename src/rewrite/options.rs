@@ -2,14 +2,7 @@
 
 /// Options of a simplification.
 ///
-/// ```
-/// use polygrad::passes::{Options, simplify_with};
-/// use polygrad::{Function, tensor};
-/// let f = Function::stage(|x| x.exp().ln(), &tensor(1.0));
-/// // The exponential function may overflow.
-/// assert_eq!(simplify_with(f.program(), Options::default()).size(), 2);
-/// assert_eq!(simplify_with(f.program(), Options { fast_math: true, ..Options::default() }).size(), 0);
-/// ```
+/// Example: [`simplify_with`](crate::passes::simplify_with).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Options {
     /// Whether all numbers count as finite and no intermediate result as out of range: `0 * x = 0`, `x - x = 0`,

@@ -53,9 +53,11 @@ fn summed<T: BaseTensor, const D: usize, E: Float>(value: &Loose<T, E>, shape: &
 /// Positive numbers: [`lower`] with the bound 0.
 ///
 /// ```
-/// use polygrad::{stats::constrain::positive, tensor};
+/// use polygrad::{stats::constrain::{interval, lower, positive, upper}, tensor};
 /// let (x, jacobian) = positive(&tensor([0.0, 2f64.ln()]));
 /// assert_eq!((x, jacobian.item()), (tensor([1.0, 2.0]), 2f64.ln()));
+/// assert_eq!((lower(&tensor(0.0), 3.0).0, upper(&tensor(0.0), 3.0).0), (tensor(4.0), tensor(2.0)));
+/// assert_eq!(interval(&tensor(0.0), -1.0, 3.0), (tensor(1.0), tensor(0.0)));
 /// ```
 #[track_caller]
 pub fn positive<T: BaseTensor, const D: usize, E: Float>(u: &Tensor<T, D, E>) -> (Tensor<T, D, E>, Tensor<T, 0, E>) {
@@ -64,10 +66,7 @@ pub fn positive<T: BaseTensor, const D: usize, E: Float>(u: &Tensor<T, D, E>) ->
 
 /// Numbers above a bound, `bound + e^u`, and the sum of `u`.
 ///
-/// ```
-/// use polygrad::{stats::constrain::lower, tensor};
-/// assert_eq!(lower(&tensor([0.0, 0.0]), 3.0).0, tensor([4.0, 4.0]));
-/// ```
+/// Example: [`positive`].
 #[track_caller]
 pub fn lower<T: BaseTensor, const D: usize, E: Float>(
     u: &Tensor<T, D, E>,
@@ -81,10 +80,7 @@ pub fn lower<T: BaseTensor, const D: usize, E: Float>(
 
 /// Numbers below a bound, `bound - e^u`, and the sum of `u`.
 ///
-/// ```
-/// use polygrad::{stats::constrain::upper, tensor};
-/// assert_eq!(upper(&tensor([0.0, 0.0]), 3.0).0, tensor([2.0, 2.0]));
-/// ```
+/// Example: [`positive`].
 #[track_caller]
 pub fn upper<T: BaseTensor, const D: usize, E: Float>(
     u: &Tensor<T, D, E>,
@@ -100,11 +96,7 @@ pub fn upper<T: BaseTensor, const D: usize, E: Float>(
 ///
 /// The bounds may be parameters. Where they are not an interval, the logarithm of the Jacobian is `-inf`.
 ///
-/// ```
-/// use polygrad::{stats::constrain::interval, tensor};
-/// let (x, jacobian) = interval(&tensor(0.0), -1.0, 3.0);
-/// assert_eq!((x.item(), jacobian.item()), (1.0, 0.0));
-/// ```
+/// Example: [`positive`].
 #[track_caller]
 pub fn interval<T: BaseTensor, const D: usize, E: Float>(
     u: &Tensor<T, D, E>,
@@ -127,9 +119,10 @@ fn first<T: BaseTensor>(n: usize) -> Tensor<T, 1, bool> {
 /// A vector whose elements rise: `u[0]`, then each the one before and `e^u[k]`.
 ///
 /// ```
-/// use polygrad::{stats::constrain::ordered, tensor};
+/// use polygrad::{stats::constrain::{ordered, positive_ordered}, tensor};
 /// let (x, jacobian) = ordered(&tensor([-1.0, 0.0, 2f64.ln()]));
 /// assert_eq!((x, jacobian.item()), (tensor([-1.0, 0.0, 2.0]), 2f64.ln()));
+/// assert_eq!(positive_ordered(&tensor([0.0, 2f64.ln()])).0, tensor([1.0, 3.0]));
 /// ```
 #[track_caller]
 pub fn ordered<T: BaseTensor, E: Float>(u: &Tensor<T, 1, E>) -> (Tensor<T, 1, E>, Tensor<T, 0, E>) {
@@ -139,10 +132,7 @@ pub fn ordered<T: BaseTensor, E: Float>(u: &Tensor<T, 1, E>) -> (Tensor<T, 1, E>
 
 /// A vector of positive elements that rise: each the one before, at first 0, and `e^u[k]`.
 ///
-/// ```
-/// use polygrad::{stats::constrain::positive_ordered, tensor};
-/// assert_eq!(positive_ordered(&tensor([0.0, 2f64.ln()])).0, tensor([1.0, 3.0]));
-/// ```
+/// Example: [`ordered`].
 #[track_caller]
 pub fn positive_ordered<T: BaseTensor, E: Float>(u: &Tensor<T, 1, E>) -> (Tensor<T, 1, E>, Tensor<T, 0, E>) {
     (u.exp().cumsum(0), u.sum())
@@ -220,9 +210,11 @@ pub(super) fn left<T: BaseTensor, E: Float>(x: &Tensor<T, 2, E>) -> Tensor<T, 2,
 /// `sum_(j < i) (ln(1 - z[i, j]^2) + ln(c[i, j]) / 2)`.
 ///
 /// ```
-/// use polygrad::{stats::constrain::cholesky_corr, tensor};
+/// use polygrad::{stats::constrain::{cholesky_corr, cholesky_cov}, tensor};
 /// let (l, _) = cholesky_corr(&tensor([0.6f64.atanh()]));
 /// assert!((l - tensor([[1.0, 0.0], [0.6, 0.8]])).abs().max_all().item() < 1e-15);
+/// let (l, jacobian) = cholesky_cov(&tensor([0.0, 3.0, 2f64.ln()]));
+/// assert_eq!((l, jacobian.item()), (tensor([[1.0, 0.0], [3.0, 2.0]]), 2f64.ln()));
 /// ```
 ///
 /// # Panics
@@ -241,11 +233,7 @@ pub fn cholesky_corr<T: BaseTensor, E: Float>(u: &Tensor<T, 1, E>) -> (Tensor<T,
 /// The Cholesky factor of an `n` x `n` covariance matrix, from `n (n + 1) / 2` numbers, row by row: a lower triangle
 /// with `e^u` on the diagonal, and `u` below. The logarithm of the Jacobian is the sum of `u` on the diagonal.
 ///
-/// ```
-/// use polygrad::{stats::constrain::cholesky_cov, tensor};
-/// let (l, jacobian) = cholesky_cov(&tensor([0.0, 3.0, 2f64.ln()]));
-/// assert_eq!((l, jacobian.item()), (tensor([[1.0, 0.0], [3.0, 2.0]]), 2f64.ln()));
-/// ```
+/// Example: [`cholesky_corr`].
 ///
 /// # Panics
 /// When the length of `u` is no `n (n + 1) / 2`.

@@ -89,11 +89,13 @@ pub(super) fn linear<T: BaseTensor, E: Float>(
 ///
 /// ```
 /// use polygrad::stats::{ReducedRegression, linear_glm};
-/// use polygrad::tensor;
+/// use polygrad::{Tree, tensor};
 /// let (y, w) = (tensor([1.0, 2.5, 2.0]), tensor([0.5, 0.75]));
 /// let x = tensor([[1.0, 0.0], [1.0, 2.0], [1.0, 1.0]]);
 /// let reduced = ReducedRegression::new(&y, &x);
 /// assert!((reduced.linear_glm(&w, 2.0) - linear_glm(&y, &x, 0.0, &w, 2.0)).abs().item() < 1e-14);
+/// // As many rows as there are predictors and an outcome, whatever the number of observations.
+/// assert_eq!(ReducedRegression::new(&tensor([1.0, 2.0, 4.0]), &tensor([[1.0], [1.0], [1.0]])).leaves()[0].shape(), [1, 1]);
 /// ```
 #[derive(Tree, Clone, Debug)]
 pub struct ReducedRegression<T: BaseTensor> {
@@ -108,15 +110,7 @@ pub struct ReducedRegression<T: BaseTensor> {
 impl<T: BaseTensor> ReducedRegression<T> {
     /// The data with outcomes `y` and predictors `x`, one row for each outcome; a column of ones makes an intercept.
     ///
-    /// ```
-    /// use polygrad::stats::{ReducedRegression, linear_glm};
-    /// use polygrad::{Tree, tensor};
-    /// let (y, x, w) = (tensor([1.0, 2.0, 4.0]), tensor([[1.0], [1.0], [1.0]]), tensor([2.0]));
-    /// let reduced = ReducedRegression::new(&y, &x);
-    /// // One row, whatever the number of observations.
-    /// assert_eq!(reduced.leaves()[0].shape(), [1, 1]);
-    /// assert!((reduced.linear_glm(&w, 1.0) - linear_glm(&y, &x, 0.0, &w, 1.0)).abs().item() < 1e-14);
-    /// ```
+    /// Example: [`ReducedRegression`].
     ///
     /// # Panics
     /// When there is not an outcome for each row, or there are fewer rows than columns.
@@ -139,13 +133,7 @@ impl<T: BaseTensor> ReducedRegression<T> {
 
     /// [`linear_glm`] of the data, without a separate intercept.
     ///
-    /// ```
-    /// use polygrad::stats::{ReducedRegression, normal};
-    /// use polygrad::tensor;
-    /// let (y, x, w) = (tensor([1.0, 4.0]), tensor([[1.0, 0.0], [1.0, 2.0]]), tensor([0.5, 0.75]));
-    /// let each = normal(&y, x.matvec(&w), 2.0);
-    /// assert!((ReducedRegression::new(&y, &x).linear_glm(&w, 2.0) - each.sum()).abs().item() < 1e-14);
-    /// ```
+    /// Example: [`ReducedRegression`].
     ///
     /// # Panics
     /// When there is not a weight for each column.

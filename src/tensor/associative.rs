@@ -23,11 +23,12 @@ type Combine<'a, T> = &'a dyn Fn(&[T], &[T]) -> Vec<T>;
 /// one pass; see [`parallel_scan`] for devices with many processors.
 ///
 /// ```
-/// use polygrad::{associative_scan, tensor};
+/// use polygrad::{Tensor, associative_scan, parallel_scan, tensor};
 /// // h[i] = a[i] h[i - 1] + b[i], from h = 0.
 /// let (a, b) = (tensor([0.0, 0.5, 2.0, 1.0]), tensor([1.0, 1.0, 1.0, 1.0]));
 /// let (_, h) = associative_scan((a, b), |(a1, b1), (a2, b2)| (a2 * a1, a2 * b1 + b2));
 /// assert_eq!(h, tensor([1.0, 1.5, 4.0, 5.0]));
+/// assert_eq!(parallel_scan(tensor([1.0, 3.0, 2.0]), |a: &Tensor<_, 0>, b| a.max(b)), tensor([1.0, 3.0, 3.0]));
 /// ```
 ///
 /// # Panics
@@ -54,11 +55,7 @@ where
 /// it is bulk operations. On a processor with few cores it takes up to three times the time of `associative_scan`, and its
 /// gradient up to four times.
 ///
-/// ```
-/// use polygrad::{parallel_scan, tensor, Tensor};
-/// let x = tensor([1.0, 3.0, 2.0]);
-/// assert_eq!(parallel_scan(&x, |a: &Tensor<_, 0>, b| a.max(b)), tensor([1.0, 3.0, 3.0]));
-/// ```
+/// Example: [`associative_scan`].
 ///
 /// # Panics
 /// When sequences differ in length, or a result of `f` has a different shape or structure than a row.

@@ -13,7 +13,9 @@ impl<T: BaseTensor, const D: usize> Tensor<T, D, i64> {
     ///
     /// ```
     /// use polygrad::tensor;
-    /// assert_eq!(tensor([12, -1]).bit_and(10), tensor([8, 10]));
+    /// let x = tensor([12, -1]);
+    /// assert_eq!((x.bit_and(10), x.bit_or(10)), (tensor([8, 10]), tensor([14, -1])));
+    /// assert_eq!((x.bit_xor(10), x.bit_not()), (tensor([6, -11]), tensor([-13, 0])));
     /// ```
     #[track_caller]
     pub fn bit_and(&self, other: impl Operand<T, D, i64>) -> Self {
@@ -22,10 +24,7 @@ impl<T: BaseTensor, const D: usize> Tensor<T, D, i64> {
 
     /// The bits that one of both has.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// assert_eq!(tensor([12, 0]).bit_or(10), tensor([14, 10]));
-    /// ```
+    /// Example: [`Tensor::bit_and`].
     #[track_caller]
     pub fn bit_or(&self, other: impl Operand<T, D, i64>) -> Self {
         self.int_binary(IntBinary::BitOr, other)
@@ -33,10 +32,7 @@ impl<T: BaseTensor, const D: usize> Tensor<T, D, i64> {
 
     /// The bits that exactly one of both has.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// assert_eq!(tensor([12, 10]).bit_xor(10), tensor([6, 0]));
-    /// ```
+    /// Example: [`Tensor::bit_and`].
     #[track_caller]
     pub fn bit_xor(&self, other: impl Operand<T, D, i64>) -> Self {
         self.int_binary(IntBinary::BitXor, other)
@@ -44,10 +40,7 @@ impl<T: BaseTensor, const D: usize> Tensor<T, D, i64> {
 
     /// Each bit inverted: `-1 - x`.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// assert_eq!(tensor([0, 5]).bit_not(), tensor([-1, -6]));
-    /// ```
+    /// Example: [`Tensor::bit_and`].
     #[track_caller]
     pub fn bit_not(&self) -> Self {
         Tensor::from_raw(T::discrete(&Discrete::IntUnary(IntUnary::BitNot), &[self.raw()]))
@@ -58,6 +51,8 @@ impl<T: BaseTensor, const D: usize> Tensor<T, D, i64> {
     /// ```
     /// use polygrad::tensor;
     /// assert_eq!(tensor([3, 3, 3]).shl(&tensor([1, 64, -1])), tensor([6, 0, 0]));
+    /// assert_eq!(tensor([6, -1, 6]).shr(&tensor([1, 60, 64])), tensor([3, 15, 0]));
+    /// assert_eq!(tensor([6, -3, -3]).shr_signed(&tensor([1, 1, 64])), tensor([3, -2, -1]));
     /// ```
     #[track_caller]
     pub fn shl(&self, places: impl Operand<T, D, i64>) -> Self {
@@ -66,10 +61,7 @@ impl<T: BaseTensor, const D: usize> Tensor<T, D, i64> {
 
     /// The bits moved down by the given number of places, with zeros from above; 0 for a number outside `0..64`.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// assert_eq!(tensor([6, -1, 6]).shr(&tensor([1, 60, 64])), tensor([3, 15, 0]));
-    /// ```
+    /// Example: [`Tensor::shl`].
     #[track_caller]
     pub fn shr(&self, places: impl Operand<T, D, i64>) -> Self {
         self.int_binary(IntBinary::Shr, places)
@@ -78,10 +70,7 @@ impl<T: BaseTensor, const D: usize> Tensor<T, D, i64> {
     /// `x / 2^places` rounded down, with copies of the sign from above; the sign, 0 or -1, for a number of places
     /// outside `0..64`.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// assert_eq!(tensor([6, -3, -3]).shr_signed(&tensor([1, 1, 64])), tensor([3, -2, -1]));
-    /// ```
+    /// Example: [`Tensor::shl`].
     #[track_caller]
     pub fn shr_signed(&self, places: impl Operand<T, D, i64>) -> Self {
         self.int_binary(IntBinary::ShrSigned, places)

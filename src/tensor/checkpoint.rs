@@ -61,12 +61,12 @@ impl Checkpoint {
     /// [`map_accum`](crate::map_accum), cut in segments.
     ///
     /// ```
-    /// use polygrad::{checkpoint, tensor};
-    /// let (total, partial) = checkpoint(2).map_accum(tensor(0.0), tensor([1.0, 2.0, 3.0]), |c, x| {
-    ///     let sum = c + x;
-    ///     (sum.clone(), sum)
-    /// });
-    /// assert_eq!((total, partial), (tensor(6.0), tensor([1.0, 3.0, 6.0])));
+    /// use polygrad::{Tensor, checkpoint, tensor};
+    /// let (xs, step) = (tensor([1.0, 2.0, 3.0]), |c: Tensor<_, 0>, x: &Tensor<_, 0>| (&c + x, c + x));
+    /// assert_eq!(checkpoint(2).map_accum(tensor(0.0), &xs, step), (tensor(6.0), tensor([1.0, 3.0, 6.0])));
+    /// assert_eq!(checkpoint(2).map_accum_reverse(tensor(0.0), &xs, step), (tensor(6.0), tensor([6.0, 5.0, 3.0])));
+    /// assert_eq!(checkpoint(2).fold(tensor(0.0), &xs, |c, a| c * 2.0 + a), tensor(11.0));
+    /// assert_eq!(checkpoint(2).iterate(3, tensor(1.0), |i, c| c * (i + 1).to_float()), tensor(6.0));
     /// ```
     ///
     /// # Panics
@@ -87,14 +87,7 @@ impl Checkpoint {
 
     /// [`map_accum_reverse`](crate::map_accum_reverse), cut in segments.
     ///
-    /// ```
-    /// use polygrad::{checkpoint, tensor};
-    /// let (total, rest) = checkpoint(2).map_accum_reverse(tensor(0.0), tensor([1.0, 2.0, 3.0]), |c, x| {
-    ///     let sum = c + x;
-    ///     (sum.clone(), sum)
-    /// });
-    /// assert_eq!((total, rest), (tensor(6.0), tensor([6.0, 5.0, 3.0])));
-    /// ```
+    /// Example: [`Checkpoint::map_accum`].
     ///
     /// # Panics
     /// When sequences differ in length, or the carry changes its shape or structure.
@@ -114,10 +107,7 @@ impl Checkpoint {
 
     /// [`fold`](crate::fold), cut in segments.
     ///
-    /// ```
-    /// use polygrad::{checkpoint, tensor};
-    /// assert_eq!(checkpoint(2).fold(tensor(0.0), tensor([1.0, 0.0, 3.0]), |c, a| c * 2.0 + a), tensor(7.0));
-    /// ```
+    /// Example: [`Checkpoint::map_accum`].
     ///
     /// # Panics
     /// When sequences differ in length, or the carry changes its shape or structure.
@@ -136,10 +126,7 @@ impl Checkpoint {
 
     /// [`iterate`](crate::iterate), cut in segments.
     ///
-    /// ```
-    /// use polygrad::{checkpoint, tensor};
-    /// assert_eq!(checkpoint(2).iterate(3, tensor(1.0), |i, c| c * (i + 1).to_float()), tensor(6.0));
-    /// ```
+    /// Example: [`Checkpoint::map_accum`].
     ///
     /// # Panics
     /// When the carry changes its shape or structure.

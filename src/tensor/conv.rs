@@ -19,11 +19,7 @@ use crate::shape::{MAX_SIZE, Shape, Show, check_possible, is_possible};
 
 /// How a kernel moves over `S` axes: stride, zero padding and dilation.
 ///
-/// ```
-/// use polygrad::Conv;
-/// let halved = Conv::<2>::default().stride([2, 2]).padding([1, 1]);
-/// assert_eq!(halved, Conv { stride: [2, 2], padding: [(1, 1), (1, 1)], dilation: [1, 1] });
-/// ```
+/// Example: [`Tensor::conv1d`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Conv<const S: usize> {
     /// The distance between neighboring positions of the kernel, along each axis; at least 1.
@@ -44,22 +40,14 @@ impl<const S: usize> Default for Conv<S> {
 impl<const S: usize> Conv<S> {
     /// The same settings with this stride.
     ///
-    /// ```
-    /// use polygrad::{Conv, tensor};
-    /// let (x, kernel) = (tensor([[[1.0, 2.0, 3.0]]]), tensor([[[10.0]]]));
-    /// assert_eq!(x.conv1d(&kernel, Conv::default().stride([2])), tensor([[[10.0, 30.0]]]));
-    /// ```
+    /// Example: [`Tensor::conv1d`].
     pub fn stride(self, stride: [usize; S]) -> Self {
         Conv { stride, ..self }
     }
 
     /// The same settings with these numbers of zeros on both sides of each axis.
     ///
-    /// ```
-    /// use polygrad::{Conv, tensor};
-    /// let (x, kernel) = (tensor([[[1.0, 2.0]]]), tensor([[[1.0, 1.0]]]));
-    /// assert_eq!(x.conv1d(&kernel, Conv::default().padding([1])), tensor([[[1.0, 3.0, 2.0]]]));
-    /// ```
+    /// Example: [`Tensor::conv1d`].
     pub fn padding(self, padding: [usize; S]) -> Self {
         Conv { padding: padding.map(|p| (p, p)), ..self }
     }
@@ -85,11 +73,7 @@ impl<const S: usize> Conv<S> {
 
     /// The same settings with this dilation.
     ///
-    /// ```
-    /// use polygrad::{Conv, tensor};
-    /// let (x, kernel) = (tensor([[[1.0, 2.0, 4.0]]]), tensor([[[-1.0, 1.0]]]));
-    /// assert_eq!(x.conv1d(&kernel, Conv::default().dilation([2])), tensor([[[3.0]]]));
-    /// ```
+    /// Example: [`Tensor::conv1d`].
     pub fn dilation(self, dilation: [usize; S]) -> Self {
         Conv { dilation, ..self }
     }
@@ -221,6 +205,9 @@ impl<T: BaseTensor, E: Num> Tensor<T, 3, E> {
     /// use polygrad::{Conv, tensor};
     /// let (x, kernel) = (tensor([[[1.0, 2.0, 4.0]]]), tensor([[[-1.0, 1.0]]]));
     /// assert_eq!(x.conv1d(&kernel, Conv::default()), tensor([[[1.0, 2.0]]]));
+    /// assert_eq!(x.conv1d(&kernel, Conv::default().stride([2])), tensor([[[1.0]]]));
+    /// assert_eq!(x.conv1d(&kernel, Conv::default().padding([1])), tensor([[[1.0, 1.0, 2.0, -4.0]]]));
+    /// assert_eq!(x.conv1d(&kernel, Conv::default().dilation([2])), tensor([[[3.0]]]));
     /// ```
     ///
     /// # Panics
@@ -236,7 +223,11 @@ impl<T: BaseTensor, E: Num> Tensor<T, 3, E> {
     ///
     /// ```
     /// use polygrad::tensor;
-    /// assert_eq!(tensor([[[1.0, 3.0, 2.0, 0.0]]]).max_pool1d(2, 2), tensor([[[3.0, 2.0]]]));
+    /// let x = tensor([[[1.0, 3.0, 2.0, 0.0]]]);
+    /// assert_eq!((x.max_pool1d(2, 2), x.avg_pool1d(2, 2)), (tensor([[[3.0, 2.0]]]), tensor([[[2.0, 1.0]]])));
+    /// let x = tensor([[[[1.0, 2.0, 5.0, 0.0], [3.0, 4.0, 1.0, 6.0]]]]);
+    /// assert_eq!(x.max_pool2d([2, 2], [2, 2]), tensor([[[[4.0, 6.0]]]]));
+    /// assert_eq!(x.avg_pool2d([2, 2], [2, 2]), tensor([[[[2.5, 3.0]]]]));
     /// ```
     ///
     /// # Panics
@@ -273,11 +264,7 @@ impl<T: BaseTensor, E: Num> Tensor<T, 4, E> {
     /// The largest element of each window of `size` elements over the last two axes; a window starts every `stride`
     /// elements. The derivative goes to the first largest element in row-major order.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// let x = tensor([[[[1.0, 2.0, 5.0, 0.0], [3.0, 4.0, 1.0, 6.0]]]]);
-    /// assert_eq!(x.max_pool2d([2, 2], [2, 2]), tensor([[[[4.0, 6.0]]]]));
-    /// ```
+    /// Example: [`Tensor::max_pool1d`].
     ///
     /// # Panics
     /// When a size or stride is 0 or the window is larger than the image.
@@ -306,10 +293,7 @@ impl<T: BaseTensor, E: Num> Tensor<T, 4, E> {
 impl<T: BaseTensor, E: Float> Tensor<T, 3, E> {
     /// The mean of each window of `size` elements along the last axis; a window starts every `stride` elements.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// assert_eq!(tensor([[[1.0, 3.0, 2.0, 0.0]]]).avg_pool1d(2, 2), tensor([[[2.0, 1.0]]]));
-    /// ```
+    /// Example: [`Tensor::max_pool1d`].
     ///
     /// # Panics
     /// When `size` or `stride` is 0 or the window is longer than the axis.
@@ -323,11 +307,7 @@ impl<T: BaseTensor, E: Float> Tensor<T, 3, E> {
 impl<T: BaseTensor, E: Float> Tensor<T, 4, E> {
     /// The mean of each window of `size` elements over the last two axes; a window starts every `stride` elements.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// let x = tensor([[[[1.0, 2.0, 5.0, 0.0], [3.0, 4.0, 1.0, 6.0]]]]);
-    /// assert_eq!(x.avg_pool2d([2, 2], [2, 2]), tensor([[[[2.5, 3.0]]]]));
-    /// ```
+    /// Example: [`Tensor::max_pool1d`].
     ///
     /// # Panics
     /// When a size or stride is 0 or the window is larger than the image.

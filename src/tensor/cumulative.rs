@@ -135,6 +135,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     /// let x = tensor([2.0, 0.0, 4.0]);
     /// assert_eq!(x.prod(), tensor(0.0));
     /// assert_eq!(direct::grad(|x| x.prod(), &x), tensor([0.0, 8.0, 0.0]));
+    /// assert_eq!(tensor([[1.0, 2.0], [3.0, 4.0]]).prod_axis(1), tensor([2.0, 12.0]));
     /// ```
     #[track_caller]
     pub fn prod(&self) -> Tensor<T, 0, E> {
@@ -144,10 +145,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     /// The product of each line along `axis`, which disappears; 1 if its size is 0. The derivative in an element is the
     /// product of all other elements of its line, even where elements are zero.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// assert_eq!(tensor([[1.0, 2.0], [3.0, 4.0]]).prod_axis(1), tensor([2.0, 12.0]));
-    /// ```
+    /// Example: [`Tensor::prod`].
     ///
     /// # Panics
     /// When the axis does not exist.
@@ -168,7 +166,11 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     ///
     /// ```
     /// use polygrad::tensor;
-    /// assert_eq!(tensor([1.0, 2.0, 3.0]).cumsum(0), tensor([1.0, 3.0, 6.0]));
+    /// let x = tensor([2.0, 1.0, 3.0]);
+    /// assert_eq!((x.cumsum(0), x.cumsum_reverse(0)), (tensor([2.0, 3.0, 6.0]), tensor([6.0, 4.0, 3.0])));
+    /// assert_eq!((x.cumprod(0), x.cumprod_reverse(0)), (tensor([2.0, 2.0, 6.0]), tensor([6.0, 3.0, 3.0])));
+    /// assert_eq!((x.cummax(0), x.cummax_reverse(0)), (tensor([2.0, 2.0, 3.0]), tensor([3.0, 3.0, 3.0])));
+    /// assert_eq!((x.cummin(0), x.cummin_reverse(0)), (tensor([2.0, 1.0, 1.0]), tensor([1.0, 1.0, 3.0])));
     /// ```
     ///
     /// # Panics
@@ -180,10 +182,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
 
     /// The sum of each element and all elements after it along `axis`: `y[i] = x[i] + .. + x[n - 1]`.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// assert_eq!(tensor([1.0, 2.0, 3.0]).cumsum_reverse(0), tensor([6.0, 5.0, 3.0]));
-    /// ```
+    /// Example: [`Tensor::cumsum`].
     ///
     /// # Panics
     /// When the axis does not exist.
@@ -195,10 +194,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     /// The product of each element and all elements before it along `axis`: `y[i] = x[0] * .. * x[i]`. The derivative
     /// is right also where elements are zero.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// assert_eq!(tensor([1.0, 2.0, 3.0]).cumprod(0), tensor([1.0, 2.0, 6.0]));
-    /// ```
+    /// Example: [`Tensor::cumsum`].
     ///
     /// # Panics
     /// When the axis does not exist.
@@ -209,10 +205,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
 
     /// The product of each element and all elements after it along `axis`: `y[i] = x[i] * .. * x[n - 1]`.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// assert_eq!(tensor([1.0, 2.0, 3.0]).cumprod_reverse(0), tensor([6.0, 6.0, 3.0]));
-    /// ```
+    /// Example: [`Tensor::cumsum`].
     ///
     /// # Panics
     /// When the axis does not exist.
@@ -224,10 +217,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     /// The largest of each element and all elements before it along `axis`; NaN from the first NaN on. The derivative
     /// goes to the first largest element.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// assert_eq!(tensor([2.0, 1.0, 3.0]).cummax(0), tensor([2.0, 2.0, 3.0]));
-    /// ```
+    /// Example: [`Tensor::cumsum`].
     ///
     /// # Panics
     /// When the axis does not exist.
@@ -239,10 +229,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     /// The largest of each element and all elements after it along `axis`; NaN up to the last NaN. The derivative goes
     /// to the last largest element.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// assert_eq!(tensor([1.0, 3.0, 2.0]).cummax_reverse(0), tensor([3.0, 3.0, 2.0]));
-    /// ```
+    /// Example: [`Tensor::cumsum`].
     ///
     /// # Panics
     /// When the axis does not exist.
@@ -254,10 +241,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     /// The smallest of each element and all elements before it along `axis`; NaN from the first NaN on. The derivative
     /// goes to the first smallest element.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// assert_eq!(tensor([2.0, 1.0, 3.0]).cummin(0), tensor([2.0, 1.0, 1.0]));
-    /// ```
+    /// Example: [`Tensor::cumsum`].
     ///
     /// # Panics
     /// When the axis does not exist.
@@ -269,10 +253,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     /// The smallest of each element and all elements after it along `axis`; NaN up to the last NaN. The derivative goes
     /// to the last smallest element.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// assert_eq!(tensor([2.0, 1.0, 3.0]).cummin_reverse(0), tensor([1.0, 1.0, 3.0]));
-    /// ```
+    /// Example: [`Tensor::cumsum`].
     ///
     /// # Panics
     /// When the axis does not exist.

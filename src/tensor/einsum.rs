@@ -127,14 +127,12 @@ type Labels = SmallVec<[char; 6]>;
 ///
 /// ```
 /// use polygrad::{Tensor, einsum, tensor};
-/// let a = tensor([[1.0, 2.0], [3.0, 4.0]]);
-/// let x = tensor([1.0, 10.0]);
+/// let (a, x) = (tensor([[1.0, 2.0], [3.0, 4.0]]), tensor([1.0, 10.0]));
 /// let product: Tensor<_, 2> = einsum("ij,jk->ik", [&a, &a]);
 /// assert_eq!(product, a.matmul(&a));
 /// let form: Tensor<_, 0> = einsum("i,ij,j->", (&x, &a, &x));
-/// assert_eq!(form, tensor(451.0));
 /// let diagonal: Tensor<_, 1> = einsum("ii->i", &a);
-/// assert_eq!(diagonal, tensor([1.0, 4.0]));
+/// assert_eq!((form, diagonal), (tensor(451.0), tensor([1.0, 4.0])));
 /// ```
 ///
 /// # Panics

@@ -60,7 +60,10 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
     ///
     /// ```
     /// use polygrad::tensor;
-    /// assert_eq!(tensor([1.0, 2.0]).eq(2.0), tensor([false, true]));
+    /// let x = tensor([1.0, 2.0, 3.0]);
+    /// assert_eq!((x.eq(2.0), x.ne(2.0)), (tensor([false, true, false]), tensor([true, false, true])));
+    /// assert_eq!((x.lt(2.0), x.le(2.0)), (tensor([true, false, false]), tensor([true, true, false])));
+    /// assert_eq!((x.gt(2.0), x.ge(2.0)), (tensor([false, false, true]), tensor([false, true, true])));
     /// ```
     #[track_caller]
     pub fn eq(&self, other: impl Operand<T, D, E>) -> Tensor<T, D, bool> {
@@ -69,10 +72,7 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
 
     /// The mask of `self != other`, elementwise and broadcast; true at NaN.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// assert_eq!(tensor([1, 2]).ne(2), tensor([true, false]));
-    /// ```
+    /// Example: [`Tensor::eq`].
     #[track_caller]
     pub fn ne(&self, other: impl Operand<T, D, E>) -> Tensor<T, D, bool> {
         self.compare(Compare::Ne, other)
@@ -80,10 +80,7 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
 
     /// The mask of `self < other`, elementwise and broadcast; false at NaN.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// assert_eq!(tensor([1, 2]).lt(2), tensor([true, false]));
-    /// ```
+    /// Example: [`Tensor::eq`].
     #[track_caller]
     pub fn lt(&self, other: impl Operand<T, D, E>) -> Tensor<T, D, bool> {
         self.compare(Compare::Lt, other)
@@ -91,10 +88,7 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
 
     /// The mask of `self <= other`, elementwise and broadcast; false at NaN.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// assert_eq!(tensor([1, 2]).le(1), tensor([true, false]));
-    /// ```
+    /// Example: [`Tensor::eq`].
     #[track_caller]
     pub fn le(&self, other: impl Operand<T, D, E>) -> Tensor<T, D, bool> {
         self.compare(Compare::Le, other)
@@ -102,10 +96,7 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
 
     /// The mask of `self > other`, elementwise and broadcast; false at NaN.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// assert_eq!(tensor([1, 2]).gt(1), tensor([false, true]));
-    /// ```
+    /// Example: [`Tensor::eq`].
     #[track_caller]
     pub fn gt(&self, other: impl Operand<T, D, E>) -> Tensor<T, D, bool> {
         self.compare(Compare::Gt, other)
@@ -113,10 +104,7 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
 
     /// The mask of `self >= other`, elementwise and broadcast; false at NaN.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// assert_eq!(tensor([1, 2]).ge(2), tensor([false, true]));
-    /// ```
+    /// Example: [`Tensor::eq`].
     #[track_caller]
     pub fn ge(&self, other: impl Operand<T, D, E>) -> Tensor<T, D, bool> {
         self.compare(Compare::Ge, other)
@@ -127,10 +115,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     /// The smaller element of each pair; NaN if either is NaN. The derivative goes to the chosen element, on ties to
     /// that of `self`.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// assert_eq!(tensor([-1.0, 2.0]).min(0.0), tensor([-1.0, 0.0]));
-    /// ```
+    /// Example: [`Tensor::max`].
     #[track_caller]
     pub fn min(&self, other: impl Operand<T, D, E>) -> Self {
         let [a, b] = self.with("min", &other);
@@ -143,8 +128,8 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     /// ```
     /// use polygrad::tensor;
     /// let x = tensor([-1.0, 2.0]);
-    /// assert_eq!(x.max(0.0), tensor([0.0, 2.0]));
-    /// assert_eq!(x.max(&-&x), tensor([1.0, 2.0]));
+    /// assert_eq!((x.max(0.0), x.min(0.0)), (tensor([0.0, 2.0]), tensor([-1.0, 0.0])));
+    /// assert_eq!((x.max(&-&x), x.clamp(-0.5, 1.0)), (tensor([1.0, 2.0]), tensor([-0.5, 1.0])));
     /// ```
     #[track_caller]
     pub fn max(&self, other: impl Operand<T, D, E>) -> Self {
@@ -155,10 +140,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     /// Each element clamped to the interval from `lo` to `hi`; NaN stays NaN. The derivative is 1 from `lo` to `hi`,
     /// both included, and 0 outside. Where `lo > hi` the result is `hi`.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// assert_eq!(tensor([-2.0, 0.5, 2.0]).clamp(-1.0, 1.0), tensor([-1.0, 0.5, 1.0]));
-    /// ```
+    /// Example: [`Tensor::max`].
     #[track_caller]
     pub fn clamp(&self, lo: impl Operand<T, D, E>, hi: impl Operand<T, D, E>) -> Self {
         let [x, lo] = self.with("clamp", &lo);
@@ -171,7 +153,9 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     ///
     /// ```
     /// use polygrad::tensor;
-    /// assert_eq!(tensor([1.0, 2.0]).times(&tensor(3.0)), tensor([3.0, 6.0]));
+    /// let x = tensor([1.0, 2.0]);
+    /// assert_eq!((x.times(&tensor(3.0)), x.plus(&tensor(10.0))), (tensor([3.0, 6.0]), tensor([11.0, 12.0])));
+    /// assert_eq!((x.scale(0.5), x.shift(0.5)), (tensor([0.5, 1.0]), tensor([1.5, 2.5])));
     /// ```
     #[track_caller]
     pub fn times(&self, s: &Tensor<T, 0, E>) -> Self {
@@ -180,10 +164,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
 
     /// This tensor plus a scalar tensor.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// assert_eq!(tensor([1.0, 2.0]).plus(&tensor(10.0)), tensor([11.0, 12.0]));
-    /// ```
+    /// Example: [`Tensor::times`].
     #[track_caller]
     pub fn plus(&self, s: &Tensor<T, 0, E>) -> Self {
         Tensor::from_raw(add_op::<_, E>(self.raw(), &repeated(s, self.raw().shape())))
@@ -209,10 +190,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
 
     /// Power with a host number as exponent: `pow` in code that is generic in `E`.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// assert_eq!(tensor([2.0, 3.0]).powf(2.0), tensor([4.0, 9.0]));
-    /// ```
+    /// Example: [`Tensor::powi`].
     #[track_caller]
     pub fn powf(&self, c: f64) -> Self {
         self.pow(E::of_f64(c))
@@ -224,8 +202,9 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     ///
     /// ```
     /// use polygrad::tensor;
-    /// assert_eq!(tensor([-2.0, 3.0]).powi(3), tensor([-8.0, 27.0]));
-    /// assert_eq!(tensor([-2.0]).powi(-1), tensor([-0.5]));
+    /// let x = tensor([-2.0, 4.0]);
+    /// assert_eq!((x.powi(3), x.powi(-1)), (tensor([-8.0, 64.0]), tensor([-0.5, 0.25])));
+    /// assert_eq!(x.powf(2.0), tensor([4.0, 16.0]));
     /// ```
     #[track_caller]
     pub fn powi(&self, n: i32) -> Self {
@@ -246,10 +225,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
 
     /// `c * self`: the product with a literal in code that is generic in `E`.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// assert_eq!(tensor([1.0, 2.0]).scale(0.5), tensor([0.5, 1.0]));
-    /// ```
+    /// Example: [`Tensor::times`].
     #[track_caller]
     pub fn scale(&self, c: f64) -> Self {
         self * E::of_f64(c)
@@ -257,10 +233,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
 
     /// `self + c`: the sum with a literal in code that is generic in `E`.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// assert_eq!(tensor([1.0, 2.0]).shift(0.5), tensor([1.5, 2.5]));
-    /// ```
+    /// Example: [`Tensor::times`].
     #[track_caller]
     pub fn shift(&self, c: f64) -> Self {
         self + E::of_f64(c)
@@ -273,10 +246,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
 
     /// -1, 0 or 1 by sign; 0 for both zeros, NaN for NaN. Derivative 0.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// assert_eq!(tensor([-2.0, 0.0, 3.0]).sign(), tensor([-1.0, 0.0, 1.0]));
-    /// ```
+    /// Example: [`Tensor::floor`].
     #[track_caller]
     pub fn sign(&self) -> Self {
         self.step(FloatStep::Sign)
@@ -286,7 +256,9 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     ///
     /// ```
     /// use polygrad::tensor;
-    /// assert_eq!(tensor([-0.5, 1.5]).floor(), tensor([-1.0, 1.0]));
+    /// let x = tensor([-1.5, 0.0, 1.25]);
+    /// assert_eq!((x.floor(), x.ceil()), (tensor([-2.0, 0.0, 1.0]), tensor([-1.0, 0.0, 2.0])));
+    /// assert_eq!((x.round(), x.sign()), (tensor([-2.0, 0.0, 1.0]), tensor([-1.0, 0.0, 1.0])));
     /// ```
     #[track_caller]
     pub fn floor(&self) -> Self {
@@ -295,10 +267,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
 
     /// Smallest integer not below. Derivative 0.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// assert_eq!(tensor([-1.5, 1.5]).ceil(), tensor([-1.0, 2.0]));
-    /// ```
+    /// Example: [`Tensor::floor`].
     #[track_caller]
     pub fn ceil(&self) -> Self {
         self.step(FloatStep::Ceil)
@@ -306,10 +275,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
 
     /// Nearest integer, halves away from zero. Derivative 0.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// assert_eq!(tensor([-0.5, 1.25]).round(), tensor([-1.0, 1.0]));
-    /// ```
+    /// Example: [`Tensor::floor`].
     #[track_caller]
     pub fn round(&self) -> Self {
         self.step(FloatStep::Round)
@@ -332,6 +298,8 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     /// ```
     /// use polygrad::tensor;
     /// assert_eq!(tensor([0.5]).cast::<f32>(), tensor([0.5_f32]));
+    /// assert_eq!((tensor([-1.5, 2.5]).to_int(), tensor([true, false]).to_int()), (tensor([-1, 2]), tensor([1, 0])));
+    /// assert_eq!((tensor([1, 2]).to_float(), tensor([true, false]).to_float()), (tensor([1.0, 2.0]), tensor([1.0, 0.0])));
     /// ```
     #[track_caller]
     pub fn cast<F: Float>(&self) -> Tensor<T, D, F> {
@@ -343,10 +311,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
 
     /// Truncated towards zero, saturating; NaN becomes 0. Derivative 0.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// assert_eq!(tensor([-1.5, 2.5]).to_int(), tensor([-1, 2]));
-    /// ```
+    /// Example: [`Tensor::cast`].
     #[track_caller]
     pub fn to_int(&self) -> Tensor<T, D, i64> {
         Tensor::from_raw(T::discrete(&Discrete::ToInt, &[self.raw()]))
@@ -365,7 +330,9 @@ impl<T: BaseTensor, const D: usize> Tensor<T, D, i64> {
     ///
     /// ```
     /// use polygrad::tensor;
-    /// assert_eq!(tensor([7, -7, 7]).quot(&tensor([2, 2, 0])), tensor([3, -3, 7]));
+    /// let (x, y) = (tensor([7, -7, 7]), tensor([2, 2, 0]));
+    /// assert_eq!((x.quot(&y), x.rem(&y)), (tensor([3, -3, 7]), tensor([1, -1, 7])));
+    /// assert_eq!((x.neg(), x.abs()), (tensor([-7, 7, -7]), tensor([7, 7, 7])));
     /// ```
     #[track_caller]
     pub fn quot(&self, other: impl Operand<T, D, i64>) -> Self {
@@ -374,10 +341,7 @@ impl<T: BaseTensor, const D: usize> Tensor<T, D, i64> {
 
     /// Remainder with the sign of `self`; `x rem 0 = x`. Also the operator `%`.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// assert_eq!(tensor([7, -7, 7]).rem(&tensor([2, 2, 0])), tensor([1, -1, 7]));
-    /// ```
+    /// Example: [`Tensor::quot`].
     #[track_caller]
     pub fn rem(&self, other: impl Operand<T, D, i64>) -> Self {
         self.int_binary(IntBinary::Rem, other)
@@ -385,10 +349,7 @@ impl<T: BaseTensor, const D: usize> Tensor<T, D, i64> {
 
     /// Negation.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// assert_eq!(tensor([1, -2]).neg(), tensor([-1, 2]));
-    /// ```
+    /// Example: [`Tensor::quot`].
     #[track_caller]
     pub fn neg(&self) -> Self {
         -self
@@ -396,10 +357,7 @@ impl<T: BaseTensor, const D: usize> Tensor<T, D, i64> {
 
     /// Absolute value.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// assert_eq!(tensor([1, -2]).abs(), tensor([1, 2]));
-    /// ```
+    /// Example: [`Tensor::quot`].
     #[track_caller]
     pub fn abs(&self) -> Self {
         Tensor::from_raw(abs_op::<_, i64>(self.raw()))
@@ -407,10 +365,7 @@ impl<T: BaseTensor, const D: usize> Tensor<T, D, i64> {
 
     /// The nearest floats.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// assert_eq!(tensor([1, 2]).to_float(), tensor([1.0, 2.0]));
-    /// ```
+    /// Example: [`Tensor::cast`].
     #[track_caller]
     pub fn to_float<F: Float>(&self) -> Tensor<T, D, F> {
         Tensor::from_raw(T::discrete(&Discrete::ToFloat(F::DTYPE), &[self.raw()]))
@@ -421,10 +376,7 @@ impl<T: BaseTensor, const D: usize> Tensor<T, D, i64> {
 impl<T: BaseTensor, const D: usize> Tensor<T, D, bool> {
     /// 1 where the mask holds and 0 elsewhere, as floats.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// assert_eq!(tensor([true, false]).to_float(), tensor([1.0, 0.0]));
-    /// ```
+    /// Example: [`Tensor::cast`].
     #[track_caller]
     pub fn to_float<F: Float>(&self) -> Tensor<T, D, F> {
         Tensor::from_raw(T::discrete(&Discrete::ToFloat(F::DTYPE), &[self.raw()]))
@@ -432,10 +384,7 @@ impl<T: BaseTensor, const D: usize> Tensor<T, D, bool> {
 
     /// 1 where the mask holds and 0 elsewhere, as integers.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// assert_eq!(tensor([true, false]).to_int(), tensor([1, 0]));
-    /// ```
+    /// Example: [`Tensor::cast`].
     #[track_caller]
     pub fn to_int(&self) -> Tensor<T, D, i64> {
         Tensor::from_raw(T::discrete(&Discrete::ToInt, &[self.raw()]))

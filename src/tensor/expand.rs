@@ -93,72 +93,49 @@ keeps! { Num:
     /// The sum along an axis, which keeps size 1.
     ///
     /// ```
-    /// use polygrad::tensor;
+    /// use polygrad::tensor::{Norm, tensor};
     /// let x = tensor([[1.0, 3.0], [2.0, 2.0]]);
-    /// assert_eq!(x.sum_keep(1), tensor([[4.0], [4.0]]));
     /// assert_eq!(&x / x.sum_keep(1), tensor([[0.25, 0.75], [0.5, 0.5]]));
+    /// assert_eq!((x.max_keep(1), x.min_keep(0)), (tensor([[3.0], [2.0]]), tensor([[1.0, 2.0]])));
+    /// assert_eq!((x.prod_keep(1), x.mean_keep(1)), (tensor([[3.0], [4.0]]), tensor([[2.0], [2.0]])));
+    /// assert_eq!((x.var_keep(1), x.std_keep(1)), (tensor([[1.0], [0.0]]), tensor([[1.0], [0.0]])));
+    /// assert_eq!(tensor([[3.0, 4.0]]).norm_keep(1, Norm::Two), tensor([[5.0]]));
+    /// assert_eq!(tensor([[0.0, 0.0]]).logsumexp_keep(1), tensor([[2f64.ln()]]));
     /// ```
     sum_keep of sum_axis();
     /// The largest element of each line along an axis, which keeps size 1; see [`max_axis`](Tensor::max_axis).
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// let x = tensor([[1.0, 3.0], [2.0, 2.0]]);
-    /// assert_eq!(&x - x.max_keep(1), tensor([[-2.0, 0.0], [0.0, 0.0]]));
-    /// ```
+    /// Example: [`Tensor::sum_keep`].
     max_keep of max_axis();
     /// The smallest element of each line along an axis, which keeps size 1; see [`min_axis`](Tensor::min_axis).
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// assert_eq!(tensor([[1.0, 3.0], [2.0, 2.0]]).min_keep(0), tensor([[1.0, 2.0]]));
-    /// ```
+    /// Example: [`Tensor::sum_keep`].
     min_keep of min_axis();
     /// The product of each line along an axis, which keeps size 1.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// assert_eq!(tensor([[1.0, 3.0], [2.0, 2.0]]).prod_keep(1), tensor([[3.0], [4.0]]));
-    /// ```
+    /// Example: [`Tensor::sum_keep`].
     prod_keep of prod_axis();
 }
 
 keeps! { Float:
     /// The mean along an axis, which keeps size 1.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// let x = tensor([[1.0, 3.0], [2.0, 2.0]]);
-    /// assert_eq!(&x - x.mean_keep(1), tensor([[-1.0, 1.0], [0.0, 0.0]]));
-    /// ```
+    /// Example: [`Tensor::sum_keep`].
     mean_keep of mean_axis();
     /// The variance along an axis, which keeps size 1; see [`var`](Tensor::var).
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// assert_eq!(tensor([[1.0, 3.0], [2.0, 2.0]]).var_keep(1), tensor([[1.0], [0.0]]));
-    /// ```
+    /// Example: [`Tensor::sum_keep`].
     var_keep of var_axis();
     /// The standard deviation along an axis, which keeps size 1; see [`std`](Tensor::std).
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// assert_eq!(tensor([[1.0, 3.0], [2.0, 2.0]]).std_keep(1), tensor([[1.0], [0.0]]));
-    /// ```
+    /// Example: [`Tensor::sum_keep`].
     std_keep of std_axis();
     /// The norm of each line along an axis, which keeps size 1; see [`norm_axis`](Tensor::norm_axis).
     ///
-    /// ```
-    /// use polygrad::tensor::{Norm, tensor};
-    /// let x = tensor([[3.0, 4.0]]);
-    /// assert_eq!(&x / x.norm_keep(1, Norm::Two), tensor([[0.6, 0.8]]));
-    /// ```
+    /// Example: [`Tensor::sum_keep`].
     norm_keep of norm_axis(order: Norm);
     /// [`logsumexp`](Tensor::logsumexp) along an axis, which keeps size 1.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// assert_eq!(tensor([[0.0, 0.0]]).logsumexp_keep(1), tensor([[2f64.ln()]]));
-    /// ```
+    /// Example: [`Tensor::sum_keep`].
     logsumexp_keep of logsumexp_axis();
 }

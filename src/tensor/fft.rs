@@ -76,8 +76,9 @@ impl<T: BaseTensor, const D: usize, E: Float> Complex<T, D, E> {
     ///
     /// ```
     /// use polygrad::{Complex, tensor};
-    /// let y = tensor([1.0, 2.0, 3.0, 4.0]).to_complex().fft(0);
-    /// assert_eq!(y, Complex::new(tensor([10.0, -2.0, -2.0, -2.0]), tensor([0.0, 2.0, 0.0, -2.0])));
+    /// let x = tensor([1.0, 2.0, 3.0, 4.0]).to_complex();
+    /// let y = Complex::new(tensor([10.0, -2.0, -2.0, -2.0]), tensor([0.0, 2.0, 0.0, -2.0]));
+    /// assert_eq!((x.fft(0), y.ifft(0)), (y, x));
     /// ```
     ///
     /// # Panics
@@ -92,11 +93,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Complex<T, D, E> {
 
     /// The inverse of [`fft`](Complex::fft): `X[j] = 1 / n sum_k Y[k] e^(2 pi i j k / n)`.
     ///
-    /// ```
-    /// use polygrad::{Complex, tensor};
-    /// let y = Complex::new(tensor([10.0, -2.0, -2.0, -2.0]), tensor([0.0, 2.0, 0.0, -2.0]));
-    /// assert_eq!(y.ifft(0), tensor([1.0, 2.0, 3.0, 4.0]).to_complex());
-    /// ```
+    /// Example: [`Complex::fft`].
     ///
     /// # Panics
     /// When the axis does not exist.
@@ -131,12 +128,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Complex<T, D, E> {
 
     /// The inverse of [`fft_axes`](Complex::fft_axes).
     ///
-    /// ```
-    /// use polygrad::{Complex, tensor};
-    /// let x = tensor([[1.0, 2.0], [3.0, 4.0]]).to_complex();
-    /// assert_eq!(x.fft_axes([0, 1]), tensor([[10.0, -2.0], [-4.0, 0.0]]).to_complex());
-    /// assert_eq!(x.fft_axes([0, 1]).ifft_axes([0, 1]), x);
-    /// ```
+    /// Example: [`Complex::fft_axes`].
     ///
     /// # Panics
     /// When the axis does not exist, or one is named twice.
@@ -153,11 +145,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Complex<T, D, E> {
     /// The inverse of [`rfft`](Tensor::rfft), with a result of size `n` along `axis`. The imaginary part of the first
     /// element, and for even `n` of the last, counts as 0, since it is 0 in the transform of real numbers.
     ///
-    /// ```
-    /// use polygrad::{Complex, tensor};
-    /// let y = Complex::new(tensor([10.0, -2.0, -2.0]), tensor([0.0, 2.0, 0.0]));
-    /// assert_eq!(y.irfft(4, 0), tensor([1.0, 2.0, 3.0, 4.0]));
-    /// ```
+    /// Example: [`Tensor::rfft`].
     ///
     /// # Panics
     /// When the axis does not exist, `n` is 0, or the size of the axis is not `n / 2 + 1`.
@@ -195,6 +183,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Complex<T, D, E> {
     /// // Frequencies 0, 1, 2, -2, -1 in the order of a transform of size 5.
     /// let y = tensor([0.0, 1.0, 2.0, -2.0, -1.0]).to_complex();
     /// assert_eq!(y.fftshift(0), tensor([-2.0, -1.0, 0.0, 1.0, 2.0]).to_complex());
+    /// assert_eq!(y.fftshift(0).ifftshift(0), y);
     /// ```
     ///
     /// # Panics
@@ -207,11 +196,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Complex<T, D, E> {
 
     /// The inverse of [`fftshift`](Complex::fftshift).
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// let y = tensor([-2.0, -1.0, 0.0, 1.0, 2.0]).to_complex();
-    /// assert_eq!(y.ifftshift(0), tensor([0.0, 1.0, 2.0, -2.0, -1.0]).to_complex());
-    /// ```
+    /// Example: [`Complex::fftshift`].
     ///
     /// # Panics
     /// When the axis does not exist.
@@ -229,8 +214,8 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     ///
     /// ```
     /// use polygrad::{Complex, tensor};
-    /// let y = tensor([1.0, 2.0, 3.0, 4.0]).rfft(0);
-    /// assert_eq!(y, Complex::new(tensor([10.0, -2.0, -2.0]), tensor([0.0, 2.0, 0.0])));
+    /// let (x, y) = (tensor([1.0, 2.0, 3.0, 4.0]), Complex::new(tensor([10.0, -2.0, -2.0]), tensor([0.0, 2.0, 0.0])));
+    /// assert_eq!((x.rfft(0), y.irfft(4, 0)), (y, x));
     /// ```
     ///
     /// # Panics

@@ -12,15 +12,7 @@ use crate::shape::{Shape, check_possible};
 
 /// An index: an integer tensor of rank 0, or a host integer.
 ///
-/// ```
-/// use polygrad::tensor::ScalarIndex;
-/// use polygrad::{BaseTensor, Tensor, tensor};
-/// fn element<T: BaseTensor>(x: &Tensor<T, 1>, i: impl ScalarIndex<T>) -> Tensor<T, 0> {
-///     x.at([i])
-/// }
-/// let x = tensor([1.0, 2.0]);
-/// assert_eq!((element(&x, 1), element(&x, &tensor(1))), (tensor(2.0), tensor(2.0)));
-/// ```
+/// Example: [`Indices`].
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an index",
     label = "an index is a `Tensor<T, 0, i64>`, or an integer of type `i32`, `i64` or `usize`"
@@ -28,12 +20,7 @@ use crate::shape::{Shape, check_possible};
 pub trait ScalarIndex<T> {
     /// The index as an integer tensor.
     ///
-    /// ```
-    /// use polygrad::tensor::ScalarIndex;
-    /// use polygrad::{Concrete, Tensor, tensor};
-    /// let i: Tensor<Concrete, 0, i64> = 3_usize.index();
-    /// assert_eq!(i, tensor(3));
-    /// ```
+    /// Example: [`Indices`].
     fn index(&self) -> Tensor<T, 0, i64>;
 }
 
@@ -71,14 +58,17 @@ impl<T: BaseTensor> ScalarIndex<T> for usize {
 /// `K` indices into the `K` outermost axes: an array `[i, j]`, or a tuple `(i, 0)` if the types of the indices differ.
 ///
 /// ```
-/// use polygrad::tensor::Indices;
-/// use polygrad::{BaseTensor, Tensor, tensor};
+/// use polygrad::tensor::{Indices, ScalarIndex};
+/// use polygrad::{BaseTensor, Concrete, Tensor, tensor};
 /// fn element<T: BaseTensor>(x: &Tensor<T, 2>, ix: impl Indices<T, 2>) -> Tensor<T, 0> {
 ///     x.at(ix)
 /// }
+/// fn next<T: BaseTensor>(i: impl ScalarIndex<T>) -> Tensor<T, 0, i64> {
+///     i.index() + 1
+/// }
 /// let x = tensor([[1.0, 2.0], [3.0, 4.0]]);
-/// assert_eq!(element(&x, [1, 0]), tensor(3.0));
-/// assert_eq!(element(&x, (tensor(1), 1)), tensor(4.0));
+/// assert_eq!((element(&x, [1, 0]), element(&x, (tensor(1), 1))), (tensor(3.0), tensor(4.0)));
+/// assert_eq!((next::<Concrete>(3_usize), next(&tensor(3))), (tensor(4), tensor(4)));
 /// ```
 pub trait Indices<T, const K: usize> {
     /// The indices as integer tensors.
@@ -111,15 +101,7 @@ tuple_indices! {
 /// One of the indices of [`gather`](Tensor::gather) and [`scatter_add`](Tensor::scatter_add): an integer tensor of rank
 /// `S`, owned or borrowed, or a host integer, which is broadcast.
 ///
-/// ```
-/// use polygrad::tensor::IndexTensor;
-/// use polygrad::{BaseTensor, Tensor, tensor};
-/// /// Some elements of the first row.
-/// fn elements<T: BaseTensor>(x: &Tensor<T, 2>, ix: impl IndexTensor<T, 1>) -> Tensor<T, 1> {
-///     x.row(0).gather([ix])
-/// }
-/// assert_eq!(elements(&tensor([[1.0, 2.0]]), tensor([1, 0, 1])), tensor([2.0, 1.0, 2.0]));
-/// ```
+/// Example: [`IndexTensors`].
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an index tensor of rank {S}",
     label = "an index tensor is a `Tensor<T, {S}, i64>`, owned or borrowed, or an integer of type `i32`, `i64` or `usize`"
@@ -168,14 +150,18 @@ repeated!(i32, i64, usize);
 /// `K` index tensors of one shape of rank `S`, into the `K` outermost axes: an array, or a tuple if their types differ.
 ///
 /// ```
-/// use polygrad::tensor::IndexTensors;
+/// use polygrad::tensor::{IndexTensor, IndexTensors};
 /// use polygrad::{BaseTensor, Tensor, tensor};
 /// fn elements<T: BaseTensor>(x: &Tensor<T, 2>, ix: impl IndexTensors<T, 1, 2>) -> Tensor<T, 1> {
 ///     x.gather(ix)
 /// }
+/// fn of_first_row<T: BaseTensor>(x: &Tensor<T, 2>, ix: impl IndexTensor<T, 1>) -> Tensor<T, 1> {
+///     x.row(0).gather([ix])
+/// }
 /// let x = tensor([[1.0, 2.0], [3.0, 4.0]]);
 /// assert_eq!(elements(&x, [tensor([0, 1]), tensor([1, 0])]), tensor([2.0, 3.0]));
 /// assert_eq!(elements(&x, (tensor([0, 1]), 1)), tensor([2.0, 4.0]));
+/// assert_eq!(of_first_row(&x, tensor([1, 0, 1])), tensor([2.0, 1.0, 2.0]));
 /// ```
 pub trait IndexTensors<T, const S: usize, const K: usize> {
     /// The index tensors; `None` if `S` is above 0 and all are numbers, which have no shape.

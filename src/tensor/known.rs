@@ -32,10 +32,7 @@ impl<const D: usize, E: Elem> Tensor<Array, D, E> {
 
     /// The numbers in this tensor, as an array.
     ///
-    /// ```
-    /// use polygrad::{Array, tensor};
-    /// assert_eq!(tensor([1.0, 2.0]).array(), &Array::from([1.0, 2.0]));
-    /// ```
+    /// Example: [`Tensor::to_vec`].
     pub fn array(&self) -> &Array {
         &self.raw
     }
@@ -43,8 +40,11 @@ impl<const D: usize, E: Elem> Tensor<Array, D, E> {
     /// The elements in row-major order, copied.
     ///
     /// ```
-    /// use polygrad::tensor;
-    /// assert_eq!(tensor([[1.0, 2.0], [3.0, 4.0]]).to_vec(), [1.0, 2.0, 3.0, 4.0]);
+    /// use polygrad::{Array, tensor};
+    /// let x = tensor([[1.0, 2.0], [3.0, 4.0]]);
+    /// assert_eq!((x.to_vec(), x.as_slice()), (vec![1.0, 2.0, 3.0, 4.0], Some(&[1.0, 2.0, 3.0, 4.0][..])));
+    /// assert_eq!(x.array(), &Array::from([[1.0, 2.0], [3.0, 4.0]]));
+    /// assert_eq!(*x.elements(), x.clone().into_vec());
     /// ```
     #[track_caller]
     pub fn to_vec(&self) -> Vec<E> {
@@ -57,20 +57,14 @@ impl<const D: usize, E: Elem> Tensor<Array, D, E> {
     /// The elements in row-major order, without a copy; `None` if the tensor stores one repeated value, such as zeros,
     /// for several elements. [`elements`](Tensor::elements) is for every tensor.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// assert_eq!(tensor([[1.0, 2.0], [3.0, 4.0]]).as_slice(), Some(&[1.0, 2.0, 3.0, 4.0][..]));
-    /// ```
+    /// Example: [`Tensor::to_vec`].
     pub fn as_slice(&self) -> Option<&[E]> {
         self.raw.as_slice()
     }
 
     /// The elements in row-major order, copied only if they are stored as one repeated value.
     ///
-    /// ```
-    /// use polygrad::{Concrete, Tensor};
-    /// assert_eq!(*Tensor::<Concrete, 1>::zeros([2]).elements(), [0.0, 0.0]);
-    /// ```
+    /// Example: [`Tensor::to_vec`].
     #[track_caller]
     pub fn elements(&self) -> Cow<'_, [E]> {
         match self.raw.elements() {
@@ -81,10 +75,7 @@ impl<const D: usize, E: Elem> Tensor<Array, D, E> {
 
     /// The elements in row-major order; without a copy if they are stored one by one and the tensor has no other owner.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// assert_eq!(tensor([[1, 2], [3, 4]]).into_vec(), [1, 2, 3, 4]);
-    /// ```
+    /// Example: [`Tensor::to_vec`].
     #[track_caller]
     pub fn into_vec(self) -> Vec<E> {
         match self.raw.into_vec() {

@@ -321,13 +321,10 @@ fn try_mapped<T: BaseTensor, R, Y: Outputs<T, S>, S>(
 /// the stacked outputs.
 ///
 /// ```
-/// use polygrad::{map_accum, tensor};
-/// let (total, partial) = map_accum(tensor(0.0), &tensor([1.0, 2.0, 3.0]), |c, x| {
-///     let sum = c + x;
-///     (sum.clone(), sum)
-/// });
-/// assert_eq!(total, tensor(6.0));
-/// assert_eq!(partial, tensor([1.0, 3.0, 6.0]));
+/// use polygrad::{Tensor, map_accum, map_accum_reverse, tensor};
+/// let (xs, step) = (tensor([1.0, 2.0, 3.0]), |c: Tensor<_, 0>, x: &Tensor<_, 0>| (&c + x, c + x));
+/// assert_eq!(map_accum(tensor(0.0), &xs, step), (tensor(6.0), tensor([1.0, 3.0, 6.0])));
+/// assert_eq!(map_accum_reverse(tensor(0.0), &xs, step), (tensor(6.0), tensor([6.0, 5.0, 3.0])));
 /// ```
 ///
 /// # Panics
@@ -346,15 +343,7 @@ where
 
 /// [`map_accum`] from the last row to the first; each output has the position of its row.
 ///
-/// ```
-/// use polygrad::{map_accum_reverse, tensor};
-/// let (total, rest) = map_accum_reverse(tensor(0.0), &tensor([1.0, 2.0, 3.0]), |c, x| {
-///     let sum = c + x;
-///     (sum.clone(), sum)
-/// });
-/// assert_eq!(total, tensor(6.0));
-/// assert_eq!(rest, tensor([6.0, 5.0, 3.0]));
-/// ```
+/// Example: [`map_accum`].
 ///
 /// # Panics
 /// When sequences differ in length, or the carry changes its shape or structure.
@@ -447,8 +436,9 @@ fn scanned<T: BaseTensor, C: Outputs<T, S>, R, S>(
 /// A loop of `n` trips without rows: `f(n - 1, .. f(1, f(0, init)) ..)`.
 ///
 /// ```
-/// use polygrad::{iterate, tensor};
+/// use polygrad::{iterate, iterate_all, tensor};
 /// assert_eq!(iterate(3, tensor(1.0), |i, c| c * (i + 1).to_float()), tensor(6.0));
+/// assert_eq!(iterate_all(3, tensor(1.0), |i, c| c * (i + 1).to_float()), tensor([1.0, 1.0, 2.0, 6.0]));
 /// ```
 ///
 /// # Panics
@@ -465,10 +455,7 @@ where
 
 /// All `n + 1` carries of an [`iterate`], stacked, from the initial carry on.
 ///
-/// ```
-/// use polygrad::{iterate_all, tensor};
-/// assert_eq!(iterate_all(3, tensor(1.0), |i, c| c * (i + 1).to_float()), tensor([1.0, 1.0, 2.0, 6.0]));
-/// ```
+/// Example: [`iterate`].
 ///
 /// # Panics
 /// When the carry changes its shape or structure.

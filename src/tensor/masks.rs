@@ -14,7 +14,9 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     ///
     /// ```
     /// use polygrad::tensor;
-    /// assert_eq!(tensor([0.0, f64::NAN, f64::INFINITY]).is_nan(), tensor([false, true, false]));
+    /// let x = tensor([0.0, f64::NAN, -f64::INFINITY]);
+    /// assert_eq!(x.is_nan(), tensor([false, true, false]));
+    /// assert_eq!((x.is_finite(), x.is_infinite()), (tensor([true, false, false]), tensor([false, false, true])));
     /// ```
     #[track_caller]
     pub fn is_nan(&self) -> Tensor<T, D, bool> {
@@ -23,10 +25,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
 
     /// The mask of the elements that are finite: neither infinite nor NaN.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// assert_eq!(tensor([0.0, f64::NAN, f64::INFINITY]).is_finite(), tensor([true, false, false]));
-    /// ```
+    /// Example: [`Tensor::is_nan`].
     #[track_caller]
     pub fn is_finite(&self) -> Tensor<T, D, bool> {
         self.abs().lt(E::infinity())
@@ -34,10 +33,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
 
     /// The mask of the elements that are infinite, of either sign.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// assert_eq!(tensor([0.0, f64::NAN, -f64::INFINITY]).is_infinite(), tensor([false, false, true]));
-    /// ```
+    /// Example: [`Tensor::is_nan`].
     #[track_caller]
     pub fn is_infinite(&self) -> Tensor<T, D, bool> {
         self.abs().eq(E::infinity())
@@ -49,7 +45,9 @@ impl<T: BaseTensor, const D: usize> Tensor<T, D, bool> {
     ///
     /// ```
     /// use polygrad::tensor;
-    /// assert_eq!(tensor([[false, true], [false, false]]).any(), tensor(true));
+    /// let mask = tensor([[false, true], [false, false]]);
+    /// assert_eq!((mask.any(), mask.all()), (tensor(true), tensor(false)));
+    /// assert_eq!((mask.any_axis(1), mask.all_axis(0)), (tensor([true, false]), tensor([false, false])));
     /// ```
     #[track_caller]
     pub fn any(&self) -> Tensor<T, 0, bool> {
@@ -58,10 +56,7 @@ impl<T: BaseTensor, const D: usize> Tensor<T, D, bool> {
 
     /// Whether the mask holds everywhere; true if the mask is empty.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// assert_eq!(tensor([[true, true], [false, true]]).all(), tensor(false));
-    /// ```
+    /// Example: [`Tensor::any`].
     #[track_caller]
     pub fn all(&self) -> Tensor<T, 0, bool> {
         self.to_int().sum().eq(self.size() as i64)
@@ -70,10 +65,7 @@ impl<T: BaseTensor, const D: usize> Tensor<T, D, bool> {
     /// For each line along `axis`, which disappears, whether the mask holds anywhere in it; false if the axis has size
     /// 0.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// assert_eq!(tensor([[false, true], [false, false]]).any_axis(1), tensor([true, false]));
-    /// ```
+    /// Example: [`Tensor::any`].
     ///
     /// # Panics
     /// When the axis does not exist.
@@ -89,10 +81,7 @@ impl<T: BaseTensor, const D: usize> Tensor<T, D, bool> {
     /// For each line along `axis`, which disappears, whether the mask holds everywhere in it; true if the axis has size
     /// 0.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// assert_eq!(tensor([[true, true], [false, true]]).all_axis(0), tensor([false, true]));
-    /// ```
+    /// Example: [`Tensor::any`].
     ///
     /// # Panics
     /// When the axis does not exist.

@@ -37,8 +37,9 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
     /// ```
     /// use polygrad::tensor;
     /// let x = tensor([[1.0, 2.0], [3.0, 4.0]]);
-    /// assert_eq!(x.tril(0), tensor([[1.0, 0.0], [3.0, 4.0]]));
-    /// assert_eq!(x.tril(-1), tensor([[0.0, 0.0], [3.0, 0.0]]));
+    /// assert_eq!((x.tril(0), x.tril(-1)), (tensor([[1.0, 0.0], [3.0, 4.0]]), tensor([[0.0, 0.0], [3.0, 0.0]])));
+    /// assert_eq!((x.triu(0), x.trace()), (tensor([[1.0, 2.0], [0.0, 4.0]]), tensor(5.0)));
+    /// assert_eq!(tensor([1.0, 2.0]).diag(), tensor([[1.0, 0.0], [0.0, 2.0]]));
     /// ```
     #[track_caller]
     pub fn tril<const M: usize>(&self, k: i64) -> Self
@@ -50,10 +51,7 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
 
     /// The upper triangle of a matrix, or of each matrix in a stack: 0 below diagonal `k`.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// assert_eq!(tensor([[1.0, 2.0], [3.0, 4.0]]).triu(0), tensor([[1.0, 2.0], [0.0, 4.0]]));
-    /// ```
+    /// Example: [`Tensor::tril`].
     #[track_caller]
     pub fn triu<const M: usize>(&self, k: i64) -> Self
     where
@@ -66,10 +64,7 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
 impl<T: BaseTensor, E: Num> Tensor<T, 2, E> {
     /// The matrix of this shape with ones on diagonal `k` and zeros elsewhere.
     ///
-    /// ```
-    /// use polygrad::{Concrete, Tensor, tensor};
-    /// assert_eq!(Tensor::<Concrete, 2>::eye_at([2, 3], 1), tensor([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]));
-    /// ```
+    /// Example: [`Tensor::full`].
     ///
     /// # Panics
     /// When no array can have this shape.
@@ -85,10 +80,7 @@ impl<T: BaseTensor, E: Num> Tensor<T, 2, E> {
 
     /// The sum of the diagonal.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// assert_eq!(tensor([[1.0, 2.0], [3.0, 4.0]]).trace(), tensor(5.0));
-    /// ```
+    /// Example: [`Tensor::tril`].
     ///
     /// # Panics
     /// When the matrix is not square.
@@ -106,10 +98,7 @@ impl<T: BaseTensor, E: Elem> Tensor<T, 1, E> {
     /// The square matrix with these elements on its diagonal and zeros elsewhere; [`diagonal`](Tensor::diagonal) reads
     /// them back.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// assert_eq!(tensor([1.0, 2.0]).diag(), tensor([[1.0, 0.0], [0.0, 2.0]]));
-    /// ```
+    /// Example: [`Tensor::tril`].
     #[track_caller]
     pub fn diag(&self) -> Tensor<T, 2, E> {
         let [n] = self.shape();

@@ -206,7 +206,9 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
     ///
     /// ```
     /// use polygrad::{Array, Tensor, tensor};
-    /// assert_eq!(Tensor::<Array, 1>::from_raw(Array::from([1.0, 2.0])), tensor([1.0, 2.0]));
+    /// let x = Tensor::<Array, 1>::from_raw(Array::from([1.0, 2.0]));
+    /// assert_eq!((&x, x.raw().shape()), (&tensor([1.0, 2.0]), &[2][..]));
+    /// assert_eq!(x.into_raw(), Array::from([1.0, 2.0]));
     /// ```
     ///
     /// # Panics
@@ -222,21 +224,14 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
 
     /// The value behind this tensor.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// assert_eq!(tensor([1.0, 2.0]).raw().shape(), [2]);
-    /// ```
+    /// Example: [`Tensor::from_raw`].
     pub fn raw(&self) -> &T {
         &self.raw
     }
 
     /// The value behind this tensor, by value.
     ///
-    /// ```
-    /// use polygrad::{Tensor, tensor};
-    /// let x = tensor([1.0, 2.0]);
-    /// assert_eq!(Tensor::<_, 1>::from_raw(x.clone().into_raw()), x);
-    /// ```
+    /// Example: [`Tensor::from_raw`].
     pub fn into_raw(self) -> T {
         self.raw
     }
@@ -329,6 +324,13 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
     /// ```
     /// use polygrad::{Concrete, Tensor, tensor};
     /// assert_eq!(Tensor::<Concrete, 1>::full([2], 3.0), tensor([3.0, 3.0]));
+    /// assert_eq!(Tensor::<Concrete, 1>::zeros([2]), tensor([0.0, 0.0]));
+    /// assert_eq!(Tensor::<Concrete, 1>::ones([2]), tensor([1.0, 1.0]));
+    /// assert_eq!(Tensor::<Concrete, 0>::scalar(2.5), tensor(2.5));
+    /// assert_eq!(Tensor::<Concrete, 1, i64>::iota(3), tensor([0, 1, 2]));
+    /// assert_eq!(Tensor::<Concrete, 1>::linspace(0.0, 1.0, 3), tensor([0.0, 0.5, 1.0]));
+    /// assert_eq!(Tensor::<Concrete, 2>::eye(2), tensor([[1.0, 0.0], [0.0, 1.0]]));
+    /// assert_eq!(Tensor::<Concrete, 2>::eye_at([2, 3], 1), tensor([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]));
     /// ```
     ///
     /// # Panics
@@ -340,10 +342,7 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
 
     /// The tensor of this shape in which every element is 0, or `false`.
     ///
-    /// ```
-    /// use polygrad::{Concrete, Tensor, tensor};
-    /// assert_eq!(Tensor::<Concrete, 1>::zeros([2]), tensor([0.0, 0.0]));
-    /// ```
+    /// Example: [`Tensor::full`].
     #[track_caller]
     pub fn zeros(shape: [usize; D]) -> Self {
         Tensor::full(shape, E::ZERO)
@@ -352,9 +351,10 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
     /// The sizes of the axes, outermost first.
     ///
     /// ```
-    /// use polygrad::tensor;
-    /// let [rows, columns] = tensor([[1.0, 2.0, 3.0]]).shape();
-    /// assert_eq!((rows, columns), (1, 3));
+    /// use polygrad::{Concrete, Tensor, tensor};
+    /// let x = tensor([[1.0, 2.0, 3.0]]);
+    /// assert_eq!((x.shape(), x.dim::<1>(), x.size(), x.len()), ([1, 3], 3, 3, 1));
+    /// assert!(tensor(1.0).size() == 1 && Tensor::<Concrete, 2>::zeros([3, 0]).is_empty());
     /// ```
     pub fn shape(&self) -> [usize; D] {
         let mut out = [0; D];
@@ -364,10 +364,7 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
 
     /// The size of axis `K`, which must be one of the `D` axes; rustc checks.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// assert_eq!(tensor([[1.0, 2.0, 3.0]]).dim::<1>(), 3);
-    /// ```
+    /// Example: [`Tensor::shape`].
     ///
     /// ```compile_fail,E0080
     /// use polygrad::tensor;
@@ -380,10 +377,7 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
 
     /// The number of elements: the product of all sizes, 1 at rank 0.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// assert_eq!((tensor([[1.0, 2.0, 3.0]]).size(), tensor(1.0).size()), (3, 1));
-    /// ```
+    /// Example: [`Tensor::shape`].
     pub fn size(&self) -> usize {
         crate::shape::size(self.raw.shape())
     }
@@ -394,6 +388,8 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
     /// use polygrad::tensor;
     /// tensor(1.0).len();
     /// ```
+    ///
+    /// Example: [`Tensor::shape`].
     #[allow(clippy::len_without_is_empty)]
     pub fn len(&self) -> usize {
         const { assert!(D > 0, "len: a tensor of rank 0 has no axis") };
@@ -402,10 +398,7 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
 
     /// Whether the tensor has no elements, because some axis has size 0.
     ///
-    /// ```
-    /// use polygrad::{Concrete, Tensor};
-    /// assert!(Tensor::<Concrete, 2>::zeros([3, 0]).is_empty());
-    /// ```
+    /// Example: [`Tensor::shape`].
     pub fn is_empty(&self) -> bool {
         self.size() == 0
     }
@@ -490,10 +483,7 @@ fn mistyped(rank: usize, elem: DType, shape: &[usize], dtype: DType) -> ! {
 impl<T: BaseTensor, E: Elem> Tensor<T, 0, E> {
     /// The tensor of rank 0 that holds `x`.
     ///
-    /// ```
-    /// use polygrad::{Concrete, Tensor, tensor};
-    /// assert_eq!(Tensor::<Concrete, 0>::scalar(2.5), tensor(2.5));
-    /// ```
+    /// Example: [`Tensor::full`].
     pub fn scalar(x: E) -> Self {
         Tensor::full([], x)
     }
@@ -502,10 +492,7 @@ impl<T: BaseTensor, E: Elem> Tensor<T, 0, E> {
 impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     /// The tensor of this shape in which every element is 1.
     ///
-    /// ```
-    /// use polygrad::{Concrete, Tensor, tensor};
-    /// assert_eq!(Tensor::<Concrete, 1>::ones([2]), tensor([1.0, 1.0]));
-    /// ```
+    /// Example: [`Tensor::full`].
     #[track_caller]
     pub fn ones(shape: [usize; D]) -> Self {
         Tensor::full(shape, E::ONE)
@@ -515,10 +502,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
 impl<T: BaseTensor> Tensor<T, 1, i64> {
     /// The integers `0, 1, .., n - 1`.
     ///
-    /// ```
-    /// use polygrad::{Concrete, Tensor};
-    /// assert_eq!(Tensor::<Concrete, 1, i64>::iota(3).to_vec(), [0, 1, 2]);
-    /// ```
+    /// Example: [`Tensor::full`].
     ///
     /// # Panics
     /// When no array can be as large, or memory for it is missing.
@@ -531,10 +515,7 @@ impl<T: BaseTensor> Tensor<T, 1, i64> {
 impl<T: BaseTensor, E: Float> Tensor<T, 1, E> {
     /// `n` evenly spaced values from `start` to `stop`, both included; just `start` when `n` is 1.
     ///
-    /// ```
-    /// use polygrad::{Concrete, Tensor, tensor};
-    /// assert_eq!(Tensor::<Concrete, 1>::linspace(0.0, 1.0, 3), tensor([0.0, 0.5, 1.0]));
-    /// ```
+    /// Example: [`Tensor::full`].
     ///
     /// # Panics
     /// When no array can be as large, or memory for it is missing.
@@ -547,10 +528,7 @@ impl<T: BaseTensor, E: Float> Tensor<T, 1, E> {
 impl<T: BaseTensor, E: Num> Tensor<T, 2, E> {
     /// The identity matrix of size `n`.
     ///
-    /// ```
-    /// use polygrad::{Concrete, Tensor, tensor};
-    /// assert_eq!(Tensor::<Concrete, 2>::eye(2), tensor([[1.0, 0.0], [0.0, 1.0]]));
-    /// ```
+    /// Example: [`Tensor::full`].
     ///
     /// # Panics
     /// When no array can be as large.

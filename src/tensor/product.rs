@@ -32,10 +32,7 @@ fn agree(op: &str, what: &str, sizes: [usize; 2], shapes: [&[usize]; 2], way_out
 impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     /// The inner product over all axes: the sum of the products of all pairs of elements.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// assert_eq!(tensor([1.0, 2.0]).dot(&tensor([3.0, 4.0])), tensor(11.0));
-    /// ```
+    /// Example: [`Tensor::matmul`].
     ///
     /// # Panics
     /// When the shapes differ.
@@ -55,10 +52,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
 
     /// The outer product: the products of all pairs of elements. The axes of `self` come before those of `other`.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// assert_eq!(tensor([1.0, 2.0]).outer(&tensor([3.0, 4.0])), tensor([[3.0, 4.0], [6.0, 8.0]]));
-    /// ```
+    /// Example: [`Tensor::matmul`].
     #[track_caller]
     pub fn outer<const M: usize, const R: usize>(&self, other: &Tensor<T, M, E>) -> Tensor<T, R, E>
     where
@@ -74,10 +68,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
 impl<T: BaseTensor, E: Num> Tensor<T, 1, E> {
     /// The row vector `self` times a matrix: shapes `[n]` and `[n, m]` give `[m]`.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// assert_eq!(tensor([1.0, 2.0]).vecmat(&tensor([[1.0, 0.0], [0.0, 3.0]])), tensor([1.0, 6.0]));
-    /// ```
+    /// Example: [`Tensor::matmul`].
     ///
     /// # Panics
     /// When the sizes that are summed over differ.
@@ -92,10 +83,7 @@ impl<T: BaseTensor, E: Num> Tensor<T, 1, E> {
 impl<T: BaseTensor, E: Num> Tensor<T, 2, E> {
     /// This matrix times a vector: shapes `[n, m]` and `[m]` give `[n]`.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// assert_eq!(tensor([[1.0, 2.0], [3.0, 4.0]]).matvec(&tensor([1.0, 1.0])), tensor([3.0, 7.0]));
-    /// ```
+    /// Example: [`Tensor::matmul`].
     ///
     /// # Panics
     /// When the sizes that are summed over differ.
@@ -110,8 +98,10 @@ impl<T: BaseTensor, E: Num> Tensor<T, 2, E> {
     ///
     /// ```
     /// use polygrad::tensor;
-    /// let a = tensor([[1.0, 2.0], [3.0, 4.0]]);
+    /// let (a, x) = (tensor([[1.0, 2.0], [3.0, 4.0]]), tensor([1.0, 10.0]));
     /// assert_eq!(a.matmul(&tensor([[1.0], [1.0]])), tensor([[3.0], [7.0]]));
+    /// assert_eq!((a.matvec(&x), x.vecmat(&a)), (tensor([21.0, 43.0]), tensor([31.0, 42.0])));
+    /// assert_eq!((x.dot(&x), x.outer(&x)), (tensor(101.0), tensor([[1.0, 10.0], [10.0, 100.0]])));
     /// ```
     ///
     /// # Panics

@@ -9,6 +9,12 @@ use crate::dtype::{Elem, Float};
 
 /// A rank as a type, for stating relations between ranks.
 ///
+/// Example: [`Above`].
+#[derive(Clone, Copy, Debug)]
+pub struct Rank<const D: usize>;
+
+/// `Rank<D>: Above<M>` says `D = M + 1`: the bound of a rank-generic function that adds or removes an axis.
+///
 /// ```
 /// use polygrad::tensor::{Above, Rank};
 /// use polygrad::{BaseTensor, Tensor, tensor};
@@ -19,21 +25,6 @@ use crate::dtype::{Elem, Float};
 ///     x.sum_outer()
 /// }
 /// assert_eq!(total(&tensor([[1.0, 2.0], [3.0, 4.0]])), tensor([4.0, 6.0]));
-/// ```
-#[derive(Clone, Copy, Debug)]
-pub struct Rank<const D: usize>;
-
-/// `Rank<D>: Above<M>` says `D = M + 1`: the bound of a rank-generic function that adds or removes an axis.
-///
-/// ```
-/// use polygrad::tensor::{Above, Rank};
-/// use polygrad::{BaseTensor, Tensor};
-/// fn rows<T: BaseTensor, const D: usize, const M: usize>(x: &Tensor<T, D>) -> Tensor<T, M>
-/// where
-///     Rank<D>: Above<M>,
-/// {
-///     x.square().sum_outer()
-/// }
 /// ```
 ///
 /// Without the bound the function does not compile:
@@ -207,10 +198,7 @@ pub trait Beside<const F: usize> {
 /// ```
 /// use polygrad::tensor::{Rank, Takes};
 /// use polygrad::{BaseTensor, Tensor, tensor};
-/// fn at_least<T: BaseTensor, const D: usize, const F: usize>(
-///     x: &Tensor<T, D>,
-///     y: &Tensor<T, F>,
-/// ) -> Tensor<T, D>
+/// fn at_least<T: BaseTensor, const D: usize, const F: usize>(x: &Tensor<T, D>, y: &Tensor<T, F>) -> Tensor<T, D>
 /// where
 ///     Rank<D>: Takes<F>,
 /// {

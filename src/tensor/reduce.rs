@@ -44,11 +44,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     /// The position of the largest element of each line along `axis`: the first on ties, the first NaN if
     /// there is one.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// let x = tensor([[1.0, 3.0], [4.0, 2.0]]);
-    /// assert_eq!(x.argmax_axis(1), tensor([1, 0]));
-    /// ```
+    /// Example: [`Tensor::max_axis`].
     ///
     /// # Panics
     /// When the axis does not exist, or its size is 0.
@@ -63,11 +59,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     /// The position of the smallest element of each line along `axis`: the first on ties, the first NaN if
     /// there is one.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// let x = tensor([[1.0, 3.0], [4.0, 2.0]]);
-    /// assert_eq!(x.argmin_axis(1), tensor([0, 1]));
-    /// ```
+    /// Example: [`Tensor::max_axis`].
     ///
     /// # Panics
     /// When the axis does not exist, or its size is 0.
@@ -84,7 +76,12 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     ///
     /// ```
     /// use polygrad::tensor;
-    /// assert_eq!(tensor([[1.0, 5.0], [7.0, 3.0]]).max_axis(1), tensor([5.0, 7.0]));
+    /// let x = tensor([[1.0, 3.0], [4.0, 2.0]]);
+    /// assert_eq!((x.max_axis(1), x.argmax_axis(1)), (tensor([3.0, 4.0]), tensor([1, 0])));
+    /// assert_eq!((x.min_axis(1), x.argmin_axis(1)), (tensor([1.0, 2.0]), tensor([0, 1])));
+    /// assert_eq!((x.max_all(), x.min_all()), (tensor(4.0), tensor(1.0)));
+    /// let x = tensor([3.0, 1.0, 3.0]);
+    /// assert_eq!((x.argmax(), x.argmin()), (tensor(0), tensor(1)));
     /// ```
     ///
     /// # Panics
@@ -100,11 +97,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     /// The smallest element of each line along `axis`; NaN if an element of the line is NaN. The derivative goes to the
     /// first smallest element.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// let x = tensor([[1.0, 3.0], [4.0, 2.0]]);
-    /// assert_eq!(x.min_axis(1), tensor([1.0, 2.0]));
-    /// ```
+    /// Example: [`Tensor::max_axis`].
     ///
     /// # Panics
     /// When the axis does not exist, or its size is 0.
@@ -118,11 +111,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
 
     /// The largest element; NaN if an element is NaN. The derivative goes to the first largest element.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// let x = tensor([[1.0, 3.0], [4.0, 2.0]]);
-    /// assert_eq!(x.max_all(), tensor(4.0));
-    /// ```
+    /// Example: [`Tensor::max_axis`].
     ///
     /// # Panics
     /// When the tensor has no elements.
@@ -134,11 +123,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
 
     /// The smallest element; NaN if an element is NaN. The derivative goes to the first smallest element.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// let x = tensor([[1.0, 3.0], [4.0, 2.0]]);
-    /// assert_eq!(x.min_all(), tensor(1.0));
-    /// ```
+    /// Example: [`Tensor::max_axis`].
     ///
     /// # Panics
     /// When the tensor has no elements.
@@ -152,10 +137,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
 impl<T: BaseTensor, E: Num> Tensor<T, 1, E> {
     /// The position of the largest element: the first on ties, the first NaN if there is one.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// assert_eq!(tensor([1.0, 5.0, 5.0]).argmax(), tensor(1));
-    /// ```
+    /// Example: [`Tensor::max_axis`].
     ///
     /// # Panics
     /// When the tensor has no elements.
@@ -166,10 +148,7 @@ impl<T: BaseTensor, E: Num> Tensor<T, 1, E> {
 
     /// The position of the smallest element: the first on ties, the first NaN if there is one.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// assert_eq!(tensor([3.0, 1.0, 2.0]).argmin(), tensor(1));
-    /// ```
+    /// Example: [`Tensor::max_axis`].
     ///
     /// # Panics
     /// When the tensor has no elements.
@@ -183,10 +162,7 @@ impl<T: BaseTensor, E: Num> Tensor<T, 1, E> {
 impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     /// The mean of all elements; NaN if the tensor is empty.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// assert_eq!(tensor([[1.0, 2.0], [3.0, 6.0]]).mean(), tensor(3.0));
-    /// ```
+    /// Example: [`Tensor::var`].
     #[track_caller]
     pub fn mean(&self) -> Tensor<T, 0, E> {
         self.sum() / E::of_f64(self.size() as f64)
@@ -194,11 +170,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
 
     /// The mean of each line along `axis`; NaN if its size is 0.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// let x = tensor([[1.0, 3.0], [4.0, 2.0]]);
-    /// assert_eq!(x.mean_axis(1), tensor([2.0, 3.0]));
-    /// ```
+    /// Example: [`Tensor::var`].
     ///
     /// # Panics
     /// When the axis does not exist.
@@ -216,7 +188,13 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     ///
     /// ```
     /// use polygrad::tensor;
-    /// assert_eq!(tensor([1.0, 3.0]).var(), tensor(1.0));
+    /// let (x, y) = (tensor([[1.0, 3.0], [4.0, 2.0]]), tensor([1.0, 5.0, 3.0]));
+    /// assert_eq!((x.mean(), x.mean_axis(1)), (tensor(2.5), tensor([2.0, 3.0])));
+    /// assert_eq!((x.var(), x.var_axis(1)), (tensor(1.25), tensor([1.0, 1.0])));
+    /// assert_eq!((x.std_axis(1), tensor([1.0, 5.0]).std()), (tensor([1.0, 1.0]), tensor(2.0)));
+    /// // With the divisor `n - 1`.
+    /// assert_eq!((y.var_ddof(1), y.std_ddof(1)), (tensor(4.0), tensor(2.0)));
+    /// assert_eq!((x.var_axis_ddof(1, 1), y.replicate(1).std_axis_ddof(1, 1)), (tensor([2.0, 2.0]), tensor([2.0])));
     /// ```
     #[track_caller]
     pub fn var(&self) -> Tensor<T, 0, E> {
@@ -225,11 +203,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
 
     /// The population variance of each line along `axis`, see [`var`](Tensor::var).
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// let x = tensor([[1.0, 3.0], [4.0, 2.0]]);
-    /// assert_eq!(x.var_axis(1), tensor([1.0, 1.0]));
-    /// ```
+    /// Example: [`Tensor::var`].
     ///
     /// # Panics
     /// When the axis does not exist.
@@ -312,6 +286,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     /// ```
     /// use polygrad::tensor;
     /// assert_eq!(tensor([1000.0, 1000.0]).logsumexp().item(), 1000.0 + 2f64.ln());
+    /// assert_eq!(tensor([[1.0], [2.0]]).logsumexp_axis(1), tensor([1.0, 2.0]));
     /// ```
     #[track_caller]
     pub fn logsumexp(&self) -> Tensor<T, 0, E> {
@@ -325,10 +300,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     /// derivative 0, unless the line has two elements: for them the derivative is that of
     /// [`logaddexp`](Tensor::logaddexp), 1 and 0. NaN, with derivative NaN, if an element is NaN.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// assert_eq!(tensor([[1.0], [2.0]]).logsumexp_axis(1), tensor([1.0, 2.0]));
-    /// ```
+    /// Example: [`Tensor::logsumexp`].
     ///
     /// # Panics
     /// When the axis does not exist.
@@ -368,6 +340,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     /// ```
     /// use polygrad::tensor;
     /// assert_eq!(tensor([1000.0, 1000.0]).softmax(0), tensor([0.5, 0.5]));
+    /// assert_eq!(tensor([[1.0], [2.0]]).log_softmax(1), tensor([[0.0], [0.0]]));
     /// ```
     ///
     /// # Panics
@@ -384,10 +357,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
 
     /// The logarithm of the [`softmax`](Tensor::softmax), accurate where that is near 0.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// assert_eq!(tensor([[1.0], [2.0]]).log_softmax(1), tensor([[0.0], [0.0]]));
-    /// ```
+    /// Example: [`Tensor::softmax`].
     ///
     /// # Panics
     /// When the axis does not exist.

@@ -28,8 +28,10 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     ///
     /// ```
     /// use polygrad::tensor;
-    /// let x = tensor([1.0, 2.0, 4.0, 8.0]);
-    /// assert_eq!(x.segment_sum(&tensor([1, 0, 1, -1]), 3), tensor([2.0, 5.0, 0.0]));
+    /// let (x, ids) = (tensor([1.0, 2.0, 4.0, 8.0]), tensor([1, 0, 1, -1]));
+    /// assert_eq!(x.segment_sum(&ids, 3), tensor([2.0, 5.0, 0.0]));
+    /// assert_eq!(x.segment_max(&ids, 3), tensor([2.0, 4.0, -f64::INFINITY]));
+    /// assert_eq!(x.segment_min(&ids, 3), tensor([2.0, 1.0, f64::INFINITY]));
     /// ```
     ///
     /// # Panics
@@ -54,11 +56,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     ///
     /// The rows are sorted, so `m` rows take time proportional to `m ln m`.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// let x = tensor([1.0, 2.0, 4.0, 8.0]);
-    /// assert_eq!(x.segment_max(&tensor([1, 0, 1, -1]), 3), tensor([2.0, 4.0, -f64::INFINITY]));
-    /// ```
+    /// Example: [`Tensor::segment_sum`].
     ///
     /// # Panics
     /// When there is not one group for each row, or no array can be as large.
@@ -73,11 +71,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     /// The elementwise minimum of the rows of each of `n` groups, see [`segment_max`](Tensor::segment_max); `inf` for a
     /// group without rows.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// let x = tensor([1.0, 2.0, 4.0, 8.0]);
-    /// assert_eq!(x.segment_min(&tensor([1, 0, 1, -1]), 3), tensor([2.0, 1.0, f64::INFINITY]));
-    /// ```
+    /// Example: [`Tensor::segment_sum`].
     ///
     /// # Panics
     /// When there is not one group for each row, or no array can be as large.

@@ -61,6 +61,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     /// ```
     /// use polygrad::tensor;
     /// assert_eq!(tensor([3.0, f64::NAN, 1.0, 3.0]).argsort(0), tensor([2, 0, 3, 1]));
+    /// assert_eq!(tensor([2.0, 1.0, 3.0]).argsort_descending(0), tensor([2, 0, 1]));
     /// ```
     ///
     /// # Panics
@@ -73,10 +74,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     /// The positions of the elements of each line along `axis`, from the largest to the smallest. Stable:
     /// equal elements stay in their order. NaN comes last.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// assert_eq!(tensor([2.0, 1.0, 3.0]).argsort_descending(0), tensor([2, 0, 1]));
-    /// ```
+    /// Example: [`Tensor::argsort`].
     ///
     /// # Panics
     /// When the axis does not exist.
@@ -89,10 +87,10 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     /// goes to its original position; equal elements keep their order.
     ///
     /// ```
-    /// use polygrad::{direct, tensor};
+    /// use polygrad::{Tensor, direct, tensor};
     /// let x = tensor([3.0, 1.0, 2.0]);
-    /// assert_eq!(x.sort(0), tensor([1.0, 2.0, 3.0]));
-    /// let weighted = direct::grad(|x| x.sort(0).dot(&polygrad::Tensor::constant([10.0, 20.0, 30.0])), &x);
+    /// assert_eq!((x.sort(0), x.sort_descending(0)), (tensor([1.0, 2.0, 3.0]), tensor([3.0, 2.0, 1.0])));
+    /// let weighted = direct::grad(|x| x.sort(0).dot(&Tensor::constant([10.0, 20.0, 30.0])), &x);
     /// assert_eq!(weighted, tensor([30.0, 10.0, 20.0]));
     /// ```
     ///
@@ -106,10 +104,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     /// Each line along `axis` from the largest element to the smallest; NaN comes last. The derivative is as
     /// for [`sort`](Tensor::sort).
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// assert_eq!(tensor([2.0, 1.0, 3.0]).sort_descending(0), tensor([3.0, 2.0, 1.0]));
-    /// ```
+    /// Example: [`Tensor::sort`].
     ///
     /// # Panics
     /// When the axis does not exist.

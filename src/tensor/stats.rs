@@ -14,12 +14,7 @@ use crate::ops::Linear;
 
 /// The order of a norm, see [`Tensor::norm_axis`].
 ///
-/// ```
-/// use polygrad::{tensor, tensor::Norm};
-/// let x = tensor([[3.0, -4.0]]);
-/// assert_eq!(x.norm_axis(1, Norm::Two), tensor([5.0]));
-/// assert_eq!(x.norm_axis(1, Norm::Infinity), tensor([4.0]));
-/// ```
+/// Example: [`Tensor::norm_axis`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Norm {
@@ -58,10 +53,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     /// divided by `n - ddof`. `ddof = 0` gives [`var`](Tensor::var), `ddof = 1` the unbiased estimate from a sample.
     /// NaN if `n <= ddof`.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// assert_eq!(tensor([1.0, 3.0]).var_ddof(1), tensor(2.0));
-    /// ```
+    /// Example: [`Tensor::var`].
     #[track_caller]
     pub fn var_ddof(&self, ddof: usize) -> Tensor<T, 0, E> {
         self.flatten().var_axis_ddof(0, ddof)
@@ -69,10 +61,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
 
     /// The variance of each line along `axis`, which disappears, see [`var_ddof`](Tensor::var_ddof).
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// assert_eq!(tensor([[1.0, 3.0], [4.0, 2.0]]).var_axis_ddof(1, 1), tensor([2.0, 2.0]));
-    /// ```
+    /// Example: [`Tensor::var`].
     ///
     /// # Panics
     /// When the axis does not exist.
@@ -88,10 +77,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     /// The population standard deviation of all elements: the root of [`var`](Tensor::var). The derivative is
     /// `(x - mean) / (n std)`, by convention 0 if the deviation is 0.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// assert_eq!(tensor([1.0, 5.0]).std(), tensor(2.0));
-    /// ```
+    /// Example: [`Tensor::var`].
     #[track_caller]
     pub fn std(&self) -> Tensor<T, 0, E> {
         self.flatten().std_axis(0)
@@ -99,10 +85,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
 
     /// The standard deviation of each line along `axis`, which disappears, see [`std`](Tensor::std).
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// assert_eq!(tensor([[1.0, 5.0], [3.0, 3.0]]).std_axis(1), tensor([2.0, 0.0]));
-    /// ```
+    /// Example: [`Tensor::var`].
     ///
     /// # Panics
     /// When the axis does not exist.
@@ -119,10 +102,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     /// `ddof = 1` is usual for a sample. The derivative is `(x - mean) / ((n - ddof) std)`, by convention 0 if the
     /// deviation is 0.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// assert_eq!(tensor([1.0, 5.0, 3.0]).std_ddof(1), tensor(2.0));
-    /// ```
+    /// Example: [`Tensor::var`].
     #[track_caller]
     pub fn std_ddof(&self, ddof: usize) -> Tensor<T, 0, E> {
         self.flatten().std_axis_ddof(0, ddof)
@@ -130,10 +110,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
 
     /// The standard deviation of each line along `axis`, which disappears, see [`std_ddof`](Tensor::std_ddof).
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// assert_eq!(tensor([[1.0, 5.0, 3.0]]).std_axis_ddof(1, 1), tensor([2.0]));
-    /// ```
+    /// Example: [`Tensor::var`].
     ///
     /// # Panics
     /// When the axis does not exist.
@@ -213,7 +190,9 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     /// ```
     /// use polygrad::tensor;
     /// let x = tensor([[4.0, 1.0, 3.0, 2.0], [0.0, 8.0, 8.0, 8.0]]);
-    /// assert_eq!(x.quantile_axis(1, 0.25), tensor([1.75, 6.0]));
+    /// assert_eq!((x.quantile_axis(1, 0.25), x.median_axis(1)), (tensor([1.75, 6.0]), tensor([2.5, 8.0])));
+    /// let x = tensor([4.0, 1.0, 3.0, 2.0]);
+    /// assert_eq!((x.quantile(0.25), x.median()), (tensor(1.75), tensor(2.5)));
     /// ```
     ///
     /// # Panics
@@ -260,10 +239,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
 
     /// The quantile `q` of all elements, see [`quantile_axis`](Tensor::quantile_axis).
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// assert_eq!(tensor([4.0, 1.0, 3.0, 2.0]).quantile(0.5), tensor(2.5));
-    /// ```
+    /// Example: [`Tensor::quantile_axis`].
     ///
     /// # Panics
     /// When the tensor has no elements, or `q` is not from 0 to 1.
@@ -276,10 +252,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     /// The median of each line along `axis`, which disappears: the middle element of the sorted line, or the mean of
     /// the two in the middle; the [quantile](Tensor::quantile_axis) 1/2.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// assert_eq!(tensor([[1.0, 9.0, 2.0], [4.0, 5.0, 3.0]]).median_axis(1), tensor([2.0, 4.0]));
-    /// ```
+    /// Example: [`Tensor::quantile_axis`].
     ///
     /// # Panics
     /// When the axis does not exist, or its size is 0.
@@ -293,10 +266,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
 
     /// The median of all elements, see [`median_axis`](Tensor::median_axis).
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// assert_eq!(tensor([4.0, 1.0, 3.0, 2.0]).median(), tensor(2.5));
-    /// ```
+    /// Example: [`Tensor::quantile_axis`].
     ///
     /// # Panics
     /// When the tensor has no elements.

@@ -23,10 +23,7 @@ pub(super) fn other_axes(rank: usize, axis: usize) -> SmallVec<[usize; 6]> {
 impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     /// The sum of all elements.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// assert_eq!(tensor([[1.0, 2.0], [3.0, 4.0]]).sum(), tensor(10.0));
-    /// ```
+    /// Example: [`Tensor::sum_axis`].
     #[track_caller]
     pub fn sum(&self) -> Tensor<T, 0, E> {
         let axes: SmallVec<[usize; 6]> = (0..D).collect();
@@ -35,10 +32,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
 
     /// The sum along the outermost axis, which disappears.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// assert_eq!(tensor([[1.0, 2.0], [3.0, 4.0]]).sum_outer(), tensor([4.0, 6.0]));
-    /// ```
+    /// Example: [`Tensor::sum_axis`].
     ///
     /// A scalar has no axis to sum along:
     ///
@@ -57,7 +51,9 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     ///
     /// ```
     /// use polygrad::tensor;
-    /// assert_eq!(tensor([[1.0, 2.0], [3.0, 4.0]]).sum_axis(1), tensor([3.0, 7.0]));
+    /// let x = tensor([[1.0, 2.0], [3.0, 4.0]]);
+    /// assert_eq!((x.sum(), x.sum_outer()), (tensor(10.0), tensor([4.0, 6.0])));
+    /// assert_eq!((x.sum_axis(1), x.sum_axes([0, 1])), (tensor([3.0, 7.0]), tensor(10.0)));
     /// ```
     ///
     /// # Panics
@@ -73,11 +69,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
 
     /// The sum along several axes, which disappear.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// let x = tensor([[[1.0, 2.0], [3.0, 4.0]], [[5.0, 6.0], [7.0, 8.0]]]);
-    /// assert_eq!(x.sum_axes([0, 2]), tensor([14.0, 22.0]));
-    /// ```
+    /// Example: [`Tensor::sum_axis`].
     ///
     /// # Panics
     /// When the axis does not exist, or one is named twice.
@@ -104,7 +96,12 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
     ///
     /// ```
     /// use polygrad::tensor;
-    /// assert_eq!(tensor([1.0, 2.0]).replicate(2), tensor([[1.0, 2.0], [1.0, 2.0]]));
+    /// let x = tensor([1.0, 2.0]);
+    /// assert_eq!(x.replicate(2), tensor([[1.0, 2.0], [1.0, 2.0]]));
+    /// assert_eq!(x.replicate_axis(1, 2), tensor([[1.0, 1.0], [2.0, 2.0]]));
+    /// let column = x.insert_axis(1);
+    /// assert_eq!((&column, column.remove_axis(1)), (&tensor([[1.0], [2.0]]), x));
+    /// assert_eq!(column.broadcast_to([2, 2]), tensor([[1.0, 1.0], [2.0, 2.0]]));
     /// ```
     #[track_caller]
     pub fn replicate<const R: usize>(&self, n: usize) -> Tensor<T, R, E>
@@ -116,10 +113,7 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
 
     /// This tensor repeated `n` times along a new axis, which becomes axis `axis` of the result.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// assert_eq!(tensor([1.0, 2.0]).replicate_axis(1, 2), tensor([[1.0, 1.0], [2.0, 2.0]]));
-    /// ```
+    /// Example: [`Tensor::replicate`].
     ///
     /// # Panics
     /// When `axis` is above the rank.
@@ -133,10 +127,7 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
 
     /// A new axis of size 1, which becomes axis `axis` of the result.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// assert_eq!(tensor([1.0, 2.0]).insert_axis(1), tensor([[1.0], [2.0]]));
-    /// ```
+    /// Example: [`Tensor::replicate`].
     ///
     /// # Panics
     /// When `axis` is above the rank.
@@ -164,10 +155,7 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
 
     /// This tensor without one axis, of size 1.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// assert_eq!(tensor([[1.0], [2.0]]).remove_axis(1), tensor([1.0, 2.0]));
-    /// ```
+    /// Example: [`Tensor::replicate`].
     ///
     /// # Panics
     /// When the axis does not exist, or its size is not 1.
@@ -190,10 +178,7 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
 
     /// This tensor with its axes of size 1 repeated to the sizes in `shape`; its other sizes must be those of `shape`.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// assert_eq!(tensor([[1.0], [2.0]]).broadcast_to([2, 2]), tensor([[1.0, 1.0], [2.0, 2.0]]));
-    /// ```
+    /// Example: [`Tensor::replicate`].
     ///
     /// # Panics
     /// When a size is neither 1 nor that of `shape`.
@@ -215,8 +200,8 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
     ///
     /// ```
     /// use polygrad::tensor;
-    /// let x = tensor([[1.0, 2.0], [3.0, 4.0]]);
-    /// assert_eq!(x.permute([1, 0]), tensor([[1.0, 3.0], [2.0, 4.0]]));
+    /// let x = tensor([[1.0, 2.0, 3.0]]);
+    /// assert_eq!((x.permute([1, 0]), x.t()), (tensor([[1.0], [2.0], [3.0]]), tensor([[1.0], [2.0], [3.0]])));
     /// ```
     ///
     /// # Panics
@@ -228,10 +213,7 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
 
     /// The last two axes exchanged: the transposed matrix, or a stack of them.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// assert_eq!(tensor([[1.0, 2.0, 3.0]]).t(), tensor([[1.0], [2.0], [3.0]]));
-    /// ```
+    /// Example: [`Tensor::permute`].
     #[track_caller]
     pub fn t<const M: usize>(&self) -> Self
     where
@@ -247,6 +229,8 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
     /// ```
     /// use polygrad::tensor;
     /// assert_eq!(tensor([1.0, 2.0, 3.0]).slice(0, 1..), tensor([2.0, 3.0]));
+    /// assert_eq!(tensor([0.0, 1.0, 2.0, 3.0, 4.0]).slice_step(0, 1.., 2), tensor([1.0, 3.0]));
+    /// assert_eq!(tensor([[1.0, 2.0], [3.0, 4.0]]).row(1), tensor([3.0, 4.0]));
     /// ```
     ///
     /// # Panics
@@ -258,10 +242,7 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
 
     /// Every `step`-th element at the positions `range` along one axis, from the first on.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// assert_eq!(tensor([0.0, 1.0, 2.0, 3.0, 4.0]).slice_step(0, 1.., 2), tensor([1.0, 3.0]));
-    /// ```
+    /// Example: [`Tensor::slice`].
     ///
     /// # Panics
     /// When the axis does not exist, the range does not lie within it, or `step` is 0.
@@ -300,7 +281,8 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
     ///
     /// ```
     /// use polygrad::tensor;
-    /// assert_eq!(tensor([1.0, 2.0]).pad([(1, 2)]), tensor([0.0, 1.0, 2.0, 0.0, 0.0]));
+    /// let x = tensor([1.0, 2.0]);
+    /// assert_eq!((x.pad([(1, 2)]), x.reverse(0)), (tensor([0.0, 1.0, 2.0, 0.0, 0.0]), tensor([2.0, 1.0])));
     /// ```
     #[track_caller]
     pub fn pad(&self, widths: [(usize, usize); D]) -> Self {
@@ -310,10 +292,7 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
 
     /// The elements in the opposite order along one axis.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// assert_eq!(tensor([1.0, 2.0]).reverse(0), tensor([2.0, 1.0]));
-    /// ```
+    /// Example: [`Tensor::pad`].
     ///
     /// # Panics
     /// When the axis does not exist.
@@ -325,10 +304,7 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
     /// The elements with equal positions along two axes of one size: axis `first` becomes the axis of the diagonal,
     /// axis `second` disappears.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// assert_eq!(tensor([[1.0, 2.0], [3.0, 4.0]]).diagonal(0, 1), tensor([1.0, 4.0]));
-    /// ```
+    /// Example: [`Tensor::reshape`].
     ///
     /// # Panics
     /// When these are not two axes of one size.
@@ -362,7 +338,9 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
     ///
     /// ```
     /// use polygrad::tensor;
-    /// assert_eq!(tensor([1.0, 2.0, 3.0, 4.0]).reshape([2, 2]), tensor([[1.0, 2.0], [3.0, 4.0]]));
+    /// let x = tensor([1.0, 2.0, 3.0, 4.0]).reshape([2, 2]);
+    /// assert_eq!(x, tensor([[1.0, 2.0], [3.0, 4.0]]));
+    /// assert_eq!((x.flatten(), x.diagonal(0, 1)), (tensor([1.0, 2.0, 3.0, 4.0]), tensor([1.0, 4.0])));
     /// ```
     ///
     /// # Panics
@@ -374,10 +352,7 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
 
     /// All elements in row-major order.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// assert_eq!(tensor([[1.0, 2.0], [3.0, 4.0]]).flatten(), tensor([1.0, 2.0, 3.0, 4.0]));
-    /// ```
+    /// Example: [`Tensor::reshape`].
     #[track_caller]
     pub fn flatten(&self) -> Tensor<T, 1, E> {
         self.reshape([self.size()])
@@ -385,10 +360,7 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
 
     /// The subarray at host position `i` of the outermost axis; [`at`](Tensor::at) takes computed positions.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// assert_eq!(tensor([[1.0, 2.0], [3.0, 4.0]]).row(1), tensor([3.0, 4.0]));
-    /// ```
+    /// Example: [`Tensor::slice`].
     ///
     /// # Panics
     /// When `i` is out of bounds.

@@ -78,6 +78,7 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
     /// use polygrad::tensor;
     /// let x = tensor([1.0, 2.0, 3.0, 4.0]);
     /// assert_eq!(x.set_slice(0, 1, &tensor([8.0, 9.0])), tensor([1.0, 8.0, 9.0, 4.0]));
+    /// assert_eq!(x.add_slice(0, 1, &tensor([10.0, 20.0])), tensor([1.0, 12.0, 23.0, 4.0]));
     /// ```
     ///
     /// # Panics
@@ -125,11 +126,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     /// This tensor with `v` added to the elements `start, start + 1, ..` along one axis, as many as `v` has. In place
     /// if `self` has no other owner.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// let x = tensor([1.0, 2.0, 3.0, 4.0]);
-    /// assert_eq!(x.add_slice(0, 1, &tensor([10.0, 20.0])), tensor([1.0, 12.0, 23.0, 4.0]));
-    /// ```
+    /// Example: [`Tensor::set_slice`].
     ///
     /// # Panics
     /// When the axis does not exist, `v` extends beyond its end, or the shapes differ along another axis.

@@ -27,6 +27,8 @@ use crate::shape::{Shape, Show, are_equal};
 ///     a.is_same(b)
 /// }
 /// assert!(are_alike(&[1, 2], &[1, 2]) && !are_alike(&0.0, &-0.0) && are_alike(&f64::NAN, &f64::NAN));
+/// assert!(!4.is_same(&5) && !4.is_same(&"4") && "x".shared().is_same(&"x"));
+/// assert_eq!((4.any().downcast_ref::<i32>(), format!("{:?}", "x".plain())), (Some(&4), "\"x\"".into()));
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be plain data in a tree",
@@ -35,36 +37,22 @@ use crate::shape::{Shape, Show, are_equal};
 pub trait Plain: Debug + Send + Sync + 'static {
     /// Whether a program recorded for one of the data may be run for the other.
     ///
-    /// ```
-    /// use polygrad::tree::Plain;
-    /// assert!(4.is_same(&4) && !4.is_same(&5) && !4.is_same(&"4"));
-    /// ```
+    /// Example: [`Plain`].
     fn is_same(&self, other: &dyn Plain) -> bool;
 
     /// A copy of the data.
     ///
-    /// ```
-    /// use polygrad::tree::Plain;
-    /// let name = String::from("encoder");
-    /// assert!(name.shared().is_same(&name));
-    /// ```
+    /// Example: [`Plain`].
     fn shared(&self) -> Arc<dyn Plain>;
 
     /// The data as [`Any`], for a downcast to their type.
     ///
-    /// ```
-    /// use polygrad::tree::Plain;
-    /// let data: &dyn Plain = &4_usize;
-    /// assert_eq!(data.any().downcast_ref::<usize>(), Some(&4));
-    /// ```
+    /// Example: [`Plain`].
     fn any(&self) -> &dyn Any;
 
     /// The data as a trait object.
     ///
-    /// ```
-    /// use polygrad::tree::Plain;
-    /// assert_eq!(format!("{:?}", "encoder".plain()), "\"encoder\"");
-    /// ```
+    /// Example: [`Plain`].
     fn plain(&self) -> &dyn Plain;
 }
 
@@ -103,11 +91,12 @@ fn same<X: PartialEq + Debug + 'static>(a: &X, b: &X) -> bool {
 /// The data that a recorded program depends on, besides numbers: the key under which it is kept. See [`Tree::key`].
 ///
 /// ```
-/// use polygrad::tree::{Key, Tree};
+/// use polygrad::tree::{Keep, Key, Tree};
 /// use polygrad::tensor;
-/// let key: Key = (tensor([1.0, 2.0]), tensor(3.0)).key();
-/// assert_eq!(key, (tensor([5.0, 6.0]), tensor(7.0)).key());
-/// assert_ne!(key, (tensor([5.0]), tensor(7.0)).key());
+/// let key: Key = (tensor([1.0, 2.0]), Keep(4)).key();
+/// assert_eq!(key, (tensor([3.0, 4.0]), Keep(4)).key());
+/// assert!(key != (tensor([1.0, 2.0]), Keep(2)).key() && key != (tensor([1.0]), Keep(4)).key());
+/// assert!(key.is_of(&(tensor([3.0, 4.0]), Keep(4))) && !key.is_of(&(tensor([3.0]), Keep(4))));
 /// ```
 #[derive(Clone, Default)]
 pub struct Key {
@@ -194,11 +183,7 @@ impl Part {
 impl Key {
     /// Whether this is the key of a tree; costs less than making the key of the tree.
     ///
-    /// ```
-    /// use polygrad::{Tree, tensor};
-    /// let key = tensor([1.0, 2.0]).key();
-    /// assert!(key.is_of(&tensor([3.0, 4.0])) && !key.is_of(&tensor([3.0])));
-    /// ```
+    /// Example: [`Key`].
     pub fn is_of<T: BaseTensor, P: Tree<T>>(&self, tree: &P) -> bool {
         self.is_shown(&|visitor: &mut dyn Visitor<T>| tree.visit(visitor))
     }

@@ -13,25 +13,25 @@ use crate::tensor::{Condition, Tensor, stack, stretch};
 /// needed: some methods of [`Tensor`] have the same names.
 ///
 /// ```
+/// use polygrad::ops::{Binary, Unary};
 /// use polygrad::tree::{Tree, TreeMath};
-/// use polygrad::BaseTensor;
-///
-/// /// One step of gradient descent with momentum: the new parameters and the new velocity.
-/// fn momentum<T: BaseTensor, P: Tree<T, With<T> = P>>(x: &P, v: &P, grad: &P, rate: f64) -> (P, P) {
-///     let v = v.scale(0.9).add(grad);
-///     (x.add_scaled(-rate, &v), v)
+/// use polygrad::{BaseTensor, tensor};
+/// /// The direction Adam steps in: `m / (sqrt(v) + eps)`.
+/// fn direction<T: BaseTensor, P: Tree<T, With<T> = P>>(m: &P, v: &P, eps: f64) -> P {
+///     m.binary(Binary::Div, &v.unary(Unary::Sqrt).shift(eps))
 /// }
+/// let x = (tensor([1.0, 4.0]), tensor(9.0));
+/// assert_eq!(direction(&x, &x, 1.0), (tensor([0.5, 4.0 / 3.0]), tensor(2.25)));
+/// assert_eq!((x.add(&x), x.sub(&x)), (x.scale(2.0), x.zeros_like()));
+/// assert_eq!((x.add_scaled(-0.5, &x), x.times(&tensor(2.0))), (x.scale(0.5), x.scale(2.0)));
+/// assert_eq!((x.dot(&x), (tensor([3.0, 0.0]), tensor(4.0)).norm()), (tensor(98.0), tensor(5.0)));
+/// // Integers stay as they are.
+/// assert_eq!((tensor(1.5), tensor(4)).scale(2.0), (tensor(3.0), tensor(4)));
 /// ```
 pub trait TreeMath<T: BaseTensor>: Tree<T, With<T> = Self> {
     /// A [`Unary`] function of every element of every float leaf.
     ///
-    /// ```
-    /// use polygrad::ops::Unary;
-    /// use polygrad::tensor;
-    /// use polygrad::tree::TreeMath;
-    /// let x = vec![tensor([1.0, 4.0]), tensor([9.0])];
-    /// assert_eq!(x.unary(Unary::Sqrt), vec![tensor([1.0, 2.0]), tensor([3.0])]);
-    /// ```
+    /// Example: [`TreeMath`].
     #[track_caller]
     fn unary(&self, op: Unary) -> Self {
         map_floats(self, &mut |leaf| leaf.unary(op))
@@ -39,15 +39,7 @@ pub trait TreeMath<T: BaseTensor>: Tree<T, With<T> = Self> {
 
     /// A [`Binary`] function of every pair of elements of the float leaves.
     ///
-    /// ```
-    /// use polygrad::ops::{Binary, Unary};
-    /// use polygrad::{BaseTensor, Tree, tree::TreeMath};
-    ///
-    /// /// The direction Adam steps in: `m / (sqrt(v) + eps)`.
-    /// fn direction<T: BaseTensor, P: Tree<T, With<T> = P>>(m: &P, v: &P, eps: f64) -> P {
-    ///     m.binary(Binary::Div, &v.unary(Unary::Sqrt).shift(eps))
-    /// }
-    /// ```
+    /// Example: [`TreeMath`].
     ///
     /// # Panics
     /// When the trees differ in the number of leaves, or in the shape or element type of one.
@@ -62,12 +54,7 @@ pub trait TreeMath<T: BaseTensor>: Tree<T, With<T> = Self> {
 
     /// `self + other`, leaf by leaf.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// use polygrad::tree::TreeMath;
-    /// let x = (tensor([1.0, 2.0]), tensor(3.0));
-    /// assert_eq!(x.add(&x), (tensor([2.0, 4.0]), tensor(6.0)));
-    /// ```
+    /// Example: [`TreeMath`].
     ///
     /// # Panics
     /// When the trees differ in the number of leaves, or in the shape or element type of one.
@@ -78,12 +65,7 @@ pub trait TreeMath<T: BaseTensor>: Tree<T, With<T> = Self> {
 
     /// `self - other`, leaf by leaf.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// use polygrad::tree::TreeMath;
-    /// let x = (tensor([1.0, 2.0]), tensor(3.0));
-    /// assert_eq!(x.sub(&(tensor([1.0, 1.0]), tensor(1.0))), (tensor([0.0, 1.0]), tensor(2.0)));
-    /// ```
+    /// Example: [`TreeMath`].
     ///
     /// # Panics
     /// When the trees differ in the number of leaves, or in the shape or element type of one.
@@ -94,14 +76,7 @@ pub trait TreeMath<T: BaseTensor>: Tree<T, With<T> = Self> {
 
     /// `c * self`, leaf by leaf; `c` is rounded to the element type of each leaf.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// use polygrad::tree::TreeMath;
-    /// let x = (tensor([1.0, 2.0]), tensor(3.0));
-    /// assert_eq!(x.scale(2.0), (tensor([2.0, 4.0]), tensor(6.0)));
-    /// // Integers stay as they are.
-    /// assert_eq!((tensor(1.5), tensor(4)).scale(2.0), (tensor(3.0), tensor(4)));
-    /// ```
+    /// Example: [`TreeMath`].
     #[track_caller]
     fn scale(&self, c: f64) -> Self {
         map_floats(self, &mut |leaf| leaf.binary(Binary::Mul, &like(leaf, c)))
@@ -109,12 +84,7 @@ pub trait TreeMath<T: BaseTensor>: Tree<T, With<T> = Self> {
 
     /// `c * self` for a scalar tensor, which is converted to the element type of each leaf.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// use polygrad::tree::TreeMath;
-    /// let x = (tensor([1.0, 2.0]), tensor(3.0));
-    /// assert_eq!(x.times(&tensor(2.0)), (tensor([2.0, 4.0]), tensor(6.0)));
-    /// ```
+    /// Example: [`TreeMath`].
     #[track_caller]
     fn times(&self, c: &Tensor<T, 0>) -> Self {
         map_floats(self, &mut |leaf| {
@@ -128,12 +98,7 @@ pub trait TreeMath<T: BaseTensor>: Tree<T, With<T> = Self> {
 
     /// `self + c`, leaf by leaf; `c` is rounded to the element type of each leaf.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// use polygrad::tree::TreeMath;
-    /// let x = (tensor([1.0, 2.0]), tensor(3.0));
-    /// assert_eq!(x.shift(0.5), (tensor([1.5, 2.5]), tensor(3.5)));
-    /// ```
+    /// Example: [`TreeMath`].
     #[track_caller]
     fn shift(&self, c: f64) -> Self {
         map_floats(self, &mut |leaf| leaf.binary(Binary::Add, &like(leaf, c)))
@@ -141,13 +106,7 @@ pub trait TreeMath<T: BaseTensor>: Tree<T, With<T> = Self> {
 
     /// `self + c * other`, leaf by leaf: one step along a direction.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// use polygrad::tree::TreeMath;
-    /// let x = (tensor([1.0, 2.0]), tensor(3.0));
-    /// let gradient = (tensor([2.0, 4.0]), tensor(6.0));
-    /// assert_eq!(x.add_scaled(-0.5, &gradient), (tensor([0.0, 0.0]), tensor(0.0)));
-    /// ```
+    /// Example: [`TreeMath`].
     ///
     /// # Panics
     /// When the trees differ in the number of leaves, or in the shape or element type of one.
@@ -163,12 +122,7 @@ pub trait TreeMath<T: BaseTensor>: Tree<T, With<T> = Self> {
 
     /// The same structure with zeros in the float leaves: the initial state of an optimizer.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// use polygrad::tree::TreeMath;
-    /// let x = (tensor([1.0, 2.0]), tensor(3.0));
-    /// assert_eq!(x.zeros_like(), (tensor([0.0, 0.0]), tensor(0.0)));
-    /// ```
+    /// Example: [`TreeMath`].
     #[track_caller]
     fn zeros_like(&self) -> Self {
         map_floats(self, &mut |leaf| T::zeros(leaf.shape(), leaf.dtype()))
@@ -177,12 +131,7 @@ pub trait TreeMath<T: BaseTensor>: Tree<T, With<T> = Self> {
     /// The inner product: the sum over the float leaves of the products of their elements. Each leaf is
     /// summed in its own element type, then converted; 0 without float leaves.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// use polygrad::tree::TreeMath;
-    /// let x = (tensor([1.0, 2.0]), tensor(3.0));
-    /// assert_eq!(x.dot(&x), tensor(14.0));
-    /// ```
+    /// Example: [`TreeMath`].
     ///
     /// # Panics
     /// When the trees differ in the number of leaves, or in the shape or element type of one.
@@ -204,11 +153,7 @@ pub trait TreeMath<T: BaseTensor>: Tree<T, With<T> = Self> {
     /// The Euclidean norm: the root of the sum of the squares of all elements of the float leaves, without intermediate
     /// overflow. The derivative is `x / |x|`, by convention 0 if all elements are 0.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// use polygrad::tree::TreeMath;
-    /// assert_eq!(vec![tensor([3.0, 0.0]), tensor([4.0, 0.0])].norm(), tensor(5.0));
-    /// ```
+    /// Example: [`TreeMath`].
     #[track_caller]
     fn norm(&self) -> Tensor<T, 0> {
         let norms: Vec<Tensor<T, 0>> =

@@ -134,23 +134,7 @@ pub trait Tree<T: BaseTensor>: Sized {
     /// All data that a program may branch on must be shown: sizes of containers, variants of enums, plain fields.
     /// Otherwise a recorded program would be run for a structure it was not recorded for.
     ///
-    /// ```
-    /// use polygrad::tree::{Plain, Tree, Visitor};
-    /// use polygrad::{Concrete, tensor, tree::Keep};
-    /// /// Writes what a tree contains.
-    /// struct Contents(Vec<String>);
-    /// impl Visitor<Concrete> for Contents {
-    ///     fn leaf(&mut self, leaf: &Concrete) {
-    ///         self.0.push(leaf.to_string());
-    ///     }
-    ///     fn plain(&mut self, data: &dyn Plain) {
-    ///         self.0.push(format!("{data:?}"));
-    ///     }
-    /// }
-    /// let mut contents = Contents(Vec::new());
-    /// (tensor(1.5), Keep("name")).visit(&mut contents);
-    /// assert_eq!(contents.0, ["1.5", "\"name\""]);
-    /// ```
+    /// Example: [`Visitor`].
     fn visit(&self, visitor: &mut dyn Visitor<T>);
 
     /// All leaves, in order.
@@ -159,6 +143,12 @@ pub trait Tree<T: BaseTensor>: Sized {
     /// use polygrad::{Array, Tree, tensor};
     /// let x = (tensor([1.0, 2.0]), vec![tensor(3)]);
     /// assert_eq!(x.leaves(), [Array::from([1.0, 2.0]), Array::from(3)]);
+    /// assert_eq!((x.count(), x.names()), (2, vec!["0".to_string(), "1.0".to_string()]));
+    /// let mut paths = Vec::new();
+    /// x.paths("x", &mut paths);
+    /// assert_eq!(paths, ["x.0", "x.1.0"]);
+    /// let other = x.with_leaves(vec![Array::from([5.0]), Array::from(6)]);
+    /// assert_eq!(other, (tensor([5.0]), vec![tensor(6)]));
     /// ```
     fn leaves(&self) -> Vec<T> {
         let mut leaves = Vec::new();
@@ -168,10 +158,7 @@ pub trait Tree<T: BaseTensor>: Sized {
 
     /// The number of leaves.
     ///
-    /// ```
-    /// use polygrad::{Tree, tensor};
-    /// assert_eq!((tensor([1.0, 2.0]), vec![tensor(3), tensor(4)]).count(), 3);
-    /// ```
+    /// Example: [`Tree::leaves`].
     fn count(&self) -> usize {
         let mut count = 0;
         self.visit(&mut visit::LeafVisitor(|_: &T| count += 1));
@@ -181,12 +168,7 @@ pub trait Tree<T: BaseTensor>: Sized {
     /// The path of each leaf, in order, for a tree that is called `at`: `at` itself for a tensor, `at.weights` for a
     /// field, `at.0` for a part of a tuple or vector. Paths name the inputs and outputs of staged programs.
     ///
-    /// ```
-    /// use polygrad::{Tree, tensor};
-    /// let mut paths = Vec::new();
-    /// (tensor(1.0), vec![tensor(2.0)]).paths("x", &mut paths);
-    /// assert_eq!(paths, ["x.0", "x.1.0"]);
-    /// ```
+    /// Example: [`Tree::leaves`].
     fn paths(&self, at: &str, out: &mut Vec<String>) {
         self.visit(&mut visit::Paths::new(at, out));
     }
@@ -194,10 +176,7 @@ pub trait Tree<T: BaseTensor>: Sized {
     /// The name of each leaf, in order: its path from the root, such as `layers.0.gain`. A tensor that is the whole
     /// tree has the empty name.
     ///
-    /// ```
-    /// use polygrad::{Tree, tensor};
-    /// assert_eq!((tensor(1.0), vec![tensor(2.0)]).names(), ["0", "1.0"]);
-    /// ```
+    /// Example: [`Tree::leaves`].
     fn names(&self) -> Vec<String> {
         let mut names = Vec::new();
         self.paths("", &mut names);
@@ -207,26 +186,14 @@ pub trait Tree<T: BaseTensor>: Sized {
     /// The key of the tree: shapes and element types of the leaves, the structure, and the plain data. A recorded
     /// program depends on these, besides the numbers in the leaves.
     ///
-    /// ```
-    /// use polygrad::tree::{Keep, Tree};
-    /// use polygrad::tensor;
-    /// let key = (tensor([1.0, 2.0]), Keep(4)).key();
-    /// assert_eq!(key, (tensor([3.0, 4.0]), Keep(4)).key());
-    /// assert_ne!(key, (tensor([1.0, 2.0]), Keep(2)).key());
-    /// assert_ne!(key, (tensor([1.0]), Keep(4)).key());
-    /// ```
+    /// Example: [`Key`].
     fn key(&self) -> Key {
         Key::shown(&|visitor| self.visit(visitor))
     }
 
     /// The same structure with other leaves, given in order: the inverse of [`leaves`](Tree::leaves).
     ///
-    /// ```
-    /// use polygrad::{Array, Tree, tensor};
-    /// let x = (tensor([1.0, 2.0]), vec![tensor(3.0)]);
-    /// let other = x.with_leaves(vec![Array::from([5.0]), Array::from(6.0)]);
-    /// assert_eq!(other, (tensor([5.0]), vec![tensor(6.0)]));
-    /// ```
+    /// Example: [`Tree::leaves`].
     ///
     /// # Panics
     /// When there are not as many as this tree has, or one has another rank or element type.
@@ -239,11 +206,7 @@ pub trait Tree<T: BaseTensor>: Sized {
 
     /// The elements of all float leaves, in order, as one vector of `f64`; integers and masks are not part of it.
     ///
-    /// ```
-    /// use polygrad::{Tree, tensor};
-    /// let x = (tensor(1.0), vec![tensor([2.0, 3.0])], tensor([4]));
-    /// assert_eq!(x.ravel(), tensor([1.0, 2.0, 3.0]));
-    /// ```
+    /// Example: [`Tree::unravel`].
     #[track_caller]
     fn ravel(&self) -> Tensor<T, 1> {
         Tensor::from_raw(ravel::ravel(&self.leaves()))
@@ -254,8 +217,9 @@ pub trait Tree<T: BaseTensor>: Sized {
     ///
     /// ```
     /// use polygrad::{Tree, tensor};
-    /// let x = (tensor(1.0), vec![tensor([2.0, 3.0])]);
-    /// assert_eq!(x.unravel(&(x.ravel() * 2.0)), (tensor(2.0), vec![tensor([4.0, 6.0])]));
+    /// let x = (tensor(1.0), vec![tensor([2.0, 3.0])], tensor([4]));
+    /// assert_eq!(x.ravel(), tensor([1.0, 2.0, 3.0]));
+    /// assert_eq!(x.unravel(&(x.ravel() * 2.0)), (tensor(2.0), vec![tensor([4.0, 6.0])], tensor([4])));
     /// ```
     ///
     /// # Panics
@@ -276,14 +240,7 @@ pub trait Tree<T: BaseTensor>: Sized {
     /// This tree as a constant of a level above, see [`Tensor::lift`]: the way in which a structure from outside enters
     /// a function that a verb runs.
     ///
-    /// ```
-    /// use polygrad::{BaseTensor, Tensor, Tree, grad, tensor};
-    /// fn loss<T: BaseTensor>(w: &Tensor<T, 1>, (x, y): &(Tensor<T, 1>, Tensor<T, 1>)) -> Tensor<T, 0> {
-    ///     (w * x - y).square().sum()
-    /// }
-    /// let (w, d) = (tensor([1.0, 2.0]), (tensor([3.0, 4.0]), tensor([3.0, 7.0])));
-    /// assert_eq!(grad(|w| loss(w, &d.lift()), &w), tensor([0.0, 8.0]));
-    /// ```
+    /// Example: [`Tree::to_constant`].
     fn lift<U: Lift<T, I>, I>(&self) -> Self::With<U> {
         self.map(&mut |leaf| U::lift(leaf.clone()))
     }
@@ -292,11 +249,12 @@ pub trait Tree<T: BaseTensor>: Sized {
     /// function that is recorded, differentiated or both. [`Tensor::constant`] does this for one tensor.
     ///
     /// ```
-    /// use polygrad::{BaseTensor, Function, Tensor, Tree, tensor};
+    /// use polygrad::{BaseTensor, Function, Tensor, Tree, grad, tensor};
     /// fn loss<T: BaseTensor>(w: &Tensor<T, 1>, (x, y): &(Tensor<T, 1>, Tensor<T, 1>)) -> Tensor<T, 0> {
     ///     (w * x - y).square().sum()
     /// }
     /// let (w, d) = (tensor([1.0, 2.0]), (tensor([3.0, 4.0]), tensor([3.0, 7.0])));
+    /// assert_eq!(grad(|w| loss(w, &d.lift()), &w), tensor([0.0, 8.0]));
     /// assert_eq!(Function::grad(|w| loss(w, &d.to_constant()), &w).run(&w)?, tensor([0.0, 8.0]));
     /// # Ok::<(), polygrad::RunError>(())
     /// ```

@@ -68,11 +68,16 @@ impl<T: BaseTensor, S: Tree<T, With<T> = S>> Stacked<T, S> {
     /// The stack of these rows.
     ///
     /// ```
-    /// use polygrad::tensor;
-    /// use polygrad::tree::Stacked;
-    /// let stack = Stacked::new(&[(tensor(1.0), tensor([1.0, 2.0])), (tensor(3.0), tensor([3.0, 4.0]))]);
-    /// assert_eq!(stack.field(|row| &row.1), tensor([[1.0, 2.0], [3.0, 4.0]]));
-    /// assert_eq!(stack.row(1), (tensor(3.0), tensor([3.0, 4.0])));
+    /// use polygrad::{tensor, tree::Stacked};
+    /// let stack = Stacked::new(&[(tensor(1.0), tensor([2, 3])), (tensor(4.0), tensor([5, 6]))]);
+    /// assert!(stack.len() == 2 && !stack.is_empty());
+    /// assert_eq!(stack.field(|row| &row.1), tensor([[2, 3], [5, 6]]));
+    /// assert_eq!((stack.row(1), stack.at(&tensor(1))), (stack.unstack()[1].clone(), (tensor(4.0), tensor([5, 6]))));
+    /// assert_eq!(stack.take(&tensor([1, 1, 0])).unstack(), [stack.row(1), stack.row(1), stack.row(0)]);
+    /// assert_eq!(stack.sum(), (tensor(5.0), tensor([7, 9])));
+    /// // Each row is added where its index says; an index out of bounds adds to no row.
+    /// let more = stack.clone().scatter_add(&tensor([0, 7]), &Stacked::new(&[stack.row(1), stack.row(0)]));
+    /// assert_eq!(more.row(0), (tensor(5.0), tensor([7, 9])));
     /// ```
     ///
     /// # Panics
@@ -106,7 +111,6 @@ impl<T: BaseTensor, S: Tree<T, With<T> = S>> Stacked<T, S> {
     /// ```
     /// use polygrad::tree::Stacked;
     /// use polygrad::{BaseTensor, Tensor, Tree, tensor};
-    ///
     /// #[derive(Tree, Clone, Debug, PartialEq)]
     /// struct Body<T: BaseTensor> {
     ///     height: Tensor<T, 0>,
@@ -117,7 +121,6 @@ impl<T: BaseTensor, S: Tree<T, With<T> = S>> Stacked<T, S> {
     /// assert_eq!(bodies.row(2), Body { height: tensor(9.0), speed: tensor(2.0) });
     /// // The rows of those that are read: the array of structs is one array for each field.
     /// assert_eq!(bodies.take(&tensor([2, 0])).field(|b| &b.height), tensor([9.0, 1.0]));
-    /// assert_eq!(bodies.sum().height, tensor(14.0));
     /// ```
     ///
     /// # Panics
@@ -132,38 +135,21 @@ impl<T: BaseTensor, S: Tree<T, With<T> = S>> Stacked<T, S> {
 
     /// The number of rows.
     ///
-    /// ```
-    /// use polygrad::tree::Stacked;
-    /// use polygrad::tensor;
-    /// let rows = [(tensor(1.0), tensor([1.0, 2.0])), (tensor(3.0), tensor([3.0, 4.0]))];
-    /// let stack = Stacked::new(&rows);
-    /// assert!(stack.len() == 2 && !stack.is_empty());
-    /// ```
+    /// Example: [`Stacked::new`].
     pub fn len(&self) -> usize {
         self.rows
     }
 
     /// Whether the stack is empty.
     ///
-    /// ```
-    /// use polygrad::tree::Stacked;
-    /// use polygrad::{BaseTensor, Concrete, Tensor, Tree};
-    /// #[derive(Tree, Clone)]
-    /// struct Point<T: BaseTensor>(Tensor<T, 0>);
-    /// let points = |n| Stacked::<Concrete, _>::build(n, |i| Point(i.to_float()));
-    /// assert!(points(0).is_empty() && !points(1).is_empty());
-    /// ```
+    /// Example: [`Stacked::new`].
     pub fn is_empty(&self) -> bool {
         self.rows == 0
     }
 
     /// Row `k`.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// use polygrad::tree::Stacked;
-    /// assert_eq!(Stacked::new(&[tensor(1.0), tensor(2.0)]).row(1), tensor(2.0));
-    /// ```
+    /// Example: [`Stacked::new`].
     ///
     /// # Panics
     /// When `k` is not below the number of rows.
@@ -177,12 +163,7 @@ impl<T: BaseTensor, S: Tree<T, With<T> = S>> Stacked<T, S> {
 
     /// The row at a computed index; zeros where the index is out of bounds.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// use polygrad::tree::Stacked;
-    /// let states = Stacked::new(&[tensor(1.0), tensor(2.0)]);
-    /// assert_eq!(states.at(&tensor(1)), tensor(2.0));
-    /// ```
+    /// Example: [`Stacked::new`].
     #[track_caller]
     pub fn at(&self, k: &Tensor<T, 0, i64>) -> S {
         self.made(&mut |leaf| leaf.gather(std::slice::from_ref(k.raw())))
@@ -190,12 +171,7 @@ impl<T: BaseTensor, S: Tree<T, With<T> = S>> Stacked<T, S> {
 
     /// The rows at computed indices, in their order; zeros where an index is out of bounds.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// use polygrad::tree::Stacked;
-    /// let pairs = Stacked::new(&[(tensor(1.0), tensor([2, 3])), (tensor(4.0), tensor([5, 6]))]);
-    /// assert_eq!(pairs.take(&tensor([1, 1, 0])).unstack(), [pairs.row(1), pairs.row(1), pairs.row(0)]);
-    /// ```
+    /// Example: [`Stacked::new`].
     #[track_caller]
     pub fn take(&self, ix: &Tensor<T, 1, i64>) -> Self {
         let leaves = self.leaves.iter().map(|leaf| leaf.gather(std::slice::from_ref(ix.raw())));
@@ -230,12 +206,7 @@ impl<T: BaseTensor, S: Tree<T, With<T> = S>> Stacked<T, S> {
 
     /// The sum of all rows; zeros if the stack is empty.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// use polygrad::tree::Stacked;
-    /// let pairs = Stacked::new(&[(tensor(1.0), tensor([2, 3])), (tensor(4.0), tensor([5, 6]))]);
-    /// assert_eq!(pairs.sum(), (tensor(5.0), tensor([7, 9])));
-    /// ```
+    /// Example: [`Stacked::new`].
     ///
     /// # Panics
     /// When a leaf is a mask.
@@ -247,13 +218,7 @@ impl<T: BaseTensor, S: Tree<T, With<T> = S>> Stacked<T, S> {
 
     /// All rows.
     ///
-    /// ```
-    /// use polygrad::tree::Stacked;
-    /// use polygrad::tensor;
-    /// let rows = [(tensor(1.0), tensor([1.0, 2.0])), (tensor(3.0), tensor([3.0, 4.0]))];
-    /// let stack = Stacked::new(&rows);
-    /// assert_eq!(stack.unstack(), rows);
-    /// ```
+    /// Example: [`Stacked::new`].
     #[track_caller]
     pub fn unstack(&self) -> Vec<S> {
         (0..self.rows).map(|k| self.row(k)).collect()
@@ -261,12 +226,7 @@ impl<T: BaseTensor, S: Tree<T, With<T> = S>> Stacked<T, S> {
 
     /// The stack of one tensor of a row, over all rows.
     ///
-    /// ```
-    /// use polygrad::tensor;
-    /// use polygrad::tree::Stacked;
-    /// let pairs = Stacked::new(&[(tensor(1.0), tensor([2, 3])), (tensor(4.0), tensor([5, 6]))]);
-    /// assert_eq!(pairs.field(|pair| &pair.1), tensor([[2, 3], [5, 6]]));
-    /// ```
+    /// Example: [`Stacked::new`].
     ///
     /// # Panics
     /// When the tensor that `part` returns is not part of the row.

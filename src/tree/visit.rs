@@ -7,99 +7,51 @@ use super::Plain;
 /// A visitor of the contents of a tree, in order: see [`Tree::visit`](super::Tree::visit).
 ///
 /// ```
-/// use polygrad::tree::{PathStep, Tree, Visitor};
-/// use polygrad::{BaseTensor, Concrete, tensor};
-///
-/// /// Counts the elements of the leaves.
-/// struct Elements(usize);
-/// impl Visitor<Concrete> for Elements {
+/// use polygrad::tree::{Keep, PathStep, Plain, Tree, Visitor};
+/// use polygrad::{Concrete, tensor};
+/// /// The contents of a tree, and the depth of the part that is visited.
+/// #[derive(Default)]
+/// struct Contents(Vec<String>, usize);
+/// impl Visitor<Concrete> for Contents {
 ///     fn leaf(&mut self, leaf: &Concrete) {
-///         self.0 += leaf.size();
+///         self.0.push(format!("{leaf} at depth {}", self.1));
+///     }
+///     fn plain(&mut self, data: &dyn Plain) {
+///         self.0.push(format!("{data:?}"));
+///     }
+///     fn enter(&mut self, step: PathStep<'_>) {
+///         self.1 += 1;
+///         if let PathStep::Item(k) = step {
+///             self.0.push(format!("item {k}"));
+///         }
+///     }
+///     fn leave(&mut self) {
+///         self.1 -= 1;
 ///     }
 /// }
-/// let mut elements = Elements(0);
-/// (tensor([1.0, 2.0]), tensor(3.0)).visit(&mut elements);
-/// assert_eq!(elements.0, 3);
+/// let mut contents = Contents::default();
+/// (tensor(1.5), Keep("name")).visit(&mut contents);
+/// assert_eq!(contents.0, ["item 0", "1.5 at depth 1", "item 1", "\"name\""]);
 /// ```
 pub trait Visitor<T> {
     /// A leaf.
     ///
-    /// ```
-    /// use polygrad::tree::{Tree, Visitor};
-    /// use polygrad::{Concrete, tensor};
-    /// struct Shapes(Vec<Vec<usize>>);
-    /// impl Visitor<Concrete> for Shapes {
-    ///     fn leaf(&mut self, leaf: &Concrete) {
-    ///         self.0.push(leaf.shape().to_vec());
-    ///     }
-    /// }
-    /// let mut shapes = Shapes(Vec::new());
-    /// (tensor([1.0, 2.0]), tensor(3.0)).visit(&mut shapes);
-    /// assert_eq!(shapes.0, [vec![2], vec![]]);
-    /// ```
+    /// Example: [`Visitor`].
     fn leaf(&mut self, leaf: &T);
 
     /// Data that is not a leaf.
     ///
-    /// ```
-    /// use polygrad::tree::{Keep, Plain, Tree, Visitor};
-    /// use polygrad::{Concrete, tensor};
-    /// struct Data(Vec<String>);
-    /// impl Visitor<Concrete> for Data {
-    ///     fn leaf(&mut self, _: &Concrete) {}
-    ///     fn plain(&mut self, data: &dyn Plain) {
-    ///         self.0.push(format!("{data:?}"));
-    ///     }
-    /// }
-    /// let mut data = Data(Vec::new());
-    /// (tensor(1.0), Keep(7)).visit(&mut data);
-    /// assert_eq!(data.0, ["7"]);
-    /// ```
+    /// Example: [`Visitor`].
     fn plain(&mut self, _data: &dyn Plain) {}
 
     /// The start of a part of the structure; it ends at the matching [`leave`](Visitor::leave).
     ///
-    /// ```
-    /// use polygrad::tree::{PathStep, Tree, Visitor};
-    /// use polygrad::{Concrete, tensor};
-    /// /// The positions of the parts of tuples and vectors, in the order in which they start.
-    /// struct Positions(Vec<usize>);
-    /// impl Visitor<Concrete> for Positions {
-    ///     fn leaf(&mut self, _: &Concrete) {}
-    ///     fn enter(&mut self, step: PathStep<'_>) {
-    ///         if let PathStep::Item(k) = step {
-    ///             self.0.push(k);
-    ///         }
-    ///     }
-    /// }
-    /// let mut positions = Positions(Vec::new());
-    /// (tensor(1.0), vec![tensor(2.0), tensor(3.0)]).visit(&mut positions);
-    /// assert_eq!(positions.0, [0, 1, 0, 1]);
-    /// ```
+    /// Example: [`Visitor`].
     fn enter(&mut self, _step: PathStep<'_>) {}
 
     /// The end of a part.
     ///
-    /// ```
-    /// use polygrad::tree::{PathStep, Tree, Visitor};
-    /// use polygrad::{Concrete, tensor};
-    /// /// The depth of a tree: the current depth, and the largest one.
-    /// #[derive(Default)]
-    /// struct Depth(usize, usize);
-    /// impl Visitor<Concrete> for Depth {
-    ///     fn leaf(&mut self, _: &Concrete) {}
-    ///     fn enter(&mut self, _: PathStep<'_>) {
-    ///         self.0 += 1;
-    ///         self.1 = self.1.max(self.0);
-    ///     }
-    ///     fn leave(&mut self) {
-    ///         self.0 -= 1;
-    ///     }
-    /// }
-    /// let mut depth = Depth::default();
-    /// (tensor(1.0), vec![tensor(2.0), tensor(3.0)]).visit(&mut depth);
-    /// assert_eq!((depth.0, depth.1), (0, 2));
-    /// ```
+    /// Example: [`Visitor`].
     fn leave(&mut self) {}
 }
 
@@ -107,29 +59,7 @@ pub trait Visitor<T> {
 ///
 /// Closed: visitors write paths, and each part is written otherwise.
 ///
-/// ```
-/// use polygrad::tree::{PathStep, Tree, Visitor};
-/// use polygrad::{BaseTensor, Concrete, Tensor, tensor};
-/// #[derive(Tree)]
-/// struct Line<T: BaseTensor> {
-///     slope: Tensor<T, 0>,
-///     offset: Tensor<T, 0>,
-/// }
-/// /// The names of the fields.
-/// struct Fields(Vec<&'static str>);
-/// impl Visitor<Concrete> for Fields {
-///     fn leaf(&mut self, _: &Concrete) {}
-///     fn enter(&mut self, step: PathStep<'_>) {
-///         match step {
-///             PathStep::Field(name) => self.0.push(name),
-///             PathStep::Item(_) | PathStep::Name(_) | PathStep::Variant(_) => {}
-///         }
-///     }
-/// }
-/// let mut fields = Fields(Vec::new());
-/// Line { slope: tensor(1.0), offset: tensor(2.0) }.visit(&mut fields);
-/// assert_eq!(fields.0, ["slope", "offset"]);
-/// ```
+/// Example: [`Visitor`].
 #[derive(Clone, Copy)]
 pub enum PathStep<'a> {
     /// A field of a struct.

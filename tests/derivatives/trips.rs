@@ -237,3 +237,47 @@ fn trips_run_again_by_the_binomial_schedule() {
         assert!(found >= 2 * n, "{n} trips: {found} sines");
     }
 }
+
+/// `y' = sin(y + x)` for each row, in a number of trips that the row determines, from 0 to 400.
+fn many_rows<T: BaseTensor>(bound: Option<usize>, x: &Vector<T>) -> Vector<T> {
+    map(x.clone(), |x: &Number<T>| {
+        let most = (x * x * 400.0).to_int();
+        let go = |c: &(Number<T>, Count<T>)| c.1.lt(&most);
+        repeated!(bound, (x.clone(), Tensor::scalar(0)), go, |(y, k): (Number<T>, Count<T>)| ((y + x).sin(), k + 1)).0
+    })
+}
+
+/// Rows that end leave the batch: values and derivatives of each row are those of its loop, in about the work of all trips.
+#[test]
+fn rows_that_have_ended_leave_the_batch() {
+    for (n, bound) in [(255, None), (256, None), (257, Some(300)), (700, None), (300, Some(70)), (300, Some(10_000))] {
+        let numbers: Vec<f64> = (0..n).map(|k| f64::from(k * 7919 % n) / f64::from(n)).collect();
+        let (mut trips, mut values, mut slopes) = (0, Vec::new(), Vec::new());
+        for x in &numbers {
+            let (mut y, mut dy) = (*x, 1.0);
+            for _ in 0..((x * x * 400.0) as usize).min(bound.unwrap_or(usize::MAX)) {
+                (y, dy) = ((y + x).sin(), (y + x).cos() * (dy + 1.0));
+                trips += 1;
+            }
+            values.push(y);
+            slopes.push(2.0 * y * dy);
+        }
+        let x = tensor(numbers);
+        let f = Function::stage(|x| many_rows(bound, x), &x);
+        near(f.run(&x).expect("the same shapes").raw(), &Array::from(values), &format!("{n} rows"));
+        let gradient = Function::grad(|x: &Vector<_>| many_rows(bound, x).square().sum(), &x);
+        near(
+            gradient.run(&x).expect("the same shapes").raw(),
+            &Array::from(slopes),
+            &format!("the gradient of {n} rows"),
+        );
+        let bulk = polygrad::passes::vectorize(f.program());
+        let of_bulk = |x: &Vector<polygrad::interpreters::Count<Concrete>>| {
+            Vector::from_raw(interpret(&bulk, vec![x.raw().clone()]).remove(0))
+        };
+        let sines = count(of_bulk, &x).1.of(Family::Unary).work;
+        let first = 20 * n as u64;
+        assert!(n < 256 || sines <= 3 * trips / 2 + first, "{n} rows: {sines} sines for {trips} trips");
+        assert!(sines >= trips, "{n} rows: {sines} sines for {trips} trips");
+    }
+}

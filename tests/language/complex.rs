@@ -43,6 +43,49 @@ fn the_laws_of_a_field_hold_up_to_rounding() {
     close(&Complex::from_polar(&a.abs(), &a.arg()), &a);
 }
 
+/// Each method that a complex tensor has from real ones is that of its parts.
+#[test]
+fn methods_of_tensors_act_on_both_parts() {
+    let (z, one_row, ix) = (random([2, 3, 3], 30), random([1, 3], 31), tensor([1, 0, 2]));
+    macro_rules! of_parts {
+        ($($z:ident.$method:ident($($arg:expr),*): $rank:literal,)*) => { $(
+            let parts = Complex::new($z.re().$method($($arg),*), $z.im().$method($($arg),*));
+            let whole: C<$rank> = $z.$method($($arg),*);
+            assert_eq!(whole, parts, stringify!($method));
+        )* };
+    }
+    of_parts! {
+        z.reshape([3, 6]): 2,
+        z.flatten(): 1,
+        z.permute([2, 0, 1]): 3,
+        z.t(): 3,
+        z.insert_axis(1): 4,
+        one_row.remove_axis(0): 1,
+        z.replicate(2): 4,
+        z.replicate_axis(1, 2): 4,
+        one_row.broadcast_to([4, 3]): 2,
+        z.slice(1, 1..): 3,
+        z.slice_step(1, .., 2): 3,
+        z.pad([(1, 0), (0, 2), (0, 0)]): 3,
+        z.reverse(2): 3,
+        z.roll(1, -1): 3,
+        z.tile([1, 2, 1]): 3,
+        z.window(2, 2, 1): 4,
+        z.diagonal(1, 2): 2,
+        z.row(1): 2,
+        z.at([1, 2]): 1,
+        z.gather([&ix]): 3,
+        z.take(&ix): 3,
+        z.sum(): 0,
+        z.sum_outer(): 2,
+        z.sum_axis(1): 2,
+        z.sum_axes([0, 2]): 1,
+        z.mean(): 0,
+        z.mean_axis(1): 2,
+        z.scale(-2.0): 3,
+    }
+}
+
 /// A real operand, a number and a complex number mean what they mean as complex tensors, on either side.
 #[test]
 fn real_operands_and_numbers_stand_beside_complex_ones() {

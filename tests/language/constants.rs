@@ -10,9 +10,8 @@ use super::layering::{FOLDERS, sources};
 use crate::root::root;
 
 /// Files and folders with numbers of mathematics or of pictures, and what these are: fractions, and large numbers.
-const MATHEMATICS: [(&str, &str); 15] = [
+const MATHEMATICS: [(&str, &str); 14] = [
     ("src/kernels/matrix/exponential.rs", "coefficients of the exponential of a matrix"),
-    ("src/export/special.rs", "coefficients and domains of special functions, in exported text"),
     ("src/export/factors.rs", "coefficients of the exponential of a matrix, in exported text"),
     ("src/stats/stirling.rs", "coefficients of a series"),
     ("src/report/", "distances in a picture, and lengths of a page"),

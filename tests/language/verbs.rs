@@ -95,7 +95,7 @@ fn row_names(line: &str) -> Vec<&str> {
     if names.iter().all(is_name) { names } else { Vec::new() }
 }
 
-/// What a home declares: names, and whether an example stands above, or is a part of the row.
+/// What a home declares: names, and whether an example stands above, or a link to one, or it is a part of the row.
 fn declared(home: Home) -> Vec<(String, bool)> {
     let files: &[&str] = match home {
         Plain => &[
@@ -130,7 +130,7 @@ fn declared(home: Home) -> Vec<(String, bool)> {
         for line in text.lines() {
             let line = line.strip_prefix("    ").unwrap_or(line);
             if line.starts_with("///") {
-                example |= line.contains("```");
+                example |= line.contains("```") || line.starts_with("/// Example: [");
             } else if let Some(rest) = line.strip_prefix("pub fn ").filter(|rest| !rest.starts_with('$')) {
                 // Methods of a type, such as those of `FunctionOptions`, are no verbs.
                 let is_method = ["(self", "(&self", "(mut self"].iter().any(|k| rest.contains(k)) || !public;

@@ -21,22 +21,7 @@ pub(super) type Total<T> = Rc<dyn Fn(&Each<T>) -> Val<T>>;
 
 /// A value of a copower type; zero is [`Val::Zero`].
 ///
-/// ```
-/// use polygrad::{Array, tensor};
-/// use polygrad_higher::interpreters::{CurryLists, Val};
-/// use polygrad_higher::{Expr, Fun, Language, Real, fun1, lam, num};
-/// fn double<C: Language>() -> Expr<C, Real, Fun<Real, Real>> {
-///     fun1(|x| lam(|z| x.at() * z.at()))
-/// }
-/// fn at_five<C: Language>() -> Expr<C, Fun<Real, Real>, Real> {
-///     fun1(|f| f.at().app(num(5.0)))
-/// }
-/// // The cotangent of a function that is called at 5 has the one entry (5, 1).
-/// type C = CurryLists<Array>;
-/// let cotangent = C::raw_tangent(double::<C>(), at_five::<C>(), &tensor(2.0), &tensor(1.0));
-/// let Val::Bag(bag) = &cotangent else { panic!("a copower") };
-/// assert_eq!(Val::Bag(bag.clone()).to_string(), "[(5.0, 1.0)]");
-/// ```
+/// Example: [`raw_tangent`](super::Curry::raw_tangent).
 pub struct Bag<T: 'static>(Shared<Entries<T>>);
 
 enum Entries<T: 'static> {

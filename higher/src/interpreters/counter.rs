@@ -10,18 +10,7 @@ use super::value::Val;
 
 /// The operations of linear functions.
 ///
-/// ```
-/// use polygrad::{Array, tensor};
-/// use polygrad_higher::interpreters::{CurryClosures, Mode, Tally, tallied};
-/// use polygrad_higher::{self as higher, Expr, Language, Real, fun1};
-/// fn sine<C: Language>() -> Expr<C, Real, Real> {
-///     fun1(|x| x.at().sin())
-/// }
-/// // One use of `x`: there is nothing to add.
-/// let program = sine::<CurryClosures<Array>>();
-/// let pull = || higher::pullback_by(program, &tensor(0.0), &tensor(1.0), Mode::Cells);
-/// assert_eq!(tallied::<Array, _>(pull), (tensor(1.0), Tally { zeros: 0, additions: 0 }));
-/// ```
+/// Example: [`tallied`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// The number of zeros.
@@ -33,10 +22,7 @@ pub struct Tally {
 impl Tally {
     /// The number of zeros and additions.
     ///
-    /// ```
-    /// use polygrad_higher::interpreters::Tally;
-    /// assert_eq!(Tally { zeros: 2, additions: 3 }.total(), 5);
-    /// ```
+    /// Example: [`tallied`].
     pub fn total(&self) -> usize {
         self.zeros + self.additions
     }
@@ -46,16 +32,16 @@ impl Tally {
 ///
 /// ```
 /// use polygrad::{Array, tensor};
-/// use polygrad_higher::interpreters::{CurryClosures, Mode, tallied};
+/// use polygrad_higher::interpreters::{CurryClosures, Mode, Tally, tallied};
 /// use polygrad_higher::{self as higher, Expr, Language, Real, fun1};
 /// fn square<C: Language>() -> Expr<C, Real, Real> {
 ///     fun1(|x| x.at() * x.at())
 /// }
 /// let program = square::<CurryClosures<Array>>();
 /// let pull = || higher::pullback_by(program, &tensor(3.0), &tensor(1.0), Mode::Cells);
-/// let (gradient, tally) = tallied::<Array, _>(pull);
+/// let (gradient, tally): (_, Tally) = tallied::<Array, _>(pull);
 /// // The cotangents of both uses of `x` are added.
-/// assert_eq!((gradient, tally.additions), (tensor(6.0), 1));
+/// assert_eq!((gradient, tally.additions, tally.total()), (tensor(6.0), 1, tally.zeros + 1));
 /// ```
 pub fn tallied<T: BaseTensor, R>(f: impl FnOnce() -> R) -> (R, Tally) {
     scope::observed::<Val<Tower<T>>, Tally, R>(f)

@@ -38,9 +38,10 @@ use crate::{
 ///
 /// ```
 /// use polygrad::{Array, tensor};
-/// use polygrad_higher::interpreters::Curry;
-/// use polygrad_higher::interpreters::curry::{Calls, Environment, FunctionTangent};
+/// use polygrad_higher::interpreters::curry::{Calls, Differentiable, Environment, FunctionTangent};
+/// use polygrad_higher::interpreters::{Curry, Val};
 /// use polygrad_higher::{self as higher, Expr, Language, Real, fun1, lam};
+/// /// An instance asks for `curry` where a function is made, `call` where it is applied, and `fix` where it is recursive.
 /// fn program<C: Language>() -> Expr<C, Real, Real> {
 ///     fun1(|x| lam(|z| x.at() * z.at()).app(x.at()))
 /// }
@@ -49,69 +50,30 @@ use crate::{
 ///     higher::value_and_grad_by(program::<Curry<Array, K>>(), &tensor(3.0)).1.item()
 /// }
 /// assert_eq!((slope::<Calls>(), slope::<Environment>()), (6.0, 6.0));
+/// let morphism: Differentiable<Array, Environment, Real, Real> = program::<Curry<Array, Environment>>().hom();
+/// assert_eq!(higher::grad(Expr::of(morphism), &tensor(3.0)), tensor(6.0));
+/// let number = |x: f64| Val::Leaf(Array::scalar(x));
+/// assert_eq!(Calls::choose(&Array::scalar(true), number(1.0), number(2.0)).to_string(), "1.0");
 /// ```
 pub trait FunctionTangent: Sized + 'static {
     /// The function of the second component of `f`'s argument, with the first component captured; and its pullback.
     ///
-    /// ```
-    /// use polygrad::interpreters::Tower;
-    /// use polygrad::{Array, BaseTensor};
-    /// use polygrad_higher::interpreters::curry::{Calls, FunctionTangent};
-    /// use polygrad_higher::interpreters::{Backward, CurryLists, Val};
-    /// use polygrad_higher::{Expr, Fun, Prod, Real, Unit, lam2};
-    /// let product: Expr<CurryLists<Array>, Unit, Fun<Prod<Real, Real>, Real>> = lam2(|x, y| x.at() * y.at());
-    /// let Val::Pair(ran) = CurryLists::pulled(&product.hom(), Val::Nil) else { panic!("a value and a pullback") };
-    /// let Val::Fun(product) = &ran.0 else { panic!("a function") };
-    /// // The function `y -> 3 y`, and the pullback of a list of calls of this function to the number 3.
-    /// let curried = Calls::curry(product.clone(), Val::Leaf(Tower::constant(Array::scalar(3.0))));
-    /// assert_eq!(curried.to_string(), "(function, linear function)");
-    /// ```
+    /// Example: [`FunctionTangent`].
     fn curry<T: BaseTensor>(f: Closure<T>, x: Val<T>) -> Val<T>;
 
     /// The pullback to a function and its argument, from the pullback to its environment and argument.
     ///
-    /// ```
-    /// use polygrad::interpreters::Tower;
-    /// use polygrad::{Array, BaseTensor};
-    /// use polygrad_higher::interpreters::curry::{Calls, FunctionTangent};
-    /// use polygrad_higher::interpreters::{Backward, CurryLists, Val};
-    /// use polygrad_higher::{Expr, Real, fun1};
-    /// let sine: Expr<CurryLists<Array>, Real, Real> = fun1(|x| x.at().sin());
-    /// let x = Val::Leaf(Tower::constant(Array::scalar(3.0)));
-    /// let Val::Pair(ran) = CurryLists::pulled(&sine.hom(), x.clone()) else { panic!("a value and a pullback") };
-    /// let Val::Lin(pullback) = &ran.1 else { panic!("a pullback") };
-    /// assert_eq!(Val::Lin(Calls::call(x, pullback.clone())).to_string(), "linear function");
-    /// ```
+    /// Example: [`FunctionTangent`].
     fn call<T: BaseTensor>(argument: Val<T>, pullback: Lin<T>) -> Lin<T>;
 
     /// A recursive function, and its pullback.
     ///
-    /// ```
-    /// use polygrad::interpreters::Tower;
-    /// use polygrad::{Array, BaseTensor};
-    /// use polygrad_higher::interpreters::curry::{Calls, FunctionTangent};
-    /// use polygrad_higher::interpreters::{Backward, CurryLists, Val};
-    /// use polygrad_higher::{Expr, Fun, Prod, Real, Unit, lam2};
-    /// /// From the context `x`, the function itself, and an argument.
-    /// type Body = Fun<Prod<Prod<Real, Fun<Real, Real>>, Real>, Real>;
-    /// let body: Expr<CurryLists<Array>, Unit, Body> = lam2(|context, z| context.at().fst() * z.at());
-    /// let Val::Pair(ran) = CurryLists::pulled(&body.hom(), Val::Nil) else { panic!("a value and a pullback") };
-    /// let Val::Fun(body) = &ran.0 else { panic!("a function") };
-    /// let function = Calls::fix(body.clone(), Val::Leaf(Tower::constant(Array::scalar(3.0))));
-    /// assert_eq!(function.to_string(), "(function, linear function)");
-    /// ```
+    /// Example: [`FunctionTangent`].
     fn fix<T: BaseTensor>(body: Closure<T>, g: Val<T>) -> Val<T>;
 
     /// Selects between values with pullbacks of one type by a mask that is not known.
     ///
-    /// ```
-    /// use polygrad::Array;
-    /// use polygrad_higher::interpreters::Val;
-    /// use polygrad_higher::interpreters::curry::{Calls, FunctionTangent};
-    /// let number = |x: f64| Val::Leaf(Array::scalar(x));
-    /// let chosen = Calls::choose(&Array::scalar(true), number(1.0), number(2.0));
-    /// assert_eq!(chosen.to_string(), "1.0");
-    /// ```
+    /// Example: [`FunctionTangent`].
     fn choose<T: BaseTensor>(mask: &T, then: Val<T>, otherwise: Val<T>) -> Val<T> {
         Val::select(mask, then, otherwise)
     }
@@ -119,87 +81,27 @@ pub trait FunctionTangent: Sized + 'static {
 
 /// The tangent of a function is the list of its calls.
 ///
-/// ```
-/// use polygrad::{Array, tensor};
-/// use polygrad_higher::interpreters::Curry;
-/// use polygrad_higher::interpreters::curry::Calls;
-/// use polygrad_higher::{Expr, Fun, Language, Real, fun1, lam, num};
-/// fn scale<C: Language>() -> Expr<C, Real, Fun<Real, Real>> {
-///     fun1(|x| lam(|z| x.at() * z.at()))
-/// }
-/// /// `f 5 + f 7`.
-/// fn called<C: Language>() -> Expr<C, Fun<Real, Real>, Real> {
-///     fun1(|f| f.at().app(num(5.0)) + f.at().app(num(7.0)))
-/// }
-/// type C = Curry<Array, Calls>;
-/// let cotangent = C::raw_tangent(scale::<C>(), called::<C>(), &tensor(2.0), &tensor(1.0));
-/// assert_eq!(cotangent.to_string(), "[(5.0, 1.0), (7.0, 1.0)]");
-/// ```
+/// Example: [`Curry::raw_tangent`].
 pub struct Calls;
 
 /// The tangent of a function is that of its environment.
 ///
-/// ```
-/// use polygrad::{Array, tensor};
-/// use polygrad_higher::interpreters::Curry;
-/// use polygrad_higher::interpreters::curry::Environment;
-/// use polygrad_higher::{Expr, Fun, Language, Real, fun1, lam, num};
-/// fn scale<C: Language>() -> Expr<C, Real, Fun<Real, Real>> {
-///     fun1(|x| lam(|z| x.at() * z.at()))
-/// }
-/// /// `f 5 + f 7`.
-/// fn called<C: Language>() -> Expr<C, Fun<Real, Real>, Real> {
-///     fun1(|f| f.at().app(num(5.0)) + f.at().app(num(7.0)))
-/// }
-/// // The function captures the context `((), x)`, whose cotangent is `(0, 5 + 7)`.
-/// type C = Curry<Array, Environment>;
-/// let cotangent = C::raw_tangent(scale::<C>(), called::<C>(), &tensor(2.0), &tensor(1.0));
-/// assert_eq!(cotangent.to_string(), "(0, 12.0)");
-/// ```
+/// Example: [`Curry::raw_tangent`].
 pub struct Environment;
 
 /// Reverse mode with tensors of the interpreter `T`, and tangents of functions as `K` says.
 ///
-/// ```
-/// use polygrad::{Array, tensor};
-/// use polygrad_higher::interpreters::Curry;
-/// use polygrad_higher::interpreters::curry::Environment;
-/// use polygrad_higher::{self as higher, Expr, Language, Real, fun1, lam};
-/// fn program<C: Language>() -> Expr<C, Real, Real> {
-///     fun1(|x| lam(|z| x.at() * z.at()).app(x.at()))
-/// }
-/// let program = program::<Curry<Array, Environment>>();
-/// assert_eq!(higher::value_and_grad_by(program, &tensor(3.0)), (tensor(9.0), tensor(6.0)));
-/// ```
+/// Example: [`FunctionTangent`].
 pub struct Curry<T, K>(PhantomData<(T, K)>);
 
 /// Reverse mode in which the tangent of a function is the list of its calls.
 ///
-/// ```
-/// use polygrad::{Array, tensor};
-/// use polygrad_higher::interpreters::CurryLists;
-/// use polygrad_higher::{self as higher, Expr, Language, Real, fun1, lam};
-/// fn program<C: Language>() -> Expr<C, Real, Real> {
-///     fun1(|x| lam(|z| x.at() * z.at()).app(x.at()))
-/// }
-/// let (value, gradient) = higher::value_and_grad_by(program::<CurryLists<Array>>(), &tensor(3.0));
-/// assert_eq!((value, gradient), (tensor(9.0), tensor(6.0)));
-/// ```
+/// Example: [`Curry::raw_tangent`].
 pub type CurryLists<T> = Curry<T, Calls>;
 
 /// Reverse mode in which the tangent of a function is that of its environment.
 ///
-/// ```
-/// use polygrad::{Array, tensor};
-/// use polygrad_higher::interpreters::CurryClosures;
-/// use polygrad_higher::{self as higher, Expr, Language, Real, fun1, lam};
-/// fn program<C: Language>() -> Expr<C, Real, Real> {
-///     fun1(|x| lam(|z| x.at() * z.at()).app(x.at()))
-/// }
-/// // The instance of `higher::grad`.
-/// let gradient = higher::grad(program::<CurryClosures<Array>>(), &tensor(3.0));
-/// assert_eq!(gradient, tensor(6.0));
-/// ```
+/// Example: [`Curry::raw_tangent`].
 pub type CurryClosures<T> = Curry<T, Environment>;
 
 /// A morphism of the types that the context determines. A macro, since a function would be instantiated for each pair
@@ -212,17 +114,7 @@ macro_rules! typed {
 
 /// A program from `A` to `B` with its pullback.
 ///
-/// ```
-/// use polygrad::{Array, tensor};
-/// use polygrad_higher::interpreters::CurryClosures;
-/// use polygrad_higher::interpreters::curry::{Differentiable, Environment};
-/// use polygrad_higher::{self as higher, Expr, Language, Real, fun1};
-/// fn square<C: Language>() -> Expr<C, Real, Real> {
-///     fun1(|x| x.at() * x.at())
-/// }
-/// let morphism: Differentiable<Array, Environment, Real, Real> = square::<CurryClosures<Array>>().hom();
-/// assert_eq!(higher::grad(Expr::of(morphism), &tensor(3.0)), tensor(6.0));
-/// ```
+/// Example: [`FunctionTangent`].
 pub struct Differentiable<T: 'static, K, A, B> {
     run: Closure<Tower<T>>,
     types: PhantomData<fn(A, K) -> B>,
@@ -556,17 +448,26 @@ impl<T: BaseTensor, K: FunctionTangent> Curry<T, K> {
     ///
     /// ```
     /// use polygrad::{Array, tensor};
-    /// use polygrad_higher::interpreters::{CurryClosures, CurryLists};
+    /// use polygrad_higher::interpreters::curry::{Calls, Environment};
+    /// use polygrad_higher::interpreters::{Curry, CurryClosures, CurryLists, Val};
     /// use polygrad_higher::{Expr, Fun, Language, Real, fun1, lam, num};
     /// fn scale<C: Language>() -> Expr<C, Real, Fun<Real, Real>> {
     ///     fun1(|x| lam(|z| x.at() * z.at()))
     /// }
-    /// fn at_five<C: Language>() -> Expr<C, Fun<Real, Real>, Real> {
-    ///     fun1(|f| f.at().app(num(5.0)))
+    /// /// `f 5 + f 7`.
+    /// fn called<C: Language>() -> Expr<C, Fun<Real, Real>, Real> {
+    ///     fun1(|f| f.at().app(num(5.0)) + f.at().app(num(7.0)))
     /// }
     /// let (x, g) = (tensor(2.0), tensor(1.0));
-    /// assert_eq!(CurryLists::<Array>::raw_tangent(scale(), at_five(), &x, &g).to_string(), "[(5.0, 1.0)]");
-    /// assert_eq!(CurryClosures::<Array>::raw_tangent(scale(), at_five(), &x, &g).to_string(), "(0, 5.0)");
+    /// // A `Bag` with an entry for each call. `CurryLists` is `Curry` with `Calls`.
+    /// let calls = Curry::<Array, Calls>::raw_tangent(scale(), called(), &x, &g);
+    /// assert!(matches!(&calls, Val::Bag(_)) && calls.to_string() == "[(5.0, 1.0), (7.0, 1.0)]");
+    /// assert_eq!(CurryLists::<Array>::raw_tangent(scale(), called(), &x, &g).to_string(), calls.to_string());
+    /// // The function captures the context `((), x)`, whose cotangent is `(0, 5 + 7)`. `CurryClosures` is `Curry` with
+    /// // `Environment`.
+    /// let environment = Curry::<Array, Environment>::raw_tangent(scale(), called(), &x, &g);
+    /// assert_eq!(environment.to_string(), "(0, 12.0)");
+    /// assert_eq!(CurryClosures::<Array>::raw_tangent(scale(), called(), &x, &g).to_string(), "(0, 12.0)");
     /// ```
     pub fn raw_tangent<A: Ground, P: Obj, B: Ground>(
         make: Expr<Self, A, P>,

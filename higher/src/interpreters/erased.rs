@@ -71,17 +71,7 @@ macro_rules! at {
 impl<T: Ccc> Erased<T> {
     /// The program with types.
     ///
-    /// ```
-    /// use polygrad::{Array, tensor};
-    /// use polygrad_higher::interpreters::{Erased, Run};
-    /// use polygrad_higher::{self as higher, Expr, Language, Real, fun1};
-    /// fn cube<C: Language>() -> Expr<C, Real, Real> {
-    ///     fun1(|x| x.at() * x.at() * x.at())
-    /// }
-    /// // The program loses its types between evaluation and differentiation.
-    /// let program: Expr<Erased<Run<Array>>, Real, Real> = cube();
-    /// assert_eq!(higher::run(Erased::typed(program), &tensor(2.0)), tensor(8.0));
-    /// ```
+    /// Example: [`Erased`].
     pub fn typed<A: Obj, B: Obj>(program: Expr<Erased<T>, A, B>) -> Expr<T, A, B> {
         Expr::of(T::retyped(program.hom()))
     }

@@ -23,18 +23,7 @@ use crate::shared::Shared;
 ///
 /// Closed: code of a linear function runs in each mode.
 ///
-/// ```
-/// use polygrad::{Array, tensor};
-/// use polygrad_higher::interpreters::{Mode, Reverse, Run};
-/// use polygrad_higher::{self as higher, Expr, Language, Real, fun1};
-/// fn square<C: Language>() -> Expr<C, Real, Real> {
-///     fun1(|x| x.at() * x.at())
-/// }
-/// for mode in [Mode::Tuples, Mode::Cells] {
-///     let program = square::<Reverse<Run<Array>>>();
-///     assert_eq!(higher::pullback_by(program, &tensor(3.0), &tensor(1.0), mode), tensor(6.0));
-/// }
-/// ```
+/// Example: [`pullback_by`](crate::pullback_by).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// By tuples of vectors.
@@ -48,22 +37,7 @@ type Operation<T> = Rc<dyn Fn(Mode, Val<T>, &Place<T>) -> Val<T>>;
 
 /// A linear function. The functions that it combines or captures may be as many as the program is long.
 ///
-/// ```
-/// use polygrad::interpreters::Tower;
-/// use polygrad::{Array, BaseTensor};
-/// use polygrad_higher::interpreters::{Backward, CurryClosures, Lin, Val};
-/// use polygrad_higher::{Expr, Language, Real, fun1};
-/// fn square<C: Language>() -> Expr<C, Real, Real> {
-///     fun1(|x| x.at() * x.at())
-/// }
-/// /// The pullback in a value with its pullback.
-/// fn pullback(ran: &Val<Tower<Array>>) -> Option<&Lin<Tower<Array>>> {
-///     let Val::Pair(both) = ran else { return None };
-///     if let Val::Lin(pullback) = &both.1 { Some(pullback) } else { None }
-/// }
-/// let x = Val::Leaf(Tower::constant(Array::scalar(3.0)));
-/// assert!(pullback(&CurryClosures::pulled(&square::<CurryClosures<Array>>().hom(), x)).is_some());
-/// ```
+/// Example: [`Backward::pulled`](super::Backward::pulled).
 pub struct Lin<T: 'static> {
     node: Shared<Node<T>>,
     /// The number of nodes of a function that only moves vectors; 0 of any other.

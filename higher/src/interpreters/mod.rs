@@ -81,13 +81,26 @@ pub trait Backward<T: BaseTensor>: Arrays {
     /// use polygrad::interpreters::Tower;
     /// use polygrad::{Array, BaseTensor};
     /// use polygrad_higher::interpreters::{Backward, CurryClosures, Val};
-    /// use polygrad_higher::{Expr, Language, Real, fun1};
+    /// use polygrad_higher::{Arrays, Expr, Fun, Language, Many, Real, Vector, fun1, lam};
+    /// type C = CurryClosures<Array>;
     /// fn square<C: Language>() -> Expr<C, Real, Real> {
     ///     fun1(|x| x.at() * x.at())
     /// }
-    /// let x = Val::Leaf(Tower::constant(Array::scalar(3.0)));
-    /// let ran = CurryClosures::pulled(&square::<CurryClosures<Array>>().hom(), x);
+    /// fn scale<C: Language>() -> Expr<C, Real, Fun<Real, Real>> {
+    ///     fun1(|x| lam(|z| x.at() * z.at()))
+    /// }
+    /// fn scales<C: Arrays>() -> Expr<C, Vector, Many<Fun<Real, Real>>> {
+    ///     fun1(|xs| xs.at().map(lam(|x| lam(|z| x.at() * z.at()))))
+    /// }
+    /// let leaf = |x: Array| Val::Leaf(Tower::constant(x));
+    /// let ran = C::pulled(&square::<C>().hom(), leaf(Array::scalar(3.0)));
     /// assert_eq!(ran.to_string(), "(9.0, linear function)");
+    /// // A number and a `Lin`; a `Closure`; a `FunctionArray`.
+    /// assert!(matches!(&ran, Val::Pair(both) if matches!(**both, (Val::Leaf(_), Val::Lin(_)))));
+    /// let ran = C::pulled(&scale::<C>().hom(), leaf(Array::scalar(3.0)));
+    /// assert!(matches!(&ran, Val::Pair(both) if matches!(both.0, Val::Fun(_))));
+    /// let ran = C::pulled(&scales::<C>().hom(), leaf(Array::from([1.0, 2.0])));
+    /// assert!(matches!(&ran, Val::Pair(both) if matches!(both.0, Val::Many(_))));
     /// ```
     fn pulled<A: Obj, B: Obj>(program: &Self::Hom<A, B>, x: Val<Tower<T>>) -> Val<Tower<T>>;
 }

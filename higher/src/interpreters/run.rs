@@ -31,12 +31,13 @@ use crate::{
 ///
 /// ```
 /// use polygrad::{Array, tensor};
-/// use polygrad_higher::interpreters::Run;
+/// use polygrad_higher::interpreters::{Morphism, Run};
 /// use polygrad_higher::{self as higher, Expr, Language, Real, fun1};
 /// fn square<C: Language>() -> Expr<C, Real, Real> {
 ///     fun1(|x| x.at() * x.at())
 /// }
-/// assert_eq!(higher::run(square::<Run<Array>>(), &tensor(3.0)), tensor(9.0));
+/// let morphism: Morphism<Array, Real, Real> = square::<Run<Array>>().hom();
+/// assert_eq!(higher::run(Expr::of(morphism), &tensor(3.0)), tensor(9.0));
 /// ```
 pub struct Run<T>(PhantomData<T>);
 
@@ -50,16 +51,7 @@ macro_rules! typed {
 
 /// A program from `A` to `B`, to be run.
 ///
-/// ```
-/// use polygrad::{Array, tensor};
-/// use polygrad_higher::interpreters::{Morphism, Run};
-/// use polygrad_higher::{self as higher, Expr, Language, Real, fun1};
-/// fn square<C: Language>() -> Expr<C, Real, Real> {
-///     fun1(|x| x.at() * x.at())
-/// }
-/// let morphism: Morphism<Array, Real, Real> = square::<Run<Array>>().hom();
-/// assert_eq!(higher::run(Expr::of(morphism), &tensor(3.0)), tensor(9.0));
-/// ```
+/// Example: [`Run`].
 pub struct Morphism<T: 'static, A, B> {
     run: Closure<Tower<T>>,
     types: PhantomData<fn(A) -> B>,

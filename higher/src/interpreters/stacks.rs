@@ -390,19 +390,7 @@ fn merged<T: BaseTensor>(v: &Val<T>) -> Val<T> {
 
 /// The elements of an array that tensors alone do not represent.
 ///
-/// ```
-/// use polygrad::interpreters::Tower;
-/// use polygrad::{Array, BaseTensor};
-/// use polygrad_higher::interpreters::{Backward, CurryClosures, Val};
-/// use polygrad_higher::{Arrays, Expr, Fun, Many, Real, Vector, fun1, lam};
-/// fn scales<C: Arrays>() -> Expr<C, Vector, Many<Fun<Real, Real>>> {
-///     fun1(|xs| xs.at().map(lam(|x| lam(|z| x.at() * z.at()))))
-/// }
-/// let xs = Val::Leaf(Tower::constant(Array::from([1.0, 2.0])));
-/// // The value is a `FunctionArray`.
-/// let ran = CurryClosures::pulled(&scales::<CurryClosures<Array>>().hom(), xs);
-/// assert!(matches!(&ran, Val::Pair(both) if matches!(&both.0, Val::Many(_))));
-/// ```
+/// Example: [`Backward::pulled`](super::Backward::pulled).
 pub struct FunctionArray<T: 'static>(Kept<T>);
 
 /// How elements are kept.

@@ -46,6 +46,8 @@ macro_rules! code {
 /// use polygrad_higher::{Ccc, Prod, Real};
 /// let swapped: Code<Prod<Real, Real>, Prod<Real, Real>> = Syntax::pair(Syntax::snd(), Syntax::fst());
 /// assert_eq!(swapped.term().simplify().to_string(), "\\x1 x2 ->\n  <x2, x1>");
+/// // `pair`, `snd` and `fst`.
+/// assert_eq!(swapped.size(), 3);
 /// ```
 pub struct Code<A, B> {
     node: Shared<Node>,
@@ -149,14 +151,7 @@ impl Node {
 impl<A: Ground, B> Code<A, B> {
     /// The text as a term of the lambda calculus, whose inputs are the leaves of `A`.
     ///
-    /// ```
-    /// use polygrad_higher::interpreters::Syntax;
-    /// use polygrad_higher::{Expr, Language, Prod, Real, Vector, fun2};
-    /// fn program<C: Language>() -> Expr<C, Prod<Vector, Real>, Real> {
-    ///     fun2(|xs, y| xs.at().sum() * y.at())
-    /// }
-    /// assert_eq!(program::<Syntax>().hom().term().simplify().to_string(), "\\x1 x2 ->\n  sum x1 * x2");
-    /// ```
+    /// Example: [`Code`].
     pub fn term(&self) -> Lambda {
         Lambda::of(&self.node, &A::layout())
     }
@@ -175,13 +170,7 @@ impl<A, B> Code<A, B> {
 
     /// The number of combinators.
     ///
-    /// ```
-    /// use polygrad_higher::interpreters::{Code, Syntax};
-    /// use polygrad_higher::{Ccc, Prod, Real};
-    /// let swapped: Code<Prod<Real, Real>, Prod<Real, Real>> = Syntax::pair(Syntax::snd(), Syntax::fst());
-    /// // `pair`, `snd` and `fst`.
-    /// assert_eq!(swapped.size(), 3);
-    /// ```
+    /// Example: [`Code`].
     pub fn size(&self) -> usize {
         self.node.size()
     }

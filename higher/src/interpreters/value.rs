@@ -31,19 +31,7 @@ use crate::{Ground, Layout, Monoid};
 /// A function of values. Chains of functions that call or capture each other may be as long as the program: calls that
 /// nest too deep for the stack are refused, and captured values are released without recursion.
 ///
-/// ```
-/// use polygrad::interpreters::Tower;
-/// use polygrad::{Array, BaseTensor};
-/// use polygrad_higher::interpreters::{Backward, CurryClosures, Val};
-/// use polygrad_higher::{Expr, Fun, Language, Real, fun1, lam};
-/// fn scale<C: Language>() -> Expr<C, Real, Fun<Real, Real>> {
-///     fun1(|x| lam(|z| x.at() * z.at()))
-/// }
-/// let x = Val::Leaf(Tower::constant(Array::scalar(3.0)));
-/// let ran = CurryClosures::pulled(&scale::<CurryClosures<Array>>().hom(), x);
-/// // The value is a `Closure`.
-/// assert!(matches!(&ran, Val::Pair(both) if matches!(&both.0, Val::Fun(_))));
-/// ```
+/// Example: [`Backward::pulled`](super::Backward::pulled).
 pub struct Closure<T: 'static>(Shared<dyn Callable<T>>);
 
 impl<T> Clone for Closure<T> {
@@ -228,28 +216,18 @@ impl<T: Clone> Clone for Val<T> {
 /// let mark: Val<Array> = Val::Mono(Rc::new(Parity(true)));
 /// let Val::Mono(any) = &mark else { panic!("a mark") };
 /// let any: &dyn AnyMonoid = &**any;
-/// assert_eq!(any.value().downcast_ref(), Some(&Parity(true)));
+/// assert_eq!((any.value().downcast_ref(), any.value().downcast_ref::<u64>()), (Some(&Parity(true)), None));
+/// assert_eq!(any.sum(&Parity(true)).value().downcast_ref(), Some(&Parity(false)));
 /// ```
 pub trait AnyMonoid {
     /// The sum with a value of the same type.
     ///
-    /// ```
-    /// use polygrad_higher::Parity;
-    /// use polygrad_higher::interpreters::AnyMonoid;
-    /// let any: &dyn AnyMonoid = &Parity(true);
-    /// assert_eq!(any.sum(&Parity(true)).value().downcast_ref(), Some(&Parity(false)));
-    /// ```
+    /// Example: [`AnyMonoid`].
     fn sum(&self, other: &dyn AnyMonoid) -> Rc<dyn AnyMonoid>;
 
     /// The value.
     ///
-    /// ```
-    /// use polygrad_higher::Parity;
-    /// use polygrad_higher::interpreters::AnyMonoid;
-    /// let any: &dyn AnyMonoid = &Parity(true);
-    /// assert_eq!(any.value().downcast_ref(), Some(&Parity(true)));
-    /// assert!(any.value().downcast_ref::<u64>().is_none());
-    /// ```
+    /// Example: [`AnyMonoid`].
     fn value(&self) -> &dyn Any;
 }
 

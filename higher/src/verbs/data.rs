@@ -77,7 +77,10 @@ pub fn value_and_grad_with<A: Ground, D: Ground, T: BaseTensor>(
 /// fn program<C: Language>() -> Expr<C, Prod<Real, Real>, Real> {
 ///     fun2(|x, c| x.at() * x.at() * c.at())
 /// }
-/// assert_eq!(higher::grad_with(program(), &tensor(3.0), &tensor(5.0)), tensor(30.0));
+/// let (x, x_dot, c) = (tensor(3.0), tensor(1.0), tensor(5.0));
+/// assert_eq!(higher::grad_with(program(), &x, &c), tensor(30.0));
+/// assert_eq!(higher::jvp_with(program(), &x, &x_dot, &c), (tensor(45.0), tensor(30.0)));
+/// assert_eq!(higher::hvp_with(program(), &x, &x_dot, &c), (tensor(30.0), tensor(10.0)));
 /// ```
 #[track_caller]
 pub fn grad_with<A: Ground, D: Ground, T: BaseTensor>(
@@ -91,15 +94,7 @@ pub fn grad_with<A: Ground, D: Ground, T: BaseTensor>(
 /// The value of a program and its derivative along `x_dot` in the parameters, by forward CHAD, for data that are not
 /// differentiated: their tangents are symbolic zeros.
 ///
-/// ```
-/// use polygrad::tensor;
-/// use polygrad_higher::{self as higher, Expr, Language, Prod, Real, fun2};
-/// fn program<C: Language>() -> Expr<C, Prod<Real, Real>, Real> {
-///     fun2(|x, c| x.at() * x.at() * c.at())
-/// }
-/// let found = higher::jvp_with(program(), &tensor(3.0), &tensor(1.0), &tensor(5.0));
-/// assert_eq!(found, (tensor(45.0), tensor(30.0)));
-/// ```
+/// Example: [`grad_with`].
 ///
 /// # Panics
 /// When a leaf of `x_dot` differs in shape or element type from that of `x`.
@@ -120,15 +115,7 @@ pub fn jvp_with<A: Ground, D: Ground, B: Ground, T: BaseTensor>(
 /// The gradient of a program whose result is a scalar in its parameters, and the Hessian in them times `v`, for data that
 /// are not differentiated.
 ///
-/// ```
-/// use polygrad::tensor;
-/// use polygrad_higher::{self as higher, Expr, Language, Prod, Real, fun2};
-/// fn program<C: Language>() -> Expr<C, Prod<Real, Real>, Real> {
-///     fun2(|x, c| x.at() * x.at() * c.at())
-/// }
-/// let found = higher::hvp_with(program(), &tensor(3.0), &tensor(1.0), &tensor(5.0));
-/// assert_eq!(found, (tensor(30.0), tensor(10.0)));
-/// ```
+/// Example: [`grad_with`].
 ///
 /// # Panics
 /// When a leaf of `v` differs in shape or element type from that of `x`.

@@ -44,20 +44,18 @@ pub fn run<A: Ground, B: Ground, T: BaseTensor>(program: Expr<Run<T>, A, B>, x: 
 /// Value and pullback of a program, by any instance of reverse mode: CHAD or differentiable curry.
 ///
 /// ```
-/// use polygrad::Array;
-/// use polygrad::tensor;
+/// use polygrad::{Array, tensor};
 /// use polygrad_higher::interpreters::{CurryLists, Reverse, Run};
 /// use polygrad_higher::{self as higher, Arrays, Expr, Prod, Real, Vector, fun2, lam, map};
 /// /// "CHAD", Fig. 2(b).
 /// fn program<C: Arrays>() -> Expr<C, Prod<Real, Vector>, Real> {
 ///     fun2(|x, y| map(lam(|z| x.at() * z.at()), y.at()).sum())
 /// }
-/// let x = (tensor(3.0), tensor([1.0, 2.0, 5.0]));
+/// let (x, expected) = ((tensor(3.0), tensor([1.0, 2.0, 5.0])), (tensor(16.0), tensor([6.0, 6.0, 6.0])));
 /// let (value, pullback) = higher::vjp_by(program::<Reverse<Run<Array>>>(), &x);
-/// assert_eq!(value, tensor(24.0));
-/// assert_eq!(pullback(&tensor(2.0)), (tensor(16.0), tensor([6.0, 6.0, 6.0])));
+/// assert_eq!((value, &pullback(&tensor(2.0))), (tensor(24.0), &expected));
 /// let (_, pullback) = higher::vjp_by(program::<CurryLists<Array>>(), &x);
-/// assert_eq!(pullback(&tensor(2.0)), (tensor(16.0), tensor([6.0, 6.0, 6.0])));
+/// assert_eq!(pullback(&tensor(2.0)), expected);
 /// ```
 #[track_caller]
 pub fn vjp_by<C, A, B, T>(
@@ -169,15 +167,7 @@ pub fn vjp<A: Ground, B: Ground, T: BaseTensor>(
 
 /// Value and gradient of a program whose result is a scalar, by [`CurryClosures`].
 ///
-/// ```
-/// use polygrad::tensor;
-/// use polygrad_higher::{self as higher, Expr, Language, Real, fun1, lam};
-/// fn program<C: Language>() -> Expr<C, Real, Real> {
-///     fun1(|x| lam(|z| (x.at() * z.at()).sin()).app(x.at()))
-/// }
-/// let (value, gradient) = higher::value_and_grad(program(), &tensor(1.0));
-/// assert_eq!((value, gradient), (tensor(1.0_f64.sin()), tensor(2.0 * 1.0_f64.cos())));
-/// ```
+/// Example: [`grad`].
 #[track_caller]
 pub fn value_and_grad<A: Ground, T: BaseTensor>(
     program: Expr<CurryClosures<T>, A, Real>,
@@ -211,11 +201,14 @@ pub fn value_and_grad_by<C: Backward<T>, A: Ground, T: BaseTensor>(
 ///
 /// ```
 /// use polygrad::tensor;
-/// use polygrad_higher::{self as higher, Expr, Language, Real, fun1};
+/// use polygrad_higher::{self as higher, Expr, Language, Real, fun1, lam};
 /// fn cube<C: Language>() -> Expr<C, Real, Real> {
-///     fun1(|x| x.at() * x.at() * x.at())
+///     fun1(|x| lam(|z| x.at() * z.at()).app(x.at() * x.at()))
 /// }
 /// assert_eq!(higher::grad(cube(), &tensor(2.0)), tensor(12.0));
+/// assert_eq!(higher::value_and_grad(cube(), &tensor(2.0)), (tensor(8.0), tensor(12.0)));
+/// // The gradient, and the second derivative times 1.
+/// assert_eq!(higher::hvp(cube(), &tensor(2.0), &tensor(1.0)), (tensor(12.0), tensor(12.0)));
 /// ```
 #[track_caller]
 pub fn grad<A: Ground, T: BaseTensor>(program: Expr<CurryClosures<T>, A, Real>, x: &A::Value<T>) -> A::Value<T> {
@@ -252,14 +245,7 @@ pub fn jvp<A: Ground, B: Ground, T: BaseTensor>(
 /// The gradient of a program whose result is a scalar, and the Hessian times `v`: forward mode over
 /// reverse mode by [`CurryClosures`].
 ///
-/// ```
-/// use polygrad::tensor;
-/// use polygrad_higher::{self as higher, Expr, Language, Real, fun1, lam};
-/// fn cube<C: Language>() -> Expr<C, Real, Real> {
-///     fun1(|x| lam(|z| x.at() * z.at()).app(x.at() * x.at()))
-/// }
-/// assert_eq!(higher::hvp(cube(), &tensor(2.0), &tensor(1.0)), (tensor(12.0), tensor(12.0)));
-/// ```
+/// Example: [`grad`].
 ///
 /// # Panics
 /// When a leaf of `v` differs in shape or element type from that of `x`.
@@ -586,6 +572,7 @@ fn variables<T: BaseTensor>(like: &[T], varies: impl Fn(DType) -> bool) -> (Vec<
 ///
 /// ```
 /// use polygrad::{Array, tensor};
+/// use polygrad_higher::interpreters::{Dependency, Reverse, Run};
 /// use polygrad_higher::{self as higher, Expr, Language, Monoid, Prod, Real, fun2};
 /// #[derive(Clone, Debug, Default, PartialEq)]
 /// struct Paths(usize);
@@ -597,8 +584,8 @@ fn variables<T: BaseTensor>(like: &[T], varies: impl Fn(DType) -> bool) -> (Vec<
 /// fn program<C: Language>() -> Expr<C, Prod<Real, Real>, Real> {
 ///     fun2(|x, y| x.at() * x.at() + y.at())
 /// }
-/// let x = (tensor(1.0), tensor(2.0));
-/// assert_eq!(higher::dependencies::<_, _, _, Array>(program(), &x, &[Paths(1)]), [Paths(2), Paths(1)]);
+/// let program = program::<Reverse<Run<Array>, Dependency<Paths>>>();
+/// assert_eq!(higher::dependencies(program, &(tensor(1.0), tensor(2.0)), &[Paths(1)]), [Paths(2), Paths(1)]);
 /// ```
 ///
 /// # Panics
@@ -627,16 +614,17 @@ pub fn dependencies<M: Monoid, A: Ground, B: Ground, T: BaseTensor>(
 /// uses once says whether negating the input changes the result.
 ///
 /// ```
-/// use polygrad::{Array, Tensor};
+/// use polygrad::{Array, tensor};
+/// use polygrad_higher::interpreters::{Booleans, Reverse, Run};
 /// use polygrad_higher::primitive::Logic;
 /// use polygrad_higher::{self as higher, Expr, Language, Mask, Prod, apply, fun2, tup};
 /// /// `x y + x`, where `+` is exclusive or: the derivatives are `y + 1` and `x`.
 /// fn circuit<C: Language>() -> Expr<C, Prod<Mask, Mask>, Mask> {
 ///     fun2(|x, y| apply(Logic::Xor, tup(apply(Logic::And, tup(x.at(), y.at())), x.at())))
 /// }
-/// let bit = |b: bool| -> Tensor<Array, 0, bool> { Tensor::from_raw(Array::scalar(b)) };
-/// assert_eq!(higher::formal_derivatives(circuit(), &(bit(true), bit(false))), [true, true]);
-/// assert_eq!(higher::formal_derivatives(circuit(), &(bit(false), bit(true))), [false, false]);
+/// let circuit = || circuit::<Reverse<Run<Array>, Booleans>>();
+/// assert_eq!(higher::formal_derivatives(circuit(), &(tensor(true), tensor(false))), [true, true]);
+/// assert_eq!(higher::formal_derivatives(circuit(), &(tensor(false), tensor(true))), [false, false]);
 /// ```
 ///
 /// # Panics

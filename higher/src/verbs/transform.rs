@@ -35,34 +35,12 @@ type Back = Backwards<Derivatives>;
 
 /// The instance at which a program is differentiated in reverse mode, to a program of the target `T`.
 ///
-/// ```
-/// use polygrad::tensor;
-/// use polygrad_higher::transform::{InReverse, gradient};
-/// use polygrad_higher::{self as higher, Expr, Language, Real, Target, fun1};
-/// fn square<C: Language>() -> Expr<C, Real, Real> {
-///     fun1(|x| x.at() * x.at())
-/// }
-/// fn slope<T: Target>() -> Expr<T, Real, Real> {
-///     gradient(square::<InReverse<T>>())
-/// }
-/// assert_eq!(higher::run(slope(), &tensor(3.0)), tensor(6.0));
-/// ```
+/// Example: [`gradient`].
 pub type InReverse<T> = Erased<Reverse<T>>;
 
 /// The instance at which a program is differentiated in forward mode, to a program of the target `T`.
 ///
-/// ```
-/// use polygrad::tensor;
-/// use polygrad_higher::transform::{InForward, pushforward};
-/// use polygrad_higher::{self as higher, Expr, Language, Prod, Real, Target, fun1};
-/// fn square<C: Language>() -> Expr<C, Real, Real> {
-///     fun1(|x| x.at() * x.at())
-/// }
-/// fn along<T: Target>() -> Expr<T, Prod<Real, Real>, Real> {
-///     pushforward(square::<InForward<T>>())
-/// }
-/// assert_eq!(higher::run(along(), &(tensor(3.0), tensor(10.0))), tensor(60.0));
-/// ```
+/// Example: [`pushforward`].
 pub type InForward<T> = Erased<Forward<T>>;
 
 /// A (co)tangent of the value of `x`, with explicit zeros of the shapes of `x`. A symbolic zero has the shape of any

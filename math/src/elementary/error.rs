@@ -5,8 +5,9 @@
 //! rounded to `f32`, the complement is exact to rounding. The error function of an `f32` needs no more than two
 //! polynomials, since its complement has few bits that count where it is small.
 
-use super::{Elementary, horner};
-use crate::Machine;
+use super::{Elementary, c, horner};
+use crate::number::Double;
+use crate::{Machine, Number};
 
 /// `erf(x) / x` as a function of `x^2`, for `|x| <= 1`.
 const MIDDLE: &[f64] = &[
@@ -75,46 +76,53 @@ const OUTSIDE_SINGLE: &[f32] = &[
     -8.902305e-7,
 ];
 
-/// `erf x` if `|x| < 1`, and `erfc |x|` if not.
+/// `erf x` for `|x| < 1`.
 #[inline(always)]
-fn middle_and_outside<M: Machine>(x: f64) -> (f64, f64) {
-    let middle = x * horner::<f64, M>(x * x, MIDDLE);
-    let a = if x.abs() > END { END } else { x.abs() };
-    let inverse = 1.0 / (a + 4.0);
-    let smooth = inverse * horner::<f64, M>((a - 4.0) * inverse, OUTSIDE);
+fn middle<E: Number<Float = f64>, M: Machine>(x: E) -> E {
+    x * horner::<E, M>(x * x, MIDDLE)
+}
+
+/// `erfc |x|` for `|x| >= 1`.
+#[inline(always)]
+fn outside<E: Number<Float = f64>, M: Machine>(x: E) -> E {
+    let a = E::select(x.magnitude().above(c(END)), c(END), x.magnitude());
+    let inverse = c::<E>(1.0) / (a + c(4.0));
+    let smooth = inverse * horner::<E, M>((a - c(4.0)) * inverse, OUTSIDE);
     // The rounding error of the square is not corrected: if the square is large, `erf` is near 1.
-    (middle, f64::exponential::<M>(-a * a) * smooth)
+    E::exponential::<M>(-a * a) * smooth
 }
 
 /// The error function of a float type.
-pub(super) trait ErrorFunction: Sized {
+pub trait ErrorFunction: Sized {
     /// The error function.
-    fn erf_of<M: Machine>(x: Self) -> Self;
+    fn erf_of<E: Number<Float = Self>, M: Machine>(x: E) -> E;
 }
 
 impl ErrorFunction for f64 {
     #[inline(always)]
-    fn erf_of<M: Machine>(x: f64) -> f64 {
-        let (middle, outside) = middle_and_outside::<M>(x);
-        if x.abs() < 1.0 { middle } else { (1.0 - outside).copysign(x) }
+    fn erf_of<E: Number<Float = f64>, M: Machine>(x: E) -> E {
+        let near = E::branch(x.magnitude().below(c(1.0)));
+        let near = E::otherwise(near, middle::<E, M>(x));
+        E::join(near, (c::<E>(1.0) - outside::<E, M>(x)).signed_like(x))
     }
 }
 
 impl ErrorFunction for f32 {
     #[inline(always)]
-    fn erf_of<M: Machine>(x: f32) -> f32 {
-        let middle = f32::multiply_add::<M>(x, horner::<f32, M>(x * x, MIDDLE_SINGLE), x);
+    fn erf_of<E: Number<Float = f32>, M: Machine>(x: E) -> E {
         // From 4 on, the error function rounds to 1. The comparison keeps NaN.
-        let a = if x.abs() > 4.0 { 4.0 } else { x.abs() };
-        let outside = 1.0 - horner::<f32, M>(a - 2.5, OUTSIDE_SINGLE);
-        if a < 1.0 { middle } else { outside.copysign(x) }
+        let a = E::select(x.magnitude().above(c(4.0)), c(4.0), x.magnitude());
+        let near = E::branch(a.below(c(1.0)));
+        let near = E::otherwise(near, E::multiply_add::<M>(x, horner::<E, M>(x * x, MIDDLE_SINGLE), x));
+        E::join(near, (c::<E>(1.0) - horner::<E, M>(a - c(2.5), OUTSIDE_SINGLE)).signed_like(x))
     }
 }
 
 /// The complement of the error function, to about 50 bits.
 #[inline(always)]
-pub(crate) fn erfc<M: Machine>(x: f64) -> f64 {
-    let (middle, outside) = middle_and_outside::<M>(x);
-    let outside = if x < 0.0 { 2.0 - outside } else { outside };
-    if x.abs() < 1.0 { 1.0 - middle } else { outside }
+pub(super) fn erfc<E: Double, M: Machine>(x: E) -> E {
+    let near = E::branch(x.magnitude().below(c(1.0)));
+    let near = E::otherwise(near, c::<E>(1.0) - middle::<E, M>(x));
+    let outside = outside::<E, M>(x);
+    E::join(near, E::select(x.below(c(0.0)), c::<E>(2.0) - outside, outside))
 }

@@ -6,15 +6,15 @@
 //!
 //! Law: odd to the last bit, infinite at -1 and 1, and NaN beyond.
 
-use super::{Elementary, horner};
-use crate::Machine;
+use super::{Elementary, c, horner};
+use crate::{Machine, Number};
 
 /// Beyond this number, the polynomial of the ends is used. `erfinv` is 2 near to it, as is `s`: below, the rounding
 /// error of `s` would be two units in the last place of the result.
 const BORDER: f64 = 0.996_093_75;
 
 /// The constants of a float type.
-pub(super) trait Layout: Elementary {
+pub trait Layout: Copy + 'static {
     /// Half of the square root of pi, the derivative at 0.
     const SLOPE: Self;
     /// `erfinv(x) / x` less the slope as a function of `l`. The constant term is the rounding error of the slope.
@@ -109,15 +109,18 @@ impl Layout for f32 {
 
 /// The inverse of the error function.
 #[inline(always)]
-pub(super) fn inverse<E: Layout, M: Machine>(x: E) -> E {
-    let (a, one) = (x.magnitude(), E::literal(1.0));
-    let (far, below) = (a > E::literal(BORDER), one - a);
-    let log = -E::logarithm::<M>(below * if far { one } else { one + a });
-    let middle = E::multiply_add::<M>(E::SLOPE, a, a * horner::<E, M>(log, E::MIDDLE));
+pub(super) fn inverse<E: Number, M: Machine>(x: E) -> E {
+    let (a, one) = (x.magnitude(), c::<E>(1.0));
+    let (far, below) = (a.above(c(BORDER)), one - a);
+    let valid = E::branch(a.below(one));
+    let log = -E::logarithm::<M>(below * E::select(far, one, one + a));
+    let [slope, center] = [<E::Float as Layout>::SLOPE, <E::Float as Layout>::CENTER];
+    let inside = E::branch(far);
     let root = log.root();
-    let ends = root + horner::<E, M>(root - E::CENTER, E::ENDS);
+    let inside = E::otherwise(inside, root + horner::<E, M>(root - E::constant(center), <E::Float as Layout>::ENDS));
+    let middle = a * horner::<E, M>(log, <E::Float as Layout>::MIDDLE);
+    let inside = E::join(inside, E::multiply_add::<M>(E::constant(slope), a, middle));
+    let valid = E::otherwise(valid, inside);
     // The logarithm is not defined from 1 on.
-    let outside = E::literal(if a == one { f64::INFINITY } else { f64::NAN });
-    let inside = if far { ends } else { middle };
-    (if a < one { inside } else { outside }).signed_like(x)
+    E::join(valid, E::select(a.equals(one), c(f64::INFINITY), c(f64::NAN))).signed_like(x)
 }

@@ -1,24 +1,23 @@
 //! Exponentials and logarithms: one algorithm, instantiated for both float types.
 
-use super::error::ErrorFunction;
-use super::power::Power;
-use super::trigonometric::Angle;
-use super::{Elementary, error, error_inverse, inverse, polynomial};
+use super::{c, polynomial};
+use crate::number::Word;
 use crate::{Machine, Number};
 
 /// The constants of a float type that its exponentials and logarithms need.
-trait Layout: Copy + 'static {
-    /// The unsigned integer of the same width.
-    type Bits;
+pub trait Layout: Copy + 'static {
     /// The number of stored bits of the mantissa.
     const MANTISSA: u32;
     /// The exponent field of 1.
-    const BIAS: Self::Bits;
+    const BIAS: u64;
     /// A number with a unit in the last place of 1: added to a small number, it leaves the nearest integer in the low
     /// bits.
     const ROUND: Self;
     /// The bits of the root of one half.
-    const ROOT_HALF: Self::Bits;
+    const ROOT_HALF: u64;
+    /// The power of two with a unit in the last place of 1: its bits, and its sum with the exponent field of 1.
+    const LARGE_BITS: u64;
+    const LARGE_AND_BIAS: Self;
     /// The logarithm of `e` to the base 2.
     const LOG2_E: Self;
     /// The logarithm of 2 in two parts.
@@ -40,11 +39,12 @@ trait Layout: Copy + 'static {
 }
 
 impl Layout for f64 {
-    type Bits = u64;
     const MANTISSA: u32 = 52;
     const BIAS: u64 = 1023;
     const ROUND: f64 = 6_755_399_441_055_744.0;
     const ROOT_HALF: u64 = core::f64::consts::FRAC_1_SQRT_2.to_bits();
+    const LARGE_BITS: u64 = (1.0 / f64::EPSILON).to_bits();
+    const LARGE_AND_BIAS: f64 = 1.0 / f64::EPSILON + 1023.0;
     const LOG2_E: f64 = core::f64::consts::LOG2_E;
     const LN_2: [f64; 2] = [0.693_147_180_485_539_1, 7.440_617_110_012_397e-11];
     const ZERO_BELOW: f64 = -746.0;
@@ -76,11 +76,12 @@ impl Layout for f64 {
 }
 
 impl Layout for f32 {
-    type Bits = u32;
     const MANTISSA: u32 = 23;
-    const BIAS: u32 = 127;
+    const BIAS: u64 = 127;
     const ROUND: f32 = 12_582_912.0;
-    const ROOT_HALF: u32 = core::f32::consts::FRAC_1_SQRT_2.to_bits();
+    const ROOT_HALF: u64 = core::f32::consts::FRAC_1_SQRT_2.to_bits() as u64;
+    const LARGE_BITS: u64 = (1.0 / f32::EPSILON).to_bits() as u64;
+    const LARGE_AND_BIAS: f32 = 1.0 / f32::EPSILON + 127.0;
     const LOG2_E: f32 = core::f32::consts::LOG2_E;
     const LN_2: [f32; 2] = [0.693_145_75, 1.428_606_8e-6];
     const ZERO_BELOW: f32 = -104.0;
@@ -92,244 +93,176 @@ impl Layout for f32 {
     const LOGARITHM: &'static [f32] = &[0.666_666_7, 0.400_003_4, 0.285_360_45, 0.236_175_62];
 }
 
-/// Steps that several functions share.
-trait Parts: Layout + Sized {
-    /// The nearest integer `n` to `x / ln 2`, in the low bits of a float, and `x - n ln 2`.
-    fn reduce<M: Machine>(x: Self) -> (Self, Self);
-    /// `scale e^r - less`, for `less` near to the scale or much smaller; the rounding error of the leading sum is added
-    /// last.
-    fn scaled_less<M: Machine>(scale: Self, less: Self, r: Self) -> Self;
-    /// `f`, `k` and `2^-k` with `x = 2^k (1 + f)` and `1 + f` between the roots of 1/2 and of 2.
-    fn split(x: Self) -> (Self, Self, Self);
-    /// `k ln 2 + ln (1 + f) + rest(f / (2 + f))`, for a small rest.
-    fn ln_scaled<M: Machine>(f: Self, k: Self, rest: impl Fn(Self) -> Self) -> Self;
-}
-
-macro_rules! elementary {
-    ($F:ty, $U:ty) => {
-        impl Elementary for $F {
-            #[inline(always)]
-            fn multiply_add<M: Machine>(a: $F, b: $F, c: $F) -> $F {
-                if M::FMA { a.fused_multiply_add(b, c) } else { a * b + c }
-            }
-
-            #[inline(always)]
-            fn exponential<M: Machine>(x: $F) -> $F {
-                // Comparisons and not `min` and `max`, so that NaN is kept.
-                let x = if x < Self::ZERO_BELOW { Self::ZERO_BELOW } else { x };
-                let x = if x > Self::INFINITE_ABOVE { Self::INFINITE_ABOVE } else { x };
-                let (rounded, r) = Self::reduce::<M>(x);
-                let square = r * r;
-                let series = polynomial::<$F, M>(r, square, Self::EXPONENTIAL);
-                let power = 1.0 + Self::multiply_add::<M>(square, series, r);
-                // The scale is a product of two powers of two that both stay in the range of exponents.
-                let twice_bias = 2 * Self::BIAS;
-                let sum = rounded.to_bits().wrapping_add(twice_bias) & (4 * Self::BIAS + 3);
-                let half = sum >> 1;
-                power * <$F>::from_bits(half << Self::MANTISSA) * <$F>::from_bits((sum - half) << Self::MANTISSA)
-            }
-
-            #[inline(always)]
-            fn exponential_less_one<M: Machine>(x: $F) -> $F {
-                let bounded = if x < Self::MINUS_ONE_BELOW { Self::MINUS_ONE_BELOW } else { x };
-                let bounded = if bounded > Self::INFINITE_ABOVE { Self::INFINITE_ABOVE } else { bounded };
-                let (rounded, r) = Self::reduce::<M>(bounded);
-                // Half of the result, as the scale itself may be out of range.
-                let scale = <$F>::from_bits(rounded.to_bits().wrapping_add(Self::BIAS - 1) << Self::MANTISSA);
-                let y = 2.0 * Self::scaled_less::<M>(scale, 0.5, r);
-                if x.abs() < Self::IDENTITY { x } else { y }
-            }
-
-            #[inline(always)]
-            fn exponential_less_one_below<M: Machine>(x: $F) -> $F {
-                let x = if x < Self::MINUS_ONE_BELOW { Self::MINUS_ONE_BELOW } else { x };
-                let (rounded, r) = Self::reduce::<M>(x);
-                Self::scaled_less::<M>(
-                    <$F>::from_bits(rounded.to_bits().wrapping_add(Self::BIAS) << Self::MANTISSA),
-                    1.0,
-                    r,
-                )
-            }
-
-            #[inline(always)]
-            fn logarithm<M: Machine>(x: $F) -> $F {
-                let (f, exponent, _) = Self::split(x);
-                Self::ln_scaled::<M>(f, exponent, |_| 0.0)
-            }
-
-            #[inline(always)]
-            fn logarithm_of_one_plus<M: Machine>(x: $F) -> $F {
-                // The sum and its rounding error.
-                let sum = 1.0 + x;
-                let part = sum - 1.0;
-                let lost = (1.0 - (sum - part)) + (x - part);
-                let (f, exponent, down) = Self::split(sum);
-                // The error over the sum, where 1 / (1 + f) = (1 - s) / (1 + s) is expanded in s = f / (2 + f).
-                let y = Self::ln_scaled::<M>(f, exponent, |s| {
-                    Self::multiply_add::<M>(lost * down, 2.0 * Self::multiply_add::<M>(s, s, -s), lost * down)
-                });
-                y.copysign(x)
-            }
-
-            #[inline(always)]
-            fn sine<M: Machine>(x: $F) -> $F {
-                <$F as Angle>::sine_of::<M>(x)
-            }
-
-            #[inline(always)]
-            fn cosine<M: Machine>(x: $F) -> $F {
-                <$F as Angle>::cosine_of::<M>(x)
-            }
-
-            #[inline(always)]
-            fn sine_cosine<M: Machine>(x: $F) -> ($F, $F) {
-                <$F as Angle>::both_of::<M>(x)
-            }
-
-            #[inline(always)]
-            fn tangent<M: Machine>(x: $F) -> $F {
-                <$F as Angle>::tangent_of::<M>(x)
-            }
-
-            #[inline(always)]
-            fn power<M: Machine>(x: $F, y: $F) -> ($F, bool) {
-                <$F as Power>::power_of::<M>(x, y)
-            }
-
-            #[inline(always)]
-            fn gaussian<M: Machine>(x: $F) -> $F {
-                let a = if x.abs() > 40.0 { 40.0 } else { x.abs() };
-                // Corrected for the rounding error of the square, which grows with the square and is the relative error
-                // of the result.
-                let (square, lost) = <$F as Power>::square::<M>(a);
-                let y = Self::exponential::<M>(-square);
-                Self::multiply_add::<M>(-lost, y, y)
-            }
-
-            #[inline(always)]
-            fn erf<M: Machine>(x: $F) -> $F {
-                <$F as ErrorFunction>::erf_of::<M>(x)
-            }
-
-            #[inline(always)]
-            fn erfc<M: Machine>(x: $F) -> $F {
-                error::erfc::<M>(x.into()) as $F
-            }
-
-            #[inline(always)]
-            fn erfinv<M: Machine>(x: $F) -> $F {
-                error_inverse::inverse::<$F, M>(x)
-            }
-
-            #[inline(always)]
-            fn arctangent<M: Machine>(x: $F) -> $F {
-                inverse::arctangent::<M>(x.into()) as $F
-            }
-
-            #[inline(always)]
-            fn arcsine<M: Machine>(x: $F) -> $F {
-                inverse::arcsine::<M>(x.into()) as $F
-            }
-
-            #[inline(always)]
-            fn arccosine<M: Machine>(x: $F) -> $F {
-                inverse::arccosine::<M>(x.into()) as $F
-            }
-
-            #[inline(always)]
-            fn is_inner_sine(x: $F) -> bool {
-                inverse::is_ordinary(x.into())
-            }
-
-            #[inline(always)]
-            fn angle<M: Machine>(y: $F, x: $F) -> ($F, bool) {
-                let (angle, right) = inverse::angle::<M>(y.into(), x.into());
-                (angle as $F, right)
-            }
-
-            #[inline(always)]
-            #[allow(clippy::manual_range_contains, reason = "written without a branch")]
-            fn is_normal_and_positive(x: $F) -> bool {
-                (x >= <$F>::MIN_POSITIVE) & (x < <$F>::INFINITY)
-            }
-
-            #[inline(always)]
-            fn exceeds_minus_one(x: $F) -> bool {
-                (x > -1.0) & (x < Self::LARGE)
-            }
-
-            #[inline(always)]
-            fn is_small_angle(x: $F) -> bool {
-                x.abs() <= <$F as Angle>::LIMIT
-            }
-        }
-
-        impl Parts for $F {
-            #[inline(always)]
-            fn reduce<M: Machine>(x: $F) -> ($F, $F) {
-                let rounded = Self::multiply_add::<M>(x, Self::LOG2_E, Self::ROUND);
-                let n = rounded - Self::ROUND;
-                let r = Self::multiply_add::<M>(-n, Self::LN_2[0], x);
-                (rounded, Self::multiply_add::<M>(-n, Self::LN_2[1], r))
-            }
-
-            #[inline(always)]
-            fn scaled_less<M: Machine>(scale: $F, less: $F, r: $F) -> $F {
-                let (a, b) = (scale * r, scale - less);
-                let sum = a + b;
-                let part = sum - b;
-                let lost = (b - (sum - part)) + (a - part);
-                let square = r * r;
-                let rest = square * polynomial::<$F, M>(r, square, Self::EXPONENTIAL);
-                sum + Self::multiply_add::<M>(scale, rest, lost)
-            }
-
-            #[inline(always)]
-            fn split(x: $F) -> ($F, $F, $F) {
-                // The sum of mantissas carries into the exponent field if the number is above the root of 2.
-                let one = Self::BIAS << Self::MANTISSA;
-                let bits = x.to_bits().wrapping_add(one - Self::ROOT_HALF);
-                let field = bits >> Self::MANTISSA;
-                let number = <$F>::from_bits((bits & ((1 << Self::MANTISSA) - 1)) + Self::ROOT_HALF);
-                // The exponent field in the low bits of a number that has a unit in the last place of 1.
-                let large = 1.0 / <$F>::EPSILON;
-                let exponent = <$F>::from_bits(field | large.to_bits()) - (large + Self::BIAS as $F);
-                let down = <$F>::from_bits((2 * Self::BIAS).wrapping_sub(field) << Self::MANTISSA);
-                (number - 1.0, exponent, down)
-            }
-
-            #[inline(always)]
-            fn ln_scaled<M: Machine>(f: $F, exponent: $F, rest: impl Fn($F) -> $F) -> $F {
-                let s = f / (2.0 + f);
-                let (z, half) = (s * s, 0.5 * f * f);
-                // ln (1 + f) = 2 artanh s = f - s f + s (2 artanh s - 2 s) / s, where s f = half - s half.
-                let series = Self::multiply_add::<M>(z, polynomial::<$F, M>(z, z * z, Self::LOGARITHM), half);
-                let small = Self::multiply_add::<M>(exponent, Self::LN_2[1], rest(s));
-                let tail = Self::multiply_add::<M>(s, series, small) - half;
-                Self::multiply_add::<M>(exponent, Self::LN_2[0], f + tail)
-            }
-        }
+/// A constant of the float type.
+macro_rules! of {
+    ($E:ident, $name:ident) => {
+        $E::constant(<$E::Float as Layout>::$name)
     };
 }
 
-elementary!(f64, u64);
-elementary!(f32, u32);
-
-/// `f` and `k` with `x = 2^k (1 + f)` and `1 + f` between the roots of 1/2 and of 2.
+/// The word with these low bits.
 #[inline(always)]
-pub(crate) fn fraction_and_exponent(x: f64) -> (f64, f64) {
-    let (f, k, _) = f64::split(x);
-    (f, k)
+fn word<E: Number>(x: u64) -> E::Word {
+    E::Word::literal(x)
+}
+
+/// The number whose exponent field is a word.
+#[inline(always)]
+fn of_field<E: Number>(field: E::Word) -> E {
+    E::of_word(field << E::Float::MANTISSA)
+}
+
+/// The power of two with the integer in the low bits of a number as its exponent, times that with the exponent `more`.
+#[inline(always)]
+fn power_of_two<E: Number>(rounded: E, more: i64) -> E {
+    of_field(rounded.word().plus(word::<E>(E::Float::BIAS.wrapping_add_signed(more))))
+}
+
+/// The larger of a number and a bound; NaN is kept.
+#[inline(always)]
+fn not_below<E: Number>(x: E, least: E) -> E {
+    E::select(x.below(least), least, x)
+}
+
+/// The smaller of a number and a bound; NaN is kept.
+#[inline(always)]
+fn not_above<E: Number>(x: E, most: E) -> E {
+    E::select(x.above(most), most, x)
+}
+
+/// The logarithm of 2 in two parts.
+#[inline(always)]
+fn ln_2<E: Number>() -> (E, E) {
+    (E::constant(E::Float::LN_2[0]), E::constant(E::Float::LN_2[1]))
+}
+
+/// The nearest integer `n` to `x / ln 2`, in the low bits of a float, and `x - n ln 2`.
+#[inline(always)]
+fn reduce<E: Number, M: Machine>(x: E) -> (E, E) {
+    let rounded = E::multiply_add::<M>(x, of!(E, LOG2_E), of!(E, ROUND));
+    let n = rounded - of!(E, ROUND);
+    let (high, low) = ln_2();
+    (rounded, E::multiply_add::<M>(-n, low, E::multiply_add::<M>(-n, high, x)))
+}
+
+/// `(e^r - 1 - r) / r^2` for `|r| <= ln 2 / 2`.
+#[inline(always)]
+fn series<E: Number, M: Machine>(r: E, square: E) -> E {
+    polynomial::<E, M>(r, square, E::Float::EXPONENTIAL)
+}
+
+/// The body of `e^x`.
+#[inline(always)]
+pub(super) fn exponential<E: Number, M: Machine>([x]: [E; 1]) -> E {
+    let x = not_above(not_below(x, of!(E, ZERO_BELOW)), of!(E, INFINITE_ABOVE));
+    let (rounded, r) = reduce::<E, M>(x);
+    let square = r * r;
+    let power = c::<E>(1.0) + E::multiply_add::<M>(square, series::<E, M>(r, square), r);
+    // The scale is a product of two powers of two that both stay in the range of exponents.
+    let sum = rounded.word().plus(word::<E>(2 * E::Float::BIAS)) & word::<E>(4 * E::Float::BIAS + 3);
+    let half = sum >> 1;
+    power * of_field(half) * of_field(sum.minus(half))
+}
+
+/// The body of `e^x - 1`.
+#[inline(always)]
+pub(super) fn less_one<E: Number, M: Machine>([x]: [E; 1]) -> E {
+    let bounded = not_above(not_below(x, of!(E, MINUS_ONE_BELOW)), of!(E, INFINITE_ABOVE));
+    let (rounded, r) = reduce::<E, M>(bounded);
+    // Half of the result, as the scale itself may be out of range.
+    let y = c::<E>(2.0) * scaled_less::<E, M>(power_of_two(rounded, -1), c(0.5), r);
+    E::select(x.magnitude().below(of!(E, IDENTITY)), x, y)
+}
+
+/// The body of `e^x - 1` for `x <= 0`.
+#[inline(always)]
+pub(super) fn less_one_below<E: Number, M: Machine>([x]: [E; 1]) -> E {
+    let (rounded, r) = reduce::<E, M>(not_below(x, of!(E, MINUS_ONE_BELOW)));
+    scaled_less::<E, M>(power_of_two(rounded, 0), c(1.0), r)
+}
+
+/// `scale e^r - less`, for `less` near to the scale or much smaller; the rounding error of the leading sum is added
+/// last.
+#[inline(always)]
+fn scaled_less<E: Number, M: Machine>(scale: E, less: E, r: E) -> E {
+    let (a, b) = (scale * r, scale - less);
+    let sum = a + b;
+    let part = sum - b;
+    let lost = (b - (sum - part)) + (a - part);
+    let square = r * r;
+    let rest = square * series::<E, M>(r, square);
+    sum + E::multiply_add::<M>(scale, rest, lost)
+}
+
+/// The body of `ln x`.
+#[inline(always)]
+pub(super) fn logarithm<E: Number, M: Machine>([x]: [E; 1]) -> E {
+    let (f, exponent, _) = split(x);
+    ln_scaled::<E, M>(f, exponent, |_| c(0.0))
+}
+
+/// The body of `ln (1 + x)`.
+#[inline(always)]
+pub(super) fn logarithm_of_one_plus<E: Number, M: Machine>([x]: [E; 1]) -> E {
+    // The sum and its rounding error.
+    let one = c::<E>(1.0);
+    let sum = one + x;
+    let part = sum - one;
+    let lost = (one - (sum - part)) + (x - part);
+    let (f, exponent, down) = split(sum);
+    // The error over the sum, where 1 / (1 + f) = (1 - s) / (1 + s) is expanded in s = f / (2 + f).
+    let error = lost * down;
+    let y = ln_scaled::<E, M>(f, exponent, |s| {
+        E::multiply_add::<M>(error, c::<E>(2.0) * E::multiply_add::<M>(s, s, -s), error)
+    });
+    y.signed_like(x)
+}
+
+/// `f`, `k` and `2^-k` with `x = 2^k (1 + f)` and `1 + f` between the roots of 1/2 and of 2.
+#[inline(always)]
+pub(super) fn split<E: Number>(x: E) -> (E, E, E) {
+    // The sum of mantissas carries into the exponent field if the number is above the root of 2.
+    let (mantissa, bias, root_half) = (E::Float::MANTISSA, E::Float::BIAS, E::Float::ROOT_HALF);
+    let bits = x.word().plus(word::<E>((bias << mantissa) - root_half));
+    let field = bits >> mantissa;
+    let number = E::of_word((bits & word::<E>((1 << mantissa) - 1)).plus(word::<E>(root_half)));
+    // The exponent field in the low bits of a number that has a unit in the last place of 1.
+    let exponent = E::of_word(field | word::<E>(E::Float::LARGE_BITS)) - of!(E, LARGE_AND_BIAS);
+    (number - c(1.0), exponent, of_field(word::<E>(2 * bias).minus(field)))
+}
+
+/// `k ln 2 + ln (1 + f) + rest(f / (2 + f))`, for a small rest.
+#[inline(always)]
+fn ln_scaled<E: Number, M: Machine>(f: E, exponent: E, rest: impl Fn(E) -> E) -> E {
+    let s = f / (c::<E>(2.0) + f);
+    let (z, half) = (s * s, c::<E>(0.5) * f * f);
+    let (high, low) = ln_2();
+    // ln (1 + f) = 2 artanh s = f - s f + s (2 artanh s - 2 s) / s, where s f = half - s half.
+    let series = E::multiply_add::<M>(z, polynomial::<E, M>(z, z * z, E::Float::LOGARITHM), half);
+    let small = E::multiply_add::<M>(exponent, low, rest(s));
+    let tail = E::multiply_add::<M>(s, series, small) - half;
+    E::multiply_add::<M>(exponent, high, f + tail)
+}
+
+/// The body of `e^(-x^2)`.
+#[inline(always)]
+pub(super) fn gaussian<E: Number, M: Machine>([x]: [E; 1]) -> E {
+    let a = not_above(x.magnitude(), c(40.0));
+    // Corrected for the rounding error of the square, which grows with the square and is the relative error of the result.
+    let square = a * a;
+    let y = super::Elementary::exponential::<M>(-square);
+    E::multiply_add::<M>(-E::product_error::<M>(a, a, square), y, y)
 }
 
 /// `e^(x + rest)` for a small rest, if the result and its reciprocal are normal numbers.
 #[inline(always)]
-pub(crate) fn exponential_of_parts<M: Machine>(x: f64, rest: f64) -> f64 {
-    let rounded = f64::multiply_add::<M>(x, f64::LOG2_E, f64::ROUND);
-    let n = rounded - f64::ROUND;
+pub(super) fn exponential_of_parts<E: Number<Float = f64>, M: Machine>(x: E, rest: E) -> E {
+    let rounded = E::multiply_add::<M>(x, of!(E, LOG2_E), of!(E, ROUND));
+    let n = rounded - of!(E, ROUND);
+    let (high, low) = ln_2();
     // The product with the leading part of ln 2 is exact, and so is the difference.
-    let r = f64::multiply_add::<M>(-n, f64::LN_2[0], x) + f64::multiply_add::<M>(-n, f64::LN_2[1], rest);
+    let r = E::multiply_add::<M>(-n, high, x) + E::multiply_add::<M>(-n, low, rest);
     let square = r * r;
-    let power = 1.0 + f64::multiply_add::<M>(square, polynomial::<f64, M>(r, square, f64::EXPONENTIAL), r);
-    power * f64::from_bits(rounded.to_bits().wrapping_add(f64::BIAS) << f64::MANTISSA)
+    let power = c::<E>(1.0) + E::multiply_add::<M>(square, series::<E, M>(r, square), r);
+    power * power_of_two(rounded, 0)
 }

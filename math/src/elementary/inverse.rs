@@ -7,8 +7,9 @@
 
 use core::f64::consts::{FRAC_PI_2, FRAC_PI_4};
 
-use super::polynomial;
-use crate::{Machine, Number};
+use super::{c, polynomial};
+use crate::Machine;
+use crate::number::{Double, call};
 
 /// `(atan t - t) / t^3` as a function of `t^2`, for `|t| <= 7/16`.
 const ODD: [f64; 11] = [
@@ -39,58 +40,70 @@ const BETWEEN: [f64; 4] = [7.0 / 16.0, 11.0 / 16.0, 19.0 / 16.0, 39.0 / 16.0];
 
 /// The inverse tangent.
 #[inline(always)]
-pub(crate) fn arctangent<M: Machine>(x: f64) -> f64 {
-    let a = x.abs();
-    let (mut near, mut high, mut low) = (0.0, 0.0, 0.0);
+pub(super) fn arctangent<E: Double, M: Machine>(x: E) -> E {
+    call!(E: Double, M, "atan", "", [x], arctangent_of)
+}
+
+#[inline(always)]
+fn arctangent_of<E: Double, M: Machine>([x]: [E; 1]) -> E {
+    let a = x.magnitude();
+    let (mut near, mut high, mut low) = (c(0.0), c(0.0), c(0.0));
     for k in 0..3 {
-        let beyond = a >= BETWEEN[k];
-        near = if beyond { 0.5 * (k as f64 + 1.0) } else { near };
-        high = if beyond { KNOWN[k + 1][0] } else { high };
-        low = if beyond { KNOWN[k + 1][1] } else { low };
+        let beyond = a.at_least(c(BETWEEN[k]));
+        near = E::select(beyond, c(0.5 * (k as f64 + 1.0)), near);
+        high = E::select(beyond, c(KNOWN[k + 1][0]), high);
+        low = E::select(beyond, c(KNOWN[k + 1][1]), low);
     }
-    let far = a >= BETWEEN[3];
-    high = if far { KNOWN[4][0] } else { high };
-    low = if far { KNOWN[4][1] } else { low };
-    let above = if far { -1.0 } else { a - near };
-    let below = if far { a } else { 1.0 + near * a };
+    let far = a.at_least(c(BETWEEN[3]));
+    high = E::select(far, c(KNOWN[4][0]), high);
+    low = E::select(far, c(KNOWN[4][1]), low);
+    let above = E::select(far, c(-1.0), a - near);
+    let below = E::select(far, a, c::<E>(1.0) + near * a);
     let t = above / below;
     let square = t * t;
-    let odd = t * square * polynomial::<f64, M>(square, square * square, &ODD);
-    (high + (t + (odd + low))).copysign(x)
+    let odd = t * square * polynomial::<E, M>(square, square * square, &ODD);
+    (high + (t + (odd + low))).signed_like(x)
 }
 
 /// The angle of the point `(x, y)`, and whether it is accurate: points with extreme quotients or coordinates are left
 /// to the row.
 #[inline(always)]
-pub(crate) fn angle<M: Machine>(y: f64, x: f64) -> (f64, bool) {
-    let (a, b) = (y.abs(), x.abs());
-    let steep = a > b;
-    let quotient = if steep { b / a } else { a / b };
-    let acute = arctangent::<M>(quotient);
+pub(super) fn angle<E: Double, M: Machine>(y: E, x: E) -> (E, E::Mask) {
+    let (a, b) = (y.magnitude(), x.magnitude());
+    let steep = a.above(b);
+    let quotient = E::select(steep, b, a) / E::select(steep, a, b);
+    let acute = arctangent::<E, M>(quotient);
     // The angle is measured from the nearest axis.
-    let [high, low] = if steep { KNOWN[4] } else { [0.0, 0.0] };
-    let sign = if steep { -1.0 } else { 1.0 };
+    let (high, low) = (E::select(steep, c(KNOWN[4][0]), c(0.0)), E::select(steep, c(KNOWN[4][1]), c(0.0)));
+    let sign = E::select(steep, c(-1.0), c(1.0));
     let right = high + (sign * acute + low);
-    let [high, low] = KNOWN[4].map(|part| 2.0 * part);
-    let left = if steep { KNOWN[4][0] + (acute + KNOWN[4][1]) } else { high - (acute - low) };
-    let ordinary = (quotient > 1e-300) & (quotient <= 1.0) & (a < 1e300) & (b < 1e300);
-    ((if x < 0.0 { left } else { right }).copysign(y), ordinary)
+    let [high, low] = [c::<E>(2.0 * KNOWN[4][0]), c::<E>(2.0 * KNOWN[4][1])];
+    let left = E::select(steep, c::<E>(KNOWN[4][0]) + (acute + c(KNOWN[4][1])), high - (acute - low));
+    let moderate = a.below(c(1e300)) & b.below(c(1e300));
+    let ordinary = quotient.above(c(1e-300)) & quotient.at_most(c(1.0)) & moderate;
+    (E::select(x.below(c(0.0)), left, right).signed_like(y), ordinary)
+}
+
+/// The length of the other side of a triangle with a right angle, whose longest side has the length 1.
+#[inline(always)]
+fn other<E: Double>(x: E) -> E {
+    ((c::<E>(1.0) - x) * (c::<E>(1.0) + x)).root()
 }
 
 /// The inverse sine of an [ordinary](is_ordinary) number: the angle of a point of the unit circle.
 #[inline(always)]
-pub(crate) fn arcsine<M: Machine>(x: f64) -> f64 {
-    angle::<M>(x, ((1.0 - x) * (1.0 + x)).root()).0
+pub(super) fn arcsine<E: Double, M: Machine>(x: E) -> E {
+    angle::<E, M>(x, other(x)).0
 }
 
 /// The inverse cosine of an [ordinary](is_ordinary) number.
 #[inline(always)]
-pub(crate) fn arccosine<M: Machine>(x: f64) -> f64 {
-    angle::<M>(((1.0 - x) * (1.0 + x)).root(), x).0
+pub(super) fn arccosine<E: Double, M: Machine>(x: E) -> E {
+    angle::<E, M>(other(x), x).0
 }
 
 /// Whether the inverse sine and cosine of a number are accurate here.
 #[inline(always)]
-pub(crate) fn is_ordinary(x: f64) -> bool {
-    (x.abs() < 1.0) & (x.abs() > 1e-200)
+pub(super) fn is_ordinary<E: Double>(x: E) -> E::Mask {
+    x.magnitude().below(c(1.0)) & x.magnitude().above(c(1e-200))
 }

@@ -1,7 +1,8 @@
 //! Powers: the logarithm in two parts, so that its error times a large exponent is small, then the exponential.
 
-use super::Elementary;
-use super::exponential::{exponential_of_parts, fraction_and_exponent};
+use super::exponential::{exponential_of_parts, split};
+use super::{Elementary, c, horner};
+use crate::number::Format;
 use crate::{Machine, Number};
 
 /// The logarithm of 2 in two parts.
@@ -25,101 +26,73 @@ const TAIL: &[f64] = &[
 const HUGE_EXPONENT: f64 = 1e280;
 const LARGE_LOGARITHM: f64 = 700.0;
 
-#[inline(always)]
-fn madd<M: Machine>(a: f64, b: f64, c: f64) -> f64 {
-    f64::multiply_add::<M>(a, b, c)
-}
-
 /// A product and its rounding error.
 #[inline(always)]
-fn product<M: Machine>(a: f64, b: f64) -> (f64, f64) {
+fn product<E: Number, M: Machine>(a: E, b: E) -> (E, E) {
     let high = a * b;
-    if M::FMA {
-        return (high, a.fused_multiply_add(b, -high));
-    }
-    // Veltkamp's splitting: products of halves of 26 bits are exact.
-    let half = |x: f64| {
-        let wide = x * 134_217_729.0;
-        let leading = wide - (wide - x);
-        (leading, x - leading)
-    };
-    let ((a0, a1), (b0, b1)) = (half(a), half(b));
-    (high, ((a0 * b0 - high) + a0 * b1 + a1 * b0) + a1 * b1)
+    (high, E::product_error::<M>(a, b, high))
 }
 
 /// A sum and its rounding error, if the first number is 0 or not smaller in absolute value (Fast2Sum).
 #[inline(always)]
-fn sum(a: f64, b: f64) -> (f64, f64) {
+fn sum<E: Number>(a: E, b: E) -> (E, E) {
     let high = a + b;
     (high, (a - high) + b)
 }
 
 /// The product of two numbers of two parts each, in two parts.
 #[inline(always)]
-fn product_of_parts<M: Machine>((a, a1): (f64, f64), (b, b1): (f64, f64)) -> (f64, f64) {
-    let (high, low) = product::<M>(a, b);
-    (high, madd::<M>(a, b1, madd::<M>(a1, b, low)))
+fn product_of_parts<E: Number, M: Machine>((a, a1): (E, E), (b, b1): (E, E)) -> (E, E) {
+    let (high, low) = product::<E, M>(a, b);
+    (high, E::multiply_add::<M>(a, b1, E::multiply_add::<M>(a1, b, low)))
 }
 
 /// `k ln 2 + ln (1 + f)` in two parts, of about 64 bits, for `1 + f` between the roots of 1/2 and of 2.
 #[inline(always)]
-fn logarithm<M: Machine>(f: f64, k: f64) -> (f64, f64) {
+fn logarithm<E: Number<Float = f64>, M: Machine>(f: E, k: E) -> (E, E) {
+    let (one, two) = (c::<E>(1.0), c::<E>(2.0));
     // s = f / (2 + f), with 2 + f exact in two parts.
-    let number = 1.0 + f;
-    let (whole, part) = (1.0 + number, number - ((1.0 + number) - 1.0));
-    let inverse = 1.0 / whole;
+    let number = one + f;
+    let whole = one + number;
+    let part = number - (whole - one);
+    let inverse = one / whole;
     let s = f * inverse;
-    let (back, lost) = product::<M>(s, whole);
-    let s = (s, inverse * ((f - back) - madd::<M>(s, part, lost)));
+    let (back, lost) = product::<E, M>(s, whole);
+    let s = (s, inverse * ((f - back) - E::multiply_add::<M>(s, part, lost)));
     // ln (1 + f) = 2 s + s z (2/3 + z tail) with z = s^2.
-    let z = product_of_parts::<M>(s, s);
-    let (p, lost) = sum(TWO_THIRDS[0], z.0 * super::horner::<f64, M>(z.0, TAIL));
-    let cubic = product_of_parts::<M>(s, product_of_parts::<M>(z, (p, lost + TWO_THIRDS[1])));
-    let (high, lost) = sum(2.0 * s.0, cubic.0);
-    let low = lost + (2.0 * s.1 + cubic.1);
-    let (high, lost) = sum(k * LN_2[0], high);
-    (high, madd::<M>(k, LN_2[1], low) + lost)
+    let z = product_of_parts::<E, M>(s, s);
+    let (p, lost) = sum(c(TWO_THIRDS[0]), z.0 * horner::<E, M>(z.0, TAIL));
+    let cubic = product_of_parts::<E, M>(s, product_of_parts::<E, M>(z, (p, lost + c(TWO_THIRDS[1]))));
+    let (high, lost) = sum(two * s.0, cubic.0);
+    let low = lost + (two * s.1 + cubic.1);
+    let (high, lost) = sum(k * c(LN_2[0]), high);
+    (high, E::multiply_add::<M>(k, c(LN_2[1]), low) + lost)
 }
 
 /// A float type in which powers are computed.
-pub(crate) trait Power: Sized {
+pub trait Power: Sized {
     /// `x^y`, and whether the result is accurate.
-    fn power_of<M: Machine>(x: Self, y: Self) -> (Self, bool);
-    /// The square of a number, and its rounding error.
-    fn square<M: Machine>(x: Self) -> (Self, Self);
+    fn power_of<E: Number<Float = Self>, M: Machine>(x: E, y: E) -> (E, E::Mask);
 }
 
 impl Power for f64 {
     #[inline(always)]
-    fn power_of<M: Machine>(x: f64, y: f64) -> (f64, bool) {
-        let (f, k) = fraction_and_exponent(x);
-        let (high, low) = logarithm::<M>(f, k);
-        let (whole, lost) = product::<M>(y, high);
-        let right = f64::is_normal_and_positive(x) & (y.abs() < HUGE_EXPONENT) & (whole.abs() < LARGE_LOGARITHM);
-        (exponential_of_parts::<M>(whole, madd::<M>(y, low, lost)), right)
-    }
-
-    #[inline(always)]
-    fn square<M: Machine>(x: f64) -> (f64, f64) {
-        product::<M>(x, x)
+    fn power_of<E: Number<Float = f64>, M: Machine>(x: E, y: E) -> (E, E::Mask) {
+        let (f, k, _) = split(x);
+        let (high, low) = logarithm::<E, M>(f, k);
+        let (whole, lost) = product::<E, M>(y, high);
+        let in_range = y.magnitude().below(c(HUGE_EXPONENT)) & whole.magnitude().below(c(LARGE_LOGARITHM));
+        let power = exponential_of_parts::<E, M>(whole, E::multiply_add::<M>(y, low, lost));
+        (power, E::is_normal_and_positive(x) & in_range)
     }
 }
 
 /// Computed in `f64`, whose rounding errors are negligible in `f32`.
 impl Power for f32 {
     #[inline(always)]
-    fn power_of<M: Machine>(x: f32, y: f32) -> (f32, bool) {
-        let z = f64::exponential::<M>(f64::from(y) * f64::logarithm::<M>(f64::from(x)));
-        (z as f32, (x > 0.0) & (x < f32::INFINITY) & (y.abs() < f32::INFINITY))
-    }
-
-    #[inline(always)]
-    fn square<M: Machine>(x: f32) -> (f32, f32) {
-        let square = x * x;
-        if M::FMA {
-            return (square, x.fused_multiply_add(x, -square));
-        }
-        let exact = f64::from(x) * f64::from(x);
-        (square, (exact - f64::from(square)) as f32)
+    fn power_of<E: Number<Float = f32>, M: Machine>(x: E, y: E) -> (E, E::Mask) {
+        let z = E::Wide::exponential::<M>(y.wide() * E::Wide::logarithm::<M>(x.wide()));
+        let most = E::constant(<f32 as Format>::MAX);
+        (E::narrow(z), x.above(c(0.0)) & x.at_most(most) & y.magnitude().at_most(most))
     }
 }

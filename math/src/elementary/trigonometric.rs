@@ -1,7 +1,8 @@
 //! Sine, cosine and tangent: a multiple of `pi / 2` in several parts is subtracted from the angle (Cody and Waite).
 
-use super::{Elementary, horner, polynomial};
-use crate::Machine;
+use super::{c, horner, polynomial};
+use crate::number::{Double, Word};
+use crate::{Machine, Number};
 
 /// A number with a unit in the last place of 1: added to a small number, it leaves the nearest integer in the low bits.
 const ROUND: f64 = 6_755_399_441_055_744.0;
@@ -40,106 +41,117 @@ const SHORT_SINE: [f64; 5] = [
 ];
 
 /// A float type in which sines are computed.
-pub(crate) trait Angle: Sized {
+pub trait Angle: Sized {
     /// The largest angle that is reduced exactly.
     const LIMIT: Self;
-    fn sine_of<M: Machine>(x: Self) -> Self;
-    fn cosine_of<M: Machine>(x: Self) -> Self;
-    fn both_of<M: Machine>(x: Self) -> (Self, Self);
-    fn tangent_of<M: Machine>(x: Self) -> Self;
-}
-
-#[inline(always)]
-fn madd<M: Machine>(a: f64, b: f64, c: f64) -> f64 {
-    f64::multiply_add::<M>(a, b, c)
+    fn sine_of<E: Number<Float = Self>, M: Machine>(x: E) -> E;
+    fn cosine_of<E: Number<Float = Self>, M: Machine>(x: E) -> E;
+    fn both_of<E: Number<Float = Self>, M: Machine>(x: E) -> (E, E);
+    fn tangent_of<E: Number<Float = Self>, M: Machine>(x: E) -> E;
 }
 
 /// The number, negated if the lowest of the bits is set.
 #[inline(always)]
-fn flip(x: f64, bits: u64) -> f64 {
-    f64::from_bits(x.to_bits() ^ (bits << 63))
+fn flip<E: Number<Float = f64>>(x: E, bits: E::Word) -> E {
+    E::of_word(x.word() ^ (bits << 63))
 }
 
 /// `x - n pi / 2` and its rounding error, for `n` of at most 20 bits.
 #[inline(always)]
-fn remainder<M: Machine>(x: f64, n: f64) -> (f64, f64) {
-    let half = 0.5 * n;
-    let near = madd::<M>(-half, PI[0], x);
-    let step = half * PI[1];
+fn remainder<E: Number<Float = f64>, M: Machine>(x: E, n: E) -> (E, E) {
+    let half = c::<E>(0.5) * n;
+    let near = E::multiply_add::<M>(-half, c(PI[0]), x);
+    let step = half * c(PI[1]);
     // If the difference is small, both subtractions are exact.
     let r = near - step;
-    let more = madd::<M>(half, PI[2], step - (near - r));
+    let more = E::multiply_add::<M>(half, c(PI[2]), step - (near - r));
     let sum = r - more;
-    (sum, madd::<M>(-half, PI[3], (r - sum) - more))
-}
-
-/// The nearest integer to `x / pi + offset`, in the low bits of a float.
-#[inline(always)]
-fn turns<M: Machine>(x: f64, offset: f64) -> f64 {
-    madd::<M>(x, core::f64::consts::FRAC_1_PI, offset) + ROUND
+    (sum, E::multiply_add::<M>(-half, c(PI[3]), (r - sum) - more))
 }
 
 /// Sine and cosine of the remainder of an angle, and the number of right angles that are subtracted, in the low bits.
 #[inline(always)]
-fn quarters<M: Machine>(x: f64) -> (f64, f64, u64) {
-    let rounded = madd::<M>(x, core::f64::consts::FRAC_2_PI, ROUND);
-    let (r, rest) = remainder::<M>(x, rounded - ROUND);
+fn quarters<E: Number<Float = f64>, M: Machine>(x: E) -> (E, E, E::Word) {
+    let rounded = E::multiply_add::<M>(x, c(core::f64::consts::FRAC_2_PI), c(ROUND));
+    let (r, rest) = remainder::<E, M>(x, rounded - c(ROUND));
     let z = r * r;
     let square = z * z;
-    let sine = r + madd::<M>(r, z * polynomial::<f64, M>(z, square, &SINE), rest);
-    let half = 0.5 * z;
-    let one = 1.0 - half;
-    let more = madd::<M>(square, polynomial::<f64, M>(z, square, &COSINE), madd::<M>(-r, rest, (1.0 - one) - half));
-    (sine, one + more, rounded.to_bits())
+    let sine = r + E::multiply_add::<M>(r, z * polynomial::<E, M>(z, square, &SINE), rest);
+    let half = c::<E>(0.5) * z;
+    let one = c::<E>(1.0) - half;
+    let less = E::multiply_add::<M>(-r, rest, (c::<E>(1.0) - one) - half);
+    let more = E::multiply_add::<M>(square, polynomial::<E, M>(z, square, &COSINE), less);
+    (sine, one + more, rounded.word())
 }
 
 /// The first number if the lowest of the bits is clear, or the second.
 #[inline(always)]
-fn choose(bits: u64, x: f64, y: f64) -> f64 {
-    let mask = 0u64.wrapping_sub(bits & 1);
-    f64::from_bits((x.to_bits() & !mask) | (y.to_bits() & mask))
+fn either<E: Number<Float = f64>>(bits: E::Word, x: E, y: E) -> E {
+    let mask = E::Word::literal(0).minus(bits & E::Word::literal(1));
+    E::of_word((x.word() & !mask) | (y.word() & mask))
+}
+
+/// The sine, given those of the remainder; that of zero is zero, with its sign.
+#[inline(always)]
+fn sine_at<E: Number<Float = f64>>(x: E, (sine, cosine, quarter): (E, E, E::Word)) -> E {
+    E::select(x.equals(c(0.0)), x, flip(either(quarter, sine, cosine), quarter >> 1))
+}
+
+/// The cosine.
+#[inline(always)]
+fn cosine_at<E: Number<Float = f64>>((sine, cosine, quarter): (E, E, E::Word)) -> E {
+    flip(either(quarter, cosine, sine), quarter.plus(E::Word::literal(1)) >> 1)
 }
 
 impl Angle for f64 {
     const LIMIT: f64 = 1_048_576.0;
 
     #[inline(always)]
-    fn sine_of<M: Machine>(x: f64) -> f64 {
-        let (sine, cosine, quarter) = quarters::<M>(x);
-        let y = flip(choose(quarter, sine, cosine), quarter >> 1);
-        // The sine of zero is zero, with its sign.
-        if x == 0.0 { x } else { y }
+    fn sine_of<E: Number<Float = f64>, M: Machine>(x: E) -> E {
+        sine_at(x, quarters::<E, M>(x))
     }
 
     #[inline(always)]
-    fn cosine_of<M: Machine>(x: f64) -> f64 {
-        let (sine, cosine, quarter) = quarters::<M>(x);
-        flip(choose(quarter, cosine, sine), quarter.wrapping_add(1) >> 1)
+    fn cosine_of<E: Number<Float = f64>, M: Machine>(x: E) -> E {
+        cosine_at(quarters::<E, M>(x))
     }
 
     #[inline(always)]
-    fn both_of<M: Machine>(x: f64) -> (f64, f64) {
-        let (sine, cosine, quarter) = quarters::<M>(x);
-        let (s, c) = (choose(quarter, sine, cosine), choose(quarter, cosine, sine));
-        let s = flip(s, quarter >> 1);
-        (if x == 0.0 { x } else { s }, flip(c, quarter.wrapping_add(1) >> 1))
+    fn both_of<E: Number<Float = f64>, M: Machine>(x: E) -> (E, E) {
+        let all = quarters::<E, M>(x);
+        (sine_at(x, all), cosine_at(all))
     }
 
     #[inline(always)]
-    fn tangent_of<M: Machine>(x: f64) -> f64 {
-        let (sine, cosine, quarter) = quarters::<M>(x);
-        let y = flip(choose(quarter, sine, cosine) / choose(quarter, cosine, sine), quarter);
-        if x == 0.0 { x } else { y }
+    fn tangent_of<E: Number<Float = f64>, M: Machine>(x: E) -> E {
+        let (sine, cosine, quarter) = quarters::<E, M>(x);
+        let y = flip(either(quarter, sine, cosine) / either(quarter, cosine, sine), quarter);
+        E::select(x.equals(c(0.0)), x, y)
     }
 }
 
 /// The sine of `x - n pi`, negated if the integer in the low bits of `rounded` is odd, to the precision of `f32`.
 #[inline(always)]
-fn short<M: Machine>(x: f64, rounded: f64, n: f64) -> f64 {
+fn short<E: Double, M: Machine>(x: E, rounded: E, n: E) -> E {
     // The product with the leading part is exact, so the error is that of the rest of pi, 2^-86, times n.
-    let r = madd::<M>(-n, PI[1] + PI[2], madd::<M>(-n, PI[0], x));
+    let r = E::multiply_add::<M>(-n, c(PI[1] + PI[2]), E::multiply_add::<M>(-n, c(PI[0]), x));
     let z = r * r;
-    flip(madd::<M>(r, z * horner::<f64, M>(z, &SHORT_SINE), r), rounded.to_bits())
+    flip(E::multiply_add::<M>(r, z * horner::<E, M>(z, &SHORT_SINE), r), rounded.word())
+}
+
+/// The sine, to the precision of `f32`.
+#[inline(always)]
+fn short_sine<E: Double, M: Machine>(x: E) -> E {
+    let rounded = E::multiply_add::<M>(x, c(core::f64::consts::FRAC_1_PI), c(ROUND));
+    short::<E, M>(x, rounded, rounded - c(ROUND))
+}
+
+/// The cosine, to the precision of `f32`: a sine from a half period on.
+#[inline(always)]
+fn short_cosine<E: Double, M: Machine>(x: E) -> E {
+    let x = x.magnitude();
+    let rounded = E::multiply_add::<M>(x, c(core::f64::consts::FRAC_1_PI), c(0.5)) + c(ROUND);
+    short::<E, M>(x, rounded, (rounded - c(ROUND)) - c(0.5))
 }
 
 /// Computed in `f64`, in which the products of the reduction are exact.
@@ -147,32 +159,24 @@ impl Angle for f32 {
     const LIMIT: f32 = 1_048_576.0;
 
     #[inline(always)]
-    fn sine_of<M: Machine>(x: f32) -> f32 {
-        let wide = f64::from(x);
-        let rounded = madd::<M>(wide, core::f64::consts::FRAC_1_PI, ROUND);
-        let y = short::<M>(wide, rounded, rounded - ROUND) as f32;
-        if x == 0.0 { x } else { y }
+    fn sine_of<E: Number<Float = f32>, M: Machine>(x: E) -> E {
+        E::select(x.equals(c(0.0)), x, E::narrow(short_sine::<E::Wide, M>(x.wide())))
     }
 
     #[inline(always)]
-    fn cosine_of<M: Machine>(x: f32) -> f32 {
-        let wide = f64::from(x.abs());
-        let rounded = turns::<M>(wide, 0.5);
-        short::<M>(wide, rounded, (rounded - ROUND) - 0.5) as f32
+    fn cosine_of<E: Number<Float = f32>, M: Machine>(x: E) -> E {
+        E::narrow(short_cosine::<E::Wide, M>(x.wide()))
     }
 
     #[inline(always)]
-    fn both_of<M: Machine>(x: f32) -> (f32, f32) {
-        (Self::sine_of::<M>(x), Self::cosine_of::<M>(x))
+    fn both_of<E: Number<Float = f32>, M: Machine>(x: E) -> (E, E) {
+        (Self::sine_of::<E, M>(x), Self::cosine_of::<E, M>(x))
     }
 
     #[inline(always)]
-    fn tangent_of<M: Machine>(x: f32) -> f32 {
-        let wide = f64::from(x);
-        let rounded = madd::<M>(wide, core::f64::consts::FRAC_1_PI, ROUND);
-        let sine = short::<M>(wide, rounded, rounded - ROUND);
-        let rounded = turns::<M>(wide.abs(), 0.5);
-        let y = (sine / short::<M>(wide.abs(), rounded, (rounded - ROUND) - 0.5)) as f32;
-        if x == 0.0 { x } else { y }
+    fn tangent_of<E: Number<Float = f32>, M: Machine>(x: E) -> E {
+        let wide = x.wide();
+        let y = short_sine::<E::Wide, M>(wide) / short_cosine::<E::Wide, M>(wide);
+        E::select(x.equals(c(0.0)), x, E::narrow(y))
     }
 }

@@ -70,9 +70,11 @@ impl<P, Q, Y: Tree<Array>> Function<P, Q, Y> {
     /// ```
     /// use polygrad::{Function, tensor};
     /// let f = Function::value_and_grad(|x| (x * x).sum(), &tensor([1.0, 2.0]));
-    /// let source = f.to_rust("energy")?;
+    /// let (rust, c) = (f.to_rust("energy")?, f.to_c("energy")?);
     /// let head = "pub fn energy(x: &[f64; 2], value: &mut f64, grad: &mut [f64; 2]) {";
-    /// assert!(source.code.contains(head), "{}", source.code);
+    /// assert!(rust.code.contains(head), "{}", rust.code);
+    /// let head = "void energy(const double *x, double *value, double *grad);";
+    /// assert!(c.header.contains(head), "{}", c.header);
     /// # Ok::<(), polygrad::emission::EmissionError>(())
     /// ```
     ///
@@ -85,14 +87,7 @@ impl<P, Q, Y: Tree<Array>> Function<P, Q, Y> {
 
     /// The program that runs, as a function of C99 with this name: see [`to_rust`](Function::to_rust).
     ///
-    /// ```
-    /// use polygrad::{Function, tensor};
-    /// let f = Function::value_and_grad(|x| (x * x).sum(), &tensor([1.0, 2.0]));
-    /// let source = f.to_c("energy")?;
-    /// let head = "void energy(const double *x, double *value, double *grad);";
-    /// assert!(source.header.contains(head), "{}", source.header);
-    /// # Ok::<(), polygrad::emission::EmissionError>(())
-    /// ```
+    /// Example: [`Function::to_rust`].
     ///
     /// # Errors
     /// Like [`to_rust`](Function::to_rust).

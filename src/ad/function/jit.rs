@@ -105,13 +105,7 @@ impl<P, Q, Y> Jit<P, Q, Y> {
 
     /// Caches at most `limit` recorded programs, and at least one.
     ///
-    /// ```
-    /// use polygrad::{Jit, Tensor, tensor};
-    /// let f = Jit::stage(|x: &Tensor<_, 1>| x.sum()).keeping(1);
-    /// f.call(&tensor([1.0, 2.0]));
-    /// f.call(&tensor([1.0]));
-    /// assert_eq!(f.kept(), 1);
-    /// ```
+    /// Example: [`Jit::kept`].
     #[must_use]
     pub fn keeping(mut self, limit: usize) -> Self {
         self.kept = self.kept.keeping(limit);
@@ -137,9 +131,11 @@ impl<P, Q, Y> Jit<P, Q, Y> {
     /// ```
     /// use polygrad::{Jit, Tensor, tensor};
     /// let slope = Jit::grad(|x: &Tensor<_, 1>| x.square().sum());
-    /// slope.call(&tensor([1.0]));
-    /// slope.call(&tensor([1.0, 2.0]));
+    /// assert_eq!((slope.call(&tensor([1.0])), slope.call(&tensor([1.0, 2.0]))), (tensor([2.0]), tensor([2.0, 4.0])));
     /// assert_eq!(slope.kept(), 2);
+    /// let slope = slope.keeping(1);
+    /// slope.call(&tensor([1.0, 2.0, 3.0]));
+    /// assert_eq!(slope.kept(), 1);
     /// ```
     pub fn kept(&self) -> usize {
         self.kept.count()
@@ -223,11 +219,7 @@ where
 impl<P: Tree<Array>, Y> Jit<P, (), Y> {
     /// The results for these arguments.
     ///
-    /// ```
-    /// use polygrad::{Jit, Tensor, tensor};
-    /// let slope = Jit::grad(|x: &Tensor<_, 1>| x.square().sum());
-    /// assert_eq!(slope.call(&tensor([1.0, 2.0])), tensor([2.0, 4.0]));
-    /// ```
+    /// Example: [`Jit`](super::Jit).
     ///
     /// # Panics
     /// As for [`call_with`](Jit::call_with).

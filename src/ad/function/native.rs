@@ -9,18 +9,7 @@ use crate::tree::Tree;
 
 /// A function whose program is native code: see [`Function::native`].
 ///
-/// ```
-/// use polygrad::emission::Compiler;
-/// use polygrad::{Function, NativeFunction, tensor};
-/// let f = Function::stage(|x| x * 2.0 + 1.0, &tensor([0.0, 0.0]));
-/// # let folder = std::env::temp_dir().join(format!("polygrad-doc-struct-{}", std::process::id()));
-/// # let compiler = Compiler::default().folder(&folder);
-/// # if std::process::Command::new("cc").arg("--version").output().is_err() { return Ok(()); }
-/// let fast: NativeFunction<'_, _, _, _> = f.native(&compiler)?;
-/// assert_eq!(fast.run(&tensor([1.0, 2.0])), Ok(tensor([3.0, 5.0])));
-/// # std::fs::remove_dir_all(&folder).ok();
-/// # Ok::<(), polygrad::emission::NativeError>(())
-/// ```
+/// Example: [`Function::native`].
 pub struct NativeFunction<'f, P, Q, Y> {
     function: &'f Function<P, Q, Y>,
     program: NativeProgram,
@@ -36,15 +25,21 @@ impl<P, Q, Y> Function<P, Q, Y> {
     ///
     /// ```
     /// use polygrad::emission::{Compiler, NativeError};
-    /// use polygrad::{Function, tensor};
-    /// let f = Function::grad(|x| (x.sin() * x).sum(), &tensor([1.0, 2.0]));
+    /// use polygrad::{Function, NativeFunction, tensor};
+    /// let (w, x) = (tensor([0.5, 0.7]), tensor([3.0, 4.0]));
+    /// let f = Function::grad(|w| (w.sin() * w).sum(), &w);
+    /// let g = Function::stage_with(|w, x| w * x, &w, &x);
     /// # let folder = std::env::temp_dir().join(format!("polygrad-doc-{}", std::process::id()));
     /// # let compiler = Compiler::default().folder(&folder);
     /// # if std::process::Command::new("cc").arg("--version").output().is_err() { return Ok(()); }
-    /// let fast = f.native(&compiler)?;
-    /// let x = tensor([0.5, 0.7]);
-    /// let (a, b) = (fast.run(&x).unwrap(), f.run(&x).unwrap());
-    /// assert!((a - b).abs().sum().item() < 1e-15);
+    /// let fast: NativeFunction<'_, _, _, _> = f.native(&compiler)?;
+    /// assert!((fast.run(&w).unwrap() - f.run(&w).unwrap()).abs().sum().item() < 1e-15);
+    /// assert!(fast.run(&tensor([1.0])).is_err());
+    /// let fast = g.native(&compiler)?;
+    /// assert_eq!(fast.run_with(&w, &x), g.run_with(&w, &x));
+    /// // Without the types of arguments and results.
+    /// let results = fast.program().run(&[w.array().clone(), x.array().clone()]);
+    /// assert_eq!(results[0], *g.run_with(&w, &x).unwrap().array());
     /// # std::fs::remove_dir_all(&folder).ok();
     /// # Ok::<(), NativeError>(())
     /// ```
@@ -59,18 +54,7 @@ impl<P, Q, Y> Function<P, Q, Y> {
 impl<P: Tree<Array>, Q: Tree<Array>, Y> NativeFunction<'_, P, Q, Y> {
     /// The results for these arguments and data, as by [`Function::run_with`].
     ///
-    /// ```
-    /// use polygrad::emission::Compiler;
-    /// use polygrad::{Function, tensor};
-    /// let (w, x) = (tensor([1.0, 2.0]), tensor([3.0, 4.0]));
-    /// let f = Function::stage_with(|w, x| w * x, &w, &x);
-    /// # let folder = std::env::temp_dir().join(format!("polygrad-doc-run-with-{}", std::process::id()));
-    /// # let compiler = Compiler::default().folder(&folder);
-    /// # if std::process::Command::new("cc").arg("--version").output().is_err() { return Ok(()); }
-    /// assert_eq!(f.native(&compiler)?.run_with(&w, &x), Ok(tensor([3.0, 8.0])));
-    /// # std::fs::remove_dir_all(&folder).ok();
-    /// # Ok::<(), polygrad::emission::NativeError>(())
-    /// ```
+    /// Example: [`Function::native`].
     ///
     /// # Errors
     /// As for [`Function::run_with`].
@@ -85,19 +69,7 @@ impl<P: Tree<Array>, Q: Tree<Array>, Y> NativeFunction<'_, P, Q, Y> {
 impl<P: Tree<Array>, Y> NativeFunction<'_, P, (), Y> {
     /// The results for these arguments, as by [`Function::run`].
     ///
-    /// ```
-    /// use polygrad::emission::Compiler;
-    /// use polygrad::{Function, tensor};
-    /// let f = Function::grad(|x| x.square().sum(), &tensor([0.0, 0.0]));
-    /// # let folder = std::env::temp_dir().join(format!("polygrad-doc-run-{}", std::process::id()));
-    /// # let compiler = Compiler::default().folder(&folder);
-    /// # if std::process::Command::new("cc").arg("--version").output().is_err() { return Ok(()); }
-    /// let fast = f.native(&compiler)?;
-    /// assert_eq!(fast.run(&tensor([1.0, 2.0])), Ok(tensor([2.0, 4.0])));
-    /// assert!(fast.run(&tensor([1.0])).is_err());
-    /// # std::fs::remove_dir_all(&folder).ok();
-    /// # Ok::<(), polygrad::emission::NativeError>(())
-    /// ```
+    /// Example: [`Function::native`].
     ///
     /// # Errors
     /// As for [`Function::run`].
@@ -109,18 +81,7 @@ impl<P: Tree<Array>, Y> NativeFunction<'_, P, (), Y> {
 impl<P, Q, Y> NativeFunction<'_, P, Q, Y> {
     /// The program as native code, which runs on arrays.
     ///
-    /// ```
-    /// use polygrad::emission::Compiler;
-    /// use polygrad::{Array, Function, tensor};
-    /// let f = Function::stage(|x| x * 2.0, &tensor([0.0, 0.0]));
-    /// # let folder = std::env::temp_dir().join(format!("polygrad-doc-program-{}", std::process::id()));
-    /// # let compiler = Compiler::default().folder(&folder);
-    /// # if std::process::Command::new("cc").arg("--version").output().is_err() { return Ok(()); }
-    /// let fast = f.native(&compiler)?;
-    /// assert_eq!(fast.program().run(&[Array::from([1.0, 2.0])]), [Array::from([2.0, 4.0])]);
-    /// # std::fs::remove_dir_all(&folder).ok();
-    /// # Ok::<(), polygrad::emission::NativeError>(())
-    /// ```
+    /// Example: [`Function::native`].
     pub fn program(&self) -> &NativeProgram {
         &self.program
     }

@@ -26,11 +26,7 @@ pub use ode::{Ode, OdeError, StepLimit, odeint};
 
 /// Settings for the solution of an equation.
 ///
-/// ```
-/// use polygrad::{LinearSolver, Solver};
-/// let loose = Solver::default().relative(1e-6).steps(30).linear(LinearSolver::Gmres(20));
-/// assert_eq!(loose.steps, 30);
-/// ```
+/// Example: [`Solver::root`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Solver {
     /// The relative tolerance: the search ends with a step whose largest element is at most
@@ -55,12 +51,7 @@ impl Default for Solver {
 impl Solver {
     /// The same settings with this relative tolerance.
     ///
-    /// ```
-    /// use polygrad::{Solver, Tensor, tensor};
-    /// let rough = Solver::default().relative(1e-2);
-    /// let root = rough.root(|x: &Tensor<_, 0>, a: &Tensor<_, 0>| x.square() - a, &tensor(1.0), &tensor(2.0));
-    /// assert!((root.item() - 2f64.sqrt()).abs() < 1e-2);
-    /// ```
+    /// Example: [`Solver::root`].
     pub fn relative(self, relative: f64) -> Solver {
         Solver { relative, ..self }
     }
@@ -68,36 +59,21 @@ impl Solver {
     /// The same settings with this absolute tolerance, in the unit of the unknowns. An absolute tolerance is needed if
     /// all unknowns may be 0 and rounding keeps the equation from being exact there.
     ///
-    /// ```
-    /// use polygrad::{Solver, tensor};
-    /// let f = |x: &polygrad::Tensor<_, 0>, p: &polygrad::Tensor<_, 0>| x.sin() - p;
-    /// let x = Solver::default().absolute(1e-14).root(f, &tensor(0.5), &tensor(0.0));
-    /// assert!(x.item().abs() <= 1e-14);
-    /// ```
+    /// Example: [`Solver::root`].
     pub fn absolute(self, absolute: f64) -> Solver {
         Solver { absolute, ..self }
     }
 
     /// The same settings with at most this number of steps.
     ///
-    /// ```
-    /// use polygrad::{Solver, tensor};
-    /// let root_of_two = |solver: Solver| solver.root(|x, p| x.square() - p, &tensor(1.0), &tensor(2.0));
-    /// assert!(root_of_two(Solver::default().steps(1)).is_nan().item());
-    /// assert!((root_of_two(Solver::default().steps(20)) - 2f64.sqrt()).abs().item() < 1e-12);
-    /// ```
+    /// Example: [`Solver::root`].
     pub fn steps(self, steps: usize) -> Solver {
         Solver { steps, ..self }
     }
 
     /// The same settings with this method for linear equations.
     ///
-    /// ```
-    /// use polygrad::{LinearSolver, Solver, tensor};
-    /// let solver = Solver::default().linear(LinearSolver::Gmres(10));
-    /// let x = solver.root(|x, p| x.exp() - p, &tensor([0.0, 0.0]), &tensor([1.0, 2.0]));
-    /// assert!((x - tensor([1.0, 2.0]).ln()).abs().max_all().item() < 1e-12);
-    /// ```
+    /// Example: [`Solver::root`].
     pub fn linear(self, linear: LinearSolver) -> Solver {
         Solver { linear, ..self }
     }
@@ -116,9 +92,17 @@ impl Solver {
     /// Where [`root`] does.
     ///
     /// ```
-    /// use polygrad::{Solver, tensor};
-    /// let x = Solver::default().relative(1e-9).root(|x, p| x.exp() - p, &tensor(0.0), &tensor(2.0));
-    /// assert!((x - 2.0f64.ln()).item().abs() < 1e-9);
+    /// use polygrad::{LinearSolver, Solver, tensor};
+    /// let solver = Solver::default().relative(1e-9).absolute(1e-14).linear(LinearSolver::Gmres(10));
+    /// let x = solver.root(|x, p| x.exp() - p, &tensor([0.0, 0.0]), &tensor([1.0, 2.0]));
+    /// assert!((x - tensor([1.0, 2.0]).ln()).abs().max_all().item() < 1e-9);
+    /// let root_of_two = |solver: Solver| solver.root(|x, p| x.square() - p, &tensor(1.0), &tensor(2.0));
+    /// assert!(root_of_two(Solver::default().steps(1)).is_nan().item());
+    /// assert!((root_of_two(Solver::default().relative(1e-2)) - 2f64.sqrt()).abs().item() < 1e-2);
+    /// let x = Solver::default().steps(500).fixed_point(|x, p| (x * p).cos(), &tensor(0.0), &tensor(1.0));
+    /// assert!((&x - x.cos()).abs().item() < 1e-11);
+    /// let x = Solver::default().steps(20).minimize(|x, p| (x - p).square(), &tensor(0.0), &tensor(2.0));
+    /// assert!((x - 2.0).abs().item() < 1e-9);
     /// ```
     #[track_caller]
     pub fn root<T, X, P>(
@@ -144,11 +128,7 @@ impl Solver {
     /// # Panics
     /// Where [`fixed_point`] does.
     ///
-    /// ```
-    /// use polygrad::{Solver, tensor};
-    /// let x = Solver::default().steps(500).fixed_point(|x, p| (x * p).cos(), &tensor(0.0), &tensor(1.0));
-    /// assert!((&x - x.cos()).abs().item() < 1e-11);
-    /// ```
+    /// Example: [`Solver::root`].
     #[track_caller]
     pub fn fixed_point<T, X, P>(
         &self,
@@ -173,11 +153,7 @@ impl Solver {
     /// # Panics
     /// Where [`minimize`] does.
     ///
-    /// ```
-    /// use polygrad::{Solver, tensor};
-    /// let x = Solver::default().steps(20).minimize(|x, p| (x - p).square(), &tensor(0.0), &tensor(2.0));
-    /// assert!((x - 2.0).abs().item() < 1e-9);
-    /// ```
+    /// Example: [`Solver::root`].
     #[track_caller]
     pub fn minimize<T, X, P, E>(
         &self,

@@ -20,11 +20,17 @@ use crate::tree::Tree;
 /// [`sparse_jacobian_with`](crate::sparse_jacobian_with) for those that take data.
 ///
 /// ```
-/// use polygrad::{SparseFunction, Tensor, sparse_jacobian, tensor};
-/// let x = tensor([1.0, 2.0, 3.0]);
-/// let j: SparseFunction<_> = sparse_jacobian(|x: &Tensor<_, 1>| x.square(), &x);
-/// // The matrix is diagonal: one pass.
-/// assert_eq!((j.passes(), j.values(&x)?), (1, vec![2.0, 4.0, 6.0]));
+/// use polygrad::{SparseFunction, Tensor, sparse_jacobian, sparse_jacobian_with, tensor};
+/// let x = tensor([1.0, 2.0, 4.0]);
+/// let j: SparseFunction<_> = sparse_jacobian(|x: &Tensor<_, 1>| (x.slice(0, 1..) - x.slice(0, ..2)).square(), &x);
+/// assert_eq!((j.pattern().shape(), j.values(&x)?), ((2, 3), vec![-2.0, 2.0, -4.0, 4.0]));
+/// assert_eq!(j.run(&x)?.to_dense(), tensor([[-2.0, 2.0, 0.0], [0.0, -4.0, 4.0]]));
+/// assert!(j.passes() <= 2 && j.function().run(&x)? == tensor([-2.0, 2.0, -4.0, 4.0]));
+/// // A diagonal matrix takes one pass, however large it is.
+/// let (x, a) = (tensor([1.0, 2.0]), tensor([10.0, 100.0]));
+/// let j = sparse_jacobian_with(|x: &Tensor<_, 1>, a: &Tensor<_, 1>| x.square() * a, &x, &a);
+/// assert_eq!((j.passes(), j.values_with(&x, &a)?), (1, vec![20.0, 400.0]));
+/// assert_eq!(j.run_with(&x, &a)?.elements, [(0, 0, 20.0), (1, 1, 400.0)]);
 /// # Ok::<(), polygrad::RunError>(())
 /// ```
 #[derive(Debug)]
@@ -39,24 +45,14 @@ pub struct SparseFunction<P, Q = ()> {
 impl<P, Q> SparseFunction<P, Q> {
     /// The positions of the elements that can be nonzero.
     ///
-    /// ```
-    /// use polygrad::{Tensor, sparse_jacobian, tensor};
-    /// let x = tensor([1.0, 2.0, 4.0]);
-    /// let j = sparse_jacobian(|x: &Tensor<_, 1>| (x.slice(0, 1..) - x.slice(0, ..2)).square(), &x);
-    /// assert_eq!(j.pattern().shape(), (2, 3));
-    /// ```
+    /// Example: [`SparseFunction`].
     pub fn pattern(&self) -> &SparsityPattern {
         &self.pattern
     }
 
     /// The number of passes of forward and reverse mode that a run makes: the number of colours.
     ///
-    /// ```
-    /// use polygrad::{Tensor, sparse_jacobian, tensor};
-    /// let x = tensor([1.0, 2.0, 4.0]);
-    /// let j = sparse_jacobian(|x: &Tensor<_, 1>| (x.slice(0, 1..) - x.slice(0, ..2)).square(), &x);
-    /// assert!(j.passes() <= 2);
-    /// ```
+    /// Example: [`SparseFunction`].
     pub fn passes(&self) -> usize {
         self.passes.iter().sum()
     }
@@ -96,13 +92,7 @@ impl<P, Q> SparseFunction<P, Q> {
     /// The function from the argument and data to the values of the [`entries`](SparsityPattern::entries), in order.
     /// Integers and masks in the data are constants of its [`program`](Function::program), and no inputs.
     ///
-    /// ```
-    /// use polygrad::{Tensor, sparse_jacobian, tensor};
-    /// let x = tensor([1.0, 2.0, 3.0]);
-    /// let j = sparse_jacobian(|x: &Tensor<_, 1>| x.square(), &x);
-    /// assert_eq!(j.function().run(&x)?, tensor([2.0, 4.0, 6.0]));
-    /// # Ok::<(), polygrad::RunError>(())
-    /// ```
+    /// Example: [`SparseFunction`].
     pub fn function(&self) -> &Function<P, Q, Tensor<Array, 1>> {
         &self.function
     }
@@ -156,13 +146,7 @@ impl<P: Tree<Array>, Q: Tree<Array>> SparseFunction<P, Q> {
 
     /// The matrix for this argument and these data.
     ///
-    /// ```
-    /// use polygrad::{Tensor, sparse_jacobian_with, tensor};
-    /// let (x, a) = (tensor([1.0, 2.0]), tensor([10.0, 100.0]));
-    /// let j = sparse_jacobian_with(|x: &Tensor<_, 1>, a: &Tensor<_, 1>| x.square() * a, &x, &a);
-    /// assert_eq!(j.run_with(&x, &a)?.elements, [(0, 0, 20.0), (1, 1, 400.0)]);
-    /// # Ok::<(), polygrad::RunError>(())
-    /// ```
+    /// Example: [`SparseFunction`].
     ///
     /// # Errors
     /// As for [`Function::run_with`]; and when integers or masks in the data differ from those for which the matrix was
@@ -197,13 +181,7 @@ impl<P: Tree<Array>, Q: Tree<Array>> SparseFunction<P, Q> {
     /// The values of the [`entries`](SparsityPattern::entries) for this argument and these data, as
     /// [`values`](SparseFunction::values) gives them.
     ///
-    /// ```
-    /// use polygrad::{Tensor, sparse_jacobian_with, tensor};
-    /// let (x, a) = (tensor([1.0, 2.0]), tensor([10.0, 100.0]));
-    /// let j = sparse_jacobian_with(|x: &Tensor<_, 1>, a: &Tensor<_, 1>| x.square() * a, &x, &a);
-    /// assert_eq!(j.values_with(&x, &a)?, [20.0, 400.0]);
-    /// # Ok::<(), polygrad::RunError>(())
-    /// ```
+    /// Example: [`SparseFunction`].
     ///
     /// # Errors
     /// As for [`run_with`](Self::run_with).
@@ -215,13 +193,7 @@ impl<P: Tree<Array>, Q: Tree<Array>> SparseFunction<P, Q> {
 impl<P: Tree<Array>> SparseFunction<P> {
     /// The matrix for this argument.
     ///
-    /// ```
-    /// use polygrad::{Tensor, sparse_jacobian, tensor};
-    /// let x = tensor([1.0, 2.0, 4.0]);
-    /// let j = sparse_jacobian(|x: &Tensor<_, 1>| (x.slice(0, 1..) - x.slice(0, ..2)).square(), &x);
-    /// assert_eq!(j.run(&x)?.to_dense(), tensor([[-2.0, 2.0, 0.0], [0.0, -4.0, 4.0]]));
-    /// # Ok::<(), polygrad::RunError>(())
-    /// ```
+    /// Example: [`SparseFunction`].
     ///
     /// # Errors
     /// As for [`Function::run`].
@@ -234,13 +206,7 @@ impl<P: Tree<Array>> SparseFunction<P> {
     /// [`SparsityPattern::by_columns`] permutes them to the order of compressed columns. A run of the
     /// [`function`](SparseFunction::function) returns the values as a tensor, without the copy to a `Vec`.
     ///
-    /// ```
-    /// use polygrad::{Tensor, sparse_jacobian, tensor};
-    /// let x = tensor([1.0, 2.0, 4.0]);
-    /// let j = sparse_jacobian(|x: &Tensor<_, 1>| (x.slice(0, 1..) - x.slice(0, ..2)).square(), &x);
-    /// assert_eq!(j.values(&x)?, [-2.0, 2.0, -4.0, 4.0]);
-    /// # Ok::<(), polygrad::RunError>(())
-    /// ```
+    /// Example: [`SparseFunction`].
     ///
     /// # Errors
     /// As for [`Function::run`].

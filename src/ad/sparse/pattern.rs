@@ -15,12 +15,16 @@ use crate::program::{Slot, interpret};
 /// The positions of the elements of a matrix that can be nonzero (the entries), in compressed rows.
 ///
 /// ```
-/// use polygrad::{Tensor, sparse_jacobian, tensor};
+/// use polygrad::{Tensor, sparse_hessian, sparse_jacobian, tensor};
+/// // The Jacobian is `[[x1, x0, 0], [0, x2, x1]]`.
 /// let x = tensor([1.0, 2.0, 4.0]);
-/// let j = sparse_jacobian(|x: &Tensor<_, 1>| (x.slice(0, 1..) - x.slice(0, ..2)).square(), &x);
+/// let j = sparse_jacobian(|x: &Tensor<_, 1>| x.slice(0, 1..) * x.slice(0, ..2), &x);
 /// let pattern = j.pattern();
 /// assert_eq!(pattern.entries().collect::<Vec<_>>(), [(0, 0), (0, 1), (1, 1), (1, 2)]);
 /// assert_eq!((pattern.row_pointers(), pattern.columns()), (&[0, 2, 4][..], &[0, 1, 1, 2][..]));
+/// assert_eq!((pattern.shape(), pattern.len(), pattern.constant()), ((2, 3), 4, &[false; 4][..]));
+/// // The sum is linear.
+/// assert!(sparse_hessian(|x: &Tensor<_, 1>| x.sum(), &x).pattern().is_empty());
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SparsityPattern {
@@ -33,52 +37,28 @@ pub struct SparsityPattern {
 impl SparsityPattern {
     /// The numbers of rows and columns.
     ///
-    /// ```
-    /// use polygrad::{Tensor, sparse_jacobian, tensor};
-    /// let x = tensor([1.0, 2.0, 4.0]);
-    /// let j = sparse_jacobian(|x: &Tensor<_, 1>| (x.slice(0, 1..) - x.slice(0, ..2)).square(), &x);
-    /// assert_eq!((j.pattern().shape(), j.pattern().len()), ((2, 3), 4));
-    /// ```
+    /// Example: [`SparsityPattern`].
     pub fn shape(&self) -> (usize, usize) {
         (self.rows.count(), self.width)
     }
 
     /// The number of entries.
     ///
-    /// ```
-    /// use polygrad::{Tensor, sparse_jacobian, tensor};
-    /// // The Jacobian is `[[x1, x0, 0], [0, x2, x1]]`.
-    /// let x = tensor([1.0, 2.0, 4.0]);
-    /// let j = sparse_jacobian(|x: &Tensor<_, 1>| x.slice(0, 1..) * x.slice(0, ..2), &x);
-    /// assert_eq!(j.pattern().len(), 4);
-    /// ```
+    /// Example: [`SparsityPattern`].
     pub fn len(&self) -> usize {
         self.rows.items.len()
     }
 
     /// Whether the pattern has no entries, so that all elements are zero.
     ///
-    /// ```
-    /// use polygrad::{Tensor, sparse_hessian, sparse_jacobian, tensor};
-    /// // The Jacobian is `[[x1, x0, 0], [0, x2, x1]]`.
-    /// let x = tensor([1.0, 2.0, 4.0]);
-    /// let j = sparse_jacobian(|x: &Tensor<_, 1>| x.slice(0, 1..) * x.slice(0, ..2), &x);
-    /// assert!(!j.pattern().is_empty());
-    /// // The sum is linear.
-    /// assert!(sparse_hessian(|x: &Tensor<_, 1>| x.sum(), &x).pattern().is_empty());
-    /// ```
+    /// Example: [`SparsityPattern`].
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// Row and column of each entry, in row-major order.
     ///
-    /// ```
-    /// use polygrad::{Tensor, sparse_jacobian, tensor};
-    /// let x = tensor([1.0, 2.0, 4.0]);
-    /// let j = sparse_jacobian(|x: &Tensor<_, 1>| (x.slice(0, 1..) - x.slice(0, ..2)).square(), &x);
-    /// assert_eq!(j.pattern().entries().last(), Some((1, 2)));
-    /// ```
+    /// Example: [`SparsityPattern`].
     pub fn entries(&self) -> impl ExactSizeIterator<Item = (usize, usize)> + Clone {
         self.rows.pairs()
     }
@@ -97,40 +77,21 @@ impl SparsityPattern {
 
     /// The index of the first entry of each row, and the number of entries: one number more than there are rows.
     ///
-    /// ```
-    /// use polygrad::{Tensor, sparse_jacobian, tensor};
-    /// // The Jacobian is `[[x1, x0, 0], [0, x2, x1]]`.
-    /// let x = tensor([1.0, 2.0, 4.0]);
-    /// let j = sparse_jacobian(|x: &Tensor<_, 1>| x.slice(0, 1..) * x.slice(0, ..2), &x);
-    /// assert_eq!(j.pattern().row_pointers(), [0, 2, 4]);
-    /// ```
+    /// Example: [`SparsityPattern`].
     pub fn row_pointers(&self) -> &[usize] {
         &self.rows.starts
     }
 
     /// The column of each entry.
     ///
-    /// ```
-    /// use polygrad::{Tensor, sparse_jacobian, tensor};
-    /// // The Jacobian is `[[x1, x0, 0], [0, x2, x1]]`.
-    /// let x = tensor([1.0, 2.0, 4.0]);
-    /// let j = sparse_jacobian(|x: &Tensor<_, 1>| x.slice(0, 1..) * x.slice(0, ..2), &x);
-    /// assert_eq!(j.pattern().columns(), [0, 1, 1, 2]);
-    /// ```
+    /// Example: [`SparsityPattern`].
     pub fn columns(&self) -> &[usize] {
         &self.rows.items
     }
 
     /// The same pattern in compressed columns, for solvers that take these.
     ///
-    /// ```
-    /// use polygrad::{Tensor, sparse_jacobian, tensor};
-    /// // The Jacobian is `[[x1, x0, 0], [0, x2, x1]]`.
-    /// let x = tensor([1.0, 2.0, 4.0]);
-    /// let j = sparse_jacobian(|x: &Tensor<_, 1>| x.slice(0, 1..) * x.slice(0, ..2), &x);
-    /// let pattern = j.pattern().by_columns();
-    /// assert_eq!((pattern.column_pointers(), pattern.rows()), (&[0, 1, 3, 4][..], &[0, 0, 1, 1][..]));
-    /// ```
+    /// Example: [`ColumnPattern`].
     pub fn by_columns(&self) -> ColumnPattern {
         let mut order = vec![0; self.len()];
         let columns = self.rows.turned(self.width, |from, to| order[to] = from);
@@ -248,13 +209,15 @@ pub(super) struct Merged {
 ///
 /// ```
 /// use polygrad::{Tensor, sparse_jacobian, tensor};
-/// let x = tensor([1.0, 2.0, 4.0]);
-/// let j = sparse_jacobian(|x: &Tensor<_, 1>| (x.slice(0, 1..) - x.slice(0, ..2)).square(), &x);
-/// let columns = j.pattern().by_columns();
-/// assert_eq!((columns.column_pointers(), columns.rows()), (&[0, 1, 3, 4][..], &[0, 0, 1, 1][..]));
-/// let by_rows = j.values(&x)?;
-/// assert_eq!(by_rows, [-2.0, 2.0, -4.0, 4.0]);
-/// assert_eq!(columns.values(&by_rows), [-2.0, 2.0, -4.0, 4.0]);
+/// // The Jacobian is full: `[[x1, x0], [2 x0, 2 x1]]`.
+/// let x = tensor([1.0, 2.0]);
+/// let j = sparse_jacobian(|x: &Tensor<_, 1>| (x.at([0]) * x.at([1]), x.square().sum()), &x);
+/// let (columns, by_rows) = (j.pattern().by_columns(), j.values(&x)?);
+/// assert_eq!((columns.shape(), columns.column_pointers(), columns.rows()), ((2, 2), &[0, 2, 4][..], &[0, 1, 0, 1][..]));
+/// assert_eq!((columns.order(), &by_rows[..]), (&[0, 2, 1, 3][..], &[2.0, 1.0, 2.0, 4.0][..]));
+/// let mut by_columns = [0.0; 4];
+/// columns.fill(&by_rows, &mut by_columns);
+/// assert_eq!((by_columns.to_vec(), by_columns), (columns.values(&by_rows), [2.0, 2.0, 1.0, 4.0]));
 /// # Ok::<(), polygrad::RunError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -268,68 +231,35 @@ pub struct ColumnPattern {
 impl ColumnPattern {
     /// The numbers of rows and columns.
     ///
-    /// ```
-    /// use polygrad::{Tensor, sparse_jacobian, tensor};
-    /// // The Jacobian is `[[x1, x0, 0], [0, x2, x1]]`.
-    /// let x = tensor([1.0, 2.0, 4.0]);
-    /// let j = sparse_jacobian(|x: &Tensor<_, 1>| x.slice(0, 1..) * x.slice(0, ..2), &x);
-    /// assert_eq!(j.pattern().by_columns().shape(), (2, 3));
-    /// ```
+    /// Example: [`ColumnPattern`].
     pub fn shape(&self) -> (usize, usize) {
         (self.height, self.columns.count())
     }
 
     /// The index of the first entry of each column, and the number of entries: one number more than there are columns.
     ///
-    /// ```
-    /// use polygrad::{Tensor, sparse_jacobian, tensor};
-    /// // The Jacobian is `[[x1, x0, 0], [0, x2, x1]]`.
-    /// let x = tensor([1.0, 2.0, 4.0]);
-    /// let j = sparse_jacobian(|x: &Tensor<_, 1>| x.slice(0, 1..) * x.slice(0, ..2), &x);
-    /// assert_eq!(j.pattern().by_columns().column_pointers(), [0, 1, 3, 4]);
-    /// ```
+    /// Example: [`ColumnPattern`].
     pub fn column_pointers(&self) -> &[usize] {
         &self.columns.starts
     }
 
     /// The row of each entry, in column-major order.
     ///
-    /// ```
-    /// use polygrad::{Tensor, sparse_jacobian, tensor};
-    /// // The Jacobian is `[[x1, x0, 0], [0, x2, x1]]`.
-    /// let x = tensor([1.0, 2.0, 4.0]);
-    /// let j = sparse_jacobian(|x: &Tensor<_, 1>| x.slice(0, 1..) * x.slice(0, ..2), &x);
-    /// assert_eq!(j.pattern().by_columns().rows(), [0, 0, 1, 1]);
-    /// ```
+    /// Example: [`ColumnPattern`].
     pub fn rows(&self) -> &[usize] {
         &self.columns.items
     }
 
     /// For each entry in column-major order, its index in row-major order.
     ///
-    /// ```
-    /// use polygrad::{Tensor, sparse_jacobian, tensor};
-    /// // The Jacobian is full: `[[x1, x0], [2 x0, 2 x1]]`.
-    /// let x = tensor([1.0, 2.0]);
-    /// let j = sparse_jacobian(|x: &Tensor<_, 1>| (x.at([0]) * x.at([1]), x.square().sum()), &x);
-    /// assert_eq!(j.pattern().by_columns().order(), [0, 2, 1, 3]);
-    /// ```
+    /// Example: [`ColumnPattern`].
     pub fn order(&self) -> &[usize] {
         &self.order
     }
 
     /// The values in column-major order, from the values in row-major order.
     ///
-    /// ```
-    /// use polygrad::{Tensor, sparse_jacobian, tensor};
-    /// // The Jacobian is full: `[[x1, x0], [2 x0, 2 x1]]`.
-    /// let x = tensor([1.0, 2.0]);
-    /// let j = sparse_jacobian(|x: &Tensor<_, 1>| (x.at([0]) * x.at([1]), x.square().sum()), &x);
-    /// let by_rows = j.values(&x)?;
-    /// assert_eq!(by_rows, [2.0, 1.0, 2.0, 4.0]);
-    /// assert_eq!(j.pattern().by_columns().values(&by_rows), [2.0, 2.0, 1.0, 4.0]);
-    /// # Ok::<(), polygrad::RunError>(())
-    /// ```
+    /// Example: [`ColumnPattern`].
     ///
     /// # Panics
     /// When the number of values is not that of the entries.
@@ -342,15 +272,7 @@ impl ColumnPattern {
 
     /// [`values`](Self::values), written to the values of a matrix that has this pattern.
     ///
-    /// ```
-    /// use polygrad::{Tensor, sparse_jacobian, tensor};
-    /// // The Jacobian is full: `[[x1, x0], [2 x0, 2 x1]]`.
-    /// let x = tensor([1.0, 2.0]);
-    /// let j = sparse_jacobian(|x: &Tensor<_, 1>| (x.at([0]) * x.at([1]), x.square().sum()), &x);
-    /// let mut by_columns = [0.0; 4];
-    /// j.pattern().by_columns().fill(&[2.0, 1.0, 2.0, 4.0], &mut by_columns);
-    /// assert_eq!(by_columns, [2.0, 2.0, 1.0, 4.0]);
-    /// ```
+    /// Example: [`ColumnPattern`].
     ///
     /// # Panics
     /// When the number of values, or the length of the destination, is not the number of entries.

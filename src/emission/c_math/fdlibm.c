@@ -1,10 +1,13 @@
-/* Constants of the following functions are those of FDLIBM:
-   Copyright (C) 1993 by Sun Microsystems, Inc. All rights reserved. Developed at SunPro, a Sun Microsystems, Inc.
-   business. Permission to use, copy, modify, and distribute this software is freely granted, provided that this
-   notice is preserved. */
+/* c[0] + c[1] x + .. + c[n - 1] x^(n - 1) */
+static inline double polygrad_fdlibm_horner(double x, const double *c, int n) {
+    double sum = c[n - 1];
+    for (int k = n - 2; k >= 0; k--)
+        sum = sum * x + c[k];
+    return sum;
+}
 
 /* The leading 32 bits of |x|, which grow with |x|. */
-static inline uint32_t polygrad_leading(double x) {
+static inline uint32_t polygrad_fdlibm_leading(double x) {
     return (uint32_t)(polygrad_bits(x) >> 32) & UINT32_C(0x7fffffff);
 }
 
@@ -29,7 +32,7 @@ static inline double polygrad_fdlibm_ln(double x) {
     double half = 0.5 * f * f;
     double s = f / (2.0 + f);
     double z = s * s, w = z * z;
-    double r = z * polygrad_horner_unfused(w, odd, 4) + w * polygrad_horner_unfused(w, even, 3);
+    double r = z * polygrad_fdlibm_horner(w, odd, 4) + w * polygrad_fdlibm_horner(w, even, 3);
     return s * (half + r) + k * 1.90821492927058770002e-10 - half + f + k * 6.93147180369123816490e-01;
 }
 
@@ -39,7 +42,7 @@ static inline double polygrad_fdlibm_exp(double x) {
                                 -1.65339022054652515390e-06, 4.13813679705723846039e-08};
     if (x < -745.13321910194110842)
         return 0.0;
-    uint32_t leading = polygrad_leading(x);
+    uint32_t leading = polygrad_fdlibm_leading(x);
     if (leading <= UINT32_C(0x3e300000))
         return 1.0 + x;
     /* x = k ln 2 + high - low */
@@ -52,7 +55,7 @@ static inline double polygrad_fdlibm_exp(double x) {
     double low = k * 1.90821492927058770002e-10;
     double r = high - low;
     double square = r * r;
-    double rest = r - square * polygrad_horner_unfused(square, c, 5);
+    double rest = r - square * polygrad_fdlibm_horner(square, c, 5);
     return ldexp(1.0 + (r * rest / (2.0 - rest) - low + high), k);
 }
 
@@ -63,7 +66,7 @@ static inline double polygrad_fdlibm_erf_slope(double x) {
     static const double q[6] = {1.0, 3.97917223959155352819e-01, 6.50222499887672944485e-02,
                                 5.08130628187576562776e-03, 1.32494738004321644526e-04, -3.96022827877536812320e-06};
     double z = x * x;
-    return polygrad_horner_unfused(z, p, 5) / polygrad_horner_unfused(z, q, 6);
+    return polygrad_fdlibm_horner(z, p, 5) / polygrad_fdlibm_horner(z, q, 6);
 }
 
 /* 1 - erf |x| for |x| from 0.84375 to 28. */
@@ -90,19 +93,19 @@ static inline double polygrad_fdlibm_erfc_outer(double x) {
     if (a < 1.25) {
         double s = a - 1.0;
         return 1.0 - 8.45062911510467529297e-01 -
-        polygrad_horner_unfused(s, pa, 7) / polygrad_horner_unfused(s, qa, 7);
+        polygrad_fdlibm_horner(s, pa, 7) / polygrad_fdlibm_horner(s, qa, 7);
     }
     double s = 1.0 / (a * a);
-    double quotient = polygrad_leading(a) < UINT32_C(0x4006db6d)
-                          ? polygrad_horner_unfused(s, ra, 8) / polygrad_horner_unfused(s, sa, 9)
-                          : polygrad_horner_unfused(s, rb, 7) / polygrad_horner_unfused(s, sb, 8);
+    double quotient = polygrad_fdlibm_leading(a) < UINT32_C(0x4006db6d)
+                          ? polygrad_fdlibm_horner(s, ra, 8) / polygrad_fdlibm_horner(s, sa, 9)
+                          : polygrad_fdlibm_horner(s, rb, 7) / polygrad_fdlibm_horner(s, sb, 8);
     /* The square of the leading bits is exact. */
     double z = polygrad_from_bits(polygrad_bits(a) & UINT64_C(0xffffffff00000000));
     return polygrad_fdlibm_exp(-z * z - 0.5625) * polygrad_fdlibm_exp((z - a) * (z + a) + quotient) / a;
 }
 
 /* 1 - erf x, without cancellation. */
-static inline double polygrad_erfc(double x) {
+static inline double polygrad_fdlibm_erfc(double x) {
     double a = fabs(x);
     if (x != x)
         return x;
@@ -129,7 +132,7 @@ static inline double polygrad_fdlibm_sin_pi(double x) {
                                       2.48015872894767294178e-05};
         static const double high[3] = {-2.75573143513906633035e-07, 2.08757232129817482790e-09,
                                        -1.13596475577881948265e-11};
-        double rest = z * polygrad_horner_unfused(z, low, 3) + w * w * polygrad_horner_unfused(z, high, 3);
+        double rest = z * polygrad_fdlibm_horner(z, low, 3) + w * w * polygrad_fdlibm_horner(z, high, 3);
         double half = 0.5 * z;
         double one = 1.0 - half;
         double cosine = one + (((1.0 - one) - half) + z * rest);
@@ -137,7 +140,7 @@ static inline double polygrad_fdlibm_sin_pi(double x) {
     }
     static const double low[3] = {8.33333333332248946124e-03, -1.98412698298579493134e-04, 2.75573137070700676789e-06};
     static const double high[2] = {-2.50507602534068634195e-08, 1.58969099521155010221e-10};
-    double rest = polygrad_horner_unfused(z, low, 3) + z * w * polygrad_horner_unfused(z, high, 2);
+    double rest = polygrad_fdlibm_horner(z, low, 3) + z * w * polygrad_fdlibm_horner(z, high, 2);
     return r + z * r * (-1.66666666666666324348e-01 + z * rest);
 }
 
@@ -148,7 +151,7 @@ static inline double polygrad_fdlibm_lgamma_near_two(double y) {
     static const double odd[6] = {3.22467033424113591611e-01, 2.05808084325167332806e-02, 2.89051383673415629091e-03,
                                   5.10069792153511336608e-04, 1.08011567247583939954e-04, 4.48640949618915160150e-05};
     double z = y * y;
-    double p = y * polygrad_horner_unfused(z, even, 6) + z * polygrad_horner_unfused(z, odd, 6);
+    double p = y * polygrad_fdlibm_horner(z, even, 6) + z * polygrad_fdlibm_horner(z, odd, 6);
     return p - 0.5 * y;
 }
 
@@ -161,8 +164,8 @@ static inline double polygrad_fdlibm_lgamma_near_least(double y) {
     static const double c2[5] = {6.46249402391333854778e-02, -1.03142241298341437450e-02, 2.25964780900612472250e-03,
                                  -5.38595305356740546715e-04, 3.35529192635519073543e-04};
     double z = y * y, w = z * y;
-    double odd = polygrad_horner_unfused(w, c1, 5) + y * polygrad_horner_unfused(w, c2, 5);
-    double p = z * polygrad_horner_unfused(w, c0, 5) - (-3.63867699703950536541e-18 - w * odd);
+    double odd = polygrad_fdlibm_horner(w, c1, 5) + y * polygrad_fdlibm_horner(w, c2, 5);
+    double p = z * polygrad_fdlibm_horner(w, c0, 5) - (-3.63867699703950536541e-18 - w * odd);
     return -1.21486290535849611461e-01 + p;
 }
 
@@ -172,7 +175,7 @@ static inline double polygrad_fdlibm_lgamma_near_one(double y) {
                                 9.77717527963372745603e-01, 2.28963728064692451092e-01, 1.33810918536787660377e-02};
     static const double v[6] = {1.0, 2.45597793713041134822e+00, 2.12848976379893395361e+00,
                                 7.69285150456672783825e-01, 1.04222645593369134254e-01, 3.21709242282423911810e-03};
-    return -0.5 * y + y * polygrad_horner_unfused(y, u, 6) / polygrad_horner_unfused(y, v, 6);
+    return -0.5 * y + y * polygrad_fdlibm_horner(y, u, 6) / polygrad_fdlibm_horner(y, v, 6);
 }
 
 /* ln gamma(x) for x > 0, from 2^-70 on. */
@@ -187,7 +190,7 @@ static inline double polygrad_fdlibm_lgamma_positive(double x) {
                                        7.93650558643019558500e-04, -5.95187557450339963135e-04,
                                        8.36339918996282139126e-04, -1.63092934096575273989e-03};
     const double least = 1.46163214496836224576e+00;
-    uint32_t leading = polygrad_leading(x);
+    uint32_t leading = polygrad_fdlibm_leading(x);
     if (x == 1.0 || x == 2.0)
         return 0.0;
     if (leading <= UINT32_C(0x3feccccc)) {
@@ -208,7 +211,7 @@ static inline double polygrad_fdlibm_lgamma_positive(double x) {
     if (x < 8.0) {
         int n = (int)x;
         double y = x - n;
-        double sum = 0.5 * y + y * polygrad_horner_unfused(y, s, 7) / polygrad_horner_unfused(y, q, 7);
+        double sum = 0.5 * y + y * polygrad_fdlibm_horner(y, s, 7) / polygrad_fdlibm_horner(y, q, 7);
         double product = 1.0;
         for (int k = n - 1; k >= 2; k--)
             product *= y + k;
@@ -216,24 +219,15 @@ static inline double polygrad_fdlibm_lgamma_positive(double x) {
     }
     if (x < 288230376151711744.0) {
         double z = 1.0 / x;
-        double rest = 4.18938533204672725052e-01 + z * polygrad_horner_unfused(z * z, stirling, 6);
+        double rest = 4.18938533204672725052e-01 + z * polygrad_fdlibm_horner(z * z, stirling, 6);
         return (x - 0.5) * (polygrad_fdlibm_ln(x) - 1.0) + rest;
     }
     return x * (polygrad_fdlibm_ln(x) - 1.0);
 }
 
-/* ln |gamma(x)|; unlike the function of the standard library, it writes no variable signgam. Between -24 and -2, where
-   it has zeros, it is ln gamma(1 + d) - ln |d (d - 1) .. (d - n)| for x = d - n with an integer n. */
-static inline double polygrad_lgamma(double x) {
+/* ln |gamma(x)|; unlike the function of the standard library, it writes no variable signgam. */
+static inline double polygrad_fdlibm_lgamma(double x) {
     double a = fabs(x);
-    if (-24.0 < x && x < -2.0 && x != floor(x)) {
-        double d = x - round(x), factor = d, product = 1.0;
-        while (factor > x) {
-            product *= factor;
-            factor -= 1.0;
-        }
-        return polygrad_fdlibm_lgamma_positive(1.0 + d) - polygrad_fdlibm_ln(fabs(product * x));
-    }
     if (!(a <= DBL_MAX))
         return x * x;
     if (a == 0.0)
@@ -246,9 +240,4 @@ static inline double polygrad_lgamma(double x) {
     if (sine == 0.0)
         return HUGE_VAL;
     return polygrad_fdlibm_ln(3.14159265358979311600e+00 / (sine * a)) - polygrad_fdlibm_lgamma_positive(a);
-}
-
-/* ln |gamma(x)| */
-static inline float polygrad_lgammaf(float x) {
-    return (float)polygrad_lgamma((double)x);
 }

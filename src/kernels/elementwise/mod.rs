@@ -19,7 +19,7 @@ mod strided;
 mod tests;
 mod unary;
 
-use polygrad_math::Elementary;
+use polygrad_math::{Elementary, Format};
 
 use super::isa;
 use crate::dtype::Float;
@@ -36,7 +36,7 @@ pub(crate) use strided::{add_apart, copy_apart, copy_box, put_apart};
 pub(crate) use unary::{UnaryFunction, UseUnary, unary, unary_function};
 
 /// The float types that have kernels: `f64` and `f32`.
-pub(crate) trait Real: Float + Elementary {
+pub(crate) trait Real: Float + Elementary + Format {
     /// The conversion of an element of another type.
     fn converted<A: discrete::Convert>(x: A) -> Self;
 }

@@ -100,14 +100,7 @@ pub(crate) struct NamedSize {
 ///
 /// It prints as the program does, with expressions in the place of sizes.
 ///
-/// ```
-/// use polygrad::program::SizedProgram;
-/// use polygrad::{Jit, Sizes, Tensor, tensor};
-/// let mean = Jit::stage(|x: &Tensor<_, 1>| x.mean());
-/// let mean = mean.for_sizes(&Sizes::new().axis("x", 0, "n"), &tensor([1.0, 2.0]), &());
-/// let program: &SizedProgram = mean.model().program();
-/// assert!(program.to_string().contains("x: f64[n]"), "{program}");
-/// ```
+/// Example: [`SizedProgram::at`].
 #[derive(Clone, Debug)]
 pub struct SizedProgram {
     names: Vec<NamedSize>,
@@ -307,24 +300,14 @@ impl SizedProgram {
 
     /// The names, in the order in which [`at`](SizedProgram::at) takes sizes.
     ///
-    /// ```
-    /// use polygrad::{Jit, Sizes, Tensor, tensor};
-    /// let mean = Jit::stage(|x: &Tensor<_, 1>| x.mean());
-    /// let mean = mean.for_sizes(&Sizes::new().axis("x", 0, "n"), &tensor([1.0, 2.0]), &());
-    /// assert_eq!(mean.model().program().names().collect::<Vec<_>>(), ["n"]);
-    /// ```
+    /// Example: [`SizedProgram::at`].
     pub fn names(&self) -> impl ExactSizeIterator<Item = &str> {
         self.names.iter().map(|named| named.name.as_str())
     }
 
     /// The least size of each name: that for which the program was recorded, or at which it is another one.
     ///
-    /// ```
-    /// use polygrad::{Jit, Sizes, Tensor, tensor};
-    /// let square = Jit::stage(|x: &Tensor<_, 1>| x.square());
-    /// let square = square.for_sizes(&Sizes::new().axis("x", 0, "n"), &tensor([1.0, 2.0]), &());
-    /// assert_eq!(square.model().program().least().collect::<Vec<_>>(), [1]);
-    /// ```
+    /// Example: [`SizedProgram::at`].
     pub fn least(&self) -> impl ExactSizeIterator<Item = usize> {
         self.names.iter().map(|named| named.least)
     }
@@ -363,11 +346,14 @@ impl SizedProgram {
     /// The program at these sizes, one for each name: as if recorded for them.
     ///
     /// ```
+    /// use polygrad::program::SizedProgram;
     /// use polygrad::{Jit, Sizes, Tensor, tensor};
-    /// let square = Jit::stage(|x: &Tensor<_, 1>| x.square());
-    /// let square = square.for_sizes(&Sizes::new().axis("x", 0, "n"), &tensor([1.0, 2.0]), &());
-    /// let program = square.model().program().at(&[7])?;
-    /// assert_eq!(program.inputs()[0].shape[..], [7]);
+    /// let mean = Jit::stage(|x: &Tensor<_, 1>| x.mean());
+    /// let mean = mean.for_sizes(&Sizes::new().axis("x", 0, "n"), &tensor([1.0, 2.0]), &());
+    /// let program: &SizedProgram = mean.model().program();
+    /// assert!(program.to_string().contains("x: f64[n]"), "{program}");
+    /// assert_eq!((program.names().collect::<Vec<_>>(), program.least().collect::<Vec<_>>()), (vec!["n"], vec![1]));
+    /// assert_eq!(program.at(&[7])?.inputs()[0].shape[..], [7]);
     /// # Ok::<(), String>(())
     /// ```
     ///

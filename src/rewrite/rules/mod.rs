@@ -69,6 +69,8 @@ enum Apply {
 /// use polygrad::passes::{Rule, rules};
 /// let of_loops: Vec<&Rule> = rules().filter(|rule| rule.is_of_loops()).collect();
 /// assert!(of_loops.len() > 5 && of_loops.iter().all(|rule| !rule.is_fast()));
+/// let sum = rules().find(|rule| rule.name() == "sum_of_product").expect("a rule");
+/// assert!(!sum.is_of_loops() && !sum.is_fast() && rules().any(|rule| rule.is_fast()));
 /// ```
 #[derive(Clone, Copy)]
 pub struct Rule {
@@ -79,10 +81,7 @@ pub struct Rule {
 impl Rule {
     /// The name of the rule in logs: the name of its function.
     ///
-    /// ```
-    /// use polygrad::passes::rules;
-    /// assert!(rules().any(|rule| rule.name() == "sum_of_product"));
-    /// ```
+    /// Example: [`Rule`].
     pub fn name(&self) -> &'static str {
         self.name
     }
@@ -90,24 +89,14 @@ impl Rule {
     /// Whether the rule assumes that all numbers are finite and no intermediate result is out of range: such a rule
     /// applies only with [`fast_math`](crate::passes::Options::fast_math).
     ///
-    /// ```
-    /// use polygrad::passes::rules;
-    /// let is_fast = |name| rules().find(|rule| rule.name() == name).map(|rule| rule.is_fast());
-    /// assert_eq!(is_fast("sum_of_product"), Some(false));
-    /// assert!(rules().any(|rule| rule.is_fast()));
-    /// ```
+    /// Example: [`Rule`].
     pub fn is_fast(&self) -> bool {
         FAST.iter().any(|table| table.iter().any(|rule| rule.name == self.name))
     }
 
     /// Whether the rule is one of whole loops, not of one operation.
     ///
-    /// ```
-    /// use polygrad::passes::rules;
-    /// let of_loops = |name| rules().find(|rule| rule.name() == name).map(|rule| rule.is_of_loops());
-    /// assert_eq!(of_loops("sum_of_product"), Some(false));
-    /// assert!(rules().any(|rule| rule.is_of_loops()));
-    /// ```
+    /// Example: [`Rule`].
     pub fn is_of_loops(&self) -> bool {
         matches!(self.apply, Apply::Loop(_))
     }
@@ -175,10 +164,7 @@ const FAST: &[&[Rule]] = &[fast::UNARY, fast::BINARY, fast::LINEAR, fast::CONTRA
 
 /// Every rule, of operations and of loops, each once, in the order of the tables.
 ///
-/// ```
-/// use polygrad::passes::rules;
-/// assert!(rules().count() > 50);
-/// ```
+/// Example: [`Rule`].
 pub fn rules() -> impl Iterator<Item = &'static Rule> {
     TABLES.iter().chain(FAST).flat_map(|table| table.iter())
 }

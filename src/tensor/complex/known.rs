@@ -19,6 +19,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Complex<T, D, E> {
     /// use polygrad::{Complex, Concrete, tensor};
     /// let z = Complex::<Concrete, 1>::from_elements([2], &[Complex64::new(1.0, 2.0), Complex64::I]);
     /// assert_eq!(z, Complex::new(tensor([1.0, 0.0]), tensor([2.0, 1.0])));
+    /// assert_eq!((z.at([0]).item(), z.to_vec()[1]), (Complex64::new(1.0, 2.0), Complex64::I));
     /// ```
     ///
     /// # Panics
@@ -33,11 +34,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Complex<T, D, E> {
 
     /// The only element, as a number of the host language.
     ///
-    /// ```
-    /// use polygrad::{Complex, tensor};
-    /// let z = Complex::new(tensor(0.5), tensor(1.0));
-    /// assert_eq!((z.item().re, z.item().im), (0.5, 1.0));
-    /// ```
+    /// Example: [`Complex::from_elements`].
     ///
     /// # Panics
     /// Like [`Tensor::item`].
@@ -50,12 +47,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Complex<T, D, E> {
 impl<const D: usize, E: Float> Complex<Array, D, E> {
     /// The elements in row-major order, copied.
     ///
-    /// ```
-    /// use num_complex::Complex64;
-    /// use polygrad::{Complex, tensor};
-    /// let z = Complex::new(tensor([[1.0]]), tensor([[2.0]]));
-    /// assert_eq!(z.to_vec(), [Complex64::new(1.0, 2.0)]);
-    /// ```
+    /// Example: [`Complex::from_elements`].
     #[track_caller]
     pub fn to_vec(&self) -> Vec<Number<E>> {
         let (re, im) = (self.re.elements(), self.im.elements());

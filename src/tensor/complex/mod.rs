@@ -74,9 +74,12 @@ impl<T: BaseTensor, const D: usize, E: Float> Complex<T, D, E> {
     /// The complex tensor of a real and an imaginary part.
     ///
     /// ```
-    /// use polygrad::{Complex, tensor};
-    /// let z = Complex::new(tensor([3.0]), tensor([4.0]));
-    /// assert_eq!(z.abs(), tensor([5.0]));
+    /// use polygrad::{Complex, Concrete, tensor};
+    /// assert_eq!(Complex::new(tensor([3.0]), tensor([4.0])).abs(), tensor([5.0]));
+    /// assert_eq!(Complex::from_polar(&tensor([2.0, 3.0]), &tensor([0.0, 0.0])), tensor([2.0, 3.0]).to_complex());
+    /// assert_eq!(Complex::<Concrete, 1>::zeros([2]), tensor([0.0, 0.0]).to_complex());
+    /// let i = Complex::<Concrete, 0>::scalar(0.0, 1.0);
+    /// assert_eq!(&i * &i, tensor(-1.0).to_complex());
     /// ```
     ///
     /// # Panics
@@ -102,11 +105,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Complex<T, D, E> {
 
     /// The complex numbers of these absolute values and angles: `r (cos phi + i sin phi)`.
     ///
-    /// ```
-    /// use polygrad::{Complex, tensor};
-    /// let z = Complex::from_polar(&tensor([2.0, 3.0]), &tensor([0.0, 0.0]));
-    /// assert_eq!(z, Complex::new(tensor([2.0, 3.0]), tensor([0.0, 0.0])));
-    /// ```
+    /// Example: [`Complex::new`].
     ///
     /// # Panics
     /// When the shapes differ.
@@ -136,10 +135,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Complex<T, D, E> {
 
     /// The tensor of this shape in which every element is 0.
     ///
-    /// ```
-    /// use polygrad::{Complex, Concrete, tensor};
-    /// assert_eq!(Complex::<Concrete, 1>::zeros([2]), tensor([0.0, 0.0]).to_complex());
-    /// ```
+    /// Example: [`Complex::new`].
     #[track_caller]
     pub fn zeros(shape: [usize; D]) -> Self {
         Complex { re: Tensor::zeros(shape), im: Tensor::zeros(shape) }
@@ -151,6 +147,8 @@ impl<T: BaseTensor, const D: usize, E: Float> Complex<T, D, E> {
     /// use polygrad::{Complex, tensor};
     /// let z = Complex::new(tensor([3.0, 0.0]), tensor([4.0, 1.0]));
     /// assert_eq!((z.re(), z.im()), (&tensor([3.0, 0.0]), &tensor([4.0, 1.0])));
+    /// assert_eq!((z.shape(), z.size(), z.len()), ([2], 2, 2));
+    /// assert_eq!(z.into_parts().1, tensor([4.0, 1.0]));
     /// ```
     pub fn re(&self) -> &Tensor<T, D, E> {
         &self.re
@@ -158,23 +156,14 @@ impl<T: BaseTensor, const D: usize, E: Float> Complex<T, D, E> {
 
     /// The imaginary part.
     ///
-    /// ```
-    /// use polygrad::{Complex, tensor};
-    /// let z = Complex::new(tensor([3.0, 0.0]), tensor([4.0, 1.0]));
-    /// assert_eq!(z.im(), &tensor([4.0, 1.0]));
-    /// ```
+    /// Example: [`Complex::re`].
     pub fn im(&self) -> &Tensor<T, D, E> {
         &self.im
     }
 
     /// Real and imaginary part, by value.
     ///
-    /// ```
-    /// use polygrad::{Complex, tensor};
-    /// let z = Complex::new(tensor([3.0, 0.0]), tensor([4.0, 1.0]));
-    /// let (re, im) = z.clone().into_parts();
-    /// assert_eq!(Complex::new(re, im), z);
-    /// ```
+    /// Example: [`Complex::re`].
     pub fn into_parts(self) -> (Tensor<T, D, E>, Tensor<T, D, E>) {
         (self.re, self.im)
     }
@@ -186,31 +175,21 @@ impl<T: BaseTensor, const D: usize, E: Float> Complex<T, D, E> {
 
     /// The sizes of the axes, outermost first.
     ///
-    /// ```
-    /// use polygrad::{Complex, tensor};
-    /// let z = Complex::new(tensor([3.0, 0.0]), tensor([4.0, 1.0]));
-    /// assert_eq!((z.shape(), z.size(), z.len()), ([2], 2, 2));
-    /// ```
+    /// Example: [`Complex::re`].
     pub fn shape(&self) -> [usize; D] {
         self.re.shape()
     }
 
     /// The number of elements.
     ///
-    /// ```
-    /// use polygrad::{Complex, tensor};
-    /// assert_eq!(Complex::new(tensor([[3.0, 0.0]]), tensor([[4.0, 1.0]])).size(), 2);
-    /// ```
+    /// Example: [`Complex::re`].
     pub fn size(&self) -> usize {
         self.re.size()
     }
 
     /// The size of the outermost axis; a tensor of rank 0 has none, which rustc checks.
     ///
-    /// ```
-    /// use polygrad::{Complex, tensor};
-    /// assert_eq!(Complex::new(tensor([[3.0, 0.0]]), tensor([[4.0, 1.0]])).len(), 1);
-    /// ```
+    /// Example: [`Complex::re`].
     #[allow(clippy::len_without_is_empty)]
     pub fn len(&self) -> usize {
         self.re.len()
@@ -234,8 +213,11 @@ impl<T: BaseTensor, const D: usize, E: Float> Complex<T, D, E> {
     ///
     /// ```
     /// use polygrad::{Complex, tensor};
-    /// let z = Complex::new(tensor([1.0, 2.0]), tensor([3.0, 4.0]));
-    /// assert_eq!(z.by_parts(|x| x.cumsum(0)), Complex::new(tensor([1.0, 3.0]), tensor([3.0, 7.0])));
+    /// let z = Complex::new(tensor([[1.0, 2.0], [3.0, 4.0]]), tensor([[5.0, 6.0], [7.0, 8.0]]));
+    /// assert_eq!(z.by_parts(|x| x.cumsum(0)).re(), &tensor([[1.0, 2.0], [4.0, 6.0]]));
+    /// // Structure and sums have methods.
+    /// assert_eq!(z.t(), z.by_parts(|x| x.t()));
+    /// assert_eq!(z.sum_axis(1), Complex::new(tensor([3.0, 7.0]), tensor([11.0, 15.0])));
     /// ```
     ///
     /// # Panics
@@ -266,8 +248,10 @@ impl<T: BaseTensor, const D: usize, E: Float> Complex<T, D, E> {
     ///
     /// ```
     /// use polygrad::{Complex, tensor};
-    /// let z = Complex::new(tensor([1.0]), tensor([3.0]));
-    /// assert_eq!(Complex::concat(0, &[&z, &z.conj()]).im(), &tensor([3.0, -3.0]));
+    /// let z = Complex::new(tensor(1.0), tensor(3.0));
+    /// let column = Complex::stack(&[&z, &z.conj()]);
+    /// assert_eq!(column.im(), &tensor([3.0, -3.0]));
+    /// assert_eq!(Complex::concat(0, &[&column, &column]).re(), &tensor([1.0, 1.0, 1.0, 1.0]));
     /// ```
     ///
     /// # Panics
@@ -280,11 +264,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Complex<T, D, E> {
 
     /// Tensors of one shape, stacked along a new outermost axis.
     ///
-    /// ```
-    /// use polygrad::{Complex, tensor};
-    /// let z = Complex::new(tensor(1.0), tensor(3.0));
-    /// assert_eq!(Complex::stack(&[&z, &z.conj()]).im(), &tensor([3.0, -3.0]));
-    /// ```
+    /// Example: [`Complex::concat`].
     ///
     /// # Panics
     /// When no part is given, or their shapes differ.
@@ -301,8 +281,9 @@ impl<T: BaseTensor, const D: usize, E: Float> Complex<T, D, E> {
     ///
     /// ```
     /// use polygrad::{Complex, tensor};
-    /// let z = Complex::new(tensor([3.0, 0.0]), tensor([4.0, 1.0]));
-    /// assert_eq!(z.eq(&z.conj()), tensor([false, false]));
+    /// let z = Complex::new(tensor([1.0, f64::NAN]), tensor([0.0, 1.0]));
+    /// assert_eq!((z.is_nan(), z.is_finite()), (tensor([false, true]), tensor([true, false])));
+    /// assert_eq!(z.eq(&z.conj()), tensor([true, false]));
     /// ```
     #[track_caller]
     pub fn eq(&self, other: &Self) -> Tensor<T, D, bool> {
@@ -311,11 +292,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Complex<T, D, E> {
 
     /// The mask of elements with a part that is NaN.
     ///
-    /// ```
-    /// use polygrad::{Complex, tensor};
-    /// let z = Complex::new(tensor([1.0, f64::NAN]), tensor([0.0, 0.0]));
-    /// assert_eq!(z.is_nan(), tensor([false, true]));
-    /// ```
+    /// Example: [`Complex::eq`].
     #[track_caller]
     pub fn is_nan(&self) -> Tensor<T, D, bool> {
         self.re.is_nan() | self.im.is_nan()
@@ -323,11 +300,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Complex<T, D, E> {
 
     /// The mask of elements whose parts are both finite.
     ///
-    /// ```
-    /// use polygrad::{Complex, tensor};
-    /// let z = Complex::new(tensor([3.0, 0.0]), tensor([4.0, 1.0]));
-    /// assert_eq!((z.is_finite(), z.recip().is_nan()), (tensor([true, true]), tensor([false, false])));
-    /// ```
+    /// Example: [`Complex::eq`].
     #[track_caller]
     pub fn is_finite(&self) -> Tensor<T, D, bool> {
         self.re.is_finite() & self.im.is_finite()
@@ -337,11 +310,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Complex<T, D, E> {
 impl<T: BaseTensor, E: Float> Complex<T, 0, E> {
     /// The tensor of rank 0 that holds one number.
     ///
-    /// ```
-    /// use polygrad::{Complex, Concrete, tensor};
-    /// let i = Complex::<Concrete, 0>::scalar(0.0, 1.0);
-    /// assert_eq!(&i * &i, tensor(-1.0).to_complex());
-    /// ```
+    /// Example: [`Complex::new`].
     pub fn scalar(re: E, im: E) -> Self {
         Complex { re: Tensor::scalar(re), im: Tensor::scalar(im) }
     }
@@ -350,10 +319,7 @@ impl<T: BaseTensor, E: Float> Complex<T, 0, E> {
 impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     /// These real numbers as complex ones, whose imaginary parts are 0.
     ///
-    /// ```
-    /// use polygrad::{Complex, tensor};
-    /// assert_eq!(tensor([1.0]).to_complex(), Complex::new(tensor([1.0]), tensor([0.0])));
-    /// ```
+    /// Example: [`Complex::new`].
     #[track_caller]
     pub fn to_complex(&self) -> Complex<T, D, E> {
         Complex { re: self.clone(), im: Tensor::from_raw(T::constant(Array::full(self.raw().shape(), E::ZERO))) }
@@ -372,6 +338,7 @@ macro_rules! methods_of_parts {
             $(
                 #[doc = concat!("[`Tensor::", stringify!($name), "`] of each part.")]
                 ///
+                /// Example: [`Complex::by_parts`].
                 $(#[doc = $doc])*
                 #[track_caller]
                 pub fn $name $(<$(const $G: usize,)* $($I)?>)? (&self, $($arg: $Arg),*) -> Complex<T, $R, E>
@@ -385,173 +352,34 @@ macro_rules! methods_of_parts {
 }
 
 methods_of_parts! {
-    /// ```
-    /// use polygrad::{Complex, tensor};
-    /// let z = Complex::new(tensor([1.0, 2.0]), tensor([3.0, 4.0]));
-    /// assert_eq!(z.reshape([2, 1]), Complex::new(tensor([[1.0], [2.0]]), tensor([[3.0], [4.0]])));
-    /// ```
     fn reshape<const N>(shape: [usize; N]) -> N;
-    /// ```
-    /// use polygrad::{Complex, tensor};
-    /// let z = Complex::new(tensor([[1.0, 2.0], [3.0, 4.0]]), tensor([[5.0, 6.0], [7.0, 8.0]]));
-    /// assert_eq!(z.flatten(), Complex::new(tensor([1.0, 2.0, 3.0, 4.0]), tensor([5.0, 6.0, 7.0, 8.0])));
-    /// ```
     fn flatten() -> 1;
-    /// ```
-    /// use polygrad::{Complex, tensor};
-    /// let z = Complex::new(tensor([[1.0, 2.0], [3.0, 4.0]]), tensor([[5.0, 6.0], [7.0, 8.0]]));
-    /// let turned = z.permute([1, 0]);
-    /// assert_eq!(turned, Complex::new(tensor([[1.0, 3.0], [2.0, 4.0]]), tensor([[5.0, 7.0], [6.0, 8.0]])));
-    /// ```
     fn permute(perm: [usize; D]) -> D;
-    /// ```
-    /// use polygrad::{Complex, tensor};
-    /// let z = Complex::new(tensor([[1.0, 2.0], [3.0, 4.0]]), tensor([[5.0, 6.0], [7.0, 8.0]]));
-    /// assert_eq!(z.t(), Complex::new(tensor([[1.0, 3.0], [2.0, 4.0]]), tensor([[5.0, 7.0], [6.0, 8.0]])));
-    /// ```
     fn t<const M>() -> D where [Rank<D>: Plus<2, M>];
-    /// ```
-    /// use polygrad::{Complex, tensor};
-    /// let z = Complex::new(tensor([1.0, 2.0]), tensor([3.0, 4.0]));
-    /// assert_eq!(z.insert_axis(1), Complex::new(tensor([[1.0], [2.0]]), tensor([[3.0], [4.0]])));
-    /// ```
     fn insert_axis<const R>(axis: usize) -> R where [Rank<R>: Above<D>];
-    /// ```
-    /// use polygrad::{Complex, tensor};
-    /// let z = Complex::new(tensor([[1.0, 2.0]]), tensor([[3.0, 4.0]]));
-    /// assert_eq!(z.remove_axis(0), Complex::new(tensor([1.0, 2.0]), tensor([3.0, 4.0])));
-    /// ```
     fn remove_axis<const M>(axis: usize) -> M where [Rank<D>: Above<M>];
-    /// ```
-    /// use polygrad::{Complex, tensor};
-    /// let z = Complex::new(tensor([1.0, 2.0]), tensor([3.0, 4.0]));
-    /// let rows = z.replicate(2);
-    /// assert_eq!(rows, Complex::new(tensor([[1.0, 2.0], [1.0, 2.0]]), tensor([[3.0, 4.0], [3.0, 4.0]])));
-    /// ```
     fn replicate<const R>(n: usize) -> R where [Rank<R>: Above<D>];
-    /// ```
-    /// use polygrad::{Complex, tensor};
-    /// let z = Complex::new(tensor([1.0, 2.0]), tensor([3.0, 4.0]));
-    /// assert_eq!(z.replicate_axis(1, 2).re(), &tensor([[1.0, 1.0], [2.0, 2.0]]));
-    /// assert_eq!(z.replicate_axis(1, 2).im(), &tensor([[3.0, 3.0], [4.0, 4.0]]));
-    /// ```
     fn replicate_axis<const R>(axis: usize, n: usize) -> R where [Rank<R>: Above<D>];
-    /// ```
-    /// use polygrad::{Complex, tensor};
-    /// let z = Complex::new(tensor([1.0]), tensor([3.0]));
-    /// assert_eq!(z.broadcast_to([2]), Complex::new(tensor([1.0, 1.0]), tensor([3.0, 3.0])));
-    /// ```
     fn broadcast_to(shape: [usize; D]) -> D;
-    /// ```
-    /// use polygrad::{Complex, tensor};
-    /// let z = Complex::new(tensor([1.0, 2.0, 3.0]), tensor([4.0, 5.0, 6.0]));
-    /// assert_eq!(z.slice(0, 1..), Complex::new(tensor([2.0, 3.0]), tensor([5.0, 6.0])));
-    /// ```
     fn slice(axis: usize, range: impl RangeBounds<usize> + Clone) -> D;
-    /// ```
-    /// use polygrad::{Complex, tensor};
-    /// let z = Complex::new(tensor([1.0, 2.0, 3.0]), tensor([4.0, 5.0, 6.0]));
-    /// assert_eq!(z.slice_step(0, .., 2), Complex::new(tensor([1.0, 3.0]), tensor([4.0, 6.0])));
-    /// ```
     fn slice_step(axis: usize, range: impl RangeBounds<usize> + Clone, step: usize) -> D;
-    /// ```
-    /// use polygrad::{Complex, tensor};
-    /// let z = Complex::new(tensor([1.0, 2.0]), tensor([3.0, 4.0]));
-    /// assert_eq!(z.pad([(1, 0)]), Complex::new(tensor([0.0, 1.0, 2.0]), tensor([0.0, 3.0, 4.0])));
-    /// ```
     fn pad(widths: [(usize, usize); D]) -> D;
-    /// ```
-    /// use polygrad::{Complex, tensor};
-    /// let z = Complex::new(tensor([1.0, 2.0]), tensor([3.0, 4.0]));
-    /// assert_eq!(z.reverse(0), Complex::new(tensor([2.0, 1.0]), tensor([4.0, 3.0])));
-    /// ```
     fn reverse(axis: usize) -> D;
-    /// ```
-    /// use polygrad::{Complex, tensor};
-    /// let z = Complex::new(tensor([1.0, 2.0, 3.0]), tensor([4.0, 5.0, 6.0]));
-    /// assert_eq!(z.roll(0, 1), Complex::new(tensor([3.0, 1.0, 2.0]), tensor([6.0, 4.0, 5.0])));
-    /// ```
     fn roll(axis: usize, shift: i64) -> D;
-    /// ```
-    /// use polygrad::{Complex, tensor};
-    /// let z = Complex::new(tensor([1.0, 2.0]), tensor([3.0, 4.0]));
-    /// assert_eq!(z.tile([2]), Complex::new(tensor([1.0, 2.0, 1.0, 2.0]), tensor([3.0, 4.0, 3.0, 4.0])));
-    /// ```
     fn tile(times: [usize; D]) -> D;
-    /// ```
-    /// use polygrad::{Complex, tensor};
-    /// let z = Complex::new(tensor([1.0, 2.0, 3.0]), tensor([4.0, 5.0, 6.0]));
-    /// assert_eq!(z.window(0, 2, 1).re(), &tensor([[1.0, 2.0], [2.0, 3.0]]));
-    /// assert_eq!(z.window(0, 2, 1).im(), &tensor([[4.0, 5.0], [5.0, 6.0]]));
-    /// ```
     fn window<const R>(axis: usize, size: usize, stride: usize) -> R where [Rank<R>: Above<D>];
-    /// ```
-    /// use polygrad::{Complex, tensor};
-    /// let z = Complex::new(tensor([[1.0, 2.0], [3.0, 4.0]]), tensor([[5.0, 6.0], [7.0, 8.0]]));
-    /// assert_eq!(z.diagonal(0, 1), Complex::new(tensor([1.0, 4.0]), tensor([5.0, 8.0])));
-    /// ```
     fn diagonal<const M>(first: usize, second: usize) -> M where [Rank<D>: Above<M>];
-    /// ```
-    /// use polygrad::{Complex, tensor};
-    /// let z = Complex::new(tensor([[1.0, 2.0], [3.0, 4.0]]), tensor([[5.0, 6.0], [7.0, 8.0]]));
-    /// assert_eq!(z.row(1), Complex::new(tensor([3.0, 4.0]), tensor([7.0, 8.0])));
-    /// ```
     fn row<const M>(i: usize) -> M where [Rank<D>: Above<M>];
-    /// ```
-    /// use polygrad::{Complex, tensor};
-    /// let z = Complex::new(tensor([[1.0, 2.0], [3.0, 4.0]]), tensor([[5.0, 6.0], [7.0, 8.0]]));
-    /// assert_eq!(z.at([1, 0]), Complex::scalar(3.0, 7.0));
-    /// assert_eq!(z.at([1]), Complex::new(tensor([3.0, 4.0]), tensor([7.0, 8.0])));
-    /// ```
     fn at<const K, const M; I>(ix: I) -> M where [I: Indices<T, K> + Clone, Rank<D>: Plus<K, M>];
-    /// ```
-    /// use polygrad::{Complex, tensor};
-    /// let z = Complex::new(tensor([1.0, 2.0]), tensor([3.0, 4.0]));
-    /// assert_eq!(z.gather([&tensor([1, 0, 9])]), Complex::new(tensor([2.0, 1.0, 0.0]), tensor([4.0, 3.0, 0.0])));
-    /// ```
     fn gather<const K, const S, const M, const R; I>(ix: I) -> R where [I: IndexTensors<T, S, K> + Clone, Rank<D>: Plus<K, M>, Rank<R>: Plus<S, M>];
-    /// ```
-    /// use polygrad::{Complex, tensor};
-    /// let z = Complex::new(tensor([1.0, 2.0]), tensor([3.0, 4.0]));
-    /// assert_eq!(z.take(&tensor([1, 0])), Complex::new(tensor([2.0, 1.0]), tensor([4.0, 3.0])));
-    /// ```
     fn take<const M>(ix: &Tensor<T, 1, i64>) -> D where [Rank<D>: Above<M>];
-    /// ```
-    /// use polygrad::{Complex, tensor};
-    /// let z = Complex::new(tensor([1.0, 2.0]), tensor([3.0, 4.0]));
-    /// assert_eq!(z.sum(), Complex::scalar(3.0, 7.0));
-    /// ```
     fn sum() -> 0;
-    /// ```
-    /// use polygrad::{Complex, tensor};
-    /// let z = Complex::new(tensor([[1.0, 2.0], [3.0, 4.0]]), tensor([[5.0, 6.0], [7.0, 8.0]]));
-    /// assert_eq!(z.sum_outer(), Complex::new(tensor([4.0, 6.0]), tensor([12.0, 14.0])));
-    /// ```
     fn sum_outer<const M>() -> M where [Rank<D>: Above<M>];
-    /// ```
-    /// use polygrad::{Complex, tensor};
-    /// let z = Complex::new(tensor([[1.0, 2.0], [3.0, 4.0]]), tensor([[5.0, 6.0], [7.0, 8.0]]));
-    /// assert_eq!(z.sum_axis(1), Complex::new(tensor([3.0, 7.0]), tensor([11.0, 15.0])));
-    /// ```
     fn sum_axis<const M>(axis: usize) -> M where [Rank<D>: Above<M>];
-    /// ```
-    /// use polygrad::{Complex, tensor};
-    /// let z = Complex::new(tensor([[1.0, 2.0], [3.0, 4.0]]), tensor([[5.0, 6.0], [7.0, 8.0]]));
-    /// assert_eq!(z.sum_axes([0, 1]), Complex::scalar(10.0, 26.0));
-    /// ```
     fn sum_axes<const K, const M>(axes: [usize; K]) -> M where [Rank<D>: Plus<K, M>];
-    /// ```
-    /// use polygrad::{Complex, tensor};
-    /// let z = Complex::new(tensor([1.0, 2.0]), tensor([3.0, 4.0]));
-    /// assert_eq!(z.mean(), Complex::scalar(1.5, 3.5));
-    /// ```
     fn mean() -> 0;
-    /// ```
-    /// use polygrad::{Complex, tensor};
-    /// let z = Complex::new(tensor([[1.0, 2.0], [3.0, 4.0]]), tensor([[5.0, 6.0], [7.0, 8.0]]));
-    /// assert_eq!(z.mean_axis(1), Complex::new(tensor([1.5, 3.5]), tensor([5.5, 7.5])));
-    /// ```
     fn mean_axis<const M>(axis: usize) -> M where [Rank<D>: Above<M>];
+    ///
     /// ```
     /// use polygrad::{Complex, grad, tensor};
     /// let z = Complex::new(tensor(3.0), tensor(4.0));
@@ -560,10 +388,5 @@ methods_of_parts! {
     /// assert_eq!(slope, Complex::scalar(3.0, 0.0));
     /// ```
     fn stop_gradient() -> D;
-    /// ```
-    /// use polygrad::{Complex, tensor};
-    /// let z = Complex::new(tensor([1.0, 2.0]), tensor([3.0, 4.0]));
-    /// assert_eq!(z.scale(2.0), Complex::new(tensor([2.0, 4.0]), tensor([6.0, 8.0])));
-    /// ```
     fn scale(c: f64) -> D;
 }

@@ -47,58 +47,27 @@ macro_rules! products {
 products! {
     /// The sum of the products of all pairs of elements, without conjugation; [`vdot`](Complex::vdot) conjugates.
     ///
-    /// ```
-    /// use polygrad::{Complex, tensor};
-    /// let z = Complex::new(tensor([1.0, 2.0]), tensor([3.0, 4.0]));
-    /// assert_eq!(z.dot(&z), Complex::new(tensor(-20.0), tensor(22.0)));
-    /// ```
+    /// Example: [`Complex::vdot`].
     fn dot(D, D) -> 0;
     /// The products of all pairs of elements. The axes of `self` come before those of `other`.
     ///
-    /// ```
-    /// use polygrad::{Complex, tensor};
-    /// // The vector `(1, i)`.
-    /// let z = Complex::new(tensor([1.0, 0.0]), tensor([0.0, 1.0]));
-    /// assert_eq!(z.outer(&z), Complex::new(tensor([[1.0, 0.0], [0.0, -1.0]]), tensor([[0.0, 1.0], [1.0, 0.0]])));
-    /// ```
+    /// Example: [`Complex::vdot`].
     fn outer<const M, const R>(D, M) -> R where [Rank<R>: Plus<D, M>];
     /// The row vector `self` times a matrix: shapes `[n]` and `[n, m]` give `[m]`.
     ///
-    /// ```
-    /// use polygrad::{Complex, tensor};
-    /// // The vector `(1, i)`.
-    /// let z = Complex::new(tensor([1.0, 0.0]), tensor([0.0, 1.0]));
-    /// // The diagonal matrix of `2` and `i`.
-    /// let a = Complex::new(tensor([[2.0, 0.0], [0.0, 0.0]]), tensor([[0.0, 0.0], [0.0, 1.0]]));
-    /// assert_eq!(z.vecmat(&a), tensor([2.0, -1.0]).to_complex());
-    /// ```
+    /// Example: [`Complex::vdot`].
     fn vecmat(1, 2) -> 1;
     /// This matrix times a vector: shapes `[n, m]` and `[m]` give `[n]`.
     ///
-    /// ```
-    /// use polygrad::{Complex, tensor};
-    /// // The vector `(1, i)`.
-    /// let z = Complex::new(tensor([1.0, 0.0]), tensor([0.0, 1.0]));
-    /// // The row `(2, i)`.
-    /// let a = Complex::new(tensor([[2.0, 0.0]]), tensor([[0.0, 1.0]]));
-    /// assert_eq!(a.matvec(&z), tensor([1.0]).to_complex());
-    /// ```
+    /// Example: [`Complex::vdot`].
     fn matvec(2, 1) -> 1;
     /// The matrix product: shapes `[n, k]` and `[k, m]` give `[n, m]`.
     ///
-    /// ```
-    /// use polygrad::{Complex, tensor};
-    /// let y = Complex::new(tensor([[0.0, 0.0], [0.0, 0.0]]), tensor([[0.0, -1.0], [1.0, 0.0]]));
-    /// assert_eq!(y.matmul(&y), tensor([[1.0, 0.0], [0.0, 1.0]]).to_complex());
-    /// ```
+    /// Example: [`Complex::vdot`].
     fn matmul(2, 2) -> 2;
     /// The matrix product of each pair of matrices: shapes `[b, n, k]` and `[b, k, m]` give `[b, n, m]`.
     ///
-    /// ```
-    /// use polygrad::{Complex, tensor};
-    /// let i = Complex::new(tensor([[[0.0]], [[0.0]]]), tensor([[[1.0]], [[2.0]]]));
-    /// assert_eq!(i.batched_matmul(&i), tensor([[[-1.0]], [[-4.0]]]).to_complex());
-    /// ```
+    /// Example: [`Complex::vdot`].
     fn batched_matmul(3, 3) -> 3;
 }
 
@@ -107,8 +76,16 @@ impl<T: BaseTensor, const D: usize, E: Float> Complex<T, D, E> {
     ///
     /// ```
     /// use polygrad::{Complex, tensor};
-    /// let z = Complex::new(tensor([1.0, 2.0]), tensor([3.0, 4.0]));
-    /// assert_eq!(z.vdot(&z), tensor(30.0).to_complex());
+    /// // The vector `(1, i)`, and the diagonal matrix of `2` and `i`.
+    /// let z = Complex::new(tensor([1.0, 0.0]), tensor([0.0, 1.0]));
+    /// let a = Complex::new(tensor([[2.0, 0.0], [0.0, 0.0]]), tensor([[0.0, 0.0], [0.0, 1.0]]));
+    /// assert_eq!((z.dot(&z), z.vdot(&z)), (tensor(0.0).to_complex(), tensor(2.0).to_complex()));
+    /// assert_eq!((a.matvec(&z), z.vecmat(&a)), (tensor([2.0, -1.0]).to_complex(), tensor([2.0, -1.0]).to_complex()));
+    /// assert_eq!(a.matmul(&a), tensor([[4.0, 0.0], [0.0, -1.0]]).to_complex());
+    /// let both: Complex<_, 3> = Complex::stack(&[&a, &a]);
+    /// assert_eq!(both.batched_matmul(&both).row(1), a.matmul(&a));
+    /// assert_eq!(z.outer(&z), Complex::new(tensor([[1.0, 0.0], [0.0, -1.0]]), tensor([[0.0, 1.0], [1.0, 0.0]])));
+    /// assert_eq!((a.adjoint().matmul(&a).norm(), z.scale(5.0).abs()), (tensor(17f64.sqrt()), tensor([5.0, 5.0])));
     /// ```
     ///
     /// # Panics
@@ -121,10 +98,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Complex<T, D, E> {
 
     /// The Euclidean norm: the root of the sum of the squares of all absolute values. Derivative 0 where all are 0.
     ///
-    /// ```
-    /// use polygrad::{Complex, tensor};
-    /// assert_eq!(Complex::new(tensor([3.0, 0.0]), tensor([0.0, 4.0])).norm(), tensor(5.0));
-    /// ```
+    /// Example: [`Complex::vdot`].
     #[track_caller]
     pub fn norm(&self) -> Tensor<T, 0, E> {
         self.re.norm().hypot(self.im.norm())
@@ -132,11 +106,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Complex<T, D, E> {
 
     /// The conjugate transpose: the last two axes exchanged, and each element conjugated.
     ///
-    /// ```
-    /// use polygrad::{Complex, tensor};
-    /// let a = Complex::new(tensor([[1.0, 2.0]]), tensor([[0.0, 3.0]]));
-    /// assert_eq!(a.adjoint(), Complex::new(tensor([[1.0], [2.0]]), tensor([[0.0], [-3.0]])));
-    /// ```
+    /// Example: [`Complex::vdot`].
     #[track_caller]
     pub fn adjoint<const M: usize>(&self) -> Self
     where

@@ -54,36 +54,13 @@ pub trait Generators: Sized + 'static {
     /// The linear function of a primitive at its argument, of type `A`, from cotangents of the result, of type `W`, to
     /// those of the argument, of type `V`.
     ///
-    /// ```
-    /// use polygrad::ops::Unary;
-    /// use polygrad::tensor;
-    /// use polygrad_higher::interpreters::{Derivatives, Generators};
-    /// use polygrad_higher::primitive::Pointwise;
-    /// use polygrad_higher::{self as higher, Expr, Real, Target, num};
-    /// /// The cotangent of `x` for the cotangent 10 of `sin x`.
-    /// fn program<C: Target>() -> Expr<C, Real, Real> {
-    ///     let back = Derivatives::pullback::<C, _, Real, Real, Real>(Pointwise::<0>(Unary::Sin));
-    ///     Expr::of(C::lapp(back, num::<C, _>(10.0).hom()))
-    /// }
-    /// assert_eq!(higher::run(program(), &tensor(0.5)), tensor(10.0 * 0.5_f64.cos()));
-    /// ```
+    /// Example: [`Generators`].
     fn pullback<T: Target, P: Primitive, A: Obj, W: Obj, V: Obj>(p: P) -> T::Hom<A, LinFun<W, V>>;
 }
 
 /// Generators whose linear functions have transposes: the transformation applies to its own results.
 ///
-/// ```
-/// use polygrad::tensor;
-/// use polygrad_higher::interpreters::Derivatives;
-/// use polygrad_higher::interpreters::chad::Transposable;
-/// use polygrad_higher::primitive::SumAll;
-/// use polygrad_higher::{self as higher, Expr, Real, Target, Vector};
-/// /// The sum of a vector along the vector, by generators of any kind whose vectors are arrays.
-/// fn along<C: Target, G: Transposable>() -> Expr<C, Vector, Real> {
-///     Expr::of(C::lapp(G::pushforward::<C, _, Vector, Vector, Real>(SumAll::<1>), C::id()))
-/// }
-/// assert_eq!(higher::run(along::<_, Derivatives>(), &tensor([1.0, 2.0])), tensor(3.0));
-/// ```
+/// Example: [`Transposable::pushforward`].
 pub trait Transposable: Generators {
     /// The transpose of [`pullback`](Generators::pullback).
     ///
@@ -106,17 +83,7 @@ pub trait Transposable: Generators {
 
 /// Derivatives.
 ///
-/// ```
-/// use polygrad::{Array, tensor};
-/// use polygrad_higher::interpreters::{Derivatives, Reverse, Run};
-/// use polygrad_higher::{self as higher, Expr, Language, Real, fun1};
-/// fn square<C: Language>() -> Expr<C, Real, Real> {
-///     fun1(|x| x.at() * x.at())
-/// }
-/// // The generators of `Reverse<T>` are derivatives.
-/// let program = square::<Reverse<Run<Array>, Derivatives>>();
-/// assert_eq!(higher::value_and_grad_by(program, &tensor(3.0)), (tensor(9.0), tensor(6.0)));
-/// ```
+/// Example: [`Reverse`].
 pub struct Derivatives;
 
 impl Generators for Derivatives {
@@ -137,18 +104,7 @@ impl Transposable for Derivatives {
 /// input of an operation gets the sum of the values of its results. With sets of results as the monoid, an input gets
 /// the results that depend on it; with numbers, the number of paths.
 ///
-/// ```
-/// use polygrad::{Array, tensor};
-/// use polygrad_higher::interpreters::{Dependency, Reverse, Run};
-/// use polygrad_higher::{self as higher, Expr, Parity, Prod, Real, fun2};
-/// /// `x x + y`, at the instance that propagates marks.
-/// fn program() -> Expr<Reverse<Run<Array>, Dependency<Parity>>, Prod<Real, Real>, Real> {
-///     fun2(|x, y| x.at() * x.at() + y.at())
-/// }
-/// // The parity of the number of paths: two from `x`, one from `y`.
-/// let found = higher::dependencies(program(), &(tensor(1.0), tensor(2.0)), &[Parity(true)]);
-/// assert_eq!(found, [Parity(false), Parity(true)]);
-/// ```
+/// Example: [`dependencies`](crate::dependencies).
 pub struct Dependency<M>(PhantomData<M>);
 
 impl<M: Monoid> Generators for Dependency<M> {
@@ -167,17 +123,7 @@ impl<M: Monoid> Transposable for Dependency<M> {
 
 /// Formal derivatives over the ring of two elements, of functions of truth values.
 ///
-/// ```
-/// use polygrad::{Array, tensor};
-/// use polygrad_higher::interpreters::{Booleans, Reverse, Run};
-/// use polygrad_higher::primitive::Logic;
-/// use polygrad_higher::{self as higher, Expr, Mask, Prod, apply, fun1};
-/// /// The conjunction, whose derivative in each input is the other input.
-/// fn both() -> Expr<Reverse<Run<Array>, Booleans>, Prod<Mask, Mask>, Mask> {
-///     fun1(|pair| apply(Logic::And, pair.at()))
-/// }
-/// assert_eq!(higher::formal_derivatives(both(), &(tensor(true), tensor(false))), [false, true]);
-/// ```
+/// Example: [`formal_derivatives`](crate::formal_derivatives).
 pub struct Booleans;
 
 impl Generators for Booleans {
@@ -193,12 +139,14 @@ impl Generators for Booleans {
 /// ```
 /// use std::any::TypeId;
 /// use polygrad_higher::interpreters::Derivatives;
-/// use polygrad_higher::interpreters::chad::Backwards;
+/// use polygrad_higher::interpreters::chad::{Backwards, Forwards};
 /// use polygrad_higher::linear::P2;
 /// use polygrad_higher::{Copower, Fun, Real, Vector};
+/// type Function = Fun<Real, Vector>;
 /// // The cotangent of a function: a sum of points with cotangents of the values there.
-/// type Cotangent = P2<Fun<Real, Vector>, Backwards<Derivatives>>;
-/// assert_eq!(TypeId::of::<Cotangent>(), TypeId::of::<Copower<Real, Vector>>());
+/// assert_eq!(TypeId::of::<P2<Function, Backwards<Derivatives>>>(), TypeId::of::<Copower<Real, Vector>>());
+/// // The tangent of a function: at each point a tangent of the value.
+/// assert_eq!(TypeId::of::<P2<Function, Forwards>>(), TypeId::of::<Fun<Real, Vector>>());
 /// ```
 pub struct Backwards<G>(PhantomData<G>);
 
@@ -212,15 +160,7 @@ impl<G: Generators> Functor for Backwards<G> {
 
 /// The types of forward mode ("CHAD", section 7.4).
 ///
-/// ```
-/// use std::any::TypeId;
-/// use polygrad_higher::interpreters::chad::Forwards;
-/// use polygrad_higher::linear::P2;
-/// use polygrad_higher::{Fun, Real, Vector};
-/// // The tangent of a function: at each point a tangent of the value.
-/// type Tangent = P2<Fun<Real, Vector>, Forwards>;
-/// assert_eq!(TypeId::of::<Tangent>(), TypeId::of::<Fun<Real, Vector>>());
-/// ```
+/// Example: [`Backwards`].
 pub struct Forwards;
 
 impl Functor for Forwards {
@@ -238,13 +178,13 @@ impl Functor for Forwards {
 /// The transformation is a target itself, so it applies twice: second derivatives, as a program.
 ///
 /// ```
-/// use polygrad_higher::interpreters::{Reverse, Syntax};
+/// use polygrad_higher::interpreters::{Derivatives, Reverse, Syntax};
 /// use polygrad_higher::{Expr, Language, Real, fun1};
 /// fn cube<C: Language>() -> Expr<C, Real, Real> {
 ///     fun1(|x| x.at() * x.at() * x.at())
 /// }
-/// let twice = cube::<Reverse<Reverse<Syntax>>>().hom();
-/// assert!(twice.size() > cube::<Reverse<Syntax>>().hom().size());
+/// let once = cube::<Reverse<Syntax, Derivatives>>().hom();
+/// assert!(cube::<Reverse<Reverse<Syntax>>>().hom().size() > once.size());
 /// ```
 ///
 /// Other generators than derivatives have no loops over arrays:

@@ -84,12 +84,14 @@ enum Op {
 ///
 /// ```
 /// use polygrad_higher::interpreters::{Lambda, Syntax};
-/// use polygrad_higher::{Expr, Language, Real, fun1};
+/// use polygrad_higher::{Expr, Language, Real, fun1, let_};
 /// fn program<C: Language>() -> Expr<C, Real, Real> {
-///     fun1(|x| x.at().sin() * x.at())
+///     fun1(|x| let_(x.at(), |y| y.at().sin() * y.at()))
 /// }
-/// let term: Lambda = program::<Syntax>().hom().term().simplify();
-/// assert_eq!(term.to_string(), "\\x ->\n  sin x * x");
+/// let term: Lambda = program::<Syntax>().hom().term();
+/// assert_eq!(term.simplify().to_string(), "\\x ->\n  sin x * x");
+/// // `*`, the pair of its operands, `sin`, and `x` twice.
+/// assert!(term.simplify().size() == 5 && term.size() > 5);
 /// ```
 #[derive(Clone)]
 pub struct Lambda {
@@ -185,17 +187,7 @@ impl Lambda {
 
     /// The number of nodes of the term.
     ///
-    /// ```
-    /// use polygrad_higher::interpreters::Syntax;
-    /// use polygrad_higher::{Expr, Language, Real, fun1};
-    /// fn program<C: Language>() -> Expr<C, Real, Real> {
-    ///     fun1(|x| x.at().sin() * x.at())
-    /// }
-    /// let term = program::<Syntax>().hom().term();
-    /// // `*`, the pair of its operands, `sin`, and `x` twice.
-    /// assert_eq!(term.simplify().size(), 5);
-    /// assert!(term.size() > 5);
-    /// ```
+    /// Example: [`Lambda`].
     pub fn size(&self) -> usize {
         self.body.size()
     }

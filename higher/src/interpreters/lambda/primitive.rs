@@ -17,127 +17,74 @@ use crate::{Ground, Layout, Primitive};
 /// A primitive operation.
 ///
 /// ```
-/// use polygrad::ops::Unary;
+/// use polygrad::interpreters::Tower;
+/// use polygrad::ops::{Binary, Unary};
+/// use polygrad::program::Term;
+/// use polygrad::{Array, BaseTensor, DType};
+/// use polygrad_higher::Layout;
 /// use polygrad_higher::interpreters::lambda::AnyPrimitive;
-/// use polygrad_higher::primitive::{Pointwise, SumAll};
+/// use polygrad_higher::primitive::{Pointwise, Pointwise2};
 /// // Primitives of different types in one list.
-/// let all: [&dyn AnyPrimitive; 2] = [&SumAll::<1>, &Pointwise::<0>(Unary::Sin)];
-/// assert_eq!(all.map(|p| p.name()), ["sum", "sin"]);
+/// let [sine, product]: [&dyn AnyPrimitive; 2] = [&Pointwise::<0>(Unary::Sin), &Pointwise2::<0>(Binary::Mul)];
+/// assert_eq!((sine.name(), sine.layouts()[1].clone()), ("sin".into(), Layout::Leaf(0, DType::F64)));
+/// // At numbers.
+/// let number = |x: f64| Tower::constant(Array::scalar(x));
+/// let text = |all: &[Tower<Array>]| all.iter().map(ToString::to_string).collect::<Vec<String>>();
+/// let x = [number(2.0), number(5.0)];
+/// assert_eq!(text(&product.completed(&[Some(number(2.0)), None])), ["2.0", "0.0"]);
+/// assert_eq!(text(&product.values(&x)), ["10.0"]);
+/// let tangents = product.push_values(&x, &[Some(number(1.0)), Some(number(10.0))]);
+/// assert_eq!(text(&tangents.into_iter().flatten().collect::<Vec<_>>()), ["25.0"]);
+/// let cotangents = product.pull_values(&x, &[Some(number(1.0))]);
+/// assert_eq!(text(&cotangents.into_iter().flatten().collect::<Vec<_>>()), ["5.0", "2.0"]);
+/// // Recorded.
+/// let [x, d] = [(); 2].map(|()| Term::variable(&[], DType::F64));
+/// for found in [sine.push_terms(&[x.clone()], &[Some(d.clone())]), sine.pull_terms(&[x.clone()], &[Some(d.clone())])] {
+///     let found: Vec<Term> = found.into_iter().flatten().collect();
+///     let program = Term::program(&[x.clone(), d.clone()], &found, &["x", "d"].map(String::from))?;
+///     assert_eq!(program.to_string(), "program(x: f64, d: f64) {\n  return d * cos x\n}");
+/// }
+/// # Ok::<(), String>(())
 /// ```
 pub trait AnyPrimitive {
     /// The name of the primitive.
     ///
-    /// ```
-    /// use polygrad_higher::interpreters::lambda::AnyPrimitive;
-    /// use polygrad_higher::primitive::Replicate;
-    /// let p: &dyn AnyPrimitive = &Replicate(3);
-    /// assert_eq!(p.name(), "replicate 3");
-    /// ```
+    /// Example: [`AnyPrimitive`].
     fn name(&self) -> String;
 
     /// The layouts of the argument and of the result.
     ///
-    /// ```
-    /// use polygrad::DType;
-    /// use polygrad_higher::Layout;
-    /// use polygrad_higher::interpreters::lambda::AnyPrimitive;
-    /// use polygrad_higher::primitive::SumAll;
-    /// let p: &dyn AnyPrimitive = &SumAll::<1>;
-    /// assert_eq!(p.layouts(), [Layout::Leaf(1, DType::F64), Layout::Leaf(0, DType::F64)]);
-    /// ```
+    /// Example: [`AnyPrimitive`].
     fn layouts(&self) -> [Layout; 2];
 
     /// The arguments with explicit zeros.
     ///
-    /// ```
-    /// use polygrad::interpreters::Tower;
-    /// use polygrad::ops::Binary;
-    /// use polygrad::{Array, BaseTensor};
-    /// use polygrad_higher::interpreters::lambda::AnyPrimitive;
-    /// use polygrad_higher::primitive::Pointwise2;
-    /// let p: &dyn AnyPrimitive = &Pointwise2::<0>(Binary::Mul);
-    /// let args = p.completed(&[Some(Tower::constant(Array::scalar(2.0))), None]);
-    /// assert_eq!(args.into_iter().map(Tower::into_base).collect::<Vec<Array>>(), [2.0, 0.0].map(Array::scalar));
-    /// ```
+    /// Example: [`AnyPrimitive`].
     fn completed(&self, args: &[Option<Tower<Array>>]) -> Vec<Tower<Array>>;
 
     /// The results, at arrays.
     ///
-    /// ```
-    /// use polygrad::interpreters::Tower;
-    /// use polygrad::{Array, BaseTensor};
-    /// use polygrad_higher::interpreters::lambda::AnyPrimitive;
-    /// use polygrad_higher::primitive::SumAll;
-    /// let p: &dyn AnyPrimitive = &SumAll::<1>;
-    /// let [total] = &p.values(&[Tower::constant(Array::from([1.0, 2.0]))])[..] else { panic!("one result") };
-    /// assert_eq!(total.to_string(), "3.0");
-    /// ```
+    /// Example: [`AnyPrimitive`].
     fn values(&self, args: &[Tower<Array>]) -> Vec<Tower<Array>>;
 
     /// The tangents of the results, at arrays.
     ///
-    /// ```
-    /// use polygrad::interpreters::Tower;
-    /// use polygrad::ops::Unary;
-    /// use polygrad::{Array, BaseTensor};
-    /// use polygrad_higher::interpreters::lambda::AnyPrimitive;
-    /// use polygrad_higher::primitive::Pointwise;
-    /// let number = |x: f64| Tower::constant(Array::scalar(x));
-    /// let p: &dyn AnyPrimitive = &Pointwise::<0>(Unary::Square);
-    /// let tangents = p.push_values(&[number(3.0)], &[Some(number(10.0))]);
-    /// assert_eq!(tangents[0].as_ref().expect("a tangent").to_string(), "60.0");
-    /// ```
+    /// Example: [`AnyPrimitive`].
     fn push_values(&self, at: &[Tower<Array>], x_dots: &[Option<Tower<Array>>]) -> Tangents<Tower<Array>>;
 
     /// The cotangents of the arguments, at arrays.
     ///
-    /// ```
-    /// use polygrad::interpreters::Tower;
-    /// use polygrad::ops::Binary;
-    /// use polygrad::{Array, BaseTensor};
-    /// use polygrad_higher::interpreters::lambda::AnyPrimitive;
-    /// use polygrad_higher::primitive::Pointwise2;
-    /// let number = |x: f64| Tower::constant(Array::scalar(x));
-    /// let p: &dyn AnyPrimitive = &Pointwise2::<0>(Binary::Mul);
-    /// let cotangents = p.pull_values(&[number(2.0), number(5.0)], &[Some(number(1.0))]);
-    /// assert_eq!(cotangents.iter().flatten().map(|c| c.to_string()).collect::<Vec<String>>(), ["5.0", "2.0"]);
-    /// ```
+    /// Example: [`AnyPrimitive`].
     fn pull_values(&self, at: &[Tower<Array>], y_bars: &[Option<Tower<Array>>]) -> Tangents<Tower<Array>>;
 
     /// The tangents of the results, recorded.
     ///
-    /// ```
-    /// use polygrad::DType;
-    /// use polygrad::ops::Unary;
-    /// use polygrad::program::Term;
-    /// use polygrad_higher::interpreters::lambda::AnyPrimitive;
-    /// use polygrad_higher::primitive::Pointwise;
-    /// let [x, x_dot] = [(); 2].map(|()| Term::variable(&[], DType::F64));
-    /// let p: &dyn AnyPrimitive = &Pointwise::<0>(Unary::Sin);
-    /// let tangents = p.push_terms(&[x.clone()], &[Some(x_dot.clone())]);
-    /// let tangents: Vec<Term> = tangents.into_iter().flatten().collect();
-    /// let names = ["x", "x_dot"].map(String::from);
-    /// let program = Term::program(&[x, x_dot], &tangents, &names).expect("a closed program");
-    /// assert_eq!(program.to_string(), "program(x: f64, x_dot: f64) {\n  return x_dot * cos x\n}");
-    /// ```
+    /// Example: [`AnyPrimitive`].
     fn push_terms(&self, at: &[Term], x_dots: &[Option<Term>]) -> Tangents<Term>;
 
     /// The cotangents of the arguments, recorded.
     ///
-    /// ```
-    /// use polygrad::DType;
-    /// use polygrad::ops::Unary;
-    /// use polygrad::program::Term;
-    /// use polygrad_higher::interpreters::lambda::AnyPrimitive;
-    /// use polygrad_higher::primitive::Pointwise;
-    /// let [x, y_bar] = [(); 2].map(|()| Term::variable(&[], DType::F64));
-    /// let p: &dyn AnyPrimitive = &Pointwise::<0>(Unary::Sin);
-    /// let cotangents = p.pull_terms(&[x.clone()], &[Some(y_bar.clone())]);
-    /// let cotangents: Vec<Term> = cotangents.into_iter().flatten().collect();
-    /// let names = ["x", "y_bar"].map(String::from);
-    /// let program = Term::program(&[x, y_bar], &cotangents, &names).expect("a closed program");
-    /// assert_eq!(program.to_string(), "program(x: f64, y_bar: f64) {\n  return y_bar * cos x\n}");
-    /// ```
+    /// Example: [`AnyPrimitive`].
     fn pull_terms(&self, at: &[Term], y_bars: &[Option<Term>]) -> Tangents<Term>;
 }
 

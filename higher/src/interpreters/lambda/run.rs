@@ -28,16 +28,7 @@ impl Lambda {
 
     /// The leaves of the value of a program that is not transformed, whose result is of type `B`.
     ///
-    /// ```
-    /// use polygrad::Array;
-    /// use polygrad_higher::interpreters::Syntax;
-    /// use polygrad_higher::{Expr, Language, Prod, Real, fun2};
-    /// fn product<C: Language>() -> Expr<C, Prod<Real, Real>, Real> {
-    ///     fun2(|x, y| x.at() * y.at())
-    /// }
-    /// let term = product::<Syntax>().hom().term();
-    /// assert_eq!(term.run::<Real>(&[2.0, 5.0].map(Array::scalar)), [Array::scalar(10.0)]);
-    /// ```
+    /// Example: [`Lambda::linear`].
     pub fn run<B: Ground>(&self, inputs: &[Array]) -> Vec<Array> {
         self.value(inputs).results(&B::layout())
     }
@@ -53,8 +44,9 @@ impl Lambda {
     /// fn product<C: Language>() -> Expr<C, Two, Real> {
     ///     fun2(|x, y| x.at() * y.at())
     /// }
-    /// let term = product::<Reverse<Syntax>>().hom().term();
-    /// let gradient = term.linear::<Real, Two>(&[2.0, 5.0].map(Array::scalar), &tensor(1.0));
+    /// let x = [2.0, 5.0].map(Array::scalar);
+    /// assert_eq!(product::<Syntax>().hom().term().run::<Real>(&x), [Array::scalar(10.0)]);
+    /// let gradient = product::<Reverse<Syntax>>().hom().term().linear::<Real, Two>(&x, &tensor(1.0));
     /// assert_eq!(gradient, [5.0, 2.0].map(|x| Some(Array::scalar(x))));
     /// ```
     pub fn linear<V: Ground, W: Ground>(&self, inputs: &[Array], v: &V::Value<Array>) -> Vec<Option<Array>> {

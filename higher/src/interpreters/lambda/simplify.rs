@@ -39,15 +39,7 @@ const TABLE: &[(&str, Rule)] = &[
 impl Lambda {
     /// The term, simplified by all rules until none applies.
     ///
-    /// ```
-    /// use polygrad_higher::interpreters::Syntax;
-    /// use polygrad_higher::{Expr, Language, Real, fun1, let_};
-    /// fn program<C: Language>() -> Expr<C, Real, Real> {
-    ///     fun1(|x| let_(x.at(), |y| y.at() * y.at()))
-    /// }
-    /// let term = program::<Syntax>().hom().term().simplify();
-    /// assert_eq!(term.to_string(), "\\x ->\n  x * x");
-    /// ```
+    /// Example: [`Lambda`].
     pub fn simplify(&self) -> Lambda {
         self.simplified().0
     }
@@ -55,13 +47,14 @@ impl Lambda {
     /// The names of the rules that [`simplify`](Lambda::simplify) uses here, each once.
     ///
     /// ```
-    /// use polygrad_higher::interpreters::Syntax;
+    /// use polygrad_higher::interpreters::{Lambda, Syntax};
     /// use polygrad_higher::{Expr, Language, Real, fun1, lam};
     /// fn program<C: Language>() -> Expr<C, Real, Real> {
     ///     fun1(|x| lam(|z| z.at() + 1.0).app(x.at()))
     /// }
     /// let term = program::<Syntax>().hom().term();
     /// assert_eq!(term.rules_used(), ["lamAppLet", "letInline", "letPairSplit", "pairProj"]);
+    /// assert!(term.rules_used().iter().all(|rule| Lambda::rules().contains(rule)));
     /// ```
     pub fn rules_used(&self) -> Vec<&'static str> {
         self.simplified().1
@@ -69,10 +62,7 @@ impl Lambda {
 
     /// The names of all rules.
     ///
-    /// ```
-    /// use polygrad_higher::interpreters::Lambda;
-    /// assert!(Lambda::rules().contains(&"letInline"));
-    /// ```
+    /// Example: [`Lambda::rules_used`].
     pub fn rules() -> Vec<&'static str> {
         TABLE.iter().map(|(name, _)| *name).collect()
     }

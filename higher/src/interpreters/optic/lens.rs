@@ -12,12 +12,7 @@ use std::rc::Rc;
 ///
 /// Closed: a sum has two cases.
 ///
-/// ```
-/// use polygrad_higher::interpreters::optic::lens::{Either, join};
-/// // The residual of a join is the case that ran.
-/// let optic = join::<i32, i32>();
-/// assert_eq!(optic.left(Either::Right(7)), (Either::Right(()), 7));
-/// ```
+/// Example: [`join`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Either<A, B> {
     /// The left one.
@@ -32,11 +27,21 @@ type Back<M, B, A> = Rc<dyn Fn(M, B) -> A>;
 /// A representative `<l | r>` of an optic from `(A, A2)` to `(B, B2)`, with residual `M`.
 ///
 /// ```
-/// use polygrad_higher::interpreters::optic::lens::Optic;
+/// use polygrad_higher::interpreters::optic::lens::{Either, Optic};
 /// // The square with its derivative; the number is kept for the way back.
 /// let square = Optic::new(|x: f64| (x, x * x), |x, y_bar: f64| 2.0 * x * y_bar);
+/// let double = Optic::new(|x: f64| ((), 2.0 * x), |(), y_bar: f64| 2.0 * y_bar);
 /// let (y, back) = square.at(3.0);
-/// assert_eq!((y, back(1.0)), (9.0, 6.0));
+/// assert_eq!((y, back(10.0)), (9.0, 60.0));
+/// assert_eq!((square.left(3.0), square.right(3.0, 10.0)), ((3.0, 9.0), 60.0));
+/// // `2 x g(x^2)`, where `g` adds 1.
+/// assert_eq!(square.act(|y| y + 1.0, 3.0), 60.0);
+/// // The derivatives of `x^4`, of both components of a pair, and of the case that is given.
+/// assert_eq!(square.then(&square).at(3.0).1(1.0), 108.0);
+/// let (y, back) = square.beside(&double).at((3.0, 5.0));
+/// assert_eq!((y, back((1.0, 1.0))), ((9.0, 10.0), (6.0, 2.0)));
+/// let (y, back) = square.or(&double).at(Either::Right(5.0));
+/// assert_eq!((y, back(Either::Right(1.0))), (Either::Right(10.0), Either::Right(2.0)));
 /// ```
 pub struct Optic<M, A, A2, B, B2> {
     l: Forward<M, A, B>,
@@ -52,48 +57,28 @@ impl<M, A, A2, B, B2> Clone for Optic<M, A, A2, B, B2> {
 impl<M: 'static, A: 'static, A2: 'static, B: 'static, B2: 'static> Optic<M, A, A2, B, B2> {
     /// The optic with these two functions: forward and back.
     ///
-    /// ```
-    /// use polygrad_higher::interpreters::optic::lens::Optic;
-    /// /// Reads and writes the second part.
-    /// let second = Optic::new(|(a, b): (i32, i32)| (a, b), |a, b: i32| (a, b));
-    /// assert_eq!(second.act(|b| b + 100, (1, 2)), (1, 102));
-    /// let (b, back) = second.at((1, 2));
-    /// assert_eq!((b, back(7)), (2, (1, 7)));
-    /// ```
+    /// Example: [`Optic`].
     pub fn new(l: impl Fn(A) -> (M, B) + 'static, r: impl Fn(M, B2) -> A2 + 'static) -> Self {
         Optic { l: Rc::new(l), r: Rc::new(r) }
     }
 
     /// The residual and the result.
     ///
-    /// ```
-    /// use polygrad_higher::interpreters::optic::lens::Optic;
-    /// let square = Optic::new(|x: f64| (x, x * x), |x, y_bar: f64| 2.0 * x * y_bar);
-    /// assert_eq!(square.left(3.0), (3.0, 9.0));
-    /// ```
+    /// Example: [`Optic`].
     pub fn left(&self, a: A) -> (M, B) {
         (self.l)(a)
     }
 
     /// The way back: from the residual and a cotangent of the result.
     ///
-    /// ```
-    /// use polygrad_higher::interpreters::optic::lens::Optic;
-    /// let square = Optic::new(|x: f64| (x, x * x), |x, y_bar: f64| 2.0 * x * y_bar);
-    /// let (kept, _) = square.left(3.0);
-    /// assert_eq!(square.right(kept, 10.0), 60.0);
-    /// ```
+    /// Example: [`Optic`].
     pub fn right(&self, m: M, b: B2) -> A2 {
         (self.r)(m, b)
     }
 
     /// The block interface: forward, the function, and back.
     ///
-    /// ```
-    /// use polygrad_higher::interpreters::optic::lens::Optic;
-    /// let first = Optic::new(|(a, b): (i32, i32)| (b, a), |b, a: i32| (a, b));
-    /// assert_eq!(first.act(|a| a + 100, (1, 2)), (101, 2));
-    /// ```
+    /// Example: [`Optic`].
     pub fn act(&self, f: impl FnOnce(B) -> B2, a: A) -> A2 {
         let (m, b) = self.left(a);
         self.right(m, f(b))
@@ -101,12 +86,7 @@ impl<M: 'static, A: 'static, A2: 'static, B: 'static, B2: 'static> Optic<M, A, A
 
     /// The continuation interface: the result, and the way back.
     ///
-    /// ```
-    /// use polygrad_higher::interpreters::optic::lens::Optic;
-    /// let square = Optic::new(|x: f64| (x, x * x), |x, y_bar: f64| 2.0 * x * y_bar);
-    /// let (y, back) = square.at(3.0);
-    /// assert_eq!((y, back(10.0)), (9.0, 60.0));
-    /// ```
+    /// Example: [`Optic`].
     pub fn at(&self, a: A) -> (B, impl FnOnce(B2) -> A2 + use<M, A, A2, B, B2>) {
         let ((m, b), r) = (self.left(a), self.r.clone());
         (b, move |c| r(m, c))
@@ -114,14 +94,7 @@ impl<M: 'static, A: 'static, A2: 'static, B: 'static, B2: 'static> Optic<M, A, A
 
     /// The composition of two optics. Its residual is the pair of their residuals.
     ///
-    /// ```
-    /// use polygrad_higher::interpreters::optic::lens::Optic;
-    /// let square = Optic::new(|x: f64| (x, x * x), |x, y_bar: f64| 2.0 * x * y_bar);
-    /// let fourth = square.then(&square);
-    /// assert_eq!(fourth.left(3.0), ((3.0, 9.0), 81.0));
-    /// // The derivative of `x^4` at 3.
-    /// assert_eq!(fourth.at(3.0).1(1.0), 108.0);
-    /// ```
+    /// Example: [`Optic`].
     pub fn then<N: 'static, C: 'static, C2: 'static>(
         &self,
         next: &Optic<N, B, B2, C, C2>,
@@ -139,13 +112,7 @@ impl<M: 'static, A: 'static, A2: 'static, B: 'static, B2: 'static> Optic<M, A, A
 
     /// Two optics, on the components of pairs.
     ///
-    /// ```
-    /// use polygrad_higher::interpreters::optic::lens::Optic;
-    /// let square = Optic::new(|x: f64| (x, x * x), |x, y_bar: f64| 2.0 * x * y_bar);
-    /// let double = Optic::new(|x: f64| ((), 2.0 * x), |(), y_bar: f64| 2.0 * y_bar);
-    /// let (y, back) = square.beside(&double).at((3.0, 5.0));
-    /// assert_eq!((y, back((1.0, 1.0))), ((9.0, 10.0), (6.0, 2.0)));
-    /// ```
+    /// Example: [`Optic`].
     pub fn beside<N: 'static, C: 'static, C2: 'static, D: 'static, D2: 'static>(
         &self,
         other: &Optic<N, C, C2, D, D2>,
@@ -162,13 +129,7 @@ impl<M: 'static, A: 'static, A2: 'static, B: 'static, B2: 'static> Optic<M, A, A
 
     /// One optic for each case ("dP guide", equation 9). The residual says which case ran.
     ///
-    /// ```
-    /// use polygrad_higher::interpreters::optic::lens::{Either, Optic};
-    /// let square = Optic::new(|x: f64| (x, x * x), |x, y_bar: f64| 2.0 * x * y_bar);
-    /// let double = Optic::new(|x: f64| ((), 2.0 * x), |(), y_bar: f64| 2.0 * y_bar);
-    /// let (y, back) = square.or(&double).at(Either::Right(5.0));
-    /// assert_eq!((y, back(Either::Right(1.0))), (Either::Right(10.0), Either::Right(2.0)));
-    /// ```
+    /// Example: [`Optic`].
     ///
     /// # Panics
     /// On the way back, when the value is of the case that did not run.
@@ -201,14 +162,7 @@ impl<M: 'static, A: 'static, A2: 'static, B: 'static, B2: 'static> Optic<M, A, A
 
     /// The optic with its residual hidden.
     ///
-    /// ```
-    /// use polygrad_higher::interpreters::optic::lens::{HiddenOptic, Optic};
-    /// // Two optics of one type, whose residuals differ in type.
-    /// let square = Optic::new(|x: f64| (x, x * x), |x, y_bar: f64| 2.0 * x * y_bar).hide();
-    /// let double = Optic::new(|x: f64| ((), 2.0 * x), |(), y_bar: f64| 2.0 * y_bar).hide();
-    /// let both: [HiddenOptic<f64, f64, f64, f64>; 2] = [square, double];
-    /// assert_eq!(both.map(|optic| optic.at(3.0).1(1.0)), [6.0, 2.0]);
-    /// ```
+    /// Example: [`HiddenOptic`].
     pub fn hide(&self) -> HiddenOptic<A, A2, B, B2> {
         let (l, r) = (self.l.clone(), self.r.clone());
         let forward = move |a| {
@@ -236,12 +190,7 @@ fn fresh() -> u64 {
 
 /// A residual whose type is hidden.
 ///
-/// ```
-/// use polygrad_higher::interpreters::optic::lens::{Optic, Residual};
-/// let square = Optic::new(|x: f64| (x, x * x), |x, y_bar: f64| 2.0 * x * y_bar).hide();
-/// let (kept, y): (Residual, f64) = square.left(3.0);
-/// assert_eq!((y, square.right(kept, 1.0)), (9.0, 6.0));
-/// ```
+/// Example: [`HiddenOptic`].
 pub struct Residual {
     representative: u64,
     value: Box<dyn Any>,
@@ -250,13 +199,7 @@ pub struct Residual {
 impl Residual {
     /// The residual, for callers that know its type.
     ///
-    /// ```
-    /// use polygrad_higher::interpreters::optic::lens::Optic;
-    /// let square = Optic::new(|x: f64| (x, x * x), |x, y_bar: f64| 2.0 * x * y_bar).hide();
-    /// let (kept, _) = square.left(3.0);
-    /// assert_eq!(kept.inspect::<f64>(), Some(&3.0));
-    /// assert_eq!(kept.inspect::<i32>(), None);
-    /// ```
+    /// Example: [`HiddenOptic`].
     pub fn inspect<M: 'static>(&self) -> Option<&M> {
         self.value.downcast_ref()
     }
@@ -265,14 +208,19 @@ impl Residual {
 /// A representative of an optic from `(A, A2)` to `(B, B2)` whose residual is hidden.
 ///
 /// ```
-/// use polygrad_higher::interpreters::optic::lens::{HiddenOptic, Optic};
+/// use polygrad_higher::interpreters::optic::lens::{HiddenOptic, Optic, Residual};
 /// /// The derivative of a function of one number, by any optic of it.
 /// fn slope(optic: &HiddenOptic<f64, f64, f64, f64>, x: f64) -> f64 {
 ///     optic.at(x).1(1.0)
 /// }
-/// let square = Optic::new(|x: f64| (x, x * x), |x, y_bar: f64| 2.0 * x * y_bar);
-/// assert_eq!(slope(&square.hide(), 3.0), 6.0);
-/// assert_eq!(slope(&square.then(&square).hide(), 3.0), 108.0);
+/// // Two optics of one type, whose residuals differ in type.
+/// let square = Optic::new(|x: f64| (x, x * x), |x, y_bar: f64| 2.0 * x * y_bar).hide();
+/// let double = Optic::new(|x: f64| ((), 2.0 * x), |(), y_bar: f64| 2.0 * y_bar).hide();
+/// assert_eq!([&square, &double].map(|optic| slope(optic, 3.0)), [6.0, 2.0]);
+/// assert_eq!((slope(&square.then(&square), 3.0), square.act(|y| y + 1.0, 3.0)), (108.0, 60.0));
+/// let (kept, y): (Residual, f64) = square.left(3.0);
+/// assert_eq!((kept.inspect::<f64>(), kept.inspect::<i32>()), (Some(&3.0), None));
+/// assert_eq!((y, square.right(kept, 1.0)), (9.0, 6.0));
 /// ```
 pub struct HiddenOptic<A, A2, B, B2> {
     representative: u64,
@@ -289,12 +237,7 @@ impl<A, A2, B, B2> Clone for HiddenOptic<A, A2, B, B2> {
 impl<A: 'static, A2: 'static, B: 'static, B2: 'static> HiddenOptic<A, A2, B, B2> {
     /// The residual and the result.
     ///
-    /// ```
-    /// use polygrad_higher::interpreters::optic::lens::Optic;
-    /// let square = Optic::new(|x: f64| (x, x * x), |x, y_bar: f64| 2.0 * x * y_bar).hide();
-    /// let (kept, y) = square.left(3.0);
-    /// assert_eq!((kept.inspect(), y), (Some(&3.0), 9.0));
-    /// ```
+    /// Example: [`HiddenOptic`].
     pub fn left(&self, a: A) -> (Residual, B) {
         let (value, b) = (self.l)(a);
         (Residual { representative: self.representative, value }, b)
@@ -302,12 +245,7 @@ impl<A: 'static, A2: 'static, B: 'static, B2: 'static> HiddenOptic<A, A2, B, B2>
 
     /// The way back.
     ///
-    /// ```
-    /// use polygrad_higher::interpreters::optic::lens::Optic;
-    /// let square = Optic::new(|x: f64| (x, x * x), |x, y_bar: f64| 2.0 * x * y_bar).hide();
-    /// let (kept, _) = square.left(3.0);
-    /// assert_eq!(square.right(kept, 10.0), 60.0);
-    /// ```
+    /// Example: [`HiddenOptic`].
     ///
     /// # Panics
     /// When the residual was made by another representative, be it of the same optic.
@@ -324,11 +262,7 @@ impl<A: 'static, A2: 'static, B: 'static, B2: 'static> HiddenOptic<A, A2, B, B2>
 
     /// The block interface: forward, the function, and back.
     ///
-    /// ```
-    /// use polygrad_higher::interpreters::optic::lens::Optic;
-    /// let first = Optic::new(|(a, b): (i32, i32)| (b, a), |b, a: i32| (a, b)).hide();
-    /// assert_eq!(first.act(|a| a + 100, (1, 2)), (101, 2));
-    /// ```
+    /// Example: [`HiddenOptic`].
     pub fn act(&self, f: impl FnOnce(B) -> B2, a: A) -> A2 {
         let (m, b) = self.left(a);
         self.right(m, f(b))
@@ -336,12 +270,7 @@ impl<A: 'static, A2: 'static, B: 'static, B2: 'static> HiddenOptic<A, A2, B, B2>
 
     /// The continuation interface: the result, and the way back.
     ///
-    /// ```
-    /// use polygrad_higher::interpreters::optic::lens::Optic;
-    /// let square = Optic::new(|x: f64| (x, x * x), |x, y_bar: f64| 2.0 * x * y_bar).hide();
-    /// let (y, back) = square.at(3.0);
-    /// assert_eq!((y, back(10.0)), (9.0, 60.0));
-    /// ```
+    /// Example: [`HiddenOptic`].
     pub fn at(&self, a: A) -> (B, impl FnOnce(B2) -> A2 + use<A, A2, B, B2>) {
         let ((m, b), this) = (self.left(a), self.clone());
         (b, move |c| this.right(m, c))
@@ -349,12 +278,7 @@ impl<A: 'static, A2: 'static, B: 'static, B2: 'static> HiddenOptic<A, A2, B, B2>
 
     /// The composition of two optics.
     ///
-    /// ```
-    /// use polygrad_higher::interpreters::optic::lens::Optic;
-    /// let square = Optic::new(|x: f64| (x, x * x), |x, y_bar: f64| 2.0 * x * y_bar).hide();
-    /// let (y, back) = square.then(&square).at(3.0);
-    /// assert_eq!((y, back(1.0)), (81.0, 108.0));
-    /// ```
+    /// Example: [`HiddenOptic`].
     pub fn then<C: 'static, C2: 'static>(&self, next: &HiddenOptic<B, B2, C, C2>) -> HiddenOptic<A, A2, C, C2> {
         let open = |o: &HiddenOptic<A, A2, B, B2>| Optic { l: o.l.clone(), r: o.r.clone() };
         open(self).then(&Optic { l: next.l.clone(), r: next.r.clone() }).hide()
@@ -385,7 +309,7 @@ pub fn join<A: 'static, A2: 'static>() -> Optic<Either<(), ()>, Either<A, A>, Ei
 ///
 /// ```
 /// use std::rc::Rc;
-/// use polygrad_higher::interpreters::optic::lens::{Policy, copy};
+/// use polygrad_higher::interpreters::optic::lens::{Policy, copy, delete};
 /// /// Reverse mode: cotangents of copies are added, and a deleted number has the cotangent zero.
 /// struct Sums;
 /// impl Policy<f64, f64> for Sums {
@@ -402,123 +326,33 @@ pub fn join<A: 'static, A2: 'static>() -> Optic<Either<(), ()>, Either<A, A>, Ei
 /// }
 /// let (both, back) = copy(&Rc::new(Sums)).at(3.0);
 /// assert_eq!((both, back((1.0, 10.0))), ((3.0, 3.0), 11.0));
+/// assert_eq!(delete(&Rc::new(Sums)).at(3.0).1(()), 0.0);
 /// ```
 pub trait Policy<A, A2>: 'static {
     /// The way forward of a copy: both copies of a value.
     ///
-    /// ```
-    /// use polygrad_higher::interpreters::optic::lens::Policy;
-    /// # struct Sums;
-    /// # impl Policy<f64, f64> for Sums {
-    /// #     fn split(&self, x: f64) -> (f64, f64) {
-    /// #         (x, x)
-    /// #     }
-    /// #     fn merge(&self, a: f64, b: f64) -> f64 {
-    /// #         a + b
-    /// #     }
-    /// #     fn discard(&self, _: f64) {}
-    /// #     fn restore(&self) -> f64 {
-    /// #         0.0
-    /// #     }
-    /// # }
-    /// // `Sums`, the policy of reverse mode, is that of the example of `Policy`.
-    /// assert_eq!(Sums.split(3.0), (3.0, 3.0));
-    /// ```
+    /// Example: [`Policy`].
     fn split(&self, a: A) -> (A, A);
 
     /// The way back of a copy: the cotangent of the value from those of the copies.
     ///
-    /// ```
-    /// use polygrad_higher::interpreters::optic::lens::Policy;
-    /// # struct Sums;
-    /// # impl Policy<f64, f64> for Sums {
-    /// #     fn split(&self, x: f64) -> (f64, f64) {
-    /// #         (x, x)
-    /// #     }
-    /// #     fn merge(&self, a: f64, b: f64) -> f64 {
-    /// #         a + b
-    /// #     }
-    /// #     fn discard(&self, _: f64) {}
-    /// #     fn restore(&self) -> f64 {
-    /// #         0.0
-    /// #     }
-    /// # }
-    /// // `Sums`, the policy of reverse mode, is that of the example of `Policy`.
-    /// assert_eq!(Sums.merge(1.0, 10.0), 11.0);
-    /// ```
+    /// Example: [`Policy`].
     fn merge(&self, a: A2, b: A2) -> A2;
 
     /// The way forward of a deletion, which may refuse the value.
     ///
-    /// ```
-    /// use std::rc::Rc;
-    /// use polygrad_higher::interpreters::optic::lens::{Policy, delete};
-    /// /// What is deleted must be zero.
-    /// struct Strict;
-    /// impl Policy<f64, f64> for Strict {
-    ///     fn split(&self, x: f64) -> (f64, f64) {
-    ///         (x, x)
-    ///     }
-    ///     fn merge(&self, a: f64, b: f64) -> f64 {
-    ///         a + b
-    ///     }
-    ///     fn discard(&self, x: f64) {
-    ///         assert_eq!(x, 0.0, "a number is lost");
-    ///     }
-    ///     fn restore(&self) -> f64 {
-    ///         0.0
-    ///     }
-    /// }
-    /// Strict.discard(0.0);
-    /// assert!(std::panic::catch_unwind(|| delete(&Rc::new(Strict)).left(5.0)).is_err());
-    /// ```
+    /// Example: [`Policy`].
     fn discard(&self, a: A);
 
     /// The way back of a deletion: the cotangent of what was deleted.
     ///
-    /// ```
-    /// use polygrad_higher::interpreters::optic::lens::Policy;
-    /// # struct Sums;
-    /// # impl Policy<f64, f64> for Sums {
-    /// #     fn split(&self, x: f64) -> (f64, f64) {
-    /// #         (x, x)
-    /// #     }
-    /// #     fn merge(&self, a: f64, b: f64) -> f64 {
-    /// #         a + b
-    /// #     }
-    /// #     fn discard(&self, _: f64) {}
-    /// #     fn restore(&self) -> f64 {
-    /// #         0.0
-    /// #     }
-    /// # }
-    /// // `Sums`, the policy of reverse mode, is that of the example of `Policy`.
-    /// assert_eq!(Sums.restore(), 0.0);
-    /// ```
+    /// Example: [`Policy`].
     fn restore(&self) -> A2;
 }
 
 /// A copy, by a policy: forward `a -> (a, a)` and back `(b, c) -> b + c`, as the policy says.
 ///
-/// ```
-/// use std::rc::Rc;
-/// use polygrad_higher::interpreters::optic::lens::{Policy, copy};
-/// # struct Sums;
-/// # impl Policy<f64, f64> for Sums {
-/// #     fn split(&self, x: f64) -> (f64, f64) {
-/// #         (x, x)
-/// #     }
-/// #     fn merge(&self, a: f64, b: f64) -> f64 {
-/// #         a + b
-/// #     }
-/// #     fn discard(&self, _: f64) {}
-/// #     fn restore(&self) -> f64 {
-/// #         0.0
-/// #     }
-/// # }
-/// // `Sums`, the policy of reverse mode, is that of the example of `Policy`.
-/// let (both, back) = copy(&Rc::new(Sums)).at(3.0);
-/// assert_eq!((both, back((1.0, 10.0))), ((3.0, 3.0), 11.0));
-/// ```
+/// Example: [`Policy`].
 pub fn copy<A: 'static, A2: 'static>(policy: &Rc<impl Policy<A, A2>>) -> Optic<(), A, A2, (A, A), (A2, A2)> {
     let (there, back) = (policy.clone(), policy.clone());
     Optic::new(move |a| ((), there.split(a)), move |(), (a, b)| back.merge(a, b))
@@ -526,26 +360,7 @@ pub fn copy<A: 'static, A2: 'static>(policy: &Rc<impl Policy<A, A2>>) -> Optic<(
 
 /// A deletion, by a policy: forward `a -> ()` and back `() -> 0`, as the policy says.
 ///
-/// ```
-/// use std::rc::Rc;
-/// use polygrad_higher::interpreters::optic::lens::{Policy, delete};
-/// # struct Sums;
-/// # impl Policy<f64, f64> for Sums {
-/// #     fn split(&self, x: f64) -> (f64, f64) {
-/// #         (x, x)
-/// #     }
-/// #     fn merge(&self, a: f64, b: f64) -> f64 {
-/// #         a + b
-/// #     }
-/// #     fn discard(&self, _: f64) {}
-/// #     fn restore(&self) -> f64 {
-/// #         0.0
-/// #     }
-/// # }
-/// // `Sums`, the policy of reverse mode, is that of the example of `Policy`.
-/// let ((), back) = delete(&Rc::new(Sums)).at(3.0);
-/// assert_eq!(back(()), 0.0);
-/// ```
+/// Example: [`Policy`].
 pub fn delete<A: 'static, A2: 'static>(policy: &Rc<impl Policy<A, A2>>) -> Optic<(), A, A2, (), ()> {
     let (there, back) = (policy.clone(), policy.clone());
     Optic::new(move |a| ((), there.discard(a)), move |(), ()| back.restore())
@@ -578,62 +393,18 @@ pub trait BranchPolicy<A, A2, C, C2>: 'static {
 
     /// The way forward: the residual, whether the condition holds, and the value for the branch that runs.
     ///
-    /// ```
-    /// use polygrad_higher::interpreters::optic::lens::{BranchPolicy, ByDeletion, Policy};
-    /// # struct Conditions;
-    /// # impl Policy<bool, ()> for Conditions {
-    /// #     fn split(&self, b: bool) -> (bool, bool) {
-    /// #         (b, b)
-    /// #     }
-    /// #     fn merge(&self, (): (), (): ()) {}
-    /// #     fn discard(&self, _: bool) {}
-    /// #     fn restore(&self) {}
-    /// # }
-    /// // `Conditions`, whose conditions have no cotangents, is the policy of the example of `branch`.
-    /// let policy = ByDeletion(Conditions);
-    /// let (kept, holds, a) = BranchPolicy::<f64, f64, bool, ()>::part(&policy, 3.0, true);
-    /// assert_eq!((kept, holds, a), ((), true, 3.0));
-    /// ```
+    /// Example: [`BranchPolicy`].
     fn part(&self, a: A, condition: C) -> (Self::Kept, bool, A);
 
     /// The way back: for the value and for the condition.
     ///
-    /// ```
-    /// use polygrad_higher::interpreters::optic::lens::{BranchPolicy, ByDeletion, Policy};
-    /// # struct Conditions;
-    /// # impl Policy<bool, ()> for Conditions {
-    /// #     fn split(&self, b: bool) -> (bool, bool) {
-    /// #         (b, b)
-    /// #     }
-    /// #     fn merge(&self, (): (), (): ()) {}
-    /// #     fn discard(&self, _: bool) {}
-    /// #     fn restore(&self) {}
-    /// # }
-    /// // `Conditions`, whose conditions have no cotangents, is the policy of the example of `branch`.
-    /// let policy = ByDeletion(Conditions);
-    /// assert_eq!(BranchPolicy::<f64, f64, bool, ()>::rejoin(&policy, (), 1.0), (1.0, ()));
-    /// ```
+    /// Example: [`BranchPolicy`].
     fn rejoin(&self, kept: Self::Kept, a: A2) -> (A2, C2);
 }
 
 /// The condition is deleted, by the policy of deletions: the way back gives a zero for it, or a poison value.
 ///
-/// ```
-/// use std::rc::Rc;
-/// use polygrad_higher::interpreters::optic::lens::{ByDeletion, Either, Policy, branch};
-/// # struct Conditions;
-/// # impl Policy<bool, ()> for Conditions {
-/// #     fn split(&self, b: bool) -> (bool, bool) {
-/// #         (b, b)
-/// #     }
-/// #     fn merge(&self, (): (), (): ()) {}
-/// #     fn discard(&self, _: bool) {}
-/// #     fn restore(&self) {}
-/// # }
-/// // `Conditions`, whose conditions have no cotangents, is the policy of the example of `branch`.
-/// let choice = branch::<f64, f64, bool, (), _>(&Rc::new(ByDeletion(Conditions)));
-/// assert_eq!(choice.left((3.0, true)), ((), Either::Left(3.0)));
-/// ```
+/// Example: [`branch`].
 pub struct ByDeletion<P>(
     /// The policy of deletions.
     pub P,

@@ -48,17 +48,7 @@ pub trait Wiring: Sized + 'static {
 
 /// Programs of wires, with a meaning in the instance `C`: [`Run`](super::Run), or [`Syntax`].
 ///
-/// ```
-/// use polygrad::ops::Unary;
-/// use polygrad::{Array, tensor};
-/// use polygrad_higher::interpreters::optic::Staged;
-/// use polygrad_higher::interpreters::{Run, Wires};
-/// use polygrad_higher::{Monoidal, Real};
-/// type W = Wires<Run<Array>>;
-/// // A program of wires has one stage.
-/// let [stage] = &W::stages(&W::unary(Unary::Square))[..] else { panic!("one program") };
-/// assert_eq!(stage.take::<Real, Real>(&tensor(3.0)), tensor(9.0));
-/// ```
+/// Example: [`ReverseOptic`].
 pub struct Wires<C>(PhantomData<C>);
 
 impl<C: 'static> Wiring for Wires<C> {
@@ -87,19 +77,7 @@ impl<C: Wiring> Wiring for ReverseOptic<C> {
 
 /// A program of wires from `A` to `B`.
 ///
-/// ```
-/// use polygrad::ops::Unary;
-/// use polygrad::{Array, tensor};
-/// use polygrad_higher::interpreters::optic::{Staged, Wire, Wiring};
-/// use polygrad_higher::interpreters::{Run, Wires};
-/// use polygrad_higher::{Monoidal, Real};
-/// /// `sin(x^2)`.
-/// fn program<W: Wiring>() -> Wire<W, Real, Real> {
-///     <W as Monoidal>::then(<W as Monoidal>::unary(Unary::Square), <W as Monoidal>::unary(Unary::Sin))
-/// }
-/// let stages = <Wires<Run<Array>>>::stages(&program());
-/// assert_eq!(stages[0].take::<Real, Real>(&tensor(3.0)), tensor(9.0_f64.sin()));
-/// ```
+/// Example: [`Wire::at`].
 pub struct Wire<W, A, B> {
     inner: Diagram,
     types: PhantomData<fn(W, A) -> B>,
@@ -123,12 +101,12 @@ impl<W, A, B> Wire<W, A, B> {
     /// ```
     /// use polygrad::ops::Unary;
     /// use polygrad::{Array, tensor};
-    /// use polygrad_higher::interpreters::optic::Staged;
+    /// use polygrad_higher::interpreters::optic::{Staged, Wire};
     /// use polygrad_higher::interpreters::{ReverseOptic, Run, Wires};
     /// use polygrad_higher::{Monoidal, Real};
     /// type Base = Wires<Run<Array>>;
     /// type First = ReverseOptic<Base>;
-    /// let square = Base::unary(Unary::Square);
+    /// let square: Wire<Base, Real, Real> = Base::unary(Unary::Square);
     /// // The same program at the order 1.
     /// let stages = First::stages(&square.at::<First>());
     /// assert_eq!(stages[0].take::<Real, Real>(&tensor(3.0)), tensor(9.0));

@@ -38,15 +38,20 @@ type Ends = [Option<Kinds>; 2];
 /// One program of a nested optic.
 ///
 /// ```
-/// use polygrad::Array;
 /// use polygrad::ops::Unary;
-/// use polygrad_higher::Monoidal;
-/// use polygrad_higher::interpreters::optic::{Stage, Staged};
+/// use polygrad::{Array, tensor};
+/// use polygrad_higher::interpreters::optic::{Stage, Staged, stars};
 /// use polygrad_higher::interpreters::{ReverseOptic, Run, Wires};
+/// use polygrad_higher::{Monoidal, Real};
 /// type Second = ReverseOptic<ReverseOptic<Wires<Run<Array>>>>;
-/// let stages: Vec<Stage<Array>> = Second::stages(&Second::unary(Unary::Sin));
-/// let labels: Vec<&str> = stages.iter().map(|stage| &stage.label[..]).collect();
-/// assert_eq!(labels, ["ll", "rl", "rr", "lr"]);
+/// let stages: Vec<Stage<Array>> = Second::stages(&Second::unary(Unary::Square));
+/// assert_eq!(stages.iter().map(|stage| &stage.label[..]).collect::<Vec<_>>(), ["ll", "rl", "rr", "lr"]);
+/// assert_eq!(stars(&stages), [0, 1, 2, 1]);
+/// // The value, the derivative in reverse and in forward mode, and the second derivative, whose input is zero.
+/// let inputs = [3.0, 1.0, 1.0].map(tensor);
+/// let found = stages.iter().zip(&inputs).map(|(stage, x)| stage.take::<Real, Real>(x).item());
+/// assert_eq!(found.collect::<Vec<f64>>(), [9.0, 6.0, 6.0]);
+/// assert_eq!(stages[3].take_zero::<Real>(), tensor(2.0));
 /// ```
 pub struct Stage<T: 'static> {
     /// The program's label: the way forward (`l`) or back (`r`) at each level, from the outermost.
@@ -69,17 +74,7 @@ impl<T: BaseTensor> Stage<T> {
     /// The output for an input. Stages run in order, each once for each run of the previous one. Integers and masks
     /// have no cotangents: in stages after the first, those of an input are not read, and those of an output are zeros.
     ///
-    /// ```
-    /// use polygrad::ops::Unary;
-    /// use polygrad::{Array, tensor};
-    /// use polygrad_higher::interpreters::optic::Staged;
-    /// use polygrad_higher::interpreters::{ReverseOptic, Run, Wires};
-    /// use polygrad_higher::{Monoidal, Real};
-    /// type First = ReverseOptic<Wires<Run<Array>>>;
-    /// let stages = First::stages(&First::unary(Unary::Square));
-    /// assert_eq!(stages[0].take::<Real, Real>(&tensor(3.0)), tensor(9.0));
-    /// assert_eq!(stages[1].take::<Real, Real>(&tensor(10.0)), tensor(60.0));
-    /// ```
+    /// Example: [`Stage`].
     ///
     /// # Panics
     /// When the first stage has not run, or the input differs in shape from that of the first stage or, in odd stages,
@@ -110,20 +105,7 @@ impl<T: BaseTensor> Stage<T> {
 
     /// The output for the input zero, which is symbolic: operations that would only make zeros of it do not run.
     ///
-    /// ```
-    /// use polygrad::ops::Unary;
-    /// use polygrad::{Array, tensor};
-    /// use polygrad_higher::interpreters::optic::Staged;
-    /// use polygrad_higher::interpreters::{ReverseOptic, Run, Wires};
-    /// use polygrad_higher::{Monoidal, Real};
-    /// type Second = ReverseOptic<ReverseOptic<Wires<Run<Array>>>>;
-    /// let stages = Second::stages(&Second::unary(Unary::Square));
-    /// stages[0].take::<Real, Real>(&tensor(3.0));
-    /// stages[1].take::<Real, Real>(&tensor(1.0));
-    /// stages[2].take::<Real, Real>(&tensor(1.0));
-    /// // The second derivative of the square: the input of the last stage is zero.
-    /// assert_eq!(stages[3].take_zero::<Real>(), tensor(2.0));
-    /// ```
+    /// Example: [`Stage`].
     ///
     /// # Panics
     /// Like [`take`](Stage::take), and at the first stage, whose input is not a cotangent.
@@ -176,36 +158,11 @@ impl<T: BaseTensor> Stage<T> {
 
 /// A category whose morphisms run in stages, over tensors of `T`.
 ///
-/// ```
-/// use polygrad::ops::Unary;
-/// use polygrad::{Array, tensor};
-/// use polygrad_higher::interpreters::optic::Staged;
-/// use polygrad_higher::interpreters::{ReverseOptic, Run, Wires};
-/// use polygrad_higher::{Monoidal, Real};
-/// /// The value of the square of 3, and the number of programs, at any order.
-/// fn counted<W: Staged<Array>>() -> (f64, usize) {
-///     let stages = W::stages(&<W as Monoidal>::unary(Unary::Square));
-///     (stages[0].take::<Real, Real>(&tensor(3.0)).item(), stages.len())
-/// }
-/// assert_eq!(counted::<Wires<Run<Array>>>(), (9.0, 1));
-/// assert_eq!(counted::<ReverseOptic<ReverseOptic<Wires<Run<Array>>>>>(), (9.0, 4));
-/// ```
+/// Example: [`Stage`].
 pub trait Staged<T: BaseTensor>: Wiring {
     /// The stages of a program, which start a run of their own.
     ///
-    /// ```
-    /// use polygrad::ops::Unary;
-    /// use polygrad::{Array, tensor};
-    /// use polygrad_higher::interpreters::optic::Staged;
-    /// use polygrad_higher::interpreters::{ReverseOptic, Run, Wires};
-    /// use polygrad_higher::{Monoidal, Real};
-    /// type Second = ReverseOptic<ReverseOptic<Wires<Run<Array>>>>;
-    /// let stages = Second::stages(&Second::unary(Unary::Square));
-    /// let inputs = [3.0, 1.0, 1.0, 0.0].map(tensor);
-    /// let found = stages.iter().zip(&inputs).map(|(stage, x)| stage.take::<Real, Real>(x).item());
-    /// // The value, the derivative in reverse and in forward mode, and the second derivative.
-    /// assert_eq!(found.collect::<Vec<f64>>(), [9.0, 6.0, 6.0, 2.0]);
-    /// ```
+    /// Example: [`Stage`].
     fn stages<A: Obj, B: Obj>(program: &Wire<Self, A, B>) -> Vec<Stage<T>> {
         let strand = Rc::new(RefCell::new(Strand::new(&program.inner, Self::ORDER)));
         let each = labels(Self::ORDER).into_iter().enumerate().map(|(at, label)| {
@@ -314,15 +271,7 @@ pub fn woven<T: BaseTensor>(f: &[Stage<T>], g: &[Stage<T>]) -> Vec<Stage<T>> {
 
 /// The number of stars of each stage ("dP guide", section V.C): the number of levels at which it is a way back.
 ///
-/// ```
-/// use polygrad::Array;
-/// use polygrad::ops::Unary;
-/// use polygrad_higher::Monoidal;
-/// use polygrad_higher::interpreters::optic::{Staged, stars};
-/// use polygrad_higher::interpreters::{ReverseOptic, Run, Wires};
-/// type Second = ReverseOptic<ReverseOptic<Wires<Run<Array>>>>;
-/// assert_eq!(stars(&Second::stages(&Second::unary(Unary::Sin))), [0, 1, 2, 1]);
-/// ```
+/// Example: [`Stage`].
 pub fn stars<T>(stages: &[Stage<T>]) -> Vec<usize> {
     stages.iter().map(|stage| stage.label.matches('r').count()).collect()
 }

@@ -11,11 +11,7 @@ use crate::shape::{Shape, Show};
 /// A part of the arguments is named by its path, as the program prints it: `x` for the argument, `data` for the data,
 /// `x.0`, `data.images`. A path to a tree stands for all its leaves.
 ///
-/// ```
-/// use polygrad::Sizes;
-/// let sizes = Sizes::new().axis("data", 0, "batch").axis("x.words", 1, "length").at_least("length", 4);
-/// assert_eq!(sizes.names(), ["batch", "length"]);
-/// ```
+/// Example: [`Sizes::at_least`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sizes {
     names: Vec<NamedSize>,
@@ -29,10 +25,7 @@ pub(super) type NamedAxes = Vec<Vec<Option<usize>>>;
 impl Sizes {
     /// No named sizes.
     ///
-    /// ```
-    /// use polygrad::Sizes;
-    /// assert!(Sizes::new().names().is_empty());
-    /// ```
+    /// Example: [`Sizes::at_least`].
     pub fn new() -> Sizes {
         Sizes::default()
     }
@@ -47,13 +40,7 @@ impl Sizes {
 
     /// Names the size of one axis of all leaves of a part of the arguments.
     ///
-    /// ```
-    /// use polygrad::{Function, SizedFunction, Sizes, Tensor, tensor};
-    /// let sizes = Sizes::new().axis("x", 0, "rows");
-    /// let record = |x: &_, _: &()| Function::stage(|x: &Tensor<_, 2>| x.sum_outer(), x);
-    /// let sum = SizedFunction::new(&sizes, record, &tensor([[1.0, 2.0]]), &());
-    /// assert_eq!(sum.model().inputs(), ["x: f64[rows, 2]"]);
-    /// ```
+    /// Example: [`Sizes::at_least`].
     #[must_use]
     pub fn axis(mut self, path: &str, axis: usize, name: &str) -> Sizes {
         let position = self.position(name);
@@ -66,11 +53,13 @@ impl Sizes {
     ///
     /// ```
     /// use polygrad::{Function, SizedFunction, Sizes, Tensor, tensor};
-    /// let sizes = Sizes::new().axis("x", 0, "n").at_least("n", 2);
-    /// let record = |x: &_, _: &()| Function::stage(|x: &Tensor<_, 1>| x.slice(0, 1..), x);
-    /// let rest = SizedFunction::new(&sizes, record, &tensor([1.0, 2.0, 3.0]), &());
-    /// assert_eq!(rest.run(&tensor([1.0, 2.0])), Ok(tensor([2.0])));
-    /// assert!(rest.run(&tensor([1.0])).is_err());
+    /// let sizes = Sizes::new().axis("x", 0, "n").axis("x", 1, "width").at_least("n", 2);
+    /// assert_eq!(sizes.names(), ["n", "width"]);
+    /// let record = |x: &_, _: &()| Function::stage(|x: &Tensor<_, 2>| x.slice(0, 1..).sum_outer(), x);
+    /// let rest = SizedFunction::new(&sizes, record, &tensor([[1.0], [2.0], [3.0]]), &());
+    /// assert_eq!(rest.model().inputs(), ["x: f64[n, width]"]);
+    /// assert_eq!(rest.run(&tensor([[1.0, 5.0], [2.0, 6.0]])), Ok(tensor([2.0, 6.0])));
+    /// assert!(rest.run(&tensor([[1.0, 5.0]])).is_err());
     /// ```
     #[must_use]
     pub fn at_least(mut self, name: &str, least: usize) -> Sizes {
@@ -81,11 +70,7 @@ impl Sizes {
 
     /// The names, in the order in which they were first given.
     ///
-    /// ```
-    /// use polygrad::Sizes;
-    /// let sizes = Sizes::new().axis("x", 0, "batch").axis("x", 1, "length").axis("data", 0, "batch");
-    /// assert_eq!(sizes.names(), ["batch", "length"]);
-    /// ```
+    /// Example: [`Sizes::at_least`].
     pub fn names(&self) -> Vec<&str> {
         self.names.iter().map(|named| named.name.as_str()).collect()
     }

@@ -112,13 +112,7 @@ where
     /// When the program is not one for all sizes: see [`SizedFunction`]; when a path or an axis does not exist; or as
     /// the constructors of [`Function`].
     ///
-    /// ```
-    /// use polygrad::{Function, SizedFunction, Sizes, Tensor, tensor};
-    /// let hessian = |x: &_, _: &()| Function::hessian(|x: &Tensor<_, 1>| x.powi(3).sum(), x);
-    /// let hessian = SizedFunction::new(&Sizes::new().axis("x", 0, "n"), hessian, &tensor([1.0, 2.0]), &());
-    /// assert_eq!(hessian.run(&tensor([1.0]))?, tensor([[6.0]]));
-    /// # Ok::<(), polygrad::RunError>(())
-    /// ```
+    /// Example: [`SizedFunction::kept`].
     #[track_caller]
     pub fn new(sizes: &Sizes, record: impl Fn(&P, &Q) -> Function<P, Q, Y>, x: &P, data: &Q) -> Self {
         SizedFunction::recorded(sizes, &record, x, data)
@@ -178,25 +172,12 @@ where
 impl<P, Q, Y> SizedFunction<P, Q, Y> {
     /// The largest number of programs that are kept, unless [`keeping`](SizedFunction::keeping) sets another.
     ///
-    /// ```
-    /// use polygrad::{Concrete, SizedFunction, Tensor};
-    /// type Vector = Tensor<Concrete, 1>;
-    /// assert!(SizedFunction::<Vector, (), Vector>::LIMIT > 1);
-    /// ```
+    /// Example: [`SizedFunction::kept`].
     pub const LIMIT: usize = SizedModel::LIMIT;
 
     /// Keeps the programs of at most `limit` sizes, and of at least one.
     ///
-    /// ```
-    /// use polygrad::{Function, SizedFunction, Sizes, Tensor, tensor};
-    /// let record = |x: &_, _: &()| Function::stage(|x: &Tensor<_, 1>| x.mean(), x);
-    /// let mean = SizedFunction::new(&Sizes::new().axis("x", 0, "n"), record, &tensor([1.0, 2.0]), &());
-    /// let mean = mean.keeping(1);
-    /// mean.run(&tensor([1.0]))?;
-    /// mean.run(&tensor([1.0, 2.0, 3.0]))?;
-    /// assert_eq!(mean.kept(), 1);
-    /// # Ok::<(), polygrad::RunError>(())
-    /// ```
+    /// Example: [`SizedFunction::kept`].
     #[must_use]
     pub fn keeping(mut self, limit: usize) -> Self {
         self.kept = self.kept.keeping(limit);
@@ -206,13 +187,16 @@ impl<P, Q, Y> SizedFunction<P, Q, Y> {
     /// The number of sizes whose programs are kept.
     ///
     /// ```
-    /// use polygrad::{Function, SizedFunction, Sizes, Tensor, tensor};
+    /// use polygrad::{Concrete, Function, SizedFunction, Sizes, Tensor, tensor};
     /// let record = |x: &_, _: &()| Function::stage(|x: &Tensor<_, 1>| x.mean(), x);
     /// let mean = SizedFunction::new(&Sizes::new().axis("x", 0, "n"), record, &tensor([1.0, 2.0]), &());
     /// // The program for the size of the example is made at once.
     /// assert_eq!(mean.kept(), 1);
-    /// mean.run(&tensor([1.0, 2.0, 3.0]))?;
+    /// assert_eq!(mean.run(&tensor([1.0, 2.0, 6.0]))?, tensor(3.0));
     /// assert_eq!(mean.kept(), 2);
+    /// assert!(SizedFunction::<Tensor<Concrete, 1>, (), Tensor<Concrete, 0>>::LIMIT > 2);
+    /// let mean = mean.keeping(1);
+    /// assert_eq!((mean.run(&tensor([7.0]))?, mean.kept()), (tensor(7.0), 1));
     /// # Ok::<(), polygrad::RunError>(())
     /// ```
     pub fn kept(&self) -> usize {
@@ -240,12 +224,7 @@ impl<P, Q, Y> SizedFunction<P, Q, Y> {
 
     /// The program and its derivative without the types of arguments and results, which can be saved.
     ///
-    /// ```
-    /// use polygrad::{Function, SizedFunction, Sizes, Tensor, tensor};
-    /// let record = |x: &_, _: &()| Function::stage(|x: &Tensor<_, 1>| x.mean(), x);
-    /// let mean = SizedFunction::new(&Sizes::new().axis("x", 0, "n"), record, &tensor([1.0, 2.0]), &());
-    /// assert_eq!(mean.model().inputs(), ["x: f64[n]"]);
-    /// ```
+    /// Example: [`SizedFunction`].
     pub fn model(&self) -> &SizedModel {
         &self.model
     }
@@ -291,14 +270,7 @@ impl<P, Q, Y: Clone> SizedFunction<P, Q, Y> {
 impl<P: Tree<Array>, Q: Tree<Array>, Y: Clone> SizedFunction<P, Q, Y> {
     /// The results for these arguments and data, whose sizes say which program runs.
     ///
-    /// ```
-    /// use polygrad::{Function, SizedFunction, Sizes, Tensor, tensor};
-    /// let (w, x) = (tensor([1.0, 2.0]), tensor([[3.0, 4.0]]));
-    /// let record = |w: &_, x: &_| Function::grad_with(|w, x: &Tensor<_, 2>| x.matvec(w).sum(), w, x);
-    /// let slope = SizedFunction::new(&Sizes::new().axis("data", 0, "batch"), record, &w, &x);
-    /// assert_eq!(slope.run_with(&w, &tensor([[1.0, 2.0], [3.0, 5.0]]))?, tensor([4.0, 7.0]));
-    /// # Ok::<(), polygrad::RunError>(())
-    /// ```
+    /// Example: [`SizedFunction`].
     ///
     /// # Errors
     /// When the axes of a name have several sizes; when other axes, element types, the structure or a plain field
@@ -325,13 +297,7 @@ impl<P: Tree<Array>, Q: Tree<Array>, Y: Clone> SizedFunction<P, Q, Y> {
 impl<P: Tree<Array>, Y: Clone> SizedFunction<P, (), Y> {
     /// The results for these arguments.
     ///
-    /// ```
-    /// use polygrad::{Function, SizedFunction, Sizes, Tensor, tensor};
-    /// let record = |x: &_, _: &()| Function::stage(|x: &Tensor<_, 1>| x.mean(), x);
-    /// let mean = SizedFunction::new(&Sizes::new().axis("x", 0, "n"), record, &tensor([1.0, 2.0]), &());
-    /// assert_eq!((mean.run(&tensor([7.0]))?, mean.run(&tensor([1.0, 2.0, 6.0]))?), (tensor(7.0), tensor(3.0)));
-    /// # Ok::<(), polygrad::RunError>(())
-    /// ```
+    /// Example: [`SizedFunction::kept`].
     ///
     /// # Errors
     /// As for [`run_with`](SizedFunction::run_with).

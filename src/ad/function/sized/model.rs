@@ -26,8 +26,11 @@ use crate::tree::Key;
 /// use polygrad::{Array, Function, SizedFunction, Sizes, Tensor, tensor};
 /// let record = |x: &_, _: &()| Function::value_and_grad(|x: &Tensor<_, 1>| x.square().sum(), x);
 /// let f = SizedFunction::new(&Sizes::new().axis("x", 0, "n"), record, &tensor([1.0, 2.0]), &());
-/// let results = f.model().run(&[Array::new(&[3], vec![1.0, 2.0, 3.0])])?;
-/// assert_eq!(results, [Array::scalar(14.0), Array::new(&[3], vec![2.0, 4.0, 6.0])]);
+/// let model = f.model();
+/// assert_eq!((model.inputs(), model.program().to_string().contains("x: f64[n]")), (vec!["x: f64[n]".into()], true));
+/// assert_eq!(model.at(&[("n", 128)])?.inputs()[0].shape[..], [128]);
+/// let results = model.run(&[Array::from([1.0, 2.0, 3.0])])?;
+/// assert_eq!(results, [Array::scalar(14.0), Array::from([2.0, 4.0, 6.0])]);
 /// # Ok::<(), polygrad::RunError>(())
 /// ```
 pub struct SizedModel {
@@ -72,24 +75,14 @@ impl SizedModel {
 
     /// The recorded program, with expressions of the names in the place of sizes.
     ///
-    /// ```
-    /// use polygrad::{Function, SizedFunction, Sizes, Tensor, tensor};
-    /// let record = |x: &_, _: &()| Function::stage(|x: &Tensor<_, 1>| x.mean(), x);
-    /// let mean = SizedFunction::new(&Sizes::new().axis("x", 0, "n"), record, &tensor([1.0, 2.0]), &());
-    /// assert!(mean.model().program().to_string().contains("x: f64[n]"));
-    /// ```
+    /// Example: [`SizedModel`].
     pub fn program(&self) -> &SizedProgram {
         &self.program
     }
 
     /// The names and shapes of the inputs, as `data.0: f64[batch, 10]`.
     ///
-    /// ```
-    /// use polygrad::{Function, SizedFunction, Sizes, Tensor, tensor};
-    /// let record = |x: &_, _: &()| Function::stage(|x: &Tensor<_, 1>| x.mean(), x);
-    /// let mean = SizedFunction::new(&Sizes::new().axis("x", 0, "n"), record, &tensor([1.0, 2.0]), &());
-    /// assert_eq!(mean.model().inputs(), ["x: f64[n]"]);
-    /// ```
+    /// Example: [`SizedModel`].
     pub fn inputs(&self) -> Vec<String> {
         let names: Vec<&str> = self.program.names().collect();
         let words =
@@ -183,14 +176,7 @@ impl SizedModel {
     /// The program that runs at these sizes: differentiated and optimized. It can be printed, compiled, exported and
     /// written as source code.
     ///
-    /// ```
-    /// use polygrad::{Function, SizedFunction, Sizes, Tensor, tensor};
-    /// let record = |x: &_, _: &()| Function::stage(|x: &Tensor<_, 1>| x.mean(), x);
-    /// let mean = SizedFunction::new(&Sizes::new().axis("x", 0, "n"), record, &tensor([1.0, 2.0]), &());
-    /// let program = mean.model().at(&[("n", 128)])?;
-    /// assert_eq!(program.inputs()[0].shape[..], [128]);
-    /// # Ok::<(), polygrad::RunError>(())
-    /// ```
+    /// Example: [`SizedModel`].
     ///
     /// # Errors
     /// When a name has no size, or no program exists at these sizes.
@@ -201,14 +187,7 @@ impl SizedModel {
     /// The results for these inputs, in the order of [`inputs`](SizedModel::inputs). The program is differentiated,
     /// optimized and compiled at the first run of each size, and kept: the 32 most recently used are.
     ///
-    /// ```
-    /// use polygrad::{Array, Function, SizedFunction, Sizes, Tensor, tensor};
-    /// let record = |x: &_, _: &()| Function::stage(|x: &Tensor<_, 1>| x.mean(), x);
-    /// let mean = SizedFunction::new(&Sizes::new().axis("x", 0, "n"), record, &tensor([1.0, 2.0]), &());
-    /// let results = mean.model().run(&[Array::from([1.0, 2.0, 6.0])])?;
-    /// assert_eq!(results, [Array::scalar(3.0)]);
-    /// # Ok::<(), polygrad::RunError>(())
-    /// ```
+    /// Example: [`SizedModel`].
     ///
     /// # Errors
     /// When the inputs do not fit the program, or no program exists at their sizes.
