@@ -2,7 +2,7 @@
 //!
 //! * the plain verbs ([`grad`](crate::grad()), [`hvp`](crate::hvp()), ..) trace: at `Concrete` a program is recorded,
 //!   optimized, differentiated, optimized again and run; inside another program, the derivative becomes part of that
-//!   program ([`verbs`]);
+//!   program (`verbs`);
 //! * [`direct`] runs the program at dual numbers, with the host language's own control flow;
 //! * [`Function`] is traced and differentiated once and run many times, [`Jit`] once for each shape and structure: a
 //!   plain verb in a loop traces and differentiates at every call, which takes 30 to 170 times as long as one run of a

@@ -115,7 +115,7 @@ fn table() -> Vec<Row> {
             settled(20, &x[0], &x[1])
         }),
         row("gradient in one number, loop that ends", gradient, &[1, 64], (Strategy::Lanes, true), |x| {
-            settled(100, &x[0], &x[1])
+            settled(60, &x[0], &x[1])
         }),
         row(
             "Hessian in one number, loop that ends",
