@@ -3,7 +3,7 @@
 //! Law: they are made of functions of this crate on the machine without fused multiply-add, so bits depend on no
 //! machine. The tests of `polygrad` bound the errors.
 //!
-//! `digamma`, `trigamma` and `polygamma`: the recurrence raises the argument above [`LARGE`], where the asymptotic
+//! `digamma`, `trigamma` and `polygamma`: the recurrence raises the argument above `LARGE`, where the asymptotic
 //! series is evaluated; negative arguments are reflected. `lgamma` is that of `libm`, save where this cancels.
 
 use core::f64::consts::{LN_2, PI};
@@ -173,7 +173,7 @@ fn lgamma_of<E: Double>([x]: [E; 1]) -> E {
 /// Beyond it no float is near to a zero of `lgamma`.
 const LAST_ZEROS: f64 = -24.0;
 
-/// The terms `term(x + k)` for the integers `k` from 0 with `x + k` below [`LARGE`]: the first one, and the sum of the
+/// The terms `term(x + k)` for the integers `k` from 0 with `x + k` below `LARGE`: the first one, and the sum of the
 /// others, the smallest ones first; and the first argument that is left out.
 #[inline(always)]
 fn recurrence<E: Double>(x: E, term: impl Fn(E) -> E) -> (E, E, E) {

@@ -1,10 +1,9 @@
 //! The cost of a program, from shapes and element types, without a run.
 //!
 //! Laws: the [`Cost`] of a program is the cost that [`count`](fn@crate::inspect::count) counts while the program is
-//! interpreted, trip by trip; a base with a later use is copied before it is changed in place. A while loop counts
-//! as all trips that its bound allows; without a bound, as one. A transposed one counts as four times its loop, whatever it
-//! stores and runs again. A conditional counts as the branch
-//! that takes more time. The estimated time
+//! interpreted, trip by trip; a base with a later use is copied before it is changed in place. A while loop counts as
+//! all trips that its bound allows; without a bound, as one. A transposed one counts as four times its loop, whatever it
+//! stores and runs again. A conditional counts as the branch that takes more time. The estimated time
 //! is computed from this cost, with a weight for each kind of work: estimates order programs that compute the same
 //! values, and predict no time.
 

@@ -336,8 +336,10 @@ pub fn cond<T: BaseTensor, const D: usize, E: Elem>(
 /// after as many comparisons as the number of branches has binary digits.
 ///
 /// ```
-/// use polygrad::{Tensor, grad, switch, tensor};
-/// let f = |x: &Tensor<_, 0>| switch(x.to_int(), [x.sin(), x.square(), x.exp()]);
+/// use polygrad::{BaseTensor, Tensor, grad, switch, tensor};
+/// fn f<T: BaseTensor>(x: &Tensor<T, 0>) -> Tensor<T, 0> {
+///     switch(x.to_int(), [x.sin(), x.square(), x.exp()])
+/// }
 /// assert_eq!(f(&tensor(1.5)).item(), 2.25);
 /// assert_eq!(f(&tensor(9.0)).item(), f64::exp(9.0));
 /// assert_eq!(grad(f, &tensor(1.5)).item(), 3.0);
