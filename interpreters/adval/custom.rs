@@ -32,7 +32,7 @@ use crate::interpreters::guarded::{self, Care};
 use crate::ops::{Binary, Guard, Property};
 use crate::passes::optimize;
 use crate::program::cond::decided;
-use crate::program::repeat::{WithTangents, with_tangents};
+use crate::program::repeat::{self, WithTangents, with_tangents};
 use crate::program::{Custom, CustomKind, Derivative, NodeId, Op, Program, Slot, Taking, Term, interpret, programs_of};
 
 /// A function with a rule for cotangents: it has one tangent per result.
@@ -372,11 +372,9 @@ fn variable(slot: &Slot) -> Term {
     Term::variable(&slot.shape, slot.dtype)
 }
 
+/// The program from variables to results, optimized.
 pub(super) fn closed(inputs: &[Term], results: &[Term]) -> Program {
-    match Term::program(inputs, results, &[]) {
-        Ok(program) => optimize(&program),
-        Err(message) => unreachable!("a program is closed: {message}"),
-    }
+    optimize(&repeat::closed(inputs, results))
 }
 
 /// The program from the inputs and the given cotangents of results to the cotangents of the `moving` inputs.

@@ -139,7 +139,9 @@ fn transposed(rule: &Arc<Custom>, moving: &[bool], given: &[bool]) -> Arc<Custom
         let traced = TracedTrip::of(&trips(rule.primal(), count), moving.to_vec());
         let marks = traced.reached(given);
         let back = traced.back(&marks);
-        let function = Transposition { of: rule.clone(), count, back, marks }.function(&trips);
+        // Not the loop itself, which keeps the function: neither would ever be freed.
+        let of = Arc::new(rule.with_primal(rule.primal().clone()));
+        let function = Transposition { of, count, back, marks }.function(&trips);
         let primal = optimize(function.primal());
         Taking { rule: Arc::new(function.with_primal(primal)), takes: Vec::new(), steep: false }
     });

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use crate::base::BaseTensor;
 use crate::dtype::DType;
 use crate::ops::{Compare, Discrete, IntBinary, Linear};
-use crate::program::repeat::{closed, held, like};
+use crate::program::repeat::{closed, compare, count, held, int, ints, like, number};
 use crate::program::{Custom, Program, Term, interpret};
 
 /// The least number of rows of a batch that rows leave.
@@ -33,22 +33,6 @@ pub(super) struct LeavingRows<'a> {
     /// The largest number of trips, if there is one.
     pub(super) most: Option<usize>,
     pub(super) stacked: &'a [bool],
-}
-
-fn int(x: i64) -> Term {
-    Term::constant(crate::array::Array::scalar(x))
-}
-
-fn compare(op: Compare, x: &Term, y: &Term) -> Term {
-    Term::discrete(&Discrete::Compare(op), &[x, y])
-}
-
-fn number(mask: &Term) -> Term {
-    Term::discrete(&Discrete::ToInt, &[mask])
-}
-
-fn ints(op: IntBinary, x: &Term, y: &Term) -> Term {
-    Term::discrete(&Discrete::IntBinary(op), &[x, y])
 }
 
 impl LeavingRows<'_> {
@@ -75,7 +59,6 @@ impl LeavingRows<'_> {
     fn run(&self, n: usize, trips: Term, carry: Vec<Term>, captured: &[Term]) -> Vec<Term> {
         let (trip, half) = ((self.trip)(n), n / 2);
         let last = half < LEAST;
-        let count = |mask: &Term| number(mask).linear(&Linear::sum(&[n], &[0]));
         let more = |going: &Term, trips: &Term| {
             let some = self.goes_on(going, trips);
             if last {
@@ -85,18 +68,18 @@ impl LeavingRows<'_> {
             let early = compare(Compare::Lt, trips, &int(FIRST));
             Term::discrete(&Discrete::And, &[&some, &Term::discrete(&Discrete::Or, &[&many, &early])])
         };
-        let init = [vec![more(&count(&carry[0]), &trips), trips], carry].concat();
+        let init = [vec![more(&count(&carry[0], n), &trips), trips], carry].concat();
         let mut state = Term::repeat(None, init, &mut |mut state| {
             let carry = state.split_off(2);
             let next = held(carry, &mut |carry| interpret(&trip, [&carry, captured].concat()));
             let trips = ints(IntBinary::Add, &state[1], &int(1));
-            [vec![more(&count(&next[0]), &trips), trips], next].concat()
+            [vec![more(&count(&next[0], n), &trips), trips], next].concat()
         });
         let carry = state.split_off(2);
         if last {
             return carry;
         }
-        let goes_on = self.goes_on(&count(&carry[0]), &state[1]);
+        let goes_on = self.goes_on(&count(&carry[0], n), &state[1]);
         let rest = self.rest(n, &carry, captured);
         Term::custom(&rest, &[&[goes_on, state.remove(1)], &carry[..], captured].concat())
     }
@@ -109,14 +92,14 @@ impl LeavingRows<'_> {
         let (carry, captured) = variables[1..].split_at(self.carried);
         // The place of a row that goes on among the rows that go on; the others have none.
         let before = number(&carry[0]).linear(&Linear::prefix_sum(&[n], 0));
-        let all = |x: i64| int(x).linear(&Linear::replicate(&[n], &[]));
+        let all = |x: i64| int::<Term>(x).linear(&Linear::replicate(&[n], &[]));
         let place = ints(IntBinary::Sub, &before, &all(1));
         let place = Term::select(&carry[0], &place, &all(half as i64));
         let rows = Term::discrete(&Discrete::Iota { n }, &[]);
         let from = Term::zeros(&[half], DType::I64).scatter_add(std::slice::from_ref(&place), &rows);
         let gathered = |x: &Term| x.gather(std::slice::from_ref(&from));
         let mut fewer: Vec<Term> = carry.iter().map(gathered).collect();
-        let going = number(&carry[0]).linear(&Linear::sum(&[n], &[0])).linear(&Linear::replicate(&[half], &[]));
+        let going = count(&carry[0], n).linear(&Linear::replicate(&[half], &[]));
         fewer[0] = compare(Compare::Lt, &Term::discrete(&Discrete::Iota { n: half }, &[]), &going);
         let captured = captured.iter().zip(self.stacked);
         let captured: Vec<Term> = captured.map(|(x, stacked)| if *stacked { gathered(x) } else { x.clone() }).collect();

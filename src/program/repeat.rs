@@ -10,9 +10,10 @@
 use std::sync::Arc;
 
 use super::{Custom, CustomKind, Derivative, Program, Taking, Term, interpret};
+use crate::array::Array;
 use crate::base::BaseTensor;
 use crate::dtype::DType;
-use crate::ops::{Compare, Discrete, Linear};
+use crate::ops::{Compare, Discrete, IntBinary, Linear};
 use crate::taps::quietly;
 
 /// The value of a mask of rank 0, if it is known.
@@ -113,8 +114,32 @@ pub(crate) fn together(batched: &Program, n: usize) -> Program {
 
 /// Whether any element of a mask of `n` elements holds.
 pub(crate) fn any<T: BaseTensor>(mask: &T, n: usize) -> T {
-    let count = T::discrete(&Discrete::ToInt, &[mask]).linear(&Linear::sum(&[n], &[0]));
-    T::discrete(&Discrete::Compare(Compare::Gt), &[&count, &T::zeros(&[], DType::I64)])
+    compare(Compare::Gt, &count(mask, n), &int(0))
+}
+
+/// How many elements of a mask of `n` elements hold.
+pub(crate) fn count<T: BaseTensor>(mask: &T, n: usize) -> T {
+    number(mask).linear(&Linear::sum(&[n], &[0]))
+}
+
+/// 1 where a mask holds, and 0 elsewhere.
+pub(crate) fn number<T: BaseTensor>(mask: &T) -> T {
+    T::discrete(&Discrete::ToInt, &[mask])
+}
+
+/// An integer.
+pub(crate) fn int<T: BaseTensor>(x: i64) -> T {
+    T::constant(Array::scalar(x))
+}
+
+/// An operation on integers.
+pub(crate) fn ints<T: BaseTensor>(op: IntBinary, x: &T, y: &T) -> T {
+    T::discrete(&Discrete::IntBinary(op), &[x, y])
+}
+
+/// A comparison.
+pub(crate) fn compare<T: BaseTensor>(op: Compare, x: &T, y: &T) -> T {
+    T::discrete(&Discrete::Compare(op), &[x, y])
 }
 
 /// Values with their tangents.

@@ -15,7 +15,7 @@
 
 use std::sync::Arc;
 
-use super::repeat::closed;
+use super::repeat::{closed, compare, int, ints, number};
 use super::{Custom, CustomKind, Program, Slot, Term, interpret, reach};
 use crate::array::Array;
 use crate::base::{BaseTensor, replaced};
@@ -84,20 +84,8 @@ impl Slots {
     }
 }
 
-fn int<T: BaseTensor>(x: i64) -> T {
-    T::constant(Array::scalar(x))
-}
-
-fn ints<T: BaseTensor>(op: IntBinary, x: &T, y: &T) -> T {
-    T::discrete(&Discrete::IntBinary(op), &[x, y])
-}
-
 fn plus<T: BaseTensor>(x: &T, y: i64) -> T {
     ints(IntBinary::Add, x, &int(y))
-}
-
-fn compare<T: BaseTensor>(op: Compare, x: &T, y: &T) -> T {
-    T::discrete(&Discrete::Compare(op), &[x, y])
 }
 
 /// The values of a carry without its mask, as one vector for each element type.
@@ -277,11 +265,11 @@ impl<T: BaseTensor> Sweep<'_, T> {
         let mut done = T::repeat(self.most, init, &mut |state| {
             let (trip, doubled) = (&state[1], &state[2]);
             let full = compare(Compare::Eq, trip, &ints(IntBinary::Shl, &int(slots.first), doubled));
-            let doubled = ints(IntBinary::Add, doubled, &T::discrete(&Discrete::ToInt, &[&full]));
+            let doubled = ints(IntBinary::Add, doubled, &number(&full));
             let carry = [&state[..1], &state[3..2 + carried]].concat();
-            let number = ints(IntBinary::Shr, trip, &doubled);
-            let due = compare(Compare::Eq, &ints(IntBinary::Shl, &number, &doubled), trip);
-            let slot = T::select(&due, &slots.slot(&number, &doubled), &int(slots.count()));
+            let state_number = ints(IntBinary::Shr, trip, &doubled);
+            let due = compare(Compare::Eq, &ints(IntBinary::Shl, &state_number, &doubled), trip);
+            let slot = T::select(&due, &slots.slot(&state_number, &doubled), &int(slots.count()));
             let mut filled = stored(&state[2 + carried..], &slot, &packing.pack(&carry));
             let mut next = self.trip(carry);
             let mut after = vec![next.remove(0), plus(trip, 1), doubled];
@@ -358,7 +346,6 @@ impl<T: BaseTensor> Sweep<'_, T> {
             let filled = stored(filled, &store(&plus(again, slots.first), count), &self.packing.pack(&carry));
             let cts = T::custom(&chosen, &[std::slice::from_ref(&is_due), &carry[1..], &self.captured, cts].concat());
             // A state whose trip has been transposed is left, and one that was stored is the last.
-            let number = |mask: &T| T::discrete(&Discrete::ToInt, &[mask]);
             let is_done = compare(Compare::Eq, &trips, &int(0));
             let of_again = T::discrete(&Discrete::And, &[&is_done, &is_again]);
             let stored_now = plus(&ints(IntBinary::Sub, again, &number(&is_due)), 1);

@@ -3,9 +3,12 @@
 //! Law: whatever the bound, and without one, derivatives of any order are those of the trips that ran, as forward mode and
 //! `direct` have them.
 
+use std::sync::Arc;
+
 use polygrad::backend::compile;
 use polygrad::inspect::{Family, count};
-use polygrad::program::{Program, Term, interpret};
+use polygrad::ops::Unary;
+use polygrad::program::{Custom, Program, Term, interpret};
 use polygrad::{
     Array, BaseTensor, Concrete, DType, Function, Tensor, cond, direct, fold, grad, jvp, map, symbolic, tensor, vmap,
     while_loop, while_loop_within,
@@ -280,4 +283,22 @@ fn rows_that_have_ended_leave_the_batch() {
         assert!(n < 256 || sines <= 3 * trips / 2 + first, "{n} rows: {sines} sines for {trips} trips");
         assert!(sines >= trips, "{n} rows: {sines} sines for {trips} trips");
     }
+}
+
+/// A loop and the functions that are derived from it are freed with the programs that run them.
+#[test]
+fn loops_and_their_transposed_loops_are_freed() {
+    let (go, x) = (Term::variable(&[], DType::Bool), Term::variable(&[3], DType::F64));
+    let body = Term::program(&[go.clone(), x.clone()], &[go, x.unary(Unary::Sin)], &[]).expect("a closed program");
+    let rule = Arc::new(Custom::while_loop("loop", body, None).expect("a carry"));
+    let kept = Arc::downgrade(&rule);
+    let start = [Term::constant(Array::scalar(false)), x.clone()];
+    let sum = Vector::from_raw(Term::custom(&rule, &start).remove(1)).sum().into_raw();
+    let program = Term::program(&[x], std::slice::from_ref(&sum), &[]).expect("a closed program");
+    drop(rule);
+    let gradient = symbolic::grad(&program);
+    let second = symbolic::grad_in(&along(&gradient), &[0]);
+    assert!(kept.upgrade().is_some(), "the program runs it");
+    drop((program, gradient, second, start, sum));
+    assert!(kept.upgrade().is_none(), "nothing runs it");
 }
