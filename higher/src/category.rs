@@ -116,32 +116,6 @@ pub trait Ccc: 'static {
     }
 }
 
-/// The largest nesting depth of cases and pairs in a value of a recursive type. Operations on all parts of a value,
-/// such as an addition of tangents, recurse over the depth. A list has depth two for each element.
-///
-/// ```
-/// use polygrad::tensor;
-/// use polygrad_higher::category::DEEPEST;
-/// use polygrad_higher::{case, fun1, inl, inr, num, roll, unroll};
-/// use polygrad_higher::{self as higher, Expr, Language, Mu, Obj, Real, Signature, Sum};
-/// /// A number, or a wrapped value of the type itself.
-/// struct Wraps;
-/// impl Signature for Wraps {
-///     type Of<X: Obj> = Sum<Real, X>;
-/// }
-/// /// 1 if a number that is wrapped `times` times is wrapped.
-/// fn wrapped<C: Language>(times: usize) -> Expr<C, Real, Real> {
-///     fun1(|x| {
-///         let start: Expr<C, _, Mu<Wraps>> = roll(inl(x.at()));
-///         let value = (0..times).fold(start, |value, _| roll(inr(value)));
-///         case(unroll(value), |_| num(0.0), |_| num(1.0))
-///     })
-/// }
-/// assert_eq!(higher::run(wrapped(DEEPEST - 1), &tensor(3.0)), tensor(1.0));
-/// assert!(std::panic::catch_unwind(|| higher::run(wrapped(DEEPEST), &tensor(3.0))).is_err());
-/// ```
-pub const DEEPEST: usize = 600;
-
 /// A cartesian closed category with primitive operations, sums, recursion and loops over arrays.
 ///
 /// ```
@@ -242,9 +216,6 @@ pub trait Language: Ccc {
     /// The value of a recursive type with these parts.
     ///
     /// Example: [`Language::unroll`].
-    ///
-    /// # Panics
-    /// When a program runs that makes a value more than [`DEEPEST`] cases and pairs deep.
     fn roll<K: TypeParts>() -> Self::Hom<K::Of, Recursive<K>>;
 
     /// The parts of a value of a recursive type.

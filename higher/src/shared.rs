@@ -8,20 +8,44 @@ use std::rc::Rc;
 use polygrad::seam::release;
 
 /// A counted reference to a value that may hold references to others; the last reference releases the value.
-pub(crate) struct Shared<X: ?Sized + 'static>(
+///
+/// ```
+/// use polygrad_higher::interpreters::Shared;
+/// let shared = Shared::new(vec![1, 2]);
+/// assert_eq!((shared.clone().len(), Shared::unwrap_or_clone(shared)), (2, vec![1, 2]));
+/// ```
+pub struct Shared<X: ?Sized + 'static>(
     /// `None` only after [`drop`](Drop::drop) has taken the reference.
     Option<Rc<X>>,
 );
 
 impl<X: 'static> Shared<X> {
-    pub(crate) fn new(x: X) -> Self {
+    /// The only reference to a value.
+    ///
+    /// Example: [`Shared`].
+    pub fn new(x: X) -> Self {
         Shared::of(Rc::new(x))
+    }
+
+    /// The value, or a copy of it if there are other references.
+    ///
+    /// Example: [`Shared`].
+    pub fn unwrap_or_clone(mut shared: Self) -> X
+    where
+        X: Clone,
+    {
+        Rc::unwrap_or_clone(shared.0.take().expect("a value that is not dropped"))
     }
 }
 
 impl<X: ?Sized + 'static> Shared<X> {
     pub(crate) fn of(x: Rc<X>) -> Self {
         Shared(Some(x))
+    }
+
+    /// Where the value lies in memory.
+    pub(crate) fn address(&self) -> usize {
+        std::ptr::from_ref(&**self).cast::<()>().addr()
     }
 }
 

@@ -1,7 +1,7 @@
 //! Accumulators: cells in which efficient CHAD accumulates the cotangents of a context.
 //!
 //! Law: the value taken from a cell is the sum of the values added to it. Adding to one component of a context has no
-//! cost for its other components.
+//! cost for its other components. Nothing recurses over the depth of a vector.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -10,9 +10,10 @@ use polygrad::base::BaseTensor;
 
 use super::value::Val;
 use crate::Layout;
+use crate::shared::Shared;
 
 /// An accumulator.
-pub(super) struct Cell<T: 'static>(Rc<RefCell<Slot<T>>>);
+pub(super) struct Cell<T: 'static>(Shared<RefCell<Slot<T>>>);
 
 enum Slot<T: 'static> {
     Empty,
@@ -28,39 +29,88 @@ impl<T> Clone for Cell<T> {
     }
 }
 
+/// How deep a sum is taken by recursion, before it is taken with a list of what remains.
+const NESTED: u8 = 16;
+
+/// What remains of taking a sum.
+enum Taking<T: 'static> {
+    Cell(Cell<T>),
+    Pair,
+    Case(bool),
+}
+
+/// A vector of a case of a sum; zero has no case.
+fn injected<T: BaseTensor>(left: bool, v: Val<T>) -> Val<T> {
+    match (v, left) {
+        (Val::Zero, _) => Val::Zero,
+        (v, true) => Val::Left(Shared::new(v)),
+        (v, false) => Val::Right(Shared::new(v)),
+    }
+}
+
 impl<T: BaseTensor> Cell<T> {
     /// An empty accumulator.
     pub(super) fn new() -> Self {
-        Cell(Rc::new(RefCell::new(Slot::Empty)))
+        Cell::of(Val::Zero)
+    }
+
+    fn of(v: Val<T>) -> Self {
+        Cell(Shared::new(RefCell::new(if v.is_zero() { Slot::Empty } else { Slot::Sum(v) })))
     }
 
     pub(super) fn add(&self, v: Val<T>) {
+        let (mut cell, mut v, mut work) = (self.clone(), v, Vec::new());
+        loop {
+            let next = match cell.added(v) {
+                Added::All => work.pop(),
+                Added::Case(inner, v) => Some((inner, v)),
+                Added::Parts(first, second) => {
+                    work.push(second);
+                    Some(first)
+                }
+            };
+            let Some(next) = next else { return };
+            (cell, v) = next;
+        }
+    }
+
+    /// Adds a vector, or says what remains to be added to the parts of the cell. The first vector is kept as it is, so that
+    /// the cells of its parts are made when one of them is asked for.
+    fn added(&self, v: Val<T>) -> Added<T> {
+        if v.is_zero() {
+            return Added::All;
+        }
+        let (empty, many) = match &*self.0.borrow() {
+            Slot::Empty => (true, false),
+            Slot::Sum(Val::Many(_)) => (false, true),
+            // The unit is the zero of a type without tangents.
+            Slot::Parts(..) if matches!(v, Val::Nil) => return Added::All,
+            Slot::Sum(_) | Slot::Parts(..) | Slot::Case(..) => (false, false),
+        };
+        if empty {
+            self.0.replace(Slot::Sum(v));
+            return Added::All;
+        }
         let v = match v {
-            Val::Zero => return,
             // An array of functions may have got its parts one by one before.
-            Val::Pair(p) if !matches!(&*self.0.borrow(), Slot::Sum(Val::Many(_))) => {
-                let (a, b) = self.parts();
-                a.add(p.0.clone());
-                return b.add(p.1.clone());
+            Val::Pair(p) if !many => {
+                let ((a, b), (v, w)) = (self.parts(), Shared::unwrap_or_clone(p));
+                return Added::Parts((a, v), (b, w));
             }
             Val::Left(v) => match self.case(true) {
-                Some(cell) => return cell.add(Rc::unwrap_or_clone(v)),
+                Some(cell) => return Added::Case(cell, Shared::unwrap_or_clone(v)),
                 None => Val::Left(v),
             },
             Val::Right(v) => match self.case(false) {
-                Some(cell) => return cell.add(Rc::unwrap_or_clone(v)),
+                Some(cell) => return Added::Case(cell, Shared::unwrap_or_clone(v)),
                 None => Val::Right(v),
             },
-            v @ (Val::Nil | Val::Leaf(_) | Val::Pair(_) | Val::Either(_) | Val::Fun(_)) => v,
+            v @ (Val::Zero | Val::Nil | Val::Leaf(_) | Val::Pair(_) | Val::Either(_) | Val::Fun(_)) => v,
             v @ (Val::Scattered(_) | Val::Lin(_) | Val::Bag(_) | Val::Mono(_) | Val::Many(_)) => v,
         };
-        if matches!((&v, &*self.0.borrow()), (Val::Nil, Slot::Parts(..))) {
-            // The unit is the zero of a type without tangents.
-            return;
-        }
         let before = self.take();
-        let sum = if before.is_zero() { v } else { before.plus(v) };
-        self.0.replace(Slot::Sum(sum));
+        self.0.replace(Slot::Sum(before.plus(v)));
+        Added::All
     }
 
     /// The cells of the components of a pair.
@@ -68,7 +118,13 @@ impl<T: BaseTensor> Cell<T> {
         if let Slot::Parts(a, b) = &*self.0.borrow() {
             return (a.clone(), b.clone());
         }
-        let (a, b) = (Cell::new(), Cell::new());
+        let (a, b) = match self.0.replace(Slot::Empty) {
+            Slot::Sum(Val::Pair(p)) => {
+                let (a, b) = Shared::unwrap_or_clone(p);
+                (Cell::of(a), Cell::of(b))
+            }
+            Slot::Empty | Slot::Sum(_) | Slot::Parts(..) | Slot::Case(..) => (Cell::new(), Cell::new()),
+        };
         self.0.replace(Slot::Parts(a.clone(), b.clone()));
         (a, b)
     }
@@ -77,29 +133,71 @@ impl<T: BaseTensor> Cell<T> {
     fn case(&self, left: bool) -> Option<Cell<T>> {
         match &*self.0.borrow() {
             Slot::Case(case, cell) => return (*case == left).then(|| cell.clone()),
+            Slot::Sum(Val::Left(_)) if left => {}
+            Slot::Sum(Val::Right(_)) if !left => {}
             Slot::Sum(_) | Slot::Parts(..) => return None,
             Slot::Empty => {}
         }
-        let cell = Cell::new();
+        let cell = match self.0.replace(Slot::Empty) {
+            Slot::Sum(Val::Left(v) | Val::Right(v)) => Cell::of(Shared::unwrap_or_clone(v)),
+            Slot::Empty | Slot::Sum(_) | Slot::Parts(..) | Slot::Case(..) => Cell::new(),
+        };
         self.0.replace(Slot::Case(left, cell.clone()));
         Some(cell)
     }
 
     /// Takes the sum of the added values, which leaves the cell empty.
     pub(super) fn take(&self) -> Val<T> {
+        self.taken(0)
+    }
+
+    fn taken(&self, depth: u8) -> Val<T> {
+        if depth == NESTED {
+            return self.taken_deep();
+        }
         match self.0.replace(Slot::Empty) {
             Slot::Empty => Val::Zero,
             Slot::Sum(v) => v,
-            Slot::Parts(a, b) => Val::pair(a.take(), b.take()),
-            Slot::Case(left, cell) => {
-                let v = cell.take();
-                if v.is_zero() {
-                    return v;
-                }
-                if left { Val::Left(Rc::new(v)) } else { Val::Right(Rc::new(v)) }
-            }
+            Slot::Parts(a, b) => Val::pair(a.taken(depth + 1), b.taken(depth + 1)),
+            Slot::Case(left, cell) => injected(left, cell.taken(depth + 1)),
         }
     }
+
+    /// [`take`](Cell::take), with a list of what remains.
+    fn taken_deep(&self) -> Val<T> {
+        let (mut work, mut made) = (vec![Taking::Cell(self.clone())], Vec::new());
+        let last = |made: &mut Vec<Val<T>>| made.pop().expect("the sums of the parts");
+        while let Some(next) = work.pop() {
+            let value = match next {
+                Taking::Cell(cell) => match cell.0.replace(Slot::Empty) {
+                    Slot::Empty => Val::Zero,
+                    Slot::Sum(v) => v,
+                    Slot::Parts(a, b) => {
+                        work.extend([Taking::Pair, Taking::Cell(b), Taking::Cell(a)]);
+                        continue;
+                    }
+                    Slot::Case(left, cell) => {
+                        work.extend([Taking::Case(left), Taking::Cell(cell)]);
+                        continue;
+                    }
+                },
+                Taking::Pair => {
+                    let second = last(&mut made);
+                    Val::pair(last(&mut made), second)
+                }
+                Taking::Case(left) => injected(left, last(&mut made)),
+            };
+            made.push(value);
+        }
+        last(&mut made)
+    }
+}
+
+/// What remains of the addition of a vector.
+enum Added<T: 'static> {
+    All,
+    Case(Cell<T>, Val<T>),
+    Parts((Cell<T>, Val<T>), (Cell<T>, Val<T>)),
 }
 
 /// The destination of a vector.

@@ -5,7 +5,6 @@
 //! the mask selects one. Law: where the mask holds, the selected value and its pullback are the first ones, elsewhere
 //! the second ones.
 
-use std::rc::Rc;
 
 use polygrad::array::Array;
 use polygrad::base::BaseTensor;
@@ -13,6 +12,7 @@ use polygrad::base::BaseTensor;
 use super::linear::Lin;
 use super::stacks::FunctionArray;
 use super::value::{Val, choose};
+use crate::shared::Shared;
 
 /// The first value where the mask holds, the second elsewhere; and the linear functions from the tangent of the
 /// selected value to those of the first and the second value.
@@ -58,7 +58,7 @@ fn function<T: BaseTensor>(mask: &T, a: Val<T>, b: Val<T>) -> Val<T> {
         let environments = Lin::pair(Lin::fst().then(Lin::fst()), Lin::snd().then(Lin::fst()));
         let [left, right] = [Lin::fst().then(Lin::snd()), Lin::snd().then(Lin::snd())];
         let pullback = both.then(Lin::pair(environments, Lin::select(mask.clone(), left, right)));
-        Val::Pair(Rc::new((value, Val::Lin(pullback))))
+        Val::Pair(Shared::new((value, Val::Lin(pullback))))
     })
 }
 
@@ -81,9 +81,9 @@ fn sum<T: BaseTensor>(mask: &T, a: &Val<T>, b: &Val<T>) -> (Val<T>, [Lin<T>; 2])
     let (left, [to_left_a, to_left_b]) = chosen(mask, &left_a, &left_b);
     let (right, [to_right_a, to_right_b]) = chosen(mask, &right_a, &right_b);
     let value = match (a, b) {
-        (Val::Left(_), Val::Left(_)) => Val::Left(Rc::new(left)),
-        (Val::Right(_), Val::Right(_)) => Val::Right(Rc::new(right)),
-        _ => Val::Either(Rc::new((choose(mask, &of_a, &of_b), left, right))),
+        (Val::Left(_), Val::Left(_)) => Val::Left(Shared::new(left)),
+        (Val::Right(_), Val::Right(_)) => Val::Right(Shared::new(right)),
+        _ => Val::Either(Shared::new((choose(mask, &of_a, &of_b), left, right))),
     };
     (value, [part(a.clone(), to_left_a, to_right_a), part(b.clone(), to_left_b, to_right_b)])
 }
@@ -93,9 +93,9 @@ fn part<T: BaseTensor>(of: Val<T>, to_left: Lin<T>, to_right: Lin<T>) -> Lin<T> 
     Lin::operation(move |mode, v| {
         let (_, left, right) = cases(&v);
         match &of {
-            Val::Left(_) => Val::Left(Rc::new(to_left.run(mode, left))),
-            Val::Right(_) => Val::Right(Rc::new(to_right.run(mode, right))),
-            Val::Either(e) => Val::Either(Rc::new((e.0.clone(), to_left.run(mode, left), to_right.run(mode, right)))),
+            Val::Left(_) => Val::Left(Shared::new(to_left.run(mode, left))),
+            Val::Right(_) => Val::Right(Shared::new(to_right.run(mode, right))),
+            Val::Either(e) => Val::Either(Shared::new((e.0.clone(), to_left.run(mode, left), to_right.run(mode, right)))),
             Val::Zero
             | Val::Nil
             | Val::Leaf(_)

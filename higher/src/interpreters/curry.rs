@@ -10,13 +10,12 @@
 //! Laws: the equations of cartesian closed categories hold up to the equality of cotangents, not of lists; both
 //! instances, and CHAD, have the same derivatives.
 
-use std::cell::RefCell;
 use std::fmt::Display;
 use std::marker::PhantomData;
 use std::panic::Location;
-use std::rc::Rc;
 
 use polygrad::base::BaseTensor;
+use polygrad::seam::{mistake, written};
 
 use super::accumulators::{Cell, Place};
 use super::choice::chosen;
@@ -24,11 +23,13 @@ use super::copower::Entry;
 use super::differential::{jvp_reverse, vjp_reverse};
 use super::linear::{Lin, Mode};
 use super::loops::{Trip, sweep};
+use super::machine::{self, Callable, Closure, Frames, Next, called_with, chained, joined};
 use super::untyped::{
-    choice, first, iterated, left, mapped, nil, placed, pullback, recursive, right, rolled, same, scanned, second,
+    Case, Recursion, at_place, choice, first, left, mapped, nil, pullback, right, same, scanned, second,
 };
-use super::value::{Closure, Code, Val};
-use super::{Scattered, Tower};
+use super::value::{Code, Val};
+use super::{Scattered, Tower, UNBOUNDED};
+use crate::shared::Shared;
 use crate::{
     Arrays, Ccc, Differential, Expr, Fun, Ground, Language, Mask, Obj, Primitive, Prod, Recursive, Stack, Sum,
     TypeParts, Unit,
@@ -128,7 +129,7 @@ impl<T, K, A, B> Clone for Differentiable<T, K, A, B> {
 
 /// A value with its pullback.
 pub(super) fn with<T: BaseTensor>(y: Val<T>, pullback: Lin<T>) -> Val<T> {
-    Val::Pair(Rc::new((y, Val::Lin(pullback))))
+    Val::Pair(Shared::new((y, Val::Lin(pullback))))
 }
 
 impl<T: BaseTensor, K, A, B> Differentiable<T, K, A, B> {
@@ -138,15 +139,26 @@ impl<T: BaseTensor, K, A, B> Differentiable<T, K, A, B> {
     }
 }
 
+/// The function of the second component of an argument, with the first one captured, where `end` makes the result.
+fn capturing<T: BaseTensor>(f: Closure<T>, captured: Val<T>, end: fn(Val<T>) -> Val<T>) -> Val<T> {
+    let begin = move |captured: &Val<T>, y| (Next::Call(f.clone(), Val::pair(captured.clone(), y)), Val::Zero);
+    Val::Fun(called_with(captured, begin, move |_, ran| end(ran)))
+}
+
+/// A value, with the pullback to the second component of the argument.
+fn to_argument<T: BaseTensor>(ran: Val<T>) -> Val<T> {
+    with(ran.fst(), ran.snd().lin().then(Lin::snd()))
+}
+
+/// The pullback to the first component of the argument.
+fn to_captured<T: BaseTensor>(ran: Val<T>) -> Val<T> {
+    Val::Lin(ran.snd().lin().then(Lin::fst()))
+}
+
 impl FunctionTangent for Calls {
     fn curry<T: BaseTensor>(f: Closure<T>, x: Val<T>) -> Val<T> {
-        let (own, captured) = (f.clone(), x.clone());
-        let function = Val::fun(move |y| {
-            let ran = own.at(Val::pair(captured.clone(), y));
-            with(ran.fst(), ran.snd().lin().then(Lin::snd()))
-        });
-        let again = Val::fun(move |y| Val::Lin(f.at(Val::pair(x.clone(), y)).snd().lin().then(Lin::fst())));
-        with(function, Lin::fold(again))
+        let again = capturing(f.clone(), x.clone(), to_captured);
+        with(capturing(f, x, to_argument), Lin::fold(again))
     }
 
     fn call<T: BaseTensor>(argument: Val<T>, pullback: Lin<T>) -> Lin<T> {
@@ -154,21 +166,18 @@ impl FunctionTangent for Calls {
     }
 
     fn fix<T: BaseTensor>(body: Closure<T>, g: Val<T>) -> Val<T> {
-        fn function<T: BaseTensor>(body: Closure<T>, g: Val<T>) -> Val<T> {
-            recursive("fix", move |own, x| {
-                let ran = body.at(Val::pair(Val::pair(g.clone(), own), x));
-                with(ran.fst(), ran.snd().lin().then(Lin::snd()))
-            })
-        }
-        fn total<T: BaseTensor>(body: Closure<T>, g: Val<T>) -> Lin<T> {
-            let own = function(body.clone(), g.clone());
-            Lin::fold(Val::fun(move |x| {
-                let ran = body.at(Val::pair(Val::pair(g.clone(), own.clone()), x));
-                let inner = Lin::snd().then(total(body.clone(), g.clone()));
+        /// The pullback of a call to the captured values: those of the inner calls are the same function's.
+        fn total<T: BaseTensor>(body: Closure<T>, both: Val<T>) -> Lin<T> {
+            let of_inner = body.clone();
+            let begin = move |both: &Val<T>, x| (Next::Call(body.clone(), Val::pair(both.clone(), x)), both.clone());
+            Lin::fold(Val::Fun(called_with(both, begin, move |both, ran| {
+                let inner = Lin::snd().then(total(of_inner.clone(), both));
                 Val::Lin(ran.snd().lin().then(Lin::fst()).then(Lin::fst().plus(inner)))
-            }))
+            })))
         }
-        with(function(body.clone(), g.clone()), total(body, g))
+        let recursion = Recursion { at: written(), body: body.clone(), g: g.clone(), end: to_argument };
+        let function = Val::Fun(Closure::of(recursion));
+        with(function.clone(), total(body, Val::Pair(Shared::new((g, function)))))
     }
 }
 
@@ -182,13 +191,13 @@ impl FunctionTangent for Environment {
     }
 
     fn fix<T: BaseTensor>(body: Closure<T>, g: Val<T>) -> Val<T> {
-        let function = recursive("fix", move |own, x| {
-            let ran = body.at(Val::pair(Val::pair(g.clone(), own), x));
-            // The function captures the values that its inner calls capture.
+        /// The function captures the values that its inner calls capture.
+        fn to_captured<T: BaseTensor>(ran: Val<T>) -> Val<T> {
             let both = Lin::fst().then(Lin::fst().plus(Lin::snd()));
             with(ran.fst(), ran.snd().lin().then(Lin::pair(both, Lin::snd())))
-        });
-        with(function, Lin::id())
+        }
+        let function = Recursion { at: written(), body, g, end: to_captured };
+        with(Val::Fun(Closure::of(function)), Lin::id())
     }
 
     fn choose<T: BaseTensor>(mask: &T, then: Val<T>, otherwise: Val<T>) -> Val<T> {
@@ -206,16 +215,16 @@ fn plain<T: BaseTensor>(value: fn(Val<T>) -> Val<T>, pullback: fn() -> Lin<T>) -
 }
 
 fn then<T: BaseTensor>(f: Closure<T>, g: Closure<T>) -> Closure<T> {
-    Closure::new(move |x| {
-        let first = f.at(x);
-        let second = g.at(first.fst());
-        with(second.fst(), second.snd().lin().then(first.snd().lin()))
-    })
+    chained(
+        f,
+        g,
+        |_, first: &Val<T>| first.fst(),
+        |first: Val<T>, second: Val<T>| with(second.fst(), second.snd().lin().then(first.snd().lin())),
+    )
 }
 
 fn pair<T: BaseTensor>(f: Closure<T>, g: Closure<T>) -> Closure<T> {
-    Closure::new(move |x| {
-        let (first, second) = (f.at(x.clone()), g.at(x));
+    joined(f, g, |first: Val<T>, second: Val<T>| {
         let (left, right) = (Lin::fst().then(first.snd().lin()), Lin::snd().then(second.snd().lin()));
         with(Val::pair(first.fst(), second.fst()), left.plus(right))
     })
@@ -235,17 +244,21 @@ fn curried<T: BaseTensor, K: FunctionTangent>(f: Closure<T>) -> Closure<T> {
     Closure::new(move |x| K::curry(f.clone(), x))
 }
 
-fn called<T: BaseTensor, K: FunctionTangent>(x: Val<T>) -> Val<T> {
-    let ran = x.fst().apply(x.snd());
-    with(ran.fst(), K::call(x.snd(), ran.snd().lin()))
+fn called<T: BaseTensor, K: FunctionTangent>() -> Closure<T> {
+    called_with(
+        Val::Zero,
+        |_, x: Val<T>| (x.fst().call(x.snd()), x.snd()),
+        |argument, ran: Val<T>| with(ran.fst(), K::call(argument, ran.snd().lin())),
+    )
 }
 
 fn bind<T: BaseTensor>(value: Closure<T>, body: Closure<T>) -> Closure<T> {
-    Closure::new(move |g| {
-        let first = value.at(g.clone());
-        let second = body.at(Val::pair(g, first.fst()));
-        with(second.fst(), Lin::bind(second.snd().lin(), first.snd().lin()))
-    })
+    chained(
+        value,
+        body,
+        |g, first: &Val<T>| Val::pair(g, first.fst()),
+        |first: Val<T>, second: Val<T>| with(second.fst(), Lin::bind(second.snd().lin(), first.snd().lin())),
+    )
 }
 
 fn primitive<T: BaseTensor, P: Primitive>(p: P) -> Closure<T> {
@@ -258,40 +271,54 @@ fn primitive<T: BaseTensor, P: Primitive>(p: P) -> Closure<T> {
 }
 
 fn case<T: BaseTensor, K: FunctionTangent>(left: Closure<T>, right: Closure<T>) -> Closure<T> {
-    fn branch<T: BaseTensor>(ran: &Val<T>, inject: Lin<T>) -> Val<T> {
-        let to_sum = Lin::pair(Lin::fst(), Lin::snd().then(inject));
-        with(ran.fst(), ran.snd().lin().then(to_sum))
+    fn branch<T: BaseTensor>(f: Closure<T>, inject: fn() -> Lin<T>) -> Closure<T> {
+        let end = Closure::new(move |ran: Val<T>| {
+            let to_sum = Lin::pair(Lin::fst(), Lin::snd().then(inject()));
+            with(ran.fst(), ran.snd().lin().then(to_sum))
+        });
+        machine::then(f, end)
     }
-    Closure::new(move |x| {
-        let on_left = |a| branch(&left.at(Val::pair(x.fst(), a)), Lin::inl());
-        let on_right = |b| branch(&right.at(Val::pair(x.fst(), b)), Lin::inr());
-        let sum = x.snd();
-        if let Val::Either(e) = &sum {
-            return K::choose(&e.0, on_left(e.1.clone()), on_right(e.2.clone()));
+    Closure::of(Case { left: branch(left, Lin::inl), right: branch(right, Lin::inr), choose: K::choose })
+}
+
+/// Repeats a step. A frame keeps the context, and the linear function from the cotangent of the state to those of the
+/// context and of the initial state.
+struct Iterate<T: 'static> {
+    step: Closure<T>,
+    at: Option<&'static Location<'static>>,
+}
+
+impl<T: BaseTensor> Iterate<T> {
+    fn step(&self, own: &Closure<T>, kept: Val<T>, state: Val<T>, frames: &mut Frames<T>) -> Next<T> {
+        let x = Val::pair(kept.fst(), state);
+        frames.push(own, 0, kept);
+        Next::Call(self.step.clone(), x)
+    }
+}
+
+impl<T: BaseTensor> Callable<T> for Iterate<T> {
+    fn enter(&self, own: &Closure<T>, x: Val<T>, frames: &mut Frames<T>) -> Next<T> {
+        self.step(own, with(x.fst(), Lin::pair(Lin::zero(), Lin::id())), x.snd(), frames)
+    }
+
+    fn resume(&self, own: &Closure<T>, _: u8, kept: Val<T>, ran: Val<T>, frames: &mut Frames<T>) -> Next<T> {
+        let (g, back, pullback) = (kept.fst(), kept.snd().lin(), ran.snd().lin());
+        let context = Lin::fst().then(Lin::pair(Lin::id(), Lin::zero()));
+        let before = |inject: Lin<T>| inject.then(pullback).then(context.plus(Lin::snd().then(back)));
+        match ran.fst() {
+            Val::Left(next) => self.step(own, with(g, before(Lin::inl())), Shared::unwrap_or_clone(next), frames),
+            Val::Right(result) => Next::Value(with(Shared::unwrap_or_clone(result), before(Lin::inr()))),
+            _ => at_place(self.at, || mistake(UNBOUNDED)),
         }
-        sum.split(on_left, on_right)
-    })
+    }
+
+    fn placed(&self, at: &'static Location<'static>) -> Option<Closure<T>> {
+        Some(Closure::of(Iterate { step: self.step.clone(), at: Some(at) }))
+    }
 }
 
 fn iterate<T: BaseTensor>(step: Closure<T>) -> Closure<T> {
-    Closure::new(move |x| {
-        let (g, pullbacks) = (x.fst(), RefCell::new(Vec::new()));
-        let step = |state| {
-            let ran = step.at(Val::pair(g.clone(), state));
-            pullbacks.borrow_mut().push(ran.snd().lin());
-            ran.fst()
-        };
-        let result = iterated(x.snd(), &step, &|_| None);
-        // From the cotangent of a state to those of the context and of the initial state.
-        let mut back = Lin::pair(Lin::zero(), Lin::id());
-        let mut pullbacks = pullbacks.into_inner().into_iter().peekable();
-        while let Some(pullback) = pullbacks.next() {
-            let own = Lin::fst().then(Lin::pair(Lin::id(), Lin::zero()));
-            let inject = if pullbacks.peek().is_some() { Lin::inl() } else { Lin::inr() };
-            back = inject.then(pullback).then(own.plus(Lin::snd().then(back)));
-        }
-        with(result, back)
-    })
+    Closure::of(Iterate { step, at: None })
 }
 
 fn fixed<T: BaseTensor, K: FunctionTangent>(body: Closure<T>) -> Closure<T> {
@@ -367,7 +394,7 @@ impl<T: BaseTensor, K: FunctionTangent> Ccc for Curry<T, K> {
     }
 
     fn eval<A: Obj, B: Obj>() -> Self::Hom<Prod<Fun<A, B>, A>, B> {
-        typed!(Closure::new(called::<_, K>))
+        typed!(called::<_, K>())
     }
 
     fn bind<G: Obj, A: Obj, B: Obj>(value: Self::Hom<G, A>, body: Self::Hom<Prod<G, A>, B>) -> Self::Hom<G, B> {
@@ -381,7 +408,7 @@ impl<T: BaseTensor, K: FunctionTangent> Language for Curry<T, K> {
     }
 
     fn written<A: Obj, B: Obj>(f: Self::Hom<A, B>, at: &'static Location<'static>) -> Self::Hom<A, B> {
-        typed!(placed(f.run, at))
+        typed!(f.run.placed(at))
     }
 
     fn inl<A: Obj, B: Obj>() -> Self::Hom<A, Sum<A, B>> {
@@ -408,7 +435,7 @@ impl<T: BaseTensor, K: FunctionTangent> Language for Curry<T, K> {
     }
 
     fn roll<R: TypeParts>() -> Self::Hom<R::Of, Recursive<R>> {
-        typed!(plain(rolled, Lin::id))
+        typed!(plain(same, Lin::id))
     }
 
     fn unroll<R: TypeParts>() -> Self::Hom<Recursive<R>, R::Of> {
@@ -489,8 +516,8 @@ impl<T: BaseTensor + Display> Display for Val<T> {
             Val::Leaf(t) => write!(f, "{t}"),
             Val::Scattered(at) => write!(f, "{}", Scattered::clone(at).dense()),
             Val::Pair(p) => write!(f, "({}, {})", p.0, p.1),
-            Val::Left(v) => write!(f, "left {v}"),
-            Val::Right(v) => write!(f, "right {v}"),
+            Val::Left(v) => write!(f, "left {}", **v),
+            Val::Right(v) => write!(f, "right {}", **v),
             Val::Either(e) => write!(f, "if {} left {} right {}", e.0, e.1, e.2),
             Val::Fun(_) => f.write_str("function"),
             Val::Lin(_) => f.write_str("linear function"),

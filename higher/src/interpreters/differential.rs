@@ -24,8 +24,10 @@ use super::copower::Bag;
 use super::curry::{FunctionTangent, with};
 use super::linear::{Lin, Mode};
 use super::stacks::{FunctionArray, element};
-use super::value::{Closure, Val};
+use super::machine::Closure;
+use super::value::Val;
 use super::{ForwardLevel, ReverseLevel, Tower};
+use crate::shared::Shared;
 use crate::primitive::of_floats;
 use crate::{Ground, Layout};
 
@@ -131,7 +133,7 @@ fn parts<T: BaseTensor>(along: &ForwardLevel, value: &V<T>, curve: &Curve<T>) ->
         let of_part: Curve<T> = Rc::new(move |along| take(curve(along)));
         parts(along, value, &of_part)
     };
-    let case = |v: V<T>, of: fn(Rc<V<T>>) -> V<T>| if v.is_zero() { v } else { of(Rc::new(v)) };
+    let case = |v: V<T>, of: fn(Shared<V<T>>) -> V<T>| if v.is_zero() { v } else { of(Shared::new(v)) };
     match value {
         Val::Zero => (Val::Zero, Val::Zero),
         Val::Nil => (Val::Nil, Val::Zero),
@@ -147,16 +149,16 @@ fn parts<T: BaseTensor>(along: &ForwardLevel, value: &V<T>, curve: &Curve<T>) ->
         }
         Val::Left(v) => {
             let (v, v_dot) = part(v, |v| Lin::cast_left().run(Mode::Tuples, v));
-            (Val::Left(Rc::new(v)), case(v_dot, Val::Left))
+            (Val::Left(Shared::new(v)), case(v_dot, Val::Left))
         }
         Val::Right(v) => {
             let (v, v_dot) = part(v, |v| Lin::cast_right().run(Mode::Tuples, v));
-            (Val::Right(Rc::new(v)), case(v_dot, Val::Right))
+            (Val::Right(Shared::new(v)), case(v_dot, Val::Right))
         }
         Val::Either(e) => {
             let (left, left_dot) = part(&e.1, |v| either(&v).1.clone());
             let (right, right_dot) = part(&e.2, |v| either(&v).2.clone());
-            let both = |left, right| Val::Either(Rc::new((e.0.clone(), left, right)));
+            let both = |left, right| Val::Either(Shared::new((e.0.clone(), left, right)));
             (both(left, right), both(left_dot, right_dot))
         }
         Val::Fun(_) => {
@@ -210,7 +212,7 @@ fn applied<T: BaseTensor>(curve: &Curve<T>, f: impl Fn(V<T>) -> V<T> + 'static) 
 }
 
 /// The mask and the cases of a sum that is not known.
-fn either<T: BaseTensor>(v: &V<T>) -> Rc<(Tower<T>, V<T>, V<T>)> {
+fn either<T: BaseTensor>(v: &V<T>) -> Shared<(Tower<T>, V<T>, V<T>)> {
     let Val::Either(e) = v else { unreachable!("a curve has one case at all levels") };
     e.clone()
 }
@@ -254,7 +256,7 @@ pub(super) fn vjp<T: BaseTensor>(kinds: Rc<Kinds>) -> Closure<Tower<T>> {
             term.check(&like, &y_bar);
             pull(y_bar).conform(&point)
         });
-        Val::Pair(Rc::new((value, function)))
+        Val::Pair(Shared::new((value, function)))
     })
 }
 
@@ -298,7 +300,7 @@ pub(super) fn vjp_reverse<T: BaseTensor, K: FunctionTangent>() -> Closure<Tower<
             )
         });
         let function = K::curry(pullback, x);
-        let value = Val::Pair(Rc::new((ran.fst(), function.fst())));
+        let value = Val::Pair(Shared::new((ran.fst(), function.fst())));
         with(value, Lin::fst().then(call).plus(Lin::snd().then(function.snd().lin())))
     })
 }
@@ -342,7 +344,7 @@ pub(super) fn vjp_forward<T: BaseTensor>(kinds: Rc<Kinds>) -> Closure<Tower<T>> 
         });
         let kinds = kinds.clone();
         with(
-            Val::Pair(Rc::new((value, function))),
+            Val::Pair(Shared::new((value, function))),
             Lin::operation(move |mode, v| {
                 let (f_dot, x_dot) = (v.fst(), v.snd());
                 let value_dot = f.apply(point.clone()).snd().lin().run(mode, x_dot.clone());
@@ -360,7 +362,7 @@ pub(super) fn vjp_forward<T: BaseTensor>(kinds: Rc<Kinds>) -> Closure<Tower<T>> 
                     }
                     by_point.plus(pulled(&kinds, &|x| f_dot.apply(x), &point).1(y_bar))
                 });
-                Val::Pair(Rc::new((value_dot, function_dot)))
+                Val::Pair(Shared::new((value_dot, function_dot)))
             }),
         )
     })

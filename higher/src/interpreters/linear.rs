@@ -4,8 +4,8 @@
 //! evaluation. [`Mode::Tuples`] is that of "CHAD": the cotangent of a variable is a vector of the type of its context,
 //! zero elsewhere. [`Mode::Cells`] is efficient CHAD: vectors are added to cells (`accumulators.rs`), and functions
 //! that only move vectors determine the destination cells. Laws: both modes give the same results, up to the order of
-//! sums; a linear function is evaluated, and dropped, without recursion, so the reverse pass of a loop may have any
-//! number of steps.
+//! sums; a linear function is evaluated, and dropped, without recursion, so the reverse pass of a loop, or of a recursion,
+//! may have any number of steps. What remains of an evaluation are frames of the machine of calls ([`Task`]).
 
 use std::rc::Rc;
 
@@ -14,7 +14,7 @@ use polygrad::base::BaseTensor;
 use super::accumulators::{Cell, Place};
 use super::copower::{Bag, Each, Entry};
 use super::counter;
-use super::recursion::called;
+use super::machine::{Callable, Closure, Frames, Next, finished};
 use super::value::Val;
 use crate::Layout;
 use crate::shared::Shared;
@@ -74,28 +74,38 @@ enum Node<T: 'static> {
     Operation(Operation<T>),
 }
 
-/// A pending task of an evaluation, which has one current vector.
-enum Task<T: 'static> {
+/// What remains of an evaluation, which has one current vector: a frame of the machine.
+pub(super) enum Task<T: 'static> {
     /// Replaces the current vector by the function of it.
-    Apply(Lin<T>),
+    Apply(Lin<T>, Mode),
     /// Replaces the current vector by the function of this vector.
-    ApplyTo(Lin<T>, Val<T>),
+    ApplyTo(Lin<T>, Mode, Val<T>),
+    /// Replaces the current value, a linear function, by its result at this vector.
+    ApplyResult(Mode, Val<T>),
+    /// Adds the current vector to a destination.
+    Add(Place<T>),
     /// Adds the function of the current vector to a destination.
     Send(Lin<T>, Place<T>),
     /// Adds the function of this vector to a destination.
     SendOf(Lin<T>, Val<T>, Place<T>),
+    /// Adds the result of the current value, a linear function, at this vector to a destination.
+    SendResult(Val<T>, Place<T>),
+    /// Adds the linear function that a function gives at a point, of a vector, to a destination.
+    SendEntry(Box<(Val<T>, Val<T>, Val<T>, Place<T>)>),
     /// Takes the current vector from a cell.
     Take(Cell<T>),
     /// Joins the current vector with the function of this vector.
-    Second(Lin<T>, Val<T>, Join<T>),
+    Second(Lin<T>, Mode, Val<T>, Join<T>),
     /// Joins this vector with the current one.
     Join(Val<T>, Join<T>),
     /// Adds the first component of the current pair to the function of its second component.
-    Bound(Lin<T>),
+    Bound(Lin<T>, Mode),
+    /// The current vector with tensors in place of their nonzero elements.
+    Dense,
 }
 
 /// The combination of two results.
-enum Join<T> {
+pub(super) enum Join<T> {
     Pair,
     Plus,
     Select(T),
@@ -225,14 +235,20 @@ impl<T: BaseTensor> Lin<T> {
         Lin::operation(move |_, v| copy(&sum(&v, &from), &to))
     }
 
-    /// The result at a vector.
+    /// The result at a vector, for the host.
     pub(crate) fn run(&self, mode: Mode, v: Val<T>) -> Val<T> {
         self.run_scattered(mode, v).dense()
     }
 
     /// [`run`](Lin::run), where cotangents of arrays that are read at indices are not dense.
     pub(super) fn run_scattered(&self, mode: Mode, v: Val<T>) -> Val<T> {
-        Lin::finished(mode, v, vec![Task::Apply(self.clone())])
+        finished([Task::Apply(self.clone(), mode)], v)
+    }
+
+    /// The result at a vector, as the current call.
+    pub(super) fn call(self, mode: Mode, v: Val<T>, frames: &mut Frames<T>) -> Next<T> {
+        frames.task(Task::Dense);
+        self.apply(mode, v, frames)
     }
 
     /// The result at a vector, where the parts that a destination does not need are zero, and cotangents of arrays that are
@@ -242,7 +258,7 @@ impl<T: BaseTensor> Lin<T> {
             return self.run_scattered(mode, v);
         }
         let own = needed.fresh();
-        Lin::finished(mode, Val::Zero, vec![Task::SendOf(self.clone(), v, own.clone())]);
+        finished([Task::SendOf(self.clone(), v, own.clone())], Val::Zero);
         own.take()
     }
 
@@ -251,102 +267,99 @@ impl<T: BaseTensor> Lin<T> {
         self.run_for(Mode::Cells, v, &Place::both(Place::To(Cell::new()), Place::Nowhere)).fst().dense()
     }
 
-    /// The current vector when no task is left.
-    fn finished(mode: Mode, v: Val<T>, mut tasks: Vec<Task<T>>) -> Val<T> {
-        let _leave = called();
-        let mut current = v;
-        while let Some(task) = tasks.pop() {
-            match task {
-                Task::Apply(f) => current = f.apply(mode, current, &mut tasks),
-                Task::ApplyTo(f, v) => current = f.apply(mode, v, &mut tasks),
-                Task::Send(f, place) => f.send(std::mem::replace(&mut current, Val::Zero), place, &mut tasks),
-                Task::SendOf(f, v, place) => f.send(v, place, &mut tasks),
-                Task::Take(cell) => current = cell.take(),
-                Task::Second(g, v, join) => {
-                    tasks.push(Task::Join(std::mem::replace(&mut current, v), join));
-                    tasks.push(Task::Apply(g));
-                }
-                Task::Join(first, Join::Pair) => current = Val::pair(first, current),
-                Task::Join(first, Join::Plus) => current = first.plus(current),
-                Task::Join(first, Join::Select(mask)) => current = Val::select(&mask, first, current),
-                Task::Bound(value) => {
-                    tasks.push(Task::Join(current.fst(), Join::Plus));
-                    tasks.push(Task::Apply(value));
-                    current = current.snd();
-                }
-            }
-        }
-        current
-    }
-
     /// The result at a vector, or the next current vector with tasks for the rest of the evaluation.
-    fn apply(&self, mode: Mode, v: Val<T>, tasks: &mut Vec<Task<T>>) -> Val<T> {
+    fn apply(&self, mode: Mode, v: Val<T>, frames: &mut Frames<T>) -> Next<T> {
         match (self.node(), mode) {
-            (Node::Then(f, g), _) => tasks.extend([Task::Apply(g.clone()), Task::Apply(f.clone())]),
+            (Node::Then(f, g), _) => {
+                frames.task(Task::Apply(g.clone(), mode));
+                frames.task(Task::Apply(f.clone(), mode));
+            }
             (Node::Select(mask, f, g), _) => {
-                let join = Join::Select(mask.clone());
-                tasks.extend([Task::Second(g.clone(), v.clone(), join), Task::Apply(f.clone())]);
+                frames.task(Task::Second(g.clone(), mode, v.clone(), Join::Select(mask.clone())));
+                frames.task(Task::Apply(f.clone(), mode));
             }
             (Node::Pair(f, g), Mode::Tuples) => {
-                tasks.extend([Task::Second(g.clone(), v.clone(), Join::Pair), Task::Apply(f.clone())]);
+                frames.task(Task::Second(g.clone(), mode, v.clone(), Join::Pair));
+                frames.task(Task::Apply(f.clone(), mode));
             }
             (Node::Plus(f, g), Mode::Tuples) => {
-                tasks.extend([Task::Second(g.clone(), v.clone(), Join::Plus), Task::Apply(f.clone())]);
+                frames.task(Task::Second(g.clone(), mode, v.clone(), Join::Plus));
+                frames.task(Task::Apply(f.clone(), mode));
             }
             (Node::Bind(body, value), Mode::Tuples) => {
-                tasks.extend([Task::Bound(value.clone()), Task::Apply(body.clone())]);
+                frames.task(Task::Bound(value.clone(), mode));
+                frames.task(Task::Apply(body.clone(), mode));
             }
             (Node::Pair(..) | Node::Plus(..) | Node::Bind(..) | Node::Fold(_), Mode::Cells) => {
                 let cell = Cell::new();
-                tasks.extend([Task::Take(cell.clone()), Task::SendOf(self.clone(), v, Place::To(cell))]);
-                return Val::Zero;
+                frames.task(Task::Take(cell.clone()));
+                return self.send(v, Place::To(cell), frames);
             }
-            (Node::Id | Node::Zero | Node::Fst | Node::Snd | Node::Operation(_), _) => return self.run_leaf(mode, v),
-            (Node::Swap(_) | Node::Eval(_) | Node::Singleton(_) | Node::Inl | Node::Inr, _) => {
-                return self.run_leaf(mode, v);
+            (Node::Eval(a), _) => return v.call(a.clone()),
+            (Node::Id | Node::Zero | Node::Fst | Node::Snd | Node::Operation(_), _) => {
+                return Next::Value(self.run_leaf(mode, v));
             }
-            (Node::CastLeft | Node::CastRight, _) | (Node::Fold(_), Mode::Tuples) => return self.run_leaf(mode, v),
+            (Node::Swap(_) | Node::Singleton(_) | Node::Inl | Node::Inr, _) => {
+                return Next::Value(self.run_leaf(mode, v));
+            }
+            (Node::CastLeft | Node::CastRight, _) => return Next::Value(self.run_leaf(mode, v)),
+            (Node::Fold(f), Mode::Tuples) => {
+                let Some(bag) = v.bag() else { return Next::Value(Val::Zero) };
+                if let [Entry::One(a, v)] = bag.entries()[..] {
+                    frames.task(Task::ApplyResult(mode, v.clone()));
+                    return f.call(a.clone());
+                }
+                return Next::Value(self.run_leaf(mode, Val::Bag(bag)));
+            }
         }
-        v
+        Next::Value(v)
     }
 
-    /// Adds the result at a vector to a destination, or appends tasks that do.
-    fn send(&self, v: Val<T>, place: Place<T>, tasks: &mut Vec<Task<T>>) {
+    /// Adds the result at a vector to a destination, or appends tasks that do. The current vector is of no use then.
+    fn send(&self, v: Val<T>, place: Place<T>, frames: &mut Frames<T>) -> Next<T> {
         if v.is_zero() || matches!(place, Place::Nowhere) {
-            return;
+            return Next::Value(Val::Zero);
         }
         if let Some(end) = self.end(&place) {
-            return end.add(v);
+            end.add(v);
+            return Next::Value(Val::Zero);
         }
         match self.node() {
             Node::Then(f, g) => match g.end(&place) {
-                Some(end) => tasks.push(Task::SendOf(f.clone(), v, end)),
-                None => tasks.extend([Task::Send(g.clone(), place), Task::ApplyTo(f.clone(), v)]),
+                Some(end) => frames.task(Task::SendOf(f.clone(), v, end)),
+                None => {
+                    frames.task(Task::Send(g.clone(), place));
+                    frames.task(Task::ApplyTo(f.clone(), Mode::Cells, v));
+                }
             },
             Node::Pair(f, g) => {
                 let (first, second) = place.parts();
-                tasks.extend([Task::SendOf(g.clone(), v.clone(), second), Task::SendOf(f.clone(), v, first)]);
+                frames.task(Task::SendOf(g.clone(), v.clone(), second));
+                frames.task(Task::SendOf(f.clone(), v, first));
             }
             Node::Plus(f, g) => {
-                tasks.extend([Task::SendOf(g.clone(), v.clone(), place.clone()), Task::SendOf(f.clone(), v, place)]);
+                frames.task(Task::SendOf(g.clone(), v.clone(), place.clone()));
+                frames.task(Task::SendOf(f.clone(), v, place));
             }
             Node::Bind(body, value) => {
                 let own = match value.end(&place) {
                     Some(end) => end,
                     None => {
                         let cell = Cell::new();
-                        tasks.extend([Task::Send(value.clone(), place.clone()), Task::Take(cell.clone())]);
+                        frames.task(Task::Send(value.clone(), place.clone()));
+                        frames.task(Task::Take(cell.clone()));
                         Place::To(cell)
                     }
                 };
-                tasks.push(Task::SendOf(body.clone(), v, Place::both(place, own)));
+                frames.task(Task::SendOf(body.clone(), v, Place::both(place, own)));
             }
             Node::Fold(f) => {
-                let Some(bag) = v.bag() else { return };
+                let Some(bag) = v.bag() else { return Next::Value(Val::Zero) };
                 for entry in bag.entries().iter().rev() {
                     match entry {
                         Entry::One(a, v) => {
-                            tasks.push(Task::SendOf(f.apply((*a).clone()).lin(), (*v).clone(), place.clone()));
+                            let entry = (f.clone(), (*a).clone(), (*v).clone(), place.clone());
+                            frames.task(Task::SendEntry(Box::new(entry)));
                         }
                         Entry::Zip(xs, vs) => {
                             let each = |a, v| f.apply(a).lin().run_scattered(Mode::Cells, v);
@@ -356,16 +369,17 @@ impl<T: BaseTensor> Lin<T> {
                     }
                 }
             }
-            Node::Id | Node::Zero | Node::Fst | Node::Snd | Node::Swap(_) | Node::Eval(_) | Node::Singleton(_) => {
+            Node::Id | Node::Zero | Node::Fst | Node::Snd | Node::Swap(_) | Node::Singleton(_) => {
                 place.add(self.run_leaf(Mode::Cells, v));
             }
             Node::Inl | Node::Inr | Node::CastLeft | Node::CastRight => place.add(self.run_leaf(Mode::Cells, v)),
             Node::Operation(f) => place.add(f(Mode::Cells, v.dense(), &place)),
-            Node::Select(..) => {
-                let result = self.run_scattered(Mode::Cells, v);
-                place.add(result);
+            Node::Select(..) | Node::Eval(_) => {
+                frames.task(Task::Add(place));
+                return self.apply(Mode::Cells, v, frames);
             }
         }
+        Next::Value(Val::Zero)
     }
 
     /// The destination of the argument such that the result gets to `place`, if the function only moves vectors.
@@ -406,25 +420,22 @@ impl<T: BaseTensor> Lin<T> {
                 unreachable!("a combination")
             }
             Node::Fold(f) => v.bag().map_or(Val::Zero, |bag| bag.total(&folded(f, mode))),
-            Node::Swap(f) => {
-                let f = f.clone();
-                Val::fun(move |x| f.apply(x).lin().run(mode, v.clone()))
-            }
+            Node::Swap(f) => Val::Fun(Closure::of(Swapped { f: f.clone(), mode, v })),
             Node::Eval(a) => v.apply(a.clone()),
             Node::Singleton(a) => Val::Bag(Bag::one(a.clone(), v)),
             Node::Inl if v.is_zero() => v,
             Node::Inr if v.is_zero() => v,
-            Node::Inl => Val::Left(Rc::new(v)),
-            Node::Inr => Val::Right(Rc::new(v)),
+            Node::Inl => Val::Left(Shared::new(v)),
+            Node::Inr => Val::Right(Shared::new(v)),
             Node::CastLeft => match v {
-                Val::Left(v) => Rc::unwrap_or_clone(v),
+                Val::Left(v) => Shared::unwrap_or_clone(v),
                 Val::Either(e) => Val::select(&e.0, e.1.clone(), Val::Zero),
                 Val::Zero => Val::Zero,
                 Val::Nil | Val::Leaf(_) | Val::Pair(_) | Val::Right(_) | Val::Fun(_) => other_case(),
                 Val::Scattered(_) | Val::Lin(_) | Val::Bag(_) | Val::Mono(_) | Val::Many(_) => other_case(),
             },
             Node::CastRight => match v {
-                Val::Right(v) => Rc::unwrap_or_clone(v),
+                Val::Right(v) => Shared::unwrap_or_clone(v),
                 Val::Either(e) => Val::select(&e.0, Val::Zero, e.2.clone()),
                 Val::Zero => Val::Zero,
                 Val::Nil | Val::Leaf(_) | Val::Pair(_) | Val::Left(_) | Val::Fun(_) => other_case(),
@@ -433,6 +444,60 @@ impl<T: BaseTensor> Lin<T> {
             // Linear functions map zero to zero.
             Node::Operation(_) if v.is_zero() => Val::Zero,
             Node::Operation(f) => f(mode, v.dense(), &Place::To(Cell::new())),
+        }
+    }
+}
+
+/// The function of a point whose results at a vector are those of linear functions that depend on the point.
+struct Swapped<T: 'static> {
+    f: Val<T>,
+    mode: Mode,
+    v: Val<T>,
+}
+
+impl<T: BaseTensor> Callable<T> for Swapped<T> {
+    fn enter(&self, own: &Closure<T>, x: Val<T>, frames: &mut Frames<T>) -> Next<T> {
+        frames.push(own, 0, Val::Zero);
+        self.f.call(x)
+    }
+
+    fn resume(&self, _: &Closure<T>, _: u8, _: Val<T>, y: Val<T>, frames: &mut Frames<T>) -> Next<T> {
+        y.lin().call(self.mode, self.v.clone(), frames)
+    }
+}
+
+impl<T: BaseTensor> Task<T> {
+    /// Goes on with the current vector.
+    pub(super) fn run(self, current: Val<T>, frames: &mut Frames<T>) -> Next<T> {
+        match self {
+            Task::Apply(f, mode) => f.apply(mode, current, frames),
+            Task::ApplyTo(f, mode, v) => f.apply(mode, v, frames),
+            Task::ApplyResult(mode, v) => current.lin().apply(mode, v, frames),
+            Task::Add(place) => {
+                place.add(current);
+                Next::Value(Val::Zero)
+            }
+            Task::Send(f, place) => f.send(current, place, frames),
+            Task::SendOf(f, v, place) => f.send(v, place, frames),
+            Task::SendResult(v, place) => current.lin().send(v, place, frames),
+            Task::SendEntry(entry) => {
+                let (f, a, v, place) = *entry;
+                frames.task(Task::SendResult(v, place));
+                f.call(a)
+            }
+            Task::Take(cell) => Next::Value(cell.take()),
+            Task::Second(g, mode, v, join) => {
+                frames.task(Task::Join(current, join));
+                g.apply(mode, v, frames)
+            }
+            Task::Join(first, Join::Pair) => Next::Value(Val::pair(first, current)),
+            Task::Join(first, Join::Plus) => Next::Value(first.plus(current)),
+            Task::Join(first, Join::Select(mask)) => Next::Value(Val::select(&mask, first, current)),
+            Task::Bound(value, mode) => {
+                frames.task(Task::Join(current.fst(), Join::Plus));
+                value.apply(mode, current.snd(), frames)
+            }
+            Task::Dense => Next::Value(current.dense()),
         }
     }
 }

@@ -5,7 +5,6 @@
 //! the host language, a function whose code differs from trip to trip), the trips run one after the other. Law: both
 //! ways give the same values.
 
-use std::rc::Rc;
 
 use polygrad::array::Array;
 use polygrad::base::BaseTensor;
@@ -14,6 +13,7 @@ use super::choice::cases;
 use super::decisions::Followed;
 use super::stacks::{Outside, Skeleton, Way, element, flatten, length, rebuild, rows, stacked};
 use super::value::Val;
+use crate::shared::Shared;
 
 /// The results of a trip: the next carry, an output to be stacked, and a value to be summed.
 pub(super) struct Trip<T: 'static> {
@@ -210,7 +210,7 @@ pub(super) fn resumed<T: BaseTensor>(state: &Val<T>, step: &dyn Fn(Val<T>) -> Va
         carry
     });
     drop(unused);
-    repeated(&Val::Either(Rc::new((go, state.clone(), result?))), step)
+    repeated(&Val::Either(Shared::new((go, state.clone(), result?))), step)
 }
 
 /// The trips one after the other.

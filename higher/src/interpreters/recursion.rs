@@ -1,20 +1,17 @@
-//! A limit on the depth of calls: recursion that is too deep fails with a message, before the stack overflows.
+//! Limits of calls: recursion that is too deep fails with a message, before memory or the stack ends.
 //!
-//! A call of a function of the higher-order language is a nested call of the host language, be it through `fix`, a
-//! recursive type, or functions that capture each other. Law: recursion that does not end, or not within the stack of a
-//! thread, panics with a message, since a stack overflow would abort the process without one.
+//! Calls of functions of the higher-order language are frames of a machine (`machine`), which have a limit of memory. Bodies
+//! of loops over arrays, and derivatives as terms, are calls of the host, and so is the translation of the parts of a program:
+//! these nest on the stack. Law: recursion that does not end, or not within its limit, panics with a message, since an
+//! exhausted memory or stack would abort the process without one.
 
 use std::cell::Cell;
 use std::panic::Location;
 
 use polygrad::seam::{mistake, written_at};
 
-/// The bytes of stack for the calls of a recursion: half of the default stack of a thread.
-const STACK: usize = 1 << 20;
-
-/// The bytes of stack for all calls. A recursion by `fix` reaches its own, smaller limit first, whose message has the
-/// place of the function.
-const CALLS: usize = STACK + (1 << 18);
+/// The bytes of stack for calls that nest there: more than half of the default stack of a thread.
+const STACK: usize = (1 << 20) + (1 << 18);
 
 thread_local! {
     /// The stack address of the outermost call.
@@ -30,48 +27,68 @@ impl Drop for Leave {
     }
 }
 
-/// Enters a call, and returns the guard if it is the outermost. Panics by `refuse` if the call is more than `limit`
-/// bytes of stack below the outermost one.
-fn entered(limit: usize, refuse: &dyn Fn()) -> Option<Leave> {
+/// Enters a call that nests on the stack: of any function by the host, or of the translation of any part of a program.
+/// Gives the guard if it is the outermost.
+pub(super) fn called() -> Option<Leave> {
     let local = 0_u8;
     let here = std::ptr::from_ref(&local).addr();
     let Some(start) = OUTERMOST.get() else {
         OUTERMOST.set(Some(here));
         return Some(Leave);
     };
-    if start.abs_diff(here) > limit {
-        refuse();
+    if start.abs_diff(here) > STACK {
+        refuse_calls();
     }
     None
 }
 
-/// Runs a call of a recursive function that was written at this place.
-pub(super) fn within_stack<R>(op: &str, at: Option<&'static Location<'static>>, call: impl FnOnce() -> R) -> R {
-    let refuse = || {
-        let message = format!(
-            "{op}: a recursion must end within the stack of a thread, but this one goes on after a megabyte of it; end it by a \
-             condition that is known (while a program is traced, none is that depends on inputs), or take iterate or \
-             iterate_within"
-        );
-        match at {
-            Some(at) => written_at(at, || mistake(&message)),
-            None => mistake(&message),
-        }
-    };
-    let _leave = entered(STACK, &refuse);
-    call()
+/// The name of a recursive function, and the place at which it was written.
+pub(super) type Recursion = Option<(&'static str, Option<&'static Location<'static>>)>;
+
+/// The limit of frames: the bytes of a frame, and the number of frames.
+pub(super) struct Limit {
+    pub(super) frame: usize,
+    pub(super) frames: usize,
 }
 
-/// Enters a call of any function, or of the translation of any part of a program.
-pub(super) fn called() -> Option<Leave> {
-    entered(CALLS, &refuse_calls)
+/// Fails at the place of the recursive function that was called last.
+fn refuse(recursion: Recursion, message: &str) -> ! {
+    match recursion {
+        Some((name, Some(at))) => written_at(at, || mistake(&format!("{name}: {message}"))),
+        Some((name, None)) => mistake(&format!("{name}: {message}")),
+        None => mistake(&format!("app: {message}")),
+    }
+}
+
+#[cold]
+pub(super) fn refuse_frames(recursion: Recursion, limit: Limit) -> ! {
+    let Limit { frame, frames } = limit;
+    refuse(
+        recursion,
+        &format!(
+            "calls that wait for others must fit in the memory of calls, but {frames} frames of {frame} bytes wait, and the limit is \
+             {} bytes; end the recursion, make its last call a tail call, or raise the limit by with_call_memory",
+            frames * frame
+        ),
+    )
+}
+
+#[cold]
+pub(super) fn refuse_undecided(recursion: Recursion, most: usize) -> ! {
+    refuse(
+        recursion,
+        &format!(
+            "a recursion must end by a condition that is known while a program is traced, but {most} choices by conditions that depend \
+             on inputs are nested, and both branches of each run; take iterate or iterate_within, which are recorded as loops, or \
+             run the program without tracing it"
+        ),
+    )
 }
 
 #[cold]
 fn refuse_calls() {
     mistake(
-        "app: calls, and the parts of a program, must nest within the stack of a thread, but these go on after more than a \
-         megabyte of it; end a recursion by a condition that is known (while a program is traced, none is that depends on \
-         inputs), take iterate or iterate_within, or nest fewer functions",
+        "app: calls from bodies of loops, and the parts of a program, must nest within the stack of a thread, but these go on \
+         after more than a megabyte of it; recurse outside of map and fold, or nest fewer functions",
     )
 }

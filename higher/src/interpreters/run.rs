@@ -17,10 +17,11 @@ use super::differential::{Kinds, jvp, jvp_forward, jvp_reverse, vjp, vjp_forward
 use super::linear::Lin;
 use super::untyped::{
     accumulate, applied, applied_linear, as_linear, both, case, choice, constantly, copower_sum, curry, differences,
-    first, fix, iterate, left, linear_loop, map, map_function, nil, of_value, of_values, pair, placed, plain,
-    primitive, pulled, pushed, right, rolled, same, second, spread, sum, then, zero, zip, zip_with,
+    first, fix, iterate, left, linear_loop, map, map_function, nil, of_value, of_values, pair, plain,
+    primitive, pulled, pushed, right, same, second, spread, sum, zero, zip, zip_with,
 };
-use super::value::{Closure, Val};
+use super::machine::{Closure, then};
+use super::value::Val;
 use crate::linear::LinearStep;
 use crate::{
     ArrayTarget, Arrays, Ccc, Copower, Differential, Fun, Ground, Language, Layout, LinFun, LinSum, Mask, Obj,
@@ -106,7 +107,7 @@ impl<T: BaseTensor> Ccc for Run<T> {
     }
 
     fn eval<A: Obj, B: Obj>() -> Morphism<T, Prod<Fun<A, B>, A>, B> {
-        typed!(plain(applied))
+        typed!(applied())
     }
 }
 
@@ -116,7 +117,7 @@ impl<T: BaseTensor> Language for Run<T> {
     }
 
     fn written<A: Obj, B: Obj>(f: Morphism<T, A, B>, at: &'static Location<'static>) -> Morphism<T, A, B> {
-        typed!(placed(f.run, at))
+        typed!(f.run.placed(at))
     }
 
     fn inl<A: Obj, B: Obj>() -> Morphism<T, A, Sum<A, B>> {
@@ -143,7 +144,7 @@ impl<T: BaseTensor> Language for Run<T> {
     }
 
     fn roll<K: TypeParts>() -> Morphism<T, K::Of, Recursive<K>> {
-        typed!(plain(rolled))
+        typed!(plain(same))
     }
 
     fn unroll<K: TypeParts>() -> Morphism<T, Recursive<K>, K::Of> {

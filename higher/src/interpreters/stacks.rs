@@ -97,9 +97,9 @@ impl<T> PartialEq for Skeleton<T> {
 /// Where a shared value lies in memory.
 fn address<T>(v: &Val<T>) -> Option<usize> {
     match v {
-        Val::Pair(p) => Some(Rc::as_ptr(p).addr()),
-        Val::Left(v) | Val::Right(v) => Some(Rc::as_ptr(v).addr()),
-        Val::Either(e) => Some(Rc::as_ptr(e).addr()),
+        Val::Pair(p) => Some(p.address()),
+        Val::Left(v) | Val::Right(v) => Some(v.address()),
+        Val::Either(e) => Some(e.address()),
         Val::Many(m) => Some(Rc::as_ptr(m).addr()),
         Val::Fun(f) => Some(f.address()),
         Val::Zero | Val::Nil | Val::Leaf(_) | Val::Lin(_) | Val::Bag(_) | Val::Mono(_) | Val::Scattered(_) => None,

@@ -14,10 +14,10 @@ use polygrad::seam::{mistake, written, written_at};
 use super::copower::{Bag, Each};
 use super::linear::{Lin, Mode};
 use super::loops::{STEPS, Trip, repeated, resumed, sweep_of};
-use super::recursion::within_stack;
-use super::value::{Closure, Code, Val, known};
+use super::machine::{Callable, Closure, Frames, Next, joined, then};
+use super::value::{Code, Val, known, mistyped};
 use super::{ArrayCotangent, Tangents, UNBOUNDED, pull_needed, push_primitive};
-use crate::category::DEEPEST;
+use crate::shared::Shared;
 use crate::{Ground, Layout, Parity, Primitive};
 
 /// A function that captures nothing.
@@ -46,54 +46,143 @@ pub(super) fn second<T: BaseTensor>(x: Val<T>) -> Val<T> {
 }
 
 pub(super) fn left<T: BaseTensor>(x: Val<T>) -> Val<T> {
-    Val::Left(Rc::new(x))
+    Val::Left(Shared::new(x))
 }
 
 pub(super) fn right<T: BaseTensor>(x: Val<T>) -> Val<T> {
-    Val::Right(Rc::new(x))
+    Val::Right(Shared::new(x))
 }
 
 pub(super) fn choice<T: BaseTensor>(mask: Val<T>) -> Val<T> {
     Val::choice(mask.leaf())
 }
 
-pub(super) fn applied<T: BaseTensor>(x: Val<T>) -> Val<T> {
-    x.fst().apply(x.snd())
-}
-
-pub(super) fn then<T: BaseTensor>(f: Closure<T>, g: Closure<T>) -> Closure<T> {
-    Closure::new(move |x| g.at(f.at(x)))
+/// Applies the function of a pair to its argument.
+pub(super) fn applied<T: BaseTensor>() -> Closure<T> {
+    struct Apply;
+    impl<T: BaseTensor> Callable<T> for Apply {
+        fn enter(&self, _: &Closure<T>, x: Val<T>, _: &mut Frames<T>) -> Next<T> {
+            x.fst().call(x.snd())
+        }
+    }
+    Closure::of(Apply)
 }
 
 pub(super) fn pair<T: BaseTensor>(f: Closure<T>, g: Closure<T>) -> Closure<T> {
-    Closure::new(move |x| Val::pair(f.at(x.clone()), g.at(x)))
+    joined(f, g, Val::pair)
 }
 
 pub(super) fn curry<T: BaseTensor>(f: Closure<T>) -> Closure<T> {
     Closure::new(move |x| Val::capturing(Code::Curried(f.clone()), x))
 }
 
+/// One function for each case. `choose` selects between the results of both where the case is not known.
+pub(super) struct Case<T: 'static> {
+    pub(super) left: Closure<T>,
+    pub(super) right: Closure<T>,
+    pub(super) choose: fn(&T, Val<T>, Val<T>) -> Val<T>,
+}
+
+impl<T: BaseTensor> Callable<T> for Case<T> {
+    fn enter(&self, own: &Closure<T>, x: Val<T>, frames: &mut Frames<T>) -> Next<T> {
+        let (g, sum) = (x.fst(), x.snd());
+        match sum {
+            Val::Left(a) => Next::Call(self.left.clone(), Val::pair(g, Shared::unwrap_or_clone(a))),
+            Val::Right(b) => Next::Call(self.right.clone(), Val::pair(g, Shared::unwrap_or_clone(b))),
+            Val::Either(e) => {
+                let a = e.1.clone();
+                frames.choose();
+                frames.push(own, 0, Val::pair(g.clone(), Val::Either(e)));
+                Next::Call(self.left.clone(), Val::pair(g, a))
+            }
+            // The zero of a sum of vectors has no case, and gives zero.
+            Val::Zero => Next::Value(Val::Zero),
+            Val::Nil | Val::Leaf(_) | Val::Pair(_) | Val::Fun(_) | Val::Lin(_) => mistyped("a sum"),
+            Val::Scattered(_) | Val::Bag(_) | Val::Mono(_) | Val::Many(_) => mistyped("a sum"),
+        }
+    }
+
+    /// The case is not known: the right branch runs, or both have run.
+    fn resume(&self, own: &Closure<T>, stage: u8, kept: Val<T>, y: Val<T>, frames: &mut Frames<T>) -> Next<T> {
+        let (before, sum) = (kept.fst(), kept.snd());
+        let Val::Either(e) = sum else { mistyped("a sum whose case is not known") };
+        if stage == 0 {
+            let x = Val::pair(before, e.2.clone());
+            frames.push(own, 1, Val::pair(y, Val::Either(e)));
+            return Next::Call(self.right.clone(), x);
+        }
+        frames.chosen();
+        Next::Value((self.choose)(&e.0, before, y))
+    }
+
+    fn placed(&self, at: &'static Location<'static>) -> Option<Closure<T>> {
+        let (left, right) = (self.left.clone().placed(at), self.right.clone().placed(at));
+        Some(Closure::of(Case { left, right, choose: self.choose }))
+    }
+}
+
 pub(super) fn case<T: BaseTensor>(left: Closure<T>, right: Closure<T>) -> Closure<T> {
-    Closure::new(move |x| {
-        let g = x.fst();
-        x.snd().split(|a| left.at(Val::pair(g.clone(), a)), |b| right.at(Val::pair(g.clone(), b)))
-    })
+    Closure::of(Case { left, right, choose: Val::select })
 }
 
-/// `f`, with errors reported at `at`.
-pub(super) fn placed<T: BaseTensor>(f: Closure<T>, at: &'static Location<'static>) -> Closure<T> {
-    Closure::new(move |x| written_at(at, || f.at(x)))
+/// Repeats a step until its result is the right case.
+struct Iterate<T: 'static> {
+    step: Closure<T>,
+    at: Option<&'static Location<'static>>,
 }
 
-pub(super) fn iterate<T: BaseTensor>(step: Closure<T>) -> Closure<T> {
-    Closure::new(move |x| {
-        let step = |state| step.at(Val::pair(x.fst(), state));
-        iterated(x.snd(), &step, &|ran| match (ran, T::records()) {
+impl<T: BaseTensor> Iterate<T> {
+    fn step(&self, own: &Closure<T>, g: Val<T>, state: Val<T>, frames: &mut Frames<T>) -> Next<T> {
+        frames.push(own, 0, g.clone());
+        Next::Call(self.step.clone(), Val::pair(g, state))
+    }
+
+    /// The final result as a recorded loop, from the first step whose case is not known, or from a step of the left case.
+    fn recorded(&self, g: &Val<T>, ran: &Val<T>) -> Option<Val<T>> {
+        let step = |state| self.step.at(Val::pair(g.clone(), state));
+        match (ran, T::records()) {
             (Val::Left(state), true) => resumed(state, &step),
             (Val::Left(_), false) => None,
             (_, _) => repeated(ran, &step),
-        })
-    })
+        }
+    }
+}
+
+impl<T: BaseTensor> Callable<T> for Iterate<T> {
+    fn enter(&self, own: &Closure<T>, x: Val<T>, frames: &mut Frames<T>) -> Next<T> {
+        if T::records() {
+            let (g, step) = (x.fst(), |state| self.step.at(Val::pair(x.fst(), state)));
+            let result = at_place(self.at, || iterated(x.snd(), &step, &|ran| self.recorded(&g, ran)));
+            return Next::Value(result);
+        }
+        self.step(own, x.fst(), x.snd(), frames)
+    }
+
+    fn resume(&self, own: &Closure<T>, _: u8, g: Val<T>, ran: Val<T>, frames: &mut Frames<T>) -> Next<T> {
+        match ran {
+            Val::Left(next) => self.step(own, g, Shared::unwrap_or_clone(next), frames),
+            Val::Right(result) => Next::Value(Shared::unwrap_or_clone(result)),
+            ran => at_place(self.at, || {
+                Next::Value(self.recorded(&g, &ran).unwrap_or_else(|| mistake(UNBOUNDED)))
+            }),
+        }
+    }
+
+    fn placed(&self, at: &'static Location<'static>) -> Option<Closure<T>> {
+        Some(Closure::of(Iterate { step: self.step.clone(), at: Some(at) }))
+    }
+}
+
+/// With errors reported at a place, if it is known.
+pub(super) fn at_place<R>(at: Option<&'static Location<'static>>, f: impl FnOnce() -> R) -> R {
+    match at {
+        Some(at) => written_at(at, f),
+        None => f(),
+    }
+}
+
+pub(super) fn iterate<T: BaseTensor>(step: Closure<T>) -> Closure<T> {
+    Closure::of(Iterate { step, at: None })
 }
 
 pub(super) fn fix<T: BaseTensor>(body: Closure<T>) -> Closure<T> {
@@ -117,9 +206,9 @@ pub(super) fn iterated<T: BaseTensor>(
                 {
                     return result;
                 }
-                state = Rc::unwrap_or_clone(next);
+                state = Shared::unwrap_or_clone(next);
             }
-            Val::Right(result) => return Rc::unwrap_or_clone(result),
+            Val::Right(result) => return Shared::unwrap_or_clone(result),
             Val::Zero | Val::Nil | Val::Leaf(_) | Val::Pair(_) | Val::Fun(_) => unreachable!("a step gives a sum"),
             Val::Scattered(_) | Val::Lin(_) | Val::Bag(_) => unreachable!("a step gives a sum"),
             Val::Mono(_) | Val::Many(_) => unreachable!("a step gives a sum"),
@@ -130,30 +219,38 @@ pub(super) fn iterated<T: BaseTensor>(
     }
 }
 
-/// A recursive function, from a function of itself and its argument.
-pub(super) fn recursive<T: BaseTensor>(op: &'static str, call: impl Fn(Val<T>, Val<T>) -> Val<T> + 'static) -> Val<T> {
-    fn function<T: BaseTensor>(
-        name: (&'static str, Option<&'static Location<'static>>),
-        call: Rc<dyn Fn(Val<T>, Val<T>) -> Val<T>>,
-    ) -> Val<T> {
-        Val::fun(move |x| within_stack(name.0, name.1, || call(function(name, call.clone()), x)))
+/// A recursive function of the host language, from a function of itself and its argument.
+pub(super) fn recursive<T: BaseTensor>(call: impl Fn(Val<T>, Val<T>) -> Val<T> + 'static) -> Val<T> {
+    fn function<T: BaseTensor>(call: Rc<dyn Fn(Val<T>, Val<T>) -> Val<T>>) -> Val<T> {
+        Val::fun(move |x| call(function(call.clone()), x))
     }
-    function((op, written()), Rc::new(call))
+    function(Rc::new(call))
 }
 
-/// A value of a recursive type, represented by its parts; checks its depth.
-pub(super) fn rolled<T: BaseTensor>(parts: Val<T>) -> Val<T> {
-    if parts.is_deeper_than(DEEPEST) {
-        mistake(&format!(
-            "roll: a value of a recursive type must be at most {DEEPEST} cases and pairs deep, but this one is deeper; take an array, \
-             with map and fold"
-        ));
+/// A recursive function with a captured value: the body takes the captured value, the function itself, and the argument;
+/// `end` makes the result of that of the body.
+pub(super) struct Recursion<T: 'static> {
+    pub(super) at: Option<&'static Location<'static>>,
+    pub(super) body: Closure<T>,
+    pub(super) g: Val<T>,
+    pub(super) end: fn(Val<T>) -> Val<T>,
+}
+
+impl<T: BaseTensor> Callable<T> for Recursion<T> {
+    fn enter(&self, own: &Closure<T>, x: Val<T>, frames: &mut Frames<T>) -> Next<T> {
+        frames.recurses("fix", self.at);
+        frames.push(own, 0, Val::Zero);
+        let function = Val::Pair(Shared::new((self.g.clone(), Val::Fun(own.clone()))));
+        Next::Call(self.body.clone(), Val::Pair(Shared::new((function, x))))
     }
-    parts
+
+    fn resume(&self, _: &Closure<T>, _: u8, _: Val<T>, y: Val<T>, _: &mut Frames<T>) -> Next<T> {
+        Next::Value((self.end)(y))
+    }
 }
 
 pub(super) fn sum<T: BaseTensor>(a: Closure<T>, b: Closure<T>) -> Closure<T> {
-    Closure::new(move |x| a.at(x.clone()).plus(b.at(x)))
+    joined(a, b, Val::plus)
 }
 
 /// A linear function that does not depend on the context.
@@ -163,12 +260,12 @@ pub(super) fn constantly<T: BaseTensor>(l: fn() -> Lin<T>) -> Closure<T> {
 
 /// The linear function that `make` constructs from a value.
 pub(super) fn of_value<T: BaseTensor>(f: Closure<T>, make: fn(Val<T>) -> Lin<T>) -> Closure<T> {
-    Closure::new(move |x| Val::Lin(make(f.at(x))))
+    then(f, Closure::new(move |x| Val::Lin(make(x))))
 }
 
 /// The combination of two linear functions in the same context.
 pub(super) fn both<T: BaseTensor>(f: Closure<T>, g: Closure<T>, join: fn(Lin<T>, Lin<T>) -> Lin<T>) -> Closure<T> {
-    Closure::new(move |x| Val::Lin(join(f.at(x.clone()).lin(), g.at(x).lin())))
+    joined(f, g, move |f: Val<T>, g: Val<T>| Val::Lin(join(f.lin(), g.lin())))
 }
 
 /// The linear function that gives every part of one layout the sum of all parts of another.
@@ -326,7 +423,7 @@ pub(super) fn of_values<T: BaseTensor>(
     xs: Closure<T>,
     make: fn(Val<T>, Val<T>) -> Lin<T>,
 ) -> Closure<T> {
-    Closure::new(move |x| Val::Lin(make(f.at(x.clone()), xs.at(x))))
+    joined(f, xs, move |f, xs| Val::Lin(make(f, xs)))
 }
 
 pub(super) fn zip_with<T: BaseTensor>(f: Val<T>, xs: Val<T>) -> Lin<T> {
@@ -337,8 +434,7 @@ pub(super) fn zip_with<T: BaseTensor>(f: Val<T>, xs: Val<T>) -> Lin<T> {
 
 /// A loop of linear steps that depend on the elements of `xs`; keeps the vectors of the states before all trips.
 pub(super) fn linear_loop<T: BaseTensor>(reverse: bool, f: Closure<T>, xs: Closure<T>) -> Closure<T> {
-    Closure::new(move |x| {
-        let (f, xs) = (f.at(x.clone()), xs.at(x));
+    joined(f, xs, move |f, xs| {
         Val::Lin(Lin::operation(move |mode, v| {
             let step = |both: Val<T>| {
                 let (before, x, input) = (both.fst(), both.snd().fst(), both.snd().snd());
@@ -352,7 +448,13 @@ pub(super) fn linear_loop<T: BaseTensor>(reverse: bool, f: Closure<T>, xs: Closu
 
 /// A linear function applied to a vector.
 pub(super) fn applied_linear<T: BaseTensor>(f: Closure<T>, v: Closure<T>) -> Closure<T> {
-    Closure::new(move |x| f.at(x.clone()).lin().run(Mode::Cells, v.at(x)))
+    struct Run;
+    impl<T: BaseTensor> Callable<T> for Run {
+        fn enter(&self, _: &Closure<T>, both: Val<T>, frames: &mut Frames<T>) -> Next<T> {
+            both.fst().lin().call(Mode::Cells, both.snd(), frames)
+        }
+    }
+    then(pair(f, v), Closure::of(Run))
 }
 
 /// A function that is linear, as a linear function.

@@ -20,41 +20,12 @@ use super::Scattered;
 use super::Tower;
 use super::compositions;
 use super::copower::Bag;
-use super::counter;
 use super::decisions::decide;
 use super::linear::Lin;
-use super::recursion::{called, within_stack};
+use super::machine::{Callable, Closure, Frames, Next};
 use super::stacks::FunctionArray;
 use crate::shared::Shared;
 use crate::{Ground, Layout, Monoid};
-
-/// A function of values. Chains of functions that call or capture each other may be as long as the program: calls that
-/// nest too deep for the stack are refused, and captured values are released without recursion.
-///
-/// Example: [`Backward::pulled`](super::Backward::pulled).
-pub struct Closure<T: 'static>(Shared<dyn Callable<T>>);
-
-impl<T> Clone for Closure<T> {
-    fn clone(&self) -> Self {
-        Closure(self.0.clone())
-    }
-}
-
-/// What can be called.
-trait Callable<T: 'static> {
-    fn call(&self, x: Val<T>) -> Val<T>;
-
-    /// The code and the captured value; `None` if a closure of the host language hides what it captures.
-    fn parts(&self) -> Option<(&Code<T>, &Val<T>)> {
-        None
-    }
-}
-
-impl<T: 'static, F: Fn(Val<T>) -> Val<T>> Callable<T> for F {
-    fn call(&self, x: Val<T>) -> Val<T> {
-        self(x)
-    }
-}
 
 /// The code of a function whose captured value is data: it takes the captured value and the argument.
 pub(super) enum Code<T: 'static> {
@@ -100,46 +71,33 @@ struct Capturing<T: 'static> {
 }
 
 impl<T: BaseTensor> Callable<T> for Capturing<T> {
-    fn call(&self, x: Val<T>) -> Val<T> {
+    fn enter(&self, own: &Closure<T>, x: Val<T>, frames: &mut Frames<T>) -> Next<T> {
         match &self.code {
-            Code::Curried(f) => f.at(Val::pair(self.captured.clone(), x)),
-            Code::Recursive(name, at, f) => within_stack(name, *at, || {
-                let own = Val::capturing(self.code.clone(), self.captured.clone());
-                f.at(Val::pair(Val::pair(self.captured.clone(), own), x))
-            }),
-            Code::Selected => {
-                let both = self.captured.snd();
-                Val::select(self.captured.fst().leaf(), both.fst().apply(x.clone()), both.snd().apply(x))
+            Code::Curried(f) => Next::Call(f.clone(), Val::pair(self.captured.clone(), x)),
+            Code::Recursive(name, at, f) => {
+                frames.recurses(name, *at);
+                let function = Val::Pair(Shared::new((self.captured.clone(), Val::Fun(own.clone()))));
+                Next::Call(f.clone(), Val::Pair(Shared::new((function, x))))
             }
-            Code::Folded => compositions::called(&self.captured, x),
+            Code::Selected => {
+                frames.push(own, 0, x.clone());
+                self.captured.snd().fst().call(x)
+            }
+            Code::Folded => Next::Value(compositions::called(&self.captured, x)),
         }
+    }
+
+    /// The selected function: the result of the second one is still needed, or both are there.
+    fn resume(&self, own: &Closure<T>, stage: u8, kept: Val<T>, y: Val<T>, frames: &mut Frames<T>) -> Next<T> {
+        if stage == 0 {
+            frames.push(own, 1, y);
+            return self.captured.snd().snd().call(kept);
+        }
+        Next::Value(Val::select(self.captured.fst().leaf(), kept, y))
     }
 
     fn parts(&self) -> Option<(&Code<T>, &Val<T>)> {
         Some((&self.code, &self.captured))
-    }
-}
-
-impl<T> Closure<T> {
-    pub(super) fn new(f: impl Fn(Val<T>) -> Val<T> + 'static) -> Self {
-        Closure(Shared::of(Rc::new(f)))
-    }
-
-    /// The result at a value. It is inlined even without optimization, since calls nest.
-    #[inline(always)]
-    pub(super) fn at(&self, x: Val<T>) -> Val<T> {
-        let _leave = called();
-        self.0.call(x)
-    }
-
-    /// The code and the captured value, if they are data.
-    pub(super) fn parts(&self) -> Option<(&Code<T>, &Val<T>)> {
-        self.0.parts()
-    }
-
-    /// A number that identifies the function among all that exist.
-    pub(super) fn address(&self) -> usize {
-        std::ptr::from_ref(&*self.0).addr()
     }
 }
 
@@ -152,7 +110,7 @@ impl<T> Closure<T> {
 /// use std::rc::Rc;
 /// use polygrad_higher::interpreters::Val;
 /// let number = |x: f64| Val::Leaf(Array::scalar(x));
-/// let pair = Val::Pair(Rc::new((number(1.0), Val::Left(Rc::new(number(2.0))))));
+/// let pair = Val::Pair(Shared::new((number(1.0), Val::Left(Shared::new(number(2.0))))));
 /// assert_eq!(pair.to_string(), "(1.0, left 2.0)");
 /// ```
 pub enum Val<T: 'static> {
@@ -166,13 +124,13 @@ pub enum Val<T: 'static> {
     /// of a linear function is a tensor.
     Scattered(Rc<Scattered<T>>),
     /// A pair.
-    Pair(Rc<(Val<T>, Val<T>)>),
+    Pair(Shared<(Val<T>, Val<T>)>),
     /// The left case of a sum.
-    Left(Rc<Val<T>>),
+    Left(Shared<Val<T>>),
     /// The right case of a sum.
-    Right(Rc<Val<T>>),
+    Right(Shared<Val<T>>),
     /// The left case where the mask holds, otherwise the right one: a case that is not known while a program is traced.
-    Either(Rc<(T, Val<T>, Val<T>)>),
+    Either(Shared<(T, Val<T>, Val<T>)>),
     /// A function.
     Fun(Closure<T>),
     /// A linear function.
@@ -243,7 +201,7 @@ impl<M: Monoid> AnyMonoid for M {
 
 /// Fails for a value whose type is not the program's: a bug of this library.
 #[cold]
-fn mistyped(needed: &str) -> ! {
+pub(super) fn mistyped(needed: &str) -> ! {
     unreachable!("a value of a typed program is {needed}")
 }
 
@@ -254,12 +212,12 @@ impl<T: BaseTensor> Val<T> {
 
     /// A function with its captured value.
     pub(super) fn capturing(code: Code<T>, captured: Val<T>) -> Self {
-        Val::Fun(Closure(Shared::of(Rc::new(Capturing { code, captured }))))
+        Val::Fun(Closure::of(Capturing { code, captured }))
     }
 
     /// A pair; a pair of zeros is zero.
     pub(crate) fn pair(a: Val<T>, b: Val<T>) -> Self {
-        if a.is_zero() && b.is_zero() { Val::Zero } else { Val::Pair(Rc::new((a, b))) }
+        if a.is_zero() && b.is_zero() { Val::Zero } else { Val::Pair(Shared::new((a, b))) }
     }
 
     pub(super) fn is_zero(&self) -> bool {
@@ -288,11 +246,19 @@ impl<T: BaseTensor> Val<T> {
         }
     }
 
-    /// Applies the function.
+    /// Applies the function, for the host.
     pub(crate) fn apply(&self, x: Val<T>) -> Val<T> {
+        match self.call(x) {
+            Next::Call(f, x) => f.at(x),
+            Next::Value(y) => y,
+        }
+    }
+
+    /// The call of the function.
+    pub(super) fn call(&self, x: Val<T>) -> Next<T> {
         match self {
-            Val::Fun(f) => f.at(x),
-            Val::Zero => Val::Zero,
+            Val::Fun(f) => Next::Call(f.clone(), x),
+            Val::Zero => Next::Value(Val::Zero),
             Val::Nil | Val::Leaf(_) | Val::Pair(_) | Val::Left(_) | Val::Right(_) => mistyped("a function"),
             Val::Either(_) | Val::Lin(_) | Val::Bag(_) | Val::Mono(_) | Val::Many(_) => mistyped("a function"),
             Val::Scattered(_) => mistyped("a function"),
@@ -321,39 +287,6 @@ impl<T: BaseTensor> Val<T> {
             Val::Nil | Val::Leaf(_) | Val::Pair(_) | Val::Left(_) | Val::Right(_) => mistyped("a copower"),
             Val::Either(_) | Val::Fun(_) | Val::Lin(_) | Val::Mono(_) | Val::Many(_) => mistyped("a copower"),
             Val::Scattered(_) => mistyped("a copower"),
-        }
-    }
-
-    /// The sum, of any type with addition.
-    pub(super) fn plus(self, other: Val<T>) -> Val<T> {
-        counter::addition::<T>();
-        match (self, other) {
-            (Val::Zero, v) | (v, Val::Zero) => v,
-            (Val::Nil, Val::Nil) => Val::Nil,
-            (Val::Leaf(a), Val::Leaf(b)) => Val::Leaf(a.accumulate(&b)),
-            (Val::Leaf(a), Val::Scattered(b)) => Val::Leaf(Rc::unwrap_or_clone(b).onto(a)),
-            (Val::Scattered(a), Val::Leaf(b)) => Val::Leaf(Rc::unwrap_or_clone(a).onto(b)),
-            (Val::Scattered(a), Val::Scattered(b)) => match Rc::unwrap_or_clone(a).plus(Rc::unwrap_or_clone(b)) {
-                Ok(both) => Val::Scattered(Rc::new(both)),
-                Err(dense) => Val::Leaf(dense),
-            },
-            (Val::Pair(p), Val::Pair(q)) => {
-                let (a, b) = Rc::unwrap_or_clone(p);
-                let (c, d) = Rc::unwrap_or_clone(q);
-                Val::pair(a.plus(c), b.plus(d))
-            }
-            (Val::Left(a), Val::Left(b)) => Val::Left(Rc::new(Rc::unwrap_or_clone(a).plus(Rc::unwrap_or_clone(b)))),
-            (Val::Right(a), Val::Right(b)) => Val::Right(Rc::new(Rc::unwrap_or_clone(a).plus(Rc::unwrap_or_clone(b)))),
-            (Val::Either(e), Val::Either(f)) => {
-                let (left, right) = (e.1.clone().plus(f.1.clone()), e.2.clone().plus(f.2.clone()));
-                Val::Either(Rc::new((e.0.clone(), left, right)))
-            }
-            (Val::Fun(f), Val::Fun(g)) => Val::fun(move |x| f.at(x.clone()).plus(g.at(x))),
-            (Val::Lin(f), Val::Lin(g)) => Val::Lin(f.plus(g)),
-            (Val::Bag(a), Val::Bag(b)) => Val::Bag(a.both(b)),
-            (Val::Mono(a), Val::Mono(b)) => Val::Mono(a.sum(&*b)),
-            (a @ Val::Many(_), b) | (a, b @ Val::Many(_)) => FunctionArray::both(&a, &b, &Val::plus),
-            _ => mistyped("of the type of what is added to it"),
         }
     }
 
@@ -423,12 +356,12 @@ impl<T: BaseTensor> Val<T> {
             ),
         };
         match (a, b) {
-            (Val::Left(a), Val::Left(b)) => Val::Left(Rc::new(Val::select(mask, (**a).clone(), (**b).clone()))),
-            (Val::Right(a), Val::Right(b)) => Val::Right(Rc::new(Val::select(mask, (**a).clone(), (**b).clone()))),
+            (Val::Left(a), Val::Left(b)) => Val::Left(Shared::new(Val::select(mask, (**a).clone(), (**b).clone()))),
+            (Val::Right(a), Val::Right(b)) => Val::Right(Shared::new(Val::select(mask, (**a).clone(), (**b).clone()))),
             _ => {
                 let ((m, l, r), (n, u, v)) = (parts(a), parts(b));
                 let which = choose(mask, &m, &n);
-                Val::Either(Rc::new((which, Val::select(mask, l, u), Val::select(mask, r, v))))
+                Val::Either(Shared::new((which, Val::select(mask, l, u), Val::select(mask, r, v))))
             }
         }
     }
@@ -531,19 +464,9 @@ impl<T: BaseTensor> Val<T> {
     /// The left case where the mask holds.
     pub(super) fn choice(mask: &T) -> Val<T> {
         match known(mask) {
-            Some(true) => Val::Left(Rc::new(Val::Nil)),
-            Some(false) => Val::Right(Rc::new(Val::Nil)),
-            None => Val::Either(Rc::new((mask.clone(), Val::Nil, Val::Nil))),
-        }
-    }
-
-    /// The (co)tangent with units replaced by zeros.
-    pub(super) fn without_units(self) -> Val<T> {
-        match self {
-            Val::Nil => Val::Zero,
-            Val::Pair(p) => Val::pair(p.0.clone().without_units(), p.1.clone().without_units()),
-            v @ (Val::Zero | Val::Leaf(_) | Val::Scattered(_) | Val::Left(_) | Val::Right(_) | Val::Either(_)) => v,
-            v @ (Val::Fun(_) | Val::Lin(_) | Val::Bag(_) | Val::Mono(_) | Val::Many(_)) => v,
+            Some(true) => Val::Left(Shared::new(Val::Nil)),
+            Some(false) => Val::Right(Shared::new(Val::Nil)),
+            None => Val::Either(Shared::new((mask.clone(), Val::Nil, Val::Nil))),
         }
     }
 }
@@ -574,37 +497,6 @@ impl<T: BaseTensor> Val<Tower<T>> {
             None => T::zeros(x.shape(), x.dtype()),
         });
         A::read(&mut filled.collect::<Vec<T>>().into_iter())
-    }
-}
-
-impl<T: BaseTensor> Val<T> {
-    /// Whether cases and pairs are nested more than `limit` deep.
-    pub(super) fn is_deeper_than(&self, limit: usize) -> bool {
-        let mut work = vec![(self, 0)];
-        while let Some((v, depth)) = work.pop() {
-            if depth > limit {
-                return true;
-            }
-            match v {
-                Val::Pair(p) => work.extend([(&p.0, depth + 1), (&p.1, depth + 1)]),
-                Val::Left(v) | Val::Right(v) => work.push((&**v, depth + 1)),
-                Val::Either(e) => work.extend([(&e.1, depth + 1), (&e.2, depth + 1)]),
-                Val::Zero | Val::Nil | Val::Leaf(_) | Val::Fun(_) | Val::Lin(_) | Val::Bag(_) | Val::Mono(_) => {}
-                Val::Scattered(_) | Val::Many(_) => {}
-            }
-        }
-        false
-    }
-
-    /// Whether the value contains a function.
-    pub(super) fn has_function(&self) -> bool {
-        match self {
-            Val::Fun(_) | Val::Lin(_) | Val::Many(_) => true,
-            Val::Pair(p) => p.0.has_function() || p.1.has_function(),
-            Val::Left(v) | Val::Right(v) => v.has_function(),
-            Val::Either(e) => e.1.has_function() || e.2.has_function(),
-            Val::Zero | Val::Nil | Val::Leaf(_) | Val::Scattered(_) | Val::Bag(_) | Val::Mono(_) => false,
-        }
     }
 }
 

@@ -14,6 +14,7 @@ use super::super::untyped::{accumulated, iterated, mapped, recursive, scanned};
 use super::super::value::Val;
 use super::{AnyPrimitive, E, Exp, Lambda, Name, Op, Tower};
 use crate::Ground;
+use crate::shared::Shared;
 
 type Value = Val<Tower<Array>>;
 type Environment = HashMap<Name, Value>;
@@ -109,8 +110,8 @@ fn operation(o: &Op, v: &[Value]) -> Value {
         Op::Pair => Val::pair(v[0].clone(), v[1].clone()),
         Op::Fst => v[0].fst(),
         Op::Snd => v[0].snd(),
-        Op::Inl => Val::Left(Rc::new(v[0].clone())),
-        Op::Inr => Val::Right(Rc::new(v[0].clone())),
+        Op::Inl => Val::Left(Shared::new(v[0].clone())),
+        Op::Inr => Val::Right(Shared::new(v[0].clone())),
         Op::Test => Val::choice(v[0].leaf()),
         // An operation on tangents, at a symbolic zero.
         Op::Prim(_) if v[0].is_zero() => Val::Zero,
@@ -140,8 +141,8 @@ fn operation(o: &Op, v: &[Value]) -> Value {
         Op::Jvp => differential::jvp().at(Val::pair(v[0].clone(), Val::pair(v[1].clone(), v[2].clone()))),
         Op::Linl if v[0].is_zero() => Val::Zero,
         Op::Linr if v[0].is_zero() => Val::Zero,
-        Op::Linl => Val::Left(Rc::new(v[0].clone())),
-        Op::Linr => Val::Right(Rc::new(v[0].clone())),
+        Op::Linl => Val::Left(Shared::new(v[0].clone())),
+        Op::Linr => Val::Right(Shared::new(v[0].clone())),
         Op::CastLeft => Lin::cast_left().run(Mode::Tuples, v[0].clone()),
         Op::CastRight => Lin::cast_right().run(Mode::Tuples, v[0].clone()),
     }
@@ -157,5 +158,5 @@ fn primitive(p: &Rc<dyn AnyPrimitive>, x: &Value) -> Value {
 }
 
 fn fixed(f: Value) -> Value {
-    recursive("fix", move |own, x| f.apply(own).apply(x))
+    recursive(move |own, x| f.apply(own).apply(x))
 }

@@ -15,6 +15,7 @@ use super::super::value::Val;
 use super::diagram::{Casing, Diagram, Node, Rewiring, Sequence};
 use super::operation::Operation;
 use crate::Layout;
+use crate::shared::Shared;
 
 /// A program of wires that runs in stages.
 pub(super) enum Strand<T: 'static> {
@@ -169,9 +170,9 @@ fn parts<T: BaseTensor>(x: &Val<T>) -> [Val<T>; 2] {
 /// A value in a case; zero in the unknown case of the zero of a sum.
 fn inside<T: BaseTensor>(case: Option<&Case<T>>, [left, right]: [Val<T>; 2]) -> Val<T> {
     match case {
-        Some(Case::Left) => Val::Left(Rc::new(left)),
-        Some(Case::Right) => Val::Right(Rc::new(right)),
-        Some(Case::Unknown(mask)) => Val::Either(Rc::new((mask.clone(), left, right))),
+        Some(Case::Left) => Val::Left(Shared::new(left)),
+        Some(Case::Right) => Val::Right(Shared::new(right)),
+        Some(Case::Unknown(mask)) => Val::Either(Shared::new((mask.clone(), left, right))),
         None => Val::Zero,
     }
 }
