@@ -76,6 +76,14 @@ pub mod sizes {}
 #[doc = include_str!("../docs/guide/sparse.md")]
 pub mod sparse {}
 
+#[doc = "[manifold]: crate::manifold::Manifold"]
+#[doc = "[next: fitting a model]: crate::guide::fitting"]
+#[doc = "[next: matrices with few elements]: crate::guide::sparse"]
+#[doc = "[next: solvers and samplers of other crates]: crate::guide::crates"]
+#[doc = ""]
+#[doc = include_str!("../docs/guide/manifolds.md")]
+pub mod manifolds {}
+
 #[doc = "[key]: crate::random::Key"]
 #[doc = "[uniform_between]: crate::random::Key::uniform_between"]
 #[doc = "[truncated_normal]: crate::random::Key::truncated_normal"]

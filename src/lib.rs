@@ -66,6 +66,7 @@ pub mod guide;
 mod hash;
 mod kernels;
 pub mod linalg;
+pub mod manifold;
 pub mod nn;
 pub mod ops;
 pub mod optim;

@@ -45,6 +45,7 @@ mod lifting;
 mod linalg;
 mod long;
 mod loops;
+mod manifold;
 mod modes;
 mod ode;
 mod ode_at_rest;
