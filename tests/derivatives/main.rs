@@ -32,6 +32,7 @@ mod enclosure;
 mod external;
 mod extrema;
 mod facts;
+mod formal;
 mod gradients;
 mod implicit;
 mod inside;

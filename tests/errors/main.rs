@@ -105,6 +105,7 @@ fn everything() -> Log {
     data::plugins(&mut log);
     optim::optimizers(&mut log);
     optim::manifolds(&mut log);
+    direct::semirings(&mut log);
     layers::drawn(&mut log);
     direct::verbs(&mut log);
     staged::verbs(&mut log);
