@@ -153,6 +153,20 @@ pub struct Loop<R> {
     pub captured: Vec<R>,
 }
 
+impl<R> Loop<R> {
+    /// The same loop with its references mapped.
+    pub(crate) fn map<S>(&self, f: &mut dyn FnMut(&R) -> S) -> Loop<S> {
+        Loop {
+            n: self.n,
+            reverse: self.reverse,
+            body: self.body.clone(),
+            init: self.init.iter().map(&mut *f).collect(),
+            xs: self.xs.iter().map(&mut *f).collect(),
+            captured: self.captured.iter().map(f).collect(),
+        }
+    }
+}
+
 impl<R> Op<R> {
     /// Calls `f` on every operand, in order.
     ///
@@ -227,6 +241,11 @@ impl<R> Op<R> {
         None
     }
 
+    /// The same operation in another program, of one that has no operands: an input, a constant or positions.
+    pub(crate) fn without_operands<S>(&self) -> Op<S> {
+        self.map(&mut |_| unreachable!("an operation without operands refers to nothing"))
+    }
+
     /// The same operation with its references mapped.
     ///
     /// ```
@@ -240,14 +259,7 @@ impl<R> Op<R> {
             OpClass::Input(k) => Op::Input(k),
             OpClass::Constant(c) => Op::Constant(c.clone()),
             OpClass::Single(op) => op.mapped(f),
-            OpClass::Loop(l) => Op::Loop(Box::new(Loop {
-                n: l.n,
-                reverse: l.reverse,
-                body: l.body.clone(),
-                init: l.init.iter().map(&mut *f).collect(),
-                xs: l.xs.iter().map(&mut *f).collect(),
-                captured: l.captured.iter().map(f).collect(),
-            })),
+            OpClass::Loop(l) => Op::Loop(Box::new(l.map(f))),
             OpClass::Call(op, args) => Op::Call(op.clone(), args.iter().map(f).collect()),
             OpClass::Custom(c, args) => Op::Custom(c.clone(), args.iter().map(f).collect()),
             OpClass::Output(a, k) => Op::Output(f(a), k),
