@@ -17,7 +17,7 @@ use crate::shape::{self, Shape, check_possible, check_room, is_possible};
 mod approx;
 mod convert;
 mod display;
-mod member;
+pub(crate) mod member;
 pub(crate) mod pages;
 pub(crate) mod pool;
 mod random;

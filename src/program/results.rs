@@ -1,4 +1,4 @@
-//! What an operation has become for a traversal of a program: one value, or several results.
+//! What an operation has become for a traversal of a program, or of its derivative: one value, or several results.
 //!
 //! Laws, which the builder checks: an operand is one value, and what has several results is read by `Op::Output` alone. A
 //! traversal that asks for one of both finds it; what else it could find is checked here, and nowhere else.
@@ -26,6 +26,14 @@ impl<V, R> Results<V, R> {
         match self {
             Results::One(value) => value,
             Results::Many(_) => an_operand_has_several(),
+        }
+    }
+
+    /// All results, owned.
+    pub(crate) fn into_many(self) -> Vec<R> {
+        match self {
+            Results::Many(results) => results,
+            Results::One(_) => an_output_has_one(),
         }
     }
 
