@@ -33,7 +33,7 @@ use crate::ops::{Binary, Guard, Property};
 use crate::passes::optimize;
 use crate::program::cond::decided;
 use crate::program::repeat::{self, WithTangents, with_tangents};
-use crate::program::{Custom, CustomKind, Derivative, NodeId, Op, Program, Slot, Taking, Term, interpret, programs_of};
+use crate::program::{Custom, Derivative, NodeId, Op, Program, Slot, Taking, Term, interpret, programs_of};
 
 /// A function with a rule for cotangents: it has one tangent per result.
 #[derive(Clone, Debug, PartialEq)]
