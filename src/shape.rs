@@ -200,3 +200,11 @@ impl fmt::Display for Show<'_> {
         f.write_str("]")
     }
 }
+
+/// As many values as their maker gives: the results of an operation, by its row, or those of a map.
+pub(crate) fn exactly<V, const N: usize>(values: Vec<V>) -> [V; N] {
+    match values.try_into() {
+        Ok(values) => values,
+        Err(other) => unreachable!("there are {N} values, and not {}", other.len()),
+    }
+}

@@ -1,7 +1,7 @@
 //! Interpretation: runs a program at any instance of the language.
 
 use super::graph::uses;
-use super::{DeferredView, Loop, Node, NodeId, Op, Program, Results};
+use super::{DeferredView, Loop, Node, NodeId, Op, Program, Results, made};
 use crate::base::{BaseTensor, Trip};
 use crate::ops::{Binary, Linear};
 use crate::rewrite::signs::Seen;
@@ -120,7 +120,7 @@ fn run<T: BaseTensor>(program: &Program, inputs: Vec<T>) -> Vec<T> {
             Op::Custom(c, args) => several(T::custom(c, &all(&values, args))),
             Op::Output(a, i) => {
                 // Each output is read once, as equal operations are one.
-                Value::One(kept(kept(values[*a as usize].as_mut()).result_mut(*i).take()))
+                Value::One(made(made(values[*a as usize].as_mut()).result_mut(*i).take()))
             }
         };
         values.push(Some(value));
@@ -204,19 +204,11 @@ pub(super) fn deferred(nodes: &[Node], results: &[NodeId]) -> Vec<bool> {
 }
 
 fn get<T>(values: &[Option<Value<T>>], a: NodeId) -> &T {
-    kept(values[a as usize].as_ref()).one()
+    made(values[a as usize].as_ref()).one()
 }
 
 fn take<T>(values: &mut [Option<Value<T>>], a: NodeId) -> T {
-    kept(values[a as usize].take()).into_one()
-}
-
-/// What is read has been computed and not been dropped: a value is dropped after its last use.
-fn kept<V>(value: Option<V>) -> V {
-    match value {
-        Some(value) => value,
-        None => unreachable!("a value is kept until its last use"),
-    }
+    made(values[a as usize].take()).into_one()
 }
 
 fn all<T: Clone>(values: &[Option<Value<T>>], ids: &[NodeId]) -> Vec<T> {

@@ -45,7 +45,7 @@ pub(crate) use interpret::check_inputs;
 pub use interpret::interpret;
 pub use op::{Constant, Loop, Op};
 pub(crate) use rebuild::{Now, Rebuilt};
-pub(crate) use results::{Results, valid_by_construction};
+pub(crate) use results::{Results, made, valid_by_construction};
 use shared::Asked;
 pub(crate) use shared::{Question, part_of, programs_of, run_by};
 pub(crate) use single::{OpClass, Single, single_results};

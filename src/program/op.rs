@@ -179,19 +179,12 @@ impl<R> Op<R> {
     /// assert_eq!(seen, [3, 4]);
     /// ```
     pub fn operands<'a>(&'a self, f: &mut dyn FnMut(&'a R)) {
-        match self {
-            Op::Input(_) | Op::Constant(_) => {}
-            Op::Unary(_, a) | Op::Linear(_, a) | Op::Reduce(_, a) | Op::Output(a, _) => f(a),
-            Op::Binary(_, a, b) | Op::Contract(_, a, b) => {
-                f(a);
-                f(b);
-            }
-            Op::Discrete(_, args) => args.iter().for_each(f),
-            Op::Select(args) => args.iter().for_each(f),
-            Op::Gather(a, ix) => std::iter::once(a).chain(ix).for_each(f),
-            Op::ScatterAdd(a, ix, v) => std::iter::once(a).chain(ix).chain(std::iter::once(v)).for_each(f),
-            Op::Concat(_, parts) | Op::Call(_, parts) | Op::Custom(_, parts) => parts.iter().for_each(f),
-            Op::Loop(l) => l.init.iter().chain(&l.xs).chain(&l.captured).for_each(f),
+        match self.class() {
+            OpClass::Input(_) | OpClass::Constant(_) => {}
+            OpClass::Single(op) => op.operands(f),
+            OpClass::Loop(l) => l.init.iter().chain(&l.xs).chain(&l.captured).for_each(f),
+            OpClass::Call(_, args) | OpClass::Custom(_, args) => args.iter().for_each(f),
+            OpClass::Output(a, _) => f(a),
         }
     }
 

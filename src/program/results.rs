@@ -64,6 +64,16 @@ fn an_output_has_one() -> ! {
     unreachable!("an output is of an operation with several results")
 }
 
+/// What a pass has made of an operation.
+///
+/// Law: a pass makes what later parts of a program need before them, so who asks for it finds it.
+pub(crate) fn made<V>(value: Option<V>) -> V {
+    match value {
+        Some(value) => value,
+        None => unreachable!("what is needed has been made before"),
+    }
+}
+
 /// A program, or a function with rules, that the library makes of valid ones.
 ///
 /// Law: it is valid, too. The checks are for programs of users, whose errors they describe.
