@@ -27,7 +27,7 @@ macro_rules! absent {
         #[doc(hidden)]
         pub trait $condition {
             #[doc(hidden)]
-            fn absent() -> Absent;
+            fn called<R>() -> R;
         }
 
         $(impl<$($of),*> $type<$($of),*> {$(
@@ -36,7 +36,7 @@ macro_rules! absent {
             where
                 for<'a> &'a Absent: $condition,
             {
-                Ok(<&Absent as $condition>::absent())
+                <&Absent as $condition>::called()
             }
         )*})*
         $($(
@@ -45,7 +45,7 @@ macro_rules! absent {
             where
                 for<'a> &'a Absent: $condition,
             {
-                <&Absent as $condition>::absent()
+                <&Absent as $condition>::called()
             }
         )*)?
     };

@@ -291,10 +291,7 @@ impl Batch<'_> {
     /// The operation in bulk, or unchanged if no operand is a stack.
     fn operation(&mut self, op: &Op<NodeId>) -> Batched {
         if let Op::Output(of, position) = op {
-            return Batched::One(match &self.made[*of as usize] {
-                Batched::Many(results) => results[*position],
-                Batched::One(of) => BatchedValue::single(self.b.apply(Op::Output(of.id, *position))),
-            });
+            return self.output(*of, *position);
         }
         let mut any = false;
         op.operands(&mut |a| any |= self.value(*a).stacked);
@@ -302,6 +299,19 @@ impl Batch<'_> {
         if any || tap_of(op).is_some() {
             return self.stacked(op);
         }
+        self.unchanged(op)
+    }
+
+    /// A result of an operation, in bulk or not.
+    fn output(&mut self, of: NodeId, position: usize) -> Batched {
+        Batched::One(match &self.made[of as usize] {
+            Batched::Many(results) => results[position],
+            Batched::One(of) => BatchedValue::single(self.b.apply(Op::Output(of.id, position))),
+        })
+    }
+
+    /// The operation on values that are no stacks.
+    fn unchanged(&mut self, op: &Op<NodeId>) -> Batched {
         Batched::One(BatchedValue::single(self.b.apply(op.map(&mut |a| self.made[*a as usize].one().id))))
     }
 
@@ -377,7 +387,8 @@ impl Batch<'_> {
                 let result = |(k, stacked)| BatchedValue { id: self.b.apply(Op::Output(of, k)), stacked };
                 Batched::Many(results.into_iter().enumerate().map(result).collect())
             }
-            Op::Input(_) | Op::Constant(_) | Op::Output(..) => unreachable!("no operand of it is a stack"),
+            Op::Output(of, position) => self.output(*of, *position),
+            Op::Input(_) | Op::Constant(_) => self.unchanged(op),
         }
     }
 

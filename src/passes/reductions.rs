@@ -113,9 +113,8 @@ impl Split {
 
     /// The stack of a value over all trips.
     fn value(&self, results: &[BatchedValue], id: NodeId) -> BatchedValue {
-        let Ok(at) = self.found.binary_search_by_key(&id, |(id, _)| *id) else {
-            unreachable!("everything that is summed was returned by the loop")
-        };
+        // Everything that is summed was returned by the loop.
+        let at = made(self.found.binary_search_by_key(&id, |(id, _)| *id).ok());
         match self.found[at].1 {
             Found::Sequence(k) => BatchedValue::stack(self.whole.xs[k]),
             Found::Captured(k) => BatchedValue::single(self.whole.captured[k]),

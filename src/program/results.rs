@@ -64,9 +64,9 @@ fn an_output_has_one() -> ! {
     unreachable!("an output is of an operation with several results")
 }
 
-/// What a pass has made of an operation.
+/// What has been made before it is asked for, such as the new form of an operation.
 ///
-/// Law: a pass makes what later parts of a program need before them, so who asks for it finds it.
+/// Law: who goes through a program makes what later parts need before them.
 pub(crate) fn made<V>(value: Option<V>) -> V {
     match value {
         Some(value) => value,

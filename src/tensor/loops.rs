@@ -18,6 +18,7 @@ use super::trips::Trips;
 use crate::base::BaseTensor;
 use crate::dtype::Elem;
 use crate::ops::{Discrete, Linear};
+use crate::program::made;
 use crate::shape::{Shape, Show, check_possible, try_possible};
 use crate::tree::{Tree, next_leaf};
 
@@ -113,10 +114,8 @@ pub(super) fn keep_first<T: BaseTensor, Y: Tree<T, With<T> = Y>>(first: &OnceCel
 
 /// The stacks of the outputs of all trips, in the structure of the first.
 pub(super) fn stacked<T: BaseTensor, Y: Outputs<T, S>, S>(first: &OnceCell<Y>, outputs: Vec<T>) -> S {
-    match first.get() {
-        Some(first) => first.stacked(&mut outputs.into_iter()),
-        None => unreachable!("a loop runs a trip, be it on zeros, to see its outputs"),
-    }
+    // A loop runs a trip, be it on zeros, to see its outputs.
+    made(first.get()).stacked(&mut outputs.into_iter())
 }
 
 /// The tensor whose subarray at position `i` of a new outermost axis of size `k` is `f(i)`.
