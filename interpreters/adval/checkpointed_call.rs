@@ -114,7 +114,7 @@ impl<F, R> Applied<F, R> {
         let mut next = 0;
         present(&self.to, &mut |to| {
             if let Some(ct) = of_args[next].take() {
-                emit(to, Update::Add(ct.one()));
+                emit(to, Update::Add(ct.dense()));
             }
             next += 1;
         });

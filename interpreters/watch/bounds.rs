@@ -13,6 +13,7 @@ use super::{Made, Mark, PartOf, Source, Watch};
 use crate::array::Array;
 use crate::base::BaseTensor;
 use crate::dtype::DType;
+use crate::errors::refused_by_rule;
 use crate::ops::{Binary, Compare, Contract, Discrete, Linear, Reduce};
 use crate::program::Single;
 use crate::shape::{Show, size};
@@ -352,7 +353,7 @@ impl<T: BaseTensor> Reads<T> {
                 }
                 // Each position depends on all elements of its line.
                 Discrete::ArgSort { .. } => arg.mark.shown(notes),
-                Discrete::Iota { .. } => unreachable!("iota has no operand"),
+                Discrete::Iota { .. } => refused_by_rule("an operand of iota"),
             }
         }
         mark

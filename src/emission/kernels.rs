@@ -5,7 +5,9 @@
 //! is blocks of rows of `inner` elements, and lines are its columns: loops run over rows, with the state of each line
 //! in memory, or, of one line, in variables.
 
+use super::check::refused_before;
 use super::idioms::{at, start};
+use super::steps::fill;
 use super::tree::{ElementIndex, ElementPlace, Expression, PositionExpr};
 use super::writer::Writer;
 use super::{nests, sorting};
@@ -18,7 +20,12 @@ use crate::ops::{Compare, Reduce};
 pub(super) fn call(w: &mut Writer, call: &KernelCall, operands: &[ElementPlace], out: &ElementPlace) {
     let (dtype, source) = (call.dtype, call.operands.first().map_or(0, |(_, n)| *n));
     match &call.op {
-        KernelOp::Product(_) | KernelOp::Transpose(_) | KernelOp::Affine(..) => nests::call(w, call, operands, out),
+        KernelOp::Product(product) => nests::product(w, call, product, [&operands[0], &operands[1], out]),
+        KernelOp::Transpose(nest) => nests::moved(w, nest, (&operands[0], out), None),
+        KernelOp::Affine(nest, add) => {
+            fill(w, out, call.size, &Expression::zero(dtype));
+            nests::moved(w, nest, (&operands[0], out), add.then_some(dtype));
+        }
         KernelOp::Extremum(op, len, inner) => {
             let lines = Lines { x: &operands[0], out, blocks: source / (len * inner).max(1), len: *len, inner: *inner };
             extrema(w, dtype, is_largest(*op), lines, false);
@@ -35,7 +42,7 @@ pub(super) fn call(w: &mut Writer, call: &KernelCall, operands: &[ElementPlace],
             prefix_extrema(w, dtype, (*largest, line.reverse), Lines::along(*line, source, operands, out), false);
         }
         KernelOp::ArgSort(lines, ranks) => sorting::argsort(w, dtype, (*lines, ranks), source, &operands[0], out),
-        KernelOp::Fourier(_) => unreachable!("programs with Fourier transforms are refused before"),
+        KernelOp::Fourier(_) => refused_before(),
         KernelOp::Gather(sizes, block) => gather(w, call, (sizes, *block), operands, out),
         KernelOp::Scatter(sizes, block, fresh) => {
             if *fresh {

@@ -3,6 +3,7 @@
 //! Law: a loop stays a loop, however many trips it has. A state of a loop is in one array or variable that each trip
 //! updates, or in two that exchange their names after each trip.
 
+use super::check::refused_before;
 use super::groups::GroupWriter;
 use super::places::{self, Slots};
 use super::tree::{ArrayId, ArrayKind, ElementIndex, ElementPlace, EmittedFunction, Expression, Literal, Stmt};
@@ -143,8 +144,8 @@ impl Emitter<'_> {
                     matrices::matrices(&mut self.w, call, &operands, &out);
                 }
                 Step::Loop(l) => self.trips(l),
-                Step::Interpreted(_) => unreachable!("what cannot be written was refused"),
-                Step::RowBlocks(_) => unreachable!("steps that leave as source are not planned"),
+                // Row blocks are formed in plans, and source code is written from lowered steps.
+                Step::Interpreted(_) | Step::RowBlocks(_) => refused_before(),
             }
         }
     }

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use super::batch::{BatchedValue, batch};
 use crate::ops::{Binary, Linear};
 use crate::program::updates::Updates;
-use crate::program::{Builder, Loop, Node, NodeId, Now, Op, Program, Rebuilt, Slot, reach};
+use crate::program::{Builder, Loop, Node, NodeId, Now, Op, Program, Rebuilt, Slot, made, reach};
 use crate::rewrite::signs::Seen;
 use crate::shape::size;
 
@@ -63,15 +63,8 @@ pub(super) fn fission(b: &mut Builder, l: &Loop<NodeId>, is_any_seen: bool) -> V
     let last: Vec<NodeId> =
         l.body.results()[carried..].iter().copied().filter(|r| parts[*r as usize] == Part::After).collect();
     bulk(b, l, &mut outside, &known, &last);
-    results.extend(l.body.results()[carried..].iter().map(|r| found(&outside, *r)));
+    results.extend(l.body.results()[carried..].iter().map(|r| made(outside[*r as usize])));
     results
-}
-
-fn found(outside: &[Option<BatchedValue>], id: NodeId) -> BatchedValue {
-    match outside[id as usize] {
-        Some(value) => value,
-        None => unreachable!("a value that is needed outside its part was returned by it"),
-    }
 }
 
 /// The number of results of an operation.
@@ -294,10 +287,8 @@ fn section(body: &Program, from: &[NodeId], to: &[NodeId]) -> Program {
         numbers[*id as usize] = Some(b.input(slot));
     }
     b.follow(body, &mut numbers);
-    let number = |id: &NodeId| match numbers[*id as usize] {
-        Some(number) => number,
-        None => unreachable!("a value of one part depends on what the part is given"),
-    };
+    // A value of one part depends on what the part is given.
+    let number = |id: &NodeId| made(numbers[*id as usize]);
     let results: Vec<NodeId> = to.iter().map(number).collect();
     b.finish(&results, &[])
 }
@@ -305,7 +296,7 @@ fn section(body: &Program, from: &[NodeId], to: &[NodeId]) -> Program {
 /// Computes some values of a body from others for all trips at once.
 fn bulk(b: &mut Builder, l: &Loop<NodeId>, outside: &mut [Option<BatchedValue>], from: &[NodeId], to: &[NodeId]) {
     let program = section(&l.body, from, to);
-    let inputs: Vec<BatchedValue> = from.iter().map(|id| found(outside, *id)).collect();
+    let inputs: Vec<BatchedValue> = from.iter().map(|id| made(outside[*id as usize])).collect();
     for (id, value) in to.iter().zip(batch(b, l.n, &program, &inputs)) {
         outside[*id as usize] = Some(value);
     }

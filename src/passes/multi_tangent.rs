@@ -14,7 +14,10 @@ use smallvec::SmallVec;
 
 use crate::array::Array;
 use crate::ops::{Binary, Unary};
-use crate::program::{Builder, Constant, Custom, CustomKind, Loop, Node, NodeId, Op, OpClass, Program, Slot};
+use crate::program::{
+    Builder, Constant, Custom, CustomKind, Loop, Node, NodeId, Op, OpClass, Program, Results, Slot,
+    valid_by_construction,
+};
 
 /// A value for each lane, `None` for a known zero.
 pub(crate) type Lanes = SmallVec<[Option<NodeId>; 4]>;
@@ -34,24 +37,16 @@ enum Form {
 }
 
 /// The new form of an operation of the program.
-enum Made {
-    One(LaneValue),
-    /// The results of a loop, or of a function with rules.
-    Many(Vec<LaneValue>),
-}
+type InLanes = Results<LaneValue>;
 
 /// The results of a program for inputs in `n` lanes, in which the program is linear.
 pub(crate) fn multi_tangent(b: &mut Builder, n: usize, program: &Program, inputs: Vec<LaneValue>) -> Vec<LaneValue> {
-    let mut made: Vec<Made> = inputs.into_iter().map(Made::One).collect();
+    let mut made: Vec<InLanes> = inputs.into_iter().map(InLanes::One).collect();
     for node in &program.nodes()[made.len()..] {
         let next = Run { b, n, nodes: program.nodes(), made: &made }.operation(node);
         made.push(next);
     }
-    let value = |r: &NodeId| match &made[*r as usize] {
-        Made::One(value) => value.clone(),
-        Made::Many(_) => unreachable!("a result of a program is one value"),
-    };
-    program.results().iter().map(value).collect()
+    program.results().iter().map(|r| made[*r as usize].one().clone()).collect()
 }
 
 impl LaneValue {
@@ -118,15 +113,12 @@ struct Run<'a> {
     b: &'a mut Builder,
     n: usize,
     nodes: &'a [Node],
-    made: &'a [Made],
+    made: &'a [InLanes],
 }
 
 impl Run<'_> {
     fn value(&self, a: NodeId) -> &LaneValue {
-        match &self.made[a as usize] {
-            Made::One(value) => value,
-            Made::Many(_) => unreachable!("an operand has one value"),
-        }
+        self.made[a as usize].one()
     }
 
     fn values(&self, ids: &[NodeId]) -> Vec<LaneValue> {
@@ -152,15 +144,12 @@ impl Run<'_> {
     }
 
     /// The operation, once or lane by lane.
-    fn operation(&mut self, node: &Node) -> Made {
+    fn operation(&mut self, node: &Node) -> InLanes {
         match node.op.class() {
-            OpClass::Output(of, position) => match &self.made[*of as usize] {
-                Made::Many(results) => Made::One(results[position].clone()),
-                Made::One(_) => unreachable!("a result is taken of what has several"),
-            },
+            OpClass::Output(of, position) => InLanes::One(self.made[*of as usize].result(position).clone()),
             OpClass::Loop(l) => {
                 let place = Place { body: &l.body, init: &l.init, xs: &l.xs, captured: &l.captured };
-                Made::Many(self.looped(place, |body, init, xs, captured| {
+                InLanes::Many(self.looped(place, |body, init, xs, captured| {
                     Op::Loop(Box::new(Loop { n: l.n, reverse: l.reverse, body, init, xs, captured }))
                 }))
             }
@@ -168,22 +157,21 @@ impl Run<'_> {
                 let most = if let CustomKind::While { most } = custom.kind() { *most } else { None };
                 let (init, captured) = args.split_at(custom.primal().outputs().len());
                 let place = Place { body: custom.primal(), init, xs: &[], captured };
-                Made::Many(self.looped(place, |body, init, _, captured| {
-                    match Custom::while_loop(custom.name(), body, most) {
-                        Ok(custom) => Op::Custom(Arc::new(custom), [init, captured].concat()),
-                        Err(fact) => unreachable!("a carry starts with a mask, which has no lanes: {fact}"),
-                    }
+                InLanes::Many(self.looped(place, |body, init, _, captured| {
+                    // A carry starts with a mask, which has no lanes.
+                    let custom = valid_by_construction(Custom::while_loop(custom.name(), body, most));
+                    Op::Custom(Arc::new(custom), [init, captured].concat())
                 }))
             }
             OpClass::Custom(custom, args) if let Some(branches) = custom.branches() => {
-                Made::Many(self.chosen(custom, branches, args))
+                InLanes::Many(self.chosen(custom, branches, args))
             }
             OpClass::Call(call, args) => {
                 let args: Vec<_> = args.iter().map(|a| self.nodes[*a as usize].kind()).collect();
-                Made::Many(self.several(&node.op, call.results(&args).len()))
+                InLanes::Many(self.several(&node.op, call.results(&args).len()))
             }
-            OpClass::Custom(custom, _) => Made::Many(self.several(&node.op, custom.primal().outputs().len())),
-            OpClass::Input(_) | OpClass::Constant(_) | OpClass::Single(_) => Made::One(self.elementary(node)),
+            OpClass::Custom(custom, _) => InLanes::Many(self.several(&node.op, custom.primal().outputs().len())),
+            OpClass::Input(_) | OpClass::Constant(_) | OpClass::Single(_) => InLanes::One(self.elementary(node)),
         }
     }
 

@@ -12,7 +12,7 @@ use super::batch::{BatchedValue, stack};
 use crate::cost::MACHINE;
 use crate::dtype::DType;
 use crate::ops::{Binary, Contract, Discrete, IntBinary, Linear, View};
-use crate::program::{Builder, Loop, NodeId, Op, Program, Slot};
+use crate::program::{Builder, Loop, NodeId, Op, Program, Slot, made};
 use crate::shape::size;
 
 /// One addition to a carry in a trip; values are numbers of the body.
@@ -113,9 +113,8 @@ impl Split {
 
     /// The stack of a value over all trips.
     fn value(&self, results: &[BatchedValue], id: NodeId) -> BatchedValue {
-        let Ok(at) = self.found.binary_search_by_key(&id, |(id, _)| *id) else {
-            unreachable!("everything that is summed was returned by the loop")
-        };
+        // Everything that is summed was returned by the loop.
+        let at = made(self.found.binary_search_by_key(&id, |(id, _)| *id).ok());
         match self.found[at].1 {
             Found::Sequence(k) => BatchedValue::stack(self.whole.xs[k]),
             Found::Captured(k) => BatchedValue::single(self.whole.captured[k]),
@@ -302,10 +301,8 @@ fn rest(whole: &Loop<NodeId>, fates: &[Fate]) -> (Loop<NodeId>, Vec<(NodeId, Fou
     let mut b = Builder::new();
     let order = remaining.iter().copied().chain(carried..old.inputs().len()).chain(constant.iter().copied());
     let numbers = b.taken(old, order);
-    let number = |id: NodeId| match numbers[id as usize] {
-        Some(number) => number,
-        None => unreachable!("nothing that remains depends on a carry that is summed outside"),
-    };
+    // Nothing that remains depends on a carry that is summed outside.
+    let number = |id: NodeId| made(numbers[id as usize]);
     let mut results: Vec<NodeId> = remaining.iter().map(|k| number(old.results()[*k])).collect();
     results.extend(old.results()[carried..].iter().map(|r| number(*r)));
 

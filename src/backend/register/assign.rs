@@ -33,13 +33,19 @@ pub(crate) enum Selection {
 }
 
 impl Selection {
-    /// Whether equal instructions may form a run: arithmetic, and functions that are faster on vectors.
-    pub(crate) fn runs(self) -> bool {
+    /// The code of a run of equal instructions with operands from `first` on, if they may form one: arithmetic, and
+    /// functions that are faster on vectors.
+    fn in_run(self, first: u32, len: u32) -> Option<RegisterOp> {
         match self {
-            Selection::Simple(_) => true,
-            Selection::Unary(op) => functions::is_vector(op),
-            Selection::Binary(_) | Selection::Tile => false,
+            Selection::Simple(kind) => Some(RegisterOp::Kinds(kind, first, len)),
+            Selection::Unary(op) => functions::is_vector(op).then_some(RegisterOp::Functions(op, first, len)),
+            Selection::Binary(_) | Selection::Tile => None,
         }
+    }
+
+    /// Whether equal instructions may form a run.
+    pub(crate) fn runs(self) -> bool {
+        self.in_run(0, 0).is_some()
     }
 }
 
@@ -492,11 +498,7 @@ impl<'a> Maker<'a> {
             self.left = if self.left == 0 { len - 1 } else { self.left - 1 };
             if self.left == 0 {
                 let first = (self.straight.runs.len() - len) as u32;
-                self.straight.code.push(match instruction.what {
-                    Selection::Simple(kind) => RegisterOp::Kinds(kind, first, len as u32),
-                    Selection::Unary(op) => RegisterOp::Functions(op, first, len as u32),
-                    Selection::Binary(_) | Selection::Tile => unreachable!("these do not come in runs"),
-                });
+                self.straight.code.push(instruction.what.in_run(first, len as u32)?);
             }
             return Some(());
         }
@@ -518,7 +520,7 @@ impl<'a> Maker<'a> {
             }
             Selection::Tile => {
                 let (origin, dtype) = &self.values.list[instruction.out as usize];
-                let ValueOrigin::Computed(item, operand) = origin else { unreachable!("an instruction computes") };
+                let ValueOrigin::Computed(item, operand) = origin else { return None };
                 let item = TileOp::Lowered(item.fused(|v| TileOperand::Register(usize::from(self.of(v)) * 8)));
                 let out = TileOperand::Register(usize::from(out) * 8);
                 self.straight.tiles.push(Instruction { item, dtype: *dtype, operand: *operand, out });

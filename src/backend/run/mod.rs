@@ -371,10 +371,9 @@ impl Memory {
             with_elem!(result.dtype(), E => {
                 // Safety: see `memory.rs`.
                 let out: &mut [E] = unsafe { self.table.write(*out, 0, result.size()) };
-                match (result.values::<E>(), result.as_scalar::<E>().copied()) {
-                    (_, Some(x)) | (Some(Values::Splat(x)), None) => out.fill(x),
-                    (Some(Values::Dense(v)), None) => out.copy_from_slice(v),
-                    (None, None) => unreachable!("the result has this element type"),
+                match result.typed::<E>() {
+                    Values::Splat(x) => out.fill(x),
+                    Values::Dense(v) => out.copy_from_slice(v),
                 }
             });
         }

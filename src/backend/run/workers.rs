@@ -101,7 +101,7 @@ impl Memory {
                 let x = unsafe { std::slice::from_raw_parts(shares.sum(part, k).cast::<E>(), size) };
                 // Safety: see `memory.rs`.
                 elementwise::add_to(self.isa, x, unsafe { self.table.write(sum.buf, 0, size) });
-            }), else unreachable!("masks are not added"));
+            }));
         }
         if let Step::Pass(PassCode::Tile(code)) = step {
             machine::halo(code, &self.table, &mut self.registers, self.isa);
@@ -133,7 +133,7 @@ impl Memory {
                     let zero = num_traits::cast(-0.0).unwrap_or(E::ZERO);
                     // Safety: see `memory.rs`.
                     unsafe { self.table.write::<E>(sum.buf, 0, sum.size) }.fill(zero);
-                }, else unreachable!("masks are not added"));
+                });
             }
             self.step(shares.step, Context { span, all: &all, parts: &[] });
         }

@@ -10,6 +10,7 @@
 use smallvec::SmallVec;
 
 use super::micro_kernel::{self, COLUMNS, Lines, Offsets, ProductStart, SIDES, StepRange};
+use super::not_of_floats;
 use super::windows::all_finite;
 use crate::cost::MACHINE;
 use crate::dtype::{DType, Num};
@@ -217,7 +218,7 @@ impl Packed {
         } else if const { matches!(E::DTYPE, DType::F64) } {
             dispatch(isa, Job::<E, 8> { plan: self, operands, out, room });
         } else {
-            unreachable!("only floats are packed");
+            not_of_floats()
         }
         true
     }

@@ -13,6 +13,7 @@
 use smallvec::SmallVec;
 
 use super::implicit_gemm::Room;
+use super::not_of_floats;
 use crate::cost::MACHINE;
 use crate::dtype::{DType, Num};
 use crate::kernels::isa::{Isa, Kernel, Machine, dispatch, unrolled};
@@ -80,7 +81,7 @@ impl Sums {
         } else if const { matches!(E::DTYPE, DType::F64) } {
             dispatch(isa, Job::<E, 8> { plan: self, operands, out, room });
         } else {
-            unreachable!("only floats are summed here");
+            not_of_floats()
         }
     }
 }

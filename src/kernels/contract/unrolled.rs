@@ -28,7 +28,7 @@ macro_rules! by_depth {
     ($plan:ident, $isa:ident, $run:ident, $left:literal, $right:literal, [$($k:literal)*], $widths:tt) => {
         match $plan.depth {
             $($k => by_width!($plan, $isa, $run, $left, $right, $k, $widths),)*
-            _ => unreachable!("the plan has code"),
+            _ => no_code(),
         }
     };
 }
@@ -38,9 +38,15 @@ macro_rules! by_width {
     ($plan:ident, $isa:ident, $run:ident, $left:literal, $right:literal, $k:literal, [$($p:literal)*]) => {
         match $plan.columns.next_power_of_two() {
             $($p => Code::<E, $k, $p, $left, $right>($run).call($isa),)*
-            _ => unreachable!("the plan has code"),
+            _ => no_code(),
         }
     };
+}
+
+/// A plan is made for the sizes that have code.
+#[cold]
+fn no_code() -> ! {
+    unreachable!("the plan has code")
 }
 
 /// The plan of a batch of products whose results lie one behind the other.
