@@ -31,7 +31,7 @@ use crate::tree::Tree;
 pub struct Angle<T: BaseTensor, const D: usize = 0>(Tensor<T, D>);
 
 impl<T: BaseTensor, const D: usize> Angle<T, D> {
-    /// Angles of so many radians.
+    /// Angles in radians.
     ///
     /// Example: [`Angle`].
     pub fn new(radians: &Tensor<T, D>) -> Self {

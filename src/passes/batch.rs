@@ -310,7 +310,7 @@ impl Batch<'_> {
         })
     }
 
-    /// The operation on values that are no stacks.
+    /// The operation on values without stacks.
     fn unchanged(&mut self, op: &Op<NodeId>) -> Batched {
         Batched::One(BatchedValue::single(self.b.apply(op.map(&mut |a| self.made[*a as usize].one().id))))
     }
