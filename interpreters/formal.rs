@@ -29,7 +29,8 @@ use crate::shape::{Shape, Show, size};
 /// An array of elements of a commutative semiring `S`; integers and masks are values of `T`.
 ///
 /// `S` says its laws by `num_traits`: `Zero` and `Add`, `One` and `Mul`. Both operations are associative and commutative,
-/// the product distributes over the sum, and zero times anything is zero; nothing checks this.
+/// the product distributes over the sum, and zero times anything is zero; nothing checks this. Verbs that record work as
+/// those of `direct` do: the derivative program, optimized, is interpreted here.
 ///
 /// ```
 /// use num_traits::{One, Zero};
