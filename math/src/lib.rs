@@ -32,5 +32,6 @@ pub mod special;
 pub use elementary::{Elementary, derived};
 pub use face::{f32, f64};
 pub use number::{
-    Definition, Double, Format, Fused, Library, Machine, Mask, Number, ProductError, Target, WithoutFma, Word,
+    Arithmetic, Definition, Double, Format, Fused, Library, Machine, Mask, Number, ProductError, Target, WithoutFma,
+    Word,
 };

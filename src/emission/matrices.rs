@@ -4,13 +4,12 @@
 //! zeros on the right give zeros, pivots are the same. The number of statements does not depend on sizes. Positions that
 //! data decide are compared with the number of rows before they are used.
 
-mod closed;
 mod exponential;
 mod factors;
 mod guarded;
 mod least_squares;
+mod machine;
 mod minors;
-mod reflections;
 mod spectral;
 
 use super::idioms::{at, start};
@@ -123,26 +122,20 @@ pub(super) fn matrices(w: &mut Writer, call: &MatrixCall, operands: &[ElementPla
 }
 
 fn one(w: &mut Writer, op: Matrix, of: &One<'_>) {
-    let by_formula = matches!(of.sizes[1], 2 | 3);
+    if let Some(form) = factors::formula(op, of.sizes[1]) {
+        return factors::by_formula(w, of, form);
+    }
     match op {
-        Matrix::Cholesky => factors::cholesky(w, of),
-        Matrix::Inverse if by_formula => closed::inverse(w, of),
-        Matrix::Inverse => factors::inverse(w, of),
-        Matrix::Det if by_formula => closed::det(w, of),
-        Matrix::Det => factors::det(w, of),
-        Matrix::SlogDet if by_formula => closed::slogdet(w, of),
-        Matrix::SlogDet => factors::slogdet(w, of),
-        Matrix::Minors { without: 1 } if by_formula => closed::cofactors(w, of),
+        Matrix::Cholesky | Matrix::Lu | Matrix::LuFactor => factors::of_factors(w, op, of),
+        Matrix::Inverse | Matrix::Det | Matrix::SlogDet => factors::of_factors(w, op, of),
         Matrix::Minors { without: 1 } if of.sizes[1] > 4 => minors::cofactors(w, of),
         Matrix::Minors { without } => minors::by_expansion(w, of, without.into()),
         Matrix::Pivots => minors::pivots(w, of),
-        Matrix::Lu => factors::lu(w, of),
-        Matrix::LuFactor => factors::lu_factor(w, of),
         Matrix::Solve { transposed } => factors::solve(w, of, transposed),
         Matrix::SolveTriangular { lower, transposed, unit } => {
             factors::solve_triangular(w, of, [lower, transposed, unit]);
         }
-        Matrix::Qr => reflections::qr(w, of),
+        Matrix::Qr => factors::qr(w, of),
         Matrix::LstsqFactor => least_squares::factor(w, of),
         Matrix::Lstsq { transposed } => least_squares::lstsq(w, of, transposed),
         Matrix::NullProjection { transposed } => least_squares::null_projection(w, of, transposed),
@@ -249,11 +242,6 @@ fn is_zero(dtype: DType, x: Expression) -> Expression {
     Expression::compare(Compare::Eq, x, Expression::zero(dtype))
 }
 
-/// Whether no element of the diagonal is zero.
-fn is_regular(w: &mut Writer, dtype: DType, n: usize, a: &Grid) -> Expression {
-    all_of(w, n, |i| Expression::compare(Compare::Ne, a.load(i, i), Expression::zero(dtype)))
-}
-
 /// Powers of two: numbers from `low` on below `high` are in range, and others are multiplied by `up` or `down`, the
 /// inverse of `up`, until they are.
 #[derive(Clone, Copy)]
@@ -264,12 +252,6 @@ struct Range {
 }
 
 impl Range {
-    /// The product of two numbers is a normal one.
-    fn of_products(dtype: DType) -> Range {
-        let [low, high, up] = if dtype == DType::F32 { [-60, 60, 50] } else { [-500, 500, 600] };
-        Range { low, high, up }
-    }
-
     /// The sum of 32 squares is a normal number; and the power of two that brings a number into the range is one.
     fn of_squares(dtype: DType) -> Range {
         let [low, high, up] = if dtype == DType::F32 { [-55, 50, 32] } else { [-400, 400, 256] };
@@ -321,10 +303,6 @@ struct Wide {
 }
 
 impl Wide {
-    fn new(w: &mut Writer, dtype: DType, range: Range, x: Expression) -> Wide {
-        Wide::scaled(w, dtype, range, [x, Expression::int_number(0)])
-    }
-
     /// A number of a [`Balanced`] matrix, with its exponent.
     fn with(w: &mut Writer, dtype: DType, [x, exponent]: [Expression; 2]) -> Wide {
         Wide::scaled(w, dtype, Range::of_powers(dtype), [x, exponent])
@@ -342,27 +320,6 @@ impl Wide {
 
     fn add_exponent(&self, w: &mut Writer, by: Expression) {
         w.set(self.exponent, Expression::sum(DType::I64, Expression::Variable(self.exponent), by));
-    }
-
-    /// Brings the float into the range.
-    fn bring(&self, w: &mut Writer) {
-        self.range.bring(
-            w,
-            self.dtype,
-            || self.x(),
-            |w, power, by| {
-                w.set(self.x, Expression::product(self.dtype, self.x(), power));
-                self.add_exponent(w, Expression::int_number(by));
-            },
-        );
-    }
-
-    /// Multiplies by a finite number.
-    fn multiply(&self, w: &mut Writer, by: Expression) {
-        let factor = Wide { x: w.var(self.dtype, by), ..*self };
-        factor.bring(w);
-        w.set(self.x, Expression::product(self.dtype, self.x(), factor.x()));
-        self.bring(w);
     }
 
     /// The number, rounded where it is subnormal.

@@ -8,10 +8,11 @@
 use super::super::idioms::{at, start};
 use super::super::tree::{ElementIndex, ElementPlace, Expression, VariableId};
 use super::super::writer::Writer;
-use super::factors::{Rows, SolvedTriangle, factor, with_position};
+use super::factors::{Rows, factor, substitute, with_position};
 use super::{Grid, One, Range, Wide, all_of, are_finite, is_zero, scale};
 use crate::backend::ir::elementwise::ElementwiseOp;
 use crate::dtype::DType;
+use crate::kernels::matrix::factors::SolvedTriangle;
 use crate::ops::{Compare, FloatStep, IntBinary, Unary};
 
 /// A connected part of a matrix.
@@ -396,15 +397,15 @@ impl Part {
             memory.above.store(w, i, j, Expression::sum(dtype, v.clone(), u.clone()));
             memory.below.store(w, i, j, Expression::minus(dtype, v, u));
         });
-        factor(w, dtype, &self.rows, &memory.below, &memory.order);
+        factor(w, dtype, &self.rows, (&memory.below, &memory.order));
         self.rows.each(w, |w, i| {
             with_position(w, memory.order.load(i), memory.x.down, |w, row| {
                 self.rows.each(w, |w, j| memory.x.store(w, i, j, memory.above.load(row, j)));
             });
         });
-        for lower in [true, false] {
-            let triangle = SolvedTriangle { a: memory.below.clone(), lower, unit: lower };
-            triangle.substitute(w, dtype, &self.rows, &memory.x, &self.rows);
+        for l in [true, false] {
+            let triangle = SolvedTriangle::of_factors(self.rows.most, l, false);
+            substitute(w, dtype, (triangle, &self.rows), [&memory.below, &memory.x]);
         }
     }
 

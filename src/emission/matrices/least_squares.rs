@@ -6,11 +6,13 @@
 use super::super::idioms::{at, start};
 use super::super::tree::{ElementIndex, ElementPlace, Expression};
 use super::super::writer::Writer;
-use super::factors::{exchange, identity, solve_triangular, with_position};
+use super::factors::{exchange, identity, orthogonal, solve_triangular, with_position};
 use super::guarded::product;
-use super::reflections::{qr, reflect, reflection};
+use super::machine::write_algorithm;
 use super::{Grid, One, Range, Wide, all_of, are_finite, is_zero, scale, unless_zero};
 use crate::dtype::DType;
+use crate::kernels::matrix::machine::{MatrixLayout, MatrixMachine};
+use crate::kernels::matrix::reflections::{reflect, reflection};
 use crate::ops::{Compare, Unary};
 
 /// The memory of a decomposition of a matrix with `rows` rows and `n` columns, which are not more.
@@ -27,7 +29,6 @@ struct Decomposition {
     lengths: ElementPlace,
     sizes: ElementPlace,
     order: ElementPlace,
-    taus: ElementPlace,
 }
 
 pub(super) fn factor(w: &mut Writer, of: &One<'_>) {
@@ -46,8 +47,10 @@ pub(super) fn factor(w: &mut Writer, of: &One<'_>) {
             let a = Grid::scratch(w, dtype, [rows, k]);
             let source = Grid::of(&of.operands[0], n).transposed(wide);
             w.for_box(&[rows, k], &mut |w, at| a.store(w, &at[0], &at[1], source.load(&at[0], &at[1])));
-            let (q, r) = (Grid::scratch(w, dtype, [rows, k]), Grid::scratch(w, dtype, [k, k]));
-            factors(w, dtype, [rows, k], [&a, &q, &r]);
+            let q = Grid::scratch(w, dtype, [rows, k]);
+            orthogonal(w, dtype, [rows, k], [&a.place, &q.place]);
+            // The first rows are the other factor.
+            let r = a;
             let of = Decomposition {
                 dtype,
                 rows,
@@ -59,7 +62,6 @@ pub(super) fn factor(w: &mut Writer, of: &One<'_>) {
                 lengths: w.scratch(dtype, k),
                 sizes: w.scratch(DType::I64, k),
                 order: w.scratch(DType::I64, k),
-                taus: w.scratch(dtype, k),
             };
             of.scaled(w);
             let count = of.pivoted(w);
@@ -77,13 +79,6 @@ pub(super) fn factor(w: &mut Writer, of: &One<'_>) {
             }
         },
     );
-}
-
-/// The QR factors of a matrix of finite elements.
-fn factors(w: &mut Writer, dtype: DType, [m, n]: [usize; 2], [a, q, r]: [&Grid; 3]) {
-    let out = [q.place.clone(), r.place.clone()];
-    let operands = std::slice::from_ref(&a.place);
-    qr(w, &One { dtype, sizes: [m, n], columns: 0, operands, out: &out, results: &[m * n, n * n] });
 }
 
 impl Decomposition {
@@ -151,11 +146,17 @@ impl Decomposition {
                 w.for_(n, |w, i| exchange(w, dtype, &unit.place, [&unit.position(i, k), &unit.position(i, &best)]));
                 exchange(w, DType::I64, &self.order, [k, &best]);
             });
-            reflection(w, dtype, n, unit, k, &self.taus);
-            w.range(k.clone().plus_constant(1), at(n), |w, j| {
-                reflect(w, dtype, [k, &at(n)], unit, &self.taus.load(k), (unit, j));
+            write_algorithm!(w, dtype, |m| {
+                let (k, to, mut x) = (m.index(k), MatrixLayout::rows(n), unit.place.clone());
+                let [onto, tau, _] = reflection(m, true, [k, n.into()], (&mut x, to));
+                for j in m.range(k + 1, n) {
+                    reflect(m, [k, n.into()], (None, to), tau, (&mut x, to, j));
+                }
+                for j in m.first(n) {
+                    reflect(m, [k, n.into()], (Some(&x), to), tau, (&mut self.turn.place.clone(), to, j));
+                }
+                m.store(&mut x, to.at(k, k), onto);
             });
-            w.for_(n, |w, j| reflect(w, dtype, [k, &at(n)], unit, &self.taus.load(k), (&self.turn, j)));
             w.move_to(count, k.clone().plus_constant(1));
         });
         rank
@@ -192,7 +193,7 @@ impl Decomposition {
     /// Writes the factors up to the rank: the transposed rows of the second triangle are `z l`.
     fn deficient(&self, w: &mut Writer, rank: &ElementIndex, [left, middle, right]: [&Grid; 3]) {
         let Decomposition { dtype, rows, n, .. } = *self;
-        let [lines, z, l] = [0; 3].map(|_| Grid::scratch(w, dtype, [n, n]));
+        let [lines, z] = [0; 2].map(|_| Grid::scratch(w, dtype, [n, n]));
         w.fill(&lines.place, n * n, Expression::zero(dtype));
         w.for_(n, |w, i| {
             w.if_(Expression::Below(i.clone(), rank.clone()), |w| {
@@ -205,7 +206,8 @@ impl Decomposition {
                 });
             });
         });
-        factors(w, dtype, [n, n], [&lines, &z, &l]);
+        orthogonal(w, dtype, [n, n], [&lines.place, &z.place]);
+        let l = &lines;
         // The position of a row or column in the opposite order, if there is one.
         let opposite = |w: &mut Writer, i: &ElementIndex, f: &mut dyn FnMut(&mut Writer, &ElementIndex)| {
             let i = i.clone();

@@ -6,9 +6,10 @@
 use super::super::idioms::{at, start};
 use super::super::tree::{ElementIndex, ElementPlace, Expression, PositionExpr, VariableId};
 use super::super::writer::Writer;
-use super::factors::{Rows, SolvedTriangle, exchange, identity, with_position};
+use super::factors::{Rows, exchange, identity, substitute, with_position};
 use super::{Balanced, Grid, One, Range, Wide, are_finite, is_zero, scale};
 use crate::dtype::DType;
+use crate::kernels::matrix::factors::SolvedTriangle;
 use crate::ops::{Compare, Unary, minors as sets};
 
 /// Runs statements for each number below `n`: those for a member of a set, the bits of a position, or those for another
@@ -243,8 +244,8 @@ pub(super) fn cofactors(w: &mut Writer, of: &One<'_>) {
         let (adjugate, size) = adjugate_of_upper(w, dtype, n, &b.a);
         // The transpose of `adj(u) l^-1`, as `l^-T adj(u)^T`.
         let x = adjugate.transposed(true);
-        let lower = SolvedTriangle { a: b.a.transposed(true), lower: false, unit: true };
-        lower.substitute(w, dtype, &Rows::all(n), &x, &Rows::all(n));
+        let lower = SolvedTriangle { n, transposed: true, lower: false, unit: true };
+        substitute(w, dtype, (lower, &Rows::all(n)), [&b.a, &x]);
         w.for_(n, |w, i| {
             with_position(w, rows.load(i), n, |w, row| {
                 w.for_(n, |w, j| {

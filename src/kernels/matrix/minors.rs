@@ -5,7 +5,8 @@
 //! the minors do not.
 
 use super::blocks::TriangleView;
-use super::{Real, abs, exponent, inverse_of_factors, is_finite, is_odd, lu_factor, nan, product, scaled};
+use super::machine::Direct;
+use super::{Real, abs, exponent, factors, inverse_of_factors, is_finite, is_odd, lu_factor, nan, scaled};
 use crate::ops::minors;
 
 /// A matrix with elements up to one in each row and column, and the powers of two by which these were divided.
@@ -87,7 +88,7 @@ fn cofactors<E: Real>(n: usize, b: &Balanced<E>, out: &mut [E]) {
     lu_factor(n, &b.elements, &mut lu, &mut p);
     inverse_of_factors(n, (&lu, &p), &mut x);
     if is_finite(&x) && norm(&x) * norm(&b.elements) <= most_condition::<E>() {
-        let (det, size) = product((0..n).map(|i| lu[i * n + i]), is_odd(&p));
+        let (det, size) = factors::product(Direct::<E>::new(), n, |i| lu[i * n + i], is_odd(&p));
         (0..n * n).for_each(|at| give(at % n, at / n, x[at] * det, size));
         return;
     }
