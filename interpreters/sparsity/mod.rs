@@ -456,7 +456,7 @@ impl<T: BaseTensor> BaseTensor for Sparsity<T> {
             return Sparsity::of_known(x.gather(&known));
         }
         let shape = kinds::gather(&self.shape, &ix.iter().map(Sparsity::kind).collect::<Vec<_>>());
-        let rows = Rows::of(&self.shape, ix);
+        let rows = SparseRows::of(&self.shape, ix);
         Sparsity::made((&shape, self.dtype), [self], |u| {
             let Some(known) = &rows.known else {
                 let any = |e: usize, u: &mut Unions<'_>| {
@@ -482,7 +482,7 @@ impl<T: BaseTensor> BaseTensor for Sparsity<T> {
             return Sparsity::of_known(x.clone().scatter_add(&known, v));
         }
         kinds::scatter_add(self.kind(), &ix.iter().map(Sparsity::kind).collect::<Vec<_>>(), v.kind());
-        let rows = Rows::of(&self.shape, ix);
+        let rows = SparseRows::of(&self.shape, ix);
         Sparsity::made(self.kind(), [&self, v], |u| {
             let len = rows.len;
             let before = |k: usize| self.at(k);
@@ -606,7 +606,7 @@ impl<T: BaseTensor> Report for Sparsity<T> {
 }
 
 /// The rows that indices select.
-struct Rows {
+struct SparseRows {
     /// The number of indices.
     count: usize,
     /// The elements of a row, and the number of rows.
@@ -617,12 +617,12 @@ struct Rows {
     known: Option<Vec<Vec<i64>>>,
 }
 
-impl Rows {
-    fn of<T: BaseTensor>(shape: &[usize], ix: &[Sparsity<T>]) -> Rows {
+impl SparseRows {
+    fn of<T: BaseTensor>(shape: &[usize], ix: &[Sparsity<T>]) -> SparseRows {
         let (axes, row) = shape.split_at(ix.len());
         let count = ix.first().map_or(1, |i| size(&i.shape));
         let known = ix.iter().map(Sparsity::integers).collect();
-        Rows { count, len: size(row), all: size(axes), axes: axes.into(), known }
+        SparseRows { count, len: size(row), all: size(axes), axes: axes.into(), known }
     }
 
     /// The row of index `k`, if it is within bounds.
