@@ -109,18 +109,16 @@ impl<F, R> Ruled<F, R> {
         if let Some(branches) = self.rule.branches() {
             return self.pull_branch(branches, env, cts, (care, emit));
         }
-        match trips_of(&self.rule) {
+        let few = match trips_of(&self.rule) {
             Some(WhileTrips::Long) => return self.pull_while(env, cts, (care, emit)),
-            Some(WhileTrips::AtMost(few)) => {
-                return self.pull_again(&bounded(self.rule.primal(), few), env, cts, (care, emit));
-            }
-            None => {}
-        }
+            Some(WhileTrips::AtMost(few)) => Some(few),
+            None => None,
+        };
         if let Some(parts) = self.rule.transposed_while() {
             return self.pull_transposed_while(parts, env, cts, (care, emit));
         }
         if self.rule.has_no_rules() {
-            return self.pull_again(self.rule.primal(), env, cts, (care, emit));
+            return self.pull_again(few, env, cts, (care, emit));
         }
         let Some(vjp) = self.rule.vjp() else { unreachable!("rules for tangents have no term") };
         let outputs = self.rule.primal().outputs();
@@ -195,11 +193,10 @@ impl<F, R> Ruled<F, R> {
         T::custom(rule, &args).swap_remove(0)
     }
 
-    /// The cotangents by a function without rules that runs a program again: that of this function, or one with the same
-    /// values.
+    /// The cotangents by a function without rules that runs the program again, or the loop of this number of trips.
     fn pull_again<'d, T: BaseTensor>(
         &'d self,
-        program: &Program,
+        few: Option<usize>,
         env: &Env<'_, T>,
         mut cts: Vec<Option<T>>,
         (care, emit): (Care, &mut dyn FnMut(&'d R, Update<T>)),
@@ -207,7 +204,7 @@ impl<F, R> Ruled<F, R> {
         F: Residual<T>,
     {
         cts.resize_with(self.rule.primal().outputs().len(), || None);
-        let linear = transposed_rule(&self.rule, program, &are_some(&self.to), &are_some(&cts));
+        let linear = transposed_rule(&self.rule, few, &are_some(&self.to), &are_some(&cts));
         let given: Vec<T> = cts.iter().flatten().cloned().collect();
         let cotangents = linear.applied(self.known(env), cts);
         let mut cotangents = guarded::of_rule(&given, cotangents, care).into_iter();
@@ -291,9 +288,10 @@ pub(super) fn are_some<X>(all: &[Option<X>]) -> Vec<bool> {
 }
 
 /// The linear function from the given cotangents of a function without rules to those of its `moving` arguments.
-fn transposed_rule(rule: &Custom, program: &Program, moving: &[bool], given: &[bool]) -> Taking {
+fn transposed_rule(rule: &Custom, few: Option<usize>, moving: &[bool], given: &[bool]) -> Taking {
     let which = Derivative::Transposed { moving: moving.to_vec(), given: given.to_vec() };
-    rule.derived(which, || rule.checkpointed_as(&transposed(program, moving, given)))
+    let program = || few.map_or_else(|| rule.primal().clone(), |few| bounded(rule.primal(), few));
+    rule.derived(which, || rule.checkpointed_as(&transposed(&program(), moving, given)))
 }
 
 /// The linear function from the tangents of the `moving` arguments of a checkpointed function to those of its results.

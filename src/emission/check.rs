@@ -32,12 +32,6 @@ pub(super) fn check(program: &Program) -> Result<(), EmissionError> {
     }
 }
 
-/// The writers of source code meet what [`check`](self) lets pass alone.
-#[cold]
-pub(super) fn refused_before() -> ! {
-    unreachable!("what cannot be written is refused before")
-}
-
 /// The name of an operation that is not written, and the reason.
 fn refused(program: &Program, op: &Op<NodeId>) -> Option<(String, String)> {
     if let Op::Linear(linear, _) = op

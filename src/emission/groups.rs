@@ -107,7 +107,7 @@ pub(super) struct GroupWriter<'a> {
 
 /// The facts known at a position of some loops.
 #[derive(Default)]
-struct Scope {
+struct GroupScope {
     counters: Vec<ElementIndex>,
     /// The variables of sums.
     targets: BTreeMap<usize, VariableId>,
@@ -256,10 +256,10 @@ impl<'a> GroupWriter<'a> {
 
     /// Writes the loops of the group.
     pub(super) fn write(&self, w: &mut Writer) {
-        self.level(w, &mut Scope::default());
+        self.level(w, &mut GroupScope::default());
     }
 
-    fn level(&self, w: &mut Writer, scope: &mut Scope) {
+    fn level(&self, w: &mut Writer, scope: &mut GroupScope) {
         let depth = scope.counters.len();
         for (k, _) in self.still.iter().filter(|(_, of)| *of == depth) {
             let node = &self.group.nodes[*k];
@@ -309,7 +309,7 @@ impl<'a> GroupWriter<'a> {
     }
 
     /// The innermost loop: in parts, if views end within it.
-    fn innermost(&self, w: &mut Writer, scope: &mut Scope) {
+    fn innermost(&self, w: &mut Writer, scope: &mut GroupScope) {
         let len = self.nest.lens[scope.counters.len()];
         let sum = |(k, variable): (&usize, &VariableId)| (*k, (*variable, self.group.dtype(*k as ValueId)));
         let (operations, sums): (Vec<usize>, Vec<(VariableId, DType)>) = scope.targets.iter().map(sum).unzip();
@@ -379,7 +379,7 @@ impl<'a> GroupWriter<'a> {
     }
 
     /// The operations of one position.
-    fn body(&self, w: &mut Writer, scope: &Scope, targets: &BTreeMap<usize, SumTarget>) {
+    fn body(&self, w: &mut Writer, scope: &GroupScope, targets: &BTreeMap<usize, SumTarget>) {
         let counters = &scope.counters[..];
         let position = self.nest.position(counters);
         let mut values: Vec<Option<Expression>> = Vec::with_capacity(self.group.len());

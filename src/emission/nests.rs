@@ -22,8 +22,8 @@ const ROW: usize = 4;
 
 /// Writes a product: its operands and its result.
 pub(super) fn product(w: &mut Writer, call: &KernelCall, product: &PlannedContraction, places: [&ElementPlace; 3]) {
-    let product = product.loops().map(|nest| Product { nest, places, dtype: call.dtype, size: call.size });
-    if !product.as_ref().is_some_and(Product::sets) {
+    let product = product.loops().map(|nest| NestProduct { nest, places, dtype: call.dtype, size: call.size });
+    if !product.as_ref().is_some_and(NestProduct::sets) {
         fill(w, places[2], call.size, &Expression::zero(call.dtype));
     }
     product.iter().for_each(|product| product.write(w));
@@ -91,7 +91,7 @@ pub(super) fn moved(w: &mut Writer, nest: &Nest<2>, (from, to): (&ElementPlace, 
 }
 
 /// A product that is being written: `out[..] += a[..] b[..]`.
-struct Product<'a> {
+struct NestProduct<'a> {
     nest: &'a Nest<3>,
     places: [&'a ElementPlace; 3],
     dtype: DType,
@@ -105,7 +105,7 @@ fn is_row(axis: &Axis<3>) -> bool {
     out == 1 && matches!((a, b), (0 | 1, 0 | 1)) && axis.len >= ROW
 }
 
-impl Product<'_> {
+impl NestProduct<'_> {
     /// Whether each result is set once, to a sum along one loop.
     fn sets(&self) -> bool {
         let axes = self.nest.axes();

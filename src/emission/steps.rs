@@ -3,11 +3,10 @@
 //! Law: a loop stays a loop, however many trips it has. A state of a loop is in one array or variable that each trip
 //! updates, or in two that exchange their names after each trip.
 
-use super::check::refused_before;
 use super::groups::GroupWriter;
 use super::places::{self, Slots};
 use super::tree::{ArrayId, ArrayKind, ElementIndex, ElementPlace, EmittedFunction, Expression, Literal, Stmt};
-use super::writer::Writer;
+use super::writer::{Writer, refused_before};
 use super::{kernels, lines, matrices};
 use crate::array::Array;
 use crate::backend::ir::elementwise::ElementwiseOp;

@@ -256,3 +256,9 @@ impl Writer {
         }
     }
 }
+
+/// The writers of source code meet what `check` lets pass alone.
+#[cold]
+pub(super) fn refused_before() -> ! {
+    unreachable!("what cannot be written is refused before")
+}

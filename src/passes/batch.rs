@@ -48,7 +48,7 @@ pub(super) fn batch(b: &mut Builder, n: usize, program: &Program, inputs: &[Batc
     let mut made: Vec<Batched> = inputs.iter().copied().map(Batched::One).collect();
     for (k, node) in program.nodes().iter().enumerate().skip(inputs.len()) {
         let before = b.placed(program.place(k as NodeId));
-        let next = Batch { b, n, made: &made }.operation(&node.op);
+        let next = Batching { b, n, made: &made }.operation(&node.op);
         b.placed(before);
         made.push(next);
     }
@@ -191,7 +191,7 @@ fn repeated(body: &Program, args: &[bool]) -> (Vec<bool>, bool) {
     }
 }
 
-impl Batch<'_> {
+impl Batching<'_> {
     /// A function that repeats its program, on stacks. Rows that have ended before others stay as they are.
     fn repeated(&mut self, custom: &Custom, most: Option<usize>, args: &[BatchedValue]) -> Batched {
         let (n, body) = (self.n, custom.primal());
@@ -261,13 +261,13 @@ fn total(b: &mut Builder, n: usize, value: BatchedValue) -> NodeId {
     b.apply(Op::Linear(Box::new(sum), stack))
 }
 
-struct Batch<'a> {
+struct Batching<'a> {
     b: &'a mut Builder,
     n: usize,
     made: &'a [Batched],
 }
 
-impl Batch<'_> {
+impl Batching<'_> {
     fn value(&self, a: NodeId) -> BatchedValue {
         *self.made[a as usize].one()
     }
@@ -310,7 +310,7 @@ impl Batch<'_> {
         })
     }
 
-    /// The operation on values without stacks.
+    /// The operation on single values.
     fn unchanged(&mut self, op: &Op<NodeId>) -> Batched {
         Batched::One(BatchedValue::single(self.b.apply(op.map(&mut |a| self.made[*a as usize].one().id))))
     }

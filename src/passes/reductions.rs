@@ -43,7 +43,7 @@ enum Fate {
 
 /// Where the value of a trip is found after the loop.
 #[derive(Clone, Copy, Debug)]
-enum Found {
+enum SummedValueSource {
     /// A sequence of the loop.
     Sequence(usize),
     /// A captured value.
@@ -58,7 +58,7 @@ pub(super) struct Split {
     fates: Vec<Fate>,
     rest: Loop<NodeId>,
     /// Sorted by the number of the value in the body.
-    found: Vec<(NodeId, Found)>,
+    found: Vec<(NodeId, SummedValueSource)>,
 }
 
 impl Split {
@@ -116,9 +116,9 @@ impl Split {
         // Everything that is summed was returned by the loop.
         let at = made(self.found.binary_search_by_key(&id, |(id, _)| *id).ok());
         match self.found[at].1 {
-            Found::Sequence(k) => BatchedValue::stack(self.whole.xs[k]),
-            Found::Captured(k) => BatchedValue::single(self.whole.captured[k]),
-            Found::Result(k) => results[k],
+            SummedValueSource::Sequence(k) => BatchedValue::stack(self.whole.xs[k]),
+            SummedValueSource::Captured(k) => BatchedValue::single(self.whole.captured[k]),
+            SummedValueSource::Result(k) => results[k],
         }
     }
 
@@ -290,7 +290,7 @@ fn is_small(l: &Loop<NodeId>, room: usize, term: &Addend) -> bool {
 }
 
 /// The loop of the carries that remain, and where the values that the other carries need are found.
-fn rest(whole: &Loop<NodeId>, fates: &[Fate]) -> (Loop<NodeId>, Vec<(NodeId, Found)>) {
+fn rest(whole: &Loop<NodeId>, fates: &[Fate]) -> (Loop<NodeId>, Vec<(NodeId, SummedValueSource)>) {
     let (carried, sequences) = (whole.init.len(), whole.xs.len());
     let remaining: Vec<usize> = (0..carried).filter(|k| matches!(fates[*k], Fate::Carried)).collect();
     let constant: Vec<usize> = (0..carried).filter(|k| matches!(fates[*k], Fate::Constant)).collect();
@@ -318,12 +318,12 @@ fn rest(whole: &Loop<NodeId>, fates: &[Fate]) -> (Loop<NodeId>, Vec<(NodeId, Fou
     for id in needed {
         let k = id as usize;
         let place = if (carried..carried + sequences).contains(&k) {
-            Found::Sequence(k - carried)
+            SummedValueSource::Sequence(k - carried)
         } else if (carried + sequences..old.inputs().len()).contains(&k) {
-            Found::Captured(k - carried - sequences)
+            SummedValueSource::Captured(k - carried - sequences)
         } else {
             results.push(number(id));
-            Found::Result(results.len() - 1)
+            SummedValueSource::Result(results.len() - 1)
         };
         found.push((id, place));
     }

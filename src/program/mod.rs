@@ -155,12 +155,12 @@ struct Inner {
     inputs: Vec<Slot>,
     outputs: Vec<Slot>,
     /// Shared by programs that differ in names alone.
-    code: Arc<Code>,
+    code: Arc<ProgramCode>,
 }
 
 /// The computation of a program, without names.
 #[derive(Debug)]
-struct Code {
+struct ProgramCode {
     /// The hash of operations and results.
     hash: u64,
     /// The inputs come first, in order.
@@ -202,12 +202,12 @@ impl Program {
             last_use[*result as usize] = nodes.len() as NodeId;
         }
         let (deferred, hash) = (interpret::deferred(&nodes, &results), hash_of(&(&nodes, &results)));
-        let code = Code { hash, nodes, results, last_use, deferred, places, asked: Asked::default() };
+        let code = ProgramCode { hash, nodes, results, last_use, deferred, places, asked: Asked::default() };
         Program::of(inputs, Arc::new(code), names)
     }
 
     /// The program of this code, with names.
-    fn of(inputs: Vec<Slot>, code: Arc<Code>, names: &[String]) -> Program {
+    fn of(inputs: Vec<Slot>, code: Arc<ProgramCode>, names: &[String]) -> Program {
         let slot = |(k, id): (usize, &NodeId)| {
             let node = &code.nodes[*id as usize];
             Slot { name: names.get(k).cloned().unwrap_or_default(), shape: node.shape.clone(), dtype: node.dtype }
@@ -283,9 +283,12 @@ impl Program {
 
     /// That view, with its number and its operand.
     fn deferred(&self, id: NodeId) -> Option<DeferredView<'_>> {
+        if !self.inner.code.deferred[id as usize] {
+            return None;
+        }
         let Op::Linear(op, source) = &self.nodes()[id as usize].op else { return None };
         let Linear::Affine { from, into } = &**op else { return None };
-        self.inner.code.deferred[id as usize].then_some(DeferredView { id, op, from, into, source: *source })
+        Some(DeferredView { id, op, from, into, source: *source })
     }
 
     /// The terms of a sum that adds a view to its other operand in place: that operand, and the view.

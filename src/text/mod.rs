@@ -41,7 +41,7 @@ const DEPTH: u8 = 4;
 /// ```
 impl fmt::Display for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut names = Names::default();
+        let mut names = PrintedNames::default();
         let given: Vec<Option<String>> =
             self.inputs().iter().map(|slot| given_name(slot).map(|n| names.unique(n))).collect();
         let given: Vec<String> = given.into_iter().map(|name| name.unwrap_or_else(|| names.next("x"))).collect();
@@ -83,7 +83,7 @@ fn one_or_tuple(items: &[String]) -> String {
 
 /// The names given so far.
 #[derive(Default)]
-struct Names {
+struct PrintedNames {
     /// The names that came with the program. Made-up names differ from these.
     given: HashSet<String>,
     made: HashMap<&'static str, usize>,
@@ -91,7 +91,7 @@ struct Names {
     appended: HashMap<String, usize>,
 }
 
-impl Names {
+impl PrintedNames {
     /// A name that came with the program, with a number appended if the name was given before.
     fn unique(&mut self, name: String) -> String {
         if self.given.insert(name.clone()) {
@@ -122,7 +122,7 @@ impl Names {
 
 struct Printer<'a, 'f> {
     out: &'a mut fmt::Formatter<'f>,
-    names: Names,
+    names: PrintedNames,
     wide: bool,
     /// The names of bodies that several loops or functions share, by class.
     shared: HashMap<u64, String>,

@@ -26,17 +26,21 @@ struct FileChange {
 /// The changes of a patch, as git writes it.
 fn changes(patch: &str) -> Vec<FileChange> {
     let mut files: Vec<FileChange> = Vec::new();
+    // Whether the lines belong to the head of a file.
+    let mut head = true;
     for line in patch.lines() {
-        if let Some(path) = line.strip_prefix("+++ b/") {
+        head |= line.starts_with("diff --git ");
+        if let (true, Some(path)) = (head, line.strip_prefix("+++ b/")) {
             files.push(FileChange { path: path.into(), parts: Vec::new(), added: 0 });
             continue;
         }
         let Some(file) = files.last_mut() else { continue };
-        if line.starts_with("diff ") || line.starts_with("index ") || line.starts_with("--- ") {
-            continue;
-        }
         if line.starts_with("@@") {
             file.parts.push((String::new(), String::new()));
+            head = false;
+            continue;
+        }
+        if head {
             continue;
         }
         let Some((before, after)) = file.parts.last_mut() else { continue };

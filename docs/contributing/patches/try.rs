@@ -9,7 +9,7 @@ fn close(what: &str, x: &Tensor<polygrad::Concrete, 0>, y: f64) {
 }
 
 fn main() {
-    // cbrt.patch: values and two orders of derivatives, for both signs.
+    // cbrt.patch: values and derivatives of two orders, for both signs.
     for sign in [1.0, -1.0] {
         let x = tensor(8.0 * sign);
         close("cbrt", &x.cbrt(), 2.0 * sign);

@@ -10,7 +10,7 @@ use crate::backend::ir::step::{Buffer, BufferId, FusedStep, LINE, Step, Storage}
 
 /// An allocation in a block.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Room {
+enum Allocation {
     /// The block of the loop at this step. It is placed before the buffers of the step: its neighbours are then older
     /// and die sooner, which leaves one larger free range.
     Body(usize),
@@ -48,23 +48,23 @@ fn assign_frame(
     tightly: bool,
 ) -> usize {
     let last = steps.len();
-    let mut lives: BTreeMap<Room, Life> = BTreeMap::new();
+    let mut lives: BTreeMap<Allocation, Life> = BTreeMap::new();
     for (at, step) in steps.iter_mut().enumerate() {
         if let Step::Loop(l) = step {
             l.bytes = assign_frame(buffers, &mut l.body, &[], depth + 1, false);
-            lives.insert(Room::Body(at), Life { from: at, to: at, bytes: l.bytes });
+            lives.insert(Allocation::Body(at), Life { from: at, to: at, bytes: l.bytes });
         }
         for buf in own(buffers, step, depth) {
             let bytes = buffers[buf as usize].bytes();
-            lives.entry(Room::Buffer(buf)).or_insert(Life { from: at, to: at, bytes }).to = at;
+            lives.entry(Allocation::Buffer(buf)).or_insert(Life { from: at, to: at, bytes }).to = at;
         }
     }
     for buf in kept {
-        if let Some(life) = lives.get_mut(&Room::Buffer(*buf)) {
+        if let Some(life) = lives.get_mut(&Allocation::Buffer(*buf)) {
             life.to = last;
         }
     }
-    let tenant = |(room, life): (&Room, &Life)| {
+    let tenant = |(room, life): (&Allocation, &Life)| {
         let bytes = life.bytes.checked_next_multiple_of(LINE).unwrap_or(usize::MAX);
         Tenant { from: life.from, room: *room, to: life.to, bytes }
     };
@@ -77,14 +77,14 @@ fn assign_frame(
             (starts, end) = (by_size, tight);
         }
     }
-    let starts: BTreeMap<Room, usize> = tenants.iter().map(|tenant| tenant.room).zip(starts).collect();
+    let starts: BTreeMap<Allocation, usize> = tenants.iter().map(|tenant| tenant.room).zip(starts).collect();
     for (at, step) in steps.iter_mut().enumerate() {
         if let Step::Loop(l) = step {
-            l.start = starts[&Room::Body(at)];
+            l.start = starts[&Allocation::Body(at)];
         }
     }
     for (room, start) in starts {
-        if let Room::Buffer(buf) = room {
+        if let Allocation::Buffer(buf) = room {
             buffers[buf as usize].storage = Storage::Workspace(start);
         }
     }
@@ -94,7 +94,7 @@ fn assign_frame(
 /// What needs a range of a block, from one step to another.
 struct Tenant {
     from: usize,
-    room: Room,
+    room: Allocation,
     to: usize,
     bytes: usize,
 }

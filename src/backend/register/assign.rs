@@ -75,7 +75,7 @@ const END: usize = usize::MAX;
 pub(crate) fn code(values: SsaValues) -> Option<RegisterCode> {
     let selected = selected(&values);
     if let ([_], true) = (&selected[..], values.n > 1 && !values.ends) {
-        let mut straight = Maker::new(&values, &Ordered::single(&selected), Forms::Plain).code()?;
+        let mut straight = RegisterCodeBuilder::new(&values, &Ordered::single(&selected), Forms::Plain).code()?;
         straight.affine = LinearRecurrence::new(&straight);
         if straight.affine.is_some() {
             return Some(straight);
@@ -87,7 +87,7 @@ pub(crate) fn code(values: SsaValues) -> Option<RegisterCode> {
     let orders = [ordered, Ordered::single(&selected)];
     let starts = orders.iter().flat_map(|order| [at_hand(&order.selected, &values), None].map(|last| (order, last)));
     let mut straight = starts.into_iter().find_map(|(order, last)| {
-        let code = Maker::new(&values, order, Forms::WithLast(last)).code()?;
+        let code = RegisterCodeBuilder::new(&values, order, Forms::WithLast(last)).code()?;
         Some(code).filter(|code| last.is_none() || code.last.is_some())
     })?;
     straight.steps = crate::backend::register::machine::steps(&straight.code, Isa::detect());
@@ -226,7 +226,7 @@ fn product(values: &SsaValues, v: ValueId) -> Option<(ValueId, ValueId)> {
 }
 
 /// The code under construction.
-struct Maker<'a> {
+struct RegisterCodeBuilder<'a> {
     values: &'a SsaValues,
     order: &'a Ordered,
     forms: Forms,
@@ -246,13 +246,13 @@ struct Maker<'a> {
     straight: RegisterCode,
 }
 
-impl<'a> Maker<'a> {
-    fn new(values: &'a SsaValues, order: &'a Ordered, forms: Forms) -> Maker<'a> {
+impl<'a> RegisterCodeBuilder<'a> {
+    fn new(values: &'a SsaValues, order: &'a Ordered, forms: Forms) -> RegisterCodeBuilder<'a> {
         let mut last = vec![0; values.list.len()];
         for (k, instruction) in order.selected.iter().enumerate() {
             instruction.operands.iter().for_each(|v| last[*v as usize] = k);
         }
-        let mut maker = Maker {
+        let mut maker = RegisterCodeBuilder {
             values,
             order,
             forms,
