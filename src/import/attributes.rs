@@ -228,11 +228,18 @@ pub(super) fn parse_attribute(c: &mut Cursor<'_>, depth: usize) -> Read<Attribut
         }
         _ => Attribute::Word(c.some_word("an attribute")?.to_owned()),
     };
-    // The type of a number.
-    if let Attribute::Int(_) | Attribute::Float(_) = value
-        && c.take(":")
-    {
-        parse_type(c, depth)?;
+    // The type of a number: a word. The types of an operation follow a colon, too.
+    if let Attribute::Int(_) | Attribute::Float(_) = value {
+        let start = c.at;
+        if c.take(":") {
+            let scalar = c.peek().is_some_and(|c| c.is_ascii_alphabetic());
+            let rest = &c.text[c.at..];
+            if scalar && !rest.starts_with("tensor<") && !rest.starts_with("tuple<") && !rest.starts_with("complex<") {
+                parse_type(c, depth)?;
+            } else {
+                c.at = start;
+            }
+        }
     }
     Ok(value)
 }

@@ -20,7 +20,11 @@ fn failed(op: &Operation, what: impl Into<String>) -> Failed {
 }
 
 /// The results of an operation of this family; `None` if it belongs to another.
-pub(super) fn run<T: BaseTensor>(reader: &Reader<'_>, op: &Operation, env: &mut Env<T>) -> Option<Run<Vec<Item<T>>>> {
+pub(super) fn run<T: BaseTensor>(
+    reader: &Reader<'_, T>,
+    op: &Operation,
+    env: &mut Env<T>,
+) -> Option<Run<Vec<Item<T>>>> {
     Some(match op.name.as_str() {
         "call" => items(op, env).and_then(|args| call(reader, op, args)),
         "composite" => items(op, env).and_then(|args| composite(reader, op, args)),
@@ -47,7 +51,7 @@ fn items<T: BaseTensor>(op: &Operation, env: &Env<T>) -> Run<Vec<Item<T>>> {
     all.ok_or_else(|| failed(op, "an operand without its operation"))
 }
 
-fn call<T: BaseTensor>(reader: &Reader<'_>, op: &Operation, args: Vec<Item<T>>) -> Run<Vec<Item<T>>> {
+fn call<T: BaseTensor>(reader: &Reader<'_, T>, op: &Operation, args: Vec<Item<T>>) -> Run<Vec<Item<T>>> {
     let callee = op.callee().and_then(|name| reader.module.by_name.get(name));
     let Some(k) = callee else { return Err(failed(op, "a function that does not exist")) };
     let function = &reader.module.functions[*k];
@@ -66,7 +70,7 @@ fn call<T: BaseTensor>(reader: &Reader<'_>, op: &Operation, args: Vec<Item<T>>) 
 }
 
 /// A function with a name: the operation of this name, or what it is composed of.
-fn composite<T: BaseTensor>(reader: &Reader<'_>, op: &Operation, args: Vec<Item<T>>) -> Run<Vec<Item<T>>> {
+fn composite<T: BaseTensor>(reader: &Reader<'_, T>, op: &Operation, args: Vec<Item<T>>) -> Run<Vec<Item<T>>> {
     let name = op.words("name").unwrap_or_default();
     if name.starts_with("chlo.") {
         let held: Made<Vec<Held<T>>> = args.iter().map(|item| item.tensor().cloned()).collect();
@@ -101,7 +105,7 @@ fn row<T: BaseTensor>(op: &Operation, env: &Env<T>) -> Run<Vec<Item<T>>> {
     }
 }
 
-fn branches<T: BaseTensor>(reader: &Reader<'_>, op: &Operation, env: &mut Env<T>) -> Run<Vec<Item<T>>> {
+fn branches<T: BaseTensor>(reader: &Reader<'_, T>, op: &Operation, env: &mut Env<T>) -> Run<Vec<Item<T>>> {
     let index = items(op, env)?;
     let [Item::Tensor(index)] = &index[..] else { return Err(failed(op, "it needs a number")) };
     let regions: Vec<&Block> = op.regions.iter().collect();
@@ -181,7 +185,7 @@ struct Counted {
     rows: Vec<Option<(i64, i64)>>,
 }
 
-fn while_loop<T: BaseTensor>(reader: &Reader<'_>, op: &Operation, env: &mut Env<T>) -> Run<Vec<Item<T>>> {
+fn while_loop<T: BaseTensor>(reader: &Reader<'_, T>, op: &Operation, env: &mut Env<T>) -> Run<Vec<Item<T>>> {
     let init = items(op, env)?;
     let [cond, body] = &op.regions[..] else { return Err(failed(op, "it needs a condition and a body")) };
     let n = init.len();
@@ -199,7 +203,7 @@ fn while_loop<T: BaseTensor>(reader: &Reader<'_>, op: &Operation, env: &mut Env<
 }
 
 /// Whether a loop counts, and how.
-fn counted<T: BaseTensor>(reader: &Reader<'_>, op: &Operation, init: &[Item<T>], env: &Env<T>) -> Option<Counted> {
+fn counted<T: BaseTensor>(reader: &Reader<'_, T>, op: &Operation, init: &[Item<T>], env: &Env<T>) -> Option<Counted> {
     let [cond, body] = &op.regions[..] else { return None };
     let known = |item: &Item<T>| item.tensor().ok().and_then(Held::known);
     let outer = |id: u32| match env[id as usize].as_ref().and_then(known) {
@@ -306,7 +310,7 @@ fn checked<T: BaseTensor>(op: &Operation, found: Vec<Item<T>>, init: &[Item<T>])
 }
 
 fn counting<T: BaseTensor>(
-    reader: &Reader<'_>,
+    reader: &Reader<'_, T>,
     op: &Operation,
     how: &Counted,
     init: Vec<Item<T>>,
@@ -400,7 +404,7 @@ fn filled<T: BaseTensor>(
 
 /// A loop with a condition. What it does not change it captures.
 fn conditional<T: BaseTensor>(
-    reader: &Reader<'_>,
+    reader: &Reader<'_, T>,
     op: &Operation,
     init: Vec<Item<T>>,
     env: &mut Env<T>,

@@ -302,7 +302,12 @@ fn random_bits<T: BaseTensor>(op: &Operation, state: &Held<T>) -> Made<Vec<Held<
     let [key, counter] = [0, 1].map(|k| state.re.linear(&Linear::row(&[2], 0, k)));
     let spread = |y: &T| y.linear(&Linear::replicate(&[n], &[]));
     let counters = ints(IntBinary::Add, &spread(&counter), &T::discrete(&Discrete::Iota { n }, &[]));
-    let bits = ints(IntBinary::Threefry, &spread(&key), &counters);
+    // XLA has the lower word of 32 bits first.
+    let exchanged = |y: &T| {
+        let [up, down] = [IntBinary::Shl, IntBinary::Shr].map(|op| super::value::int_with(op, y, 32));
+        ints(IntBinary::BitOr, &up, &down)
+    };
+    let bits = exchanged(&ints(IntBinary::Threefry, &exchanged(&spread(&key)), &exchanged(&counters)));
     let next = super::value::int_with(IntBinary::Add, &counter, n as i64);
     let both = [key, next].map(|y| y.linear(&Linear::reshape(&[], &[1])));
     let state = Held::real(word, T::concat(0, &both));

@@ -291,6 +291,20 @@ impl Module {
         }
     }
 
+    /// An error of the function that runs.
+    pub(crate) fn refused(&self, what: String) -> ImportError {
+        ImportError::at(&self.text, self.parsed.functions[self.main].at as usize, "", what)
+    }
+
+    /// The names of the arguments: two of a complex one.
+    pub(crate) fn names(&self) -> Vec<String> {
+        let of = |(name, ty): &(String, Type)| match ty {
+            Type::Tensor { element, .. } if element.is_complex() => vec![format!("{name}.re"), format!("{name}.im")],
+            _ => vec![name.clone()],
+        };
+        self.parsed.functions[self.main].inputs.iter().flat_map(of).collect()
+    }
+
     /// The module as a recorded program, with the names of its inputs and outputs.
     ///
     /// # Errors
@@ -308,20 +322,17 @@ impl Module {
     #[track_caller]
     pub fn program(&self) -> Result<Program, ImportError> {
         let main = &self.parsed.functions[self.main];
-        let failed = |what: String| ImportError::at(&self.text, main.at as usize, "", what);
-        let (mut inputs, mut names) = (Vec::new(), Vec::new());
+        let mut inputs = Vec::new();
         for (name, ty) in &main.inputs {
             let Some((shape, element)) = ty.fixed() else {
-                return Err(failed(format!("a program needs fixed sizes, but {} is {ty}", escape::quoted(name))));
+                let what = format!("a program needs fixed sizes, but {} is {ty}", escape::quoted(name));
+                return Err(self.refused(what));
             };
-            let parts: &[&str] = if element.is_complex() { &[".re", ".im"] } else { &[""] };
-            for part in parts {
-                inputs.push(Term::variable(&shape, element.dtype()));
-                names.push(format!("{name}{part}"));
-            }
+            let parts = if element.is_complex() { 2 } else { 1 };
+            inputs.extend((0..parts).map(|_| Term::variable(&shape, element.dtype())));
         }
         let results = self.try_call(&inputs)?;
-        Term::program(&inputs, &results, &names).map_err(failed)
+        Term::program(&inputs, &results, &self.names()).map_err(|what| self.refused(what))
     }
 }
 

@@ -16,7 +16,7 @@ use crate::ops::{Compare, Discrete, IntBinary, Linear};
 const LONGEST: usize = 4096;
 
 /// The result of an operation of this family; `None` if it belongs to another.
-pub(super) fn run<T: BaseTensor>(reader: &Reader<'_>, op: &Operation, x: &[Held<T>]) -> Option<Run<Vec<Held<T>>>> {
+pub(super) fn run<T: BaseTensor>(reader: &Reader<'_, T>, op: &Operation, x: &[Held<T>]) -> Option<Run<Vec<Held<T>>>> {
     let failed = |what: String| Failed { at: op.at, operation: op.name.clone(), what };
     match (op.name.as_str(), x) {
         ("sort", [_, ..]) => Some(sort(reader, op, x)),
@@ -26,7 +26,7 @@ pub(super) fn run<T: BaseTensor>(reader: &Reader<'_>, op: &Operation, x: &[Held<
 }
 
 /// The keys of a comparator, from the first that counts: the number of an operand, and whether larger ones come first.
-fn keys(block: &Block) -> Option<Vec<(usize, bool)>> {
+fn keys(block: &Block, outside: &dyn Fn(Id) -> Option<f64>) -> Option<Vec<(usize, bool)>> {
     let [result] = block.results[..] else { return None };
     let op_of = |id: Id| block.operations.iter().find(|op| op.first == id && op.types.len() == 1);
     let mut found = Vec::new();
@@ -36,25 +36,25 @@ fn keys(block: &Block) -> Option<Vec<(usize, bool)>> {
         let op = op_of(at)?;
         match op.name.as_str() {
             "compare" => {
-                found.push(key(block, op)?);
+                found.push(key(block, op, outside)?);
                 return Some(found);
             }
             "select" => {
                 let [equal, rest, first] = op.operands[..] else { return None };
-                let key = key(block, op_of(first)?)?;
-                is_equality(block, op_of(equal)?, key.0)?;
+                let key = key(block, op_of(first)?, outside)?;
+                is_equality(block, op_of(equal)?, key.0, outside)?;
                 found.push(key);
                 at = rest;
             }
             "or" => {
                 let [first, both] = op.operands[..] else { return None };
-                let key = key(block, op_of(first)?)?;
+                let key = key(block, op_of(first)?, outside)?;
                 let both = op_of(both)?;
                 let [equal, rest] = both.operands[..] else { return None };
                 if both.name != "and" {
                     return None;
                 }
-                is_equality(block, op_of(equal)?, key.0)?;
+                is_equality(block, op_of(equal)?, key.0, outside)?;
                 found.push(key);
                 at = rest;
             }
@@ -65,7 +65,7 @@ fn keys(block: &Block) -> Option<Vec<(usize, bool)>> {
 }
 
 /// The operand that a value is, as it was or with zeros and NaN made equal; and whether it is of the right side.
-fn source(block: &Block, id: Id, depth: usize) -> Option<(usize, bool)> {
+fn source(block: &Block, id: Id, depth: usize, outside: &dyn Fn(Id) -> Option<f64>) -> Option<(usize, bool)> {
     // A comparator has two such steps; more are not looked at.
     let depth = depth.checked_sub(1)?;
     let argument = |id: Id| block.arguments.iter().position(|a| *a == id).map(|p| (p / 2, p % 2 == 1));
@@ -75,6 +75,9 @@ fn source(block: &Block, id: Id, depth: usize) -> Option<(usize, bool)> {
     let op_of = |id: Id| block.operations.iter().find(|op| op.first == id);
     let constant = |id: Id| op_of(id).filter(|op| op.name == "constant");
     let is = |id: Id, wanted: fn(f64) -> bool| {
+        if let Some(c) = outside(id) {
+            return wanted(c);
+        }
         let Some(super::attributes::Attribute::Literal(l)) = constant(id).and_then(|op| op.attribute("value")) else {
             return false;
         };
@@ -85,18 +88,18 @@ fn source(block: &Block, id: Id, depth: usize) -> Option<(usize, bool)> {
     let [mask, then, otherwise] = op.operands[..] else { return None };
     let test = op_of(mask).filter(|op| op.name == "compare")?;
     let [a, b] = test.operands[..] else { return None };
-    let inner = source(block, otherwise, depth)?;
+    let inner = source(block, otherwise, depth, outside)?;
     let fits = match direction(test).ok()? {
-        Compare::Eq => source(block, a, depth)? == inner && is(b, |c| c == 0.0) && is(then, |c| c == 0.0),
-        Compare::Ne => a == b && source(block, a, depth)? == inner && is(then, f64::is_nan),
+        Compare::Eq => source(block, a, depth, outside)? == inner && is(b, |c| c == 0.0) && is(then, |c| c == 0.0),
+        Compare::Ne => a == b && source(block, a, depth, outside)? == inner && is(then, f64::is_nan),
         _ => false,
     };
     fits.then_some(inner)
 }
 
-fn key(block: &Block, op: &Operation) -> Option<(usize, bool)> {
+fn key(block: &Block, op: &Operation, outside: &dyn Fn(Id) -> Option<f64>) -> Option<(usize, bool)> {
     let [a, b] = op.operands[..] else { return None };
-    let ((first, left), (second, right)) = (source(block, a, 4)?, source(block, b, 4)?);
+    let ((first, left), (second, right)) = (source(block, a, 4, outside)?, source(block, b, 4, outside)?);
     let larger = match direction(op).ok()? {
         Compare::Lt => false,
         Compare::Gt => true,
@@ -105,9 +108,9 @@ fn key(block: &Block, op: &Operation) -> Option<(usize, bool)> {
     (op.name == "compare" && first == second && left != right).then_some((first, larger != left))
 }
 
-fn is_equality(block: &Block, op: &Operation, of: usize) -> Option<()> {
+fn is_equality(block: &Block, op: &Operation, of: usize, outside: &dyn Fn(Id) -> Option<f64>) -> Option<()> {
     let [a, b] = op.operands[..] else { return None };
-    let both = (source(block, a, 4)?, source(block, b, 4)?);
+    let both = (source(block, a, 4, outside)?, source(block, b, 4, outside)?);
     let fits = both.0.0 == of && both.1.0 == of && both.0.1 != both.1.1;
     (op.name == "compare" && fits && direction(op).ok()? == Compare::Eq).then_some(())
 }
@@ -129,7 +132,7 @@ fn order_of<T: BaseTensor>(x: &Held<T>, axis: usize, descending: bool) -> T {
     T::discrete(&Discrete::ArgSort { axis, descending }, &[&key])
 }
 
-fn sort<T: BaseTensor>(reader: &Reader<'_>, op: &Operation, x: &[Held<T>]) -> Run<Vec<Held<T>>> {
+fn sort<T: BaseTensor>(reader: &Reader<'_, T>, op: &Operation, x: &[Held<T>]) -> Run<Vec<Held<T>>> {
     let failed = |what: String| Failed { at: op.at, operation: op.name.clone(), what };
     let rank = x[0].shape().len();
     need(x.iter().all(|y| y.shape() == x[0].shape()) && rank > 0, || "the operands must have one shape".into())
@@ -141,7 +144,7 @@ fn sort<T: BaseTensor>(reader: &Reader<'_>, op: &Operation, x: &[Held<T>]) -> Ru
     let [block] = &op.regions[..] else { return Err(failed("it needs a region".into())) };
     let plain = |key: &(usize, bool)| x.get(key.0).is_some_and(|y| !y.element.is_complex());
     // NaN comes first where larger elements do, in the total order: no order of the language.
-    let known = keys(block).filter(|keys| keys.iter().all(plain));
+    let known = keys(block, &|id| reader.number(id)).filter(|keys| keys.iter().all(plain));
     let known = known.filter(|keys| keys.iter().all(|(k, larger)| !larger || !x[*k].element.is_float()));
     let order = match known {
         Some(keys) => {
@@ -169,7 +172,7 @@ fn sort<T: BaseTensor>(reader: &Reader<'_>, op: &Operation, x: &[Held<T>]) -> Ru
 }
 
 /// The positions in order, by counting for each element those that come before it.
-fn counted<T: BaseTensor>(reader: &Reader<'_>, op: &Operation, x: &[Held<T>], axis: usize) -> Run<T> {
+fn counted<T: BaseTensor>(reader: &Reader<'_, T>, op: &Operation, x: &[Held<T>], axis: usize) -> Run<T> {
     let failed = |what: String| Failed { at: op.at, operation: op.name.clone(), what };
     let shape = x[0].shape();
     let n = shape[axis];

@@ -271,6 +271,7 @@ impl Parser<'_> {
         }
         let tail = self.tail()?;
         block.results = tail.operands;
+        self.location()?;
         Ok(true)
     }
 

@@ -49,7 +49,7 @@ pub(super) fn function(op: &Operation) -> Recognised<'_> {
 
 /// A function of two tuples of arrays, elementwise.
 pub(super) fn combined<T: BaseTensor>(
-    reader: &Reader<'_>,
+    reader: &Reader<'_, T>,
     op: &Operation,
     a: &[Held<T>],
     b: &[Held<T>],
@@ -66,7 +66,7 @@ pub(super) fn combined<T: BaseTensor>(
 }
 
 /// The result of an operation of this family; `None` if it belongs to another.
-pub(super) fn run<T: BaseTensor>(reader: &Reader<'_>, op: &Operation, x: &[Held<T>]) -> Option<Run<Vec<Held<T>>>> {
+pub(super) fn run<T: BaseTensor>(reader: &Reader<'_, T>, op: &Operation, x: &[Held<T>]) -> Option<Run<Vec<Held<T>>>> {
     match op.name.as_str() {
         "reduce" => Some(reduce(reader, op, x)),
         "map" => Some(match op.regions.first() {
@@ -90,7 +90,7 @@ pub(super) fn halves<'a, T: BaseTensor>(x: &'a [Held<T>]) -> Made<(&'a [Held<T>]
     Ok((values, inits))
 }
 
-fn reduce<T: BaseTensor>(reader: &Reader<'_>, op: &Operation, x: &[Held<T>]) -> Run<Vec<Held<T>>> {
+fn reduce<T: BaseTensor>(reader: &Reader<'_, T>, op: &Operation, x: &[Held<T>]) -> Run<Vec<Held<T>>> {
     let failed = |what: String| Failed { at: op.at, operation: op.name.clone(), what };
     let (values, inits) = halves(x).map_err(failed)?;
     let mut along = axes(op, "dimensions", values[0].shape().len()).map_err(failed)?;
@@ -120,7 +120,7 @@ fn reduce<T: BaseTensor>(reader: &Reader<'_>, op: &Operation, x: &[Held<T>]) -> 
 
 /// Results combined with the starts, unless these change nothing.
 pub(super) fn with_start<T: BaseTensor>(
-    reader: &Reader<'_>,
+    reader: &Reader<'_, T>,
     op: &Operation,
     results: Vec<Held<T>>,
     inits: &[Held<T>],
@@ -200,7 +200,11 @@ pub(super) fn known<T: BaseTensor>(name: &str, x: &Held<T>, along: &[usize]) -> 
 }
 
 /// All rows combined, each with its neighbour, until one remains.
-pub(super) fn neighbours<T: BaseTensor>(reader: &Reader<'_>, op: &Operation, rows: Vec<Held<T>>) -> Run<Vec<Held<T>>> {
+pub(super) fn neighbours<T: BaseTensor>(
+    reader: &Reader<'_, T>,
+    op: &Operation,
+    rows: Vec<Held<T>>,
+) -> Run<Vec<Held<T>>> {
     let failed = |what: String| Failed { at: op.at, operation: op.name.clone(), what };
     let mut rows = rows;
     loop {

@@ -23,31 +23,55 @@ pub(super) type Run<X> = Result<X, Failed>;
 pub(super) type Env<T> = Vec<Option<Item<T>>>;
 
 /// A run of a module.
-pub(super) struct Reader<'m> {
+pub(super) struct Reader<'m, T> {
     pub(super) module: &'m Parsed,
     /// In the region of a reduction, whose scalars are arrays of this shape: the shape.
     pub(super) lift: Shape,
+    /// The values that the regions of the operation read from outside.
+    captured: Vec<(Id, Item<T>)>,
 }
 
-impl<'m> Reader<'m> {
-    pub(super) fn new(module: &'m Parsed) -> Reader<'m> {
-        Reader { module, lift: Shape::new() }
+/// The values that a block reads, and may not define.
+fn mentioned(block: &Block, all: &mut Vec<Id>) {
+    for op in &block.operations {
+        all.extend(&op.operands);
+        op.regions.iter().for_each(|region| mentioned(region, all));
+    }
+    all.extend(&block.results);
+}
+
+impl<'m, T: BaseTensor> Reader<'m, T> {
+    pub(super) fn new(module: &'m Parsed) -> Reader<'m, T> {
+        Reader { module, lift: Shape::new(), captured: Vec::new() }
+    }
+
+    /// The reader for the regions of an operation.
+    fn around(&self, op: &Operation, env: &Env<T>) -> Reader<'m, T> {
+        let mut all = Vec::new();
+        op.regions.iter().for_each(|region| mentioned(region, &mut all));
+        all.sort_unstable();
+        all.dedup();
+        // What a region defines is not there yet, or is overwritten.
+        let value = |id: Id| env.get(id as usize)?.clone().map(|item| (id, item));
+        Reader { module: self.module, lift: self.lift.clone(), captured: all.into_iter().filter_map(value).collect() }
+    }
+
+    /// A float from outside of a region, if it is known.
+    pub(super) fn number(&self, id: Id) -> Option<f64> {
+        let (_, item) = self.captured.iter().find(|(k, _)| *k == id)?;
+        let x = item.tensor().ok()?.re.peek()?;
+        x.item::<f64>().ok().or_else(|| x.item::<f32>().ok().map(f64::from))
     }
 
     /// The results of a function.
-    pub(super) fn function<T: BaseTensor>(&self, k: usize, args: Vec<Item<T>>) -> Run<Vec<Item<T>>> {
+    pub(super) fn function(&self, k: usize, args: Vec<Item<T>>) -> Run<Vec<Item<T>>> {
         let function = &self.module.functions[k];
         let mut env: Env<T> = vec![None; function.values as usize];
         self.block(&function.body, args, &mut env)
     }
 
     /// The results of a block with these arguments.
-    pub(super) fn block<T: BaseTensor>(
-        &self,
-        block: &Block,
-        args: Vec<Item<T>>,
-        env: &mut Env<T>,
-    ) -> Run<Vec<Item<T>>> {
+    pub(super) fn block(&self, block: &Block, args: Vec<Item<T>>, env: &mut Env<T>) -> Run<Vec<Item<T>>> {
         for (id, arg) in block.arguments.iter().zip(args) {
             env[*id as usize] = Some(arg);
         }
@@ -73,7 +97,7 @@ impl<'m> Reader<'m> {
         block.results.iter().map(value).collect::<Option<Vec<_>>>().ok_or_else(missing)
     }
 
-    fn operation<T: BaseTensor>(&self, op: &Operation, env: &mut Env<T>) -> Run<Vec<Item<T>>> {
+    fn operation(&self, op: &Operation, env: &mut Env<T>) -> Run<Vec<Item<T>>> {
         if let Some(found) = control::run(self, op, env) {
             return found;
         }
@@ -97,12 +121,12 @@ impl<'m> Reader<'m> {
                 }
             }
         }
-        let made = self.made(op, &held)?;
+        let made = if op.regions.is_empty() { self.made(op, &held)? } else { self.around(op, env).made(op, &held)? };
         Ok(made.into_iter().map(Item::Tensor).collect())
     }
 
     /// The results of an operation that has a name of its own, and no region; `None` if it is not read.
-    pub(super) fn named<T: BaseTensor>(&self, op: &Operation, x: &[Held<T>]) -> Run<Option<Vec<Held<T>>>> {
+    pub(super) fn named(&self, op: &Operation, x: &[Held<T>]) -> Run<Option<Vec<Held<T>>>> {
         let failed = |what: String| Failed { at: op.at, operation: op.name.clone(), what };
         if let Some(found) = scalar(op, x, &self.lift).map_err(failed)? {
             return Ok(Some(vec![found]));
@@ -111,7 +135,7 @@ impl<'m> Reader<'m> {
     }
 
     /// The results of an operation on tensors.
-    fn made<T: BaseTensor>(&self, op: &Operation, x: &[Held<T>]) -> Run<Vec<Held<T>>> {
+    fn made(&self, op: &Operation, x: &[Held<T>]) -> Run<Vec<Held<T>>> {
         let failed = |what: String| Failed { at: op.at, operation: op.name.clone(), what };
         if let Some(found) = scalar(op, x, &self.lift).map_err(failed)? {
             return Ok(vec![found]);
@@ -135,7 +159,7 @@ impl<'m> Reader<'m> {
     }
 
     /// The results of a region of scalars, for all elements of arrays of one shape at once.
-    pub(super) fn lifted<T: BaseTensor>(&self, block: &Block, args: Vec<Held<T>>, op: &Operation) -> Run<Vec<Held<T>>> {
+    pub(super) fn lifted(&self, block: &Block, args: Vec<Held<T>>, op: &Operation) -> Run<Vec<Held<T>>> {
         let failed = |what: &str| Failed { at: op.at, operation: op.name.clone(), what: what.into() };
         if args.len() != block.arguments.len() {
             return Err(failed("its region has another number of arguments"));
@@ -143,7 +167,12 @@ impl<'m> Reader<'m> {
         let lift = args.first().map(|x| Shape::from_slice(x.shape())).unwrap_or_default();
         let most = highest(block).max(block.arguments.iter().copied().max().unwrap_or(0)) as usize + 1;
         let mut env: Env<T> = vec![None; most];
-        let inner = Reader { module: self.module, lift: lift.clone() };
+        for (id, item) in &self.captured {
+            if let Some(slot) = env.get_mut(*id as usize) {
+                *slot = Some(item.clone());
+            }
+        }
+        let inner = Reader { module: self.module, lift: lift.clone(), captured: Vec::new() };
         let results = inner.block(block, args.into_iter().map(Item::Tensor).collect(), &mut env)?;
         let mut all = Vec::new();
         for item in results {
@@ -351,21 +380,46 @@ pub(super) fn binary<T: BaseTensor>(name: &str, x: &Held<T>, y: &Held<T>) -> Mad
     Ok(elementwise::binary(name, &x.re, &y.re).map(|re| numbers::rounded(Held::real(x.element, re))))
 }
 
-/// The same bits under another type of the same width.
+/// The same bits under another type; of another width, the last axis holds the parts of one element, the lowest first.
 fn bitcast<T: BaseTensor>(x: &Held<T>, to: Element) -> Made<Held<T>> {
-    need(x.element.bits() == to.bits() && !x.element.is_complex() && !to.is_complex(), || {
-        format!("{} must have as many bits as {to}", x.element)
-    })?;
-    Ok(match (x.element.is_float(), to.is_float()) {
-        _ if x.element == to => x.clone(),
-        (true, false) => numbers::wrapped(Held::real(to, numbers::bits_of_float(&x.re, x.element)), None),
-        (false, true) => Held::real(to, numbers::float_of_bits(&x.re, to)),
-        (false, false) => integers::convert(x, to),
-        (true, true) => {
-            let bits = numbers::bits_of_float(&x.re, x.element);
-            Held::real(to, numbers::float_of_bits(&bits, to))
+    if x.element == to {
+        return Ok(x.clone());
+    }
+    need(!x.element.is_complex() && !to.is_complex(), || "bits of complex numbers are not read".into())?;
+    let (from, into) = (x.element.bits(), to.bits());
+    let unsigned = |bits: u32| Element::Int { bits, signed: false };
+    let word = if x.element.is_float() {
+        Held::real(unsigned(from), numbers::bits_of_float(&x.re, x.element))
+    } else {
+        integers::convert(x, unsigned(from))
+    };
+    let word = match (from, into) {
+        _ if from == into => word,
+        (2.., 2..) if from < into && into % from == 0 => {
+            let parts = (into / from) as usize;
+            let [.., last] = *x.shape() else { return lacks("an axis for the parts of an element") };
+            need(last == parts, || format!("the last axis must have {parts} parts"))?;
+            let rank = x.shape().len() - 1;
+            let part = |k: usize| {
+                let y = word.re.linear(&crate::ops::Linear::row(x.shape(), rank, k));
+                super::value::int_with(IntBinary::Shl, &y, k as i64 * i64::from(from))
+            };
+            let all = (1..parts).fold(part(0), |all, k| super::value::ints(IntBinary::BitOr, &all, &part(k)));
+            Held::real(unsigned(into), all)
         }
-    })
+        (2.., 2..) if from % into == 0 => {
+            let parts = from / into;
+            let shape = [word.shape(), &[1]].concat();
+            let part = |k: u32| {
+                let y = super::value::int_with(IntBinary::Shr, &word.re, i64::from(k * into));
+                let y = Held::real(unsigned(into), y);
+                numbers::wrapped(y, None).reshaped(&shape)
+            };
+            shaped::concatenated(shape.len() - 1, &(0..parts).map(part).collect::<Vec<_>>())?
+        }
+        _ => return Err(format!("{} and {to} have widths that do not fit", x.element)),
+    };
+    Ok(if to.is_float() { Held::real(to, numbers::float_of_bits(&word.re, to)) } else { integers::convert(&word, to) })
 }
 
 /// The next number of the type, from `x` to `y`.

@@ -87,11 +87,11 @@ fn targets<T: BaseTensor>(op: &Operation, x: &[usize], ix: &Held<T>, v: &[usize]
 }
 
 /// The result of an operation of this family; `None` if it belongs to another.
-pub(super) fn run<T: BaseTensor>(reader: &Reader<'_>, op: &Operation, x: &[Held<T>]) -> Option<Run<Vec<Held<T>>>> {
+pub(super) fn run<T: BaseTensor>(reader: &Reader<'_, T>, op: &Operation, x: &[Held<T>]) -> Option<Run<Vec<Held<T>>>> {
     (op.name == "scatter").then(|| scatter(reader, op, x))
 }
 
-fn scatter<T: BaseTensor>(reader: &Reader<'_>, op: &Operation, x: &[Held<T>]) -> Run<Vec<Held<T>>> {
+fn scatter<T: BaseTensor>(reader: &Reader<'_, T>, op: &Operation, x: &[Held<T>]) -> Run<Vec<Held<T>>> {
     let failed = |what: String| Failed { at: op.at, operation: op.name.clone(), what };
     let n = x.len() / 2;
     need(x.len() % 2 == 1 && n > 0 && op.regions.len() == 1, || {
@@ -205,7 +205,12 @@ fn later<T: BaseTensor>(x: &T, by: usize) -> T {
 }
 
 /// Each update combined with those before it at the same place, which lie next to it.
-fn scanned<T: BaseTensor>(reader: &Reader<'_>, op: &Operation, places: &T, updates: Vec<Held<T>>) -> Run<Vec<Held<T>>> {
+fn scanned<T: BaseTensor>(
+    reader: &Reader<'_, T>,
+    op: &Operation,
+    places: &T,
+    updates: Vec<Held<T>>,
+) -> Run<Vec<Held<T>>> {
     let mut updates = updates;
     let n = places.shape()[0];
     let mut by = 1;

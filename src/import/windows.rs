@@ -83,7 +83,7 @@ impl Windows {
 }
 
 /// The result of an operation of this family; `None` if it belongs to another.
-pub(super) fn run<T: BaseTensor>(reader: &Reader<'_>, op: &Operation, x: &[Held<T>]) -> Option<Run<Vec<Held<T>>>> {
+pub(super) fn run<T: BaseTensor>(reader: &Reader<'_, T>, op: &Operation, x: &[Held<T>]) -> Option<Run<Vec<Held<T>>>> {
     match op.name.as_str() {
         "reduce_window" => Some(reduce_window(reader, op, x)),
         "select_and_scatter" => {
@@ -93,7 +93,7 @@ pub(super) fn run<T: BaseTensor>(reader: &Reader<'_>, op: &Operation, x: &[Held<
     }
 }
 
-fn reduce_window<T: BaseTensor>(reader: &Reader<'_>, op: &Operation, x: &[Held<T>]) -> Run<Vec<Held<T>>> {
+fn reduce_window<T: BaseTensor>(reader: &Reader<'_, T>, op: &Operation, x: &[Held<T>]) -> Run<Vec<Held<T>>> {
     let failed = |what: String| Failed { at: op.at, operation: op.name.clone(), what };
     let (values, inits) = halves(x).map_err(failed)?;
     let mut w = Windows::of(op, values[0].shape()).map_err(failed)?;
@@ -221,7 +221,7 @@ fn select_and_scatter<T: BaseTensor>(op: &Operation, x: &[Held<T>]) -> Made<Vec<
     need(x.element == source.element && x.element == init.element && init.shape().is_empty(), || {
         "the operands must have one element type".into()
     })?;
-    need(x.element.is_float(), || "the operand must be floats".into())?;
+    need(x.element.is_float() || x.element.is_int(), || "the operand must be numbers".into())?;
     let largest = match direction {
         Compare::Ge | Compare::Gt => true,
         Compare::Le | Compare::Lt => false,
@@ -231,8 +231,13 @@ fn select_and_scatter<T: BaseTensor>(op: &Operation, x: &[Held<T>]) -> Made<Vec<
     need(w.counts[..] == *source.shape(), || "the source must have an element for each window".into())?;
     let rank = w.counts.len();
     // Where a window is outside of the operand, nothing is selected.
-    let worst = if largest { f64::NEG_INFINITY } else { f64::INFINITY };
-    let worst = Held::real(x.element, super::value::like(&T::zeros(&[], x.re.dtype()), worst));
+    let worst = match x.element.limits() {
+        Some((least, most)) => Held::whole(x.element, &[], if largest { least } else { most }),
+        None => {
+            let worst = if largest { f64::NEG_INFINITY } else { f64::INFINITY };
+            Held::real(x.element, super::value::like(&T::zeros(&[], x.re.dtype()), worst))
+        }
+    };
     let padded = pad(x, &worst, &w.low, &w.high, &vec![0; rank])?;
     let view = w.view(padded.shape(), &vec![0; rank])?;
     let (count, wide): (usize, usize) = (size(&w.counts), w.sizes.iter().product());
@@ -257,5 +262,5 @@ fn select_and_scatter<T: BaseTensor>(op: &Operation, x: &[Held<T>]) -> Made<Vec<
     let indices: Vec<T> = indices.into_iter().flatten().collect();
     let base = init.replicated(x.shape(), &[]);
     let found = Held::real(x.element, base.re.scatter_add(&indices, &source.re));
-    Ok(vec![super::numbers::rounded(found)])
+    Ok(vec![super::numbers::rounded(super::numbers::wrapped(found, None))])
 }
