@@ -7,6 +7,9 @@ use super::literal::{Literal, parse_literal};
 use super::text::{Cursor, Read};
 use super::types::{DEEPEST, parse_type};
 
+/// The most integers of an attribute; one number may stand for more.
+const MOST_INTEGERS: usize = 1 << 16;
+
 /// The value of an attribute.
 #[derive(Clone, Debug)]
 pub(super) enum Attribute {
@@ -56,6 +59,7 @@ impl Attribute {
                 }
                 Some(all)
             }
+            Attribute::Literal(l) if l.re.size() > MOST_INTEGERS => None,
             Attribute::Literal(l) => match l.re.to_vec::<i64>() {
                 Ok(all) => Some(all),
                 Err(_) => Some(l.re.to_vec::<bool>().ok()?.into_iter().map(i64::from).collect()),

@@ -138,6 +138,9 @@ impl std::fmt::Debug for Module {
     }
 }
 
+/// The most operations of a function, those of the functions that it calls counted at each call.
+const MOST_OPERATIONS: u64 = 100_000_000;
+
 /// How deep calls and regions are nested at most when a module runs.
 const DEEPEST_RUN: usize = 64;
 
@@ -351,6 +354,8 @@ fn calls<'a>(block: &'a Block, depth: usize, all: &mut Vec<(&'a Operation, usize
 fn order_of_calls(text: &str, parsed: &Parsed) -> Result<Vec<usize>, ImportError> {
     let n = parsed.functions.len();
     let (mut callers, mut open, mut depths) = (vec![Vec::new(); n], vec![0usize; n], vec![0usize; n]);
+    // The number of operations of a function with those of the functions that it calls.
+    let mut expanded: Vec<u64> = parsed.functions.iter().map(|f| u64::from(f.values) + 1).collect();
     for (k, function) in parsed.functions.iter().enumerate() {
         let (mut all, mut deepest) = (Vec::new(), 0);
         calls(&function.body, 0, &mut all, &mut deepest);
@@ -373,7 +378,12 @@ fn order_of_calls(text: &str, parsed: &Parsed) -> Result<Vec<usize>, ImportError
             let what = format!("calls and regions are nested more than {DEEPEST_RUN} deep");
             return Err(ImportError::at(text, parsed.functions[k].at as usize, "func", what));
         }
+        if expanded[k] > MOST_OPERATIONS {
+            let what = format!("with the functions that are called it has more than {MOST_OPERATIONS} operations");
+            return Err(ImportError::at(text, parsed.functions[k].at as usize, "func", what));
+        }
         for (caller, depth) in &callers[k] {
+            expanded[*caller] = expanded[*caller].saturating_add(expanded[k]);
             depths[*caller] = depths[*caller].max(depths[k] + depth + 1);
             open[*caller] -= 1;
             if open[*caller] == 0 {

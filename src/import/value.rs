@@ -10,6 +10,9 @@ use crate::dtype::DType;
 use crate::ops::{Binary, Compare, Discrete, IntBinary, Linear, Unary};
 use crate::shape::{Shape, Show};
 
+/// The most integers that are looked at as sizes or positions.
+const MOST_POSITIONS: usize = 4096;
+
 /// What went wrong in an operation.
 pub(super) type Made<X> = Result<X, String>;
 
@@ -159,7 +162,8 @@ impl<T: BaseTensor> Held<T> {
         {
             return Some(vec![lo; n]);
         }
-        let x = self.re.peek()?;
+        // Sizes and positions are few.
+        let x = self.re.peek().filter(|x| x.size() <= MOST_POSITIONS)?;
         x.to_vec::<i64>().ok()
     }
 

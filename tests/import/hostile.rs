@@ -112,6 +112,32 @@ fn depth_costs_no_stack() {
     }
     chain += "func.func @f2000() -> tensor<f32> {\n %c = stablehlo.constant dense<1.0> : tensor<f32>\n return %c : tensor<f32>\n}\n";
     assert!(refused(&chain).what.contains("deep"));
+    // Those that are read run, in the stack of a test.
+    let nested = |n: usize, calls: usize| {
+        let mut text = String::from("func.func @main(%x: tensor<f32>, %m: tensor<i1>) -> tensor<f32> {\n");
+        text += &"%r = \"stablehlo.if\"(%m) ({\n".repeat(n);
+        text += "%r = call @f0(%x) : (tensor<f32>) -> tensor<f32>\n";
+        text += &"stablehlo.return %r : tensor<f32>\n}, {\nstablehlo.return %x : tensor<f32>\n}) : (tensor<i1>) -> tensor<f32>\n".repeat(n);
+        text += "return %r : tensor<f32>\n}\n";
+        for k in 0..calls {
+            text += &format!(
+                "func.func @f{k}(%x: tensor<f32>) -> tensor<f32> {{\n %c = call @f{}(%x) : (tensor<f32>) -> tensor<f32>\n return %c : tensor<f32>\n}}\n",
+                k + 1
+            );
+        }
+        text + &format!("func.func @f{calls}(%x: tensor<f32>) -> tensor<f32> {{\n return %x : tensor<f32>\n}}\n")
+    };
+    for (n, calls) in [(0, 60), (30, 30), (47, 10)] {
+        Module::parse(&nested(n, calls)).expect("a module").program().expect("a program");
+    }
+    assert!(refused(&nested(60, 1)).what.contains("deep"));
+    // Each function calls the next one twice.
+    let twice: String = (0..60)
+        .map(|k| {
+            format!("func.func @f{k}() {{\n call @f{0}() : () -> ()\n call @f{0}() : () -> ()\n return\n}}\n", k + 1)
+        })
+        .collect();
+    assert!(refused(&(twice + "func.func @f60() {\n return\n}\n")).what.contains("operations"));
     // A long text is read.
     let long = |n: usize| {
         let lines: String =
