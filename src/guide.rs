@@ -20,6 +20,13 @@
 #[doc = include_str!("../docs/guide/tasks.md")]
 pub mod tasks {}
 
+#[doc = "[next: exported programs]: crate::guide::export"]
+#[doc = "[next: names]: crate::guide::names"]
+#[doc = "[next: one program, many readings]: crate::guide::readings"]
+#[doc = ""]
+#[doc = include_str!("../docs/guide/from_jax.md")]
+pub mod from_jax {}
+
 #[doc = "[next: what is fast]: crate::guide::fast"]
 #[doc = "[next: loops]: crate::guide::loops"]
 #[doc = "[next: one program, many readings]: crate::guide::readings"]

@@ -64,6 +64,8 @@ pub mod export;
 #[cfg(any(doc, doctest))]
 pub mod guide;
 mod hash;
+#[cfg(feature = "import")]
+pub mod import;
 mod kernels;
 pub mod linalg;
 pub mod manifold;

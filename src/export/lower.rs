@@ -17,7 +17,7 @@ use crate::rewrite::signs::{Seen, adds_up};
 
 /// The functions of a module.
 #[derive(Default)]
-pub(super) struct Module {
+pub(super) struct ModuleText {
     functions: Vec<String>,
     /// A lookup table, never iterated over.
     known: HashMap<(Program, String, Vec<bool>), String>,
@@ -26,7 +26,7 @@ pub(super) struct Module {
 
 /// The state of the lowering of one program to one function.
 pub(super) struct Lower<'m> {
-    pub(super) module: &'m mut Module,
+    pub(super) module: &'m mut ModuleText,
     pub(super) code: Region,
     values: Vec<Results<HloValue>>,
     /// A copy of the program with the inferred facts about its values.
@@ -36,7 +36,7 @@ pub(super) struct Lower<'m> {
     signs: Seen,
 }
 
-impl Module {
+impl ModuleText {
     /// The text of a module whose public function `main` is the program.
     pub(super) fn text(mut self, program: &Program, name: &str) -> Result<String, Unsupported> {
         self.taken.insert("main".into());

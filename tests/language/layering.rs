@@ -203,6 +203,7 @@ const ROOMS: [&str; 38] = [
     "report",
     "interpreters",
     "export",
+    "import",
     "emission",
     "pjrt",
     "ad",
