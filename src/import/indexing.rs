@@ -4,7 +4,7 @@
 //! axes that move is one read by indices; wider ones have the indices of all their positions.
 
 use super::module::Operation;
-use super::shaped::{axes, concatenated, distinct, pad};
+use super::shaped::{axes, concatenated, distinct};
 use super::types::Element;
 use super::value::{Held, Made, and, compare, full, int_like, int_with, ints, iota, lacks, need, shape_of};
 use crate::base::{BaseTensor, replaced};
@@ -275,10 +275,4 @@ fn gather<T: BaseTensor>(op: &Operation, x: &Held<T>, ix: &Held<T>, sizes: &[i64
         })
         .collect();
     Ok(Held { range: x.range, ..found.permuted(&back) })
-}
-
-/// Zeros of a shape, or another number around what is written: for callers that write windows.
-pub(super) fn padded<T: BaseTensor>(x: &Held<T>, value: &Held<T>, pairs: &[[i64; 2]]) -> Made<Held<T>> {
-    let [low, high] = [0, 1].map(|k| pairs.iter().map(|p| p[k]).collect::<Vec<_>>());
-    pad(x, value, &low, &high, &vec![0; pairs.len()])
 }

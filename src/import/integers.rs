@@ -5,7 +5,7 @@
 
 use super::numbers::{rounded, wrapped};
 use super::types::Element;
-use super::value::{Held, Made, and, compare, full, int_like, int_with, ints, like, not, not_zero, or};
+use super::value::{Held, and, compare, full, int_like, int_with, ints, like, not, not_zero, or};
 use crate::base::BaseTensor;
 use crate::dtype::DType;
 use crate::ops::{Binary, Compare, Discrete, IntBinary, IntUnary, Linear};

@@ -88,9 +88,4 @@ impl Operation {
             _ => None,
         }
     }
-
-    /// The functions that the operation may run.
-    pub(super) fn callees(&self) -> impl Iterator<Item = &str> {
-        self.callee().into_iter()
-    }
 }

@@ -182,10 +182,6 @@ impl<T: BaseTensor> Held<T> {
         if self.shape() == shape { self.clone() } else { self.map(|x| x.linear(&Linear::reshape(x.shape(), shape))) }
     }
 
-    pub(super) fn flat(&self) -> Held<T> {
-        self.reshaped(&[crate::shape::size(self.shape())])
-    }
-
     pub(super) fn permuted(&self, order: &[usize]) -> Held<T> {
         if order.iter().enumerate().all(|(k, p)| k == *p) {
             return self.clone();

@@ -21,7 +21,7 @@ fn errors_have_a_place() {
     for (text, line, column, word) in [
         ("", 1, 1, "function"),
         ("func.func @main(%x: tensor<2xf32>) {\n  return %y : tensor<2xf32>\n}", 2, 10, "not defined"),
-        ("func.func @main(%x: tensor<2xq8>) {\n}", 1, 27, "element type"),
+        ("func.func @main(%x: tensor<2xq8>) {\n}", 1, 30, "element type"),
         ("func.func @main(%x: tensor<9999999999x9999999999xf32>) {\n}", 1, 28, "no array"),
         ("func.func @main() {\n  %c = stablehlo.constant dense<[1, 2, 3]> : tensor<2xi32>\n}", 2, 33, "do not fit"),
         ("func.func @main() {\n  %c = stablehlo.constant dense<\"0x01\"> : tensor<2xi32>\n}", 2, 33, "do not fit"),
