@@ -33,13 +33,11 @@ pub(super) fn supported(op: Matrix, [m, n]: [usize; 2]) -> Result<(), &'static s
         Matrix::Minors { without: 2.. } => {
             (sets::MOST, "minors without several rows are those of at most 8 rows in source")
         }
-        Matrix::ExpmTangent { .. } => {
-            (MOST / 2, "derivatives of matrix exponentials are those of at most 16 rows in source")
-        }
         Matrix::Cholesky | Matrix::Inverse | Matrix::Det | Matrix::Minors { .. } | Matrix::Pivots => (MOST, OTHERS),
         Matrix::SlogDet | Matrix::Lu | Matrix::LuFactor | Matrix::Solve { .. } => (MOST, OTHERS),
         Matrix::SolveTriangular { .. } | Matrix::Qr | Matrix::Eigh | Matrix::EighSolve | Matrix::Expm => (MOST, OTHERS),
         Matrix::LstsqFactor | Matrix::Lstsq { .. } | Matrix::NullProjection { .. } => (MOST, OTHERS),
+        Matrix::ExpmTangent { .. } => (MOST, OTHERS),
         Matrix::Product { .. } => (usize::MAX, OTHERS),
     };
     if m.max(n) <= most { Ok(()) } else { Err(limit) }

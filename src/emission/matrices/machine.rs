@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::marker::PhantomData;
 use std::ops::{Add, Mul};
 
-use polygrad_math::Format;
+use polygrad_math::{Arithmetic, Format};
 
 use super::super::tree::{ArrayId, ElementIndex, ElementPlace, Expression, Literal, PositionExpr, Stmt, VariableId};
 use super::super::writer::Writer;
@@ -19,8 +19,9 @@ use crate::dtype::DType;
 use crate::export::recorded::{
     DefinitionName, KnownNumber, NumberKind, NumberOp, NumberOperand, NumberRecorder, RecordedKind, RecordedNumber,
 };
+use crate::kernels::matrix::exponential;
 use crate::kernels::matrix::machine::{ArrayIndex, Cell, MatrixMachine, UniformMachine};
-use crate::ops::{Compare, IntBinary, Unary};
+use crate::ops::{Compare, FloatStep, IntBinary, Unary};
 
 /// The statements that are written, and the indices in them.
 pub(super) struct StatementRecorder<'w> {
@@ -298,6 +299,8 @@ pub(super) struct StatementBlock<'t, 'w, X> {
     gives: Option<X>,
     conditions: Vec<Expression>,
     open: bool,
+    /// Whether it is a loop.
+    repeats: bool,
 }
 
 impl<X> Iterator for StatementBlock<'_, '_, X> {
@@ -308,14 +311,21 @@ impl<X> Iterator for StatementBlock<'_, '_, X> {
             return Some(gives);
         }
         if std::mem::take(&mut self.open) {
-            let conditions = std::mem::take(&mut self.conditions);
+            let (conditions, repeats) = (std::mem::take(&mut self.conditions), self.repeats);
             self.of.write(|w| {
                 let body = w.close();
+                if repeats {
+                    return w.push(Stmt::Loop(body));
+                }
                 w.if_all(conditions, |w| body.into_iter().for_each(|stmt| w.push(stmt)));
             });
         }
         None
     }
+}
+
+const fn is_single<T>() -> bool {
+    size_of::<T>() == size_of::<f32>()
 }
 
 /// The machine that writes statements for matrices of one element type.
@@ -381,8 +391,25 @@ impl<'t, 'w, T: RecordedKind + Format<Word: RecordedKind>> StatementMachine<'t, 
         RecordedNumber::Known(T::literal(2f64.powi(power)))
     }
 
-    fn range_of_powers() -> Range {
-        Range::of_powers(Self::dtype())
+    /// A number times two to the power `up`, as often as an integer says, or times the inverse for negative ones.
+    fn times_powers(self, x: RecordedNumber<'t, T>, times: StatementInt, up: i32) -> RecordedNumber<'t, T> {
+        if let StatementInt::Known(0) = times {
+            return x;
+        }
+        let (mut x, mut left) = (self.real_cell(x), self.int_cell(times));
+        for (sign, op) in [(1, Compare::Gt), (-1, Compare::Lt)] {
+            for _ in self.forever() {
+                self.leaves(!self.compare(op, [left.get(), StatementInt::Known(0)]));
+                x.set(x.get() * Self::power(sign * up));
+                left.set(self.subtract(left.get(), StatementInt::Known(sign.into())));
+            }
+        }
+        x.get()
+    }
+
+    fn unary(self, op: Unary, x: RecordedNumber<'t, T>) -> RecordedNumber<'t, T> {
+        let value = Expression::unary(Self::dtype(), op, expression(x.operand()));
+        RecordedNumber::Of(self.of, self.of.let_(Self::dtype(), value))
     }
 }
 
@@ -401,6 +428,9 @@ impl<'t, 'w, T: RecordedKind + Format<Word: RecordedKind>> MatrixMachine for Sta
     type Loop = StatementLoop<'t, 'w>;
     type Backwards = StatementLoop<'t, 'w>;
     type Wherever = StatementBlock<'t, 'w, RecordedNumber<'t, bool>>;
+
+    const EPSILON: f64 = if is_single::<T>() { f32::EPSILON as f64 } else { f64::EPSILON };
+    const UNIT: f64 = if is_single::<T>() { 16.0 } else { 100.0 };
 
     fn reals(self, len: usize) -> ElementPlace {
         self.write(|w| w.scratch(Self::dtype(), len))
@@ -461,44 +491,31 @@ impl<'t, 'w, T: RecordedKind + Format<Word: RecordedKind>> MatrixMachine for Sta
         }
     }
     fn ln(self, x: RecordedNumber<'t, T>) -> RecordedNumber<'t, T> {
-        let value = Expression::unary(Self::dtype(), Unary::Ln, expression(x.operand()));
-        RecordedNumber::Of(self.of, self.of.let_(Self::dtype(), value))
+        self.unary(Unary::Ln, x)
     }
     fn exponent(self, x: RecordedNumber<'t, T>) -> StatementInt {
-        let (dtype, range) = (Self::dtype(), Self::range_of_powers());
-        let (x, size) =
-            (self.cell::<T>(dtype, expression(x.operand())), self.cell::<i64>(DType::I64, Expression::int_number(0)));
-        let multiplied = |w: &mut Writer, power: Expression, by: i64| {
-            w.set(x.variable, Expression::product(dtype, Expression::Variable(x.variable), power));
-            let more = Expression::sum(DType::I64, Expression::Variable(size.variable), Expression::int_number(by));
-            w.set(size.variable, more);
-        };
-        self.write(|w| range.bring(w, dtype, || Expression::Variable(x.variable), multiplied));
+        let (mut x, mut size) = (self.real_cell(x), self.int_cell(StatementInt::Known(0)));
+        let range = Range::of_powers(Self::dtype());
+        for _ in self.forever() {
+            let most = x.get().magnitude();
+            self.leaves(!most.at_least(Self::power(range.high)) | most.equals(RecordedNumber::literal(f64::INFINITY)));
+            x.set(x.get() * Self::power(-range.up));
+            size.set(self.add(size.get(), StatementInt::Known(1)));
+        }
+        for _ in self.forever() {
+            let most = x.get().magnitude();
+            self.leaves(!most.below(Self::power(range.low)) | most.equals(RecordedNumber::literal(0.0)));
+            x.set(x.get() * Self::power(range.up));
+            size.set(self.subtract(size.get(), StatementInt::Known(1)));
+        }
         size.get()
     }
     fn scaled(self, x: RecordedNumber<'t, T>, power: StatementInt) -> RecordedNumber<'t, T> {
-        if let StatementInt::Known(0) = power {
-            return x;
-        }
-        let up = Self::range_of_powers().up;
-        let (mut x, mut left) = (self.real_cell(x), self.int_cell(power));
-        for (sign, op) in [(1, Compare::Gt), (-1, Compare::Lt)] {
-            self.write(Writer::open);
-            let beyond = self.compare(op, [left.get(), StatementInt::Known(0)]);
-            self.leaves(!beyond);
-            x.set(x.get() * Self::power(sign * up));
-            left.set(self.subtract(left.get(), StatementInt::Known(sign.into())));
-            self.write(|w| {
-                let body = w.close();
-                w.push(Stmt::Loop(body));
-            });
-        }
-        x.get()
+        self.times_powers(x, power, Range::of_powers(Self::dtype()).up)
     }
-    fn log_of_power(self, power: StatementInt) -> RecordedNumber<'t, T> {
-        let size = Expression::convert(DType::I64, Self::dtype(), power.expression());
-        let size = RecordedNumber::Of(self.of, self.of.let_(Self::dtype(), size));
-        size * RecordedNumber::Known(T::literal(f64::from(Self::range_of_powers().up) * 2f64.ln()))
+    fn real(self, x: StatementInt) -> RecordedNumber<'t, T> {
+        let value = Expression::convert(DType::I64, Self::dtype(), x.expression());
+        RecordedNumber::Of(self.of, self.of.let_(Self::dtype(), value))
     }
     fn range(
         self,
@@ -532,26 +549,49 @@ impl<'t, 'w, T: RecordedKind + Format<Word: RecordedKind>> MatrixMachine for Sta
         if open {
             self.write(Writer::open);
         }
-        StatementBlock { of: self.of, gives, conditions, open }
+        StatementBlock { of: self.of, gives, conditions, open, repeats: false }
     }
 }
 
 impl<'t, 'w, T: RecordedKind + Format<Word: RecordedKind>> UniformMachine for StatementMachine<'t, 'w, T> {
     type Trips = StatementLoop<'t, 'w>;
+    type Forever = StatementBlock<'t, 'w, ()>;
     type Position = StatementBlock<'t, 'w, StatementIndex<'t, 'w>>;
+
+    // One degree is little code.
+    const APPROXIMANTS: &'static [(usize, f64)] =
+        if is_single::<T>() { exponential::SINGLE.last_chunk::<1>() } else { exponential::DOUBLE.last_chunk::<1>() }
+            .unwrap()
+            .as_slice();
 
     fn trips(self, most: usize) -> StatementLoop<'t, 'w> {
         self.loop_over([0.into(), most.into()], false, true)
+    }
+    fn forever(self) -> StatementBlock<'t, 'w, ()> {
+        self.write(Writer::open);
+        StatementBlock { of: self.of, gives: Some(()), conditions: Vec::new(), open: true, repeats: true }
+    }
+    fn exp(self, x: RecordedNumber<'t, T>) -> RecordedNumber<'t, T> {
+        self.unary(Unary::Exp, x)
+    }
+    fn ceil(self, x: RecordedNumber<'t, T>) -> StatementInt {
+        let value = Expression::op(ElementwiseOp::FloatStep(FloatStep::Ceil, expression(x.operand())), Self::dtype());
+        StatementInt::Of(self.of.let_(DType::I64, Expression::convert(Self::dtype(), DType::I64, value)))
+    }
+    fn two_to(self, power: StatementInt) -> RecordedNumber<'t, T> {
+        self.times_powers(RecordedNumber::literal(1.0), power, 1)
     }
     fn leaves(self, mask: RecordedNumber<'t, bool>) -> bool {
         self.write(|w| w.break_if(expression(mask.operand())));
         false
     }
     fn position(self, x: StatementInt, n: usize) -> Self::Position {
-        let StatementInt::Of(variable) = x else {
-            let StatementInt::Known(x) = x else { unreachable!("an integer is known or a variable") };
-            let gives = Some(StatementIndex::Known(x));
-            return StatementBlock { of: self.of, gives, conditions: Vec::new(), open: false };
+        let variable = match x {
+            StatementInt::Of(variable) => variable,
+            StatementInt::Known(x) => {
+                let gives = Some(StatementIndex::Known(x));
+                return StatementBlock { of: self.of, gives, conditions: Vec::new(), open: false, repeats: false };
+            }
         };
         let x = Expression::Variable(variable);
         let conditions = vec![
@@ -560,7 +600,13 @@ impl<'t, 'w, T: RecordedKind + Format<Word: RecordedKind>> UniformMachine for St
         ];
         self.write(Writer::open);
         let position = self.write(|w| w.position(PositionExpr::Int(x)));
-        StatementBlock { of: self.of, gives: Some(self.of.index(ElementIndex::of(position))), conditions, open: true }
+        StatementBlock {
+            of: self.of,
+            gives: Some(self.of.index(ElementIndex::of(position))),
+            conditions,
+            open: true,
+            repeats: false,
+        }
     }
 }
 

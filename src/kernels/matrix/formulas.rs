@@ -120,7 +120,7 @@ pub(crate) fn of_any_scale<M: MatrixMachine>(
         ClosedForm::SlogDet => {
             let [sign, log] = sign_and_log(m, 1, |_| det, m.mask(false));
             m.store(results[0], 0.into(), sign);
-            m.store(results[1], 0.into(), log + m.log_of_power(whole));
+            m.store(results[1], 0.into(), log + m.real(whole) * M::Real::literal(M::UNIT * 2f64.ln()));
         }
         ClosedForm::Cofactors => {
             for i in m.first(n) {
