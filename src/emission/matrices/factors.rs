@@ -2,17 +2,15 @@
 //!
 //! The algorithms are those of the kernels: see [`factors`] and [`formulas`].
 
-use super::super::idioms::{at, start};
 use super::super::tree::{ElementIndex, ElementPlace, Expression, PositionExpr};
 use super::super::writer::Writer;
 use super::machine::{StatementMachine, write_algorithm};
-use super::{Grid, One};
+use super::One;
 use crate::dtype::DType;
 use crate::export::recorded::{RecordedKind, RecordedNumber};
 use crate::kernels::matrix::factors::{self, SolvedTriangle};
 use crate::kernels::matrix::formulas::{self, ClosedForm};
 use crate::kernels::matrix::machine::{MatrixLayout, MatrixMachine, UniformMachine};
-use crate::kernels::matrix::reflections;
 use crate::ops::{Compare, Matrix};
 use polygrad_math::Format;
 

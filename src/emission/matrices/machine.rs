@@ -20,7 +20,7 @@ use crate::export::recorded::{
     DefinitionName, KnownNumber, NumberKind, NumberOp, NumberOperand, NumberRecorder, RecordedKind, RecordedNumber,
 };
 use crate::kernels::matrix::exponential;
-use crate::kernels::matrix::machine::{ArrayIndex, Cell, MatrixMachine, UniformMachine};
+use crate::kernels::matrix::machine::{ArrayIndex, MachineCell, MatrixMachine, UniformMachine};
 use crate::ops::{Compare, FloatStep, IntBinary, Unary};
 
 /// The statements that are written, and the indices in them.
@@ -235,7 +235,7 @@ impl<X> StatementCell<'_, '_, X> {
     }
 }
 
-impl<'t, T: RecordedKind> Cell<RecordedNumber<'t, T>> for StatementCell<'t, '_, T> {
+impl<'t, T: RecordedKind> MachineCell<RecordedNumber<'t, T>> for StatementCell<'t, '_, T> {
     fn get(&self) -> RecordedNumber<'t, T> {
         RecordedNumber::Of(self.of, self.now())
     }
@@ -244,7 +244,7 @@ impl<'t, T: RecordedKind> Cell<RecordedNumber<'t, T>> for StatementCell<'t, '_, 
     }
 }
 
-impl Cell<StatementInt> for StatementCell<'_, '_, i64> {
+impl MachineCell<StatementInt> for StatementCell<'_, '_, i64> {
     fn get(&self) -> StatementInt {
         StatementInt::Of(self.now())
     }
@@ -352,6 +352,11 @@ impl<'t, 'w, T: RecordedKind + Format<Word: RecordedKind>> StatementMachine<'t, 
         self.of.index(index.clone())
     }
 
+    /// A variable of the writer.
+    pub(super) fn truth(self, variable: VariableId) -> RecordedNumber<'t, bool> {
+        RecordedNumber::Of(self.of, variable)
+    }
+
     /// Writes statements directly.
     pub(super) fn write<X>(self, f: impl FnOnce(&mut Writer) -> X) -> X {
         self.of.write(f)
@@ -396,13 +401,13 @@ impl<'t, 'w, T: RecordedKind + Format<Word: RecordedKind>> StatementMachine<'t, 
         if let StatementInt::Known(0) = times {
             return x;
         }
-        let (mut x, mut left) = (self.real_cell(x), self.int_cell(times));
-        for (sign, op) in [(1, Compare::Gt), (-1, Compare::Lt)] {
-            for _ in self.forever() {
-                self.leaves(!self.compare(op, [left.get(), StatementInt::Known(0)]));
-                x.set(x.get() * Self::power(sign * up));
-                left.set(self.subtract(left.get(), StatementInt::Known(sign.into())));
-            }
+        let (mut x, mut left, none) = (self.real_cell(x), self.int_cell(times), StatementInt::Known(0));
+        for _ in self.forever() {
+            self.leaves(self.same(left.get(), none));
+            let is_up = self.before(none, left.get());
+            x.set(x.get() * RecordedNumber::select(is_up, Self::power(up), Self::power(-up)));
+            let by = self.select_int(is_up, StatementInt::Known(1), StatementInt::Known(-1));
+            left.set(self.subtract(left.get(), by));
         }
         x.get()
     }
@@ -430,6 +435,7 @@ impl<'t, 'w, T: RecordedKind + Format<Word: RecordedKind>> MatrixMachine for Sta
     type Wherever = StatementBlock<'t, 'w, RecordedNumber<'t, bool>>;
 
     const EPSILON: f64 = if is_single::<T>() { f32::EPSILON as f64 } else { f64::EPSILON };
+    const LEAST: f64 = if is_single::<T>() { f32::MIN_POSITIVE as f64 } else { f64::MIN_POSITIVE };
     const UNIT: f64 = if is_single::<T>() { 16.0 } else { 100.0 };
 
     fn reals(self, len: usize) -> ElementPlace {
@@ -495,18 +501,16 @@ impl<'t, 'w, T: RecordedKind + Format<Word: RecordedKind>> MatrixMachine for Sta
     }
     fn exponent(self, x: RecordedNumber<'t, T>) -> StatementInt {
         let (mut x, mut size) = (self.real_cell(x), self.int_cell(StatementInt::Known(0)));
-        let range = Range::of_powers(Self::dtype());
+        let Range { low, high, up } = Range::of_powers(Self::dtype());
+        let [zero, infinity] = [0.0, f64::INFINITY].map(RecordedNumber::literal);
         for _ in self.forever() {
             let most = x.get().magnitude();
-            self.leaves(!most.at_least(Self::power(range.high)) | most.equals(RecordedNumber::literal(f64::INFINITY)));
-            x.set(x.get() * Self::power(-range.up));
-            size.set(self.add(size.get(), StatementInt::Known(1)));
-        }
-        for _ in self.forever() {
-            let most = x.get().magnitude();
-            self.leaves(!most.below(Self::power(range.low)) | most.equals(RecordedNumber::literal(0.0)));
-            x.set(x.get() * Self::power(range.up));
-            size.set(self.subtract(size.get(), StatementInt::Known(1)));
+            let is_large = most.at_least(Self::power(high)) & !most.equals(infinity);
+            let is_small = most.below(Self::power(low)) & !most.equals(zero);
+            self.leaves(!(is_large | is_small));
+            x.set(x.get() * RecordedNumber::select(is_large, Self::power(-up), Self::power(up)));
+            let by = self.select_int(is_large, StatementInt::Known(1), StatementInt::Known(-1));
+            size.set(self.add(size.get(), by));
         }
         size.get()
     }
@@ -615,15 +619,15 @@ const SHORT: usize = 8;
 
 /// What an expression reads.
 #[derive(Default)]
-struct Reads {
+struct StatementReads {
     variables: BTreeSet<VariableId>,
     arrays: BTreeSet<ArrayId>,
 }
 
-impl Reads {
-    fn of(value: &Expression) -> Reads {
-        let mut reads = Reads::default();
-        let index = |index: &ElementIndex, reads: &mut Reads| {
+impl StatementReads {
+    fn of(value: &Expression) -> StatementReads {
+        let mut reads = StatementReads::default();
+        let index = |index: &ElementIndex, reads: &mut StatementReads| {
             reads.variables.extend(index.terms.iter().map(|(variable, _)| *variable));
         };
         value.walk(&mut |part| match part {
@@ -679,7 +683,7 @@ pub(super) fn inline(body: &mut Vec<Stmt>) {
 fn inline_block(body: &mut Vec<Stmt>, uses: &BTreeMap<VariableId, usize>) {
     let mut written: Vec<Option<Stmt>> = Vec::with_capacity(body.len());
     // Variables whose value may be written later, with their statements.
-    let mut open: BTreeMap<VariableId, (usize, Reads)> = BTreeMap::new();
+    let mut open: BTreeMap<VariableId, (usize, StatementReads)> = BTreeMap::new();
     for mut stmt in body.drain(..) {
         stmt.blocks_mut().into_iter().for_each(|block| inline_block(block, uses));
         if let Some(value) = stmt.expr_mut() {
@@ -696,7 +700,7 @@ fn inline_block(body: &mut Vec<Stmt>, uses: &BTreeMap<VariableId, usize>) {
             && uses.get(variable).is_none_or(|uses| *uses == 1)
             && value.weight() <= SHORT
         {
-            open.insert(*variable, (written.len(), Reads::of(value)));
+            open.insert(*variable, (written.len(), StatementReads::of(value)));
         }
         written.push(Some(stmt));
     }

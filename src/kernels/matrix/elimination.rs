@@ -9,7 +9,7 @@ use std::borrow::BorrowMut;
 use polygrad_math::Arithmetic;
 
 use super::factors::{SolvedTriangle, identity};
-use super::machine::{Cell, MatrixLayout, UniformMachine};
+use super::machine::{MachineCell, MatrixLayout, UniformMachine};
 use crate::ops::minors::LAST;
 
 /// Eliminates in place. Writes the orders of rows and of columns, and returns whether both together are odd.

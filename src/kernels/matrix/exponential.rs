@@ -13,7 +13,7 @@ use std::f64::consts::LOG2_E;
 
 use polygrad_math::Arithmetic;
 
-use super::machine::{Cell, MatrixLayout, UniformMachine};
+use super::machine::{MachineCell, MatrixLayout, UniformMachine};
 
 /// The degrees of Padé approximants, each with the norm up to which it and its derivative are exact to rounding.
 pub(crate) const DOUBLE: &[(usize, f64)] = &[(3, 1.0e-2), (5, 2.0e-1), (7, 7.8e-1), (13, 4.25)];
@@ -44,7 +44,7 @@ impl<M: UniformMachine> Pair<M> {
 }
 
 /// The memory of the steps.
-struct Memory<M: UniformMachine> {
+struct ExponentialMemory<M: UniformMachine> {
     b: Pair<M>,
     powers: [Pair<M>; 3],
     polynomial: Pair<M>,
@@ -77,7 +77,7 @@ pub(crate) fn exponential<M: UniformMachine>(
         m.store(out, at, zero);
     }
     let pair = || Pair { x: m.reals(n * n), dx: e.map(|_| m.reals(n * n)) };
-    let mut memory = Memory {
+    let mut memory = ExponentialMemory {
         b: pair(),
         powers: [(); 3].map(|()| pair()),
         polynomial: pair(),
@@ -165,7 +165,7 @@ impl<M: UniformMachine> ConnectedPart<M> {
     /// Writes the part of the result.
     fn compute(
         &self,
-        memory: &mut Memory<M>,
+        memory: &mut ExponentialMemory<M>,
         (a, of_a): (&M::Reals, MatrixLayout),
         e: Option<&M::Reals>,
         rows: &M::Ints,
@@ -253,14 +253,14 @@ impl<M: UniformMachine> ConnectedPart<M> {
     }
 
     /// The exponential of `b`, and its derivative, in `x`.
-    fn squared(&self, memory: &mut Memory<M>) {
+    fn squared(&self, memory: &mut ExponentialMemory<M>) {
         let (m, none) = (self.m, self.m.int(0.into()));
         // The matrix is scaled to a norm of at most 1, so that no power overflows.
         let log = m.ceil(m.ln(self.largest(memory.b.x.borrow())) * M::Real::literal(LOG2_E));
         let above = (self.n as f64).log2().ceil() as usize + 1;
         let size = m.add(m.larger(log, m.negated(m.int(5000.into()))), m.int(above.into()));
         self.multiply_by_power(&mut memory.b, m.negated(size));
-        let Memory { b, powers: [two, four, six], .. } = &mut *memory;
+        let ExponentialMemory { b, powers: [two, four, six], .. } = &mut *memory;
         self.product(b, b, two);
         self.product(two, two, four);
         self.product(four, two, six);
@@ -282,7 +282,7 @@ impl<M: UniformMachine> ConnectedPart<M> {
             let (degree, most) = (last.0, M::Real::literal(last.1.log2()));
             let mut log = m.real_cell(plain);
             for _ in m.wherever(plain.above(most)) {
-                let Memory { powers: [_, four, six], x, .. } = &mut *memory;
+                let ExponentialMemory { powers: [_, four, six], x, .. } = &mut *memory;
                 self.product(four, four, x);
                 let of_eight = mean(x.x.borrow(), 8.0);
                 let mut least = larger(of_eight, of_six);
@@ -304,7 +304,7 @@ impl<M: UniformMachine> ConnectedPart<M> {
 
     /// The number of further squarings that the backward error of the approximant at `2^scale b` needs, estimated by a
     /// power of the matrix of absolute values.
-    fn further(&self, memory: &mut Memory<M>, scale: M::Int, degree: usize) -> M::Int {
+    fn further(&self, memory: &mut ExponentialMemory<M>, scale: M::Int, degree: usize) -> M::Int {
         let (m, b, zero) = (self.m, memory.b.x.borrow(), M::Real::literal(0.0));
         let [sums, next] = &mut memory.sums;
         let (sums, next) = (sums.borrow_mut(), next.borrow_mut());
@@ -348,14 +348,14 @@ impl<M: UniformMachine> ConnectedPart<M> {
     }
 
     /// The approximant of the exponential of `2^scale b`, in `x`.
-    fn rational(&self, memory: &mut Memory<M>, scale: M::Int, degree: usize) {
+    fn rational(&self, memory: &mut ExponentialMemory<M>, scale: M::Int, degree: usize) {
         let (m, sizes) = (self.m, (self.n, self.size));
         // The coefficients `c_j = (2 m - j)! m! / ((2 m)! (m - j)! j!)`.
         let mut c = vec![1.0];
         for j in 0..degree {
             c.push(c[j] * (degree - j) as f64 / (((2 * degree - j) * (j + 1)) as f64));
         }
-        let Memory { b, powers, polynomial, above, x, order, .. } = memory;
+        let ExponentialMemory { b, powers, polynomial, above, x, order, .. } = memory;
         let parts = b.parts();
         self.multiply_by_power(b, scale);
         let mut power = m.int(0.into());
@@ -412,9 +412,9 @@ impl<M: UniformMachine> ConnectedPart<M> {
 
     /// Squares `x` the given number of times. Each squaring doubles the relative error: after as many squarings as the
     /// mantissa has bits, a result is determined only if it has left the range, as 0 or infinity.
-    fn square(&self, memory: &mut Memory<M>, times: M::Int) {
+    fn square(&self, memory: &mut ExponentialMemory<M>, times: M::Int) {
         let (m, zero, to) = (self.m, M::Real::literal(0.0), self.to());
-        let Memory { x, above: next, .. } = memory;
+        let ExponentialMemory { x, above: next, .. } = memory;
         let digits = m.int((-M::EPSILON.log2() as usize).into());
         let mut done = m.int_cell(m.int(0.into()));
         for _ in m.forever() {

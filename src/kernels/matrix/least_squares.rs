@@ -16,12 +16,12 @@ use polygrad_math::Arithmetic;
 use super::blocks::TriangleView;
 use super::factors::identity;
 use super::guarded::product;
-use super::machine::{Cell, Direct, MatrixLayout, UniformMachine};
+use super::machine::{Direct, MachineCell, MatrixLayout, UniformMachine};
 use super::reflections::{reflect, reflection};
 use super::{Real, abs, is_finite, is_zero, nan, solve_triangular, zero_where};
 
 /// A matrix in memory.
-type Part<'a, M> = (&'a mut <M as super::machine::MatrixMachine>::Reals, MatrixLayout);
+type MatrixPart<'a, M> = (&'a mut <M as super::machine::MatrixMachine>::Reals, MatrixLayout);
 
 /// Writes the factors of a matrix of finite elements, and returns the rank: see
 /// [`LstsqFactor`](crate::ops::Matrix::LstsqFactor).
@@ -119,7 +119,7 @@ fn pivoted<M: UniformMachine>(
     rank.get()
 }
 
-fn identity_matrix<M: UniformMachine>(m: M, n: usize, (x, to): Part<'_, M>) {
+fn identity_matrix<M: UniformMachine>(m: M, n: usize, (x, to): MatrixPart<'_, M>) {
     for i in m.first(n) {
         for j in m.first(n) {
             let one = m.same(m.int(i), m.int(j));
@@ -133,7 +133,7 @@ fn of_tall<M: UniformMachine>(
     m: M,
     [rows, n]: [usize; 2],
     [q, r]: [&M::Reals; 2],
-    [left, middle, right]: [Part<'_, M>; 3],
+    [left, middle, right]: [MatrixPart<'_, M>; 3],
 ) -> M::Int {
     let (tolerance, to) = (M::EPSILON * rows as f64, MatrixLayout::rows(n));
     let [mut unit, mut turn] = [(); 2].map(|()| m.reals(n * n));
@@ -199,7 +199,7 @@ fn deficient<M: UniformMachine>(
     [rows, n]: [usize; 2],
     rank: M::Int,
     [q, turn, z, l]: [&M::Reals; 4],
-    [left, middle, right]: [Part<'_, M>; 3],
+    [left, middle, right]: [MatrixPart<'_, M>; 3],
 ) {
     let (to, zero) = (MatrixLayout::rows(n), M::Real::literal(0.0));
     let opposite = |i: M::Index| m.subtract(m.subtract(rank, m.int(1.into())), m.int(i));

@@ -54,7 +54,7 @@ impl MatrixLayout {
 }
 
 /// A value that changes.
-pub(crate) trait Cell<X> {
+pub(crate) trait MachineCell<X> {
     fn get(&self) -> X;
     fn set(&mut self, x: X);
 }
@@ -69,15 +69,17 @@ pub(crate) trait MatrixMachine: Copy {
     type Ints: ?Sized;
     type OwnReals: BorrowMut<Self::Reals>;
     type OwnInts: BorrowMut<Self::Ints>;
-    type RealCell: Cell<Self::Real>;
-    type MaskCell: Cell<Self::Mask>;
-    type IntCell: Cell<Self::Int>;
+    type RealCell: MachineCell<Self::Real>;
+    type MaskCell: MachineCell<Self::Mask>;
+    type IntCell: MachineCell<Self::Int>;
     type Loop: Iterator<Item = Self::Index>;
     type Backwards: Iterator<Item = Self::Index>;
     type Wherever: Iterator<Item = Self::Mask>;
 
     /// The distance of 1 and the next number.
     const EPSILON: f64;
+    /// The least positive normal number.
+    const LEAST: f64;
     /// The unit in which the machine has powers of two: this many.
     const UNIT: f64;
 
@@ -329,7 +331,7 @@ impl<R> Direct<R> {
 /// A variable.
 pub(crate) struct Held<X>(X);
 
-impl<X: Copy> Cell<X> for Held<X> {
+impl<X: Copy> MachineCell<X> for Held<X> {
     #[inline(always)]
     fn get(&self) -> X {
         self.0
@@ -357,6 +359,7 @@ impl<R: DirectNumber> MatrixMachine for Direct<R> {
     type Wherever = std::option::IntoIter<R::Mask>;
 
     const EPSILON: f64 = R::EPSILON;
+    const LEAST: f64 = if R::EPSILON < 1e-10 { f64::MIN_POSITIVE } else { f32::MIN_POSITIVE as f64 };
     const UNIT: f64 = 1.0;
 
     fn reals(self, len: usize) -> Vec<R> {
