@@ -7,12 +7,13 @@ use super::super::idioms::{at, start};
 use super::super::tree::{ElementIndex, ElementPlace, Expression, PositionExpr, VariableId};
 use super::super::writer::Writer;
 use super::factors::with_position;
-use super::machine::write_algorithm;
-use super::{Balanced, Grid, One, Wide};
+use super::machine::{StatementInt, write_algorithm};
+use super::{Grid, One};
 use crate::dtype::DType;
 use crate::kernels::matrix::machine::MatrixMachine;
 use crate::kernels::matrix::{elimination, formulas};
-use crate::ops::{Unary, minors as sets};
+use crate::ops::minors as sets;
+use polygrad_math::Arithmetic;
 
 /// Runs statements for each number below `n`: those for a member of a set, the bits of a position, or those for another
 /// number.
@@ -85,25 +86,32 @@ pub(super) fn by_expansion(w: &mut Writer, of: &One<'_>, without: usize) {
         return;
     }
     of.if_finite(w, |w| {
-        let b = Balanced::new(w, dtype, n, &of.operands[0]);
+        let (a, sizes) = (Grid::scratch(w, dtype, [n, n]), w.scratch(DType::I64, 2 * n));
+        w.copy(&of.operands[0], &a.place, n * n);
+        write_algorithm!(w, dtype, |m| {
+            formulas::balance(m, n, &mut a.place.clone(), &mut sizes.clone());
+        });
         let (list, minors) = (w.scratch(DType::I64, n), w.scratch(dtype, 1 << n));
         let (row_number, row) = w.moving(start());
         w.for_(1 << n, |w, rows| {
-            let of_rows = LeftOut::new(w, rows, n, &b.rows, Some(&list));
+            let of_rows = LeftOut::new(w, rows, n, &sizes, Some(&list));
             w.if_all(equal(&of_rows.left, n - without), |w| {
-                expanded(w, dtype, (n, n - without), &b.a, &list, &minors);
+                expanded(w, dtype, (n, n - without), &a, &list, &minors);
                 let (column_number, column) = w.moving(start());
                 w.for_(1 << n, |w, columns| {
-                    let of_columns = LeftOut::new(w, columns, n, &b.columns, None);
+                    let of_columns = LeftOut::new(w, columns, n, &sizes.moved(&at(n)), None);
                     let mut here = equal(&of_columns.left, n - without);
                     here.extend([&row, &column].map(|number| Expression::Below(number.clone(), at(count))));
                     w.if_all(here, |w| {
-                        let minor = minors.load(&columns.clone().times(-1).plus_constant((1 << n) - 1));
-                        let [size, more] = [&of_rows, &of_columns].map(|of| Expression::Variable(of.exponent));
-                        let x = Wide::with(w, dtype, [minor, Expression::sum(DType::I64, size, more)]).float(w);
+                        let minor = columns.clone().times(-1).plus_constant((1 << n) - 1);
                         let odd = is_odd(w, &of_rows.sum.clone().plus(&of_columns.sum));
+                        let odd = w.let_(DType::Bool, odd);
                         let place = row.clone().times(count as i64).plus(&column);
-                        w.store(&of.out[0], &place, signed(dtype, odd, x));
+                        write_algorithm!(w, dtype, |m| {
+                            let [rows, columns] = [&of_rows, &of_columns].map(|of| StatementInt::Of(of.exponent));
+                            let x = m.scaled(m.load(&minors, m.index(&minor)), m.add(rows, columns));
+                            m.store(&mut of.out[0].clone(), m.index(&place), Arithmetic::select(m.truth(odd), -x, x));
+                        });
                         w.move_to(column_number, column.clone().plus_constant(1));
                     });
                 });
@@ -111,10 +119,6 @@ pub(super) fn by_expansion(w: &mut Writer, of: &One<'_>, without: usize) {
             });
         });
     });
-}
-
-fn signed(dtype: DType, odd: Expression, x: Expression) -> Expression {
-    Expression::either(odd, Expression::unary(dtype, Unary::Neg, x.clone()), x)
 }
 
 /// The minors of the first rows of a list and of each set of as many columns, at most `most`: expanded along the last

@@ -17,6 +17,7 @@ pub(crate) mod machine;
 mod minors;
 mod orthogonal;
 pub(crate) mod reflections;
+pub(crate) mod rotations;
 mod rows;
 mod small;
 mod spectral;
