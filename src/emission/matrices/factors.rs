@@ -2,46 +2,17 @@
 //!
 //! The algorithms are those of the kernels: see [`factors`] and [`formulas`].
 
-use super::super::idioms::{at, start};
 use super::super::tree::{ElementIndex, ElementPlace, Expression, PositionExpr};
 use super::super::writer::Writer;
 use super::machine::{StatementMachine, write_algorithm};
-use super::{Grid, One};
+use super::One;
 use crate::dtype::DType;
 use crate::export::recorded::{RecordedKind, RecordedNumber};
 use crate::kernels::matrix::factors::{self, SolvedTriangle};
 use crate::kernels::matrix::formulas::{self, ClosedForm};
 use crate::kernels::matrix::machine::{MatrixLayout, MatrixMachine, UniformMachine};
-use crate::kernels::matrix::reflections;
 use crate::ops::{Compare, Matrix};
 use polygrad_math::Format;
-
-/// The rows of a matrix, or its columns: all `most`, or the first of them, as many as data decide. Counters have
-/// constant bounds, so that compilers see their range.
-#[derive(Clone)]
-pub(super) struct Rows {
-    pub(super) most: usize,
-    pub(super) size: Option<ElementIndex>,
-}
-
-impl Rows {
-    pub(super) fn all(most: usize) -> Rows {
-        Rows { most, size: None }
-    }
-
-    /// Runs statements for each row from one on.
-    pub(super) fn from(&self, w: &mut Writer, from: ElementIndex, f: impl FnOnce(&mut Writer, &ElementIndex)) {
-        let Some(size) = &self.size else { return w.range(from, at(self.most), f) };
-        w.for_loop((from, at(self.most)), false, |w, i| {
-            w.break_if(Expression::AtMost(size.clone(), i.clone()));
-            f(w, i);
-        });
-    }
-
-    pub(super) fn each(&self, w: &mut Writer, f: impl FnOnce(&mut Writer, &ElementIndex)) {
-        self.from(w, start(), f);
-    }
-}
 
 /// A position that data decide: the statements run if it is below `n`.
 pub(super) fn with_position(w: &mut Writer, x: Expression, n: usize, f: impl FnOnce(&mut Writer, &ElementIndex)) {
@@ -53,39 +24,6 @@ pub(super) fn with_position(w: &mut Writer, x: Expression, n: usize, f: impl FnO
     w.if_all(within, |w| {
         let position = w.position(PositionExpr::Int(x));
         f(w, &ElementIndex::of(position));
-    });
-}
-
-/// Exchanges two elements.
-pub(super) fn exchange(w: &mut Writer, dtype: DType, place: &ElementPlace, [i, j]: [&ElementIndex; 2]) {
-    let x = Expression::Variable(w.let_(dtype, place.load(i)));
-    w.store(place, i, place.load(j));
-    w.store(place, j, x);
-}
-
-/// The order in which nothing is exchanged.
-pub(super) fn identity(w: &mut Writer, n: usize, order: &ElementPlace) {
-    w.for_(n, |w, i| w.store(order, i, Expression::Position(i.clone())));
-}
-
-/// Replaces a matrix by its factors, and writes the order of rows.
-pub(super) fn factor(w: &mut Writer, dtype: DType, rows: &Rows, (a, order): (&Grid, &ElementPlace)) {
-    let size = rows.size.clone().unwrap_or_else(|| at(rows.most));
-    write_algorithm!(w, dtype, |m| {
-        let to = MatrixLayout { down: a.down, right: a.right };
-        factors::factor(m, to, m.index(&size), &mut a.place.clone(), &mut order.clone());
-    });
-}
-
-/// Replaces the columns of a matrix, as many as it has rows, by the solutions with a triangle.
-pub(super) fn substitute(w: &mut Writer, dtype: DType, (of, rows): (SolvedTriangle, &Rows), [a, x]: [&Grid; 2]) {
-    let (size, to) =
-        (rows.size.clone().unwrap_or_else(|| at(rows.most)), MatrixLayout { down: x.down, right: x.right });
-    write_algorithm!(w, dtype, |m| {
-        let size = m.index(&size);
-        for c in m.first(size) {
-            of.substitute(m, size, &a.place, &mut x.place.clone(), |i| to.at(i, c));
-        }
     });
 }
 
@@ -214,22 +152,17 @@ pub(super) fn solve_triangular(w: &mut Writer, of: &One<'_>, [lower, transposed,
     });
 }
 
-/// The QR factors of a matrix in memory, which gets the rows of the second one.
-pub(super) fn orthogonal(w: &mut Writer, dtype: DType, [rows, columns]: [usize; 2], [a, q]: [&ElementPlace; 2]) {
+pub(super) fn qr(w: &mut Writer, of: &One<'_>) {
+    let [rows, columns] = of.sizes;
     if rows.min(columns) == 0 {
         return;
     }
-    write_algorithm!(w, dtype, |m| {
-        let (mut taus, mut sizes) = (m.reals(rows.min(columns)), m.ints(columns));
-        let memory = (&mut taus, &mut sizes);
-        reflections::qr_of_any_scale(m, [rows, columns], &mut a.clone(), &mut q.clone(), memory);
+    of.if_finite(w, |w| {
+        write_algorithm!(w, of.dtype, |m| {
+            let mut a = m.reals(rows * columns);
+            m.write(|w| w.copy(&of.operands[0], &a, rows * columns));
+            m.orthogonal([rows, columns], &mut a, &mut of.out[0].clone());
+            m.write(|w| w.copy(&a, &of.out[1], rows.min(columns) * columns));
+        });
     });
-}
-
-pub(super) fn qr(w: &mut Writer, of: &One<'_>) {
-    let ([rows, columns], dtype) = (of.sizes, of.dtype);
-    let a = w.scratch(dtype, rows * columns);
-    w.copy(&of.operands[0], &a, rows * columns);
-    orthogonal(w, dtype, of.sizes, [&a, &of.out[0]]);
-    w.copy(&a, &of.out[1], rows.min(columns) * columns);
 }

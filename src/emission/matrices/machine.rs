@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::marker::PhantomData;
 use std::ops::{Add, Mul};
 
-use polygrad_math::Format;
+use polygrad_math::{Arithmetic, Format};
 
 use super::super::tree::{ArrayId, ElementIndex, ElementPlace, Expression, Literal, PositionExpr, Stmt, VariableId};
 use super::super::writer::Writer;
@@ -19,8 +19,9 @@ use crate::dtype::DType;
 use crate::export::recorded::{
     DefinitionName, KnownNumber, NumberKind, NumberOp, NumberOperand, NumberRecorder, RecordedKind, RecordedNumber,
 };
-use crate::kernels::matrix::machine::{ArrayIndex, Cell, MatrixMachine, UniformMachine};
-use crate::ops::{Compare, IntBinary, Unary};
+use crate::kernels::matrix::exponential;
+use crate::kernels::matrix::machine::{ArrayIndex, MachineCell, MatrixMachine, UniformMachine};
+use crate::ops::{Compare, FloatStep, IntBinary, Unary};
 
 /// The statements that are written, and the indices in them.
 pub(super) struct StatementRecorder<'w> {
@@ -234,7 +235,7 @@ impl<X> StatementCell<'_, '_, X> {
     }
 }
 
-impl<'t, T: RecordedKind> Cell<RecordedNumber<'t, T>> for StatementCell<'t, '_, T> {
+impl<'t, T: RecordedKind> MachineCell<RecordedNumber<'t, T>> for StatementCell<'t, '_, T> {
     fn get(&self) -> RecordedNumber<'t, T> {
         RecordedNumber::Of(self.of, self.now())
     }
@@ -243,7 +244,7 @@ impl<'t, T: RecordedKind> Cell<RecordedNumber<'t, T>> for StatementCell<'t, '_, 
     }
 }
 
-impl Cell<StatementInt> for StatementCell<'_, '_, i64> {
+impl MachineCell<StatementInt> for StatementCell<'_, '_, i64> {
     fn get(&self) -> StatementInt {
         StatementInt::Of(self.now())
     }
@@ -298,6 +299,8 @@ pub(super) struct StatementBlock<'t, 'w, X> {
     gives: Option<X>,
     conditions: Vec<Expression>,
     open: bool,
+    /// Whether it is a loop.
+    repeats: bool,
 }
 
 impl<X> Iterator for StatementBlock<'_, '_, X> {
@@ -308,14 +311,21 @@ impl<X> Iterator for StatementBlock<'_, '_, X> {
             return Some(gives);
         }
         if std::mem::take(&mut self.open) {
-            let conditions = std::mem::take(&mut self.conditions);
+            let (conditions, repeats) = (std::mem::take(&mut self.conditions), self.repeats);
             self.of.write(|w| {
                 let body = w.close();
+                if repeats {
+                    return w.push(Stmt::Loop(body));
+                }
                 w.if_all(conditions, |w| body.into_iter().for_each(|stmt| w.push(stmt)));
             });
         }
         None
     }
+}
+
+const fn is_single<T>() -> bool {
+    size_of::<T>() == size_of::<f32>()
 }
 
 /// The machine that writes statements for matrices of one element type.
@@ -340,6 +350,11 @@ impl<'t, 'w, T: RecordedKind + Format<Word: RecordedKind>> StatementMachine<'t, 
     /// An index of the writer.
     pub(super) fn index(self, index: &ElementIndex) -> StatementIndex<'t, 'w> {
         self.of.index(index.clone())
+    }
+
+    /// A variable of the writer.
+    pub(super) fn truth(self, variable: VariableId) -> RecordedNumber<'t, bool> {
+        RecordedNumber::Of(self.of, variable)
     }
 
     /// Writes statements directly.
@@ -381,8 +396,25 @@ impl<'t, 'w, T: RecordedKind + Format<Word: RecordedKind>> StatementMachine<'t, 
         RecordedNumber::Known(T::literal(2f64.powi(power)))
     }
 
-    fn range_of_powers() -> Range {
-        Range::of_powers(Self::dtype())
+    /// A number times two to the power `up`, as often as an integer says, or times the inverse for negative ones.
+    fn times_powers(self, x: RecordedNumber<'t, T>, times: StatementInt, up: i32) -> RecordedNumber<'t, T> {
+        if let StatementInt::Known(0) = times {
+            return x;
+        }
+        let (mut x, mut left, none) = (self.real_cell(x), self.int_cell(times), StatementInt::Known(0));
+        for _ in self.forever() {
+            self.leaves(self.same(left.get(), none));
+            let is_up = self.before(none, left.get());
+            x.set(x.get() * RecordedNumber::select(is_up, Self::power(up), Self::power(-up)));
+            let by = self.select_int(is_up, StatementInt::Known(1), StatementInt::Known(-1));
+            left.set(self.subtract(left.get(), by));
+        }
+        x.get()
+    }
+
+    fn unary(self, op: Unary, x: RecordedNumber<'t, T>) -> RecordedNumber<'t, T> {
+        let value = Expression::unary(Self::dtype(), op, expression(x.operand()));
+        RecordedNumber::Of(self.of, self.of.let_(Self::dtype(), value))
     }
 }
 
@@ -401,6 +433,10 @@ impl<'t, 'w, T: RecordedKind + Format<Word: RecordedKind>> MatrixMachine for Sta
     type Loop = StatementLoop<'t, 'w>;
     type Backwards = StatementLoop<'t, 'w>;
     type Wherever = StatementBlock<'t, 'w, RecordedNumber<'t, bool>>;
+
+    const EPSILON: f64 = if is_single::<T>() { f32::EPSILON as f64 } else { f64::EPSILON };
+    const LEAST: f64 = if is_single::<T>() { f32::MIN_POSITIVE as f64 } else { f64::MIN_POSITIVE };
+    const UNIT: f64 = if is_single::<T>() { 16.0 } else { 100.0 };
 
     fn reals(self, len: usize) -> ElementPlace {
         self.write(|w| w.scratch(Self::dtype(), len))
@@ -461,44 +497,29 @@ impl<'t, 'w, T: RecordedKind + Format<Word: RecordedKind>> MatrixMachine for Sta
         }
     }
     fn ln(self, x: RecordedNumber<'t, T>) -> RecordedNumber<'t, T> {
-        let value = Expression::unary(Self::dtype(), Unary::Ln, expression(x.operand()));
-        RecordedNumber::Of(self.of, self.of.let_(Self::dtype(), value))
+        self.unary(Unary::Ln, x)
     }
     fn exponent(self, x: RecordedNumber<'t, T>) -> StatementInt {
-        let (dtype, range) = (Self::dtype(), Self::range_of_powers());
-        let (x, size) =
-            (self.cell::<T>(dtype, expression(x.operand())), self.cell::<i64>(DType::I64, Expression::int_number(0)));
-        let multiplied = |w: &mut Writer, power: Expression, by: i64| {
-            w.set(x.variable, Expression::product(dtype, Expression::Variable(x.variable), power));
-            let more = Expression::sum(DType::I64, Expression::Variable(size.variable), Expression::int_number(by));
-            w.set(size.variable, more);
-        };
-        self.write(|w| range.bring(w, dtype, || Expression::Variable(x.variable), multiplied));
+        let (mut x, mut size) = (self.real_cell(x), self.int_cell(StatementInt::Known(0)));
+        let Range { low, high, up } = Range::of_powers(Self::dtype());
+        let [zero, infinity] = [0.0, f64::INFINITY].map(RecordedNumber::literal);
+        for _ in self.forever() {
+            let most = x.get().magnitude();
+            let is_large = most.at_least(Self::power(high)) & !most.equals(infinity);
+            let is_small = most.below(Self::power(low)) & !most.equals(zero);
+            self.leaves(!(is_large | is_small));
+            x.set(x.get() * RecordedNumber::select(is_large, Self::power(-up), Self::power(up)));
+            let by = self.select_int(is_large, StatementInt::Known(1), StatementInt::Known(-1));
+            size.set(self.add(size.get(), by));
+        }
         size.get()
     }
     fn scaled(self, x: RecordedNumber<'t, T>, power: StatementInt) -> RecordedNumber<'t, T> {
-        if let StatementInt::Known(0) = power {
-            return x;
-        }
-        let up = Self::range_of_powers().up;
-        let (mut x, mut left) = (self.real_cell(x), self.int_cell(power));
-        for (sign, op) in [(1, Compare::Gt), (-1, Compare::Lt)] {
-            self.write(Writer::open);
-            let beyond = self.compare(op, [left.get(), StatementInt::Known(0)]);
-            self.leaves(!beyond);
-            x.set(x.get() * Self::power(sign * up));
-            left.set(self.subtract(left.get(), StatementInt::Known(sign.into())));
-            self.write(|w| {
-                let body = w.close();
-                w.push(Stmt::Loop(body));
-            });
-        }
-        x.get()
+        self.times_powers(x, power, Range::of_powers(Self::dtype()).up)
     }
-    fn log_of_power(self, power: StatementInt) -> RecordedNumber<'t, T> {
-        let size = Expression::convert(DType::I64, Self::dtype(), power.expression());
-        let size = RecordedNumber::Of(self.of, self.of.let_(Self::dtype(), size));
-        size * RecordedNumber::Known(T::literal(f64::from(Self::range_of_powers().up) * 2f64.ln()))
+    fn real(self, x: StatementInt) -> RecordedNumber<'t, T> {
+        let value = Expression::convert(DType::I64, Self::dtype(), x.expression());
+        RecordedNumber::Of(self.of, self.of.let_(Self::dtype(), value))
     }
     fn range(
         self,
@@ -532,26 +553,49 @@ impl<'t, 'w, T: RecordedKind + Format<Word: RecordedKind>> MatrixMachine for Sta
         if open {
             self.write(Writer::open);
         }
-        StatementBlock { of: self.of, gives, conditions, open }
+        StatementBlock { of: self.of, gives, conditions, open, repeats: false }
     }
 }
 
 impl<'t, 'w, T: RecordedKind + Format<Word: RecordedKind>> UniformMachine for StatementMachine<'t, 'w, T> {
     type Trips = StatementLoop<'t, 'w>;
+    type Forever = StatementBlock<'t, 'w, ()>;
     type Position = StatementBlock<'t, 'w, StatementIndex<'t, 'w>>;
+
+    // One degree is little code.
+    const APPROXIMANTS: &'static [(usize, f64)] =
+        if is_single::<T>() { exponential::SINGLE.last_chunk::<1>() } else { exponential::DOUBLE.last_chunk::<1>() }
+            .unwrap()
+            .as_slice();
 
     fn trips(self, most: usize) -> StatementLoop<'t, 'w> {
         self.loop_over([0.into(), most.into()], false, true)
+    }
+    fn forever(self) -> StatementBlock<'t, 'w, ()> {
+        self.write(Writer::open);
+        StatementBlock { of: self.of, gives: Some(()), conditions: Vec::new(), open: true, repeats: true }
+    }
+    fn exp(self, x: RecordedNumber<'t, T>) -> RecordedNumber<'t, T> {
+        self.unary(Unary::Exp, x)
+    }
+    fn ceil(self, x: RecordedNumber<'t, T>) -> StatementInt {
+        let value = Expression::op(ElementwiseOp::FloatStep(FloatStep::Ceil, expression(x.operand())), Self::dtype());
+        StatementInt::Of(self.of.let_(DType::I64, Expression::convert(Self::dtype(), DType::I64, value)))
+    }
+    fn two_to(self, power: StatementInt) -> RecordedNumber<'t, T> {
+        self.times_powers(RecordedNumber::literal(1.0), power, 1)
     }
     fn leaves(self, mask: RecordedNumber<'t, bool>) -> bool {
         self.write(|w| w.break_if(expression(mask.operand())));
         false
     }
     fn position(self, x: StatementInt, n: usize) -> Self::Position {
-        let StatementInt::Of(variable) = x else {
-            let StatementInt::Known(x) = x else { unreachable!("an integer is known or a variable") };
-            let gives = Some(StatementIndex::Known(x));
-            return StatementBlock { of: self.of, gives, conditions: Vec::new(), open: false };
+        let variable = match x {
+            StatementInt::Of(variable) => variable,
+            StatementInt::Known(x) => {
+                let gives = Some(StatementIndex::Known(x));
+                return StatementBlock { of: self.of, gives, conditions: Vec::new(), open: false, repeats: false };
+            }
         };
         let x = Expression::Variable(variable);
         let conditions = vec![
@@ -560,7 +604,13 @@ impl<'t, 'w, T: RecordedKind + Format<Word: RecordedKind>> UniformMachine for St
         ];
         self.write(Writer::open);
         let position = self.write(|w| w.position(PositionExpr::Int(x)));
-        StatementBlock { of: self.of, gives: Some(self.of.index(ElementIndex::of(position))), conditions, open: true }
+        StatementBlock {
+            of: self.of,
+            gives: Some(self.of.index(ElementIndex::of(position))),
+            conditions,
+            open: true,
+            repeats: false,
+        }
     }
 }
 
@@ -569,15 +619,15 @@ const SHORT: usize = 8;
 
 /// What an expression reads.
 #[derive(Default)]
-struct Reads {
+struct StatementReads {
     variables: BTreeSet<VariableId>,
     arrays: BTreeSet<ArrayId>,
 }
 
-impl Reads {
-    fn of(value: &Expression) -> Reads {
-        let mut reads = Reads::default();
-        let index = |index: &ElementIndex, reads: &mut Reads| {
+impl StatementReads {
+    fn of(value: &Expression) -> StatementReads {
+        let mut reads = StatementReads::default();
+        let index = |index: &ElementIndex, reads: &mut StatementReads| {
             reads.variables.extend(index.terms.iter().map(|(variable, _)| *variable));
         };
         value.walk(&mut |part| match part {
@@ -633,7 +683,7 @@ pub(super) fn inline(body: &mut Vec<Stmt>) {
 fn inline_block(body: &mut Vec<Stmt>, uses: &BTreeMap<VariableId, usize>) {
     let mut written: Vec<Option<Stmt>> = Vec::with_capacity(body.len());
     // Variables whose value may be written later, with their statements.
-    let mut open: BTreeMap<VariableId, (usize, Reads)> = BTreeMap::new();
+    let mut open: BTreeMap<VariableId, (usize, StatementReads)> = BTreeMap::new();
     for mut stmt in body.drain(..) {
         stmt.blocks_mut().into_iter().for_each(|block| inline_block(block, uses));
         if let Some(value) = stmt.expr_mut() {
@@ -650,7 +700,7 @@ fn inline_block(body: &mut Vec<Stmt>, uses: &BTreeMap<VariableId, usize>) {
             && uses.get(variable).is_none_or(|uses| *uses == 1)
             && value.weight() <= SHORT
         {
-            open.insert(*variable, (written.len(), Reads::of(value)));
+            open.insert(*variable, (written.len(), StatementReads::of(value)));
         }
         written.push(Some(stmt));
     }

@@ -7,7 +7,7 @@
 
 use polygrad_math::Arithmetic;
 
-use super::machine::{ArrayIndex, Cell, MatrixLayout, MatrixMachine};
+use super::machine::{ArrayIndex, MachineCell, MatrixLayout, MatrixMachine};
 
 /// Replaces matrices by the lower triangular factors of their symmetric parts; NaN where the factor does not exist.
 #[inline(always)]

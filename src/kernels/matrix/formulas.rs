@@ -7,7 +7,7 @@
 use polygrad_math::{Arithmetic, Machine, WithoutFma};
 
 use super::factors::sign_and_log;
-use super::machine::{Cell, MatrixLayout, MatrixMachine};
+use super::machine::{MachineCell, MatrixLayout, MatrixMachine};
 
 /// A result that has a formula.
 #[derive(Clone, Copy)]
@@ -39,16 +39,17 @@ pub(crate) fn cofactors<M: MatrixMachine, F: Machine>(m: M, n: usize, a: &M::Rea
         return minor::<M::Real, F>([x, y, z, w]);
     }
     for i in m.first(3) {
-        let down = [1, 2].map(|by| m.remainder(i + by, 3));
+        let (below, last) = (m.remainder(i + 1, 3), m.remainder(i + 2, 3));
         for j in m.first(3) {
             // In this order of rows and columns the sign is part of the minor.
-            let right = [1, 2].map(|by| m.remainder(j + by, 3));
-            let elements = [[0, 0], [0, 1], [1, 0], [1, 1]].map(|[i, j]| m.load(a, to.at(down[i], right[j])));
-            m.store(out, to.at(i, j), minor::<M::Real, F>(elements));
+            let (beside, end) = (m.remainder(j + 1, 3), m.remainder(j + 2, 3));
+            let (x, y) = (m.load(a, to.at(below, beside)), m.load(a, to.at(below, end)));
+            let (z, w) = (m.load(a, to.at(last, beside)), m.load(a, to.at(last, end)));
+            m.store(out, to.at(i, j), minor::<M::Real, F>([x, y, z, w]));
         }
     }
-    let [x, y, z] = [0, 1, 2].map(|j| m.load(a, j.into()) * m.load(out, j.into()));
-    x + y + z
+    let term = |j: usize| m.load(a, j.into()) * m.load(out, j.into());
+    term(0) + term(1) + term(2)
 }
 
 /// Writes the transposed cofactors over the determinant; NaN if that is zero.
@@ -120,7 +121,7 @@ pub(crate) fn of_any_scale<M: MatrixMachine>(
         ClosedForm::SlogDet => {
             let [sign, log] = sign_and_log(m, 1, |_| det, m.mask(false));
             m.store(results[0], 0.into(), sign);
-            m.store(results[1], 0.into(), log + m.log_of_power(whole));
+            m.store(results[1], 0.into(), log + m.real(whole) * M::Real::literal(M::UNIT * 2f64.ln()));
         }
         ClosedForm::Cofactors => {
             for i in m.first(n) {

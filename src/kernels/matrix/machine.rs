@@ -8,11 +8,14 @@
 
 use std::borrow::BorrowMut;
 use std::marker::PhantomData;
-use std::ops::{Add, Mul, Range};
+use std::ops::{Add, Mul, Range, RangeFrom};
 
 use polygrad_math::{Arithmetic, Mask};
 
-use super::{Real, exponent, scaled};
+use super::blocks::TriangleView;
+use super::factors::SolvedTriangle;
+use super::{Real, exponent, exponential, factors, reflections, scaled};
+use crate::kernels::contract::product_of_squares;
 
 /// A position in an array, or the number of a row or column.
 pub(crate) trait ArrayIndex: Copy + From<usize> + Add<usize, Output = Self> + Mul<usize, Output = Self> {
@@ -51,7 +54,7 @@ impl MatrixLayout {
 }
 
 /// A value that changes.
-pub(crate) trait Cell<X> {
+pub(crate) trait MachineCell<X> {
     fn get(&self) -> X;
     fn set(&mut self, x: X);
 }
@@ -66,12 +69,19 @@ pub(crate) trait MatrixMachine: Copy {
     type Ints: ?Sized;
     type OwnReals: BorrowMut<Self::Reals>;
     type OwnInts: BorrowMut<Self::Ints>;
-    type RealCell: Cell<Self::Real>;
-    type MaskCell: Cell<Self::Mask>;
-    type IntCell: Cell<Self::Int>;
+    type RealCell: MachineCell<Self::Real>;
+    type MaskCell: MachineCell<Self::Mask>;
+    type IntCell: MachineCell<Self::Int>;
     type Loop: Iterator<Item = Self::Index>;
     type Backwards: Iterator<Item = Self::Index>;
     type Wherever: Iterator<Item = Self::Mask>;
+
+    /// The distance of 1 and the next number.
+    const EPSILON: f64;
+    /// The least positive normal number.
+    const LEAST: f64;
+    /// The unit in which the machine has powers of two: this many.
+    const UNIT: f64;
 
     /// Memory, whose elements are written before they are read.
     fn reals(self, len: usize) -> Self::OwnReals;
@@ -104,8 +114,8 @@ pub(crate) trait MatrixMachine: Copy {
     }
     /// A number times a power of two, given in units of the machine, and rounded where it is subnormal.
     fn scaled(self, x: Self::Real, power: Self::Int) -> Self::Real;
-    /// The natural logarithm of a power of two, given in units of the machine.
-    fn log_of_power(self, power: Self::Int) -> Self::Real;
+    /// An integer as a number.
+    fn real(self, x: Self::Int) -> Self::Real;
 
     /// The indices from one to another, without the last.
     fn range(self, from: impl Into<Self::Index>, to: impl Into<Self::Index>) -> Self::Loop;
@@ -142,6 +152,28 @@ pub(crate) trait MatrixMachine: Copy {
             most.set(Self::Real::select(size.above(most.get()), size, most.get()));
         }
         most.get()
+    }
+
+    /// Multiplies some elements by a power of two.
+    #[inline(always)]
+    fn scale(self, a: &mut Self::Reals, rows: Self::Loop, at: impl Fn(Self::Index) -> Self::Index, power: Self::Int) {
+        for i in rows {
+            self.store(a, at(i), self.scaled(self.load(a, at(i)), power));
+        }
+    }
+
+    /// Takes a multiple of a row from one below, in the columns from one to another: rows are given by where they begin.
+    #[inline(always)]
+    fn subtract_row(
+        self,
+        a: &mut Self::Reals,
+        [to, from]: [Self::Index; 2],
+        [first, end]: [Self::Index; 2],
+        factor: Self::Real,
+    ) {
+        for j in self.range(first, end) {
+            self.store(a, to.plus(j), self.load(a, to.plus(j)) - factor * self.load(a, from.plus(j)));
+        }
     }
 
     /// Exchanges two elements where a mask holds.
@@ -181,14 +213,91 @@ pub(crate) trait MatrixMachine: Copy {
 /// A machine without lanes, whose control may follow numbers.
 pub(crate) trait UniformMachine: MatrixMachine {
     type Trips: Iterator<Item = Self::Index>;
+    type Forever: Iterator;
     type Position: Iterator<Item = Self::Index>;
 
-    /// The indices from 0 on; the body may leave the loop.
+    /// The degrees of approximants of exponentials, each with the norm up to which it is exact to rounding.
+    const APPROXIMANTS: &'static [(usize, f64)];
+
+    /// The first indices; the body may leave the loop.
     fn trips(self, most: usize) -> Self::Trips;
-    /// Whether to `break` from the innermost loop of [`trips`](UniformMachine::trips) here: if the mask holds.
+    /// A loop that the body leaves.
+    fn forever(self) -> Self::Forever;
+    /// Whether to `break` from the innermost loop that may be left: if the mask holds.
     fn leaves(self, mask: Self::Mask) -> bool;
     /// Once, an integer as an index, which is below `n`.
     fn position(self, x: Self::Int, n: usize) -> Self::Position;
+    fn exp(self, x: Self::Real) -> Self::Real;
+    /// The least integer that is not below; that of NaN is 0, and others are limited to the range of integers.
+    fn ceil(self, x: Self::Real) -> Self::Int;
+    /// Two to a power, which is a normal number.
+    fn two_to(self, power: Self::Int) -> Self::Real;
+
+    #[inline(always)]
+    fn larger(self, x: Self::Int, y: Self::Int) -> Self::Int {
+        self.select_int(self.before(x, y), y, x)
+    }
+
+    #[inline(always)]
+    fn smaller(self, x: Self::Int, y: Self::Int) -> Self::Int {
+        self.select_int(self.before(x, y), x, y)
+    }
+
+    /// Writes, or adds, the product of the first rows and columns of square matrices of `n` rows in memory.
+    fn product(self, sizes: (usize, Self::Index), factors: [&Self::Reals; 2], out: &mut Self::Reals, adds: bool) {
+        let (to, [a, b]) = (MatrixLayout::rows(sizes.0), factors);
+        for i in self.first(sizes.1) {
+            for j in self.first(sizes.1) {
+                let first = if adds { self.load(out, to.at(i, j)) } else { Self::Real::literal(0.0) };
+                let mut sum = self.real_cell(first);
+                for k in self.first(sizes.1) {
+                    sum.set(sum.get() + self.load(a, to.at(i, k)) * self.load(b, to.at(k, j)));
+                }
+                self.store(out, to.at(i, j), sum.get());
+            }
+        }
+    }
+
+    /// Replaces the first rows and columns by their factors, and writes the order of rows.
+    fn factor_system(self, (n, size): (usize, Self::Index), a: &mut Self::Reals, order: &mut Self::Ints) {
+        factors::factor(self, MatrixLayout::rows(n), size, a, order);
+    }
+
+    /// Writes the solution for the first columns of a right-hand side.
+    fn solve_system(
+        self,
+        (n, size): (usize, Self::Index),
+        (lu, order): (&Self::Reals, &Self::Ints),
+        b: &Self::Reals,
+        x: &mut Self::Reals,
+    ) {
+        let to = MatrixLayout::rows(n);
+        for i in self.first(size) {
+            for row in self.position(self.load_int(order, i), n) {
+                for j in self.first(size) {
+                    self.store(x, to.at(i, j), self.load(b, to.at(row, j)));
+                }
+            }
+        }
+        for l in [true, false] {
+            for j in self.first(size) {
+                SolvedTriangle::of_factors(n, l, false).substitute(self, size, lu, x, |i| to.at(i, j));
+            }
+        }
+    }
+
+    /// Replaces the first rows of a matrix of finite elements by the second QR factor, and writes the first one.
+    fn orthogonal(self, [rows, columns]: [usize; 2], a: &mut Self::Reals, q: &mut Self::Reals) {
+        let (mut taus, mut sizes) = (self.reals(rows.min(columns)), self.ints(columns));
+        let memory = (taus.borrow_mut(), sizes.borrow_mut());
+        reflections::qr_of_any_scale(self, [rows, columns], a, q, memory);
+    }
+
+    /// Whether the columns of a triangle, of length 1, are known to be so independent that pivoting finds no smaller pivot
+    /// than a bound.
+    fn is_independent(self, _: usize, _: &Self::Reals, _: f64) -> Self::Mask {
+        self.mask(false)
+    }
 }
 
 /// Numbers that are computed at once: a float, or some in lanes.
@@ -205,6 +314,7 @@ pub(crate) trait DirectNumber: Arithmetic {
     fn scaled(self, power: Self::Int) -> Self;
     fn of_int(x: Self::Int) -> Self;
     fn are_finite(x: &[Self]) -> Self::Mask;
+    const EPSILON: f64;
 }
 
 /// The machine that computes: each operation, when it is called.
@@ -221,7 +331,7 @@ impl<R> Direct<R> {
 /// A variable.
 pub(crate) struct Held<X>(X);
 
-impl<X: Copy> Cell<X> for Held<X> {
+impl<X: Copy> MachineCell<X> for Held<X> {
     #[inline(always)]
     fn get(&self) -> X {
         self.0
@@ -247,6 +357,10 @@ impl<R: DirectNumber> MatrixMachine for Direct<R> {
     type Loop = Range<usize>;
     type Backwards = std::iter::Rev<Range<usize>>;
     type Wherever = std::option::IntoIter<R::Mask>;
+
+    const EPSILON: f64 = R::EPSILON;
+    const LEAST: f64 = if R::EPSILON < 1e-10 { f64::MIN_POSITIVE } else { f32::MIN_POSITIVE as f64 };
+    const UNIT: f64 = 1.0;
 
     fn reals(self, len: usize) -> Vec<R> {
         vec![R::literal(0.0); len]
@@ -323,8 +437,14 @@ impl<R: DirectNumber> MatrixMachine for Direct<R> {
         R::scaled(x, power)
     }
     #[inline(always)]
-    fn log_of_power(self, power: R::Int) -> R {
-        R::of_int(power) * R::literal(2f64.ln())
+    fn real(self, x: R::Int) -> R {
+        R::of_int(x)
+    }
+    #[inline(always)]
+    fn subtract_row(self, a: &mut [R], [to, from]: [usize; 2], [first, end]: [usize; 2], factor: R) {
+        let (above, below) = a.split_at_mut(to);
+        let row = &above[from + first..from + end];
+        below[first..end].iter_mut().zip(row).for_each(|(x, y)| *x = *x - factor * *y);
     }
     #[inline(always)]
     fn range(self, from: impl Into<usize>, to: impl Into<usize>) -> Range<usize> {
@@ -350,11 +470,19 @@ impl<R: DirectNumber> MatrixMachine for Direct<R> {
 
 impl<E: Real> UniformMachine for Direct<E> {
     type Trips = Range<usize>;
+    type Forever = RangeFrom<usize>;
     type Position = std::iter::Once<usize>;
+
+    const APPROXIMANTS: &'static [(usize, f64)] =
+        if size_of::<E>() == size_of::<f64>() { exponential::DOUBLE } else { exponential::SINGLE };
 
     #[inline(always)]
     fn trips(self, most: usize) -> Range<usize> {
         0..most
+    }
+    #[inline(always)]
+    fn forever(self) -> RangeFrom<usize> {
+        0..
     }
     #[inline(always)]
     fn leaves(self, mask: bool) -> bool {
@@ -364,10 +492,62 @@ impl<E: Real> UniformMachine for Direct<E> {
     fn position(self, x: i64, _: usize) -> std::iter::Once<usize> {
         std::iter::once(x as usize)
     }
+    fn exp(self, x: E) -> E {
+        num_traits::Float::exp(x)
+    }
+    fn ceil(self, x: E) -> i64 {
+        x.as_f64().ceil() as i64
+    }
+    fn two_to(self, power: i64) -> E {
+        E::of_f64(2f64.powi(power as i32))
+    }
+    fn product(self, (n, size): (usize, usize), [a, b]: [&[E]; 2], out: &mut [E], adds: bool) {
+        if !adds {
+            out.fill(E::ZERO);
+        }
+        if size == n {
+            return product_of_squares(n, a, b, out);
+        }
+        for i in 0..size {
+            for k in 0..size {
+                let (x, row) = (a[i * n + k], &b[k * n..][..size]);
+                out[i * n..][..size].iter_mut().zip(row).for_each(|(sum, y)| *sum += x * *y);
+            }
+        }
+    }
+    fn factor_system(self, (n, size): (usize, usize), a: &mut [E], order: &mut [i64]) {
+        if size < n {
+            factors::factor(self, MatrixLayout::rows(n), size, a, order);
+        } else {
+            super::lu_factor(n, &a.to_vec(), a, order);
+        }
+    }
+    fn solve_system(self, (n, size): (usize, usize), (lu, order): (&[E], &[i64]), b: &[E], x: &mut [E]) {
+        let order = &order[..size];
+        order.iter().zip(x.chunks_exact_mut(n)).for_each(|(p, x)| x.copy_from_slice(&b[*p as usize * n..][..n]));
+        for l in [true, false] {
+            let of = SolvedTriangle::of_factors(n, l, false);
+            if size == n {
+                TriangleView { of: lu, n, transposed: false, lower: l, unit: l }.solve(x, n);
+            } else {
+                (0..size).for_each(|j| of.substitute(self, size, lu, x, |i| i * n + j));
+            }
+        }
+    }
+    fn orthogonal(self, [rows, columns]: [usize; 2], a: &mut [E], q: &mut [E]) {
+        let mut r = vec![E::ZERO; rows.min(columns) * columns];
+        super::orthogonal::factors([rows, columns], a, q, &mut r);
+        a[..r.len()].copy_from_slice(&r);
+    }
+    fn is_independent(self, n: usize, r: &[E], tolerance: f64) -> bool {
+        super::least_squares::is_regular(n, r, E::of_f64(tolerance))
+    }
 }
 
 impl<E: Real> DirectNumber for E {
     type Int = i64;
+
+    const EPSILON: f64 = if size_of::<E>() == size_of::<f64>() { f64::EPSILON } else { f32::EPSILON as f64 };
 
     #[inline(always)]
     fn any(mask: bool) -> bool {

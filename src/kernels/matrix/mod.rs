@@ -7,16 +7,17 @@
 
 pub(crate) mod batch;
 mod blocks;
-mod dense;
-mod exponential;
+pub(crate) mod elimination;
+pub(crate) mod exponential;
 pub(crate) mod factors;
 pub(crate) mod formulas;
 mod guarded;
-mod least_squares;
+pub(crate) mod least_squares;
 pub(crate) mod machine;
 mod minors;
 mod orthogonal;
 pub(crate) mod reflections;
+pub(crate) mod rotations;
 mod rows;
 mod small;
 mod spectral;
@@ -28,7 +29,7 @@ use crate::dtype::{DType, Float};
 use blocks::TriangleView;
 pub(crate) use guarded::{eigh_solve, product as product_no_nan, svd_solve};
 pub(crate) use least_squares::{lstsq, lstsq_factor, null_projection};
-use machine::Direct;
+use machine::{Direct, MatrixLayout};
 pub(crate) use minors::{minors, pivots};
 use rows::AlignedRows;
 
@@ -332,7 +333,7 @@ pub(crate) fn expm<E: Real>(n: usize, a: &[E], out: &mut [E]) {
     if !is_finite(a) {
         return out.fill(nan());
     }
-    exponential::exponential(n, &|i, j| a[i * n + j], None, out);
+    exponential::exponential(Direct::<E>::new(), n, (a, MatrixLayout::rows(n)), None, out);
 }
 
 /// The derivative of the matrix exponential at `a`, or at `a^T` if `transposed`, in the direction `e`.
@@ -343,6 +344,6 @@ pub(crate) fn expm_tangent<E: Real>(n: usize, a: &[E], transposed: bool, e: &[E]
     if !(is_finite(a) && is_finite(e)) {
         return out.fill(nan());
     }
-    let at = |i: usize, j: usize| if transposed { a[j * n + i] } else { a[i * n + j] };
-    exponential::exponential(n, &at, Some(e), out);
+    let of_a = MatrixLayout::rows(n).transposed(transposed);
+    exponential::exponential(Direct::<E>::new(), n, (a, of_a), Some(e), out);
 }

@@ -6,7 +6,7 @@
 
 use polygrad_math::Arithmetic;
 
-use super::machine::{Cell, MatrixLayout, MatrixMachine};
+use super::machine::{MachineCell, MatrixLayout, MatrixMachine};
 
 /// Reflects a column of `x` from the row `j` on, by a vector whose first element is 1, and whose others are in column `j`
 /// of `v`, or of `x`.

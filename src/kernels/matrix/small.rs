@@ -34,7 +34,7 @@ type Square<E, const L: usize> = [LaneNumbers<E, L>; MOST * MOST];
 type Column<E, const L: usize> = [LaneNumbers<E, L>; MOST];
 
 /// The machine that computes in lanes.
-type Lanes<E, const L: usize> = Direct<LaneNumbers<E, L>>;
+type LaneMachine<E, const L: usize> = Direct<LaneNumbers<E, L>>;
 
 /// The operations that have a kernel here.
 #[derive(Clone, Copy)]
@@ -190,7 +190,7 @@ impl<E: Real, const L: usize> Batch<'_, '_, '_, E, L> {
     fn cholesky(&mut self, at: Live) {
         let (n, mut a): (usize, Square<E, L>) = (self.sizes[1], [LaneNumbers::ZERO; MOST * MOST]);
         self.load(at, 0, &mut a);
-        factors::cholesky(Lanes::new(), n, &mut a[..]);
+        factors::cholesky(LaneMachine::new(), n, &mut a[..]);
         at.store(&a[..n * n], self.results.floats[0]);
     }
 
@@ -200,7 +200,7 @@ impl<E: Real, const L: usize> Batch<'_, '_, '_, E, L> {
         let (n, size) = (self.sizes[1], self.sizes[1] * self.sizes[1]);
         let a: &mut Square<E, L> = &mut [LaneNumbers::ZERO; MOST * MOST];
         self.load(at, 0, a);
-        let (m, mut order) = (Lanes::new(), [[0; L]; MOST]);
+        let (m, mut order) = (LaneMachine::new(), [[0; L]; MOST]);
         match self.op {
             Small::Lu | Small::LuFactor => {
                 factors::packed(m, n, &mut a[..], &mut order[..]);
@@ -236,9 +236,9 @@ impl<E: Real, const L: usize> Batch<'_, '_, '_, E, L> {
     fn determinant(&mut self, at: Live, lu: &Square<E, L>, [odd, finite]: [LaneMask<L>; 2]) {
         let n = self.sizes[1];
         if let Small::SlogDet = self.op {
-            let both = factors::sign_and_log(Lanes::new(), n, |i| lu[i * n + i], odd);
+            let both = factors::sign_and_log(LaneMachine::new(), n, |i| lu[i * n + i], odd);
             for (mut x, out) in both.into_iter().zip(&mut self.results.floats) {
-                Lanes::new().fill_unless(finite, std::slice::from_mut(&mut x), 1);
+                LaneMachine::new().fill_unless(finite, std::slice::from_mut(&mut x), 1);
                 out[at.first..][..at.live].copy_from_slice(&x.0[..at.live]);
             }
             return;
@@ -258,7 +258,7 @@ impl<E: Real, const L: usize> Batch<'_, '_, '_, E, L> {
     #[inline(always)]
     fn solve(&mut self, at: Live) {
         let Small::Solve { transposed } = self.op else { return };
-        let (m, n): (Lanes<E, L>, usize) = (Lanes::new(), self.sizes[1]);
+        let (m, n): (LaneMachine<E, L>, usize) = (LaneMachine::new(), self.sizes[1]);
         let lu: &mut Square<E, L> = &mut [LaneNumbers::ZERO; MOST * MOST];
         self.load(at, 2, lu);
         let (b, p) = (self.operands.floats[1], self.operands.positions);
@@ -291,7 +291,7 @@ impl<E: Real, const L: usize> Batch<'_, '_, '_, E, L> {
     #[inline(always)]
     fn solve_triangular(&mut self, at: Live) {
         let Small::SolveTriangular { lower, transposed, unit } = self.op else { return };
-        let (m, n): (Lanes<E, L>, usize) = (Lanes::new(), self.sizes[1]);
+        let (m, n): (LaneMachine<E, L>, usize) = (LaneMachine::new(), self.sizes[1]);
         let a: &mut Square<E, L> = &mut [LaneNumbers::ZERO; MOST * MOST];
         self.load(at, 0, a);
         let b = self.operands.floats[1];

@@ -1,7 +1,7 @@
 //! Determinants, cofactors and inverses of matrices of two and three rows.
 
 use super::lanes::{LaneNumbers, Live, are_moderate};
-use super::{Batch, Lanes, Small};
+use super::{Batch, LaneMachine, Small};
 use crate::dtype::DType;
 use crate::kernels::isa::Machine;
 use crate::kernels::matrix::Real;
@@ -28,7 +28,7 @@ impl<E: Real, const L: usize> Batch<'_, '_, '_, E, L> {
     #[inline(always)]
     pub(super) fn closed<F: Machine, const N: usize>(&mut self, at: Live) {
         let Some(form) = self.op.formula() else { return };
-        let (mut a, mut of, m) = ([LaneNumbers::ZERO; 9], [LaneNumbers::ZERO; 9], Lanes::<E, L>::new());
+        let (mut a, mut of, m) = ([LaneNumbers::ZERO; 9], [LaneNumbers::ZERO; 9], LaneMachine::<E, L>::new());
         at.load(self.operands.floats[0], &mut a[..N * N]);
         // No product leaves the range of normal floats, nor does its error.
         let power = if E::DTYPE == DType::F64 { 900 } else { 75 } / N as i32;

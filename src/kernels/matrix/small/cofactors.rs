@@ -5,7 +5,7 @@
 #![allow(clippy::needless_range_loop, reason = "rows and lanes are indices of several arrays")]
 
 use super::lanes::{LaneMask, LaneNumbers, are_moderate};
-use super::{Lanes, MOST, Square, diagonal_product};
+use super::{LaneMachine, MOST, Square, diagonal_product};
 use crate::dtype::DType;
 use crate::kernels::matrix::factors::{factor, inverse};
 use crate::kernels::matrix::machine::MatrixLayout;
@@ -78,7 +78,7 @@ fn by_expansion<E: Real, const L: usize>(n: usize, a: &Square<E, L>) -> Square<E
 /// not if the matrix is nearly singular or badly scaled.
 #[inline(always)]
 fn by_inverse<E: Real, const L: usize>(n: usize, a: &Square<E, L>, out: &mut Square<E, L>) -> LaneMask<L> {
-    let (m, mut lu, mut order) = (Lanes::new(), *a, [[0; L]; MOST]);
+    let (m, mut lu, mut order) = (LaneMachine::new(), *a, [[0; L]; MOST]);
     let odd = factor(m, MatrixLayout::rows(n), n, &mut lu[..], &mut order[..]);
     let mut x: Square<E, L> = [LaneNumbers::ZERO; MOST * MOST];
     inverse(m, n, &lu[..], &order[..], &mut x[..]);

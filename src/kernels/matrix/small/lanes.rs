@@ -159,6 +159,8 @@ impl<E: Real, const L: usize> Arithmetic for LaneNumbers<E, L> {
 impl<E: Real, const L: usize> DirectNumber for LaneNumbers<E, L> {
     type Int = [i64; L];
 
+    const EPSILON: f64 = <E as DirectNumber>::EPSILON;
+
     #[inline(always)]
     fn any(mask: LaneMask<L>) -> bool {
         mask.0.iter().any(|x| *x)

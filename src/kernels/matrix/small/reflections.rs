@@ -1,7 +1,7 @@
 //! QR factors of small matrices.
 
 use super::lanes::{LaneMask, LaneNumbers, Live, are_moderate};
-use super::{Batch, Lanes, MOST, Square};
+use super::{Batch, LaneMachine, MOST, Square};
 use crate::dtype::DType;
 use crate::kernels::matrix::Real;
 use crate::kernels::matrix::machine::{Direct, MatrixMachine};
@@ -12,7 +12,7 @@ impl<E: Real, const L: usize> Batch<'_, '_, '_, E, L> {
     /// The factors `q` and `r`.
     #[inline(always)]
     pub(super) fn qr(&mut self, at: Live) {
-        let ([rows, columns], m) = (self.sizes, Lanes::new());
+        let ([rows, columns], m) = (self.sizes, LaneMachine::new());
         let (k, size) = (rows.min(columns), rows * columns);
         let mut a: Square<E, L> = [LaneNumbers::ZERO; MOST * MOST];
         let mut q: Square<E, L> = [LaneNumbers::ZERO; MOST * MOST];
