@@ -156,7 +156,7 @@ impl<'a> Look<'a> {
                 self.read(*id);
             }
         }
-        // An argument of which rows are replaced must be one of ours.
+        // An argument whose rows are replaced must be one of the arguments here.
         for (k, flow) in results.into_iter().enumerate() {
             let flow = self.through(op, flow);
             if let (Flow::Other, Some(Flow::Row { argument, .. })) = (flow, self.known[callee].results.get(k))

@@ -1,4 +1,4 @@
-//! Import of StableHLO: programs that JAX exports run, and are differentiated, compiled and bounded, like those written here.
+//! Import of StableHLO: programs that JAX exports run, and are differentiated and compiled, like those written here.
 //!
 //! [`Module::parse`] reads the text that `jax.export` prints, and [`Module::call`] runs it: one function, generic over
 //! the language, so each interpreter reads it. At [`Term`] it records a program, from which all verbs follow.
@@ -9,11 +9,12 @@
 //!
 //! | file | contents |
 //! |---|---|
-//! | `text`, `types`, `literal`, `attributes`, `parse`, `module` | the grammar |
+//! | `text`, `types`, `literal`, `attributes`, `parse`, `pretty`, `module` | the grammar |
 //! | `flow` | what regions do with their arguments |
 //! | `run`, `control` | the reader, and calls, conditionals and loops |
 //! | `value`, `numbers` | values; narrow integers and floats |
-//! | `elementwise`, `integers`, `shaped`, `convolution`, `indexing`, `scatter`, `reductions`, `windows`, `ordering`, `matrices` | the operations |
+//! | `elementwise`, `integers`, `shaped`, `convolution`, `indexing`, `scatter` | the operations |
+//! | `reductions`, `windows`, `ordering`, `matrices` | further ones |
 //!
 //! The import belongs to the language: it names no interpreter. Its types are open to the verbs in [`ad`](crate::ad).
 
@@ -30,6 +31,7 @@ mod module;
 mod numbers;
 mod ordering;
 mod parse;
+mod pretty;
 mod reductions;
 mod run;
 mod scatter;
@@ -113,7 +115,8 @@ pub struct ModulePort {
 ///     %cst = stablehlo.constant dense<0.0> : tensor<f64>
 ///     %0 = stablehlo.sine %arg0 : tensor<2xf64>
 ///     %1 = stablehlo.multiply %0, %arg0 : tensor<2xf64>
-///     %2 = stablehlo.reduce(%1 init: %cst) applies stablehlo.add across dimensions = [0] : (tensor<2xf64>, tensor<f64>) -> tensor<f64>
+///     %2 = stablehlo.reduce(%1 init: %cst) applies stablehlo.add across dimensions = [0]
+///       : (tensor<2xf64>, tensor<f64>) -> tensor<f64>
 ///     return %2 : tensor<f64>
 ///   }
 /// }"#;
@@ -240,7 +243,7 @@ impl Module {
         let mut items = Vec::new();
         for (name, ty) in &main.inputs {
             let Type::Tensor { element, .. } = ty else {
-                return Err(failed(main.at, "an argument that is no tensor".into()));
+                return Err(failed(main.at, "arguments must be tensors".into()));
             };
             let mut next = |dtype: DType| {
                 let x = given.next().filter(|x| x.dtype() == dtype);

@@ -7,9 +7,10 @@
 
 use std::collections::HashMap;
 
-use super::attributes::{Attribute, parse_attribute, parse_dict, parse_dimensions};
+use super::attributes::{Attribute, parse_attribute, parse_dict};
 use super::literal::parse_literal;
 use super::module::{Block, Defined, Id, Operation, Parsed};
+use super::pretty::named;
 use super::text::{Cursor, Read};
 use super::types::{Type, parse_type};
 
@@ -24,19 +25,19 @@ struct Scope {
     next: Id,
 }
 
-struct Parser<'a> {
-    c: Cursor<'a>,
+pub(super) struct Parser<'a> {
+    pub(super) c: Cursor<'a>,
     scope: Scope,
 }
 
 /// What follows the name of an operation, up to its types.
 #[derive(Default)]
-struct Tail {
-    operands: Vec<Id>,
-    attributes: Vec<(String, Attribute)>,
-    words: Vec<String>,
-    regions: Vec<Block>,
-    types: Vec<Type>,
+pub(super) struct Tail {
+    pub(super) operands: Vec<Id>,
+    pub(super) attributes: Vec<(String, Attribute)>,
+    pub(super) words: Vec<String>,
+    pub(super) regions: Vec<Block>,
+    pub(super) types: Vec<Type>,
 }
 
 /// Reads a module.
@@ -139,7 +140,7 @@ impl Parser<'_> {
     }
 
     /// Skips `loc(..)`.
-    fn location(&mut self) -> Read<()> {
+    pub(super) fn location(&mut self) -> Read<()> {
         if self.c.take_word("loc") { self.c.skip_balanced() } else { Ok(()) }
     }
 
@@ -276,7 +277,7 @@ impl Parser<'_> {
     }
 
     /// The value of this name, which is next.
-    fn operand(&mut self) -> Read<Id> {
+    pub(super) fn operand(&mut self) -> Read<Id> {
         let at = self.c.at;
         let name = self.c.name()?;
         let part = if self.c.here() == Some(b'#') {
@@ -295,29 +296,8 @@ impl Parser<'_> {
         }
     }
 
-    /// The names of the operands whose names are followed by those of arguments: `(%a = %b, ..)`.
-    fn bound(&mut self) -> Read<(Vec<String>, Vec<Id>)> {
-        let (mut names, mut operands) = (Vec::new(), Vec::new());
-        self.c.expect("(")?;
-        while !self.c.take(")") {
-            if !names.is_empty() {
-                self.c.expect(",")?;
-            }
-            if self.c.peek() != Some(b'%') {
-                return self.c.error("expected a value");
-            }
-            names.push(self.c.name()?);
-            self.c.expect("=")?;
-            if self.c.peek() != Some(b'%') {
-                return self.c.error("expected a value");
-            }
-            operands.push(self.operand()?);
-        }
-        Ok((names, operands))
-    }
-
     /// A region in braces. Its arguments are these names, or those that its block gives.
-    fn region(&mut self, arguments: Vec<(String, Type)>, depth: usize) -> Read<Block> {
+    pub(super) fn region(&mut self, arguments: Vec<(String, Type)>, depth: usize) -> Read<Block> {
         if depth >= DEEPEST_REGION {
             return self.c.error("regions are nested too deeply");
         }
@@ -417,7 +397,7 @@ impl Parser<'_> {
     }
 
     /// `: (types) -> types`, or the types of the results alone.
-    fn types(&mut self, tail: &mut Tail) -> Read<()> {
+    pub(super) fn types(&mut self, tail: &mut Tail) -> Read<()> {
         if !self.c.take(":") {
             return Ok(());
         }
@@ -516,211 +496,9 @@ impl Parser<'_> {
         }
         Ok(Attribute::List(all))
     }
-
-    fn while_loop(&mut self, depth: usize) -> Read<Tail> {
-        let (names, operands) = self.bound()?;
-        let mut tail = Tail { operands, ..Tail::default() };
-        self.types(&mut tail)?;
-        if self.c.take_word("attributes") {
-            self.c.expect("{")?;
-            tail.attributes = parse_dict(&mut self.c, "}", 0)?;
-        }
-        for word in ["cond", "do"] {
-            if !self.c.take_word(word) {
-                return self.c.error(format!("expected `{word}`"));
-            }
-            if tail.types.len() != names.len() {
-                return self.c.error("a loop needs a type for each carry");
-            }
-            let arguments = names.iter().cloned().zip(tail.types.iter().cloned()).collect();
-            tail.regions.push(self.region(arguments, depth)?);
-        }
-        Ok(tail)
-    }
-
-    /// `(%x init: %c), (%y init: %d) applies stablehlo.add across dimensions = [0] : ..`, or with a region, whose
-    /// arguments are in pairs.
-    fn reduce(&mut self, depth: usize) -> Read<Tail> {
-        let (mut values, mut inits, mut applied) = (Vec::new(), Vec::new(), None);
-        let mut tail = Tail::default();
-        loop {
-            self.c.expect("(")?;
-            if self.c.peek() != Some(b'%') {
-                return self.c.error("expected a value");
-            }
-            values.push(self.operand()?);
-            if !self.c.take_word("init") {
-                return self.c.error("expected `init`");
-            }
-            self.c.expect(":")?;
-            if self.c.peek() != Some(b'%') {
-                return self.c.error("expected a value");
-            }
-            inits.push(self.operand()?);
-            self.c.expect(")")?;
-            if !self.c.take(",") {
-                break;
-            }
-        }
-        if self.c.take_word("applies") {
-            applied = Some(self.c.some_word("an operation")?.to_owned());
-        }
-        if !self.c.take_word("across") || !self.c.take_word("dimensions") {
-            return self.c.error("expected `across dimensions`");
-        }
-        self.c.expect("=")?;
-        tail.attributes.push(("dimensions".into(), parse_attribute(&mut self.c, 0)?));
-        if self.c.take("{") {
-            tail.attributes.extend(parse_dict(&mut self.c, "}", 0)?);
-        }
-        self.types(&mut tail)?;
-        if let Some(op) = applied {
-            let name = op.strip_prefix("stablehlo.").unwrap_or(&op).to_owned();
-            tail.attributes.push(("applies".into(), Attribute::Name(name)));
-        } else {
-            if !self.c.take_word("reducer") {
-                return self.c.error("expected `reducer`");
-            }
-            let (mut left, mut right) = (Vec::new(), Vec::new());
-            while self.c.take("(") {
-                for side in [&mut left, &mut right] {
-                    if !self.c.take("%") {
-                        return self.c.error("expected an argument");
-                    }
-                    self.c.at -= 1;
-                    let name = self.c.name()?;
-                    self.c.expect(":")?;
-                    side.push((name, parse_type(&mut self.c, 0)?));
-                    self.location()?;
-                    if !self.c.take(",") {
-                        self.c.expect(")")?;
-                        break;
-                    }
-                }
-            }
-            left.extend(right);
-            tail.regions.push(self.region(left, depth)?);
-        }
-        values.extend(inits);
-        tail.operands = values;
-        Ok(tail)
-    }
-
-    fn convolution(&mut self) -> Read<Tail> {
-        let mut tail = Tail::default();
-        self.c.expect("(")?;
-        while !self.c.take(")") {
-            match self.c.peek() {
-                Some(b'%') => tail.operands.push(self.operand()?),
-                Some(b',') => self.c.at += 1,
-                _ => return self.c.error("expected a value"),
-            }
-        }
-        if !self.c.take_word("dim_numbers") {
-            return self.c.error("expected `dim_numbers`");
-        }
-        self.c.expect("=")?;
-        tail.attributes.push(("dimension_numbers".into(), parse_dimensions(&mut self.c)?));
-        self.c.expect(",")?;
-        if !self.c.take_word("window") {
-            return self.c.error("expected `window`");
-        }
-        self.c.expect("=")?;
-        self.c.expect("{")?;
-        for (name, value) in parse_dict(&mut self.c, "}", 0)? {
-            let full = match name.as_str() {
-                "stride" => "window_strides",
-                "pad" => "padding",
-                "lhs_dilate" => "lhs_dilation",
-                "rhs_dilate" => "rhs_dilation",
-                "reverse" => "window_reversal",
-                _ => "",
-            };
-            tail.attributes.push((full.to_owned(), value));
-        }
-        if self.c.take("{") {
-            tail.attributes.extend(parse_dict(&mut self.c, "}", 0)?);
-        }
-        self.types(&mut tail)?;
-        Ok(tail)
-    }
 }
 
 /// Whether a word begins the next operation, after one without types.
 fn starts_operation(word: &str) -> bool {
     ["stablehlo.", "func.", "chlo."].iter().any(|dialect| word.starts_with(dialect)) || word == "return"
-}
-
-/// Gives the attributes and the words of the pretty form the names of the generic form.
-fn named(operation: &mut Operation, words: Vec<String>) -> Result<(), String> {
-    let rename = |operation: &mut Operation, pairs: &[(&str, &str)]| {
-        for (name, _) in &mut operation.attributes {
-            if let Some((_, full)) = pairs.iter().find(|(short, _)| short == name) {
-                *name = (*full).to_owned();
-            }
-        }
-    };
-    match operation.name.as_str() {
-        "compare" | "chlo.broadcast_compare" => {
-            for (name, word) in ["comparison_direction", "compare_type"].iter().zip(words) {
-                operation.attributes.push(((*name).to_owned(), Attribute::Word(word)));
-            }
-        }
-        "select" | "chlo.broadcast_select" => operation.types = operation.types.pop().into_iter().collect(),
-        "iota" | "dynamic_iota" => rename(operation, &[("dim", "iota_dimension")]),
-        "broadcast_in_dim" | "dynamic_broadcast_in_dim" => rename(operation, &[("dims", "broadcast_dimensions")]),
-        "transpose" => rename(operation, &[("dims", "permutation")]),
-        "reverse" => rename(operation, &[("dims", "dimensions")]),
-        "concatenate" | "get_dimension_size" | "set_dimension_size" => rename(operation, &[("dim", "dimension")]),
-        "dynamic_slice" => rename(operation, &[("sizes", "slice_sizes")]),
-        "pad" => {
-            let full = [("low", "edge_padding_low"), ("high", "edge_padding_high"), ("interior", "interior_padding")];
-            rename(operation, &full);
-        }
-        "fft" => rename(operation, &[("type", "fft_type"), ("length", "fft_length")]),
-        "custom_call" => rename(operation, &[("callee", "call_target_name")]),
-        "rng_bit_generator" => rename(operation, &[("algorithm", "rng_algorithm")]),
-        "rng" => rename(operation, &[("distribution", "rng_distribution")]),
-        "dot_general" => {
-            // Pairs of lists to the names of the generic form.
-            for short in ["batching_dims", "contracting_dims"] {
-                let Some(k) = operation.attributes.iter().position(|(name, _)| name == short) else { continue };
-                if let (_, Attribute::List(both)) = operation.attributes.remove(k) {
-                    for (side, value) in ["lhs", "rhs"].iter().zip(both) {
-                        operation.attributes.push((format!("{side}_{short}"), value));
-                    }
-                }
-            }
-            if let Some(k) = operation.attributes.iter().position(|(name, _)| name == "dot_dimension_numbers")
-                && let (_, Attribute::Dict(all)) = operation.attributes.remove(k)
-            {
-                for (name, value) in all {
-                    operation.attributes.push((name.replace("dimensions", "dims"), value));
-                }
-            }
-        }
-        "slice" => {
-            if let Some(k) = operation.attributes.iter().position(|(name, _)| name == "ranges")
-                && let (_, Attribute::List(ranges)) = operation.attributes.remove(k)
-            {
-                for (k, name) in ["start_indices", "limit_indices", "strides"].iter().enumerate() {
-                    let one = |range: &Attribute| match range {
-                        Attribute::List(range) if range.len() >= 2 => range.get(k).cloned(),
-                        _ => None,
-                    };
-                    let all: Option<Vec<Attribute>> =
-                        ranges.iter().map(|r| one(r).or((k == 2).then_some(Attribute::Int(1)))).collect();
-                    let Some(all) = all else { return Err("a range needs a start and an end".into()) };
-                    operation.attributes.push(((*name).to_owned(), Attribute::List(all)));
-                }
-            }
-        }
-        "get_tuple_element" => {
-            if let Some(position) = operation.ints("ranges").and_then(|all| all.first().copied()) {
-                operation.attributes.push(("index".into(), Attribute::Int(position)));
-            }
-        }
-        _ => {}
-    }
-    Ok(())
 }

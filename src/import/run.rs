@@ -125,7 +125,7 @@ impl<'m, T: BaseTensor> Reader<'m, T> {
         Ok(made.into_iter().map(Item::Tensor).collect())
     }
 
-    /// The results of an operation that has a name of its own, and no region; `None` if it is not read.
+    /// The results of an operation without a region; `None` if it is not read.
     pub(super) fn named(&self, op: &Operation, x: &[Held<T>]) -> Run<Option<Vec<Held<T>>>> {
         let failed = |what: String| Failed { at: op.at, operation: op.name.clone(), what };
         if let Some(found) = scalar(op, x, &self.lift).map_err(failed)? {

@@ -315,7 +315,7 @@ fn sorts_by_comparators() {
     let x = || ("5xi32", ints(&[3, -1, 4, 1, -5]));
     check(&[x()], &sort("LT"), "5xi32", ints(&[-5, -1, 1, 3, 4]));
     check(&[x()], &sort("GT"), "5xi32", ints(&[4, 3, 1, -1, -5]));
-    // By absolute values, which is no order that is recognised.
+    // By absolute values, an order that is not recognised.
     let line = "\"stablehlo.sort\"(%0) <{dimension = 0 : i64}> ({
          ^bb0(%a: tensor<i32>, %b: tensor<i32>):
            %p = stablehlo.abs %a : tensor<i32>

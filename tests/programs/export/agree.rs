@@ -34,7 +34,7 @@ fn check(name: &str, program: &Program, inputs: Vec<Array>, tolerance: f64, refu
     let imported = imported.unwrap_or_else(|error| panic!("{name}: {error}\n{}", exported.text));
     let single = program.inputs().iter().chain(program.outputs()).any(|slot| slot.dtype == DType::F32);
     let bound = if single { tolerance.max(1e-5) } else { tolerance.max(1e-11) } * largest(&expected);
-    // What was exported is read by an evaluator of its own, and imported.
+    // What was exported is read by the evaluator of the tests, and imported.
     for found in [found, imported] {
         assert_eq!(found.len(), expected.len(), "{name}: the number of outputs");
         for (k, (found, expected)) in found.iter().zip(&expected).enumerate() {
