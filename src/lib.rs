@@ -10,6 +10,7 @@
 //! [fast]: crate::guide::fast
 //! [source]: crate::guide::source
 //! [export]: crate::guide::export
+//! [import]: crate::guide::from_jax
 //! [looking]: crate::guide::looking
 //! [networks]: crate::guide::networks
 //! [models]: crate::guide::models

@@ -11,6 +11,9 @@ use crate::base::BaseTensor;
 use crate::ops::{Contract, Linear, View};
 use crate::shape::{MAX_RANK, Shape, size};
 
+/// The largest stride, dilation and padding: sums of them do not overflow.
+const LARGEST_STEP: i64 = 1_073_741_824;
+
 /// The positions of the axes of an operand: the two named ones, and the spatial ones in their order.
 fn places(names: &[String], first: &str, second: &str) -> Option<(usize, usize, Vec<usize>)> {
     let at = |name: &str| names.iter().position(|n| n == name);
@@ -41,11 +44,11 @@ pub(super) fn convolution<T: BaseTensor>(op: &Operation, x: &Held<T>, w: &Held<T
     let padding = op.ints("padding").unwrap_or_else(|| vec![0; 2 * n]);
     let (spread, dilation) = (numbers(op, "lhs_dilation", n, 1)?, numbers(op, "rhs_dilation", n, 1)?);
     let reversal = numbers(op, "window_reversal", n, 0)?;
-    let positive = |all: &[i64]| all.iter().all(|k| (1..=1 << 30).contains(k));
+    let positive = |all: &[i64]| all.iter().all(|k| (1..=LARGEST_STEP).contains(k));
     need(padding.len() == 2 * n && positive(&strides) && positive(&spread) && positive(&dilation), || {
         "strides and dilations must be positive, and there must be two paddings for each axis".into()
     })?;
-    need(padding.iter().all(|p| p.abs() <= 1 << 30), || "paddings must be below 2^30".into())?;
+    need(padding.iter().all(|p| p.abs() <= LARGEST_STEP), || "paddings must be below 2^30".into())?;
     let groups = [op.int("feature_group_count").unwrap_or(1), op.int("batch_group_count").unwrap_or(1)];
     let (g, bg) = (groups[0].max(1) as usize, groups[1].max(1) as usize);
     let (batch, features, outputs) = (x.shape()[xb], x.shape()[xf], w.shape()[wo]);

@@ -172,12 +172,12 @@ impl Module {
     /// refused when it runs.
     ///
     /// ```
-    /// use polygrad::import::{Element, Module};
+    /// use polygrad::import::{Element, Module, ModulePort};
     /// let text = "func.func @main(%x: tensor<2x?xf32>) -> (tensor<i32> {jax.result_info = \"count\"}) {
     ///   %c = stablehlo.constant dense<3> : tensor<i32>
     ///   return %c : tensor<i32>
     /// }";
-    /// let (inputs, outputs) = Module::parse(text)?.signature();
+    /// let (inputs, outputs): (Vec<ModulePort>, Vec<ModulePort>) = Module::parse(text)?.signature();
     /// assert_eq!((&inputs[0].shape[..], inputs[0].element), (&[Some(2), None][..], Element::F32));
     /// assert_eq!((&outputs[0].name[..], outputs[0].element.dtype()), ("count", polygrad::DType::I64));
     /// # Ok::<(), polygrad::import::ImportError>(())

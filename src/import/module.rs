@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::attributes::{Attribute, find};
 use super::flow::Summary;
-use super::text::At;
+use super::text::TextOffset;
 use super::types::Type;
 
 /// The number of a value in its function.
@@ -22,7 +22,7 @@ pub(super) struct Operation {
     pub(super) regions: Vec<Block>,
     /// The types of the results.
     pub(super) types: Vec<Type>,
-    pub(super) at: At,
+    pub(super) at: TextOffset,
 }
 
 /// A region, of one block.
@@ -45,7 +45,7 @@ pub(super) struct Defined {
     pub(super) body: Block,
     /// The number of values.
     pub(super) values: u32,
-    pub(super) at: At,
+    pub(super) at: TextOffset,
 }
 
 /// What was read.

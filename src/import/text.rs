@@ -5,7 +5,7 @@
 use super::ImportError;
 
 /// A position in the text, in bytes.
-pub(super) type At = u32;
+pub(super) type TextOffset = u32;
 
 pub(super) struct Cursor<'a> {
     pub(super) text: &'a str,

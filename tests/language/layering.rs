@@ -425,11 +425,11 @@ fn no_step_is_impossible() {
 #[test]
 fn interpreters_cost_what_the_map_says() {
     let map = fs::read_to_string(root().join("ARCHITECTURE.md")).expect("the map can be read");
-    let table = map.split("| interpreter | its files | lines of code |").nth(1).expect("the map has a table");
+    let table = map.split("| interpreter | its files | lines |").nth(1).expect("the map has a table");
     let mut seen = 0;
     for line in table.lines().skip(2).take_while(|line| line.starts_with('|')) {
         let cells: Vec<&str> = line.split('|').map(str::trim).collect();
-        let path = root().join("interpreters").join(cells[2].trim_matches('`'));
+        let path = root().join(cells[2].split('`').nth(1).expect("a path"));
         let files = if path.is_dir() { sources(&path) } else { vec![path] };
         let lines = files.iter().flat_map(|file| code(file)).filter(|(_, line)| !line.trim().is_empty()).count();
         let stated: usize = cells[3].parse().expect("a number of lines");

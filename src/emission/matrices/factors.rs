@@ -4,8 +4,8 @@
 
 use super::super::tree::{ElementIndex, ElementPlace, Expression, PositionExpr};
 use super::super::writer::Writer;
-use super::machine::{StatementMachine, write_algorithm};
 use super::One;
+use super::machine::{StatementMachine, write_algorithm};
 use crate::dtype::DType;
 use crate::export::recorded::{RecordedKind, RecordedNumber};
 use crate::kernels::matrix::factors::{self, SolvedTriangle};
