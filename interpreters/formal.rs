@@ -83,11 +83,11 @@ use crate::shape::{Shape, Show, size};
 pub struct Formal<S, T> {
     shape: Shape,
     dtype: DType,
-    of: Values<S, T>,
+    of: FormalValues<S, T>,
 }
 
 /// What a value is made of.
-enum Values<S, T> {
+enum FormalValues<S, T> {
     /// Elements of the semiring, in order: floats.
     Elements(Rc<[S]>),
     /// Integers and masks.
@@ -97,8 +97,8 @@ enum Values<S, T> {
 impl<S, T: Clone> Clone for Formal<S, T> {
     fn clone(&self) -> Self {
         let of = match &self.of {
-            Values::Elements(elements) => Values::Elements(elements.clone()),
-            Values::Known(known) => Values::Known(known.clone()),
+            FormalValues::Elements(elements) => FormalValues::Elements(elements.clone()),
+            FormalValues::Known(known) => FormalValues::Known(known.clone()),
         };
         Formal { shape: self.shape.clone(), dtype: self.dtype, of }
     }
@@ -157,11 +157,11 @@ impl<S: Clone + Zero + One + 'static, T: BaseTensor> Formal<S, T> {
 
     fn made((shape, dtype): (Shape, DType), elements: Vec<S>) -> Self {
         debug_assert_eq!(elements.len(), size(&shape), "one element for each position");
-        Formal { shape, dtype, of: Values::Elements(elements.into()) }
+        Formal { shape, dtype, of: FormalValues::Elements(elements.into()) }
     }
 
     fn of_known(known: T) -> Self {
-        Formal { shape: known.shape().into(), dtype: known.dtype(), of: Values::Known(known) }
+        Formal { shape: known.shape().into(), dtype: known.dtype(), of: FormalValues::Known(known) }
     }
 
     /// The elements, in order.
@@ -173,8 +173,8 @@ impl<S: Clone + Zero + One + 'static, T: BaseTensor> Formal<S, T> {
     #[track_caller]
     pub fn elements(&self) -> &[S] {
         match &self.of {
-            Values::Elements(elements) => elements,
-            Values::Known(_) => refuse("elements"),
+            FormalValues::Elements(elements) => elements,
+            FormalValues::Known(_) => refuse("elements"),
         }
     }
 
@@ -182,8 +182,8 @@ impl<S: Clone + Zero + One + 'static, T: BaseTensor> Formal<S, T> {
     #[track_caller]
     fn known(&self, name: &str) -> &T {
         match &self.of {
-            Values::Known(known) => known,
-            Values::Elements(_) => refuse(name),
+            FormalValues::Known(known) => known,
+            FormalValues::Elements(_) => refuse(name),
         }
     }
 
@@ -232,7 +232,7 @@ impl<S: Clone + Zero + One + 'static, T: BaseTensor> Formal<S, T> {
             }),
             Linear::Cast { .. } if !dtype.is_float() => refuse("cast"),
             Linear::Reshape { .. } | Linear::Cast { .. } => {
-                Formal { shape, dtype, of: Values::Elements(elements.into()) }
+                Formal { shape, dtype, of: FormalValues::Elements(elements.into()) }
             }
             Linear::Fourier { .. } => refuse("fft"),
             Linear::PrefixSum { axis, reverse, .. } => {
@@ -300,7 +300,7 @@ impl<S: Clone + Zero + One + 'static, T: BaseTensor> BaseTensor for Formal<S, T>
 
     fn select(mask: &Self, then: &Self, otherwise: &Self) -> Self {
         kinds::select(mask.kind(), then.kind(), otherwise.kind());
-        if let (Values::Known(x), Values::Known(y)) = (&then.of, &otherwise.of) {
+        if let (FormalValues::Known(x), FormalValues::Known(y)) = (&then.of, &otherwise.of) {
             return Formal::of_known(T::select(mask.known("select"), x, y));
         }
         let Some(mask) = mask.known("select").peek().and_then(|mask| mask.to_vec::<bool>().ok()) else {
@@ -313,15 +313,15 @@ impl<S: Clone + Zero + One + 'static, T: BaseTensor> BaseTensor for Formal<S, T>
 
     fn linear(&self, op: &Linear) -> Self {
         match &self.of {
-            Values::Elements(elements) => self.mapped(op, elements),
-            Values::Known(known) if op.result(&self.shape, self.dtype).is_float() => {
+            FormalValues::Elements(elements) => self.mapped(op, elements),
+            FormalValues::Known(known) if op.result(&self.shape, self.dtype).is_float() => {
                 // Integers and masks as floats.
                 match known.linear(op).peek() {
                     Some(array) => Formal::constant(array),
                     None => refuse("cast"),
                 }
             }
-            Values::Known(known) => Formal::of_known(known.linear(op)),
+            FormalValues::Known(known) => Formal::of_known(known.linear(op)),
         }
     }
 
@@ -337,15 +337,15 @@ impl<S: Clone + Zero + One + 'static, T: BaseTensor> BaseTensor for Formal<S, T>
 
     fn reduce(&self, op: Reduce) -> Self {
         match (&self.of, op) {
-            (Values::Known(known), _) => Formal::of_known(known.reduce(op)),
-            (Values::Elements(_), Reduce::Max { .. }) => refuse("max"),
-            (Values::Elements(_), Reduce::Min { .. }) => refuse("min"),
+            (FormalValues::Known(known), _) => Formal::of_known(known.reduce(op)),
+            (FormalValues::Elements(_), Reduce::Max { .. }) => refuse("max"),
+            (FormalValues::Elements(_), Reduce::Min { .. }) => refuse("min"),
         }
     }
 
     fn gather(&self, ix: &[Self]) -> Self {
         let shape = kinds::gather(&self.shape, &Formal::kinds(ix));
-        if let Values::Known(known) = &self.of {
+        if let FormalValues::Known(known) = &self.of {
             let mut indices = Vec::with_capacity(ix.len());
             for index in ix {
                 indices.push(index.known("gather").clone());
@@ -379,7 +379,7 @@ impl<S: Clone + Zero + One + 'static, T: BaseTensor> BaseTensor for Formal<S, T>
 
     fn concat(axis: usize, parts: &[Self]) -> Self {
         let shape = kinds::concat(axis, &Formal::kinds(parts));
-        if parts.iter().all(|part| matches!(part.of, Values::Known(_))) {
+        if parts.iter().all(|part| matches!(part.of, FormalValues::Known(_))) {
             let mut known = Vec::with_capacity(parts.len());
             for part in parts {
                 known.push(part.known("concat").clone());
@@ -427,8 +427,8 @@ impl<S, T: BaseTensor> Staging for Formal<S, T> {
 impl<S, T: BaseTensor> Report for Formal<S, T> {
     fn peek(&self) -> Option<Array> {
         match &self.of {
-            Values::Known(known) => known.peek(),
-            Values::Elements(_) => None,
+            FormalValues::Known(known) => known.peek(),
+            FormalValues::Elements(_) => None,
         }
     }
 }

@@ -3,7 +3,7 @@
 //! Law: an attribute of no meaning here is skipped as a whole; one whose meaning counts is read by the name that the
 //! generic form gives it.
 
-use super::literal::{Literal, parse_literal};
+use super::literal::{DenseLiteral, parse_literal};
 use super::text::{Cursor, Read};
 use super::types::{DEEPEST, parse_type};
 
@@ -21,7 +21,7 @@ pub(super) enum Attribute {
     Word(String),
     List(Vec<Attribute>),
     Dict(Vec<(String, Attribute)>),
-    Literal(Box<Literal>),
+    Literal(Box<DenseLiteral>),
     /// `[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]`.
     Dimensions(Box<[Vec<String>; 3]>),
     /// Skipped.

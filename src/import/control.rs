@@ -5,26 +5,26 @@
 
 use super::attributes::Attribute;
 use super::flow::{Affine, Flow, look};
-use super::module::{Block, Operation};
-use super::run::{Env, Failed, Reader, Run};
+use super::module::{ModuleOperation, RegionBlock};
+use super::run::{Bindings, Failed, ModuleRun, Reader};
 use super::types::Element;
-use super::value::{Held, Item, Made, compare, full, int_like, int_with, need};
+use super::value::{Imported, ImportedValue, Item, compare, full, int_like, int_with, need};
 use crate::base::BaseTensor;
 use crate::dtype::DType;
 use crate::ops::{Compare, Discrete, IntBinary, Linear};
 use crate::program::cond::decided;
 use crate::shape::Shape;
 
-fn failed(op: &Operation, what: impl Into<String>) -> Failed {
+fn failed(op: &ModuleOperation, what: impl Into<String>) -> Failed {
     Failed { at: op.at, operation: op.name.clone(), what: what.into() }
 }
 
 /// The results of an operation of this family; `None` if it belongs to another.
 pub(super) fn run<T: BaseTensor>(
     reader: &Reader<'_, T>,
-    op: &Operation,
-    env: &mut Env<T>,
-) -> Option<Run<Vec<Item<T>>>> {
+    op: &ModuleOperation,
+    env: &mut Bindings<T>,
+) -> Option<ModuleRun<Vec<Item<T>>>> {
     Some(match op.name.as_str() {
         "call" => items(op, env).and_then(|args| call(reader, op, args)),
         "composite" => items(op, env).and_then(|args| composite(reader, op, args)),
@@ -33,7 +33,7 @@ pub(super) fn run<T: BaseTensor>(
         "after_all" | "create_token" => Ok(vec![Item::Token]),
         // One device runs.
         "partition_id" | "replica_id" => {
-            Ok(vec![Item::Tensor(Held::whole(Element::Int { bits: 32, signed: false }, &[], 0))])
+            Ok(vec![Item::Tensor(ImportedValue::whole(Element::Int { bits: 32, signed: false }, &[], 0))])
         }
         "if" | "case" => branches(reader, op, env),
         "while" => while_loop(reader, op, env),
@@ -46,12 +46,12 @@ pub(super) fn run<T: BaseTensor>(
     })
 }
 
-fn items<T: BaseTensor>(op: &Operation, env: &Env<T>) -> Run<Vec<Item<T>>> {
+fn items<T: BaseTensor>(op: &ModuleOperation, env: &Bindings<T>) -> ModuleRun<Vec<Item<T>>> {
     let all: Option<Vec<Item<T>>> = op.operands.iter().map(|id| env[*id as usize].clone()).collect();
     all.ok_or_else(|| failed(op, "an operand without its operation"))
 }
 
-fn call<T: BaseTensor>(reader: &Reader<'_, T>, op: &Operation, args: Vec<Item<T>>) -> Run<Vec<Item<T>>> {
+fn call<T: BaseTensor>(reader: &Reader<'_, T>, op: &ModuleOperation, args: Vec<Item<T>>) -> ModuleRun<Vec<Item<T>>> {
     let callee = op.callee().and_then(|name| reader.module.by_name.get(name));
     let Some(k) = callee else { return Err(failed(op, "a function that does not exist")) };
     let function = &reader.module.functions[*k];
@@ -70,16 +70,20 @@ fn call<T: BaseTensor>(reader: &Reader<'_, T>, op: &Operation, args: Vec<Item<T>
 }
 
 /// A function with a name: the operation of this name, or what it is composed of.
-fn composite<T: BaseTensor>(reader: &Reader<'_, T>, op: &Operation, args: Vec<Item<T>>) -> Run<Vec<Item<T>>> {
+fn composite<T: BaseTensor>(
+    reader: &Reader<'_, T>,
+    op: &ModuleOperation,
+    args: Vec<Item<T>>,
+) -> ModuleRun<Vec<Item<T>>> {
     let name = op.words("name").unwrap_or_default();
     if name.starts_with("chlo.") {
-        let held: Made<Vec<Held<T>>> = args.iter().map(|item| item.tensor().cloned()).collect();
+        let held: Imported<Vec<ImportedValue<T>>> = args.iter().map(|item| item.tensor().cloned()).collect();
         let held = held.map_err(|what| failed(op, what))?;
         let attributes = match op.attribute("composite_attributes") {
             Some(Attribute::Dict(all)) => all.clone(),
             _ => Vec::new(),
         };
-        let inner = Operation { name: name.to_owned(), attributes, regions: Vec::new(), ..op.clone() };
+        let inner = ModuleOperation { name: name.to_owned(), attributes, regions: Vec::new(), ..op.clone() };
         if let Some(found) = reader.named(&inner, &held)? {
             return Ok(found.into_iter().map(Item::Tensor).collect());
         }
@@ -87,7 +91,7 @@ fn composite<T: BaseTensor>(reader: &Reader<'_, T>, op: &Operation, args: Vec<It
     call(reader, op, args)
 }
 
-fn element<T: BaseTensor>(op: &Operation, args: Vec<Item<T>>) -> Run<Vec<Item<T>>> {
+fn element<T: BaseTensor>(op: &ModuleOperation, args: Vec<Item<T>>) -> ModuleRun<Vec<Item<T>>> {
     let place = op.int("index").and_then(|n| usize::try_from(n).ok());
     match (&args[..], place) {
         ([Item::Tuple(all)], Some(k)) if k < all.len() => Ok(vec![all[k].clone()]),
@@ -96,7 +100,7 @@ fn element<T: BaseTensor>(op: &Operation, args: Vec<Item<T>>) -> Run<Vec<Item<T>
 }
 
 /// A row of an output of a loop.
-fn row<T: BaseTensor>(op: &Operation, env: &Env<T>) -> Run<Vec<Item<T>>> {
+fn row<T: BaseTensor>(op: &ModuleOperation, env: &Bindings<T>) -> ModuleRun<Vec<Item<T>>> {
     let part = op.operands.get(1).and_then(|id| env[*id as usize].as_ref());
     let Some(Item::Tensor(part)) = part else { return Err(failed(op, "it needs an update")) };
     match part.shape() {
@@ -105,12 +109,16 @@ fn row<T: BaseTensor>(op: &Operation, env: &Env<T>) -> Run<Vec<Item<T>>> {
     }
 }
 
-fn branches<T: BaseTensor>(reader: &Reader<'_, T>, op: &Operation, env: &mut Env<T>) -> Run<Vec<Item<T>>> {
+fn branches<T: BaseTensor>(
+    reader: &Reader<'_, T>,
+    op: &ModuleOperation,
+    env: &mut Bindings<T>,
+) -> ModuleRun<Vec<Item<T>>> {
     let index = items(op, env)?;
     let [Item::Tensor(index)] = &index[..] else { return Err(failed(op, "it needs a number")) };
-    let regions: Vec<&Block> = op.regions.iter().collect();
+    let regions: Vec<&RegionBlock> = op.regions.iter().collect();
     // The branch of a mask that holds is the first.
-    let regions: Vec<&Block> = if op.name == "if" { regions.into_iter().rev().collect() } else { regions };
+    let regions: Vec<&RegionBlock> = if op.name == "if" { regions.into_iter().rev().collect() } else { regions };
     let fits = match op.name.as_str() {
         "if" => index.element == Element::Bool && regions.len() == 2,
         _ => index.element.is_int() && !regions.is_empty(),
@@ -145,7 +153,7 @@ fn branches<T: BaseTensor>(reader: &Reader<'_, T>, op: &Operation, env: &mut Env
 }
 
 /// The number, if a conditional may act on it.
-fn looked_at<T: BaseTensor>(index: &Held<T>) -> Option<i64> {
+fn looked_at<T: BaseTensor>(index: &ImportedValue<T>) -> Option<i64> {
     if index.element == Element::Bool {
         return decided(&index.re).map(i64::from);
     }
@@ -156,7 +164,7 @@ fn looked_at<T: BaseTensor>(index: &Held<T>) -> Option<i64> {
 }
 
 /// The first values where the mask holds.
-fn either<T: BaseTensor>(op: &Operation, mask: &T, a: Vec<Item<T>>, b: &[Item<T>]) -> Run<Vec<Item<T>>> {
+fn either<T: BaseTensor>(op: &ModuleOperation, mask: &T, a: Vec<Item<T>>, b: &[Item<T>]) -> ModuleRun<Vec<Item<T>>> {
     let same = a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.words() == b.words());
     if !same {
         return Err(failed(op, "the branches must give values of the same types"));
@@ -169,11 +177,11 @@ fn either<T: BaseTensor>(op: &Operation, mask: &T, a: Vec<Item<T>>, b: &[Item<T>
             first.iter().zip(&second).map(|(x, y)| T::select(&mask.linear(&Linear::replicate(x.shape(), &[])), x, y));
         a.with_parts(&mut chosen)
     };
-    a.into_iter().zip(b).map(pick).collect::<Made<Vec<_>>>().map_err(|what| failed(op, what))
+    a.into_iter().zip(b).map(pick).collect::<Imported<Vec<_>>>().map_err(|what| failed(op, what))
 }
 
 /// How a loop runs.
-struct Counted {
+struct CountedLoop {
     /// The carry that counts, with its first value and its step.
     counter: usize,
     start: i64,
@@ -185,7 +193,11 @@ struct Counted {
     rows: Vec<Option<(i64, i64)>>,
 }
 
-fn while_loop<T: BaseTensor>(reader: &Reader<'_, T>, op: &Operation, env: &mut Env<T>) -> Run<Vec<Item<T>>> {
+fn while_loop<T: BaseTensor>(
+    reader: &Reader<'_, T>,
+    op: &ModuleOperation,
+    env: &mut Bindings<T>,
+) -> ModuleRun<Vec<Item<T>>> {
     let init = items(op, env)?;
     let [cond, body] = &op.regions[..] else { return Err(failed(op, "it needs a condition and a body")) };
     let n = init.len();
@@ -203,15 +215,20 @@ fn while_loop<T: BaseTensor>(reader: &Reader<'_, T>, op: &Operation, env: &mut E
 }
 
 /// Whether a loop counts, and how.
-fn counted<T: BaseTensor>(reader: &Reader<'_, T>, op: &Operation, init: &[Item<T>], env: &Env<T>) -> Option<Counted> {
+fn counted<T: BaseTensor>(
+    reader: &Reader<'_, T>,
+    op: &ModuleOperation,
+    init: &[Item<T>],
+    env: &Bindings<T>,
+) -> Option<CountedLoop> {
     let [cond, body] = &op.regions[..] else { return None };
-    let known = |item: &Item<T>| item.tensor().ok().and_then(Held::known);
+    let known = |item: &Item<T>| item.tensor().ok().and_then(ImportedValue::known);
     let outer = |id: u32| match env[id as usize].as_ref().and_then(known) {
         Some(n) => Flow::Number(n),
         None => Flow::Other,
     };
     let itself = |argument: usize| Flow::Affine(Affine { argument, times: 1, plus: 0, guarded: false });
-    let see = |block: &Block, given: Vec<Flow>| {
+    let see = |block: &RegionBlock, given: Vec<Flow>| {
         look(reader.module, &reader.module.summaries, block, given, env.len(), &outer)
     };
     let first = see(body, (0..init.len()).map(itself).collect());
@@ -223,7 +240,7 @@ fn counted<T: BaseTensor>(reader: &Reader<'_, T>, op: &Operation, init: &[Item<T
     };
     let flows = see(body, (0..init.len()).map(given).collect());
     let test = cond.operations.iter().find(|op| Some(&op.first) == cond.results.first() && op.name == "compare")?;
-    let seen = Block { results: test.operands.clone(), ..cond.clone() };
+    let seen = RegionBlock { results: test.operands.clone(), ..cond.clone() };
     let sides = see(&seen, (0..init.len()).map(given).collect());
     let direction = super::run::direction(test).ok()?;
     let (counter, direction, limit) = match sides.results[..] {
@@ -255,7 +272,7 @@ fn counted<T: BaseTensor>(reader: &Reader<'_, T>, op: &Operation, init: &[Item<T
         (by.abs() == 1 && first.min(last) >= 0 && first.max(last) < rows).then_some((first, by))
     });
     let rows = if trips == 0 { vec![None; init.len()] } else { rows.collect() };
-    Some(Counted { counter: k, start, step, trips, kept, rows })
+    Some(CountedLoop { counter: k, start, step, trips, kept, rows })
 }
 
 fn flipped(direction: Compare) -> Compare {
@@ -290,7 +307,7 @@ fn moving<T: BaseTensor>(items: &[Item<T>], moves: impl Fn(usize) -> bool) -> Ve
 }
 
 /// The carries with these parts in those that move.
-fn refilled<T: BaseTensor>(items: &[Item<T>], moves: impl Fn(usize) -> bool, parts: Vec<T>) -> Made<Vec<Item<T>>> {
+fn refilled<T: BaseTensor>(items: &[Item<T>], moves: impl Fn(usize) -> bool, parts: Vec<T>) -> Imported<Vec<Item<T>>> {
     let mut parts = parts.into_iter();
     items
         .iter()
@@ -300,7 +317,7 @@ fn refilled<T: BaseTensor>(items: &[Item<T>], moves: impl Fn(usize) -> bool, par
 }
 
 /// The results of a trip, if they have the types of the carries.
-fn checked<T: BaseTensor>(op: &Operation, found: Vec<Item<T>>, init: &[Item<T>]) -> Run<Vec<Item<T>>> {
+fn checked<T: BaseTensor>(op: &ModuleOperation, found: Vec<Item<T>>, init: &[Item<T>]) -> ModuleRun<Vec<Item<T>>> {
     for (found, init) in found.iter().zip(init) {
         if matches!(found, Item::Slot | Item::Row(_)) || found.words() != init.words() {
             return Err(failed(op, format!("a carry must stay {}, but it becomes {}", init.words(), found.words())));
@@ -311,11 +328,11 @@ fn checked<T: BaseTensor>(op: &Operation, found: Vec<Item<T>>, init: &[Item<T>])
 
 fn counting<T: BaseTensor>(
     reader: &Reader<'_, T>,
-    op: &Operation,
-    how: &Counted,
+    op: &ModuleOperation,
+    how: &CountedLoop,
     init: Vec<Item<T>>,
-    env: &mut Env<T>,
-) -> Run<Vec<Item<T>>> {
+    env: &mut Bindings<T>,
+) -> ModuleRun<Vec<Item<T>>> {
     let body = &op.regions[1];
     let moves = |k: usize| !how.kept[k] && k != how.counter && how.rows[k].is_none();
     let counter = init[how.counter].tensor().map_err(|what| failed(op, what))?;
@@ -335,7 +352,8 @@ fn counting<T: BaseTensor>(
     let (last, outs) = T::map_accum(how.trips, false, moving(&init, moves), &[count], &mut |carry, x| {
         let trip = || {
             let mut args = refilled(&init, moves, carry.clone()).map_err(|what| failed(op, what))?;
-            args[how.counter] = Item::Tensor(Held::within(element, x[0].clone(), start.min(end), start.max(end)));
+            args[how.counter] =
+                Item::Tensor(ImportedValue::within(element, x[0].clone(), start.min(end), start.max(end)));
             for k in &outputs {
                 args[*k] = Item::Slot;
             }
@@ -368,7 +386,7 @@ fn counting<T: BaseTensor>(
         return Err(error);
     }
     let mut results = refilled(&init, moves, last).map_err(|what| failed(op, what))?;
-    results[how.counter] = Item::Tensor(Held::whole(element, &[], start + step * n));
+    results[how.counter] = Item::Tensor(ImportedValue::whole(element, &[], start + step * n));
     let mut outs = outs.into_iter();
     for k in outputs {
         let (Ok(whole), Some((first, by))) = (init[k].tensor(), how.rows[k]) else { continue };
@@ -380,12 +398,12 @@ fn counting<T: BaseTensor>(
 
 /// The array with the rows from `low` on replaced by the outputs of a loop.
 fn filled<T: BaseTensor>(
-    whole: &Held<T>,
+    whole: &ImportedValue<T>,
     outs: &mut impl Iterator<Item = T>,
     low: i64,
     reverse: bool,
-) -> Made<Held<T>> {
-    let mut put = |old: &T| -> Made<T> {
+) -> Imported<ImportedValue<T>> {
+    let mut put = |old: &T| -> Imported<T> {
         let rows = outs.next().ok_or_else(|| "an output of a loop is lost".to_owned())?;
         let rows = if reverse { rows.linear(&Linear::reverse(rows.shape(), 0)) } else { rows };
         let (low, n, all) = (low as usize, rows.shape()[0], old.shape()[0]);
@@ -399,23 +417,23 @@ fn filled<T: BaseTensor>(
     };
     let re = put(&whole.re)?;
     let im = whole.im.as_ref().map(put).transpose()?;
-    Ok(Held { element: whole.element, re, im, range: None })
+    Ok(ImportedValue { element: whole.element, re, im, range: None })
 }
 
 /// A loop with a condition. What it does not change it captures.
 fn conditional<T: BaseTensor>(
     reader: &Reader<'_, T>,
-    op: &Operation,
+    op: &ModuleOperation,
     init: Vec<Item<T>>,
-    env: &mut Env<T>,
-) -> Run<Vec<Item<T>>> {
+    env: &mut Bindings<T>,
+) -> ModuleRun<Vec<Item<T>>> {
     let [cond, body] = &op.regions[..] else { return Err(failed(op, "it needs a condition and a body")) };
     let itself = |argument: usize| Flow::Affine(Affine { argument, times: 1, plus: 0, guarded: false });
     let given = (0..init.len()).map(itself).collect();
     let seen = look(reader.module, &reader.module.summaries, body, given, env.len(), &|_| Flow::Other);
     let kept: Vec<bool> = seen.results.iter().enumerate().map(|(k, flow)| *flow == itself(k)).collect();
     let moves = |k: usize| !kept[k];
-    let test = |args: Vec<Item<T>>, env: &mut Env<T>| -> Run<T> {
+    let test = |args: Vec<Item<T>>, env: &mut Bindings<T>| -> ModuleRun<T> {
         match &reader.block(cond, args, env)?[..] {
             [Item::Tensor(mask)] if mask.element == Element::Bool && mask.shape().is_empty() => Ok(mask.re.clone()),
             _ => Err(failed(op, "its condition must give a mask")),

@@ -3,10 +3,10 @@
 //! Law: `out[b, o, f] += x[b, s o + d k - p, c] w[k, c, f]`: the view of the operand reads zeros outside of it.
 
 use super::attributes::Attribute;
-use super::module::Operation;
+use super::module::ModuleOperation;
 use super::run::{result_element, result_shape};
 use super::shaped::{contracted, pad};
-use super::value::{Held, Made, lacks, need, shape_of};
+use super::value::{Imported, ImportedValue, lacks, need, shape_of};
 use crate::base::BaseTensor;
 use crate::ops::{Contract, Linear, View};
 use crate::shape::{MAX_RANK, Shape, size};
@@ -22,13 +22,17 @@ fn places(names: &[String], first: &str, second: &str) -> Option<(usize, usize, 
 }
 
 /// The numbers of one attribute for each spatial axis.
-fn numbers(op: &Operation, name: &str, n: usize, otherwise: i64) -> Made<Vec<i64>> {
+fn numbers(op: &ModuleOperation, name: &str, n: usize, otherwise: i64) -> Imported<Vec<i64>> {
     let all = op.ints(name).unwrap_or_else(|| vec![otherwise; n]);
     need(all.len() == n, || format!("`{name}` must have {n} numbers"))?;
     Ok(all)
 }
 
-pub(super) fn convolution<T: BaseTensor>(op: &Operation, x: &Held<T>, w: &Held<T>) -> Made<Held<T>> {
+pub(super) fn convolution<T: BaseTensor>(
+    op: &ModuleOperation,
+    x: &ImportedValue<T>,
+    w: &ImportedValue<T>,
+) -> Imported<ImportedValue<T>> {
     let Some(Attribute::Dimensions(names)) = op.attribute("dimension_numbers") else { return lacks("its dimensions") };
     let rank = x.shape().len();
     need(rank >= 2 && w.shape().len() == rank && names.iter().all(|n| n.len() == rank), || {
@@ -58,8 +62,9 @@ pub(super) fn convolution<T: BaseTensor>(op: &Operation, x: &Held<T>, w: &Held<T
         || "the numbers of features and of groups do not fit".into(),
     )?;
     // The operand with gaps, and both with the axes [group, batch or features, features, spatial axes].
-    let zero = Held::real(x.element, T::zeros(&[], x.re.dtype()));
-    let zero = if x.element.is_complex() { Held::complex(x.element, (zero.re.clone(), zero.re)) } else { zero };
+    let zero = ImportedValue::real(x.element, T::zeros(&[], x.re.dtype()));
+    let zero =
+        if x.element.is_complex() { ImportedValue::complex(x.element, (zero.re.clone(), zero.re)) } else { zero };
     let mut inside = vec![0; rank];
     for (k, axis) in xs.iter().enumerate() {
         inside[*axis] = spread[k] - 1;

@@ -4,7 +4,7 @@
 //! derivatives are exact; others are made of rows.
 
 use super::types::Element;
-use super::value::{Held, Made, add, compare, finite, full, like, mul, stopped, sub};
+use super::value::{Imported, ImportedValue, add, compare, finite, full, like, mul, stopped, sub};
 use crate::base::BaseTensor;
 use crate::dtype::{DType, Float};
 use crate::ops::{Binary, Compare, Discrete, FloatStep, Linear, Unary};
@@ -149,8 +149,11 @@ pub(super) fn total_order<T: BaseTensor>(op: Compare, x: &T, y: &T) -> T {
     let key =
         |x: &T| super::numbers::bits_of_float(x, if x.dtype() == DType::F32 { Element::F32 } else { Element::F64 });
     let signed = |bits: T, dtype: DType| {
-        let bits =
-            if dtype == DType::F32 { super::numbers::wrapped(Held::real(Element::I32, bits), None).re } else { bits };
+        let bits = if dtype == DType::F32 {
+            super::numbers::wrapped(ImportedValue::real(Element::I32, bits), None).re
+        } else {
+            bits
+        };
         let negative = compare(Compare::Lt, &bits, &super::value::int_like(&bits, 0));
         let mask = if dtype == DType::F32 { i64::from(i32::MAX) } else { i64::MAX };
         T::select(&negative, &super::value::int_with(crate::ops::IntBinary::BitXor, &bits, mask), &bits)
@@ -180,14 +183,14 @@ fn near_zero<T: BaseTensor>(name: &str, a: &T, b: &T) -> Option<(T, T)> {
 }
 
 /// A function of complex numbers.
-pub(super) fn complex<T: BaseTensor>(name: &str, args: &[&Held<T>]) -> Made<Option<Held<T>>> {
+pub(super) fn complex<T: BaseTensor>(name: &str, args: &[&ImportedValue<T>]) -> Imported<Option<ImportedValue<T>>> {
     match args[0].element.part() {
         Element::F32 => complex_as::<T, f32>(name, args),
         _ => complex_as::<T, f64>(name, args),
     }
 }
 
-fn complex_as<T: BaseTensor, E: Float>(name: &str, args: &[&Held<T>]) -> Made<Option<Held<T>>> {
+fn complex_as<T: BaseTensor, E: Float>(name: &str, args: &[&ImportedValue<T>]) -> Imported<Option<ImportedValue<T>>> {
     let n = crate::shape::size(args[0].shape());
     let flat = |x: &T| Tensor::<T, 1, E>::from_raw(x.linear(&Linear::reshape(x.shape(), &[n])));
     let z = |k: usize| Complex::<T, 1, E>::new(flat(&args[k].re), flat(&args[k].imaginary()));
@@ -199,12 +202,12 @@ fn complex_as<T: BaseTensor, E: Float>(name: &str, args: &[&Held<T>]) -> Made<Op
         _ => None,
     };
     if let Some(real) = real {
-        return Ok(Some(Held::real(element.part(), back(real))));
+        return Ok(Some(ImportedValue::real(element.part(), back(real))));
     }
     if args.len() == 1
         && let Some(parts) = near_zero(name, &args[0].re, &args[0].imaginary())
     {
-        return Ok(Some(Held::complex(element, parts)));
+        return Ok(Some(ImportedValue::complex(element, parts)));
     }
     let one = || Tensor::<T, 1, E>::from_raw(full(&[n], E::DTYPE, 1));
     let w = match (name, args.len()) {
@@ -242,5 +245,5 @@ fn complex_as<T: BaseTensor, E: Float>(name: &str, args: &[&Held<T>]) -> Made<Op
         ("power", 2) => z(0).pow(&z(1)),
         _ => return Ok(None),
     };
-    Ok(Some(Held::complex(element, (back(w.re().clone()), back(w.im().clone())))))
+    Ok(Some(ImportedValue::complex(element, (back(w.re().clone()), back(w.im().clone())))))
 }

@@ -3,7 +3,7 @@
 //! Law: a statement about a result holds for every run. Each function is looked at once, before the functions that call
 //! it, so this takes time in proportion to the module.
 
-use super::module::{Block, Id, Operation, Parsed};
+use super::module::{ModuleOperation, ParsedModule, RegionBlock, ValueId};
 use super::run::direction;
 use super::types::Type;
 use crate::ops::Compare;
@@ -35,15 +35,15 @@ pub(super) enum Flow {
 
 /// What is known of the results of a region, and which arguments it reads.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Summary {
+pub(super) struct BodySummary {
     pub(super) results: Vec<Flow>,
     /// For each argument, whether it is used otherwise than by handing it on, or by replacing a row.
     pub(super) reads: Vec<bool>,
 }
 
 /// The summaries of all functions, given an order in which callees come first.
-pub(super) fn summaries(module: &Parsed, order: &[usize]) -> Vec<Summary> {
-    let mut all = vec![Summary::default(); module.functions.len()];
+pub(super) fn summaries(module: &ParsedModule, order: &[usize]) -> Vec<BodySummary> {
+    let mut all = vec![BodySummary::default(); module.functions.len()];
     for k in order {
         let function = &module.functions[*k];
         let given = (0..function.inputs.len()).map(itself).collect();
@@ -67,13 +67,13 @@ fn unchanged(flow: Flow) -> Option<usize> {
 
 /// Looks at a block whose arguments are these; `outer` says what is known of values outside.
 pub(super) fn look(
-    module: &Parsed,
-    known: &[Summary],
-    block: &Block,
+    module: &ParsedModule,
+    known: &[BodySummary],
+    block: &RegionBlock,
     given: Vec<Flow>,
     values: usize,
-    outer: &dyn Fn(Id) -> Flow,
-) -> Summary {
+    outer: &dyn Fn(ValueId) -> Flow,
+) -> BodySummary {
     let n = given.len();
     let mut look =
         Look { module, known, flows: vec![None; values], types: vec![None; values], reads: vec![false; n], outer };
@@ -85,24 +85,24 @@ pub(super) fn look(
         look.operation(op);
     }
     let results = block.results.iter().map(|id| look.flow(*id)).collect();
-    Summary { results, reads: look.reads }
+    BodySummary { results, reads: look.reads }
 }
 
 struct Look<'a> {
-    module: &'a Parsed,
-    known: &'a [Summary],
+    module: &'a ParsedModule,
+    known: &'a [BodySummary],
     flows: Vec<Option<Flow>>,
     types: Vec<Option<&'a Type>>,
     reads: Vec<bool>,
-    outer: &'a dyn Fn(Id) -> Flow,
+    outer: &'a dyn Fn(ValueId) -> Flow,
 }
 
 impl<'a> Look<'a> {
-    fn flow(&self, id: Id) -> Flow {
+    fn flow(&self, id: ValueId) -> Flow {
         self.flows[id as usize].unwrap_or_else(|| (self.outer)(id))
     }
 
-    fn read(&mut self, id: Id) {
+    fn read(&mut self, id: ValueId) {
         if let Some(argument) = unchanged(self.flow(id))
             && let Some(read) = self.reads.get_mut(argument)
         {
@@ -111,7 +111,7 @@ impl<'a> Look<'a> {
     }
 
     /// The values that nested regions read.
-    fn read_inside(&mut self, block: &Block) {
+    fn read_inside(&mut self, block: &RegionBlock) {
         for op in &block.operations {
             for id in &op.operands {
                 self.read(*id);
@@ -125,7 +125,7 @@ impl<'a> Look<'a> {
         }
     }
 
-    fn operation(&mut self, op: &'a Operation) {
+    fn operation(&mut self, op: &'a ModuleOperation) {
         for (k, ty) in op.types.iter().enumerate() {
             self.types[op.first as usize + k] = Some(ty);
         }
@@ -147,7 +147,7 @@ impl<'a> Look<'a> {
         }
     }
 
-    fn call(&mut self, op: &Operation, callee: usize) {
+    fn call(&mut self, op: &ModuleOperation, callee: usize) {
         let summary = &self.known[callee];
         let reads = summary.reads.clone();
         let results = summary.results.clone();
@@ -171,7 +171,7 @@ impl<'a> Look<'a> {
     }
 
     /// A statement about the arguments of a function as one about the operands of its call.
-    fn through(&self, op: &Operation, flow: Flow) -> Flow {
+    fn through(&self, op: &ModuleOperation, flow: Flow) -> Flow {
         let operand = |argument: usize| op.operands.get(argument).map(|id| self.flow(*id)).unwrap_or(Flow::Other);
         let affine = |a: Affine| match operand(a.argument) {
             Flow::Number(n) => {
@@ -195,7 +195,7 @@ impl<'a> Look<'a> {
         }
     }
 
-    fn found(&self, op: &Operation) -> Flow {
+    fn found(&self, op: &ModuleOperation) -> Flow {
         let flow = |k: usize| op.operands.get(k).map_or(Flow::Other, |id| self.flow(*id));
         let (a, b) = (flow(0), flow(1));
         let scalar = matches!(op.types.first(), Some(Type::Tensor { shape, element }) if shape.is_empty()
@@ -228,7 +228,7 @@ impl<'a> Look<'a> {
     }
 
     /// A row of an argument that is replaced.
-    fn row(&self, op: &Operation) -> Option<Flow> {
+    fn row(&self, op: &ModuleOperation) -> Option<Flow> {
         let argument = unchanged(self.flow(*op.operands.first()?))?;
         let Some(Type::Tensor { shape: part, .. }) = self.types[*op.operands.get(1)? as usize] else { return None };
         let Some(Type::Tensor { shape: whole, .. }) = op.types.first() else { return None };

@@ -3,16 +3,18 @@
 //! Law: starts are moved so that a window lies within the operand, as StableHLO says. A window of one position along the
 //! axes that move is one read by indices; wider ones have the indices of all their positions.
 
-use super::module::Operation;
+use super::module::ModuleOperation;
 use super::shaped::{axes, concatenated, distinct};
 use super::types::Element;
-use super::value::{Held, Made, and, compare, full, int_like, int_with, ints, iota, lacks, need, shape_of};
+use super::value::{
+    Imported, ImportedValue, and, compare, full, int_like, int_with, ints, iota, lacks, need, shape_of,
+};
 use crate::base::{BaseTensor, replaced};
 use crate::ops::{Compare, IntBinary, Linear};
 use crate::shape::{Shape, size};
 
 /// The result of an operation of this family; `None` if it belongs to another.
-pub(super) fn run<T: BaseTensor>(op: &Operation, x: &[Held<T>]) -> Made<Option<Held<T>>> {
+pub(super) fn run<T: BaseTensor>(op: &ModuleOperation, x: &[ImportedValue<T>]) -> Imported<Option<ImportedValue<T>>> {
     Ok(Some(match (op.name.as_str(), x) {
         ("dynamic_slice", [x, starts @ ..]) => {
             let Some(sizes) = op.ints("slice_sizes") else { return lacks("sizes") };
@@ -32,8 +34,8 @@ pub(super) fn run<T: BaseTensor>(op: &Operation, x: &[Held<T>]) -> Made<Option<H
 }
 
 /// The operation with the entries of an attribute as its own.
-pub(super) fn numbered(op: &Operation, name: &str) -> Operation {
-    let mut found = Operation { regions: Vec::new(), ..op.clone() };
+pub(super) fn numbered(op: &ModuleOperation, name: &str) -> ModuleOperation {
+    let mut found = ModuleOperation { regions: Vec::new(), ..op.clone() };
     if let Some(super::attributes::Attribute::Dict(all)) = op.attribute(name) {
         found.attributes.extend(all.iter().cloned());
     }
@@ -41,19 +43,19 @@ pub(super) fn numbered(op: &Operation, name: &str) -> Operation {
 }
 
 /// Starts moved into `0..=last`.
-fn within<T: BaseTensor>(start: &Held<T>, last: i64) -> Held<T> {
+fn within<T: BaseTensor>(start: &ImportedValue<T>, last: i64) -> ImportedValue<T> {
     let (lo, hi) = start.bounds();
     let re = if lo < 0 { int_with(IntBinary::Max, &start.re, 0) } else { start.re.clone() };
     let re = if hi > last { int_with(IntBinary::Min, &re, last) } else { re };
     let range = (lo.clamp(0, last), hi.clamp(0, last));
     if range.0 == range.1 {
-        return Held::whole(Element::I64, start.shape(), range.0);
+        return ImportedValue::whole(Element::I64, start.shape(), range.0);
     }
-    Held::within(Element::I64, re, range.0, range.1)
+    ImportedValue::within(Element::I64, re, range.0, range.1)
 }
 
 /// The sizes of a window, each at most that of the operand.
-fn window(sizes: &[i64], shape: &[usize]) -> Made<Vec<usize>> {
+fn window(sizes: &[i64], shape: &[usize]) -> Imported<Vec<usize>> {
     need(sizes.len() == shape.len(), || "it needs a size for each axis".into())?;
     let found: Option<Vec<usize>> =
         sizes.iter().zip(shape).map(|(s, n)| usize::try_from(*s).ok().filter(|s| s <= n)).collect();
@@ -61,7 +63,11 @@ fn window(sizes: &[i64], shape: &[usize]) -> Made<Vec<usize>> {
 }
 
 /// Starts of a slice along each axis, moved into the operand.
-fn starts<T: BaseTensor>(given: &[Held<T>], shape: &[usize], sizes: &[usize]) -> Made<Vec<Held<T>>> {
+fn starts<T: BaseTensor>(
+    given: &[ImportedValue<T>],
+    shape: &[usize],
+    sizes: &[usize],
+) -> Imported<Vec<ImportedValue<T>>> {
     need(given.len() == shape.len() && given.iter().all(|s| s.element.is_int() && s.shape().is_empty()), || {
         "it needs an integer for each axis".into()
     })?;
@@ -82,7 +88,11 @@ pub(super) fn inverse(order: &[usize]) -> Vec<usize> {
     back
 }
 
-fn dynamic_slice<T: BaseTensor>(x: &Held<T>, given: &[Held<T>], sizes: &[i64]) -> Made<Held<T>> {
+fn dynamic_slice<T: BaseTensor>(
+    x: &ImportedValue<T>,
+    given: &[ImportedValue<T>],
+    sizes: &[i64],
+) -> Imported<ImportedValue<T>> {
     let sizes = window(sizes, x.shape())?;
     let starts = starts(given, x.shape(), &sizes)?;
     let rank = sizes.len();
@@ -106,11 +116,11 @@ fn dynamic_slice<T: BaseTensor>(x: &Held<T>, given: &[Held<T>], sizes: &[i64]) -
     let order = first(&moving, rank);
     let found = cut.permuted(&order).map(|y| y.gather(&indices));
     let shape = shape_of(order.iter().map(|k| sizes[*k]));
-    Ok(Held { range: x.range, ..found.reshaped(&shape).permuted(&inverse(&order)) })
+    Ok(ImportedValue { range: x.range, ..found.reshaped(&shape).permuted(&inverse(&order)) })
 }
 
 /// A number, plus the position along one axis of a shape.
-fn shifted<T: BaseTensor>(start: &Held<T>, axis: Option<usize>, shape: &[usize]) -> T {
+fn shifted<T: BaseTensor>(start: &ImportedValue<T>, axis: Option<usize>, shape: &[usize]) -> T {
     let start = start.re.linear(&Linear::replicate(shape, &[]));
     match axis {
         Some(axis) => ints(IntBinary::Add, &start, &iota(shape, axis)),
@@ -118,7 +128,11 @@ fn shifted<T: BaseTensor>(start: &Held<T>, axis: Option<usize>, shape: &[usize])
     }
 }
 
-fn dynamic_update_slice<T: BaseTensor>(x: &Held<T>, part: &Held<T>, given: &[Held<T>]) -> Made<Held<T>> {
+fn dynamic_update_slice<T: BaseTensor>(
+    x: &ImportedValue<T>,
+    part: &ImportedValue<T>,
+    given: &[ImportedValue<T>],
+) -> Imported<ImportedValue<T>> {
     need(x.element == part.element && x.shape().len() == part.shape().len(), || {
         "the update must have the element type and the axes of the operand".into()
     })?;
@@ -130,13 +144,13 @@ fn dynamic_update_slice<T: BaseTensor>(x: &Held<T>, part: &Held<T>, given: &[Hel
     let (a, b) = (x.bounds(), part.bounds());
     let range = x.element.is_int().then(|| (a.0.min(b.0), a.1.max(b.1)));
     if moving.is_empty() {
-        return Ok(Held { range, ..part.clone() });
+        return Ok(ImportedValue { range, ..part.clone() });
     }
     if let ([axis], Some(start)) = (&moving[..], starts[moving[0]].known()) {
         let cut = |from: usize, len: usize| x.map(|y| y.linear(&Linear::slice(y.shape(), *axis, from, len, 1)));
         let (start, end) = (start as usize, start as usize + sizes[*axis]);
         let parts = [cut(0, start), part.clone(), cut(end, x.shape()[*axis] - end)];
-        let parts: Vec<Held<T>> = parts.into_iter().filter(|p| p.shape()[*axis] > 0).collect();
+        let parts: Vec<ImportedValue<T>> = parts.into_iter().filter(|p| p.shape()[*axis] > 0).collect();
         return concatenated(*axis, &parts);
     }
     let order = first(&moving, rank);
@@ -148,7 +162,7 @@ fn dynamic_update_slice<T: BaseTensor>(x: &Held<T>, part: &Held<T>, given: &[Hel
         let new = new.reshaped(&rest);
         let put = |x: &T, new: &T| replaced(x, &indices, new);
         let im = whole.im.as_ref().map(|im| put(im, &new.imaginary()));
-        Held { element: x.element, re: put(&whole.re, &new.re), im, range }
+        ImportedValue { element: x.element, re: put(&whole.re, &new.re), im, range }
     } else {
         let inner = Shape::from_slice(&whole.shape()[..outer]);
         let mut mask: T = full(&inner, crate::dtype::DType::Bool, 1);
@@ -166,7 +180,7 @@ fn dynamic_update_slice<T: BaseTensor>(x: &Held<T>, part: &Held<T>, given: &[Hel
         let mask = mask.linear(&Linear::replicate(whole.shape(), &(0..outer).collect::<Vec<_>>()));
         let put = |x: &T, new: &T| T::select(&mask, &new.gather(&indices), x);
         let im = whole.im.as_ref().map(|im| put(im, &new.imaginary()));
-        Held { element: x.element, re: put(&whole.re, &new.re), im, range }
+        ImportedValue { element: x.element, re: put(&whole.re, &new.re), im, range }
     };
     Ok(found.permuted(&inverse(&order)))
 }
@@ -174,16 +188,16 @@ fn dynamic_update_slice<T: BaseTensor>(x: &Held<T>, part: &Held<T>, given: &[Hel
 /// The starts of a gather or scatter: for each axis of the operand that has them, an array over the batch.
 pub(super) struct Starts<T> {
     pub(super) batch: Shape,
-    pub(super) by_axis: Vec<(usize, Held<T>)>,
+    pub(super) by_axis: Vec<(usize, ImportedValue<T>)>,
 }
 
 /// Reads the starts from the array of indices.
 pub(super) fn index_vectors<T: BaseTensor>(
-    op: &Operation,
-    ix: &Held<T>,
+    op: &ModuleOperation,
+    ix: &ImportedValue<T>,
     rank: usize,
     [map, batching, of_indices]: [&str; 3],
-) -> Made<Starts<T>> {
+) -> Imported<Starts<T>> {
     need(ix.element.is_int(), || "the indices must be integers".into())?;
     let map = axes(op, map, rank)?;
     let vector = op.int("index_vector_dim").unwrap_or(0);
@@ -199,7 +213,7 @@ pub(super) fn index_vectors<T: BaseTensor>(
     let (batch, _) = ix.shape().split_at(ix.shape().len() - 1);
     let batch = Shape::from_slice(batch);
     let last = batch.len();
-    let mut by_axis: Vec<(usize, Held<T>)> = map
+    let mut by_axis: Vec<(usize, ImportedValue<T>)> = map
         .iter()
         .enumerate()
         .map(|(k, axis)| (*axis, ix.map(|y| y.linear(&Linear::row(y.shape(), last, k)))))
@@ -210,12 +224,17 @@ pub(super) fn index_vectors<T: BaseTensor>(
         let place = if place > vector { place - 1 } else { place };
         need(place < batch.len() && !map.contains(axis), || "a batching axis does not exist".into())?;
         let top = batch[place] as i64 - 1;
-        by_axis.push((*axis, Held::within(Element::I64, iota(&batch, place), 0, top.max(0))));
+        by_axis.push((*axis, ImportedValue::within(Element::I64, iota(&batch, place), 0, top.max(0))));
     }
     Ok(Starts { batch, by_axis })
 }
 
-fn gather<T: BaseTensor>(op: &Operation, x: &Held<T>, ix: &Held<T>, sizes: &[i64]) -> Made<Held<T>> {
+fn gather<T: BaseTensor>(
+    op: &ModuleOperation,
+    x: &ImportedValue<T>,
+    ix: &ImportedValue<T>,
+    sizes: &[i64],
+) -> Imported<ImportedValue<T>> {
     let rank = x.shape().len();
     let sizes = window(sizes, x.shape())?;
     let names = ["start_index_map", "operand_batching_dims", "start_indices_batching_dims"];
@@ -231,12 +250,12 @@ fn gather<T: BaseTensor>(op: &Operation, x: &Held<T>, ix: &Held<T>, sizes: &[i64
             cut = cut.map(|y| y.linear(&Linear::slice(y.shape(), k, 0, sizes[k], 1)));
         }
     }
-    let moving: Vec<&(usize, Held<T>)> = by_axis.iter().filter(|(k, _)| sizes[*k] < cut.shape()[*k]).collect();
+    let moving: Vec<&(usize, ImportedValue<T>)> = by_axis.iter().filter(|(k, _)| sizes[*k] < cut.shape()[*k]).collect();
     let wide: Vec<usize> = moving.iter().map(|(k, _)| *k).filter(|k| sizes[*k] != 1).collect();
     let b = batch.len();
     let space = shape_of(batch.iter().copied().chain(wide.iter().map(|k| sizes[*k])));
     let of_batch: Vec<usize> = (0..b).collect();
-    let index = |(k, start): &(usize, Held<T>)| {
+    let index = |(k, start): &(usize, ImportedValue<T>)| {
         let start = within(start, (x.shape()[*k] - sizes[*k]) as i64).replicated(&space, &of_batch);
         match wide.iter().position(|w| w == k) {
             Some(place) => ints(IntBinary::Add, &start.re, &iota(&space, b + place)),
@@ -274,5 +293,5 @@ fn gather<T: BaseTensor>(op: &Operation, x: &Held<T>, ix: &Held<T>, sizes: &[i64
             None => batches.next().unwrap_or(0),
         })
         .collect();
-    Ok(Held { range: x.range, ..found.permuted(&back) })
+    Ok(ImportedValue { range: x.range, ..found.permuted(&back) })
 }

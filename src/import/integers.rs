@@ -5,18 +5,18 @@
 
 use super::numbers::{rounded, wrapped};
 use super::types::Element;
-use super::value::{Held, and, compare, full, int_like, int_with, ints, like, not, not_zero, or};
+use super::value::{ImportedValue, and, compare, full, int_like, int_with, ints, like, not, not_zero, or};
 use crate::base::BaseTensor;
 use crate::dtype::DType;
 use crate::ops::{Binary, Compare, Discrete, IntBinary, IntUnary, Linear};
 
 /// Whether numbers of this type without a sign are held as negative ones.
-fn may_look_negative<T: BaseTensor>(x: &Held<T>) -> bool {
+fn may_look_negative<T: BaseTensor>(x: &ImportedValue<T>) -> bool {
     x.element == Element::Int { bits: 64, signed: false } && x.bounds().0 < 0
 }
 
 /// A comparison, in the order of the type.
-pub(super) fn ordered<T: BaseTensor>(op: Compare, x: &Held<T>, y: &Held<T>) -> T {
+pub(super) fn ordered<T: BaseTensor>(op: Compare, x: &ImportedValue<T>, y: &ImportedValue<T>) -> T {
     if may_look_negative(x) || may_look_negative(y) {
         let [x, y] = [x, y].map(|x| int_with(IntBinary::BitXor, &x.re, i64::MIN));
         return compare(op, &x, &y);
@@ -25,7 +25,7 @@ pub(super) fn ordered<T: BaseTensor>(op: Compare, x: &Held<T>, y: &Held<T>) -> T
 }
 
 /// What is known of a comparison of integers.
-pub(super) fn decided<T: BaseTensor>(op: Compare, x: &Held<T>, y: &Held<T>) -> Option<(i64, i64)> {
+pub(super) fn decided<T: BaseTensor>(op: Compare, x: &ImportedValue<T>, y: &ImportedValue<T>) -> Option<(i64, i64)> {
     if may_look_negative(x) || may_look_negative(y) || x.element.is_float() || x.element.is_complex() {
         return None;
     }
@@ -50,7 +50,7 @@ fn corners(x: (i64, i64), y: (i64, i64), f: impl Fn(i128, i128) -> i128) -> (i12
     (all.into_iter().min().unwrap_or(0), all.into_iter().max().unwrap_or(0))
 }
 
-fn quotient<T: BaseTensor>(x: &Held<T>, y: &Held<T>) -> Held<T> {
+fn quotient<T: BaseTensor>(x: &ImportedValue<T>, y: &ImportedValue<T>) -> ImportedValue<T> {
     let re = if may_look_negative(x) || may_look_negative(y) {
         unsigned_quotient(&x.re, &y.re)
     } else {
@@ -58,7 +58,7 @@ fn quotient<T: BaseTensor>(x: &Held<T>, y: &Held<T>) -> Held<T> {
     };
     let (lo, hi) = y.bounds();
     if lo > 0 {
-        let found = Held { re, range: None, ..x.clone() };
+        let found = ImportedValue { re, range: None, ..x.clone() };
         let range = (!may_look_negative(x)).then(|| corners(x.bounds(), y.bounds(), |a, b| a / b));
         return wrapped(found, range);
     }
@@ -67,7 +67,7 @@ fn quotient<T: BaseTensor>(x: &Held<T>, y: &Held<T>) -> Held<T> {
     } else {
         T::select(&compare(Compare::Eq, &y.re, &int_like(&re, 0)), &int_like(&re, -1), &re)
     };
-    wrapped(Held { re, range: None, ..x.clone() }, None)
+    wrapped(ImportedValue { re, range: None, ..x.clone() }, None)
 }
 
 /// The quotient of numbers of 64 bits without a sign, by that of half the dividend.
@@ -84,32 +84,32 @@ fn unsigned_quotient<T: BaseTensor>(x: &T, y: &T) -> T {
     T::select(&large, &number(&at_least(x, y)), &small)
 }
 
-fn remainder<T: BaseTensor>(x: &Held<T>, y: &Held<T>) -> Held<T> {
+fn remainder<T: BaseTensor>(x: &ImportedValue<T>, y: &ImportedValue<T>) -> ImportedValue<T> {
     if may_look_negative(x) || may_look_negative(y) {
         let whole = unsigned_quotient(&x.re, &y.re);
         let rest = ints(IntBinary::Sub, &x.re, &ints(IntBinary::Mul, &whole, &y.re));
         let none = compare(Compare::Eq, &y.re, &int_like(&y.re, 0));
-        return Held { re: T::select(&none, &x.re, &rest), range: None, ..x.clone() };
+        return ImportedValue { re: T::select(&none, &x.re, &rest), range: None, ..x.clone() };
     }
     let re = ints(IntBinary::Rem, &x.re, &y.re);
     let ((lo, hi), (least, most)) = (x.bounds(), y.bounds());
     let range = (lo >= 0 && least > 0).then(|| (0, hi.min(most - 1)));
-    Held { re, range, ..x.clone() }
+    ImportedValue { re, range, ..x.clone() }
 }
 
 /// The bits of an integer of this width, as one without a sign.
-fn as_unsigned<T: BaseTensor>(x: &Held<T>) -> T {
+fn as_unsigned<T: BaseTensor>(x: &ImportedValue<T>) -> T {
     match x.element {
         Element::Int { bits, signed: true } if bits < 64 => int_with(IntBinary::BitAnd, &x.re, (1 << bits) - 1),
         _ => x.re.clone(),
     }
 }
 
-fn extremum<T: BaseTensor>(op: IntBinary, x: &Held<T>, y: &Held<T>) -> Held<T> {
+fn extremum<T: BaseTensor>(op: IntBinary, x: &ImportedValue<T>, y: &ImportedValue<T>) -> ImportedValue<T> {
     let least = op == IntBinary::Min;
     if may_look_negative(x) || may_look_negative(y) {
         let first = ordered(if least { Compare::Le } else { Compare::Ge }, x, y);
-        return Held { re: T::select(&first, &x.re, &y.re), range: None, ..x.clone() };
+        return ImportedValue { re: T::select(&first, &x.re, &y.re), range: None, ..x.clone() };
     }
     let (a, b) = (x.bounds(), y.bounds());
     let range = if least { (a.0.min(b.0), a.1.min(b.1)) } else { (a.0.max(b.0), a.1.max(b.1)) };
@@ -121,7 +121,7 @@ fn extremum<T: BaseTensor>(op: IntBinary, x: &Held<T>, y: &Held<T>) -> Held<T> {
         (_, true) => y.re.clone(),
         _ => ints(op, &x.re, &y.re),
     };
-    Held { re, range: Some(range), ..x.clone() }
+    ImportedValue { re, range: Some(range), ..x.clone() }
 }
 
 /// An operation of two masks; `None` if the name is not known.
@@ -135,11 +135,15 @@ fn of_masks<T: BaseTensor>(name: &str, x: &T, y: &T) -> Option<T> {
 }
 
 /// An operation of two integers or masks; `None` if the name is not known.
-pub(super) fn binary<T: BaseTensor>(name: &str, x: &Held<T>, y: &Held<T>) -> Option<Held<T>> {
+pub(super) fn binary<T: BaseTensor>(
+    name: &str,
+    x: &ImportedValue<T>,
+    y: &ImportedValue<T>,
+) -> Option<ImportedValue<T>> {
     if x.element == Element::Bool {
-        return Some(Held::real(Element::Bool, of_masks(name, &x.re, &y.re)?));
+        return Some(ImportedValue::real(Element::Bool, of_masks(name, &x.re, &y.re)?));
     }
-    let of = |re: T| Held { re, range: None, ..x.clone() };
+    let of = |re: T| ImportedValue { re, range: None, ..x.clone() };
     let plain = |op: IntBinary| of(ints(op, &x.re, &y.re));
     let (a, b) = (x.bounds(), y.bounds());
     let natural = a.0 >= 0 && b.0 >= 0;
@@ -151,19 +155,19 @@ pub(super) fn binary<T: BaseTensor>(name: &str, x: &Held<T>, y: &Held<T>) -> Opt
         "remainder" => remainder(x, y),
         "minimum" => extremum(IntBinary::Min, x, y),
         "maximum" => extremum(IntBinary::Max, x, y),
-        "and" => Held { range: natural.then(|| (0, a.1.min(b.1))), ..plain(IntBinary::BitAnd) },
+        "and" => ImportedValue { range: natural.then(|| (0, a.1.min(b.1))), ..plain(IntBinary::BitAnd) },
         "or" => plain(IntBinary::BitOr),
         "xor" => plain(IntBinary::BitXor),
         "shift_left" => wrapped(plain(IntBinary::Shl), None),
         "shift_right_logical" => {
-            let moved = Held { re: ints(IntBinary::Shr, &as_unsigned(x), &y.re), range: None, ..x.clone() };
+            let moved = ImportedValue { re: ints(IntBinary::Shr, &as_unsigned(x), &y.re), range: None, ..x.clone() };
             let range = natural.then(|| (0, i128::from(a.1)));
             wrapped(moved, range)
         }
         "shift_right_arithmetic" => {
             let signed = match x.element {
                 Element::Int { bits, signed: false } => {
-                    wrapped(Held { element: Element::Int { bits, signed: true }, ..x.clone() }, None)
+                    wrapped(ImportedValue { element: Element::Int { bits, signed: true }, ..x.clone() }, None)
                 }
                 _ => x.clone(),
             };
@@ -175,7 +179,7 @@ pub(super) fn binary<T: BaseTensor>(name: &str, x: &Held<T>, y: &Held<T>) -> Opt
 }
 
 /// `x^y` by squares; 0 for a negative exponent, unless the base is 1 or -1.
-fn power<T: BaseTensor>(x: &Held<T>, y: &Held<T>) -> Held<T> {
+fn power<T: BaseTensor>(x: &ImportedValue<T>, y: &ImportedValue<T>) -> ImportedValue<T> {
     let at = |n: i64| int_like(&x.re, n);
     let (mut result, mut square) = (at(1), x.re.clone());
     for k in 0..64 {
@@ -195,7 +199,7 @@ fn power<T: BaseTensor>(x: &Held<T>, y: &Held<T>) -> Held<T> {
         let inverse = T::select(&unit, &at(1), &T::select(&minus, &sign, &at(0)));
         result = T::select(&compare(Compare::Lt, &y.re, &at(0)), &inverse, &result);
     }
-    wrapped(Held { re: result, range: None, ..x.clone() }, None)
+    wrapped(ImportedValue { re: result, range: None, ..x.clone() }, None)
 }
 
 /// The number of bits that are set.
@@ -210,13 +214,14 @@ fn count_bits<T: BaseTensor>(x: &T) -> T {
 }
 
 /// An operation of one integer or mask; `None` if the name is not known.
-pub(super) fn unary<T: BaseTensor>(name: &str, x: &Held<T>) -> Option<Held<T>> {
+pub(super) fn unary<T: BaseTensor>(name: &str, x: &ImportedValue<T>) -> Option<ImportedValue<T>> {
     if x.element == Element::Bool {
-        return (name == "not").then(|| Held::real(Element::Bool, not(&x.re)));
+        return (name == "not").then(|| ImportedValue::real(Element::Bool, not(&x.re)));
     }
     let Element::Int { bits, .. } = x.element else { return None };
     let (lo, hi) = x.bounds();
-    let of = |op: IntUnary| Held { re: T::discrete(&Discrete::IntUnary(op), &[&x.re]), range: None, ..x.clone() };
+    let of =
+        |op: IntUnary| ImportedValue { re: T::discrete(&Discrete::IntUnary(op), &[&x.re]), range: None, ..x.clone() };
     let (least, most) = (i128::from(lo), i128::from(hi));
     let unsigned = x.element.limits().is_some_and(|(lo, _)| lo == 0) || may_look_negative(x);
     Some(match name {
@@ -227,24 +232,24 @@ pub(super) fn unary<T: BaseTensor>(name: &str, x: &Held<T>) -> Option<Held<T>> {
         "sign" => {
             let number = |op: Compare| T::discrete(&Discrete::ToInt, &[&compare(op, &x.re, &int_like(&x.re, 0))]);
             if unsigned {
-                return Some(Held::within(x.element, number(Compare::Ne), 0, 1));
+                return Some(ImportedValue::within(x.element, number(Compare::Ne), 0, 1));
             }
-            Held::within(x.element, ints(IntBinary::Sub, &number(Compare::Gt), &number(Compare::Lt)), -1, 1)
+            ImportedValue::within(x.element, ints(IntBinary::Sub, &number(Compare::Gt), &number(Compare::Lt)), -1, 1)
         }
-        "popcnt" => Held::within(x.element, count_bits(&as_unsigned(x)), 0, i64::from(bits)),
+        "popcnt" => ImportedValue::within(x.element, count_bits(&as_unsigned(x)), 0, i64::from(bits)),
         "count_leading_zeros" => {
             let all = [1, 2, 4, 8, 16, 32]
                 .iter()
                 .fold(as_unsigned(x), |all, by| ints(IntBinary::BitOr, &all, &int_with(IntBinary::Shr, &all, *by)));
             let width = int_like(&all, i64::from(bits));
-            Held::within(x.element, ints(IntBinary::Sub, &width, &count_bits(&all)), 0, i64::from(bits))
+            ImportedValue::within(x.element, ints(IntBinary::Sub, &width, &count_bits(&all)), 0, i64::from(bits))
         }
         _ => return None,
     })
 }
 
 /// An integer as a float.
-fn float_of<T: BaseTensor>(x: &Held<T>, dtype: DType) -> T {
+fn float_of<T: BaseTensor>(x: &ImportedValue<T>, dtype: DType) -> T {
     let y = T::discrete(&Discrete::ToFloat(dtype), &[&x.re]);
     if !may_look_negative(x) {
         return y;
@@ -257,7 +262,7 @@ fn float_of<T: BaseTensor>(x: &Held<T>, dtype: DType) -> T {
 }
 
 /// A float as an integer: truncated, and the nearest of its type; 0 for NaN.
-fn integer_of<T: BaseTensor>(x: &T, element: Element) -> Held<T> {
+fn integer_of<T: BaseTensor>(x: &T, element: Element) -> ImportedValue<T> {
     let whole = T::discrete(&Discrete::ToInt, &[x]);
     if element == (Element::Int { bits: 64, signed: false }) {
         let large = compare(Compare::Ge, x, &like(x, 2f64.powi(63)));
@@ -266,55 +271,56 @@ fn integer_of<T: BaseTensor>(x: &T, element: Element) -> Held<T> {
         let beyond = compare(Compare::Ge, x, &like(x, 2f64.powi(64)));
         let below = compare(Compare::Lt, x, &like(x, 0.0));
         let found = T::select(&beyond, &int_like(&found, -1), &found);
-        return Held::real(element, T::select(&below, &int_like(&found, 0), &found));
+        return ImportedValue::real(element, T::select(&below, &int_like(&found, 0), &found));
     }
     let (lo, hi) = element.limits().unwrap_or((i64::MIN, i64::MAX));
     if (lo, hi) == (i64::MIN, i64::MAX) {
-        return Held::real(element, whole);
+        return ImportedValue::real(element, whole);
     }
     let found = int_with(IntBinary::Min, &int_with(IntBinary::Max, &whole, lo), hi);
-    Held::within(element, found, lo, hi)
+    ImportedValue::within(element, found, lo, hi)
 }
 
 /// A value of one element type as one of another.
-pub(super) fn convert<T: BaseTensor>(x: &Held<T>, to: Element) -> Held<T> {
+pub(super) fn convert<T: BaseTensor>(x: &ImportedValue<T>, to: Element) -> ImportedValue<T> {
     let from = x.element;
     if from == to {
         return x.clone();
     }
     if to.is_complex() {
-        let part = |y: T| convert(&Held { element: from.part(), re: y, im: None, range: x.range }, to.part()).re;
+        let part =
+            |y: T| convert(&ImportedValue { element: from.part(), re: y, im: None, range: x.range }, to.part()).re;
         let im = match &x.im {
             Some(im) => part(im.clone()),
             None => full(x.shape(), to.dtype(), 0),
         };
-        return Held::complex(to, (part(x.re.clone()), im));
+        return ImportedValue::complex(to, (part(x.re.clone()), im));
     }
     if from.is_complex() {
-        return convert(&Held::real(from.part(), x.re.clone()), to);
+        return convert(&ImportedValue::real(from.part(), x.re.clone()), to);
     }
     let zero = || full(x.shape(), x.re.dtype(), 0);
     match (from.is_float(), to) {
-        (true, Element::Bool) => Held::real(to, compare(Compare::Ne, &x.re, &zero())),
+        (true, Element::Bool) => ImportedValue::real(to, compare(Compare::Ne, &x.re, &zero())),
         (true, Element::Int { .. }) => integer_of(&x.re, to),
         (true, _) => {
             let cast = |y: &T, into: DType| {
                 if y.dtype() == into { y.clone() } else { y.linear(&Linear::cast(y.shape(), y.dtype(), into)) }
             };
-            rounded(Held::real(to, cast(&x.re, to.dtype())))
+            rounded(ImportedValue::real(to, cast(&x.re, to.dtype())))
         }
-        (false, Element::Bool) => Held { element: to, re: not_zero(&x.re), im: None, range: None },
+        (false, Element::Bool) => ImportedValue { element: to, re: not_zero(&x.re), im: None, range: None },
         (false, Element::Int { .. }) if from == Element::Bool => {
             let (lo, hi) = x.bounds();
-            Held::within(to, T::discrete(&Discrete::ToInt, &[&x.re]), lo, hi)
+            ImportedValue::within(to, T::discrete(&Discrete::ToInt, &[&x.re]), lo, hi)
         }
         (false, Element::Int { .. }) => {
             let (lo, hi) = x.bounds();
             let range = Some((i128::from(lo), i128::from(hi)));
-            let moved = Held { element: to, re: x.re.clone(), im: None, range: None };
+            let moved = ImportedValue { element: to, re: x.re.clone(), im: None, range: None };
             // As `ui64` any integer is its own bits, and so is any `i64`.
-            if to.bits() == 64 { Held { range: x.range, ..moved } } else { wrapped(moved, range) }
+            if to.bits() == 64 { ImportedValue { range: x.range, ..moved } } else { wrapped(moved, range) }
         }
-        (false, _) => rounded(Held::real(to, float_of(x, to.dtype()))),
+        (false, _) => rounded(ImportedValue::real(to, float_of(x, to.dtype()))),
     }
 }

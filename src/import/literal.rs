@@ -9,15 +9,15 @@ use crate::shape::{Shape, size};
 
 /// The elements of a literal: one array, two for complex numbers.
 #[derive(Clone, Debug)]
-pub(super) struct Literal {
+pub(super) struct DenseLiteral {
     pub(super) re: Array,
     pub(super) im: Option<Array>,
     /// The smallest and the largest element, of integers and masks.
     pub(super) range: Option<(i64, i64)>,
 }
 
-impl Literal {
-    fn real(re: Array) -> Literal {
+impl DenseLiteral {
+    fn real(re: Array) -> DenseLiteral {
         let range = match (re.size(), re.values::<i64>(), re.values::<bool>()) {
             (0, ..) => None,
             (_, Some(Values::Splat(n)), _) => Some((n, n)),
@@ -25,12 +25,12 @@ impl Literal {
             (_, _, Some(Values::Splat(mask))) => Some((i64::from(mask), i64::from(mask))),
             _ => None,
         };
-        Literal { re, im: None, range }
+        DenseLiteral { re, im: None, range }
     }
 }
 
 /// A number as it was written, before its type is known.
-enum Elements<'a> {
+enum LiteralElements<'a> {
     Words(Vec<&'a str>),
     Bytes(Vec<u8>),
 }
@@ -122,7 +122,7 @@ fn array(shape: &Shape, element: Element, floats: Vec<f64>, ints: Vec<i64>) -> O
     })
 }
 
-fn of_words(words: &[&str], complex: bool, shape: &Shape, element: Element) -> Option<Literal> {
+fn of_words(words: &[&str], complex: bool, shape: &Shape, element: Element) -> Option<DenseLiteral> {
     let part = element.part();
     if element.is_complex() {
         if !complex || words.len() % 2 == 1 {
@@ -130,7 +130,7 @@ fn of_words(words: &[&str], complex: bool, shape: &Shape, element: Element) -> O
         }
         let [re, im] = [0, 1].map(|k| words.iter().skip(k).step_by(2).copied().collect::<Vec<_>>());
         let [re, im] = [re, im].map(|words| array(shape, part, floats(&words, part)?, Vec::new()));
-        return Some(Literal { re: re?, im: Some(im?), range: None });
+        return Some(DenseLiteral { re: re?, im: Some(im?), range: None });
     }
     let re = if element.is_float() {
         array(shape, element, floats(words, element)?, Vec::new())?
@@ -138,10 +138,10 @@ fn of_words(words: &[&str], complex: bool, shape: &Shape, element: Element) -> O
         let ints = words.iter().map(|word| integer(word, element)).collect::<Option<Vec<_>>>()?;
         array(shape, element, Vec::new(), ints)?
     };
-    Some(Literal::real(re))
+    Some(DenseLiteral::real(re))
 }
 
-fn of_bytes(bytes: &[u8], shape: &Shape, element: Element) -> Option<Literal> {
+fn of_bytes(bytes: &[u8], shape: &Shape, element: Element) -> Option<DenseLiteral> {
     if element == Element::Bool {
         // A byte for each mask, or for eight of them; one byte of ones for all.
         let n = size(shape);
@@ -152,7 +152,7 @@ fn of_bytes(bytes: &[u8], shape: &Shape, element: Element) -> Option<Literal> {
             bytes if bytes.len() == n.div_ceil(8) => (0..n).map(|k| i64::from(bytes[k / 8] >> (k % 8) & 1)).collect(),
             _ => return None,
         };
-        return Some(Literal::real(array(shape, element, Vec::new(), bits)?));
+        return Some(DenseLiteral::real(array(shape, element, Vec::new(), bits)?));
     }
     let part = element.part();
     let width = (part.bits() as usize).div_ceil(8);
@@ -167,7 +167,7 @@ fn of_bytes(bytes: &[u8], shape: &Shape, element: Element) -> Option<Literal> {
             return None;
         }
         let [re, im] = [0, 1].map(|k| array(shape, part, all.iter().skip(k).step_by(2).copied().collect(), Vec::new()));
-        return Some(Literal { re: re?, im: Some(im?), range: None });
+        return Some(DenseLiteral { re: re?, im: Some(im?), range: None });
     }
     let re = if element.is_float() {
         array(shape, element, words.map(|bits| of_bits(bits, element)).collect(), Vec::new())?
@@ -175,11 +175,11 @@ fn of_bytes(bytes: &[u8], shape: &Shape, element: Element) -> Option<Literal> {
         let ints = words.map(|n| super::numbers::wrapped_number(n as i64, element)).collect();
         array(shape, element, Vec::new(), ints)?
     };
-    Some(Literal::real(re))
+    Some(DenseLiteral::real(re))
 }
 
 /// What stands between `dense<` and its end, which is skipped. Numbers of complex elements are in parentheses.
-fn elements<'a>(c: &mut Cursor<'a>) -> Read<(Elements<'a>, bool)> {
+fn elements<'a>(c: &mut Cursor<'a>) -> Read<(LiteralElements<'a>, bool)> {
     if c.peek() == Some(b'"') {
         let at = c.at;
         c.at += 1;
@@ -197,7 +197,7 @@ fn elements<'a>(c: &mut Cursor<'a>) -> Read<(Elements<'a>, bool)> {
             return c.error("expected pairs of hexadecimal digits");
         };
         c.expect(">")?;
-        return Ok((Elements::Bytes(bytes), false));
+        return Ok((LiteralElements::Bytes(bytes), false));
     }
     let (mut words, mut depth, mut complex) = (Vec::new(), 0usize, false);
     loop {
@@ -224,11 +224,11 @@ fn elements<'a>(c: &mut Cursor<'a>) -> Read<(Elements<'a>, bool)> {
         }
     }
     c.expect(">")?;
-    Ok((Elements::Words(words), complex))
+    Ok((LiteralElements::Words(words), complex))
 }
 
 /// The rest of a literal, after `dense<`: elements and a type.
-pub(super) fn parse_literal(c: &mut Cursor<'_>) -> Read<(Literal, Shape, Element)> {
+pub(super) fn parse_literal(c: &mut Cursor<'_>) -> Read<(DenseLiteral, Shape, Element)> {
     let start = c.at;
     let (elements, complex) = elements(c)?;
     c.expect(":")?;
@@ -238,8 +238,8 @@ pub(super) fn parse_literal(c: &mut Cursor<'_>) -> Read<(Literal, Shape, Element
         return c.error("the elements of a constant need a tensor of a fixed shape");
     };
     let found = match &elements {
-        Elements::Words(words) => of_words(words, complex, &shape, element),
-        Elements::Bytes(bytes) => of_bytes(bytes, &shape, element),
+        LiteralElements::Words(words) => of_words(words, complex, &shape, element),
+        LiteralElements::Bytes(bytes) => of_bytes(bytes, &shape, element),
     };
     match found {
         Some(literal) => Ok((literal, shape, element)),

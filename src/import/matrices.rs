@@ -4,17 +4,20 @@
 //! values may have other signs than those of LAPACK.
 
 use super::attributes::{Attribute, find};
-use super::module::Operation;
+use super::module::ModuleOperation;
 use super::numbers::rounded;
 use super::run::result_element;
 use super::types::{Element, Type};
-use super::value::{Held, Made, compare, int_like, ints, iota, lacks, like, mul, need, shape_of};
+use super::value::{Imported, ImportedValue, compare, int_like, ints, iota, lacks, like, mul, need, shape_of};
 use crate::base::BaseTensor;
 use crate::ops::{Call, Compare, Discrete, IntBinary, Linear, Matrix};
 use crate::shape::{Shape, size};
 
 /// The results of an operation of this family; `None` if it belongs to another.
-pub(super) fn run<T: BaseTensor>(op: &Operation, x: &[Held<T>]) -> Made<Option<Vec<Held<T>>>> {
+pub(super) fn run<T: BaseTensor>(
+    op: &ModuleOperation,
+    x: &[ImportedValue<T>],
+) -> Imported<Option<Vec<ImportedValue<T>>>> {
     Ok(Some(match (op.name.as_str(), x) {
         ("cholesky", [a]) => {
             let lower = op.flag("lower");
@@ -43,7 +46,7 @@ pub(super) fn run<T: BaseTensor>(op: &Operation, x: &[Held<T>]) -> Made<Option<V
 }
 
 /// The number of rows of the square matrices along the last two axes.
-fn square<T: BaseTensor>(a: &Held<T>) -> Made<usize> {
+fn square<T: BaseTensor>(a: &ImportedValue<T>) -> Imported<usize> {
     need(a.element.is_float(), || "the matrix must be of floats".into())?;
     match a.shape() {
         [.., m, n] if m == n => Ok(*n),
@@ -74,10 +77,10 @@ fn call<T: BaseTensor>(op: Matrix, args: &[T]) -> Vec<T> {
     T::call(&Call::Matrix(op), args)
 }
 
-fn cholesky<T: BaseTensor>(a: &Held<T>, lower: bool) -> Made<Held<T>> {
+fn cholesky<T: BaseTensor>(a: &ImportedValue<T>, lower: bool) -> Imported<ImportedValue<T>> {
     square(a)?;
     let l = call(Matrix::Cholesky, &[symmetric(&a.re, lower)]).remove(0);
-    Ok(rounded(Held::real(a.element, if lower { l } else { transposed(&l) })))
+    Ok(rounded(ImportedValue::real(a.element, if lower { l } else { transposed(&l) })))
 }
 
 /// How a triangular system is solved.
@@ -90,7 +93,7 @@ struct Triangular {
     unit: bool,
 }
 
-fn solve<T: BaseTensor>(a: &Held<T>, b: &Held<T>, how: Triangular) -> Made<Held<T>> {
+fn solve<T: BaseTensor>(a: &ImportedValue<T>, b: &ImportedValue<T>, how: Triangular) -> Imported<ImportedValue<T>> {
     let n = square(a)?;
     let rank = a.shape().len();
     let fits = b.shape().len() == rank
@@ -102,7 +105,7 @@ fn solve<T: BaseTensor>(a: &Held<T>, b: &Held<T>, how: Triangular) -> Made<Held<
     let (right, other) = if how.left { (b.re.clone(), how.transposed) } else { (transposed(&b.re), !how.transposed) };
     let op = Matrix::SolveTriangular { lower: how.lower, transposed: other, unit: how.unit };
     let found = call(op, &[a.re.clone(), right]).remove(0);
-    Ok(rounded(Held::real(a.element, if how.left { found } else { transposed(&found) })))
+    Ok(rounded(ImportedValue::real(a.element, if how.left { found } else { transposed(&found) })))
 }
 
 /// The result of LAPACK that says whether a matrix had a factorization: 0, or 1 if there is NaN.
@@ -114,7 +117,7 @@ fn info<T: BaseTensor>(x: &T, batch: &[usize]) -> T {
 }
 
 /// A call of a function by its name.
-fn custom<T: BaseTensor>(op: &Operation, x: &[Held<T>]) -> Made<Vec<Held<T>>> {
+fn custom<T: BaseTensor>(op: &ModuleOperation, x: &[ImportedValue<T>]) -> Imported<Vec<ImportedValue<T>>> {
     let target = op.words("call_target_name").unwrap_or_default();
     let config = match op.attribute("mhlo.backend_config").or_else(|| op.attribute("backend_config")) {
         Some(Attribute::Dict(all)) => all.as_slice(),
@@ -129,7 +132,7 @@ fn custom<T: BaseTensor>(op: &Operation, x: &[Held<T>]) -> Made<Vec<Held<T>>> {
             let l = cholesky(a, lower)?;
             let batch = &a.shape()[..a.shape().len() - 2];
             let code = info(&l.re, batch);
-            Ok(vec![l, Held::within(Element::I32, code, 0, 1)])
+            Ok(vec![l, ImportedValue::within(Element::I32, code, 0, 1)])
         }
         (Some("trsm"), [a, b]) => {
             let how = Triangular {
@@ -153,39 +156,43 @@ fn custom<T: BaseTensor>(op: &Operation, x: &[Held<T>]) -> Made<Vec<Held<T>>> {
     }
 }
 
-fn eigen<T: BaseTensor>(a: &Held<T>, lower: bool) -> Made<Vec<Held<T>>> {
+fn eigen<T: BaseTensor>(a: &ImportedValue<T>, lower: bool) -> Imported<Vec<ImportedValue<T>>> {
     square(a)?;
     let found = call(Matrix::Eigh, &[symmetric(&a.re, lower)]);
     let batch = &a.shape()[..a.shape().len() - 2];
     let code = info(&found[0], batch);
-    let [values, vectors] = [0, 1].map(|k| Held::real(a.element, found[k].clone()));
-    Ok(vec![vectors, values, Held::within(Element::I32, code, 0, 1)])
+    let [values, vectors] = [0, 1].map(|k| ImportedValue::real(a.element, found[k].clone()));
+    Ok(vec![vectors, values, ImportedValue::within(Element::I32, code, 0, 1)])
 }
 
 /// `(a, s, u, v^T, info)`; without vectors, or with those of the singular values.
-fn singular<T: BaseTensor>(op: &Operation, a: &Held<T>, mode: Option<u8>) -> Made<Vec<Held<T>>> {
+fn singular<T: BaseTensor>(
+    op: &ModuleOperation,
+    a: &ImportedValue<T>,
+    mode: Option<u8>,
+) -> Imported<Vec<ImportedValue<T>>> {
     need(matches!(a.element, Element::F64 | Element::F32) && a.shape().len() >= 2, || {
         "the matrix must be of f64 or f32".into()
     })?;
     let found = call(Matrix::Svd, std::slice::from_ref(&a.re));
     let batch = &a.shape()[..a.shape().len() - 2];
     let code = info(&found[1], batch);
-    let vectors = |k: usize, place: usize| -> Made<Held<T>> {
+    let vectors = |k: usize, place: usize| -> Imported<ImportedValue<T>> {
         let Some((shape, _)) = op.types.get(place).and_then(Type::fixed) else {
             return lacks("results of fixed shapes");
         };
         if mode == Some(b'N') {
-            return Ok(Held::real(a.element, T::zeros(&shape, a.re.dtype())));
+            return Ok(ImportedValue::real(a.element, T::zeros(&shape, a.re.dtype())));
         }
         need(found[k].shape() == &shape[..], || "vectors of no singular value are not computed".into())?;
-        Ok(Held::real(a.element, found[k].clone()))
+        Ok(ImportedValue::real(a.element, found[k].clone()))
     };
-    let values = Held::real(a.element, found[1].clone());
-    Ok(vec![a.clone(), values, vectors(0, 2)?, vectors(2, 3)?, Held::within(Element::I32, code, 0, 1)])
+    let values = ImportedValue::real(a.element, found[1].clone());
+    Ok(vec![a.clone(), values, vectors(0, 2)?, vectors(2, 3)?, ImportedValue::within(Element::I32, code, 0, 1)])
 }
 
 /// `(lu, pivots, info)`: both factors in one matrix, and the row that each row was exchanged with, from 1.
-fn factored<T: BaseTensor>(a: &Held<T>) -> Made<Vec<Held<T>>> {
+fn factored<T: BaseTensor>(a: &ImportedValue<T>) -> Imported<Vec<ImportedValue<T>>> {
     let n = square(a)?;
     let found = call(Matrix::Lu, std::slice::from_ref(&a.re));
     let rank = a.shape().len();
@@ -215,14 +222,14 @@ fn factored<T: BaseTensor>(a: &Held<T>) -> Made<Vec<Held<T>>> {
     });
     let pivots = transposed(&outs[0]).linear(&Linear::reshape(&wide, &[&batch[..], &[n]].concat()));
     Ok(vec![
-        Held::real(a.element, both),
-        Held::within(Element::I32, pivots, 1, n as i64),
-        Held::within(Element::I32, code, 0, 1),
+        ImportedValue::real(a.element, both),
+        ImportedValue::within(Element::I32, pivots, 1, n as i64),
+        ImportedValue::within(Element::I32, code, 0, 1),
     ])
 }
 
 /// The transform along the last axes: of complex numbers both ways, from real ones, and back to real ones.
-fn fourier<T: BaseTensor>(op: &Operation, x: &Held<T>) -> Made<Held<T>> {
+fn fourier<T: BaseTensor>(op: &ModuleOperation, x: &ImportedValue<T>) -> Imported<ImportedValue<T>> {
     let Some(lengths) = op.ints("fft_length") else { return lacks("`fft_length`") };
     let lengths: Option<Vec<usize>> = lengths.into_iter().map(|n| usize::try_from(n).ok().filter(|n| *n > 0)).collect();
     let rank = x.shape().len();
@@ -258,12 +265,12 @@ fn fourier<T: BaseTensor>(op: &Operation, x: &Held<T>) -> Made<Held<T>> {
     Ok(match kind.as_str() {
         "FFT" | "IFFT" => {
             let z = transformed(&z, &axes, kind == "IFFT");
-            Held::complex(element, (part(&z, 0), part(&z, 1)))
+            ImportedValue::complex(element, (part(&z, 0), part(&z, 1)))
         }
         "RFFT" => {
             let z = transformed(&z, &axes, false);
             let z = z.linear(&Linear::slice(z.shape(), last, 0, half, 1));
-            Held::complex(element, (part(&z, 0), part(&z, 1)))
+            ImportedValue::complex(element, (part(&z, 0), part(&z, 1)))
         }
         "IRFFT" => {
             // The other axes first; then the second half, which is the conjugate of the first in reverse.
@@ -285,14 +292,14 @@ fn fourier<T: BaseTensor>(op: &Operation, x: &Held<T>) -> Made<Held<T>> {
             let shape = shape_of(re.shape().iter().copied().chain([1]));
             let [re, im] = [re, im].map(|y| y.linear(&Linear::reshape(y.shape(), &shape)));
             let z = transformed(&T::concat(rank, &[re, im]), &[last], true);
-            Held::real(element, part(&z, 0))
+            ImportedValue::real(element, part(&z, 0))
         }
         _ => return lacks(&format!("a transform that is known, of {dtype}")),
     })
 }
 
 /// The next bits of Threefry with 20 rounds, from a key and a counter of 64 bits each, and the state after them.
-fn random_bits<T: BaseTensor>(op: &Operation, state: &Held<T>) -> Made<Vec<Held<T>>> {
+fn random_bits<T: BaseTensor>(op: &ModuleOperation, state: &ImportedValue<T>) -> Imported<Vec<ImportedValue<T>>> {
     let word = Element::Int { bits: 64, signed: false };
     need(op.words("rng_algorithm") == Some("THREE_FRY"), || "only bits by THREE_FRY are drawn".into())?;
     need(state.element == word && state.shape() == [2], || "the state must be two integers of ui64".into())?;
@@ -310,6 +317,6 @@ fn random_bits<T: BaseTensor>(op: &Operation, state: &Held<T>) -> Made<Vec<Held<
     let bits = exchanged(&ints(IntBinary::Threefry, &exchanged(&spread(&key)), &exchanged(&counters)));
     let next = super::value::int_with(IntBinary::Add, &counter, n as i64);
     let both = [key, next].map(|y| y.linear(&Linear::reshape(&[], &[1])));
-    let state = Held::real(word, T::concat(0, &both));
-    Ok(vec![state, Held::real(element, bits.linear(&Linear::reshape(&[n], &shape)))])
+    let state = ImportedValue::real(word, T::concat(0, &both));
+    Ok(vec![state, ImportedValue::real(element, bits.linear(&Linear::reshape(&[n], &shape)))])
 }

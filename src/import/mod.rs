@@ -50,11 +50,11 @@ use crate::escape;
 use crate::program::{Program, Term};
 use crate::tensor::Tensor;
 use crate::tree::Tree;
-use module::{Block, Operation, Parsed};
+use module::{ModuleOperation, ParsedModule, RegionBlock};
 use run::{Failed, Reader};
 pub use types::Element;
 use types::Type;
-use value::{Held, Item};
+use value::{ImportedValue, Item};
 
 /// The reason why a text is not imported: what is wrong, and where.
 ///
@@ -129,7 +129,7 @@ pub struct ModulePort {
 /// ```
 #[derive(Clone)]
 pub struct Module {
-    parsed: Arc<Parsed>,
+    parsed: Arc<ParsedModule>,
     /// The text, for the lines of errors.
     text: Arc<str>,
     main: usize,
@@ -255,7 +255,8 @@ impl Module {
             if im.as_ref().is_some_and(|im| im.shape() != re.shape()) {
                 return Err(failed(main.at, "both parts of a complex argument must have one shape".into()));
             }
-            let held = numbers::rounded(numbers::wrapped(Held { element: *element, re, im, range: None }, None));
+            let held =
+                numbers::rounded(numbers::wrapped(ImportedValue { element: *element, re, im, range: None }, None));
             let item = Item::Tensor(held);
             if !item.fits(ty, &[]) {
                 let what = format!("the argument {} must be {ty}, but it is {}", escape::quoted(name), item.words());
@@ -343,7 +344,7 @@ impl Module {
 }
 
 /// The operations that call a function, with the depth of the regions around them.
-fn calls<'a>(block: &'a Block, depth: usize, all: &mut Vec<(&'a Operation, usize)>, deepest: &mut usize) {
+fn calls<'a>(block: &'a RegionBlock, depth: usize, all: &mut Vec<(&'a ModuleOperation, usize)>, deepest: &mut usize) {
     *deepest = depth.max(*deepest);
     for op in &block.operations {
         if op.callee().is_some() {
@@ -354,7 +355,7 @@ fn calls<'a>(block: &'a Block, depth: usize, all: &mut Vec<(&'a Operation, usize
 }
 
 /// The functions, callees first.
-fn order_of_calls(text: &str, parsed: &Parsed) -> Result<Vec<usize>, ImportError> {
+fn order_of_calls(text: &str, parsed: &ParsedModule) -> Result<Vec<usize>, ImportError> {
     let n = parsed.functions.len();
     let (mut callers, mut open, mut depths) = (vec![Vec::new(); n], vec![0usize; n], vec![0usize; n]);
     // The number of operations of a function with those of the functions that it calls.

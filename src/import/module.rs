@@ -3,23 +3,23 @@
 use std::collections::HashMap;
 
 use super::attributes::{Attribute, find};
-use super::flow::Summary;
+use super::flow::BodySummary;
 use super::text::TextOffset;
 use super::types::Type;
 
 /// The number of a value in its function.
-pub(super) type Id = u32;
+pub(super) type ValueId = u32;
 
 /// An operation.
 #[derive(Clone, Debug)]
-pub(super) struct Operation {
+pub(super) struct ModuleOperation {
     /// The name without its dialect, unless that is `chlo`.
     pub(super) name: String,
-    pub(super) operands: Vec<Id>,
+    pub(super) operands: Vec<ValueId>,
     /// The first of the results, which have consecutive numbers.
-    pub(super) first: Id,
+    pub(super) first: ValueId,
     pub(super) attributes: Vec<(String, Attribute)>,
-    pub(super) regions: Vec<Block>,
+    pub(super) regions: Vec<RegionBlock>,
     /// The types of the results.
     pub(super) types: Vec<Type>,
     pub(super) at: TextOffset,
@@ -27,13 +27,13 @@ pub(super) struct Operation {
 
 /// A region, of one block.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Block {
-    pub(super) arguments: Vec<Id>,
+pub(super) struct RegionBlock {
+    pub(super) arguments: Vec<ValueId>,
     /// The types of the arguments.
     pub(super) types: Vec<Type>,
-    pub(super) operations: Vec<Operation>,
+    pub(super) operations: Vec<ModuleOperation>,
     /// What the block returns.
-    pub(super) results: Vec<Id>,
+    pub(super) results: Vec<ValueId>,
 }
 
 /// A function.
@@ -42,7 +42,7 @@ pub(super) struct Defined {
     pub(super) name: String,
     pub(super) inputs: Vec<(String, Type)>,
     pub(super) outputs: Vec<(String, Type)>,
-    pub(super) body: Block,
+    pub(super) body: RegionBlock,
     /// The number of values.
     pub(super) values: u32,
     pub(super) at: TextOffset,
@@ -50,15 +50,15 @@ pub(super) struct Defined {
 
 /// What was read.
 #[derive(Debug, Default)]
-pub(super) struct Parsed {
+pub(super) struct ParsedModule {
     pub(super) functions: Vec<Defined>,
     /// A lookup table, never iterated over.
     pub(super) by_name: HashMap<String, usize>,
     /// What is known of each function.
-    pub(super) summaries: Vec<Summary>,
+    pub(super) summaries: Vec<BodySummary>,
 }
 
-impl Operation {
+impl ModuleOperation {
     pub(super) fn attribute(&self, name: &str) -> Option<&Attribute> {
         find(&self.attributes, name)
     }

@@ -4,7 +4,9 @@
 //! A wrap is left out where the range of the integers shows that it does nothing.
 
 use super::types::Element;
-use super::value::{Held, add, and, compare, finite, full, int_like, int_with, like, mul, not, or, stopped, sub};
+use super::value::{
+    ImportedValue, add, and, compare, finite, full, int_like, int_with, like, mul, not, or, stopped, sub,
+};
 use crate::array::Array;
 use crate::base::BaseTensor;
 use crate::dtype::DType;
@@ -23,19 +25,19 @@ pub(super) fn wrapped_number(n: i64, element: Element) -> i64 {
 
 /// A float rounded to 16 bits, ties to even.
 pub(super) fn rounded_number(x: f32, element: Element) -> f32 {
-    let held = Held::<Array>::real(element, Array::scalar(x));
+    let held = ImportedValue::<Array>::real(element, Array::scalar(x));
     rounded(held).re.item::<f32>().unwrap_or(f32::NAN)
 }
 
 /// Integers as those of their type. The range is that of the integers before.
-pub(super) fn wrapped<T: BaseTensor>(x: Held<T>, range: Option<(i128, i128)>) -> Held<T> {
+pub(super) fn wrapped<T: BaseTensor>(x: ImportedValue<T>, range: Option<(i128, i128)>) -> ImportedValue<T> {
     let Element::Int { bits, signed } = x.element else { return x };
     let (lo, hi) = x.element.limits().unwrap_or((i64::MIN, i64::MAX));
     if let Some((least, most)) = range
         && i128::from(lo) <= least
         && most <= i128::from(hi)
     {
-        return Held { range: Some((least as i64, most as i64)), ..x };
+        return ImportedValue { range: Some((least as i64, most as i64)), ..x };
     }
     let re = match (bits, signed) {
         (64, _) => x.re,
@@ -45,11 +47,11 @@ pub(super) fn wrapped<T: BaseTensor>(x: Held<T>, range: Option<(i128, i128)>) ->
             int_with(IntBinary::ShrSigned, &moved, i64::from(64 - bits))
         }
     };
-    Held { re, range: None, ..x }
+    ImportedValue { re, range: None, ..x }
 }
 
 /// Floats as those of their type: rounded to nearest, ties to even, infinite beyond the largest.
-pub(super) fn rounded<T: BaseTensor>(x: Held<T>) -> Held<T> {
+pub(super) fn rounded<T: BaseTensor>(x: ImportedValue<T>) -> ImportedValue<T> {
     // The digits, the exponent of the smallest normal number, and the number from which the type is infinite.
     let (digits, least, infinite) = match x.element {
         Element::F16 => (11, -14, 65520.0),
@@ -58,7 +60,7 @@ pub(super) fn rounded<T: BaseTensor>(x: Held<T>) -> Held<T> {
         Element::Complex64 | Element::Complex128 => return x,
     };
     let re = to_digits(&x.re, digits, least, infinite);
-    Held { re, ..x }
+    ImportedValue { re, ..x }
 }
 
 /// Floats of 32 bits rounded to this number of binary digits, ties to even; to the steps of the smallest normal number

@@ -3,11 +3,11 @@
 //! Law: a comparator that says `a < b` or `a > b` of one operand, or of several in turn, is the sort of the language.
 //! Others count for each element those before it: a number of steps with the square of the length.
 
-use super::module::{Block, Id, Operation};
-use super::run::{Failed, Reader, Run, direction};
+use super::module::{ModuleOperation, RegionBlock, ValueId};
+use super::run::{Failed, ModuleRun, Reader, direction};
 use super::shaped::axis_of;
 use super::types::Element;
-use super::value::{Held, Made, and, compare, full, int_with, ints, iota, like, need, not, or, stopped};
+use super::value::{Imported, ImportedValue, and, compare, full, int_with, ints, iota, like, need, not, or, stopped};
 use crate::base::BaseTensor;
 use crate::dtype::DType;
 use crate::ops::{Compare, Discrete, IntBinary, Linear};
@@ -16,7 +16,11 @@ use crate::ops::{Compare, Discrete, IntBinary, Linear};
 const LONGEST: usize = 4096;
 
 /// The result of an operation of this family; `None` if it belongs to another.
-pub(super) fn run<T: BaseTensor>(reader: &Reader<'_, T>, op: &Operation, x: &[Held<T>]) -> Option<Run<Vec<Held<T>>>> {
+pub(super) fn run<T: BaseTensor>(
+    reader: &Reader<'_, T>,
+    op: &ModuleOperation,
+    x: &[ImportedValue<T>],
+) -> Option<ModuleRun<Vec<ImportedValue<T>>>> {
     let failed = |what: String| Failed { at: op.at, operation: op.name.clone(), what };
     match (op.name.as_str(), x) {
         ("sort", [_, ..]) => Some(sort(reader, op, x)),
@@ -26,9 +30,9 @@ pub(super) fn run<T: BaseTensor>(reader: &Reader<'_, T>, op: &Operation, x: &[He
 }
 
 /// The keys of a comparator, from the first that counts: the number of an operand, and whether larger ones come first.
-fn keys(block: &Block, outside: &dyn Fn(Id) -> Option<f64>) -> Option<Vec<(usize, bool)>> {
+fn keys(block: &RegionBlock, outside: &dyn Fn(ValueId) -> Option<f64>) -> Option<Vec<(usize, bool)>> {
     let [result] = block.results[..] else { return None };
-    let op_of = |id: Id| block.operations.iter().find(|op| op.first == id && op.types.len() == 1);
+    let op_of = |id: ValueId| block.operations.iter().find(|op| op.first == id && op.types.len() == 1);
     let mut found = Vec::new();
     let mut at = result;
     // `compare(LT, a, b)`, or `select(compare(EQ, a, b), the rest, compare(LT, a, b))`, or the same by `and` and `or`.
@@ -65,16 +69,21 @@ fn keys(block: &Block, outside: &dyn Fn(Id) -> Option<f64>) -> Option<Vec<(usize
 }
 
 /// The operand that a value is, as it was or with zeros and NaN made equal; and whether it is of the right side.
-fn source(block: &Block, id: Id, depth: usize, outside: &dyn Fn(Id) -> Option<f64>) -> Option<(usize, bool)> {
+fn source(
+    block: &RegionBlock,
+    id: ValueId,
+    depth: usize,
+    outside: &dyn Fn(ValueId) -> Option<f64>,
+) -> Option<(usize, bool)> {
     // A comparator has two such steps; more are not looked at.
     let depth = depth.checked_sub(1)?;
-    let argument = |id: Id| block.arguments.iter().position(|a| *a == id).map(|p| (p / 2, p % 2 == 1));
+    let argument = |id: ValueId| block.arguments.iter().position(|a| *a == id).map(|p| (p / 2, p % 2 == 1));
     if let Some(found) = argument(id) {
         return Some(found);
     }
-    let op_of = |id: Id| block.operations.iter().find(|op| op.first == id);
-    let constant = |id: Id| op_of(id).filter(|op| op.name == "constant");
-    let is = |id: Id, wanted: fn(f64) -> bool| {
+    let op_of = |id: ValueId| block.operations.iter().find(|op| op.first == id);
+    let constant = |id: ValueId| op_of(id).filter(|op| op.name == "constant");
+    let is = |id: ValueId, wanted: fn(f64) -> bool| {
         if let Some(c) = outside(id) {
             return wanted(c);
         }
@@ -97,7 +106,7 @@ fn source(block: &Block, id: Id, depth: usize, outside: &dyn Fn(Id) -> Option<f6
     fits.then_some(inner)
 }
 
-fn key(block: &Block, op: &Operation, outside: &dyn Fn(Id) -> Option<f64>) -> Option<(usize, bool)> {
+fn key(block: &RegionBlock, op: &ModuleOperation, outside: &dyn Fn(ValueId) -> Option<f64>) -> Option<(usize, bool)> {
     let [a, b] = op.operands[..] else { return None };
     let ((first, left), (second, right)) = (source(block, a, 4, outside)?, source(block, b, 4, outside)?);
     let larger = match direction(op).ok()? {
@@ -108,7 +117,12 @@ fn key(block: &Block, op: &Operation, outside: &dyn Fn(Id) -> Option<f64>) -> Op
     (op.name == "compare" && first == second && left != right).then_some((first, larger != left))
 }
 
-fn is_equality(block: &Block, op: &Operation, of: usize, outside: &dyn Fn(Id) -> Option<f64>) -> Option<()> {
+fn is_equality(
+    block: &RegionBlock,
+    op: &ModuleOperation,
+    of: usize,
+    outside: &dyn Fn(ValueId) -> Option<f64>,
+) -> Option<()> {
     let [a, b] = op.operands[..] else { return None };
     let both = (source(block, a, 4, outside)?, source(block, b, 4, outside)?);
     let fits = both.0.0 == of && both.1.0 == of && both.0.1 != both.1.1;
@@ -116,14 +130,14 @@ fn is_equality(block: &Block, op: &Operation, of: usize, outside: &dyn Fn(Id) ->
 }
 
 /// Elements of lines at the positions of an order.
-fn taken<T: BaseTensor>(x: &Held<T>, axis: usize, order: &T) -> Held<T> {
+fn taken<T: BaseTensor>(x: &ImportedValue<T>, axis: usize, order: &T) -> ImportedValue<T> {
     let shape = order.shape().to_vec();
     let indices: Vec<T> = (0..shape.len()).map(|k| if k == axis { order.clone() } else { iota(&shape, k) }).collect();
     x.map(|y| y.gather(&indices))
 }
 
 /// The positions in order, by one key. Numbers without a sign are moved to the order of those with one.
-fn order_of<T: BaseTensor>(x: &Held<T>, axis: usize, descending: bool) -> T {
+fn order_of<T: BaseTensor>(x: &ImportedValue<T>, axis: usize, descending: bool) -> T {
     let key = match x.element {
         Element::Bool => T::discrete(&Discrete::ToInt, &[&x.re]),
         Element::Int { bits: 64, signed: false } => int_with(IntBinary::BitXor, &x.re, i64::MIN),
@@ -132,7 +146,11 @@ fn order_of<T: BaseTensor>(x: &Held<T>, axis: usize, descending: bool) -> T {
     T::discrete(&Discrete::ArgSort { axis, descending }, &[&key])
 }
 
-fn sort<T: BaseTensor>(reader: &Reader<'_, T>, op: &Operation, x: &[Held<T>]) -> Run<Vec<Held<T>>> {
+fn sort<T: BaseTensor>(
+    reader: &Reader<'_, T>,
+    op: &ModuleOperation,
+    x: &[ImportedValue<T>],
+) -> ModuleRun<Vec<ImportedValue<T>>> {
     let failed = |what: String| Failed { at: op.at, operation: op.name.clone(), what };
     let rank = x[0].shape().len();
     need(x.iter().all(|y| y.shape() == x[0].shape()) && rank > 0, || "the operands must have one shape".into())
@@ -156,7 +174,7 @@ fn sort<T: BaseTensor>(reader: &Reader<'_, T>, op: &Operation, x: &[Held<T>]) ->
                 };
                 let next = order_of(&by, axis, *descending);
                 order = Some(match order {
-                    Some(before) => taken(&Held::real(Element::I64, before), axis, &next).re,
+                    Some(before) => taken(&ImportedValue::real(Element::I64, before), axis, &next).re,
                     None => next,
                 });
             }
@@ -172,7 +190,12 @@ fn sort<T: BaseTensor>(reader: &Reader<'_, T>, op: &Operation, x: &[Held<T>]) ->
 }
 
 /// The positions in order, by counting for each element those that come before it.
-fn counted<T: BaseTensor>(reader: &Reader<'_, T>, op: &Operation, x: &[Held<T>], axis: usize) -> Run<T> {
+fn counted<T: BaseTensor>(
+    reader: &Reader<'_, T>,
+    op: &ModuleOperation,
+    x: &[ImportedValue<T>],
+    axis: usize,
+) -> ModuleRun<T> {
     let failed = |what: String| Failed { at: op.at, operation: op.name.clone(), what };
     let shape = x[0].shape();
     let n = shape[axis];
@@ -205,7 +228,7 @@ fn counted<T: BaseTensor>(reader: &Reader<'_, T>, op: &Operation, x: &[Held<T>],
 }
 
 /// The `k` largest elements of each line, from the largest on, and their positions.
-fn top_k<T: BaseTensor>(op: &Operation, x: &Held<T>) -> Made<Vec<Held<T>>> {
+fn top_k<T: BaseTensor>(op: &ModuleOperation, x: &ImportedValue<T>) -> Imported<Vec<ImportedValue<T>>> {
     let rank = x.shape().len();
     need(rank > 0 && !x.element.is_complex(), || "the operand must have an axis".into())?;
     let axis = rank - 1;
@@ -216,11 +239,11 @@ fn top_k<T: BaseTensor>(op: &Operation, x: &Held<T>) -> Made<Vec<Held<T>>> {
         // NaN is the largest.
         let y = stopped(&x.re);
         let nan = compare(Compare::Ne, &y, &y);
-        let by_size = order_of(&Held::real(x.element, T::select(&nan, &like(&y, 0.0), &y)), axis, true);
+        let by_size = order_of(&ImportedValue::real(x.element, T::select(&nan, &like(&y, 0.0), &y)), axis, true);
         let marks = T::discrete(&Discrete::ToInt, &[&nan]);
-        let marks = taken(&Held::real(Element::I64, marks), axis, &by_size).re;
+        let marks = taken(&ImportedValue::real(Element::I64, marks), axis, &by_size).re;
         let by_nan = T::discrete(&Discrete::ArgSort { axis, descending: true }, &[&marks]);
-        taken(&Held::real(Element::I64, by_size), axis, &by_nan).re
+        taken(&ImportedValue::real(Element::I64, by_size), axis, &by_nan).re
     } else {
         order_of(x, axis, true)
     };
@@ -230,5 +253,5 @@ fn top_k<T: BaseTensor>(op: &Operation, x: &Held<T>) -> Made<Vec<Held<T>>> {
         _ => Element::I32,
     };
     let order = ints(IntBinary::Add, &order, &full(order.shape(), DType::I64, 0));
-    Ok(vec![taken(x, axis, &order), Held::within(element, order, 0, n as i64)])
+    Ok(vec![taken(x, axis, &order), ImportedValue::within(element, order, 0, n as i64)])
 }

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 
 use super::attributes::{Attribute, parse_attribute, parse_dict};
 use super::literal::parse_literal;
-use super::module::{Block, Defined, Id, Operation, Parsed};
+use super::module::{Defined, ModuleOperation, ParsedModule, RegionBlock, ValueId};
 use super::pretty::named;
 use super::text::{Cursor, Read};
 use super::types::{Type, parse_type};
@@ -18,32 +18,32 @@ use super::types::{Type, parse_type};
 pub(super) const DEEPEST_REGION: usize = 48;
 
 /// The names of a function that are visible, and the number of values.
-struct Scope {
-    names: HashMap<String, Vec<(Id, usize)>>,
+struct ParsingScope {
+    names: HashMap<String, Vec<(ValueId, usize)>>,
     /// The names that each open region has defined.
     open: Vec<Vec<String>>,
-    next: Id,
+    next: ValueId,
 }
 
 pub(super) struct Parser<'a> {
     pub(super) c: Cursor<'a>,
-    scope: Scope,
+    scope: ParsingScope,
 }
 
 /// What follows the name of an operation, up to its types.
 #[derive(Default)]
 pub(super) struct Tail {
-    pub(super) operands: Vec<Id>,
+    pub(super) operands: Vec<ValueId>,
     pub(super) attributes: Vec<(String, Attribute)>,
     pub(super) words: Vec<String>,
-    pub(super) regions: Vec<Block>,
+    pub(super) regions: Vec<RegionBlock>,
     pub(super) types: Vec<Type>,
 }
 
 /// Reads a module.
-pub(super) fn parse_module(text: &str) -> Read<Parsed> {
-    let mut p = Parser { c: Cursor::new(text), scope: Scope::new() };
-    let mut parsed = Parsed::default();
+pub(super) fn parse_module(text: &str) -> Read<ParsedModule> {
+    let mut p = Parser { c: Cursor::new(text), scope: ParsingScope::new() };
+    let mut parsed = ParsedModule::default();
     let mut depth = 0;
     loop {
         match p.c.peek() {
@@ -93,14 +93,14 @@ pub(super) fn parse_module(text: &str) -> Read<Parsed> {
     Ok(parsed)
 }
 
-impl Scope {
-    fn new() -> Scope {
-        Scope { names: HashMap::new(), open: vec![Vec::new()], next: 0 }
+impl ParsingScope {
+    fn new() -> ParsingScope {
+        ParsingScope { names: HashMap::new(), open: vec![Vec::new()], next: 0 }
     }
 
-    fn define(&mut self, name: String, count: usize) -> Id {
+    fn define(&mut self, name: String, count: usize) -> ValueId {
         let first = self.next;
-        self.next += count as Id;
+        self.next += count as ValueId;
         if let Some(open) = self.open.last_mut() {
             open.push(name.clone());
         }
@@ -145,7 +145,7 @@ impl Parser<'_> {
     }
 
     fn function(&mut self, at: usize) -> Read<Defined> {
-        self.scope = Scope::new();
+        self.scope = ParsingScope::new();
         while self.c.peek() != Some(b'@') {
             self.c.some_word("the name of a function")?;
         }
@@ -179,7 +179,7 @@ impl Parser<'_> {
         }
         self.c.expect("{")?;
         let types = inputs.iter().map(|(_, ty): &(String, Type)| ty.clone()).collect();
-        let mut body = Block { arguments, types, ..Block::default() };
+        let mut body = RegionBlock { arguments, types, ..RegionBlock::default() };
         self.operations(&mut body, 0)?;
         self.c.expect("}")?;
         self.location()?;
@@ -221,7 +221,7 @@ impl Parser<'_> {
     }
 
     /// The operations of a block, up to the brace that ends it, or a further block.
-    fn operations(&mut self, block: &mut Block, depth: usize) -> Read<()> {
+    fn operations(&mut self, block: &mut RegionBlock, depth: usize) -> Read<()> {
         loop {
             match self.c.peek() {
                 Some(b'}') | None => return Ok(()),
@@ -265,7 +265,7 @@ impl Parser<'_> {
     }
 
     /// Reads the operation that ends a block, if it is next.
-    fn returned(&mut self, block: &mut Block) -> Read<bool> {
+    fn returned(&mut self, block: &mut RegionBlock) -> Read<bool> {
         let names = ["stablehlo.return", "func.return", "return", "\"stablehlo.return\"", "\"func.return\""];
         if !names.iter().any(|name| self.c.take_word(name)) {
             return Ok(false);
@@ -277,7 +277,7 @@ impl Parser<'_> {
     }
 
     /// The value of this name, which is next.
-    pub(super) fn operand(&mut self) -> Read<Id> {
+    pub(super) fn operand(&mut self) -> Read<ValueId> {
         let at = self.c.at;
         let name = self.c.name()?;
         let part = if self.c.here() == Some(b'#') {
@@ -288,7 +288,7 @@ impl Parser<'_> {
         };
         let known = self.scope.names.get(&name).and_then(|all| all.last());
         match known {
-            Some((first, count)) if (part as u64) < *count as u64 => Ok(first + part as Id),
+            Some((first, count)) if (part as u64) < *count as u64 => Ok(first + part as ValueId),
             _ => {
                 self.c.at = at;
                 self.c.error("a value that is not defined here")
@@ -297,13 +297,13 @@ impl Parser<'_> {
     }
 
     /// A region in braces. Its arguments are these names, or those that its block gives.
-    pub(super) fn region(&mut self, arguments: Vec<(String, Type)>, depth: usize) -> Read<Block> {
+    pub(super) fn region(&mut self, arguments: Vec<(String, Type)>, depth: usize) -> Read<RegionBlock> {
         if depth >= DEEPEST_REGION {
             return self.c.error("regions are nested too deeply");
         }
         self.c.expect("{")?;
         self.scope.enter();
-        let mut block = Block::default();
+        let mut block = RegionBlock::default();
         for (name, ty) in arguments {
             block.arguments.push(self.scope.define(name, 1));
             block.types.push(ty);
@@ -334,7 +334,7 @@ impl Parser<'_> {
     }
 
     /// An operation, after its results.
-    fn operation(&mut self, depth: usize) -> Read<Operation> {
+    fn operation(&mut self, depth: usize) -> Read<ModuleOperation> {
         let start = self.c.at;
         let generic = self.c.peek() == Some(b'"');
         let full = if generic { self.c.string()? } else { self.c.some_word("an operation")?.to_owned() };
@@ -348,7 +348,7 @@ impl Parser<'_> {
             _ => self.tail()?,
         };
         self.location()?;
-        let mut operation = Operation {
+        let mut operation = ModuleOperation {
             name,
             operands: tail.operands,
             first: 0,

@@ -3,14 +3,14 @@
 //! Law: attributes have the names of the generic form, whichever form the text has.
 
 use super::attributes::{Attribute, parse_attribute, parse_dict, parse_dimensions};
-use super::module::{Id, Operation};
+use super::module::{ModuleOperation, ValueId};
 use super::parse::{Parser, Tail};
 use super::text::Read;
 use super::types::parse_type;
 
 impl Parser<'_> {
     /// The names of the operands whose names are followed by those of arguments: `(%a = %b, ..)`.
-    fn bound(&mut self) -> Read<(Vec<String>, Vec<Id>)> {
+    fn bound(&mut self) -> Read<(Vec<String>, Vec<ValueId>)> {
         let (mut names, mut operands) = (Vec::new(), Vec::new());
         self.c.expect("(")?;
         while !self.c.take(")") {
@@ -160,8 +160,8 @@ impl Parser<'_> {
 }
 
 /// Gives the attributes and the words of the pretty form the names of the generic form.
-pub(super) fn named(operation: &mut Operation, words: Vec<String>) -> Result<(), String> {
-    let rename = |operation: &mut Operation, pairs: &[(&str, &str)]| {
+pub(super) fn named(operation: &mut ModuleOperation, words: Vec<String>) -> Result<(), String> {
+    let rename = |operation: &mut ModuleOperation, pairs: &[(&str, &str)]| {
         for (name, _) in &mut operation.attributes {
             if let Some((_, full)) = pairs.iter().find(|(short, _)| short == name) {
                 *name = (*full).to_owned();

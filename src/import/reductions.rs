@@ -3,11 +3,11 @@
 //! Law: sums, and the largest and the smallest elements are the operations of the language. Other functions combine
 //! neighbours, level by level, in logarithmically many steps; StableHLO asks for associative functions.
 
-use super::module::{Block, Operation};
-use super::run::{Failed, Reader, Run};
+use super::module::{ModuleOperation, RegionBlock};
+use super::run::{Failed, ModuleRun, Reader};
 use super::shaped::{axes, concatenated, distinct};
 use super::types::Element;
-use super::value::{Held, Made, need, not_zero, shape_of};
+use super::value::{Imported, ImportedValue, need, not_zero, shape_of};
 use crate::base::BaseTensor;
 use crate::ops::{Discrete, Linear, Reduce};
 use crate::shape::size;
@@ -24,7 +24,7 @@ pub(super) enum Recognised<'a> {
 }
 
 /// Whether a region is one operation of its arguments, in either order if that does not matter.
-pub(super) fn recognised(block: &Block) -> Recognised<'_> {
+pub(super) fn recognised(block: &RegionBlock) -> Recognised<'_> {
     let (&[a, b], &[result]) = (&block.arguments[..], &block.results[..]) else { return Recognised::Other };
     match &block.operations[..] {
         [] if result == b => Recognised::Second,
@@ -39,7 +39,7 @@ pub(super) fn recognised(block: &Block) -> Recognised<'_> {
 }
 
 /// The function of a reduction: a name, or its region.
-pub(super) fn function(op: &Operation) -> Recognised<'_> {
+pub(super) fn function(op: &ModuleOperation) -> Recognised<'_> {
     match (op.words("applies"), &op.regions[..]) {
         (Some(name), []) => Recognised::Of(name),
         (_, [region]) => recognised(region),
@@ -50,10 +50,10 @@ pub(super) fn function(op: &Operation) -> Recognised<'_> {
 /// A function of two tuples of arrays, elementwise.
 pub(super) fn combined<T: BaseTensor>(
     reader: &Reader<'_, T>,
-    op: &Operation,
-    a: &[Held<T>],
-    b: &[Held<T>],
-) -> Run<Vec<Held<T>>> {
+    op: &ModuleOperation,
+    a: &[ImportedValue<T>],
+    b: &[ImportedValue<T>],
+) -> ModuleRun<Vec<ImportedValue<T>>> {
     let failed = |what: String| Failed { at: op.at, operation: op.name.clone(), what };
     if let (Recognised::Of(name), [x], [y]) = (function(op), a, b) {
         let found = super::run::binary(name, x, y).map_err(failed)?;
@@ -66,7 +66,11 @@ pub(super) fn combined<T: BaseTensor>(
 }
 
 /// The result of an operation of this family; `None` if it belongs to another.
-pub(super) fn run<T: BaseTensor>(reader: &Reader<'_, T>, op: &Operation, x: &[Held<T>]) -> Option<Run<Vec<Held<T>>>> {
+pub(super) fn run<T: BaseTensor>(
+    reader: &Reader<'_, T>,
+    op: &ModuleOperation,
+    x: &[ImportedValue<T>],
+) -> Option<ModuleRun<Vec<ImportedValue<T>>>> {
     match op.name.as_str() {
         "reduce" => Some(reduce(reader, op, x)),
         "map" => Some(match op.regions.first() {
@@ -79,18 +83,25 @@ pub(super) fn run<T: BaseTensor>(reader: &Reader<'_, T>, op: &Operation, x: &[He
 }
 
 /// The operands of a reduction and their starts.
-pub(super) fn halves<'a, T: BaseTensor>(x: &'a [Held<T>]) -> Made<(&'a [Held<T>], &'a [Held<T>])> {
+pub(super) fn halves<'a, T: BaseTensor>(
+    x: &'a [ImportedValue<T>],
+) -> Imported<(&'a [ImportedValue<T>], &'a [ImportedValue<T>])> {
     need(x.len() % 2 == 0 && !x.is_empty(), || "it needs as many starts as operands".into())?;
     let (values, inits) = x.split_at(x.len() / 2);
-    let alike =
-        |(v, i): (&Held<T>, &Held<T>)| v.shape() == values[0].shape() && i.shape().is_empty() && v.element == i.element;
+    let alike = |(v, i): (&ImportedValue<T>, &ImportedValue<T>)| {
+        v.shape() == values[0].shape() && i.shape().is_empty() && v.element == i.element
+    };
     need(values.iter().zip(inits).all(alike), || {
         "the operands must have one shape, and a scalar of their element type each".into()
     })?;
     Ok((values, inits))
 }
 
-fn reduce<T: BaseTensor>(reader: &Reader<'_, T>, op: &Operation, x: &[Held<T>]) -> Run<Vec<Held<T>>> {
+fn reduce<T: BaseTensor>(
+    reader: &Reader<'_, T>,
+    op: &ModuleOperation,
+    x: &[ImportedValue<T>],
+) -> ModuleRun<Vec<ImportedValue<T>>> {
     let failed = |what: String| Failed { at: op.at, operation: op.name.clone(), what };
     let (values, inits) = halves(x).map_err(failed)?;
     let mut along = axes(op, "dimensions", values[0].shape().len()).map_err(failed)?;
@@ -107,7 +118,7 @@ fn reduce<T: BaseTensor>(reader: &Reader<'_, T>, op: &Operation, x: &[Held<T>]) 
             let order: Vec<usize> = along.iter().chain(&rest).copied().collect();
             let n = along.iter().map(|k| values[0].shape()[*k]).product();
             let inner = shape_of(rest.iter().map(|k| values[0].shape()[*k]));
-            let rows: Vec<Held<T>> =
+            let rows: Vec<ImportedValue<T>> =
                 values.iter().map(|x| x.permuted(&order).reshaped(&[&[n], &inner[..]].concat())).collect();
             if n == 0 || size(&inner) == 0 {
                 return Ok(inits.iter().map(|i| i.replicated(&inner, &[])).collect());
@@ -121,21 +132,21 @@ fn reduce<T: BaseTensor>(reader: &Reader<'_, T>, op: &Operation, x: &[Held<T>]) 
 /// Results combined with the starts, unless these change nothing.
 pub(super) fn with_start<T: BaseTensor>(
     reader: &Reader<'_, T>,
-    op: &Operation,
-    results: Vec<Held<T>>,
-    inits: &[Held<T>],
-) -> Run<Vec<Held<T>>> {
+    op: &ModuleOperation,
+    results: Vec<ImportedValue<T>>,
+    inits: &[ImportedValue<T>],
+) -> ModuleRun<Vec<ImportedValue<T>>> {
     if let (Recognised::Of(name), [init]) = (function(op), inits)
         && is_neutral(name, init)
     {
         return Ok(results);
     }
-    let inits: Vec<Held<T>> = inits.iter().zip(&results).map(|(i, r)| i.replicated(r.shape(), &[])).collect();
+    let inits: Vec<ImportedValue<T>> = inits.iter().zip(&results).map(|(i, r)| i.replicated(r.shape(), &[])).collect();
     combined(reader, op, &inits, &results)
 }
 
 /// Whether a function of this scalar and another gives the other.
-pub(super) fn is_neutral<T: BaseTensor>(name: &str, init: &Held<T>) -> bool {
+pub(super) fn is_neutral<T: BaseTensor>(name: &str, init: &ImportedValue<T>) -> bool {
     if init.element.is_complex() {
         return false;
     }
@@ -162,24 +173,24 @@ pub(super) fn is_neutral<T: BaseTensor>(name: &str, init: &Held<T>) -> bool {
 }
 
 /// A reduction that the language has.
-pub(super) fn known<T: BaseTensor>(name: &str, x: &Held<T>, along: &[usize]) -> Option<Held<T>> {
+pub(super) fn known<T: BaseTensor>(name: &str, x: &ImportedValue<T>, along: &[usize]) -> Option<ImportedValue<T>> {
     let sum = |y: &T| y.linear(&Linear::sum(y.shape(), along));
     if x.element == Element::Bool {
         let count = |mask: &T| sum(&T::discrete(&Discrete::ToInt, &[mask]));
         return Some(match name {
-            "or" | "maximum" | "add" => Held::real(Element::Bool, not_zero(&count(&x.re))),
+            "or" | "maximum" | "add" => ImportedValue::real(Element::Bool, not_zero(&count(&x.re))),
             "and" | "minimum" | "multiply" => {
-                Held::real(Element::Bool, super::value::not(&not_zero(&count(&super::value::not(&x.re)))))
+                ImportedValue::real(Element::Bool, super::value::not(&not_zero(&count(&super::value::not(&x.re)))))
             }
             "xor" => {
                 let odd = super::value::int_with(crate::ops::IntBinary::BitAnd, &count(&x.re), 1);
-                Held::real(Element::Bool, not_zero(&odd))
+                ImportedValue::real(Element::Bool, not_zero(&odd))
             }
             _ => return None,
         });
     }
     if name == "add" {
-        let found = Held { element: x.element, re: sum(&x.re), im: x.im.as_ref().map(sum), range: None };
+        let found = ImportedValue { element: x.element, re: sum(&x.re), im: x.im.as_ref().map(sum), range: None };
         let n = along.iter().fold(1i128, |n, k| n.saturating_mul(x.shape()[*k] as i128));
         let (lo, hi) = x.bounds();
         let range = x.element.is_int().then(|| (i128::from(lo).saturating_mul(n), i128::from(hi).saturating_mul(n)));
@@ -196,15 +207,15 @@ pub(super) fn known<T: BaseTensor>(name: &str, x: &Held<T>, along: &[usize]) -> 
     }
     let of =
         |y: T, axis: &usize| y.reduce(if largest { Reduce::Max { axis: *axis } } else { Reduce::Min { axis: *axis } });
-    Some(Held { element: x.element, re: along.iter().rev().fold(x.re.clone(), of), im: None, range: x.range })
+    Some(ImportedValue { element: x.element, re: along.iter().rev().fold(x.re.clone(), of), im: None, range: x.range })
 }
 
 /// All rows combined, each with its neighbour, until one remains.
 pub(super) fn neighbours<T: BaseTensor>(
     reader: &Reader<'_, T>,
-    op: &Operation,
-    rows: Vec<Held<T>>,
-) -> Run<Vec<Held<T>>> {
+    op: &ModuleOperation,
+    rows: Vec<ImportedValue<T>>,
+) -> ModuleRun<Vec<ImportedValue<T>>> {
     let failed = |what: String| Failed { at: op.at, operation: op.name.clone(), what };
     let mut rows = rows;
     loop {
@@ -212,7 +223,7 @@ pub(super) fn neighbours<T: BaseTensor>(
         if n == 1 {
             return Ok(rows.iter().map(|x| x.reshaped(&x.shape()[1..])).collect());
         }
-        let every = |start: usize| -> Vec<Held<T>> {
+        let every = |start: usize| -> Vec<ImportedValue<T>> {
             rows.iter().map(|x| x.map(|y| y.linear(&Linear::slice(y.shape(), 0, start, n / 2, 2)))).collect()
         };
         let mut next = combined(reader, op, &every(0), &every(1))?;

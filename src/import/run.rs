@@ -2,9 +2,9 @@
 //!
 //! Law: each result has the type that the text gives it, or the run ends with an error that names the operation.
 
-use super::module::{Block, Id, Operation, Parsed};
+use super::module::{ModuleOperation, ParsedModule, RegionBlock, ValueId};
 use super::types::Element;
-use super::value::{Held, Item, Made, lacks, need};
+use super::value::{Imported, ImportedValue, Item, lacks, need};
 use super::{control, elementwise, indexing, integers, matrices, numbers, ordering, reductions, shaped, windows};
 use crate::base::BaseTensor;
 use crate::ops::{Binary, Compare, IntBinary};
@@ -17,22 +17,22 @@ pub(super) struct Failed {
     pub(super) what: String,
 }
 
-pub(super) type Run<X> = Result<X, Failed>;
+pub(super) type ModuleRun<X> = Result<X, Failed>;
 
 /// The values of a function, by number.
-pub(super) type Env<T> = Vec<Option<Item<T>>>;
+pub(super) type Bindings<T> = Vec<Option<Item<T>>>;
 
 /// A run of a module.
 pub(super) struct Reader<'m, T> {
-    pub(super) module: &'m Parsed,
+    pub(super) module: &'m ParsedModule,
     /// In the region of a reduction, whose scalars are arrays of this shape: the shape.
     pub(super) lift: Shape,
     /// The values that the regions of the operation read from outside.
-    captured: Vec<(Id, Item<T>)>,
+    captured: Vec<(ValueId, Item<T>)>,
 }
 
 /// The values that a block reads, and may not define.
-fn mentioned(block: &Block, all: &mut Vec<Id>) {
+fn mentioned(block: &RegionBlock, all: &mut Vec<ValueId>) {
     for op in &block.operations {
         all.extend(&op.operands);
         op.regions.iter().for_each(|region| mentioned(region, all));
@@ -41,37 +41,42 @@ fn mentioned(block: &Block, all: &mut Vec<Id>) {
 }
 
 impl<'m, T: BaseTensor> Reader<'m, T> {
-    pub(super) fn new(module: &'m Parsed) -> Reader<'m, T> {
+    pub(super) fn new(module: &'m ParsedModule) -> Reader<'m, T> {
         Reader { module, lift: Shape::new(), captured: Vec::new() }
     }
 
     /// The reader for the regions of an operation.
-    fn around(&self, op: &Operation, env: &Env<T>) -> Reader<'m, T> {
+    fn around(&self, op: &ModuleOperation, env: &Bindings<T>) -> Reader<'m, T> {
         let mut all = Vec::new();
         op.regions.iter().for_each(|region| mentioned(region, &mut all));
         all.sort_unstable();
         all.dedup();
         // What a region defines is not there yet, or is overwritten.
-        let value = |id: Id| env.get(id as usize)?.clone().map(|item| (id, item));
+        let value = |id: ValueId| env.get(id as usize)?.clone().map(|item| (id, item));
         Reader { module: self.module, lift: self.lift.clone(), captured: all.into_iter().filter_map(value).collect() }
     }
 
     /// A float from outside of a region, if it is known.
-    pub(super) fn number(&self, id: Id) -> Option<f64> {
+    pub(super) fn number(&self, id: ValueId) -> Option<f64> {
         let (_, item) = self.captured.iter().find(|(k, _)| *k == id)?;
         let x = item.tensor().ok()?.re.peek()?;
         x.item::<f64>().ok().or_else(|| x.item::<f32>().ok().map(f64::from))
     }
 
     /// The results of a function.
-    pub(super) fn function(&self, k: usize, args: Vec<Item<T>>) -> Run<Vec<Item<T>>> {
+    pub(super) fn function(&self, k: usize, args: Vec<Item<T>>) -> ModuleRun<Vec<Item<T>>> {
         let function = &self.module.functions[k];
-        let mut env: Env<T> = vec![None; function.values as usize];
+        let mut env: Bindings<T> = vec![None; function.values as usize];
         self.block(&function.body, args, &mut env)
     }
 
     /// The results of a block with these arguments.
-    pub(super) fn block(&self, block: &Block, args: Vec<Item<T>>, env: &mut Env<T>) -> Run<Vec<Item<T>>> {
+    pub(super) fn block(
+        &self,
+        block: &RegionBlock,
+        args: Vec<Item<T>>,
+        env: &mut Bindings<T>,
+    ) -> ModuleRun<Vec<Item<T>>> {
         for (id, arg) in block.arguments.iter().zip(args) {
             env[*id as usize] = Some(arg);
         }
@@ -92,12 +97,12 @@ impl<'m, T: BaseTensor> Reader<'m, T> {
                 env[operation.first as usize + k] = Some(item);
             }
         }
-        let value = |id: &Id| env[*id as usize].clone();
+        let value = |id: &ValueId| env[*id as usize].clone();
         let missing = || Failed { at: 0, operation: "return".into(), what: "a value without its operation".into() };
         block.results.iter().map(value).collect::<Option<Vec<_>>>().ok_or_else(missing)
     }
 
-    fn operation(&self, op: &Operation, env: &mut Env<T>) -> Run<Vec<Item<T>>> {
+    fn operation(&self, op: &ModuleOperation, env: &mut Bindings<T>) -> ModuleRun<Vec<Item<T>>> {
         if let Some(found) = control::run(self, op, env) {
             return found;
         }
@@ -110,8 +115,8 @@ impl<'m, T: BaseTensor> Reader<'m, T> {
         if op.name == "optimization_barrier" {
             return Ok(items);
         }
-        let held: Made<Vec<&Held<T>>> = items.iter().map(Item::tensor).collect();
-        let mut held: Vec<Held<T>> = held.map_err(failed)?.into_iter().cloned().collect();
+        let held: Imported<Vec<&ImportedValue<T>>> = items.iter().map(Item::tensor).collect();
+        let mut held: Vec<ImportedValue<T>> = held.map_err(failed)?.into_iter().cloned().collect();
         // A scalar from outside a region.
         if !self.lift.is_empty() {
             for x in &mut held {
@@ -126,7 +131,11 @@ impl<'m, T: BaseTensor> Reader<'m, T> {
     }
 
     /// The results of an operation without a region; `None` if it is not read.
-    pub(super) fn named(&self, op: &Operation, x: &[Held<T>]) -> Run<Option<Vec<Held<T>>>> {
+    pub(super) fn named(
+        &self,
+        op: &ModuleOperation,
+        x: &[ImportedValue<T>],
+    ) -> ModuleRun<Option<Vec<ImportedValue<T>>>> {
         let failed = |what: String| Failed { at: op.at, operation: op.name.clone(), what };
         if let Some(found) = scalar(op, x, &self.lift).map_err(failed)? {
             return Ok(Some(vec![found]));
@@ -135,7 +144,7 @@ impl<'m, T: BaseTensor> Reader<'m, T> {
     }
 
     /// The results of an operation on tensors.
-    fn made(&self, op: &Operation, x: &[Held<T>]) -> Run<Vec<Held<T>>> {
+    fn made(&self, op: &ModuleOperation, x: &[ImportedValue<T>]) -> ModuleRun<Vec<ImportedValue<T>>> {
         let failed = |what: String| Failed { at: op.at, operation: op.name.clone(), what };
         if let Some(found) = scalar(op, x, &self.lift).map_err(failed)? {
             return Ok(vec![found]);
@@ -159,14 +168,19 @@ impl<'m, T: BaseTensor> Reader<'m, T> {
     }
 
     /// The results of a region of scalars, for all elements of arrays of one shape at once.
-    pub(super) fn lifted(&self, block: &Block, args: Vec<Held<T>>, op: &Operation) -> Run<Vec<Held<T>>> {
+    pub(super) fn lifted(
+        &self,
+        block: &RegionBlock,
+        args: Vec<ImportedValue<T>>,
+        op: &ModuleOperation,
+    ) -> ModuleRun<Vec<ImportedValue<T>>> {
         let failed = |what: &str| Failed { at: op.at, operation: op.name.clone(), what: what.into() };
         if args.len() != block.arguments.len() {
             return Err(failed("its region has another number of arguments"));
         }
         let lift = args.first().map(|x| Shape::from_slice(x.shape())).unwrap_or_default();
         let most = highest(block).max(block.arguments.iter().copied().max().unwrap_or(0)) as usize + 1;
-        let mut env: Env<T> = vec![None; most];
+        let mut env: Bindings<T> = vec![None; most];
         for (id, item) in &self.captured {
             if let Some(slot) = env.get_mut(*id as usize) {
                 *slot = Some(item.clone());
@@ -188,17 +202,17 @@ impl<'m, T: BaseTensor> Reader<'m, T> {
 }
 
 /// The highest number of a value in a block.
-fn highest(block: &Block) -> Id {
-    let of = |op: &Operation| {
+fn highest(block: &RegionBlock) -> ValueId {
+    let of = |op: &ModuleOperation| {
         let operands = op.operands.iter().copied().max().unwrap_or(0);
         let inner = op.regions.iter().map(highest).max().unwrap_or(0);
-        operands.max(inner).max(op.first + op.types.len() as Id)
+        operands.max(inner).max(op.first + op.types.len() as ValueId)
     };
     block.operations.iter().map(of).chain(block.results.iter().copied()).max().unwrap_or(0)
 }
 
 /// The element type that the text gives the result.
-pub(super) fn result_element(op: &Operation) -> Made<Element> {
+pub(super) fn result_element(op: &ModuleOperation) -> Imported<Element> {
     match op.types.first() {
         Some(super::types::Type::Tensor { element, .. }) => Ok(*element),
         _ => lacks("a tensor as its result"),
@@ -206,7 +220,7 @@ pub(super) fn result_element(op: &Operation) -> Made<Element> {
 }
 
 /// The shape that the text gives the result.
-pub(super) fn result_shape(op: &Operation) -> Made<Shape> {
+pub(super) fn result_shape(op: &ModuleOperation) -> Imported<Shape> {
     match op.types.first().and_then(super::types::Type::fixed) {
         Some((shape, _)) => Ok(shape),
         None => lacks("a result of a fixed shape"),
@@ -214,7 +228,7 @@ pub(super) fn result_shape(op: &Operation) -> Made<Shape> {
 }
 
 /// The comparison of an attribute.
-pub(super) fn direction(op: &Operation) -> Made<Compare> {
+pub(super) fn direction(op: &ModuleOperation) -> Imported<Compare> {
     Ok(match op.words("comparison_direction") {
         Some("EQ") => Compare::Eq,
         Some("NE") => Compare::Ne,
@@ -227,7 +241,11 @@ pub(super) fn direction(op: &Operation) -> Made<Compare> {
 }
 
 /// Operations that work in a region of scalars, too: elementwise ones, constants and what changes no element there.
-fn scalar<T: BaseTensor>(op: &Operation, x: &[Held<T>], lift: &[usize]) -> Made<Option<Held<T>>> {
+fn scalar<T: BaseTensor>(
+    op: &ModuleOperation,
+    x: &[ImportedValue<T>],
+    lift: &[usize],
+) -> Imported<Option<ImportedValue<T>>> {
     match (op.name.as_str(), x) {
         ("constant", []) => {
             let Some(super::attributes::Attribute::Literal(literal)) = op.attribute("value") else {
@@ -235,7 +253,7 @@ fn scalar<T: BaseTensor>(op: &Operation, x: &[Held<T>], lift: &[usize]) -> Made<
             };
             let element = result_element(op)?;
             let re = T::constant(literal.re.clone());
-            let held = Held { element, re, im: literal.im.clone().map(T::constant), range: literal.range };
+            let held = ImportedValue { element, re, im: literal.im.clone().map(T::constant), range: literal.range };
             let inside = !lift.is_empty() && held.shape().is_empty();
             return Ok(Some(if inside { held.replicated(lift, &[]) } else { held }));
         }
@@ -245,11 +263,11 @@ fn scalar<T: BaseTensor>(op: &Operation, x: &[Held<T>], lift: &[usize]) -> Made<
         ("convert", [x]) => return Ok(Some(integers::convert(x, result_element(op)?))),
         ("bitcast_convert", [x]) => return bitcast(x, result_element(op)?).map(Some),
         ("reduce_precision", [x]) => return reduced(op, x).map(Some),
-        ("real", [x]) => return Ok(Some(Held::real(x.element.part(), x.re.clone()))),
-        ("imag", [x]) => return Ok(Some(Held::real(x.element.part(), x.imaginary()))),
+        ("real", [x]) => return Ok(Some(ImportedValue::real(x.element.part(), x.re.clone()))),
+        ("imag", [x]) => return Ok(Some(ImportedValue::real(x.element.part(), x.imaginary()))),
         ("complex", [re, im]) => {
             same(re, im)?;
-            return Ok(Some(Held::complex(result_element(op)?, (re.re.clone(), im.re.clone()))));
+            return Ok(Some(ImportedValue::complex(result_element(op)?, (re.re.clone(), im.re.clone()))));
         }
         ("select", [mask, a, b]) => return selected(mask, a, b).map(Some),
         ("clamp", [low, x, high]) => {
@@ -266,7 +284,7 @@ fn scalar<T: BaseTensor>(op: &Operation, x: &[Held<T>], lift: &[usize]) -> Made<
                 Some(super::attributes::Attribute::Int(n)) => *n as f64,
                 _ => return lacks("a number"),
             };
-            return Ok(Some(Held::real(x.element, super::value::like(&x.re, c))));
+            return Ok(Some(ImportedValue::real(x.element, super::value::like(&x.re, c))));
         }
         ("chlo.next_after", [x, y]) if x.element.is_float() => return next_after(x, y).map(Some),
         (name, [x]) => return unary(name, x),
@@ -276,7 +294,7 @@ fn scalar<T: BaseTensor>(op: &Operation, x: &[Held<T>], lift: &[usize]) -> Made<
     Ok(None)
 }
 
-fn same<T: BaseTensor>(x: &Held<T>, y: &Held<T>) -> Made<()> {
+fn same<T: BaseTensor>(x: &ImportedValue<T>, y: &ImportedValue<T>) -> Imported<()> {
     need(x.shape() == y.shape() && x.element == y.element, || {
         format!(
             "the operands must have one type, but they are {} and {}",
@@ -286,7 +304,11 @@ fn same<T: BaseTensor>(x: &Held<T>, y: &Held<T>) -> Made<()> {
     })
 }
 
-fn selected<T: BaseTensor>(mask: &Held<T>, a: &Held<T>, b: &Held<T>) -> Made<Held<T>> {
+fn selected<T: BaseTensor>(
+    mask: &ImportedValue<T>,
+    a: &ImportedValue<T>,
+    b: &ImportedValue<T>,
+) -> Imported<ImportedValue<T>> {
     need(mask.element == Element::Bool, || "the first operand must be a mask".into())?;
     same(a, b)?;
     match mask.range {
@@ -303,10 +325,14 @@ fn selected<T: BaseTensor>(mask: &Held<T>, a: &Held<T>, b: &Held<T>) -> Made<Hel
     };
     let (p, q) = (a.bounds(), b.bounds());
     let range = (a.element.is_int() || a.element == Element::Bool).then(|| (p.0.min(q.0), p.1.max(q.1)));
-    Ok(Held { element: a.element, re: pick(&a.re, &b.re), im, range })
+    Ok(ImportedValue { element: a.element, re: pick(&a.re, &b.re), im, range })
 }
 
-fn compared<T: BaseTensor>(op: &Operation, a: &Held<T>, b: &Held<T>) -> Made<Held<T>> {
+fn compared<T: BaseTensor>(
+    op: &ModuleOperation,
+    a: &ImportedValue<T>,
+    b: &ImportedValue<T>,
+) -> Imported<ImportedValue<T>> {
     same(a, b)?;
     let direction = direction(op)?;
     if let (Some(im), Some(other)) = (&a.im, &b.im) {
@@ -316,38 +342,42 @@ fn compared<T: BaseTensor>(op: &Operation, a: &Held<T>, b: &Held<T>) -> Made<Hel
             Compare::Ne => super::value::or(&parts[0], &parts[1]),
             _ => return lacks("numbers that are ordered; complex ones are not"),
         };
-        return Ok(Held::real(Element::Bool, re));
+        return Ok(ImportedValue::real(Element::Bool, re));
     }
     if op.words("compare_type") == Some("TOTALORDER") && a.element.is_float() {
-        return Ok(Held::real(Element::Bool, elementwise::total_order(direction, &a.re, &b.re)));
+        return Ok(ImportedValue::real(Element::Bool, elementwise::total_order(direction, &a.re, &b.re)));
     }
     let range = integers::decided(direction, a, b);
     let re = match range {
         Some((n, _)) => super::value::full(a.shape(), crate::dtype::DType::Bool, n),
         None => integers::ordered(direction, a, b),
     };
-    Ok(Held { element: Element::Bool, re, im: None, range })
+    Ok(ImportedValue { element: Element::Bool, re, im: None, range })
 }
 
 /// A function of one operand; `None` if the name is not known.
-pub(super) fn unary<T: BaseTensor>(name: &str, x: &Held<T>) -> Made<Option<Held<T>>> {
+pub(super) fn unary<T: BaseTensor>(name: &str, x: &ImportedValue<T>) -> Imported<Option<ImportedValue<T>>> {
     if x.element.is_complex() {
         return elementwise::complex(name, &[x]);
     }
     if !x.element.is_float() {
         if name == "is_finite" {
-            return Ok(Some(Held::whole(Element::Bool, x.shape(), 1)));
+            return Ok(Some(ImportedValue::whole(Element::Bool, x.shape(), 1)));
         }
         return Ok(integers::unary(name, x));
     }
     if let Some(mask) = elementwise::test(name, &x.re) {
-        return Ok(Some(Held::real(Element::Bool, mask)));
+        return Ok(Some(ImportedValue::real(Element::Bool, mask)));
     }
-    Ok(elementwise::unary(name, &x.re).map(|re| numbers::rounded(Held::real(x.element, re))))
+    Ok(elementwise::unary(name, &x.re).map(|re| numbers::rounded(ImportedValue::real(x.element, re))))
 }
 
 /// A function of two operands of one type; `None` if the name is not known.
-pub(super) fn binary<T: BaseTensor>(name: &str, x: &Held<T>, y: &Held<T>) -> Made<Option<Held<T>>> {
+pub(super) fn binary<T: BaseTensor>(
+    name: &str,
+    x: &ImportedValue<T>,
+    y: &ImportedValue<T>,
+) -> Imported<Option<ImportedValue<T>>> {
     let known = matches!(
         name,
         "add"
@@ -377,11 +407,11 @@ pub(super) fn binary<T: BaseTensor>(name: &str, x: &Held<T>, y: &Held<T>) -> Mad
     if !x.element.is_float() {
         return Ok(integers::binary(name, x, y));
     }
-    Ok(elementwise::binary(name, &x.re, &y.re).map(|re| numbers::rounded(Held::real(x.element, re))))
+    Ok(elementwise::binary(name, &x.re, &y.re).map(|re| numbers::rounded(ImportedValue::real(x.element, re))))
 }
 
 /// The same bits under another type; of another width, the last axis holds the parts of one element, the lowest first.
-fn bitcast<T: BaseTensor>(x: &Held<T>, to: Element) -> Made<Held<T>> {
+fn bitcast<T: BaseTensor>(x: &ImportedValue<T>, to: Element) -> Imported<ImportedValue<T>> {
     if x.element == to {
         return Ok(x.clone());
     }
@@ -389,7 +419,7 @@ fn bitcast<T: BaseTensor>(x: &Held<T>, to: Element) -> Made<Held<T>> {
     let (from, into) = (x.element.bits(), to.bits());
     let unsigned = |bits: u32| Element::Int { bits, signed: false };
     let word = if x.element.is_float() {
-        Held::real(unsigned(from), numbers::bits_of_float(&x.re, x.element))
+        ImportedValue::real(unsigned(from), numbers::bits_of_float(&x.re, x.element))
     } else {
         integers::convert(x, unsigned(from))
     };
@@ -405,25 +435,29 @@ fn bitcast<T: BaseTensor>(x: &Held<T>, to: Element) -> Made<Held<T>> {
                 super::value::int_with(IntBinary::Shl, &y, k as i64 * i64::from(from))
             };
             let all = (1..parts).fold(part(0), |all, k| super::value::ints(IntBinary::BitOr, &all, &part(k)));
-            Held::real(unsigned(into), all)
+            ImportedValue::real(unsigned(into), all)
         }
         (2.., 2..) if from % into == 0 => {
             let parts = from / into;
             let shape = [word.shape(), &[1]].concat();
             let part = |k: u32| {
                 let y = super::value::int_with(IntBinary::Shr, &word.re, i64::from(k * into));
-                let y = Held::real(unsigned(into), y);
+                let y = ImportedValue::real(unsigned(into), y);
                 numbers::wrapped(y, None).reshaped(&shape)
             };
             shaped::concatenated(shape.len() - 1, &(0..parts).map(part).collect::<Vec<_>>())?
         }
         _ => return Err(format!("{} and {to} have widths that do not fit", x.element)),
     };
-    Ok(if to.is_float() { Held::real(to, numbers::float_of_bits(&word.re, to)) } else { integers::convert(&word, to) })
+    Ok(if to.is_float() {
+        ImportedValue::real(to, numbers::float_of_bits(&word.re, to))
+    } else {
+        integers::convert(&word, to)
+    })
 }
 
 /// The next number of the type, from `x` to `y`.
-fn next_after<T: BaseTensor>(x: &Held<T>, y: &Held<T>) -> Made<Held<T>> {
+fn next_after<T: BaseTensor>(x: &ImportedValue<T>, y: &ImportedValue<T>) -> Imported<ImportedValue<T>> {
     same(x, y)?;
     let bits = numbers::bits_of_float(&x.re, x.element);
     let at = |n: i64| super::value::int_like(&bits, n);
@@ -441,11 +475,11 @@ fn next_after<T: BaseTensor>(x: &Held<T>, y: &Held<T>) -> Made<Held<T>> {
     let same = super::value::compare(Compare::Eq, &x.re, &y.re);
     let found = T::select(&same, &y.re, &next);
     let nan = numbers::either_nan(&x.re, &y.re);
-    Ok(Held::real(x.element, T::select(&nan, &x.re.binary(Binary::Add, &y.re), &found)))
+    Ok(ImportedValue::real(x.element, T::select(&nan, &x.re.binary(Binary::Add, &y.re), &found)))
 }
 
 /// Floats with fewer digits and exponents.
-fn reduced<T: BaseTensor>(op: &Operation, x: &Held<T>) -> Made<Held<T>> {
+fn reduced<T: BaseTensor>(op: &ModuleOperation, x: &ImportedValue<T>) -> Imported<ImportedValue<T>> {
     need(x.element.is_float(), || "the operand must be floats".into())?;
     let (exponent, digits) = match op.words("format") {
         Some(format) => {
@@ -478,5 +512,5 @@ fn reduced<T: BaseTensor>(op: &Operation, x: &Held<T>) -> Made<Held<T>> {
         &super::value::like(&found, 2f64.powi(1 - bias)),
     );
     let zero = super::value::like(&found, 0.0).binary(Binary::Copysign, &x.re);
-    Ok(Held::real(x.element, T::select(&tiny, &zero, &found)))
+    Ok(ImportedValue::real(x.element, T::select(&tiny, &zero, &found)))
 }

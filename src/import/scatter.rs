@@ -5,12 +5,12 @@
 //! steps, and written once; StableHLO asks for associative functions.
 
 use super::indexing::{index_vectors, numbered};
-use super::module::Operation;
+use super::module::ModuleOperation;
 use super::reductions::{Recognised, recognised};
-use super::run::{Failed, Reader, Run};
+use super::run::{Failed, ModuleRun, Reader};
 use super::shaped::{axes, distinct};
 use super::types::Element;
-use super::value::{Held, Made, and, compare, full, int_like, ints, iota, need, not, shape_of};
+use super::value::{Imported, ImportedValue, and, compare, full, int_like, ints, iota, need, not, shape_of};
 use crate::base::BaseTensor;
 use crate::dtype::DType;
 use crate::ops::{Compare, Discrete, IntBinary, Linear};
@@ -28,7 +28,12 @@ struct Targets<T> {
     of_updates: Vec<usize>,
 }
 
-fn targets<T: BaseTensor>(op: &Operation, x: &[usize], ix: &Held<T>, v: &[usize]) -> Made<Targets<T>> {
+fn targets<T: BaseTensor>(
+    op: &ModuleOperation,
+    x: &[usize],
+    ix: &ImportedValue<T>,
+    v: &[usize],
+) -> Imported<Targets<T>> {
     let rank = x.len();
     let op = numbered(op, "scatter_dimension_numbers");
     let names = ["scatter_dims_to_operand_dims", "input_batching_dims", "scatter_indices_batching_dims"];
@@ -52,7 +57,7 @@ fn targets<T: BaseTensor>(op: &Operation, x: &[usize], ix: &Held<T>, v: &[usize]
     let mut moving = starts.by_axis;
     for k in 0..rank {
         if !moving.iter().any(|(axis, _)| *axis == k) && sizes[k] < x[k] {
-            moving.push((k, Held::whole(Element::I64, &batch, 0)));
+            moving.push((k, ImportedValue::whole(Element::I64, &batch, 0)));
         }
     }
     let wide: Vec<usize> = moving.iter().map(|(k, _)| *k).filter(|k| sizes[*k] != 1).collect();
@@ -87,11 +92,19 @@ fn targets<T: BaseTensor>(op: &Operation, x: &[usize], ix: &Held<T>, v: &[usize]
 }
 
 /// The result of an operation of this family; `None` if it belongs to another.
-pub(super) fn run<T: BaseTensor>(reader: &Reader<'_, T>, op: &Operation, x: &[Held<T>]) -> Option<Run<Vec<Held<T>>>> {
+pub(super) fn run<T: BaseTensor>(
+    reader: &Reader<'_, T>,
+    op: &ModuleOperation,
+    x: &[ImportedValue<T>],
+) -> Option<ModuleRun<Vec<ImportedValue<T>>>> {
     (op.name == "scatter").then(|| scatter(reader, op, x))
 }
 
-fn scatter<T: BaseTensor>(reader: &Reader<'_, T>, op: &Operation, x: &[Held<T>]) -> Run<Vec<Held<T>>> {
+fn scatter<T: BaseTensor>(
+    reader: &Reader<'_, T>,
+    op: &ModuleOperation,
+    x: &[ImportedValue<T>],
+) -> ModuleRun<Vec<ImportedValue<T>>> {
     let failed = |what: String| Failed { at: op.at, operation: op.name.clone(), what };
     let n = x.len() / 2;
     need(x.len() % 2 == 1 && n > 0 && op.regions.len() == 1, || {
@@ -99,7 +112,7 @@ fn scatter<T: BaseTensor>(reader: &Reader<'_, T>, op: &Operation, x: &[Held<T>])
     })
     .map_err(failed)?;
     let (operands, ix, updates) = (&x[..n], &x[n], &x[n + 1..]);
-    let alike = |(a, v): (&Held<T>, &Held<T>)| {
+    let alike = |(a, v): (&ImportedValue<T>, &ImportedValue<T>)| {
         a.shape() == operands[0].shape() && v.shape() == updates[0].shape() && a.element == v.element
     };
     need(operands.iter().zip(updates).all(alike), || {
@@ -113,11 +126,11 @@ fn scatter<T: BaseTensor>(reader: &Reader<'_, T>, op: &Operation, x: &[Held<T>])
     let to = targets(op, &shape, ix, updates[0].shape()).map_err(failed)?;
     let back = super::indexing::inverse(&to.order);
     let space = to.indices.first().map(|i| Shape::from_slice(i.shape())).unwrap_or_default();
-    let operands: Vec<Held<T>> = operands.iter().map(|x| x.permuted(&to.order)).collect();
+    let operands: Vec<ImportedValue<T>> = operands.iter().map(|x| x.permuted(&to.order)).collect();
     let (outer, rest) = operands[0].shape().split_at(to.indices.len());
     let (outer, rest) = (Shape::from_slice(outer), Shape::from_slice(rest));
     let spread = shape_of(space.iter().chain(rest.iter()).copied());
-    let updates: Vec<Held<T>> = updates.iter().map(|v| v.permuted(&to.of_updates).reshaped(&spread)).collect();
+    let updates: Vec<ImportedValue<T>> = updates.iter().map(|v| v.permuted(&to.of_updates).reshaped(&spread)).collect();
     let kind = recognised(&op.regions[0]);
     if let (Recognised::Of("add" | "subtract"), [x], [v]) = (&kind, &operands[..], &updates[..])
         && x.element != Element::Bool
@@ -131,7 +144,7 @@ fn scatter<T: BaseTensor>(reader: &Reader<'_, T>, op: &Operation, x: &[Held<T>])
         let indices = dropped(&to);
         let put = |x: &T, v: &T| x.clone().scatter_add(&indices, v);
         let im = x.im.as_ref().map(|im| put(im, &v.imaginary()));
-        let sum = Held { element: x.element, re: put(&x.re, &v.re), im, range: None };
+        let sum = ImportedValue { element: x.element, re: put(&x.re, &v.re), im, range: None };
         let sum = super::numbers::rounded(super::numbers::wrapped(sum, None));
         return Ok(vec![sum.permuted(&back)]);
     }
@@ -140,8 +153,8 @@ fn scatter<T: BaseTensor>(reader: &Reader<'_, T>, op: &Operation, x: &[Held<T>])
     let rows = size(&outer);
     let row = size(&rest);
     let line = linear(&to, &outer, count);
-    let operands: Vec<Held<T>> = operands.iter().map(|x| x.reshaped(&[rows, row])).collect();
-    let mut updates: Vec<Held<T>> = updates.iter().map(|v| v.reshaped(&[count, row])).collect();
+    let operands: Vec<ImportedValue<T>> = operands.iter().map(|x| x.reshaped(&[rows, row])).collect();
+    let mut updates: Vec<ImportedValue<T>> = updates.iter().map(|v| v.reshaped(&[count, row])).collect();
     let unique = op.flag("unique_indices") || count == 1;
     let mut places = line;
     if !unique {
@@ -154,9 +167,9 @@ fn scatter<T: BaseTensor>(reader: &Reader<'_, T>, op: &Operation, x: &[Held<T>])
         places = last_of_each(&places, count);
     }
     if kind != Recognised::Second {
-        let old: Vec<Held<T>> = operands
+        let old: Vec<ImportedValue<T>> = operands
             .iter()
-            .map(|x| Held { range: None, ..x.map(|y| y.gather(std::slice::from_ref(&places))) })
+            .map(|x| ImportedValue { range: None, ..x.map(|y| y.gather(std::slice::from_ref(&places))) })
             .collect();
         updates = reader.lifted(&op.regions[0], old.into_iter().chain(updates).collect(), op)?;
     }
@@ -165,7 +178,7 @@ fn scatter<T: BaseTensor>(reader: &Reader<'_, T>, op: &Operation, x: &[Held<T>])
     let hit = super::value::not_zero(&hits).linear(&Linear::replicate(&[rows, row], &[0]));
     let results = operands.iter().zip(&updates).map(|(x, v)| {
         let im = x.im.as_ref().map(|im| written(im, &v.imaginary(), &places, &hit));
-        let found = Held { element: x.element, re: written(&x.re, &v.re, &places, &hit), im, range: None };
+        let found = ImportedValue { element: x.element, re: written(&x.re, &v.re, &places, &hit), im, range: None };
         let shape = shape_of(outer.iter().chain(rest.iter()).copied());
         found.reshaped(&shape).permuted(&back)
     });
@@ -207,22 +220,23 @@ fn later<T: BaseTensor>(x: &T, by: usize) -> T {
 /// Each update combined with those before it at the same place, which lie next to it.
 fn scanned<T: BaseTensor>(
     reader: &Reader<'_, T>,
-    op: &Operation,
+    op: &ModuleOperation,
     places: &T,
-    updates: Vec<Held<T>>,
-) -> Run<Vec<Held<T>>> {
+    updates: Vec<ImportedValue<T>>,
+) -> ModuleRun<Vec<ImportedValue<T>>> {
     let mut updates = updates;
     let n = places.shape()[0];
     let mut by = 1;
     while by < n {
-        let before: Vec<Held<T>> = updates.iter().map(|v| Held { range: None, ..v.map(|y| later(y, by)) }).collect();
+        let before: Vec<ImportedValue<T>> =
+            updates.iter().map(|v| ImportedValue { range: None, ..v.map(|y| later(y, by)) }).collect();
         let moved = later(&super::value::int_with(IntBinary::Add, places, 2), by);
         let same = compare(Compare::Eq, &moved, &super::value::int_with(IntBinary::Add, places, 2));
         let same = same.linear(&Linear::replicate(updates[0].shape(), &[0]));
         let both = reader.lifted(&op.regions[0], before.into_iter().chain(updates.iter().cloned()).collect(), op)?;
-        let pick = |(new, old): (Held<T>, &Held<T>)| {
+        let pick = |(new, old): (ImportedValue<T>, &ImportedValue<T>)| {
             let im = old.im.as_ref().map(|im| T::select(&same, &new.imaginary(), im));
-            Held { element: old.element, re: T::select(&same, &new.re, &old.re), im, range: None }
+            ImportedValue { element: old.element, re: T::select(&same, &new.re, &old.re), im, range: None }
         };
         updates = both.into_iter().zip(&updates).map(pick).collect();
         by *= 2;

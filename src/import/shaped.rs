@@ -4,21 +4,21 @@
 //! adjoint views.
 
 use super::attributes::Attribute;
-use super::module::Operation;
+use super::module::ModuleOperation;
 use super::run::{result_element, result_shape};
 use super::types::Element;
-use super::value::{Held, Made, add, full, iota, lacks, need, shape_of, sub};
+use super::value::{Imported, ImportedValue, add, full, iota, lacks, need, shape_of, sub};
 use crate::base::BaseTensor;
 use crate::ops::{Contract, Linear, View};
 use crate::shape::{Shape, is_possible, size};
 
 /// Positions of an attribute, each below a bound.
-pub(super) fn axes(op: &Operation, name: &str, rank: usize) -> Made<Vec<usize>> {
+pub(super) fn axes(op: &ModuleOperation, name: &str, rank: usize) -> Imported<Vec<usize>> {
     let Some(all) = op.attribute(name).map_or(Some(Vec::new()), Attribute::ints) else { return lacks(name) };
     positions(&all, rank, name)
 }
 
-pub(super) fn positions(all: &[i64], rank: usize, name: &str) -> Made<Vec<usize>> {
+pub(super) fn positions(all: &[i64], rank: usize, name: &str) -> Imported<Vec<usize>> {
     let found: Option<Vec<usize>> = all.iter().map(|a| usize::try_from(*a).ok().filter(|a| *a < rank)).collect();
     found.ok_or_else(|| format!("`{name}` must be axes below {rank}"))
 }
@@ -29,7 +29,7 @@ pub(super) fn distinct(all: &[usize]) -> bool {
 }
 
 /// Sizes that are given by an attribute or by a known operand.
-fn sizes<T: BaseTensor>(of: &Held<T>) -> Made<Shape> {
+fn sizes<T: BaseTensor>(of: &ImportedValue<T>) -> Imported<Shape> {
     let Some(all) = of.known_all() else { return lacks("sizes that are known when it is read") };
     let shape: Option<Shape> = all.iter().map(|n| usize::try_from(*n).ok()).collect();
     match shape {
@@ -39,7 +39,7 @@ fn sizes<T: BaseTensor>(of: &Held<T>) -> Made<Shape> {
 }
 
 /// The result of an operation of this family; `None` if it belongs to another.
-pub(super) fn run<T: BaseTensor>(op: &Operation, x: &[Held<T>]) -> Made<Option<Held<T>>> {
+pub(super) fn run<T: BaseTensor>(op: &ModuleOperation, x: &[ImportedValue<T>]) -> Imported<Option<ImportedValue<T>>> {
     Ok(Some(match (op.name.as_str(), x) {
         ("reshape", [x]) => reshape(x, &result_shape(op)?)?,
         ("dynamic_reshape", [x, shape]) => reshape(x, &sizes(shape)?)?,
@@ -70,7 +70,7 @@ pub(super) fn run<T: BaseTensor>(op: &Operation, x: &[Held<T>]) -> Made<Option<H
             slice(x, &start, &limit, &steps)?
         }
         ("real_dynamic_slice", [x, start, limit, steps]) => {
-            let [Some(start), Some(limit), Some(steps)] = [start, limit, steps].map(Held::known_all) else {
+            let [Some(start), Some(limit), Some(steps)] = [start, limit, steps].map(ImportedValue::known_all) else {
                 return lacks("positions that are known when it is read");
             };
             slice(x, &start, &limit, &steps)?
@@ -88,7 +88,7 @@ pub(super) fn run<T: BaseTensor>(op: &Operation, x: &[Held<T>]) -> Made<Option<H
             pad(x, value, &low, &high, &inside)?
         }
         ("dynamic_pad", [x, value, low, high, inside]) => {
-            let [Some(low), Some(high), Some(inside)] = [low, high, inside].map(Held::known_all) else {
+            let [Some(low), Some(high), Some(inside)] = [low, high, inside].map(ImportedValue::known_all) else {
                 return lacks("paddings that are known when it is read");
             };
             pad(x, value, &low, &high, &inside)?
@@ -97,7 +97,7 @@ pub(super) fn run<T: BaseTensor>(op: &Operation, x: &[Held<T>]) -> Made<Option<H
         ("dynamic_iota", [shape]) => iota_of(op, &sizes(shape)?)?,
         ("get_dimension_size", [x]) => {
             let axis = axis_of(op, "dimension", x.shape().len())?;
-            Held::whole(result_element(op)?, &[], x.shape()[axis] as i64)
+            ImportedValue::whole(result_element(op)?, &[], x.shape()[axis] as i64)
         }
         ("dot_general", [x, y]) => dot_general(op, x, y)?,
         ("dot", [x, y]) => {
@@ -110,19 +110,19 @@ pub(super) fn run<T: BaseTensor>(op: &Operation, x: &[Held<T>]) -> Made<Option<H
     }))
 }
 
-pub(super) fn axis_of(op: &Operation, name: &str, rank: usize) -> Made<usize> {
+pub(super) fn axis_of(op: &ModuleOperation, name: &str, rank: usize) -> Imported<usize> {
     match op.int(name).and_then(|a| usize::try_from(a).ok()) {
         Some(axis) if axis < rank => Ok(axis),
         _ => Err(format!("`{name}` must be an axis below {rank}")),
     }
 }
 
-fn reshape<T: BaseTensor>(x: &Held<T>, shape: &[usize]) -> Made<Held<T>> {
+fn reshape<T: BaseTensor>(x: &ImportedValue<T>, shape: &[usize]) -> Imported<ImportedValue<T>> {
     need(size(shape) == size(x.shape()), || "the result must have as many elements as the operand".into())?;
     Ok(x.reshaped(shape))
 }
 
-fn broadcast<T: BaseTensor>(op: &Operation, x: &Held<T>, shape: &[usize]) -> Made<Held<T>> {
+fn broadcast<T: BaseTensor>(op: &ModuleOperation, x: &ImportedValue<T>, shape: &[usize]) -> Imported<ImportedValue<T>> {
     let into = axes(op, "broadcast_dimensions", shape.len())?;
     need(into.len() == x.shape().len() && distinct(&into), || {
         "`broadcast_dimensions` must name an axis for each".into()
@@ -136,7 +136,12 @@ fn broadcast<T: BaseTensor>(op: &Operation, x: &Held<T>, shape: &[usize]) -> Mad
     Ok(x.reshaped(&inner).replicated(shape, &axes))
 }
 
-fn slice<T: BaseTensor>(x: &Held<T>, start: &[i64], limit: &[i64], steps: &[i64]) -> Made<Held<T>> {
+fn slice<T: BaseTensor>(
+    x: &ImportedValue<T>,
+    start: &[i64],
+    limit: &[i64],
+    steps: &[i64],
+) -> Imported<ImportedValue<T>> {
     let rank = x.shape().len();
     need([start, limit, steps].iter().all(|all| all.len() == rank), || "it needs a range for each axis".into())?;
     let fits =
@@ -153,11 +158,11 @@ fn slice<T: BaseTensor>(x: &Held<T>, start: &[i64], limit: &[i64], steps: &[i64]
     }
     let op = Linear::read(View::affine(x.shape(), &lengths, &matrix, start));
     let found = x.moved(&op);
-    Ok(Held { range: x.range, ..found })
+    Ok(ImportedValue { range: x.range, ..found })
 }
 
-pub(super) fn concatenated<T: BaseTensor>(axis: usize, x: &[Held<T>]) -> Made<Held<T>> {
-    let alike = |y: &Held<T>| {
+pub(super) fn concatenated<T: BaseTensor>(axis: usize, x: &[ImportedValue<T>]) -> Imported<ImportedValue<T>> {
+    let alike = |y: &ImportedValue<T>| {
         let (a, b) = (x[0].shape(), y.shape());
         y.element == x[0].element && a.len() == b.len() && (0..a.len()).all(|k| k == axis || a[k] == b[k])
     };
@@ -167,20 +172,20 @@ pub(super) fn concatenated<T: BaseTensor>(axis: usize, x: &[Held<T>]) -> Made<He
     shape[axis] = total;
     need(is_possible(&shape), || "no array can be as large as the result".into())?;
     let joined = |parts: Vec<T>| T::concat(axis, &parts);
-    let im = x[0].im.is_some().then(|| joined(x.iter().map(Held::imaginary).collect()));
-    let bounds = x.iter().map(Held::bounds).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
+    let im = x[0].im.is_some().then(|| joined(x.iter().map(ImportedValue::imaginary).collect()));
+    let bounds = x.iter().map(ImportedValue::bounds).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
     let range = bounds.filter(|_| x[0].element.is_int());
-    Ok(Held { element: x[0].element, re: joined(x.iter().map(|y| y.re.clone()).collect()), im, range })
+    Ok(ImportedValue { element: x[0].element, re: joined(x.iter().map(|y| y.re.clone()).collect()), im, range })
 }
 
 /// The operand with a value around it and between its elements; a negative width takes elements away.
 pub(super) fn pad<T: BaseTensor>(
-    x: &Held<T>,
-    value: &Held<T>,
+    x: &ImportedValue<T>,
+    value: &ImportedValue<T>,
     low: &[i64],
     high: &[i64],
     inside: &[i64],
-) -> Made<Held<T>> {
+) -> Imported<ImportedValue<T>> {
     let rank = x.shape().len();
     need([low, high, inside].iter().all(|all| all.len() == rank), || "it needs a padding for each axis".into())?;
     need(value.element == x.element && value.shape().is_empty(), || {
@@ -214,7 +219,7 @@ pub(super) fn pad<T: BaseTensor>(
     let im = found.im.as_ref().map(|im| pick(im, &around.imaginary()));
     let (a, b) = (x.bounds(), value.bounds());
     let range = x.element.is_int().then(|| (a.0.min(b.0), a.1.max(b.1)));
-    Ok(Held { element: x.element, re: pick(&found.re, &around.re), im, range })
+    Ok(ImportedValue { element: x.element, re: pick(&found.re, &around.re), im, range })
 }
 
 fn is_plus_zero(x: f64) -> bool {
@@ -231,15 +236,19 @@ fn spread(from: &[usize], into: &[usize], low: &[i64], inside: &[i64]) -> Linear
     Linear::affine(View::identity(from), View::affine(into, from, &matrix, low))
 }
 
-fn iota_of<T: BaseTensor>(op: &Operation, shape: &[usize]) -> Made<Held<T>> {
+fn iota_of<T: BaseTensor>(op: &ModuleOperation, shape: &[usize]) -> Imported<ImportedValue<T>> {
     let axis = axis_of(op, "iota_dimension", shape.len())?;
     let element = result_element(op)?;
     let last = (shape[axis] as i64 - 1).max(0);
-    let counted = Held::within(Element::I64, iota::<T>(shape, axis), 0, last);
+    let counted = ImportedValue::within(Element::I64, iota::<T>(shape, axis), 0, last);
     Ok(super::integers::convert(&counted, element))
 }
 
-fn dot_general<T: BaseTensor>(op: &Operation, x: &Held<T>, y: &Held<T>) -> Made<Held<T>> {
+fn dot_general<T: BaseTensor>(
+    op: &ModuleOperation,
+    x: &ImportedValue<T>,
+    y: &ImportedValue<T>,
+) -> Imported<ImportedValue<T>> {
     let (m, n) = (x.shape().len(), y.shape().len());
     let batch = [axes(op, "lhs_batching_dims", m)?, axes(op, "rhs_batching_dims", n)?];
     let summed = [axes(op, "lhs_contracting_dims", m)?, axes(op, "rhs_contracting_dims", n)?];
@@ -247,36 +256,41 @@ fn dot_general<T: BaseTensor>(op: &Operation, x: &Held<T>, y: &Held<T>) -> Made<
 }
 
 /// A contraction of tensors of any element type; complex ones by their parts.
-pub(super) fn contracted<T: BaseTensor>(op: &Contract, x: &Held<T>, y: &Held<T>, to: Element) -> Held<T> {
+pub(super) fn contracted<T: BaseTensor>(
+    op: &Contract,
+    x: &ImportedValue<T>,
+    y: &ImportedValue<T>,
+    to: Element,
+) -> ImportedValue<T> {
     let part = |x: &T, y: &T| T::contract(op, x, y);
     if x.element.is_complex() {
         let (a, b) = (x.imaginary(), y.imaginary());
         let re = sub(&part(&x.re, &y.re), &part(&a, &b));
         let im = add(&part(&x.re, &b), &part(&a, &y.re));
-        return Held::complex(to, (re, im));
+        return ImportedValue::complex(to, (re, im));
     }
     // Masks count as integers, and narrow types have the type of the result.
-    let numbers = |x: &Held<T>| match (x.element, to) {
+    let numbers = |x: &ImportedValue<T>| match (x.element, to) {
         (Element::Bool, _) => super::integers::convert(x, Element::I64),
         (_, Element::F64 | Element::F32) => super::integers::convert(x, to),
         _ => x.clone(),
     };
     let (x, y) = (numbers(x), numbers(y));
-    let found = Held { element: to, re: part(&x.re, &y.re), im: None, range: None };
+    let found = ImportedValue { element: to, re: part(&x.re, &y.re), im: None, range: None };
     match to {
-        Element::Bool => Held::real(to, super::value::not_zero(&found.re)),
+        Element::Bool => ImportedValue::real(to, super::value::not_zero(&found.re)),
         Element::Int { .. } => super::numbers::wrapped(found, None),
         _ => super::numbers::rounded(found),
     }
 }
 
 fn product<T: BaseTensor>(
-    x: &Held<T>,
-    y: &Held<T>,
+    x: &ImportedValue<T>,
+    y: &ImportedValue<T>,
     batch: [&[usize]; 2],
     summed: [&[usize]; 2],
     to: Element,
-) -> Made<Held<T>> {
+) -> Imported<ImportedValue<T>> {
     let (s, t) = (x.shape(), y.shape());
     let pairs: Vec<(usize, usize)> =
         [batch, summed].iter().flat_map(|[a, b]| a.iter().copied().zip(b.iter().copied())).collect();

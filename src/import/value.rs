@@ -14,11 +14,11 @@ use crate::shape::{Shape, Show};
 const MOST_POSITIONS: usize = 4096;
 
 /// What went wrong in an operation.
-pub(super) type Made<X> = Result<X, String>;
+pub(super) type Imported<X> = Result<X, String>;
 
 /// A tensor.
 #[derive(Clone)]
-pub(super) struct Held<T> {
+pub(super) struct ImportedValue<T> {
     pub(super) element: Element,
     /// The elements, or their real parts.
     pub(super) re: T,
@@ -30,27 +30,27 @@ pub(super) struct Held<T> {
 /// A value.
 #[derive(Clone)]
 pub(super) enum Item<T> {
-    Tensor(Held<T>),
+    Tensor(ImportedValue<T>),
     Tuple(Vec<Item<T>>),
     Token,
     /// An array that a loop fills row by row, in its body.
     Slot,
     /// The row of such an array that a trip gives.
-    Row(Held<T>),
+    Row(ImportedValue<T>),
 }
 
 /// An error unless the condition holds.
-pub(super) fn need(holds: bool, what: impl FnOnce() -> String) -> Made<()> {
+pub(super) fn need(holds: bool, what: impl FnOnce() -> String) -> Imported<()> {
     if holds { Ok(()) } else { Err(what()) }
 }
 
 /// The refusal of an attribute or operand.
-pub(super) fn lacks<X>(what: &str) -> Made<X> {
+pub(super) fn lacks<X>(what: &str) -> Imported<X> {
     Err(format!("it needs {what}"))
 }
 
 impl<T: BaseTensor> Item<T> {
-    pub(super) fn tensor(&self) -> Made<&Held<T>> {
+    pub(super) fn tensor(&self) -> Imported<&ImportedValue<T>> {
         match self {
             Item::Tensor(held) => Ok(held),
             Item::Tuple(_) => Err("an operand must be a tensor, but it is a tuple".into()),
@@ -97,38 +97,38 @@ impl<T: BaseTensor> Item<T> {
     }
 
     /// The same kind of value, with these tensors.
-    pub(super) fn with_parts(&self, parts: &mut impl Iterator<Item = T>) -> Made<Item<T>> {
+    pub(super) fn with_parts(&self, parts: &mut impl Iterator<Item = T>) -> Imported<Item<T>> {
         Ok(match self {
             Item::Tensor(held) => {
                 let mut next = || parts.next().ok_or_else(|| "a loop lost a value".to_owned());
                 let re = next()?;
                 let im = if held.im.is_some() { Some(next()?) } else { None };
-                Item::Tensor(Held { element: held.element, re, im, range: None })
+                Item::Tensor(ImportedValue { element: held.element, re, im, range: None })
             }
             Item::Tuple(items) => {
-                Item::Tuple(items.iter().map(|item| item.with_parts(parts)).collect::<Made<Vec<_>>>()?)
+                Item::Tuple(items.iter().map(|item| item.with_parts(parts)).collect::<Imported<Vec<_>>>()?)
             }
             Item::Token | Item::Slot | Item::Row(_) => self.clone(),
         })
     }
 }
 
-impl<T: BaseTensor> Held<T> {
-    pub(super) fn real(element: Element, re: T) -> Held<T> {
-        Held { element, re, im: None, range: None }
+impl<T: BaseTensor> ImportedValue<T> {
+    pub(super) fn real(element: Element, re: T) -> ImportedValue<T> {
+        ImportedValue { element, re, im: None, range: None }
     }
 
-    pub(super) fn complex(element: Element, (re, im): (T, T)) -> Held<T> {
-        Held { element, re, im: Some(im), range: None }
+    pub(super) fn complex(element: Element, (re, im): (T, T)) -> ImportedValue<T> {
+        ImportedValue { element, re, im: Some(im), range: None }
     }
 
-    pub(super) fn within(element: Element, re: T, lo: i64, hi: i64) -> Held<T> {
-        Held { element, re, im: None, range: Some((lo, hi)) }
+    pub(super) fn within(element: Element, re: T, lo: i64, hi: i64) -> ImportedValue<T> {
+        ImportedValue { element, re, im: None, range: Some((lo, hi)) }
     }
 
     /// A whole number, repeated.
-    pub(super) fn whole(element: Element, shape: &[usize], n: i64) -> Held<T> {
-        Held { range: Some((n, n)), ..Held::real(element, full(shape, element.dtype(), n)) }
+    pub(super) fn whole(element: Element, shape: &[usize], n: i64) -> ImportedValue<T> {
+        ImportedValue { range: Some((n, n)), ..ImportedValue::real(element, full(shape, element.dtype(), n)) }
     }
 
     pub(super) fn shape(&self) -> &[usize] {
@@ -168,21 +168,21 @@ impl<T: BaseTensor> Held<T> {
     }
 
     /// The same function of the real and of the imaginary part, which moves elements.
-    pub(super) fn map(&self, f: impl Fn(&T) -> T) -> Held<T> {
-        Held { element: self.element, re: f(&self.re), im: self.im.as_ref().map(&f), range: self.range }
+    pub(super) fn map(&self, f: impl Fn(&T) -> T) -> ImportedValue<T> {
+        ImportedValue { element: self.element, re: f(&self.re), im: self.im.as_ref().map(&f), range: self.range }
     }
 
     /// A linear operation that moves elements, and puts zeros where none goes.
-    pub(super) fn moved(&self, op: &Linear) -> Held<T> {
+    pub(super) fn moved(&self, op: &Linear) -> ImportedValue<T> {
         let moved = self.map(|x| x.linear(op));
-        Held { range: self.range.map(|(lo, hi)| (lo.min(0), hi.max(0))), ..moved }
+        ImportedValue { range: self.range.map(|(lo, hi)| (lo.min(0), hi.max(0))), ..moved }
     }
 
-    pub(super) fn reshaped(&self, shape: &[usize]) -> Held<T> {
+    pub(super) fn reshaped(&self, shape: &[usize]) -> ImportedValue<T> {
         if self.shape() == shape { self.clone() } else { self.map(|x| x.linear(&Linear::reshape(x.shape(), shape))) }
     }
 
-    pub(super) fn permuted(&self, order: &[usize]) -> Held<T> {
+    pub(super) fn permuted(&self, order: &[usize]) -> ImportedValue<T> {
         if order.iter().enumerate().all(|(k, p)| k == *p) {
             return self.clone();
         }
@@ -190,7 +190,7 @@ impl<T: BaseTensor> Held<T> {
     }
 
     /// The elements repeated: axis `k` becomes axis `axes[k]`.
-    pub(super) fn replicated(&self, shape: &[usize], axes: &[usize]) -> Held<T> {
+    pub(super) fn replicated(&self, shape: &[usize], axes: &[usize]) -> ImportedValue<T> {
         if self.shape() == shape {
             return self.clone();
         }

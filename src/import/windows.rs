@@ -3,12 +3,12 @@
 //! Law: sums of windows are one linear operation, and prefix sums where the windows are prefixes; the largest and the
 //! smallest elements are taken along one axis after the other; other functions combine the positions of the window.
 
-use super::module::Operation;
+use super::module::ModuleOperation;
 use super::reductions::{Recognised, function, halves, is_neutral, known, neighbours, recognised, with_start};
-use super::run::{Failed, Reader, Run};
+use super::run::{Failed, ModuleRun, Reader};
 use super::shaped::pad;
 use super::types::Element;
-use super::value::{Held, Made, int_with, ints, iota, need, shape_of};
+use super::value::{Imported, ImportedValue, int_with, ints, iota, need, shape_of};
 use crate::base::BaseTensor;
 use crate::ops::{Compare, IntBinary, Linear, View};
 use crate::shape::{MAX_RANK, is_possible, size};
@@ -28,9 +28,9 @@ struct Windows {
 }
 
 impl Windows {
-    fn of(op: &Operation, shape: &[usize]) -> Made<Windows> {
+    fn of(op: &ModuleOperation, shape: &[usize]) -> Imported<Windows> {
         let rank = shape.len();
-        let all = |name: &str| -> Made<Vec<i64>> {
+        let all = |name: &str| -> Imported<Vec<i64>> {
             let found = op.ints(name).unwrap_or_else(|| vec![1; rank]);
             need(found.len() == rank && found.iter().all(|n| (1..=1 << 40).contains(n)), || {
                 format!("`{name}` must be a positive number for each axis")
@@ -66,7 +66,7 @@ impl Windows {
     }
 
     /// The view of all windows: positions of windows, then those within; padding is outside.
-    fn view(&self, shape: &[usize], low: &[i64]) -> Made<View> {
+    fn view(&self, shape: &[usize], low: &[i64]) -> Imported<View> {
         let rank = shape.len();
         let space = shape_of(self.counts.iter().chain(&self.sizes).copied());
         need(2 * rank <= MAX_RANK && is_possible(&space), || "no array can hold all windows".into())?;
@@ -83,7 +83,11 @@ impl Windows {
 }
 
 /// The result of an operation of this family; `None` if it belongs to another.
-pub(super) fn run<T: BaseTensor>(reader: &Reader<'_, T>, op: &Operation, x: &[Held<T>]) -> Option<Run<Vec<Held<T>>>> {
+pub(super) fn run<T: BaseTensor>(
+    reader: &Reader<'_, T>,
+    op: &ModuleOperation,
+    x: &[ImportedValue<T>],
+) -> Option<ModuleRun<Vec<ImportedValue<T>>>> {
     match op.name.as_str() {
         "reduce_window" => Some(reduce_window(reader, op, x)),
         "select_and_scatter" => {
@@ -93,7 +97,11 @@ pub(super) fn run<T: BaseTensor>(reader: &Reader<'_, T>, op: &Operation, x: &[He
     }
 }
 
-fn reduce_window<T: BaseTensor>(reader: &Reader<'_, T>, op: &Operation, x: &[Held<T>]) -> Run<Vec<Held<T>>> {
+fn reduce_window<T: BaseTensor>(
+    reader: &Reader<'_, T>,
+    op: &ModuleOperation,
+    x: &[ImportedValue<T>],
+) -> ModuleRun<Vec<ImportedValue<T>>> {
     let failed = |what: String| Failed { at: op.at, operation: op.name.clone(), what };
     let (values, inits) = halves(x).map_err(failed)?;
     let mut w = Windows::of(op, values[0].shape()).map_err(failed)?;
@@ -113,17 +121,17 @@ fn reduce_window<T: BaseTensor>(reader: &Reader<'_, T>, op: &Operation, x: &[Hel
             let from = w.view(x.shape(), &w.low).map_err(failed)?;
             let into = View::axes(from.shape(), &(0..rank).collect::<Vec<_>>());
             let op = Linear::affine(from, into);
-            let found = Held { range: None, ..x.map(|y| y.linear(&op)) };
+            let found = ImportedValue { range: None, ..x.map(|y| y.linear(&op)) };
             return Ok(vec![super::numbers::rounded(super::numbers::wrapped(found, None))]);
         }
     }
-    let padded: Made<Vec<Held<T>>> =
+    let padded: Imported<Vec<ImportedValue<T>>> =
         values.iter().zip(inits).map(|(x, i)| pad(x, i, &w.low, &w.high, &vec![0; w.low.len()])).collect();
     let padded = padded.map_err(failed)?;
     if let (true, "maximum" | "minimum", [x]) = (neutral, name, &padded[..])
         && x.element != Element::Bool
     {
-        let along = |x: Held<T>, k: usize| {
+        let along = |x: ImportedValue<T>, k: usize| {
             let mut one = alone(&w, k, x.shape());
             one.counts[k] = w.counts[k];
             let view = one.view(x.shape(), &vec![0; x.shape().len()])?;
@@ -161,7 +169,11 @@ fn alone(w: &Windows, axis: usize, shape: &[usize]) -> Windows {
 }
 
 /// Elements with the start between them, where windows ask for gaps.
-fn spread<T: BaseTensor>(values: &[Held<T>], inits: &[Held<T>], w: &mut Windows) -> Made<Vec<Held<T>>> {
+fn spread<T: BaseTensor>(
+    values: &[ImportedValue<T>],
+    inits: &[ImportedValue<T>],
+    w: &mut Windows,
+) -> Imported<Vec<ImportedValue<T>>> {
     if w.spread.iter().all(|n| *n == 1) {
         return Ok(values.to_vec());
     }
@@ -172,7 +184,7 @@ fn spread<T: BaseTensor>(values: &[Held<T>], inits: &[Held<T>], w: &mut Windows)
 }
 
 /// Windows that are the prefixes, or the suffixes, along one axis.
-fn prefixes<T: BaseTensor>(name: &str, x: &Held<T>, w: &Windows) -> Option<Held<T>> {
+fn prefixes<T: BaseTensor>(name: &str, x: &ImportedValue<T>, w: &Windows) -> Option<ImportedValue<T>> {
     let shape = x.shape();
     let moving: Vec<usize> = (0..shape.len()).filter(|k| w.sizes[*k] != 1).collect();
     let &[axis] = &moving[..] else { return None };
@@ -193,7 +205,7 @@ fn prefixes<T: BaseTensor>(name: &str, x: &Held<T>, w: &Windows) -> Option<Held<
                 let op = Linear::prefix_sum(y.shape(), axis);
                 y.linear(&if reverse { op.adjoint() } else { op })
             };
-            let found = Held { range: None, ..x.map(sums) };
+            let found = ImportedValue { range: None, ..x.map(sums) };
             Some(super::numbers::rounded(super::numbers::wrapped(found, None)))
         }
         "maximum" | "minimum" if x.element.is_float() => {
@@ -201,14 +213,14 @@ fn prefixes<T: BaseTensor>(name: &str, x: &Held<T>, w: &Windows) -> Option<Held<
             let places = T::discrete(&op, &[&x.re]);
             let indices: Vec<T> =
                 (0..shape.len()).map(|k| if k == axis { places.clone() } else { iota(shape, k) }).collect();
-            Some(Held { element: x.element, re: x.re.gather(&indices), im: None, range: None })
+            Some(ImportedValue { element: x.element, re: x.re.gather(&indices), im: None, range: None })
         }
         _ => None,
     }
 }
 
 /// Each source is added where its window has the selected element: the first of the largest, or of the smallest.
-fn select_and_scatter<T: BaseTensor>(op: &Operation, x: &[Held<T>]) -> Made<Vec<Held<T>>> {
+fn select_and_scatter<T: BaseTensor>(op: &ModuleOperation, x: &[ImportedValue<T>]) -> Imported<Vec<ImportedValue<T>>> {
     let [x, source, init] = x else { return Err("it needs an operand, a source and a start".into()) };
     let [select, scatter] = &op.regions[..] else { return Err("it needs two regions".into()) };
     let direction = match &select.operations[..] {
@@ -232,10 +244,10 @@ fn select_and_scatter<T: BaseTensor>(op: &Operation, x: &[Held<T>]) -> Made<Vec<
     let rank = w.counts.len();
     // Where a window is outside of the operand, nothing is selected.
     let worst = match x.element.limits() {
-        Some((least, most)) => Held::whole(x.element, &[], if largest { least } else { most }),
+        Some((least, most)) => ImportedValue::whole(x.element, &[], if largest { least } else { most }),
         None => {
             let worst = if largest { f64::NEG_INFINITY } else { f64::INFINITY };
-            Held::real(x.element, super::value::like(&T::zeros(&[], x.re.dtype()), worst))
+            ImportedValue::real(x.element, super::value::like(&T::zeros(&[], x.re.dtype()), worst))
         }
     };
     let padded = pad(x, &worst, &w.low, &w.high, &vec![0; rank])?;
@@ -261,6 +273,6 @@ fn select_and_scatter<T: BaseTensor>(op: &Operation, x: &[Held<T>]) -> Made<Vec<
     }
     let indices: Vec<T> = indices.into_iter().flatten().collect();
     let base = init.replicated(x.shape(), &[]);
-    let found = Held::real(x.element, base.re.scatter_add(&indices, &source.re));
+    let found = ImportedValue::real(x.element, base.re.scatter_add(&indices, &source.re));
     Ok(vec![super::numbers::rounded(super::numbers::wrapped(found, None))])
 }

@@ -10,8 +10,9 @@ use super::layering::{FOLDERS, sources};
 use crate::root::root;
 
 /// Files and folders with numbers of mathematics or of pictures, and what these are: fractions, and large numbers.
-const MATHEMATICS: [(&str, &str); 16] = [
+const MATHEMATICS: [(&str, &str); 17] = [
     ("src/kernels/matrix/machine.rs", "the roundings of two formats"),
+    ("src/kernels/matrix/small/lanes.rs", "the rounding of a format"),
     ("src/emission/matrices/machine.rs", "the roundings of two formats, and the degree of a fraction"),
     ("src/kernels/matrix/exponential.rs", "coefficients of the exponential of a matrix"),
     ("src/export/factors.rs", "coefficients of the exponential of a matrix, in exported text"),
