@@ -245,9 +245,9 @@ fn gather<T: BaseTensor>(
     })?;
     // Axes without a start begin at 0, and those that are read as a whole always do.
     let mut cut = x.clone();
-    for k in 0..rank {
-        if !by_axis.iter().any(|(axis, _)| *axis == k) && sizes[k] < x.shape()[k] {
-            cut = cut.map(|y| y.linear(&Linear::slice(y.shape(), k, 0, sizes[k], 1)));
+    for (k, size) in sizes.iter().copied().enumerate() {
+        if !by_axis.iter().any(|(axis, _)| *axis == k) && size < x.shape()[k] {
+            cut = cut.map(|y| y.linear(&Linear::slice(y.shape(), k, 0, size, 1)));
         }
     }
     let moving: Vec<&(usize, ImportedValue<T>)> = by_axis.iter().filter(|(k, _)| sizes[*k] < cut.shape()[*k]).collect();

@@ -156,7 +156,7 @@ fn of_bytes(bytes: &[u8], shape: &Shape, element: Element) -> Option<DenseLitera
     }
     let part = element.part();
     let width = (part.bits() as usize).div_ceil(8);
-    if bytes.len() % width != 0 {
+    if !bytes.len().is_multiple_of(width) {
         return None;
     }
     let words =

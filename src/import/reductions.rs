@@ -83,10 +83,9 @@ pub(super) fn run<T: BaseTensor>(
 }
 
 /// The operands of a reduction and their starts.
-pub(super) fn halves<'a, T: BaseTensor>(
-    x: &'a [ImportedValue<T>],
-) -> Imported<(&'a [ImportedValue<T>], &'a [ImportedValue<T>])> {
-    need(x.len() % 2 == 0 && !x.is_empty(), || "it needs as many starts as operands".into())?;
+#[allow(clippy::type_complexity, reason = "two slices, with the error of a text")]
+pub(super) fn halves<T: BaseTensor>(x: &[ImportedValue<T>]) -> Imported<(&[ImportedValue<T>], &[ImportedValue<T>])> {
+    need(x.len().is_multiple_of(2) && !x.is_empty(), || "it needs as many starts as operands".into())?;
     let (values, inits) = x.split_at(x.len() / 2);
     let alike = |(v, i): (&ImportedValue<T>, &ImportedValue<T>)| {
         v.shape() == values[0].shape() && i.shape().is_empty() && v.element == i.element

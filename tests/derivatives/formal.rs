@@ -12,6 +12,7 @@ macro_rules! semiring {
     ($name:ident($inner:ty): $zero:expr, $one:expr, |$a:ident, $b:ident| $plus:expr, $times:expr) => {
         #[derive(Clone, Copy, Debug, PartialEq)]
         struct $name($inner);
+        #[allow(clippy::suspicious_arithmetic_impl, reason = "the operations of a semiring have these names")]
         impl Add for $name {
             type Output = Self;
             fn add(self, other: Self) -> Self {
@@ -19,6 +20,7 @@ macro_rules! semiring {
                 $name($plus)
             }
         }
+        #[allow(clippy::suspicious_arithmetic_impl, reason = "the operations of a semiring have these names")]
         impl Mul for $name {
             type Output = Self;
             fn mul(self, other: Self) -> Self {
@@ -57,7 +59,7 @@ fn matrix<S: Clone + Zero + One + 'static>(n: usize, elements: Vec<S>) -> Tensor
 fn ways<T: BaseTensor>(steps: usize, step: &Tensor<T, 2>) -> Tensor<T, 0> {
     let [n, _] = step.shape();
     let start = build1(n, |i| cond(i.eq(0), 1.0, Tensor::<T, 0>::scalar(0.0)));
-    let end = fold(start, &Tensor::<T, 1>::zeros([steps]), |at: Tensor<_, 1>, _| at.vecmat(step));
+    let end = fold(start, Tensor::<T, 1>::zeros([steps]), |at: Tensor<_, 1>, _| at.vecmat(step));
     end.at([n - 1])
 }
 
@@ -149,7 +151,7 @@ fn mixed<T: BaseTensor>(x: &Tensor<T, 2>) -> Tensor<T, 0> {
         build1(n, |i| cond(i.lt(2), x.at([i, &Tensor::scalar(0)]), rows.at([i])) * rows.at([(i + 1).rem(n as i64)]));
     let wide = concat(1, [x, &x.reverse(0).pad([(0, 0), (0, 1)]).slice(1, 1..)]);
     let table =
-        Tensor::<T, 1>::zeros([4]).scatter_add([&Tensor::constant(&tensor([1_i64, 3, 1, 9])).slice(0, ..n)], &picked);
+        Tensor::<T, 1>::zeros([4]).scatter_add([&Tensor::constant(tensor([1_i64, 3, 1, 9])).slice(0, ..n)], &picked);
     wide.matmul(&wide.t()).sum() * table.square().sum() + x.reshape([n * m]).dot(&x.permute([1, 0]).flatten())
 }
 

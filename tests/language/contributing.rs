@@ -79,7 +79,7 @@ fn patches_fit_the_sources_and_their_pages() {
     let folder = root().join("docs/contributing");
     for (page, patch) in PATCHES {
         let files = changes(&read(&folder.join("patches").join(patch)));
-        if let Some(misfit) = misfit(&files, &root()) {
+        if let Some(misfit) = misfit(&files, root()) {
             panic!("{patch}: make it again, since {misfit}");
         }
         let library: Vec<&FileChange> = files.iter().filter(|file| is_library(&file.path)).collect();
@@ -98,7 +98,7 @@ fn misfits_are_seen() {
     let patch = "diff --git a/Makefile b/Makefile\n--- a/Makefile\n+++ b/Makefile\n@@ -1,2 +1,3 @@\n no such line\n+more\n+still more\n";
     let files = changes(patch);
     assert_eq!((files.len(), files[0].added), (1, 2));
-    assert!(misfit(&files, &root()).is_some_and(|words| words.contains("no such line")));
+    assert!(misfit(&files, root()).is_some_and(|words| words.contains("no such line")));
     assert_eq!(files[0].parts[0].1, "no such line\nmore\nstill more\n");
     assert!(is_library("src/lib.rs") && !is_library("tests/language/main.rs"));
 }

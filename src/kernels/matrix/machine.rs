@@ -519,7 +519,8 @@ impl<E: Real> UniformMachine for Direct<E> {
         if size < n {
             factors::factor(self, MatrixLayout::rows(n), size, a, order);
         } else {
-            super::lu_factor(n, &a.to_vec(), a, order);
+            let system = a.to_vec();
+            super::lu_factor(n, &system, a, order);
         }
     }
     fn solve_system(self, (n, size): (usize, usize), (lu, order): (&[E], &[i64]), b: &[E], x: &mut [E]) {

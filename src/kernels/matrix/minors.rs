@@ -69,9 +69,9 @@ fn cofactors<E: Real>(n: usize, (b, sizes, whole): (&mut [E], &[i64], i64), out:
     inverse_of_factors(n, (&lu, &p), &mut x);
     if is_finite(&x) && norm(&x) * norm(b) <= most_condition::<E>() {
         let (det, size) = factors::product(Direct::<E>::new(), n, |i| lu[i * n + i], is_odd(&p));
-        for at in 0..n * n {
+        for (at, out) in out.iter_mut().enumerate().take(n * n) {
             let [i, j] = [at / n, at % n];
-            out[at] = scaled(x[j * n + i] * det, size + whole - sizes[i] - sizes[n + j]);
+            *out = scaled(x[j * n + i] * det, size + whole - sizes[i] - sizes[n + j]);
         }
         return;
     }

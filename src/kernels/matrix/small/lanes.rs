@@ -59,14 +59,14 @@ macro_rules! lane_operators {
             #[inline(always)]
             fn $method(mut self, other: LaneNumbers<E, L>) -> LaneNumbers<E, L> {
                 for l in 0..L {
-                    self.0[l] = self.0[l] $operator other.0[l];
+                    self.0[l] $operator other.0[l];
                 }
                 self
             }
         }
     )*};
 }
-lane_operators! { Add add +; Sub sub -; Mul mul *; Div div /; }
+lane_operators! { Add add +=; Sub sub -=; Mul mul *=; Div div /=; }
 
 impl<E: Real, const L: usize> Neg for LaneNumbers<E, L> {
     type Output = LaneNumbers<E, L>;
@@ -83,14 +83,14 @@ macro_rules! mask_operators {
             #[inline(always)]
             fn $method(mut self, other: LaneMask<L>) -> LaneMask<L> {
                 for l in 0..L {
-                    self.0[l] = self.0[l] $operator other.0[l];
+                    self.0[l] $operator other.0[l];
                 }
                 self
             }
         }
     )*};
 }
-mask_operators! { BitAnd bitand &; BitOr bitor |; }
+mask_operators! { BitAnd bitand &=; BitOr bitor |=; }
 
 impl<const L: usize> Not for LaneMask<L> {
     type Output = LaneMask<L>;
