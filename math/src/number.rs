@@ -271,7 +271,7 @@ fn product_error<E: Number>(a: E, b: E, product: E) -> E {
     ((a0 * b0 - product) + a0 * b1 + a1 * b0) + a1 * b1
 }
 
-/// The error of a product on a machine without fused multiply-add: see [`Number::product_error`].
+/// The error of a product on a machine without fused multiply-add: see [`Arithmetic::product_error`].
 pub struct ProductError;
 
 impl<E: Number> Definition<E, 3> for ProductError {
