@@ -256,7 +256,10 @@ impl<M: UniformMachine> ConnectedPart<M> {
     fn squared(&self, memory: &mut ExponentialMemory<M>) {
         let (m, none) = (self.m, self.m.int(0.into()));
         // The matrix is scaled to a norm of at most 1, so that no power overflows.
-        let log = m.ceil(m.ln(self.largest(memory.b.x.borrow())) * M::Real::literal(LOG2_E));
+        // Of a matrix of zeros it is that of 1, so that the direction is not scaled beyond the range of floats.
+        let largest = self.largest(memory.b.x.borrow());
+        let largest = M::Real::select(largest.equals(M::Real::literal(0.0)), M::Real::literal(1.0), largest);
+        let log = m.ceil(m.ln(largest) * M::Real::literal(LOG2_E));
         let above = (self.n as f64).log2().ceil() as usize + 1;
         let size = m.add(m.larger(log, m.negated(m.int(5000.into()))), m.int(above.into()));
         self.multiply_by_power(&mut memory.b, m.negated(size));
