@@ -56,14 +56,11 @@ fn call<T: BaseTensor>(reader: &Reader<'_, T>, op: &ModuleOperation, args: Vec<I
     let Some(k) = callee else { return Err(failed(op, "a function that does not exist")) };
     let function = &reader.module.functions[*k];
     if args.len() != function.inputs.len() {
-        return Err(failed(
-            op,
-            format!("the function takes {} values, but gets {}", function.inputs.len(), args.len()),
-        ));
+        return Err(failed(op, format!("the function takes {} values: gets {}", function.inputs.len(), args.len())));
     }
     for (arg, (_, ty)) in args.iter().zip(&function.inputs) {
         if !arg.fits(ty, &reader.lift) {
-            return Err(failed(op, format!("an argument must be {ty}, but it is {}", arg.words())));
+            return Err(failed(op, format!("an argument must be {ty}: it is {}", arg.words())));
         }
     }
     reader.function(*k, args)
@@ -320,7 +317,7 @@ fn refilled<T: BaseTensor>(items: &[Item<T>], moves: impl Fn(usize) -> bool, par
 fn checked<T: BaseTensor>(op: &ModuleOperation, found: Vec<Item<T>>, init: &[Item<T>]) -> ModuleRun<Vec<Item<T>>> {
     for (found, init) in found.iter().zip(init) {
         if matches!(found, Item::Slot | Item::Row(_)) || found.words() != init.words() {
-            return Err(failed(op, format!("a carry must stay {}, but it becomes {}", init.words(), found.words())));
+            return Err(failed(op, format!("a carry must stay {}: it becomes {}", init.words(), found.words())));
         }
     }
     Ok(found)

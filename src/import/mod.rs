@@ -259,13 +259,13 @@ impl Module {
                 numbers::rounded(numbers::wrapped(ImportedValue { element: *element, re, im, range: None }, None));
             let item = Item::Tensor(held);
             if !item.fits(ty, &[]) {
-                let what = format!("the argument {} must be {ty}, but it is {}", escape::quoted(name), item.words());
+                let what = format!("the argument {} must be {ty}: it is {}", escape::quoted(name), item.words());
                 return Err(failed(main.at, what));
             }
             items.push(item);
         }
         if given.next().is_some() {
-            return Err(failed(main.at, format!("it takes {} arguments, but gets {}", items.len(), args.len())));
+            return Err(failed(main.at, format!("it takes {} arguments: gets {}", items.len(), args.len())));
         }
         let results = Reader::new(&self.parsed).function(self.main, items).map_err(|failed: Failed| {
             ImportError::at(&self.text, failed.at as usize, &failed.operation, failed.what)
@@ -287,13 +287,13 @@ impl Module {
         match results.next() {
             Some(first) if first.shape().len() == D && first.dtype() == E::DTYPE => Tensor::from_raw(first),
             Some(first) => panic!(
-                "import: the result must have rank {D} and elements {}, but it has rank {} and elements {}; ask for these",
+                "import: the result must have rank {D} and elements {}: it has rank {} and elements {}; ask for these",
                 E::DTYPE,
                 first.shape().len(),
                 first.dtype()
             ),
             None => {
-                panic!("import: the module must have a result, but it has none; export a function that returns one")
+                panic!("import: the module must have a result: it has none; export a function that returns one")
             }
         }
     }
@@ -332,7 +332,7 @@ impl Module {
         let mut inputs = Vec::new();
         for (name, ty) in &main.inputs {
             let Some((shape, element)) = ty.fixed() else {
-                let what = format!("a program needs fixed sizes, but {} is {ty}", escape::quoted(name));
+                let what = format!("a program needs fixed sizes: {} is {ty}", escape::quoted(name));
                 return Err(self.refused(what));
             };
             let parts = if element.is_complex() { 2 } else { 1 };

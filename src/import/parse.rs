@@ -251,7 +251,7 @@ impl Parser<'_> {
             if names.iter().fold(0usize, |n, (_, count)| n.saturating_add(*count)) != operation.types.len() {
                 self.c.at = at;
                 return self.c.error(format!(
-                    "an operation with {} results, but names for {}",
+                    "an operation with {} results: names for {}",
                     operation.types.len(),
                     names.len()
                 ));

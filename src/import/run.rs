@@ -84,15 +84,11 @@ impl<'m, T: BaseTensor> Reader<'m, T> {
             let failed = |what: String| Failed { at: operation.at, operation: operation.name.clone(), what };
             let results = self.operation(operation, env)?;
             if results.len() != operation.types.len() {
-                return Err(failed(format!(
-                    "it has {} results, but types for {}",
-                    results.len(),
-                    operation.types.len()
-                )));
+                return Err(failed(format!("it has {} results: types for {}", results.len(), operation.types.len())));
             }
             for (k, (item, ty)) in results.into_iter().zip(&operation.types).enumerate() {
                 if !item.fits(ty, &self.lift) {
-                    return Err(failed(format!("a result must be {ty}, but it is {}", item.words())));
+                    return Err(failed(format!("a result must be {ty}: it is {}", item.words())));
                 }
                 env[operation.first as usize + k] = Some(item);
             }
@@ -297,7 +293,7 @@ fn scalar<T: BaseTensor>(
 fn same<T: BaseTensor>(x: &ImportedValue<T>, y: &ImportedValue<T>) -> Imported<()> {
     need(x.shape() == y.shape() && x.element == y.element, || {
         format!(
-            "the operands must have one type, but they are {} and {}",
+            "the operands must have one type: they are {} and {}",
             Item::Tensor(x.clone()).words(),
             Item::Tensor(y.clone()).words()
         )

@@ -53,8 +53,8 @@ impl<T: BaseTensor> Item<T> {
     pub(super) fn tensor(&self) -> Imported<&ImportedValue<T>> {
         match self {
             Item::Tensor(held) => Ok(held),
-            Item::Tuple(_) => Err("an operand must be a tensor, but it is a tuple".into()),
-            Item::Token => Err("an operand must be a tensor, but it is a token".into()),
+            Item::Tuple(_) => Err("an operand must be a tensor: it is a tuple".into()),
+            Item::Token => Err("an operand must be a tensor: it is a token".into()),
             Item::Slot | Item::Row(_) => Err("an array that a loop fills is read".into()),
         }
     }
